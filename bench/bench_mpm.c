@@ -159,7 +159,7 @@ static void table_ratios(void)
 /* One thread on each instruction set. */
 static void table_isas(void)
 {
-    static const char *const isas[] = {"baseline", "avx2", "avx512"};
+    static const char *const isas[] = {"baseline", "avx2", "portable_avx2", "avx512", "portable_avx512"};
     run how = {.engine = MPM_ENGINE_SCALAR, .gradient = true, .threads = 1};
     cost scalar = measure(&how);
     printf("\ninstruction sets: gradient, checkpoint, 1 thread\n");

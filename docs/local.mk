@@ -1,7 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 EXTRA_DIST += docs/README.md docs/architecture.md docs/layers.svg docs/layers.awk docs/embedding.md docs/environments.md \
-	docs/experiments.md docs/landscape.md docs/optimizers.md docs/plugin-authors.md docs/plugin-cpp.md docs/plugin-rust.md docs/images docs/results \
+	docs/experiments.md docs/faq.md docs/landscape.md docs/optimizers.md docs/plugin-authors.md docs/plugin-cpp.md docs/plugin-rust.md docs/trajectory.md docs/images docs/results docs/record.md docs/portable.md docs/plugin-python.md \
 	tests/README.md bench/README.md
 dist_man_MANS = docs/dshost.1
 bashcompdir = $(datadir)/bash-completion/completions
 dist_bashcomp_DATA = docs/completion/dshost
+zshcompdir = $(datadir)/zsh/site-functions
+dist_zshcomp_DATA = docs/completion/_dshost
+fishcompdir = $(datadir)/fish/vendor_completions.d
+dist_fishcomp_DATA = docs/completion/dshost.fish
+
+# What people read, with the examples, in the arrangement of the source, so that links between them hold; the headers that
+# they link to are those that are installed.
+install_docs = cd $(srcdir) && find README.md CITATION.cff LICENSE STYLE.md VERSIONING.md docs examples -type f \
+	\( -name '*.md' -o -name LICENSE -o -name CITATION.cff -o -name '*.png' -o -name '*.svg' -o -name '*.csv' -o -name '*.html' \
+	-o -name '*.c' -o -name '*.cpp' -o -name '*.py' -o -name '*.rs' -o -name '*.map' -o -name '*.ini' -o -name '*.sh' -o -name Makefile \)
+install-data-local:
+	@echo " installing the documentation and the examples in '$(DESTDIR)$(docdir)'"; \
+	files=`$(install_docs)` || exit 1; \
+	for f in $$files; do \
+	  case $$f in */*) d=$${f%/*};; *) d=.;; esac; \
+	  test -d "$(DESTDIR)$(docdir)/$$d" || $(MKDIR_P) "$(DESTDIR)$(docdir)/$$d" || exit 1; \
+	  $(INSTALL_DATA) "$(srcdir)/$$f" "$(DESTDIR)$(docdir)/$$f" || exit 1; \
+	done; \
+	case '$(docdir):$(includedir)' in \
+	'$(prefix)/'*':$(prefix)/'*) \
+	  up=`echo '$(docdir)' | $(SED) 's|^$(prefix)/||; s|[^/][^/]*|..|g'`; \
+	  rm -f "$(DESTDIR)$(docdir)/include"; \
+	  $(LN_S) "$$up"/`echo '$(includedir)' | $(SED) 's|^$(prefix)/||'` "$(DESTDIR)$(docdir)/include";; \
+	esac
+uninstall-local:
+	@files=`$(install_docs)` && cd "$(DESTDIR)$(docdir)" 2> /dev/null || exit 0; \
+	rm -f $$files include; \
+	find . -depth -type d -exec rmdir {} + 2> /dev/null; \
+	cd / && rmdir "$(DESTDIR)$(docdir)" 2> /dev/null || :

@@ -10,11 +10,14 @@
  * still holds, and is done here: no signal handler, no locale and no output of Python's own (the isolated
  * configuration); the thread of an instance ends with it and computes only while a call is open; an exception
  * becomes a status. */
+#define _GNU_SOURCE /* dladdr() */
 #include <Python.h>
 #include <diffsim/diffsim.h>
 #include <diffsim/helper/params.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The simulation. A thread of Python computes what ask() wants. */
 static const char program[] =
@@ -68,9 +71,23 @@ typedef struct ball {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* Modules in C, as those of NumPy and JAX, take the interpreter's symbols from the process, where those of a plugin's
+ * libraries are not seen by others. */
+static void show_symbols(void)
+{
+    Dl_info of;
+    int (*known)(void) = Py_IsInitialized;
+    void *address;
+    memcpy(&address, &known, sizeof address);
+    if (dladdr(address, &of) != 0) {
+        dlopen(of.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD); /* for as long as the process lives */
+    }
+}
+
 static void start_python(void)
 {
     PyConfig config;
+    show_symbols();
     PyConfig_InitIsolatedConfig(&config);
     const PyStatus status = Py_InitializeFromConfig(&config);
     PyConfig_Clear(&config);

@@ -20,7 +20,7 @@ grep -E '^(core|tools|plugins)/' "$tmp/sources" > "$tmp/own"
 xargs grep -HEo '^[ \t]*#[ \t]*include[ \t]*"[^"]*"' < "$tmp/own" | awk -v own="$tmp/own" '
     BEGIN { FS = "\""; while ((getline line < own) > 0) { have[line] = 1 }
             roots = split("core tools plugins plugins/envs plugins/optimizers", root, " ") }
-    $2 == "config.h" { next }
+    $2 == "config.h" || $2 == "own_plugins.h" { next }
     { from = $1; sub(/:.*/, "", from); root[0] = from; sub(/\/[^\/]*$/, "", root[0]); to = ""
       for (i = 0; i <= roots && to == ""; i++) {
           path = root[i] "/" $2

@@ -20,7 +20,7 @@ AM_TESTS_ENVIRONMENT = \
 	OPENBLAS_NUM_THREADS=1; export OPENBLAS_NUM_THREADS; \
 	OMP_NUM_THREADS=1; export OMP_NUM_THREADS; \
 	LC_ALL=C; export LC_ALL; TZ=UTC; export TZ;
-TESTS += $(check_PROGRAMS) $(check_SCRIPTS)
+TESTS += $(check_SCRIPTS) $(check_PROGRAMS)
 check_SCRIPTS = $(dist_check_SCRIPTS)
 
 test_cppflags = $(host_include) -I$(top_srcdir)/tests/support $(CMOCKA_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) \
@@ -66,7 +66,7 @@ check_PROGRAMS += \
 check_PROGRAMS += \
 	%D%/tools/difference/test_finite_difference \
 	%D%/tools/landscape/test_landscape %D%/tools/landscape/test_landscape_slice \
-	%D%/tools/plot/test_plot_groups %D%/tools/plot/test_plot_map %D%/tools/render/test_render \
+	%D%/tools/plot/test_plot_groups %D%/tools/policy/test_policy %D%/tools/plot/test_plot_map %D%/tools/render/test_render \
 	%D%/tools/results/test_results %D%/tools/stats/test_hypothesis
 
 check_PROGRAMS += \
@@ -77,7 +77,7 @@ check_PROGRAMS += \
 	%D%/envs/engines/test_bbob %D%/envs/engines/test_chain %D%/envs/engines/test_cloth \
 	%D%/envs/engines/test_contact %D%/envs/test_analytic %D%/envs/test_bounce \
 	%D%/envs/test_cartpole %D%/envs/test_cartpole_gym %D%/envs/test_cloth_scenes %D%/envs/test_fluid \
-	%D%/envs/test_foreign %D%/envs/test_mpm_plugins %D%/envs/test_pendulum %D%/envs/test_pinball
+	%D%/envs/test_foreign %D%/envs/test_mpm_plugins %D%/envs/test_near_optimum %D%/envs/test_pendulum %D%/envs/test_pinball
 %C%_envs_engines_mpm_test_mpm_golden_fast_SOURCES = %D%/envs/engines/mpm/test_mpm_golden.c
 %C%_envs_engines_mpm_test_mpm_golden_fast_CPPFLAGS = $(AM_CPPFLAGS) -DFAST
 
@@ -98,9 +98,9 @@ endif
 # Fuzz targets. Everywhere they run on a small corpus and mutations of it; with clang and --enable-fuzzers the
 # whole tree is instrumented and they are programs of libFuzzer: tests/fuzz/fuzz_npy tests/fuzz/corpus/npy
 fuzz_targets = %D%/fuzz/fuzz_bench %D%/fuzz/fuzz_descriptor %D%/fuzz/fuzz_elf %D%/fuzz/fuzz_ini \
-	%D%/fuzz/fuzz_npy %D%/fuzz/fuzz_set %D%/fuzz/fuzz_slice %D%/fuzz/fuzz_snapshot \
-	%D%/fuzz/fuzz_text_array %D%/fuzz/fuzz_trajectory
-EXTRA_DIST += %D%/fuzz/corpus
+	%D%/fuzz/fuzz_npy %D%/fuzz/fuzz_policy %D%/fuzz/fuzz_set %D%/fuzz/fuzz_slice %D%/fuzz/fuzz_snapshot \
+	%D%/fuzz/fuzz_store %D%/fuzz/fuzz_summary %D%/fuzz/fuzz_text_array %D%/fuzz/fuzz_trajectory
+EXTRA_DIST += %D%/fuzz/campaign.sh %D%/fuzz/corpus
 if FUZZERS
 noinst_PROGRAMS += $(fuzz_targets)
 $(fuzz_targets): AM_LDFLAGS += -fsanitize=fuzzer
@@ -113,7 +113,7 @@ check_PROGRAMS += %D%/fuzz/parameters
 # Plugins that misbehave, and a library that knows nothing of diffsim; built as modules but never installed.
 check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badopt.la %D%/plugins/channels.la \
 	%D%/plugins/digester.la %D%/plugins/faulty.la %D%/plugins/faulty_rl.la %D%/plugins/foreign.la \
-	%D%/plugins/shapes.la
+	%D%/plugins/rogue.la %D%/plugins/rogue_env.la %D%/plugins/saver.la %D%/plugins/shapes.la %D%/plugins/wild.la
 %C%_plugins_alone_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_digester_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_asker_la_LDFLAGS = $(plugin_link) -rpath /nowhere
@@ -122,24 +122,32 @@ check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badop
 %C%_plugins_faulty_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_faulty_rl_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_foreign_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined -rpath /nowhere
+%C%_plugins_rogue_la_LDFLAGS = $(plugin_link) -rpath /nowhere
+%C%_plugins_rogue_la_SOURCES = %D%/plugins/rogue.c %D%/plugins/rogue.h
+%C%_plugins_rogue_env_la_LDFLAGS = $(plugin_link) -rpath /nowhere
+%C%_plugins_rogue_env_la_SOURCES = %D%/plugins/rogue_env.c %D%/plugins/rogue.h
+%C%_plugins_saver_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_shapes_la_LDFLAGS = $(plugin_link) -rpath /nowhere
+%C%_plugins_wild_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 
-dist_check_SCRIPTS = %D%/layers.sh %D%/abi/exports.sh %D%/abi/grow.sh %D%/abi/headers.sh %D%/cli/channels.sh %D%/cli/docs.sh \
-	%D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh %D%/cli/ffi.sh %D%/cli/flags.sh \
-	%D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/kill.sh %D%/cli/isolate_optimizer.sh \
-	%D%/cli/kill_channels.sh %D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh %D%/cli/languages.sh %D%/cli/loader.sh \
-	%D%/cli/optimizer_edges.sh %D%/cli/optimizers.sh %D%/cli/own_process.sh %D%/cli/plugins.sh \
-	%D%/cli/programs.sh %D%/cli/rl.sh %D%/cli/run.sh %D%/cli/squares.sh %D%/cli/tools/bench.sh \
-	%D%/cli/tools/bench_held.sh %D%/cli/tools/bench_kill.sh %D%/cli/tools/bench_merge.sh \
-	%D%/cli/tools/check.sh %D%/cli/tools/check_plugins.sh %D%/cli/tools/landscape.sh \
-	%D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh %D%/cli/tools/new.sh %D%/cli/tools/report.sh \
-	%D%/cli/tools/report_sets.sh
-EXTRA_DIST += %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/cli/tools/bench_lib.sh \
+# The longest first: whoever has more jobs than processors is not left with one of them in the end.
+dist_check_SCRIPTS = %D%/abi/grow.sh %D%/cli/wild.sh %D%/cli/portable.sh %D%/cli/rogue.sh %D%/cli/plugins.sh \
+	%D%/cli/tools/check_plugins.sh %D%/abi/exports.sh %D%/abi/headers.sh %D%/cli/channels.sh %D%/cli/docs.sh \
+	%D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh %D%/cli/ffi.sh %D%/cli/flags.sh %D%/cli/full.sh %D%/cli/ini.sh \
+	%D%/cli/inputs.sh %D%/cli/install.sh %D%/cli/isolate_optimizer.sh %D%/cli/kill.sh %D%/cli/kill_channels.sh \
+	%D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh %D%/cli/languages.sh %D%/cli/limits.sh %D%/cli/loader.sh \
+	%D%/cli/messages.sh %D%/cli/optimizer_edges.sh %D%/cli/optimizers.sh %D%/cli/own_process.sh \
+	%D%/cli/programs.sh %D%/cli/quickstart.sh %D%/cli/rl.sh %D%/cli/run.sh %D%/cli/squares.sh %D%/cli/stored.sh \
+	%D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh %D%/cli/tools/bench_kill.sh %D%/cli/tools/bench_merge.sh \
+	%D%/cli/tools/check.sh %D%/cli/tools/check_gradient.sh %D%/cli/tools/landscape.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh \
+	%D%/cli/tools/new.sh %D%/cli/tools/policy.sh %D%/cli/tools/progress.sh %D%/cli/tools/report.sh \
+	%D%/cli/tools/report_sets.sh %D%/cli/tools/tables.sh %D%/layers.sh
+EXTRA_DIST += %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/cli/portable_cases.sh %D%/cli/tools/bench_lib.sh \
 	%D%/abi/env_v0_2.c %D%/abi/opt_v0_2.c %D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/abi/v0_2 %D%/bad %D%/data $(slow_scripts) core/LAYERS
 
 # Programs and scripts that take minutes: `make check-slow`.
-slow_scripts = %D%/cli/kill_slow.sh %D%/cli/optimizers_slow.sh %D%/cli/orders_slow.sh \
-	%D%/cli/tools/bench_kill_slow.sh %D%/cli/tools/check_plugins_slow.sh %D%/cli/tools/mpi_slow.sh
+slow_scripts = %D%/cli/kill_every_slow.sh %D%/cli/optimizers_slow.sh %D%/cli/orders_slow.sh %D%/cli/portable_slow.sh %D%/cli/install_slow.sh \
+	%D%/cli/tools/bench_kill_slow.sh %D%/cli/tools/check_gradients_slow.sh %D%/cli/tools/check_plugins_slow.sh %D%/cli/tools/mpi_slow.sh
 SLOW_TESTS = %D%/optimizers/methods/test_cma_evals_slow %D%/envs/test_pinball_slow %D%/optimizers/slow_bo \
 	%D%/envs/engines/mpm/test_mpm_golden_slow %D%/envs/engines/mpm/test_mpm_tables \
 	%D%/envs/engines/mpm/test_mpm_gradient %D%/envs/engines/mpm/test_mpm_golden_fast_slow \

@@ -1,34 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 # What stands on the host: statistics, plots, pictures, reports, landscapes, experiments, the conformance kit.
-tools/%.$(OBJEXT) tools/%.lo: AM_CPPFLAGS += $(host_cppflags) $(CAIRO_CFLAGS) $(ZLIB_CFLAGS) \
-	-DDS_MODULEDIR='"$(modulesdir)"'
+tools/%.$(OBJEXT) tools/%.lo: AM_CPPFLAGS += $(host_cppflags) $(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
 tools_link = tools/libtools.la core/libcore.la $(CAIRO_LIBS) $(ZLIB_LIBS) $(core_libs)
 LDADD = $(tools_link)
 noinst_LTLIBRARIES += tools/libtools.la
 tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stats/distribution.c \
-	%D%/stats/distribution.h %D%/stats/hypothesis.c %D%/stats/hypothesis.h %D%/stats/sample.c \
+	%D%/stats/distribution.h %D%/stats/friedman.c %D%/stats/friedman.h %D%/stats/hypothesis.c %D%/stats/hypothesis.h %D%/stats/sample.c \
 	%D%/stats/sample.h %D%/plot/canvas.c %D%/plot/canvas.h %D%/plot/canvas_svg.c \
 	%D%/plot/canvas_svg.h %D%/plot/plot.c %D%/plot/plot.h %D%/plot/plot_axes.c \
 	%D%/plot/plot_axes.h %D%/plot/plot_bars.c %D%/plot/plot_color.c %D%/plot/plot_color.h \
 	%D%/plot/plot_contour.c %D%/plot/plot_contour.h %D%/plot/plot_groups.c \
-	%D%/plot/plot_groups.h %D%/plot/plot_lines.c %D%/plot/plot_lines.h %D%/plot/plot_map.c \
+	%D%/plot/plot_groups.h %D%/plot/plot_lines.c %D%/plot/plot_lines.h %D%/plot/plot_marker.c %D%/plot/plot_marker.h %D%/plot/plot_map.c \
 	%D%/plot/plot_map.h %D%/plot/plot_panels.c %D%/plot/plot_panels.h %D%/plot/plot_scale.c \
 	%D%/plot/plot_scale.h %D%/render/picture.c \
-	%D%/render/picture.h %D%/render/render.c %D%/render/render.h %D%/render/render_flat.c \
+	%D%/render/picture.h %D%/render/render.c %D%/render/render.h %D%/render/render_flat.c %D%/render/render_overlay.h %D%/render/render_overlay.c \
 	%D%/render/render_flat.h %D%/render/render_geometry.c %D%/render/render_internal.h \
 	%D%/render/render_primitives.c %D%/render/render_raster.c %D%/render/render_shade.c \
 	%D%/render/render_shapes.c %D%/render/render_smooth.c %D%/results/trajectory.h \
-	%D%/results/compare.c %D%/results/compare.h %D%/results/disambiguate.c \
+	%D%/results/compare.c %D%/results/compare.h %D%/results/disambiguate.c %D%/results/mixed.c \
 	%D%/results/export.c %D%/results/export.h %D%/results/export_bench.c \
 	%D%/results/export_table.c %D%/results/npy_names.c %D%/results/npy_names.h \
 	%D%/results/npy_write.c %D%/results/npy_write.h %D%/results/point.c %D%/results/point.h \
-	%D%/results/printer.c %D%/results/printer.h %D%/results/results.c %D%/results/results.h \
-	%D%/results/trajectory.c %D%/eval/best_picture.c %D%/eval/best_picture.h \
-	%D%/report/report.c %D%/report/report.h %D%/report/report_csv.c %D%/report/report_csv.h \
+	%D%/results/printer.c %D%/results/printer.h %D%/results/results.c %D%/results/results.h %D%/results/settings_text.c \
+	%D%/results/settings_text.h \
+	%D%/results/trajectory.c %D%/policy/npz_read.c %D%/policy/npz_read.h %D%/policy/policy.c \
+	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h %D%/eval/best_picture.c %D%/eval/best_picture.h \
+	%D%/report/report_make.c %D%/report/report.h %D%/report/report_csv.c %D%/report/report_csv.h \
 	%D%/report/report_figures.c %D%/report/report_figures.h %D%/report/report_html.c \
-	%D%/report/report_html.h %D%/report/report_page.c %D%/report/report_page.h \
+	%D%/report/report_html.h %D%/report/report_overall.c \
+	%D%/report/report_page.c %D%/report/report_page.h \
+	%D%/report/report_overview.c %D%/report/report_overview.h \
 	%D%/report/report_pictures.c %D%/report/report_pictures.h %D%/report/report_point.c \
 	%D%/report/report_point.h %D%/report/report_settings.c %D%/report/report_settings.h \
+	%D%/report/report_style.c %D%/report/report_style.h %D%/report/report_tables.c \
+	%D%/report/report_tables.h \
 	%D%/landscape/landscape.h %D%/landscape/landscape_basins.c \
 	%D%/landscape/landscape_evaluate.c %D%/landscape/landscape_files.c \
 	%D%/landscape/landscape_gradient.c %D%/landscape/landscape_internal.h \
@@ -53,15 +58,21 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/harness/check_episodes.h %D%/harness/check_guard.c %D%/harness/check_guard.h \
 	%D%/harness/check_host.c %D%/harness/check_host.h %D%/harness/check_objective.c \
 	%D%/harness/check_objective.h %D%/harness/check_problem.c %D%/harness/check_problem.h \
+	%D%/harness/check_flight.c %D%/harness/check_flight.h \
+	%D%/harness/check_point.c %D%/harness/check_point.h \
 	%D%/harness/check_process.c %D%/harness/check_process.h %D%/harness/check_record.c \
 	%D%/harness/check_watch.c %D%/harness/check_watch.h %D%/check/check_asking.c \
 	%D%/check/check_asking.h %D%/check/check_channels.c %D%/check/check_eval.c \
-	%D%/check/check_extensions.c %D%/check/check_gradient.c %D%/check/check_info.c \
+	%D%/check/check_extensions.c %D%/check/check_gradient.c %D%/check/check_gradient_report.h \
+	%D%/check/check_gradient_report.c %D%/check/check_info.c \
 	%D%/check/check_instance.c %D%/check/check_load.c %D%/check/check_products.c \
 	%D%/check/check_pure.c %D%/check/check_report.c %D%/check/check_report.h \
 	%D%/check/check_rl.c %D%/check/check_run.c %D%/check/check_run.h %D%/check/check_scene.c \
 	%D%/check/check_search.c %D%/check/check_tests.h %D%/check/check_variables.c \
 	%D%/difference/finite_difference.c %D%/difference/finite_difference.h \
+	%D%/difference/gradient_claim.c %D%/difference/gradient_claim.h \
+	%D%/difference/gradient_seam.c %D%/difference/gradient_seam.h \
+	%D%/difference/slope_fit.c %D%/difference/slope_fit.h \
 	%D%/catalog/describe.c %D%/catalog/describe.h %D%/catalog/plugin_list.c \
 	%D%/catalog/plugin_list.h
 
@@ -71,11 +82,17 @@ pkglibexec_PROGRAMS += libexec/dshost-bench libexec/dshost-check libexec/dshost-
 	libexec/dshost-landscape libexec/dshost-list libexec/dshost-merge libexec/dshost-new \
 	libexec/dshost-picture \
 	libexec/dshost-plot libexec/dshost-report libexec/dshost-template
+pkglibexec_SCRIPTS = libexec/dshost-complete
+EXTRA_DIST += tools/complete/dshost-complete.sh
+CLEANFILES += libexec/dshost-complete
+libexec/dshost-complete: tools/complete/dshost-complete.sh
+	$(AM_V_GEN)$(MKDIR_P) libexec && cp $(srcdir)/tools/complete/dshost-complete.sh $@ && chmod a+rx $@
 libexec_dshost_bench_SOURCES = tools/bench/cmd_bench.c
 libexec_dshost_check_SOURCES = tools/check/cmd_check.c
 libexec_dshost_compare_SOURCES = tools/results/cmd_compare.c
 libexec_dshost_doctor_SOURCES = tools/catalog/cmd_doctor.c
 libexec_dshost_eval_SOURCES = tools/eval/cmd_eval.c tools/eval/eval_channels.c \
+	tools/eval/eval_gradient.c tools/eval/eval_gradient.h tools/eval/eval_policy.c tools/eval/eval_policy.h \
 	tools/eval/eval_channels.h
 libexec_dshost_export_SOURCES = tools/results/cmd_export.c
 libexec_dshost_help_SOURCES = tools/catalog/cmd_help.c
@@ -101,8 +118,6 @@ EXTRA_DIST += tools/catalog/new tools/catalog/new_files.awk
 CLEANFILES += tools/catalog/new_files.c
 tools/catalog/new_files.c: tools/catalog/new_files.awk $(new_files)
 	$(AM_V_GEN)LC_ALL=C $(AWK) -f $(top_srcdir)/tools/catalog/new_files.awk $(new_files) > $@-t && mv $@-t $@
-tools/catalog/cmd_new.$(OBJEXT): AM_CPPFLAGS += -DDS_INCLUDEDIR='"$(includedir)"' \
-	-DDS_PKGCONFIGDIR='"$(pkgconfigdir)"'
 
 # MPI is in a module of its own, loaded when mpirun has started dshost.
 modulesdir = $(pkglibdir)/modules

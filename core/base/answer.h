@@ -18,4 +18,20 @@ typedef struct ds_answer {
     char message[200]; /* why it failed; "" otherwise */
 } ds_answer;
 
+/* The most steps that one evaluation may say it took: every such number is exact as a double. More is no count. */
+#define DS_COST_MAX ((uint64_t)1 << 53)
+
+static inline uint64_t ds_cost_of(uint64_t said)
+{
+    return said < DS_COST_MAX ? said : DS_COST_MAX;
+}
+
+/* A sum of steps, which ends at what stores and JSON can hold and does not wrap. */
+static inline uint64_t ds_cost_sum(uint64_t a, uint64_t b)
+{
+    const uint64_t most = INT64_MAX;
+    a = a < most ? a : most;
+    return b < most - a ? a + b : most;
+}
+
 #endif

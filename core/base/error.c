@@ -3,8 +3,10 @@
 #include "base/error.h"
 
 #include <limits.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 
@@ -25,6 +27,13 @@ int ds_fail(ds_error *e, int status, const char *format, ...)
 int ds_no_memory(ds_error *e)
 {
     return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+}
+
+int ds_no_thread(const char *what, int code, ds_error *e)
+{
+    return ds_fail(e, DS_EXIT_MEMORY, "cannot start the thread %s: %s%s", what, strerror(code),
+                   code == EAGAIN ? "; a limit of memory or of processes is too low (ulimit -v, ulimit -u)"
+                                  : "");
 }
 
 typedef struct word {

@@ -33,6 +33,9 @@ int ds_fail(ds_error *e, int status, const char *format, ...) __attribute__((for
 /* Fills *e with "out of memory" and returns DS_EXIT_MEMORY. */
 int ds_no_memory(ds_error *e);
 
+/* No thread could be started ("of the store"): `code` is what pthread_create() returned. */
+int ds_no_thread(const char *what, int code, ds_error *e);
+
 /* "DS_E_PARAM" and "bad or unknown parameter"; "?" for unknown numbers. */
 const char *ds_status_name(ds_status s);
 const char *ds_status_text(ds_status s);

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/temporary.h"
+
 enum {
     BUFFER = 1 << 16,
     STREAM_LIMIT = 1 << 28 /* devices such as /dev/zero never end */
@@ -21,8 +23,9 @@ enum {
 struct ds_file {
     char *path;      /* as the caller wrote it, for messages */
     char *target;    /* what is replaced: path with symbolic links resolved */
-    char *temporary; /* NULL where the target is written directly */
+    char *temporary; /* its name, where it has one before it is complete */
     int fd;
+    int direct; /* the target itself is written */
     int failed; /* exit status of the first failure, 0 = none */
     int error;  /* errno of that failure */
     size_t used;
@@ -59,23 +62,6 @@ int ds_fd_write_all(int fd, const void *data, size_t len, const char *name, ds_e
     return error == 0 ? 0 : write_failed(name, error, e);
 }
 
-/* Creates a new file next to f->target that no other process or thread uses; returns 0 or an errno. */
-static int open_temporary(ds_file *f, mode_t mode)
-{
-    const char *slash = strrchr(f->target, '/');
-    int folder = slash == NULL ? 0 : (int)(slash - f->target) + 1;
-    size_t room = (size_t)folder + 64;
-    f->temporary = malloc(room);
-    for (int attempt = 0; f->temporary != NULL && attempt < 10000; attempt++) {
-        snprintf(f->temporary, room, "%.*s.tmp-%ld-%d", folder, f->target, (long)getpid(), attempt);
-        f->fd = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (f->fd >= 0 || errno != EEXIST) {
-            return f->fd >= 0 ? 0 : errno;
-        }
-    }
-    return f->temporary == NULL ? ENOMEM : EEXIST;
-}
-
 int ds_file_open(ds_file **out, const char *path, ds_error *e)
 {
     *out = NULL;
@@ -95,17 +81,18 @@ int ds_file_open(ds_file **out, const char *path, ds_error *e)
             error = EISDIR;
         } else if (!S_ISREG(st.st_mode)) {
             f->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+            f->direct = 1;
             error = f->fd < 0 ? errno : 0;
         } else {
             f->target = realpath(path, NULL);
-            error = f->target == NULL ? errno : open_temporary(f, 0600);
+            error = f->target == NULL ? errno : ds_temporary_open(f->target, 0600, &f->fd, &f->temporary);
             if (error == 0 && fchmod(f->fd, st.st_mode & 0777) != 0) {
                 error = errno;
             }
         }
     } else if (errno == ENOENT) {
         f->target = strdup(path);
-        error = f->target == NULL ? ENOMEM : open_temporary(f, 0666);
+        error = f->target == NULL ? ENOMEM : ds_temporary_open(f->target, 0666, &f->fd, &f->temporary);
     } else {
         error = errno;
     }
@@ -172,19 +159,20 @@ int ds_file_commit(ds_file *f, ds_error *e)
     if (status == 0 && fsync(f->fd) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) {
         status = fail_with(f, errno, e);
     }
+    /* The name is given while the lock is held: nobody takes the file for one that was left behind. */
+    int error = status == 0 && !f->direct ? ds_temporary_rename(f->target, f->fd, &f->temporary) : 0;
+    status = error != 0 ? fail_with(f, error, e) : status;
     int fd = f->fd;
-    f->fd = -1;
-    if (close(fd) != 0 && errno != EINTR && status == 0) {
-        status = fail_with(f, errno, e);
-    }
-    if (status == 0 && f->temporary != NULL) {
-        if (rename(f->temporary, f->target) != 0) {
+    if (status == 0) {
+        f->fd = -1;
+        if (close(fd) != 0 && errno != EINTR) {
             status = fail_with(f, errno, e);
-        } else {
-            free(f->temporary);
-            f->temporary = NULL;
-            sync_folder(f->target);
         }
+    }
+    if (status == 0 && !f->direct) {
+        free(f->temporary);
+        f->temporary = NULL;
+        sync_folder(f->target);
     }
     ds_file_abort(f);
     return status;

@@ -45,6 +45,13 @@ json_t *ds_json_whole(uint64_t v)
     return json_integer((json_int_t)v);
 }
 
+json_t *ds_json_seed(uint64_t v)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
+    return v <= INT64_MAX ? ds_json_whole(v) : json_string(text);
+}
+
 json_t *ds_json_object(const ds_json_entry *entry)
 {
     json_t *o = json_object();

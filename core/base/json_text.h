@@ -23,6 +23,9 @@ json_t *ds_json_text(const char *text);
 /* A whole number. */
 json_t *ds_json_whole(uint64_t v);
 
+/* A seed: above 2^63 it does not fit into an integer of jansson, and is a text. */
+json_t *ds_json_seed(uint64_t v);
+
 /* An object of these entries, the last of which has no key; one without a value (text that
  * is not UTF-8) is left out. */
 typedef struct ds_json_entry {

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,11 +32,34 @@ int ds_log_is_terminal(void)
     return isatty(STDERR_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
 }
 
-/* Columns of the terminal: a longer progress line would wrap, and only its last row could be erased. */
-static int columns(void)
+size_t ds_log_columns(void)
 {
     struct winsize w;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 1 ? w.ws_col - 1 : 79;
+    int64_t told = 0;
+    const char *text = getenv("COLUMNS");
+    if (!ds_log_is_terminal()) {
+        return SIZE_MAX;
+    }
+    size_t columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 0;
+    if (text != NULL && ds_parse_int(text, &told) && told > 0 && (columns == 0 || (size_t)told < columns)) {
+        columns = (size_t)told;
+    }
+    return columns > 1 ? columns - 1 : columns == 0 ? 79 : 1;
+}
+
+/* A line made for a wider terminal ends before the word that has no room. */
+static void cut(char *line, size_t columns)
+{
+    size_t n = 0;
+    char *word = line;
+    for (char *c = line; *c != '\0'; c++) {
+        n += ((unsigned char)*c & 0xc0) != 0x80;
+        if (n > columns) {
+            *word = '\0';
+            return;
+        }
+        word = c[1] == ' ' ? c + 1 : word;
+    }
 }
 
 static void erase(void)
@@ -74,7 +98,8 @@ void ds_log_progress(const char *line)
     pthread_mutex_lock(&lock);
     if (ds_log_is_terminal()) {
         erase();
-        snprintf(shown, sizeof shown, "%.*s", columns(), line);
+        snprintf(shown, sizeof shown, "%s", line);
+        cut(shown, ds_log_columns());
         fputs(shown, stderr);
     } else if (line[0] != '\0') {
         double now = ds_clock_s();

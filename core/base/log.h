@@ -5,6 +5,7 @@
 
 #include <diffsim/base.h>
 #include <diffsim/host.h>
+#include <stddef.h>
 
 /* Messages below this level are dropped; default DS_LOG_INFO. */
 void ds_log_set_level(uint32_t level);
@@ -15,8 +16,13 @@ void ds_log(uint32_t level, const char *source, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Shows a progress line: on a terminal it replaces the last one, elsewhere it is one line at most every 10 s.
- * An empty string removes it. */
+ * An empty string removes it. Lines are made for ds_log_columns(); a longer one ends with a whole word. */
 void ds_log_progress(const char *line);
+
+/* Columns that a progress line may have now: of the terminal, less one, or COLUMNS where that is set to less; a
+ * size without end where stderr is no terminal. A longer line would wrap, and only its last row could be
+ * erased. */
+size_t ds_log_columns(void);
 
 /* Is stderr a terminal that understands carriage returns? */
 int ds_log_is_terminal(void);

@@ -1,23 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program.c - programs by name. All is relative to the running program first, or to libdiffsim where another
- * program runs, so that an installation can be moved and a build tree is used as it stands. */
+/* program.c - where this code runs, and from there the other folders, as configured to each other; programs by
+ * name, of this installation or build tree first. */
 #include "config.h"
 
 #include "base/program.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 extern char **environ;
 
-enum { TREE_DEPTH = 3 }; /* of a program in the build tree: tests/unit/.libs */
+/* ---- folders ---- */
+
+static const char *const configured[DS_INSTALLED_COUNT] = {
+    [DS_INSTALLED_BIN] = DS_BINDIR,
+    [DS_INSTALLED_LIBEXEC] = DS_LIBEXECDIR,
+    [DS_INSTALLED_LIB] = DS_LIBDIR,
+    [DS_INSTALLED_PLUGINS] = DS_PLUGINDIR,
+    [DS_INSTALLED_MODULES] = DS_MODULEDIR,
+    [DS_INSTALLED_INCLUDE] = DS_INCLUDEDIR,
+    [DS_INSTALLED_PKGCONFIG] = DS_PKGCONFIGDIR,
+};
+
+static const char MARK[] = ".dshost-build"; /* made by make, never installed */
+enum { TREE_DEPTH = 3 };                    /* of a program in the build tree: tests/unit/.libs */
+
+/* Found out once: a folder can be moved while a program runs, and then names another one. */
+static struct {
+    char own[PATH_MAX], tree[PATH_MAX]; /* "" = unknown, none */
+    ds_installed place;                 /* which folder of the installation `own` is */
+    int library;
+} here;
+
+static int exists(const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    return (size_t)snprintf(path, sizeof path, "%s/%s", folder, name) < sizeof path &&
+           access(path, F_OK) == 0;
+}
 
 static int go_up(char *path)
 {
@@ -25,53 +54,136 @@ static int go_up(char *path)
     if (slash != NULL) {
         *slash = '\0';
     }
-    return slash != NULL;
+    return slash != NULL && path[0] != '\0';
 }
 
-enum { PROGRAM, LIBRARY, OWN_PLACES };
-
-/* The folder of the running program, or that of the file with this code, which may be libdiffsim. */
-static int own_folder(int place, char out[PATH_MAX])
+/* Is this code in the program itself, or in a library? *file gets the name of what it is in. */
+static int in_library(Dl_info *file)
 {
-    static const char here;
-    Dl_info file;
-    if (place == LIBRARY) {
-        return dladdr(&here, &file) != 0 && realpath(file.dli_fname, out) != NULL && go_up(out);
-    }
+    Dl_info program;
+    const unsigned long headers = getauxval(AT_PHDR);
+    return dladdr(MARK, file) != 0 && headers != 0 && dladdr((const void *)headers, &program) != 0 &&
+           program.dli_fbase != file->dli_fbase;
+}
+
+static int program_file(char out[PATH_MAX])
+{
     ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
+    const char *started = (const char *)getauxval(AT_EXECFN);
     out[n > 0 ? n : 0] = '\0';
-    return go_up(out);
+    return n > 0 || (started != NULL && realpath(started, out) != NULL); /* a container may lack /proc */
 }
 
-/* The build tree above a folder. */
-static int tree_above(int there, char out[PATH_MAX])
+/* Length of what two configured folders have in common, in whole names. */
+static size_t common(const char *a, const char *b)
 {
-    char mark[PATH_MAX];
-    for (int k = 0; there && k <= TREE_DEPTH; k++) {
-        int n = snprintf(mark, sizeof mark, "%s/.dshost-build", out);
-        if (n < (int)sizeof mark && access(mark, F_OK) == 0) {
-            return 1;
+    size_t n = 0;
+    for (size_t i = 0;; i++) {
+        const int ends = a[i] == '\0' || a[i] == '/', other_ends = b[i] == '\0' || b[i] == '/';
+        if (ends && other_ends) {
+            n = i;
         }
-        there = go_up(out);
+        if (a[i] != b[i] || a[i] == '\0') {
+            return n;
+        }
     }
+}
+
+/* Where folder `to` is, if `own` is folder `from`: 1, or 0 where it is not named as it was configured. */
+static int relate(const char *own, ds_installed from, ds_installed to, char out[PATH_MAX])
+{
+    const size_t n = common(configured[from], configured[to]);
+    const char *tail = configured[from] + n;
+    const size_t length = strlen(own), cut = strlen(tail);
+    return length >= cut && strcmp(own + length - cut, tail) == 0 &&
+           snprintf(out, PATH_MAX, "%.*s%s", (int)(length - cut), own, configured[to] + n) < PATH_MAX &&
+           access(out, F_OK) == 0;
+}
+
+/* In the top of a build tree, in its libexec/ or in its .libs/: whatever is installed around it. */
+static int is_built_here(const char *own)
+{
+    const char *name = strrchr(own, '/');
+    char above[PATH_MAX];
+    snprintf(above, sizeof above, "%s", own);
+    return exists(own, MARK) ||
+           (name != NULL && (strcmp(name, "/libexec") == 0 || strcmp(name, "/.libs") == 0) && go_up(above) &&
+            exists(above, MARK));
+}
+
+static int is_installed(void)
+{
+    char plugins[PATH_MAX];
+    if (here.library) {
+        return relate(here.own, DS_INSTALLED_LIB, DS_INSTALLED_PLUGINS, plugins);
+    }
+    here.place = exists(here.own, "dshost-worker") ? DS_INSTALLED_LIBEXEC : DS_INSTALLED_BIN;
+    return relate(here.own, here.place, DS_INSTALLED_PLUGINS, plugins);
+}
+
+static void look(void)
+{
+    Dl_info file;
+    here.library = in_library(&file);
+    here.place = here.library ? DS_INSTALLED_LIB : DS_INSTALLED_BIN;
+    const int known = here.library ? realpath(file.dli_fname, here.own) != NULL : program_file(here.own);
+    if (!known || !go_up(here.own)) {
+        here.own[0] = '\0';
+        return;
+    }
+    if (!is_built_here(here.own) && is_installed()) {
+        return;
+    }
+    char above[PATH_MAX];
+    snprintf(above, sizeof above, "%s", here.own);
+    for (int k = 0; k <= TREE_DEPTH; k++) {
+        if (exists(above, MARK)) {
+            snprintf(here.tree, sizeof here.tree, "%s", above);
+            return;
+        }
+        if (!go_up(above)) {
+            return;
+        }
+    }
+}
+
+static void look_once(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, look);
+}
+
+int ds_installation_own_folder(char out[PATH_MAX])
+{
+    look_once();
+    snprintf(out, PATH_MAX, "%s", here.own);
+    return out[0] != '\0';
+}
+
+int ds_installation_build_tree(char out[PATH_MAX])
+{
+    look_once();
+    snprintf(out, PATH_MAX, "%s", here.tree);
+    return out[0] != '\0';
+}
+
+int ds_installation_folder(ds_installed which, char out[PATH_MAX])
+{
+    look_once();
+    if (here.own[0] != '\0' && here.tree[0] == '\0' && relate(here.own, here.place, which, out)) {
+        return 1;
+    }
+    snprintf(out, PATH_MAX, "%s", configured[which]);
     return 0;
 }
 
-int ds_program_build_tree(char out[PATH_MAX])
-{
-    int found = 0;
-    for (int place = 0; place < OWN_PLACES && !found; place++) {
-        found = tree_above(own_folder(place, out), out);
-    }
-    return found;
-}
+/* ---- programs ---- */
 
-/* Is FOLDER/BELOW/NAME a program? Then it is in *out. */
-static int try_folder(const char *folder, size_t length, const char *below, const char *name,
-                      char out[PATH_MAX])
+/* Is FOLDER/NAME a program? Then it is in *out. */
+static int try_folder(const char *folder, size_t length, const char *name, char out[PATH_MAX])
 {
     struct stat st;
-    int n = snprintf(out, PATH_MAX, "%.*s%s/%s", (int)length, folder, below, name);
+    int n = snprintf(out, PATH_MAX, "%.*s/%s", (int)length, folder, name);
     return length > 0 && n < PATH_MAX && stat(out, &st) == 0 && S_ISREG(st.st_mode) && access(out, X_OK) == 0;
 }
 
@@ -80,7 +192,7 @@ static int try_path(const char *name, char out[PATH_MAX])
     const char *path = getenv("PATH");
     while (path != NULL && *path != '\0') {
         size_t n = strcspn(path, ":");
-        if (try_folder(path, n, "", name, out)) {
+        if (try_folder(path, n, name, out)) {
             return 1;
         }
         path += n + (path[n] == ':');
@@ -88,27 +200,42 @@ static int try_path(const char *name, char out[PATH_MAX])
     return 0;
 }
 
+static int try_tree(const char *tree, const char *name, char out[PATH_MAX])
+{
+    char below[PATH_MAX];
+    int n = snprintf(below, sizeof below, "%s/libexec", tree);
+    return (n < (int)sizeof below && try_folder(below, (size_t)n, name, out)) ||
+           try_folder(tree, strlen(tree), name, out);
+}
+
 int ds_program_find(const char *name, char out[PATH_MAX], ds_error *e)
 {
-    static const char *const near[] = {"", "/../libexec/diffsim", "/../../bin"};
     char folder[PATH_MAX];
-    int found = 0;
-    for (int k = 0; k < 3 * OWN_PLACES && !found; k++) {
-        found = own_folder(k / 3, folder) && try_folder(folder, strlen(folder), near[k % 3], name, out);
+    if (ds_installation_own_folder(folder) && try_folder(folder, strlen(folder), name, out)) {
+        return 0;
     }
-    if (!found && ds_program_build_tree(folder)) {
-        found = try_folder(folder, strlen(folder), "/libexec", name, out) ||
-                try_folder(folder, strlen(folder), "", name, out);
+    if (ds_installation_build_tree(folder) && try_tree(folder, name, out)) {
+        return 0;
     }
-    if (found || try_folder(DS_LIBEXECDIR, strlen(DS_LIBEXECDIR), "", name, out) ||
-        try_folder(DS_BINDIR, strlen(DS_BINDIR), "", name, out) || try_path(name, out)) {
+    ds_installation_folder(DS_INSTALLED_BIN, folder);
+    if (try_folder(folder, strlen(folder), name, out)) {
+        return 0;
+    }
+    ds_installation_folder(DS_INSTALLED_LIBEXEC, folder);
+    if (try_folder(folder, strlen(folder), name, out) || try_path(name, out)) {
         return 0;
     }
     return ds_fail(e, DS_EXIT_IO, "there is no program %.80s: neither in %s nor on PATH; install dshost anew",
-                   name, DS_LIBEXECDIR);
+                   name, folder);
 }
 
-int ds_program_start(const char *path, char *const argv[], const int *fd, int fds, int own_group, pid_t *pid)
+const char *ds_program_self(void)
+{
+    static const char link[] = "/proc/self/exe";
+    return access(link, X_OK) == 0 ? link : (const char *)getauxval(AT_EXECFN);
+}
+
+int ds_program_start(const char *path, char *const argv[], const int *fd, int fds, int belongs, pid_t *pid)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
@@ -125,14 +252,14 @@ int ds_program_start(const char *path, char *const argv[], const int *fd, int fd
     sigfillset(&all);
     posix_spawnattr_setsigdefault(&attr, &all);
     sigemptyset(&blocked);
-    if (!own_group) {
+    if (belongs != DS_PROGRAM_GROUP) {
         sigaddset(&blocked, SIGINT);
         sigaddset(&blocked, SIGTERM);
         sigaddset(&blocked, SIGHUP);
     }
     posix_spawnattr_setsigmask(&attr, &blocked);
-    posix_spawnattr_setflags(&attr, (short)(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
-                                            (own_group ? POSIX_SPAWN_SETPGROUP : 0)));
+    const int apart = belongs != DS_PROGRAM_WITH_US ? POSIX_SPAWN_SETPGROUP : 0;
+    posix_spawnattr_setflags(&attr, (short)(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | apart));
     int code = posix_spawn(pid, path, &files, &attr, argv, environ);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);

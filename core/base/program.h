@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program.h - where the programs of diffsim are: the host is one of several that start each other by name. */
+/* program.h - what belongs to this dshost, or to this libdiffsim: a build tree, or an installation, which can be
+ * moved as a whole: its folders are found relative to the file with this code, in the arrangement that it was
+ * configured with; and the programs there, which start each other by name. */
 #ifndef DS_BASE_PROGRAM_H
 #define DS_BASE_PROGRAM_H
 
@@ -8,18 +10,48 @@
 
 #include "base/error.h"
 
-/* The top of the build tree in which this program, or libdiffsim in it, was built and not yet
- * installed: 1 and *out, or 0. */
-int ds_program_build_tree(char out[PATH_MAX]);
+typedef enum ds_installed {
+    DS_INSTALLED_BIN,       /* dshost */
+    DS_INSTALLED_LIBEXEC,   /* dshost-worker and the other commands */
+    DS_INSTALLED_LIB,       /* libdiffsim */
+    DS_INSTALLED_PLUGINS,   /* envs/ and optimizers/ */
+    DS_INSTALLED_MODULES,   /* for MPI */
+    DS_INSTALLED_INCLUDE,   /* the folder with diffsim/ */
+    DS_INSTALLED_PKGCONFIG, /* diffsim.pc */
+    DS_INSTALLED_COUNT
+} ds_installed;
 
-/* The path of program `name` ("dshost-worker"): beside this program or libdiffsim, in the libexec folder of
- * the same installation, in the build tree, where the installation was configured to be, on PATH. 0, or
- * DS_EXIT_IO where there is none. */
+/* The folder of the running program, links resolved; where another program runs and this code is in
+ * libdiffsim, that of libdiffsim. 1 and *out, or 0 where it cannot be told. */
+int ds_installation_own_folder(char out[PATH_MAX]);
+
+/* The top of the build tree, where this code was built in one and not installed: 1 and *out, or 0. */
+int ds_installation_build_tree(char out[PATH_MAX]);
+
+/* A folder of this installation: where it is now, or else where it was configured to be, which is 0. A folder
+ * that is not there counts as not moved. In a build tree, too, what was configured. */
+int ds_installation_folder(ds_installed which, char out[PATH_MAX]);
+
+/* The path of program `name` ("dshost-worker"): beside this program or libdiffsim, in their build tree or
+ * installation (above), on PATH. 0, or DS_EXIT_IO where there is none. */
 int ds_program_find(const char *name, char out[PATH_MAX], ds_error *e);
 
+/* The running program, to start it once more. */
+const char *ds_program_self(void);
+
+/* Whom a program that is started belongs to. */
+enum {
+    DS_PROGRAM_WITH_US =
+        0, /* SIGINT, SIGTERM and SIGHUP are blocked: they are for us, and it ignores them before
+                               it unblocks them */
+    DS_PROGRAM_GROUP = 1, /* a process group of its own, which does not hear the terminal */
+    DS_PROGRAM_APART =
+        2 /* the same, and those three are blocked: no session of its own, in which the kernel may
+                               let `nice` count for nothing */
+};
+
 /* Starts a program with default signals; its descriptors 0, 1, ... are those of `fd`, where -1 is
- * /dev/null. In a group of its own it does not hear the terminal; else SIGINT, SIGTERM and SIGHUP are
- * blocked: they are for us, and it ignores them before it unblocks them. 0 and *pid, or an errno. */
-int ds_program_start(const char *path, char *const argv[], const int *fd, int fds, int own_group, pid_t *pid);
+ * /dev/null. 0 and *pid, or an errno. */
+int ds_program_start(const char *path, char *const argv[], const int *fd, int fds, int belongs, pid_t *pid);
 
 #endif

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- numbers ---- */
 
@@ -21,10 +22,15 @@ static void make_locale(void)
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
-double ds_strtod(const char *text, char **end)
+locale_t ds_locale_c(void)
 {
     pthread_once(&locale_once, make_locale);
-    return strtod_l(text, end, c_locale);
+    return c_locale;
+}
+
+double ds_strtod(const char *text, char **end)
+{
+    return strtod_l(text, end, ds_locale_c());
 }
 
 int ds_parse_real(const char *text, double *out)
@@ -46,6 +52,21 @@ int ds_parse_real(const char *text, double *out)
     }
     *out = v;
     return 1;
+}
+
+const char *ds_real_text(double v, char out[DS_REAL_TEXT])
+{
+    double same;
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(out, DS_REAL_TEXT, "%.*g", digits, v);
+        for (char *p = out; *p != '\0'; p++) {
+            *p = *p == ',' ? '.' : *p; /* of a locale */
+        }
+        if (!isfinite(v) || (ds_parse_real(out, &same) && same == v)) {
+            break;
+        }
+    }
+    return out;
 }
 
 static int is_digit(char c)
@@ -136,6 +157,18 @@ const char *ds_nearest(const char *word, const char *const *known, size_t count)
 
 /* ---- shell ---- */
 
+void ds_text_choices(const char *word, const char *const *known, size_t count, char *out, size_t size)
+{
+    size_t used = (size_t)snprintf(out, size, "expected one of");
+    for (size_t k = 0; k < count && used < size; k++) {
+        used += (size_t)snprintf(out + used, size - used, "%s %s", k > 0 ? "," : "", known[k]);
+    }
+    const char *near = ds_nearest(word, known, count);
+    if (near != NULL && used < size) {
+        snprintf(out + used, size - used, "; did you mean '%s'?", near);
+    }
+}
+
 void ds_text_shell_word(FILE *f, const char *text)
 {
     static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
@@ -201,9 +234,27 @@ void ds_text_clean(char *s)
         if (length == 0) {
             s[i] = '?';
             length = 1;
+        } else if (length == 2 && (unsigned char)s[i] == 0xc2 && (unsigned char)s[i + 1] < 0xa0) {
+            memset(s + i, ' ', length); /* U+0080 to U+009F steer terminals, too */
         } else if (is_control(s[i])) {
             s[i] = ' ';
         }
         i += length;
     }
+}
+
+const char *ds_text_ending(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    return dot != NULL && dot > name ? dot + 1 : "";
+}
+
+int ds_text_ends_with(const char *path, const char *const *endings)
+{
+    const char *ending = ds_text_ending(path);
+    while (*endings != NULL && strcasecmp(ending, *endings) != 0) {
+        endings++;
+    }
+    return *endings != NULL;
 }

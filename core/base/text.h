@@ -4,6 +4,7 @@
 #ifndef DS_BASE_TEXT_H
 #define DS_BASE_TEXT_H
 
+#include <locale.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,12 +16,24 @@ int ds_parse_real(const char *text, double *out);
 int ds_parse_int(const char *text, int64_t *out);
 int ds_parse_seed(const char *text, uint64_t *out);
 
+/* The "C" locale, for functions that take one. */
+locale_t ds_locale_c(void);
+
 /* strtod() with '.' in every locale. */
 double ds_strtod(const char *text, char **end);
+
+/* Writes a real so that it reads back as the same bits, with as few digits as that takes: two reals that
+ * differ look different. DS_TEXT_OF(v) is such a text until the end of the block it stands in. */
+enum { DS_REAL_TEXT = 32 };
+const char *ds_real_text(double v, char out[DS_REAL_TEXT]);
+#define DS_TEXT_OF(v) ds_real_text((v), (char[DS_REAL_TEXT]){0})
 
 /* The known name nearest to `word` if it is near (edit distance at most 2 and half the
  * length of the word, else the only one that begins with `word`), else NULL. */
 const char *ds_nearest(const char *word, const char *const *known, size_t count);
+
+/* For a word that is none of the known ones: "expected one of a, b, c; did you mean 'b'?". */
+void ds_text_choices(const char *word, const char *const *known, size_t count, char *out, size_t size);
 
 /* Writes `text` as one word for a POSIX shell, in quotes where it needs them. */
 void ds_text_shell_word(FILE *f, const char *text);
@@ -31,6 +44,12 @@ size_t ds_utf8_length(const char *s, size_t n);
 
 /* Is it one line of UTF-8 without control characters (a tab is fine)? */
 int ds_text_is_line(const char *s, size_t n);
+
+/* The ending of a file name, what follows its last dot: "npz" of "out/run.npz"; "" where it has none. */
+const char *ds_text_ending(const char *path);
+
+/* Is it one of `endings` (NULL-terminated), in letters of any case? */
+int ds_text_ends_with(const char *path, const char *const *endings);
 
 /* Makes it one in place: control characters become blanks, bytes that are not UTF-8 become '?'. */
 void ds_text_clean(char *s);

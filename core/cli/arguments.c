@@ -38,6 +38,16 @@ static void explain(const char *arg, int letter, const char *command, const stru
         ds_fail(e, DS_EXIT_USAGE, "%s: --%s takes no value", command, exact->name);
         return;
     }
+    /* "-env E": one dash where two are meant. */
+    const char *bare = arg[0] == '-' && arg[1] != '-' ? arg + 1 : "";
+    size_t length = strcspn(bare, "=");
+    for (size_t k = 0; length > 1 && options[k].name != NULL; k++) {
+        if (strlen(options[k].name) == length && strncmp(options[k].name, bare, length) == 0) {
+            ds_fail(e, DS_EXIT_USAGE, "%s: unknown flag -%.*s; did you mean --%s?", command, (int)length,
+                    bare, options[k].name);
+            return;
+        }
+    }
     if (letter != 0 && letter < CODE_FLAG) {
         ds_fail(e, DS_EXIT_USAGE, "%s: unknown flag -%c; `dshost %s --help` lists what there is", command,
                 letter, command);
@@ -64,7 +74,7 @@ static void explain(const char *arg, int letter, const char *command, const stru
 /* Is it the value of a switch? */
 static int is_truth(const char *text)
 {
-    static const char *const words[] = {"true", "false", "yes", "no", "on", "off", "1", "0"};
+    static const char *const words[] = {"true", "false", "yes", "no", "on", "off", "1", "0", "auto"};
     size_t i = 0;
     while (i < sizeof words / sizeof *words && strcmp(words[i], text) != 0) {
         i++;
@@ -95,7 +105,10 @@ int ds_arguments_next(int argc, char **argv, const char *command, const struct o
         return '?';
     }
     if (c == '?') {
-        explain(arg, optopt, command, options, e);
+        /* Within letters behind one dash getopt has not gone on to the next argument. */
+        int inside = optopt != 0 && optopt < CODE_FLAG && optind < argc && argv[optind][0] == '-' &&
+                     strchr(argv[optind], optopt) != NULL && (arg[0] != '-' || arg[1] != optopt);
+        explain(inside ? argv[optind] : arg, optopt, command, options, e);
     }
     return c;
 }
@@ -123,13 +136,22 @@ int ds_arguments_check(int argc, char **argv, const char *command, const struct 
     return status;
 }
 
+/* May its flag stand alone, for "true"? */
+static int is_switch(const ds_param *p)
+{
+    int has = p->type == DS_PARAM_BOOL && strcmp(p->default_text, "false") == 0;
+    for (size_t i = 0; p->type == DS_PARAM_ENUM && p->choices[i] != NULL; i++) {
+        has = has || strcmp(p->choices[i], "true") == 0;
+    }
+    return has;
+}
+
 size_t ds_flags_add(ds_flag *flags, size_t k, const ds_param *const *schema, int (*has)(const ds_param *p),
                     ds_flag_take take)
 {
     for (; *schema != NULL; schema++) {
         if (has(*schema)) {
-            int is_switch = (*schema)->type == DS_PARAM_BOOL && strcmp((*schema)->default_text, "false") == 0;
-            flags[k++] = (ds_flag){.name = (*schema)->name, .take = take, .is_switch = is_switch};
+            flags[k++] = (ds_flag){.name = (*schema)->name, .take = take, .is_switch = is_switch(*schema)};
         }
     }
     return k;

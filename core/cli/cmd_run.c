@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/stop.h"
 #include "cli/dispatch.h"
@@ -82,8 +83,11 @@ int ds_cmd_run(int argc, char **argv, ds_error *e)
                "result folder.\n\n");
         ds_run_flags_help(0);
     } else if (rc == 0) {
-        ds_signals_install();
-        rc = run(&flags, e);
+        rc = ds_portable_settle(&flags.settings, e);
+        if (rc == 0) {
+            ds_signals_install();
+            rc = run(&flags, e);
+        }
     }
     ds_settings_clear(&flags.settings);
     return ds_stop_status(rc);
@@ -99,6 +103,35 @@ static int resume_landscape(char **argv, ds_error *e)
     return ds_dispatch("landscape", argv, e);
 }
 
+/* What an experiment, or a file of settings, goes on with. */
+static int check_is_run(const char *path, ds_error *e)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path,
+               *dot = strrchr(name, '.');
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        return 0; /* the line for that comes later */
+    }
+    if (S_ISREG(st.st_mode) && dot != NULL && strcmp(dot, ".ini") == 0 && strcmp(name, "run.ini") != 0) {
+        return ds_fail(
+            e, DS_EXIT_USAGE,
+            "resume %.300s: a file of settings, not the folder of a run; an experiment goes on with: "
+            "dshost bench %.300s",
+            path, path);
+    }
+    if (S_ISREG(st.st_mode)) {
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "resume %.300s: a file; name the folder of the run, as in: dshost resume %.*s", path,
+                       slash != NULL ? (int)(slash - path) : 1, slash != NULL ? path : ".");
+    }
+    return ds_folder_has(path, "bench.json") && !ds_folder_has_run(path)
+               ? ds_fail(e, DS_EXIT_USAGE,
+                         "resume %.300s: an experiment, which goes on with: dshost bench %.300s/bench.ini "
+                         "--out %.300s",
+                         path, path, path)
+               : 0;
+}
+
 int ds_cmd_resume(int argc, char **argv, ds_error *e)
 {
     ds_run_flags flags;
@@ -108,13 +141,19 @@ int ds_cmd_resume(int argc, char **argv, ds_error *e)
         printf("usage: dshost resume DIR [OPTIONS]\n\n"
                "Goes on with the run in folder DIR where it ended; --budget N extends a finished one.\n\n");
         ds_run_flags_help(1);
-    } else if (rc == 0 && ds_folder_has_landscape(folder)) {
+        ds_settings_clear(&flags.settings);
+        return 0;
+    }
+    rc = rc == 0 && flags.repair ? ds_run_repair(folder, e) : rc;
+    if (rc == 0 && ds_folder_has_landscape(folder)) {
         rc = resume_landscape(argv, e);
     } else if (rc == 0) {
         json_t *summary = NULL;
         ds_signals_install();
-        rc = ds_series_is(folder) ? ds_series_resume(folder, &flags.settings, &ds_pictures, &summary, e)
-                                  : ds_run_resume(folder, &flags.settings, &ds_pictures, &summary, e);
+        rc = check_is_run(folder, e);
+        rc = rc != 0                ? rc
+             : ds_series_is(folder) ? ds_series_resume(folder, &flags.settings, &ds_pictures, &summary, e)
+                                    : ds_run_resume(folder, &flags.settings, &ds_pictures, &summary, e);
         rc = ds_run_print(flags.json, folder, summary, rc, e);
         json_decref(summary);
     }

@@ -9,9 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "arithmetic/portable.h"
+#include "guest/crash.h"
 #include "base/json_text.h"
 #include "base/log.h"
+#include "guest/surroundings.h"
 
 static int print_version(void)
 {
@@ -22,6 +26,8 @@ static int print_version(void)
 int ds_command_main(int argc, char **argv, int (*command)(int argc, char **argv, ds_error *e))
 {
     ds_error e = {0, ""};
+    ds_locale_plain();
+    ds_crash_allow();
     /* A file that grows beyond `ulimit -f` is an error of write(), not the end of the program. */
     signal(SIGXFSZ, SIG_IGN);
     /* Flags may stand anywhere behind the command, whatever the environment says. */
@@ -32,11 +38,15 @@ int ds_command_main(int argc, char **argv, int (*command)(int argc, char **argv,
     setenv("OMP_NUM_THREADS", "1", 0);
 
     int version = argc > 1 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0);
-    int status = version ? print_version() : command(argc, argv, &e);
+    int status = version ? print_version() : ds_portable_begin(argc, argv, &e);
+    status = status != 0 || version ? status : command(argc, argv, &e);
     /* Whatever a command printed must have arrived: a full disk behind a redirection is an error. */
     status = status > 0 ? status : ds_stdout_done(&e);
     if (status != 0 && e.text[0] != '\0') {
         ds_log(DS_LOG_ERROR, NULL, "%s", e.text);
+    }
+    if (ds_crash_ends_at_once()) {
+        _exit(status); /* stdout is flushed, and stderr has no buffer */
     }
     return status;
 }

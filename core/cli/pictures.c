@@ -56,7 +56,8 @@ static void start(pictures *p, const char *folder, const char *only)
                    *one[] = {program, parent, only, "--", folder, NULL};
         const char **argv = only != NULL ? one : all;
         const int fd[] = {-1, pipes[1]};
-        int code = ds_program_start(program, (char *const *)(uintptr_t)argv, fd, 2, 0, &p->pid);
+        int code =
+            ds_program_start(program, (char *const *)(uintptr_t)argv, fd, 2, DS_PROGRAM_WITH_US, &p->pid);
         rc = code != 0 ? ds_fail(&e, DS_EXIT_IO, "cannot start %.200s: %s", program, strerror(code)) : 0;
         close(pipes[1]);
         p->answer = pipes[0];

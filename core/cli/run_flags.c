@@ -38,6 +38,8 @@ int ds_run_flags_read(int argc, char **argv, int resume, ds_run_flags *out, cons
     if (!resume) {
         flags[k++] = (ds_flag){"set", .take = ds_run_flag_take};
         flags[k++] = (ds_flag){"config", .take = ds_run_flag_take};
+    } else {
+        flags[k++] = (ds_flag){"repair", .set = &out->repair};
     }
     flags[k++] = (ds_flag){"json", .set = &out->json};
     flags[k++] = (ds_flag){"help", .set = &out->help};
@@ -65,6 +67,11 @@ void ds_run_flags_help(int resume)
     if (!resume) {
         printf("  --set          SECTION.KEY=VALUE of the sections run, env and opt; may be repeated.\n"
                "  --config       Read settings from an .ini file; flags and --set win over it.\n");
+    } else {
+        printf("  --repair       Where the record is damaged: keep the evaluations before the first damaged "
+               "one, and "
+               "make the others\n"
+               "                 anew. The damaged file stays, as run.sqlite.damaged.\n");
     }
     printf("  --json         Print the summary as JSON instead of the folder.\n");
 }

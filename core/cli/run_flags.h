@@ -11,6 +11,7 @@
 typedef struct ds_run_flags {
     ds_settings settings; /* to be cleared by the caller, also after a failure */
     int json;
+    int repair; /* of a resumed run */
     int help;
 } ds_run_flags;
 

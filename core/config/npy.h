@@ -38,6 +38,9 @@ int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max
 int ds_array_parse_text(const void *p, size_t len, const char *name, uint64_t max_size, int status,
                         ds_array *out, ds_error *e);
 
+/* A single text ("<U" of no dimensions) of an .npy file, as UTF-8, to be freed; NULL on failure. */
+int ds_text_parse_npy(const void *p, size_t len, const char *name, int status, char **out, ds_error *e);
+
 void ds_array_free(ds_array *a);
 
 #endif

@@ -234,36 +234,45 @@ static int check_layout(const reader *r, const npy_header *h, size_t bytes, uint
     return 0;
 }
 
-int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max_size, int status,
-                       ds_array *out, ds_error *e)
+/* Reads the header at the beginning of r; *data gets where the elements begin. */
+static int read_header(const reader *r, npy_header *h, size_t *data)
 {
-    const unsigned char *b = p;
-    reader r = {b, len, 0, name, status, e};
-    memset(out, 0, sizeof *out);
-    max_size = max_size == 0 ? DS_ARRAY_MAX_DEFAULT : max_size;
-    if (len < 10 || memcmp(b, npy_magic, sizeof npy_magic) != 0) {
-        return bad_header(&r, len < 10 ? "it is shorter than a header" : "the magic bytes are missing");
+    const unsigned char *b = r->p;
+    if (r->len < 10 || memcmp(b, npy_magic, sizeof npy_magic) != 0) {
+        return bad_header(r, r->len < 10 ? "it is shorter than a header" : "the magic bytes are missing");
     }
     if ((b[6] != 1 && b[6] != 2) || b[7] != 0) {
-        return ds_fail(e, status, "%s: .npy format %u.%u is not supported (allowed: 1.0 and 2.0)", name, b[6],
-                       b[7]);
+        return ds_fail(r->e, r->status, "%s: .npy format %u.%u is not supported (allowed: 1.0 and 2.0)",
+                       r->name, b[6], b[7]);
     }
     size_t start = b[6] == 1 ? 10 : 12;
-    if (len < start) {
-        return bad_header(&r, "it is shorter than a header");
+    if (r->len < start) {
+        return bad_header(r, "it is shorter than a header");
     }
     size_t header = (size_t)b[8] | (size_t)b[9] << 8;
     if (b[6] == 2) {
         header |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
     }
-    if (header > len - start) {
-        return bad_header(&r, "the file ends inside the header");
+    if (header > r->len - start) {
+        return bad_header(r, "the file ends inside the header");
     }
-    reader text = {b + start, header, 0, name, status, e};
+    reader text = {b + start, header, 0, r->name, r->status, r->e};
+    *data = start + header;
+    return take_dict(&text, h);
+}
+
+int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max_size, int status,
+                       ds_array *out, ds_error *e)
+{
+    const unsigned char *b = p;
+    reader r = {b, len, 0, name, status, e};
     npy_header h;
     uint64_t size = 0;
-    int rc = take_dict(&text, &h);
-    rc = rc != 0 ? rc : check_layout(&r, &h, len - start - header, max_size, &size);
+    size_t start = 0;
+    memset(out, 0, sizeof *out);
+    max_size = max_size == 0 ? DS_ARRAY_MAX_DEFAULT : max_size;
+    int rc = read_header(&r, &h, &start);
+    rc = rc != 0 ? rc : check_layout(&r, &h, len - start, max_size, &size);
     if (rc != 0) {
         return rc;
     }
@@ -273,7 +282,7 @@ int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max
                        (unsigned long long)size);
     }
     for (uint64_t i = 0; i < size; i++) {
-        data[i] = element(b + start + header, h.descr[1], (size_t)(h.descr[2] - '0'), i);
+        data[i] = element(b + start, h.descr[1], (size_t)(h.descr[2] - '0'), i);
         if (!isfinite(data[i])) {
             const char *what = isnan(data[i]) ? "nan" : "infinite";
             free(data);
@@ -283,6 +292,68 @@ int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max
     }
     *out = (ds_array){.data = data, .size = size, .ndim = h.ndim};
     memcpy(out->shape, h.shape, sizeof out->shape);
+    return 0;
+}
+
+/* Appends a code point as UTF-8, '?' where it is none; returns the end. */
+static char *put_point(char *to, uint32_t c)
+{
+    if (c < 0x80) {
+        *to++ = (char)c;
+    } else if (c < 0x800) {
+        *to++ = (char)(0xc0 | c >> 6);
+        *to++ = (char)(0x80 | (c & 0x3f));
+    } else if (c < 0x10000 && (c < 0xd800 || c > 0xdfff)) {
+        *to++ = (char)(0xe0 | c >> 12);
+        *to++ = (char)(0x80 | (c >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (c & 0x3f));
+    } else if (c >= 0x10000 && c <= 0x10ffff) {
+        *to++ = (char)(0xf0 | c >> 18);
+        *to++ = (char)(0x80 | (c >> 12 & 0x3f));
+        *to++ = (char)(0x80 | (c >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (c & 0x3f));
+    } else {
+        *to++ = '?';
+    }
+    return to;
+}
+
+int ds_text_parse_npy(const void *p, size_t len, const char *name, int status, char **out, ds_error *e)
+{
+    const unsigned char *b = p;
+    reader r = {b, len, 0, name, status, e};
+    npy_header h;
+    size_t start = 0;
+    *out = NULL;
+    int rc = read_header(&r, &h, &start);
+    if (rc != 0) {
+        return rc;
+    }
+    size_t count = (len - start) / 4;
+    uint64_t promised = 0;
+    if (strncmp(h.descr, "<U", 2) != 0 || h.ndim != 0 || !ds_parse_seed(h.descr + 2, &promised)) {
+        return ds_fail(e, status, "%s: not a single text ('<U...' of no dimensions)", name);
+    }
+    if (promised != count || (len - start) % 4 != 0) {
+        return ds_fail(e, status,
+                       "%s: the header promises a text of %llu characters but %zu bytes follow: the file is "
+                       "damaged or was cut",
+                       name, (unsigned long long)promised, len - start);
+    }
+    char *text = malloc(4 * count + 1), *to = text;
+    if (text == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for a text", name);
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t c;
+        memcpy(&c, b + start + 4 * i, sizeof c);
+        if (c == 0) {
+            break; /* NumPy fills up with zeros */
+        }
+        to = put_point(to, c);
+    }
+    *to = '\0';
+    *out = text;
     return 0;
 }
 

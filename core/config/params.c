@@ -55,14 +55,15 @@ static int refuse(const ds_setting *s, const char *owner, const value *v, const 
 static void range_text(const ds_param *info, char *out, size_t size)
 {
     const char *kind = info->type == DS_PARAM_INT ? "a whole number" : "a number";
+    int digits = info->type == DS_PARAM_INT ? 17 : 15; /* whole numbers in full */
     if (isinf(info->min) && isinf(info->max)) {
         snprintf(out, size, "expected %s", kind);
     } else if (isinf(info->max)) {
-        snprintf(out, size, "expected %s of at least %.15g", kind, info->min);
+        snprintf(out, size, "expected %s of at least %.*g", kind, digits, info->min);
     } else if (isinf(info->min)) {
-        snprintf(out, size, "expected %s of at most %.15g", kind, info->max);
+        snprintf(out, size, "expected %s of at most %.*g", kind, digits, info->max);
     } else {
-        snprintf(out, size, "expected %s from %.15g to %.15g", kind, info->min, info->max);
+        snprintf(out, size, "expected %s from %.*g to %.*g", kind, digits, info->min, digits, info->max);
     }
 }
 
@@ -213,11 +214,13 @@ static int convert_file(value *v, const char *text, const ds_setting *s, const c
         snprintf(why, sizeof why, "with its folder %.300s: %s", v->text, problem);
         return refuse(s, owner, v, text[0] == '/' ? problem : why, e);
     }
-    problem = stat(v->text, &st) != 0      ? strerror(errno)
-              : S_ISDIR(st.st_mode)        ? "a folder, expected a file"
-              : !S_ISREG(st.st_mode)       ? "not a regular file"
-              : access(v->text, R_OK) != 0 ? strerror(errno)
-                                           : NULL;
+    int list = v->info->type == DS_PARAM_ARRAY && strspn(text, "0123456789+-.eE, ") == strlen(text);
+    problem = stat(v->text, &st) != 0 && list ? "expected the name of a file with the numbers (.npy or text)"
+              : stat(v->text, &st) != 0       ? strerror(errno)
+              : S_ISDIR(st.st_mode)           ? "a folder, expected a file"
+              : !S_ISREG(st.st_mode)          ? "not a regular file"
+              : access(v->text, R_OK) != 0    ? strerror(errno)
+                                              : NULL;
     if (problem != NULL) {
         return refuse(s, owner, v, problem, e);
     }
@@ -229,25 +232,26 @@ static int convert_file(value *v, const char *text, const ds_setting *s, const c
     return 0;
 }
 
+/* Is the text another word for a choice "true" or "false"? */
+static int is_same_truth(const char *choice, const char *text)
+{
+    int64_t a, b;
+    int truth = strcmp(choice, "true") == 0 || strcmp(choice, "false") == 0;
+    return truth && parse_bool(choice, &a) && parse_bool(text, &b) && a == b;
+}
+
 static int parse_enum(const char *text, value *v, char *why, size_t size)
 {
     const char *const *choice = v->info->choices;
-    size_t used = (size_t)snprintf(why, size, "expected one of"), n = 0;
+    size_t n = 0;
     int ok = 0;
-
     for (; choice[n] != NULL; n++) {
-        if (strcmp(choice[n], text) == 0) {
+        if (strcmp(choice[n], text) == 0 || (!ok && is_same_truth(choice[n], text))) {
             v->number = (int64_t)n;
             ok = 1;
         }
-        if (used < size) {
-            used += (size_t)snprintf(why + used, size - used, "%s %s", n > 0 ? "," : "", choice[n]);
-        }
     }
-    const char *near = ok ? NULL : ds_nearest(text, choice, n);
-    if (near != NULL && used < size) {
-        snprintf(why + used, size - used, "; did you mean '%s'?", near);
-    }
+    ds_text_choices(text, choice, n, why, size);
     return ok;
 }
 
@@ -289,6 +293,7 @@ static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e
         break;
     case DS_PARAM_ENUM:
         problem = parse_enum(text, v, why, sizeof why) ? NULL : why;
+        text = problem == NULL ? info->choices[v->number] : text;
         break;
     case DS_PARAM_LIST:
         status = parse_list(text, v, why, sizeof why);

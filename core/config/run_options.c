@@ -10,6 +10,7 @@
 #include "base/clock.h"
 
 static const char *const isolations[] = {"process", "none", NULL};
+static const char *const apart[] = {"auto", "true", "false", NULL};
 
 #define DS_PLUGIN_NAME(name_, doc_)                                                                          \
     (&(const ds_param){sizeof(ds_param), DS_PARAM_TEXT, DS_PARAM_NAME_OR_PATH, 0, 0, 0, name_, "", "", doc_, \
@@ -32,12 +33,19 @@ const ds_param *const ds_run_schema[] = {
     DS_ENUM("isolation", "process", isolations,
             "process: evaluate in worker processes, so that a crash costs one evaluation; none: in this "
             "process."),
-    DS_BOOL(
-        "isolate_optimizer", "false",
-        "Run the optimizer in a process of its own, so that a crash of it is one line and a run to resume."),
+    DS_ENUM("isolate_optimizer", "auto", apart,
+            "Run the optimizer in a process of its own, so that a crash of it is one line and a run to "
+            "resume; auto: unless it is one of those that come with dshost. Results do not depend on it."),
+    DS_BOOL("portable", "false",
+            "Portable mode: the same bits on every x86-64 processor, for a little more time; a resumed run "
+            "keeps to it."),
     DS_TEXT("out", "",
             "Result folder, made by the run below the working directory; empty = results/ENV-OPT-sSEED."),
     DS_REAL("timeout_s", "600", 0, INFINITY, "s", "Time limit of one evaluation; 0 = none."),
+    DS_REAL("start_timeout_s", "0", 0, INFINITY, "s",
+            "Time limit of loading a plugin in a process of its own, and of its create(); 0 = 30 s for "
+            "loading it, and "
+            "timeout_s, but at least 60 s, for create()."),
     DS_INT("memory_mb", "8192", 0, 1e9, "MiB",
            "Memory limit of one worker, or of an isolated optimizer, beyond its start; 0 = none."),
     DS_REAL(
@@ -60,7 +68,8 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
 {
     ds_params *p = NULL;
     const char *seed = "0";
-    int64_t isolation = 0, isolate_optimizer = 0, pictures = 1, verify = 1, threads = 1, noise_key = 0;
+    int64_t isolation = 0, isolate_optimizer = 0, portable = 0, pictures = 1, verify = 1, threads = 1,
+            noise_key = 0;
     memset(out, 0, sizeof *out);
     int status = ds_params_make(ds_run_schema, "", settings, DS_SECTION_RUN, &p, e);
     if (status != 0) {
@@ -78,8 +87,10 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
     ds_params_int(p, "threads", &threads);
     ds_params_int(p, "isolation", &isolation);
     ds_params_int(p, "isolate_optimizer", &isolate_optimizer);
+    ds_params_int(p, "portable", &portable);
     ds_params_text(p, "out", &out->out);
     ds_params_real(p, "timeout_s", &out->timeout);
+    ds_params_real(p, "start_timeout_s", &out->start_timeout);
     ds_params_int(p, "memory_mb", &out->memory);
     ds_params_real(p, "max_failed", &out->max_failed);
     ds_params_int(p, "pictures", &pictures);
@@ -89,6 +100,7 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
     out->threads = (uint32_t)threads;
     out->isolation = (int)isolation;
     out->isolate_optimizer = (int)isolate_optimizer;
+    out->portable = (int)portable;
     out->pictures = (int)pictures;
     out->verify = (int)verify;
     out->noise_key = (uint64_t)noise_key;

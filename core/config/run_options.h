@@ -6,6 +6,7 @@
 #include "config/params.h"
 
 enum { DS_ISOLATION_PROCESS = 0, DS_ISOLATION_NONE = 1 };
+enum { DS_ISOLATE_AUTO = 0, DS_ISOLATE_YES = 1, DS_ISOLATE_NO = 2 };
 
 /* The schema of [run]; the names are also the long flags of `dshost run`, with '-' for '_'. */
 extern const ds_param *const ds_run_schema[];
@@ -20,9 +21,11 @@ typedef struct ds_run_options {
     int64_t jobs;          /* worker processes; 0 was replaced by the number of processors */
     uint32_t threads;      /* threads of one evaluation */
     int isolation;         /* DS_ISOLATION_* */
-    int isolate_optimizer; /* it has a process of its own */
+    int isolate_optimizer; /* DS_ISOLATE_*: has it a process of its own? */
+    int portable;          /* in portable mode (arithmetic/portable.h) */
     const char *out;       /* result folder; "" = results/ENV-OPT-sSEED-TIME */
     double timeout;        /* seconds of one evaluation; 0 = no limit */
+    double start_timeout;  /* seconds of loading a plugin and of create(); 0 = by the timeout */
     int64_t memory;        /* MiB of one worker; 0 = no limit */
     double max_failed;     /* end with DS_EXIT_ENV when a larger share of at least 50 evaluations failed */
     int pictures;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "guest/surroundings.h"
 #include "embed/embed.h"
 #include "run/asked.h"
 #include "worker/probe.h"
@@ -79,6 +80,7 @@ static int open_environment(ds_environment *e, const char *name, const ds_enviro
 DS_EXPORT ds_environment *ds_environment_open(const char *environment, const ds_environment_options *options,
                                               char *why, uint64_t size)
 {
+    DS_LOCALE_PLAIN_HERE;
     ds_error error = {0, "out of memory"};
     ds_environment *e = calloc(1, sizeof *e);
     if (e == NULL || open_environment(e, environment, options, &error) != 0) {
@@ -101,6 +103,7 @@ static void drop_reasons(ds_environment *e)
 
 DS_EXPORT void ds_environment_close(ds_environment *e)
 {
+    DS_LOCALE_PLAIN_HERE;
     if (e != NULL) {
         ds_environment_drop_episodes(e);
         ds_scene_source_close(&e->source);
@@ -296,6 +299,7 @@ static ds_status ask(passage *p, const uint64_t *key)
 
 DS_EXPORT ds_status ds_environment_evaluate_many(ds_environment *e, ds_environment_batch *b)
 {
+    DS_LOCALE_PLAIN_HERE;
     passage p = {.e = e, .batch = b};
     char text[DS_ASKS_TEXT] = "out of memory";
     if (e == NULL) {

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "embed/embed.h"
 
 ds_status ds_environment_say(ds_environment *e, ds_status status, const char *format, ...)
@@ -31,9 +32,9 @@ int ds_environment_inside(ds_environment *e, const double *x, uint64_t row)
     const ds_pool_env *f = e->facts;
     for (uint64_t i = 0; i < f->info.n; i++) {
         if (!(x[i] >= f->lower[i] && x[i] <= f->upper[i])) { /* also catches NaN */
-            ds_environment_say(
-                e, DS_E_ARG, "point %llu, variable %llu is %.17g, outside of its bounds %.17g..%.17g",
-                (unsigned long long)row, (unsigned long long)i, x[i], f->lower[i], f->upper[i]);
+            ds_environment_say(e, DS_E_ARG, "point %llu, variable %llu is %s, outside of its bounds %s..%s",
+                               (unsigned long long)row, (unsigned long long)i, DS_TEXT_OF(x[i]),
+                               DS_TEXT_OF(f->lower[i]), DS_TEXT_OF(f->upper[i]));
             return 0;
         }
     }

@@ -2,11 +2,14 @@
 /* environment_steps.c - episodes of stepwise control for another program, see diffsim/lib/environment.h. */
 #include "config.h"
 
+#include "base/text.h"
 #include "embed/environment_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "guest/surroundings.h"
 
 /* The episode in a lane. */
 typedef struct ds_open_episode {
@@ -64,10 +67,10 @@ static ds_status check_action(ds_environment *e, const double *action, uint64_t 
     for (uint64_t i = 0; i < m; i++) {
         if (!(action[i] >= f->lower[first + i] && action[i] <= f->upper[first + i])) { /* also catches NaN */
             return ds_environment_say(e, DS_E_ARG,
-                                      "row %llu, number %llu of the action is %.17g, outside of its bounds "
-                                      "%.17g..%.17g",
-                                      (unsigned long long)row, (unsigned long long)i, action[i],
-                                      f->lower[first + i], f->upper[first + i]);
+                                      "row %llu, number %llu of the action is %s, outside of its bounds "
+                                      "%s..%s",
+                                      (unsigned long long)row, (unsigned long long)i, DS_TEXT_OF(action[i]),
+                                      DS_TEXT_OF(f->lower[first + i]), DS_TEXT_OF(f->upper[first + i]));
         }
     }
     return DS_OK;
@@ -140,6 +143,7 @@ static void note(ds_environment *e, const ds_answer *a)
 
 DS_EXPORT ds_status ds_environment_reset(ds_environment *e, ds_episode_rows *r, const uint64_t *noise_key)
 {
+    DS_LOCALE_PLAIN_HERE;
     ds_status status = prepare(e, r, 0);
     if (status != DS_OK) {
         return status;
@@ -193,6 +197,7 @@ static void take_step(ds_environment *e, ds_episode_rows *r, uint64_t k)
 
 DS_EXPORT ds_status ds_environment_step(ds_environment *e, ds_episode_rows *r)
 {
+    DS_LOCALE_PLAIN_HERE;
     ds_status status = prepare(e, r, 1);
     if (status != DS_OK) {
         return status;

@@ -113,6 +113,7 @@ static int go_on(ds_recording *r, const ds_params *params, ds_error *e)
     char *path = ds_folder_path(s->folder, "run.sqlite");
     int rc = path == NULL ? ds_no_memory(e) : ds_runlock_take(s->folder, &s->lock, e);
     rc = rc != 0 ? rc : ds_store_open(path, DS_STORE_WRITE, &s->journal.store, e);
+    rc = rc != 0 ? rc : ds_store_verify(s->journal.store, e);
     rc = rc != 0 ? rc : ds_store_count(s->journal.store, &done, e);
     rc = rc != 0 ? rc : ds_store_get_settings(s->journal.store, &stored, e);
     rc = rc != 0 ? rc : check_same(r, &stored, params, e);

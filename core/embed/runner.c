@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guest/surroundings.h"
 #include "embed/embed.h"
 #include "run/run.h"
 #include "worker/probe.h"
@@ -19,6 +20,7 @@ struct ds_runner {
     char *folder;
     uint32_t(DS_CALL *progress)(void *ctx, const ds_runner_result *now);
     void *ctx;
+    locale_t theirs; /* of the thread that called, for progress() */
     atomic_int stop;
     int begun;
     ds_error error;
@@ -72,7 +74,8 @@ static int check_settings(ds_runner *r, ds_error *e)
                            run->item[i].origin);
         }
     }
-    int rc = ds_run_options_make(&r->settings, &options, e);
+    int rc = r->resume ? 0 : ds_portable_settle(&r->settings, e);
+    rc = rc != 0 ? rc : ds_run_options_make(&r->settings, &options, e);
     if (rc == 0 && options.runs != 1) {
         rc = ds_fail(e, DS_EXIT_CONFIG, "runs = %lld: a program makes one run for each seed",
                      (long long)options.runs);
@@ -102,6 +105,7 @@ static int prepare(ds_runner *r, const ds_runner_options *o, ds_error *e)
 
 DS_EXPORT ds_runner *ds_runner_open(const ds_runner_options *options, char *why, uint64_t size)
 {
+    DS_LOCALE_PLAIN_HERE;
     ds_error error = {0, "out of memory"};
     ds_runner *r = calloc(1, sizeof *r);
     if (r == NULL || prepare(r, options, &error) != 0) {
@@ -114,6 +118,7 @@ DS_EXPORT ds_runner *ds_runner_open(const ds_runner_options *options, char *why,
 
 DS_EXPORT void ds_runner_close(ds_runner *r)
 {
+    DS_LOCALE_PLAIN_HERE;
     if (r != NULL) {
         ds_settings_clear(&r->settings);
         free(r->folder);
@@ -152,8 +157,13 @@ static void see(void *ctx, int event, const ds_observed *o)
                                   .folder = r->folder};
     r->result.repeated = l->replayed;
     r->result.failed = l->failed;
-    if (event == DS_RUN_STEP && r->progress != NULL && r->progress(r->ctx, &now) != 0) {
-        ds_runner_stop(r);
+    if (event == DS_RUN_STEP && r->progress != NULL) {
+        locale_t ours = uselocale(r->theirs);
+        uint32_t enough = r->progress(r->ctx, &now);
+        uselocale(ours);
+        if (enough != 0) {
+            ds_runner_stop(r);
+        }
     }
 }
 
@@ -193,6 +203,7 @@ static int keep_result(ds_runner *r, const json_t *summary)
 
 DS_EXPORT ds_status ds_runner_run(ds_runner *r)
 {
+    DS_LOCALE_PLAIN_HERE;
     if (r == NULL) {
         return DS_E_ARG;
     }
@@ -202,6 +213,7 @@ DS_EXPORT ds_status ds_runner_run(ds_runner *r)
     const ds_observer observer = {.ctx = r, .see = see, .stop = &r->stop};
     json_t *summary = NULL;
     r->begun = 1;
+    r->theirs = ds_locale_before;
     ds_embed_quiet();
     int rc = r->resume && ds_series_is(r->folder)
                  ? ds_fail(&r->error, DS_EXIT_USAGE, "%s holds several runs: go on with one of its folders",

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/sized.h"
+#include "guest/surroundings.h"
 #include "embed/embed.h"
 #include "embed/recording.h"
 #include "evaluate/pool.h"
@@ -36,6 +37,9 @@ struct ds_search {
     pthread_mutex_t lock;  /* guards turn */
     pthread_cond_t handed; /* turn has changed */
     int turn;
+
+    int busy;           /* a call of the objective is under way; of the optimizer's thread alone */
+    atomic_int strayed; /* somebody else called it, or during such a call */
 
     /* Written by the side whose turn it is. */
     ds_batch *open; /* the batch of the optimizer that waits for answers, or NULL */
@@ -122,13 +126,29 @@ static int repeat_rows(ds_search *s, ds_batch *b, uint64_t rows)
     return rc;
 }
 
-static ds_status evaluate(const ds_objective *objective, ds_batch *theirs)
+/* Has somebody else called evaluate()? That ends the search. */
+static int has_strayed(ds_search *s)
 {
-    ds_search *s = objective->ctx;
+    if (!atomic_load(&s->strayed)) {
+        return 0;
+    }
+    ds_fail(&s->error, DS_EXIT_PLUGIN,
+            "%s: breaks the contract of evaluate(): it was called from another thread than that of run(), or "
+            "while a call was under way",
+            s->module->id);
+    s->broken = DS_E_ARG;
+    return 1;
+}
+
+static ds_status answer_batch(ds_search *s, ds_batch *theirs)
+{
     ds_batch own, *b = &own;
     char text[DS_BATCH_TEXT];
     uint64_t left = s->budget > 0 ? s->budget - s->used : UINT64_MAX;
     if (s->broken != DS_OK) {
+        return s->broken;
+    }
+    if (has_strayed(s)) {
         return s->broken;
     }
     if (DS_SIZED_READ(b, theirs, DS_BATCH_SIZE_1_0, s->module->id, "the batch", &s->error) != 0) {
@@ -164,6 +184,22 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *theirs)
     return theirs->done < b->count ? DS_STOPPED : DS_OK;
 }
 
+static ds_status evaluate(const ds_objective *objective, ds_batch *batch)
+{
+    ds_search *s = objective->ctx;
+    if (!pthread_equal(s->thread, pthread_self()) || s->busy) {
+        atomic_store(&s->strayed, 1);
+        return DS_E_ARG;
+    }
+    s->busy = 1;
+    const ds_surroundings theirs = ds_surroundings_note();
+    ds_locale_plain();
+    ds_status st = answer_batch(s, batch);
+    ds_surroundings_put_back(&theirs);
+    s->busy = 0;
+    return st;
+}
+
 static const void *no_extension(const ds_objective *objective, const char *id)
 {
     (void)objective;
@@ -174,6 +210,7 @@ static const void *no_extension(const ds_objective *objective, const char *id)
 static void *run(void *self)
 {
     ds_search *s = self;
+    ds_locale_plain();
     wait_for(s, OPTIMIZER);
     if (!atomic_load(&s->stop)) {
         s->result = s->module->opt.run(s->self, &s->objective);
@@ -300,6 +337,7 @@ ds_search *ds_search_start(const ds_module *optimizer, const ds_settings *settin
 DS_EXPORT ds_search *ds_search_open(const char *optimizer, const ds_search_options *options, char *why,
                                     uint64_t size)
 {
+    DS_LOCALE_PLAIN_HERE;
     const ds_module *module = NULL;
     ds_settings settings = {0};
     ds_error error = {0, ""};
@@ -323,7 +361,7 @@ DS_EXPORT ds_search *ds_search_open(const char *optimizer, const ds_search_optio
 /* What the end of run() means to the program. */
 static ds_status end_status(ds_search *s)
 {
-    if (s->broken != DS_OK) {
+    if (s->broken != DS_OK || has_strayed(s)) {
         return s->broken;
     }
     if (s->result < 0 && s->error.text[0] == '\0') {
@@ -334,6 +372,7 @@ static ds_status end_status(ds_search *s)
 
 DS_EXPORT ds_status ds_search_ask(ds_search *s, uint64_t *count, const double **x, uint32_t *want)
 {
+    DS_LOCALE_PLAIN_HERE;
     if (s == NULL || count == NULL || x == NULL || want == NULL) {
         return DS_E_ARG;
     }
@@ -375,6 +414,7 @@ static int answer_row(ds_search *s, uint64_t row, double loss, const double *gra
 
 DS_EXPORT ds_status ds_search_tell(ds_search *s, const double *loss, const double *grad)
 {
+    DS_LOCALE_PLAIN_HERE;
     if (s == NULL || s->ended || s->open == NULL || s->told || loss == NULL ||
         ((s->open->want & DS_WANT_GRAD) != 0 && grad == NULL)) {
         return DS_E_ARG;
@@ -428,6 +468,7 @@ static void close_record(ds_search *s, int by_itself)
 
 DS_EXPORT void ds_search_close(ds_search *s)
 {
+    DS_LOCALE_PLAIN_HERE;
     if (s == NULL) {
         return;
     }

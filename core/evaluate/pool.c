@@ -11,6 +11,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
+#include "guest/crash.h"
+#include "guest/surroundings.h"
 #include "plugin/needs.h"
 #include "worker/probe.h"
 
@@ -34,7 +37,9 @@ struct ds_pool {
     uint32_t processors;
     double typical; /* running mean of the seconds of one evaluation */
     ds_spin spin;
-    int dead; /* stopped for good */
+    int dead;    /* stopped for good */
+    int watches; /* local: crashes, with this text */
+    char crash_text[140];
 };
 
 /* ---- open and close ---- */
@@ -48,6 +53,7 @@ ds_supervisor_config ds_pool_crew(const ds_pool *p, uint32_t jobs)
                                   .threads = c->threads,
                                   .jobs = jobs,
                                   .timeout = c->timeout,
+                                  .start_timeout = c->start_timeout,
                                   .memory = c->memory,
                                   .program = c->program,
                                   .stop = c->stop};
@@ -67,6 +73,12 @@ static int open_local(ds_pool *p, ds_error *e)
     ds_pool_config *c = &p->config;
     int rc = ds_need_process(c->module->plugin->desc, "isolation = none", "take isolation = process", e);
     rc = rc != 0 ? rc : load_here(c, e);
+    if (rc == 0 && !ds_crash_watched()) {
+        snprintf(p->crash_text, sizeof(p->crash_text), "%s, which runs in this process (isolation = none)",
+                 c->module->id);
+        ds_crash_watch(p->crash_text, NULL, NULL);
+        p->watches = 1;
+    }
     rc = rc != 0 ? rc : ds_env_open(c->module, c->settings, c->seed, c->threads, c->stop, &p->local, e);
     rc = rc != 0 ? rc : ds_env_ask_variables(p->local, e);
     if (rc != 0) {
@@ -101,9 +113,10 @@ static int open_crew(ds_pool *p, ds_error *e)
 
 int ds_pool_find_env(ds_pool_config *config, const char *name, ds_error *e)
 {
-    const ds_probe_config probe = {config->program, config->timeout, config->stop};
+    const ds_probe_config probe = {
+        .program = config->program, .start_timeout = config->start_timeout, .stop = config->stop};
     return config->isolation == DS_ISOLATION_NONE
-               ? ds_loader_open(name, DS_KIND_ENV, &config->module, e)
+               ? ds_probe_load(name, DS_KIND_ENV, &probe, &config->module, e)
                : ds_probe_open(name, DS_KIND_ENV, &probe, &config->module, e);
 }
 
@@ -130,6 +143,9 @@ void ds_pool_close(ds_pool *p)
     if (p != NULL) {
         ds_supervisor_close(p->supervisor);
         ds_env_close(p->local);
+        if (p->watches) {
+            ds_crash_unwatch();
+        }
         ds_params_free(p->params);
         free(p->grad);
         free(p);
@@ -151,16 +167,25 @@ const ds_pool_env *ds_pool_env_of(const ds_pool *p)
     return &p->env;
 }
 
+/* 52 bits and never 0: it survives being written as a number anywhere. */
+static uint64_t key_from(uint64_t bits)
+{
+    return (bits >> 12) | 1u;
+}
+
+uint64_t ds_noise_key_of(uint64_t seed, uint64_t id)
+{
+    return key_from(ds_random_mix(ds_random_mix(seed) ^ id));
+}
+
 uint64_t ds_pool_noise_key(const ds_pool *p, uint64_t id, uint64_t group)
 {
     if (!p->env.stochastic || p->config.exact) {
         return p->env.stochastic ? p->config.noise_key : 0;
     }
     uint64_t seed = ds_random_mix(p->config.seed);
-    uint64_t key =
-        group != 0 ? ds_random_mix(ds_random_mix(seed ^ GROUPS) ^ group) : ds_random_mix(seed ^ id);
-    /* 52 bits and never 0: it survives being written as a number anywhere. */
-    return (key >> 12) | 1u;
+    return group != 0 ? key_from(ds_random_mix(ds_random_mix(seed ^ GROUPS) ^ group))
+                      : ds_noise_key_of(p->config.seed, id);
 }
 
 static int stop_asked(const ds_pool *p)
@@ -210,14 +235,18 @@ static int evaluate_local(ds_pool *p, const question *asked)
 {
     const ds_pool_question *q = asked->q;
     uint64_t n = p->env.info.n;
-    int graded = (q->want & DS_WANT_GRAD) != 0;
+    int graded = (q->want & DS_WANT_GRAD) != 0, foreign = !p->config.module->own;
     const void *out = q->asks != NULL ? p->out : NULL;
     ds_answer a[DS_MAX_ROWS];
     for (uint64_t i = 0, rows; i < q->count; i += rows) {
         if (stop_asked(p)) {
             return DS_POOL_STOPPED;
         }
+        const ds_surroundings ours = foreign ? ds_surroundings_note() : (ds_surroundings){0};
         rows = ask_local(p, q, i, a);
+        if (foreign) {
+            ds_surroundings_put_back(&ours);
+        }
         for (uint64_t k = 0; k < rows; k++) {
             if (a[k].outcome == DS_EVAL_STOPPED) {
                 if (stop_asked(p)) {
@@ -246,16 +275,22 @@ typedef struct passage {
     uint64_t stop_at; /* ds_clock_ns() at which workers are killed; 0 = not stopping */
 } passage;
 
+/* What is asked in a row. */
+static ds_slot_ask ask_of(const ds_pool *p, const ds_pool_question *q, uint64_t row)
+{
+    return (ds_slot_ask){.want = q->want,
+                         .asks = q->asks != NULL ? q->asks->count : 0,
+                         .alone = q->asks != NULL,
+                         .noise_key = key_of(p, q, row)};
+}
+
 /* The next row of a question. */
 static void post_next(passage *b, const ds_pool_question *q)
 {
     ds_ring *s = b->share;
     uint64_t row = b->sent++;
-    const ds_slot_ask ask = {.want = q->want,
-                             .asks = q->asks != NULL ? q->asks->count : 0,
-                             .alone = q->asks != NULL,
-                             .noise_key = key_of(b->pool, q, row)};
-    ds_slot *slot = ds_ring_fill(s, b->base + row, &ask, q->x + row * s->n, s->n);
+    const ds_slot_ask ask = ask_of(b->pool, q, row);
+    ds_slot *slot = ds_ring_fill(s, b->base + row, &ask, q->x + row * s->at.n, s->at.n);
     if (q->asks != NULL) {
         *ds_slot_asks(s, slot) = *q->asks;
     }
@@ -275,30 +310,43 @@ static int await(passage *b, ds_error *e)
         return 0;
     }
     /* Quick answers are taken in bulk: wake up when half of what is missing is there. */
-    uint32_t seen = atomic_load(&b->share->done);
+    uint32_t seen = atomic_load(&b->share->head->done);
     uint64_t there = (uint32_t)(seen - p->collected);
     uint64_t open = b->sent - b->head > there ? b->sent - b->head - there : 1;
     uint32_t few = p->typical > SLOW_SECONDS || open < 2 ? 1 : (uint32_t)(open / 2);
-    return ds_supervisor_sleep(p->supervisor, head, seen + few, &b->stop_at, e);
+    return ds_supervisor_sleep(p->supervisor, b->base + b->head, seen + few, &b->stop_at, e);
+}
+
+/* Takes the answer of the row at the head; *grad points into the shared memory. */
+static void take_answer(const passage *b, const ds_pool_question *q, const ds_slot *slot, const double *grad,
+                        ds_answer *a)
+{
+    const ds_pool *p = b->pool;
+    const ds_slot_ask ask = ask_of(p, q, b->head);
+    ds_slot_answer(slot, &ask, q->x + b->head * b->share->at.n, b->share->at.n, a);
+    if (grad != NULL && a->outcome == DS_EVAL_OK && !ds_all_finite(grad, b->share->at.n)) {
+        ds_answer_fail(a, DS_EVAL_INVALID, "its gradient was overwritten in the memory of the workers");
+    }
 }
 
 /* Takes the answers that are there, in order. */
-static int collect(passage *b, const question *asked)
+static int collect(passage *b, const question *asked, ds_error *e)
 {
     ds_pool *p = b->pool;
     const ds_pool_question *q = asked->q;
+    ds_answer answer, *a = &answer;
     while (b->head < b->sent) {
         ds_slot *slot = ds_ring_slot(b->share, b->base + b->head);
-        ds_answer *a = &slot->answer;
         if (!ds_slot_done(slot)) {
             break;
         }
-        ds_slot_tidy(slot);
+        const double *grad = (q->want & DS_WANT_GRAD) != 0 ? ds_slot_grad(b->share, slot) : NULL;
+        take_answer(b, q, slot, grad, a);
         if (a->outcome == DS_EVAL_STOPPED) {
-            return DS_POOL_STOPPED;
+            return atomic_load(&b->share->stopped) != 0 ? DS_POOL_STOPPED
+                                                        : ds_supervisor_spoilt(p->supervisor, e);
         }
         p->typical += 0.1 * (a->wall_s - p->typical);
-        const double *grad = (q->want & DS_WANT_GRAD) != 0 ? ds_slot_grad(b->share, slot) : NULL;
         const void *out = q->asks != NULL ? ds_slot_out(b->share, slot) : NULL;
         int enough = asked->sink(asked->ctx, b->head, a, grad, out);
         atomic_store_explicit(&slot->state, DS_SLOT_FREE, memory_order_relaxed);
@@ -324,7 +372,7 @@ static int evaluate_crew(ds_pool *p, const question *asked, ds_error *e)
             rc = DS_POOL_STOPPED;
             break;
         }
-        while (b.sent < count && b.sent - b.head < s->capacity && b.stop_at == 0) {
+        while (b.sent < count && b.sent - b.head < s->at.capacity && b.stop_at == 0) {
             post_next(&b, q);
             if (b.sent == 1 || b.sent % PUBLISH_ROWS == 0) {
                 ds_ring_publish(s, b.base + b.sent);
@@ -332,17 +380,17 @@ static int evaluate_crew(ds_pool *p, const question *asked, ds_error *e)
         }
         ds_ring_publish(s, b.base + b.sent);
         uint64_t before = b.head;
-        rc = collect(&b, asked);
+        rc = collect(&b, asked, e);
         if (rc == 0 && b.head == before && b.head < count) {
             rc = await(&b, e);
         }
     }
     p->tickets = b.base + b.sent;
     if (b.head == count) {
-        p->collected = atomic_load(&s->done); /* a worker that died may have missed counting */
+        p->collected = atomic_load(&s->head->done); /* a worker that died may have missed counting */
     }
     if (rc != 0) {
-        atomic_store(&s->stop, 1);
+        ds_ring_stop(s);
         p->dead = 1;
     }
     return rc;
@@ -380,9 +428,9 @@ static int rows_allowed(const ds_batch *b, const ds_problem *problem, char text[
         for (uint64_t i = 0; i < n; i++) {
             if (!(x[i] >= problem->lower[i] && x[i] <= problem->upper[i])) { /* also catches NaN */
                 snprintf(text, DS_BATCH_TEXT,
-                         "row %llu of %llu, variable %llu is %.17g, outside of its bounds %.17g..%.17g",
-                         (unsigned long long)row, (unsigned long long)b->count, (unsigned long long)i, x[i],
-                         problem->lower[i], problem->upper[i]);
+                         "row %llu of %llu, variable %llu is %s, outside of its bounds %s..%s",
+                         (unsigned long long)row, (unsigned long long)b->count, (unsigned long long)i,
+                         DS_TEXT_OF(x[i]), DS_TEXT_OF(problem->lower[i]), DS_TEXT_OF(problem->upper[i]));
                 return 0;
             }
         }

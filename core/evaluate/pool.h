@@ -21,6 +21,7 @@ typedef struct ds_pool_config {
     uint32_t jobs;
     int isolation;          /* DS_ISOLATION_* */
     double timeout;         /* seconds of one evaluation; 0 = no limit; process isolation only */
+    double start_timeout;   /* of making an instance; 0 = the timeout, but at least DS_START_SECONDS */
     int64_t memory;         /* MiB of one worker; 0 = no limit; process isolation only */
     const char *program;    /* of the workers; NULL = dshost-worker */
     const atomic_int *stop; /* nonzero = end; may be NULL */
@@ -80,6 +81,9 @@ int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want,
 /* Noise key of evaluation `id` (1, 2, ...), or of all that share noise `group` where that is not 0: 0 for
  * environments without noise; config.noise_key where config.exact. */
 uint64_t ds_pool_noise_key(const ds_pool *p, uint64_t id, uint64_t group);
+
+/* The key that evaluation `id` of a run with this seed gets, where its environment is stochastic. */
+uint64_t ds_noise_key_of(uint64_t seed, uint64_t id);
 
 enum { DS_BATCH_TEXT = 300 };
 

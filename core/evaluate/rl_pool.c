@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guest/surroundings.h"
 #include "base/clock.h"
 
 enum {
@@ -87,7 +88,10 @@ static int step_local(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_error 
                 return rc;
             }
         }
-        if (ds_episode_advance(ep, s->key, s->step, s->x, s->obs, &s->out) == DS_STOPPED) {
+        const ds_surroundings ours = ds_surroundings_note();
+        ds_status st = ds_episode_advance(ep, s->key, s->step, s->x, s->obs, &s->out);
+        ds_surroundings_put_back(&ours);
+        if (st == DS_STOPPED) {
             return DS_POOL_STOPPED;
         }
     }
@@ -104,17 +108,23 @@ static int open_worker(ds_lanes *l, uint32_t w, ds_error *e)
     return ds_supervisor_open(&config, &l->supervisor[w], e);
 }
 
-static ds_slot *post(const ds_lanes *l, const ds_lane_step *s, ds_ring *share)
+static ds_slot_ask ask_of(const ds_lane_step *s)
 {
-    uint64_t ticket = atomic_load(&share->posted);
-    const ds_slot_ask ask = {.noise_key = s->key, .episode = 1 + (uint32_t)s->lane, .alone = 1};
+    return (ds_slot_ask){.noise_key = s->key, .episode = 1 + (uint32_t)s->lane, .alone = 1};
+}
+
+/* Returns the ticket. */
+static uint64_t post(const ds_lanes *l, const ds_lane_step *s, ds_ring *share)
+{
+    uint64_t ticket = ds_ring_posted(share);
+    const ds_slot_ask ask = ask_of(s);
     ds_slot *slot = ds_ring_fill(share, ticket, &ask, s->x, s->step * l->env->rl.n_act);
     double *head = ds_slot_extra(share, slot);
     head[DS_SLOT_STEP] = (double)s->step;
     head[DS_SLOT_REWARD] = head[DS_SLOT_ENDED] = 0.0;
     ds_slot_post(slot);
     ds_ring_publish(share, ticket + 1);
-    return slot;
+    return ticket;
 }
 
 /* How the episode has ended according to a slot. Returns 0 where that cannot be. */
@@ -125,21 +135,22 @@ static int read_end(const ds_lanes *l, const ds_lane_step *s, double ended, uint
 }
 
 /* Takes the answer. What a plugin gone wild may have left there is made harmless. */
-static void take(const ds_lanes *l, ds_ring *share, ds_slot *slot, ds_lane_step *s)
+static void take(const ds_lanes *l, const ds_ring *share, ds_slot *slot, ds_lane_step *s)
 {
     const double *head = ds_slot_extra(share, slot);
+    const ds_slot_ask ask = ask_of(s);
     ds_answer *answer = &s->out.answer;
-    *answer = slot->answer;
-    answer->message[sizeof(answer->message) - 1] = '\0';
+    ds_slot_answer(slot, &ask, s->x, s->step * l->env->rl.n_act, answer);
     s->out.reward = head[DS_SLOT_REWARD];
-    int possible = read_end(l, s, head[DS_SLOT_ENDED], &s->out.ended);
-    if (answer->outcome > DS_EVAL_ERROR || answer->outcome == DS_EVAL_BAD_GRAD ||
-        (answer->outcome == DS_EVAL_OK && !(possible && isfinite(answer->loss) && isfinite(s->out.reward)))) {
-        answer->outcome = DS_EVAL_INVALID;
-    }
+    int possible = read_end(l, s, head[DS_SLOT_ENDED], &s->out.ended) && isfinite(s->out.reward);
     if (answer->outcome == DS_EVAL_OK) {
         memcpy(s->obs, head + DS_SLOT_STEP_HEAD, l->env->rl.n_obs * sizeof(double));
-    } else {
+        possible = possible && ds_all_finite(s->obs, l->env->rl.n_obs);
+    }
+    if (answer->outcome == DS_EVAL_BAD_GRAD || (answer->outcome == DS_EVAL_OK && !possible)) {
+        ds_answer_fail(answer, DS_EVAL_INVALID, "its answer was overwritten in the memory of the workers");
+    }
+    if (answer->outcome != DS_EVAL_OK) {
         answer->loss = INFINITY;
         s->out.reward = 0.0;
         s->out.ended = DS_RL_TERMINATED;
@@ -150,8 +161,7 @@ static void take(const ds_lanes *l, ds_ring *share, ds_slot *slot, ds_lane_step 
 static int step_workers(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_error *e)
 {
     ds_supervisor *to[DS_MAX_LANES];
-    ds_slot *slot[DS_MAX_LANES];
-    uint64_t stop_at = 0;
+    uint64_t ticket[DS_MAX_LANES], stop_at = 0;
     int rc = 0;
     for (uint64_t k = 0; k < count && rc == 0; k++) {
         uint32_t w = (uint32_t)(step[k].lane % l->workers);
@@ -159,16 +169,19 @@ static int step_workers(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_erro
         to[k] = l->supervisor[w];
     }
     for (uint64_t k = 0; k < count && rc == 0; k++) {
-        slot[k] = post(l, &step[k], ds_supervisor_share(to[k]));
+        ticket[k] = post(l, &step[k], ds_supervisor_share(to[k]));
     }
     for (uint64_t k = 0; k < count && rc == 0; k++) {
         ds_ring *share = ds_supervisor_share(to[k]);
-        while (rc == 0 && !ds_spin_until(&l->spin, ds_slot_done, slot[k])) {
-            rc = ds_supervisor_sleep(to[k], slot[k], atomic_load(&share->done) + 1, &stop_at, e);
+        ds_slot *slot = ds_ring_slot(share, ticket[k]);
+        while (rc == 0 && !ds_spin_until(&l->spin, ds_slot_done, slot)) {
+            rc = ds_supervisor_sleep(to[k], ticket[k], atomic_load(&share->head->done) + 1, &stop_at, e);
         }
         if (rc == 0) {
-            take(l, share, slot[k], &step[k]);
-            rc = step[k].out.answer.outcome == DS_EVAL_STOPPED ? DS_POOL_STOPPED : 0;
+            take(l, share, slot, &step[k]);
+        }
+        if (rc == 0 && step[k].out.answer.outcome == DS_EVAL_STOPPED) {
+            rc = atomic_load(&share->stopped) != 0 ? DS_POOL_STOPPED : ds_supervisor_spoilt(to[k], e);
         }
     }
     return rc;

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "config/params.h"
 #include "plugin/descriptor.h"
 
@@ -101,15 +102,14 @@ static int accept_param(const ds_param *q, size_t index, const ds_param *const *
                        q->default_text, problem);
     }
     if (!(q->min <= q->max)) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': range %g..%g is empty", path, q->name, q->min,
-                       q->max);
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': range %s..%s is empty", path, q->name,
+                       DS_TEXT_OF(q->min), DS_TEXT_OF(q->max));
     }
     if (q->type == DS_PARAM_INT && !(whole_limit(q->min) && whole_limit(q->max))) {
-        return ds_fail(
-            e, DS_EXIT_PLUGIN,
-            "%s: parameter '%s': range %.17g..%.17g: the limits of an INT lie in -2^53..2^53, or are "
-            "-INFINITY and INFINITY for none",
-            path, q->name, q->min, q->max);
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: parameter '%s': range %s..%s: the limits of an INT lie in -2^53..2^53, or are "
+                       "-INFINITY and INFINITY for none",
+                       path, q->name, DS_TEXT_OF(q->min), DS_TEXT_OF(q->max));
     }
     if ((q->type == DS_PARAM_ENUM) != (q->choices != NULL) || (q->choices != NULL && q->choices[0] == NULL)) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': choices are for ENUM, and ENUM needs them",
@@ -127,6 +127,12 @@ static int accept_param(const ds_param *q, size_t index, const ds_param *const *
     return 0;
 }
 
+/* libmy.so, as Cargo and CMake call a library, is a file of the plugin my. */
+static int is_file_of(const char *id, const char *file)
+{
+    return strcmp(id, file) == 0 || (strncmp(file, "lib", 3) == 0 && strcmp(id, file + 3) == 0);
+}
+
 int ds_desc_accept(const ds_desc *d, const char *id, const char *path, ds_error *e)
 {
     if (!is_name(d->id)) {
@@ -134,7 +140,7 @@ int ds_desc_accept(const ds_desc *d, const char *id, const char *path, ds_error 
                        "%s: id '%.60s' must match [a-z][a-z0-9_]* with at most %u characters", path,
                        d->id != NULL ? d->id : "(null)", DS_MAX_NAME);
     }
-    if (id != NULL && strcmp(d->id, id) != 0) {
+    if (id != NULL && !is_file_of(d->id, id)) {
         return ds_fail(e, DS_EXIT_PLUGIN,
                        "%s: the plugin calls itself '%s' but the file is '%s.so': rename one", path, d->id,
                        id);

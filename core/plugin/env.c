@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "base/sized.h"
+#include "base/text.h"
+#include "guest/surroundings.h"
 #include "plugin/needs.h"
 
 int ds_bounds_check(const char *who, uint64_t n, const double *lower, const double *upper, const double *x0,
@@ -18,12 +20,12 @@ int ds_bounds_check(const char *who, uint64_t n, const double *lower, const doub
         const char *colon = who[0] != '\0' ? ": " : "";
         if (!(isfinite(lo) && isfinite(hi) && lo < hi)) {
             return ds_fail(e, status,
-                           "%s%sbounds of variable %llu are %g..%g: they must be finite and lower < upper",
-                           who, colon, (unsigned long long)i, lo, hi);
+                           "%s%sbounds of variable %llu are %s..%s: they must be finite and lower < upper",
+                           who, colon, (unsigned long long)i, DS_TEXT_OF(lo), DS_TEXT_OF(hi));
         }
         if (!(x >= lo && x <= hi)) {
-            return ds_fail(e, status, "%s%sstart point: variable %llu is %g, outside of its bounds %g..%g",
-                           who, colon, (unsigned long long)i, x, lo, hi);
+            return ds_fail(e, status, "%s%sstart point: variable %llu is %s, outside of its bounds %s..%s",
+                           who, colon, (unsigned long long)i, DS_TEXT_OF(x), DS_TEXT_OF(lo), DS_TEXT_OF(hi));
         }
     }
     return 0;
@@ -163,6 +165,16 @@ static int create(ds_env *env, ds_error *e)
                                  env->module->id);
 }
 
+/* Everything that there is to know of an instance. */
+static int ask_all(ds_env *env, ds_error *e)
+{
+    int status = ask_info(env, e);
+    status = status != 0 ? status : ask_bounds(env, e);
+    status = status != 0 ? status : ask_batch(env, e);
+    status = status != 0 ? status : ask_channels(env, e);
+    return status != 0 ? status : ask_rl(env, e);
+}
+
 int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t seed, uint32_t threads,
                 const atomic_int *stop, ds_env **out, ds_error *e)
 {
@@ -179,12 +191,11 @@ int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t s
                          : ds_params_make(module->plugin->desc->params, module->id, settings, DS_SECTION_ENV,
                                           &params, e);
     ds_services_init(&env->services, module, params, seed, threads, stop);
+    const ds_surroundings ours = ds_surroundings_note();
     status = status != 0 ? status : create(env, e);
-    status = status != 0 ? status : ask_info(env, e);
-    status = status != 0 ? status : ask_bounds(env, e);
-    status = status != 0 ? status : ask_batch(env, e);
-    status = status != 0 ? status : ask_channels(env, e);
-    status = status != 0 ? status : ask_rl(env, e);
+    ds_surroundings_put_back(&ours);
+    status = status != 0 ? status : ask_all(env, e);
+    ds_surroundings_put_back(&ours);
     if (status != 0) {
         ds_env_close(env);
     } else {
@@ -199,7 +210,9 @@ void ds_env_close(ds_env *env)
         return;
     }
     if (env->self != NULL) {
+        const ds_surroundings ours = ds_surroundings_note();
         env->vt->destroy(env->self);
+        ds_surroundings_put_back(&ours);
     }
     ds_services_clear(&env->services);
     ds_channels_clear(&env->channels);

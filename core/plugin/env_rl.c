@@ -27,7 +27,7 @@ static void fail_status(ds_episode *ep, ds_episode_answer *out, const char *func
     fail(ep, out, st > 0 ? DS_EVAL_STOPPED : DS_EVAL_ERROR, text);
 }
 
-static int all_finite(const double *v, uint64_t count)
+int ds_all_finite(const double *v, uint64_t count)
 {
     uint64_t i = 0;
     while (i < count && isfinite(v[i])) {
@@ -46,7 +46,7 @@ static void begin(ds_episode *ep, uint64_t key, double *obs, ds_episode_answer *
     ds_status st = env->rl->reset(env->self, key, obs);
     if (st != DS_OK) {
         fail_status(ep, out, "reset()", st);
-    } else if (!all_finite(obs, env->rl_info.n_obs)) {
+    } else if (!ds_all_finite(obs, env->rl_info.n_obs)) {
         fail(ep, out, DS_EVAL_INVALID, "reset() gave an observation that is not finite");
     }
 }
@@ -65,7 +65,7 @@ static const char *wrong_end(const ds_episode *ep, uint32_t ended)
 }
 
 /* What the plugin answered, made safe. */
-static void validate(ds_episode *ep, const ds_rl_step *io, ds_episode_answer *out)
+static void validate(ds_episode *ep, const ds_rl_step *io, const double *obs, ds_episode_answer *out)
 {
     const char *wrong = wrong_end(ep, io->ended);
     if (io->outcome >= DS_EVAL_OUTCOMES) {
@@ -75,7 +75,7 @@ static void validate(ds_episode *ep, const ds_rl_step *io, ds_episode_answer *ou
         fail(ep, out, DS_EVAL_INVALID, "step() set an outcome that it must not set");
     } else if (io->outcome != DS_EVAL_OK) {
         fail(ep, out, io->outcome, ep->env->services.last_error);
-    } else if (!isfinite(io->reward) || !all_finite(io->obs, ep->env->rl_info.n_obs)) {
+    } else if (!isfinite(io->reward) || !ds_all_finite(obs, ep->env->rl_info.n_obs)) {
         fail(ep, out, DS_EVAL_INVALID,
              "step() gave a reward or an observation that is not finite as a success");
     } else if (wrong != NULL) {
@@ -98,11 +98,11 @@ static void step(ds_episode *ep, const double *action, double *obs, ds_episode_a
     env->services.last_error[0] = '\0';
     ds_status st = env->rl->step(env->self, &io);
     ep->step++;
-    out->answer.cost_steps += io.cost_steps;
+    out->answer.cost_steps = ds_cost_sum(out->answer.cost_steps, ds_cost_of(io.cost_steps));
     if (st != DS_OK) {
         fail_status(ep, out, "step()", st);
     } else {
-        validate(ep, &io, out);
+        validate(ep, &io, obs, out);
     }
 }
 

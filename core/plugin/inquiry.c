@@ -36,14 +36,20 @@ static uint64_t first_wild(const ds_asked *a, uint32_t type, const void *out)
     return i;
 }
 
-static void check_one(const ds_channels *channels, const ds_asked *a, const ds_ask *said, ds_answer *answer)
+static void check_one(const ds_channels *channels, const ds_asked *a, const ds_ask *said, const void *out,
+                      ds_answer *answer)
 {
     static const char *const what[] = {"", "element", "component of J v", "component of J' v",
                                        "component of H v"};
     const ds_channel *c = channels->list[a->channel];
     int product = a->op != DS_ASK_VALUE;
-    uint64_t wild = first_wild(a, c->type, said->out);
-    if (wild < a->elements) {
+    uint64_t wild = first_wild(a, c->type, out);
+    if (said->out != out) {
+        answer->outcome = DS_EVAL_INVALID;
+        answer->loss = INFINITY;
+        snprintf(answer->message, sizeof answer->message,
+                 "channel %s: evaluate() changed out in ds_ask, which belongs to the host", c->name);
+    } else if (wild < a->elements) {
         answer->outcome = product ? DS_EVAL_BAD_GRAD : DS_EVAL_INVALID;
         answer->loss = product ? answer->loss : (double)INFINITY;
         snprintf(answer->message, sizeof answer->message, "channel %s: %s %llu is not finite", c->name,
@@ -59,10 +65,10 @@ void ds_inquiry_check(const ds_channels *channels, const ds_inquiry *q, const ds
                       ds_answer *answer)
 {
     const ds_asks *asks = q->asks;
-    for (uint32_t i = 0; answer->outcome == DS_EVAL_OK && i < asks->count; i++) {
-        check_one(channels, &asks->ask[i], &ask[i], answer);
-    }
     unsigned char *out = q->out;
+    for (uint32_t i = 0; answer->outcome == DS_EVAL_OK && i < asks->count; i++) {
+        check_one(channels, &asks->ask[i], &ask[i], out + 8 * asks->ask[i].out, answer);
+    }
     if (answer->outcome > DS_EVAL_BAD_GRAD) {
         memset(out, 0, asks->out * 8);
     } else if (answer->outcome == DS_EVAL_BAD_GRAD) {

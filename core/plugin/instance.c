@@ -32,10 +32,34 @@ void ds_answer_fail_status(const ds_env *env, ds_answer *a, ds_status st)
     ds_answer_fail(a, st > 0 ? DS_EVAL_STOPPED : DS_EVAL_ERROR, why[0] != '\0' ? why : ds_status_text(st));
 }
 
-static void validate_gradient(const ds_eval *io, ds_answer *a)
+/* What one evaluation was told. The plugin gets it in a struct that it can write to: answers are looked at through
+ * this copy alone. */
+typedef struct told {
+    const double *x;
+    double *grad; /* NULL where none is wanted */
+    uint64_t noise_key, asks;
+    ds_ask *const *ask;
+    uint32_t want;
+} told;
+
+/* The field of the question that the plugin has changed, or NULL. */
+static const char *rewritten(const ds_env *env, const told *t, const ds_eval *io)
 {
-    for (uint64_t i = 0; i < io->n; i++) {
-        if (!isfinite(io->grad[i])) {
+    return io->grad != t->grad              ? "grad"
+           : io->n != env->info.n           ? "n"
+           : io->want != t->want            ? "want"
+           : io->x != t->x                  ? "x"
+           : io->noise_key != t->noise_key  ? "noise_key"
+           : io->asks != t->asks            ? "asks"
+           : io->ask != t->ask              ? "ask"
+           : io->struct_size != sizeof(*io) ? "struct_size"
+                                            : NULL;
+}
+
+static void validate_gradient(const ds_env *env, const told *t, const ds_eval *io, ds_answer *a)
+{
+    for (uint64_t i = 0; i < env->info.n; i++) {
+        if (!isfinite(t->grad[i])) {
             a->outcome = DS_EVAL_BAD_GRAD;
             snprintf(a->message, sizeof a->message, "component %llu of the gradient is not finite",
                      (unsigned long long)i);
@@ -51,23 +75,28 @@ static void validate_gradient(const ds_eval *io, ds_answer *a)
 }
 
 /* Without success there is no gradient. */
-static void drop_gradient(const ds_eval *io, ds_answer *a)
+static void drop_gradient(const ds_env *env, const told *t, ds_answer *a)
 {
-    if (io->grad != NULL && a->outcome != DS_EVAL_OK) {
-        memset(io->grad, 0, io->n * sizeof *io->grad);
+    if (t->grad != NULL && a->outcome != DS_EVAL_OK) {
+        memset(t->grad, 0, env->info.n * sizeof *t->grad);
         a->grad_kind = DS_GRAD_NONE;
     }
 }
 
 /* What evaluate() answered, made safe. */
-static void validate(const ds_env *env, const ds_eval *io, ds_answer *a)
+static void validate(const ds_env *env, const told *t, const ds_eval *io, ds_answer *a)
 {
+    const char *field = rewritten(env, t, io);
     a->loss = io->loss;
     a->outcome = io->outcome;
-    a->grad_kind = (io->want & DS_WANT_GRAD) != 0 ? io->grad_kind : DS_GRAD_NONE;
+    a->grad_kind = (t->want & DS_WANT_GRAD) != 0 ? io->grad_kind : DS_GRAD_NONE;
     a->bad_step = io->bad_step;
-    a->cost_steps = io->cost_steps;
-    if (io->outcome >= DS_EVAL_OUTCOMES) {
+    a->cost_steps = ds_cost_of(io->cost_steps);
+    if (field != NULL) {
+        char text[sizeof a->message];
+        snprintf(text, sizeof text, "evaluate() changed %s in ds_eval, which belongs to the host", field);
+        ds_answer_fail(a, DS_EVAL_INVALID, text);
+    } else if (io->outcome >= DS_EVAL_OUTCOMES) {
         ds_answer_fail(a, DS_EVAL_ERROR, "evaluate() set an outcome that this host does not know");
     } else if (io->outcome > DS_EVAL_INFEASIBLE) {
         ds_answer_fail(a, DS_EVAL_INVALID, "evaluate() set an outcome that only the host sets");
@@ -77,29 +106,28 @@ static void validate(const ds_env *env, const ds_eval *io, ds_answer *a)
         ds_answer_fail(a, DS_EVAL_INVALID, "evaluate() returned a loss that is not finite as a success");
     } else if (io->outcome == DS_EVAL_BAD_GRAD) {
         set_message(a, env->services.last_error);
-    } else if ((io->want & DS_WANT_GRAD) != 0) {
-        validate_gradient(io, a);
+    } else if (t->grad != NULL) {
+        validate_gradient(env, t, io, a);
     }
-    drop_gradient(io, a);
+    drop_gradient(env, t, a);
 }
 
 /* Field by field: a copy of the whole would wait for its parts to be written. */
-static void question(ds_eval *io, const ds_env *env, const double *x, uint64_t noise_key, uint32_t want,
-                     double *grad)
+static void question(ds_eval *io, const ds_env *env, const told *t)
 {
     io->struct_size = sizeof *io;
-    io->want = want;
+    io->want = t->want;
     io->n = env->info.n;
-    io->x = x;
-    io->noise_key = noise_key;
-    io->grad = (want & DS_WANT_GRAD) != 0 ? grad : NULL;
+    io->x = t->x;
+    io->noise_key = t->noise_key;
+    io->grad = t->grad;
     io->loss = NAN;
     io->outcome = DS_EVAL_OK;
     io->grad_kind = DS_GRAD_NONE;
     io->bad_step = -1;
     io->cost_steps = 0;
-    io->asks = 0;
-    io->ask = NULL;
+    io->asks = t->asks;
+    io->ask = t->ask;
 }
 
 ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
@@ -107,29 +135,30 @@ ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint3
 {
     ds_ask ask[DS_MAX_ASKS], *list[DS_MAX_ASKS];
     ds_eval io;
-    question(&io, env, x, noise_key, want, grad);
+    told t = {x, (want & DS_WANT_GRAD) != 0 ? grad : NULL, noise_key, 0, NULL, want};
     if (inquiry != NULL) {
         ds_inquiry_open(inquiry, ask, list);
-        io.asks = inquiry->asks->count;
-        io.ask = list;
+        t.asks = inquiry->asks->count;
+        t.ask = list;
     }
+    question(&io, env, &t);
     double start = ds_clock_s();
     answer->message[0] = '\0';
     answer->product_kind = DS_GRAD_NONE;
     env->services.last_error[0] = '\0';
     ds_status st = env->vt->evaluate(env->self, &io);
     if (st == DS_OK) {
-        validate(env, &io, answer);
+        validate(env, &t, &io, answer);
     } else {
         answer->bad_step = -1;
-        answer->cost_steps = io.cost_steps;
+        answer->cost_steps = ds_cost_of(io.cost_steps);
         ds_answer_fail_status(env, answer, st);
-        drop_gradient(&io, answer);
+        drop_gradient(env, &t, answer);
     }
     if (inquiry != NULL) {
         ds_inquiry_check(&env->channels, inquiry, ask, answer);
         answer->grad_kind = (want & DS_WANT_GRAD) != 0 ? answer->grad_kind : answer->product_kind;
-        drop_gradient(&io, answer); /* an answer that is not finite spoils the row */
+        drop_gradient(env, &t, answer); /* an answer that is not finite spoils the row */
     }
     answer->wall_s = ds_clock_s() - start;
     return st > 0 ? DS_STOPPED : DS_OK;
@@ -145,9 +174,12 @@ void ds_env_evaluate_many(ds_env *env, uint64_t count, const double *x, uint64_t
                           const uint64_t *noise_key, uint32_t want, double *grad, ds_answer *const *answer)
 {
     ds_eval io[DS_MAX_ROWS], *list[DS_MAX_ROWS];
+    told t[DS_MAX_ROWS];
     double start = ds_clock_s();
     for (uint64_t k = 0; k < count; k++) {
-        question(&io[k], env, x + k * stride, noise_key[k], want, grad != NULL ? grad + k * stride : NULL);
+        t[k] = (told){x + k * stride, NULL, noise_key[k], 0, NULL, want};
+        t[k].grad = (want & DS_WANT_GRAD) != 0 && grad != NULL ? grad + k * stride : NULL;
+        question(&io[k], env, &t[k]);
         list[k] = &io[k];
     }
     ds_status st = env->batch->evaluate(env->self, count, list);
@@ -155,12 +187,12 @@ void ds_env_evaluate_many(ds_env *env, uint64_t count, const double *x, uint64_t
     for (uint64_t k = 0; k < count; k++) {
         if (st != DS_OK || io[k].outcome != DS_EVAL_OK) {
             /* Alone once more: then the message that the plugin gives belongs to this point. */
-            ds_env_evaluate(env, x + k * stride, noise_key[k], want, io[k].grad, answer[k]);
+            ds_env_evaluate(env, x + k * stride, noise_key[k], want, t[k].grad, answer[k]);
             continue;
         }
         answer[k]->message[0] = '\0';
         answer[k]->product_kind = DS_GRAD_NONE;
-        validate(env, &io[k], answer[k]);
+        validate(env, &t[k], &io[k], answer[k]);
         answer[k]->wall_s = each;
     }
 }

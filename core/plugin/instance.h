@@ -76,6 +76,9 @@ ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint3
 void ds_env_evaluate_many(ds_env *env, uint64_t count, const double *x, uint64_t stride,
                           const uint64_t *noise_key, uint32_t want, double *grad, ds_answer *const *answer);
 
+/* Are these numbers all finite? */
+int ds_all_finite(const double *v, uint64_t count);
+
 /* There is no loss, for this reason. */
 void ds_answer_fail(ds_answer *a, uint32_t outcome, const char *text);
 

@@ -6,7 +6,9 @@
 #include "plugin/loader.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,7 +18,10 @@
 #include <xmmintrin.h>
 #endif
 
+#include "arithmetic/portable.h"
+#include "base/text.h"
 #include "plugin/accept.h"
+#include "plugin/blas_room.h"
 #include "plugin/descriptor.h"
 #include "plugin/elf_file.h"
 
@@ -98,6 +103,53 @@ static int lacks_locks(void *handle)
     return parallel() == 0 && strstr(config(), "USE_LOCKING") == NULL;
 }
 
+/* Text of a function of OpenBLAS without arguments, or NULL. */
+static const char *text_of(void *handle, const char *name)
+{
+    void *at = dlsym(handle, name);
+    char *(*function)(void);
+    memcpy(&function, &at, sizeof function);
+    return at != NULL ? function() : NULL;
+}
+
+/* Another BLAS is known by its file. */
+static void name_library(void *handle, char *out, size_t size)
+{
+    Dl_info where;
+    void *at = dlsym(handle, "dgemm_");
+    char path[PATH_MAX];
+    if (at != NULL && dladdr(at, &where) != 0 && where.dli_fname != NULL) {
+        const char *file = realpath(where.dli_fname, path) != NULL ? path : where.dli_fname;
+        const char *slash = strrchr(file, '/');
+        snprintf(out, size, "%.70s", slash != NULL ? slash + 1 : file);
+    }
+}
+
+/* Names the BLAS of a plugin; in portable mode it must have the kernels that were asked for. */
+static int find_blas(const char *path, void *handle, ds_module *m, ds_error *e)
+{
+    const char *kernels = text_of(handle, "openblas_get_corename");
+    const char *config = text_of(handle, "openblas_get_config");
+    if (kernels == NULL || config == NULL) {
+        name_library(handle, m->blas, sizeof m->blas);
+        return m->blas[0] != '\0' && ds_portable_on()
+                   ? ds_fail(
+                         e, DS_EXIT_PLUGIN,
+                         "%s: computes with %s, whose kernels cannot be chosen: portable mode needs OpenBLAS",
+                         path, m->blas)
+                   : 0;
+    }
+    size_t name = strcspn(config, " ");
+    name += config[name] == ' ' ? 1 + strcspn(config + name + 1, " ") : 0;
+    snprintf(m->blas, sizeof m->blas, "%.*s %.40s", (int)(name < 36 ? name : 36), config, kernels);
+    return ds_portable_on() && strcasecmp(kernels, DS_PORTABLE_BLAS) != 0
+               ? ds_fail(e, DS_EXIT_PLUGIN,
+                         "%s: this OpenBLAS computes with its kernels %s where portable mode asks for "
+                         "%s: install one with kernels for all processors (built with DYNAMIC_ARCH=1)",
+                         path, kernels, DS_PORTABLE_BLAS)
+               : 0;
+}
+
 static int load(const char *path, const char *id, ds_module *m, ds_error *e)
 {
     const ds_plugin *(*query)(uint32_t major, uint32_t minor);
@@ -125,9 +177,16 @@ static int load(const char *path, const char *id, ds_module *m, ds_error *e)
     }
     memcpy(&query, &symbol, sizeof query);
     ds_plugin *p = NULL;
-    int status = ds_plugin_accept(query(DS_ABI_MAJOR, DS_ABI_MINOR), id, path, &p, e);
+    int status = find_blas(path, handle, m, e);
+    status = status != 0 ? status : ds_plugin_accept(query(DS_ABI_MAJOR, DS_ABI_MINOR), id, path, &p, e);
     if (status != 0) {
         return status;
+    }
+    if (ds_blas_limited() && ds_blas_reserve(handle) != 0) {
+        return ds_fail(
+            e, DS_EXIT_MEMORY,
+            "%s: OpenBLAS, which it uses, needs 128 MiB more of address space: raise the limit (ulimit -v)",
+            path);
     }
     m->plugin = p;
     m->takes_turns = p->desc->kind == DS_KIND_OPTIMIZER && lacks_locks(handle);
@@ -157,6 +216,7 @@ static ds_module *new_module(const ds_plugin_file *f, ds_error *e)
     modules = grown != NULL ? grown : modules;
     if (m != NULL && grown != NULL && (m->path = strdup(f->path)) != NULL &&
         (m->id = strdup(f->id)) != NULL) {
+        m->own = ds_plugin_is_own(f);
         return m;
     }
     drop(m);
@@ -170,6 +230,11 @@ static int keep(ds_module *m, int status, const ds_module **out)
     if (status != 0) {
         drop(m);
         return status;
+    }
+    char *id = strdup(m->plugin->desc->id); /* without the lib of the file's name */
+    if (id != NULL) {
+        free(m->id);
+        m->id = id;
     }
     *out = modules[module_count++] = m;
     return 0;
@@ -246,18 +311,22 @@ void ds_module_end(const ds_module *m)
 
 /* ---- modules of another process ---- */
 
+/* A report: error, name of the BLAS, descriptor. */
+enum { REPORT_HEAD = sizeof(ds_error) + sizeof(((ds_module *)0)->blas) };
+
 void *ds_loader_report(const ds_module *m, const ds_error *why, size_t *size)
 {
     const ds_error none = {0, ""};
     size_t length = 0;
     char *desc = m != NULL ? ds_descriptor_pack(m->plugin->desc, &length) : NULL;
-    char *bytes = m == NULL || desc != NULL ? malloc(sizeof *why + length) : NULL;
+    char *bytes = m == NULL || desc != NULL ? calloc(1, REPORT_HEAD + length) : NULL;
     if (bytes != NULL) {
         memcpy(bytes, m != NULL ? &none : why, sizeof *why);
-        if (length > 0) {
-            memcpy(bytes + sizeof *why, desc, length);
+        if (m != NULL) {
+            memcpy(bytes + sizeof *why, m->blas, sizeof m->blas);
+            memcpy(bytes + REPORT_HEAD, desc, length);
         }
-        *size = sizeof *why + length;
+        *size = REPORT_HEAD + length;
     }
     free(desc);
     return bytes;
@@ -273,7 +342,7 @@ int ds_loader_receive(const void *bytes, size_t size, const ds_plugin_file *f, c
 {
     ds_error why;
     ds_plugin *p = NULL;
-    if (size < sizeof why) {
+    if (size < REPORT_HEAD) {
         return damaged(f, e);
     }
     memcpy(&why, bytes, sizeof why);
@@ -281,7 +350,7 @@ int ds_loader_receive(const void *bytes, size_t size, const ds_plugin_file *f, c
         why.text[sizeof why.text - 1] = '\0';
         return ds_fail(e, why.status, "%s", why.text);
     }
-    int status = ds_descriptor_unpack((const char *)bytes + sizeof why, size - sizeof why, &p, e);
+    int status = ds_descriptor_unpack((const char *)bytes + REPORT_HEAD, size - REPORT_HEAD, &p, e);
     if (status != 0) {
         return status == DS_EXIT_MEMORY ? status : damaged(f, e);
     }
@@ -293,6 +362,8 @@ int ds_loader_receive(const void *bytes, size_t size, const ds_plugin_file *f, c
     ds_module *m = status == 0 ? new_module(f, e) : NULL;
     if (m != NULL) {
         m->plugin = p;
+        memcpy(m->blas, (const char *)bytes + sizeof why, sizeof m->blas - 1);
+        ds_text_clean(m->blas);
         status = keep(m, 0, out);
     } else {
         ds_descriptor_free(p);

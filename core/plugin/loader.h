@@ -19,6 +19,8 @@ typedef struct ds_module {
     ds_env_vtable env;
     ds_optimizer_vtable opt;
     int takes_turns; /* see ds_module_begin() */
+    char blas[80];   /* "OpenBLAS 0.3.21 Haswell": what it computes with, and the kernels in use; "" = none */
+    int own;         /* of this host, see own.h */
 } ds_module;
 
 /* Between these two an optimizer computes. A plugin that needs an OpenBLAS built without locks, as

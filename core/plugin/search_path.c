@@ -15,57 +15,102 @@
 
 #include "base/program.h"
 #include "base/text.h"
+#include "own_plugins.h"
 
-static char **folders; /* NULL-terminated */
-static size_t folder_count;
+/* Folders, NULL-terminated: all of the path, and those of this host among them. */
+typedef struct folder_list {
+    char **item;
+    size_t count;
+} folder_list;
+static folder_list all_path, own_path;
 
-static void add_folder(const char *dir, size_t length)
+static void add_folder(folder_list *list, const char *dir, size_t length)
 {
     static const char *const below[] = {"", "/envs", "/optimizers"};
-    char **grown = length > 0 ? realloc(folders, (folder_count + 4) * sizeof *folders) : NULL;
+    for (size_t i = 0; i < list->count; i += 3) { /* an installation in ~/.local */
+        if (strlen(list->item[i]) == length && strncmp(list->item[i], dir, length) == 0) {
+            return;
+        }
+    }
+    char **grown = length > 0 ? realloc(list->item, (list->count + 4) * sizeof *grown) : NULL;
     if (grown == NULL) {
         return;
     }
-    folders = grown;
+    list->item = grown;
     for (int k = 0; k < 3; k++) {
         char text[PATH_MAX];
         if ((size_t)snprintf(text, sizeof text, "%.*s%s", (int)length, dir, below[k]) < sizeof text &&
-            (folders[folder_count] = strdup(text)) != NULL) {
-            folder_count++;
+            (list->item[list->count] = strdup(text)) != NULL) {
+            list->count++;
         }
     }
-    folders[folder_count] = NULL;
+    list->item[list->count] = NULL;
+}
+
+static void add_own(const char *dir, size_t length)
+{
+    add_folder(&all_path, dir, length);
+    add_folder(&own_path, dir, length);
+}
+
+/* The user's folder: 1 where it is also that of an installation in ~/.local. */
+static int user_folder(char out[PATH_MAX])
+{
+    char worker[PATH_MAX];
+    const char *home = secure_getenv("HOME");
+    out[0] = '\0';
+    if (home == NULL || home[0] != '/' ||
+        snprintf(out, PATH_MAX, "%s/.local/lib/diffsim", home) >= PATH_MAX ||
+        snprintf(worker, sizeof worker, "%s/.local/libexec/diffsim/dshost-worker", home) >= PATH_MAX) {
+        out[0] = '\0';
+        return 0;
+    }
+    return access(worker, F_OK) == 0;
 }
 
 static void make_path(void)
 {
-    char text[PATH_MAX];
-    const char *env, *home;
-
-    env = secure_getenv("DS_PLUGIN_PATH");
+    char own[PATH_MAX], user[PATH_MAX];
+    const char *env = secure_getenv("DS_PLUGIN_PATH");
     while (env != NULL && *env != '\0') {
         size_t n = strcspn(env, ":");
-        add_folder(env, n);
+        add_folder(&all_path, env, n);
         env += n + (env[n] == ':');
     }
-    home = secure_getenv("HOME");
-    if (home != NULL && home[0] == '/') {
-        int n = snprintf(text, sizeof text, "%s/.local/lib/diffsim", home);
-        add_folder(text, n < (int)sizeof text ? (size_t)n : 0);
+    const int installation = user_folder(user);
+    if (!installation) {
+        add_folder(&all_path, user, strlen(user));
     }
-    if (ds_program_build_tree(text)) {
-        size_t n = strlen(text);
-        n += (size_t)snprintf(text + n, sizeof text - n, "/plugins");
-        add_folder(text, n < sizeof text ? n : 0);
+    if (ds_installation_build_tree(own)) {
+        size_t n = strlen(own);
+        n += (size_t)snprintf(own + n, sizeof own - n, "/plugins");
+        add_own(own, n < sizeof own ? n : 0);
     }
-    add_folder(DS_PLUGINDIR, strlen(DS_PLUGINDIR));
+    ds_installation_folder(DS_INSTALLED_PLUGINS, own);
+    add_own(own, strlen(own));
+    if (installation) {
+        add_folder(&all_path, user, strlen(user));
+    }
+}
+
+static void ready(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_path);
 }
 
 const char *const *ds_loader_path(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_path);
-    return (const char *const *)folders;
+    static char *const none[] = {NULL};
+    ready();
+    return (const char *const *)(all_path.item != NULL ? all_path.item : none);
+}
+
+const char *const *ds_loader_own_path(void)
+{
+    static char *const none[] = {NULL};
+    ready();
+    return (const char *const *)(own_path.item != NULL ? own_path.item : none);
 }
 
 /* Length of a name without its .so; 0 where it is none of a plugin. */
@@ -107,9 +152,9 @@ static int not_found(const char *id, uint32_t kind, ds_error *e)
 {
     char *known[DS_FILES_MAX], hint[120], here[64];
     size_t n = 0;
-    const char *const *path = ds_loader_path();
-    for (size_t i = 0; path[i] != NULL; i++) {
-        n = ds_plugin_files(path[i], known, n);
+    const char *const *folder = ds_loader_path();
+    for (; *folder != NULL; folder++) {
+        n = ds_plugin_files(*folder, known, n);
     }
     for (size_t i = 0; i < n; i++) {
         known[i][strlen(known[i]) - 3] = '\0';
@@ -158,10 +203,48 @@ int ds_plugin_find(const char *name, uint32_t kind, ds_plugin_file *out, ds_erro
     snprintf(id, sizeof id, "%.*s", (int)n, name);
     const char *const *path = ds_loader_path();
     for (size_t i = 0; path[i] != NULL; i++) {
-        if ((size_t)snprintf(file, sizeof file, "%s/%s.so", path[i], id) < sizeof file &&
-            access(file, F_OK) == 0) {
-            return ds_plugin_file_of(file, out, e);
+        for (int k = 0; k < 2; k++) { /* Cargo and CMake put lib before the name */
+            if ((size_t)snprintf(file, sizeof file, "%s/%s%s.so", path[i], k == 0 ? "" : "lib", id) <
+                    sizeof file &&
+                access(file, F_OK) == 0) {
+                return ds_plugin_file_of(file, out, e);
+            }
         }
     }
     return not_found(id, kind, e);
+}
+
+/* ---- plugins of this host ---- */
+
+static int is_known(const char *id)
+{
+    static const char *const known[] = {DS_OWN_PLUGINS NULL};
+    size_t i = 0;
+    while (known[i] != NULL && strcmp(known[i], id) != 0) {
+        i++;
+    }
+    return known[i] != NULL;
+}
+
+/* Does the file lie in a folder, or where libtool keeps what it links for that folder? */
+static int lies_in(const char *path, const char *folder)
+{
+    static const char libtool[] = "/.libs";
+    char real[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t n = realpath(folder, real) != NULL ? strlen(real) : 0;
+    if (n == 0 || slash == NULL || strncmp(path, real, n) != 0) {
+        return 0;
+    }
+    size_t rest = (size_t)(slash - path) - n;
+    return rest == 0 || (rest == sizeof libtool - 1 && strncmp(path + n, libtool, rest) == 0);
+}
+
+int ds_plugin_is_own(const ds_plugin_file *f)
+{
+    const char *const *folder = is_known(f->id) ? ds_loader_own_path() : NULL;
+    while (folder != NULL && *folder != NULL && !lies_in(f->path, *folder)) {
+        folder++;
+    }
+    return folder != NULL && *folder != NULL;
 }

@@ -6,7 +6,6 @@
 #include "run/isolated.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +13,16 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "worker/probe.h"
 #include "worker/remote.h"
 
 enum {
     POLL_MS = 50,       /* between two looks at the stop flag */
     LATE_CALLS = 10000, /* after the end that are put up with */
-    PATIENCE_S = 10     /* for run() to return after its end, and for destroy() */
+    PATIENCE_S = 10,    /* for run() to return after its end, and for destroy() */
+    LEAVE_S = 3         /* for the process to end behind destroy() */
 };
 
 struct ds_isolated {
@@ -29,9 +31,13 @@ struct ds_isolated {
     int share_fd, scene_fd;
     ds_remote_view view;
     ds_remote_shape shape;
+    unsigned char *rows;         /* of the call that is being made */
+    uint64_t room;               /* bytes of them */
     const ds_episodes *episodes; /* what the objective has offered */
-    uint64_t told; /* ds_clock_ns() of the first answer or signal that ends the search; 0 = not yet */
-    uint64_t late; /* calls behind it */
+    const ds_objective_files *files;
+    uint64_t told;      /* ds_clock_ns() of the first answer or signal that ends the search; 0 = not yet */
+    uint64_t late;      /* calls behind it */
+    atomic_int strayed; /* where nobody asks for it */
     char how[300];
 };
 
@@ -42,20 +48,6 @@ static int is_overdue(const ds_isolated *p)
     return p->told != 0 && 1e-9 * (double)(ds_clock_ns() - p->told) > PATIENCE_S;
 }
 
-/* Sleeps until it says something. 1 = it is alive; *byte gets what it sent, or
- * 0; 0 = its socket has ended. */
-static int listen_to(ds_isolated *p, char *byte)
-{
-    ds_process *m = &p->process;
-    struct pollfd fds[] = {{m->socket, POLLIN, 0}, {m->output, POLLIN, 0}};
-    *byte = 0;
-    if (poll(fds, 2, POLL_MS) > 0 && fds[1].revents != 0) {
-        ds_process_read_output(m);
-    }
-    ssize_t got = recv(m->socket, byte, 1, MSG_DONTWAIT);
-    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
-}
-
 /* The process has ended, or is ended here and `text` says why: how it was goes to
  * p->how. Returns its wait status. */
 static int bury(ds_isolated *p, const char *text)
@@ -64,7 +56,7 @@ static int bury(ds_isolated *p, const char *text)
     if (text != NULL) {
         snprintf(p->how, sizeof(p->how), "%s", text);
     } else {
-        ds_process_say_how(&p->process, "the optimizer's process", status, 0.0, p->how, sizeof(p->how));
+        ds_process_say_how(&p->process, "the optimizer's process", status, "time", p->how, sizeof(p->how));
     }
     return status;
 }
@@ -99,8 +91,7 @@ static int take_process(ds_isolated *p, ds_error *e)
         p->share_fd = probe.share_fd;
         p->scene_fd = probe.scene_fd;
     } else if ((p->share_fd = ds_memory_file("diffsim-share")) < 0) {
-        return ds_fail(e, DS_EXIT_IO, "cannot make the shared memory of the optimizer's process: %s",
-                       strerror(errno));
+        return ds_no_descriptors("cannot make the shared memory of the optimizer's process", errno, e);
     }
     return 0;
 }
@@ -126,15 +117,19 @@ static int start(ds_isolated *p, ds_error *e)
 /* Waits until it has made an instance, or says why not. */
 static int wait_created(ds_isolated *p, ds_error *e)
 {
-    const char *id = p->config.module->id;
+    const char *id = p->config.module->id, *name;
+    const double limit = ds_process_start_limit(p->config.start_timeout, p->config.timeout, &name);
     ds_worker_hello hello;
     for (char byte = 0; byte != DS_WORKER_HELLO;) {
-        if (!listen_to(p, &byte)) {
+        if (!ds_process_listen(&p->process, POLL_MS, &byte)) {
             bury(p, NULL);
             return ds_fail(e, DS_EXIT_PLUGIN, "%s: create() failed: %s", id, p->how);
         }
         if (byte == 0 && atomic_load(p->config.journal->stop) != 0) {
             return ds_fail(e, DS_EXIT_SIGINT, "stopped before the first evaluation");
+        }
+        if (limit > 0.0 && 1e-9 * (double)(ds_clock_ns() - p->process.born) > limit) {
+            return ds_fail(e, DS_EXIT_PLUGIN, "%s: create() has not ended within %g s (%s)", id, limit, name);
         }
     }
     if (pread(p->process.start, &hello, sizeof(hello), 0) != (ssize_t)sizeof(hello) ||
@@ -142,6 +137,7 @@ static int wait_created(ds_isolated *p, ds_error *e)
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: the answer of its process is incomplete", id);
     }
     hello.error.text[sizeof(hello.error.text) - 1] = '\0';
+    ds_text_clean(hello.error.text);
     return hello.error.status != 0 ? ds_fail(e, hello.error.status, "%s", hello.error.text) : 0;
 }
 
@@ -152,6 +148,7 @@ int ds_isolated_open(const ds_isolated_config *config, ds_isolated **out, ds_err
         return ds_no_memory(e);
     }
     p->config = *config;
+    p->config.strayed = config->strayed != NULL ? config->strayed : &p->strayed;
     p->shape.n = config->problem->n;
     int rc = take_process(p, e);
     rc = rc != 0 ? rc : ds_remote_make(&p->view, p->share_fd, config->problem, e);
@@ -176,6 +173,7 @@ void ds_isolated_close(ds_isolated *p)
         ds_process_bury(&p->process, 1);
     }
     ds_remote_leave(&p->view);
+    free(p->rows);
     int fds[] = {p->share_fd, p->scene_fd};
     for (int i = 0; i < 2; i++) {
         if (fds[i] >= 0) {
@@ -190,7 +188,21 @@ void ds_isolated_close(ds_isolated *p)
 /* The array of a call in the rows, or NULL. */
 static void *rows(const ds_isolated *p, const ds_remote_call *c, const ds_remote_array *array, int k)
 {
-    return (c->given >> k & 1u) != 0 ? p->view.rows + array[k].at : NULL;
+    return (c->given >> k & 1u) != 0 ? p->rows + array[k].at : NULL;
+}
+
+/* What is tested must not change behind the test: a call is made on a copy of its rows. */
+static int take_rows(ds_isolated *p, uint64_t bytes)
+{
+    if (bytes > p->room) {
+        free(p->rows);
+        p->rows = malloc(bytes);
+        p->room = p->rows != NULL ? bytes : 0;
+    }
+    if (bytes > 0 && p->rows != NULL) {
+        memcpy(p->rows, p->view.rows, bytes);
+    }
+    return bytes == 0 || p->rows != NULL ? 0 : -1;
 }
 
 static ds_status evaluate(const ds_isolated *p, const ds_objective *objective, ds_remote_call *c,
@@ -275,11 +287,29 @@ static ds_status put_channels(ds_isolated *p, const ds_objective_channels *list)
     return DS_OK;
 }
 
+/* Writes the texts of the files into the rows. */
+static ds_status put_texts(ds_isolated *p, ds_remote_call *c)
+{
+    const char *const text[] = {p->files->env, p->files->env_version, p->files->env_settings};
+    uint64_t at = 0;
+    c->count = strlen(text[0]) + strlen(text[1]) + strlen(text[2]) + 3;
+    if (ds_remote_grow(&p->view, c->count) != 0) {
+        return DS_E_NOMEM;
+    }
+    for (int i = 0; i < 3; i++) {
+        const size_t bytes = strlen(text[i]) + 1;
+        memcpy(p->view.rows + at, text[i], bytes);
+        at += bytes;
+    }
+    return DS_OK;
+}
+
 static ds_status offer(ds_isolated *p, const ds_objective *objective, ds_remote_call *c)
 {
     c->text[sizeof(c->text) - 1] = '\0';
     int channels_asked = strcmp(c->text, DS_EXT_OBJECTIVE_CHANNELS) == 0;
-    int known = channels_asked || strcmp(c->text, DS_EXT_EPISODES) == 0;
+    int files_asked = strcmp(c->text, DS_EXT_FILES) == 0;
+    int known = channels_asked || files_asked || strcmp(c->text, DS_EXT_EPISODES) == 0;
     const void *table = known ? objective->get_extension(objective, c->text) : NULL;
     if (table == NULL) {
         return DS_E_UNSUPPORTED;
@@ -288,6 +318,10 @@ static ds_status offer(ds_isolated *p, const ds_objective *objective, ds_remote_
         const ds_objective_channels *channels = table;
         c->count = channels->count;
         return put_channels(p, channels);
+    }
+    if (files_asked) {
+        p->files = table;
+        return put_texts(p, c);
     }
     p->episodes = table;
     c->rl = *p->episodes->info;
@@ -304,15 +338,20 @@ static int is_sound(const ds_isolated *p, const ds_remote_call *c, ds_remote_arr
 {
     return c->what >= DS_REMOTE_ROOM && c->what <= DS_REMOTE_RETURN &&
            ((c->what != DS_REMOTE_BEGIN && c->what != DS_REMOTE_STEP) || p->episodes != NULL) &&
+           (c->what != DS_REMOTE_SAVE || p->files != NULL) &&
            ds_remote_lay_out(&p->shape, c, array) <= p->view.mapped;
 }
 
 /* Makes a call of the objective: the answer replaces it. */
-static void answer(ds_isolated *p, const ds_objective *objective, ds_remote_call *c,
-                   const ds_remote_array *array)
+static void answer(ds_isolated *p, const ds_objective *objective, ds_remote_call *c, ds_remote_array *array)
 {
     int stop = p->told != 0;
+    const uint64_t bytes = ds_remote_lay_out(&p->shape, c, array);
     c->tag[sizeof(c->tag) - 1] = '\0';
+    if (take_rows(p, bytes) != 0) {
+        c->status = DS_E_NOMEM;
+        return;
+    }
     switch (c->what) {
     case DS_REMOTE_ROOM:
         c->status = ds_remote_grow(&p->view, c->count) == 0 ? DS_OK : DS_E_NOMEM;
@@ -323,19 +362,36 @@ static void answer(ds_isolated *p, const ds_objective *objective, ds_remote_call
     case DS_REMOTE_EVALUATE:
         c->status = evaluate(p, objective, c, array);
         break;
+    case DS_REMOTE_SAVE:
+        c->text[sizeof(c->text) - 1] = '\0';
+        c->status = p->files->save(objective, c->text, rows(p, c, array, DS_REMOTE_DATA), c->count);
+        break;
     default:
         c->status = advance(p, objective, c, array);
         break;
     }
+    if (bytes > 0 && c->what != DS_REMOTE_SAVE) {
+        memcpy(p->view.rows, p->rows, bytes);
+    }
     p->late += stop;
     p->told = c->status != DS_OK && !stop ? ds_clock_ns() : p->told;
+}
+
+/* Threads of the optimizer that called the objective, and were refused by the other side. */
+static void note_strays(const ds_isolated *p)
+{
+    if (atomic_load_explicit(&p->view.head->strayed, memory_order_relaxed) != 0) {
+        atomic_store(p->config.strayed, 1);
+    }
 }
 
 /* Waits for the next call. */
 static int wait_call(ds_isolated *p, ds_error *e)
 {
     for (;;) {
-        int stop = atomic_load_explicit(p->config.journal->stop, memory_order_relaxed) != 0;
+        note_strays(p);
+        int stop = atomic_load_explicit(p->config.journal->stop, memory_order_relaxed) != 0 ||
+                   atomic_load_explicit(p->config.strayed, memory_order_relaxed) != 0;
         char byte;
         atomic_store(&p->view.head->stop, stop);
         p->told = stop && p->told == 0 ? ds_clock_ns() : p->told;
@@ -348,7 +404,7 @@ static int wait_call(ds_isolated *p, ds_error *e)
         if (is_overdue(p)) {
             return not_returned(p, "run()", e);
         }
-        if (!listen_to(p, &byte)) {
+        if (!ds_process_listen(&p->process, POLL_MS, &byte)) {
             if (ds_remote_await(&p->view)) { /* its last call */
                 return 0;
             }
@@ -358,17 +414,36 @@ static int wait_call(ds_isolated *p, ds_error *e)
     }
 }
 
-/* run() has returned: destroy() is called, and the process ends. */
+/* run() has returned: destroy() is called, and the process ends. What it does behind destroy(), in
+ * destructors and the like, is no part of the run; a thread that still asks is. */
 static int wait_end(ds_isolated *p, ds_error *e)
 {
+    const char *id = p->config.module->id;
+    int done = 0;
     char byte;
     p->told = ds_clock_ns();
-    while (listen_to(p, &byte)) {
-        if (is_overdue(p)) {
+    while (ds_process_listen(&p->process, POLL_MS, &byte)) {
+        note_strays(p);
+        if (byte == DS_WORKER_DONE) {
+            done = 1;
+            p->told = ds_clock_ns();
+        }
+        if (is_overdue(p) && !done) {
             return not_returned(p, "destroy()", e);
         }
+        if (done && 1e-9 * (double)(ds_clock_ns() - p->told) > LEAVE_S) {
+            ds_log(DS_LOG_WARNING, id, "its process did not end within %d s behind destroy(), and was ended",
+                   LEAVE_S);
+            bury(p, "");
+            return 0;
+        }
     }
-    return bury(p, NULL) != 0 ? ended(p, e) : 0;
+    int status = bury(p, NULL);
+    note_strays(p);
+    if (status != 0 && done) {
+        ds_log(DS_LOG_WARNING, id, "behind destroy() %s", p->how);
+    }
+    return status != 0 && !done ? ended(p, e) : 0;
 }
 
 ds_status ds_isolated_run(ds_isolated *p, const ds_objective *objective, char why[DS_MAX_ERROR + 1],
@@ -390,6 +465,7 @@ ds_status ds_isolated_run(ds_isolated *p, const ds_objective *objective, char wh
         if (c.what == DS_REMOTE_RETURN) {
             c.text[sizeof(c.text) - 1] = '\0';
             snprintf(why, DS_MAX_ERROR + 1, "%s", c.text);
+            note_strays(p);
             ds_remote_pass(&p->view);
             return wait_end(p, e) == 0 ? c.status : DS_STOPPED;
         }

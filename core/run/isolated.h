@@ -17,8 +17,10 @@ typedef struct ds_isolated_config {
     const ds_problem *problem;
     uint64_t seed;
     uint32_t threads;
-    int64_t memory;            /* MiB beyond its start; 0 = no limit */
-    const ds_journal *journal; /* for messages: what was answered, and where it is */
+    double timeout, start_timeout; /* of create(): see ds_process_start_limit() */
+    int64_t memory;                /* MiB beyond its start; 0 = no limit */
+    atomic_int *strayed;           /* set where it was called from another thread than run()'s; or NULL */
+    const ds_journal *journal;     /* for messages: what was answered, and where it is */
 } ds_isolated_config;
 
 /* Starts the process, or takes the one that has described the plugin (probe.h), and makes an instance

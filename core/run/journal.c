@@ -371,8 +371,10 @@ int ds_journal_live(ds_journal *j)
         return 0;
     }
     snprintf(text, sizeof(text), "%llu", (unsigned long long)j->budget);
-    int rc = j->spec->survey ? 0 : ds_store_set(j->store, "budget", text, &j->error);
+    int rc = ds_store_begin(j->store, &j->error);
+    rc = rc != 0 || j->spec->survey ? rc : ds_store_set(j->store, "budget", text, &j->error);
     rc = rc != 0 ? rc : ds_store_set(j->store, "ended", "", &j->error);
+    rc = rc != 0 ? rc : ds_store_commit(j->store, &j->error);
     rc = rc != 0 ? rc
                  : ds_recorder_open(j->store, ds_asked_room(j->env->channels, j->env->info.n), &j->recorder,
                                     &j->error);
@@ -380,7 +382,7 @@ int ds_journal_live(ds_journal *j)
         ds_progress_live(j->progress);
     }
     if (rc == 0 && j->crash_text != NULL) {
-        ds_crash_watch(j->crash_text, j->recorder);
+        ds_crash_watch_run(j->crash_text, j->recorder);
     }
     return rc;
 }

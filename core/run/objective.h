@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* objective.h - the objective that the optimizer of a run gets, with its extensions: channels, and
+/* objective.h - the objective that the optimizer of a run gets, with its extensions: channels, files, and
  * episodes of stepwise control. */
 #ifndef DS_RUN_OBJECTIVE_H
 #define DS_RUN_OBJECTIVE_H
 
 #include <diffsim/ext/rl.h>
 #include <diffsim/optimizer.h>
+#include <pthread.h>
 
+#include "guest/surroundings.h"
+#include "run/files.h"
 #include "run/journal.h"
 
 typedef struct ds_client {
@@ -15,14 +18,43 @@ typedef struct ds_client {
     ds_problem problem;
     ds_objective objective; /* its ctx is this struct */
     ds_objective_channels channels;
-    struct ds_run_episodes *episodes; /* NULL until the optimizer asks for them */
+    /* Stepwise control: NULL where nobody offers it, and until the optimizer asks; episodes in progress. */
+    const ds_episodes *(*offer)(struct ds_client *c);
+    struct ds_run_episodes *episodes;
+    uint64_t open;
+    ds_files files; /* its table is empty until the optimizer asks for it */
+    /* Calls come from the thread of run(), one at a time; others are refused and noted. */
+    pthread_t thread;
+    int busy;
+    atomic_int strayed;
+    ds_surroundings ours; /* in which calls are answered, whatever the optimizer has set for itself */
 } ds_client;
 
 /* Fills c->objective; journal and problem are set. */
 void ds_client_init(ds_client *c);
 void ds_client_close(ds_client *c);
 
+/* From here on this thread may call it: run() begins. */
+void ds_client_begin(ds_client *c);
+
+/* Ends the run with an error where somebody else has called it. */
+void ds_client_judge(ds_client *c);
+
+/* Is the run over? It is, too, where somebody else has called. */
+int ds_client_over(ds_client *c);
+
+/* Answers a call of the optimizer by function(c, argument), unless the wrong one calls (DS_E_ARG). */
+typedef ds_status ds_client_call(ds_client *c, void *argument);
+ds_status ds_client_guard(const ds_objective *objective, ds_client_call *function, void *argument);
+
+/* ---- episodes.c ---- */
+
+/* The optimizer may ask for episodes of stepwise control, where the environment has them; behind
+ * ds_client_init(). */
+void ds_episodes_offer(ds_client *c);
+void ds_episodes_close(ds_client *c);
+
 /* Open episodes that are being repeated from the record. */
-uint64_t ds_client_repeated(const ds_client *c);
+uint64_t ds_episodes_repeated(const ds_client *c);
 
 #endif

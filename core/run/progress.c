@@ -15,7 +15,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "run/pieces.h"
 #include "base/stop.h"
+#include "guest/surroundings.h"
 #include "run/progress.h"
 
 enum { TICK_NS = 250000000, MEMORY_TICKS = 40 /* the rate is that of the last 10 s */, RATE_COUNT = 10 };
@@ -55,7 +57,7 @@ int ds_statistics_add(ds_statistics *l, const double *x, const ds_answer *answer
 {
     l->count++;
     l->outcome[answer->outcome < DS_OUTCOMES ? answer->outcome : DS_EVAL_INVALID]++;
-    l->cost_steps += answer->cost_steps;
+    l->cost_steps = ds_cost_sum(l->cost_steps, answer->cost_steps);
     l->wall_s += answer->wall_s;
     l->gradients += (want & DS_WANT_GRAD) != 0;
     if (answer->outcome > DS_EVAL_BAD_GRAD && answer->outcome != DS_EVAL_INFEASIBLE) {
@@ -82,8 +84,12 @@ static void show_replay(const ds_progress *p)
 {
     char line[400];
     uint64_t done = atomic_load_explicit(&p->statistics->shown_replayed, memory_order_relaxed);
-    snprintf(line, sizeof(line), "%s: repeating the record, %llu of %llu", p->title, (unsigned long long)done,
+    ds_piece piece[] = {
+        {.weight = 1}, {.text = "repeating the record, ", .brief = "record ", .weight = 2}, {.weight = 3}};
+    snprintf(piece[0].text, sizeof piece[0].text, "%s: ", p->title);
+    snprintf(piece[2].text, sizeof piece[2].text, "%llu of %llu", (unsigned long long)done,
              (unsigned long long)p->recorded);
+    ds_pieces_line(line, sizeof line, ds_log_columns(), piece, sizeof piece / sizeof *piece);
     ds_log_progress(line);
 }
 
@@ -103,9 +109,6 @@ static void show(ds_progress *p, uint64_t start)
     uint64_t then = recent ? p->past[slot] : 0;
     double rate = (double)(live - then) / (1e-9 * (double)(now - since) + 1e-9);
     char eta[32] = "?";
-    char bad[48] = "";
-    char loss[40] = "-";
-    char speed[48] = "first evaluations running";
     char line[400];
     p->past[slot] = live;
     p->when[slot] = now;
@@ -117,23 +120,34 @@ static void show(ds_progress *p, uint64_t start)
     if (isfinite(left)) {
         ds_duration_text(left > 0.0 ? left : 0.0, eta, sizeof(eta));
     }
-    if (failed > 0) {
-        snprintf(bad, sizeof(bad), ", %llu failed", (unsigned long long)failed);
-    }
+    /* Where there is little room: how far, how long, how good; the rate goes first. */
+    ds_piece piece[] = {{.weight = 2}, {.weight = 6}, {.weight = 3},
+                        {.weight = 1}, {.weight = 5}, {.weight = 4}};
+    snprintf(piece[0].text, sizeof piece[0].text, "%s: ", p->title);
+    snprintf(piece[1].text, sizeof piece[1].text, "%llu/%llu", (unsigned long long)count,
+             (unsigned long long)p->budget);
     if (isfinite(best)) {
-        snprintf(loss, sizeof(loss), "%.6g", best);
+        snprintf(piece[2].text, sizeof piece[2].text, ", best loss %.6g", best);
+        snprintf(piece[2].brief, sizeof piece[2].brief, ", best %.4g", best);
     }
     if (live > 0) {
-        snprintf(speed, sizeof(speed), "%.*f evaluations/s", rate < 10.0 ? 2 : 0, rate);
+        snprintf(piece[3].text, sizeof piece[3].text, ", %.*f evaluations/s", rate < 10.0 ? 2 : 0, rate);
+        snprintf(piece[3].brief, sizeof piece[3].brief, ", %.*f/s", rate < 10.0 ? 2 : 0, rate);
+    } else {
+        snprintf(piece[3].text, sizeof piece[3].text, ", first evaluations running");
     }
-    snprintf(line, sizeof(line), "%s: %llu/%llu, best loss %s, %s, %s left%s", p->title,
-             (unsigned long long)count, (unsigned long long)p->budget, loss, speed, eta, bad);
+    snprintf(piece[4].text, sizeof piece[4].text, ", %s left", eta);
+    if (failed > 0) {
+        snprintf(piece[5].text, sizeof piece[5].text, ", %llu failed", (unsigned long long)failed);
+    }
+    ds_pieces_line(line, sizeof line, ds_log_columns(), piece, sizeof piece / sizeof *piece);
     ds_log_progress(line);
 }
 
 static void *tick(void *arg)
 {
     ds_progress *p = arg;
+    ds_locale_plain();
     for (;;) {
         struct timespec until;
         uint64_t start = atomic_load(&p->start);
@@ -195,7 +209,7 @@ int ds_progress_open(const ds_statistics *statistics, const ds_progress_config *
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code != 0) {
         discard(p);
-        return ds_fail(e, DS_EXIT_MEMORY, "cannot start the thread of the progress line: %s", strerror(code));
+        return ds_no_thread("of the progress line", code, e);
     }
     *out = p;
     return 0;

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/stop.h"
+#include "guest/surroundings.h"
 #include "plugin/needs.h"
 #include "run/isolated.h"
 #include "run/objective.h"
@@ -24,10 +25,14 @@ typedef struct ds_run {
     const ds_module *module;
     ds_params *params;
     ds_services services;
+    int apart;             /* it has a process of its own */
     void *self;            /* the instance in this process, */
     ds_isolated *isolated; /* or in one of its own */
     ds_client client;
-    char crash_text[4400]; /* PATH_MAX and a line */
+    ds_problem given;         /* what the instance in this process gets: */
+    double *bounds;           /* copies of its own */
+    char crash_text[2][4400]; /* before there is a record, and then; PATH_MAX and a line */
+    struct ds_run *kept;
 } ds_run;
 
 /* ---- open ---- */
@@ -43,16 +48,26 @@ static void watch_crashes(ds_run *run)
 {
     const ds_session *s = &run->session;
     const char *env = s->options.isolation == DS_ISOLATION_NONE ? s->env_module->id : "";
-    const char *opt = s->options.isolate_optimizer ? "" : run->module->id;
+    const char *opt = run->apart ? "" : run->module->id;
+    int recorded = s->journal.store != NULL;
+    char *text = run->crash_text[recorded];
+    size_t room = sizeof(run->crash_text[recorded]);
     if (is_part(s) || (env[0] == '\0' && opt[0] == '\0')) {
         return; /* of another program the signals are its own */
     }
-    snprintf(run->crash_text, sizeof(run->crash_text),
-             "%s%s%s, which runs in this process; what it was told is saved; once it is mended go on with: "
-             "dshost resume %s",
-             opt, opt[0] != '\0' && env[0] != '\0' ? " or " : "", env, s->folder);
-    run->session.journal.crash_text = run->crash_text;
-    ds_crash_watch(run->crash_text, NULL);
+    const char *both = opt[0] != '\0' && env[0] != '\0' ? " or " : "";
+    if (recorded) {
+        snprintf(
+            text, room,
+            "%s%s%s, which runs in this process; what it was told is saved; once it is mended go on with: "
+            "dshost resume %s",
+            opt, both, env, s->folder);
+        run->session.journal.crash_text = text;
+    } else {
+        snprintf(text, room, "%s%s%s, which runs in this process, before the first evaluation", opt, both,
+                 env);
+    }
+    ds_crash_watch_run(text, NULL);
 }
 
 static int open_plugins(ds_run *run, ds_error *e)
@@ -65,7 +80,7 @@ static int open_plugins(ds_run *run, ds_error *e)
                        "shows them)");
     }
     int rc = ds_session_find_env(s, e);
-    rc = rc != 0 ? rc : ds_session_find_optimizer(o, s->journal.stop, &run->module, e);
+    rc = rc != 0 ? rc : ds_session_find_optimizer(o, s->journal.stop, &run->module, &run->apart, e);
     rc = rc != 0 ? rc
                  : ds_params_make(run->module->plugin->desc->params, run->module->id, &s->settings,
                                   DS_SECTION_OPT, &run->params, e);
@@ -77,12 +92,48 @@ static int open_plugins(ds_run *run, ds_error *e)
     return rc;
 }
 
+/* The problem as the instance gets it: whatever it writes there, the host has its own. */
+static int copy_problem(ds_run *run, ds_error *e)
+{
+    const ds_problem *p = &run->client.problem;
+    size_t bytes = p->n * sizeof(double);
+    run->given = *p;
+    run->bounds = malloc(3 * bytes);
+    if (run->bounds == NULL) {
+        return ds_no_memory(e);
+    }
+    memcpy(run->bounds, p->lower, bytes);
+    memcpy(run->bounds + p->n, p->upper, bytes);
+    memcpy(run->bounds + 2 * p->n, p->x0, bytes);
+    run->given.lower = run->bounds;
+    run->given.upper = run->bounds + p->n;
+    run->given.x0 = run->bounds + 2 * p->n;
+    return 0;
+}
+
+/* Does an optimizer that is not of this host run in this process? */
+static int is_foreign_here(const ds_run *run)
+{
+    return !run->apart && run->module != NULL && !run->module->own;
+}
+
+/* Before such a one is called. */
+static ds_process_state *enter_plugin(const ds_run *run)
+{
+    return is_foreign_here(run) ? ds_process_state_note() : NULL;
+}
+
 static int create_here(ds_run *run, ds_error *e)
 {
+    if (copy_problem(run, e) != 0) {
+        return e->status;
+    }
+    ds_process_state *before = enter_plugin(run);
     run->client.optimizer = run->module;
     ds_module_begin(run->module);
-    ds_status st = run->module->opt.create(&run->services.host, &run->client.problem, &run->self);
+    ds_status st = run->module->opt.create(&run->services.host, &run->given, &run->self);
     ds_module_end(run->module);
+    ds_process_state_put_back(before);
     if (st == DS_OK && run->self != NULL) {
         return 0;
     }
@@ -98,7 +149,10 @@ static int create_isolated(ds_run *run, ds_error *e)
                                        .problem = &run->client.problem,
                                        .seed = o->seed,
                                        .threads = o->threads,
+                                       .timeout = o->timeout,
+                                       .start_timeout = o->start_timeout,
                                        .memory = o->memory,
+                                       .strayed = &run->client.strayed,
                                        .journal = &run->session.journal};
     return ds_isolated_open(&config, &run->isolated, e);
 }
@@ -127,7 +181,8 @@ static int open_optimizer(ds_run *run, ds_error *e)
     ds_services_init(&run->services, run->module, run->params, s->options.seed, s->options.threads,
                      run->session.journal.stop);
     ds_client_init(&run->client);
-    return s->options.isolate_optimizer ? create_isolated(run, e) : create_here(run, e);
+    ds_episodes_offer(&run->client);
+    return run->apart ? create_isolated(run, e) : create_here(run, e);
 }
 
 static ds_run *new_run(const char *folder, const ds_observer *observer, ds_error *e)
@@ -151,12 +206,17 @@ static void end_search(ds_run *run)
     ds_progress_close(run->session.journal.progress);
     run->session.journal.progress = NULL;
     if (run->self != NULL) {
+        ds_process_state *before = enter_plugin(run);
         run->module->opt.destroy(run->self);
+        ds_process_state_put_back(before);
     }
     run->self = NULL;
     ds_isolated_close(run->isolated);
     run->isolated = NULL;
-    if (!is_part(&run->session)) {
+    if (!is_part(&run->session) && is_foreign_here(run)) {
+        /* Threads of it may be left. */
+        ds_crash_watch_run(run->session.journal.crash_text, run->session.journal.recorder);
+    } else if (!is_part(&run->session)) {
         ds_crash_unwatch();
     }
 }
@@ -164,10 +224,18 @@ static void end_search(ds_run *run)
 static void close_run(ds_run *run)
 {
     end_search(run);
+    ds_episodes_close(&run->client);
     ds_client_close(&run->client);
     ds_session_close(&run->session);
     ds_params_free(run->params);
-    free(run);
+    free(run->bounds);
+    if (!is_foreign_here(run)) {
+        free(run);
+    } else { /* a thread that it has left behind may call the objective: it is refused */
+        static ds_run *kept;
+        run->kept = kept;
+        kept = run;
+    }
 }
 
 /* ---- search ---- */
@@ -177,12 +245,13 @@ static void close_run(ds_run *run)
 static uint64_t unrepeated(const ds_run *run)
 {
     const ds_journal *j = &run->session.journal;
-    return (j->replay != NULL ? ds_replay_left(j->replay) : 0) + ds_client_repeated(&run->client);
+    return (j->replay != NULL ? ds_replay_left(j->replay) : 0) + ds_episodes_repeated(&run->client);
 }
 
 static void judge_return(ds_run *run, ds_status st)
 {
     ds_journal *j = &run->session.journal;
+    ds_client_judge(&run->client);
     if (j->end == DS_END_NONE && st < 0) {
         ds_services_fail(&run->services, &j->error, "run()", st);
         if (ds_status_exit(st) != DS_EXIT_MEMORY) {
@@ -207,9 +276,14 @@ static void judge_return(ds_run *run, ds_status st)
 
 static ds_status run_here(ds_run *run)
 {
+    ds_process_state *before = enter_plugin(run);
+    ds_surroundings ours = run->client.ours;
     ds_module_begin(run->module);
     ds_status st = run->module->opt.run(run->self, &run->client.objective);
+    run->client.busy = 1; /* whoever asks from here on is refused */
     ds_module_end(run->module);
+    ds_surroundings_put_back(&ours);
+    ds_process_state_put_back(before);
     return st;
 }
 
@@ -218,6 +292,7 @@ static ds_status run_isolated(ds_run *run)
     ds_journal *j = &run->session.journal;
     ds_error e = {0, ""};
     ds_status st = ds_isolated_run(run->isolated, &run->client.objective, run->services.last_error, &e);
+    ds_client_judge(&run->client);
     if (e.status != 0 && j->end != DS_END_ERROR) {
         j->error = e;
         j->end = DS_END_ERROR;
@@ -242,24 +317,31 @@ static int search(ds_run *run, ds_error *e)
         return rc;
     }
     if (j->crash_text != NULL) {
-        ds_crash_watch(j->crash_text, j->recorder);
+        ds_crash_watch_run(j->crash_text, j->recorder);
     }
     ds_journal_tell(j, DS_RUN_BEGINS);
-    judge_return(run, run->isolated != NULL ? run_isolated(run) : run_here(run));
-    end_search(run);
+    ds_client_begin(&run->client);
+    ds_status st = run->isolated != NULL ? run_isolated(run) : run_here(run);
+    end_search(run); /* threads that it has left behind may ask now, for the first time */
+    judge_return(run, st);
     return 0;
 }
 
 /* ---- finish ---- */
 
+/* Was there a target that the best loss is above? */
+static int is_unmet(const ds_session *s)
+{
+    return isfinite(s->options.target) && !(s->journal.statistics.best_loss <= s->options.target);
+}
+
 static int exit_status(const ds_session *s)
 {
     const ds_journal *j = &s->journal;
-    int wanted = isfinite(s->options.target) && !(j->statistics.best_loss <= s->options.target);
     return j->end == DS_END_SIGNAL     ? ds_session_signal_status(s)
            : j->end == DS_END_FAILURES ? DS_EXIT_ENV
            : j->end == DS_END_ERROR    ? j->error.status
-           : wanted                    ? DS_EXIT_UNMET
+           : is_unmet(s)               ? DS_EXIT_UNMET
                                        : DS_EXIT_OK;
 }
 
@@ -288,7 +370,7 @@ static void say_end(const ds_session *s, uint64_t left)
                                         "ended by an error, what was done is saved"};
     const char *why = texts[j->end];
     char best[80] = "no loss";
-    char lost[80], without[160] = "";
+    char lost[80], without[160] = "", unmet[60] = "";
     uint64_t saved = 0;
     ds_error ignored = {0, ""};
     if (left > 0) {
@@ -301,15 +383,20 @@ static void say_end(const ds_session *s, uint64_t left)
         snprintf(best, sizeof(best), "best loss %.10g at evaluation %llu", j->statistics.best_loss,
                  (unsigned long long)j->statistics.best_id);
     }
-    if (j->error.status == DS_EXIT_IO && ds_store_count(j->store, &saved, &ignored) == 0 &&
-        saved < j->statistics.count) { /* the disk is full, for example */
+    if (j->error.status == DS_EXIT_IO && ds_store_present(j->store, &ignored) != 0) {
+        why = "ended by an error"; /* which says what is saved */
+    } else if (j->error.status == DS_EXIT_IO && ds_store_count(j->store, &saved, &ignored) == 0 &&
+               saved < j->statistics.count) { /* the disk is full, for example */
         snprintf(lost, sizeof(lost), "ended by an error, %llu evaluations are saved",
                  (unsigned long long)saved);
         why = lost;
     }
     lost_text(&j->statistics, without, sizeof(without));
-    ds_log(DS_LOG_INFO, NULL, "%s: %llu evaluations%s, %s (%.3g s)", why,
-           (unsigned long long)j->statistics.count, without, best, ds_session_seconds(s));
+    if (is_unmet(s)) {
+        snprintf(unmet, sizeof(unmet), ", target %.10g not reached", s->options.target);
+    }
+    ds_log(DS_LOG_INFO, NULL, "%s: %llu evaluations%s, %s%s (%.3g s)", why,
+           (unsigned long long)j->statistics.count, without, best, unmet, ds_session_seconds(s));
     if (j->end == DS_END_SIGNAL || j->end == DS_END_TIME) {
         ds_log(DS_LOG_INFO, NULL, "go on with: dshost resume %s", s->folder);
     }
@@ -325,8 +412,9 @@ static void old_summary(const ds_session *s, json_t **summary)
     free(path);
 }
 
-/* Takes over the first failure of finishing, where rc is one, unless the run has failed itself. */
-static void note_failure(ds_journal *j, int rc, const ds_error *e)
+/* Takes over the first failure of finishing, where rc is one, unless the run has failed itself. Where there
+ * is no room (`full`), the others say so once more, and are not told. */
+static void note_failure(ds_journal *j, int full, int rc, const ds_error *e)
 {
     if (rc == 0) {
         return;
@@ -334,7 +422,7 @@ static void note_failure(ds_journal *j, int rc, const ds_error *e)
     if (j->end != DS_END_ERROR) {
         j->error = *e;
         j->end = DS_END_ERROR;
-    } else if (strcmp(e->text, j->error.text) != 0) {
+    } else if (strcmp(e->text, j->error.text) != 0 && !(full && e->status == DS_EXIT_IO)) {
         ds_log(DS_LOG_ERROR, NULL, "%s", e->text);
     }
 }
@@ -347,25 +435,36 @@ static void finish(ds_run *run, json_t **summary)
     ds_error e = {0, ""};
     int was_live = j->recorder != NULL;
     int first_error = j->end == DS_END_ERROR ? j->error.status : 0;
-    /* A replay that failed, or that was stopped before its end, changes nothing. */
+    /* A replay that failed, or that was stopped before its end, changes nothing. Files come before the
+     * note that the run has ended: where they are missing, a resume makes them. */
     uint64_t left = unrepeated(run);
     int keep = left > 0 || (!was_live && first_error != 0);
-    note_failure(j, ds_journal_commit(j, &e), &e);
+    note_failure(j, 0, ds_journal_commit(j, &e), &e);
+    const int full = j->error.status == DS_EXIT_IO && ds_store_is_full(j->store);
+    if (!keep) {
+        note_failure(j, full, ds_files_write(&run->client.files, &e), &e);
+    }
+    if (!is_part(s) && is_foreign_here(run)) {
+        ds_crash_watch_run(j->crash_text, NULL);
+    }
     say_end(s, left);
     if (j->error.status != DS_EXIT_IO && !keep) {
-        note_failure(j, ds_session_note_end(s, ds_end_name(j->end), &e), &e);
+        note_failure(j, full, ds_session_note_end(s, ds_end_name(j->end), &e), &e);
     }
     if (keep && first_error == 0) {
         old_summary(s, summary);
     } else if (!keep) {
-        json_t *o = ds_session_summary(s, run->plan);
-        note_failure(j, ds_session_write_summary(s, o, &e), &e);
+        json_t *o = ds_session_summary(s, run->plan), *files = ds_files_names(&run->client.files);
+        if (files != NULL) {
+            json_object_set_new(o, "files", files);
+        }
+        note_failure(j, full, ds_session_write_summary(s, o, &e), &e);
         if (summary != NULL) {
             *summary = json_incref(o);
         }
         json_decref(o);
     }
-    note_failure(j, ds_store_close(j->store, &e), &e);
+    note_failure(j, full, ds_store_close(j->store, &e), &e);
     j->store = NULL;
     if (!keep) {
         ds_journal_tell(j, DS_RUN_ENDED);
@@ -416,6 +515,9 @@ int ds_run_start(const ds_settings *settings, const char *folder, const ds_obser
     rc = rc != 0 ? rc : open_optimizer(run, e);
     rc = rc != 0 ? rc : ds_session_make_folder(s, e);
     rc = rc != 0 ? rc : ds_session_make_store(s, e);
+    if (rc == 0) {
+        watch_crashes(run);
+    }
     if (rc == 0 && ds_journal_live(j) != 0) {
         *e = j->error;
         rc = e->status;
@@ -434,9 +536,9 @@ int ds_run_start(const ds_settings *settings, const char *folder, const ds_obser
 
 int ds_run_may_override(const char *key)
 {
-    static const char *const keys[] = {"budget",     "seconds",           "jobs",      "threads",
-                                       "isolation",  "isolate_optimizer", "timeout_s", "memory_mb",
-                                       "max_failed", "pictures",          "verify"};
+    static const char *const keys[] = {"budget",    "seconds",           "jobs",      "threads",
+                                       "isolation", "isolate_optimizer", "timeout_s", "start_timeout_s",
+                                       "memory_mb", "max_failed",        "pictures",  "verify"};
     size_t i = 0, count = sizeof(keys) / sizeof(keys[0]);
     while (i < count && strcmp(key, keys[i]) != 0) {
         i++;
@@ -507,6 +609,7 @@ static int open_rest(ds_run *run, ds_error *e)
     compare_version(s, "env_version", s->env_module->id, s->env_module->plugin->desc->version);
     compare_version(s, "opt_version", run->module->id, run->module->plugin->desc->version);
     rc = ds_session_open_pool(s, 0, e);
+    rc = rc != 0 ? rc : ds_session_compare_arithmetic(s, e);
     if (rc == 0 && s->env->info.n != ds_store_n(s->journal.store)) {
         rc = ds_fail(e, DS_EXIT_PLUGIN,
                      "%s has %llu variables now, the run in %s has %llu: another version of the plugin",
@@ -554,8 +657,8 @@ int ds_run_resume(const char *folder, const ds_settings *overrides, const ds_obs
     rc = rc == 0 && complete ? ds_store_best(j->store, &j->statistics.best_loss, e) : rc;
     if (rc == 0 && complete) {
         ds_log(DS_LOG_INFO, NULL,
-               "nothing to do: the budget of %llu evaluations is used up; --budget N extends the run",
-               (unsigned long long)j->budget);
+               "nothing to do: the budget of %llu evaluations is used up%s; --budget N extends the run",
+               (unsigned long long)j->budget, is_unmet(s) ? " and the target not reached" : "");
         old_summary(s, summary);
         rc = exit_status(s);
     } else if (rc == 0) {

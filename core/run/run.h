@@ -20,6 +20,10 @@ int ds_run_start(const ds_settings *settings, const char *folder, const ds_obser
 int ds_run_resume(const char *folder, const ds_settings *overrides, const ds_observer *observer,
                   json_t **summary, ds_error *e);
 
+/* Makes the damaged records of a folder (a run, several runs, a landscape) ones that can be resumed:
+ * ds_store_repair(). Says what it did. */
+int ds_run_repair(const char *folder, ds_error *e);
+
 /* Is this a setting that ds_run_resume() takes? */
 int ds_run_may_override(const char *key);
 

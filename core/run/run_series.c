@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_series.c - run.ini of a folder of several runs says which seeds there are to be. */
+/* run_series.c - run.ini of a folder of several runs says which seeds there are to be; and the repair of the
+ * records in a folder. */
 #include "config.h"
 
 #include "run/run.h"
 
+#include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +14,9 @@
 
 #include "base/log.h"
 #include "base/stop.h"
+#include "run/runs_table.h"
 #include "store/run_folder.h"
+#include "store/runlock.h"
 
 /* Settings of one run of the series. */
 static int settings_of(const ds_settings *all, uint64_t seed, ds_settings *one, ds_error *e)
@@ -24,6 +29,31 @@ static int settings_of(const ds_settings *all, uint64_t seed, ds_settings *one, 
                  : ds_settings_add(one, DS_SECTION_RUN, "seed", text, "--seed", NULL, DS_EXIT_USAGE, 2, e);
     return rc != 0 ? rc
                    : ds_settings_add(one, DS_SECTION_RUN, "runs", "1", "--runs", NULL, DS_EXIT_USAGE, 2, e);
+}
+
+/* What the runs came to, with those of the whole series that are not there. */
+static void say_end(const json_t *summaries, const ds_run_options *options, const char *folder)
+{
+    const size_t n = json_array_size(summaries);
+    double *loss = calloc(n + 1, sizeof *loss);
+    ds_runs_row row = {
+        .env = options->env, .opt = options->opt, .loss = loss, .planned = (size_t)options->runs};
+    for (size_t i = 0; loss != NULL && i < n; i++) {
+        const json_t *s = json_array_get(summaries, i), *best = json_object_get(s, "best_loss");
+        const char *ended = json_string_value(json_object_get(s, "ended"));
+        row.env = json_string_value(json_object_get(s, "env"));
+        row.opt = json_string_value(json_object_get(s, "opt"));
+        row.wall_s += json_number_value(json_object_get(s, "wall_s"));
+        if (json_is_string(json_object_get(s, "error")) || strcmp(ended, "too_many_failures") == 0) {
+            row.failed++;
+        } else if (strcmp(ended, "signal") != 0) {
+            loss[row.done++] = json_is_number(best) ? json_number_value(best) : (double)INFINITY;
+        }
+    }
+    if (loss != NULL && n > 0 && options->runs > 1) {
+        ds_runs_table(&row, 1, folder);
+    }
+    free(loss);
 }
 
 static int run_all(const ds_settings *settings, const ds_run_options *options, const ds_settings *overrides,
@@ -60,6 +90,7 @@ static int run_all(const ds_settings *settings, const ds_run_options *options, c
             ds_log(DS_LOG_ERROR, NULL, "%s", mine.text);
         }
     }
+    say_end(*summaries, options, folder);
     int why = atomic_load(&ds_stop_flag);
     return first == 0 && why > 0 ? 128 + why : first;
 }
@@ -72,8 +103,9 @@ static int write_plan(const ds_settings *settings, const ds_run_options *options
     ds_params *params[DS_SECTIONS] = {NULL};
     ds_pool_config c = ds_pool_config_of(NULL, settings, options);
     const ds_module *module[DS_SECTIONS] = {NULL};
+    int apart = 0;
     int rc = ds_pool_find_env(&c, options->env, e);
-    rc = rc != 0 ? rc : ds_session_find_optimizer(options, &ds_stop_flag, &module[DS_SECTION_OPT], e);
+    rc = rc != 0 ? rc : ds_session_find_optimizer(options, &ds_stop_flag, &module[DS_SECTION_OPT], &apart, e);
     module[DS_SECTION_ENV] = c.module;
     for (int k = 0; k < DS_SECTIONS && rc == 0; k++) {
         const ds_module *m = module[k];
@@ -100,7 +132,8 @@ int ds_series_start(const ds_settings *settings, const ds_run_options *options, 
                        "--out; where seeds are to be added later, use dshost bench, whose --runs can grow",
                        folder, folder);
     }
-    int rc = write_plan(settings, options, folder, e);
+    int rc = ds_folder_vacant(folder, 0, e);
+    rc = rc != 0 ? rc : write_plan(settings, options, folder, e);
     return rc != 0 ? rc : run_all(settings, options, NULL, folder, observer, summaries, e);
 }
 
@@ -126,10 +159,55 @@ int ds_series_resume(const char *folder, const ds_settings *overrides, const ds_
     ds_run_options options = {0};
     char *path = ds_folder_path(folder, "run.ini");
     int rc = path == NULL ? ds_no_memory(e) : ds_settings_read(&settings, path, e);
+    rc = rc != 0 ? rc : ds_portable_settle(&settings, e);
     rc = rc != 0 ? rc : ds_run_options_make(&settings, &options, e);
     rc = rc != 0 ? rc : run_all(&settings, &options, overrides, folder, observer, summaries, e);
     ds_run_options_clear(&options);
     ds_settings_clear(&settings);
     free(path);
     return rc;
+}
+
+/* ---- repair: `resume DIR --repair` ---- */
+
+static int repair_one(const char *folder, ds_error *e)
+{
+    ds_runlock *lock = NULL;
+    char *kept = NULL;
+    char *path = ds_folder_path(folder, ds_folder_has_run(folder) ? "run.sqlite" : "landscape.sqlite");
+    uint64_t rows = 0;
+    int rc = path == NULL ? ds_no_memory(e) : ds_runlock_take(folder, &lock, e);
+    rc = rc != 0 ? rc : ds_store_repair(path, &kept, &rows, e);
+    if (rc == 0 && kept != NULL) {
+        ds_log(
+            DS_LOG_WARNING, NULL,
+            "%s: repaired: the %llu evaluations before the first damaged one stay, those behind it are made "
+            "anew; the file as it was is %s",
+            path, (unsigned long long)rows, kept);
+    } else if (rc == 0) {
+        ds_log(DS_LOG_INFO, NULL, "%s: all %llu evaluations are whole: nothing to repair", path,
+               (unsigned long long)rows);
+    }
+    ds_runlock_drop(lock);
+    free(kept);
+    free(path);
+    return rc;
+}
+
+int ds_run_repair(const char *folder, ds_error *e)
+{
+    if (ds_folder_has_run(folder) || ds_folder_has_landscape(folder)) {
+        return repair_one(folder, e);
+    }
+    DIR *d = ds_series_is(folder) ? opendir(folder) : NULL;
+    int rc = 0;
+    for (struct dirent *item; d != NULL && rc == 0 && (item = readdir(d)) != NULL;) {
+        char *path = strncmp(item->d_name, "seed-", 5) == 0 ? ds_folder_path(folder, item->d_name) : NULL;
+        rc = path != NULL && ds_folder_has_run(path) ? repair_one(path, e) : 0;
+        free(path);
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    return rc; /* where there is no run, resuming says so */
 }

@@ -10,8 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arithmetic/arithmetic.h"
+#include "arithmetic/portable.h"
 #include "base/clock.h"
 #include "base/json_text.h"
+#include "base/log.h"
 #include "base/stop.h"
 #include "worker/probe.h"
 
@@ -37,9 +40,26 @@ void ds_session_close(ds_session *s)
     free(s->folder);
 }
 
+int ds_portable_adopt(ds_settings *settings, ds_error *e)
+{
+    return !ds_portable_on() ? 0
+                             : ds_settings_add(settings, DS_SECTION_RUN, "portable", "true", "DS_PORTABLE",
+                                               NULL, DS_EXIT_CONFIG, DS_LAYER_FLAG, e);
+}
+
+int ds_portable_settle(ds_settings *settings, ds_error *e)
+{
+    ds_run_options o = {0};
+    int rc = ds_run_options_make(settings, &o, e);
+    rc = rc == 0 && o.portable ? ds_portable_enter(e) : rc;
+    ds_run_options_clear(&o);
+    return rc != 0 ? rc : ds_portable_adopt(settings, e);
+}
+
 int ds_session_configure(ds_session *s, const ds_settings *settings, ds_error *e)
 {
     int rc = ds_settings_copy(&s->settings, settings, e);
+    rc = rc != 0 ? rc : ds_portable_settle(&s->settings, e);
     return rc != 0 ? rc : ds_run_options_make(&s->settings, &s->options, e);
 }
 
@@ -54,6 +74,7 @@ ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settin
                             .jobs = (uint32_t)o->jobs,
                             .isolation = o->isolation,
                             .timeout = o->timeout,
+                            .start_timeout = o->start_timeout,
                             .memory = o->memory,
                             .stop = &ds_stop_flag};
 }
@@ -68,16 +89,21 @@ int ds_session_find_env(ds_session *s, ds_error *e)
 }
 
 int ds_session_find_optimizer(const ds_run_options *o, const atomic_int *stop, const ds_module **out,
-                              ds_error *e)
+                              int *apart, ds_error *e)
 {
-    const ds_probe_config probe = {.timeout = o->timeout, .stop = stop};
-    return o->isolate_optimizer ? ds_probe_open(o->opt, DS_KIND_OPTIMIZER, &probe, out, e)
-                                : ds_loader_open(o->opt, DS_KIND_OPTIMIZER, out, e);
+    const ds_probe_config probe = {.start_timeout = o->start_timeout, .stop = stop};
+    ds_plugin_file f;
+    int rc = ds_plugin_find(o->opt, DS_KIND_OPTIMIZER, &f, e);
+    *apart = o->isolate_optimizer == DS_ISOLATE_YES ||
+             (rc == 0 && o->isolate_optimizer == DS_ISOLATE_AUTO && !ds_plugin_is_own(&f));
+    return rc != 0  ? rc
+           : *apart ? ds_probe_open(o->opt, DS_KIND_OPTIMIZER, &probe, out, e)
+                    : ds_probe_load(o->opt, DS_KIND_OPTIMIZER, &probe, out, e);
 }
 
 ds_plugin_name ds_session_plugin(const ds_module *module, const char *given)
 {
-    return (ds_plugin_name){given, module->id, module->plugin->desc->version, module->path};
+    return (ds_plugin_name){given, module->id, module->plugin->desc->version, module->path, module->blas};
 }
 
 int ds_session_open_pool(ds_session *s, uint64_t recorded, ds_error *e)
@@ -110,7 +136,9 @@ static int has_store(const ds_session *s)
 
 int ds_session_taken(const ds_session *s, ds_error *e)
 {
-    return !has_store(s) ? 0
+    /* the folder that a program names may be one in which it has files of its own */
+    const int program = s->spec.env.id != NULL && s->env_module == NULL;
+    return !has_store(s) ? ds_folder_vacant(s->folder, program, e)
                          : ds_fail(e, DS_EXIT_IO,
                                    "%s holds a %s already; go on with it by: dshost resume %s, or choose "
                                    "another --out",
@@ -153,7 +181,46 @@ static int restore_settings(ds_session *s, const ds_settings *overrides, ds_erro
                              o->layer, e);
     }
     rc = rc != 0 ? rc : ds_session_fact(s, "wall_s", &s->wall_before, e);
-    return rc != 0 ? rc : ds_run_options_make(&s->settings, &s->options, e);
+    rc = rc != 0 ? rc : ds_run_options_make(&s->settings, &s->options, e);
+    if (rc == 0 && s->options.portable && !ds_portable_on()) {
+        rc = ds_store_close(s->journal.store, e); /* this program may end here, and begin anew */
+        s->journal.store = NULL;
+        rc = rc != 0 ? rc : ds_portable_enter(e);
+    }
+    return rc;
+}
+
+static void describe(const ds_session *s, char out[DS_ARITHMETIC_ROOM])
+{
+    const char *const blas[] = {s->spec.env.blas, s->spec.opt.blas};
+    ds_arithmetic_describe(blas, 2, out);
+}
+
+int ds_session_compare_arithmetic(const ds_session *s, ds_error *e)
+{
+    char now[DS_ARITHMETIC_ROOM], *then = NULL;
+    describe(s, now);
+    int rc = ds_store_get(s->journal.store, "arithmetic", &then, e);
+    if (rc == 0 && then != NULL && strcmp(then, now) != 0) {
+        ds_log(DS_LOG_WARNING, NULL,
+               "the run was begun with other arithmetic (%s; now %s): new evaluations may differ from what "
+               "they would have been there",
+               then, now);
+        rc = ds_store_set(s->journal.store, "resumed_arithmetic", now, e);
+    }
+    free(then);
+    return rc;
+}
+
+/* For summary.json: what the results depend on beside the plugins, as recorded. */
+static json_t *recorded_fact(const ds_session *s, const char *key)
+{
+    char *text = NULL;
+    json_t *o = ds_store_get(s->journal.store, key, &text, NULL) == 0 && text != NULL && text[0] != '\0'
+                    ? ds_json_text(text)
+                    : NULL;
+    free(text);
+    return o;
 }
 
 int ds_session_reopen(ds_session *s, const ds_settings *overrides, const char *hint, uint64_t *done,
@@ -169,6 +236,7 @@ int ds_session_reopen(ds_session *s, const ds_settings *overrides, const char *h
                                       s->spec.kind, name, hint);
     rc = rc != 0 ? rc : ds_runlock_take(s->folder, &s->lock, e);
     rc = rc != 0 ? rc : ds_store_open(path, DS_STORE_WRITE, &s->journal.store, e);
+    rc = rc != 0 ? rc : ds_store_verify(s->journal.store, e);
     rc = rc != 0 ? rc : ds_store_count(s->journal.store, done, e);
     rc = rc != 0 ? rc : restore_settings(s, overrides, e);
     free(path);
@@ -197,9 +265,7 @@ int ds_session_note_end(const ds_session *s, const char *ended, ds_error *e)
 
 json_t *ds_session_seed(const ds_session *s)
 {
-    char text[32]; /* above 2^63 it does not fit into a JSON integer of jansson */
-    snprintf(text, sizeof(text), "%llu", (unsigned long long)s->options.seed);
-    return s->options.seed <= INT64_MAX ? ds_json_whole(s->options.seed) : json_string(text);
+    return ds_json_seed(s->options.seed);
 }
 
 json_t *ds_session_outcomes(const ds_session *s)
@@ -252,6 +318,11 @@ json_t *ds_session_summary(const ds_session *s, uint64_t plan)
                           {"error", j->error.text[0] != '\0' ? json_string(j->error.text) : json_null()},
                           {"inexact", inexact ? ds_json_real(s->env->info.tolerance) : NULL},
                           {"versions", versions},
+                          {"portable", json_boolean(s->options.portable)},
+                          {"processor", recorded_fact(s, "processor")},
+                          {"arithmetic", recorded_fact(s, "arithmetic")},
+                          {"resumed_arithmetic", recorded_fact(s, "resumed_arithmetic")},
+                          {"variables", recorded_fact(s, "variables")},
                           {NULL, NULL}});
 }
 

@@ -27,6 +27,17 @@ typedef struct ds_session {
 int ds_session_open(ds_session *s, const char *kind, const char *folder, ds_error *e);
 void ds_session_close(ds_session *s);
 
+/* Enters portable mode where [run] portable asks for it, and writes it there where this program is in that mode
+ * already. Nothing must be open yet: a program may be started anew. */
+int ds_portable_settle(ds_settings *settings, ds_error *e);
+
+/* The second half of it: for those who start runs as processes of their own. */
+int ds_portable_adopt(ds_settings *settings, ds_error *e);
+
+/* Warns, and notes it in the store, where the run was begun with other arithmetic (arithmetic/arithmetic.h) than
+ * that of now. Its plugins are known. */
+int ds_session_compare_arithmetic(const ds_session *s, ds_error *e);
+
 /* Takes over the settings of a new run. */
 int ds_session_configure(ds_session *s, const ds_settings *settings, ds_error *e);
 
@@ -37,10 +48,10 @@ ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settin
 /* Finds the environment that the options name; s->env_module is set. */
 int ds_session_find_env(ds_session *s, ds_error *e);
 
-/* The optimizer that the options name: loaded into this process, or described by its
- * own (run.isolate_optimizer). */
+/* The optimizer that the options name: loaded into this process, or *apart, described by one of its own
+ * (run.isolate_optimizer). */
 int ds_session_find_optimizer(const ds_run_options *o, const atomic_int *stop, const ds_module **out,
-                              ds_error *e);
+                              int *apart, ds_error *e);
 
 /* Opens the pool of s->env_module, and the journal of `recorded` variables a row (0 = all of them). */
 int ds_session_open_pool(ds_session *s, uint64_t recorded, ds_error *e);

@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signals.c - handlers of the host: stop requests, and crashes of an optimizer, which runs in this process.
- */
+/* signals.c - handlers of stop requests, and what is saved where an optimizer that runs in this process
+ * crashes. */
 #include "config.h"
 
 #include "run/signals.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <stdalign.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/stop.h"
 
-enum { STACK_BYTES = 64 << 10 };
 static const double DRAIN_SECONDS = 3.0;
 
-static _Atomic(const char *) watch_text;
-static _Atomic(ds_recorder *) watch_recorder;
 static int on_terminal; /* stderr, which then shows a progress line */
 
 static void put(const char *text)
@@ -42,43 +38,31 @@ static void on_stop(int sig)
     ds_stop_raise(sig);
 }
 
-/* Async-signal-safe: the writer of the store goes on in its own thread while we wait. */
-static void last_words(const char *how)
+/* It comes again each second, up to the hard limit, which ends the program. */
+static void on_cpu_limit(int sig)
 {
-    const char *text = atomic_exchange(&watch_text, NULL);
-    if (text == NULL) {
-        _exit(DS_EXIT_PLUGIN);
+    int last = errno;
+    if (atomic_load(&ds_stop_flag) == 0) {
+        put(on_terminal ? "\n" : "");
+        put("dshost: the limit of processor time (ulimit -t) is used up; stopping after this step\n");
+        ds_stop_raise(sig);
     }
-    put("\ndshost: error: ");
-    put(how);
-    put(text);
-    put("\n");
-    ds_recorder *r = atomic_load(&watch_recorder);
-    if (r != NULL && !ds_recorder_drain_in_handler(r, DRAIN_SECONDS)) {
-        put("dshost: warning: the last evaluations could not be written; resuming repeats them\n");
-    }
-    _exit(DS_EXIT_PLUGIN);
+    errno = last;
 }
 
-static void on_crash(int sig)
+/* What comes at a hard limit is SIGKILL: a soft one before it leaves a second to end in. */
+static void heed_cpu_limit(void)
 {
-    if (atomic_load(&watch_text) == NULL) { /* not ours: the usual end */
-        signal(sig, SIG_DFL);
-        raise(sig);
+    const struct sigaction sa = {.sa_handler = on_cpu_limit};
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
         return;
     }
-    last_words(sig == SIGSEGV  ? "crash (SIGSEGV, invalid memory access) in "
-               : sig == SIGBUS ? "crash (SIGBUS) in "
-               : sig == SIGFPE ? "crash (SIGFPE, arithmetic) in "
-               : sig == SIGILL ? "crash (SIGILL) in "
-                               : "crash (SIGABRT, abort) in ");
-}
-
-static void on_exit_call(void)
-{
-    if (atomic_load(&watch_text) != NULL) {
-        last_words("exit() called in ");
+    if (limit.rlim_cur == limit.rlim_max && limit.rlim_max > 1) {
+        limit.rlim_cur = limit.rlim_max - 1;
+        setrlimit(RLIMIT_CPU, &limit);
     }
+    sigaction(SIGXCPU, &sa, NULL);
 }
 
 void ds_signals_install(void)
@@ -91,37 +75,18 @@ void ds_signals_install(void)
     if (sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler != SIG_IGN) {
         sigaction(SIGHUP, &sa, NULL);
     }
+    heed_cpu_limit();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Once for the whole process. */
-static void install_crash_handlers(void)
+/* Async-signal-safe: the writer of the store goes on in its own thread while we wait. */
+static int save(void *recorder)
 {
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    static alignas(16) unsigned char stack[STACK_BYTES];
-    stack_t alternative = {.ss_sp = stack, .ss_size = sizeof(stack)};
-    const struct sigaction sa = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK | SA_NODEFER};
-    sigaltstack(&alternative, NULL); /* a stack overflow leaves no room for a handler */
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-        sigaction(signals[i], &sa, NULL);
-    }
-    atexit(on_exit_call);
+    return recorder == NULL || ds_recorder_drain_in_handler(recorder, DRAIN_SECONDS);
 }
 
-void ds_crash_watch(const char *text, ds_recorder *recorder)
+void ds_crash_watch_run(const char *text, ds_recorder *recorder)
 {
-    static int installed;
-    if (!installed) {
-        installed = 1;
-        install_crash_handlers();
-    }
-    atomic_store(&watch_recorder, recorder);
-    atomic_store(&watch_text, text);
-}
-
-void ds_crash_unwatch(void)
-{
-    atomic_store(&watch_text, NULL);
-    atomic_store(&watch_recorder, NULL);
+    ds_crash_watch(text, save, recorder);
 }

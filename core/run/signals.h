@@ -6,16 +6,14 @@
 
 #include <stdatomic.h>
 
+#include "guest/crash.h"
 #include "store/recorder.h"
 
 /* The first SIGINT, SIGTERM or SIGHUP raises the flag, the second one ends the process at once (130, 143,
  * 129). Also ignores SIGPIPE and SIGXFSZ, so that full disks and closed pipes are errors of write(). */
 void ds_signals_install(void);
 
-/* From here on a crash of this process (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, exit()) prints `text` after
- * the name of the signal, commits what `recorder` holds, and ends with DS_EXIT_PLUGIN. `recorder` may be
- * NULL. Both must live until ds_crash_unwatch(). */
-void ds_crash_watch(const char *text, ds_recorder *recorder);
-void ds_crash_unwatch(void);
+/* ds_crash_watch() that commits what `recorder` (NULL is fine) holds. */
+void ds_crash_watch_run(const char *text, ds_recorder *recorder);
 
 #endif

@@ -245,13 +245,28 @@ int ds_scene_write(const ds_scene *ext, void *self, const uint64_t *keep, uint64
     return 0;
 }
 
-/* Frames of a flat scene; 0 = it is none, or does not say. */
-static uint64_t flat_frames(const ds_scene *ext, void *self)
+/* Few enough elements, all rigid, for their ways to be drawn. */
+static int few_bodies(const ds_scene *own, void *self, const ds_scene_info *info)
+{
+    uint64_t elements = 0;
+    int rigid = own->body != NULL && info->bodies > 0 && info->bodies <= DS_TRACE_BODIES;
+    for (uint64_t b = 0; rigid && b < info->bodies; b++) {
+        ds_scene_body body = {.struct_size = sizeof body};
+        rigid = own->body(self, b, &body) == DS_OK && ds_scene_width(body.shape) == 7;
+        elements += body.count < UINT32_MAX ? body.count : UINT32_MAX;
+    }
+    return rigid && elements <= DS_TRACE_BODIES;
+}
+
+/* Frames of a scene whose pictures show ways: one that is flat, or has few bodies; 0 = it is none, or does not
+ * say. */
+static uint64_t traced_frames(const ds_scene *ext, void *self)
 {
     ds_scene_info info = {.struct_size = sizeof info};
     ds_scene own;
     return DS_SIZED_READ(&own, ext, DS_SCENE_SIZE_1_0, "", "", NULL) == 0 && own.info != NULL &&
-                   own.info(self, &info) == DS_OK && info.flat == 1 && info.frames < UINT32_MAX
+                   own.info(self, &info) == DS_OK && info.frames < UINT32_MAX &&
+                   (info.flat == 1 || few_bodies(&own, self, &info))
                ? info.frames
                : 0;
 }
@@ -260,7 +275,7 @@ const uint64_t *ds_scene_frames(const ds_scene *ext, void *self, uint32_t keep,
                                 uint64_t room[DS_TRACE_FRAMES], uint64_t *count)
 {
     static const uint64_t few[] = {0, DS_SCENE_MIDDLE, DS_SCENE_LAST};
-    uint64_t frames = keep == DS_KEEP_FEW ? flat_frames(ext, self) : 0;
+    uint64_t frames = keep == DS_KEEP_FEW ? traced_frames(ext, self) : 0;
     if (frames == 0) {
         *count = keep == DS_KEEP_FEW ? sizeof few / sizeof few[0] : 0;
         return keep == DS_KEEP_ALL ? NULL : few;

@@ -76,11 +76,11 @@ uint32_t ds_scene_width(uint32_t shape);
 int ds_scene_write(const ds_scene *ext, void *self, const uint64_t *keep, uint64_t keep_count, char **block,
                    size_t *size, ds_error *e);
 
-enum { DS_KEEP_ALL = 0, DS_KEEP_FEW = 1, DS_KEEP_METRICS = 2, DS_TRACE_FRAMES = 200 };
+enum { DS_KEEP_ALL = 0, DS_KEEP_FEW = 1, DS_KEEP_METRICS = 2, DS_TRACE_FRAMES = 200, DS_TRACE_BODIES = 16 };
 
 /* The list of frames for DS_KEEP_*, and its length; `room` is for a list that depends on the scene. The
- * frames of a picture (DS_KEEP_FEW) are the first, the middle and the last one, and, of a flat scene,
- * whose pictures show the way of its bodies, up to DS_TRACE_FRAMES evenly spread ones. */
+ * frames of a picture (DS_KEEP_FEW) are the first, the middle and the last one, and, of a scene
+ * that is flat or of few rigid bodies, whose pictures show their ways, up to DS_TRACE_FRAMES evenly spread ones. */
 const uint64_t *ds_scene_frames(const ds_scene *ext, void *self, uint32_t keep,
                                 uint64_t room[DS_TRACE_FRAMES], uint64_t *count);
 

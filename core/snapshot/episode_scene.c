@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 static int scene_here(ds_env *env, const double *x, uint64_t noise_key, uint32_t keep, ds_answer *a,
                       ds_snapshot **out, ds_error *e)
 {
@@ -27,6 +29,7 @@ static int read_scene(int fd, const char *id, ds_snapshot **out, ds_error *e)
     ds_error why;
     ssize_t n = pread(fd, text, sizeof text - 1, 0);
     text[n > 0 ? n : 0] = '\0';
+    ds_text_clean(text);
     if (text[0] == DS_SCENE_REFUSED && sscanf(text + 1, "%d %n", &status, &used) == 1 && status > 0) {
         return ds_fail(e, status, "%s: the scene: %s", id, text + 1 + used);
     }
@@ -46,19 +49,18 @@ static int scene_of_worker(ds_scene_source *source, const double *x, uint64_t no
         return rc;
     }
     ds_ring *s = ds_supervisor_share(source->supervisor);
-    uint64_t ticket = atomic_load(&s->posted);
+    uint64_t ticket = ds_ring_posted(s);
     const ds_slot_ask ask = {.want = DS_WANT_SCENE, .noise_key = noise_key, .keep = keep};
-    ds_slot *slot = ds_ring_fill(s, ticket, &ask, x, s->n);
+    ds_slot *slot = ds_ring_fill(s, ticket, &ask, x, s->at.n);
     ds_slot_post(slot);
     ds_ring_publish(s, ticket + 1);
     while (rc == 0 && !ds_slot_done(slot)) {
-        rc = ds_supervisor_sleep(source->supervisor, slot, atomic_load(&s->done) + 1, &stop_at, e);
+        rc = ds_supervisor_sleep(source->supervisor, ticket, atomic_load(&s->head->done) + 1, &stop_at, e);
     }
     if (rc != 0) {
         return rc;
     }
-    ds_slot_tidy(slot);
-    *a = slot->answer;
+    ds_slot_answer(slot, &ask, x, s->at.n, a);
     atomic_store(&slot->state, DS_SLOT_FREE);
     int fd = ds_supervisor_scene_fd(source->supervisor);
     return a->outcome > DS_EVAL_INFEASIBLE || lseek(fd, 0, SEEK_END) <= 0

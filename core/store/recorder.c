@@ -13,6 +13,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "guest/surroundings.h"
+
 enum {
     QUEUE_BYTES = 8 << 20, /* memory of the queue, unless single rows are larger */
     QUEUE_ROWS_MAX = 1 << 15,
@@ -45,12 +47,11 @@ static unsigned char *row_at(const ds_recorder *r, uint64_t index)
     return r->queue + (size_t)(index % r->capacity) * r->stride;
 }
 
-/* Writes rows from..to-1 as one group, unless one has failed before, and frees what
- * they hold beside their slot. */
-static int write_group(ds_recorder *r, uint64_t from, uint64_t to)
+/* Writes rows from..to-1 as one group. */
+static int write_rows(ds_recorder *r, uint64_t from, uint64_t to)
 {
-    int rc = atomic_load(&r->failed) ? DS_EXIT_IO : ds_store_begin(r->store, &r->error);
-    for (uint64_t i = from; i < to; i++) {
+    int rc = ds_store_begin(r->store, &r->error);
+    for (uint64_t i = from; i < to && rc == 0; i++) {
         unsigned char *slot = row_at(r, i);
         ds_row row;
         memcpy(&row, slot, sizeof(row));
@@ -58,10 +59,34 @@ static int write_group(ds_recorder *r, uint64_t from, uint64_t to)
         row.grad = row.grad != NULL ? row.x + r->n : NULL;
         row.extra.asked = row.extra.asked != NULL ? row.x + 2 * r->n : NULL;
         row.extra.answered = row.extra.answered != NULL ? row.x + 2 * r->n + row.extra.asked_count : NULL;
-        rc = rc != 0 ? rc : ds_store_insert(r->store, &row, &r->error);
-        free(row.episode);
+        rc = ds_store_insert(r->store, &row, &r->error);
     }
     return rc != 0 ? rc : ds_store_commit(r->store, &r->error);
+}
+
+/* A group that does not fit onto the disk: as many of its rows as do. */
+static void write_what_fits(ds_recorder *r, uint64_t from, uint64_t to)
+{
+    const ds_error first = r->error;
+    for (uint64_t rows = (to - from) / 2; rows > 0 && ds_store_is_full(r->store); rows /= 2) {
+        from += write_rows(r, from, from + rows) == 0 ? rows : 0;
+    }
+    r->error = first;
+}
+
+/* The same as a group, unless one has failed before; frees what the rows hold beside their slot. */
+static int write_group(ds_recorder *r, uint64_t from, uint64_t to)
+{
+    int rc = atomic_load(&r->failed) ? DS_EXIT_IO : write_rows(r, from, to);
+    if (rc != 0 && !atomic_load(&r->failed)) {
+        write_what_fits(r, from, to);
+    }
+    for (uint64_t i = from; i < to; i++) {
+        ds_row row;
+        memcpy(&row, row_at(r, i), sizeof(row));
+        free(row.episode);
+    }
+    return rc;
 }
 
 /* Wakes the writer, who then gathers no further. */
@@ -93,6 +118,7 @@ static void gather(ds_recorder *r)
 
 static void *writer(void *arg)
 {
+    ds_locale_plain();
     ds_recorder *r = arg;
     for (;;) {
         uint64_t from = atomic_load(&r->written);
@@ -159,7 +185,7 @@ int ds_recorder_open(ds_store *store, uint64_t extra, ds_recorder **out, ds_erro
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code != 0) {
         discard(r);
-        return ds_fail(e, DS_EXIT_MEMORY, "cannot start the thread of the store: %s", strerror(code));
+        return ds_no_thread("of the store", code, e);
     }
     *out = r;
     return 0;

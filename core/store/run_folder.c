@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arithmetic/arithmetic.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -40,10 +41,14 @@ int ds_folder_make(const char *path, ds_error *e)
 
 char *ds_folder_path(const char *folder, const char *name)
 {
-    size_t size = strlen(folder) + strlen(name) + 2;
+    size_t length = strlen(folder), size = length + strlen(name) + 2;
     char *path = malloc(size);
+    while (length > 1 && folder[length - 1] == '/') {
+        length--;
+    }
     if (path != NULL) {
-        snprintf(path, size, "%s/%s", folder, name);
+        snprintf(path, size, "%.*s%s%s", (int)length, folder, length == 1 && folder[0] == '/' ? "" : "/",
+                 name);
     }
     return path;
 }
@@ -202,7 +207,9 @@ static int put_settings(ds_store *s, const ds_run_spec *r, ds_error *e)
 
 static int put_facts(ds_store *s, const ds_run_spec *r, ds_error *e)
 {
-    char plan[32], created[32], machine[300];
+    char plan[32], created[32], machine[300], processor[200], variables[2000];
+    char arithmetic[DS_ARITHMETIC_ROOM];
+    const char *const blas[] = {r->env.blas, r->opt.blas};
     time_t now = time(NULL);
     struct tm tm;
     struct utsname u;
@@ -212,11 +219,17 @@ static int put_facts(ds_store *s, const ds_run_spec *r, ds_error *e)
     memset(&u, 0, sizeof(u));
     uname(&u);
     snprintf(machine, sizeof(machine), "%s %s %s", u.sysname, u.release, u.machine);
+    ds_processor_name(processor, sizeof(processor));
+    ds_arithmetic_describe(blas, 2, arithmetic);
+    ds_arithmetic_variables(variables, sizeof(variables));
     const char *const facts[][2] = {
         {"plan", r->survey ? NULL : plan},
         {"budget", r->survey ? NULL : plan},
         {"created", created},
         {"machine", machine},
+        {"processor", processor},
+        {"arithmetic", arithmetic},
+        {"variables", variables},
         {"dshost_version", PACKAGE_VERSION},
         {"env", r->env.id},
         {"env_path", r->env.path},

@@ -18,6 +18,11 @@ int ds_folder_has(const char *folder, const char *name);
 int ds_folder_has_run(const char *folder);
 int ds_folder_has_landscape(const char *folder);
 
+/* May a new run be made in it: is it not there, or empty but for settings, logs, hidden files and what a
+ * killed start has left? DS_EXIT_IO and a line where not. `results_only`: files that dshost does not write
+ * may be there. */
+int ds_folder_vacant(const char *folder, int results_only, ds_error *e);
+
 /* The name that the user gets who names none: results/ENV-OPT-sSEED, with -2, -3, ... where that is taken. To
  * be freed. */
 char *ds_folder_default(const char *env, const char *opt, uint64_t seed);
@@ -27,6 +32,7 @@ typedef struct ds_plugin_name {
     const char *given; /* by the user: an id, a file name or a path */
     const char *id, *version;
     const char *path; /* of its file; NULL = what searches is part of dshost */
+    const char *blas; /* see ds_module; NULL = none */
 } ds_plugin_name;
 
 /* What a run, or the survey of a landscape, is made of, and its settings. */

@@ -77,7 +77,9 @@ int ds_runlock_take(const char *folder, ds_runlock **out, ds_error *e)
     if (rc == 0) {
         char pid[32];
         int len = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
-        if (ftruncate(lock->fd, 0) != 0 || pwrite(lock->fd, pid, (size_t)len, 0) != len) {
+        /* Where there is no room for the number, the lock holds without. */
+        if (ftruncate(lock->fd, 0) != 0 || (pwrite(lock->fd, pid, (size_t)len, 0) != len && errno != ENOSPC &&
+                                            errno != EDQUOT && errno != EFBIG)) {
             rc = ds_fail(e, DS_EXIT_IO, "%s: cannot be written: %s", lock->path, strerror(errno));
             unlink(lock->path);
             close(lock->fd);

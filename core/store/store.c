@@ -5,129 +5,71 @@
 #include "store/store_internal.h"
 
 #include <errno.h>
-#include <math.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char schema[] =
-    "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
-    "CREATE TABLE setting(section TEXT, key TEXT, value TEXT NOT NULL, PRIMARY "
-    "KEY(section, key)) WITHOUT ROWID;"
-    /* The blobs are last: a pass over the losses skips what does not fit into a page. */
-    "CREATE TABLE eval(id INTEGER PRIMARY KEY, loss REAL, grad_kind INTEGER NOT NULL,"
-    " outcome INTEGER NOT NULL, tag TEXT, grp INTEGER NOT NULL, cost_steps INTEGER "
-    "NOT NULL, bad_step INTEGER NOT NULL,"
-    " message TEXT, wall REAL NOT NULL, at REAL NOT NULL, x BLOB NOT NULL, grad BLOB);";
-
-int ds_store_fail(const ds_store *s, ds_error *e, const char *doing)
+/* The name by which SQLite opens a path, whatever is in it: "file:x", ":memory:" and "" mean something else
+ * to it. Where the file system lets nobody make lock files it is told that nobody writes (`immutable`). */
+static char *sqlite_name(const char *path, int immutable)
 {
-    int last = errno; /* a failing COMMIT leaves its cause here alone */
-    int code = sqlite3_extended_errcode(s->db);
-    int system = sqlite3_system_errno(s->db);
-    system = system != 0 ? system : last;
-    const char *why = system != 0 ? strerror(system) : sqlite3_errmsg(s->db);
-    switch (code & 0xff) {
-    case SQLITE_NOMEM:
-        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory while %s", s->path, doing);
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-        return ds_fail(e, DS_EXIT_IO,
-                       "%s: damaged, or not the store of a run (%s, while %s); restore it from a copy",
-                       s->path, sqlite3_errmsg(s->db), doing);
-    case SQLITE_FULL:
-        return ds_fail(e, DS_EXIT_IO, "%s: failed %s: %s; make room on the disk", s->path, doing,
-                       strerror(ENOSPC));
-    case SQLITE_IOERR:
-        return ds_fail(e, DS_EXIT_IO, "%s: failed %s: %s", s->path, doing, why);
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-        return ds_fail(e, DS_EXIT_IO, "%s: failed %s: another program is writing to it", s->path, doing);
-    case SQLITE_CANTOPEN:
-        return ds_fail(e, DS_EXIT_IO, "%s: cannot be opened: %s", s->path, why);
-    default:
-        return ds_fail(e, DS_EXIT_IO, "%s: failed %s: %s", s->path, doing, sqlite3_errmsg(s->db));
-    }
-}
-
-int ds_store_execute(ds_store *s, const char *sql, const char *doing, ds_error *e)
-{
-    errno = 0;
-    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) != SQLITE_OK ? ds_store_fail(s, e, doing) : 0;
-}
-
-int ds_store_select(const ds_store *s, const char *sql, sqlite3_stmt **q, ds_error *e)
-{
-    *q = NULL;
-    return sqlite3_prepare_v2(s->db, sql, -1, q, NULL) != SQLITE_OK ? ds_store_fail(s, e, "reading") : 0;
-}
-
-int ds_store_end(const ds_store *s, sqlite3_stmt *q, int step, int rc, ds_error *e)
-{
-    if (rc == 0 && step != SQLITE_ROW && step != SQLITE_DONE) {
-        rc = ds_store_fail(s, e, "reading");
-    }
-    sqlite3_finalize(q);
-    return rc;
-}
-
-int ds_store_query(ds_store *s, const char *sql, int64_t *whole, double *real, ds_error *e)
-{
-    sqlite3_stmt *q = NULL;
-    int rc = ds_store_select(s, sql, &q, e), step = rc == 0 ? sqlite3_step(q) : SQLITE_ERROR;
-    if (step == SQLITE_ROW && whole != NULL) {
-        *whole = sqlite3_column_int64(q, 0);
-    } else if (step == SQLITE_ROW) {
-        *real = sqlite3_column_double(q, 0);
-    }
-    return ds_store_end(s, q, step, rc, e);
-}
-
-static void discard(ds_store *s)
-{
-    if (s != NULL) {
-        for (int k = 0; k < DS_STORE_STATEMENTS; k++) {
-            sqlite3_finalize(s->insert[k]);
-        }
-        sqlite3_close(s->db);
-        free(s->path);
-        free(s);
-    }
-}
-
-/* "file:" name of a path for files in folders that cannot be written, where SQLite makes no lock files. */
-static char *immutable_name(const char *path)
-{
-    char *uri = malloc(3 * strlen(path) + 32);
-    if (uri == NULL) {
+    char *name = malloc(3 * strlen(path) + 40);
+    if (name == NULL) {
         return NULL;
     }
-    size_t k = (size_t)sprintf(uri, "file:");
+    if (!immutable) {
+        sprintf(name, "%s%s", path[0] == '/' ? "" : "./", path);
+        return name;
+    }
+    while (path[0] == '/' && path[1] == '/') {
+        path++; /* what follows "file://" would be the name of a machine */
+    }
+    size_t k = (size_t)sprintf(name, "file:%s", path[0] == '/' ? "" : "./");
     for (const char *p = path; *p; p++) {
         if (*p == '?' || *p == '#' || *p == '%') {
-            k += (size_t)sprintf(uri + k, "%%%02X", (unsigned)(unsigned char)*p);
+            k += (size_t)sprintf(name + k, "%%%02X", (unsigned)(unsigned char)*p);
         } else {
-            uri[k++] = *p;
+            name[k++] = *p;
         }
     }
-    sprintf(uri + k, "?immutable=1");
-    return uri;
+    sprintf(name + k, "?immutable=1");
+    return name;
+}
+
+/* A file may have been written by anybody: nothing in its schema is carried out. */
+static void restrict_schema(sqlite3 *db)
+{
+    sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    sqlite3_exec(db, "PRAGMA cell_size_check=ON", NULL, NULL, NULL);
 }
 
 static int connect_file(const char *path, const char *vfs, int flags, ds_store **out, ds_error *e)
 {
     ds_store *s = calloc(1, sizeof(*s));
-    if (s == NULL || (s->path = strdup(path)) == NULL) {
+    char *name = sqlite_name(path, (flags & SQLITE_OPEN_URI) != 0);
+    if (s == NULL || name == NULL || (s->path = strdup(path)) == NULL) {
         free(s);
+        free(name);
         return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory", path);
     }
     s->writable = (flags & SQLITE_OPEN_READWRITE) != 0;
-    if (sqlite3_open_v2(path, &s->db, flags | SQLITE_OPEN_NOMUTEX, vfs) != SQLITE_OK) {
+    s->format = DS_STORE_FORMAT;
+    s->place = -1;
+    s->note = -1;
+    int code = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX, vfs);
+    free(name);
+    if (code != SQLITE_OK) {
         int rc = ds_store_fail(s, e, "opening");
-        discard(s);
+        ds_store_discard(s);
         return rc;
     }
+    restrict_schema(s->db);
     sqlite3_busy_timeout(s->db, 5000);
     *out = s;
     return 0;
@@ -149,11 +91,24 @@ static int journal(ds_store *s, const char *mode)
     return ok && sqlite3_exec(s->db, "BEGIN IMMEDIATE; COMMIT", NULL, NULL, NULL) == SQLITE_OK;
 }
 
+static int note_log(void *store, sqlite3 *db, const char *name, int pages)
+{
+    (void)db;
+    (void)name;
+    ((ds_store *)store)->log_pages = pages;
+    return SQLITE_OK;
+}
+
 /* Write-ahead log where the file system can do it; without shared memory (network file systems)
  * in exclusive mode. */
 static int prepare_writing(ds_store *s, ds_error *e)
 {
-    if (!journal(s, "wal")) {
+    s->has_log = journal(s, "wal");
+    if (!s->has_log) {
+        int system = sqlite3_system_errno(s->db);
+        if (system == EFBIG || system == ENOSPC || system == EDQUOT) { /* another file would not help */
+            return ds_store_fail(s, e, "preparing it");
+        }
         int rc = ds_store_execute(s, "PRAGMA locking_mode=EXCLUSIVE", "locking", e);
         if (rc != 0) {
             return rc;
@@ -164,12 +119,32 @@ static int prepare_writing(ds_store *s, ds_error *e)
     }
     /* With a write-ahead log NORMAL survives a killed process; after a power cut the last groups
      * may be missing. */
-    return ds_store_execute(s, "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=2000", "preparing", e);
+    int rc = ds_store_execute(s, "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0", "preparing", e);
+    if (rc == 0) {
+        sqlite3_wal_hook(s->db, note_log, s);
+    }
+    return rc;
+}
+
+static int make_schema(ds_store *s, ds_error *e)
+{
+    static const int always[] = {DS_STORE_META, DS_STORE_SETTING, DS_STORE_EVAL, DS_STORE_TOTAL};
+    char text[64];
+    sqlite3_snprintf(sizeof(text), text, "PRAGMA application_id=%d; PRAGMA user_version=%d",
+                     DS_STORE_APPLICATION, DS_STORE_FORMAT);
+    int rc = ds_store_execute(s, text, "creating it", e);
+    for (size_t k = 0; k < sizeof(always) / sizeof(always[0]) && rc == 0; k++) {
+        rc = ds_store_execute(s, ds_store_table_of[always[k]].create, "creating it", e);
+        if (always[k] < DS_STORE_TOTALS) {
+            s->has[always[k]] = 1;
+        }
+    }
+    sqlite3_snprintf(sizeof(text), text, "%llu", (unsigned long long)s->n);
+    return rc != 0 ? rc : ds_store_set(s, "n", text, e);
 }
 
 int ds_store_create(const char *path, const char *vfs, uint64_t n, ds_store **out, ds_error *e)
 {
-    char text[64], head[160];
     ds_store *s = NULL;
     if (access(path, F_OK) == 0) {
         return ds_fail(e, DS_EXIT_IO, "%s: exists already", path);
@@ -179,20 +154,18 @@ int ds_store_create(const char *path, const char *vfs, uint64_t n, ds_store **ou
         return rc;
     }
     s->n = n;
-    sqlite3_snprintf(sizeof(text), text, "%llu", (unsigned long long)n);
-    sqlite3_snprintf(sizeof(head), head, "BEGIN IMMEDIATE; PRAGMA application_id=%d; PRAGMA user_version=%d",
-                     DS_STORE_APPLICATION, DS_STORE_FORMAT);
     /* In one transaction, so that a killed program leaves either an empty file or a complete schema. */
-    rc = ds_store_execute(s, head, "creating it", e);
-    rc = rc != 0 ? rc : ds_store_execute(s, schema, "creating it", e);
-    rc = rc != 0 ? rc : ds_store_set(s, "n", text, e);
-    rc = rc != 0 ? rc : ds_store_execute(s, "COMMIT", "creating it", e);
+    rc = ds_store_execute(s, "PRAGMA page_size=8192", "creating it", e);
+    rc = rc != 0 ? rc : ds_store_begin(s, e);
+    rc = rc != 0 ? rc : make_schema(s, e);
+    rc = rc != 0 ? rc : ds_store_commit(s, e);
     rc = rc != 0 ? rc : prepare_writing(s, e);
     if (rc != 0) {
-        discard(s);
+        ds_store_discard(s);
         unlink(path);
         return rc;
     }
+    ds_store_remember_place(s);
     *out = s;
     return 0;
 }
@@ -200,24 +173,39 @@ int ds_store_create(const char *path, const char *vfs, uint64_t n, ds_store **ou
 /* Is this the store of a run, of a format that we know? */
 static int accept_file(ds_store *s, ds_error *e)
 {
-    int64_t application = 0, format = 0;
-    char *text = NULL;
+    int64_t application = 0, format = 0, newer = 0;
+    struct stat st;
     int rc = ds_store_query(s, "PRAGMA application_id", &application, NULL, e);
     rc = rc != 0 ? rc : ds_store_query(s, "PRAGMA user_version", &format, NULL, e);
     if (rc != 0) {
         return rc;
+    }
+    if (stat(s->path, &st) == 0 && st.st_size == 0 && application == 0) {
+        return ds_fail(e, DS_EXIT_IO, "%s: damaged: the file is empty; restore it from a copy", s->path);
     }
     if (application != DS_STORE_APPLICATION) {
         return ds_fail(e, DS_EXIT_IO,
                        "%s: an SQLite file, but not the store of a run (application id %lld, expected %d)",
                        s->path, (long long)application, DS_STORE_APPLICATION);
     }
-    if (format != DS_STORE_FORMAT) {
+    if (format < 1 || format > DS_STORE_FORMAT) {
         return ds_fail(e, DS_EXIT_IO,
                        "%s: store format %lld, this dshost knows format %d; use a newer dshost", s->path,
                        (long long)format, DS_STORE_FORMAT);
     }
-    rc = ds_store_get(s, "n", &text, e);
+    s->format = (int)format;
+    rc =
+        ds_store_query(s, "SELECT count(*) FROM pragma_table_info('eval') WHERE name='sum'", &newer, NULL, e);
+    return rc != 0 || (newer > 0) == (format > 1)
+               ? rc
+               : ds_fail(e, DS_EXIT_IO, "%s: damaged: the number of its format; restore it from a copy",
+                         s->path);
+}
+
+static int read_n(ds_store *s, ds_error *e)
+{
+    char *text = NULL;
+    int rc = ds_store_get(s, "n", &text, e);
     s->n = text != NULL ? strtoull(text, NULL, 10) : 0;
     free(text);
     return rc != 0 || (s->n > 0 && s->n <= UINT64_MAX / 64)
@@ -225,7 +213,20 @@ static int accept_file(ds_store *s, ds_error *e)
                : ds_fail(e, DS_EXIT_IO, "%s: damaged: the number of variables is missing", s->path);
 }
 
-int ds_store_open(const char *path, int mode, ds_store **out, ds_error *e)
+/* There is no room for the index of the log, and no log: a file that nobody writes is read without. */
+static int needs_room_only(const ds_store *s)
+{
+    const int code = sqlite3_errcode(s->db) & 0xff, system = sqlite3_system_errno(s->db);
+    char *log = sqlite3_mprintf("%s-wal", s->path);
+    struct stat st;
+    int only = (code == SQLITE_FULL ||
+                (code == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT || system == EFBIG))) &&
+               log != NULL && (stat(log, &st) != 0 || st.st_size == 0);
+    sqlite3_free(log);
+    return only;
+}
+
+int ds_store_open_raw(const char *path, int mode, ds_store **out, ds_error *e)
 {
     struct stat st;
     ds_store *s = NULL;
@@ -247,19 +248,37 @@ int ds_store_open(const char *path, int mode, ds_store **out, ds_error *e)
     }
     rc = accept_file(s, e);
     int code = sqlite3_errcode(s->db);
-    if (rc != 0 && mode == DS_STORE_READ && (code == SQLITE_CANTOPEN || code == SQLITE_READONLY)) {
-        char *uri = immutable_name(path);
-        discard(s);
+    if (rc != 0 && mode == DS_STORE_READ &&
+        (code == SQLITE_CANTOPEN || code == SQLITE_READONLY || needs_room_only(s))) {
+        ds_store_discard(s);
         s = NULL;
-        rc = uri == NULL ? ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory", path)
-                         : connect_file(uri, NULL, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, &s, e);
-        free(uri);
+        rc = connect_file(path, NULL, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, &s, e);
         rc = rc != 0 ? rc : accept_file(s, e);
     }
+    if (rc != 0) {
+        ds_store_discard(s);
+        return rc;
+    }
+    *out = s;
+    return 0;
+}
+
+int ds_store_open(const char *path, int mode, ds_store **out, ds_error *e)
+{
+    ds_store *s = NULL;
+    int damaged = 0;
+    const uint64_t noted = ds_store_noted(path, &damaged);
+    int rc = ds_store_open_raw(path, mode, &s, e);
+    rc = rc != 0 ? rc : ds_store_check_head(s, e);
+    rc = rc != 0 ? rc : read_n(s, e);
     rc = rc == 0 && mode == DS_STORE_WRITE ? prepare_writing(s, e) : rc;
     if (rc != 0) {
-        discard(s);
+        ds_store_discard(s);
         return rc;
+    }
+    ds_store_note_compare(s, noted, damaged);
+    if (mode == DS_STORE_WRITE) {
+        ds_store_remember_place(s);
     }
     *out = s;
     return 0;
@@ -276,14 +295,22 @@ int ds_store_close(ds_store *s, ds_error *e)
         if (code != SQLITE_OK && code != SQLITE_BUSY && code != SQLITE_LOCKED) {
             rc = ds_store_fail(s, e, "finishing");
         }
+        if (code == SQLITE_OK) {
+            ds_store_note_end(s);
+        }
     }
-    discard(s);
+    ds_store_discard(s);
     return rc;
 }
 
 uint64_t ds_store_n(const ds_store *s)
 {
     return s->n;
+}
+
+int ds_store_format(const ds_store *s)
+{
+    return s->format;
 }
 
 const char *ds_store_path(const ds_store *s)
@@ -309,29 +336,44 @@ int ds_store_get(ds_store *s, const char *key, char **value, ds_error *e)
     return ds_store_end(s, q, step, rc, e);
 }
 
-/* Runs an INSERT with up to three texts. */
-static int put_texts(ds_store *s, const char *sql, const char *a, const char *b, const char *c, ds_error *e)
+/* Writes a row of texts into meta or setting, as a group of its own where none is open. */
+static int put_texts(ds_store *s, int table, const char *a, const char *b, const char *c, ds_error *e)
 {
-    const char *const text[] = {a, b, c};
     sqlite3_stmt *q = NULL;
-    int bad = sqlite3_prepare_v2(s->db, sql, -1, &q, NULL) != SQLITE_OK;
-    for (int k = 0; k < 3 && !bad && text[k] != NULL; k++) {
-        sqlite3_bind_text(q, k + 1, text[k], -1, SQLITE_STATIC);
+    ds_sum sum;
+    char count[60];
+    int64_t rows = 0;
+    const int alone = sqlite3_get_autocommit(s->db);
+    int rc = alone ? ds_store_begin(s, e) : 0;
+    rc = rc != 0 ? rc : ds_store_inserting(s, table, &q, e);
+    if (rc == 0) {
+        ds_sum_begin(&sum, q, ds_store_table_of[table].letter);
+        ds_sum_text(&sum, a);
+        ds_sum_text(&sum, b);
+        if (c != NULL) {
+            ds_sum_text(&sum, c);
+        }
+        ds_sum_end(&sum);
+        rc = ds_store_inserted(s, table, q, e);
     }
-    int rc = bad || sqlite3_step(q) != SQLITE_DONE ? ds_store_fail(s, e, "writing") : 0;
-    sqlite3_finalize(q);
+    /* the row may have replaced one */
+    sqlite3_snprintf(sizeof(count), count, "SELECT count(*) FROM %s", ds_store_table_of[table].name);
+    rc = rc != 0 ? rc : ds_store_query(s, count, &rows, NULL, e);
+    s->rows[table] = (uint64_t)rows;
+    if (alone) {
+        rc = rc == 0 ? ds_store_commit(s, e) : ds_store_rollback(s, rc);
+    }
     return rc;
 }
 
 int ds_store_set(ds_store *s, const char *key, const char *value, ds_error *e)
 {
-    return put_texts(s, "INSERT OR REPLACE INTO meta(key, value) VALUES(?1, ?2)", key, value, NULL, e);
+    return put_texts(s, DS_STORE_META, key, value, NULL, e);
 }
 
 int ds_store_put_setting(ds_store *s, int section, const char *key, const char *value, ds_error *e)
 {
-    return put_texts(s, "INSERT OR REPLACE INTO setting(section, key, value) VALUES(?1, ?2, ?3)",
-                     ds_section_names[section], key, value, e);
+    return put_texts(s, DS_STORE_SETTING, ds_section_names[section], key, value, e);
 }
 
 int ds_store_get_settings(ds_store *s, ds_settings *out, ds_error *e)

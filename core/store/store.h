@@ -4,14 +4,22 @@
  *
  *   meta(key, value)               format facts: n, plan, plugin versions, reason of the last end, ...
  *   setting(section, key, value)   the effective settings of [run], [env] and [opt]
- *   eval(id, x, loss, grad, ...)   id = 1, 2, 3 ... in the order in which the optimizer asked
+ *   eval(id, loss, ..., x, grad)   id = 1, 2, 3 ... in the order in which the optimizer asked
  *   episode(id, key, steps, ended, obs, reward)   what an episode of stepwise control adds to its row
  *   extra(id, kind, asked, answered)   what an extension adds to some of them; `asked` came with x
  *   variable(id, name, unit, grp, flags)   what the environment calls its variables 0, 1, 2, ...
+ *   total(name, rows)              how many rows each of the tables has that are there from the beginning
  *
  * x and grad are blobs of n doubles in native (little-endian) order; loss is NULL where there is none. Every
- * column but `wall` and `at` is the same for any number of jobs and threads and after any interruption. A
- * ds_store is used by one thread at a time.
+ * column but `wall`, `at` and `sum` is the same for any number of jobs and threads and after any
+ * interruption.
+ *
+ * Each row has a checksum in its column `sum` (store_sum.h), and eval.parts says which other tables have a
+ * row of that id: whatever is read here is as it was written, or DS_EXIT_IO and a line that names the damaged
+ * rows of all tables. A store of format 1, of a dshost before that, has no checksums: it is read, and goes
+ * on, without.
+ *
+ * A ds_store is used by one thread at a time.
  */
 #ifndef DS_STORE_STORE_H
 #define DS_STORE_STORE_H
@@ -24,7 +32,7 @@
 #include "config/settings.h"
 
 enum {
-    DS_STORE_FORMAT = 1,              /* PRAGMA user_version */
+    DS_STORE_FORMAT = 2,              /* PRAGMA user_version; 1 is read, too */
     DS_STORE_APPLICATION = 0x4453524e /* PRAGMA application_id: "DSRN" */
 };
 
@@ -70,14 +78,27 @@ enum { DS_STORE_READ = 0, DS_STORE_WRITE = 1 };
 /* Makes a new store; fails where the file exists. `vfs` names an SQLite file layer, NULL = the default. */
 int ds_store_create(const char *path, const char *vfs, uint64_t n, ds_store **out, ds_error *e);
 
-/* Opens an existing store, and refuses foreign, damaged and newer ones with one line (DS_EXIT_IO). */
+/* Opens an existing store, and refuses foreign and newer ones, and those whose settings and facts are
+ * damaged, with one line (DS_EXIT_IO). */
 int ds_store_open(const char *path, int mode, ds_store **out, ds_error *e);
 
 /* Closes it (NULL is fine). Fails where the last bytes could not be written; everything is
  * freed in any case. */
 int ds_store_close(ds_store *s, ds_error *e);
 
+/* Reads every row of every table: DS_EXIT_IO, and a line that names the damaged ones, or 0. A reader need
+ * not: what it reads is checked in any case. */
+int ds_store_verify(ds_store *s, ds_error *e);
+
+/* Makes a damaged store one that goes on: the evaluations before the first damaged one stay, and the file as
+ * it was is kept beside it, under the name that *kept gets (to be freed; NULL = there was nothing to repair).
+ * Fails, and leaves all as it is, where settings or facts are damaged. *rows: the evaluations that stay. The
+ * folder is locked by the caller. */
+int ds_store_repair(const char *path, char **kept, uint64_t *rows, ds_error *e);
+
 uint64_t ds_store_n(const ds_store *s);
+/* DS_STORE_FORMAT, or 1: a store without checksums. */
+int ds_store_format(const ds_store *s);
 const char *ds_store_path(const ds_store *s);
 
 /* Number of evaluations, after a test that the ids are 1, 2, ..., count. */
@@ -104,6 +125,13 @@ int ds_store_get_variables(ds_store *s, ds_named_variable **out, uint64_t *count
 int ds_store_begin(ds_store *s, ds_error *e);
 int ds_store_insert(ds_store *s, const ds_row *row, ds_error *e);
 int ds_store_commit(ds_store *s, ds_error *e);
+
+/* Was the last failure one of room: of the disk, its quota, or the file size limit? */
+int ds_store_is_full(const ds_store *s);
+
+/* Is the file that is open still the one at its path, and no shorter than it was? DS_EXIT_IO and a line where
+ * it was removed, moved, replaced or cut. Commit asks this, too. */
+int ds_store_present(ds_store *s, ds_error *e);
 
 /* Reads rows from `first` on in order. next: 1 = *row is filled, 0 = end, -1 = failed. */
 int ds_cursor_open(ds_store *s, uint64_t first, ds_cursor **out, ds_error *e);

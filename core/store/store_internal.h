@@ -1,35 +1,124 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_internal.h - what store.c and store_rows.c share: the open file. */
+/* store_internal.h - what the files of the store share: the open file, its tables, and how damage is told. */
 #ifndef DS_STORE_STORE_INTERNAL_H
 #define DS_STORE_STORE_INTERNAL_H
 
 #include <sqlite3.h>
 
 #include "store/store.h"
+#include "store/store_sum.h"
 
-enum { DS_STORE_EVAL = 0, DS_STORE_EXTRA = 1, DS_STORE_EPISODE = 2, DS_STORE_STATEMENTS = 3 };
+/* The tables; those before DS_STORE_TOTALS are there from the beginning, or never, and their rows are
+ * counted. */
+enum {
+    DS_STORE_META = 0,
+    DS_STORE_SETTING,
+    DS_STORE_VARIABLE,
+    DS_STORE_EVAL,
+    DS_STORE_TOTALS, /* number of counted tables */
+    DS_STORE_EXTRA = DS_STORE_TOTALS,
+    DS_STORE_EPISODE,
+    DS_STORE_TOTAL,
+    DS_STORE_TABLES
+};
+
+/* A row is read as its scalars, its sum, its blobs. */
+typedef struct ds_store_table {
+    const char *name;
+    char letter; /* in its sums */
+    int scalars, blobs;
+    const char *columns; /* "id, ..., sum, x, grad" */
+    const char *order;   /* of its rows */
+    const char *create;
+} ds_store_table;
+extern const ds_store_table ds_store_table_of[DS_STORE_TABLES];
+
+/* eval.parts: the other tables with a row of that id. */
+enum { DS_PART_EXTRA = 1, DS_PART_EPISODE = 2 };
 
 struct ds_store {
     sqlite3 *db;
-    sqlite3_stmt *insert[DS_STORE_STATEMENTS]; /* made with the first such row */
-    char *path;
+    sqlite3_stmt *insert[DS_STORE_TABLES]; /* made with the first such row */
+    char *path;                            /* as the caller wrote it */
     uint64_t n;
     int writable;
+    int format;
+    uint64_t rows[DS_STORE_TOTALS], committed[DS_STORE_TOTALS]; /* format 2 */
+    int has[DS_STORE_TOTALS];                                   /* the table is there */
+    int place;                                                  /* of the file: O_PATH; -1 = not known */
+    int full;                                                   /* see ds_store_is_full() */
+    int has_log;                                                /* a write-ahead log, in a file */
+    int log_pages;                                              /* in the log, at the last commit */
+    int note;                                                   /* see ds_store_note(); -1 = none is open */
+    int64_t size;                                               /* of the file, the largest so far */
 };
 
 /* Turns the last failure of SQLite into one line: what was done to which file, and why it failed. */
-int ds_store_fail(const ds_store *s, ds_error *e, const char *doing);
+int ds_store_fail(ds_store *s, ds_error *e, const char *doing);
 
 int ds_store_execute(ds_store *s, const char *sql, const char *doing, ds_error *e);
 
 /* Begins a statement that reads. */
-int ds_store_select(const ds_store *s, const char *sql, sqlite3_stmt **q, ds_error *e);
+int ds_store_select(ds_store *s, const char *sql, sqlite3_stmt **q, ds_error *e);
 
 /* Ends it; `step` is the last answer of sqlite3_step(), rc what came out of the rows: returned
  * unless the step has failed. */
-int ds_store_end(const ds_store *s, sqlite3_stmt *q, int step, int rc, ds_error *e);
+int ds_store_end(ds_store *s, sqlite3_stmt *q, int step, int rc, ds_error *e);
 
 /* Runs a statement that gives one integer, or one real. */
 int ds_store_query(ds_store *s, const char *sql, int64_t *whole, double *real, ds_error *e);
+
+/* store_present.c: from now on ds_store_present() knows the file. */
+void ds_store_remember_place(ds_store *s);
+
+/* store_note.c: how many evaluations are committed, in a file of its own ("run.sqlite-rows") as long as
+ * somebody writes. The log of SQLite ends, without a word, where its first damaged page is; this tells how
+ * far it went. It is written behind a commit, so that it is never ahead of what a killed process has left. */
+void ds_store_note(ds_store *s);
+/* The writer has closed the store: the file itself is whole now. */
+void ds_store_note_end(ds_store *s);
+/* What is noted for a path; 0 = nothing. Asked before a reader's view of the store begins, as another
+ * process may write. *damaged: there is a note, and it cannot be read. */
+uint64_t ds_store_noted(const char *path, int *damaged);
+/* Warns where fewer evaluations are there than were noted. */
+void ds_store_note_compare(const ds_store *s, uint64_t noted, int damaged);
+
+/* Is there such a table? */
+int ds_store_has_table(ds_store *s, const char *name, int *has, ds_error *e);
+
+/* A statement that inserts into a table, kept until the store is closed; the table is made where it is not
+ * there. */
+int ds_store_inserting(ds_store *s, int table, sqlite3_stmt **out, ds_error *e);
+/* Its step, behind ds_sum_end(); counts the row. */
+int ds_store_inserted(ds_store *s, int table, sqlite3_stmt *q, ds_error *e);
+
+/* What is read between the two is one state of the store, whatever another process writes meanwhile. Within a
+ * group, or another such view, they do nothing; *own remembers that. */
+void ds_store_view(ds_store *s, int *own);
+void ds_store_view_end(ds_store *s, int own);
+
+/* A step of a group has failed: nothing of it is kept. Returns rc. */
+int ds_store_rollback(ds_store *s, int rc);
+
+/* Opens the file and looks at nothing but its kind: for what repairs it. */
+int ds_store_open_raw(const char *path, int mode, ds_store **out, ds_error *e);
+void ds_store_discard(ds_store *s);
+
+/* store_check.c. A reader has found damage, `what`: looks at all tables, and fails with a line that names the
+ * rows. DS_EXIT_IO, or DS_EXIT_MEMORY. */
+int ds_store_damaged(ds_store *s, ds_error *e, const char *what, ...) __attribute__((format(printf, 3, 4)));
+
+/* What is always looked at: the schema, the counts, meta, setting and variable. Fills s->rows and s->has. */
+int ds_store_check_head(ds_store *s, ds_error *e);
+
+/* All that ds_store_damaged() and ds_store_verify() know of a store. */
+typedef struct ds_store_damage {
+    uint64_t rows;        /* that are damaged or missing */
+    int head;             /* meta, setting, variable, total or the schema is among them */
+    uint64_t first;       /* evaluation with damage; UINT64_MAX = none */
+    uint64_t evaluations; /* that were read */
+    char text[620];       /* "eval 3, 17..20: ..." */
+} ds_store_damage;
+int ds_store_examine(ds_store *s, ds_store_damage *d, ds_error *e);
 
 #endif

@@ -3,14 +3,13 @@
 #include "config.h"
 
 #include <diffsim/ext/rl.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/store_internal.h"
 
-static const char has_end_column[] = "SELECT count(*) FROM pragma_table_info('episode') WHERE name='ended'";
+enum { LOG_PAGES = 2000 /* of the log, before it is taken over into the file */ };
 
 struct ds_cursor {
     ds_store *store;
@@ -24,12 +23,17 @@ struct ds_cursor {
 int ds_store_count(ds_store *s, uint64_t *count, ds_error *e)
 {
     int64_t rows = 0, last = 0, first = 1;
+    int own;
+    ds_store_view(s, &own);
     int rc = ds_store_query(s, "SELECT count(*) FROM eval", &rows, NULL, e);
     rc = rc != 0 ? rc : ds_store_query(s, "SELECT coalesce(max(id), 0) FROM eval", &last, NULL, e);
     rc = rc != 0 ? rc : ds_store_query(s, "SELECT coalesce(min(id), 1) FROM eval", &first, NULL, e);
-    if (rc == 0 && (rows != last || first != 1)) {
-        rc = ds_fail(e, DS_EXIT_IO, "%s: damaged: %lld evaluations, numbered %lld to %lld", s->path,
-                     (long long)rows, (long long)first, (long long)last);
+    const int corrupt = rc != 0 && (sqlite3_errcode(s->db) & 0xff) == SQLITE_CORRUPT;
+    ds_store_view_end(s, own);
+    const int fewer = s->format > 1 && (uint64_t)rows < s->committed[DS_STORE_EVAL];
+    if (corrupt || (rc == 0 && (rows != last || first != 1 || fewer))) {
+        rc = ds_store_damaged(s, e, "%lld evaluations, numbered %lld to %lld", (long long)rows,
+                              (long long)first, (long long)last);
     }
     *count = rc == 0 ? (uint64_t)rows : *count;
     return rc;
@@ -41,11 +45,15 @@ int ds_store_best(ds_store *s, double *best, ds_error *e)
     return ds_store_query(s, "SELECT coalesce(min(loss), 9e999) FROM eval", NULL, best, e);
 }
 
-/* Of a group nothing is kept where a step has failed: rc. */
-static int ended(ds_store *s, int rc)
+/* ---- groups ---- */
+
+int ds_store_rollback(ds_store *s, int rc)
 {
-    if (rc != 0 && !sqlite3_get_autocommit(s->db)) {
-        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    if (rc != 0) {
+        if (!sqlite3_get_autocommit(s->db)) {
+            sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+        }
+        memcpy(s->rows, s->committed, sizeof(s->rows));
     }
     return rc;
 }
@@ -55,154 +63,149 @@ int ds_store_begin(ds_store *s, ds_error *e)
     return ds_store_execute(s, "BEGIN IMMEDIATE", "writing", e);
 }
 
-static void bind_numbers(sqlite3_stmt *q, int column, const double *numbers, uint64_t count)
+static void sum_text(ds_sum *sum, const char *text)
 {
-    if (numbers != NULL) {
-        sqlite3_bind_blob64(q, column, numbers, count * sizeof(double), SQLITE_STATIC);
-    } else {
-        sqlite3_bind_null(q, column);
-    }
-}
-
-/* Few runs have rows of extensions: their tables are made with the first such row. The table of a dshost
- * before 0.2 gets the column that it lacks, which that dshost ignores. */
-static int make_table(ds_store *s, int table, ds_error *e)
-{
-    int64_t has_end = 1;
-    int rc = 0;
-    if (table == DS_STORE_EXTRA) {
-        rc = ds_store_execute(s,
-                              "CREATE TABLE IF NOT EXISTS extra(id INTEGER PRIMARY KEY, kind INTEGER NOT "
-                              "NULL, asked BLOB, answered BLOB)",
-                              "writing", e);
-    } else if (table == DS_STORE_EPISODE) {
-        rc = ds_store_execute(s,
-                              "CREATE TABLE IF NOT EXISTS episode(id INTEGER PRIMARY KEY, key INTEGER NOT "
-                              "NULL, steps INTEGER NOT NULL, ended INTEGER, obs BLOB NOT NULL, reward BLOB "
-                              "NOT NULL)",
-                              "writing", e);
-        rc = rc != 0 ? rc : ds_store_query(s, has_end_column, &has_end, NULL, e);
-    }
-    return rc != 0 || has_end
-               ? rc
-               : ds_store_execute(s, "ALTER TABLE episode ADD COLUMN ended INTEGER", "writing", e);
-}
-
-/* The statement that inserts into one of the tables. */
-static int inserting(ds_store *s, int table, sqlite3_stmt **out, ds_error *e)
-{
-    static const char *const insert[DS_STORE_STATEMENTS] = {
-        "INSERT INTO eval(id, x, loss, grad, grad_kind, outcome, tag, grp, cost_steps, bad_step,"
-        " message, wall, at) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)",
-        "INSERT INTO extra(id, kind, asked, answered) VALUES(?1,?2,?3,?4)",
-        "INSERT INTO episode(id, key, steps, ended, obs, reward) VALUES(?1,?2,?3,?4,?5,?6)"};
-    sqlite3_stmt **q = &s->insert[table];
-    int rc = 0;
-    if (*q == NULL) {
-        rc = make_table(s, table, e);
-        if (rc == 0 &&
-            sqlite3_prepare_v3(s->db, insert[table], -1, SQLITE_PREPARE_PERSISTENT, q, NULL) != SQLITE_OK) {
-            rc = ds_store_fail(s, e, "writing");
-        }
-    }
-    *out = *q;
-    return rc;
-}
-
-static int finish_insert(ds_store *s, sqlite3_stmt *q, ds_error *e)
-{
-    errno = 0;
-    int rc = sqlite3_step(q) != SQLITE_DONE ? ds_store_fail(s, e, "writing") : 0;
-    sqlite3_reset(q);
-    return rc;
-}
-
-static void bind_text(sqlite3_stmt *q, int column, const char *text)
-{
-    if (text[0] != '\0') {
-        sqlite3_bind_text(q, column, text, -1, SQLITE_STATIC);
-    } else {
-        sqlite3_bind_null(q, column);
-    }
+    ds_sum_text(sum, text[0] != '\0' ? text : NULL);
 }
 
 static int insert_extra(ds_store *s, const ds_row *row, ds_error *e)
 {
     sqlite3_stmt *q = NULL;
-    int rc = inserting(s, DS_STORE_EXTRA, &q, e);
+    ds_sum sum;
     const ds_extra *x = &row->extra;
+    int rc = ds_store_inserting(s, DS_STORE_EXTRA, &q, e);
     if (rc != 0) {
         return rc;
     }
-    sqlite3_bind_int64(q, 1, (sqlite3_int64)row->id);
-    sqlite3_bind_int64(q, 2, x->kind);
-    bind_numbers(q, 3, x->asked, x->asked_count);
-    bind_numbers(q, 4, x->answered, x->answered_count);
-    return finish_insert(s, q, e);
+    ds_sum_begin(&sum, q, ds_store_table_of[DS_STORE_EXTRA].letter);
+    ds_sum_whole(&sum, (int64_t)row->id);
+    ds_sum_whole(&sum, x->kind);
+    ds_sum_numbers(&sum, x->asked, x->asked_count);
+    ds_sum_numbers(&sum, x->answered, x->answered_count);
+    ds_sum_end(&sum);
+    return ds_store_inserted(s, DS_STORE_EXTRA, q, e);
 }
 
 static int insert_episode(ds_store *s, const ds_row *row, ds_error *e)
 {
     sqlite3_stmt *q = NULL;
-    int rc = inserting(s, DS_STORE_EPISODE, &q, e);
+    ds_sum sum;
     const ds_row_episode *ep = row->episode;
+    int rc = ds_store_inserting(s, DS_STORE_EPISODE, &q, e);
     if (rc != 0) {
         return rc;
     }
-    sqlite3_bind_int64(q, 1, (sqlite3_int64)row->id);
-    sqlite3_bind_int64(q, 2, (sqlite3_int64)ep->key);
-    sqlite3_bind_int64(q, 3, (sqlite3_int64)ep->steps);
-    sqlite3_bind_int64(q, 4, ep->ended);
-    bind_numbers(q, 5, ep->obs, (ep->steps + 1) * ep->n_obs);
-    bind_numbers(q, 6, ep->reward, ep->steps);
-    return finish_insert(s, q, e);
+    ds_sum_begin(&sum, q, ds_store_table_of[DS_STORE_EPISODE].letter);
+    ds_sum_whole(&sum, (int64_t)row->id);
+    ds_sum_whole(&sum, (int64_t)ep->key);
+    ds_sum_whole(&sum, (int64_t)ep->steps);
+    ds_sum_whole(&sum, ep->ended);
+    ds_sum_numbers(&sum, ep->obs, (ep->steps + 1) * ep->n_obs);
+    ds_sum_numbers(&sum, ep->reward, ep->steps);
+    ds_sum_end(&sum);
+    return ds_store_inserted(s, DS_STORE_EPISODE, q, e);
+}
+
+static int insert_eval(ds_store *s, const ds_row *row, ds_error *e)
+{
+    sqlite3_stmt *q = NULL;
+    ds_sum sum;
+    const ds_answer *a = &row->answer;
+    int rc = ds_store_inserting(s, DS_STORE_EVAL, &q, e);
+    if (rc != 0) {
+        return rc;
+    }
+    ds_sum_begin(&sum, q, ds_store_table_of[DS_STORE_EVAL].letter);
+    ds_sum_whole(&sum, (int64_t)row->id);
+    ds_sum_real(&sum, a->loss);
+    ds_sum_whole(&sum, a->grad_kind);
+    ds_sum_whole(&sum, a->outcome);
+    sum_text(&sum, row->tag);
+    ds_sum_whole(&sum, (int64_t)row->group);
+    ds_sum_whole(&sum, (int64_t)a->cost_steps);
+    ds_sum_whole(&sum, a->bad_step);
+    sum_text(&sum, a->message);
+    ds_sum_real(&sum, a->wall_s);
+    ds_sum_real(&sum, row->at);
+    ds_sum_whole(&sum,
+                 (row->extra.kind != 0 ? DS_PART_EXTRA : 0) | (row->episode != NULL ? DS_PART_EPISODE : 0));
+    ds_sum_numbers(&sum, row->x, row->n);
+    ds_sum_numbers(&sum, row->grad, row->n);
+    ds_sum_end(&sum);
+    return ds_store_inserted(s, DS_STORE_EVAL, q, e);
 }
 
 int ds_store_insert(ds_store *s, const ds_row *row, ds_error *e)
 {
-    sqlite3_stmt *q = NULL;
-    const ds_answer *a = &row->answer;
-    int rc = inserting(s, DS_STORE_EVAL, &q, e);
-    if (rc == 0) {
-        sqlite3_bind_int64(q, 1, (sqlite3_int64)row->id);
-        bind_numbers(q, 2, row->x, row->n);
-        if (isfinite(a->loss)) {
-            sqlite3_bind_double(q, 3, a->loss);
-        } else {
-            sqlite3_bind_null(q, 3);
-        }
-        bind_numbers(q, 4, row->grad, row->n);
-        sqlite3_bind_int64(q, 5, a->grad_kind);
-        sqlite3_bind_int64(q, 6, a->outcome);
-        bind_text(q, 7, row->tag);
-        sqlite3_bind_int64(q, 8, (sqlite3_int64)row->group);
-        sqlite3_bind_int64(q, 9, (sqlite3_int64)a->cost_steps);
-        sqlite3_bind_int64(q, 10, a->bad_step);
-        bind_text(q, 11, a->message);
-        sqlite3_bind_double(q, 12, a->wall_s);
-        sqlite3_bind_double(q, 13, row->at);
-        rc = finish_insert(s, q, e);
-    }
+    int rc = insert_eval(s, row, e);
     rc = rc == 0 && row->episode != NULL ? insert_episode(s, row, e) : rc;
     rc = rc == 0 && row->extra.kind != 0 ? insert_extra(s, row, e) : rc;
-    return ended(s, rc);
+    return ds_store_rollback(s, rc);
+}
+
+/* The counts of the tables that have become longer. */
+static int put_totals(ds_store *s, ds_error *e)
+{
+    int rc = 0;
+    for (int k = 0; k < DS_STORE_TOTALS && rc == 0 && s->format > 1; k++) {
+        sqlite3_stmt *q = NULL;
+        ds_sum sum;
+        if (!s->has[k] || (s->rows[k] == s->committed[k] && s->rows[k] > 0)) {
+            continue;
+        }
+        rc = ds_store_inserting(s, DS_STORE_TOTAL, &q, e);
+        if (rc == 0) {
+            ds_sum_begin(&sum, q, ds_store_table_of[DS_STORE_TOTAL].letter);
+            ds_sum_text(&sum, ds_store_table_of[k].name);
+            ds_sum_whole(&sum, (int64_t)s->rows[k]);
+            ds_sum_end(&sum);
+            rc = ds_store_inserted(s, DS_STORE_TOTAL, q, e);
+        }
+    }
+    return rc;
+}
+
+/* Takes the log over into the file, behind the look at that: what another program has cut would be as long
+ * as before again, with a hole in it. Where there is no room the log grows on. */
+static int fold_log(ds_store *s, ds_error *e)
+{
+    sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    s->log_pages = 0;
+    return ds_store_present(s, e);
 }
 
 int ds_store_commit(ds_store *s, ds_error *e)
 {
-    return ended(s, ds_store_execute(s, "COMMIT", "writing", e));
+    int rc = put_totals(s, e);
+    rc = ds_store_rollback(s, rc != 0 ? rc : ds_store_execute(s, "COMMIT", "writing", e));
+    if (rc == 0) {
+        const uint64_t before = s->committed[DS_STORE_EVAL];
+        memcpy(s->committed, s->rows, sizeof(s->rows));
+        if (s->committed[DS_STORE_EVAL] != before) {
+            ds_store_note(s);
+        }
+    }
+    rc = rc != 0 ? rc : ds_store_present(s, e);
+    return rc != 0 || s->log_pages < LOG_PAGES ? rc : fold_log(s, e);
 }
+
+/* ---- reading ---- */
+
+#define SCALARS "SELECT eval.id, loss, grad_kind, outcome, tag, grp, cost_steps, bad_step, message, wall, at"
+/* where the columns of a cursor begin */
+enum { SUM = 12, X = 13, GRAD = 14, EXTRA_ID = 15, EXTRA_KIND = 16, ASKED = 18, ANSWERED = 19 };
 
 int ds_cursor_open(ds_store *s, uint64_t first, ds_cursor **out, ds_error *e)
 {
-    static const char with_extra[] =
-        "SELECT eval.id, x, loss, grad, grad_kind, outcome, tag, grp, cost_steps, bad_step, message, wall,"
-        " at, kind, asked, answered FROM eval LEFT JOIN extra ON extra.id=eval.id WHERE eval.id>=?1 ORDER BY "
-        "eval.id";
-    static const char without[] =
-        "SELECT id, x, loss, grad, grad_kind, outcome, tag, grp, cost_steps, bad_step, message, wall,"
-        " at, NULL, NULL, NULL FROM eval WHERE id>=?1 ORDER BY id";
-    int64_t has_extra = 0;
+    static const char *const select[2][2] = {
+        {SCALARS ", 0, 0, x, grad, NULL, NULL, 0, NULL, NULL FROM eval WHERE eval.id>=?1 ORDER BY eval.id",
+         SCALARS ", 0, 0, x, grad, extra.id, kind, 0, asked, answered FROM eval LEFT JOIN extra ON "
+                 "extra.id=eval.id WHERE eval.id>=?1 ORDER BY eval.id"},
+        {SCALARS ", parts, eval.sum, x, grad, NULL, NULL, 0, NULL, NULL FROM eval WHERE eval.id>=?1 ORDER BY "
+                 "eval.id",
+         SCALARS ", parts, eval.sum, x, grad, extra.id, kind, extra.sum, asked, answered FROM eval LEFT JOIN "
+                 "extra ON extra.id=eval.id WHERE eval.id>=?1 ORDER BY eval.id"}};
+    int has_extra = 0;
     ds_cursor *c = calloc(1, sizeof(*c));
     if (c == NULL || (c->x = malloc(2 * s->n * sizeof(double))) == NULL) {
         free(c);
@@ -211,9 +214,8 @@ int ds_cursor_open(ds_store *s, uint64_t first, ds_cursor **out, ds_error *e)
     c->grad = c->x + s->n;
     c->store = s;
     c->expected = first;
-    int rc = ds_store_query(s, "SELECT count(*) FROM sqlite_master WHERE type='table' AND name='extra'",
-                            &has_extra, NULL, e);
-    rc = rc != 0 ? rc : ds_store_select(s, has_extra ? with_extra : without, &c->stmt, e);
+    int rc = ds_store_has_table(s, "extra", &has_extra, e);
+    rc = rc != 0 ? rc : ds_store_select(s, select[s->format > 1][has_extra], &c->stmt, e);
     if (rc != 0) {
         ds_cursor_close(c);
         return rc;
@@ -237,79 +239,92 @@ static void copy_text(char *to, size_t size, const unsigned char *from)
     }
 }
 
-/* Reads what an extension has added to the row; -1 = failed. */
+/* Reads what an extension has added to the row. */
 static int read_extra(ds_cursor *c, ds_row *row, ds_error *e)
 {
     sqlite3_stmt *q = c->stmt;
     ds_extra *x = &row->extra;
-    if (sqlite3_column_type(q, 13) == SQLITE_NULL) {
+    if (sqlite3_column_type(q, EXTRA_ID) == SQLITE_NULL) {
         return 0;
     }
-    size_t asked = (size_t)sqlite3_column_bytes(q, 14), answered = (size_t)sqlite3_column_bytes(q, 15);
+    size_t asked = (size_t)sqlite3_column_bytes(q, ASKED),
+           answered = (size_t)sqlite3_column_bytes(q, ANSWERED);
     if (asked % sizeof(double) != 0 || answered % sizeof(double) != 0) {
-        ds_fail(e, DS_EXIT_IO, "%s: damaged at evaluation %llu", c->store->path, (unsigned long long)row->id);
-        return -1;
+        return ds_store_damaged(c->store, e, "evaluation %llu", (unsigned long long)row->id);
     }
     x->asked_count = asked / sizeof(double);
     x->answered_count = answered / sizeof(double);
     if (x->asked_count + x->answered_count > c->room) {
         double *grown = realloc(c->extra, asked + answered);
         if (grown == NULL) {
-            ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory", c->store->path);
-            return -1;
+            return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory", c->store->path);
         }
         c->extra = grown;
         c->room = x->asked_count + x->answered_count;
     }
-    x->kind = (uint32_t)sqlite3_column_int64(q, 13);
+    x->kind = (uint32_t)sqlite3_column_int64(q, EXTRA_KIND);
     if (asked > 0) {
-        x->asked = memcpy(c->extra, sqlite3_column_blob(q, 14), asked);
+        x->asked = memcpy(c->extra, sqlite3_column_blob(q, ASKED), asked);
     }
     if (answered > 0) {
-        x->answered = memcpy(c->extra + x->asked_count, sqlite3_column_blob(q, 15), answered);
+        x->answered = memcpy(c->extra + x->asked_count, sqlite3_column_blob(q, ANSWERED), answered);
     }
     return 0;
+}
+
+/* Is the row what was written? Rows that are missing are at the end, too. */
+static int is_whole(const ds_cursor *c)
+{
+    sqlite3_stmt *q = c->stmt;
+    const ds_store *s = c->store;
+    const int has_grad = sqlite3_column_type(q, GRAD) != SQLITE_NULL,
+              has_extra = sqlite3_column_type(q, EXTRA_ID) != SQLITE_NULL;
+    const size_t bytes = s->n * sizeof(double);
+    if ((uint64_t)sqlite3_column_int64(q, 0) != c->expected || (size_t)sqlite3_column_bytes(q, X) != bytes ||
+        (has_grad && (size_t)sqlite3_column_bytes(q, GRAD) != bytes)) {
+        return 0;
+    }
+    return s->format == 1 ||
+           (ds_sum_check(q, ds_store_table_of[DS_STORE_EVAL].letter, 0, 12, 2) == DS_SUM_WHOLE &&
+            has_extra == ((sqlite3_column_int64(q, 11) & DS_PART_EXTRA) != 0) &&
+            (!has_extra ||
+             ds_sum_check(q, ds_store_table_of[DS_STORE_EXTRA].letter, EXTRA_ID, 2, 2) == DS_SUM_WHOLE));
 }
 
 int ds_cursor_next(ds_cursor *c, ds_row *row, ds_error *e)
 {
     sqlite3_stmt *q = c->stmt;
-    const ds_store *s = c->store;
+    ds_store *s = c->store;
     int step = sqlite3_step(q);
-    if (step == SQLITE_DONE) {
+    if (step == SQLITE_DONE && (s->format == 1 || c->expected > s->committed[DS_STORE_EVAL])) {
         return 0;
     }
-    if (step != SQLITE_ROW) {
+    if (step != SQLITE_ROW && step != SQLITE_DONE && sqlite3_errcode(s->db) != SQLITE_CORRUPT) {
         ds_store_fail(s, e, "reading");
         return -1;
     }
-    memset(row, 0, sizeof(*row));
-    row->id = (uint64_t)sqlite3_column_int64(q, 0);
-    row->n = s->n;
-    int has_grad = sqlite3_column_type(q, 3) != SQLITE_NULL;
-    size_t bytes = s->n * sizeof(double);
-    if (row->id != c->expected || (size_t)sqlite3_column_bytes(q, 1) != bytes ||
-        (has_grad && (size_t)sqlite3_column_bytes(q, 3) != bytes)) {
-        ds_fail(e, DS_EXIT_IO, "%s: damaged at evaluation %llu", s->path, (unsigned long long)c->expected);
+    if (step != SQLITE_ROW || !is_whole(c)) {
+        ds_store_damaged(s, e, "evaluation %llu", (unsigned long long)c->expected);
         return -1;
     }
-    c->expected++;
-    memcpy(c->x, sqlite3_column_blob(q, 1), bytes);
+    memset(row, 0, sizeof(*row));
+    row->id = c->expected++;
+    row->n = s->n;
+    memcpy(c->x, sqlite3_column_blob(q, X), s->n * sizeof(double));
     row->x = c->x;
-    if (has_grad) {
-        memcpy(c->grad, sqlite3_column_blob(q, 3), bytes);
-        row->grad = c->grad;
+    if (sqlite3_column_type(q, GRAD) != SQLITE_NULL) {
+        row->grad = memcpy(c->grad, sqlite3_column_blob(q, GRAD), s->n * sizeof(double));
     }
-    row->answer.loss = loss_of(q, 2);
-    row->answer.grad_kind = (uint32_t)sqlite3_column_int64(q, 4);
-    row->answer.outcome = (uint32_t)sqlite3_column_int64(q, 5);
-    copy_text(row->tag, sizeof(row->tag), sqlite3_column_text(q, 6));
-    row->group = (uint64_t)sqlite3_column_int64(q, 7);
-    row->answer.cost_steps = (uint64_t)sqlite3_column_int64(q, 8);
-    row->answer.bad_step = sqlite3_column_int64(q, 9);
-    copy_text(row->answer.message, sizeof(row->answer.message), sqlite3_column_text(q, 10));
-    row->answer.wall_s = sqlite3_column_double(q, 11);
-    row->at = sqlite3_column_double(q, 12);
+    row->answer.loss = loss_of(q, 1);
+    row->answer.grad_kind = (uint32_t)sqlite3_column_int64(q, 2);
+    row->answer.outcome = (uint32_t)sqlite3_column_int64(q, 3);
+    copy_text(row->tag, sizeof(row->tag), sqlite3_column_text(q, 4));
+    row->group = (uint64_t)sqlite3_column_int64(q, 5);
+    row->answer.cost_steps = (uint64_t)sqlite3_column_int64(q, 6);
+    row->answer.bad_step = sqlite3_column_int64(q, 7);
+    copy_text(row->answer.message, sizeof(row->answer.message), sqlite3_column_text(q, 8));
+    row->answer.wall_s = sqlite3_column_double(q, 9);
+    row->at = sqlite3_column_double(q, 10);
     return read_extra(c, row, e) == 0 ? 1 : -1;
 }
 
@@ -326,59 +341,91 @@ void ds_cursor_close(ds_cursor *c)
 int ds_store_scan(ds_store *s, ds_store_visit *visit, void *ctx, ds_error *e)
 {
     sqlite3_stmt *q = NULL;
-    int rc = ds_store_select(s, "SELECT id, loss, cost_steps, wall FROM eval ORDER BY id", &q, e);
-    int step = SQLITE_DONE;
+    int rc = ds_store_select(
+        s, s->format > 1 ? SCALARS ", parts, sum FROM eval ORDER BY id" : SCALARS " FROM eval ORDER BY id",
+        &q, e);
+    int step = SQLITE_DONE, whole = 1;
     uint64_t expected = 1;
-    while (rc == 0 && (step = sqlite3_step(q)) == SQLITE_ROW) {
-        uint64_t id = (uint64_t)sqlite3_column_int64(q, 0);
-        double loss = loss_of(q, 1);
-        rc = id != expected
-                 ? ds_fail(e, DS_EXIT_IO, "%s: damaged at evaluation %llu", s->path,
-                           (unsigned long long)expected)
-                 : visit(ctx, id, loss, (uint64_t)sqlite3_column_int64(q, 2), sqlite3_column_double(q, 3));
-        expected++;
+    while (rc == 0 && whole && (step = sqlite3_step(q)) == SQLITE_ROW) {
+        whole = (uint64_t)sqlite3_column_int64(q, 0) == expected &&
+                (s->format == 1 ||
+                 ds_sum_check(q, ds_store_table_of[DS_STORE_EVAL].letter, 0, SUM, 0) == DS_SUM_WHOLE);
+        rc = !whole ? 0
+                    : visit(ctx, expected, loss_of(q, 1), (uint64_t)sqlite3_column_int64(q, 6),
+                            sqlite3_column_double(q, 9));
+        expected += (uint64_t)whole;
+    }
+    whole = whole && step != SQLITE_CORRUPT &&
+            (step != SQLITE_DONE || s->format == 1 || expected > s->committed[DS_STORE_EVAL]);
+    if (rc == 0 && !whole) {
+        sqlite3_finalize(q);
+        return ds_store_damaged(s, e, "evaluation %llu", (unsigned long long)expected);
     }
     return ds_store_end(s, q, step, rc, e);
 }
 
+/* ---- episodes ---- */
+
 /* Begins to read an episode; *q stays NULL where there is no table: no row is an episode. */
 static int select_episode(ds_store *s, sqlite3_stmt **q, ds_error *e)
 {
-    int64_t columns = 0, has_end = 0;
+    static const char now[] = "SELECT id, key, steps, ended, sum, obs, reward FROM episode WHERE id=?1",
+                      then[] = "SELECT id, key, steps, ended, 0, obs, reward FROM episode WHERE id=?1",
+                      first[] = "SELECT id, key, steps, 0, 0, obs, reward FROM episode WHERE id=?1";
+    int has = 0;
+    int64_t has_end = 1;
     *q = NULL;
-    int rc = ds_store_query(s, "SELECT count(*) FROM pragma_table_info('episode')", &columns, NULL, e);
-    rc = rc != 0 ? rc : ds_store_query(s, has_end_column, &has_end, NULL, e);
-    return rc != 0 || columns == 0 ? rc
-           : has_end ? ds_store_select(s, "SELECT steps, ended, obs, reward FROM episode WHERE id=?1", q, e)
-                     : ds_store_select(s, "SELECT steps, 0, obs, reward FROM episode WHERE id=?1", q, e);
+    int rc = ds_store_has_table(s, "episode", &has, e);
+    if (rc == 0 && has && s->format == 1) {
+        rc = ds_store_query(s, "SELECT count(*) FROM pragma_table_info('episode') WHERE name='ended'",
+                            &has_end, NULL, e);
+    }
+    return rc != 0 || !has ? rc : ds_store_select(s, s->format > 1 ? now : has_end ? then : first, q, e);
+}
+
+/* Does the evaluation say that it is one? */
+static int says_episode(ds_store *s, uint64_t id, int *is, ds_error *e)
+{
+    char sql[80];
+    int64_t parts = 0;
+    sqlite3_snprintf(sizeof(sql), sql, "SELECT parts FROM eval WHERE id=%lld", (long long)id);
+    int rc = s->format > 1 ? ds_store_query(s, sql, &parts, NULL, e) : 0;
+    *is = (parts & DS_PART_EPISODE) != 0;
+    return rc;
 }
 
 int ds_store_read_episode(ds_store *s, uint64_t id, uint64_t horizon, uint64_t n_obs, uint64_t *steps,
                           uint32_t *ended, double *obs, double *reward, ds_error *e)
 {
     sqlite3_stmt *q = NULL;
+    int is = 0, whole = 1, got = SQLITE_DONE;
     *steps = *ended = 0;
-    int rc = select_episode(s, &q, e);
-    if (rc != 0 || q == NULL) {
-        return rc;
+    int rc = says_episode(s, id, &is, e);
+    rc = rc != 0 ? rc : select_episode(s, &q, e);
+    if (rc == 0 && q != NULL) {
+        sqlite3_bind_int64(q, 1, (sqlite3_int64)id);
+        got = sqlite3_step(q);
     }
-    sqlite3_bind_int64(q, 1, (sqlite3_int64)id);
-    int got = sqlite3_step(q);
-    if (got == SQLITE_ROW) {
-        uint64_t count = (uint64_t)sqlite3_column_int64(q, 0), end = (uint64_t)sqlite3_column_int64(q, 1);
+    if (rc == 0 && got == SQLITE_ROW) {
+        uint64_t count = (uint64_t)sqlite3_column_int64(q, 2), end = (uint64_t)sqlite3_column_int64(q, 3);
         size_t obs_bytes = (size_t)((count + 1) * n_obs) * sizeof(double),
                reward_bytes = (size_t)count * sizeof(double);
-        if (count < 1 || count > horizon || end > DS_RL_TRUNCATED ||
-            (size_t)sqlite3_column_bytes(q, 2) != obs_bytes ||
-            (size_t)sqlite3_column_bytes(q, 3) != reward_bytes) {
-            rc = ds_fail(e, DS_EXIT_IO, "%s: damaged at the episode of evaluation %llu", s->path,
-                         (unsigned long long)id);
-        } else {
-            memcpy(obs, sqlite3_column_blob(q, 2), obs_bytes);
-            memcpy(reward, sqlite3_column_blob(q, 3), reward_bytes);
+        whole = count >= 1 && count <= horizon && end <= DS_RL_TRUNCATED &&
+                (size_t)sqlite3_column_bytes(q, 5) == obs_bytes &&
+                (size_t)sqlite3_column_bytes(q, 6) == reward_bytes &&
+                (s->format == 1 ||
+                 ds_sum_check(q, ds_store_table_of[DS_STORE_EPISODE].letter, 0, 4, 2) == DS_SUM_WHOLE);
+        if (whole) {
+            memcpy(obs, sqlite3_column_blob(q, 5), obs_bytes);
+            memcpy(reward, sqlite3_column_blob(q, 6), reward_bytes);
             *steps = count;
             *ended = (uint32_t)end;
         }
+    }
+    whole = whole && got != SQLITE_CORRUPT && (s->format == 1 || got != SQLITE_DONE || !is);
+    if (rc == 0 && !whole) {
+        sqlite3_finalize(q);
+        return ds_store_damaged(s, e, "the episode of evaluation %llu", (unsigned long long)id);
     }
     return ds_store_end(s, q, got, rc, e);
 }

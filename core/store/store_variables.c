@@ -2,39 +2,25 @@
 /* store_variables.c - the names of the variables in a store: a table that is there where they have some. */
 #include "config.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "store/store_internal.h"
 
-static int insert(ds_store *s, sqlite3_stmt *q, const ds_named_variable *v, uint64_t n, ds_error *e)
-{
-    int rc = 0;
-    for (uint64_t i = 0; i < n && rc == 0; i++) {
-        sqlite3_bind_int64(q, 1, (sqlite3_int64)i);
-        sqlite3_bind_text(q, 2, v[i].name, -1, SQLITE_STATIC);
-        sqlite3_bind_text(q, 3, v[i].unit, -1, SQLITE_STATIC);
-        sqlite3_bind_text(q, 4, v[i].group, -1, SQLITE_STATIC);
-        sqlite3_bind_int64(q, 5, v[i].flags);
-        errno = 0;
-        rc = sqlite3_step(q) != SQLITE_DONE ? ds_store_fail(s, e, "writing") : 0;
-        sqlite3_reset(q);
-    }
-    return rc;
-}
-
 int ds_store_put_variables(ds_store *s, const ds_named_variable *v, uint64_t n, ds_error *e)
 {
-    static const char create[] =
-        "CREATE TABLE variable(id INTEGER PRIMARY KEY, name TEXT NOT NULL, unit TEXT NOT "
-        "NULL, grp TEXT NOT NULL, flags INTEGER NOT NULL)";
     sqlite3_stmt *q = NULL;
-    int rc = ds_store_execute(s, create, "writing", e);
-    rc = rc != 0 ? rc
-                 : ds_store_select(
-                       s, "INSERT INTO variable(id, name, unit, grp, flags) VALUES(?1,?2,?3,?4,?5)", &q, e);
-    rc = rc != 0 ? rc : insert(s, q, v, n, e);
-    sqlite3_finalize(q);
+    int rc = ds_store_inserting(s, DS_STORE_VARIABLE, &q, e);
+    for (uint64_t i = 0; i < n && rc == 0; i++) {
+        ds_sum sum;
+        ds_sum_begin(&sum, q, ds_store_table_of[DS_STORE_VARIABLE].letter);
+        ds_sum_whole(&sum, (int64_t)i);
+        ds_sum_text(&sum, v[i].name);
+        ds_sum_text(&sum, v[i].unit);
+        ds_sum_text(&sum, v[i].group);
+        ds_sum_whole(&sum, v[i].flags);
+        ds_sum_end(&sum);
+        rc = ds_store_inserted(s, DS_STORE_VARIABLE, q, e);
+    }
     return rc;
 }
 
@@ -68,9 +54,8 @@ int ds_store_get_variables(ds_store *s, ds_named_variable **out, uint64_t *count
     int64_t n = 0;
     *out = NULL;
     *count = 0;
-    int rc = ds_store_query(s, "SELECT count(*) FROM sqlite_master WHERE type='table' AND name='variable'",
-                            &n, NULL, e);
-    if (rc != 0 || n == 0) {
+    int has = 0, rc = ds_store_has_table(s, "variable", &has, e);
+    if (rc != 0 || !has) {
         return rc;
     }
     rc = ds_store_query(s, "SELECT count(*) FROM variable", &n, NULL, e);

@@ -5,15 +5,18 @@
 #include "worker/probe.h"
 
 #include <errno.h>
-#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "guest/crash.h"
+#include "guest/surroundings.h"
 
-enum { POLL_MS = 50 /* between two looks at the stop flag */ };
+enum {
+    POLL_MS = 50 /* between two looks at the stop flag */
+};
 
 /* At most one waits of each kind, of the last module that was described: module NULL = none. */
 static ds_probe waiting[2];
@@ -66,36 +69,33 @@ int ds_probe_take(const ds_module *module, ds_probe *out)
     return mine;
 }
 
-static int overdue(const ds_probe *p, const ds_probe_config *c, double *limit)
-{
-    *limit = c->timeout > DS_START_SECONDS ? c->timeout : DS_START_SECONDS;
-    return c->timeout > 0.0 && 1e-9 * (double)(ds_clock_ns() - p->process.born) > *limit;
-}
-
 /* Waits until the process has described the plugin, which is to be found in its start file. */
 static int wait_described(ds_probe *p, const ds_plugin_file *f, const ds_probe_config *c, ds_error *e)
 {
     ds_process *m = &p->process;
-    double limit;
+    const double limit = c->start_timeout > 0.0 ? c->start_timeout : DS_DESCRIBE_SECONDS;
     for (;;) {
-        struct pollfd fds[] = {{m->socket, POLLIN, 0}, {m->output, POLLIN, 0}};
-        char byte = 0;
-        if (poll(fds, 2, POLL_MS) > 0 && fds[1].revents != 0) {
-            ds_process_read_output(m);
+        char byte;
+        if (!ds_process_listen(m, POLL_MS, &byte)) {
+            const int status = ds_process_bury(m, 0);
+            return WIFEXITED(status) && WEXITSTATUS(status) == DS_WORKER_MUTE
+                       ? ds_fail(e, DS_EXIT_IO,
+                                 "%s: its process cannot write down what it is: the file size limit (ulimit "
+                                 "-f) is "
+                                 "too small, or its start-up code has set one",
+                                 f->path)
+                       : ds_loader_died(f->path, status, e);
         }
-        ssize_t got = recv(m->socket, &byte, 1, MSG_DONTWAIT);
-        if (got == 1 && byte == DS_WORKER_DESCRIBED) {
+        if (byte == DS_WORKER_DESCRIBED) {
             return 0;
-        }
-        if (got >= 0 || (errno != EAGAIN && errno != EINTR)) {
-            return ds_loader_died(f->path, ds_process_bury(m, 0), e);
         }
         if (c->stop != NULL && atomic_load(c->stop) != 0) {
             return ds_fail(e, DS_EXIT_SIGINT, "stopped before the first evaluation");
         }
-        if (overdue(p, c, &limit)) {
-            return ds_fail(e, DS_EXIT_PLUGIN, "%s: its start-up code has not ended within %g s (timeout_s)",
-                           f->path, limit);
+        if (1e-9 * (double)(ds_clock_ns() - m->born) > limit) {
+            return ds_fail(e, DS_EXIT_PLUGIN,
+                           "%s: its start-up code has not ended within %g s (start_timeout_s)", f->path,
+                           limit);
         }
     }
 }
@@ -105,7 +105,7 @@ static int start(ds_probe *p, const ds_plugin_file *f, const ds_probe_config *c,
     ds_orders orders = {.threads = 1};
     ds_process_place place = {c->program, p->share_fd, p->scene_fd, f->id};
     if (p->share_fd < 0 || p->scene_fd < 0) {
-        return ds_fail(e, DS_EXIT_IO, "cannot make the shared memory of the workers: %s", strerror(errno));
+        return ds_no_descriptors("cannot make the shared memory of the workers", errno, e);
     }
     int rc = ds_orders_write(&orders, f->path, f->id, NULL, e);
     rc = rc != 0 ? rc : ds_process_start(&p->process, &place, &orders, 0, 1, e);
@@ -128,14 +128,25 @@ static int read_report(int fd, const ds_plugin_file *f, const ds_module **out, d
     return rc;
 }
 
+/* Has a process describe the plugin, and keeps it in *p; it has ended where that fails. */
+static int ask_process(ds_probe *p, const ds_plugin_file *f, const ds_probe_config *c, const ds_module **out,
+                       ds_error *e)
+{
+    *p = (ds_probe){.share_fd = ds_memory_file("diffsim-share"), .scene_fd = ds_memory_file("diffsim-scene")};
+    int rc = start(p, f, c, e);
+    rc = rc != 0 ? rc : wait_described(p, f, c, e);
+    rc = rc != 0 ? rc : read_report(p->process.start, f, out, e);
+    if (rc != 0) {
+        drop(p);
+    }
+    return rc;
+}
+
 static int describe(const ds_plugin_file *f, const ds_probe_config *c, const ds_module **out, ds_error *e)
 {
-    ds_probe p = {.share_fd = ds_memory_file("diffsim-share"), .scene_fd = ds_memory_file("diffsim-scene")};
-    int rc = start(&p, f, c, e);
-    rc = rc != 0 ? rc : wait_described(&p, f, c, e);
-    rc = rc != 0 ? rc : read_report(p.process.start, f, out, e);
+    ds_probe p;
+    int rc = ask_process(&p, f, c, out, e);
     if (rc != 0) {
-        drop(&p);
         return rc;
     }
     p.module = *out;
@@ -158,4 +169,65 @@ int ds_probe_open(const char *name, uint32_t kind, const ds_probe_config *config
     }
     pthread_mutex_unlock(&lock);
     return rc != 0 ? rc : ds_loader_of_kind(name, m, kind, out, e);
+}
+
+int ds_probe_look(const ds_plugin_file *f, const ds_probe_config *config, const ds_module **out, ds_error *e)
+{
+    ds_probe p;
+    if ((*out = ds_loader_known(f->path)) != NULL) {
+        return 0;
+    }
+    if (ds_plugin_is_own(f)) {
+        return ds_loader_load(f, out, e);
+    }
+    pthread_mutex_lock(&lock);
+    int rc = ask_process(&p, f, config, out, e);
+    if (rc == 0) {
+        drop(&p);
+    }
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+static int look_for(const char *name, uint32_t kind, const ds_probe_config *config, ds_plugin_file *f,
+                    const ds_module **out, ds_error *e)
+{
+    const ds_module *m = NULL;
+    int rc = ds_plugin_find(name, kind, f, e);
+    rc = rc != 0 ? rc : ds_probe_look(f, config, &m, e);
+    return rc != 0 ? rc : ds_loader_of_kind(name, m, kind, out, e);
+}
+
+int ds_probe_look_for(const char *name, uint32_t kind, const ds_probe_config *config, const ds_module **out,
+                      ds_error *e)
+{
+    ds_plugin_file f;
+    return look_for(name, kind, config, &f, out, e);
+}
+
+/* Its start-up code has come to its end once; here it may do otherwise. */
+static int load_foreign(const ds_plugin_file *f, const ds_module **out, ds_error *e)
+{
+    static char text[PATH_MAX + 80];
+    int watched = ds_crash_watched();
+    if (!watched) {
+        snprintf(text, sizeof text, "the start-up code of %s, which was loaded into this process", f->path);
+        ds_crash_watch(text, NULL, NULL);
+    }
+    ds_process_state *before = ds_process_state_note();
+    ds_crash_end_at_once();
+    int rc = ds_loader_load(f, out, e);
+    ds_process_state_put_back(before);
+    if (!watched) {
+        ds_crash_unwatch();
+    }
+    return rc;
+}
+
+int ds_probe_load(const char *name, uint32_t kind, const ds_probe_config *config, const ds_module **out,
+                  ds_error *e)
+{
+    ds_plugin_file f;
+    int rc = look_for(name, kind, config, &f, out, e);
+    return rc != 0 ? rc : ds_plugin_is_own(&f) ? ds_loader_load(&f, out, e) : load_foreign(&f, out, e);
 }

@@ -11,16 +11,30 @@
 
 typedef struct ds_probe_config {
     const char *program;    /* dshost, where this program is not; NULL = /proc/self/exe */
-    double timeout;         /* seconds of start-up code, at least DS_START_SECONDS; 0 = no limit */
+    double start_timeout;   /* seconds for its start-up code; 0 = DS_DESCRIBE_SECONDS */
     const atomic_int *stop; /* nonzero = give up waiting; may be NULL */
 } ds_probe_config;
 
-enum { DS_START_SECONDS = 60 }; /* least time limit of a start, where there is one */
+enum { DS_DESCRIBE_SECONDS = 30 };
+enum { DS_LOOK_SECONDS = 10 }; /* start_timeout of who wants to know no more than what a plugin is */
 
 /* As ds_loader_open(), with a module that has no functions (one that this process has loaded already is
  * taken as it is). Errors of the loader are passed on; a crash or a hang in start-up code is
  * DS_EXIT_PLUGIN. [any, as all functions here] */
 int ds_probe_open(const char *name, uint32_t kind, const ds_probe_config *config, const ds_module **out,
+                  ds_error *e);
+
+/* What a plugin is, and no more: one of this host's own (ds_plugin_is_own()) is loaded, any other is described by
+ * a process that is ended at once. */
+int ds_probe_look(const ds_plugin_file *f, const ds_probe_config *config, const ds_module **out, ds_error *e);
+
+/* The same by name, and of a kind (0 = any). */
+int ds_probe_look_for(const char *name, uint32_t kind, const ds_probe_config *config, const ds_module **out,
+                      ds_error *e);
+
+/* Loads a plugin into this process after all. One that is not of this host is looked at first: start-up
+ * code that crashes, hangs or calls exit() does so in a process of its own. */
+int ds_probe_load(const char *name, uint32_t kind, const ds_probe_config *config, const ds_module **out,
                   ds_error *e);
 
 /* A process that waits, and the memory files that it was given; its owner ends it. */

@@ -11,16 +11,25 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/program.h"
+#include "base/text.h"
 
-enum { LINES_PER_SECOND = 20 /* of their output that are shown */ };
+enum {
+    LINES_PER_SECOND = 20, /* of their output that are shown */
+    BLIND_MS = 20,         /* between two looks at a process whose end no descriptor tells */
+    PARTING_READS = 16,    /* of what it has left in its pipe */
+    PARTING_MS = 1000,     /* from the end of its socket to its own */
+    DEATH_MS = 10000,      /* from SIGKILL to its end: longer only where the kernel waits for a device */
+    START_TRIES = 40,
+    START_PAUSE_MS = 25
+};
 
 /* Moves a descriptor above those that the worker is to have, so that dup2() overwrites none that is still
  * needed. */
@@ -34,8 +43,17 @@ static int move_up(int *fd)
 
 int ds_memory_file(const char *name)
 {
-    int fd = memfd_create(name, MFD_CLOEXEC);
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     return fd >= 0 && move_up(&fd) == 0 ? fd : -1;
+}
+
+int ds_no_descriptors(const char *what, int code, ds_error *e)
+{
+    const int few = code == EMFILE || code == EINVAL; /* EINVAL: of a duplicate beyond the limit */
+    return ds_fail(e, DS_EXIT_IO, "%s: %s", what,
+                   few              ? "too few open files are allowed (ulimit -n)"
+                   : code == ENFILE ? "too many files are open on this machine"
+                                    : strerror(code));
 }
 
 static int write_start(int fd, const ds_worker_start *head, const char *texts, ds_error *e)
@@ -61,6 +79,7 @@ static void show_line(ds_childlog *log)
     static const char *const prefix[] = {"debug: ", "", "warning: ", "error: "};
     const char *text = log->line;
     log->line[log->used] = '\0';
+    ds_text_clean(log->line); /* nothing of it may steer a terminal */
     log->used = 0;
     uint64_t second = ds_clock_ns() / 1000000000u;
     if (second != log->second) {
@@ -136,14 +155,38 @@ static ds_worker_start head_of(const ds_orders *o, uint32_t index, int describe)
 
 static void close_channels(ds_process *p)
 {
-    int *fds[] = {&p->socket, &p->output, &p->start};
-    for (int i = 0; i < 3; i++) {
+    int *fds[] = {&p->socket, &p->output, &p->start, &p->end};
+    for (int i = 0; i < 4; i++) {
         if (*fds[i] >= 0) {
             close(*fds[i]);
             *fds[i] = -1;
         }
     }
     p->pid = 0;
+}
+
+/* Just after the end of one that had started many, there may be no room for another process. */
+static int start_program(const char *program, char *const *argv, const int *source, pid_t *pid)
+{
+    int code = EAGAIN;
+    for (int i = 0; i < START_TRIES && code == EAGAIN; i++) {
+        if (i > 0) {
+            ds_sleep_ms(START_PAUSE_MS);
+        }
+        code = ds_program_start(program, argv, source, DS_WORKER_FDS, DS_PROGRAM_APART, pid);
+    }
+    return code;
+}
+
+/* A child that was not waited for: its number is its own. */
+static int open_pidfd(pid_t pid)
+{
+#ifdef SYS_pidfd_open
+    return (int)syscall(SYS_pidfd_open, pid, 0); /* closed on exec */
+#else
+    (void)pid;
+    return -1;
+#endif
 }
 
 /* Makes the channels of a worker and starts it. */
@@ -155,22 +198,26 @@ static int spawn(ds_process *p, const ds_process_place *place, const ds_worker_s
     char found[PATH_MAX];
     const char *program = place->program != NULL ? place->program : found;
     int rc = place->program == NULL ? ds_program_find("dshost-worker", found, e) : 0;
+    p->end = -1;
     p->start = ds_memory_file("diffsim-start");
     if (rc == 0 &&
         (null < 0 || p->start < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0 ||
          pipe2(pipes, O_CLOEXEC) != 0 || move_up(&null) != 0 || move_up(&pair[1]) != 0 ||
          move_up(&pipes[1]) != 0)) {
-        rc = ds_fail(e, DS_EXIT_IO, "cannot make the channels of a worker process: %s", strerror(errno));
+        rc = ds_no_descriptors("cannot make the channels of a worker process", errno, e);
     }
     rc = rc != 0 ? rc : write_start(p->start, head, texts, e);
     if (rc == 0) {
         const int source[DS_WORKER_FDS] = {null,     pipes[1],        pipes[1],       pair[1],
                                            p->start, place->share_fd, place->scene_fd};
         char name[] = "dshost-worker", *argv[] = {name, NULL};
-        int code = ds_program_start(program, argv, source, DS_WORKER_FDS, 0, &p->pid);
+        int code = start_program(program, argv, source, &p->pid);
         if (code != 0) {
-            rc = ds_fail(e, code == ENOMEM ? DS_EXIT_MEMORY : DS_EXIT_IO,
-                         "cannot start a worker process (%s): %s", program, strerror(code));
+            rc = ds_fail(e, code == ENOMEM || code == EAGAIN ? DS_EXIT_MEMORY : DS_EXIT_IO,
+                         "cannot start a worker process (%s): %s%s", program, strerror(code),
+                         code == EAGAIN ? "; there are too many processes (ulimit -u)" : "");
+        } else {
+            p->end = open_pidfd(p->pid);
         }
     }
     int mine[] = {null, pair[1], pipes[1]};
@@ -195,7 +242,7 @@ int ds_process_start(ds_process *p, const ds_process_place *place, const ds_orde
     ds_worker_start head = head_of(o, index, describe);
     int rc = spawn(p, place, &head, o->texts, e);
     p->state = rc == 0 ? DS_PROCESS_STARTING : DS_PROCESS_NONE;
-    p->timed_out = 0;
+    p->timed_out = p->cut_off = 0;
     p->born = ds_clock_ns();
     memset(&p->log, 0, sizeof(p->log));
     p->log.source = place->source;
@@ -217,34 +264,104 @@ void ds_process_read_output(ds_process *p)
     char bytes[4096];
     ssize_t got;
     /* Bounded: one that prints without end must not keep us from its time limit. */
-    for (int i = 0; i < 16 && (got = read(p->output, bytes, sizeof(bytes))) > 0; i++) {
+    for (int i = 0; i < 16 && p->output >= 0 && (got = read(p->output, bytes, sizeof(bytes))) >= 0; i++) {
         feed(&p->log, bytes, (size_t)got);
+        if (got == 0) { /* closed: poll() would tell so again and again */
+            close(p->output);
+            p->output = -1;
+        }
     }
 }
 
-/* Collects a process whose socket has ended; that happens a moment before it is gone. */
-static void reap(pid_t pid, int *status)
+/* ---- life and death ---- */
+
+enum { POLL_SOCKET, POLL_OUTPUT, POLL_END };
+
+void ds_process_poll(const ds_process *p, struct pollfd fds[DS_PROCESS_POLLS])
 {
-    struct timespec nap = {0, 1000000};
-    for (int i = 0; i < 30; i++) {
-        if (waitpid(pid, status, WNOHANG) != 0) {
-            return;
+    const int used = p->state != DS_PROCESS_NONE;
+    fds[POLL_SOCKET] = (struct pollfd){used ? p->socket : -1, POLLIN, 0};
+    fds[POLL_OUTPUT] = (struct pollfd){used ? p->output : -1, POLLIN, 0};
+    fds[POLL_END] = (struct pollfd){used ? p->end : -1, POLLIN, 0};
+}
+
+int ds_process_poll_ms(const ds_process *p, int ms)
+{
+    return p->state != DS_PROCESS_NONE && p->end < 0 && (ms < 0 || ms > BLIND_MS) ? BLIND_MS : ms;
+}
+
+/* Leaves it to be collected. One that somebody else has collected counts, too. */
+static int has_ended(pid_t pid)
+{
+    siginfo_t how = {.si_pid = 0};
+    int rc;
+    while ((rc = waitid(P_PID, (id_t)pid, &how, WEXITED | WNOHANG | WNOWAIT)) < 0 && errno == EINTR) {
+    }
+    return rc != 0 || how.si_pid != 0;
+}
+
+int ds_process_hear(ds_process *p, const struct pollfd fds[DS_PROCESS_POLLS], char *byte)
+{
+    *byte = 0;
+    if (fds[POLL_OUTPUT].revents != 0) {
+        ds_process_read_output(p);
+    }
+    /* What it has said before its end counts. */
+    ssize_t got = fds[POLL_SOCKET].revents != 0 ? recv(p->socket, byte, 1, MSG_DONTWAIT) : -1;
+    if (got >= 0) {
+        return got > 0;
+    }
+    if (fds[POLL_SOCKET].revents != 0 && errno != EAGAIN && errno != EINTR) {
+        return 0;
+    }
+    return (fds[POLL_END].revents == 0 && p->end >= 0) || !has_ended(p->pid);
+}
+
+int ds_process_listen(ds_process *p, int ms, char *byte)
+{
+    struct pollfd fds[DS_PROCESS_POLLS];
+    ds_process_poll(p, fds);
+    if (poll(fds, DS_PROCESS_POLLS, ds_process_poll_ms(p, ms)) < 0) {
+        *byte = 0;
+        return 1; /* interrupted: the caller looks again */
+    }
+    return ds_process_hear(p, fds, byte);
+}
+
+void ds_process_kill(const ds_process *p)
+{
+    kill(-p->pid, SIGKILL);
+    kill(p->pid, SIGKILL); /* it may have left its group */
+}
+
+/* Sleeps until it has ended, at most `ms`. 0 = it has not. */
+static int await_end(const ds_process *p, int ms)
+{
+    const uint64_t until = ds_clock_ns() + (uint64_t)ms * 1000000u;
+    while (!has_ended(p->pid)) {
+        struct pollfd fd = {p->end, POLLIN, 0};
+        if (ds_clock_ns() > until) {
+            return 0;
         }
-        nanosleep(&nap, NULL);
+        poll(&fd, 1, p->end >= 0 ? 50 : 1);
     }
-    kill(pid, SIGKILL);
-    while (waitpid(pid, status, 0) < 0 && errno == EINTR) {
-    }
+    return 1;
 }
 
 int ds_process_bury(ds_process *p, int now)
 {
     int status = 0;
-    if (now) {
-        kill(p->pid, SIGKILL);
+    if (!now && !await_end(p, PARTING_MS)) { /* a socket ends a moment before its process */
+        p->cut_off = 1;
     }
-    reap(p->pid, &status);
-    ds_process_read_output(p);
+    /* Before it is collected: until then nobody else can have its number. */
+    ds_process_kill(p);
+    if (await_end(p, DEATH_MS)) {
+        waitpid(p->pid, &status, WNOHANG);
+    }
+    for (int i = 0; i < PARTING_READS; i++) { /* all that a pipe holds, in however small pieces */
+        ds_process_read_output(p);
+    }
     if (p->log.used > 0) {
         show_line(&p->log);
     }
@@ -254,11 +371,22 @@ int ds_process_bury(ds_process *p, int now)
     return status;
 }
 
-void ds_process_say_how(const ds_process *p, const char *who, int status, double timeout, char *text,
+double ds_process_start_limit(double start, double timeout, const char **name)
+{
+    int set = start <= 0.0 && (timeout <= 0.0 || timeout > DS_START_SECONDS);
+    *name = set ? "timeout_s" : "start_timeout_s";
+    return start > 0.0 ? start : set ? timeout : DS_START_SECONDS;
+}
+
+void ds_process_say_how(const ds_process *p, const char *who, int status, const char *limit, char *text,
                         size_t size)
 {
     if (p->timed_out) {
-        snprintf(text, size, "no answer within %g s (timeout_s)", timeout);
+        snprintf(text, size, "no answer within %s", limit);
+    } else if (p->cut_off) {
+        snprintf(text, size, "%s closed its connection to the host, or became another program", who);
+    } else if (WIFEXITED(status) && WEXITSTATUS(status) == DS_WORKER_SPOILT) {
+        snprintf(text, size, "%s found its shared memory overwritten", who);
     } else if (WIFSIGNALED(status)) {
         int sig = WTERMSIG(status);
         const char *name = sigabbrev_np(sig);

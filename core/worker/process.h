@@ -3,6 +3,7 @@
 #ifndef DS_WORKER_PROCESS_H
 #define DS_WORKER_PROCESS_H
 
+#include <poll.h>
 #include <sys/types.h>
 
 #include "plugin/instance.h"
@@ -36,11 +37,13 @@ typedef struct ds_childlog {
 typedef struct ds_process {
     int state;     /* DS_PROCESS_* */
     int timed_out; /* killed at its time limit */
+    int cut_off;   /* killed because it had closed its socket */
     uint64_t born; /* ds_clock_ns() of its start */
-    pid_t pid;
-    int socket; /* to the worker */
-    int output; /* its stdout and stderr; does not block */
-    int start;  /* the start file */
+    pid_t pid;     /* it leads a group of its own */
+    int end;       /* a descriptor (pidfd) that polls as readable when it has ended; -1 where there is none */
+    int socket;    /* to the worker; what the plugin has started may keep the other side open */
+    int output;    /* its stdout and stderr; does not block; -1 = closed by the worker */
+    int start;     /* the start file */
     ds_childlog log;
 } ds_process;
 
@@ -51,8 +54,11 @@ typedef struct ds_process_place {
     const char *source;     /* of what they print: id of the plugin */
 } ds_process_place;
 
-/* A memory file of the host. -1 with errno on failure. */
+/* A memory file of the host, which may be sealed. -1 with errno on failure. */
 int ds_memory_file(const char *name);
+
+/* Descriptors were wanted for `what` ("cannot make ..."), and there were none: `code` is the errno. */
+int ds_no_descriptors(const char *what, int code, ds_error *e);
 
 /* Starts worker `index`; `describe`: it is to describe the plugin before it makes an instance. */
 int ds_process_start(ds_process *p, const ds_process_place *place, const ds_orders *o, uint32_t index,
@@ -64,12 +70,34 @@ int ds_process_instruct(ds_process *p, const ds_orders *o);
 /* Passes on what it has printed; bounded. */
 void ds_process_read_output(ds_process *p);
 
-/* Its socket has ended, or it is of no more use (`now`: killed): collects it, passes on its last words,
- * and closes its channels. Returns its wait status. */
+/* What poll() is to wait for, and at most how long where it could wait `ms` (-1 = without end) but for
+ * processes whose end no descriptor tells. */
+enum { DS_PROCESS_POLLS = 3 };
+void ds_process_poll(const ds_process *p, struct pollfd fds[DS_PROCESS_POLLS]);
+int ds_process_poll_ms(const ds_process *p, int ms);
+
+/* Behind poll(): passes on what it has printed and takes one byte that it has sent, 0 where there is none.
+ * 0 = it is dead, or as good as that. */
+int ds_process_hear(ds_process *p, const struct pollfd fds[DS_PROCESS_POLLS], char *byte);
+
+/* The same for one process alone, after a sleep of at most `ms`. */
+int ds_process_listen(ds_process *p, int ms, char *byte);
+
+/* Kills it and what it has started, as far as that is in its group. It is still to be buried. */
+void ds_process_kill(const ds_process *p);
+
+/* It is dead, or as good as that, or of no more use (`now`: killed): collects it and what it has started,
+ * passes on its last words, and closes its channels. Returns its wait status. */
 int ds_process_bury(ds_process *p, int now);
 
-/* How a process has ended, called `who`, that had `timeout` seconds to answer. */
-void ds_process_say_how(const ds_process *p, const char *who, int status, double timeout, char *text,
+enum { DS_START_SECONDS = 60 }; /* least time limit of a start, unless one is set */
+
+/* How many seconds a process has for its start, where `start` > 0 was set for that, else by the time limit of
+ * an evaluation: 0 = no limit. *name gets the setting to change. */
+double ds_process_start_limit(double start, double timeout, const char **name);
+
+/* How a process has ended, called `who`; `limit` ("5 s (timeout_s)"): the time that it had to answer. */
+void ds_process_say_how(const ds_process *p, const char *who, int status, const char *limit, char *text,
                         size_t size);
 
 #endif

@@ -26,7 +26,8 @@ enum {
     DS_WORKER_DESCRIBED = 'd', /* worker: the start file holds a report (loader.h) */
     DS_WORKER_SETTINGS = 's',  /* host: the start file holds the settings of an instance */
     DS_WORKER_HELLO = 'h',     /* worker: the start file holds my answer */
-    DS_WORKER_GO = 'g'         /* host: the shared memory is ready */
+    DS_WORKER_GO = 'g',        /* host: the shared memory is ready */
+    DS_WORKER_DONE = 'e'       /* worker, of an optimizer: destroy() has returned */
 };
 
 /* The start file, written by the host: this head, then NUL-terminated texts: path and id of the plugin,
@@ -42,6 +43,12 @@ typedef struct ds_worker_start {
     uint64_t texts;    /* bytes of the texts */
     int64_t parent;    /* process id of the host */
 } ds_worker_start;
+
+/* Exit status of a worker that found the shared memory in a state that neither it nor the host leaves. */
+enum { DS_WORKER_SPOILT = 96 };
+
+/* Of one that could not write down what its plugin is: files must not have that size here. */
+enum { DS_WORKER_MUTE = 97 };
 
 #define DS_WORKER_MAGIC 0x3131524b524f5744u
 

@@ -8,12 +8,14 @@
 #include "worker/proxy.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "guest/surroundings.h"
 #include "worker/remote.h"
 
 struct ds_proxy {
@@ -29,11 +31,27 @@ struct ds_proxy {
     ds_episodes episodes;
     ds_rl_info rl;
     ds_objective_channels channels;
+    ds_objective_files files;
+    char *texts;               /* of the files, as they came from the host */
     ds_channel_entry *channel; /* as they came from the host */
     const ds_channel **list;   /* in the same block */
+    /* Calls come from the thread of run(), one at a time. */
+    pthread_t thread;
+    int busy;
 };
 
 /* ---- calls ---- */
+
+/* Begins a call of the plugin: 0 = it is refused, and the host will say so. */
+static int come_in(ds_proxy *p)
+{
+    if (!pthread_equal(p->thread, pthread_self()) || p->busy) {
+        atomic_store(&p->view.head->strayed, 1);
+        return 0;
+    }
+    p->busy = 1;
+    return 1;
+}
 
 /* Makes a call whose rows are in place: *c becomes the host's answer. Without a host
  * there is nothing left to do. */
@@ -177,9 +195,8 @@ static void put_questions(ds_proxy *p, const ds_batch *b, ds_remote_call *c, ds_
     }
 }
 
-static ds_status evaluate(const ds_objective *objective, ds_batch *given)
+static ds_status ask_batch(ds_proxy *p, ds_batch *given)
 {
-    ds_proxy *p = objective->ctx;
     ds_batch b;
     ds_remote_array array[DS_REMOTE_ARRAYS] = {{0}};
     ds_remote_call c = {.what = DS_REMOTE_EVALUATE};
@@ -207,9 +224,20 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *given)
     return st;
 }
 
+static ds_status evaluate(const ds_objective *objective, ds_batch *given)
+{
+    ds_proxy *p = objective->ctx;
+    if (!come_in(p)) {
+        return DS_E_ARG;
+    }
+    ds_status st = ask_batch(p, given);
+    p->busy = 0;
+    return st;
+}
+
 /* ---- episodes ---- */
 
-static ds_status advance(const ds_objective *objective, uint32_t what, ds_episode_rows *given)
+static ds_status ask_rows(ds_proxy *p, uint32_t what, ds_episode_rows *given)
 {
     ds_episode_rows r;
     ds_remote_array array[DS_REMOTE_ARRAYS] = {{0}};
@@ -230,10 +258,21 @@ static ds_status advance(const ds_objective *objective, uint32_t what, ds_episod
     } else {
         copy_tag(&c, r.tag);
     }
-    ds_status st = call(objective->ctx, &c, array);
+    ds_status st = call(p, &c, array);
     if (c.struct_size != 0 && c.done != DS_REMOTE_UNTOUCHED) {
         given->done = c.done;
     }
+    return st;
+}
+
+static ds_status advance(const ds_objective *objective, uint32_t what, ds_episode_rows *given)
+{
+    ds_proxy *p = objective->ctx;
+    if (!come_in(p)) {
+        return DS_E_ARG;
+    }
+    ds_status st = ask_rows(p, what, given);
+    p->busy = 0;
     return st;
 }
 
@@ -245,6 +284,56 @@ static ds_status begin(const ds_objective *objective, ds_episode_rows *r)
 static ds_status step(const ds_objective *objective, ds_episode_rows *r)
 {
     return advance(objective, DS_REMOTE_STEP, r);
+}
+
+/* ---- files ---- */
+
+static ds_status ask_save(ds_proxy *p, const char *name, const void *data, uint64_t bytes)
+{
+    ds_remote_array array[DS_REMOTE_ARRAYS] = {{0}};
+    ds_remote_call c = {.what = DS_REMOTE_SAVE, .count = bytes};
+    strncat(c.text, name != NULL ? name : "", sizeof(c.text) - 1);
+    array[DS_REMOTE_DATA].in = bytes > 0 && bytes <= DS_MAX_FILE_BYTES ? data : NULL; /* more is refused */
+    return call(p, &c, array);
+}
+
+static ds_status save(const ds_objective *objective, const char *name, const void *data, uint64_t bytes)
+{
+    ds_proxy *p = objective->ctx;
+    if (!come_in(p)) {
+        return DS_E_ARG;
+    }
+    ds_status st = ask_save(p, name, data, bytes);
+    p->busy = 0;
+    return st;
+}
+
+/* The next of the texts that came from the host; "" where there is none. */
+static const char *next_text(const char **at, const char *end)
+{
+    const char *text = *at;
+    *at += *at < end ? strlen(*at) + 1 : 0;
+    return text;
+}
+
+static const ds_objective_files *files(ds_proxy *p)
+{
+    ds_remote_call c;
+    if (p->texts != NULL) {
+        return &p->files;
+    }
+    if (ask_extension(p, DS_EXT_FILES, &c) != DS_OK || ds_remote_follow(&p->view) != 0 ||
+        c.count > p->view.mapped || (p->texts = calloc(c.count + 1, 1)) == NULL) {
+        return NULL;
+    }
+    memcpy(p->texts, p->view.rows, c.count);
+    const char *at = p->texts, *end = p->texts + c.count;
+    p->files.struct_size = sizeof(p->files);
+    p->files.env = next_text(&at, end);
+    p->files.env_version = next_text(&at, end);
+    p->files.env_settings = next_text(&at, end);
+    p->files.save = save;
+    return &p->files;
 }
 
 /* ---- the objective ---- */
@@ -266,9 +355,15 @@ static const ds_episodes *episodes(ds_proxy *p)
 static const void *extension(const ds_objective *objective, const char *id)
 {
     ds_proxy *p = objective->ctx;
-    return strcmp(id, DS_EXT_EPISODES) == 0             ? (const void *)episodes(p)
-           : strcmp(id, DS_EXT_OBJECTIVE_CHANNELS) == 0 ? (const void *)channels(p)
-                                                        : NULL;
+    if (!come_in(p)) {
+        return NULL;
+    }
+    const void *table = strcmp(id, DS_EXT_EPISODES) == 0             ? (const void *)episodes(p)
+                        : strcmp(id, DS_EXT_FILES) == 0              ? (const void *)files(p)
+                        : strcmp(id, DS_EXT_OBJECTIVE_CHANNELS) == 0 ? (const void *)channels(p)
+                                                                     : NULL;
+    p->busy = 0;
+    return table;
 }
 
 /* ---- life ---- */
@@ -292,7 +387,9 @@ static int take_problem(ds_proxy *p, ds_error *e)
 
 static int create(ds_proxy *p, ds_error *e)
 {
+    const ds_surroundings ours = ds_surroundings_note();
     ds_status st = p->module->opt.create(&p->services.host, &p->problem, &p->self);
+    ds_surroundings_put_back(&ours);
     if (st == DS_OK && p->self != NULL) {
         return 0;
     }
@@ -308,7 +405,9 @@ int ds_proxy_open(const ds_proxy_config *config, ds_proxy **out, ds_error *e)
     if (p == NULL) {
         return ds_no_memory(e);
     }
-    p->module = module;
+    static ds_proxy *volatile kept; /* one in a process, and as long as that */
+    kept = p;
+    p->module = kept->module = module;
     int rc = ds_params_make(module->plugin->desc->params, module->id, config->settings, DS_SECTION_OPT,
                             &params, e);
     p->view.socket = config->socket;
@@ -334,7 +433,9 @@ void ds_proxy_run(ds_proxy *p)
 {
     ds_remote_array none[DS_REMOTE_ARRAYS] = {{0}};
     ds_remote_call c = {.what = DS_REMOTE_RETURN};
+    p->thread = pthread_self();
     c.status = p->module->opt.run(p->self, &p->objective);
+    p->busy = 1; /* threads that it has left behind are refused */
     snprintf(c.text, sizeof(c.text), "%s", p->services.last_error);
     call(p, &c, none);
 }
@@ -347,9 +448,4 @@ void ds_proxy_close(ds_proxy *p)
     if (p->self != NULL) {
         p->module->opt.destroy(p->self);
     }
-    ds_services_clear(&p->services);
-    ds_remote_leave(&p->view);
-    free(p->bounds);
-    free(p->channel);
-    free(p);
 }

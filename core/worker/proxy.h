@@ -24,7 +24,8 @@ int ds_proxy_open(const ds_proxy_config *config, ds_proxy **out, ds_error *e);
 /* Lets it search, and tells the host what run() returned. */
 void ds_proxy_run(ds_proxy *p);
 
-/* destroy() of the plugin; NULL is fine. */
+/* destroy() of the plugin; NULL is fine. All else stays until the process ends: a thread that the plugin
+ * has left behind may use it. */
 void ds_proxy_close(ds_proxy *p);
 
 #endif

@@ -5,6 +5,7 @@
 #include "worker/remote.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -44,15 +45,8 @@ static void raise_limit(uint64_t bytes)
     }
 }
 
-int ds_remote_follow(ds_remote_view *v)
+static int map_rows(ds_remote_view *v, uint64_t bytes)
 {
-    uint64_t bytes = v->head->rows;
-    if (bytes == v->mapped) {
-        return 0;
-    }
-    if (v->side == DS_REMOTE_OPTIMIZER) {
-        raise_limit(bytes);
-    }
     void *rows = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, v->fd, DS_REMOTE_HEAD);
     if (rows == MAP_FAILED) {
         return -1;
@@ -65,6 +59,16 @@ int ds_remote_follow(ds_remote_view *v)
     return 0;
 }
 
+int ds_remote_follow(ds_remote_view *v)
+{
+    uint64_t bytes = v->head->rows;
+    if (bytes == v->mapped) {
+        return 0;
+    }
+    raise_limit(bytes);
+    return map_rows(v, bytes);
+}
+
 int ds_remote_grow(ds_remote_view *v, uint64_t bytes)
 {
     if (bytes <= v->mapped) {
@@ -72,15 +76,11 @@ int ds_remote_grow(ds_remote_view *v, uint64_t bytes)
     }
     uint64_t least = 2 * v->mapped > ROWS_LEAST ? 2 * v->mapped : ROWS_LEAST;
     bytes = bytes > least ? (bytes + ROWS_LEAST - 1) / ROWS_LEAST * ROWS_LEAST : least;
-    if (bytes > ROWS_MOST || ftruncate(v->fd, (off_t)(DS_REMOTE_HEAD + bytes)) != 0) {
+    if (bytes > ROWS_MOST || ftruncate(v->fd, (off_t)(DS_REMOTE_HEAD + bytes)) != 0 ||
+        map_rows(v, bytes) != 0) {
         return -1;
     }
-    uint64_t before = v->head->rows;
-    v->head->rows = bytes;
-    if (ds_remote_follow(v) != 0) {
-        v->head->rows = before;
-        return -1;
-    }
+    v->head->rows = bytes; /* for the other side: what stands there is never read here */
     return 0;
 }
 
@@ -88,7 +88,9 @@ int ds_remote_make(ds_remote_view *v, int fd, const ds_problem *problem, ds_erro
 {
     size_t bytes = problem->n * sizeof(double);
     v->side = DS_REMOTE_HOST;
-    if (ftruncate(fd, DS_REMOTE_HEAD) != 0 || map(v, fd) != 0 || ds_remote_grow(v, 3 * bytes) != 0) {
+    /* A file that was cut short would end who touches it by SIGBUS. */
+    if (ftruncate(fd, DS_REMOTE_HEAD) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0 ||
+        map(v, fd) != 0 || ds_remote_grow(v, 3 * bytes) != 0) {
         return ds_fail(e, errno == EFBIG ? DS_EXIT_IO : DS_EXIT_MEMORY,
                        "no shared memory for the optimizer's process: %s%s", strerror(errno),
                        errno == EFBIG ? "; the file size limit (ulimit -f) is too small" : "");
@@ -177,6 +179,10 @@ static void size_of_questions(const ds_remote_shape *s, const ds_remote_call *c,
 
 static void size_of_arrays(const ds_remote_shape *s, const ds_remote_call *c, ds_remote_array *array)
 {
+    if (c->what == DS_REMOTE_SAVE) {
+        array[DS_REMOTE_DATA].each = 1;
+        return;
+    }
     if (c->what == DS_REMOTE_BEGIN || c->what == DS_REMOTE_STEP) {
         array[DS_REMOTE_LANE].each = sizeof(uint64_t);
         array[DS_REMOTE_ACTION].each = s->n_act * sizeof(double);
@@ -200,7 +206,7 @@ uint64_t ds_remote_lay_out(const ds_remote_shape *s, const ds_remote_call *c,
     for (int k = 0; k < DS_REMOTE_ARRAYS; k++) {
         array[k].each = array[k].at = 0;
     }
-    if (c->what < DS_REMOTE_EVALUATE || c->what > DS_REMOTE_STEP) {
+    if (c->what < DS_REMOTE_EVALUATE || c->what > DS_REMOTE_SAVE) {
         return 0;
     }
     size_of_arrays(s, c, array);

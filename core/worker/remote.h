@@ -13,6 +13,7 @@
 #ifndef DS_WORKER_REMOTE_H
 #define DS_WORKER_REMOTE_H
 
+#include <diffsim/ext/files.h>
 #include <diffsim/ext/rl.h>
 #include <diffsim/optimizer.h>
 
@@ -24,15 +25,18 @@
 /* What is called. */
 enum {
     DS_REMOTE_ROOM = 1, /* the rows are to have `count` bytes */
-    /* get_extension() of `text`; `count` channels come in the rows, as ds_channel_entry */
+    /* get_extension() of `text`; `count` channels come in the rows, as ds_channel_entry, or `count` bytes
+     * of the texts of ds_objective_files, one behind the other */
     DS_REMOTE_EXTENSION,
     DS_REMOTE_EVALUATE,
     DS_REMOTE_BEGIN, /* of episodes */
     DS_REMOTE_STEP,
+    DS_REMOTE_SAVE,  /* the file `text`, `count` bytes */
     DS_REMOTE_RETURN /* run() has returned `status`; `text` is the last message of error() */
 };
 
 /* The arrays of a call, one after the other in the rows. */
+enum { DS_REMOTE_DATA = 0 };
 enum { DS_REMOTE_X, DS_REMOTE_LOSS, DS_REMOTE_GRAD, DS_REMOTE_OUTCOME, DS_REMOTE_NOISE, DS_REMOTE_COST };
 enum {
     DS_REMOTE_LANE,
@@ -86,6 +90,7 @@ typedef struct ds_remote {
     alignas(64) atomic_uint turn; /* the side that is at work */
     atomic_uint asleep[2];        /* this side sleeps on its socket */
     alignas(64) atomic_int stop;  /* nonzero = the run should end */
+    atomic_int strayed;           /* the objective was called by who must not */
 } ds_remote;
 
 /* One side's view of it. */

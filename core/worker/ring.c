@@ -5,8 +5,12 @@
 #include "worker/ring.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -14,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 
 enum {
     SLOT_BYTES = 32 << 20, /* memory of all slots, unless single ones are larger */
@@ -26,8 +31,8 @@ static uint64_t round_up(uint64_t v, uint64_t unit)
     return (v + unit - 1) / unit * unit;
 }
 
-/* Fills the layout fields of *head for a number of slots; returns the bytes of the whole. */
-static uint64_t lay_out(ds_ring *head, const ds_ring_plan *plan, uint64_t capacity)
+/* Fills *head for a number of slots; returns the bytes of the whole. */
+static uint64_t lay_out(ds_ring_layout *head, const ds_ring_plan *plan, uint64_t capacity)
 {
     uint64_t n = plan->n, room = plan->in + plan->out;
     uint64_t more = room == 0 ? 0 : sizeof(ds_asks) / sizeof(double) + room;
@@ -38,12 +43,12 @@ static uint64_t lay_out(ds_ring *head, const ds_ring_plan *plan, uint64_t capaci
     head->capacity = capacity;
     head->extra = plan->extra;
     head->stride = round_up(sizeof(ds_slot) + (2 * n + more + head->extra) * sizeof(double), 64);
-    head->first = round_up(sizeof(ds_ring) + plan->workers * sizeof(ds_ring_worker), 4096);
+    head->first = round_up(sizeof(ds_ring_head) + plan->workers * sizeof(ds_ring_worker), 4096);
     head->size = head->first + capacity * head->stride;
     return head->size;
 }
 
-static uint64_t choose_capacity(ds_ring *head, const ds_ring_plan *plan)
+static uint64_t choose_capacity(ds_ring_layout *head, const ds_ring_plan *plan)
 {
     uint64_t least = 2 * plan->workers;
     lay_out(head, plan, 1);
@@ -52,53 +57,148 @@ static uint64_t choose_capacity(ds_ring *head, const ds_ring_plan *plan)
     return capacity > CAPACITY_MAX && capacity > 2 * least ? CAPACITY_MAX : capacity;
 }
 
-int ds_ring_make(int fd, const ds_ring_plan *plan, ds_ring **out, ds_error *e)
+/* A file that was cut short would end who touches it by SIGBUS; nobody may change its size, or seal it
+ * against writing. */
+static int seal(int fd)
 {
-    ds_ring head;
-    memset(&head, 0, sizeof(head));
-    uint64_t capacity = plan->capacity != 0 ? plan->capacity : choose_capacity(&head, plan);
-    uint64_t size = lay_out(&head, plan, capacity);
+    return fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ? errno : 0;
+}
+
+int ds_ring_make(int fd, const ds_ring_plan *plan, ds_ring *out, ds_error *e)
+{
+    ds_ring_layout at;
+    memset(&at, 0, sizeof(at));
+    memset(out, 0, sizeof(*out));
+    uint64_t capacity = plan->capacity != 0 ? plan->capacity : choose_capacity(&at, plan);
+    uint64_t size = lay_out(&at, plan, capacity);
     int code;
     /* Limits of file sizes hold for memory files, too: fewer slots do as well. */
     while ((code = ftruncate(fd, (off_t)size) != 0 ? errno : 0) == EFBIG && capacity > 2 * plan->workers) {
         capacity /= 2;
-        size = lay_out(&head, plan, capacity);
+        size = lay_out(&at, plan, capacity);
     }
-    ds_ring *s = code == 0 ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
-    if (s == MAP_FAILED) {
+    code = code != 0 ? code : seal(fd);
+    ds_ring_head *s = code == 0 ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    out->alone = calloc(capacity, sizeof(*out->alone));
+    if (s == MAP_FAILED || out->alone == NULL) {
         code = code != 0 ? code : errno;
+        out->head = s == MAP_FAILED ? NULL : s;
+        out->at.size = size;
+        ds_ring_close(out);
         return ds_fail(e, code == EFBIG ? DS_EXIT_IO : DS_EXIT_MEMORY,
                        "no %llu bytes of shared memory for the workers: %s%s", (unsigned long long)size,
                        strerror(code), code == EFBIG ? "; the file size limit (ulimit -f) is too small" : "");
     }
-    memcpy(s, &head, sizeof(head));
-    s->watched = plan->watched != 0;
-    s->spin_ns = plan->workers <= ds_processors() ? SPIN_NS : 0;
+    memset(s, 0, sizeof(*s) + plan->workers * sizeof(*s->worker)); /* a plugin had the file before us */
+    for (uint64_t i = 0; i < capacity; i++) {
+        memset((unsigned char *)s + at.first + i * at.stride, 0, sizeof(ds_slot));
+    }
+    at.watched = plan->watched != 0;
+    at.spin_ns = plan->workers <= ds_processors() ? SPIN_NS : 0;
+    s->layout = at;
     s->magic = DS_RING_MAGIC;
-    *out = s;
+    out->at = at;
+    out->head = s;
     return 0;
+}
+
+int ds_ring_join(int fd, uint32_t index, ds_ring *out)
+{
+    off_t size = lseek(fd, 0, SEEK_END);
+    memset(out, 0, sizeof(*out));
+    void *map = size <= (off_t)sizeof(ds_ring_head)
+                    ? MAP_FAILED
+                    : mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED) {
+        return -1;
+    }
+    out->head = map;
+    out->at = out->head->layout;
+    const ds_ring_layout *at = &out->at;
+    if (out->head->magic == DS_RING_MAGIC && at->size == (uint64_t)size && index < at->workers &&
+        at->capacity > 0 && at->stride > 0 && at->first < at->size &&
+        at->capacity <= (at->size - at->first) / at->stride) {
+        return 0;
+    }
+    munmap(map, (size_t)size);
+    out->head = NULL;
+    return DS_RING_SPOILT;
+}
+
+void ds_ring_close(ds_ring *s)
+{
+    if (s->head != NULL) {
+        munmap(s->head, s->at.size);
+    }
+    free(s->alone);
+    s->head = NULL;
+    s->alone = NULL;
 }
 
 ds_slot *ds_ring_fill(ds_ring *s, uint64_t ticket, const ds_slot_ask *ask, const double *x, uint64_t numbers)
 {
     ds_slot *slot = ds_ring_slot(s, ticket);
     slot->ask = *ask;
+    slot->answer.outcome = DS_EVAL_OUTCOMES; /* none yet: a slot that nobody has worked on tells so */
     memcpy(ds_slot_x(slot), x, numbers * sizeof(double));
+    atomic_store_explicit(&s->alone[ticket % s->at.capacity], 0, memory_order_relaxed);
     return slot;
+}
+
+static void wake_workers(ds_ring_head *h, uint64_t most)
+{
+    atomic_fetch_add(&h->work, 1);
+    uint32_t sleepers = atomic_load(&h->sleepers);
+    if (sleepers > 0) {
+        ds_futex_wake(&h->work, (int)(most < sleepers ? most : sleepers));
+    }
 }
 
 void ds_ring_publish(ds_ring *s, uint64_t ticket)
 {
-    uint64_t fresh = ticket - atomic_load_explicit(&s->posted, memory_order_relaxed);
+    uint64_t fresh = ticket - ds_ring_posted(s);
     if (fresh == 0) {
         return;
     }
-    atomic_store(&s->posted, ticket);
-    atomic_fetch_add(&s->work, 1);
-    uint32_t sleepers = atomic_load(&s->sleepers);
-    if (sleepers > 0) {
-        ds_futex_wake(&s->work, (int)(fresh < sleepers ? fresh : sleepers));
+    atomic_store_explicit(&s->posted, ticket, memory_order_relaxed);
+    atomic_store(&s->head->posted, ticket);
+    wake_workers(s->head, fresh);
+}
+
+void ds_ring_publish_again(ds_ring *s, uint64_t ticket)
+{
+    ds_ring_head *h = s->head;
+    unsigned long long taken = atomic_load(&h->taken);
+    while (taken > ticket && !atomic_compare_exchange_weak(&h->taken, &taken, ticket)) {
     }
+    atomic_fetch_add(&h->work, 1);
+    ds_futex_wake(&h->work, INT_MAX);
+}
+
+void ds_ring_stop(ds_ring *s)
+{
+    atomic_store(&s->stopped, 1);
+    atomic_store(&s->head->stop, 1);
+}
+
+void ds_ring_end(ds_ring *s)
+{
+    ds_ring_stop(s);
+    atomic_store(&s->ended, 1);
+    atomic_store(&s->head->quit, 1);
+    atomic_fetch_add(&s->head->work, 1);
+    ds_futex_wake(&s->head->work, INT_MAX);
+}
+
+int ds_ring_sound(const ds_ring *s)
+{
+    const ds_ring_head *h = s->head;
+    /* In this order: `taken` grows towards what was posted. */
+    const uint64_t taken = atomic_load(&h->taken), posted = ds_ring_posted(s), seen = atomic_load(&h->posted);
+    return h->magic == DS_RING_MAGIC && memcmp(&h->layout, &s->at, sizeof(s->at)) == 0 && seen == posted &&
+           taken <= posted && posted - taken <= s->at.capacity &&
+           atomic_load(&h->stop) == atomic_load(&s->stopped) &&
+           atomic_load(&h->quit) == atomic_load(&s->ended);
 }
 
 int ds_slot_done(const void *slot)
@@ -106,24 +206,58 @@ int ds_slot_done(const void *slot)
     return atomic_load_explicit(&((const ds_slot *)slot)->state, memory_order_acquire) == DS_SLOT_DONE;
 }
 
-void ds_slot_tidy(ds_slot *slot)
+/* The evaluation has no answer. */
+static void refuse(ds_answer *a, const char *text)
 {
-    ds_answer *a = &slot->answer;
+    *a = (ds_answer){.loss = INFINITY, .outcome = DS_EVAL_INVALID, .bad_step = -1, .wall_s = a->wall_s};
+    snprintf(a->message, sizeof(a->message), "%s", text);
+}
+
+static void tidy(ds_answer *a)
+{
     a->message[sizeof(a->message) - 1] = '\0';
+    a->cost_steps = ds_cost_sum(a->cost_steps, 0);
+    if (!(a->wall_s >= 0.0 && a->wall_s < 1e9)) {
+        a->wall_s = 0.0;
+    }
+    a->grad_kind = a->grad_kind <= DS_GRAD_SMOOTHED ? a->grad_kind : DS_GRAD_SMOOTHED;
+    a->product_kind = a->product_kind <= DS_GRAD_SMOOTHED ? a->product_kind : DS_GRAD_SMOOTHED;
     if (a->outcome > DS_EVAL_ERROR || (a->outcome <= DS_EVAL_BAD_GRAD && !isfinite(a->loss))) {
-        a->outcome = DS_EVAL_INVALID;
+        refuse(a, "the answer of its process cannot be: its memory was overwritten");
     }
     if (a->outcome > DS_EVAL_BAD_GRAD) {
         a->loss = INFINITY;
+        a->grad_kind = DS_GRAD_NONE;
+    }
+    if (a->message[0] != '\0') {
+        ds_text_clean(a->message);
+    }
+}
+
+/* The host marks slots that are asked once more after a death as `alone`. */
+static int same_question(const ds_slot_ask *a, const ds_slot_ask *b)
+{
+    return a->want == b->want && a->keep == b->keep && a->noise_key == b->noise_key &&
+           a->episode == b->episode && a->asks == b->asks;
+}
+
+void ds_slot_answer(const ds_slot *slot, const ds_slot_ask *ask, const double *x, uint64_t numbers,
+                    ds_answer *out)
+{
+    *out = slot->answer;
+    tidy(out);
+    if (!same_question(&slot->ask, ask) || memcmp(slot + 1, x, numbers * sizeof(double)) != 0) {
+        refuse(out, "its question was overwritten in the memory of the workers");
     }
 }
 
 void ds_ring_finished(ds_ring *s)
 {
-    uint32_t now = atomic_fetch_add(&s->done, 1) + 1;
-    if (atomic_load(&s->waiting) != 0 && (int32_t)(now - atomic_load(&s->wake_at)) >= 0 &&
-        atomic_exchange(&s->waiting, 0) != 0) {
-        ds_futex_wake(&s->done, 1);
+    ds_ring_head *h = s->head;
+    uint32_t now = atomic_fetch_add(&h->done, 1) + 1;
+    if (atomic_load(&h->waiting) != 0 && (int32_t)(now - atomic_load(&h->wake_at)) >= 0 &&
+        atomic_exchange(&h->waiting, 0) != 0) {
+        ds_futex_wake(&h->done, 1);
     }
 }
 

@@ -10,7 +10,9 @@
  *
  * Each step is one compare-and-swap, so that no evaluation is lost or done twice wherever a worker dies: its
  * successor looks again at all tickets that were taken, and skips what others hold. Plugins get no pointer
- * into this memory.
+ * into this memory, but one that has gone wild finds it. So each side has sizes and places in memory of its
+ * own (ds_ring), the host copies an answer before it tests and takes it, knows what it has posted, and looks
+ * now and then whether the rest can be (ds_ring_sound()). The memory cannot shrink or grow.
  */
 #ifndef DS_WORKER_RING_H
 #define DS_WORKER_RING_H
@@ -59,8 +61,8 @@ typedef struct ds_ring_worker {
     atomic_uint many;      /* several slots may be in hand at once */
 } ds_ring_worker;
 
-typedef struct ds_ring {
-    uint64_t magic;
+/* Sizes and places. */
+typedef struct ds_ring_layout {
     uint64_t size;     /* bytes of the whole */
     uint64_t n;        /* decision variables */
     uint64_t in, out;  /* doubles and words of 8 bytes of questions about channels */
@@ -72,6 +74,12 @@ typedef struct ds_ring {
     uint32_t spin_ns; /* how long a worker looks for work before it sleeps, at most */
     uint32_t watched; /* there is a time limit: publish when evaluations start */
     uint32_t reserved;
+} ds_ring_layout;
+
+/* The beginning of the shared memory. */
+typedef struct ds_ring_head {
+    uint64_t magic;
+    ds_ring_layout layout;            /* for a worker that joins */
     alignas(64) atomic_ullong posted; /* tickets below this one are posted */
     atomic_uint work;                 /* futex: changes with every post */
     atomic_uint sleepers;             /* workers that sleep on `work` (or died there) */
@@ -82,6 +90,16 @@ typedef struct ds_ring {
     alignas(64) atomic_int stop;      /* nonzero = finish quickly: rows are answered as stopped */
     atomic_int quit;                  /* nonzero = the workers end */
     ds_ring_worker worker[];
+} ds_ring_head;
+
+/* One side's own view of it. */
+typedef struct ds_ring {
+    ds_ring_layout at;
+    ds_ring_head *head;
+    /* Of the host alone: what it has written, and which slots were asked alone after a death. */
+    atomic_ullong posted;
+    atomic_int stopped, ended;
+    atomic_uchar *alone;
 } ds_ring;
 
 /* Of what size a ring is to be. */
@@ -94,12 +112,20 @@ typedef struct ds_ring_plan {
     int watched;       /* there is a time limit */
 } ds_ring_plan;
 
-/* Sizes a memory file for a ring and maps it. */
-int ds_ring_make(int fd, const ds_ring_plan *plan, ds_ring **out, ds_error *e);
+/* Host: sizes a memory file for a ring, seals it and maps it. */
+int ds_ring_make(int fd, const ds_ring_plan *plan, ds_ring *out, ds_error *e);
 
-static inline ds_slot *ds_ring_slot(ds_ring *s, uint64_t ticket)
+/* Worker: maps it; -1 without memory, DS_RING_SPOILT where it is none for worker number `index`. */
+enum { DS_RING_SPOILT = 1 };
+int ds_ring_join(int fd, uint32_t index, ds_ring *out);
+
+/* One that was not made or joined (all zero) is fine. */
+void ds_ring_close(ds_ring *s);
+
+static inline ds_slot *ds_ring_slot(const ds_ring *s, uint64_t ticket)
 {
-    return (ds_slot *)(void *)((unsigned char *)s + s->first + (ticket % s->capacity) * s->stride);
+    return (ds_slot *)(void *)((unsigned char *)s->head + s->at.first +
+                               (ticket % s->at.capacity) * s->at.stride);
 }
 
 static inline double *ds_slot_x(ds_slot *slot)
@@ -109,13 +135,13 @@ static inline double *ds_slot_x(ds_slot *slot)
 
 static inline double *ds_slot_grad(const ds_ring *s, ds_slot *slot)
 {
-    return ds_slot_x(slot) + s->n;
+    return ds_slot_x(slot) + s->at.n;
 }
 
 /* The questions about channels, what goes into them, and what comes out. */
 static inline ds_asks *ds_slot_asks(const ds_ring *s, ds_slot *slot)
 {
-    return (ds_asks *)(void *)(ds_slot_x(slot) + 2 * s->n);
+    return (ds_asks *)(void *)(ds_slot_x(slot) + 2 * s->at.n);
 }
 
 static inline double *ds_slot_in(const ds_ring *s, ds_slot *slot)
@@ -125,7 +151,7 @@ static inline double *ds_slot_in(const ds_ring *s, ds_slot *slot)
 
 static inline double *ds_slot_out(const ds_ring *s, ds_slot *slot)
 {
-    return ds_slot_in(s, slot) + s->in;
+    return ds_slot_in(s, slot) + s->at.in;
 }
 
 /* The end of a slot. For steps of episodes: number of the step (0 = beginning), then what it gave: reward,
@@ -134,11 +160,17 @@ enum { DS_SLOT_STEP = 0, DS_SLOT_REWARD = 1, DS_SLOT_ENDED = 2, DS_SLOT_STEP_HEA
 
 static inline double *ds_slot_extra(const ds_ring *s, ds_slot *slot)
 {
-    return (double *)(void *)((unsigned char *)slot + s->stride) - s->extra;
+    return (double *)(void *)((unsigned char *)slot + s->at.stride) - s->at.extra;
 }
 
 /* Writes a question about the first `numbers` numbers of x into the slot of a ticket. */
 ds_slot *ds_ring_fill(ds_ring *s, uint64_t ticket, const ds_slot_ask *ask, const double *x, uint64_t numbers);
+
+/* The tickets below this one are posted, as the host knows it. */
+static inline uint64_t ds_ring_posted(const ds_ring *s)
+{
+    return atomic_load_explicit(&s->posted, memory_order_relaxed);
+}
 
 /* A slot that was filled may be taken, once its ticket is published. */
 static inline void ds_slot_post(ds_slot *slot)
@@ -149,11 +181,23 @@ static inline void ds_slot_post(ds_slot *slot)
 /* The tickets below this one are posted: tells the workers. */
 void ds_ring_publish(ds_ring *s, uint64_t ticket);
 
+/* Host: publishes once more what is posted, so that the slots from this ticket on are looked at again. */
+void ds_ring_publish_again(ds_ring *s, uint64_t ticket);
+
+/* Host: asks the workers to stop, or to end. */
+void ds_ring_stop(ds_ring *s);
+void ds_ring_end(ds_ring *s);
+
+/* Host: can the words outside of the slots be what host and workers have written? */
+int ds_ring_sound(const ds_ring *s);
+
 /* Is there an answer in this slot? */
 int ds_slot_done(const void *slot);
 
-/* What a worker, or a plugin gone wild in it, may have left in an answer is made harmless. */
-void ds_slot_tidy(ds_slot *slot);
+/* Host: takes the answer of a slot to the question that ds_ring_fill() has written into it. What a
+ * plugin gone wild may have left there is made harmless, and no answer where the question is not what it was. */
+void ds_slot_answer(const ds_slot *slot, const ds_slot_ask *ask, const double *x, uint64_t numbers,
+                    ds_answer *out);
 
 /* A slot is DONE: counts it, and wakes the host if it waits for it. */
 void ds_ring_finished(ds_ring *s);

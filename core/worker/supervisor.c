@@ -15,11 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "guest/surroundings.h"
+#include "base/log.h"
+#include "worker/estate.h"
+#include "worker/greeting.h"
 #include "worker/probe.h"
 #include "worker/process.h"
 
@@ -27,21 +31,37 @@ enum {
     IDLE_DEATHS_MAX = 5,  /* deaths in a row outside of evaluations that are forgiven */
     WAIT_NS = 50000000,   /* longest sleep between two looks at the stop flag */
     STOP_NS = 1000000000, /* evaluations in hand get this long to notice that they should stop */
+    LOOK_NS = 100000000,  /* between two looks at the shared memory */
+    STILL_NS = 1000000000 /* a slot may stay as it is for this long before somebody is asked why */
 };
 static const uint64_t CLOSE_NS = 2000000000; /* to end in, when asked */
 static const uint64_t LIFE_NS = 10000000000; /* of a worker whose death is no sign of a worse problem */
+
+/* What the watching thread remembers of a worker. */
+typedef struct ds_member {
+    int missing;        /* it could not be started, and others go on without it */
+    uint64_t odd_since; /* it holds a slot, and its memory says no credible time of the beginning; 0 = no */
+} ds_member;
+
+/* What has been waited for, and since when it has looked as it does. */
+typedef struct patience {
+    uint64_t ticket, since, looked;
+    uint32_t state;
+    int strange; /* at the last look it was nobody's */
+} patience;
 
 struct ds_supervisor {
     ds_supervisor_config config;
     char *program;
     ds_orders orders;
     int share_fd, scene_fd, event_fd;
-    ds_ring *share; /* mapped after the first hello */
-    ds_env_facts env;
-    double *bounds;       /* of env */
-    ds_channels channels; /* of env */
+    ds_ring ring;
+    ds_ring *share; /* the ring after the first greeting, NULL before */
+    ds_greeting env;
+    ds_member *member; /* as many as processes */
     ds_process *process;
-    int idle_deaths;
+    patience waits; /* of the thread that waits for answers */
+    int idle_deaths, told_bad_end, told_missing;
     pthread_t thread;
     int thread_runs;
     pthread_mutex_t lock; /* of ready and error */
@@ -64,18 +84,37 @@ static void fail(ds_supervisor *c, const ds_error *why)
     pthread_cond_broadcast(&c->changed);
     pthread_mutex_unlock(&c->lock);
     if (c->share != NULL) {
-        ds_futex_wake(&c->share->done, 1);
+        ds_futex_wake(&c->share->head->done, 1);
     }
 }
 
 /* ---- birth ---- */
 
+static int alive(const ds_supervisor *c)
+{
+    for (uint32_t w = 0; w < c->config.jobs; w++) {
+        if (c->process[w].state != DS_PROCESS_NONE) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static void start_process(ds_supervisor *c, uint32_t w)
 {
     ds_process_place place = {c->program, c->share_fd, c->scene_fd, c->config.module->id};
     ds_error e = {0, ""};
-    if (ds_process_start(&c->process[w], &place, &c->orders, w, 0, &e) != 0) {
+    if (ds_process_start(&c->process[w], &place, &c->orders, w, 0, &e) == 0) {
+        return;
+    }
+    if (!alive(c)) {
         fail(c, &e);
+        return;
+    }
+    c->member[w].missing = 1;
+    if (!c->told_missing) {
+        c->told_missing = 1;
+        ds_log(DS_LOG_WARNING, NULL, "%s; the workers that there are go on", e.text);
     }
 }
 
@@ -96,83 +135,24 @@ static void adopt(ds_supervisor *c)
     }
 }
 
-/* Reads the channels of an answer, which lie behind `at`. */
-static int read_channels(const ds_supervisor *c, const ds_worker_hello *hello, int fd, size_t at,
-                         ds_channels *out, ds_error *e)
+/* What the first worker says, or what a further one says as well. */
+static int take_greeting(ds_supervisor *c, int fd, ds_error *e)
 {
     const char *id = c->config.module->id;
-    if (hello->channels > DS_MAX_CHANNELS) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is damaged", id);
+    if (c->share != NULL) {
+        return ds_greeting_compare(id, fd, &c->env, e);
     }
-    size_t bytes = hello->channels * sizeof(ds_channel_entry);
-    ds_channel_entry *entry = malloc(bytes > 0 ? bytes : 1);
-    if (entry == NULL) {
-        return ds_no_memory(e);
-    }
-    if (pread(fd, entry, bytes, (off_t)at) != (ssize_t)bytes) {
-        free(entry);
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is incomplete", id);
-    }
-    return ds_channels_take(id, entry, hello->channels, out, e);
-}
-
-/* Reads the answer of the first worker: what the environment is. */
-static int read_env(ds_supervisor *c, const ds_worker_hello *hello, int fd, ds_error *e)
-{
-    uint64_t n = hello->env.info.n;
-    if (n < 1 || n > (1u << 24)) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is damaged", c->config.module->id);
-    }
-    /* The names lie behind the bounds: their size is a multiple of 4. */
-    size_t bytes = 3 * n * sizeof(double),
-           names = hello->env.variables != NULL ? n * sizeof(ds_named_variable) : 0;
-    double *bounds = malloc(bytes + names);
-    if (bounds == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-    }
-    if (pread(fd, bounds, bytes + names, sizeof(*hello)) != (ssize_t)(bytes + names)) {
-        free(bounds);
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is incomplete", c->config.module->id);
-    }
-    c->env = hello->env;
-    c->env.lower = c->bounds = bounds;
-    c->env.upper = bounds + n;
-    c->env.x0 = bounds + 2 * n;
-    ds_named_variable *variables = (void *)(bounds + 3 * n);
-    for (uint64_t i = 0; i < n && names > 0; i++) {
-        variables[i].name[DS_MAX_NAME] = variables[i].unit[DS_MAX_NAME] = variables[i].group[DS_MAX_NAME] =
-            '\0';
-    }
-    c->env.variables = names > 0 ? variables : NULL;
-    c->env.channels = &c->channels;
-    if (read_channels(c, hello, fd, sizeof(*hello) + bytes + names, &c->channels, e) != 0) {
+    if (ds_greeting_read(id, fd, &c->env, e) != 0) {
         return e->status;
     }
     ds_ring_plan plan = {.workers = c->config.jobs,
-                         .n = n,
+                         .n = c->env.facts.info.n,
                          .capacity = c->config.capacity,
                          .extra = c->config.extra,
                          .watched = c->config.timeout > 0.0};
-    ds_asks_room(&c->channels, n, &plan.in, &plan.out);
-    return ds_ring_make(c->share_fd, &plan, &c->share, e);
-}
-
-/* Does a further worker describe the same environment? */
-static int compare_env(const ds_supervisor *c, const ds_worker_hello *hello, int fd, ds_error *e)
-{
-    const char *id = c->config.module->id;
-    ds_channels channels = {0};
-    if (hello->env.info.n != c->env.info.n) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: info() says %llu variables in one process and %llu in another",
-                       id, (unsigned long long)c->env.info.n, (unsigned long long)hello->env.info.n);
-    }
-    size_t names = hello->env.variables != NULL ? sizeof(ds_named_variable) : 0;
-    size_t at = sizeof(*hello) + c->env.info.n * (3 * sizeof(double) + names);
-    int rc = read_channels(c, hello, fd, at, &channels, e);
-    if (rc == 0 && !ds_channels_equal(&c->channels, &channels)) {
-        rc = ds_fail(e, DS_EXIT_PLUGIN, "%s: other channels in one process than in another", id);
-    }
-    ds_channels_clear(&channels);
+    ds_asks_room(&c->env.channels, plan.n, &plan.in, &plan.out);
+    int rc = ds_ring_make(c->share_fd, &plan, &c->ring, e);
+    c->share = rc == 0 ? &c->ring : NULL;
     return rc;
 }
 
@@ -180,27 +160,15 @@ static int compare_env(const ds_supervisor *c, const ds_worker_hello *hello, int
 static void handshake(ds_supervisor *c, uint32_t w)
 {
     ds_process *m = &c->process[w];
-    ds_worker_hello hello;
     ds_error e = {0, ""};
-    if (pread(m->start, &hello, sizeof(hello), 0) != (ssize_t)sizeof(hello) ||
-        hello.magic != DS_WORKER_MAGIC) {
-        ds_fail(&e, DS_EXIT_PLUGIN, "%s: the worker's answer is incomplete", c->config.module->id);
-    } else if (hello.error.status != 0) {
-        e = hello.error;
-        e.text[sizeof(e.text) - 1] = '\0';
-    } else if (c->share == NULL) {
-        read_env(c, &hello, m->start, &e);
-    } else {
-        compare_env(c, &hello, m->start, &e);
-    }
-    if (e.status != 0) {
+    if (take_greeting(c, m->start, &e) != 0) {
         fail(c, &e);
         return;
     }
     m->state = DS_PROCESS_READY;
     char go = DS_WORKER_GO;
     if (send(m->socket, &go, 1, MSG_NOSIGNAL) != 1) {
-        return; /* it died: the end of its socket tells */
+        return; /* it died, as is soon noticed */
     }
     pthread_mutex_lock(&c->lock);
     c->ready = 1;
@@ -210,52 +178,71 @@ static void handshake(ds_supervisor *c, uint32_t w)
 
 /* ---- death ---- */
 
-/* Answers for the evaluation that a dead worker had in hand; 0 = it had none. */
-static int settle(ds_supervisor *c, uint32_t w, int status)
+static int spoilt(const ds_supervisor *c, ds_error *e)
 {
-    ds_ring *s = c->share;
-    int found = 0;
-    for (uint64_t i = 0; i < s->capacity; i++) {
-        ds_slot *slot = ds_ring_slot(s, i);
-        uint32_t state = atomic_load(&slot->state);
-        if (state != DS_SLOT_OF(DS_SLOT_RUNNING, w) && state != DS_SLOT_OF(DS_SLOT_KILLED, w)) {
-            continue;
-        }
-        found = 1;
-        if (atomic_load(&s->worker[w].many) != 0) {
-            slot->ask.alone = 1; /* one of them is to blame: each gets its own try */
-            atomic_store(&slot->state, DS_SLOT_POSTED);
-            continue;
-        }
-        ds_answer *a = &slot->answer;
-        a->loss = INFINITY;
-        a->outcome = c->process[w].timed_out ? DS_EVAL_TIMEOUT : DS_EVAL_CRASHED;
-        a->grad_kind = DS_GRAD_NONE;
-        a->bad_step = -1;
-        a->cost_steps = 0;
-        uint64_t started = atomic_load(&s->worker[w].started);
-        a->wall_s = started != 0 ? 1e-9 * (double)(ds_clock_ns() - started) : 0.0;
-        ds_process_say_how(&c->process[w], "the worker", status, c->config.timeout, a->message,
-                           sizeof(a->message));
-        memset(ds_slot_grad(s, slot), 0, s->stride - sizeof(*slot) - s->n * sizeof(double));
-        atomic_store(&slot->state, DS_SLOT_DONE);
-        ds_ring_finished(s);
+    return ds_fail(
+        e, DS_EXIT_PLUGIN,
+        "%s: the memory that the workers share with the host was overwritten: the plugin, or a library "
+        "that it uses, writes where it must not",
+        c->config.module->id);
+}
+
+/* How many seconds a worker has for its start; *name gets the setting that says so. 0 = no limit. */
+static double start_limit(const ds_supervisor *c, const char **name)
+{
+    return ds_process_start_limit(c->config.start_timeout, c->config.timeout, name);
+}
+
+/* A worker has died before it was ready: *e, unless it was killed from outside and another one may try. */
+static int failed_to_start(const ds_supervisor *c, uint32_t w, int status, ds_error *e)
+{
+    const ds_process *m = &c->process[w];
+    char how[200], limit[80];
+    const char *name;
+    const double seconds = start_limit(c, &name);
+    snprintf(limit, sizeof(limit), "%g s (%s)", seconds, name);
+    if (c->share != NULL && !m->timed_out && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
+        !m->cut_off) {
+        return 0;
     }
-    atomic_store(&s->worker[w].started, 0);
-    atomic_store(&s->worker[w].many, 0);
-    return found;
+    ds_process_say_how(m, "the worker", status, limit, how, sizeof(how));
+    return ds_fail(e, DS_EXIT_PLUGIN, "%s: create() failed: %s", c->config.module->id, how);
 }
 
-/* The successor looks at every ticket that may have been taken and skips what is done or held by others. */
-static void pass_on(ds_ring *s, uint32_t w)
+/* A crash in destroy() loses nothing, but is not passed over in silence. */
+static void tell_bad_end(ds_supervisor *c, const ds_process *m, int status)
 {
-    uint64_t taken = atomic_load(&s->taken);
-    uint64_t oldest = taken > s->capacity ? taken - s->capacity : 0;
-    atomic_store(&s->worker[w].next, oldest);
-    atomic_store(&s->worker[w].end, taken);
+    char how[200];
+    int bad = WIFSIGNALED(status) ? WTERMSIG(status) != SIGKILL : WEXITSTATUS(status) != 0;
+    if (bad && !c->told_bad_end && !m->cut_off && !atomic_load(&c->killed) && !atomic_load(&c->failed)) {
+        c->told_bad_end = 1;
+        ds_process_say_how(m, "a worker", status, "time", how, sizeof(how));
+        ds_log(DS_LOG_WARNING, c->config.module->id, "at the end %s", how);
+    }
 }
 
-/* The socket of a worker has ended: it is dead, or as good as that. */
+/* Has a worker ended because of what it found in the shared memory? */
+static int was_spoilt(const ds_supervisor *c, int status)
+{
+    return WIFEXITED(status) && (WEXITSTATUS(status) == DS_WORKER_SPOILT ||
+                                 (c->share != NULL && atomic_load(&c->share->head->quit) != 0));
+}
+
+/* Did it end at the limit that the host has, too? Every one that goes on with its work would. */
+static int out_of_time(const ds_supervisor *c, int status, ds_error *e)
+{
+    struct rlimit limit;
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGXCPU || getrlimit(RLIMIT_CPU, &limit) != 0 ||
+        limit.rlim_max == RLIM_INFINITY) {
+        return 0;
+    }
+    return ds_fail(
+        e, DS_EXIT_MEMORY,
+        "%s: a worker has used up the limit of processor time of %llu s (ulimit -t); raise it and go on",
+        c->config.module->id, (unsigned long long)limit.rlim_max);
+}
+
+/* A worker is dead, or as good as that. */
 static void bury(ds_supervisor *c, uint32_t w)
 {
     ds_process *m = &c->process[w];
@@ -263,86 +250,91 @@ static void bury(ds_supervisor *c, uint32_t w)
     int state = m->state;
     int status = ds_process_bury(m, 0);
     if (atomic_load(&c->quit) || atomic_load(&c->killed) || atomic_load(&c->failed)) {
+        tell_bad_end(c, m, status);
         return;
     }
-    int killed = state == DS_PROCESS_STARTING && c->share != NULL && WIFSIGNALED(status) &&
-                 WTERMSIG(status) == SIGKILL;
-    if (state == DS_PROCESS_STARTING && (m->timed_out || !killed)) {
-        char how[200];
-        ds_process_say_how(m, "the worker", status,
-                           c->config.timeout > DS_START_SECONDS ? c->config.timeout : DS_START_SECONDS, how,
-                           sizeof(how));
-        ds_fail(&e, DS_EXIT_PLUGIN, "%s: create() failed: %s", c->config.module->id, how);
+    if (out_of_time(c, status, &e) != 0 ||
+        (state == DS_PROCESS_STARTING && failed_to_start(c, w, status, &e) != 0) ||
+        (was_spoilt(c, status) && spoilt(c, &e) != 0)) {
         fail(c, &e);
         return;
     }
-    if (settle(c, w, status) || ds_clock_ns() - m->born > LIFE_NS) {
+    if (ds_estate_settle(c->share, w, m, c->config.timeout, status) || ds_clock_ns() - m->born > LIFE_NS) {
         c->idle_deaths = 0;
     } else if (++c->idle_deaths > IDLE_DEATHS_MAX) {
         char how[200];
-        ds_process_say_how(m, "the worker", status, 0.0, how, sizeof(how));
+        ds_process_say_how(m, "the worker", status, "time", how, sizeof(how));
         ds_fail(&e, DS_EXIT_PLUGIN, "%s: workers keep dying between evaluations: %s", c->config.module->id,
                 how);
         fail(c, &e);
         return;
     }
-    pass_on(c->share, w);
+    ds_estate_pass_on(c->share, w);
     start_process(c, w);
 }
 
 /* ---- the thread ---- */
+
+/* When the evaluation that a worker has in hand began; 0 = it has none. The worker says so in memory that its
+ * plugin can write: where that cannot be, the time counts from here on. */
+static uint64_t began(ds_supervisor *c, uint32_t w, uint64_t now)
+{
+    ds_member *r = &c->member[w];
+    uint64_t started = atomic_load(&c->share->head->worker[w].started);
+    if ((started > c->process[w].born && started <= now) || ds_estate_held(c->share, w) == NULL) {
+        r->odd_since = 0;
+        return started <= now ? started : 0;
+    }
+    r->odd_since = r->odd_since != 0 ? r->odd_since : now;
+    return r->odd_since;
+}
+
+static void kill_late(ds_process *m)
+{
+    m->timed_out = 1;
+    ds_process_kill(m);
+}
 
 /* Kills the worker whose evaluation, or start, has exceeded the time limit. */
 static void enforce_limit(ds_supervisor *c, uint32_t w)
 {
     ds_process *m = &c->process[w];
     uint64_t now = ds_clock_ns();
-    double limit = c->config.timeout;
+    const char *name;
+    double limit = m->state == DS_PROCESS_STARTING ? start_limit(c, &name) : c->config.timeout;
     if (limit <= 0.0 || m->timed_out) {
         return;
     }
     if (m->state == DS_PROCESS_STARTING) {
-        limit = limit > DS_START_SECONDS ? limit : DS_START_SECONDS;
         if (1e-9 * (double)(now - m->born) > limit) {
-            m->timed_out = 1;
-            kill(m->pid, SIGKILL);
+            kill_late(m);
         }
         return;
     }
-    uint64_t started = atomic_load(&c->share->worker[w].started);
-    if (started == 0 || started > now || 1e-9 * (double)(now - started) <= limit) {
+    uint64_t started = began(c, w, now);
+    if (started == 0 || 1e-9 * (double)(now - started) <= limit) {
         return;
     }
-    for (uint64_t i = 0; i < c->share->capacity; i++) {
-        uint32_t state = DS_SLOT_OF(DS_SLOT_RUNNING, w);
-        ds_slot *slot = ds_ring_slot(c->share, i);
-        if (atomic_load(&slot->state) == state && atomic_load(&c->share->worker[w].started) == started &&
-            atomic_compare_exchange_strong(&slot->state, &state, DS_SLOT_OF(DS_SLOT_KILLED, w))) {
-            m->timed_out = 1;
-            kill(m->pid, SIGKILL);
-            return;
-        }
+    ds_slot *slot = ds_estate_held(c->share, w);
+    uint32_t state = DS_SLOT_OF(DS_SLOT_RUNNING, w);
+    if (slot != NULL && began(c, w, now) == started &&
+        atomic_compare_exchange_strong(&slot->state, &state, DS_SLOT_OF(DS_SLOT_KILLED, w))) {
+        kill_late(m);
     }
 }
 
 /* Milliseconds between two looks at the time limits. */
 static int poll_interval(const ds_supervisor *c)
 {
-    if (c->config.timeout <= 0.0) {
-        return -1;
+    int ms = -1;
+    if (c->config.timeout > 0.0 || c->config.start_timeout > 0.0) {
+        double tenth = 100.0 * (c->config.timeout > 0.0 ? c->config.timeout : c->config.start_timeout);
+        ms = tenth > 100.0 ? 100 : tenth < 2.0 ? 2 : (int)tenth;
     }
-    double ms = 100.0 * c->config.timeout;
-    return ms > 100.0 ? 100 : ms < 2.0 ? 2 : (int)ms;
-}
-
-static int alive(const ds_supervisor *c)
-{
     for (uint32_t w = 0; w < c->config.jobs; w++) {
-        if (c->process[w].state != DS_PROCESS_NONE) {
-            return 1;
-        }
+        ms = ds_process_poll_ms(&c->process[w], ms);
     }
-    return 0;
+    return ms;
 }
 
 /* Kills all workers, or those only that are not ready yet. */
@@ -351,7 +343,7 @@ static void kill_members(ds_supervisor *c, int starting_only)
     for (uint32_t w = 0; w < c->config.jobs; w++) {
         int state = c->process[w].state;
         if (state == DS_PROCESS_STARTING || (state == DS_PROCESS_READY && !starting_only)) {
-            kill(c->process[w].pid, SIGKILL);
+            ds_process_kill(&c->process[w]);
         }
     }
 }
@@ -360,22 +352,16 @@ static void look(ds_supervisor *c, const struct pollfd *fds)
 {
     for (uint32_t w = 0; w < c->config.jobs; w++) {
         ds_process *m = &c->process[w];
-        const struct pollfd *p = fds + 1 + 2 * w;
+        char byte;
         if (m->state == DS_PROCESS_NONE) {
             continue;
         }
-        if (p[1].revents != 0) {
-            ds_process_read_output(m);
+        if (!ds_process_hear(m, fds + DS_PROCESS_POLLS * (size_t)w, &byte)) {
+            bury(c, w);
+            continue;
         }
-        if (p[0].revents != 0) {
-            char byte = 0;
-            ssize_t got = recv(m->socket, &byte, 1, MSG_DONTWAIT);
-            if (got == 1 && byte == DS_WORKER_HELLO && m->state == DS_PROCESS_STARTING) {
-                handshake(c, w);
-            } else if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
-                bury(c, w);
-                continue;
-            }
+        if (byte == DS_WORKER_HELLO && m->state == DS_PROCESS_STARTING) {
+            handshake(c, w);
         }
         enforce_limit(c, w);
     }
@@ -384,8 +370,10 @@ static void look(ds_supervisor *c, const struct pollfd *fds)
 static void *watch(void *arg)
 {
     ds_supervisor *c = arg;
-    struct pollfd *fds = calloc(1 + 2 * (size_t)c->config.jobs, sizeof(*fds));
+    const size_t polls = DS_PROCESS_POLLS * (size_t)c->config.jobs;
+    struct pollfd *fds = calloc(polls + 1, sizeof(*fds)); /* the last one is event_fd */
     uint64_t closing = 0;
+    ds_locale_plain();
     if (fds == NULL) {
         ds_error e;
         ds_fail(&e, DS_EXIT_MEMORY, "out of memory");
@@ -405,21 +393,19 @@ static void *watch(void *arg)
         } else if (!atomic_load(&c->killed) && !atomic_load(&c->failed)) {
             uint32_t wanted = atomic_load(&c->wanted);
             for (uint32_t w = 0; w < wanted; w++) {
-                if (c->process[w].state == DS_PROCESS_NONE) {
+                if (c->process[w].state == DS_PROCESS_NONE && !c->member[w].missing) {
                     start_process(c, w);
                 }
             }
         }
-        fds[0] = (struct pollfd){c->event_fd, POLLIN, 0};
         for (uint32_t w = 0; w < c->config.jobs; w++) {
-            int used = c->process[w].state != DS_PROCESS_NONE;
-            fds[1 + 2 * w] = (struct pollfd){used ? c->process[w].socket : -1, POLLIN, 0};
-            fds[2 + 2 * w] = (struct pollfd){used ? c->process[w].output : -1, POLLIN, 0};
+            ds_process_poll(&c->process[w], fds + DS_PROCESS_POLLS * (size_t)w);
         }
-        if (poll(fds, 1 + 2 * (nfds_t)c->config.jobs, ms) < 0) {
+        fds[polls] = (struct pollfd){c->event_fd, POLLIN, 0};
+        if (poll(fds, (nfds_t)polls + 1, ms) < 0) {
             continue;
         }
-        if (fds[0].revents != 0) {
+        if (fds[polls].revents != 0) {
             uint64_t ignored;
             if (read(c->event_fd, &ignored, sizeof(ignored)) < 0) {
                 continue;
@@ -470,8 +456,7 @@ static int start_thread(ds_supervisor *c, ds_error *e)
     int code = pthread_create(&c->thread, NULL, watch, c);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code != 0) {
-        return ds_fail(e, DS_EXIT_MEMORY, "cannot start the thread that watches the workers: %s",
-                       strerror(code));
+        return ds_no_thread("that watches the workers", code, e);
     }
     c->thread_runs = 1;
     return 0;
@@ -512,13 +497,16 @@ int ds_supervisor_open(const ds_supervisor_config *config, ds_supervisor **out, 
     c->config.jobs = config->jobs > 0 ? config->jobs : 1;
     c->program = config->program != NULL ? strdup(config->program) : NULL;
     c->process = calloc(c->config.jobs, sizeof(*c->process));
+    c->member = calloc(c->config.jobs, sizeof(*c->member));
     c->share_fd = ds_memory_file("diffsim-share");
     c->scene_fd = ds_memory_file("diffsim-scene");
     c->event_fd = eventfd(0, EFD_CLOEXEC);
     atomic_store(&c->wanted, 1);
     int rc = 0;
-    if (c->process == NULL || c->share_fd < 0 || c->scene_fd < 0 || c->event_fd < 0) {
-        rc = ds_fail(e, DS_EXIT_IO, "cannot make the shared memory of the workers: %s", strerror(errno));
+    if (c->process == NULL || c->member == NULL) {
+        rc = ds_no_memory(e);
+    } else if (c->share_fd < 0 || c->scene_fd < 0 || c->event_fd < 0) {
+        rc = ds_no_descriptors("cannot make the shared memory of the workers", errno, e);
     }
     c->orders = (ds_orders){.seed = config->seed,
                             .memory = config->memory > 0 ? config->memory << 20 : 0,
@@ -545,10 +533,7 @@ void ds_supervisor_close(ds_supervisor *c)
     }
     atomic_store(&c->quit, 1);
     if (c->share != NULL) {
-        atomic_store(&c->share->stop, 1);
-        atomic_store(&c->share->quit, 1);
-        atomic_fetch_add(&c->share->work, 1);
-        ds_futex_wake(&c->share->work, (int)c->config.jobs);
+        ds_ring_end(c->share);
     }
     if (c->thread_runs) {
         if (c->share == NULL) {
@@ -565,14 +550,12 @@ void ds_supervisor_close(ds_supervisor *c)
             close(fds[i]);
         }
     }
-    if (c->share != NULL) {
-        munmap(c->share, c->share->size);
-    }
+    ds_ring_close(&c->ring);
     pthread_mutex_destroy(&c->lock);
     pthread_cond_destroy(&c->changed);
-    free(c->bounds);
-    ds_channels_clear(&c->channels);
+    ds_greeting_clear(&c->env);
     free(c->process);
+    free(c->member);
     free(c->orders.texts);
     free(c->program);
     free(c);
@@ -580,7 +563,7 @@ void ds_supervisor_close(ds_supervisor *c)
 
 const ds_env_facts *ds_supervisor_env_of(const ds_supervisor *c)
 {
-    return &c->env;
+    return &c->env.facts;
 }
 
 ds_ring *ds_supervisor_share(ds_supervisor *c)
@@ -597,12 +580,74 @@ void ds_supervisor_want(ds_supervisor *c, uint32_t count)
     }
 }
 
-int ds_supervisor_sleep(ds_supervisor *c, const ds_slot *slot, uint32_t wake_at, uint64_t *stop_at,
-                        ds_error *e)
+int ds_supervisor_spoilt(ds_supervisor *c, ds_error *e)
+{
+    int rc = has_failed(c, e);
+    ds_error why;
+    if (rc == 0) {
+        rc = spoilt(c, &why);
+        fail(c, &why);
+        rc = has_failed(c, e);
+    }
+    return rc;
+}
+
+/* Has worker w, by its own words, the ticket in hand? */
+static int may_hold(const ds_supervisor *c, uint32_t w, uint64_t ticket)
+{
+    if (w >= c->config.jobs) {
+        return 0;
+    }
+    const ds_ring_worker *its = &c->share->head->worker[w];
+    return atomic_load(&its->next) <= ticket && ticket < atomic_load(&its->end);
+}
+
+/* Nothing has changed about a slot for a while: is that as it should be? What nobody looks at any more is
+ * shown again; what cannot be, and that twice, as a worker may just be at the end of it, ends the pool. */
+static int look_after(ds_supervisor *c, ds_error *e)
+{
+    patience *p = &c->waits;
+    uint32_t kind = p->state & 0xff, w = p->state >> 8;
+    if (kind == DS_SLOT_POSTED) {
+        ds_ring_publish_again(c->share, p->ticket);
+        p->since = p->looked;
+        return 0;
+    }
+    int strange = (kind != DS_SLOT_RUNNING && kind != DS_SLOT_KILLED) || !may_hold(c, w, p->ticket);
+    if (strange && p->strange) {
+        return ds_supervisor_spoilt(c, e);
+    }
+    p->strange = strange;
+    return 0;
+}
+
+/* Looks now and then whether the answer can still come. */
+static int look_around(ds_supervisor *c, uint64_t ticket, ds_error *e)
+{
+    patience *p = &c->waits;
+    uint64_t now = ds_clock_ns();
+    uint32_t state = atomic_load(&ds_ring_slot(c->share, ticket)->state);
+    if (p->ticket != ticket || p->state != state) {
+        *p = (patience){.ticket = ticket, .since = now, .looked = p->looked, .state = state};
+    }
+    if (now - p->looked < LOOK_NS) {
+        return 0;
+    }
+    p->looked = now;
+    if (!ds_ring_sound(c->share)) {
+        return ds_supervisor_spoilt(c, e);
+    }
+    if (state == DS_SLOT_DONE || now - p->since < STILL_NS) {
+        return 0;
+    }
+    return look_after(c, e);
+}
+
+int ds_supervisor_sleep(ds_supervisor *c, uint64_t ticket, uint32_t wake_at, uint64_t *stop_at, ds_error *e)
 {
     ds_ring *s = c->share;
     if (c->config.stop != NULL && atomic_load_explicit(c->config.stop, memory_order_relaxed) != 0) {
-        atomic_store(&s->stop, 1);
+        ds_ring_stop(s);
         *stop_at = *stop_at == 0 ? ds_clock_ns() + STOP_NS : *stop_at;
     }
     if (*stop_at != 0 && ds_clock_ns() > *stop_at) {
@@ -610,16 +655,18 @@ int ds_supervisor_sleep(ds_supervisor *c, const ds_slot *slot, uint32_t wake_at,
         return DS_SUPERVISOR_STOPPED;
     }
     int rc = has_failed(c, e);
+    rc = rc != 0 ? rc : look_around(c, ticket, e);
     if (rc != 0) {
         return rc;
     }
-    atomic_store(&s->wake_at, wake_at);
-    atomic_store(&s->waiting, 1);
-    uint32_t now = atomic_load(&s->done);
-    if (!ds_slot_done(slot) && (int32_t)(now - wake_at) < 0) {
-        ds_futex_wait(&s->done, now, *stop_at != 0 ? WAIT_NS / 10 : WAIT_NS);
+    ds_ring_head *h = s->head;
+    atomic_store(&h->wake_at, wake_at);
+    atomic_store(&h->waiting, 1);
+    uint32_t now = atomic_load(&h->done);
+    if (!ds_slot_done(ds_ring_slot(s, ticket)) && (int32_t)(now - wake_at) < 0) {
+        ds_futex_wait(&h->done, now, *stop_at != 0 ? WAIT_NS / 10 : WAIT_NS);
     }
-    atomic_store(&s->waiting, 0);
+    atomic_store(&h->waiting, 0);
     return 0;
 }
 

@@ -13,6 +13,7 @@ typedef struct ds_supervisor_config {
     uint32_t threads;
     uint32_t jobs;          /* workers, at most */
     double timeout;         /* seconds of one evaluation; 0 = no limit */
+    double start_timeout;   /* of a start; 0 = the timeout, but at least DS_START_SECONDS */
     int64_t memory;         /* MiB of a worker beyond its start; 0 = no limit */
     const char *program;    /* of the workers; NULL = dshost-worker */
     const atomic_int *stop; /* nonzero = give up waiting */
@@ -35,12 +36,14 @@ ds_ring *ds_supervisor_share(ds_supervisor *c);
 
 enum { DS_SUPERVISOR_STOPPED = -1 };
 
-/* Sleeps, not for long, until `done` of the ring comes to `wake_at` or the slot is done. Where
+/* Sleeps, not for long, until `done` of the ring comes to `wake_at` or the slot of the ticket is done. Where
  * config.stop is set the workers are asked to stop, and killed a second later; *stop_at, 0 at first,
  * keeps that time. 0 = look again, DS_SUPERVISOR_STOPPED, or the status of a failure that ends the pool:
- * a worker cannot be started any more. */
-int ds_supervisor_sleep(ds_supervisor *c, const ds_slot *slot, uint32_t wake_at, uint64_t *stop_at,
-                        ds_error *e);
+ * a worker cannot be started any more, or the shared memory was overwritten. */
+int ds_supervisor_sleep(ds_supervisor *c, uint64_t ticket, uint32_t wake_at, uint64_t *stop_at, ds_error *e);
+
+/* Something in the shared memory cannot be: fills *e, and returns its status. */
+int ds_supervisor_spoilt(ds_supervisor *c, ds_error *e);
 
 /* Starts further workers until there are `count` (at most config.jobs); returns at once. */
 void ds_supervisor_want(ds_supervisor *c, uint32_t count);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* analytic - test functions with known optimum and exact gradient, for optimizers, the host and its tests.
  * One evaluation is one function value; noise and failures can be added to it. */
+#include "common/number.h"
 #include "engines/functions/bbob.h"
 #include "engines/functions/functions.h"
 #include "engines/functions/squares.h"
@@ -131,9 +132,9 @@ static ds_status allocate_analytic(void *self)
     for (uint64_t i = 0; in.status == DS_OK && i < n; i++) {
         if (!(a->lower[i] < a->upper[i])) {
             in.status = ds_host_fail(in.host, DS_E_PARAM,
-                                     "parameters lower = %g, upper = %g of variable %" PRIu64
+                                     "parameters lower = %s, upper = %s of variable %" PRIu64
                                      ": make lower less than upper",
-                                     a->lower[i], a->upper[i], i);
+                                     NUMBER(a->lower[i]), NUMBER(a->upper[i]), i);
         }
     }
     if (in.status == DS_OK) {

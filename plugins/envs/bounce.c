@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bounce - a ball is thrown at the ground (and a wall) and is to be at a target after a given time: the
  * decision variables are its initial velocity. */
+#include "common/number.h"
 #include "engines/kit/env_kit.h"
 #include "engines/penalty/penalty.h"
 
@@ -39,6 +40,8 @@ static const ds_param *const params[] = {
             "Upper bounds of the velocity; empty = 10; paper: 10, -0.5, 10 (downward)."),
     NULL};
 
+static const char cure[] = "reduce parameter h, ke or kd, or raise mass";
+
 typedef struct bounce {
     env_kit kit; /* first */
     penalty_params p;
@@ -56,8 +59,8 @@ static ds_status check_bounce(const bounce *e, const ds_host *host)
         if (!(e->lower[i] < e->upper[i])) {
             return ds_host_fail(
                 host, DS_E_PARAM,
-                "parameters lower = %g and upper = %g of velocity %c: lower must be less than upper",
-                e->lower[i], e->upper[i], "xyz"[i]);
+                "parameters lower = %s and upper = %s of velocity %c: lower must be less than upper",
+                NUMBER(e->lower[i]), NUMBER(e->upper[i]), "xyz"[i]);
         }
     }
     if (e->p.wall - e->p.radius <= e->start[0]) {
@@ -65,6 +68,14 @@ static ds_status check_bounce(const bounce *e, const ds_host *host)
             host, DS_E_PARAM,
             "parameter wall = %g: the ball starts at x = %g, in the wall; put the wall at x > %g", e->p.wall,
             e->start[0], e->start[0] + e->p.radius);
+    }
+    double load = e->p.h * (e->p.h * e->p.ke + 2 * e->p.kd) / e->p.mass;
+    if (load > 4) { /* the limit of semi-implicit steps, as engines/cloth/stability.h has it */
+        ds_host_say(
+            host, DS_LOG_WARNING,
+            "(h^2 ke + 2 h kd) / mass = %g is above 4: contact throws the ball out instead of letting "
+            "it bounce; %s",
+            load, cure);
     }
     double overshoot = e->p.kf * e->p.h / e->p.mass;
     if (overshoot > 1) {
@@ -181,7 +192,7 @@ static ds_status adjoint_of_bounce(void *self, ds_eval *io)
 {
     bounce *e = self;
     double x_bar[3], distance = sqrt(square_distance(e, e->end));
-    double factor = e->loss == SQUARED ? 2 : distance < 1e-12 ? 0 : 1 / distance;
+    double factor = e->loss == SQUARED ? 2 : distance > 0 ? 1 / distance : 0;
     for (int i = 0; i < 3; i++) {
         x_bar[i] = factor * (e->end[i] - e->target[i]);
         io->grad[i] = 0;
@@ -241,6 +252,7 @@ static void measure_bounce(void *self, uint64_t k, double *out)
 /* ---- plugin ---- */
 
 static const env_table env = {.size = sizeof(bounce),
+                              .cure = cure,
                               .advice = "reduce parameter steps",
                               .read = read_bounce,
                               .allocate = allocate_bounce,
@@ -256,7 +268,7 @@ static const env_table env = {.size = sizeof(bounce),
                               .measure = measure_bounce};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("bounce", "1"),
+    ENV_KIT_DESC("bounce", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Throw a ball so that it bounces to a target.",
     .description =

@@ -3,6 +3,7 @@
  * variables are the cart's velocity (or the force on it) and one torque per joint, at every step. */
 #include "engines/chain/chain.h"
 #include "engines/kit/env_kit.h"
+#include "engines/kit/norm.h"
 
 #include <string.h>
 
@@ -78,12 +79,12 @@ static double tip_loss(const cartpole *e, const chain_state *s, chain_state *bar
 {
     double tip[2];
     chain_tip(&e->p, s, tip);
-    double dx = tip[0] - e->target[0], dy = tip[1] - e->target[1], d = sqrt(dx * dx + dy * dy);
+    const double error[2] = {tip[0] - e->target[0], tip[1] - e->target[1]};
+    double p[2], d = norm_of(2, error, p);
     if (bar) {
-        double px = d < 1e-12 ? 0 : dx / d, py = d < 1e-12 ? 0 : dy / d;
-        bar->x = px;
+        bar->x = p[0];
         for (int i = 0; i < e->p.links; i++) {
-            bar->theta[i] = -e->p.length[i] * (px * cos(s->theta[i]) + py * sin(s->theta[i]));
+            bar->theta[i] = -e->p.length[i] * (p[0] * cos(s->theta[i]) + p[1] * sin(s->theta[i]));
         }
     }
     return d;
@@ -118,7 +119,7 @@ static double state_loss(const cartpole *e, const chain_state *s, chain_state *b
     double sum = s->x * s->x + s->v * s->v + relative_square(n, s->theta) + relative_square(n, s->omega);
     double norm = sqrt(sum);
     if (bar) {
-        double weight = e->loss == STATE_SQ ? 1 : norm < 1e-12 ? 0 : 0.5 / norm;
+        double weight = e->loss == STATE_SQ ? 1 : norm > 0 ? 0.5 / norm : 0;
         relative_square_bar(n, s->theta, weight, bar->theta);
         relative_square_bar(n, s->omega, weight, bar->omega);
         bar->x = 2 * weight * s->x;
@@ -406,6 +407,7 @@ static void measure_cartpole(void *self, uint64_t k, double *out)
 /* ---- plugin ---- */
 
 static const env_table env = {.size = sizeof(cartpole),
+                              .cure = "reduce parameter h, scale or gravity, or raise mass and length",
                               .advice = "reduce parameters steps and hold",
                               .read = read_cartpole,
                               .allocate = allocate_cartpole,
@@ -424,7 +426,7 @@ static const env_table env = {.size = sizeof(cartpole),
                               .act = act_on_cartpole};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("cartpole", "1"),
+    ENV_KIT_DESC("cartpole", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "n-link cart-pole: throw the tip of a hanging chain to a target.",
     .description =

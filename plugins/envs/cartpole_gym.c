@@ -135,6 +135,7 @@ static ds_status simulate_balance(void *self, ds_eval *io)
     }
     io->loss = loss_of(b);
     io->cost_steps = b->lived;
+    b->kit.scene.info.frames = b->lived + 1; /* the fall is the end */
     return DS_OK;
 }
 

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ffi - the loss is a C function of any shared library, its gradient, if there is one, too: library,
  * function, its arguments and the box are parameters. */
+#include "common/number.h"
 #include "engines/foreign/call.h"
+#include "engines/foreign/printed.h"
 #include "engines/kit/env_kit.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+static const char *const stderr_choices[] = {"fails", "fine", NULL};
 static const ds_param *const params[] = {
     DS_PATH("file", "", "The shared library, a file; empty = see `library`."),
     DS_TEXT("library", "libm.so.6",
             "Name of a library that the dynamic loader knows, where `file` is empty, for example libm.so.6."),
+    DS_BOOL(
+        "global", "false",
+        "Lets libraries that this one loads see its symbols and those of what it needs, as Python's modules "
+        "have to (RTLD_GLOBAL)."),
     DS_TEXT("symbol", "j0", "Name of the function that gives the loss."),
     DS_TEXT("signature", "f64(x0:f64)",
             "How it is called: TYPE(ROLE:TYPE, ...). Types: void i32 i64 u32 u64 f32 f64, with * for a "
@@ -21,6 +28,9 @@ static const ds_param *const params[] = {
             "Name of the function that gives the gradient (role g; with one variable it may be returned), "
             "where that is another one."),
     DS_TEXT("gradient_signature", "", "How that one is called."),
+    DS_ENUM("stderr", "fails", stderr_choices,
+            "What it means when a call writes to stderr: fails = there is no loss at this point; fine = "
+            "nothing."),
     DS_REAL("factor", "1", -1e100, 1e100, "",
             "The value is multiplied by this to get the loss; -1 maximises."),
     DS_REAL("gradient_factor", "1", -1e100, 1e100, "",
@@ -39,6 +49,7 @@ typedef struct ffi_env {
     env_kit kit;           /* first */
     foreign *loss, *slope; /* slope is NULL where the loss brings its gradient, or there is none */
     int loss_has_gradient, slope_returned, has_jacobian;
+    int may_print, told; /* parameter stderr; it was said once what it means */
     uint64_t m;
     double factor, gradient_factor;
     double *lower, *upper, *x0, *residual, *jacobian; /* m, m x n */
@@ -78,14 +89,14 @@ static ds_status read_box(ffi_env *e)
     for (uint64_t i = 0; in.status == DS_OK && i < e->kit.n; i++) {
         if (!(e->lower[i] < e->upper[i])) {
             in.status = ds_host_fail(e->kit.host, DS_E_PARAM,
-                                     "parameters lower = %g, upper = %g of variable %" PRIu64
+                                     "parameters lower = %s, upper = %s of variable %" PRIu64
                                      ": make lower less than upper",
-                                     e->lower[i], e->upper[i], i);
+                                     NUMBER(e->lower[i]), NUMBER(e->upper[i]), i);
         } else if (!(e->x0[i] >= e->lower[i] && e->x0[i] <= e->upper[i])) {
             in.status =
                 ds_host_fail(e->kit.host, DS_E_PARAM,
-                             "parameter x0 = %g of variable %" PRIu64 " is outside of its bounds %g..%g",
-                             e->x0[i], i, e->lower[i], e->upper[i]);
+                             "parameter x0 = %s of variable %" PRIu64 " is outside of its bounds %s..%s",
+                             NUMBER(e->x0[i]), i, NUMBER(e->lower[i]), NUMBER(e->upper[i]));
         }
     }
     return in.status;
@@ -176,7 +187,11 @@ static ds_status open_functions(ffi_env *e)
             e->kit.host, DS_E_PARAM,
             "parameter library = %.200s: a name such as libm.so.6; a path belongs into parameter file", name);
     }
-    void *library = foreign_library(where, error);
+    const int global = ds_param_int(&in, "global") != 0;
+    if (in.status != DS_OK) {
+        return in.status;
+    }
+    void *library = foreign_library(where, global, error);
     if (!library) {
         return ds_host_fail(e->kit.host, DS_E_PARAM, "parameter %s: %s", *file ? "file" : "library", error);
     }
@@ -207,6 +222,7 @@ static void read_ffi(void *self, ds_param_reader *in)
     e->factor = ds_param_real(in, "factor");
     e->gradient_factor = ds_param_real(in, "gradient_factor");
     e->m = (uint64_t)ds_param_int(in, "residuals");
+    e->may_print = ds_param_int(in, "stderr") == 1;
     e->kit.loss_floor = ds_param_real(in, "floor");
     e->kit.cost = 1;
 }
@@ -241,6 +257,26 @@ static ds_status outside(const ffi_env *e, const char *symbol)
                         ds_param_text(&in, symbol));
 }
 
+/* A call whose words on stderr say that it has failed, whatever its numbers say. */
+static int call(ffi_env *e, foreign *f, const double *x, const foreign_results *out)
+{
+    if (e->may_print) {
+        return foreign_call(f, x, out);
+    }
+    printed_begin();
+    int left = foreign_call(f, x, out);
+    if (!printed_end()) {
+        return left;
+    }
+    if (!e->told && e->kit.host->log != NULL) {
+        e->told = 1;
+        e->kit.host->log(e->kit.host, DS_LOG_WARNING,
+                         "the function writes to stderr, so these evaluations fail (where symbols are "
+                         "missing: global = true; stderr = fine lets them count)");
+    }
+    return left == FOREIGN_OUTSIDE ? left : FOREIGN_FAILED;
+}
+
 /* Calls the function of the loss: value, and whatever else is wanted; the sum of squares where
  * there are residuals. */
 static int call_loss(ffi_env *e, const double *x, double *value, double *gradient, double *jacobian)
@@ -250,7 +286,7 @@ static int call_loss(ffi_env *e, const double *x, double *value, double *gradien
                                  .jacobian = jacobian,
                                  .residual = e->residual};
     *value = NAN;
-    int left = foreign_call(e->loss, x, &out);
+    int left = call(e, e->loss, x, &out);
     if (e->m > 0) {
         *value = 0;
         for (uint64_t i = 0; i < e->m; i++) {
@@ -274,7 +310,7 @@ static int find_gradient(ffi_env *e, const double *x, double *g)
     } else if (e->slope) {
         const foreign_results out = {.value = e->slope_returned ? g : NULL,
                                      .gradient = e->slope_returned ? NULL : g};
-        return foreign_call(e->slope, x, &out);
+        return call(e, e->slope, x, &out);
     }
     return FOREIGN_OK;
 }
@@ -359,7 +395,7 @@ static const env_table env = {.size = sizeof(ffi_env),
                               .answer = answer_of_ffi};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("ffi", "1"),
+    ENV_KIT_DESC("ffi", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "The loss is a C function of any shared library.",
     .description =
@@ -370,6 +406,9 @@ static const ds_desc desc = {
         "a worker process like every environment, so that a crash costs one evaluation; arrays have borders "
         "that are looked at after every call. The function has to be pure: the same x gives the same value, "
         "whatever was called before.\n"
+        "What a call does not write (loss, gradient, residuals) is NaN, and so no success; and what it "
+        "writes to "
+        "stderr makes it fail, in worker processes, unless stderr = fine.\n"
         "The default is an example: the Bessel function J0 of the C library between 0 and 20; its gradient "
         "is -J1, with gradient_symbol = j1, gradient_signature = f64(x0:f64), gradient_factor = -1.",
     .citation = "",

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* flip - a pancake lies in a pan and is to be turned over: the decision variables are the places and tilts of
  * the pan at the ends of the segments of an episode. */
+#include "common/number.h"
 #include "engines/cloth/disc.h"
 #include "engines/cloth/pan_shape.h"
 #include "engines/cloth/sheet.h"
+#include "engines/cloth/stability.h"
 #include "engines/kit/env_kit.h"
 
 #include <string.h>
 
-enum { PANCAKE, PAN, MARKS, TARGET };
+enum { PANCAKE, UPPER, PAN, MARKS, TARGET };
 enum { CHECKPOINT = 40, MAX_SEGMENTS = 100 };           /* steps between checkpoints; of the pan's motion */
 enum { RADIUS = 8, SIDE = 2 * RADIUS + 1, LAYERS = 2 }; /* of the pancake, in lattice steps */
 enum { N_ACT = 3, N_OBS = 3 + 6 * 5 }; /* observed: the pan; place and velocity of the centre and the marks */
 
+static const char cure[] = "reduce parameter h, stiffness or damping, or raise mass";
 static const double spacing = 0.01, lift = 0.001; /* m: of the lattice, of the lowest layer above the pan */
 
 static const ds_param *const params[] = {
@@ -42,8 +45,9 @@ typedef struct flip {
     double *goal;                      /* targets of the corners, at their vertices */
     double *frame;                     /* positions at every output step */
     uint32_t *vertex, *triangle, *pan; /* vertices of the pancake; triangles of pancake and pan as drawn */
-    uint64_t vertices, corners;        /* lengths of the first two lists */
-    double now;                        /* stepwise control: loss of the state */
+    uint32_t *face; /* those of the side that lies up, of the vertices of that side alone */
+    uint64_t vertices, corners, face_corners; /* lengths of the first two lists, and of the last */
+    double now;                               /* stepwise control: loss of the state */
 } flip;
 
 /* ---- what happens in an episode ---- */
@@ -167,8 +171,8 @@ static void read_flip(void *self, ds_param_reader *in)
     for (int i = 0; in->status == DS_OK && i < 3; i++) {
         if (!(e->lower[i] < e->upper[i])) {
             in->status = ds_host_fail(in->host, DS_E_PARAM,
-                                      "parameters lower = %g and upper = %g: lower must be less than upper",
-                                      e->lower[i], e->upper[i]);
+                                      "parameters lower = %s and upper = %s: lower must be less than upper",
+                                      NUMBER(e->lower[i]), NUMBER(e->upper[i]));
         }
     }
     if (in->status != DS_OK) {
@@ -247,9 +251,13 @@ static void place_flip(const void *self, uint64_t k, uint64_t b, double *out)
         pan_shape_points(&e->c.pan, &at, out);
         return;
     }
-    for (uint64_t q = 0; q < (b == PANCAKE ? e->vertices : 4); q++) {
-        uint32_t v = b == PANCAKE ? e->vertex[q] : e->corner[q];
-        if (b == PANCAKE) {
+    const int cake = b == PANCAKE || b == UPPER;
+    const uint32_t *vertex = b == PANCAKE ? e->vertex
+                             : b == UPPER ? e->vertex + e->vertices / LAYERS
+                                          : e->corner;
+    for (uint64_t q = 0; q < (b == PANCAKE ? e->vertices : b == UPPER ? e->vertices / LAYERS : 4); q++) {
+        uint32_t v = vertex[q];
+        if (cake) {
             out[3 * q] = x[v];
             out[3 * q + 1] = x[n + v];
             out[3 * q + 2] = x[2 * n + v];
@@ -265,6 +273,11 @@ static void bodies_of_flip(void *self, scene_kit *s)
     scene_kit_body(s, "pancake", DS_BODY_MESH, DS_ROLE_MATERIAL, e->vertices, (double[4]){0, 0, 0, 0});
     s->body[PANCAKE].index = e->triangle;
     s->body[PANCAKE].index_count = e->corners;
+    scene_kit_body(s, "pancake_upper", DS_BODY_MESH, DS_ROLE_MATERIAL, e->vertices / LAYERS,
+                   (double[4]){0, 0, 0, 0});
+    s->body[UPPER].index = e->face;
+    s->body[UPPER].index_count = e->face_corners;
+    s->body[UPPER].variety = 2;
     scene_kit_body(s, "pan", DS_BODY_MESH, DS_ROLE_TOOL, PAN_POINTS, (double[4]){0, 0, 0, 0});
     s->body[PAN].index = e->pan;
     s->body[PAN].index_count = PAN_CORNERS;
@@ -276,9 +289,9 @@ static void bodies_of_flip(void *self, scene_kit *s)
     s->info.box[4] = 0.25;
 }
 
-static const scene_metric metrics[] = {{"x", "m"},          {"y", "m"},        {"z", "m"},
-                                       {"angle", "rad"},    {"pan_x", "m"},    {"pan_y", "m"},
-                                       {"pan_tilt", "rad"}, {"distance", "m"}, {NULL, NULL}};
+static const scene_metric metrics[] = {{"angle", "rad"}, {"distance", "m"},   {"x", "m"},
+                                       {"y", "m"},       {"z", "m"},          {"pan_x", "m"},
+                                       {"pan_y", "m"},   {"pan_tilt", "rad"}, {NULL, NULL}};
 
 static void measure_flip(void *self, uint64_t k, double *out)
 {
@@ -287,19 +300,35 @@ static void measure_flip(void *self, uint64_t k, double *out)
     const double *x = frame_of(e, k);
     const uint32_t *c = e->corner;
     touch_pose p;
+    double *at = out + 2;
     pose_of_frame(e, k, &p);
     for (size_t i = 0; i < 3; i++) {
-        out[i] = 0;
+        at[i] = 0;
         for (uint64_t v = 0; v < e->vertices; v++) {
-            out[i] += x[i * n + e->vertex[v]] / (double)e->vertices;
+            at[i] += x[i * n + e->vertex[v]] / (double)e->vertices;
         }
     }
-    scene_kit_include(&e->kit.scene, out[0], out[1], out[2], 0.08);
-    out[3] = atan2(x[n + c[0]] - x[n + c[1]], x[c[0]] - x[c[1]]);
-    out[4] = p.x;
-    out[5] = p.y;
-    out[6] = p.tilt;
-    out[7] = loss_of(e, x);
+    scene_kit_include(&e->kit.scene, at[0], at[1], at[2], 0.08);
+    out[0] = atan2(x[n + c[0]] - x[n + c[1]], x[c[0]] - x[c[1]]);
+    out[5] = p.x;
+    out[6] = p.y;
+    out[7] = p.tilt;
+    out[1] = loss_of(e, x);
+}
+
+/* The side that lies up at first becomes a body of its own: it has a colour of its own then. */
+static void split_sides(flip *e)
+{
+    uint32_t layer = (uint32_t)e->vertices / LAYERS;
+    uint64_t kept = 0;
+    for (uint64_t t = 0; t + 2 < e->corners; t += 3) {
+        const uint32_t *v = e->triangle + t;
+        int up = v[0] >= layer && v[1] >= layer && v[2] >= layer;
+        for (int k = 0; k < 3; k++) {
+            *(up ? e->face + e->face_corners++ : e->triangle + kept++) = v[k] - (up ? layer : 0);
+        }
+    }
+    e->corners = kept;
 }
 
 static ds_status allocate_flip(void *self)
@@ -317,6 +346,7 @@ static ds_status allocate_flip(void *self)
     e->frame = memory_doubles(m, (e->kit.steps + 1) * 3 * mesh.stride);
     e->vertex = memory_take(m, mesh.vertices, sizeof *e->vertex);
     e->triangle = memory_take(m, cloth_disc_room(&mesh), sizeof *e->triangle);
+    e->face = memory_take(m, cloth_disc_room(&mesh), sizeof *e->face);
     e->pan = memory_take(m, PAN_CORNERS, sizeof *e->pan);
     if (!cloth_open(&e->c, m, &mesh, e->kit.cost, CHECKPOINT, e->kit.host, &driver, e)) {
         return DS_E_NOMEM;
@@ -324,9 +354,14 @@ static ds_status allocate_flip(void *self)
     set_corners(e);
     e->vertices = cloth_disc_vertices(&e->c.mesh, e->vertex);
     e->corners = cloth_disc_triangles(&e->c.mesh, e->triangle);
+    split_sides(e);
     pan_shape_triangles(e->pan);
     e->c.mass /= (double)e->vertices;
-    return e->corners > 0 ? DS_OK : DS_E_NOMEM;
+    if (e->corners == 0) {
+        return DS_E_NOMEM;
+    }
+    lay_pancake(e);
+    return cloth_warn_of_step(&e->c, cloth_start(&e->c), "", cure);
 }
 
 /* ---- stepwise control ---- */
@@ -382,6 +417,7 @@ static ds_status act_on_flip(void *self, uint64_t k, ds_rl_step *io)
 
 static const env_table env = {.size = sizeof(flip),
                               .advice = "reduce parameter duration",
+                              .cure = cure,
                               .read = read_flip,
                               .allocate = allocate_flip,
                               .range = range_of_pan,
@@ -398,7 +434,7 @@ static const env_table env = {.size = sizeof(flip),
                               .act = act_on_flip};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("flip", "1"),
+    ENV_KIT_DESC("flip", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "A pancake in a pan is turned over by moving and tilting the pan.",
     .description =
@@ -411,8 +447,9 @@ static const ds_desc desc = {
         "Stepwise control: an action is the variables of a segment; observations: x, y and tilt of the pan, "
         "then position and velocity of the centre of mass and of the four marks; rewards are the decrease "
         "of the loss of the state.\n"
-        "Metrics: x, y, z of the centre of mass, angle of the pancake, place of the pan, loss if the "
-        "episode ended there.",
+        "Metrics: angle of the pancake, loss if the episode ended there, x, y, z of the centre of mass, "
+        "place of "
+        "the pan.",
     .citation = ENV_KIT_ANTONOVA,
     .extensions = env_kit_scene_rl,
 };

@@ -8,7 +8,7 @@ env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.l
 
 # The kit: what environments have in common, a table of functions and the scene extension from tables.
 %C%_engines_kit_libkit_la_SOURCES = %D%/engines/kit/env_kit.h %D%/engines/kit/env_kit.c \
-	%D%/engines/kit/scene_kit.h %D%/engines/kit/scene_kit.c
+	%D%/engines/kit/norm.h %D%/engines/kit/scene_kit.h %D%/engines/kit/scene_kit.c
 
 # Test functions with known optimum.
 %C%_engines_functions_libfunctions_la_SOURCES = %D%/engines/functions/function.h \
@@ -21,7 +21,8 @@ env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.l
 %C%_engines_foreign_libforeign_la_CPPFLAGS = $(AM_CPPFLAGS) $(FFI_CFLAGS)
 %C%_engines_foreign_libforeign_la_LIBADD = $(FFI_LIBS)
 %C%_engines_foreign_libforeign_la_SOURCES = %D%/engines/foreign/call.c %D%/engines/foreign/call.h \
-	%D%/engines/foreign/signature.c %D%/engines/foreign/signature.h
+	%D%/engines/foreign/printed.c %D%/engines/foreign/printed.h %D%/engines/foreign/signature.c \
+	%D%/engines/foreign/signature.h
 
 # Rigid bodies: a planar chain of links on a cart; a ball among boxes and walls in the plane (linear
 # complementarity, impact, episode); a particle against planes with penalty (compliant) contact.
@@ -39,7 +40,8 @@ env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.l
 	%D%/engines/cloth/lift.c %D%/engines/cloth/mesh.h %D%/engines/cloth/mesh.c %D%/engines/cloth/pan.c \
 	%D%/engines/cloth/pan_shape.h %D%/engines/cloth/pan_shape.c %D%/engines/cloth/sets.h \
 	%D%/engines/cloth/sheet.h %D%/engines/cloth/sheet.c %D%/engines/cloth/spring.h \
-	%D%/engines/cloth/spring.c %D%/engines/cloth/touch.h %D%/engines/cloth/trajectory.h \
+	%D%/engines/cloth/spring.c %D%/engines/cloth/stability.h %D%/engines/cloth/stability.c \
+	%D%/engines/cloth/touch.h %D%/engines/cloth/trajectory.h \
 	%D%/engines/cloth/trajectory.c
 
 # Material points. scene: bodies, tools and where they are; sim: the plain scalar simulation, the oracle of
@@ -74,7 +76,8 @@ env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.l
 
 # variant.c is compiled for each float type and instruction set; select.c chooses when the engine starts.
 # Vectors that a set does not have are fine: everything is inlined, no vector is passed between files.
-# Fused multiply-add is part of avx2 and avx512, and of their results.
+# Fused multiply-add is part of avx2 and avx512, and of their results. The portable ones compute the bits of
+# the baseline with wider vectors: nothing is fused, and chunks have its size.
 mpm_kernel_sources = %D%/engines/mpm/fast/kernels/variant.c %D%/engines/mpm/fast/kernels/kernels.h \
 	%D%/engines/mpm/fast/kernels/chunk.h %D%/engines/mpm/fast/kernels/chunk_law.h \
 	%D%/engines/mpm/fast/kernels/convert.h %D%/engines/mpm/fast/kernels/lanes.h \
@@ -84,6 +87,8 @@ mpm_vector_cflags = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -Wno-psabi
 mpm_baseline_cflags = $(mpm_vector_cflags) -DMPM_ISA=baseline
 mpm_avx2_cflags = $(mpm_vector_cflags) -mavx2 -mfma -ffp-contract=fast -DMPM_ISA=avx2
 mpm_avx512_cflags = $(mpm_vector_cflags) $(AVX512_CFLAGS) -ffp-contract=fast -DMPM_ISA=avx512
+mpm_portable_avx2_cflags = $(mpm_vector_cflags) -mavx2 -DMPM_CHUNK=16 -DMPM_ISA=portable_avx2
+mpm_portable_avx512_cflags = $(mpm_vector_cflags) $(AVX512_CFLAGS) -mno-fma -DMPM_CHUNK=16 -DMPM_ISA=portable_avx512
 mpm_variants = %D%/engines/mpm/fast/lib64_baseline.la %D%/engines/mpm/fast/lib32_baseline.la
 %C%_engines_mpm_fast_lib64_baseline_la_SOURCES = $(mpm_kernel_sources)
 %C%_engines_mpm_fast_lib64_baseline_la_CFLAGS = $(mpm_baseline_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=4
@@ -92,7 +97,9 @@ mpm_variants = %D%/engines/mpm/fast/lib64_baseline.la %D%/engines/mpm/fast/lib32
 if X86_VARIANTS
 mpm_select = -DMPM_X86_VARIANTS=1
 mpm_variants += %D%/engines/mpm/fast/lib64_avx2.la %D%/engines/mpm/fast/lib32_avx2.la \
-	%D%/engines/mpm/fast/lib64_avx512.la %D%/engines/mpm/fast/lib32_avx512.la
+	%D%/engines/mpm/fast/lib64_avx512.la %D%/engines/mpm/fast/lib32_avx512.la \
+	%D%/engines/mpm/fast/lib64_portable_avx2.la %D%/engines/mpm/fast/lib32_portable_avx2.la \
+	%D%/engines/mpm/fast/lib64_portable_avx512.la %D%/engines/mpm/fast/lib32_portable_avx512.la
 %C%_engines_mpm_fast_lib64_avx2_la_SOURCES = $(mpm_kernel_sources)
 %C%_engines_mpm_fast_lib64_avx2_la_CFLAGS = $(mpm_avx2_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=4
 %C%_engines_mpm_fast_lib32_avx2_la_SOURCES = $(mpm_kernel_sources)
@@ -101,6 +108,14 @@ mpm_variants += %D%/engines/mpm/fast/lib64_avx2.la %D%/engines/mpm/fast/lib32_av
 %C%_engines_mpm_fast_lib64_avx512_la_CFLAGS = $(mpm_avx512_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=8
 %C%_engines_mpm_fast_lib32_avx512_la_SOURCES = $(mpm_kernel_sources)
 %C%_engines_mpm_fast_lib32_avx512_la_CFLAGS = $(mpm_avx512_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=16
+%C%_engines_mpm_fast_lib64_portable_avx2_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_mpm_fast_lib64_portable_avx2_la_CFLAGS = $(mpm_portable_avx2_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=4
+%C%_engines_mpm_fast_lib32_portable_avx2_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_mpm_fast_lib32_portable_avx2_la_CFLAGS = $(mpm_portable_avx2_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=8
+%C%_engines_mpm_fast_lib64_portable_avx512_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_mpm_fast_lib64_portable_avx512_la_CFLAGS = $(mpm_portable_avx512_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=8
+%C%_engines_mpm_fast_lib32_portable_avx512_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_mpm_fast_lib32_portable_avx512_la_CFLAGS = $(mpm_portable_avx512_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=16
 endif
 
 # PlasticineLab's tasks together, without their plugin interface: a library for tests and make_targets.

@@ -3,6 +3,7 @@
  * the distance of the ball to a target after a fixed time. */
 #include "engines/contact/ball.h"
 #include "engines/kit/env_kit.h"
+#include "engines/kit/norm.h"
 
 #include <string.h>
 
@@ -157,10 +158,8 @@ static ds_status allocate_pinball(void *self)
 /* Of the ball to the target; `bar` gets its derivatives by the position. */
 static double distance(const pinball *e, const double *state, double bar[2])
 {
-    double dx = state[0] - e->target[0], dy = state[1] - e->target[1], d = sqrt(dx * dx + dy * dy);
-    bar[0] = d < 1e-12 ? 0 : dx / d;
-    bar[1] = d < 1e-12 ? 0 : dy / d;
-    return d;
+    const double error[2] = {state[0] - e->target[0], state[1] - e->target[1]};
+    return norm_of(2, error, bar);
 }
 
 static ds_status simulate_pinball(void *self, ds_eval *io)
@@ -266,6 +265,7 @@ static void measure_pinball(void *self, uint64_t k, double *out)
 /* ---- plugin ---- */
 
 static const env_table env = {.size = sizeof(pinball),
+                              .cure = "reduce parameter h, gravity or start_velocity",
                               .advice = "reduce parameter steps",
                               .read = read_pinball,
                               .allocate = allocate_pinball,
@@ -281,7 +281,7 @@ static const env_table env = {.size = sizeof(pinball),
                               .measure = measure_pinball};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("pinball", "1"),
+    ENV_KIT_DESC("pinball", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "A ball drops through a grid of tilted bars and is to reach a target.",
     .description =

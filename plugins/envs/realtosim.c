@@ -6,8 +6,9 @@
 
 #include <string.h>
 
-enum { CLOTH, GRIPPER, TARGET };
+enum { CLOTH, GRIPPER, CORNERS, TARGET };
 
+static const char cure[] = "reduce parameter h";
 static const char *const norms[] = {"l2", "sq", NULL};
 
 static const ds_param *const params[] = {
@@ -107,7 +108,7 @@ static ds_status allocate_realtosim(void *self)
 {
     realtosim *e = self;
     e->side = memory_doubles(&e->kit.memory, 2 * lift_residual_count(&e->l));
-    return DS_OK;
+    return lift_check_step(&e->l, cure);
 }
 
 static void release_realtosim(void *self)
@@ -144,6 +145,11 @@ static void place_realtosim(const void *self, uint64_t k, uint64_t b, double *ou
         double at[3];
         lift_gripper(t, time_of(e, k), at);
         scene_kit_pose(at[0], at[1], at[2], 0, out);
+    } else if (b == CORNERS) {
+        for (uint64_t c = 0; c < 4; c++) {
+            const double *at = x + e->l.corner[c];
+            scene_kit_pose(at[0], at[m->stride], at[2 * m->stride], 0, out + 7 * c);
+        }
     } else { /* where each corner was seen last */
         for (uint64_t c = 0; c < 4; c++) {
             const double *seen = t->row + TRAJECTORY_COLUMNS * (t->rows - 1) + 4 + 3 * c;
@@ -163,6 +169,8 @@ static void bodies_of_realtosim(void *self, scene_kit *s)
     s->body[CLOTH].index = e->l.s.triangle;
     s->body[CLOTH].index_count = 6 * LIFT_CELLS * LIFT_CELLS;
     scene_kit_body(s, "gripper", DS_BODY_SPHERE, DS_ROLE_TOOL, 1, (double[4]){0.012, 0, 0, 0});
+    scene_kit_body(s, "corners", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 4, (double[4]){0.004, 0, 0, 0});
+    s->body[CORNERS].variety = 1;
     scene_kit_body(s, "target", DS_BODY_SPHERE, DS_ROLE_TARGET, 4, (double[4]){0.008, 0, 0, 0});
     for (uint64_t r = 0; r < t->rows; r++) {
         const double *row = t->row + TRAJECTORY_COLUMNS * r;
@@ -177,26 +185,26 @@ static void bodies_of_realtosim(void *self, scene_kit *s)
     s->info.ground = ground;
 }
 
-static const scene_metric metrics[] = {{"x", "m"},      {"y", "m"},         {"z", "m"},
-                                       {"stretch", ""}, {"gripper_y", "m"}, {NULL, NULL}};
+static const scene_metric metrics[] = {{"stretch", ""}, {"gripper_y", "m"}, {"x", "m"},
+                                       {"y", "m"},      {"z", "m"},         {NULL, NULL}};
 
 static void measure_realtosim(void *self, uint64_t k, double *out)
 {
     realtosim *e = self;
     const cloth_mesh *m = &e->l.c.mesh;
     const double *x = frame_of(e, k);
-    double grip[3];
+    double grip[3], *at = out + 2;
     for (size_t i = 0; i < 3; i++) {
-        out[i] = 0;
+        at[i] = 0;
         for (size_t v = 0; v < m->vertices; v++) {
-            out[i] += x[i * m->stride + v] / (double)m->vertices;
+            at[i] += x[i * m->stride + v] / (double)m->vertices;
         }
     }
-    scene_kit_include(&e->kit.scene, out[0], out[1], out[2], 0.02);
+    scene_kit_include(&e->kit.scene, at[0], at[1], at[2], 0.02);
     e->kit.scene.info.box[1] = ground;
     lift_gripper(&e->l.data, time_of(e, k), grip);
-    out[3] = sheet_stretch(&e->l.s, m, x);
-    out[4] = grip[1];
+    out[0] = sheet_stretch(&e->l.s, m, x);
+    out[1] = grip[1];
 }
 
 /* ---- episode ---- */
@@ -312,6 +320,7 @@ static const char *const extensions[] = {DS_EXT_SCENE, DS_EXT_CHANNELS, DS_EXT_V
 
 static const env_table env = {.size = sizeof(realtosim),
                               .advice = "raise parameter h or shorten the recording",
+                              .cure = cure,
                               .read = read_realtosim,
                               .allocate = allocate_realtosim,
                               .release = release_realtosim,
@@ -329,7 +338,7 @@ static const env_table env = {.size = sizeof(realtosim),
                               .answer = answer_of_realtosim};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("realtosim", "1"),
+    ENV_KIT_DESC("realtosim", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Find size, mass, friction and stiffness of a cloth from a recording of a lift.",
     .description =
@@ -342,7 +351,7 @@ static const ds_desc desc = {
         "The gripper holds every vertex within 2 cm, at least one: the loss jumps where size changes which "
         "they are.\n"
         "No stepwise control: the variables are constants of an episode, not actions in it.\n"
-        "Metrics: x, y, z of the centre of mass, largest stretch of a spring, height of the gripper.",
+        "Metrics: largest stretch of a spring, height of the gripper, x, y, z of the centre of mass.",
     .citation = ENV_KIT_ANTONOVA,
     .extensions = extensions,
 };

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* swing - a cloth held at two corners is swung and let go, and is to lie on the floor like a target: the
  * decision variables are the stiffness of its patches or its initial velocity, and if wanted its size. */
+#include "common/number.h"
 #include "engines/cloth/sheet.h"
+#include "engines/cloth/stability.h"
 #include "engines/kit/env_kit.h"
+#include "engines/kit/norm.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { STIFFNESS = 0, VELOCITY = 1 };
 enum { SINGLE = 0, CORNER = 1, MESH = 2 };
 enum { CLOTH, TARGET };
+static const char cure[] = "reduce parameter h, stiffness, stiffness_range, damping or cells, or raise mass";
 enum { CHECKPOINT = 100 }; /* steps between checkpoints */
 
 static const char *const variables[] = {"stiffness", "velocity", NULL};
@@ -115,19 +120,25 @@ static void centre(const swing *e, const double *x, double out[3])
     }
 }
 
+/* Distance of the centre of mass to its goal; `unit` (or NULL) gets its derivative. */
+static double distance_of_centre(const swing *e, const double *x, double *unit)
+{
+    double at[3];
+    centre(e, x, at);
+    for (int i = 0; i < 3; i++) {
+        at[i] -= e->goal[i];
+    }
+    return norm_of(3, at, unit);
+}
+
 static double loss_of(const swing *e, const double *x)
 {
     const cloth_mesh *m = &e->c.mesh;
-    double at[3], sum = 0;
     if (e->loss != SINGLE) {
         return sheet_distance(m, e->loss == CORNER ? e->corner : NULL, e->loss == CORNER ? 4 : m->vertices, x,
                               e->target);
     }
-    centre(e, x, at);
-    for (int i = 0; i < 3; i++) {
-        sum += (at[i] - e->goal[i]) * (at[i] - e->goal[i]);
-    }
-    return sqrt(sum);
+    return distance_of_centre(e, x, NULL);
 }
 
 static void loss_bar(void *self, uint64_t k, double *x_bar)
@@ -143,14 +154,11 @@ static void loss_bar(void *self, uint64_t k, double *x_bar)
                            e->target, 1, x_bar);
         return;
     }
-    double at[3], sum = 1e-12;
-    centre(e, x, at);
-    for (int i = 0; i < 3; i++) {
-        sum += (at[i] - e->goal[i]) * (at[i] - e->goal[i]);
-    }
+    double unit[3];
+    distance_of_centre(e, x, unit);
     for (size_t i = 0; i < 3; i++) {
         for (size_t v = 0; v < m->vertices; v++) {
-            x_bar[i * m->stride + v] += (at[i] - e->goal[i]) / sqrt(sum) / (double)m->vertices;
+            x_bar[i * m->stride + v] += unit[i] / (double)m->vertices;
         }
     }
 }
@@ -169,8 +177,8 @@ static double variable_of(const swing *e, double k)
     return 2 * log(k / e->range[0]) / log(e->range[1] / e->range[0]) - 1;
 }
 
-/* An episode with the stiffness, velocity and size in e->k, e->v, e->dim. */
-static ds_status run_swing(swing *e, int64_t *bad)
+/* The start of an episode with the stiffness, velocity and size in e->k, e->v, e->dim. */
+static double *hang_cloth(swing *e)
 {
     const size_t n = e->c.mesh.stride, side = e->s.cells + 1;
     const double cells = (double)e->s.cells;
@@ -185,6 +193,12 @@ static ds_status run_swing(swing *e, int64_t *bad)
             v[i * n + a] = e->v[i];
         }
     }
+    return x;
+}
+
+static ds_status run_swing(swing *e, int64_t *bad)
+{
+    hang_cloth(e);
     return cloth_simulate(&e->c, bad);
 }
 
@@ -294,10 +308,24 @@ static void read_swing(void *self, ds_param_reader *in)
     if (in->status == DS_OK && !(e->range[0] < e->range[1])) {
         in->status =
             ds_host_fail(in->host, DS_E_PARAM,
-                         "parameter stiffness_range = %g, %g: the first must be less than the second",
-                         e->range[0], e->range[1]);
+                         "parameter stiffness_range = %s, %s: the first must be less than the second",
+                         NUMBER(e->range[0]), NUMBER(e->range[1]));
     }
     e->kit.n = (e->variables == STIFFNESS ? e->patches : 3) + (e->size ? 2 : 0);
+}
+
+/* The stiffest cloth that is searched for decides how long a step may be. */
+static ds_status check_step(swing *e)
+{
+    char where[64] = "";
+    for (uint64_t i = 0; i < e->patches; i++) {
+        e->k[i] = e->variables == STIFFNESS ? e->range[1] : e->fixed_k;
+    }
+    if (e->variables == STIFFNESS) {
+        snprintf(where, sizeof where, " where all stiffness is %g N/m", e->range[1]);
+    }
+    memcpy(e->dim, e->fixed_size, sizeof e->dim);
+    return cloth_warn_of_step(&e->c, hang_cloth(e), where, cure);
 }
 
 /* The target is an episode of the same simulator. Stiffness goes through its variable, as it will when it is
@@ -318,10 +346,7 @@ static ds_status make_target(swing *e)
     }
     ds_status status = in.status == DS_OK ? run_swing(e, &bad) : in.status;
     if (status == DS_OK && bad >= 0) {
-        return ds_host_fail(
-            in.host, DS_E_PARAM,
-            "the target diverges at step %d: reduce parameter h, stiffness or damping, or raise mass",
-            (int)bad);
+        return ds_host_fail(in.host, DS_E_PARAM, "the target diverges at step %d: %s", (int)bad, cure);
     }
     if (status == DS_OK) {
         memcpy(e->target, frame_of(e, e->kit.steps), 3 * e->c.mesh.stride * sizeof *e->target);
@@ -351,7 +376,8 @@ static ds_status allocate_swing(void *self)
     e->c.anchors = 2;
     e->c.anchored[0] = corner[0];
     e->c.anchored[1] = corner[1];
-    return make_target(e);
+    ds_status status = check_step(e);
+    return status == DS_OK ? make_target(e) : status;
 }
 
 /* A stiffness is the logarithm of one, -1 and 1 the ends of its range. */
@@ -438,28 +464,29 @@ static void bodies_of_swing(void *self, scene_kit *s)
     s->info.ground = ground > s->info.box[1] - 1 ? ground : -HUGE_VAL;
 }
 
-static const scene_metric metrics[] = {{"x", "m"},      {"y", "m"},        {"z", "m"},  {"lowest", "m"},
-                                       {"stretch", ""}, {"distance", "m"}, {NULL, NULL}};
+static const scene_metric metrics[] = {{"distance", "m"}, {"stretch", ""}, {"lowest", "m"}, {"x", "m"},
+                                       {"y", "m"},        {"z", "m"},      {NULL, NULL}};
 
 static void measure_swing(void *self, uint64_t k, double *out)
 {
     swing *e = self;
     const cloth_mesh *m = &e->c.mesh;
     const double *x = frame_of(e, k);
-    centre(e, x, out);
-    scene_kit_include(&e->kit.scene, out[0], out[1], out[2], 0);
-    out[3] = HUGE_VAL;
+    centre(e, x, out + 3);
+    scene_kit_include(&e->kit.scene, out[3], out[4], out[5], 0);
+    out[2] = HUGE_VAL;
     for (size_t v = 0; v < m->vertices; v++) {
-        out[3] = fmin(out[3], x[m->stride + v]);
+        out[2] = fmin(out[2], x[m->stride + v]);
     }
-    out[4] = sheet_stretch(&e->s, m, x);
-    out[5] = loss_of(e, x);
+    out[1] = sheet_stretch(&e->s, m, x);
+    out[0] = loss_of(e, x);
 }
 
 /* ---- plugin ---- */
 
 static const env_table env = {.size = sizeof(swing),
                               .advice = "reduce parameter cells or duration",
+                              .cure = cure,
                               .read = read_swing,
                               .allocate = allocate_swing,
                               .range = range_of_swing,
@@ -473,7 +500,7 @@ static const env_table env = {.size = sizeof(swing),
                               .measure = measure_swing};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("swing", "1"),
+    ENV_KIT_DESC("swing", "3"),
     .flags = DS_ENV_GRADIENT,
     .summary = "A cloth is swung by two corners, let go, and is to lie on the floor like a target.",
     .description =
@@ -485,8 +512,8 @@ static const ds_desc desc = {
         "vertices land in another order, the landscape is rugged, and exact gradients are large and often "
         "point away from the trend.\n"
         "No stepwise control: the variables are constants of an episode, not actions in it.\n"
-        "Metrics: x, y, z of the centre of mass, lowest point, largest stretch of a spring, loss if the "
-        "episode ended there.",
+        "Metrics: loss if the episode ended there, largest stretch of a spring, lowest point, x, y, z of the "
+        "centre of mass.",
     .citation = ENV_KIT_ANTONOVA " Springs and time of impact: Y. Hu et al., DiffTaichi, ICLR 2020.",
     .extensions = env_kit_scene,
 };

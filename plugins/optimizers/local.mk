@@ -7,7 +7,7 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 
 %C%_methods_libbase_la_SOURCES = %D%/methods/base/blas.h %D%/methods/base/box.h %D%/methods/base/rank.h \
 	%D%/methods/base/evaluator.c %D%/methods/base/evaluator.h %D%/methods/base/opt_kit.c \
-	%D%/methods/base/opt_kit.h %D%/methods/base/sobol.c %D%/methods/base/sobol.h plugins/common/memory.h
+	%D%/methods/base/opt_kit.h %D%/methods/base/sobol.c %D%/methods/base/sobol.h plugins/common/memory.h plugins/common/number.h
 
 %C%_methods_libcma_la_LIBADD = $(OPENBLAS_LIBS)
 %C%_methods_libcma_la_SOURCES = %D%/methods/cma/cma.c %D%/methods/cma/cma.h %D%/methods/cma/cma_bounds.c \
@@ -42,7 +42,8 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 %C%_methods_librl_la_LIBADD = $(OPENBLAS_LIBS)
 %C%_methods_librl_la_SOURCES = %D%/methods/rl/actor_critic.c %D%/methods/rl/actor_critic.h \
 	%D%/methods/rl/float_adam.c %D%/methods/rl/float_adam.h %D%/methods/rl/mlp.c %D%/methods/rl/mlp.h \
-	%D%/methods/rl/mlp_loops.c %D%/methods/rl/mlp_loops.h %D%/methods/rl/replay_buffer.c \
+	%D%/methods/rl/mlp_loops.c %D%/methods/rl/mlp_loops.h %D%/methods/rl/policy_file.c \
+	%D%/methods/rl/policy_file.h %D%/methods/rl/replay_buffer.c \
 	%D%/methods/rl/replay_buffer.h %D%/methods/rl/rl_settings.h %D%/methods/rl/rollout.c \
 	%D%/methods/rl/rollout.h %D%/methods/rl/running_moments.h %D%/methods/rl/soft_actor_critic.c \
 	%D%/methods/rl/soft_actor_critic.h %D%/methods/rl/stepwise.c %D%/methods/rl/stepwise.h

@@ -277,6 +277,31 @@ static void choose_mean(void *self, float *action)
     memcpy(action, mean, p->trial.lanes * p->trial.act * sizeof(float));
 }
 
+/* ---- what is kept ---- */
+
+static const ds_desc desc;
+
+static policy_parts parts_of(const ppo *p)
+{
+    return (policy_parts){.method = desc.id,
+                          .version = desc.version,
+                          .net = &p->ac.policy,
+                          .w = p->ac.w,
+                          .squash = "clip",
+                          .moments = p->normalise_obs ? p->moments : NULL,
+                          .limit = obs_limit,
+                          .log_std = p->ac.log_std,
+                          .log_std_rows = p->shape.sde ? p->ac.latent : 1,
+                          .noise = p->shape.sde ? "sde" : "plain"};
+}
+
+static void ppo_end(void *self)
+{
+    const ppo *p = self;
+    const policy_parts parts = parts_of(p);
+    rl_save_policy(&p->kit, "policy.npz", &parts, &p->train, &p->trial, 0, 0.0);
+}
+
 /* ---- run ---- */
 
 static ds_status ppo_begin(void *self)
@@ -328,7 +353,9 @@ static ds_status ppo_search(void *self)
         return status;
     }
     learn(p);
-    return rl_try_policy(&p->common, &p->train, &p->trial, p->update, p->lane_action, choose_mean, p);
+    const policy_parts parts = parts_of(p);
+    return rl_try_policy(&p->common, &p->kit, &parts, &p->train, &p->trial, p->update, p->lane_action,
+                         choose_mean, p);
 }
 
 /* ---- plugin ---- */
@@ -441,6 +468,7 @@ static const opt_table table = {
     .release = ppo_release,
     .begin = ppo_begin,
     .round = ppo_search,
+    .end = ppo_end,
 };
 
 OPT_KIT_DEFINE(table, desc)

@@ -140,6 +140,27 @@ static void choose_mean(void *self, float *action)
     }
 }
 
+/* ---- what is kept ---- */
+
+static const ds_desc desc;
+
+static policy_parts parts_of(const sac *s)
+{
+    return (policy_parts){.method = desc.id,
+                          .version = desc.version,
+                          .net = &s->nets.actor,
+                          .w = s->nets.w_actor,
+                          .squash = "tanh",
+                          .noise = s->shape.log_std == SAC_TANH ? "tanh" : "clamp"};
+}
+
+static void sac_end(void *self)
+{
+    const sac *s = self;
+    const policy_parts parts = parts_of(s);
+    rl_save_policy(&s->kit, "policy.npz", &parts, &s->train, &s->trial, 0, 0.0);
+}
+
 /* ---- run ---- */
 
 /* Fills in what depends on the length of an episode. */
@@ -187,9 +208,10 @@ static ds_status sac_search(void *self)
 {
     sac *s = self;
     ds_status status = train(s);
+    const policy_parts parts = parts_of(s);
     return status != DS_OK ? status
-                           : rl_try_policy(&s->common, &s->train, &s->trial, s->common.trials + 1, s->action,
-                                           choose_mean, s);
+                           : rl_try_policy(&s->common, &s->kit, &parts, &s->train, &s->trial,
+                                           s->common.trials + 1, s->action, choose_mean, s);
 }
 
 /* ---- plugin ---- */
@@ -288,6 +310,7 @@ static const opt_table table = {
     .release = sac_release,
     .begin = sac_begin,
     .round = sac_search,
+    .end = sac_end,
 };
 
 OPT_KIT_DEFINE(table, desc)

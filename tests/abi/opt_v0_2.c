@@ -4,6 +4,7 @@
  * fro. It is compiled with the headers in v0_2/, as on the machine of somebody who wrote it when that version
  * was new. */
 #include <diffsim/ext/channel.h>
+#include <diffsim/ext/files.h>
 #include <diffsim/ext/rl.h>
 #include <diffsim/plugin.h>
 #include <math.h>
@@ -204,15 +205,30 @@ static ds_status descend(search *s, const ds_objective *objective)
     return status;
 }
 
+/* The best point is left as a file, when the search is over. */
+static ds_status leave(const search *s, const ds_objective *objective, ds_status status)
+{
+    const ds_objective_files *files = objective->get_extension(objective, DS_EXT_FILES);
+    if (status < 0 || files == NULL || !DS_HAS(ds_objective_files, files, save)) {
+        return status;
+    }
+    ds_status saved = files->save(objective, "learned.bin", s->best, s->problem->n * sizeof *s->best);
+    saved = saved != DS_OK
+                ? saved
+                : files->save(objective, "learned.txt", files->env_settings, strlen(files->env_settings));
+    return saved != DS_OK ? saved : status;
+}
+
 static ds_status run(void *self, const ds_objective *objective)
 {
     search *s = self;
     ds_status status = play(s, objective);
     status = status != DS_OK ? status : ask(s, objective);
-    return status != DS_OK ? status : descend(s, objective);
+    status = status != DS_OK ? status : descend(s, objective);
+    return leave(s, objective, status);
 }
 
-static const char *const uses[] = {DS_HAS_GRADIENT, DS_EXT_RL, NULL};
+static const char *const uses[] = {DS_HAS_GRADIENT, DS_HAS_RESIDUALS, DS_EXT_RL, NULL};
 static const ds_optimizer_vtable vtable = {
     .struct_size = sizeof vtable, .create = create, .destroy = destroy, .run = run};
 static const ds_desc desc = {.struct_size = sizeof desc,

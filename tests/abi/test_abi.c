@@ -5,6 +5,7 @@
 #include <diffsim/diffsim.h>
 #include <diffsim/ext/batch.h>
 #include <diffsim/ext/channel.h>
+#include <diffsim/ext/files.h>
 #include <diffsim/ext/rl.h>
 #include <diffsim/ext/scene.h>
 #include <diffsim/ext/variables.h>
@@ -58,6 +59,7 @@ static const row sizes[] = {
     SIZE(ds_rl, 32),
     SIZE(ds_episode_rows, 96),
     SIZE(ds_episodes, 40),
+    SIZE(ds_objective_files, 40),
     SIZE(ds_scene_body, 80),
     SIZE(ds_scene_info, 96),
     SIZE(ds_scene, 40),
@@ -254,6 +256,12 @@ static const row offsets[] = {
     AT(ds_episodes, lanes, 16),
     AT(ds_episodes, begin, 24),
     AT(ds_episodes, step, 32),
+    AT(ds_objective_files, struct_size, 0),
+    AT(ds_objective_files, reserved, 4),
+    AT(ds_objective_files, env, 8),
+    AT(ds_objective_files, env_version, 16),
+    AT(ds_objective_files, env_settings, 24),
+    AT(ds_objective_files, save, 32),
     AT(ds_scene_body, struct_size, 0),
     AT(ds_scene_body, shape, 4),
     AT(ds_scene_body, role, 8),
@@ -408,6 +416,10 @@ static const row numbers[] = {
     IS(DS_RL_SIZE_1_0, 32),
     IS(DS_EPISODE_ROWS_SIZE_1_0, 96),
     IS(DS_EPISODES_SIZE_1_0, 40),
+    IS(DS_OBJECTIVE_FILES_SIZE_1_0, 40),
+    IS(DS_MAX_FILES, 16),
+    IS(DS_MAX_FILE_NAME, 63),
+    IS(DS_MAX_FILE_BYTES, 268435456),
     IS(DS_RL_GOES_ON, 0),
     IS(DS_RL_TERMINATED, 1),
     IS(DS_RL_TRUNCATED, 2),

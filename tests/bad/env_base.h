@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* env_base.h - a sound environment (a paraboloid with exact gradient) with holes in which the files beside it
  * commit one sin each: BAD_CREATE and BAD_EVALUATE (at its end) are statements, BAD_DESTROY is a function,
- * BAD_GETTER changes a status, BAD_ENTRIES is how much of the gradient is written, BAD_MAGIC, BAD_MINOR
- * and BAD_SIZE (of the descriptor) are numbers, BAD_FLAGS and BAD_NEEDS fill the descriptor, BAD_TOLERANCE ds_env_info, BAD_EXTENSIONS is a
- * list of ids, BAD_TABLE(id) the table for an id, BAD_TABLES the code that they need and BAD_FIELDS what it adds
- * to an instance. */
+ * BAD_GETTER changes a status, BAD_ENTRIES is how much of the gradient is written, BAD_MAGIC, BAD_MINOR and
+ * BAD_SIZE (of the descriptor) are numbers, BAD_FLAGS and BAD_NEEDS fill the descriptor, BAD_TOLERANCE and
+ * BAD_STEPS ds_env_info, BAD_EXTENSIONS is a list of ids, BAD_TABLE(id) the table for an id, BAD_TABLES the
+ * code that they need and BAD_FIELDS what it adds to an instance. */
 #include <diffsim/diffsim.h>
 #include <stdlib.h>
 
@@ -38,6 +38,9 @@
 #endif
 #ifndef BAD_NEEDS
 #define BAD_NEEDS NULL
+#endif
+#ifndef BAD_STEPS
+#define BAD_STEPS 0
 #endif
 #ifndef BAD_TOLERANCE
 #define BAD_TOLERANCE 0
@@ -78,7 +81,7 @@ static ds_status info(void *self, ds_env_info *out)
 {
     (void)self;
     out->n = 3;
-    out->steps = 0;
+    out->steps = BAD_STEPS;
     out->dt = 0;
     out->loss_floor = 0;
     out->tolerance = BAD_TOLERANCE;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opt_base.h - a sound optimizer (random search) with holes in which the files beside it commit one sin each:
  * BAD_X(u) makes a variable from a uniform number, BAD_AFTER is a statement after each evaluation, BAD_WANT
- * what is wanted beside the loss, BAD_PARAMS a list of parameters, BAD_CODE what they need. */
+ * what is wanted beside the loss, BAD_GRAD where gradients go, BAD_USES and BAD_NEEDS what it makes use of
+ * and needs, BAD_PARAMS a list of parameters, BAD_CODE what they need. */
 #include <diffsim/diffsim.h>
 #include <diffsim/helper/random.h>
 #include <stdlib.h>
@@ -14,6 +15,15 @@
 #endif
 #ifndef BAD_WANT
 #define BAD_WANT 0
+#endif
+#ifndef BAD_GRAD
+#define BAD_GRAD (s->x + p->n)
+#endif
+#ifndef BAD_USES
+#define BAD_USES NULL
+#endif
+#ifndef BAD_NEEDS
+#define BAD_NEEDS NULL
 #endif
 #ifndef BAD_CODE
 #define BAD_CODE
@@ -50,12 +60,8 @@ static ds_status run(void *self, const ds_objective *objective)
     search *s = self;
     const ds_problem *p = s->problem;
     double f;
-    ds_batch batch = {.struct_size = sizeof batch,
-                      .want = BAD_WANT,
-                      .count = 1,
-                      .x = s->x,
-                      .loss = &f,
-                      .grad = s->x + p->n};
+    ds_batch batch = {
+        .struct_size = sizeof batch, .want = BAD_WANT, .count = 1, .x = s->x, .loss = &f, .grad = BAD_GRAD};
     for (;;) {
         for (uint64_t i = 0; i < p->n; i++) {
             s->x[i] = BAD_X(ds_random_uniform(&s->random));
@@ -70,6 +76,8 @@ static ds_status run(void *self, const ds_objective *objective)
 
 static const ds_optimizer_vtable vtable = {sizeof vtable, 0, create, free, run, NULL};
 static const ds_param *const params[] = {BAD_PARAMS, NULL};
+static const char *const uses[] = {BAD_USES, NULL};
+static const char *const needs[] = {BAD_NEEDS, NULL};
 static const ds_desc desc = {.struct_size = sizeof desc,
                              .kind = DS_KIND_OPTIMIZER,
                              .id = BAD_ID,
@@ -78,5 +86,7 @@ static const ds_desc desc = {.struct_size = sizeof desc,
                              .summary = "A bad optimizer.",
                              .description = "",
                              .citation = "",
-                             .params = params};
+                             .params = params,
+                             .needs = needs,
+                             .uses = uses};
 DS_DEFINE_OPTIMIZER(desc, vtable)

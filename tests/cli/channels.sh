@@ -22,7 +22,7 @@ alike() {
     result $? "... and the same answers to the last bit"
 }
 
-run="$dshost run --env $channels --opt $asker --pictures no --set run.max_failed=1 --set env.share=0.3"
+run="$dshost run --env $channels --opt $asker --isolate-optimizer false --pictures no --set run.max_failed=1 --set env.share=0.3"
 for fault in none value product error unwritten diverge crash; do
     first=none
     [ $fault = crash ] && first=process
@@ -95,12 +95,13 @@ if command -v sqlite3 >/dev/null; then
     status 0 "the same run of now" "$dshost" run --env analytic --opt lm --set env.function=rosenbrock \
         --set env.dim=3 --seed 2 --budget 60 --pictures no --out new
     same "has the same record" old new
-    [ "$(sqlite3 old/run.sqlite 'SELECT * FROM extra' | cksum)" = "$(sqlite3 new/run.sqlite 'SELECT * FROM extra' | cksum)" ]
+    [ "$(sqlite3 old/run.sqlite 'SELECT id, kind, asked, answered FROM extra' | cksum)" = "$(sqlite3 new/run.sqlite 'SELECT id, kind, asked, answered FROM extra' | cksum)" ]
     result $? "and the same questions and answers beside its rows"
     for change in "eval SET x = zeroblob(24) WHERE id = 3" "extra SET kind = 3 WHERE id = 3" \
         "extra SET asked = zeroblob(length(asked)) WHERE id = 3" "extra SET answered = zeroblob(8) WHERE id = 3"; do
         rm -rf changed before
         cp -r whole changed
+        old_format changed # one with checksums says that it is damaged
         sqlite3 changed/run.sqlite "UPDATE $change"
         cp -r changed before
         refuses 4 "evaluation 3 .*nothing was changed" "a replay notices: $change" "$dshost" resume changed --budget 300

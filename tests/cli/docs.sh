@@ -37,8 +37,9 @@ complete() { :; }
 compopt() { :; }
 . "$1"
 shift
-COMP_WORDS=(dshost "$@")
-COMP_CWORD=$#
+COMP_LINE="dshost $*"
+COMP_POINT=${#COMP_LINE}
+COMP_WORDBREAKS=$' \t\n"\'@><=;|&(:'
 _dshost "$DSHOST"
 printf '%s\n' "${COMPREPLY[@]}"
 END
@@ -69,8 +70,43 @@ END
     offers run help r
     offers --center landscape --ce
     offers random: landscape --center r
+    offers env. run --env pinball --set e
+    offers env.variant= run --env pinball --set env.v
+    offers pinball16 run --env pinball --set env.variant=
+    offers opt.kernel= --env pinball --opt bo --set opt.k
+    offers run.isolation= --set run.is
+    offers false --set run.pictures=
 else
     skip "completion: bash is missing"
+fi
+mkdir -p bin
+ln -sf "$dshost" bin/dshost
+if command -v zsh > /dev/null; then
+    # A completer of zsh runs inside of its editor only: what it would add is printed instead.
+    cat > complete.zsh << 'END'
+compadd() { while [[ $1 == -* && $1 != -- ]]; do [[ $1 == -S ]] && shift; shift; done; shift; print -l -- "$@" }
+_files() { print files }
+file=$1
+shift
+words=(dshost "$@")
+CURRENT=$#words
+. $file
+END
+    PATH=$PWD/bin:$PATH zsh -f complete.zsh "$DS_TOP_SRC/docs/completion/_dshost" run --env pinball --set env.variant= > out 2> err
+    grep -qx 'env.variant=pinball16' out && [ ! -s err ]
+    result $? "zsh is offered values of a parameter"
+    PATH=$PWD/bin:$PATH zsh -f complete.zsh "$DS_TOP_SRC/docs/completion/_dshost" eval --x DIR/ > out 2> err
+    [ "$(cat out)" = files ] && [ ! -s err ]
+    result $? "and names of files where nothing is known"
+else
+    skip "completion: zsh is missing"
+fi
+if command -v fish > /dev/null; then
+    PATH=$PWD/bin:$PATH fish --no-config -c ". '$DS_TOP_SRC/docs/completion/dshost.fish'; complete -C 'dshost run --env pinball --set env.va'" > out 2> err
+    grep -qx 'env.variant=' out && [ ! -s err ]
+    result $? "fish is offered the keys of an environment"
+else
+    skip "completion: fish is missing"
 fi
 
 # architecture.md names files that exist, and its picture is drawn from core/LAYERS.

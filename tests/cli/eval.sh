@@ -33,12 +33,17 @@ printf '0.1 0.2\t0.30000000000000004\n' > x.txt
 good "x from a text file" eval $sphere --json --gradient --fd --x x.txt
 [ "$(list x)" = "0.10000000000000001, 0.20000000000000001, 0.30000000000000004" ]
 result $? "17 significant digits"
-[ "$(keys)" = "env n x loss outcome gradient gradient_kind gradient_fd steps wall_s " ]
+[ "$(keys)" = "env n x loss outcome gradient gradient_kind gradient_fd gradient_fd_spread gradient_fd_left gradient_fd_right gradient_fd_verdict steps wall_s " ]
 result $? "the keys with gradients"
 [ "$(field gradient_kind)" = '"adjoint"' ] && [ "$(list gradient)" = "0.20000000000000001, 0.40000000000000002, 0.60000000000000009" ]
 result $? "the gradient of the sphere function"
 list gradient_fd | awk -F', ' '{ exit !(($1 - 0.2)^2 + ($2 - 0.4)^2 + ($3 - 0.6)^2 < 1e-18) }'
 result $? "finite differences agree"
+[ "$(list gradient_fd_verdict)" = '"agrees", "agrees", "agrees"' ]
+result $? "and say so"
+good "dense switches: pinball with friction" eval --env pinball --set env.variant=pinball16 --set env.friction=0.5 --x random:3 --gradient --fd
+grep -qx 'verdict   gradient agrees with differences in 16 of 16 components' out
+result $? "fine steps see between them"
 
 # ---- x ----
 cat x.txt > in.txt
@@ -74,12 +79,14 @@ result $? "another seed gives another point"
 
 printf '1 2\n' > two.txt
 printf '1 2 6\n' > far.txt
+printf '1 2 5.000000000001\n' > rounded.txt
 printf '1 2 nan\n' > nan.txt
 printf '1 2 x\n' > word.txt
 head -c 100 x.npy > cut.npy
 cp x.txt text.npy
 : > none.txt
 for f in "two.txt|--x two.txt: 2 numbers, but analytic has 3 variables" "far.txt|variable 2 is 6, outside of its bounds -5..5" \
+    "rounded.txt|variable 2 is 5.000000000001, outside of its bounds -5..5" \
     "nan.txt|nan.txt" "word.txt|word.txt" "cut.npy|cut.npy" "text.npy|text.npy" "none.txt|none.txt" \
     "missing.txt|--x missing.txt: cannot open: No such file or directory; a point is a list of numbers (1,2,3), a file" ".|: cannot read: Is a directory"; do
     # shellcheck disable=SC2086
@@ -155,6 +162,10 @@ good "a plain table" export moved --format csv --out - --plain
 head -1 out | grep -q ',at,x0,x1,x2,g0,g1,g2$'
 result $? "has numbers"
 good "arrays" export moved --format npz
+bad 2 "export: --out t2.npz: --format csv writes a file that ends with .csv" export moved --format csv --out t2.npz
+bad 2 "report: --out page.html: name a folder" report moved --out page.html
+[ ! -e t2.npz ] && [ ! -e page.html ]
+result $? "nothing is written under a name that says something else"
 grep -qa "'descr': '<U48', .*'shape': (3,)" moved/export/evaluations.npz && grep -qa 'units\.npy' moved/export/evaluations.npz
 result $? "hold the names, too"
 grep -qaP 'v\x00\x00\x00e\x00\x00\x00l\x00\x00\x00o\x00\x00\x00' moved/export/evaluations.npz
@@ -175,6 +186,24 @@ loss=$(field loss)
 good "metrics, trajectory and gradient together" eval $torus --metrics --trajectory t.npz --gradient --json
 [ "$(field loss)" = "$loss" ] && [ "$(field gradient_kind)" = '"adjoint"' ] && [ "$(head -c 2 t.npz)" = PK ]
 result $? "the same loss, the gradient, and a zip archive"
+for word in bodies frame tool_role tool_shape tool_major_radius tool_poses material_positions metrics/iou; do
+	grep -qa "$word\.npy" t.npz || break
+done
+result $? "every body with its role, its shape and its sizes by name"
+# Of the 1250 particles those of the target once, those of the material in each of three frames.
+grep -qa "'shape': (1, 1250, 3)" t.npz && grep -qa "'shape': (3, 1250, 3)" t.npz && [ "$(wc -c < t.npz)" -lt 140000 ]
+result $? "a target that rests is there once"
+# shellcheck disable=SC2086
+good "a table" eval $torus --trajectory t.csv
+[ "$(head -1 t.csv | cut -d, -f1-3)" = step,time,metrics/density ] && head -1 t.csv | grep -q ',tool\.x,.*,tool\.qz$' &&
+	[ "$(wc -l < t.csv)" -eq 4 ] && [ "$(awk -F, '{ print NF }' t.csv | sort -u | wc -l)" -eq 1 ]
+result $? "has a row per frame with metrics and poses"
+for f in t.txt t.zip a.npz/t.json; do
+	# shellcheck disable=SC2086
+	bad 2 "--trajectory $f: give a name that ends with .npz" eval $torus --trajectory "$f"
+	[ ! -e "$f" ]
+	result $? "nothing is written"
+done
 # shellcheck disable=SC2086
 good "in this process" eval $torus --metrics --gradient --json --isolation none
 [ "$(field loss)" = "$loss" ]

@@ -63,10 +63,10 @@ refuses 4 "create() failed" "or crashes" "$dshost" --env "$faulty" --set env.fau
 [ ! -e none ]
 result $? "no folder is left then"
 
-# optimizer_fault NAME STATUS PATTERN: what was done is saved, and the run can be resumed.
+# optimizer_fault NAME STATUS PATTERN: in the host; what was done is saved, and the run can be resumed.
 optimizer_fault() {
     refuses "$2" "$3" "opt $1" "$dshost" --env "$faulty" --opt "$badopt" --set opt.fault="$1" --budget 60 --pictures no --jobs 1 \
-        --out "opt-$1"
+        --isolate-optimizer no --out "opt-$1"
     [ "$(rows "opt-$1")" -eq 20 ]
     result $? "opt $1: everything it was told is saved"
     refuses "$2" "$3" "opt $1: resuming ends the same way" "$dshost" resume "opt-$1"
@@ -82,9 +82,10 @@ optimizer_fault abort 4 "crash (SIGABRT, abort) in badopt, .*dshost resume opt-a
 optimizer_fault segv 4 "crash (SIGSEGV, invalid memory access) in badopt"
 [ -n "$DS_SANITIZE" ] || optimizer_fault stack 4 "crash (SIGSEGV, invalid memory access) in badopt"
 optimizer_fault exit 4 "exit() called in badopt"
-refuses 3 "refused as asked" "opt create() fails" "$dshost" --env "$faulty" --opt "$badopt" --set opt.fault=create --out none
+refuses 3 "refused as asked" "opt create() fails" "$dshost" --env "$faulty" --opt "$badopt" --set opt.fault=create \
+    --isolate-optimizer no --out none
 refuses 4 "does not return from run()" "opt that ignores the end" "$dshost" --env "$faulty" --opt "$badopt" \
-    --set opt.fault=stubborn --budget 30 --out stubborn
+    --set opt.fault=stubborn --budget 30 --isolate-optimizer no --out stubborn
 [ "$(rows stubborn)" -eq 30 ]
 result $? "its evaluations are saved"
 
@@ -151,7 +152,9 @@ if ${DS_CC:-cc} ${DS_SANITIZE-} -w -fPIC -shared -fvisibility=hidden -I"$DS_TOP_
         "$dshost" eval --env ./born.so --set env.steps=10
     born dshost-worker 1
     status 0 "without isolation" "$dshost" --env ./born.so --opt rand --budget 2 --isolation none --pictures no --out born-here
-    born dshost 1
+    [ "$(sed 's|.*/\(lt-\)*||' born.txt | tr '\n' ' ')" = "dshost-worker dshost " ]
+    result $? "start-up code ran in a process of its own before it ran in the host"
+    rm -f born.txt
     BORN=abort
     export BORN
     for c in "eval" "run --opt rand --out born-abort" "landscape --out born-abort"; do

@@ -15,7 +15,7 @@ search() {
 alike() {
     name=$1
     shift
-    search "$@" --jobs 1 --out "$name"
+    search "$@" --jobs 1 --isolate-optimizer no --out "$name"
     result $? "$name in the host"
     for jobs in 1 2; do
         search "$@" --jobs $jobs --isolate-optimizer yes --out "$name-$jobs"
@@ -204,27 +204,29 @@ born() {
 if ${DS_CC:-cc} ${DS_SANITIZE-} -w -fPIC -shared -fvisibility=hidden -I"$DS_TOP_SRC/include" -o born.so born.c; then
     run="--env $faulty --opt ./born.so --budget 30 --seed 7 --jobs 1 --pictures no"
     # shellcheck disable=SC2086
-    status 0 "in the host" "$dshost" $run --out born-here
-    born dshost 1
+    status 0 "in the host" "$dshost" $run --isolate-optimizer no --out born-here
+    [ "$(sed 's|.*/\(lt-\)*||' born.txt | tr '\n' ' ')" = "dshost-worker dshost " ]
+    result $? "start-up code ran in a process of its own before it ran in the host"
+    rm -f born.txt
     # shellcheck disable=SC2086
-    status 0 "in its process" "$dshost" $run --isolate-optimizer yes --out born-there
+    status 0 "in its process, as is usual" "$dshost" $run --out born-there
     born dshost-worker 1
     grep -qx "dshost: born: seed 7" "$tmp/err"
     result $? "what it logs is shown"
     # shellcheck disable=SC2086
-    status 0 "several runs" "$dshost" $run --isolate-optimizer yes --runs 2 --out born-runs
+    status 0 "several runs" "$dshost" $run --runs 2 --out born-runs
     born dshost-worker 2
     BORN=crash
     # shellcheck disable=SC2086
     refuses 4 "born: after 15 evaluations the optimizer's process died of SIGSEGV" "one that crashes" "$dshost" $run \
-        --isolate-optimizer yes --out born-crash
+        --out born-crash
     BORN=well
     status 0 "goes on once it is mended" "$dshost" resume born-crash
     same "to the record of an undisturbed run" born-here born-crash
     BORN=abort
     # shellcheck disable=SC2086
     refuses 4 "/born.so: its start-up code ended the process with signal 6 (Aborted)" "a crash at its start" \
-        "$dshost" $run --isolate-optimizer yes --out born-abort
+        "$dshost" $run --out born-abort
 else
     skip "no compiler for plugins"
 fi

@@ -43,6 +43,22 @@ points() { # points PLUGIN: what it asks for in a run
 
 run in_c hill && run in_c walk
 result $? "the twins in C compile"
+
+# Libraries as CMake and Cargo call them, found by path and by name.
+mkdir named && cp hill.so named/libhill.so && cp walk.so named/libwalk.so
+good "a file lib.so by its path" eval --env named/libhill.so
+DS_PLUGIN_PATH=$tmp/named run "$dshost" run --env hill --opt walk --budget 30 --pictures false --out named/run
+[ "$status" -eq 0 ] && [ "$(field named/run/summary.json best_loss)" != "" ]
+result $? "by the id of its plugin"
+DS_PLUGIN_PATH=$tmp/named run "$dshost" resume named/run --budget 40
+[ "$status" -eq 0 ] && [ "$(rows named/run)" -eq 40 ]
+result $? "and the run is resumed"
+DS_PLUGIN_PATH=$tmp/named run "$dshost" list
+grep -q '^  hill ' "$tmp/out" && ! grep -q libhill "$tmp/out"
+result $? "and it is listed by its id"
+good "and it passes its check" check named/libhill.so
+mv named/libhill.so named/libhall.so
+bad 4 "the plugin calls itself 'hill' but the file is 'libhall.so'" eval --env named/libhall.so
 loss hill > hill.loss
 points walk > walk.points
 [ "$(wc -l < walk.points)" -eq 301 ] && [ -s hill.loss ]
@@ -218,12 +234,36 @@ END
 		status 0 "$f of the comment of plugin.hpp compiles" in_cpp $f
 		status 0 "dshost check passes $f" "$dshost" check ./$f.so
 	done
+	# The commands of the guide, as they stand there.
+	mkdir guide && cp hill_cpp.cpp guide
+	sed -n '/^By hand/,/^The version/s/^    //p' "$DS_TOP_SRC/docs/plugin-cpp.md" > guide/commands
+	(cd guide && PATH=$DS_TOP_BUILD:$PATH run sh -e ./commands)
+	result $? "the commands of plugin-cpp.md"
+	[ -s guide/hill_cpp.so ]
+	result $? "make a plugin"
 else
 	skip "C++: no C++ compiler"
 fi
 if command -v rustc > /dev/null && rustc --version > /dev/null 2>&1; then
 	both Rust rust
 	gives_up hill_rust.rs '        if true { panic!("on purpose"); }' 'panic: a mistake in the plugin'
+	mkdir guide_rust && cp hill_rust.rs guide_rust
+	sed -n '/^By hand/,/^With cargo/s/^    //p' "$DS_TOP_SRC/docs/plugin-rust.md" > guide_rust/commands
+	(cd guide_rust && PATH=$DS_TOP_BUILD:$PATH run sh -e ./commands)
+	result $? "the commands of plugin-rust.md"
+	[ -s guide_rust/hill_rust.so ]
+	result $? "make a plugin"
+	mkdir -p cargo/src && cp hill_rust.rs cargo/src/lib.rs && {
+		printf '[package]\nname = "hill_rust"\nversion = "0.1.0"\nedition = "2021"\n\n'
+		sed -n '/^With cargo/,/^Then/s/^    //p' "$DS_TOP_SRC/docs/plugin-rust.md"
+	} > cargo/Cargo.toml
+	if command -v cargo > /dev/null && (cd cargo && run cargo build --release --offline); then
+		status 0 "what cargo builds passes dshost check as it is" "$dshost" check cargo/target/release/libhill_rust.so
+		loss cargo/target/release/libhill_rust | cmp -s - hill.loss
+		result $? "and gives the same loss"
+	else
+		skip "Rust: cargo is missing"
+	fi
 else
 	skip "Rust: rustc is missing"
 fi
@@ -250,5 +290,10 @@ else
 	run "$dshost" eval --env ./broken/embedded_python.so
 	[ "$status" -ne 0 ] && grep -q "Python: AttributeError: .*nothing" err
 	result $? "its exception is told"
+	mkdir -p modules && sed 's/import math, os, threading, time/&, _ctypes/' embedded_python.c > modules/embedded_python.c
+	# shellcheck disable=SC2086
+	status 0 "one that imports a module in C compiles" ${DS_CC:-cc} -O2 -fPIC -shared -fvisibility=hidden \
+		$(pkg-config --cflags diffsim) -o modules/embedded_python.so modules/embedded_python.c $python_flags
+	status 0 "which finds the symbols of the interpreter" "$dshost" eval --env ./modules/embedded_python.so
 fi
 finish

@@ -112,6 +112,16 @@ same() {
     result "$passed" "$1"
 }
 
+# old_format DIR...: makes the record of a run one of store format 1, which has no checksums (needs sqlite3).
+old_format() {
+    for dir in "$@"; do
+        for table in $(sqlite3 "$dir/run.sqlite" "select name from sqlite_master where type = 'table' and name <> 'total'"); do
+            sqlite3 "$dir/run.sqlite" "alter table $table drop column sum"
+        done
+        sqlite3 "$dir/run.sqlite" "alter table eval drop column parts; drop table total; pragma user_version = 1"
+    done
+}
+
 # rows DIR: number of evaluations recorded.
 rows() {
     table "$1" 2>/dev/null | tail -n +2 | grep -c .
@@ -120,6 +130,13 @@ rows() {
 # field FILE KEY: a number or string of a flat JSON file.
 field() {
     sed -n "s/^ *\"$2\": \"\\{0,1\\}\\([^\",]*\\)\"\\{0,1\\},\\{0,1\\}\$/\\1/p" "$1" | head -n 1
+}
+
+# compile FILE.c: makes FILE.so here, of a plugin that may use what lies in tests/bad.
+compile() {
+    # shellcheck disable=SC2086
+    ${DS_CC:-cc} -O1 -fPIC -shared -fvisibility=hidden -I"$DS_TOP_SRC/include" -I"$DS_TOP_SRC/tests/bad" \
+        -o "$(basename "$1" .c).so" "$1" -lm
 }
 
 finish() {

@@ -68,12 +68,11 @@ refuses 4 "info() says a tolerance of 1e-06, and the descriptor has no DS_ENV_IN
 cc_plugin needs_later
 refuses 4 "needs_later needs ds.host.later/1, which this host does not have; take a newer host" "a need that no host here meets" \
     "$dshost" eval --env ./needs_later.so
-sed 's/\.params = params}/.params = params, .needs = (const char *const[]){"org.example.moon\/1", NULL}}/' \
-    "$DS_TOP_SRC/tests/bad/opt_base.h" >opt_base.h
 echo '#define BAD_ID "moon"
-#include "opt_base.h"' >moon.c
+#define BAD_NEEDS "org.example.moon/1"
+#include "tests/bad/opt_base.h"' >moon.c
 # shellcheck disable=SC2086
-${DS_CC:-cc} ${DS_SANITIZE-} -fPIC -shared -fvisibility=hidden -I. -I"$DS_TOP_SRC/include" -o moon.so moon.c -lm
+${DS_CC:-cc} ${DS_SANITIZE-} -fPIC -shared -fvisibility=hidden -I"$DS_TOP_SRC" -I"$DS_TOP_SRC/include" -o moon.so moon.c -lm
 refuses 4 "moon needs org.example.moon/1, which analytic does not have; take another optimizer, or an environment" \
     "an unknown need of an optimizer" "$dshost" --env analytic --opt ./moon.so --budget 5 --out none
 refuses 4 "lbfgsb needs gradients, which ffi does not have" "gradients" "$dshost" --env ffi --opt lbfgsb --budget 5 --out none

@@ -103,6 +103,7 @@ if command -v sqlite3 >/dev/null; then
         set -- --env "$faulty_rl" --set env.limit=true "$@" --seed 4 --pictures no
         "$dshost" "$@" --budget 30 --out "$which-old" >/dev/null 2>&1
         "$dshost" "$@" --budget 40 --out "$which-new" >/dev/null 2>&1
+        old_format "$which-old"
         sqlite3 "$which-old/run.sqlite" "create table old as select id, key, steps, obs, reward from episode;
             drop table episode; alter table old rename to episode"
         status 0 "$which: a record without \`ended\` is extended" "$dshost" resume "$which-old" --budget 40
@@ -112,7 +113,7 @@ if command -v sqlite3 >/dev/null; then
     sqlite3 sac-old/run.sqlite "update episode set ended = 2 where ended is null"
     equal "sac: the episodes before count as truncated, as they do at the horizon" sac-old sac-new
     sqlite3 sac-new/run.sqlite "update episode set ended = 3 where id = 7"
-    refuses 6 "damaged at the episode of evaluation 7" "another value than these is damage" \
+    refuses 6 "damaged: episode 7 " "another value than these is damage" \
         "$dshost" resume sac-new --budget 41
 else
     skip "how episodes ended: no sqlite3"

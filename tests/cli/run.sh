@@ -85,7 +85,7 @@ wait $pid
 result $? "a resumed run that is stopped while it repeats the record leaves the summary alone"
 status 0 "an optimizer that ends by itself ..." "$dshost" --env analytic --opt "$badopt" --set opt.work_ms=1 --budget 30 \
     --pictures no --out shorter
-sqlite3 shorter/run.sqlite "update setting set value='early' where section='opt' and key='fault'" 2>/dev/null &&
+old_format shorter 2>/dev/null && sqlite3 shorter/run.sqlite "update setting set value='early' where section='opt' and key='fault'" 2>/dev/null &&
     refuses 4 "now ends after evaluation 20, the record has 30.*nothing was changed" "... before its record does is refused" \
         "$dshost" resume shorter --budget 60 || skip "no sqlite3"
 

@@ -52,6 +52,7 @@ if command -v sqlite3 >/dev/null; then
         "extra SET asked = zeroblob(32) WHERE id = 3"; do
         rm -rf changed
         cp -r whole changed
+        old_format changed # one with checksums says that it is damaged
         sqlite3 changed/run.sqlite "UPDATE $change"
         rm -rf before
         cp -r changed before

@@ -108,7 +108,7 @@ static void recorded_episodes(void **state)
     for (int f = 0; f < 6; f++) {
         json_t *root = rigid_golden(files[f]), *c = NULL;
         size_t k = 0;
-        json_array_foreach(json_object_get(root, "cases"), k, c)
+        json_array_foreach(golden_list(root, "cases"), k, c)
         {
             check_case(json_object_get(root, "meta"), c, files[f]);
         }
@@ -131,7 +131,7 @@ static void recorded_by_plugin(void **state)
         fake_env e;
         fake_env_open(&e, "envs/bounce", settings[f], 0, 0);
         assert_true((strstr(e.host.log, "kf h") != NULL) == (f == 3)); /* warned where friction overshoots */
-        json_array_foreach(json_object_get(root, "cases"), k, c)
+        json_array_foreach(golden_list(root, "cases"), k, c)
         {
             double v[3], g[3];
             const json_t *exact = json_object_get(c, "double");
@@ -435,6 +435,8 @@ static void divergence_and_errors(void **state)
     assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
     assert_int_equal(io.outcome, DS_EVAL_DIVERGED);
     assert_true(isinf(io.loss) && io.bad_step >= -1 && io.bad_step < 288);
+    assert_non_null(strstr(e.host.log, "above 4"));
+    assert_non_null(strstr(e.host.error, "reduce parameter h, ke"));
     fake_env_close(&e);
     static const char *const bad[2][3] = {{"lower=1", "upper=1", NULL}, {"wall=-1", NULL}};
     for (int k = 0; k < 2; k++) {

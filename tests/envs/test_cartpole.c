@@ -79,7 +79,7 @@ static void recorded_losses(void **state)
     for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
         json_t *root = rigid_golden(files[f]), *c = NULL;
         size_t k = 0;
-        json_array_foreach(json_object_get(root, "cases"), k, c)
+        json_array_foreach(golden_list(root, "cases"), k, c)
         {
             settings s;
             fake_env e;
@@ -270,6 +270,7 @@ static void divergence(void **state)
     assert_int_equal(outcome, DS_EVAL_DIVERGED);
     assert_true(isinf(io.loss));
     assert_true(io.bad_step >= 0 && io.bad_step < 100);
+    assert_non_null(strstr(e.host.error, "reduce parameter h"));
     fake_env_close(&e);
 }
 

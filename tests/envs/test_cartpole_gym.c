@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 #include <diffsim/ext/rl.h>
+#include <diffsim/ext/scene.h>
 #include <math.h>
 
 #define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -176,6 +177,13 @@ static void test_sign(void **state)
         x[k] = never(k, obs) ? 1 : -1;
     }
     assert_true(loss_of(&e, x, 0) == STEPS - 9); /* as recorded: 9 steps */
+    /* The scene ends with the fall. */
+    const ds_scene *scene = e.plugin->env->get_extension(e.self, DS_EXT_SCENE);
+    ds_scene_info info = {.struct_size = sizeof info};
+    ds_eval seen = {.struct_size = sizeof seen, .want = DS_WANT_SCENE, .n = STEPS, .x = x};
+    assert_int_equal(e.plugin->env->evaluate(e.self, &seen), DS_OK);
+    assert_int_equal(scene->info(e.self, &info), DS_OK);
+    assert_int_equal(info.frames, 9 + 1);
     fake_env_close(&e);
 }
 

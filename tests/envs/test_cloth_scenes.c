@@ -190,11 +190,20 @@ static void flip_gradient(void **state)
 
 enum { ROWS = 16 };
 
+/* Moves all recorded corners by `far` along x; the gradient then. */
+static void move_corners(lift *l, double far, double *g)
+{
+    for (int k = 0; k < 4 * ROWS; k++) {
+        l->data.row[k / 4 * TRAJECTORY_COLUMNS + 4 + 3 * (k % 4)] += far;
+    }
+    assert_int_equal(lift_gradient(l, g), DS_OK);
+}
+
 /* A lift of 0.5 s whose corners are those of the simulation with the hidden variables. */
 static void synthetic_lift(void **state)
 {
     (void)state;
-    double u[LIFT_VARIABLES], g[LIFT_VARIABLES], square = 0;
+    double u[LIFT_VARIABLES], g[LIFT_VARIABLES], far[LIFT_VARIABLES], square = 0, most = 0;
     int64_t bad = 0;
     ds_random r = ds_random_open(1, "synthetic lift", 0);
     trajectory t = {{0.2, 0.2}, 30, ROWS, calloc(ROWS * TRAJECTORY_COLUMNS, sizeof(double))};
@@ -227,6 +236,16 @@ static void synthetic_lift(void **state)
         square += g[i] * g[i];
     }
     assert_true(square < 1e-12);
+    move_corners(&l, 1e-3, far);
+    move_corners(&l, 1e-7 - 1e-3, g);
+    for (int i = 0; i < LIFT_VARIABLES; i++) {
+        most = fmax(most, fabs(far[i]));
+    }
+    for (int i = 0; i < LIFT_VARIABLES; i++) {
+        assert_near(g[i], far[i], 1e-5 * most); /* a mean of distances: their size does not matter */
+    }
+    assert_true(most > 0);
+    move_corners(&l, -1e-7, g);
     for (int k = 0; k < ROWS; k++) {
         for (int i = 0; i < 12; i++) {
             l.data.row[k * TRAJECTORY_COLUMNS + 4 + i] += 0.002 * ds_random_normal(&r);
@@ -279,12 +298,53 @@ static void pure(void **state)
     }
 }
 
+/* Where the springs are too stiff for the step the user is told so at once, and what to change; and only there:
+ * the last of each scene is just below its limit. */
+static void steps_too_long(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *setting, *cure;
+    } cases[] = {{"envs/flip", "stiffness=250", "reduce parameter h, stiffness"},
+                 {"envs/flip", "damping=0.1", "reduce parameter h, stiffness or damping"},
+                 {"envs/flip", "mass=0.035", "raise mass"},
+                 {"envs/flip", "stiffness=240", NULL},
+                 {"envs/swing", "h=5e-4", "reduce parameter h"},
+                 {"envs/swing", "cells=40", "cells"},
+                 {"envs/swing", "h=4.5e-4", NULL},
+                 {"envs/realtosim", "h=1e-3", "reduce parameter h"},
+                 {"envs/realtosim", "h=6e-4", NULL}};
+    char data[1024];
+    snprintf(data, sizeof data, "data=%s/plugins/envs/data/cloth.lift",
+             getenv("DS_TOP_SRC") ? getenv("DS_TOP_SRC") : ".");
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        fake_env e;
+        double x[MOST];
+        uint32_t outcome = 0;
+        const char *const settings[] = {cases[k].setting, strstr(cases[k].name, "sim") ? data : NULL, NULL};
+        fake_env_open(&e, cases[k].name, settings, 0, 0);
+        for (uint64_t i = 0; i < e.info.n; i++) { /* the stiffest and lightest cloth; the pan rests */
+            x[i] = strstr(cases[k].name, "flip") ? e.x0[i] : i == 2 && e.info.n == 68 ? -1 : 1;
+        }
+        fake_eval(&e, x, NULL, 0, &outcome);
+        assert_int_equal(outcome, cases[k].cure ? DS_EVAL_DIVERGED : DS_EVAL_OK);
+        assert_int_equal(strstr(e.host.log, "too long") != NULL, cases[k].cure != NULL);
+        if (cases[k].cure) {
+            assert_non_null(strstr(e.host.log, cases[k].cure));
+            assert_non_null(strstr(e.host.error, cases[k].cure));
+        }
+        fake_env_close(&e);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(swing_reference), cmocka_unit_test(swing_stiffness), cmocka_unit_test(swing_mirror),
-        cmocka_unit_test(swing_gradient),  cmocka_unit_test(flip_idle),       cmocka_unit_test(flip_gradient),
-        cmocka_unit_test(synthetic_lift),  cmocka_unit_test(recorded_lift),   cmocka_unit_test(pure),
+        cmocka_unit_test(swing_reference), cmocka_unit_test(swing_stiffness),
+        cmocka_unit_test(swing_mirror),    cmocka_unit_test(swing_gradient),
+        cmocka_unit_test(flip_idle),       cmocka_unit_test(flip_gradient),
+        cmocka_unit_test(synthetic_lift),  cmocka_unit_test(recorded_lift),
+        cmocka_unit_test(steps_too_long),  cmocka_unit_test(pure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -320,6 +320,7 @@ static void test_divergence_is_reported(void **state)
     ds_eval io = evaluate(f, env, DS_WANT_GRAD, 15, x, grad);
     assert_int_equal(io.outcome, DS_EVAL_DIVERGED);
     assert_true(isinf(io.loss) && io.bad_step == 2);
+    assert_non_null(strstr(f->error, "move the tools less"));
     assert_true(grad[0] == 0.0 && grad[14] == 0.0);
     /* Step by step the same. */
     const ds_rl *rl = f->plugin->env->get_extension(env, DS_EXT_RL);

@@ -92,11 +92,10 @@ static void test_recorded(void **state)
     (void)state;
     json_t *root = golden_or_skip("optimizers/pendulum_dynamics.json"), *trajectory;
     size_t i;
-    json_array_foreach(json_object_get(root, "trajectories"), i, trajectory)
+    json_array_foreach(golden_list(root, "trajectories"), i, trajectory)
     {
         check_trajectory(trajectory);
     }
-    assert_int_equal(i, 4);
     json_decref(root);
 }
 

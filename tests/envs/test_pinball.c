@@ -173,7 +173,7 @@ static void recorded_episodes(void **state)
         size_t k = 0, i = 0;
         read_layout(json_object_get(root, "meta"), &l);
         l.p.clip = f < 4 ? HUGE_VAL : 0.03; /* no difference in the recorded cases */
-        json_array_foreach(json_object_get(root, "cases"), k, c)
+        json_array_foreach(golden_list(root, "cases"), k, c)
         {
             double angle[MAX_BARS], grad[MAX_BARS], start_bar[4];
             ball *sim = NULL;
@@ -403,7 +403,7 @@ static void recorded_by_plugin(void **state)
         size_t k = 0;
         fake_env e;
         fake_env_open(&e, "envs/pinball", settings[f], 0, 0);
-        json_array_foreach(json_object_get(root, "cases"), k, c)
+        json_array_foreach(golden_list(root, "cases"), k, c)
         {
             double x[MAX_BARS], g[MAX_BARS];
             assert_int_equal(rigid_numbers(json_object_get(c, "theta"), x, MAX_BARS), e.info.n);

@@ -43,6 +43,16 @@ static inline json_t *golden_or_skip(const char *name)
     return root;
 }
 
+/* The recorded cases under `key`: how many is up to the folder, but none would compare nothing. */
+static inline json_t *golden_list(const json_t *object, const char *key)
+{
+    json_t *list = json_object_get(object, key);
+    if (json_is_object(list) ? json_object_size(list) == 0 : json_array_size(list) == 0) {
+        fail_msg("recorded cases '%s' are missing", key);
+    }
+    return list;
+}
+
 static inline double golden_number(const json_t *object, const char *key)
 {
     const json_t *v = json_object_get(object, key);

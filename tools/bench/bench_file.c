@@ -11,6 +11,7 @@
 #include "bench/bench_lines.h"
 #include "bench/bench_sweep.h"
 #include "config/run_options.h"
+#include "run/session.h"
 
 #define WORDS(name_, doc_)                                                                                   \
     (&(const ds_param){sizeof(ds_param), DS_PARAM_TEXT, DS_PARAM_WORDS, 0, 0, 0, name_, "", "", doc_, NULL})
@@ -132,7 +133,8 @@ static int read_options(const ds_bench_lines *all, const char *base, const ds_se
                      (unsigned long long)UINT64_MAX);
     }
     ds_settings_clear(&bench);
-    return rc != 0 ? rc : check_run(f, e);
+    rc = rc != 0 ? rc : check_run(f, e);
+    return rc != 0 ? rc : ds_portable_adopt(&f->run, e);
 }
 
 const char *ds_bench_text(const ds_bench_file *f, const char *key)

@@ -64,12 +64,24 @@ static int report_missing(const ds_bench_plan *p, const missing *m, int skip, ds
     return 0;
 }
 
+/* The limit of start-up code is that of the runs; settings that are wrong are told of later. */
+static double start_limit(const ds_bench_plan *p)
+{
+    ds_run_options o;
+    double limit = 0.0;
+    if (ds_run_options_make(&p->file.run, &o, NULL) == 0) {
+        limit = o.start_timeout;
+        ds_run_options_clear(&o);
+    }
+    return limit;
+}
+
 static int load_variants(ds_bench_plan *p, int which, missing *m, ds_error *e)
 {
     const ds_bench_parts *parts = &p->file.part[which];
     uint32_t kind = which == DS_BENCH_ENV ? DS_KIND_ENV : DS_KIND_OPTIMIZER;
     int section = which == DS_BENCH_ENV ? DS_SECTION_ENV : DS_SECTION_OPT;
-    const ds_probe_config probe = {.stop = &ds_stop_flag};
+    const ds_probe_config probe = {.start_timeout = start_limit(p), .stop = &ds_stop_flag};
     int rc = 0;
     p->variant[which] = calloc(parts->count + 1, sizeof(*p->variant[which]));
     if (p->variant[which] == NULL) {
@@ -79,8 +91,7 @@ static int load_variants(ds_bench_plan *p, int which, missing *m, ds_error *e)
         const ds_bench_part *part = &parts->item[i];
         ds_bench_variant v = {part, NULL, NULL};
         ds_error why = {0, ""};
-        rc = kind == DS_KIND_ENV ? ds_probe_open(part->plugin, kind, &probe, &v.module, &why)
-                                 : ds_loader_open(part->plugin, kind, &v.module, &why);
+        rc = ds_probe_look_for(part->plugin, kind, &probe, &v.module, &why);
         if (rc != 0) {
             note_missing(m, which, part, &why);
             rc = rc == DS_EXIT_PLUGIN ? 0 : ds_fail(e, rc, "%s", why.text);
@@ -90,7 +101,6 @@ static int load_variants(ds_bench_plan *p, int which, missing *m, ds_error *e)
                             e);
         p->variant[which][p->variants[which]++] = v;
     }
-    ds_probe_end();
     return rc;
 }
 

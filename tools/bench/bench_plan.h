@@ -77,6 +77,9 @@ int ds_bench_cell_settings(const ds_bench_plan *p, const ds_bench_cell *c, ds_se
 /* The effective experiment as text, to be freed; equal for equal experiments. */
 char *ds_bench_plan_text(const ds_bench_plan *p, ds_error *e);
 
+/* Is OUT not the folder of a run or a landscape? DS_EXIT_IO and a line where it is. */
+int ds_bench_out_is_free(const char *out, ds_error *e);
+
 /* Looks at what OUT holds already. Its runs must have been made with the parameters that their variants have
  * now (DS_EXIT_CONFIG), and with no larger budget (DS_EXIT_USAGE): else they would not be what the file says.
  * The plan gets the seeds that are in OUT in addition. Writes nothing. */

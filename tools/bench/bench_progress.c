@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "run/pieces.h"
 #include "bench/bench_state.h"
 
 enum { CELLS_SHOWN = 3 };
@@ -91,33 +93,38 @@ double ds_bench_parallel(double seconds, size_t open, size_t slots)
     return seconds / (double)(most > 0 ? most : 1);
 }
 
+/* Where there is little room the cells go first, the last of them before the others. */
 static void print_sums(const ds_bench_state *s, const sums *all, size_t slots, char *out, size_t size)
 {
     char time[32];
-    char failed[48] = "";
+    ds_piece piece[3 + CELLS_SHOWN + 1] = {{.weight = 20}, {.weight = 18}, {.weight = 19}};
     size_t shown = 0, more = 0;
     ds_duration_text(ds_bench_parallel(all->left, all->open, slots), time, sizeof(time));
+    snprintf(piece[0].text, sizeof piece[0].text, "%zu of %zu runs done", s->done, s->mine);
+    snprintf(piece[0].brief, sizeof piece[0].brief, "%zu/%zu runs", s->done, s->mine);
     if (s->failed > 0) {
-        snprintf(failed, sizeof(failed), ", %zu failed", s->failed);
+        snprintf(piece[1].text, sizeof piece[1].text, ", %zu failed", s->failed);
     }
-    size_t used =
-        (size_t)snprintf(out, size, "%zu of %zu runs done%s, %s left", s->done, s->mine, failed, time);
-    for (size_t i = 0; i < s->plan->cells && used < size; i++) {
+    snprintf(piece[2].text, sizeof piece[2].text, ", %s left", time);
+    for (size_t i = 0; i < s->plan->cells; i++) {
         const cell_sum *c = &all->cell[i];
         if (c->running == 0) {
             continue;
         }
-        if (shown++ >= CELLS_SHOWN) {
+        if (shown == CELLS_SHOWN) {
             more++;
             continue;
         }
+        ds_piece *p = &piece[3 + shown++];
+        p->weight = 10 - (int)shown;
         ds_duration_text(c->left / (double)c->running, time, sizeof(time));
-        used += (size_t)snprintf(out + used, size - used, "; %s %zu/%zu, %s", s->plan->cell[i].name, c->done,
-                                 c->all, time);
+        snprintf(p->text, sizeof p->text, "; %.90s %zu/%zu, %s", s->plan->cell[i].name, c->done, c->all,
+                 time);
     }
-    if (more > 0 && used < size) {
-        snprintf(out + used, size - used, "; and %zu more", more);
+    if (more > 0) {
+        snprintf(piece[3 + CELLS_SHOWN].text, sizeof piece[0].text, "; and %zu more", more);
     }
+    ds_pieces_line(out, size, ds_log_columns(), piece, sizeof piece / sizeof *piece);
 }
 
 void ds_bench_progress(const ds_bench_state *s, size_t slots, char *out, size_t size)

@@ -41,7 +41,22 @@ static char *skipped_text(const ds_bench_plan *p, size_t run)
     return bad ? NULL : text;
 }
 
-/* Takes over what summary.json says. */
+static void fail_run(ds_bench_run *r, int status, const char *error)
+{
+    r->state = DS_BENCH_FAILED;
+    r->status = status;
+    free(r->error);
+    r->error = error[0] != '\0' ? strdup(error) : NULL;
+}
+
+static void take_text(char **to, char **from)
+{
+    free(*to);
+    *to = *from;
+    *from = NULL;
+}
+
+/* Takes over what the record of a run says that has come to an end. */
 static int look_at_run(ds_bench_state *s, size_t k, int retry, ds_error *e)
 {
     ds_bench_run *r = &s->run[k];
@@ -53,11 +68,16 @@ static int look_at_run(ds_bench_state *s, size_t k, int retry, ds_error *e)
         return e->status;
     }
     r->state = DS_BENCH_OPEN;
-    if (has == 1 && ds_folder_has_run(folder)) {
+    int rc = has == 1 && ds_folder_has_run(folder) ? ds_result_check(&found, e) : 0;
+    if (rc == 0 && found.damaged) {
+        fail_run(r, DS_EXIT_IO, found.error);
+    } else if (rc == 0 && found.ended != NULL && ds_folder_has_run(folder)) {
         r->evaluations = found.evaluations;
         r->cost_steps = found.cost_steps;
         r->best = found.best_loss;
         r->wall_s = found.wall_s;
+        take_text(&r->arithmetic, &found.arithmetic);
+        take_text(&r->processor, &found.processor);
         if (ds_result_is_done(&found) && !goes_on(s->plan, &found)) {
             r->state = DS_BENCH_DONE;
         } else if (!retry && strcmp(found.ended, "too_many_failures") == 0) {
@@ -69,7 +89,7 @@ static int look_at_run(ds_bench_state *s, size_t k, int retry, ds_error *e)
     }
     ds_result_clear(&found);
     free(folder);
-    return 0;
+    return rc;
 }
 
 int ds_bench_state_open(const ds_bench_plan *plan, int retry, ds_bench_state *out, ds_error *e)
@@ -93,6 +113,8 @@ void ds_bench_state_close(ds_bench_state *s)
 {
     for (size_t k = 0; s->run != NULL && k < s->plan->runs; k++) {
         free(s->run[k].error);
+        free(s->run[k].arithmetic);
+        free(s->run[k].processor);
     }
     free(s->run);
     memset(s, 0, sizeof(*s));
@@ -122,14 +144,6 @@ void ds_bench_give_back(ds_bench_state *s, size_t run)
     s->run[run].state = DS_BENCH_OPEN;
     s->next = run < s->next ? run : s->next;
     s->running--;
-}
-
-static void fail_run(ds_bench_run *r, int status, const char *error)
-{
-    r->state = DS_BENCH_FAILED;
-    r->status = status;
-    free(r->error);
-    r->error = error[0] != '\0' ? strdup(error) : NULL;
 }
 
 void ds_bench_ended(ds_bench_state *s, size_t run, int status, const char *error)
@@ -197,15 +211,15 @@ static json_t *run_json(const ds_bench_state *s, size_t k)
     uint64_t seed = ds_bench_seed_of(s->plan, k);
     char text[32];
     snprintf(text, sizeof(text), "%llu", (unsigned long long)seed);
-    json_t *o =
-        json_pack("{s:o, s:s*, s:s*, s:o, s:s*, s:o, s:o, s:I, s:o, s:I, s:o}", "folder",
-                  ds_json_text(name != NULL ? name : ""), "env", s->plan->variant[0][c->env].part->name,
-                  "opt", s->plan->variant[1][c->opt].part->name, "seed",
-                  seed <= INT64_MAX ? json_integer((json_int_t)seed) : json_string(text), "state",
-                  names[r->state], "status", json_integer(r->state == DS_BENCH_FAILED ? r->status : 0),
-                  "error", r->error != NULL ? ds_json_text(r->error) : json_null(), "evaluations",
-                  (json_int_t)r->evaluations, "best_loss", ds_json_real(r->best), "cost_steps",
-                  (json_int_t)r->cost_steps, "wall_s", ds_json_real(r->wall_s));
+    json_t *o = json_pack(
+        "{s:o, s:s*, s:s*, s:o, s:s*, s:o, s:o, s:I, s:o, s:I, s:o, s:s*, s:s*}", "folder",
+        ds_json_text(name != NULL ? name : ""), "env", s->plan->variant[0][c->env].part->name, "opt",
+        s->plan->variant[1][c->opt].part->name, "seed",
+        seed <= INT64_MAX ? json_integer((json_int_t)seed) : json_string(text), "state", names[r->state],
+        "status", json_integer(r->state == DS_BENCH_FAILED ? r->status : 0), "error",
+        r->error != NULL ? ds_json_text(r->error) : json_null(), "evaluations", (json_int_t)r->evaluations,
+        "best_loss", ds_json_real(r->best), "cost_steps", (json_int_t)r->cost_steps, "wall_s",
+        ds_json_real(r->wall_s), "processor", r->processor, "arithmetic", r->arithmetic);
     free(name);
     return o;
 }

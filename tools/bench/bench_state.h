@@ -7,7 +7,8 @@
  *    "envs": [{"name": "pinball16", "plugin": "pinball", "version": "1.0"}, ...], "opts": [...],
  *    "runs": [{"folder": "pinball16/cmaes/seed-1000", "env": "pinball16", "opt": "cmaes", "seed": 1000,
  *              "state": "done", "status": 0, "error": null, "evaluations": 1000, "best_loss": 0.31,
- *              "cost_steps": 2000000, "wall_s": 2.5}, ...]}
+ *              "cost_steps": 2000000, "wall_s": 2.5, "processor": "AMD EPYC",
+ *              "arithmetic": "x86_64 portable, glibc 2.36 (libm 4a37f912), OpenBLAS 0.3.21 Nehalem"}, ...]}
  *
  * state is open (not begun, or interrupted), done or failed; status is the exit status of a failed run. */
 #ifndef DS_BENCH_BENCH_STATE_H
@@ -22,6 +23,7 @@ typedef struct ds_bench_run {
     int status;  /* of a failed run; or 130, 143: it was stopped, and is not begun again by this process */
     int waits;   /* times that it was found locked */
     char *error; /* NULL = none */
+    char *arithmetic, *processor; /* NULL = not known */
     uint64_t evaluations, cost_steps;
     uint64_t begun; /* evaluations when this process began it */
     uint64_t since; /* ds_clock_ns() then */

@@ -163,7 +163,7 @@ int ds_bench_work_start(ds_bench_work *w, size_t run, ds_error *e)
         fcntl(pipes[1], F_SETFL, 0); /* the child may block, we must not */
         const int fd[] = {-1, -1, pipes[1]};
         /* A group of its own: Ctrl-C on the terminal is for us, who pass it on. */
-        int code = ds_program_start("/proc/self/exe", a.item, fd, 3, 1, &c->pid);
+        int code = ds_program_start(ds_program_self(), a.item, fd, 3, DS_PROGRAM_GROUP, &c->pid);
         if (code != 0) {
             c->pid = 0;
             rc = ds_fail(e, code == ENOMEM ? DS_EXIT_MEMORY : DS_EXIT_IO, "cannot start a process: %s",

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "bench/bench_work.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "run/runs_table.h"
 #include "run/signals.h"
 #include "store/run_folder.h"
 #include "store/runlock.h"
@@ -154,10 +156,41 @@ static void say_failures(const ds_bench_state *s)
     }
 }
 
+/* A row for each cell with runs that ended. */
+static void say_table(const ds_bench_state *s)
+{
+    const ds_bench_plan *p = s->plan;
+    ds_runs_row *row = calloc(p->cells + 1, sizeof *row);
+    double *loss = calloc(p->runs + 1, sizeof *loss);
+    size_t rows = 0;
+    for (size_t c = 0; row != NULL && loss != NULL && c < p->cells; c++) {
+        ds_runs_row *r = &row[rows];
+        *r = (ds_runs_row){.env = p->variant[DS_BENCH_ENV][p->cell[c].env].part->name,
+                           .opt = p->variant[DS_BENCH_OPT][p->cell[c].opt].part->name,
+                           .loss = loss + c * p->seeds};
+        for (size_t k = c; k < p->runs; k += p->cells) {
+            const ds_bench_run *run = &s->run[k];
+            r->planned += (size_t)ds_bench_is_mine(p, k);
+            r->failed += run->state == DS_BENCH_FAILED && ds_bench_is_mine(p, k);
+            if (run->state == DS_BENCH_DONE && ds_bench_is_mine(p, k)) {
+                r->loss[r->done++] = run->best;
+                r->wall_s += isfinite(run->wall_s) ? run->wall_s : 0;
+            }
+        }
+        rows += r->done + r->failed > 0;
+    }
+    if (rows > 0) {
+        ds_runs_table(row, rows, p->out);
+    }
+    free(row);
+    free(loss);
+}
+
 static int print_end(const ds_bench_state *s, int json, ds_error *e)
 {
     size_t left = s->mine - s->done - s->failed;
     say_failures(s);
+    say_table(s);
     ds_log(DS_LOG_INFO, NULL, "%zu of %zu runs done, %zu failed%s", s->done, s->mine, s->failed,
            left > 0 ? "; the same command goes on with the others" : "");
     if (!json) {
@@ -178,7 +211,8 @@ static int lead(const request *q, ds_bench_plan *plan, const ds_ranks *ranks, si
 {
     ds_bench_state state = {0};
     ds_runlock *lock = NULL;
-    int rc = ds_folder_make(plan->out, e);
+    int rc = ds_bench_out_is_free(plan->out, e);
+    rc = rc != 0 ? rc : ds_folder_make(plan->out, e);
     rc = rc != 0 ? rc : ds_runlock_take(plan->out, &lock, e);
     rc = rc != 0 ? rc : ds_bench_plan_join(plan, e);
     rc = rc != 0 ? rc : ds_bench_plan_write(plan, e);

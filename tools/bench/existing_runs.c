@@ -57,8 +57,11 @@ static int compare(const ds_bench_plan *p, const char *what, const ds_settings *
         const char *value = ds_params_value_text(now, i);
         const ds_setting *old = ds_settings_find(then, section, key);
         int is_free = ds_run_may_override(key) || ds_bench_elsewhere(key) != NULL;
-        if (old != NULL && !(section == DS_SECTION_RUN && is_free) && !same_words(old->value, value)) {
-            rc = differs(p, what, key, old->value, value, e);
+        /* but for this one, which may be set where those runs knew nothing of it */
+        const char *before = strcmp(key, "portable") == 0 ? "false" : NULL;
+        const char *then_value = old != NULL ? old->value : section == DS_SECTION_RUN ? before : NULL;
+        if (then_value != NULL && !(section == DS_SECTION_RUN && is_free) && !same_words(then_value, value)) {
+            rc = differs(p, what, key, then_value, value, e);
         }
     }
     return rc;
@@ -206,6 +209,19 @@ static int check_budget(const ds_bench_plan *p, ds_error *e)
         free(name);
     }
     return rc;
+}
+
+int ds_bench_out_is_free(const char *out, ds_error *e)
+{
+    const char *what = ds_folder_has_run(out)         ? "run"
+                       : ds_folder_has_landscape(out) ? "landscape"
+                       : ds_series_is(out)            ? "series of runs"
+                                                      : NULL;
+    return what == NULL
+               ? 0
+               : ds_fail(e, DS_EXIT_IO,
+                         "%s holds a %s: an experiment needs a folder of its own; choose another --out", out,
+                         what);
 }
 
 int ds_bench_plan_join(ds_bench_plan *p, ds_error *e)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_doctor.c - `dshost doctor`: versions, processor, limits, plugin path and a write test,
- * for bug reports. */
+/* cmd_doctor.c - `dshost doctor`: versions, processor, limits, plugin path and a write test, for bug reports;
+ * of folders, whether every row of the records in them is as it was written. */
 #include "config.h"
 
 #include <cairo.h>
 #include <diffsim/ext/rl.h>
 #include <errno.h>
 #include <gnu/libc-version.h>
+#include <inttypes.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +17,17 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "arithmetic/arithmetic.h"
+#include "arithmetic/portable.h"
 #include "base/json_text.h"
+#include "base/program.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "plugin/descriptor.h"
 #include "catalog/plugin_list.h"
+#include "results/results.h"
+#include "store/run_folder.h"
+#include "store/store.h"
 
 static void add(json_t *o, const char *key, const char *text)
 {
@@ -29,29 +36,13 @@ static void add(json_t *o, const char *key, const char *text)
 
 static void processor(json_t *o)
 {
-    char line[512], model[300] = "unknown";
-    FILE *f = fopen("/proc/cpuinfo", "r");
-    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
-        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':') != NULL) {
-            snprintf(model, sizeof model, "%s", strchr(line, ':') + 2);
-            model[strcspn(model, "\n")] = '\0';
-            break;
-        }
-    }
-    if (f != NULL) {
-        fclose(f);
-    }
+    char model[300];
+    ds_processor_name(model, sizeof model);
     add(o, "processor", model);
     json_object_set_new(o, "processors", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
     json_object_set_new(o, "memory_mb",
                         json_integer(sysconf(_SC_PHYS_PAGES) / 1024 * (sysconf(_SC_PAGESIZE) / 1024)));
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    add(o, "instructions",
-        __builtin_cpu_supports("avx512f") ? "avx512"
-        : __builtin_cpu_supports("avx2")  ? "avx2"
-                                          : "baseline");
-#endif
+    add(o, "instructions", ds_instruction_set());
 }
 
 static void limit(json_t *o, const char *key, int which)
@@ -62,6 +53,35 @@ static void limit(json_t *o, const char *key, int which)
     } else {
         add(o, key, "none");
     }
+}
+
+/* Where the parts of diffsim were found: those of this program, or others that got in between. */
+static int parts(json_t *o)
+{
+    char path[PATH_MAX + 32];
+    static const char *const programs[] = {"dshost", "dshost-worker", "dshost-picture"};
+    int missing = 0;
+    if (ds_installation_build_tree(path)) {
+        add(o, "build_tree", path);
+    } else {
+        add(o, "installation",
+            ds_installation_folder(DS_INSTALLED_PLUGINS, path) ? "as a whole, found from this program"
+                                                               : "where it was configured to be");
+    }
+    for (int k = 0; k < 3; k++) {
+        ds_error e = {0};
+        const int found = ds_program_find(programs[k], path, &e) == 0;
+        add(o, programs[k] + (k > 0 ? strlen("dshost-") : 0), found ? path : e.text);
+        missing += !found;
+    }
+    if (ds_installation_build_tree(path)) {
+        strcat(path, "/tools/ranks/.libs");
+    } else {
+        ds_installation_folder(DS_INSTALLED_MODULES, path);
+    }
+    strcat(path, "/ranks_mpi.so");
+    add(o, "mpi_module", access(path, F_OK) == 0 ? path : "none: built without MPI");
+    return missing;
 }
 
 /* Can a file be made where results go? */
@@ -81,6 +101,31 @@ static int write_test(json_t *o)
     return 0;
 }
 
+enum { DIFFERENT_BLAS = 4 };
+
+static size_t add_blas(const char *blas[DIFFERENT_BLAS], size_t kinds, const char *name)
+{
+    int new = name[0] != '\0' && kinds < DIFFERENT_BLAS;
+    for (size_t k = 0; k < kinds; k++) {
+        new = new &&strcmp(blas[k], name) != 0;
+    }
+    if (new) {
+        blas[kinds] = name;
+    }
+    return kinds + (size_t) new;
+}
+
+/* What the bits of results depend on here. */
+static void describe_arithmetic(json_t *o, const char *const *blas, size_t kinds)
+{
+    char text[DS_ARITHMETIC_ROOM], set[2000];
+    ds_arithmetic_describe(blas, kinds, text);
+    ds_arithmetic_variables(set, sizeof set);
+    add(o, "arithmetic", text);
+    add(o, "portable", ds_portable_on() ? "on" : "off");
+    add(o, "variables", set[0] != '\0' ? set : "none");
+}
+
 /* The number of things that are wrong with the plugins. */
 static int plugins(json_t *o)
 {
@@ -92,6 +137,8 @@ static int plugins(json_t *o)
     const char *const *dirs = ds_loader_path();
 
     json_t *missing = json_array();
+    const char *blas[DIFFERENT_BLAS] = {NULL};
+    size_t kinds = 0;
     for (int i = 0; dirs[i] != NULL; i++) {
         json_array_append_new(access(dirs[i], F_OK) == 0 ? path : missing, ds_json_text(dirs[i]));
     }
@@ -104,15 +151,69 @@ static int plugins(json_t *o)
                 json_array_append_new(bad, json_string(list[i].refusal));
                 refused++;
             } else {
+                kinds = add_blas(blas, kinds, list[i].module->blas);
                 stepwise += !list[i].shadowed && ds_desc_offers(list[i].module->plugin->desc, DS_EXT_RL);
             }
         }
     }
+    describe_arithmetic(o, blas, kinds);
     json_object_set_new(o, "plugins", json_integer((json_int_t)count - refused));
     json_object_set_new(o, "plugins_with_rl", json_integer((json_int_t)stepwise));
     json_object_set_new(o, "plugins_refused", bad);
     ds_found_free(list, count);
     return refused + (count == 0);
+}
+
+/* One line about the record of a run or a landscape. Returns whether something is wrong with it. */
+static int look_at_record(const char *folder, const char *name, json_t *list)
+{
+    ds_store *s = NULL;
+    ds_error why = {0, ""};
+    uint64_t count = 0;
+    char *text = NULL, *path = ds_folder_path(folder, name);
+    int rc = path == NULL ? ds_no_memory(&why) : ds_store_open(path, DS_STORE_READ, &s, &why);
+    const int old = rc == 0 && ds_store_format(s) == 1;
+    rc = rc != 0 ? rc : ds_store_verify(s, &why);
+    rc = rc != 0 ? rc : ds_store_count(s, &count, &why);
+    ds_store_close(s, NULL);
+    if (asprintf(&text, "%s: %" PRIu64 " evaluations, %s", folder, count,
+                 old ? "store format 1: without checksums, so that damage in numbers is not noticed"
+                     : "each as it was written") < 0) {
+        text = NULL;
+    }
+    json_array_append_new(list, ds_json_text(rc != 0 ? why.text : text != NULL ? text : folder));
+    free(text);
+    free(path);
+    return rc != 0;
+}
+
+/* The records in a folder. Returns the number of those that are damaged; *e where there are none. */
+static int look_at_folder(const char *folder, json_t *list, ds_error *e)
+{
+    ds_results found;
+    int bad = 0;
+    if (ds_folder_has_landscape(folder)) {
+        return look_at_record(folder, "landscape.sqlite", list);
+    }
+    if (ds_results_read(&folder, 1, &found, e) != 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < found.count; i++) {
+        bad += look_at_record(found.item[i].folder, "run.sqlite", list);
+    }
+    ds_results_clear(&found);
+    return bad;
+}
+
+static int records(json_t *o, char *const *folders, int count, ds_error *e)
+{
+    int bad = 0;
+    json_t *list = json_array();
+    for (int i = 0; i < count && e->status == 0; i++) {
+        bad += look_at_folder(folders[i], list, e);
+    }
+    json_object_set_new(o, "records", list);
+    return bad;
 }
 
 static void print_text(const json_t *o)
@@ -142,22 +243,34 @@ static void print_text(const json_t *o)
 static int command(int argc, char **argv, ds_error *e)
 {
     static const char usage[] =
-        "usage: dshost doctor [--json]\n"
+        "usage: dshost doctor [DIR...] [--json] [--portable]\n"
         "Prints versions, processor, limits and plugins for reports; exit status 1 where "
         "something is wrong.\n"
-        "  --json       one object\n";
+        "With folders it reads every row of the runs, or the landscape, in them, and says which records are "
+        "damaged (exit "
+        "status 6), "
+        "and which have\nno checksums.\n"
+        "  --json       one object\n"
+        "  --portable   print the variables that a program needs for portable mode:\n"
+        "               env $(dshost doctor --portable) PROGRAM\n";
     struct utsname u;
     char text[300];
-    int json = 0;
-    const ds_flag flags[] = {{"json", .set = &json}, {"help", .usage = usage}, {0}};
-    int rc = ds_arguments_read(argc, argv, "doctor", flags, -1, NULL, e);
-    rc = rc != 0 ? rc : ds_arguments_end(argc, argv, "doctor", e);
+    int json = 0, portable = 0;
+    const ds_flag flags[] = {
+        {"json", .set = &json}, {"portable", .set = &portable}, {"help", .usage = usage}, {0}};
+    int rc = ds_arguments_read(argc, argv, "doctor", flags, argc, NULL, e);
     if (rc != 0) {
         return rc;
     }
+    if (portable) {
+        for (size_t k = 0; ds_portable_variable(k) != NULL; k++) {
+            printf("%s\n", ds_portable_variable(k));
+        }
+        return ds_stdout_done(e);
+    }
     json_t *o = json_object();
     snprintf(text, sizeof text, "%s, plugin ABI %u.%u", PACKAGE_VERSION, DS_ABI_MAJOR, DS_ABI_MINOR);
-    add(o, "dshost", text);
+    add(o, "version", text);
     add(o, "compiler", __VERSION__);
 #ifdef DS_SANITIZERS
     add(o, "sanitizers", DS_SANITIZERS);
@@ -176,7 +289,13 @@ static int command(int argc, char **argv, ds_error *e)
     limit(o, "limit_fsize", RLIMIT_FSIZE);
     limit(o, "limit_nproc", RLIMIT_NPROC);
     limit(o, "limit_nofile", RLIMIT_NOFILE);
-    int bad = plugins(o) + write_test(o);
+    int bad = parts(o) + plugins(o) + write_test(o);
+    int damaged = optind < argc ? records(o, argv + optind, argc - optind, e) : 0;
+    rc = e->status;
+    if (rc != 0) {
+        json_decref(o);
+        return rc;
+    }
     if (json) {
         rc = ds_json_write(o, stdout, "standard output", e);
     } else {
@@ -184,6 +303,10 @@ static int command(int argc, char **argv, ds_error *e)
     }
     json_decref(o);
     rc = rc != 0 ? rc : ds_stdout_done(e);
+    if (rc == 0 && damaged > 0) {
+        rc = ds_fail(e, DS_EXIT_IO, "%d record%s damaged or cannot be read, see `records`", damaged,
+                     damaged == 1 ? " is" : "s are");
+    }
     return rc != 0 ? rc : bad > 0 ? DS_EXIT_UNMET : DS_EXIT_OK;
 }
 

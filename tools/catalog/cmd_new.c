@@ -219,14 +219,18 @@ static int read_name(const char *word, plan *p, ds_error *e)
 /* What the Makefile calls: this dshost, and the compiler with its headers. */
 static int find_tools(plan *p, ds_error *e)
 {
-    char tree[PATH_MAX], dshost[PATH_MAX], include[PATH_MAX + 16];
-    const int built = ds_program_build_tree(tree);
+    char pkgconfig[PATH_MAX], dshost[PATH_MAX], include[PATH_MAX + 16];
     if (ds_program_find("dshost", dshost, NULL) != 0) {
         snprintf(dshost, sizeof dshost, "dshost");
     }
-    snprintf(include, sizeof include, "%s/include", tree);
+    if (ds_installation_build_tree(pkgconfig)) {
+        snprintf(include, sizeof include, "%s/include", pkgconfig);
+    } else {
+        ds_installation_folder(DS_INSTALLED_PKGCONFIG, pkgconfig);
+        ds_installation_folder(DS_INSTALLED_INCLUDE, include);
+    }
     p->dshost = make_word(dshost);
-    p->cflags = headers(built ? tree : DS_PKGCONFIGDIR, built ? include : DS_INCLUDEDIR);
+    p->cflags = headers(pkgconfig, include);
     return p->dshost == NULL || p->cflags == NULL ? ds_no_memory(e) : 0;
 }
 

@@ -57,12 +57,13 @@ void ds_describe_type(const ds_param *p, char *out, size_t size)
     }
     if (p->type == DS_PARAM_INT || p->type == DS_PARAM_REAL || p->type == DS_PARAM_LIST) {
         char range[80] = "";
+        int digits = p->type == DS_PARAM_INT ? 17 : 15; /* whole numbers in full */
         if (isfinite(p->min) && isfinite(p->max)) {
-            snprintf(range, sizeof range, ", %.15g to %.15g", p->min, p->max);
+            snprintf(range, sizeof range, ", %.*g to %.*g", digits, p->min, digits, p->max);
         } else if (isfinite(p->min)) {
-            snprintf(range, sizeof range, ", at least %.15g", p->min);
+            snprintf(range, sizeof range, ", at least %.*g", digits, p->min);
         } else if (isfinite(p->max)) {
-            snprintf(range, sizeof range, ", at most %.15g", p->max);
+            snprintf(range, sizeof range, ", at most %.*g", digits, p->max);
         }
         used += (size_t)snprintf(out + used, size - used, "%s", range);
     }

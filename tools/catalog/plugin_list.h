@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plugin_list.h - plugins as they describe themselves, for commands that only show them: each is loaded by
- * a process of its own, forked, so the caller has no other threads. */
+/* plugin_list.h - plugins as they describe themselves, for commands that only show them. Those of others are loaded
+ * by a process of their own (worker/probe.h). */
 #ifndef DS_CATALOG_PLUGIN_LIST_H
 #define DS_CATALOG_PLUGIN_LIST_H
 
 #include "plugin/loader.h"
 
-/* As ds_loader_open(), with a module that has no functions (one that this process has loaded already is
- * taken as it is). A crash or a hang in start-up code is DS_EXIT_PLUGIN. */
+/* Finds a plugin and has it described. A crash, a hang or an exit() in start-up code is DS_EXIT_PLUGIN. */
 int ds_loader_describe(const char *name, uint32_t kind, const ds_module **out, ds_error *e);
 
 /* One plugin file on the search path. */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/check_flight.h"
+
 const ds_env_channels *ds_check_channels_of(const ds_check_env *env)
 {
     return env->vt->get_extension != NULL ? env->vt->get_extension(env->self, DS_EXT_CHANNELS) : NULL;
@@ -91,7 +93,9 @@ void ds_check_ask_raw(ds_check_env *env, const double *x, uint32_t want, double 
                       .ask = ask};
     env->h.errors = 0;
     env->h.error_text[0] = '\0';
+    ds_flight_begin(x, env->n, want, 0, 1);
     a->status = env->vt->evaluate(env->self, &a->io);
+    ds_flight_end();
 }
 
 void ds_check_ask(ds_check_env *env, const double *x, uint32_t want, double *grad, uint64_t asks,

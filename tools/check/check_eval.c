@@ -243,19 +243,35 @@ static void eval_stop(ds_check *c)
 
 /* ---- side effects ---- */
 
-static void eval_state(ds_check *c)
+static void compare_state(ds_check *c, ds_check_env *env, uint64_t count, const char *who)
 {
-    ds_check_env *env = c->env;
     ds_check_answer a;
     ds_process *before = ds_process_snapshot();
-    uint64_t count = ds_check_plan(c, "evaluations", 3, 1, cost(c, 1));
     for (uint64_t k = 0; k < count; k++) {
-        ds_check_call(env, env->x, 1, &a);
+        ds_check_call(env, env->x, k % 2 == 0, &a);
     }
     ds_process *after = ds_process_snapshot();
-    ds_process_compare(c, before, after, "evaluate()");
+    ds_process_compare(c, before, after, who);
     free(before);
     free(after);
+}
+
+static void state_with_threads(ds_check *c, void *arg)
+{
+    ds_check_env env;
+    if (ds_check_env_open(c, 4, &env)) {
+        compare_state(c, &env, *(const uint64_t *)arg, "evaluate() with 4 threads");
+        ds_check_env_close(&env);
+    }
+}
+
+static void eval_state(ds_check *c)
+{
+    uint64_t count = ds_check_plan(c, "evaluations", 3, 1, cost(c, 1));
+    compare_state(c, c->env, count, "evaluate()");
+    if (!ds_check_alone(c)) { /* what happens to a process of its own is not looked at */
+        ds_check_apart(c, state_with_threads, &count, sizeof count);
+    }
 }
 
 /* The whole life of an instance that may use threads. */
@@ -331,7 +347,8 @@ const ds_check_test ds_check_eval_tests[] = {
     {"eval.strange", "points outside of the box and NaN do no harm", DS_CHECK_ENV, 3, 0, eval_strange},
     {"eval.want", "unknown wishes are ignored", DS_CHECK_ENV, 0, 2, eval_want},
     {"eval.stop", "evaluate() ends soon when the host asks for it", DS_CHECK_ENV, 0, 1, eval_stop},
-    {"eval.state", "evaluate() changes nothing in the process", DS_CHECK_ENV, 0, 1, eval_state},
+    {"eval.state", "evaluate() changes nothing in the process, with 1 thread and with 4", DS_CHECK_ENV, 0, 2,
+     eval_state},
     {"eval.threads", "no thread outlives destroy(), with 1 thread and with 4", 0, 0, 2, eval_threads},
     {"eval.quiet", "nothing is printed", 0, 1, 0, eval_quiet},
     {"eval.leak", "evaluate() leaves no memory", DS_CHECK_ENV | DS_CHECK_ALONE, 4, 0, eval_leak},

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/sized.h"
+#include "harness/check_flight.h"
 #include "harness/check_host.h"
 #include "check/check_tests.h"
 
@@ -41,7 +42,9 @@ static void compare_rows(ds_check *c, ds_check_env *env, const ds_env_batch *ext
                           .bad_step = -1};
         list[k] = &io[k];
     }
+    ds_flight_begin(x + order[0] * n, n, want, order[0], (uint32_t)count);
     ds_status st = ext->evaluate(env->self, count, list);
+    ds_flight_end();
     if (st != DS_OK) {
         ds_check_fail(c, "evaluate() of %llu points returned %s: %.200s", (unsigned long long)count,
                       ds_status_name(st), env->h.error_text);

@@ -1,52 +1,139 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_gradient.c - the gradient against difference quotients of the loss over several step sizes. A
- * quotient counts only where two step sizes agree: at a switch (contact, yield) the loss has a kink, and
- * there a quotient proves nothing. */
+/* check_gradient.c - the gradient against difference quotients of the loss, which know how exact they are: at
+ * points that visit every part of the box, along random directions, and component by component as far as time
+ * allows. Where a direction disagrees, halves of it lead to the component. */
 #include "config.h"
 
+#include "check/check_gradient_report.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/check_host.h"
 #include "check/check_tests.h"
-#include "difference/finite_difference.h"
+#include "difference/gradient_seam.h"
 
-enum { POINTS = 10, COMPONENTS = 20, DIRECTIONS = 5 };
+/* Points at random are so many: a prime number, so that their strata are easily spread. */
+enum { POINTS_FEW_VARIABLES = 101, POINTS = 31, POINTS_COSTLY = 11, FEW_VARIABLES = 3, DIRECTIONS = 4 };
+enum {
+    SEARCHES = 3,
+    TRIES = 30 /* for the component behind a direction */,
+    WRONG_AT_POINT = 40,
+    WRONG_POINTS = 3
+};
 
-/* Largest median of the relative error that passes. Exact gradients reach 1e-8 and better. */
-static const double MEDIAN_MAX = 1e-4;
-/* A single component whose median error is above this is taken for wrong, whatever the others are. */
-static const double COMPONENT_MAX = 1e-2;
-/* Seconds for all quotients together. */
-static const double SECONDS = 40;
-/* Evaluations of one quotient, about: the central difference at two to three step sizes. */
-static const double EVALUATIONS = 5;
+/* Seconds for all quotients together: these many, or as long as so many evaluations take, but not above that. */
+static const double SECONDS_LEAST = 4, SECONDS_MOST = 12, EVALUATIONS = 400;
+/* Seconds for all components of one point, where it would else be none; where they take longer, for some. */
+static const double SECONDS_POINT = 10, SECONDS_SOME = 3;
+/* Evaluations of a quotient that settles at once, and of one that does not; seconds of one that makes looks
+ * brief. */
+static const double QUICK = 4, MOST = 50, COSTLY = 0.1;
 
-typedef struct probe {
-    double error; /* relative */
-    double exact, quotient, spread;
-    uint64_t component; /* UINT64_MAX = a direction */
-    unsigned point;
-    int agreed;
-} probe;
+/* Of components that agree but are off by more than others, so many are looked at again. They are wrong where
+ * they are off by so many times what nine tenths of the others are, and by more than a least part of
+ * themselves; where that is not below the error that is a fault at once, nothing is learnt. */
+enum { DOUBTS = 4 };
+static const double LEARNT = 30, LEARNT_LEAST = 2e-9, LEARNT_MOST = 5e-7;
+
+typedef struct doubt {
+    uint64_t i;
+    double excess;
+} doubt;
 
 typedef struct work {
+    ds_check *c;
     ds_check_env *env;
-    double *x, *grad; /* those of env */
+    double *x, *grad, *again; /* a point, its gradient, and room for two more */
     double *d;
-    probe *probe;
-    size_t count;
-    unsigned points, zero, failed;
-    unsigned missing; /* of the failed points: a loss, but no gradient in numbers */
-    uint32_t grad_kind;
+    double *excess;       /* per component */
+    unsigned char *wrong; /* per component */
+    unsigned char *bad;   /* per point: something was wrong there */
+    ds_gradient_claim claim;
+    ds_around around;
+    ds_gradient_seen *seen;
+    unsigned randoms, points;
+    unsigned point, searches;
+    unsigned tries;    /* searches, found or not */
+    double begin, end; /* of the time */
+    double typical;    /* seconds of an evaluation, here and now */
+    uint64_t key;
 } work;
+
+/* ---- points ---- */
+
+/* Point k of the order in which they are looked at, random ones and others in turn. */
+static unsigned in_order(const work *w, unsigned k)
+{
+    static const unsigned specials[DS_AT_SPECIALS] = {
+        DS_AT_START,      DS_AT_CORNER,     DS_AT_NEAR_CORNER,  DS_AT_UPPER,        DS_AT_LOWER, DS_AT_FACES,
+        DS_AT_NEAR_UPPER, DS_AT_NEAR_LOWER, DS_AT_NEAR_UPPER_2, DS_AT_NEAR_LOWER_2, DS_AT_CENTRE};
+    unsigned turns = DS_AT_SPECIALS < w->randoms ? DS_AT_SPECIALS : w->randoms;
+    if (k < 2 * turns) {
+        return k % 2 == 0 ? DS_AT_SPECIALS + k / 2 : specials[k / 2];
+    }
+    return w->randoms > DS_AT_SPECIALS ? DS_AT_SPECIALS + k - turns : specials[k - turns];
+}
+
+/* How near to a bound: in turns as far as a tenth of the range, and as close as 1e-4 of it. */
+static double distance(double u, int close)
+{
+    return close ? 1e-4 * exp(u * log(1e2)) : 0.01 + 0.07 * u;
+}
+
+/* Each variable is once in each part of its range (a Latin hypercube); the same for the same point. */
+static double relative(const work *w, unsigned point, uint64_t i, ds_random *r)
+{
+    double u = 0.001 + 0.998 * ds_random_uniform(r); /* with room on both sides */
+    int up = u > 0.5;
+    uint64_t h = ds_random_mix(w->key ^ ds_random_mix(i)), p = w->randoms;
+    switch (point) {
+    case DS_AT_CENTRE:
+        return 0.5;
+    case DS_AT_LOWER:
+    case DS_AT_UPPER:
+        return point == DS_AT_UPPER;
+    case DS_AT_CORNER:
+        return up;
+    case DS_AT_FACES:
+        return u < 0.25 ? 0 : u > 0.75 ? 1 : 2 * (u - 0.25);
+    case DS_AT_NEAR_LOWER:
+    case DS_AT_NEAR_LOWER_2:
+        return distance(u, (h & 1) != (point == DS_AT_NEAR_LOWER));
+    case DS_AT_NEAR_UPPER:
+    case DS_AT_NEAR_UPPER_2:
+        return 1 - distance(u, (h & 1) != (point == DS_AT_NEAR_UPPER));
+    case DS_AT_NEAR_CORNER:
+        return up ? 1 - distance(2 * (u - 0.5), h & 1) : distance(2 * u, h & 1);
+    default: /* multiples of a number modulo a prime are a permutation */
+        return ((double)(((1 + h % (p - 1)) * (point - DS_AT_SPECIALS) + (h >> 32)) % p) + u) / (double)p;
+    }
+}
+
+static void make_point(work *w, unsigned point)
+{
+    const ds_check_env *env = w->env;
+    ds_random r = ds_random_open(w->key, "point", point);
+    if (point == DS_AT_START) {
+        memcpy(w->x, env->x0, env->n * sizeof *w->x);
+        return;
+    }
+    for (uint64_t i = 0; i < env->n; i++) {
+        double u = relative(w, point, i, &r);
+        double x = u >= 1 ? env->upper[i] : env->lower[i] + u * (env->upper[i] - env->lower[i]);
+        w->x[i] = fmin(fmax(x, env->lower[i]), env->upper[i]);
+    }
+}
+
+/* ---- evaluations ---- */
 
 static double loss_at(void *ctx, const double *x, int *failed)
 {
     work *w = ctx;
     ds_check_answer a;
     ds_check_evaluate(w->env, x, 0, 0, NULL, &a);
+    w->typical += 0.1 * (a.wall - w->typical);
     if (a.status != DS_OK || a.io.outcome > DS_EVAL_BAD_GRAD || !isfinite(a.io.loss)) {
         *failed = 1;
         return NAN;
@@ -54,215 +141,437 @@ static double loss_at(void *ctx, const double *x, int *failed)
     return a.io.loss;
 }
 
-/* Everything is scaled by the width of the box, so that components of different units compare. */
-static void add_probe(work *w, unsigned point, uint64_t component, double exact, ds_quotient q, double scale)
+static int gradient_at(void *ctx, const double *x, double *grad)
 {
-    probe *p = &w->probe[w->count++];
-    double size = fmax(fmax(fabs(exact), fabs(q.value)), 1e-3 * scale);
-    p->point = point;
-    p->component = component;
-    p->exact = exact;
-    p->quotient = q.value;
-    p->spread = q.spread;
-    p->agreed = q.agreed && isfinite(q.value);
-    p->error = !(size > 0) ? 0 : fabs(exact - q.value) / size;
+    work *w = ctx;
+    ds_check_answer a;
+    ds_check_evaluate(w->env, x, DS_WANT_GRAD, 0, grad, &a);
+    return a.status == DS_OK && a.io.outcome == DS_EVAL_OK;
 }
 
-static void probe_component(work *w, unsigned point, uint64_t i, double loss, double scale)
+/* Is there time for one more quotient, even for one that takes all steps? */
+static int time_left(const work *w, double end)
 {
-    double range = w->env->upper[i] - w->env->lower[i];
-    ds_quotient q =
-        ds_difference_component(loss_at, w, w->env->n, w->x, w->env->lower, w->env->upper, i, loss);
-    q.value *= range;
-    q.spread *= range;
-    add_probe(w, point, i, w->grad[i] * range, q, scale);
+    double now = ds_check_now();
+    return now < end && now + MOST * w->typical < w->begin + 0.9 * w->c->options->timeout;
 }
 
-static void probe_direction(ds_check *c, work *w, unsigned point, double loss, double scale)
+static double *copy(const double *x, uint64_t n)
 {
-    double along = 0, norm = 0;
-    for (uint64_t i = 0; i < w->env->n; i++) {
-        w->d[i] = ds_random_normal(&c->random);
-        norm += w->d[i] * w->d[i];
+    double *own = malloc(n * sizeof *own);
+    return own != NULL ? memcpy(own, x, n * sizeof *own) : NULL;
+}
+
+/* The gradient at a point, and what it claims. `counted`: for the first time. 0 where there is none. */
+static int visit(work *w, unsigned point, int counted)
+{
+    ds_gradient_seen *g = w->seen;
+    const ds_check_env *env = w->env;
+    ds_check_answer a;
+    int failed = 0;
+    uint64_t n = env->n;
+    make_point(w, point);
+    ds_check_evaluate(w->env, w->x, DS_WANT_GRAD, 0, w->grad, &a);
+    uint64_t wild = ds_gradient_wild(n, w->grad);
+    double loss = loss_at(w, w->x, &failed);
+    w->point = point;
+    if (a.status != DS_OK || a.io.outcome != DS_EVAL_OK || wild < n || failed) {
+        int lost = a.status == DS_OK && a.io.outcome == DS_EVAL_OK && wild < n;
+        g->failed += counted != 0;
+        g->missing += counted && a.status == DS_OK && a.io.outcome <= DS_EVAL_BAD_GRAD && isfinite(a.io.loss);
+        if (counted && lost && g->wild++ == 0) {
+            g->wild_component = wild;
+            g->wild_x = copy(w->x, n);
+        }
+        memset(w->grad, 0, n * sizeof *w->grad);
+        return 0;
     }
-    for (uint64_t i = 0; i < w->env->n; i++) {
-        w->d[i] *= (w->env->upper[i] - w->env->lower[i]) / sqrt(norm);
-        along += w->grad[i] * w->d[i];
+    w->claim = ds_gradient_claim_make(n, w->grad, env->lower, env->upper, a.io.grad_kind, w->c->tolerance);
+    w->around = (ds_around){loss_at,
+                            w,
+                            n,
+                            w->x,
+                            env->lower,
+                            env->upper,
+                            loss,
+                            2 * w->c->tolerance * fabs(loss),
+                            w->typical > COSTLY};
+    g->kind = a.io.grad_kind;
+    g->single &= w->claim.single;
+    if (counted) {
+        g->points++;
+        g->zero += w->claim.scale == 0;
     }
-    ds_quotient q = ds_difference(loss_at, w, w->env->n, w->x, w->env->lower, w->env->upper, w->d, loss);
-    add_probe(w, point, UINT64_MAX, along, q, scale);
+    return 1;
 }
 
-/* `components` of the n, all of them or a random choice, and `directions`. */
-static void probe_point(ds_check *c, work *w, unsigned point, uint64_t components, unsigned directions)
+/* ---- records ---- */
+
+static void count_wrong(work *w)
+{
+    w->seen->wrong_points += !w->bad[w->point];
+    w->bad[w->point] = 1;
+}
+
+static void count(work *w, ds_gradient_tally *t, const ds_quotient *q, double seen)
+{
+    ds_gradient_seen *g = w->seen;
+    t->count[q->verdict]++;
+    if (q->verdict == DS_SLOPE_AGREES && g->seens < DS_SEEN) {
+        g->seen[g->seens++] = seen;
+        g->longest = fmax(g->longest, w->claim.scale);
+    }
+    if (q->verdict == DS_SLOPE_WRONG) {
+        count_wrong(w);
+    }
+}
+
+/* Is the gradient of the point another one when it is asked for once more? */
+static int changes(work *w)
 {
     ds_check_answer a;
-    double scale = 0;
+    uint64_t n = w->env->n, i = 0;
+    ds_check_evaluate(w->env, w->x, DS_WANT_GRAD, 0, w->again, &a);
+    while (i < n && fabs(w->again[i] - w->grad[i]) * (w->env->upper[i] - w->env->lower[i]) <=
+                        2 * w->c->tolerance * w->claim.scale) {
+        i++;
+    }
+    return i < n;
+}
 
-    ds_check_random_point(c, w->env, w->x);
-    ds_check_evaluate(w->env, w->x, DS_WANT_GRAD, 0, w->grad, &a);
-    int finite = 1;
-    for (uint64_t i = 0; i < w->env->n; i++) {
-        finite &= isfinite(w->grad[i]) != 0;
+/* Is what disagrees along a direction by `off` wrong, and no seam? */
+static int stands(work *w, const ds_direction *along, double off)
+{
+    const ds_beside beside = {&w->around, &w->claim, gradient_at, w->again, w->key};
+    int seam = ds_on_seam(&beside, along, off) && !changes(w);
+    w->seen->seams += seam != 0;
+    return !seam;
+}
+
+static void record(work *w, uint64_t first, uint64_t number, double exact, const ds_quotient *q)
+{
+    ds_gradient_seen *g = w->seen;
+    if (number == 1) {
+        if (w->wrong[first]) {
+            return;
+        }
+        w->wrong[first] = 1;
+        g->components_wrong++;
     }
-    if (a.status != DS_OK || a.io.outcome != DS_EVAL_OK || !finite) {
-        w->failed++;
-        w->missing += a.status == DS_OK && a.io.outcome <= DS_EVAL_BAD_GRAD && isfinite(a.io.loss);
-        return;
+    if (g->faults == 0) {
+        g->fault_x = copy(w->x, w->env->n);
+        g->changes = changes(w);
     }
-    w->grad_kind = a.io.grad_kind;
-    w->points++;
-    for (uint64_t i = 0; i < w->env->n; i++) {
-        scale = fmax(scale, fabs(w->grad[i]) * (w->env->upper[i] - w->env->lower[i]));
-    }
-    w->zero += scale == 0;
-    for (uint64_t k = 0; k < components; k++) {
-        uint64_t i = components == w->env->n ? k : ds_random_below(&c->random, w->env->n);
-        probe_component(w, point, i, a.io.loss, scale);
-    }
-    for (unsigned k = 0; k < directions; k++) {
-        probe_direction(c, w, point, a.io.loss, scale);
+    if (g->faults < DS_FAULTS) {
+        g->fault[g->faults++] = (ds_gradient_fault){first, number, w->point, exact, q->value, q->spread};
     }
 }
 
-/* ---- verdict ---- */
+/* ---- directions ---- */
 
-static int by_error(const void *a, const void *b)
+static int by_value(const void *a, const void *b)
 {
-    double x = (*(const probe *const *)a)->error, y = (*(const probe *const *)b)->error;
+    double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-static void name_probe(char *out, size_t size, const probe *p)
+/* What a variable typically contributes; `room` has space for n numbers. */
+static double typical(const work *w, double *room)
 {
-    if (p->component == UINT64_MAX) {
-        snprintf(out, size, "a random direction");
-    } else {
-        snprintf(out, size, "component %llu", (unsigned long long)p->component);
+    uint64_t n = w->env->n;
+    for (uint64_t i = 0; i < n; i++) {
+        room[i] = fabs(w->grad[i]) * (w->env->upper[i] - w->env->lower[i]);
+    }
+    qsort(room, n, sizeof *room, by_value);
+    return room[n / 4];
+}
+
+/* All variables move by about their whole range, or, `balanced`, those with a large derivative by less, so
+ * that it does not drown the others; inwards from a bound, since there is no other way. */
+static void make_direction(work *w, unsigned number)
+{
+    const ds_check_env *env = w->env;
+    ds_random r = ds_random_open(w->key, "direction", (uint64_t)w->point * DIRECTIONS + number);
+    int balanced = number % 2 != 0;
+    double usual = balanced ? typical(w, w->d) : 0, longest = 0;
+    for (uint64_t i = 0; i < env->n; i++) {
+        double width = env->upper[i] - env->lower[i], part = fabs(w->grad[i]) * width;
+        double d = ds_random_normal(&r);
+        d = fabs(d) < 0.1 ? copysign(0.1, d) : d;
+        d *= balanced && usual > 0 && part > usual ? usual / part : 1;
+        w->d[i] = w->x[i] <= env->lower[i] ? fabs(d) : w->x[i] >= env->upper[i] ? -fabs(d) : d;
+        longest = fmax(longest, fabs(d));
+    }
+    for (uint64_t i = 0; i < env->n; i++) {
+        w->d[i] *= (env->upper[i] - env->lower[i]) / longest;
     }
 }
 
-static void judge_components(ds_check *c, const work *w, const probe **list)
+static ds_quotient look_along(work *w, uint64_t first, uint64_t number, double *exact)
 {
-    for (uint64_t i = 0; i < w->env->n && i < 100000; i++) {
-        size_t n = 0;
-        for (size_t k = 0; k < w->count; k++) {
-            if (w->probe[k].component == i && w->probe[k].agreed) {
-                list[n++] = &w->probe[k];
-            }
+    const ds_direction along = {w->d + first, first, number};
+    const ds_claim claim = ds_gradient_claim_along(&w->claim, &along);
+    *exact = claim.slope;
+    return ds_difference(&w->around, &along, &claim);
+}
+
+/* A direction is wrong: halves of it lead to a component. 1 = found. Where no half is wrong, slopes do not
+ * add up as those of a smooth function do: the point lies on a kink, and 0 is returned. -1 = the time was
+ * over before. */
+static int search(work *w, ds_quotient q, double exact)
+{
+    uint64_t first = 0, number = w->env->n;
+    const ds_direction whole = {w->d, 0, number};
+    if (!stands(w, &whole, fabs(q.value - exact))) {
+        return 0;
+    }
+    while (number > 1) {
+        if (!time_left(w, w->begin + SECONDS_MOST)) {
+            record(w, first, number, exact, &q);
+            return -1;
         }
-        if (n < 5) {
+        uint64_t half = number / 2;
+        double one, two;
+        ds_quotient a = look_along(w, first, half, &one);
+        if (a.verdict == DS_SLOPE_WRONG) {
+            number = half;
+            q = a;
+            exact = one;
             continue;
         }
-        qsort(list, n, sizeof *list, by_error);
-        const probe *p = list[n / 2];
-        if (p->error > COMPONENT_MAX) {
-            ds_check_fail(
-                c,
-                "component %llu is wrong at most of %zu points: %.6g, difference quotient %.6g (times the "
-                "width of the box)",
-                (unsigned long long)i, n, p->exact, p->quotient);
-            ds_check_hint(c, "`dshost eval --gradient --fd` prints both for every component of one point");
+        ds_quotient b = look_along(w, first + half, number - half, &two);
+        if (b.verdict != DS_SLOPE_WRONG) {
+            return 0;
+        }
+        first += half;
+        number -= half;
+        q = b;
+        exact = two;
+    }
+    const ds_direction along = {w->d + first, first, 1};
+    if (w->env->n > 1 && !stands(w, &along, fabs(q.value - exact))) {
+        return 0;
+    }
+    q.value /= w->d[first];
+    q.spread /= fabs(w->d[first]);
+    record(w, first, 1, w->grad[first], &q);
+    return 1;
+}
+
+static void look_at_directions(work *w)
+{
+    for (unsigned k = 0; k < DIRECTIONS && (k == 0 || time_left(w, w->end)); k++) {
+        double exact;
+        make_direction(w, k);
+        ds_quotient q = look_along(w, 0, w->env->n, &exact);
+        int known = w->searches == SEARCHES, found = 1;
+        if (q.verdict == DS_SLOPE_WRONG && !known) {
+            found = w->tries++ < TRIES ? search(w, q, exact) : 0;
+            w->searches += found > 0;
+            q.verdict = found == 0 ? DS_SLOPE_KINK : DS_SLOPE_WRONG;
+        }
+        count(w, &w->seen->directions, &q, q.seen);
+        if (q.verdict == DS_SLOPE_WRONG && known) {
+            return; /* what is wrong is known: only where is still of interest */
         }
     }
 }
 
-static void judge(ds_check *c, const work *w)
-{
-    const probe **list = calloc(w->count + 1, sizeof *list);
-    char name[64];
-    size_t n = 0;
+/* ---- errors that are too small to be faults by themselves ---- */
 
-    if (list == NULL) {
-        return;
+/* How far a component is off, relative to itself, beyond what the quotient leaves open. */
+static double excess(const work *w, uint64_t i, const ds_quotient *q)
+{
+    double by = fabs(q->value - w->grad[i]) - q->spread;
+    return q->verdict == DS_SLOPE_AGREES && by > 0 && w->grad[i] != 0 ? by / fabs(w->grad[i]) : 0;
+}
+
+/* Components that agree, and are `excess` off: where most of them are as exact as round-off, the few that are
+ * not lack something. Where all are off a little, that is how an equation was solved. 1 = some were wrong. */
+static int look_at_doubts(work *w, const doubt *worst, uint64_t count)
+{
+    ds_gradient_seen *g = w->seen;
+    int wrong = 0;
+    if (count < DOUBTS) {
+        return 0;
     }
-    for (size_t k = 0; k < w->count; k++) {
-        if (w->probe[k].agreed) {
-            list[n++] = &w->probe[k];
+    qsort(w->excess, count, sizeof *w->excess, by_value);
+    double exact = fmax(LEARNT_LEAST, LEARNT * w->excess[count - 1 - (count > 10 ? count / 10 : 1)]);
+    if (w->claim.single || g->kind == DS_GRAD_FD || w->c->tolerance > 0 || exact > LEARNT_MOST) {
+        return 0;
+    }
+    for (size_t k = 0; k < DOUBTS && worst[k].excess > exact && time_left(w, w->begin + SECONDS_MOST); k++) {
+        uint64_t i = worst[k].i;
+        double width = w->env->upper[i] - w->env->lower[i];
+        const ds_direction along = {&width, i, 1};
+        ds_claim claim = ds_gradient_claim_of(&w->claim, i, width);
+        claim.tolerance = exact * fabs(claim.slope);
+        ds_quotient q = ds_difference_component_again(&w->around, i, &claim);
+        if (q.verdict == DS_SLOPE_WRONG && stands(w, &along, fabs(q.value - w->grad[i]) * width)) {
+            count_wrong(w);
+            record(w, i, 1, w->grad[i], &q);
+            g->small++;
+            g->exact = exact;
+            wrong = 1;
         }
     }
-    ds_check_note(c,
-                  "%zu differences at %u points (%u more without a gradient): %.0f %% of them usable, where "
-                  "two step sizes agree; the gradient is zero at %u points",
-                  w->count, w->points, w->failed, w->count > 0 ? 100.0 * (double)n / (double)w->count : 0.0,
-                  w->zero);
-    if (w->points == 0 && w->missing > 0) {
-        ds_check_fail(c, "none of %u points has a gradient in finite numbers, though %u of them have a loss",
-                      w->failed, w->missing);
-        ds_check_hint(c, "find the first step whose adjoint is not finite, or leave DS_ENV_GRADIENT out of "
-                         "the flags");
-        free(list);
-        return;
+    return wrong;
+}
+
+static void doubt_it(doubt *worst, uint64_t i, double by)
+{
+    size_t k = DOUBTS;
+    for (; k > 0 && by > worst[k - 1].excess; k--) {
+        if (k < DOUBTS) {
+            worst[k] = worst[k - 1];
+        }
     }
-    if (n == 0) {
-        ds_check_note(
-            c, "nothing to compare the gradient with: the loss has kinks, noise or failures everywhere");
-        free(list);
-        return;
+    if (k < DOUBTS) {
+        worst[k] = (doubt){i, by};
     }
-    qsort(list, n, sizeof *list, by_error);
-    const probe *median = list[n / 2], *worst = list[n - 1];
-    name_probe(name, sizeof name, worst);
-    ds_check_note(
-        c, "relative error: median %.2g, worst %.2g (%s at point %u: %.10g, quotient %.10g +- %.1g)",
-        median->error, worst->error, name, worst->point, worst->exact, worst->quotient, worst->spread);
-    if (w->grad_kind == DS_GRAD_SMOOTHED) {
-        ds_check_note(c, "a smoothed gradient may differ: not judged");
-    } else if (median->error > MEDIAN_MAX) {
-        name_probe(name, sizeof name, median);
-        ds_check_fail(
-            c, "the median of the relative error is %.2g, at most %.0e passes (%s: %.10g, quotient %.10g)",
-            median->error, MEDIAN_MAX, name, median->exact, median->quotient);
-        ds_check_hint(c, "the gradient is d loss / d x in the units of x, neither clipped nor normalised; "
-                         "test the adjoint "
-                         "of one step alone, then of two; fewer steps make a wrong term visible");
-    } else {
-        judge_components(c, w, list);
+}
+
+/* ---- components ---- */
+
+static uint64_t divisor(uint64_t a, uint64_t b)
+{
+    return b == 0 ? a : divisor(b, a % b);
+}
+
+/* Component k of an order that begins with the first and the last one, and is spread over the others. */
+static uint64_t component_at(const work *w, uint64_t k, uint64_t stride)
+{
+    uint64_t n = w->env->n;
+    return k < 2 || n <= 3 ? (k == 1 ? n - 1 : k == 2 ? 1 : 0) : 1 + (w->key + (k - 2) * stride) % (n - 2);
+}
+
+/* All of one point; 0 = the time is over. */
+static int look_at_components(work *w, double end)
+{
+    const ds_check_env *env = w->env;
+    uint64_t n = env->n, stride = (uint64_t)(0.618 * (double)n) + 1, wrong = 0;
+    doubt worst[DOUBTS] = {{0, 0}};
+    while (n > 3 && divisor(stride, n - 2) != 1) {
+        stride++;
     }
-    free(list);
+    for (uint64_t k = 0; k < n; k++) {
+        uint64_t i = component_at(w, k, stride);
+        double width = env->upper[i] - env->lower[i];
+        const ds_claim claim = ds_gradient_claim_of(&w->claim, i, width);
+        ds_quotient q = ds_difference_component(&w->around, i, &claim);
+        const ds_direction along = {&width, i, 1};
+        if (q.verdict == DS_SLOPE_WRONG && !stands(w, &along, fabs(q.value - w->grad[i]) * width)) {
+            q.verdict = DS_SLOPE_KINK;
+        }
+        count(w, &w->seen->components, &q, q.seen * width);
+        if (q.verdict == DS_SLOPE_WRONG) {
+            record(w, i, 1, w->grad[i], &q);
+            wrong++;
+        }
+        w->excess[k] = excess(w, i, &q);
+        doubt_it(worst, i, w->excess[k]);
+        if (wrong >= WRONG_AT_POINT && k + 1 < n) {
+            w->seen->more = 1;
+            return 1;
+        }
+        w->seen->whole += k + 1 == n;
+        if (k + 1 == n || !time_left(w, end)) {
+            return look_at_doubts(w, worst, wrong > 0 ? 0 : k + 1) || k + 1 == n;
+        }
+    }
+    return 1;
+}
+
+/* ---- the test ---- */
+
+static void place(work *w, unsigned point)
+{
+    ds_gradient_seen *g = w->seen;
+    int bounds =
+        point == DS_AT_LOWER || point == DS_AT_UPPER || point == DS_AT_CORNER || point == DS_AT_FACES;
+    unsigned bad = w->bad[point] != 0, good = !bad;
+    g->start_wrong += point == DS_AT_START ? bad : 0;
+    g->start_right += point == DS_AT_START ? good : 0;
+    g->bounds_wrong += bounds ? bad : 0;
+    g->bounds_right += bounds ? good : 0;
+    g->inner_wrong += !bounds && point != DS_AT_START ? bad : 0;
+    g->inner_right += !bounds && point != DS_AT_START ? good : 0;
+}
+
+static void look(work *w)
+{
+    uint64_t n = w->env->n;
+    double one = (double)n * QUICK * w->c->options->cost;
+    unsigned char *there = w->bad + w->points; /* points that have a gradient */
+    for (unsigned k = 0; k < w->points && (k == 0 || time_left(w, w->end)); k++) {
+        unsigned point = in_order(w, k);
+        there[point] = visit(w, point, 1) != 0;
+        if (there[point] && n > 1) {
+            look_at_directions(w);
+        }
+    }
+    /* However long the directions took: all components of one point at least, where that is not too long,
+     * else some. */
+    double end = fmax(w->end, ds_check_now() + (one < SECONDS_POINT ? 1.5 * one : SECONDS_SOME));
+    end = fmin(end, w->begin + SECONDS_MOST);
+    for (unsigned k = 0, wrong = 0; k < w->points; k++) {
+        unsigned point = in_order(w, k);
+        uint64_t before = w->seen->components.count[DS_SLOPE_WRONG], small = w->seen->small;
+        if (!there[point] || !visit(w, point, 0)) {
+            continue;
+        }
+        int time = look_at_components(w, end);
+        wrong += w->seen->components.count[DS_SLOPE_WRONG] > before || w->seen->small > small;
+        if (!time || (n > FEW_VARIABLES && wrong >= WRONG_POINTS)) {
+            break;
+        }
+    }
+    for (unsigned k = 0; k < w->points; k++) {
+        if (there[k]) {
+            place(w, k);
+        }
+    }
 }
 
 static void gradient_difference(ds_check *c)
 {
-    work w = {.env = c->env, .x = c->env->x, .grad = c->env->g};
-    if (!w.env->has_gradient) {
+    const ds_check_env *env = c->env;
+    uint64_t n = env->n;
+    double cost = c->options->cost, each = QUICK * DIRECTIONS * cost + c->options->cost_gradient;
+    ds_gradient_seen *seen = calloc(1, sizeof *seen);
+    work w = {.c = c, .env = c->env, .x = c->env->x, .seen = seen};
+    if (!env->has_gradient) {
         ds_check_skip(c, "no gradient with these parameters");
+        free(seen);
         return;
     }
-    uint64_t n = w.env->n;
-    uint64_t components = n <= COMPONENTS ? n : COMPONENTS;
-    unsigned directions = n <= COMPONENTS ? 0 : DIRECTIONS, points = POINTS;
-    double one = EVALUATIONS * c->options->cost;
-    double affordable = one > 0 ? SECONDS / one : 1e9;
-    if (affordable < (double)points * (double)(components + directions)) {
-        /* A direction looks at all components at once, so few quotients are spent on directions alone. */
-        points = affordable >= 50 ? 5 : affordable >= 8 ? 2 : 1;
-        double each = affordable / points;
-        if (each < (double)(components + directions)) {
-            directions = each >= 2 ? 2 : 1;
-            components = each > directions ? (uint64_t)(each - directions) : 0;
-        }
-        ds_check_note(c,
-                      "%u points, %llu components and %u directions each, because a quotient takes about "
-                      "%.2g s (smaller "
-                      "parameters, given with --set, make it complete)",
-                      points, (unsigned long long)components, directions, one);
-    }
-    w.d = calloc(n, sizeof *w.d);
-    w.probe = calloc(points * (components + directions) + 1, sizeof *w.probe);
-    if (w.d == NULL || w.probe == NULL) {
+    w.randoms = n <= FEW_VARIABLES ? POINTS_FEW_VARIABLES : each < 0.05 ? POINTS : POINTS_COSTLY;
+    w.points = w.randoms + DS_AT_SPECIALS;
+    w.key = ((uint64_t)ds_random_u32(&c->random) << 32) | ds_random_u32(&c->random);
+    w.grad = calloc(5 * n, sizeof *w.grad);
+    w.wrong = calloc(n + 2 * (size_t)w.points, 1);
+    w.begin = ds_check_now();
+    w.typical = cost;
+    w.end = w.begin + fmin(fmax(SECONDS_LEAST, EVALUATIONS * cost), SECONDS_MOST);
+    if (seen == NULL || w.grad == NULL || w.wrong == NULL) {
         ds_check_fail(c, "out of memory");
     } else {
-        for (unsigned k = 0; k < points; k++) {
-            probe_point(c, &w, k, components, directions);
-        }
-        judge(c, &w);
+        w.again = w.grad + n;
+        w.d = w.again + 2 * n;
+        w.excess = w.d + n;
+        w.bad = w.wrong + n;
+        seen->single = 1;
+        look(&w);
+        ds_gradient_report(c, env, seen);
+        free(seen->wild_x);
+        free(seen->fault_x);
     }
-    free(w.d);
-    free(w.probe);
+    free(seen);
+    free(w.grad);
+    free(w.wrong);
 }
 
 const ds_check_test ds_check_gradient_tests[] = {
-    {"grad.difference", "the gradient equals difference quotients", DS_CHECK_ENV | DS_CHECK_GRADIENT, 8, 1,
+    {"grad.difference", "the gradient equals difference quotients", DS_CHECK_ENV | DS_CHECK_GRADIENT, 16, 1,
      gradient_difference},
     {NULL, NULL, 0, 0, 0, NULL}};

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "harness/check_host.h"
 #include "check/check_tests.h"
 
@@ -67,11 +68,12 @@ static void info_answers(ds_check *c)
     for (uint64_t i = 0; i < env->n; i++) {
         double lo = env->lower[i], hi = env->upper[i], x0 = env->x0[i];
         if (!(isfinite(lo) && isfinite(hi) && lo < hi)) {
-            ds_check_fail(c, "bounds of variable %" PRIu64 " are %g..%g", i, lo, hi);
+            ds_check_fail(c, "bounds of variable %" PRIu64 " are %s..%s", i, DS_TEXT_OF(lo), DS_TEXT_OF(hi));
             ds_check_hint(c, "every variable needs finite bounds with lower < upper: searches scale by them");
         }
         if (!(x0 >= lo && x0 <= hi)) {
-            ds_check_fail(c, "start point: variable %" PRIu64 " is %g, outside of %g..%g", i, x0, lo, hi);
+            ds_check_fail(c, "start point: variable %" PRIu64 " is %s, outside of %s..%s", i, DS_TEXT_OF(x0),
+                          DS_TEXT_OF(lo), DS_TEXT_OF(hi));
             ds_check_hint(c, "write all n values of x0, where it is not NULL");
         }
     }

@@ -125,25 +125,33 @@ static void pure_repeat(ds_check *c)
     free(again.grad);
 }
 
+static const char after_loss[] = "the gradient alone, and after the loss of the same point";
+
 /* The loss must not depend on whether a gradient is wanted: a run with an optimizer that uses gradients is
- * compared with one that does not. */
+ * compared with one that does not. And the gradient must not depend on whether the loss was asked for before,
+ * as line searches do. */
 static void pure_want(ds_check *c)
 {
     ds_check_env *env = c->env;
     points p = {0};
-    answers with = {0};
+    answers with = {0}, alone = {0};
     ds_check_answer without;
 
     if (!env->has_gradient) {
         ds_check_skip(c, "no gradient with these parameters");
-    } else if (make_points(c, env, 1, &p) && make_answers(c, &p, &with)) {
+    } else if (make_points(c, env, 1, &p) && make_answers(c, &p, &with) && make_answers(c, &p, &alone)) {
         for (uint64_t k = 0; k < p.count; k++) {
+            if (p.count == POINTS) { /* after that of another point */
+                answer(env, &p, k, &alone);
+            }
             ds_check_evaluate(env, p.x + k * p.n, 0, 0, NULL, &without);
+            answer(env, &p, k, &with);
             if (p.count < POINTS) {
                 compare_reference(c, env, &without, "with and without gradient");
+                compare_reference(c, env, &with.a[k], after_loss);
                 break;
             }
-            answer(env, &p, k, &with);
+            ds_check_same(c, &alone.a[k], &with.a[k], p.n, 1, after_loss);
             if (with.a[k].io.outcome == DS_EVAL_BAD_GRAD) {
                 with.a[k].io.outcome = DS_EVAL_OK; /* of the gradient alone */
             }
@@ -158,6 +166,7 @@ static void pure_want(ds_check *c)
     }
     free(p.x);
     free(with.grad);
+    free(alone.grad);
 }
 
 static void pure_instance(ds_check *c)
@@ -371,8 +380,9 @@ static void pure_noise(ds_check *c)
 const ds_check_test ds_check_pure_tests[] = {
     {"pure.repeat", "the same point gives the same bits, whatever came before", DS_CHECK_ENV, 0, 2,
      pure_repeat},
-    {"pure.want", "the loss is the same with and without gradient", DS_CHECK_ENV | DS_CHECK_GRADIENT, 1, 0,
-     pure_want},
+    {"pure.want",
+     "the loss is the same with and without gradient, and the gradient with and without loss before",
+     DS_CHECK_ENV | DS_CHECK_GRADIENT, 1, 1, pure_want},
     {"pure.instance", "another instance gives the same bits", DS_CHECK_ENV, 0, 1, pure_instance},
     {"pure.process", "another process gives the same bits", 0, 0, 1, pure_process},
     {"pure.threads", "every number of threads gives the same bits", 0, 0, 3, pure_threads},

@@ -21,9 +21,12 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/program.h"
 #include "check/check_report.h"
 #include "check/check_tests.h"
+#include "harness/check_flight.h"
 #include "harness/check_host.h"
+#include "harness/check_point.h"
 
 extern char **environ;
 
@@ -31,6 +34,9 @@ extern char **environ;
 static const double LEAST_SECONDS = 100;
 
 enum { TESTS_MAX = 100 };
+
+/* Descriptors of a child: its lines, and the evaluations that are going on. */
+enum { RESULT = 3, FLIGHT = 4 };
 
 static const ds_check_test describe_test = {"describe", "", 0, 0, 0, ds_check_describe};
 static const ds_check_test env_measure_test = {"measure_env", "", DS_CHECK_ENV, 1, 1, ds_check_env_measure};
@@ -112,8 +118,9 @@ static void run_test(const ds_check_options *o, const ds_check_test *test, int f
     ds_check_record(&c, DS_CHECK_END, "");
 }
 
-int ds_check_child(const ds_check_options *o, const char *id, int fd, ds_error *e)
+int ds_check_child(const ds_check_options *o, const char *id, int flight, ds_error *e)
 {
+    const int fd = RESULT;
     const ds_check_test *test = find_test(id);
     struct rlimit no_core = {0, 0};
 
@@ -121,6 +128,9 @@ int ds_check_child(const ds_check_options *o, const char *id, int fd, ds_error *
         return ds_fail(e, DS_EXIT_USAGE, "check: --child is for the program itself");
     }
     fcntl(fd, F_SETFD, FD_CLOEXEC);
+    if (flight && fcntl(FLIGHT, F_SETFD, FD_CLOEXEC) == 0) {
+        ds_flight_attach(FLIGHT);
+    }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setrlimit(RLIMIT_CORE, &no_core);
     ds_log_set_level(DS_LOG_ERROR + 1); /* stderr belongs to what the plugin prints */
@@ -155,20 +165,27 @@ static const char **child_environment(const ds_check_test *test)
         }
     }
     if (e != NULL) {
-        e[n] = leak != NULL || strcmp(test->id, "inst.errors") == 0
-                   ? "GLIBC_TUNABLES=glibc.malloc.tcache_count=0"
-               : pure != NULL ? "GLIBC_TUNABLES=glibc.malloc.perturb=85"
-                              : NULL;
+        /* Those of the user stay: some choose how libm computes. */
+        static char tunables[1200];
+        const char *old = getenv("GLIBC_TUNABLES");
+        const char *own = leak != NULL || strcmp(test->id, "inst.errors") == 0 ? "glibc.malloc.tcache_count=0"
+                          : pure != NULL                                       ? "glibc.malloc.perturb=85"
+                                                                               : NULL;
+        const char *both[] = {old != NULL ? old : own, old != NULL ? own : NULL};
+        snprintf(tunables, sizeof tunables, "GLIBC_TUNABLES=%.1000s%s%s", both[0] != NULL ? both[0] : "",
+                 both[1] != NULL ? ":" : "", both[1] != NULL ? both[1] : "");
+        e[n] = both[0] != NULL ? tunables : NULL;
     }
     return e;
 }
 
-static pid_t start_child(const ds_check_options *o, const ds_check_test *test, int result, int errors)
+static pid_t start_child(const ds_check_options *o, const ds_check_test *test, int result, int errors,
+                         int flight)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     char numbers[4][64];
-    const char **argv = calloc(2 * o->set_count + 20, sizeof *argv);
+    const char **argv = calloc(2 * o->set_count + 24, sizeof *argv);
     const char **environment = child_environment(test);
     size_t n = 0;
     pid_t pid = -1;
@@ -186,6 +203,9 @@ static pid_t start_child(const ds_check_options *o, const ds_check_test *test, i
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
         argv[n++] = fixed[i];
     }
+    if (flight >= 0) {
+        argv[n++] = "--flight";
+    }
     if (o->has_reference) {
         argv[n++] = "--reference";
         argv[n++] = numbers[2];
@@ -201,10 +221,13 @@ static pid_t start_child(const ds_check_options *o, const ds_check_test *test, i
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, errors, 2);
-    posix_spawn_file_actions_adddup2(&actions, result, 3);
+    posix_spawn_file_actions_adddup2(&actions, result, RESULT);
+    if (flight >= 0) {
+        posix_spawn_file_actions_adddup2(&actions, flight, FLIGHT);
+    }
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); /* what a plugin starts is killed with it */
-    if (posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, (char *const *)(uintptr_t)argv,
+    if (posix_spawn(&pid, ds_program_self(), &actions, &attributes, (char *const *)(uintptr_t)argv,
                     (char *const *)(uintptr_t)environment) != 0) {
         pid = -1;
     }
@@ -289,9 +312,50 @@ static void error_excerpt(int fd, char *out, size_t size)
     }
 }
 
+/* Where the lines about evaluations that were going on go. */
+typedef struct in_flight {
+    const ds_check_options *o;
+    ds_check_result *r;
+} in_flight;
+
+static void tell_flight(void *ctx, const ds_flight *f, const double *x, uint64_t n)
+{
+    const in_flight *t = ctx;
+    char flags[80] = "", text[200] = "", *line = NULL;
+    size_t at = 0;
+    if ((f->want & DS_WANT_GRAD) != 0) {
+        at = (size_t)snprintf(flags, sizeof flags, " --gradient");
+    }
+    if (f->noise_key != 0) {
+        snprintf(flags + at, sizeof flags - at, " --set run.noise_key=%llu",
+                 (unsigned long long)f->noise_key);
+    }
+    if (f->rows > 1) {
+        snprintf(text, sizeof text, " of %u points together, of which this is the first", f->rows);
+    }
+    int strange = strcmp(t->r->test->id, "eval.strange") == 0;
+    char *command = ds_check_point_command(t->o, x, n, flags);
+    if (command != NULL &&
+        asprintf(&line, "it was in evaluate()%s; %s: %s", text,
+                 strange ? "the point is outside of the box on purpose, dshost eval takes no such"
+                         : "that point alone",
+                 command) >= 0) {
+        ds_check_lines_add(&t->r->lines, DS_CHECK_NOTE, line, strlen(line));
+        free(line);
+    }
+    free(command);
+}
+
+/* Says at which x the child died or was ended. */
+static void tell_flights(const ds_check_options *o, ds_check_result *r, int flight)
+{
+    in_flight t = {o, r};
+    ds_flight_read(flight, tell_flight, &t);
+}
+
 /* Turns the way in which the child ended into lines. */
 static void judge_end(const ds_check_options *o, ds_check_result *r, int status, double limit,
-                      const char *excerpt)
+                      const char *excerpt, int flight)
 {
     char text[1500], again[800];
     int ended = ds_check_lines_find(&r->lines, DS_CHECK_END) != NULL;
@@ -326,13 +390,16 @@ static void judge_end(const ds_check_options *o, ds_check_result *r, int status,
     } else {
         return;
     }
+    tell_flights(o, r, flight);
     ds_check_lines_add(&r->lines, DS_CHECK_HINT, text, strlen(text));
 }
 
 static void run_in_child(const ds_check_options *o, ds_check_result *r)
 {
     int result[2] = {-1, -1};
-    int errors = memfd_create("stderr", MFD_CLOEXEC);
+    int errors = memfd_create("stderr", MFD_CLOEXEC), memory = memfd_create("flight", MFD_CLOEXEC);
+    int flight =
+        memory >= 0 ? fcntl(memory, F_DUPFD_CLOEXEC, 10) : -1; /* out of the way of the child's own */
     char excerpt[1000] = "";
     pid_t pid = -1;
 
@@ -342,7 +409,7 @@ static void run_in_child(const ds_check_options *o, ds_check_result *r)
             close(result[1]);
             result[1] = moved;
         }
-        pid = start_child(o, r->test, result[1], errors);
+        pid = start_child(o, r->test, result[1], errors, flight);
         close(result[1]);
     }
     if (pid < 0) {
@@ -352,13 +419,16 @@ static void run_in_child(const ds_check_options *o, ds_check_result *r)
         double limit = time_limit(o, r->test);
         int status = follow_child(pid, result[0], ds_check_now() + limit, &r->lines);
         error_excerpt(errors, excerpt, sizeof excerpt);
-        judge_end(o, r, status, limit, excerpt);
+        judge_end(o, r, status, limit, excerpt, flight);
     }
     if (result[0] >= 0) {
         close(result[0]);
     }
-    if (errors >= 0) {
-        close(errors);
+    const int own[] = {errors, memory, flight};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        if (own[i] >= 0) {
+            close(own[i]);
+        }
     }
 }
 

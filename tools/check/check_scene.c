@@ -3,12 +3,14 @@
  * on the loss. What ds_snapshot_collect() tests (sizes, names, index numbers) is not repeated. */
 #include "config.h"
 
+#include <diffsim/ext/rl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/check_host.h"
+#include "base/sized.h"
 #include "check/check_tests.h"
+#include "harness/check_host.h"
 #include "snapshot/snapshot.h"
 
 /* Both copies, number by number; NaN equals NaN. */
@@ -35,15 +37,80 @@ static void compare(ds_check *c, const ds_snapshot *a, const ds_snapshot *b)
     }
 }
 
-static void look_at_scene(ds_check *c, const ds_check_env *env, const ds_scene_info *said,
-                          const ds_snapshot *s)
+/* Control steps that the episode of the start point takes, and those of a whole one. 0 where it cannot be
+ * played (rl.loss says why). */
+static int play_start(ds_check_env *env, uint64_t *taken, uint64_t *horizon)
+{
+    ds_rl own;
+    ds_rl_info info = {.struct_size = sizeof info};
+    const ds_rl *theirs = env->vt->get_extension(env->self, DS_EXT_RL), *rl = &own;
+    ds_error e;
+    if (DS_SIZED_READ(&own, theirs, DS_RL_SIZE_1_0, "", "the table of " DS_EXT_RL, &e) != 0 ||
+        rl->info(env->self, &info) != DS_OK || info.n_act < 1 || info.horizon < 1 ||
+        info.horizon > env->n / info.n_act) {
+        return 0;
+    }
+    double *obs = calloc(info.n_obs + 1, sizeof *obs);
+    int played = obs != NULL && rl->reset(env->self, 0, obs) == DS_OK;
+    *taken = 0;
+    *horizon = info.horizon;
+    for (uint32_t ended = 0; played && ended == DS_RL_GOES_ON && *taken < info.horizon; ++*taken) {
+        ds_rl_step io = {.struct_size = sizeof io, .action = env->x0 + *taken * info.n_act, .obs = obs};
+        played = rl->step(env->self, &io) == DS_OK;
+        ended = io.outcome != DS_EVAL_OK ? DS_RL_TERMINATED : io.ended;
+    }
+    free(obs);
+    return played;
+}
+
+/* An episode that ends before has frames up to its end, or all; any other one has steps + 1. */
+static void look_at_frames(ds_check *c, ds_check_env *env, uint64_t frames)
+{
+    const char *hint = "keep the state before the first step and after every output step";
+    uint64_t taken = 1, horizon = 1, steps = env->steps;
+    if (frames == steps + 1) {
+        return;
+    }
+    if (frames > steps + 1 || env->vt->get_extension(env->self, DS_EXT_RL) == NULL) {
+        ds_check_fail(c, "the scene has %llu frames, info() says %llu steps: steps + 1 are wanted",
+                      (unsigned long long)frames, (unsigned long long)steps);
+        ds_check_hint(c, "%s", hint);
+        return;
+    }
+    if (!play_start(env, &taken, &horizon)) {
+        ds_check_fail(c, "the scene has %llu frames of %llu, and the same episode cannot be stepped through",
+                      (unsigned long long)frames, (unsigned long long)steps + 1);
+        ds_check_hint(c, "look at rl.loss first");
+        return;
+    }
+    /* Its last control step may have ended before the last output step that belongs to it. */
+    uint64_t most = (uint64_t)ceil((double)steps * (double)taken / (double)horizon) + 1;
+    uint64_t least = (uint64_t)floor((double)steps * (double)(taken - 1) / (double)horizon) + 2;
+    if (taken == horizon) {
+        ds_check_fail(
+            c,
+            "the scene has %llu frames, and the episode goes through all of its %llu control steps: "
+            "steps + 1 = %llu are wanted",
+            (unsigned long long)frames, (unsigned long long)horizon, (unsigned long long)steps + 1);
+        ds_check_hint(c, "%s", hint);
+    } else if (frames < least || frames > most) {
+        ds_check_fail(
+            c,
+            "the scene has %llu frames, and the episode ends in control step %llu of %llu: %llu to %llu "
+            "are wanted, or all %llu",
+            (unsigned long long)frames, (unsigned long long)taken, (unsigned long long)horizon,
+            (unsigned long long)least, (unsigned long long)most, (unsigned long long)steps + 1);
+        ds_check_hint(c, "%s, up to the end of the episode", hint);
+    } else {
+        ds_check_note(c, "%llu frames of %llu: the episode ends in control step %llu of %llu",
+                      (unsigned long long)frames, (unsigned long long)steps + 1, (unsigned long long)taken,
+                      (unsigned long long)horizon);
+    }
+}
+
+static void look_at_scene(ds_check *c, const ds_scene_info *said, const ds_snapshot *s)
 {
     unsigned material = 0;
-    if (s->frames != env->steps + 1) {
-        ds_check_fail(c, "the scene has %llu frames, info() says %llu steps: steps + 1 are wanted",
-                      (unsigned long long)s->frames, (unsigned long long)env->steps);
-        ds_check_hint(c, "keep the state before the first step and after every output step");
-    }
     if (s->bodies < said->bodies) {
         ds_check_fail(c, "%llu bodies have an unknown shape", (unsigned long long)(said->bodies - s->bodies));
         ds_check_hint(c, "set ds_scene_body.shape to one of DS_BODY_*");
@@ -84,8 +151,9 @@ static void scene_data(ds_check *c)
             ds_check_fail(c, "%s", e.text[0] != '\0' ? e.text : "info() of the scene fails");
             ds_check_hint(c, "diffsim/ext/scene.h says what each function fills");
         } else {
-            look_at_scene(c, env, &info, first);
+            look_at_scene(c, &info, first);
             compare(c, first, second);
+            look_at_frames(c, env, first->frames);
         }
         ds_check_evaluate(env, env->x0, 0, 0, NULL, &without);
         ds_check_same(c, &with, &without, env->n, 0, "with and without DS_WANT_SCENE");

@@ -170,17 +170,21 @@ static void search_better(ds_check *c)
         used = s.used > used ? s.used : used;
     }
     qsort(best, SEEDS, sizeof best[0], by_value);
-    /* Random search itself is an optimizer that passes: the bar is its worst result of twenty. */
+    /* Random search itself is an optimizer that passes, for every seed: the bar is its worst result of twenty
+     * with a quarter of the evaluations, which one in 1e10 medians of three does not reach. */
     for (int k = 0; k < CHANCES; k++) {
+        worst_chance = fmax(worst_chance, random_search(c, N, used >= 4 ? used / 4 : 1));
         median_chance[k] = random_search(c, N, used);
-        worst_chance = fmax(worst_chance, median_chance[k]);
     }
     qsort(median_chance, CHANCES, sizeof median_chance[0], by_value);
     ds_check_note(c, "sphere, n = 5, %" PRIu64 " evaluations: %.3g; random search %.3g", used,
                   best[SEEDS / 2], median_chance[CHANCES / 2]);
     if (best[SEEDS / 2] > worst_chance) {
-        ds_check_fail(c, "the best loss on the sphere is %.4g; the worst of %d random searches reaches %.4g",
-                      best[SEEDS / 2], CHANCES, worst_chance);
+        ds_check_fail(
+            c,
+            "the best loss on the sphere is %.4g; the worst of %d random searches with a quarter of the "
+            "evaluations reaches %.4g",
+            best[SEEDS / 2], CHANCES, worst_chance);
         ds_check_hint(c, "is the loss minimised, not maximised? are steps scaled by upper - lower?");
     }
 }
@@ -245,53 +249,102 @@ static void search_gradient(ds_check *c)
 
 /* Wall time for all searches with other parameters, for one of them, and until it is given up, seconds. */
 static const double PARAMS_SECONDS = 10, PARAM_SECONDS = 0.5, PATIENCE = 4;
+enum { TOGETHER = 12 /* searches with other values of all parameters */ };
 
-/* Another value of a parameter. */
-typedef struct other {
-    const ds_param *q;
-    const char *text;
+/* Other values of some parameters. */
+enum { AT_ONCE = 64, VALUE = 48 };
+typedef struct others {
+    const ds_param *q[AT_ONCE];
+    char text[AT_ONCE][VALUE];
+    size_t count;
     int searched;
-} other;
+} others;
 
-/* One short search with everything on offer. */
-static void search_other(ds_check *c, void *arg)
+/* "j = 1, step = gd" */
+static void name_others(const others *o, char *out, size_t size)
 {
-    other *o = arg;
-    const ds_param *q = o->q;
-    const char *text = o->text;
+    size_t at = 0;
+    for (size_t k = 0; k < o->count && at < size; k++) {
+        at +=
+            (size_t)snprintf(out + at, size - at, "%s%s = %s", k > 0 ? ", " : "", o->q[k]->name, o->text[k]);
+    }
+}
+
+/* One short search, with everything on offer or without a gradient. */
+static int search_once(ds_check *c, const ds_settings *settings, const char *where, int gradient)
+{
     ds_check_search s = make_search(c, DS_CHECK_ROSENBROCK, 4, 100, PARAM_SECONDS);
-    ds_settings settings = {0};
-    ds_error e = {0};
-    char where[160];
-    s.has_gradient = s.residuals = 1;
-    s.settings = &settings;
-    snprintf(where, sizeof where, "%s = %.80s", q->name, text);
-    if (ds_settings_copy(&settings, &c->options->settings, &e) == 0 &&
-        ds_settings_add(&settings, DS_SECTION_OPT, q->name, text, "check", NULL, DS_EXIT_CONFIG, 2, &e) ==
-            0) {
-        ds_check_search_run(c, where, &s);
-        free(s.trace);
+    s.has_gradient = gradient;
+    s.residuals = gradient;
+    s.strict = 1; /* no other test sees what these values do */
+    s.settings = settings;
+    ds_check_search_run(c, where, &s);
+    free(s.trace);
+    if (gradient) {
         look_at_wishes(c, &s, where);
     }
+    return s.created && s.used > 0;
+}
+
+static void search_others(ds_check *c, void *arg)
+{
+    others *o = arg;
+    ds_settings settings = {0};
+    ds_error e = {0};
+    char where[400] = "", without[440];
+    name_others(o, where, sizeof where);
+    int status = ds_settings_copy(&settings, &c->options->settings, &e);
+    for (size_t k = 0; status == 0 && k < o->count; k++) {
+        status = ds_settings_add(&settings, DS_SECTION_OPT, o->q[k]->name, o->text[k], "check", NULL,
+                                 DS_EXIT_CONFIG, 2, &e);
+    }
+    if (status == 0) {
+        o->searched = search_once(c, &settings, where, 1);
+        snprintf(without, sizeof without, "%s, without gradient", where);
+        if (o->searched && !ds_desc_needs(c->module->plugin->desc, DS_HAS_GRADIENT)) {
+            search_once(c, &settings, without, 0);
+        }
+    }
     ds_settings_clear(&settings);
-    o->searched = s.created && s.used > 0;
 }
 
 /* 1 = it searched. What does not end is no matter of its wishes. */
-static int try_other(ds_check *c, const ds_param *q, const char *text)
+static int try_all(ds_check *c, others *o)
 {
-    other o = {q, text, 0};
-    if (!ds_check_limited(c, search_other, &o, sizeof o, PATIENCE)) {
-        ds_check_note(c, "%s = %s: no end within %g s", q->name, text, PATIENCE);
+    char where[400] = "";
+    name_others(o, where, sizeof where);
+    if (!ds_check_limited(c, search_others, o, sizeof *o, PATIENCE)) {
+        ds_check_note(c, "%s: no end within %g s", where, PATIENCE);
     }
-    return o.searched;
+    return o->searched;
 }
 
-/* Values beside the default: every choice, and for a whole number the next ones and some more. */
+static int try_other(ds_check *c, const ds_param *q, const char *text)
+{
+    others o = {.q = {q}, .count = 1};
+    snprintf(o.text[0], VALUE, "%s", text);
+    return try_all(c, &o);
+}
+
+/* Another value of a real number: twice or half of it, in its range; where it is 0, one that is not. */
+static int other_real(const ds_param *q, int larger, char text[VALUE])
+{
+    double value, other;
+    if (q->type != DS_PARAM_REAL || !ds_parse_real(q->default_text, &value)) {
+        return 0;
+    }
+    other = value == 0 ? (larger ? 1 : -1) : larger ? 2 * value : 0.5 * value;
+    other = fmin(fmax(other, q->min), q->max);
+    snprintf(text, VALUE, "%.17g", other);
+    return (other < value || other > value) && isfinite(other);
+}
+
+/* Values beside the default: every choice, for a whole number the next ones and some more, for a real one
+ * two. */
 static unsigned try_others(ds_check *c, const ds_param *q, double end)
 {
     static const int64_t steps[] = {1, 4, -1};
-    char text[32];
+    char text[VALUE];
     int64_t value = 0;
     unsigned searches = 0;
     for (size_t i = 0; q->type == DS_PARAM_ENUM && q->choices[i] != NULL && ds_check_now() < end; i++) {
@@ -310,23 +363,76 @@ static unsigned try_others(ds_check *c, const ds_param *q, double end)
             searches += try_other(c, q, text) != 0;
         }
     }
+    for (int larger = 0; larger < 2 && ds_check_now() < end; larger++) {
+        if (other_real(q, larger, text)) {
+            searches += try_other(c, q, text) != 0;
+        }
+    }
     return searches;
+}
+
+/* Any other value of a parameter, drawn; 0 = none. */
+static int draw_other(ds_check *c, const ds_param *q, char text[VALUE])
+{
+    ds_random *r = &c->random;
+    size_t choices = 0;
+    int64_t value;
+    switch (q->type) {
+    case DS_PARAM_BOOL:
+        snprintf(text, VALUE, "%s", ds_random_below(r, 2) == 0 ? "false" : "true");
+        return 1;
+    case DS_PARAM_ENUM:
+        while (q->choices[choices] != NULL) {
+            choices++;
+        }
+        snprintf(text, VALUE, "%s", q->choices[ds_random_below(r, choices)]);
+        return 1;
+    case DS_PARAM_INT:
+        if (!ds_parse_int(q->default_text, &value)) {
+            return 0;
+        }
+        value += (int64_t)ds_random_below(r, 5) - 1;
+        snprintf(text, VALUE, "%" PRId64, value);
+        return (double)value >= q->min && (double)value <= q->max;
+    default:
+        return other_real(q, ds_random_below(r, 2) != 0, text);
+    }
+}
+
+/* Several at once: what asks for a gradient may need two switches. */
+static int try_together(ds_check *c)
+{
+    const ds_param *const *params = c->module->plugin->desc->params;
+    others o = {.count = 0};
+    for (size_t i = 0; params != NULL && params[i] != NULL && o.count < AT_ONCE; i++) {
+        if (ds_settings_find(&c->options->settings, DS_SECTION_OPT, params[i]->name) == NULL &&
+            draw_other(c, params[i], o.text[o.count])) {
+            o.q[o.count++] = params[i];
+        }
+    }
+    return o.count > 1 && try_all(c, &o);
 }
 
 static void search_params(ds_check *c)
 {
     const ds_param *const *params = c->module->plugin->desc->params;
     double end = ds_check_now() + PARAMS_SECONDS;
-    unsigned searches = 0, left = 0;
+    unsigned searches = 0, left = 0, together = 0;
     for (size_t i = 0; params != NULL && params[i] != NULL; i++) {
         uint32_t type = params[i]->type;
-        if ((type == DS_PARAM_BOOL || type == DS_PARAM_ENUM || type == DS_PARAM_INT) &&
+        if ((type == DS_PARAM_BOOL || type == DS_PARAM_ENUM || type == DS_PARAM_INT ||
+             type == DS_PARAM_REAL) &&
             ds_settings_find(&c->options->settings, DS_SECTION_OPT, params[i]->name) == NULL) {
             left += ds_check_now() >= end;
             searches += try_others(c, params[i], end);
         }
     }
-    ds_check_note(c, "%u searches with another value of one parameter", searches);
+    end = fmax(end, ds_check_now() + PARAMS_SECONDS / 2);
+    for (int k = 0; k < TOGETHER && ds_check_now() < end; k++) {
+        together += try_together(c) != 0;
+    }
+    ds_check_note(c, "%u searches with another value of one parameter, %u with others of all", searches,
+                  together);
     if (left > 0) {
         ds_check_note(c, "no time for %u parameters: give others with --set to try those", left);
     }
@@ -379,6 +485,11 @@ static void compare(ds_check *c, const ds_check_search *a, const ds_check_search
     }
     if (a->used != b->used) {
         ds_check_fail(c, "%s: %" PRIu64 " and %" PRIu64 " evaluations", what, a->used, b->used);
+    } else if (a->saved != b->saved || a->saved_hash != b->saved_hash) {
+        ds_check_fail(c, "%s: it asks the same points and saves other files", what);
+        ds_check_hint(c,
+                      "no times and addresses in files either: a run that was killed and goes on ends with "
+                      "the same ones, byte for byte");
     }
 }
 

@@ -12,6 +12,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "config/params.h"
+#include "worker/probe.h"
 
 static const char usage[] =
     "usage: dshost check PLUGIN.so [OPTIONS]\n"
@@ -28,7 +29,7 @@ static const char usage[] =
 typedef struct request {
     ds_check_options options;
     const char *child; /* hidden: run this one test and write what it records to descriptor 3 */
-    int list;
+    int list, flight;
     char path[PATH_MAX];
 } request;
 
@@ -101,6 +102,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
                              {"json", .set = &q->options.json},
                              {"in-process", .set = &q->options.in_process},
                              {"child", .text = &q->child},
+                             {"flight", .set = &q->flight},
                              {"cost", .take = take_value},
                              {"reference", .take = take_value},
                              {"help", .usage = usage},
@@ -127,11 +129,12 @@ static int command(int argc, char **argv, ds_error *e)
     int status = parse(argc, argv, &q, e);
 
     if (status == 0 && q.child != NULL) {
-        status = ds_check_child(&q.options, q.child, 3, e);
+        status = ds_check_child(&q.options, q.child, q.flight, e);
     } else if (status == 0 && q.list) {
         const ds_module *m = NULL;
+        const ds_probe_config look = {.start_timeout = DS_LOOK_SECONDS};
         if (q.options.path != NULL) {
-            status = ds_loader_open(q.options.path, 0, &m, e);
+            status = ds_probe_look_for(q.options.path, 0, &look, &m, e);
         }
         if (status == 0) {
             ds_check_list(m != NULL ? m->plugin->desc->kind : 0);

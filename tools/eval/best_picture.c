@@ -13,29 +13,32 @@
 #include "base/log.h"
 #include "render/picture.h"
 #include "results/point.h"
+#include "results/settings_text.h"
 #include "run/asked.h"
 #include "run/run.h"
 #include "store/run_folder.h"
 
-enum { METRICS = 3 }; /* in a caption */
+enum { METRICS = 4 }; /* of a caption */
 
-int ds_best_picture(ds_scene_source *source, const double *x, uint64_t noise_key, int middle,
-                    const ds_caption *caption, const char *path, ds_error *e)
+int ds_best_picture(ds_scene_source *source, const double *x, uint64_t noise_key, const ds_caption *caption,
+                    const char *path, ds_error *e)
 {
     const ds_pool_env *env = ds_pool_env_of(source->pool);
     ds_snapshot *scene = NULL;
     ds_caption shown = *caption;
     ds_answer a;
     ds_error why = {0, ""};
-    char metrics[200] = "";
+    char metrics[200] = "", settings[400];
     int rc;
-    if (ds_episode_scene(source, x, noise_key, middle ? DS_KEEP_ALL : DS_KEEP_FEW, &a, &scene, &why) != 0) {
+    ds_settings_text(settings, sizeof settings, env->params);
+    shown.settings = settings;
+    if (ds_episode_scene(source, x, noise_key, DS_KEEP_FEW, &a, &scene, &why) != 0) {
         ds_log(DS_LOG_WARNING, NULL, "no picture of the episode: %s", why.text);
     }
     if (scene != NULL) {
         ds_picture_metrics(metrics, sizeof metrics, scene, METRICS);
         shown.text = metrics;
-        rc = ds_picture_best(path, scene, middle, &shown, e);
+        rc = ds_picture_best(path, scene, env->info.steps + 1, &shown, e);
     } else {
         const ds_bars bars = {env->info.n, x, env->lower, env->upper, env->variables};
         rc = ds_picture_best_x(path, &bars, &shown, e);
@@ -91,9 +94,13 @@ static int draw_run(const ds_result *run, const ds_settings *settings, const cha
     rc = rc != 0 ? rc : noise_group(run, &group, e);
     rc = rc != 0 ? rc : open_run(run, settings, &options, &source.pool, &x, e);
     if (rc == 0) {
-        const ds_caption caption = {run->env, run->opt, run->seed, run->best_loss, run->best_id, NULL};
-        rc = ds_best_picture(&source, x, ds_pool_noise_key(source.pool, run->best_id, group), 0, &caption,
-                             path, e);
+        const ds_caption caption = {.env = run->env,
+                                    .opt = run->opt,
+                                    .seed = run->seed,
+                                    .loss = run->best_loss,
+                                    .number = run->best_id};
+        rc = ds_best_picture(&source, x, ds_pool_noise_key(source.pool, run->best_id, group), &caption, path,
+                             e);
     }
     free(x);
     ds_scene_source_close(&source);

@@ -8,17 +8,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/json_text.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/run_flags.h"
 #include "config/run_options.h"
 #include "eval/best_picture.h"
 #include "eval/eval_channels.h"
-#include "difference/finite_difference.h"
+#include "eval/eval_gradient.h"
+#include "eval/eval_policy.h"
 #include "evaluate/pool.h"
 #include "results/point.h"
 #include "results/trajectory.h"
@@ -29,6 +30,7 @@ enum { SHOWN = 12 /* variables in the text, without derivatives */ };
 typedef struct request {
     const char *x_spec, *trajectory, *picture;
     int gradient, fd, metrics, channels, json;
+    ds_policy_request policy;
 } request;
 
 /* The environment and what it answered. */
@@ -38,33 +40,44 @@ typedef struct evaluation {
     const char *id;
     double *x, *grad; /* n values each */
     ds_answer answer;
-    ds_quotient *fd;    /* n of them, or NULL */
+    ds_gradient_table fd;
     ds_snapshot *scene; /* or NULL */
     ds_channel_values channels;
-    int status; /* of the pool: not 0 once it failed as a whole */
-    ds_error error;
+    ds_policy *policy;
+    ds_played *played; /* by the policy, or NULL */
 } evaluation;
 
 static const char usage[] =
     "usage: dshost eval --env E [OPTIONS]\n"
     "  --env E              environment: id, file name on the plugin path, or path; without it, that of the\n"
-    "                       run that --x names, with its parameters\n"
+    "                       run that --x or --policy names, with its parameters\n"
     "  --set env.K=V        set a parameter\n"
     "  --config F.ini       read settings from a file; --set and flags win over it\n"
     "  --x SPEC             numbers (1,2,3), FILE.npy, FILE.txt, - (standard input), start (the default),\n"
     "                       center, random:SEED, or DIR or DIR:ID of a run (its best point, or an "
     "evaluation)\n"
+    "  --policy P           x are the actions of a policy: the folder of a run of ppo or sac, or a "
+    "policy.npz\n"
+    "  --stochastic         actions are drawn, with random numbers of --seed or --seeds; else the mean is "
+    "taken\n"
+    "  --seeds S            start and noise of these seeds: 7, 1,4,9 or 0..9; several give a table of "
+    "losses\n"
     "  --gradient           also d loss / d x\n"
-    "  --fd                 also finite differences, the step chosen per component\n"
+    "  --fd                 also finite differences, steps chosen per component; with --gradient: do they "
+    "agree?\n"
     "  --metrics            also the metrics of every output step\n"
     "  --channels           also the values of its channels: residuals, constraints, images ...\n"
-    "  --trajectory F.npz   write the frames as NumPy arrays\n"
+    "  --trajectory F       write the frames: all as NumPy arrays (F.npz), or metrics and poses as a "
+    "table (F.csv)\n"
     "  --picture F.png      draw the episode: start, middle, end, target\n"
     "  --seed N             seed of the environment\n"
     "  --threads N          threads inside one evaluation\n"
     "  --isolation I        process (default) or none: evaluate in a worker process or in this one\n"
+    "  --portable           the same bits on every x86-64 processor\n"
     "  --json               one JSON object with 17 significant digits\n"
-    "  -h, --help           this text\n";
+    "  -h, --help           this text\n"
+    "Exit status: 0, 5 the evaluation failed, 8 --gradient --fd: differences say that the gradient is "
+    "wrong.\n";
 
 /* ---- the point ---- */
 
@@ -102,35 +115,6 @@ static int keep(void *ctx, uint64_t i, const ds_answer *answer, const double *gr
     return 0;
 }
 
-static double loss_at(void *ctx, const double *x, int *failed)
-{
-    evaluation *v = ctx;
-    ds_answer a = {.loss = NAN, .outcome = DS_EVAL_ERROR};
-    destination d = {&a, NULL, v->env->info.n};
-    if (v->status == 0) {
-        v->status = ds_pool_evaluate(v->source.pool, 1, x, 0, 1, keep, &d, &v->error);
-    }
-    *failed |= v->status != 0 || a.outcome > DS_EVAL_BAD_GRAD;
-    return a.loss;
-}
-
-static int differences(evaluation *v, ds_error *e)
-{
-    uint64_t n = v->env->info.n;
-    v->fd = calloc(n, sizeof *v->fd);
-    if (v->fd == NULL) {
-        return ds_no_memory(e);
-    }
-    for (uint64_t i = 0; i < n; i++) {
-        v->fd[i] =
-            ds_difference_component(loss_at, v, n, v->x, v->env->lower, v->env->upper, i, v->answer.loss);
-    }
-    if (v->status != 0) {
-        *e = v->error;
-    }
-    return v->status;
-}
-
 static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
 {
     int want_scene = q->metrics || q->trajectory != NULL;
@@ -158,29 +142,22 @@ static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
         status = ds_channel_values_get(v->source.pool, v->id, v->x, &v->channels, e);
     }
     if (status == 0 && q->fd && v->answer.outcome <= DS_EVAL_BAD_GRAD) {
-        status = differences(v, e);
+        int exact = v->answer.grad_kind != DS_GRAD_NONE && v->answer.grad_kind != DS_GRAD_SMOOTHED;
+        const double *grad = want_grad && exact ? v->grad : NULL;
+        status = ds_gradient_table_make(v->source.pool, v->x, &v->answer, grad, &v->fd, e);
     }
     if (status == 0 && q->trajectory != NULL && v->scene != NULL) {
         status = ds_trajectory_write(q->trajectory, v->scene, e);
     }
     if (status == 0 && q->picture != NULL) {
-        const ds_caption caption = {v->id, NULL, seed, v->answer.loss, 0, NULL};
-        status = ds_best_picture(&v->source, v->x, ds_pool_noise_key(v->source.pool, 1, 0), 1, &caption,
+        const ds_caption caption = {.env = v->id, .seed = seed, .loss = v->answer.loss};
+        status = ds_best_picture(&v->source, v->x, ds_pool_noise_key(v->source.pool, 1, 0), &caption,
                                  q->picture, e);
     }
     return status;
 }
 
 /* ---- output ---- */
-
-static json_t *fd_json(const ds_quotient *fd, uint64_t n)
-{
-    json_t *a = json_array();
-    for (uint64_t i = 0; i < n; i++) {
-        json_array_append_new(a, ds_json_real(fd[i].value));
-    }
-    return a;
-}
 
 /* The keys are a contract with users' scripts: none is ever renamed. */
 static int print_json(const evaluation *v, const request *q, ds_error *e)
@@ -192,8 +169,11 @@ static int print_json(const evaluation *v, const request *q, ds_error *e)
                           ds_outcome_name(v->answer.outcome), "gradient",
                           has_gradient ? ds_json_reals(v->grad, n) : json_null(), "gradient_kind",
                           ds_gradient_name(has_gradient ? v->answer.grad_kind : DS_GRAD_NONE));
+    if (v->played != NULL) {
+        json_object_set_new(o, "policy", ds_policy_json(&q->policy, v->policy, v->played));
+    }
     if (q->fd) {
-        json_object_set_new(o, "gradient_fd", v->fd != NULL ? fd_json(v->fd, n) : json_null());
+        ds_gradient_table_json(&v->fd, o);
     }
     ds_json_add_variables(o, v->env->variables, n);
     json_object_set_new(o, "steps", json_integer((json_int_t)v->env->info.steps));
@@ -229,11 +209,11 @@ static int label_width(const evaluation *v, uint64_t count)
 /* All of them with derivatives, else the first ones. */
 static void print_variables(const evaluation *v, int gradient)
 {
-    uint64_t n = v->env->info.n, count = gradient || v->fd != NULL || n <= SHOWN ? n : SHOWN;
+    uint64_t n = v->env->info.n, count = gradient || v->fd.row != NULL || n <= SHOWN ? n : SHOWN;
     int width = label_width(v, count);
     printf("\nvariable%*s                        x%s%s\n", width, "",
            gradient ? "                 gradient" : "",
-           v->fd != NULL ? "        finite difference   spread" : "");
+           v->fd.row != NULL ? "        finite difference   spread" : "");
     for (uint64_t i = 0; i < count; i++) {
         char label[DS_VARIABLE_LABEL] = "";
         if (width > 0) {
@@ -244,22 +224,55 @@ static void print_variables(const evaluation *v, int gradient)
         if (gradient) {
             printf(" %24.17g", v->grad[i]);
         }
-        if (v->fd != NULL) {
-            printf(" %24.17g %8.1e%s", v->fd[i].value, v->fd[i].spread,
-                   v->fd[i].agreed ? "" : "  (no two steps agree: a switch or noise)");
+        if (v->fd.row != NULL) {
+            ds_gradient_table_print_row(&v->fd, i);
         }
         printf("\n");
     }
     if (count < n) {
         printf("%8s and %" PRIu64 " more; --json prints all\n", "...", n - count);
     }
+    if (v->fd.row != NULL) {
+        ds_gradient_table_print_verdict(&v->fd);
+    }
+}
+
+/* "-" where a metric is undefined, as that of an action after the last step. */
+static const char *metric_text(double value, char *out, size_t size)
+{
+    snprintf(out, size, isnan(value) ? "-" : "%.9g", value);
+    return out;
+}
+
+static void print_head(const evaluation *v, const request *q)
+{
+    printf("env       %s, %" PRIu64 " variables, %" PRIu64 " steps\n", v->id, v->env->info.n,
+           v->env->info.steps);
+    if (v->played != NULL) {
+        ds_policy_print(&q->policy, v->policy, v->played);
+    }
+}
+
+/* Several episodes. */
+static int print_table(const evaluation *v, const request *q, ds_error *e)
+{
+    if (!q->json) {
+        print_head(v, q);
+        ds_policy_print_table(&q->policy, v->played);
+        return 0;
+    }
+    json_t *o = ds_policy_table_json(&q->policy, v->played);
+    json_object_set_new(o, "env", json_string(v->id));
+    json_object_set_new(o, "policy", ds_policy_json(&q->policy, v->policy, v->played));
+    int status = ds_json_write(o, stdout, "standard output", e);
+    json_decref(o);
+    return status;
 }
 
 static void print_text(const evaluation *v, const request *q)
 {
     const ds_answer *a = &v->answer;
-    printf("env       %s, %" PRIu64 " variables, %" PRIu64 " steps\n", v->id, v->env->info.n,
-           v->env->info.steps);
+    print_head(v, q);
     printf("outcome   %s%s%s\n", ds_outcome_name(a->outcome), a->message[0] != '\0' ? ": " : "", a->message);
     if (a->bad_step >= 0) {
         printf("bad step  %" PRId64 "\n", a->bad_step);
@@ -274,23 +287,49 @@ static void print_text(const evaluation *v, const request *q)
         printf("\nmetric                     step 0                last step\n");
         for (uint64_t k = 0; k < v->scene->metrics; k++) {
             const ds_snapshot_metric *m = &v->scene->metric[k];
-            printf("%-16s %16.9g %24.9g %s\n", m->name, m->values[0], m->values[v->scene->frames - 1],
-                   m->unit);
+            char first[32], last[32];
+            printf("%-16s %16s %24s %s\n", m->name, metric_text(m->values[0], first, sizeof first),
+                   metric_text(m->values[v->scene->frames - 1], last, sizeof last), m->unit);
         }
     }
 }
 
 /* ---- command ---- */
 
-/* Pictures are PNG; a name without an ending says nothing else. */
-static int check_picture(const char *path, ds_error *e)
+/* What is written is what the name says; one without an ending says nothing else. */
+static int check_files(const request *q, ds_error *e)
 {
-    const char *name = path != NULL && strrchr(path, '/') != NULL ? strrchr(path, '/') : path;
-    const char *dot = name != NULL ? strrchr(name, '.') : NULL;
-    return dot == NULL || strcasecmp(dot, ".png") == 0
-               ? 0
-               : ds_fail(e, DS_EXIT_USAGE,
-                         "--picture %.200s: only PNG is drawn: give a name that ends with .png", path);
+    static const char *const png[] = {"png", "", NULL}, *const arrays[] = {"npz", "csv", "", NULL};
+    if (q->picture != NULL && !ds_text_ends_with(q->picture, png)) {
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "--picture %.200s: only PNG is drawn: give a name that ends with .png", q->picture);
+    }
+    if (q->trajectory != NULL && !ds_text_ends_with(q->trajectory, arrays)) {
+        return ds_fail(
+            e, DS_EXIT_USAGE,
+            "--trajectory %.200s: give a name that ends with .npz (all as NumPy arrays) or .csv (a table "
+            "of metrics and poses)",
+            q->trajectory);
+    }
+    return 0;
+}
+
+/* A policy makes the point, and several episodes are no point. */
+static int check_policy(const request *q, ds_error *e)
+{
+    const int single =
+        q->gradient || q->fd || q->metrics || q->channels || q->trajectory != NULL || q->picture != NULL;
+    if (q->policy.spec != NULL && q->x_spec != NULL) {
+        return ds_fail(e, DS_EXIT_USAGE, "--x and --policy: give one of them, both say what x is");
+    }
+    if (q->policy.seeds > 1 && single) {
+        return ds_fail(
+            e, DS_EXIT_USAGE,
+            "--seeds %.100s: several episodes give a table of losses; --gradient, --fd, --metrics, "
+            "--channels, --trajectory and --picture show one: give a single seed",
+            q->policy.seed_spec);
+    }
+    return 0;
 }
 
 /* 0, -1 = help was printed, or an exit status. */
@@ -300,6 +339,9 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
                              {"set", .take = ds_run_flag_take},
                              {"config", .take = ds_run_flag_take},
                              {"x", .text = &q->x_spec},
+                             {"policy", .text = &q->policy.spec},
+                             {"stochastic", .set = &q->policy.stochastic},
+                             {"seeds", .text = &q->policy.seed_spec},
                              {"gradient", .set = &q->gradient},
                              {"fd", .set = &q->fd},
                              {"metrics", .set = &q->metrics},
@@ -309,19 +351,23 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
                              {"seed", .take = ds_run_flag_take},
                              {"threads", .take = ds_run_flag_take},
                              {"isolation", .take = ds_run_flag_take},
+                             {"portable", .take = ds_run_flag_take, .is_switch = 1},
                              {"json", .set = &q->json},
                              {"help", .usage = usage},
                              {0}};
     int status = ds_arguments_read(argc, argv, "eval", flags, 0, settings, e);
-    return status != 0 ? status : check_picture(q->picture, e);
+    status = status != 0 ? status : check_files(q, e);
+    status = status != 0 ? status : ds_policy_request_check(&q->policy, e);
+    return status != 0 ? status : check_policy(q, e);
 }
 
-static int open_env(evaluation *v, const ds_settings *settings, const ds_run_options *o, ds_error *e)
+static int open_env(evaluation *v, const request *q, const ds_settings *settings, const ds_run_options *o,
+                    ds_error *e)
 {
     ds_pool_config config = ds_pool_config_of(NULL, settings, o);
     config.jobs = 1;
     config.exact = 1;
-    config.noise_key = o->noise_key;
+    config.noise_key = q->policy.seeds == 1 ? ds_noise_key_of(q->policy.seed[0], 1) : o->noise_key;
     if (o->env[0] == '\0') {
         return ds_fail(e, DS_EXIT_USAGE,
                        "eval: name an environment with --env (`dshost list` shows them), or a run with --x");
@@ -340,26 +386,46 @@ static int open_env(evaluation *v, const ds_settings *settings, const ds_run_opt
     return status;
 }
 
-static int run(const ds_settings *settings, const ds_run_options *options, const request *q, ds_error *e)
+/* Evaluates the point and shows what came out; v->x is set. */
+static int show_point(evaluation *v, const ds_run_options *options, const request *q, ds_error *e)
 {
-    evaluation v = {0};
-    int status = open_env(&v, settings, options, e);
-
-    status = status != 0 ? status : make_point(&v, q->x_spec, options, e);
-    status = status != 0 ? status : evaluate(&v, q, options->seed, e);
+    int status = evaluate(v, q, options->seed, e);
     if (status == 0 && q->json) {
-        status = print_json(&v, q, e);
+        status = print_json(v, q, e);
     } else if (status == 0) {
-        print_text(&v, q);
+        print_text(v, q);
+    }
+    return status;
+}
+
+static int run(const ds_settings *settings, const ds_run_options *options, const request *q,
+               ds_policy *policy, ds_error *e)
+{
+    evaluation v = {.policy = policy};
+    int status = open_env(&v, q, settings, options, e);
+
+    if (status == 0 && q->policy.spec != NULL) {
+        status =
+            ds_policy_episodes(&q->policy, v.source.pool, v.id, options->seed, policy, &v.played, v.x, e);
+    } else if (status == 0) {
+        status = make_point(&v, q->x_spec, options, e);
+    }
+    if (status == 0) {
+        status = q->policy.seeds > 1 ? print_table(&v, q, e) : show_point(&v, options, q, e);
     }
     status = status != 0 ? status : ds_stdout_done(e);
+    if (status == 0 && q->policy.seeds > 1) {
+        status = ds_policy_table_status(&q->policy, v.id, v.played, e);
+    }
     if (status == 0 && v.answer.outcome > DS_EVAL_BAD_GRAD) {
         status =
             ds_fail(e, DS_EXIT_ENV, "%s: evaluation failed: %s%s%s", v.id, ds_outcome_name(v.answer.outcome),
                     v.answer.message[0] != '\0' ? ": " : "", v.answer.message);
     }
+    status = status != 0 ? status : ds_gradient_table_status(&v.fd, v.id, e);
     free(v.x);
-    free(v.fd);
+    free(v.played);
+    ds_gradient_table_clear(&v.fd);
     ds_snapshot_free(v.scene);
     ds_channel_values_clear(&v.channels);
     ds_scene_source_close(&v.source);
@@ -385,11 +451,16 @@ static int command(int argc, char **argv, ds_error *e)
     ds_settings settings = {0};
     ds_run_options options = {0};
     request q = {0};
+    ds_policy policy = {0};
     int status = parse(argc, argv, &settings, &q, e);
 
     status = status != 0 ? status : adopt_run(q.x_spec, &settings, e);
+    status = status == 0 && q.policy.spec != NULL ? ds_policy_open(&q.policy, &settings, &policy, e) : status;
+    status = status != 0 ? status : ds_portable_settle(&settings, e);
     status = status != 0 ? status : ds_run_options_make(&settings, &options, e);
-    status = status != 0 ? status : run(&settings, &options, &q, e);
+    status = status != 0 ? status : run(&settings, &options, &q, &policy, e);
+    ds_policy_free(&policy);
+    ds_policy_request_clear(&q.policy);
     ds_run_options_clear(&options);
     ds_settings_clear(&settings);
     return status;

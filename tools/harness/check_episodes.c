@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/sized.h"
+#include "base/text.h"
 
 enum { LANES = DS_MAX_LANES, N_OBS = 2 };
 
@@ -79,9 +80,10 @@ static int sound_actions(ds_check_watch *w, const ds_episode_rows *r)
             uint64_t variable = s->lane[r->lane[k]].t * m + i;
             double a = r->action[k * m + i];
             if (!(a >= w->problem.lower[variable] && a <= w->problem.upper[variable])) {
-                ds_check_breach(w, "episode %llu: the action %.17g is outside of its bounds %g..%g",
-                                (unsigned long long)w->s->used, a, w->problem.lower[variable],
-                                w->problem.upper[variable]);
+                ds_check_breach(w, "episode %llu: the action %s is outside of its bounds %s..%s",
+                                (unsigned long long)w->s->used, DS_TEXT_OF(a),
+                                DS_TEXT_OF(w->problem.lower[variable]),
+                                DS_TEXT_OF(w->problem.upper[variable]));
                 ds_check_advise(
                     w, "an action has the bounds of the variables that it stands for; cut it to them");
                 return 0;

@@ -2,6 +2,7 @@
 /* check_host.c - recording host services, raw environment instances and the comparison of their answers. */
 #include "config.h"
 
+#include "base/text.h"
 #include "harness/check_host.h"
 
 #include <float.h>
@@ -9,6 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/answer.h"
+#include "harness/check_flight.h"
 
 /* ---- host services ---- */
 
@@ -210,6 +214,7 @@ static int ask_environment(ds_check *c, ds_check_env *env)
         return 0;
     }
     memcpy(env->x, env->x0, info.n * sizeof *env->x);
+    ds_flight_room(info.n);
     c->tolerance = info.tolerance;
     free(c->width);
     c->width = malloc(info.n * sizeof *c->width);
@@ -268,6 +273,29 @@ int ds_check_is_poison(double v)
     return memcmp(&v, &poison, sizeof v) == 0;
 }
 
+/* Finds what evaluate() has changed of its question, and puts it right. */
+static void restore(ds_check_answer *a, const ds_eval *told)
+{
+    ds_eval *io = &a->io;
+    a->changed = io->grad != told->grad                 ? "grad"
+                 : io->n != told->n                     ? "n"
+                 : io->want != told->want               ? "want"
+                 : io->x != told->x                     ? "x"
+                 : io->noise_key != told->noise_key     ? "noise_key"
+                 : io->struct_size != told->struct_size ? "struct_size"
+                 : io->asks != told->asks               ? "asks"
+                 : io->ask != told->ask                 ? "ask"
+                                                        : NULL;
+    io->grad = told->grad;
+    io->n = told->n;
+    io->want = told->want;
+    io->x = told->x;
+    io->noise_key = told->noise_key;
+    io->struct_size = told->struct_size;
+    io->asks = told->asks;
+    io->ask = told->ask;
+}
+
 void ds_check_evaluate(ds_check_env *env, const double *x, uint32_t want, uint64_t noise_key, double *grad,
                        ds_check_answer *a)
 {
@@ -286,9 +314,13 @@ void ds_check_evaluate(ds_check_env *env, const double *x, uint32_t want, uint64
     }
     env->h.errors = 0;
     env->h.error_text[0] = '\0';
+    const ds_eval told = a->io;
     double begin = ds_check_now();
+    ds_flight_begin(x, env->n, want, noise_key, 1);
     a->status = env->vt->evaluate(env->self, &a->io);
+    ds_flight_end();
     a->wall = ds_check_now() - begin;
+    restore(a, &told);
 }
 
 void ds_check_call(ds_check_env *env, const double *x, int gradient, ds_check_answer *a)
@@ -336,6 +368,15 @@ int ds_check_answer_look(ds_check *c, const ds_check_env *env, const ds_check_an
             "a point that cannot be simulated is DS_OK with outcome DS_EVAL_DIVERGED or DS_EVAL_INFEASIBLE");
         return 0;
     }
+    if (a->changed != NULL) {
+        ds_check_fail(c, "%s: evaluate() changed io->%s, which belongs to the host", where, a->changed);
+        ds_check_hint(c, "write loss, outcome, grad_kind, bad_step and cost_steps, and the numbers that grad "
+                         "points to; work on copies of the rest");
+    }
+    if (io->cost_steps > DS_COST_MAX) {
+        ds_check_fail(c, "%s: cost_steps is %llu, more than 2^53", where, (unsigned long long)io->cost_steps);
+        ds_check_hint(c, "count the steps that were simulated, or leave it 0");
+    }
     if (io->outcome > DS_EVAL_INFEASIBLE) {
         ds_check_fail(c,
                       io->outcome == UINT32_MAX ? "%s: evaluate() did not set the outcome"
@@ -362,8 +403,8 @@ int ds_check_answer_look(ds_check *c, const ds_check_env *env, const ds_check_an
         return 0;
     }
     if (io->loss < env->loss_floor) {
-        ds_check_fail(c, "%s: the loss %.17g is below loss_floor %.17g of info()", where, io->loss,
-                      env->loss_floor);
+        ds_check_fail(c, "%s: the loss %s is below loss_floor %s of info()", where, DS_TEXT_OF(io->loss),
+                      DS_TEXT_OF(env->loss_floor));
         ds_check_hint(c, "loss_floor is a proven lower bound; say -INFINITY where none is known");
     }
     look_at_gradient(c, env, a, where);

@@ -55,6 +55,8 @@ void ds_check_env_close(ds_check_env *env);
 /* What evaluate() did, as it was. `grad` is NULL where none was asked for. */
 typedef struct ds_check_answer {
     ds_status status;
+    const char
+        *changed; /* the field of the question that evaluate() has changed, or NULL; `io` has it as it was */
     ds_eval io;
     double wall;
 } ds_check_answer;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_objective.c - the watching objective: points, and what is asked about their channels. */
+/* check_objective.c - the watching objective: points, what is asked about their channels, and files, which
+ * are looked at and thrown away. */
 #include "config.h"
 
 #include "harness/check_objective.h"
@@ -12,8 +13,10 @@
 #include <time.h>
 
 #include "base/sized.h"
+#include "base/text.h"
 #include "harness/check_asks.h"
 #include "harness/check_episodes.h"
+#include "store/file_name.h"
 
 /* Calls after DS_STOPPED that are still taken for finishing. */
 enum { AFTER_FINE = 100 };
@@ -30,6 +33,7 @@ static int sound_batch(ds_check_watch *w, const ds_batch *b)
     }
     if ((b->want & ~(uint32_t)DS_WANT_GRAD) != 0 || ((b->want & DS_WANT_GRAD) != 0 && b->grad == NULL)) {
         ds_check_breach(w, "a batch with want = %u and grad %s", b->want, b->grad == NULL ? "NULL" : "set");
+        ds_check_advise(w, "want is 0, or DS_WANT_GRAD with count x n numbers in grad");
         return 0;
     }
     if ((b->want & DS_WANT_GRAD) != 0 && !p->has_gradient) {
@@ -48,9 +52,9 @@ static int sound_batch(ds_check_watch *w, const ds_batch *b)
         for (uint64_t i = 0; i < p->n; i++) {
             double v = b->x[r * p->n + i];
             if (!(v >= p->lower[i] && v <= p->upper[i])) {
-                ds_check_breach(w, "evaluation %llu: variable %llu is %.17g, outside of its bounds %g..%g",
-                                (unsigned long long)(w->s->used + r), (unsigned long long)i, v, p->lower[i],
-                                p->upper[i]);
+                ds_check_breach(w, "evaluation %llu: variable %llu is %s, outside of its bounds %s..%s",
+                                (unsigned long long)(w->s->used + r), (unsigned long long)i, DS_TEXT_OF(v),
+                                DS_TEXT_OF(p->lower[i]), DS_TEXT_OF(p->upper[i]));
                 ds_check_advise(
                     w, isnan(v) ? "a NaN comes from INFINITY - INFINITY or 0/0: failed points have the loss "
                                   "+INFINITY; leave them out of sums and differences"
@@ -134,9 +138,39 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *theirs)
     return DS_OK;
 }
 
+static void fold(uint64_t *hash, const void *data, uint64_t bytes)
+{
+    const unsigned char *b = data;
+    for (uint64_t i = 0; i < bytes; i++) {
+        *hash = ds_random_mix(*hash ^ b[i]);
+    }
+}
+
+static ds_status save(const ds_objective *objective, const char *name, const void *data, uint64_t bytes)
+{
+    ds_check_watch *w = objective->ctx;
+    char text[DS_FILES_TEXT];
+    if (ds_file_allowed(name, data, bytes, text) != DS_OK) {
+        ds_check_breach(w, "save(): %s", text);
+        return DS_E_ARG;
+    }
+    w->s->saved++;
+    fold(&w->s->saved_hash, name, strlen(name) + 1);
+    fold(&w->s->saved_hash, data, bytes);
+    return DS_OK;
+}
+
 static const void *extension(const ds_objective *objective, const char *id)
 {
     ds_check_watch *w = objective->ctx;
+    if (strcmp(id, DS_EXT_FILES) == 0) {
+        w->files = (ds_objective_files){.struct_size = sizeof w->files,
+                                        .env = ds_check_function_name(w->s->function),
+                                        .env_version = "1",
+                                        .env_settings = "",
+                                        .save = save};
+        return &w->files;
+    }
     if (strcmp(id, DS_EXT_EPISODES) == 0) {
         return ds_check_episodes_of(w);
     }
@@ -201,6 +235,7 @@ int ds_check_search_run(ds_check *c, const char *name, ds_check_search *s)
     s->used = s->asked_after = s->wanted_gradient = s->wanted_residuals = s->wanted_products = 0;
     s->terminated = s->truncated = 0;
     s->wanted_episodes = 0;
+    s->saved = s->saved_hash = 0;
     s->best = INFINITY;
     s->told_stop = s->wall = 0;
     s->trace = calloc(s->budget + 1, sizeof *s->trace);

@@ -185,6 +185,8 @@ void ds_process_compare(ds_check *c, const ds_process *a, const ds_process *b, c
     }
     if (a->umask != b->umask) {
         ds_check_fail(c, "%s changed the umask from %03o to %03o", who, a->umask, b->umask);
+        ds_check_hint(
+            c, "do not call umask(): it is that of all files of the process; use fchmod() on your own");
     }
     if (strcmp(a->locale, b->locale) != 0) {
         ds_check_fail(c, "%s changed the locale from %s to %s", who, a->locale, b->locale);

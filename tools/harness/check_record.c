@@ -57,7 +57,7 @@ const char *ds_check_lines_find(const ds_check_lines *l, char kind)
 
 void ds_check_record(ds_check *c, char kind, const char *text)
 {
-    char line[1200];
+    char line[4200];
     int n = snprintf(line, sizeof line, "%c %s", kind, text);
     if (n >= (int)sizeof line) {
         n = (int)sizeof line - 1;
@@ -81,7 +81,7 @@ void ds_check_record(ds_check *c, char kind, const char *text)
 __attribute__((format(printf, 3, 0))) static void record_format(ds_check *c, char kind, const char *format,
                                                                 va_list args)
 {
-    char text[1024];
+    char text[4096];
     vsnprintf(text, sizeof text, format, args);
     ds_check_record(c, kind, text);
 }

@@ -5,6 +5,7 @@
 #define DS_HARNESS_CHECK_WATCH_H
 
 #include <diffsim/ext/channel.h>
+#include <diffsim/ext/files.h>
 #include <diffsim/ext/rl.h>
 #include <setjmp.h>
 
@@ -53,6 +54,7 @@ typedef struct ds_check_search {
     uint64_t wanted_residuals, wanted_products; /* rows for which these were wanted */
     uint64_t terminated, truncated;             /* episodes that did not fail, by how they ended */
     uint64_t wanted_episodes;                   /* begun */
+    uint64_t saved, saved_hash;                 /* files, and a hash of their names and bytes */
     uint64_t *trace;                            /* per evaluation a hash of x and want; free() it */
     char message[256];                          /* of host->error() */
 } ds_check_search;
@@ -64,7 +66,8 @@ typedef struct ds_check_watch {
     ds_objective objective;
     ds_channels channels;        /* none where the search has no residuals */
     ds_objective_channels table; /* of them */
-    ds_asks asks;                /* of the batch in hand */
+    ds_objective_files files;
+    ds_asks asks; /* of the batch in hand */
     ds_check *c;
     const char *name;
     ds_check_search *s;

@@ -20,8 +20,9 @@
 enum { PATHS_MAX = 7 };
 
 /* Settings of [run] that are flags here, too. */
-static const char *const run_keys[] = {"env", "seed",      "jobs",      "threads",    "isolation",
-                                       "out", "timeout_s", "memory_mb", "max_failed", "pictures"};
+static const char *const run_keys[] = {"env",        "seed",    "jobs",      "threads",         "isolation",
+                                       "portable",   "out",     "timeout_s", "start_timeout_s", "memory_mb",
+                                       "max_failed", "pictures"};
 
 typedef struct flags {
     ds_settings settings;

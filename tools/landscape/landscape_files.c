@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "results/printer.h"
 #include "landscape/landscape_internal.h"
@@ -24,6 +25,35 @@ static const char *outcome_name(uint32_t outcome)
     return outcome == DS_POINT_OUTSIDE ? "outside" : ds_outcome_name(outcome);
 }
 
+/* Is the name that of another column? */
+static int is_taken(const char *name)
+{
+    static const char *const others[] = {"i", "j", "loss", "outcome", "norm", "point", "step"};
+    int taken = strncmp(name, "g.", 2) == 0 || strncmp(name, "d.", 2) == 0 || strncmp(name, "x.", 2) == 0;
+    for (size_t k = 0; k < sizeof others / sizeof others[0]; k++) {
+        taken |= strcmp(name, others[k]) == 0;
+    }
+    return taken;
+}
+
+/* The heads of one column for each axis: NAME, g.NAME, d.NAME of a variable that has a name, as `export` writes
+ * them; c0, g0, d0 of any other axis. */
+static void put_heads(ds_printer *p, const ds_landscape *l, char what)
+{
+    const ds_slice *s = &l->slice;
+    for (int a = 0; a < s->dims; a++) {
+        const ds_named_variable *v = s->kind[a] == DS_AXIS_VARIABLE ? l->session.env->variables : NULL;
+        const char *name = v != NULL ? v[s->variable[a]].name : "";
+        if (name[0] == '\0') {
+            ds_print(p, ",%c%d", what, a);
+        } else if (what != 'c') {
+            ds_print(p, ",%c.%s", what, name);
+        } else {
+            ds_print(p, is_taken(name) ? ",x.%s" : ",%s", name);
+        }
+    }
+}
+
 static int write_grid(const ds_landscape *l, const char *path, ds_error *e)
 {
     const ds_slice *s = &l->slice;
@@ -32,8 +62,14 @@ static int write_grid(const ds_landscape *l, const char *path, ds_error *e)
     if (rc != 0) {
         return rc;
     }
-    ds_print(p, s->dims > 1 ? "i,j,c0,c1,loss,outcome" : "i,c0,loss,outcome");
-    ds_print(p, !l->want_gradient ? "\n" : s->dims > 1 ? ",g0,g1,norm\n" : ",g0,norm\n");
+    ds_print(p, s->dims > 1 ? "i,j" : "i");
+    put_heads(p, l, 'c');
+    ds_print(p, ",loss,outcome");
+    if (l->want_gradient) {
+        put_heads(p, l, 'g');
+        ds_print(p, ",norm");
+    }
+    ds_print(p, "\n");
     for (uint64_t k = 0; k < ds_slice_points(s); k++) {
         const ds_slice_value *r = &l->grid[k];
         double c[DS_SLICE_DIMS];
@@ -69,7 +105,11 @@ static int write_samples(const ds_landscape *l, const char *path, ds_error *e)
     if (rc != 0) {
         return rc;
     }
-    ds_print(p, s->dims > 1 ? "point,step,c0,c1,g0,g1,d0,d1\n" : "point,step,c0,g0,d0\n");
+    ds_print(p, "point,step");
+    put_heads(p, l, 'c');
+    put_heads(p, l, 'g');
+    put_heads(p, l, 'd');
+    ds_print(p, "\n");
     for (uint64_t k = 0; k < m->count * (uint64_t)m->steps; k++) {
         uint64_t at = k / (uint64_t)m->steps;
         double c[DS_SLICE_DIMS];

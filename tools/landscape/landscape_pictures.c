@@ -13,6 +13,7 @@
 #include "landscape/landscape_internal.h"
 #include "plot/plot_map.h"
 #include "plot/plot_panels.h"
+#include "results/settings_text.h"
 
 #define DOT "\xc2\xb7"
 #define TIMES "\xc3\x97"
@@ -27,8 +28,17 @@ typedef struct sheet {
     char text[DS_MAP_LINES][160];
     const char *line[DS_MAP_LINES];
     int lines, loss_lines; /* the first ones are about the loss */
-    char title[200], subtitle[400];
+    char title[500], subtitle[400];
 } sheet;
+
+/* "torus (variant 1, preset small) . landscape" */
+static void set_title(sheet *s, const char *what)
+{
+    char settings[360];
+    ds_settings_text(settings, sizeof settings, s->l->session.env->params);
+    snprintf(s->title, sizeof s->title, "%s%s%s%s  " DOT "  %s", s->l->session.env_module->id,
+             settings[0] != '\0' ? " (" : "", settings, settings[0] != '\0' ? ")" : "", what);
+}
 
 static int no_memory(ds_error *e)
 {
@@ -161,7 +171,7 @@ static int open_sheet(const ds_landscape *l, sheet *s, ds_error *e)
     }
     s->marked = s->cell + points;
     classify(s);
-    snprintf(s->title, sizeof s->title, "%s  " DOT "  landscape", l->session.env_module->id);
+    set_title(s, "landscape");
     snprintf(s->subtitle, sizeof s->subtitle, "%s", l->verdict.words);
     describe_loss(s);
     s->loss_lines = s->lines;
@@ -273,6 +283,41 @@ static ds_map map_of(const sheet *s)
                     .lines = s->lines};
 }
 
+static void explain(ds_map *m, int needed, ds_map_sign sign, const char *text)
+{
+    if (needed && m->keys < DS_MAP_KEYS) {
+        m->key[m->keys++] = (ds_map_key){sign, text};
+    }
+}
+
+static int has_cells(const sheet *s, uint8_t kind)
+{
+    return memchr(s->cell, kind, ds_slice_points(&s->l->slice)) != NULL;
+}
+
+/* What lies under the arrows, and the cells without a colour. */
+static void explain_cells(const sheet *s, ds_map *m, const char *failed)
+{
+    explain(m, has_cells(s, DS_CELL_FLAT), DS_SIGN_FLAT, "zero gradient");
+    explain(m, has_cells(s, DS_CELL_FAILED), DS_SIGN_FAILED, failed);
+    explain(m, has_cells(s, DS_CELL_OUTSIDE), DS_SIGN_OUTSIDE, "outside of the bounds");
+}
+
+static void explain_losses(const sheet *s, ds_map *m)
+{
+    const ds_landscape_measures *all = &s->l->measures;
+    int arrows = m->dx != NULL && all->gradient.points > 0;
+    explain(m, isfinite(m->best[0]), DS_SIGN_RING, "lowest point of the grid");
+    explain(m, m->contours > 0 && !s->l->verdict.constant, DS_SIGN_CONTOUR, "equal loss");
+    explain(m, arrows, DS_SIGN_ARROW, "downhill by the gradient");
+    explain(m, arrows && all->gradient.trend.wrong_way > 0, DS_SIGN_MARKED_ARROW,
+            "the same, but uphill by the grid");
+    explain(m, arrows && all->gradient.zero > 0, DS_SIGN_DOT, "zero gradient on the slice");
+    explain(m, m->dx != NULL && (all->gradient.missing > 0 || !arrows), DS_SIGN_NONE,
+            "no arrow: no finite gradient");
+    explain_cells(s, m, "no loss");
+}
+
 static int draw_losses(sheet *s, ds_error *e)
 {
     const ds_landscape *l = s->l;
@@ -308,11 +353,7 @@ static int draw_losses(sheet *s, ds_error *e)
     m.path = t.path;
     m.paths = t.count;
     int lines = s->lines;
-    if (l->want_gradient) {
-        add_line(s, " ");
-        add_line(s, "arrows: downhill by the gradient");
-        add_line(s, "red: uphill by the trend; dots: zero");
-    }
+    explain_losses(s, &m);
     if (t.count > 0 && l->slice.n > 2) {
         add_line(s, " ");
         add_line(s, "paths: paler the farther from the slice;");
@@ -341,7 +382,7 @@ static int draw_sizes(sheet *s, ds_error *e)
         }
         s->extra[k] = s->cell[k] == DS_CELL_VALUE ? s->extra[k] : (double)NAN;
     }
-    snprintf(s->title, sizeof s->title, "%s  " DOT "  size of the gradient", l->session.env_module->id);
+    set_title(s, "size of the gradient");
     m.value = s->extra;
     m.value_label = "|gradient|";
     m.kind = DS_SCALE_LOG;
@@ -349,10 +390,8 @@ static int draw_sizes(sheet *s, ds_error *e)
     add_line(s, " ");
     add_line(s, "|gradient|: change of the loss across");
     add_line(s, "the slice if it went on, over its range");
-    add_line(s, "white: zero; red: uphill by the trend");
-    if (l->measures.gradient.missing > 0) {
-        add_line(s, "hatched: no loss, or no gradient");
-    }
+    explain(&m, l->measures.gradient.trend.wrong_way > 0, DS_SIGN_MARK, "gradient points uphill by the grid");
+    explain_cells(s, &m, l->measures.gradient.missing > 0 ? "no loss, or no gradient" : "no loss");
     m.line = s->line + s->loss_lines + 1; /* without the gap */
     m.lines = s->lines - s->loss_lines - 1;
     return write_both(l, "gradient", &m, NULL, e);
@@ -475,7 +514,7 @@ static int draw_time(sheet *s, ds_error *e)
         curve[k] = t->low[k] > 0 ? t->low[k] : (double)NAN;
     }
     ds_label_number(growth, sizeof growth, t->growth, 3);
-    snprintf(s->title, sizeof s->title, "%s  " DOT "  gradient through time", l->session.env_module->id);
+    set_title(s, "gradient through time");
     snprintf(s->subtitle, sizeof s->subtitle, "by the first controls %s times as large as by the last ones",
              growth);
     snprintf(points, sizeof points, "median of %" PRIu64 " points", t->points);

@@ -144,14 +144,18 @@ static json_t *time_json(const ds_time_measure *t)
                                             {NULL, NULL}});
 }
 
-static json_t *thresholds_json(void)
+static json_t *thresholds_json(const ds_verdict *v)
 {
     json_t *list = json_array();
-    for (const ds_threshold *t = ds_thresholds; t < ds_thresholds + ds_threshold_count; t++) {
-        json_array_append_new(list, ds_json_object((ds_json_entry[]){{"word", json_string(t->word)},
-                                                                     {"measure", json_string(t->measure)},
-                                                                     {"from", ds_json_real(t->value)},
-                                                                     {NULL, NULL}}));
+    for (int k = 0; k < DS_THRESHOLDS; k++) {
+        const ds_threshold *t = &ds_thresholds[k];
+        json_array_append_new(list,
+                              ds_json_object((ds_json_entry[]){{"word", json_string(t->word)},
+                                                               {"measure", json_string(t->measure)},
+                                                               {"from", ds_json_real(t->value)},
+                                                               {"measured", ds_json_real(v->measured[k])},
+                                                               {"said", json_boolean(v->said[k])},
+                                                               {NULL, NULL}}));
     }
     return list;
 }
@@ -202,7 +206,7 @@ json_t *ds_landscape_summary(const ds_landscape *l)
                           {"jumps", jumps},
                           {"gradient", m->has_gradient ? gradient_json(l) : json_null()},
                           {"time", l->time.blocks > 0 ? time_json(&l->time) : json_null()},
-                          {"thresholds", thresholds_json()},
+                          {"thresholds", thresholds_json(&l->verdict)},
                           {"evaluations", ds_json_whole(s->journal.statistics.count)},
                           {"outcomes", ds_session_outcomes(s)},
                           {"evaluation_s", ds_json_real(s->journal.statistics.wall_s)},
@@ -266,12 +270,15 @@ static void print_gradient(const ds_landscape *l, FILE *f)
     }
 }
 
-static void print_thresholds(FILE *f)
+/* The thresholds that were reached: the others stand in summary.json. */
+static void print_reasons(const ds_verdict *v, FILE *f)
 {
-    fprintf(f, "\nwords are said from here on\n");
-    for (int k = 0; k < ds_threshold_count; k++) {
-        fprintf(f, "  %-32s %s >= %g\n", ds_thresholds[k].word, ds_thresholds[k].measure,
-                ds_thresholds[k].value);
+    int rows = 0;
+    for (int k = 0; k < DS_THRESHOLDS; k++) {
+        if (v->said[k]) {
+            fprintf(f, "%s  %-34s %s is %.3g, from %g on\n", rows++ == 0 ? "\nwhy\n" : "",
+                    ds_thresholds[k].word, ds_thresholds[k].measure, v->measured[k], ds_thresholds[k].value);
+        }
     }
 }
 
@@ -309,7 +316,7 @@ void ds_landscape_print(const ds_landscape *l, FILE *f)
 {
     const ds_landscape_measures *m = &l->measures;
     const ds_slice *s = &l->slice;
-    fprintf(f, "%s\n\n%s\n\n", l->session.folder, l->verdict.words);
+    fprintf(f, "%s\n\n", l->session.folder);
     for (int a = 0; a < s->dims; a++) {
         fprintf(f, "axis %d    %s, %.6g to %.6g, %" PRIu64 " points\n", a, s->label[a], s->low[a], s->high[a],
                 s->count[a]);
@@ -317,5 +324,6 @@ void ds_landscape_print(const ds_landscape *l, FILE *f)
     if (m->loss.with_loss > 0) {
         print_measures(l, f);
     }
-    print_thresholds(f);
+    print_reasons(&l->verdict, f);
+    fprintf(f, "\nverdict   %s\n", l->verdict.words);
 }

@@ -300,6 +300,7 @@ int ds_landscape_resume(const ds_settings *overrides, const ds_landscape_request
     }
     rc = rc != 0 ? rc : open_stored(l, overrides, e);
     rc = rc != 0 ? rc : open_env(l, e);
+    rc = rc != 0 ? rc : ds_session_compare_arithmetic(&l->session, e);
     rc = rc != 0 ? rc : restore_slice(l, e);
     rc = rc != 0 ? rc : ds_landscape_read_trails(l, q->path, q->paths, e);
     if (rc == 0) {

@@ -2,6 +2,7 @@
 /* landscape_slice.c - which line or plane a user means, and its points. */
 #include "config.h"
 
+#include "base/text.h"
 #include "landscape/landscape_slice.h"
 
 #include <diffsim/helper/random.h>
@@ -330,8 +331,8 @@ static int check_place(const ds_slice *s, const char **key, char *why)
         uint64_t v = s->variable[k];
         if (s->kind[k] == DS_AXIS_VARIABLE && s->kind[0] != DS_AXIS_LINE &&
             (s->low[k] < s->lower[v] || s->high[k] > s->upper[v])) {
-            return wrong(key, "range", why, "variable %" PRIu64 " has the bounds %.10g to %.10g", v,
-                         s->lower[v], s->upper[v]);
+            return wrong(key, "range", why, "variable %" PRIu64 " has the bounds %s to %s", v,
+                         DS_TEXT_OF(s->lower[v]), DS_TEXT_OF(s->upper[v]));
         }
         if (s->kind[k] == DS_AXIS_LINE) {
             double length = 0;

@@ -24,10 +24,10 @@ enum {
     T_OFTEN,
     T_NOISY,
     T_WRONG,
-    THRESHOLDS
 };
+_Static_assert(T_WRONG + 1 == DS_THRESHOLDS, "one row for each");
 
-const ds_threshold ds_thresholds[] = {
+const ds_threshold ds_thresholds[DS_THRESHOLDS] = {
     [T_RUGGED] = {"rugged", "turns_per_line", 6},
     [T_RUGGED_N] = {"rugged", "basins", 10},
     [T_EXTREME] = {"extremely rugged", "turn_share", 0.25},
@@ -43,7 +43,6 @@ const ds_threshold ds_thresholds[] = {
     [T_NOISY] = {"finite differences do not converge", "1 - converged_share", 0.5},
     [T_WRONG] = {"not the derivative of the loss", "1 - exact_share", 0.1},
 };
-const int ds_threshold_count = THRESHOLDS;
 
 enum { ENOUGH = 10 /* samples that a share is taken from */ };
 
@@ -153,11 +152,41 @@ static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
     say(out, room, v->not_derivative, T_WRONG);
 }
 
+/* What was held against each threshold, and what of it became a word. */
+static void give_reasons(const ds_landscape_measures *m, ds_verdict *v)
+{
+    double basins = m->loss.with_loss > 0 ? (double)m->basins.basins : (double)NAN;
+    const struct {
+        double measured;
+        int said;
+    } row[DS_THRESHOLDS] = {
+        [T_RUGGED] = {v->turns_per_line, v->rugged == 1},
+        [T_RUGGED_N] = {basins, v->rugged == 1},
+        [T_EXTREME] = {v->turn_share, v->rugged == 2},
+        [T_EXTREME_N] = {basins, v->rugged == 2},
+        [T_PLATEAUS] = {v->plateau_share, v->plateaus && !v->constant},
+        [T_JUMPS] = {v->jump_share, v->jumps},
+        [T_LOSSLESS] = {v->lossless_share, v->lossless},
+        [T_ZERO] = {v->zero_share, v->zero},
+        [T_MISSING] = {v->missing_share, v->missing},
+        [T_EXPLODING] = {v->exploding_share, v->exploding},
+        [T_SOMETIMES] = {v->wrong_way_share, v->wrong_way == 1},
+        [T_OFTEN] = {v->wrong_way_share, v->wrong_way == 2},
+        [T_NOISY] = {1 - v->converged_share, v->noisy},
+        [T_WRONG] = {1 - v->exact_share, v->not_derivative},
+    };
+    for (int k = 0; k < DS_THRESHOLDS; k++) {
+        v->measured[k] = k >= T_ZERO && v->no_gradient ? (double)NAN : row[k].measured;
+        v->said[k] = row[k].said && reached(v->measured[k], k);
+    }
+}
+
 void ds_verdict_make(const ds_landscape_measures *m, ds_verdict *out)
 {
     memset(out, 0, sizeof *out);
     describe_shape(m, out);
     describe_gradients(m, out);
+    give_reasons(m, out);
     int some = m->loss.with_loss > 0;
     snprintf(out->words, sizeof out->words, "%s%s%s", out->shape, some ? "; " : "",
              some ? out->gradients : "");

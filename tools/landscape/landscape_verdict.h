@@ -22,6 +22,8 @@ typedef struct ds_landscape_measures {
     ds_quality_measure quality;
 } ds_landscape_measures;
 
+enum { DS_THRESHOLDS = 14 };
+
 /* Facts that the words are made of. */
 typedef struct ds_verdict {
     int constant, plateaus, jumps, lossless;
@@ -31,6 +33,8 @@ typedef struct ds_verdict {
     double turns_per_line, turn_share, plateau_share, jump_share, zero_share, missing_share, exploding_share,
         wrong_way_share, lossless_share; /* of the points inside of the box */
     double converged_share, exact_share; /* NAN where nothing was tested */
+    double measured[DS_THRESHOLDS];      /* what is held against each threshold; NAN = not measured */
+    int said[DS_THRESHOLDS];             /* is it reason of a word? */
     char shape[160], gradients[200];
     char words[400]; /* "rugged (121 basins); good gradients" */
 } ds_verdict;
@@ -42,7 +46,6 @@ typedef struct ds_threshold {
     const char *word, *measure;
     double value;
 } ds_threshold;
-extern const ds_threshold ds_thresholds[];
-extern const int ds_threshold_count;
+extern const ds_threshold ds_thresholds[DS_THRESHOLDS];
 
 #endif

@@ -77,7 +77,7 @@ static int copy_file(const char *from, const char *to, ds_error *e)
 static int is_passing(const char *name)
 {
     return strcmp(name, "run.lock") == 0 || strcmp(name, "run.sqlite-wal") == 0 ||
-           strcmp(name, "run.sqlite-shm") == 0;
+           strcmp(name, "run.sqlite-shm") == 0 || strcmp(name, "run.sqlite-rows") == 0;
 }
 
 static int copy_files(const char *from, const char *to, ds_error *e)
@@ -109,8 +109,9 @@ static int settle(const char *folder, ds_error *e)
     char *log = ds_folder_path(folder, "run.sqlite-wal");
     char *path = ds_folder_path(folder, "run.sqlite");
     ds_store *s = NULL;
+    struct stat st;
     int rc = log == NULL || path == NULL ? ds_no_memory(e) : 0;
-    if (rc == 0 && access(log, F_OK) == 0) {
+    if (rc == 0 && stat(log, &st) == 0 && st.st_size > 0) {
         rc = ds_store_open(path, DS_STORE_WRITE, &s, e);
         rc = rc != 0 ? rc : ds_store_close(s, e);
     }
@@ -231,7 +232,8 @@ static int make_plan(const char *out, const char *const *parts, size_t count, ds
 
 /* ---- runs ---- */
 
-/* Evaluations in the store of a folder; -1 = there is no run. */
+/* Evaluations in the store of a folder, each of them as it was written; -1 = there is no run, -2 = it is
+ * damaged. */
 static int64_t progress_of(const char *folder, ds_error *e)
 {
     uint64_t count = 0;
@@ -240,6 +242,7 @@ static int64_t progress_of(const char *folder, ds_error *e)
         return -1;
     }
     int rc = ds_result_store(folder, &s, e);
+    rc = rc != 0 ? rc : ds_store_verify(s, e);
     rc = rc != 0 ? rc : ds_store_count(s, &count, e);
     ds_store_close(s, NULL);
     if (rc == 0) {
@@ -320,6 +323,7 @@ int ds_bench_merge(const char *out, const char *const *parts, size_t count, ds_m
     memset(counts, 0, sizeof(*counts));
     int rc = check_parts(out, parts, count, e);
     rc = rc != 0 ? rc : make_plan(out, parts, count, &plan, e);
+    rc = rc != 0 ? rc : ds_bench_out_is_free(out, e);
     rc = rc != 0 ? rc : ds_folder_make(out, e);
     rc = rc != 0 ? rc : ds_runlock_take(out, &lock, e);
     rc = rc != 0 ? rc : ds_bench_plan_join(&plan, e);

@@ -4,6 +4,7 @@
 
 #include "plot/canvas.h"
 
+#include <ctype.h>
 #include <cairo.h>
 #include <math.h>
 #include <stdio.h>
@@ -365,11 +366,17 @@ static size_t append(char *out, size_t room, size_t n, const char *text)
     return n;
 }
 
-void ds_label_number(char *out, size_t room, double v, int digits)
+/* One of the digits and the minus sign, raised. */
+static size_t append_raised(char *out, size_t room, size_t n, char sign)
 {
     static const char *const superscript[10] = {
         "\xe2\x81\xb0", "\xc2\xb9",     "\xc2\xb2",     "\xc2\xb3",     "\xe2\x81\xb4",
         "\xe2\x81\xb5", "\xe2\x81\xb6", "\xe2\x81\xb7", "\xe2\x81\xb8", "\xe2\x81\xb9"};
+    return append(out, room, n, sign == '-' ? "\xe2\x81\xbb" : superscript[sign - '0']);
+}
+
+void ds_label_number(char *out, size_t room, double v, int digits)
+{
     char s[64];
     snprintf(s, sizeof s, "%.*g", digits > 0 ? digits : 5, v + 0.0);
     size_t n = 0;
@@ -386,8 +393,25 @@ void ds_label_number(char *out, size_t room, double v, int digits)
         n = append(out, room, n, "10");
         snprintf(exponent, sizeof exponent, "%d", power);
         for (const char *p = exponent; *p != '\0'; p++) {
-            n = append(out, room, n, *p == '-' ? "\xe2\x81\xbb" : superscript[*p - '0']);
+            n = append_raised(out, room, n, *p);
         }
+    }
+    out[n] = '\0';
+}
+
+void ds_label_unit(char *out, size_t room, const char *unit)
+{
+    size_t n = 0;
+    for (const char *p = unit; *p != '\0'; p++) {
+        if (*p == '^' && (isdigit((unsigned char)p[1]) || (p[1] == '-' && isdigit((unsigned char)p[2])))) {
+            for (p++; *p == '-' || isdigit((unsigned char)*p); p++) {
+                n = append_raised(out, room, n, *p);
+            }
+            p--;
+            continue;
+        }
+        char one[2] = {*p, '\0'};
+        n = append(out, room, n, one);
     }
     out[n] = '\0';
 }

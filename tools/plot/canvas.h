@@ -71,4 +71,7 @@ int ds_canvas_files(const char *png_path, const char *svg_path, int width, int h
 /* A number as a label: 5 significant digits or `digits`, '.' in every locale, a real minus sign. */
 void ds_label_number(char *out, size_t room, double v, int digits);
 
+/* A unit as a label: "kg m^2" with its exponents raised. */
+void ds_label_unit(char *out, size_t room, const char *unit);
+
 #endif

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { STAIRS = 8 /* points that are worth a path */ };
+
 struct ds_svg {
     FILE *f; /* into `text` */
     char *text;
@@ -126,14 +128,44 @@ static void add_point(ds_svg *s, const char *before, const double *xy, const cha
     add_number(s, xy[1]);
 }
 
+static int is_level(const double *a, const double *b, int k)
+{
+    return fabs(a[k] - b[k]) < 1e-9;
+}
+
+/* Stairs are half as long as a path that says only which way it goes, and how far. Returns 0 where the points are
+ * no stairs, or few. */
+static int add_stairs(ds_svg *s, const double *xy, size_t n, int closed)
+{
+    for (size_t i = 1; i < n; i++) {
+        if (!is_level(xy + 2 * i - 2, xy + 2 * i, 0) && !is_level(xy + 2 * i - 2, xy + 2 * i, 1)) {
+            return 0;
+        }
+    }
+    if (n <= STAIRS) {
+        return 0;
+    }
+    fputs("<path d=\"", s->f);
+    add_point(s, "M", xy, " ");
+    for (size_t i = 1; i < n; i++) {
+        const int across = is_level(xy + 2 * i - 2, xy + 2 * i, 1);
+        fputc(across ? 'H' : 'V', s->f);
+        add_number(s, xy[2 * i + (across ? 0 : 1)]);
+    }
+    fputs(closed ? "Z\"" : "\"", s->f);
+    return 1;
+}
+
 void ds_svg_points(ds_svg *s, const char *element, const double *xy, size_t n, double dash, ds_color fill,
                    ds_color stroke, double line)
 {
-    fprintf(s->f, "<%s points=\"", element);
-    for (size_t i = 0; i < n; i++) {
-        add_point(s, i > 0 ? " " : "", xy + 2 * i, ",");
+    if (!add_stairs(s, xy, n, strcmp(element, "polygon") == 0)) {
+        fprintf(s->f, "<%s points=\"", element);
+        for (size_t i = 0; i < n; i++) {
+            add_point(s, i > 0 ? " " : "", xy + 2 * i, ",");
+        }
+        fputc('"', s->f);
     }
-    fputc('"', s->f);
     if (dash > 0) {
         add_attributes(s, "stroke-dasharray", &dash);
     }

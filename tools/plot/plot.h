@@ -37,12 +37,14 @@ typedef struct ds_caption {
     const char *env;
     const char *opt; /* NULL: not found by a run */
     uint64_t seed;
-    double loss;      /* not finite: failed */
-    uint64_t number;  /* evaluation number, from 1; 0 = none */
-    const char *text; /* continues the second line, e.g. the main metrics; may be NULL */
+    double loss;          /* not finite: failed */
+    uint64_t number;      /* evaluation number, from 1; 0 = none */
+    const char *text;     /* continues the second line, e.g. the main metrics; may be NULL */
+    const char *settings; /* what the environment was made with, "variant 2, preset small"; may be NULL */
 } ds_caption;
 
-/* The two lines that stand above a picture: "env . opt" and "loss ... at evaluation ...". */
+/* The two lines that stand above a picture: "env . opt" and "loss ... at evaluation ...". The first one
+ * names the settings, too. */
 void ds_caption_title(char *out, size_t room, const ds_caption *caption);
 void ds_caption_line(char *out, size_t room, const ds_caption *caption);
 

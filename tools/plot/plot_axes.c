@@ -44,7 +44,9 @@ void ds_axes_draw(ds_canvas *c, const ds_axes *a)
 {
     ds_color none = {0, 0, 0, 0};
     draw_ticks(c, a, 0);
-    draw_ticks(c, a, 1);
+    if (a->y != NULL) {
+        draw_ticks(c, a, 1);
+    }
     ds_canvas_rect(c, a->left, a->top, a->right - a->left, a->bottom - a->top, none, DS_PLOT_SOFT, 1.2);
     if (a->x_label != NULL && !a->hide_x) {
         ds_canvas_text(c, (a->left + a->right) / 2, a->bottom + 48, 17, DS_TEXT_CENTER, DS_PLOT_TEXT, 0,
@@ -58,7 +60,9 @@ void ds_axes_draw(ds_canvas *c, const ds_axes *a)
 
 void ds_plot_title(ds_canvas *c, const char *title, const char *subtitle, double width)
 {
-    ds_canvas_text_fit(c, 40, 50, 27, DS_TEXT_BOLD, DS_PLOT_TEXT, width - 80, title);
+    /* A long title, as one with settings, is smaller before it is cut. */
+    double size = fmax(17, 27 * fmin(1, (width - 80) / ds_canvas_text_width(c, 27, DS_TEXT_BOLD, title)));
+    ds_canvas_text_fit(c, 40, 50, size, DS_TEXT_BOLD, DS_PLOT_TEXT, width - 80, title);
     ds_canvas_text_fit(c, 40, 80, 17, 0, DS_PLOT_SOFT, width - 80, subtitle);
 }
 

@@ -14,7 +14,7 @@
 /* A frame in pixels, and what is said at its axes. Labels may be NULL or "". */
 typedef struct ds_axes {
     double left, top, right, bottom;
-    const ds_scale *x, *y;
+    const ds_scale *x, *y; /* y NULL: rows, not numbers */
     const char *x_label, *y_label;
     int grid;      /* lines across the frame, to be drawn before the data */
     int hide_x;    /* no labels at the x axis (of a panel with another one below) */

@@ -175,8 +175,10 @@ int ds_picture_best_x(const char *path, const ds_bars *bars, const ds_caption *c
 
 void ds_caption_title(char *out, size_t room, const ds_caption *caption)
 {
-    snprintf(out, room, caption->opt != NULL ? "%.100s  " DOT "  %.100s" : "%.100s", caption->env,
-             caption->opt);
+    int named = caption->settings != NULL && caption->settings[0] != '\0';
+    snprintf(out, room, "%.100s%s%.300s%s%s%.100s", caption->env, named ? " (" : "",
+             named ? caption->settings : "", named ? ")" : "", caption->opt != NULL ? "  " DOT "  " : "",
+             caption->opt != NULL ? caption->opt : "");
 }
 
 void ds_caption_line(char *out, size_t room, const ds_caption *caption)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot_lines.c - curves with bands (see plot_lines.h). */
+/* plot_lines.c - curves with bands, and their names (see plot_lines.h). */
 #include "config.h"
 
 #include "plot/plot_lines.h"
@@ -10,11 +10,25 @@
 #include <string.h>
 
 #include "plot/plot_axes.h"
+#include "plot/plot_marker.h"
 
-enum { LEFT = 120, TOP = 110, RIGHT = 930, BOTTOM = DS_LINES_HEIGHT - 80, LEGEND = 24 };
+enum {
+    LEFT = 100,
+    TOP = 100,
+    RIGHT = 740,
+    BOTTOM = DS_LINES_HEIGHT - 74,
+    LEGEND = 22,
+    MARKS = 4 /* along a line */
+};
 
 /* Lengths of dashes, by DS_LINE_*. */
 static const double dash[DS_LINE_STYLES] = {0, 8, 3};
+
+typedef struct frame {
+    ds_scale x, y;
+    int steps;
+    double band; /* opacity: of many, each is paler */
+} frame;
 
 typedef struct range {
     double low, high;
@@ -108,21 +122,65 @@ static size_t thin(double *xy, size_t n)
     return kept;
 }
 
-/* The points of a line from `from` on, up to a gap, as pixels; returns where it ends. */
-static size_t stretch(const ds_line *l, const ds_scale *x, const ds_scale *y, const double *value,
-                      size_t from, double *xy, size_t *count)
+/* The points of a line from `from` on, up to a gap, as pixels; returns where it ends. Stairs have two points for
+ * each, but for steps that nobody sees. */
+static size_t stretch(const ds_line *l, const frame *f, const double *value, size_t from, double *xy,
+                      size_t *count)
 {
-    size_t i = from;
-    for (size_t n = 0; i < l->count && isfinite(l->y[i]); i++, n++) {
-        xy[2 * n] = ds_scale_map(x, l->x[i]);
-        xy[2 * n + 1] = ds_scale_map(y, isfinite(value[i]) ? value[i] : l->y[i]);
+    const double near = value == l->y ? 0.35 : 0.8; /* the edges of pale bands need less */
+    size_t i = from, n = 0;
+    for (; i < l->count && isfinite(l->y[i]); i++) {
+        double x = ds_scale_map(&f->x, l->x[i]);
+        double y = ds_scale_map(&f->y, isfinite(value[i]) ? value[i] : l->y[i]);
+        if (f->steps) { /* tenths of a pixel: files are shorter */
+            x = round(10 * x) / 10;
+            y = round(10 * y) / 10;
+        }
+        if (f->steps && n > 0) {
+            const int last = i + 1 == l->count || !isfinite(l->y[i + 1]);
+            if (fabs(y - xy[2 * n - 1]) < near && !last) {
+                continue;
+            }
+            if (n > 1 && x - xy[2 * n - 2] < near) {
+                xy[2 * n - 1] = y;
+                continue;
+            }
+        }
+        if (f->steps && n > 0) {
+            xy[2 * n] = x;
+            xy[2 * n + 1] = xy[2 * n - 1];
+            n++;
+        }
+        xy[2 * n] = x;
+        xy[2 * n + 1] = y;
+        n++;
     }
-    *count = thin(xy, i - from);
+    *count = f->steps ? n : thin(xy, n);
     return i;
 }
 
-static void draw_line(ds_canvas *c, const ds_line *l, const ds_scale *x, const ds_scale *y, double *xy,
-                      int band)
+/* At places that are others for each line, so that marks of lines that lie together do not, too. */
+static void draw_marks(ds_canvas *c, const ds_lines *p, size_t k, const frame *f)
+{
+    const ds_line *l = &p->line[k];
+    const double shift = (double)(k % 8) / 8;
+    for (int m = 0; m <= MARKS && l->count > 0; m++) {
+        const double at = LEFT + (RIGHT - LEFT) * (m + shift) / (MARKS + 1);
+        size_t i = 0;
+        while (i + 1 < l->count && ds_scale_map(&f->x, l->x[i + 1]) <= at) {
+            i++;
+        }
+        const double x0 = ds_scale_map(&f->x, l->x[i]), y0 = ds_scale_map(&f->y, l->y[i]);
+        if (i + 1 == l->count || x0 > at || !isfinite(l->y[i]) || !isfinite(l->y[i + 1])) {
+            continue;
+        }
+        const double x1 = ds_scale_map(&f->x, l->x[i + 1]), y1 = ds_scale_map(&f->y, l->y[i + 1]);
+        const double share = f->steps || !(x1 > x0) ? 0 : (at - x0) / (x1 - x0);
+        ds_plot_marker(c, l->marker, at, y0 + share * (y1 - y0), 4.2, l->color);
+    }
+}
+
+static void draw_line(ds_canvas *c, const ds_line *l, const frame *f, double *xy, int band)
 {
     for (size_t i = 0; i < l->count;) {
         size_t n = 0, m = 0;
@@ -131,8 +189,8 @@ static void draw_line(ds_canvas *c, const ds_line *l, const ds_scale *x, const d
             continue;
         }
         if (band) {
-            stretch(l, x, y, l->low, i, xy, &n);
-            i = stretch(l, x, y, l->high, i, xy + 2 * n, &m);
+            stretch(l, f, l->low, i, xy, &n);
+            i = stretch(l, f, l->high, i, xy + 2 * n, &m);
             for (size_t a = n, b = n + m - 1; a < b; a++, b--) { /* back along the upper edge */
                 for (int k = 0; k < 2; k++) {
                     double swap = xy[2 * a + (size_t)k];
@@ -141,10 +199,10 @@ static void draw_line(ds_canvas *c, const ds_line *l, const ds_scale *x, const d
                 }
             }
             ds_color fill = l->color;
-            fill.a = 0.16;
+            fill.a = f->band;
             ds_canvas_polygon(c, xy, n + m, fill, fill, 0);
         } else {
-            i = stretch(l, x, y, l->y, i, xy, &n);
+            i = stretch(l, f, l->y, i, xy, &n);
             ds_canvas_polyline(c, xy, n, l->color, 2.4, dash[l->dashed]);
             if (n == 1) {
                 ds_canvas_circle(c, xy[0], xy[1], 3, l->color, l->color, 0);
@@ -153,17 +211,65 @@ static void draw_line(ds_canvas *c, const ds_line *l, const ds_scale *x, const d
     }
 }
 
-/* As many lines as there are, closer together and smaller where they are many. */
-static void draw_legend(ds_canvas *c, const ds_lines *p)
+/* Where the name of a line stands: beside its end, as far as the others let it. */
+typedef struct tag {
+    const ds_line *line;
+    double x, end; /* pixels of its last point */
+    double y;
+} tag;
+
+static int by_end(const void *a, const void *b)
 {
-    const double step = fmin(LEGEND, (BOTTOM - TOP) / (double)p->lines), size = fmin(15, 0.8 * step);
-    double y = TOP + 0.6 * step;
-    for (size_t k = 0; k < p->lines; k++, y += step) {
-        ds_canvas_line(c, RIGHT + 22, y - 0.35 * size, RIGHT + 54, y - 0.35 * size, p->line[k].color, 3,
-                       dash[p->line[k].dashed]);
-        ds_canvas_text_fit(c, RIGHT + 64, y, size, 0, DS_PLOT_TEXT, DS_LINES_WIDTH - RIGHT - 74,
-                           p->line[k].name);
+    const tag *s = a, *t = b;
+    return s->end != t->end ? (s->end > t->end) - (s->end < t->end)
+                            : (s->line > t->line) - (s->line < t->line);
+}
+
+static tag tag_of(const ds_line *l, const frame *f)
+{
+    tag t = {l, RIGHT, BOTTOM, 0};
+    for (size_t i = l->count; i > 0; i--) {
+        if (isfinite(l->y[i - 1])) {
+            t.x = ds_scale_map(&f->x, l->x[i - 1]);
+            t.end = fmax(TOP, fmin(BOTTOM, ds_scale_map(&f->y, l->y[i - 1])));
+            break;
+        }
     }
+    return t;
+}
+
+/* Names lie in the order in which the lines end, closer together and smaller where they are many. */
+static int draw_legend(ds_canvas *c, const ds_lines *p, const frame *f)
+{
+    const double room = BOTTOM - TOP, step = fmin(LEGEND, room / (double)p->lines),
+                 size = fmin(15, 0.8 * step);
+    tag *t = calloc(p->lines + 1, sizeof *t);
+    if (t == NULL) {
+        return DS_EXIT_MEMORY;
+    }
+    for (size_t k = 0; k < p->lines; k++) {
+        t[k] = tag_of(&p->line[k], f);
+    }
+    qsort(t, p->lines, sizeof *t, by_end);
+    for (size_t k = 0; k < p->lines; k++) { /* down from the one above */
+        t[k].y = k > 0 ? fmax(t[k].end, t[k - 1].y + step) : t[k].end;
+    }
+    for (size_t k = p->lines; k-- > 0;) { /* and up from the lower edge */
+        const double lowest = k + 1 < p->lines ? t[k + 1].y - step : BOTTOM;
+        t[k].y = fmin(t[k].y, lowest);
+    }
+    for (size_t k = 0; k < p->lines; k++) {
+        const ds_line *l = t[k].line;
+        ds_color soft = l->color;
+        soft.a = 0.45;
+        ds_canvas_line(c, fmin(RIGHT, t[k].x), t[k].end, RIGHT + 16, t[k].y, soft, 1, 2);
+        ds_canvas_line(c, RIGHT + 18, t[k].y, RIGHT + 50, t[k].y, l->color, 2.6, dash[l->dashed]);
+        ds_plot_marker(c, l->marker, RIGHT + 34, t[k].y, 4.2, l->color);
+        ds_canvas_text_fit(c, RIGHT + 58, t[k].y + 0.35 * size, size, 0, DS_PLOT_TEXT,
+                           DS_LINES_WIDTH - RIGHT - 64, l->name);
+    }
+    free(t);
+    return 0;
 }
 
 static int draw(ds_canvas *c, const void *what)
@@ -174,7 +280,7 @@ static int draw(ds_canvas *c, const void *what)
     for (size_t k = 0; k < p->lines; k++) {
         most = p->line[k].count > most ? p->line[k].count : most;
     }
-    double *xy = malloc(4 * most * sizeof *xy);
+    double *xy = malloc(8 * most * sizeof *xy);
     if (xy == NULL) {
         return DS_EXIT_MEMORY;
     }
@@ -184,22 +290,25 @@ static int draw(ds_canvas *c, const void *what)
         free(xy);
         return 0;
     }
-    const ds_scale x = ds_scale_make(p->x_kind, xr.low, xr.high, 1, LEFT, RIGHT);
-    const ds_scale y = ds_scale_make(p->y_kind, yr.low, yr.high, 1, BOTTOM, TOP);
-    const ds_axes axes = {LEFT, TOP, RIGHT, BOTTOM, &x, &y, p->x_label, p->y_label, 1, 0, 88};
+    const frame f = {ds_scale_make(p->x_kind, xr.low, xr.high, 1, LEFT, RIGHT),
+                     ds_scale_make(p->y_kind, yr.low, yr.high, 1, BOTTOM, TOP), p->steps,
+                     p->lines > 6 ? 0.07 : 0.16};
+    const ds_axes axes = {LEFT, TOP, RIGHT, BOTTOM, &f.x, &f.y, p->x_label, p->y_label, 1, 0, 74};
     ds_axes_draw(c, &axes);
     ds_canvas_clip(c, LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP);
     for (int pass = 0; pass < 2; pass++) { /* all bands lie below all lines */
         for (size_t k = 0; k < p->lines; k++) {
             if (pass == 1 || p->line[k].low != NULL) {
-                draw_line(c, &p->line[k], &x, &y, xy, pass == 0);
+                draw_line(c, &p->line[k], &f, xy, pass == 0);
             }
         }
     }
+    for (size_t k = 0; k < p->lines; k++) {
+        draw_marks(c, p, k, &f);
+    }
     ds_canvas_unclip(c);
-    draw_legend(c, p);
     free(xy);
-    return 0;
+    return draw_legend(c, p, &f);
 }
 
 int ds_plot_lines(const char *png_path, const char *svg_path, const ds_lines *lines, ds_error *e)

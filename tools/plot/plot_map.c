@@ -21,11 +21,13 @@ enum {
     ARROWS = 20,         /* along one side, about */
     COLORS = 256,        /* of the bar */
     SIDE_MAX = 2000,     /* grid points along a side that are drawn one by one */
+    KEY_HEIGHT = 23,     /* of a row of the legend */
     HATCHES_MAX = 20000, /* failed cells that get a line each */
     CONTOUR_POINTS = 1000000
 };
 #define OUTSIDE_COLOR ds_color_hex(0xeeeeee, 1)
 #define FAILED_COLOR ds_color_hex(0xcfc4bc, 1)
+#define HATCH_COLOR ds_color_hex(0x8c7b70, 1)
 #define FLAT_COLOR ds_color_hex(0xffffff, 1)
 #define MARK_COLOR ds_color_hex(0xff5a36, 1)
 
@@ -130,7 +132,7 @@ static void draw_hatches(const drawing *d)
         if (m->cell[k] == DS_CELL_FAILED) {
             double px = LEFT + 2 * dx * (double)(k % m->columns);
             double py = TOP + SIDE - 2 * dy * (double)(k / m->columns);
-            ds_canvas_line(d->c, px - dx, py + dy, px + dx, py - dy, ds_color_hex(0x8c7b70, 1), 1, 0);
+            ds_canvas_line(d->c, px - dx, py + dy, px + dx, py - dy, HATCH_COLOR, 1, 0);
         }
     }
 }
@@ -188,6 +190,19 @@ static void draw_arrow(ds_canvas *c, double x, double y, double u, double v, dou
     ds_canvas_polygon(c, tip, 3, color, color, 0);
 }
 
+/* A gradient of zero. */
+static void draw_zero(ds_canvas *c, double x, double y)
+{
+    ds_canvas_circle(c, x, y, 2.4, ds_color_hex(0xffffff, 1), ds_color_hex(0x000000, 0.6), 1);
+}
+
+/* The lowest point. */
+static void draw_ring(ds_canvas *c, double x, double y, double radius)
+{
+    ds_canvas_circle(c, x, y, radius, ds_color_hex(0, 0), ds_color_hex(0x000000, 0.7), 4.5);
+    ds_canvas_circle(c, x, y, radius, ds_color_hex(0, 0), ds_color_hex(0xffffff, 1), 2.4);
+}
+
 static void draw_one_arrow(const drawing *d, uint64_t i, uint64_t j, double length)
 {
     const ds_map *m = d->m;
@@ -203,7 +218,7 @@ static void draw_one_arrow(const drawing *d, uint64_t i, uint64_t j, double leng
         draw_arrow(d->c, x, y, u / size, v / size, length,
                    m->marked != NULL && m->marked[k] ? MARK_COLOR : ds_color_hex(0xffffff, 1));
     } else {
-        ds_canvas_circle(d->c, x, y, 2.4, ds_color_hex(0xffffff, 1), ds_color_hex(0x000000, 0.6), 1);
+        draw_zero(d->c, x, y);
     }
 }
 
@@ -334,6 +349,61 @@ static void draw_bar(const drawing *d)
     }
 }
 
+static void draw_swatch(ds_canvas *c, double x, double y, ds_color color)
+{
+    ds_canvas_rect(c, x + 4, y - 7, 20, 14, color, DS_PLOT_SOFT, 1);
+}
+
+/* A sign on a ground of the map's colours, where it is white. */
+static void draw_sign(ds_canvas *c, ds_map_sign sign, double x, double y)
+{
+    if (sign == DS_SIGN_ARROW || sign == DS_SIGN_MARKED_ARROW || sign == DS_SIGN_DOT ||
+        sign == DS_SIGN_RING) {
+        ds_canvas_rect(c, x, y - 9, 28, 18, ds_color_viridis(0.35), ds_color_hex(0, 0), 0);
+    }
+    switch (sign) {
+    case DS_SIGN_ARROW:
+    case DS_SIGN_MARKED_ARROW:
+        draw_arrow(c, x + 14, y, 1, 0, 20, sign == DS_SIGN_ARROW ? ds_color_hex(0xffffff, 1) : MARK_COLOR);
+        break;
+    case DS_SIGN_DOT:
+        draw_zero(c, x + 14, y);
+        break;
+    case DS_SIGN_MARK:
+        ds_canvas_circle(c, x + 14, y, 3, MARK_COLOR, ds_color_hex(0, 0), 0);
+        break;
+    case DS_SIGN_RING:
+        draw_ring(c, x + 14, y, 5.5);
+        break;
+    case DS_SIGN_CONTOUR:
+        ds_canvas_line(c, x, y, x + 28, y, ds_color_hex(0x000000, 0.6), 1, 0);
+        break;
+    case DS_SIGN_FLAT:
+        draw_swatch(c, x, y, FLAT_COLOR);
+        break;
+    case DS_SIGN_FAILED:
+        draw_swatch(c, x, y, FAILED_COLOR);
+        ds_canvas_line(c, x + 7, y + 7, x + 21, y - 7, HATCH_COLOR, 1, 0);
+        break;
+    case DS_SIGN_OUTSIDE:
+        draw_swatch(c, x, y, OUTSIDE_COLOR);
+        break;
+    case DS_SIGN_NONE:
+        break;
+    }
+}
+
+static double draw_legend(const drawing *d, double y)
+{
+    for (int k = 0; k < d->m->keys; k++) {
+        draw_sign(d->c, d->m->key[k].sign, TEXT_LEFT, y - 5);
+        ds_canvas_text_fit(d->c, TEXT_LEFT + 38, y, 14, 0, DS_PLOT_SOFT, DS_MAP_WIDTH - TEXT_LEFT - 60,
+                           d->m->key[k].text);
+        y += KEY_HEIGHT;
+    }
+    return y;
+}
+
 static void draw_names(const drawing *d, double y)
 {
     for (int k = 0; k < d->m->paths; k++) {
@@ -366,20 +436,19 @@ static int draw(ds_canvas *c, const void *what)
     }
     ds_canvas_unclip(c);
     if (isfinite(m->best[0]) && isfinite(m->best[1])) {
-        double x = ds_scale_map(&d.x, m->best[0]), y = ds_scale_map(&d.y, m->best[1]);
-        ds_canvas_circle(c, x, y, 8, ds_color_hex(0, 0), ds_color_hex(0x000000, 0.7), 4.5);
-        ds_canvas_circle(c, x, y, 8, ds_color_hex(0, 0), ds_color_hex(0xffffff, 1), 2.4);
+        draw_ring(c, ds_scale_map(&d.x, m->best[0]), ds_scale_map(&d.y, m->best[1]), 8);
     }
     ds_axes_draw(c, &axes);
     draw_bar(&d);
     double y = ds_plot_text(c, TEXT_LEFT, TOP + 14, DS_MAP_WIDTH - TEXT_LEFT - 30, m->line, m->lines);
-    draw_names(&d, y + 14);
+    draw_names(&d, draw_legend(&d, y + 14));
     return rc;
 }
 
 int ds_plot_map(const char *png_path, const char *svg_path, const ds_map *map, ds_error *e)
 {
-    int text = TOP + 60 + 21 * map->lines + 22 * map->paths; /* what stands beside the map may be longer */
+    int text = TOP + 60 + 21 * map->lines + KEY_HEIGHT * map->keys +
+               22 * map->paths; /* what stands beside the map may be longer */
     return ds_canvas_files(png_path, svg_path, DS_MAP_WIDTH, text > DS_MAP_HEIGHT ? text : DS_MAP_HEIGHT,
                            draw, map, e);
 }

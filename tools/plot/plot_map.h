@@ -22,6 +22,26 @@ typedef struct ds_map_path {
     ds_color color;
 } ds_map_path;
 
+/* The signs that the legend explains. */
+typedef enum ds_map_sign {
+    DS_SIGN_ARROW,
+    DS_SIGN_MARKED_ARROW,
+    DS_SIGN_DOT,
+    DS_SIGN_MARK,
+    DS_SIGN_RING,
+    DS_SIGN_CONTOUR,
+    DS_SIGN_FLAT,
+    DS_SIGN_FAILED,
+    DS_SIGN_OUTSIDE,
+    DS_SIGN_NONE, /* an empty place: what its absence means */
+} ds_map_sign;
+enum { DS_MAP_KEYS = 10 };
+
+typedef struct ds_map_key {
+    ds_map_sign sign;
+    const char *text;
+} ds_map_key;
+
 /* Values lie at grid points; the first and the last one of a row lie on the frame. */
 typedef struct ds_map {
     const char *title, *subtitle, *x_label, *y_label, *value_label;
@@ -41,6 +61,8 @@ typedef struct ds_map {
     double best[2];          /* a ring there; NAN = none */
     const char *const *line; /* text at the right, see ds_plot_text() */
     int lines;
+    ds_map_key key[DS_MAP_KEYS]; /* the legend, below that text */
+    int keys;
 } ds_map;
 
 /* Writes both files; either path may be NULL. 0 or an exit status. */

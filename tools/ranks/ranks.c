@@ -28,15 +28,17 @@ int ds_ranks_given(void)
     return -1;
 }
 
-/* In the build tree that this program runs in, else where it is installed. */
+/* In the build tree that this program runs in, else in its installation. */
 static void module_path(char out[PATH_MAX])
 {
-    if (ds_program_build_tree(out)) {
-        size_t n = strlen(out);
-        snprintf(out + n, PATH_MAX - n, "/tools/ranks/.libs/%s", FILE_NAME);
-        return;
+    const char *below = "";
+    if (ds_installation_build_tree(out)) {
+        below = "/tools/ranks/.libs";
+    } else {
+        ds_installation_folder(DS_INSTALLED_MODULES, out);
     }
-    snprintf(out, PATH_MAX, "%s/%s", DS_MODULEDIR, FILE_NAME);
+    size_t n = strlen(out);
+    snprintf(out + n, PATH_MAX - n, "%s/%s", below, FILE_NAME);
 }
 
 int ds_ranks_open(ds_ranks **out, ds_error *e)

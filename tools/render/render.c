@@ -100,16 +100,45 @@ static int fill(job *j, const ds_snapshot *s, uint64_t k, uint32_t what)
             ds_geometry_add(j->clear[DS_SURFACE_FIRST + b] > 0 ? &j->ghost : &j->scene, s, &j->ref, k, b);
         }
     }
+    for (uint64_t b = 0; b < s->bodies && (what & DS_RENDER_TRACE) != 0; b++) {
+        ds_geometry_add_trace(&j->scene, s, &j->ref, k, b);
+    }
     return j->scene.failed || j->ghost.failed ? DS_EXIT_MEMORY : 0;
 }
 
-/* A round length of the world, about a tenth of the scene, in scaled units. */
-static float grid_spacing(const ds_frame_of_reference *r)
+/* A round length of the world, about a tenth of the scene. */
+static double grid_spacing(const ds_frame_of_reference *r)
 {
     double rough = 0.09 / r->scale;
     double power = pow(10, floor(log10(rough)));
     double m = rough / power;
-    return (float)(power * (m < 1.5 ? 1 : m < 3.5 ? 2 : m < 7.5 ? 5 : 10) * r->scale);
+    return power * (m < 1.5 ? 1 : m < 3.5 ? 2 : m < 7.5 ? 5 : 10);
+}
+
+double ds_render_spacing(const ds_snapshot *s)
+{
+    ds_frame_of_reference r = ds_geometry_reference(s);
+    return grid_spacing(&r);
+}
+
+int ds_render_project(const ds_snapshot *s, int width, int height, const double point[3], double xy[2])
+{
+    ds_frame_of_reference r = ds_geometry_reference(s);
+    ds_view v = ds_view_camera(&r, width, height);
+    vec3 p = ds_view_to(&v, v3((float)((point[0] - r.center[0]) * r.scale),
+                               (float)((point[1] - r.center[1]) * r.scale),
+                               (float)((point[2] - r.center[2]) * r.scale)));
+    if (!(p.z > 0.05f) || !(fabsf(p.x) < 100 * p.z) || !(fabsf(p.y) < 100 * p.z)) {
+        return 0;
+    }
+    xy[0] = (double)(v.cx + v.focal * p.x / p.z);
+    xy[1] = (double)(v.cy - v.focal * p.y / p.z);
+    return 1;
+}
+
+int ds_render_has_trace(const ds_snapshot *s)
+{
+    return s->kept > 3;
 }
 
 /* The lines of the grid lie at multiples of its spacing in the world. */
@@ -243,7 +272,7 @@ static int render_job(job *j, const ds_snapshot *s, uint64_t k, uint32_t what, i
                           .towards_light = towards_light,
                           .material = j->material,
                           .ground_radius = GROUND_RADIUS,
-                          .grid = grid_spacing(&j->ref)};
+                          .grid = (float)(grid_spacing(&j->ref) * j->ref.scale)};
     shading.grid_origin = v3(grid_offset(j->ref.center[0], j->ref.scale, shading.grid), 0,
                              grid_offset(j->ref.center[2], j->ref.scale, shading.grid));
     ds_shade_prepare(&shading);

@@ -11,8 +11,9 @@
 enum {
     DS_RENDER_SCENE = 1,  /* material, tools, fixed bodies */
     DS_RENDER_TARGET = 2, /* the target as a solid body (its first kept frame), with the fixed bodies */
-    DS_RENDER_TRACE = 8,  /* of a flat scene: the way of its moving bodies through the kept frames so far */
-    DS_RENDER_GHOST = 4   /* with DS_RENDER_SCENE: the target as a translucent body over the scene */
+    DS_RENDER_TRACE =
+        8, /* the way of its rigid bodies through the kept frames so far, where few of them move */
+    DS_RENDER_GHOST = 4 /* with DS_RENDER_SCENE: the target as a translucent body over the scene */
 };
 
 /* Draws kept frame k of a scene that is not flat into width x height pixels 0x00RRGGBB, row by row from the
@@ -24,6 +25,15 @@ int ds_render(const ds_snapshot *s, uint64_t k, uint32_t what, int width, int he
 /* Is there a target body, and is it better shown beside the scene (a dense shape) than over it (a marker)? */
 int ds_render_has_target(const ds_snapshot *s);
 int ds_render_target_beside(const ds_snapshot *s);
+
+/* Are there frames between the first and the last from which a way can be drawn? */
+int ds_render_has_trace(const ds_snapshot *s);
+
+/* Where ds_render() puts a point of the world in its picture, in pixels from the top left. 0 = nowhere. */
+int ds_render_project(const ds_snapshot *s, int width, int height, const double point[3], double xy[2]);
+
+/* A round length of the scene, m: the spacing of the grid on its floor. */
+double ds_render_spacing(const ds_snapshot *s);
 
 /* The colour (sRGB) of a body by its role and variety. */
 uint32_t ds_render_color(uint32_t role, uint32_t variety);

@@ -22,6 +22,7 @@ typedef struct flat {
     ds_canvas *c;
     double scale;  /* pixels per metre */
     double x0, y0; /* canvas position of the world's origin */
+    double text;   /* size of the text, in times of the usual one */
     ds_color fill;
     ds_color edge;
 } flat;
@@ -240,18 +241,19 @@ static void draw_frame(const flat *f, const ds_snapshot *s, double x, double y, 
         double g = fmax(y, fmin(y + h, py(f, s->ground)));
         ds_canvas_rect(f->c, x, g, w, y + h - g, ds_color_hex(0xf1efec, 1), NO_COLOR, 0);
     }
+    double t = f->text;
     size_t n = ds_scale_ticks(&sx, 5, ticks);
     for (size_t i = 0; i < n; i++) {
         double p = ds_scale_map(&sx, ticks[i].value);
         ds_canvas_line(f->c, p, y, p, y + h, GRID_COLOR, 1, 0);
-        ds_canvas_text(f->c, p, y + h + 18, 13, DS_TEXT_CENTER, TICK_COLOR, 0, ticks[i].label);
+        ds_canvas_text(f->c, p, y + h + 18 * t, 13 * t, DS_TEXT_CENTER, TICK_COLOR, 0, ticks[i].label);
     }
-    ds_canvas_text(f->c, x + w + 4, y + h + 18, 13, 0, TICK_COLOR, 0, "m");
+    ds_canvas_text(f->c, x + w + 4, y + h + 18 * t, 13 * t, 0, TICK_COLOR, 0, "m");
     n = ds_scale_ticks(&sy, 5, ticks);
     for (size_t i = 0; i < n; i++) {
         double p = ds_scale_map(&sy, ticks[i].value);
         ds_canvas_line(f->c, x, p, x + w, p, GRID_COLOR, 1, 0);
-        ds_canvas_text(f->c, x - 7, p + 4.5, 13, DS_TEXT_RIGHT, TICK_COLOR, 0, ticks[i].label);
+        ds_canvas_text(f->c, x - 7 * t, p + 4.5 * t, 13 * t, DS_TEXT_RIGHT, TICK_COLOR, 0, ticks[i].label);
     }
     if (isfinite(s->ground)) {
         double g = py(f, s->ground);
@@ -262,13 +264,13 @@ static void draw_frame(const flat *f, const ds_snapshot *s, double x, double y, 
 }
 
 void ds_flat_draw(ds_canvas *c, const ds_snapshot *s, uint64_t k, uint32_t what, double x, double y, double w,
-                  double h)
+                  double h, double text)
 {
-    flat f = {.c = c};
-    x += ROOM_LEFT;
+    flat f = {.c = c, .text = text};
+    x += ROOM_LEFT * text;
     y += ROOM_TOP;
-    w -= ROOM_LEFT + ROOM_RIGHT;
-    h -= ROOM_TOP + ROOM_BOTTOM;
+    w -= (ROOM_LEFT + ROOM_RIGHT) * text;
+    h -= ROOM_TOP + ROOM_BOTTOM * text;
     /* A box without height or width still gets a picture around it. */
     double wide = s->box[3] - s->box[0];
     double tall = s->box[4] - s->box[1];

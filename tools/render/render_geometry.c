@@ -11,7 +11,38 @@
 #define FAR_AWAY 50.0
 
 /* Particles of a body that is drawn as one piece. */
-#define DENSE 1500
+#define DENSE 150
+
+/* As many of them look smooth. */
+#define FINE 4000
+
+/* Height of a cloud of particles over its width. */
+static double steepness(const ds_snapshot_body *body)
+{
+    double low[3] = {HUGE_VAL, HUGE_VAL, HUGE_VAL}, high[3] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
+    for (uint64_t i = 0; i < body->count; i++) {
+        for (int k = 0; k < 3; k++) {
+            double v = body->data[3 * i + (uint64_t)k];
+            low[k] = v < low[k] ? v : low[k];
+            high[k] = v > high[k] ? v : high[k];
+        }
+    }
+    double wide = fmax(high[0] - low[0], high[2] - low[2]);
+    return wide > 0 ? (high[1] - low[1]) / wide : 1;
+}
+
+/* Three quarters from above; a flat target, such as a slab with strokes in it, is told by its upper side. */
+static float elevation_for(const ds_snapshot *s)
+{
+    double flattest = 1;
+    for (uint64_t b = 0; b < s->bodies; b++) {
+        if (s->body[b].role == DS_ROLE_TARGET && s->body[b].shape == DS_BODY_POINTS &&
+            s->body[b].count >= 200) {
+            flattest = fmin(flattest, steepness(&s->body[b]));
+        }
+    }
+    return flattest < 0.5 ? 0.9f : 0.5f;
+}
 
 ds_frame_of_reference ds_geometry_reference(const ds_snapshot *s)
 {
@@ -38,6 +69,7 @@ ds_frame_of_reference ds_geometry_reference(const ds_snapshot *s)
     /* A floor far below or above what is worth seeing is not drawn. */
     r.has_ground = isfinite(ground) && fabs(ground) < 2;
     r.ground = r.has_ground ? (float)ground : 0;
+    r.elevation = elevation_for(s);
     return r;
 }
 
@@ -79,10 +111,13 @@ static float particle_radius(const ds_snapshot_body *body, const ds_frame_of_ref
     return least(0.03f, 0.55f * cbrtf(d.x * d.y * d.z / (float)body->count));
 }
 
-/* Dense particles are drawn larger than they are, so that no light falls between them. */
+/* Dense particles are drawn larger than they are, so that no light falls between them; the fewer they are, the
+ * fewer layers of them there are to close a gap. */
 static float drawn_radius(const ds_snapshot_body *body, const ds_frame_of_reference *r, const double *data)
 {
-    float radius = particle_radius(body, r, data) * (body->count >= DENSE ? 1.7f : 1.0f);
+    float radius = particle_radius(body, r, data) * (body->count >= FINE    ? 1.7f
+                                                     : body->count >= DENSE ? 2.5f
+                                                                            : 1.0f);
     return most(radius, 0.0006f);
 }
 
@@ -219,6 +254,27 @@ static void add_rigid(ds_geometry *g, const ds_snapshot_body *body, const ds_fra
         default:
             ds_shape_box(g, &o, half);
             break;
+        }
+    }
+}
+
+void ds_geometry_add_trace(ds_geometry *g, const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k,
+                           uint64_t b)
+{
+    enum { MOST = 4 /* of more bodies the ways would hide the scene */ };
+    const ds_snapshot_body *body = &s->body[b];
+    if (s->kept <= 3 || body->width != 7 || body->count > MOST || body->role == DS_ROLE_TARGET ||
+        body->role == DS_ROLE_FIXED) {
+        return;
+    }
+    for (uint64_t i = 0; i < body->count; i++) {
+        for (uint64_t t = 1; t <= k; t++) {
+            vec3 from, to;
+            if (scaled(r, ds_snapshot_at(s, t - 1, b) + 7 * i, &from) &&
+                scaled(r, ds_snapshot_at(s, t, b) + 7 * i, &to)) {
+                ds_shape_tube(g, from, to, 0.0018f, DS_SURFACE_FIRST + (uint32_t)b, 6);
+                ds_geometry_push_ball(g, to, 0.0018f, DS_SURFACE_FIRST + (uint32_t)b);
+            }
         }
     }
 }

@@ -103,6 +103,7 @@ typedef struct ds_frame_of_reference {
     vec3 low, high; /* the box */
     int has_ground;
     float ground;
+    float elevation; /* of the eye, rad: flat shapes are seen from farther above */
 } ds_frame_of_reference;
 
 ds_frame_of_reference ds_geometry_reference(const ds_snapshot *s);
@@ -113,6 +114,10 @@ float ds_geometry_dense_radius(const ds_snapshot *s, const ds_frame_of_reference
 /* Appends body b as in kept frame k. */
 void ds_geometry_add(ds_geometry *g, const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k,
                      uint64_t b);
+
+/* Appends the way of a rigid body that moves through the kept frames up to k, where there are more than three. */
+void ds_geometry_add_trace(ds_geometry *g, const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k,
+                           uint64_t b);
 
 /* Body axes in the world from a quaternion w x y z of any length; returns 0 where it has none. */
 int ds_axes_from_quaternion(const double q[4], vec3 axis[3]);

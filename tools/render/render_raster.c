@@ -13,9 +13,8 @@
 /* Nothing nearer to the eye is drawn. */
 #define NEAR 0.05f
 
-/* Three-quarter view from the front (+z), right and above; angles in radians. */
+/* Three-quarter view from the front (+z), right and above (r->elevation); in radians. */
 #define AZIMUTH 0.55f
-#define ELEVATION 0.50f
 
 static ds_view look_from(vec3 direction)
 {
@@ -34,8 +33,8 @@ static vec3 corner(const ds_frame_of_reference *r, int i)
 
 ds_view ds_view_camera(const ds_frame_of_reference *r, int width, int height)
 {
-    ds_view v =
-        look_from(v3(sinf(AZIMUTH) * cosf(ELEVATION), sinf(ELEVATION), cosf(AZIMUTH) * cosf(ELEVATION)));
+    ds_view v = look_from(
+        v3(sinf(AZIMUTH) * cosf(r->elevation), sinf(r->elevation), cosf(AZIMUTH) * cosf(r->elevation)));
     v.width = width;
     v.height = height;
     float tall = HALF_FIELD;

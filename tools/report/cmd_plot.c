@@ -19,7 +19,8 @@ typedef struct request {
 
 static const char usage[] =
     "usage: dshost plot DIR... [OPTIONS]\n\n"
-    "Draws a figure about all finished runs below the folders and prints the path of the file.\n\n"
+    "Draws a figure about the runs below the folders, as `dshost report` counts them, and prints the path "
+    "of the file.\n\n"
     "  --kind K       curves (best loss so far; default), bars (final losses), scores (over all "
     "environments),\n"
     "                 profile (share of runs above a score), targets (share of targets reached: data "
@@ -42,9 +43,9 @@ static int take_choice(void *to, const char *name, const char *value, ds_error *
             return 0;
         }
     }
-    const char *near = ds_nearest(value, known, (size_t)count);
-    return ds_fail(e, DS_EXIT_USAGE, "--%s %.40s: not known%s%s; `dshost plot --help` lists what there is",
-                   name, value, near != NULL ? ", nearest is " : "", near != NULL ? near : "");
+    char choices[200];
+    ds_text_choices(value, known, (size_t)count, choices, sizeof choices);
+    return ds_fail(e, DS_EXIT_USAGE, "--%s %.40s: %s", name, value, choices);
 }
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
@@ -86,7 +87,7 @@ static int find_env(const ds_report *r, const request *q, size_t *env, ds_error 
                      ds_figure_kinds[q->kind], r->envs, name[0]);
     } else if (i == r->envs) {
         const char *near = ds_nearest(q->env, name, r->envs);
-        rc = ds_fail(e, DS_EXIT_USAGE, "--env %.60s: there are no finished runs on it; %s %.90s", q->env,
+        rc = ds_fail(e, DS_EXIT_USAGE, "--env %.60s: there are no runs on it; %s %.90s", q->env,
                      near != NULL ? "nearest is" : "there are some on", near != NULL ? near : name[0]);
     } else {
         *env = i;
@@ -122,10 +123,11 @@ static int command(int argc, char **argv, ds_error *e)
                  : ds_report_make((const char *const *)argv + optind, (size_t)(argc - optind), NULL, &r, e);
         if (rc == 0) {
             rc = draw(&r, &q, path, e);
+            if (rc == 0) {
+                printf("%s\n", path);
+                rc = ds_results_left_out(r.results.damaged, e);
+            }
             ds_report_clear(&r);
-        }
-        if (rc == 0) {
-            printf("%s\n", path);
         }
         free(path);
     }

@@ -22,9 +22,11 @@ typedef struct request {
 
 static const char usage[] =
     "usage: dshost report DIR... [OPTIONS]\n\n"
-    "Writes one self-contained HTML page about all finished runs below the folders, with tables, intervals, "
-    "tests and\n"
-    "figures, and the figures and numbers as SVG and CSV beside it. Prints its path.\n\n"
+    "Writes one self-contained HTML page about all runs below the folders, with an overview, tables, "
+    "intervals, tests and\n"
+    "figures, and the figures and numbers as SVG and CSV beside it. Prints its path. Runs that have not "
+    "finished count as\n"
+    "far as they got, marked, where their optimizer has no finished one on the environment.\n\n"
     "  --out FOLDER       where to; DIR/report by default (of the first DIR)\n"
     "  --reference OPT    the optimizer that others are compared with; boleap, else the one with the highest "
     "score of\n"
@@ -43,9 +45,18 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
                              {"help", .usage = usage},
                              {0}};
     int rc = ds_arguments_read(argc, argv, "report", flags, -1, q, e);
-    return rc != 0 || optind < argc
-               ? rc
-               : ds_fail(e, DS_EXIT_USAGE, "report: name a folder with runs: dshost report results/");
+    if (rc == 0 && optind >= argc) {
+        rc = ds_fail(e, DS_EXIT_USAGE, "report: name a folder with runs: dshost report results/");
+    } else if (rc == 0 && q->out != NULL &&
+               ds_text_ends_with(q->out,
+                                 (const char *const[]){"html", "htm", "pdf", "csv", "png", "svg", NULL})) {
+        rc = ds_fail(
+            e, DS_EXIT_USAGE,
+            "report: --out %.200s: name a folder: the report is FOLDER/index.html, with tables and figures "
+            "beside it",
+            q->out);
+    }
+    return rc;
 }
 
 /* "FIRST WORD WORD ...", as a shell takes it; to be freed, NULL without memory. */
@@ -88,14 +99,17 @@ static int make(const request *q, int folders, char *const *folder, const char *
                  ? ds_no_memory(e)
                  : ds_report_make((const char *const *)folder, (size_t)folders, q->reference, &r, e);
     if (rc == 0) {
-        const ds_report_origin origin = {command, list, q->page_only};
+        const ds_report_origin origin = {command, folder[0], list, q->page_only};
         rc = ds_report_pictures(&r, out, !q->no_pictures, e);
         rc = rc != 0 ? rc : ds_report_page(&r, out, &origin, e);
         rc = rc == 0 && q->page_only ? remove_figures(&r, out, e) : rc;
+        if (rc == 0) {
+            char *page = ds_folder_path(out, "index.html");
+            printf("%s\n", page != NULL ? page : out);
+            free(page);
+            rc = ds_results_left_out(r.results.damaged, e);
+        }
         ds_report_clear(&r);
-    }
-    if (rc == 0) {
-        printf("%s/index.html\n", out);
     }
     free(out);
     free(list);

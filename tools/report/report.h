@@ -6,6 +6,7 @@
 
 #include "results/results.h"
 #include "stats/aggregate.h"
+#include "stats/friedman.h"
 #include "stats/hypothesis.h"
 
 enum { DS_REPORT_RESAMPLES = 10000, DS_REPORT_SCORES = 3 };
@@ -17,7 +18,7 @@ extern const double ds_report_score[DS_REPORT_SCORES];
  * an optimizer; where there is none either, the worst loss of a run. */
 enum { DS_ZERO_RANDOM, DS_ZERO_WORST_MEAN, DS_ZERO_WORST_RUN };
 
-/* A finished run. */
+/* A run that counts. */
 typedef struct ds_report_run {
     const ds_result *result;
     ds_curve curve;
@@ -27,24 +28,29 @@ typedef struct ds_report_run {
  * NaN where there is no run. */
 typedef struct ds_report_cell {
     size_t runs;
+    int unfinished; /* no run of it has finished: these are counted as far as they got */
     ds_report_run *run;
     double *final;                        /* best loss of each run; +INFINITY = no valid one */
     double *score;                        /* ds_score() of each */
     double expected[2][DS_REPORT_SCORES]; /* evaluations, and simulation steps, until each of
                                            * ds_report_score[]; +INFINITY = never */
     double mean, sd, median, q1, q3, least, most;
-    ds_interval student90, student95, bootstrap95; /* of the mean; the bootstrap's by BCa */
-    double evaluations, cost_steps, wall_s;        /* mean of each */
+    ds_interval mean90, mean95;             /* of the mean, by ds_mean_intervals() */
+    double evaluations, cost_steps, wall_s; /* mean of each */
     double area[2];       /* mean of ds_anytime_area(), along evaluations and along simulation steps */
     double rank;          /* of its mean among the optimizers on this environment, 1 = best */
     ds_mann_whitney test; /* this optimizer (x) against the reference (y) */
     double p_holm;        /* test.p, adjusted over the optimizers compared on this environment */
+    double least_p;       /* the smallest p_holm that these numbers of runs can reach */
 } ds_report_cell;
 
 typedef struct ds_report_env {
     const char *name;
-    uint64_t n;          /* number of variables */
-    uint64_t budget;     /* evaluations planned; 0 where runs differ */
+    uint64_t n;      /* number of variables */
+    uint64_t budget; /* evaluations planned; 0 where runs differ */
+    uint64_t common; /* 0, or where some of the runs have not finished: the evaluations that all of them have
+                          * made, after which they are compared */
+    size_t tests;    /* optimizers compared with the reference */
     double random, best; /* what scores 0 and 1, see ds_score(); not finite where no run has a valid loss */
     int zero;            /* what `random` is: DS_ZERO_* */
     double least_mean;   /* of all optimizers here */
@@ -58,16 +64,28 @@ typedef struct ds_report_opt {
     ds_interval score95;
     double improvement; /* probability that a run of it beats one of the reference, mean over environments */
     ds_interval improvement95;
+    double p, p_holm;     /* of ds_stratified_test() against the reference; adjusted over the optimizers */
+    double least_p;       /* the smallest p_holm that the numbers of runs allow */
     double rank;          /* mean over environments */
+    int in_test;          /* does ds_report_overall have it? */
+    double test_rank;     /* its mean rank there */
     size_t better, worse; /* environments where it differs from the reference with p_holm < 0.05 */
 } ds_report_opt;
+
+/* The test over all environments on which all of these optimizers ran: those with the most environments. */
+typedef struct ds_report_overall {
+    size_t envs, opts; /* not made where one of them is below 2 */
+    ds_friedman test;
+} ds_report_overall;
 
 typedef struct ds_report {
     ds_results results;
     size_t envs, opts;
     ds_report_env *env;
     ds_report_opt *opt;
-    ds_report_cell *cell;   /* envs x opts, row-major */
+    ds_report_cell *cell; /* envs x opts, row-major */
+    size_t *order;        /* optimizers by merit: number of environments, then score */
+    ds_report_overall overall;
     size_t reference;       /* optimizer that others are compared with */
     const ds_result **open; /* runs that did not finish, failed, or cannot be read: not in the cells */
     size_t open_count;
@@ -77,13 +95,26 @@ typedef struct ds_report {
  * = worse, 0 = neither is shown. */
 int ds_report_verdict(const ds_report_cell *c);
 
-/* Reads all runs below the folders. Every environment and every optimizer has a finished run; DS_EXIT_IO
- * where there is none at all. `reference` is the name of an optimizer, or NULL for boleap where there is one,
+/* Parts of ds_report_make() (report_overall.c): scores and ranks of the optimizers, and their order; how they stand
+ * against the reference, and the test of all of them. */
+int ds_report_score_all(ds_report *r, ds_error *e);
+int ds_report_judge_all(ds_report *r, ds_error *e);
+
+/* The optimizers with runs on an environment, the lowest mean first; `order` has room for all. Returns how many. */
+size_t ds_report_order_on(const ds_report *r, size_t env, size_t *order);
+
+/* Reads all runs below the folders. Every environment and every optimizer has a run that counts: a finished one,
+ * or where its optimizer has none there, one that is still at work or was interrupted. DS_EXIT_IO where there
+ * is none at all. `reference` is the name of an optimizer, or NULL for boleap where there is one,
  * else the one with the highest score of those that ran on the most environments. Exit status and message on
  * failure; then nothing is to be cleared. */
 int ds_report_make(const char *const *folders, size_t count, const char *reference, ds_report *out,
                    ds_error *e);
 void ds_report_clear(ds_report *r);
+
+/* Is there a test that these numbers of runs could decide, and where there is none, how many runs of each would
+ * do (0 = there is no test)? */
+int ds_report_can_decide(const ds_report *r, size_t env, size_t *needed);
 
 static inline const ds_report_cell *ds_report_at(const ds_report *r, size_t env, size_t opt)
 {

@@ -96,17 +96,18 @@ int ds_report_runs_csv(const ds_report *r, const char *path, ds_error *e)
 {
     ds_table *t = ds_table_new(
         "environment,optimizer,seed,variables,budget,evaluations,gradients,best_loss,score,cost_steps,"
-        "evaluation_s,wall_s,ended,folder,version_dshost,version_environment,version_optimizer");
+        "evaluation_s,wall_s,ended,folder,version_dshost,version_environment,version_optimizer,"
+        "processor,arithmetic");
     if (t == NULL) {
         return ds_no_memory(e);
     }
     for (size_t i = 0; i < r->envs * r->opts; i++) {
         for (size_t j = 0; j < r->cell[i].runs; j++) {
             const ds_result *s = r->cell[i].run[j].result;
-            ds_table_row(t, "ttnnnnnrrnrrttttt", s->env, s->opt, s->seed, s->n, s->budget, s->evaluations,
+            ds_table_row(t, "ttnnnnnrrnrrttttttt", s->env, s->opt, s->seed, s->n, s->budget, s->evaluations,
                          s->gradients, r->cell[i].final[j], r->cell[i].score[j], s->cost_steps,
-                         s->evaluation_s, s->wall_s, s->ended, s->folder, s->host_version, s->env_version,
-                         s->opt_version);
+                         s->evaluation_s, s->wall_s, s->partial ? "unfinished" : s->ended, s->folder,
+                         s->host_version, s->env_version, s->opt_version, s->processor, s->arithmetic);
         }
     }
     return ds_table_close(t, path, 0, e);
@@ -116,22 +117,22 @@ int ds_report_cells_csv(const ds_report *r, const char *path, ds_error *e)
 {
     static const char *const word[] = {"worse", "", "better"};
     ds_table *t = ds_table_new(
-        "environment,optimizer,runs,mean,sd,median,q1,q3,least,most,t90_low,t90_high,t95_low,t95_high,"
-        "bca95_low,bca95_high,area,evaluations,cost_steps,wall_s,u,a12,p,p_holm,exact,area_steps,ert_50,"
-        "ert_90,ert_99,ert_50_steps,ert_90_steps,ert_99_steps,rank,verdict");
+        "environment,optimizer,runs,mean,sd,median,q1,q3,least,most,bca90_low,bca90_high,bca95_low,bca95_"
+        "high,"
+        "area,evaluations,cost_steps,wall_s,u,a12,p,p_holm,exact,area_steps,ert_50,"
+        "ert_90,ert_99,ert_50_steps,ert_90_steps,ert_99_steps,rank,verdict,least_p_holm,compared_after");
     if (t == NULL) {
         return ds_no_memory(e);
     }
     for (size_t i = 0; i < r->envs * r->opts; i++) {
         const ds_report_cell *c = &r->cell[i];
         if (c->runs > 0) {
-            ds_table_row(t, "ttnrrrrrrrrrrrrrrrrrrrrrnrRRRRRRrt", r->env[i / r->opts].name,
+            ds_table_row(t, "ttnrrrrrrrrrrrrrrrrrrrnrRRRRRRrtrn", r->env[i / r->opts].name,
                          r->opt[i % r->opts].name, (uint64_t)c->runs, c->mean, c->sd, c->median, c->q1, c->q3,
-                         c->least, c->most, c->student90.low, c->student90.high, c->student95.low,
-                         c->student95.high, c->bootstrap95.low, c->bootstrap95.high, c->area[0],
-                         c->evaluations, c->cost_steps, c->wall_s, c->test.u, c->test.a12, c->test.p,
-                         c->p_holm, (uint64_t)c->test.exact, c->area[1], c->expected[0], c->rank,
-                         word[1 + ds_report_verdict(c)]);
+                         c->least, c->most, c->mean90.low, c->mean90.high, c->mean95.low, c->mean95.high,
+                         c->area[0], c->evaluations, c->cost_steps, c->wall_s, c->test.u, c->test.a12,
+                         c->test.p, c->p_holm, (uint64_t)c->test.exact, c->area[1], c->expected[0], c->rank,
+                         word[1 + ds_report_verdict(c)], c->least_p, r->env[i / r->opts].common);
         }
     }
     return ds_table_close(t, path, 0, e);
@@ -141,16 +142,16 @@ int ds_report_summary_csv(const ds_report *r, const char *path, ds_error *e)
 {
     ds_table *t =
         ds_table_new("optimizer,environments,of,score,score95_low,score95_high,mean_rank,beats_reference,"
-                     "beats95_low,beats95_high,better,worse,reference");
+                     "beats95_low,beats95_high,better,worse,reference,p,p_holm,least_p_holm,test_rank");
     if (t == NULL) {
         return ds_no_memory(e);
     }
     for (size_t k = 0; k < r->opts; k++) {
         const ds_report_opt *o = &r->opt[k];
-        ds_table_row(t, "tnnrrrrrrrnnt", o->name, (uint64_t)o->envs, (uint64_t)r->envs, o->score,
+        ds_table_row(t, "tnnrrrrrrrnntrrrr", o->name, (uint64_t)o->envs, (uint64_t)r->envs, o->score,
                      o->score95.low, o->score95.high, o->rank, o->improvement, o->improvement95.low,
                      o->improvement95.high, (uint64_t)o->better, (uint64_t)o->worse,
-                     r->opt[r->reference].name);
+                     r->opt[r->reference].name, o->p, o->p_holm, o->least_p, o->test_rank);
     }
     return ds_table_close(t, path, 0, e);
 }

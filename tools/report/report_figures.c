@@ -11,16 +11,17 @@
 
 #include "plot/plot_groups.h"
 #include "plot/plot_lines.h"
+#include "plot/plot_marker.h"
 #include "plot/plot_scale.h"
 #include "report/report_csv.h"
 
-enum { POINTS = 200, TAUS = 121 };
+enum { POINTS = 200, TAUS = 121, STEPS_MAX = 1000, CURVE_RESAMPLES = 1000 };
 
 /* An optimizer looks the same in all figures: those of the paper have colours of their own, others the next
- * free one, and where these are used up they come again with other lines. */
+ * free one. Marks and dashes tell them apart where colours do not: no two of 21 have the same. */
 typedef struct look {
     ds_color color;
-    int dashed;
+    int dashed, marker;
 } look;
 
 static look look_of(const ds_report *r, size_t k)
@@ -34,6 +35,7 @@ static look look_of(const ds_report *r, size_t k)
     static const uint32_t more[] = {0x2a1fd8, 0x3fbf00, 0xe000c8, 0x6b001c,
                                     0x111111, 0xff2a4d, 0xa080ff, 0x00c4c4};
     enum { KNOWN = sizeof known / sizeof *known, MORE = sizeof more / sizeof *more };
+    const int marker = 1 + (int)(k % DS_MARKERS), dashed = (int)(k / DS_MARKERS % DS_LINE_STYLES);
     size_t others = 0;
     for (size_t j = 0; j <= k; j++) {
         size_t i = 0;
@@ -41,12 +43,12 @@ static look look_of(const ds_report *r, size_t k)
             i++;
         }
         if (i < KNOWN && j == k) {
-            return (look){ds_color_hex(known[i].rgb, 1), DS_LINE_SOLID};
+            return (look){ds_color_hex(known[i].rgb, 1), dashed, marker};
         }
         others += i == KNOWN;
     }
     others--;
-    return (look){ds_color_hex(more[others % MORE], 1), (int)(others / MORE % DS_LINE_STYLES)};
+    return (look){ds_color_hex(more[others % MORE], 1), dashed, marker};
 }
 
 /* A method that ran on a part of the environments has no score that compares with those of all. */
@@ -59,71 +61,117 @@ static void name_with_share(const ds_report *r, size_t k, char out[160])
     }
 }
 
-/* ---- bars and points ---- */
+/* What is said of runs that have not finished: "37 of 100" of them that got least far. */
+static void name_with_end(const ds_report *r, size_t env, size_t k, char out[160])
+{
+    const ds_report_cell *c = ds_report_at(r, env, k);
+    const ds_result *least = c->run[0].result;
+    snprintf(out, 160, "%.100s", r->opt[k].name);
+    for (size_t j = 1; j < c->runs; j++) {
+        least = c->run[j].result->evaluations < least->evaluations ? c->run[j].result : least;
+    }
+    if (c->unfinished) {
+        size_t n = strlen(out);
+        snprintf(out + n, 160 - n, " (%llu of %llu)", (unsigned long long)least->evaluations,
+                 (unsigned long long)least->budget);
+    }
+}
+
+/* ---- single values ---- */
+
+/* Memory for a figure of all optimizers. */
+typedef struct rows {
+    ds_group *group;
+    char (*name)[160];
+    size_t *order;
+    ds_table *table;
+} rows;
+
+static int rows_make(rows *a, const ds_report *r, const char *header, ds_error *e)
+{
+    *a = (rows){calloc(r->opts + 1, sizeof *a->group), calloc(r->opts + 1, sizeof *a->name),
+                calloc(r->opts + 1, sizeof *a->order), ds_table_new(header)};
+    if (a->group != NULL && a->name != NULL && a->order != NULL && a->table != NULL) {
+        return 0;
+    }
+    free(a->group);
+    free(a->name);
+    free(a->order);
+    ds_table_free(a->table);
+    return ds_no_memory(e);
+}
+
+static int rows_write(rows *a, const ds_groups *p, const ds_figure *f, ds_error *e)
+{
+    int rc = ds_plot_groups(f->png, f->svg, p, e);
+    free(a->group);
+    free(a->name);
+    free(a->order);
+    return ds_table_close(a->table, f->csv, rc, e);
+}
+
+static void budget_text(const ds_report_env *env, char out[60])
+{
+    if (env->common > 0) {
+        snprintf(out, 60, "after %llu evaluations, which all have made", (unsigned long long)env->common);
+    } else if (env->budget > 0) {
+        snprintf(out, 60, "%llu evaluations", (unsigned long long)env->budget);
+    } else {
+        snprintf(out, 60, "budgets differ");
+    }
+}
 
 static int figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_error *e)
 {
-    ds_group *group = calloc(r->opts + 1, sizeof *group);
-    ds_table *t = ds_table_new("optimizer,runs,mean,low90,high90,median,least,most");
-    char title[160], subtitle[200], budget[40];
-    size_t n = 0;
-    if (group == NULL || t == NULL) {
-        free(group);
-        ds_table_free(t);
-        return ds_no_memory(e);
+    char title[160], subtitle[200], budget[60];
+    rows a;
+    int rc = rows_make(&a, r, "optimizer,runs,mean,low90,high90,median,least,most", e);
+    if (rc != 0) {
+        return rc;
     }
-    for (size_t k = 0; k < r->opts; k++) {
+    const size_t n = ds_report_order_on(r, env, a.order);
+    for (size_t j = 0; j < n; j++) {
+        const size_t k = a.order[j];
         const ds_report_cell *c = ds_report_at(r, env, k);
-        if (c->runs > 0) {
-            group[n++] = (ds_group){r->opt[k].name,   look_of(r, k).color, c->mean,
-                                    c->student90.low, c->student90.high,   c->final,
-                                    c->runs};
-            ds_table_row(t, "tnrrrrrr", r->opt[k].name, (uint64_t)c->runs, c->mean, c->student90.low,
-                         c->student90.high, c->median, c->least, c->most);
-        }
+        const look l = look_of(r, k);
+        name_with_end(r, env, k, a.name[j]);
+        a.group[j] = (ds_group){a.name[j],     l.color,        l.marker, c->mean,
+                                c->mean90.low, c->mean90.high, c->final, c->runs};
+        ds_table_row(a.table, "tnrrrrrr", r->opt[k].name, (uint64_t)c->runs, c->mean, c->mean90.low,
+                     c->mean90.high, c->median, c->least, c->most);
     }
+    budget_text(&r->env[env], budget);
     snprintf(title, sizeof title, "%.100s: best loss after the budget", r->env[env].name);
-    snprintf(budget, sizeof budget, "%llu evaluations", (unsigned long long)r->env[env].budget);
-    snprintf(subtitle, sizeof subtitle,
-             "mean of the runs, 90 %% interval (Student's t), every run as a dot; %.40s",
-             r->env[env].budget > 0 ? budget : "budgets differ");
-    const ds_groups p = {title, subtitle, "best loss", 1, NAN, group, n};
-    int rc = ds_plot_groups(f->png, f->svg, &p, e);
-    free(group);
-    return ds_table_close(t, f->csv, rc, e);
+    snprintf(subtitle, sizeof subtitle, "mean with its 90 %% interval (bootstrap), every run as a dot; %s",
+             budget);
+    const ds_groups p = {title, subtitle, "best loss", 1, NAN, a.group, n};
+    return rows_write(&a, &p, f, e);
 }
 
 static int figure_scores(const ds_report *r, const ds_figure *f, ds_error *e)
 {
-    ds_group *group = calloc(r->opts + 1, sizeof *group);
-    char(*name)[160] = calloc(r->opts + 1, sizeof *name);
-    ds_table *t = ds_table_new("optimizer,environments,score,low95,high95");
-    if (group == NULL || name == NULL || t == NULL) {
-        free(group);
-        free(name);
-        ds_table_free(t);
-        return ds_no_memory(e);
+    rows a;
+    int rc = rows_make(&a, r, "optimizer,environments,score,low95,high95", e);
+    if (rc != 0) {
+        return rc;
     }
-    for (size_t k = 0; k < r->opts; k++) {
+    for (size_t j = 0; j < r->opts; j++) {
+        const size_t k = r->order[j];
         const ds_report_opt *o = &r->opt[k];
-        name_with_share(r, k, name[k]);
-        group[k] =
-            (ds_group){name[k], look_of(r, k).color, o->score, o->score95.low, o->score95.high, NULL, 0};
-        ds_table_row(t, "tnrrr", o->name, (uint64_t)o->envs, o->score, o->score95.low, o->score95.high);
+        const look l = look_of(r, k);
+        name_with_share(r, k, a.name[j]);
+        a.group[j] =
+            (ds_group){a.name[j], l.color, l.marker, o->score, o->score95.low, o->score95.high, NULL, 0};
+        ds_table_row(a.table, "tnrrr", o->name, (uint64_t)o->envs, o->score, o->score95.low, o->score95.high);
     }
-    const ds_groups p = {
-        "Score over all environments",
-        "interquartile mean, 95 % interval (stratified bootstrap); 0 = random search, 1 = best known loss",
-        "score",
-        0,
-        0,
-        group,
-        r->opts};
-    int rc = ds_plot_groups(f->png, f->svg, &p, e);
-    rc = ds_table_close(t, f->csv, rc, e);
-    free(group);
-    free(name);
-    return rc;
+    const ds_groups p = {"Score over all environments",
+                         "interquartile mean, 95 % interval; 0 = random search, 1 = best known loss",
+                         "score",
+                         0,
+                         0,
+                         a.group,
+                         r->opts};
+    return rows_write(&a, &p, f, e);
 }
 
 /* ---- curves ---- */
@@ -182,6 +230,7 @@ static size_t curves_add(curves *c, const ds_report *r, size_t k, int share)
     c->line[at] = (ds_line){.name = c->name[at],
                             .color = l.color,
                             .dashed = l.dashed,
+                            .marker = l.marker,
                             .x = column_of(c, at, CURVE_X),
                             .y = column_of(c, at, CURVE_Y),
                             .low = c->band ? column_of(c, at, CURVE_LOW) : NULL,
@@ -242,42 +291,71 @@ static double best_at(const ds_report_run *run, double at, int along)
 }
 
 /* One point: order statistics for the figure, for they stay meaningful on a logarithmic axis; the mean and
- * its interval for the table. */
-static void fill_point(const curves *c, size_t line, size_t i, double *best, size_t runs)
+ * its interval for the table. `best` gets sorted. */
+static int fill_point(const curves *c, size_t line, size_t i, double *best, size_t runs)
 {
-    const ds_interval t = ds_student_interval(best, runs, 0.9);
+    static const double level = 0.9;
+    ds_interval mean;
     column_of(c, line, CURVE_MEAN)[i] = ds_sample_mean(best, runs);
-    column_of(c, line, CURVE_MEAN_LOW)[i] = t.low;
-    column_of(c, line, CURVE_MEAN_HIGH)[i] = t.high;
     ds_sample_sort(best, runs);
+    if (ds_mean_intervals(best, runs, 1, CURVE_RESAMPLES, &level, 1, &mean) != 0) {
+        return -1;
+    }
+    column_of(c, line, CURVE_MEAN_LOW)[i] = mean.low;
+    column_of(c, line, CURVE_MEAN_HIGH)[i] = mean.high;
     column_of(c, line, CURVE_Y)[i] = ds_sorted_quantile(best, runs, 0.5);
     column_of(c, line, CURVE_LOW)[i] = ds_sorted_quantile(best, runs, 0.25);
     column_of(c, line, CURVE_HIGH)[i] = ds_sorted_quantile(best, runs, 0.75);
+    return 0;
 }
 
-/* The curve of a cell from `first` on, up to the end of its longest run. `best` has room for all runs. */
-static void fill_curve(curves *c, size_t line, const ds_report_cell *cell, int along, double first,
-                       double last, double *best)
+static int ascending(const void *a, const void *b)
 {
-    double *x = column_of(c, line, CURVE_X), end = 0;
-    size_t n = 0; /* whole numbers from 1 on are fewer than POINTS at the beginning */
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Where any of the runs of a cell has a step, and the end of the longest: each once, in order, at most `room`.
+ * Where there are more, those that are evenly spaced on a logarithmic axis are kept. */
+static size_t steps_of(const ds_report_cell *cell, int along, double *at, size_t room, double *end)
+{
+    size_t n = 0, kept = 0;
+    *end = 0;
     for (size_t j = 0; j < cell->runs; j++) {
-        end = fmax(end, spent(&cell->run[j], SIZE_MAX, along));
+        for (size_t k = 0; k < cell->run[j].curve.count; k++) {
+            at[n++] = spent(&cell->run[j], k, along);
+        }
+        *end = fmax(*end, spent(&cell->run[j], SIZE_MAX, along));
     }
-    for (size_t i = 0; i < POINTS && (n == 0 || x[n - 1] < end); i++) {
-        double at = first * pow(last / first, (double)i / (POINTS - 1));
-        at = fmin(along == DS_ALONG_SECONDS ? at : round(at), end);
-        if (n > 0 && at <= x[n - 1]) {
-            continue;
+    qsort(at, n, sizeof *at, ascending);
+    const double ratio = n > room ? pow(at[n - 1] / fmax(at[0], 1e-300), 1 / (double)room) : 1;
+    for (size_t i = 0; i < n && kept + 1 < room; i++) {
+        if (kept == 0 || (at[i] > at[kept - 1] && at[i] >= ratio * at[kept - 1])) {
+            at[kept++] = at[i];
         }
+    }
+    if (kept == 0 || *end > at[kept - 1]) {
+        at[kept++] = *end;
+    }
+    return kept;
+}
+
+/* The curve of a cell up to the end of its longest run. `best` has room for all runs, `at` for all steps. */
+static int fill_curve(curves *c, size_t line, const ds_report_cell *cell, int along, double *best, double *at)
+{
+    double end;
+    const size_t n = steps_of(cell, along, at, c->points, &end);
+    for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < cell->runs; j++) {
-            best[j] = best_at(&cell->run[j], at, along);
+            best[j] = best_at(&cell->run[j], at[i], along);
         }
-        x[n] = at;
-        fill_point(c, line, n, best, cell->runs);
-        n++;
+        column_of(c, line, CURVE_X)[i] = at[i];
+        if (fill_point(c, line, i, best, cell->runs) != 0) {
+            return -1;
+        }
     }
     c->line[line].count = n;
+    return 0;
 }
 
 static int figure_anytime(const ds_report *r, size_t env, int along, const ds_figure *f, ds_error *e)
@@ -285,42 +363,52 @@ static int figure_anytime(const ds_report *r, size_t env, int along, const ds_fi
     static const char *const label[] = {"evaluations", "simulation steps, forward and backward",
                                         "seconds of evaluation"};
     static const char *const against[] = {"evaluations", "simulation steps", "seconds"};
-    double first = (double)INFINITY, last = 0;
-    size_t most = 1;
+    size_t most = 1, steps = 1;
     char title[160];
     curves c;
-    int rc = curves_make(&c, r->opts, POINTS, 1, e);
+    int rc = curves_make(&c, r->opts, STEPS_MAX, 1, e);
     if (rc != 0) {
         return rc;
     }
     for (size_t k = 0; k < r->opts; k++) {
         const ds_report_cell *cell = ds_report_at(r, env, k);
-        most = cell->runs > most ? cell->runs : most;
+        size_t all = 1;
         for (size_t j = 0; j < cell->runs; j++) {
-            last = fmax(last, spent(&cell->run[j], SIZE_MAX, along));
-            first =
-                fmin(first, cell->run[j].curve.count > 0 ? spent(&cell->run[j], 0, along) : (double)INFINITY);
+            all += cell->run[j].curve.count;
         }
+        steps = all > steps ? all : steps;
+        most = cell->runs > most ? cell->runs : most;
     }
-    double *best = malloc(most * sizeof *best);
+    double *best = malloc((most + steps) * sizeof *best);
     if (best == NULL) {
         curves_free(&c);
         return ds_no_memory(e);
     }
-    first = first > 0 && first < last ? first : last / 1000;
-    for (size_t k = 0; k < r->opts && last > 0; k++) {
-        const ds_report_cell *cell = ds_report_at(r, env, k);
+    for (size_t j = 0; j < r->opts && rc == 0; j++) {
+        const ds_report_cell *cell = ds_report_at(r, env, r->order[j]);
         if (cell->runs > 0) {
-            fill_curve(&c, curves_add(&c, r, k, 0), cell, along, first, last, best);
+            const size_t line = curves_add(&c, r, r->order[j], 0);
+            name_with_end(r, env, r->order[j], c.name[line]);
+            rc = fill_curve(&c, line, cell, along, best, best + most);
         }
     }
     free(best);
+    if (rc != 0) {
+        curves_free(&c);
+        return ds_no_memory(e);
+    }
     snprintf(title, sizeof title, "%.100s: best loss so far against %s", r->env[env].name, against[along]);
-    ds_lines p = {title,        "median of the runs, band from the first to the third quartile",
-                  label[along], "best loss so far",
-                  DS_SCALE_LOG, DS_SCALE_LOG,
-                  NAN,          NAN,
-                  NULL,         0};
+    ds_lines p = {title,
+                  "median of the runs, band from the first to the third quartile",
+                  label[along],
+                  "best loss so far",
+                  DS_SCALE_LOG,
+                  DS_SCALE_LOG,
+                  NAN,
+                  NAN,
+                  NULL,
+                  0,
+                  1};
     return curves_write(&c, &p, ds_figure_alongs[along], f, e);
 }
 
@@ -333,7 +421,8 @@ static int figure_profile(const ds_report *r, const ds_figure *f, ds_error *e)
         free(task);
         return rc;
     }
-    for (size_t k = 0; k < r->opts; k++) {
+    for (size_t j = 0; j < r->opts; j++) {
+        const size_t k = r->order[j];
         size_t n = 0;
         for (size_t i = 0; i < r->envs; i++) {
             if (ds_report_at(r, i, k)->runs > 0) {
@@ -357,7 +446,8 @@ static int figure_profile(const ds_report *r, const ds_figure *f, ds_error *e)
                   0,
                   1,
                   NULL,
-                  0};
+                  0,
+                  1};
     return curves_write(&c, &p, "tau", f, e);
 }
 
@@ -445,8 +535,7 @@ static int figure_targets(const ds_report *r, int along, const ds_figure *f, ds_
     free(reached);
     free(hit);
     ds_lines p = {title[along],
-                  "share of (environment, target, run) reached; 51 targets from far above random search to "
-                  "the best known loss",
+                  "share of (environment, target, run) reached; 51 targets as in COCO",
                   label[along],
                   "share reached",
                   DS_SCALE_LOG,
@@ -454,7 +543,8 @@ static int figure_targets(const ds_report *r, int along, const ds_figure *f, ds_
                   0,
                   1,
                   NULL,
-                  0};
+                  0,
+                  1};
     return curves_write(&c, &p, column[along], f, e);
 }
 

@@ -14,8 +14,8 @@ typedef struct ds_figure {
 enum { DS_ALONG_EVALUATIONS = 0, DS_ALONG_STEPS = 1, DS_ALONG_SECONDS = 2, DS_ALONGS = 3 };
 
 enum {
-    /* Mean final loss per optimizer on an environment with its 90 % interval by
-     * Student's t, and every run. */
+    /* Mean final loss per optimizer on an environment with its 90 % interval by the bootstrap, and every run; best
+     * first. */
     DS_FIGURE_BARS,
     /* Best loss so far on an environment: median and quartiles over runs; in the table also the
      * mean with its 90 % interval. A run that ended keeps its last value; the curve ends with

@@ -66,6 +66,35 @@ void ds_html_number_cell(FILE *f, double v, int digits)
     fputs("</td>", f);
 }
 
+void ds_html_fixed_cell(FILE *f, double v, int decimals)
+{
+    if (!isfinite(v)) {
+        ds_html_number_cell(f, v, 1);
+        return;
+    }
+    const double unit = pow(10, -decimals), shown = fabs(v) < 0.5 * unit ? 0 : v;
+    char text[64];
+    snprintf(text, sizeof text, "%.*f", decimals, fabs(shown));
+    for (char *c = text; *c != '\0'; c++) {
+        *c = *c == ',' ? '.' : *c; /* whatever the locale */
+    }
+    fprintf(f, "<td>%s%s</td>", shown < 0 ? "\u2212" : "", text);
+}
+
+void ds_html_table(FILE *f, const char *kind, const char *about, const char *of)
+{
+    fputs("<div class=o tabindex=0 role=region aria-label=\"", f);
+    ds_html_text(f, of);
+    fputs(of[0] != '\0' ? ": " : "", f);
+    ds_html_text(f, about);
+    fprintf(f, kind[0] != '\0' ? "\"><table class=%s>" : "\"><table%s>", kind);
+}
+
+void ds_html_table_end(FILE *f)
+{
+    fputs("</table></div>\n", f);
+}
+
 void ds_html_count_cell(FILE *f, uint64_t v)
 {
     fprintf(f, "<td>%" PRIu64 "</td>", v);

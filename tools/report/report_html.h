@@ -21,7 +21,14 @@ void ds_html_link(FILE *f, const char *to, const char *text);
 void ds_html_number(FILE *f, double v, int digits);
 void ds_html_number_cell(FILE *f, double v, int digits);
 void ds_html_count_cell(FILE *f, uint64_t v);
+/* With `decimals` behind the point, so that columns compare at a glance; what rounds to 0 is 0. */
+void ds_html_fixed_cell(FILE *f, double v, int decimals);
 void ds_html_interval_cell(FILE *f, ds_interval i, int digits);
+
+/* A table that scrolls in a frame of its own where the page is too narrow: it begins with <table>. `about` and
+ * `of` ("" = none) name it, each one of a page differently. */
+void ds_html_table(FILE *f, const char *kind, const char *about, const char *of);
+void ds_html_table_end(FILE *f);
 
 /* A PNG file as an image inside the page, an SVG file as a part of it. Returns 0, with nothing written, where
  * the file cannot be read. */

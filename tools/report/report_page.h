@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_page.h - a report as one HTML file: no script, no file beside it is needed, prints on A4. */
+/* report_page.h - a report as one HTML file: no script, no file beside it is needed, prints on A4, fits narrow
+ * screens, follows the colour scheme of the reader. */
 #ifndef DS_REPORT_REPORT_PAGE_H
 #define DS_REPORT_REPORT_PAGE_H
 
@@ -8,6 +9,7 @@
 /* How a report was asked for, as text for a shell. */
 typedef struct ds_report_origin {
     const char *command; /* makes it again */
+    const char *first;   /* folder: it names the page */
     const char *folders; /* with the runs, as `plot` takes them, too */
     int page_only;       /* leave no files of the figures, and no links to them */
 } ds_report_origin;

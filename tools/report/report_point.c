@@ -11,10 +11,12 @@
 
 enum { ROWS = 50 /* of the table, at most */ };
 
-static void put_table(FILE *f, const ds_row *row, const ds_named_variable *variables)
+static void put_table(FILE *f, const char *env, const ds_row *row, const ds_named_variable *variables)
 {
     fprintf(f, "<details><summary>The best point: evaluation %" PRIu64, row->id);
-    fputs("</summary><table><tr><th>variable<th>value<th>unit<th>group</tr>\n", f);
+    fputs("</summary>", f);
+    ds_html_table(f, "", "the best point", env);
+    fputs("<tr><th scope=col>variable<th scope=col>value<th scope=col>unit<th scope=col>group</tr>\n", f);
     for (uint64_t i = 0; i < row->n && i < ROWS; i++) {
         char room[24];
         fputs("<tr>", f);
@@ -24,7 +26,7 @@ static void put_table(FILE *f, const ds_row *row, const ds_named_variable *varia
         ds_html_element(f, "td", variables != NULL ? variables[i].group : "");
         fputs("</tr>\n", f);
     }
-    fputs("</table>", f);
+    ds_html_table_end(f);
     if (row->n > ROWS) {
         fprintf(f, "<p>and %" PRIu64 " more; dshost export writes all.</p>", row->n - ROWS);
     }
@@ -43,7 +45,7 @@ void ds_report_point(FILE *f, const ds_result *run)
     rc = rc != 0 ? rc : ds_store_get_variables(store, &variables, &named, &e);
     rc = rc != 0 ? rc : ds_cursor_open(store, run->best_id, &cursor, &e);
     if (rc == 0 && ds_cursor_next(cursor, &row, &e) == 1) {
-        put_table(f, &row, named == row.n ? variables : NULL);
+        put_table(f, run->env, &row, named == row.n ? variables : NULL);
     }
     ds_cursor_close(cursor);
     free(variables);

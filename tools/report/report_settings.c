@@ -10,18 +10,22 @@
 
 /* ---- versions ---- */
 
-enum { OF_HOST, OF_ENV, OF_OPT };
+enum { OF_HOST, OF_ENV, OF_OPT, OF_PROCESSOR, OF_ARITHMETIC };
 
 static const char *version_of(const ds_result *r, int of)
 {
-    const char *text = of == OF_HOST ? r->host_version : of == OF_ENV ? r->env_version : r->opt_version;
+    const char *text = of == OF_HOST         ? r->host_version
+                       : of == OF_ENV        ? r->env_version
+                       : of == OF_PROCESSOR  ? r->processor
+                       : of == OF_ARITHMETIC ? r->arithmetic
+                                             : r->opt_version;
     return text != NULL ? text : "?";
 }
 
-/* Is a finished run one of this environment or optimizer? `name` NULL: of any. */
+/* Is a run that counts one of this environment or optimizer? `name` NULL: of any. */
 static int belongs(const ds_result *r, int of, const char *name)
 {
-    return ds_result_is_finished(r) && (name == NULL || strcmp(of == OF_ENV ? r->env : r->opt, name) == 0);
+    return ds_result_counts(r) && (name == NULL || strcmp(of == OF_ENV ? r->env : r->opt, name) == 0);
 }
 
 /* The distinct versions among the runs; returns the last of these runs. */
@@ -60,16 +64,20 @@ void ds_report_put_versions(FILE *f, const ds_report *r)
 {
     fputs("<h2 id=versions>Versions</h2>\n<p>The runs were made by dshost ", f);
     put_versions_of(f, r, OF_HOST, NULL);
-    fputs(", this page by dshost " PACKAGE_VERSION
-          ".</p>\n<table class=t><tr><th>name<th>kind<th>version<th>plugin</tr>\n",
-          f);
+    fputs(", this page by dshost " PACKAGE_VERSION ". Processor: ", f);
+    put_versions_of(f, r, OF_PROCESSOR, NULL);
+    fputs(". Arithmetic, on which the last digits depend: ", f);
+    put_versions_of(f, r, OF_ARITHMETIC, NULL);
+    fputs(".</p>\n", f);
+    ds_html_table(f, "t", "versions", "");
+    fputs("<tr><th scope=col>name<th scope=col>kind<th scope=col>version<th scope=col>plugin</tr>\n", f);
     for (size_t i = 0; i < r->envs; i++) {
         put_version_row(f, r, OF_ENV, r->env[i].name);
     }
     for (size_t k = 0; k < r->opts; k++) {
         put_version_row(f, r, OF_OPT, r->opt[k].name);
     }
-    fputs("</table>\n", f);
+    ds_html_table_end(f);
 }
 
 /* ---- settings ---- */

@@ -16,12 +16,13 @@ typedef struct request {
     int json;
 } request;
 
-static const char usage[] = "usage: dshost compare A B [OPTIONS]\n\n"
-                            "Compares the final losses of two sets of finished runs, environment by "
-                            "environment and over all of them. A set is a\n"
-                            "folder with runs, or FOLDER:OPT for the runs of one optimizer in it:\n\n"
-                            "  dshost compare results/fig2:boleap results/fig2:cmaes\n\n"
-                            "  --json    one object with all numbers on the standard output\n";
+static const char usage[] =
+    "usage: dshost compare A B [OPTIONS]\n\n"
+    "Compares the final losses of two sets of finished runs, environment by "
+    "environment and over all of them, and says where\nthere are too few runs to decide. A set is a "
+    "folder with runs, or FOLDER:OPT for the runs of one optimizer in it:\n\n"
+    "  dshost compare results/fig2:boleap results/fig2:cmaes\n\n"
+    "  --json    one object with all numbers on the standard output\n";
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
@@ -62,7 +63,19 @@ static void say_budget(char set, const ds_side *s)
     }
 }
 
-static void say_env(const ds_versus *v, size_t envs)
+static void say_verdict(const ds_versus *v, size_t envs, size_t needed)
+{
+    static const char *const text[] = {"cannot be decided", "A is better", "B is better"};
+    const int verdict = ds_versus_verdict(v);
+    printf("\n  => %s", verdict == DS_VERSUS_OPEN ? "no significant difference" : text[verdict]);
+    if (verdict == DS_VERSUS_TOO_FEW) {
+        printf(": with %zu and %zu runs no p below %.2g can be reached%s; it takes %zu runs of each",
+               v->a.runs, v->b.runs, v->least_p, envs > 1 ? " after the correction" : "", needed);
+    }
+    printf("\n");
+}
+
+static void say_env(const ds_versus *v, size_t envs, size_t needed)
 {
     printf("%s\n", v->env);
     say_side("A", &v->a);
@@ -74,8 +87,11 @@ static void say_env(const ds_versus *v, size_t envs)
         }
         printf("\n");
     }
-    printf("  a run of A ends below one of B with probability %.3f; Mann-Whitney p = %.3g", v->test.a12,
-           v->test.p);
+    printf("  a run of A ends below one of B with probability %.3f", v->test.a12);
+    if (v->a.runs > 1 && v->b.runs > 1) {
+        printf(" (95 %%: %.3f to %.3f)", v->a12_95.low, v->a12_95.high);
+    }
+    printf("; Mann-Whitney p = %.3g", v->test.p);
     if (envs > 1) {
         printf(", %.3g after Holm's correction", v->p_holm);
     }
@@ -89,31 +105,39 @@ static void say_env(const ds_versus *v, size_t envs)
         say_budget('B', &v->b);
         printf(" evaluations: more of them alone find lower losses");
     }
-    const int sure = v->p_holm < 0.05;
-    printf("\n  => %s\n", !sure               ? "no significant difference"
-                          : v->test.a12 > 0.5 ? "A is better"
-                                              : "B is better");
+    say_verdict(v, envs, needed);
 }
 
 static void say_all(const request *q, const ds_comparison *c)
 {
     printf("A = %s\nB = %s\n\n", q->set[0], q->set[1]);
     for (size_t i = 0; i < c->count; i++) {
-        say_env(&c->item[i], c->count);
+        say_env(&c->item[i], c->count, c->runs_needed);
     }
     if (c->count > 1) {
-        size_t better = 0, worse = 0;
+        size_t count[3] = {0, 0, 0};
         for (size_t i = 0; i < c->count; i++) {
-            better += c->item[i].p_holm < 0.05 && c->item[i].test.a12 > 0.5;
-            worse += c->item[i].p_holm < 0.05 && c->item[i].test.a12 < 0.5;
+            const int verdict = ds_versus_verdict(&c->item[i]);
+            count[verdict != DS_VERSUS_OPEN ? verdict : DS_VERSUS_TOO_FEW] += verdict != DS_VERSUS_OPEN;
         }
         printf("\nover %zu environments: A is significantly better on %zu, B on %zu; a run of A ends below "
                "one of B with probability %.3f",
-               c->count, better, worse, c->improvement);
+               c->count, count[DS_VERSUS_A], count[DS_VERSUS_B], c->improvement);
         if (isfinite(c->improvement95.low)) {
             printf(" (95 %%: %.3f to %.3f)", c->improvement95.low, c->improvement95.high);
         }
-        printf("\n");
+        printf("; all environments in one test (van Elteren) p = %.3g\n", c->overall.p);
+        if (count[DS_VERSUS_TOO_FEW] > 0) {
+            printf("on %zu of them the runs are too few for any verdict after Holm's correction: it takes "
+                   "%zu runs of "
+                   "each set on each environment\n",
+                   count[DS_VERSUS_TOO_FEW], c->runs_needed);
+        }
+        printf("=> %s\n", !(c->overall.p < 0.05) ? c->overall.least_p < 0.05
+                                                       ? "over all environments: no significant difference"
+                                                       : "over all environments: too few runs to decide"
+                          : c->overall.a12 > 0.5 ? "over all environments: A is better"
+                                                 : "over all environments: B is better");
     }
     for (int k = 0; k < 2; k++) {
         if (c->only[k] > 0 || c->open[k] > 0) {
@@ -148,22 +172,28 @@ static json_t *side(const ds_side *s)
 
 static json_t *object(const request *q, const ds_comparison *c)
 {
+    static const char *const verdict[] = {"none", "too few runs", "a", "b"};
     json_t *o = json_object(), *envs = json_array();
     json_object_set_new(o, "a", ds_json_text(q->set[0]));
     json_object_set_new(o, "b", ds_json_text(q->set[1]));
     for (size_t i = 0; i < c->count; i++) {
         const ds_versus *v = &c->item[i];
-        json_t *env = json_pack(
-            "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:b}", "env", ds_json_text(v->env), "a",
-            side(&v->a), "b", side(&v->b), "difference", ds_json_real(v->difference), "difference95",
-            interval(v->difference95), "u", ds_json_real(v->test.u), "a12", ds_json_real(v->test.a12), "p",
-            ds_json_real(v->test.p), "exact", v->test.exact, "p_holm", ds_json_real(v->p_holm), "p_paired",
-            v->paired ? ds_json_real(v->pairs.p) : json_null(), "same_budget", v->same_budget);
+        json_t *env = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:b, s:o}",
+                                "env", ds_json_text(v->env), "a", side(&v->a), "b", side(&v->b), "difference",
+                                ds_json_real(v->difference), "difference95", interval(v->difference95), "u",
+                                ds_json_real(v->test.u), "a12", ds_json_real(v->test.a12), "a12_95",
+                                interval(v->a12_95), "p", ds_json_real(v->test.p), "exact", v->test.exact,
+                                "p_holm", ds_json_real(v->p_holm), "least_p_holm", ds_json_real(v->least_p),
+                                "p_paired", v->paired ? ds_json_real(v->pairs.p) : json_null(), "same_budget",
+                                v->same_budget, "verdict", json_string(verdict[1 + ds_versus_verdict(v)]));
         json_array_append_new(envs, env);
     }
     json_object_set_new(o, "envs", envs);
     json_object_set_new(o, "improvement", ds_json_real(c->improvement));
     json_object_set_new(o, "improvement95", interval(c->improvement95));
+    json_object_set_new(o, "p_overall", ds_json_real(c->overall.p));
+    json_object_set_new(o, "least_p_overall", ds_json_real(c->overall.least_p));
+    json_object_set_new(o, "runs_needed", json_integer((json_int_t)c->runs_needed));
     json_object_set_new(o, "only", counts(c->only[0], c->only[1]));
     json_object_set_new(o, "open", counts(c->open[0], c->open[1]));
     return o;
@@ -183,6 +213,7 @@ static int command(int argc, char **argv, ds_error *e)
         } else {
             say_all(&q, &c);
         }
+        rc = rc != 0 ? rc : ds_results_left_out(c.damaged, e);
         ds_comparison_clear(&c);
     }
     return rc;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "results/export.h"
@@ -29,6 +30,22 @@ static const char usage[] =
     "  --out PATH    write there instead; - is the standard output (csv, jsonl)\n"
     "  --no-times    leave out the columns that differ from run to run (wall_s, at)\n"
     "  --plain       call variables x0, x1, ... instead of by the names that the environment gives\n";
+
+/* A table is in the format that the ending of its file says; one without an ending says nothing. */
+static int check_out(const request *q, ds_error *e)
+{
+    static const struct {
+        const char *format, *ending[4];
+    } tables[] = {{"csv", {"csv", "txt", ""}}, {"jsonl", {"jsonl", "ndjson", ""}}, {"npz", {"npz", ""}}};
+    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
+        if (strcmp(q->format, tables[k].format) == 0 && !ds_text_ends_with(q->out, tables[k].ending)) {
+            return ds_fail(e, DS_EXIT_USAGE,
+                           "export: --out %.200s: --format %s writes a file that ends with .%s", q->out,
+                           q->format, tables[k].ending[0]);
+        }
+    }
+    return 0;
+}
 
 static const char *const formats[] = {"csv", "jsonl", "npz", "ioh", "coco"};
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -59,7 +76,8 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
                        "export: unknown format '%.40s': csv, jsonl, npz, ioh or coco are possible",
                        q->format);
     }
-    return ds_arguments_end(argc, argv, "export", e);
+    rc = q->out != NULL ? check_out(q, e) : 0;
+    return rc != 0 ? rc : ds_arguments_end(argc, argv, "export", e);
 }
 
 /* For a comparison: the finished runs alone. What a run that was killed has found so far would pass for the
@@ -82,7 +100,8 @@ static int keep_finished(ds_results *r, const char *folder, ds_error *e)
 }
 
 /* All runs in the folder, with the names they have in their experiment. */
-static int open_all(const char *folder, int finished, ds_export_run **out, size_t *count, ds_error *e)
+static int open_all(const char *folder, int finished, ds_export_run **out, size_t *count, size_t *damaged,
+                    ds_error *e)
 {
     ds_results found;
     const char *const folders[] = {folder};
@@ -100,10 +119,15 @@ static int open_all(const char *folder, int finished, ds_export_run **out, size_
     rc = finished ? keep_finished(&found, folder, e) : 0;
     *out = calloc(found.count, sizeof(**out));
     rc = rc != 0 ? rc : *out == NULL ? ds_no_memory(e) : 0;
+    *damaged = finished && rc == 0 ? found.damaged : 0; /* those are said, and dropped */
     for (size_t i = 0; i < found.count && rc == 0; i++) {
-        ds_export_run *r = &(*out)[i];
+        ds_export_run *r = &(*out)[*count];
         rc = ds_export_open(found.item[i].folder, r, e);
-        if (rc == 0) {
+        if (rc == DS_EXIT_IO && found.count > 1) {
+            ds_log(DS_LOG_WARNING, NULL, "left out: %s", e->text);
+            *damaged += 1;
+            rc = 0;
+        } else if (rc == 0) {
             ds_export_sleep(r);
             free(r->env);
             free(r->opt);
@@ -218,15 +242,18 @@ static int export_folder(const request *q, ds_export_run *runs, size_t count, ds
 static int export_runs(const request *q, ds_error *e)
 {
     ds_export_run *runs = NULL;
-    size_t opened = 0;
+    size_t opened = 0, damaged = 0;
     const int folder = strcmp(q->format, "ioh") == 0 || strcmp(q->format, "coco") == 0;
-    int rc = open_all(q->folder, folder, &runs, &opened, e);
-    if (rc == 0) {
+    int rc = open_all(q->folder, folder, &runs, &opened, &damaged, e);
+    if (rc == 0 && opened == 0) {
+        rc = ds_results_left_out(damaged, e);
+    } else if (rc == 0) {
         if (folder && ds_folder_has_landscape(q->folder)) {
             rc = ds_fail(e, DS_EXIT_USAGE, "export: --format %s is for runs, %.200s holds a landscape",
                          q->format, q->folder);
         }
         rc = rc != 0 ? rc : folder ? export_folder(q, runs, opened, e) : export_tables(q, runs, opened, e);
+        rc = rc != 0 ? rc : ds_results_left_out(damaged, e);
     }
     for (size_t i = 0; i < opened; i++) {
         ds_export_close(&runs[i]);

@@ -13,6 +13,7 @@
 #include "base/text.h"
 
 enum { RESAMPLES = 10000 };
+static const double LEVEL = 0.05;
 static const uint64_t SEED = 1;
 
 /* Splits FOLDER:OPT where there is no such folder. To be freed; *opt points into it or is NULL. */
@@ -100,9 +101,18 @@ static int read_sets(const char *const set[2], ds_comparison *c, ds_error *e)
                             : ds_results_read((const char *const[]){folder}, 1, &c->results[k], e);
         free(folder);
     }
+    const char *opt_a, *opt_b;
+    char *folder_a = split(set[0], &opt_a), *folder_b = split(set[1], &opt_b);
+    const int same = folder_a != NULL && folder_b != NULL && strcmp(folder_a, folder_b) == 0;
+    c->damaged = c->results[0].damaged + (same ? 0 : c->results[1].damaged);
+    free(folder_a);
+    free(folder_b);
     rc = rc != 0 ? rc : ds_results_disambiguate((ds_results *const[]){&c->results[0], &c->results[1]}, 2, e);
     for (int k = 0; k < 2 && rc == 0; k++) {
         rc = keep_set(set[k], &c->results[k], &c->open[k], e);
+    }
+    if (rc == 0) {
+        ds_results_warn_mixed((ds_results *const[]){&c->results[0], &c->results[1]}, 2);
     }
     return rc;
 }
@@ -136,9 +146,10 @@ static int fill_side(const ds_results *r, const char *env, ds_side *s, ds_error 
     ds_sample_sort(sorted, s->runs);
     s->mean = ds_sample_mean(s->value, s->runs);
     s->median = ds_sorted_quantile(sorted, s->runs, 0.5);
-    s->mean90 = ds_student_interval(s->value, s->runs, 0.9);
     free(sorted);
-    return 0;
+    return ds_mean_intervals(s->value, s->runs, SEED, RESAMPLES, (const double[]){0.9}, 1, &s->mean90) != 0
+               ? ds_no_memory(e)
+               : 0;
 }
 
 static double mean_of_resample(const ds_side *s, ds_random *r)
@@ -150,8 +161,10 @@ static double mean_of_resample(const ds_side *s, ds_random *r)
     return sum / (double)s->runs;
 }
 
+/* Levels are expanded as for the mean of the smaller set, which is the less known one. */
 static int differ(ds_versus *v, ds_error *e)
 {
+    const size_t runs = v->a.runs < v->b.runs ? v->a.runs : v->b.runs;
     double *drawn = malloc(RESAMPLES * sizeof *drawn);
     ds_random r = ds_random_open(SEED, "difference of means", 0);
     if (drawn == NULL) {
@@ -163,7 +176,7 @@ static int differ(ds_versus *v, ds_error *e)
         drawn[k] = mean_of_resample(&v->b, &r) - mean_of_resample(&v->a, &r);
     }
     if (isfinite(v->difference) && v->a.runs > 1 && v->b.runs > 1) {
-        v->difference95 = ds_percentile_interval(drawn, RESAMPLES, 0.95);
+        v->difference95 = ds_percentile_interval(drawn, RESAMPLES, ds_expanded_level(runs, 0.95));
     }
     free(drawn);
     return 0;
@@ -190,6 +203,14 @@ static int test_env(const ds_comparison *c, ds_versus *v, ds_error *e)
     return 0;
 }
 
+int ds_versus_verdict(const ds_versus *v)
+{
+    return v->p_holm < LEVEL && v->test.a12 > 0.5   ? DS_VERSUS_A
+           : v->p_holm < LEVEL && v->test.a12 < 0.5 ? DS_VERSUS_B
+           : v->least_p < LEVEL                     ? DS_VERSUS_OPEN
+                                                    : DS_VERSUS_TOO_FEW;
+}
+
 /* ---- all ---- */
 
 static int has_env(const ds_results *r, const char *env)
@@ -210,23 +231,29 @@ static int first_of_env(const ds_results *r, size_t i)
 static int compare_all(ds_comparison *c, ds_error *e)
 {
     ds_runs *a = calloc(2 * c->count + 1, sizeof *a), *b = a + c->count;
-    double *p = calloc(c->count + 1, sizeof *p);
+    double *p = calloc(2 * c->count + 1, sizeof *p), *least = p + c->count;
     int rc = a == NULL || p == NULL ? ds_no_memory(e) : 0;
     for (size_t i = 0; rc == 0 && i < c->count; i++) {
         rc = test_env(c, &c->item[i], e);
         a[i] = (ds_runs){c->item[i].a.value, c->item[i].a.runs};
         b[i] = (ds_runs){c->item[i].b.value, c->item[i].b.runs};
         p[i] = c->item[i].test.p;
+        least[i] = ds_mann_whitney_least_p(c->item[i].a.runs, c->item[i].b.runs);
     }
     if (rc == 0) {
         ds_holm(p, c->count);
+        ds_holm(least, c->count);
         for (size_t i = 0; i < c->count; i++) {
             c->item[i].p_holm = p[i];
+            c->item[i].least_p = least[i];
+            c->item[i].a12_95 =
+                c->item[i].a.runs > 1 && c->item[i].b.runs > 1
+                    ? ds_probability_interval(c->item[i].test.a12, c->item[i].a.runs, c->item[i].b.runs, 0.95)
+                    : (ds_interval){NAN, NAN};
         }
-        rc = ds_probability_of_improvement(a, b, c->count, RESAMPLES, SEED, 0.95, &c->improvement,
-                                           &c->improvement95) != 0
-                 ? ds_no_memory(e)
-                 : 0;
+        ds_probability_of_improvement(a, b, c->count, 0.95, &c->improvement, &c->improvement95);
+        c->overall = ds_stratified_test(a, b, c->count);
+        c->runs_needed = ds_runs_needed(c->count, LEVEL);
     }
     free(a);
     free(p);

@@ -14,7 +14,7 @@ typedef struct ds_side {
     uint64_t *seed;
     size_t runs;
     double mean, median;
-    ds_interval mean90;           /* Student's t; NaN for one run */
+    ds_interval mean90;           /* ds_mean_intervals(); NaN for one run */
     uint64_t least, most;         /* evaluations of its runs */
     uint64_t budget, budget_most; /* least and most evaluations planned */
     double cost_steps;            /* simulation steps, mean of its runs */
@@ -24,7 +24,9 @@ typedef struct ds_versus {
     const char *env;
     ds_side a, b;
     ds_mann_whitney test;     /* a against b */
+    ds_interval a12_95;       /* ds_probability_interval(); NaN where a set has one run */
     double p_holm;            /* test.p, adjusted over the environments */
+    double least_p;           /* the smallest p_holm that these numbers of runs can reach */
     int paired;               /* both sets have the same seeds, each once */
     ds_wilcoxon pairs;        /* where they have */
     double difference;        /* mean of b - mean of a */
@@ -38,9 +40,16 @@ typedef struct ds_comparison {
     size_t count;
     size_t only[2];     /* environments that one of them has alone */
     size_t open[2];     /* runs that are not finished or cannot be read: left out */
+    size_t damaged;     /* of both together: runs that cannot be read */
     double improvement; /* probability that a run of a ends below one of b, mean over environments */
     ds_interval improvement95;
+    ds_stratified overall; /* is it one half? */
+    size_t runs_needed;    /* of each set on each environment, for p_holm < 0.05 to be possible */
 } ds_comparison;
+
+/* -1: nothing is shown; 0: these numbers of runs can show nothing; 1: a is better, 2: b is better. */
+enum { DS_VERSUS_OPEN = -1, DS_VERSUS_TOO_FEW = 0, DS_VERSUS_A = 1, DS_VERSUS_B = 2 };
+int ds_versus_verdict(const ds_versus *v);
 
 /* A set is a folder, or FOLDER:OPT for one optimizer of it. Environments with other settings in one set than
  * in the other are different ones (ds_results_disambiguate()). Exit status and message on failure; then

@@ -16,7 +16,7 @@ enum { VALUE_MAX = 24, NAME_MAX_BYTES = 90 /* names become files */ };
 /* Beside the settings of a section; no parameter has such a name. */
 static const char version[] = " version", variables[] = " variables";
 
-/* The finished runs with one name, of all sets. Runs are alike where their class is the same. */
+/* The runs that count, with one name, of all sets. Runs are alike where their class is the same. */
 typedef struct bunch {
     ds_result **run;
     size_t count, *class, *spare, classes;
@@ -273,7 +273,7 @@ static int split_all(ds_results *const *set, size_t sets, int section, ds_error 
     }
     for (size_t s = 0; s < sets; s++) {
         for (size_t i = 0; i < set[s]->count; i++) {
-            if (ds_result_is_finished(&set[s]->item[i])) {
+            if (ds_result_counts(&set[s]->item[i])) {
                 run[n++] = &set[s]->item[i];
             }
         }
@@ -296,8 +296,8 @@ static void warn_of_copies(const ds_results *r)
     size_t copies = 0;
     for (size_t i = 1; i < r->count; i++) {
         const ds_result *a = &r->item[i - 1], *b = &r->item[i];
-        if (ds_result_is_finished(a) && ds_result_is_finished(b) && a->seed == b->seed &&
-            strcmp(a->env, b->env) == 0 && strcmp(a->opt, b->opt) == 0) {
+        if (ds_result_counts(a) && ds_result_counts(b) && a->seed == b->seed && strcmp(a->env, b->env) == 0 &&
+            strcmp(a->opt, b->opt) == 0) {
             first = copies == 0 ? a : first;
             second = copies++ == 0 ? b : second;
         }

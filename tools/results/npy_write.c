@@ -4,6 +4,7 @@
 
 #include "results/npy_write.h"
 
+#include <diffsim/helper/npz.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,29 +20,18 @@ static const struct {
     const char *descr;
     size_t size;
 } types[] = {
-    [DS_NPY_F8] = {"<f8", 8}, [DS_NPY_I4] = {"<i4", 4}, [DS_NPY_U4] = {"<u4", 4},
-    [DS_NPY_I8] = {"<i8", 8}, [DS_NPY_U8] = {"<u8", 8}, [DS_NPY_TEXT] = {"<U48", 4 * DS_NPY_CHARACTERS},
+    [DS_NPY_F8] = {"<f8", 8},
+    [DS_NPY_I4] = {"<i4", 4},
+    [DS_NPY_U4] = {"<u4", 4},
+    [DS_NPY_I8] = {"<i8", 8},
+    [DS_NPY_U8] = {"<u8", 8},
+    [DS_NPY_TEXT] = {"<U48", 4 * DS_NPY_CHARACTERS},
+    [DS_NPY_NAME] = {"<U64", 4 * DS_NPY_NAME_CHARACTERS},
 };
 
 size_t ds_npy_header(char out[DS_NPY_HEADER_MAX], int type, uint32_t ndim, const uint64_t *shape)
 {
-    char dims[DS_NPY_MAX_NDIM * 22 + 4];
-    size_t n = 0;
-    for (uint32_t k = 0; k < ndim && k < DS_NPY_MAX_NDIM; k++) {
-        n += (size_t)snprintf(dims + n, sizeof dims - n, "%s%" PRIu64, k > 0 ? ", " : "", shape[k]);
-    }
-    snprintf(dims + n, sizeof dims - n, "%s", ndim == 1 ? "," : "");
-    size_t len =
-        (size_t)snprintf(out + 10, DS_NPY_HEADER_MAX - 10,
-                         "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", types[type].descr, dims);
-    /* Spaces and a newline bring magic + version + length + text to a multiple of 64 bytes. */
-    size_t total = (10 + len + 1 + 63) / 64 * 64;
-    memset(out + 10 + len, ' ', total - 10 - len);
-    out[total - 1] = '\n';
-    memcpy(out, "\x93NUMPY\x01\x00", 8);
-    out[8] = (char)((total - 10) & 0xff);
-    out[9] = (char)((total - 10) >> 8);
-    return total;
+    return ds_npy_head(out, types[type].descr, ndim, shape);
 }
 
 /* Bytes of the data; returns 0, or -1 where they do not fit the address space. */

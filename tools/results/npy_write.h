@@ -8,16 +8,22 @@
 
 #include "base/error.h"
 
-enum { DS_NPY_CHARACTERS = 48, DS_NPY_MAX_NDIM = 8, DS_NPY_HEADER_MAX = 512 };
+enum {
+    DS_NPY_CHARACTERS = 48,
+    DS_NPY_NAME_CHARACTERS = 64,
+    DS_NPY_MAX_NDIM = 8,
+    DS_NPY_HEADER_MAX = 512 /* DS_NPZ_HEADER */
+};
 
 /* Element types of arrays that are written; in memory they are in native (little-endian) order. */
 enum {
-    DS_NPY_F8 = 0,  /* double */
-    DS_NPY_I4 = 1,  /* int32_t */
-    DS_NPY_U4 = 2,  /* uint32_t */
-    DS_NPY_I8 = 3,  /* int64_t */
-    DS_NPY_U8 = 4,  /* uint64_t */
-    DS_NPY_TEXT = 5 /* DS_NPY_CHARACTERS code points (uint32_t), filled up with zeros */
+    DS_NPY_F8 = 0,   /* double */
+    DS_NPY_I4 = 1,   /* int32_t */
+    DS_NPY_U4 = 2,   /* uint32_t */
+    DS_NPY_I8 = 3,   /* int64_t */
+    DS_NPY_U8 = 4,   /* uint64_t */
+    DS_NPY_TEXT = 5, /* DS_NPY_CHARACTERS code points (uint32_t), filled up with zeros */
+    DS_NPY_NAME = 6  /* DS_NPY_NAME_CHARACTERS of them */
 };
 
 /* The .npy header (format 1.0, a multiple of 64 bytes) for an array in C order; returns its length. */

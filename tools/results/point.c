@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "config/npy.h"
 #include "results/results.h"
 #include "store/run_folder.h"
@@ -96,14 +97,19 @@ static int adopt_section(const ds_settings *from, int section, ds_settings *to, 
     return rc;
 }
 
+int ds_provenance_adopt(const ds_settings *from, ds_settings *settings, ds_error *e)
+{
+    int rc = adopt_section(from, DS_SECTION_RUN, settings, e);
+    return rc != 0 ? rc : adopt_section(from, DS_SECTION_ENV, settings, e);
+}
+
 int ds_provenance_load(const char *folder, ds_settings *settings, ds_error *e)
 {
     ds_store *store = NULL;
     ds_settings of_run = {0};
     int rc = ds_result_store(folder, &store, e);
     rc = rc != 0 ? rc : ds_store_get_settings(store, &of_run, e);
-    rc = rc != 0 ? rc : adopt_section(&of_run, DS_SECTION_RUN, settings, e);
-    rc = rc != 0 ? rc : adopt_section(&of_run, DS_SECTION_ENV, settings, e);
+    rc = rc != 0 ? rc : ds_provenance_adopt(&of_run, settings, e);
     ds_settings_clear(&of_run);
     ds_store_close(store, NULL);
     return rc;
@@ -122,9 +128,9 @@ int ds_point_check(const ds_point_request *q, const double *x, ds_error *e)
     const ds_pool_env *env = q->env;
     for (uint64_t i = 0; i < env->info.n; i++) {
         if (!(x[i] >= env->lower[i] && x[i] <= env->upper[i])) {
-            return ds_fail(e, DS_EXIT_CONFIG,
-                           "%s: variable %" PRIu64 " is %.17g, outside of its bounds %.17g..%.17g", q->origin,
-                           i, x[i], env->lower[i], env->upper[i]);
+            return ds_fail(e, DS_EXIT_CONFIG, "%s: variable %" PRIu64 " is %s, outside of its bounds %s..%s",
+                           q->origin, i, DS_TEXT_OF(x[i]), DS_TEXT_OF(env->lower[i]),
+                           DS_TEXT_OF(env->upper[i]));
         }
     }
     return 0;
@@ -144,9 +150,32 @@ static int take_array(const ds_point_request *q, const char *spec, ds_array *a, 
     return status;
 }
 
+/* The first item that is no number in what begins like a list of them, "abc" of "1,2,abc"; NULL = it is no such list. */
+static const char *not_a_number(const char *spec, size_t *length)
+{
+    const char *at = spec;
+    char *end = NULL;
+    if (strchr(spec, ',') == NULL || strchr(spec, '/') != NULL || access(spec, F_OK) == 0) {
+        return NULL;
+    }
+    ds_strtod(spec, &end);
+    while (end != at && (*end == ',' || *end == ' ')) {
+        at = end + strspn(end, ", ");
+        ds_strtod(at, &end);
+    }
+    *length = strcspn(at, ", ");
+    return at != spec && *length > 0 ? at : NULL;
+}
+
 static int from_file(const ds_point_request *q, const char *spec, double *x, ds_error *e)
 {
     ds_array a = {0};
+    size_t length = 0;
+    const char *wrong = not_a_number(spec, &length);
+    if (wrong != NULL) {
+        return ds_fail(e, DS_EXIT_CONFIG, "%s %.200s: '%.*s' is not a number", q->origin, spec,
+                       length < 60 ? (int)length : 60, wrong);
+    }
     if (strcmp(spec, "-") != 0 && access(spec, F_OK) != 0) {
         return ds_fail(e, DS_EXIT_CONFIG,
                        "%s %.200s: cannot open: %s; a point is a list of numbers (1,2,3), a file, -, start, "

@@ -44,4 +44,7 @@ int ds_provenance_compare(ds_store *store, const char *what, const char *id, con
  * environment. What they do set stays as it is. */
 int ds_provenance_load(const char *folder, ds_settings *settings, ds_error *e);
 
+/* The same from the settings of a run. */
+int ds_provenance_adopt(const ds_settings *from, ds_settings *settings, ds_error *e);
+
 #endif

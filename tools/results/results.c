@@ -8,11 +8,13 @@
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "store/run_folder.h"
 #include "store/store.h"
@@ -51,6 +53,25 @@ static uint64_t seed_of(const json_t *o)
     return seed;
 }
 
+/* Names become parts of paths. */
+static void clean_name(char *name)
+{
+    enum { LONGEST = 120 };
+    if (name == NULL) {
+        return;
+    }
+    if (strlen(name) > LONGEST) {
+        name[LONGEST] = '\0';
+    }
+    ds_text_clean(name);
+    for (char *c = name; *c != '\0'; c++) {
+        *c = *c == '/' || *c == '\\' || *c == '\t' ? '_' : *c;
+    }
+    if (name[0] == '.' || name[0] == '-') {
+        name[0] = '_';
+    }
+}
+
 /* The last two folders above seed-K, where an experiment lies above them. */
 static void names_of(ds_result *r)
 {
@@ -70,6 +91,7 @@ static void names_of(ds_result *r)
         free(r->opt);
         r->env = strdup(cut[2] + 1);
         r->opt = strdup(cut[1] + 1);
+        r->named = 1;
         ds_parse_seed(cut[0] + 6, &r->seed);
     }
     free(ini);
@@ -109,11 +131,15 @@ int ds_result_read(const char *folder, ds_result *out, ds_error *e)
         out->host_version = text_of(versions, "dshost");
         out->env_version = text_of(versions, "env");
         out->opt_version = text_of(versions, "opt");
+        out->processor = text_of(o, "processor");
+        out->arithmetic = text_of(o, "arithmetic");
         out->env = out->env_id != NULL ? strdup(out->env_id) : NULL;
         out->opt = out->opt_id != NULL ? strdup(out->opt_id) : NULL;
         json_decref(o);
     }
     names_of(out);
+    clean_name(out->env);
+    clean_name(out->opt);
     out->env = out->env != NULL ? out->env : strdup("?");
     out->opt = out->opt != NULL ? out->opt : strdup("?");
     if (out->env == NULL || out->opt == NULL) {
@@ -125,8 +151,9 @@ int ds_result_read(const char *folder, ds_result *out, ds_error *e)
 
 void ds_result_clear(ds_result *r)
 {
-    char *const text[] = {r->folder, r->place, r->env,          r->opt,         r->env_id,     r->opt_id,
-                          r->ended,  r->error, r->host_version, r->env_version, r->opt_version};
+    char *const text[] = {r->folder,      r->place,   r->env,     r->opt,          r->env_id,
+                          r->opt_id,      r->ended,   r->error,   r->host_version, r->env_version,
+                          r->opt_version, r->created, r->machine, r->processor,    r->arithmetic};
     for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
         free(text[i]);
     }
@@ -150,6 +177,11 @@ int ds_result_is_finished(const ds_result *r)
     return r->error == NULL && ds_result_is_done(r);
 }
 
+int ds_result_counts(const ds_result *r)
+{
+    return r->partial || ds_result_is_finished(r);
+}
+
 const char *ds_result_open_reason(const ds_result *r)
 {
     return ds_result_is_finished(r) ? ""
@@ -168,35 +200,159 @@ int ds_result_store(const char *folder, ds_store **out, ds_error *e)
     return rc;
 }
 
-static void take_text(char **text, char **found)
+/* The losses of a run. */
+typedef struct tally {
+    uint64_t evaluations, best_id, cost_steps;
+    double best_loss, evaluation_s;
+} tally;
+
+static int count_row(void *ctx, uint64_t id, double loss, uint64_t cost_steps, double wall_s)
 {
-    if (*found != NULL) {
-        free(*text);
-        *text = *found;
-        *found = NULL;
+    tally *t = ctx;
+    t->evaluations = id;
+    t->cost_steps += cost_steps;
+    t->evaluation_s += wall_s;
+    if (loss < t->best_loss) {
+        t->best_loss = loss;
+        t->best_id = id;
     }
+    return 0;
 }
 
-/* What only the store knows: settings, variables, and how far a run got that did not finish. */
-static int read_store(ds_result *r, ds_store *s, ds_error *e)
+/* What the store says, in place of what the summary says. Returns whether there was another text. */
+static int take_text(ds_store *s, const char *key, char **text, int *rc, ds_error *e)
 {
-    char *env = NULL, *opt = NULL;
-    int rc = ds_store_get_settings(s, &r->settings, e);
-    r->n = ds_store_n(s);
-    rc = rc != 0 || ds_result_is_finished(r) ? rc : ds_store_count(s, &r->evaluations, e);
-    if (rc == 0 && r->env[0] == '?') { /* interrupted before its first summary */
-        rc = ds_store_get(s, "env", &env, e);
-        rc = rc != 0 ? rc : ds_store_get(s, "opt", &opt, e);
-        take_text(&r->env, &env);
-        take_text(&r->opt, &opt);
+    char *found = NULL;
+    *rc = *rc != 0 ? *rc : ds_store_get(s, key, &found, e);
+    if (*rc != 0 || found == NULL) {
+        return 0;
     }
-    free(env);
-    free(opt);
+    int other = *text != NULL && strcmp(*text, found) != 0;
+    free(*text);
+    *text = found;
+    return other;
+}
+
+static int take_count(uint64_t *count, uint64_t found)
+{
+    int other = *count != found;
+    *count = found;
+    return other;
+}
+
+static int take_number(ds_store *s, const char *key, double *number, int *rc, ds_error *e)
+{
+    char *text = NULL;
+    double found;
+    int other = 0;
+    *rc = *rc != 0 ? *rc : ds_store_get(s, key, &text, e);
+    if (*rc == 0 && text != NULL && ds_parse_real(text, &found)) {
+        other = *number != found;
+        *number = found;
+    }
+    free(text);
+    return other;
+}
+
+/* Ids, and the names where no experiment gives others. */
+static int take_plugin(ds_store *s, const char *key, int named, char **id, char **name, int *rc, ds_error *e)
+{
+    int other = take_text(s, key, id, rc, e);
+    if (*rc == 0 && *id != NULL && !named) {
+        char *copy = strdup(*id);
+        if (copy == NULL) {
+            *rc = ds_no_memory(e);
+            return 0;
+        }
+        clean_name(copy);
+        free(*name);
+        *name = copy;
+    }
+    return other;
+}
+
+static int fill_text(ds_store *s, const char *key, char **text, ds_error *e)
+{
+    return *text != NULL ? 0 : ds_store_get(s, key, text, e);
+}
+
+/* The machine in one line: what is recorded of it. */
+static int read_machine(ds_result *r, ds_store *s, ds_error *e)
+{
+    static const char *const key[] = {"processor", "arithmetic", "machine"};
+    char *text = NULL, *part = NULL;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < sizeof key / sizeof *key; i++) {
+        rc = ds_store_get(s, key[i], &part, e);
+        if (rc == 0 && part != NULL && part[0] != '\0') {
+            char *longer = NULL;
+            rc = asprintf(&longer, "%s%s%s", text != NULL ? text : "", text != NULL ? ", " : "", part) < 0
+                     ? ds_no_memory(e)
+                     : 0;
+            free(text);
+            text = rc == 0 ? longer : NULL;
+        }
+        free(part);
+        part = NULL;
+    }
+    r->machine = text;
     return rc;
 }
 
+/* Settings, variables, and what the summary says, too: the store counts. Every row is looked at, also what is not
+ * read here: no figure or table is made of a record that is damaged anywhere. */
+static int read_store(ds_result *r, ds_store *s, ds_error *e)
+{
+    const int has_summary = r->ended != NULL;
+    double budget = (double)r->budget;
+    uint64_t seed = 0;
+    tally t = {.best_loss = (double)INFINITY};
+    char *ended = NULL;
+    int rc = ds_store_get_settings(s, &r->settings, e);
+    rc = rc != 0 ? rc : ds_store_verify(s, e);
+    rc = rc != 0 ? rc : ds_store_scan(s, count_row, &t, e);
+    rc = rc != 0 ? rc : ds_store_get(s, "ended", &ended, e);
+    rc = rc != 0 ? rc : fill_text(s, "created", &r->created, e);
+    rc = rc != 0 ? rc : fill_text(s, "dshost_version", &r->host_version, e);
+    rc = rc != 0 ? rc : read_machine(r, s, e);
+    int other = take_plugin(s, "env", r->named, &r->env_id, &r->env, &rc, e);
+    other |= take_plugin(s, "opt", r->named, &r->opt_id, &r->opt, &rc, e);
+    other |= take_text(s, "env_version", &r->env_version, &rc, e);
+    other |= take_text(s, "opt_version", &r->opt_version, &rc, e);
+    other |= take_number(s, "budget", &budget, &rc, e);
+    if (rc != 0) {
+        free(ended);
+        return rc;
+    }
+    const ds_setting *given = ds_settings_find(&r->settings, DS_SECTION_RUN, "seed");
+    if (given != NULL && ds_parse_seed(given->value, &seed)) {
+        other |= take_count(&r->seed, seed);
+    }
+    other |= take_count(&r->n, ds_store_n(s));
+    other |= take_count(&r->evaluations, t.evaluations);
+    other |= take_count(&r->best_id, t.best_id);
+    other |= take_count(&r->cost_steps, t.cost_steps);
+    other |= memcmp(&r->best_loss, &t.best_loss, sizeof t.best_loss) != 0 && r->best_loss != t.best_loss;
+    other |= has_summary && ended != NULL && strcmp(ended, r->ended) != 0;
+    r->best_loss = t.best_loss;
+    r->evaluation_s = t.evaluation_s;
+    r->budget = budget > 0 ? (uint64_t)budget : 0;
+    r->format = ds_store_format(s);
+    if (has_summary && ended != NULL) {
+        free(r->ended);
+        r->ended = ended[0] != '\0' ? ended : NULL;
+        ended = r->ended != NULL ? NULL : ended;
+    }
+    if (has_summary && other && r->ended != NULL) {
+        ds_log(DS_LOG_WARNING, NULL, "%s/summary.json does not say what run.sqlite says: the latter counts",
+               r->folder);
+    }
+    free(ended);
+    return 0;
+}
+
 /* A store that cannot be read is no failure: the run then counts as one that failed. */
-static int look_into_store(ds_result *r, ds_error *e)
+int ds_result_check(ds_result *r, ds_error *e)
 {
     ds_store *s = NULL;
     ds_error why = {0, ""};
@@ -207,6 +363,15 @@ static int look_into_store(ds_result *r, ds_error *e)
         return ds_no_memory(e);
     }
     return rc != 0 ? ds_result_damaged(r, why.text, e) : 0;
+}
+
+int ds_results_left_out(size_t damaged, ds_error *e)
+{
+    return damaged == 0
+               ? 0
+               : ds_fail(e, DS_EXIT_IO,
+                         "%zu damaged run%s left out (see the warnings); what is written is about the others",
+                         damaged, damaged == 1 ? " was" : "s were");
 }
 
 int ds_result_damaged(ds_result *r, const char *why, ds_error *e)
@@ -239,24 +404,31 @@ static int add_run(const char *folder, ds_results *all, ds_error *e)
         return e->status;
     }
     all->count++;
-    return look_into_store(r, e);
+    int rc = ds_result_check(r, e);
+    all->damaged += (size_t)(rc == 0 && r->damaged);
+    return rc;
 }
 
-static int walk(const char *folder, int depth, ds_results *all, ds_error *e)
+/* `run` is the run in whose folder this one lies, or NULL. */
+static int walk(const char *folder, const char *run, int depth, ds_results *all, ds_error *e)
 {
-    if (ds_folder_has_run(folder)) {
-        return add_run(folder, all, e);
-    }
-    DIR *d = opendir(folder);
-    if (d == NULL) {
-        return ds_fail(e, DS_EXIT_IO, "%s: %s", folder, strerror(errno));
-    }
     int rc = 0;
+    if (ds_folder_has_run(folder)) {
+        if (run != NULL) {
+            ds_log(DS_LOG_WARNING, NULL, "%s lies in the folder of another run, %s; both count", folder, run);
+        }
+        run = folder;
+        rc = add_run(folder, all, e);
+    }
+    DIR *d = rc == 0 ? opendir(folder) : NULL;
+    if (d == NULL) {
+        return rc != 0 ? rc : ds_fail(e, DS_EXIT_IO, "%s: %s", folder, strerror(errno));
+    }
     for (struct dirent *item; rc == 0 && depth < DEPTH_MAX && (item = readdir(d)) != NULL;) {
         struct stat st;
         char *path = item->d_name[0] != '.' ? ds_folder_path(folder, item->d_name) : NULL;
         if (path != NULL && lstat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-            rc = walk(path, depth + 1, all, e);
+            rc = walk(path, run, depth + 1, all, e);
         }
         free(path);
     }
@@ -291,12 +463,33 @@ static void drop_repeated(ds_results *r)
         const char *place = r->item[i].place;
         if (kept > 0 && place != NULL && r->item[kept - 1].place != NULL &&
             strcmp(r->item[kept - 1].place, place) == 0) {
+            r->damaged -= (size_t)r->item[i].damaged;
             ds_result_clear(&r->item[i]);
         } else {
             r->item[kept++] = r->item[i];
         }
     }
     r->count = kept;
+}
+
+static int is_interrupted(const ds_result *r)
+{
+    return r->error == NULL && r->evaluations > 0 && (r->ended == NULL || strcmp(r->ended, "signal") == 0);
+}
+
+void ds_results_take_unfinished(ds_results *r)
+{
+    for (size_t i = 0, end; i < r->count; i = end) { /* sorted: runs of one name lie together */
+        int finished = 0;
+        for (end = i; end < r->count && strcmp(r->item[end].env, r->item[i].env) == 0 &&
+                      strcmp(r->item[end].opt, r->item[i].opt) == 0;
+             end++) {
+            finished |= ds_result_is_finished(&r->item[end]);
+        }
+        for (size_t k = i; k < end; k++) {
+            r->item[k].partial = !finished && is_interrupted(&r->item[k]);
+        }
+    }
 }
 
 void ds_results_keep_finished(ds_results *r, const char *opt)
@@ -312,6 +505,18 @@ void ds_results_keep_finished(ds_results *r, const char *opt)
     r->count = kept;
 }
 
+size_t ds_results_unchecked(const ds_results *r, const ds_result **first)
+{
+    size_t count = 0;
+    for (size_t i = r->count; i-- > 0;) {
+        if (r->item[i].format == 1) {
+            *first = &r->item[i];
+            count++;
+        }
+    }
+    return count;
+}
+
 void ds_results_sort(ds_results *r)
 {
     qsort(r->item, r->count, sizeof(*r->item), by_names);
@@ -320,9 +525,9 @@ void ds_results_sort(ds_results *r)
 int ds_results_read(const char *const *folders, size_t count, ds_results *out, ds_error *e)
 {
     int rc = 0;
-    *out = (ds_results){NULL, 0};
+    *out = (ds_results){NULL, 0, 0};
     for (size_t i = 0; i < count && rc == 0; i++) {
-        rc = walk(folders[i], 0, out, e);
+        rc = walk(folders[i], NULL, 0, out, e);
     }
     if (rc == 0 && out->count == 0) {
         rc = ds_fail(e, DS_EXIT_IO, "%s%s holds no run (there is no run.sqlite at any depth)",
@@ -343,7 +548,7 @@ void ds_results_clear(ds_results *r)
         ds_result_clear(&r->item[i]);
     }
     free(r->item);
-    *r = (ds_results){NULL, 0};
+    *r = (ds_results){NULL, 0, 0};
 }
 
 /* ---- curves ---- */
@@ -379,7 +584,7 @@ static int visit(void *ctx, uint64_t id, double loss, uint64_t cost_steps, doubl
     drawing *d = ctx;
     ds_curve *c = d->curve;
     c->evaluations = id;
-    c->all_cost_steps += cost_steps;
+    c->all_cost_steps = ds_cost_sum(c->all_cost_steps, cost_steps);
     c->all_wall += wall;
     if (!(loss < d->best)) {
         return 0;

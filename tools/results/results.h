@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* results.h - reads result folders: which runs there are in them, how they ended, and how the best loss fell.
  *
- * A run is any folder with run.sqlite, at any depth. Where OUT/ENV/OPT/seed-K lies in a folder OUT with a
- * bench.ini, the names of environment and optimizer are those of the experiment (variants of one plugin have
- * different names), else the ids of the plugins. */
+ * What counts is the store: where summary.json tells something else, that is said. A run whose store is
+ * damaged is left out with a warning that names the rows; the others go on, and the command ends with
+ * DS_EXIT_IO.
+ *
+ * A run is any folder with run.sqlite, at any depth, also in the folder of another run. Names become parts of
+ * paths: they hold no '/', no control character, and begin with no '.'. Where OUT/ENV/OPT/seed-K lies in a
+ * folder OUT with a bench.ini, the names of environment and optimizer are those of the experiment (variants
+ * of one plugin have different names), else the ids of the plugins. */
 #ifndef DS_RESULTS_RESULTS_H
 #define DS_RESULTS_RESULTS_H
 
@@ -21,9 +26,14 @@ typedef struct ds_result {
     char *env_id, *opt_id; /* ids of the plugins; NULL where there is no summary */
     char *ended; /* "budget", "target", ... of summary.json; NULL = not finished: there is none yet */
     char *error; /* NULL = none */
+    int named;   /* env and opt are names of an experiment */
     int damaged; /* its store cannot be read: `error` says why */
+    int format;  /* of its store (store/store.h); 0 = not known */
+    int partial; /* it counts as far as it got: ds_results_take_unfinished() */
     char *host_version, *env_version, *opt_version; /* NULL where there is no summary */
-    ds_settings settings; /* as the store has them; not filled by ds_result_read() */
+    char *created, *machine; /* when it was begun (ISO 8601), and where; NULL where the store does not say */
+    char *processor, *arithmetic; /* see arithmetic/arithmetic.h; NULL where the summary does not say */
+    ds_settings settings;         /* as the store has them; not filled by ds_result_read() */
     uint64_t seed, n, budget;
     uint64_t evaluations;                    /* of the store where it did not finish */
     uint64_t gradients, cost_steps, best_id; /* 0 where there is no summary */
@@ -34,6 +44,7 @@ typedef struct ds_result {
 typedef struct ds_results {
     ds_result *item; /* sorted by environment, optimizer, seed, folder */
     size_t count;
+    size_t damaged; /* runs that cannot be read, of those that were found */
 } ds_results;
 
 /* All runs in the given folders (and in their subfolders, without following links), each once, however many
@@ -41,6 +52,13 @@ typedef struct ds_results {
  * run with a damaged store is marked. Runs that another process works on are read as far as they are. */
 int ds_results_read(const char *const *folders, size_t count, ds_results *out, ds_error *e);
 void ds_results_clear(ds_results *r);
+
+/* The end of a command that did its work with the others: DS_EXIT_IO and a line where runs were damaged. */
+int ds_results_left_out(size_t damaged, ds_error *e);
+
+/* Lets runs count that were interrupted, or that another process works on, where their optimizer has no finished
+ * run on their environment. */
+void ds_results_take_unfinished(ds_results *r);
 
 /* Drops all but the finished runs, and all but those of one optimizer where `opt` is not NULL. */
 void ds_results_keep_finished(ds_results *r, const char *opt);
@@ -54,6 +72,12 @@ void ds_results_sort(ds_results *r);
  * stderr of that, of runs that are there twice, and of damaged stores. DS_EXIT_MEMORY on failure. */
 int ds_results_disambiguate(ds_results *const *set, size_t sets, ds_error *e);
 
+/* Runs whose records have no checksums (store format 1); *first gets one of them. */
+size_t ds_results_unchecked(const ds_results *r, const ds_result **first);
+
+/* Warns where finished runs of the sets were made with different arithmetic. */
+void ds_results_warn_mixed(ds_results *const *set, size_t sets);
+
 /* Opens the store of a run's folder for reading. */
 int ds_result_store(const char *folder, ds_store **out, ds_error *e);
 
@@ -62,10 +86,15 @@ int ds_result_store(const char *folder, ds_store **out, ds_error *e);
 int ds_result_read(const char *folder, ds_result *out, ds_error *e);
 void ds_result_clear(ds_result *r);
 
+/* Takes over what the store of a run that was read says; marks it where that is damaged. */
+int ds_result_check(ds_result *r, ds_error *e);
+
 /* Did it end as planned, so that nothing is left to do? And without an error, so that it counts? */
 int ds_result_is_done(const ds_result *r);
 int ds_result_is_finished(const ds_result *r);
-/* Why it does not count; "" where it does. */
+/* Finished, or taken as it is. */
+int ds_result_counts(const ds_result *r);
+/* Why it did not finish; "" where it did. */
 const char *ds_result_open_reason(const ds_result *r);
 /* Marks it as damaged. */
 int ds_result_damaged(ds_result *r, const char *why, ds_error *e);

@@ -9,13 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stats/hypothesis.h"
 #include "stats/sample.h"
-
-/* The final values of one method's runs on one task. */
-typedef struct ds_runs {
-    const double *value; /* `count` of them */
-    size_t count;
-} ds_runs;
 
 /* 0 where the loss is the mean of random search, 1 where it is the best one known, below 0 where it is
  * worse than random search; 0 for a failed run (+INFINITY). Where not `random` > `best`: 1 for loss <= best
@@ -29,9 +24,14 @@ int ds_interquartile_mean(const ds_runs *task, size_t tasks, size_t resamples, u
                           double *mean, ds_interval *interval);
 
 /* Mean over tasks of the probability that a run of a has the smaller value than one of b (equal ones count
- * half), and its interval in the same way. */
-int ds_probability_of_improvement(const ds_runs *a, const ds_runs *b, size_t tasks, size_t resamples,
-                                  uint64_t seed, double level, double *probability, ds_interval *interval);
+ * half), and its interval: of each task by method 5 of R. G. Newcombe, Statistics in Medicine 25, 2006, of the
+ * mean by the method of variance estimates recovery (G. Y. Zou and A. Donner, Statistics in Medicine 27, 2008).
+ * A bootstrap would say "1 (1 to 1)" where every run of a lies below every run of b, however few there are. */
+void ds_probability_of_improvement(const ds_runs *a, const ds_runs *b, size_t tasks, double level,
+                                   double *probability, ds_interval *interval);
+
+/* The same for one task, from what is known of its pairs: n and m values, share `a12` of the pairs. */
+ds_interval ds_probability_interval(double a12, size_t n, size_t m, double level);
 
 /* Share of runs with a score above tau, mean over tasks. */
 double ds_performance_profile(const ds_runs *task, size_t tasks, double tau);

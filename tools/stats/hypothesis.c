@@ -7,10 +7,11 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "stats/distribution.h"
 
-enum { EXACT_VALUES = 200, EXACT_PAIRS = 500 };
+enum { EXACT_VALUES = 200, EXACT_PAIRS = 500, EXACT_SCALE = 20000 };
 
 typedef struct item {
     double value;
@@ -59,39 +60,54 @@ void ds_ranks(const double *x, size_t n, double *rank)
 
 /* ---- Mann-Whitney ---- */
 
-/* Two-sided exact p: share of the choices of n of `all` doubled ranks as far from the mean as `sum`. */
-static double exact_rank_sum(const double *rank, size_t n, size_t all, double sum)
+/* The permutation distribution of the doubled sum of n of `all` doubled ranks: out[s] is the probability of s,
+ * up to *most. NULL without memory; to be freed. */
+static double *rank_sums(const double *rank, size_t n, size_t all, size_t *most)
 {
-    size_t most = 0; /* doubled sum of all ranks */
+    size_t sum = 0; /* doubled sum of all ranks */
     for (size_t i = 0; i < all; i++) {
-        most += (size_t)lround(2 * rank[i]);
+        sum += (size_t)lround(2 * rank[i]);
     }
-    /* ways[k * (most + 1) + s]: choices of k of the values seen so far with sum s; binomials up
+    /* ways[k * (sum + 1) + s]: choices of k of the values seen so far with sum s; binomials up
      * to 1e59 fit. */
-    double *ways = calloc((n + 1) * (most + 1), sizeof *ways);
+    double *ways = calloc((n + 1) * (sum + 1), sizeof *ways), total = 0;
     if (ways == NULL) {
-        return NAN;
+        return NULL;
     }
     ways[0] = 1;
     for (size_t i = 0; i < all; i++) {
         const size_t step = (size_t)lround(2 * rank[i]);
         for (size_t k = (i + 1 < n ? i + 1 : n); k > 0; k--) {
-            double *to = ways + k * (most + 1);
-            const double *from = ways + (k - 1) * (most + 1);
-            for (size_t s = most; s >= step; s--) {
+            double *to = ways + k * (sum + 1);
+            const double *from = ways + (k - 1) * (sum + 1);
+            for (size_t s = sum; s >= step; s--) {
                 to[s] += from[s - step];
             }
         }
     }
-    const double *last = ways + n * (most + 1);
-    const double mean = (double)n * (double)(all + 1), distance = fabs(2 * sum - mean); /* of doubled sums */
-    double total = 0, outside = 0;
-    for (size_t s = 0; s <= most; s++) {
-        total += last[s];
-        outside += fabs((double)s - mean) >= distance - 0.25 ? last[s] : 0;
+    memmove(ways, ways + n * (sum + 1), (sum + 1) * sizeof *ways);
+    for (size_t s = 0; s <= sum; s++) {
+        total += ways[s];
     }
-    free(ways);
-    return outside / total;
+    for (size_t s = 0; s <= sum; s++) {
+        ways[s] /= total;
+    }
+    *most = sum;
+    return ways;
+}
+
+/* Two-sided exact p: share of the choices of n of `all` ranks as far from the mean as `sum`. */
+static double exact_rank_sum(const double *rank, size_t n, size_t all, double sum)
+{
+    size_t most = 0;
+    double *share = rank_sums(rank, n, all, &most), outside = 0;
+    const double mean = (double)n * (double)(all + 1), distance = fabs(2 * sum - mean); /* of doubled sums */
+    for (size_t s = 0; share != NULL && s <= most; s++) {
+        outside += fabs((double)s - mean) >= distance - 0.25 ? share[s] : 0;
+    }
+    const int done = share != NULL;
+    free(share);
+    return done ? fmin(1, outside) : (double)NAN;
 }
 
 ds_mann_whitney ds_mann_whitney_test(const double *x, size_t n, const double *y, size_t m)
@@ -126,6 +142,143 @@ ds_mann_whitney ds_mann_whitney_test(const double *x, size_t n, const double *y,
         t.p = sd > 0 ? fmin(1, 2 * ds_normal_cdf(-z)) : 1;
     }
     free(value);
+    return t;
+}
+
+double ds_mann_whitney_least_p(size_t n, size_t m)
+{
+    double p = 2; /* of the n + m over n orders two are as far from the middle as can be */
+    for (size_t i = 1; i <= n; i++) {
+        p *= (double)i / (double)(m + i);
+    }
+    return n > 0 && m > 0 ? fmin(1, p) : (double)NAN;
+}
+
+size_t ds_runs_needed(size_t tests, double level)
+{
+    size_t n = 1;
+    while ((double)tests * ds_mann_whitney_least_p(n, n) >= level) {
+        n++;
+    }
+    return n;
+}
+
+/* ---- over tasks ---- */
+
+/* One task: its ranks, where a12 lies, and its spread where all orders are equally likely. */
+typedef struct stratum {
+    double *rank; /* of a's values, then b's */
+    double sum;   /* of a's ranks */
+    double a12, variance;
+} stratum;
+
+static int rank_stratum(const ds_runs *a, const ds_runs *b, stratum *s)
+{
+    const size_t n = a->count, m = b->count, all = n + m;
+    const double pairs = (double)n * (double)m, nn = (double)all;
+    double *value = malloc((2 * all + 1) * sizeof *value);
+    *s = (stratum){.rank = value};
+    if (value == NULL) {
+        return -1;
+    }
+    memcpy(value + all, a->value, n * sizeof *value);
+    memcpy(value + all + n, b->value, m * sizeof *value);
+    const double ties = rank_values(value + all, all, s->rank);
+    for (size_t i = 0; i < n; i++) {
+        s->sum += s->rank[i];
+    }
+    s->a12 = (pairs + 0.5 * (double)n * (double)(n + 1) - s->sum) / pairs;
+    s->variance = (nn + 1 - ties / (nn * (nn - 1))) / (12 * pairs);
+    return isnan(ties) ? -1 : 0;
+}
+
+static size_t least_multiple(size_t a, size_t b)
+{
+    size_t x = a, y = b;
+    while (y > 0) {
+        const size_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
+
+/* Adds a task to the distribution of the sum of a12 so far, in units of 1 / (2 scale). Frees `so_far`. NULL
+ * without memory. */
+static double *add_stratum(double *so_far, size_t *width, const stratum *s, size_t n, size_t m, size_t scale)
+{
+    size_t most = 0;
+    double *share = rank_sums(s->rank, n, n + m, &most), *out = NULL;
+    const size_t low = n * (n + 1), pairs = n * m,
+                 step = scale / pairs; /* doubled sums: low..low + 2 pairs */
+    if (so_far != NULL && share != NULL && (out = calloc(*width + 2 * scale, sizeof *out)) != NULL) {
+        for (size_t u = 0; u <= 2 * pairs; u++) {
+            const double p = low + u <= most ? share[low + u] : 0;
+            for (size_t k = 0; p > 0 && k < *width; k++) {
+                out[k + (2 * pairs - u) * step] += p * so_far[k];
+            }
+        }
+        *width += 2 * scale;
+    }
+    free(so_far);
+    free(share);
+    return out;
+}
+
+/* NaN where there is no memory for it, or too much is to be counted. */
+static double exact_stratified(const ds_runs *a, const ds_runs *b, const stratum *s, size_t tasks)
+{
+    size_t scale = 1, width = 1;
+    for (size_t t = 0; t < tasks && scale <= EXACT_SCALE; t++) {
+        scale = a[t].count + b[t].count <= EXACT_VALUES ? least_multiple(scale, a[t].count * b[t].count)
+                                                        : EXACT_SCALE + 1;
+    }
+    if (scale > EXACT_SCALE || scale * tasks > EXACT_SCALE) {
+        return NAN;
+    }
+    double *share = calloc(1, sizeof *share), at = 0, p = 0;
+    if (share != NULL) {
+        share[0] = 1;
+    }
+    for (size_t t = 0; t < tasks; t++) {
+        share = add_stratum(share, &width, &s[t], a[t].count, b[t].count, scale);
+        at += 2 * (double)scale * s[t].a12;
+    }
+    const double mean = (double)scale * (double)tasks;
+    for (size_t k = 0; share != NULL && k < width; k++) {
+        p += fabs((double)k - mean) >= fabs(at - mean) - 0.25 ? share[k] : 0;
+    }
+    const int done = share != NULL;
+    free(share);
+    return done ? fmin(1, p) : (double)NAN;
+}
+
+ds_stratified ds_stratified_test(const ds_runs *a, const ds_runs *b, size_t tasks)
+{
+    ds_stratified t = {NAN, NAN, NAN, 0};
+    stratum *s = calloc(tasks + 1, sizeof *s);
+    double sum = 0, variance = 0, least = 2;
+    int failed = s == NULL || tasks == 0;
+    for (size_t i = 0; i < tasks && !failed; i++) {
+        failed = a[i].count == 0 || b[i].count == 0 || rank_stratum(&a[i], &b[i], &s[i]) != 0;
+        sum += s[i].a12;
+        variance += s[i].variance;
+        least *= 0.5 * ds_mann_whitney_least_p(a[i].count, b[i].count);
+    }
+    if (!failed) {
+        t.a12 = sum / (double)tasks;
+        t.least_p = fmin(1, least);
+        t.p = exact_stratified(a, b, s, tasks);
+        t.exact = !isnan(t.p);
+        if (!t.exact) {
+            const double z = fabs(sum - 0.5 * (double)tasks) / sqrt(variance);
+            t.p = variance > 0 ? fmin(1, 2 * ds_normal_cdf(-z)) : 1;
+        }
+    }
+    for (size_t i = 0; s != NULL && i < tasks; i++) {
+        free(s[i].rank);
+    }
+    free(s);
     return t;
 }
 

@@ -18,6 +18,31 @@ typedef struct ds_mann_whitney {
 /* Exact where n + m <= 200 and memory allows. */
 ds_mann_whitney ds_mann_whitney_test(const double *x, size_t n, const double *y, size_t m);
 
+/* The smallest p that the test of n against m values can have: all of x below all of y. However far they lie
+ * apart, with 3 and 3 it is 0.1. NaN where n or m is 0. */
+double ds_mann_whitney_least_p(size_t n, size_t m);
+
+/* How many values on either side it takes so that the smallest of `tests` p values, adjusted by ds_holm(), can
+ * fall below `level`. */
+size_t ds_runs_needed(size_t tests, double level);
+
+/* The values of one method on one task. */
+typedef struct ds_runs {
+    const double *value; /* `count` of them */
+    size_t count;
+} ds_runs;
+
+/* Two methods on several tasks: the mean of a12 over the tasks, each task with the same weight, and its
+ * two-sided p from the permutations within the tasks (van Elteren 1960, whose weights are the same where all
+ * tasks have the same numbers of values). Values of different tasks are never compared. */
+typedef struct ds_stratified {
+    double a12, p;
+    double least_p; /* the smallest p that can be reached */
+    int exact;      /* 0: normal approximation */
+} ds_stratified;
+
+ds_stratified ds_stratified_test(const ds_runs *a, const ds_runs *b, size_t tasks);
+
 /* Pairs (x[i], y[i]), say of equal seeds (Wilcoxon 1945); equal pairs are left out. */
 typedef struct ds_wilcoxon {
     size_t pairs; /* that differ */

@@ -156,3 +156,34 @@ ds_interval ds_bca_interval(const double *x, size_t n, ds_statistic *statistic, 
     ds_sample_sort(values, count);
     return (ds_interval){ds_sorted_quantile(values, count, low), ds_sorted_quantile(values, count, high)};
 }
+
+double ds_expanded_level(size_t n, double level)
+{
+    if (n < 2) {
+        return NAN;
+    }
+    const double t = ds_student_quantile(0.5 + 0.5 * level, (double)(n - 1));
+    return 1 - 2 * ds_normal_cdf(-t * sqrt((double)n / (double)(n - 1)));
+}
+
+int ds_mean_intervals(const double *x, size_t n, uint64_t seed, size_t count, const double *level,
+                      size_t levels, ds_interval *out)
+{
+    const double mean = ds_sample_mean(x, n);
+    const int drawn = n > 1 && isfinite(mean);
+    double *scratch = drawn ? malloc((2 * n + count) * sizeof *scratch) : NULL;
+    if (drawn && scratch == NULL) {
+        return -1;
+    }
+    if (drawn) {
+        ds_bootstrap(x, n, ds_statistic_mean, seed, scratch, scratch + 2 * n, count);
+    }
+    for (size_t k = 0; k < levels; k++) {
+        out[k] = drawn   ? ds_bca_interval(x, n, ds_statistic_mean, scratch, scratch + 2 * n, count,
+                                           ds_expanded_level(n, level[k]))
+                 : n > 1 ? (ds_interval){mean, mean}
+                         : (ds_interval){NAN, NAN};
+    }
+    free(scratch);
+    return 0;
+}

@@ -49,4 +49,15 @@ ds_interval ds_percentile_interval(double *values, size_t count, double level);
 ds_interval ds_bca_interval(const double *x, size_t n, ds_statistic *statistic, double *scratch,
                             double *values, size_t count, double level);
 
+/* The level to ask of a bootstrap of n values so that its intervals are as wide as they have to be: samples
+ * drawn again spread less than new ones, and normal quantiles are too small for few values (the expanded
+ * percentile interval of T. Hesterberg, The American Statistician 69, 2015). NaN for fewer than two. */
+double ds_expanded_level(size_t n, double level);
+
+/* Intervals of the mean at `levels` levels: BCa with expanded levels, from `count` samples. It stays among
+ * the values: of losses that cannot be negative it has no negative end. NaN for fewer than two values; where
+ * the mean is infinite so are both ends. Returns 0, or -1 without memory. */
+int ds_mean_intervals(const double *x, size_t n, uint64_t seed, size_t count, const double *level,
+                      size_t levels, ds_interval *out);
+
 #endif

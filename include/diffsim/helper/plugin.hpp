@@ -65,6 +65,7 @@
 
 #include <diffsim/diffsim.h>
 #include <diffsim/ext/channel.h>
+#include <diffsim/ext/files.h>
 
 #include <cmath>
 #include <cstring>
@@ -504,6 +505,18 @@ class objective
         b.grad = grad;
         evaluate(b);
         return answer;
+    }
+    /* Leaves a file in the folder of the run (diffsim/ext/files.h), in place of an earlier one of that
+     * name; false where there is no folder. Save whenever there is something better: the end of a run
+     * leaves run(). */
+    bool save(const char *name, const void *data, uint64_t bytes)
+    {
+        const auto *files = extension<ds_objective_files>(DS_EXT_FILES);
+        const ds_status status = files != nullptr ? files->save(plain, name, data, bytes) : DS_OK;
+        if (status != DS_OK) {
+            throw leave{status};
+        }
+        return files != nullptr;
     }
     /* What the host makes of an extension; nullptr where there is none. */
     template <class Table> const Table *extension(const char *id) const

@@ -198,7 +198,7 @@ status 4 "the status of the first run that failed" "$dshost" bench bad.ini
 [ "$(count results/bad done)" = 2 ] && [ "$(count results/bad failed)" = 6 ] &&
     [ "$(grep -c '^dshost: failed: ' "$tmp/err")" = 6 ] && grep -q 'failed: faulty/rand/seed-1 (status 5): ' "$tmp/err"
 result $? "failed runs are kept and named"
-grep -q 'SIGSEGV' results/bad/analytic/badopt/seed-0.log && [ ! -e results/bad/analytic/rand/seed-0.log ]
+grep -qE 'SIGSEGV|ended by itself with exit status 1' results/bad/analytic/badopt/seed-0.log && [ ! -e results/bad/analytic/rand/seed-0.log ]
 result $? "with what they said"
 before=$(rows results/bad/faulty/rand/seed-0)
 sed 's/^fault = segv/fault = none/' bad.ini >mended.ini

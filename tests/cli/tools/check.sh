@@ -6,12 +6,6 @@
 bad=$DS_TOP_SRC/tests/bad
 cd "$tmp" || exit 99
 
-compile() { # compile FILE.c: makes FILE.so here
-    # shellcheck disable=SC2086
-    ${DS_CC:-cc} -O1 -fPIC -shared -fvisibility=hidden -I"$DS_TOP_SRC/include" -I"$bad" \
-        -o "$(basename "$1" .c).so" "$1" -lm
-}
-
 # plugin, the test it must fail, exit status, flags
 while read -r id test status flags; do
     if ! compile "$bad"/*/"$id.c" > out 2> err; then
@@ -61,6 +55,18 @@ hidden_state pure.repeat 8
 uninitialised pure.process 8
 shared_state pure.parallel 8
 wrong_gradient grad.difference 8
+one_component grad.difference 8
+clamped grad.difference 8
+after_loss pure.want 8
+batch_gradient ext.batch 8
+hangs_at_gradient grad.difference 8 --timeout-s 1
+crashes_in_batch ext.batch 8
+mask_with_threads eval.state 8
+short_scene scene.data 8
+no_room search.params 8
+rewrites eval.points 8
+endless_steps eval.points 8
+mode_with_threads eval.state 8
 nan_gradient grad.difference 8
 outside search.points 8
 asks_nan search.failures 8
@@ -69,6 +75,8 @@ forgets_size search.points 8
 not_repeatable search.repeat 8
 wants_gradient search.gradient 8
 hidden_gradient search.params 8
+hidden_pair search.params 8
+asks_without search.params 8
 leaves_thread eval.threads 8
 four_threads pure.threads 8
 odd_want eval.want 8
@@ -109,7 +117,8 @@ result $? "a crash in destroy(NULL) says so, and how to look at it"
 
 # A sin fails the tests of its own promise and no others.
 for id in wrong_gradient leaks_file prints maximises half_squares batch_warm limit_terminates task_truncates \
-	unknown_end steps_truncated same_names renames leaves_thread four_threads odd_want; do
+	unknown_end steps_truncated same_names renames leaves_thread four_threads odd_want one_component clamped mode_with_threads after_loss \
+	batch_gradient mask_with_threads short_scene; do
     "$dshost" check ./$id.so > out 2> err
     [ "$(grep -c '^not ok' out)" -eq 1 ]
     result $? "$id fails one test only"
@@ -119,6 +128,37 @@ done
 is=$?
 [ $is -eq 4 ] && [ ! -s out ] && grep -qx "dshost: error: same_names: ds.env.variables/1: variables 0 and 2 are both called 'push.x': names must be unique" err
 result $? "two variables of one name are refused in one line, status 4"
+
+# ---- a crash or a hang says at which x, so that it can be repeated ----
+"$dshost" check ./hangs_at_gradient.so --only grad --timeout-s 1 > out 2> err
+grep -qE '^# it was in evaluate\(\); that point alone: dshost eval --env ./hangs_at_gradient.so --gradient --x -?[0-9.]*,-[0-9.]*,-?[0-9.]*$' out
+result $? "a hang that only a gradient brings: the point is told"
+"$dshost" check ./crashes_in_batch.so --only ext.batch > out 2> err
+grep -q '^# it was in evaluate() of 5 points together, of which this is the first; that point alone: dshost eval .* --gradient --x 1,1,1$' out
+result $? "a crash in a batch: its first point is told"
+for id in crashes hangs exits; do
+    "$dshost" check ./$id.so --only eval.points --timeout-s 0.5 > out 2> err
+    grep -qE "^# it was in evaluate\(\); that point alone: dshost eval --env ./$id.so --gradient --x 2(,-?2){2}$" out
+    result $? "$id: the point is told"
+done
+again=$("$dshost" check ./crashes.so --only eval.points --set env.centre=0.5 | sed -n 's/.*that point alone: dshost //p')
+eval "\"$dshost\" $again" > out 2> err
+is=$?
+[ $is -eq 5 ] && cat out err | grep -qE "SIGSEGV|DEADLYSIGNAL" && echo "$again" | grep -q -- '--set env.centre=0.5'
+result $? "and crashes again in eval, status $is"
+
+# ---- the host's side of what plugins must not write ----
+for isolation in process none; do
+    "$dshost" eval --env ./rewrites.so --gradient --json --isolation $isolation > out 2> err
+    is=$?
+    [ $is -eq 5 ] && grep -q '"outcome": "invalid", "gradient": null' out &&
+        grep -q 'evaluate() changed grad in ds_eval, which belongs to the host' err
+    result $? "a gradient that was put elsewhere is no gradient, --isolation $isolation"
+    "$dshost" run --env ./endless_steps.so --opt rand --budget 1200 --pictures no --isolation $isolation --out "endless-$isolation" > out 2> err &&
+        grep -qE '"cost_steps": 9223372036854775807,' "endless-$isolation/summary.json" &&
+        "$dshost" export "endless-$isolation" --format csv --out - | grep -q '^1200,.*,9007199254740992,'
+    result $? "a sum of steps does not wrap, --isolation $isolation"
+done
 
 # Sound plugins, and how many tests they pass: a test that vanishes from the kit shows here.
 "$dshost" check analytic > out 2> err
@@ -150,6 +190,13 @@ done
 result $? "gradient of 60 variables by components and directions"
 "$dshost" check analytic --set env.noise=0.1 --set env.fail_rate=0.2 > out 2> err
 result $? "analytic passes with noise and failures"
+
+"$dshost" check cartpole_gym --only scene > out 2> err &&
+    grep -qE '^# [0-9]+ frames of 501: the episode ends in control step [0-9]+ of 500$' out
+result $? "a scene may end with its episode, and that is told"
+"$dshost" check ./short_scene.so --only scene > out 2> err
+grep -q '^# the scene has 2 frames, and the episode goes through all of its 3 control steps: steps + 1 = 4 are wanted$' out
+result $? "but not before it"
 
 # A team of threads may live until destroy(), and what depends on parameters is found where they are given.
 "$dshost" check torus --set env.preset=small --only eval.threads > out 2> err
@@ -221,8 +268,8 @@ is=$?
 [ $is -eq 3 ] && [ ! -s out ] && grep -q 'analytic is an environment: only parameters of \[env\]' err
 result $? "and so is one of the other section"
 "$dshost" check analytic --only grad.difference > out 2> err
-grep -q '^# [0-9]* differences at 10 points (0 more without a gradient): 100 % of them usable' out
-result $? "how many differences could be used"
+grep -q '^# [0-9]* quotients along single components: 100 % agree, 0 % show a kink' out
+result $? "how many quotients could be used"
 # rand looks at should_stop() itself before it asks: that is no breach that would hide the test.
 "$dshost" check rand --only search.interrupt > out 2> err
 grep -q '^# 1 passed, 0 failed, 0 skipped' out

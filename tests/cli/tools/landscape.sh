@@ -27,11 +27,19 @@ done
 [ ! -e bowl/run.lock ] && [ "$(wc -l < bowl/grid.csv)" -eq 1682 ] && [ "$(head -n 1 bowl/grid.csv)" = "i,j,c0,c1,loss,outcome,g0,g1,norm" ]
 result $? "grid.csv has a row per point"
 head -n 1 out > first
-[ "$(cat first)" = bowl ] && grep -q '^words are said from here on' out && grep -q 'turns_per_line >= 6' out
-result $? "the text begins with the folder and ends with the thresholds"
+[ "$(cat first)" = bowl ] && [ "$(tail -n 1 out)" = "verdict   smooth, 1 basin; good gradients" ]
+result $? "the text begins with the folder and ends with the verdict"
+! grep -q '^why' out && ! grep -q 'turns_per_line' out
+result $? "and says no thresholds that were not reached"
+grep -q 'lowest point of the grid' bowl/landscape.svg && grep -q 'equal loss' bowl/landscape.svg &&
+    grep -q 'downhill by the gradient' bowl/landscape.svg && ! grep -q 'uphill by the grid' bowl/landscape.svg
+result $? "the legend names the ring, the lines and the arrows, and nothing that is not there"
 survey rastrigin --env analytic --set env.function=rastrigin --set env.optimum=origin
 grep -q '"verdict": "rugged, 121 basins; good gradients"' rastrigin/summary.json
 result $? "Rastrigin's function has 121 basins"
+tail -n 4 out > end
+grep -q '^why$' out && grep -q '  rugged  *turns_per_line is [0-9.]*, from 6 on' end && grep -q '  rugged  *basins is 121, from 10 on' end
+result $? "with the measures that were held against the thresholds"
 verdict() { # verdict SHAPE WORDS ARGUMENT...
     shape=$1
     words=$2
@@ -54,7 +62,7 @@ grep -q '"wrong_way_share": 1.0,' shape/summary.json
 result $? "all of them"
 verdict ball_toi "smooth, 1 basin; good gradients" --axes 0 --range -0.9731:0.9713 --grid 25
 status 0 "billiards" "$dshost" landscape --env "$shapes" --set env.shape=billiards --grid 31x31 --samples 50 --out billiards
-grep '^rugged, [0-9]* basins, with plateaus and jumps; gradients exact but zero in large areas, .* the wrong way$' out > verdict
+grep '^verdict   rugged, [0-9]* basins, with plateaus and jumps; gradients exact but zero in large areas, .* the wrong way$' out > verdict
 result $? "billiards is rugged with useless gradients"
 
 # ---- what a failure does ----
@@ -62,7 +70,7 @@ survey half --env "$shapes" --set env.shape=blowup --grid 21x21
 [ "$(grep -c ',diverged,' half/grid.csv)" -eq 105 ] && grep -q '"with_loss": 336' half/summary.json &&
     grep -q '"verdict": "smooth, 1 basin, no loss at 24 %; ' half/summary.json
 result $? "points without a loss are counted"
-grep -q '(hatched)' half/landscape.svg && ! grep -q '(hatched)' bowl/landscape.svg
+grep -q '>no loss<' half/landscape.svg && ! grep -q '>no loss<' bowl/landscape.svg
 result $? "and the legend explains the hatching"
 status 5 "too many failures" "$dshost" landscape --env "$shapes" --set env.shape=blowup --grid 11 --max-failed 0.1 --out many
 [ -s many/summary.json ] && grep -q 'evaluations failed' err
@@ -73,7 +81,7 @@ status 0 "crashes cost a point each" "$dshost" landscape --env "$faulty" --set e
 result $? "and leave a file that repeats them"
 
 status 0 "divergence everywhere" "$dshost" landscape --env "$faulty" --set env.fault=diverge --grid 9x9 --max-failed 1 --out none
-head -n 3 out | tail -n 1 | grep -qx 'no loss anywhere' && ! grep -q 'nan' out && grep -q '"verdict": "no loss anywhere"' none/summary.json
+tail -n 1 out | grep -qx 'verdict   no loss anywhere' && ! grep -q 'nan' out && grep -q '"verdict": "no loss anywhere"' none/summary.json
 result $? "is told without numbers"
 run "$dshost" landscape --env "$faulty" --set env.fault=error --grid 31x31 --out broken
 [ "$status" -eq 5 ] && grep -q 'faulty: stopped: 50 of the first 50 evaluations failed' err &&
@@ -88,7 +96,7 @@ survey random --env cartpole --axes random,random --grid 11x11 --samples 10
 grep -q '"kind": "random"' random/summary.json
 result $? "random directions"
 survey alone --env cartpole --no-gradient --grid 11x11
-grep -q '; gradients not measured"' alone/summary.json && grep -q '"gradient": null' alone/summary.json && [ ! -e alone/gradient.png ] && [ "$(head -n 1 alone/grid.csv)" = "i,j,c0,c1,loss,outcome" ]
+grep -q '; gradients not measured"' alone/summary.json && grep -q '"gradient": null' alone/summary.json && [ ! -e alone/gradient.png ] && [ "$(head -n 1 alone/grid.csv)" = "i,j,cart.velocity.0,joint1.torque.0,loss,outcome" ]
 result $? "losses alone"
 status 0 "a run" "$dshost" --env pinball --opt cmaes --budget 60 --out run --pictures no
 survey path --env pinball --grid 21x21 --path run --center run
@@ -165,4 +173,7 @@ bad 2 "landscape bowl: goes on with that landscape, whose settings are fixed (--
 bad 2 "settings are fixed" landscape bowl --set env.n=3
 bad 2 "bowl holds a landscape: --budget is for runs" resume bowl --budget 5
 bad 2 "export: --format coco is for runs" export bowl --format coco
+run "$dshost" landscape --env analytic --set env.function=ackley --grid 5x5 --samples 0 --out named
+grep -q "analytic (function ackley)  .*landscape<" named/landscape.svg && grep -q "analytic (function ackley)  .*size of the gradient<" named/gradient.svg
+result $? "the pictures name the settings"
 finish

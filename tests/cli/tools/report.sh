@@ -46,8 +46,11 @@ done
 result $? "every figure is in the page"
 [ -z "$(cut -d, -f1,2 all/report/figures/evaluations-sphere.csv | uniq -d)" ]
 result $? "a curve has every number of evaluations once"
+# Best-so-far curves are stairs: they go across and up or down only.
+[ "$(grep -c '<path d="M[0-9. ]*[0-9.HV-]*" .*stroke-width="2.4"' all/report/figures/evaluations-sphere.svg)" -eq 3 ]
+result $? "curves are steps"
 # Every number of the page is in a table, and every figure has its command.
-[ "$(wc -l <all/report/summary.csv)" -eq 4 ] && head -n 1 all/report/cells.csv | grep -q ',area_steps,ert_50,.*,rank,verdict$'
+[ "$(wc -l <all/report/summary.csv)" -eq 4 ] && head -n 1 all/report/cells.csv | grep -q ',area_steps,ert_50,.*,rank,verdict,least_p_holm,compared_after$'
 result $? "scores and running times are in tables"
 for file in runs.csv cells.csv summary.csv figures/bars-sphere.svg figures/steps-sphere.csv; do
     grep -q "href=\"$file\"" $page && [ -s "all/report/$file" ]
@@ -89,7 +92,7 @@ grep -q '<tr><td>velocity.y</td><td>[^<]*</td><td>m/s</td><td>velocity</td></tr>
 result $? "has their names, units and groups"
 
 status 0 "a report of two" "$dshost" report all/sphere/rand all/sphere/cmaes --reference rand --no-pictures --out pair
-grep -q '<td class=g>better</td>' pair/index.html && grep -q ',better$' pair/cells.csv
+grep -q '<td class=g>better</td>' pair/index.html && grep -q ',better,' pair/cells.csv
 result $? "marks what is significantly better"
 status 0 "a report without pictures" "$dshost" report all --no-pictures --out plain
 ! grep -q 'image/png' plain/index.html && [ ! -e plain/figures/best-sphere.png ]
@@ -120,6 +123,44 @@ rm part/b/seed-1/summary.json
 status 0 "a report with an unfinished run" "$dshost" report part
 grep -q 'Left out: 1 run that did not finish' part/report/index.html && grep -q '1 finished run' part/report/index.html
 result $? "leaves it out and says so"
+
+# ---- the page ----
+labels() {
+    grep -o '<[a-z]*[^>]*aria-label="[^"]*"' $1 | grep -v 'span role=img' | sed 's/.*aria-label="//'
+}
+[ "$(labels $page | wc -l)" -gt 20 ] && [ -z "$(labels $page | sort | uniq -d)" ]
+result $? "figures and tables have names of their own"
+[ "$(grep -o '<table' $page | wc -l)" -eq "$(grep -o '<div class=o tabindex=0 role=region' $page | wc -l)" ]
+result $? "every table scrolls in its own frame, by keyboard, too"
+grep -q 'prefers-color-scheme:dark' $page && grep -q '@media print' $page
+result $? "dark screens and paper have rules"
+grep -q '<title>all: 3 optimizers on 2 environments' $page && grep -q "<p class=s>Runs of 2[0-9-]* on .*Linux" $page
+result $? "a title, when and where"
+[ "$(grep -n '<table class=h>' $page | cut -d: -f1)" -lt "$(grep -n '<h2 id=all' $page | cut -d: -f1)" ] &&
+    [ "$(grep -o '<td class="h[n0-9][^"]*"' $page | wc -l)" -eq 6 ]
+result $? "first an overview with a cell for each optimizer on each environment"
+order=$(sed -n '/<table class=h>/,/<\/table>/p' $page | sed -n 's/.*<th scope=col>environment<th scope=col>\([a-z]*\)<.*<th scope=col>\([a-z]*\)<.*/\1 \2/p')
+[ "$order" = "boleap rand" ]
+result $? "the best one first, random search last"
+! grep -Eq '[0-9.]e-[0-9]+<|10⁻¹[5-9]' $page && awk -F, 'NR > 1 && $9 != "" && $9 != 0 && $9 < 1e-13 && $9 > -1e-13' all/report/runs.csv | wc -l | grep -qx 0
+result $? "a score of nothing is 0"
+awk -F, 'NR > 1 { for (i = 11; i <= 14; i++) if ($i < $9 || $i > $10) bad++ } END { exit bad > 0 }' all/report/cells.csv
+result $? "intervals of the mean lie among the losses"
+# Three runs of each: nothing can be shown on an environment, and that is said.
+mkdir few
+for o in rand cmaes boleap; do
+    mkdir -p few/sphere/$o && cp -r all/sphere/$o/seed-[012] few/sphere/$o/
+done
+status 0 "a report of few runs" "$dshost" report few --no-pictures
+grep -q 'Too few runs to tell optimizers apart' few/report/index.html && grep -q 'no p below 0.2 ' few/report/index.html &&
+    grep -q 'it takes 5\.' few/report/index.html && grep -q '<td class=n>too few runs</td>' few/report/index.html
+result $? "says what cannot be shown, and what it would take"
+status 0 "compare few runs" "$dshost" compare few:boleap few:rand
+grep -q 'probability 1.000 (95 %: 0.501 to 1.000); Mann-Whitney p = 0.1' "$tmp/out" &&
+    grep -q '=> cannot be decided: with 3 and 3 runs no p below 0.1 can be reached; it takes 4 runs of each' "$tmp/out"
+result $? "says so, with an interval that is none of certainty"
+"$dshost" compare few:boleap few:rand --json | tr -d ' \n' | grep -q '"least_p_holm":0.1.*"verdict":"toofewruns".*"runs_needed":4'
+result $? "also as JSON"
 
 # ---- compare ----
 status 0 "compare two optimizers" "$dshost" compare all:cmaes all:rand
@@ -157,7 +198,7 @@ refuses 2 '3 optimizers: choose one' "compare needs one optimizer per set" "$dsh
 refuses 6 'no finished run of nobody' "compare with an unknown optimizer" "$dshost" compare all:nobody all:rand
 refuses 2 'two sets' "compare with one set" "$dshost" compare all
 refuses 2 'environment in common' "compare different environments" "$dshost" compare all/sphere/rand all/rastrigin/rand
-refuses 2 'nearest is bars' "plot of an unknown kind" "$dshost" plot all --kind bar
+refuses 2 "did you mean 'bars'" "plot of an unknown kind" "$dshost" plot all --kind bar
 refuses 2 '2 environments with --env' "plot needs an environment" "$dshost" plot all --kind bars
 refuses 2 '.png, .svg or .csv' "plot to an unknown kind of file" "$dshost" plot all --kind scores --out x.pdf
 finish

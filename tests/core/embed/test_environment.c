@@ -635,9 +635,11 @@ static void test_steps_refused(void **state)
     assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_E_ARG);
     prepare_rows(&q, 1);
     assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_OK);
-    q.action[0] = box.upper[0] + 1;
+    q.action[0] = nextafter(box.upper[0], INFINITY);
     assert_int_equal(ds_environment_step(e, &q.r), DS_E_ARG);
-    assert_non_null(strstr(ds_environment_message(e), "outside of its bounds"));
+    char shown[64]; /* enough digits for two numbers that differ */
+    snprintf(shown, sizeof shown, "is %.17g, outside of its bounds", q.action[0]);
+    assert_non_null(strstr(ds_environment_message(e), shown));
     q.action[0] = box.x0[0];
     q.r.reward = NULL;
     assert_int_equal(ds_environment_step(e, &q.r), DS_E_ARG);

@@ -324,6 +324,10 @@ static void test_refused(void **state)
     refused(&bad, "runs = 2");
     bad.run = "out = elsewhere";
     refused(&bad, "out");
+#if defined(__x86_64__)
+    bad.run = "portable = true";
+    refused(&bad, "start it with: env $(dshost doctor --portable) PROGRAM");
+#endif
     bad.run = "[env]\ndim = 4";
     refused(&bad, "[env]");
     /* What only the plugins can tell is told by the run, which leaves nothing behind. */

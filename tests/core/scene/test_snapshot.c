@@ -341,9 +341,11 @@ static void test_trajectory(void **state)
     unsigned char *p = temporary_read(path, &len);
     assert_memory_equal(p, "PK\3\4", 4);
     static const char *const names[] = {
-        "time.npy",       "frame.npy",          "slab_positions.npy",  "slab_size.npy",   "torus_poses.npy",
-        "torus_size.npy", "goal_positions.npy", "cloth_positions.npy", "cloth_index.npy", "rope_index.npy",
-        "rope_size.npy",  "metrics/iou.npy",    "metrics/com_y.npy"};
+        "time.npy",           "frame.npy",        "slab_positions.npy", "slab_size.npy",
+        "torus_poses.npy",    "torus_size.npy",   "goal_positions.npy", "cloth_positions.npy",
+        "cloth_index.npy",    "rope_index.npy",   "rope_size.npy",      "metrics/iou.npy",
+        "bodies.npy",         "torus_role.npy",   "torus_shape.npy",    "torus_major_radius.npy",
+        "rope_thickness.npy", "metrics/com_y.npy"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         assert_non_null(memmem(p, len, names[i], strlen(names[i])));
     }

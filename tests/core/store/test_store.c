@@ -174,11 +174,8 @@ static void test_variables(void **state)
         assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
         assert_int_equal(sqlite3_exec(db, harm[i], NULL, NULL, NULL), SQLITE_OK);
         sqlite3_close(db);
-        assert_int_equal(ds_store_open(path, DS_STORE_READ, &s, &e), 0);
-        assert_int_equal(ds_store_get_variables(s, &got, &count, &e), DS_EXIT_IO);
-        assert_non_null(strstr(e.text, "damaged: the names of its variables"));
-        assert_null(got);
-        ds_store_close(s, NULL);
+        assert_int_equal(ds_store_open(path, DS_STORE_READ, &s, &e), DS_EXIT_IO);
+        assert_non_null(strstr(e.text, "damaged: variable "));
     }
 }
 
@@ -377,6 +374,188 @@ static void test_damaged(void **state)
     assert_non_null(strstr(e.text, "damaged"));
 }
 
+/* ---- flipped bits ---- */
+
+/* Everything that can be read of a store, as one number; 0 = a line says that it cannot be. */
+static uint64_t mix(uint64_t sum, const void *data, size_t size)
+{
+    const unsigned char *p = data;
+    for (size_t i = 0; i < size; i++) {
+        sum = (sum ^ p[i]) * 1099511628211u;
+    }
+    return sum;
+}
+
+static int add_loss(void *ctx, uint64_t id, double loss, uint64_t cost_steps, double wall_s)
+{
+    uint64_t *sum = ctx;
+    *sum = mix(mix(mix(mix(*sum, &id, 8), &loss, 8), &cost_steps, 8), &wall_s, 8);
+    return 0;
+}
+
+static int read_rows(ds_store *s, uint64_t *sum, ds_error *e)
+{
+    ds_cursor *c = NULL;
+    ds_row row;
+    int step = 0, rc = ds_cursor_open(s, 1, &c, e);
+    while (rc == 0 && (step = ds_cursor_next(c, &row, e)) == 1) {
+        *sum = mix(mix(*sum, row.x, row.n * 8), &row.answer.loss, 8);
+        *sum = row.grad != NULL ? mix(*sum, row.grad, row.n * 8) : *sum;
+        *sum = mix(mix(*sum, row.tag, strlen(row.tag)), row.answer.message, strlen(row.answer.message));
+        *sum = mix(mix(*sum, &row.answer.outcome, 4), &row.group, 8);
+        *sum = mix(mix(*sum, &row.extra.kind, 4), row.extra.asked, row.extra.asked_count * 8);
+        double obs[8], reward[4];
+        uint64_t steps;
+        uint32_t ended;
+        rc = ds_store_read_episode(s, row.id, 3, 2, &steps, &ended, obs, reward, e);
+        *sum = rc == 0
+                   ? mix(mix(mix(*sum, &steps, 8), obs, steps > 0 ? (steps + 1) * 16 : 0), reward, steps * 8)
+                   : 0;
+    }
+    ds_cursor_close(c);
+    return step < 0 ? e->status : rc;
+}
+
+static uint64_t read_all(void)
+{
+    ds_store *s = NULL;
+    ds_error e = {0, ""};
+    ds_settings settings = {0};
+    ds_named_variable *v = NULL;
+    uint64_t sum = 14695981039346656037u, count = 0;
+    char *plan = NULL;
+    int rc = ds_store_open(path, DS_STORE_READ, &s, &e);
+    rc = rc != 0 ? rc : ds_store_count(s, &count, &e);
+    rc = rc != 0 ? rc : ds_store_scan(s, add_loss, &sum, &e);
+    rc = rc != 0 ? rc : read_rows(s, &sum, &e);
+    rc = rc != 0 ? rc : ds_store_get_settings(s, &settings, &e);
+    rc = rc != 0 ? rc : ds_store_get(s, "plan", &plan, &e);
+    rc = rc != 0 ? rc : ds_store_get_variables(s, &v, &count, &e);
+    if (rc == 0) {
+        const ds_setting *steps = ds_settings_find(&settings, DS_SECTION_ENV, "steps");
+        sum = mix(sum, steps != NULL ? steps->value : "", steps != NULL ? strlen(steps->value) : 0);
+        sum = mix(sum, plan != NULL ? plan : "", plan != NULL ? strlen(plan) : 0);
+        sum = mix(sum, v, count * sizeof *v);
+    } else {
+        assert_true(rc == DS_EXIT_IO && e.status == rc && strncmp(e.text, path, strlen(path)) == 0);
+    }
+    ds_settings_clear(&settings);
+    free(plan);
+    free(v);
+    ds_store_close(s, NULL);
+    return rc == 0 ? sum : 0;
+}
+
+/* A store with rows of every table. */
+static void make_full(void)
+{
+    ds_store *s = NULL;
+    ds_error e = {0, ""};
+    ds_named_variable v[3];
+    double x[3], grad[3], obs[8] = {1, 2, 3, 4, 5, 6, 7, 8}, reward[3] = {0.5, -1, 2};
+    char why[DS_VARIABLE_WHY];
+    for (int i = 0; i < 3; i++) {
+        const char name[2] = {(char)('a' + i), '\0'};
+        assert_int_equal(ds_variable_set(&v[i], name, "m", "", 0, why), 0);
+    }
+    assert_int_equal(ds_store_create(path, NULL, 3, &s, &e), 0);
+    assert_int_equal(ds_store_begin(s, &e), 0);
+    assert_int_equal(ds_store_put_variables(s, v, 3, &e), 0);
+    assert_int_equal(ds_store_set(s, "plan", "100", &e), 0);
+    assert_int_equal(ds_store_put_setting(s, DS_SECTION_ENV, "steps", "7", &e), 0);
+    for (uint64_t id = 1; id <= 120; id++) {
+        ds_row row = make_row(id, x, grad);
+        ds_row_episode episode = {
+            .key = id, .steps = 3, .n_obs = 2, .obs = obs, .reward = reward, .ended = 1};
+        row.episode = id % 4 == 0 ? &episode : NULL;
+        row.extra = id % 3 == 0 ? (ds_extra){.kind = 2, .asked = obs, .asked_count = id % 5} : row.extra;
+        assert_int_equal(ds_store_insert(s, &row, &e), 0);
+    }
+    assert_int_equal(ds_store_commit(s, &e), 0);
+    assert_int_equal(ds_store_close(s, &e), 0);
+}
+
+/* Whatever bit is flipped: what is read is what was written, or a line says that it is not. The same for
+ * pages of zeros, and for files that are cut. */
+static void test_flipped(void **state)
+{
+    enum { FLIPS = 1000 };
+    static unsigned char whole[1 << 18];
+    uint64_t random = 12345;
+    int told = 0;
+    (void)state;
+    make_full();
+    const uint64_t expected = read_all();
+    assert_true(expected != 0);
+    int fd = open(path, O_RDWR);
+    const ssize_t size = read(fd, whole, sizeof whole);
+    assert_true(size > 8192 && (size_t)size < sizeof whole);
+    for (int k = 0; k < FLIPS; k++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        const off_t at = (off_t)((random >> 33) % (uint64_t)size);
+        const unsigned char byte = (unsigned char)(whole[at] ^ 1u << (random >> 29) % 8);
+        if (byte == whole[at]) {
+            continue;
+        }
+        assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+        const uint64_t got = read_all();
+        if (got != expected && got != 0) {
+            print_message("bit at byte %lld\n", (long long)at);
+        }
+        assert_true(got == expected || got == 0);
+        told += got == 0;
+        assert_int_equal(pwrite(fd, &whole[at], 1, at), 1);
+    }
+    assert_true(told > 50);
+    for (off_t page = 0; page < size; page += 8192) {
+        static const unsigned char nothing[8192];
+        assert_int_equal(pwrite(fd, nothing, 8192, page), 8192);
+        assert_int_equal(read_all(), 0);
+        assert_int_equal(pwrite(fd, whole + page, 8192, page), 8192);
+        assert_int_equal(ftruncate(fd, page), 0);
+        assert_int_equal(read_all(), 0);
+        assert_int_equal(pwrite(fd, whole, (size_t)size, 0), size);
+    }
+    assert_true(read_all() == expected);
+    close(fd);
+}
+
+/* Rows before the first damaged one stay, and the file is kept. */
+static void test_repair(void **state)
+{
+    ds_store *s = NULL;
+    ds_error e = {0, ""};
+    char *kept = NULL;
+    uint64_t rows = 0;
+    (void)state;
+    make_full();
+    assert_int_equal(ds_store_repair(path, &kept, &rows, &e), 0);
+    assert_true(kept == NULL && rows == 120);
+    run_sql("UPDATE episode SET reward = zeroblob(24) WHERE id = 40");
+    assert_int_equal(ds_store_open(path, DS_STORE_READ, &s, &e), 0);
+    assert_int_equal(ds_store_verify(s, &e), DS_EXIT_IO);
+    assert_non_null(strstr(e.text, "damaged: episode 40 (its lists)"));
+    ds_store_close(s, NULL);
+    assert_int_equal(ds_store_repair(path, &kept, &rows, &e), 0);
+    assert_int_equal(rows, 39);
+    assert_int_equal(access(kept, F_OK), 0);
+    free(kept);
+    assert_int_equal(ds_store_open(path, DS_STORE_WRITE, &s, &e), 0);
+    assert_int_equal(ds_store_verify(s, &e), 0);
+    assert_int_equal(ds_store_count(s, &rows, &e), 0);
+    assert_int_equal(rows, 39);
+    double x[3], grad[3];
+    ds_row next = make_row(40, x, grad);
+    assert_int_equal(ds_store_begin(s, &e), 0);
+    assert_int_equal(ds_store_insert(s, &next, &e), 0);
+    assert_int_equal(ds_store_commit(s, &e), 0);
+    assert_int_equal(ds_store_verify(s, &e), 0);
+    assert_int_equal(ds_store_close(s, &e), 0);
+    run_sql("UPDATE setting SET value = '8'");
+    assert_int_equal(ds_store_repair(path, &kept, &rows, &e), DS_EXIT_IO);
+    assert_non_null(strstr(e.text, "cannot be repaired: setting env.steps"));
+}
+
 static void test_lock(void **state)
 {
     ds_runlock *lock = NULL;
@@ -410,6 +589,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_full_disk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_flipped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_repair, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lock, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

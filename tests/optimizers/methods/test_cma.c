@@ -72,7 +72,7 @@ static void test_constants(void **state)
     json_t *root = golden_or_skip("optimizers/cma_constants.json");
     const char *key;
     json_t *dim;
-    json_object_foreach(json_object_get(root, "dims"), key, dim)
+    json_object_foreach(golden_list(root, "dims"), key, dim)
     {
         uint64_t n = strtoull(key, NULL, 10);
         check_constants(json_object_get(dim, "sheet_tutorial"), n, CMA_TUTORIAL, 0);
@@ -238,13 +238,12 @@ static void test_replay(void **state)
     (void)state;
     json_t *root = golden_or_skip("optimizers/cma_replay.json"), *test;
     size_t i;
-    json_array_foreach(json_object_get(root, "cases"), i, test)
+    json_array_foreach(golden_list(root, "cases"), i, test)
     {
         replay(test, "sheet_tutorial", CMA_TUTORIAL);
         replay(test, "sheet_paper", CMA_PAPER);
         replay(test, "cmaes", CMA_PAPER);
     }
-    assert_true(i >= 9);
     json_decref(root);
 }
 

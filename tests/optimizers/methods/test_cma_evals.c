@@ -164,19 +164,21 @@ static void test_recorded(void **state)
 {
     (void)state;
     json_t *root = golden_or_skip("optimizers/cma_evals.json"), *result;
-    size_t i;
+    size_t i, compared = 0;
     int bad = 0;
-    json_array_foreach(json_object_get(root, "results"), i, result)
+    json_array_foreach(golden_list(root, "results"), i, result)
     {
         const char *name = json_string_value(json_object_get(result, "function"));
         int quick = golden_number(result, "n") == 10 &&
                     (strcmp(name, "sphere") == 0 || strcmp(name, "ellipsoid") == 0);
         if (SLOW_RUN || quick) {
             bad += !result_agrees(result);
+            compared++;
         }
     }
     json_decref(root);
     assert_int_equal(bad, 0);
+    assert_true(compared > 0);
 }
 
 int main(void)

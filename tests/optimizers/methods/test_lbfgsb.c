@@ -170,16 +170,18 @@ static void test_recorded_runs(void **state)
 {
     (void)state;
     json_t *root = golden_or_skip("optimizers/lbfgsb.json");
-    json_t *list = json_object_get(root, "problems");
-    assert_int_equal(json_array_size(list), 8);
+    json_t *list = golden_list(root, "problems");
+    size_t compared = 0;
     for (size_t i = 0; i < json_array_size(list); i++) {
         json_t *p = json_array_get(list, i);
         for (size_t k = 0; k < 8; k++) {
             if (strcmp(problems[k].name, golden_text(p, "name")) == 0) {
                 compare_problem(p, problems[k].f);
+                compared++;
             }
         }
     }
+    assert_true(compared > 0);
     json_decref(root);
 }
 

@@ -18,6 +18,7 @@
 #include "render/picture.h"
 #include "render/render.h"
 #include "render/render_flat.h"
+#include "render/render_overlay.h"
 #include "snapshot/snapshot.h"
 #include "synthetic_scene.h"
 #include "temporary.h"
@@ -209,6 +210,10 @@ static void test_scale(void **state)
     assert_string_equal(text, "0");
     ds_label_number(text, 8, 123456.75, 12);
     assert_true(strlen(text) < 8);
+    ds_label_unit(text, sizeof text, "kg m^2/s^-1 ^x m^");
+    assert_string_equal(text, "kg m\xc2\xb2/s\xe2\x81\xbb\xc2\xb9 ^x m^");
+    ds_label_unit(text, 4, "m^2 s");
+    assert_string_equal(text, "m\xc2\xb2");
 }
 
 static ds_snapshot *collect(synthetic *s)
@@ -225,11 +230,11 @@ static ds_snapshot *collect(synthetic *s)
 static const ds_caption caption = {
     .env = "torus", .opt = "boleap", .seed = 1, .loss = 3.25, .number = 17, .text = "x 1"};
 
-static void best(temporary *t, const ds_snapshot *d, int middle, int width, double least, double most)
+static void best(temporary *t, const ds_snapshot *d, int width, double least, double most)
 {
     const char *path = temporary_path(t, "best.png");
     ds_error e = {0};
-    if (ds_picture_best(path, d, middle, &caption, &e) != 0) {
+    if (ds_picture_best(path, d, d->frames, &caption, &e) != 0) {
         fail_msg("%s", e.text);
     }
     double share = ink(path, 0, 0);
@@ -249,7 +254,7 @@ static void test_best(void **state)
     synthetic s;
     synthetic_init(&s);
     ds_snapshot *d = collect(&s);
-    best(&t, d, 1, 2360, 0.05, 0.5);
+    best(&t, d, 2360, 0.05, 0.5);
     char text[100];
     ds_picture_metrics(text, sizeof text, d, 5);
     assert_string_equal(text, "iou 1, com_y 0.05 m");
@@ -257,9 +262,9 @@ static void test_best(void **state)
     assert_string_equal(text, "iou 1");
     /* A target of a few points is a marker and gets no panel. */
     d->body[SYN_TARGET].count = 20;
-    best(&t, d, 0, 1208, 0.05, 0.5);
+    best(&t, d, 1784, 0.05, 0.5);
     d->flat = 1;
-    best(&t, d, 0, 1208, 0.05, 0.7);
+    best(&t, d, 1784, 0.05, 0.7);
     ds_snapshot_free(d);
     temporary_close(&t);
 }
@@ -273,7 +278,7 @@ static cairo_surface_t *flat_picture(const ds_snapshot *d, uint64_t k, uint32_t 
     const char *path = temporary_path(&t, "flat.png");
     ds_canvas *c = ds_canvas_new(DS_CANVAS_PNG, 300, 300);
     assert_non_null(c);
-    ds_flat_draw(c, d, k, what, 0, 0, 300, 300);
+    ds_flat_draw(c, d, k, what, 0, 0, 300, 300, 1);
     assert_int_equal(ds_canvas_write(c, path, &e), 0);
     ds_canvas_free(c);
     cairo_surface_t *s = cairo_image_surface_create_from_png(path);
@@ -316,6 +321,150 @@ static void test_traces(void **state)
     assert_int_equal(pixels_of_traces(d, 0), 0);
     assert_true(pixels_of_traces(d, d->kept - 1) > 20);
     ds_snapshot_free(d);
+}
+
+static ds_status frame_of_balls(void *self, uint64_t k, uint64_t b, uint64_t capacity, double *out)
+{
+    const double pose[7] = {0.1 * (double)k, 0.2 * (double)b, 0, 1, 0, 0, 0};
+    (void)self;
+    assert_true(capacity >= 7);
+    memcpy(out, pose, sizeof pose);
+    return DS_OK;
+}
+
+/* A scene of few rigid bodies keeps as many frames as a flat one, and shows the way of those that move. */
+static void test_traces_in_the_round(void **state)
+{
+    (void)state;
+    enum { W = 160, H = 120 };
+    static uint32_t pixels[2][W * H];
+    ds_error e = {0};
+    synthetic s;
+    int changed = 0;
+    synthetic_init(&s);
+    for (uint64_t b = 0; b < s.info.bodies; b++) { /* all are balls now */
+        s.body[b].shape = DS_BODY_SPHERE;
+        s.body[b].count = 1;
+        s.body[b].index_count = 0;
+    }
+    ds_snapshot *d = NULL;
+    ds_scene balls = synthetic_ext;
+    balls.frame = frame_of_balls;
+    if (ds_snapshot_take(&balls, &s, DS_KEEP_FEW, &d, &e) != 0) {
+        fail_msg("%s", e.text);
+    }
+    assert_int_equal(d->kept, d->frames);
+    ds_snapshot_free(d);
+    synthetic_init(&s);
+    d = NULL;
+    assert_int_equal(ds_snapshot_take(&synthetic_ext, &s, DS_KEEP_ALL, &d, &e), 0);
+    for (uint64_t k = 0; k < d->kept; k++) {
+        d->body[SYN_TOOL].data[7 * k] = 0.2 + 0.6 * (double)k / (double)(d->kept - 1);
+        d->body[SYN_TOOL].data[7 * k + 1] = 0.3;
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(
+            ds_render(d, d->kept - 1, DS_RENDER_SCENE | (i ? DS_RENDER_TRACE : 0u), W, H, pixels[i], &e), 0);
+    }
+    for (int i = 0; i < W * H; i++) {
+        changed += pixels[0][i] != pixels[1][i];
+    }
+    assert_true(changed > 30);
+    ds_snapshot_free(d);
+}
+
+/* A point of the world is where ds_render() draws it: a ball there is in the middle of what it changes. */
+static void test_projection(void **state)
+{
+    (void)state;
+    enum { W = 320, H = 240 };
+    static uint32_t pixels[2][W * H];
+    ds_error e = {0};
+    synthetic s;
+    double place[3] = {0.3, 0.25, 0.6}, at[2], sum[2] = {0, 0};
+    int changed = 0;
+    synthetic_init(&s);
+    ds_snapshot *d = collect(&s);
+    d->ground = -(double)INFINITY; /* no shadow on it */
+    d->body[SYN_TOOL].shape = DS_BODY_SPHERE;
+    d->body[SYN_TOOL].size[0] = 0.01;
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < 3; i++) {
+            d->body[SYN_TOOL].data[i] = k ? place[i] : (double)NAN;
+        }
+        assert_int_equal(ds_render(d, 0, DS_RENDER_SCENE, W, H, pixels[k], &e), 0);
+    }
+    for (int i = 0; i < W * H; i++) {
+        if ((pixels[0][i] & 0xff) != (pixels[1][i] & 0xff) && pixels[0][i] == 0xffffff) {
+            sum[0] += i % W + 0.5;
+            sum[1] += i / W + 0.5;
+            changed++;
+        }
+    }
+    assert_true(changed > 5 && ds_render_project(d, W, H, place, at));
+    if (!(fabs(at[0] - sum[0] / changed) < 1 && fabs(at[1] - sum[1] / changed) < 1)) {
+        fail_msg("projected to %g, %g, drawn around %g, %g", at[0], at[1], sum[0] / changed,
+                 sum[1] / changed);
+    }
+    assert_true(ds_render_spacing(d) > 0.02 && ds_render_spacing(d) < 0.2);
+    ds_snapshot_free(d);
+}
+
+/* Bodies of as many marks as there are targets are pairs. */
+static void test_pairs(void **state)
+{
+    (void)state;
+    synthetic s;
+    synthetic_init(&s);
+    ds_snapshot *d = collect(&s);
+    assert_int_equal(ds_overlay_has_pairs(d), 0);
+    ds_snapshot_body *target = &d->body[SYN_TARGET], *mark = &d->body[SYN_TOOL];
+    target->shape = DS_BODY_SPHERE;
+    target->width = 7;
+    target->count = 1;
+    mark->role = DS_ROLE_MATERIAL;
+    assert_int_equal(ds_overlay_has_pairs(d), 0); /* a single one needs no number */
+    target->count = 4;
+    assert_int_equal(ds_overlay_has_pairs(d), 0);
+    mark->count = 4;
+    assert_int_equal(ds_overlay_has_pairs(d), 1);
+    mark->count = 1;
+    target->count = 20; /* as they were made */
+    ds_snapshot_free(d);
+}
+
+/* Long captions go on in another line: the picture gets higher, no text is cut. */
+static void test_long_captions(void **state)
+{
+    (void)state;
+    temporary t;
+    temporary_open(&t);
+    synthetic s;
+    synthetic_init(&s);
+    ds_snapshot *d = collect(&s);
+    int height[2];
+    for (int k = 0; k < 2; k++) {
+        ds_error e = {0};
+        ds_caption shown = caption;
+        const char *path = temporary_path(&t, "best.png");
+        char text[1000] = "";
+        for (int i = 0; k && i < 12; i++) {
+            strcat(text, "a_rather_long_name_of_a_metric 0.123456 kg m^2/s, ");
+        }
+        shown.text = text;
+        shown.settings = "variant 2, preset small";
+        assert_int_equal(ds_picture_best(path, d, d->frames + 5, &shown, &e), 0);
+        cairo_surface_t *png = cairo_image_surface_create_from_png(path);
+        height[k] = cairo_image_surface_get_height(png);
+        cairo_surface_destroy(png);
+    }
+    assert_true(height[1] > height[0] + 20);
+    char title[200];
+    const ds_caption named = {.env = "torus", .opt = "boleap", .settings = "variant 2, preset small"};
+    ds_caption_title(title, sizeof title, &named);
+    assert_non_null(strstr(title, "torus (variant 2, preset small)"));
+    ds_snapshot_free(d);
+    temporary_close(&t);
 }
 
 /* How many pixels a ball in the middle of the slab changes, for a slab of that clearness. */
@@ -366,7 +515,7 @@ static void draw_small(ds_snapshot *d)
     assert_int_equal(ds_render(d, d->kept - 1, DS_RENDER_TARGET, W, H, pixels, &e), 0);
     ds_canvas *c = ds_canvas_new(DS_CANVAS_PNG, 200, 160);
     assert_non_null(c);
-    ds_flat_draw(c, d, 0, DS_RENDER_SCENE | DS_RENDER_GHOST, 0, 0, 200, 160);
+    ds_flat_draw(c, d, 0, DS_RENDER_SCENE | DS_RENDER_GHOST, 0, 0, 200, 160, 1);
     assert_int_equal(ds_canvas_write(c, "/dev/null", &e), 0);
     ds_canvas_free(c);
 }
@@ -527,6 +676,10 @@ int main(void)
         cmocka_unit_test(test_clear),
         cmocka_unit_test(test_best),
         cmocka_unit_test(test_traces),
+        cmocka_unit_test(test_traces_in_the_round),
+        cmocka_unit_test(test_projection),
+        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_long_captions),
         cmocka_unit_test(test_hard_scenes),
         cmocka_unit_test(test_render_depends_on_frame),
         cmocka_unit_test(test_best_x),

@@ -12,6 +12,7 @@
 
 #include "stats/aggregate.h"
 #include "stats/distribution.h"
+#include "stats/friedman.h"
 #include "stats/hypothesis.h"
 
 static const double x[10] = {0.31, 1.42, 0.77, 2.05, 1.11, 0.58, 3.4, 0.92, 1.63, 0.49};
@@ -204,11 +205,150 @@ static void scores(void **state)
     assert_true(i.low == j.low && i.high == j.high);
     const ds_runs better[2] = {{x, 10}, {x, 10}}, worse[2] = {{y, 10}, {x, 10}};
     double p;
-    assert_int_equal(ds_probability_of_improvement(better, worse, 2, 2000, 1, 0.95, &p, &i), 0);
+    ds_probability_of_improvement(better, worse, 2, 0.95, &p, &i);
     same(p, 0.5 * (0.74 + 0.5));
     assert_true(i.low < p && i.high > p && i.low > 0.4 && i.high < 0.8);
+    /* rliable 1.2: metrics.probability_of_improvement(-x, -y), metrics.aggregate_iqm(x), and the interval of
+     * library.get_interval_estimates(), whose bootstrap draws within tasks too, with a million resamples. */
+    const ds_runs halves[2] = {{x, 5}, {x + 5, 5}}, others[2] = {{y, 5}, {y + 5, 5}};
+    ds_probability_of_improvement(halves, others, 2, 0.95, &p, &i);
+    same(p, 0.78);
+    assert_int_equal(ds_interquartile_mean(halves, 2, 50000, 1, 0.95, &mean, &i), 0);
+    same(mean, 1.0716666666666665);
+    close_to(i.low, 0.66, 0.01);
+    close_to(i.high, 1.7533333333, 0.01);
     same(ds_performance_profile(task, 4, 15), 0.625);
     same(ds_performance_profile(task, 4, 0), 1);
+}
+
+/* With few runs: what can be shown at all, and intervals that do not pretend. SciPy 1.17. */
+static void few_runs(void **state)
+{
+    (void)state;
+    same(ds_mann_whitney_least_p(3, 3), 0.1);
+    same(ds_mann_whitney_least_p(5, 5), 0.007936507936507936);
+    same(ds_mann_whitney_least_p(4, 7), 0.006060606060606061);
+    same(ds_mann_whitney_least_p(10, 10), 1.082508822446903e-05);
+    assert_true(ds_mann_whitney_least_p(1, 1) == 1 && isnan(ds_mann_whitney_least_p(0, 3)));
+    assert_true(ds_runs_needed(1, 0.05) == 4 && ds_runs_needed(6, 0.05) == 5 && ds_runs_needed(7, 0.05) == 6);
+    assert_true(ds_runs_needed(11, 0.05) == 6 && ds_runs_needed(1, 0.11) == 3);
+    /* All below all others, three runs each: no certainty. The roots of Newcombe's equation by SciPy's brentq. */
+    ds_interval i = ds_probability_interval(1, 3, 3, 0.95);
+    same(i.low, 0.5010187607014931);
+    assert_true(i.high == 1);
+    i = ds_probability_interval(0.74, 10, 10, 0.95);
+    same(i.low, 0.48094532728070427);
+    same(i.high, 0.8911007704077117);
+    i = ds_probability_interval(0, 3, 5, 0.95);
+    same(i.high, 0.433843231531461);
+    assert_true(i.low == 0);
+    const double low[3] = {1, 2, 3}, high[3] = {11, 12, 13};
+    const ds_runs a[4] = {{low, 3}, {low, 3}, {low, 3}, {low, 3}},
+                  b[4] = {{high, 3}, {high, 3}, {high, 3}, {high, 3}};
+    double p;
+    ds_probability_of_improvement(a, b, 4, 0.95, &p, &i);
+    assert_true(p == 1 && i.high == 1);
+    same(i.low, 1 - 0.5 * (1 - 0.5010187607014931));
+    /* One run each says nothing. */
+    const ds_runs one = {low, 1}, other = {high, 1};
+    ds_probability_of_improvement(&one, &other, 1, 0.95, &p, &i);
+    assert_true(p == 1 && isnan(i.low));
+    /* Levels: 1 - 2 norm.cdf(-t.ppf(...) sqrt(n / (n - 1))). */
+    same(ds_expanded_level(3, 0.9), 0.999651424825787);
+    same(ds_expanded_level(5, 0.95), 0.998091798896235);
+    same(ds_expanded_level(10, 0.9), 0.9466738961355309);
+    /* scipy.stats.bootstrap(method='BCa', confidence_level=0.94667...), 400000 resamples. */
+    ds_interval mean[2];
+    assert_int_equal(ds_mean_intervals(x, 10, 1, 100000, (const double[]){0.9, 0.95}, 2, mean), 0);
+    close_to(mean[0].low, 0.856, 0.01);
+    close_to(mean[0].high, 1.996, 0.01);
+    assert_true(mean[1].low < mean[0].low && mean[1].high > mean[0].high);
+    /* Student's t would reach below 0. */
+    const double losses[3] = {0.001, 0.004, 0.9};
+    assert_true(ds_student_interval(losses, 3, 0.9).low < 0);
+    assert_int_equal(ds_mean_intervals(losses, 3, 1, 10000, (const double[]){0.9, 0.95}, 2, mean), 0);
+    assert_true(mean[0].low >= 0.001 && mean[1].low >= 0.001 && mean[1].high <= 0.9);
+    const double failed[3] = {1, 2, INFINITY};
+    assert_int_equal(ds_mean_intervals(failed, 3, 1, 1000, (const double[]){0.9}, 1, mean), 0);
+    assert_true(isinf(mean[0].high));
+    assert_int_equal(ds_mean_intervals(failed, 1, 1, 1000, (const double[]){0.9}, 1, mean), 0);
+    assert_true(isnan(mean[0].low));
+}
+
+static void several_tasks(void **state)
+{
+    (void)state;
+    /* One task is the test of Mann and Whitney. */
+    const ds_runs x1 = {x, 10}, y1 = {y, 10};
+    ds_stratified t = ds_stratified_test(&x1, &y1, 1);
+    assert_true(t.exact);
+    same(t.p, 0.07525601333650869);
+    same(t.a12, 0.74);
+    same(t.least_p, 1.082508822446903e-05);
+    /* Two, of unequal sizes and with ties: all 700 permutations, counted in Python. */
+    const double a1[3] = {1, 2, 2.5}, a2[4] = {3, 1, 8, 4}, b1[3] = {2, 4, 6}, b2[3] = {5, 9, 4};
+    const ds_runs a[2] = {{a1, 3}, {a2, 4}}, b[2] = {{b1, 3}, {b2, 3}};
+    t = ds_stratified_test(a, b, 2);
+    assert_true(t.exact && t.a12 == 0.8125);
+    same(t.p, 0.07285714285714286);
+    same(t.least_p, 2.0 / 700);
+    same(ds_stratified_test(b, a, 2).p, 0.07285714285714286);
+    /* Too many values to be counted: the normal approximation, with SciPy's U of both tasks. */
+    static double u[300], v[300];
+    for (int i = 0; i < 300; i++) {
+        u[i] = sin(i * 1.7);
+        v[i] = sin(i * 2.9) + 0.1;
+    }
+    const ds_runs many[2] = {{u, 150}, {u + 150, 150}}, more[2] = {{v, 150}, {v + 150, 150}};
+    t = ds_stratified_test(many, more, 2);
+    assert_true(!t.exact);
+    same(t.p, 0.019287527810738836);
+    assert_true(isnan(ds_stratified_test(many, more, 0).p));
+}
+
+/* Demsar 2006, table 6: accuracies of four classifiers on 14 data sets; larger is better there. */
+static void friedman(void **state)
+{
+    static const double accuracy[14][4] = {{.763, .768, .771, .798},  {.599, .591, .590, .569},
+                                           {.954, .971, .968, .967},  {.628, .661, .654, .657},
+                                           {.882, .888, .886, .898},  {.936, .931, .916, .931},
+                                           {.661, .668, .609, .685},  {.583, .583, .563, .625},
+                                           {.775, .838, .866, .875},  {1, 1, 1, 1},
+                                           {.940, .962, .965, .962},  {.619, .666, .614, .669},
+                                           {.972, .981, .9751, .975}, {.957, .978, .946, .970}};
+    double value[14 * 4], rank[4];
+    ds_friedman f;
+    (void)state;
+    for (int i = 0; i < 56; i++) {
+        value[i] = -accuracy[i / 4][i % 4];
+    }
+    assert_int_equal(ds_friedman_test(value, 14, 4, 20000, 1, rank, &f), 0);
+    same(rank[0], 3.142857142857143); /* as in the paper */
+    same(rank[1], 2);
+    same(rank[2], 2.892857142857143);
+    same(rank[3], 1.9642857142857142);
+    same(f.chi2, 10.228346456692925); /* scipy.stats.friedmanchisquare, with the correction for ties */
+    same(f.f, 4.1851301115241695);
+    same(f.p_f, 0.011620659515310975);
+    assert_true(f.p > 0.005 && f.p < 0.025);
+    close_to(f.critical_difference, 1.2535591471176057, 1e-8); /* 1.25 in the paper */
+    same(ds_fisher_tail(2.7, 3, 39), 0.0588146390937913);
+    close_to(ds_normal_range_cdf(3.3, 5), 0.865678522589848, 1e-9); /* scipy.stats.studentized_range */
+    /* The same order everywhere: F is infinite, p is not 0. Of 36 equally likely cases 6 are as far. */
+    const double same_order[6] = {1, 2, 3, 10, 20, 30};
+    assert_int_equal(ds_friedman_test(same_order, 2, 3, 20000, 1, rank, &f), 0);
+    assert_true(isinf(f.f) && f.p > 0.15 && f.p < 0.185);
+    const double equal[4] = {1, 1, 2, 2};
+    assert_int_equal(ds_friedman_test(equal, 2, 2, 1000, 1, rank, &f), 0);
+    assert_true(f.p == 1 && rank[0] == 1.5);
+}
+
+static void rounding(void **state)
+{
+    (void)state;
+    const double three[3] = {0.1, 0.7, 0.3}, mean = ds_sample_mean(three, 3);
+    assert_true(ds_score((0.3 + 0.7 + 0.1) / 3, mean, 0.01) == 0);
+    assert_true(ds_score(0.5, 0.5 + 1e-9, 0.1) > 0);
 }
 
 static void running_times(void **state)
@@ -237,8 +377,10 @@ static void running_times(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(distributions), cmocka_unit_test(samples), cmocka_unit_test(bootstrap),
-        cmocka_unit_test(rank_tests),    cmocka_unit_test(scores),  cmocka_unit_test(running_times),
+        cmocka_unit_test(distributions), cmocka_unit_test(samples),       cmocka_unit_test(bootstrap),
+        cmocka_unit_test(rank_tests),    cmocka_unit_test(scores),        cmocka_unit_test(running_times),
+        cmocka_unit_test(few_runs),      cmocka_unit_test(several_tasks), cmocka_unit_test(friedman),
+        cmocka_unit_test(rounding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

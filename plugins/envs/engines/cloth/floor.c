@@ -59,6 +59,9 @@ INLINE void adjoint(const touch_floor *floor, double h, size_t stride, const dou
         double ux = u[i], uy = u[n + i], uz = u[2 * n + i], y = x[n + i] - f.height;
         double px = x_bar[i], py = x_bar[n + i], pz = x_bar[2 * n + i];
         impact c = impact_of(&f, h, y, ux, uy, uz);
+        /* A vertex that begins on the floor: a little higher it would fly for a moment, and lower there is
+         * none. */
+        c.late |= c.hit & (f.toi != 0) & (y >= 0);
         double vx_bar = v_bar[i] + (h - c.toi) * px, vz_bar = v_bar[2 * n + i] + (h - c.toi) * pz;
         double toi_bar = (1 - c.factor) * (px * ux + pz * uz);
         double factor_bar = vx_bar * ux + vz_bar * uz;

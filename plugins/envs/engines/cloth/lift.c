@@ -3,6 +3,9 @@
  * section 5.2. */
 #include "lift.h"
 
+#include "engines/kit/norm.h"
+#include "stability.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +15,6 @@ static const double start_height = 0.001, grip_radius = 0.02; /* m */
 static const double damping = 0.002, drag = 1, gravity = 9.81;
 static const double mass_middle = 0.0316;                     /* kg */
 static const double stiffness_low = 10, stiffness_ratio = 20; /* N/m */
-static const double smooth_square = 1e-12;                    /* m^2 */
 
 /* ---- what happens in an episode ---- */
 
@@ -60,8 +62,10 @@ static void state_bar(void *self, uint64_t k, double *x_bar)
             if (!error_of(l, l->next - 1, c, e)) {
                 continue;
             }
-            double square = e[0] * e[0] + e[1] * e[1] + e[2] * e[2];
-            double per = (l->squared ? 2 : 1 / sqrt(square + smooth_square)) / (double)l->pairs;
+            if (!l->squared) {
+                norm_of(3, e, e);
+            }
+            double per = (l->squared ? 2 : 1) / (double)l->pairs;
             const double *weight = l->weight ? l->weight + 12 * (l->next - 1) + 3 * c : NULL;
             for (size_t i = 0; i < 3; i++) {
                 x_bar[i * l->c.mesh.stride + l->corner[c]] +=
@@ -79,8 +83,7 @@ double lift_loss(const lift *l)
     for (uint64_t row = 0; row < l->data.rows; row++) {
         for (size_t c = 0; c < 4; c++) {
             if (error_of(l, row, c, e)) {
-                double square = e[0] * e[0] + e[1] * e[1] + e[2] * e[2];
-                sum += l->squared ? square : sqrt(square);
+                sum += l->squared ? e[0] * e[0] + e[1] * e[1] + e[2] * e[2] : norm_of(3, e, NULL);
             }
         }
     }
@@ -237,7 +240,7 @@ static double part(size_t index)
     return (double)index / LIFT_CELLS - 0.5;
 }
 
-ds_status lift_simulate(lift *l, const double *u, int64_t *bad)
+static double *lay_cloth(lift *l, const double *u)
 {
     const size_t n = l->c.mesh.stride;
     double *x = cloth_start(&l->c);
@@ -249,7 +252,21 @@ ds_status lift_simulate(lift *l, const double *u, int64_t *bad)
         x[n + v] = start_height;
         x[2 * n + v] = l->centre[1] + a * l->along[1] + b * l->across[1];
     }
-    attach(l, x);
+    return x;
+}
+
+ds_status lift_check_step(lift *l, const char *cure)
+{
+    double u[LIFT_VARIABLES] = {0, 0, -1};
+    for (int i = 4; i < LIFT_VARIABLES; i++) {
+        u[i] = 1;
+    }
+    return cloth_warn_of_step(&l->c, lay_cloth(l, u), " where the cloth is lightest and stiffest", cure);
+}
+
+ds_status lift_simulate(lift *l, const double *u, int64_t *bad)
+{
+    attach(l, lay_cloth(l, u));
     l->next = 0;
     return cloth_simulate(&l->c, bad);
 }

@@ -33,6 +33,9 @@ typedef struct lift {
  * row is at most LIFT_MAX_STEPS h. */
 int lift_open(lift *l, memory *room, const trajectory *data, double h, const ds_host *host);
 
+/* Warns where h is too long for the lightest and stiffest cloth. */
+ds_status lift_check_step(lift *l, const char *cure);
+
 /* Runs an episode; as cloth_simulate(). */
 ds_status lift_simulate(lift *l, const double *u, int64_t *bad);
 double lift_loss(const lift *l);

@@ -2,10 +2,10 @@
 /* sheet.c - a rectangular cloth (see sheet.h). */
 #include "sheet.h"
 
+#include "engines/kit/norm.h"
+
 #include <math.h>
 #include <string.h>
-
-static const double smooth_square = 1e-12; /* m^2 */
 
 static const struct kind {
     int row, column;
@@ -129,11 +129,6 @@ void sheet_stiffness_bar(const sheet *s, const cloth *c, double *patch_bar)
 
 /* ---- measures ---- */
 
-static double length_of(const double e[3])
-{
-    return sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2]);
-}
-
 double sheet_stretch(const sheet *s, const cloth_mesh *m, const double *x)
 {
     double most = 0;
@@ -143,7 +138,7 @@ double sheet_stretch(const sheet *s, const cloth_mesh *m, const double *x)
             const double *from = x + b->first + k, *to = from + b->offset;
             const size_t n = m->stride;
             const double d[3] = {to[0] - from[0], to[n] - from[n], to[2 * n] - from[2 * n]};
-            most = s->factor[b->at + k] > 0 ? fmax(most, length_of(d) / b->rest) : most;
+            most = s->factor[b->at + k] > 0 ? fmax(most, norm_of(3, d, NULL) / b->rest) : most;
         }
     }
     return most;
@@ -162,7 +157,7 @@ double sheet_distance(const cloth_mesh *m, const uint32_t *list, size_t count, c
     double sum = 0, e[3];
     for (size_t k = 0; k < count; k++) {
         difference(m, list ? list[k] : k, x, goal, e);
-        sum += length_of(e);
+        sum += norm_of(3, e, NULL);
     }
     return sum / (double)count;
 }
@@ -174,9 +169,9 @@ void sheet_distance_bar(const cloth_mesh *m, const uint32_t *list, size_t count,
     for (size_t k = 0; k < count; k++) {
         size_t vertex = list ? list[k] : k;
         difference(m, vertex, x, goal, e);
-        double per = weight / (double)count / sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + smooth_square);
+        norm_of(3, e, e);
         for (size_t i = 0; i < 3; i++) {
-            x_bar[i * m->stride + vertex] += per * e[i];
+            x_bar[i * m->stride + vertex] += weight / (double)count * e[i];
         }
     }
 }

@@ -35,8 +35,7 @@ double sheet_stretch(const sheet *s, const cloth_mesh *m, const double *x);
  * form as x. */
 double sheet_distance(const cloth_mesh *m, const uint32_t *list, size_t count, const double *x,
                       const double *goal);
-/* Adds `weight` times its derivatives to x_bar; |e| is smoothed to sqrt(e.e + 1e-12), which keeps them finite
- * at the goal. */
+/* Adds `weight` times its derivatives to x_bar (kit/norm.h: 0 for a vertex at its goal). */
 void sheet_distance_bar(const cloth_mesh *m, const uint32_t *list, size_t count, const double *x,
                         const double *goal, double weight, double *x_bar);
 

@@ -7,6 +7,8 @@
 #include "sets.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Keeps |d| differentiable where both ends are at one place; added to d.d it is below the last
  * digit of any length. */
@@ -148,8 +150,12 @@ TARGET_AVX512 static void adjoint_avx512(ADJOINT_ARGS)
 
 int spring_widest(void)
 {
+    const char *most = getenv("DS_ISA");
+    if (most && strcmp(most, "baseline") == 0) {
+        return SPRING_PORTABLE;
+    }
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl")) {
+        __builtin_cpu_supports("avx512vl") && !(most && strcmp(most, "avx2") == 0)) {
         return SPRING_AVX512;
     }
     return __builtin_cpu_supports("avx2") ? SPRING_AVX2 : SPRING_PORTABLE;

@@ -282,9 +282,9 @@ int foreign_call(foreign *f, const double *x, const foreign_results *out)
 
 /* ---- libraries ---- */
 
-void *foreign_library(const char *name, char error[SIGNATURE_ERROR])
+void *foreign_library(const char *name, int global, char error[SIGNATURE_ERROR])
 {
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(name, RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL));
     if (!library) {
         const char *why = dlerror();
         snprintf(error, SIGNATURE_ERROR, "%.240s", why ? why : "it cannot be loaded");

@@ -110,6 +110,14 @@ ds_status env_kit_bounds(void *self, uint64_t n, double *lower, double *upper, d
 
 /* ---- an evaluation ---- */
 
+static void say_cure(const env_kit *kit, int64_t step)
+{
+    if (kit->env->cure != NULL) {
+        ds_host_fail(kit->host, DS_OK, "not finite any more at %.4g s: %s", (double)(step + 1) * kit->dt,
+                     kit->env->cure);
+    }
+}
+
 void env_kit_diverged(env_kit *kit, ds_eval *io)
 {
     const env_table *env = kit->env;
@@ -121,6 +129,7 @@ void env_kit_diverged(env_kit *kit, ds_eval *io)
         io->bad_step = (int64_t)kit->steps - 1;
     }
     io->loss = INFINITY;
+    say_cure(kit, io->bad_step);
     if (io->want & DS_WANT_GRAD) {
         memset(io->grad, 0, io->n * sizeof *io->grad);
     }
@@ -253,6 +262,10 @@ static ds_status rl_step(void *self, ds_rl_step *io)
     kit->next++;
     int failed = status != DS_OK || io->outcome != DS_EVAL_OK;
     if (failed) {
+        if (status == DS_OK && io->outcome == DS_EVAL_DIVERGED && kit->env->cure != NULL) {
+            ds_host_fail(kit->host, DS_OK, "not finite any more in control step %llu: %s",
+                         (unsigned long long)(kit->next - 1), kit->env->cure);
+        }
         io->ended = DS_RL_TERMINATED;
         io->reward = 0;
         io->loss = INFINITY;

@@ -51,6 +51,7 @@ typedef struct env_kit {
 struct env_table {
     uint64_t size;      /* of an instance, which begins as zeros */
     const char *advice; /* what to do where memory is short; may be NULL, "": read() says it */
+    const char *cure;   /* which parameters to change where an episode diverges; NULL where none helps */
 
     /* Reads the parameters and sets n, steps, dt ... of the kit. */
     void (*read)(void *self, ds_param_reader *in);

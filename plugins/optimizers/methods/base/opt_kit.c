@@ -73,6 +73,9 @@ ds_status opt_kit_run(void *self, const ds_objective *objective)
             status = DS_STOPPED;
         }
     }
+    if (status >= 0 && kit->table->end) {
+        kit->table->end(kit);
+    }
     if (status == DS_E_NOMEM && kit->table->no_memory_run) {
         ds_host_fail(kit->host, status, "%s", kit->table->no_memory_run);
     }

@@ -47,6 +47,8 @@ struct opt_table {
     ds_status (*begin)(void *self);
     /* One round of the search; the next follows where it returns DS_OK, until the host says stop. */
     ds_status (*round)(void *self);
+    /* Behind the last round, unless begin() or a round has failed: for what is to be kept; may be NULL. */
+    void (*end)(void *self);
 };
 
 /* The functions of the optimizer interface, for instances of the kit. */

@@ -175,6 +175,13 @@ INLINE void average(size_t count, float share, const float *restrict w, float *r
 
 static int most_wide = 2;
 
+/* What the environment variable DS_ISA allows; all sets give the same bits. */
+__attribute__((constructor)) static void read_limit(void)
+{
+    const char *most = getenv("DS_ISA");
+    most_wide = most && strcmp(most, "baseline") == 0 ? 0 : most && strcmp(most, "avx2") == 0 ? 1 : 2;
+}
+
 /* The widest instruction set of this processor: 0 portable, 1 AVX2, 2 AVX-512. */
 static int widest(void)
 {

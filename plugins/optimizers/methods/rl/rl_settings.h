@@ -6,6 +6,7 @@
 
 #include "methods/base/opt_kit.h"
 #include "methods/rl/mlp.h"
+#include "methods/rl/policy_file.h"
 #include "methods/rl/stepwise.h"
 
 #include <math.h>
@@ -44,6 +45,7 @@ typedef struct rl_settings {
     double gamma, reward_scale; /* negative = automatic; gamma until rl_open() */
     int64_t evaluate_every, evaluate_episodes;
     uint64_t next_trial, trials; /* when so many episodes are finished; trials so far */
+    double best_trial;           /* lowest mean loss of one; INFINITY before the first */
 } rl_settings;
 
 /* Value of a list parameter with at most one entry, or `automatic` where it is empty. */
@@ -78,6 +80,7 @@ static inline rl_settings rl_read_settings(ds_param_reader *in)
     s.evaluate_every = ds_param_int(in, "evaluate_every");
     s.evaluate_episodes = ds_param_int(in, "evaluate_episodes");
     s.next_trial = (uint64_t)s.evaluate_every;
+    s.best_trial = (double)INFINITY;
     return s;
 }
 
@@ -111,17 +114,43 @@ static inline ds_status rl_open(rl_settings *s, const opt_kit *kit, size_t lanes
     return status;
 }
 
-/* A trial without noise of the policy that `choose` follows, where enough training episodes are finished for
- * one; `group` numbers it. */
-static inline ds_status rl_try_policy(rl_settings *s, const stepwise *train, stepwise *trial, uint64_t group,
-                                      float *action, stepwise_policy choose, void *self)
+/* Leaves the policy in the folder of the run, as it is after the episodes so far. */
+static inline void rl_save_policy(const opt_kit *kit, const char *name, const policy_parts *parts,
+                                  const stepwise *train, const stepwise *trial, uint64_t episodes,
+                                  double loss)
+{
+    const policy_moment now = {train->finished + trial->finished, episodes, loss};
+    policy_file_save(kit, name, parts, train, &now);
+}
+
+/* The policy of the best trial so far is left, too. */
+static inline void rl_keep_best(rl_settings *s, const opt_kit *kit, const policy_parts *parts,
+                                const stepwise *train, const stepwise *trial)
+{
+    const uint64_t episodes = (uint64_t)s->evaluate_episodes;
+    const double loss = trial->losses / (double)episodes;
+    if (loss < s->best_trial) {
+        s->best_trial = loss;
+        rl_save_policy(kit, "policy_best.npz", parts, train, trial, episodes, loss);
+    }
+}
+
+/* A trial without noise of the policy that `choose` follows and `parts` describes, where enough training
+ * episodes are finished for one; `group` numbers it. */
+static inline ds_status rl_try_policy(rl_settings *s, const opt_kit *kit, const policy_parts *parts,
+                                      const stepwise *train, stepwise *trial, uint64_t group, float *action,
+                                      stepwise_policy choose, void *self)
 {
     if (s->evaluate_every == 0 || train->finished < s->next_trial) {
         return DS_OK;
     }
     s->next_trial += (uint64_t)s->evaluate_every;
     s->trials++;
-    return stepwise_trial(trial, (uint64_t)s->evaluate_episodes, group, action, choose, self);
+    ds_status status = stepwise_trial(trial, (uint64_t)s->evaluate_episodes, group, action, choose, self);
+    if (status == DS_OK) {
+        rl_keep_best(s, kit, parts, train, trial);
+    }
+    return status;
 }
 
 #endif

@@ -9,9 +9,7 @@
 #include <string.h>
 
 enum { SCALE_EPISODES = 10 };
-/* What is larger would overflow in the networks. */
-#define LARGEST_FEATURE 1e6
-#define LARGEST_REWARD 1e15
+#define LARGEST_REWARD 1e15 /* what is larger would overflow in the networks */
 
 static int allocate(stepwise *s, size_t lanes)
 {
@@ -75,7 +73,7 @@ static void features(const stepwise *s, stepwise_lane *l, const double *raw)
 {
     size_t n = s->obs - (s->time ? 1 : 0);
     for (size_t i = 0; i < n; i++) {
-        l->obs[i] = (float)box_clamp(raw[i], -LARGEST_FEATURE, LARGEST_FEATURE);
+        l->obs[i] = (float)box_clamp(raw[i], -STEPWISE_LARGEST_FEATURE, STEPWISE_LARGEST_FEATURE);
     }
     if (s->time) {
         l->obs[n] = (float)((double)l->t / (double)s->horizon);
@@ -154,6 +152,7 @@ static void finish_episode(stepwise *s, stepwise_lane *l, uint32_t ended, double
     l->ended = 1;
     l->truncated = !failed && truncated(s, l, ended);
     l->loss = loss;
+    s->losses += loss;
     if (failed) {
         l->reward = fmin(0.0, s->worst - l->sum);
         l->sum += l->reward;
@@ -205,6 +204,7 @@ ds_status stepwise_trial(stepwise *s, uint64_t episodes, uint64_t group, float *
                          stepwise_policy choose, void *ctx)
 {
     uint64_t first = s->begun;
+    s->losses = 0.0;
     for (;;) {
         ds_status status = stepwise_begin(s, episodes - (s->begun - first), "evaluate", group);
         if (status != DS_OK || stepwise_open(s) == 0) {

@@ -10,6 +10,9 @@
 #include <diffsim/ext/rl.h>
 #include <diffsim/optimizer.h>
 
+/* Features of an observation are cut to it: what is larger would overflow in the networks. */
+#define STEPWISE_LARGEST_FEATURE 1e6
+
 /* One lane: the open episode in it, and the step just taken. */
 typedef struct stepwise_lane {
     int open;
@@ -37,6 +40,7 @@ typedef struct stepwise {
     memory memory;
     uint64_t begun, finished; /* episodes */
     double worst;             /* least sum of rewards of a finished episode; INFINITY before the first */
+    double losses;            /* sum of those of all finished episodes, or of the last trial */
     /* Losses of the first episodes: see stepwise_scale(). */
     double first_least, first_most;
     uint64_t first;
@@ -75,7 +79,7 @@ ds_status stepwise_step(stepwise *s, const float *action);
 /* A policy: writes the actions of all lanes. */
 typedef void (*stepwise_policy)(void *ctx, float *action);
 
-/* Whole episodes of a policy without noise, tagged "evaluate". */
+/* Whole episodes of a policy without noise, tagged "evaluate"; s->losses is the sum of their losses. */
 ds_status stepwise_trial(stepwise *s, uint64_t episodes, uint64_t group, float *action,
                          stepwise_policy choose, void *ctx);
 

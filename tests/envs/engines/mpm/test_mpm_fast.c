@@ -409,6 +409,31 @@ static void test_again(void **state)
     close_reference(&r);
 }
 
+/* Those for portable mode: the bits of the baseline, with vectors of any width. */
+static void test_portable(void **state)
+{
+    (void)state;
+    static const char *const portable[] = {"portable_avx2", "portable_avx512"};
+    for (int task = 0; task < SCENES; task++) {
+        reference r;
+        open_reference(&r, task, MPM_PRESET_SMALL, 6, 0.5);
+        run_reference(&r);
+        for (int bits = 32; bits <= 64; bits += 32) {
+            result baseline, other;
+            run_fast(&r, &(mpm_fast_options){.bits = bits, .isa = "baseline", .interval = 3}, &baseline);
+            for (int i = 0; i < 2; i++) {
+                run_fast(&r, &(mpm_fast_options){.bits = bits, .isa = portable[i], .interval = 3}, &other);
+                assert_memory_equal(baseline.end, other.end, r.n * sizeof *other.end);
+                assert_memory_equal(baseline.bar, other.bar, r.n * sizeof *other.bar);
+                assert_memory_equal(baseline.pose_bar, other.pose_bar, sizeof other.pose_bar);
+                free_result(&other);
+            }
+            free_result(&baseline);
+        }
+        close_reference(&r);
+    }
+}
+
 static void test_not_finite(void **state)
 {
     (void)state;
@@ -493,7 +518,8 @@ int main(void)
         cmocka_unit_test(test_one_substep),        cmocka_unit_test(test_many_substeps),
         cmocka_unit_test(test_extreme_states),     cmocka_unit_test(test_fast_particles),
         cmocka_unit_test(test_threads_and_memory), cmocka_unit_test(test_again),
-        cmocka_unit_test(test_not_finite),         cmocka_unit_test(test_episodes),
+        cmocka_unit_test(test_portable),           cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_episodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

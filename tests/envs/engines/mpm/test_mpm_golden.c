@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "engines/mpm/scene/mat3.h"
+#include "golden.h"
 #include "mpm_support.h"
 
 #include <stdlib.h>
@@ -198,7 +199,7 @@ static void unit_states(int t, int64_t last)
     int64_t done = 0;
     size_t i;
     json_t *state;
-    json_array_foreach(json_object_get(root, "states"), i, state)
+    json_array_foreach(golden_list(root, "states"), i, state)
     {
         const char *name = json_string_value(json_object_get(state, "case"));
         int64_t substep = json_integer_value(json_object_get(state, "substep"));
@@ -452,7 +453,7 @@ static void gradients(int task, uint32_t longest, double tolerance)
     uint32_t dim = mpm_action_dim(&scene);
     size_t i;
     json_t *item;
-    json_array_foreach(json_object_get(root, "gradients"), i, item)
+    json_array_foreach(golden_list(root, "gradients"), i, item)
     {
         const char *name = json_string_value(json_object_get(item, "sequence"));
         uint32_t steps = (uint32_t)json_integer_value(json_object_get(item, "horizon"));

@@ -22,6 +22,14 @@ bool mpm_env_finite(uint64_t n, const double *values)
     return true;
 }
 
+void mpm_env_say_diverged(const ds_host *host, int64_t step)
+{
+    ds_host_fail(
+        host, DS_OK,
+        "in output step %lld a particle leaves the grid, or the loss is not finite: move the tools less",
+        (long long)step);
+}
+
 ds_status mpm_env_episode(mpm_episode *e, const ds_host *host, ds_eval *io, mpm_step_hook *hook,
                           void *context)
 {
@@ -47,6 +55,7 @@ ds_status mpm_env_episode(mpm_episode *e, const ds_host *host, ds_eval *io, mpm_
         io->loss = INFINITY;
         io->outcome = DS_EVAL_DIVERGED;
         io->bad_step = outcome.bad_step;
+        mpm_env_say_diverged(host, outcome.bad_step);
     } else if (grad && !mpm_env_finite(io->n, io->grad)) {
         io->outcome = DS_EVAL_BAD_GRAD;
     }

@@ -14,4 +14,7 @@ bool mpm_env_finite(uint64_t n, const double *values);
 /* Whether the host wants the episode to end; context: the ds_host. */
 uint32_t mpm_env_should_stop(const void *context);
 
+/* Says where an episode has diverged, and what helps. */
+void mpm_env_say_diverged(const ds_host *host, int64_t step);
+
 #endif

@@ -88,6 +88,9 @@ ds_status mpm_stepwise_act(mpm_episode *e, const ds_host *host, ds_rl_step *io)
     bool good = result == MPM_OK;
     p->segment++;
     io->outcome = good ? DS_EVAL_OK : DS_EVAL_DIVERGED;
+    if (result == MPM_DIVERGED) {
+        mpm_env_say_diverged(host, begin_of(e, p->segment));
+    }
     p->open = good && p->segment < e->segments;
     io->ended = p->open ? DS_RL_GOES_ON : DS_RL_TERMINATED;
     io->reward = good ? p->value - value : 0.0;

@@ -8,8 +8,13 @@
 #include "kernels.h"
 #include "lanes.h"
 
-/* Particles worked on together; more would not fit the first-level cache. */
+/* Particles worked on together; more would not fit the first-level cache. Results depend on it: it ends runs
+ * of particles, whose sums go to the grid, and one particle decides on the terms for all. */
+#ifdef MPM_CHUNK
+#define CHUNK MPM_CHUNK
+#else
 #define CHUNK (4 * VL)
+#endif
 #define CHUNK_ROOM (CHUNK + VL) /* groups may reach past the end */
 /* Vectors that hold the 3 nodes (12 floats) of a grid row. */
 #define ROW ((12 + VL - 1) / VL)

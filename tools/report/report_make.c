@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.c - groups runs by environment and optimizer, and computes what a report says about
+/* report_make.c - groups runs by environment and optimizer, and computes what a report says about
  * them (see report.h). */
 #include "config.h"
 
@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/text.h"
 
-enum { SCORE_RESAMPLES = 50000 };
 static const uint64_t SEED = 1; /* of the bootstrap: reports are reproducible */
 
 const double ds_report_score[DS_REPORT_SCORES] = {0.5, 0.9, 0.99};
@@ -24,13 +23,13 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Distinct names of finished runs, sorted; to be freed. NULL without memory. */
+/* Distinct names of runs that count, sorted; to be freed. NULL without memory. */
 static const char **names(const ds_results *all, int of_env, size_t *count)
 {
     const char **name = calloc(all->count + 1, sizeof *name);
     size_t n = 0, runs = 0;
     for (size_t i = 0; name != NULL && i < all->count; i++) {
-        if (ds_result_is_finished(&all->item[i])) {
+        if (ds_result_counts(&all->item[i])) {
             name[runs++] = of_env ? all->item[i].env : all->item[i].opt;
         }
     }
@@ -52,18 +51,34 @@ static size_t index_of(const char *const *name, size_t count, const char *wanted
     return at != NULL ? (size_t)(at - name) : count;
 }
 
-/* The curves of all finished runs. One whose store breaks off counts as failed, and the others go on. */
+/* What the summary of a run would say that is not finished. */
+static void complete(ds_result *r, const ds_curve *c)
+{
+    r->evaluations = c->evaluations;
+    r->best_id = c->count > 0 ? c->id[c->count - 1] : 0;
+    r->best_loss = c->count > 0 ? c->loss[c->count - 1] : (double)INFINITY;
+    r->cost_steps = c->all_cost_steps;
+    r->evaluation_s = r->wall_s = c->all_wall;
+}
+
+/* The curves of all runs that count. One whose store breaks off counts as failed, and the others go on. */
 static ds_curve *read_curves(ds_results *all, ds_error *e)
 {
     ds_curve *curve = calloc(all->count + 1, sizeof *curve);
     int rc = curve == NULL ? ds_no_memory(e) : 0;
     for (size_t i = 0; rc == 0 && i < all->count; i++) {
         ds_error why = {0, ""};
-        if (ds_result_is_finished(&all->item[i]) &&
-            ds_curve_read(all->item[i].folder, &curve[i], &why) != 0) {
+        if (!ds_result_counts(&all->item[i])) {
+            continue;
+        }
+        if (ds_curve_read(all->item[i].folder, &curve[i], &why) != 0) {
             ds_log(DS_LOG_WARNING, NULL, "left out: %s", why.text);
             rc = why.status == DS_EXIT_MEMORY ? ds_no_memory(e)
                                               : ds_result_damaged(&all->item[i], why.text, e);
+            all->damaged++;
+            all->item[i].partial = 0;
+        } else if (all->item[i].partial) {
+            complete(&all->item[i], &curve[i]);
         }
     }
     if (rc == 0) {
@@ -85,6 +100,7 @@ static int add_run(ds_report_cell *cell, const ds_result *result, ds_curve *curv
     }
     cell->run = run;
     run[cell->runs++] = (ds_report_run){result, *curve};
+    cell->unfinished |= result->partial;
     memset(curve, 0, sizeof *curve);
     return 0;
 }
@@ -101,8 +117,9 @@ static int group(ds_report *r, ds_error *e)
     r->opt = calloc(r->opts + 1, sizeof *r->opt);
     r->cell = calloc(r->envs * r->opts + 1, sizeof *r->cell);
     r->open = calloc(r->results.count + 1, sizeof *r->open);
+    r->order = calloc(r->opts + 1, sizeof *r->order);
     if (env == NULL || opt == NULL || r->env == NULL || r->opt == NULL || r->cell == NULL ||
-        r->open == NULL) {
+        r->open == NULL || r->order == NULL) {
         rc = ds_no_memory(e);
     }
     for (size_t i = 0; rc == 0 && i < r->envs; i++) {
@@ -113,7 +130,7 @@ static int group(ds_report *r, ds_error *e)
     }
     for (size_t i = 0; rc == 0 && i < r->results.count; i++) {
         const ds_result *item = &r->results.item[i];
-        if (ds_result_is_finished(item)) {
+        if (ds_result_counts(item)) {
             size_t row = index_of(env, r->envs, item->env), column = index_of(opt, r->opts, item->opt);
             rc = add_run(&r->cell[row * r->opts + column], item, &curve[i], e);
         } else {
@@ -121,7 +138,7 @@ static int group(ds_report *r, ds_error *e)
         }
     }
     if (rc == 0 && r->envs == 0) {
-        rc = ds_fail(e, DS_EXIT_IO, "no run has finished; the first of %zu, %.200s: %.100s", r->open_count,
+        rc = ds_fail(e, DS_EXIT_IO, "no run can be counted; the first of %zu, %.200s: %.100s", r->open_count,
                      r->open[0]->folder, ds_result_open_reason(r->open[0]));
     }
     for (size_t i = 0; i < r->results.count; i++) {
@@ -133,14 +150,41 @@ static int group(ds_report *r, ds_error *e)
     return rc;
 }
 
+/* Where runs of an environment have not finished, all are compared after as many evaluations as all have made. */
+static void find_common(ds_report *r, size_t i)
+{
+    uint64_t least = UINT64_MAX;
+    int open = 0;
+    for (size_t k = 0; k < r->opts; k++) {
+        const ds_report_cell *c = ds_report_at(r, i, k);
+        open |= c->unfinished;
+        for (size_t j = 0; j < c->runs; j++) {
+            least = c->run[j].curve.evaluations < least ? c->run[j].curve.evaluations : least;
+        }
+    }
+    r->env[i].common = open ? least : 0;
+}
+
 /* ---- one cell ---- */
 
-static int describe(ds_report_cell *c, ds_error *e)
+/* The best loss of a run after `common` evaluations; 0 = all. */
+static double best_after(const ds_curve *c, uint64_t common)
 {
-    c->mean = c->sd = c->median = c->q1 = c->q3 = c->least = c->most = c->rank = c->p_holm = NAN;
+    size_t k = c->count;
+    while (k > 0 && common > 0 && c->id[k - 1] > common) {
+        k--;
+    }
+    return k > 0 ? c->loss[k - 1] : (double)INFINITY;
+}
+
+static int describe(ds_report_cell *c, uint64_t common, ds_error *e)
+{
+    static const double level[2] = {0.9, 0.95};
+    ds_interval mean[2];
+    c->mean = c->sd = c->median = c->q1 = c->q3 = c->least = c->most = c->rank = c->p_holm = c->least_p = NAN;
     c->area[0] = c->area[1] = NAN;
     c->evaluations = c->cost_steps = c->wall_s = NAN;
-    c->student90 = c->student95 = c->bootstrap95 = (ds_interval){NAN, NAN};
+    c->mean90 = c->mean95 = (ds_interval){NAN, NAN};
     c->test = (ds_mann_whitney){NAN, NAN, NAN, 0};
     for (int t = 0; t < DS_REPORT_SCORES; t++) {
         c->expected[0][t] = c->expected[1][t] = NAN;
@@ -150,7 +194,7 @@ static int describe(ds_report_cell *c, ds_error *e)
         return 0;
     }
     c->final = calloc(2 * n, sizeof *c->final);
-    double *sorted = malloc((3 * n + DS_REPORT_RESAMPLES) * sizeof *sorted);
+    double *sorted = malloc(n * sizeof *sorted);
     if (c->final == NULL || sorted == NULL) {
         free(sorted);
         return ds_no_memory(e);
@@ -159,7 +203,7 @@ static int describe(ds_report_cell *c, ds_error *e)
     c->evaluations = c->cost_steps = c->wall_s = 0;
     for (size_t i = 0; i < n; i++) {
         const ds_curve *curve = &c->run[i].curve;
-        c->final[i] = curve->count > 0 ? curve->loss[curve->count - 1] : (double)INFINITY;
+        c->final[i] = best_after(curve, common);
         c->evaluations += (double)curve->evaluations / (double)n;
         c->cost_steps += (double)curve->all_cost_steps / (double)n;
         c->wall_s += c->run[i].result->wall_s / (double)n;
@@ -173,14 +217,12 @@ static int describe(ds_report_cell *c, ds_error *e)
     c->q3 = ds_sorted_quantile(sorted, n, 0.75);
     c->least = sorted[0];
     c->most = sorted[n - 1];
-    c->student90 = ds_student_interval(c->final, n, 0.9);
-    c->student95 = ds_student_interval(c->final, n, 0.95);
-    double *drawn = sorted + 3 * n;
-    ds_bootstrap(c->final, n, ds_statistic_mean, SEED, sorted, drawn, DS_REPORT_RESAMPLES);
-    c->bootstrap95 = n < 2 || isfinite(c->mean) ? ds_bca_interval(c->final, n, ds_statistic_mean, sorted,
-                                                                  drawn, DS_REPORT_RESAMPLES, 0.95)
-                                                : (ds_interval){c->mean, c->mean};
     free(sorted);
+    if (ds_mean_intervals(c->final, n, SEED, DS_REPORT_RESAMPLES, level, 2, mean) != 0) {
+        return ds_no_memory(e);
+    }
+    c->mean90 = mean[0];
+    c->mean95 = mean[1];
     return 0;
 }
 
@@ -254,8 +296,9 @@ static void measure_areas(ds_report *r, size_t i, int steps)
 {
     const ds_report_env *env = &r->env[i];
     uint64_t all;
-    double end = steps ? 0 : (double)env->budget;
-    for (size_t k = 0; k < r->opts && (steps || env->budget == 0); k++) {
+    double end = steps ? 0 : (double)(env->common > 0 ? env->common : env->budget);
+    const int longest = !(end > 0);
+    for (size_t k = 0; longest && k < r->opts; k++) {
         const ds_report_cell *c = ds_report_at(r, i, k);
         for (size_t j = 0; j < c->runs; j++) {
             costs_of(&c->run[j].curve, steps, &all);
@@ -319,9 +362,14 @@ int ds_report_verdict(const ds_report_cell *c)
     return !(c->p_holm < 0.05) ? 0 : (c->test.a12 > 0.5) - (c->test.a12 < 0.5);
 }
 
+static int is_tested(const ds_report *r, size_t i, size_t k)
+{
+    return k != r->reference && ds_report_at(r, i, k)->runs > 0 && ds_report_at(r, i, r->reference)->runs > 0;
+}
+
 static int compare_with_reference(ds_report *r, size_t i, ds_error *e)
 {
-    double *p = calloc(r->opts + 1, sizeof *p);
+    double *p = calloc(2 * r->opts + 1, sizeof *p), *least = p + r->opts;
     size_t n = 0;
     const ds_report_cell *reference = ds_report_at(r, i, r->reference);
     if (p == NULL) {
@@ -329,16 +377,20 @@ static int compare_with_reference(ds_report *r, size_t i, ds_error *e)
     }
     for (size_t k = 0; k < r->opts; k++) {
         ds_report_cell *c = &r->cell[i * r->opts + k];
-        if (k != r->reference && c->runs > 0 && reference->runs > 0) {
+        if (is_tested(r, i, k)) {
             c->test = ds_mann_whitney_test(c->final, c->runs, reference->final, reference->runs);
+            least[n] = ds_mann_whitney_least_p(c->runs, reference->runs);
             p[n++] = c->test.p;
         }
     }
+    r->env[i].tests = n;
     ds_holm(p, n);
+    ds_holm(least, n);
     n = 0;
     for (size_t k = 0; k < r->opts; k++) {
         ds_report_cell *c = &r->cell[i * r->opts + k];
-        if (k != r->reference && c->runs > 0 && reference->runs > 0) {
+        if (is_tested(r, i, k)) {
+            c->least_p = least[n];
             c->p_holm = p[n++];
             r->opt[k].better += ds_report_verdict(c) > 0;
             r->opt[k].worse += ds_report_verdict(c) < 0;
@@ -348,58 +400,14 @@ static int compare_with_reference(ds_report *r, size_t i, ds_error *e)
     return 0;
 }
 
-/* ---- over environments ---- */
-
-/* Scores (or losses, as pairs with the reference) of an optimizer, per environment. */
-static size_t collect(const ds_report *r, size_t k, int pairs, ds_runs *own, ds_runs *other)
+int ds_report_can_decide(const ds_report *r, size_t env, size_t *needed)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < r->envs; i++) {
-        const ds_report_cell *c = ds_report_at(r, i, k), *b = ds_report_at(r, i, r->reference);
-        if (c->runs > 0 && (!pairs || b->runs > 0)) {
-            own[n] = (ds_runs){pairs ? c->final : c->score, c->runs};
-            other[n++] = (ds_runs){b->final, b->runs};
-        }
+    int can = 0;
+    for (size_t k = 0; k < r->opts; k++) {
+        can |= is_tested(r, env, k) && ds_report_at(r, env, k)->least_p < 0.05;
     }
-    return n;
-}
-
-static int score_optimizers(ds_report *r, ds_error *e)
-{
-    ds_runs *own = calloc(2 * r->envs + 1, sizeof *own), *other = own + r->envs;
-    int failed = own == NULL;
-    for (size_t k = 0; k < r->opts && !failed; k++) {
-        ds_report_opt *o = &r->opt[k];
-        o->score = NAN;
-        o->score95 = (ds_interval){NAN, NAN};
-        o->envs = collect(r, k, 0, own, other);
-        if (o->envs > 0) {
-            failed = ds_interquartile_mean(own, o->envs, SCORE_RESAMPLES, SEED, 0.95, &o->score, &o->score95);
-        }
-        for (size_t i = 0; i < r->envs; i++) {
-            o->rank += ds_report_at(r, i, k)->runs > 0 ? ds_report_at(r, i, k)->rank / (double)o->envs : 0;
-        }
-    }
-    free(own);
-    return failed ? ds_no_memory(e) : 0;
-}
-
-static int improve_on_reference(ds_report *r, ds_error *e)
-{
-    ds_runs *own = calloc(2 * r->envs + 1, sizeof *own), *other = own + r->envs;
-    int failed = own == NULL;
-    for (size_t k = 0; k < r->opts && !failed; k++) {
-        ds_report_opt *o = &r->opt[k];
-        o->improvement = NAN;
-        o->improvement95 = (ds_interval){NAN, NAN};
-        size_t n = k != r->reference ? collect(r, k, 1, own, other) : 0;
-        if (n > 0) {
-            failed = ds_probability_of_improvement(own, other, n, DS_REPORT_RESAMPLES, SEED, 0.95,
-                                                   &o->improvement, &o->improvement95);
-        }
-    }
-    free(own);
-    return failed ? ds_no_memory(e) : 0;
+    *needed = r->env[env].tests > 0 ? ds_runs_needed(r->env[env].tests, 0.05) : 0;
+    return can;
 }
 
 static int choose_reference(ds_report *r, const char *reference, ds_error *e)
@@ -418,9 +426,8 @@ static int choose_reference(ds_report *r, const char *reference, ds_error *e)
     }
     if (reference != NULL && !found) {
         const char *near = ds_nearest(reference, name, r->opts);
-        rc = ds_fail(e, DS_EXIT_USAGE, "--reference %.60s: there are no finished runs of it; %s %.60s",
-                     reference, near != NULL ? "nearest is" : "there are some of",
-                     near != NULL ? near : name[0]);
+        rc = ds_fail(e, DS_EXIT_USAGE, "--reference %.60s: there are no runs of it; %s %.60s", reference,
+                     near != NULL ? "nearest is" : "there are some of", near != NULL ? near : name[0]);
     }
     for (size_t k = 1; !found && k < r->opts;
          k++) { /* with one that did not run everywhere little is compared */
@@ -433,6 +440,19 @@ static int choose_reference(ds_report *r, const char *reference, ds_error *e)
     return rc;
 }
 
+static void tell_unchecked(const ds_results *r)
+{
+    const ds_result *first = NULL;
+    const size_t count = ds_results_unchecked(r, &first);
+    if (count > 0) {
+        ds_log(
+            DS_LOG_WARNING, NULL,
+            "%zu of %zu records have no checksums (store format 1, the first is %s): damage in their numbers "
+            "is not noticed",
+            count, r->count, first->folder);
+    }
+}
+
 int ds_report_make(const char *const *folders, size_t count, const char *reference, ds_report *out,
                    ds_error *e)
 {
@@ -441,22 +461,30 @@ int ds_report_make(const char *const *folders, size_t count, const char *referen
     if (rc != 0) {
         return rc;
     }
+    ds_results_take_unfinished(&out->results);
     rc = ds_results_disambiguate((ds_results *const[]){&out->results}, 1, e);
+    if (rc == 0) {
+        ds_results_warn_mixed((ds_results *const[]){&out->results}, 1);
+        tell_unchecked(&out->results);
+    }
     rc = rc != 0 ? rc : group(out, e);
+    for (size_t i = 0; rc == 0 && i < out->envs; i++) {
+        find_common(out, i);
+    }
     for (size_t i = 0; rc == 0 && i < out->envs * out->opts; i++) {
-        rc = describe(&out->cell[i], e);
+        rc = describe(&out->cell[i], out->env[i / out->opts].common, e);
     }
     for (size_t i = 0; rc == 0 && i < out->envs; i++) {
         set_scale(out, i);
         rc = score_runs(out, i, e);
         rc = rc != 0 ? rc : rank_means(out, i, e);
     }
-    rc = rc != 0 ? rc : score_optimizers(out, e);
+    rc = rc != 0 ? rc : ds_report_score_all(out, e);
     rc = rc != 0 ? rc : choose_reference(out, reference, e);
     for (size_t i = 0; rc == 0 && i < out->envs; i++) {
         rc = compare_with_reference(out, i, e);
     }
-    rc = rc != 0 ? rc : improve_on_reference(out, e);
+    rc = rc != 0 ? rc : ds_report_judge_all(out, e);
     if (rc != 0) {
         ds_report_clear(out);
     }
@@ -476,6 +504,7 @@ void ds_report_clear(ds_report *r)
     free(r->opt);
     free(r->cell);
     free(r->open);
+    free(r->order);
     ds_results_clear(&r->results);
     memset(r, 0, sizeof *r);
 }

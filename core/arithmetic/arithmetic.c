@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* arithmetic.c - describes processor, C library, BLAS, and the variables that steer them. */
+#include "config.h"
+
+#include "arithmetic/arithmetic.h"
+
+#include <gnu/libc-version.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "arithmetic/portable.h"
+
+extern char **environ;
+
+void ds_processor_name(char *out, size_t size)
+{
+    char line[512];
+    FILE *f = fopen("/proc/cpuinfo", "re");
+    snprintf(out, size, "unknown");
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':') != NULL) {
+            snprintf(out, size, "%s", strchr(line, ':') + 2);
+            out[strcspn(out, "\n")] = '\0';
+            break;
+        }
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+}
+
+const char *ds_instruction_set(void)
+{
+    static const char *const names[] = {"baseline", "avx2", "avx512"};
+    const char *wanted = getenv("DS_ISA");
+    int level = 0;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    level = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")
+                ? 2
+                : __builtin_cpu_supports("avx2") != 0;
+#endif
+    for (int k = 0; wanted != NULL && k < level; k++) {
+        level = strcmp(wanted, names[k]) == 0 ? k : level;
+    }
+    return names[level];
+}
+
+/* ---- libm ---- */
+
+static double power(double x)
+{
+    return pow(fabs(x), 1.0 / x);
+}
+
+static double angle(double x)
+{
+    return atan2(x, 2.0 - x);
+}
+
+static double logarithm(double x)
+{
+    return log(fabs(x)) + log1p(fabs(x));
+}
+
+static double arcs(double x)
+{
+    return asin(x / 30.0) + acos(x / 29.0);
+}
+
+static double single(double x)
+{
+    float y = (float)x;
+    return (double)(expf(y) + logf(fabsf(y)) + sinf(y) + powf(fabsf(y), 0.3f));
+}
+
+/* A number of the last bits of functions that C libraries, their versions and their choices between
+ * processors round differently, about once in 2000 calls each. */
+enum { LIBM_POINTS = 3000 };
+
+static uint32_t libm_number(void)
+{
+    static double (*const volatile functions[])(double) = {
+        exp, sin, cos, tan, tanh, expm1, atan, sinh, cosh, cbrt, power, angle, logarithm, arcs, single};
+    uint64_t number = 14695981039346656037u; /* FNV-1a */
+    for (size_t f = 0; f < sizeof functions / sizeof functions[0]; f++) {
+        for (int k = 0; k < LIBM_POINTS; k++) {
+            double y = functions[f](-19.7 + 0.01313 * k);
+            uint64_t bits;
+            memcpy(&bits, &y, sizeof bits);
+            number = (number ^ (isnan(y) ? 0 : bits)) * 1099511628211u;
+        }
+    }
+    return (uint32_t)(number ^ number >> 32);
+}
+
+/* ---- all of it ---- */
+
+void ds_arithmetic_describe(const char *const *blas, size_t count, char out[DS_ARITHMETIC_ROOM])
+{
+    struct utsname system;
+    const char *machine = uname(&system) == 0 ? system.machine : "unknown";
+    int used =
+        snprintf(out, DS_ARITHMETIC_ROOM, "%.30s %s, glibc %s (libm %08x)", machine,
+                 ds_portable_on() ? "portable" : ds_instruction_set(), gnu_get_libc_version(), libm_number());
+    for (size_t k = 0; k < count; k++) {
+        if (blas[k] != NULL && blas[k][0] != '\0' && strstr(out, blas[k]) == NULL) {
+            used += snprintf(out + used, DS_ARITHMETIC_ROOM - (size_t)used, ", %.120s", blas[k]);
+        }
+    }
+}
+
+void ds_arithmetic_variables(char *out, size_t size)
+{
+    static const char *const prefixes[] = {"OPENBLAS_",       "GOTO_",          "OMP_",   "MKL_",
+                                           "BLIS_",           "GLIBC_TUNABLES", "DS_ISA", "LD_PRELOAD",
+                                           "LD_LIBRARY_PATH", "MALLOC_"};
+    size_t used = 0;
+    out[0] = '\0';
+    for (char **v = environ; v != NULL && *v != NULL; v++) {
+        int mine = 0;
+        for (size_t k = 0; !mine && k < sizeof prefixes / sizeof prefixes[0]; k++) {
+            mine = strncmp(*v, prefixes[k], strlen(prefixes[k])) == 0;
+        }
+        /* not what every command sets, nor what portable mode is made of */
+        mine = mine && strcmp(*v, "OPENBLAS_NUM_THREADS=1") != 0 && strcmp(*v, "OMP_NUM_THREADS=1") != 0;
+        for (size_t k = 0; mine && ds_portable_on() && ds_portable_variable(k) != NULL; k++) {
+            mine = strcmp(*v, ds_portable_variable(k)) != 0;
+        }
+        if (mine && used + strlen(*v) + 2 < size) {
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used > 0 ? " " : "", *v);
+        }
+    }
+}

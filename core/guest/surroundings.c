@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* surroundings.c - the locale of the host's threads, and the state of the process around seldom calls. */
+#include "config.h"
+
+#include "guest/surroundings.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+locale_t ds_locale_plain(void)
+{
+    return uselocale(ds_locale_c());
+}
+
+/* ---- the process ---- */
+
+enum { LEAST_FD = 64 };
+enum { SIGNALS = 32 }; /* and those below: the others are nobody's here */
+
+struct ds_process_state {
+    ds_surroundings thread;
+    int folder; /* descriptor of the working directory */
+    int out;    /* that of stdout, which goes to stderr meanwhile */
+    mode_t umask;
+    sigset_t mask;
+    struct sigaction handler[SIGNALS];
+};
+
+ds_process_state *ds_process_state_note(void)
+{
+    ds_process_state *s = calloc(1, sizeof *s);
+    if (s != NULL) {
+        s->thread = ds_surroundings_note();
+        s->folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        fflush(stdout);
+        s->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, LEAST_FD);
+        if (s->out >= 0) {
+            dup2(STDERR_FILENO, STDOUT_FILENO);
+        }
+        s->umask = umask(0);
+        umask(s->umask);
+        pthread_sigmask(SIG_SETMASK, NULL, &s->mask);
+        for (int k = 1; k < SIGNALS; k++) {
+            sigaction(k, NULL, &s->handler[k]);
+        }
+    }
+    return s;
+}
+
+/* A timer may be left behind that would end the process where nobody takes its signal any more. */
+static void put_back_handler(int sig, struct sigaction *before)
+{
+    struct sigaction now;
+    int left = sig == SIGALRM || sig == SIGVTALRM || sig == SIGPROF || sig == SIGUSR1 || sig == SIGUSR2;
+    if (left && sigaction(sig, NULL, &now) == 0 && now.sa_handler != SIG_DFL &&
+        before->sa_handler == SIG_DFL) {
+        before->sa_handler = SIG_IGN;
+    }
+    sigaction(sig, before, NULL); /* SIGKILL and SIGSTOP have none */
+}
+
+void ds_process_state_put_back(ds_process_state *s)
+{
+    if (s == NULL) {
+        return;
+    }
+    ds_surroundings_put_back(&s->thread);
+    if (s->folder >= 0) {
+        int ignored = fchdir(s->folder);
+        (void)ignored;
+        close(s->folder);
+    }
+    umask(s->umask);
+    fflush(stdout);
+    if (s->out >= 0) {
+        dup2(s->out, STDOUT_FILENO);
+        close(s->out);
+    }
+    for (int k = 1; k < SIGNALS; k++) {
+        put_back_handler(k, &s->handler[k]);
+    }
+    pthread_sigmask(SIG_SETMASK, &s->mask, NULL);
+    free(s);
+}

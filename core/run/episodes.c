@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* episodes.c - stepwise control by the optimizer of a run. Episodes (diffsim/ext/rl.h) are numbered as they
+ * begin and recorded in that order, one row each: one that is over waits for those that began before it. On
+ * resume, the first ones are answered from the store as long as the optimizer takes the same actions. */
+#include "config.h"
+
+#include "run/objective.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sized.h"
+#include "base/text.h"
+#include "evaluate/rl_pool.h"
+
+/* An episode: begun, and not yet recorded. */
+typedef struct episode {
+    struct episode *next; /* in the order of their numbers */
+    uint64_t id, lane, key;
+    uint64_t t; /* steps taken */
+    int over;   /* waits to be recorded */
+    int stored; /* answered from the store, which holds `steps` steps */
+    uint64_t steps;
+    uint32_t ended;   /* DS_RL_*: of the last step, or of the end of a stored one */
+    ds_answer answer; /* of the episode */
+    double *x, *obs, *reward;
+    uint64_t group;
+    char tag[DS_MAX_TAG + 1];
+} episode;
+
+typedef struct ds_run_episodes {
+    ds_episodes table;
+    ds_rl_info info;
+    ds_lanes *lanes;
+    episode *first, *last;
+    episode *lane[DS_MAX_LANES];
+    ds_lane_step *step; /* of one call */
+    int warned;
+} ds_run_episodes;
+/* ---- the contract ---- */
+
+static ds_status refuse_rows(const ds_client *c, const char *function, const char *text)
+{
+    char name[40];
+    snprintf(name, sizeof(name), "%s() of episodes", function);
+    return ds_journal_refuse(c->journal, name, text);
+}
+
+static ds_status check_lanes(ds_client *c, const char *function, const ds_episode_rows *r, int held)
+{
+    const ds_run_episodes *s = c->episodes;
+    uint64_t seen = 0;
+    for (uint64_t k = 0; k < r->count; k++) {
+        uint64_t lane = r->lane[k];
+        if (lane >= DS_MAX_LANES || (seen & (uint64_t)1 << lane) != 0) {
+            return refuse_rows(c, function, "a lane is out of range, or named twice");
+        }
+        if ((s->lane[lane] != NULL) != held) {
+            return refuse_rows(c, function,
+                               held ? "a lane holds no episode" : "a lane holds an open episode");
+        }
+        seen |= (uint64_t)1 << lane;
+    }
+    return DS_OK;
+}
+
+/* Reads the rows of a call into a struct of our own size. */
+static ds_status read_rows(ds_client *c, const char *function, const ds_episode_rows *theirs, int stepping,
+                           ds_episode_rows *r)
+{
+    ds_error why;
+    if (DS_SIZED_READ(r, theirs, DS_EPISODE_ROWS_SIZE_1_0, "", "the rows", &why) != 0) {
+        return refuse_rows(c, function, why.text);
+    }
+    if (r->count < 1 || r->count > DS_MAX_LANES || r->lane == NULL || r->obs == NULL ||
+        (stepping && (r->action == NULL || r->reward == NULL || r->ended == NULL || r->loss == NULL))) {
+        return refuse_rows(c, function, "no rows, more rows than lanes, or a buffer is NULL");
+    }
+    return check_lanes(c, function, r, stepping);
+}
+
+static ds_status check_actions(ds_client *c, const ds_episode_rows *r)
+{
+    const ds_run_episodes *s = c->episodes;
+    uint64_t m = s->info.n_act;
+    for (uint64_t k = 0; k < r->count; k++) {
+        uint64_t first = s->lane[r->lane[k]]->t * m;
+        for (uint64_t i = 0; i < m; i++) {
+            double a = r->action[k * m + i], lower = c->problem.lower[first + i],
+                   upper = c->problem.upper[first + i];
+            if (!(a >= lower && a <= upper)) { /* also catches NaN */
+                char text[300];
+                snprintf(text, sizeof(text),
+                         "row %llu, number %llu of the action is %s, outside of its bounds %s..%s",
+                         (unsigned long long)k, (unsigned long long)i, DS_TEXT_OF(a), DS_TEXT_OF(lower),
+                         DS_TEXT_OF(upper));
+                return refuse_rows(c, "step", text);
+            }
+        }
+    }
+    return DS_OK;
+}
+
+/* ---- the list ---- */
+
+static void discard(episode *ep)
+{
+    free(ep->x);
+    free(ep);
+}
+
+static episode *append(ds_client *c, uint64_t lane, const ds_episode_rows *r)
+{
+    ds_run_episodes *s = c->episodes;
+    episode *ep = calloc(1, sizeof(*ep));
+    uint64_t n = c->problem.n, obs = (s->info.horizon + 1) * s->info.n_obs;
+    if (ep == NULL || (ep->x = calloc(n + obs + s->info.horizon, sizeof(double))) == NULL) {
+        free(ep);
+        return NULL;
+    }
+    ep->obs = ep->x + n;
+    ep->reward = ep->obs + obs;
+    ep->lane = lane;
+    ep->id = c->journal->statistics.count + c->open + 1;
+    ep->key = ds_pool_noise_key(c->journal->pool, ep->id, 0);
+    ep->group = r->group;
+    ep->answer.bad_step = -1;
+    ds_journal_tag(ep->tag, r->tag);
+    if (s->last != NULL) {
+        s->last->next = ep;
+    } else {
+        s->first = ep;
+    }
+    s->last = s->lane[lane] = ep;
+    c->open++;
+    return ep;
+}
+
+/* How a stored episode ended. Before 0.2 that was not recorded: an end before the horizon was one by the
+ * rules. */
+static uint32_t stored_end(const ds_rl_info *info, const episode *ep, uint32_t recorded)
+{
+    int limit = (info->flags & DS_RL_TIME_LIMIT) != 0 && ep->steps == info->horizon;
+    return ep->answer.outcome != DS_EVAL_OK ? DS_RL_TERMINATED
+           : recorded != DS_RL_GOES_ON      ? recorded
+           : limit                          ? DS_RL_TRUNCATED
+                                            : DS_RL_TERMINATED;
+}
+
+/* Takes the next row of the record for an episode that begins. */
+static int take_stored(ds_client *c, episode *ep)
+{
+    const ds_run_episodes *s = c->episodes;
+    ds_row row;
+    uint32_t ended = DS_RL_GOES_ON;
+    int rc = ds_replay_take(c->journal->replay, &row, &c->journal->error);
+    rc = rc != 0 ? rc
+                 : ds_store_read_episode(c->journal->store, row.id, s->info.horizon, s->info.n_obs,
+                                         &ep->steps, &ended, ep->obs, ep->reward, &c->journal->error);
+    if (rc == 0 && (ep->steps == 0 || row.id != ep->id)) {
+        rc = ds_fail(&c->journal->error, DS_EXIT_PLUGIN,
+                     "%s: at evaluation %llu the optimizer now begins an episode, the record has a single "
+                     "evaluation: it is not the version that made this run; nothing was changed",
+                     ds_store_path(c->journal->store), (unsigned long long)row.id);
+    }
+    if (rc == 0) {
+        memcpy(ep->x, row.x, row.n * sizeof(double));
+        ep->stored = 1;
+        ep->answer = row.answer;
+        ep->ended = stored_end(&s->info, ep, ended);
+    }
+    return rc;
+}
+
+/* ---- recording ---- */
+
+/* The row's part of an episode, in one block that the recorder frees. */
+static ds_row_episode *copy_episode(const ds_run_episodes *s, const episode *ep)
+{
+    size_t obs = (size_t)((ep->t + 1) * s->info.n_obs), reward = (size_t)ep->t;
+    ds_row_episode *copy = malloc(sizeof(*copy) + (obs + reward) * sizeof(double));
+    if (copy != NULL) {
+        double *values = (double *)(void *)(copy + 1);
+        memcpy(values, ep->obs, obs * sizeof(double));
+        memcpy(values + obs, ep->reward, reward * sizeof(double));
+        *copy = (ds_row_episode){.key = ep->key,
+                                 .steps = ep->t,
+                                 .n_obs = s->info.n_obs,
+                                 .obs = values,
+                                 .reward = values + obs,
+                                 .ended = ep->ended};
+    }
+    return copy;
+}
+
+/* Enters the episodes that are over, as far as no older one is open. Nonzero = the run ends. */
+static int flush(ds_client *c)
+{
+    ds_run_episodes *s = c->episodes;
+    while (s->first != NULL && s->first->over && c->journal->end == DS_END_NONE) {
+        episode *ep = s->first;
+        uint64_t taken = ep->t * s->info.n_act, left = c->problem.n - taken;
+        ds_row row = {.x = ep->x, .answer = ep->answer, .group = ep->group};
+        memcpy(row.tag, ep->tag, sizeof(row.tag));
+        if (!ep->stored) {
+            memcpy(ep->x + taken, c->problem.x0 + taken, left * sizeof(double));
+            row.episode = copy_episode(s, ep);
+            if (row.episode == NULL) {
+                ds_fail(&c->journal->error, DS_EXIT_MEMORY, "out of memory for the record of an episode");
+                c->journal->end = DS_END_ERROR;
+                return 1;
+            }
+        }
+        s->first = ep->next;
+        s->last = s->first == NULL ? NULL : s->last;
+        c->open--;
+        ds_journal_append(c->journal, &row, 0, ep->x, ep->stored);
+        discard(ep);
+    }
+    return c->journal->end != DS_END_NONE;
+}
+
+/* ---- begin ---- */
+
+/* Sends the rows in s->step to the workers. */
+static int ask(ds_client *c, uint64_t count)
+{
+    ds_run_episodes *s = c->episodes;
+    if (count == 0) {
+        return atomic_load_explicit(c->journal->stop, memory_order_relaxed) != 0 ? DS_POOL_STOPPED : 0;
+    }
+    int rc = c->journal->recorder == NULL ? ds_journal_live(c->journal) : 0;
+    rc = rc == 0 && s->lanes == NULL ? ds_lanes_open(c->journal->pool, &s->lanes, &c->journal->error) : rc;
+    if (rc == 0) {
+        ds_module_end(c->optimizer);
+        rc = ds_lanes_step(s->lanes, count, s->step, &c->journal->error);
+        ds_module_begin(c->optimizer);
+    }
+    return rc;
+}
+
+/* What a step adds to its episode; an episode that cannot begin fails with its first step. */
+static void note(episode *ep, const ds_episode_answer *out)
+{
+    ds_answer before = ep->answer;
+    ep->answer = out->answer;
+    ep->answer.wall_s += before.wall_s;
+    ep->answer.cost_steps = ds_cost_sum(ep->answer.cost_steps, before.cost_steps);
+}
+
+static ds_status begin_rows(ds_client *c, void *rows)
+{
+    ds_episode_rows *theirs = rows;
+    ds_run_episodes *s = c->episodes;
+    ds_episode_rows own, *r = &own;
+    if (ds_client_over(c)) {
+        return DS_STOPPED;
+    }
+    ds_status st = read_rows(c, "begin", theirs, 0, r);
+    if (st != DS_OK) {
+        return st;
+    }
+    uint64_t room = c->journal->budget - c->journal->statistics.count - c->open, live = 0;
+    uint64_t begun = r->count < room ? r->count : room;
+    theirs->done = 0;
+    episode *fresh[DS_MAX_LANES];
+    int rc = 0;
+    for (uint64_t k = 0; k < begun && rc == 0; k++) {
+        episode *ep = append(c, r->lane[k], r);
+        if (ep == NULL) {
+            rc = ds_fail(&c->journal->error, DS_EXIT_MEMORY, "out of memory for an episode");
+        } else if (ds_journal_replaying(c->journal)) {
+            rc = take_stored(c, ep);
+        } else {
+            fresh[live] = ep;
+            s->step[live++] = (ds_lane_step){.lane = ep->lane, .key = ep->key, .x = ep->x, .obs = ep->obs};
+        }
+    }
+    rc = rc != 0 ? rc : ask(c, live);
+    if (rc != 0) {
+        return ds_journal_stop(c->journal, rc);
+    }
+    for (uint64_t k = 0; k < live; k++) {
+        note(fresh[k], &s->step[k].out);
+    }
+    for (uint64_t k = 0; k < begun; k++) {
+        memcpy(r->obs + k * s->info.n_obs, s->lane[r->lane[k]]->obs, s->info.n_obs * sizeof(double));
+    }
+    theirs->done = begun;
+    return DS_OK;
+}
+
+/* ---- step ---- */
+
+/* Answers row k from its episode, whose numbers of step t are filled; `ended` says whether it is over. */
+static void answer_row(ds_run_episodes *s, ds_episode_rows *r, uint64_t k, episode *ep, uint32_t ended)
+{
+    uint64_t n_obs = s->info.n_obs;
+    int over = ended != DS_RL_GOES_ON;
+    memcpy(r->obs + k * n_obs, ep->obs + ep->t * n_obs, n_obs * sizeof(double));
+    r->reward[k] = ep->reward[ep->t - 1];
+    r->ended[k] = ended;
+    r->loss[k] = over ? ep->answer.loss : 0.0;
+    if (r->outcome != NULL) {
+        r->outcome[k] = over ? ep->answer.outcome : DS_EVAL_OK;
+    }
+    if (over) {
+        ep->over = 1;
+        s->lane[ep->lane] = NULL;
+    }
+}
+
+static int step_stored(ds_client *c, ds_episode_rows *r, uint64_t k, episode *ep)
+{
+    ds_run_episodes *s = c->episodes;
+    uint64_t m = s->info.n_act;
+    int rc = ds_replay_compare(ds_store_path(c->journal->store), c->journal->width, ep->id, ep->t * m, m,
+                               r->action + k * m, ep->x, &s->warned, &c->journal->error);
+    if (rc == 0) {
+        ep->t++;
+        answer_row(s, r, k, ep, ep->t == ep->steps ? ep->ended : DS_RL_GOES_ON);
+    }
+    return rc;
+}
+
+static void step_live(ds_run_episodes *s, ds_episode_rows *r, uint64_t k, episode *ep,
+                      const ds_episode_answer *out)
+{
+    uint64_t n_obs = s->info.n_obs;
+    note(ep, out);
+    ep->reward[ep->t - 1] = out->reward;
+    if (out->answer.outcome != DS_EVAL_OK) {
+        memcpy(ep->obs + ep->t * n_obs, ep->obs + (ep->t - 1) * n_obs, n_obs * sizeof(double));
+    }
+    ep->ended = out->ended;
+    answer_row(s, r, k, ep, ep->ended);
+}
+
+/* Takes the actions of all rows; the live ones go to the workers. */
+static int advance(ds_client *c, ds_episode_rows *r)
+{
+    ds_run_episodes *s = c->episodes;
+    uint64_t m = s->info.n_act, live = 0, row[DS_MAX_LANES];
+    for (uint64_t k = 0; k < r->count; k++) {
+        episode *ep = s->lane[r->lane[k]];
+        if (ep->stored) {
+            int rc = step_stored(c, r, k, ep);
+            if (rc != 0) {
+                return rc;
+            }
+            continue;
+        }
+        memcpy(ep->x + ep->t * m, r->action + k * m, m * sizeof(double));
+        ep->t++;
+        s->step[live] = (ds_lane_step){.lane = ep->lane,
+                                       .key = ep->key,
+                                       .step = ep->t,
+                                       .x = ep->x,
+                                       .obs = ep->obs + ep->t * s->info.n_obs};
+        row[live++] = k;
+    }
+    int rc = ask(c, live);
+    for (uint64_t i = 0; rc == 0 && i < live; i++) {
+        step_live(s, r, row[i], s->lane[r->lane[row[i]]], &s->step[i].out);
+    }
+    return rc;
+}
+
+static ds_status step_rows(ds_client *c, void *rows)
+{
+    ds_episode_rows *theirs = rows;
+    ds_episode_rows own, *r = &own;
+    if (ds_client_over(c)) {
+        return DS_STOPPED;
+    }
+    ds_status st = read_rows(c, "step", theirs, 1, r);
+    st = st != DS_OK ? st : check_actions(c, r);
+    if (st != DS_OK) {
+        return st;
+    }
+    double wall = c->journal->statistics.wall_s;
+    theirs->done = 0;
+    int rc = advance(c, r);
+    if (rc != 0) {
+        return ds_journal_stop(c->journal, rc);
+    }
+    theirs->done = r->count;
+    if (flush(c)) {
+        return DS_STOPPED;
+    }
+    /* The answer to the last step is DS_OK: an extended run must get the same. */
+    if (c->journal->statistics.count >= c->journal->budget) {
+        c->journal->end = DS_END_BUDGET;
+    } else if (c->journal->recorder != NULL && c->journal->statistics.wall_s > wall) {
+        ds_journal_tell(c->journal, DS_RUN_STEP);
+    }
+    return DS_OK;
+}
+static ds_status begin(const ds_objective *objective, ds_episode_rows *rows)
+{
+    return ds_client_guard(objective, begin_rows, rows);
+}
+
+static ds_status step(const ds_objective *objective, ds_episode_rows *rows)
+{
+    return ds_client_guard(objective, step_rows, rows);
+}
+/* ---- the extension ---- */
+
+static const ds_episodes *episodes_of(ds_client *c)
+{
+    if (c->journal->env->rl.horizon == 0) {
+        return NULL;
+    }
+    if (c->episodes == NULL) {
+        ds_run_episodes *s = calloc(1, sizeof(*s));
+        if (s == NULL || (s->step = calloc(DS_MAX_LANES, sizeof(*s->step))) == NULL) {
+            free(s);
+            return NULL;
+        }
+        s->info = c->journal->env->rl;
+        s->table = (ds_episodes){sizeof(ds_episodes), 0, &s->info, DS_MAX_LANES, begin, step};
+        c->episodes = s;
+    }
+    return &c->episodes->table;
+}
+void ds_episodes_offer(ds_client *c)
+{
+    c->offer = episodes_of;
+}
+
+uint64_t ds_episodes_repeated(const ds_client *c)
+{
+    uint64_t count = 0;
+    for (const episode *ep = c->episodes != NULL ? c->episodes->first : NULL; ep != NULL; ep = ep->next) {
+        count += ep->stored != 0;
+    }
+    return count;
+}
+
+void ds_episodes_close(ds_client *c)
+{
+    ds_run_episodes *s = c->episodes;
+    if (s != NULL) {
+        for (episode *ep = s->first, *next; ep != NULL; ep = next) {
+            next = ep->next;
+            discard(ep);
+        }
+        ds_lanes_close(s->lanes);
+        free(s->step);
+        free(s);
+        c->episodes = NULL;
+    }
+}

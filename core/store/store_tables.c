@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_tables.c - the tables of a store, of this format and of the one before checksums. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "store/store_internal.h"
+
+/* The blobs are last: a pass over the losses skips what does not fit into a page. */
+const ds_store_table ds_store_table_of[DS_STORE_TABLES] = {
+    [DS_STORE_META] = {.name = "meta",
+                       .letter = 'm',
+                       .scalars = 2,
+                       .columns = "key, value, sum",
+                       .order = "key",
+                       .create =
+                           "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL, sum INTEGER NOT "
+                           "NULL) WITHOUT ROWID"},
+    [DS_STORE_SETTING] = {.name = "setting",
+                          .letter = 's',
+                          .scalars = 3,
+                          .columns = "section, key, value, sum",
+                          .order = "section, key",
+                          .create = "CREATE TABLE setting(section TEXT, key TEXT, value TEXT NOT NULL, sum "
+                                    "INTEGER NOT NULL, PRIMARY KEY(section, key)) WITHOUT ROWID"},
+    [DS_STORE_VARIABLE] = {.name = "variable",
+                           .letter = 'v',
+                           .scalars = 5,
+                           .columns = "id, name, unit, grp, flags, sum",
+                           .order = "id",
+                           .create = "CREATE TABLE variable(id INTEGER PRIMARY KEY, name TEXT NOT NULL, unit "
+                                     "TEXT NOT NULL, grp TEXT NOT NULL, flags INTEGER NOT NULL, sum INTEGER "
+                                     "NOT NULL)"},
+    [DS_STORE_EVAL] = {.name = "eval",
+                       .letter = 'e',
+                       .scalars = 12,
+                       .blobs = 2,
+                       .columns =
+                           "id, loss, grad_kind, outcome, tag, grp, cost_steps, bad_step, message, wall, "
+                           "at, parts, sum, x, grad",
+                       .order = "id",
+                       .create =
+                           "CREATE TABLE eval(id INTEGER PRIMARY KEY, loss REAL, grad_kind INTEGER NOT "
+                           "NULL, outcome INTEGER NOT NULL, tag TEXT, grp INTEGER NOT NULL, cost_steps "
+                           "INTEGER NOT NULL, bad_step INTEGER NOT NULL, message TEXT, wall REAL NOT NULL, "
+                           "at REAL NOT NULL, parts INTEGER NOT NULL, sum INTEGER NOT NULL, x BLOB NOT "
+                           "NULL, grad BLOB)"},
+    [DS_STORE_EXTRA] = {.name = "extra",
+                        .letter = 'x',
+                        .scalars = 2,
+                        .blobs = 2,
+                        .columns = "id, kind, sum, asked, answered",
+                        .order = "id",
+                        .create =
+                            "CREATE TABLE extra(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, sum INTEGER "
+                            "NOT NULL, asked BLOB, answered BLOB)"},
+    [DS_STORE_EPISODE] = {.name = "episode",
+                          .letter = 'p',
+                          .scalars = 4,
+                          .blobs = 2,
+                          .columns = "id, key, steps, ended, sum, obs, reward",
+                          .order = "id",
+                          .create =
+                              "CREATE TABLE episode(id INTEGER PRIMARY KEY, key INTEGER NOT NULL, steps "
+                              "INTEGER NOT NULL, ended INTEGER, sum INTEGER NOT NULL, obs BLOB NOT NULL, "
+                              "reward BLOB NOT NULL)"},
+    [DS_STORE_TOTAL] = {.name = "total",
+                        .letter = 't',
+                        .scalars = 2,
+                        .columns = "name, rows, sum",
+                        .order = "name",
+                        .create =
+                            "CREATE TABLE total(name TEXT PRIMARY KEY, rows INTEGER NOT NULL, sum INTEGER "
+                            "NOT NULL) WITHOUT ROWID"},
+};
+
+/* How a row is written: parameters are numbered as they are bound, scalars, sum, blobs. */
+static const char *const insert_now[DS_STORE_TABLES] = {
+    [DS_STORE_META] = "INSERT OR REPLACE INTO meta(key, value, sum) VALUES(?1,?2,?3)",
+    [DS_STORE_SETTING] = "INSERT OR REPLACE INTO setting(section, key, value, sum) VALUES(?1,?2,?3,?4)",
+    [DS_STORE_VARIABLE] = "INSERT INTO variable(id, name, unit, grp, flags, sum) VALUES(?1,?2,?3,?4,?5,?6)",
+    [DS_STORE_EVAL] =
+        "INSERT INTO eval(id, loss, grad_kind, outcome, tag, grp, cost_steps, bad_step, message, "
+        "wall, at, parts, sum, x, grad) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
+    [DS_STORE_EXTRA] = "INSERT INTO extra(id, kind, sum, asked, answered) VALUES(?1,?2,?3,?4,?5)",
+    [DS_STORE_EPISODE] =
+        "INSERT INTO episode(id, key, steps, ended, sum, obs, reward) VALUES(?1,?2,?3,?4,?5,?6,?7)",
+    [DS_STORE_TOTAL] = "INSERT OR REPLACE INTO total(name, rows, sum) VALUES(?1,?2,?3)",
+};
+
+/* In format 1 there are no sums, no parts and no totals. */
+static const char *const insert_then[DS_STORE_TABLES] = {
+    [DS_STORE_META] = "INSERT OR REPLACE INTO meta(key, value) SELECT ?1,?2 WHERE ?3 IS NOT NULL",
+    [DS_STORE_SETTING] =
+        "INSERT OR REPLACE INTO setting(section, key, value) SELECT ?1,?2,?3 WHERE ?4 IS NOT NULL",
+    [DS_STORE_VARIABLE] =
+        "INSERT INTO variable(id, name, unit, grp, flags) SELECT ?1,?2,?3,?4,?5 WHERE ?6 IS "
+        "NOT NULL",
+    [DS_STORE_EVAL] =
+        "INSERT INTO eval(id, loss, grad_kind, outcome, tag, grp, cost_steps, bad_step, message, "
+        "wall, at, x, grad) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?14,?15)",
+    [DS_STORE_EXTRA] = "INSERT INTO extra(id, kind, asked, answered) VALUES(?1,?2,?4,?5)",
+    [DS_STORE_EPISODE] = "INSERT INTO episode(id, key, steps, ended, obs, reward) VALUES(?1,?2,?3,?4,?6,?7)",
+    [DS_STORE_TOTAL] = "SELECT ?1, ?2, ?3",
+};
+static const char *const create_then[DS_STORE_TABLES] = {
+    [DS_STORE_EXTRA] =
+        "CREATE TABLE extra(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, asked BLOB, answered BLOB)",
+    [DS_STORE_EPISODE] =
+        "CREATE TABLE episode(id INTEGER PRIMARY KEY, key INTEGER NOT NULL, steps INTEGER NOT "
+        "NULL, ended INTEGER, obs BLOB NOT NULL, reward BLOB NOT NULL)",
+};
+
+int ds_store_has_table(ds_store *s, const char *name, int *has, ds_error *e)
+{
+    char sql[120];
+    int64_t count = 0;
+    sqlite3_snprintf(sizeof(sql), sql, "SELECT count(*) FROM sqlite_master WHERE type='table' AND name='%q'",
+                     name);
+    int rc = ds_store_query(s, sql, &count, NULL, e);
+    *has = count > 0;
+    return rc;
+}
+
+/* The table of a dshost before 0.2 gets the column that it lacks, which that dshost ignores. */
+static int add_end_column(ds_store *s, ds_error *e)
+{
+    int64_t has = 1;
+    int rc = ds_store_query(s, "SELECT count(*) FROM pragma_table_info('episode') WHERE name='ended'", &has,
+                            NULL, e);
+    return rc != 0 || has ? rc
+                          : ds_store_execute(s, "ALTER TABLE episode ADD COLUMN ended INTEGER", "writing", e);
+}
+
+/* Few runs have rows of extensions: their tables are made with the first such row. */
+static int make_table(ds_store *s, int table, ds_error *e)
+{
+    const ds_store_table *t = &ds_store_table_of[table];
+    const char *create = s->format > 1 ? t->create : create_then[table];
+    int has = 1;
+    int rc = create != NULL ? ds_store_has_table(s, t->name, &has, e) : 0;
+    rc = rc != 0 || has ? rc : ds_store_execute(s, create, "writing", e);
+    if (rc == 0 && table < DS_STORE_TOTALS) {
+        s->has[table] = 1;
+    }
+    return rc == 0 && s->format == 1 && table == DS_STORE_EPISODE ? add_end_column(s, e) : rc;
+}
+
+int ds_store_inserting(ds_store *s, int table, sqlite3_stmt **out, ds_error *e)
+{
+    sqlite3_stmt **q = &s->insert[table];
+    int rc = 0;
+    if (*q == NULL) {
+        const char *sql = s->format > 1 ? insert_now[table] : insert_then[table];
+        rc = make_table(s, table, e);
+        if (rc == 0 && sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, q, NULL) != SQLITE_OK) {
+            rc = ds_store_fail(s, e, "writing");
+        }
+    }
+    *out = *q;
+    return rc;
+}
+
+int ds_store_inserted(ds_store *s, int table, sqlite3_stmt *q, ds_error *e)
+{
+    errno = 0;
+    int step = sqlite3_step(q), rc = 0;
+    if (step != SQLITE_DONE && step != SQLITE_ROW) {
+        rc = ds_store_fail(s, e, "writing");
+    } else if (table < DS_STORE_TOTALS) {
+        s->rows[table]++;
+    }
+    sqlite3_reset(q);
+    return rc;
+}

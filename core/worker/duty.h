@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* duty.h - what a worker process has at hand (ds_duty), how it learns what to do, and its work. */
+#ifndef DS_WORKER_DUTY_H
+#define DS_WORKER_DUTY_H
+
+#include "base/guard.h"
+#include "plugin/instance.h"
+#include "worker/protocol.h"
+#include "worker/ring.h"
+
+enum { DS_DUTY_GAP = 8 /* numbers between two points in one call */ };
+
+/* Buffers for x and gradient, with channels for questions and answers, with the
+ * extension batch for `many` rows. */
+enum { DS_DUTY_X, DS_DUTY_GRAD, DS_DUTY_IN, DS_DUTY_OUT, DS_DUTY_XS, DS_DUTY_GRADS, DS_DUTY_GUARDS };
+
+typedef struct ds_duty {
+    ds_worker_start start;
+    char *texts;
+    ds_env *env;
+    ds_ring ring, *share; /* share: the ring once it is there */
+    ds_ring_worker *mine;
+    int spoilt;                     /* what should be the ring is none */
+    ds_guard guard[DS_DUTY_GUARDS]; /* what the plugin gets to see */
+    uint64_t many;
+    double typical_ns; /* running mean of the time of one evaluation */
+    ds_spin spin;
+    ds_episode lane[DS_MAX_LANES]; /* of stepwise control */
+    double *actions, *obs;         /* what its plugin gets to see */
+} ds_duty;
+
+/* ---- duty.c ---- */
+
+/* Reads the start file, anew where there is another one. */
+int ds_duty_read(ds_duty *w, ds_error *e);
+
+/* Loads the plugin that the start file names; *rest gets what lies behind its path and id. */
+int ds_duty_load(const ds_duty *w, const ds_module **out, const char **rest, ds_error *e);
+
+/* The next byte of the host, '\0' where it is gone; a byte to it (-1 = it is gone), said by this process,
+ * and by no copy of it that the plugin has made. */
+char ds_duty_await(void);
+int ds_duty_say(char byte);
+
+/* Empties a memory file: 0, or -1. */
+int ds_duty_empty(int fd);
+
+/* What libraries need for themselves does not count against the plugin's limit. */
+void ds_duty_limit_memory(const ds_duty *w);
+
+/* The settings of the start file, which begin behind the text `at`. */
+int ds_duty_settings(const ds_duty *w, const char *at, int section, ds_settings *settings, ds_error *e);
+
+/* Makes an instance as the start file says. */
+int ds_duty_make_env(ds_duty *w, ds_env **out, ds_error *e);
+
+/* ---- work.c ---- */
+
+/* Evaluates until the host says that it is enough; then ds_work_end(). */
+void ds_work(ds_duty *w);
+void ds_work_end(ds_duty *w);
+
+#endif

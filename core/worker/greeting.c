@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* greeting.c - see greeting.h. */
+#include "config.h"
+
+#include "worker/greeting.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "worker/protocol.h"
+
+static int damaged(const char *id, ds_error *e)
+{
+    return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is damaged", id);
+}
+
+static int incomplete(const char *id, ds_error *e)
+{
+    return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is incomplete", id);
+}
+
+static int read_head(const char *id, int fd, ds_worker_hello *hello, ds_error *e)
+{
+    if (pread(fd, hello, sizeof(*hello), 0) != (ssize_t)sizeof(*hello) || hello->magic != DS_WORKER_MAGIC) {
+        return incomplete(id, e);
+    }
+    if (hello->error.status == 0) {
+        return 0;
+    }
+    int known = hello->error.status > 0 && hello->error.status < 77;
+    hello->error.text[sizeof(hello->error.text) - 1] = '\0';
+    ds_text_clean(hello->error.text);
+    return ds_fail(e, known ? hello->error.status : DS_EXIT_PLUGIN, "%s", hello->error.text);
+}
+
+/* Reads the channels of an answer, which lie behind `at`. */
+static int read_channels(const char *id, const ds_worker_hello *hello, int fd, size_t at, ds_channels *out,
+                         ds_error *e)
+{
+    if (hello->channels > DS_MAX_CHANNELS) {
+        return damaged(id, e);
+    }
+    size_t bytes = hello->channels * sizeof(ds_channel_entry);
+    ds_channel_entry *entry = malloc(bytes > 0 ? bytes : 1);
+    if (entry == NULL) {
+        return ds_no_memory(e);
+    }
+    if (pread(fd, entry, bytes, (off_t)at) != (ssize_t)bytes) {
+        free(entry);
+        return incomplete(id, e);
+    }
+    return ds_channels_take(id, entry, hello->channels, out, e);
+}
+
+/* Can the numbers of an environment be those of one that was accepted (plugin/env.c)? */
+static int credible(const ds_env_facts *f)
+{
+    const ds_rl_info *rl = &f->rl;
+    int steps = rl->horizon == 0 ||
+                (rl->horizon <= f->info.n && rl->n_act >= 1 && rl->n_act <= f->info.n &&
+                 rl->horizon * rl->n_act == f->info.n && rl->n_obs >= 1 && rl->n_obs <= DS_MAX_OBSERVED);
+    return f->info.n >= 1 && f->info.n <= DS_MAX_VARIABLES && steps && isfinite(f->info.tolerance) &&
+           f->info.tolerance >= 0.0;
+}
+
+/* Texts of the names of variables are ended and shown as they are. */
+static void tidy_names(ds_named_variable *v, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        v[i].name[DS_MAX_NAME] = v[i].unit[DS_MAX_NAME] = v[i].group[DS_MAX_NAME] = '\0';
+        ds_text_clean(v[i].name);
+        ds_text_clean(v[i].unit);
+        ds_text_clean(v[i].group);
+    }
+}
+
+int ds_greeting_read(const char *id, int fd, ds_greeting *out, ds_error *e)
+{
+    ds_worker_hello hello;
+    memset(out, 0, sizeof(*out));
+    if (read_head(id, fd, &hello, e) != 0) {
+        return e->status;
+    }
+    if (!credible(&hello.env)) {
+        return damaged(id, e);
+    }
+    /* The names lie behind the bounds: their size is a multiple of 4. */
+    uint64_t n = hello.env.info.n;
+    size_t bytes = 3 * n * sizeof(double),
+           names = hello.env.variables != NULL ? n * sizeof(ds_named_variable) : 0;
+    out->bounds = malloc(bytes + names);
+    if (out->bounds == NULL) {
+        return ds_no_memory(e);
+    }
+    if (pread(fd, out->bounds, bytes + names, sizeof(hello)) != (ssize_t)(bytes + names)) {
+        return incomplete(id, e);
+    }
+    out->facts = hello.env;
+    out->facts.lower = out->bounds;
+    out->facts.upper = out->bounds + n;
+    out->facts.x0 = out->bounds + 2 * n;
+    out->facts.params = NULL;
+    out->facts.variables = names > 0 ? (void *)(out->bounds + 3 * n) : NULL;
+    tidy_names((void *)(out->bounds + 3 * n), names > 0 ? n : 0);
+    out->facts.channels = &out->channels;
+    int rc = ds_bounds_check(id, n, out->facts.lower, out->facts.upper, out->facts.x0, DS_EXIT_PLUGIN, e);
+    return rc != 0 ? rc : read_channels(id, &hello, fd, sizeof(hello) + bytes + names, &out->channels, e);
+}
+
+void ds_greeting_clear(ds_greeting *g)
+{
+    free(g->bounds);
+    ds_channels_clear(&g->channels);
+    g->bounds = NULL;
+}
+
+int ds_greeting_compare(const char *id, int fd, const ds_greeting *first, ds_error *e)
+{
+    ds_worker_hello hello;
+    ds_channels channels = {0};
+    uint64_t n = first->facts.info.n;
+    if (read_head(id, fd, &hello, e) != 0) {
+        return e->status;
+    }
+    if (hello.env.info.n != n) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: info() says %llu variables in one process and %llu in another",
+                       id, (unsigned long long)n, (unsigned long long)hello.env.info.n);
+    }
+    size_t names = hello.env.variables != NULL ? sizeof(ds_named_variable) : 0;
+    size_t at = sizeof(hello) + n * (3 * sizeof(double) + names);
+    int rc = read_channels(id, &hello, fd, at, &channels, e);
+    if (rc == 0 && !ds_channels_equal(&first->channels, &channels)) {
+        rc = ds_fail(e, DS_EXIT_PLUGIN, "%s: other channels in one process than in another", id);
+    }
+    ds_channels_clear(&channels);
+    return rc;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* life.h - a worker process as such: how it belongs to its host, its limits, and what a plugin may have
+ * changed about it. */
+#ifndef DS_WORKER_LIFE_H
+#define DS_WORKER_LIFE_H
+
+#include <stdint.h>
+
+/* Dies with the host (process `parent`), leaves no core file, leaves the signals of the terminal to the host,
+ * and its descriptors to nobody that the plugin starts. -1 where the host is gone. */
+int ds_life_begin(int64_t parent);
+
+/* Is the host gone? A plugin may have undone what ds_life_begin() has arranged. */
+int ds_life_orphaned(void);
+
+/* Limits the address space to `extra` bytes more than is mapped now; 0 = no limit. */
+void ds_life_limit_memory(int64_t extra);
+
+/* Lets it be larger by `bytes` that are not the plugin's. */
+void ds_life_allow_memory(uint64_t bytes);
+
+/* After a call of the plugin's `function`: a copy of this process that it has forked, and let return, ends
+ * here; the floating-point mode is put back, and that it was changed is said once. Quick. */
+void ds_life_after(const char *function);
+
+#endif

@@ -1,0 +1,251 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tables.sh - tables for pages and papers from what `dshost report` writes: environments as columns, optimizers as rows.
+#
+#     tables.sh KIND [--latex] [--columns N] EXPERIMENT.ini... CELLS.csv...
+#
+# KIND     mean     mean of the best losses and its 90 % interval: by the bootstrap, of older reports by Student's t
+#          median   median [first and third quartile]
+#          time     mean wall time of a run, s
+#          counts   on how many environments an optimizer is better or worse than the reference
+#          scores   score over all environments and its 95 % interval; of SUMMARY.csv
+#
+# (+) and (-) in the first two: significantly better or worse than the reference (p < 0.05 after Holm's correction). Rows and columns have
+# the order of the experiments; --latex writes tabular environments instead of Markdown.
+set -eu
+LC_ALL=C
+export LC_ALL
+usage() {
+	sed -n 's/^# \{0,1\}//; 4,14p' "$0" >&2
+	exit 2
+}
+[ $# -gt 1 ] || usage
+kind=$1
+shift
+case $kind in mean | median | time | counts | scores) ;; *) usage ;; esac
+columns=1000 latex=0
+while :; do
+	case ${1-} in
+	--latex) latex=1 ;;
+	--columns)
+		columns=${2-}
+		shift
+		;;
+	-*) usage ;;
+	*) break ;;
+	esac
+	shift
+done
+for file; do
+	[ -r "$file" ] || {
+		echo "$0: $file: cannot be read" >&2
+		exit 6
+	}
+done
+exec awk -v kind="$kind" -v columns="$columns" -v latex="$latex" '
+function fail(text) {
+	print FILENAME ": " text > "/dev/stderr"
+	failed = 1
+	exit 3
+}
+
+# Three digits where they say something, without those behind the point of large numbers.
+function number(v, size) {
+	if (v == "")
+		return "-"
+	size = v < 0 ? -v : v
+	return sprintf(size >= 1e5 || (size < 0.001 && size > 0) ? "%.2g" : size >= 100 ? "%.0f" : "%.3g", v)
+}
+
+function code(name) {
+	if (latex) {
+		gsub(/_/, "\\_", name)
+		return "\\texttt{" name "}"
+	}
+	return "`" name "`"
+}
+
+function row(first, n, cell, k, line) {
+	line = latex ? first : "| " first
+	for (k = 1; k <= n; k++)
+		line = line (latex ? " & " : " | ") cell[k]
+	print line (latex ? " \\\\" : " |")
+}
+
+function head(n, cell, k, line) {
+	if (latex) {
+		line = "\\begin{tabular}{l"
+		for (k = 1; k <= n; k++)
+			line = line "r"
+		print line "}"
+		row("", n, cell)
+		print "\\hline"
+		return
+	}
+	line = "|"
+	for (k = 1; k <= n; k++)
+		line = line " | " cell[k]
+	print line " |"
+	line = "| ---"
+	for (k = 1; k <= n; k++)
+		line = line " | ---"
+	print line " |"
+}
+
+function foot() {
+	if (latex)
+		print "\\end{tabular}"
+}
+
+function words(list, n, k, w) {
+	n = split(list, w, " ")
+	for (k = 1; k <= n; k++)
+		if (key == "envs" && !(w[k] in seen_env)) {
+			seen_env[w[k]]
+			env[++envs] = w[k]
+		} else if (key == "opts" && !(w[k] in seen_opt)) {
+			seen_opt[w[k]]
+			opt[++opts] = w[k]
+		}
+}
+
+function value(e, o, text) {
+	if (!((e, o) in runs))
+		return "-"
+	if (kind == "time")
+		return sprintf("%.0f", wall[e, o])
+	text = kind == "mean" ? mean[e, o] : median[e, o]
+	return text (sign[e, o] > 0 ? " (+)" : sign[e, o] < 0 ? " (-)" : "")
+}
+
+function matrix(from, to, k, n, o, any, cell) {
+	for (k = from; k <= to; k++)
+		cell[k - from + 1] = latex ? code(env[k]) : env[k]
+	n = to - from + 1
+	head(n, cell)
+	for (o = 1; o <= opts; o++) {
+		any = 0
+		for (k = from; k <= to; k++) {
+			cell[k - from + 1] = value(env[k], opt[o])
+			any += (env[k], opt[o]) in runs
+		}
+		if (any)
+			row(code(opt[o]), n, cell)
+	}
+	foot()
+}
+
+function counts(o, k, cell) {
+	cell[1] = "better than " code(reference)
+	cell[2] = "no difference shown"
+	cell[3] = "worse"
+	head(3, cell)
+	for (o = 1; o <= opts; o++) {
+		if (opt[o] == reference)
+			continue
+		cell[1] = cell[2] = cell[3] = 0
+		for (k = 1; k <= envs; k++)
+			if ((env[k], opt[o]) in runs)
+				cell[2 - sign[env[k], opt[o]]]++
+		if (cell[1] + cell[2] + cell[3] > 0)
+			row(code(opt[o]), 3, cell)
+	}
+	foot()
+}
+
+# The best first, as few as there are.
+function scores(o, k, best, cell) {
+	cell[1] = "score"
+	cell[2] = "interval"
+	head(2, cell)
+	for (k = 1; k <= scored; k++) {
+		best = ""
+		for (o in score)
+			if (best == "" || score[o] > score[best])
+				best = o
+		cell[1] = sprintf("%.2f", score[best])
+		cell[2] = interval[best]
+		row(code(best), 2, cell)
+		delete score[best]
+	}
+	foot()
+}
+
+FNR == 1 {
+	csv = FILENAME ~ /\.csv$/
+	section = ""
+	if (csv) {
+		gsub(/\r/, "")
+		for (k in at)
+			delete at[k]
+		n = split($0, name, ",")
+		for (k = 1; k <= n; k++)
+			at[name[k]] = k
+		low = ("bca90_low" in at ? "bca90" : "t90") "_low"
+		high = ("bca90_low" in at ? "bca90" : "t90") "_high"
+		needed = kind == "scores" ? "optimizer score score95_low score95_high" \
+			: "environment optimizer runs mean median q1 q3 " low " " high " wall_s a12 p_holm"
+		n = split(needed, name, " ")
+		for (k = 1; k <= n; k++)
+			if (!(name[k] in at))
+				fail("no column \"" name[k] "\"; a " (kind == "scores" ? "summary.csv" : "cells.csv") " of dshost report has it")
+		next
+	}
+}
+
+!csv {
+	sub(/[ \t]*;.*/, "")
+	if ($0 ~ /^\[/) {
+		section = $0
+		key = ""
+	} else if (section == "[bench]" && $0 ~ /^[ \t]+[^ \t]/) {
+		words($0)
+	} else if (section == "[bench]" && $0 ~ /=/) {
+		key = $1
+		sub(/^[^=]*=/, "")
+		words($0)
+	}
+	next
+}
+
+kind == "scores" {
+	split($0, f, ",")
+	score[f[at["optimizer"]]] = f[at["score"]] + 0
+	interval[f[at["optimizer"]]] = sprintf("[%.2f, %.2f]", f[at["score95_low"]], f[at["score95_high"]])
+	scored++
+	next
+}
+
+{
+	split($0, f, ",")
+	e = f[at["environment"]]
+	o = f[at["optimizer"]]
+	runs[e, o] = f[at["runs"]]
+	mean[e, o] = number(f[at["mean"]]) " [" number(f[at[low]]) ", " number(f[at[high]]) "]"
+	median[e, o] = number(f[at["median"]]) " [" number(f[at["q1"]]) ", " number(f[at["q3"]]) "]"
+	wall[e, o] = f[at["wall_s"]]
+	p = f[at["p_holm"]]
+	a = f[at["a12"]]
+	if (a == "")
+		reference = o
+	sign[e, o] = p != "" && p < 0.05 ? (a > 0.5 ? 1 : -1) : 0
+	key = "envs"
+	words(e)
+	key = "opts"
+	words(o)
+}
+
+END {
+	if (failed)
+		exit 3
+	if (kind == "scores")
+		scores()
+	else if (kind == "counts")
+		counts()
+	else
+		for (from = 1; from <= envs; from += columns) {
+			if (from > 1)
+				print ""
+			matrix(from, from + columns - 1 < envs ? from + columns - 1 : envs)
+		}
+}' "$@"

@@ -1,0 +1,129 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# update.sh - brings docs/results/NAME and the tables of docs/experiments.md up to date after `dshost bench examples/X.ini`.
+#
+#     docs/results/update.sh NAME [FOLDER]...   report and tables of the experiment's results, FOLDER... (results/X...)
+#     docs/results/update.sh                    the tables alone, of all that is in docs/results
+#     docs/results/update.sh --check            are they as the numbers in docs/results say? exit status 1 where not
+#
+# NAME is rigid, cloth, particles or optimizers. The tables stand between lines `<!-- table NAME KIND FLAGS -->` and
+# `<!-- end of table -->`; KIND and FLAGS are those of tables.sh. What is said about the numbers is written by hand.
+#
+# DSHOST  the program (./dshost)
+# DOCS    the folder of the documentation that is changed (this one)
+set -eu
+top=$(cd "$(dirname "$0")/../.." && pwd)
+dshost=${DSHOST-$top/dshost}
+docs=${DOCS-$top/docs}
+page=$docs/experiments.md
+
+# The experiments of a name, the folder of each without its results/, and what its files begin with.
+experiments() {
+	case $1 in
+	rigid | cloth) echo "$1_methods" ;;
+	particles) echo particle_methods ;;
+	optimizers) echo optimizers optimizers_torus ;;
+	*)
+		echo "$0: $1: rigid, cloth, particles or optimizers" >&2
+		return 2
+		;;
+	esac
+}
+
+prefix() {
+	[ "$1" != optimizers_torus ] || echo torus-
+}
+
+# table NAME KIND FLAGS...
+table() {
+	name=$1 kind=$2
+	shift 2
+	files=
+	of=$(experiments "$name")
+	for x in $of; do
+		files="$files $top/examples/$x.ini"
+	done
+	case $kind in
+	scores) files="$docs/results/$name/summary.csv" ;;
+	*)
+		for x in $of; do
+			files="$files $docs/results/$name/$(prefix "$x")cells.csv"
+		done
+		;;
+	esac
+	# shellcheck disable=SC2086 # words
+	sh "$top/docs/results/tables.sh" "$kind" "$@" $files
+}
+
+# The page with its tables made anew.
+tables() {
+	inside=0
+	while IFS= read -r line; do
+		case $line in
+		"<!-- table "*)
+			printf '%s\n\n' "$line"
+			words=${line#"<!-- table "}
+			# shellcheck disable=SC2086 # words
+			table ${words%" -->"} || return
+			inside=1
+			;;
+		"<!-- end of table -->")
+			printf '\n%s\n' "$line"
+			inside=0
+			;;
+		*) [ "$inside" -eq 1 ] || printf '%s\n' "$line" ;;
+		esac
+	done < "$page"
+}
+
+# report NAME EXPERIMENT FOLDER
+report() {
+	"$dshost" report "$3" --no-pictures --out "$3/report" > /dev/null # pictures would be some MB
+	mkdir -p "$docs/results/$1"
+	for f in cells.csv runs.csv summary.csv; do
+		[ "$1/$f" = optimizers/summary.csv ] || cp "$3/report/$f" "$docs/results/$1/$(prefix "$2")$f"
+	done
+	[ "$1" = optimizers ] || cp "$3/report/index.html" "$docs/results/$1/index.html" # that of optimizers has 4 MB
+}
+
+# pictures FOLDER: the best episode of each environment, two in a row. Needs ImageMagick (montage).
+pictures() {
+	set -- $(awk -F, 'NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k; next }
+		{ e = $at["environment"]; v = $at["best_loss"] + 0 }
+		!(e in best) { order[++n] = e }
+		!(e in best) || v < best[e] { best[e] = v; folder[e] = $at["folder"] }
+		END { for (k = 1; k <= n; k++) print folder[order[k]] }' "$1/report/runs.csv")
+	drawn=
+	for run; do
+		[ -f "$run/best.png" ] || drawn="$drawn $run/best.png"
+		"$dshost" picture --best "$run" > /dev/null
+	done
+	montage $(printf '%s/best.png\n' "$@") -tile 2x -geometry 720x+6+6 -colors 200 "PNG8:$docs/results/particles/best.png"
+	# shellcheck disable=SC2086 # words
+	rm -f $drawn # a report would show them
+}
+
+new=$(mktemp)
+trap 'rm -f "$new"' EXIT
+case ${1-} in
+--check)
+	tables > "$new"
+	diff "$page" "$new" || {
+		echo "$0: tables of $page are not those of docs/results; update them with $0" >&2
+		exit 1
+	}
+	exit 0
+	;;
+'') ;;
+*)
+	name=$1
+	shift
+	for x in $(experiments "$name"); do
+		report "$name" "$x" "${1-results/$x}"
+		[ "$name" != particles ] || pictures "${1-results/$x}"
+		[ $# -eq 0 ] || shift
+	done
+	;;
+esac
+tables > "$new"
+cat "$new" > "$page"

@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tables.sh - docs/results/tables.sh and update.sh: the tables of docs/experiments.md are what the numbers in docs/results say,
+# and a new experiment gets into page and folder by one command.
+. "$(dirname "$0")/../lib.sh"
+results=$DS_TOP_SRC/docs/results
+cd "$tmp" || exit 99
+export DSHOST="$dshost"
+
+status 0 "the tables of docs/experiments.md" sh "$results/update.sh" --check
+
+# ---- tables.sh ----
+cat > two.ini <<'END'
+[bench]
+envs = slope
+    a_hill ; beside it
+opts = rand cmaes
+    boleap adam
+END
+cat > cells.csv <<'END'
+environment,optimizer,runs,mean,median,q1,q3,t90_low,t90_high,wall_s,a12,p_holm
+a_hill,boleap,10,0.5,0.00012345,1e-7,123456,0.4,0.6,12.4,,
+a_hill,cmaes,10,250.25,2,1,3,-0.0004567,1234.5,0.6,0.9,0.04
+a_hill,rand,10,2,2,1,3,1.5,2.5,3,0.1,0.01
+slope,boleap,10,1,1,1,1,1,1,1,,
+slope,cmaes,10,1,1,1,1,1,1,1,0.6,0.2
+slope,late,10,7,7,7,7,7,7,7,0.6,
+END
+cat > want <<'END'
+| | slope | a_hill |
+| --- | --- | --- |
+| `rand` | - | 2 [1.5, 2.5] (-) |
+| `cmaes` | 1 [1, 1] | 250 [-0.00046, 1234] (+) |
+| `boleap` | 1 [1, 1] | 0.5 [0.4, 0.6] |
+| `late` | 7 [7, 7] | - |
+END
+sh "$results/tables.sh" mean two.ini cells.csv > out 2> err
+cmp -s want out && [ ! -s err ]
+result $? "means, in the order of the experiment, what it does not name behind it"
+sh "$results/tables.sh" median --columns 1 two.ini cells.csv > out 2> err
+grep -qx '| `boleap` | 0.00012 \[1e-07, 1.2e+05\] |' out && [ "$(grep -c '^| ---' out)" -eq 2 ] && ! grep -q adam out
+result $? "medians, one environment a table, no row without a number"
+printf '| | better than `boleap` | no difference shown | worse |\n| --- | --- | --- | --- |\n| `rand` | 0 | 0 | 1 |\n| `cmaes` | 1 | 1 | 0 |\n| `late` | 0 | 1 | 0 |\n' > want
+sh "$results/tables.sh" counts two.ini cells.csv > out 2> err
+cmp -s want out
+result $? "how many are better or worse"
+sh "$results/tables.sh" time --latex two.ini cells.csv > out 2> err
+grep -qFx '\begin{tabular}{lrr}' out && grep -qFx ' & \texttt{slope} & \texttt{a\_hill} \\' out &&
+	grep -qFx '\texttt{boleap} & 1 & 12 \\' out && grep -qFx '\end{tabular}' out
+result $? "times, for LaTeX"
+cut -d, -f1-6 cells.csv > few.csv
+sh "$results/tables.sh" mean two.ini few.csv > out 2> err
+[ $? -eq 3 ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] && grep -q 'few.csv: no column "q3"' err
+result $? "a column that is missing is named"
+sh "$results/tables.sh" mean nowhere.csv > out 2> err
+[ $? -eq 6 ] && grep -q "nowhere.csv" err
+result $? "so is a file"
+sh "$results/tables.sh" maximum cells.csv > out 2> err
+[ $? -eq 2 ] && grep -q "tables.sh KIND" err
+result $? "and what it can do"
+
+# ---- a new experiment ----
+mkdir -p docs/results && cp "$DS_TOP_SRC/docs/experiments.md" docs
+cp -R "$results"/* docs/results && rm docs/results/rigid/*
+export DOCS="$tmp/docs"
+"$dshost" bench "$DS_TOP_SRC/examples/rigid_methods.ini" --only 'bounce/*' --budget 30 --runs 2 --out new > out 2> err
+sh "$results/update.sh" rigid new > out 2> err
+[ $? -eq 0 ] && [ -s docs/results/rigid/index.html ] && [ -s docs/results/rigid/summary.csv ] && [ -s docs/results/rigid/runs.csv ]
+result $? "its report"
+sed -n '/^<!-- table rigid/,/^<!-- end of table/p' docs/experiments.md > table
+grep -q '^| `rand` | - | - | - | - | [0-9.]* \[[-0-9., e]*\]' table && [ "$(grep -c '^| `' table)" -eq 6 ]
+result $? "its table"
+sed '/^<!-- table rigid/,/^<!-- end of table/d' docs/experiments.md > rest
+sed '/^<!-- table rigid/,/^<!-- end of table/d' "$DS_TOP_SRC/docs/experiments.md" | cmp -s - rest
+result $? "nothing else of the page"
+status 0 "and it is up to date" sh "$results/update.sh" --check
+sed 's/| `rand` | -/| `rand` | 1/' docs/experiments.md > x && cat x > docs/experiments.md
+status 1 "a table that was changed by hand is found" sh "$results/update.sh" --check
+finish

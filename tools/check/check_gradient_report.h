@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_gradient_report.h - what the test grad.difference has seen, for its report. */
+#ifndef DS_CHECK_CHECK_GRADIENT_REPORT_H
+#define DS_CHECK_CHECK_GRADIENT_REPORT_H
+
+#include "difference/gradient_claim.h"
+#include "harness/check_host.h"
+
+enum { DS_FAULTS = 64, DS_SEEN = 4096 };
+
+/* Points that are not random; those have the numbers from DS_AT_SPECIALS on. */
+enum {
+    DS_AT_START,
+    DS_AT_CENTRE,
+    DS_AT_LOWER,
+    DS_AT_UPPER,
+    DS_AT_CORNER,
+    DS_AT_FACES,
+    DS_AT_NEAR_LOWER,
+    DS_AT_NEAR_UPPER,
+    DS_AT_NEAR_LOWER_2, /* who was close to the bound is farther off, and the other way round */
+    DS_AT_NEAR_UPPER_2,
+    DS_AT_NEAR_CORNER,
+    DS_AT_SPECIALS
+};
+
+/* Variables along which the gradient is wrong. */
+typedef struct ds_gradient_fault {
+    uint64_t first, count; /* one of them, or a group that is wrong as a whole */
+    unsigned point;
+    double exact, quotient, spread; /* of one in units of x, of a group along a direction */
+} ds_gradient_fault;
+
+/* How quotients ended, by DS_SLOPE_*. */
+typedef struct ds_gradient_tally {
+    uint64_t count[DS_SLOPE_WRONG + 1];
+} ds_gradient_tally;
+
+typedef struct ds_gradient_seen {
+    ds_gradient_tally components, directions;
+    ds_gradient_fault fault[DS_FAULTS];
+    size_t faults;
+    unsigned points, failed, zero; /* with a gradient; without; where it is zero */
+    unsigned missing;              /* of the failed ones: a loss, but no gradient */
+    unsigned wild;                 /* points whose gradient is not finite though the outcome says ok, */
+    uint64_t wild_component;       /* the first such component, */
+    double *wild_x;                /* and the point (n values, or NULL) */
+    unsigned whole;                /* points of which all components were looked at */
+    unsigned wrong_points;
+    unsigned start_wrong, start_right;   /* at the start point; */
+    unsigned bounds_wrong, bounds_right; /* where variables are at their bounds; */
+    unsigned inner_wrong, inner_right;   /* elsewhere */
+    uint64_t components_wrong;           /* different ones; */
+    uint64_t small;                      /* faults that others of the same gradient show to be such: */
+    double exact;                        /* these are off by no more than this part of themselves */
+    uint64_t seams;                      /* quotients that disagree where the gradient itself jumps */
+    int more;                            /* there may be more of them */
+    int changes;                         /* asked for again, it is another one */
+    double *fault_x;                     /* where the first fault was seen (n values, or NULL) */
+    double seen[DS_SEEN];                /* errors that would have been noticed, */
+    double longest;                      /* and the longest component of all gradients */
+    size_t seens;
+    uint32_t kind; /* DS_GRAD_* */
+    int single;    /* all gradients were in single precision */
+} ds_gradient_seen;
+
+/* Records the verdict. */
+void ds_gradient_report(ds_check *c, const ds_check_env *env, ds_gradient_seen *g);
+
+#endif
