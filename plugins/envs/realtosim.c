@@ -314,7 +314,6 @@ static ds_status answer_of_realtosim(void *self, ds_eval *io, ds_ask *ask)
     return lift_residual_gradient(&e->l, ask->v, ask->out);
 }
 
-static const char *const extensions[] = {DS_EXT_SCENE, DS_EXT_CHANNELS, DS_EXT_VARIABLES, NULL};
 
 /* ---- plugin ---- */
 
@@ -353,7 +352,7 @@ static const ds_desc desc = {
         "No stepwise control: the variables are constants of an episode, not actions in it.\n"
         "Metrics: largest stretch of a spring, height of the gripper, x, y, z of the centre of mass.",
     .citation = ENV_KIT_ANTONOVA,
-    .extensions = extensions,
+    .extensions = env_kit_scene_channels,
 };
 
 ENV_KIT_DEFINE(env, desc)

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* film.c - pictures of the states of an episode, and the derivatives of what they are compared to. */
+#include "engines/film/film_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <diffsim/helper/fail.h>
+
+/* ---- making one ---- */
+
+static ds_status no_memory(const film *f, const ds_host *host)
+{
+    (void)f;
+    return ds_host_fail(host, DS_E_NOMEM, "no memory for the pictures: reduce parameter image_size");
+}
+
+/* Copies the faces of a group, and what is needed for their colours. */
+static void copy_faces(film *f, film_part *part, const film_subject *s, film_group g)
+{
+    uint32_t *face = memory_take(&f->memory, 3 * (size_t)g.faces, sizeof *face);
+    if (face != NULL) {
+        memcpy(face, s->mesh.face + 3 * (size_t)g.first, 3 * (size_t)g.faces * sizeof *face);
+    }
+    part->mesh = (render_mesh){.vertices = s->mesh.vertices, .faces = g.faces, .face = face};
+    if (f->look.mode == SOFTRAS_ALPHA) {
+        return;
+    }
+    double *texture = memory_doubles(&f->memory, 3 * (size_t)g.faces);
+    part->texture = texture;
+    part->color = memory_doubles(&f->memory, 3 * (size_t)g.faces);
+    part->color_bar = memory_doubles(&f->memory, 3 * (size_t)g.faces);
+    for (size_t i = 0; texture != NULL && i < 3 * (size_t)g.faces; i++) {
+        texture[i] = s->texture != NULL ? s->texture[3 * (size_t)g.first + i] : 1;
+    }
+}
+
+static ds_status open_part(film *f, film_part *part, const ds_host *host)
+{
+    softras_options o = softras_defaults(f->look.mode, f->look.size);
+    char text[RENDER_TEXT] = "";
+    ds_status status = DS_OK;
+    o.antialias = f->look.antialias;
+    o.sigma_scale = f->look.sigma_scale;
+    o.threads = f->look.threads;
+    for (uint32_t c = 0; status == DS_OK && c < f->look.cameras; c++) {
+        part->eye[c] = softras_create(&o, &part->mesh, &status, text);
+        if (part->eye[c] == NULL) {
+            status = status == DS_E_NOMEM ? no_memory(f, host)
+                                          : ds_host_fail(host, DS_E_PARAM, "pictures: %.200s", text);
+        }
+    }
+    return status;
+}
+
+static ds_status open_mesh(film *f, const film_subject *s, const ds_host *host)
+{
+    const film_group all = {0, s->mesh.faces};
+    ds_status status = DS_OK;
+    f->parts = s->groups > 0 ? s->groups : 1;
+    for (uint32_t i = 0; i < f->parts; i++) {
+        copy_faces(f, &f->part[i], s, s->groups > 0 ? s->group[i] : all);
+    }
+    for (uint32_t i = 0; !f->memory.failed && status == DS_OK && i < f->parts; i++) {
+        status = open_part(f, &f->part[i], host);
+    }
+    return f->memory.failed ? no_memory(f, host) : status;
+}
+
+static ds_status open_cloud(film *f, const film_subject *s, const ds_host *host)
+{
+    splat_options o = splat_defaults(f->look.size);
+    char text[RENDER_TEXT] = "";
+    ds_status status = DS_OK;
+    o.cameras = f->look.cameras;
+    o.threads = f->look.threads;
+    f->radius = s->radius;
+    f->cloud = splat_create(&o, s->particles, &status, text);
+    if (f->cloud != NULL) {
+        return DS_OK;
+    }
+    return status == DS_E_NOMEM ? no_memory(f, host)
+                                : ds_host_fail(host, DS_E_PARAM, "pictures: %.200s", text);
+}
+
+ds_status film_open(film **out, const look *l, const film_subject *subject, uint64_t frames,
+                    const ds_host *host)
+{
+    const int cloud = subject->mesh.faces == 0;
+    const uint32_t groups = !cloud && subject->groups > 0 ? subject->groups : 1;
+    film *f = calloc(1, sizeof *f);
+    *out = f;
+    if (f == NULL) {
+        return no_memory(f, host);
+    }
+    f->look = *l;
+    f->light = light_default();
+    f->frames = frames;
+    f->views = groups * l->cameras;
+    f->vertices = cloud ? subject->particles : subject->mesh.vertices;
+    f->channels = softras_channels(l->mode);
+    f->drawn = UINT64_MAX;
+    if (f->views == 0 || f->views > FILM_VIEWS) {
+        return ds_host_fail(host, DS_E_PARAM,
+                            "parameter camera: %u views of every frame: at most %d are possible", f->views,
+                            FILM_VIEWS);
+    }
+    if (film_size(f) > DS_MAX_ELEMENTS) {
+        return ds_host_fail(
+            host, DS_E_PARAM,
+            "the pictures have %.3g numbers, at most %u are possible: reduce parameter image_size",
+            (double)film_size(f), DS_MAX_ELEMENTS);
+    }
+    f->picture = memory_doubles(&f->memory, film_size(f));
+    f->target = memory_doubles(&f->memory, film_size(f));
+    f->side = memory_doubles(&f->memory, film_frame_size(f));
+    return cloud ? open_cloud(f, subject, host) : open_mesh(f, subject, host);
+}
+
+void film_close(film *f)
+{
+    if (f == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < f->parts; i++) {
+        for (uint32_t c = 0; c < LOOK_CAMERAS; c++) {
+            softras_destroy(f->part[i].eye[c]);
+        }
+    }
+    splat_destroy(f->cloud);
+    memory_free(&f->memory);
+    free(f);
+}
+
+uint64_t film_frames(const film *f)
+{
+    return f->frames;
+}
+
+size_t film_frame_size(const film *f)
+{
+    return f->views * film_picture_size(f);
+}
+
+size_t film_size(const film *f)
+{
+    return f->frames * film_frame_size(f);
+}
+
+const double *film_picture(const film *f, uint64_t k)
+{
+    return f->picture + k * film_frame_size(f);
+}
+
+/* ---- pictures ---- */
+
+static ds_status draw_part(film *f, film_part *part, const double *p, double *image)
+{
+    ds_status status = DS_OK;
+    if (part->color != NULL) {
+        light_faces(&f->light, &part->mesh, p, part->texture, 3, part->color);
+    }
+    for (uint32_t c = 0; status == DS_OK && c < f->look.cameras; c++) {
+        status = softras_draw(part->eye[c], &f->look.camera[c], p, part->color,
+                              image + c * film_picture_size(f), NULL);
+    }
+    return status;
+}
+
+static ds_status draw(film *f, const double *p, double *image)
+{
+    ds_status status = DS_OK;
+    if (f->cloud != NULL) {
+        return splat_draw(f->cloud, f->look.camera, p, &f->radius, 0, image, NULL);
+    }
+    for (uint32_t i = 0; status == DS_OK && i < f->parts; i++) {
+        status = draw_part(f, &f->part[i], p, image + i * f->look.cameras * film_picture_size(f));
+    }
+    return status;
+}
+
+ds_status film_shoot(film *f, uint64_t k, const double *p)
+{
+    const ds_status status = draw(f, p, f->picture + k * film_frame_size(f));
+    f->drawn = status == DS_OK ? k : UINT64_MAX;
+    return status;
+}
+
+/* The renderers hold frame k again; pictures stay as they are. */
+static ds_status hold(film *f, uint64_t k, const double *p)
+{
+    const ds_status status = f->drawn == k ? DS_OK : draw(f, p, f->side);
+    f->drawn = status == DS_OK ? k : UINT64_MAX;
+    return status;
+}
+
+/* ---- what they are compared to ---- */
+
+double film_loss(const film *f)
+{
+    double sum = 0;
+    for (uint64_t k = 0; k < f->frames; k++) {
+        const size_t at = k * film_frame_size(f);
+        sum += image_mean_square(film_frame_size(f), f->picture + at, f->target + at);
+    }
+    return sum / (double)f->frames;
+}
+
+static double residual_scale(const film *f)
+{
+    return 1 / sqrt((double)film_size(f));
+}
+
+void film_residuals(const film *f, double *out)
+{
+    const double scale = residual_scale(f);
+    for (size_t i = 0; i < film_size(f); i++) {
+        out[i] = scale * (f->picture[i] - f->target[i]);
+    }
+}
+
+static ds_status part_adjoint(film *f, film_part *part, const double *p, const double *image_bar,
+                              double *p_bar)
+{
+    const softras_bar bar = {.p = p_bar, .color = part->color_bar};
+    ds_status status = DS_OK;
+    if (part->color_bar != NULL) {
+        memset(part->color_bar, 0, 3 * (size_t)part->mesh.faces * sizeof *part->color_bar);
+    }
+    for (uint32_t c = 0; status == DS_OK && c < f->look.cameras; c++) {
+        status = softras_adjoint(part->eye[c], image_bar + c * film_picture_size(f), &bar);
+    }
+    if (status == DS_OK && part->color_bar != NULL) {
+        light_faces_adjoint(&f->light, &part->mesh, p, part->texture, 3, part->color_bar, p_bar, NULL);
+    }
+    return status;
+}
+
+/* side = the derivatives by the pictures of frame k. */
+static void weigh(film *f, uint64_t k, const double *w)
+{
+    const size_t n = film_frame_size(f), at = k * n;
+    const double scale = w != NULL ? residual_scale(f) : 2 / (double)film_size(f);
+    for (size_t i = 0; i < n; i++) {
+        f->side[i] = scale * (w != NULL ? w[i] : f->picture[at + i] - f->target[at + i]);
+    }
+}
+
+ds_status film_adjoint(film *f, uint64_t k, const double *p, const double *w, double *p_bar)
+{
+    ds_status status = hold(f, k, p);
+    weigh(f, k, w);
+    if (status == DS_OK && f->cloud != NULL) {
+        return splat_adjoint(f->cloud, f->side, p_bar, NULL, NULL);
+    }
+    for (uint32_t i = 0; status == DS_OK && i < f->parts; i++) {
+        status = part_adjoint(f, &f->part[i], p, f->side + i * f->look.cameras * film_picture_size(f), p_bar);
+    }
+    return status;
+}
+
+/* color_bar has the room for the change of the colours. */
+static ds_status part_tangent(film *f, film_part *part, const double *p, const double *p_dot, double *out)
+{
+    const softras_dot dot = {.p = p_dot, .color = part->color_bar};
+    ds_status status = DS_OK;
+    if (part->color_bar != NULL) {
+        light_faces_tangent(&f->light, &part->mesh, p, part->texture, 3, p_dot, NULL, part->color_bar);
+    }
+    for (uint32_t c = 0; status == DS_OK && c < f->look.cameras; c++) {
+        status = softras_tangent(part->eye[c], &dot, out + c * film_picture_size(f));
+    }
+    return status;
+}
+
+ds_status film_tangent(film *f, uint64_t k, const double *p, const double *p_dot, double *out)
+{
+    const double scale = residual_scale(f);
+    ds_status status = hold(f, k, p);
+    if (status == DS_OK && f->cloud != NULL) {
+        status = splat_tangent(f->cloud, p_dot, NULL, 0, NULL, out);
+    }
+    for (uint32_t i = 0; status == DS_OK && i < f->parts; i++) {
+        status = part_tangent(f, &f->part[i], p, p_dot, out + i * f->look.cameras * film_picture_size(f));
+    }
+    for (size_t i = 0; i < film_frame_size(f); i++) {
+        out[i] *= scale;
+    }
+    return status;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* look.h - how an environment is seen: the parameters of cameras and pictures, the same for all environments. */
+#ifndef DS_ENGINES_FILM_LOOK_H
+#define DS_ENGINES_FILM_LOOK_H
+
+#include "engines/render/softras.h"
+
+#include <diffsim/helper/params.h>
+
+enum { LOOK_CAMERAS = 8 };
+
+/* What the parameters say. */
+typedef struct look {
+    softras_mode mode;
+    uint32_t size; /* pixels per side */
+    int antialias;
+    double sigma_scale;
+    uint32_t threads, cameras;
+    camera camera[LOOK_CAMERAS];
+} look;
+
+extern const char *const look_modes[];
+
+/* Size of pictures and cameras, with the defaults of the environment: "64" and "8, 30, 0". */
+#define LOOK_CAMERA_PARAMS(size_, camera_)                                                                   \
+    DS_INT("image_size", size_, RENDER_MIN_SIZE, 512, "", "Pixels of a side of a picture."),                 \
+        DS_LIST("camera", camera_, -1e4, 1e4, 3 * LOOK_CAMERAS, "m, deg, deg",                               \
+                "Distance from the origin, elevation and azimuth of the camera, which looks at the origin; " \
+                "three more numbers for each further camera."),                                              \
+        DS_INT("image_threads", "1", 1, RENDER_MAX_THREADS, "",                                              \
+               "Threads that draw; results do not depend on it.", .flags = DS_PARAM_ADVANCED)
+
+/* Those of triangles, too. */
+#define LOOK_PARAMS(size_, camera_, mode_)                                                                   \
+    LOOK_CAMERA_PARAMS(size_, camera_),                                                                      \
+        DS_ENUM("obs", mode_, look_modes,                                                                    \
+                "What is compared. alpha: silhouettes. over: colours in front of black, faded with alpha, "  \
+                "and alpha. rgba: raw colours and alpha, as gradSim does; its jumps at the edges of "        \
+                "colours are in no gradient."),                                                              \
+        DS_BOOL("antialias", "false", "Draws with twice the size and averages 2 x 2 pixels."),               \
+        DS_REAL("sigma_scale", "1", 1e-3, 1e6, "",                                                           \
+                "Blur of the edges: 1 is 0.4 pixels wide; the square root of the scale counts.",             \
+                .flags = DS_PARAM_LOG | DS_PARAM_ADVANCED)
+
+/* Reads LOOK_PARAMS (`triangles`) or LOOK_CAMERA_PARAMS. A camera that cannot be used is said as a mistake of the
+ * user. [instance] */
+void look_read(look *l, ds_param_reader *in, int triangles);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* quantity_pick.c - which quantities are variables, and what is said of these: names, ranges, errors. */
+#include "engines/soft/quantity_internal.h"
+
+#include <diffsim/helper/fail.h>
+#include <diffsim/helper/random.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- picking ---- */
+
+static const quantity *find(const quantity *offered, const char *word, size_t length)
+{
+    for (; offered->name != NULL; offered++) {
+        if (strlen(offered->name) == length && strncmp(offered->name, word, length) == 0) {
+            return offered;
+        }
+    }
+    return NULL;
+}
+
+static ds_status unknown(const ds_host *host, const quantity *offered, const char *word, size_t length)
+{
+    char names[300] = "";
+    for (size_t n = 0; offered->name != NULL && n < sizeof names; offered++) {
+        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n > 0 ? ", " : "", offered->name);
+    }
+    return ds_host_fail(host, DS_E_PARAM,
+                        "parameter variables: there is no quantity '%.*s': give one or several of %s",
+                        (int)(length < 40 ? length : 40), word, names);
+}
+
+/* Two quantities that would set the same numbers. */
+static int collide(quantity_kind a, quantity_kind b)
+{
+    static const quantity_kind pairs[][2] = {{QUANTITY_VELOCITY, QUANTITY_VELOCITIES},
+                                             {QUANTITY_DENSITY, QUANTITY_MASSES}};
+    int found = a == b;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        found |= (a == pairs[i][0] && b == pairs[i][1]) || (a == pairs[i][1] && b == pairs[i][0]);
+    }
+    return found;
+}
+
+static uint64_t variables_of(const quantity_set *set, quantity_kind kind)
+{
+    if (kind == QUANTITY_WEIGHTS) {
+        return control_weights(set->control);
+    }
+    if (!quantity_is_each(kind)) {
+        return quantity_is_vector(kind) ? 3 : 1;
+    }
+    const size_t count = quantity_of_model(set->model, kind).count;
+    uint64_t n = 0;
+    for (size_t j = 0; j < count; j++) {
+        n += quantity_moves(set->model, kind, j) ? 1 : 0;
+    }
+    return n;
+}
+
+static ds_status pick(quantity_set *set, const ds_host *host, const quantity *q)
+{
+    for (uint64_t i = 0; i < set->count; i++) {
+        if (collide(set->item[i]->kind, q->kind)) {
+            return ds_host_fail(host, DS_E_PARAM,
+                                "parameter variables: %s and %s are the same numbers: give one of them",
+                                set->item[i]->name, q->name);
+        }
+    }
+    if (set->count == QUANTITIES) {
+        return ds_host_fail(host, DS_E_PARAM, "parameter variables has more than %d quantities", QUANTITIES);
+    }
+    set->at[set->count] = set->n;
+    set->item[set->count++] = q;
+    set->n += variables_of(set, q->kind);
+    set->at[set->count] = set->n;
+    return DS_OK;
+}
+
+void quantity_pick(quantity_set *set, ds_param_reader *in, const quantity *offered)
+{
+    static const char gaps[] = " ,\t\n";
+    const char *word = ds_param_text(in, "variables");
+    for (word += strspn(word, gaps); in->status == DS_OK && *word; word += strspn(word, gaps)) {
+        const size_t length = strcspn(word, gaps);
+        const quantity *q = find(offered, word, length);
+        in->status = q != NULL ? pick(set, in->host, q) : unknown(in->host, offered, word, length);
+        word += length;
+    }
+    if (in->status == DS_OK && set->n == 0) {
+        in->status = unknown(in->host, offered, "", 0);
+    }
+}
+
+/* ---- what is said of them ---- */
+
+static uint64_t item_of(const quantity_set *set, uint64_t i)
+{
+    uint64_t k = 0;
+    while (i >= set->at[k + 1]) {
+        k++;
+    }
+    return k;
+}
+
+void quantity_range(const quantity_set *set, uint64_t i, double *lower, double *upper, double *start)
+{
+    const uint64_t k = item_of(set, i), d = i - set->at[k];
+    const quantity *q = set->item[k];
+    ds_random r = ds_random_open(set->seed, q->name, d); /* the same wherever it is in the list */
+    *lower = q->axes != NULL ? q->axes->lower[d] : q->lower;
+    *upper = q->axes != NULL ? q->axes->upper[d] : q->upper;
+    *start = q->axes != NULL ? q->axes->start[d] : q->start + q->random * ds_random_uniform(&r);
+}
+
+void quantity_name(const quantity_set *set, uint64_t i, env_variable *out)
+{
+    const uint64_t k = item_of(set, i);
+    const quantity *q = set->item[k];
+    const unsigned j = (unsigned)(i - set->at[k]);
+    if (quantity_is_vector(q->kind)) {
+        env_variable_put(out->name, "%s.%c", q->name, "xyz"[j]);
+    } else if (q->kind == QUANTITY_VELOCITIES) {
+        env_variable_put(out->name, "%s.%u.%c", q->name, j / 3, "xyz"[j % 3]);
+    } else if (set->at[k + 1] - set->at[k] > 1 || quantity_is_each(q->kind)) {
+        env_variable_put(out->name, "%s.%u", q->name, j);
+    } else {
+        env_variable_put(out->name, "%s", q->name);
+    }
+    env_variable_put(out->unit, q->log ? "log10 %s" : "%s", q->unit);
+    if (set->at[k + 1] - set->at[k] > 1) {
+        env_variable_put(out->group, "%s", q->name);
+    }
+}
+
+/* How far variable v is from the number of the truth. */
+static double error_of(const quantity_set *set, const quantity *q, const double *truth, size_t j, double v)
+{
+    if (q->log) {
+        return fabs(pow(10, v) / quantity_base(set, q, truth) - 1);
+    }
+    return fabs(v - (quantity_is_pose(q->kind) ? 0 : quantity_sign(q->kind) * truth[j]));
+}
+
+static double error_of_item(const quantity_set *set, uint64_t i, const double *x)
+{
+    const quantity *q = set->item[i];
+    const double *truth = quantity_of_variation(&set->truth, q->kind);
+    const quantity_slot numbers = quantity_of_model(set->model, q->kind);
+    const size_t single = quantity_is_vector(q->kind) ? 3 : 1;
+    const size_t count = quantity_is_each(q->kind) ? numbers.count : single;
+    double sum = 0;
+    for (size_t j = 0, next = 0; j < count; j++) {
+        if (!quantity_is_each(q->kind) || quantity_moves(set->model, q->kind, j)) {
+            sum += error_of(set, q, truth, j * numbers.stride, x[next++]);
+        }
+    }
+    return sum;
+}
+
+double quantity_error(const quantity_set *set, const double *x)
+{
+    double sum = 0;
+    for (uint64_t i = 0; i < set->count; i++) {
+        sum += set->item[i]->kind == QUANTITY_WEIGHTS ? NAN : error_of_item(set, i, x + set->at[i]);
+    }
+    return sum / (double)set->n;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* beam - a soft beam that is held at both ends sags under its weight: what it is made of is to be found from what a
+ * camera sees. System identification of gradSim (Jatavallabhula et al., ICLR 2021, figures 4 and 11, table 3). */
+#include "engines/soft/soft.h"
+
+#include <math.h>
+
+static const char cure[] = "reduce mu, lambda or damping in parameter truth, or raise substeps";
+
+static const ds_param *const params[] = {
+    SOFT_PARAMS(
+        "mu lambda",
+        "mu, lambda, damping, density, masses (a factor of each particle), gravity, position, turn, velocity",
+        "image", "mean squared distance of the points.", "64", "4, 30, 0", "alpha"),
+    DS_LIST("truth", "1000, 1000, 5, 10", 1e-3, 1e7, 4, "Pa, Pa, Pa s, kg/m^3",
+            "What the beam of the target is made of: Lame parameters mu and lambda, damping, density."),
+    DS_REAL("gravity", "9.8", -100, 100, "m/s^2",
+            "Gravity, downward, where it is no variable, and of the target."),
+    SOFT_TIME_PARAMS("2", "32", "10"), NULL};
+
+static const quantity offered[] = {
+    QUANTITY_LOG("mu", "Pa", QUANTITY_SOLID_MU, 1.7, 4, 2),
+    QUANTITY_LOG("lambda", "Pa", QUANTITY_SOLID_LAMBDA, 1.7, 4, 1.69897000433601880),
+    QUANTITY_LOG("damping", "Pa s", QUANTITY_SOLID_KD, -1, 1.3, 0),
+    QUANTITY_LOG("density", "kg/m^3", QUANTITY_DENSITY, 0.5, 1.5, 1.2),
+    QUANTITY_LOG("masses", "", QUANTITY_MASSES, -0.5, 0.5, 0.1),
+    QUANTITY("gravity", "m/s^2", QUANTITY_GRAVITY, 0, 20, 5),
+    QUANTITY("position", "m", QUANTITY_POSITION, -0.5, 0.5, 0.1),
+    QUANTITY("turn", "rad", QUANTITY_TURN, -1, 1, 0.1),
+    QUANTITY("velocity", "m/s", QUANTITY_VELOCITY, -2, 2, 0.5),
+    {.name = NULL}};
+
+static const soft_task task = {.offered = offered, .state = WATCH_POINTS, .cure = cure};
+
+/* Both ends are held: the particles at the least and the largest x. */
+static void hold_ends(fem_model *m)
+{
+    for (size_t i = 0; i < m->particles; i++) {
+        m->fixed[i] = fabs(m->q[3 * i]) > 1 - 1e-9;
+    }
+}
+
+static void read_beam(void *self, ds_param_reader *in)
+{
+    soft *s = self;
+    double truth[4] = {1000, 1000, 5, 10};
+    soft_read(s, in, &task);
+    ds_param_values(in, "truth", 4, truth);
+    soft_body(s, fem_mesh_beam(&s->mesh), (double[3]){0, 0, 0}, (double[3]){0, 0, 0}, truth[3],
+              (fem_solid){truth[0], truth[1], truth[2]});
+    hold_ends(&s->model);
+    s->model.gravity[1] = -ds_param_real(in, "gravity");
+    s->first = 1; /* as gradSim, which draws the state after the first step */
+    s->texture[0] = s->texture[1] = 1;
+    soft_ready(s, in);
+}
+
+static const scene_metric metrics[] = {{"sag", "m"}, {"distance", "m"}, {"error", ""}, {NULL, NULL}};
+
+static void measure_beam(void *self, uint64_t k, double *out)
+{
+    const soft *s = self;
+    double centre[3], start[3];
+    soft_centre(s, k, centre);
+    fem_centre(&s->model, s->model.q, start);
+    out[0] = start[1] - centre[1];
+    out[1] = soft_miss(s, k);
+    out[2] = s->error;
+}
+
+/* ---- plugin ---- */
+
+static const env_table env = {.size = sizeof(soft),
+                              .advice = "reduce parameter image_size or duration",
+                              .cure = cure,
+                              .read = read_beam,
+                              .metrics = metrics,
+                              .measure = measure_beam,
+                              SOFT_TABLE};
+
+static const ds_desc desc = {
+    ENV_KIT_DESC("beam", "1"),
+    .flags = DS_ENV_GRADIENT,
+    .summary = "What is a sagging beam made of? From pictures (gradSim, Lame parameters).",
+    .description =
+        "A beam of 400 tetrahedra (stable neo-Hookean), 2 m x 0.2 m x 0.2 m, held at both ends, falls "
+        "from rest. The variables are what is unknown of it, by default log10 of its Lame parameters "
+        "mu and lambda (Pa). The target is an episode of the same beam with parameter truth, seen by "
+        "the same camera, so the least loss is 0.\n"
+        "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric "
+        "error: mean error of the variables, in proportion where they are logarithms, which the "
+        "optimizer does not see.",
+    .citation = SOFT_GRADSIM,
+    .extensions = env_kit_scene_channels};
+
+ENV_KIT_DEFINE(env, desc)

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cloth_throw - a cloth is thrown so that it falls where another one lies in the air: control-cloth of gradSim
+ * (Jatavallabhula et al., ICLR 2021, figures 5 and 6b). */
+#include "engines/soft/soft.h"
+
+static const char cure[] = "raise substeps, or throw slower";
+
+static const ds_param *const params[] = {
+    SOFT_PARAMS("velocity",
+                "velocity, velocities (of each particle), position, turn, mass, masses (a factor of each "
+                "particle), stretch and area "
+                "(Lame parameters of the membrane), damping, bend, lift, drag, gravity",
+                "image", "squared error of the centre of mass, mean of its coordinates.", "64", "15, 0, 0",
+                "alpha"),
+    DS_INT("cells", "20", 2, 100, "", "Cells of the cloth along each side."),
+    DS_REAL("height", "2.5", -10, 10, "m", "y of its first corner at the start."),
+    DS_REAL("target", "1.5", -10, 10, "m", "x of the first corner of the target; its y is -3 m."),
+    DS_LIST("air", "10, 5", 0, 1e3, 2, "N s^2/m^4", "Lift and drag of the air, where they are no variables."),
+    SOFT_TIME_PARAMS("1.5", "16", "1"),
+    NULL};
+
+/* Faster throws are beyond what the step can follow. */
+static const quantity_axes speeds = {{0, -6, -1}, {12, 6, 1}, {1, 0, 0}};
+
+static const quantity offered[] = {
+    {.name = "velocity", .unit = "m/s", .kind = QUANTITY_VELOCITY, .axes = &speeds},
+    {.name = "velocities", .unit = "m/s", .kind = QUANTITY_VELOCITIES, .lower = -6, .upper = 12, .start = 1},
+    QUANTITY("position", "m", QUANTITY_POSITION, -5, 5, 0),
+    QUANTITY("turn", "rad", QUANTITY_TURN, -1.5, 1.5, 0),
+    QUANTITY_LOG("mass", "kg", QUANTITY_DENSITY, -0.5, 1, 0.3),
+    QUANTITY_LOG("masses", "", QUANTITY_MASSES, -0.5, 0.5, 0),
+    QUANTITY_LOG("stretch", "N/m", QUANTITY_STRETCH, 1, 3, 2),
+    QUANTITY_LOG("area", "N/m", QUANTITY_AREA, 3, 4.5, 4),
+    QUANTITY_LOG("damping", "N s/m", QUANTITY_AREA_KD, 1, 2.5, 2),
+    QUANTITY_LOG("bend", "N/rad", QUANTITY_BEND, 1, 2.5, 2),
+    QUANTITY("lift", "N s^2/m^4", QUANTITY_LIFT, 0, 30, 10),
+    QUANTITY("drag", "N s^2/m^4", QUANTITY_DRAG, 0, 30, 5),
+    QUANTITY("gravity", "m/s^2", QUANTITY_GRAVITY, 0, 20, 9.8),
+    {.name = NULL}};
+
+typedef struct throw
+{
+    soft soft;        /* first */
+    double corner[3]; /* of the target, m */
+}
+throw;
+
+static void place_target(const soft *s, double *q)
+{
+    const throw *e = (const throw *)s;
+    for (size_t i = 0; i < 3 * s->mesh.points; i++) {
+        q[i] = s->mesh.point[i] + e->corner[i % 3];
+    }
+}
+
+static const soft_task task = {offered, place_target, WATCH_CENTRE, cure};
+
+/* The sides of a cell are those of gradSim's scene, where a rotation about an axis that is not of unit length stretches
+ * the cloth. */
+static void build(soft *s, size_t cells, double height)
+{
+    static const double a[3] = {0.125, 0.0625, -0.0625}, b[3] = {0.0625, 0.03125, 0.125};
+    const fem_placing where = {{-5, height, 0}, {1, 0, 0}, {0, 0, 0}, 0};
+    s->model.status =
+        s->model.status != DS_OK ? s->model.status : fem_mesh_grid(&s->mesh, cells, cells, a, b);
+    s->model.bending = (fem_bending){100, 0};
+    fem_add_cloth(&s->model, &s->mesh, &where, 2, 0, 1);
+    s->unknown.density = 2;
+}
+
+static void read_cloth_throw(void *self, ds_param_reader *in)
+{
+    throw *e = self;
+    soft *s = &e->soft;
+    double air[2] = {10, 5};
+    soft_read(s, in, &task);
+    ds_param_values(in, "air", 2, air);
+    s->model.membrane = (fem_membrane){.mu = 100, .lambda = 1e4, .kd = 100, .lift = air[0], .drag = air[1]};
+    build(s, (size_t)ds_param_int(in, "cells"), ds_param_real(in, "height"));
+    e->corner[0] = ds_param_real(in, "target");
+    e->corner[1] = -3;
+    s->texture[1] = 1;
+    soft_ready(s, in);
+}
+
+static const scene_metric metrics[] = {{"x", "m"}, {"y", "m"}, {"z", "m"}, {"distance", "m"}, {NULL, NULL}};
+
+static void measure_cloth_throw(void *self, uint64_t k, double *out)
+{
+    soft_centre(self, k, out);
+    out[3] = soft_miss(self, k);
+}
+
+/* ---- plugin ---- */
+
+static const env_table env = {.size = sizeof(throw),
+                              .advice = "reduce parameter image_size, cells or duration",
+                              .cure = cure,
+                              .read = read_cloth_throw,
+                              .metrics = metrics,
+                              .measure = measure_cloth_throw,
+                              SOFT_TABLE};
+
+static const ds_desc desc = {
+    ENV_KIT_DESC("cloth_throw", "1"),
+    .flags = DS_ENV_GRADIENT,
+    .summary = "A cloth is to be thrown to where a target is in the air (gradSim, control-cloth).",
+    .description = "A cloth of 20 x 20 cells (neo-Hookean membrane, bending, lift and drag) flies for 1.5 s. "
+                   "The variables are its "
+                   "velocity at the start; others of its properties can be variables, too.\n"
+                   "observe = image: the last picture against that of the target; where the silhouettes do "
+                   "not overlap the gradient says "
+                   "nothing of where to go: a plateau, with a trap that moves the cloth out of view. observe "
+                   "= state: error of the centre of "
+                   "mass. frames = 24 compares all pictures to the one of the target, as gradSim does.\n"
+                   "Channels: residuals with J v and J' w; with observe = image also pictures and target.",
+    .citation = SOFT_GRADSIM,
+    .extensions = env_kit_scene_channels};
+
+ENV_KIT_DEFINE(env, desc)

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cloth_velocity - a cloth between two anchors swings and falls: the velocities of its particles at the start are to be
+ * found from what a camera sees. System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 3). */
+#include "engines/soft/soft.h"
+
+#include <diffsim/helper/random.h>
+
+enum { WIDTH = 20, HEIGHT = 10 }; /* cells */
+
+static const char cure[] = "raise substeps";
+static const double pi = 3.14159265358979323846;
+
+static const ds_param *const params[] = {
+    SOFT_PARAMS("velocity",
+                "velocities (of each particle), velocity (of all), position, turn, mass, masses (a factor of "
+                "each particle), "
+                "stretch and area (Lame parameters of the membrane), damping, bend, gravity",
+                "image", "mean squared distance of the points.", "64", "5, 0, 0", "alpha"),
+    DS_LIST("velocity", "1, 0, 0", -10, 10, 3, "m/s",
+            "Velocity at the start, where it is no variable, and of the target."),
+    DS_BOOL("random_mass", "false",
+            "Inverse masses are uniform in (0, 1) for the first half of the particles and in (0, 2) for the "
+            "others, as in "
+            "gradSim, drawn with the seed; false: 1 kg each."),
+    SOFT_TIME_PARAMS("1.5", "32", "12"), NULL};
+
+static const quantity offered[] = {{.name = "velocities",
+                                    .unit = "m/s",
+                                    .kind = QUANTITY_VELOCITIES,
+                                    .lower = -2,
+                                    .upper = 2,
+                                    .start = -0.01,
+                                    .random = 1},
+                                   {.name = "velocity",
+                                    .unit = "m/s",
+                                    .kind = QUANTITY_VELOCITY,
+                                    .lower = -2,
+                                    .upper = 2,
+                                    .start = -0.01,
+                                    .random = 1},
+                                   QUANTITY("position", "m", QUANTITY_POSITION, -0.5, 0.5, 0.1),
+                                   QUANTITY("turn", "rad", QUANTITY_TURN, -0.5, 0.5, 0.1),
+                                   QUANTITY_LOG("mass", "kg", QUANTITY_DENSITY, -0.5, 0.5, 0.1),
+                                   QUANTITY_LOG("masses", "", QUANTITY_MASSES, -0.5, 0.5, 0.1),
+                                   QUANTITY_LOG("stretch", "N/m", QUANTITY_STRETCH, 1, 3, 2.5),
+                                   QUANTITY_LOG("area", "N/m", QUANTITY_AREA, 3, 5, 3.5),
+                                   QUANTITY_LOG("damping", "N s/m", QUANTITY_AREA_KD, 1, 3, 1.5),
+                                   QUANTITY_LOG("bend", "N/rad", QUANTITY_BEND, 1, 3, 1.5),
+                                   QUANTITY("gravity", "m/s^2", QUANTITY_GRAVITY, 0, 20, 5),
+                                   {.name = NULL}};
+
+static const soft_task task = {offered, NULL, WATCH_POINTS, cure};
+
+/* Held, a metre to the side of particle i, on a spring. */
+static void anchor(fem_model *m, uint32_t i, double side)
+{
+    const double *q = m->q + 3 * (size_t)i;
+    const double at[3] = {q[0] + side, q[1], q[2]};
+    const uint32_t a = fem_add_particle(m, at, (double[3]){0, 0, 0}, 1);
+    if (m->status == DS_OK) {
+        m->fixed[a] = 1;
+        fem_add_spring(m, a, i, 1e4, 1e3, 1);
+    }
+}
+
+static void draw_masses(fem_model *m, size_t n, uint64_t seed)
+{
+    for (size_t i = 0; i < n; i++) {
+        ds_random r = ds_random_open(seed, "inverse mass", i);
+        m->mass[i] = 1 / ((i < n / 2 ? 1 : 2) * ds_random_uniform(&r));
+    }
+}
+
+static void build(soft *s, const double velocity[3], int random_mass)
+{
+    const double cell = 0.1;
+    fem_model *m = &s->model;
+    fem_placing where = {{-2, 1.5, 0}, {velocity[0], velocity[1], velocity[2]}, {1, 0, 0}, 1.04 * pi};
+    m->status = m->status != DS_OK ? m->status
+                                   : fem_mesh_grid(&s->mesh, WIDTH, HEIGHT, (double[3]){cell, 0, 0},
+                                                   (double[3]){0, cell, 0});
+    m->membrane = (fem_membrane){100, 1e4, 100, 0, 0};
+    m->bending = (fem_bending){100, 0};
+    fem_add_cloth(m, &s->mesh, &where, 1, 0, 1);
+    if (m->status == DS_OK && random_mass) {
+        draw_masses(m, m->particles, s->unknown.seed);
+    }
+    if (m->status == DS_OK) {
+        anchor(m, 0, -1);
+        anchor(m, WIDTH, 1);
+    }
+    s->unknown.density = 1;
+}
+
+static void read_cloth_velocity(void *self, ds_param_reader *in)
+{
+    soft *s = self;
+    double velocity[3] = {1, 0, 0};
+    soft_read(s, in, &task);
+    ds_param_values(in, "velocity", 3, velocity);
+    build(s, velocity, ds_param_int(in, "random_mass") != 0);
+    s->first = 1; /* as gradSim, which draws the state after the first step */
+    s->texture[0] = s->texture[1] = 1;
+    soft_ready(s, in);
+}
+
+static const scene_metric metrics[] = {
+    {"x", "m"}, {"y", "m"}, {"distance", "m"}, {"error", ""}, {NULL, NULL}};
+
+static void measure_cloth_velocity(void *self, uint64_t k, double *out)
+{
+    const soft *s = self;
+    double centre[3];
+    soft_centre(s, k, centre);
+    out[0] = centre[0];
+    out[1] = centre[1];
+    out[2] = soft_miss(s, k);
+    out[3] = s->error;
+}
+
+/* ---- plugin ---- */
+
+static const env_table env = {.size = sizeof(soft),
+                              .advice = "reduce parameter image_size or duration",
+                              .cure = cure,
+                              .read = read_cloth_velocity,
+                              .metrics = metrics,
+                              .measure = measure_cloth_velocity,
+                              SOFT_TABLE};
+
+static const ds_desc desc = {
+    ENV_KIT_DESC("cloth_velocity", "1"),
+    .flags = DS_ENV_GRADIENT,
+    .summary = "How fast did the particles of a cloth start? From pictures (gradSim).",
+    .description = "A cloth of 20 x 10 cells (neo-Hookean membrane, bending) hangs between two anchors on "
+                   "springs, a metre to the left and "
+                   "to the right of two of its corners. The variables are what is unknown of it: by default "
+                   "its velocity at the start; with "
+                   "variables = velocities that of each of its 231 particles, 693 numbers. The target is an "
+                   "episode of the same cloth, seen "
+                   "by the same camera, so the least loss is 0.\n"
+                   "Channels: residuals with J v and J' w; with observe = image also pictures and target. "
+                   "Metric error: mean error of the "
+                   "variables, in proportion where they are logarithms, which the optimizer does not see.",
+    .citation = SOFT_GRADSIM,
+    .extensions = env_kit_scene_channels};
+
+ENV_KIT_DEFINE(env, desc)

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* soft_ball - a soft ball is thrown and bounces: what it is made of is to be found from what a camera sees. System
+ * identification of gradSim (Jatavallabhula et al., ICLR 2021, table 3). */
+#include "engines/soft/soft.h"
+
+static const char cure[] = "reduce mu, lambda or damping in parameter truth, or raise substeps";
+
+static const ds_param *const params[] = {
+    SOFT_PARAMS("mu lambda",
+                "mu, lambda, damping, density, masses (a factor of each particle), velocity, position, turn, "
+                "gravity, "
+                "contact_ke, contact_kd, contact_kf, contact_mu",
+                "image", "mean squared distance of the points.", "64", "8, 30, 0", "alpha"),
+    DS_LIST("truth", "1000, 1000, 1, 10", 1e-3, 1e7, 4, "Pa, Pa, Pa s, kg/m^3",
+            "What the ball of the target is made of: Lame parameters mu and lambda, damping, density."),
+    DS_LIST("velocity", "2, 0, 0", -20, 20, 3, "m/s",
+            "Velocity of the throw, where it is no variable, and of the target."),
+    SOFT_GROUND_PARAMS("1e4, 1, 10, 0.5"),
+    DS_REAL("gravity", "9.8", -100, 100, "m/s^2",
+            "Gravity, downward, where it is no variable, and of the target."),
+    SOFT_TIME_PARAMS("2", "32", "10"),
+    NULL};
+
+static const quantity offered[] = {QUANTITY_LOG("mu", "Pa", QUANTITY_SOLID_MU, 2, 4, 2.7),
+                                   QUANTITY_LOG("lambda", "Pa", QUANTITY_SOLID_LAMBDA, 2, 4, 2.7),
+                                   QUANTITY_LOG("damping", "Pa s", QUANTITY_SOLID_KD, -2, 1, -1),
+                                   QUANTITY_LOG("density", "kg/m^3", QUANTITY_DENSITY, 0.5, 1.5, 1.2),
+                                   QUANTITY_LOG("masses", "", QUANTITY_MASSES, -0.5, 0.5, 0.1),
+                                   QUANTITY("velocity", "m/s", QUANTITY_VELOCITY, -4, 4, 1),
+                                   QUANTITY("position", "m", QUANTITY_POSITION, -1, 1, 0.2),
+                                   QUANTITY("turn", "rad", QUANTITY_TURN, -1.5, 1.5, 0.1),
+                                   QUANTITY("gravity", "m/s^2", QUANTITY_GRAVITY, 0, 20, 5),
+                                   QUANTITY_LOG("contact_ke", "N/m", QUANTITY_GROUND_KE, 3, 5, 3.5),
+                                   QUANTITY_LOG("contact_kd", "N s/m", QUANTITY_GROUND_KD, -1, 2, 0.5),
+                                   QUANTITY_LOG("contact_kf", "N s/m", QUANTITY_GROUND_KF, 0, 2, 0.5),
+                                   QUANTITY("contact_mu", "", QUANTITY_GROUND_MU, 0, 1, 0.2),
+                                   {.name = NULL}};
+
+static const soft_task task = {.offered = offered, .state = WATCH_POINTS, .cure = cure};
+
+static void read_soft_ball(void *self, ds_param_reader *in)
+{
+    soft *s = self;
+    double truth[4] = {1000, 1000, 1, 10}, velocity[3] = {2, 0, 0};
+    soft_read(s, in, &task);
+    ds_param_values(in, "truth", 4, truth);
+    ds_param_values(in, "velocity", 3, velocity);
+    soft_body(s, fem_mesh_ball(&s->mesh), (double[3]){-2, 2, 0}, velocity, truth[3],
+              (fem_solid){truth[0], truth[1], truth[2]});
+    soft_ground(s, in);
+    s->model.gravity[1] = -ds_param_real(in, "gravity");
+    s->texture[0] = s->texture[1] = 1;
+    soft_ready(s, in);
+}
+
+static const scene_metric metrics[] = {
+    {"x", "m"}, {"y", "m"}, {"distance", "m"}, {"error", ""}, {NULL, NULL}};
+
+static void measure_soft_ball(void *self, uint64_t k, double *out)
+{
+    const soft *s = self;
+    double centre[3];
+    soft_centre(s, k, centre);
+    out[0] = centre[0];
+    out[1] = centre[1];
+    out[2] = soft_miss(s, k);
+    out[3] = s->error;
+}
+
+/* ---- plugin ---- */
+
+static const env_table env = {.size = sizeof(soft),
+                              .advice = "reduce parameter image_size or duration",
+                              .cure = cure,
+                              .read = read_soft_ball,
+                              .metrics = metrics,
+                              .measure = measure_soft_ball,
+                              SOFT_TABLE};
+
+static const ds_desc desc = {
+    ENV_KIT_DESC("soft_ball", "1"),
+    .flags = DS_ENV_GRADIENT,
+    .summary = "What is a bouncing soft ball made of? From pictures (gradSim, masses and Lame parameters).",
+    .description =
+        "A ball of 320 tetrahedra (stable neo-Hookean) of radius 1 m is thrown at 2 m/s and bounces "
+        "on the ground. The variables are what is unknown of it, by default log10 of its Lame "
+        "parameters mu and lambda (Pa); masses is a factor for the mass of each of its 85 particles. "
+        "The target is an episode of the same ball with parameter truth, seen by the same camera, so "
+        "the least loss is 0. Bounces make small ripples in the loss.\n"
+        "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric "
+        "error: mean error of the variables, in proportion where they are logarithms, which the "
+        "optimizer does not see.",
+    .citation = SOFT_GRADSIM,
+    .extensions = env_kit_scene_channels};
+
+ENV_KIT_DEFINE(env, desc)
