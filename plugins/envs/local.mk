@@ -5,6 +5,11 @@ env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.l
 	%D%/engines/foreign/libforeign.la %D%/engines/chain/libchain.la %D%/engines/contact/libcontact.la \
 	%D%/engines/penalty/libpenalty.la %D%/engines/cloth/libcloth.la %D%/engines/mpm/libmpm.la \
 	$(mpm_variants)
+include plugins/envs/engines/render/local.mk
+include %D%/engines/fem/local.mk
+include %D%/engines/control/local.mk
+include %D%/engines/film/local.mk
+include %D%/engines/soft/local.mk
 
 # The kit: what environments have in common, a table of functions and the scene extension from tables.
 %C%_engines_kit_libkit_la_SOURCES = %D%/engines/kit/env_kit.h %D%/engines/kit/env_kit.c \
@@ -186,6 +191,31 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_realtosim_la_LIBADD = %D%/engines/cloth/libcloth.la %D%/engines/kit/libkit.la
 %C%_swing_la_LDFLAGS = $(plugin_link)
 %C%_swing_la_LIBADD = %D%/engines/cloth/libcloth.la %D%/engines/kit/libkit.la
+
+# gradSim's scenes.
+envplugin_LTLIBRARIES += %D%/beam.la %D%/soft_ball.la %D%/cloth_velocity.la %D%/cloth_throw.la \
+	%D%/walker.la %D%/gear.la %D%/spring_cage.la
+%C%_beam_la_SOURCES = %D%/gradsim/beam.c
+%C%_beam_la_LDFLAGS = $(plugin_link)
+%C%_beam_la_LIBADD = %D%/engines/soft/libsoft.la
+%C%_soft_ball_la_SOURCES = %D%/gradsim/soft_ball.c
+%C%_soft_ball_la_LDFLAGS = $(plugin_link)
+%C%_soft_ball_la_LIBADD = %D%/engines/soft/libsoft.la
+%C%_cloth_velocity_la_SOURCES = %D%/gradsim/cloth_velocity.c
+%C%_cloth_velocity_la_LDFLAGS = $(plugin_link)
+%C%_cloth_velocity_la_LIBADD = %D%/engines/soft/libsoft.la
+%C%_cloth_throw_la_SOURCES = %D%/gradsim/cloth_throw.c
+%C%_cloth_throw_la_LDFLAGS = $(plugin_link)
+%C%_cloth_throw_la_LIBADD = %D%/engines/soft/libsoft.la
+%C%_walker_la_SOURCES = %D%/gradsim/walker.c
+%C%_walker_la_LDFLAGS = $(plugin_link)
+%C%_walker_la_LIBADD = %D%/engines/soft/libsoft.la
+%C%_gear_la_SOURCES = %D%/gradsim/gear.c
+%C%_gear_la_LDFLAGS = $(plugin_link)
+%C%_gear_la_LIBADD = %D%/engines/soft/libsoft.la
+%C%_spring_cage_la_SOURCES = %D%/gradsim/spring_cage.c
+%C%_spring_cage_la_LDFLAGS = $(plugin_link)
+%C%_spring_cage_la_LIBADD = %D%/engines/soft/libsoft.la
 
 # Target densities and recorded lifts, found by the plugins beside themselves; also in a build outside of the
 # source tree (make distcheck).

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* film.c - pictures of the states of an episode, and the derivatives of what they are compared to. */
 #include "engines/film/film_internal.h"
+#include "engines/render/image.h"
 
 #include <math.h>
 #include <string.h>
@@ -251,7 +252,7 @@ ds_status film_adjoint(film *f, uint64_t k, const double *p, const double *w, do
     ds_status status = hold(f, k, p);
     weigh(f, k, w);
     if (status == DS_OK && f->cloud != NULL) {
-        return splat_adjoint(f->cloud, f->side, p_bar, NULL, NULL);
+        return splat_adjoint(f->cloud, f->side, p_bar, NULL, 0, NULL);
     }
     for (uint32_t i = 0; status == DS_OK && i < f->parts; i++) {
         status = part_adjoint(f, &f->part[i], p, f->side + i * f->look.cameras * film_picture_size(f), p_bar);

@@ -58,6 +58,8 @@ quantity_slot quantity_of_model(fem_model *m, quantity_kind kind)
         return (quantity_slot){&m->ground.kf, 1, 1};
     case QUANTITY_GROUND_MU:
         return (quantity_slot){&m->ground.mu, 1, 1};
+    case QUANTITY_WEIGHTS:
+        break;
     }
     return (quantity_slot){NULL, 0, 1};
 }
@@ -111,6 +113,8 @@ double *quantity_of_variation(const fem_variation *v, quantity_kind kind)
         return &w->kf;
     case QUANTITY_GROUND_MU:
         return &w->mu;
+    case QUANTITY_WEIGHTS:
+        break;
     }
     return NULL;
 }

@@ -162,7 +162,7 @@ double quantity_error(const quantity_set *set, const double *x)
 {
     double sum = 0;
     for (uint64_t i = 0; i < set->count; i++) {
-        sum += set->item[i]->kind == QUANTITY_WEIGHTS ? NAN : error_of_item(set, i, x + set->at[i]);
+        sum += set->item[i]->kind == QUANTITY_WEIGHTS ? (double)NAN : error_of_item(set, i, x + set->at[i]);
     }
     return sum / (double)set->n;
 }
