@@ -5,8 +5,9 @@
 /* Sizes that cannot overflow when they are multiplied. */
 static int fits(size_t nx, size_t ny, size_t nz)
 {
-    return nx >= 1 && ny >= 1 && nz >= 1 && nx < FEM_MOST_POINTS && ny < FEM_MOST_POINTS && nz < FEM_MOST_POINTS &&
-           (nx + 1) * (ny + 1) <= FEM_MOST_POINTS && (nx + 1) * (ny + 1) * (nz + 1) <= FEM_MOST_POINTS;
+    return nx >= 1 && ny >= 1 && nz >= 1 && nx < FEM_MOST_POINTS && ny < FEM_MOST_POINTS &&
+           nz < FEM_MOST_POINTS && (nx + 1) * (ny + 1) <= FEM_MOST_POINTS &&
+           (nx + 1) * (ny + 1) * (nz + 1) <= FEM_MOST_POINTS;
 }
 
 ds_status fem_mesh_grid(fem_mesh *m, size_t nx, size_t ny, const double a[3], const double b[3])

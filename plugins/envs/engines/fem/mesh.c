@@ -9,7 +9,8 @@
 ds_status fem_mesh_open(fem_mesh *m, size_t points, size_t triangles, size_t tets)
 {
     *m = (fem_mesh){0};
-    if (points == 0 || points > FEM_MOST_POINTS || triangles > FEM_MOST_ELEMENTS || tets > FEM_MOST_ELEMENTS) {
+    if (points == 0 || points > FEM_MOST_POINTS || triangles > FEM_MOST_ELEMENTS ||
+        tets > FEM_MOST_ELEMENTS) {
         return DS_E_PARAM;
     }
     m->point = calloc(3 * points, sizeof *m->point);

@@ -12,7 +12,8 @@
 enum { PARTICLES = 0, SPRINGS, TRIANGLES, EDGES, TETS };
 
 /* Keeps the first failure. */
-__attribute__((format(printf, 3, 4))) static void fail(fem_model *m, ds_status status, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void fail(fem_model *m, ds_status status, const char *format,
+                                                       ...)
 {
     if (m->status != DS_OK) {
         return;
@@ -146,8 +147,7 @@ void fem_add_spring(fem_model *m, uint32_t i, uint32_t j, double ke, double kd, 
 {
     const uint32_t v[2] = {i, j};
     const size_t s = m->springs;
-    if (!vertices_are_good(m, "spring", s, v, 2) ||
-        !grow(m, SPRINGS, s, FEM_MOST_ELEMENTS, "springs")) {
+    if (!vertices_are_good(m, "spring", s, v, 2) || !grow(m, SPRINGS, s, FEM_MOST_ELEMENTS, "springs")) {
         return;
     }
     double d[3];
@@ -256,8 +256,11 @@ static void add_edges(fem_model *m, const fem_mesh *mesh, uint32_t first)
     size_t edges, bad = 0;
     ds_status status = fem_mesh_edges(mesh, &edge, &edges, &bad);
     if (status != DS_OK) {
-        fail(m, status, status == DS_E_NOMEM ? "no memory for bending edges"
-                                             : "triangle %zu shares an edge with two others, or turns against its neighbour", bad);
+        fail(m, status,
+             status == DS_E_NOMEM
+                 ? "no memory for bending edges"
+                 : "triangle %zu shares an edge with two others, or turns against its neighbour",
+             bad);
         return;
     }
     for (size_t e = 0; e < edges; e++) {
@@ -333,8 +336,9 @@ static void check_particles(fem_model *m)
     check_finite(m, "gravity", m->gravity, 1, 3);
     for (size_t i = 0; i < m->particles; i++) {
         if (!m->fixed[i] && !(isfinite(m->mass[i]) && m->mass[i] > 0)) {
-            fail(m, DS_E_PARAM, "particle %zu has the mass %g, which must be positive (does an element use it?)",
-                 i, m->mass[i]);
+            fail(m, DS_E_PARAM,
+                 "particle %zu has the mass %g, which must be positive (does an element use it?)", i,
+                 m->mass[i]);
         }
     }
 }
@@ -346,11 +350,16 @@ static void check_laws(fem_model *m)
         const char *name;
         double value;
     } constant[] = {
-        {"mu of the triangles", m->membrane.mu},   {"lambda of the triangles", m->membrane.lambda},
-        {"kd of the triangles", m->membrane.kd},   {"drag", m->membrane.drag},
-        {"lift", m->membrane.lift},                {"ke of the edges", m->bending.ke},
-        {"kd of the edges", m->bending.kd},        {"ke of the ground", m->ground.ke},
-        {"kd of the ground", m->ground.kd},        {"kf of the ground", m->ground.kf},
+        {"mu of the triangles", m->membrane.mu},
+        {"lambda of the triangles", m->membrane.lambda},
+        {"kd of the triangles", m->membrane.kd},
+        {"drag", m->membrane.drag},
+        {"lift", m->membrane.lift},
+        {"ke of the edges", m->bending.ke},
+        {"kd of the edges", m->bending.kd},
+        {"ke of the ground", m->ground.ke},
+        {"kd of the ground", m->ground.kd},
+        {"kf of the ground", m->ground.kf},
         {"mu of the ground", m->ground.mu},
     };
     for (size_t i = 0; i < sizeof constant / sizeof *constant; i++) {

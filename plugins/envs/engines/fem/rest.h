@@ -9,7 +9,8 @@ double fem_rest_triangle(const double *q0, const double *q1, const double *q2, d
 
 /* Inverse of the matrix with columns q1 - q0, q2 - q0, q3 - q0, and its volume, which is positive; 0 where it
  * has none to working precision. */
-double fem_rest_tet(const double *q0, const double *q1, const double *q2, const double *q3, double inverse[9]);
+double fem_rest_tet(const double *q0, const double *q1, const double *q2, const double *q3,
+                    double inverse[9]);
 
 /* Angle between the triangles (x3, x4, x1) and (x4, x3, x2), and the length of the edge x3, x4; 0 where the
  * edge or a triangle is degenerate. */

@@ -7,7 +7,12 @@
 
 /* ---- the gear: a ring of hexahedra, a tooth of hexahedra on every other one ---- */
 
-enum { GEAR_PARTS = 32, GEAR_TEETH = GEAR_PARTS / 2, GEAR_LEVELS = 5, GEAR_RING = 2 * GEAR_PARTS * GEAR_LEVELS };
+enum {
+    GEAR_PARTS = 32,
+    GEAR_TEETH = GEAR_PARTS / 2,
+    GEAR_LEVELS = 5,
+    GEAR_RING = 2 * GEAR_PARTS * GEAR_LEVELS
+};
 
 static const double gear_inner = 1.11, gear_outer = 1.438, gear_tip = 1.842; /* m */
 static const double gear_half = 1.14, gear_tip_half = 1.01;                  /* m, along z */
@@ -120,7 +125,9 @@ static void icosahedron(shell *s)
     for (int i = 0; i < 12; i++) {
         double one = i % 2 == 0 ? -1 : 1, far = i % 4 < 2 ? t : -t;
         /* three golden rectangles, in the planes of x and y, of y and z, of z and x */
-        i < 4 ? shell_point(s, one, far, 0) : i < 8 ? shell_point(s, 0, one, far) : shell_point(s, far, 0, one);
+        i < 4   ? shell_point(s, one, far, 0)
+        : i < 8 ? shell_point(s, 0, one, far)
+                : shell_point(s, far, 0, one);
     }
     for (s->faces = 0; s->faces < 20; s->faces++) {
         for (int k = 0; k < 3; k++) {
