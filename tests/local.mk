@@ -31,7 +31,8 @@ engines = plugins/envs/engines
 test_libs = %D%/support/libtest.la $(methods)/libcma.la $(methods)/libsquares.la $(methods)/libbayes.la \
 	$(methods)/libalpha.la $(methods)/librl.la $(methods)/libbase.la $(engines)/functions/libfunctions.la \
 	$(engines)/foreign/libforeign.la $(engines)/chain/libchain.la $(engines)/contact/libcontact.la \
-	$(engines)/penalty/libpenalty.la $(engines)/cloth/libcloth.la $(engines)/mpm/libtasks.la \
+	$(engines)/penalty/libpenalty.la $(engines)/cloth/libcloth.la $(engines)/fem/libfem.la $(engines)/control/libcontrol.la \
+	$(engines)/mpm/libtasks.la \
 	$(tools_link) $(CMOCKA_LIBS)
 
 # What several tests use.

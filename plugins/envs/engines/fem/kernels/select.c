@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* select.c - which variant of the kernels runs here. */
+#include "kernels.h"
+
+#include "common/isa.h"
+
+extern const fem_kernels fem_kernels_plain, fem_kernels_baseline;
+#ifdef ISA_X86
+extern const fem_kernels fem_kernels_avx2, fem_kernels_avx512;
+#endif
+
+const fem_kernels *fem_kernels_find(const char *isa)
+{
+    static const fem_kernels *const variant[] = {
+        [ISA_PLAIN] = &fem_kernels_plain,
+        [ISA_BASELINE] = &fem_kernels_baseline,
+#ifdef ISA_X86
+        [ISA_AVX2] = &fem_kernels_avx2,
+        [ISA_AVX512] = &fem_kernels_avx512,
+#endif
+    };
+    const int found = isa_choose(isa);
+    return found >= 0 ? variant[found] : NULL;
+}

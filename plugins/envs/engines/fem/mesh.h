@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mesh.h - points, triangles and tetrahedra: procedural shapes, and what follows from them.
+ *
+ * A mesh is made by one of the functions below or by a reader (read.h), owned by the caller and released with
+ * fem_mesh_free(). Lengths are in m. Functions that make one return DS_OK, DS_E_NOMEM, or DS_E_PARAM for a
+ * size that is not 1..FEM_MOST_POINTS; the mesh is empty after a failure. */
+#ifndef DS_ENGINES_FEM_MESH_H
+#define DS_ENGINES_FEM_MESH_H
+
+#include <diffsim/base.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { FEM_MOST_POINTS = 1 << 20, FEM_MOST_ELEMENTS = 1 << 22 };
+
+typedef struct fem_mesh {
+    size_t points, triangles, tets;
+    double *point;      /* [points][3] */
+    uint32_t *triangle; /* [triangles][3], counter-clockwise seen from outside or from +z */
+    uint32_t *tet;      /* [tets][4], positive volume in the meshes of this file */
+} fem_mesh;
+
+/* Arrays of zeros. */
+ds_status fem_mesh_open(fem_mesh *m, size_t points, size_t triangles, size_t tets);
+void fem_mesh_free(fem_mesh *m);
+
+/* Cloth: (nx + 1)(ny + 1) points p(x, y) = x a + y b, index y (nx + 1) + x, two triangles per cell. */
+ds_status fem_mesh_grid(fem_mesh *m, size_t nx, size_t ny, const double a[3], const double b[3]);
+/* Hexahedral cells of the given size from the origin, 5 tetrahedra each with alternating parity; points have
+ * the indices of fem_block_index(). */
+ds_status fem_mesh_block(fem_mesh *m, size_t nx, size_t ny, size_t nz, const double cell[3]);
+static inline uint32_t fem_block_index(size_t nx, size_t ny, size_t x, size_t y, size_t z)
+{
+    return (uint32_t)((z * (ny + 1) + y) * (nx + 1) + x);
+}
+/* A beam along x, 20 x 2 x 2 cells of 0.1: x in [-1, 1], y in [0, 0.2], z in [-0.1, 0.1]. */
+ds_status fem_mesh_beam(fem_mesh *m);
+/* A body on two legs in the plane z = 0: 74 points, 104 triangles; its feet stand at y = 0.0571795. */
+ds_status fem_mesh_walker(fem_mesh *m);
+/* A wheel with 16 teeth about the z axis: 480 points, 1152 tetrahedra. */
+ds_status fem_mesh_gear(fem_mesh *m);
+/* Shells of radius 1 and 0.5 about the origin: 85 points, 320 tetrahedra. */
+ds_status fem_mesh_ball(fem_mesh *m);
+/* The surface of a cube with corners (+-1, +-1, +-1)/sqrt(3): 8 points, 12 triangles. */
+ds_status fem_mesh_cube(fem_mesh *m);
+
+/* The faces that one tetrahedron alone has, as triangles of the same mesh, outward; what triangles it had is
+ * replaced. DS_E_PARAM: more than two tetrahedra share the face of *bad (a tetrahedron; may be NULL). */
+ds_status fem_mesh_surface(fem_mesh *m, size_t *bad);
+
+/* Edges with a triangle on either side: (i, j, k, l) with i, j opposite vertices and the shared edge k, l, so
+ * that the triangles are (k, l, i) and (l, k, j) up to rotation. *edge is the caller's to free(), NULL where
+ * there are none. DS_E_PARAM: three triangles meet at an edge of *bad, or two run along it in one sense. */
+ds_status fem_mesh_edges(const fem_mesh *m, uint32_t **edge, size_t *edges, size_t *bad);
+
+double fem_mesh_area(const fem_mesh *m);   /* m^2, of the triangles */
+double fem_mesh_volume(const fem_mesh *m); /* m^3, of the tetrahedra */
+double fem_tet_volume(const double *a, const double *b, const double *c, const double *d);
+
+/* Exchanges two vertices of each tetrahedron of negative volume. How many. */
+size_t fem_mesh_orient(fem_mesh *m);
+
+#endif

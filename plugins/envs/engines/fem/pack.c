@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pack.c - see pack.h. */
+#include "pack.h"
+
+#include <string.h>
+
+static void open_set(fem_set *s, memory *room, size_t count, size_t *slots, size_t corners, size_t fields,
+                     size_t bars)
+{
+    s->count = count;
+    s->chunks = (count + FEM_CHUNK - 1) / FEM_CHUNK;
+    s->first = *slots;
+    *slots += s->chunks * corners * FEM_CHUNK;
+    s->vertex = memory_take(room, s->chunks * corners * FEM_CHUNK + 1, sizeof *s->vertex);
+    s->constant = memory_doubles(room, s->chunks * fields * FEM_CHUNK + 1);
+    s->act = memory_doubles(room, s->chunks * FEM_CHUNK + 1);
+    s->bar = memory_doubles(room, (s->chunks + 1) * bars * FEM_CHUNK);
+    s->act_bar = memory_doubles(room, s->chunks * FEM_CHUNK + 1);
+}
+
+static void set_vertices(fem_set *s, const uint32_t *vertex, size_t corners)
+{
+    for (size_t i = 0; i < s->count * corners; i++) {
+        size_t element = i / corners, corner = i % corners;
+        s->vertex[(element / FEM_CHUNK * corners + corner) * FEM_CHUNK + element % FEM_CHUNK] = vertex[i];
+    }
+}
+
+/* `per` numbers of each element to the fields from `field` on. */
+static void set_constants(fem_set *s, const double *from, size_t per, size_t field, size_t fields)
+{
+    for (size_t i = 0; i < s->count * per; i++) {
+        size_t element = i / per, f = field + i % per;
+        s->constant[(element / FEM_CHUNK * fields + f) * FEM_CHUNK + element % FEM_CHUNK] = from[i];
+    }
+}
+
+/* Counts the slots of each particle (`fill` 0), or lists them; begin[i + 1] moves along. */
+static void list_slots(fem_pack *p, const fem_set *s, const uint32_t *vertex, size_t corners, int fill)
+{
+    for (size_t i = 0; i < s->count * corners; i++) {
+        size_t element = i / corners, corner = i % corners;
+        uint32_t *at = &p->begin[vertex[i] + (fill ? 0 : 1)];
+        if (fill) {
+            p->list[*at] = (uint32_t)(s->first + (element / FEM_CHUNK * corners + corner) * FEM_CHUNK +
+                                      element % FEM_CHUNK);
+        }
+        ++*at;
+    }
+}
+
+static void list_all(fem_pack *p, const fem_model *m, int fill)
+{
+    list_slots(p, &p->spring, m->spring, 2, fill);
+    list_slots(p, &p->triangle, m->triangle, 3, fill);
+    list_slots(p, &p->edge, m->edge, 4, fill);
+    list_slots(p, &p->tet, m->tet, 4, fill);
+}
+
+/* A counting sort: kinds in this order, elements ascending. */
+static void gather_lists(fem_pack *p, const fem_model *m)
+{
+    list_all(p, m, 0);
+    for (size_t i = 0; i < p->particles; i++) {
+        p->begin[i + 1] += p->begin[i];
+    }
+    list_all(p, m, 1); /* now begin[i] is the end of particle i */
+    memmove(p->begin + 1, p->begin, p->particles * sizeof *p->begin);
+    p->begin[0] = 0;
+}
+
+void fem_pack_open(fem_pack *p, memory *room, const fem_model *m)
+{
+    *p = (fem_pack){.particles = m->particles};
+    open_set(&p->spring, room, m->springs, &p->slots, 2, FEM_SPRING_FIELDS, FEM_SPRING_BARS);
+    open_set(&p->triangle, room, m->triangles, &p->slots, 3, FEM_TRIANGLE_FIELDS, FEM_TRIANGLE_BARS);
+    open_set(&p->edge, room, m->edges, &p->slots, 4, FEM_EDGE_FIELDS, FEM_EDGE_BARS);
+    open_set(&p->tet, room, m->tets, &p->slots, 4, FEM_TET_FIELDS, FEM_TET_BARS);
+    p->inverse_mass = memory_doubles(room, m->particles);
+    p->share = memory_doubles(room, (p->slots + 1) * FEM_WIDTH);
+    p->begin = memory_take(room, m->particles + 2, sizeof *p->begin);
+    p->list = memory_take(room, p->slots + 1, sizeof *p->list);
+    if (room->failed) {
+        return;
+    }
+    set_vertices(&p->spring, m->spring, 2);
+    set_vertices(&p->triangle, m->triangle, 3);
+    set_vertices(&p->edge, m->edge, 4);
+    set_vertices(&p->tet, m->tet, 4);
+    gather_lists(p, m);
+}
+
+static void load_solids(fem_pack *p, const fem_model *m)
+{
+    for (size_t t = 0; t < m->tets; t++) {
+        double *to = p->tet.constant + t / FEM_CHUNK * FEM_TET_FIELDS * FEM_CHUNK + t % FEM_CHUNK;
+        to[FEM_TET_MU * FEM_CHUNK] = m->solid[t].mu;
+        to[FEM_TET_LAMBDA * FEM_CHUNK] = m->solid[t].lambda;
+        to[FEM_TET_KD * FEM_CHUNK] = m->solid[t].kd;
+    }
+}
+
+static void load_activations(fem_set *s, const double *act)
+{
+    if (s->count > 0) {
+        memcpy(s->act, act, s->count * sizeof *act);
+    }
+}
+
+void fem_pack_load(fem_pack *p, const fem_model *m)
+{
+    for (size_t i = 0; i < m->particles; i++) {
+        p->inverse_mass[i] = m->fixed[i] ? 0 : 1 / m->mass[i];
+    }
+    memcpy(p->gravity, m->gravity, sizeof m->gravity);
+    p->ground = m->ground;
+    p->membrane = m->membrane;
+    p->bending = m->bending;
+    set_constants(&p->spring, m->spring_ke, 1, FEM_SPRING_KE, FEM_SPRING_FIELDS);
+    set_constants(&p->spring, m->spring_kd, 1, FEM_SPRING_KD, FEM_SPRING_FIELDS);
+    set_constants(&p->spring, m->spring_rest, 1, FEM_SPRING_REST, FEM_SPRING_FIELDS);
+    set_constants(&p->triangle, m->triangle_inverse, 4, FEM_TRIANGLE_INVERSE, FEM_TRIANGLE_FIELDS);
+    set_constants(&p->triangle, m->triangle_area, 1, FEM_TRIANGLE_AREA, FEM_TRIANGLE_FIELDS);
+    set_constants(&p->edge, m->edge_rest, 1, FEM_EDGE_REST, FEM_EDGE_FIELDS);
+    set_constants(&p->edge, m->edge_length, 1, FEM_EDGE_LENGTH, FEM_EDGE_FIELDS);
+    set_constants(&p->tet, m->tet_inverse, 9, FEM_TET_INVERSE, FEM_TET_FIELDS);
+    set_constants(&p->tet, m->tet_volume, 1, FEM_TET_VOLUME, FEM_TET_FIELDS);
+    load_solids(p, m);
+    load_activations(&p->triangle, m->triangle_act);
+    load_activations(&p->edge, m->edge_act);
+    load_activations(&p->tet, m->tet_act);
+}
+
+static void clear_set(fem_set *s, size_t bars)
+{
+    memset(s->bar, 0, (s->chunks + 1) * bars * FEM_CHUNK * sizeof *s->bar);
+    memset(s->act_bar, 0, s->chunks * FEM_CHUNK * sizeof *s->act_bar);
+}
+
+void fem_pack_clear(fem_pack *p)
+{
+    clear_set(&p->spring, FEM_SPRING_BARS);
+    clear_set(&p->triangle, FEM_TRIANGLE_BARS);
+    clear_set(&p->edge, FEM_EDGE_BARS);
+    clear_set(&p->tet, FEM_TET_BARS);
+    p->ground_bar = (fem_ground_bar){0};
+}
+
+void fem_pack_to_state(size_t particles, const double *from, double *state, size_t component)
+{
+    for (size_t i = 0; i < particles; i++) {
+        memcpy(state + FEM_WIDTH * i + component, from + 3 * i, 3 * sizeof *from);
+        state[FEM_WIDTH * i + component + 3] = 0;
+    }
+}
+
+void fem_pack_from_state(size_t particles, const double *state, size_t component, double *to)
+{
+    for (size_t i = 0; i < particles; i++) {
+        memcpy(to + 3 * i, state + FEM_WIDTH * i + component, 3 * sizeof *to);
+    }
+}
