@@ -20,7 +20,7 @@ static const ds_param *const params[] = {
 
 static const quantity offered[] = {
     QUANTITY_LOG("mu", "Pa", QUANTITY_SOLID_MU, 1.7, 4, 2),
-    QUANTITY_LOG("lambda", "Pa", QUANTITY_SOLID_LAMBDA, 1.7, 4, 1.69897000433601880),
+    QUANTITY_LOG("lambda", "Pa", QUANTITY_SOLID_LAMBDA, 1.7, 4, 1.7),
     QUANTITY_LOG("damping", "Pa s", QUANTITY_SOLID_KD, -1, 1.3, 0),
     QUANTITY_LOG("density", "kg/m^3", QUANTITY_DENSITY, 0.5, 1.5, 1.2),
     QUANTITY_LOG("masses", "", QUANTITY_MASSES, -0.5, 0.5, 0.1),
