@@ -6,9 +6,11 @@ env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.l
 	%D%/engines/penalty/libpenalty.la %D%/engines/cloth/libcloth.la %D%/engines/mpm/libmpm.la \
 	$(mpm_variants)
 
-# The kit: what environments have in common, a table of functions and the scene extension from tables.
+# The kit: what environments have in common, a table of functions and the scene extension from tables; a team of
+# threads for engines.
 %C%_engines_kit_libkit_la_SOURCES = %D%/engines/kit/env_kit.h %D%/engines/kit/env_kit.c \
-	%D%/engines/kit/norm.h %D%/engines/kit/scene_kit.h %D%/engines/kit/scene_kit.c
+	%D%/engines/kit/norm.h %D%/engines/kit/scene_kit.h %D%/engines/kit/scene_kit.c \
+	%D%/engines/kit/team.h %D%/engines/kit/team.c
 
 # Test functions with known optimum.
 %C%_engines_functions_libfunctions_la_SOURCES = %D%/engines/functions/function.h \
@@ -66,7 +68,7 @@ env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.l
 	%D%/engines/mpm/fast/forward.c %D%/engines/mpm/fast/layout.c %D%/engines/mpm/fast/memory.c \
 	%D%/engines/mpm/fast/plan.c %D%/engines/mpm/fast/segment.c %D%/engines/mpm/fast/segment.h \
 	%D%/engines/mpm/fast/strike.c %D%/engines/mpm/fast/strike.h %D%/engines/mpm/fast/substep.c \
-	%D%/engines/mpm/fast/team.c %D%/engines/mpm/fast/team.h %D%/engines/mpm/fast/kernels/select.c \
+	%D%/engines/mpm/fast/kernels/select.c \
 	%D%/engines/mpm/env/env.c %D%/engines/mpm/env/env.h %D%/engines/mpm/env/env_params.c \
 	%D%/engines/mpm/env/env_params.h %D%/engines/mpm/env/env_scene.c %D%/engines/mpm/env/env_scene.h \
 	%D%/engines/mpm/env/env_variables.c \

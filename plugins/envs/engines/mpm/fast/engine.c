@@ -91,7 +91,7 @@ mpm_fast *mpm_fast_create(const mpm_sim *sim, const mpm_fast_options *options)
     f->shared_owner = MPM_NONE;
     make_blocks(f);
     f->threads = f->threads > MPM_MAX_BLOCKS ? MPM_MAX_BLOCKS : f->threads;
-    f->team = mpm_team_create(f->threads);
+    f->team = kit_team_create(f->threads);
     size_t nodes = (size_t)sim->domain.n * (size_t)sim->domain.n;
     f->marks_stride = (nodes + kernels->lanes) * (sizeof(uint32_t) + 1);
     size_t n = sim->n_particles, cells = nodes * (size_t)sim->domain.n;
@@ -115,7 +115,7 @@ void mpm_fast_destroy(mpm_fast *f)
     if (!f) {
         return;
     }
-    mpm_team_destroy(f->team);
+    kit_team_destroy(f->team);
     for (uint32_t s = 0; s < f->segment_capacity; s++) {
         mpm_buffer_free(&f->segments[s].order);
         mpm_buffer_free(&f->segments[s].state);

@@ -13,8 +13,8 @@
 #define MPM_FAST_ENGINE_INTERNAL_H
 
 #include "engine.h"
+#include "engines/kit/team.h"
 #include "segment.h"
-#include "team.h"
 
 enum { MPM_NONE = UINT32_MAX };
 
@@ -27,7 +27,7 @@ typedef struct mpm_group {
 struct mpm_fast {
     const mpm_kernels *kernels;
     const mpm_sim *sim;
-    mpm_team *team;
+    kit_team *team;
     uint32_t threads, interval;
     bool store;
     double *times;

@@ -24,10 +24,10 @@ void mpm_fast_end_time(const mpm_fast *f, int phase, double begin)
 }
 
 /* Lets the team do n tasks of a phase (MPM_TIME_...). */
-static void run_phase(mpm_fast *f, int phase, mpm_team_task *task, void *job, int n)
+static void run_phase(mpm_fast *f, int phase, kit_team_task *task, void *job, int n)
 {
     double begin = mpm_fast_begin_time(f);
-    mpm_team_run(f->team, task, job, n);
+    kit_team_run(f->team, task, job, n);
     mpm_fast_end_time(f, phase, begin);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that wait for work by spinning a little and then sleeping: the tasks of a substep follow within
- * microseconds, but on a loaded machine a spinning thread would keep the others from their work. */
+/* team.c - threads that wait for work by spinning a little and then sleeping: the rounds of an engine
+ * follow within microseconds, but on a loaded machine a spinning thread would keep the others from their
+ * work. */
 #include "team.h"
 
 #include <pthread.h>
@@ -12,15 +13,15 @@
 enum { SPINS = 2000 };
 
 typedef struct seat {
-    mpm_team *team;
+    kit_team *team;
     int member;
     pthread_t thread;
 } seat;
 
-struct mpm_team {
+struct kit_team {
     int size;
     seat *seats; /* of the members 1 .. size - 1 */
-    mpm_team_task *task;
+    kit_team_task *task;
     void *context;
     /* round << 32 | tasks not taken yet: a member that is late finds none left, or another round */
     _Atomic uint64_t open;
@@ -40,7 +41,7 @@ static void pause_briefly(void)
 }
 
 /* Takes tasks of this round until none are left. */
-static void work(mpm_team *team, uint32_t round, int member)
+static void work(kit_team *team, uint32_t round, int member)
 {
     uint64_t open = atomic_load(&team->open);
     while ((uint32_t)(open >> 32) == round && (uint32_t)open > 0) {
@@ -53,7 +54,7 @@ static void work(mpm_team *team, uint32_t round, int member)
 }
 
 /* Waits for a round after `seen`; returns its number. */
-static uint32_t await_round(mpm_team *team, uint32_t seen)
+static uint32_t await_round(kit_team *team, uint32_t seen)
 {
     for (int i = 0; i < SPINS; i++) {
         uint32_t round = atomic_load(&team->round);
@@ -75,7 +76,7 @@ static uint32_t await_round(mpm_team *team, uint32_t seen)
 static void *member_main(void *argument)
 {
     seat *own = argument;
-    mpm_team *team = own->team;
+    kit_team *team = own->team;
     uint32_t round = 0;
     for (;;) {
         round = await_round(team, round);
@@ -86,7 +87,7 @@ static void *member_main(void *argument)
     }
 }
 
-static void open_round(mpm_team *team, uint32_t n)
+static void open_round(kit_team *team, uint32_t n)
 {
     uint32_t round = atomic_load(&team->round) + 1;
     atomic_store(&team->open, (uint64_t)round << 32 | n);
@@ -98,9 +99,9 @@ static void open_round(mpm_team *team, uint32_t n)
     }
 }
 
-mpm_team *mpm_team_create(uint32_t size)
+kit_team *kit_team_create(uint32_t size)
 {
-    mpm_team *team = calloc(1, sizeof *team);
+    kit_team *team = calloc(1, sizeof *team);
     if (!team) {
         return NULL;
     }
@@ -120,7 +121,7 @@ mpm_team *mpm_team_create(uint32_t size)
     return team;
 }
 
-void mpm_team_destroy(mpm_team *team)
+void kit_team_destroy(kit_team *team)
 {
     if (!team) {
         return;
@@ -136,7 +137,7 @@ void mpm_team_destroy(mpm_team *team)
     free(team);
 }
 
-void mpm_team_run(mpm_team *team, mpm_team_task *task, void *context, int n)
+void kit_team_run(kit_team *team, kit_team_task *task, void *context, int n)
 {
     if (team->size == 1 || n == 1) {
         for (int i = 0; i < n; i++) {
