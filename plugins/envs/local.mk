@@ -5,6 +5,7 @@ env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.l
 	%D%/engines/foreign/libforeign.la %D%/engines/chain/libchain.la %D%/engines/contact/libcontact.la \
 	%D%/engines/penalty/libpenalty.la %D%/engines/cloth/libcloth.la %D%/engines/mpm/libmpm.la \
 	$(mpm_variants)
+include plugins/envs/engines/render/local.mk
 
 # The kit: what environments have in common, a table of functions and the scene extension from tables; a team of
 # threads for engines.

@@ -44,11 +44,11 @@ size_t splat_memory(const splat *s);
 ds_status splat_draw(splat *s, const camera *c, const double *p, const double *radius, size_t radius_stride,
                      double *image, render_report *report);
 
-/* p_bar[3 particles] +=, radius_bar += (with the stride of radius), bar[cameras] += derivatives of
- * sum(image_bar * image) for the last images; NULL for what is not wanted. DS_E_STATE: nothing has been
- * drawn. */
+/* p_bar[3 particles] +=, radius_bar += (with its stride: 1, or 0 for one number that all have in common),
+ * bar[cameras] += derivatives of sum(image_bar * image) for the last images; NULL for what is not wanted.
+ * DS_E_STATE: nothing has been drawn. */
 ds_status splat_adjoint(splat *s, const double *image_bar, double *p_bar, double *radius_bar,
-                        camera_pose *bar);
+                        size_t radius_stride, camera_pose *bar);
 
 /* splat_draw() and splat_adjoint() without bins, threads and vectors, for tests; image_bar NULL: images
  * only. */
