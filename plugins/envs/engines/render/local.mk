@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # One differentiable renderer for all environments: camera, light, soft rasterization, discs, and DIB-R.
+# The reader of PNG files is a library of its own, so that only those who read them are linked with libpng.
 # Who links librender.la also links libkit.la, which has the team of threads.
-env_engine_libs += %D%/librender.la $(render_variants)
+env_engine_libs += %D%/librender.la %D%/libreadpng.la $(render_variants)
 %C%_librender_la_CPPFLAGS = $(AM_CPPFLAGS) $(render_select)
 %C%_librender_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS)
 %C%_librender_la_LIBADD = $(render_variants)
@@ -10,6 +11,11 @@ env_engine_libs += %D%/librender.la $(render_variants)
 	%D%/mesh.c %D%/mesh.h %D%/softras.c %D%/softras.h %D%/softras_faces.c \
 	%D%/softras_internal.h %D%/softras_plain.c %D%/softras_plain.h %D%/splat.c %D%/splat.h %D%/vec3.h \
 	%D%/kernels/select.c
+%C%_libreadpng_la_SOURCES = %D%/read_png.c %D%/read_png.h
+if HAVE_PNG
+%C%_libreadpng_la_CPPFLAGS = $(AM_CPPFLAGS) $(PNG_CFLAGS) -DREAD_PNG_LIBPNG=1
+%C%_libreadpng_la_LIBADD = $(PNG_LIBS)
+endif
 
 # variant.c is compiled for each instruction set; all give the same bits: nothing is fused.
 render_kernel_sources = %D%/kernels/variant.c %D%/kernels/kernels.h %D%/kernels/lanes.h \
