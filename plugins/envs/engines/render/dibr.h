@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dibr.h - rasterization that interpolates, with a soft silhouette on the background: W. Chen et al.,
- * "Learning to Predict 3D Objects with an Interpolation-based Differentiable Renderer", NeurIPS 2019.
+/* dibr.h - rasterization that interpolates, with a soft silhouette on the background: W. Chen et al., "Learning
+ * to Predict 3D Objects with an Interpolation-based Differentiable Renderer", NeurIPS 2019.
  *
- * A pixel whose centre lies in a front face (camera-space normal towards the camera) shows the nearest of
- * them, by linearly interpolated depth, with attributes interpolated by barycentric coordinates in the
- * image; alpha = 1. Any other pixel shows the background with alpha = 1 - prod_f (1 - exp(-7000 D_f^2)),
- * D_f the distance in the image plane to the 30 nearest front faces whose bounding box, grown by 0.02,
- * contains the pixel (ties by index). The 4 channels of the image are colour and alpha. There is no
- * derivative by depth, and none of the silhouette by covered pixels.
+ * A pixel whose centre lies in a front face (one whose outside is seen) shows the nearest of them, by linearly
+ * interpolated depth, with attributes interpolated by barycentric coordinates in the image; alpha = 1. Any
+ * other pixel shows the background with alpha = 1 - prod_f (1 - exp(-7000 D_f^2)), D_f the distance in the
+ * image plane to the 30 nearest front faces whose bounding box, grown by 0.02, contains the pixel (ties by
+ * index). The 4 channels of the image are colour and alpha. There is no derivative by depth, and none of the
+ * silhouette by covered pixels; which face a pixel shows and reaches is held fixed.
  *
- * Colours: DIBR_COLOR, one per vertex. DIBR_TEXTURE, a picture, looked up bilinearly at the interpolated u
- * v, which are in [0, 1] from its lower left corner. DIBR_PHONG, (ambient + diffuse max(0, n.l)) t +
- * specular max(r.e, 1e-5)^shine clamped to [0, 1], r = 2 (n.l) n - l. DIBR_HARMONICS, t times the light of
- * 9 spherical harmonics (R. Ramamoorthi, P. Hanrahan, SIGGRAPH 2001) along n. t is the colour of the
- * vertices, or of the texture where there is one; n the interpolated and normalised normal of the vertices
- * (the mean of those of their faces by area), e the direction to the eye, in world space. */
+ * Colours:
+ * - DIBR_COLOR: one per vertex.
+ * - DIBR_TEXTURE: a picture, looked up bilinearly at the interpolated u v, which are in [0, 1] from its lower
+ *   left corner; outside, its edge.
+ * - DIBR_PHONG: (ambient + diffuse max(0, n.l)) t + specular max(r.e, 1e-5)^shine, clamped to [0, 1],
+ *   r = 2 (n.l) n - l.
+ * - DIBR_HARMONICS: t times the light of 9 spherical harmonics along n (R. Ramamoorthi, P. Hanrahan, SIGGRAPH
+ *   2001).
+ *
+ * t is the colour of the vertices, or of the texture where there is one; n the interpolated and normalised
+ * normal of the vertices (the mean of those of their faces by area), e the direction to the eye, in world
+ * space. The faces are counter-clockwise seen from outside. */
 #ifndef DS_ENGINES_RENDER_DIBR_H
 #define DS_ENGINES_RENDER_DIBR_H
 
