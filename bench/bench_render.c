@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_render.c - milliseconds of the renderer, and ratios within one run: the vectorised rasterizer against the plain one,
- * instruction sets, antialiasing, threads, clouds of particles. bench_render [faces]; how to read it: bench/README.md. */
+/* bench_render.c - milliseconds of the renderer, and ratios within one run: the vectorised rasterizer
+ * against the plain one, instruction sets, antialiasing, threads, clouds of particles. bench_render
+ * [faces]; how to read it: bench/README.md. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "engines/render/dibr.h"
 #include "engines/render/image.h"
 #include "engines/render/light.h"
 #include "engines/render/softras_plain.h"
@@ -190,6 +192,69 @@ static void threads(const ball *b)
     }
 }
 
+static void clouds(void)
+{
+    enum { PARTICLES = 10000, CAMERAS = 1, MOST = 128 };
+    const camera c = camera_orbit(CAMERA_SOFTRAS, 2.6, 0.5, 0.3);
+    double *p = take(6 * PARTICLES, sizeof *p), *image = take(2 * MOST * MOST, sizeof *image);
+    const double radius = 0.012;
+    uint32_t state = 1;
+    for (size_t i = 0; i < 3 * PARTICLES; i++) { /* a cube of side 1 */
+        state = state * 1664525u + 1013904223u;
+        p[i] = state / 4294967296.0 - 0.5;
+    }
+    printf("\nclouds of %d particles, one thread (ms)\n  %5s %8s %8s %8s\n", (int)PARTICLES, "size", "draw",
+           "adjoint", "both");
+    for (uint32_t size = 64; size <= MOST; size *= 2) {
+        splat_options o = splat_defaults(size);
+        char text[RENDER_TEXT];
+        ds_status status;
+        double draw = INFINITY, adjoint = INFINITY;
+        splat *s = splat_create(&o, PARTICLES, &status, text);
+        for (int round = 0; s && round < ROUNDS; round++) {
+            double start = now_ms(CLOCK_PROCESS_CPUTIME_ID);
+            splat_draw(s, &c, p, &radius, 0, image, NULL);
+            draw = fmin(draw, now_ms(CLOCK_PROCESS_CPUTIME_ID) - start);
+            start = now_ms(CLOCK_PROCESS_CPUTIME_ID);
+            splat_adjoint(s, image, p + 3 * PARTICLES, NULL, 0, NULL);
+            adjoint = fmin(adjoint, now_ms(CLOCK_PROCESS_CPUTIME_ID) - start);
+        }
+        printf("  %5u %8.2f %8.2f %8.2f\n", size, draw, adjoint, draw + adjoint);
+        splat_destroy(s);
+    }
+    free(p);
+    free(image);
+}
+
+static void interpolated(const ball *b)
+{
+    const camera c = camera_orbit(CAMERA_DIBR, 2.6, 0.5, 0.3);
+    const size_t numbers = 3 * (size_t)b->m.vertices;
+    double *image = take(256 * 256 * DIBR_CHANNELS, sizeof *image), *bar = take(numbers, sizeof *bar);
+    dibr_surface s = {.p = b->p, .color = b->p}, out = {.p = bar};
+    printf("\ninterpolating rasterizer, vertex colours, one thread (ms)\n  %5s %8s %8s\n", "size", "draw",
+           "adjoint");
+    for (uint32_t size = 128; size <= 256; size *= 2) {
+        dibr_options o = dibr_defaults(DIBR_COLOR, size);
+        char text[RENDER_TEXT];
+        ds_status status;
+        double draw = INFINITY, adjoint = INFINITY;
+        dibr *r = dibr_create(&o, &b->m, &status, text);
+        for (int round = 0; r && round < ROUNDS; round++) {
+            double start = now_ms(CLOCK_PROCESS_CPUTIME_ID);
+            dibr_draw(r, &c, &s, image, NULL);
+            draw = fmin(draw, now_ms(CLOCK_PROCESS_CPUTIME_ID) - start);
+            start = now_ms(CLOCK_PROCESS_CPUTIME_ID);
+            dibr_adjoint(r, image, &out, NULL);
+            adjoint = fmin(adjoint, now_ms(CLOCK_PROCESS_CPUTIME_ID) - start);
+        }
+        printf("  %5u %8.2f %8.2f\n", size, draw, adjoint);
+        dibr_destroy(r);
+    }
+    free(image);
+    free(bar);
+}
+
 int main(int argc, char **argv)
 {
     const long faces = argc > 1 ? strtol(argv[1], NULL, 10) : 1000;
@@ -202,6 +267,8 @@ int main(int argc, char **argv)
     sets(&b);
     against_plain(&b);
     threads(&b);
+    clouds();
+    interpolated(&b);
     ball_close(&b);
     return 0;
 }

@@ -77,7 +77,7 @@ check_PROGRAMS += \
 	%D%/envs/engines/mpm/test_mpm_step %D%/envs/engines/mpm/test_mpm_tools \
 	%D%/envs/engines/render/test_dibr %D%/envs/engines/render/test_read_png \
 	%D%/envs/engines/render/test_render %D%/envs/engines/render/test_softras \
-	%D%/envs/engines/render/test_splat \
+	%D%/envs/engines/render/test_splat %D%/envs/engines/render/test_video \
 	%D%/envs/engines/test_bbob %D%/envs/engines/test_chain %D%/envs/engines/test_cloth \
 	%D%/envs/engines/test_contact %D%/envs/test_analytic %D%/envs/test_bounce \
 	%D%/envs/test_cartpole %D%/envs/test_cartpole_gym %D%/envs/test_cloth_scenes %D%/envs/test_fluid \
