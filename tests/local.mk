@@ -31,8 +31,9 @@ engines = plugins/envs/engines
 test_libs = %D%/support/libtest.la $(methods)/libcma.la $(methods)/libsquares.la $(methods)/libbayes.la \
 	$(methods)/libalpha.la $(methods)/librl.la $(methods)/libbase.la $(engines)/functions/libfunctions.la \
 	$(engines)/foreign/libforeign.la $(engines)/chain/libchain.la $(engines)/contact/libcontact.la \
-	$(engines)/penalty/libpenalty.la $(engines)/cloth/libcloth.la $(engines)/fem/libfem.la $(engines)/control/libcontrol.la \
-	$(engines)/mpm/libtasks.la \
+	$(engines)/penalty/libpenalty.la $(engines)/cloth/libcloth.la $(engines)/soft/libsoft.la $(engines)/film/libfilm.la \
+	$(engines)/fem/libfem.la $(engines)/control/libcontrol.la $(engines)/render/librender.la \
+	$(engines)/render/libreadpng.la $(engines)/mpm/libtasks.la \
 	$(tools_link) $(CMOCKA_LIBS)
 
 # What several tests use.
@@ -44,7 +45,7 @@ endif
 if HAVE_CMOCKA
 %C%_support_libtest_la_SOURCES += \
 	%D%/envs/engines/mpm/mpm_random.h %D%/envs/engines/mpm/mpm_support.c \
-	%D%/envs/engines/mpm/mpm_support.h %D%/support/rigid_cases.c %D%/support/rigid_cases.h \
+	%D%/envs/engines/mpm/mpm_support.h %D%/envs/engines/render/render_cases.h %D%/support/rigid_cases.c %D%/support/rigid_cases.h \
 	%D%/optimizers/methods/cma_cases.c %D%/optimizers/methods/cma_cases.h \
 	%D%/optimizers/optimizer_cases.c %D%/optimizers/optimizer_cases.h \
 	%D%/support/host.c %D%/support/host.h \
@@ -75,6 +76,9 @@ check_PROGRAMS += \
 	%D%/envs/engines/mpm/test_mpm_golden %D%/envs/engines/mpm/test_mpm_golden_fast \
 	%D%/envs/engines/mpm/test_mpm_laws %D%/envs/engines/mpm/test_mpm_parts \
 	%D%/envs/engines/mpm/test_mpm_step %D%/envs/engines/mpm/test_mpm_tools \
+	%D%/envs/engines/render/test_dibr %D%/envs/engines/render/test_read_png \
+	%D%/envs/engines/render/test_render %D%/envs/engines/render/test_softras \
+	%D%/envs/engines/render/test_splat %D%/envs/engines/render/test_video \
 	%D%/envs/engines/test_bbob %D%/envs/engines/test_chain %D%/envs/engines/test_cloth \
 	%D%/envs/engines/test_contact %D%/envs/test_analytic %D%/envs/test_bounce \
 	%D%/envs/test_cartpole %D%/envs/test_cartpole_gym %D%/envs/test_cloth_scenes %D%/envs/test_fluid \
@@ -99,7 +103,7 @@ endif
 # Fuzz targets. Everywhere they run on a small corpus and mutations of it; with clang and --enable-fuzzers the
 # whole tree is instrumented and they are programs of libFuzzer: tests/fuzz/fuzz_npy tests/fuzz/corpus/npy
 fuzz_targets = %D%/fuzz/fuzz_bench %D%/fuzz/fuzz_descriptor %D%/fuzz/fuzz_elf %D%/fuzz/fuzz_ini \
-	%D%/fuzz/fuzz_npy %D%/fuzz/fuzz_policy %D%/fuzz/fuzz_set %D%/fuzz/fuzz_slice %D%/fuzz/fuzz_snapshot \
+	%D%/fuzz/fuzz_npy %D%/fuzz/fuzz_png %D%/fuzz/fuzz_policy %D%/fuzz/fuzz_set %D%/fuzz/fuzz_slice %D%/fuzz/fuzz_snapshot \
 	%D%/fuzz/fuzz_store %D%/fuzz/fuzz_summary %D%/fuzz/fuzz_text_array %D%/fuzz/fuzz_trajectory
 EXTRA_DIST += %D%/fuzz/campaign.sh %D%/fuzz/corpus
 if FUZZERS

@@ -5,7 +5,7 @@ env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.l
 	%D%/engines/foreign/libforeign.la %D%/engines/chain/libchain.la %D%/engines/contact/libcontact.la \
 	%D%/engines/penalty/libpenalty.la %D%/engines/cloth/libcloth.la %D%/engines/mpm/libmpm.la \
 	$(mpm_variants)
-include plugins/envs/engines/render/local.mk
+include %D%/engines/render/local.mk
 include %D%/engines/fem/local.mk
 include %D%/engines/control/local.mk
 include %D%/engines/film/local.mk

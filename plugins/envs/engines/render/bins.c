@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bins.c - boxes sorted into tiles by counting (see bins.h). */
+#include "bins.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int bins_open(render_bins *b, uint32_t size)
+{
+    *b = (render_bins){.size = size,
+                       .columns = (size + TILE_COLUMNS - 1) / TILE_COLUMNS,
+                       .rows = (size + TILE_ROWS - 1) / TILE_ROWS};
+    b->tiles = b->columns * b->rows;
+    const uint32_t padded = size + TILE_ROWS + TILE_COLUMNS;
+    b->center = calloc(padded, sizeof *b->center);
+    b->start = calloc(b->tiles + (size_t)1, sizeof *b->start);
+    for (uint32_t i = 0; b->center && i < padded; i++) {
+        b->center[i] = (2.0 * i + 1 - size) / size;
+    }
+    return b->center && b->start;
+}
+
+void bins_close(render_bins *b)
+{
+    free(b->center);
+    free(b->start);
+    free(b->item);
+    *b = (render_bins){.size = 0};
+}
+
+size_t bins_memory(const render_bins *b)
+{
+    return (b->size + TILE_ROWS + TILE_COLUMNS) * sizeof *b->center +
+           (b->tiles + (size_t)1) * sizeof *b->start + b->room * sizeof *b->item;
+}
+
+/* The whole number next to v, in [low, high]. */
+static int32_t between(double v, int32_t low, int32_t high)
+{
+    return v <= low ? low : v >= high ? high : (int32_t)v;
+}
+
+render_box bins_box(uint32_t size, const double x[2], const double y[2])
+{
+    const double half = 0.5 * size, middle = 0.5 * (size - 1.0);
+    const int32_t end = (int32_t)size;
+    return (render_box){
+        .column = {between(ceil(middle + half * x[0]), 0, end),
+                   between(floor(middle + half * x[1]), -1, end - 1)},
+        .row = {between(ceil(middle - half * y[1]), 0, end),
+                between(floor(middle - half * y[0]), -1, end - 1)},
+    };
+}
+
+static const render_box *box_at(const render_box *box, size_t stride, size_t i)
+{
+    return (const render_box *)(const void *)((const char *)box + i * stride);
+}
+
+/* Counts the boxes of each tile, or enters them at the places `at`. */
+static void enter(const render_bins *b, size_t n, const render_box *box, size_t stride, size_t *at,
+                  uint32_t *item)
+{
+    for (size_t i = 0; i < n; i++) {
+        const render_box *k = box_at(box, stride, i);
+        if (bins_empty(k)) {
+            continue;
+        }
+        for (int32_t r = k->row[0] / TILE_ROWS; r <= k->row[1] / TILE_ROWS; r++) {
+            for (int32_t c = k->column[0] / TILE_COLUMNS; c <= k->column[1] / TILE_COLUMNS; c++) {
+                size_t *place = at + (uint32_t)r * b->columns + (uint32_t)c;
+                if (item) {
+                    item[*place] = (uint32_t)i;
+                }
+                ++*place;
+            }
+        }
+    }
+}
+
+static int make_room(render_bins *b, size_t items)
+{
+    if (items > b->room) {
+        free(b->item);
+        b->room = 0;
+        b->item = calloc(items + items / 4, sizeof *b->item);
+        if (!b->item) {
+            return 0;
+        }
+        b->room = items + items / 4;
+    }
+    return 1;
+}
+
+int bins_fill(render_bins *b, size_t n, const render_box *box, size_t stride)
+{
+    memset(b->start, 0, (b->tiles + (size_t)1) * sizeof *b->start);
+    enter(b, n, box, stride, b->start + 1, NULL);
+    for (size_t t = 0; t < b->tiles; t++) {
+        b->start[t + 1] += b->start[t];
+    }
+    if (!make_room(b, b->start[b->tiles])) {
+        return 0;
+    }
+    /* Entering moves each start to the start of the next tile: move them back. */
+    enter(b, n, box, stride, b->start, b->item);
+    memmove(b->start + 1, b->start, b->tiles * sizeof *b->start);
+    b->start[0] = 0;
+    return 1;
+}
+
+render_tile bins_tile(const render_bins *b, uint32_t tile)
+{
+    return (render_tile){.column = tile % b->columns * TILE_COLUMNS,
+                         .row = tile / b->columns * TILE_ROWS,
+                         .center = b->center,
+                         .item = b->item ? b->item + b->start[tile] : NULL,
+                         .items = b->start[tile + 1] - b->start[tile]};
+}

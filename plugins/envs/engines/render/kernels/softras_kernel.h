@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* softras_kernel.h - soft rasterization of one tile, several pixels of a row at a time: image, derivatives
+ * by the faces, and change along a direction (see ../softras.h for the formulas).
+ *
+ * With s the signed squared distance over sigma, q = 1 - A = A(-s): d(1 - alpha)/ds_f = -(1 - alpha) A_f
+ * and dA/ds = A q. Written so, nothing is divided by 1 - A, and pixels deep inside of a face are no
+ * special case. */
+#ifndef DS_ENGINES_RENDER_SOFTRAS_KERNEL_H
+#define DS_ENGINES_RENDER_SOFTRAS_KERNEL_H
+
+#include "tile.h"
+
+static const double reach = 9.210240366975849; /* ln(1e4 - 1): outside, A is at least 1e-4 */
+
+/* How some pixels see a face. */
+typedef struct view {
+    mask active, inside;
+    vec w[3];        /* barycentric coordinates */
+    vec te[3], x, y; /* the nearest point of the boundary: its weights, and where it is from the pixel */
+    vec A, q;
+    vec clipped[3], sum; /* w in [0, 1] */
+    vec z, zn;
+    mask visible; /* has a colour: active, z between near and far */
+} view;
+
+/* The edges take turns as the nearest one; the first of equals stays. */
+INLINE void nearer_edge(const softras_face *f, int k, vec dx, vec dy, vec *square, view *v)
+{
+    const int next = k < 2 ? k + 1 : 0, last = k > 0 ? k - 1 : 2;
+    const vec t = clamp01((dx * f->edge_x[k] + dy * f->edge_y[k]) * f->per_square[k]);
+    const vec x = t * f->edge_x[k] - dx, y = t * f->edge_y[k] - dy, d2 = x * x + y * y;
+    const mask m = d2 < *square;
+    *square = choose(m, d2, *square);
+    v->x = choose(m, x, v->x);
+    v->y = choose(m, y, v->y);
+    v->te[k] = choose(m, 1 - t, v->te[k]);
+    v->te[next] = choose(m, t, v->te[next]);
+    v->te[last] = only(~m, v->te[last]);
+}
+
+/* 1 where a pixel is reached. */
+INLINE int look(const softras_law *law, const softras_face *f, vec px, vec py, view *v)
+{
+    const vec dx = px - f->x, dy = py - f->y;
+    vec square = all(1e300); /* more than any */
+    v->w[1] = dx * f->slope_x[0] + dy * f->slope_y[0];
+    v->w[2] = dx * f->slope_x[1] + dy * f->slope_y[1];
+    v->w[0] = (1 - v->w[1]) - v->w[2];
+    v->inside = (v->w[0] > 0) & (v->w[1] > 0) & (v->w[2] > 0);
+    v->x = v->y = v->te[0] = v->te[1] = v->te[2] = (vec){0};
+    nearer_edge(f, 0, dx, dy, &square, v);
+    nearer_edge(f, 1, dx - f->edge_x[0], dy - f->edge_y[0], &square, v);
+    nearer_edge(f, 2, dx + f->edge_x[2], dy + f->edge_y[2], &square, v);
+    const vec s = square * law->per_sigma;
+    v->active = v->inside | (s < reach);
+    if (!any(v->active)) {
+        return 0;
+    }
+    const vec e = lanes_exp(-s), large = 1 / (1 + e), small = e * large;
+    v->A = only(v->active, choose(v->inside, large, small));
+    v->q = choose(v->active, choose(v->inside, small, large), all(1));
+    return 1;
+}
+
+/* Depth, and whether the face gives a colour. The sum of clipped coordinates is at least 1: those that are
+ * cut at 1 have lost no more than others have gained by being cut at 0. */
+INLINE int look_deep(const softras_law *law, const softras_face *f, view *v)
+{
+    vec inverse = {0};
+    for (int k = 0; k < 3; k++) {
+        v->clipped[k] = clamp01(v->w[k]);
+        inverse += v->clipped[k] * f->inverse_z[k];
+    }
+    v->sum = (v->clipped[0] + v->clipped[1]) + v->clipped[2];
+    v->z = v->sum / inverse;
+    v->zn = (law->far - v->z) * law->per_range;
+    v->visible = v->active & (v->z >= law->near) & (v->z <= law->far);
+    return any(v->visible);
+}
+
+/* Softmax over depth with a running maximum: what is nearer than all before makes those smaller. */
+INLINE void mix(const softras_law *law, const softras_face *f, const view *v, size_t i,
+                const softras_pixels *out)
+{
+    const vec before = load(out->nearest + i), ahead = v->zn - before;
+    const mask nearer = v->visible & (ahead > 0);
+    const vec e = lanes_exp(-magnitude(ahead) * law->per_gamma);
+    const vec keep = choose(nearer, e, all(1)), add = only(v->visible, choose(nearer, v->A, v->A * e));
+    store(out->nearest + i, choose(nearer, v->zn, before));
+    store(out->weight + i, load(out->weight + i) * keep + add);
+    for (int k = 0; k < 3; k++) {
+        store(out->color[k] + i, load(out->color[k] + i) * keep + add * f->color[k]);
+    }
+}
+
+/* ---- image ---- */
+
+INLINE void draw_face(const softras_law *law, int color, const softras_face *f, const render_tile *tile,
+                      const softras_pixels *out)
+{
+    const span s = span_of(&f->box, tile);
+    for (size_t part = s.part[0]; part < s.part[1]; part++) {
+        const vec px = pixels_x(tile, part);
+        for (size_t row = s.row[0]; row < s.row[1]; row++) {
+            const size_t i = row * TILE_COLUMNS + part * LANES;
+            view v;
+            if (!look(law, f, px, pixels_y(tile, row), &v)) {
+                continue;
+            }
+            store(out->product + i, load(out->product + i) * v.q);
+            if (color && look_deep(law, f, &v)) {
+                mix(law, f, &v, i, out);
+            }
+        }
+    }
+}
+
+static void softras_draw_tile(const softras_law *law, const softras_face *face, const render_tile *tile,
+                              const softras_pixels *out)
+{
+    if (law->color) {
+        for (size_t k = 0; k < tile->items; k++) {
+            draw_face(law, 1, &face[tile->item[k]], tile, out);
+        }
+    } else {
+        for (size_t k = 0; k < tile->items; k++) {
+            draw_face(law, 0, &face[tile->item[k]], tile, out);
+        }
+    }
+}
+
+/* ---- derivatives ---- */
+
+/* Sums over the rows, one for each column. */
+typedef struct sums {
+    vec x[3], y[3], z[3], color[3];
+} sums;
+
+/* What the colour of a pixel changes by the depth of the face: gz z^2 / sum for the corners' depths, and
+ * by the barycentric coordinates for their places. Returns the derivative by the place as *hx, *hy. */
+INLINE void depth_adjoint(const softras_face *f, const view *v, vec gz, sums *to, vec *hx, vec *hy)
+{
+    const vec per = gz * v->z / v->sum;
+    vec g[3];
+    for (int k = 0; k < 3; k++) {
+        to->z[k] += per * v->z * v->clipped[k];
+        g[k] = only((v->w[k] > 0) & (v->w[k] < 1), per * (1 - v->z * f->inverse_z[k]));
+    }
+    *hx = (g[1] - g[0]) * f->slope_x[0] + (g[2] - g[0]) * f->slope_x[1];
+    *hy = (g[1] - g[0]) * f->slope_y[0] + (g[2] - g[0]) * f->slope_y[1];
+}
+
+INLINE vec omega_of(const softras_law *law, const view *v, size_t i, const softras_pixels *at)
+{
+    const vec e = lanes_exp((v->zn - load(at->nearest + i)) * law->per_gamma);
+    return only(v->visible, v->A * e * load(at->weight + i));
+}
+
+/* Adds by the colour; returns the derivative by s. */
+INLINE vec color_adjoint(const softras_law *law, const softras_face *f, const view *v, size_t i,
+                         const softras_pixels *at, const softras_pixels_bar *g, sums *to, vec *hx, vec *hy)
+{
+    const vec omega = omega_of(law, v, i, at);
+    vec more = -load(g->dot + i); /* g . (c_f - C) */
+    for (int k = 0; k < 3; k++) {
+        const vec gc = load(g->color[k] + i);
+        more += gc * f->color[k];
+        to->color[k] += omega * gc;
+    }
+    more *= omega;
+    depth_adjoint(f, v, -more * law->per_gamma * law->per_range, to, hx, hy);
+    return more * v->q;
+}
+
+INLINE void pixels_adjoint(const softras_law *law, int color, const softras_face *f, const view *v, size_t i,
+                           const softras_pixels *at, const softras_pixels_bar *g, sums *to)
+{
+    vec gs = load(g->alpha + i) * v->A, hx = {0}, hy = {0};
+    if (color && any(v->visible)) {
+        gs += color_adjoint(law, f, v, i, at, g, to, &hx, &hy);
+    }
+    const vec gd = choose(v->inside, gs, -gs) * (2 * law->per_sigma), gx = gd * v->x, gy = gd * v->y;
+    for (int k = 0; k < 3; k++) {
+        to->x[k] += color ? v->te[k] * gx - v->w[k] * hx : v->te[k] * gx;
+        to->y[k] += color ? v->te[k] * gy - v->w[k] * hy : v->te[k] * gy;
+    }
+}
+
+/* One number for every column of a tile. */
+typedef struct columns {
+    double x[3][TILE_COLUMNS], y[3][TILE_COLUMNS], z[3][TILE_COLUMNS], color[3][TILE_COLUMNS];
+} columns;
+
+INLINE void adjoint_face(const softras_law *law, int color, const softras_face *f, const render_tile *tile,
+                         const softras_pixels *at, const softras_pixels_bar *g, softras_face_bar *bar)
+{
+    const span s = span_of(&f->box, tile);
+    columns by = {.x = {{0}}};
+    for (size_t part = s.part[0]; part < s.part[1]; part++) {
+        const vec px = pixels_x(tile, part);
+        sums to = {.x = {{0}}};
+        for (size_t row = s.row[0]; row < s.row[1]; row++) {
+            view v;
+            if (!look(law, f, px, pixels_y(tile, row), &v)) {
+                continue;
+            }
+            if (color) {
+                look_deep(law, f, &v);
+            }
+            pixels_adjoint(law, color, f, &v, row * TILE_COLUMNS + part * LANES, at, g, &to);
+        }
+        for (int k = 0; k < 3; k++) {
+            store(by.x[k] + part * LANES, to.x[k]);
+            store(by.y[k] + part * LANES, to.y[k]);
+            store(by.z[k] + part * LANES, to.z[k]);
+            store(by.color[k] + part * LANES, to.color[k]);
+        }
+    }
+    for (int k = 0; k < 3; k++) {
+        bar->x[k] = tile_sum(by.x[k]);
+        bar->y[k] = tile_sum(by.y[k]);
+        bar->z[k] = color ? tile_sum(by.z[k]) : 0;
+        bar->color[k] = color ? tile_sum(by.color[k]) : 0;
+    }
+}
+
+static void softras_adjoint_tile(const softras_law *law, const softras_face *face, const render_tile *tile,
+                                 const softras_pixels *at, const softras_pixels_bar *g, softras_face_bar *bar)
+{
+    if (law->color) {
+        for (size_t k = 0; k < tile->items; k++) {
+            adjoint_face(law, 1, &face[tile->item[k]], tile, at, g, bar + k);
+        }
+    } else {
+        for (size_t k = 0; k < tile->items; k++) {
+            adjoint_face(law, 0, &face[tile->item[k]], tile, at, g, bar + k);
+        }
+    }
+}
+
+/* ---- change along a direction ---- */
+
+/* How the depth of the face changes: by the depths of the corners, and by the barycentric coordinates. */
+INLINE vec depth_tangent(const softras_face *f, const softras_face_dot *d, const view *v)
+{
+    const vec per = v->z / v->sum;
+    vec z = {0}, x = {0}, y = {0}, g[3];
+    for (int k = 0; k < 3; k++) {
+        z += per * v->z * v->clipped[k] * d->z[k];
+        g[k] = only((v->w[k] > 0) & (v->w[k] < 1), per * (1 - v->z * f->inverse_z[k]));
+        x += v->w[k] * d->x[k];
+        y += v->w[k] * d->y[k];
+    }
+    const vec hx = (g[1] - g[0]) * f->slope_x[0] + (g[2] - g[0]) * f->slope_x[1];
+    const vec hy = (g[1] - g[0]) * f->slope_y[0] + (g[2] - g[0]) * f->slope_y[1];
+    return z - (hx * x + hy * y);
+}
+
+INLINE void pixels_tangent(const softras_law *law, int color, const softras_face *f,
+                           const softras_face_dot *d, const view *v, size_t i, const softras_pixels *at,
+                           softras_pixels_dot *out)
+{
+    vec x = {0}, y = {0};
+    for (int k = 0; k < 3; k++) {
+        x += v->te[k] * d->x[k];
+        y += v->te[k] * d->y[k];
+    }
+    const vec square = (2 * law->per_sigma) * (v->x * x + v->y * y), s = choose(v->inside, square, -square);
+    store(out->alpha + i, load(out->alpha + i) + v->A * s);
+    if (color && any(v->visible)) {
+        const vec omega = omega_of(law, v, i, at);
+        const vec zn = -depth_tangent(f, d, v) * law->per_range;
+        const vec more = v->q * s + zn * law->per_gamma;
+        for (int k = 0; k < 3; k++) {
+            const vec c = more * (f->color[k] - load(at->color[k] + i)) + d->color[k];
+            store(out->color[k] + i, load(out->color[k] + i) + omega * c);
+        }
+    }
+}
+
+INLINE void tangent_face(const softras_law *law, int color, const softras_face *f, const softras_face_dot *d,
+                         const render_tile *tile, const softras_pixels *at, softras_pixels_dot *out)
+{
+    const span s = span_of(&f->box, tile);
+    for (size_t part = s.part[0]; part < s.part[1]; part++) {
+        const vec px = pixels_x(tile, part);
+        for (size_t row = s.row[0]; row < s.row[1]; row++) {
+            view v;
+            if (!look(law, f, px, pixels_y(tile, row), &v)) {
+                continue;
+            }
+            if (color) {
+                look_deep(law, f, &v);
+            }
+            pixels_tangent(law, color, f, d, &v, row * TILE_COLUMNS + part * LANES, at, out);
+        }
+    }
+}
+
+static void softras_tangent_tile(const softras_law *law, const softras_face *face,
+                                 const softras_face_dot *dot, const render_tile *tile,
+                                 const softras_pixels *at, softras_pixels_dot *out)
+{
+    for (size_t k = 0; k < tile->items; k++) {
+        const uint32_t f = tile->item[k];
+        if (law->color) {
+            tangent_face(law, 1, &face[f], &dot[f], tile, at, out);
+        } else {
+            tangent_face(law, 0, &face[f], &dot[f], tile, at, out);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* splat_kernel.h - soft discs in one tile, several pixels of a row at a time (see ../splat.h for the
+ * formulas). */
+#ifndef DS_ENGINES_RENDER_SPLAT_KERNEL_H
+#define DS_ENGINES_RENDER_SPLAT_KERNEL_H
+
+#include "tile.h"
+
+INLINE void draw_disc(double opacity, const splat_disc *d, const render_tile *tile, double *product)
+{
+    const span s = span_of(&d->box, tile);
+    for (size_t part = s.part[0]; part < s.part[1]; part++) {
+        const vec dx = pixels_x(tile, part) - d->x;
+        for (size_t row = s.row[0]; row < s.row[1]; row++) {
+            const size_t i = row * TILE_COLUMNS + part * LANES;
+            const vec dy = pixels_y(tile, row) - d->y;
+            const vec t = most(1 - (dx * dx + dy * dy) * d->per_square, all(0));
+            store(product + i, load(product + i) * (1 - opacity * (t * t * t)));
+        }
+    }
+}
+
+static void splat_draw_tile(double opacity, const splat_disc *disc, const render_tile *tile, double *product)
+{
+    for (size_t k = 0; k < tile->items; k++) {
+        draw_disc(opacity, &disc[tile->item[k]], tile, product);
+    }
+}
+
+/* Sums over the rows, of the derivatives by u, times what u has from x, y and per_square. */
+INLINE void adjoint_disc(double opacity, const splat_disc *d, const render_tile *tile, const double *g,
+                         splat_disc_bar *bar)
+{
+    const span s = span_of(&d->box, tile);
+    double x[TILE_COLUMNS] = {0}, y[TILE_COLUMNS] = {0}, square[TILE_COLUMNS] = {0};
+    for (size_t part = s.part[0]; part < s.part[1]; part++) {
+        const vec dx = pixels_x(tile, part) - d->x;
+        vec sum = {0}, sum_y = {0}, sum_square = {0};
+        for (size_t row = s.row[0]; row < s.row[1]; row++) {
+            const vec dy = pixels_y(tile, row) - d->y, d2 = dx * dx + dy * dy;
+            const vec t = most(1 - d2 * d->per_square, all(0)), t2 = t * t;
+            const vec gu =
+                load(g + row * TILE_COLUMNS + part * LANES) * (-3 * opacity) * t2 / (1 - opacity * (t2 * t));
+            sum += gu;
+            sum_y += gu * dy;
+            sum_square += gu * d2;
+        }
+        store(x + part * LANES, sum * dx);
+        store(y + part * LANES, sum_y);
+        store(square + part * LANES, sum_square);
+    }
+    bar->x = -2 * d->per_square * tile_sum(x);
+    bar->y = -2 * d->per_square * tile_sum(y);
+    bar->per_square = tile_sum(square);
+}
+
+static void splat_adjoint_tile(double opacity, const splat_disc *disc, const render_tile *tile,
+                               const double *g, splat_disc_bar *bar)
+{
+    for (size_t k = 0; k < tile->items; k++) {
+        adjoint_disc(opacity, &disc[tile->item[k]], tile, g, bar + k);
+    }
+}
+
+#endif

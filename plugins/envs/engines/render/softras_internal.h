@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* softras_internal.h - what the files of the soft rasterizer share: the faces in the image plane
+ * (softras_faces.c), and what becomes of the tiles (softras.c). */
+#ifndef DS_ENGINES_RENDER_SOFTRAS_INTERNAL_H
+#define DS_ENGINES_RENDER_SOFTRAS_INTERNAL_H
+
+#include "bins.h"
+#include "softras.h"
+
+/* ln(1e4 - 1): a pixel outside of a face is reached while A is at least 1e-4. */
+#define SOFTRAS_REACH 9.210240366975849
+
+/* Twice the area, in the image plane, below which a face is a line. */
+#define SOFTRAS_FLAT 1e-12
+
+/* sigma of an image of this size. */
+double softras_sigma(const softras_options *o);
+/* Pixels per side of what is drawn: twice the size with antialiasing. */
+uint32_t softras_drawn_size(const softras_options *o);
+/* 0, or 1 and a line. */
+int softras_check(const softras_options *o, char text[RENDER_TEXT]);
+
+/* What a face is, from the images q of its corners (camera_project()). */
+typedef enum softras_kind {
+    SOFTRAS_DRAWN,
+    SOFTRAS_LINE, /* drawn, without area */
+    SOFTRAS_BEHIND,
+    SOFTRAS_BROKEN
+} softras_kind;
+softras_kind softras_kind_of(const camera *c, const uint32_t v[3], const double *q, const double *color);
+
+/* The faces for the kernels, from the images of the vertices; those that are not drawn have an empty box. */
+void softras_faces(const softras_options *o, const render_mesh *m, const camera *c, const double *q,
+                   const double *color, softras_face *face, render_report *report);
+
+#endif
