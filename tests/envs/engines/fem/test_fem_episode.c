@@ -271,7 +271,7 @@ static void smooth_gradients_match_differences(void **state)
     (void)state;
     scene s;
     assert_true(open_scene(&s, 0, NULL, 0));
-    const agreement a = compare_gradient(&s, 1e-6, 3, 1e-3, 4);
+    const agreement a = compare_gradient(&s, 1e-6, 3, 1e-4, 4);
     assert_int_equal(a.wrong, 0);
     assert_true(a.compared > 100);
     close_scene(&s);
