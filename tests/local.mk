@@ -38,14 +38,15 @@ test_libs = %D%/support/libtest.la $(methods)/libcma.la $(methods)/libsquares.la
 
 # What several tests use.
 check_LTLIBRARIES += %D%/support/libtest.la
-%C%_support_libtest_la_SOURCES = %D%/fuzz/fuzz.h %D%/fuzz/parameter_sets.c %D%/fuzz/parameter_sets.h
+%C%_support_libtest_la_SOURCES = %D%/fuzz/fuzz.h %D%/fuzz/fuzz_mesh.h %D%/fuzz/parameter_sets.c %D%/fuzz/parameter_sets.h
 if !FUZZERS
 %C%_support_libtest_la_SOURCES += %D%/fuzz/replay.c
 endif
 if HAVE_CMOCKA
 %C%_support_libtest_la_SOURCES += \
 	%D%/envs/engines/mpm/mpm_random.h %D%/envs/engines/mpm/mpm_support.c \
-	%D%/envs/engines/mpm/mpm_support.h %D%/envs/engines/render/render_cases.h %D%/support/rigid_cases.c %D%/support/rigid_cases.h \
+	%D%/envs/engines/mpm/mpm_support.h %D%/envs/engines/render/render_cases.h %D%/support/rigid_cases.c \
+	%D%/support/rigid_cases.h %D%/envs/engines/fem/fem_scenes.c %D%/envs/engines/fem/fem_scenes.h \
 	%D%/optimizers/methods/cma_cases.c %D%/optimizers/methods/cma_cases.h \
 	%D%/optimizers/optimizer_cases.c %D%/optimizers/optimizer_cases.h \
 	%D%/support/host.c %D%/support/host.h \
@@ -72,6 +73,8 @@ check_PROGRAMS += \
 	%D%/tools/results/test_results %D%/tools/stats/test_hypothesis
 
 check_PROGRAMS += \
+	%D%/envs/engines/fem/test_fem_episode %D%/envs/engines/fem/test_fem_laws \
+	%D%/envs/engines/fem/test_fem_mesh %D%/envs/engines/fem/test_fem_scenes \
 	%D%/envs/engines/mpm/test_mpm_bad %D%/envs/engines/mpm/test_mpm_fast \
 	%D%/envs/engines/mpm/test_mpm_golden %D%/envs/engines/mpm/test_mpm_golden_fast \
 	%D%/envs/engines/mpm/test_mpm_laws %D%/envs/engines/mpm/test_mpm_parts \
@@ -102,8 +105,9 @@ endif
 
 # Fuzz targets. Everywhere they run on a small corpus and mutations of it; with clang and --enable-fuzzers the
 # whole tree is instrumented and they are programs of libFuzzer: tests/fuzz/fuzz_npy tests/fuzz/corpus/npy
-fuzz_targets = %D%/fuzz/fuzz_bench %D%/fuzz/fuzz_descriptor %D%/fuzz/fuzz_elf %D%/fuzz/fuzz_ini \
-	%D%/fuzz/fuzz_npy %D%/fuzz/fuzz_png %D%/fuzz/fuzz_policy %D%/fuzz/fuzz_set %D%/fuzz/fuzz_slice %D%/fuzz/fuzz_snapshot \
+fuzz_targets = %D%/fuzz/fuzz_bench %D%/fuzz/fuzz_descriptor %D%/fuzz/fuzz_elf %D%/fuzz/fuzz_gmsh \
+	%D%/fuzz/fuzz_ini %D%/fuzz/fuzz_npy %D%/fuzz/fuzz_obj %D%/fuzz/fuzz_png %D%/fuzz/fuzz_policy \
+	%D%/fuzz/fuzz_set %D%/fuzz/fuzz_slice %D%/fuzz/fuzz_snapshot %D%/fuzz/fuzz_tetgen \
 	%D%/fuzz/fuzz_store %D%/fuzz/fuzz_summary %D%/fuzz/fuzz_text_array %D%/fuzz/fuzz_trajectory
 EXTRA_DIST += %D%/fuzz/campaign.sh %D%/fuzz/corpus
 if FUZZERS
@@ -153,12 +157,17 @@ EXTRA_DIST += %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/c
 # Programs and scripts that take minutes: `make check-slow`.
 slow_scripts = %D%/cli/kill_every_slow.sh %D%/cli/optimizers_slow.sh %D%/cli/orders_slow.sh %D%/cli/portable_slow.sh %D%/cli/install_slow.sh \
 	%D%/cli/tools/bench_kill_slow.sh %D%/cli/tools/check_gradients_slow.sh %D%/cli/tools/check_plugins_slow.sh %D%/cli/tools/mpi_slow.sh
-SLOW_TESTS = %D%/optimizers/methods/test_cma_evals_slow %D%/envs/test_pinball_slow %D%/optimizers/slow_bo \
+SLOW_TESTS = %D%/envs/engines/fem/test_fem_episode_slow %D%/envs/engines/fem/test_fem_scenes_slow \
+	%D%/optimizers/methods/test_cma_evals_slow %D%/envs/test_pinball_slow %D%/optimizers/slow_bo \
 	%D%/envs/engines/mpm/test_mpm_golden_slow %D%/envs/engines/mpm/test_mpm_tables \
 	%D%/envs/engines/mpm/test_mpm_gradient %D%/envs/engines/mpm/test_mpm_golden_fast_slow \
 	%D%/envs/test_fluid_slow %D%/optimizers/slow_rl %D%/tools/results/slow_results \
 	%D%/fuzz/parameters_slow
 EXTRA_PROGRAMS += $(SLOW_TESTS)
+%C%_envs_engines_fem_test_fem_episode_slow_SOURCES = %D%/envs/engines/fem/test_fem_episode.c
+%C%_envs_engines_fem_test_fem_episode_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
+%C%_envs_engines_fem_test_fem_scenes_slow_SOURCES = %D%/envs/engines/fem/test_fem_scenes.c
+%C%_envs_engines_fem_test_fem_scenes_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 %C%_optimizers_methods_test_cma_evals_slow_SOURCES = %D%/optimizers/methods/test_cma_evals.c
 %C%_optimizers_methods_test_cma_evals_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 %C%_envs_test_pinball_slow_SOURCES = %D%/envs/test_pinball.c

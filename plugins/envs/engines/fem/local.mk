@@ -6,7 +6,8 @@ env_engine_libs += %D%/libfem.la $(fem_variants)
 %C%_libfem_la_LIBADD = $(fem_variants)
 %C%_libfem_la_SOURCES = %D%/adjoint.c %D%/edge_plain.c %D%/energy.c %D%/episode.c %D%/episode.h \
 	%D%/episode_internal.h %D%/grid.c %D%/ground.h %D%/kernels/kernels.h %D%/kernels/select.c %D%/law.h \
-	%D%/mesh.c %D%/mesh.h %D%/model.c %D%/model.h %D%/pack.c %D%/pack.h %D%/plain.c %D%/plain.h \
+	%D%/mesh.c %D%/mesh.h %D%/model.c %D%/model.h %D%/pack.c %D%/pack.h %D%/plain.c %D%/plain.h %D%/read.c %D%/read.h %D%/read_gmsh.c %D%/read_internal.h \
+	%D%/read_obj.c %D%/read_tetgen.c \
 	%D%/rest.c %D%/rest.h %D%/shapes.c %D%/stability.c %D%/stability.h %D%/tangent.c %D%/tet_plain.c \
 	%D%/triangle_plain.c %D%/vec3.h
 
