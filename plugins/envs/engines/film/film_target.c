@@ -87,8 +87,10 @@ ds_status film_read_targets(film *f, const char *path, const char *name, const d
     png_picture png;
     char text[READ_PNG_TEXT];
     const int failed = png_picture_read(&png, path, text);
-    if (failed != 0) {
-        const ds_status status = failed == 2 ? DS_E_NOMEM : failed == 5 ? DS_E_IO : DS_E_DATA;
+    if (failed != READ_PNG_OK) {
+        const ds_status status = failed == READ_PNG_NO_MEMORY ? DS_E_NOMEM
+                                 : failed == READ_PNG_IO      ? DS_E_IO
+                                                              : DS_E_DATA;
         return ds_host_fail(host, status, "parameter %s: %.400s", name, text);
     }
     const ds_status status = fits(f, &png, path, name, host);

@@ -3,4 +3,5 @@
 env_engine_libs += %D%/libfilm.la
 %C%_libfilm_la_SOURCES = %D%/film.h %D%/film.c %D%/film_internal.h %D%/film_target.c %D%/look.h %D%/look.c \
 	%D%/watch.h %D%/watch.c %D%/watcher.h %D%/watcher.c
-%C%_libfilm_la_LIBADD = plugins/envs/engines/render/librender.la plugins/envs/engines/kit/libkit.la
+%C%_libfilm_la_LIBADD = plugins/envs/engines/render/librender.la plugins/envs/engines/render/libreadpng.la \
+	plugins/envs/engines/kit/libkit.la

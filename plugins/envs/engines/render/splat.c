@@ -19,7 +19,8 @@ typedef struct eye {
     camera camera;
     render_bins bins;
     splat_disc *disc;
-    double *q;            /* particles x 3 */
+    double *q, *q_dot; /* particles x 3 */
+    splat_disc_dot *dot;
     double *product;      /* tiles x TILE_PIXELS */
     splat_disc_bar *pair; /* per disc and tile, in the order of bins.item */
     size_t pairs;         /* room */
@@ -87,6 +88,8 @@ static int open_arrays(splat *s)
         bins = bins_open(&e->bins, s->o.size);
         e->disc = take(s, n + 1, sizeof *e->disc);
         e->q = take(s, 3 * n + 1, sizeof *e->q);
+        e->q_dot = take(s, 3 * n + 1, sizeof *e->q_dot);
+        e->dot = take(s, n + 1, sizeof *e->dot);
         e->product = take(s, (size_t)e->bins.tiles * TILE_PIXELS, sizeof *e->product);
     }
     s->team = kit_team_create(s->o.threads);
@@ -317,6 +320,62 @@ ds_status splat_adjoint(splat *s, const double *image_bar, double *p_bar, double
     for (uint32_t k = 0; k < s->o.cameras; k++) {
         collect(s, &s->eye[k], radius_stride, p_bar, radius_bar, bar ? bar + k : NULL);
     }
+    return DS_OK;
+}
+
+static void tangent_tile(void *context, int task, int member)
+{
+    const job *j = context;
+    const splat *s = j->s;
+    const uint32_t tiles = s->eye->bins.tiles, size = s->o.size, tile = (uint32_t)task % tiles;
+    const eye *e = &s->eye[(uint32_t)task / tiles];
+    const render_tile t = bins_tile(&e->bins, tile);
+    const double *product = e->product + (size_t)tile * TILE_PIXELS;
+    double *image_dot = j->out + (size_t)task / tiles * size * size, sum[TILE_PIXELS] = {0};
+    (void)member;
+    s->kernels->splat_tangent(s->o.opacity, e->disc, e->dot, &t, sum);
+    for (size_t i = 0; i < TILE_PIXELS; i++) {
+        const size_t row = t.row + i / TILE_COLUMNS, column = t.column + i % TILE_COLUMNS;
+        if (row < size && column < size) {
+            image_dot[row * size + column] = product[i] * sum[i];
+        }
+    }
+}
+
+/* The change of a disc with that of its image and depth, its radius, and the scale of the camera. */
+static splat_disc_dot disc_tangent(const camera *c, const double q[3], double radius, const splat_disc *d,
+                                   const double q_dot[3], double radius_dot, double scale_dot)
+{
+    const double scale = scale_of(c), r = 2 * radius * scale / q[2];
+    const double r_dot = 2 * (radius_dot * scale + radius * scale_dot) / q[2] - r * q_dot[2] / q[2];
+    return (splat_disc_dot){q_dot[0], q_dot[1], -2 * r * r_dot * d->per_square * d->per_square};
+}
+
+/* What all discs of a camera do along a direction. */
+static void move_discs(splat *s, eye *e, const double *p_dot, const double *radius_dot, size_t radius_stride,
+                       const camera_pose *dot)
+{
+    const double scale = scale_of(&e->camera), scale_dot = dot ? -dot->half_angle * (1 + scale * scale) : 0;
+    camera_project_tangent(&e->camera, s->particles, s->p, p_dot, dot, e->q_dot);
+    for (size_t i = 0; i < s->particles; i++) {
+        const double own = radius_dot ? radius_dot[i * radius_stride] : 0;
+        e->dot[i] = bins_empty(&e->disc[i].box) ? (splat_disc_dot){0, 0, 0}
+                                                : disc_tangent(&e->camera, e->q + 3 * i, s->radius[i],
+                                                               &e->disc[i], e->q_dot + 3 * i, own, scale_dot);
+    }
+}
+
+ds_status splat_tangent(splat *s, const double *p_dot, const double *radius_dot, size_t radius_stride,
+                        const camera_pose *dot, double *image_dot)
+{
+    if (!s->drawn) {
+        return DS_E_STATE;
+    }
+    for (uint32_t k = 0; k < s->o.cameras; k++) {
+        move_discs(s, &s->eye[k], p_dot, radius_dot, radius_stride, dot ? dot + k : NULL);
+    }
+    kit_team_run(s->team, tangent_tile, &(job){.s = s, .out = image_dot},
+                 (int)(s->o.cameras * s->eye->bins.tiles));
     return DS_OK;
 }
 

@@ -72,10 +72,11 @@ typedef struct splat_disc {
     render_box box;
 } splat_disc;
 
-/* Derivatives by x, y and per_square. */
+/* Derivatives by x, y and per_square, or a change of them. */
 typedef struct splat_disc_bar {
     double x, y, per_square;
 } splat_disc_bar;
+typedef splat_disc_bar splat_disc_dot;
 
 typedef struct render_kernels {
     const char *isa;
@@ -91,6 +92,9 @@ typedef struct render_kernels {
     void (*splat_draw)(double opacity, const splat_disc *disc, const render_tile *tile, double *product);
     void (*splat_adjoint)(double opacity, const splat_disc *disc, const render_tile *tile, const double *g,
                           splat_disc_bar *bar);
+    /* out[TILE_PIXELS] = the change of alpha, over the product; dot is one per disc. */
+    void (*splat_tangent)(double opacity, const splat_disc *disc, const splat_disc_dot *dot,
+                          const render_tile *tile, double *out);
     /* exp_same() of n numbers, a multiple of 8; for tests. */
     void (*exps)(size_t n, const double *x, double *out);
 } render_kernels;

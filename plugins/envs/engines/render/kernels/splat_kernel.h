@@ -62,4 +62,28 @@ static void splat_adjoint_tile(double opacity, const splat_disc *disc, const ren
     }
 }
 
+INLINE void tangent_disc(double opacity, const splat_disc *d, const splat_disc_dot *v,
+                         const render_tile *tile, double *out)
+{
+    const span s = span_of(&d->box, tile);
+    for (size_t part = s.part[0]; part < s.part[1]; part++) {
+        const vec dx = pixels_x(tile, part) - d->x;
+        for (size_t row = s.row[0]; row < s.row[1]; row++) {
+            double *at = out + row * TILE_COLUMNS + part * LANES;
+            const vec dy = pixels_y(tile, row) - d->y, d2 = dx * dx + dy * dy;
+            const vec t = most(1 - d2 * d->per_square, all(0)), t2 = t * t;
+            const vec u_dot = -2 * d->per_square * (dx * v->x + dy * v->y) + d2 * v->per_square;
+            store(at, load(at) + (-3 * opacity) * t2 / (1 - opacity * (t2 * t)) * u_dot);
+        }
+    }
+}
+
+static void splat_tangent_tile(double opacity, const splat_disc *disc, const splat_disc_dot *dot,
+                               const render_tile *tile, double *out)
+{
+    for (size_t k = 0; k < tile->items; k++) {
+        tangent_disc(opacity, &disc[tile->item[k]], &dot[tile->item[k]], tile, out);
+    }
+}
+
 #endif

@@ -23,5 +23,6 @@ const render_kernels JOIN(render_kernels_, RENDER_ISA) = {
     .softras_tangent = softras_tangent_tile,
     .splat_draw = splat_draw_tile,
     .splat_adjoint = splat_adjoint_tile,
+    .splat_tangent = splat_tangent_tile,
     .exps = exps,
 };

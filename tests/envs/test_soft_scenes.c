@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_soft_scenes.c - gradSim's scenes of deformable bodies, by states and by pictures: figures measured once with an
+ * independent program, optima, derivatives against central differences, residuals with their products. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <diffsim/ext/channel.h>
+#include <diffsim/helper/random.h>
+#include <math.h>
+
+#include "host.h"
+
+enum { MOST = 1024 };
+
+/* Short episodes and small pictures of each scene, smooth at the points that are drawn here. */
+static const struct {
+    const char *name;
+    const char *const settings[6];
+    double agree; /* of a directional derivative with its quotient, relative */
+} scenes[] = {
+    {"envs/beam", {"duration=0.2", "frames=3", "image_size=32"}, 1e-6},
+    {"envs/beam",
+     {"duration=0.2", "frames=3", "observe=state", "variables=masses damping position turn velocity gravity"},
+     1e-6},
+    {"envs/beam",
+     {"duration=0.1", "frames=2", "image_size=32", "obs=over", "variables=density gravity"},
+     1e-4},
+    {"envs/soft_ball", {"duration=0.2", "frames=3", "image_size=32", "variables=velocity mu turn"}, 1e-6},
+    {"envs/soft_ball",
+     {"duration=0.5", "frames=2", "observe=state", "variables=contact_ke contact_kd mu density"},
+     1e-3},
+    {"envs/cloth_velocity", {"duration=0.2", "frames=3", "image_size=32"}, 1e-5},
+    {"envs/cloth_velocity",
+     {"duration=0.2", "frames=2", "observe=state", "variables=velocities stretch area damping bend masses"},
+     1e-6},
+    {"envs/cloth_throw", {"duration=0.2", "image_size=32", "target=-4"}, 1e-5},
+    {"envs/cloth_throw",
+     {"duration=0.3", "observe=state", "variables=velocity lift drag mass bend turn"},
+     1e-6},
+    {"envs/walker", {"duration=0.2", "image_size=32"}, 1e-3},
+    {"envs/walker",
+     {"duration=0.2", "observe=state", "controller=full", "variables=weights stretch area"},
+     1e-3},
+    {"envs/gear", {"duration=0.2"}, 1e-6},
+    {"envs/gear", {"duration=0.1", "observe=image", "image_size=32", "variables=weights velocity"}, 1e-6},
+    {"envs/spring_cage", {"cube=true", "variables=rest stiff damp mass velocity gravity"}, 1e-6},
+    {"envs/spring_cage", {"observe=image", "image_size=32", "target=0.05,0.05,0"}, 1e-6},
+};
+enum { SCENES = sizeof scenes / sizeof *scenes };
+
+static void random_numbers(uint64_t n, double *x, uint64_t key)
+{
+    ds_random r = ds_random_open(key, "soft scenes", 0);
+    for (uint64_t i = 0; i < n; i++) {
+        x[i] = 2 * ds_random_uniform(&r) - 1;
+    }
+}
+
+/* A point a little off the start, inside of the box. */
+static void near_start(const fake_env *e, double *x, uint64_t key)
+{
+    random_numbers(e->info.n, x, key);
+    for (uint64_t i = 0; i < e->info.n; i++) {
+        x[i] = fmax(e->lower[i], fmin(e->upper[i], e->x0[i] + 0.02 * (e->upper[i] - e->lower[i]) * x[i]));
+    }
+}
+
+static double along(fake_env *e, const double *x, const double *v, double h)
+{
+    double at[MOST];
+    for (uint64_t i = 0; i < e->info.n; i++) {
+        at[i] = x[i] + h * v[i];
+    }
+    return fake_eval(e, at, NULL, 0, NULL);
+}
+
+/* The derivative along v and the quotient that agrees best with it, of four. */
+static void derivative_agrees(fake_env *e, const char *name, double agree)
+{
+    double x[MOST], v[MOST], g[MOST], slope = 0, best = HUGE_VAL;
+    uint32_t outcome = 0;
+    near_start(e, x, 1);
+    random_numbers(e->info.n, v, 2);
+    fake_eval(e, x, g, 0, &outcome);
+    assert_int_equal(outcome, DS_EVAL_OK);
+    for (uint64_t i = 0; i < e->info.n; i++) {
+        slope += g[i] * v[i];
+    }
+    assert_true(fabs(slope) > 0);
+    for (double h = 1e-4; h > 1e-8; h *= 0.1) {
+        const double q = (along(e, x, v, h) - along(e, x, v, -h)) / (2 * h);
+        best = fmin(best, fabs(q - slope) / fabs(slope));
+    }
+    if (!(best <= agree)) {
+        print_message("%s: derivative %.9g, best quotient off by %.2g of it\n", name, slope, best);
+    }
+    assert_true(best <= agree);
+}
+
+/* Residuals r, J v and J' w: r'r is the loss, J v the derivative of r, and w . J v = J' w . v. */
+static void products_agree(fake_env *e, double agree)
+{
+    const ds_env_channels *channels = e->plugin->env->get_extension(e->self, DS_EXT_CHANNELS);
+    ds_channel c = {.struct_size = sizeof c};
+    double x[MOST], v[MOST], back[MOST], left = 0, right = 0, sum = 0, error = 0, size = 0;
+    assert_non_null(channels);
+    assert_int_equal(channels->describe(e->self, 0, &c), DS_OK);
+    assert_int_equal(c.role, DS_CHANNEL_RESIDUAL);
+    const size_t m = c.shape[0];
+    double *r = calloc(4 * m, sizeof *r), *jv = r + m, *w = jv + m, *there = w + m;
+    ds_ask value = {.struct_size = sizeof value, .op = DS_ASK_VALUE, .out = r, .out_bytes = m * sizeof *r};
+    ds_ask forward = {
+        .struct_size = sizeof value, .op = DS_ASK_JV, .v = v, .out = jv, .out_bytes = m * sizeof *r};
+    ds_ask reverse = {.struct_size = sizeof value,
+                      .op = DS_ASK_JTV,
+                      .v = w,
+                      .out = back,
+                      .out_bytes = e->info.n * sizeof *r};
+    ds_ask *asks[3] = {&value, &forward, &reverse};
+    ds_eval io = {.struct_size = sizeof io, .n = e->info.n, .x = x, .asks = 3, .ask = asks};
+    near_start(e, x, 3);
+    random_numbers(e->info.n, v, 4);
+    random_numbers(m, w, 5);
+    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    assert_int_equal(io.outcome, DS_EVAL_OK);
+    for (size_t i = 0; i < m; i++) {
+        sum += r[i] * r[i];
+        left += w[i] * jv[i];
+        size += fabs(w[i] * jv[i]);
+        there[i] = r[i];
+    }
+    for (uint64_t i = 0; i < e->info.n; i++) {
+        right += back[i] * v[i];
+    }
+    assert_true(fabs(sum - io.loss) <= 1e-12 * io.loss);
+    assert_true(fabs(left - right) <= 1e-9 * size);
+    const double h = 1e-6;
+    double ends[2][MOST], norm = 0;
+    for (int k = 0; k < 2; k++) {
+        for (uint64_t i = 0; i < e->info.n; i++) {
+            ends[k][i] = x[i] + (k ? -h : h) * v[i];
+        }
+        io.x = ends[k];
+        io.asks = 1;
+        assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+        for (size_t i = 0; i < m; i++) {
+            there[i] = k == 0 ? r[i] : (there[i] - r[i]) / (2 * h);
+        }
+    }
+    for (size_t i = 0; i < m; i++) {
+        error += (there[i] - jv[i]) * (there[i] - jv[i]);
+        norm += jv[i] * jv[i];
+    }
+    assert_true(norm > 0);
+    if (!(sqrt(error / norm) <= 30 * agree)) {
+        print_message("J v is off by %.2g\n", sqrt(error / norm));
+    }
+    assert_true(sqrt(error / norm) <= 30 * agree);
+    free(r);
+}
+
+static void derivatives(void **state)
+{
+    (void)state;
+    for (int k = 0; k < SCENES; k++) {
+        fake_env e;
+        fake_env_open(&e, scenes[k].name, scenes[k].settings, 0, 0);
+        derivative_agrees(&e, scenes[k].name, scenes[k].agree);
+        products_agree(&e, scenes[k].agree);
+        fake_env_close(&e);
+    }
+}
+
+/* ---- figures ---- */
+
+/* The loss of the pictures against the Lame parameters of the beam, as drawn from 128 x 128 pixels. */
+static void beam_slices(void **state)
+{
+    (void)state;
+    static const double at[][3] = {{100, 1000, 1.58e-2}, {410, 1000, 5.0e-3}, {809, 1000, 5.6e-4},
+                                   {2000, 1000, 2.4e-3}, {1000, 100, 8.9e-3}, {1000, 410, 6.8e-4},
+                                   {1000, 2000, 2.0e-4}};
+    fake_env e;
+    fake_env_open(&e, "envs/beam",
+                  (const char *const[]){"obs=rgba", "image_size=128", "antialias=true", NULL}, 0, 0);
+    for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+        const double x[2] = {log10(at[k][0]), log10(at[k][1])};
+        assert_near(fake_eval(&e, x, NULL, 0, NULL), at[k][2], 0.05 * at[k][2]);
+    }
+    assert_near(fake_eval(&e, (const double[2]){3, 3}, NULL, 0, NULL), 0, 0);
+    fake_env_close(&e);
+}
+
+/* Where the centre of the ball is, with the target's own parameters. After the first contact the diagonals of its mesh
+ * matter, which are not part of the measured scene. */
+static void ball_flies(void **state)
+{
+    (void)state;
+    static const double at[][3] = {{0.2, -1.6, 1.80349},
+                                   {0.4, -1.2, 1.21498},
+                                   {0.6, -0.81371, 0.44481},
+                                   {1, -0.26490, 1.26751},
+                                   {2, 0.89763, 1.13572}};
+    fake_env e;
+    const double x[2] = {3, 3};
+    fake_env_open(&e, "envs/soft_ball", (const char *const[]){"observe=state", NULL}, 0, 0);
+    for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+        const size_t frame = (size_t)round(30 * at[k][0]);
+        const double tolerance = at[k][0] < 0.5 ? 1e-5 : 1.5e-3;
+        assert_near(fake_metric(&e, x, "x")[frame], at[k][1], tolerance);
+        assert_near(fake_values(&e, "y")[frame], at[k][2], tolerance);
+    }
+    assert_near(fake_eval(&e, x, NULL, 0, NULL), 0, 0);
+    fake_env_close(&e);
+}
+
+/* Without weights the gear rolls back, and the walker stands. */
+static void no_control(void **state)
+{
+    (void)state;
+    const double x[32] = {0};
+    fake_env e;
+    fake_env_open(&e, "envs/gear", NULL, 0, 0);
+    assert_int_equal(e.info.n, 32);
+    const double end = fake_metric(&e, x, "x")[e.info.steps],
+                 miss = fake_values(&e, "distance")[e.info.steps];
+    assert_near(end, -2.558, 0.02);
+    assert_near(fake_eval(&e, x, NULL, 0, NULL), miss * miss / 3, 1e-12);
+    fake_env_close(&e);
+    fake_env_open(&e, "envs/walker", (const char *const[]){"observe=state", NULL}, 0, 0);
+    assert_int_equal(e.info.n, 8);
+    assert_near(fake_metric(&e, x, "x")[e.info.steps], 0, 0.01);
+    fake_env_close(&e);
+}
+
+static void sizes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *setting;
+        uint64_t n;
+    } cases[] = {{"envs/gear", "controller=full", 9216},
+                 {"envs/walker", "controller=full", 832},
+                 {"envs/cloth_velocity", "variables=velocities", 693},
+                 {"envs/soft_ball", "variables=masses", 85},
+                 {"envs/spring_cage", "cube=true", 8},
+                 {"envs/cloth_throw", "cells=20", 3}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        fake_env e;
+        fake_env_open(&e, cases[k].name,
+                      (const char *const[]){cases[k].setting, "duration=0.05", "image_size=16", NULL}, 0, 0);
+        assert_int_equal(e.info.n, cases[k].n);
+        fake_env_close(&e);
+    }
+}
+
+static void refused(void **state)
+{
+    (void)state;
+    fake_env_refuses("envs/beam", (const char *const[]){"variables=mu colour", NULL}, "no quantity 'colour'");
+    fake_env_refuses("envs/beam", (const char *const[]){"variables=mu mu", NULL}, "same numbers");
+    fake_env_refuses("envs/beam", (const char *const[]){"variables=density masses", NULL}, "same numbers");
+    fake_env_refuses("envs/beam", (const char *const[]){"variables=", NULL}, "no quantity ''");
+    fake_env_refuses("envs/beam", (const char *const[]){"camera=4,30", NULL},
+                     "distance, elevation and azimuth");
+    fake_env_refuses("envs/beam", (const char *const[]){"camera=0,0,0", NULL}, "camera 1");
+    fake_env_refuses("envs/beam", (const char *const[]){"truth=1e7,1e7,1e7,1", NULL}, "diverges");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(derivatives), cmocka_unit_test(beam_slices), cmocka_unit_test(ball_flies),
+        cmocka_unit_test(no_control),  cmocka_unit_test(sizes),       cmocka_unit_test(refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
