@@ -38,7 +38,7 @@ size_t bins_memory(const render_bins *b)
 /* The whole number next to v, in [low, high]. */
 static int32_t between(double v, int32_t low, int32_t high)
 {
-    return v <= low ? low : v >= high ? high : (int32_t)v;
+    return !(v > low) ? low : v >= high ? high : (int32_t)v; /* low for NaN */
 }
 
 render_box bins_box(uint32_t size, const double x[2], const double y[2])

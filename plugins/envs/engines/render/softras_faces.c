@@ -118,35 +118,43 @@ static void place(const double *const at[3], int has_area, softras_face *f)
     f->slope_y[1] = has_area ? f->edge_x[0] / area : 0;
 }
 
+render_box softras_box(const softras_options *o, const double *const at[3])
+{
+    const double margin = sqrt(SOFTRAS_REACH * softras_sigma(o)) * (1 + 1e-9);
+    const double x[2] = {least_of(at[0][0], at[1][0], at[2][0]) - margin,
+                         most_of(at[0][0], at[1][0], at[2][0]) + margin};
+    const double y[2] = {least_of(at[0][1], at[1][1], at[2][1]) - margin,
+                         most_of(at[0][1], at[1][1], at[2][1]) + margin};
+    return bins_box(softras_drawn_size(o), x, y);
+}
+
+void softras_count(softras_kind kind, const render_box *box, render_report *report)
+{
+    const int seen = kind == SOFTRAS_DRAWN || kind == SOFTRAS_LINE, outside = seen && bins_empty(box);
+    report->behind += kind == SOFTRAS_BEHIND;
+    report->broken += kind == SOFTRAS_BROKEN;
+    report->outside += (uint32_t)outside;
+    report->drawn += (uint32_t)(seen && !outside);
+    report->flat += (uint32_t)(kind == SOFTRAS_LINE && !outside);
+}
+
 void softras_faces(const softras_options *o, const render_mesh *m, const camera *c, const double *q,
                    const double *color, softras_face *face, render_report *report)
 {
-    const uint32_t size = softras_drawn_size(o);
-    const double margin = sqrt(SOFTRAS_REACH * softras_sigma(o)) * (1 + 1e-9);
     *report = (render_report){.drawn = 0};
     for (size_t i = 0; i < m->faces; i++) {
         const uint32_t *v = m->face + 3 * i;
-        const double *at[3] = {q + 3 * (size_t)v[0], q + 3 * (size_t)v[1], q + 3 * (size_t)v[2]};
+        const double *const at[3] = {q + 3 * (size_t)v[0], q + 3 * (size_t)v[1], q + 3 * (size_t)v[2]};
+        const softras_kind kind = softras_kind_of(c, v, q, color ? color + 3 * i : NULL);
         softras_face *f = &face[i];
-        softras_kind kind = softras_kind_of(c, v, q, color ? color + 3 * i : NULL);
         *f = (softras_face){.box = {.column = {1, 0}}};
-        report->behind += kind == SOFTRAS_BEHIND;
-        report->broken += kind == SOFTRAS_BROKEN;
-        if (kind != SOFTRAS_DRAWN && kind != SOFTRAS_LINE) {
-            continue;
+        if (kind == SOFTRAS_DRAWN || kind == SOFTRAS_LINE) {
+            place(at, kind == SOFTRAS_DRAWN, f);
+            f->box = softras_box(o, at);
+            for (int k = 0; k < 3; k++) {
+                f->color[k] = color ? color[3 * i + (size_t)k] : 0;
+            }
         }
-        place(at, kind == SOFTRAS_DRAWN, f);
-        for (int k = 0; k < 3; k++) {
-            f->color[k] = color ? color[3 * i + (size_t)k] : 0;
-        }
-        f->box = bins_box(size,
-                          (double[2]){least_of(at[0][0], at[1][0], at[2][0]) - margin,
-                                      most_of(at[0][0], at[1][0], at[2][0]) + margin},
-                          (double[2]){least_of(at[0][1], at[1][1], at[2][1]) - margin,
-                                      most_of(at[0][1], at[1][1], at[2][1]) + margin});
-        int outside = bins_empty(&f->box);
-        report->outside += (uint32_t)outside;
-        report->drawn += (uint32_t)!outside;
-        report->flat += (uint32_t)(!outside && kind == SOFTRAS_LINE);
+        softras_count(kind, &f->box, report);
     }
 }

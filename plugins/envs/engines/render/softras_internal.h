@@ -29,6 +29,10 @@ typedef enum softras_kind {
 } softras_kind;
 softras_kind softras_kind_of(const camera *c, const uint32_t v[3], const double *q, const double *color);
 
+/* Pixels that a face may reach, and what it counts as in a report. */
+render_box softras_box(const softras_options *o, const double *const at[3]);
+void softras_count(softras_kind kind, const render_box *box, render_report *report);
+
 /* The faces for the kernels, from the images of the vertices; those that are not drawn have an empty box. */
 void softras_faces(const softras_options *o, const render_mesh *m, const camera *c, const double *q,
                    const double *color, softras_face *face, render_report *report);

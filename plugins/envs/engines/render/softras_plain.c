@@ -251,26 +251,13 @@ static void all_pixels(plain *r, uint32_t size, double *image, const double *ima
 
 static void count(plain *r, render_report *report)
 {
-    const double margin = sqrt(SOFTRAS_REACH * softras_sigma(&r->o));
     *report = (render_report){.drawn = 0};
     for (size_t f = 0; f < r->m->faces; f++) {
         const double *v[3];
         corners(r, f, v);
         r->kind[f] = softras_kind_of(r->c, r->m->face + 3 * f, r->q, r->color ? r->color + 3 * f : NULL);
-        report->behind += r->kind[f] == SOFTRAS_BEHIND;
-        report->broken += r->kind[f] == SOFTRAS_BROKEN;
-        if (r->kind[f] == SOFTRAS_DRAWN || r->kind[f] == SOFTRAS_LINE) {
-            double x[2], y[2];
-            for (int side = 0; side < 2; side++) {
-                double (*end)(double, double) = side ? fmax : fmin;
-                x[side] = end(v[0][0], end(v[1][0], v[2][0])) + (side ? margin : -margin);
-                y[side] = end(v[0][1], end(v[1][1], v[2][1])) + (side ? margin : -margin);
-            }
-            render_box box = bins_box(softras_drawn_size(&r->o), x, y);
-            report->outside += (uint32_t)bins_empty(&box);
-            report->drawn += (uint32_t)!bins_empty(&box);
-            report->flat += (uint32_t)(!bins_empty(&box) && r->kind[f] == SOFTRAS_LINE);
-        }
+        const render_box box = softras_box(&r->o, v);
+        softras_count(r->kind[f], &box, report);
     }
 }
 
