@@ -122,35 +122,47 @@ endif
 
 # PlasticineLab's tasks together, without their plugin interface: a library for tests and make_targets.
 EXTRA_LTLIBRARIES = %D%/engines/mpm/libtasks.la
-%C%_engines_mpm_libtasks_la_SOURCES = %D%/assembly.c %D%/chopsticks.c %D%/move.c %D%/pinch.c \
-	%D%/rollingpin.c %D%/rope.c %D%/table.c %D%/torus.c %D%/triplemove.c %D%/writer.c \
+%C%_engines_mpm_libtasks_la_SOURCES = %D%/plasticine/assembly.c %D%/plasticine/chopsticks.c \
+	%D%/plasticine/move.c %D%/plasticine/pinch.c %D%/plasticine/rollingpin.c %D%/plasticine/rope.c \
+	%D%/plasticine/table.c %D%/plasticine/torus.c %D%/plasticine/triplemove.c %D%/plasticine/writer.c \
 	%D%/engines/mpm/env/tasks.c %D%/engines/mpm/env/tasks.h
 %C%_engines_mpm_libtasks_la_CPPFLAGS = $(AM_CPPFLAGS) -DMPM_TASKS_ONLY
 %C%_engines_mpm_libtasks_la_LIBADD = %D%/engines/mpm/libmpm.la
 
-# The plugins: PlasticineLab's tasks, then the others. The source of each is the file of its name.
+# The plugins: PlasticineLab's tasks, then the others. The source of each is the file of its name, here or in the room
+# of its family (plasticine/).
 envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch.la %D%/rollingpin.la \
 	%D%/rope.la %D%/table.la %D%/torus.la %D%/triplemove.la %D%/writer.la %D%/analytic.la %D%/bounce.la \
 	%D%/cartpole.la %D%/cartpole_gym.la %D%/ffi.la %D%/flip.la %D%/fluid.la %D%/pendulum.la \
 	%D%/pinball.la %D%/realtosim.la %D%/swing.la
+%C%_assembly_la_SOURCES = %D%/plasticine/assembly.c
 %C%_assembly_la_LDFLAGS = $(plugin_link)
 %C%_assembly_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_chopsticks_la_SOURCES = %D%/plasticine/chopsticks.c
 %C%_chopsticks_la_LDFLAGS = $(plugin_link)
 %C%_chopsticks_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_move_la_SOURCES = %D%/plasticine/move.c
 %C%_move_la_LDFLAGS = $(plugin_link)
 %C%_move_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_pinch_la_SOURCES = %D%/plasticine/pinch.c
 %C%_pinch_la_LDFLAGS = $(plugin_link)
 %C%_pinch_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_rollingpin_la_SOURCES = %D%/plasticine/rollingpin.c
 %C%_rollingpin_la_LDFLAGS = $(plugin_link)
 %C%_rollingpin_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_rope_la_SOURCES = %D%/plasticine/rope.c
 %C%_rope_la_LDFLAGS = $(plugin_link)
 %C%_rope_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_table_la_SOURCES = %D%/plasticine/table.c
 %C%_table_la_LDFLAGS = $(plugin_link)
 %C%_table_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_torus_la_SOURCES = %D%/plasticine/torus.c
 %C%_torus_la_LDFLAGS = $(plugin_link)
 %C%_torus_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_triplemove_la_SOURCES = %D%/plasticine/triplemove.c
 %C%_triplemove_la_LDFLAGS = $(plugin_link)
 %C%_triplemove_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_writer_la_SOURCES = %D%/plasticine/writer.c
 %C%_writer_la_LDFLAGS = $(plugin_link)
 %C%_writer_la_LIBADD = %D%/engines/mpm/libmpm.la
 %C%_analytic_la_LDFLAGS = $(plugin_link)
@@ -165,6 +177,7 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_ffi_la_LIBADD = %D%/engines/foreign/libforeign.la %D%/engines/kit/libkit.la
 %C%_flip_la_LDFLAGS = $(plugin_link)
 %C%_flip_la_LIBADD = %D%/engines/cloth/libcloth.la %D%/engines/kit/libkit.la
+%C%_fluid_la_SOURCES = %D%/plasticine/fluid.c
 %C%_fluid_la_LDFLAGS = $(plugin_link)
 %C%_fluid_la_LIBADD = %D%/engines/mpm/libmpm.la
 %C%_pendulum_la_LDFLAGS = $(plugin_link)
