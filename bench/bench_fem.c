@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_fem.c - seconds of processor time of whole episodes of the gear and of the walker (gradSim: Jatavallabhula et
- * al., ICLR 2021), with their controllers, without and with gradient, on one core: the best of some rounds, for each
- * instruction set that runs here; `ratio` is by how much it is faster than the scalar oracle of the same run.
- * Prints one JSON object per line. bench/bench_fem [ROUNDS] */
+/* bench_fem.c - seconds of processor time of whole episodes of the gear and of the walker (gradSim:
+ * Jatavallabhula et al., ICLR 2021), with their controllers, without and with gradient, on one core: the
+ * best of some rounds, for each instruction set that runs here; `ratio` is by how much it is faster than
+ * the scalar oracle of the same run. Prints one JSON object per line. bench/bench_fem [ROUNDS] */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* isa.h - instruction sets for kernels that are compiled in variants of the same bits: their names, and the best
- * one that runs here. ISA_X86 is defined by the build where the variants exist. */
+/* isa.h - instruction sets for kernels that are compiled in variants of the same bits: their names, and
+ * the best one that runs here. ISA_X86 is defined by the build where the variants exist. */
 #ifndef DS_COMMON_ISA_H
 #define DS_COMMON_ISA_H
 
@@ -40,8 +40,8 @@ static inline int isa_named(const char *name)
     return -1;
 }
 
-/* That of the name, or -1 where it is unknown or does not run here; NULL: what the environment variable DS_ISA
- * says, as far as it runs here, or the widest. */
+/* That of the name, or -1 where it is unknown or does not run here; NULL: what the environment variable
+ * DS_ISA says, as far as it runs here, or the widest. */
 static inline int isa_choose(const char *name)
 {
     const char *wanted = name ? name : getenv("DS_ISA");

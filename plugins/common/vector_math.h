@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vector_math.h - exp, tanh, atan2 and asin of vectors (vector.h), the same bits for every instruction set.
+/* vector_math.h - exp, tanh, atan2 and asin of vectors (vector.h), the same bits for every
+ * instruction set.
  *
- * Errors against the exact values, in units of the last place: exp 1, tanh 3, atan2 3, asin 3 at most (tested);
- * polynomials by interpolation at Chebyshev nodes, or Taylor's. NaN gives NaN. */
+ * Errors against the exact values, in units of the last place: exp 1, tanh 3, atan2 3, asin 3 at most
+ * (tested); polynomials by interpolation at Chebyshev nodes, or Taylor's. NaN gives NaN. */
 #ifndef DS_COMMON_VECTOR_MATH_H
 #define DS_COMMON_VECTOR_MATH_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_mesh.h - what must hold after any bytes have been given to a reader of meshes: elements that can be simulated,
- * or one line that says why not. */
+/* fuzz_mesh.h - what must hold after any bytes have been given to a reader of meshes: elements that can be
+ * simulated, or one line that says why not. */
 #ifndef DS_TESTS_FUZZ_MESH_H
 #define DS_TESTS_FUZZ_MESH_H
 

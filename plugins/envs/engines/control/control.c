@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control.c - see control.h. The sinusoids of all steps are known beforehand; what is left for a step are sums
- * of products and tanh, vectors of groups. */
+/* control.c - see control.h. The sinusoids of all steps are known beforehand; what is left for a step are
+ * sums of products and tanh, vectors of groups. */
 #include "control.h"
 
 #include "engines/control/kernel.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control.h - open-loop controllers of gradSim (K. M. Jatavallabhula et al., ICLR 2021): a layer of weights on
- * sinusoids and tanh,
+/* control.h - open-loop controllers of gradSim (K. M. Jatavallabhula et al., ICLR 2021): a layer of
+ * weights on sinusoids and tanh,
  *     act_e(t) = scale tanh(sum_p W_gp sin(rate t + phase_p)),  g = group_e,
  * for elements e of a deformable body, at the times t = step dt, with its adjoint.
  *
- * tanh is our own and the same for every instruction set; the sinusoids are those of the C library, computed
- * once. An object belongs to one thread; its arrays are of a `memory`. */
+ * tanh is our own and the same for every instruction set; the sinusoids are those of the C library,
+ * computed once. An object belongs to one thread; its arrays are of a `memory`. */
 #ifndef DS_ENGINES_CONTROL_CONTROL_H
 #define DS_ENGINES_CONTROL_CONTROL_H
 

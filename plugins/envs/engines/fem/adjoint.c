@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* adjoint.c - the exact reverse of the steps of an episode. With a = u_bar' + dt q_bar', the derivatives by the
- * forces of a step are dt a / mass; the laws pass them on to positions, velocities and constants. */
+/* adjoint.c - the exact reverse of the steps of an episode. With a = u_bar' + dt q_bar', the derivatives
+ * by the forces of a step are dt a / mass; the laws pass them on to positions, velocities and constants. */
 #include "episode_internal.h"
 
 #include <math.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* energy.c - the elastic energy of a model. */
-#include "law.h"
+#include "model.h"
+
+#include "engines/fem/laws/law.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* episode.c - episodes forward (see episode.h). States are kept as the kernels write them; where that would need
- * more memory than allowed, those of one segment and a checkpoint at the begin of each. */
+/* episode.c - episodes forward (see episode.h). States are kept as the kernels write them; where that
+ * would need more memory than allowed, those of one segment and a checkpoint at the begin of each. */
 #include "episode_internal.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ground.h - relaxed contact of a particle with the plane y = 0 and its friction (gradSim; the penalty is that of
- * dFlex and Warp). All variants of the kernels compile these same lines. */
+/* ground.h - relaxed contact of a particle with the plane y = 0 and its friction (gradSim; the penalty is
+ * that of dFlex and Warp). All variants of the kernels compile these same lines. */
 #ifndef DS_ENGINES_FEM_GROUND_H
 #define DS_ENGINES_FEM_GROUND_H
 
@@ -116,7 +116,8 @@ static inline double box_jvp(const fem_ground *g, double bound, double dbound, d
     return wanted < -bound ? dbound : wanted > bound ? -dbound : -(g->kf * du + dkf * u);
 }
 
-/* Adds the change of the force along the change dc of the depth, du of the velocity and that of the constants. */
+/* Adds the change of the force along the change dc of the depth, du of the velocity and that of
+ * the constants. */
 static inline void ground_jvp(const fem_ground *g, double c, const double *u, double dc, const double *du,
                               const fem_ground_bar *dot, double *df)
 {

@@ -4,12 +4,12 @@
 env_engine_libs += %D%/libfem.la $(fem_variants)
 %C%_libfem_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
 %C%_libfem_la_LIBADD = $(fem_variants)
-%C%_libfem_la_SOURCES = %D%/adjoint.c %D%/edge_plain.c %D%/energy.c %D%/episode.c %D%/episode.h \
-	%D%/episode_internal.h %D%/grid.c %D%/ground.h %D%/kernels/kernels.h %D%/kernels/select.c %D%/law.h \
-	%D%/mesh.c %D%/mesh.h %D%/model.c %D%/model.h %D%/pack.c %D%/pack.h %D%/plain.c %D%/plain.h %D%/read.c %D%/read.h %D%/read_gmsh.c %D%/read_internal.h \
-	%D%/read_obj.c %D%/read_tetgen.c \
-	%D%/rest.c %D%/rest.h %D%/shapes.c %D%/stability.c %D%/stability.h %D%/tangent.c %D%/tet_plain.c \
-	%D%/triangle_plain.c %D%/vec3.h
+%C%_libfem_la_SOURCES = %D%/adjoint.c %D%/energy.c %D%/episode.c %D%/episode.h %D%/episode_internal.h \
+	%D%/grid.c %D%/ground.h %D%/kernels/kernels.h %D%/kernels/select.c %D%/laws/edge_plain.c \
+	%D%/laws/law.h %D%/laws/rest.c %D%/laws/rest.h %D%/laws/tet_plain.c %D%/laws/triangle_plain.c \
+	%D%/laws/vec3.h %D%/mesh.c %D%/mesh.h %D%/model.c %D%/model.h %D%/pack.c %D%/pack.h %D%/plain.c \
+	%D%/plain.h %D%/read.h %D%/read/gmsh.c %D%/read/obj.c %D%/read/read.c %D%/read/reader.h \
+	%D%/read/tetgen.c %D%/shapes.c %D%/stability.c %D%/stability.h %D%/tangent.c
 
 fem_kernel_sources = %D%/kernels/variant.c %D%/kernels/edge.h %D%/kernels/kernels.h %D%/kernels/lanes.h \
 	%D%/kernels/tet.h %D%/kernels/triangle.h

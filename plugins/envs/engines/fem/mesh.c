@@ -125,8 +125,8 @@ static int same_vertices(const part *a, const part *b)
     return memcmp(a->vertex, b->vertex, sizeof a->vertex) == 0;
 }
 
-/* Sorts the parts; partner[owner] is the other owner of the same vertices, or the owner itself. DS_E_PARAM and
- * *third: a part has three owners. */
+/* Sorts the parts; partner[owner] is the other owner of the same vertices, or the owner itself. DS_E_PARAM
+ * and *third: a part has three owners. */
 static ds_status pair_parts(part *p, size_t n, uint32_t *partner, size_t *third)
 {
     qsort(p, n, sizeof *p, compare_parts);

@@ -2,7 +2,7 @@
 /* model.c - building a model: particles, elements and their rest data, and whether all of it makes sense. */
 #include "model.h"
 
-#include "engines/fem/rest.h"
+#include "engines/fem/laws/rest.h"
 
 #include <math.h>
 #include <stdarg.h>

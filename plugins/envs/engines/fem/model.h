@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model.h - particles, and the elements between them: springs, membranes, bending edges, tetrahedra; ground.
+/* model.h - particles, and the elements between them: springs, membranes, bending edges,
+ * tetrahedra; ground.
  *
- * The model of gradSim (K. M. Jatavallabhula et al., ICLR 2021): particles with lumped masses, moved by forces
+ * The model of gradSim (K. M. Jatavallabhula et al., ICLR 2021): particles with lumped masses, moved by
+ * forces
  *   springs      ke (l - l0) + kd l' along the spring;
  *   triangles    neo-Hookean membrane in the plane with area damping; lift and drag of the air;
  *   edges        ke (theta - theta0 - act) + kd theta' about the edge between two triangles;
  *   tets         stable neo-Hookean solid (B. Smith et al., ACM Trans. Graph. 37(2), 2018) with activation;
  *   ground       the plane y = 0, by penalty with friction.
  * Building: fem_model_open(), any number of fem_add_*(), fem_model_finish(). The first mistake is kept in
- * `problem`, later calls do nothing, and finish tells. After it all arrays but topology and rest data may be
- * changed between episodes. SI units; vectors over particles are [particles][3]. */
+ * `problem`, later calls do nothing, and finish tells. After it all arrays but topology and rest data may
+ * be changed between episodes. SI units; vectors over particles are [particles][3]. */
 #ifndef DS_ENGINES_FEM_MODEL_H
 #define DS_ENGINES_FEM_MODEL_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pack.h - a model as the kernels read it.
  *
- * A state is [particles][8]: x y z 0, vx vy vz 0. Forces and their derivatives are [particles][4]. Elements of
- * a kind stand in chunks of FEM_CHUNK, the constants of a chunk one after the other; what is missing in the last
- * one is an element of size 0 at particle 0. Each corner of each element writes its share to a slot of its own,
- * [slots][8], and each particle adds up its slots in ascending order: so no result depends on how many
- * elements are worked on at a time. */
+ * A state is [particles][8]: x y z 0, vx vy vz 0. Forces and their derivatives are [particles][4].
+ * Elements of a kind stand in chunks of FEM_CHUNK, the constants of a chunk one after the other; what is
+ * missing in the last one is an element of size 0 at particle 0. Each corner of each element writes its
+ * share to a slot of its own, [slots][8], and each particle adds up its slots in ascending order: so no
+ * result depends on how many elements are worked on at a time. */
 #ifndef DS_ENGINES_FEM_PACK_H
 #define DS_ENGINES_FEM_PACK_H
 
@@ -23,8 +23,7 @@ enum { FEM_TET_INVERSE, FEM_TET_VOLUME = 9, FEM_TET_MU, FEM_TET_LAMBDA, FEM_TET_
 /* Elements of one kind. */
 typedef struct fem_set {
     size_t count, chunks;
-    size_t
-        first; /* slot of corner 0 of element 0; corner c of a lane of chunk k: first + (k corners + c) 8 + lane */
+    size_t first;     /* slot: that of corner c of a lane of chunk k is first + (k corners + c) 8 + lane */
     uint32_t *vertex; /* [chunks][corners][FEM_CHUNK] */
     double *constant; /* [chunks][fields][FEM_CHUNK] */
     double *act;      /* [chunks FEM_CHUNK], by element; NULL for springs */

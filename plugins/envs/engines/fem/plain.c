@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plain.c - the scalar oracle of the kernels: one element after the other, by the laws of law.h, and the step as
- * episode.h writes it. */
+/* plain.c - the scalar oracle of the kernels: one element after the other, by the laws of law.h, and the
+ * step as episode.h writes it. */
 #include "plain.h"
 
 #include "engines/fem/ground.h"

@@ -3,7 +3,7 @@
 #ifndef DS_ENGINES_FEM_PLAIN_H
 #define DS_ENGINES_FEM_PLAIN_H
 
-#include "engines/fem/law.h"
+#include "engines/fem/laws/law.h"
 #include "engines/fem/pack.h"
 
 static inline double constant(const fem_set *s, size_t element, size_t field, size_t fields)

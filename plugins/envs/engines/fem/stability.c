@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stability.c - see stability.h. The reverse of the forces, (df/dq)' and (df/du)', is applied to motions of the
- * start shape at rest, where both are symmetric; the largest eigenvalue of M^-1 (dt^2 K + 2 dt C) is found by
- * power iteration, from below: no warning is false. */
+/* stability.c - see stability.h. The reverse of the forces, (df/dq)' and (df/du)', is applied to motions
+ * of the start shape at rest, where both are symmetric; the largest eigenvalue of M^-1 (dt^2 K + 2 dt C)
+ * is found by power iteration, from below: no warning is false. */
 #include "stability.h"
 
 #include "engines/fem/kernels/kernels.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tangent.c - the derivative of an episode in a direction, carried forward with it: the Jacobian of each law times
- * the change of the state and of the constants. */
+/* tangent.c - the derivative of an episode in a direction, carried forward with it: the Jacobian of each
+ * law times the change of the state and of the constants. */
 #include "episode_internal.h"
 
 #include "engines/fem/ground.h"

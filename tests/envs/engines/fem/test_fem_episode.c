@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_fem_episode.c - roll-outs: exact solutions, energy, gradients of whole episodes against central differences,
- * tangents against gradients, the same bits for every instruction set and memory limit, explosions, a recorded
- * episode, the controllers. */
+/* test_fem_episode.c - roll-outs: exact solutions, energy, gradients of whole episodes against central
+ * differences, tangents against gradients, the same bits for every instruction set and memory limit,
+ * explosions, a recorded episode, the controllers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -529,7 +529,8 @@ static double drift(int cloth, double dt, uint64_t steps)
     return worst;
 }
 
-/* A symplectic method: the energy swings about its value, by an amount of the order of dt, and does not grow. */
+/* A symplectic method: the energy swings about its value, by an amount of the order of dt, and does
+ * not grow. */
 static void energy_stays(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_fem_laws.c - the force laws of single elements: balance, rest, invariance, energy, and their derivatives
- * against central differences; the kernels of all instruction sets against the plain laws; recorded values of an
- * independent implementation; the vector functions they are made of. */
+/* test_fem_laws.c - the force laws of single elements: balance, rest, invariance, energy, and their
+ * derivatives against central differences; the kernels of all instruction sets against the plain laws;
+ * recorded values of an independent implementation; the vector functions they are made of. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -16,8 +16,8 @@
 #include "common/vector_math.h"
 #include "engines/fem/ground.h"
 #include "engines/fem/kernels/kernels.h"
-#include "engines/fem/law.h"
-#include "engines/fem/rest.h"
+#include "engines/fem/laws/law.h"
+#include "engines/fem/laws/rest.h"
 #include "golden.h"
 
 enum { MOST_CONSTANTS = 4, DRAWS = 20 };

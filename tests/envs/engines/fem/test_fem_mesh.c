@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_fem_mesh.c - procedural meshes: counts, areas, volumes, surfaces, edges, masses; readers of mesh files and what
- * they say of bad ones. */
+/* test_fem_mesh.c - procedural meshes: counts, areas, volumes, surfaces, edges, masses; readers of mesh
+ * files and what they say of bad ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_fem_scenes.c - gradSim's scenes (Jatavallabhula et al., ICLR 2021) against values measured with independent
- * prototypes: sags of the beam, the bouncing ball, gear and walker without actuation; gradients of whole episodes by
- * the weights of the controllers against central differences (with -DSLOW, by more of them). */
+/* test_fem_scenes.c - gradSim's scenes (Jatavallabhula et al., ICLR 2021) against values measured with
+ * independent prototypes: sags of the beam, the bouncing ball, gear and walker without actuation;
+ * gradients of whole episodes by the weights of the controllers against central differences (with -DSLOW,
+ * by more of them). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -50,8 +51,9 @@ static void beams_sag(void **state)
 static void balls_bounce(void **state)
 {
     (void)state;
-    /* state after 384 steps k: x and y of the centre. Before the contact the shape does not matter; after it the
-     * directions in which the icosahedron's corners point do, which are not part of the measured scene. */
+    /* state after 384 steps k: x and y of the centre. Before the contact the shape does not matter; after
+     * it the directions in which the icosahedron's corners point do, which are not part of the
+     * measured scene. */
     static const struct {
         int k;
         double x, y, tolerance;
@@ -92,7 +94,8 @@ static void bodies_without_actuation(void **state)
     fem_scene_close(&s);
 }
 
-/* Derivatives by some weights over the whole episode. Contact has kinks: a few may lie within a difference. */
+/* Derivatives by some weights over the whole episode. Contact has kinks: a few may lie within
+ * a difference. */
 static void compare_weights(fem_scene *s, size_t count, double h)
 {
     const size_t n = control_weights(s->net);

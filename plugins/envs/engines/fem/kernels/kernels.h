@@ -10,20 +10,22 @@ typedef struct fem_kernels {
     const char *isa;
     /* force[particles][4] of a state [particles][8]; p->share is scratch. */
     void (*force)(fem_pack *p, const double *state, double *force);
-    /* With fb the derivatives by force, adds those by the state to bar [particles][8], those by constants to the
-     * bars of the sets (where p->want_material; those of the ground always), and sets the act_bar of the sets. */
+    /* With fb the derivatives by force, adds those by the state to bar [particles][8], those by constants
+     * to the bars of the sets (where p->want_material; those of the ground always), and sets the act_bar
+     * of the sets. */
     void (*vjp)(fem_pack *p, const double *state, const double *fb, double *bar);
-    /* One step from `state` to `next`: u' = u + dt (w f + g), q' = q + dt u'. The largest |u'|^2, infinite where
-     * the next state is not finite. */
+    /* One step from `state` to `next`: u' = u + dt (w f + g), q' = q + dt u'. The largest |u'|^2, infinite
+     * where the next state is not finite. */
     double (*step)(const fem_pack *p, double dt, const double *state, const double *force, double *next);
-    /* The reverse: from bar of the next state to that of the state without forces, and fb; adds those by masses,
-     * from the velocities of both, and by gravity. The largest component, infinite where one is not finite. */
+    /* The reverse: from bar of the next state to that of the state without forces, and fb; adds those by
+     * masses, from the velocities of both, and by gravity. The largest component, infinite where one is
+     * not finite. */
     double (*step_bar)(const fem_pack *p, double dt, const double *state, const double *next, double *bar,
                        double *fb, double *mass_bar, double gravity_bar[4]);
 } fem_kernels;
 
-/* "plain", "baseline", "avx2", "avx512"; NULL: what DS_ISA says ("portable_avx2" is avx2, ...), or the best that
- * runs here. NULL: unknown, or does not run here. */
+/* "plain", "baseline", "avx2", "avx512"; NULL: what DS_ISA says ("portable_avx2" is avx2, ...), or the
+ * best that runs here. NULL: unknown, or does not run here. */
 const fem_kernels *fem_kernels_find(const char *isa);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tet.h - the law of tet_plain.c, an element in each lane. Coefficients carry the factor -volume from the
- * beginning. */
+/* tet.h - the law of tet_plain.c, an element in each lane. Coefficients carry the factor -volume from
+ * the beginning. */
 #ifndef DS_ENGINES_FEM_KERNEL_TET_H
 #define DS_ENGINES_FEM_KERNEL_TET_H
 

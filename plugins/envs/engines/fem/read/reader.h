@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read_internal.h - what the readers of meshes share: words of a text with their lines, and a mesh that grows. The
+/* reader.h - what the readers of meshes share: words of a text with their lines, and a mesh that grows. The
  * first mistake is kept; after it nothing more is read. */
-#ifndef DS_ENGINES_FEM_READ_INTERNAL_H
-#define DS_ENGINES_FEM_READ_INTERNAL_H
+#ifndef DS_ENGINES_FEM_READ_READER_H
+#define DS_ENGINES_FEM_READ_READER_H
 
 #include "engines/fem/read.h"
 
@@ -26,7 +26,8 @@ reader reader_of(const char *text, size_t size, const char *name, char comment, 
 /* Keeps the failure, with file and line in front. Returns 0. */
 __attribute__((format(printf, 2, 3))) int reader_fail(reader *r, const char *format, ...);
 
-/* The next word on this line, or on any where `any`; 0 where there is none. Words longer than WORD - 1 are cut. */
+/* The next word on this line, or on any where `any`; 0 where there is none. Words longer than WORD - 1
+ * are cut. */
 int reader_word(reader *r, int any, char word[WORD]);
 /* To the begin of the next line; 0 at the end of the text. */
 int reader_next_line(reader *r);
@@ -39,8 +40,8 @@ int reader_add_point(reader *r, const double p[3]);
 int reader_add_triangle(reader *r, const uint32_t v[3]);
 int reader_add_tet(reader *r, const uint32_t v[4]);
 
-/* Looks at the elements, turns over tetrahedra of negative volume, and hands the mesh out; releases all after a
- * failure. Returns the status. */
+/* Looks at the elements, turns over tetrahedra of negative volume, and hands the mesh out; releases all
+ * after a failure. Returns the status. */
 int reader_finish(reader *r, fem_mesh *out);
 
 #endif

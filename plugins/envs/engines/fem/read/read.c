@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read.c - meshes from files: what all formats share (see read_internal.h). */
-#include "read_internal.h"
+/* read.c - meshes from files: what all formats share (see reader.h). */
+#include "reader.h"
 
-#include "engines/fem/rest.h"
+#include "engines/fem/laws/rest.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read_tetgen.c - TetGen: points from a .node file, tetrahedra from its .ele file (H. Si, TetGen, ACM Trans. Math.
- * Softw. 41(2), 2015, and its manual, section "File formats"). Attributes, markers and the nodes of second order are
- * left out; the first index, 0 or 1, is that of the first point. */
-#include "read_internal.h"
+/* tetgen.c - TetGen: points from a .node file, tetrahedra from its .ele file (H. Si, TetGen, ACM Trans.
+ * Math. Softw. 41(2), 2015, and its manual, section "File formats"). Attributes, markers and the nodes of
+ * second order are left out; the first index, 0 or 1, is that of the first point. */
+#include "reader.h"
 
 #include <string.h>
 

@@ -8,8 +8,7 @@
 #ifndef DS_ENGINES_FEM_LAW_H
 #define DS_ENGINES_FEM_LAW_H
 
-#include "engines/fem/model.h"
-#include "engines/fem/vec3.h"
+#include "engines/fem/laws/vec3.h"
 
 /* Spring: f_0 = -(ke (l - rest) + kd l') d; none where l = 0. */
 typedef struct fem_spring_law {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read_gmsh.c - Gmsh MSH, versions 2.2 and 4.1, as text: triangles and tetrahedra of the first order. Points and
+/* gmsh.c - Gmsh MSH, versions 2.2 and 4.1, as text: triangles and tetrahedra of the first order. Points and
  * lines are left out, other elements are an error. C. Geuzaine, J.-F. Remacle: Gmsh reference manual, section
  * "MSH file format". */
-#include "read_internal.h"
+#include "reader.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -115,7 +115,9 @@ static int read_nodes(gmsh *g)
 
 static int sort_tags(gmsh *g)
 {
-    qsort(g->tags, g->count, g->count ? sizeof *g->tags : 1, compare_tags);
+    if (g->count > 1) {
+        qsort(g->tags, g->count, sizeof *g->tags, compare_tags);
+    }
     for (size_t i = 1; i < g->count; i++) {
         if (g->tags[i].tag == g->tags[i - 1].tag) {
             g->r.line = g->tags[i].line;

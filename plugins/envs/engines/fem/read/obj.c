@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read_obj.c - Wavefront OBJ: vertices and faces; normals, textures, groups and materials are left out. */
-#include "read_internal.h"
+/* obj.c - Wavefront OBJ: vertices and faces; normals, textures, groups and materials are left out. */
+#include "reader.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* edge_plain.c - springs, and bending about the edge of two triangles: linear in the dihedral angle, with its
- * exact gradient (R. Bridson et al., Simulation of Clothing with Folds and Wrinkles, SCA 2003, use the sine of
- * half of it along the same gradient). */
+/* edge_plain.c - springs, and bending about the edge of two triangles: linear in the dihedral angle, with
+ * its exact gradient (R. Bridson et al., Simulation of Clothing with Folds and Wrinkles, SCA 2003, use the
+ * sine of half of it along the same gradient). */
 #include "law.h"
 
 #include <string.h>
@@ -64,7 +64,8 @@ void fem_spring_jvp(const fem_spring_law *p, const vec3 q[2], const vec3 u[2], c
 
 /* ---- bending ---- */
 
-/* Corners 0 and 1 are opposite, 2 and 3 on the edge; n1 = (x2 - x0) x (x3 - x0), n2 = (x3 - x1) x (x2 - x1). */
+/* Corners 0 and 1 are opposite, 2 and 3 on the edge; n1 = (x2 - x0) x (x3 - x0), n2 = (x3 - x1) x (x2
+ * - x1). */
 typedef struct hinge {
     vec3 a[2], b[2]; /* the edge vectors whose products are the normals */
     vec3 m[2];       /* normals over their squared lengths */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* triangle_plain.c - membranes of gradSim: neo-Hookean in the plane of the triangle, damped by the rate of its
- * area; lift and drag of the air on it. */
+/* triangle_plain.c - membranes of gradSim: neo-Hookean in the plane of the triangle, damped by the rate of
+ * its area; lift and drag of the air on it. */
 #include "law.h"
 
 /* 3 x 2 matrices as two columns. */

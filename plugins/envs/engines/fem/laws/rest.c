@@ -2,7 +2,7 @@
 /* rest.c - see rest.h. Gradients of linear shape functions: the rows of the inverse of the edge matrix. */
 #include "rest.h"
 
-#include "engines/fem/vec3.h"
+#include "engines/fem/laws/vec3.h"
 
 #include <math.h>
 
