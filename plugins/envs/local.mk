@@ -5,6 +5,7 @@ env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.l
 	%D%/engines/foreign/libforeign.la %D%/engines/chain/libchain.la %D%/engines/contact/libcontact.la \
 	%D%/engines/penalty/libpenalty.la %D%/engines/cloth/libcloth.la %D%/engines/mpm/libmpm.la \
 	$(mpm_variants)
+include %D%/engines/algebra/local.mk
 
 # The kit: what environments have in common, a table of functions and the scene extension from tables.
 %C%_engines_kit_libkit_la_SOURCES = %D%/engines/kit/env_kit.h %D%/engines/kit/env_kit.c \
@@ -50,11 +51,10 @@ env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.l
 # code means.
 %C%_engines_mpm_libmpm_la_CPPFLAGS = $(AM_CPPFLAGS) $(mpm_select)
 %C%_engines_mpm_libmpm_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -finline-functions
-%C%_engines_mpm_libmpm_la_LIBADD = $(mpm_variants) %D%/engines/kit/libkit.la
-%C%_engines_mpm_libmpm_la_SOURCES = %D%/engines/mpm/scene/mat3.h %D%/engines/mpm/scene/mt19937.c \
-	%D%/engines/mpm/scene/mt19937.h %D%/engines/mpm/scene/quaternion.c \
-	%D%/engines/mpm/scene/quaternion.h %D%/engines/mpm/scene/scene.c %D%/engines/mpm/scene/scene.h \
-	%D%/engines/mpm/scene/tool.h %D%/engines/mpm/scene/tool_contact.c \
+%C%_engines_mpm_libmpm_la_LIBADD = $(mpm_variants) %D%/engines/algebra/libalgebra.la %D%/engines/kit/libkit.la
+%C%_engines_mpm_libmpm_la_SOURCES = %D%/engines/mpm/scene/mt19937.c %D%/engines/mpm/scene/mt19937.h \
+	%D%/engines/mpm/scene/scene.c %D%/engines/mpm/scene/scene.h %D%/engines/mpm/scene/tool.h \
+	%D%/engines/mpm/scene/tool_contact.c \
 	%D%/engines/mpm/scene/tool_motion.c %D%/engines/mpm/scene/tool_shape.c %D%/engines/mpm/sim/deform.c \
 	%D%/engines/mpm/sim/deform.h %D%/engines/mpm/sim/grid.c %D%/engines/mpm/sim/grid.h \
 	%D%/engines/mpm/sim/material.c %D%/engines/mpm/sim/material.h %D%/engines/mpm/sim/sim.c \

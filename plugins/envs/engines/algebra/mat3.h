@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small vectors and 3x3 matrices, row by row in double[3] and double[9], for the material point engine.
+/* Small vectors and 3x3 matrices, row by row in double[3] and double[9], for engines of bodies in space.
  * Everything is inline and plain: these few lines are used in every kernel. */
-#ifndef MPM_MAT3_H
-#define MPM_MAT3_H
+#ifndef DS_ENGINES_MAT3_H
+#define DS_ENGINES_MAT3_H
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rotations of rigid tools by quaternions (w, x, y, z), with adjoints. Adjoint functions add to the *_bar
  * arguments of their inputs. */
-#ifndef MPM_QUATERNION_H
-#define MPM_QUATERNION_H
+#ifndef DS_ENGINES_QUATERNION_H
+#define DS_ENGINES_QUATERNION_H
 
 /* out = q a q^-1 for a unit q; the formula is used as it stands for others. */
 void quat_rotate(const double q[4], const double a[3], double out[3]);

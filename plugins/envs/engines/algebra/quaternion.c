@@ -2,7 +2,7 @@
 /* Quaternion algebra of the rigid tools (PlasticineLab: primitive/utils.py) and its adjoints. */
 #include "quaternion.h"
 
-#include "mat3.h"
+#include "engines/algebra/mat3.h"
 
 void quat_rotate(const double q[4], const double a[3], double out[3])
 {
