@@ -32,6 +32,7 @@ test_libs = %D%/support/libtest.la $(methods)/libcma.la $(methods)/libsquares.la
 	$(methods)/libalpha.la $(methods)/librl.la $(methods)/libbase.la $(engines)/functions/libfunctions.la \
 	$(engines)/foreign/libforeign.la $(engines)/chain/libchain.la $(engines)/contact/libcontact.la \
 	$(engines)/penalty/libpenalty.la $(engines)/cloth/libcloth.la $(engines)/mpm/libtasks.la \
+	$(engines)/rigid/librigid.la \
 	$(tools_link) $(CMOCKA_LIBS)
 
 # What several tests use.
@@ -43,7 +44,7 @@ endif
 if HAVE_CMOCKA
 %C%_support_libtest_la_SOURCES += \
 	%D%/envs/engines/mpm/mpm_random.h %D%/envs/engines/mpm/mpm_support.c \
-	%D%/envs/engines/mpm/mpm_support.h %D%/support/rigid_cases.c %D%/support/rigid_cases.h \
+	%D%/envs/engines/mpm/mpm_support.h %D%/support/differences.c %D%/support/differences.h %D%/support/rigid_cases.c %D%/support/rigid_cases.h \
 	%D%/optimizers/methods/cma_cases.c %D%/optimizers/methods/cma_cases.h \
 	%D%/optimizers/optimizer_cases.c %D%/optimizers/optimizer_cases.h \
 	%D%/support/host.c %D%/support/host.h \
@@ -75,7 +76,8 @@ check_PROGRAMS += \
 	%D%/envs/engines/mpm/test_mpm_laws %D%/envs/engines/mpm/test_mpm_parts \
 	%D%/envs/engines/mpm/test_mpm_step %D%/envs/engines/mpm/test_mpm_tools \
 	%D%/envs/engines/test_bbob %D%/envs/engines/test_chain %D%/envs/engines/test_cloth \
-	%D%/envs/engines/test_contact %D%/envs/test_analytic %D%/envs/test_bounce \
+	%D%/envs/engines/test_contact %D%/envs/engines/rigid/test_mass %D%/envs/engines/rigid/test_momentum \
+	%D%/envs/engines/rigid/test_rigid %D%/envs/test_analytic %D%/envs/test_bounce \
 	%D%/envs/test_cartpole %D%/envs/test_cartpole_gym %D%/envs/test_cloth_scenes %D%/envs/test_fluid \
 	%D%/envs/test_foreign %D%/envs/test_mpm_plugins %D%/envs/test_near_optimum %D%/envs/test_pendulum %D%/envs/test_pinball
 %C%_envs_engines_mpm_test_mpm_golden_fast_SOURCES = %D%/envs/engines/mpm/test_mpm_golden.c

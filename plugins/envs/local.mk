@@ -6,6 +6,7 @@ env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.l
 	%D%/engines/penalty/libpenalty.la %D%/engines/cloth/libcloth.la %D%/engines/mpm/libmpm.la \
 	$(mpm_variants)
 include %D%/engines/algebra/local.mk
+include %D%/engines/rigid/local.mk
 
 # The kit: what environments have in common, a table of functions and the scene extension from tables.
 %C%_engines_kit_libkit_la_SOURCES = %D%/engines/kit/env_kit.h %D%/engines/kit/env_kit.c \

@@ -93,6 +93,6 @@ void momentum_set_adjoint(const momentum_body *body, const double v[3], const do
                           double omega_bar[3]);
 
 /* A number that tells apart roll-outs with other impulses: which vertex is hit in which step. */
-uint64_t momentum_branches(const momentum *r);
+uint64_t momentum_branches(momentum *r);
 
 #endif
