@@ -32,7 +32,7 @@ test_libs = %D%/support/libtest.la $(methods)/libcma.la $(methods)/libsquares.la
 	$(methods)/libalpha.la $(methods)/librl.la $(methods)/libbase.la $(engines)/functions/libfunctions.la \
 	$(engines)/foreign/libforeign.la $(engines)/chain/libchain.la $(engines)/contact/libcontact.la \
 	$(engines)/penalty/libpenalty.la $(engines)/cloth/libcloth.la $(engines)/mpm/libtasks.la \
-	$(engines)/rigid/librigid.la \
+	$(engines)/rigid/librigid.la $(engines)/pendulum/libpendulum.la $(engines)/smoke/libsmoke.la \
 	$(tools_link) $(CMOCKA_LIBS)
 
 # What several tests use.
@@ -77,7 +77,8 @@ check_PROGRAMS += \
 	%D%/envs/engines/mpm/test_mpm_step %D%/envs/engines/mpm/test_mpm_tools \
 	%D%/envs/engines/test_bbob %D%/envs/engines/test_chain %D%/envs/engines/test_cloth \
 	%D%/envs/engines/test_contact %D%/envs/engines/rigid/test_mass %D%/envs/engines/rigid/test_momentum \
-	%D%/envs/engines/rigid/test_rigid %D%/envs/test_analytic %D%/envs/test_bounce \
+	%D%/envs/engines/rigid/test_rigid %D%/envs/engines/pendulum/test_ode_pendulum \
+	%D%/envs/engines/smoke/test_smoke %D%/envs/test_analytic %D%/envs/test_bounce \
 	%D%/envs/test_cartpole %D%/envs/test_cartpole_gym %D%/envs/test_cloth_scenes %D%/envs/test_fluid \
 	%D%/envs/test_foreign %D%/envs/test_mpm_plugins %D%/envs/test_near_optimum %D%/envs/test_pendulum %D%/envs/test_pinball
 %C%_envs_engines_mpm_test_mpm_golden_fast_SOURCES = %D%/envs/engines/mpm/test_mpm_golden.c
@@ -153,7 +154,7 @@ slow_scripts = %D%/cli/kill_every_slow.sh %D%/cli/optimizers_slow.sh %D%/cli/ord
 SLOW_TESTS = %D%/optimizers/methods/test_cma_evals_slow %D%/envs/test_pinball_slow %D%/optimizers/slow_bo \
 	%D%/envs/engines/mpm/test_mpm_golden_slow %D%/envs/engines/mpm/test_mpm_tables \
 	%D%/envs/engines/mpm/test_mpm_gradient %D%/envs/engines/mpm/test_mpm_golden_fast_slow \
-	%D%/envs/test_fluid_slow %D%/optimizers/slow_rl %D%/tools/results/slow_results \
+	%D%/envs/engines/smoke/test_smoke_slow %D%/envs/test_fluid_slow %D%/optimizers/slow_rl %D%/tools/results/slow_results \
 	%D%/fuzz/parameters_slow
 EXTRA_PROGRAMS += $(SLOW_TESTS)
 %C%_optimizers_methods_test_cma_evals_slow_SOURCES = %D%/optimizers/methods/test_cma_evals.c
@@ -164,6 +165,8 @@ EXTRA_PROGRAMS += $(SLOW_TESTS)
 %C%_envs_engines_mpm_test_mpm_golden_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 %C%_envs_engines_mpm_test_mpm_golden_fast_slow_SOURCES = %D%/envs/engines/mpm/test_mpm_golden.c
 %C%_envs_engines_mpm_test_mpm_golden_fast_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW -DFAST
+%C%_envs_engines_smoke_test_smoke_slow_SOURCES = %D%/envs/engines/smoke/test_smoke.c
+%C%_envs_engines_smoke_test_smoke_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 %C%_envs_test_fluid_slow_SOURCES = %D%/envs/test_fluid.c
 %C%_envs_test_fluid_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 %C%_tools_results_slow_results_SOURCES = %D%/tools/results/test_results.c

@@ -7,6 +7,8 @@ env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.l
 	$(mpm_variants)
 include %D%/engines/algebra/local.mk
 include %D%/engines/rigid/local.mk
+include %D%/engines/pendulum/local.mk
+include %D%/engines/smoke/local.mk
 
 # The kit: what environments have in common, a table of functions and the scene extension from tables.
 %C%_engines_kit_libkit_la_SOURCES = %D%/engines/kit/env_kit.h %D%/engines/kit/env_kit.c \
