@@ -131,11 +131,11 @@ EXTRA_LTLIBRARIES = %D%/engines/mpm/libtasks.la
 %C%_engines_mpm_libtasks_la_LIBADD = %D%/engines/mpm/libmpm.la
 
 # The plugins: PlasticineLab's tasks, then the others. The source of each is the file of its name, here or in the room
-# of its family (plasticine/).
+# of its family (plasticine/, gradsim/).
 envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch.la %D%/rollingpin.la \
 	%D%/rope.la %D%/table.la %D%/torus.la %D%/triplemove.la %D%/writer.la %D%/analytic.la %D%/bounce.la \
 	%D%/cartpole.la %D%/cartpole_gym.la %D%/ffi.la %D%/flip.la %D%/fluid.la %D%/pendulum.la \
-	%D%/pinball.la %D%/realtosim.la %D%/swing.la
+	%D%/pinball.la %D%/realtosim.la %D%/smoke.la %D%/swing.la
 %C%_assembly_la_SOURCES = %D%/plasticine/assembly.c
 %C%_assembly_la_LDFLAGS = $(plugin_link)
 %C%_assembly_la_LIBADD = %D%/engines/mpm/libmpm.la
@@ -187,6 +187,9 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_pinball_la_LIBADD = %D%/engines/contact/libcontact.la %D%/engines/kit/libkit.la
 %C%_realtosim_la_LDFLAGS = $(plugin_link)
 %C%_realtosim_la_LIBADD = %D%/engines/cloth/libcloth.la %D%/engines/kit/libkit.la
+%C%_smoke_la_SOURCES = %D%/gradsim/smoke.c
+%C%_smoke_la_LDFLAGS = $(plugin_link)
+%C%_smoke_la_LIBADD = %D%/engines/smoke/libsmoke.la %D%/engines/kit/libkit.la
 %C%_swing_la_LDFLAGS = $(plugin_link)
 %C%_swing_la_LIBADD = %D%/engines/cloth/libcloth.la %D%/engines/kit/libkit.la
 
