@@ -410,6 +410,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_and_fast), cmocka_unit_test(same_bits_forward),
+        cmocka_unit_test(projected_wave),
         cmocka_unit_test(projection),     cmocka_unit_test(still_air),
         cmocka_unit_test(uniform_wind),   cmocka_unit_test(refused_starts),
         cmocka_unit_test(derivatives),    cmocka_unit_test(recorded_descents),
