@@ -31,9 +31,10 @@ engines = plugins/envs/engines
 test_libs = %D%/support/libtest.la $(methods)/libcma.la $(methods)/libsquares.la $(methods)/libbayes.la \
 	$(methods)/libalpha.la $(methods)/librl.la $(methods)/libbase.la $(engines)/functions/libfunctions.la \
 	$(engines)/foreign/libforeign.la $(engines)/chain/libchain.la $(engines)/contact/libcontact.la \
-	$(engines)/penalty/libpenalty.la $(engines)/cloth/libcloth.la $(engines)/soft/libsoft.la $(engines)/film/libfilm.la \
-	$(engines)/fem/libfem.la $(engines)/control/libcontrol.la $(engines)/render/librender.la \
-	$(engines)/render/libreadpng.la $(engines)/mpm/libtasks.la \
+	$(engines)/penalty/libpenalty.la $(engines)/cloth/libcloth.la $(engines)/soft/libsoft.la \
+	$(engines)/film/libfilm.la $(engines)/fem/libfem.la $(engines)/control/libcontrol.la \
+	$(engines)/render/librender.la $(engines)/render/libreadpng.la $(engines)/mpm/libtasks.la \
+	$(engines)/rigid/librigid.la $(engines)/pendulum/libpendulum.la $(engines)/smoke/libsmoke.la \
 	$(tools_link) $(CMOCKA_LIBS)
 
 # What several tests use.
@@ -47,6 +48,7 @@ if HAVE_CMOCKA
 	%D%/envs/engines/mpm/mpm_random.h %D%/envs/engines/mpm/mpm_support.c \
 	%D%/envs/engines/mpm/mpm_support.h %D%/envs/engines/render/render_cases.h %D%/support/rigid_cases.c \
 	%D%/support/rigid_cases.h %D%/envs/engines/fem/fem_scenes.c %D%/envs/engines/fem/fem_scenes.h \
+	%D%/support/differences.c %D%/support/differences.h \
 	%D%/optimizers/methods/cma_cases.c %D%/optimizers/methods/cma_cases.h \
 	%D%/optimizers/optimizer_cases.c %D%/optimizers/optimizer_cases.h \
 	%D%/support/host.c %D%/support/host.h \
@@ -83,7 +85,9 @@ check_PROGRAMS += \
 	%D%/envs/engines/render/test_render %D%/envs/engines/render/test_softras \
 	%D%/envs/engines/render/test_splat %D%/envs/engines/render/test_video \
 	%D%/envs/engines/test_bbob %D%/envs/engines/test_chain %D%/envs/engines/test_cloth \
-	%D%/envs/engines/test_contact %D%/envs/test_analytic %D%/envs/test_bounce \
+	%D%/envs/engines/test_contact %D%/envs/engines/rigid/test_mass %D%/envs/engines/rigid/test_momentum \
+	%D%/envs/engines/rigid/test_rigid %D%/envs/engines/pendulum/test_ode_pendulum \
+	%D%/envs/engines/smoke/test_smoke %D%/envs/test_analytic %D%/envs/test_bounce \
 	%D%/envs/test_cartpole %D%/envs/test_cartpole_gym %D%/envs/test_cloth_scenes %D%/envs/test_fluid \
 	%D%/envs/test_foreign %D%/envs/test_mpm_plugins %D%/envs/test_near_optimum %D%/envs/test_pendulum %D%/envs/test_pinball \
 	%D%/envs/test_soft_scenes
@@ -162,7 +166,7 @@ SLOW_TESTS = %D%/envs/engines/fem/test_fem_episode_slow %D%/envs/engines/fem/tes
 	%D%/optimizers/methods/test_cma_evals_slow %D%/envs/test_pinball_slow %D%/optimizers/slow_bo \
 	%D%/envs/engines/mpm/test_mpm_golden_slow %D%/envs/engines/mpm/test_mpm_tables \
 	%D%/envs/engines/mpm/test_mpm_gradient %D%/envs/engines/mpm/test_mpm_golden_fast_slow \
-	%D%/envs/test_fluid_slow %D%/optimizers/slow_rl %D%/tools/results/slow_results \
+	%D%/envs/engines/smoke/test_smoke_slow %D%/envs/test_fluid_slow %D%/optimizers/slow_rl %D%/tools/results/slow_results \
 	%D%/fuzz/parameters_slow
 EXTRA_PROGRAMS += $(SLOW_TESTS)
 %C%_envs_engines_fem_test_fem_episode_slow_SOURCES = %D%/envs/engines/fem/test_fem_episode.c
@@ -177,6 +181,8 @@ EXTRA_PROGRAMS += $(SLOW_TESTS)
 %C%_envs_engines_mpm_test_mpm_golden_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 %C%_envs_engines_mpm_test_mpm_golden_fast_slow_SOURCES = %D%/envs/engines/mpm/test_mpm_golden.c
 %C%_envs_engines_mpm_test_mpm_golden_fast_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW -DFAST
+%C%_envs_engines_smoke_test_smoke_slow_SOURCES = %D%/envs/engines/smoke/test_smoke.c
+%C%_envs_engines_smoke_test_smoke_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 %C%_envs_test_fluid_slow_SOURCES = %D%/envs/test_fluid.c
 %C%_envs_test_fluid_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 %C%_tools_results_slow_results_SOURCES = %D%/tools/results/test_results.c

@@ -10,6 +10,10 @@ include %D%/engines/fem/local.mk
 include %D%/engines/control/local.mk
 include %D%/engines/film/local.mk
 include %D%/engines/soft/local.mk
+include %D%/engines/algebra/local.mk
+include %D%/engines/rigid/local.mk
+include %D%/engines/pendulum/local.mk
+include %D%/engines/smoke/local.mk
 
 # The kit: what environments have in common, a table of functions and the scene extension from tables; a team of
 # threads for engines.
@@ -57,11 +61,10 @@ include %D%/engines/soft/local.mk
 # code means.
 %C%_engines_mpm_libmpm_la_CPPFLAGS = $(AM_CPPFLAGS) $(mpm_select)
 %C%_engines_mpm_libmpm_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -finline-functions
-%C%_engines_mpm_libmpm_la_LIBADD = $(mpm_variants) %D%/engines/kit/libkit.la
-%C%_engines_mpm_libmpm_la_SOURCES = %D%/engines/mpm/scene/mat3.h %D%/engines/mpm/scene/mt19937.c \
-	%D%/engines/mpm/scene/mt19937.h %D%/engines/mpm/scene/quaternion.c \
-	%D%/engines/mpm/scene/quaternion.h %D%/engines/mpm/scene/scene.c %D%/engines/mpm/scene/scene.h \
-	%D%/engines/mpm/scene/tool.h %D%/engines/mpm/scene/tool_contact.c \
+%C%_engines_mpm_libmpm_la_LIBADD = $(mpm_variants) %D%/engines/algebra/libalgebra.la %D%/engines/kit/libkit.la
+%C%_engines_mpm_libmpm_la_SOURCES = %D%/engines/mpm/scene/mt19937.c %D%/engines/mpm/scene/mt19937.h \
+	%D%/engines/mpm/scene/scene.c %D%/engines/mpm/scene/scene.h %D%/engines/mpm/scene/tool.h \
+	%D%/engines/mpm/scene/tool_contact.c \
 	%D%/engines/mpm/scene/tool_motion.c %D%/engines/mpm/scene/tool_shape.c %D%/engines/mpm/sim/deform.c \
 	%D%/engines/mpm/sim/deform.h %D%/engines/mpm/sim/grid.c %D%/engines/mpm/sim/grid.h \
 	%D%/engines/mpm/sim/material.c %D%/engines/mpm/sim/material.h %D%/engines/mpm/sim/sim.c \
@@ -135,11 +138,11 @@ EXTRA_LTLIBRARIES = %D%/engines/mpm/libtasks.la
 %C%_engines_mpm_libtasks_la_LIBADD = %D%/engines/mpm/libmpm.la
 
 # The plugins: PlasticineLab's tasks, then the others. The source of each is the file of its name, here or in the room
-# of its family (plasticine/).
+# of its family (plasticine/, gradsim/).
 envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch.la %D%/rollingpin.la \
 	%D%/rope.la %D%/table.la %D%/torus.la %D%/triplemove.la %D%/writer.la %D%/analytic.la %D%/bounce.la \
 	%D%/cartpole.la %D%/cartpole_gym.la %D%/ffi.la %D%/flip.la %D%/fluid.la %D%/pendulum.la \
-	%D%/pinball.la %D%/realtosim.la %D%/swing.la
+	%D%/pinball.la %D%/realtosim.la %D%/smoke.la %D%/swing.la
 %C%_assembly_la_SOURCES = %D%/plasticine/assembly.c
 %C%_assembly_la_LDFLAGS = $(plugin_link)
 %C%_assembly_la_LIBADD = %D%/engines/mpm/libmpm.la
@@ -191,6 +194,9 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_pinball_la_LIBADD = %D%/engines/contact/libcontact.la %D%/engines/kit/libkit.la
 %C%_realtosim_la_LDFLAGS = $(plugin_link)
 %C%_realtosim_la_LIBADD = %D%/engines/cloth/libcloth.la %D%/engines/kit/libkit.la
+%C%_smoke_la_SOURCES = %D%/gradsim/smoke.c
+%C%_smoke_la_LDFLAGS = $(plugin_link)
+%C%_smoke_la_LIBADD = %D%/engines/smoke/libsmoke.la %D%/engines/kit/libkit.la
 %C%_swing_la_LDFLAGS = $(plugin_link)
 %C%_swing_la_LIBADD = %D%/engines/cloth/libcloth.la %D%/engines/kit/libkit.la
 

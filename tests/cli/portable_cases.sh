@@ -16,6 +16,7 @@ portable_cases() {
 	echo "flip leaprefine 3 env.duration=0.1"
 	echo "realtosim lbfgsb 4"
 	echo "bounce boleap 60"
+	echo "smoke lbfgsb 6 env.size=32 env.steps=20"
 	echo "pinball turbo 60"
 	echo "analytic bo 60 env.function=ackley env.dim=6"
 	echo "analytic cmaes 400 env.function=bbob_f21 env.dim=10"

@@ -136,6 +136,9 @@ pinball
 pinball steps=300
 pinball variant=pinball16
 pinball gradient=saltation
+smoke
+smoke target=ring size=48 steps=30
+smoke variables=field size=16 steps=20
 bounce
 bounce variant=paper
 bounce steps=60

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "engines/mpm/scene/mat3.h"
+#include "engines/algebra/mat3.h"
 #include "golden.h"
 #include "mpm_support.h"
 

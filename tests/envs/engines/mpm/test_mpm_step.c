@@ -10,10 +10,10 @@
 
 #include "engines/mpm/loss/distance.h"
 #include "engines/mpm/env/env.h"
-#include "engines/mpm/scene/mat3.h"
+#include "engines/algebra/mat3.h"
 #include "mpm_random.h"
 #include "mpm_support.h"
-#include "engines/mpm/scene/quaternion.h"
+#include "engines/algebra/quaternion.h"
 #include "engines/mpm/sim/transfer.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Bodies are, in this order, the soft bodies, the tools and the target. */
 #include "env_scene.h"
 
-#include "engines/mpm/scene/quaternion.h"
+#include "engines/algebra/quaternion.h"
 #include "evaluate.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * going backwards, the substeps of one output step are simulated again and then differentiated. */
 #include "episode.h"
 
-#include "engines/mpm/scene/mat3.h"
+#include "engines/algebra/mat3.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "loss.h"
 
 #include "distance.h"
-#include "engines/mpm/scene/mat3.h"
+#include "engines/algebra/mat3.h"
 #include "engines/mpm/scene/tool.h"
 #include "engines/mpm/sim/transfer.h"
 

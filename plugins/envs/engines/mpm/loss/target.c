@@ -2,7 +2,7 @@
 /* Making, storing and reading the built-in targets. */
 #include "target.h"
 
-#include "engines/mpm/scene/mat3.h"
+#include "engines/algebra/mat3.h"
 #include "engines/mpm/sim/sim.h"
 #include "engines/mpm/scene/tool.h"
 #include "engines/mpm/sim/transfer.h"

@@ -2,7 +2,7 @@
 /* Discretisation presets and initial particles (PlasticineLab: mpm_simulator.py, shape_maker.py). */
 #include "scene.h"
 
-#include "mat3.h"
+#include "engines/algebra/mat3.h"
 #include "mt19937.h"
 
 #include <stdbool.h>

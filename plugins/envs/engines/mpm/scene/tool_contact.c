@@ -3,8 +3,8 @@
  * a node takes on the tool's velocity along the normal and feels friction along the surface. */
 #include "tool.h"
 
-#include "mat3.h"
-#include "quaternion.h"
+#include "engines/algebra/mat3.h"
+#include "engines/algebra/quaternion.h"
 
 static const double influence_cut = 0.1; /* weaker influences count as none */
 static const double speed_eps = 1e-8;    /* regularises the tangential speed */

@@ -3,8 +3,8 @@
  * and its adjoint. */
 #include "tool.h"
 
-#include "mat3.h"
-#include "quaternion.h"
+#include "engines/algebra/mat3.h"
+#include "engines/algebra/quaternion.h"
 
 /* How far a rolling pin rolls per radian: its radius, a constant in the original. */
 static const double pin_radius = 0.03;

@@ -3,8 +3,8 @@
  * adjoints. First in the tool's own frame, shape by shape; then in the world. */
 #include "tool.h"
 
-#include "mat3.h"
-#include "quaternion.h"
+#include "engines/algebra/mat3.h"
+#include "engines/algebra/quaternion.h"
 
 /* Lengths are regularised as sqrt(a.a + 1e-14). */
 static double length(const double a[3])

@@ -2,7 +2,7 @@
 /* The laws of the elastic solid and of the syrup, and the choice between all laws. */
 #include "deform.h"
 
-#include "engines/mpm/scene/mat3.h"
+#include "engines/algebra/mat3.h"
 
 #include <stdbool.h>
 

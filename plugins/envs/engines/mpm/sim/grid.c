@@ -2,7 +2,7 @@
 /* Grid step of the material point method (PlasticineLab: mpm_simulator.py, grid_op) and its adjoint. */
 #include "grid.h"
 
-#include "engines/mpm/scene/mat3.h"
+#include "engines/algebra/mat3.h"
 #include "engines/mpm/scene/tool.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * coincide (F = I). */
 #include "material.h"
 
-#include "engines/mpm/scene/mat3.h"
+#include "engines/algebra/mat3.h"
 
 #include <stdbool.h>
 

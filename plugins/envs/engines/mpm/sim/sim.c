@@ -2,7 +2,7 @@
 /* Particles to grid, grid, grid to particles; and the same backwards. */
 #include "sim.h"
 
-#include "engines/mpm/scene/mat3.h"
+#include "engines/algebra/mat3.h"
 #include "transfer.h"
 
 static mpm_phase phase_of(const mpm_scene *scene, const mpm_domain *domain, const mpm_body *body)

@@ -4,7 +4,7 @@
  * accuracy that matters. */
 #include "svd3.h"
 
-#include "engines/mpm/scene/mat3.h"
+#include "engines/algebra/mat3.h"
 
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
 /* Quaternion algebra of the rigid tools (PlasticineLab: primitive/utils.py) and its adjoints. */
 #include "quaternion.h"
 
-#include "mat3.h"
+#include "engines/algebra/mat3.h"
 
 void quat_rotate(const double q[4], const double a[3], double out[3])
 {
@@ -34,13 +34,58 @@ void quat_rotate_adjoint(const double q[4], const double a[3], const double out_
     }
 }
 
+void quat_matrix(const double q[4], double m[9])
+{
+    const double w = q[0], x = q[1], y = q[2], z = q[3];
+    m[0] = 1 - 2 * (y * y + z * z);
+    m[1] = 2 * (x * y - w * z);
+    m[2] = 2 * (x * z + w * y);
+    m[3] = 2 * (x * y + w * z);
+    m[4] = 1 - 2 * (x * x + z * z);
+    m[5] = 2 * (y * z - w * x);
+    m[6] = 2 * (x * z - w * y);
+    m[7] = 2 * (y * z + w * x);
+    m[8] = 1 - 2 * (x * x + y * y);
+}
+
+void quat_matrix_adjoint(const double q[4], const double b[9], double q_bar[4])
+{
+    const double w = q[0], x = q[1], y = q[2], z = q[3];
+    q_bar[0] += 2 * (x * (b[7] - b[5]) + y * (b[2] - b[6]) + z * (b[3] - b[1]));
+    q_bar[1] += 2 * (w * (b[7] - b[5]) + y * (b[1] + b[3]) + z * (b[2] + b[6]) - 2 * x * (b[4] + b[8]));
+    q_bar[2] += 2 * (w * (b[2] - b[6]) + x * (b[1] + b[3]) + z * (b[5] + b[7]) - 2 * y * (b[0] + b[8]));
+    q_bar[3] += 2 * (w * (b[3] - b[1]) + x * (b[2] + b[6]) + y * (b[5] + b[7]) - 2 * z * (b[0] + b[4]));
+}
+
+void quat_matrix_tangent(const double q[4], const double d[4], double m[9])
+{
+    const double w = q[0], x = q[1], y = q[2], z = q[3], dw = d[0], dx = d[1], dy = d[2], dz = d[3];
+    m[0] = -4 * (y * dy + z * dz);
+    m[1] = 2 * (x * dy + dx * y - w * dz - dw * z);
+    m[2] = 2 * (x * dz + dx * z + w * dy + dw * y);
+    m[3] = 2 * (x * dy + dx * y + w * dz + dw * z);
+    m[4] = -4 * (x * dx + z * dz);
+    m[5] = 2 * (y * dz + dy * z - w * dx - dw * x);
+    m[6] = 2 * (x * dz + dx * z - w * dy - dw * y);
+    m[7] = 2 * (y * dz + dy * z + w * dx + dw * x);
+    m[8] = -4 * (x * dx + y * dy);
+}
+
 static double norm4(const double q[4])
 {
     return sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
 }
 
-/* in_bar = adjoint of `in` for unit = in / norm; it may be the same array as unit_bar. */
-static void normalise_adjoint(const double unit[4], double norm, const double unit_bar[4], double in_bar[4])
+double quat_normalise(double q[4])
+{
+    double norm = norm4(q);
+    for (int k = 0; k < 4; k++) {
+        q[k] /= norm;
+    }
+    return norm;
+}
+
+void quat_normalise_adjoint(const double unit[4], double norm, const double unit_bar[4], double in_bar[4])
 {
     double along =
         unit[0] * unit_bar[0] + unit[1] * unit_bar[1] + unit[2] * unit_bar[2] + unit[3] * unit_bar[3];
@@ -62,14 +107,14 @@ void quat_inverse_adjoint(const double q[4], const double out_bar[4], double q_b
 {
     double out[4], c_bar[4];
     quat_inverse(q, out);
-    normalise_adjoint(out, norm4(q), out_bar, c_bar);
+    quat_normalise_adjoint(out, norm4(q), out_bar, c_bar);
     q_bar[0] += c_bar[0];
     for (int k = 1; k < 4; k++) {
         q_bar[k] -= c_bar[k];
     }
 }
 
-static void hamilton(const double a[4], const double b[4], double out[4])
+void quat_product(const double a[4], const double b[4], double out[4])
 {
     out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
     out[1] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
@@ -80,7 +125,7 @@ static void hamilton(const double a[4], const double b[4], double out[4])
 void quat_multiply(const double a[4], const double b[4], double out[4])
 {
     double q[4];
-    hamilton(a, b, q);
+    quat_product(a, b, q);
     double norm = norm4(q);
     for (int k = 0; k < 4; k++) {
         out[k] = q[k] / norm;
@@ -91,17 +136,17 @@ void quat_multiply_adjoint(const double a[4], const double b[4], const double ou
                            double b_bar[4])
 {
     double q[4], unit[4], t_bar[4], c[4], r[4];
-    hamilton(a, b, q);
+    quat_product(a, b, q);
     double norm = norm4(q);
     for (int k = 0; k < 4; k++) {
         unit[k] = q[k] / norm;
     }
-    normalise_adjoint(unit, norm, out_bar, t_bar);
+    quat_normalise_adjoint(unit, norm, out_bar, t_bar);
     /* The product is linear in each factor; its transpose is the product with the conjugate of the other one.
      */
     const double a_conj[4] = {a[0], -a[1], -a[2], -a[3]}, b_conj[4] = {b[0], -b[1], -b[2], -b[3]};
-    hamilton(t_bar, b_conj, c);
-    hamilton(a_conj, t_bar, r);
+    quat_product(t_bar, b_conj, c);
+    quat_product(a_conj, t_bar, r);
     for (int k = 0; k < 4; k++) {
         a_bar[k] += c[k];
         b_bar[k] += r[k];

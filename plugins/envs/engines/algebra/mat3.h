@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small vectors and 3x3 matrices, row by row in double[3] and double[9], for the material point engine.
+/* Small vectors and 3x3 matrices, row by row in double[3] and double[9], for engines of bodies in space.
  * Everything is inline and plain: these few lines are used in every kernel. */
-#ifndef MPM_MAT3_H
-#define MPM_MAT3_H
+#ifndef DS_ENGINES_MAT3_H
+#define DS_ENGINES_MAT3_H
 
 #include <math.h>
 #include <string.h>
@@ -33,6 +33,45 @@ static inline void vec3_add_scaled(double y[3], double s, const double x[3])
 static inline double clamp(double value, double lower, double upper)
 {
     return value < lower ? lower : value > upper ? upper : value;
+}
+
+/* out = M a */
+static inline void mat3_apply(const double m[9], const double a[3], double out[3])
+{
+    double x = m[0] * a[0] + m[1] * a[1] + m[2] * a[2];
+    double y = m[3] * a[0] + m[4] * a[1] + m[5] * a[2];
+    double z = m[6] * a[0] + m[7] * a[1] + m[8] * a[2];
+    out[0] = x;
+    out[1] = y;
+    out[2] = z;
+}
+
+/* out = M^T a */
+static inline void mat3_tapply(const double m[9], const double a[3], double out[3])
+{
+    double x = m[0] * a[0] + m[3] * a[1] + m[6] * a[2];
+    double y = m[1] * a[0] + m[4] * a[1] + m[7] * a[2];
+    double z = m[2] * a[0] + m[5] * a[1] + m[8] * a[2];
+    out[0] = x;
+    out[1] = y;
+    out[2] = z;
+}
+
+/* M += s a b^T */
+static inline void mat3_add_outer(double m[9], double s, const double a[3], const double b[3])
+{
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            m[3 * i + j] += s * a[i] * b[j];
+        }
+    }
+}
+
+/* M += s (a b^T + b a^T) / 2 */
+static inline void mat3_add_symmetric(double m[9], double s, const double a[3], const double b[3])
+{
+    mat3_add_outer(m, 0.5 * s, a, b);
+    mat3_add_outer(m, 0.5 * s, b, a);
 }
 
 static inline void mat3_identity(double m[9])
@@ -95,6 +134,16 @@ static inline void mat3_cofactor(const double m[9], double out[9])
     out[6] = m[1] * m[5] - m[2] * m[4];
     out[7] = m[2] * m[3] - m[0] * m[5];
     out[8] = m[0] * m[4] - m[1] * m[3];
+}
+
+/* The inverse of a symmetric matrix; not finite where there is none. */
+static inline void mat3_inverse_symmetric(const double m[9], double out[9])
+{
+    double det = mat3_det(m);
+    mat3_cofactor(m, out);
+    for (int i = 0; i < 9; i++) {
+        out[i] /= det;
+    }
 }
 
 /* out = U diag(d) V^T */

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* smoke.c - roll-outs of smoke on a periodic grid, their adjoint and tangent (see smoke.h). The projection is
+ * a symmetric linear map of the velocities, so it is its own adjoint and its own tangent. */
+#include "smoke.h"
+
+#include "kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { FIELDS = 3, LANES = 8 };
+
+/* A state, derivatives by one or a direction, with borders. */
+typedef struct fields {
+    double *vx, *vy, *density;
+} fields;
+
+struct smoke {
+    smoke_grid grid;
+    const smoke_kernels *k;
+    const ds_host *host;
+    int stopped;
+    size_t sweeps, bytes;
+    uint64_t steps;
+    double *states;
+    fields now, next; /* of the sweeps */
+    smoke_feet feet;
+    double *source, *pressure[2];
+};
+
+smoke *smoke_create(memory *m, size_t n, size_t sweeps, uint64_t steps, const char *isa, const ds_host *host)
+{
+    const smoke_grid grid = {.n = n, .stride = (n + 2 + LANES - 1) / LANES * LANES};
+    const size_t field = smoke_field(&grid);
+    smoke *s = memory_take(m, 1, sizeof *s);
+    double *states = memory_doubles(m, (steps + 1) * FIELDS * field), *work = memory_doubles(m, 11 * field);
+    int32_t *cell = memory_take(m, field, sizeof *cell);
+    if (m->failed) {
+        return NULL;
+    }
+    *s = (smoke){.grid = grid,
+                 .k = smoke_kernels_find(isa),
+                 .host = host,
+                 .sweeps = sweeps,
+                 .bytes = ((steps + 1) * FIELDS + 11) * field * sizeof(double) + field * sizeof *cell,
+                 .states = states,
+                 .now = {work, work + field, work + 2 * field},
+                 .next = {work + 3 * field, work + 4 * field, work + 5 * field},
+                 .feet = {cell, work + 6 * field, work + 7 * field},
+                 .source = work + 8 * field,
+                 .pressure = {work + 9 * field, work + 10 * field}};
+    return s;
+}
+
+/* Whether the host wants an end; asked once a step. */
+static int should_stop(smoke *s)
+{
+    if (s->host != NULL && s->host->should_stop(s->host) != 0) {
+        s->stopped = 1;
+    }
+    return s->stopped;
+}
+
+/* ---- fields ---- */
+
+static fields state_at(const smoke *s, uint64_t t)
+{
+    const size_t field = smoke_field(&s->grid);
+    double *first = s->states + t * FIELDS * field;
+    return (fields){first, first + field, first + 2 * field};
+}
+
+/* Fills the border from the other side. */
+static void wrap(const smoke_grid *g, double *f)
+{
+    const size_t n = g->n, stride = g->stride;
+    for (size_t i = 1; i <= n; i++) {
+        f[i * stride] = f[i * stride + n];
+        f[i * stride + n + 1] = f[i * stride + 1];
+    }
+    memcpy(f, f + n * stride, (n + 2) * sizeof *f);
+    memcpy(f + (n + 1) * stride, f + stride, (n + 2) * sizeof *f);
+}
+
+static void read_field(const smoke_grid *g, const double *in, double *f)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        memcpy(f + (i + 1) * g->stride + 1, in + i * g->n, g->n * sizeof *f);
+    }
+    wrap(g, f);
+}
+
+static void write_field(const smoke_grid *g, const double *f, double *out)
+{
+    for (size_t i = 0; out != NULL && i < g->n; i++) {
+        memcpy(out + i * g->n, f + (i + 1) * g->stride + 1, g->n * sizeof *f);
+    }
+}
+
+static void read_fields(const smoke_grid *g, const smoke_state *in, const fields *f)
+{
+    read_field(g, in->vx, f->vx);
+    read_field(g, in->vy, f->vy);
+    read_field(g, in->density, f->density);
+}
+
+static void write_fields(const smoke_grid *g, const fields *f, const smoke_state *out)
+{
+    write_field(g, f->vx, out->vx);
+    write_field(g, f->vy, out->vy);
+    write_field(g, f->density, out->density);
+}
+
+/* ---- a step ---- */
+
+static void carry(const smoke *s, const double *f, double *out)
+{
+    s->k->carry(&s->grid, &s->feet, f, out);
+    wrap(&s->grid, out);
+}
+
+/* Makes velocities (with borders) nearly free of divergence. */
+static void project(const smoke *s, double *vx, double *vy)
+{
+    const double *p = NULL;
+    s->k->divergence(&s->grid, vx, vy, s->source);
+    for (size_t i = 0; i < s->sweeps; i++) {
+        double *better = s->pressure[i % 2];
+        s->k->sweep(&s->grid, s->source, p, better);
+        wrap(&s->grid, better);
+        p = better;
+    }
+    if (p != NULL) {
+        s->k->push(&s->grid, p, vx, vy);
+        wrap(&s->grid, vx);
+        wrap(&s->grid, vy);
+    }
+}
+
+static void advance(const smoke *s, const fields *from, const fields *to)
+{
+    s->k->feet(&s->grid, from->vx, from->vy, &s->feet);
+    carry(s, from->vx, to->vx);
+    carry(s, from->vy, to->vy);
+    project(s, to->vx, to->vy);
+    s->k->feet(&s->grid, to->vx, to->vy, &s->feet);
+    carry(s, from->density, to->density);
+}
+
+static int acceptable(const smoke_grid *g, const smoke_state *start)
+{
+    int good = 1;
+    for (size_t i = 0; i < g->n * g->n; i++) {
+        good &= fabs(start->vx[i]) <= SMOKE_FASTEST && fabs(start->vy[i]) <= SMOKE_FASTEST &&
+                isfinite(start->density[i]) != 0;
+    }
+    return good;
+}
+
+int smoke_simulate(smoke *s, const smoke_state *start, uint64_t steps)
+{
+    s->steps = 0;
+    s->stopped = 0;
+    if (!acceptable(&s->grid, start)) {
+        return 0;
+    }
+    fields now = state_at(s, 0);
+    read_fields(&s->grid, start, &now);
+    for (; s->steps < steps && !should_stop(s); s->steps++) {
+        fields next = state_at(s, s->steps + 1);
+        advance(s, &now, &next);
+        now = next;
+    }
+    return 1;
+}
+
+int smoke_stopped(const smoke *s)
+{
+    return s->stopped;
+}
+
+void smoke_get(const smoke *s, uint64_t t, const smoke_state *out)
+{
+    const fields f = state_at(s, t);
+    write_fields(&s->grid, &f, out);
+}
+
+/* ---- adjoint ---- */
+
+/* What the border has got belongs to the other side. Feet reach beyond the last row and column only. */
+static void fold(const smoke_grid *g, double *f)
+{
+    const size_t n = g->n, stride = g->stride;
+    for (size_t i = 1; i <= n + 1; i++) {
+        f[i * stride + 1] += f[i * stride + n + 1];
+    }
+    for (size_t j = 1; j <= n; j++) {
+        f[stride + j] += f[(n + 1) * stride + j];
+    }
+    wrap(g, f);
+}
+
+/* Sets f_bar, the derivatives of out_bar . carry(f): adds to the four cells around each foot, one foot
+ * after the other. */
+static void scatter(const smoke *s, const double *out_bar, double *f_bar)
+{
+    const size_t n = s->grid.n, stride = s->grid.stride;
+    memset(f_bar, 0, smoke_field(&s->grid) * sizeof *f_bar);
+    for (size_t i = 1; i <= n; i++) {
+        for (size_t c = i * stride + 1; c <= i * stride + n; c++) {
+            double r = s->feet.right[c], u = s->feet.up[c], upper = out_bar[c] * r,
+                   lower = out_bar[c] * (1 - r);
+            double *to = f_bar + s->feet.cell[c];
+            to[0] += lower * (1 - u);
+            to[1] += lower * u;
+            to[stride] += upper * (1 - u);
+            to[stride + 1] += upper * u;
+        }
+    }
+    fold(&s->grid, f_bar);
+}
+
+/* Derivatives from by `to`, the state after a step, in s->now, to those by `from`, the state before. */
+static void reverse(smoke *s, const fields *from, const fields *to)
+{
+    const fields bar = s->now, out = s->next;
+    s->k->feet(&s->grid, to->vx, to->vy, &s->feet);
+    s->k->carry_velocity_adjoint(&s->grid, &s->feet, from->density, bar.density, bar.vx, bar.vy);
+    scatter(s, bar.density, out.density);
+    wrap(&s->grid, bar.vx);
+    wrap(&s->grid, bar.vy);
+    project(s, bar.vx, bar.vy);
+    s->k->feet(&s->grid, from->vx, from->vy, &s->feet);
+    scatter(s, bar.vx, out.vx);
+    scatter(s, bar.vy, out.vy);
+    s->k->carry_velocity_adjoint(&s->grid, &s->feet, from->vx, bar.vx, out.vx, out.vy);
+    s->k->carry_velocity_adjoint(&s->grid, &s->feet, from->vy, bar.vy, out.vx, out.vy);
+    s->now = out;
+    s->next = bar;
+}
+
+void smoke_adjoint(smoke *s, uint64_t from, uint64_t to, const smoke_state *bar)
+{
+    read_fields(&s->grid, bar, &s->now);
+    for (uint64_t t = to; t-- > from && !should_stop(s);) {
+        const fields before = state_at(s, t), after = state_at(s, t + 1);
+        reverse(s, &before, &after);
+    }
+    write_fields(&s->grid, &s->now, bar);
+}
+
+/* ---- tangent ---- */
+
+/* out_dot = the derivative of carry(f) by f in direction f_dot and by the velocity. */
+static void carry_tangent(const smoke *s, const double *f, const double *f_dot, const double *vx_dot,
+                          const double *vy_dot, double *out_dot)
+{
+    s->k->carry(&s->grid, &s->feet, f_dot, out_dot);
+    s->k->carry_velocity_tangent(&s->grid, &s->feet, f, vx_dot, vy_dot, out_dot);
+    wrap(&s->grid, out_dot);
+}
+
+static void forward(smoke *s, const fields *from, const fields *to)
+{
+    const fields dot = s->now, out = s->next;
+    s->k->feet(&s->grid, from->vx, from->vy, &s->feet);
+    carry_tangent(s, from->vx, dot.vx, dot.vx, dot.vy, out.vx);
+    carry_tangent(s, from->vy, dot.vy, dot.vx, dot.vy, out.vy);
+    project(s, out.vx, out.vy);
+    s->k->feet(&s->grid, to->vx, to->vy, &s->feet);
+    carry_tangent(s, from->density, dot.density, out.vx, out.vy, out.density);
+    s->now = out;
+    s->next = dot;
+}
+
+void smoke_tangent(smoke *s, uint64_t from, uint64_t to, const smoke_state *dot)
+{
+    read_fields(&s->grid, dot, &s->now);
+    for (uint64_t t = from; t < to && !should_stop(s); t++) {
+        const fields before = state_at(s, t), after = state_at(s, t + 1);
+        forward(s, &before, &after);
+    }
+    write_fields(&s->grid, &s->now, dot);
+}
+
+const char *smoke_isa(const smoke *s)
+{
+    return s->k->isa;
+}
+
+size_t smoke_bytes(const smoke *s)
+{
+    return s->bytes;
+}

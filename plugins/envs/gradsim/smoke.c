@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* smoke - a wind is to carry smoke so that it becomes a disc or a ring: the decision variables are the
+ * velocity at the start, everywhere or by the waves of a stream function. */
+#include "engines/smoke/smoke.h"
+#include "engines/kit/env_kit.h"
+#include "engines/smoke/stream.h"
+
+#include <string.h>
+
+enum { WAVES = 0, FIELD = 1 };
+enum { DISC = 0, RING = 1 };
+enum { SMOKE, TARGET, DOTS = 55 }; /* bodies; squares along each side of their pictures */
+
+static const char *const kinds[] = {"waves", "field", NULL};
+static const char *const shapes[] = {"disc", "ring", NULL};
+
+static const ds_param *const params[] = {
+    DS_ENUM("variables", "waves", kinds,
+            "waves = cosines and sines of a periodic stream function, 2 waves^2 numbers; field = both "
+            "components of the velocity of each cell, 2 size^2 numbers, as gradSim has it.",
+            .flags = DS_PARAM_SHAPE),
+    DS_INT("waves", "4", 1, STREAM_MOST, "",
+           "variables = waves: their square is the number of waves, the longest ones; at most size / 4.",
+           .flags = DS_PARAM_SHAPE),
+    DS_INT("size", "110", 8, SMOKE_MOST, "cells", "Cells along each side; the domain is periodic.",
+           .flags = DS_PARAM_SHAPE),
+    DS_INT("steps", "99", 1, 100000, "", "Steps of an episode."),
+    DS_ENUM("target", "disc", shapes,
+            "What the smoke is to become, around the middle: a disc of radius 0.1455 size, or a ring from "
+            "0.1818 size to 0.2727 size (16, 20 and 30 cells of 110)."),
+    DS_LIST("limit", "", 1e-6, 1e3, 1, "cells/step", "Bound of the variables; empty = 2 (waves), 6 (field)."),
+    DS_INT("sweeps", "6", 1, 10000, "", "Jacobi sweeps for the pressure in each step."),
+    NULL};
+
+typedef struct smoke_env {
+    env_kit kit; /* first */
+    int64_t variables, target;
+    size_t waves, size, sweeps;
+    double limit;
+    smoke *sim;
+    stream *stream;
+    double *wanted;         /* target picture */
+    smoke_state start, now; /* of the episode; scratch: a frame, derivatives, directions */
+    uint32_t *corner;       /* of the squares */
+} smoke_env;
+
+/* ---- set-up ---- */
+
+static void read_smoke(void *self, ds_param_reader *in)
+{
+    smoke_env *e = self;
+    e->variables = ds_param_int(in, "variables");
+    e->waves = (size_t)ds_param_int(in, "waves");
+    e->size = (size_t)ds_param_int(in, "size");
+    e->kit.steps = (uint64_t)ds_param_int(in, "steps");
+    e->target = ds_param_int(in, "target");
+    e->sweeps = (size_t)ds_param_int(in, "sweeps");
+    e->limit = e->variables == FIELD ? 6 : 2;
+    ds_param_values(in, "limit", 1, &e->limit);
+    e->kit.n = e->variables == FIELD ? 2 * e->size * e->size : 2 * e->waves * e->waves;
+    e->kit.dt = 1;
+}
+
+/* Smoke where a step of the demonstration has it: in the last third of the rows. */
+static void draw_pictures(smoke_env *e)
+{
+    const double n = (double)e->size, middle = (n - 1) / 2, scale = n / 110;
+    const double inner = e->target == RING ? 20 * scale : -1, outer = (e->target == RING ? 30 : 16) * scale;
+    for (size_t c = 0; c < e->size * e->size; c++) {
+        double i = (double)(c / e->size), j = (double)(c % e->size);
+        double square = (i - middle) * (i - middle) + (j - middle) * (j - middle);
+        e->start.density[c] = i >= 73 * scale;
+        e->wanted[c] = square < outer * outer && (inner < 0 || square > inner * inner);
+    }
+}
+
+static void index_squares(uint32_t *corner)
+{
+    static const uint32_t order[6] = {0, 1, 2, 0, 2, 3};
+    for (uint32_t i = 0; i < DOTS * DOTS * 6; i++) {
+        corner[i] = 4 * (i / 6) + order[i % 6];
+    }
+}
+
+static ds_status allocate_smoke(void *self)
+{
+    smoke_env *e = self;
+    memory *m = &e->kit.memory;
+    const size_t field = e->size * e->size;
+    if (e->variables == WAVES && 4 * e->waves > e->size) {
+        return ds_host_fail(e->kit.host, DS_E_PARAM,
+                            "parameter waves = %zu: %zu cells can hold waves = %zu at most", e->waves,
+                            e->size, e->size / 4);
+    }
+    e->sim = smoke_create(m, e->size, e->sweeps, e->kit.steps, NULL, e->kit.host);
+    e->stream = e->variables == WAVES ? stream_create(m, e->size, e->waves) : NULL;
+    e->wanted = memory_doubles(m, field);
+    e->start = (smoke_state){memory_doubles(m, field), memory_doubles(m, field), memory_doubles(m, field)};
+    e->now = (smoke_state){memory_doubles(m, field), memory_doubles(m, field), memory_doubles(m, field)};
+    e->corner = memory_take(m, DOTS * DOTS * 6, sizeof *e->corner);
+    if (!m->failed) {
+        draw_pictures(e);
+        index_squares(e->corner);
+    }
+    return DS_OK;
+}
+
+/* Still air is a stationary point of the waves: a weak wind of all of them is where to start. */
+static void range_of_smoke(const void *self, uint64_t i, double *lower, double *upper, double *start)
+{
+    const smoke_env *e = self;
+    (void)i;
+    *lower = -e->limit;
+    *upper = e->limit;
+    *start = e->variables == WAVES ? 0.05 * e->limit : 0;
+}
+
+static void name_velocity(const void *self, uint64_t i, env_variable *out)
+{
+    const smoke_env *e = self;
+    env_variable_put(out->unit, "cells/step");
+    if (e->variables == WAVES) {
+        env_variable_put(out->name, "wave.%u.%s", (unsigned)(i / 2), i % 2 ? "sin" : "cos");
+        env_variable_put(out->group, "wave");
+        return;
+    }
+    const uint64_t field = e->size * e->size, cell = i % field;
+    env_variable_put(out->group, i < field ? "vx" : "vy");
+    env_variable_put(out->name, "%s.%u.%u", out->group, (unsigned)(cell / e->size),
+                     (unsigned)(cell % e->size));
+}
+
+/* ---- loss ---- */
+
+/* Velocities from variables. */
+static void set_velocity(const smoke_env *e, const double *x, const smoke_state *out)
+{
+    const size_t field = e->size * e->size;
+    if (e->variables == WAVES) {
+        stream_velocity(e->stream, x, out->vx, out->vy);
+    } else {
+        memcpy(out->vx, x, field * sizeof *x);
+        memcpy(out->vy, x + field, field * sizeof *x);
+    }
+}
+
+static ds_status simulate_smoke(void *self, ds_eval *io)
+{
+    smoke_env *e = self;
+    const size_t field = e->size * e->size;
+    double sum = 0;
+    set_velocity(e, io->x, &e->start);
+    if (!smoke_simulate(e->sim, &e->start, e->kit.steps)) {
+        io->loss = (double)NAN;
+        io->bad_step = 0;
+        return DS_OK;
+    }
+    if (smoke_stopped(e->sim)) {
+        return DS_STOPPED;
+    }
+    smoke_get(e->sim, e->kit.steps, &e->now);
+    for (size_t c = 0; c < field; c++) {
+        double off = e->now.density[c] - e->wanted[c];
+        sum += off * off;
+    }
+    io->loss = sum / (double)field;
+    return DS_OK;
+}
+
+static ds_status adjoint_of_smoke(void *self, ds_eval *io)
+{
+    smoke_env *e = self;
+    const size_t field = e->size * e->size;
+    smoke_get(e->sim, e->kit.steps, &e->now);
+    for (size_t c = 0; c < field; c++) {
+        e->now.density[c] = 2 * (e->now.density[c] - e->wanted[c]) / (double)field;
+        e->now.vx[c] = e->now.vy[c] = 0;
+    }
+    smoke_adjoint(e->sim, 0, e->kit.steps, &e->now);
+    if (smoke_stopped(e->sim)) {
+        return DS_STOPPED;
+    }
+    if (e->variables == WAVES) {
+        stream_adjoint(e->stream, e->now.vx, e->now.vy, io->grad);
+    } else {
+        memcpy(io->grad, e->now.vx, field * sizeof *io->grad);
+        memcpy(io->grad + field, e->now.vy, field * sizeof *io->grad);
+    }
+    return DS_OK;
+}
+
+/* ---- channels: values only. Between two points that a difference quotient can tell apart some of the
+ * many elements have a kink, so that products with their exact Jacobian would fit no quotient of all of
+ * them. ---- */
+
+enum { RESIDUALS, IMAGE, CHANNELS };
+
+static uint64_t channels_of_smoke(const void *self)
+{
+    (void)self;
+    return CHANNELS;
+}
+
+static void channel_of_smoke(const void *self, uint64_t i, ds_channel *out)
+{
+    const smoke_env *e = self;
+    out->ops = DS_CAN(DS_ASK_VALUE);
+    out->ndim = 2;
+    out->shape[0] = out->shape[1] = e->size;
+    out->role = i == RESIDUALS ? DS_CHANNEL_RESIDUAL : DS_CHANNEL_IMAGE;
+    out->name = i == RESIDUALS ? "residuals" : "smoke";
+    out->doc = i == RESIDUALS
+                   ? "Smoke at the end less the target, divided by the size: squares add up to the loss."
+                   : "The smoke at the end; rows along i.";
+}
+
+static ds_status answer_of_smoke(void *self, ds_eval *io, ds_ask *ask)
+{
+    smoke_env *e = self;
+    const size_t field = e->size * e->size;
+    double *out = ask->out;
+    (void)io;
+    smoke_get(e->sim, e->kit.steps, &(smoke_state){.density = out});
+    for (size_t c = 0; ask->channel == RESIDUALS && c < field; c++) {
+        out[c] = (out[c] - e->wanted[c]) / (double)e->size;
+    }
+    return DS_OK;
+}
+
+/* ---- scene: squares as large as the smoke is dense, rows along i from above ---- */
+
+/* Mean of the cells of block `at` of `blocks` along a side. */
+static double mean_of_block(const smoke_env *e, const double *density, size_t row, size_t column)
+{
+    const size_t n = e->size, i0 = row * n / DOTS, j0 = column * n / DOTS;
+    size_t i1 = (row + 1) * n / DOTS, j1 = (column + 1) * n / DOTS;
+    double sum = 0;
+    i1 = i1 > i0 ? i1 : i0 + 1;
+    j1 = j1 > j0 ? j1 : j0 + 1;
+    for (size_t i = i0; i < i1; i++) {
+        for (size_t j = j0; j < j1; j++) {
+            sum += density[i * n + j];
+        }
+    }
+    return sum / (double)((i1 - i0) * (j1 - j0));
+}
+
+static void place_smoke(const void *self, uint64_t k, uint64_t b, double *out)
+{
+    const smoke_env *e = self;
+    const double *density = e->wanted;
+    if (b == SMOKE) {
+        smoke_get(e->sim, k, &(smoke_state){.density = e->now.density});
+        density = e->now.density;
+    }
+    for (size_t d = 0; d < DOTS * DOTS; d++) {
+        size_t row = d / DOTS, column = d % DOTS;
+        double half = 0.5 * sqrt(fmin(1, fmax(0, mean_of_block(e, density, row, column)))) / DOTS;
+        double x = ((double)column + 0.5) / DOTS, y = 1 - ((double)row + 0.5) / DOTS;
+        const double at[12] = {x - half, y - half, 0, x + half, y - half, 0,
+                               x + half, y + half, 0, x - half, y + half, 0};
+        memcpy(out + 12 * d, at, sizeof at);
+    }
+}
+
+static void bodies_of_smoke(void *self, scene_kit *s)
+{
+    smoke_env *e = self;
+    static const double box[6] = {0, 0, -0.1, 1, 1, 0.1};
+    s->info.flat = 1;
+    memcpy(s->info.box, box, sizeof box);
+    for (int b = SMOKE; b <= TARGET; b++) {
+        uint64_t body =
+            scene_kit_body(s, b == SMOKE ? "smoke" : "target", DS_BODY_MESH,
+                           b == SMOKE ? DS_ROLE_MATERIAL : DS_ROLE_TARGET, 4 * DOTS * DOTS, (double[4]){0});
+        s->body[body].index = e->corner;
+        s->body[body].index_count = 6 * DOTS * DOTS;
+    }
+}
+
+static const scene_metric metrics[] = {
+    {"off_target", ""}, {"smoke", "cells"}, {"speed", "cells/step"}, {NULL, NULL}};
+
+static void measure_smoke(void *self, uint64_t k, double *out)
+{
+    smoke_env *e = self;
+    const size_t field = e->size * e->size;
+    out[0] = out[1] = out[2] = 0;
+    smoke_get(e->sim, k, &e->now);
+    for (size_t c = 0; c < field; c++) {
+        double off = e->now.density[c] - e->wanted[c];
+        out[0] += off * off / (double)field;
+        out[1] += e->now.density[c];
+        out[2] = fmax(out[2], sqrt(e->now.vx[c] * e->now.vx[c] + e->now.vy[c] * e->now.vy[c]));
+    }
+}
+
+/* ---- plugin ---- */
+
+static const char *const extensions[] = {DS_EXT_SCENE, DS_EXT_VARIABLES, DS_EXT_CHANNELS, NULL};
+
+static const env_table env = {.size = sizeof(smoke_env),
+                              .advice = "reduce parameter size or steps",
+                              .read = read_smoke,
+                              .allocate = allocate_smoke,
+                              .range = range_of_smoke,
+                              .variable = name_velocity,
+                              .simulate = simulate_smoke,
+                              .adjoint = adjoint_of_smoke,
+                              .passes = 2, /* feet again, and backward */
+                              .metrics = metrics,
+                              .bodies = bodies_of_smoke,
+                              .place = place_smoke,
+                              .measure = measure_smoke,
+                              .channels = channels_of_smoke,
+                              .channel = channel_of_smoke,
+                              .answer = answer_of_smoke};
+
+static const ds_desc desc = {
+    ENV_KIT_DESC("smoke", "1"),
+    .flags = DS_ENV_GRADIENT,
+    .summary = "Find the wind that turns smoke into a disc or a ring.",
+    .description = "Stable fluids on a periodic square: each step carries the velocity by itself, makes it "
+                   "nearly free of "
+                   "divergence and carries the smoke, which begins in the last third of the rows. Loss = "
+                   "mean square of the "
+                   "final smoke less the target.\n"
+                   "Variables: the velocity at the start, in cells per step, by the waves of a stream "
+                   "function or for each "
+                   "cell; all 0 is still air, where a cell boundary lies under each cell: the loss has a "
+                   "kink there, and the "
+                   "gradient is that of one side. The simulation cannot diverge.\n"
+                   "Neither step conserves smoke, which the optimum makes use of.\n"
+                   "No stepwise control: the wind is left to itself.\n"
+                   "Channels: residuals, and the smoke at the end.\n"
+                   "Metrics: off_target (the loss, of each frame), smoke (its sum), speed (the largest).",
+    .citation = "J. Stam: Stable fluids. SIGGRAPH 1999. K. M. Jatavallabhula et al.: gradSim: Differentiable "
+                "simulation for system identification and visuomotor control. ICLR 2021, arXiv:2104.02646.",
+    .extensions = extensions,
+};
+
+ENV_KIT_DEFINE(env, desc)

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* differences.c - a gradient against central differences (see differences.h). */
+#include "differences.h"
+
+#include <diffsim/helper/random.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+typedef struct side {
+    double loss;
+    uint64_t branches;
+} side;
+
+static side at(const differences *d, size_t i, double shift)
+{
+    double kept = d->x[i];
+    d->x[i] = kept + shift;
+    side s = {.loss = d->loss(d->self, d->x)};
+    s.branches = d->branches != NULL ? d->branches(d->self) : 0;
+    d->x[i] = kept;
+    return s;
+}
+
+static int disagree(const differences *d, size_t i, double largest, const side *middle)
+{
+    double h = d->step * (d->scale != NULL ? d->scale[i] : fmax(1, fabs(d->x[i])));
+    side right = at(d, i, h), left = at(d, i, -h);
+    double quotient = (right.loss - left.loss) / (2 * h);
+    if (d->branches == NULL) {
+        double wide = (at(d, i, 2 * h).loss - at(d, i, -2 * h).loss) / (4 * h);
+        quotient += (quotient - wide) / 3;
+    }
+    double size = fmax(fabs(d->grad[i]), 1e-3 * largest);
+    if (fabs(d->grad[i] - quotient) <= d->tolerance * size) {
+        return 0;
+    }
+    int same = right.branches == middle->branches && left.branches == middle->branches;
+    print_message("%s: component %zu: %.10g, central difference %.10g, left %.8g, right %.8g%s\n", d->name, i,
+                  d->grad[i], quotient, (middle->loss - left.loss) / h, (right.loss - middle->loss) / h,
+                  same ? "" : " (switches branches)");
+    return same ? 1 : 2;
+}
+
+size_t differences_check(const differences *d, size_t *switched)
+{
+    double largest = 0;
+    size_t wrong = 0, across = 0;
+    side middle = {.loss = d->loss(d->self, d->x)};
+    middle.branches = d->branches != NULL ? d->branches(d->self) : 0;
+    for (size_t i = 0; i < d->n; i++) {
+        largest = fmax(largest, fabs(d->grad[i]));
+    }
+    for (size_t i = 0; i < d->n; i++) {
+        int how = disagree(d, i, largest, &middle);
+        wrong += how == 1;
+        across += how == 2;
+    }
+    if (switched != NULL) {
+        *switched = across;
+    }
+    return isfinite(largest) && largest > 0 ? wrong + (switched == NULL ? across : 0) : d->n;
+}
+
+void differences_random(uint64_t seed, size_t n, double *out)
+{
+    ds_random r = ds_random_open(seed, "differences", 0);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = 2 * ds_random_uniform(&r) - 1;
+    }
+}
+
+double differences_dot(size_t n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
