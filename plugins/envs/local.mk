@@ -133,7 +133,7 @@ EXTRA_LTLIBRARIES = %D%/engines/mpm/libtasks.la
 %C%_engines_mpm_libtasks_la_SOURCES = %D%/plasticine/assembly.c %D%/plasticine/chopsticks.c \
 	%D%/plasticine/move.c %D%/plasticine/pinch.c %D%/plasticine/rollingpin.c %D%/plasticine/rope.c \
 	%D%/plasticine/table.c %D%/plasticine/torus.c %D%/plasticine/triplemove.c %D%/plasticine/writer.c \
-	%D%/engines/mpm/env/tasks.c %D%/engines/mpm/env/tasks.h
+	%D%/plasticine/tasks.c %D%/plasticine/tasks.h
 %C%_engines_mpm_libtasks_la_CPPFLAGS = $(AM_CPPFLAGS) -DMPM_TASKS_ONLY
 %C%_engines_mpm_libtasks_la_LIBADD = %D%/engines/mpm/libmpm.la
 
@@ -239,11 +239,11 @@ mostlyclean-local:
 	-for f in $(dist_envdata_DATA); do test ! -L $$f || rm -f $$f; done
 .PHONY: plugin-data-links
 
-# These make such files, when asked for by name (make plugins/envs/engines/mpm/make_targets): make_targets ID
+# These make such files, when asked for by name (make plugins/envs/plasticine/make_targets): make_targets ID
 # FILE, make_lift 1 0.002 0.1 > FILE.
-EXTRA_PROGRAMS += %D%/engines/mpm/make_targets %D%/engines/cloth/make_lift
-%C%_engines_mpm_make_targets_SOURCES = %D%/engines/mpm/env/make_targets.c
-%C%_engines_mpm_make_targets_LDADD = %D%/engines/mpm/libtasks.la
+EXTRA_PROGRAMS += %D%/plasticine/make_targets %D%/engines/cloth/make_lift
+%C%_plasticine_make_targets_SOURCES = %D%/plasticine/make_targets.c
+%C%_plasticine_make_targets_LDADD = %D%/engines/mpm/libtasks.la
 %C%_engines_cloth_make_lift_SOURCES = %D%/engines/cloth/make_lift.c
 %C%_engines_cloth_make_lift_LDADD = %D%/engines/cloth/libcloth.la
-CLEANFILES += %D%/engines/mpm/make_targets %D%/engines/cloth/make_lift %D%/engines/mpm/libtasks.la
+CLEANFILES += %D%/plasticine/make_targets %D%/engines/cloth/make_lift %D%/engines/mpm/libtasks.la

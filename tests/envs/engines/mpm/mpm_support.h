@@ -4,7 +4,7 @@
 #ifndef TEST_MPM_SUPPORT_H
 #define TEST_MPM_SUPPORT_H
 
-#include "engines/mpm/env/tasks.h"
+#include "plasticine/tasks.h"
 
 #include <jansson.h>
 
