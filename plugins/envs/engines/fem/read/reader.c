@@ -4,6 +4,7 @@
 
 #include "engines/fem/laws/rest.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
