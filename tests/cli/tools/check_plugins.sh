@@ -16,6 +16,10 @@ for so in "$DS_TOP_BUILD"/plugins/envs/*.so "$DS_TOP_BUILD"/plugins/optimizers/*
         skip "$id is too slow under sanitizers; torus and writer have the same engine"
         continue
         ;;
+    sanitized-gear | sanitized-soft_ball | sanitized-cloth_velocity | sanitized-walker)
+        skip "$id is too slow under sanitizers; beam, cloth_throw and spring_cage have the same engine"
+        continue
+        ;;
     esac
     set --
     if "$dshost" help "$so" | grep -q '^  preset '; then

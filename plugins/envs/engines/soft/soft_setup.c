@@ -18,11 +18,11 @@ void soft_read(soft *s, ds_param_reader *in, const soft_task *task)
     s->observe = (int)ds_param_int(in, "observe");
     s->image = ds_param_text(in, "target_image");
     look_read(&s->look, in, 1);
-    s->dt = substeps > 0 ? 1 / (60 * (double)substeps) : 1;
+    s->dt = 1 / (60 * (double)substeps);
     s->steps = (uint64_t)fmax(1, round(duration / s->dt));
     s->compared = frames < s->steps ? frames : s->steps;
-    s->each = s->steps / (s->compared > 0 ? s->compared : 1);
-    s->first = s->steps - (s->compared > 0 ? s->compared - 1 : 0) * s->each;
+    s->each = s->steps / s->compared;
+    s->first = s->steps - (s->compared - 1) * s->each;
     s->shown_each = 2 * substeps < s->steps ? 2 * substeps : s->steps;
     s->unknown.model = &s->model;
     s->unknown.seed = (uint64_t)ds_param_int(in, "seed");
