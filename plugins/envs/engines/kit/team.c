@@ -28,7 +28,7 @@ struct kit_team {
     _Atomic int left; /* tasks not done yet */
     _Atomic uint32_t round;
     _Atomic int asleep;
-    bool over;
+    _Atomic bool over;
     pthread_mutex_t lock;
     pthread_cond_t wake;
 };
