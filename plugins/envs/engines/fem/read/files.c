@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read.c - meshes from files, by the ends of their names. */
+/* files.c - meshes from files by the ends of their names (see read.h). */
 #include "engines/fem/read.h"
 
 #include <errno.h>
