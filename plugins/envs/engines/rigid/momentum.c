@@ -5,7 +5,7 @@
 #include "engines/algebra/finite.h"
 #include "engines/algebra/mat3.h"
 #include "engines/algebra/quaternion.h"
-#include "momentum_step.h"
+#include "momentum_internal.h"
 
 momentum *momentum_create(memory *m, size_t points, uint64_t steps)
 {

@@ -6,7 +6,7 @@
 #include "engines/algebra/finite.h"
 #include "engines/algebra/mat3.h"
 #include "engines/algebra/quaternion.h"
-#include "momentum_step.h"
+#include "momentum_internal.h"
 
 /* P' = P + h F, x' = x + h P' / M. */
 static void reverse_path(const momentum *r, const momentum_step *step, momentum_state *bar,

@@ -3,7 +3,7 @@
  * adjoint and tangent. All of it in the frame of the body, where neither lever nor inertia turns: with the
  * normal n = R^T (0, 1, 0) and a = p x n the vertex p approaches with P_y / M + L . I^-1 a and gives way
  * by 1/M + a . I^-1 a. */
-#include "momentum_step.h"
+#include "momentum_internal.h"
 
 #include "engines/algebra/mat3.h"
 #include "engines/algebra/quaternion.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* momentum_step.c - forces and the quantities of one step of a rigid body by its momenta (see momentum.h). */
-#include "momentum_step.h"
+#include "momentum_internal.h"
 
 #include "engines/algebra/mat3.h"
 #include "engines/algebra/quaternion.h"

@@ -6,7 +6,7 @@
 #include "engines/algebra/finite.h"
 #include "engines/algebra/mat3.h"
 #include "engines/algebra/quaternion.h"
-#include "momentum_step.h"
+#include "momentum_internal.h"
 
 /* The derivative of omega = R I^-1 R^T L. */
 static void omega_tangent(const momentum *r, const momentum_state *s, const momentum_step *step,

@@ -5,7 +5,7 @@
 #include "engines/algebra/finite.h"
 #include "engines/algebra/mat3.h"
 #include "engines/algebra/quaternion.h"
-#include "rigid_step.h"
+#include "rigid_internal.h"
 
 rigid *rigid_create(memory *m, size_t points, uint64_t steps)
 {

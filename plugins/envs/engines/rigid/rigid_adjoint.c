@@ -6,7 +6,7 @@
 #include "engines/algebra/finite.h"
 #include "engines/algebra/mat3.h"
 #include "engines/algebra/quaternion.h"
-#include "rigid_step.h"
+#include "rigid_internal.h"
 
 /* What a step leaves to its contacts: derivatives by force and torque; what they add to. */
 typedef struct reverse {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rigid_step.c - contact forces and the quantities of one step of a rigid body (see rigid.h). */
-#include "rigid_step.h"
+#include "rigid_internal.h"
 
 #include "engines/algebra/mat3.h"
 #include "engines/algebra/quaternion.h"

@@ -6,7 +6,7 @@
 #include "engines/algebra/finite.h"
 #include "engines/algebra/mat3.h"
 #include "engines/algebra/quaternion.h"
-#include "rigid_step.h"
+#include "rigid_internal.h"
 
 /* A direction of everything a step depends on. */
 typedef struct direction {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* momentum_step.h - what one step of momentum.h computes on its way, for the step, its adjoint and its
+/* momentum_internal.h - what one step of momentum.h computes on its way, for the step, its adjoint and its
  * tangent. */
-#ifndef DS_ENGINES_MOMENTUM_STEP_H
-#define DS_ENGINES_MOMENTUM_STEP_H
+#ifndef DS_ENGINES_MOMENTUM_INTERNAL_H
+#define DS_ENGINES_MOMENTUM_INTERNAL_H
 
 #include "momentum.h"
 
