@@ -85,7 +85,7 @@ check_PROGRAMS += \
 	%D%/envs/engines/render/test_render %D%/envs/engines/render/test_softras \
 	%D%/envs/engines/render/test_splat %D%/envs/engines/render/test_video \
 	%D%/envs/engines/test_bbob %D%/envs/engines/test_chain %D%/envs/engines/test_cloth \
-	%D%/envs/engines/test_contact %D%/envs/engines/rigid/test_mass %D%/envs/engines/rigid/test_momentum \
+	%D%/envs/engines/test_contact %D%/envs/engines/test_floor_ball %D%/envs/engines/rigid/test_mass %D%/envs/engines/rigid/test_momentum \
 	%D%/envs/engines/rigid/test_rigid %D%/envs/engines/pendulum/test_ode_pendulum \
 	%D%/envs/engines/smoke/test_smoke %D%/envs/test_analytic %D%/envs/test_bounce \
 	%D%/envs/test_cartpole %D%/envs/test_cartpole_gym %D%/envs/test_cloth_scenes %D%/envs/test_fluid \

@@ -36,10 +36,11 @@ include %D%/engines/smoke/local.mk
 	%D%/engines/foreign/signature.h
 
 # Rigid bodies: a planar chain of links on a cart; a ball among boxes and walls in the plane (linear
-# complementarity, impact, episode); a particle against planes with penalty (compliant) contact.
+# complementarity, impact, episode), or over a floor; a particle against planes with penalty (compliant) contact.
 %C%_engines_chain_libchain_la_SOURCES = %D%/engines/chain/chain.h %D%/engines/chain/chain.c
 %C%_engines_contact_libcontact_la_SOURCES = %D%/engines/contact/ball.h %D%/engines/contact/ball.c \
 	%D%/engines/contact/ball_adjoint.c %D%/engines/contact/dense.h %D%/engines/contact/dense.c \
+	%D%/engines/contact/floor_ball.h %D%/engines/contact/floor_ball.c \
 	%D%/engines/contact/impact.h %D%/engines/contact/impact.c %D%/engines/contact/lcp.h \
 	%D%/engines/contact/lcp.c %D%/engines/contact/shape.h %D%/engines/contact/shape.c
 %C%_engines_penalty_libpenalty_la_SOURCES = %D%/engines/penalty/penalty.h %D%/engines/penalty/penalty.c
