@@ -18,17 +18,16 @@ static const ds_param *const params[] = {
             "Gravity, downward, where it is no variable, and of the target."),
     SOFT_TIME_PARAMS("2", "32", "10"), NULL};
 
-static const quantity offered[] = {
-    QUANTITY_LOG("mu", "Pa", QUANTITY_SOLID_MU, 1.7, 4, 2),
-    QUANTITY_LOG("lambda", "Pa", QUANTITY_SOLID_LAMBDA, 1.7, 4, 1.7),
-    QUANTITY_LOG("damping", "Pa s", QUANTITY_SOLID_KD, -1, 1.3, 0),
-    QUANTITY_LOG("density", "kg/m^3", QUANTITY_DENSITY, 0.5, 1.5, 1.2),
-    QUANTITY_LOG("masses", "", QUANTITY_MASSES, -0.5, 0.5, 0.1),
-    QUANTITY("gravity", "m/s^2", QUANTITY_GRAVITY, 0, 20, 5),
-    QUANTITY("position", "m", QUANTITY_POSITION, -0.5, 0.5, 0.1),
-    QUANTITY("turn", "rad", QUANTITY_TURN, -1, 1, 0.1),
-    QUANTITY("velocity", "m/s", QUANTITY_VELOCITY, -2, 2, 0.5),
-    {.name = NULL}};
+static const quantity offered[] = {QUANTITY_LOG("mu", "Pa", QUANTITY_SOLID_MU, 1.7, 4, 2),
+                                   QUANTITY_LOG("lambda", "Pa", QUANTITY_SOLID_LAMBDA, 1.7, 4, 1.7),
+                                   QUANTITY_LOG("damping", "Pa s", QUANTITY_SOLID_KD, -1, 1.3, 0),
+                                   QUANTITY_LOG("density", "kg/m^3", QUANTITY_DENSITY, 0.5, 1.5, 1.2),
+                                   QUANTITY_LOG("masses", "", QUANTITY_MASSES, -0.5, 0.5, 0.1),
+                                   QUANTITY("gravity", "m/s^2", QUANTITY_GRAVITY, 0, 20, 5),
+                                   QUANTITY("position", "m", QUANTITY_POSITION, -0.5, 0.5, 0.1),
+                                   QUANTITY("turn", "rad", QUANTITY_TURN, -1, 1, 0.1),
+                                   QUANTITY("velocity", "m/s", QUANTITY_VELOCITY, -2, 2, 0.5),
+                                   {.name = NULL}};
 
 static const soft_task task = {.offered = offered, .state = WATCH_POINTS, .cure = cure};
 

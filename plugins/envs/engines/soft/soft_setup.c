@@ -7,19 +7,34 @@
 #include <math.h>
 #include <string.h>
 
+enum { SOFT_MOST_STEPS = 10000000 };
+
 /* ---- parameters ---- */
+
+/* 1 after a failure. */
+static uint64_t count(ds_param_reader *in, const char *name)
+{
+    const int64_t n = ds_param_int(in, name);
+    return n > 0 ? (uint64_t)n : 1;
+}
 
 void soft_read(soft *s, ds_param_reader *in, const soft_task *task)
 {
-    const uint64_t substeps = (uint64_t)ds_param_int(in, "substeps"),
-                   frames = (uint64_t)ds_param_int(in, "frames");
+    const uint64_t substeps = count(in, "substeps"), frames = count(in, "frames");
     const double duration = ds_param_real(in, "duration");
     s->task = task;
     s->observe = (int)ds_param_int(in, "observe");
     s->image = ds_param_text(in, "target_image");
     look_read(&s->look, in, 1);
     s->dt = 1 / (60 * (double)substeps);
-    s->steps = (uint64_t)fmax(1, round(duration / s->dt));
+    const double steps = fmax(1, round(duration / s->dt));
+    if (in->status == DS_OK && steps > SOFT_MOST_STEPS) {
+        in->status = ds_host_fail(
+            in->host, DS_E_PARAM,
+            "an episode of %.3g steps; at most %d are possible: reduce parameter duration or substeps", steps,
+            SOFT_MOST_STEPS);
+    }
+    s->steps = (uint64_t)fmin(steps, SOFT_MOST_STEPS);
     s->compared = frames < s->steps ? frames : s->steps;
     s->each = s->steps / s->compared;
     s->first = s->steps - (s->compared - 1) * s->each;
