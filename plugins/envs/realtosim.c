@@ -314,7 +314,6 @@ static ds_status answer_of_realtosim(void *self, ds_eval *io, ds_ask *ask)
     return lift_residual_gradient(&e->l, ask->v, ask->out);
 }
 
-
 /* ---- plugin ---- */
 
 static const env_table env = {.size = sizeof(realtosim),

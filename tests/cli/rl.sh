@@ -133,7 +133,7 @@ result $? "dshost list says what offers and needs it"
 "$dshost" doctor >"$tmp/out" 2>&1
 grep -q "^plugins_with_rl  *15$" "$tmp/out"
 result $? "dshost doctor counts them"
-for env in swing realtosim pinball bounce smoke; do
+for env in swing realtosim pinball bounce smoke gear; do
     refuses 4 "$env does not have" "$env has no actions, ppo says so" "$dshost" --env $env --opt ppo --budget 10 --out none
 done
 

@@ -139,6 +139,14 @@ pinball gradient=saltation
 smoke
 smoke target=ring size=48 steps=30
 smoke variables=field size=16 steps=20
+beam duration=0.3
+beam duration=0.3 observe=state
+soft_ball duration=0.3 observe=state
+cloth_velocity duration=0.3
+cloth_throw duration=0.3 observe=state
+walker duration=0.2
+gear duration=0.2
+spring_cage
 bounce
 bounce variant=paper
 bounce steps=60
