@@ -238,6 +238,42 @@ static void no_control(void **state)
     fake_env_close(&e);
 }
 
+/* Every scene as it comes: the start has a loss, and where the target is an episode the truth has none. */
+static void defaults(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double truth[3];
+        int n; /* of the truth; 0: none */
+    } scene[] = {
+        {"envs/beam", {3, 3}, 2},     {"envs/soft_ball", {3, 3}, 2}, {"envs/cloth_velocity", {1, 0, 0}, 3},
+        {"envs/cloth_throw", {0}, 0}, {"envs/walker", {0}, 0},       {"envs/gear", {0}, 0},
+        {"envs/spring_cage", {0}, 0}};
+    for (size_t k = 0; k < sizeof scene / sizeof *scene; k++) {
+        fake_env e;
+        uint32_t outcome = DS_EVAL_DIVERGED;
+        fake_env_open(&e, scene[k].name, NULL, 0, 0);
+        assert_true(fake_eval(&e, e.x0, NULL, 0, &outcome) > 1e-4);
+        assert_int_equal(outcome, DS_EVAL_OK);
+        if (scene[k].n > 0) {
+            assert_int_equal(e.info.n, scene[k].n);
+            assert_near(fake_eval(&e, scene[k].truth, NULL, 0, NULL), 0, 0);
+        }
+        fake_env_close(&e);
+    }
+}
+
+/* The best throw, by an independent program. */
+static void throw_hits(void **state)
+{
+    (void)state;
+    fake_env e;
+    fake_env_open(&e, "envs/cloth_throw", (const char *const[]){"observe=state", NULL}, 0, 0);
+    assert_true(fake_eval(&e, (const double[3]){9.1, -3.4, 0.03}, NULL, 0, NULL) < 0.02);
+    fake_env_close(&e);
+}
+
 static void sizes(void **state)
 {
     (void)state;
@@ -277,6 +313,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(derivatives), cmocka_unit_test(beam_slices), cmocka_unit_test(ball_flies),
         cmocka_unit_test(no_control),  cmocka_unit_test(sizes),       cmocka_unit_test(refused),
+        cmocka_unit_test(defaults),    cmocka_unit_test(throw_hits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
