@@ -58,12 +58,12 @@ static const scene_metric metrics[] = {{"sag", "m"}, {"distance", "m"}, {"error"
 
 static void measure_beam(void *self, uint64_t k, double *out)
 {
-    const soft *s = self;
+    soft *s = self;
     double centre[3], start[3];
-    soft_centre(s, k, centre);
+    const double miss = soft_measure(s, k, centre);
     fem_centre(&s->model, s->model.q, start);
     out[0] = start[1] - centre[1];
-    out[1] = soft_miss(s, k);
+    out[1] = miss;
     out[2] = s->error;
 }
 

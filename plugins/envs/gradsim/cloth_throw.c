@@ -87,8 +87,7 @@ static const scene_metric metrics[] = {{"x", "m"}, {"y", "m"}, {"z", "m"}, {"dis
 
 static void measure_cloth_throw(void *self, uint64_t k, double *out)
 {
-    soft_centre(self, k, out);
-    out[3] = soft_miss(self, k);
+    out[3] = soft_measure(self, k, out);
 }
 
 /* ---- plugin ---- */

@@ -115,12 +115,11 @@ static const scene_metric metrics[] = {
 
 static void measure_cloth_velocity(void *self, uint64_t k, double *out)
 {
-    const soft *s = self;
+    soft *s = self;
     double centre[3];
-    soft_centre(s, k, centre);
+    out[2] = soft_measure(s, k, centre);
     out[0] = centre[0];
     out[1] = centre[1];
-    out[2] = soft_miss(s, k);
     out[3] = s->error;
 }
 

@@ -115,10 +115,9 @@ static const scene_metric metrics[] = {{"x", "m"}, {"y", "m"}, {"distance", "m"}
 static void measure_walker(void *self, uint64_t k, double *out)
 {
     double centre[3];
-    soft_centre(self, k, centre);
+    out[2] = soft_measure(self, k, centre);
     out[0] = centre[0];
     out[1] = centre[1];
-    out[2] = soft_miss(self, k);
 }
 
 /* ---- plugin ---- */

@@ -123,9 +123,9 @@ void soft_variable(const void *self, uint64_t i, env_variable *out);
     "Differentiable simulation for system identification and visuomotor control. ICLR 2021, "                \
     "arXiv:2104.02646."
 
-/* Points of frame k of the scene, [particles][3]; their centre of mass; its distance to that of the target. */
+/* Points of frame k of the scene, [particles][3]. */
 const double *soft_frame(const soft *s, uint64_t k);
-void soft_centre(const soft *s, uint64_t k, double centre[3]);
-double soft_miss(const soft *s, uint64_t k);
+/* Of frame k, which the visible box then holds: the centre of mass. Returns how far it is from that of the target, m. */
+double soft_measure(soft *s, uint64_t k, double centre[3]);
 
 #endif

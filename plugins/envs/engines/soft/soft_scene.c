@@ -49,16 +49,16 @@ void soft_place(const void *self, uint64_t k, uint64_t b, double *out)
     }
 }
 
-void soft_centre(const soft *s, uint64_t k, double centre[3])
+double soft_measure(soft *s, uint64_t k, double centre[3])
 {
-    fem_centre(&s->model, soft_frame(s, k), centre);
-}
-
-double soft_miss(const soft *s, uint64_t k)
-{
-    double here[3], goal[3];
-    soft_centre(s, k, here);
+    const double *q = soft_frame(s, k);
+    double goal[3];
+    for (size_t i = 0; i < s->model.particles; i++) {
+        scene_kit_include(&s->watcher.kit.scene, q[3 * i], q[3 * i + 1], q[3 * i + 2], s->radius);
+    }
+    fem_centre(&s->model, q, centre);
     fem_centre(&s->model, s->goal, goal);
-    return sqrt((here[0] - goal[0]) * (here[0] - goal[0]) + (here[1] - goal[1]) * (here[1] - goal[1]) +
-                (here[2] - goal[2]) * (here[2] - goal[2]));
+    return sqrt((centre[0] - goal[0]) * (centre[0] - goal[0]) +
+                (centre[1] - goal[1]) * (centre[1] - goal[1]) +
+                (centre[2] - goal[2]) * (centre[2] - goal[2]));
 }
