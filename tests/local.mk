@@ -31,7 +31,7 @@ engines = plugins/envs/engines
 test_libs = %D%/support/libtest.la $(methods)/libcma.la $(methods)/libsquares.la $(methods)/libbayes.la \
 	$(methods)/libalpha.la $(methods)/librl.la $(methods)/libbase.la $(engines)/functions/libfunctions.la \
 	$(engines)/foreign/libforeign.la $(engines)/chain/libchain.la $(engines)/contact/libcontact.la \
-	$(engines)/penalty/libpenalty.la $(engines)/cloth/libcloth.la $(engines)/soft/libsoft.la \
+	$(engines)/penalty/libpenalty.la $(engines)/cloth/libcloth.la $(engines)/soft/libsoft.la $(engines)/swept/libswept.la \
 	$(engines)/film/libfilm.la $(engines)/fem/libfem.la $(engines)/control/libcontrol.la \
 	$(engines)/render/librender.la $(engines)/render/libreadpng.la $(engines)/mpm/libtasks.la \
 	$(engines)/rigid/librigid.la $(engines)/pendulum/libpendulum.la $(engines)/smoke/libsmoke.la \
@@ -90,7 +90,7 @@ check_PROGRAMS += \
 	%D%/envs/engines/smoke/test_smoke %D%/envs/test_analytic %D%/envs/test_bounce \
 	%D%/envs/test_cartpole %D%/envs/test_cartpole_gym %D%/envs/test_cloth_scenes %D%/envs/test_fluid \
 	%D%/envs/test_foreign %D%/envs/test_mpm_plugins %D%/envs/test_near_optimum %D%/envs/test_pendulum %D%/envs/test_pinball \
-	%D%/envs/test_soft_scenes
+	%D%/envs/test_soft_scenes %D%/envs/test_swept_scenes
 %C%_envs_engines_mpm_test_mpm_golden_fast_SOURCES = %D%/envs/engines/mpm/test_mpm_golden.c
 %C%_envs_engines_mpm_test_mpm_golden_fast_CPPFLAGS = $(AM_CPPFLAGS) -DFAST
 

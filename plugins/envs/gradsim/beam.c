@@ -89,7 +89,7 @@ static const ds_desc desc = {
         "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric "
         "error: mean error of the variables, in proportion where they are logarithms, which the "
         "optimizer does not see.",
-    .citation = SOFT_GRADSIM,
+    .citation = ENV_KIT_GRADSIM,
     .extensions = env_kit_scene_channels};
 
 ENV_KIT_DEFINE(env, desc)

@@ -113,7 +113,7 @@ static const ds_desc desc = {
                    "= state: error of the centre of "
                    "mass. frames = 24 compares all pictures to the one of the target, as gradSim does.\n"
                    "Channels: residuals with J v and J' w; with observe = image also pictures and target.",
-    .citation = SOFT_GRADSIM,
+    .citation = ENV_KIT_GRADSIM,
     .extensions = env_kit_scene_channels};
 
 ENV_KIT_DEFINE(env, desc)

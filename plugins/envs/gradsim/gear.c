@@ -137,7 +137,7 @@ static const ds_desc desc = {
                    "rest at the target; where the two do not overlap the gradient makes the wheel look "
                    "smaller, not closer.\n"
                    "Channels: residuals with J v and J' w; with observe = image also pictures and target.",
-    .citation = SOFT_GRADSIM,
+    .citation = ENV_KIT_GRADSIM,
     .extensions = env_kit_scene_channels};
 
 ENV_KIT_DEFINE(env, desc)

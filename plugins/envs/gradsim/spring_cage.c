@@ -118,7 +118,7 @@ static const ds_desc desc = {
                    "the squared distance of the mass to its target after 2 s, a third of it.\n"
                    "Channels: residuals with J v and J' w; with observe = image (a disc for the mass) also "
                    "pictures and target.",
-    .citation = SOFT_GRADSIM,
+    .citation = ENV_KIT_GRADSIM,
     .extensions = env_kit_scene_channels};
 
 ENV_KIT_DEFINE(env, desc)

@@ -141,7 +141,7 @@ static const ds_desc desc = {
                    "state: error of the centre of "
                    "mass at the end.\n"
                    "Channels: residuals with J v and J' w; with observe = image also pictures and target.",
-    .citation = SOFT_GRADSIM,
+    .citation = ENV_KIT_GRADSIM,
     .extensions = env_kit_scene_channels};
 
 ENV_KIT_DEFINE(env, desc)

@@ -158,6 +158,13 @@ extern const char *const env_kit_scene[], *const env_kit_scene_channels[], *cons
     "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "         \
     "simulation from a global perspective. CoRL 2022, arXiv:2207.00167."
 
+/* The paper of the scenes of gradsim/. */
+#define ENV_KIT_GRADSIM                                                                                      \
+    "K. M. Jatavallabhula, M. Macklin, F. Golemo, V. Voleti, L. Petrini, M. Weiss, B. Considine, "           \
+    "J. Parent-Levesque, K. Xie, K. Erleben, L. Paull, F. Shkurti, D. Nowrouzezahrai, S. Fidler: gradSim: "  \
+    "Differentiable simulation for system identification and visuomotor control. ICLR 2021, "                \
+    "arXiv:2104.02646."
+
 /* Everything that a plugin needs besides its table and its description. */
 #define ENV_KIT_DEFINE(env_, desc_)                                                                          \
     static ds_status env_kit_make(const ds_host *host, void **out)                                           \

@@ -116,13 +116,6 @@ void soft_variable(const void *self, uint64_t i, env_variable *out);
     .passes = 2, .channels = watcher_channels, .channel = watcher_channel, .answer = watcher_answer,         \
     .bodies = soft_bodies, .place = soft_place, .range = soft_range, .variable = soft_variable
 
-/* The paper whose environments these are. */
-#define SOFT_GRADSIM                                                                                         \
-    "K. M. Jatavallabhula, M. Macklin, F. Golemo, V. Voleti, L. Petrini, M. Weiss, B. Considine, "           \
-    "J. Parent-Levesque, K. Xie, K. Erleben, L. Paull, F. Shkurti, D. Nowrouzezahrai, S. Fidler: gradSim: "  \
-    "Differentiable simulation for system identification and visuomotor control. ICLR 2021, "                \
-    "arXiv:2104.02646."
-
 /* Points of frame k of the scene, [particles][3]. */
 const double *soft_frame(const soft *s, uint64_t k);
 /* Of frame k, which the visible box then holds: the centre of mass. Returns how far it is from that of the target, m. */

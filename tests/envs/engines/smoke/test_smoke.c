@@ -409,12 +409,11 @@ static void waves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_and_fast), cmocka_unit_test(same_bits_forward),
-        cmocka_unit_test(projected_wave),
-        cmocka_unit_test(projection),     cmocka_unit_test(still_air),
-        cmocka_unit_test(uniform_wind),   cmocka_unit_test(refused_starts),
-        cmocka_unit_test(derivatives),    cmocka_unit_test(recorded_descents),
-        cmocka_unit_test(waves),
+        cmocka_unit_test(plain_and_fast),    cmocka_unit_test(same_bits_forward),
+        cmocka_unit_test(projected_wave),    cmocka_unit_test(projection),
+        cmocka_unit_test(still_air),         cmocka_unit_test(uniform_wind),
+        cmocka_unit_test(refused_starts),    cmocka_unit_test(derivatives),
+        cmocka_unit_test(recorded_descents), cmocka_unit_test(waves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

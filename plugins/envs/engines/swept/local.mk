@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# Environments whose state is a few numbers, watched.
+env_engine_libs += %D%/libswept.la
+%C%_libswept_la_SOURCES = %D%/knob.h %D%/knob.c %D%/swept.h %D%/swept.c
+%C%_libswept_la_LIBADD = plugins/envs/engines/film/libfilm.la

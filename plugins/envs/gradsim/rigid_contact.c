@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rigid_contact - a cube is thrown, tumbles and bounces: its density and the constants of its contact are to be found
+ * from what a camera sees. System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 2). */
+#include "engines/algebra/quaternion.h"
+#include "engines/fem/mesh.h"
+#include "engines/rigid/mass.h"
+#include "engines/rigid/pose.h"
+#include "engines/rigid/rigid.h"
+#include "engines/swept/swept.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char cure[] =
+    "reduce the stiffness or damping of the contact in parameter truth, or raise substeps";
+static const double pi = 3.14159265358979323846;
+
+static const ds_param *const params[] = {
+    SWEPT_PARAMS("density ke kd kf mu",
+                 "density, ke, kd, kf, mu (stiffness, damping, viscous friction and its bound of the "
+                 "contact), gravity, "
+                 "position, velocity, turn, spin",
+                 "image", "64", "10, 30, 0", "alpha"),
+    DS_LIST("truth", "5, 4900, 15, 50, 0.3", 1e-3, 1e6, 5, "kg/m^3, N/m, N s/m, N s/m, 1",
+            "Density and contact of the target: density, ke, kd, kf, mu."),
+    DS_LIST("velocity", "2, 0, 0", -50, 50, 3, "m/s",
+            "Velocity at the start, where it is no variable, and of the target."),
+    DS_REAL("gravity", "9.8", -100, 100, "m/s^2",
+            "Gravity, downward, where it is no variable, and of the target."),
+    DS_REAL("duration", "2", 0.01, 100, "s", "Length of an episode."),
+    DS_INT("substeps", "16", 1, 10000, "", "Time steps in 1/60 s."),
+    DS_INT("frames", "9", 1, 1000, "",
+           "States that are compared: those after the first step and at equal distances from it, and the "
+           "last one."),
+    NULL};
+
+enum {
+    DENSITY,
+    KE,
+    KD,
+    KF,
+    MU,
+    GRAVITY,
+    POSITION,
+    VELOCITY = POSITION + 3,
+    TURN = VELOCITY + 3,
+    SPIN = TURN + 3,
+    COUNT = SPIN + 3
+};
+
+/* log10 of the bounds of the paper's figures, about the truth; the variables start in the middle of the box. */
+static const knob knobs[COUNT] = {KNOB_LOG("density", "kg/m^3", 0.30103, 1.07918, 0.690106),
+                                  KNOB_LOG("ke", "N/m", 3, 4.30103, 3.650515),
+                                  KNOB_LOG("kd", "N s/m", 0.477121, 2, 1.2385605),
+                                  KNOB_LOG("kf", "N s/m", 1, 3, 2),
+                                  KNOB("mu", "", 0.1, 1, 0.55),
+                                  KNOB("gravity", "m/s^2", 0, 20, 5),
+                                  KNOB("position.x", "m", -1, 1, 0.2),
+                                  KNOB("position.y", "m", -1, 1, 0.2),
+                                  KNOB("position.z", "m", -1, 1, 0.2),
+                                  KNOB("velocity.x", "m/s", -4, 4, 1),
+                                  KNOB("velocity.y", "m/s", -4, 4, 1),
+                                  KNOB("velocity.z", "m/s", -4, 4, 1),
+                                  KNOB("turn.x", "rad", -1, 1, 0.1),
+                                  KNOB("turn.y", "rad", -1, 1, 0.1),
+                                  KNOB("turn.z", "rad", -1, 1, 0.1),
+                                  KNOB("spin.x", "rad/s", -4, 4, 0.1),
+                                  KNOB("spin.y", "rad/s", -4, 4, 0.1),
+                                  KNOB("spin.z", "rad/s", -4, 4, 0.1)};
+
+enum { FACES = 12 };
+
+typedef struct contact {
+    swept swept; /* first */
+    fem_mesh mesh;
+    uint64_t *compared;
+    rigid *engine;
+    rigid_mass unit; /* of the cube, at density 1 */
+    rigid_point corner[RIGID_BOX_POINTS];
+    double yellow[FACES][3];
+    double first[4], turn[4]; /* attitude at the start before and by `turn` */
+} contact;
+
+/* ---- the cube ---- */
+
+static const double origin[3];
+
+static void start_at(contact *e, const double *value, rigid_state *start)
+{
+    memset(start, 0, sizeof *start);
+    quat_from_vector(value + TURN, e->turn);
+    quat_product(e->turn, e->first, start->q);
+    for (int d = 0; d < 3; d++) {
+        start->x[d] = value[POSITION + d] + (d == 1 ? 4 : 0);
+        start->v[d] = value[VELOCITY + d];
+        start->omega[d] = value[SPIN + d];
+    }
+}
+
+static int64_t launch_cube(void *self, const double *value)
+{
+    contact *e = self;
+    rigid_state start;
+    rigid_body body = {.mass = e->unit.mass * value[DENSITY],
+                       .gravity = {0, -value[GRAVITY], 0},
+                       .ke = value[KE],
+                       .kd = value[KD],
+                       .kf = value[KF],
+                       .mu = value[MU]};
+    for (int i = 0; i < 9; i++) {
+        body.inertia[i] = e->unit.inertia[i] * value[DENSITY];
+    }
+    start_at(e, value, &start);
+    return rigid_simulate(e->engine, &body, RIGID_BOX_POINTS, e->corner, &start, e->swept.dt, e->swept.steps);
+}
+
+static void place_cube(const void *self, uint64_t t, double *points)
+{
+    const contact *e = self;
+    const rigid_state *s = rigid_at(e->engine, t);
+    rigid_place(s->x, s->q, origin, e->mesh.points, e->mesh.point, points);
+}
+
+static void place_cube_bar(const void *self, uint64_t t, const double *points_bar, double *bar,
+                           double *value_bar)
+{
+    const contact *e = self;
+    const rigid_state *s = rigid_at(e->engine, t);
+    rigid_state *b = (rigid_state *)(void *)bar;
+    (void)value_bar;
+    rigid_place_adjoint(s->q, origin, e->mesh.points, e->mesh.point, points_bar, b->x, b->q, NULL, NULL);
+}
+
+static void place_cube_dot(const void *self, uint64_t t, const double *dot, const double *value_dot,
+                           double *points_dot)
+{
+    const contact *e = self;
+    const rigid_state *s = rigid_at(e->engine, t), *d = (const rigid_state *)(const void *)dot;
+    (void)value_dot;
+    rigid_place_tangent(s->q, origin, e->mesh.points, e->mesh.point, d->x, d->q, NULL, NULL, points_dot);
+}
+
+static int sweep_back(void *self, uint64_t from, uint64_t to, double *bar, double *value_bar)
+{
+    contact *e = self;
+    rigid_body body_bar = {0};
+    rigid_mass mass_bar = {0};
+    const int finite = rigid_adjoint(e->engine, from, to, (rigid_state *)(void *)bar, &body_bar, NULL);
+    mass_bar.mass = body_bar.mass;
+    memcpy(mass_bar.inertia, body_bar.inertia, sizeof mass_bar.inertia);
+    value_bar[DENSITY] += rigid_mass_density_adjoint(&e->unit, &mass_bar);
+    value_bar[KE] += body_bar.ke;
+    value_bar[KD] += body_bar.kd;
+    value_bar[KF] += body_bar.kf;
+    value_bar[MU] += body_bar.mu;
+    value_bar[GRAVITY] -= body_bar.gravity[1];
+    return finite;
+}
+
+static int sweep_forth(void *self, uint64_t from, uint64_t to, double *dot, const double *value_dot)
+{
+    contact *e = self;
+    rigid_body body_dot = {.mass = e->unit.mass * value_dot[DENSITY],
+                           .gravity = {0, -value_dot[GRAVITY], 0},
+                           .ke = value_dot[KE],
+                           .kd = value_dot[KD],
+                           .kf = value_dot[KF],
+                           .mu = value_dot[MU]};
+    for (int i = 0; i < 9; i++) {
+        body_dot.inertia[i] = e->unit.inertia[i] * value_dot[DENSITY];
+    }
+    return rigid_tangent(e->engine, from, to, (rigid_state *)(void *)dot, &body_dot, NULL);
+}
+
+static void start_bar(void *self, const double *bar, double *value_bar)
+{
+    contact *e = self;
+    const rigid_state *b = (const rigid_state *)(const void *)bar;
+    const double back[4] = {e->first[0], -e->first[1], -e->first[2], -e->first[3]};
+    double turn_bar[4];
+    quat_product(b->q, back, turn_bar);
+    quat_from_vector_adjoint(e->swept.value + TURN, turn_bar, value_bar + TURN);
+    for (int d = 0; d < 3; d++) {
+        value_bar[POSITION + d] += b->x[d];
+        value_bar[VELOCITY + d] += b->v[d];
+        value_bar[SPIN + d] += b->omega[d];
+    }
+}
+
+static void start_dot(void *self, const double *value_dot, double *dot)
+{
+    contact *e = self;
+    rigid_state *s = (rigid_state *)(void *)dot;
+    double turn_dot[4];
+    for (int i = 0; i < 4; i++) { /* row i of the derivative of the quaternion by the vector */
+        const double one[4] = {i == 0, i == 1, i == 2, i == 3};
+        double row[3] = {0, 0, 0};
+        quat_from_vector_adjoint(e->swept.value + TURN, one, row);
+        turn_dot[i] = row[0] * value_dot[TURN] + row[1] * value_dot[TURN + 1] + row[2] * value_dot[TURN + 2];
+    }
+    memset(s, 0, sizeof *s);
+    quat_product(turn_dot, e->first, s->q);
+    for (int d = 0; d < 3; d++) {
+        s->x[d] = value_dot[POSITION + d];
+        s->v[d] = value_dot[VELOCITY + d];
+        s->omega[d] = value_dot[SPIN + d];
+    }
+}
+
+static const swept_task task = {.numbers = RIGID_STATE_NUMBERS,
+                                .launch = launch_cube,
+                                .place = place_cube,
+                                .place_bar = place_cube_bar,
+                                .place_dot = place_cube_dot,
+                                .back = sweep_back,
+                                .forth = sweep_forth,
+                                .start_bar = start_bar,
+                                .start_dot = start_dot,
+                                .cure = cure};
+
+/* ---- set-up ---- */
+
+/* States 1, 1 + d, 1 + 2 d, ... and the last one. */
+static void list_states(contact *e, uint64_t frames)
+{
+    swept *s = &e->swept;
+    const uint64_t count = frames < s->steps ? frames : s->steps,
+                   each = count > 1 ? s->steps / (count - 1) : 1;
+    e->compared = memory_take(&s->watcher.kit.memory, count, sizeof *e->compared);
+    for (uint64_t k = 0; e->compared != NULL && k < count; k++) {
+        e->compared[k] = k + 1 < count ? 1 + k * each : s->steps;
+    }
+    s->compared = e->compared;
+    s->states = e->compared != NULL ? count : 0;
+}
+
+static void read_times(contact *e, ds_param_reader *in)
+{
+    swept *s = &e->swept;
+    const int64_t substeps = ds_param_int(in, "substeps"), frames = ds_param_int(in, "frames");
+    s->dt = 1 / (60 * fmax(1, (double)substeps));
+    s->steps = (uint64_t)fmin(1e7, fmax(1, round(ds_param_real(in, "duration") / s->dt)));
+    s->shown_each = (uint64_t)fmin((double)s->steps, 2 * fmax(1, (double)substeps));
+    list_states(e, (uint64_t)fmax(1, (double)frames));
+}
+
+static void read_rigid_contact(void *self, ds_param_reader *in)
+{
+    contact *e = self;
+    swept *s = &e->swept;
+    static const double half[3] = {0.57735026918962576, 0.57735026918962576, 0.57735026918962576};
+    swept_read(s, in, &task);
+    s->knobs.knob = knobs;
+    s->knobs.knobs = COUNT;
+    ds_param_values(in, "truth", 5, s->knobs.truth);
+    ds_param_values(in, "velocity", 3, s->knobs.truth + VELOCITY);
+    s->knobs.truth[GRAVITY] = ds_param_real(in, "gravity");
+    read_times(e, in);
+    in->status = in->status != DS_OK ? in->status : fem_mesh_cube(&e->mesh);
+    rigid_mass_box(1, half, &e->unit);
+    rigid_points_box(half, e->corner);
+    quat_from_vector((double[3]){0, 0, 0.3 * pi}, e->first);
+    e->engine = rigid_create(&s->watcher.kit.memory, RIGID_BOX_POINTS, s->steps);
+    for (int f = 0; f < FACES; f++) {
+        e->yellow[f][0] = e->yellow[f][1] = 1;
+    }
+    s->subject =
+        (film_subject){.mesh = {(uint32_t)e->mesh.points, (uint32_t)e->mesh.triangles, e->mesh.triangle},
+                       .texture = &e->yellow[0][0]};
+    s->floor = 0;
+    swept_ready(s, in);
+}
+
+static void release_rigid_contact(void *self)
+{
+    swept_release(self);
+    fem_mesh_free(&((contact *)self)->mesh);
+}
+
+static const scene_metric metrics[] = {
+    {"x", "m"}, {"y", "m"}, {"distance", "m"}, {"error", ""}, {NULL, NULL}};
+
+static void measure_rigid_contact(void *self, uint64_t k, double *out)
+{
+    swept *s = self;
+    double mean[3];
+    out[2] = swept_measure(s, k, mean);
+    out[0] = mean[0];
+    out[1] = mean[1];
+    out[3] = s->error;
+}
+
+/* ---- plugin ---- */
+
+static const env_table env = {.size = sizeof(contact),
+                              .advice = "reduce parameter image_size or duration",
+                              .cure = cure,
+                              .read = read_rigid_contact,
+                              .metrics = metrics,
+                              .measure = measure_rigid_contact,
+                              SWEPT_TABLE(release_rigid_contact)};
+
+static const ds_desc desc = {
+    ENV_KIT_DESC("rigid_contact", "1"),
+    .flags = DS_ENV_GRADIENT,
+    .summary = "Density and contact of a bouncing cube? From pictures (gradSim, table 2).",
+    .description = "A cube of side 1.15 m falls from 4 m, thrown at 2 m/s, and bounces and slides on the "
+                   "ground: a penalty with damping, "
+                   "friction that is viscous up to Coulomb's bound. The variables are what is unknown of it, "
+                   "by default log10 of its density "
+                   "and of stiffness, damping and viscous friction of the contact, and the bound mu. The "
+                   "target is an episode of the same "
+                   "cube with parameter truth, seen by the same camera, so the least loss is 0.\n"
+                   "Channels: residuals with J v and J' w; with observe = image also pictures and target. "
+                   "Metric error: mean error of the "
+                   "variables, in proportion where they are logarithms, which the optimizer does not see.",
+    .citation = ENV_KIT_GRADSIM,
+    .extensions = env_kit_scene_channels};
+
+ENV_KIT_DEFINE(env, desc)
