@@ -62,6 +62,25 @@ static void cube_slices(void **state)
     fake_env_close(&e);
 }
 
+/* gradSim's landscape of the mass, raw colours of 64 x 64 pixels; and where the cube ends. */
+static void pushed_cube(void **state)
+{
+    (void)state;
+    static const double at[][2] = {
+        {0.1, 1.5005e-2}, {0.493, 2.679e-3}, {0.689, 9.76e-4}, {2.064, 1.214e-3}, {5, 2.049e-3}};
+    fake_env e;
+    const double mass = 0;
+    fake_env_open(&e, "envs/rigid_mass",
+                  (const char *const[]){"obs=rgba", "parity=true", "antialias=true", NULL}, 0, 0);
+    for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+        assert_near(fake_eval(&e, (const double[1]){log10(at[k][0])}, NULL, 0, NULL), at[k][1],
+                    2e-3 * at[k][1]);
+    }
+    assert_near(fake_eval(&e, &mass, NULL, 0, NULL), 0, 0);
+    assert_near(fake_metric(&e, &mass, "y")[20], -0.583333, 1e-6);
+    fake_env_close(&e);
+}
+
 static void optimum(void **state)
 {
     (void)state;
@@ -88,14 +107,18 @@ static double along(fake_env *e, const double *x, const double *v, double h)
 static void derivatives(void **state)
 {
     (void)state;
-    static const char *const settings[][3] = {
+    static const char *const names[] = {"envs/rigid_contact", "envs/rigid_contact", "envs/rigid_contact",
+                                        "envs/rigid_mass", "envs/rigid_mass"};
+    static const char *const settings[][4] = {
         {"image_size=32", NULL},
         {"observe=state", "variables=density ke kd kf mu gravity position velocity turn spin", NULL},
-        {"image_size=32", "variables=turn velocity spin", NULL}};
+        {"image_size=32", "variables=turn velocity spin", NULL},
+        {"image_size=32", NULL},
+        {"scene=video", "variables=masses", "observe=state", NULL}};
     for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
         fake_env e;
         double v[MOST], g[MOST], slope = 0, best = HUGE_VAL;
-        fake_env_open(&e, "envs/rigid_contact", settings[s], 0, 0);
+        fake_env_open(&e, names[s], settings[s], 0, 0);
         random_numbers(e.info.n, v, s);
         fake_eval(&e, e.x0, g, 0, NULL);
         for (uint64_t i = 0; i < e.info.n; i++) {
@@ -110,14 +133,12 @@ static void derivatives(void **state)
 }
 
 /* r'r is the loss, and w . J v = J' w . v. */
-static void products(void **state)
+static void products_of(const char *name, const char *const *settings)
 {
-    (void)state;
     fake_env e;
     double v[MOST], back[MOST], left = 0, right = 0, sum = 0, size = 0;
     ds_channel c = {.struct_size = sizeof c};
-    fake_env_open(&e, "envs/rigid_contact",
-                  (const char *const[]){"image_size=32", "variables=density ke turn velocity", NULL}, 0, 0);
+    fake_env_open(&e, name, settings, 0, 0);
     const ds_env_channels *channels = e.plugin->env->get_extension(e.self, DS_EXT_CHANNELS);
     assert_int_equal(channels->describe(e.self, 0, &c), DS_OK);
     const size_t m = c.shape[0];
@@ -149,6 +170,16 @@ static void products(void **state)
     fake_env_close(&e);
 }
 
+static void products(void **state)
+{
+    (void)state;
+    products_of("envs/rigid_contact",
+                (const char *const[]){"image_size=32", "variables=density ke turn velocity", NULL});
+    products_of("envs/rigid_mass",
+                (const char *const[]){"image_size=32", "variables=masses", "scene=video", NULL});
+    products_of("envs/rigid_mass", (const char *const[]){"observe=state", "frames=0, 7, 19", NULL});
+}
+
 static void refused(void **state)
 {
     (void)state;
@@ -156,13 +187,17 @@ static void refused(void **state)
                      "no quantity 'colour'");
     fake_env_refuses("envs/rigid_contact", (const char *const[]){"variables=ke turn turn.x", NULL},
                      "turn.x twice");
+    fake_env_refuses("envs/rigid_mass", (const char *const[]){"frames=3, 2", NULL}, "parameter frames: 2");
+    fake_env_refuses("envs/rigid_mass", (const char *const[]){"frames=20", NULL}, "from 0 to 19");
+    fake_env_refuses("envs/rigid_mass", (const char *const[]){"truth=0", NULL}, "no mass");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cube_moves),  cmocka_unit_test(cube_slices), cmocka_unit_test(optimum),
-        cmocka_unit_test(derivatives), cmocka_unit_test(products),    cmocka_unit_test(refused),
+        cmocka_unit_test(cube_moves), cmocka_unit_test(cube_slices), cmocka_unit_test(pushed_cube),
+        cmocka_unit_test(optimum),    cmocka_unit_test(derivatives), cmocka_unit_test(products),
+        cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

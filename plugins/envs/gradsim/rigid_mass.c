@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rigid_mass - a cube is pushed by known forces: the mass of its vertices is to be found from what a camera sees. System
+ * identification of gradSim (Jatavallabhula et al., ICLR 2021, table 1, figures 4 and 12). */
+#include "engines/algebra/quaternion.h"
+#include "engines/fem/mesh.h"
+#include "engines/rigid/mass.h"
+#include "engines/rigid/momentum.h"
+#include "engines/rigid/pose.h"
+#include "engines/swept/swept.h"
+
+#include <diffsim/helper/random.h>
+#include <math.h>
+#include <string.h>
+
+enum { VERTICES = 8, FACES = 12, MOST_FRAMES = 1000 };
+enum { PUSH, VIDEO };
+
+static const char cure[] = "raise the masses in parameter truth";
+static const char *const scenes[] = {"push", "video", NULL};
+
+static const ds_param *const params[] = {
+    SWEPT_PARAMS("mass", "mass (of all vertices), masses (of each vertex)", "image", "64", "8, 30, 0",
+                 "alpha"),
+    DS_ENUM("scene", "push", scenes,
+            "push: two vertices are pushed down by 10 N, as where gradSim draws its landscape. video: every "
+            "vertex is pulled down by "
+            "10 N, the lowest one pushed by as much for a tenth of a second, from an attitude drawn for the "
+            "object, as in its table."),
+    DS_LIST(
+        "truth", "", 0, 100, VERTICES, "kg",
+        "Mass of each vertex of the target, one or eight; empty: 1, in scene video uniform in (0.2, 0.3)."),
+    DS_INT("object", "0", 0, 1000000000, "", "Of what is drawn in scene video: masses and attitude."),
+    DS_REAL("force", "10", -1e3, 1e3, "N", "Each of these forces, downward."),
+    DS_INT("steps", "0", 0, MOST_FRAMES, "", "Steps of 1/30 s; 0: 20, in scene video 30."),
+    DS_LIST("frames", "", 0, MOST_FRAMES, MOST_FRAMES, "",
+            "Frames that are compared, ascending; 0 is the one after the first step. Empty: all, in scene "
+            "video 0, 5, 10, ..."),
+    DS_BOOL("parity", "false",
+            "Torques as the program of the paper has them, whose levers do not turn with the body; its "
+            "figures need it."),
+    NULL};
+
+enum { MASS, MASSES, COUNT = MASSES + VERTICES };
+
+static const knob knobs[COUNT] = {
+    KNOB_LOG("mass", "kg", -1, 0.7, -0.65), KNOB("masses.0", "kg", 0.02, 10, 0.2),
+    KNOB("masses.1", "kg", 0.02, 10, 0.2),  KNOB("masses.2", "kg", 0.02, 10, 0.2),
+    KNOB("masses.3", "kg", 0.02, 10, 0.2),  KNOB("masses.4", "kg", 0.02, 10, 0.2),
+    KNOB("masses.5", "kg", 0.02, 10, 0.2),  KNOB("masses.6", "kg", 0.02, 10, 0.2),
+    KNOB("masses.7", "kg", 0.02, 10, 0.2)};
+
+typedef struct pushed {
+    swept swept; /* first */
+    fem_mesh mesh;
+    uint64_t *compared;
+    momentum *engine;
+    momentum_rules rules;
+    double force; /* N, downward, each */
+    double yellow[FACES][3], attitude[4];
+    uint32_t vertex[2];        /* those that are pushed alone */
+    double mean;               /* mass of a vertex of the target, kg */
+    double mass[VERTICES];     /* of the episode */
+    rigid_mass whole;          /* of the episode */
+    double point[VERTICES][3]; /* about the centre of mass */
+} pushed;
+
+/* ---- masses ---- */
+
+/* Mass of a vertex is masses.k times mass over its mean. */
+static void weigh(pushed *e, const double *value)
+{
+    for (int k = 0; k < VERTICES; k++) {
+        e->mass[k] = value[MASSES + k] * value[MASS] / e->mean;
+    }
+    rigid_mass_points(VERTICES, e->mass, e->mesh.point, &e->whole);
+    for (int i = 0; i < 3 * VERTICES; i++) {
+        e->point[i / 3][i % 3] = e->mesh.point[i] - e->whole.centre[i % 3];
+    }
+}
+
+/* Adds to value_bar what the mass properties have. */
+static void weigh_bar(const pushed *e, const rigid_mass *bar, double *value_bar)
+{
+    const double *value = e->swept.value;
+    double mass_bar[VERTICES] = {0};
+    rigid_mass_points_adjoint(VERTICES, e->mass, e->mesh.point, bar, mass_bar, NULL);
+    for (int k = 0; k < VERTICES; k++) {
+        value_bar[MASSES + k] += mass_bar[k] * value[MASS] / e->mean;
+        value_bar[MASS] += mass_bar[k] * value[MASSES + k] / e->mean;
+    }
+}
+
+static void weigh_dot(const pushed *e, const double *value_dot, rigid_mass *dot)
+{
+    const double *value = e->swept.value;
+    double mass_dot[VERTICES];
+    for (int k = 0; k < VERTICES; k++) {
+        mass_dot[k] = (value_dot[MASSES + k] * value[MASS] + value[MASSES + k] * value_dot[MASS]) / e->mean;
+    }
+    rigid_mass_points_tangent(VERTICES, e->mass, e->mesh.point, mass_dot, NULL, dot);
+}
+
+/* ---- an episode ---- */
+
+static int64_t launch_pushed(void *self, const double *value)
+{
+    pushed *e = self;
+    momentum_state start = {.x = {0, 0, 0}};
+    momentum_body body = {.restitution = 0};
+    weigh(e, value);
+    body.mass = e->whole.mass;
+    memcpy(body.inertia, e->whole.inertia, sizeof body.inertia);
+    for (size_t k = 0; k < e->rules.forces; k++) {
+        body.force[k][1] = -e->force;
+    }
+    memcpy(start.q, e->attitude, sizeof start.q);
+    quat_rotate(e->attitude, e->whole.centre,
+                start.x); /* the cube, not its centre of mass, is at the origin */
+    return momentum_simulate(e->engine, &e->rules, &body, VERTICES, &e->point[0][0], &start, e->swept.steps);
+}
+
+static void place_pushed(const void *self, uint64_t t, double *points)
+{
+    const pushed *e = self;
+    const momentum_state *s = momentum_at(e->engine, t);
+    rigid_place(s->x, s->q, e->whole.centre, VERTICES, e->mesh.point, points);
+}
+
+static void place_pushed_bar(const void *self, uint64_t t, const double *points_bar, double *bar,
+                             double *value_bar)
+{
+    const pushed *e = self;
+    const momentum_state *s = momentum_at(e->engine, t);
+    momentum_state *b = (momentum_state *)(void *)bar;
+    rigid_mass whole_bar = {0};
+    rigid_place_adjoint(s->q, e->whole.centre, VERTICES, e->mesh.point, points_bar, b->x, b->q,
+                        whole_bar.centre, NULL);
+    weigh_bar(e, &whole_bar, value_bar);
+}
+
+static void place_pushed_dot(const void *self, uint64_t t, const double *dot, const double *value_dot,
+                             double *points_dot)
+{
+    const pushed *e = self;
+    const momentum_state *s = momentum_at(e->engine, t), *d = (const momentum_state *)(const void *)dot;
+    rigid_mass whole_dot;
+    weigh_dot(e, value_dot, &whole_dot);
+    rigid_place_tangent(s->q, e->whole.centre, VERTICES, e->mesh.point, d->x, d->q, whole_dot.centre, NULL,
+                        points_dot);
+}
+
+static int sweep_back(void *self, uint64_t from, uint64_t to, double *bar, double *value_bar)
+{
+    pushed *e = self;
+    momentum_body body_bar = {0};
+    rigid_mass whole_bar = {0};
+    double point_bar[VERTICES][3] = {{0}};
+    const int finite =
+        momentum_adjoint(e->engine, from, to, (momentum_state *)(void *)bar, &body_bar, &point_bar[0][0]);
+    whole_bar.mass = body_bar.mass;
+    memcpy(whole_bar.inertia, body_bar.inertia, sizeof whole_bar.inertia);
+    for (int i = 0; i < 3 * VERTICES; i++) {
+        whole_bar.centre[i % 3] -= point_bar[i / 3][i % 3];
+    }
+    weigh_bar(e, &whole_bar, value_bar);
+    return finite;
+}
+
+static int sweep_forth(void *self, uint64_t from, uint64_t to, double *dot, const double *value_dot)
+{
+    pushed *e = self;
+    momentum_body body_dot = {0};
+    rigid_mass whole_dot;
+    double point_dot[VERTICES][3];
+    weigh_dot(e, value_dot, &whole_dot);
+    body_dot.mass = whole_dot.mass;
+    memcpy(body_dot.inertia, whole_dot.inertia, sizeof body_dot.inertia);
+    for (int i = 0; i < 3 * VERTICES; i++) {
+        point_dot[i / 3][i % 3] = -whole_dot.centre[i % 3];
+    }
+    return momentum_tangent(e->engine, from, to, (momentum_state *)(void *)dot, &body_dot, &point_dot[0][0]);
+}
+
+static void start_bar(void *self, const double *bar, double *value_bar)
+{
+    const pushed *e = self;
+    const momentum_state *b = (const momentum_state *)(const void *)bar;
+    rigid_mass whole_bar = {0};
+    double ignored[4] = {0, 0, 0, 0};
+    quat_rotate_adjoint(e->attitude, e->whole.centre, b->x, ignored, whole_bar.centre);
+    weigh_bar(e, &whole_bar, value_bar);
+}
+
+static void start_dot(void *self, const double *value_dot, double *dot)
+{
+    const pushed *e = self;
+    momentum_state *d = (momentum_state *)(void *)dot;
+    rigid_mass whole_dot;
+    weigh_dot(e, value_dot, &whole_dot);
+    memset(d, 0, sizeof *d);
+    quat_rotate(e->attitude, whole_dot.centre, d->x);
+}
+
+static const swept_task task = {.numbers = MOMENTUM_STATE_NUMBERS,
+                                .launch = launch_pushed,
+                                .place = place_pushed,
+                                .place_bar = place_pushed_bar,
+                                .place_dot = place_pushed_dot,
+                                .back = sweep_back,
+                                .forth = sweep_forth,
+                                .start_bar = start_bar,
+                                .start_dot = start_dot,
+                                .cure = cure};
+
+/* ---- set-up ---- */
+
+static void read_truth(pushed *e, ds_param_reader *in, int video, uint64_t object)
+{
+    double *truth = e->swept.knobs.truth;
+    double sum = 0;
+    for (int k = 0; k < VERTICES; k++) {
+        ds_random r = ds_random_open(object, "mass of a vertex", (uint64_t)k);
+        truth[MASSES + k] = video ? 0.2 + 0.1 * ds_random_uniform(&r) : 1;
+    }
+    ds_param_values(in, "truth", VERTICES, truth + MASSES);
+    for (int k = 0; k < VERTICES; k++) {
+        sum += truth[MASSES + k];
+    }
+    e->mean = sum / VERTICES;
+    truth[MASS] = e->mean;
+    if (in->status == DS_OK && !(e->mean > 0)) {
+        in->status =
+            ds_host_fail(in->host, DS_E_PARAM, "parameter truth: the cube has no mass: give one above 0");
+    }
+}
+
+/* (1 + U, U, U, U) with the sign of another, as the paper's objects. */
+static void draw_attitude(pushed *e, int video, uint64_t object)
+{
+    double q[4] = {1, 0, 0, 0};
+    ds_random r = ds_random_open(object, "attitude", 0);
+    for (int i = 0; video && i < 4; i++) {
+        q[i] = (i == 0 ? 1 : 0) + ds_random_uniform(&r);
+    }
+    quat_normalise(q);
+    memcpy(e->attitude, q, sizeof q);
+}
+
+/* The vertex that is lowest at the start. */
+static uint32_t lowest(const pushed *e)
+{
+    uint32_t found = 0;
+    double least = HUGE_VAL, at[3];
+    for (uint32_t k = 0; k < VERTICES; k++) {
+        quat_rotate(e->attitude, e->mesh.point + 3 * k, at);
+        found = at[1] < least ? k : found;
+        least = fmin(least, at[1]);
+    }
+    return found;
+}
+
+static void set_forces(pushed *e, int video)
+{
+    momentum_rules *r = &e->rules;
+    r->h = e->swept.dt;
+    e->vertex[0] = video ? lowest(e) : 0;
+    e->vertex[1] = 1;
+    r->forces = video ? 2 : 1;
+    r->list[0] =
+        (momentum_list){.count = video ? 1 : 2, .vertex = e->vertex, .end = video ? 4 : e->swept.steps};
+    r->list[1] = (momentum_list){.count = 0, .end = e->swept.steps};
+}
+
+static void read_frames(pushed *e, ds_param_reader *in, int video)
+{
+    swept *s = &e->swept;
+    uint64_t count = 0;
+    const double *list = ds_param_list(in, "frames", &count);
+    const uint64_t each = video ? 5 : 1, most = count > 0 ? count : (s->steps + each - 1) / each;
+    e->compared = memory_take(&s->watcher.kit.memory, most, sizeof *e->compared);
+    s->compared = e->compared;
+    s->states = e->compared != NULL ? most : 0;
+    for (uint64_t k = 0; in->status == DS_OK && k < s->states; k++) {
+        const double frame = count > 0 ? list[k] : (double)(k * each);
+        const int ascends = count == 0 || k == 0 || frame > list[k - 1];
+        if (!(ascends && frame >= 0 && frame < (double)s->steps && floor(frame) == frame)) {
+            in->status = ds_host_fail(
+                in->host, DS_E_PARAM,
+                "parameter frames: %g: give whole numbers from 0 to %d, each above the one before", frame,
+                (int)s->steps - 1);
+        }
+        e->compared[k] = (uint64_t)fmax(0, fmin(frame, (double)s->steps - 1)) + 1;
+    }
+}
+
+static void read_rigid_mass(void *self, ds_param_reader *in)
+{
+    pushed *e = self;
+    swept *s = &e->swept;
+    swept_read(s, in, &task);
+    const int video = ds_param_int(in, "scene") == VIDEO;
+    const uint64_t object = (uint64_t)ds_param_int(in, "object");
+    const int64_t steps = ds_param_int(in, "steps");
+    s->knobs.knob = knobs;
+    s->knobs.knobs = COUNT;
+    s->dt = 1.0 / 30;
+    s->steps = steps > 0 && steps <= MOST_FRAMES ? (uint64_t)steps : video ? 30 : 20;
+    s->shown_each = 1;
+    in->status = in->status != DS_OK ? in->status : fem_mesh_cube(&e->mesh);
+    if (in->status != DS_OK) {
+        return;
+    }
+    read_truth(e, in, video, object);
+    draw_attitude(e, video, object);
+    e->force = ds_param_real(in, "force");
+    e->rules.parity = ds_param_int(in, "parity") != 0;
+    set_forces(e, video);
+    read_frames(e, in, video);
+    e->engine = momentum_create(&s->watcher.kit.memory, VERTICES, s->steps);
+    for (int f = 0; f < FACES; f++) {
+        e->yellow[f][0] = e->yellow[f][1] = 1;
+    }
+    s->subject = (film_subject){.mesh = {VERTICES, FACES, e->mesh.triangle}, .texture = &e->yellow[0][0]};
+    swept_ready(s, in);
+}
+
+static void release_rigid_mass(void *self)
+{
+    swept_release(self);
+    fem_mesh_free(&((pushed *)self)->mesh);
+}
+
+static const scene_metric metrics[] = {{"y", "m"}, {"distance", "m"}, {"error", ""}, {NULL, NULL}};
+
+static void measure_rigid_mass(void *self, uint64_t k, double *out)
+{
+    swept *s = self;
+    double mean[3];
+    out[1] = swept_measure(s, k, mean);
+    out[0] = mean[1];
+    out[2] = s->error;
+}
+
+/* ---- plugin ---- */
+
+static const env_table env = {.size = sizeof(pushed),
+                              .advice = "reduce parameter image_size or steps",
+                              .cure = cure,
+                              .read = read_rigid_mass,
+                              .metrics = metrics,
+                              .measure = measure_rigid_mass,
+                              SWEPT_TABLE(release_rigid_mass)};
+
+static const ds_desc desc = {
+    ENV_KIT_DESC("rigid_mass", "1"),
+    .flags = DS_ENV_GRADIENT,
+    .summary = "How heavy is a cube that is pushed? From pictures (gradSim, table 1).",
+    .description = "A cube with a point mass at each of its eight vertices is pushed by known forces; there "
+                   "is no gravity and no ground. The "
+                   "variables are log10 of the mass of all vertices, or the mass of each. The target is an "
+                   "episode of the same cube with "
+                   "parameter truth, seen by the same camera, so the least loss is 0.\n"
+                   "A force of scene video acts on every vertex, whatever its mass: that, not gravity, is "
+                   "what makes the mass visible.\n"
+                   "Channels: residuals with J v and J' w; with observe = image also pictures and target. "
+                   "Metric error: mean error of the "
+                   "variables, in proportion for mass, which the optimizer does not see.",
+    .citation = ENV_KIT_GRADSIM,
+    .extensions = env_kit_scene_channels};
+
+ENV_KIT_DEFINE(env, desc)
