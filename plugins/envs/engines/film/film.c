@@ -10,9 +10,8 @@
 
 /* ---- making one ---- */
 
-static ds_status no_memory(const film *f, const ds_host *host)
+static ds_status no_memory(const ds_host *host)
 {
-    (void)f;
     return ds_host_fail(host, DS_E_NOMEM, "no memory for the pictures: reduce parameter image_size");
 }
 
@@ -47,7 +46,7 @@ static ds_status open_part(film *f, film_part *part, const ds_host *host)
     for (uint32_t c = 0; status == DS_OK && c < f->look.cameras; c++) {
         part->eye[c] = softras_create(&o, &part->mesh, &status, text);
         if (part->eye[c] == NULL) {
-            status = status == DS_E_NOMEM ? no_memory(f, host)
+            status = status == DS_E_NOMEM ? no_memory(host)
                                           : ds_host_fail(host, DS_E_PARAM, "pictures: %.200s", text);
         }
     }
@@ -65,7 +64,7 @@ static ds_status open_mesh(film *f, const film_subject *s, const ds_host *host)
     for (uint32_t i = 0; !f->memory.failed && status == DS_OK && i < f->parts; i++) {
         status = open_part(f, &f->part[i], host);
     }
-    return f->memory.failed ? no_memory(f, host) : status;
+    return f->memory.failed ? no_memory(host) : status;
 }
 
 static ds_status open_cloud(film *f, const film_subject *s, const ds_host *host)
@@ -80,8 +79,7 @@ static ds_status open_cloud(film *f, const film_subject *s, const ds_host *host)
     if (f->cloud != NULL) {
         return DS_OK;
     }
-    return status == DS_E_NOMEM ? no_memory(f, host)
-                                : ds_host_fail(host, DS_E_PARAM, "pictures: %.200s", text);
+    return status == DS_E_NOMEM ? no_memory(host) : ds_host_fail(host, DS_E_PARAM, "pictures: %.200s", text);
 }
 
 ds_status film_open(film **out, const look *l, const film_subject *subject, uint64_t frames,
@@ -92,7 +90,7 @@ ds_status film_open(film **out, const look *l, const film_subject *subject, uint
     film *f = calloc(1, sizeof *f);
     *out = f;
     if (f == NULL) {
-        return no_memory(f, host);
+        return no_memory(host);
     }
     f->look = *l;
     f->light = light_default();
