@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "host.h"
+#include "temporary.h"
 
 enum { MOST = 1024 };
 
@@ -295,6 +296,51 @@ static void sizes(void **state)
     }
 }
 
+/* 8 x 8 grey pixels, of which the first row is white. */
+static const uint8_t white_row[] = {
+    137, 80, 78, 71, 13, 10,  26,  10,  0,  0,  0,   13, 73, 72, 68, 82, 0,  0,   0,   8,   0,   0,  0,  8,
+    8,   0,  0,  0,  0,  225, 100, 225, 87, 0,  0,   0,  14, 73, 68, 65, 84, 120, 218, 99,  248, 15, 5,  12,
+    148, 1,  0,  26, 74, 7,   249, 92,  12, 11, 182, 0,  0,  0,  0,  73, 69, 78,  68,  174, 66,  96, 130};
+
+/* The pictures of the target from a PNG file: in their place, and compared. */
+static void target_from_file(void **state)
+{
+    (void)state;
+    temporary t;
+    char setting[600];
+    fake_env e;
+    double picture[64], target[64], sum = 0;
+    temporary_open(&t);
+    FILE *f = fopen(temporary_path(&t, "target.png"), "wb");
+    assert_int_equal(fwrite(white_row, 1, sizeof white_row, f), sizeof white_row);
+    fclose(f);
+    snprintf(setting, sizeof setting, "target_image=%s", t.path);
+    fake_env_open(&e, "envs/cloth_throw",
+                  (const char *const[]){setting, "image_size=8", "duration=0.1", NULL}, 0, 0);
+    ds_ask asks[2] = {{.struct_size = sizeof(ds_ask),
+                       .op = DS_ASK_VALUE,
+                       .channel = 1,
+                       .out = picture,
+                       .out_bytes = sizeof picture},
+                      {.struct_size = sizeof(ds_ask),
+                       .op = DS_ASK_VALUE,
+                       .channel = 2,
+                       .out = target,
+                       .out_bytes = sizeof target}};
+    ds_ask *ask[2] = {&asks[0], &asks[1]};
+    ds_eval io = {.struct_size = sizeof io, .n = e.info.n, .x = e.x0, .asks = 2, .ask = ask};
+    assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+    for (int i = 0; i < 64; i++) {
+        assert_near(target[i], i < 8, 0);
+        sum += (picture[i] - target[i]) * (picture[i] - target[i]);
+    }
+    assert_near(io.loss, sum / 64, 1e-15);
+    fake_env_close(&e);
+    fake_env_refuses("envs/cloth_throw", (const char *const[]){setting, "image_size=9", NULL},
+                     "8 x 8 pixels: give 9 x 9");
+    temporary_close(&t);
+}
+
 static void refused(void **state)
 {
     (void)state;
@@ -312,8 +358,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(derivatives), cmocka_unit_test(beam_slices), cmocka_unit_test(ball_flies),
-        cmocka_unit_test(no_control),  cmocka_unit_test(sizes),       cmocka_unit_test(refused),
-        cmocka_unit_test(defaults),    cmocka_unit_test(throw_hits),
+        cmocka_unit_test(no_control),  cmocka_unit_test(sizes),       cmocka_unit_test(target_from_file),
+        cmocka_unit_test(refused),     cmocka_unit_test(defaults),    cmocka_unit_test(throw_hits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

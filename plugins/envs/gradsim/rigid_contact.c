@@ -48,7 +48,7 @@ enum {
     COUNT = SPIN + 3
 };
 
-/* log10 of the bounds of the paper's figures, about the truth; the variables start in the middle of the box. */
+/* The first five hold the truth and start in the middle of their ranges; bounds are ours. */
 static const knob knobs[COUNT] = {KNOB_LOG("density", "kg/m^3", 0.30103, 1.07918, 0.690106),
                                   KNOB_LOG("ke", "N/m", 3, 4.30103, 3.650515),
                                   KNOB_LOG("kd", "N s/m", 0.477121, 2, 1.2385605),

@@ -4,6 +4,7 @@
 #include "engines/render/read_png.h"
 
 #include <diffsim/helper/fail.h>
+#include <stdio.h>
 #include <string.h>
 
 void film_target(film *f, uint64_t k)
@@ -73,13 +74,14 @@ static ds_status fits(const film *f, const png_picture *png, const char *path, c
     if (png->height == f->views * size && (png->width == size || png->width == f->frames * size)) {
         return DS_OK;
     }
-    return ds_host_fail(
-        host, DS_E_DATA,
-        "parameter %s: %.200s has %u x %u pixels: give %llu x %llu, or %llu x %llu for the same target in "
-        "all frames",
-        name, path, png->width, png->height, (unsigned long long)(f->frames * size),
-        (unsigned long long)(f->views * size), (unsigned long long)size,
-        (unsigned long long)(f->views * size));
+    char one[80] = "";
+    if (f->frames > 1) {
+        snprintf(one, sizeof one, ", or %llu x %llu for the same target in all states",
+                 (unsigned long long)size, (unsigned long long)(f->views * size));
+    }
+    return ds_host_fail(host, DS_E_PARAM, "parameter %s: %.200s has %u x %u pixels: give %llu x %llu%s", name,
+                        path, png->width, png->height, (unsigned long long)(f->frames * size),
+                        (unsigned long long)(f->views * size), one);
 }
 
 ds_status film_read_targets(film *f, const char *path, const char *name, const ds_host *host)
