@@ -4,6 +4,7 @@
 #ifndef DS_REPORT_REPORT_H
 #define DS_REPORT_REPORT_H
 
+#include "eval/best_episode.h"
 #include "results/results.h"
 #include "stats/aggregate.h"
 #include "stats/friedman.h"
@@ -22,6 +23,7 @@ enum { DS_ZERO_RANDOM, DS_ZERO_WORST_MEAN, DS_ZERO_WORST_RUN };
 typedef struct ds_report_run {
     const ds_result *result;
     ds_curve curve;
+    ds_last_metric *metric; /* of its best episode: those of its environment; NULL = not known */
 } ds_report_run;
 
 /* The runs of one optimizer on one environment, in the order of their seeds. All numbers but the counts are
@@ -55,6 +57,7 @@ typedef struct ds_report_env {
     int zero;            /* what `random` is: DS_ZERO_* */
     double least_mean;   /* of all optimizers here */
     const ds_result *best_run;
+    size_t metrics; /* of a run's best episode; 0 where they were not asked for, or there are none */
 } ds_report_env;
 
 typedef struct ds_report_opt {

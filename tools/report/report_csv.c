@@ -155,3 +155,22 @@ int ds_report_summary_csv(const ds_report *r, const char *path, ds_error *e)
     }
     return ds_table_close(t, path, 0, e);
 }
+
+int ds_report_metrics_csv(const ds_report *r, const char *path, ds_error *e)
+{
+    ds_table *t = ds_table_new("environment,optimizer,seed,best_loss,metric,unit,value");
+    if (t == NULL) {
+        return ds_no_memory(e);
+    }
+    for (size_t i = 0; i < r->envs * r->opts; i++) {
+        for (size_t j = 0; j < r->cell[i].runs; j++) {
+            const ds_report_run *run = &r->cell[i].run[j];
+            for (size_t m = 0; run->metric != NULL && m < r->env[i / r->opts].metrics; m++) {
+                ds_table_row(t, "ttnrttr", run->result->env, run->result->opt, run->result->seed,
+                             r->cell[i].final[j], run->metric[m].name, run->metric[m].unit,
+                             run->metric[m].value);
+            }
+        }
+    }
+    return ds_table_close(t, path, 0, e);
+}

@@ -99,7 +99,7 @@ static int add_run(ds_report_cell *cell, const ds_result *result, ds_curve *curv
         return ds_no_memory(e);
     }
     cell->run = run;
-    run[cell->runs++] = (ds_report_run){result, *curve};
+    run[cell->runs++] = (ds_report_run){result, *curve, NULL};
     cell->unfinished |= result->partial;
     memset(curve, 0, sizeof *curve);
     return 0;
@@ -496,6 +496,7 @@ void ds_report_clear(ds_report *r)
     for (size_t i = 0; r->cell != NULL && i < r->envs * r->opts; i++) {
         for (size_t j = 0; j < r->cell[i].runs; j++) {
             ds_curve_clear(&r->cell[i].run[j].curve);
+            free(r->cell[i].run[j].metric);
         }
         free(r->cell[i].run);
         free(r->cell[i].final);

@@ -4,6 +4,7 @@
 
 #include "report/report_page.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #include "report/report_figures.h"
 #include "report/report_html.h"
 #include "report/report_overview.h"
-#include "report/report_pictures.h"
+#include "report/report_episodes.h"
 #include "report/report_point.h"
 #include "report/report_settings.h"
 #include "report/report_style.h"
@@ -224,8 +225,13 @@ static void put_head(page *p)
     ds_html_text(p->f, p->origin->command);
     fputs("</pre>\n<p class=s>All numbers as tables: <a href=\"runs.csv\">runs.csv</a> (every run), <a "
           "href=\"cells.csv\">cells.csv</a> (every optimizer on every environment), <a "
-          "href=\"summary.csv\">summary.csv</a> (over all environments).</p>\n<nav aria-label=\"contents\">",
+          "href=\"summary.csv\">summary.csv</a> (over all environments)",
           p->f);
+    fputs(p->origin->metrics
+              ? ", <a href=\"metrics.csv\">metrics.csv</a> (of the best episode of every run).</p>\n"
+              : ".</p>\n",
+          p->f);
+    fputs("<nav aria-label=\"contents\">", p->f);
     ds_html_link(p->f, "#all", "All environments");
     for (size_t i = 0; i < r->envs; i++) {
         char to[32];
@@ -444,6 +450,20 @@ static void put_page(page *p)
 
 typedef int write_table(const ds_report *r, const char *path, ds_error *e);
 
+/* metrics.csv of an earlier report stays only where the metrics were measured again. */
+static int write_metrics(const ds_report *r, const char *folder, int measured, ds_error *e)
+{
+    char *path = ds_folder_path(folder, "metrics.csv");
+    int rc = path == NULL ? ds_no_memory(e) : 0;
+    if (rc == 0 && measured) {
+        rc = ds_report_metrics_csv(r, path, e);
+    } else if (rc == 0 && unlink(path) != 0 && errno != ENOENT) {
+        rc = ds_fail(e, DS_EXIT_IO, "%s: cannot be removed: %s", path, strerror(errno));
+    }
+    free(path);
+    return rc;
+}
+
 static int write_tables(const ds_report *r, const char *folder, ds_error *e)
 {
     static const struct {
@@ -472,6 +492,7 @@ int ds_report_page(const ds_report *r, const char *folder, const ds_report_origi
     }
     p.rc = p.rc != 0 ? p.rc : ds_folder_make(figures, e);
     p.rc = p.rc != 0 ? p.rc : write_tables(r, folder, e);
+    p.rc = p.rc != 0 ? p.rc : write_metrics(r, folder, origin->metrics, e);
     if (p.rc == 0) {
         put_page(&p);
     }

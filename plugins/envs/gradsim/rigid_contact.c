@@ -23,6 +23,7 @@ static const ds_param *const params[] = {
                  "image", "64", "10, 30, 0", "alpha"),
     DS_LIST("truth", "5, 4900, 15, 50, 0.3", 1e-3, 1e6, 5, "kg/m^3, N/m, N s/m, N s/m, 1",
             "Density and contact of the target: density, ke, kd, kf, mu."),
+    WATCHER_OBJECT_PARAM,
     DS_LIST("velocity", "2, 0, 0", -50, 50, 3, "m/s",
             "Velocity at the start, where it is no variable, and of the target."),
     DS_REAL("gravity", "9.8", -100, 100, "m/s^2",
@@ -250,6 +251,7 @@ static void read_rigid_contact(void *self, ds_param_reader *in)
     swept *s = &e->swept;
     static const double half[3] = {0.57735026918962576, 0.57735026918962576, 0.57735026918962576};
     swept_read(s, in, &task);
+    swept_object(s, in);
     s->knobs.knob = knobs;
     s->knobs.knobs = COUNT;
     ds_param_values(in, "truth", 5, s->knobs.truth);

@@ -87,6 +87,17 @@ result $? "is on the page"
 [ "$(grep -c '<summary>The best point: evaluation ' $page)" -eq 2 ] && grep -q '<tr><td>x3</td>' $page
 result $? "the best points stand in it, without names"
 "$dshost" --env bounce --opt rand --runs 2 --budget 10 --pictures no --out named >"$tmp/out" 2>"$tmp/err"
+status 0 "a report with metrics" "$dshost" report named --no-pictures --metrics --out measured
+[ "$(sed -n 's/^bounce,rand,[01],[^,]*,distance,m,[0-9.e-]*$/yes/p' measured/metrics.csv | wc -l)" -eq 2 ] &&
+    grep -q 'metrics of the best episodes' measured/index.html && grep -q 'href="metrics.csv"' measured/index.html
+result $? "has them in a table and in the page"
+"$dshost" eval --x named/seed-1 --trajectory last.csv >/dev/null 2>&1
+column=$(head -n 1 last.csv | tr ',' '\n' | grep -nx metrics/distance | cut -d: -f1)
+[ "$(tail -n 1 last.csv | cut -d, -f"$column")" = "$(sed -n 's/^bounce,rand,1,[^,]*,distance,m,//p' measured/metrics.csv)" ]
+result $? "they are those at the end of the best episode"
+status 0 "without them" "$dshost" report named --no-pictures --out measured
+[ ! -e measured/metrics.csv ] && ! grep -q 'metrics' measured/index.html
+result $? "there is no table of an earlier report"
 status 0 "a report of named variables" "$dshost" report named --no-pictures
 grep -q '<tr><td>velocity.y</td><td>[^<]*</td><td>m/s</td><td>velocity</td></tr>' named/report/index.html
 result $? "has their names, units and groups"

@@ -67,22 +67,25 @@ enum { QUANTITIES = 16 };
 
 /* The picked ones, in the order they were named. */
 typedef struct quantity_set {
-    fem_model *model;  /* these four are set by the environment before quantity_pick() */
-    double density;    /* that the masses were made with: kg/m^3, kg/m^2, or kg of a particle */
-    control *control;  /* that QUANTITY_WEIGHTS are of; may be NULL */
-    uint64_t seed;     /* of what the variables start at */
+    fem_model *model; /* these four are set by the environment before quantity_pick() */
+    double density;   /* that the masses were made with: kg/m^3, kg/m^2, or kg of a particle */
+    control *control; /* that QUANTITY_WEIGHTS are of; may be NULL */
+    uint64_t seed;    /* of what the variables start at */
+    uint64_t object;  /* 0: the target is the model as it was built; else the number of a draw, see `drawn` */
     uint64_t count, n; /* quantities, variables */
     const quantity *item[QUANTITIES];
     uint64_t at[QUANTITIES + 1]; /* variables of item i are at[i] .. at[i + 1] - 1 */
     fem_variation truth;         /* the numbers of the model as it was built */
     double middle[3];            /* mean place of the particles in it */
+    double *drawn;               /* [n]: the variables of the target, where `object` is not 0; else NULL */
     const double *weights_dot;   /* of a direction, see quantity_spread() */
 } quantity_set;
 
 /* Picks by the words of parameter `variables`; `offered` ends with a NULL name. The model has been built. */
 void quantity_pick(quantity_set *set, ds_param_reader *in, const quantity *offered);
 
-/* Remembers the numbers of the model as the truth; look at room->failed. */
+/* Remembers the numbers of the model as the truth, and draws the variables of the target where it is to be another
+ * object: uniformly between their bounds, a tenth of the width away from each. Look at room->failed. */
 void quantity_keep(quantity_set *set, memory *room);
 
 /* The model, and the weights of the controller, get the values of x[n]; NULL: the truth, and no weights. */
@@ -92,7 +95,7 @@ void quantity_gather(const quantity_set *set, const double *x, const fem_variati
 /* dot = the change of the model along v[n], from zeros; v stays for set->weights_dot. */
 void quantity_spread(quantity_set *set, const double *x, const double *v, fem_variation *dot);
 
-/* Mean over the variables of how far they are from the truth: in proportion with `log`, else in their unit; NaN
+/* Mean over the variables of how far they are from those of the target: in proportion with `log`, else in their unit; NaN
  * where there is no truth, as of weights. */
 double quantity_error(const quantity_set *set, const double *x);
 

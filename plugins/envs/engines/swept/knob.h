@@ -26,15 +26,17 @@ typedef struct knob {
 enum { KNOBS = 48 };
 
 typedef struct knob_set {
-    const knob *knob; /* set by the environment, as are these three: */
+    const knob *knob; /* set by the environment, as are these four: */
     uint32_t knobs;   /* at most KNOBS */
     uint64_t seed;
+    uint64_t object;     /* 0, or the number by which the truth of the variables is drawn */
     double truth[KNOBS]; /* the numbers of the target, and of those that are no variables */
     uint64_t n;          /* variables */
     uint32_t at[KNOBS];  /* the knob of variable i */
 } knob_set;
 
-/* Picks by the words of parameter `variables`. */
+/* Picks by the words of parameter `variables`; where `object` is not 0, draws the truth of what was picked: uniformly
+ * between the bounds of the variables, a tenth of the width away from each. */
 void knob_pick(knob_set *set, ds_param_reader *in);
 
 /* value[knobs] for the variables x[n]; NULL: the truth. */

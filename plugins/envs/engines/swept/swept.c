@@ -18,6 +18,11 @@ void swept_read(swept *s, ds_param_reader *in, const swept_task *task)
     look_read(&s->look, in, 1);
 }
 
+void swept_object(swept *s, ds_param_reader *in)
+{
+    s->knobs.object = (uint64_t)ds_param_int(in, "object");
+}
+
 void swept_ready(swept *s, ds_param_reader *in)
 {
     env_kit *kit = &s->watcher.kit;
@@ -149,7 +154,7 @@ static ds_status make_target(swept *s)
     for (uint64_t k = 0; status == DS_OK && k < s->states; k++) {
         watch_target(&s->watcher.watch, k);
     }
-    memcpy(s->goal, s->points, 3 * (size_t)s->subject.mesh.vertices * sizeof *s->goal);
+    s->task->place(s, s->steps, s->goal);
     if (status == DS_OK && s->watcher.watch.film != NULL && s->image[0] != '\0') {
         status = film_read_targets(s->watcher.watch.film, s->image, "target_image", s->watcher.kit.host);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_pictures.c - see report_pictures.h. */
+/* report_episodes.c - see report_episodes.h. */
 #include "config.h"
 
-#include "report/report_pictures.h"
+#include "report/report_episodes.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -55,5 +55,36 @@ int ds_report_pictures(const ds_report *r, const char *folder, int draw, ds_erro
         free(path);
     }
     free(figures);
+    return rc;
+}
+
+/* The metrics of a run, where they are those of the environment's other runs. */
+static int measure(ds_report_env *env, ds_report_run *run, ds_error *e)
+{
+    size_t count = 0;
+    ds_error why = {0, ""};
+    if (run->result->best_id == 0) {
+        return 0;
+    }
+    if (ds_best_metrics(run->result, &run->metric, &count, &why) != 0) {
+        ds_log(DS_LOG_WARNING, NULL, "%s: no metrics of the best episode: %s", run->result->folder, why.text);
+        return why.status == DS_EXIT_MEMORY ? ds_no_memory(e) : 0;
+    }
+    env->metrics = env->metrics == 0 ? count : env->metrics;
+    if (count != env->metrics) { /* those of an environment whose plugin changed its mind */
+        free(run->metric);
+        run->metric = NULL;
+    }
+    return 0;
+}
+
+int ds_report_metrics(ds_report *r, ds_error *e)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < r->envs * r->opts; i++) {
+        for (size_t j = 0; rc == 0 && j < r->cell[i].runs; j++) {
+            rc = measure(&r->env[i / r->opts], &r->cell[i].run[j], e);
+        }
+    }
     return rc;
 }
