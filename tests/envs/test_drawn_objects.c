@@ -81,10 +81,36 @@ static void each_particle(void **state)
     fake_env_close(&e);
 }
 
+/* Of several quantities each has an error of its own, and their mean is `error`; positive ones are in proportion. */
+static void each_quantity(void **state)
+{
+    (void)state;
+    static const char *const name[] = {"error_density", "error_ke", "error_kd", "error_kf", "error_mu"};
+    const double x[5] = {log10(5 * 1.5), log10(4900 * 1.25), log10(15), log10(50 * 0.5), 0.3 * 1.1};
+    const double expected[5] = {0.5, 0.25, 0, 0.5, 0.1};
+    fake_env e;
+    double sum = 0;
+    fake_env_open(&e, "envs/rigid_contact", (const char *const[]){"image_size=16", NULL}, 0, 0);
+    const double mean = fake_metric(&e, x, "error")[0];
+    for (int i = 0; i < 5; i++) {
+        const double error = fake_values(&e, name[i])[0];
+        assert_near(error, expected[i], 1e-12);
+        sum += error;
+    }
+    assert_near(mean, sum / 5, 1e-12);
+    fake_env_close(&e);
+
+    fake_env_open(&e, "envs/soft_ball",
+                  (const char *const[]){"image_size=16", "duration=0.05", "variables=mu masses", NULL}, 0, 0);
+    assert_near(fake_metric(&e, e.x0, "error_mu")[0], fabs(pow(10, 2.7) / 1000 - 1), 1e-12);
+    assert_near(fake_values(&e, "error_masses")[0], pow(10, 0.1) - 1, 1e-12);
+    fake_env_close(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(is_the_optimum),
                                        cmocka_unit_test(numbers_tell_objects_apart),
-                                       cmocka_unit_test(each_particle)};
+                                       cmocka_unit_test(each_particle), cmocka_unit_test(each_quantity)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

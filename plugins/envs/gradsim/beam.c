@@ -67,7 +67,7 @@ static void measure_beam(void *self, uint64_t k, double *out)
     fem_centre(&s->model, s->model.q, start);
     out[0] = start[1] - centre[1];
     out[1] = miss;
-    out[2] = s->error;
+    identified_put(&s->error, out + 2);
 }
 
 /* ---- plugin ---- */

@@ -122,7 +122,7 @@ static void measure_cloth_velocity(void *self, uint64_t k, double *out)
     out[2] = soft_measure(s, k, centre);
     out[0] = centre[0];
     out[1] = centre[1];
-    out[3] = s->error;
+    identified_put(&s->error, out + 3);
 }
 
 /* ---- plugin ---- */

@@ -289,7 +289,7 @@ static void measure_rigid_contact(void *self, uint64_t k, double *out)
     out[2] = swept_measure(s, k, mean);
     out[0] = mean[0];
     out[1] = mean[1];
-    out[3] = s->error;
+    identified_put(&s->error, out + 3);
 }
 
 /* ---- plugin ---- */

@@ -8,6 +8,7 @@
 #include "engines/control/control.h"
 #include "engines/fem/episode.h"
 #include "engines/kit/env_kit.h"
+#include "engines/kit/identified.h"
 
 /* What a quantity stands for in the model. */
 typedef enum quantity_kind {
@@ -95,9 +96,11 @@ void quantity_gather(const quantity_set *set, const double *x, const fem_variati
 /* dot = the change of the model along v[n], from zeros; v stays for set->weights_dot. */
 void quantity_spread(quantity_set *set, const double *x, const double *v, fem_variation *dot);
 
-/* Mean over the variables of how far they are from those of the target: in proportion with `log`, else in their unit; NaN
- * where there is no truth, as of weights. */
-double quantity_error(const quantity_set *set, const double *x);
+/* Names of the quantities, for what quantity_error() says of them. */
+void quantity_identify(const quantity_set *set, identified *out);
+/* How far the variables are from those of the target, mean of each quantity: in proportion with `log`, else in their
+ * unit; NaN where there is no truth, as of weights. */
+void quantity_error(const quantity_set *set, const double *x, identified *out);
 
 /* Entries of an env_table. */
 void quantity_range(const quantity_set *set, uint64_t i, double *lower, double *upper, double *start);

@@ -179,13 +179,23 @@ static double error_of_drawn(const quantity_set *set, uint64_t i, const double *
     return sum;
 }
 
-double quantity_error(const quantity_set *set, const double *x)
+void quantity_identify(const quantity_set *set, identified *out)
+{
+    identified_open(out, set->count);
+    for (uint64_t i = 0; i < set->count; i++) {
+        identified_name(out, i, set->item[i]->name);
+    }
+}
+
+void quantity_error(const quantity_set *set, const double *x, identified *out)
 {
     double sum = 0;
     for (uint64_t i = 0; i < set->count; i++) {
-        sum += set->item[i]->kind == QUANTITY_WEIGHTS ? (double)NAN
-               : set->drawn != NULL                   ? error_of_drawn(set, i, x)
-                                                      : error_of_item(set, i, x + set->at[i]);
+        const double error = set->item[i]->kind == QUANTITY_WEIGHTS ? (double)NAN
+                             : set->drawn != NULL                   ? error_of_drawn(set, i, x)
+                                                                    : error_of_item(set, i, x + set->at[i]);
+        identified_set(out, i, error / (double)(set->at[i + 1] - set->at[i]));
+        sum += error;
     }
-    return sum / (double)set->n;
+    out->mean = sum / (double)set->n;
 }

@@ -51,7 +51,7 @@ struct soft {
     /* Made by soft_allocate(). */
     fem_episode *episode;
     fem_variation bar, dot;
-    double error; /* quantity_error() of the last episode */
+    identified error; /* of the last episode */
     fem_driver driver;
     uint64_t *state;     /* those of the scene and those that are compared, ascending */
     double *shown;       /* points of the frames of the scene */

@@ -106,6 +106,7 @@ void soft_ready(soft *s, ds_param_reader *in)
     }
     if (in->status == DS_OK) {
         quantity_pick(&s->unknown, in, s->task->offered);
+        quantity_identify(&s->unknown, &s->error);
     }
     kit->n = s->unknown.n;
     kit->cost = s->steps;

@@ -107,14 +107,25 @@ void knob_spread(const knob_set *set, const double *value, const double *v, doub
     }
 }
 
-double knob_error(const knob_set *set, const double *value)
+void knob_identify(const knob_set *set, identified *out)
+{
+    identified_open(out, set->n);
+    for (uint64_t i = 0; i < set->n; i++) {
+        identified_name(out, i, set->knob[set->at[i]].name);
+    }
+}
+
+void knob_error(const knob_set *set, const double *value, identified *out)
 {
     double sum = 0;
     for (uint64_t i = 0; i < set->n; i++) {
         const uint32_t k = set->at[i];
-        sum += set->knob[k].log ? fabs(value[k] / set->truth[k] - 1) : fabs(value[k] - set->truth[k]);
+        const int positive = set->knob[k].log || set->knob[k].lower > 0;
+        const double error = fabs(positive ? value[k] / set->truth[k] - 1 : value[k] - set->truth[k]);
+        identified_set(out, i, error);
+        sum += error;
     }
-    return sum / (double)set->n;
+    out->mean = sum / (double)set->n;
 }
 
 /* ---- what is said of them ---- */

@@ -28,6 +28,7 @@ void swept_ready(swept *s, ds_param_reader *in)
     env_kit *kit = &s->watcher.kit;
     if (in->status == DS_OK) {
         knob_pick(&s->knobs, in);
+        knob_identify(&s->knobs, &s->error);
     }
     kit->n = s->knobs.n;
     kit->cost = s->steps;
@@ -71,7 +72,7 @@ ds_status swept_simulate(void *self, ds_eval *io)
     swept *s = self;
     int64_t bad = -1;
     knob_values(&s->knobs, io->x, s->value);
-    s->error = knob_error(&s->knobs, s->value);
+    knob_error(&s->knobs, s->value, &s->error);
     const ds_status status = run(s, &bad);
     io->bad_step = bad < 0 ? -1 : bad / (int64_t)s->shown_each;
     io->loss = status == DS_OK && bad < 0 ? watch_loss(&s->watcher.watch) : HUGE_VAL;
@@ -199,6 +200,7 @@ void swept_bodies(void *self, scene_kit *k)
     for (size_t i = 0; i < s->subject.mesh.vertices; i++) {
         scene_kit_include(k, s->goal[3 * i], s->goal[3 * i + 1], s->goal[3 * i + 2], 0);
     }
+    identified_metrics(&s->error, k);
     k->info.ground = s->floor;
     if (isfinite(s->floor)) {
         k->info.box[1] = fmin(k->info.box[1], s->floor);

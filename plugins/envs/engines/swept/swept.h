@@ -56,7 +56,7 @@ typedef struct swept {
     double *points, *points_bar; /* [points][3] */
     double *goal;                /* the points of the target at the end */
     double value[KNOBS], value_bar[KNOBS];
-    double error; /* knob_error() of the last episode */
+    identified error; /* of the last episode */
 } swept;
 
 /* First in read(): reads SWEPT_PARAMS and sets what they say. */
