@@ -26,6 +26,9 @@ static const ds_param *const params[] = {
     WATCHER_OBJECT_PARAM,
     DS_LIST("velocity", "2, 0, 0", -50, 50, 3, "m/s",
             "Velocity at the start, where it is no variable, and of the target."),
+    DS_LIST("force", "0, 0, 0", -1e4, 1e4, 3, "N",
+            "A known force that pushes the cube all the time. Without one the motion only depends on the "
+            "proportions of density, ke, kd and kf."),
     DS_REAL("gravity", "9.8", -100, 100, "m/s^2",
             "Gravity, downward, where it is no variable, and of the target."),
     DS_REAL("duration", "2", 0.01, 100, "s", "Length of an episode."),
@@ -79,6 +82,7 @@ typedef struct contact {
     rigid_mass unit; /* of the cube, at density 1 */
     rigid_point corner[RIGID_BOX_POINTS];
     double yellow[FACES][3];
+    double force[3];          /* N */
     double first[4], turn[4]; /* attitude at the start before and by `turn` */
 } contact;
 
@@ -104,6 +108,7 @@ static int64_t launch_cube(void *self, const double *value)
     rigid_state start;
     rigid_body body = {.mass = e->unit.mass * value[DENSITY],
                        .gravity = {0, -value[GRAVITY], 0},
+                       .force = {e->force[0], e->force[1], e->force[2]},
                        .ke = value[KE],
                        .kd = value[KD],
                        .kf = value[KF],
@@ -256,6 +261,7 @@ static void read_rigid_contact(void *self, ds_param_reader *in)
     s->knobs.knobs = COUNT;
     ds_param_values(in, "truth", 5, s->knobs.truth);
     ds_param_values(in, "velocity", 3, s->knobs.truth + VELOCITY);
+    ds_param_values(in, "force", 3, e->force);
     s->knobs.truth[GRAVITY] = ds_param_real(in, "gravity");
     read_times(e, in);
     in->status = in->status != DS_OK ? in->status : fem_mesh_cube(&e->mesh);
@@ -312,7 +318,10 @@ static const ds_desc desc = {
                    "by default log10 of its density "
                    "and of stiffness, damping and viscous friction of the contact, and the bound mu. The "
                    "target is an episode of the same "
-                   "cube with parameter truth, seen by the same camera, so the least loss is 0.\n"
+                   "cube with parameter truth, seen by the same camera, so the least loss is 0. Density, ke, "
+                   "kd and kf in "
+                   "proportion give the same motion: to find all of them, push the cube with a known force "
+                   "(parameter force), or know one.\n"
                    "Channels: residuals with J v and J' w; with observe = image also pictures and target. "
                    "Metric error: mean error of the "
                    "variables, in proportion where they are logarithms, which the optimizer does not see.",
