@@ -188,6 +188,9 @@ static void refused(void **state)
                      "no quantity 'colour'");
     fake_env_refuses("envs/rigid_contact", (const char *const[]){"variables=ke turn turn.x", NULL},
                      "turn.x twice");
+    fake_env_refuses("envs/rigid_contact",
+                     (const char *const[]){"variables=density mu", "unmodelled=friction", NULL},
+                     "variables names mu");
     fake_env_refuses("envs/rigid_mass", (const char *const[]){"frames=3, 2", NULL}, "parameter frames: 2");
     fake_env_refuses("envs/rigid_mass", (const char *const[]){"frames=20", NULL}, "from 0 to 19");
     fake_env_refuses("envs/rigid_mass", (const char *const[]){"truth=0", NULL}, "no mass");
@@ -213,12 +216,33 @@ static void proportions(void **state)
     assert_true(loss[0] < 1e-16 && loss[1] > 1e-3);
 }
 
+/* A model without the friction or the damping of the target does not get to it at the truth; its gradient is exact. */
+static void imperfect(void **state)
+{
+    (void)state;
+    static const char *const lacks[] = {"unmodelled=friction", "unmodelled=damping"};
+    for (int k = 0; k < 2; k++) {
+        fake_env e;
+        double g, at[2];
+        const double h = 1e-6;
+        fake_env_open(&e, "envs/rigid_contact",
+                      (const char *const[]){lacks[k], "variables=density", "observe=state", NULL}, 0, 0);
+        assert_true(fake_eval(&e, truth, &g, 0, NULL) > 1e-3);
+        for (int side = 0; side < 2; side++) {
+            const double x = truth[0] + (side ? h : -h);
+            at[side] = fake_eval(&e, &x, NULL, 0, NULL);
+        }
+        assert_near(g, (at[1] - at[0]) / (2 * h), 1e-5 * fabs(g));
+        fake_env_close(&e);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cube_moves), cmocka_unit_test(cube_slices), cmocka_unit_test(pushed_cube),
         cmocka_unit_test(optimum),    cmocka_unit_test(derivatives), cmocka_unit_test(products),
-        cmocka_unit_test(refused),    cmocka_unit_test(proportions),
+        cmocka_unit_test(refused),    cmocka_unit_test(proportions), cmocka_unit_test(imperfect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

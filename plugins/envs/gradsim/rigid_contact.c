@@ -15,6 +15,10 @@ static const char cure[] =
     "reduce the stiffness or damping of the contact in parameter truth, or raise substeps";
 static const double pi = 3.14159265358979323846;
 
+enum { NOTHING, FRICTION, DAMPING };
+
+static const char *const unmodelled[] = {"nothing", "friction", "damping", NULL};
+
 static const ds_param *const params[] = {
     SWEPT_PARAMS("density ke kd kf mu",
                  "density, ke, kd, kf, mu (stiffness, damping, viscous friction and its bound of the "
@@ -29,6 +33,9 @@ static const ds_param *const params[] = {
     DS_LIST("force", "0, 0, 0", -1e4, 1e4, 3, "N",
             "A known force that pushes the cube all the time. Without one the motion only depends on the "
             "proportions of density, ke, kd and kf."),
+    DS_ENUM("unmodelled", "nothing", unmodelled,
+            "What the cube of the target has and the simulated one has not: friction on the ground, or the "
+            "damping of its contact. For the question what an imperfect model costs."),
     DS_REAL("gravity", "9.8", -100, 100, "m/s^2",
             "Gravity, downward, where it is no variable, and of the target."),
     DS_REAL("duration", "2", 0.01, 100, "s", "Length of an episode."),
@@ -82,7 +89,8 @@ typedef struct contact {
     rigid_mass unit; /* of the cube, at density 1 */
     rigid_point corner[RIGID_BOX_POINTS];
     double yellow[FACES][3];
-    double force[3];          /* N */
+    double force[3]; /* N */
+    int unmodelled;
     double first[4], turn[4]; /* attitude at the start before and by `turn` */
 } contact;
 
@@ -115,6 +123,11 @@ static int64_t launch_cube(void *self, const double *value)
                        .mu = value[MU]};
     for (int i = 0; i < 9; i++) {
         body.inertia[i] = e->unit.inertia[i] * value[DENSITY];
+    }
+    if (!e->swept.is_target && e->unmodelled == FRICTION) {
+        body.kf = body.mu = 0;
+    } else if (!e->swept.is_target && e->unmodelled == DAMPING) {
+        body.kd = 0;
     }
     start_at(e, value, &start);
     return rigid_simulate(e->engine, &body, RIGID_BOX_POINTS, e->corner, &start, e->swept.dt, e->swept.steps);
@@ -250,6 +263,22 @@ static void read_times(contact *e, ds_param_reader *in)
     list_states(e, (uint64_t)fmax(1, (double)frames));
 }
 
+/* What is not in the model cannot be found. */
+static void check_unmodelled(contact *e, ds_param_reader *in)
+{
+    const knob_set *set = &e->swept.knobs;
+    e->unmodelled = (int)ds_param_int(in, "unmodelled");
+    for (uint64_t i = 0; in->status == DS_OK && i < set->n; i++) {
+        const uint32_t k = set->at[i];
+        if ((e->unmodelled == FRICTION && (k == KF || k == MU)) || (e->unmodelled == DAMPING && k == KD)) {
+            in->status = ds_host_fail(in->host, DS_E_PARAM,
+                                      "parameter variables names %s, which parameter unmodelled takes out of "
+                                      "the model: leave it out",
+                                      set->knob[k].name);
+        }
+    }
+}
+
 static void read_rigid_contact(void *self, ds_param_reader *in)
 {
     contact *e = self;
@@ -277,6 +306,7 @@ static void read_rigid_contact(void *self, ds_param_reader *in)
                        .texture = &e->yellow[0][0]};
     s->floor = 0;
     swept_ready(s, in);
+    check_unmodelled(e, in);
 }
 
 static void release_rigid_contact(void *self)

@@ -146,7 +146,9 @@ static ds_status make_target(swept *s)
 {
     int64_t bad = -1;
     knob_values(&s->knobs, NULL, s->value);
+    s->is_target = 1;
     ds_status status = run(s, &bad);
+    s->is_target = 0;
     if (status == DS_OK && bad >= 0) {
         return ds_host_fail(s->watcher.kit.host, DS_E_PARAM,
                             "the episode of the target diverges at step %lld: %s", (long long)bad,

@@ -57,6 +57,7 @@ typedef struct swept {
     double *goal;                /* the points of the target at the end */
     double value[KNOBS], value_bar[KNOBS];
     identified error; /* of the last episode */
+    int is_target;    /* the episode of the target is being simulated */
 } swept;
 
 /* First in read(): reads SWEPT_PARAMS and sets what they say. */
