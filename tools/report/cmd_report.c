@@ -16,7 +16,7 @@
 #include "store/run_folder.h"
 
 typedef struct request {
-    const char *out, *reference;
+    const char *out, *pool, *reference;
     int no_pictures, page_only, metrics;
 } request;
 
@@ -35,6 +35,9 @@ static const char usage[] =
     "see "
     "(errors of\n"
     "                     what is identified, distances): medians in the page, all of them in metrics.csv\n"
+    "  --pool KEY         the variants of a sweep over a parameter of environments, ENV@KEY=VALUE, are one "
+    "environment,\n"
+    "                     whose samples are the runs of all of them\n"
     "  --no-pictures      do not simulate the best episode of each environment to draw it where its run left "
     "no "
     "picture\n"
@@ -44,6 +47,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
 {
     const ds_flag flags[] = {{"out", .text = &q->out},
                              {"reference", .text = &q->reference},
+                             {"pool", .text = &q->pool},
                              {"metrics", .set = &q->metrics},
                              {"no-pictures", .set = &q->no_pictures},
                              {"page-only", .set = &q->page_only},
@@ -102,7 +106,7 @@ static int make(const request *q, int folders, char *const *folder, const char *
     char *list = shell_line("", folders, folder);
     int rc = out == NULL || list == NULL
                  ? ds_no_memory(e)
-                 : ds_report_make((const char *const *)folder, (size_t)folders, q->reference, &r, e);
+                 : ds_report_make((const char *const *)folder, (size_t)folders, q->pool, q->reference, &r, e);
     if (rc == 0) {
         const ds_report_origin origin = {command, folder[0], list, q->page_only, q->metrics};
         rc = ds_report_pictures(&r, out, !q->no_pictures, e);

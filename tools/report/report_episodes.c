@@ -5,6 +5,7 @@
 #include "report/report_episodes.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,50 @@ int ds_report_pictures(const ds_report *r, const char *folder, int draw, ds_erro
         free(path);
     }
     free(figures);
+    return rc;
+}
+
+/* Values of a metric in the best episodes of a cell, those that are defined; returns how many. */
+static size_t metric_values(const ds_report_cell *c, size_t m, double *value, ds_metric_summary *out)
+{
+    size_t n = 0;
+    for (size_t j = 0; j < c->runs; j++) {
+        const ds_last_metric *metric = c->run[j].metric;
+        if (metric != NULL) {
+            out->metric = &metric[m];
+            if (!isnan(metric[m].value)) {
+                value[n++] = metric[m].value;
+            }
+        }
+    }
+    return n;
+}
+
+int ds_report_metric(const ds_report_cell *c, size_t m, ds_metric_summary *out, ds_error *e)
+{
+    static const double level = 0.95;
+    double *value = calloc(c->runs + 1, sizeof *value);
+    memset(out, 0, sizeof *out);
+    if (value == NULL) {
+        return ds_no_memory(e);
+    }
+    out->mean = out->median = out->q1 = out->q3 = out->least = out->most = NAN;
+    out->mean95 = (ds_interval){NAN, NAN};
+    const size_t n = out->runs = metric_values(c, m, value, out);
+    int rc = 0;
+    if (n > 0) {
+        out->mean = ds_sample_mean(value, n);
+        rc = ds_mean_intervals(value, n, DS_REPORT_SEED, DS_REPORT_RESAMPLES, &level, 1, &out->mean95) != 0
+                 ? ds_no_memory(e)
+                 : 0;
+        ds_sample_sort(value, n);
+        out->median = ds_sorted_quantile(value, n, 0.5);
+        out->q1 = ds_sorted_quantile(value, n, 0.25);
+        out->q3 = ds_sorted_quantile(value, n, 0.75);
+        out->least = value[0];
+        out->most = value[n - 1];
+    }
+    free(value);
     return rc;
 }
 

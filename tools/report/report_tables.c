@@ -9,8 +9,6 @@
 
 #include "report/report_html.h"
 
-enum { MOST_METRICS = 6 }; /* columns of a table */
-
 static void begin_row(FILE *f, const ds_report *r, size_t k)
 {
     fprintf(f, "<tr%s><th scope=row>", k == r->reference ? " class=r" : "");
@@ -121,93 +119,52 @@ static void put_costs(FILE *f, const ds_report *r, size_t i, const size_t *order
     ds_html_table_end(f);
 }
 
-/* Values of a metric in the best episodes of a cell, those that are defined; returns how many. */
-static size_t metric_values(const ds_report_cell *c, size_t m, double *value)
+static void put_metric(FILE *f, const ds_report *r, size_t opt, const ds_metric_summary *s)
 {
-    size_t n = 0;
-    for (size_t j = 0; j < c->runs; j++) {
-        const ds_last_metric *metric = c->run[j].metric;
-        if (metric != NULL && !isnan(metric[m].value)) {
-            value[n++] = metric[m].value;
-        }
-    }
-    return n;
-}
-
-/* The metrics of any run on the environment; NULL where there are none. */
-static const ds_last_metric *metric_names(const ds_report *r, size_t i)
-{
-    const ds_last_metric *found = NULL;
-    for (size_t k = 0; k < r->opts; k++) {
-        const ds_report_cell *c = ds_report_at(r, i, k);
-        for (size_t j = 0; found == NULL && j < c->runs; j++) {
-            found = c->run[j].metric;
-        }
-    }
-    return found;
-}
-
-static void put_metric_row(FILE *f, const ds_report_cell *c, size_t shown, double *value)
-{
-    for (size_t m = 0; m < shown; m++) {
-        const size_t n = metric_values(c, m, value);
-        ds_sample_sort(value, n);
-        ds_html_number_cell(f, n > 0 ? ds_sorted_quantile(value, n, 0.5) : (double)NAN, 4);
-        ds_html_interval_cell(
-            f,
-            n > 1 ? (ds_interval){ds_sorted_quantile(value, n, 0.25), ds_sorted_quantile(value, n, 0.75)}
-                  : (ds_interval){NAN, NAN},
-            3);
-    }
+    begin_row(f, r, opt);
+    fputs("<td>", f);
+    ds_html_text(f, s->metric->name);
+    fputs(s->metric->unit[0] != '\0' ? ", " : "", f);
+    ds_html_text(f, s->metric->unit);
+    fputs("</td>", f);
+    ds_html_number_cell(f, s->mean, 4);
+    ds_html_interval_cell(f, s->mean95, 3);
+    ds_html_number_cell(f, s->median, 4);
+    ds_html_interval_cell(f, s->runs > 1 ? (ds_interval){s->q1, s->q3} : (ds_interval){NAN, NAN}, 3);
+    ds_html_number_cell(f, s->least, 4);
+    ds_html_number_cell(f, s->most, 4);
+    fputs("</tr>\n", f);
 }
 
 /* What the best episodes are like, in the metrics that no optimizer sees. */
-static void put_metrics(FILE *f, const ds_report *r, size_t i, const size_t *order, size_t rows,
-                        double *value)
+static int put_metrics(FILE *f, const ds_report *r, size_t i, const size_t *order, size_t rows, ds_error *e)
 {
-    const ds_last_metric *name = metric_names(r, i);
-    const size_t shown = r->env[i].metrics < MOST_METRICS ? r->env[i].metrics : MOST_METRICS;
-    if (name == NULL) {
-        return;
+    int rc = 0;
+    if (r->env[i].metrics == 0) {
+        return 0;
     }
     ds_html_table(f, "", "metrics of the best episodes", r->env[i].name);
-    fputs("<thead><tr><th scope=col>optimizer", f);
-    for (size_t m = 0; m < shown; m++) {
-        fputs("<th scope=col>", f);
-        ds_html_text(f, name[m].name);
-        fputs(name[m].unit[0] != '\0' ? ", " : "", f);
-        ds_html_text(f, name[m].unit);
-        fputs("<th scope=col>quartiles", f);
-    }
-    fputs("</tr></thead>\n", f);
-    for (size_t j = 0; j < rows; j++) {
-        begin_row(f, r, order[j]);
-        put_metric_row(f, ds_report_at(r, i, order[j]), shown, value);
-        fputs("</tr>\n", f);
+    fputs("<thead><tr><th scope=col>optimizer<th scope=col>metric<th scope=col>mean<th scope=col>95 %<th "
+          "scope=col>median<th scope=col>quartiles<th scope=col>least<th scope=col>most</tr></thead>\n",
+          f);
+    for (size_t m = 0; rc == 0 && m < r->env[i].metrics; m++) {
+        for (size_t j = 0; rc == 0 && j < rows; j++) {
+            ds_metric_summary s;
+            rc = ds_report_metric(ds_report_at(r, i, order[j]), m, &s, e);
+            if (rc == 0 && s.runs > 0) {
+                put_metric(f, r, order[j], &s);
+            }
+        }
     }
     ds_html_table_end(f);
-    fprintf(f, "<p class=s>Medians over the runs, at the end of the best episode of each.%s</p>\n",
-            shown < r->env[i].metrics ? " More metrics are in metrics.csv." : "");
-}
-
-/* The most runs of a cell of the environment. */
-static size_t most_runs(const ds_report *r, size_t i)
-{
-    size_t most = 0;
-    for (size_t k = 0; k < r->opts; k++) {
-        const size_t runs = ds_report_at(r, i, k)->runs;
-        most = runs > most ? runs : most;
-    }
-    return most;
+    fputs("<p class=s>Over the runs, at the end of the best episode of each.</p>\n", f);
+    return rc;
 }
 
 int ds_report_put_tables(FILE *f, const ds_report *r, size_t env, ds_error *e)
 {
     size_t *order = calloc(r->opts + 1, sizeof *order);
-    double *value = calloc(most_runs(r, env) + 1, sizeof *value);
-    if (order == NULL || value == NULL) {
-        free(order);
-        free(value);
+    if (order == NULL) {
         return ds_no_memory(e);
     }
     const size_t rows = ds_report_order_on(r, env, order);
@@ -215,9 +172,8 @@ int ds_report_put_tables(FILE *f, const ds_report *r, size_t env, ds_error *e)
         put_means(f, r, env, order, rows);
         put_tests(f, r, env, order, rows);
     }
-    put_metrics(f, r, env, order, rows, value);
+    const int rc = put_metrics(f, r, env, order, rows, e);
     put_costs(f, r, env, order, rows);
     free(order);
-    free(value);
-    return 0;
+    return rc;
 }
