@@ -153,10 +153,6 @@ void quantity_keep(quantity_set *set, memory *room)
             truth[j * numbers.stride] = numbers.first[j * numbers.stride];
         }
     }
-    if (set->object > 0) {
-        set->drawn = memory_doubles(room, set->n);
-        quantity_draw(set);
-    }
 }
 
 /* ---- from variables to the model ---- */

@@ -85,9 +85,11 @@ typedef struct quantity_set {
 /* Picks by the words of parameter `variables`; `offered` ends with a NULL name. The model has been built. */
 void quantity_pick(quantity_set *set, ds_param_reader *in, const quantity *offered);
 
-/* Remembers the numbers of the model as the truth, and draws the variables of the target where it is to be another
- * object: uniformly between their bounds, a tenth of the width away from each. Look at room->failed. */
+/* Remembers the numbers of the model as the truth; look at room->failed. */
 void quantity_keep(quantity_set *set, memory *room);
+/* Draws the variables of the target where it is to be another object: uniformly between their bounds, a tenth of the
+ * width away from each; look at room->failed. */
+void quantity_draw(quantity_set *set, memory *room);
 
 /* The model, and the weights of the controller, get the values of x[n]; NULL: the truth, and no weights. */
 void quantity_apply(const quantity_set *set, const double *x);

@@ -55,7 +55,4 @@ void quantity_place_gather(const quantity_set *set, uint64_t i, const double *x,
 void quantity_place_spread(const quantity_set *set, uint64_t i, const double *x, const double *v,
                            double *dot);
 
-/* Draws set->drawn[n], where there is room for it. */
-void quantity_draw(quantity_set *set);
-
 #endif

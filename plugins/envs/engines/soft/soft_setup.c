@@ -216,6 +216,7 @@ static ds_status take_memory(soft *s)
     s->shown = memory_doubles(m, (s->watcher.kit.steps + 1) * numbers);
     s->goal = memory_doubles(m, numbers);
     quantity_keep(&s->unknown, m);
+    quantity_draw(&s->unknown, m);
     fem_variation_open(&s->bar, m, &s->model);
     fem_variation_open(&s->dot, m, &s->model);
     return m->failed ? DS_E_NOMEM : DS_OK;
