@@ -79,7 +79,7 @@ check_PROGRAMS += \
 	%D%/envs/engines/fem/test_fem_episode %D%/envs/engines/fem/test_fem_gradient \
 	%D%/envs/engines/fem/test_fem_laws %D%/envs/engines/fem/test_fem_recorded \
 	%D%/envs/engines/fem/test_fem_mesh %D%/envs/engines/fem/test_fem_scenes \
-	%D%/envs/engines/mpm/test_mpm_bad %D%/envs/engines/mpm/test_mpm_fast \
+	%D%/envs/engines/film/test_film %D%/envs/engines/mpm/test_mpm_bad %D%/envs/engines/mpm/test_mpm_fast \
 	%D%/envs/engines/mpm/test_mpm_golden %D%/envs/engines/mpm/test_mpm_golden_fast \
 	%D%/envs/engines/mpm/test_mpm_laws %D%/envs/engines/mpm/test_mpm_parts \
 	%D%/envs/engines/mpm/test_mpm_step %D%/envs/engines/mpm/test_mpm_tools \
