@@ -18,7 +18,6 @@ fem_variants = %D%/libbaseline.la
 %C%_libbaseline_la_SOURCES = $(fem_kernel_sources)
 %C%_libbaseline_la_CFLAGS = $(fem_kernel_cflags) -DFEM_ISA=baseline -DVECTOR_LANES=2
 if X86_VARIANTS
-isa_select = -DISA_X86=1
 fem_variants += %D%/libavx2.la %D%/libavx512.la
 %C%_libavx2_la_SOURCES = $(fem_kernel_sources)
 %C%_libavx2_la_CFLAGS = $(fem_kernel_cflags) -mavx2 -DFEM_ISA=avx2 -DVECTOR_LANES=4
