@@ -63,7 +63,7 @@ include %D%/engines/smoke/local.mk
 # code means.
 %C%_engines_mpm_libmpm_la_CPPFLAGS = $(AM_CPPFLAGS) $(mpm_select)
 %C%_engines_mpm_libmpm_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -finline-functions
-%C%_engines_mpm_libmpm_la_LIBADD = $(mpm_variants) %D%/engines/algebra/libalgebra.la %D%/engines/kit/libkit.la
+%C%_engines_mpm_libmpm_la_LIBADD = $(mpm_variants) %D%/engines/algebra/libalgebra.la %D%/engines/film/libfilm.la
 %C%_engines_mpm_libmpm_la_SOURCES = %D%/engines/mpm/scene/mt19937.c %D%/engines/mpm/scene/mt19937.h \
 	%D%/engines/mpm/scene/scene.c %D%/engines/mpm/scene/scene.h %D%/engines/mpm/scene/tool.h \
 	%D%/engines/mpm/scene/tool_contact.c \
@@ -73,6 +73,7 @@ include %D%/engines/smoke/local.mk
 	%D%/engines/mpm/sim/sim.h %D%/engines/mpm/sim/svd3.c %D%/engines/mpm/sim/svd3.h \
 	%D%/engines/mpm/sim/transfer.c %D%/engines/mpm/sim/transfer.h %D%/engines/mpm/loss/distance.c \
 	%D%/engines/mpm/loss/distance.h %D%/engines/mpm/loss/loss.c %D%/engines/mpm/loss/loss.h \
+	%D%/engines/mpm/loss/shape.c %D%/engines/mpm/loss/shape.h \
 	%D%/engines/mpm/loss/target.c %D%/engines/mpm/loss/target.h %D%/engines/mpm/fast/adjoint.c \
 	%D%/engines/mpm/fast/engine.c %D%/engines/mpm/fast/engine.h %D%/engines/mpm/fast/engine_internal.h \
 	%D%/engines/mpm/fast/forward.c %D%/engines/mpm/fast/layout.c %D%/engines/mpm/fast/memory.c \
@@ -83,7 +84,8 @@ include %D%/engines/smoke/local.mk
 	%D%/engines/mpm/env/env_params.h %D%/engines/mpm/env/env_scene.c %D%/engines/mpm/env/env_scene.h \
 	%D%/engines/mpm/env/env_variables.c \
 	%D%/engines/mpm/env/episode.c %D%/engines/mpm/env/episode.h %D%/engines/mpm/env/evaluate.c \
-	%D%/engines/mpm/env/evaluate.h %D%/engines/mpm/env/instance.h %D%/engines/mpm/env/stepwise.c \
+	%D%/engines/mpm/env/evaluate.h %D%/engines/mpm/env/image.c %D%/engines/mpm/env/image.h \
+	%D%/engines/mpm/env/instance.h %D%/engines/mpm/env/stepwise.c \
 	%D%/engines/mpm/env/stepwise.h
 
 # variant.c is compiled for each float type and instruction set; select.c chooses when the engine starts.
