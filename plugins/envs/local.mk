@@ -48,10 +48,12 @@ include %D%/engines/smoke/local.mk
 
 # Mass-spring systems on a lattice with contact. Of OpenMP only the directives for vectorization, no threads.
 %C%_engines_cloth_libcloth_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -fopenmp-simd
+%C%_engines_cloth_libcloth_la_LIBADD = %D%/engines/film/libfilm.la
 %C%_engines_cloth_libcloth_la_SOURCES = %D%/engines/cloth/cloth.h %D%/engines/cloth/cloth.c \
 	%D%/engines/cloth/disc.h %D%/engines/cloth/disc.c %D%/engines/cloth/floor.c %D%/engines/cloth/lift.h \
 	%D%/engines/cloth/lift.c %D%/engines/cloth/mesh.h %D%/engines/cloth/mesh.c %D%/engines/cloth/pan.c \
-	%D%/engines/cloth/pan_shape.h %D%/engines/cloth/pan_shape.c %D%/engines/cloth/sets.h \
+	%D%/engines/cloth/pan_shape.h %D%/engines/cloth/pan_shape.c %D%/engines/cloth/seen.h \
+	%D%/engines/cloth/seen.c %D%/engines/cloth/sets.h \
 	%D%/engines/cloth/sheet.h %D%/engines/cloth/sheet.c %D%/engines/cloth/spring.h \
 	%D%/engines/cloth/spring.c %D%/engines/cloth/stability.h %D%/engines/cloth/stability.c \
 	%D%/engines/cloth/touch.h %D%/engines/cloth/trajectory.h \
@@ -188,7 +190,7 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_ffi_la_LDFLAGS = $(plugin_link)
 %C%_ffi_la_LIBADD = %D%/engines/foreign/libforeign.la %D%/engines/kit/libkit.la
 %C%_flip_la_LDFLAGS = $(plugin_link)
-%C%_flip_la_LIBADD = %D%/engines/cloth/libcloth.la %D%/engines/kit/libkit.la
+%C%_flip_la_LIBADD = %D%/engines/cloth/libcloth.la
 %C%_fluid_la_SOURCES = %D%/plasticine/fluid.c
 %C%_fluid_la_LDFLAGS = $(plugin_link)
 %C%_fluid_la_LIBADD = %D%/engines/mpm/libmpm.la
@@ -197,12 +199,12 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_pinball_la_LDFLAGS = $(plugin_link)
 %C%_pinball_la_LIBADD = %D%/engines/contact/libcontact.la %D%/engines/kit/libkit.la
 %C%_realtosim_la_LDFLAGS = $(plugin_link)
-%C%_realtosim_la_LIBADD = %D%/engines/cloth/libcloth.la %D%/engines/kit/libkit.la
+%C%_realtosim_la_LIBADD = %D%/engines/cloth/libcloth.la
 %C%_smoke_la_SOURCES = %D%/gradsim/smoke.c
 %C%_smoke_la_LDFLAGS = $(plugin_link)
 %C%_smoke_la_LIBADD = %D%/engines/smoke/libsmoke.la %D%/engines/kit/libkit.la
 %C%_swing_la_LDFLAGS = $(plugin_link)
-%C%_swing_la_LIBADD = %D%/engines/cloth/libcloth.la %D%/engines/kit/libkit.la
+%C%_swing_la_LIBADD = %D%/engines/cloth/libcloth.la
 
 # gradSim's scenes.
 envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la \
