@@ -4,6 +4,7 @@
 #include "common/number.h"
 #include "engines/cloth/disc.h"
 #include "engines/cloth/pan_shape.h"
+#include "engines/cloth/seen.h"
 #include "engines/cloth/sheet.h"
 #include "engines/cloth/stability.h"
 #include "engines/kit/env_kit.h"
@@ -16,11 +17,18 @@ enum { RADIUS = 8, SIDE = 2 * RADIUS + 1, LAYERS = 2 }; /* of the pancake, in la
 enum { N_ACT = 3, N_OBS = 3 + 6 * 5 }; /* observed: the pan; place and velocity of the centre and the marks */
 
 static const char cure[] = "reduce parameter h, stiffness or damping, or raise mass";
+static const char *const losses[] = {"task", "image", NULL};
 static const double spacing = 0.01, lift = 0.001; /* m: of the lattice, of the lowest layer above the pan */
 
 static const ds_param *const params[] = {
     DS_INT("segments", "5", 1, MAX_SEGMENTS, "",
            "Segments of the motion of the pan; each has three variables.", .flags = DS_PARAM_SHAPE),
+    DS_ENUM("loss", "task", losses,
+            "task: mean distance of four marks on the rim to where they are after half a turn. image: what "
+            "cameras "
+            "see of two halves of the pancake, the right one and the far one, compared with a pancake that "
+            "has been "
+            "turned where it lay."),
     DS_REAL("h", "5e-4", 1e-7, 0.1, "s", "Time step."),
     DS_REAL("duration", "0.75", 1e-7, 100, "s", "Length of an episode."),
     DS_REAL("mass", "0.1", 1e-9, 1e6, "kg", "Mass of the pancake."),
@@ -33,6 +41,8 @@ static const ds_param *const params[] = {
     DS_LIST("lower", "-0.06,-0.075,-0.7", -10, 10, 3, "m, m, rad",
             "Lower bounds of x, y and tilt of the pan."),
     DS_LIST("upper", "0.06,0.15,0.7", -10, 10, 3, "m, m, rad", "Upper bounds of x, y and tilt of the pan."),
+    SIGHT_PARAMS("0,40,20"),
+    LOOK_MESH_PARAMS("alpha"),
     NULL};
 
 typedef struct flip {
@@ -48,6 +58,7 @@ typedef struct flip {
     uint32_t *face; /* those of the side that lies up, of the vertices of that side alone */
     uint64_t vertices, corners, face_corners; /* lengths of the first two lists, and of the last */
     double now;                               /* stepwise control: loss of the state */
+    cloth_seen seen;                          /* loss = image */
 } flip;
 
 /* ---- what happens in an episode ---- */
@@ -100,7 +111,11 @@ static void keep_state(void *self, uint64_t k, const double *x, const double *v)
 static void loss_bar(void *self, uint64_t k, double *x_bar)
 {
     flip *e = self;
-    if (k == e->kit.cost) {
+    if (e->seen.sight.wanted) {
+        if (k % e->every == 0 || k == e->kit.cost) {
+            cloth_seen_bar(&e->seen, (k + e->every - 1) / e->every, e->frame, x_bar);
+        }
+    } else if (k == e->kit.cost) {
         sheet_distance_bar(&e->c.mesh, e->corner, 4, frame_of(e, e->kit.steps), e->goal, 1, x_bar);
     }
 }
@@ -139,6 +154,9 @@ static ds_status simulate_flip(void *self, ds_eval *io)
     memcpy(e->way[1], io->x, e->kit.n * sizeof *io->x);
     ds_status status = cloth_advance(&e->c, e->kit.cost, &bad);
     io->bad_step = bad >= 0 ? bad / (int64_t)e->every : -1;
+    if (status == DS_OK && bad < 0 && e->seen.sight.wanted) {
+        return cloth_seen_loss(&e->seen, e->frame, e->kit.steps, &io->loss);
+    }
     io->loss = bad >= 0 ? (double)INFINITY : loss_of(e, frame_of(e, e->kit.steps));
     return status;
 }
@@ -146,7 +164,7 @@ static ds_status simulate_flip(void *self, ds_eval *io)
 static ds_status adjoint_of_flip(void *self, ds_eval *io)
 {
     flip *e = self;
-    ds_status status = cloth_adjoint(&e->c);
+    ds_status status = cloth_seen_status(&e->seen, cloth_adjoint(&e->c));
     memcpy(io->grad, e->way_bar[1], e->kit.n * sizeof *io->grad);
     return status;
 }
@@ -196,6 +214,7 @@ static void read_flip(void *self, ds_param_reader *in)
     e->kit.horizon = segments;
     e->kit.n_obs = N_OBS;
     e->kit.control_dt = c->h * (double)e->per;
+    sight_read(&e->seen.sight, in, ds_param_int(in, "loss") == 1, e->kit.steps, 1);
 }
 
 static void range_of_pan(const void *self, uint64_t i, double *lower, double *upper, double *start)
@@ -331,6 +350,47 @@ static void split_sides(flip *e)
     e->corners = kept;
 }
 
+/* The faces of the half with positive x (i = 0) or z (i = 2), at the start; returns how many. */
+static uint32_t half_faces(const flip *e, const double *x, size_t i, uint32_t *face)
+{
+    const double *along = x + i * e->c.mesh.stride;
+    uint32_t count = 0;
+    for (uint64_t t = 0; t + 2 < e->corners; t += 3) {
+        const uint32_t *v = e->triangle + t;
+        if (along[e->vertex[v[0]]] + along[e->vertex[v[1]]] + along[e->vertex[v[2]]] > 0.5 * spacing) {
+            memcpy(face + 3 * (size_t)count++, v, 3 * sizeof *v);
+        }
+    }
+    return count;
+}
+
+/* The target is the pancake at its start, turned by half a turn about z. Two of its halves are seen, each by itself:
+ * a turned pancake differs from one that lies there as it did by them alone. */
+static ds_status open_pictures(flip *e)
+{
+    const size_t n = e->c.mesh.stride;
+    const double *x = cloth_start(&e->c);
+    memory room = {0};
+    uint32_t *face = memory_take(&room, 2 * (size_t)e->corners, sizeof *face);
+    double *target = memory_doubles(&room, 3 * n);
+    ds_status status = DS_E_NOMEM;
+    for (size_t v = 0; target != NULL && v < n; v++) {
+        target[v] = -x[v];
+        target[n + v] = 2 * lift + spacing - x[n + v];
+        target[2 * n + v] = x[2 * n + v];
+    }
+    if (!room.failed) {
+        const uint32_t right = half_faces(e, x, 0, face), far = half_faces(e, x, 2, face + 3 * (size_t)right);
+        const film_subject halves = {.mesh = {(uint32_t)e->vertices, right + far, face},
+                                     .groups = 2,
+                                     .group = {{0, right}, {right, far}}};
+        status = cloth_seen_open(&e->seen, &halves, n, e->vertex, x, target, e->kit.host);
+        status = status != DS_OK ? status : cloth_seen_target_all(&e->seen, target);
+    }
+    memory_free(&room);
+    return status;
+}
+
 static ds_status allocate_flip(void *self)
 {
     flip *e = self;
@@ -354,13 +414,17 @@ static ds_status allocate_flip(void *self)
     set_corners(e);
     e->vertices = cloth_disc_vertices(&e->c.mesh, e->vertex);
     e->corners = cloth_disc_triangles(&e->c.mesh, e->triangle);
-    split_sides(e);
-    pan_shape_triangles(e->pan);
     e->c.mass /= (double)e->vertices;
     if (e->corners == 0) {
         return DS_E_NOMEM;
     }
     lay_pancake(e);
+    const ds_status status = e->seen.sight.wanted ? open_pictures(e) : DS_OK;
+    if (status != DS_OK) {
+        return status;
+    }
+    split_sides(e);
+    pan_shape_triangles(e->pan);
     return cloth_warn_of_step(&e->c, cloth_start(&e->c), "", cure);
 }
 
@@ -385,16 +449,28 @@ static void observe_flip(const void *self, double *obs)
     }
 }
 
+/* Loss of the present state, at simulation step `step`, or of the pictures so far, where several states are compared. */
+static ds_status value_of(flip *e, uint64_t step, double *value)
+{
+    if (!e->seen.sight.wanted) {
+        *value = loss_of(e, cloth_state(&e->c));
+        return DS_OK;
+    }
+    return e->seen.sight.frames == 1
+               ? cloth_seen_state(&e->seen, cloth_state(&e->c), value)
+               : cloth_seen_loss(&e->seen, e->frame, step < e->kit.cost ? step / e->every : e->kit.steps,
+                                 value);
+}
+
 static ds_status begin_flip(void *self, uint64_t noise_key)
 {
     flip *e = self;
     (void)noise_key;
     lay_pancake(e);
-    e->now = loss_of(e, cloth_state(&e->c));
-    return DS_OK;
+    return value_of(e, 0, &e->now);
 }
 
-/* One segment. The reward is by how much the loss of the state falls. */
+/* One segment. The reward is by how much the loss of the state falls, or minus what it adds to a sum over time. */
 static ds_status act_on_flip(void *self, uint64_t k, ds_rl_step *io)
 {
     flip *e = self;
@@ -405,7 +481,10 @@ static ds_status act_on_flip(void *self, uint64_t k, ds_rl_step *io)
     memcpy(e->way[k + 1], io->action, N_ACT * sizeof *io->action);
     ds_status status = cloth_advance(&e->c, (k + 1) * e->per, &bad);
     double before = e->now;
-    e->now = bad < 0 ? loss_of(e, cloth_state(&e->c)) : (double)INFINITY;
+    e->now = INFINITY;
+    if (status == DS_OK && bad < 0) {
+        status = value_of(e, (k + 1) * e->per, &e->now);
+    }
     io->outcome = isfinite(e->now) ? DS_EVAL_OK : DS_EVAL_DIVERGED;
     io->reward = before - e->now;
     io->loss = e->now;
@@ -415,11 +494,19 @@ static ds_status act_on_flip(void *self, uint64_t k, ds_rl_step *io)
 
 /* ---- plugin ---- */
 
+static void release_flip(void *self)
+{
+    cloth_seen_close(&((flip *)self)->seen);
+}
+
+SIGHT_DEFINE_CHANNELS(flip, seen.sight)
+
 static const env_table env = {.size = sizeof(flip),
                               .advice = "reduce parameter duration",
                               .cure = cure,
                               .read = read_flip,
                               .allocate = allocate_flip,
+                              .release = release_flip,
                               .range = range_of_pan,
                               .variable = name_of_pan,
                               .simulate = simulate_flip,
@@ -431,7 +518,8 @@ static const env_table env = {.size = sizeof(flip),
                               .measure = measure_flip,
                               .begin = begin_flip,
                               .observe = observe_flip,
-                              .act = act_on_flip};
+                              .act = act_on_flip,
+                              SIGHT_TABLE};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("flip", "2"),
@@ -451,7 +539,7 @@ static const ds_desc desc = {
         "place of "
         "the pan.",
     .citation = ENV_KIT_ANTONOVA,
-    .extensions = env_kit_scene_rl,
+    .extensions = env_kit_scene_channels_rl,
 };
 
 ENV_KIT_DEFINE(env, desc)

@@ -52,10 +52,12 @@ include %D%/engines/smoke/local.mk
 
 # Mass-spring systems on a lattice with contact. Of OpenMP only the directives for vectorization, no threads.
 %C%_engines_cloth_libcloth_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -fopenmp-simd
+%C%_engines_cloth_libcloth_la_LIBADD = %D%/engines/film/libfilm.la
 %C%_engines_cloth_libcloth_la_SOURCES = %D%/engines/cloth/cloth.h %D%/engines/cloth/cloth.c \
 	%D%/engines/cloth/disc.h %D%/engines/cloth/disc.c %D%/engines/cloth/floor.c %D%/engines/cloth/lift.h \
 	%D%/engines/cloth/lift.c %D%/engines/cloth/mesh.h %D%/engines/cloth/mesh.c %D%/engines/cloth/pan.c \
-	%D%/engines/cloth/pan_shape.h %D%/engines/cloth/pan_shape.c %D%/engines/cloth/sets.h \
+	%D%/engines/cloth/pan_shape.h %D%/engines/cloth/pan_shape.c %D%/engines/cloth/seen.h \
+	%D%/engines/cloth/seen.c %D%/engines/cloth/sets.h \
 	%D%/engines/cloth/sheet.h %D%/engines/cloth/sheet.c %D%/engines/cloth/spring.h \
 	%D%/engines/cloth/spring.c %D%/engines/cloth/stability.h %D%/engines/cloth/stability.c \
 	%D%/engines/cloth/touch.h %D%/engines/cloth/trajectory.h \
@@ -67,7 +69,7 @@ include %D%/engines/smoke/local.mk
 # code means.
 %C%_engines_mpm_libmpm_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
 %C%_engines_mpm_libmpm_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -finline-functions
-%C%_engines_mpm_libmpm_la_LIBADD = $(mpm_variants) %D%/engines/algebra/libalgebra.la %D%/engines/kit/libkit.la
+%C%_engines_mpm_libmpm_la_LIBADD = $(mpm_variants) %D%/engines/algebra/libalgebra.la %D%/engines/film/libfilm.la
 %C%_engines_mpm_libmpm_la_SOURCES = %D%/engines/mpm/scene/mt19937.c %D%/engines/mpm/scene/mt19937.h \
 	%D%/engines/mpm/scene/scene.c %D%/engines/mpm/scene/scene.h %D%/engines/mpm/scene/tool.h \
 	%D%/engines/mpm/scene/tool_contact.c \
@@ -77,6 +79,7 @@ include %D%/engines/smoke/local.mk
 	%D%/engines/mpm/sim/sim.h %D%/engines/mpm/sim/svd3.c %D%/engines/mpm/sim/svd3.h \
 	%D%/engines/mpm/sim/transfer.c %D%/engines/mpm/sim/transfer.h %D%/engines/mpm/loss/distance.c \
 	%D%/engines/mpm/loss/distance.h %D%/engines/mpm/loss/loss.c %D%/engines/mpm/loss/loss.h \
+	%D%/engines/mpm/loss/shape.c %D%/engines/mpm/loss/shape.h \
 	%D%/engines/mpm/loss/target.c %D%/engines/mpm/loss/target.h %D%/engines/mpm/fast/adjoint.c \
 	%D%/engines/mpm/fast/engine.c %D%/engines/mpm/fast/engine.h %D%/engines/mpm/fast/engine_internal.h \
 	%D%/engines/mpm/fast/forward.c %D%/engines/mpm/fast/layout.c %D%/engines/mpm/fast/memory.c \
@@ -87,7 +90,8 @@ include %D%/engines/smoke/local.mk
 	%D%/engines/mpm/env/env_params.h %D%/engines/mpm/env/env_scene.c %D%/engines/mpm/env/env_scene.h \
 	%D%/engines/mpm/env/env_variables.c \
 	%D%/engines/mpm/env/episode.c %D%/engines/mpm/env/episode.h %D%/engines/mpm/env/evaluate.c \
-	%D%/engines/mpm/env/evaluate.h %D%/engines/mpm/env/instance.h %D%/engines/mpm/env/stepwise.c \
+	%D%/engines/mpm/env/evaluate.h %D%/engines/mpm/env/image.c %D%/engines/mpm/env/image.h \
+	%D%/engines/mpm/env/instance.h %D%/engines/mpm/env/stepwise.c \
 	%D%/engines/mpm/env/stepwise.h
 
 # variant.c is compiled for each float type and instruction set; select.c chooses when the engine starts.
@@ -189,7 +193,7 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_ffi_la_LDFLAGS = $(plugin_link)
 %C%_ffi_la_LIBADD = %D%/engines/foreign/libforeign.la %D%/engines/kit/libkit.la
 %C%_flip_la_LDFLAGS = $(plugin_link)
-%C%_flip_la_LIBADD = %D%/engines/cloth/libcloth.la %D%/engines/kit/libkit.la
+%C%_flip_la_LIBADD = %D%/engines/cloth/libcloth.la
 %C%_fluid_la_SOURCES = %D%/plasticine/fluid.c
 %C%_fluid_la_LDFLAGS = $(plugin_link)
 %C%_fluid_la_LIBADD = %D%/engines/mpm/libmpm.la
@@ -198,12 +202,12 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_pinball_la_LDFLAGS = $(plugin_link)
 %C%_pinball_la_LIBADD = %D%/engines/contact/libcontact.la %D%/engines/kit/libkit.la
 %C%_realtosim_la_LDFLAGS = $(plugin_link)
-%C%_realtosim_la_LIBADD = %D%/engines/cloth/libcloth.la %D%/engines/kit/libkit.la
+%C%_realtosim_la_LIBADD = %D%/engines/cloth/libcloth.la
 %C%_smoke_la_SOURCES = %D%/gradsim/smoke.c
 %C%_smoke_la_LDFLAGS = $(plugin_link)
 %C%_smoke_la_LIBADD = %D%/engines/smoke/libsmoke.la %D%/engines/kit/libkit.la
 %C%_swing_la_LDFLAGS = $(plugin_link)
-%C%_swing_la_LIBADD = %D%/engines/cloth/libcloth.la %D%/engines/kit/libkit.la
+%C%_swing_la_LIBADD = %D%/engines/cloth/libcloth.la
 
 # gradSim's scenes.
 envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la \

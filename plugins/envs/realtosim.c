@@ -9,7 +9,7 @@
 enum { CLOTH, GRIPPER, CORNERS, TARGET };
 
 static const char cure[] = "reduce parameter h";
-static const char *const norms[] = {"l2", "sq", NULL};
+static const char *const norms[] = {"l2", "sq", NULL}, *const losses[] = {"task", "image", NULL};
 
 static const ds_param *const params[] = {
     DS_PATH("data", "",
@@ -23,15 +23,30 @@ static const ds_param *const params[] = {
     DS_BOOL("toi", "true",
             "Continuous time of impact: a vertex moves on until it meets the table. Without it the vertex "
             "loses its velocity at the begin of the step."),
-    DS_REAL("h", "2e-4", 1e-6, 0.1, "s", "Time step."), NULL};
+    DS_REAL("h", "2e-4", 1e-6, 0.1, "s", "Time step."),
+    DS_ENUM(
+        "loss", "task", losses,
+        "task: distance of the corners from those recorded, as r2s_norm says. image: what cameras see of the "
+        "cloth while it is lifted along the recorded path, compared with an episode of a known cloth or a "
+        "PNG "
+        "file."),
+    DS_LIST("reference", "", -1, 1, LIFT_VARIABLES, "",
+            "loss = image: variables of the known cloth, one value for all or 68. Empty: of the cloth in the "
+            "recording "
+            "that comes with the plugin."),
+    SIGHT_PARAMS("0,25,30"),
+    LOOK_MESH_PARAMS("alpha"),
+    NULL};
 
 static const double ground = -0.003; /* m, of the table as it is drawn */
 
 typedef struct realtosim {
     env_kit kit; /* first */
     lift l;
-    double *side;  /* two more sets of residuals */
-    int displaced; /* the engine has simulated another point since */
+    cloth_seen seen; /* loss = image */
+    int own;         /* the recording is ours */
+    double *side;    /* two more sets of residuals */
+    int displaced;   /* the engine has simulated another point since */
 } realtosim;
 
 /* ---- set-up ---- */
@@ -81,12 +96,15 @@ static void read_realtosim(void *self, ds_param_reader *in)
     if (in->status == DS_OK && !lift_open(&e->l, &e->kit.memory, &data, h, in->host)) {
         in->status = DS_E_NOMEM;
     }
+    e->own = in->status == DS_OK && *ds_param_text(in, "data") == '\0';
     e->l.squared = squared;
     e->l.c.floor.toi = toi;
     e->kit.n = LIFT_VARIABLES;
     e->kit.cost = e->l.steps;
     e->kit.steps = e->l.frames;
     e->kit.dt = e->l.c.h * (double)e->l.every;
+    sight_read(&e->seen.sight, in, ds_param_int(in, "loss") == 1, e->kit.steps, 1);
+    e->l.seen = e->seen.sight.wanted ? &e->seen : NULL;
 }
 
 /* All of them have scales of their own, see lift.c: -1 and 1 are the ends of a range. */
@@ -104,24 +122,64 @@ static void name_property(const void *self, uint64_t i, env_variable *out)
     }
 }
 
-static ds_status allocate_realtosim(void *self)
-{
-    realtosim *e = self;
-    e->side = memory_doubles(&e->kit.memory, 2 * lift_residual_count(&e->l));
-    return lift_check_step(&e->l, cure);
-}
-
-static void release_realtosim(void *self)
-{
-    trajectory_free(&((realtosim *)self)->l.data);
-}
-
-/* ---- scene ---- */
-
 static const double *frame_of(const realtosim *e, uint64_t k)
 {
     return e->l.frame + k * 3 * e->l.c.mesh.stride;
 }
+
+/* Variables of the cloth whose pictures are the target; 0 for all where a file has them. */
+static ds_status read_reference(const realtosim *e, double u[LIFT_VARIABLES])
+{
+    ds_param_reader in = {e->kit.host, DS_OK};
+    uint64_t given = 0;
+    memset(u, 0, LIFT_VARIABLES * sizeof *u);
+    ds_param_list(&in, "reference", &given);
+    if (given == 0 && !e->own && *e->seen.sight.image == '\0') {
+        return ds_host_fail(
+            in.host, DS_E_PARAM,
+            "loss = image with a recording of yours: give the pictures of the cloth (parameter "
+            "target_image), or the variables of a known one (parameter reference)");
+    }
+    if (e->own) {
+        lift_hidden(LIFT_OWN_SEED, u);
+    }
+    ds_param_values(&in, "reference", LIFT_VARIABLES, u);
+    return in.status;
+}
+
+static ds_status open_pictures(realtosim *e)
+{
+    const film_subject subject = {
+        .mesh = {(uint32_t)e->l.c.mesh.vertices, 2 * LIFT_CELLS * LIFT_CELLS, e->l.s.triangle}};
+    double u[LIFT_VARIABLES];
+    int64_t bad = -1;
+    ds_status status = read_reference(e, u);
+    status = status != DS_OK ? status : lift_simulate(&e->l, u, &bad);
+    if (status == DS_OK && bad >= 0) {
+        return ds_host_fail(e->kit.host, DS_E_PARAM, "the target diverges at step %d: %s", (int)bad, cure);
+    }
+    status = status != DS_OK ? status
+                             : cloth_seen_open(&e->seen, &subject, e->l.c.mesh.stride, NULL, frame_of(e, 0),
+                                               frame_of(e, e->kit.steps), e->kit.host);
+    return status != DS_OK ? status : cloth_seen_target(&e->seen, e->l.frame);
+}
+
+static ds_status allocate_realtosim(void *self)
+{
+    realtosim *e = self;
+    e->side = memory_doubles(&e->kit.memory, 2 * lift_residual_count(&e->l));
+    const ds_status status = lift_check_step(&e->l, cure);
+    return status == DS_OK && e->seen.sight.wanted ? open_pictures(e) : status;
+}
+
+static void release_realtosim(void *self)
+{
+    realtosim *e = self;
+    trajectory_free(&e->l.data);
+    cloth_seen_close(&e->seen);
+}
+
+/* ---- scene ---- */
 
 static double time_of(const realtosim *e, uint64_t k)
 {
@@ -216,16 +274,20 @@ static ds_status simulate_realtosim(void *self, ds_eval *io)
     ds_status status = lift_simulate(&e->l, io->x, &bad);
     e->displaced = 0;
     io->bad_step = bad >= 0 ? bad / (int64_t)e->l.every : -1;
+    if (status == DS_OK && bad < 0 && e->seen.sight.wanted) {
+        return cloth_seen_loss(&e->seen, e->l.frame, e->kit.steps, &io->loss);
+    }
     io->loss = status == DS_OK && bad < 0 ? lift_loss(&e->l) : (double)INFINITY;
     return status;
 }
 
 static ds_status adjoint_of_realtosim(void *self, ds_eval *io)
 {
-    return lift_gradient(&((realtosim *)self)->l, io->grad);
+    realtosim *e = self;
+    return cloth_seen_status(&e->seen, lift_gradient(&e->l, io->grad));
 }
 
-/* ---- residuals: r2s_norm = sq ---- */
+/* ---- residuals: r2s_norm = sq; pictures ---- */
 
 /* Residuals at x + t v; *bad where there are none. */
 static ds_status residuals_at(realtosim *e, const double *x, const double *v, double t, double *out, int *bad)
@@ -276,13 +338,17 @@ static ds_status forward_product(realtosim *e, ds_eval *io, ds_ask *ask)
 
 static uint64_t channels_of_realtosim(const void *self)
 {
-    return ((const realtosim *)self)->l.squared != 0;
+    const realtosim *e = self;
+    return e->seen.sight.wanted ? sight_channels(&e->seen.sight) : e->l.squared != 0;
 }
 
 static void channel_of_realtosim(const void *self, uint64_t i, ds_channel *out)
 {
     const realtosim *e = self;
-    (void)i;
+    if (e->seen.sight.wanted) {
+        sight_channel(&e->seen.sight, i, out);
+        return;
+    }
     out->role = DS_CHANNEL_RESIDUAL;
     out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
     out->shape[0] = lift_residual_count(&e->l);
@@ -293,6 +359,9 @@ static void channel_of_realtosim(const void *self, uint64_t i, ds_channel *out)
 static ds_status answer_of_realtosim(void *self, ds_eval *io, ds_ask *ask)
 {
     realtosim *e = self;
+    if (e->seen.sight.wanted) {
+        return sight_answer(&e->seen.sight, ask);
+    }
     if (e->displaced) {
         int64_t step = -1;
         ds_status status = lift_simulate(&e->l, io->x, &step);

@@ -2,6 +2,7 @@
 /* swing - a cloth held at two corners is swung and let go, and is to lie on the floor like a target: the
  * decision variables are the stiffness of its patches or its initial velocity, and if wanted its size. */
 #include "common/number.h"
+#include "engines/cloth/seen.h"
 #include "engines/cloth/sheet.h"
 #include "engines/cloth/stability.h"
 #include "engines/kit/env_kit.h"
@@ -11,13 +12,13 @@
 #include <string.h>
 
 enum { STIFFNESS = 0, VELOCITY = 1 };
-enum { SINGLE = 0, CORNER = 1, MESH = 2 };
+enum { SINGLE = 0, CORNER = 1, MESH = 2, IMAGE = 3 };
 enum { CLOTH, TARGET };
 static const char cure[] = "reduce parameter h, stiffness, stiffness_range, damping or cells, or raise mass";
 enum { CHECKPOINT = 100 }; /* steps between checkpoints */
 
 static const char *const variables[] = {"stiffness", "velocity", NULL};
-static const char *const losses[] = {"single", "corner", "mesh", NULL};
+static const char *const losses[] = {"single", "corner", "mesh", "image", NULL};
 
 static const ds_param *const params[] = {
     DS_ENUM("variables", "stiffness", variables,
@@ -31,7 +32,9 @@ static const ds_param *const params[] = {
             .flags = DS_PARAM_SHAPE),
     DS_ENUM("loss", "mesh", losses,
             "single: distance of the centre of mass to that of the target. corner, mesh: mean distance of "
-            "the corners, of all vertices, to those of the target."),
+            "the corners, of all vertices, to those of the target. image: what cameras see of the cloth, "
+            "compared "
+            "with what they see of the target."),
     DS_BOOL("toi", "true",
             "Continuous time of impact: a vertex moves on until it meets the floor. Without it the vertex "
             "loses its velocity at the begin of the step."),
@@ -57,6 +60,8 @@ static const ds_param *const params[] = {
     DS_REAL("damping", "0.002", 0, 1e3, "N s/m", "Damping along each spring."),
     DS_REAL("drag", "1", 0, 1e3, "1/s", "Rate at which velocities decay."),
     DS_REAL("gravity", "9.81", -1e3, 1e3, "m/s^2", "Gravity, downward."),
+    SIGHT_PARAMS("0,35,20"),
+    LOOK_MESH_PARAMS("alpha"),
     NULL};
 
 typedef struct swing {
@@ -72,6 +77,7 @@ typedef struct swing {
     uint32_t corner[4];
     double *target, *goal; /* final positions of the target; its centre of mass, in the form of one vertex */
     double *frame;         /* positions at every output step */
+    cloth_seen seen;       /* loss = image */
 } swing;
 
 /* ---- what happens in an episode ---- */
@@ -134,7 +140,7 @@ static double distance_of_centre(const swing *e, const double *x, double *unit)
 static double loss_of(const swing *e, const double *x)
 {
     const cloth_mesh *m = &e->c.mesh;
-    if (e->loss != SINGLE) {
+    if (e->loss != SINGLE) { /* of pictures, what the metrics tell: the distance of the mesh */
         return sheet_distance(m, e->loss == CORNER ? e->corner : NULL, e->loss == CORNER ? 4 : m->vertices, x,
                               e->target);
     }
@@ -146,6 +152,12 @@ static void loss_bar(void *self, uint64_t k, double *x_bar)
     swing *e = self;
     const cloth_mesh *m = &e->c.mesh;
     const double *x = frame_of(e, e->kit.steps);
+    if (e->loss == IMAGE) {
+        if (k % e->every == 0 || k == e->kit.cost) {
+            cloth_seen_bar(&e->seen, (k + e->every - 1) / e->every, e->frame, x_bar);
+        }
+        return;
+    }
     if (k != e->kit.cost) {
         return;
     }
@@ -299,6 +311,7 @@ static void read_swing(void *self, ds_param_reader *in)
     e->variables = ds_param_int(in, "variables");
     e->size = ds_param_int(in, "size");
     e->loss = ds_param_int(in, "loss");
+    sight_read(&e->seen.sight, in, e->loss == IMAGE, e->kit.steps, 1);
     ds_param_values(in, "stiffness_range", 2, e->range);
     e->fixed_k = ds_param_real(in, "stiffness");
     ds_param_values(in, "velocity", 3, e->fixed_v);
@@ -328,6 +341,17 @@ static ds_status check_step(swing *e)
     return cloth_warn_of_step(&e->c, hang_cloth(e), where, cure);
 }
 
+/* Of the episode just simulated, the target. */
+static ds_status open_pictures(swing *e)
+{
+    const size_t cells = e->s.cells;
+    const film_subject subject = {
+        .mesh = {(uint32_t)e->c.mesh.vertices, (uint32_t)(2 * cells * cells), e->s.triangle}};
+    const ds_status status =
+        cloth_seen_open(&e->seen, &subject, e->c.mesh.stride, NULL, frame_of(e, 0), e->target, e->kit.host);
+    return status != DS_OK ? status : cloth_seen_target(&e->seen, e->frame);
+}
+
 /* The target is an episode of the same simulator. Stiffness goes through its variable, as it will when it is
  * searched for: at the optimum both episodes are the same bit for bit. */
 static ds_status make_target(swing *e)
@@ -352,7 +376,7 @@ static ds_status make_target(swing *e)
         memcpy(e->target, frame_of(e, e->kit.steps), 3 * e->c.mesh.stride * sizeof *e->target);
         centre(e, e->target, e->goal);
     }
-    return status;
+    return status == DS_OK && e->loss == IMAGE ? open_pictures(e) : status;
 }
 
 static ds_status allocate_swing(void *self)
@@ -416,6 +440,9 @@ static ds_status simulate_swing(void *self, ds_eval *io)
     set_variables(e, io->x);
     ds_status status = run_swing(e, &bad);
     io->bad_step = bad >= 0 ? bad / (int64_t)e->every : -1;
+    if (status == DS_OK && bad < 0 && e->loss == IMAGE) {
+        return cloth_seen_loss(&e->seen, e->frame, e->kit.steps, &io->loss);
+    }
     io->loss = bad >= 0 ? (double)INFINITY : loss_of(e, frame_of(e, e->kit.steps));
     return status;
 }
@@ -423,7 +450,7 @@ static ds_status simulate_swing(void *self, ds_eval *io)
 static ds_status adjoint_of_swing(void *self, ds_eval *io)
 {
     swing *e = self;
-    ds_status status = cloth_adjoint(&e->c);
+    ds_status status = cloth_seen_status(&e->seen, cloth_adjoint(&e->c));
     if (status == DS_OK) {
         gradient(e, io->grad);
     }
@@ -484,11 +511,19 @@ static void measure_swing(void *self, uint64_t k, double *out)
 
 /* ---- plugin ---- */
 
+static void release_swing(void *self)
+{
+    cloth_seen_close(&((swing *)self)->seen);
+}
+
+SIGHT_DEFINE_CHANNELS(swing, seen.sight)
+
 static const env_table env = {.size = sizeof(swing),
                               .advice = "reduce parameter cells or duration",
                               .cure = cure,
                               .read = read_swing,
                               .allocate = allocate_swing,
+                              .release = release_swing,
                               .range = range_of_swing,
                               .variable = name_of_swing,
                               .simulate = simulate_swing,
@@ -497,7 +532,8 @@ static const env_table env = {.size = sizeof(swing),
                               .metrics = metrics,
                               .bodies = bodies_of_swing,
                               .place = place_swing,
-                              .measure = measure_swing};
+                              .measure = measure_swing,
+                              SIGHT_TABLE};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("swing", "3"),
@@ -512,10 +548,11 @@ static const ds_desc desc = {
         "vertices land in another order, the landscape is rugged, and exact gradients are large and often "
         "point away from the trend.\n"
         "No stepwise control: the variables are constants of an episode, not actions in it.\n"
-        "Metrics: loss if the episode ended there, largest stretch of a spring, lowest point, x, y, z of the "
+        "Metrics: loss if the episode ended there (loss = image: that of loss = mesh), largest stretch of a "
+        "spring, lowest point, x, y, z of the "
         "centre of mass.",
     .citation = ENV_KIT_ANTONOVA " Springs and time of impact: Y. Hu et al., DiffTaichi, ICLR 2020.",
-    .extensions = env_kit_scene,
+    .extensions = env_kit_scene_channels,
 };
 
 ENV_KIT_DEFINE(env, desc)

@@ -4,6 +4,7 @@
 #include "engines/kit/env_kit.h"
 #include "engines/mpm/env/env_params.h"
 #include "engines/mpm/env/evaluate.h"
+#include "engines/mpm/env/image.h"
 #include "engines/mpm/env/stepwise.h"
 
 #include <string.h>
@@ -22,6 +23,7 @@ static const double speed_limit = 2.0;         /* of the ladle, each component *
 static const double frame_time = 0.02;         /* seconds per output step */
 
 static const char *const preset_choices[] = {"default", "fast", "small", NULL};
+static const char *const loss_choices[] = {"task", "image", NULL};
 static const char *const sign_choices[] = {"corrected", "printed", NULL};
 
 static const ds_param *const params[] = {
@@ -33,6 +35,10 @@ static const ds_param *const params[] = {
     DS_INT("segments", "5", 1, 50, "",
            "Pieces of constant velocity, of equal length; each has two variables.", .flags = DS_PARAM_SHAPE),
     DS_INT("steps", "50", 1, 500, "", "Output steps of an episode, 0.02 s each."),
+    DS_ENUM("loss", "task", loss_choices,
+            "task: where cube and ladle are at the end. image: what cameras see of the cube, as if the syrup "
+            "were "
+            "clear, compared with one over the middle of the tank that has just left it."),
     DS_ENUM("loss_sign", "corrected", sign_choices,
             "First term of the loss: max(0, 0.2 - y), which rewards lifting, or max(0, y - 0.2) as the "
             "paper prints it."),
@@ -43,6 +49,8 @@ static const ds_param *const params[] = {
     DS_REAL("cube_density", "1000", 200, 5000, "kg/m^3", "Of the cube; the syrup has 1000."),
     DS_REAL("friction", "0.2", 0, 10, "", "Coulomb friction of the ladle."),
     DS_REAL("gravity", "9.81", 0, 100, "m/s^2", "Gravity, downward."),
+    SIGHT_PARAMS(MPM_CAMERAS),
+    SIGHT_DISC_PARAMS("half the spacing of the grid."),
     &mpm_engine_param,
     &mpm_precision_param,
     &mpm_memory_param,
@@ -52,6 +60,7 @@ typedef struct fluid {
     env_kit kit; /* first */
     mpm_scene scene;
     mpm_episode episode;
+    mpm_image image; /* loss = image */
     uint32_t sign;
     uint32_t first[2], count[2]; /* particles of syrup and cube */
     double *positions;           /* [steps + 1][particles][3], once a scene is wanted */
@@ -116,9 +125,8 @@ static double height_term(const fluid *e, double y)
     return missing > 0.0 ? missing : 0.0;
 }
 
-static double loss_of(const void *self, const mpm_particle *particles, const mpm_pose *ladle)
+static double task_loss(const fluid *e, const mpm_particle *particles, const mpm_pose *ladle)
 {
-    const fluid *e = self;
     const double *at = ladle->position;
     double c[3];
     cube_center(e, particles, c);
@@ -126,10 +134,19 @@ static double loss_of(const void *self, const mpm_particle *particles, const mpm
            length2(c[0] - axis[0], c[2] - axis[1]);
 }
 
-static void loss_adjoint(const void *self, const mpm_particle *particles, const mpm_pose *ladle,
-                         mpm_particle *bar, mpm_pose *ladle_bar)
+static mpm_result loss_of(void *self, uint32_t step, const mpm_particle *particles, const mpm_pose *ladle,
+                          double *loss)
+{
+    (void)step;
+    *loss = task_loss(self, particles, ladle);
+    return MPM_OK;
+}
+
+static mpm_result loss_adjoint(void *self, uint32_t step, const mpm_particle *particles,
+                               const mpm_pose *ladle, mpm_particle *bar, mpm_pose *ladle_bar)
 {
     const fluid *e = self;
+    (void)step;
     const double *at = ladle->position;
     double c[3], c_bar[3];
     cube_center(e, particles, c);
@@ -146,9 +163,29 @@ static void loss_adjoint(const void *self, const mpm_particle *particles, const 
             bar[p].x[d] += c_bar[d] / e->count[CUBE];
         }
     }
+    return MPM_OK;
 }
 
 /* ---- set-up ---- */
+
+/* The cube as it starts, over the middle of the tank, its lower side at the height of the rim. */
+static ds_status open_image(fluid *e)
+{
+    const mpm_particle *start = e->episode.start;
+    const double half = 0.5 * e->scene.bodies[CUBE].size[1], to[3] = {axis[0], rim + half, axis[1]};
+    memory room = {0};
+    double c[3], *p = memory_doubles(&room, 3 * (size_t)e->count[CUBE]);
+    cube_center(e, start, c);
+    for (size_t i = 0; p && i < 3 * (size_t)e->count[CUBE]; i++) {
+        p[i] = start[e->first[CUBE] + i / 3].x[i % 3] + to[i % 3] - c[i % 3];
+    }
+    const sight_points target = {e->count[CUBE], p};
+    const ds_status status =
+        p ? mpm_image_open(&e->image, &e->episode, e->first[CUBE], e->count[CUBE], target, e->kit.host)
+          : DS_E_NOMEM;
+    memory_free(&room);
+    return status;
+}
 
 static void read_fluid(void *self, ds_param_reader *in)
 {
@@ -157,7 +194,7 @@ static void read_fluid(void *self, ds_param_reader *in)
         {0.02, 5e-4, 0.01, 0.012}, {0.025, 1e-3, 0.0125, 0.0125}, {0.05, 2e-3, 0.025, 0.02}};
     fluid *e = self;
     mpm_episode_spec spec = {0};
-    const mpm_goal goal = {.self = e, .loss = loss_of, .adjoint = loss_adjoint};
+    mpm_goal goal = {.self = e, .loss = loss_of, .adjoint = loss_adjoint};
     const double *size = sizes[ds_param_int(in, "preset")];
     spec.segments = (uint32_t)ds_param_int(in, "segments");
     spec.steps = (uint32_t)ds_param_int(in, "steps");
@@ -185,10 +222,18 @@ static void read_fluid(void *self, ds_param_reader *in)
     spec.action_limit = speed_limit;
     spec.scene = &e->scene;
     spec.goal = &goal;
+    sight_read(&e->image.sight, in, ds_param_int(in, "loss") == 1, spec.steps, 0);
+    mpm_image_goal(&e->image, &goal, &spec);
+    if (in->status != DS_OK) {
+        return;
+    }
     in->status = mpm_episode_init(&e->episode, &spec) == MPM_OK ? DS_OK : DS_E_NOMEM;
     for (uint32_t b = SYRUP; in->status == DS_OK && b <= CUBE; b++) {
         e->first[b] = e->episode.sim.phases[b].first;
         e->count[b] = e->episode.sim.phases[b].count;
+    }
+    if (in->status == DS_OK && e->image.sight.wanted) {
+        in->status = open_image(e);
     }
     e->episode.should_stop = mpm_env_should_stop;
     e->episode.stop_context = in->host;
@@ -202,7 +247,9 @@ static void read_fluid(void *self, ds_param_reader *in)
 
 static void release_fluid(void *self)
 {
-    mpm_episode_free(&((fluid *)self)->episode);
+    fluid *e = self;
+    mpm_episode_free(&e->episode);
+    sight_close(&e->image.sight);
 }
 
 /* ---- what is drawn ---- */
@@ -323,7 +370,8 @@ static void keep_frame(void *context, uint32_t step, const mpm_particle *particl
     memcpy(e->ladle[step], poses->position, sizeof e->ladle[step]);
     s->info.box[4] = fmax(step == 0 ? seen_height : s->info.box[4], poses->position[1] + handle_top);
     const double *at = poses->position;
-    const double values[] = {c[1],  c[1] > rim, level, c[0], c[2], at[0], at[1], loss_of(e, particles, poses),
+    const double values[] = {c[1],  c[1] > rim, level, c[0],
+                             c[2],  at[0],      at[1], task_loss(e, particles, poses),
                              speed, least,      most};
     scene_kit_measured(s, step, values);
 }
@@ -396,6 +444,8 @@ static ds_status act_on_fluid(void *self, uint64_t k, ds_rl_step *io)
     return mpm_stepwise_act(&e->episode, e->kit.host, io);
 }
 
+SIGHT_DEFINE_CHANNELS(fluid, image.sight)
+
 /* ---- plugin ---- */
 
 static const env_table env = {.size = sizeof(fluid),
@@ -410,7 +460,8 @@ static const env_table env = {.size = sizeof(fluid),
                               .place = place_fluid,
                               .begin = begin_fluid,
                               .observe = observe_fluid,
-                              .act = act_on_fluid};
+                              .act = act_on_fluid,
+                              SIGHT_TABLE};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("fluid", "0.1.0"),
@@ -420,7 +471,9 @@ static const ds_desc desc = {
         "Variables: horizontal and vertical velocity (m/s) of the ladle in each segment. Syrup (weakly "
         "compressible, viscous) and cube (elastic) are particles of the material point method; the ladle is "
         "a half spherical shell, 0.1 m wide. Loss at the end of one second: how far the cube is below 0.2 "
-        "m, 3 times its horizontal distance from the ladle, and that from the axis of the tank.\n"
+        "m, 3 times its horizontal distance from the ladle, and that from the axis of the tank; loss = "
+        "image: "
+        "pictures of the cube.\n"
         "The landscape is rugged with many shallow minima. Idle, the loss is 0.554; x = 0 -0.62 0.7 0 0 0 0 "
         "0.6 0 0.6 scoops the cube out. The gradient is the exact adjoint of the whole episode; the loss "
         "has kinks where a grid node meets the shell.\n"
@@ -431,7 +484,7 @@ static const ds_desc desc = {
         "cube is above 0.2 m), level of the syrup, highest speed, and least and most relative volume of the "
         "syrup.",
     .citation = ENV_KIT_ANTONOVA,
-    .extensions = env_kit_scene_rl,
+    .extensions = env_kit_scene_channels_rl,
 };
 
 ENV_KIT_DEFINE(env, desc)

@@ -6,6 +6,7 @@
 #include "engines/kit/norm.h"
 #include "stability.h"
 
+#include <diffsim/helper/random.h>
 #include <math.h>
 #include <string.h>
 
@@ -57,6 +58,12 @@ static void state_bar(void *self, uint64_t k, double *x_bar)
 {
     lift *l = self;
     double e[3];
+    if (l->seen != NULL) {
+        if (k % l->every == 0 || k == l->steps) {
+            cloth_seen_bar(l->seen, (k + l->every - 1) / l->every, l->frame, x_bar);
+        }
+        return;
+    }
     for (; l->next > 0 && l->sample_step[l->next - 1] == k; l->next--) {
         for (size_t c = 0; c < 4; c++) {
             if (!error_of(l, l->next - 1, c, e)) {
@@ -107,6 +114,14 @@ void lift_residuals(const lift *l, double *out)
 }
 
 /* ---- set-up ---- */
+
+void lift_hidden(uint64_t seed, double u[LIFT_VARIABLES])
+{
+    ds_random hidden = ds_random_open(seed, "lift cloth", 0);
+    for (int i = 0; i < LIFT_VARIABLES; i++) {
+        u[i] = 1.6 * ds_random_uniform(&hidden) - 0.8;
+    }
+}
 
 void lift_gripper(const trajectory *t, double time, double out[3])
 {

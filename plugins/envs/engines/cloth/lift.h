@@ -5,15 +5,19 @@
 #ifndef DS_ENGINES_CLOTH_LIFT_H
 #define DS_ENGINES_CLOTH_LIFT_H
 
+#include "seen.h"
 #include "sheet.h"
 #include "trajectory.h"
 
+/* Seed of the cloth in the recording that comes with the plugin, data/cloth.lift. */
+enum { LIFT_OWN_SEED = 1 };
 enum { LIFT_CELLS = 8, LIFT_VARIABLES = 4 + LIFT_CELLS * LIFT_CELLS, LIFT_MAX_STEPS = 200000 };
 
 typedef struct lift {
     cloth c;
     sheet s;
     trajectory data;
+    cloth_seen *seen;              /* the loss is what it sees; NULL: that of the corners */
     int squared;                   /* loss: mean squared distance instead of mean distance */
     uint64_t steps, every, frames; /* `every` steps make an output step */
     double centre[2], along[2],
@@ -47,6 +51,9 @@ ds_status lift_gradient(lift *l, double *grad);
 uint64_t lift_residual_count(const lift *l);
 void lift_residuals(const lift *l, double *out);
 ds_status lift_residual_gradient(lift *l, const double *weight, double *grad);
+
+/* Variables of the hidden cloth of a synthetic recording, uniform in [-0.8, 0.8]. */
+void lift_hidden(uint64_t seed, double u[LIFT_VARIABLES]);
 
 /* Position of the gripper at a time. */
 void lift_gripper(const trajectory *t, double time, double out[3]);

@@ -71,10 +71,7 @@ int main(int argc, char **argv)
     lift l;
     memory room = {0};
     trajectory t = {{nominal, nominal}, RATE, ROWS, memory_doubles(&room, ROWS * TRAJECTORY_COLUMNS)};
-    ds_random hidden = ds_random_open(seed, "lift cloth", 0);
-    for (int i = 0; i < LIFT_VARIABLES; i++) {
-        u[i] = 1.6 * ds_random_uniform(&hidden) - 0.8;
-    }
+    lift_hidden(seed, u);
     for (uint64_t r = 0; t.row && r < ROWS; r++) {
         path(t.row + TRAJECTORY_COLUMNS * r, (double)r / RATE, nominal * (1 + 0.5 * u[1]));
         first_corners(t.row + TRAJECTORY_COLUMNS * r, u);

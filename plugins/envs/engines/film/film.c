@@ -26,16 +26,16 @@ static ds_status open_mesh(film *f, const film_subject *s, const ds_host *host)
     return f->memory.failed ? film_no_memory(host) : status;
 }
 
-static ds_status open_cloud(film *f, const film_subject *s, const ds_host *host)
+static ds_status open_cloud(const film *f, uint32_t particles, splat **out, const ds_host *host)
 {
     splat_options o = splat_defaults(f->look.size);
     char text[RENDER_TEXT] = "";
     ds_status status = DS_OK;
     o.cameras = f->look.cameras;
     o.threads = f->look.threads;
-    f->radius = s->radius;
-    f->cloud = splat_create(&o, s->particles, &status, text);
-    if (f->cloud != NULL) {
+    o.opacity = f->opacity > 0 ? f->opacity : o.opacity;
+    *out = splat_create(&o, particles, &status, text);
+    if (*out != NULL) {
         return DS_OK;
     }
     return status == DS_E_NOMEM ? film_no_memory(host)
@@ -73,7 +73,9 @@ ds_status film_open(film **out, const look *l, const film_subject *subject, uint
     f->picture = memory_doubles(&f->memory, film_size(f));
     f->target = memory_doubles(&f->memory, film_size(f));
     f->side = memory_doubles(&f->memory, film_frame_size(f));
-    return cloud ? open_cloud(f, subject, host) : open_mesh(f, subject, host);
+    f->radius = subject->radius;
+    f->opacity = subject->opacity;
+    return cloud ? open_cloud(f, subject->particles, &f->cloud, host) : open_mesh(f, subject, host);
 }
 
 void film_close(film *f)
@@ -130,6 +132,18 @@ ds_status film_shoot(film *f, uint64_t k, const double *p)
     return status;
 }
 
+ds_status film_target_cloud(film *f, uint32_t particles, const double *p, const ds_host *host)
+{
+    splat *cloud = NULL;
+    ds_status status = open_cloud(f, particles, &cloud, host);
+    status = status != DS_OK ? status : splat_draw(cloud, f->look.camera, p, &f->radius, 0, f->target, NULL);
+    splat_destroy(cloud);
+    for (uint64_t k = 1; k < f->frames; k++) {
+        memcpy(f->target + k * film_frame_size(f), f->target, film_frame_size(f) * sizeof *f->target);
+    }
+    return status;
+}
+
 /* The renderers hold frame k again; pictures stay as they are. */
 static ds_status hold(film *f, uint64_t k, const double *p)
 {
@@ -140,14 +154,24 @@ static ds_status hold(film *f, uint64_t k, const double *p)
 
 /* ---- what they are compared to ---- */
 
+static double frame_mean_square(const film *f, uint64_t k)
+{
+    const size_t at = k * film_frame_size(f);
+    return image_mean_square(film_frame_size(f), f->picture + at, f->target + at);
+}
+
 double film_loss(const film *f)
 {
     double sum = 0;
     for (uint64_t k = 0; k < f->frames; k++) {
-        const size_t at = k * film_frame_size(f);
-        sum += image_mean_square(film_frame_size(f), f->picture + at, f->target + at);
+        sum += frame_mean_square(f, k);
     }
     return sum / (double)f->frames;
+}
+
+double film_frame_loss(const film *f, uint64_t k)
+{
+    return frame_mean_square(f, k) / (double)f->frames;
 }
 
 static double residual_scale(const film *f)

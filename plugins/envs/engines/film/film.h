@@ -31,9 +31,10 @@ typedef struct film_subject {
     const double *texture;
     uint32_t groups;
     film_group group[FILM_VIEWS];
-    /* Or, where mesh.faces is 0, a cloud of particles, all with this radius in m. */
+    /* Or, where mesh.faces is 0, a cloud of particles, all with this radius in m and this opacity (splat.h); 0: that of
+     * splat_defaults(). */
     uint32_t particles;
-    double radius;
+    double radius, opacity;
 } film_subject;
 
 typedef struct film film;
@@ -59,6 +60,9 @@ const double *film_picture(const film *f, uint64_t k);
 void film_target(film *f, uint64_t k);
 void film_target_all(film *f, uint64_t k);
 const double *film_target_picture(const film *f, uint64_t k);
+/* What the cameras see of another cloud of `particles` at p becomes the target of all frames. A failure is said to the
+ * host. */
+ds_status film_target_cloud(film *f, uint32_t particles, const double *p, const ds_host *host);
 /* Targets from a PNG file: the pictures of all views, one below the other, for all frames, side by side, or one
  * column for all frames. Grey or colours; for 1 channel alpha where the file has transparent pixels, else the grey
  * value. A failure is said to the host, as of parameter `name`. */
@@ -66,6 +70,8 @@ ds_status film_read_targets(film *f, const char *path, const char *name, const d
 
 /* Mean squared difference of all pictures; NaN where one number is not finite. */
 double film_loss(const film *f);
+/* What frame k has in it: the loss is their sum, but for the last digits. */
+double film_frame_loss(const film *f, uint64_t k);
 void film_residuals(const film *f, double *out); /* [film_size()] */
 
 /* p_bar += derivatives of sum(w * residuals of frame k), for w of that frame alone; w NULL: of the loss. p as in
@@ -74,9 +80,10 @@ ds_status film_adjoint(film *f, uint64_t k, const double *p, const double *w, do
 /* out = the change of the residuals of frame k along p_dot. */
 ds_status film_tangent(film *f, uint64_t k, const double *p, const double *p_dot, double *out);
 
-/* Channel "pictures" of role DS_CHANNEL_IMAGE: one image, views below each other, frames side by side. */
-void film_describe(const film *f, ds_channel *out);
-/* Its values, of the pictures or of the targets. */
-void film_strip(const film *f, int target, double *out);
+/* Channels: the residuals, with these operations; the pictures and the targets, each as one image, views below each
+ * other, frames side by side. */
+enum { FILM_RESIDUALS, FILM_PICTURES, FILM_TARGET, FILM_CHANNELS };
+void film_describe(const film *f, uint64_t channel, uint32_t ops, ds_channel *out);
+void film_answer(const film *f, uint64_t channel, double *out);
 
 #endif

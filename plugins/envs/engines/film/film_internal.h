@@ -31,7 +31,7 @@ struct film {
     uint32_t channels, views, parts, vertices;
     film_part part[FILM_VIEWS];
     splat *cloud; /* NULL for a mesh */
-    double radius;
+    double radius, opacity;
     double *picture, *target; /* [frames][views][size][size][channels] */
     double *side;             /* numbers of one frame */
     uint64_t drawn;           /* the frame that the renderers hold; UINT64_MAX = none */

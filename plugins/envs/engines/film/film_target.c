@@ -106,20 +106,35 @@ ds_status film_read_targets(film *f, const char *path, const char *name, const d
     return status;
 }
 
-void film_describe(const film *f, ds_channel *out)
+void film_describe(const film *f, uint64_t channel, uint32_t ops, ds_channel *out)
 {
+    if (channel == FILM_RESIDUALS) {
+        out->role = DS_CHANNEL_RESIDUAL;
+        out->ops = ops;
+        out->shape[0] = film_size(f);
+        out->name = "residuals";
+        out->doc = "Differences from the target, scaled so that their squares add up to the loss.";
+        return;
+    }
     out->role = DS_CHANNEL_IMAGE;
     out->ops = DS_CAN(DS_ASK_VALUE);
     out->ndim = f->channels > 1 ? 3 : 2;
     out->shape[0] = (uint64_t)f->views * f->look.size;
     out->shape[1] = f->frames * f->look.size;
     out->shape[2] = f->channels;
+    out->name = channel == FILM_PICTURES ? "pictures" : "target";
+    out->doc = channel == FILM_PICTURES ? "What the cameras see of the compared states, side by side."
+                                        : "What the cameras are to see.";
 }
 
-void film_strip(const film *f, int target, double *out)
+void film_answer(const film *f, uint64_t channel, double *out)
 {
     const size_t size = f->look.size, row = size * f->channels, line = f->frames * row;
-    const double *from = target ? f->target : f->picture;
+    const double *from = channel == FILM_TARGET ? f->target : f->picture;
+    if (channel == FILM_RESIDUALS) {
+        film_residuals(f, out);
+        return;
+    }
     for (uint64_t k = 0; k < f->frames; k++) {
         for (size_t r = 0; r < f->views * size; r++) {
             memcpy(out + r * line + k * row, from + k * film_frame_size(f) + r * row, row * sizeof *out);

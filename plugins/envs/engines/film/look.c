@@ -13,29 +13,27 @@ static double radians(double degrees)
     return degrees * (3.14159265358979323846 / 180);
 }
 
-static void read_cameras(look *l, ds_param_reader *in)
+const double *look_read_orbits(look *l, ds_param_reader *in)
 {
     uint64_t count = 0;
     const double *value = ds_param_list(in, "camera", &count);
     const unsigned long long has = count;
-    char text[RENDER_TEXT];
     if (in->status == DS_OK && (count == 0 || count % 3 != 0)) {
         in->status = ds_host_fail(
             in->host, DS_E_PARAM,
             "parameter camera has %llu values: give distance, elevation and azimuth of each camera", has);
     }
     l->cameras = in->status == DS_OK ? (uint32_t)(count / 3) : 0;
-    for (uint32_t i = 0; in->status == DS_OK && i < l->cameras; i++) {
-        const double *v = value + 3 * (size_t)i;
-        l->camera[i] = camera_orbit(CAMERA_SOFTRAS, v[0], radians(v[1]), radians(v[2]));
-        if (camera_check(&l->camera[i], text) != 0) {
-            in->status =
-                ds_host_fail(in->host, DS_E_PARAM, "parameter camera: camera %u: %.200s", i + 1, text);
-        }
-    }
+    return in->status == DS_OK ? value : NULL;
 }
 
-void look_read(look *l, ds_param_reader *in, int triangles)
+int look_place(look *l, uint32_t i, const double orbit[3], char text[RENDER_TEXT])
+{
+    l->camera[i] = camera_orbit(CAMERA_SOFTRAS, orbit[0], radians(orbit[1]), radians(orbit[2]));
+    return camera_check(&l->camera[i], text);
+}
+
+void look_read_pictures(look *l, ds_param_reader *in, int triangles)
 {
     memset(l, 0, sizeof *l);
     l->size = (uint32_t)ds_param_int(in, "image_size");
@@ -49,5 +47,17 @@ void look_read(look *l, ds_param_reader *in, int triangles)
         in->status = ds_host_fail(in->host, DS_E_PARAM,
                                   "parameter antialias: renderer = dibr draws without; set false");
     }
-    read_cameras(l, in);
+}
+
+void look_read(look *l, ds_param_reader *in, int triangles)
+{
+    char text[RENDER_TEXT];
+    look_read_pictures(l, in, triangles);
+    const double *orbit = look_read_orbits(l, in);
+    for (uint32_t i = 0; in->status == DS_OK && i < l->cameras; i++) {
+        if (look_place(l, i, orbit + 3 * (size_t)i, text) != 0) {
+            in->status =
+                ds_host_fail(in->host, DS_E_PARAM, "parameter camera: camera %u: %.200s", i + 1, text);
+        }
+    }
 }

@@ -2,31 +2,27 @@
 /* watcher.c - an environment whose loss is that of a watch: its channels. */
 #include "engines/film/watcher.h"
 
-enum { RESIDUALS, PICTURES, TARGET, CHANNELS };
-
 const char *const watcher_observes[] = {"image", "state", NULL};
 
 uint64_t watcher_channels(const void *self)
 {
     const watcher *e = self;
-    return e->watch.film != NULL ? CHANNELS : 1;
+    return e->watch.film != NULL ? FILM_CHANNELS : 1;
 }
 
 void watcher_channel(const void *self, uint64_t i, ds_channel *out)
 {
     const watcher *e = self;
-    if (i == RESIDUALS) {
-        out->role = DS_CHANNEL_RESIDUAL;
-        out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
-        out->shape[0] = watch_residuals(&e->watch);
-        out->name = "residuals";
-        out->doc = "Differences from the target, scaled so that their squares add up to the loss.";
+    const uint32_t ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    if (e->watch.film != NULL) {
+        film_describe(e->watch.film, i, ops, out);
         return;
     }
-    film_describe(e->watch.film, out);
-    out->name = i == PICTURES ? "pictures" : "target";
-    out->doc = i == PICTURES ? "What the cameras see of the compared states, side by side."
-                             : "What the cameras are to see.";
+    out->role = DS_CHANNEL_RESIDUAL;
+    out->ops = ops;
+    out->shape[0] = watch_residuals(&e->watch);
+    out->name = "residuals";
+    out->doc = "Differences from the target, scaled so that their squares add up to the loss.";
 }
 
 ds_status watcher_answer(void *self, ds_eval *io, ds_ask *ask)
@@ -40,10 +36,10 @@ ds_status watcher_answer(void *self, ds_eval *io, ds_ask *ask)
         ask->kind = DS_GRAD_ADJOINT;
         return e->reverse(e, io, ask->v, ask->out);
     }
-    if (ask->channel == RESIDUALS) {
-        watch_residual(&e->watch, ask->out);
+    if (e->watch.film != NULL) {
+        film_answer(e->watch.film, ask->channel, ask->out);
     } else {
-        film_strip(e->watch.film, ask->channel == TARGET, ask->out);
+        watch_residual(&e->watch, ask->out);
     }
     return DS_OK;
 }

@@ -10,6 +10,8 @@
 const char *const env_kit_scene[] = {DS_EXT_SCENE, DS_EXT_VARIABLES, NULL};
 const char *const env_kit_scene_channels[] = {DS_EXT_SCENE, DS_EXT_CHANNELS, DS_EXT_VARIABLES, NULL};
 const char *const env_kit_scene_rl[] = {DS_EXT_SCENE, DS_EXT_RL, DS_EXT_VARIABLES, NULL};
+const char *const env_kit_scene_channels_rl[] = {DS_EXT_SCENE, DS_EXT_CHANNELS, DS_EXT_RL, DS_EXT_VARIABLES,
+                                                 NULL};
 
 /* ---- an instance ---- */
 

@@ -145,8 +145,9 @@ void env_variable_put(char text[DS_MAX_NAME + 1], const char *format, ...)
 /* The unit of one that counts in multiples of `size`: "2 m/s"; none where it has no effect (0). */
 void env_variable_unit(env_variable *v, double size, const char *unit);
 
-/* Extensions of an environment with a scene and names of its variables, and with channels or stepwise control too. */
-extern const char *const env_kit_scene[], *const env_kit_scene_channels[], *const env_kit_scene_rl[];
+/* Extensions of an environment with a scene and names of its variables, and with channels, stepwise control or both. */
+extern const char *const env_kit_scene[], *const env_kit_scene_channels[],
+                                              *const env_kit_scene_rl[], *const env_kit_scene_channels_rl[];
 
 /* What descriptors have in common. */
 #define ENV_KIT_DESC(id_, version_)                                                                          \

@@ -9,7 +9,9 @@
 
 void mpm_env_release(void *self)
 {
-    mpm_episode_free(&((mpm_env *)self)->episode);
+    mpm_env *env = self;
+    mpm_episode_free(&env->episode);
+    sight_close(&env->image.sight);
 }
 
 ds_status mpm_env_begin(void *self, uint64_t noise_key)

@@ -28,7 +28,7 @@ ds_status mpm_env_act(void *self, uint64_t k, ds_rl_step *io);
     .version = "0.1.0", .license = "Apache-2.0",                                                             \
     .citation = "Huang et al., PlasticineLab: A soft-body manipulation benchmark with differentiable "       \
                 "physics, ICLR 2021",                                                                        \
-    .params = mpm_env_params, .extensions = env_kit_scene_rl
+    .params = mpm_env_params, .extensions = env_kit_scene_channels_rl
 
 /* Everything that a task's plugin needs besides its description. With MPM_TASKS_ONLY the description
  * alone, under a name of its own, for programs that know all tasks (tasks.h). */
@@ -44,6 +44,7 @@ ds_status mpm_env_act(void *self, uint64_t k, ds_rl_step *io);
     {                                                                                                        \
         mpm_env_configure(self, &(task_), in);                                                               \
     }                                                                                                        \
+    SIGHT_DEFINE_CHANNELS(mpm_env, image.sight)                                                              \
     static const env_table task_table = {.size = sizeof(mpm_env),                                            \
                                          .advice = "",                                                       \
                                          .read = read_task,                                                  \
@@ -56,7 +57,8 @@ ds_status mpm_env_act(void *self, uint64_t k, ds_rl_step *io);
                                          .place = mpm_env_place,                                             \
                                          .begin = mpm_env_begin,                                             \
                                          .observe = mpm_env_observe,                                         \
-                                         .act = mpm_env_act};                                                \
+                                         .act = mpm_env_act,                                                 \
+                                         SIGHT_TABLE};                                                       \
     ENV_KIT_DEFINE(task_table, desc_)
 #endif
 

@@ -3,6 +3,7 @@
 #include "env_params.h"
 
 #include "engines/mpm/loss/distance.h"
+#include "engines/mpm/loss/shape.h"
 #include "evaluate.h"
 
 #include <stdio.h>
@@ -10,7 +11,8 @@
 #include <string.h>
 
 static const char *const preset_choices[] = {"full", "small", NULL};
-static const char *const loss_choices[] = {"segment_sum", "step_sum", "final", NULL};
+static const char *const loss_choices[] = {"segment_sum", "step_sum", "final", "image", NULL};
+enum { LOSS_IMAGE = MPM_LOSS_FRAMES }; /* the choice after those of the modes */
 static const char *const contact_choices[] = {"soft", "hard", NULL};
 static const char *const gradient_choices[] = {"exact", "reference", NULL};
 static const char *const engine_choices[] = {"fast", "scalar", NULL};
@@ -54,7 +56,8 @@ const ds_param *const mpm_env_params[] = {
            "PlasticineLab's own action sequence.",
            .flags = DS_PARAM_SHAPE),
     DS_ENUM("loss", "segment_sum", loss_choices,
-            "Which states the loss sums: those at segment ends, after every step, or the last."),
+            "Which states the loss sums: those at segment ends, after every step, or the last. image: what "
+            "cameras see of the material, compared with the shape of the target."),
     DS_REAL("softness", "666", 0, 1e6, "",
             "Tools act on nodes where exp(-softness distance) > 0.1; 0 = only inside."),
     DS_ENUM("contact", "soft", contact_choices,
@@ -81,6 +84,8 @@ const ds_param *const mpm_env_params[] = {
         "Stepwise control: so many particles at least are observed, every k-th one, or all where there are "
         "fewer; 0 = none. 200 is PlasticineLab's number; with fewer a learner is faster and its record "
         "smaller."),
+    SIGHT_PARAMS(MPM_CAMERAS),
+    SIGHT_DISC_PARAMS("half the spacing of the grid."),
     NULL,
 };
 
@@ -252,6 +257,20 @@ void mpm_env_read_engine(ds_param_reader *in, mpm_episode_spec *spec)
     spec->fast.threads = in->host->threads;
 }
 
+/* What cameras see of all particles, and of the target. */
+static ds_status open_image(mpm_env *env)
+{
+    const mpm_episode *e = &env->episode;
+    memory room = {0};
+    sight_points target;
+    target.p = mpm_shape_points(&e->sim.domain, e->objective.target, &room, &target.points);
+    const ds_status status =
+        target.p ? mpm_image_open(&env->image, e, 0, e->sim.n_particles, target, env->kit.host)
+                 : ds_host_fail(env->kit.host, DS_E_NOMEM, "no memory for the shape of the target");
+    memory_free(&room);
+    return status;
+}
+
 /* What the kit is told of the episode. */
 static void describe(mpm_env *env)
 {
@@ -287,6 +306,7 @@ void mpm_env_configure(mpm_env *env, const mpm_task *task, ds_param_reader *in)
         task->vary(&env->scene, variant);
     }
     mpm_pose start[MPM_MAX_TOOLS];
+    mpm_goal goal;
     bool given = false;
     in->status = read_tool_start(env, in, start, &given);
     if (in->status != DS_OK) {
@@ -296,7 +316,12 @@ void mpm_env_configure(mpm_env *env, const mpm_task *task, ds_param_reader *in)
     spec.scene = &env->scene;
     spec.domain = mpm_domain_make(preset);
     spec.steps = spec.steps ? spec.steps : spec.domain.steps;
+    sight_read(&env->image.sight, in, spec.loss_mode == LOSS_IMAGE, spec.steps, 0);
+    mpm_image_goal(&env->image, &goal, &spec);
     spec.tool_start = given ? start : NULL;
+    if (in->status != DS_OK) {
+        return;
+    }
     if (spec.segments > spec.steps) {
         ds_host_say(in->host, DS_LOG_WARNING,
                     "%u segments but only %u steps: the variables of %u segments have no effect",
@@ -311,4 +336,7 @@ void mpm_env_configure(mpm_env *env, const mpm_task *task, ds_param_reader *in)
     env->episode.stop_context = in->host;
     describe(env);
     in->status = configure_objective(env, task, in, variant);
+    if (in->status == DS_OK && env->image.sight.wanted) {
+        in->status = open_image(env);
+    }
 }

@@ -5,6 +5,9 @@
 
 #include "instance.h"
 
+/* Where the cameras of loss = image are: in front and above, and nearly on top. */
+#define MPM_CAMERAS "0,25,0,0,65,90"
+
 /* Those of every task. */
 extern const ds_param *const mpm_env_params[];
 

@@ -4,6 +4,7 @@
 #include "env_scene.h"
 
 #include "engines/algebra/quaternion.h"
+#include "engines/mpm/loss/shape.h"
 #include "evaluate.h"
 
 #include <math.h>
@@ -31,19 +32,7 @@ static uint64_t target_of(const mpm_env *env)
     return (uint64_t)env->scene.n_bodies + env->scene.n_tools;
 }
 
-/* A target that the user gives may hold any mass. */
-static const double most_target_points = 200000.0;
-
-/* How many points the nodes up to this one hold, rounded: consecutive differences are whole numbers of points
- * whose sum has no drift. */
-static uint64_t points_up_to(double mass, double point_mass)
-{
-    return mass > 0.0 ? (uint64_t)(mass / point_mass + 0.5) : 0;
-}
-
-/* Points spread like the target's mass: as many per node as it has particle masses (or multiples of it,
- * where there would be too many), at the places of a low-discrepancy sequence (Roberts 2018, generalised
- * golden ratio) inside the node's cell. */
+/* Points spread like the target's mass, in the cells of the nodes. */
 static bool make_target_points(mpm_env *env)
 {
     const mpm_domain *domain = &env->episode.sim.domain;
@@ -53,28 +42,19 @@ static bool make_target_points(mpm_env *env)
         sum += target[i] > 0.0 ? target[i] : 0.0;
     }
     sum = isfinite(sum) ? sum : 0.0;
-    double point_mass = fmax(domain->particle_mass, sum / most_target_points);
-    uint64_t count = points_up_to(sum, point_mass);
-    env->target_points = memory_doubles(&env->kit.memory, (count + 1) * 3);
-    if (!env->target_points) {
+    mpm_spread points = {.point_mass = mpm_point_mass(domain, sum)};
+    points.count = mpm_spread_points(sum, points.point_mass);
+    env->target_points = memory_doubles(&env->kit.memory, (points.count + 1) * 3);
+    points.out = env->target_points;
+    if (!points.out) {
         return false;
     }
-    const double stride[3] = {0.8191725133961645, 0.6710436067037893, 0.5497004779019703};
     size_t n = (size_t)domain->n;
-    uint64_t p = 0;
-    sum = 0.0;
     for (size_t i = 0; i < cells_of(env); i++) {
-        sum += target[i] > 0.0 ? target[i] : 0.0;
         const double node[3] = {(double)(i / (n * n)), (double)(i / n % n), (double)(i % n)};
-        for (; p < count && p < points_up_to(sum, point_mass); p++) {
-            for (int d = 0; d < 3; d++) {
-                double u = 0.5 + (double)(p + 1) * stride[d];
-                double x = (node[d] + (u - floor(u)) - 0.5) * domain->dx;
-                env->target_points[3 * p + (uint64_t)d] = x > 0.0 ? x : 0.0;
-            }
-        }
+        mpm_spread_cell(&points, target[i] > 0.0 ? target[i] : 0.0, node, domain->dx);
     }
-    env->kit.scene.body[target_of(env)].count = p;
+    env->kit.scene.body[target_of(env)].count = points.points;
     return true;
 }
 

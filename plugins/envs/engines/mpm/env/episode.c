@@ -25,6 +25,7 @@ mpm_result mpm_episode_init(mpm_episode *e, const mpm_episode_spec *spec)
     e->steps = spec->steps;
     e->segments = spec->segments;
     e->loss_mode = spec->loss_mode;
+    e->frames = spec->frames;
     e->action_limit = spec->action_limit > 0.0 ? spec->action_limit : 1.0;
     if (spec->goal) {
         e->goal = *spec->goal;
@@ -122,6 +123,9 @@ static bool step_counts(const mpm_episode *e, uint32_t step)
         return true;
     case MPM_LOSS_SEGMENT_SUM:
         return segment_of(e, step) != segment_of(e, step - 1);
+    case MPM_LOSS_FRAMES:
+        return (e->steps - step) % (e->steps / e->frames) == 0 &&
+               (e->steps - step) / (e->steps / e->frames) < e->frames;
     default:
         return false;
     }
@@ -194,20 +198,25 @@ static mpm_result substep(mpm_episode *e, uint32_t step, int j)
     return mpm_substep(&e->sim, e->now, e->now, poses_at(e, step, j), poses_at(e, step, j + 1), NULL);
 }
 
-/* Measures and loss of the present particles, after output step `step`. */
-static mpm_result assess(mpm_episode *e, uint32_t step, mpm_measure *measure, double *loss)
+/* Are states measured by the target density? */
+static bool wants_measure(const mpm_episode *e, bool hook)
+{
+    return e->goal.loss ? hook && e->objective.target : true;
+}
+
+/* Of the present particles, after output step `step`: the measures, where `measure` is not NULL, and the loss, that of a
+ * goal only where it counts. */
+static mpm_result assess(mpm_episode *e, uint32_t step, bool counts, mpm_measure *measure, double *loss)
 {
     const mpm_pose *poses = poses_at(e, step, 0);
     mpm_result result = e->fast ? mpm_fast_state(e->fast, e->now) : MPM_OK;
-    if (result != MPM_OK) {
-        return result;
+    if (result == MPM_OK && measure) {
+        result = mpm_measure_state(&e->objective, &e->sim, e->now, poses, measure);
     }
-    if (e->goal.loss) {
-        *loss = e->goal.loss(e->goal.self, e->now, poses);
-        return MPM_OK;
+    if (result == MPM_OK && e->goal.loss) {
+        return counts ? e->goal.loss(e->goal.self, step, e->now, poses, loss) : MPM_OK;
     }
-    result = mpm_measure_state(&e->objective, &e->sim, e->now, poses, measure);
-    *loss = result == MPM_OK ? mpm_loss(&e->objective, measure) : 0.0;
+    *loss = result == MPM_OK && !e->goal.loss ? mpm_loss(&e->objective, measure) : 0.0;
     return result;
 }
 
@@ -228,7 +237,7 @@ static mpm_result forward(mpm_episode *e, uint32_t from, uint32_t to, uint32_t s
                           mpm_step_hook *hook, void *context, mpm_outcome *out)
 {
     size_t bytes = e->sim.n_particles * sizeof(mpm_particle);
-    mpm_measure measure;
+    mpm_measure room, *measure = wants_measure(e, hook != NULL) ? &room : NULL;
     mpm_result result = MPM_OK;
     for (uint32_t step = from; step <= to; step++) {
         for (int j = 0; step > from && j < e->sim.domain.substeps && result == MPM_OK; j++) {
@@ -241,7 +250,7 @@ static mpm_result forward(mpm_episode *e, uint32_t from, uint32_t to, uint32_t s
         bool counts = step > sum_from && step_counts(e, step);
         double loss = 0.0;
         if (result == MPM_OK && (hook || counts)) {
-            result = assess(e, step, &measure, &loss);
+            result = assess(e, step, counts, measure, &loss);
         }
         if (result == MPM_DIVERGED || !isfinite(loss)) {
             out->bad_step = step;
@@ -252,7 +261,7 @@ static mpm_result forward(mpm_episode *e, uint32_t from, uint32_t to, uint32_t s
         }
         out->loss += counts ? loss : 0.0;
         if (hook) {
-            hook(context, step, e->now, poses_at(e, step, 0), e->goal.loss ? NULL : &measure);
+            hook(context, step, e->now, poses_at(e, step, 0), measure);
         }
         if (keep && !e->fast) {
             memcpy(e->checkpoint + step * (size_t)e->sim.n_particles, e->now, bytes);
@@ -330,15 +339,16 @@ static mpm_result add_loss_adjoint(mpm_episode *e, uint32_t step, mpm_pose *pose
         }
         memset(e->bar, 0, count * sizeof(mpm_particle));
     }
+    mpm_result result = MPM_OK;
     if (e->goal.loss) {
-        e->goal.adjoint(e->goal.self, particles, poses_at(e, step, 0), e->bar, pose_bar);
+        result = e->goal.adjoint(e->goal.self, step, particles, poses_at(e, step, 0), e->bar, pose_bar);
     } else {
         mpm_loss_adjoint(&e->objective, &e->sim, particles, poses_at(e, step, 0), e->bar, pose_bar);
     }
     if (e->fast) {
         mpm_fast_add_bar(e->fast, e->bar);
     }
-    return MPM_OK;
+    return result;
 }
 
 static mpm_result backward(mpm_episode *e, const double *x, double *grad, mpm_outcome *out)
@@ -420,7 +430,7 @@ mpm_result mpm_episode_advance(mpm_episode *e, const double *x, uint32_t from, u
 mpm_result mpm_episode_loss(mpm_episode *e, uint32_t step, double *loss)
 {
     mpm_measure measure;
-    return assess(e, step, &measure, loss);
+    return assess(e, step, true, wants_measure(e, false) ? &measure : NULL, loss);
 }
 
 const mpm_pose *mpm_episode_poses(const mpm_episode *e, uint32_t step)

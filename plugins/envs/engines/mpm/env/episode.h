@@ -9,18 +9,22 @@
 #include "engines/mpm/sim/sim.h"
 #include "engines/mpm/scene/tool.h"
 
-enum { MPM_LOSS_SEGMENT_SUM = 0, MPM_LOSS_STEP_SUM = 1, MPM_LOSS_FINAL = 2 };
+/* Which states the loss sums: those at segment ends, after every step, the last, or `frames` of them at equal distances
+ * in time. */
+enum { MPM_LOSS_SEGMENT_SUM = 0, MPM_LOSS_STEP_SUM = 1, MPM_LOSS_FINAL = 2, MPM_LOSS_FRAMES = 3 };
 
 /* The plain simulation of sim.c, or the vectorised one. */
 enum { MPM_ENGINE_SCALAR = 0, MPM_ENGINE_FAST = 1 };
 
-/* A loss of a task's own, of the state after an output step, in place of that of loss.h. */
+/* A loss of a task's own, of the state after output step `step`, in place of that of loss.h. MPM_OK or
+ * MPM_NO_MEMORY. */
 typedef struct mpm_goal {
     void *self;
-    double (*loss)(const void *self, const mpm_particle *particles, const mpm_pose *poses);
+    mpm_result (*loss)(void *self, uint32_t step, const mpm_particle *particles, const mpm_pose *poses,
+                       double *loss);
     /* Adds the adjoint of the loss to those of particles and poses. */
-    void (*adjoint)(const void *self, const mpm_particle *particles, const mpm_pose *poses, mpm_particle *bar,
-                    mpm_pose *poses_bar);
+    mpm_result (*adjoint)(void *self, uint32_t step, const mpm_particle *particles, const mpm_pose *poses,
+                          mpm_particle *bar, mpm_pose *poses_bar);
 } mpm_goal;
 
 /* What the caller fills in before mpm_episode_init(). */
@@ -31,6 +35,7 @@ typedef struct mpm_episode_spec {
     uint32_t particle_seed;   /* 0 = the original's particles */
     uint32_t steps, segments; /* output steps; pieces of constant action */
     uint32_t loss_mode;
+    uint32_t frames; /* of MPM_LOSS_FRAMES, at most steps */
     double softness;
     double action_limit;        /* actions are clipped to [-limit, limit]; 0 = 1 */
     const mpm_goal *goal;       /* NULL: the loss of loss.h */
@@ -61,7 +66,7 @@ typedef struct mpm_episode {
     mpm_objective objective; /* weights are set by the owner; mpm_objective_init() too */
     mpm_goal goal;           /* goal.loss is NULL where the objective above is meant */
     const mpm_scene *scene;
-    uint32_t steps, segments, loss_mode, action_dim;
+    uint32_t steps, segments, loss_mode, frames, action_dim;
     double action_limit;
     mpm_particle *start; /* initial particles */
     mpm_particle *now;   /* current ones */
@@ -81,7 +86,8 @@ typedef struct mpm_episode {
     const void *stop_context;
 } mpm_episode;
 
-/* Called after every output step (and with step 0 for the start). `measure` is NULL unless wanted. */
+/* Called after every output step (and with step 0 for the start). `measure` is NULL where the episode has no target
+ * density. */
 typedef void mpm_step_hook(void *context, uint32_t step, const mpm_particle *particles, const mpm_pose *poses,
                            const mpm_measure *measure);
 

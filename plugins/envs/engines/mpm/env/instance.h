@@ -3,7 +3,7 @@
 #ifndef MPM_INSTANCE_H
 #define MPM_INSTANCE_H
 
-#include "episode.h"
+#include "image.h"
 #include "engines/kit/env_kit.h"
 #include "engines/mpm/loss/target.h"
 
@@ -23,6 +23,7 @@ typedef struct mpm_env {
     env_kit kit;     /* first */
     mpm_scene scene; /* the task's, for this variant */
     mpm_episode episode;
+    mpm_image image;          /* loss = image */
     uint32_t particles_asked; /* parameter `particles` */
     uint32_t observed_asked;  /* parameter `observed` */
     /* What is drawn of the last episode, once a scene is wanted. */
