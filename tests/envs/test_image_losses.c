@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_image_losses.c - loss = image of the environments that have losses of their own: derivatives over whole episodes
+ * against central differences, in both precisions; the least loss; several cameras and frames; targets from PNG files;
+ * channels; stepwise control; what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cairo.h>
+#include <cmocka.h>
+#include <diffsim/ext/channel.h>
+#include <diffsim/ext/rl.h>
+#include <diffsim/helper/random.h>
+#include <math.h>
+
+#include "differences.h"
+#include "engines/cloth/lift.h"
+#include "host.h"
+#include "temporary.h"
+
+enum { MOST = 128, SETTINGS = 9 };
+
+/* Episodes in which the variables matter for the pictures, and sizes in which they take no time. */
+typedef struct scene {
+    const char *name;
+    const char *const settings[SETTINGS];
+    double spread; /* of the points, as a share of the box */
+} scene;
+
+static const scene particles[] = {
+    {"envs/assembly", {"loss=image", "preset=small", "image_size=32"}, 0.9},
+    {"envs/chopsticks", {"loss=image", "preset=small", "image_size=32"}, 0.9},
+    {"envs/move", {"loss=image", "preset=small", "image_size=32"}, 0.9},
+    {"envs/pinch", {"loss=image", "preset=small", "image_size=32", "tool_start=0.5,0.2,0.5,1,0,0,0"}, 0.9},
+    {"envs/rollingpin", {"loss=image", "preset=small", "image_size=32"}, 0.9},
+    {"envs/rope", {"loss=image", "preset=small", "image_size=32", "steps=20"}, 0.9},
+    {"envs/table", {"loss=image", "preset=small", "image_size=32", "steps=20"}, 0.9},
+    {"envs/torus",
+     {"loss=image", "preset=small", "image_size=32", "tool_start=0.5,0.13,0.5,0,0,0,1", "frames=3"},
+     0.9},
+    {"envs/triplemove", {"loss=image", "preset=small", "image_size=32"}, 0.9},
+    {"envs/writer", {"loss=image", "preset=small", "image_size=32", "disc_opacity=0.05"}, 0.9},
+    {"envs/fluid", {"loss=image", "preset=small", "image_size=32", "steps=20", "frames=2"}, 0.3},
+};
+enum { PARTICLES = sizeof particles / sizeof *particles };
+
+/* Before anything lands: then neighbouring vertices touch the floor in another order for tiny changes. */
+static const scene cloths[] = {
+    {"envs/swing",
+     {"loss=image", "variables=velocity", "floor=-10", "duration=0.3", "cells=8", "image_size=32",
+      "frames=2"},
+     0.5},
+    {"envs/swing",
+     {"loss=image", "patches=2", "size=true", "floor=-10", "duration=0.2", "cells=8", "image_size=32",
+      "obs=over"},
+     0.5},
+    {"envs/flip", {"loss=image", "duration=0.05", "segments=2", "image_size=32", "frames=2"}, 0.05},
+    {"envs/realtosim", {"loss=image", "h=1e-3", "image_size=32", "frames=3"}, 0.5},
+};
+enum { CLOTHS = sizeof cloths / sizeof *cloths };
+
+static void random_point(const fake_env *e, double spread, uint64_t key, double *x)
+{
+    ds_random r = ds_random_open(key, "image losses", 0);
+    for (uint64_t i = 0; i < e->info.n; i++) {
+        const double middle = 0.5 * (e->lower[i] + e->upper[i]), half = 0.5 * (e->upper[i] - e->lower[i]);
+        x[i] = middle + spread * half * (2 * ds_random_uniform(&r) - 1);
+    }
+}
+
+static double along(fake_env *e, const double *x, const double *v, double h)
+{
+    double there[MOST];
+    for (uint64_t i = 0; i < e->info.n; i++) {
+        there[i] = x[i] + h * v[i];
+    }
+    return fake_eval(e, there, NULL, 0, NULL);
+}
+
+/* How far the derivative along v is from the central difference that agrees best with it. */
+static double worst_of_best(fake_env *e, const double *x, const double *v, double slope)
+{
+    double best = HUGE_VAL;
+    for (double h = 1e-5; h > 5e-9; h *= 0.0316) { /* the last ones between two kinks of a contact */
+        best = fmin(best, fabs((along(e, x, v, h) - along(e, x, v, -h)) / (2 * h) - slope));
+    }
+    return best;
+}
+
+static uint64_t largest(uint64_t n, const double *g)
+{
+    uint64_t at = 0;
+    for (uint64_t i = 1; i < n; i++) {
+        at = fabs(g[i]) > fabs(g[at]) ? i : at;
+    }
+    return at;
+}
+
+/* At a point: along a random direction, and of single components, the largest one among them. */
+static double derivative_error(fake_env *e, double spread, uint64_t key)
+{
+    const uint64_t n = e->info.n;
+    double x[MOST], v[MOST], g[MOST], slope = 0, norm = 0, error = 0;
+    uint32_t outcome = 0;
+    random_point(e, spread, key, x);
+    differences_random(key + 100, n, v);
+    fake_eval(e, x, g, 0, &outcome);
+    assert_int_equal(outcome, DS_EVAL_OK);
+    for (uint64_t i = 0; i < n; i++) {
+        slope += g[i] * v[i];
+        norm += g[i] * g[i];
+    }
+    norm = sqrt(norm);
+    assert_true(norm > 0);
+    error = worst_of_best(e, x, v, slope) / norm;
+    const uint64_t component[2] = {largest(n, g), key % n};
+    for (int k = 0; k < 2; k++) {
+        double unit[MOST] = {0};
+        unit[component[k]] = 1;
+        error = fmax(error, worst_of_best(e, x, unit, g[component[k]]) / norm);
+    }
+    return error;
+}
+
+static void derivatives_of(const scene *s, double agree)
+{
+    fake_env e;
+    fake_env_open(&e, s->name, s->settings, 0, 0);
+    for (uint64_t key = 0; key < 2; key++) {
+        const double error = derivative_error(&e, s->spread, key);
+        print_message("%s: %.2g\n", s->name, error);
+        assert_true(error <= agree);
+    }
+    fake_env_close(&e);
+}
+
+static void derivatives_of_particles(void **state)
+{
+    (void)state;
+    for (int k = 0; k < PARTICLES; k++) {
+        derivatives_of(&particles[k], 1e-5);
+    }
+}
+
+static void derivatives_of_cloths(void **state)
+{
+    (void)state;
+    for (int k = 0; k < CLOTHS; k++) {
+        derivatives_of(&cloths[k], 1e-5);
+    }
+}
+
+/* ---- precision, cameras, channels ---- */
+
+/* Gradients in single precision are those in double precision to what the simulation keeps of them. */
+static void single_precision(void **state)
+{
+    (void)state;
+    for (int k = 0; k < PARTICLES; k++) {
+        double x[MOST], g[2][MOST], error = 0, norm = 0, loss[2];
+        for (int single = 0; single < 2; single++) {
+            const char *settings[SETTINGS + 1] = {NULL};
+            int n = 0;
+            fake_env e;
+            for (; particles[k].settings[n] != NULL; n++) {
+                settings[n] = particles[k].settings[n];
+            }
+            settings[n] = single ? "precision=f32" : "precision=f64";
+            fake_env_open(&e, particles[k].name, settings, 0, 0);
+            random_point(&e, 0.5 * particles[k].spread, 3, x);
+            loss[single] = fake_eval(&e, x, g[single], 0, NULL);
+            for (uint64_t i = 0; single && i < e.info.n; i++) {
+                error += (g[1][i] - g[0][i]) * (g[1][i] - g[0][i]);
+                norm += g[0][i] * g[0][i];
+            }
+            fake_env_close(&e);
+        }
+        print_message("%s: f32 differs by %.2g of the gradient\n", particles[k].name, sqrt(error / norm));
+        assert_near(loss[1], loss[0], 1e-4 * loss[0]);
+        assert_true(sqrt(error) <= 1e-2 * sqrt(norm));
+    }
+}
+
+/* The loss of two cameras is the mean of the losses of each. */
+static void several_cameras(void **state)
+{
+    (void)state;
+    static const char *const camera[3] = {"camera=1,30,0", "camera=0.8,60,110", "camera=1,30,0,0.8,60,110"};
+    double loss[3];
+    for (int k = 0; k < 3; k++) {
+        fake_env e;
+        double x[MOST];
+        fake_env_open(&e, "envs/torus",
+                      (const char *const[]){"loss=image", "preset=small", "look_at=0.5,0.1,0.5", camera[k],
+                                            "tool_start=0.5,0.13,0.5,0,0,0,1", NULL},
+                      0, 0);
+        random_point(&e, 0.9, 5, x);
+        loss[k] = fake_eval(&e, x, NULL, 0, NULL);
+        assert_true(loss[k] > 0);
+        fake_env_close(&e);
+    }
+    assert_true(fabs(loss[0] - loss[1]) > 1e-3 * loss[0]);
+    assert_near(loss[2], 0.5 * (loss[0] + loss[1]), 1e-15);
+}
+
+/* The values of a channel in an episode at x, an array to be freed. */
+static double *values_of(fake_env *e, uint64_t channel, const char *name, const double *x, ds_channel *c,
+                         double *loss)
+{
+    const ds_env_channels *channels = e->plugin->env->get_extension(e->self, DS_EXT_CHANNELS);
+    size_t size = 1;
+    *c = (ds_channel){.struct_size = sizeof *c};
+    assert_int_equal(channels->describe(e->self, channel, c), DS_OK);
+    assert_string_equal(c->name, name);
+    assert_int_equal(c->ops, DS_CAN(DS_ASK_VALUE));
+    for (uint32_t d = 0; d < c->ndim; d++) {
+        size *= c->shape[d];
+    }
+    double *out = calloc(size, sizeof *out);
+    ds_ask ask = {.struct_size = sizeof ask,
+                  .channel = channel,
+                  .op = DS_ASK_VALUE,
+                  .out = out,
+                  .out_bytes = size * sizeof *out};
+    ds_ask *asks = &ask;
+    ds_eval io = {.struct_size = sizeof io, .n = e->info.n, .x = x, .asks = 1, .ask = &asks};
+    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    *loss = io.loss;
+    return out;
+}
+
+/* The squares of the residuals add up to the loss, and so do those of pictures less target over their number. Without
+ * pictures there are no channels. */
+static void channels_of(const scene *s)
+{
+    fake_env e;
+    ds_channel c;
+    double x[MOST], loss, sum = 0, square = 0;
+    fake_env_open(&e, s->name, s->settings, 0, 0);
+    random_point(&e, s->spread, 7, x);
+    double *r = values_of(&e, 0, "residuals", x, &c, &loss);
+    const size_t n = c.shape[0];
+    double *picture = values_of(&e, 1, "pictures", x, &c, &loss);
+    assert_int_equal(c.role, DS_CHANNEL_IMAGE);
+    double *target = values_of(&e, 2, "target", x, &c, &loss);
+    assert_int_equal(c.shape[0] * c.shape[1], n);
+    for (size_t i = 0; i < n; i++) {
+        sum += r[i] * r[i];
+        square += (picture[i] - target[i]) * (picture[i] - target[i]);
+        assert_true(picture[i] >= 0 && picture[i] <= 1);
+    }
+    assert_true(loss > 0);
+    assert_near(sum, loss, 1e-12 * loss);
+    assert_near(square / (double)n, loss, 1e-12 * loss);
+    free(r);
+    free(picture);
+    free(target);
+    fake_env_close(&e);
+    fake_env_open(&e, s->name, s->settings + 1, 0, 0);
+    assert_null(e.plugin->env->get_extension(e.self, DS_EXT_CHANNELS));
+    fake_env_close(&e);
+}
+
+static void channels_of_particles(void **state)
+{
+    (void)state;
+    channels_of(&particles[7]);
+    channels_of(&particles[10]);
+}
+
+static void channels_of_cloths(void **state)
+{
+    (void)state;
+    for (int k = 0; k < CLOTHS; k++) {
+        if (k != 1) { /* of four numbers for each pixel */
+            channels_of(&cloths[k]);
+        }
+    }
+}
+
+/* ---- targets from files ---- */
+
+static void write_png(const char *path, const ds_channel *c, const double *value)
+{
+    const int rows = (int)c->shape[0], columns = (int)c->shape[1];
+    cairo_surface_t *png = cairo_image_surface_create(CAIRO_FORMAT_RGB24, columns, rows);
+    unsigned char *data = cairo_image_surface_get_data(png);
+    for (int r = 0; r < rows; r++) {
+        for (int i = 0; i < 4 * columns; i++) {
+            data[r * cairo_image_surface_get_stride(png) + i] =
+                (unsigned char)lround(255 * value[r * columns + i / 4]);
+        }
+    }
+    cairo_surface_mark_dirty(png);
+    assert_int_equal(cairo_surface_write_to_png(png, path), CAIRO_STATUS_SUCCESS);
+    cairo_surface_destroy(png);
+}
+
+/* A target that was written to a file of 8 bits and read back: no number is off by more than half a step, so no root of
+ * a loss is either. */
+static void round_trip(const scene *s)
+{
+    fake_env e;
+    ds_channel c;
+    temporary t;
+    char setting[600];
+    const char *settings[SETTINGS + 1] = {NULL};
+    double x[MOST], loss, again;
+    temporary_open(&t);
+    fake_env_open(&e, s->name, s->settings, 0, 0);
+    random_point(&e, s->spread, 9, x);
+    double *target = values_of(&e, 2, "target", x, &c, &loss);
+    write_png(temporary_path(&t, "target.png"), &c, target);
+    free(target);
+    fake_env_close(&e);
+    snprintf(setting, sizeof setting, "target_image=%s", t.path);
+    memcpy(settings, s->settings, sizeof s->settings);
+    int n = 0;
+    while (settings[n] != NULL) {
+        n++;
+    }
+    settings[n] = setting;
+    fake_env_open(&e, s->name, settings, 0, 0);
+    again = fake_eval(&e, x, NULL, 0, NULL);
+    assert_true(fabs(again - loss) > 0);
+    assert_near(sqrt(again), sqrt(loss), 0.5 / 255);
+    fake_env_close(&e);
+    settings[n + 1] = "image_size=16";
+    fake_env_refuses(s->name, settings, "pixels: give");
+    temporary_close(&t);
+}
+
+static void files_of_particles(void **state)
+{
+    (void)state;
+    round_trip(&particles[7]);
+    round_trip(&particles[10]);
+}
+
+static void files_of_cloths(void **state)
+{
+    (void)state;
+    round_trip(&cloths[0]);
+    round_trip(&cloths[2]);
+    round_trip(&cloths[3]);
+}
+
+/* ---- the target ---- */
+
+/* The variables of an episode that is its own target. */
+static void no_loss(const scene *s, const double *truth)
+{
+    fake_env e;
+    fake_env_open(&e, s->name, s->settings, 0, 0);
+    assert_near(fake_eval(&e, truth, NULL, 0, NULL), 0, 0);
+    assert_true(fake_eval(&e, e.x0, NULL, 0, NULL) > 1e-3);
+    fake_env_close(&e);
+}
+
+static void known_cloths(void **state)
+{
+    (void)state;
+    const double thrown[3] = {0, -0.4, 0.6};
+    double hidden[LIFT_VARIABLES];
+    lift_hidden(LIFT_OWN_SEED, hidden);
+    no_loss(&cloths[0], thrown);
+    no_loss(&cloths[3], hidden);
+}
+
+/* The moves that have made the target of a task leave little of the loss of the start: a mask of the target's shape is
+ * not quite that of the particles, of which the density is all that has been kept. */
+static void reached_target(void **state)
+{
+    (void)state;
+    static const double moves[15] = {-1, 0, 0.5, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0};
+    fake_env e;
+    fake_env_open(&e, "envs/torus", (const char *const[]){"loss=image", "softness=0", "precision=f32", NULL},
+                  0, 0);
+    const double reached = fake_eval(&e, moves, NULL, 0, NULL), start = fake_eval(&e, e.x0, NULL, 0, NULL);
+    print_message("torus: %.3g at the start, %.3g where the target has been made\n", start, reached);
+    assert_true(reached < 0.4 * start);
+    fake_env_close(&e);
+}
+
+/* ---- stepwise control ---- */
+
+/* The rewards add up to minus the loss: to that of the start less it where one state is compared. */
+static void stepwise(const scene *s, const char *frames)
+{
+    fake_env e;
+    const char *settings[SETTINGS + 1] = {NULL};
+    int n = 0;
+    for (; s->settings[n] != NULL; n++) {
+        settings[n] = s->settings[n];
+    }
+    settings[n] = frames;
+    fake_env_open(&e, s->name, settings, 0, 0);
+    const ds_rl *rl = e.plugin->env->get_extension(e.self, DS_EXT_RL);
+    ds_rl_info info = {.struct_size = sizeof info};
+    assert_int_equal(rl->info(e.self, &info), DS_OK);
+    double x[MOST], *obs = calloc(info.n_obs, sizeof *obs), sum = 0;
+    ds_rl_step step = {.struct_size = sizeof step, .obs = obs};
+    random_point(&e, s->spread, 11, x);
+    const double loss = fake_eval(&e, x, NULL, 0, NULL);
+    assert_int_equal(rl->reset(e.self, 0, obs), DS_OK);
+    for (uint64_t k = 0; k < info.horizon; k++) {
+        step.action = x + k * info.n_act;
+        assert_int_equal(rl->step(e.self, &step), DS_OK);
+        sum += step.reward;
+    }
+    assert_true(loss > 0 && fabs(step.loss - loss) <= 0);
+    if (strcmp(frames, "frames=1") != 0) {
+        assert_near(sum, -loss, 1e-12 * loss);
+    } else {
+        assert_true(sum + loss > 0);
+    }
+    free(obs);
+    fake_env_close(&e);
+}
+
+static void stepwise_particles(void **state)
+{
+    (void)state;
+    stepwise(&particles[9], "frames=1");
+    stepwise(&particles[9], "frames=4");
+    stepwise(&particles[10], "frames=4");
+}
+
+static void stepwise_flip(void **state)
+{
+    (void)state;
+    static const scene flip = {"envs/flip", {"loss=image", "duration=0.2", "image_size=32"}, 0.1};
+    stepwise(&flip, "frames=1");
+    stepwise(&flip, "frames=4");
+}
+
+static void refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *setting, *word;
+    } cases[] = {{"camera=0.1,30,0", "camera 1, at (0.49"},
+                 {"camera=0,30,0,2,90,0", "camera 2: camera: `up`"},
+                 {"camera=1,2", "camera has 2 values"},
+                 {"look_at=1,2", "look_at has 2 values"}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        fake_env_refuses("envs/torus",
+                         (const char *const[]){"loss=image", "preset=small", cases[k].setting, NULL},
+                         cases[k].word);
+    }
+    char file[700];
+    snprintf(file, sizeof file, "target_image=%s/plugins/envs/data/cloth.lift", getenv("DS_TOP_SRC"));
+    fake_host f;
+    void *self = NULL;
+    fake_host_open(&f, "envs/torus", 0, (const char *const[]){"loss=image", "preset=small", file, NULL});
+    assert_int_equal(f.plugin->env->create(&f.services.host, &self), DS_E_DATA);
+    assert_non_null(strstr(f.error, "parameter target_image"));
+    fake_host_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(derivatives_of_particles),
+        cmocka_unit_test(derivatives_of_cloths),
+        cmocka_unit_test(single_precision),
+        cmocka_unit_test(several_cameras),
+        cmocka_unit_test(channels_of_particles),
+        cmocka_unit_test(channels_of_cloths),
+        cmocka_unit_test(files_of_particles),
+        cmocka_unit_test(files_of_cloths),
+        cmocka_unit_test(reached_target),
+        cmocka_unit_test(known_cloths),
+        cmocka_unit_test(stepwise_particles),
+        cmocka_unit_test(stepwise_flip),
+        cmocka_unit_test(refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
