@@ -10,11 +10,6 @@
 
 /* ---- making one ---- */
 
-ds_status film_no_memory(const ds_host *host)
-{
-    return ds_host_fail(host, DS_E_NOMEM, "no memory for the pictures: reduce parameter image_size");
-}
-
 static ds_status open_mesh(film *f, const film_subject *s, const ds_host *host)
 {
     const film_group all = {0, s->mesh.faces};

@@ -8,6 +8,8 @@
 #include "engines/render/light.h"
 #include "engines/render/splat.h"
 
+#include <diffsim/helper/fail.h>
+
 /* Faces that are seen together: one image for each camera, by either renderer. */
 typedef struct film_part {
     render_mesh mesh;
@@ -45,7 +47,10 @@ ds_status film_part_adjoint(film *f, film_part *part, const double *p, const dou
                             double *p_bar);
 ds_status film_part_tangent(film *f, film_part *part, const double *p, const double *p_dot, double *out);
 
-ds_status film_no_memory(const ds_host *host);
+static inline ds_status film_no_memory(const ds_host *host)
+{
+    return ds_host_fail(host, DS_E_NOMEM, "no memory for the pictures: reduce parameter image_size");
+}
 
 /* Numbers of one picture. */
 static inline size_t film_picture_size(const film *f)
