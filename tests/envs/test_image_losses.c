@@ -188,13 +188,13 @@ static void single_precision(void **state)
 static void several_cameras(void **state)
 {
     (void)state;
-    static const char *const camera[3] = {"camera=1,30,0", "camera=0.8,60,110", "camera=1,30,0,0.8,60,110"};
+    static const char *const cameras[3] = {"camera=1,30,0", "camera=0.8,60,110", "camera=1,30,0,0.8,60,110"};
     double loss[3];
     for (int k = 0; k < 3; k++) {
         fake_env e;
         double x[MOST];
         fake_env_open(&e, "envs/torus",
-                      (const char *const[]){"loss=image", "preset=small", "look_at=0.5,0.1,0.5", camera[k],
+                      (const char *const[]){"loss=image", "preset=small", "look_at=0.5,0.1,0.5", cameras[k],
                                             "tool_start=0.5,0.13,0.5,0,0,0,1", NULL},
                       0, 0);
         random_point(&e, 0.9, 5, x);

@@ -50,7 +50,7 @@ static const ds_param *const params[] = {
     DS_REAL("friction", "0.2", 0, 10, "", "Coulomb friction of the ladle."),
     DS_REAL("gravity", "9.81", 0, 100, "m/s^2", "Gravity, downward."),
     SIGHT_PARAMS(MPM_CAMERAS),
-    SIGHT_DISC_PARAMS("half the spacing of the grid."),
+    SIGHT_DISC_PARAMS("the distance of the cube's particles, 0.01 m."),
     &mpm_engine_param,
     &mpm_precision_param,
     &mpm_memory_param,
@@ -176,6 +176,9 @@ static ds_status open_image(fluid *e)
     memory room = {0};
     double c[3], *p = memory_doubles(&room, 3 * (size_t)e->count[CUBE]);
     cube_center(e, start, c);
+    if (!(e->image.sight.radius > 0.0)) {
+        e->image.sight.radius = e->scene.bodies[CUBE].spacing;
+    }
     for (size_t i = 0; p && i < 3 * (size_t)e->count[CUBE]; i++) {
         p[i] = start[e->first[CUBE] + i / 3].x[i % 3] + to[i % 3] - c[i % 3];
     }

@@ -70,10 +70,11 @@ static void middle_of(size_t count, const sight_points *seen, double out[3])
     }
 }
 
-/* From how far a camera that looks at `at` from these angles sees all points, with a margin. */
-static double distance_for(look *l, uint32_t i, const double orbit[3], const double at[3], size_t count,
+/* From how far a camera that looks at `at` from these angles sees all points, or discs, with a margin. */
+static double distance_for(sight *s, uint32_t i, const double orbit[3], const double at[3], size_t count,
                            const sight_points *seen)
 {
+    look *l = &s->look;
     const double margin = 1.25;
     const camera_pose *pose = &l->camera[i].pose;
     double x[3], y[3], z[3], distance = 0;
@@ -93,7 +94,7 @@ static double distance_for(look *l, uint32_t i, const double orbit[3], const dou
             double v[3];
             vec3_minus(seen[g].p + 3 * k, at, v);
             const double aside = fmax(fabs(vec3_dot(x, v)), fabs(vec3_dot(y, v)));
-            distance = fmax(distance, margin * aside / slope - vec3_dot(z, v));
+            distance = fmax(distance, margin * (aside + s->radius) / slope - vec3_dot(z, v));
         }
     }
     return distance;
@@ -130,7 +131,7 @@ static ds_status place_cameras(sight *s, size_t count, const sight_points *seen)
         char text[RENDER_TEXT];
         memcpy(orbit, s->orbit + 3 * (size_t)i, sizeof orbit);
         if (!(fabs(orbit[0]) > 0)) {
-            orbit[0] = distance_for(&s->look, i, orbit, at, count, seen);
+            orbit[0] = distance_for(s, i, orbit, at, count, seen);
         }
         camera *c = &s->look.camera[i];
         const int unusable = look_place(&s->look, i, orbit, text);

@@ -53,7 +53,7 @@ void sight_read(sight *s, ds_param_reader *in, int wanted, uint64_t steps, int m
                 "by side, or one column for all of them. Empty: drawn from the target of the task."),        \
         LOOK_THREADS_PARAM
 #define SIGHT_DISC_PARAMS(radius_)                                                                           \
-    DS_REAL("disc_radius", "0", 0, 1e3, "m", "Of the disc that cameras see of a particle; 0 = " radius_),    \
+    DS_REAL("disc_radius", "0", 0, 1e3, "m", "Of the disc that cameras see of a particle; 0: " radius_),     \
         DS_REAL("disc_opacity", "0.9", 1e-3, 0.99, "",                                                       \
                 "Of a disc. Little of it makes pictures like those of X-rays, in which thickness counts.",   \
                 .flags = DS_PARAM_LOG)
