@@ -43,6 +43,8 @@ ds_status fem_mesh_gear(fem_mesh *m);
 ds_status fem_mesh_ball(fem_mesh *m);
 /* The surface of a cube with corners (+-1, +-1, +-1)/sqrt(3): 8 points, 12 triangles. */
 ds_status fem_mesh_cube(fem_mesh *m);
+/* The surface of a sphere of radius 1, an icosahedron subdivided twice: 162 points, 320 triangles. */
+ds_status fem_mesh_sphere(fem_mesh *m);
 
 /* The faces that one tetrahedron alone has, as triangles of the same mesh, outward; what triangles it had is
  * replaced. DS_E_PARAM: more than two tetrahedra share the face of *bad (a tetrahedron; may be NULL). */

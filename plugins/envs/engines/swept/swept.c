@@ -30,6 +30,28 @@ void swept_ready(swept *s, ds_param_reader *in)
     kit->dt = s->dt * (double)s->shown_each;
 }
 
+/* Parameters are 0 where they could not be read. */
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+void swept_frames(swept *s, ds_param_reader *in, double between, int64_t first)
+{
+    const int64_t frames = larger(2, ds_param_int(in, "frames"));
+    const int64_t each = larger(1, ds_param_int(in, "compare_every"));
+    const int64_t substeps = larger(1, ds_param_int(in, "substeps"));
+    s->dt = between / (double)substeps;
+    s->steps = (uint64_t)((first + frames - 1) * substeps);
+    s->shown_each = (uint64_t)substeps;
+    s->states = (uint64_t)((frames - 1) / each + 1);
+    uint64_t *compared = memory_take(&s->watcher.kit.memory, s->states, sizeof *compared);
+    for (uint64_t k = 0; compared != NULL && k < s->states; k++) {
+        compared[k] = (uint64_t)((first + (int64_t)k * each) * substeps);
+    }
+    s->compared = compared;
+}
+
 void swept_range(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
     knob_range(&((const swept *)self)->knobs, i, lower, upper, start);
@@ -200,9 +222,9 @@ void swept_bodies(void *self, scene_kit *k)
     }
 }
 
-static uint64_t state_of(const swept *s, uint64_t frame)
+uint64_t swept_state(const swept *s, uint64_t k)
 {
-    return frame * s->shown_each < s->steps ? frame * s->shown_each : s->steps;
+    return k * s->shown_each < s->steps ? k * s->shown_each : s->steps;
 }
 
 void swept_place(const void *self, uint64_t k, uint64_t b, double *out)
@@ -211,7 +233,7 @@ void swept_place(const void *self, uint64_t k, uint64_t b, double *out)
     if (b == TARGET) {
         memcpy(out, s->goal, 3 * (size_t)s->subject.mesh.vertices * sizeof *out);
     } else {
-        s->task->place(s, state_of(s, k), out);
+        s->task->place(s, swept_state(s, k), out);
     }
 }
 
@@ -220,7 +242,7 @@ double swept_measure(swept *s, uint64_t k, double mean[3])
     const size_t n = s->subject.mesh.vertices;
     double goal[3] = {0, 0, 0}, square = 0;
     mean[0] = mean[1] = mean[2] = 0;
-    s->task->place(s, state_of(s, k), s->points);
+    s->task->place(s, swept_state(s, k), s->points);
     for (size_t i = 0; i < n; i++) {
         const double *p = s->points + 3 * i;
         scene_kit_include(&s->watcher.kit.scene, p[0], p[1], p[2], 0);

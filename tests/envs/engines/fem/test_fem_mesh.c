@@ -14,6 +14,18 @@
 #include "engines/fem/model.h"
 #include "engines/fem/read.h"
 
+/* Of a surface that points outward: Gauss. */
+static double enclosed_volume(const fem_mesh *m)
+{
+    double sum = 0;
+    for (size_t t = 0; t < m->triangles; t++) {
+        const uint32_t *v = m->triangle + 3 * t;
+        sum += fem_tet_volume((const double[]){0, 0, 0}, m->point + 3 * v[0], m->point + 3 * v[1],
+                              m->point + 3 * v[2]);
+    }
+    return sum;
+}
+
 static void check_solid(const char *name, ds_status (*make)(fem_mesh *), size_t points, size_t tets,
                         size_t surface, double volume, double tolerance)
 {
@@ -30,14 +42,7 @@ static void check_solid(const char *name, ds_status (*make)(fem_mesh *), size_t 
     assert_int_equal(fem_mesh_surface(&m, NULL), DS_OK);
     assert_int_equal(m.triangles, surface);
     assert_int_equal(fem_check_closed(&m, name, error), 0);
-    /* the surface bounds the same volume, so it points outward: Gauss */
-    double sum = 0;
-    for (size_t t = 0; t < m.triangles; t++) {
-        const uint32_t *v = m.triangle + 3 * t;
-        sum += fem_tet_volume((const double[]){0, 0, 0}, m.point + 3 * v[0], m.point + 3 * v[1],
-                              m.point + 3 * v[2]);
-    }
-    assert_true(fabs(sum - fem_mesh_volume(&m)) < 1e-12);
+    assert_true(fabs(enclosed_volume(&m) - fem_mesh_volume(&m)) < 1e-12);
     fem_mesh_free(&m);
 }
 
@@ -47,6 +52,31 @@ static void solids_have_their_counts(void **state)
     check_solid("gear", fem_mesh_gear, 480, 1152, 960, 9.67037, 5e-6);
     check_solid("ball", fem_mesh_ball, 85, 320, 80, 3.658712, 5e-7);
     check_solid("beam", fem_mesh_beam, 189, 400, 336, 0.08, 1e-15);
+}
+
+/* Closed, outward, every point at distance 1, and evenly: no centre but the origin. */
+static void the_sphere_is_round(void **state)
+{
+    (void)state;
+    fem_mesh m;
+    char error[FEM_READ_ERROR];
+    double sum[3] = {0};
+    assert_int_equal(fem_mesh_sphere(&m), DS_OK);
+    assert_int_equal(m.points, 162);
+    assert_int_equal(m.triangles, 320);
+    assert_int_equal(fem_check_closed(&m, "sphere", error), 0);
+    for (size_t i = 0; i < m.points; i++) {
+        const double *p = m.point + 3 * i;
+        assert_true(fabs(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] - 1) < 1e-14);
+        for (int d = 0; d < 3; d++) {
+            sum[d] += p[d];
+        }
+    }
+    assert_true(fabs(sum[0]) + fabs(sum[1]) + fabs(sum[2]) < 1e-12);
+    const double volume = enclosed_volume(&m), area = fem_mesh_area(&m);
+    assert_true(volume > 0.95 * 4 * acos(-1) / 3 && volume < 4 * acos(-1) / 3);
+    assert_true(area > 0.97 * 4 * acos(-1) && area < 4 * acos(-1));
+    fem_mesh_free(&m);
 }
 
 static void the_gear_is_centred(void **state)
@@ -280,10 +310,10 @@ static void bad_files_are_told_with_their_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(solids_have_their_counts),           cmocka_unit_test(the_gear_is_centred),
-        cmocka_unit_test(flat_meshes_have_their_counts),      cmocka_unit_test(edges_know_their_angle),
-        cmocka_unit_test(turned_tetrahedra_are_turned_back),  cmocka_unit_test(files_become_meshes),
-        cmocka_unit_test(bad_files_are_told_with_their_line),
+        cmocka_unit_test(solids_have_their_counts), cmocka_unit_test(the_sphere_is_round),
+        cmocka_unit_test(the_gear_is_centred),      cmocka_unit_test(flat_meshes_have_their_counts),
+        cmocka_unit_test(edges_know_their_angle),   cmocka_unit_test(turned_tetrahedra_are_turned_back),
+        cmocka_unit_test(files_become_meshes),      cmocka_unit_test(bad_files_are_told_with_their_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
