@@ -14,12 +14,13 @@
 #include <math.h>
 
 #include "host.h"
+#include "temporary.h"
 
-enum { MOST = 32 };
+enum { MOST = 601 };
 
 static const double truth[5] = {0.69897000433601886, 3.6901960800285138, 1.1760912590556813,
                                 1.6989700043360187, 0.3};
-static const double pendulum[2] = {1, 9.91};
+static const double pendulum[2] = {1, 9.91}, twins[2] = {1, 1}, ball[2] = {1, -9};
 
 static void random_numbers(uint64_t n, double *x, uint64_t key)
 {
@@ -110,6 +111,70 @@ static void pendulum_swings(void **state)
     fake_env_close(&e);
 }
 
+/* Recorded states; the energy stays that of the start. */
+static void twins_swing(void **state)
+{
+    (void)state;
+    static const char *const names[4] = {"angle1", "rate1", "angle2", "rate2"};
+    static const double at[2][5] = {{15, 0.47021559, -2.08813319, 1.54816316, -4.8092873},
+                                    {30, -0.47509655, -4.77972741, -1.18611593, -0.34588124}};
+    fake_env e;
+    fake_env_open(&e, "envs/double_pendulum", NULL, 0, 0);
+    assert_near(e.x0[0], 1, 0);
+    assert_near(e.x0[1], 1.7, 0);
+    fake_metric(&e, twins, "energy");
+    for (int k = 0; k < 8; k++) {
+        assert_near(fake_values(&e, names[k % 4])[(int)at[k / 4][0]], at[k / 4][1 + k % 4], 1e-6);
+    }
+    for (int k = 0; k < 50; k++) {
+        assert_near(fake_values(&e, "energy")[k], 2.620649132739, 1e-7 * 2.62);
+    }
+    fake_env_close(&e);
+}
+
+/* A bob has a picture of its own: where only the second rod is longer the first one's pictures are as they should be. */
+static void bobs_are_seen_apart(void **state)
+{
+    (void)state;
+    enum { SIZE = 32, FRAMES = 13, PICTURE = SIZE * SIZE };
+    fake_env e;
+    fake_env_open(&e, "envs/double_pendulum",
+                  (const char *const[]){"image_size=32", "mass=0.001", "variables=length.2", NULL}, 0, 0);
+    static double r[FRAMES * 2 * PICTURE];
+    ds_ask ask = {.struct_size = sizeof ask, .op = DS_ASK_VALUE, .out = r, .out_bytes = sizeof r};
+    ds_ask *asks[1] = {&ask};
+    const double longer = 1.5;
+    ds_eval io = {.struct_size = sizeof io, .n = 1, .x = &longer, .asks = 1, .ask = asks};
+    assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+    double red = 0, blue = 0;
+    for (size_t i = 0; i < PICTURE; i++) { /* of the first frame, the start */
+        red += r[i] * r[i];
+        blue += r[PICTURE + i] * r[PICTURE + i];
+    }
+    assert_true(red == 0 && blue > 0);
+    fake_env_close(&e);
+}
+
+/* Up to the first bounce a parabola; along the speed all distances grow alike. */
+static void ball_flies(void **state)
+{
+    (void)state;
+    fake_env e;
+    double mean = 0;
+    fake_env_open(&e, "envs/ball2d", (const char *const[]){"observe=state", NULL}, 0, 0);
+    assert_true(e.x0[0] > 3 && e.x0[0] < 4 && e.x0[1] > -10 && e.x0[1] < -9);
+    const double *x = fake_metric(&e, ball, "x"), *y = fake_values(&e, "y");
+    for (int k = 0; k <= 29; k++) {
+        assert_near(x[k], -7.5 + k / 30.0, 1e-12);
+        assert_near(y[k], 5 - 4.5 * (k / 30.0) * (k / 30.0), 1e-12);
+    }
+    for (int k = 0; k < 25; k++) {
+        mean += (x[1 + 4 * k] + 7.5) * (x[1 + 4 * k] + 7.5) / 25;
+    }
+    assert_near(fake_eval(&e, (const double[2]){3, -9}, NULL, 0, NULL), 4 * mean, 1e-11);
+    fake_env_close(&e);
+}
+
 static void optimum(void **state)
 {
     (void)state;
@@ -117,8 +182,11 @@ static void optimum(void **state)
     static const struct {
         const char *name;
         const double *truth;
-    } scenes[] = {{"envs/rigid_contact", truth}, {"envs/pendulum_id", pendulum}};
-    for (int k = 0; k < 4; k++) {
+    } scenes[] = {{"envs/rigid_contact", truth},
+                  {"envs/pendulum_id", pendulum},
+                  {"envs/double_pendulum", twins},
+                  {"envs/ball2d", ball}};
+    for (int k = 0; k < 8; k++) {
         fake_env e;
         fake_env_open(&e, scenes[k / 2].name, (const char *const[]){observe[k % 2], NULL}, 0, 0);
         assert_true(fake_eval(&e, scenes[k / 2].truth, NULL, 0, NULL) < 1e-20);
@@ -141,7 +209,7 @@ static void derivatives(void **state)
 {
     (void)state;
     static const struct {
-        const char *name, *settings[4];
+        const char *name, *settings[5];
     } scenes[] = {{"envs/rigid_contact", {"image_size=32"}},
                   {"envs/rigid_contact",
                    {"observe=state", "variables=density ke kd kf mu gravity position velocity turn spin"}},
@@ -150,7 +218,19 @@ static void derivatives(void **state)
                   {"envs/rigid_mass", {"scene=video", "variables=masses", "observe=state"}},
                   {"envs/pendulum_id", {"image_size=32"}},
                   {"envs/pendulum_id", {"observe=state", "variables=length gravity damping angle rate"}},
-                  {"envs/pendulum_id", {"image_size=32", "variables=angle rate damping", "obs=over"}}};
+                  {"envs/pendulum_id", {"image_size=32", "variables=angle rate damping", "obs=over"}},
+                  {"envs/double_pendulum", {"image_size=32"}},
+                  {"envs/double_pendulum", {"observe=state", "variables=length mass gravity angle rate"}},
+                  {"envs/double_pendulum", {"image_size=32", "variables=angle.2 rate.1 mass", "obs=over"}},
+                  {"envs/ball2d", {"image_size=32"}},
+                  {"envs/ball2d", {"observe=state", "variables=speed gravity position"}},
+                  {"envs/rigid_mass", {"shape=box", "scene=video", "variables=masses", "image_size=32"}},
+                  {"envs/rigid_mass", {"shape=sphere", "scene=video", "variables=masses", "image_size=32"}},
+                  {"envs/rigid_mass", {"shape=capsule", "scene=video", "variables=masses", "observe=state"}},
+                  {"envs/rigid_mass", {"shape=cone", "scene=video", "variables=masses", "image_size=32"}},
+                  {"envs/rigid_mass", {"shape=cylinder", "scene=video", "variables=masses", "observe=state"}},
+                  {"envs/rigid_mass", {"shape=cone", "image_size=32"}},
+                  {"envs/rigid_mass", {"shape=cylinder", "scene=video", "observe=state"}}};
     for (size_t s = 0; s < sizeof scenes / sizeof *scenes; s++) {
         fake_env e;
         double v[MOST], g[MOST], slope = 0, best = HUGE_VAL;
@@ -218,6 +298,90 @@ static void products(void **state)
     products_of("envs/rigid_mass", (const char *const[]){"observe=state", "frames=0, 7, 19", NULL});
     products_of("envs/pendulum_id",
                 (const char *const[]){"image_size=32", "variables=length gravity damping angle rate", NULL});
+    products_of("envs/double_pendulum",
+                (const char *const[]){"image_size=32", "variables=length mass gravity angle rate", NULL});
+    products_of("envs/ball2d",
+                (const char *const[]){"image_size=32", "variables=speed gravity position", NULL});
+    products_of("envs/rigid_mass", (const char *const[]){"shape=cone", "variables=masses", "scene=video",
+                                                         "image_size=32", NULL});
+}
+
+/* The bodies of table 1: a mass for each vertex, drawn by the number of the object. */
+static void bodies_have_their_vertices(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *shape;
+        uint64_t vertices;
+    } bodies[] = {{"shape=cube", 8},      {"shape=box", 8},   {"shape=sphere", 162},
+                  {"shape=capsule", 594}, {"shape=cone", 34}, {"shape=cylinder", 66}};
+    for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
+        fake_env e;
+        double loss[2];
+        for (int object = 0; object < 2; object++) {
+            fake_env_open(&e, "envs/rigid_mass",
+                          (const char *const[]){bodies[k].shape, "scene=video", "variables=masses",
+                                                "observe=state", object ? "object=1" : "object=0", NULL},
+                          0, 0);
+            assert_int_equal(e.info.n, bodies[k].vertices);
+            loss[object] = fake_eval(&e, e.x0, NULL, 0, NULL);
+            fake_env_close(&e);
+        }
+        assert_true(loss[0] > 0 && loss[1] > 0 && loss[0] != loss[1]);
+    }
+}
+
+static const char *write_mesh(temporary *t, const char *name, const char *text)
+{
+    static char setting[600];
+    temporary_write(temporary_path(t, name), text, strlen(text));
+    snprintf(setting, sizeof setting, "mesh_file=%s", temporary_path(t, name));
+    return setting;
+}
+
+/* Its size and place in the file do not count; a bad one is refused with one line. */
+static void mesh_from_a_file(void **state)
+{
+    (void)state;
+    static const char tetrahedron[] =
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n",
+                      larger[] = "v 9 2 1\nv 13 2 1\nv 9 6 1\nv 9 2 5\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+    static char many[700 * 10];
+    double loss[2];
+    temporary t;
+    temporary_open(&t);
+    for (int k = 0; k < 2; k++) {
+        fake_env e;
+        fake_env_open(&e, "envs/rigid_mass",
+                      (const char *const[]){"shape=mesh", write_mesh(&t, "a.obj", k ? larger : tetrahedron),
+                                            "variables=masses", "image_size=32", NULL},
+                      0, 0);
+        assert_int_equal(e.info.n, 4);
+        loss[k] = fake_eval(&e, e.x0, NULL, 0, NULL);
+        fake_env_close(&e);
+    }
+    assert_true(loss[0] > 0);
+    assert_near(loss[1], loss[0], 1e-12);
+    size_t used = (size_t)snprintf(many, sizeof many, "%s", tetrahedron);
+    for (size_t i = 0; i < 598; i++) {
+        used += (size_t)snprintf(many + used, sizeof many - used, "v 0 0 1\n");
+    }
+    fake_env_refuses("envs/rigid_mass",
+                     (const char *const[]){"shape=mesh", write_mesh(&t, "b.obj", many), NULL},
+                     "b.obj has 602 vertices: give a mesh of at most 600");
+    fake_env_refuses("envs/rigid_mass",
+                     (const char *const[]){
+                         "shape=mesh", write_mesh(&t, "c.obj", "v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n"), NULL},
+                     "c.obj:4: triangle 1 has no area");
+    fake_env_refuses("envs/rigid_mass",
+                     (const char *const[]){"shape=mesh",
+                                           write_mesh(&t, "d.obj", "v 0 0 0\nv 1 0 0\nv 2 1e-6 0\nf 1 2 3\n"),
+                                           NULL},
+                     "lie on a line");
+    fake_env_refuses("envs/rigid_mass", (const char *const[]){"shape=mesh", NULL}, "shape=mesh needs a file");
+    fake_env_refuses("envs/rigid_mass", (const char *const[]){write_mesh(&t, "e.obj", tetrahedron), NULL},
+                     "a file needs shape=mesh");
+    temporary_close(&t);
 }
 
 static void refused(void **state)
@@ -235,9 +399,13 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cube_moves),      cmocka_unit_test(cube_slices), cmocka_unit_test(pushed_cube),
-        cmocka_unit_test(pendulum_swings), cmocka_unit_test(optimum),     cmocka_unit_test(derivatives),
-        cmocka_unit_test(products),        cmocka_unit_test(refused),
+        cmocka_unit_test(cube_moves),       cmocka_unit_test(cube_slices),
+        cmocka_unit_test(pushed_cube),      cmocka_unit_test(pendulum_swings),
+        cmocka_unit_test(twins_swing),      cmocka_unit_test(bobs_are_seen_apart),
+        cmocka_unit_test(ball_flies),       cmocka_unit_test(bodies_have_their_vertices),
+        cmocka_unit_test(mesh_from_a_file), cmocka_unit_test(optimum),
+        cmocka_unit_test(derivatives),      cmocka_unit_test(products),
+        cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,6 +149,9 @@ gear duration=0.2
 spring_cage
 pendulum_id
 pendulum_id observe=state
+double_pendulum
+ball2d
+rigid_mass shape=cone variables=masses scene=video observe=state
 bounce
 bounce variant=paper
 bounce steps=60

@@ -66,9 +66,16 @@ void swept_variable(const void *self, uint64_t i, env_variable *out)
 
 static ds_status no_picture(const swept *s, ds_status status)
 {
-    return status == DS_OK ? DS_OK
-                           : ds_host_fail(s->watcher.kit.host, status,
-                                          "no memory for a picture: reduce parameter image_size");
+    return status == DS_OK || status == DS_STOPPED
+               ? status
+               : ds_host_fail(s->watcher.kit.host, status,
+                              "no memory for a picture: reduce parameter image_size");
+}
+
+/* Asked before each picture: these take longer than what is between them. */
+static ds_status going_on(const swept *s)
+{
+    return s->watcher.kit.host->should_stop(s->watcher.kit.host) != 0 ? DS_STOPPED : DS_OK;
 }
 
 /* The episode of these numbers; *bad: -1, or the step that went wrong. */
@@ -78,7 +85,8 @@ static ds_status run(swept *s, int64_t *bad)
     *bad = s->task->launch(s, s->value);
     for (uint64_t k = 0; *bad < 0 && status == DS_OK && k < s->states; k++) {
         s->task->place(s, s->compared[k], s->points);
-        status = watch_show(&s->watcher.watch, k, s->points);
+        status = going_on(s);
+        status = status != DS_OK ? status : watch_show(&s->watcher.watch, k, s->points);
     }
     return no_picture(s, status);
 }
@@ -108,7 +116,9 @@ static ds_status reverse(swept *s, const double *r_bar, double *x_bar)
         const uint64_t t = s->compared[k];
         memset(s->points_bar, 0, n * sizeof *s->points_bar);
         s->task->place(s, t, s->points);
-        status = watch_adjoint(w, k, s->points, r_bar != NULL ? r_bar + k * w->size : NULL, s->points_bar);
+        const double *here = r_bar != NULL ? r_bar + k * w->size : NULL;
+        status = going_on(s);
+        status = status != DS_OK ? status : watch_adjoint(w, k, s->points, here, s->points_bar);
         s->task->place_bar(s, t, s->points_bar, bar, s->value_bar);
         finite = s->task->back(s, k > 0 ? s->compared[k - 1] : 0, t, bar, s->value_bar);
     }
@@ -147,7 +157,8 @@ static ds_status swept_forward(void *self, ds_eval *io, const double *v, double 
         finite = s->task->forth(s, k > 0 ? s->compared[k - 1] : 0, t, dot, value_dot);
         s->task->place(s, t, s->points);
         s->task->place_dot(s, t, dot, value_dot, s->points_bar);
-        status = watch_tangent(w, k, s->points, s->points_bar, out + k * w->size);
+        status = going_on(s);
+        status = status != DS_OK ? status : watch_tangent(w, k, s->points, s->points_bar, out + k * w->size);
     }
     io->cost_steps += 2 * s->steps;
     if (!finite) {

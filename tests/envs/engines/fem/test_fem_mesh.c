@@ -79,6 +79,48 @@ static void the_sphere_is_round(void **state)
     fem_mesh_free(&m);
 }
 
+/* Closed, outward, with the volume of the solid of frusta of their polygons; of one size at last. */
+static void surfaces_have_their_counts(void **state)
+{
+    (void)state;
+    const double pi = acos(-1), circle = 16 * sin(2 * pi / 32);
+    const struct {
+        ds_status (*make)(fem_mesh *);
+        size_t points;
+        double volume, tolerance;
+    } cases[] = {{fem_mesh_cone, 34, 2 * circle / 3, 1e-13},
+                 {fem_mesh_cylinder, 66, 2 * circle, 1e-13},
+                 {fem_mesh_capsule, 594, 10.173884483215055, 1e-12}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        fem_mesh m;
+        char error[FEM_READ_ERROR];
+        double largest = 0, sum = 0;
+        assert_int_equal(cases[k].make(&m), DS_OK);
+        assert_int_equal(m.points, cases[k].points);
+        assert_int_equal(m.triangles, 2 * m.points - 4); /* Euler */
+        assert_int_equal(fem_check_closed(&m, "surface", error), 0);
+        if (!(fabs(enclosed_volume(&m) - cases[k].volume) <= cases[k].tolerance)) {
+            fail_msg("surface %zu: volume %.9g, not %.9g", k, enclosed_volume(&m), cases[k].volume);
+        }
+        assert_int_equal(fem_mesh_normalise(&m), 1);
+        for (size_t i = 0; i < m.points; i++) {
+            const double *p = m.point + 3 * i;
+            largest = fmax(largest, sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]));
+            sum += p[0] + 2 * p[1] + 3 * p[2];
+        }
+        assert_true(fabs(largest - 1) < 1e-14 && fabs(sum) < 1e-11);
+        fem_mesh_free(&m);
+    }
+    fem_mesh m;
+    assert_int_equal(fem_mesh_box(&m, (const double[3]){1, 0.75, 0.5}), DS_OK);
+    assert_true(fabs(enclosed_volume(&m) - 3) < 1e-14);
+    for (size_t i = 0; i < 3 * m.points; i++) {
+        m.point[i] = 7;
+    }
+    assert_int_equal(fem_mesh_normalise(&m), 0);
+    fem_mesh_free(&m);
+}
+
 static void the_gear_is_centred(void **state)
 {
     (void)state;
@@ -310,10 +352,11 @@ static void bad_files_are_told_with_their_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(solids_have_their_counts), cmocka_unit_test(the_sphere_is_round),
-        cmocka_unit_test(the_gear_is_centred),      cmocka_unit_test(flat_meshes_have_their_counts),
-        cmocka_unit_test(edges_know_their_angle),   cmocka_unit_test(turned_tetrahedra_are_turned_back),
-        cmocka_unit_test(files_become_meshes),      cmocka_unit_test(bad_files_are_told_with_their_line),
+        cmocka_unit_test(solids_have_their_counts),           cmocka_unit_test(the_sphere_is_round),
+        cmocka_unit_test(surfaces_have_their_counts),         cmocka_unit_test(the_gear_is_centred),
+        cmocka_unit_test(flat_meshes_have_their_counts),      cmocka_unit_test(edges_know_their_angle),
+        cmocka_unit_test(turned_tetrahedra_are_turned_back),  cmocka_unit_test(files_become_meshes),
+        cmocka_unit_test(bad_files_are_told_with_their_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
