@@ -210,7 +210,8 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_swing_la_LIBADD = %D%/engines/cloth/libcloth.la
 
 # gradSim's scenes.
-envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la \
+envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la %D%/pendulum_id.la \
+	%D%/double_pendulum.la %D%/ball2d.la \
 	%D%/beam.la %D%/soft_ball.la %D%/cloth_velocity.la %D%/cloth_throw.la \
 	%D%/walker.la %D%/gear.la %D%/spring_cage.la
 %C%_rigid_contact_la_SOURCES = %D%/gradsim/rigid_contact.c
@@ -219,6 +220,15 @@ envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la \
 %C%_rigid_mass_la_SOURCES = %D%/gradsim/rigid_mass.c
 %C%_rigid_mass_la_LDFLAGS = $(plugin_link)
 %C%_rigid_mass_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/rigid/librigid.la %D%/engines/fem/libfem.la
+%C%_pendulum_id_la_SOURCES = %D%/gradsim/pendulum_id.c
+%C%_pendulum_id_la_LDFLAGS = $(plugin_link)
+%C%_pendulum_id_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/pendulum/libpendulum.la %D%/engines/fem/libfem.la
+%C%_double_pendulum_la_SOURCES = %D%/gradsim/double_pendulum.c
+%C%_double_pendulum_la_LDFLAGS = $(plugin_link)
+%C%_double_pendulum_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/pendulum/libpendulum.la %D%/engines/fem/libfem.la
+%C%_ball2d_la_SOURCES = %D%/gradsim/ball2d.c
+%C%_ball2d_la_LDFLAGS = $(plugin_link)
+%C%_ball2d_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/contact/libcontact.la %D%/engines/fem/libfem.la
 %C%_beam_la_SOURCES = %D%/gradsim/beam.c
 %C%_beam_la_LDFLAGS = $(plugin_link)
 %C%_beam_la_LIBADD = %D%/engines/soft/libsoft.la

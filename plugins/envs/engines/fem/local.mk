@@ -9,7 +9,8 @@ env_engine_libs += %D%/libfem.la $(fem_variants)
 	%D%/laws/law.h %D%/laws/rest.c %D%/laws/rest.h %D%/laws/tet_plain.c %D%/laws/triangle_plain.c \
 	%D%/laws/vec3.h %D%/mesh.c %D%/mesh.h %D%/model.c %D%/model.h %D%/pack.c %D%/pack.h %D%/plain.c \
 	%D%/plain.h %D%/read.h %D%/read/gmsh.c %D%/read/obj.c %D%/read/files.c %D%/read/reader.c %D%/read/reader.h \
-	%D%/read/tetgen.c %D%/shapes.c %D%/stability.c %D%/stability.h %D%/tangent.c
+	%D%/read/tetgen.c %D%/shapes.c %D%/stability.c %D%/stability.h \
+	%D%/surfaces.c %D%/tangent.c
 
 fem_kernel_sources = %D%/kernels/variant.c %D%/kernels/edge.h %D%/kernels/kernels.h %D%/kernels/lanes.h \
 	%D%/kernels/tet.h %D%/kernels/triangle.h

@@ -14,6 +14,18 @@
 #include "engines/fem/model.h"
 #include "engines/fem/read.h"
 
+/* Of a surface that points outward: Gauss. */
+static double enclosed_volume(const fem_mesh *m)
+{
+    double sum = 0;
+    for (size_t t = 0; t < m->triangles; t++) {
+        const uint32_t *v = m->triangle + 3 * t;
+        sum += fem_tet_volume((const double[]){0, 0, 0}, m->point + 3 * v[0], m->point + 3 * v[1],
+                              m->point + 3 * v[2]);
+    }
+    return sum;
+}
+
 static void check_solid(const char *name, ds_status (*make)(fem_mesh *), size_t points, size_t tets,
                         size_t surface, double volume, double tolerance)
 {
@@ -30,14 +42,7 @@ static void check_solid(const char *name, ds_status (*make)(fem_mesh *), size_t 
     assert_int_equal(fem_mesh_surface(&m, NULL), DS_OK);
     assert_int_equal(m.triangles, surface);
     assert_int_equal(fem_check_closed(&m, name, error), 0);
-    /* the surface bounds the same volume, so it points outward: Gauss */
-    double sum = 0;
-    for (size_t t = 0; t < m.triangles; t++) {
-        const uint32_t *v = m.triangle + 3 * t;
-        sum += fem_tet_volume((const double[]){0, 0, 0}, m.point + 3 * v[0], m.point + 3 * v[1],
-                              m.point + 3 * v[2]);
-    }
-    assert_true(fabs(sum - fem_mesh_volume(&m)) < 1e-12);
+    assert_true(fabs(enclosed_volume(&m) - fem_mesh_volume(&m)) < 1e-12);
     fem_mesh_free(&m);
 }
 
@@ -47,6 +52,73 @@ static void solids_have_their_counts(void **state)
     check_solid("gear", fem_mesh_gear, 480, 1152, 960, 9.67037, 5e-6);
     check_solid("ball", fem_mesh_ball, 85, 320, 80, 3.658712, 5e-7);
     check_solid("beam", fem_mesh_beam, 189, 400, 336, 0.08, 1e-15);
+}
+
+/* Closed, outward, every point at distance 1, and evenly: no centre but the origin. */
+static void the_sphere_is_round(void **state)
+{
+    (void)state;
+    fem_mesh m;
+    char error[FEM_READ_ERROR];
+    double sum[3] = {0};
+    assert_int_equal(fem_mesh_sphere(&m), DS_OK);
+    assert_int_equal(m.points, 162);
+    assert_int_equal(m.triangles, 320);
+    assert_int_equal(fem_check_closed(&m, "sphere", error), 0);
+    for (size_t i = 0; i < m.points; i++) {
+        const double *p = m.point + 3 * i;
+        assert_true(fabs(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] - 1) < 1e-14);
+        for (int d = 0; d < 3; d++) {
+            sum[d] += p[d];
+        }
+    }
+    assert_true(fabs(sum[0]) + fabs(sum[1]) + fabs(sum[2]) < 1e-12);
+    const double volume = enclosed_volume(&m), area = fem_mesh_area(&m);
+    assert_true(volume > 0.95 * 4 * acos(-1) / 3 && volume < 4 * acos(-1) / 3);
+    assert_true(area > 0.97 * 4 * acos(-1) && area < 4 * acos(-1));
+    fem_mesh_free(&m);
+}
+
+/* Closed, outward, with the volume of the solid of frusta of their polygons; of one size at last. */
+static void surfaces_have_their_counts(void **state)
+{
+    (void)state;
+    const double pi = acos(-1), circle = 16 * sin(2 * pi / 32);
+    const struct {
+        ds_status (*make)(fem_mesh *);
+        size_t points;
+        double volume, tolerance;
+    } cases[] = {{fem_mesh_cone, 34, 2 * circle / 3, 1e-13},
+                 {fem_mesh_cylinder, 66, 2 * circle, 1e-13},
+                 {fem_mesh_capsule, 594, 10.173884483215055, 1e-12}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        fem_mesh m;
+        char error[FEM_READ_ERROR];
+        double largest = 0, sum = 0;
+        assert_int_equal(cases[k].make(&m), DS_OK);
+        assert_int_equal(m.points, cases[k].points);
+        assert_int_equal(m.triangles, 2 * m.points - 4); /* Euler */
+        assert_int_equal(fem_check_closed(&m, "surface", error), 0);
+        if (!(fabs(enclosed_volume(&m) - cases[k].volume) <= cases[k].tolerance)) {
+            fail_msg("surface %zu: volume %.9g, not %.9g", k, enclosed_volume(&m), cases[k].volume);
+        }
+        assert_int_equal(fem_mesh_normalise(&m), 1);
+        for (size_t i = 0; i < m.points; i++) {
+            const double *p = m.point + 3 * i;
+            largest = fmax(largest, sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]));
+            sum += p[0] + 2 * p[1] + 3 * p[2];
+        }
+        assert_true(fabs(largest - 1) < 1e-14 && fabs(sum) < 1e-11);
+        fem_mesh_free(&m);
+    }
+    fem_mesh m;
+    assert_int_equal(fem_mesh_box(&m, (const double[3]){1, 0.75, 0.5}), DS_OK);
+    assert_true(fabs(enclosed_volume(&m) - 3) < 1e-14);
+    for (size_t i = 0; i < 3 * m.points; i++) {
+        m.point[i] = 7;
+    }
+    assert_int_equal(fem_mesh_normalise(&m), 0);
+    fem_mesh_free(&m);
 }
 
 static void the_gear_is_centred(void **state)
@@ -387,6 +459,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solids_have_their_counts),
+        cmocka_unit_test(the_sphere_is_round),
+        cmocka_unit_test(surfaces_have_their_counts),
         cmocka_unit_test(the_gear_is_centred),
         cmocka_unit_test(flat_meshes_have_their_counts),
         cmocka_unit_test(edges_know_their_angle),
