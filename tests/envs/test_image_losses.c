@@ -221,7 +221,7 @@ static double *values_of(fake_env *e, uint64_t channel, const char *name, const 
     }
     double *out = calloc(size, sizeof *out);
     ds_ask ask = {.struct_size = sizeof ask,
-                  .channel = channel,
+                  .channel = (uint32_t)channel,
                   .op = DS_ASK_VALUE,
                   .out = out,
                   .out_bytes = size * sizeof *out};
