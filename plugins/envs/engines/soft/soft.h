@@ -104,8 +104,8 @@ typedef struct soft_controller {
     double (*phase_of)(size_t phases, double *phase);
 } soft_controller;
 void soft_control(soft *s, ds_param_reader *in, const soft_controller *c);
-#define SOFT_CONTROL_PARAMS(first_, names_, words_, scale_)                                                          \
-    DS_ENUM("controller", first_, names_, words_, .flags = DS_PARAM_SHAPE),                               \
+#define SOFT_CONTROL_PARAMS(first_, names_, words_, scale_)                                                  \
+    DS_ENUM("controller", first_, names_, words_, .flags = DS_PARAM_SHAPE),                                  \
         DS_REAL("scale", scale_, 0, 1, "", "Largest activation.")
 
 /* Entries of an env_table. */
@@ -127,7 +127,7 @@ const double *soft_frame(const soft *s, uint64_t k);
 /* Of frame k, which the visible box then holds: the centre of mass. Returns how far it is from that of the target, m. */
 double soft_measure(soft *s, uint64_t k, double centre[3]);
 /* Two tables of metrics with their function: x, y, z and distance of the centre of mass; its x, y and distance with
- * the error of the variables. */
+ * the error of the variables and those of the quantities. */
 extern const scene_metric soft_goal_metrics[], soft_fit_metrics[];
 void soft_measure_goal(void *self, uint64_t k, double *out);
 void soft_measure_fit(void *self, uint64_t k, double *out);
