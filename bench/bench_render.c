@@ -11,7 +11,7 @@
 #include "engines/render/dibr.h"
 #include "engines/render/image.h"
 #include "engines/render/light.h"
-#include "engines/render/softras_plain.h"
+#include "engines/render/softras_internal.h"
 #include "engines/render/splat.h"
 
 enum { ROUNDS = 7, MOST_FACES = 20000 };

@@ -47,7 +47,8 @@ if HAVE_CMOCKA
 %C%_support_libtest_la_SOURCES += \
 	%D%/envs/engines/mpm/mpm_random.h %D%/envs/engines/mpm/mpm_support.c \
 	%D%/envs/engines/mpm/mpm_support.h %D%/envs/engines/render/render_cases.h %D%/support/rigid_cases.c \
-	%D%/support/rigid_cases.h %D%/envs/engines/fem/fem_scenes.c %D%/envs/engines/fem/fem_scenes.h \
+	%D%/support/rigid_cases.h %D%/envs/engines/fem/everything.c %D%/envs/engines/fem/everything.h \
+	%D%/envs/engines/fem/fem_scenes.c %D%/envs/engines/fem/fem_scenes.h \
 	%D%/support/differences.c %D%/support/differences.h \
 	%D%/optimizers/methods/cma_cases.c %D%/optimizers/methods/cma_cases.h \
 	%D%/optimizers/optimizer_cases.c %D%/optimizers/optimizer_cases.h \
@@ -75,9 +76,10 @@ check_PROGRAMS += \
 	%D%/tools/results/test_results %D%/tools/stats/test_hypothesis
 
 check_PROGRAMS += \
-	%D%/envs/engines/fem/test_fem_episode %D%/envs/engines/fem/test_fem_laws \
+	%D%/envs/engines/fem/test_fem_episode %D%/envs/engines/fem/test_fem_gradient \
+	%D%/envs/engines/fem/test_fem_laws %D%/envs/engines/fem/test_fem_recorded \
 	%D%/envs/engines/fem/test_fem_mesh %D%/envs/engines/fem/test_fem_scenes \
-	%D%/envs/engines/mpm/test_mpm_bad %D%/envs/engines/mpm/test_mpm_fast \
+	%D%/envs/engines/film/test_film %D%/envs/engines/mpm/test_mpm_bad %D%/envs/engines/mpm/test_mpm_fast \
 	%D%/envs/engines/mpm/test_mpm_golden %D%/envs/engines/mpm/test_mpm_golden_fast \
 	%D%/envs/engines/mpm/test_mpm_laws %D%/envs/engines/mpm/test_mpm_parts \
 	%D%/envs/engines/mpm/test_mpm_step %D%/envs/engines/mpm/test_mpm_tools \
@@ -85,7 +87,7 @@ check_PROGRAMS += \
 	%D%/envs/engines/render/test_render %D%/envs/engines/render/test_softras \
 	%D%/envs/engines/render/test_splat %D%/envs/engines/render/test_video \
 	%D%/envs/engines/test_bbob %D%/envs/engines/test_chain %D%/envs/engines/test_cloth \
-	%D%/envs/engines/test_contact %D%/envs/engines/test_floor_ball %D%/envs/engines/rigid/test_mass %D%/envs/engines/rigid/test_momentum \
+	%D%/envs/engines/test_contact %D%/envs/engines/test_control %D%/envs/engines/test_floor_ball %D%/envs/engines/rigid/test_mass %D%/envs/engines/rigid/test_momentum \
 	%D%/envs/engines/rigid/test_rigid %D%/envs/engines/pendulum/test_ode_pendulum \
 	%D%/envs/engines/smoke/test_smoke %D%/envs/test_analytic %D%/envs/test_bounce \
 	%D%/envs/test_cartpole %D%/envs/test_cartpole_gym %D%/envs/test_cloth_scenes %D%/envs/test_fluid \

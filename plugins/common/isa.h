@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* isa.h - instruction sets for kernels that are compiled in variants of the same bits: their names, and
- * the best one that runs here. ISA_X86 is defined by the build where the variants exist. */
+/* isa.h - instruction sets for kernels that are compiled in variants: their names, and the best one that
+ * runs here. ISA_X86 is defined by the build where the variants exist. */
 #ifndef DS_COMMON_ISA_H
 #define DS_COMMON_ISA_H
 
@@ -10,6 +10,26 @@
 /* plain: the scalar oracle, which may round differently. */
 enum { ISA_PLAIN = 0, ISA_BASELINE = 1, ISA_AVX2 = 2, ISA_AVX512 = 3 };
 
+/* The variants prefix_baseline, prefix_avx2 and prefix_avx512 as an array by instruction set; plain: that of
+ * the oracle, or NULL. */
+#ifdef ISA_X86
+#define ISA_VARIANTS(prefix, plain)                                                                          \
+    {                                                                                                        \
+        plain, &prefix##_baseline, &prefix##_avx2, &prefix##_avx512                                          \
+    }
+#else
+#define ISA_VARIANTS(prefix, plain)                                                                          \
+    {                                                                                                        \
+        plain, &prefix##_baseline, &prefix##_baseline, &prefix##_baseline                                    \
+    }
+#endif
+
+/* In a variant: prefix_isa, and "isa", of macros. */
+#define ISA_JOIN(prefix, isa) prefix##_##isa
+#define ISA_VARIANT(prefix, isa) ISA_JOIN(prefix, isa)
+#define ISA_TEXT(isa) #isa
+#define ISA_NAME(isa) ISA_TEXT(isa)
+
 static inline int isa_widest(void)
 {
 #ifdef ISA_X86
@@ -18,15 +38,15 @@ static inline int isa_widest(void)
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
         return ISA_AVX512;
     }
-    if (__builtin_cpu_supports("avx2")) {
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
         return ISA_AVX2;
     }
 #endif
     return ISA_BASELINE;
 }
 
-/* "plain", "baseline", "avx2", "avx512"; these variants are portable, and the name may say so in front
- * ("portable_avx2"), as it does for other engines. -1: unknown. */
+/* "plain", "baseline", "avx2", "avx512"; "portable_" may stand in front, which most variants are anyway
+ * (docs/portable.md). -1: unknown. */
 static inline int isa_named(const char *name)
 {
     static const char portable[] = "portable_";
@@ -40,16 +60,16 @@ static inline int isa_named(const char *name)
     return -1;
 }
 
-/* That of the name, or -1 where it is unknown or does not run here; NULL: what the environment variable
- * DS_ISA says, as far as it runs here, or the widest. */
+/* That of the name, NULL: of the environment variable DS_ISA, as far as it runs here: one that this machine
+ * lacks becomes the widest that it has. -1: a name that is unknown. */
 static inline int isa_choose(const char *name)
 {
     const char *wanted = name ? name : getenv("DS_ISA");
     const int most = isa_widest(), found = wanted ? isa_named(wanted) : most;
-    if (name) {
-        return found <= most ? found : -1;
+    if (name && found < 0) {
+        return -1;
     }
-    return found >= ISA_BASELINE && found <= most ? found : most;
+    return found <= most && (name || found >= ISA_BASELINE) ? found : most;
 }
 
 #endif

@@ -43,6 +43,30 @@ VEC_INLINE vec vec_choose(vec_bits yes, vec a, vec b)
     return (vec)((yes & (vec_bits)a) | (~yes & (vec_bits)b));
 }
 
+/* a where yes, else 0. */
+VEC_INLINE vec vec_only(vec_bits yes, vec a)
+{
+    return (vec)(yes & (vec_bits)a);
+}
+
+/* Whether any lane says yes. */
+VEC_INLINE int vec_any(vec_bits yes)
+{
+#if VECTOR_LANES == 8 && defined(__AVX512DQ__)
+    return _mm512_movepi64_mask((__m512i)yes) != 0;
+#elif VECTOR_LANES == 4 && defined(__AVX__)
+    return _mm256_movemask_pd((__m256d)yes) != 0;
+#elif VECTOR_LANES == 2 && defined(__SSE2__)
+    return _mm_movemask_pd((__m128d)yes) != 0;
+#else
+    int64_t one = 0;
+    for (int lane = 0; lane < VECTOR_LANES; lane++) {
+        one |= yes[lane];
+    }
+    return one != 0;
+#endif
+}
+
 VEC_INLINE vec vec_least(vec a, vec b)
 {
     return vec_choose((vec_bits)(a < b), a, b);
@@ -51,6 +75,11 @@ VEC_INLINE vec vec_least(vec a, vec b)
 VEC_INLINE vec vec_most(vec a, vec b)
 {
     return vec_choose((vec_bits)(a > b), a, b);
+}
+
+VEC_INLINE vec vec_clamp01(vec a)
+{
+    return vec_most(vec_least(a, vec_all(1)), vec_all(0));
 }
 
 VEC_INLINE vec vec_abs(vec a)

@@ -3,52 +3,45 @@
  * instruction set.
  *
  * Errors against the exact values, in units of the last place: exp 1, tanh 3, atan2 3, asin 3 at most
- * (tested); polynomials by interpolation at Chebyshev nodes, or Taylor's. NaN gives NaN. */
+ * (tested); polynomials by interpolation at Chebyshev nodes, or Taylor's. NaN gives NaN, but for exp: its
+ * argument is a number. */
 #ifndef DS_COMMON_VECTOR_MATH_H
 #define DS_COMMON_VECTOR_MATH_H
 
+#include "common/exp.h"
 #include "common/vector.h"
 
-/* x = k ln 2 + r with |r| <= ln(2) / 2: r, and 2^k for |k| <= 1023. */
-VEC_INLINE vec vec_reduce_exp(vec x, vec *power)
+/* x = n ln 2 + r as exp_same() has it: r, and n in the low bits of *shifted. */
+VEC_INLINE vec vec_reduce_exp(vec x, vec *shifted)
 {
-    const double magic = 0x1.8p52, log2e = 0x1.71547652b82fep0;
-    const double ln2_high = 0x1.62e42fefa3800p-1, ln2_low = 0x1.ef35793c76730p-45; /* high: 11 bits free */
-    const vec shifted = x * log2e + magic, k = shifted - magic;
-    *power = (vec)(((vec_bits)shifted << 52) + ((int64_t)1023 << 52));
-    return (x - k * ln2_high) - k * ln2_low;
+    *shifted = x * EXP_PER_LN2 + EXP_SHIFTER;
+    const vec n = *shifted - EXP_SHIFTER;
+    return (x - n * EXP_LN2_HIGH) - n * EXP_LN2_LOW;
 }
 
-/* (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2. */
-VEC_INLINE vec vec_tail_exp(vec r)
+/* e^r - 1 for |r| <= ln(2) / 2. */
+VEC_INLINE vec vec_expm1_near(vec r)
 {
-    static const double over_factorial[] = {1.0 / 2,       1.0 / 6,        1.0 / 24,        1.0 / 120,
-                                            1.0 / 720,     1.0 / 5040,     1.0 / 40320,     1.0 / 362880,
-                                            1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
-    vec sum = vec_all(over_factorial[11]);
-    for (int i = 10; i >= 0; i--) {
-        sum = sum * r + over_factorial[i];
-    }
-    return sum;
+    const vec r2 = r * r, r4 = r2 * r2;
+    return r + r2 * EXP_SERIES(r, r2, r4);
 }
 
-/* 0 below -708, where results are no longer normal; infinite above 709.78. */
+/* exp_same() of every lane. */
 VEC_INLINE vec vec_exp(vec x)
 {
-    vec power;
-    const vec r = vec_reduce_exp(vec_least(vec_most(x, vec_all(-708)), vec_all(710)), &power);
-    const vec half = (vec)((vec_bits)power - ((int64_t)1 << 52)); /* 2^1024 is no double, half of it is */
-    const vec positive = 2.0 * (half + half * (r + r * r * vec_tail_exp(r)));
-    const vec result = vec_choose((vec_bits)(x < -708.0), vec_all(0), positive);
-    return vec_choose((vec_bits)(x == x), result, x);
+    vec shifted;
+    const vec r = vec_reduce_exp(vec_most(vec_least(x, vec_all(EXP_MOST)), vec_all(EXP_LEAST)), &shifted);
+    const vec p = 1.0 + vec_expm1_near(r);
+    return vec_only(~(vec_bits)(x < EXP_LEAST), (vec)((vec_bits)p + ((vec_bits)shifted << 52)));
 }
 
 VEC_INLINE vec vec_tanh(vec x)
 {
-    vec power;
+    vec shifted;
     const vec size = vec_least(vec_abs(x), vec_all(20)); /* tanh(20) = 1 to the last bit */
-    const vec r = vec_reduce_exp(size * 2.0, &power);
-    const vec expm1 = power * (r + r * r * vec_tail_exp(r)) + (power - 1.0);
+    const vec near = vec_expm1_near(vec_reduce_exp(size * 2.0, &shifted));
+    const vec power = (vec)(((vec_bits)shifted << 52) + ((int64_t)1023 << 52));
+    const vec expm1 = power * near + (power - 1.0);
     const vec result = vec_sign(expm1 / (expm1 + 2.0), x);
     return vec_choose((vec_bits)(x == x), result, x);
 }

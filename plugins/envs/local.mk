@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Environment plugins and the engines they share. Includes of engines are written "engines/FOLDER/file.h".
 noinst_LTLIBRARIES += $(env_engine_libs)
+# For those who choose among kernels that are compiled for several instruction sets (common/isa.h).
+if X86_VARIANTS
+isa_select = -DISA_X86=1
+endif
 env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.la \
 	%D%/engines/foreign/libforeign.la %D%/engines/chain/libchain.la %D%/engines/contact/libcontact.la \
 	%D%/engines/penalty/libpenalty.la %D%/engines/cloth/libcloth.la %D%/engines/mpm/libmpm.la \
@@ -63,7 +67,7 @@ include %D%/engines/smoke/local.mk
 # the fast one; loss: what the tasks measure; fast: the engine with vectors and threads; env: the environment
 # interface of the tasks. Options that help the fixed-size inner loops and never change what floating-point
 # code means.
-%C%_engines_mpm_libmpm_la_CPPFLAGS = $(AM_CPPFLAGS) $(mpm_select)
+%C%_engines_mpm_libmpm_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
 %C%_engines_mpm_libmpm_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -finline-functions
 %C%_engines_mpm_libmpm_la_LIBADD = $(mpm_variants) %D%/engines/algebra/libalgebra.la %D%/engines/film/libfilm.la
 %C%_engines_mpm_libmpm_la_SOURCES = %D%/engines/mpm/scene/mt19937.c %D%/engines/mpm/scene/mt19937.h \
@@ -111,7 +115,6 @@ mpm_variants = %D%/engines/mpm/fast/lib64_baseline.la %D%/engines/mpm/fast/lib32
 %C%_engines_mpm_fast_lib32_baseline_la_SOURCES = $(mpm_kernel_sources)
 %C%_engines_mpm_fast_lib32_baseline_la_CFLAGS = $(mpm_baseline_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=4
 if X86_VARIANTS
-mpm_select = -DMPM_X86_VARIANTS=1
 mpm_variants += %D%/engines/mpm/fast/lib64_avx2.la %D%/engines/mpm/fast/lib32_avx2.la \
 	%D%/engines/mpm/fast/lib64_avx512.la %D%/engines/mpm/fast/lib32_avx512.la \
 	%D%/engines/mpm/fast/lib64_portable_avx2.la %D%/engines/mpm/fast/lib32_portable_avx2.la \
@@ -207,7 +210,8 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_swing_la_LIBADD = %D%/engines/cloth/libcloth.la
 
 # gradSim's scenes.
-envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la \
+envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la %D%/pendulum_id.la \
+	%D%/double_pendulum.la %D%/ball2d.la \
 	%D%/beam.la %D%/soft_ball.la %D%/cloth_velocity.la %D%/cloth_throw.la \
 	%D%/walker.la %D%/gear.la %D%/spring_cage.la
 %C%_rigid_contact_la_SOURCES = %D%/gradsim/rigid_contact.c
@@ -216,6 +220,15 @@ envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la \
 %C%_rigid_mass_la_SOURCES = %D%/gradsim/rigid_mass.c
 %C%_rigid_mass_la_LDFLAGS = $(plugin_link)
 %C%_rigid_mass_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/rigid/librigid.la %D%/engines/fem/libfem.la
+%C%_pendulum_id_la_SOURCES = %D%/gradsim/pendulum_id.c
+%C%_pendulum_id_la_LDFLAGS = $(plugin_link)
+%C%_pendulum_id_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/pendulum/libpendulum.la %D%/engines/fem/libfem.la
+%C%_double_pendulum_la_SOURCES = %D%/gradsim/double_pendulum.c
+%C%_double_pendulum_la_LDFLAGS = $(plugin_link)
+%C%_double_pendulum_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/pendulum/libpendulum.la %D%/engines/fem/libfem.la
+%C%_ball2d_la_SOURCES = %D%/gradsim/ball2d.c
+%C%_ball2d_la_LDFLAGS = $(plugin_link)
+%C%_ball2d_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/contact/libcontact.la %D%/engines/fem/libfem.la
 %C%_beam_la_SOURCES = %D%/gradsim/beam.c
 %C%_beam_la_LDFLAGS = $(plugin_link)
 %C%_beam_la_LIBADD = %D%/engines/soft/libsoft.la

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_swept_scenes.c - gradSim's scenes of rigid bodies: motions and losses of pictures measured once with an
+/* test_swept_scenes.c - gradSim's scenes of rigid bodies and pendula: motions and losses of pictures measured once with an
  * independent program, optima, derivatives against central differences, residuals with their products. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,11 +14,13 @@
 #include <math.h>
 
 #include "host.h"
+#include "temporary.h"
 
-enum { MOST = 32 };
+enum { MOST = 601 };
 
 static const double truth[5] = {0.69897000433601886, 3.6901960800285138, 1.1760912590556813,
                                 1.6989700043360187, 0.3};
+static const double pendulum[2] = {1, 9.91}, twins[2] = {1, 1}, ball[2] = {1, -9};
 
 static void random_numbers(uint64_t n, double *x, uint64_t key)
 {
@@ -81,14 +83,113 @@ static void pushed_cube(void **state)
     fake_env_close(&e);
 }
 
+/* Recorded states, and the loss along the length; that of the table is the mean of two coordinates. */
+static void pendulum_swings(void **state)
+{
+    (void)state;
+    static const double at[4][3] = {{10, 0.1192029, -2.3514191},
+                                    {20, -0.14655798, 1.8163368},
+                                    {30, 0.1390507, -1.40142471},
+                                    {49, 0.17915022, -0.74037423}};
+    static const double loss[7][3] = {{0.3, .2538, 5e-5}, {0.5, .1527, 5e-5}, {0.7, .1071, 5e-5},
+                                      {0.9, .0207, 5e-5}, {1.1, .0186, 5e-5}, {1.3, .1164, 5e-5},
+                                      {2, .789, 5e-4}};
+    fake_env e;
+    fake_env_open(&e, "envs/pendulum_id",
+                  (const char *const[]){"observe=state", "variables=length gravity", NULL}, 0, 0);
+    assert_near(e.x0[0], 0.5, 0);
+    assert_near(e.x0[1], 5, 0);
+    const double *angle = fake_metric(&e, pendulum, "angle"), *rate = fake_values(&e, "rate");
+    for (int k = 0; k < 4; k++) {
+        assert_near(angle[(int)at[k][0]], at[k][1], 1e-6);
+        assert_near(rate[(int)at[k][0]], at[k][2], 1e-6);
+    }
+    for (int k = 0; k < 7; k++) {
+        assert_near(fake_eval(&e, (const double[]){loss[k][0], 9.91}, NULL, 0, NULL) / 2, loss[k][1],
+                    loss[k][2]);
+    }
+    fake_env_close(&e);
+}
+
+/* Recorded states; the energy stays that of the start. */
+static void twins_swing(void **state)
+{
+    (void)state;
+    static const char *const names[4] = {"angle1", "rate1", "angle2", "rate2"};
+    static const double at[2][5] = {{15, 0.47021559, -2.08813319, 1.54816316, -4.8092873},
+                                    {30, -0.47509655, -4.77972741, -1.18611593, -0.34588124}};
+    fake_env e;
+    fake_env_open(&e, "envs/double_pendulum", NULL, 0, 0);
+    assert_near(e.x0[0], 1, 0);
+    assert_near(e.x0[1], 1.7, 0);
+    fake_metric(&e, twins, "energy");
+    for (int k = 0; k < 8; k++) {
+        assert_near(fake_values(&e, names[k % 4])[(int)at[k / 4][0]], at[k / 4][1 + k % 4], 1e-6);
+    }
+    for (int k = 0; k < 50; k++) {
+        assert_near(fake_values(&e, "energy")[k], 2.620649132739, 1e-7 * 2.62);
+    }
+    fake_env_close(&e);
+}
+
+/* A bob has a picture of its own: where only the second rod is longer the first one's pictures are as they should be. */
+static void bobs_are_seen_apart(void **state)
+{
+    (void)state;
+    enum { SIZE = 32, FRAMES = 13, PICTURE = SIZE * SIZE };
+    fake_env e;
+    fake_env_open(&e, "envs/double_pendulum",
+                  (const char *const[]){"image_size=32", "mass=0.001", "variables=length.2", NULL}, 0, 0);
+    static double r[FRAMES * 2 * PICTURE];
+    ds_ask ask = {.struct_size = sizeof ask, .op = DS_ASK_VALUE, .out = r, .out_bytes = sizeof r};
+    ds_ask *asks[1] = {&ask};
+    const double longer = 1.5;
+    ds_eval io = {.struct_size = sizeof io, .n = 1, .x = &longer, .asks = 1, .ask = asks};
+    assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+    double red = 0, blue = 0;
+    for (size_t i = 0; i < PICTURE; i++) { /* of the first frame, the start */
+        red += r[i] * r[i];
+        blue += r[PICTURE + i] * r[PICTURE + i];
+    }
+    assert_true(red == 0 && blue > 0);
+    fake_env_close(&e);
+}
+
+/* Up to the first bounce a parabola; along the speed all distances grow alike. */
+static void ball_flies(void **state)
+{
+    (void)state;
+    fake_env e;
+    double mean = 0;
+    fake_env_open(&e, "envs/ball2d", (const char *const[]){"observe=state", NULL}, 0, 0);
+    assert_true(e.x0[0] > 3 && e.x0[0] < 4 && e.x0[1] > -10 && e.x0[1] < -9);
+    const double *x = fake_metric(&e, ball, "x"), *y = fake_values(&e, "y");
+    for (int k = 0; k <= 29; k++) {
+        assert_near(x[k], -7.5 + k / 30.0, 1e-12);
+        assert_near(y[k], 5 - 4.5 * (k / 30.0) * (k / 30.0), 1e-12);
+    }
+    for (int k = 0; k < 25; k++) {
+        mean += (x[1 + 4 * k] + 7.5) * (x[1 + 4 * k] + 7.5) / 25;
+    }
+    assert_near(fake_eval(&e, (const double[2]){3, -9}, NULL, 0, NULL), 4 * mean, 1e-11);
+    fake_env_close(&e);
+}
+
 static void optimum(void **state)
 {
     (void)state;
     static const char *const observe[] = {"observe=image", "observe=state"};
-    for (int k = 0; k < 2; k++) {
+    static const struct {
+        const char *name;
+        const double *truth;
+    } scenes[] = {{"envs/rigid_contact", truth},
+                  {"envs/pendulum_id", pendulum},
+                  {"envs/double_pendulum", twins},
+                  {"envs/ball2d", ball}};
+    for (int k = 0; k < 8; k++) {
         fake_env e;
-        fake_env_open(&e, "envs/rigid_contact", (const char *const[]){observe[k], NULL}, 0, 0);
-        assert_true(fake_eval(&e, truth, NULL, 0, NULL) < 1e-20);
+        fake_env_open(&e, scenes[k / 2].name, (const char *const[]){observe[k % 2], NULL}, 0, 0);
+        assert_true(fake_eval(&e, scenes[k / 2].truth, NULL, 0, NULL) < 1e-20);
         assert_true(fake_eval(&e, e.x0, NULL, 0, NULL) > 1e-4);
         fake_env_close(&e);
     }
@@ -107,19 +208,34 @@ static double along(fake_env *e, const double *x, const double *v, double h)
 static void derivatives(void **state)
 {
     (void)state;
-    static const char *const names[] = {"envs/rigid_contact", "envs/rigid_contact", "envs/rigid_contact",
-                                        "envs/rigid_mass", "envs/rigid_mass"};
-    static const char *const settings[][4] = {
-        {"image_size=32", NULL},
-        {"observe=state", "force=-10, 0, 3",
-         "variables=density ke kd kf mu gravity position velocity turn spin", NULL},
-        {"image_size=32", "variables=turn velocity spin", NULL},
-        {"image_size=32", NULL},
-        {"scene=video", "variables=masses", "observe=state", NULL}};
-    for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
+    static const struct {
+        const char *name, *settings[5];
+    } scenes[] = {{"envs/rigid_contact", {"image_size=32"}},
+                  {"envs/rigid_contact",
+                   {"observe=state", "force=-10, 0, 3",
+                    "variables=density ke kd kf mu gravity position velocity turn spin"}},
+                  {"envs/rigid_contact", {"image_size=32", "variables=turn velocity spin"}},
+                  {"envs/rigid_mass", {"image_size=32"}},
+                  {"envs/rigid_mass", {"scene=video", "variables=masses", "observe=state"}},
+                  {"envs/pendulum_id", {"image_size=32"}},
+                  {"envs/pendulum_id", {"observe=state", "variables=length gravity damping angle rate"}},
+                  {"envs/pendulum_id", {"image_size=32", "variables=angle rate damping", "obs=over"}},
+                  {"envs/double_pendulum", {"image_size=32"}},
+                  {"envs/double_pendulum", {"observe=state", "variables=length mass gravity angle rate"}},
+                  {"envs/double_pendulum", {"image_size=32", "variables=angle.2 rate.1 mass", "obs=over"}},
+                  {"envs/ball2d", {"image_size=32"}},
+                  {"envs/ball2d", {"observe=state", "variables=speed gravity position"}},
+                  {"envs/rigid_mass", {"shape=box", "scene=video", "variables=masses", "image_size=32"}},
+                  {"envs/rigid_mass", {"shape=sphere", "scene=video", "variables=masses", "image_size=32"}},
+                  {"envs/rigid_mass", {"shape=capsule", "scene=video", "variables=masses", "observe=state"}},
+                  {"envs/rigid_mass", {"shape=cone", "scene=video", "variables=masses", "image_size=32"}},
+                  {"envs/rigid_mass", {"shape=cylinder", "scene=video", "variables=masses", "observe=state"}},
+                  {"envs/rigid_mass", {"shape=cone", "image_size=32"}},
+                  {"envs/rigid_mass", {"shape=cylinder", "scene=video", "observe=state"}}};
+    for (size_t s = 0; s < sizeof scenes / sizeof *scenes; s++) {
         fake_env e;
         double v[MOST], g[MOST], slope = 0, best = HUGE_VAL;
-        fake_env_open(&e, names[s], settings[s], 0, 0);
+        fake_env_open(&e, scenes[s].name, scenes[s].settings, 0, 0);
         random_numbers(e.info.n, v, s);
         fake_eval(&e, e.x0, g, 0, NULL);
         for (uint64_t i = 0; i < e.info.n; i++) {
@@ -128,7 +244,9 @@ static void derivatives(void **state)
         for (double h = 1e-5; h > 1e-9; h *= 0.1) {
             best = fmin(best, fabs((along(&e, e.x0, v, h) - along(&e, e.x0, v, -h)) / (2 * h) - slope));
         }
-        assert_true(fabs(slope) > 0 && best <= 1e-5 * fabs(slope));
+        if (!(fabs(slope) > 0 && best <= 1e-5 * fabs(slope))) {
+            fail_msg("%s, scene %zu: slope %.9g, quotients differ by %.3g", scenes[s].name, s, slope, best);
+        }
         fake_env_close(&e);
     }
 }
@@ -179,6 +297,92 @@ static void products(void **state)
     products_of("envs/rigid_mass",
                 (const char *const[]){"image_size=32", "variables=masses", "scene=video", NULL});
     products_of("envs/rigid_mass", (const char *const[]){"observe=state", "frames=0, 7, 19", NULL});
+    products_of("envs/pendulum_id",
+                (const char *const[]){"image_size=32", "variables=length gravity damping angle rate", NULL});
+    products_of("envs/double_pendulum",
+                (const char *const[]){"image_size=32", "variables=length mass gravity angle rate", NULL});
+    products_of("envs/ball2d",
+                (const char *const[]){"image_size=32", "variables=speed gravity position", NULL});
+    products_of("envs/rigid_mass", (const char *const[]){"shape=cone", "variables=masses", "scene=video",
+                                                         "image_size=32", NULL});
+}
+
+/* The bodies of table 1: a mass for each vertex, drawn by the number of the object. */
+static void bodies_have_their_vertices(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *shape;
+        uint64_t vertices;
+    } bodies[] = {{"shape=cube", 8},      {"shape=box", 8},   {"shape=sphere", 162},
+                  {"shape=capsule", 594}, {"shape=cone", 34}, {"shape=cylinder", 66}};
+    for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
+        fake_env e;
+        double loss[2];
+        for (int object = 0; object < 2; object++) {
+            fake_env_open(&e, "envs/rigid_mass",
+                          (const char *const[]){bodies[k].shape, "scene=video", "variables=masses",
+                                                "observe=state", object ? "object=1" : "object=0", NULL},
+                          0, 0);
+            assert_int_equal(e.info.n, bodies[k].vertices);
+            loss[object] = fake_eval(&e, e.x0, NULL, 0, NULL);
+            fake_env_close(&e);
+        }
+        assert_true(loss[0] > 0 && loss[1] > 0 && loss[0] != loss[1]);
+    }
+}
+
+static const char *write_mesh(temporary *t, const char *name, const char *text)
+{
+    static char setting[600];
+    temporary_write(temporary_path(t, name), text, strlen(text));
+    snprintf(setting, sizeof setting, "mesh_file=%s", temporary_path(t, name));
+    return setting;
+}
+
+/* Its size and place in the file do not count; a bad one is refused with one line. */
+static void mesh_from_a_file(void **state)
+{
+    (void)state;
+    static const char tetrahedron[] =
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n",
+                      larger[] = "v 9 2 1\nv 13 2 1\nv 9 6 1\nv 9 2 5\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+    static char many[700 * 10];
+    double loss[2];
+    temporary t;
+    temporary_open(&t);
+    for (int k = 0; k < 2; k++) {
+        fake_env e;
+        fake_env_open(&e, "envs/rigid_mass",
+                      (const char *const[]){"shape=mesh", write_mesh(&t, "a.obj", k ? larger : tetrahedron),
+                                            "variables=masses", "image_size=32", NULL},
+                      0, 0);
+        assert_int_equal(e.info.n, 4);
+        loss[k] = fake_eval(&e, e.x0, NULL, 0, NULL);
+        fake_env_close(&e);
+    }
+    assert_true(loss[0] > 0);
+    assert_near(loss[1], loss[0], 1e-12);
+    size_t used = (size_t)snprintf(many, sizeof many, "%s", tetrahedron);
+    for (size_t i = 0; i < 598; i++) {
+        used += (size_t)snprintf(many + used, sizeof many - used, "v 0 0 1\n");
+    }
+    fake_env_refuses("envs/rigid_mass",
+                     (const char *const[]){"shape=mesh", write_mesh(&t, "b.obj", many), NULL},
+                     "b.obj has 602 vertices: give a mesh of at most 600");
+    fake_env_refuses("envs/rigid_mass",
+                     (const char *const[]){
+                         "shape=mesh", write_mesh(&t, "c.obj", "v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n"), NULL},
+                     "c.obj:4: triangle 1 has no area");
+    fake_env_refuses("envs/rigid_mass",
+                     (const char *const[]){"shape=mesh",
+                                           write_mesh(&t, "d.obj", "v 0 0 0\nv 1 0 0\nv 2 1e-6 0\nf 1 2 3\n"),
+                                           NULL},
+                     "lie on a line");
+    fake_env_refuses("envs/rigid_mass", (const char *const[]){"shape=mesh", NULL}, "shape=mesh needs a file");
+    fake_env_refuses("envs/rigid_mass", (const char *const[]){write_mesh(&t, "e.obj", tetrahedron), NULL},
+                     "a file needs shape=mesh");
+    temporary_close(&t);
 }
 
 static void refused(void **state)
@@ -240,9 +444,14 @@ static void imperfect(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cube_moves), cmocka_unit_test(cube_slices), cmocka_unit_test(pushed_cube),
-        cmocka_unit_test(optimum),    cmocka_unit_test(derivatives), cmocka_unit_test(products),
-        cmocka_unit_test(refused),    cmocka_unit_test(proportions), cmocka_unit_test(imperfect),
+        cmocka_unit_test(cube_moves),       cmocka_unit_test(cube_slices),
+        cmocka_unit_test(pushed_cube),      cmocka_unit_test(pendulum_swings),
+        cmocka_unit_test(twins_swing),      cmocka_unit_test(bobs_are_seen_apart),
+        cmocka_unit_test(ball_flies),       cmocka_unit_test(bodies_have_their_vertices),
+        cmocka_unit_test(mesh_from_a_file), cmocka_unit_test(optimum),
+        cmocka_unit_test(derivatives),      cmocka_unit_test(products),
+        cmocka_unit_test(refused),          cmocka_unit_test(proportions),
+        cmocka_unit_test(imperfect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,21 +83,14 @@ static void read_cloth_throw(void *self, ds_param_reader *in)
     soft_ready(s, in);
 }
 
-static const scene_metric metrics[] = {{"x", "m"}, {"y", "m"}, {"z", "m"}, {"distance", "m"}, {NULL, NULL}};
-
-static void measure_cloth_throw(void *self, uint64_t k, double *out)
-{
-    out[3] = soft_measure(self, k, out);
-}
-
 /* ---- plugin ---- */
 
 static const env_table env = {.size = sizeof(throw),
                               .advice = "reduce parameter image_size, cells or duration",
                               .cure = cure,
                               .read = read_cloth_throw,
-                              .metrics = metrics,
-                              .measure = measure_cloth_throw,
+                              .metrics = soft_goal_metrics,
+                              .measure = soft_measure_goal,
                               SOFT_TABLE};
 
 static const ds_desc desc = {

@@ -30,20 +30,8 @@ static const ds_param *const params[] = {
     SOFT_TIME_PARAMS("1.5", "32", "12"),
     NULL};
 
-static const quantity offered[] = {{.name = "velocities",
-                                    .unit = "m/s",
-                                    .kind = QUANTITY_VELOCITIES,
-                                    .lower = -2,
-                                    .upper = 2,
-                                    .start = -0.01,
-                                    .random = 1},
-                                   {.name = "velocity",
-                                    .unit = "m/s",
-                                    .kind = QUANTITY_VELOCITY,
-                                    .lower = -2,
-                                    .upper = 2,
-                                    .start = -0.01,
-                                    .random = 1},
+static const quantity offered[] = {QUANTITY_RANDOM("velocities", "m/s", QUANTITY_VELOCITIES, -2, 2, -0.01, 1),
+                                   QUANTITY_RANDOM("velocity", "m/s", QUANTITY_VELOCITY, -2, 2, -0.01, 1),
                                    QUANTITY("position", "m", QUANTITY_POSITION, -0.5, 0.5, 0.1),
                                    QUANTITY("turn", "rad", QUANTITY_TURN, -0.5, 0.5, 0.1),
                                    QUANTITY_LOG("mass", "kg", QUANTITY_DENSITY, -0.5, 0.5, 0.1),
@@ -112,27 +100,14 @@ static void read_cloth_velocity(void *self, ds_param_reader *in)
     soft_ready(s, in);
 }
 
-static const scene_metric metrics[] = {
-    {"x", "m"}, {"y", "m"}, {"distance", "m"}, {"error", ""}, {NULL, NULL}};
-
-static void measure_cloth_velocity(void *self, uint64_t k, double *out)
-{
-    soft *s = self;
-    double centre[3];
-    out[2] = soft_measure(s, k, centre);
-    out[0] = centre[0];
-    out[1] = centre[1];
-    identified_put(&s->error, out + 3);
-}
-
 /* ---- plugin ---- */
 
 static const env_table env = {.size = sizeof(soft),
                               .advice = "reduce parameter image_size or duration",
                               .cure = cure,
                               .read = read_cloth_velocity,
-                              .metrics = metrics,
-                              .measure = measure_cloth_velocity,
+                              .metrics = soft_fit_metrics,
+                              .measure = soft_measure_fit,
                               SOFT_TABLE};
 
 static const ds_desc desc = {

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { SECTORS = 16, SECTOR_PHASES = 2, FULL_PHASES = 8, MOST_TETS = 4096 };
+enum { SECTORS = 16, SECTOR_PHASES = 2, MOST_TETS = 4096 };
 
 static const char cure[] = "reduce parameter scale, or raise substeps";
 static const char *const controllers[] = {"sectors", "full", NULL};
@@ -14,27 +14,19 @@ static const ds_param *const params[] = {
     SOFT_PARAMS("weights", "weights (of the controller), density, mu, lambda, velocity, gravity, contact_mu",
                 "state", "squared error of the centre of mass, mean of its coordinates.", "64", "13, 30, 0",
                 "alpha"),
-    DS_ENUM("controller", "sectors", controllers,
-            "sectors: 32 weights, of a sine and a cosine for each of 16 sectors. full: 9216, of eight phases "
-            "for each "
-            "tetrahedron, as in gradSim.",
-            .flags = DS_PARAM_SHAPE),
+    SOFT_CONTROL_PARAMS("sectors", controllers,
+                        "sectors: 32 weights, of a sine and a cosine for each of 16 sectors. full: 9216, of "
+                        "eight phases for each tetrahedron, as in gradSim.",
+                        "0.3"),
     DS_LIST("target", "", -20, 20, 1, "m",
             "x of the target, a wheel at rest 2 m above the ground; empty: 0 with sectors, 2 with full."),
-    DS_REAL("scale", "0.3", 0, 1, "", "Largest activation."),
     SOFT_GROUND_PARAMS("1e4, 1, 10, 0.5"),
     SOFT_TIME_PARAMS("3", "32", "1"),
     NULL};
 
 #define GEAR_OFFERED(bound, first)                                                                           \
     {                                                                                                        \
-        {.name = "weights",                                                                                  \
-         .unit = "",                                                                                         \
-         .kind = QUANTITY_WEIGHTS,                                                                           \
-         .lower = -(bound),                                                                                  \
-         .upper = (bound),                                                                                   \
-         .start = -(first),                                                                                  \
-         .random = 2 * (first)},                                                                             \
+        QUANTITY_RANDOM("weights", "", QUANTITY_WEIGHTS, -(bound), (bound), -(first), 2 * (first)),          \
             QUANTITY_LOG("density", "kg/m^3", QUANTITY_DENSITY, -0.5, 0.5, 0.1),                             \
             QUANTITY_LOG("mu", "Pa", QUANTITY_SOLID_MU, 2.5, 3.5, 2.9),                                      \
             QUANTITY_LOG("lambda", "Pa", QUANTITY_SOLID_LAMBDA, 2.5, 3.5, 2.9),                              \
@@ -92,25 +84,16 @@ static void read_gear(void *self, ds_param_reader *in)
               (fem_solid){1000, 1000, 1});
     soft_ground(s, in);
     divide(&s->mesh, sector);
-    const size_t phases = all ? FULL_PHASES : SECTOR_PHASES;
     soft_control(s, in,
                  &(soft_controller){.driven = SOFT_TETS,
-                                    .groups = all ? 0 : SECTORS,
+                                    .groups = SECTORS,
                                     .group = sector,
-                                    .phases = phases,
-                                    .phase_of = control_gear_phases,
-                                    .scale = ds_param_real(in, "scale")});
+                                    .phases = SECTOR_PHASES,
+                                    .phase_of = control_gear_phases});
     e->target = all ? 2 : 0;
     ds_param_values(in, "target", 1, &e->target);
     s->texture[0] = s->texture[1] = 1;
     soft_ready(s, in);
-}
-
-static const scene_metric metrics[] = {{"x", "m"}, {"y", "m"}, {"z", "m"}, {"distance", "m"}, {NULL, NULL}};
-
-static void measure_gear(void *self, uint64_t k, double *out)
-{
-    out[3] = soft_measure(self, k, out);
 }
 
 /* ---- plugin ---- */
@@ -119,12 +102,12 @@ static const env_table env = {.size = sizeof(gear),
                               .advice = "reduce parameter image_size or duration",
                               .cure = cure,
                               .read = read_gear,
-                              .metrics = metrics,
-                              .measure = measure_gear,
+                              .metrics = soft_goal_metrics,
+                              .measure = soft_measure_goal,
                               SOFT_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("gear", "1"),
+    ENV_KIT_DESC("gear", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "A soft wheel is to get to a target by contracting its parts in turn (gradSim, control-fem).",
     .description = "A wheel with 16 teeth of 1152 tetrahedra (stable neo-Hookean) is thrown at 1.5 m/s and "

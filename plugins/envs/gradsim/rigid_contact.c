@@ -79,7 +79,7 @@ static const knob knobs[COUNT] = {KNOB_LOG("density", "kg/m^3", 0.30103, 1.07918
                                   KNOB("spin.y", "rad/s", -4, 4, 0.1),
                                   KNOB("spin.z", "rad/s", -4, 4, 0.1)};
 
-enum { FACES = 12 };
+enum { FACES = 12, MOST_STEPS = 1000000 };
 
 typedef struct contact {
     swept swept; /* first */
@@ -258,7 +258,13 @@ static void read_times(contact *e, ds_param_reader *in)
     swept *s = &e->swept;
     const int64_t substeps = ds_param_int(in, "substeps"), frames = ds_param_int(in, "frames");
     s->dt = 1 / (60 * fmax(1, (double)substeps));
-    s->steps = (uint64_t)fmin(1e7, fmax(1, round(ds_param_real(in, "duration") / s->dt)));
+    const double steps = fmax(1, round(ds_param_real(in, "duration") / s->dt));
+    if (in->status == DS_OK && steps > MOST_STEPS) {
+        in->status = ds_host_fail(in->host, DS_E_PARAM,
+                                  "parameters duration and substeps: %.3g steps: at most %d are possible",
+                                  steps, MOST_STEPS);
+    }
+    s->steps = (uint64_t)fmin(MOST_STEPS, steps);
     s->shown_each = (uint64_t)fmin((double)s->steps, 2 * fmax(1, (double)substeps));
     list_states(e, (uint64_t)fmax(1, (double)frames));
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rigid_mass - a cube is pushed by known forces: the mass of its vertices is to be found from what a camera sees. System
+/* rigid_mass - a body is pushed by known forces: the mass of its vertices is to be found from what a camera sees. System
  * identification of gradSim (Jatavallabhula et al., ICLR 2021, table 1, figures 4 and 12). */
 #include "engines/algebra/quaternion.h"
 #include "engines/fem/mesh.h"
+#include "engines/fem/read.h"
 #include "engines/rigid/mass.h"
 #include "engines/rigid/momentum.h"
 #include "engines/rigid/pose.h"
@@ -12,23 +13,36 @@
 #include <math.h>
 #include <string.h>
 
-enum { VERTICES = 8, FACES = 12, MOST_FRAMES = 1000 };
+enum { MOST_VERTICES = KNOBS - 1, MOST_FRAMES = 1000 };
 enum { PUSH, VIDEO };
+enum { CUBE, MESH = 6 }; /* shapes of their own ways */
 
 static const char cure[] = "raise the masses in parameter truth";
 static const char *const scenes[] = {"push", "video", NULL};
+static const char *const shapes[] = {"cube", "box", "sphere", "capsule", "cone", "cylinder", "mesh", NULL};
 
 static const ds_param *const params[] = {
     SWEPT_PARAMS("mass", "mass (of all vertices), masses (of each vertex)", "image", "64", "8, 30, 0",
                  "alpha"),
     DS_ENUM("scene", "push", scenes,
-            "push: two vertices are pushed down by 10 N, as where gradSim draws its landscape. video: every "
+            "push: the first two vertices are pushed down by 10 N, as where gradSim draws its landscape. "
+            "video: every "
             "vertex is pulled down by "
             "10 N, the lowest one pushed by as much for a tenth of a second, from an attitude drawn for the "
             "object, as in its table."),
+    DS_ENUM("shape", "cube", shapes,
+            "What is pushed, each turned into one whose vertices reach to 1 m from their mean: a cube, a box "
+            "of sides "
+            "4 : 3 : 2 (8 vertices each), a sphere (162), a capsule (594), a cone (34), a cylinder (66), or "
+            "a mesh.",
+            .flags = DS_PARAM_SHAPE),
+    DS_PATH("mesh_file", "",
+            "File of shape mesh, of at most 600 vertices: Wavefront OBJ; Gmsh MSH or TetGen .node with .ele.",
+            .flags = DS_PARAM_SHAPE),
     DS_LIST(
-        "truth", "", 0, 100, VERTICES, "kg",
-        "Mass of each vertex of the target, one or eight; empty: 1, in scene video uniform in (0.2, 0.3)."),
+        "truth", "", 0, 100, MOST_VERTICES, "kg",
+        "Mass of each vertex of the target, one or as many as there are vertices; empty: 1, in scene video "
+        "uniform in (0.2, 0.3)."),
     DS_INT("object", "0", 0, 1000000000, "", "Of what is drawn in scene video: masses and attitude."),
     DS_REAL("force", "10", -1e3, 1e3, "N", "Each of these forces, downward."),
     DS_INT("steps", "0", 0, MOST_FRAMES, "", "Steps of 1/30 s; 0: 20, in scene video 30."),
@@ -40,28 +54,26 @@ static const ds_param *const params[] = {
             "figures need it."),
     NULL};
 
-enum { MASS, MASSES, COUNT = MASSES + VERTICES };
+enum { MASS, MASSES };
 
-static const knob knobs[COUNT] = {
-    KNOB_LOG("mass", "kg", -1, 0.7, -0.65), KNOB("masses.0", "kg", 0.02, 10, 0.2),
-    KNOB("masses.1", "kg", 0.02, 10, 0.2),  KNOB("masses.2", "kg", 0.02, 10, 0.2),
-    KNOB("masses.3", "kg", 0.02, 10, 0.2),  KNOB("masses.4", "kg", 0.02, 10, 0.2),
-    KNOB("masses.5", "kg", 0.02, 10, 0.2),  KNOB("masses.6", "kg", 0.02, 10, 0.2),
-    KNOB("masses.7", "kg", 0.02, 10, 0.2)};
+typedef char mass_name[32];
 
 typedef struct pushed {
     swept swept; /* first */
     fem_mesh mesh;
+    knob *knobs;     /* MASS, then one for each vertex */
+    mass_name *name; /* of each vertex */
     uint64_t *compared;
     momentum *engine;
     momentum_rules rules;
     double force; /* N, downward, each */
-    double yellow[FACES][3], attitude[4];
-    uint32_t vertex[2];        /* those that are pushed alone */
-    double mean;               /* mass of a vertex of the target, kg */
-    double mass[VERTICES];     /* of the episode */
-    rigid_mass whole;          /* of the episode */
-    double point[VERTICES][3]; /* about the centre of mass */
+    double *yellow, attitude[4];
+    uint32_t vertex[2];           /* those that are pushed alone */
+    double mean;                  /* mass of a vertex of the target, kg */
+    double *mass;                 /* of the episode */
+    rigid_mass whole;             /* of the episode */
+    double *point;                /* about the centre of mass */
+    double *mass_bar, *point_bar; /* room for derivatives, or directions */
 } pushed;
 
 /* ---- masses ---- */
@@ -69,12 +81,13 @@ typedef struct pushed {
 /* Mass of a vertex is masses.k times mass over its mean. */
 static void weigh(pushed *e, const double *value)
 {
-    for (int k = 0; k < VERTICES; k++) {
+    const size_t n = e->mesh.points;
+    for (size_t k = 0; k < n; k++) {
         e->mass[k] = value[MASSES + k] * value[MASS] / e->mean;
     }
-    rigid_mass_points(VERTICES, e->mass, e->mesh.point, &e->whole);
-    for (int i = 0; i < 3 * VERTICES; i++) {
-        e->point[i / 3][i % 3] = e->mesh.point[i] - e->whole.centre[i % 3];
+    rigid_mass_points(n, e->mass, e->mesh.point, &e->whole);
+    for (size_t i = 0; i < 3 * n; i++) {
+        e->point[i] = e->mesh.point[i] - e->whole.centre[i % 3];
     }
 }
 
@@ -82,22 +95,24 @@ static void weigh(pushed *e, const double *value)
 static void weigh_bar(const pushed *e, const rigid_mass *bar, double *value_bar)
 {
     const double *value = e->swept.value;
-    double mass_bar[VERTICES] = {0};
-    rigid_mass_points_adjoint(VERTICES, e->mass, e->mesh.point, bar, mass_bar, NULL);
-    for (int k = 0; k < VERTICES; k++) {
-        value_bar[MASSES + k] += mass_bar[k] * value[MASS] / e->mean;
-        value_bar[MASS] += mass_bar[k] * value[MASSES + k] / e->mean;
+    const size_t n = e->mesh.points;
+    memset(e->mass_bar, 0, n * sizeof *e->mass_bar);
+    rigid_mass_points_adjoint(n, e->mass, e->mesh.point, bar, e->mass_bar, NULL);
+    for (size_t k = 0; k < n; k++) {
+        value_bar[MASSES + k] += e->mass_bar[k] * value[MASS] / e->mean;
+        value_bar[MASS] += e->mass_bar[k] * value[MASSES + k] / e->mean;
     }
 }
 
 static void weigh_dot(const pushed *e, const double *value_dot, rigid_mass *dot)
 {
     const double *value = e->swept.value;
-    double mass_dot[VERTICES];
-    for (int k = 0; k < VERTICES; k++) {
-        mass_dot[k] = (value_dot[MASSES + k] * value[MASS] + value[MASSES + k] * value_dot[MASS]) / e->mean;
+    const size_t n = e->mesh.points;
+    for (size_t k = 0; k < n; k++) {
+        e->mass_bar[k] =
+            (value_dot[MASSES + k] * value[MASS] + value[MASSES + k] * value_dot[MASS]) / e->mean;
     }
-    rigid_mass_points_tangent(VERTICES, e->mass, e->mesh.point, mass_dot, NULL, dot);
+    rigid_mass_points_tangent(n, e->mass, e->mesh.point, e->mass_bar, NULL, dot);
 }
 
 /* ---- an episode ---- */
@@ -115,15 +130,15 @@ static int64_t launch_pushed(void *self, const double *value)
     }
     memcpy(start.q, e->attitude, sizeof start.q);
     quat_rotate(e->attitude, e->whole.centre,
-                start.x); /* the cube, not its centre of mass, is at the origin */
-    return momentum_simulate(e->engine, &e->rules, &body, VERTICES, &e->point[0][0], &start, e->swept.steps);
+                start.x); /* the mean of the vertices, not the centre of mass, is at the origin */
+    return momentum_simulate(e->engine, &e->rules, &body, e->mesh.points, e->point, &start, e->swept.steps);
 }
 
 static void place_pushed(const void *self, uint64_t t, double *points)
 {
     const pushed *e = self;
     const momentum_state *s = momentum_at(e->engine, t);
-    rigid_place(s->x, s->q, e->whole.centre, VERTICES, e->mesh.point, points);
+    rigid_place(s->x, s->q, e->whole.centre, e->mesh.points, e->mesh.point, points);
 }
 
 static void place_pushed_bar(const void *self, uint64_t t, const double *points_bar, double *bar,
@@ -133,7 +148,7 @@ static void place_pushed_bar(const void *self, uint64_t t, const double *points_
     const momentum_state *s = momentum_at(e->engine, t);
     momentum_state *b = (momentum_state *)(void *)bar;
     rigid_mass whole_bar = {0};
-    rigid_place_adjoint(s->q, e->whole.centre, VERTICES, e->mesh.point, points_bar, b->x, b->q,
+    rigid_place_adjoint(s->q, e->whole.centre, e->mesh.points, e->mesh.point, points_bar, b->x, b->q,
                         whole_bar.centre, NULL);
     weigh_bar(e, &whole_bar, value_bar);
 }
@@ -145,8 +160,8 @@ static void place_pushed_dot(const void *self, uint64_t t, const double *dot, co
     const momentum_state *s = momentum_at(e->engine, t), *d = (const momentum_state *)(const void *)dot;
     rigid_mass whole_dot;
     weigh_dot(e, value_dot, &whole_dot);
-    rigid_place_tangent(s->q, e->whole.centre, VERTICES, e->mesh.point, d->x, d->q, whole_dot.centre, NULL,
-                        points_dot);
+    rigid_place_tangent(s->q, e->whole.centre, e->mesh.points, e->mesh.point, d->x, d->q, whole_dot.centre,
+                        NULL, points_dot);
 }
 
 static int sweep_back(void *self, uint64_t from, uint64_t to, double *bar, double *value_bar)
@@ -154,13 +169,13 @@ static int sweep_back(void *self, uint64_t from, uint64_t to, double *bar, doubl
     pushed *e = self;
     momentum_body body_bar = {0};
     rigid_mass whole_bar = {0};
-    double point_bar[VERTICES][3] = {{0}};
+    memset(e->point_bar, 0, 3 * e->mesh.points * sizeof *e->point_bar);
     const int finite =
-        momentum_adjoint(e->engine, from, to, (momentum_state *)(void *)bar, &body_bar, &point_bar[0][0]);
+        momentum_adjoint(e->engine, from, to, (momentum_state *)(void *)bar, &body_bar, e->point_bar);
     whole_bar.mass = body_bar.mass;
     memcpy(whole_bar.inertia, body_bar.inertia, sizeof whole_bar.inertia);
-    for (int i = 0; i < 3 * VERTICES; i++) {
-        whole_bar.centre[i % 3] -= point_bar[i / 3][i % 3];
+    for (size_t i = 0; i < 3 * e->mesh.points; i++) {
+        whole_bar.centre[i % 3] -= e->point_bar[i];
     }
     weigh_bar(e, &whole_bar, value_bar);
     return finite;
@@ -171,14 +186,13 @@ static int sweep_forth(void *self, uint64_t from, uint64_t to, double *dot, cons
     pushed *e = self;
     momentum_body body_dot = {0};
     rigid_mass whole_dot;
-    double point_dot[VERTICES][3];
     weigh_dot(e, value_dot, &whole_dot);
     body_dot.mass = whole_dot.mass;
     memcpy(body_dot.inertia, whole_dot.inertia, sizeof body_dot.inertia);
-    for (int i = 0; i < 3 * VERTICES; i++) {
-        point_dot[i / 3][i % 3] = -whole_dot.centre[i % 3];
+    for (size_t i = 0; i < 3 * e->mesh.points; i++) {
+        e->point_bar[i] = -whole_dot.centre[i % 3];
     }
-    return momentum_tangent(e->engine, from, to, (momentum_state *)(void *)dot, &body_dot, &point_dot[0][0]);
+    return momentum_tangent(e->engine, from, to, (momentum_state *)(void *)dot, &body_dot, e->point_bar);
 }
 
 static void start_bar(void *self, const double *bar, double *value_bar)
@@ -214,23 +228,99 @@ static const swept_task task = {.numbers = MOMENTUM_STATE_NUMBERS,
 
 /* ---- set-up ---- */
 
+static ds_status make_box(fem_mesh *m)
+{
+    return fem_mesh_box(m, (const double[3]){1, 0.75, 0.5});
+}
+
+static ds_status read_file(fem_mesh *m, const char *path, const ds_host *host)
+{
+    char error[FEM_READ_ERROR];
+    const int failed = fem_read_mesh(m, path, error);
+    if (failed) {
+        return ds_host_fail(host, failed == 2 ? DS_E_NOMEM : DS_E_PARAM, "parameter mesh_file: %s", error);
+    }
+    if (m->points > MOST_VERTICES) {
+        return ds_host_fail(host, DS_E_PARAM,
+                            "parameter mesh_file: %.190s has %zu vertices: give a mesh of at most %d", path,
+                            m->points, MOST_VERTICES);
+    }
+    return m->triangles > 0 ? DS_OK : fem_mesh_surface(m, NULL);
+}
+
+/* Can it turn about every axis? Points on a line cannot about that. */
+static int turns(const fem_mesh *m, double *mass)
+{
+    rigid_mass whole;
+    for (size_t k = 0; k < m->points; k++) {
+        mass[k] = 1;
+    }
+    rigid_mass_points(m->points, mass, m->point, &whole);
+    const double *i = whole.inertia, third = (i[0] + i[4] + i[8]) / 3;
+    const double det = i[0] * (i[4] * i[8] - i[5] * i[7]) - i[1] * (i[3] * i[8] - i[5] * i[6]) +
+                       i[2] * (i[3] * i[7] - i[4] * i[6]);
+    return det > 1e-9 * third * third * third;
+}
+
+static ds_status read_shape(pushed *e, int shape, const char *path, const ds_host *host)
+{
+    static ds_status (*const make[])(fem_mesh *) = {fem_mesh_cube,    make_box,      fem_mesh_sphere,
+                                                    fem_mesh_capsule, fem_mesh_cone, fem_mesh_cylinder};
+    memory *m = &e->swept.watcher.kit.memory;
+    if ((shape == MESH) != (path[0] != '\0')) {
+        return ds_host_fail(host, DS_E_PARAM, "parameters shape and mesh_file: %s",
+                            shape == MESH ? "shape=mesh needs a file" : "a file needs shape=mesh");
+    }
+    const ds_status status = shape == MESH ? read_file(&e->mesh, path, host) : make[shape](&e->mesh);
+    if (status != DS_OK) {
+        return status;
+    }
+    const size_t n = e->mesh.points;
+    memory_each(m, n, (double **const[]){&e->mass, &e->mass_bar, NULL});
+    memory_each(m, 3 * n, (double **const[]){&e->point, &e->point_bar, NULL});
+    e->yellow = memory_doubles(m, 3 * e->mesh.triangles);
+    e->knobs = memory_take(m, MASSES + n, sizeof *e->knobs);
+    e->name = memory_take(m, n, sizeof *e->name);
+    if (m->failed) {
+        return DS_E_NOMEM;
+    }
+    if (shape != CUBE && !(fem_mesh_normalise(&e->mesh) && turns(&e->mesh, e->mass))) {
+        return ds_host_fail(host, DS_E_PARAM,
+                            "parameter mesh_file: the vertices of %.190s lie on a line: give a solid body",
+                            path);
+    }
+    return DS_OK;
+}
+
+static void name_masses(pushed *e)
+{
+    e->knobs[MASS] = (knob)KNOB_LOG("mass", "kg", -1, 0.7, -0.65);
+    for (size_t k = 0; k < e->mesh.points; k++) {
+        snprintf(e->name[k], sizeof e->name[k], "masses.%zu", k);
+        e->knobs[MASSES + k] = (knob)KNOB(e->name[k], "kg", 0.02, 10, 0.2);
+    }
+    e->swept.knobs.knob = e->knobs;
+    e->swept.knobs.knobs = (uint32_t)(MASSES + e->mesh.points);
+}
+
 static void read_truth(pushed *e, ds_param_reader *in, int video, uint64_t object)
 {
     double *truth = e->swept.knobs.truth;
+    const size_t n = e->mesh.points;
     double sum = 0;
-    for (int k = 0; k < VERTICES; k++) {
-        ds_random r = ds_random_open(object, "mass of a vertex", (uint64_t)k);
+    for (size_t k = 0; k < n; k++) {
+        ds_random r = ds_random_open(object, "mass of a vertex", k);
         truth[MASSES + k] = video ? 0.2 + 0.1 * ds_random_uniform(&r) : 1;
     }
-    ds_param_values(in, "truth", VERTICES, truth + MASSES);
-    for (int k = 0; k < VERTICES; k++) {
+    ds_param_values(in, "truth", n, truth + MASSES);
+    for (size_t k = 0; k < n; k++) {
         sum += truth[MASSES + k];
     }
-    e->mean = sum / VERTICES;
+    e->mean = sum / (double)n;
     truth[MASS] = e->mean;
     if (in->status == DS_OK && !(e->mean > 0)) {
         in->status =
-            ds_host_fail(in->host, DS_E_PARAM, "parameter truth: the cube has no mass: give one above 0");
+            ds_host_fail(in->host, DS_E_PARAM, "parameter truth: the body has no mass: give one above 0");
     }
 }
 
@@ -251,7 +341,7 @@ static uint32_t lowest(const pushed *e)
 {
     uint32_t found = 0;
     double least = HUGE_VAL, at[3];
-    for (uint32_t k = 0; k < VERTICES; k++) {
+    for (uint32_t k = 0; k < e->mesh.points; k++) {
         quat_rotate(e->attitude, e->mesh.point + 3 * k, at);
         found = at[1] < least ? k : found;
         least = fmin(least, at[1]);
@@ -301,26 +391,29 @@ static void read_rigid_mass(void *self, ds_param_reader *in)
     const int video = ds_param_int(in, "scene") == VIDEO;
     const uint64_t object = (uint64_t)ds_param_int(in, "object");
     const int64_t steps = ds_param_int(in, "steps");
-    s->knobs.knob = knobs;
-    s->knobs.knobs = COUNT;
+    const int shape = (int)ds_param_int(in, "shape");
+    const char *path = ds_param_text(in, "mesh_file");
     s->dt = 1.0 / 30;
     s->steps = steps > 0 && steps <= MOST_FRAMES ? (uint64_t)steps : video ? 30 : 20;
     s->shown_each = 1;
-    in->status = in->status != DS_OK ? in->status : fem_mesh_cube(&e->mesh);
+    in->status = in->status != DS_OK ? in->status : read_shape(e, shape, path, in->host);
     if (in->status != DS_OK) {
         return;
     }
+    name_masses(e);
     read_truth(e, in, video, object);
     draw_attitude(e, video, object);
     e->force = ds_param_real(in, "force");
     e->rules.parity = ds_param_int(in, "parity") != 0;
     set_forces(e, video);
     read_frames(e, in, video);
-    e->engine = momentum_create(&s->watcher.kit.memory, VERTICES, s->steps);
-    for (int f = 0; f < FACES; f++) {
-        e->yellow[f][0] = e->yellow[f][1] = 1;
+    e->engine = momentum_create(&s->watcher.kit.memory, e->mesh.points, s->steps);
+    for (size_t f = 0; f < e->mesh.triangles; f++) {
+        e->yellow[3 * f] = e->yellow[3 * f + 1] = 1;
     }
-    s->subject = (film_subject){.mesh = {VERTICES, FACES, e->mesh.triangle}, .texture = &e->yellow[0][0]};
+    s->subject =
+        (film_subject){.mesh = {(uint32_t)e->mesh.points, (uint32_t)e->mesh.triangles, e->mesh.triangle},
+                       .texture = e->yellow};
     swept_ready(s, in);
 }
 
@@ -354,11 +447,11 @@ static const env_table env = {.size = sizeof(pushed),
 static const ds_desc desc = {
     ENV_KIT_DESC("rigid_mass", "1"),
     .flags = DS_ENV_GRADIENT,
-    .summary = "How heavy is a cube that is pushed? From pictures (gradSim, table 1).",
-    .description = "A cube with a point mass at each of its eight vertices is pushed by known forces; there "
-                   "is no gravity and no ground. The "
+    .summary = "How heavy is a body that is pushed? From pictures (gradSim, table 1).",
+    .description = "A cube, or another body, with a point mass at each of its vertices is pushed by known "
+                   "forces; there is no gravity and no ground. The "
                    "variables are log10 of the mass of all vertices, or the mass of each. The target is an "
-                   "episode of the same cube with "
+                   "episode of the same body with "
                    "parameter truth, seen by the same camera, so the least loss is 0.\n"
                    "A force of scene video acts on every vertex, whatever its mass: that, not gravity, is "
                    "what makes the mass visible.\n"

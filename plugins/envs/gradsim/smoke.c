@@ -167,31 +167,37 @@ static ds_status simulate_smoke(void *self, ds_eval *io)
     return DS_OK;
 }
 
-static ds_status adjoint_of_smoke(void *self, ds_eval *io)
+/* From the derivatives by the smoke at the end, in e->now.density, to those by the variables. */
+static ds_status pull_back(smoke_env *e, double *x_bar)
 {
-    smoke_env *e = self;
     const size_t field = e->size * e->size;
-    smoke_get(e->sim, e->kit.steps, &e->now);
-    for (size_t c = 0; c < field; c++) {
-        e->now.density[c] = 2 * (e->now.density[c] - e->wanted[c]) / (double)field;
-        e->now.vx[c] = e->now.vy[c] = 0;
-    }
+    memset(e->now.vx, 0, field * sizeof *e->now.vx);
+    memset(e->now.vy, 0, field * sizeof *e->now.vy);
     smoke_adjoint(e->sim, 0, e->kit.steps, &e->now);
     if (smoke_stopped(e->sim)) {
         return DS_STOPPED;
     }
     if (e->variables == WAVES) {
-        stream_adjoint(e->stream, e->now.vx, e->now.vy, io->grad);
+        stream_adjoint(e->stream, e->now.vx, e->now.vy, x_bar);
     } else {
-        memcpy(io->grad, e->now.vx, field * sizeof *io->grad);
-        memcpy(io->grad + field, e->now.vy, field * sizeof *io->grad);
+        memcpy(x_bar, e->now.vx, field * sizeof *x_bar);
+        memcpy(x_bar + field, e->now.vy, field * sizeof *x_bar);
     }
     return DS_OK;
 }
 
-/* ---- channels: values only. Between two points that a difference quotient can tell apart some of the
- * many elements have a kink, so that products with their exact Jacobian would fit no quotient of all of
- * them. ---- */
+static ds_status adjoint_of_smoke(void *self, ds_eval *io)
+{
+    smoke_env *e = self;
+    const size_t field = e->size * e->size;
+    smoke_get(e->sim, e->kit.steps, &(smoke_state){.density = e->now.density});
+    for (size_t c = 0; c < field; c++) {
+        e->now.density[c] = 2 * (e->now.density[c] - e->wanted[c]) / (double)field;
+    }
+    return pull_back(e, io->grad);
+}
+
+/* ---- channels ---- */
 
 enum { RESIDUALS, IMAGE, CHANNELS };
 
@@ -204,7 +210,7 @@ static uint64_t channels_of_smoke(const void *self)
 static void channel_of_smoke(const void *self, uint64_t i, ds_channel *out)
 {
     const smoke_env *e = self;
-    out->ops = DS_CAN(DS_ASK_VALUE);
+    out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
     out->ndim = 2;
     out->shape[0] = out->shape[1] = e->size;
     out->role = i == RESIDUALS ? DS_CHANNEL_RESIDUAL : DS_CHANNEL_IMAGE;
@@ -214,12 +220,37 @@ static void channel_of_smoke(const void *self, uint64_t i, ds_channel *out)
                    : "The smoke at the end; rows along i.";
 }
 
+/* The change of the smoke at the end along the variables, times `scale`. */
+static ds_status push_forward(smoke_env *e, const double *v, double scale, double *out)
+{
+    const size_t field = e->size * e->size;
+    set_velocity(e, v, &e->now);
+    memset(e->now.density, 0, field * sizeof *e->now.density);
+    smoke_tangent(e->sim, 0, e->kit.steps, &e->now);
+    for (size_t c = 0; c < field; c++) {
+        out[c] = scale * e->now.density[c];
+    }
+    return smoke_stopped(e->sim) ? DS_STOPPED : DS_OK;
+}
+
 static ds_status answer_of_smoke(void *self, ds_eval *io, ds_ask *ask)
 {
     smoke_env *e = self;
     const size_t field = e->size * e->size;
+    const double scale = ask->channel == RESIDUALS ? 1 / (double)e->size : 1;
     double *out = ask->out;
     (void)io;
+    if (ask->op == DS_ASK_JV) {
+        ask->kind = DS_GRAD_FORWARD;
+        return push_forward(e, ask->v, scale, out);
+    }
+    if (ask->op == DS_ASK_JTV) {
+        ask->kind = DS_GRAD_ADJOINT;
+        for (size_t c = 0; c < field; c++) {
+            e->now.density[c] = scale * ask->v[c];
+        }
+        return pull_back(e, out);
+    }
     smoke_get(e->sim, e->kit.steps, &(smoke_state){.density = out});
     for (size_t c = 0; ask->channel == RESIDUALS && c < field; c++) {
         out[c] = (out[c] - e->wanted[c]) / (double)e->size;
@@ -332,7 +363,7 @@ static const ds_desc desc = {
                    "gradient is that of one side. The simulation cannot diverge.\n"
                    "Neither step conserves smoke, which the optimum makes use of.\n"
                    "No stepwise control: the wind is left to itself.\n"
-                   "Channels: residuals, and the smoke at the end.\n"
+                   "Channels: residuals, and the smoke at the end, both with J v and J' w.\n"
                    "Metrics: off_target (the loss, of each frame), smoke (its sum), speed (the largest).",
     .citation = "J. Stam: Stable fluids. SIGGRAPH 1999. K. M. Jatavallabhula et al.: gradSim: Differentiable "
                 "simulation for system identification and visuomotor control. ICLR 2021, arXiv:2104.02646.",

@@ -55,27 +55,14 @@ static void read_soft_ball(void *self, ds_param_reader *in)
     soft_ready(s, in);
 }
 
-static const scene_metric metrics[] = {
-    {"x", "m"}, {"y", "m"}, {"distance", "m"}, {"error", ""}, {NULL, NULL}};
-
-static void measure_soft_ball(void *self, uint64_t k, double *out)
-{
-    soft *s = self;
-    double centre[3];
-    out[2] = soft_measure(s, k, centre);
-    out[0] = centre[0];
-    out[1] = centre[1];
-    identified_put(&s->error, out + 3);
-}
-
 /* ---- plugin ---- */
 
 static const env_table env = {.size = sizeof(soft),
                               .advice = "reduce parameter image_size or duration",
                               .cure = cure,
                               .read = read_soft_ball,
-                              .metrics = metrics,
-                              .measure = measure_soft_ball,
+                              .metrics = soft_fit_metrics,
+                              .measure = soft_measure_fit,
                               SOFT_TABLE};
 
 static const ds_desc desc = {

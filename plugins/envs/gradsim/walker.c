@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { REGIONS = 4, REGION_PHASES = 2, FULL_PHASES = 8, MOST_TRIANGLES = 256 };
+enum { REGIONS = 4, REGION_PHASES = 2, MOST_TRIANGLES = 256 };
 
 static const char cure[] = "reduce parameter scale, or raise substeps";
 static const char *const controllers[] = {"regions", "full", NULL};
@@ -17,27 +17,20 @@ static const ds_param *const params[] = {
                 "gravity, contact_mu",
                 "image", "squared error of the centre of mass, mean of its coordinates.", "64", "8, 30, 0",
                 "alpha"),
-    DS_ENUM("controller", "regions", controllers,
-            "regions: 8 weights, of a sine and a cosine for each of left leg, right leg, left and right "
-            "body. full: 832, of "
-            "eight phases for each triangle, as in gradSim.",
-            .flags = DS_PARAM_SHAPE),
+    SOFT_CONTROL_PARAMS(
+        "regions", controllers,
+        "regions: 8 weights, of a sine and a cosine for each of left leg, right leg, left and "
+        "right body. full: 832, of eight phases for each triangle, as in gradSim.",
+        "0.2"),
     DS_REAL("target", "2", -20, 20, "m",
             "x of the target: the walker as it stands at the start, moved by it."),
-    DS_REAL("scale", "0.2", 0, 1, "", "Largest activation."),
     SOFT_GROUND_PARAMS("1e4, 1000, 1000, 0.5"),
     SOFT_TIME_PARAMS("5", "32", "1"),
     NULL};
 
 #define WALKER_OFFERED(bound, first)                                                                         \
     {                                                                                                        \
-        {.name = "weights",                                                                                  \
-         .unit = "",                                                                                         \
-         .kind = QUANTITY_WEIGHTS,                                                                           \
-         .lower = -(bound),                                                                                  \
-         .upper = (bound),                                                                                   \
-         .start = -(first),                                                                                  \
-         .random = 2 * (first)},                                                                             \
+        QUANTITY_RANDOM("weights", "", QUANTITY_WEIGHTS, -(bound), (bound), -(first), 2 * (first)),          \
             QUANTITY_LOG("mass", "kg", QUANTITY_DENSITY, -0.5, 0.5, 0.1),                                    \
             QUANTITY_LOG("stretch", "N/m", QUANTITY_STRETCH, 3.5, 4.5, 3.9),                                 \
             QUANTITY_LOG("area", "N/m", QUANTITY_AREA, 3.5, 4.5, 3.9),                                       \
@@ -97,14 +90,12 @@ static void read_walker(void *self, ds_param_reader *in)
     build(s);
     soft_ground(s, in);
     divide(&s->mesh, region);
-    const size_t phases = all ? FULL_PHASES : REGION_PHASES;
     soft_control(s, in,
                  &(soft_controller){.driven = SOFT_TRIANGLES,
-                                    .groups = all ? 0 : REGIONS,
+                                    .groups = REGIONS,
                                     .group = region,
-                                    .phases = phases,
-                                    .phase_of = control_walker_phases,
-                                    .scale = ds_param_real(in, "scale")});
+                                    .phases = REGION_PHASES,
+                                    .phase_of = control_walker_phases});
     e->target = ds_param_real(in, "target");
     s->texture[1] = 1;
     soft_ready(s, in);
@@ -131,7 +122,7 @@ static const env_table env = {.size = sizeof(walker),
                               SOFT_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("walker", "1"),
+    ENV_KIT_DESC("walker", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "A soft sheet on two legs is to walk to a target (gradSim, control-walker).",
     .description = "A sheet of 104 triangles (neo-Hookean membrane) stands on two legs. A triangle contracts "

@@ -90,6 +90,7 @@ half_squares channel.value 8
 asked_loss channel.value 8
 wrong_product channel.products 8
 wrong_forward channel.products 8
+kinked_product channel.products 8
 wrong_hessian channel.products 8
 past_answer channel.guard 8
 batch_warm ext.batch 8
@@ -114,6 +115,11 @@ done
 "$dshost" check ./destroys_null.so --only inst.leak > out 2> err
 grep -q ' in destroy(NULL), which must do nothing' out && grep -q '^# hint: .* check --child inst.leak .* 3> /dev/null' out
 result $? "a crash in destroy(NULL) says so, and how to look at it"
+
+sed 's/KINKED_SLOPE 0.99/KINKED_SLOPE 1/; s/kinked_product/kinked_right/' "$bad/channels/kinked_product.c" > kinked_right.c
+compile kinked_right.c && "$dshost" check ./kinked_right.so --only channel.products > out 2> err &&
+    grep -q '^# saws: up to .* % of the elements show a kink' out
+result $? "right products pass where elements have kinks, and their share is told"
 
 # A sin fails the tests of its own promise and no others.
 for id in wrong_gradient leaks_file prints maximises half_squares batch_warm limit_terminates task_truncates \

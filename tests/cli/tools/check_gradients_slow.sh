@@ -147,6 +147,11 @@ cloth_throw duration=0.3 observe=state
 walker duration=0.2
 gear duration=0.2
 spring_cage
+pendulum_id
+pendulum_id observe=state
+double_pendulum
+ball2d
+rigid_mass shape=cone variables=masses scene=video observe=state
 bounce
 bounce variant=paper
 bounce steps=60

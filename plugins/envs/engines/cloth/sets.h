@@ -8,6 +8,7 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define CLOTH_SETS 1
+#define ISA_X86 1
 #define TARGET_AVX2 __attribute__((target("avx2")))
 #ifdef __clang__
 #define TARGET_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl")))
@@ -15,5 +16,7 @@
 #define TARGET_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,prefer-vector-width=512")))
 #endif
 #endif
+
+#include "common/isa.h"
 
 #endif

@@ -4,8 +4,6 @@
  * damping along the spring. */
 #include "spring.h"
 
-#include "sets.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,29 +146,17 @@ TARGET_AVX512 static void adjoint_avx512(ADJOINT_ARGS)
     adjoint(m, x, v, f_bar, x_bar, v_bar, k_bar, rest_bar, work);
 }
 
-int spring_widest(void)
-{
-    const char *most = getenv("DS_ISA");
-    if (most && strcmp(most, "baseline") == 0) {
-        return SPRING_PORTABLE;
-    }
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") && !(most && strcmp(most, "avx2") == 0)) {
-        return SPRING_AVX512;
-    }
-    return __builtin_cpu_supports("avx2") ? SPRING_AVX2 : SPRING_PORTABLE;
-}
 #else
 #define force_avx2 force_portable
 #define force_avx512 force_portable
 #define adjoint_avx2 adjoint_portable
 #define adjoint_avx512 adjoint_portable
+#endif
 
 int spring_widest(void)
 {
-    return SPRING_PORTABLE;
+    return isa_choose(NULL) - ISA_BASELINE;
 }
-#endif
 
 void spring_force(int set, const cloth_mesh *m, const double *x, const double *v, double *f, double *work)
 {

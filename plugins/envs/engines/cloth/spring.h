@@ -5,6 +5,7 @@
 #define DS_ENGINES_CLOTH_SPRING_H
 
 #include "mesh.h"
+#include "sets.h"
 
 /* Instruction sets for which the loops are compiled. All do the same operations in the same order without
  * fused multiply-add, hence results are bitwise the same. */

@@ -30,21 +30,11 @@ static void adjoint(size_t n, size_t phases, double scale, const double *signal,
 
 static const control_kernel plain = {"plain", activate, adjoint};
 
-extern const control_kernel control_kernel_baseline;
-#ifdef ISA_X86
-extern const control_kernel control_kernel_avx2, control_kernel_avx512;
-#endif
+extern const control_kernel control_kernel_baseline, control_kernel_avx2, control_kernel_avx512;
 
 const control_kernel *control_kernel_find(const char *isa)
 {
-    static const control_kernel *const variant[] = {
-        [ISA_PLAIN] = &plain,
-        [ISA_BASELINE] = &control_kernel_baseline,
-#ifdef ISA_X86
-        [ISA_AVX2] = &control_kernel_avx2,
-        [ISA_AVX512] = &control_kernel_avx512,
-#endif
-    };
+    static const control_kernel *const variant[] = ISA_VARIANTS(control_kernel, &plain);
     const int found = isa_choose(isa);
     return found >= 0 ? variant[found] : NULL;
 }

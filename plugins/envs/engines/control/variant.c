@@ -3,12 +3,8 @@
  * VECTOR_LANES is its width. */
 #include "kernel.h"
 
+#include "common/isa.h"
 #include "common/vector_math.h"
-
-#define JOIN(a, b) a##b
-#define NAME(isa) JOIN(control_kernel_, isa)
-#define TEXT(a) #a
-#define TEXT_OF(a) TEXT(a)
 
 static void activate(size_t n, size_t phases, const double *signal, const double *weight, double *out)
 {
@@ -36,5 +32,5 @@ static void adjoint(size_t n, size_t phases, double scale, const double *signal,
     }
 }
 
-extern const control_kernel NAME(CONTROL_ISA);
-const control_kernel NAME(CONTROL_ISA) = {TEXT_OF(CONTROL_ISA), activate, adjoint};
+extern const control_kernel ISA_VARIANT(control_kernel, CONTROL_ISA);
+const control_kernel ISA_VARIANT(control_kernel, CONTROL_ISA) = {ISA_NAME(CONTROL_ISA), activate, adjoint};

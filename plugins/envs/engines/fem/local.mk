@@ -9,7 +9,8 @@ env_engine_libs += %D%/libfem.la $(fem_variants)
 	%D%/laws/law.h %D%/laws/rest.c %D%/laws/rest.h %D%/laws/tet_plain.c %D%/laws/triangle_plain.c \
 	%D%/laws/vec3.h %D%/mesh.c %D%/mesh.h %D%/model.c %D%/model.h %D%/pack.c %D%/pack.h %D%/plain.c \
 	%D%/plain.h %D%/read.h %D%/read/gmsh.c %D%/read/obj.c %D%/read/files.c %D%/read/reader.c %D%/read/reader.h \
-	%D%/read/tetgen.c %D%/shapes.c %D%/stability.c %D%/stability.h %D%/tangent.c
+	%D%/read/tetgen.c %D%/shapes.c %D%/stability.c %D%/stability.h \
+	%D%/surfaces.c %D%/tangent.c
 
 fem_kernel_sources = %D%/kernels/variant.c %D%/kernels/edge.h %D%/kernels/kernels.h %D%/kernels/lanes.h \
 	%D%/kernels/tet.h %D%/kernels/triangle.h
@@ -18,7 +19,6 @@ fem_variants = %D%/libbaseline.la
 %C%_libbaseline_la_SOURCES = $(fem_kernel_sources)
 %C%_libbaseline_la_CFLAGS = $(fem_kernel_cflags) -DFEM_ISA=baseline -DVECTOR_LANES=2
 if X86_VARIANTS
-isa_select = -DISA_X86=1
 fem_variants += %D%/libavx2.la %D%/libavx512.la
 %C%_libavx2_la_SOURCES = $(fem_kernel_sources)
 %C%_libavx2_la_CFLAGS = $(fem_kernel_cflags) -mavx2 -DFEM_ISA=avx2 -DVECTOR_LANES=4

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read.h - meshes from files: Wavefront OBJ, Gmsh MSH 2.2 and 4.1 (ASCII), TetGen .node with .ele.
+/* read.h - meshes from files: Wavefront OBJ, Gmsh MSH 2.2 and 4.1 (text or binary), TetGen .node with .ele.
  *
  * Polygons become fans of triangles; a quadrangle or other element that is neither a triangle nor a
  * tetrahedron is an error in a volume mesh and left out where it is a point or a line. Points that no element

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shapes.c - round meshes and the cube: the gear, the ball. */
+/* shapes.c - round meshes and the cube: the gear, the ball, the sphere. */
 #include "mesh.h"
 
 #include <math.h>
@@ -96,13 +96,19 @@ ds_status fem_mesh_gear(fem_mesh *m)
     return DS_OK;
 }
 
-/* ---- the ball: an icosahedron, subdivided once, as two shells about a centre ---- */
+/* ---- an icosahedron, subdivided: once, as two shells about a centre, the ball; twice, the sphere ---- */
 
-enum { BALL_SHELL = 42, BALL_FACES = 80, BALL_CENTRE = 2 * BALL_SHELL };
+enum {
+    BALL_SHELL = 42,
+    BALL_FACES = 80,
+    BALL_CENTRE = 2 * BALL_SHELL,
+    SPHERE_POINTS = 162,
+    SPHERE_FACES = 320
+};
 
 typedef struct shell {
-    double point[BALL_SHELL][3];
-    uint32_t face[BALL_FACES][3];
+    double point[SPHERE_POINTS][3];
+    uint32_t face[SPHERE_FACES][3];
     uint32_t points, faces;
 } shell;
 
@@ -137,7 +143,7 @@ static void icosahedron(shell *s)
 }
 
 /* The middle of an edge, made once for both its faces. */
-static uint32_t middle(shell *s, uint32_t made[12][12], uint32_t a, uint32_t b)
+static uint32_t middle(shell *s, uint32_t made[BALL_SHELL][BALL_SHELL], uint32_t a, uint32_t b)
 {
     uint32_t low = a < b ? a : b, high = a < b ? b : a;
     if (made[low][high] == 0) {
@@ -149,10 +155,11 @@ static uint32_t middle(shell *s, uint32_t made[12][12], uint32_t a, uint32_t b)
 
 static void subdivide(shell *s)
 {
-    uint32_t made[12][12] = {{0}}, old[20][3];
+    uint32_t made[BALL_SHELL][BALL_SHELL] = {{0}}, old[BALL_FACES][3];
+    const uint32_t faces = s->faces;
     memcpy(old, s->face, sizeof old);
     s->faces = 0;
-    for (int f = 0; f < 20; f++) {
+    for (uint32_t f = 0; f < faces; f++) {
         const uint32_t *v = old[f];
         const uint32_t ab = middle(s, made, v[0], v[1]), bc = middle(s, made, v[1], v[2]),
                        ca = middle(s, made, v[2], v[0]);
@@ -207,6 +214,21 @@ ds_status fem_mesh_ball(fem_mesh *m)
         to = ball_tets(to, s.face[f]);
     }
     fem_mesh_orient(m);
+    return DS_OK;
+}
+
+ds_status fem_mesh_sphere(fem_mesh *m)
+{
+    shell s = {.points = 0};
+    ds_status status = fem_mesh_open(m, SPHERE_POINTS, SPHERE_FACES, 0);
+    if (status != DS_OK) {
+        return status;
+    }
+    icosahedron(&s);
+    subdivide(&s);
+    subdivide(&s);
+    memcpy(m->point, s.point, sizeof s.point);
+    memcpy(m->triangle, s.face, sizeof s.face);
     return DS_OK;
 }
 

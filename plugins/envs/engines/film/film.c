@@ -10,61 +10,15 @@
 
 /* ---- making one ---- */
 
-static ds_status no_memory(const ds_host *host)
-{
-    return ds_host_fail(host, DS_E_NOMEM, "no memory for the pictures: reduce parameter image_size");
-}
-
-/* Copies the faces of a group, and what is needed for their colours. */
-static void copy_faces(film *f, film_part *part, const film_subject *s, film_group g)
-{
-    uint32_t *face = memory_take(&f->memory, 3 * (size_t)g.faces, sizeof *face);
-    if (face != NULL) {
-        memcpy(face, s->mesh.face + 3 * (size_t)g.first, 3 * (size_t)g.faces * sizeof *face);
-    }
-    part->mesh = (render_mesh){.vertices = s->mesh.vertices, .faces = g.faces, .face = face};
-    if (f->look.mode == SOFTRAS_ALPHA) {
-        return;
-    }
-    double *texture = memory_doubles(&f->memory, 3 * (size_t)g.faces);
-    part->texture = texture;
-    part->color = memory_doubles(&f->memory, 3 * (size_t)g.faces);
-    part->color_bar = memory_doubles(&f->memory, 3 * (size_t)g.faces);
-    for (size_t i = 0; texture != NULL && i < 3 * (size_t)g.faces; i++) {
-        texture[i] = s->texture != NULL ? s->texture[3 * (size_t)g.first + i] : 1;
-    }
-}
-
-static ds_status open_part(film *f, film_part *part, const ds_host *host)
-{
-    softras_options o = softras_defaults(f->look.mode, f->look.size);
-    char text[RENDER_TEXT] = "";
-    ds_status status = DS_OK;
-    o.antialias = f->look.antialias;
-    o.sigma_scale = f->look.sigma_scale;
-    o.threads = f->look.threads;
-    for (uint32_t c = 0; status == DS_OK && c < f->look.cameras; c++) {
-        part->eye[c] = softras_create(&o, &part->mesh, &status, text);
-        if (part->eye[c] == NULL) {
-            status = status == DS_E_NOMEM ? no_memory(host)
-                                          : ds_host_fail(host, DS_E_PARAM, "pictures: %.200s", text);
-        }
-    }
-    return status;
-}
-
 static ds_status open_mesh(film *f, const film_subject *s, const ds_host *host)
 {
     const film_group all = {0, s->mesh.faces};
     ds_status status = DS_OK;
     f->parts = s->groups > 0 ? s->groups : 1;
-    for (uint32_t i = 0; i < f->parts; i++) {
-        copy_faces(f, &f->part[i], s, s->groups > 0 ? s->group[i] : all);
-    }
     for (uint32_t i = 0; !f->memory.failed && status == DS_OK && i < f->parts; i++) {
-        status = open_part(f, &f->part[i], host);
+        status = film_part_open(f, &f->part[i], s, s->groups > 0 ? s->group[i] : all, host);
     }
-    return f->memory.failed ? no_memory(host) : status;
+    return f->memory.failed ? film_no_memory(host) : status;
 }
 
 static ds_status open_cloud(const film *f, uint32_t particles, splat **out, const ds_host *host)
@@ -79,7 +33,8 @@ static ds_status open_cloud(const film *f, uint32_t particles, splat **out, cons
     if (*out != NULL) {
         return DS_OK;
     }
-    return status == DS_E_NOMEM ? no_memory(host) : ds_host_fail(host, DS_E_PARAM, "pictures: %.200s", text);
+    return status == DS_E_NOMEM ? film_no_memory(host)
+                                : ds_host_fail(host, DS_E_PARAM, "pictures: %.200s", text);
 }
 
 ds_status film_open(film **out, const look *l, const film_subject *subject, uint64_t frames,
@@ -90,7 +45,7 @@ ds_status film_open(film **out, const look *l, const film_subject *subject, uint
     film *f = calloc(1, sizeof *f);
     *out = f;
     if (f == NULL) {
-        return no_memory(host);
+        return film_no_memory(host);
     }
     f->look = *l;
     f->light = light_default();
@@ -124,9 +79,7 @@ void film_close(film *f)
         return;
     }
     for (uint32_t i = 0; i < f->parts; i++) {
-        for (uint32_t c = 0; c < LOOK_CAMERAS; c++) {
-            softras_destroy(f->part[i].eye[c]);
-        }
+        film_part_close(&f->part[i]);
     }
     splat_destroy(f->cloud);
     memory_free(&f->memory);
@@ -155,19 +108,6 @@ const double *film_picture(const film *f, uint64_t k)
 
 /* ---- pictures ---- */
 
-static ds_status draw_part(film *f, film_part *part, const double *p, double *image)
-{
-    ds_status status = DS_OK;
-    if (part->color != NULL) {
-        light_faces(&f->light, &part->mesh, p, part->texture, 3, part->color);
-    }
-    for (uint32_t c = 0; status == DS_OK && c < f->look.cameras; c++) {
-        status = softras_draw(part->eye[c], &f->look.camera[c], p, part->color,
-                              image + c * film_picture_size(f), NULL);
-    }
-    return status;
-}
-
 static ds_status draw(film *f, const double *p, double *image)
 {
     ds_status status = DS_OK;
@@ -175,7 +115,7 @@ static ds_status draw(film *f, const double *p, double *image)
         return splat_draw(f->cloud, f->look.camera, p, &f->radius, 0, image, NULL);
     }
     for (uint32_t i = 0; status == DS_OK && i < f->parts; i++) {
-        status = draw_part(f, &f->part[i], p, image + i * f->look.cameras * film_picture_size(f));
+        status = film_part_draw(f, &f->part[i], p, image + i * f->look.cameras * film_picture_size(f));
     }
     return status;
 }
@@ -242,23 +182,6 @@ void film_residuals(const film *f, double *out)
     }
 }
 
-static ds_status part_adjoint(film *f, film_part *part, const double *p, const double *image_bar,
-                              double *p_bar)
-{
-    const softras_bar bar = {.p = p_bar, .color = part->color_bar};
-    ds_status status = DS_OK;
-    if (part->color_bar != NULL) {
-        memset(part->color_bar, 0, 3 * (size_t)part->mesh.faces * sizeof *part->color_bar);
-    }
-    for (uint32_t c = 0; status == DS_OK && c < f->look.cameras; c++) {
-        status = softras_adjoint(part->eye[c], image_bar + c * film_picture_size(f), &bar);
-    }
-    if (status == DS_OK && part->color_bar != NULL) {
-        light_faces_adjoint(&f->light, &part->mesh, p, part->texture, 3, part->color_bar, p_bar, NULL);
-    }
-    return status;
-}
-
 /* side = the derivatives by the pictures of frame k. */
 static void weigh(film *f, uint64_t k, const double *w)
 {
@@ -277,21 +200,8 @@ ds_status film_adjoint(film *f, uint64_t k, const double *p, const double *w, do
         return splat_adjoint(f->cloud, f->side, p_bar, NULL, 0, NULL);
     }
     for (uint32_t i = 0; status == DS_OK && i < f->parts; i++) {
-        status = part_adjoint(f, &f->part[i], p, f->side + i * f->look.cameras * film_picture_size(f), p_bar);
-    }
-    return status;
-}
-
-/* color_bar has the room for the change of the colours. */
-static ds_status part_tangent(film *f, film_part *part, const double *p, const double *p_dot, double *out)
-{
-    const softras_dot dot = {.p = p_dot, .color = part->color_bar};
-    ds_status status = DS_OK;
-    if (part->color_bar != NULL) {
-        light_faces_tangent(&f->light, &part->mesh, p, part->texture, 3, p_dot, NULL, part->color_bar);
-    }
-    for (uint32_t c = 0; status == DS_OK && c < f->look.cameras; c++) {
-        status = softras_tangent(part->eye[c], &dot, out + c * film_picture_size(f));
+        status =
+            film_part_adjoint(f, &f->part[i], p, f->side + i * f->look.cameras * film_picture_size(f), p_bar);
     }
     return status;
 }
@@ -304,7 +214,8 @@ ds_status film_tangent(film *f, uint64_t k, const double *p, const double *p_dot
         status = splat_tangent(f->cloud, p_dot, NULL, 0, NULL, out);
     }
     for (uint32_t i = 0; status == DS_OK && i < f->parts; i++) {
-        status = part_tangent(f, &f->part[i], p, p_dot, out + i * f->look.cameras * film_picture_size(f));
+        status =
+            film_part_tangent(f, &f->part[i], p, p_dot, out + i * f->look.cameras * film_picture_size(f));
     }
     for (size_t i = 0; i < film_frame_size(f); i++) {
         out[i] *= scale;

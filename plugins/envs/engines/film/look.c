@@ -5,6 +5,8 @@
 #include <string.h>
 
 const char *const look_modes[] = {"alpha", "over", "rgba", NULL};
+const char *const look_renderers[] = {"softras", "dibr", NULL};
+const char *const look_shadings[] = {"light", "color", NULL};
 
 static double radians(double degrees)
 {
@@ -37,8 +39,14 @@ void look_read_pictures(look *l, ds_param_reader *in, int triangles)
     l->size = (uint32_t)ds_param_int(in, "image_size");
     l->threads = (uint32_t)ds_param_int(in, "image_threads");
     l->mode = triangles ? (softras_mode)ds_param_int(in, "obs") : SOFTRAS_ALPHA;
+    l->renderer = triangles ? (look_renderer)ds_param_int(in, "renderer") : LOOK_SOFTRAS;
+    l->shading = triangles ? (look_shading)ds_param_int(in, "shading") : LOOK_LIGHT;
     l->antialias = triangles && ds_param_int(in, "antialias") != 0;
     l->sigma_scale = triangles ? ds_param_real(in, "sigma_scale") : 1;
+    if (in->status == DS_OK && l->renderer == LOOK_DIBR && l->antialias) {
+        in->status = ds_host_fail(in->host, DS_E_PARAM,
+                                  "parameter antialias: renderer = dibr draws without; set false");
+    }
 }
 
 void look_read(look *l, ds_param_reader *in, int triangles)

@@ -3,15 +3,21 @@
 #ifndef DS_ENGINES_FILM_LOOK_H
 #define DS_ENGINES_FILM_LOOK_H
 
+#include "engines/render/dibr.h"
 #include "engines/render/softras.h"
 
 #include <diffsim/helper/params.h>
 
 enum { LOOK_CAMERAS = 8 };
 
+typedef enum look_renderer { LOOK_SOFTRAS = 0, LOOK_DIBR = 1 } look_renderer;
+typedef enum look_shading { LOOK_LIGHT = 0, LOOK_COLOR = 1 } look_shading;
+
 /* What the parameters say. */
 typedef struct look {
-    softras_mode mode;
+    softras_mode mode; /* also which channels dibr's pictures have: 1 or 4 */
+    look_renderer renderer;
+    look_shading shading;
     uint32_t size; /* pixels per side */
     int antialias;
     double sigma_scale;
@@ -19,7 +25,7 @@ typedef struct look {
     camera camera[LOOK_CAMERAS];
 } look;
 
-extern const char *const look_modes[];
+extern const char *const look_modes[], *const look_renderers[], *const look_shadings[];
 
 /* Size of pictures, threads that draw them. */
 #define LOOK_SIZE_PARAM(size_)                                                                               \
@@ -42,6 +48,12 @@ extern const char *const look_modes[];
             "What is compared. alpha: silhouettes. over: colours in front of black, faded with alpha, "      \
             "and alpha. rgba: raw colours and alpha, as gradSim does; its jumps at the edges of "            \
             "colours are in no gradient."),                                                                  \
+        DS_ENUM("renderer", "softras", look_renderers,                                                       \
+                "softras: soft rasterization. dibr: faces by interpolation, with a soft silhouette on the "  \
+                "background only; nothing is told of what lies behind a face."),                             \
+        DS_ENUM("shading", "light", look_shadings,                                                           \
+                "light: half of the light comes from above, half from everywhere; softras lights faces, "    \
+                "dibr interpolates normals as Phong does. color: colours alone."),                           \
         DS_BOOL("antialias", "false", "Draws with twice the size and averages 2 x 2 pixels."),               \
         DS_REAL("sigma_scale", "1", 1e-3, 1e6, "",                                                           \
                 "Blur of the edges: 1 is 0.4 pixels wide; the square root of the scale counts.",             \

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dibr.c - rasterization that interpolates (see dibr.h): faces in the image plane, which of them a pixel
- * shows, the soft silhouette, and the way back to vertices and camera. Tiles are drawn by several threads;
- * what they find is added up in one order. */
+ * shows, the soft silhouette. Tiles are drawn by several threads. */
 #include "dibr_internal.h"
 
-#include "common/exp.h"
-#include "common/memory.h"
-#include "engines/kit/team.h"
-#include "softras_internal.h"
 #include "vec3.h"
 
 #include <math.h>
@@ -15,47 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double sharpness = 7000; /* of the silhouette, per squared half image */
-static const double margin = 0.02;    /* of bounding boxes, half images */
-
-/* A front face in the image plane. */
-typedef struct face_view {
-    render_box box;
-    double x[3], y[3], depth[3];
-    double slope_x[3], slope_y[3]; /* of the barycentric coordinates */
-    double low[2], high[2];        /* of the box grown by `margin` */
-} face_view;
-
-/* Derivatives by the corners in the image plane. */
-typedef struct corner_bar {
-    double x[3], y[3];
-} corner_bar;
-
-struct dibr {
-    dibr_options o;
-    render_mesh mesh; /* a copy */
-    kit_team *team;
-    memory memory;
-    render_bins bins;
-    face_view *face;
-    corner_bar *pair; /* per face and tile, in the order of bins.item */
-    size_t pairs;     /* room */
-    /* the last image */
-    int drawn;
-    camera camera;
-    dibr_surface surface;
-    double *q, *q_bar;           /* vertices x 3 */
-    double *normal, *normal_bar; /* vertices x 3: sums over faces */
-    uint32_t *shown;             /* pixels: the face, or NOTHING */
-};
-
-enum { NOTHING = UINT32_MAX };
-
-typedef struct job {
-    dibr *r;
-    const double *in;
-    double *out;
-} job;
+static const double margin = 0.02; /* of bounding boxes, half images */
 
 /* ---- set-up ---- */
 
@@ -154,13 +109,13 @@ void dibr_destroy(dibr *r)
 /* ---- faces ---- */
 
 /* Twice the area in the image plane, positive where the outside is seen. */
-static double facing(const camera *c, const face_view *f)
+static double facing(const camera *c, const dibr_face *f)
 {
     const double area = (f->x[1] - f->x[0]) * (f->y[2] - f->y[0]) - (f->x[2] - f->x[0]) * (f->y[1] - f->y[0]);
     return c->kind == CAMERA_DIBR ? area : -area;
 }
 
-static void place(dibr *r, face_view *f, const uint32_t v[3])
+static void place(dibr *r, dibr_face *f, const uint32_t v[3])
 {
     for (int k = 0; k < 3; k++) {
         const double *q = r->q + 3 * (size_t)v[k];
@@ -198,7 +153,7 @@ static void make_faces(dibr *r, render_report *report)
     *report = (render_report){.drawn = 0};
     for (size_t i = 0; i < r->mesh.faces; i++) {
         const uint32_t *v = r->mesh.face + 3 * i;
-        face_view *f = &r->face[i];
+        dibr_face *f = &r->face[i];
         softras_kind kind = softras_kind_of(&r->camera, v, r->q, NULL);
         kind = attributes_finite(r, v) ? kind : SOFTRAS_BROKEN;
         f->box = (render_box){.column = {1, 0}};
@@ -233,33 +188,9 @@ static void make_normals(dibr *r, const double *p)
     }
 }
 
-static void normals_adjoint(const dibr *r, const double *p, double *p_bar)
-{
-    for (size_t i = 0; i < r->mesh.faces; i++) {
-        const uint32_t *v = r->mesh.face + 3 * i;
-        double a[3], b[3], n[3], g[3] = {0}, a_bar[3], b_bar[3];
-        for (int k = 0; k < 3; k++) {
-            vec3_add(g, 1, r->normal_bar + 3 * (size_t)v[k]);
-        }
-        vec3_minus(p + 3 * (size_t)v[1], p + 3 * (size_t)v[0], a);
-        vec3_minus(p + 3 * (size_t)v[2], p + 3 * (size_t)v[0], b);
-        vec3_cross(a, b, n);
-        if (!vec3_finite(n)) {
-            continue;
-        }
-        vec3_cross(b, g, a_bar);
-        vec3_cross(g, a, b_bar);
-        vec3_add(p_bar + 3 * (size_t)v[1], 1, a_bar);
-        vec3_add(p_bar + 3 * (size_t)v[2], 1, b_bar);
-        vec3_add(p_bar + 3 * (size_t)v[0], -1, a_bar);
-        vec3_add(p_bar + 3 * (size_t)v[0], -1, b_bar);
-    }
-}
-
 /* ---- pixels ---- */
 
-/* Barycentric coordinates; 1 where the point is in the face, its edges included. */
-static int weights(const face_view *f, double x, double y, double w[3])
+int dibr_weights(const dibr_face *f, double x, double y, double w[3])
 {
     const double dx = x - f->x[0], dy = y - f->y[0];
     w[1] = dx * f->slope_x[1] + dy * f->slope_y[1];
@@ -268,13 +199,7 @@ static int weights(const face_view *f, double x, double y, double w[3])
     return w[0] >= 0 && w[1] >= 0 && w[2] >= 0;
 }
 
-/* A face beside a pixel of the background: squared distance, place in the tile's list, nearest point. */
-typedef struct neighbour {
-    double square, to[2], te[3];
-    size_t place;
-} neighbour;
-
-static void nearest_point(const face_view *f, double x, double y, neighbour *n)
+static void nearest_point(const dibr_face *f, double x, double y, dibr_neighbour *n)
 {
     n->square = HUGE_VAL;
     for (int k = 0; k < 3; k++) {
@@ -297,7 +222,7 @@ static void nearest_point(const face_view *f, double x, double y, neighbour *n)
 
 /* Keeps the nearest in their order; what comes first wins where distances are equal. Returns how many
  * there are. */
-static int keep_nearest(neighbour list[DIBR_NEAREST], int n, const neighbour *one)
+static int keep_nearest(dibr_neighbour list[DIBR_NEAREST], int n, const dibr_neighbour *one)
 {
     if (n == DIBR_NEAREST && one->square >= list[n - 1].square) {
         return n;
@@ -310,24 +235,23 @@ static int keep_nearest(neighbour list[DIBR_NEAREST], int n, const neighbour *on
     return n;
 }
 
-/* The face that a pixel shows, or NOTHING; then the nearest faces beside it. */
-static uint32_t look(const dibr *r, const render_tile *t, double x, double y, neighbour list[DIBR_NEAREST],
-                     int *n)
+uint32_t dibr_look(const dibr *r, const render_tile *t, double x, double y, dibr_neighbour list[DIBR_NEAREST],
+                   int *n)
 {
-    uint32_t shown = NOTHING;
+    uint32_t shown = DIBR_NOTHING;
     double nearest = HUGE_VAL, w[3];
     *n = 0;
     for (size_t i = 0; i < t->items; i++) {
-        const face_view *f = &r->face[t->item[i]];
+        const dibr_face *f = &r->face[t->item[i]];
         if (x < f->low[0] || x > f->high[0] || y < f->low[1] || y > f->high[1]) {
             continue;
         }
-        if (weights(f, x, y, w)) {
+        if (dibr_weights(f, x, y, w)) {
             const double depth = w[0] * f->depth[0] + w[1] * f->depth[1] + w[2] * f->depth[2];
             shown = depth < nearest ? t->item[i] : shown;
             nearest = fmin(depth, nearest);
-        } else if (shown == NOTHING) {
-            neighbour one = {.place = i};
+        } else if (shown == DIBR_NOTHING) {
+            dibr_neighbour one = {.place = i};
             nearest_point(f, x, y, &one);
             *n = keep_nearest(list, *n, &one);
         }
@@ -335,12 +259,7 @@ static uint32_t look(const dibr *r, const render_tile *t, double x, double y, ne
     return shown;
 }
 
-static double covers(double square)
-{
-    return exp_same(-sharpness * square);
-}
-
-static dibr_attributes attributes_of(const dibr *r, uint32_t face, const double w[3])
+dibr_attributes dibr_attributes_of(const dibr *r, uint32_t face, const double w[3])
 {
     dibr_attributes a = {.uv = {0}};
     const dibr_surface *s = &r->surface;
@@ -360,13 +279,6 @@ static dibr_attributes attributes_of(const dibr *r, uint32_t face, const double 
     return a;
 }
 
-/* Where a pixel is. */
-static void center_of(const dibr *r, size_t pixel, double at[2])
-{
-    at[0] = r->bins.center[pixel % r->o.size];
-    at[1] = -r->bins.center[pixel / r->o.size];
-}
-
 static void finite_or(double fallback[3], double rgb[3])
 {
     if (!vec3_finite(rgb)) {
@@ -374,10 +286,7 @@ static void finite_or(double fallback[3], double rgb[3])
     }
 }
 
-/* Runs `visit` for each pixel of a tile that belongs to the image. */
-typedef void visit_pixel(const job *j, int tile, const render_tile *t, size_t pixel);
-
-static void visit_tile(const job *j, int tile, visit_pixel *visit)
+void dibr_visit_tile(const dibr_job *j, int tile, dibr_visit *visit)
 {
     const render_tile t = bins_tile(&j->r->bins, (uint32_t)tile);
     for (size_t i = 0; i < TILE_PIXELS; i++) {
@@ -388,25 +297,25 @@ static void visit_tile(const job *j, int tile, visit_pixel *visit)
     }
 }
 
-static void draw_pixel(const job *j, int tile, const render_tile *t, size_t pixel)
+static void draw_pixel(const dibr_job *j, int tile, const render_tile *t, size_t pixel)
 {
     dibr *r = j->r;
-    neighbour list[DIBR_NEAREST];
+    dibr_neighbour list[DIBR_NEAREST];
     double at[2], w[3], *out = j->out + DIBR_CHANNELS * pixel, clear = 1;
     int n;
     (void)tile;
-    center_of(r, pixel, at);
-    const uint32_t face = r->shown[pixel] = look(r, t, at[0], at[1], list, &n);
-    if (face != NOTHING) {
-        weights(&r->face[face], at[0], at[1], w);
-        const dibr_attributes a = attributes_of(r, face, w);
+    dibr_center(r, pixel, at);
+    const uint32_t face = r->shown[pixel] = dibr_look(r, t, at[0], at[1], list, &n);
+    if (face != DIBR_NOTHING) {
+        dibr_weights(&r->face[face], at[0], at[1], w);
+        const dibr_attributes a = dibr_attributes_of(r, face, w);
         dibr_shade(&r->o, &r->surface, r->camera.pose.eye, &a, out);
         finite_or(r->o.background, out);
         out[3] = 1;
         return;
     }
     for (int k = 0; k < n; k++) {
-        clear *= 1 - covers(list[k].square);
+        clear *= 1 - dibr_covers(list[k].square);
     }
     memcpy(out, r->o.background, 3 * sizeof *out);
     out[3] = 1 - clear;
@@ -415,7 +324,7 @@ static void draw_pixel(const job *j, int tile, const render_tile *t, size_t pixe
 static void draw_tile(void *context, int tile, int member)
 {
     (void)member;
-    visit_tile(context, tile, draw_pixel);
+    dibr_visit_tile(context, tile, draw_pixel);
 }
 
 static int surface_complete(const dibr_options *o, const dibr_surface *s)
@@ -440,158 +349,7 @@ ds_status dibr_draw(dibr *r, const camera *c, const dibr_surface *s, double *ima
     if (!bins_fill(&r->bins, r->mesh.faces, &r->face->box, sizeof *r->face)) {
         return DS_E_NOMEM;
     }
-    kit_team_run(r->team, draw_tile, &(job){.r = r, .out = image}, (int)r->bins.tiles);
+    kit_team_run(r->team, draw_tile, &(dibr_job){.r = r, .out = image}, (int)r->bins.tiles);
     r->drawn = 1;
-    return DS_OK;
-}
-
-/* ---- derivatives ---- */
-
-/* The silhouette: d alpha / d A_f is the product over the others, A_f = exp(-7000 D^2). A pixel on the
- * edge of a face (A = 1) is in it. */
-static void silhouette_pixel(const job *j, int tile, const render_tile *t, size_t pixel)
-{
-    dibr *r = j->r;
-    neighbour list[DIBR_NEAREST];
-    double at[2], A[DIBR_NEAREST];
-    int n;
-    const double g = j->in[DIBR_CHANNELS * pixel + 3];
-    if (r->shown[pixel] != NOTHING || g == 0) {
-        return;
-    }
-    center_of(r, pixel, at);
-    look(r, t, at[0], at[1], list, &n);
-    for (int k = 0; k < n; k++) {
-        A[k] = covers(list[k].square);
-    }
-    for (int k = 0; k < n; k++) {
-        double others = 1;
-        for (int i = 0; i < n; i++) {
-            others *= i == k ? 1 : 1 - A[i];
-        }
-        corner_bar *to = r->pair + r->bins.start[tile] + list[k].place;
-        const double factor = g * others * -sharpness * A[k] * 2;
-        for (int i = 0; i < 3; i++) {
-            to->x[i] += factor * list[k].te[i] * list[k].to[0];
-            to->y[i] += factor * list[k].te[i] * list[k].to[1];
-        }
-    }
-}
-
-static void silhouette_tile(void *context, int tile, int member)
-{
-    const job *j = context;
-    dibr *r = j->r;
-    (void)member;
-    const size_t first = r->bins.start[tile], count = r->bins.start[tile + 1] - first;
-    if (count > 0) {
-        memset(r->pair + first, 0, count * sizeof *r->pair);
-        visit_tile(j, tile, silhouette_pixel);
-    }
-}
-
-static int make_pairs(dibr *r)
-{
-    const size_t needed = r->bins.start[r->bins.tiles];
-    if (needed > r->pairs) {
-        free(r->pair);
-        r->pair = calloc(r->bins.room, sizeof *r->pair);
-        r->pairs = r->pair ? r->bins.room : 0;
-    }
-    return needed <= r->pairs;
-}
-
-static void collect_silhouette(dibr *r)
-{
-    for (size_t i = 0; i < r->bins.start[r->bins.tiles]; i++) {
-        const uint32_t *v = r->mesh.face + 3 * (size_t)r->bins.item[i];
-        for (int k = 0; k < 3; k++) {
-            r->q_bar[3 * (size_t)v[k]] += r->pair[i].x[k];
-            r->q_bar[3 * (size_t)v[k] + 1] += r->pair[i].y[k];
-        }
-    }
-}
-
-/* From the derivatives by interpolated attributes to those by the attributes of vertex v with the weight
- * w; returns that by the weight. */
-static double vertex_adjoint(dibr *r, size_t v, double w, const dibr_attributes *g, const dibr_surface *bar)
-{
-    const dibr_surface *s = &r->surface;
-    double n[3] = {r->normal[3 * v], r->normal[3 * v + 1], r->normal[3 * v + 2]}, N_bar[3];
-    const double length = vec3_unit(n);
-    double weight_bar = vec3_dot(g->normal, n) + vec3_dot(g->position, s->p + 3 * v);
-    if (length > 0) {
-        vec3_unit_adjoint(n, length, g->normal, N_bar);
-        vec3_add(r->normal_bar + 3 * v, w, N_bar);
-    }
-    if (bar->p) {
-        vec3_add(bar->p + 3 * v, w, g->position);
-    }
-    if (r->o.texture_width > 0) {
-        for (size_t i = 0; i < 2; i++) {
-            weight_bar += g->uv[i] * s->uv[2 * v + i];
-            if (bar->uv) {
-                bar->uv[2 * v + i] += w * g->uv[i];
-            }
-        }
-    } else {
-        weight_bar += vec3_dot(g->color, s->color + 3 * v);
-        if (bar->color) {
-            vec3_add(bar->color + 3 * v, w, g->color);
-        }
-    }
-    return weight_bar;
-}
-
-/* A pixel that shows a face. */
-static void shown_adjoint(dibr *r, size_t pixel, const double g[3], const dibr_surface *bar,
-                          double eye_bar[3])
-{
-    const uint32_t face = r->shown[pixel], *v = r->mesh.face + 3 * (size_t)face;
-    const face_view *f = &r->face[face];
-    double at[2], w[3], rgb[3], x = 0, y = 0;
-    dibr_attributes a_bar = {.uv = {0}};
-    center_of(r, pixel, at);
-    weights(f, at[0], at[1], w);
-    const dibr_attributes a = attributes_of(r, face, w);
-    dibr_shade(&r->o, &r->surface, r->camera.pose.eye, &a, rgb);
-    if (!vec3_finite(rgb)) {
-        return;
-    }
-    dibr_shade_adjoint(&r->o, &r->surface, r->camera.pose.eye, &a, g, &a_bar, bar, eye_bar);
-    for (int k = 0; k < 3; k++) {
-        const double w_bar = vertex_adjoint(r, v[k], w[k], &a_bar, bar);
-        x += w_bar * f->slope_x[k];
-        y += w_bar * f->slope_y[k];
-    }
-    for (int k = 0; k < 3; k++) {
-        r->q_bar[3 * (size_t)v[k]] -= w[k] * x;
-        r->q_bar[3 * (size_t)v[k] + 1] -= w[k] * y;
-    }
-}
-
-ds_status dibr_adjoint(dibr *r, const double *image_bar, const dibr_surface *bar, camera_pose *camera_bar)
-{
-    const size_t numbers = 3 * (size_t)r->mesh.vertices;
-    if (!r->drawn) {
-        return DS_E_STATE;
-    }
-    if (!make_pairs(r)) {
-        return DS_E_NOMEM;
-    }
-    memset(r->q_bar, 0, numbers * sizeof *r->q_bar);
-    memset(r->normal_bar, 0, numbers * sizeof *r->normal_bar);
-    kit_team_run(r->team, silhouette_tile, &(job){.r = r, .in = image_bar}, (int)r->bins.tiles);
-    collect_silhouette(r);
-    for (size_t i = 0; i < (size_t)r->o.size * r->o.size; i++) {
-        const double *g = image_bar + DIBR_CHANNELS * i;
-        if (r->shown[i] != NOTHING && (g[0] != 0 || g[1] != 0 || g[2] != 0)) {
-            shown_adjoint(r, i, g, bar, camera_bar ? camera_bar->eye : NULL);
-        }
-    }
-    if (bar->p) {
-        normals_adjoint(r, r->surface.p, bar->p);
-    }
-    camera_project_adjoint(&r->camera, r->mesh.vertices, r->surface.p, r->q_bar, bar->p, camera_bar);
     return DS_OK;
 }

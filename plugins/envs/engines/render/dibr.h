@@ -67,4 +67,14 @@ ds_status dibr_draw(dibr *r, const camera *c, const dibr_surface *s, double *ima
  * sum(image_bar * image) for the last image. */
 ds_status dibr_adjoint(dibr *r, const double *image_bar, const dibr_surface *bar, camera_pose *camera_bar);
 
+/* Directions; NULL for what stands still. */
+typedef struct dibr_dot {
+    const double *p, *color, *uv, *texture, *harmonics;
+    const camera_pose *camera;
+} dibr_dot;
+
+/* image_dot = J v: the change of the last image along a direction, with the same rules. DS_E_STATE: nothing has
+ * been drawn. */
+ds_status dibr_tangent(dibr *r, const dibr_dot *dot, double *image_dot);
+
 #endif

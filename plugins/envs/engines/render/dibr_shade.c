@@ -236,3 +236,95 @@ void dibr_shade_adjoint(const dibr_options *o, const dibr_surface *s, const doub
     }
     paint_adjoint(o, s, a, t_bar, a_bar, bar);
 }
+
+/* ---- along a direction ---- */
+
+static void paint_tangent(const dibr_options *o, const dibr_surface *s, const dibr_attributes *a,
+                          const dibr_attributes *a_dot, const dibr_dot *dot, double out[3])
+{
+    if (o->texture_width == 0) {
+        for (int k = 0; k < 3; k++) {
+            out[k] = a_dot->color[k];
+        }
+        return;
+    }
+    const texels t = texels_of(o, a->uv);
+    const double x_dot = t.inside_x ? a_dot->uv[0] * o->texture_width : 0;
+    const double y_dot = t.inside_y ? -a_dot->uv[1] * o->texture_height : 0;
+    for (size_t k = 0; k < 3; k++) {
+        const double *c = s->texture + k, *d = dot->texture ? dot->texture + k : NULL;
+        out[k] =
+            x_dot * ((1 - t.y) * (c[t.at[0][1]] - c[t.at[0][0]]) + t.y * (c[t.at[1][1]] - c[t.at[1][0]])) +
+            y_dot * ((1 - t.x) * (c[t.at[1][0]] - c[t.at[0][0]]) + t.x * (c[t.at[1][1]] - c[t.at[0][1]]));
+        out[k] += d ? (1 - t.y) * ((1 - t.x) * d[t.at[0][0]] + t.x * d[t.at[0][1]]) +
+                          t.y * ((1 - t.x) * d[t.at[1][0]] + t.x * d[t.at[1][1]])
+                    : 0;
+    }
+}
+
+/* The change of the normal along that of the attributes. */
+static void normal_tangent(const directions *d, const dibr_attributes *a_dot, double n_dot[3])
+{
+    n_dot[0] = n_dot[1] = n_dot[2] = 0;
+    if (d->n_length > 0) {
+        vec3_unit_adjoint(d->n, d->n_length, a_dot->normal, n_dot);
+    }
+}
+
+/* The changes of diffuse and specular light. */
+static void phong_tangent(const dibr_options *o, const directions *d, const dibr_attributes *a_dot,
+                          const double eye_dot[3], double *diffuse_dot, double *specular_dot)
+{
+    double n_dot[3], v_dot[3], e_dot[3] = {0};
+    normal_tangent(d, a_dot, n_dot);
+    vec3_minus(eye_dot, a_dot->position, v_dot);
+    if (d->e_length > 0) {
+        vec3_unit_adjoint(d->e, d->e_length, v_dot, e_dot);
+    }
+    const double towards_dot = vec3_dot(n_dot, o->light);
+    const double shine_dot = 2 * towards_dot * vec3_dot(d->n, d->e) + 2 * d->towards * vec3_dot(n_dot, d->e) +
+                             vec3_dot(d->r, e_dot);
+    *diffuse_dot = d->towards > 0 ? o->diffuse * towards_dot : 0;
+    *specular_dot = d->shine > 1e-5 && o->shine > 0
+                        ? o->specular * o->shine * pow(d->shine, o->shine - 1) * shine_dot
+                        : 0;
+}
+
+static double harmonics_tangent(const dibr_surface *s, const directions *d, const dibr_attributes *a_dot,
+                                const dibr_dot *dot)
+{
+    double band[DIBR_HARMONIC_BANDS], by_n[3] = {0}, n_dot[3], sum;
+    normal_tangent(d, a_dot, n_dot);
+    dibr_bands_adjoint(d->n, s->harmonics, by_n);
+    sum = vec3_dot(by_n, n_dot);
+    dibr_bands(d->n, band);
+    for (int i = 0; i < DIBR_HARMONIC_BANDS && dot->harmonics; i++) {
+        sum += dot->harmonics[i] * band[i];
+    }
+    return sum;
+}
+
+void dibr_shade_tangent(const dibr_options *o, const dibr_surface *s, const double eye[3],
+                        const dibr_attributes *a, const dibr_attributes *a_dot, const dibr_dot *dot,
+                        const double eye_dot[3], double rgb_dot[3])
+{
+    double t[3];
+    paint(o, s, a, t);
+    paint_tangent(o, s, a, a_dot, dot, rgb_dot);
+    if (o->mode == DIBR_PHONG) {
+        const directions d = directions_of(o, eye, a);
+        const double light = diffuse(o, &d), gloss = specular(o, &d);
+        double light_dot, gloss_dot;
+        phong_tangent(o, &d, a_dot, eye_dot, &light_dot, &gloss_dot);
+        for (int k = 0; k < 3; k++) {
+            const double c = light * t[k] + gloss;
+            rgb_dot[k] = c > 0 && c < 1 ? light_dot * t[k] + light * rgb_dot[k] + gloss_dot : 0;
+        }
+    } else if (o->mode == DIBR_HARMONICS) {
+        const directions d = directions_of(o, eye, a);
+        const double light = harmonics(s, &d), light_dot = harmonics_tangent(s, &d, a_dot, dot);
+        for (int k = 0; k < 3; k++) {
+            rgb_dot[k] = light_dot * t[k] + light * rgb_dot[k];
+        }
+    }
+}

@@ -45,6 +45,8 @@ int softras_check(const softras_options *o, char text[RENDER_TEXT])
         what = "the background must be finite";
     } else if (o->threads < 1 || o->threads > RENDER_MAX_THREADS) {
         what = "threads must be 1 to 256";
+    } else if (render_kernels_find(o->isa) == NULL) {
+        what = "unknown instruction set";
     }
     if (what) {
         snprintf(text, RENDER_TEXT, "image: %s", what);

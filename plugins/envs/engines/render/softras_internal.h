@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* softras_internal.h - what the files of the soft rasterizer share: the faces in the image plane
- * (softras_faces.c), and what becomes of the tiles (softras.c). */
+ * (softras_faces.c), what becomes of the tiles (softras.c), and the oracle of both (softras_plain.c). */
 #ifndef DS_ENGINES_RENDER_SOFTRAS_INTERNAL_H
 #define DS_ENGINES_RENDER_SOFTRAS_INTERNAL_H
 
@@ -36,5 +36,12 @@ void softras_count(softras_kind kind, const render_box *box, render_report *repo
 /* The faces for the kernels, from the images of the vertices; those that are not drawn have an empty box. */
 void softras_faces(const softras_options *o, const render_mesh *m, const camera *c, const double *q,
                    const double *color, softras_face *face, render_report *report);
+
+/* As softras_draw() and softras_adjoint() of a new renderer, pixel by pixel over all faces, written as the
+ * formulas are: slow, for tests of the fast one and for measurements. One thread, no binning, no vectors. `image`
+ * NULL: derivatives only, image_bar NULL: the image only. */
+ds_status softras_plain(const softras_options *o, const render_mesh *m, const camera *c, const double *p,
+                        const double *color, double *image, const double *image_bar, const softras_bar *bar,
+                        render_report *report);
 
 #endif

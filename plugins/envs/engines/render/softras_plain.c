@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* softras_plain.c - the soft rasterizer as its formulas are (see softras_plain.h). The derivatives are
+/* softras_plain.c - the soft rasterizer as its formulas are (see softras_internal.h). The derivatives are
  * those of the paper, with the product over all other faces in each pixel. */
-#include "softras_plain.h"
+#include "softras_internal.h"
 
 #include "common/exp.h"
 #include "image.h"
-#include "softras_internal.h"
 #include "vec3.h"
 
 #include <stdlib.h>

@@ -60,6 +60,8 @@ static int splat_check(const splat_options *o, uint32_t particles, char text[REN
         snprintf(text, RENDER_TEXT, "image: the opacity of particles must be above 0 and at most 0.99");
     } else if (o->threads < 1 || o->threads > RENDER_MAX_THREADS) {
         snprintf(text, RENDER_TEXT, "image: threads must be 1 to %d", (int)RENDER_MAX_THREADS);
+    } else if (render_kernels_find(o->isa) == NULL) {
+        snprintf(text, RENDER_TEXT, "image: unknown instruction set");
     } else if (particles > RENDER_MAX_COUNT) {
         snprintf(text, RENDER_TEXT, "image: %u particles; at most %d can be drawn", particles,
                  (int)RENDER_MAX_COUNT);

@@ -2,6 +2,8 @@
 /* kernels.c - the loops of smoke.h for the instruction set that it is compiled for (see kernels.h). */
 #include "kernels.h"
 
+#include "common/isa.h"
+
 #define INLINE static inline __attribute__((always_inline))
 
 /* floor(x) for |x| < 2^31, which every instruction set can convert. */
@@ -153,17 +155,12 @@ static void push(const smoke_grid *g, const double *p, double *vx, double *vy)
     }
 }
 
-#define JOIN_(a, b) a##b
-#define JOIN(a, b) JOIN_(a, b)
-#define TEXT_(a) #a
-#define TEXT(a) TEXT_(a)
-
-extern const smoke_kernels JOIN(smoke_kernels_, SMOKE_ISA);
-const smoke_kernels JOIN(smoke_kernels_, SMOKE_ISA) = {.isa = TEXT(SMOKE_ISA),
-                                                       .feet = feet,
-                                                       .carry = carry,
-                                                       .carry_velocity_adjoint = carry_velocity_adjoint,
-                                                       .carry_velocity_tangent = carry_velocity_tangent,
-                                                       .divergence = divergence,
-                                                       .sweep = sweep,
-                                                       .push = push};
+extern const smoke_kernels ISA_VARIANT(smoke_kernels, SMOKE_ISA);
+const smoke_kernels ISA_VARIANT(smoke_kernels, SMOKE_ISA) = {.isa = ISA_NAME(SMOKE_ISA),
+                                                             .feet = feet,
+                                                             .carry = carry,
+                                                             .carry_velocity_adjoint = carry_velocity_adjoint,
+                                                             .carry_velocity_tangent = carry_velocity_tangent,
+                                                             .divergence = divergence,
+                                                             .sweep = sweep,
+                                                             .push = push};

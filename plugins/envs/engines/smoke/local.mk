@@ -8,14 +8,13 @@ smoke_variants = %D%/libbaseline.la
 %C%_libbaseline_la_SOURCES = $(smoke_kernel_sources)
 %C%_libbaseline_la_CFLAGS = $(smoke_cflags) -DSMOKE_ISA=baseline
 if X86_VARIANTS
-smoke_select = -DSMOKE_X86_VARIANTS=1
 smoke_variants += %D%/libavx2.la %D%/libavx512.la
 %C%_libavx2_la_SOURCES = $(smoke_kernel_sources)
 %C%_libavx2_la_CFLAGS = $(smoke_cflags) -mavx2 -DSMOKE_ISA=avx2
 %C%_libavx512_la_SOURCES = $(smoke_kernel_sources)
 %C%_libavx512_la_CFLAGS = $(smoke_cflags) $(AVX512_CFLAGS) -mno-fma -DSMOKE_ISA=avx512
 endif
-%C%_libsmoke_la_CPPFLAGS = $(AM_CPPFLAGS) $(smoke_select)
+%C%_libsmoke_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
 %C%_libsmoke_la_LIBADD = $(smoke_variants)
 %C%_libsmoke_la_SOURCES = %D%/plain.c %D%/plain.h %D%/select.c %D%/smoke.c %D%/smoke.h %D%/stream.c \
 	%D%/stream.h

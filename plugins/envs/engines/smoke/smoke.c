@@ -35,11 +35,12 @@ smoke *smoke_create(memory *m, size_t n, size_t sweeps, uint64_t steps, const ch
     smoke *s = memory_take(m, 1, sizeof *s);
     double *states = memory_doubles(m, (steps + 1) * FIELDS * field), *work = memory_doubles(m, 11 * field);
     int32_t *cell = memory_take(m, field, sizeof *cell);
-    if (m->failed) {
+    const smoke_kernels *kernels = smoke_kernels_find(isa);
+    if (m->failed || kernels == NULL) {
         return NULL;
     }
     *s = (smoke){.grid = grid,
-                 .k = smoke_kernels_find(isa),
+                 .k = kernels,
                  .host = host,
                  .sweeps = sweeps,
                  .bytes = ((steps + 1) * FIELDS + 11) * field * sizeof(double) + field * sizeof *cell,

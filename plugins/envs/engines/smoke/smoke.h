@@ -32,7 +32,7 @@ typedef struct smoke smoke;
 /* Memory for roll-outs of up to `steps` steps, taken of `m`: about 24 (N + 8)^2 (steps + 1) bytes. Kernels
  * for `isa` ("baseline", "avx2", "avx512"), or where that is NULL for what the environment variable DS_ISA
  * says, or for the best of this machine; what a machine lacks is replaced by the next lower one. `host` is
- * asked now and then whether to stop; may be NULL. NULL where there is no memory. */
+ * asked now and then whether to stop; may be NULL. NULL where there is no memory, or no such set. */
 smoke *smoke_create(memory *m, size_t n, size_t sweeps, uint64_t steps, const char *isa, const ds_host *host);
 
 /* Simulates `steps` steps and keeps all states. Returns 0 where an element of `start` is not finite or faster

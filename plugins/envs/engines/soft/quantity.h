@@ -58,6 +58,11 @@ typedef struct quantity_axes {
     {                                                                                                        \
         .name = name_, .unit = unit_, .kind = kind_, .lower = lower_, .upper = upper_, .start = start_       \
     }
+#define QUANTITY_RANDOM(name_, unit_, kind_, lower_, upper_, start_, random_)                                \
+    {                                                                                                        \
+        .name = name_, .unit = unit_, .kind = kind_, .lower = lower_, .upper = upper_, .start = start_,      \
+        .random = random_                                                                                    \
+    }
 #define QUANTITY_LOG(name_, unit_, kind_, lower_, upper_, start_)                                            \
     {                                                                                                        \
         .name = name_, .unit = unit_, .kind = kind_, .log = 1, .lower = lower_, .upper = upper_,             \

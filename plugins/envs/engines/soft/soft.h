@@ -93,16 +93,20 @@ void soft_ground(soft *s, ds_param_reader *in);
                 "box: along x and z apart, as gradSim. isotropic: along the sliding.",                       \
                 .flags = DS_PARAM_ADVANCED)
 extern const char *const soft_frictions[];
-/* A controller of all tetrahedra or triangles: group[elements] where groups > 0 (control.h), phases of the gear or the
- * walker. */
+/* A controller of all tetrahedra or triangles, with phases of the gear or the walker. Parameter controller: 0 = the
+ * elements of a group share their weights, group[elements] (control.h); 1 = each has its own, of SOFT_FULL_PHASES
+ * phases. */
+enum { SOFT_FULL_PHASES = 8 };
 typedef struct soft_controller {
     soft_driven driven;
     size_t groups, phases;
     const uint32_t *group;
     double (*phase_of)(size_t phases, double *phase);
-    double scale; /* largest activation */
 } soft_controller;
 void soft_control(soft *s, ds_param_reader *in, const soft_controller *c);
+#define SOFT_CONTROL_PARAMS(first_, names_, words_, scale_)                                                          \
+    DS_ENUM("controller", first_, names_, words_, .flags = DS_PARAM_SHAPE),                               \
+        DS_REAL("scale", scale_, 0, 1, "", "Largest activation.")
 
 /* Entries of an env_table. */
 ds_status soft_allocate(void *self);
@@ -122,5 +126,10 @@ void soft_variable(const void *self, uint64_t i, env_variable *out);
 const double *soft_frame(const soft *s, uint64_t k);
 /* Of frame k, which the visible box then holds: the centre of mass. Returns how far it is from that of the target, m. */
 double soft_measure(soft *s, uint64_t k, double centre[3]);
+/* Two tables of metrics with their function: x, y, z and distance of the centre of mass; its x, y and distance with
+ * the error of the variables. */
+extern const scene_metric soft_goal_metrics[], soft_fit_metrics[];
+void soft_measure_goal(void *self, uint64_t k, double *out);
+void soft_measure_fit(void *self, uint64_t k, double *out);
 
 #endif

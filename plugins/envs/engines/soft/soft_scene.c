@@ -63,3 +63,24 @@ double soft_measure(soft *s, uint64_t k, double centre[3])
                 (centre[1] - goal[1]) * (centre[1] - goal[1]) +
                 (centre[2] - goal[2]) * (centre[2] - goal[2]));
 }
+
+const scene_metric soft_goal_metrics[] = {
+    {"x", "m"}, {"y", "m"}, {"z", "m"}, {"distance", "m"}, {NULL, NULL}};
+
+void soft_measure_goal(void *self, uint64_t k, double *out)
+{
+    out[3] = soft_measure(self, k, out);
+}
+
+const scene_metric soft_fit_metrics[] = {
+    {"x", "m"}, {"y", "m"}, {"distance", "m"}, {"error", ""}, {NULL, NULL}};
+
+void soft_measure_fit(void *self, uint64_t k, double *out)
+{
+    const soft *s = self;
+    double centre[3];
+    out[2] = soft_measure(self, k, centre);
+    out[0] = centre[0];
+    out[1] = centre[1];
+    identified_put(&s->error, out + 3);
+}

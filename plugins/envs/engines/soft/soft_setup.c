@@ -81,14 +81,16 @@ enum { SOFT_MOST_PHASES = 16 };
 
 void soft_control(soft *s, ds_param_reader *in, const soft_controller *c)
 {
+    const int all = ds_param_int(in, "controller") == 1;
+    const size_t phases = all ? SOFT_FULL_PHASES : c->phases;
     double phase[SOFT_MOST_PHASES] = {0};
     const control_options o = {.elements = c->driven == SOFT_TETS ? s->model.tets : s->model.triangles,
-                               .groups = c->groups,
+                               .groups = all ? 0 : c->groups,
                                .group = c->group,
-                               .phases = c->phases,
+                               .phases = phases,
                                .phase = phase,
-                               .rate = c->phase_of(c->phases, phase),
-                               .scale = c->scale,
+                               .rate = c->phase_of(phases, phase),
+                               .scale = ds_param_real(in, "scale"),
                                .dt = s->dt,
                                .steps = s->steps};
     s->driven = c->driven;

@@ -24,7 +24,7 @@ typedef struct knob {
         .name = name_, .unit = unit_, .log = 1, .lower = lower_, .upper = upper_, .start = start_            \
     }
 
-enum { KNOBS = 48 };
+enum { KNOBS = 601 }; /* the masses of a mesh, and one for all */
 
 typedef struct knob_set {
     const knob *knob; /* set by the environment, as are these four: */

@@ -36,6 +36,28 @@ void swept_ready(swept *s, ds_param_reader *in)
     kit->dt = s->dt * (double)s->shown_each;
 }
 
+/* Parameters are 0 where they could not be read. */
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+void swept_frames(swept *s, ds_param_reader *in, double between, int64_t first)
+{
+    const int64_t frames = larger(2, ds_param_int(in, "frames"));
+    const int64_t each = larger(1, ds_param_int(in, "compare_every"));
+    const int64_t substeps = larger(1, ds_param_int(in, "substeps"));
+    s->dt = between / (double)substeps;
+    s->steps = (uint64_t)((first + frames - 1) * substeps);
+    s->shown_each = (uint64_t)substeps;
+    s->states = (uint64_t)((frames - 1) / each + 1);
+    uint64_t *compared = memory_take(&s->watcher.kit.memory, s->states, sizeof *compared);
+    for (uint64_t k = 0; compared != NULL && k < s->states; k++) {
+        compared[k] = (uint64_t)((first + (int64_t)k * each) * substeps);
+    }
+    s->compared = compared;
+}
+
 void swept_range(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
     knob_range(&((const swept *)self)->knobs, i, lower, upper, start);
@@ -50,9 +72,16 @@ void swept_variable(const void *self, uint64_t i, env_variable *out)
 
 static ds_status no_picture(const swept *s, ds_status status)
 {
-    return status == DS_OK ? DS_OK
-                           : ds_host_fail(s->watcher.kit.host, status,
-                                          "no memory for a picture: reduce parameter image_size");
+    return status == DS_OK || status == DS_STOPPED
+               ? status
+               : ds_host_fail(s->watcher.kit.host, status,
+                              "no memory for a picture: reduce parameter image_size");
+}
+
+/* Asked before each picture: these take longer than what is between them. */
+static ds_status going_on(const swept *s)
+{
+    return s->watcher.kit.host->should_stop(s->watcher.kit.host) != 0 ? DS_STOPPED : DS_OK;
 }
 
 /* The episode of these numbers; *bad: -1, or the step that went wrong. */
@@ -62,7 +91,8 @@ static ds_status run(swept *s, int64_t *bad)
     *bad = s->task->launch(s, s->value);
     for (uint64_t k = 0; *bad < 0 && status == DS_OK && k < s->states; k++) {
         s->task->place(s, s->compared[k], s->points);
-        status = watch_show(&s->watcher.watch, k, s->points);
+        status = going_on(s);
+        status = status != DS_OK ? status : watch_show(&s->watcher.watch, k, s->points);
     }
     return no_picture(s, status);
 }
@@ -92,7 +122,9 @@ static ds_status reverse(swept *s, const double *r_bar, double *x_bar)
         const uint64_t t = s->compared[k];
         memset(s->points_bar, 0, n * sizeof *s->points_bar);
         s->task->place(s, t, s->points);
-        status = watch_adjoint(w, k, s->points, r_bar != NULL ? r_bar + k * w->size : NULL, s->points_bar);
+        const double *here = r_bar != NULL ? r_bar + k * w->size : NULL;
+        status = going_on(s);
+        status = status != DS_OK ? status : watch_adjoint(w, k, s->points, here, s->points_bar);
         s->task->place_bar(s, t, s->points_bar, bar, s->value_bar);
         finite = s->task->back(s, k > 0 ? s->compared[k - 1] : 0, t, bar, s->value_bar);
     }
@@ -131,7 +163,8 @@ static ds_status swept_forward(void *self, ds_eval *io, const double *v, double 
         finite = s->task->forth(s, k > 0 ? s->compared[k - 1] : 0, t, dot, value_dot);
         s->task->place(s, t, s->points);
         s->task->place_dot(s, t, dot, value_dot, s->points_bar);
-        status = watch_tangent(w, k, s->points, s->points_bar, out + k * w->size);
+        status = going_on(s);
+        status = status != DS_OK ? status : watch_tangent(w, k, s->points, s->points_bar, out + k * w->size);
     }
     io->cost_steps += 2 * s->steps;
     if (!finite) {
@@ -209,9 +242,9 @@ void swept_bodies(void *self, scene_kit *k)
     }
 }
 
-static uint64_t state_of(const swept *s, uint64_t frame)
+uint64_t swept_state(const swept *s, uint64_t k)
 {
-    return frame * s->shown_each < s->steps ? frame * s->shown_each : s->steps;
+    return k * s->shown_each < s->steps ? k * s->shown_each : s->steps;
 }
 
 void swept_place(const void *self, uint64_t k, uint64_t b, double *out)
@@ -220,7 +253,7 @@ void swept_place(const void *self, uint64_t k, uint64_t b, double *out)
     if (b == TARGET) {
         memcpy(out, s->goal, 3 * (size_t)s->subject.mesh.vertices * sizeof *out);
     } else {
-        s->task->place(s, state_of(s, k), out);
+        s->task->place(s, swept_state(s, k), out);
     }
 }
 
@@ -229,7 +262,7 @@ double swept_measure(swept *s, uint64_t k, double mean[3])
     const size_t n = s->subject.mesh.vertices;
     double goal[3] = {0, 0, 0}, square = 0;
     mean[0] = mean[1] = mean[2] = 0;
-    s->task->place(s, state_of(s, k), s->points);
+    s->task->place(s, swept_state(s, k), s->points);
     for (size_t i = 0; i < n; i++) {
         const double *p = s->points + 3 * i;
         scene_kit_include(&s->watcher.kit.scene, p[0], p[1], p[2], 0);

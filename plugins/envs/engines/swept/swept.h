@@ -41,7 +41,7 @@ typedef struct swept {
     knob_set knobs;
     double dt; /* s, of a step */
     uint64_t steps;
-    const uint64_t *compared; /* ascending, without 0 */
+    const uint64_t *compared; /* ascending; with 0 where back and forth may sweep over no step */
     uint64_t states;          /* how many are compared */
     uint64_t shown_each;      /* steps between frames of the scene */
     film_subject subject;     /* a mesh: its vertices are the points */
@@ -72,6 +72,15 @@ void swept_ready(swept *s, ds_param_reader *in);
 
 /* Which object the target is, from WATCHER_OBJECT_PARAM, before swept_ready(). */
 void swept_object(swept *s, ds_param_reader *in);
+/* Of scenes with frames `between` seconds apart and steps between them. */
+#define SWEPT_FRAMES_PARAMS(frames_, between_, each_, substeps_)                                             \
+    DS_INT("frames", frames_, 2, 1000, "", "Frames of an episode, " between_ " apart."),                     \
+        DS_INT("compare_every", each_, 1, 1000, "",                                                          \
+               "Every so many frames one is compared with the target, the first of them to begin with."),    \
+        DS_INT("substeps", substeps_, 1, 1000, "", "Time steps from one frame to the next.")
+/* Reads them and sets dt, steps, shown_each, compared and states. The first frame is that after `first` times
+ * `between`: 0 or 1. */
+void swept_frames(swept *s, ds_param_reader *in, double between, int64_t first);
 
 /* Entries of an env_table. */
 ds_status swept_allocate(void *self);
@@ -87,6 +96,8 @@ void swept_variable(const void *self, uint64_t i, env_variable *out);
     .passes = 2, .channels = watcher_channels, .channel = watcher_channel, .answer = watcher_answer,         \
     .bodies = swept_bodies, .place = swept_place, .range = swept_range, .variable = swept_variable
 
+/* The state that frame k of the scene shows. */
+uint64_t swept_state(const swept *s, uint64_t k);
 /* Of frame k of the scene, which the visible box then holds: the mean of the points. Returns how far it is from that of
  * the target at the end, m. */
 double swept_measure(swept *s, uint64_t k, double mean[3]);

@@ -2,8 +2,13 @@
 /* mlp_loops.c - see mlp_loops.h: first the loops, then their variants for instruction sets. */
 #include "methods/rl/mlp_loops.h"
 
+#if defined(__x86_64__) && defined(__GNUC__)
+#define ISA_X86 1
+#endif
+
+#include "common/isa.h"
+
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
@@ -166,7 +171,7 @@ INLINE void average(size_t count, float share, const float *restrict w, float *r
 
 /* ---- variants ---- */
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#ifdef ISA_X86
 #ifdef __clang__
 #define AVX512 "avx512f,avx512dq,avx512vl"
 #else
@@ -178,20 +183,13 @@ static int most_wide = 2;
 /* What the environment variable DS_ISA allows; all sets give the same bits. */
 __attribute__((constructor)) static void read_limit(void)
 {
-    const char *most = getenv("DS_ISA");
-    most_wide = most && strcmp(most, "baseline") == 0 ? 0 : most && strcmp(most, "avx2") == 0 ? 1 : 2;
+    most_wide = isa_choose(NULL) - ISA_BASELINE;
 }
 
 /* The widest instruction set of this processor: 0 portable, 1 AVX2, 2 AVX-512. */
 static int widest(void)
 {
-    int has = 0;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl")) {
-        has = 2;
-    } else if (__builtin_cpu_supports("avx2")) {
-        has = 1;
-    }
+    const int has = isa_widest() - ISA_BASELINE;
     return has < most_wide ? has : most_wide;
 }
 

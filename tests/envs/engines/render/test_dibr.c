@@ -213,14 +213,15 @@ static double weighted_sum(void *context)
     return dot(PIXELS, t->weight, t->image);
 }
 
+static const struct {
+    dibr_mode mode;
+    int textured;
+} kind[] = {{DIBR_COLOR, 0}, {DIBR_TEXTURE, 1},   {DIBR_PHONG, 0},
+            {DIBR_PHONG, 1}, {DIBR_HARMONICS, 0}, {DIBR_HARMONICS, 1}};
+
 static void against_differences(void **state)
 {
     (void)state;
-    static const struct {
-        dibr_mode mode;
-        int textured;
-    } kind[] = {{DIBR_COLOR, 0}, {DIBR_TEXTURE, 1},   {DIBR_PHONG, 0},
-                {DIBR_PHONG, 1}, {DIBR_HARMONICS, 0}, {DIBR_HARMONICS, 1}};
     size_t kinks = 0;
     for (uint64_t k = 0; k < 12; k++) {
         static cube t;
@@ -242,6 +243,86 @@ static void against_differences(void **state)
         dibr_destroy(t.r);
     }
     assert_true(kinks < 8);
+}
+
+/* A direction of all numbers of the cube, with the places that they are at. */
+typedef struct way {
+    struct {
+        double *at, *bar;
+        size_t n;
+    } part[6];
+    double dot[3 * CORNERS + 3 * CORNERS + 2 * CORNERS + 3 * WIDTH * HEIGHT + 9 + 10];
+    dibr_dot along;
+    camera_pose camera;
+} way;
+
+static void way_open(way *d, cube *t, uint64_t key)
+{
+    ds_random r = ds_random_open(key, "way", 0);
+    double *of[5];
+    *d = (way){.part = {{t->p, t->p_bar, 3 * CORNERS},
+                        {t->color, t->color_bar, 3 * CORNERS},
+                        {t->uv, t->uv_bar, 2 * CORNERS},
+                        {t->texture, t->texture_bar, 3 * WIDTH * HEIGHT},
+                        {t->harmonics, t->harmonics_bar, 9},
+                        {pose_numbers(&t->c.pose), pose_numbers(&t->camera_bar), 10}}};
+    fill(&r, d->dot, sizeof d->dot / sizeof *d->dot, -1, 1);
+    double *at = d->dot;
+    for (int k = 0; k < 5; at += d->part[k++].n) {
+        of[k] = at;
+    }
+    memcpy(pose_numbers(&d->camera), at, 10 * sizeof *at);
+    d->along = (dibr_dot){of[0], of[1], of[2], of[3], of[4], &d->camera};
+}
+
+/* Moves the numbers by h. */
+static void way_go(const way *d, double h)
+{
+    const double *dot = d->dot;
+    for (int k = 0; k < 6; dot += d->part[k++].n) {
+        for (size_t i = 0; i < d->part[k].n; i++) {
+            d->part[k].at[i] += h * dot[i];
+        }
+    }
+}
+
+/* Every number of the image along a direction, against differences (a pixel may show another face, or reach another
+ * edge, on the way) and against the adjoint. */
+static void tangents(void **state)
+{
+    (void)state;
+    const double h = 1e-6;
+    for (uint64_t k = 0; k < 12; k++) {
+        static cube t;
+        static double image_dot[PIXELS], low[PIXELS];
+        way d;
+        double along = 0, largest = 0;
+        size_t kinks = 0, changed = 0;
+        cube_open(&t, kind[k % 6].mode, kind[k % 6].textured, k);
+        assert_int_equal(dibr_tangent(t.r, &(dibr_dot){.p = t.p}, image_dot), DS_E_STATE);
+        cube_run(&t);
+        way_open(&d, &t, k);
+        assert_int_equal(dibr_tangent(t.r, &d.along, image_dot), DS_OK);
+        const double *v = d.dot;
+        for (int i = 0; i < 6; v += d.part[i++].n) {
+            along += dot(d.part[i].n, v, d.part[i].bar);
+        }
+        check_near(dot(PIXELS, t.weight, image_dot) / along, 1, 1e-9);
+        way_go(&d, -h);
+        weighted_sum(&t);
+        memcpy(low, t.image, sizeof low);
+        way_go(&d, 2 * h);
+        weighted_sum(&t);
+        for (size_t i = 0; i < PIXELS; i++) {
+            largest = fmax(largest, fabs(image_dot[i]));
+        }
+        for (size_t i = 0; i < PIXELS; i++) {
+            changed += image_dot[i] != 0;
+            kinks += fabs((t.image[i] - low[i]) / (2 * h) - image_dot[i]) > 1e-5 * largest;
+        }
+        assert_true(changed > 500 && kinks < 8);
+        dibr_destroy(t.r);
+    }
 }
 
 static void same_results(void **state)
@@ -341,6 +422,7 @@ int main(void)
         cmocka_unit_test(texture),
         cmocka_unit_test(bands),
         cmocka_unit_test(against_differences),
+        cmocka_unit_test(tangents),
         cmocka_unit_test(same_results),
         cmocka_unit_test(unusual),
         cmocka_unit_test(bad_options),

@@ -5,7 +5,7 @@
 
 #include "engines/render/image.h"
 #include "engines/render/light.h"
-#include "engines/render/softras_plain.h"
+#include "engines/render/softras_internal.h"
 
 static const softras_mode every_mode[] = {SOFTRAS_ALPHA, SOFTRAS_OVER, SOFTRAS_RGBA};
 

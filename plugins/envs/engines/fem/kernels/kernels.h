@@ -24,8 +24,7 @@ typedef struct fem_kernels {
                        double *fb, double *mass_bar, double gravity_bar[4]);
 } fem_kernels;
 
-/* "plain", "baseline", "avx2", "avx512"; NULL: what DS_ISA says ("portable_avx2" is avx2, ...), or the
- * best that runs here. NULL: unknown, or does not run here. */
+/* Those of the instruction set `isa` (plain, baseline, avx2, avx512) as isa_choose() has it; NULL: unknown. */
 const fem_kernels *fem_kernels_find(const char *isa);
 
 #endif

@@ -4,21 +4,11 @@
 
 #include "common/isa.h"
 
-extern const fem_kernels fem_kernels_plain, fem_kernels_baseline;
-#ifdef ISA_X86
-extern const fem_kernels fem_kernels_avx2, fem_kernels_avx512;
-#endif
+extern const fem_kernels fem_kernels_plain, fem_kernels_baseline, fem_kernels_avx2, fem_kernels_avx512;
 
 const fem_kernels *fem_kernels_find(const char *isa)
 {
-    static const fem_kernels *const variant[] = {
-        [ISA_PLAIN] = &fem_kernels_plain,
-        [ISA_BASELINE] = &fem_kernels_baseline,
-#ifdef ISA_X86
-        [ISA_AVX2] = &fem_kernels_avx2,
-        [ISA_AVX512] = &fem_kernels_avx512,
-#endif
-    };
+    static const fem_kernels *const variant[] = ISA_VARIANTS(fem_kernels, &fem_kernels_plain);
     const int found = isa_choose(isa);
     return found >= 0 ? variant[found] : NULL;
 }

@@ -4,13 +4,9 @@
 #include "engines/fem/kernels/tet.h"
 #include "engines/fem/kernels/triangle.h"
 
+#include "common/isa.h"
 #include "engines/fem/ground.h"
 #include "engines/fem/kernels/kernels.h"
-
-#define JOIN(a, b) a##b
-#define NAME(isa) JOIN(fem_kernels_, isa)
-#define TEXT(a) #a
-#define TEXT_OF(a) TEXT(a)
 
 /* Where the lanes of some elements are: chunk k, lanes from `lane` on. */
 #define EACH_LANES(set, k, lane)                                                                             \
@@ -174,5 +170,5 @@ static double step_bar(const fem_pack *p, double dt, const double *state, const 
     return most;
 }
 
-extern const fem_kernels NAME(FEM_ISA);
-const fem_kernels NAME(FEM_ISA) = {TEXT_OF(FEM_ISA), force, vjp, step, step_bar};
+extern const fem_kernels ISA_VARIANT(fem_kernels, FEM_ISA);
+const fem_kernels ISA_VARIANT(fem_kernels, FEM_ISA) = {ISA_NAME(FEM_ISA), force, vjp, step, step_bar};

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gmsh.c - Gmsh MSH, versions 2.2 and 4.1, as text: triangles and tetrahedra of the first order. Points and
- * lines are left out, other elements are an error. C. Geuzaine, J.-F. Remacle: Gmsh reference manual, section
- * "MSH file format". */
+/* gmsh.c - Gmsh MSH, versions 2.2 and 4.1, as text or binary (in the byte order of any machine): triangles and
+ * tetrahedra of the first order. Points and lines are left out, other elements are an error. C. Geuzaine, J.-F.
+ * Remacle: Gmsh reference manual, section "MSH file format". Lines in messages about binary numbers are those of
+ * the last text before them. */
 #include "reader.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +19,8 @@ typedef struct tag {
 
 typedef struct gmsh {
     reader r;
-    int version; /* 2 or 4; 0: not known yet */
+    int version;         /* 2 or 4; 0: not known yet */
+    int binary, swapped; /* numbers are bytes; of the other byte order */
     tag *tags;
     size_t count, room;
 } gmsh;
@@ -49,62 +52,145 @@ static int add_tag(gmsh *g, int64_t value)
     return 1;
 }
 
-static int read_count(gmsh *g, const char *what, int64_t *out)
+/* ---- numbers ---- */
+
+enum { INT = 4, DOUBLE = 8 }; /* bytes */
+
+/* Those of a tag or a count. */
+static size_t wide(const gmsh *g)
 {
-    return reader_integer(&g->r, 1, what, 0, FEM_MOST_ELEMENTS, out);
+    return g->version == 4 ? 8 : INT;
 }
 
-static int skip_integers(gmsh *g, int n, const char *what)
+static int read_bytes(gmsh *g, size_t count, const char *what, unsigned char out[8])
+{
+    unsigned char raw[8];
+    if (!reader_bytes(&g->r, count, what, raw)) {
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        out[i] = raw[g->swapped ? count - 1 - i : i];
+    }
+    return 1;
+}
+
+/* `bytes` is what it takes in a binary file. */
+static int read_integer(gmsh *g, size_t bytes, const char *what, int64_t low, int64_t high, int64_t *out)
+{
+    unsigned char b[8] = {0};
+    int32_t narrow;
+    if (!g->binary) {
+        return reader_integer(&g->r, 1, what, low, high, out);
+    }
+    if (!read_bytes(g, bytes, what, b)) {
+        return 0;
+    }
+    memcpy(&narrow, b, sizeof narrow);
+    memcpy(out, b, sizeof *out);
+    *out = bytes == INT ? narrow : *out;
+    if (*out < low || *out > high) {
+        return reader_fail(&g->r, "%s is %lld, not an integer from %lld to %lld", what, (long long)*out,
+                           (long long)low, (long long)high);
+    }
+    return 1;
+}
+
+static int read_number(gmsh *g, const char *what, double *out)
+{
+    unsigned char b[8];
+    if (!g->binary) {
+        return reader_number(&g->r, 1, what, out);
+    }
+    if (!read_bytes(g, DOUBLE, what, b)) {
+        return 0;
+    }
+    memcpy(out, b, sizeof *out);
+    return isfinite(*out) ? 1 : reader_fail(&g->r, "%s is not a finite number", what);
+}
+
+/* The bytes of a binary file begin behind the end of the line. */
+static int begin_bytes(gmsh *g)
+{
+    return !g->binary || reader_next_line(&g->r) || reader_fail(&g->r, "the file ends before its numbers");
+}
+
+static int read_count(gmsh *g, const char *what, int64_t *out)
+{
+    return read_integer(g, wide(g), what, 0, FEM_MOST_ELEMENTS, out);
+}
+
+/* That of version 2 is text in binary files, too. */
+static int read_first_count(gmsh *g, const char *what, int64_t *out)
+{
+    return g->version == 2 ? reader_integer(&g->r, 1, what, 0, FEM_MOST_ELEMENTS, out) && begin_bytes(g)
+                           : begin_bytes(g) && read_count(g, what, out);
+}
+
+static int skip_integers(gmsh *g, int n, size_t bytes, const char *what)
 {
     int64_t ignored;
     for (int i = 0; i < n; i++) {
-        if (!reader_integer(&g->r, 1, what, INT64_MIN, INT64_MAX, &ignored)) {
+        if (!read_integer(g, bytes, what, INT64_MIN, INT64_MAX, &ignored)) {
             return 0;
         }
     }
     return 1;
 }
 
+/* ---- nodes ---- */
+
 static int read_tag(gmsh *g)
 {
     int64_t value;
-    return reader_integer(&g->r, 1, "the tag of a node", 1, INT64_MAX, &value) && add_tag(g, value);
+    return read_integer(g, wide(g), "the tag of a node", 1, INT64_MAX, &value) && add_tag(g, value);
 }
 
 static int read_point(gmsh *g)
 {
     double p[3];
     for (int i = 0; i < 3; i++) {
-        if (!reader_number(&g->r, 1, "a coordinate", &p[i])) {
+        if (!read_number(g, "a coordinate", &p[i])) {
             return 0;
         }
     }
     return reader_add_point(&g->r, p);
 }
 
-/* Version 2: tag x y z. Version 4: blocks of all tags, then all coordinates. */
-static int read_nodes(gmsh *g)
+/* Tag x y z. */
+static int read_nodes_2(gmsh *g)
 {
-    int64_t blocks = 1, nodes, parametric;
-    if (g->version == 4 &&
-        !(read_count(g, "the number of blocks", &blocks) && skip_integers(g, 3, "a number of nodes"))) {
+    int64_t nodes;
+    if (!read_first_count(g, "the number of nodes", &nodes)) {
+        return 0;
+    }
+    for (int64_t i = 0; i < nodes; i++) {
+        if (!read_tag(g) || !read_point(g)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Blocks of all tags, then all coordinates. */
+static int read_nodes_4(gmsh *g)
+{
+    int64_t blocks, nodes, parametric;
+    if (!(read_first_count(g, "the number of blocks", &blocks) &&
+          skip_integers(g, 3, wide(g), "a number of nodes"))) {
         return 0;
     }
     for (int64_t b = 0; b < blocks; b++) {
-        if (g->version == 4 &&
-            !(skip_integers(g, 2, "an entity") &&
-              reader_integer(&g->r, 1, "parametric (which must be 0)", 0, 0, &parametric))) {
-            return 0;
-        }
-        if (!read_count(g, "the number of nodes", &nodes)) {
+        if (!(skip_integers(g, 2, INT, "an entity") &&
+              read_integer(g, INT, "parametric (which must be 0)", 0, 0, &parametric) &&
+              read_count(g, "the number of nodes", &nodes))) {
             return 0;
         }
         for (int64_t i = 0; i < nodes; i++) {
-            if (!read_tag(g) || (g->version == 2 && !read_point(g))) {
+            if (!read_tag(g)) {
                 return 0;
             }
         }
-        for (int64_t i = 0; i < nodes && g->version == 4; i++) {
+        for (int64_t i = 0; i < nodes; i++) {
             if (!read_point(g)) {
                 return 0;
             }
@@ -138,6 +224,8 @@ static int find_node(gmsh *g, int64_t value, uint32_t *out)
     return 1;
 }
 
+/* ---- elements ---- */
+
 enum { LINE = 1, TRIANGLE = 2, TETRAHEDRON = 4, POINT = 15 };
 
 static int read_element(gmsh *g, int64_t type)
@@ -150,7 +238,7 @@ static int read_element(gmsh *g, int64_t type)
     }
     for (int i = 0; i < n; i++) {
         int64_t node;
-        if (!reader_integer(&g->r, 1, "a node", 1, INT64_MAX, &node) || !find_node(g, node, &v[i])) {
+        if (!read_integer(g, wide(g), "a node", 1, INT64_MAX, &node) || !find_node(g, node, &v[i])) {
             return 0;
         }
     }
@@ -159,17 +247,33 @@ static int read_element(gmsh *g, int64_t type)
                                  : 1;
 }
 
+static int read_type(gmsh *g, int64_t *type)
+{
+    return read_integer(g, INT, "the type of elements", 1, 200, type);
+}
+
+static int read_tags(gmsh *g, int64_t *tags)
+{
+    return read_integer(g, INT, "the number of tags", 0, 100, tags);
+}
+
+/* Number, type, number of tags, tags, nodes; binary files have groups of one type and number of tags. */
 static int read_elements_2(gmsh *g)
 {
-    int64_t count, type, tags;
-    if (!read_count(g, "the number of elements", &count)) {
+    int64_t count, type = 0, tags = 0, left = 0;
+    if (!read_first_count(g, "the number of elements", &count)) {
         return 0;
     }
-    for (int64_t i = 0; i < count; i++) {
-        if (!(skip_integers(g, 1, "the number of an element") &&
-              reader_integer(&g->r, 1, "the type of an element", 1, 200, &type) &&
-              reader_integer(&g->r, 1, "the number of tags", 0, 100, &tags) &&
-              skip_integers(g, (int)tags, "a tag") && read_element(g, type))) {
+    for (int64_t i = 0; i < count; i++, left--) {
+        if (g->binary && left == 0 &&
+            !(read_type(g, &type) &&
+              read_integer(g, INT, "the number of elements of a group", 1, count - i, &left) &&
+              read_tags(g, &tags))) {
+            return 0;
+        }
+        if (!(skip_integers(g, 1, INT, "the number of an element") &&
+              (g->binary || (read_type(g, &type) && read_tags(g, &tags))) &&
+              skip_integers(g, (int)tags, INT, "a tag") && read_element(g, type))) {
             return 0;
         }
     }
@@ -179,22 +283,40 @@ static int read_elements_2(gmsh *g)
 static int read_elements_4(gmsh *g)
 {
     int64_t blocks, count, type;
-    if (!(read_count(g, "the number of blocks", &blocks) && skip_integers(g, 3, "a number of elements"))) {
+    if (!(read_first_count(g, "the number of blocks", &blocks) &&
+          skip_integers(g, 3, wide(g), "a number of elements"))) {
         return 0;
     }
     for (int64_t b = 0; b < blocks; b++) {
-        if (!(skip_integers(g, 2, "an entity") &&
-              reader_integer(&g->r, 1, "the type of elements", 1, 200, &type) &&
+        if (!(skip_integers(g, 2, INT, "an entity") && read_type(g, &type) &&
               read_count(g, "the number of elements", &count))) {
             return 0;
         }
         for (int64_t i = 0; i < count; i++) {
-            if (!(skip_integers(g, 1, "the tag of an element") && read_element(g, type))) {
+            if (!(skip_integers(g, 1, wide(g), "the tag of an element") && read_element(g, type))) {
                 return 0;
             }
         }
     }
     return 1;
+}
+
+/* ---- sections ---- */
+
+/* A binary file begins with the number 1, which tells its byte order. */
+static int read_order(gmsh *g, int64_t bytes)
+{
+    int64_t one;
+    if (bytes != DOUBLE) {
+        return reader_fail(&g->r, "numbers of %lld bytes; binary files are read with 8", (long long)bytes);
+    }
+    if (!begin_bytes(g) || !read_integer(g, INT, "the number 1", INT32_MIN, INT32_MAX, &one)) {
+        return 0;
+    }
+    g->swapped = one == 0x01000000;
+    return one == 1 || g->swapped ||
+           reader_fail(&g->r, "the first number of a binary file is %lld, not 1 in either byte order",
+                       (long long)one);
 }
 
 static int read_format(gmsh *g)
@@ -208,8 +330,12 @@ static int read_format(gmsh *g)
     if (g->version == 0) {
         return reader_fail(&g->r, "version '%s'; 2.2 and 4.1 are read", word);
     }
-    return reader_integer(&g->r, 1, "the type of file (0: text; binary files are not read)", 0, 0, &type) &&
-           reader_integer(&g->r, 1, "the size of a number", 1, 16, &bytes);
+    if (!reader_integer(&g->r, 1, "the type of file (0: text, 1: binary)", 0, 1, &type) ||
+        !reader_integer(&g->r, 1, "the size of a number", 1, 16, &bytes)) {
+        return 0;
+    }
+    g->binary = type == 1;
+    return !g->binary || read_order(g, bytes);
 }
 
 /* Any other section is left out, to its $End. */
@@ -232,6 +358,9 @@ static int read_section(gmsh *g, const char *name)
     char word[WORD];
     const int format = strcmp(name, "$MeshFormat") == 0, nodes = strcmp(name, "$Nodes") == 0,
               elements = strcmp(name, "$Elements") == 0;
+    if (format && g->version != 0) {
+        return reader_fail(&g->r, "a second section %s", name);
+    }
     if (!format && g->version == 0) {
         return reader_fail(&g->r, "'%s' where $MeshFormat must stand", name);
     }
@@ -242,7 +371,7 @@ static int read_section(gmsh *g, const char *name)
         return reader_fail(&g->r, "a second section %s", name);
     }
     const int good = format  ? read_format(g)
-                     : nodes ? read_nodes(g) && sort_tags(g)
+                     : nodes ? (g->version == 2 ? read_nodes_2(g) : read_nodes_4(g)) && sort_tags(g)
                              : (g->version == 2 ? read_elements_2(g) : read_elements_4(g));
     if (!good) {
         return 0;

@@ -121,6 +121,16 @@ int reader_integer(reader *r, int any, const char *what, int64_t low, int64_t hi
     return 1;
 }
 
+int reader_bytes(reader *r, size_t count, const char *what, void *out)
+{
+    if (r->status != 0 || (size_t)(r->end - r->at) < count) {
+        return reader_fail(r, "%s is missing", what);
+    }
+    memcpy(out, r->at, count);
+    r->at += count;
+    return 1;
+}
+
 /* ---- a mesh that grows ---- */
 
 /* Room for one more of `per` numbers; NULL after a failure. */

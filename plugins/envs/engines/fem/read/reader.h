@@ -34,6 +34,8 @@ int reader_next_line(reader *r);
 /* The next word must be one; `what` is for the message. 0 after a failure. */
 int reader_number(reader *r, int any, const char *what, double *out);
 int reader_integer(reader *r, int any, const char *what, int64_t low, int64_t high, int64_t *out);
+/* The next `count` bytes, as they are, must be there. */
+int reader_bytes(reader *r, size_t count, const char *what, void *out);
 
 /* 0 after a failure. */
 int reader_add_point(reader *r, const double p[3]);

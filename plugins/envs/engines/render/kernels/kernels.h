@@ -99,8 +99,7 @@ typedef struct render_kernels {
     void (*exps)(size_t n, const double *x, double *out);
 } render_kernels;
 
-/* Those of the instruction set `isa` (baseline, avx2, avx512), NULL: of DS_ISA, or the widest. One that
- * this machine lacks becomes the next lower one. */
+/* Those of the instruction set `isa` (baseline, avx2, avx512) as isa_choose() has it; NULL: unknown. */
 const render_kernels *render_kernels_find(const char *isa);
 
 /* TILE_COLUMNS numbers in one order. */

@@ -10,39 +10,41 @@
 
 #include "tile.h"
 
+#include "common/vector_math.h"
+
 static const double reach = 9.210240366975849; /* ln(1e4 - 1): outside, A is at least 1e-4 */
 
 /* How some pixels see a face. */
 typedef struct view {
-    mask active, inside;
+    vec_bits active, inside;
     vec w[3];        /* barycentric coordinates */
     vec te[3], x, y; /* the nearest point of the boundary: its weights, and where it is from the pixel */
     vec A, q;
     vec clipped[3], sum; /* w in [0, 1] */
     vec z, zn;
-    mask visible; /* has a colour: active, z between near and far */
+    vec_bits visible; /* has a colour: active, z between near and far */
 } view;
 
 /* The edges take turns as the nearest one; the first of equals stays. */
-INLINE void nearer_edge(const softras_face *f, int k, vec dx, vec dy, vec *square, view *v)
+VEC_INLINE void nearer_edge(const softras_face *f, int k, vec dx, vec dy, vec *square, view *v)
 {
     const int next = k < 2 ? k + 1 : 0, last = k > 0 ? k - 1 : 2;
-    const vec t = clamp01((dx * f->edge_x[k] + dy * f->edge_y[k]) * f->per_square[k]);
+    const vec t = vec_clamp01((dx * f->edge_x[k] + dy * f->edge_y[k]) * f->per_square[k]);
     const vec x = t * f->edge_x[k] - dx, y = t * f->edge_y[k] - dy, d2 = x * x + y * y;
-    const mask m = d2 < *square;
-    *square = choose(m, d2, *square);
-    v->x = choose(m, x, v->x);
-    v->y = choose(m, y, v->y);
-    v->te[k] = choose(m, 1 - t, v->te[k]);
-    v->te[next] = choose(m, t, v->te[next]);
-    v->te[last] = only(~m, v->te[last]);
+    const vec_bits m = d2 < *square;
+    *square = vec_choose(m, d2, *square);
+    v->x = vec_choose(m, x, v->x);
+    v->y = vec_choose(m, y, v->y);
+    v->te[k] = vec_choose(m, 1 - t, v->te[k]);
+    v->te[next] = vec_choose(m, t, v->te[next]);
+    v->te[last] = vec_only(~m, v->te[last]);
 }
 
 /* 1 where a pixel is reached. */
-INLINE int look(const softras_law *law, const softras_face *f, vec px, vec py, view *v)
+VEC_INLINE int look(const softras_law *law, const softras_face *f, vec px, vec py, view *v)
 {
     const vec dx = px - f->x, dy = py - f->y;
-    vec square = all(1e300); /* more than any */
+    vec square = vec_all(1e300); /* more than any */
     v->w[1] = dx * f->slope_x[0] + dy * f->slope_y[0];
     v->w[2] = dx * f->slope_x[1] + dy * f->slope_y[1];
     v->w[0] = (1 - v->w[1]) - v->w[2];
@@ -53,61 +55,62 @@ INLINE int look(const softras_law *law, const softras_face *f, vec px, vec py, v
     nearer_edge(f, 2, dx + f->edge_x[2], dy + f->edge_y[2], &square, v);
     const vec s = square * law->per_sigma;
     v->active = v->inside | (s < reach);
-    if (!any(v->active)) {
+    if (!vec_any(v->active)) {
         return 0;
     }
-    const vec e = lanes_exp(-s), large = 1 / (1 + e), small = e * large;
-    v->A = only(v->active, choose(v->inside, large, small));
-    v->q = choose(v->active, choose(v->inside, small, large), all(1));
+    const vec e = vec_exp(-s), large = 1 / (1 + e), small = e * large;
+    v->A = vec_only(v->active, vec_choose(v->inside, large, small));
+    v->q = vec_choose(v->active, vec_choose(v->inside, small, large), vec_all(1));
     return 1;
 }
 
 /* Depth, and whether the face gives a colour. The sum of clipped coordinates is at least 1: those that are
  * cut at 1 have lost no more than others have gained by being cut at 0. */
-INLINE int look_deep(const softras_law *law, const softras_face *f, view *v)
+VEC_INLINE int look_deep(const softras_law *law, const softras_face *f, view *v)
 {
     vec inverse = {0};
     for (int k = 0; k < 3; k++) {
-        v->clipped[k] = clamp01(v->w[k]);
+        v->clipped[k] = vec_clamp01(v->w[k]);
         inverse += v->clipped[k] * f->inverse_z[k];
     }
     v->sum = (v->clipped[0] + v->clipped[1]) + v->clipped[2];
     v->z = v->sum / inverse;
     v->zn = (law->far - v->z) * law->per_range;
     v->visible = v->active & (v->z >= law->near) & (v->z <= law->far);
-    return any(v->visible);
+    return vec_any(v->visible);
 }
 
 /* Softmax over depth with a running maximum: what is nearer than all before makes those smaller. */
-INLINE void mix(const softras_law *law, const softras_face *f, const view *v, size_t i,
-                const softras_pixels *out)
+VEC_INLINE void mix(const softras_law *law, const softras_face *f, const view *v, size_t i,
+                    const softras_pixels *out)
 {
-    const vec before = load(out->nearest + i), ahead = v->zn - before;
-    const mask nearer = v->visible & (ahead > 0);
-    const vec e = lanes_exp(-magnitude(ahead) * law->per_gamma);
-    const vec keep = choose(nearer, e, all(1)), add = only(v->visible, choose(nearer, v->A, v->A * e));
-    store(out->nearest + i, choose(nearer, v->zn, before));
-    store(out->weight + i, load(out->weight + i) * keep + add);
+    const vec before = vec_load(out->nearest + i), ahead = v->zn - before;
+    const vec_bits nearer = v->visible & (ahead > 0);
+    const vec e = vec_exp(-vec_abs(ahead) * law->per_gamma);
+    const vec keep = vec_choose(nearer, e, vec_all(1)),
+              add = vec_only(v->visible, vec_choose(nearer, v->A, v->A * e));
+    vec_store(out->nearest + i, vec_choose(nearer, v->zn, before));
+    vec_store(out->weight + i, vec_load(out->weight + i) * keep + add);
     for (int k = 0; k < 3; k++) {
-        store(out->color[k] + i, load(out->color[k] + i) * keep + add * f->color[k]);
+        vec_store(out->color[k] + i, vec_load(out->color[k] + i) * keep + add * f->color[k]);
     }
 }
 
 /* ---- image ---- */
 
-INLINE void draw_face(const softras_law *law, int color, const softras_face *f, const render_tile *tile,
-                      const softras_pixels *out)
+VEC_INLINE void draw_face(const softras_law *law, int color, const softras_face *f, const render_tile *tile,
+                          const softras_pixels *out)
 {
     const span s = span_of(&f->box, tile);
     for (size_t part = s.part[0]; part < s.part[1]; part++) {
         const vec px = pixels_x(tile, part);
         for (size_t row = s.row[0]; row < s.row[1]; row++) {
-            const size_t i = row * TILE_COLUMNS + part * LANES;
+            const size_t i = row * TILE_COLUMNS + part * VECTOR_LANES;
             view v;
             if (!look(law, f, px, pixels_y(tile, row), &v)) {
                 continue;
             }
-            store(out->product + i, load(out->product + i) * v.q);
+            vec_store(out->product + i, vec_load(out->product + i) * v.q);
             if (color && look_deep(law, f, &v)) {
                 mix(law, f, &v, i, out);
             }
@@ -138,32 +141,33 @@ typedef struct sums {
 
 /* What the colour of a pixel changes by the depth of the face: gz z^2 / sum for the corners' depths, and
  * by the barycentric coordinates for their places. Returns the derivative by the place as *hx, *hy. */
-INLINE void depth_adjoint(const softras_face *f, const view *v, vec gz, sums *to, vec *hx, vec *hy)
+VEC_INLINE void depth_adjoint(const softras_face *f, const view *v, vec gz, sums *to, vec *hx, vec *hy)
 {
     const vec per = gz * v->z / v->sum;
     vec g[3];
     for (int k = 0; k < 3; k++) {
         to->z[k] += per * v->z * v->clipped[k];
-        g[k] = only((v->w[k] > 0) & (v->w[k] < 1), per * (1 - v->z * f->inverse_z[k]));
+        g[k] = vec_only((v->w[k] > 0) & (v->w[k] < 1), per * (1 - v->z * f->inverse_z[k]));
     }
     *hx = (g[1] - g[0]) * f->slope_x[0] + (g[2] - g[0]) * f->slope_x[1];
     *hy = (g[1] - g[0]) * f->slope_y[0] + (g[2] - g[0]) * f->slope_y[1];
 }
 
-INLINE vec omega_of(const softras_law *law, const view *v, size_t i, const softras_pixels *at)
+VEC_INLINE vec omega_of(const softras_law *law, const view *v, size_t i, const softras_pixels *at)
 {
-    const vec e = lanes_exp((v->zn - load(at->nearest + i)) * law->per_gamma);
-    return only(v->visible, v->A * e * load(at->weight + i));
+    const vec e = vec_exp((v->zn - vec_load(at->nearest + i)) * law->per_gamma);
+    return vec_only(v->visible, v->A * e * vec_load(at->weight + i));
 }
 
 /* Adds by the colour; returns the derivative by s. */
-INLINE vec color_adjoint(const softras_law *law, const softras_face *f, const view *v, size_t i,
-                         const softras_pixels *at, const softras_pixels_bar *g, sums *to, vec *hx, vec *hy)
+VEC_INLINE vec color_adjoint(const softras_law *law, const softras_face *f, const view *v, size_t i,
+                             const softras_pixels *at, const softras_pixels_bar *g, sums *to, vec *hx,
+                             vec *hy)
 {
     const vec omega = omega_of(law, v, i, at);
-    vec more = -load(g->dot + i); /* g . (c_f - C) */
+    vec more = -vec_load(g->dot + i); /* g . (c_f - C) */
     for (int k = 0; k < 3; k++) {
-        const vec gc = load(g->color[k] + i);
+        const vec gc = vec_load(g->color[k] + i);
         more += gc * f->color[k];
         to->color[k] += omega * gc;
     }
@@ -172,14 +176,14 @@ INLINE vec color_adjoint(const softras_law *law, const softras_face *f, const vi
     return more * v->q;
 }
 
-INLINE void pixels_adjoint(const softras_law *law, int color, const softras_face *f, const view *v, size_t i,
-                           const softras_pixels *at, const softras_pixels_bar *g, sums *to)
+VEC_INLINE void pixels_adjoint(const softras_law *law, int color, const softras_face *f, const view *v,
+                               size_t i, const softras_pixels *at, const softras_pixels_bar *g, sums *to)
 {
-    vec gs = load(g->alpha + i) * v->A, hx = {0}, hy = {0};
-    if (color && any(v->visible)) {
+    vec gs = vec_load(g->alpha + i) * v->A, hx = {0}, hy = {0};
+    if (color && vec_any(v->visible)) {
         gs += color_adjoint(law, f, v, i, at, g, to, &hx, &hy);
     }
-    const vec gd = choose(v->inside, gs, -gs) * (2 * law->per_sigma), gx = gd * v->x, gy = gd * v->y;
+    const vec gd = vec_choose(v->inside, gs, -gs) * (2 * law->per_sigma), gx = gd * v->x, gy = gd * v->y;
     for (int k = 0; k < 3; k++) {
         to->x[k] += color ? v->te[k] * gx - v->w[k] * hx : v->te[k] * gx;
         to->y[k] += color ? v->te[k] * gy - v->w[k] * hy : v->te[k] * gy;
@@ -191,8 +195,9 @@ typedef struct columns {
     double x[3][TILE_COLUMNS], y[3][TILE_COLUMNS], z[3][TILE_COLUMNS], color[3][TILE_COLUMNS];
 } columns;
 
-INLINE void adjoint_face(const softras_law *law, int color, const softras_face *f, const render_tile *tile,
-                         const softras_pixels *at, const softras_pixels_bar *g, softras_face_bar *bar)
+VEC_INLINE void adjoint_face(const softras_law *law, int color, const softras_face *f,
+                             const render_tile *tile, const softras_pixels *at, const softras_pixels_bar *g,
+                             softras_face_bar *bar)
 {
     const span s = span_of(&f->box, tile);
     columns by = {.x = {{0}}};
@@ -207,13 +212,13 @@ INLINE void adjoint_face(const softras_law *law, int color, const softras_face *
             if (color) {
                 look_deep(law, f, &v);
             }
-            pixels_adjoint(law, color, f, &v, row * TILE_COLUMNS + part * LANES, at, g, &to);
+            pixels_adjoint(law, color, f, &v, row * TILE_COLUMNS + part * VECTOR_LANES, at, g, &to);
         }
         for (int k = 0; k < 3; k++) {
-            store(by.x[k] + part * LANES, to.x[k]);
-            store(by.y[k] + part * LANES, to.y[k]);
-            store(by.z[k] + part * LANES, to.z[k]);
-            store(by.color[k] + part * LANES, to.color[k]);
+            vec_store(by.x[k] + part * VECTOR_LANES, to.x[k]);
+            vec_store(by.y[k] + part * VECTOR_LANES, to.y[k]);
+            vec_store(by.z[k] + part * VECTOR_LANES, to.z[k]);
+            vec_store(by.color[k] + part * VECTOR_LANES, to.color[k]);
         }
     }
     for (int k = 0; k < 3; k++) {
@@ -241,13 +246,13 @@ static void softras_adjoint_tile(const softras_law *law, const softras_face *fac
 /* ---- change along a direction ---- */
 
 /* How the depth of the face changes: by the depths of the corners, and by the barycentric coordinates. */
-INLINE vec depth_tangent(const softras_face *f, const softras_face_dot *d, const view *v)
+VEC_INLINE vec depth_tangent(const softras_face *f, const softras_face_dot *d, const view *v)
 {
     const vec per = v->z / v->sum;
     vec z = {0}, x = {0}, y = {0}, g[3];
     for (int k = 0; k < 3; k++) {
         z += per * v->z * v->clipped[k] * d->z[k];
-        g[k] = only((v->w[k] > 0) & (v->w[k] < 1), per * (1 - v->z * f->inverse_z[k]));
+        g[k] = vec_only((v->w[k] > 0) & (v->w[k] < 1), per * (1 - v->z * f->inverse_z[k]));
         x += v->w[k] * d->x[k];
         y += v->w[k] * d->y[k];
     }
@@ -256,30 +261,32 @@ INLINE vec depth_tangent(const softras_face *f, const softras_face_dot *d, const
     return z - (hx * x + hy * y);
 }
 
-INLINE void pixels_tangent(const softras_law *law, int color, const softras_face *f,
-                           const softras_face_dot *d, const view *v, size_t i, const softras_pixels *at,
-                           softras_pixels_dot *out)
+VEC_INLINE void pixels_tangent(const softras_law *law, int color, const softras_face *f,
+                               const softras_face_dot *d, const view *v, size_t i, const softras_pixels *at,
+                               softras_pixels_dot *out)
 {
     vec x = {0}, y = {0};
     for (int k = 0; k < 3; k++) {
         x += v->te[k] * d->x[k];
         y += v->te[k] * d->y[k];
     }
-    const vec square = (2 * law->per_sigma) * (v->x * x + v->y * y), s = choose(v->inside, square, -square);
-    store(out->alpha + i, load(out->alpha + i) + v->A * s);
-    if (color && any(v->visible)) {
+    const vec square = (2 * law->per_sigma) * (v->x * x + v->y * y),
+              s = vec_choose(v->inside, square, -square);
+    vec_store(out->alpha + i, vec_load(out->alpha + i) + v->A * s);
+    if (color && vec_any(v->visible)) {
         const vec omega = omega_of(law, v, i, at);
         const vec zn = -depth_tangent(f, d, v) * law->per_range;
         const vec more = v->q * s + zn * law->per_gamma;
         for (int k = 0; k < 3; k++) {
-            const vec c = more * (f->color[k] - load(at->color[k] + i)) + d->color[k];
-            store(out->color[k] + i, load(out->color[k] + i) + omega * c);
+            const vec c = more * (f->color[k] - vec_load(at->color[k] + i)) + d->color[k];
+            vec_store(out->color[k] + i, vec_load(out->color[k] + i) + omega * c);
         }
     }
 }
 
-INLINE void tangent_face(const softras_law *law, int color, const softras_face *f, const softras_face_dot *d,
-                         const render_tile *tile, const softras_pixels *at, softras_pixels_dot *out)
+VEC_INLINE void tangent_face(const softras_law *law, int color, const softras_face *f,
+                             const softras_face_dot *d, const render_tile *tile, const softras_pixels *at,
+                             softras_pixels_dot *out)
 {
     const span s = span_of(&f->box, tile);
     for (size_t part = s.part[0]; part < s.part[1]; part++) {
@@ -292,7 +299,7 @@ INLINE void tangent_face(const softras_law *law, int color, const softras_face *
             if (color) {
                 look_deep(law, f, &v);
             }
-            pixels_tangent(law, color, f, d, &v, row * TILE_COLUMNS + part * LANES, at, out);
+            pixels_tangent(law, color, f, d, &v, row * TILE_COLUMNS + part * VECTOR_LANES, at, out);
         }
     }
 }

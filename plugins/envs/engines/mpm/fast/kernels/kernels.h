@@ -136,9 +136,9 @@ typedef struct mpm_kernels {
     void (*set_node)(void *field, size_t index, const double value[4]);
 } mpm_kernels;
 
-/* By float type and instruction set, as far as it runs here. `isa`: baseline, avx2, avx512; portable_avx2,
+/* By float type and instruction set as isa_choose() has it. `isa`: baseline, avx2, avx512; portable_avx2,
  * portable_avx512 compute the bits of the baseline. NULL: the best, or what the environment variable DS_ISA
- * says, portable where DS_PORTABLE is 1. */
+ * says, portable where DS_PORTABLE is 1. NULL is returned for an unknown one. */
 const mpm_kernels *mpm_kernels_find(int bits, const char *isa);
 
 #endif

@@ -9,6 +9,8 @@
 #include "convert.h"
 #include "nodes.h"
 
+#include "common/isa.h"
+
 #include <string.h>
 
 /* ---- forward ---- */
@@ -244,14 +246,11 @@ static void gather_adjoint(const mpm_pass *p, mpm_block *block, void *scratch)
 }
 
 /* mpm_kernels_64_avx2 and so on */
-#define KERNELS_NAME(bits, isa) mpm_kernels_##bits##_##isa
-#define KERNELS_OF(bits, isa) KERNELS_NAME(bits, isa)
-#define TEXT_OF(word) #word
-#define TEXT(word) TEXT_OF(word)
+#define KERNELS ISA_VARIANT(mpm_kernels, ISA_VARIANT(MPM_REAL_BITS, MPM_ISA))
 
-extern const mpm_kernels KERNELS_OF(MPM_REAL_BITS, MPM_ISA);
-const mpm_kernels KERNELS_OF(MPM_REAL_BITS, MPM_ISA) = {
-    .isa = TEXT(MPM_ISA),
+extern const mpm_kernels KERNELS;
+const mpm_kernels KERNELS = {
+    .isa = ISA_NAME(MPM_ISA),
     .lanes = VL,
     .chunk = CHUNK,
     .real = sizeof(real),

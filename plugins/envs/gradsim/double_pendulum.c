@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* double_pendulum - two pendula in a row swing before a camera: their lengths are to be found, mass, gravity and start
+ * too. System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 6 and its demonstrations). */
+#include "engines/pendulum/pendulum.h"
+#include "engines/swept/balls.h"
+#include "engines/swept/swept.h"
+
+#include <string.h>
+
+static const char cure[] = "raise substeps";
+static const double pi = 3.14159265358979323846;
+
+static const ds_param *const params[] = {
+    SWEPT_PARAMS("length",
+                 "length (of both rods), mass (of the second bob), gravity, angle, rate (at the start)",
+                 "image", "64", "8, 0, 0", "alpha"),
+    DS_LIST("length", "1", 0.01, 100, 2, "m",
+            "Lengths of the rods of the target, and where they are no variables."),
+    DS_REAL("mass", "1", 1e-3, 1e3, "kg", "Likewise the mass of the second bob; the first has 1 kg.",
+            .flags = DS_PARAM_LOG),
+    DS_REAL("gravity", "10", -100, 100, "m/s^2", "Likewise gravity, downward."),
+    DS_LIST("angle", "", -100, 100, 2, "rad",
+            "Likewise the angles from the downward vertical at the start; empty: 3 pi / 7 and 3 pi / 4."),
+    DS_LIST("rate", "0", -100, 100, 2, "rad/s", "Likewise their rates."),
+    SWEPT_FRAMES_PARAMS("50", "1/30 s", "4", "10"),
+    NULL};
+
+/* Bounds other than those of the lengths, and where the variables start, are ours. */
+enum { LENGTH, MASS = LENGTH + 2, GRAVITY, ANGLE, RATE = ANGLE + 2, COUNT = RATE + 2 };
+static const knob knobs[COUNT] = {KNOB("length.1", "m", 0.4, 2.5, 1),  KNOB("length.2", "m", 0.4, 2.5, 1.7),
+                                  KNOB("mass", "kg", 0.4, 2.5, 1.7),   KNOB("gravity", "m/s^2", 5, 15, 8),
+                                  KNOB("angle.1", "rad", -3, 3, 1),    KNOB("angle.2", "rad", -3, 3, 2),
+                                  KNOB("rate.1", "rad/s", -6, 6, 0.5), KNOB("rate.2", "rad/s", -6, 6, 0.5)};
+
+typedef struct twins {
+    swept swept; /* first */
+    balls bobs;
+    rk4 *engine;
+    double theta[DOUBLE_PARAMETERS]; /* of the episode */
+} twins;
+
+/* ---- an episode ---- */
+
+static void constants(const double *value, double *theta)
+{
+    theta[DOUBLE_LENGTH1] = value[LENGTH];
+    theta[DOUBLE_LENGTH2] = value[LENGTH + 1];
+    theta[DOUBLE_MASS2] = value[MASS];
+    theta[DOUBLE_GRAVITY] = value[GRAVITY];
+}
+
+static void constants_bar(const double *theta_bar, double *value_bar)
+{
+    value_bar[LENGTH] += theta_bar[DOUBLE_LENGTH1];
+    value_bar[LENGTH + 1] += theta_bar[DOUBLE_LENGTH2];
+    value_bar[MASS] += theta_bar[DOUBLE_MASS2];
+    value_bar[GRAVITY] += theta_bar[DOUBLE_GRAVITY];
+}
+
+/* The state at the start, of numbers or of their changes. */
+static void start_of(const double *value, double *y)
+{
+    y[DOUBLE_ANGLE1] = value[ANGLE];
+    y[DOUBLE_ANGLE2] = value[ANGLE + 1];
+    y[DOUBLE_RATE1] = value[RATE];
+    y[DOUBLE_RATE2] = value[RATE + 1];
+}
+
+static int64_t launch_twins(void *self, const double *value)
+{
+    twins *e = self;
+    double start[DOUBLE_STATES];
+    constants(value, e->theta);
+    e->theta[DOUBLE_MASS1] = 1;
+    start_of(value, start);
+    const int64_t lost = rk4_simulate(e->engine, NULL, e->theta, start, e->swept.dt, e->swept.steps);
+    return lost < 0 ? -1 : lost - 1;
+}
+
+static void place_bobs(const void *self, uint64_t t, double *points)
+{
+    const twins *e = self;
+    double centre[2 * BALLS];
+    double_pendulum_bobs(e->theta, rk4_frame(e->engine, t), centre);
+    balls_place(&e->bobs, centre, points);
+}
+
+static void place_bobs_bar(const void *self, uint64_t t, const double *points_bar, double *bar,
+                           double *value_bar)
+{
+    const twins *e = self;
+    double centre_bar[2 * BALLS], theta_bar[DOUBLE_PARAMETERS] = {0};
+    balls_place_adjoint(&e->bobs, points_bar, centre_bar);
+    double_pendulum_bobs_adjoint(e->theta, rk4_frame(e->engine, t), centre_bar, bar, theta_bar);
+    constants_bar(theta_bar, value_bar);
+}
+
+static void place_bobs_dot(const void *self, uint64_t t, const double *dot, const double *value_dot,
+                           double *points_dot)
+{
+    const twins *e = self;
+    double centre_dot[2 * BALLS], theta_dot[DOUBLE_PARAMETERS] = {0};
+    constants(value_dot, theta_dot);
+    double_pendulum_bobs_tangent(e->theta, rk4_frame(e->engine, t), theta_dot, dot, centre_dot);
+    balls_place_tangent(&e->bobs, centre_dot, points_dot);
+}
+
+static int sweep_back(void *self, uint64_t from, uint64_t to, double *bar, double *value_bar)
+{
+    twins *e = self;
+    double theta_bar[DOUBLE_PARAMETERS] = {0};
+    const int finite = rk4_adjoint(e->engine, from, to, bar, theta_bar);
+    constants_bar(theta_bar, value_bar);
+    return finite;
+}
+
+static int sweep_forth(void *self, uint64_t from, uint64_t to, double *dot, const double *value_dot)
+{
+    twins *e = self;
+    double theta_dot[DOUBLE_PARAMETERS] = {0};
+    constants(value_dot, theta_dot);
+    return rk4_tangent(e->engine, from, to, dot, theta_dot);
+}
+
+static void start_bar(void *self, const double *bar, double *value_bar)
+{
+    (void)self;
+    value_bar[ANGLE] += bar[DOUBLE_ANGLE1];
+    value_bar[ANGLE + 1] += bar[DOUBLE_ANGLE2];
+    value_bar[RATE] += bar[DOUBLE_RATE1];
+    value_bar[RATE + 1] += bar[DOUBLE_RATE2];
+}
+
+static void start_dot(void *self, const double *value_dot, double *dot)
+{
+    (void)self;
+    start_of(value_dot, dot);
+}
+
+static const swept_task task = {.numbers = DOUBLE_STATES,
+                                .launch = launch_twins,
+                                .place = place_bobs,
+                                .place_bar = place_bobs_bar,
+                                .place_dot = place_bobs_dot,
+                                .back = sweep_back,
+                                .forth = sweep_forth,
+                                .start_bar = start_bar,
+                                .start_dot = start_dot,
+                                .cure = cure};
+
+/* ---- set-up ---- */
+
+static void read_truth(twins *e, ds_param_reader *in)
+{
+    const double usual[COUNT] = {1, 1, 1, 10, 3 * pi / 7, 3 * pi / 4, 0, 0};
+    double *truth = e->swept.knobs.truth;
+    memcpy(truth, usual, sizeof usual);
+    ds_param_values(in, "length", 2, truth + LENGTH);
+    truth[MASS] = ds_param_real(in, "mass");
+    truth[GRAVITY] = ds_param_real(in, "gravity");
+    ds_param_values(in, "angle", 2, truth + ANGLE);
+    ds_param_values(in, "rate", 2, truth + RATE);
+}
+
+static void read_double_pendulum(void *self, ds_param_reader *in)
+{
+    static const double *const colors[BALLS] = {balls_red, balls_blue};
+    twins *e = self;
+    swept *s = &e->swept;
+    swept_read(s, in, &task);
+    s->knobs.knob = knobs;
+    s->knobs.knobs = COUNT;
+    read_truth(e, in);
+    swept_frames(s, in, 1.0 / 30, 0);
+    e->engine = rk4_create(&s->watcher.kit.memory, &pendulum_double, s->steps, 1);
+    if (in->status == DS_OK) {
+        in->status = balls_open(&e->bobs, &s->watcher.kit.memory, BALLS, 0.25, colors, &s->subject);
+    }
+    swept_ready(s, in);
+}
+
+static const scene_metric metrics[] = {{"angle1", "rad"},  {"rate1", "rad/s"}, {"angle2", "rad"},
+                                       {"rate2", "rad/s"}, {"energy", "J"},    {"distance", "m"},
+                                       {"error", ""},      {NULL, NULL}};
+
+static void measure_double_pendulum(void *self, uint64_t k, double *out)
+{
+    twins *e = self;
+    const double *y = rk4_frame(e->engine, swept_state(&e->swept, k));
+    double mean[3];
+    memcpy(out, y, DOUBLE_STATES * sizeof *out);
+    out[4] = double_pendulum_energy(e->theta, y);
+    out[5] = swept_measure(&e->swept, k, mean);
+    identified_put(&e->swept.error, out + 6);
+}
+
+/* ---- plugin ---- */
+
+static const env_table env = {.size = sizeof(twins),
+                              .advice = "reduce parameter image_size or frames",
+                              .cure = cure,
+                              .read = read_double_pendulum,
+                              .metrics = metrics,
+                              .measure = measure_double_pendulum,
+                              SWEPT_TABLE(swept_release)};
+
+static const ds_desc desc = {
+    ENV_KIT_DESC("double_pendulum", "1"),
+    .flags = DS_ENV_GRADIENT,
+    .summary = "How long are the rods of a double pendulum? From pictures (gradSim).",
+    .description =
+        "Two pendula in a row, with bobs of radius 0.25 m, swing for 1.6 s without friction. The variables "
+        "are "
+        "what is unknown of them, by default the lengths of the rods. The target is an episode of the same "
+        "pendula with the parameters length, mass, gravity, angle and rate; each bob is seen in a picture "
+        "of its own by the same camera, so the least loss is 0. Of the masses only their ratio matters.\n"
+        "With observe = state the loss is the mean squared distance of the bobs, m^2.\n"
+        "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric "
+        "error: mean error of the variables, in proportion where they are positive, which the optimizer does "
+        "not see; distance: that of the middle "
+        "of the bobs.",
+    .citation = ENV_KIT_GRADSIM,
+    .extensions = env_kit_scene_channels};
+
+ENV_KIT_DEFINE(env, desc)
