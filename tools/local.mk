@@ -20,17 +20,18 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/results/compare.c %D%/results/compare.h %D%/results/disambiguate.c %D%/results/mixed.c \
 	%D%/results/export.c %D%/results/export.h %D%/results/export_bench.c \
 	%D%/results/export_table.c %D%/results/npy_names.c %D%/results/npy_names.h \
-	%D%/results/npy_write.c %D%/results/npy_write.h %D%/results/point.c %D%/results/point.h \
+	%D%/results/npy_write.c %D%/results/npy_write.h %D%/results/point.c %D%/results/point.h %D%/results/pool.c \
 	%D%/results/printer.c %D%/results/printer.h %D%/results/results.c %D%/results/results.h %D%/results/settings_text.c \
 	%D%/results/settings_text.h \
 	%D%/results/trajectory.c %D%/policy/npz_read.c %D%/policy/npz_read.h %D%/policy/policy.c \
-	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h %D%/eval/best_picture.c %D%/eval/best_picture.h \
+	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h %D%/eval/best_episode.c %D%/eval/best_episode.h \
+	%D%/eval/best_picture.c %D%/eval/best_picture.h \
 	%D%/report/report_make.c %D%/report/report.h %D%/report/report_csv.c %D%/report/report_csv.h \
 	%D%/report/report_figures.c %D%/report/report_figures.h %D%/report/report_html.c \
 	%D%/report/report_html.h %D%/report/report_overall.c \
 	%D%/report/report_page.c %D%/report/report_page.h \
 	%D%/report/report_overview.c %D%/report/report_overview.h \
-	%D%/report/report_pictures.c %D%/report/report_pictures.h %D%/report/report_point.c \
+	%D%/report/report_episodes.c %D%/report/report_episodes.h %D%/report/report_point.c \
 	%D%/report/report_point.h %D%/report/report_settings.c %D%/report/report_settings.h \
 	%D%/report/report_style.c %D%/report/report_style.h %D%/report/report_tables.c \
 	%D%/report/report_tables.h \

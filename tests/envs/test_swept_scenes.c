@@ -212,7 +212,8 @@ static void derivatives(void **state)
         const char *name, *settings[5];
     } scenes[] = {{"envs/rigid_contact", {"image_size=32"}},
                   {"envs/rigid_contact",
-                   {"observe=state", "variables=density ke kd kf mu gravity position velocity turn spin"}},
+                   {"observe=state", "force=-10, 0, 3",
+                    "variables=density ke kd kf mu gravity position velocity turn spin"}},
                   {"envs/rigid_contact", {"image_size=32", "variables=turn velocity spin"}},
                   {"envs/rigid_mass", {"image_size=32"}},
                   {"envs/rigid_mass", {"scene=video", "variables=masses", "observe=state"}},
@@ -391,9 +392,53 @@ static void refused(void **state)
                      "no quantity 'colour'");
     fake_env_refuses("envs/rigid_contact", (const char *const[]){"variables=ke turn turn.x", NULL},
                      "turn.x twice");
+    fake_env_refuses("envs/rigid_contact",
+                     (const char *const[]){"variables=density mu", "unmodelled=friction", NULL},
+                     "variables names mu");
     fake_env_refuses("envs/rigid_mass", (const char *const[]){"frames=3, 2", NULL}, "parameter frames: 2");
     fake_env_refuses("envs/rigid_mass", (const char *const[]){"frames=20", NULL}, "from 0 to 19");
     fake_env_refuses("envs/rigid_mass", (const char *const[]){"truth=0", NULL}, "no mass");
+}
+
+/* A quarter heavier on a ground a quarter stiffer it moves alike, until a known force pushes it. */
+static void proportions(void **state)
+{
+    (void)state;
+    static const char *const force[] = {"force=0, 0, 0", "force=-10, 0, 0"};
+    double x[5], loss[2];
+    memcpy(x, truth, sizeof x);
+    for (int i = 0; i < 4; i++) {
+        x[i] += 0.1;
+    }
+    for (int k = 0; k < 2; k++) {
+        fake_env e;
+        fake_env_open(&e, "envs/rigid_contact", (const char *const[]){force[k], "observe=state", NULL}, 0, 0);
+        loss[k] = fake_eval(&e, x, NULL, 0, NULL);
+        assert_true(fake_eval(&e, truth, NULL, 0, NULL) < 1e-20);
+        fake_env_close(&e);
+    }
+    assert_true(loss[0] < 1e-16 && loss[1] > 1e-3);
+}
+
+/* A model without the friction or the damping of the target does not get to it at the truth; its gradient is exact. */
+static void imperfect(void **state)
+{
+    (void)state;
+    static const char *const lacks[] = {"unmodelled=friction", "unmodelled=damping"};
+    for (int k = 0; k < 2; k++) {
+        fake_env e;
+        double g, at[2];
+        const double h = 1e-6;
+        fake_env_open(&e, "envs/rigid_contact",
+                      (const char *const[]){lacks[k], "variables=density", "observe=state", NULL}, 0, 0);
+        assert_true(fake_eval(&e, truth, &g, 0, NULL) > 1e-3);
+        for (int side = 0; side < 2; side++) {
+            const double x = truth[0] + (side ? h : -h);
+            at[side] = fake_eval(&e, &x, NULL, 0, NULL);
+        }
+        assert_near(g, (at[1] - at[0]) / (2 * h), 1e-5 * fabs(g));
+        fake_env_close(&e);
+    }
 }
 
 int main(void)
@@ -405,7 +450,8 @@ int main(void)
         cmocka_unit_test(ball_flies),       cmocka_unit_test(bodies_have_their_vertices),
         cmocka_unit_test(mesh_from_a_file), cmocka_unit_test(optimum),
         cmocka_unit_test(derivatives),      cmocka_unit_test(products),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(refused),          cmocka_unit_test(proportions),
+        cmocka_unit_test(imperfect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,9 +118,9 @@ static int command(int argc, char **argv, ds_error *e)
         char name[32];
         snprintf(name, sizeof name, "%s.png", ds_figure_kinds[q.kind]);
         char *path = q.out != NULL ? strdup(q.out) : ds_folder_path(argv[optind], name);
-        rc = path == NULL
-                 ? ds_no_memory(e)
-                 : ds_report_make((const char *const *)argv + optind, (size_t)(argc - optind), NULL, &r, e);
+        rc = path == NULL ? ds_no_memory(e)
+                          : ds_report_make((const char *const *)argv + optind, (size_t)(argc - optind), NULL,
+                                           NULL, &r, e);
         if (rc == 0) {
             rc = draw(&r, &q, path, e);
             if (rc == 0) {

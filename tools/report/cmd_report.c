@@ -12,12 +12,12 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "report/report_page.h"
-#include "report/report_pictures.h"
+#include "report/report_episodes.h"
 #include "store/run_folder.h"
 
 typedef struct request {
-    const char *out, *reference;
-    int no_pictures, page_only;
+    const char *out, *pool, *reference;
+    int no_pictures, page_only, metrics;
 } request;
 
 static const char usage[] =
@@ -31,6 +31,13 @@ static const char usage[] =
     "  --reference OPT    the optimizer that others are compared with; boleap, else the one with the highest "
     "score of\n"
     "                     those that ran on the most environments\n"
+    "  --metrics          simulate the best episode of every run for its metrics, which optimizers do not "
+    "see "
+    "(errors of\n"
+    "                     what is identified, distances): medians in the page, all of them in metrics.csv\n"
+    "  --pool KEY         the variants of a sweep over a parameter of environments, ENV@KEY=VALUE, are one "
+    "environment,\n"
+    "                     whose samples are the runs of all of them\n"
     "  --no-pictures      do not simulate the best episode of each environment to draw it where its run left "
     "no "
     "picture\n"
@@ -40,6 +47,8 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
 {
     const ds_flag flags[] = {{"out", .text = &q->out},
                              {"reference", .text = &q->reference},
+                             {"pool", .text = &q->pool},
+                             {"metrics", .set = &q->metrics},
                              {"no-pictures", .set = &q->no_pictures},
                              {"page-only", .set = &q->page_only},
                              {"help", .usage = usage},
@@ -97,10 +106,11 @@ static int make(const request *q, int folders, char *const *folder, const char *
     char *list = shell_line("", folders, folder);
     int rc = out == NULL || list == NULL
                  ? ds_no_memory(e)
-                 : ds_report_make((const char *const *)folder, (size_t)folders, q->reference, &r, e);
+                 : ds_report_make((const char *const *)folder, (size_t)folders, q->pool, q->reference, &r, e);
     if (rc == 0) {
-        const ds_report_origin origin = {command, folder[0], list, q->page_only};
+        const ds_report_origin origin = {command, folder[0], list, q->page_only, q->metrics};
         rc = ds_report_pictures(&r, out, !q->no_pictures, e);
+        rc = rc == 0 && q->metrics ? ds_report_metrics(&r, e) : rc;
         rc = rc != 0 ? rc : ds_report_page(&r, out, &origin, e);
         rc = rc == 0 && q->page_only ? remove_figures(&r, out, e) : rc;
         if (rc == 0) {

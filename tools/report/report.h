@@ -4,12 +4,17 @@
 #ifndef DS_REPORT_REPORT_H
 #define DS_REPORT_REPORT_H
 
+#include "eval/best_episode.h"
 #include "results/results.h"
 #include "stats/aggregate.h"
 #include "stats/friedman.h"
 #include "stats/hypothesis.h"
 
-enum { DS_REPORT_RESAMPLES = 10000, DS_REPORT_SCORES = 3 };
+enum {
+    DS_REPORT_RESAMPLES = 10000,
+    DS_REPORT_SCORES = 3,
+    DS_REPORT_SEED = 1 /* of the bootstrap: reports are reproducible */
+};
 
 /* Scores to which running times are reported. */
 extern const double ds_report_score[DS_REPORT_SCORES];
@@ -22,6 +27,7 @@ enum { DS_ZERO_RANDOM, DS_ZERO_WORST_MEAN, DS_ZERO_WORST_RUN };
 typedef struct ds_report_run {
     const ds_result *result;
     ds_curve curve;
+    ds_last_metric *metric; /* of its best episode: those of its environment; NULL = not known */
 } ds_report_run;
 
 /* The runs of one optimizer on one environment, in the order of their seeds. All numbers but the counts are
@@ -55,6 +61,7 @@ typedef struct ds_report_env {
     int zero;            /* what `random` is: DS_ZERO_* */
     double least_mean;   /* of all optimizers here */
     const ds_result *best_run;
+    size_t metrics; /* of a run's best episode; 0 where they were not asked for, or there are none */
 } ds_report_env;
 
 typedef struct ds_report_opt {
@@ -103,13 +110,24 @@ int ds_report_judge_all(ds_report *r, ds_error *e);
 /* The optimizers with runs on an environment, the lowest mean first; `order` has room for all. Returns how many. */
 size_t ds_report_order_on(const ds_report *r, size_t env, size_t *order);
 
+/* What the runs of a cell say of a metric of their best episodes. */
+typedef struct ds_metric_summary {
+    const ds_last_metric *metric; /* name and unit */
+    size_t runs;                  /* where it is defined */
+    double mean, median, q1, q3, least, most;
+    ds_interval mean95;
+} ds_metric_summary;
+
+/* Of metric m < metrics of its environment. DS_EXIT_MEMORY on failure. */
+int ds_report_metric(const ds_report_cell *c, size_t m, ds_metric_summary *out, ds_error *e);
+
 /* Reads all runs below the folders. Every environment and every optimizer has a run that counts: a finished one,
  * or where its optimizer has none there, one that is still at work or was interrupted. DS_EXIT_IO where there
- * is none at all. `reference` is the name of an optimizer, or NULL for boleap where there is one,
+ * is none at all. `pool` is a key whose sweep is one environment (ds_results_pool()), or NULL; `reference` is the name of an optimizer, or NULL for boleap where there is one,
  * else the one with the highest score of those that ran on the most environments. Exit status and message on
  * failure; then nothing is to be cleared. */
-int ds_report_make(const char *const *folders, size_t count, const char *reference, ds_report *out,
-                   ds_error *e);
+int ds_report_make(const char *const *folders, size_t count, const char *pool, const char *reference,
+                   ds_report *out, ds_error *e);
 void ds_report_clear(ds_report *r);
 
 /* Is there a test that these numbers of runs could decide, and where there is none, how many runs of each would

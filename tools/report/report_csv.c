@@ -155,3 +155,45 @@ int ds_report_summary_csv(const ds_report *r, const char *path, ds_error *e)
     }
     return ds_table_close(t, path, 0, e);
 }
+
+int ds_report_metrics_csv(const ds_report *r, const char *path, ds_error *e)
+{
+    ds_table *t = ds_table_new("environment,optimizer,seed,best_loss,metric,unit,value,folder");
+    if (t == NULL) {
+        return ds_no_memory(e);
+    }
+    for (size_t i = 0; i < r->envs * r->opts; i++) {
+        for (size_t j = 0; j < r->cell[i].runs; j++) {
+            const ds_report_run *run = &r->cell[i].run[j];
+            for (size_t m = 0; run->metric != NULL && m < r->env[i / r->opts].metrics; m++) {
+                ds_table_row(t, "ttnrttrt", run->result->env, run->result->opt, run->result->seed,
+                             r->cell[i].final[j], run->metric[m].name, run->metric[m].unit,
+                             run->metric[m].value, run->result->folder);
+            }
+        }
+    }
+    return ds_table_close(t, path, 0, e);
+}
+
+int ds_report_metric_cells_csv(const ds_report *r, const char *path, ds_error *e)
+{
+    int rc = 0;
+    ds_table *t =
+        ds_table_new("environment,optimizer,metric,unit,runs,mean,bca95_low,bca95_high,median,q1,q3,"
+                     "least,most");
+    if (t == NULL) {
+        return ds_no_memory(e);
+    }
+    for (size_t i = 0; rc == 0 && i < r->envs * r->opts; i++) {
+        for (size_t m = 0; rc == 0 && m < r->env[i / r->opts].metrics; m++) {
+            ds_metric_summary s;
+            rc = ds_report_metric(&r->cell[i], m, &s, e);
+            if (rc == 0 && s.runs > 0) {
+                ds_table_row(t, "ttttnrrrrrrrr", r->env[i / r->opts].name, r->opt[i % r->opts].name,
+                             s.metric->name, s.metric->unit, (uint64_t)s.runs, s.mean, s.mean95.low,
+                             s.mean95.high, s.median, s.q1, s.q3, s.least, s.most);
+            }
+        }
+    }
+    return ds_table_close(t, path, rc, e);
+}

@@ -12,8 +12,6 @@
 #include "base/log.h"
 #include "base/text.h"
 
-static const uint64_t SEED = 1; /* of the bootstrap: reports are reproducible */
-
 const double ds_report_score[DS_REPORT_SCORES] = {0.5, 0.9, 0.99};
 
 /* ---- grouping ---- */
@@ -99,7 +97,7 @@ static int add_run(ds_report_cell *cell, const ds_result *result, ds_curve *curv
         return ds_no_memory(e);
     }
     cell->run = run;
-    run[cell->runs++] = (ds_report_run){result, *curve};
+    run[cell->runs++] = (ds_report_run){result, *curve, NULL};
     cell->unfinished |= result->partial;
     memset(curve, 0, sizeof *curve);
     return 0;
@@ -218,7 +216,7 @@ static int describe(ds_report_cell *c, uint64_t common, ds_error *e)
     c->least = sorted[0];
     c->most = sorted[n - 1];
     free(sorted);
-    if (ds_mean_intervals(c->final, n, SEED, DS_REPORT_RESAMPLES, level, 2, mean) != 0) {
+    if (ds_mean_intervals(c->final, n, DS_REPORT_SEED, DS_REPORT_RESAMPLES, level, 2, mean) != 0) {
         return ds_no_memory(e);
     }
     c->mean90 = mean[0];
@@ -453,8 +451,8 @@ static void tell_unchecked(const ds_results *r)
     }
 }
 
-int ds_report_make(const char *const *folders, size_t count, const char *reference, ds_report *out,
-                   ds_error *e)
+int ds_report_make(const char *const *folders, size_t count, const char *pool, const char *reference,
+                   ds_report *out, ds_error *e)
 {
     memset(out, 0, sizeof *out);
     int rc = ds_results_read(folders, count, &out->results, e);
@@ -467,6 +465,7 @@ int ds_report_make(const char *const *folders, size_t count, const char *referen
         ds_results_warn_mixed((ds_results *const[]){&out->results}, 1);
         tell_unchecked(&out->results);
     }
+    rc = rc == 0 && pool != NULL ? ds_results_pool(&out->results, pool, e) : rc;
     rc = rc != 0 ? rc : group(out, e);
     for (size_t i = 0; rc == 0 && i < out->envs; i++) {
         find_common(out, i);
@@ -496,6 +495,7 @@ void ds_report_clear(ds_report *r)
     for (size_t i = 0; r->cell != NULL && i < r->envs * r->opts; i++) {
         for (size_t j = 0; j < r->cell[i].runs; j++) {
             ds_curve_clear(&r->cell[i].run[j].curve);
+            free(r->cell[i].run[j].metric);
         }
         free(r->cell[i].run);
         free(r->cell[i].final);

@@ -4,6 +4,7 @@
 
 #include "report/report_page.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #include "report/report_figures.h"
 #include "report/report_html.h"
 #include "report/report_overview.h"
-#include "report/report_pictures.h"
+#include "report/report_episodes.h"
 #include "report/report_point.h"
 #include "report/report_settings.h"
 #include "report/report_style.h"
@@ -224,8 +225,14 @@ static void put_head(page *p)
     ds_html_text(p->f, p->origin->command);
     fputs("</pre>\n<p class=s>All numbers as tables: <a href=\"runs.csv\">runs.csv</a> (every run), <a "
           "href=\"cells.csv\">cells.csv</a> (every optimizer on every environment), <a "
-          "href=\"summary.csv\">summary.csv</a> (over all environments).</p>\n<nav aria-label=\"contents\">",
+          "href=\"summary.csv\">summary.csv</a> (over all environments)",
           p->f);
+    fputs(p->origin->metrics ? ", <a href=\"metrics.csv\">metrics.csv</a> (of the best episode of every "
+                               "run), <a href=\"metric_cells.csv\">metric_cells.csv</a> (of every optimizer "
+                               "on every environment).</p>\n"
+                             : ".</p>\n",
+          p->f);
+    fputs("<nav aria-label=\"contents\">", p->f);
     ds_html_link(p->f, "#all", "All environments");
     for (size_t i = 0; i < r->envs; i++) {
         char to[32];
@@ -444,19 +451,35 @@ static void put_page(page *p)
 
 typedef int write_table(const ds_report *r, const char *path, ds_error *e);
 
-static int write_tables(const ds_report *r, const char *folder, ds_error *e)
+/* Writes a table where it is wanted, and removes that of an earlier report where not. */
+static int write_or_remove(const ds_report *r, const char *folder, const char *name, write_table *write,
+                           int wanted, ds_error *e)
 {
-    static const struct {
+    char *path = ds_folder_path(folder, name);
+    int rc = path == NULL ? ds_no_memory(e) : 0;
+    if (rc == 0 && wanted) {
+        rc = write(r, path, e);
+    } else if (rc == 0 && unlink(path) != 0 && errno != ENOENT) {
+        rc = ds_fail(e, DS_EXIT_IO, "%s: cannot be removed: %s", path, strerror(errno));
+    }
+    free(path);
+    return rc;
+}
+
+static int write_tables(const ds_report *r, const char *folder, int metrics, ds_error *e)
+{
+    const struct {
         const char *name;
         write_table *write;
-    } table[] = {{"runs.csv", ds_report_runs_csv},
-                 {"cells.csv", ds_report_cells_csv},
-                 {"summary.csv", ds_report_summary_csv}};
+        int wanted;
+    } table[] = {{"runs.csv", ds_report_runs_csv, 1},
+                 {"cells.csv", ds_report_cells_csv, 1},
+                 {"summary.csv", ds_report_summary_csv, 1},
+                 {"metrics.csv", ds_report_metrics_csv, metrics},
+                 {"metric_cells.csv", ds_report_metric_cells_csv, metrics}};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < sizeof table / sizeof *table; i++) {
-        char *path = ds_folder_path(folder, table[i].name);
-        rc = path == NULL ? ds_no_memory(e) : table[i].write(r, path, e);
-        free(path);
+        rc = write_or_remove(r, folder, table[i].name, table[i].write, table[i].wanted, e);
     }
     return rc;
 }
@@ -471,7 +494,7 @@ int ds_report_page(const ds_report *r, const char *folder, const ds_report_origi
         p.rc = ds_no_memory(e);
     }
     p.rc = p.rc != 0 ? p.rc : ds_folder_make(figures, e);
-    p.rc = p.rc != 0 ? p.rc : write_tables(r, folder, e);
+    p.rc = p.rc != 0 ? p.rc : write_tables(r, folder, origin->metrics, e);
     if (p.rc == 0) {
         put_page(&p);
     }

@@ -12,6 +12,7 @@ typedef struct ds_report_origin {
     const char *first;   /* folder: it names the page */
     const char *folders; /* with the runs, as `plot` takes them, too */
     int page_only;       /* leave no files of the figures, and no links to them */
+    int metrics;         /* ds_report_metrics() was called: write metrics.csv and metric_cells.csv */
 } ds_report_origin;
 
 /* Writes `folder`/index.html, the tables as CSV, and the figures as SVG and CSV in `folder`/figures/, which

@@ -119,6 +119,48 @@ static void put_costs(FILE *f, const ds_report *r, size_t i, const size_t *order
     ds_html_table_end(f);
 }
 
+static void put_metric(FILE *f, const ds_report *r, size_t opt, const ds_metric_summary *s)
+{
+    begin_row(f, r, opt);
+    fputs("<td>", f);
+    ds_html_text(f, s->metric->name);
+    fputs(s->metric->unit[0] != '\0' ? ", " : "", f);
+    ds_html_text(f, s->metric->unit);
+    fputs("</td>", f);
+    ds_html_number_cell(f, s->mean, 4);
+    ds_html_interval_cell(f, s->mean95, 3);
+    ds_html_number_cell(f, s->median, 4);
+    ds_html_interval_cell(f, s->runs > 1 ? (ds_interval){s->q1, s->q3} : (ds_interval){NAN, NAN}, 3);
+    ds_html_number_cell(f, s->least, 4);
+    ds_html_number_cell(f, s->most, 4);
+    fputs("</tr>\n", f);
+}
+
+/* What the best episodes are like, in the metrics that no optimizer sees. */
+static int put_metrics(FILE *f, const ds_report *r, size_t i, const size_t *order, size_t rows, ds_error *e)
+{
+    int rc = 0;
+    if (r->env[i].metrics == 0) {
+        return 0;
+    }
+    ds_html_table(f, "", "metrics of the best episodes", r->env[i].name);
+    fputs("<thead><tr><th scope=col>optimizer<th scope=col>metric<th scope=col>mean<th scope=col>95 %<th "
+          "scope=col>median<th scope=col>quartiles<th scope=col>least<th scope=col>most</tr></thead>\n",
+          f);
+    for (size_t m = 0; rc == 0 && m < r->env[i].metrics; m++) {
+        for (size_t j = 0; rc == 0 && j < rows; j++) {
+            ds_metric_summary s;
+            rc = ds_report_metric(ds_report_at(r, i, order[j]), m, &s, e);
+            if (rc == 0 && s.runs > 0) {
+                put_metric(f, r, order[j], &s);
+            }
+        }
+    }
+    ds_html_table_end(f);
+    fputs("<p class=s>Over the runs, at the end of the best episode of each.</p>\n", f);
+    return rc;
+}
+
 int ds_report_put_tables(FILE *f, const ds_report *r, size_t env, ds_error *e)
 {
     size_t *order = calloc(r->opts + 1, sizeof *order);
@@ -130,7 +172,8 @@ int ds_report_put_tables(FILE *f, const ds_report *r, size_t env, ds_error *e)
         put_means(f, r, env, order, rows);
         put_tests(f, r, env, order, rows);
     }
+    const int rc = put_metrics(f, r, env, order, rows, e);
     put_costs(f, r, env, order, rows);
     free(order);
-    return 0;
+    return rc;
 }

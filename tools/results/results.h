@@ -72,6 +72,10 @@ void ds_results_sort(ds_results *r);
  * stderr of that, of runs that are there twice, and of damaged stores. DS_EXIT_MEMORY on failure. */
 int ds_results_disambiguate(ds_results *const *set, size_t sets, ds_error *e);
 
+/* Makes one environment of the variants of a sweep over `key`: ball@object=1, ball@object=2, ... become ball, whose
+ * samples are the runs of all of them (pool.c). DS_EXIT_USAGE where there are no such variants. */
+int ds_results_pool(ds_results *r, const char *key, ds_error *e);
+
 /* Runs whose records have no checksums (store format 1); *first gets one of them. */
 size_t ds_results_unchecked(const ds_results *r, const ds_result **first);
 

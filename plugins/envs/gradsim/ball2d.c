@@ -149,7 +149,7 @@ static void measure_ball2d(void *self, uint64_t k, double *out)
     out[2] = swept_measure(&e->swept, k, mean);
     out[0] = mean[0];
     out[1] = mean[1];
-    out[3] = e->swept.error;
+    identified_put(&e->swept.error, out + 3);
 }
 
 /* ---- plugin ---- */

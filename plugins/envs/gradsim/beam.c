@@ -14,9 +14,11 @@ static const ds_param *const params[] = {
         "image", "mean squared distance of the points.", "64", "4, 30, 0", "alpha"),
     DS_LIST("truth", "1000, 1000, 5, 10", 1e-3, 1e7, 4, "Pa, Pa, Pa s, kg/m^3",
             "What the beam of the target is made of: Lame parameters mu and lambda, damping, density."),
+    WATCHER_OBJECT_PARAM,
     DS_REAL("gravity", "9.8", -100, 100, "m/s^2",
             "Gravity, downward, where it is no variable, and of the target."),
-    SOFT_TIME_PARAMS("2", "32", "10"), NULL};
+    SOFT_TIME_PARAMS("2", "32", "10"),
+    NULL};
 
 static const quantity offered[] = {QUANTITY_LOG("mu", "Pa", QUANTITY_SOLID_MU, 1.7, 4, 2),
                                    QUANTITY_LOG("lambda", "Pa", QUANTITY_SOLID_LAMBDA, 1.7, 4, 1.7),
@@ -44,6 +46,7 @@ static void read_beam(void *self, ds_param_reader *in)
     soft *s = self;
     double truth[4] = {1000, 1000, 5, 10};
     soft_read(s, in, &task);
+    soft_object(s, in);
     ds_param_values(in, "truth", 4, truth);
     soft_body(s, fem_mesh_beam(&s->mesh), (double[3]){0, 0, 0}, (double[3]){0, 0, 0}, truth[3],
               (fem_solid){truth[0], truth[1], truth[2]});
@@ -64,7 +67,7 @@ static void measure_beam(void *self, uint64_t k, double *out)
     fem_centre(&s->model, s->model.q, start);
     out[0] = start[1] - centre[1];
     out[1] = miss;
-    out[2] = s->error;
+    identified_put(&s->error, out + 2);
 }
 
 /* ---- plugin ---- */

@@ -16,6 +16,7 @@ static const ds_param *const params[] = {
                 "each particle), "
                 "stretch and area (Lame parameters of the membrane), damping, bend, gravity",
                 "image", "mean squared distance of the points.", "64", "5, 0, 0", "alpha"),
+    WATCHER_OBJECT_PARAM,
     DS_LIST("velocity", "1, 0, 0", -10, 10, 3, "m/s",
             "Velocity at the start, where it is no variable, and of the target."),
     DS_LIST("truth", "1e4, 1e4, 100, 100", 0, 1e7, 4, "N/m, N/m, N s/m, N/rad",
@@ -102,6 +103,7 @@ static void read_cloth_velocity(void *self, ds_param_reader *in)
     soft *s = self;
     double velocity[3] = {1, 0, 0}, truth[4] = {1e4, 1e4, 100, 100};
     soft_read(s, in, &task);
+    soft_object(s, in);
     ds_param_values(in, "velocity", 3, velocity);
     ds_param_values(in, "truth", 4, truth);
     build(s, velocity, truth, ds_param_int(in, "random_mass") != 0);
@@ -120,7 +122,7 @@ static void measure_cloth_velocity(void *self, uint64_t k, double *out)
     out[2] = soft_measure(s, k, centre);
     out[0] = centre[0];
     out[1] = centre[1];
-    out[3] = s->error;
+    identified_put(&s->error, out + 3);
 }
 
 /* ---- plugin ---- */

@@ -191,7 +191,7 @@ static void measure_double_pendulum(void *self, uint64_t k, double *out)
     memcpy(out, y, DOUBLE_STATES * sizeof *out);
     out[4] = double_pendulum_energy(e->theta, y);
     out[5] = swept_measure(&e->swept, k, mean);
-    out[6] = e->swept.error;
+    identified_put(&e->swept.error, out + 6);
 }
 
 /* ---- plugin ---- */

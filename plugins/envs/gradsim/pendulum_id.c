@@ -160,7 +160,7 @@ static void measure_pendulum_id(void *self, uint64_t k, double *out)
     double mean[3];
     memcpy(out, rk4_frame(e->engine, swept_state(&e->swept, k)), SIMPLE_STATES * sizeof *out);
     out[2] = swept_measure(&e->swept, k, mean);
-    out[3] = e->swept.error;
+    identified_put(&e->swept.error, out + 3);
 }
 
 /* ---- plugin ---- */

@@ -15,6 +15,10 @@ static const char cure[] =
     "reduce the stiffness or damping of the contact in parameter truth, or raise substeps";
 static const double pi = 3.14159265358979323846;
 
+enum { NOTHING, FRICTION, DAMPING };
+
+static const char *const unmodelled[] = {"nothing", "friction", "damping", NULL};
+
 static const ds_param *const params[] = {
     SWEPT_PARAMS("density ke kd kf mu",
                  "density, ke, kd, kf, mu (stiffness, damping, viscous friction and its bound of the "
@@ -23,8 +27,15 @@ static const ds_param *const params[] = {
                  "image", "64", "10, 30, 0", "alpha"),
     DS_LIST("truth", "5, 4900, 15, 50, 0.3", 1e-3, 1e6, 5, "kg/m^3, N/m, N s/m, N s/m, 1",
             "Density and contact of the target: density, ke, kd, kf, mu."),
+    WATCHER_OBJECT_PARAM,
     DS_LIST("velocity", "2, 0, 0", -50, 50, 3, "m/s",
             "Velocity at the start, where it is no variable, and of the target."),
+    DS_LIST("force", "0, 0, 0", -1e4, 1e4, 3, "N",
+            "A known force that pushes the cube all the time. Without one the motion only depends on the "
+            "proportions of density, ke, kd and kf."),
+    DS_ENUM("unmodelled", "nothing", unmodelled,
+            "What the cube of the target has and the simulated one has not: friction on the ground, or the "
+            "damping of its contact. For the question what an imperfect model costs."),
     DS_REAL("gravity", "9.8", -100, 100, "m/s^2",
             "Gravity, downward, where it is no variable, and of the target."),
     DS_REAL("duration", "2", 0.01, 100, "s", "Length of an episode."),
@@ -78,6 +89,8 @@ typedef struct contact {
     rigid_mass unit; /* of the cube, at density 1 */
     rigid_point corner[RIGID_BOX_POINTS];
     double yellow[FACES][3];
+    double force[3]; /* N */
+    int unmodelled;
     double first[4], turn[4]; /* attitude at the start before and by `turn` */
 } contact;
 
@@ -103,12 +116,18 @@ static int64_t launch_cube(void *self, const double *value)
     rigid_state start;
     rigid_body body = {.mass = e->unit.mass * value[DENSITY],
                        .gravity = {0, -value[GRAVITY], 0},
+                       .force = {e->force[0], e->force[1], e->force[2]},
                        .ke = value[KE],
                        .kd = value[KD],
                        .kf = value[KF],
                        .mu = value[MU]};
     for (int i = 0; i < 9; i++) {
         body.inertia[i] = e->unit.inertia[i] * value[DENSITY];
+    }
+    if (!e->swept.is_target && e->unmodelled == FRICTION) {
+        body.kf = body.mu = 0;
+    } else if (!e->swept.is_target && e->unmodelled == DAMPING) {
+        body.kd = 0;
     }
     start_at(e, value, &start);
     return rigid_simulate(e->engine, &body, RIGID_BOX_POINTS, e->corner, &start, e->swept.dt, e->swept.steps);
@@ -250,16 +269,34 @@ static void read_times(contact *e, ds_param_reader *in)
     list_states(e, (uint64_t)fmax(1, (double)frames));
 }
 
+/* What is not in the model cannot be found. */
+static void check_unmodelled(contact *e, ds_param_reader *in)
+{
+    const knob_set *set = &e->swept.knobs;
+    e->unmodelled = (int)ds_param_int(in, "unmodelled");
+    for (uint64_t i = 0; in->status == DS_OK && i < set->n; i++) {
+        const uint32_t k = set->at[i];
+        if ((e->unmodelled == FRICTION && (k == KF || k == MU)) || (e->unmodelled == DAMPING && k == KD)) {
+            in->status = ds_host_fail(in->host, DS_E_PARAM,
+                                      "parameter variables names %s, which parameter unmodelled takes out of "
+                                      "the model: leave it out",
+                                      set->knob[k].name);
+        }
+    }
+}
+
 static void read_rigid_contact(void *self, ds_param_reader *in)
 {
     contact *e = self;
     swept *s = &e->swept;
     static const double half[3] = {0.57735026918962576, 0.57735026918962576, 0.57735026918962576};
     swept_read(s, in, &task);
+    swept_object(s, in);
     s->knobs.knob = knobs;
     s->knobs.knobs = COUNT;
     ds_param_values(in, "truth", 5, s->knobs.truth);
     ds_param_values(in, "velocity", 3, s->knobs.truth + VELOCITY);
+    ds_param_values(in, "force", 3, e->force);
     s->knobs.truth[GRAVITY] = ds_param_real(in, "gravity");
     read_times(e, in);
     in->status = in->status != DS_OK ? in->status : fem_mesh_cube(&e->mesh);
@@ -275,6 +312,7 @@ static void read_rigid_contact(void *self, ds_param_reader *in)
                        .texture = &e->yellow[0][0]};
     s->floor = 0;
     swept_ready(s, in);
+    check_unmodelled(e, in);
 }
 
 static void release_rigid_contact(void *self)
@@ -293,7 +331,7 @@ static void measure_rigid_contact(void *self, uint64_t k, double *out)
     out[2] = swept_measure(s, k, mean);
     out[0] = mean[0];
     out[1] = mean[1];
-    out[3] = s->error;
+    identified_put(&s->error, out + 3);
 }
 
 /* ---- plugin ---- */
@@ -316,7 +354,10 @@ static const ds_desc desc = {
                    "by default log10 of its density "
                    "and of stiffness, damping and viscous friction of the contact, and the bound mu. The "
                    "target is an episode of the same "
-                   "cube with parameter truth, seen by the same camera, so the least loss is 0.\n"
+                   "cube with parameter truth, seen by the same camera, so the least loss is 0. Density, ke, "
+                   "kd and kf in "
+                   "proportion give the same motion: to find all of them, push the cube with a known force "
+                   "(parameter force), or know one.\n"
                    "Channels: residuals with J v and J' w; with observe = image also pictures and target. "
                    "Metric error: mean error of the "
                    "variables, in proportion where they are logarithms, which the optimizer does not see.",

@@ -431,7 +431,7 @@ static void measure_rigid_mass(void *self, uint64_t k, double *out)
     double mean[3];
     out[1] = swept_measure(s, k, mean);
     out[0] = mean[1];
-    out[2] = s->error;
+    identified_put(&s->error, out + 2);
 }
 
 /* ---- plugin ---- */

@@ -13,6 +13,7 @@ static const ds_param *const params[] = {
                 "image", "mean squared distance of the points.", "64", "8, 30, 0", "alpha"),
     DS_LIST("truth", "1000, 1000, 1, 10", 1e-3, 1e7, 4, "Pa, Pa, Pa s, kg/m^3",
             "What the ball of the target is made of: Lame parameters mu and lambda, damping, density."),
+    WATCHER_OBJECT_PARAM,
     DS_LIST("velocity", "2, 0, 0", -20, 20, 3, "m/s",
             "Velocity of the throw, where it is no variable, and of the target."),
     SOFT_GROUND_PARAMS("1e4, 1, 10, 0.5"),
@@ -43,6 +44,7 @@ static void read_soft_ball(void *self, ds_param_reader *in)
     soft *s = self;
     double truth[4] = {1000, 1000, 1, 10}, velocity[3] = {2, 0, 0};
     soft_read(s, in, &task);
+    soft_object(s, in);
     ds_param_values(in, "truth", 4, truth);
     ds_param_values(in, "velocity", 3, velocity);
     soft_body(s, fem_mesh_ball(&s->mesh), (double[3]){-2, 2, 0}, velocity, truth[3],
@@ -63,7 +65,7 @@ static void measure_soft_ball(void *self, uint64_t k, double *out)
     out[2] = soft_measure(s, k, centre);
     out[0] = centre[0];
     out[1] = centre[1];
-    out[3] = s->error;
+    identified_put(&s->error, out + 3);
 }
 
 /* ---- plugin ---- */

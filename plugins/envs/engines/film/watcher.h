@@ -26,6 +26,12 @@ ds_status watcher_answer(void *self, ds_eval *io, ds_ask *ask);
 /* Does an evaluation need what a derivative backwards through its episode is made from? */
 int watcher_reverses(const ds_eval *io);
 
+/* Which of the objects of a table the target is. */
+#define WATCHER_OBJECT_PARAM                                                                                 \
+    DS_INT("object", "0", 0, 1000000000, "",                                                                 \
+           "0: what is unknown is in the target as the parameters say it. K: it is drawn by this number, "   \
+           "uniformly between the bounds of the variables, a tenth of their width away from each.")
+
 /* Parameter `observe` of environments that can be compared by pictures and by states, and the PNG file of targets. */
 extern const char *const watcher_observes[];
 #define WATCHER_PARAMS(observe_, state_)                                                                     \

@@ -8,6 +8,7 @@
 #include "engines/control/control.h"
 #include "engines/fem/episode.h"
 #include "engines/kit/env_kit.h"
+#include "engines/kit/identified.h"
 
 /* What a quantity stands for in the model. */
 typedef enum quantity_kind {
@@ -67,15 +68,17 @@ enum { QUANTITIES = 16 };
 
 /* The picked ones, in the order they were named. */
 typedef struct quantity_set {
-    fem_model *model;  /* these four are set by the environment before quantity_pick() */
-    double density;    /* that the masses were made with: kg/m^3, kg/m^2, or kg of a particle */
-    control *control;  /* that QUANTITY_WEIGHTS are of; may be NULL */
-    uint64_t seed;     /* of what the variables start at */
+    fem_model *model; /* these four are set by the environment before quantity_pick() */
+    double density;   /* that the masses were made with: kg/m^3, kg/m^2, or kg of a particle */
+    control *control; /* that QUANTITY_WEIGHTS are of; may be NULL */
+    uint64_t seed;    /* of what the variables start at */
+    uint64_t object;  /* 0: the target is the model as it was built; else the number of a draw, see `drawn` */
     uint64_t count, n; /* quantities, variables */
     const quantity *item[QUANTITIES];
     uint64_t at[QUANTITIES + 1]; /* variables of item i are at[i] .. at[i + 1] - 1 */
     fem_variation truth;         /* the numbers of the model as it was built */
     double middle[3];            /* mean place of the particles in it */
+    double *drawn;               /* [n]: the variables of the target, where `object` is not 0; else NULL */
     const double *weights_dot;   /* of a direction, see quantity_spread() */
 } quantity_set;
 
@@ -84,6 +87,9 @@ void quantity_pick(quantity_set *set, ds_param_reader *in, const quantity *offer
 
 /* Remembers the numbers of the model as the truth; look at room->failed. */
 void quantity_keep(quantity_set *set, memory *room);
+/* Draws the variables of the target where it is to be another object: uniformly between their bounds, a tenth of the
+ * width away from each; look at room->failed. */
+void quantity_draw(quantity_set *set, memory *room);
 
 /* The model, and the weights of the controller, get the values of x[n]; NULL: the truth, and no weights. */
 void quantity_apply(const quantity_set *set, const double *x);
@@ -92,9 +98,11 @@ void quantity_gather(const quantity_set *set, const double *x, const fem_variati
 /* dot = the change of the model along v[n], from zeros; v stays for set->weights_dot. */
 void quantity_spread(quantity_set *set, const double *x, const double *v, fem_variation *dot);
 
-/* Mean over the variables of how far they are from the truth: in proportion with `log`, else in their unit; NaN
- * where there is no truth, as of weights. */
-double quantity_error(const quantity_set *set, const double *x);
+/* Names of the quantities, for what quantity_error() says of them. */
+void quantity_identify(const quantity_set *set, identified *out);
+/* How far the variables are from those of the target, mean of each quantity: in proportion with `log`, else in their
+ * unit; NaN where there is no truth, as of weights. */
+void quantity_error(const quantity_set *set, const double *x, identified *out);
 
 /* Entries of an env_table. */
 void quantity_range(const quantity_set *set, uint64_t i, double *lower, double *upper, double *start);

@@ -133,6 +133,18 @@ void quantity_name(const quantity_set *set, uint64_t i, env_variable *out)
     }
 }
 
+void quantity_draw(quantity_set *set, memory *room)
+{
+    double lower, upper, start;
+    set->drawn = set->object > 0 ? memory_doubles(room, set->n) : NULL;
+    for (uint64_t i = 0; set->drawn != NULL && i < set->n; i++) {
+        const uint64_t k = item_of(set, i);
+        ds_random r = ds_random_open(set->object, set->item[k]->name, i - set->at[k]);
+        quantity_range(set, i, &lower, &upper, &start);
+        set->drawn[i] = lower + (0.1 + 0.8 * ds_random_uniform(&r)) * (upper - lower);
+    }
+}
+
 /* How far variable v is from the number of the truth. */
 static double error_of(const quantity_set *set, const quantity *q, const double *truth, size_t j, double v)
 {
@@ -158,11 +170,33 @@ static double error_of_item(const quantity_set *set, uint64_t i, const double *x
     return sum;
 }
 
-double quantity_error(const quantity_set *set, const double *x)
+static double error_of_drawn(const quantity_set *set, uint64_t i, const double *x)
+{
+    double sum = 0;
+    for (uint64_t k = set->at[i]; k < set->at[i + 1]; k++) {
+        const double off = x[k] - set->drawn[k];
+        sum += fabs(set->item[i]->log ? pow(10, off) - 1 : off);
+    }
+    return sum;
+}
+
+void quantity_identify(const quantity_set *set, identified *out)
+{
+    identified_open(out, set->count);
+    for (uint64_t i = 0; i < set->count; i++) {
+        identified_name(out, i, set->item[i]->name);
+    }
+}
+
+void quantity_error(const quantity_set *set, const double *x, identified *out)
 {
     double sum = 0;
     for (uint64_t i = 0; i < set->count; i++) {
-        sum += set->item[i]->kind == QUANTITY_WEIGHTS ? (double)NAN : error_of_item(set, i, x + set->at[i]);
+        const double error = set->item[i]->kind == QUANTITY_WEIGHTS ? (double)NAN
+                             : set->drawn != NULL                   ? error_of_drawn(set, i, x)
+                                                                    : error_of_item(set, i, x + set->at[i]);
+        identified_set(out, i, error / (double)(set->at[i + 1] - set->at[i]));
+        sum += error;
     }
-    return sum / (double)set->n;
+    out->mean = sum / (double)set->n;
 }

@@ -127,7 +127,7 @@ ds_status soft_simulate(void *self, ds_eval *io)
     soft *s = self;
     int64_t bad = -1;
     quantity_apply(&s->unknown, io->x);
-    s->error = quantity_error(&s->unknown, io->x);
+    quantity_error(&s->unknown, io->x, &s->error);
     const ds_status status = soft_run(s, watcher_reverses(io), &bad);
     io->bad_step = bad < 0 ? -1 : bad / (int64_t)s->shown_each;
     io->loss = status == DS_OK && bad < 0 ? watch_loss(&s->watcher.watch) : HUGE_VAL;

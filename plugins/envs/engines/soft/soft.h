@@ -51,7 +51,7 @@ struct soft {
     /* Made by soft_allocate(). */
     fem_episode *episode;
     fem_variation bar, dot;
-    double error; /* quantity_error() of the last episode */
+    identified error; /* of the last episode */
     fem_driver driver;
     uint64_t *state;     /* those of the scene and those that are compared, ascending */
     double *shown;       /* points of the frames of the scene */
@@ -80,6 +80,8 @@ void soft_ready(soft *s, ds_param_reader *in);
  * made with this status; its surface is what is drawn. */
 void soft_body(soft *s, ds_status made, const double position[3], const double velocity[3], double density,
                fem_solid law);
+/* Which object the target is, from WATCHER_OBJECT_PARAM; without it the one with the true parameters. */
+void soft_object(soft *s, ds_param_reader *in);
 /* The ground y = 0 from SOFT_GROUND_PARAMS. */
 void soft_ground(soft *s, ds_param_reader *in);
 #define SOFT_GROUND_PARAMS(contact_)                                                                         \

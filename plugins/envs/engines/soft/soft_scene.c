@@ -34,6 +34,7 @@ void soft_bodies(void *self, scene_kit *k)
         scene_kit_include(k, q[0], q[1], q[2], s->radius);
         scene_kit_include(k, goal[0], goal[1], goal[2], s->radius);
     }
+    identified_metrics(&s->error, k);
     k->info.ground = s->model.ground.on ? 0 : -HUGE_VAL;
     if (s->model.ground.on) {
         k->info.box[1] = fmin(k->info.box[1], 0);

@@ -44,6 +44,11 @@ void soft_read(soft *s, ds_param_reader *in, const soft_task *task)
     fem_model_open(&s->model);
 }
 
+void soft_object(soft *s, ds_param_reader *in)
+{
+    s->unknown.object = (uint64_t)ds_param_int(in, "object");
+}
+
 const char *const soft_frictions[] = {"box", "isotropic", NULL};
 
 void soft_body(soft *s, ds_status made, const double position[3], const double velocity[3], double density,
@@ -101,6 +106,7 @@ void soft_ready(soft *s, ds_param_reader *in)
     }
     if (in->status == DS_OK) {
         quantity_pick(&s->unknown, in, s->task->offered);
+        quantity_identify(&s->unknown, &s->error);
     }
     kit->n = s->unknown.n;
     kit->cost = s->steps;
@@ -171,7 +177,7 @@ static ds_status open_watch(soft *s)
 static ds_status simulate_target(soft *s)
 {
     int64_t bad = -1;
-    quantity_apply(&s->unknown, NULL);
+    quantity_apply(&s->unknown, s->unknown.drawn);
     const ds_status status = soft_run(s, 0, &bad);
     if (status == DS_OK && bad >= 0) {
         return ds_host_fail(s->watcher.kit.host, DS_E_PARAM,
@@ -210,6 +216,7 @@ static ds_status take_memory(soft *s)
     s->shown = memory_doubles(m, (s->watcher.kit.steps + 1) * numbers);
     s->goal = memory_doubles(m, numbers);
     quantity_keep(&s->unknown, m);
+    quantity_draw(&s->unknown, m);
     fem_variation_open(&s->bar, m, &s->model);
     fem_variation_open(&s->dot, m, &s->model);
     return m->failed ? DS_E_NOMEM : DS_OK;

@@ -44,6 +44,16 @@ static ds_status unknown(const knob_set *set, const ds_host *host, const char *w
                         (int)(length < 40 ? length : 40), word, names);
 }
 
+static void draw_truth(knob_set *set)
+{
+    for (uint64_t i = 0; i < set->n; i++) {
+        const knob *k = &set->knob[set->at[i]];
+        ds_random r = ds_random_open(set->object, k->name, 0);
+        const double x = k->lower + (0.1 + 0.8 * ds_random_uniform(&r)) * (k->upper - k->lower);
+        set->truth[set->at[i]] = k->log ? pow(10, x) : x;
+    }
+}
+
 void knob_pick(knob_set *set, ds_param_reader *in)
 {
     static const char gaps[] = " ,\t\n";
@@ -61,6 +71,9 @@ void knob_pick(knob_set *set, ds_param_reader *in)
     }
     if (in->status == DS_OK && set->n == 0) {
         in->status = unknown(set, in->host, "", 0);
+    }
+    if (set->object > 0) {
+        draw_truth(set);
     }
 }
 
@@ -94,14 +107,25 @@ void knob_spread(const knob_set *set, const double *value, const double *v, doub
     }
 }
 
-double knob_error(const knob_set *set, const double *value)
+void knob_identify(const knob_set *set, identified *out)
+{
+    identified_open(out, set->n);
+    for (uint64_t i = 0; i < set->n; i++) {
+        identified_name(out, i, set->knob[set->at[i]].name);
+    }
+}
+
+void knob_error(const knob_set *set, const double *value, identified *out)
 {
     double sum = 0;
     for (uint64_t i = 0; i < set->n; i++) {
         const uint32_t k = set->at[i];
-        sum += set->knob[k].log ? fabs(value[k] / set->truth[k] - 1) : fabs(value[k] - set->truth[k]);
+        const int positive = set->knob[k].log || set->knob[k].lower > 0;
+        const double error = fabs(positive ? value[k] / set->truth[k] - 1 : value[k] - set->truth[k]);
+        identified_set(out, i, error);
+        sum += error;
     }
-    return sum / (double)set->n;
+    out->mean = sum / (double)set->n;
 }
 
 /* ---- what is said of them ---- */

@@ -5,6 +5,7 @@
 #define DS_ENGINES_SWEPT_KNOB_H
 
 #include "engines/kit/env_kit.h"
+#include "engines/kit/identified.h"
 
 /* One number. "velocity.x" is picked by its own name or by "velocity", with all that have this name before the dot. */
 typedef struct knob {
@@ -26,15 +27,17 @@ typedef struct knob {
 enum { KNOBS = 601 }; /* the masses of a mesh, and one for all */
 
 typedef struct knob_set {
-    const knob *knob; /* set by the environment, as are these three: */
+    const knob *knob; /* set by the environment, as are these four: */
     uint32_t knobs;   /* at most KNOBS */
     uint64_t seed;
+    uint64_t object;     /* 0, or the number by which the truth of the variables is drawn */
     double truth[KNOBS]; /* the numbers of the target, and of those that are no variables */
     uint64_t n;          /* variables */
     uint32_t at[KNOBS];  /* the knob of variable i */
 } knob_set;
 
-/* Picks by the words of parameter `variables`. */
+/* Picks by the words of parameter `variables`; where `object` is not 0, draws the truth of what was picked: uniformly
+ * between the bounds of the variables, a tenth of the width away from each. */
 void knob_pick(knob_set *set, ds_param_reader *in);
 
 /* value[knobs] for the variables x[n]; NULL: the truth. */
@@ -43,8 +46,10 @@ void knob_values(const knob_set *set, const double *x, double *value);
 void knob_gather(const knob_set *set, const double *value, const double *value_bar, double *grad);
 void knob_spread(const knob_set *set, const double *value, const double *v, double *value_dot);
 
-/* Mean over the variables of |number / truth - 1| where they are logarithms, of |number - truth| where not. */
-double knob_error(const knob_set *set, const double *value);
+/* Names of the variables, for what knob_error() says of them. */
+void knob_identify(const knob_set *set, identified *out);
+/* |number / truth - 1| of variables that are logarithms or above 0 at their lower bound, |number - truth| of others. */
+void knob_error(const knob_set *set, const double *value, identified *out);
 
 /* For an env_table. */
 void knob_range(const knob_set *set, uint64_t i, double *lower, double *upper, double *start);

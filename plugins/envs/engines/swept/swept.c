@@ -18,11 +18,17 @@ void swept_read(swept *s, ds_param_reader *in, const swept_task *task)
     look_read(&s->look, in, 1);
 }
 
+void swept_object(swept *s, ds_param_reader *in)
+{
+    s->knobs.object = (uint64_t)ds_param_int(in, "object");
+}
+
 void swept_ready(swept *s, ds_param_reader *in)
 {
     env_kit *kit = &s->watcher.kit;
     if (in->status == DS_OK) {
         knob_pick(&s->knobs, in);
+        knob_identify(&s->knobs, &s->error);
     }
     kit->n = s->knobs.n;
     kit->cost = s->steps;
@@ -96,7 +102,7 @@ ds_status swept_simulate(void *self, ds_eval *io)
     swept *s = self;
     int64_t bad = -1;
     knob_values(&s->knobs, io->x, s->value);
-    s->error = knob_error(&s->knobs, s->value);
+    knob_error(&s->knobs, s->value, &s->error);
     const ds_status status = run(s, &bad);
     io->bad_step = bad < 0 ? -1 : bad / (int64_t)s->shown_each;
     io->loss = status == DS_OK && bad < 0 ? watch_loss(&s->watcher.watch) : HUGE_VAL;
@@ -173,7 +179,9 @@ static ds_status make_target(swept *s)
 {
     int64_t bad = -1;
     knob_values(&s->knobs, NULL, s->value);
+    s->is_target = 1;
     ds_status status = run(s, &bad);
+    s->is_target = 0;
     if (status == DS_OK && bad >= 0) {
         return ds_host_fail(s->watcher.kit.host, DS_E_PARAM,
                             "the episode of the target diverges at step %lld: %s", (long long)bad,
@@ -182,7 +190,7 @@ static ds_status make_target(swept *s)
     for (uint64_t k = 0; status == DS_OK && k < s->states; k++) {
         watch_target(&s->watcher.watch, k);
     }
-    memcpy(s->goal, s->points, 3 * (size_t)s->subject.mesh.vertices * sizeof *s->goal);
+    s->task->place(s, s->steps, s->goal);
     if (status == DS_OK && s->watcher.watch.film != NULL && s->image[0] != '\0') {
         status = film_read_targets(s->watcher.watch.film, s->image, "target_image", s->watcher.kit.host);
     }
@@ -227,6 +235,7 @@ void swept_bodies(void *self, scene_kit *k)
     for (size_t i = 0; i < s->subject.mesh.vertices; i++) {
         scene_kit_include(k, s->goal[3 * i], s->goal[3 * i + 1], s->goal[3 * i + 2], 0);
     }
+    identified_metrics(&s->error, k);
     k->info.ground = s->floor;
     if (isfinite(s->floor)) {
         k->info.box[1] = fmin(k->info.box[1], s->floor);

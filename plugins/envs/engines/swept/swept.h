@@ -53,9 +53,11 @@ typedef struct swept {
     look look;
 
     /* Made by swept_allocate(). */
-    double *points, *points_bar, *goal; /* [points][3] */
+    double *points, *points_bar; /* [points][3] */
+    double *goal;                /* the points of the target at the end */
     double value[KNOBS], value_bar[KNOBS];
-    double error; /* knob_error() of the last episode */
+    identified error; /* of the last episode */
+    int is_target;    /* the episode of the target is being simulated */
 } swept;
 
 /* First in read(): reads SWEPT_PARAMS and sets what they say. */
@@ -78,6 +80,9 @@ void swept_ready(swept *s, ds_param_reader *in);
  * `between`: 0 or 1. */
 void swept_frames(swept *s, ds_param_reader *in, double between, int64_t first);
 
+/* Which object the target is, from WATCHER_OBJECT_PARAM, before swept_ready(). */
+void swept_object(swept *s, ds_param_reader *in);
+
 /* Entries of an env_table. */
 ds_status swept_allocate(void *self);
 void swept_release(void *self);
@@ -95,7 +100,7 @@ void swept_variable(const void *self, uint64_t i, env_variable *out);
 /* The state that frame k of the scene shows. */
 uint64_t swept_state(const swept *s, uint64_t k);
 /* Of frame k of the scene, which the visible box then holds: the mean of the points. Returns how far it is from that of
- * the target in the last compared state, m. */
+ * the target at the end, m. */
 double swept_measure(swept *s, uint64_t k, double mean[3]);
 
 #endif

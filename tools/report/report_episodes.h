@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_pictures.h - the best episode of each environment: drawn by its run or for the report. */
-#ifndef DS_REPORT_REPORT_PICTURES_H
-#define DS_REPORT_REPORT_PICTURES_H
+/* report_episodes.h - what best episodes show: the picture of each environment's, drawn by its run or for the
+ * report; the metrics of each run's. */
+#ifndef DS_REPORT_REPORT_EPISODES_H
+#define DS_REPORT_REPORT_EPISODES_H
 
 #include "report/report.h"
 
@@ -13,6 +14,11 @@ char *ds_report_picture_path(const ds_report *r, size_t env, const char *folder)
  * What cannot be drawn (a plugin is missing) costs a warning. DS_EXIT_IO or DS_EXIT_MEMORY where the folder
  * cannot be made. */
 int ds_report_pictures(const ds_report *r, const char *folder, int draw, ds_error *e);
+
+/* Simulates the best episode of every run that counts, for the metrics that no optimizer sees (errors of what is
+ * identified, distances to a target): fills metrics and metric of the report. What cannot be simulated costs a warning.
+ * DS_EXIT_MEMORY on failure. */
+int ds_report_metrics(ds_report *r, ds_error *e);
 
 /* "kind-NAME" as the name of a file: letters that such names do not have become '_'. */
 void ds_report_file_name(char *out, size_t room, const char *kind, const char *name);

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report_episodes.c - see report_episodes.h. */
+#include "config.h"
+
+#include "report/report_episodes.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "eval/best_picture.h"
+#include "store/run_folder.h"
+
+void ds_report_file_name(char *out, size_t room, const char *kind, const char *name)
+{
+    snprintf(out, room, "%s%s%.100s", kind, name[0] != '\0' ? "-" : "", name);
+    for (char *c = out; *c != '\0'; c++) {
+        *c = strchr("/\\ \t", *c) != NULL ? '_' : *c;
+    }
+}
+
+char *ds_report_picture_path(const ds_report *r, size_t env, const char *folder)
+{
+    char name[200], *path = NULL;
+    ds_report_file_name(name, sizeof name, "best", r->env[env].name);
+    return asprintf(&path, "%s/figures/%s.png", folder, name) < 0 ? NULL : path;
+}
+
+static int has_picture(const ds_result *run)
+{
+    char *path = ds_folder_path(run->folder, "best.png");
+    int has = path != NULL && access(path, R_OK) == 0;
+    free(path);
+    return has;
+}
+
+int ds_report_pictures(const ds_report *r, const char *folder, int draw, ds_error *e)
+{
+    char *figures = ds_folder_path(folder, "figures");
+    int rc = figures == NULL ? ds_no_memory(e) : ds_folder_make(figures, e);
+    for (size_t i = 0; rc == 0 && i < r->envs; i++) {
+        const ds_result *run = r->env[i].best_run;
+        ds_error why = {0, ""};
+        char *path = ds_report_picture_path(r, i, folder);
+        if (path == NULL) {
+            rc = ds_no_memory(e);
+        } else if (unlink(path) != 0 && errno != ENOENT) {
+            rc = ds_fail(e, DS_EXIT_IO, "%s: %s", path, strerror(errno));
+        } else if (draw && run != NULL && !has_picture(run) && ds_best_picture_of_run(run, path, &why) != 0) {
+            ds_log(DS_LOG_WARNING, NULL, "%s: no picture of the best episode: %s", r->env[i].name, why.text);
+        }
+        free(path);
+    }
+    free(figures);
+    return rc;
+}
+
+/* Values of a metric in the best episodes of a cell, those that are defined; returns how many. */
+static size_t metric_values(const ds_report_cell *c, size_t m, double *value, ds_metric_summary *out)
+{
+    size_t n = 0;
+    for (size_t j = 0; j < c->runs; j++) {
+        const ds_last_metric *metric = c->run[j].metric;
+        if (metric != NULL) {
+            out->metric = &metric[m];
+            if (!isnan(metric[m].value)) {
+                value[n++] = metric[m].value;
+            }
+        }
+    }
+    return n;
+}
+
+int ds_report_metric(const ds_report_cell *c, size_t m, ds_metric_summary *out, ds_error *e)
+{
+    static const double level = 0.95;
+    double *value = calloc(c->runs + 1, sizeof *value);
+    memset(out, 0, sizeof *out);
+    if (value == NULL) {
+        return ds_no_memory(e);
+    }
+    out->mean = out->median = out->q1 = out->q3 = out->least = out->most = NAN;
+    out->mean95 = (ds_interval){NAN, NAN};
+    const size_t n = out->runs = metric_values(c, m, value, out);
+    int rc = 0;
+    if (n > 0) {
+        out->mean = ds_sample_mean(value, n);
+        rc = ds_mean_intervals(value, n, DS_REPORT_SEED, DS_REPORT_RESAMPLES, &level, 1, &out->mean95) != 0
+                 ? ds_no_memory(e)
+                 : 0;
+        ds_sample_sort(value, n);
+        out->median = ds_sorted_quantile(value, n, 0.5);
+        out->q1 = ds_sorted_quantile(value, n, 0.25);
+        out->q3 = ds_sorted_quantile(value, n, 0.75);
+        out->least = value[0];
+        out->most = value[n - 1];
+    }
+    free(value);
+    return rc;
+}
+
+/* The metrics of a run, where they are those of the environment's other runs. */
+static int measure(ds_report_env *env, ds_report_run *run, ds_error *e)
+{
+    size_t count = 0;
+    ds_error why = {0, ""};
+    if (run->result->best_id == 0) {
+        return 0;
+    }
+    if (ds_best_metrics(run->result, &run->metric, &count, &why) != 0) {
+        ds_log(DS_LOG_WARNING, NULL, "%s: no metrics of the best episode: %s", run->result->folder, why.text);
+        return why.status == DS_EXIT_MEMORY ? ds_no_memory(e) : 0;
+    }
+    env->metrics = env->metrics == 0 ? count : env->metrics;
+    if (count != env->metrics) { /* those of an environment whose plugin changed its mind */
+        free(run->metric);
+        run->metric = NULL;
+    }
+    return 0;
+}
+
+int ds_report_metrics(ds_report *r, ds_error *e)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < r->envs * r->opts; i++) {
+        for (size_t j = 0; rc == 0 && j < r->cell[i].runs; j++) {
+            rc = measure(&r->env[i / r->opts], &r->cell[i].run[j], e);
+        }
+    }
+    return rc;
+}
