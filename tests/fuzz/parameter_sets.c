@@ -110,9 +110,34 @@ static void write_lift(ds_random *r, const char *path, int number)
     FUZZ_REQUIRE(fclose(f) == 0);
 }
 
+/* A surface of a few triangles: usual sizes, or absurd ones; corners that there are not, no area. */
+static void write_mesh(ds_random *r, const char *path, int number)
+{
+    FILE *f = fopen(path, "w");
+    FUZZ_REQUIRE(f != NULL);
+    bool wild = number % 4 == 3;
+    double scale = wild ? pow(10, between(r, -200, 200)) : 1;
+    uint64_t points = number % 16 == 5 ? 700 : 4 + ds_random_below(r, 30);
+    for (uint64_t i = 0; i < points; i++) {
+        fprintf(f, "v");
+        for (int d = 0; d < 3; d++) {
+            fprintf(f, " %.17g", wild && chance(r, 0.3) ? 0 : scale * between(r, -1, 1));
+        }
+        fputc('\n', f);
+    }
+    for (uint64_t i = 0; i + 3 < points; i++) {
+        uint64_t last = wild && chance(r, 0.1) ? ds_random_below(r, points + 2) : i + 2;
+        fprintf(f, "f %d %d %d\n", (int)i + 1, (int)i + 2, (int)last + 1);
+    }
+    FUZZ_REQUIRE(fclose(f) == 0);
+}
+
 static void file_path(char *out, size_t size, const scene *s, const char *folder, int number)
 {
-    snprintf(out, size, "%s/%s-%d%s", folder, s->id, number, strcmp(s->file, "target") == 0 ? ".npy" : "");
+    const char *end = strcmp(s->file, "target") == 0      ? ".npy"
+                      : strcmp(s->file, "mesh_file") == 0 ? ".obj"
+                                                          : "";
+    snprintf(out, size, "%s/%s-%d%s", folder, s->id, number, end);
 }
 
 void write_scene_files(const scene *s, const char *folder)
@@ -129,46 +154,55 @@ void write_scene_files(const scene *s, const char *folder)
 
 #define PLASTICINE(id_, numbers_)                                                                            \
     {                                                                                                        \
-        id_, {{"steps", 1, 2, NULL}, {"segments", 1, 3, NULL}, {"particles", 1, 60, NULL}}, "target", 0.05,  \
-            write_density, numbers_, 1                                                                       \
+        .id = id_, .hints = {{"steps", 1, 2, NULL}, {"segments", 1, 3, NULL}, {"particles", 1, 60, NULL}},   \
+        .file = "target", .file_share = 0.05, .write_file = write_density, .pose_numbers = numbers_,         \
+        .heavy = 1                                                                                           \
+    }
+
+/* Deformable bodies of gradSim: few steps and small pictures. */
+#define SOFT(id_, longest_, words_, ...)                                                                     \
+    {                                                                                                        \
+        .id = id_, .hints = {{"image_size", 8, 16, NULL},                                                    \
+                             {"image_threads", 1, 2, NULL},                                                  \
+                             {"duration", 2e-3, longest_, NULL},                                             \
+                             {"substeps", 1, 16, NULL},                                                      \
+                             {"frames", 1, 3, NULL},                                                         \
+                             __VA_ARGS__},                                                                   \
+        .heavy = 1, .words = words_                                                                          \
+    }
+
+/* Its motions in the plane. */
+#define PLANE(id_, words_)                                                                                   \
+    {                                                                                                        \
+        .id = id_,                                                                                           \
+        .hints = {{"image_size", 8, 16, NULL},                                                               \
+                  {"image_threads", 1, 2, NULL},                                                             \
+                  {"frames", 2, 20, NULL},                                                                   \
+                  {"compare_every", 1, 10, NULL},                                                            \
+                  {"substeps", 1, 10, NULL}},                                                                \
+        .heavy = 1, .words = words_                                                                          \
     }
 
 const scene scenes[] = {
-    {"cartpole", {{"links", 1, 4, NULL}, {"steps", 1, 30, NULL}, {"hold", 1, 3, NULL}}, NULL, 0, NULL, 0, 0},
-    {"pinball",
-     {{"nh", 0, 3, NULL}, {"nw", 0, 3, NULL}, {"steps", 1, 120, NULL}, {"h", 0.002, 0.1, NULL}},
-     NULL,
-     0,
-     NULL,
-     0,
-     0},
-    {"smoke",
-     {{"size", 8, 40, NULL}, {"steps", 1, 20, NULL}, {"waves", 1, 2, NULL}, {"sweeps", 1, 20, NULL}},
-     NULL,
-     0,
-     NULL,
-     0,
-     0},
-    {"bounce", {{"steps", 1, 200, NULL}, {"h", 1e-3, 2e-2, NULL}}, NULL, 0, NULL, 0, 0},
-    {"swing",
-     {{"patches", 1, 2, NULL},
-      {"cells", 2, 5, NULL},
-      {"h", 1e-4, 1e-2, NULL},
-      {"duration", 1, 20, "h"},
-      {"hold", 0, 10, "h"}},
-     NULL,
-     0,
-     NULL,
-     0,
-     0},
-    {"flip",
-     {{"segments", 1, 2, NULL}, {"h", 1e-4, 5e-3, NULL}, {"duration", 2, 4, "h"}},
-     NULL,
-     0,
-     NULL,
-     0,
-     0},
-    {"realtosim", {{"h", 5e-3, 5e-2, NULL}}, "data", 1, write_lift, 0, 0},
+    {.id = "cartpole", .hints = {{"links", 1, 4, NULL}, {"steps", 1, 30, NULL}, {"hold", 1, 3, NULL}}},
+    {.id = "pinball",
+     .hints = {{"nh", 0, 3, NULL}, {"nw", 0, 3, NULL}, {"steps", 1, 120, NULL}, {"h", 0.002, 0.1, NULL}}},
+    {.id = "smoke",
+     .hints =
+         {{"size", 8, 40, NULL}, {"steps", 1, 20, NULL}, {"waves", 1, 2, NULL}, {"sweeps", 1, 20, NULL}}},
+    {.id = "bounce", .hints = {{"steps", 1, 200, NULL}, {"h", 1e-3, 2e-2, NULL}}},
+    {.id = "swing",
+     .hints = {{"patches", 1, 2, NULL},
+               {"cells", 2, 5, NULL},
+               {"h", 1e-4, 1e-2, NULL},
+               {"duration", 1, 20, "h"},
+               {"hold", 0, 10, "h"}}},
+    {.id = "flip", .hints = {{"segments", 1, 2, NULL}, {"h", 1e-4, 5e-3, NULL}, {"duration", 2, 4, "h"}}},
+    {.id = "realtosim",
+     .hints = {{"h", 5e-3, 5e-2, NULL}},
+     .file = "data",
+     .file_share = 1,
+     .write_file = write_lift},
     PLASTICINE("torus", 7),
     PLASTICINE("assembly", 14),
     PLASTICINE("chopsticks", 8),
@@ -179,7 +213,40 @@ const scene scenes[] = {
     PLASTICINE("table", 7),
     PLASTICINE("triplemove", 42),
     PLASTICINE("writer", 7),
-    {"fluid", {{"segments", 1, 2, NULL}, {"steps", 1, 2, NULL}}, NULL, 0, NULL, 0, 1},
+    {.id = "fluid", .hints = {{"segments", 1, 2, NULL}, {"steps", 1, 2, NULL}}, .heavy = 1},
+    SOFT("beam", 0.1, "mu lambda damping density masses gravity position turn velocity"),
+    SOFT("soft_ball", 0.1,
+         "mu lambda damping density masses velocity position turn gravity contact_ke contact_kd contact_kf "
+         "contact_mu"),
+    SOFT("cloth_velocity", 0.1,
+         "velocities velocity position turn mass masses stretch area damping bend gravity"),
+    SOFT("cloth_throw", 0.1,
+         "velocity velocities position turn mass masses stretch area damping bend lift drag gravity",
+         {"cells", 2, 5, NULL}),
+    SOFT("walker", 0.1, "weights mass stretch area gravity contact_mu"),
+    SOFT("gear", 0.02, "weights density mu lambda velocity gravity contact_mu"),
+    SOFT("spring_cage", 0.5, "rest stiff damp mass velocity gravity"),
+    {.id = "rigid_contact",
+     .hints = {{"image_size", 8, 16, NULL},
+               {"image_threads", 1, 2, NULL},
+               {"duration", 1e-2, 2, NULL},
+               {"substeps", 1, 20, NULL},
+               {"frames", 1, 3, NULL}},
+     .heavy = 1,
+     .words = "density ke kd kf mu gravity position velocity turn spin"},
+    {.id = "rigid_mass",
+     .hints = {{"image_size", 8, 16, NULL},
+               {"image_threads", 1, 2, NULL},
+               {"steps", 4, 10, NULL},
+               {"frames", 0, 3, NULL}},
+     .file = "mesh_file",
+     .file_share = 0.15,
+     .write_file = write_mesh,
+     .heavy = 1,
+     .words = "mass masses"},
+    PLANE("pendulum_id", "length gravity damping angle rate"),
+    PLANE("double_pendulum", "length mass gravity angle rate"),
+    PLANE("ball2d", "speed gravity position"),
 };
 const int scene_count = sizeof scenes / sizeof scenes[0];
 
@@ -217,12 +284,18 @@ static double value_so_far(const drawing *d, const char *name, double otherwise)
     return otherwise;
 }
 
+/* A step in time, which makes an episode long where it is short. */
+static bool is_step(const hint *h)
+{
+    return strcmp(h->name, "h") == 0;
+}
+
 static double hinted(drawing *d, const ds_param *p, const hint *h)
 {
     ds_random *r = d->r;
     double v = h->low + (double)ds_random_below(r, (uint64_t)(h->high - h->low) + 1);
     if (d->kind == SET_LONG) {
-        v = h->times != NULL || p->type == DS_PARAM_INT ? p->max : p->min;
+        v = is_step(h) ? p->min : p->max;
     } else if (h->times != NULL) {
         double unit = value_so_far(d, h->times, 1);
         v *= chance(r, 0.05) ? unit * between(r, 0.5, 1.5) : unit;
@@ -247,6 +320,9 @@ static uint64_t list_count(drawing *d, const ds_param *p)
     }
     if (strcmp(p->name, "scale") == 0) {
         return (uint64_t)links + 1;
+    }
+    if (strcmp(p->name, "camera") == 0) {
+        return 3 + 3 * ds_random_below(d->r, 2);
     }
     return chance(d->r, 0.5) ? 1 : most <= 3 ? most : (uint64_t)links;
 }
@@ -273,6 +349,21 @@ static void list_text(drawing *d, const ds_param *p)
     }
 }
 
+/* Some of the words. */
+static void words_text(drawing *d, const char *words)
+{
+    size_t used = 0;
+    d->text[0] = '\0';
+    for (words += strspn(words, " "); *words != '\0'; words += strspn(words, " ")) {
+        const size_t length = strcspn(words, " ");
+        if (chance(d->r, 0.4)) {
+            used += (size_t)snprintf(d->text + used, TEXT - used, "%s%.*s", used > 0 ? " " : "", (int)length,
+                                     words);
+        }
+        words += length;
+    }
+}
+
 /* The text of parameter i; false where it keeps its default. */
 static bool draw_value(drawing *d, int i)
 {
@@ -286,6 +377,10 @@ static bool draw_value(drawing *d, int i)
     if (d->scene->file != NULL && strcmp(p->name, d->scene->file) == 0) {
         file_path(d->text, TEXT, d->scene, d->folder, (int)ds_random_below(d->r, SCENE_FILES));
         return chance(d->r, d->scene->file_share);
+    }
+    if (d->scene->words != NULL && strcmp(p->name, "variables") == 0) {
+        words_text(d, d->scene->words);
+        return d->text[0] != '\0' && chance(d->r, 0.7);
     }
     if (h == NULL && !chance(d->r, d->mood.change)) {
         d->value[i] = strtod(p->default_text, NULL);
@@ -376,7 +471,7 @@ void longest_parameters(const scene *s, const ds_param *const *schema, ds_settin
             add(out, "preset", "small");
         } else if (h != NULL) {
             const hint *unit = h->times != NULL ? hint_of(s, h->times) : NULL;
-            double v = schema[i]->type == DS_PARAM_REAL && unit == NULL ? h->low : h->high;
+            double v = is_step(h) ? h->low : h->high;
             snprintf(text, sizeof text, "%.17g", unit != NULL ? v * unit->low : v);
             add(out, schema[i]->name, text);
         }

@@ -10,7 +10,7 @@
 #include "config/settings.h"
 #include "plugin/loader.h"
 
-enum { HINTS = 6, SCENE_FILES = 32 };
+enum { HINTS = 7, SCENE_FILES = 32 };
 
 /* A parameter that decides how long an episode is, and the values it gets instead of those of
  * its whole range. */
@@ -29,6 +29,7 @@ typedef struct scene {
     void (*write_file)(ds_random *r, const char *path, int number);
     uint64_t pose_numbers; /* numbers of tool_start */
     int heavy;             /* a set takes milliseconds: fewer are tried */
+    const char *words;     /* what parameter `variables` may name, or NULL */
 } scene;
 
 extern const scene scenes[];

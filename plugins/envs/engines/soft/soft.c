@@ -101,7 +101,9 @@ static void activate_bar(void *self, uint64_t step, const fem_activation *bar)
 static void activate_dot(void *self, uint64_t step, fem_activation *dot)
 {
     const soft *s = self;
-    control_tangent(s->unknown.control, step, s->unknown.weights_dot, driven(s, dot));
+    if (s->unknown.weights_dot != NULL) { /* else they are no variables, and nothing changes */
+        control_tangent(s->unknown.control, step, s->unknown.weights_dot, driven(s, dot));
+    }
 }
 
 void soft_drive(soft *s)

@@ -70,8 +70,6 @@ void swept_ready(swept *s, ds_param_reader *in);
         DS_INT("seed", "0", 0, 1000000000, "", "Of what is random where the variables start."),              \
         WATCHER_PARAMS(observe_, "mean squared distance of the points."), LOOK_PARAMS(size_, camera_, mode_)
 
-/* Which object the target is, from WATCHER_OBJECT_PARAM, before swept_ready(). */
-void swept_object(swept *s, ds_param_reader *in);
 /* Of scenes with frames `between` seconds apart and steps between them. */
 #define SWEPT_FRAMES_PARAMS(frames_, between_, each_, substeps_)                                             \
     DS_INT("frames", frames_, 2, 1000, "", "Frames of an episode, " between_ " apart."),                     \
@@ -81,6 +79,9 @@ void swept_object(swept *s, ds_param_reader *in);
 /* Reads them and sets dt, steps, shown_each, compared and states. The first frame is that after `first` times
  * `between`: 0 or 1. */
 void swept_frames(swept *s, ds_param_reader *in, double between, int64_t first);
+
+/* Which object the target is, from WATCHER_OBJECT_PARAM, before swept_ready(). */
+void swept_object(swept *s, ds_param_reader *in);
 
 /* Entries of an env_table. */
 ds_status swept_allocate(void *self);
