@@ -92,9 +92,13 @@ libexec_dshost_bench_SOURCES = tools/bench/cmd_bench.c
 libexec_dshost_check_SOURCES = tools/check/cmd_check.c
 libexec_dshost_compare_SOURCES = tools/results/cmd_compare.c
 libexec_dshost_doctor_SOURCES = tools/catalog/cmd_doctor.c
-libexec_dshost_eval_SOURCES = tools/eval/cmd_eval.c tools/eval/eval_channels.c \
+libexec_dshost_eval_SOURCES = tools/eval/cmd_eval.c tools/eval/eval_channels.c tools/eval/eval_images.c tools/eval/eval_images.h \
 	tools/eval/eval_gradient.c tools/eval/eval_gradient.h tools/eval/eval_policy.c tools/eval/eval_policy.h \
 	tools/eval/eval_channels.h
+if HAVE_PNG
+libexec_dshost_eval_CPPFLAGS = $(AM_CPPFLAGS) $(PNG_CFLAGS) -DEVAL_LIBPNG=1
+libexec_dshost_eval_LDADD = $(LDADD) $(PNG_LIBS)
+endif
 libexec_dshost_export_SOURCES = tools/results/cmd_export.c
 libexec_dshost_help_SOURCES = tools/catalog/cmd_help.c
 libexec_dshost_landscape_SOURCES = tools/landscape/cmd_landscape.c

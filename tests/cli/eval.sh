@@ -301,4 +301,25 @@ big="--env torus --set env.preset=small --set env.segments=1"
 ) 2>&1 | cat > out
 grep -q '^status 6' out && grep -q '^dshost: error: torus: the scene: .*File too large' out && [ ! -e limited.npz ]
 result $? "a scene that cannot be passed on is status 6"
+
+# ---- images ----
+if pkg-config --exists libpng; then
+    cube="--env rigid_contact --set env.obs=over --set env.image_size=32 --set env.frames=3"
+    # shellcheck disable=SC2086
+    good "--images" eval $cube --x random:3 --images seen --json
+    [ "$(ls seen | tr '\n' ' ')" = "pictures.png target.png " ] && [ "$(head -c 4 seen/pictures.png | tail -c 3)" = PNG ]
+    result $? "writes every image channel"
+    loss=$(field loss)
+    # shellcheck disable=SC2086
+    good "a picture as target" eval $cube --x random:3 --set env.target_image=seen/pictures.png --json
+    awk -v own="$(field loss)" -v loss="$loss" 'BEGIN { exit !(loss > 1e-4 && own < 1e-6) }'
+    result $? "is one's own, to 8 bits"
+    # shellcheck disable=SC2086
+    bad 2 'no image among its channels' eval --env spring_cage --images seen
+    mkdir -p locked && : > locked/file
+    # shellcheck disable=SC2086
+    bad 6 'locked/file' eval $cube --images locked/file
+else
+    skip "--images: no libpng"
+fi
 finish

@@ -19,6 +19,7 @@
 #include "eval/best_picture.h"
 #include "eval/eval_channels.h"
 #include "eval/eval_gradient.h"
+#include "eval/eval_images.h"
 #include "eval/eval_policy.h"
 #include "evaluate/pool.h"
 #include "results/point.h"
@@ -28,7 +29,7 @@
 enum { SHOWN = 12 /* variables in the text, without derivatives */ };
 
 typedef struct request {
-    const char *x_spec, *trajectory, *picture;
+    const char *x_spec, *trajectory, *picture, *images;
     int gradient, fd, metrics, channels, json;
     ds_policy_request policy;
 } request;
@@ -67,6 +68,7 @@ static const char usage[] =
     "agree?\n"
     "  --metrics            also the metrics of every output step\n"
     "  --channels           also the values of its channels: residuals, constraints, images ...\n"
+    "  --images FOLDER      write its image channels, what cameras see and are to see, to FOLDER/NAME.png\n"
     "  --trajectory F       write the frames: all as NumPy arrays (F.npz), or metrics and poses as a "
     "table (F.csv)\n"
     "  --picture F.png      draw the episode: start, middle, end, target\n"
@@ -138,8 +140,11 @@ static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
     if (status == 0 && (want_grad || !want_scene)) {
         status = ds_pool_evaluate(v->source.pool, 1, v->x, want_grad ? DS_WANT_GRAD : 0, 1, keep, &d, e);
     }
-    if (status == 0 && q->channels) {
+    if (status == 0 && (q->channels || q->images != NULL)) {
         status = ds_channel_values_get(v->source.pool, v->id, v->x, &v->channels, e);
+    }
+    if (status == 0 && q->images != NULL) {
+        status = ds_eval_images(&v->channels, v->id, q->images, e);
     }
     if (status == 0 && q->fd && v->answer.outcome <= DS_EVAL_BAD_GRAD) {
         int exact = v->answer.grad_kind != DS_GRAD_NONE && v->answer.grad_kind != DS_GRAD_SMOOTHED;
@@ -317,8 +322,8 @@ static int check_files(const request *q, ds_error *e)
 /* A policy makes the point, and several episodes are no point. */
 static int check_policy(const request *q, ds_error *e)
 {
-    const int single =
-        q->gradient || q->fd || q->metrics || q->channels || q->trajectory != NULL || q->picture != NULL;
+    const int single = q->gradient || q->fd || q->metrics || q->channels || q->trajectory != NULL ||
+                       q->images != NULL || q->picture != NULL;
     if (q->policy.spec != NULL && q->x_spec != NULL) {
         return ds_fail(e, DS_EXIT_USAGE, "--x and --policy: give one of them, both say what x is");
     }
@@ -326,7 +331,7 @@ static int check_policy(const request *q, ds_error *e)
         return ds_fail(
             e, DS_EXIT_USAGE,
             "--seeds %.100s: several episodes give a table of losses; --gradient, --fd, --metrics, "
-            "--channels, --trajectory and --picture show one: give a single seed",
+            "--channels, --images, --trajectory and --picture show one: give a single seed",
             q->policy.seed_spec);
     }
     return 0;
@@ -346,6 +351,7 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
                              {"fd", .set = &q->fd},
                              {"metrics", .set = &q->metrics},
                              {"channels", .set = &q->channels},
+                             {"images", .text = &q->images},
                              {"trajectory", .text = &q->trajectory},
                              {"picture", .text = &q->picture},
                              {"seed", .take = ds_run_flag_take},

@@ -71,7 +71,7 @@ int ds_channel_values_get(ds_pool *pool, const char *id, const double *x, ds_cha
     *out = (ds_channel_values){.channels = env->channels};
     if (env->channels->count == 0) {
         return ds_fail(e, DS_EXIT_USAGE,
-                       "%s has no channels: --channels needs the extension " DS_EXT_CHANNELS, id);
+                       "%s has no channels: --channels and --images need the extension " DS_EXT_CHANNELS, id);
     }
     out->value = calloc(env->channels->count, sizeof *out->value);
     if (out->value == NULL) {
