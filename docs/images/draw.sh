@@ -37,6 +37,26 @@ task() {
 	episode --env "$name" --set env.precision=f32 --x "$work/$name"
 }
 
+# camera FLAGS of a search: the last compared state as the camera sees it, at the start, in the best episode of the search,
+# the target, and where the two differ
+camera() {
+	run "$@"
+	mkdir -p "$work/$name.seen"
+	for x in start best; do
+		case $x in
+		start) set -- --config "$work/$name/run.ini" --x start ;;
+		best) set -- --x "$work/$name" ;;
+		esac
+		"$dshost" eval --portable "$@" --set env.image_size=200 --images "$work/$name.seen" > "$work/$name.txt" 2>&1
+		convert "$work/$name.seen/pictures.png" -gravity East -crop 200x0+0+0 +repage -background black -alpha remove "$work/$name.seen/$x.png"
+	done
+	convert "$work/$name.seen/target.png" -gravity East -crop 200x0+0+0 +repage -background black -alpha remove "$work/$name.seen/goal.png"
+	convert "$work/$name.seen/best.png" "$work/$name.seen/goal.png" -compose difference -composite "$work/$name.seen/off.png"
+	convert "$work/$name.seen/start.png" "$work/$name.seen/best.png" "$work/$name.seen/goal.png" "$work/$name.seen/off.png" \
+		-bordercolor '#808080' -border 2 +append "$work/$name.png"
+	small "$work/$name.png" 816 64
+}
+
 # slice WIDTH FLAGS of landscape
 slice() {
 	width=$1
@@ -77,6 +97,19 @@ draw() {
 		run --env flip --opt leaprefine --budget 1000
 		episode --x "$work/$name"
 		;;
+	seen-rigid_mass) camera --env rigid_mass --set env.obs=over --opt leaprefine --budget 100 ;;
+	seen-rigid_contact) camera --env rigid_contact --set env.obs=over --opt leaprefine --budget 300 ;;
+	seen-beam) camera --env beam --set env.obs=over --opt leaprefine --budget 40 ;;
+	seen-soft_ball) camera --env soft_ball --set env.obs=over --opt leaprefine --budget 40 ;;
+	seen-cloth_velocity) camera --env cloth_velocity --set env.obs=over --opt lm --budget 12 ;;
+	seen-cloth_throw) camera --env cloth_throw --opt leaprefine --budget 60 ;;
+	seen-walker) camera --env walker --opt leaprefine --budget 60 ;;
+	seen-gear) camera --env gear --set env.observe=image --opt leaprefine --budget 60 ;;
+	seen-pendulum_id) camera --env pendulum_id --set env.obs=over --opt leaprefine --budget 300 ;;
+	seen-double_pendulum) camera --env double_pendulum --set env.obs=over --opt leaprefine --budget 300 ;;
+	seen-ball2d) camera --env ball2d --set env.obs=over --opt leaprefine --budget 300 ;;
+	seen-torus) camera --env torus --set env.loss=image --set env.precision=f32 --set env.preset=small --set env.steps=50 --opt leaprefine --budget 60 ;;
+	seen-rope) camera --env rope --set env.loss=image --set env.precision=f32 --set env.preset=small --set env.steps=50 --opt leaprefine --budget 60 ;;
 	landscape-cartpole3) slice 600 --env cartpole --set env.links=3 --axes random,random ;;
 	landscape-pinball2) slice 600 --env pinball ;;
 	landscape-pinball16)

@@ -134,7 +134,12 @@ static ds_status episodes_begin(const ds_objective *objective, ds_episode_rows *
     }
     read_rows(w, theirs, 0, r);
     theirs->done = 0;
-    if (ds_check_time_is_up(w) || (e->open == 0 && s->used >= limit)) {
+    /* Time ends a search as a number of evaluations does, that of the episodes begun: a repetition that is given the
+     * number then ends at the same place, between episodes. */
+    if (ds_check_time_is_up(w) && s->used + e->open < limit) {
+        limit = s->stop_after = s->used + e->open;
+    }
+    if (ds_check_is_hurried(w) || (e->open == 0 && s->used >= limit)) {
         return ds_check_watch_stop(w);
     }
     for (uint64_t k = 0; k < r->count && s->used + e->open < limit; k++) {
@@ -212,7 +217,7 @@ static ds_status episodes_step(const ds_objective *objective, ds_episode_rows *t
     }
     read_rows(w, theirs, 1, r);
     theirs->done = 0;
-    if (ds_check_time_is_up(w)) {
+    if (ds_check_is_hurried(w)) {
         return ds_check_watch_stop(w);
     }
     for (uint64_t k = 0; k < r->count; k++) {

@@ -59,7 +59,12 @@ ds_status ds_check_asked_after(ds_check_watch *w)
     return DS_STOPPED;
 }
 
+int ds_check_is_hurried(ds_check_watch *w)
+{
+    return atomic_load(&w->h.stop) != 0;
+}
+
 int ds_check_time_is_up(ds_check_watch *w)
 {
-    return atomic_load(&w->h.stop) != 0 || (w->s->seconds > 0 && ds_check_now() - w->begin >= w->s->seconds);
+    return ds_check_is_hurried(w) || (w->s->seconds > 0 && ds_check_now() - w->begin >= w->s->seconds);
 }

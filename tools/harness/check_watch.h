@@ -90,6 +90,8 @@ ds_status ds_check_asked_after(ds_check_watch *w);
 /* From now on every question is answered with DS_STOPPED, which is returned. */
 ds_status ds_check_watch_stop(ds_check_watch *w);
 int ds_check_time_is_up(ds_check_watch *w);
+/* The test itself is out of time: nothing waits any longer. */
+int ds_check_is_hurried(ds_check_watch *w);
 
 uint64_t ds_check_hash_row(const double *x, uint64_t n, uint32_t want);
 
