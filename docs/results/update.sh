@@ -6,7 +6,8 @@
 #     docs/results/update.sh                    the tables alone, of all that is in docs/results
 #     docs/results/update.sh --check            are they as the numbers in docs/results say? exit status 1 where not
 #
-# NAME is rigid, cloth, particles or optimizers. The tables stand between lines `<!-- table NAME KIND FLAGS -->` and
+# FOLDER - leaves what is there of that experiment. NAME is rigid, cloth, particles or optimizers. The tables stand
+# between lines `<!-- table NAME KIND FLAGS -->` and
 # `<!-- end of table -->`; KIND and FLAGS are those of tables.sh. What is said about the numbers is written by hand.
 #
 # DSHOST  the program (./dshost)
@@ -119,8 +120,10 @@ case ${1-} in
 	name=$1
 	shift
 	for x in $(experiments "$name"); do
-		report "$name" "$x" "${1-results/$x}"
-		[ "$name" != particles ] || pictures "${1-results/$x}"
+		if [ "${1-}" != - ]; then
+			report "$name" "$x" "${1-results/$x}"
+			[ "$name" != particles ] || pictures "${1-results/$x}"
+		fi
 		[ $# -eq 0 ] || shift
 	done
 	;;
