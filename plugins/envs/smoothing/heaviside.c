@@ -46,7 +46,7 @@ static ds_status adjoint_of_heaviside(void *self, ds_eval *io)
 
 static const env_table env = {
     .size = sizeof(heaviside), .read = read_heaviside, .simulate = simulate_heaviside,
-    .adjoint = adjoint_of_heaviside, PLAIN_TABLE};
+    .adjoint = adjoint_of_heaviside, PLAIN_DIM_TABLE};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("heaviside", "1"),

@@ -58,7 +58,7 @@ static ds_status adjoint_of_norm(void *self, ds_eval *io)
 }
 
 static const env_table env = {
-    .size = sizeof(norm), .read = read_norm, .simulate = simulate_norm, .adjoint = adjoint_of_norm, PLAIN_TABLE};
+    .size = sizeof(norm), .read = read_norm, .simulate = simulate_norm, .adjoint = adjoint_of_norm, PLAIN_DIM_TABLE};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("lp_norm", "1"),

@@ -48,7 +48,7 @@ static const env_table env = {.size = sizeof(ripples),
                               .read = read_ripples,
                               .simulate = simulate_ripples,
                               .adjoint = adjoint_of_ripples,
-                              PLAIN_TABLE};
+                              PLAIN_DIM_TABLE};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("sine_quadratic", "1"),

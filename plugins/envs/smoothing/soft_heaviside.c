@@ -52,7 +52,7 @@ static ds_status adjoint_of_ramp(void *self, ds_eval *io)
 }
 
 static const env_table env = {
-    .size = sizeof(ramp), .read = read_ramp, .simulate = simulate_ramp, .adjoint = adjoint_of_ramp, PLAIN_TABLE};
+    .size = sizeof(ramp), .read = read_ramp, .simulate = simulate_ramp, .adjoint = adjoint_of_ramp, PLAIN_DIM_TABLE};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("soft_heaviside", "1"),

@@ -29,6 +29,7 @@ void plain_variable(const void *self, uint64_t i, env_variable *out); /* "name.i
 /* Extensions of those without a scene. */
 extern const char *const plain_extensions[];
 
-#define PLAIN_TABLE .advice = "reduce parameter dim", .range = plain_range, .variable = plain_variable
+#define PLAIN_TABLE .range = plain_range, .variable = plain_variable
+#define PLAIN_DIM_TABLE .advice = "reduce parameter dim", PLAIN_TABLE
 
 #endif
