@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ball_wall_soft - throw a ball over a tower, simulated: a soft tower that acts at a distance, or a hard one with or without
- * a dome (Suh et al., ICML 2022, figure 3). One variable, forward mode. */
+/* ball_wall_soft - throw a ball over a tower, simulated: a soft tower that acts at a distance, or a hard
+ * one with or without a dome (Suh et al., ICML 2022, figure 3). One variable, forward mode. */
 #include "engines/smoothing/plain.h"
 #include "engines/smoothing/rounded.h"
 #include "engines/smoothing/softness.h"
@@ -27,7 +27,8 @@ static const ds_param *const params[] = {
     DS_BOOL("dome", "false", "hard: a half disc as wide as the tower on top of it."),
     DS_REAL("k", "1e4", 0, 1e9, "N/m", "soft: stiffness; the ball has 1 kg."),
     SOFTNESS_PARAMS("softplus", "0.1", "m"),
-    PLAIN_PARAMS("0", "1.5707963267948966", "0.5", "rad"), NULL};
+    PLAIN_PARAMS("0", "1.5707963267948966", "0.5", "rad"),
+    NULL};
 
 typedef struct tower {
     plain plain; /* first */
@@ -63,10 +64,11 @@ static void read_tower(void *self, ds_param_reader *in)
     e->plain.kit.loss_floor = -INFINITY;
     e->path = memory_doubles(&e->plain.kit.memory, (e->plain.kit.steps + 1) * STATES);
     if (in->status == DS_OK && hard && e->x <= 0.5 * e->width) {
-        in->status = ds_host_fail(in->host, DS_E_PARAM,
-                                  "parameters tower_x = %g, tower_width = %g: the ball starts in the tower; put it at "
-                                  "tower_x > tower_width / 2",
-                                  e->x, e->width);
+        in->status =
+            ds_host_fail(in->host, DS_E_PARAM,
+                         "parameters tower_x = %g, tower_width = %g: the ball starts in the tower; put it at "
+                         "tower_x > tower_width / 2",
+                         e->x, e->width);
     }
 }
 
@@ -88,8 +90,8 @@ static void step_soft(const tower *e, const double *x, const double *dx, double 
     }
 }
 
-/* Where a ball with velocity v meets the tower within a step: time and normal, 0 where it does not. round: the normal
- * turns with the place. */
+/* Where a ball with velocity v meets the tower within a step: time and normal, 0 where it does not.
+ * round: the normal turns with the place. */
 typedef struct impact {
     double time, n[2];
     int met, round;
@@ -116,7 +118,8 @@ static impact meet(const tower *e, const double *x, const double *v)
     const double a = v[0] * v[0] + v[1] * v[1], b = px * v[0] + py * v[1];
     const double root = b * b - a * (px * px + py * py - half * half);
     if (e->dome && b < 0 && root > 0) {
-        const double time = (-b - sqrt(root)) / a, nx = (px + time * v[0]) / half, ny = (py + time * v[1]) / half;
+        const double time = (-b - sqrt(root)) / a, nx = (px + time * v[0]) / half,
+                     ny = (py + time * v[1]) / half;
         if (ny >= 0) {
             keep_first(&first, time, e->h, nx, ny, 1);
         }
@@ -243,7 +246,8 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT,
     .summary = "Throw a ball over a tower, soft or hard.",
     .description =
-        "Variable: the angle of the throw. Loss: minus the square of how far the ball has come at the end; steps "
+        "Variable: the angle of the throw. Loss: minus the square of how far the ball has come at the end; "
+        "steps "
         "are semi-implicit.\n"
         "soft: k ramp(penetration) along the normal of a rounded tower; widths of 1/10, 1/15.8, 1/25.1 and "
         "1e-10 are those of the paper, and 1/8, 1/20, 1/100. hard: elastic reflection at the time of impact "
@@ -251,6 +255,7 @@ static const ds_desc desc = {
         "continuous, but no less steep to few samples.\n"
         "Metrics: x, y and speed of the ball.",
     .citation = SMOOTHING_SUH,
-    .extensions = env_kit_scene};
+    .extensions = env_kit_scene,
+};
 
 ENV_KIT_DEFINE(env, desc)

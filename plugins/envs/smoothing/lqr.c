@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lqr - a linear system with a linear policy of many gains: where estimates pay for the dimension of the noise on
- * actions, not for that of the policy (Suh et al., ICML 2022). */
+/* lqr - a linear system with a linear policy of many gains: where estimates pay for the dimension of the
+ * noise on actions, not for that of the policy (Suh et al., ICML 2022). */
 #include "engines/smoothing/policy.h"
 #include "engines/smoothing/sources.h"
 
 static const ds_param *const params[] = {
-    DS_INT("states", "100", 1, 1000, "", "Numbers of the state, and of the control.", .flags = DS_PARAM_SHAPE),
+    DS_INT("states", "100", 1, 1000, "", "Numbers of the state, and of the control.",
+           .flags = DS_PARAM_SHAPE),
     DS_INT("steps", "10", 1, 10000, "", "Steps of an episode."),
     DS_REAL("q", "1", 0, 1e6, "", "Weight of the squared state of each step."),
     DS_REAL("qd", "10", 0, 1e6, "", "Weight of the squared state at the end."),
     DS_REAL("r", "0.1", 0, 1e6, "", "Weight of the squared controls."),
     DS_REAL("start", "1", -1e6, 1e6, "", "Every number of the state at the start."),
     DS_REAL("spread", "0.001", 0, 1e6, "", "Standard deviation of the start with begin = random."),
-    POLICY_PARAMS("1", "0.1"), NULL};
+    POLICY_PARAMS("1", "0.1"),
+    NULL};
 
 typedef struct lqr {
     policy policy; /* first */
@@ -80,6 +82,7 @@ static const ds_desc desc = {
         "Episodes with noise (a noise key) have normal noise on u and, begin = random, on the start. The "
         "score of the noise is offered (ds.env.score/1).",
     .citation = SMOOTHING_SUH,
-    .extensions = extensions};
+    .extensions = extensions,
+};
 
 ENV_KIT_DEFINE(env, desc)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pivot - a ball is thrown at a bar that can turn, and is to make it turn as fast as possible: the simulation behind
- * momentum (Suh et al., ICML 2022, section 5). One variable, forward mode. */
+/* pivot - a ball is thrown at a bar that can turn, and is to make it turn as fast as possible: the
+ * simulation behind momentum (Suh et al., ICML 2022, section 5). One variable, forward mode. */
 #include "engines/smoothing/plain.h"
 #include "engines/smoothing/softness.h"
 #include "engines/smoothing/sources.h"
@@ -23,11 +23,13 @@ static const ds_param *const params[] = {
     DS_REAL("bar_radius", "0.025", 0, 1e3, "m", "Half the thickness of the bar."),
     DS_REAL("k", "1e4", 0, 1e9, "N/m", "Stiffness of contact."),
     DS_ENUM("arm", "full", arms,
-            "Of the torque on the bar: full; along = the part of the arm to the point of contact that lies along the "
+            "Of the torque on the bar: full; along = the part of the arm to the point of contact that lies "
+            "along the "
             "bar, as the published program has it.",
             .flags = DS_PARAM_ADVANCED),
     SOFTNESS_PARAMS("softplus", "0.01", "m"),
-    PLAIN_PARAMS("0", "1.5707963267948966", "0.1", "rad"), NULL};
+    PLAIN_PARAMS("0", "1.5707963267948966", "0.1", "rad"),
+    NULL};
 
 typedef struct pivot {
     plain plain; /* first */
@@ -81,7 +83,8 @@ static void contact(const pivot *e, const double *x, const double *dx, double fo
     const double arm = at + (e->arm == ALONG ? e->bar_radius * n[1] : 0);
     const double d_arm = d_at + (e->arm == ALONG ? e->bar_radius * d_n[1] : 0);
     const double w[2] = {n[0] * c + n[1] * s, n[1] * c - n[0] * s};
-    const double d_w[2] = {d_n[0] * c + d_n[1] * s + w[1] * dx[TILT], d_n[1] * c - d_n[0] * s - w[0] * dx[TILT]};
+    const double d_w[2] = {d_n[0] * c + d_n[1] * s + w[1] * dx[TILT],
+                           d_n[1] * c - d_n[0] * s - w[0] * dx[TILT]};
     for (int i = 0; i < 2; i++) {
         force[i] = f * w[i];
         d_force[i] = d_f * w[i] + f * d_w[i];
@@ -149,7 +152,8 @@ static void bodies_of_pivot(void *self, scene_kit *s)
     const pivot *e = self;
     s->info.flat = 1;
     scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_TOOL, 1, (double[4]){e->radius, 0, 0, 0});
-    scene_kit_body(s, "bar", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1, (double[4]){e->bar_radius, e->length, 0, 0});
+    scene_kit_body(s, "bar", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1,
+                   (double[4]){e->bar_radius, e->length, 0, 0});
     scene_kit_body(s, "pivot", DS_BODY_SPHERE, DS_ROLE_FIXED, 1, (double[4]){1.2 * e->bar_radius, 0, 0, 0});
     scene_kit_include(s, 0, 0, 0, 0.1);
     scene_kit_include(s, e->distance, 0, 0, 1.1 * e->length + 2 * e->bar_radius);
@@ -166,8 +170,8 @@ static void place_pivot(const void *self, uint64_t k, uint64_t b, double *out)
     }
 }
 
-static const scene_metric metrics[] = {{"x", "m"},     {"y", "m"},     {"speed", "m/s"}, {"tilt", "rad"},
-                                       {"rate", "rad/s"}, {NULL, NULL}};
+static const scene_metric metrics[] = {{"x", "m"},      {"y", "m"},        {"speed", "m/s"},
+                                       {"tilt", "rad"}, {"rate", "rad/s"}, {NULL, NULL}};
 
 static void measure_pivot(void *self, uint64_t k, double *out)
 {
@@ -198,12 +202,14 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
     .summary = "Throw a ball at a bar to make it turn fast.",
     .description =
-        "Variable: the angle of the throw. The bar stands upright on its pivot and turns freely; contact is k "
+        "Variable: the angle of the throw. The bar stands upright on its pivot and turns freely; contact is "
+        "k "
         "ramp(penetration) along the normal of the bar, steps are semi-implicit, there is no gravity. Loss: "
         "minus the square of the bar's final rate: the higher the hit the better, until the ball misses.\n"
         "With a noise key and length_noise > 0 the length of the bar is drawn for each episode.\n"
         "Metrics: place and speed of the ball, tilt (towards +x) and rate of the bar.",
     .citation = SMOOTHING_SUH,
-    .extensions = env_kit_scene};
+    .extensions = env_kit_scene,
+};
 
 ENV_KIT_DEFINE(env, desc)

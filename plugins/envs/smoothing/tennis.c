@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tennis - a paddle with a linear policy is to return a ball to a place: its episodes differ by whether and where it
- * hits (Suh et al., ICML 2022, figure 8). */
+/* tennis - a paddle with a linear policy is to return a ball to a place: its episodes differ by whether
+ * and where it hits (Suh et al., ICML 2022, figure 8). */
 #include "engines/smoothing/policy.h"
 #include "engines/smoothing/rounded.h"
 #include "engines/smoothing/softness.h"
@@ -24,14 +24,17 @@ static const ds_param *const params[] = {
     DS_REAL("radius", "0.15", 1e-6, 1e6, "m", "Of the ball."),
     DS_REAL("keep", "0.999", 0, 1, "", "What is left of the velocity in a step."),
     DS_LIST("restitution", "", 0, 1, 1, "", "Of an impact; empty = 1 (toi), 0.8 (bounce)."),
-    DS_REAL("k", "100", 0, 1e9, "N/m", "Penalty: stiffness; 1000 too in the published program. The ball has 1 kg."),
+    DS_REAL("k", "100", 0, 1e9, "N/m",
+            "Penalty: stiffness; 1000 too in the published program. The ball has 1 kg."),
     SOFTNESS_PARAMS("softplus", "0.063095734448019331", "m"),
     DS_LIST("start", "0,2,0,-0.2,0.5,0,0", -1e6, 1e6, STATES, "",
-            "Ball x, y, velocity x, y, paddle x, y, angle at the start of episodes without noise, or with begin = fixed."),
+            "Ball x, y, velocity x, y, paddle x, y, angle at the start of episodes without noise, or with "
+            "begin = fixed."),
     DS_LIST("goal", "0,2.5,0,0,0,0,0", -1e6, 1e6, STATES, "", "State at the end that the loss counts from."),
     DS_LIST("qd", "100,100,10,10,0,0,0", 0, 1e6, STATES, "", "Weights of the squared state at the end."),
     DS_REAL("r", "0.001", 0, 1e6, "", "Weight of the squared controls."),
-    POLICY_PARAMS("1", "0.01"), NULL};
+    POLICY_PARAMS("1", "0.01"),
+    NULL};
 
 typedef struct tennis {
     policy policy; /* first */
@@ -55,8 +58,9 @@ static void turn_back(double c, double s, const double in[2], double out[2])
 
 /* ---- impacts ---- */
 
-/* In the frame of the paddle with its new angle at its old place: the ball after the step, its velocity before and
- * after; whether it hits, and when in the step. The upper face is taken for the one that is hit. */
+/* In the frame of the paddle with its new angle at its old place: the ball after the step, its velocity
+ * before and after; whether it hits, and when in the step. The upper face is taken for the one that is hit.
+ * */
 typedef struct impact {
     double c, s, at[2], w[2], after[2], v[2], toi;
     int hit;
@@ -287,8 +291,8 @@ static void place_tennis(const void *self, uint64_t k, uint64_t b, double *out)
     b == PADDLE ? scene_kit_pose(x[PX], x[PY], 0, x[ANGLE], out) : scene_kit_pose(x[BX], x[BY], 0, 0, out);
 }
 
-static const scene_metric metrics[] = {{"x", "m"},        {"y", "m"},   {"speed", "m/s"}, {"distance", "m"},
-                                       {"contact", ""},   {"cost", ""}, {NULL, NULL}};
+static const scene_metric metrics[] = {{"x", "m"},      {"y", "m"},   {"speed", "m/s"}, {"distance", "m"},
+                                       {"contact", ""}, {"cost", ""}, {NULL, NULL}};
 
 static void measure_tennis(void *self, uint64_t k, double *out)
 {
@@ -301,7 +305,9 @@ static void measure_tennis(void *self, uint64_t k, double *out)
     out[1] = x[BY];
     out[2] = hypot(x[VX], x[VY]);
     out[3] = hypot(x[BX] - r->goal[BX], x[BY] - r->goal[BY]);
-    out[4] = k == r->steps ? (double)NAN : e->contact >= ROUNDED ? touch(e, x, u).box.distance < 0 : meet(e, x, u).hit;
+    out[4] = k == r->steps           ? (double)NAN
+             : e->contact >= ROUNDED ? touch(e, x, u).box.distance < 0
+                                     : meet(e, x, u).hit;
     out[5] = rollout_cost(r, k);
 }
 
@@ -324,13 +330,16 @@ static const ds_desc desc = {
         "Variables: the gains K of u = K s (3 x 7, row by row), s = ball x, y, velocity x, y, paddle x, y, "
         "angle; u is the velocity of the paddle. No gravity. The loss is 100 times the squared distance of "
         "the ball to (0, 2.5) and 10 times its squared speed at the end, and r u^2 of the steps.\n"
-        "Episodes with noise (a noise key) have normal noise on u and, begin = random, a start with ball x uniform "
-        "in [-2, 2], y 2 +- 0.2, velocity -0.2 (x, y) +- 0.03, paddle x +- 0.5, y and angle +- 0.05. The score of the "
+        "Episodes with noise (a noise key) have normal noise on u and, begin = random, a start with ball x "
+        "uniform "
+        "in [-2, 2], y 2 +- 0.2, velocity -0.2 (x, y) +- 0.03, paddle x +- 0.5, y and angle +- 0.05. The "
+        "score of the "
         "noise is offered (ds.env.score/1).\n"
         "An impact is seen in the frame of the paddle's new angle at its old place, and takes its upper face "
         "for granted; the paddle keeps its pose in that step; a ball that is still inside turns again.\n"
         "Metrics: x, y, speed, distance to the goal, contact in the step that begins at the frame, its cost.",
     .citation = SMOOTHING_SUH,
-    .extensions = extensions};
+    .extensions = extensions,
+};
 
 ENV_KIT_DEFINE(env, desc)

@@ -16,7 +16,8 @@ typedef struct plain {
 #define PLAIN_PARAMS(lower_, upper_, guess_, unit_)                                                          \
     DS_REAL("lower", lower_, -1e6, 1e6, unit_, "Lower bound of each variable."),                             \
         DS_REAL("upper", upper_, -1e6, 1e6, unit_, "Upper bound of each variable."),                         \
-        DS_REAL("guess", guess_, -1e6, 1e6, unit_, "Where a search starts; the next bound where it lies outside.")
+        DS_REAL("guess", guess_, -1e6, 1e6, unit_,                                                           \
+                "Where a search starts; the next bound where it lies outside.")
 #define PLAIN_DIM_PARAM(dim_)                                                                                \
     DS_INT("dim", dim_, 1, 1000000, "", "Number of variables.", .flags = DS_PARAM_SHAPE)
 

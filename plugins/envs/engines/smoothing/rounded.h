@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rounded.h - distance of a point to a box with round or sharp corners in the plane, with its normal and curvature. */
+/* rounded.h - distance of a point to a box with round or sharp corners in the plane, with its normal and
+ * curvature. */
 #ifndef DS_ENGINES_ROUNDED_H
 #define DS_ENGINES_ROUNDED_H
 
@@ -10,8 +11,8 @@ typedef struct rounded {
     double distance, n[2], curvature;
 } rounded;
 
-/* p counts from the middle; the box has half sizes a, b and is grown by `radius` all around: with round corners, or as
- * a larger box. */
+/* p counts from the middle; the box has half sizes a, b and is grown by `radius` all around: with round
+ * corners, or as a larger box. */
 static inline rounded rounded_box(const double p[2], double a, double b, double radius, int round)
 {
     const double x = fabs(p[0]) - a, y = fabs(p[1]) - b, sx = copysign(1, p[0]), sy = copysign(1, p[1]);
