@@ -28,7 +28,7 @@ typedef struct far {
     double weight, scale;
     int64_t proximity;
     double nearest, weights; /* of the episode: mean or least gap, sum of the weights */
-    uint64_t when;           /* of the least gap, the first */
+    uint64_t when;           /* of the least gap; of equals the last, which controls can change */
     double *more;            /* derivatives by the states */
 } far;
 
@@ -65,7 +65,7 @@ static void find_least(far *e)
     e->nearest = HUGE_VAL;
     for (uint64_t t = 0; t <= e->blocks.loop.kit.steps; t++) {
         const double gap = gap_at(e, t);
-        if (gap < e->nearest) {
+        if (gap <= e->nearest) {
             e->nearest = gap;
             e->when = t;
         }
