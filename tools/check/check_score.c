@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_score.c - conformance of the extension score: what evaluate() answers, and a score and noise that keep its
- * rules. */
+/* check_score.c - conformance of the extension score: what evaluate() answers, and a score and noise that
+ * keep its rules. */
 #include "config.h"
 
 #include <diffsim/ext/score.h>
