@@ -8,6 +8,7 @@
 #include <diffsim/ext/files.h>
 #include <diffsim/ext/rl.h>
 #include <diffsim/ext/scene.h>
+#include <diffsim/ext/score.h>
 #include <diffsim/ext/variables.h>
 #include <diffsim/lib/ask_tell.h>
 #include <diffsim/lib/environment.h>
@@ -51,6 +52,9 @@ static const row sizes[] = {
     SIZE(ds_desc, 96),
     SIZE(ds_plugin, 56),
     SIZE(ds_env_batch, 16),
+    SIZE(ds_score_info, 32),
+    SIZE(ds_score, 40),
+    SIZE(ds_env_score, 24),
     SIZE(ds_channel, 128),
     SIZE(ds_env_channels, 24),
     SIZE(ds_objective_channels, 24),
@@ -197,6 +201,21 @@ static const row offsets[] = {
     AT(ds_env_batch, struct_size, 0),
     AT(ds_env_batch, reserved, 4),
     AT(ds_env_batch, evaluate, 8),
+    AT(ds_score_info, struct_size, 0),
+    AT(ds_score_info, reserved, 4),
+    AT(ds_score_info, noise, 8),
+    AT(ds_score_info, action, 16),
+    AT(ds_score_info, sigma, 24),
+    AT(ds_score, struct_size, 0),
+    AT(ds_score, flags, 4),
+    AT(ds_score, sigma, 8),
+    AT(ds_score, score, 16),
+    AT(ds_score, noise, 24),
+    AT(ds_score, baseline, 32),
+    AT(ds_env_score, struct_size, 0),
+    AT(ds_env_score, reserved, 4),
+    AT(ds_env_score, info, 8),
+    AT(ds_env_score, evaluate, 16),
     AT(ds_channel, struct_size, 0),
     AT(ds_channel, role, 4),
     AT(ds_channel, type, 8),
