@@ -19,6 +19,7 @@ include %D%/engines/algebra/local.mk
 include %D%/engines/rigid/local.mk
 include %D%/engines/pendulum/local.mk
 include %D%/engines/smoke/local.mk
+include %D%/engines/smoothing/local.mk
 
 # The kit: what environments have in common, a table of functions and the scene extension from tables; a team of
 # threads for engines.
@@ -273,3 +274,47 @@ EXTRA_PROGRAMS += %D%/plasticine/make_targets %D%/engines/cloth/make_lift
 %C%_engines_cloth_make_lift_SOURCES = %D%/engines/cloth/make_lift.c
 %C%_engines_cloth_make_lift_LDADD = %D%/engines/cloth/libcloth.la
 CLEANFILES += %D%/plasticine/make_targets %D%/engines/cloth/make_lift %D%/engines/mpm/libtasks.la
+
+# Systems for the study of smoothed gradients.
+envplugin_LTLIBRARIES += %D%/ball_wall.la %D%/friction.la %D%/heaviside.la %D%/hydro2d.la %D%/lp_norm.la %D%/momentum.la \
+	%D%/push.la %D%/push_far.la %D%/pusher1d.la %D%/roomba.la %D%/sine_quadratic.la %D%/soft_heaviside.la \
+	%D%/spring_wall.la
+%C%_ball_wall_la_SOURCES = %D%/smoothing/ball_wall.c
+%C%_ball_wall_la_LDFLAGS = $(plugin_link)
+%C%_ball_wall_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_friction_la_SOURCES = %D%/smoothing/friction.c
+%C%_friction_la_LDFLAGS = $(plugin_link)
+%C%_friction_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_heaviside_la_SOURCES = %D%/smoothing/heaviside.c
+%C%_heaviside_la_LDFLAGS = $(plugin_link)
+%C%_heaviside_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_hydro2d_la_SOURCES = %D%/smoothing/hydro2d.c
+%C%_hydro2d_la_LDFLAGS = $(plugin_link)
+%C%_hydro2d_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_lp_norm_la_SOURCES = %D%/smoothing/lp_norm.c
+%C%_lp_norm_la_LDFLAGS = $(plugin_link)
+%C%_lp_norm_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_momentum_la_SOURCES = %D%/smoothing/momentum.c
+%C%_momentum_la_LDFLAGS = $(plugin_link)
+%C%_momentum_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_push_la_SOURCES = %D%/smoothing/push.c
+%C%_push_la_LDFLAGS = $(plugin_link)
+%C%_push_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_push_far_la_SOURCES = %D%/smoothing/push_far.c
+%C%_push_far_la_LDFLAGS = $(plugin_link)
+%C%_push_far_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_pusher1d_la_SOURCES = %D%/smoothing/pusher1d.c
+%C%_pusher1d_la_LDFLAGS = $(plugin_link)
+%C%_pusher1d_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_roomba_la_SOURCES = %D%/smoothing/roomba.c
+%C%_roomba_la_LDFLAGS = $(plugin_link)
+%C%_roomba_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_sine_quadratic_la_SOURCES = %D%/smoothing/sine_quadratic.c
+%C%_sine_quadratic_la_LDFLAGS = $(plugin_link)
+%C%_sine_quadratic_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_soft_heaviside_la_SOURCES = %D%/smoothing/soft_heaviside.c
+%C%_soft_heaviside_la_LDFLAGS = $(plugin_link)
+%C%_soft_heaviside_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_spring_wall_la_SOURCES = %D%/smoothing/spring_wall.c
+%C%_spring_wall_la_LDFLAGS = $(plugin_link)
+%C%_spring_wall_la_LIBADD = %D%/engines/smoothing/libsmoothing.la

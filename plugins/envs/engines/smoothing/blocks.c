@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* blocks.c - two blocks on a line, see blocks.h. */
+#include "blocks.h"
+
+const char *const blocks_names[] = {"u"};
+
+double blocks_gap(const double *x)
+{
+    return x[BLOCKS_X2] - x[BLOCKS_X1] - 1;
+}
+
+static void step(const void *self, const double *x, const double *u, double *next)
+{
+    const blocks *b = self;
+    const double h = b->loop.h, rate = h / b->mass, force = b->k * softness_ramp(&b->soft, -blocks_gap(x));
+    next[BLOCKS_V1] = b->keep * x[BLOCKS_V1] + rate * (u[0] - force);
+    next[BLOCKS_V2] = b->keep * x[BLOCKS_V2] + rate * force;
+    next[BLOCKS_X1] = x[BLOCKS_X1] + h * next[BLOCKS_V1];
+    next[BLOCKS_X2] = x[BLOCKS_X2] + h * next[BLOCKS_V2];
+}
+
+static void back(const void *self, const double *x, const double *u, const double *next_bar, double *x_bar,
+                 double *u_bar)
+{
+    const blocks *b = self;
+    const double h = b->loop.h, rate = h / b->mass;
+    const double v1_bar = next_bar[BLOCKS_V1] + h * next_bar[BLOCKS_X1];
+    const double v2_bar = next_bar[BLOCKS_V2] + h * next_bar[BLOCKS_X2];
+    const double gap_bar = -b->k * softness_pull(&b->soft, -blocks_gap(x)) * rate * (v2_bar - v1_bar);
+    (void)u;
+    x_bar[BLOCKS_X1] += next_bar[BLOCKS_X1] - gap_bar;
+    x_bar[BLOCKS_X2] += next_bar[BLOCKS_X2] + gap_bar;
+    x_bar[BLOCKS_V1] += b->keep * v1_bar;
+    x_bar[BLOCKS_V2] += b->keep * v2_bar;
+    u_bar[0] += rate * v1_bar;
+}
+
+const rollout_system blocks_system = {.states = BLOCKS_STATES, .controls = 1, .step = step, .back = back};
+
+void blocks_read(blocks *b, ds_param_reader *in, const open_loop_usual *usual)
+{
+    b->mass = ds_param_real(in, "mass");
+    ds_param_values(in, "k", 1, &b->k);
+    ds_param_values(in, "keep", 1, &b->keep);
+    softness_read(&b->soft, in);
+    softness_read_backward(&b->soft, in);
+    open_loop_read(&b->loop, in, &blocks_system, usual);
+    b->loop.names = blocks_names;
+    b->loop.unit = "N";
+    b->loop.kit.grad_kind = b->soft.at_distance ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
+}
+
+enum { PUSHER, PUSHED, GOAL };
+
+void blocks_bodies(void *self, scene_kit *s)
+{
+    const blocks *b = self;
+    const double half[4] = {0.5, 0.25, 0.25, 0}, *start = b->loop.roll.start;
+    s->info.flat = 1;
+    scene_kit_body(s, "pusher", DS_BODY_BOX, DS_ROLE_TOOL, 1, half);
+    scene_kit_body(s, "pushed", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, half);
+    scene_kit_body(s, "goal", DS_BODY_BOX, DS_ROLE_TARGET, 1, half);
+    scene_kit_include(s, start[BLOCKS_X1], 0.25, 0, 0.6);
+    scene_kit_include(s, start[BLOCKS_X2], 0.25, 0, 0.6);
+    scene_kit_include(s, b->loop.roll.goal[BLOCKS_X2], 0.25, 0, 0.6);
+    s->info.ground = 0;
+}
+
+void blocks_place(const void *self, uint64_t k, uint64_t b, double *out)
+{
+    const blocks *e = self;
+    const double *x = b == GOAL ? e->loop.roll.goal : open_loop_state(&e->loop, k);
+    scene_kit_pose(x[b == PUSHER ? BLOCKS_X1 : BLOCKS_X2], 0.25, 0, 0, out);
+}
+
+void blocks_measure(void *self, uint64_t k, double *out)
+{
+    blocks *e = self;
+    const double *x = open_loop_state(&e->loop, k);
+    scene_kit_include(&e->loop.kit.scene, x[BLOCKS_X1], 0.25, 0, 0.6);
+    scene_kit_include(&e->loop.kit.scene, x[BLOCKS_X2], 0.25, 0, 0.6);
+    out[0] = x[BLOCKS_X1];
+    out[1] = x[BLOCKS_X2];
+    out[2] = blocks_gap(x);
+    out[3] = e->k * softness_ramp(&e->soft, -out[2]);
+    out[4] = open_loop_control(&e->loop, k, 0);
+    out[5] = rollout_cost(&e->loop.roll, k);
+}

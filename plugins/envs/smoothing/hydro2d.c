@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hydro2d - force and torque of a box on the ground, or of two boxes at their corners, as functions of the pose: with a
+ * pressure field (hydroelastic contact), which is continuous, or at a point, which jumps. */
+#include "engines/kit/env_kit.h"
+#include "engines/smoothing/sources.h"
+
+#include <string.h>
+
+enum { GROUND, CORNERS };
+enum { FIELD, POINT };
+enum { MATCH, FIRST, SECOND };
+static const char *const scenes[] = {"A", "B", NULL};
+static const char *const contacts[] = {"hydroelastic", "point", NULL};
+static const char *const outputs[] = {"match", "first", "second", NULL};
+
+static const ds_param *const params[] = {
+    DS_ENUM("scene", "A", scenes,
+            "A = a compliant box on the rigid ground, variables height of its centre and tilt, answer force "
+            "and torque; B = two compliant boxes whose corners overlap, variables the overlaps, answer the "
+            "force."),
+    DS_ENUM("contact", "hydroelastic", contacts,
+            "hydroelastic = pressure over the surface of contact; point = at the deepest corner (A), along "
+            "the axis of the smaller overlap (B)."),
+    DS_ENUM("loss", "match", outputs,
+            "Squared distance of the answer to `wanted`, or its first or second number."),
+    DS_LIST("wanted", "", -1e6, 1e6, 2, "",
+            "What the answer is to be; empty = 0.0784, 0 (A), 0.0125, 0.0025 (B)."),
+    DS_REAL("modulus", "1", 1e-9, 1e12, "Pa", "Hydroelastic modulus; B: slope of the pressure, Pa/m.",
+            .flags = DS_PARAM_LOG),
+    DS_REAL("stiffness", "1", 1e-9, 1e12, "N/m", "Of point contact.", .flags = DS_PARAM_LOG),
+    DS_REAL("a", "0.5", 1e-6, 1e6, "m", "A: half the width of the box."),
+    DS_REAL("b", "0.25", 1e-6, 1e6, "m", "A: half its height."), NULL};
+
+typedef struct hydro {
+    env_kit kit; /* first */
+    int64_t scene, contact, loss;
+    double wanted[2], modulus, stiffness, a, b;
+    double answer[2], slope[2][2]; /* of the last pose: by each variable */
+} hydro;
+
+static void read_hydro(void *self, ds_param_reader *in)
+{
+    hydro *e = self;
+    e->scene = ds_param_int(in, "scene");
+    e->contact = ds_param_int(in, "contact");
+    e->loss = ds_param_int(in, "loss");
+    e->modulus = ds_param_real(in, "modulus");
+    e->stiffness = ds_param_real(in, "stiffness");
+    e->a = ds_param_real(in, "a");
+    e->b = ds_param_real(in, "b");
+    memcpy(e->wanted, e->scene == GROUND ? (double[2]){0.0784, 0} : (double[2]){0.0125, 0.0025},
+           sizeof e->wanted);
+    ds_param_values(in, "wanted", 2, e->wanted);
+    e->kit.n = 2;
+    e->kit.cost = 1;
+    e->kit.loss_floor = e->loss == MATCH ? 0 : (double)-INFINITY;
+}
+
+static void range_of_pose(const void *self, uint64_t i, double *lower, double *upper, double *start)
+{
+    const hydro *e = self;
+    if (e->scene == GROUND) {
+        *lower = i == 0 ? 0.5 * e->b : -0.2;
+        *upper = i == 0 ? 1.5 * e->b : 0.2;
+        *start = i == 0 ? 0.9 * e->b : 0.1;
+    } else {
+        *lower = -0.1;
+        *upper = 0.5;
+        *start = i == 0 ? 0.3 : 0.1;
+    }
+}
+
+static void name_pose(const void *self, uint64_t i, env_variable *out)
+{
+    static const char *const names[2][2] = {{"height", "tilt"}, {"overlap.x", "overlap.y"}};
+    const hydro *e = self;
+    env_variable_put(out->name, "%s", names[e->scene][i]);
+    env_variable_put(out->unit, "%s", e->scene == GROUND && i == 1 ? "rad" : "m");
+    env_variable_put(out->group, "%s", e->scene == CORNERS ? "overlap" : "");
+}
+
+/* ---- scene A ---- */
+
+/* Depth below a side of the box along the ground: at + along X, and the derivatives of both by height and
+ * tilt. X counts from the centre. */
+typedef struct side {
+    double at, along, at_bar[2], along_bar[2];
+} side;
+
+/* a -+ x_B and b -+ y_B with x_B = X cos - y sin, y_B = -X sin - y cos at height y. */
+static void sides_of(const hydro *e, double y, double tilt, side out[4])
+{
+    const double c = cos(tilt), s = sin(tilt);
+    for (int k = 0; k < 4; k++) {
+        const double sign = k % 2 == 0 ? -1 : 1;
+        out[k] = k < 2 ? (side){e->a - sign * s * y, sign * c, {-sign * s, -sign * c * y}, {0, -sign * s}}
+                       : (side){e->b - sign * c * y, -sign * s, {-sign * c, sign * s * y}, {0, -sign * c}};
+    }
+}
+
+static double least_depth(const side sides[4], double x, int *which)
+{
+    double least = HUGE_VAL;
+    for (int k = 0; k < 4; k++) {
+        const double depth = sides[k].at + sides[k].along * x;
+        if (depth < least) {
+            least = depth;
+            *which = k;
+        }
+    }
+    return least;
+}
+
+/* Where any two sides are equally deep, and where each has depth 0, in order. */
+static int crossings(const side sides[4], double out[10])
+{
+    int count = 0;
+    for (int i = 0; i < 4; i++) {
+        for (int j = i; j < 4; j++) {
+            const double along = i == j ? sides[i].along : sides[i].along - sides[j].along;
+            const double at = i == j ? sides[i].at : sides[i].at - sides[j].at, x = -at / along;
+            if (fabs(along) > 0 && isfinite(x)) {
+                int k = count++;
+                for (; k > 0 && out[k - 1] > x; k--) {
+                    out[k] = out[k - 1];
+                }
+                out[k] = x;
+            }
+        }
+    }
+    return count;
+}
+
+/* Integrals of (at + along X) and of X times it from x0 to x1. */
+static void add_linear(double at, double along, double x0, double x1, double scale, double out[2])
+{
+    const double m = 0.5 * (x0 + x1), w = x1 - x0, mean = at + along * m, third = along * w * w / 12;
+    out[0] += scale * w * mean;
+    out[1] += scale * w * (m * mean + third);
+}
+
+/* The pressure vanishes at both ends of the line of contact, so that moving ends add nothing to the slopes. */
+static void field_on_ground(hydro *e, double y, double tilt)
+{
+    side sides[4];
+    double cut[10], slope[2][2] = {{0}};
+    const double scale = e->modulus / fmin(e->a, e->b);
+    sides_of(e, y, tilt, sides);
+    const int cuts = crossings(sides, cut);
+    for (int k = 0; k + 1 < cuts; k++) {
+        int which = 0;
+        if (cut[k + 1] > cut[k] && least_depth(sides, 0.5 * (cut[k] + cut[k + 1]), &which) > 0) {
+            const side *s = &sides[which];
+            add_linear(s->at, s->along, cut[k], cut[k + 1], scale, e->answer);
+            for (int v = 0; v < 2; v++) {
+                add_linear(s->at_bar[v], s->along_bar[v], cut[k], cut[k + 1], scale, slope[v]);
+            }
+        }
+    }
+    for (int v = 0; v < 2; v++) {
+        e->slope[0][v] = slope[v][0];
+        e->slope[1][v] = slope[v][1];
+    }
+}
+
+/* At the deepest corner; of equals the left one. */
+static void point_on_ground(hydro *e, double y, double tilt)
+{
+    const double c = cos(tilt), s = sin(tilt);
+    double deepest = 0;
+    for (int k = 0; k < 4; k++) {
+        const double px = k % 2 == 0 ? -e->a : e->a, py = k < 2 ? -e->b : e->b;
+        const double arm = c * px - s * py, below = s * px + c * py, depth = -(y + below);
+        if (depth > deepest) {
+            const double force = e->stiffness * depth, by_tilt = -e->stiffness * arm;
+            deepest = depth;
+            e->answer[0] = force;
+            e->answer[1] = arm * force;
+            e->slope[0][0] = -e->stiffness;
+            e->slope[0][1] = by_tilt;
+            e->slope[1][0] = -e->stiffness * arm;
+            e->slope[1][1] = -below * force + arm * by_tilt;
+        }
+    }
+}
+
+/* ---- scene B ---- */
+
+static void at_corners(hydro *e, const double overlap[2])
+{
+    const int small = overlap[0] <= overlap[1] ? 0 : 1, large = 1 - small;
+    const double m = overlap[small], most = overlap[large];
+    if (m <= 0) {
+        return;
+    }
+    if (e->contact == POINT) {
+        e->answer[small] = e->stiffness * m;
+        e->slope[small][small] = e->stiffness;
+        return;
+    }
+    e->answer[small] = e->modulus * (0.5 * m * most - 0.25 * m * m);
+    e->slope[small][small] = e->modulus * (0.5 * most - 0.5 * m);
+    e->slope[small][large] = e->modulus * 0.5 * m;
+    e->answer[large] = e->modulus * 0.25 * m * m;
+    e->slope[large][small] = e->modulus * 0.5 * m;
+}
+
+/* ---- loss ---- */
+
+static ds_status simulate_hydro(void *self, ds_eval *io)
+{
+    hydro *e = self;
+    memset(e->answer, 0, sizeof e->answer);
+    memset(e->slope, 0, sizeof e->slope);
+    if (e->scene == CORNERS) {
+        at_corners(e, io->x);
+    } else {
+        (e->contact == FIELD ? field_on_ground : point_on_ground)(e, io->x[0], io->x[1]);
+    }
+    const double miss[2] = {e->answer[0] - e->wanted[0], e->answer[1] - e->wanted[1]};
+    io->loss = e->loss == MATCH ? miss[0] * miss[0] + miss[1] * miss[1] : e->answer[e->loss == SECOND];
+    return DS_OK;
+}
+
+static ds_status adjoint_of_hydro(void *self, ds_eval *io)
+{
+    const hydro *e = self;
+    double bar[2] = {e->loss == FIRST, e->loss == SECOND};
+    for (int k = 0; e->loss == MATCH && k < 2; k++) {
+        bar[k] = 2 * (e->answer[k] - e->wanted[k]);
+    }
+    for (int v = 0; v < 2; v++) {
+        io->grad[v] = bar[0] * e->slope[0][v] + bar[1] * e->slope[1][v];
+    }
+    return DS_OK;
+}
+
+static const env_table env = {.size = sizeof(hydro),
+                              .read = read_hydro,
+                              .range = range_of_pose,
+                              .variable = name_pose,
+                              .simulate = simulate_hydro,
+                              .adjoint = adjoint_of_hydro};
+
+static const char *const extensions[] = {DS_EXT_VARIABLES, NULL};
+
+static const ds_desc desc = {
+    ENV_KIT_DESC("hydro2d", "1"),
+    .flags = DS_ENV_GRADIENT,
+    .summary = "Force and torque of contact over the pose: a pressure field, or a point.",
+    .description =
+        "scene = A: a box of half sizes a, b with the pressure field modulus x depth below its nearest side / "
+        "min(a, b) on the rigid ground; the normal force N is the integral of the pressure along the ground "
+        "inside of the box, the torque that of X times it (per metre of depth). Flat and sunk by d: N = "
+        "modulus (2 a d - d^2)/min(a, b), torque 0.\n"
+        "scene = B: two boxes with equal fields whose corners overlap by (wx, wy): with m the smaller and M "
+        "the larger overlap the force is m M/2 - m^2/4 along the axis of the smaller one and m^2/4 along the "
+        "other.\n"
+        "contact = point: a spring at the deepest corner, whose arm jumps from one side to the other at tilt 0 "
+        "(A); a spring along the axis of the smaller overlap, which turns by 90 degrees at wx = wy (B).",
+    .citation = SMOOTHING_ELANDT,
+    .extensions = extensions};
+
+ENV_KIT_DEFINE(env, desc)

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pusher1d - one step of a stiffness-controlled pusher against a block on a line: what softened contact and what noise
+ * make of the command, in closed form (Pang et al., 2023, in one dimension). */
+#include "engines/smoothing/plain.h"
+#include "engines/smoothing/softness.h"
+#include "engines/smoothing/sources.h"
+
+enum { POSITION, SQUARED };
+static const char *const losses[] = {"position", "squared", NULL};
+
+static const ds_param *const params[] = {
+    DS_REAL("k", "1", 1e-9, 1e9, "N/m", "Stiffness of the pusher's control.", .flags = DS_PARAM_LOG),
+    DS_REAL("m", "1", 1e-9, 1e9, "N/m", "Resistance of the block in the step: its inertia by h^2.",
+            .flags = DS_PARAM_LOG),
+    DS_REAL("block", "0", -1e6, 1e6, "m", "Where the block is."),
+    DS_REAL("target", "0.25", -1e6, 1e6, "m", "Where it is to be, loss = squared."),
+    DS_ENUM("loss", "squared", losses, "The squared distance of the block from its target, or its position."),
+    SOFTNESS_PARAMS("none", "0.1", "m"),
+    SOFTNESS_BACKWARD_PARAMS("0.1", "m"),
+    DS_ENUM("noise", "none", softness_kernels,
+            "Noise on the command in episodes with noise: the one whose mean the ramp of this name is."),
+    DS_REAL("noise_width", "0.1", 1e-12, 1e6, "m", "Its width, as `width`.", .flags = DS_PARAM_LOG),
+    PLAIN_PARAMS("-1", "1", "-0.5", "m"), NULL};
+
+typedef struct pusher {
+    plain plain; /* first */
+    softness soft, noise;
+    double part, block, target;
+    int64_t loss;
+    double x, moved; /* penetration that is commanded; how far the block has moved */
+} pusher;
+
+static void read_pusher(void *self, ds_param_reader *in)
+{
+    pusher *e = self;
+    const double k = ds_param_real(in, "k"), m = ds_param_real(in, "m");
+    e->part = k / (k + m);
+    e->block = ds_param_real(in, "block");
+    e->target = ds_param_real(in, "target");
+    e->loss = ds_param_int(in, "loss");
+    softness_read(&e->soft, in);
+    softness_read_backward(&e->soft, in);
+    e->noise.kernel = ds_param_int(in, "noise");
+    e->noise.width = ds_param_real(in, "noise_width");
+    plain_read(&e->plain, in, 1, "command", "m");
+    e->plain.kit.loss_floor = e->loss == SQUARED ? 0 : e->block;
+    e->plain.kit.grad_kind = e->soft.at_distance ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
+}
+
+static ds_status simulate_pusher(void *self, ds_eval *io)
+{
+    pusher *e = self;
+    e->x = io->x[0] - e->block;
+    if (io->noise_key != 0 && e->noise.kernel != SOFTNESS_NONE) {
+        ds_random random = ds_random_open(io->noise_key, "command", 0);
+        e->x += softness_draw(&e->noise, &random);
+    }
+    e->moved = e->part * softness_ramp(&e->soft, e->x);
+    const double miss = e->block + e->moved - e->target;
+    io->loss = e->loss == SQUARED ? miss * miss : e->block + e->moved;
+    return DS_OK;
+}
+
+static ds_status adjoint_of_pusher(void *self, ds_eval *io)
+{
+    const pusher *e = self;
+    const double outer = e->loss == SQUARED ? 2 * (e->block + e->moved - e->target) : 1;
+    io->grad[0] = outer * e->part * softness_pull(&e->soft, e->x);
+    return DS_OK;
+}
+
+static const env_table env = {.size = sizeof(pusher),
+                              .read = read_pusher,
+                              .simulate = simulate_pusher,
+                              .adjoint = adjoint_of_pusher,
+                              PLAIN_TABLE};
+
+static const ds_desc desc = {
+    ENV_KIT_DESC("pusher1d", "1"),
+    .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
+    .summary = "One push on a line: softened contact and noise, side by side.",
+    .description =
+        "Variable: the commanded position u of a pusher; a block at q comes to q + k/(k + m) ramp(u - q). "
+        "The hard ramp max(x, 0) leaves a plateau of gradient 0 where the pusher does not reach the block. A "
+        "logarithmic barrier of sharpness kappa makes it (x + sqrt(x^2 + 4 c))/2 with c = width^2 = (1/m + "
+        "1/k)/kappa; softplus and gaussian are others.\n"
+        "Each is the mean of the hard ramp under noise on u of one density: barrier, Student's t with 2 "
+        "degrees of freedom; softplus, the logistic one; gaussian, the normal one. softness = none with "
+        "noise = that name has this mean over episodes with noise.",
+    .citation = SMOOTHING_PANG " " SMOOTHING_SUH,
+    .extensions = plain_extensions};
+
+ENV_KIT_DEFINE(env, desc)
