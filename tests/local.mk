@@ -71,6 +71,7 @@ check_PROGRAMS += \
 
 check_PROGRAMS += \
 	%D%/tools/difference/test_finite_difference \
+	%D%/tools/gradients/test_estimate \
 	%D%/tools/landscape/test_landscape %D%/tools/landscape/test_landscape_slice \
 	%D%/tools/plot/test_plot_groups %D%/tools/policy/test_policy %D%/tools/plot/test_plot_map %D%/tools/render/test_render \
 	%D%/tools/results/test_results %D%/tools/stats/test_hypothesis
@@ -101,7 +102,7 @@ check_PROGRAMS += \
 	%D%/optimizers/methods/test_cma_evals %D%/optimizers/methods/test_descent \
 	%D%/optimizers/methods/test_gp %D%/optimizers/methods/test_lbfgsb \
 	%D%/optimizers/methods/test_mlp_loops %D%/optimizers/methods/test_surrogate \
-	%D%/optimizers/test_alphaorder %D%/optimizers/test_boleap %D%/optimizers/test_cmaes \
+	%D%/optimizers/test_alphaorder %D%/optimizers/test_boleap %D%/optimizers/test_cem %D%/optimizers/test_cmaes \
 	%D%/optimizers/test_gradients %D%/optimizers/test_leaprefine %D%/optimizers/test_lm \
 	%D%/optimizers/test_rand %D%/optimizers/test_rl %D%/optimizers/test_stepwise \
 	%D%/optimizers/test_turbo

@@ -139,7 +139,8 @@ static int round_values(ds_sweep *s)
     for (uint64_t i = 0; i < s->count; i++) {
         double whole = floor(s->value[i].number + 0.5);
         if (kept == 0 || !(fabs(s->value[kept - 1].number - whole) < 0.5)) {
-            put_number(&s->value[kept++], whole);
+            s->value[kept].number = whole;
+            snprintf(s->value[kept++].text, DS_SWEEP_TEXT, "%.0f", whole);
         }
     }
     s->count = kept;
