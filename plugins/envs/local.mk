@@ -252,6 +252,62 @@ envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la %D%/pendulum_id.
 %C%_spring_cage_la_LDFLAGS = $(plugin_link)
 %C%_spring_cage_la_LIBADD = %D%/engines/soft/libsoft.la
 
+# Systems for the study of smoothed gradients.
+envplugin_LTLIBRARIES += %D%/ball_wall.la %D%/ball_wall_soft.la %D%/friction.la %D%/heaviside.la %D%/hydro2d.la %D%/lp_norm.la \
+	%D%/lqr.la %D%/momentum.la %D%/pivot.la %D%/push.la %D%/push_far.la %D%/pusher1d.la \
+	%D%/roomba.la %D%/sine_quadratic.la %D%/soft_heaviside.la %D%/spring_wall.la %D%/tennis.la
+%C%_ball_wall_la_SOURCES = %D%/smoothing/ball_wall.c
+%C%_ball_wall_la_LDFLAGS = $(plugin_link)
+%C%_ball_wall_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_ball_wall_soft_la_SOURCES = %D%/smoothing/ball_wall_soft.c
+%C%_ball_wall_soft_la_LDFLAGS = $(plugin_link)
+%C%_ball_wall_soft_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_friction_la_SOURCES = %D%/smoothing/friction.c
+%C%_friction_la_LDFLAGS = $(plugin_link)
+%C%_friction_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_heaviside_la_SOURCES = %D%/smoothing/heaviside.c
+%C%_heaviside_la_LDFLAGS = $(plugin_link)
+%C%_heaviside_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_hydro2d_la_SOURCES = %D%/smoothing/hydro2d.c
+%C%_hydro2d_la_LDFLAGS = $(plugin_link)
+%C%_hydro2d_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_lp_norm_la_SOURCES = %D%/smoothing/lp_norm.c
+%C%_lp_norm_la_LDFLAGS = $(plugin_link)
+%C%_lp_norm_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_lqr_la_SOURCES = %D%/smoothing/lqr.c
+%C%_lqr_la_LDFLAGS = $(plugin_link)
+%C%_lqr_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_momentum_la_SOURCES = %D%/smoothing/momentum.c
+%C%_momentum_la_LDFLAGS = $(plugin_link)
+%C%_momentum_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_pivot_la_SOURCES = %D%/smoothing/pivot.c
+%C%_pivot_la_LDFLAGS = $(plugin_link)
+%C%_pivot_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_push_la_SOURCES = %D%/smoothing/push.c
+%C%_push_la_LDFLAGS = $(plugin_link)
+%C%_push_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_push_far_la_SOURCES = %D%/smoothing/push_far.c
+%C%_push_far_la_LDFLAGS = $(plugin_link)
+%C%_push_far_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_pusher1d_la_SOURCES = %D%/smoothing/pusher1d.c
+%C%_pusher1d_la_LDFLAGS = $(plugin_link)
+%C%_pusher1d_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_roomba_la_SOURCES = %D%/smoothing/roomba.c
+%C%_roomba_la_LDFLAGS = $(plugin_link)
+%C%_roomba_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_sine_quadratic_la_SOURCES = %D%/smoothing/sine_quadratic.c
+%C%_sine_quadratic_la_LDFLAGS = $(plugin_link)
+%C%_sine_quadratic_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_soft_heaviside_la_SOURCES = %D%/smoothing/soft_heaviside.c
+%C%_soft_heaviside_la_LDFLAGS = $(plugin_link)
+%C%_soft_heaviside_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_spring_wall_la_SOURCES = %D%/smoothing/spring_wall.c
+%C%_spring_wall_la_LDFLAGS = $(plugin_link)
+%C%_spring_wall_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_tennis_la_SOURCES = %D%/smoothing/tennis.c
+%C%_tennis_la_LDFLAGS = $(plugin_link)
+%C%_tennis_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+
 # Target densities and recorded lifts, found by the plugins beside themselves; also in a build outside of the
 # source tree (make distcheck).
 envdatadir = $(envplugindir)/data
@@ -274,47 +330,3 @@ EXTRA_PROGRAMS += %D%/plasticine/make_targets %D%/engines/cloth/make_lift
 %C%_engines_cloth_make_lift_SOURCES = %D%/engines/cloth/make_lift.c
 %C%_engines_cloth_make_lift_LDADD = %D%/engines/cloth/libcloth.la
 CLEANFILES += %D%/plasticine/make_targets %D%/engines/cloth/make_lift %D%/engines/mpm/libtasks.la
-
-# Systems for the study of smoothed gradients.
-envplugin_LTLIBRARIES += %D%/ball_wall.la %D%/friction.la %D%/heaviside.la %D%/hydro2d.la %D%/lp_norm.la %D%/momentum.la \
-	%D%/push.la %D%/push_far.la %D%/pusher1d.la %D%/roomba.la %D%/sine_quadratic.la %D%/soft_heaviside.la \
-	%D%/spring_wall.la
-%C%_ball_wall_la_SOURCES = %D%/smoothing/ball_wall.c
-%C%_ball_wall_la_LDFLAGS = $(plugin_link)
-%C%_ball_wall_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
-%C%_friction_la_SOURCES = %D%/smoothing/friction.c
-%C%_friction_la_LDFLAGS = $(plugin_link)
-%C%_friction_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
-%C%_heaviside_la_SOURCES = %D%/smoothing/heaviside.c
-%C%_heaviside_la_LDFLAGS = $(plugin_link)
-%C%_heaviside_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
-%C%_hydro2d_la_SOURCES = %D%/smoothing/hydro2d.c
-%C%_hydro2d_la_LDFLAGS = $(plugin_link)
-%C%_hydro2d_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
-%C%_lp_norm_la_SOURCES = %D%/smoothing/lp_norm.c
-%C%_lp_norm_la_LDFLAGS = $(plugin_link)
-%C%_lp_norm_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
-%C%_momentum_la_SOURCES = %D%/smoothing/momentum.c
-%C%_momentum_la_LDFLAGS = $(plugin_link)
-%C%_momentum_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
-%C%_push_la_SOURCES = %D%/smoothing/push.c
-%C%_push_la_LDFLAGS = $(plugin_link)
-%C%_push_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
-%C%_push_far_la_SOURCES = %D%/smoothing/push_far.c
-%C%_push_far_la_LDFLAGS = $(plugin_link)
-%C%_push_far_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
-%C%_pusher1d_la_SOURCES = %D%/smoothing/pusher1d.c
-%C%_pusher1d_la_LDFLAGS = $(plugin_link)
-%C%_pusher1d_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
-%C%_roomba_la_SOURCES = %D%/smoothing/roomba.c
-%C%_roomba_la_LDFLAGS = $(plugin_link)
-%C%_roomba_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
-%C%_sine_quadratic_la_SOURCES = %D%/smoothing/sine_quadratic.c
-%C%_sine_quadratic_la_LDFLAGS = $(plugin_link)
-%C%_sine_quadratic_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
-%C%_soft_heaviside_la_SOURCES = %D%/smoothing/soft_heaviside.c
-%C%_soft_heaviside_la_LDFLAGS = $(plugin_link)
-%C%_soft_heaviside_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
-%C%_spring_wall_la_SOURCES = %D%/smoothing/spring_wall.c
-%C%_spring_wall_la_LDFLAGS = $(plugin_link)
-%C%_spring_wall_la_LIBADD = %D%/engines/smoothing/libsmoothing.la

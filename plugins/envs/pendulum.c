@@ -14,19 +14,24 @@ static const double dt = 0.05;        /* s */
 static const double weight_rate = 15; /* 1/s^2, per sin(theta) */
 static const double torque_rate = 3;  /* 1/(kg m^2) */
 static const double torque_limit = 2; /* N m */
-static const double speed_limit = 8;  /* rad/s, variant gym only */
+/* swingup200: a point mass, omega' = sin(theta) + u, costs of every step and of the end (Suh et al., ICML
+ * 2022), in their order of signs: from hanging at theta = pi a positive torque lifts towards theta = 2 pi,
+ * upright. */
+static const double suh_dt = 0.02, suh_limit = 10, suh_start = 0.1, suh_final = 20;
+static const double speed_limit = 8; /* rad/s, variant gym only */
 enum { MAX_STEPS = 200, N_OBS = 3 };
-enum { SWINGUP60 = 0, GYM = 1 };
+enum { SWINGUP60 = 0, GYM = 1, SWINGUP200 = 2 };
 enum { FIXED = 0, RANDOM = 1 };
 enum { ROD, PIVOT };
 
-static const char *const variants[] = {"swingup60", "gym", NULL};
+static const char *const variants[] = {"swingup60", "gym", "swingup200", NULL};
 static const char *const starts[] = {"fixed", "random", NULL};
 
 static const ds_param *const params[] = {
     DS_ENUM("variant", "swingup60", variants,
             "swingup60 = 60 torques, loss of the final state; gym = Pendulum-v1 of Gymnasium, 200 "
-            "torques, loss = minus the return.",
+            "torques, loss = minus the return; swingup200 = 200 torques, quadratic loss of every step and of "
+            "the final state.",
             .flags = DS_PARAM_SHAPE),
     DS_ENUM("start", "fixed", starts,
             "fixed = theta0, omega0; random = that of Pendulum-v1, angle in [-pi, pi] and velocity in [-1, "
@@ -43,6 +48,7 @@ typedef struct pendulum {
     env_kit kit; /* first */
     int64_t variant, start;
     double theta0, omega0, speed_weight, effort_weight;
+    double dt, weight_rate, torque_rate, limit; /* of the variant */
     /* The last episode: states 0..steps, torque of each step. */
     double theta[MAX_STEPS + 1], omega[MAX_STEPS + 1], torque[MAX_STEPS];
     uint8_t at_limit[MAX_STEPS]; /* the speed limit acted in this step */
@@ -69,14 +75,25 @@ static double gym_cost(double theta, double omega, double u)
 static void move_rod(pendulum *p, uint64_t k, double u)
 {
     p->torque[k] = u;
-    double omega = p->omega[k] + (weight_rate * sin(p->theta[k]) + torque_rate * u) * dt;
+    double omega = p->omega[k] + (p->weight_rate * sin(p->theta[k]) + p->torque_rate * u) * p->dt;
     p->at_limit[k] = p->variant == GYM && fabs(omega) > speed_limit;
     p->omega[k + 1] = p->at_limit[k] ? copysign(speed_limit, omega) : omega;
-    p->theta[k + 1] = p->theta[k] + p->omega[k + 1] * dt;
+    p->theta[k + 1] = p->theta[k] + p->omega[k + 1] * p->dt;
 }
 
+/* Cost of a state in swingup200: from upright at theta = 2 pi. */
+static double suh_cost(const pendulum *p, uint64_t k)
+{
+    double angle = p->theta[k] - 2 * pi;
+    return angle * angle + p->omega[k] * p->omega[k];
+}
+
+/* Cost of state k if it is the last one. */
 static double final_cost(const pendulum *p, uint64_t k)
 {
+    if (p->variant == SWINGUP200) {
+        return suh_final * suh_cost(p, k);
+    }
     return 1 - cos(p->theta[k]) + p->speed_weight * p->omega[k] * p->omega[k];
 }
 
@@ -97,8 +114,9 @@ static ds_status begin_pendulum(void *self, uint64_t noise_key)
 /* Step k with torque u; returns what it adds to the loss. */
 static double advance(pendulum *p, uint64_t k, double u)
 {
-    double cost = p->variant == GYM ? gym_cost(p->theta[k], p->omega[k], u)
-                                    : p->effort_weight / (double)p->kit.steps * u * u;
+    double cost = p->variant == GYM          ? gym_cost(p->theta[k], p->omega[k], u)
+                  : p->variant == SWINGUP200 ? suh_cost(p, k) + u * u
+                                             : p->effort_weight / (double)p->kit.steps * u * u;
     p->running += cost;
     move_rod(p, k, u);
     return cost;
@@ -121,16 +139,23 @@ static ds_status adjoint_of_pendulum(void *self, ds_eval *io)
     if (p->variant == SWINGUP60) {
         a = sin(p->theta[p->kit.steps]);
         b = 2 * p->speed_weight * p->omega[p->kit.steps];
+    } else if (p->variant == SWINGUP200) {
+        a = 2 * suh_final * (p->theta[p->kit.steps] - 2 * pi);
+        b = 2 * suh_final * p->omega[p->kit.steps];
     }
     for (uint64_t k = p->kit.steps; k-- > 0;) {
-        b += dt * a;
+        b += p->dt * a;
         b = p->at_limit[k] ? 0 : b;
-        grad[k] = torque_rate * dt * b;
-        a += weight_rate * dt * cos(p->theta[k]) * b;
+        grad[k] = p->torque_rate * p->dt * b;
+        a += p->weight_rate * p->dt * cos(p->theta[k]) * b;
         if (p->variant == GYM) {
             grad[k] += 0.002 * x[k];
             a += 2 * wrapped(p->theta[k]);
             b += 0.2 * p->omega[k];
+        } else if (p->variant == SWINGUP200) {
+            grad[k] += 2 * x[k];
+            a += 2 * (p->theta[k] - 2 * pi);
+            b += 2 * p->omega[k];
         } else {
             grad[k] += 2 * p->effort_weight / (double)p->kit.steps * x[k];
         }
@@ -149,9 +174,14 @@ static void read_pendulum(void *self, ds_param_reader *in)
     p->omega0 = ds_param_real(in, "omega0");
     p->speed_weight = ds_param_real(in, "speed_weight");
     p->effort_weight = ds_param_real(in, "effort_weight");
-    p->kit.n = p->kit.steps = p->kit.horizon = p->variant == GYM ? 200 : 60;
+    const int suh = p->variant == SWINGUP200;
+    p->dt = suh ? suh_dt : dt;
+    p->weight_rate = suh ? 1 : weight_rate;
+    p->torque_rate = suh ? 1 : torque_rate;
+    p->limit = suh ? suh_limit : torque_limit;
+    p->kit.n = p->kit.steps = p->kit.horizon = p->variant == SWINGUP60 ? 60 : 200;
     p->kit.n_obs = N_OBS;
-    p->kit.dt = p->kit.control_dt = dt;
+    p->kit.dt = p->kit.control_dt = p->dt;
     p->kit.time_limit = p->variant == GYM; /* of Pendulum-v1, whose cost is that of any number of steps */
 }
 
@@ -167,11 +197,11 @@ static void name_torque(const void *self, uint64_t i, env_variable *out)
 
 static void range_of_torque(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
-    (void)self;
+    const pendulum *p = self;
     (void)i;
-    *lower = -torque_limit;
-    *upper = torque_limit;
-    *start = 0.5 * torque_limit;
+    *lower = -p->limit;
+    *upper = p->limit;
+    *start = p->variant == SWINGUP200 ? suh_start : 0.5 * p->limit;
 }
 
 static ds_status simulate_pendulum(void *self, ds_eval *io)
@@ -195,13 +225,16 @@ static void observe_pendulum(const void *self, double *obs)
     obs[2] = p->omega[p->kit.next];
 }
 
-/* gym: minus the cost of the step; swingup60: by how much the state has become better, less the effort. */
+/* gym, swingup200: minus the cost of the step, and in the end that of the last state; swingup60: by how
+ * much the state has become better, less the effort. */
 static ds_status act_on_pendulum(void *self, uint64_t k, ds_rl_step *io)
 {
     pendulum *p = self;
     io->reward = -advance(p, k, io->action[0]);
     if (p->variant == SWINGUP60) {
         io->reward += final_cost(p, k) - final_cost(p, k + 1);
+    } else if (p->variant == SWINGUP200 && k + 1 == p->kit.steps) {
+        io->reward -= final_cost(p, k + 1);
     }
     io->loss = k + 1 == p->kit.steps ? loss_of(p) : 0;
     io->cost_steps = 1;
@@ -239,7 +272,9 @@ static void measure_pendulum(void *self, uint64_t k, double *out)
     out[0] = p->theta[k];
     out[1] = p->omega[k];
     out[2] = k < p->kit.steps ? p->torque[k] : (double)NAN;
-    out[3] = p->variant == GYM ? gym_cost(p->theta[k], p->omega[k], out[2]) : final_cost(p, k);
+    out[3] = p->variant == GYM          ? gym_cost(p->theta[k], p->omega[k], out[2])
+             : p->variant == SWINGUP200 ? suh_cost(p, k)
+                                        : final_cost(p, k);
 }
 
 /* ---- plugin ---- */
@@ -264,17 +299,28 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
     .summary = "Swing-up of a pendulum by a weak torque.",
     .description =
-        "A rod of 1 m and 1 kg, 10 m/s^2, steps of 0.05 s, torques in [-2, 2] N m.\n"
+        "A rod of 1 m and 1 kg, 10 m/s^2, steps of 0.05 s, torques in [-2, 2] N m; swingup200 is another "
+        "one.\n"
         "swingup60: loss = 1 - cos(theta) + speed_weight omega^2 at the end + effort_weight mean u^2.\n"
         "gym: loss = sum over 200 steps of angle^2 + 0.1 omega^2 + 0.001 u^2 with the angle in [-pi, pi) "
         "and the speed limited to 8 rad/s. The gradient is that of the branch taken: a step in which the "
         "speed limit acts passes no derivative on, and the jump of the angle at pi has none.\n"
+        "swingup200: omega' = sin(theta) + u, steps of 0.02 s, torques in [-10, 10], a search starts at 0.1; "
+        "loss "
+        "= sum over 200 steps of e^2 + omega^2 + u^2, and 20 (e^2 + omega^2) at the end, with the angle e = "
+        "theta - 2 "
+        "pi that a positive torque leads to.\n"
         "Stepwise control: observations cos(theta), sin(theta), omega; one torque per step; rewards: gym "
-        "minus the cost of the step, swingup60 the decrease of the final cost less the effort. The 200 steps "
-        "of gym are a time limit, the 60 of swingup60 a part of the task.\n"
+        "and swingup200 minus the cost of the step, swingup60 the decrease of the final cost less the "
+        "effort. The 200 "
+        "steps "
+        "of gym are a time limit, those of the others a part of the task.\n"
         "Metrics: theta (not wrapped), omega, torque of the step that begins at the frame, cost (gym: of "
         "that step; swingup60: of the state).",
-    .citation = "Pendulum-v1, Gymnasium (Towers et al., arXiv:2407.17032).",
+    .citation = "Pendulum-v1, Gymnasium (Towers et al., arXiv:2407.17032). swingup200: H. J. T. Suh, M. "
+                "Simchowitz, K. "
+                "Zhang, R. Tedrake: Do differentiable simulators give better policy gradients? ICML 2022, "
+                "arXiv:2202.00817.",
     .extensions = env_kit_scene_rl,
 };
 

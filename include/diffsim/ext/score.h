@@ -8,9 +8,9 @@
  * Scenario: the variables x of an environment are the parameters of a policy, and noise is added to its
  * actions, u_t = pi(s_t; x) + w_t with w ~ N(0, sigma^2). With V(x, w) the loss of such an episode,
  *
- *     first order    g1 = d V(x, w) / d x                                        io->grad
- *     zeroth order   g0 = (V(x, w) - V(x, 0)) / sigma^2 * S                      from io->loss, baseline, score
- *     score          S  = sum over the steps t of (d pi(s_t; x) / d x)' w_t      s_t of the noisy episode
+ *     first order    g1 = d V(x, w) / d x                                     io->grad
+ *     zeroth order   g0 = (V(x, w) - V(x, 0)) / sigma^2 * S                   from io->loss, baseline, score
+ *     score          S  = sum over the steps t of (d pi(s_t; x) / d x)' w_t   s_t of the noisy episode
  *
  * have the same mean, d E_w[V] / d x, wherever V is continuous; where it is not, only g0 has. Noise on the
  * actions has horizon x actions numbers, however many variables the policy has.

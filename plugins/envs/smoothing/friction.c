@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* friction - a box that is pushed carries a block by friction; pushed too hard it slides out from under it (Suh et al.,
- * ICML 2022, figures 4 and 8). */
+/* friction - a box that is pushed carries a block by friction; pushed too hard it slides out from under
+ * it (Suh et al., ICML 2022, figures 4 and 8). */
 #include "engines/smoothing/open_loop.h"
 #include "engines/smoothing/sources.h"
 
@@ -10,9 +10,12 @@ static const ds_param *const params[] = {
     DS_REAL("mass", "0.1", 1e-9, 1e9, "kg", "Mass of box and block each."),
     DS_REAL("mu", "1.8", 0, 1e6, "N s/m", "Friction per speed of slip, up to slip_speed."),
     DS_REAL("slip_speed", "0.1", 1e-9, 1e6, "m/s",
-            "Speed of slip from which friction grows no more (regularized Coulomb friction).", .flags = DS_PARAM_LOG),
-    DS_REAL("reach", "0.1", 1e-9, 1e6, "m", "The block stands on the box within this distance of its middle."),
-    OPEN_LOOP_PARAMS(4, "x1, x2, v1, v2"), NULL};
+            "Speed of slip from which friction grows no more (regularized Coulomb friction).",
+            .flags = DS_PARAM_LOG),
+    DS_REAL("reach", "0.1", 1e-9, 1e6, "m",
+            "The block stands on the box within this distance of its middle."),
+    OPEN_LOOP_PARAMS(4, "x1, x2, v1, v2"),
+    NULL};
 
 typedef struct carrier {
     open_loop loop; /* first */
@@ -86,7 +89,8 @@ static void bodies_of_carrier(void *self, scene_kit *s)
     const carrier *e = self;
     const double small[4] = {0.4 * e->reach, 0.4 * e->reach, 0.4 * e->reach, 0};
     s->info.flat = 1;
-    scene_kit_body(s, "box", DS_BODY_BOX, DS_ROLE_TOOL, 1, (double[4]){e->reach, 0.5 * e->reach, e->reach, 0});
+    scene_kit_body(s, "box", DS_BODY_BOX, DS_ROLE_TOOL, 1,
+                   (double[4]){e->reach, 0.5 * e->reach, e->reach, 0});
     scene_kit_body(s, "block", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, small);
     scene_kit_body(s, "goal", DS_BODY_BOX, DS_ROLE_TARGET, 1, small);
     scene_kit_include(s, e->loop.roll.start[X2], e->reach, 0, 2 * e->reach);
@@ -100,8 +104,8 @@ static void place_carrier(const void *self, uint64_t k, uint64_t b, double *out)
     scene_kit_pose(x[b == BOX ? X1 : X2], (b == BOX ? 0.5 : 1.4) * e->reach, 0, 0, out);
 }
 
-static const scene_metric metrics[] = {{"x1", "m"},       {"x2", "m"}, {"slip", "m/s"}, {"friction", "N"},
-                                       {"u", "N"}, {"cost", ""}, {NULL, NULL}};
+static const scene_metric metrics[] = {{"x1", "m"}, {"x2", "m"},  {"slip", "m/s"}, {"friction", "N"},
+                                       {"u", "N"},  {"cost", ""}, {NULL, NULL}};
 
 static void measure_carrier(void *self, uint64_t k, double *out)
 {
@@ -137,10 +141,12 @@ static const ds_desc desc = {
         "Variables: the force u on the box in each step. While |x2 - x1| < reach the block is dragged with "
         "mu times the speed of slip, at most mu slip_speed; the box slides out from under it where it is "
         "pushed too hard: the loss jumps, and beyond the jump nothing leads back.\n"
-        "Usual numbers: h 0.005, 400 steps, start 0, goal 2, 2, 0, 0, Q = Qd = 0.1, 10, 0.1, 0.1, R 1; a search "
+        "Usual numbers: h 0.005, 400 steps, start 0, goal 2, 2, 0, 0, Q = Qd = 0.1, 10, 0.1, 0.1, R 1; a "
+        "search "
         "starts at u = 0.\n"
         "Metrics: x1, x2, slip, friction, u and cost of the step that begins at the frame.",
     .citation = SMOOTHING_SUH,
-    .extensions = env_kit_scene};
+    .extensions = env_kit_scene,
+};
 
 ENV_KIT_DEFINE(env, desc)

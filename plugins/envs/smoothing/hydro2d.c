@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hydro2d - force and torque of a box on the ground, or of two boxes at their corners, as functions of the pose: with a
- * pressure field (hydroelastic contact), which is continuous, or at a point, which jumps. */
+/* hydro2d - force and torque of a box on the ground, or of two boxes at their corners, as functions of
+ * the pose: with a pressure field (hydroelastic contact), which is continuous, or at a point, which jumps.
+ * */
 #include "engines/kit/env_kit.h"
 #include "engines/smoothing/sources.h"
 
@@ -29,7 +30,8 @@ static const ds_param *const params[] = {
             .flags = DS_PARAM_LOG),
     DS_REAL("stiffness", "1", 1e-9, 1e12, "N/m", "Of point contact.", .flags = DS_PARAM_LOG),
     DS_REAL("a", "0.5", 1e-6, 1e6, "m", "A: half the width of the box."),
-    DS_REAL("b", "0.25", 1e-6, 1e6, "m", "A: half its height."), NULL};
+    DS_REAL("b", "0.25", 1e-6, 1e6, "m", "A: half its height."),
+    NULL};
 
 typedef struct hydro {
     env_kit kit; /* first */
@@ -139,7 +141,8 @@ static void add_linear(double at, double along, double x0, double x1, double sca
     out[1] += scale * w * (m * mean + third);
 }
 
-/* The pressure vanishes at both ends of the line of contact, so that moving ends add nothing to the slopes. */
+/* The pressure vanishes at both ends of the line of contact, so that moving ends add nothing to the
+ * slopes. */
 static void field_on_ground(hydro *e, double y, double tilt)
 {
     side sides[4];
@@ -249,16 +252,19 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT,
     .summary = "Force and torque of contact over the pose: a pressure field, or a point.",
     .description =
-        "scene = A: a box of half sizes a, b with the pressure field modulus x depth below its nearest side / "
+        "scene = A: a box of half sizes a, b with the pressure field modulus x depth below its nearest side "
+        "/ "
         "min(a, b) on the rigid ground; the normal force N is the integral of the pressure along the ground "
         "inside of the box, the torque that of X times it (per metre of depth). Flat and sunk by d: N = "
         "modulus (2 a d - d^2)/min(a, b), torque 0.\n"
         "scene = B: two boxes with equal fields whose corners overlap by (wx, wy): with m the smaller and M "
         "the larger overlap the force is m M/2 - m^2/4 along the axis of the smaller one and m^2/4 along the "
         "other.\n"
-        "contact = point: a spring at the deepest corner, whose arm jumps from one side to the other at tilt 0 "
+        "contact = point: a spring at the deepest corner, whose arm jumps from one side to the other at tilt "
+        "0 "
         "(A); a spring along the axis of the smaller overlap, which turns by 90 degrees at wx = wy (B).",
     .citation = SMOOTHING_ELANDT,
-    .extensions = extensions};
+    .extensions = extensions,
+};
 
 ENV_KIT_DEFINE(env, desc)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lp_norm - the norm of a long vector: where zeroth-order estimates pay for the dimension (Suh et al., ICML 2022). */
+/* lp_norm - the norm of a long vector: where zeroth-order estimates pay for the dimension (Suh et al.,
+ * ICML 2022). */
 #include "engines/smoothing/plain.h"
 #include "engines/smoothing/sources.h"
 
 #include <string.h>
 
-static const ds_param *const params[] = {
-    PLAIN_DIM_PARAM("5000"),
-    DS_REAL("p", "2", 1, 100, "", "Exponent of the norm."),
-    PLAIN_PARAMS("-2", "2", "1", ""), NULL};
+static const ds_param *const params[] = {PLAIN_DIM_PARAM("5000"),
+                                         DS_REAL("p", "2", 1, 100, "", "Exponent of the norm."),
+                                         PLAIN_PARAMS("-2", "2", "1", ""), NULL};
 
 typedef struct norm {
     plain plain; /* first */
@@ -57,8 +57,11 @@ static ds_status adjoint_of_norm(void *self, ds_eval *io)
     return DS_OK;
 }
 
-static const env_table env = {
-    .size = sizeof(norm), .read = read_norm, .simulate = simulate_norm, .adjoint = adjoint_of_norm, PLAIN_TABLE};
+static const env_table env = {.size = sizeof(norm),
+                              .read = read_norm,
+                              .simulate = simulate_norm,
+                              .adjoint = adjoint_of_norm,
+                              PLAIN_DIM_TABLE};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("lp_norm", "1"),
@@ -68,6 +71,7 @@ static const ds_desc desc = {
         "Loss (sum |x_i|^p)^(1/p), 5000 variables that start at 1. The variance of zeroth-order estimates "
         "grows with the dimension, that of first-order ones does not.",
     .citation = SMOOTHING_SUH,
-    .extensions = plain_extensions};
+    .extensions = plain_extensions,
+};
 
 ENV_KIT_DEFINE(env, desc)

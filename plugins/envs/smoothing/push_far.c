@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* push_far - the blocks of push with a gap between them: without contact there is no gradient, unless the loss knows how
- * near they came, or force or gradient act at a distance. */
+/* push_far - the blocks of push with a gap between them: without contact there is no gradient, unless the
+ * loss knows how near they came, or force or gradient act at a distance. */
 #include "engines/smoothing/blocks.h"
 #include "engines/smoothing/sources.h"
 
@@ -20,7 +20,8 @@ static const ds_param *const params[] = {
     BLOCKS_PARAMS,
     SOFTNESS_PARAMS("none", "0.1", "m"),
     SOFTNESS_BACKWARD_PARAMS("0.1", "m"),
-    OPEN_LOOP_PARAMS(4, "x1, x2, v1, v2"), NULL};
+    OPEN_LOOP_PARAMS(4, "x1, x2, v1, v2"),
+    NULL};
 
 typedef struct far {
     blocks blocks; /* first */
@@ -40,12 +41,10 @@ static void read_far(void *self, ds_param_reader *in)
     e->scale = ds_param_real(in, "proximity_scale");
     e->blocks.k = 1000;
     e->blocks.keep = 0.99;
-    blocks_read(&e->blocks, in,
-                &(open_loop_usual){.steps = 200,
-                                   .h = 0.005,
-                                   .start = {0, 2, 0, 0},
-                                   .goal = {0, target, 0, 0},
-                                   .qd = {0, 1, 0, 0}});
+    blocks_read(
+        &e->blocks, in,
+        &(open_loop_usual){
+            .steps = 200, .h = 0.005, .start = {0, 2, 0, 0}, .goal = {0, target, 0, 0}, .qd = {0, 1, 0, 0}});
     e->more = memory_doubles(&e->blocks.loop.kit.memory, (e->blocks.loop.kit.steps + 1) * BLOCKS_STATES);
 }
 
@@ -145,15 +144,18 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT,
     .summary = "Push a block that is far away: no contact, no gradient.",
     .description =
-        "Variables: the force u on block 1 in each step; block 2 lies 1 m away and is to be 1 m farther at the "
+        "Variables: the force u on block 1 in each step; block 2 lies 1 m away and is to be 1 m farther at "
+        "the "
         "end: loss (x2 - target)^2 + contact_loss x proximity. Without force the gradient is exactly 0.\n"
         "Four remedies: contact_loss > 0 (how near the blocks came), softness (a force at a distance), "
-        "contact_grad = distance (only the gradient sees one; its kind is `smoothed`, since it is not the derivative "
+        "contact_grad = distance (only the gradient sees one; its kind is `smoothed`, since it is not the "
+        "derivative "
         "of the loss), and noise of the optimizer.\n"
         "Usual numbers: h 0.005, 200 steps, k 1000, keep 0.99, start 0, 2, 0, 0; Q = 0, Qd = 0, 1, 0, 0, R = "
         "0. The goal of q and qd is 0, target, 0, 0.\n"
         "Metrics: x1, x2, gap, force of contact, u and quadratic cost of the step that begins at the frame.",
     .citation = SMOOTHING_HUANG " " SMOOTHING_SUH,
-    .extensions = env_kit_scene};
+    .extensions = env_kit_scene,
+};
 
 ENV_KIT_DEFINE(env, desc)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pusher1d - one step of a stiffness-controlled pusher against a block on a line: what softened contact and what noise
- * make of the command, in closed form (Pang et al., 2023, in one dimension). */
+/* pusher1d - one step of a stiffness-controlled pusher against a block on a line: what softened contact
+ * and what noise make of the command, in closed form (Pang et al., 2023, in one dimension). */
 #include "engines/smoothing/plain.h"
 #include "engines/smoothing/softness.h"
 #include "engines/smoothing/sources.h"
@@ -20,7 +20,8 @@ static const ds_param *const params[] = {
     DS_ENUM("noise", "none", softness_kernels,
             "Noise on the command in episodes with noise: the one whose mean the ramp of this name is."),
     DS_REAL("noise_width", "0.1", 1e-12, 1e6, "m", "Its width, as `width`.", .flags = DS_PARAM_LOG),
-    PLAIN_PARAMS("-1", "1", "-0.5", "m"), NULL};
+    PLAIN_PARAMS("-1", "1", "-0.5", "m"),
+    NULL};
 
 typedef struct pusher {
     plain plain; /* first */
@@ -88,6 +89,7 @@ static const ds_desc desc = {
         "degrees of freedom; softplus, the logistic one; gaussian, the normal one. softness = none with "
         "noise = that name has this mean over episodes with noise.",
     .citation = SMOOTHING_PANG " " SMOOTHING_SUH,
-    .extensions = plain_extensions};
+    .extensions = plain_extensions,
+};
 
 ENV_KIT_DEFINE(env, desc)

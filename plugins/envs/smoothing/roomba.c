@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* roomba - a robot among discs that stop it is to come to a goal behind them (motion planning of Suh et al., ICML
- * 2022); a point, or a bicycle. */
+/* roomba - a robot among discs that stop it is to come to a goal behind them (motion planning of Suh et
+ * al., ICML 2022); a point, or a bicycle. */
 #include "engines/smoothing/open_loop.h"
 #include "engines/smoothing/sources.h"
 
@@ -18,16 +18,18 @@ static const ds_param *const params[] = {
     DS_ENUM("robot", "point", robots,
             "point: x' = x + h u; bicycle: x, y, heading, speed, steering angle with rates speed cos, speed "
             "sin, speed tan(steering), u0, u1."),
-    DS_LIST("discs",
-            "-0.2,0.5,0.2, 0.5,1.2,0.2, 0,2.3,0.3, 0.4,3.2,0.5, -0.8,3.8,0.1, -1,1,0.5, 0,1.5,0.2", -1e6, 1e6,
-            3 * MOST_DISCS, "m", "x, y and radius of each disc; a step that would end in one leaves the robot "
+    DS_LIST("discs", "-0.2,0.5,0.2, 0.5,1.2,0.2, 0,2.3,0.3, 0.4,3.2,0.5, -0.8,3.8,0.1, -1,1,0.5, 0,1.5,0.2",
+            -1e6, 1e6, 3 * MOST_DISCS, "m",
+            "x, y and radius of each disc; a step that would end in one leaves the robot "
             "where it is."),
     DS_ENUM("collision", "none", collisions,
-            "Adds collision_cost where a step, or the last step, is stopped; last is what batches of the published "
+            "Adds collision_cost where a step, or the last step, is stopped; last is what batches of the "
+            "published "
             "program have.",
             .flags = DS_PARAM_ADVANCED),
     DS_REAL("collision_cost", "100", 0, 1e9, "", "See collision.", .flags = DS_PARAM_ADVANCED),
-    OPEN_LOOP_PARAMS(5, "x, y; of the bicycle x, y, heading, speed, steering angle"), NULL};
+    OPEN_LOOP_PARAMS(5, "x, y; of the bicycle x, y, heading, speed, steering angle"),
+    NULL};
 
 typedef struct robot {
     open_loop loop; /* first */
@@ -64,8 +66,8 @@ static void step_point(const void *self, const double *x, const double *u, doubl
     move(self, x, u[0], u[1], next);
 }
 
-static void back_point(const void *self, const double *x, const double *u, const double *next_bar, double *x_bar,
-                       double *u_bar)
+static void back_point(const void *self, const double *x, const double *u, const double *next_bar,
+                       double *x_bar, double *u_bar)
 {
     const robot *e = self;
     double next[2];
@@ -85,8 +87,8 @@ static void step_bicycle(const void *self, const double *x, const double *u, dou
     next[STEER] = x[STEER] + e->loop.h * u[1];
 }
 
-static void back_bicycle(const void *self, const double *x, const double *u, const double *next_bar, double *x_bar,
-                         double *u_bar)
+static void back_bicycle(const void *self, const double *x, const double *u, const double *next_bar,
+                         double *x_bar, double *u_bar)
 {
     const robot *e = self;
     const double h = e->loop.h, c = cos(x[HEADING]), s = sin(x[HEADING]), t = tan(x[STEER]);
@@ -195,12 +197,14 @@ static void bodies_of_robot(void *self, scene_kit *s)
 static void place_robot(const void *self, uint64_t k, uint64_t b, double *out)
 {
     const robot *e = self;
-    const double *x = b == ROBOT ? open_loop_state(&e->loop, k) : b == GOAL ? e->loop.roll.goal : e->disc[b - DISC];
+    const double *x = b == ROBOT  ? open_loop_state(&e->loop, k)
+                      : b == GOAL ? e->loop.roll.goal
+                                  : e->disc[b - DISC];
     scene_kit_pose(x[X], x[Y], 0, 0, out);
 }
 
-static const scene_metric metrics[] = {{"x", "m"},   {"y", "m"},  {"distance", "m"}, {"stopped", ""},
-                                       {"cost", ""}, {NULL, NULL}};
+static const scene_metric metrics[] = {{"x", "m"},      {"y", "m"},   {"distance", "m"},
+                                       {"stopped", ""}, {"cost", ""}, {NULL, NULL}};
 
 static void measure_robot(void *self, uint64_t k, double *out)
 {
@@ -230,12 +234,17 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT,
     .summary = "Drive around discs that stop the robot.",
     .description =
-        "Variables: the velocity (bicycle: acceleration and rate of steering) in each step. A step that would "
-        "end in a disc leaves the robot where it is; the gradient then knows nothing of that step's control.\n"
-        "Usual numbers: h 0.01, 200 steps, start 0, 0 (bicycle: heading upward, at rest), goal 0, 4, Q 1, R 0.001, Qd 10 of "
+        "Variables: the velocity (bicycle: acceleration and rate of steering) in each step. A step that "
+        "would "
+        "end in a disc leaves the robot where it is; the gradient then knows nothing of that step's "
+        "control.\n"
+        "Usual numbers: h 0.01, 200 steps, start 0, 0 (bicycle: heading upward, at rest), goal 0, 4, Q 1, R "
+        "0.001, Qd 10 of "
         "the place; a search starts at u = 0.01. The bicycle's place is stopped, its other numbers go on.\n"
-        "Metrics: x, y, distance to the goal, whether the step that begins at the frame is stopped, its cost.",
+        "Metrics: x, y, distance to the goal, whether the step that begins at the frame is stopped, its "
+        "cost.",
     .citation = SMOOTHING_SUH,
-    .extensions = env_kit_scene};
+    .extensions = env_kit_scene,
+};
 
 ENV_KIT_DEFINE(env, desc)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sine_quadratic - a parabola with ripples, about 11 local minima in each unit of length; noise smooths them away
- * (Suh et al., ICML 2022, figure 1). */
+/* sine_quadratic - a parabola with ripples, about 11 local minima in each unit of length; noise smooths
+ * them away (Suh et al., ICML 2022, figure 1). */
 #include "engines/smoothing/plain.h"
 #include "engines/smoothing/sources.h"
 
 static const ds_param *const params[] = {
-    PLAIN_DIM_PARAM("1"),
-    DS_REAL("amplitude", "0.1", 0, 1e6, "", "Height of the ripples."),
-    DS_REAL("omega", "70", 0, 1e6, "", "Their angular frequency."),
-    PLAIN_PARAMS("-2", "2", "1", ""), NULL};
+    PLAIN_DIM_PARAM("1"), DS_REAL("amplitude", "0.1", 0, 1e6, "", "Height of the ripples."),
+    DS_REAL("omega", "70", 0, 1e6, "", "Their angular frequency."), PLAIN_PARAMS("-2", "2", "1", ""), NULL};
 
 typedef struct ripples {
     plain plain; /* first */
@@ -48,7 +46,7 @@ static const env_table env = {.size = sizeof(ripples),
                               .read = read_ripples,
                               .simulate = simulate_ripples,
                               .adjoint = adjoint_of_ripples,
-                              PLAIN_TABLE};
+                              PLAIN_DIM_TABLE};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("sine_quadratic", "1"),
@@ -58,6 +56,7 @@ static const ds_desc desc = {
         "Loss sum x^2 + amplitude sin(omega x). Under normal noise of standard deviation s its mean is x^2 + "
         "s^2 + amplitude exp(-omega^2 s^2 / 2) sin(omega x): with s = 0.1 a parabola to 1e-11.",
     .citation = SMOOTHING_SUH,
-    .extensions = plain_extensions};
+    .extensions = plain_extensions,
+};
 
 ENV_KIT_DEFINE(env, desc)

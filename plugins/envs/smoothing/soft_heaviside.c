@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* soft_heaviside - a steep ramp between -1 and 1: continuous, and yet a step to few samples (Suh et al., ICML 2022,
- * section 3). */
+/* soft_heaviside - a steep ramp between -1 and 1: continuous, and yet a step to few samples (Suh et al.,
+ * ICML 2022, section 3). */
 #include "engines/smoothing/plain.h"
 #include "engines/smoothing/sources.h"
 
 #include <string.h>
 
-static const ds_param *const params[] = {
-    PLAIN_DIM_PARAM("1"),
-    DS_REAL("delta", "0.1", 1e-9, 1e6, "", "Width of the ramp; the paper has 0.4, 0.1 and 0.01.",
-            .flags = DS_PARAM_LOG),
-    PLAIN_PARAMS("-2", "2", "1", ""), NULL};
+static const ds_param *const params[] = {PLAIN_DIM_PARAM("1"),
+                                         DS_REAL("delta", "0.1", 1e-9, 1e6, "",
+                                                 "Width of the ramp; the paper has 0.4, 0.1 and 0.01.",
+                                                 .flags = DS_PARAM_LOG),
+                                         PLAIN_PARAMS("-2", "2", "1", ""), NULL};
 
 typedef struct ramp {
     plain plain; /* first */
@@ -51,8 +51,11 @@ static ds_status adjoint_of_ramp(void *self, ds_eval *io)
     return DS_OK;
 }
 
-static const env_table env = {
-    .size = sizeof(ramp), .read = read_ramp, .simulate = simulate_ramp, .adjoint = adjoint_of_ramp, PLAIN_TABLE};
+static const env_table env = {.size = sizeof(ramp),
+                              .read = read_ramp,
+                              .simulate = simulate_ramp,
+                              .adjoint = adjoint_of_ramp,
+                              PLAIN_DIM_TABLE};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("soft_heaviside", "1"),
@@ -64,6 +67,7 @@ static const ds_desc desc = {
         "ramp: slope of the mean 2 P / delta; a first-order sample has the variance (2/delta)^2 P (1 - P), "
         "which grows without bound as delta goes to 0.",
     .citation = SMOOTHING_SUH,
-    .extensions = plain_extensions};
+    .extensions = plain_extensions,
+};
 
 ENV_KIT_DEFINE(env, desc)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spring_wall - a mass that bounces between two springy walls is to be brought to rest (Suh et al., ICML 2022). */
+/* spring_wall - a mass that bounces between two springy walls is to be brought to rest (Suh et al., ICML
+ * 2022). */
 #include "engines/smoothing/open_loop.h"
 #include "engines/smoothing/sources.h"
 
@@ -10,10 +11,11 @@ static const char *const sets[] = {"k100", "k500", "k1000", "k2000", "k4000", NU
 static const char *const controls[] = {"adds", "ignored", NULL};
 
 static const ds_param *const params[] = {
-    DS_ENUM("set", "k100", sets,
-            "Usual k, d, speed at the start, h, R and steps: 100, 1, 4, 0.005, 1, 200; 500, 5, 6, 0.01, 1, 200; "
-            "1000, 10, 12, 0.005, 1, 200; 2000, 20, 40, 0.005, 0.1, 200; 4000, 10, 100, 0.001, 0.01, 20.",
-            .flags = DS_PARAM_SHAPE),
+    DS_ENUM(
+        "set", "k100", sets,
+        "Usual k, d, speed at the start, h, R and steps: 100, 1, 4, 0.005, 1, 200; 500, 5, 6, 0.01, 1, 200; "
+        "1000, 10, 12, 0.005, 1, 200; 2000, 20, 40, 0.005, 0.1, 200; 4000, 10, 100, 0.001, 0.01, 20.",
+        .flags = DS_PARAM_SHAPE),
     DS_REAL("mass", "0.1", 1e-9, 1e9, "kg", "Mass."),
     DS_LIST("k", "", 0, 1e12, 1, "N/m", "Stiffness of the walls; empty = the usual one."),
     DS_LIST("d", "", 0, 1e9, 1, "N s/m", "Damping within the walls; empty = the usual one."),
@@ -22,7 +24,8 @@ static const ds_param *const params[] = {
             "What the control does while the mass is within a wall; ignored = nothing, as single rollouts of "
             "the published program have it.",
             .flags = DS_PARAM_ADVANCED),
-    OPEN_LOOP_PARAMS(2, "x, v"), NULL};
+    OPEN_LOOP_PARAMS(2, "x, v"),
+    NULL};
 
 typedef struct bouncer {
     open_loop loop; /* first */
@@ -41,7 +44,8 @@ static void step(const void *self, const double *x, const double *u, double *nex
     const bouncer *e = self;
     const double in = depth(e, x[X]), rate = e->loop.h / e->mass;
     const int touches = fabs(in) > 0;
-    const double force = (touches && e->control == IGNORED ? 0 : u[0]) - (touches ? e->k * in + e->d * x[V] : 0);
+    const double force =
+        (touches && e->control == IGNORED ? 0 : u[0]) - (touches ? e->k * in + e->d * x[V] : 0);
     next[V] = x[V] + rate * force;
     next[X] = x[X] + e->loop.h * next[V];
 }
@@ -62,7 +66,8 @@ static const rollout_system between_walls = {.states = STATES, .controls = 1, .s
 
 static void read_bouncer(void *self, ds_param_reader *in)
 {
-    static const double k[] = {100, 500, 1000, 2000, 4000}, d[] = {1, 5, 10, 20, 10}, v[] = {4, 6, 12, 40, 100};
+    static const double k[] = {100, 500, 1000, 2000, 4000}, d[] = {1, 5, 10, 20, 10},
+                        v[] = {4, 6, 12, 40, 100};
     static const double h[] = {0.005, 0.01, 0.005, 0.005, 0.001}, r[] = {1, 1, 1, 0.1, 0.01};
     static const char *const names[] = {"u"};
     bouncer *e = self;
@@ -95,7 +100,8 @@ static void bodies_of_bouncer(void *self, scene_kit *s)
     const double size = 0.05 * e->wall;
     s->info.flat = 1;
     scene_kit_body(s, "mass", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){size, 0, 0, 0});
-    scene_kit_body(s, "walls", DS_BODY_BOX, DS_ROLE_FIXED, 2, (double[4]){0.25 * e->wall, 0.5 * e->wall, size, 0});
+    scene_kit_body(s, "walls", DS_BODY_BOX, DS_ROLE_FIXED, 2,
+                   (double[4]){0.25 * e->wall, 0.5 * e->wall, size, 0});
     scene_kit_body(s, "rest", DS_BODY_SPHERE, DS_ROLE_TARGET, 1, (double[4]){size, 0, 0, 0});
     scene_kit_include(s, 0, 0, 0, 1.6 * e->wall);
 }
@@ -111,7 +117,8 @@ static void place_bouncer(const void *self, uint64_t k, uint64_t b, double *out)
     }
 }
 
-static const scene_metric metrics[] = {{"x", "m"}, {"v", "m/s"}, {"depth", "m"}, {"u", "N"}, {"cost", ""}, {NULL, NULL}};
+static const scene_metric metrics[] = {{"x", "m"}, {"v", "m/s"}, {"depth", "m"},
+                                       {"u", "N"}, {"cost", ""}, {NULL, NULL}};
 
 static void measure_bouncer(void *self, uint64_t k, double *out)
 {
@@ -141,10 +148,12 @@ static const ds_desc desc = {
     .summary = "Bring a mass to rest that bounces between springy walls.",
     .description =
         "Variables: the force u in each step. Beyond the walls a spring k and a damper d push back. The loss "
-        "is the sum of 10 x^2 + 0.1 v^2 + R u^2 over the steps, and of the last state. Sets differ in stiffness and speed; a "
+        "is the sum of 10 x^2 + 0.1 v^2 + R u^2 over the steps, and of the last state. Sets differ in "
+        "stiffness and speed; a "
         "search starts at u = 0.\n"
         "Metrics: x, v, depth in a wall, u and cost of the step that begins at the frame.",
     .citation = SMOOTHING_SUH,
-    .extensions = env_kit_scene};
+    .extensions = env_kit_scene,
+};
 
 ENV_KIT_DEFINE(env, desc)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocks.h - two blocks on a line, one of which is pushed by a force and pushes the other: the system of push and
- * push_far. State x1, x2, v1, v2, one control u. With gap = x2 - x1 - 1 and F = k ramp(-gap):
+/* blocks.h - two blocks on a line, one of which is pushed by a force and pushes the other: the system of
+ * push and push_far. State x1, x2, v1, v2, one control u. With gap = x2 - x1 - 1 and F = k ramp(-gap):
  *
  *     v1' = keep v1 + h (u - F)/m,  v2' = keep v2 + h F/m,  x' = x + h v'
  */
@@ -37,7 +37,10 @@ double blocks_gap(const double *x);
 /* Scene and metrics x1, x2, gap, force of contact, u, cost. goal: where block 2 is to be. */
 enum { BLOCKS_METRICS = 6 };
 #define BLOCKS_METRICS_LIST                                                                                  \
-    {"x1", "m"}, {"x2", "m"}, {"gap", "m"}, {"force", "N"}, {"u", "N"}, {"cost", ""}
+    {"x1", "m"}, {"x2", "m"}, {"gap", "m"}, {"force", "N"}, {"u", "N"},                                      \
+    {                                                                                                        \
+        "cost", ""                                                                                           \
+    }
 void blocks_bodies(void *self, scene_kit *s);
 void blocks_place(const void *self, uint64_t k, uint64_t b, double *out);
 void blocks_measure(void *self, uint64_t k, double *out);

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-void open_loop_read(open_loop *o, ds_param_reader *in, const rollout_system *system, const open_loop_usual *usual)
+void open_loop_read(open_loop *o, ds_param_reader *in, const rollout_system *system,
+                    const open_loop_usual *usual)
 {
     const uint64_t ns = system->states, nu = system->controls;
     const uint64_t steps = (uint64_t)ds_param_int(in, "steps");

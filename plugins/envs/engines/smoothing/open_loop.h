@@ -31,8 +31,8 @@ typedef struct open_loop {
     DS_INT("steps", "0", 0, 100000, "", "Steps T of an episode; 0 = the usual number, see above.",           \
            .flags = DS_PARAM_SHAPE),                                                                         \
         DS_LIST("h", "", 1e-9, 1, 1, "s", "Time step; empty = the usual one."),                              \
-        DS_LIST("start", "", -1e6, 1e6, states_, "", "State at the start: " state_doc_                       \
-                "; empty = the usual one.", .flags = DS_PARAM_ADVANCED),                                     \
+        DS_LIST("start", "", -1e6, 1e6, states_, "",                                                         \
+                "State at the start: " state_doc_ "; empty = the usual one.", .flags = DS_PARAM_ADVANCED),   \
         DS_LIST("goal", "", -1e6, 1e6, states_, "", "State that costs are counted from.",                    \
                 .flags = DS_PARAM_ADVANCED),                                                                 \
         DS_LIST("q", "", 0, 1e6, states_, "", "Weights Q of the squared state of each step.",                \
@@ -40,13 +40,15 @@ typedef struct open_loop {
         DS_LIST("qd", "", 0, 1e6, states_, "", "Weights Qd of the squared state at the end.",                \
                 .flags = DS_PARAM_ADVANCED),                                                                 \
         DS_LIST("r", "", 0, 1e6, 2, "", "Weight R of the squared controls.", .flags = DS_PARAM_ADVANCED),    \
-        DS_REAL("limit", "10", 1e-6, 1e6, "", "Controls lie in [-limit, limit]; bounds are not of the paper."), \
+        DS_REAL("limit", "10", 1e-6, 1e6, "",                                                                \
+                "Controls lie in [-limit, limit]; bounds are not of the paper."),                            \
         DS_LIST("guess", "", -1e6, 1e6, 1, "",                                                               \
                 "Controls at which a search starts, all the same; empty = the usual one.",                   \
                 .flags = DS_PARAM_ADVANCED)
 
 /* In read(): reads these parameters and sets the kit. `self` is given to the system. */
-void open_loop_read(open_loop *o, ds_param_reader *in, const rollout_system *system, const open_loop_usual *usual);
+void open_loop_read(open_loop *o, ds_param_reader *in, const rollout_system *system,
+                    const open_loop_usual *usual);
 
 /* Functions of the table. */
 void open_loop_range(const void *self, uint64_t i, double *lower, double *upper, double *start);

@@ -16,7 +16,8 @@ typedef struct plain {
 #define PLAIN_PARAMS(lower_, upper_, guess_, unit_)                                                          \
     DS_REAL("lower", lower_, -1e6, 1e6, unit_, "Lower bound of each variable."),                             \
         DS_REAL("upper", upper_, -1e6, 1e6, unit_, "Upper bound of each variable."),                         \
-        DS_REAL("guess", guess_, -1e6, 1e6, unit_, "Where a search starts; the next bound where it lies outside.")
+        DS_REAL("guess", guess_, -1e6, 1e6, unit_,                                                           \
+                "Where a search starts; the next bound where it lies outside.")
 #define PLAIN_DIM_PARAM(dim_)                                                                                \
     DS_INT("dim", dim_, 1, 1000000, "", "Number of variables.", .flags = DS_PARAM_SHAPE)
 
@@ -29,6 +30,7 @@ void plain_variable(const void *self, uint64_t i, env_variable *out); /* "name.i
 /* Extensions of those without a scene. */
 extern const char *const plain_extensions[];
 
-#define PLAIN_TABLE .advice = "reduce parameter dim", .range = plain_range, .variable = plain_variable
+#define PLAIN_TABLE .range = plain_range, .variable = plain_variable
+#define PLAIN_DIM_TABLE .advice = "reduce parameter dim", PLAIN_TABLE
 
 #endif

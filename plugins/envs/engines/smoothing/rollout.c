@@ -9,8 +9,7 @@ void rollout_open(rollout *r, memory *m, const rollout_system *system, const voi
 {
     const size_t ns = system->states, nu = system->controls;
     *r = (rollout){.system = system, .self = self, .steps = steps};
-    memory_each(m, ns,
-                (double **const[]){&r->start, &r->goal, &r->q, &r->qd, &r->bar, &r->x_bar, NULL});
+    memory_each(m, ns, (double **const[]){&r->start, &r->goal, &r->q, &r->qd, &r->bar, &r->x_bar, NULL});
     memory_each(m, nu, (double **const[]){&r->r, &r->u_bar, NULL});
     r->x = memory_doubles(m, (steps + 1) * ns);
     r->u = memory_doubles(m, steps * nu);
@@ -62,7 +61,8 @@ static void begin_back(rollout *r, const double *more)
     }
 }
 
-/* From r->bar behind step t to r->x_bar before it, and the derivatives by its control, which are added to those of its cost. */
+/* From r->bar behind step t to r->x_bar before it, and the derivatives by its control, which are added to
+ * those of its cost. */
 static void back(rollout *r, uint64_t t, double *u_bar)
 {
     const uint64_t ns = r->system->states, nu = r->system->controls;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* softness.h - a contact force as a ramp of the penetration, hard or smoothed so that bodies act on each other
- * before they touch.
+/* softness.h - a contact force as a ramp of the penetration, hard or smoothed so that bodies act on each
+ * other before they touch.
  *
  * With penetration x (negative: a gap) the hard ramp is max(x, 0). Each smoothed one is E[max(x + w, 0)] for
  * noise w with the density rho = the second derivative of the ramp:
  *
- *     softplus   width log(1 + exp(x / width))                   w logistic; width = 1/kappa
- *     barrier    (x + sqrt(x^2 + 4 width^2)) / 2                 w Student t, 2 degrees of freedom, scale sqrt(2) width
- *     gaussian   x Phi(x / width) + width phi(x / width)         w normal, standard deviation width
+ *     softplus   width log(1 + exp(x / width))             w logistic; width = 1/kappa
+ *     barrier    (x + sqrt(x^2 + 4 width^2)) / 2           w Student t, 2 degrees of freedom, scale sqrt(2) width
+ *     gaussian   x Phi(x / width) + width phi(x / width)   w normal, standard deviation width
  *
  * barrier is what a logarithmic barrier makes of a quasi-static contact.
  *
- * Sources: H. J. T. Suh, M. Simchowitz, K. Zhang, R. Tedrake, "Do differentiable simulators give better policy
- * gradients?", ICML 2022; T. Pang, H. J. T. Suh, L. Yang, R. Tedrake, "Global planning for contact-rich
+ * Sources: H. J. T. Suh, M. Simchowitz, K. Zhang, R. Tedrake, "Do differentiable simulators give better
+ * policy gradients?", ICML 2022; T. Pang, H. J. T. Suh, L. Yang, R. Tedrake, "Global planning for contact-rich
  * manipulation via local smoothing of quasi-dynamic contact models", IEEE Transactions on Robotics 2023.
  */
 #ifndef DS_ENGINES_SOFTNESS_H
@@ -24,7 +24,7 @@
 
 enum { SOFTNESS_NONE, SOFTNESS_SOFTPLUS, SOFTNESS_BARRIER, SOFTNESS_GAUSSIAN };
 
-extern const char *const softness_kernels[]; /* names, as the numbers above */
+extern const char *const softness_kernels[];          /* names, as the numbers above */
 extern const char *const softness_backward_kernels[]; /* the same without "none" */
 extern const char *const contact_grads[];             /* exact, distance */
 

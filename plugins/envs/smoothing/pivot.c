@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pivot - a ball is thrown at a bar that can turn, and is to make it turn as fast as possible: the
+ * simulation behind momentum (Suh et al., ICML 2022, section 5). One variable, forward mode. */
+#include "engines/smoothing/plain.h"
+#include "engines/smoothing/softness.h"
+#include "engines/smoothing/sources.h"
+
+#include <diffsim/helper/random.h>
+
+enum { X, Y, VX, VY, TILT, RATE, STATES };
+enum { FULL, ALONG };
+static const char *const arms[] = {"full", "along", NULL};
+
+static const ds_param *const params[] = {
+    DS_INT("steps", "100", 1, 1000000, "", "Steps of an episode."),
+    DS_REAL("h", "0.005", 1e-9, 1, "s", "Time step."),
+    DS_REAL("speed", "2", 0, 1e6, "m/s", "Of the throw."),
+    DS_REAL("radius", "0.03", 0, 1e3, "m", "Of the ball, which has 1 kg."),
+    DS_REAL("distance", "0.7", -1e6, 1e6, "m", "x of the pivot; the ball starts at the origin."),
+    DS_REAL("length", "0.5", 0, 1e6, "m", "Of the bar, upright at the start, with an inertia of 1 kg m^2."),
+    DS_REAL("length_noise", "0", 0, 1e6, "m",
+            "Standard deviation of the length in episodes with noise; the paper has 0.2."),
+    DS_REAL("bar_radius", "0.025", 0, 1e3, "m", "Half the thickness of the bar."),
+    DS_REAL("k", "1e4", 0, 1e9, "N/m", "Stiffness of contact."),
+    DS_ENUM("arm", "full", arms,
+            "Of the torque on the bar: full; along = the part of the arm to the point of contact that lies "
+            "along the "
+            "bar, as the published program has it.",
+            .flags = DS_PARAM_ADVANCED),
+    SOFTNESS_PARAMS("softplus", "0.01", "m"),
+    PLAIN_PARAMS("0", "1.5707963267948966", "0.1", "rad"),
+    NULL};
+
+typedef struct pivot {
+    plain plain; /* first */
+    softness soft;
+    double h, speed, radius, distance, length, length_noise, bar_radius, k;
+    int64_t arm;
+    double now;   /* length in the last episode */
+    double *path; /* its steps + 1 states */
+} pivot;
+
+static void read_pivot(void *self, ds_param_reader *in)
+{
+    pivot *e = self;
+    const uint64_t steps = (uint64_t)ds_param_int(in, "steps");
+    e->h = ds_param_real(in, "h");
+    e->speed = ds_param_real(in, "speed");
+    e->radius = ds_param_real(in, "radius");
+    e->distance = ds_param_real(in, "distance");
+    e->length = ds_param_real(in, "length");
+    e->length_noise = ds_param_real(in, "length_noise");
+    e->bar_radius = ds_param_real(in, "bar_radius");
+    e->k = ds_param_real(in, "k");
+    e->arm = ds_param_int(in, "arm");
+    softness_read(&e->soft, in);
+    plain_read(&e->plain, in, 1, "angle", "rad");
+    e->plain.kit.steps = e->plain.kit.cost = steps;
+    e->plain.kit.dt = e->h;
+    e->plain.kit.loss_floor = -INFINITY;
+    e->path = memory_doubles(&e->plain.kit.memory, (steps + 1) * STATES);
+}
+
+/* ---- a step, with derivatives by the angle of the throw ---- */
+
+/* Force on the ball and torque that tips the bar towards +x. Frame of the bar: t across (towards +x while
+ * upright), b along. */
+static void contact(const pivot *e, const double *x, const double *dx, double force[2], double d_force[2],
+                    double *torque, double *d_torque)
+{
+    const double c = cos(x[TILT]), s = sin(x[TILT]), px = x[X] - e->distance, py = x[Y];
+    const double across = px * c - py * s, along = px * s + py * c;
+    const double d_across = dx[X] * c - dx[Y] * s - along * dx[TILT];
+    const double d_along = dx[X] * s + dx[Y] * c + across * dx[TILT];
+    const double at = fmin(fmax(along, 0), e->now), d_at = along > 0 && along < e->now ? d_along : 0;
+    const double far = hypot(across, along - at);
+    const double n[2] = {far > 0 ? across / far : -1, far > 0 ? (along - at) / far : 0};
+    const double d_far = n[0] * d_across + n[1] * (d_along - d_at);
+    const double d_n[2] = {far > 0 ? (d_across - n[0] * d_far) / far : 0,
+                           far > 0 ? (d_along - d_at - n[1] * d_far) / far : 0};
+    const double in = e->radius + e->bar_radius - far;
+    const double f = e->k * softness_ramp(&e->soft, in), d_f = -e->k * softness_slope(&e->soft, in) * d_far;
+    const double arm = at + (e->arm == ALONG ? e->bar_radius * n[1] : 0);
+    const double d_arm = d_at + (e->arm == ALONG ? e->bar_radius * d_n[1] : 0);
+    const double w[2] = {n[0] * c + n[1] * s, n[1] * c - n[0] * s};
+    const double d_w[2] = {d_n[0] * c + d_n[1] * s + w[1] * dx[TILT],
+                           d_n[1] * c - d_n[0] * s - w[0] * dx[TILT]};
+    for (int i = 0; i < 2; i++) {
+        force[i] = f * w[i];
+        d_force[i] = d_f * w[i] + f * d_w[i];
+    }
+    *torque = -f * n[0] * arm;
+    *d_torque = -(d_f * n[0] * arm + f * d_n[0] * arm + f * n[0] * d_arm);
+}
+
+static void step(const pivot *e, const double *x, const double *dx, double *next, double *d_next)
+{
+    double force[2], d_force[2], torque, d_torque;
+    contact(e, x, dx, force, d_force, &torque, &d_torque);
+    for (int i = 0; i < 2; i++) {
+        next[VX + i] = x[VX + i] + e->h * force[i];
+        d_next[VX + i] = dx[VX + i] + e->h * d_force[i];
+        next[X + i] = x[X + i] + e->h * next[VX + i];
+        d_next[X + i] = dx[X + i] + e->h * d_next[VX + i];
+    }
+    next[RATE] = x[RATE] + e->h * torque;
+    d_next[RATE] = dx[RATE] + e->h * d_torque;
+    next[TILT] = x[TILT] + e->h * next[RATE];
+    d_next[TILT] = dx[TILT] + e->h * d_next[RATE];
+}
+
+static ds_status simulate_pivot(void *self, ds_eval *io)
+{
+    pivot *e = self;
+    const double c = cos(io->x[0]), s = sin(io->x[0]);
+    double d[2][STATES] = {{0, 0, -e->speed * s, e->speed * c, 0, 0}}, *x = e->path;
+    e->now = e->length;
+    if (io->noise_key != 0 && e->length_noise > 0) {
+        ds_random random = ds_random_open(io->noise_key, "length", 0);
+        e->now = fmax(e->length + e->length_noise * ds_random_normal(&random), 0);
+    }
+    x[X] = x[Y] = x[TILT] = x[RATE] = 0;
+    x[VX] = e->speed * c;
+    x[VY] = e->speed * s;
+    for (uint64_t t = 0; t < e->plain.kit.steps; t++, x += STATES) {
+        step(e, x, d[t % 2], x + STATES, d[(t + 1) % 2]);
+    }
+    io->loss = -x[RATE] * x[RATE];
+    if (io->want & DS_WANT_GRAD) {
+        io->grad[0] = -2 * x[RATE] * d[e->plain.kit.steps % 2][RATE];
+        io->grad_kind = DS_GRAD_FORWARD;
+    }
+    return DS_OK;
+}
+
+static int64_t bad_step_of_pivot(void *self, ds_eval *io)
+{
+    const pivot *e = self;
+    (void)io;
+    for (uint64_t k = STATES; k < (e->plain.kit.steps + 1) * STATES; k++) {
+        if (!isfinite(e->path[k])) {
+            return (int64_t)(k / STATES) - 1;
+        }
+    }
+    return -1;
+}
+
+/* ---- scene ---- */
+
+static void bodies_of_pivot(void *self, scene_kit *s)
+{
+    const pivot *e = self;
+    s->info.flat = 1;
+    scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_TOOL, 1, (double[4]){e->radius, 0, 0, 0});
+    scene_kit_body(s, "bar", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1,
+                   (double[4]){e->bar_radius, e->length, 0, 0});
+    scene_kit_body(s, "pivot", DS_BODY_SPHERE, DS_ROLE_FIXED, 1, (double[4]){1.2 * e->bar_radius, 0, 0, 0});
+    scene_kit_include(s, 0, 0, 0, 0.1);
+    scene_kit_include(s, e->distance, 0, 0, 1.1 * e->length + 2 * e->bar_radius);
+}
+
+static void place_pivot(const void *self, uint64_t k, uint64_t b, double *out)
+{
+    const pivot *e = self;
+    const double *x = e->path + k * STATES, half = b == 1 ? 0.5 * e->length : 0;
+    if (b == 0) {
+        scene_kit_pose(x[X], x[Y], 0, 0, out);
+    } else {
+        scene_kit_pose(e->distance + half * sin(x[TILT]), half * cos(x[TILT]), 0, -x[TILT], out);
+    }
+}
+
+static const scene_metric metrics[] = {{"x", "m"},      {"y", "m"},        {"speed", "m/s"},
+                                       {"tilt", "rad"}, {"rate", "rad/s"}, {NULL, NULL}};
+
+static void measure_pivot(void *self, uint64_t k, double *out)
+{
+    pivot *e = self;
+    const double *x = e->path + k * STATES;
+    scene_kit_include(&e->plain.kit.scene, x[X], x[Y], 0, e->radius);
+    out[0] = x[X];
+    out[1] = x[Y];
+    out[2] = hypot(x[VX], x[VY]);
+    out[3] = x[TILT];
+    out[4] = x[RATE];
+}
+
+static const env_table env = {.size = sizeof(pivot),
+                              .advice = "reduce parameter steps",
+                              .cure = "reduce parameter h or k",
+                              .read = read_pivot,
+                              .simulate = simulate_pivot,
+                              .bad_step = bad_step_of_pivot,
+                              .metrics = metrics,
+                              .bodies = bodies_of_pivot,
+                              .place = place_pivot,
+                              .measure = measure_pivot,
+                              PLAIN_TABLE};
+
+static const ds_desc desc = {
+    ENV_KIT_DESC("pivot", "1"),
+    .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
+    .summary = "Throw a ball at a bar to make it turn fast.",
+    .description =
+        "Variable: the angle of the throw. The bar stands upright on its pivot and turns freely; contact is "
+        "k "
+        "ramp(penetration) along the normal of the bar, steps are semi-implicit, there is no gravity. Loss: "
+        "minus the square of the bar's final rate: the higher the hit the better, until the ball misses.\n"
+        "With a noise key and length_noise > 0 the length of the bar is drawn for each episode.\n"
+        "Metrics: place and speed of the ball, tilt (towards +x) and rate of the bar.",
+    .citation = SMOOTHING_SUH,
+    .extensions = env_kit_scene,
+};
+
+ENV_KIT_DEFINE(env, desc)
