@@ -97,10 +97,10 @@ static ds_stat stat_of(const cell_work *w, double *v, uint64_t count)
 
 /* ---- the long run ---- */
 
-/* What slopes are taken along: the axis of the slice, the long run's gradient, or the first variable. */
-static void choose_direction(cell_work *w)
+/* What slopes are taken along: the axis of the slice, the gradient of the long run (`reference`), or the first variable. */
+static void choose_direction(cell_work *w, const double *reference)
 {
-    double *d = block(w, DIRECTION), *reference = block(w, REFERENCE), length = 0;
+    double *d = block(w, DIRECTION), length = 0;
     memset(d, 0, w->n * sizeof *d);
     if (w->g->wish.slice) {
         for (uint64_t k = 0; k < w->n; k++) {
@@ -108,7 +108,7 @@ static void choose_direction(cell_work *w)
         }
         return;
     }
-    for (uint64_t k = 0; w->n > 1 && w->g->wish.reference > 0 && k < w->n; k++) {
+    for (uint64_t k = 0; w->n > 1 && reference != NULL && k < w->n; k++) {
         length = hypot(length, reference[k]);
     }
     for (uint64_t k = 0; length > 0 && isfinite(length) && k < w->n; k++) {
@@ -132,6 +132,27 @@ static void measure_slope(cell_work *w, const double *batch, uint64_t count)
         around(ds_sample_mean(slope, count), half_width(w, w->g->reference.slope_variance, count));
 }
 
+/* Direction and slope. Of a gradient that noise has a part in, the slope along itself would be too large: then one half of the
+ * batches says where it points, the other one how steep it is. */
+static void choose_ways(cell_work *w, const double *batch)
+{
+    const uint64_t half = BATCHES / 2;
+    double *mean = block(w, MIXED);
+    if (w->g->wish.slice || w->n == 1) {
+        choose_direction(w, NULL);
+        measure_slope(w, batch, BATCHES);
+        return;
+    }
+    for (uint64_t k = 0; k < w->n; k++) {
+        mean[k] = 0;
+        for (uint64_t b = 0; b < half; b++) {
+            mean[k] += batch[b * w->n + k] / (double)half;
+        }
+    }
+    choose_direction(w, mean);
+    measure_slope(w, batch + half * w->n, BATCHES - half);
+}
+
 /* One batch; its mean goes to `mean`, first-order samples behind those in `set`. 0 = no estimate came out. */
 static int refer_batch(cell_work *w, uint64_t place, uint64_t b, ds_sample_set *set, double *mean,
                        ds_error *e)
@@ -153,22 +174,41 @@ static int refer_batch(cell_work *w, uint64_t place, uint64_t b, ds_sample_set *
     return rc;
 }
 
-/* What the zeroth order of the long run is relieved of: the mean gradient of samples that it does not use itself. */
+/* What the zeroth order of the long run is relieved of: an estimate of the gradient from samples that the long run does not use,
+ * both orders by inverse variances, and less of it the less it is known (W. James and C. Stein, 1961). Any vector would be
+ * right; one that is nearly noise would be worse than none. */
+static void make_tilt(cell_work *w, const ds_sample_set *set)
+{
+    const double V1 = ds_moments_variance(&set->first) / (double)set->first.samples;
+    const double V0 = ds_moments_variance(&set->zeroth) / (double)set->zeroth.samples;
+    const double alpha = V0 + V1 > 0 ? V0 / (V0 + V1) : 1;
+    double *tilt = block(w, TILT), square = 0;
+    for (uint64_t k = 0; k < w->n; k++) {
+        tilt[k] = alpha * set->first.mean[k] + (1 - alpha) * set->zeroth.mean[k];
+        square += tilt[k] * tilt[k];
+    }
+    double shrink = square > 0 ? fmax(0.0, 1 - (1 - alpha) * V0 / square) : 0;
+    shrink = isfinite(shrink) ? shrink : 0;
+    for (uint64_t k = 0; k < w->n; k++) {
+        tilt[k] = shrink > 0 ? shrink * tilt[k] : 0.0;
+    }
+}
+
 static int find_tilt(cell_work *w, uint64_t place, ds_error *e)
 {
-    double *tilt = block(w, TILT);
     ds_sample_set set = {.stream = "gradients.tilt",
                          .index = place,
                          .count = w->g->wish.reference / BATCHES,
-                         .orders = DS_ORDER_FIRST,
-                         .room1 = block(w, ROOM_FIRST)};
-    memset(tilt, 0, w->n * sizeof *tilt);
+                         .orders = DS_ORDER_FIRST | DS_ORDER_ZEROTH,
+                         .room1 = block(w, ROOM_FIRST),
+                         .room0 = block(w, ROOM_ZEROTH)};
+    memset(block(w, TILT), 0, w->n * sizeof(double));
     if (!w->g->has_gradient || w->g->actions) {
         return 0;
     }
     int rc = ds_sample(&w->sampler, &set, e);
-    if (rc == 0 && set.first.count > 0) {
-        memcpy(tilt, set.first.mean, w->n * sizeof *tilt);
+    if (rc == 0 && set.first.count > 1 && set.zeroth.count > 1) {
+        make_tilt(w, &set);
     }
     w->c->evaluations += set.evaluations;
     return rc;
@@ -210,8 +250,7 @@ static int refer_all(cell_work *w, uint64_t place, double *batch, double *keep, 
         }
         r->total = sum;
         r->rare_variance = varied > 0 ? r->rare_variance / (double)varied : (double)NAN;
-        choose_direction(w);
-        measure_slope(w, batch, BATCHES);
+        choose_ways(w, batch);
     }
     return rc == 0 && kept > 0 &&
                    ds_empirical_bias_of(keep, kept, w->n, firsts.mean, g->wish.beta, &r->rare) != 0
@@ -230,7 +269,7 @@ static int refer(cell_work *w, uint64_t place, ds_error *e)
                                       .rare_variance = NAN,
                                       .total = NAN,
                                       .slope_variance = NAN};
-        choose_direction(w);
+        choose_direction(w, NULL);
     } else if (g->reference.place != place) {
         uint64_t rows = KEPT_NUMBERS / w->n;
         rows = !g->has_gradient || g->wish.beta <= 0 ? 0
@@ -242,6 +281,7 @@ static int refer(cell_work *w, uint64_t place, ds_error *e)
         free(batch);
     }
     w->c->reference = g->reference.slope;
+    w->c->reference_error = sqrt(g->reference.total);
     w->c->rare = g->reference.rare;
     w->c->rare_variance = g->reference.rare_variance;
     return rc;
@@ -397,7 +437,12 @@ static void finish(cell_work *w)
                 {WEIGHT, &c->alpha},         {SMOOTHED, &c->smoothed}};
     for (size_t k = 0; k < sizeof part / sizeof part[0]; k++) {
         *part[k].to = stat_of(w, w->column + (uint64_t)part[k].column * repeats, repeats);
+        if (part[k].column != SMOOTHED &&
+            isfinite(part[k].to->low)) { /* what cannot be negative has no such end */
+            part[k].to->low = fmax(0.0, part[k].to->low);
+        }
     }
+    c->alpha.high = isfinite(c->alpha.high) ? fmin(1.0, c->alpha.high) : c->alpha.high;
     for (int k = 0; k < DS_ESTIMATES; k++) {
         judge(w, k);
     }

@@ -33,6 +33,7 @@ typedef struct ds_cell {
     ds_stat distance, eps, alpha;
     double share[DS_ALPHA_CASES];
     ds_stat reference;          /* slope of the long run */
+    double reference_error;     /* of its whole gradient: root of the mean square that is expected */
     ds_stat bias[DS_ESTIMATES]; /* of the slope, against the long run */
     double off[DS_ESTIMATES];   /* length of the bias of the whole gradient, less what noise makes of it */
     ds_stat error

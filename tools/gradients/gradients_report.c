@@ -35,6 +35,7 @@ static const named columns[] = {REAL("sigma", sigma),
                                 REAL("loss", loss),
                                 STAT("smoothed", smoothed),
                                 STAT("slope_reference", reference),
+                                REAL("reference_error", reference_error),
                                 STAT("slope_first", slope[DS_FIRST]),
                                 STAT("slope_zeroth", slope[DS_ZEROTH]),
                                 STAT("slope_alpha", slope[DS_ALPHA]),
@@ -259,6 +260,7 @@ static void print_cell(const ds_gradients *g)
     }
     if (g->wish.reference > 0) {
         print_stat("long run", &c->reference, "");
+        printf("           whole gradient known to +- %.4g\n", c->reference_error);
         printf("\nerror      root of the mean square of |estimate - long run|, and its lasting part, the "
                "bias\n");
         for (int k = 0; k < DS_ESTIMATES; k++) {

@@ -283,6 +283,27 @@ static void warn(const ds_gradients *g)
     }
 }
 
+/* Errors below that of the long run cannot be told. */
+static void warn_noisy(const ds_gradients *g)
+{
+    uint64_t noisy = 0;
+    for (uint64_t k = 0; k < g->cells; k++) {
+        const ds_cell *c = &g->cell[k];
+        double least = INFINITY;
+        for (int i = 0; i < DS_ESTIMATES; i++) {
+            least = fmin(least, isnan(c->error[i].mean) ? (double)INFINITY : c->error[i].mean);
+        }
+        noisy += isfinite(least) && c->reference_error > least;
+    }
+    if (noisy > 0) {
+        ds_log(DS_LOG_WARNING, NULL,
+               "the long run is no more exact than the best estimate at %llu of %llu places: errors and "
+               "biases mean little "
+               "there; take a larger --reference, or --reference-order first where the loss is continuous",
+               (unsigned long long)noisy, (unsigned long long)g->cells);
+    }
+}
+
 static int write_results(const ds_gradients *g, const json_t *summary, ds_error *e)
 {
     ds_error picture = {0, ""};
@@ -308,6 +329,7 @@ int ds_gradients_make(const ds_settings *settings, const ds_gradients_request *q
     }
     if (rc == 0) {
         warn(&g);
+        warn_noisy(&g);
         *summary = ds_gradients_summary(&g);
         rc = *summary == NULL ? ds_no_memory(e) : 0;
         rc = rc == 0 && g.run.out[0] != '\0' ? write_results(&g, *summary, e) : rc;

@@ -70,7 +70,9 @@ static int parse_range(const char *text, ds_sweep *s, char *why)
     for (uint64_t i = 0; s->value != NULL && i < s->count; i++) {
         double t = (double)i / (double)(s->count - 1);
         double v = s->log ? exp((1 - t) * log(low) + t * log(high)) : (1 - t) * low + t * high;
-        put_number(&s->value[i], i == 0 ? low : i + 1 == s->count ? high : v);
+        char digits[DS_SWEEP_TEXT]; /* twelve of them: 1000, not 1000.0000000000016 */
+        snprintf(digits, sizeof digits, "%.12g", v);
+        put_number(&s->value[i], i == 0 ? low : i + 1 == s->count ? high : ds_strtod(digits, NULL));
     }
     return s->value != NULL ? 0 : -2;
 }
