@@ -114,10 +114,13 @@ static void note(alphaorder *self, int64_t t, double mean, const alpha_report *r
         self->trace = larger;
         self->trace_room = room;
     }
-    int used =
-        snprintf(self->trace + self->trace_used, LINE, "%llu,%lld,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%s\n",
-                 (unsigned long long)self->kit.round, (long long)t, mean, self->rule.s, r->v1, r->v0,
-                 r->distance, r->eps, r->alpha, cases[r->which]);
+    const ds_problem *p = self->kit.problem;
+    double first;
+    box_x_from_v(1, p->lower, p->upper, self->x, &first);
+    int used = snprintf(self->trace + self->trace_used, LINE,
+                        "%llu,%lld,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%s,%.9g\n",
+                        (unsigned long long)self->kit.round, (long long)t, mean, self->rule.s, r->v1, r->v0,
+                        r->distance, r->eps, r->alpha, cases[r->which], first);
     self->trace_used += used > 0 && used < LINE ? (size_t)used : 0;
 }
 
@@ -262,7 +265,7 @@ static void end(void *self_)
 static void open_trace(alphaorder *self)
 {
     static const char names[] =
-        "search,iteration,mean_loss,s,variance_first,variance_zeroth,distance,eps,alpha,case\n";
+        "search,iteration,mean_loss,s,variance_first,variance_zeroth,distance,eps,alpha,case,x0\n";
     self->trace = malloc(16 * LINE);
     if (self->trace) {
         self->trace_room = 16 * LINE;
@@ -381,7 +384,7 @@ static const ds_param *const params[] = {
     DS_BOOL("trace", "false",
             "Leave trace.csv in the folder of the run: per iteration the empirical variances, |g1 - g0|, "
             "eps, alpha and the "
-            "case (uncertain, inside, hit)."),
+            "case (uncertain, inside, hit), the mean loss, and the first variable."),
     NULL};
 
 static const ds_desc desc = {

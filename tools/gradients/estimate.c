@@ -127,6 +127,10 @@ int ds_empirical_bias_of(const double *z, uint64_t count, uint64_t n, const doub
             centre[k] += (z[i * n + k] - centre[k]) / (double)taken;
         }
     }
+    if (taken == count) { /* the farthest samples are all as far as those of the event */
+        free(room);
+        return 0;
+    }
     out->beta = 1.0 - (double)taken / (double)count;
     out->delta = ds_distance(centre, mean, n);
     out->radius = 0;
@@ -135,7 +139,7 @@ int ds_empirical_bias_of(const double *z, uint64_t count, uint64_t n, const doub
             distance[i] > limit ? out->radius : fmax(out->radius, ds_distance(z + i * n, centre, n));
     }
     double shift = fmax(0.0, (1.0 - out->beta) * out->delta - out->beta * ds_distance(mean, zero, n));
-    out->bound = out->beta > 0 ? shift * shift / out->beta : shift > 0 ? (double)INFINITY : 0.0;
+    out->bound = shift * shift / out->beta;
     free(room);
     return 0;
 }

@@ -82,7 +82,7 @@ typedef struct ds_empirical_bias {
 } ds_empirical_bias;
 
 /* Of `count` samples z (count x n): the event is the share 1 - beta that lies nearest to the median of each component.
- * `mean`: E z, or the best that is known of it. All NAN where beta count < 1. -1 without memory, else 0. */
+ * `mean`: E z, or the best that is known of it. All NAN where there is no such event. -1 without memory, else 0. */
 int ds_empirical_bias_of(const double *z, uint64_t count, uint64_t n, const double *mean, double beta,
                          ds_empirical_bias *out);
 

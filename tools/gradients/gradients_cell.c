@@ -21,7 +21,7 @@ enum {
     REFERENCE = 0,   /* 2: mean of the long run, and its scatter */
     ROOM_FIRST = 2,  /* 2: moments of one estimate */
     ROOM_ZEROTH = 4, /* 2 */
-    LONG_FIRST = 6,  /* 2: moments of the first order over batches */
+    LONG_FIRST = 6,  /* 2: moments of first-order samples of the long run */
     MEANS = 8,       /* 2 for each estimate: moments over the repeats */
     MIXED = 14,
     DIRECTION = 15,
@@ -214,16 +214,28 @@ static int find_tilt(cell_work *w, uint64_t place, ds_error *e)
     return rc;
 }
 
+/* Empirical bias, and the variance of one sample, from single samples of the first order. */
+static int judge_rare(cell_work *w, const double *z, uint64_t count, ds_error *e)
+{
+    ds_reference *r = &w->g->reference;
+    ds_moments m;
+    ds_moments_begin(&m, w->n, block(w, LONG_FIRST));
+    for (uint64_t i = 0; i < count; i++) {
+        ds_moments_add(&m, z + i * w->n, 1);
+    }
+    r->rare_variance = ds_moments_variance(&m);
+    return ds_empirical_bias_of(z, count, w->n, m.mean, w->g->wish.beta, &r->rare) != 0 ? ds_no_memory(e) : 0;
+}
+
 static int refer_all(cell_work *w, uint64_t place, double *batch, double *keep, uint64_t rows, ds_error *e)
 {
     ds_gradients *g = w->g;
     ds_reference *r = &g->reference;
-    ds_moments means, firsts;
-    uint64_t kept = 0, varied = 0;
+    ds_moments means;
+    uint64_t kept = 0;
     int rc = find_tilt(w, place, e);
-    *r = (ds_reference){.place = place, .rare = {NAN, NAN, NAN, NAN}, .rare_variance = 0};
+    *r = (ds_reference){.place = place, .rare = {NAN, NAN, NAN, NAN}, .rare_variance = NAN};
     ds_moments_begin(&means, w->n, block(w, REFERENCE));
-    ds_moments_begin(&firsts, w->n, block(w, LONG_FIRST));
     for (uint64_t b = 0; b < BATCHES && rc == 0; b++) {
         ds_sample_set set = {.stream = "gradients.reference",
                              .count = g->wish.reference / BATCHES,
@@ -237,11 +249,6 @@ static int refer_all(cell_work *w, uint64_t place, double *batch, double *keep, 
         if (rc == 0) {
             ds_moments_add(&means, batch + b * w->n, set.count);
         }
-        if (rc == 0 && g->has_gradient && set.first.count > 1) {
-            varied++;
-            ds_moments_add(&firsts, set.first.mean, set.first.samples);
-            r->rare_variance += ds_moments_variance(&set.first);
-        }
     }
     if (rc == 0) {
         double sum = 0;
@@ -249,13 +256,9 @@ static int refer_all(cell_work *w, uint64_t place, double *batch, double *keep, 
             sum += means.m2[k] / (BATCHES - 1.0) / BATCHES;
         }
         r->total = sum;
-        r->rare_variance = varied > 0 ? r->rare_variance / (double)varied : (double)NAN;
         choose_ways(w, batch);
     }
-    return rc == 0 && kept > 0 &&
-                   ds_empirical_bias_of(keep, kept, w->n, firsts.mean, g->wish.beta, &r->rare) != 0
-               ? ds_no_memory(e)
-               : rc;
+    return rc == 0 && kept > 1 ? judge_rare(w, keep, kept, e) : rc;
 }
 
 /* Makes the long run, unless the one at hand is of this place. */

@@ -133,8 +133,8 @@ static void mix_block(const alpha_rule *rule, const estimates *zeroth, const est
     }
     out->alpha += a * share;
     out->distance += distance * share;
-    out->v0 += V0 * (double)zeroth->samples;
-    out->v1 += V1 * (double)first->samples;
+    out->v0 += zeroth->samples > 0 ? V0 * (double)zeroth->samples : (double)INFINITY;
+    out->v1 += first->samples > 0 ? V1 * (double)first->samples : (double)INFINITY;
 }
 
 int alpha_gradient(const alpha_rule *rule, const alpha_samples *first_samples,
@@ -145,7 +145,7 @@ int alpha_gradient(const alpha_rule *rule, const alpha_samples *first_samples,
            firsts = first_samples ? first_samples->count : 0;
     estimates zeroth = {work, 0, 0}, first = {work + zeroths * n, 0, 0};
     double *g1 = work + (zeroths + firsts) * n;
-    alpha_report out = {0};
+    alpha_report out = {.which = ALPHA_INSIDE};
     if (zeroth_samples) {
         add_all(&zeroth, rule, zeroth_samples, 0);
     }
