@@ -42,6 +42,7 @@ typedef struct cell_work {
     ds_moments mean[DS_ESTIMATES];
     uint64_t samples, failed, clamped; /* of all repeats */
     uint64_t which[DS_ALPHA_CASES];
+    double within[DS_ESTIMATES]; /* of the last estimate: variance of its slope, from its own samples */
 } cell_work;
 
 uint64_t ds_gradients_room(uint64_t n)
@@ -309,6 +310,20 @@ static void count_in(cell_work *w, const ds_sample_set *set)
     }
 }
 
+/* The variance of the slope of an estimate, from the samples that it is the mean of; NAN along more than one variable, whose
+ * covariances are not kept. */
+static double variance_within(const cell_work *w, const ds_moments *m)
+{
+    const double *d = block(w, DIRECTION);
+    double sum = 0;
+    int along = 0;
+    for (uint64_t k = 0; k < w->n; k++) {
+        along += d[k] < 0 || d[k] > 0;
+        sum += d[k] < 0 || d[k] > 0 ? d[k] * d[k] * ds_moments_variance_of(m, k) / (double)m->samples : 0;
+    }
+    return along == 1 ? sum : (double)NAN;
+}
+
 /* What one estimate of all three kinds says. */
 static void note(cell_work *w, uint64_t repeat, const ds_moments *first, const ds_moments *zeroth)
 {
@@ -337,6 +352,11 @@ static void note(cell_work *w, uint64_t repeat, const ds_moments *first, const d
             ds_moments_add(&w->mean[k], estimate[k], 1);
         }
     }
+    const double v1 = has[0] ? variance_within(w, first) : 0, v0 = has[1] ? variance_within(w, zeroth) : 0;
+    w->within[DS_FIRST] = has[0] ? v1 : (double)NAN;
+    w->within[DS_ZEROTH] = has[1] ? v0 : (double)NAN;
+    w->within[DS_ALPHA] =
+        g->wish.shared ? (double)NAN : a.alpha * a.alpha * v1 + (1 - a.alpha) * (1 - a.alpha) * v0;
     put(w, VARIANCE, repeat, variance1);
     put(w, VARIANCE + 1, repeat, variance0);
     put(w, DISTANCE, repeat, distance);
@@ -387,6 +407,9 @@ static void judge(cell_work *w, int k)
     double *slope = w->column + (uint64_t)(SLOPE + k) * repeats;
     double *square = w->column + (uint64_t)(SQUARE + k) * repeats;
     c->slope[k] = stat_of(w, slope, repeats);
+    if (repeats == 1 && isfinite(w->within[k])) { /* there is only the scatter of its samples */
+        c->slope[k] = around(c->slope[k].mean, half_width(w, w->within[k], c->samples));
+    }
     c->bias[k] = c->error[k] = none();
     c->off[k] = NAN;
     if (g->wish.reference == 0 || w->mean[k].count == 0) {

@@ -92,6 +92,14 @@ status 0 "settings from a file" "$dshost" gradients --config file.ini --set grad
 grep -q '^0.01 ' out && grep -q '3 repeats' out
 result $? "its sweep, and what --set says"
 
+# ---- the figures of the paper, with next to no samples ----
+for f in "$DS_TOP_SRC"/examples/paper/estimators/*_small.ini; do
+    status 0 "${f##*/}" "$dshost" gradients --config "$f" --set gradients.samples=4 --set gradients.repeats=1 --set gradients.reference=0
+done
+DSHOST=$dshost "$DS_TOP_SRC/examples/paper/estimators/descents.sh" "$tmp/descents" wall > out 2> err
+[ $? -eq 2 ] && grep -q '^descents.sh: wall: expected ball_wall' err
+result $? "descents.sh says which systems it has"
+
 # ---- errors ----
 bad 2 "gradients: name an environment with --env" gradients
 bad 4 "nosuch" gradients --env nosuch
