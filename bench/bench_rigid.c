@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_rigid.c - microseconds per episode of cartpole, pinball and bounce on one core, without and with
- * gradient, at random points, beside the recorded times of the programs they are compared with. Prints one
- * JSON object per line. DS_PLUGIN_PATH=plugins bench/bench_rigid */
+/* bench_rigid.c - microseconds per episode of cartpole, pinball, bounce and the systems of smoothing/ on one
+ * core, without and with gradient, at random points, beside the recorded times of the programs they are
+ * compared with. Prints one JSON object per line. DS_PLUGIN_PATH=plugins bench/bench_rigid */
 #define _POSIX_C_SOURCE 200809L
 #include <diffsim/helper/random.h>
 #include <math.h>
@@ -31,6 +31,28 @@ static const struct scene {
     {"pinball", {"env.variant=pinball16", "env.friction=0.3"}, "pinball16 with friction", NULL, 0, 0},
     {"bounce", {NULL, NULL}, "bounce warp", "one fused Warp kernel, batch of 10000", 6.238, 8},
     {"bounce", {"env.variant=paper", NULL}, "bounce paper", NULL, 0, 0},
+    {"heaviside", {NULL, NULL}, "heaviside", NULL, 0, 0},
+    {"soft_heaviside", {NULL, NULL}, "soft_heaviside", NULL, 0, 0},
+    {"sine_quadratic", {NULL, NULL}, "sine_quadratic", NULL, 0, 0},
+    {"momentum", {NULL, NULL}, "momentum", NULL, 0, 0},
+    {"ball_wall", {NULL, NULL}, "ball_wall", NULL, 0, 0},
+    {"pusher1d", {"env.softness=barrier", NULL}, "pusher1d, barrier", NULL, 0, 0},
+    {"hydro2d", {NULL, NULL}, "hydro2d, box on the ground", NULL, 0, 0},
+    {"push", {NULL, NULL}, "push, k 10", NULL, 0, 0},
+    {"push", {"env.softness=softplus", NULL}, "push, k 10, softplus", NULL, 0, 0},
+    {"push_far", {NULL, NULL}, "push_far", NULL, 0, 0},
+    {"friction", {NULL, NULL}, "friction", NULL, 0, 0},
+    {"spring_wall", {NULL, NULL}, "spring_wall", NULL, 0, 0},
+    {"roomba", {NULL, NULL}, "roomba", NULL, 0, 0},
+    {"roomba", {"env.robot=bicycle", NULL}, "roomba, bicycle", NULL, 0, 0},
+    {"pendulum", {"env.variant=swingup200", NULL}, "pendulum swingup200", NULL, 0, 0},
+    {"pivot", {NULL, NULL}, "pivot", NULL, 0, 0},
+    {"ball_wall_soft", {NULL, NULL}, "ball_wall_soft", NULL, 0, 0},
+    {"ball_wall_soft", {"env.variant=hard", NULL}, "ball_wall_soft, hard", NULL, 0, 0},
+    {"tennis", {NULL, NULL}, "tennis", NULL, 0, 0},
+    {"tennis", {"env.contact=rounded", NULL}, "tennis, rounded", NULL, 0, 0},
+    {"lp_norm", {NULL, NULL}, "lp_norm, 5000", NULL, 0, 0},
+    {"lqr", {NULL, NULL}, "lqr, 10000", NULL, 0, 0},
 };
 
 static double now_us(void)

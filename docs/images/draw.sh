@@ -67,6 +67,29 @@ slice() {
 	small "$work/$name/landscape.png" "$width" 256
 }
 
+# line FLAGS -- SETTING...: a landscape of one axis for each of the settings (their parts joined by +), without words, two in
+# a row.
+line() {
+	flags=
+	while [ "$1" != -- ]; do
+		flags="$flags $1"
+		shift
+	done
+	shift
+	parts=
+	for setting; do
+		part=$work/$name.$setting
+		# shellcheck disable=SC2046,SC2086
+		[ -f "$part/landscape.png" ] ||
+			"$dshost" landscape --portable --out "$part" $flags $(echo "+$setting" | sed 's/+/ --set env./g') > "$work/$name.txt" 2>&1
+		convert "$part/landscape.png" -crop 870x748+20+100 +repage "$part.png"
+		parts="$parts $part.png"
+	done
+	# shellcheck disable=SC2086
+	montage $parts -tile 2x -geometry 435x374+4+4 "$work/$name.png"
+	small "$work/$name.png" 886 64
+}
+
 plane() { # plane I,J: of a plasticine task
 	slice 720 --env "${name#landscape-}" --set env.preset=small --axes "$1" --grid 31x31 --samples 40 --jumps 20
 }
@@ -138,6 +161,18 @@ draw() {
 		slice 600 --env flip --center "$work/$point" --grid 25x25 --samples 0 --jumps 0
 		;;
 	landscape-realtosim) slice 600 --env realtosim --grid 31x31 --samples 40 --jumps 20 ;;
+	contact-pusher1d)
+		line --env pusher1d --grid 401 -- softness=none softness=softplus softness=barrier softness=gaussian \
+			contact_grad=distance contact_grad=distance+grad_softness=barrier
+		;;
+	contact-push_far)
+		awk 'BEGIN { for (i = 0; i < 200; i++) printf "%s3", i ? "," : "" }' > "$work/forward.txt"
+		line --env push_far --from center --to "$work/forward.txt" --range -0.5:1 --grid 301 --samples 100 -- softness=none \
+			contact_loss=1 softness=softplus softness=barrier+width=0.01 softness=gaussian contact_grad=distance
+		;;
+	landscape-ball_wall_soft)
+		line --env ball_wall_soft --grid 401 -- variant=hard variant=hard+dome=true width=1e-10 width=0.1
+		;;
 	landscape-analytic) slice 600 --env analytic --set env.function=rugged --set env.dim=2 ;;
 	*)
 		echo "$0: $name: no such picture" >&2

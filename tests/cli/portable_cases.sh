@@ -32,6 +32,9 @@ portable_cases() {
 	echo "cartpole ppo 12 opt.hidden=32"
 	echo "pendulum sac 8 opt.learning_starts=300 opt.hidden=32 opt.batch=32"
 	echo "pendulum boleap 20"
+	echo "pivot lbfgsb 6"
+	echo "push adam 6 env.softness=softplus"
+	echo "tennis lbfgsb 4"
 }
 
 # records NAME: all cases, by the words in $runner, with those in $flags; their records in $tmp/NAME.

@@ -183,6 +183,12 @@ void write_scene_files(const scene *s, const char *folder)
         .heavy = 1, .words = words_                                                                          \
     }
 
+/* Small systems. */
+#define STEPS(id_)                                                                                           \
+    {                                                                                                        \
+        .id = id_, .hints = { {"steps", 1, 60, NULL} }                                                       \
+    }
+
 const scene scenes[] = {
     {.id = "cartpole", .hints = {{"links", 1, 4, NULL}, {"steps", 1, 30, NULL}, {"hold", 1, 3, NULL}}},
     {.id = "pinball",
@@ -247,6 +253,23 @@ const scene scenes[] = {
     PLANE("pendulum_id", "length gravity damping angle rate"),
     PLANE("double_pendulum", "length mass gravity angle rate"),
     PLANE("ball2d", "speed gravity position"),
+    {.id = "heaviside", .hints = {{"dim", 1, 20, NULL}}},
+    {.id = "soft_heaviside", .hints = {{"dim", 1, 20, NULL}}},
+    {.id = "sine_quadratic", .hints = {{"dim", 1, 20, NULL}}},
+    {.id = "lp_norm", .hints = {{"dim", 1, 20, NULL}}},
+    {.id = "momentum"},
+    {.id = "ball_wall"},
+    {.id = "pusher1d"},
+    {.id = "hydro2d"},
+    STEPS("push"),
+    STEPS("push_far"),
+    STEPS("friction"),
+    STEPS("spring_wall"),
+    STEPS("roomba"),
+    STEPS("pivot"),
+    STEPS("ball_wall_soft"),
+    STEPS("tennis"),
+    {.id = "lqr", .hints = {{"states", 1, 8, NULL}, {"steps", 1, 20, NULL}}},
 };
 const int scene_count = sizeof scenes / sizeof scenes[0];
 

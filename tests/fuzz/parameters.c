@@ -153,6 +153,9 @@ static void read_scene(ds_env *env)
 {
     const ds_scene *frames = ds_env_scene(env);
     ds_scene_info info = {.struct_size = sizeof info};
+    if (frames == NULL) {
+        return;
+    }
     REQUIRE(frames->info(env->self, &info) == DS_OK);
     for (uint64_t b = 0; b < info.bodies; b++) {
         ds_scene_body body = {.struct_size = sizeof body};

@@ -28,7 +28,7 @@ typedef struct far {
     double weight, scale;
     int64_t proximity;
     double nearest, weights; /* of the episode: mean or least gap, sum of the weights */
-    uint64_t when;           /* of the least gap, the first */
+    uint64_t when;           /* of the least gap; of equals the last, which controls can change */
     double *more;            /* derivatives by the states */
 } far;
 
@@ -65,7 +65,7 @@ static void find_least(far *e)
     e->nearest = HUGE_VAL;
     for (uint64_t t = 0; t <= e->blocks.loop.kit.steps; t++) {
         const double gap = gap_at(e, t);
-        if (gap < e->nearest) {
+        if (gap <= e->nearest) {
             e->nearest = gap;
             e->when = t;
         }
@@ -88,6 +88,9 @@ static ds_status simulate_far(void *self, ds_eval *io)
 {
     far *e = self;
     io->loss = rollout_simulate(&e->blocks.loop.roll, io->x);
+    if (e->blocks.loop.roll.stopped) {
+        return DS_STOPPED;
+    }
     if (e->weight > 0) {
         (e->proximity == HARD ? find_least : find_mean)(e);
         io->loss += e->weight * e->nearest * e->nearest;
@@ -111,7 +114,7 @@ static ds_status adjoint_of_far(void *self, ds_eval *io)
     const double outer = 2 * e->weight * e->nearest;
     if (!(e->weight > 0)) {
         rollout_back(&e->blocks.loop.roll, NULL, io->grad);
-        return DS_OK;
+        return e->blocks.loop.roll.stopped ? DS_STOPPED : DS_OK;
     }
     memset(e->more, 0, (steps + 1) * BLOCKS_STATES * sizeof *e->more);
     for (uint64_t t = 0; e->proximity == SOFT && t <= steps; t++) {
@@ -123,7 +126,7 @@ static ds_status adjoint_of_far(void *self, ds_eval *io)
         add_gap(e, e->when, outer);
     }
     rollout_back(&e->blocks.loop.roll, e->more, io->grad);
-    return DS_OK;
+    return e->blocks.loop.roll.stopped ? DS_STOPPED : DS_OK;
 }
 
 static const scene_metric metrics[] = {BLOCKS_METRICS_LIST, {NULL, NULL}};

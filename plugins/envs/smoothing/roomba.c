@@ -164,6 +164,9 @@ static ds_status simulate_robot(void *self, ds_eval *io)
     const uint64_t last = e->loop.kit.steps - 1;
     int stops = 0;
     io->loss = rollout_simulate(&e->loop.roll, io->x);
+    if (e->loop.roll.stopped) {
+        return DS_STOPPED;
+    }
     for (uint64_t t = e->collision == ANY ? 0 : last; e->collision != NONE && t <= last; t++) {
         stops |= stopped_at(e, t);
     }

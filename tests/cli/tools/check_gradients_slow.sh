@@ -157,6 +157,38 @@ bounce variant=paper
 bounce steps=60
 pendulum
 pendulum variant=gym
+pendulum variant=swingup200
+heaviside dim=3
+soft_heaviside dim=3
+sine_quadratic
+lp_norm dim=50
+momentum
+ball_wall
+pusher1d
+pusher1d softness=barrier
+hydro2d
+hydro2d contact=point
+hydro2d scene=B
+hydro2d scene=B contact=point
+push
+push set=k1000 softness=softplus
+push_far contact_loss=1
+push_far contact_loss=1 proximity=soft
+friction
+spring_wall
+spring_wall set=k4000
+roomba
+roomba robot=bicycle
+pivot
+pivot arm=along softness=none
+ball_wall_soft
+ball_wall_soft variant=hard
+ball_wall_soft variant=hard dome=true
+tennis
+tennis contact=bounce
+tennis contact=rounded
+tennis contact=box
+lqr states=10
 END
     for f in sphere ellipsoid cigar tablet sharp_ridge rosenbrock rastrigin ackley schaffer_f7 griewank branin hartmann3 \
         hartmann6 camel6 rugged plateau valley bbob_f1 bbob_f2 bbob_f3 bbob_f8 bbob_f10 bbob_f15 bbob_f17 bbob_f18 bbob_f21; do

@@ -16,6 +16,7 @@ void open_loop_read(open_loop *o, ds_param_reader *in, const rollout_system *sys
     ds_param_values(in, "guess", 1, &o->guess);
     rollout *r = &o->roll;
     rollout_open(r, &o->kit.memory, system, o, steps > 0 ? steps : usual->steps);
+    r->host = in->host;
     o->kit.steps = r->steps;
     o->kit.n = r->steps * nu;
     o->kit.dt = o->h;
@@ -56,7 +57,7 @@ ds_status open_loop_simulate(void *self, ds_eval *io)
 {
     open_loop *o = self;
     io->loss = rollout_simulate(&o->roll, io->x);
-    return DS_OK;
+    return o->roll.stopped ? DS_STOPPED : DS_OK;
 }
 
 int64_t open_loop_bad_step(void *self, ds_eval *io)
@@ -70,7 +71,7 @@ ds_status open_loop_adjoint(void *self, ds_eval *io)
 {
     open_loop *o = self;
     rollout_back(&o->roll, NULL, io->grad);
-    return DS_OK;
+    return o->roll.stopped ? DS_STOPPED : DS_OK;
 }
 
 const double *open_loop_state(const open_loop *o, uint64_t t)

@@ -14,6 +14,7 @@ void policy_read(policy *p, ds_param_reader *in, const rollout_system *system, u
     p->random_start = (int)ds_param_int(in, "begin");
     p->draw = draw;
     rollout_open(&p->roll, &p->kit.memory, system, p, steps);
+    p->roll.host = in->host;
     p->noise = memory_doubles(&p->kit.memory, steps * system->controls);
     p->usual = memory_doubles(&p->kit.memory, system->states);
     p->kit.n = system->states * system->controls;
@@ -62,7 +63,7 @@ ds_status policy_simulate(void *self, ds_eval *io)
     policy *p = self;
     const double *noise = draw(p, io->noise_key);
     io->loss = rollout_follow(&p->roll, io->x, noise);
-    return DS_OK;
+    return p->roll.stopped ? DS_STOPPED : DS_OK;
 }
 
 int64_t policy_bad_step(void *self, ds_eval *io)
@@ -76,7 +77,7 @@ ds_status policy_adjoint(void *self, ds_eval *io)
 {
     policy *p = self;
     rollout_follow_back(&p->roll, io->x, io->grad);
-    return DS_OK;
+    return p->roll.stopped ? DS_STOPPED : DS_OK;
 }
 
 /* ---- score ---- */
@@ -91,7 +92,7 @@ static ds_status score_info(void *self, ds_score_info *out)
 }
 
 /* The loss of the same start without noise. */
-static double baseline(policy *p, ds_eval *io)
+static double baseline(policy *p, const ds_eval *io)
 {
     draw(p, io->noise_key);
     const double loss = rollout_follow(&p->roll, io->x, NULL);
@@ -108,6 +109,9 @@ static ds_status score_evaluate(void *self, ds_eval *io, ds_score *ask)
     }
     const int twice = (ask->flags & DS_SCORE_BASELINE) != 0;
     ask->baseline = twice ? baseline(p, io) : (double)NAN;
+    if (twice && p->roll.stopped) {
+        return DS_STOPPED;
+    }
     p->sigma_now = ask->sigma > 0 ? ask->sigma : p->sigma;
     const ds_status status = env_kit_evaluate(p->kit.env, self, io);
     p->sigma_now = p->sigma;

@@ -15,6 +15,16 @@ void rollout_open(rollout *r, memory *m, const rollout_system *system, const voi
     r->u = memory_doubles(m, steps * nu);
 }
 
+/* Asks about every 2^20 operations of a policy whether to stop. */
+static int stops(rollout *r, uint64_t t)
+{
+    const uint64_t work = r->system->states * r->system->controls + 64;
+    if (r->host != NULL && t % (((uint64_t)1 << 20) / work + 1) == 0 && r->host->should_stop(r->host)) {
+        r->stopped = 1;
+    }
+    return r->stopped;
+}
+
 /* sum of weight (v - from)^2; from may be NULL. */
 static double squares(uint64_t n, const double *weight, const double *v, const double *from)
 {
@@ -44,9 +54,10 @@ static double advance(rollout *r, uint64_t t)
 double rollout_simulate(rollout *r, const double *u)
 {
     double cost = 0;
+    r->stopped = 0;
     memcpy(r->x, r->start, r->system->states * sizeof *r->x);
     memcpy(r->u, u, r->steps * r->system->controls * sizeof *r->u);
-    for (uint64_t t = 0; t < r->steps; t++) {
+    for (uint64_t t = 0; t < r->steps && !stops(r, t); t++) {
         cost += advance(r, t);
     }
     return cost + rollout_cost(r, r->steps);
@@ -87,7 +98,7 @@ void rollout_back(rollout *r, const double *more, double *u_bar)
 {
     const uint64_t ns = r->system->states;
     begin_back(r, more);
-    for (uint64_t t = r->steps; t-- > 0;) {
+    for (uint64_t t = r->steps; t-- > 0 && !stops(r, t);) {
         back(r, t, u_bar + t * r->system->controls);
         for (uint64_t i = 0; more != NULL && i < ns; i++) {
             r->x_bar[i] += more[t * ns + i];
@@ -125,8 +136,9 @@ double rollout_follow(rollout *r, const double *gain, const double *noise)
 {
     const uint64_t ns = r->system->states, nu = r->system->controls;
     double cost = 0;
+    r->stopped = 0;
     memcpy(r->x, r->start, ns * sizeof *r->x);
-    for (uint64_t t = 0; t < r->steps; t++) {
+    for (uint64_t t = 0; t < r->steps && !stops(r, t); t++) {
         for (uint64_t i = 0; i < nu; i++) {
             r->u[t * nu + i] =
                 dot(ns, gain + i * ns, r->x + t * ns) + (noise != NULL ? noise[t * nu + i] : 0);
@@ -141,7 +153,7 @@ void rollout_follow_back(rollout *r, const double *gain, double *gain_bar)
     const uint64_t ns = r->system->states, nu = r->system->controls;
     memset(gain_bar, 0, ns * nu * sizeof *gain_bar);
     begin_back(r, NULL);
-    for (uint64_t t = r->steps; t-- > 0;) {
+    for (uint64_t t = r->steps; t-- > 0 && !stops(r, t);) {
         back(r, t, r->u_bar);
         for (uint64_t i = 0; i < nu; i++) {
             add_multiple(ns, r->u_bar[i], r->x + t * ns, gain_bar + i * ns);

@@ -13,6 +13,8 @@
 
 #include "common/memory.h"
 
+#include <diffsim/host.h>
+
 /* A system. States and controls are `states` and `controls` numbers. */
 typedef struct rollout_system {
     uint64_t states, controls;
@@ -27,6 +29,8 @@ typedef struct rollout {
     const rollout_system *system;
     const void *self; /* first argument of its functions */
     uint64_t steps;
+    const ds_host *host;           /* asked now and then whether to stop; NULL = nobody */
+    int stopped;                   /* the last call was, and its results mean nothing */
     double *start, *goal, *q, *qd; /* `states` each; start is that of the next episode */
     double *r;                     /* `controls` */
     double *x, *u;                 /* the last episode: steps + 1 states, steps controls */

@@ -6,10 +6,11 @@
  * noise w with the density rho = the second derivative of the ramp:
  *
  *     softplus   width log(1 + exp(x / width))             w logistic; width = 1/kappa
- *     barrier    (x + sqrt(x^2 + 4 width^2)) / 2           w Student t, 2 degrees of freedom, scale sqrt(2) width
+ *     barrier    (x + sqrt(x^2 + 4 width^2)) / 2           w of Student's t, see below
  *     gaussian   x Phi(x / width) + width phi(x / width)   w normal, standard deviation width
  *
- * barrier is what a logarithmic barrier makes of a quasi-static contact.
+ * barrier is what a logarithmic barrier makes of a quasi-static contact; its t has 2 degrees of freedom and
+ * the scale sqrt(2) width.
  *
  * Sources: H. J. T. Suh, M. Simchowitz, K. Zhang, R. Tedrake, "Do differentiable simulators give better
  * policy gradients?", ICML 2022; T. Pang, H. J. T. Suh, L. Yang, R. Tedrake, "Global planning for contact-rich

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_functions.c - the environments of smoothing/ that are functions in closed form: their means under noise by
+ * quadrature, the estimates of a gradient that their environments lead to, and the contact of boxes. */
+#include "host.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <diffsim/helper/random.h>
+#include <math.h>
+
+#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static double value(fake_env *e, double x)
+{
+    return fake_eval(e, &x, NULL, 0, NULL);
+}
+
+static double slope(fake_env *e, double x)
+{
+    double grad;
+    fake_eval(e, &x, &grad, 0, NULL);
+    return grad;
+}
+
+/* ---- estimates ---- */
+
+typedef struct estimate {
+    double mean[2], variance[2]; /* of zeroth and first order, of one sample */
+} estimate;
+
+/* Of a function of one variable at x, with n samples of noise sigma each. */
+static estimate sample(fake_env *e, double x, double sigma, int n, ds_random *random)
+{
+    double sum[2] = {0, 0}, squares[2] = {0, 0}, base = value(e, x);
+    for (int i = 0; i < n; i++) {
+        const double w = sigma * ds_random_normal(random), v = sigma * ds_random_normal(random);
+        const double g[2] = {(value(e, x + w) - base) * w / (sigma * sigma), slope(e, x + v)};
+        for (int k = 0; k < 2; k++) {
+            sum[k] += g[k];
+            squares[k] += g[k] * g[k];
+        }
+    }
+    estimate out;
+    for (int k = 0; k < 2; k++) {
+        out.mean[k] = sum[k] / n;
+        out.variance[k] = (squares[k] - sum[k] * sum[k] / n) / (n - 1);
+    }
+    return out;
+}
+
+/* E[f(x + w)] and, with order = 1, the mean of the zeroth-order estimate, by the midpoint rule over 8 sigma. */
+static double smoothed(fake_env *e, double x, double sigma, int order)
+{
+    enum { POINTS = 40000 };
+    double sum = 0;
+    for (int i = 0; i < POINTS; i++) {
+        const double z = 16 * (i + 0.5) / POINTS - 8, density = 0.39894228040143267794 * exp(-0.5 * z * z);
+        sum += 16.0 / POINTS * density * value(e, x + sigma * z) * (order == 1 ? z / sigma : 1);
+    }
+    return sum;
+}
+
+static void step_has_no_gradient(void **state)
+{
+    fake_env e;
+    (void)state;
+    fake_env_open(&e, "envs/heaviside", NULL, 0, 0);
+    ds_random random = ds_random_open(1, "heaviside", 0);
+    const estimate s = sample(&e, 0, 0.2, 100000, &random);
+    assert_near(s.mean[0], 1.99471, 0.03);
+    assert_near(s.variance[0], 8.52113, 0.03 * 8.52113);
+    assert_true(s.mean[1] == 0 && s.variance[1] == 0);
+    for (double x = -0.4; x < 0.5; x += 0.13) {
+        assert_near(smoothed(&e, x, 0.2, 0), 0.5 * erfc(-x / 0.2 / sqrt(2)), 1e-3 * 0.2);
+        assert_near(smoothed(&e, x, 0.2, 1), 1.99471140 * exp(-0.5 * x * x / 0.04), 2e-3);
+    }
+    fake_env_close(&e);
+}
+
+static void rules_of_step(void **state)
+{
+    static const double points[4][3] = {{1, 0, 1}, {1, -1e-9, 1}, {-1, -1, -1}, {-1, 0, -1}};
+    static const double all[4] = {1, 0, 0, 0}, any[4] = {1, 1, 0, 1};
+    fake_env e;
+    (void)state;
+    for (int rule = 0; rule < 2; rule++) {
+        fake_env_open(&e, "envs/heaviside", SETTINGS("dim=3", rule ? "rule=any" : "rule=all"), 0, 0);
+        for (int k = 0; k < 4; k++) {
+            assert_true(fake_eval(&e, points[k], NULL, 0, NULL) == (rule ? any : all)[k]);
+        }
+        fake_env_close(&e);
+    }
+}
+
+static void steep_ramp(void **state)
+{
+    static const struct {
+        const char *delta;
+        double mean, variance;
+        int n;
+    } cases[] = {{"delta=0.01", 7.9755, 1531.5, 1000000}, {"delta=0.4", 4.7725, 1.0857, 100000}};
+    fake_env e;
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        double sum = 0, squares = 0;
+        fake_env_open(&e, "envs/soft_heaviside", SETTINGS(cases[k].delta), 0, 0);
+        ds_random random = ds_random_open(2, "ramp", 0);
+        for (int i = 0; i < cases[k].n; i++) {
+            const double g = slope(&e, 0.1 * ds_random_normal(&random));
+            sum += g;
+            squares += g * g;
+        }
+        const double mean = sum / cases[k].n, variance = squares / cases[k].n - mean * mean;
+        assert_near(mean, cases[k].mean, 0.01 * cases[k].mean + 4 * sqrt(variance / cases[k].n));
+        assert_near(variance, cases[k].variance, 0.05 * cases[k].variance);
+        assert_near(smoothed(&e, 0, 0.1, 1), cases[k].mean, 1e-3 * cases[k].mean);
+        fake_env_close(&e);
+    }
+}
+
+static void ripples_vanish(void **state)
+{
+    fake_env e;
+    int minima = 0;
+    (void)state;
+    fake_env_open(&e, "envs/sine_quadratic", NULL, 0, 0);
+    for (double x = -0.7; x < 0.8; x += 0.2) {
+        assert_near(smoothed(&e, x, 0.1, 0), x * x + 0.01, 1e-10);
+        assert_near(smoothed(&e, x, 0.1, 1), 2 * x, 1e-9);
+    }
+    for (int i = 0; i < 10000; i++) {
+        const double x = 1e-4 * i;
+        minima += value(&e, x) < value(&e, x - 1e-4) && value(&e, x) <= value(&e, x + 1e-4);
+    }
+    assert_in_range(minima, 10, 12);
+    fake_env_close(&e);
+}
+
+/* |x|^2: both estimates have the mean 2 x, and that of first order the variance 4 d sigma^2. */
+static void quadratic(void **state)
+{
+    enum { D = 5, N = 20000 };
+    const double x[D] = {1, -0.5, 0.25, 0, 0.7}, sigma = 0.1;
+    double mean[2][D] = {{0}}, squares = 0, grad[D], at[D];
+    fake_env e;
+    (void)state;
+    fake_env_open(&e, "envs/sine_quadratic", SETTINGS("dim=5", "amplitude=0"), 0, 0);
+    ds_random random = ds_random_open(3, "quadratic", 0);
+    const double base = fake_eval(&e, x, NULL, 0, NULL);
+    for (int i = 0; i < N; i++) {
+        double w[D];
+        for (int k = 0; k < D; k++) {
+            w[k] = sigma * ds_random_normal(&random);
+            at[k] = x[k] + w[k];
+        }
+        const double loss = fake_eval(&e, at, grad, 0, NULL);
+        for (int k = 0; k < D; k++) {
+            mean[0][k] += (loss - base) * w[k] / (sigma * sigma) / N;
+            mean[1][k] += grad[k] / N;
+            squares += (grad[k] - 2 * x[k]) * (grad[k] - 2 * x[k]) / N;
+        }
+    }
+    assert_near(squares, 4 * D * sigma * sigma, 0.03 * 4 * D * sigma * sigma);
+    for (int k = 0; k < D; k++) {
+        assert_near(mean[1][k], 2 * x[k], 4 * 2 * sigma / sqrt(N));
+        assert_near(mean[0][k], 2 * x[k], 4 * 5 / sqrt(N)); /* variance of a sample below 5^2 */
+    }
+    fake_env_close(&e);
+}
+
+/* At 1: d^(1/p); x . grad = |x|; the gradient has the dual norm 1. */
+static void norms(void **state)
+{
+    static const char *const exponents[] = {"p=1", "p=2", "p=3"};
+    static double grad[5000];
+    fake_env e;
+    (void)state;
+    for (int p = 1; p <= 3; p++) {
+        fake_env_open(&e, "envs/lp_norm", SETTINGS(exponents[p - 1]), 0, 0);
+        assert_int_equal(e.info.n, 5000);
+        assert_near(fake_eval(&e, e.x0, grad, 0, NULL), pow(5000, 1.0 / p), 1e-10 * 5000);
+        double *x = e.x0, along = 0;
+        for (int i = 0; i < 5000; i++) {
+            x[i] = sin(i) * (i % 7 == 0 ? 0 : 1);
+        }
+        const double norm = fake_eval(&e, x, grad, 0, NULL);
+        for (int i = 0; i < 5000; i++) {
+            along += x[i] * grad[i];
+        }
+        assert_near(along, norm, 1e-11 * norm);
+        fake_env_close(&e);
+    }
+    fake_env_open(&e, "envs/lp_norm", SETTINGS("dim=3"), 0, 0);
+    assert_true(fake_eval(&e, (double[3]){0, 0, 0}, grad, 0, NULL) == 0 && grad[0] == 0);
+    fake_env_close(&e);
+}
+
+/* ---- throws ---- */
+
+static void throw_over_wall(void **state)
+{
+    static const double edges[] = {0.314663, 0.693204, 1.199343, 1.256133};
+    fake_env e;
+    double least = HUGE_VAL, best = 0;
+    (void)state;
+    fake_env_open(&e, "envs/ball_wall", NULL, 0, 0);
+    for (int k = 0; k < 4; k++) { /* on the plateau on one side, off it on the other */
+        const double in = edges[k] + (k % 2 ? -2e-6 : 2e-6), out = edges[k] + (k % 2 ? 2e-6 : -2e-6);
+        assert_near(value(&e, in), -0.0036, 1e-15);
+        assert_true(slope(&e, in) == 0 && slope(&e, out) != 0);
+    }
+    const double range = sin(2 * (edges[1] + 2e-6)) / 9.81; /* a jump to -0.010042 */
+    assert_near(value(&e, edges[1] + 2e-6), -range * range, 1e-16);
+    assert_near(-range * range, -0.010042, 1e-6);
+    assert_near(value(&e, 0.78539816339744831), -0.0103911, 1e-7);
+    for (double x = 0.6; x < 1.1; x += 0.001) {
+        const double f = smoothed(&e, x, 0.1, 0);
+        best = f < least ? x : best;
+        least = fmin(f, least);
+    }
+    assert_near(best, 0.861, 0.002);
+    fake_env_close(&e);
+}
+
+/* Mean of 20 descents with 50 samples in each step, where estimates of zeroth (0) or first order lead to. */
+static double descend(const char *name, double sigma, double step, int steps, int order)
+{
+    fake_env e;
+    double sum = 0;
+    fake_env_open(&e, name, NULL, 0, 0);
+    for (int trial = 0; trial < 20; trial++) {
+        ds_random random = ds_random_open(4, name, (uint64_t)trial);
+        double x = 0.1;
+        for (int k = 0; k < steps; k++) {
+            const double base = order == 0 ? value(&e, x) : 0;
+            double g = 0;
+            for (int i = 0; i < 50; i++) {
+                const double w = sigma * ds_random_normal(&random);
+                g +=
+                    order == 0 ? (value(&e, x + w) - base) * w / (sigma * sigma) / 50 : slope(&e, x + w) / 50;
+            }
+            x -= step * g;
+        }
+        sum += x / 20;
+    }
+    fake_env_close(&e);
+    return sum;
+}
+
+/* The first order stays on the plateau, or goes over the cliff. */
+static void end_points(void **state)
+{
+    (void)state;
+    assert_near(descend("envs/ball_wall", 0.1, 0.1, 1000, 0), 0.854, 0.006);
+    assert_near(descend("envs/ball_wall", 0.1, 0.1, 1000, 1), 0.4947, 0.001);
+    assert_near(descend("envs/momentum", 0.02, 0.01, 500, 0), 0.739, 0.009);
+    assert_near(descend("envs/momentum", 0.02, 0.01, 500, 1), 0.8436, 0.0009);
+}
+
+/* ---- pusher1d ---- */
+
+static double density(int kernel, double z)
+{
+    return kernel == 0 ? exp(-fabs(z)) / ((1 + exp(-fabs(z))) * (1 + exp(-fabs(z))))
+                       : 0.39894228040143267794 * exp(-0.5 * z * z);
+}
+
+/* Mean of the hard ramp at x under the noise of a kernel of width 0.1. With w = 2 width sinh(t) the density of
+ * Student's t is 1/(2 cosh^2 t). */
+static double mean_of_ramp(int kernel, double x)
+{
+    enum { POINTS = 200000 };
+    double sum = 0;
+    for (int i = 0; i < POINTS; i++) {
+        const double z = 80 * ((i + 0.5) / POINTS - 0.5);
+        const double w = kernel == 1 ? 0.2 * sinh(z / 2) : 0.1 * z, cosine = cosh(z / 2);
+        const double weight = kernel == 1 ? 0.25 / (cosine * cosine) : density(kernel, z);
+        sum += 80.0 / POINTS * weight * fmax(x + w, 0);
+    }
+    return sum;
+}
+
+static void ramps_are_means(void **state)
+{
+    static const char *const softness[] = {"softness=softplus", "softness=barrier", "softness=gaussian"};
+    static const char *const noise[] = {"noise=softplus", "noise=barrier", "noise=gaussian"};
+    static const double x[] = {-0.3, -0.05, 0, 0.05, 0.3};
+    static const double barrier[] = {0.030278, 0.078078, 0.1, 0.128078, 0.330278};
+    fake_env soft, hard;
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        fake_env_open(&soft, "envs/pusher1d", SETTINGS("loss=position", softness[k]), 0, 0);
+        fake_env_open(&hard, "envs/pusher1d", SETTINGS("loss=position", noise[k]), 0, 0);
+        for (int i = 0; i < 5; i++) { /* the block moves by half the ramp */
+            const double ramp = 2 * value(&soft, x[i]);
+            assert_near(ramp, mean_of_ramp(k, x[i]), 1e-7);
+            assert_near(2 * value(&hard, x[i]), fmax(x[i], 0), 1e-15);
+            if (k == 1) {
+                assert_near(ramp, barrier[i], 1e-6);
+            }
+            double mean = 0;
+            for (uint64_t key = 1; k != 1 && key <= 20000; key++) { /* the variance of barrier is infinite */
+                mean += 2 * fake_eval(&hard, &x[i], NULL, key, NULL) / 20000;
+            }
+            assert_true(k == 1 || fabs(mean - ramp) < 5 * 0.2 / sqrt(20000));
+        }
+        fake_env_close(&soft);
+        fake_env_close(&hard);
+    }
+}
+
+/* Half of the draws of Student's t lie within the quartiles -+ scale sqrt(2/3), scale = sqrt(2) 0.1. */
+static void quartiles_of_barrier(void **state)
+{
+    const double quartile = 0.2 / sqrt(3);
+    fake_env e;
+    int below = 0, within = 0;
+    (void)state;
+    fake_env_open(&e, "envs/pusher1d", SETTINGS("loss=position", "noise=barrier", "block=-1e4"), 0, 0);
+    for (uint64_t key = 1; key <= 20000; key++) {
+        const double w = 2 * (fake_eval(&e, (double[1]){0}, NULL, key, NULL) + 1e4) - 1e4;
+        below += w < 0;
+        within += fabs(w) < quartile;
+    }
+    assert_near(below, 10000, 4 * sqrt(5000));
+    assert_near(within, 10000, 4 * sqrt(5000));
+    fake_env_close(&e);
+}
+
+/* The loss stays that of hard contact; the gradient leads to contact, and says that it is no derivative. */
+static void gradient_at_a_distance(void **state)
+{
+    fake_env exact, far;
+    double grad = 0;
+    (void)state;
+    fake_env_open(&exact, "envs/pusher1d", NULL, 0, 0);
+    fake_env_open(&far, "envs/pusher1d", SETTINGS("contact_grad=distance"), 0, 0);
+    for (double x = -0.9; x < 1; x += 0.1) {
+        ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_GRAD, .n = 1, .x = &x, .grad = &grad};
+        assert_int_equal(far.plugin->env->evaluate(far.self, &io), DS_OK);
+        assert_int_equal(io.grad_kind, DS_GRAD_SMOOTHED);
+        assert_true(io.loss == value(&exact, x));
+        assert_true(x > 0.4 || grad < 0);
+        assert_true(x > 0 || slope(&exact, x) == 0);
+    }
+    fake_env_close(&exact);
+    fake_env_close(&far);
+}
+
+/* ---- hydro2d ---- */
+
+static double contact(fake_env *e, double first, double second)
+{
+    return fake_eval(e, (double[2]){first, second}, NULL, 0, NULL);
+}
+
+static void box_on_ground(void **state)
+{
+    static const double tilt[] = {-0.02, -0.01, 0, 0.01, 0.02};
+    static const double torque[] = {0.005550, 0.002770, 0, -0.002770, -0.005550};
+    static const double force[] = {0.07787, 0.07827, 0.0784, 0.07827, 0.07787};
+    fake_env n, t, p;
+    (void)state;
+    fake_env_open(&n, "envs/hydro2d", SETTINGS("loss=first"), 0, 0);
+    fake_env_open(&t, "envs/hydro2d", SETTINGS("loss=second"), 0, 0);
+    fake_env_open(&p, "envs/hydro2d", SETTINGS("loss=second", "contact=point"), 0, 0);
+    for (double d = 0.01; d < 0.2; d += 0.01) {
+        assert_near(contact(&n, 0.25 - d, 0), (d - d * d) / 0.25, 1e-14);
+        assert_near(contact(&t, 0.25 - d, 0), 0, 1e-15);
+    }
+    for (int k = 0; k < 5; k++) {
+        assert_near(contact(&t, 0.23, tilt[k]), torque[k], 1e-6);
+        assert_near(contact(&n, 0.23, tilt[k]), force[k], 1e-5);
+        assert_near(contact(&t, 0.23, tilt[k]), -contact(&t, 0.23, -tilt[k]), 1e-15);
+    }
+    for (double a = -1e-6; a < 1.1e-6; a += 2e-7) { /* continuous, where the point jumps */
+        assert_near(contact(&t, 0.23, a), -0.277 * a, 1e-9);
+    }
+    assert_near(contact(&p, 0.23, -1e-9) - contact(&p, 0.23, 1e-9), 0.02, 1e-6);
+    assert_near(contact(&p, 0.23, -0.01) / (0.23 * 0 + 1),
+                0.4975 * (0.25 * cos(0.01) + 0.5 * sin(0.01) - 0.23), 1e-5);
+    assert_near(contact(&n, 0.3, 0.05), 0, 0);
+    fake_env_close(&n);
+    fake_env_close(&t);
+    fake_env_close(&p);
+}
+
+static void box_corners(void **state)
+{
+    fake_env x, y, p;
+    (void)state;
+    fake_env_open(&x, "envs/hydro2d", SETTINGS("scene=B", "loss=first"), 0, 0);
+    fake_env_open(&y, "envs/hydro2d", SETTINGS("scene=B", "loss=second"), 0, 0);
+    fake_env_open(&p, "envs/hydro2d", SETTINGS("scene=B", "loss=first", "contact=point"), 0, 0);
+    assert_near(contact(&x, 0.1, 0.3), 0.0125, 1e-15);
+    assert_near(contact(&y, 0.1, 0.3), 0.0025, 1e-15);
+    assert_near(contact(&x, 0.3, 0.1), 0.0025, 1e-15);
+    assert_near(contact(&x, 0.2, 0.2), 0.01, 1e-15);
+    assert_near(contact(&y, 0.2, 0.2), 0.01, 1e-15);
+    assert_near(contact(&x, 0.2 - 1e-9, 0.2), contact(&x, 0.2 + 1e-9, 0.2), 1e-8);
+    assert_near(contact(&p, 0.2 - 1e-9, 0.2) - contact(&p, 0.2 + 1e-9, 0.2), 0.2, 1e-8);
+    assert_true(contact(&x, -0.1, 0.3) == 0 && contact(&y, 0.3, 0) == 0);
+    fake_env_close(&x);
+    fake_env_close(&y);
+    fake_env_close(&p);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    fake_env_refuses("envs/heaviside", SETTINGS("lower=1", "upper=1"), "lower");
+    fake_env_refuses("envs/ball_wall", SETTINGS("lower=2"), "upper");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(step_has_no_gradient),
+        cmocka_unit_test(rules_of_step),
+        cmocka_unit_test(steep_ramp),
+        cmocka_unit_test(ripples_vanish),
+        cmocka_unit_test(quadratic),
+        cmocka_unit_test(norms),
+        cmocka_unit_test(throw_over_wall),
+        cmocka_unit_test(end_points),
+        cmocka_unit_test(ramps_are_means),
+        cmocka_unit_test(quartiles_of_barrier),
+        cmocka_unit_test(gradient_at_a_distance),
+        cmocka_unit_test(box_on_ground),
+        cmocka_unit_test(box_corners),
+        cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests_name("smoothing: functions", tests, NULL, NULL);
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_rollouts.c - the environments of smoothing/ with motion: costs and derivatives measured once, gradients
+ * against differences along whole episodes, invariants, what a gap does to gradients and what closes it. */
+#include "host.h"
+#include "rigid_cases.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <diffsim/helper/random.h>
+#include <math.h>
+
+#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+enum { MOST = 400 };
+
+/* ---- figures measured once, by another program ---- */
+
+typedef struct measured {
+    const char *env, *settings[4];
+    double cost;
+    int at[3];
+    double slope[3];
+} measured;
+
+static const measured cases[] = {
+    {"envs/push", {"set=k10"}, 2374.893808, {0, 399}, {-94.648472, 0.206871}},
+    {"envs/push", {"set=k100"}, 1746.156951, {0, 199}, {-39.109526, 0.204155}},
+    {"envs/push", {"set=k1000"}, 1821.249004, {0, 199}, {-26.482480, 0.202127}},
+    {"envs/friction", {NULL}, 16200.4, {-1}, {0}},
+    {"envs/friction", {"guess=0.1"}, 11784.175913, {0, 200, -1}, {-295.474671, -60.975532}},
+    {"envs/friction", {"guess=1"}, 19830.369787, {-1}, {0}},
+    {"envs/spring_wall", {"set=k100"}, 884.202278, {-1}, {0}},
+    {"envs/spring_wall", {"set=k500"}, 1040.419828, {-1}, {0}},
+    {"envs/spring_wall", {"set=k1000"}, 1173.617219, {-1}, {0}},
+    {"envs/pendulum", {"variant=swingup200"}, 2008.015353, {0, 100, 199}, {-8.178383, -10.228603, 0.092632}},
+    {"envs/roomba", {NULL}, 3342.540974, {-1}, {0}},
+    {"envs/tennis", {"begin=fixed"}, 523.897545, {-1}, {0}},
+    {"envs/tennis", {"start=-2,2,0.4,-0.4,0.5,0,0"}, 288.232505, {-1}, {0}},
+    {"envs/lqr", {NULL}, 2000, {-1}, {0}},
+};
+
+static void measured_once(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        const measured *m = &cases[k];
+        fake_env e;
+        fake_env_open(&e, m->env, m->settings, 0, 0);
+        double *grad = malloc(e.info.n * sizeof *grad);
+        assert_non_null(grad);
+        /* six digits behind the point are known */
+        assert_near(fake_eval(&e, e.x0, grad, 0, NULL), m->cost, 1e-8 * m->cost + 5e-7);
+        for (int i = 0; i < 3 && m->at[i] >= 0 && fabs(m->slope[i]) > 0; i++) {
+            assert_near(grad[m->at[i]], m->slope[i], 1e-5 * fabs(m->slope[i]) + 5e-7);
+        }
+        free(grad);
+        fake_env_close(&e);
+    }
+}
+
+static int hits(fake_env *e, int *first)
+{
+    const double *contact = fake_metric(e, e->x0, "contact");
+    int count = 0;
+    for (int k = 199; k >= 0; k--) {
+        if (contact[k] > 0) {
+            count++;
+            *first = k;
+        }
+    }
+    return count;
+}
+
+static void hits_of_tennis(void **state)
+{
+    fake_env e;
+    int first = -1;
+    (void)state;
+    fake_env_open(&e, "envs/tennis", NULL, 0, 0);
+    assert_true(hits(&e, &first) == 1 && first == 198);
+    fake_env_close(&e);
+    fake_env_open(&e, "envs/tennis", SETTINGS("start=-2,2,0.4,-0.4,0.5,0,0"), 0, 0);
+    assert_true(hits(&e, &first) >= 1 && first == 94);
+    fake_env_close(&e);
+}
+
+/* ---- gradients ---- */
+
+/* Components that differ from both one-sided quotients, too; *kinks: those that lie between them where these differ,
+ * or beside a jump. */
+static int wrong_at(fake_env *e, double *x, const double *grad, int *kinks)
+{
+    const uint64_t n = e->info.n;
+    const double middle = fake_eval(e, x, NULL, 0, NULL);
+    double largest = 0;
+    int wrong = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        largest = fmax(largest, fabs(grad[i]));
+    }
+    for (uint64_t i = 0; i<n; i += n> MOST ? n / MOST : 1) {
+        const double kept = x[i], h = 1e-5 * fmax(1, fabs(kept)), rounding = 1e-14 * fabs(middle) / h;
+        double loss[4];
+        for (int k = 0; k < 4; k++) {
+            x[i] = kept + h * (k < 2 ? k - 2 : k - 1); /* -2, -1, 1, 2 */
+            loss[k] = fake_eval(e, x, NULL, 0, NULL);
+        }
+        x[i] = kept;
+        const double narrow = (loss[2] - loss[1]) / (2 * h), wide = (loss[3] - loss[0]) / (4 * h);
+        const double quotient = narrow + (narrow - wide) / 3, size = fmax(fabs(grad[i]), 1e-3 * largest);
+        const double jump = fabs(loss[3] - 3 * loss[2] + 3 * middle - loss[1]) / h +
+                            fabs(loss[2] - 3 * middle + 3 * loss[1] - loss[0]) / h;
+        if (!(fabs(quotient - grad[i]) <= 1e-6 * size + 20 * rounding)) {
+            const int kink = jump > 0.1 * fabs(quotient - grad[i]);
+            wrong += !kink;
+            *kinks += kink;
+            if (!kink) {
+                print_message("component %d: %.12g, quotient %.12g\n", (int)i, grad[i], quotient);
+            }
+        }
+    }
+    return wrong;
+}
+
+static const struct {
+    const char *env, *settings[6];
+    double part; /* of the box, about the start */
+    int smooth;  /* no kinks at all */
+} gradients[] = {
+    {"envs/push", {"set=k10"}, 0.1, 0},
+    {"envs/push", {"set=k1000"}, 0.1, 0},
+    {"envs/push", {"set=k100", "softness=softplus"}, 0.1, 1},
+    {"envs/push", {"set=k100", "softness=barrier"}, 0.1, 1},
+    {"envs/push", {"set=k100", "softness=gaussian"}, 0.1, 1},
+    {"envs/push_far", {"guess=2", "contact_loss=1"}, 0.2, 0},
+    {"envs/push_far", {"guess=2", "softness=softplus", "contact_loss=1"}, 0.2, 0},
+    {"envs/push_far", {"guess=0.5", "contact_loss=1", "proximity=soft", "proximity_scale=0.1"}, 0.1, 0},
+    {"envs/friction", {NULL}, 0.05, 0},
+    {"envs/friction", {NULL}, 0.005, 0},
+    {"envs/spring_wall", {"set=k100"}, 0.3, 0},
+    {"envs/spring_wall", {"set=k4000", "control_in_wall=ignored"}, 0.3, 0},
+    {"envs/roomba", {NULL}, 0.2, 0},
+    {"envs/roomba", {"robot=bicycle", "guess=1"}, 0.1, 0},
+    {"envs/pendulum", {"variant=swingup200"}, 0.3, 1},
+    {"envs/tennis", {NULL}, 0.03, 0},
+    {"envs/tennis", {"contact=bounce"}, 0.03, 0},
+    {"envs/tennis", {"contact=rounded"}, 0.03, 0},
+    {"envs/tennis", {"contact=box", "k=1000"}, 0.03, 0},
+    {"envs/lqr", {"states=12"}, 0.1, 1},
+    {"envs/lqr", {NULL}, 0.01, 1},
+    {"envs/pivot", {NULL}, 0.3, 1},
+    {"envs/pivot", {"arm=along", "softness=none"}, 0.3, 0},
+    {"envs/ball_wall_soft", {NULL}, 0.3, 0},
+    {"envs/ball_wall_soft", {"softness=none"}, 0.3, 0},
+    {"envs/ball_wall_soft", {"variant=hard", "guess=0.68"}, 0.2, 0},
+    {"envs/ball_wall_soft", {"variant=hard", "dome=true", "guess=0.68"}, 0.05, 0},
+};
+
+static void gradients_are_slopes(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof gradients / sizeof gradients[0]; k++) {
+        fake_env e;
+        int kinks = 0, checked = 0;
+        fake_env_open(&e, gradients[k].env, gradients[k].settings, 0, 0);
+        const uint64_t n = e.info.n;
+        double *x = malloc(2 * n * sizeof *x), *grad = x + n;
+        assert_non_null(x);
+        for (uint64_t point = 0; point < (n == 1 ? 40 : 5); point++) {
+            rigid_random(x, n, point + 1);
+            for (uint64_t i = 0; i < n; i++) {
+                x[i] = e.x0[i] + gradients[k].part * 0.5 * (e.upper[i] - e.lower[i]) * x[i];
+            }
+            fake_eval(&e, x, grad, 0, NULL);
+            if (wrong_at(&e, x, grad, &kinks) > 0) {
+                fail_msg("%s, %s: set %zu", gradients[k].env, gradients[k].settings[0], k);
+            }
+            checked += n > MOST ? MOST : (int)n;
+        }
+        if (kinks > (gradients[k].smooth ? 0 : 0.15 * checked)) {
+            fail_msg("%s: %d of %d components undecided, set %zu", gradients[k].env, kinks, checked, k);
+        }
+        free(x);
+        fake_env_close(&e);
+    }
+}
+
+/* ---- push ---- */
+
+/* Ratio of the variances of first and zeroth order, of samples of noise 0.3. */
+static double variance_ratio(const char *stiffness)
+{
+    enum { T = 30, N = 300 };
+    double mean[2][T] = {{0}}, squares[2] = {0, 0}, x[T], w[T], grad[T];
+    fake_env e;
+    fake_env_open(&e, "envs/push", SETTINGS("set=variance", stiffness), 0, 0);
+    ds_random random = ds_random_open(5, "variance", 0);
+    const double base = fake_eval(&e, e.x0, NULL, 0, NULL);
+    for (int i = 0; i < N; i++) {
+        for (int t = 0; t < T; t++) {
+            w[t] = 0.3 * ds_random_normal(&random);
+            x[t] = e.x0[t] + w[t];
+        }
+        const double loss = fake_eval(&e, x, grad, 0, NULL);
+        for (int t = 0; t < T; t++) {
+            const double g[2] = {(loss - base) * w[t] / 0.09, grad[t]};
+            for (int k = 0; k < 2; k++) {
+                mean[k][t] += g[k] / N;
+                squares[k] += g[k] * g[k] / N;
+            }
+        }
+    }
+    for (int t = 0; t < T; t++) {
+        for (int k = 0; k < 2; k++) {
+            squares[k] -= mean[k][t] * mean[k][t];
+        }
+    }
+    fake_env_close(&e);
+    return squares[1] / squares[0];
+}
+
+/* From k = 2 m / h^2 = 8000 N/m on a step throws the blocks apart: there the first order passes the zeroth. */
+static void stiffness_costs_the_first_order(void **state)
+{
+    static const char *const k[] = {"k=1e2", "k=1e3", "k=3e3", "k=1e4", "k=1e5", "k=1e6"};
+    double before = 0;
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        const double ratio = variance_ratio(k[i]);
+        print_message("%s: s1^2/s0^2 = %.4g\n", k[i], ratio);
+        assert_true(i < 4 ? ratio > before : ratio > 1);
+        assert_true(i > 2 || ratio < 0.1);
+        before = ratio;
+    }
+}
+
+static void narrow_ramp_is_hard(void **state)
+{
+    fake_env hard, soft;
+    double x[200];
+    (void)state;
+    fake_env_open(&hard, "envs/push", SETTINGS("set=k1000"), 0, 0);
+    for (int k = 0; k < 3; k++) {
+        static const char *const kernels[] = {"softness=softplus", "softness=barrier", "softness=gaussian"};
+        fake_env_open(&soft, "envs/push", SETTINGS("set=k1000", kernels[k], "width=1e-9"), 0, 0);
+        rigid_random(x, 200, 3);
+        const double loss = fake_eval(&hard, x, NULL, 0, NULL);
+        assert_near(fake_eval(&soft, x, NULL, 0, NULL), loss, 1e-5 * loss);
+        fake_env_close(&soft);
+    }
+    fake_env_close(&hard);
+}
+
+/* ---- push_far ---- */
+
+/* Loss at the end of 300 steps of gradient descent from no force; *first gets the sum of the first gradient. */
+static double descend(const char *const *settings, double *first)
+{
+    double x[200] = {0}, grad[200], sum = 0;
+    fake_env e;
+    fake_env_open(&e, "envs/push_far", settings, 0, 0);
+    for (int k = 0; k <= 300; k++) {
+        double length = 0;
+        fake_eval(&e, x, grad, 0, NULL);
+        sum = 0;
+        for (int t = 0; t < 200; t++) {
+            sum += grad[t];
+            length += grad[t] * grad[t];
+        }
+        *first = k == 0 ? sum : *first;
+        for (int t = 0; t < 200; t++) { /* the direction counts: the slopes differ by powers of ten */
+            x[t] -= length > 0 ? 0.3 * grad[t] / sqrt(length) : 0;
+        }
+    }
+    const double *x2 = fake_metric(&e, x, "x2");
+    const double miss = x2[200] - 3;
+    fake_env_close(&e);
+    return miss * miss;
+}
+
+static void gap_without_gradient(void **state)
+{
+    double first = 1;
+    (void)state;
+    assert_near(descend(SETTINGS("steps=200"), &first), 1, 0);
+    assert_true(first == 0);
+    const char *const *const remedies[] = {
+        SETTINGS("contact_loss=1"), SETTINGS("contact_loss=1", "proximity=soft"),
+        SETTINGS("softness=softplus"), SETTINGS("softness=barrier", "width=0.01"),
+        SETTINGS("contact_grad=distance")};
+    for (int k = 0; k < 5; k++) {
+        const double loss = descend(remedies[k], &first);
+        print_message("%s: %.3g, first slope %.3g\n", remedies[k][0], loss, first);
+        assert_true(first < 0); /* forward, to the other block */
+        assert_true(loss < 0.1);
+    }
+}
+
+/* A mean that weights the nearest is 0 in contact, as the least gap is; far away it is no least gap. */
+static void soft_proximity(void **state)
+{
+    double x[200] = {0};
+    fake_env hard, soft;
+    (void)state;
+    fake_env_open(&hard, "envs/push_far", SETTINGS("contact_loss=1", "start=0,1,0,0"), 0, 0);
+    fake_env_open(&soft, "envs/push_far", SETTINGS("contact_loss=1", "start=0,1,0,0", "proximity=soft"), 0,
+                  0);
+    assert_near(fake_eval(&soft, x, NULL, 0, NULL), fake_eval(&hard, x, NULL, 0, NULL), 1e-15);
+    fake_env_close(&hard);
+    fake_env_close(&soft);
+    fake_env_open(&soft, "envs/push_far", SETTINGS("contact_loss=1", "proximity=soft"), 0, 0);
+    assert_near(fake_eval(&soft, x, NULL, 0, NULL), 2, 1e-12); /* all gaps are 1 */
+    fake_env_close(&soft);
+}
+
+/* ---- the others ---- */
+
+static void pivot_keeps_momentum(void **state)
+{
+    fake_env e;
+    double angle = 0.5;
+    (void)state;
+    fake_env_open(&e, "envs/pivot", SETTINGS("h=0.0005", "steps=1000", "softness=none"), 0, 0);
+    const double *speed = fake_metric(&e, &angle, "speed"), *rate = fake_values(&e, "rate");
+    const double *x = fake_values(&e, "x"), *y = fake_values(&e, "y");
+    assert_true(fabs(rate[1000]) > 0.1);
+    assert_near(0.5 * speed[1000] * speed[1000] + 0.5 * rate[1000] * rate[1000], 2, 2e-3); /* elastic */
+    /* angular momentum about the pivot, clockwise; the last step has the last velocity */
+    const double vx = (x[1000] - x[999]) / 0.0005, vy = (y[1000] - y[999]) / 0.0005;
+    const double before = 0.7 * 2 * sin(angle);
+    assert_near(y[1000] * vx - (x[1000] - 0.7) * vy + rate[1000], before, 1e-9);
+    fake_env_close(&e);
+    fake_env_open(&e, "envs/pivot", SETTINGS("length_noise=0.2"), 0, 0);
+    int missed = 0;
+    for (uint64_t key = 1; key <= 100;
+         key++) { /* 0.35 m up: a bar of 0.5 +- 0.2 m, 0.055 m more with both radii, is shorter in 1 of 6 */
+        missed += fake_eval(&e, &angle, NULL, key, NULL) > -1e-3;
+    }
+    assert_in_range(missed, 6, 28);
+    fake_env_close(&e);
+}
+
+/* Beyond the tower's edge the cost jumps; with a dome it goes on. */
+static void edge_and_dome(void **state)
+{
+    fake_env e;
+    (void)state;
+    double jump[2], fine = 1e-5;
+    for (int dome = 0; dome < 2; dome++) {
+        fake_env_open(&e, "envs/ball_wall_soft", SETTINGS("variant=hard", dome ? "dome=true" : "dome=false"),
+                      0, 0);
+        jump[dome] = 0;
+        for (double a = 0.5; a < 0.9; a += fine) {
+            const double b = a + fine;
+            jump[dome] =
+                fmax(jump[dome], fabs(fake_eval(&e, &b, NULL, 0, NULL) - fake_eval(&e, &a, NULL, 0, NULL)));
+        }
+        fake_env_close(&e);
+    }
+    print_message("largest jump: edge %.3g, dome %.3g\n", jump[0], jump[1]);
+    assert_true(jump[0] > 0.1 && jump[1] < 0.02);
+}
+
+static void robot_is_stopped(void **state)
+{
+    double x[400], grad[400];
+    fake_env e;
+    (void)state;
+    for (int t = 0; t < 200; t++) { /* straight into the disc at (0, 1.5), 0.2 */
+        x[2 * t] = 0.1;
+        x[2 * t + 1] = 3;
+    }
+    fake_env_open(&e, "envs/roomba", SETTINGS("start=0,0.8"), 0, 0);
+    const double *y = fake_metric(&e, x, "y"), *stopped = fake_values(&e, "stopped");
+    assert_true(stopped[199] > 0);
+    assert_near(y[200], 1.3, 0.04);
+    const double loss = fake_eval(&e, x, grad, 0, NULL);
+    assert_near(grad[399], 2 * 0.001 * 3, 1e-15); /* of a stopped step only its effort */
+    fake_env_close(&e);
+    for (int k = 0; k < 2; k++) {
+        fake_env_open(&e, "envs/roomba", SETTINGS("start=0,0.8", k ? "collision=any" : "collision=last"), 0,
+                      0);
+        assert_near(fake_eval(&e, x, NULL, 0, NULL), loss + 100, 1e-9);
+        fake_env_close(&e);
+    }
+    fake_env_refuses("envs/roomba", SETTINGS("discs=1,2"), "three");
+    fake_env_refuses("envs/ball_wall_soft", SETTINGS("variant=hard", "tower_x=0.02"), "tower_x");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(measured_once),        cmocka_unit_test(hits_of_tennis),
+        cmocka_unit_test(gradients_are_slopes), cmocka_unit_test(stiffness_costs_the_first_order),
+        cmocka_unit_test(narrow_ramp_is_hard),  cmocka_unit_test(gap_without_gradient),
+        cmocka_unit_test(soft_proximity),       cmocka_unit_test(pivot_keeps_momentum),
+        cmocka_unit_test(edge_and_dome),        cmocka_unit_test(robot_is_stopped),
+    };
+    return cmocka_run_group_tests_name("smoothing: rollouts", tests, NULL, NULL);
+}
