@@ -26,7 +26,7 @@ plugin_sources = core/plugin/accept.c core/plugin/accept.h core/plugin/blas_room
 	core/plugin/channels.h core/plugin/descriptor.c core/plugin/descriptor.h \
 	core/plugin/elf_file.c core/plugin/elf_file.h core/plugin/env.c core/plugin/env_rl.c \
 	core/plugin/env_variables.c core/plugin/inquiry.c core/plugin/inquiry.h \
-	core/plugin/instance.c core/plugin/instance.h core/plugin/score.c core/plugin/score.h core/plugin/loader.c core/plugin/loader.h \
+	core/plugin/instance.c core/plugin/instance.h core/plugin/loader.c core/plugin/loader.h \
 	core/plugin/needs.c core/plugin/needs.h \
 	core/plugin/search_path.c core/plugin/search_path.h core/plugin/services.c core/plugin/services.h
 scene_sources = core/scene/scene_write.h core/scene/scene_write.c

@@ -164,8 +164,8 @@ int ds_settings_set(ds_settings *s, const char *assignment, ds_error *e)
     int section = section_number(assignment, (size_t)(dot - assignment));
     if (section < 0) {
         return ds_fail(e, DS_EXIT_CONFIG,
-                       "--set %.200s: unknown section '%.*s': use run, env, opt, landscape or gradients", assignment,
-                       dot - assignment < 60 ? (int)(dot - assignment) : 60, assignment);
+                       "--set %.200s: unknown section '%.*s': use run, env, opt, landscape or gradients",
+                       assignment, dot - assignment < 60 ? (int)(dot - assignment) : 60, assignment);
     }
     if (length == 0 || length > DS_INI_NAME_LIMIT) {
         return ds_fail(e, DS_EXIT_CONFIG, "--set %.200s: the key has %zu bytes, 1 to %d are possible",

@@ -10,7 +10,6 @@
 #include "base/answer.h"
 #include "base/variables.h"
 #include "plugin/inquiry.h"
-#include "plugin/score.h"
 #include "plugin/services.h"
 
 typedef struct ds_env {
@@ -69,7 +68,7 @@ int ds_bounds_check(const char *who, uint64_t n, const double *lower, const doub
 ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                           ds_answer *answer);
 
-/* The same, and the questions of an inquiry (may be NULL), or that for the score (score.h), whose `out` is written by the
+/* The same, and the questions of an inquiry (may be NULL), or that for the score, whose `out` is written by the
  * plugin directly and zeroed as far as there is no answer. The kind of a product is in
  * grad_kind where no gradient is wanted. */
 ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,

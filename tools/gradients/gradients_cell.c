@@ -45,6 +45,14 @@ typedef struct cell_work {
     double within[DS_ESTIMATES]; /* of the last estimate: variance of its slope, from its own samples */
 } cell_work;
 
+void ds_gradients_index(const ds_gradients *g, uint64_t k, uint64_t at[DS_DIMS_MAX])
+{
+    for (int d = g->dims - 1; d >= 0; d--) {
+        at[d] = k % g->dim[d].count;
+        k /= g->dim[d].count;
+    }
+}
+
 uint64_t ds_gradients_room(uint64_t n)
 {
     return BLOCKS * n;

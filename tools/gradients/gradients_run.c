@@ -56,14 +56,6 @@ static int lay_out(ds_gradients *g, ds_error *e)
     return g->cell != NULL ? 0 : ds_no_memory(e);
 }
 
-void ds_gradients_index(const ds_gradients *g, uint64_t k, uint64_t at[DS_DIMS_MAX])
-{
-    for (int d = g->dims - 1; d >= 0; d--) {
-        at[d] = k % g->dim[d].count;
-        k /= g->dim[d].count;
-    }
-}
-
 /* ---- the environment of a combination of parameters ---- */
 
 static void close_env(ds_gradients *g)
