@@ -30,8 +30,8 @@ static baseline baseline_of(const alpha_samples *s)
 }
 
 /* Adds sample i to row: its estimate of zeroth or first order. 0 = it has none. */
-static int add_sample(double *row, const alpha_rule *rule, const alpha_samples *s, const baseline *b, size_t i,
-                      int order)
+static int add_sample(double *row, const alpha_rule *rule, const alpha_samples *s, const baseline *b,
+                      size_t i, int order)
 {
     const double loss = s->loss[i], *w = s->w + i * s->n;
     if (!isfinite(loss) || (order == 1 && s->outcome[i] != DS_EVAL_OK)) {
