@@ -76,7 +76,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/check/check_instance.c %D%/check/check_load.c %D%/check/check_products.c \
 	%D%/check/check_pure.c %D%/check/check_report.c %D%/check/check_report.h \
 	%D%/check/check_rl.c %D%/check/check_run.c %D%/check/check_run.h %D%/check/check_scene.c \
-	%D%/check/check_search.c %D%/check/check_tests.h %D%/check/check_variables.c \
+	%D%/check/check_score.c %D%/check/check_search.c %D%/check/check_tests.h %D%/check/check_variables.c \
 	%D%/difference/finite_difference.c %D%/difference/finite_difference.h \
 	%D%/difference/gradient_claim.c %D%/difference/gradient_claim.h \
 	%D%/difference/gradient_seam.c %D%/difference/gradient_seam.h \

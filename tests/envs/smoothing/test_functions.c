@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_functions.c - the environments of smoothing/ that are functions in closed form: their means under noise by
- * quadrature, the estimates of a gradient that their environments lead to, and the contact of boxes. */
+/* test_functions.c - the environments of smoothing/ that are functions in closed form: their means under
+ * noise by quadrature, the estimates of a gradient that their environments lead to, and the contact of
+ * boxes. */
 #include "host.h"
 
 #include <setjmp.h>
@@ -52,7 +53,8 @@ static estimate sample(fake_env *e, double x, double sigma, int n, ds_random *ra
     return out;
 }
 
-/* E[f(x + w)] and, with order = 1, the mean of the zeroth-order estimate, by the midpoint rule over 8 sigma. */
+/* E[f(x + w)] and, with order = 1, the mean of the zeroth-order estimate, by the midpoint rule over 8
+ * sigma. */
 static double smoothed(fake_env *e, double x, double sigma, int order)
 {
     enum { POINTS = 40000 };
@@ -269,8 +271,8 @@ static double density(int kernel, double z)
                        : 0.39894228040143267794 * exp(-0.5 * z * z);
 }
 
-/* Mean of the hard ramp at x under the noise of a kernel of width 0.1. With w = 2 width sinh(t) the density of
- * Student's t is 1/(2 cosh^2 t). */
+/* Mean of the hard ramp at x under the noise of a kernel of width 0.1. With w = 2 width sinh(t) the
+ * density of Student's t is 1/(2 cosh^2 t). */
 static double mean_of_ramp(int kernel, double x)
 {
     enum { POINTS = 200000 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_rollouts.c - the environments of smoothing/ with motion: costs and derivatives measured once, gradients
- * against differences along whole episodes, invariants, what a gap does to gradients and what closes it. */
+/* test_rollouts.c - the environments of smoothing/ with motion: costs and derivatives measured once,
+ * gradients against differences along whole episodes, invariants, what a gap does to gradients and what
+ * closes it. */
 #include "host.h"
 #include "rigid_cases.h"
 
@@ -90,8 +91,8 @@ static void hits_of_tennis(void **state)
 
 /* ---- gradients ---- */
 
-/* Components that differ from both one-sided quotients, too; *kinks: those that lie between them where these differ,
- * or beside a jump. */
+/* Components that differ from both one-sided quotients, too; *kinks: those that lie between them where
+ * these differ, or beside a jump. */
 static int wrong_at(fake_env *e, double *x, const double *grad, int *kinks)
 {
     const uint64_t n = e->info.n;
@@ -222,7 +223,8 @@ static double variance_ratio(const char *stiffness)
     return squares[1] / squares[0];
 }
 
-/* From k = 2 m / h^2 = 8000 N/m on a step throws the blocks apart: there the first order passes the zeroth. */
+/* From k = 2 m / h^2 = 8000 N/m on a step throws the blocks apart: there the first order passes the
+ * zeroth. */
 static void stiffness_costs_the_first_order(void **state)
 {
     static const char *const k[] = {"k=1e2", "k=1e3", "k=3e3", "k=1e4", "k=1e5", "k=1e6"};
@@ -256,7 +258,8 @@ static void narrow_ramp_is_hard(void **state)
 
 /* ---- push_far ---- */
 
-/* Loss at the end of 300 steps of gradient descent from no force; *first gets the sum of the first gradient. */
+/* Loss at the end of 300 steps of gradient descent from no force; *first gets the sum of the first
+ * gradient. */
 static double descend(const char *const *settings, double *first)
 {
     double x[200] = {0}, grad[200], sum = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_score.c - the score of noise on the actions of a policy (diffsim/ext/score.h), of lqr and tennis: by its
- * definition, beside evaluate(), and by the mean that both estimates of a gradient share. */
+/* test_score.c - the score of noise on the actions of a policy (diffsim/ext/score.h), of lqr and tennis:
+ * by its definition, beside evaluate(), and by the mean that both estimates of a gradient share. */
 #include "host.h"
 
 #include <setjmp.h>
