@@ -83,6 +83,7 @@ check_PROGRAMS += \
 
 check_PROGRAMS += \
 	%D%/tools/difference/test_finite_difference \
+	%D%/tools/gradients/test_estimate \
 	%D%/tools/landscape/test_landscape %D%/tools/landscape/test_landscape_slice \
 	%D%/tools/plot/test_plot_groups %D%/tools/policy/test_policy %D%/tools/plot/test_plot_map %D%/tools/render/test_render \
 	%D%/tools/results/test_results %D%/tools/stats/test_hypothesis
@@ -114,7 +115,7 @@ check_PROGRAMS += \
 	%D%/optimizers/methods/test_cma_evals %D%/optimizers/methods/test_descent \
 	%D%/optimizers/methods/test_gp %D%/optimizers/methods/test_lbfgsb \
 	%D%/optimizers/methods/test_mlp_loops %D%/optimizers/methods/test_surrogate \
-	%D%/optimizers/test_alphaorder %D%/optimizers/test_boleap %D%/optimizers/test_cmaes \
+	%D%/optimizers/test_alphaorder %D%/optimizers/test_boleap %D%/optimizers/test_cem %D%/optimizers/test_cmaes \
 	%D%/optimizers/test_gradients %D%/optimizers/test_lm %D%/optimizers/test_rand \
 	%D%/optimizers/test_turbo
 if HAVE_NLOPT
@@ -170,7 +171,7 @@ short_scripts = %D%/abi/grow.sh %D%/cli/portable.sh %D%/cli/plugins.sh %D%/abi/e
 	%D%/cli/languages.sh %D%/cli/limits.sh %D%/cli/loader.sh %D%/cli/messages.sh %D%/cli/optimizer_edges.sh \
 	%D%/cli/optimizers.sh %D%/cli/own_process.sh %D%/cli/programs.sh %D%/cli/quickstart.sh %D%/cli/rl.sh \
 	%D%/cli/run.sh %D%/cli/squares.sh %D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh \
-	%D%/cli/tools/bench_kill.sh %D%/cli/tools/bench_merge.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh \
+	%D%/cli/tools/bench_kill.sh %D%/cli/tools/bench_merge.sh %D%/cli/tools/gradients.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh \
 	%D%/cli/tools/new.sh %D%/cli/tools/policy.sh %D%/cli/tools/progress.sh %D%/cli/tools/report.sh \
 	%D%/cli/tools/report_sets.sh %D%/cli/tools/tables.sh %D%/layers.sh
 EXTRA_DIST += $(long_scripts) $(short_scripts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What stands on the host: statistics, plots, pictures, reports, landscapes, experiments, the conformance kit.
+# What stands on the host: statistics, plots, pictures, reports, landscapes, gradients, experiments, the conformance kit.
 tools/%.$(OBJEXT) tools/%.lo: AM_CPPFLAGS += $(host_cppflags) $(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
 tools_link = tools/libtools.la core/libcore.la $(CAIRO_LIBS) $(ZLIB_LIBS) $(core_libs)
 LDADD = $(tools_link)
@@ -35,6 +35,13 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/report/report_point.h %D%/report/report_settings.c %D%/report/report_settings.h \
 	%D%/report/report_style.c %D%/report/report_style.h %D%/report/report_tables.c \
 	%D%/report/report_tables.h \
+	%D%/gradients/estimate.c %D%/gradients/estimate.h %D%/gradients/gradients.h \
+	%D%/gradients/gradients_cell.c %D%/gradients/gradients_internal.h \
+	%D%/gradients/gradients_options.c %D%/gradients/gradients_options.h \
+	%D%/gradients/gradients_pictures.c %D%/gradients/gradients_report.c \
+	%D%/gradients/gradients_run.c %D%/gradients/gradients_sample.c \
+	%D%/gradients/gradients_sample.h %D%/gradients/gradients_sweep.c \
+	%D%/gradients/gradients_sweep.h \
 	%D%/landscape/landscape.h %D%/landscape/landscape_basins.c \
 	%D%/landscape/landscape_evaluate.c %D%/landscape/landscape_files.c \
 	%D%/landscape/landscape_gradient.c %D%/landscape/landscape_internal.h \
@@ -79,7 +86,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 
 # A command of dshost is a program of its own: dshost NAME becomes dshost-NAME.
 pkglibexec_PROGRAMS += libexec/dshost-bench libexec/dshost-check libexec/dshost-compare \
-	libexec/dshost-doctor libexec/dshost-eval libexec/dshost-export libexec/dshost-help \
+	libexec/dshost-doctor libexec/dshost-eval libexec/dshost-export libexec/dshost-gradients libexec/dshost-help \
 	libexec/dshost-landscape libexec/dshost-list libexec/dshost-merge libexec/dshost-new \
 	libexec/dshost-picture \
 	libexec/dshost-plot libexec/dshost-report libexec/dshost-template
@@ -100,6 +107,7 @@ libexec_dshost_eval_CPPFLAGS = $(AM_CPPFLAGS) $(PNG_CFLAGS) -DEVAL_LIBPNG=1
 libexec_dshost_eval_LDADD = $(LDADD) $(PNG_LIBS)
 endif
 libexec_dshost_export_SOURCES = tools/results/cmd_export.c
+libexec_dshost_gradients_SOURCES = tools/gradients/cmd_gradients.c
 libexec_dshost_help_SOURCES = tools/catalog/cmd_help.c
 libexec_dshost_landscape_SOURCES = tools/landscape/cmd_landscape.c
 libexec_dshost_list_SOURCES = tools/catalog/cmd_list.c

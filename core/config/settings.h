@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.h - what the user wrote: key = value pairs of the sections [run], [env], [opt] and [landscape],
- * with their origin.
+/* settings.h - what the user wrote: key = value pairs of the sections [run], [env], [opt], [landscape] and
+ * [gradients], with their origin.
  *
  * They come from .ini files, from --set and from flags; nothing is interpreted here. Flags win over --set,
  * --set wins over the files, in whatever order they stand on the command line.
@@ -18,10 +18,11 @@ enum {
     DS_SECTION_ENV = 1,
     DS_SECTION_OPT = 2,
     DS_SECTION_LANDSCAPE = 3,
-    DS_SECTIONS = 4
+    DS_SECTION_GRADIENTS = 4,
+    DS_SECTIONS = 5
 };
 
-/* "run", "env", "opt", "landscape". */
+/* "run", "env", "opt", "landscape", "gradients". */
 extern const char *const ds_section_names[DS_SECTIONS];
 
 /* Where a setting comes from; a higher layer wins. */

@@ -86,6 +86,7 @@ static int open_local(ds_pool *p, ds_error *e)
     }
     uint64_t n = p->local->info.n, in, out;
     ds_asks_room(&p->local->channels, n, &in, &out);
+    ds_score_room(&p->local->score, n, &in, &out);
     p->many = p->local->batch != NULL ? DS_MAX_ROWS : 1;
     p->grad = malloc((p->many * n + out) * sizeof(double));
     if (p->grad == NULL) {

@@ -172,6 +172,9 @@ static int ask_all(ds_env *env, ds_error *e)
     status = status != 0 ? status : ask_bounds(env, e);
     status = status != 0 ? status : ask_batch(env, e);
     status = status != 0 ? status : ask_channels(env, e);
+    status = status != 0 ? status
+                         : ds_score_accept(env->module->id, ds_env_extension(env, DS_EXT_SCORE), env->self,
+                                           &env->score_table, &env->score, e);
     return status != 0 ? status : ask_rl(env, e);
 }
 
@@ -225,6 +228,7 @@ ds_env_facts ds_env_facts_of(const ds_env *env)
 {
     return (ds_env_facts){.info = env->info,
                           .rl = env->rl_info,
+                          .score = env->score,
                           .channels = &env->channels,
                           .has_gradient = env->has_gradient != 0,
                           .stochastic = (env->module->plugin->desc->flags & DS_ENV_STOCHASTIC) != 0,

@@ -130,13 +130,51 @@ static void question(ds_eval *io, const ds_env *env, const told *t)
     io->ask = t->ask;
 }
 
+/* The episode with noise on the actions, its score and, where asked for, its baseline: `out` is filled. */
+static ds_status evaluate_score(ds_env *env, const ds_inquiry *q, ds_eval *io)
+{
+    const uint64_t n = env->info.n;
+    double *out = q->out;
+    memset(out, 0xff, (n + 1) * sizeof *out); /* NaN: a score that is not filled is noticed */
+    ds_score ask = {.struct_size = sizeof ask,
+                    .flags = ds_score_baseline_asked(q->asks) ? DS_SCORE_BASELINE : 0,
+                    .sigma = q->in[0],
+                    .score = out,
+                    .baseline = NAN};
+    ds_status st = env->score.noise > 0 ? env->score_table.evaluate(env->self, io, &ask) : DS_E_UNSUPPORTED;
+    out[n] = ask.baseline;
+    return st;
+}
+
+/* A score that is not finite spoils the row, as does a baseline that is NaN; one that diverged is INFINITY. */
+static void check_score(const ds_env *env, const ds_inquiry *q, ds_answer *a)
+{
+    const uint64_t n = env->info.n;
+    double *out = q->out;
+    uint64_t finite = 0;
+    while (finite < n && isfinite(out[finite])) {
+        finite++;
+    }
+    if (a->outcome <= DS_EVAL_BAD_GRAD && finite < n) {
+        ds_answer_fail(a, DS_EVAL_INVALID, "evaluate() of " DS_EXT_SCORE " gave a score that is not finite");
+    } else if (a->outcome <= DS_EVAL_BAD_GRAD && ds_score_baseline_asked(q->asks) && isnan(out[n])) {
+        ds_answer_fail(a, DS_EVAL_INVALID, "evaluate() of " DS_EXT_SCORE " gave no baseline");
+    }
+    if (a->outcome > DS_EVAL_BAD_GRAD) {
+        memset(out, 0, (n + 1) * sizeof *out);
+    } else if (!ds_score_baseline_asked(q->asks)) {
+        out[n] = 0;
+    }
+}
+
 ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                          const ds_inquiry *inquiry, ds_answer *answer)
 {
     ds_ask ask[DS_MAX_ASKS], *list[DS_MAX_ASKS];
     ds_eval io;
     told t = {x, (want & DS_WANT_GRAD) != 0 ? grad : NULL, noise_key, 0, NULL, want};
-    if (inquiry != NULL) {
+    const int scored = inquiry != NULL && ds_score_asked(inquiry->asks);
+    if (inquiry != NULL && !scored) {
         ds_inquiry_open(inquiry, ask, list);
         t.asks = inquiry->asks->count;
         t.ask = list;
@@ -146,7 +184,7 @@ ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint3
     answer->message[0] = '\0';
     answer->product_kind = DS_GRAD_NONE;
     env->services.last_error[0] = '\0';
-    ds_status st = env->vt->evaluate(env->self, &io);
+    ds_status st = scored ? evaluate_score(env, inquiry, &io) : env->vt->evaluate(env->self, &io);
     if (st == DS_OK) {
         validate(env, &t, &io, answer);
     } else {
@@ -155,7 +193,10 @@ ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint3
         ds_answer_fail_status(env, answer, st);
         drop_gradient(env, &t, answer);
     }
-    if (inquiry != NULL) {
+    if (scored) {
+        check_score(env, inquiry, answer);
+        drop_gradient(env, &t, answer);
+    } else if (inquiry != NULL) {
         ds_inquiry_check(&env->channels, inquiry, ask, answer);
         answer->grad_kind = (want & DS_WANT_GRAD) != 0 ? answer->grad_kind : answer->product_kind;
         drop_gradient(env, &t, answer); /* an answer that is not finite spoils the row */

@@ -25,6 +25,8 @@ typedef struct ds_env {
     const ds_env_batch *batch; /* NULL = not offered */
     ds_rl rl_table;            /* those tables, in our own size */
     ds_env_batch batch_table;
+    ds_env_score score_table;
+    ds_score_info score;          /* noise on actions; noise = 0: not offered */
     ds_channels channels;         /* none where not offered */
     ds_named_variable *variables; /* n of them; NULL = without names, or not asked for */
 } ds_env;
@@ -42,7 +44,8 @@ int ds_env_ask_variables(ds_env *env, ds_error *e);
 /* What an instance says about itself, wherever it is. */
 typedef struct ds_env_facts {
     ds_env_info info;
-    ds_rl_info rl; /* horizon 0 = no stepwise control */
+    ds_rl_info rl;       /* horizon 0 = no stepwise control */
+    ds_score_info score; /* noise 0 = none on actions */
     const ds_channels *channels;
     int has_gradient;
     int stochastic;
@@ -65,7 +68,7 @@ int ds_bounds_check(const char *who, uint64_t n, const double *lower, const doub
 ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                           ds_answer *answer);
 
-/* The same, and the questions of an inquiry (may be NULL), whose `out` is written by the
+/* The same, and the questions of an inquiry (may be NULL), or that for the score, whose `out` is written by the
  * plugin directly and zeroed as far as there is no answer. The kind of a product is in
  * grad_kind where no gradient is wanted. */
 ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,

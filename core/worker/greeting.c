@@ -63,7 +63,7 @@ static int credible(const ds_env_facts *f)
                 (rl->horizon <= f->info.n && rl->n_act >= 1 && rl->n_act <= f->info.n &&
                  rl->horizon * rl->n_act == f->info.n && rl->n_obs >= 1 && rl->n_obs <= DS_MAX_OBSERVED);
     return f->info.n >= 1 && f->info.n <= DS_MAX_VARIABLES && steps && isfinite(f->info.tolerance) &&
-           f->info.tolerance >= 0.0;
+           f->info.tolerance >= 0.0 && ds_score_credible(&f->score);
 }
 
 /* Texts of the names of variables are ended and shown as they are. */
@@ -128,6 +128,9 @@ int ds_greeting_compare(const char *id, int fd, const ds_greeting *first, ds_err
     if (hello.env.info.n != n) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: info() says %llu variables in one process and %llu in another",
                        id, (unsigned long long)n, (unsigned long long)hello.env.info.n);
+    }
+    if (hello.env.score.noise != first->facts.score.noise) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: other noise on actions in one process than in another", id);
     }
     size_t names = hello.env.variables != NULL ? sizeof(ds_named_variable) : 0;
     size_t at = sizeof(hello) + n * (3 * sizeof(double) + names);

@@ -151,6 +151,7 @@ static int take_greeting(ds_supervisor *c, int fd, ds_error *e)
                          .extra = c->config.extra,
                          .watched = c->config.timeout > 0.0};
     ds_asks_room(&c->env.channels, plan.n, &plan.in, &plan.out);
+    ds_score_room(&c->env.facts.score, plan.n, &plan.in, &plan.out);
     int rc = ds_ring_make(c->share_fd, &plan, &c->ring, e);
     c->share = rc == 0 ? &c->ring : NULL;
     return rc;

@@ -111,6 +111,7 @@ static int join_share(ds_duty *w)
     }
     w->share = &w->ring;
     ds_asks_room(&w->env->channels, w->env->info.n, &in, &out);
+    ds_score_room(&w->env->score, w->env->info.n, &in, &out);
     if (w->share->at.n != w->env->info.n || w->share->at.in != in || w->share->at.out != out ||
         open_guards(w) != 0) {
         return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alphaorder.c - stochastic descent on a smoothed loss with alpha-order gradients. H. Suh, M. Simchowitz, K.
+/* alphaorder.c - stochastic descent on a smoothed loss with first-, zeroth- or alpha-order gradients. H. Suh, M. Simchowitz, K.
  * Zhang, R. Tedrake, "Do differentiable simulators give better policy gradients?" (ICML 2022,
  * arXiv:2202.00817):
  *
@@ -12,47 +12,68 @@
  *             g = alpha g1 + (1 - alpha) g0;  x = clamp(x - step(g))
  *         until the mean loss of the samples has not fallen for `patience` iterations
  *
- * Unlike the paper both estimates use the same samples: N + 1 evaluations per iteration. Outside of the box f
- * is taken as constant along the outward direction: a sample is clamped, and its gradient has no component
- * there. Without gradients alpha is 0, which is an evolution strategy with a fixed width.
+ * In the paper both estimates have samples of their own (shared = false); by default they share them: N + 1 evaluations
+ * per iteration. Outside of the box f is taken as constant along the outward direction: a sample is clamped, and its
+ * gradient has no component there. Without gradients alpha is 0, which is an evolution strategy with a fixed width.
  */
 #include "methods/base/box.h"
 #include "methods/base/opt_kit.h"
 #include "methods/gradient/alpha_gradient.h"
 
+#include <diffsim/ext/files.h>
+
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { ADAM, SGD };
+enum { ALPHA, FIRST, ZEROTH };
+enum { CENTER, MEAN, NONE };
+enum { RANDOM, X0 };
+enum { BOX, UNITS_X };
+enum { LINE = 200 };
 static const char *const rules[] = {"ivw", "bias", NULL};
 static const char *const steps[] = {"adam", "sgd", NULL};
+static const char *const orders[] = {"alpha", "first", "zeroth", NULL};
+static const char *const baselines[] = {"center", "mean", "none", NULL};
+static const char *const starts[] = {"random", "x0", NULL};
+static const char *const units[] = {"box", "x", NULL};
+static const char *const cases[] = {"uncertain", "inside", "hit"};
 
 typedef struct alphaorder {
     opt_kit kit;
-    size_t n, N;
+    size_t n, N;   /* N: samples of one set */
+    size_t rows;   /* of one batch: the sets, then x where the baseline is its loss */
+    size_t centre; /* row of x; rows = it is not asked for */
     alpha_rule rule;
-    int step;
-    double lr, tol;
+    int step, order, baseline, start, shared, units;
+    double lr, tol, clip;
+    double s, s_decay, lr_decay; /* of iteration 1; exponents */
     int64_t j, patience;
+    const double *scale;   /* of a variable: what is one in [-1, 1] is so much in the unit of s and lr */
     ds_random rng;         /* of the present search */
     double *x, *m, *q, *g; /* n each: iterate, moments, gradient */
-    double *v, *gradient;  /* (N + 1) x n: x, then the samples */
-    double *loss;          /* N + 1 */
-    double *w, *work;      /* N x n, (2 N + 1) x n */
-    uint32_t *outcome;     /* N + 1 */
+    double *v, *gradient;  /* rows x n: x where it is asked for, then the samples */
+    double *loss;          /* rows */
+    double *w, *work;      /* sets x N x n, (2 N + 1) x n */
+    uint32_t *outcome;     /* rows */
+    char *trace;           /* lines of trace.csv; NULL = not wanted */
+    size_t trace_used, trace_room;
 } alphaorder;
 
-/* x and the samples x + w_i, in antithetic pairs w, -w where wanted. */
+/* x, where its loss is needed, and the samples x + w_i of each set, in antithetic pairs w, -w where wanted. */
 static void draw_samples(alphaorder *self)
 {
-    size_t n = self->n, half = self->N / 2;
-    memcpy(self->v, self->x, n * sizeof(double));
-    for (size_t i = 0; i < self->N; i++) {
+    size_t n = self->n, half = self->N / 2, first = self->centre;
+    if (first > 0) {
+        memcpy(self->v, self->x, n * sizeof(double));
+    }
+    for (size_t i = 0; i < self->rows - first; i++) {
         for (size_t k = 0; k < n; k++) {
-            int mirrored = self->rule.antithetic && i >= half;
+            int mirrored = self->rule.antithetic && i % self->N >= half;
             double *w = self->w + i * n + k;
             *w = mirrored ? -self->w[(i - half) * n + k] : self->rule.s * ds_random_normal(&self->rng);
-            self->v[(i + 1) * n + k] = box_clamp(self->x[k] + *w, -1.0, 1.0);
+            self->v[(i + first) * n + k] = box_clamp(self->x[k] + *w / self->scale[k], -1.0, 1.0);
         }
     }
 }
@@ -61,52 +82,94 @@ static void draw_samples(alphaorder *self)
 static double mean_loss(const alphaorder *self)
 {
     double sum = 0.0, count = 0.0;
-    for (size_t i = 0; i <= self->N; i++) {
+    for (size_t i = 0; i < self->rows; i++) {
         count += isfinite(self->loss[i]) ? 1.0 : 0.0;
     }
-    for (size_t i = 0; i <= self->N; i++) {
+    for (size_t i = 0; i < self->rows; i++) {
         sum += isfinite(self->loss[i]) ? self->loss[i] / count : 0.0;
     }
     return count > 0.0 ? sum : (double)INFINITY;
 }
 
-/* g, from the answers to the samples. 0 where too few succeeded. */
-static int estimate_gradient(alphaorder *self)
+/* Gradients in the unit of s: 0 where a sample was clamped. */
+static void convert_gradients(alphaorder *self)
 {
-    size_t n = self->n;
-    double alpha;
-    for (size_t i = n; self->kit.has_gradient && i < (self->N + 1) * n; i++) {
-        double unclamped = self->x[i % n] + self->w[i - n];
-        self->gradient[i] = unclamped == self->v[i] ? self->gradient[i] : 0.0;
+    size_t n = self->n, first = self->centre * n;
+    for (size_t i = first; self->kit.has_gradient && i < self->rows * n; i++) {
+        size_t k = i % n;
+        double unclamped = self->x[k] + self->w[i - first] / self->scale[k];
+        self->gradient[i] = unclamped == self->v[i] ? self->gradient[i] / self->scale[k] : 0.0;
     }
-    double base = isfinite(self->loss[0]) ? self->loss[0] : mean_loss(self);
-    alpha_samples samples = {n,
-                             self->N,
-                             self->w,
-                             self->loss + 1,
-                             self->kit.has_gradient ? self->gradient + n : NULL,
-                             self->outcome + 1,
-                             base};
-    return alpha_gradient(&self->rule, &samples, self->work, self->g, &alpha);
+}
+
+/* Notes in the trace what iteration t of this search did; a line that finds no memory is left out. */
+static void note(alphaorder *self, int64_t t, double mean, const alpha_report *r)
+{
+    if (self->trace_used + LINE > self->trace_room) {
+        size_t room = 2 * self->trace_room + 16 * LINE;
+        char *larger = room <= DS_MAX_FILE_BYTES ? realloc(self->trace, room) : NULL;
+        if (!larger) {
+            return;
+        }
+        self->trace = larger;
+        self->trace_room = room;
+    }
+    const ds_problem *p = self->kit.problem;
+    double first;
+    box_x_from_v(1, p->lower, p->upper, self->x, &first);
+    int used = snprintf(self->trace + self->trace_used, LINE,
+                        "%llu,%lld,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%s,%.9g\n",
+                        (unsigned long long)self->kit.round, (long long)t, mean, self->rule.s, r->v1, r->v0,
+                        r->distance, r->eps, r->alpha, cases[r->which], first);
+    self->trace_used += used > 0 && used < LINE ? (size_t)used : 0;
+}
+
+/* g, from the answers to the samples. 0 where too few succeeded. */
+static int estimate_gradient(alphaorder *self, int64_t t, double mean)
+{
+    size_t at = self->centre;
+    double base = self->baseline == MEAN ? (double)NAN : self->baseline == NONE ? 0.0 : self->loss[0];
+    alpha_samples one = {.n = self->n,
+                         .count = self->N,
+                         .w = self->w,
+                         .loss = self->loss + at,
+                         .gradient = self->kit.has_gradient ? self->gradient + at * self->n : NULL,
+                         .outcome = self->outcome + at,
+                         .base = isinf(base) ? mean : base};
+    alpha_samples other = one;
+    if (!self->shared) {
+        other.w += self->N * self->n;
+        other.loss += self->N;
+        other.gradient += self->N * self->n;
+        other.outcome += self->N;
+    }
+    alpha_report report = {0};
+    convert_gradients(self);
+    int made = alpha_gradient(&self->rule, self->order == ZEROTH ? NULL : &other,
+                              self->order == FIRST ? NULL : &one, self->work, self->g, &report);
+    if (made && self->trace) {
+        note(self, t, mean, &report);
+    }
+    return made;
 }
 
 /* x = clamp(x - step(g)) in iteration t = 1, 2, ... */
 static void take_step(alphaorder *self, int64_t t)
 {
-    double norm = 0.0;
+    double norm = 0.0, lr = self->lr / pow((double)t, self->lr_decay);
     for (size_t k = 0; k < self->n; k++) {
         norm = hypot(norm, self->g[k]);
     }
     for (size_t k = 0; k < self->n; k++) {
-        double g = self->g[k], change = self->lr * (norm > 1.0 ? g / norm : g);
+        double g = self->g[k], change = lr * (norm > self->clip ? g / norm * self->clip : g);
         if (self->step == ADAM) {
             self->m[k] = 0.9 * self->m[k] + 0.1 * g;
             /* the root of the second moment: the square of a huge gradient would overflow */
             self->q[k] = hypot(sqrt(0.999) * self->q[k], sqrt(0.001) * g);
-            change = self->lr * (self->m[k] / (1.0 - pow(0.9, (double)t))) /
+            change = lr * (self->m[k] / (1.0 - pow(0.9, (double)t))) /
                      (self->q[k] / sqrt(1.0 - pow(0.999, (double)t)) + 1e-8);
         }
-        double target = self->x[k] - change;
+        double target = self->x[k] - change / self->scale[k];
         self->x[k] = isnan(target) ? self->x[k] : box_clamp(target, -1.0, 1.0);
     }
 }
@@ -119,16 +182,20 @@ static ds_status descend(void *self_)
     double best = INFINITY;
     int64_t stall = 0;
     self->rng = ds_random_open(self->kit.host->seed, "smooth", number);
-    opt_kit_start(self->kit.host, number, self->n, self->x);
+    if (self->start == X0 && number == 1) {
+        opt_kit_x0(self->kit.problem, self->x);
+    } else {
+        opt_kit_start(self->kit.host, number, self->n, self->x);
+    }
     memset(self->m, 0, self->n * sizeof(double));
     memset(self->q, 0, self->n * sizeof(double));
     for (int64_t t = 1; t <= self->j; t++) {
         size_t done;
+        self->rule.s = self->s / pow((double)t, self->s_decay);
         draw_samples(self);
         batch_label label = {t == 1 ? "init" : "sample", number};
-        ds_status status =
-            evaluator_run(&self->kit.evaluator, label, self->N + 1, self->v, self->loss,
-                          self->kit.has_gradient ? self->gradient : NULL, self->outcome, &done);
+        ds_status status = evaluator_run(&self->kit.evaluator, label, self->rows, self->v, self->loss,
+                                         self->order != ZEROTH ? self->gradient : NULL, self->outcome, &done);
         if (status != DS_OK) {
             return status;
         }
@@ -139,7 +206,7 @@ static ds_status descend(void *self_)
         } else {
             stall++;
         }
-        if (stall > self->patience || !estimate_gradient(self)) {
+        if (stall > self->patience || !estimate_gradient(self, t, mean)) {
             return DS_OK;
         }
         take_step(self, t);
@@ -147,11 +214,23 @@ static ds_status descend(void *self_)
     return DS_OK;
 }
 
+/* What the widths of variables make of s and lr. */
+static int find_scale(alphaorder *self)
+{
+    const ds_problem *p = self->kit.problem;
+    double *scale = memory_doubles(&self->kit.memory, self->n);
+    for (size_t k = 0; scale && k < self->n; k++) {
+        scale[k] = self->units == UNITS_X ? 0.5 * p->upper[k] - 0.5 * p->lower[k] : 1.0;
+    }
+    self->scale = scale;
+    return scale != NULL;
+}
+
 static int allocate(void *self_)
 {
     alphaorder *self = self_;
     memory *own = &self->kit.memory;
-    size_t n = self->n, rows = self->N + 1;
+    size_t n = self->n, rows = self->rows;
     self->x = memory_doubles(own, n);
     self->m = memory_doubles(own, n);
     self->q = memory_doubles(own, n);
@@ -159,40 +238,119 @@ static int allocate(void *self_)
     self->v = memory_doubles(own, rows * n);
     self->gradient = memory_doubles(own, rows * n);
     self->loss = memory_doubles(own, rows);
-    self->w = memory_doubles(own, self->N * n);
+    self->w = memory_doubles(own, (rows - self->centre) * n);
     self->work = memory_doubles(own, (2 * self->N + 1) * n);
     self->outcome = memory_take(own, rows, sizeof *self->outcome);
-    return opt_kit_rows(&self->kit, rows);
+    return find_scale(self) && opt_kit_rows(&self->kit, rows);
+}
+
+static void release(void *self_)
+{
+    free(((alphaorder *)self_)->trace);
+}
+
+/* Leaves trace.csv in the folder of the run. */
+static void end(void *self_)
+{
+    alphaorder *self = self_;
+    const ds_objective *objective = self->kit.objective;
+    const ds_objective_files *files =
+        self->trace && objective->get_extension ? objective->get_extension(objective, DS_EXT_FILES) : NULL;
+    if (files) {
+        files->save(objective, "trace.csv", self->trace, self->trace_used);
+    }
+}
+
+/* Begins the trace with the names of its columns. */
+static void open_trace(alphaorder *self)
+{
+    static const char names[] =
+        "search,iteration,mean_loss,s,variance_first,variance_zeroth,distance,eps,alpha,case,x0\n";
+    self->trace = malloc(16 * LINE);
+    if (self->trace) {
+        self->trace_room = 16 * LINE;
+        self->trace_used = sizeof names - 1;
+        memcpy(self->trace, names, sizeof names);
+    }
+}
+
+/* Which sets of samples there are, and what stands in a batch. */
+static void lay_out(alphaorder *self)
+{
+    if (!self->kit.has_gradient) {
+        self->order = ZEROTH;
+    }
+    self->shared = self->shared || self->order != ALPHA;
+    self->centre = self->order != FIRST && self->baseline == CENTER;
+    self->rows = self->centre + (self->shared ? 1 : 2) * self->N;
+}
+
+static void read_rule(alphaorder *self, ds_param_reader *in)
+{
+    alpha_rule *r = &self->rule;
+    double confidence = ds_param_real(in, "confidence");
+    r->antithetic = ds_param_int(in, "antithetic") != 0;
+    r->rule = (int)ds_param_int(in, "rule");
+    r->gamma = ds_param_real(in, "gamma");
+    r->chance = ds_param_int(in, "delta_repo") ? confidence : 1.0 - confidence;
+    r->largest = ds_param_real(in, "largest");
+    r->small = ds_param_real(in, "small");
+    r->fixed = ds_param_real(in, "alpha");
+    r->block = (size_t)ds_param_int(in, "block");
+    self->s = ds_param_real(in, "s");
+    self->s_decay = ds_param_real(in, "s_decay");
 }
 
 static void read_parameters(void *self_, ds_param_reader *in)
 {
     alphaorder *self = self_;
     self->n = self->kit.n;
+    read_rule(self, in);
     self->N = (size_t)ds_param_int(in, "samples");
-    self->rule.antithetic = ds_param_int(in, "antithetic") != 0;
     self->N += self->rule.antithetic ? self->N % 2 : 0;
-    self->rule.s = ds_param_real(in, "s");
-    self->rule.rule = (int)ds_param_int(in, "rule");
-    self->rule.gamma = ds_param_real(in, "gamma");
-    self->rule.delta = ds_param_real(in, "delta");
-    self->rule.largest = ds_param_real(in, "largest");
-    self->rule.block = (size_t)ds_param_int(in, "block");
+    self->order = (int)ds_param_int(in, "order");
+    self->baseline = (int)ds_param_int(in, "baseline");
+    self->shared = ds_param_int(in, "shared") != 0;
+    self->units = (int)ds_param_int(in, "units");
+    self->start = (int)ds_param_int(in, "start");
     self->step = (int)ds_param_int(in, "step");
     self->lr = ds_param_real(in, "lr");
+    self->lr_decay = ds_param_real(in, "lr_decay");
+    self->clip = ds_param_real(in, "clip");
     self->j = ds_param_int(in, "j");
     self->patience = ds_param_int(in, "patience");
     self->tol = ds_param_real(in, "tol");
-    if (!self->kit.has_gradient) {
+    if (in->status == DS_OK && self->order == FIRST && !self->kit.has_gradient) {
+        in->status =
+            ds_host_fail(in->host, DS_E_UNSUPPORTED,
+                         "order = first needs gradients and this environment has none: take order = zeroth");
+    } else if (!self->kit.has_gradient && self->order == ALPHA) {
         in->host->log(in->host, DS_LOG_INFO, "the environment has no gradient: zeroth-order estimates only");
+    }
+    lay_out(self);
+    if (ds_param_int(in, "trace")) {
+        open_trace(self);
     }
 }
 
 static const ds_param *const params[] = {
     DS_INT("samples", "10", 4, 1e5, "",
-           "Samples per iteration; it costs one evaluation more. Rounded up to pairs."),
+           "Samples per iteration; a baseline costs one evaluation more, independent samples as many again. "
+           "Rounded up to "
+           "pairs."),
+    DS_ENUM("order", "alpha", orders,
+            "Which estimate: alpha = the mixture; first = gradients alone; zeroth = losses alone."),
+    DS_BOOL("shared", "true",
+            "order = alpha: both orders use the same samples; false = independent ones (the paper)."),
+    DS_ENUM("baseline", "center", baselines,
+            "What the zeroth order takes off a loss: center = that of the present point; mean = that of the "
+            "other samples; "
+            "none."),
     DS_REAL("s", "0.05", 1e-9, 10, "",
-            "Standard deviation of the samples, where the box is [-1, 1]: width of the smoothing."),
+            "Standard deviation of the samples, width of the smoothing, in `units`."),
+    DS_REAL("s_decay", "0", 0, 10, "", "In iteration t it is s / t^s_decay."),
+    DS_ENUM("units", "box", units,
+            "Of s, lr and gamma: box = the box is [-1, 1]; x = the variables as they are (the paper)."),
     DS_BOOL("antithetic", "true",
             "Draw the samples in pairs w, -w, which removes noise from the zeroth order."),
     DS_ENUM("rule", "ivw", rules,
@@ -200,29 +358,47 @@ static const ds_param *const params[] = {
             "which has to be given (the paper)."),
     DS_REAL("gamma", "inf", 0, INFINITY, "",
             "rule = bias: bias of the gradient that is tolerated, in units of the loss."),
-    DS_REAL("delta", "0.05", 1e-12, 0.999999, "", "rule = bias: chance that the bias is larger."),
+    DS_REAL("confidence", "0.95", 1e-12, 0.999999999999, "", "rule = bias: that the bias is not larger."),
+    DS_BOOL(
+        "delta_repo", "false",
+        "rule = bias: put the confidence where the chance of failure belongs, as the authors' program does."),
     DS_REAL("largest", "1", 0, INFINITY, "",
             "rule = bias: bound of one zeroth-order sample in Bernstein's inequality."),
+    DS_REAL("small", "0", 0, 1e100, "",
+            "Added to the sum of the empirical variances of both orders; 1e-5 in the authors' program."),
+    DS_REAL("alpha", "-1", -1, 1, "", "Weight of the first order itself; negative = by the rule."),
     DS_INT("block", "0", 0, 1e6, "",
-           "Variables that share a weight, for example those of one control segment; 0 = all."),
-    DS_ENUM("step", "adam", steps,
-            "How the gradient becomes a step: adam, or sgd with the gradient clipped to length 1."),
-    DS_REAL("lr", "0.05", 1e-12, 1e6, "", "Learning rate; the box is [-1, 1] wide."),
+           "Variables that share a weight, for example those of one control segment; 1 = each has its own; 0 "
+           "= all."),
+    DS_ENUM("step", "adam", steps, "How the gradient becomes a step: adam, or sgd."),
+    DS_REAL("clip", "1", 1e-12, INFINITY, "",
+            "step = sgd: the gradient is clipped to this length; inf = not (the paper)."),
+    DS_REAL("lr", "0.05", 1e-12, 1e6, "", "Learning rate, in `units`."),
+    DS_REAL("lr_decay", "0", 0, 10, "", "In iteration t it is lr / t^lr_decay."),
+    DS_ENUM("start", "random", starts,
+            "Where the first search starts: random, or x0, which the environment suggests."),
     DS_INT("j", "100", 1, 1e9, "", "Most iterations of a search."),
     DS_INT("patience", "10", 0, 1e9, "",
            "A search ends when the mean loss has not fallen for more than so many iterations in a row."),
     DS_REAL("tol", "1e-9", 0, 1, "", "Least relative improvement that counts as one."),
+    DS_BOOL("trace", "false",
+            "Leave trace.csv in the folder of the run: per iteration the empirical variances, |g1 - g0|, "
+            "eps, alpha and the "
+            "case (uncertain, inside, hit), the mean loss, and the first variable."),
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("alphaorder", "0.1.0"),
+    OPT_KIT_DESC("alphaorder", "0.2.0"),
     .uses = opt_gradient,
-    .summary = "Descent on a smoothed loss with mixtures of first- and zeroth-order gradients",
+    .summary = "Descent on a smoothed loss with first-order, zeroth-order or mixed gradients",
     .description =
         "Repeats from random starts: sample around the present point; estimate the gradient of the "
         "smoothed loss as the mean of the sampled gradients (first order) and from the sampled "
         "losses alone (zeroth order); step against their mixture, weighted by their variances. "
-        "Where the loss jumps the first order is wrong, and rule = bias limits its part.",
+        "Where the loss jumps the first order is wrong, and rule = bias limits its part.\n\n"
+        "The paper's own search: shared=false units=x step=sgd clip=inf rule=bias small=1e-5 "
+        "antithetic=false "
+        "start=x0 and j, patience as large as the budget.",
     .citation =
         "H. Suh, M. Simchowitz, K. Zhang, R. Tedrake: Do differentiable simulators give better policy "
         "gradients? ICML 2022, arXiv:2202.00817",
@@ -234,6 +410,8 @@ static const opt_table table = {
     .read = read_parameters,
     .allocate = allocate,
     .round = descend,
+    .release = release,
+    .end = end,
 };
 
 OPT_KIT_DEFINE(table, desc)

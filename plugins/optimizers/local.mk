@@ -49,7 +49,7 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/rl/rollout.h %D%/methods/rl/running_moments.h %D%/methods/rl/soft_actor_critic.c \
 	%D%/methods/rl/soft_actor_critic.h %D%/methods/rl/stepwise.c %D%/methods/rl/stepwise.h
 
-optplugin_LTLIBRARIES += %D%/adam.la %D%/alphaorder.la %D%/bo.la %D%/boleap.la %D%/cmaes.la \
+optplugin_LTLIBRARIES += %D%/adam.la %D%/alphaorder.la %D%/bo.la %D%/boleap.la %D%/cem.la %D%/cmaes.la \
 	%D%/lbfgsb.la %D%/leaprefine.la %D%/lm.la %D%/pbh.la %D%/ppo.la %D%/rand.la \
 	%D%/randdescents.la %D%/sac.la %D%/turbo.la
 %C%_adam_la_LDFLAGS = $(plugin_link)
@@ -60,6 +60,8 @@ optplugin_LTLIBRARIES += %D%/adam.la %D%/alphaorder.la %D%/bo.la %D%/boleap.la %
 %C%_bo_la_LIBADD = %D%/methods/libbayes.la
 %C%_boleap_la_LDFLAGS = $(plugin_link)
 %C%_boleap_la_LIBADD = %D%/methods/libbayes.la
+%C%_cem_la_LDFLAGS = $(plugin_link)
+%C%_cem_la_LIBADD = %D%/methods/libbase.la
 %C%_cmaes_la_LDFLAGS = $(plugin_link)
 %C%_cmaes_la_LIBADD = %D%/methods/libcma.la %D%/methods/libbase.la
 %C%_lbfgsb_la_LDFLAGS = $(plugin_link)

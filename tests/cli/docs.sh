@@ -70,6 +70,8 @@ END
     offers run help r
     offers --center landscape --ce
     offers random: landscape --center r
+    offers --sweep gradients --sw
+    offers actions gradients --noise a
     offers env. run --env pinball --set e
     offers env.variant= run --env pinball --set env.v
     offers pinball16 run --env pinball --set env.variant=

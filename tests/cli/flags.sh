@@ -16,7 +16,7 @@ run "$dshost"
 [ $status -eq 2 ] && [ ! -s out ] && grep -q '^usage: dshost' err
 result $? "without arguments: usage on stderr, status 2"
 
-for c in run resume export eval landscape list help template new doctor; do
+for c in run resume export eval gradients landscape list help template new doctor; do
     good "$c --help" $c --help
     grep -q "^usage: dshost .*$c" "$tmp/out"
     result $? "$c --help shows its usage"

@@ -19,7 +19,21 @@
 /* A set of samples of f around x, and the estimate from it. */
 typedef struct estimate {
     double g[64], alpha;
+    alpha_report report;
 } estimate;
+
+static alpha_rule usual(int antithetic)
+{
+    return (alpha_rule){.rule = ALPHA_IVW,
+                        .s = 0.1,
+                        .antithetic = antithetic,
+                        .gamma = INFINITY,
+                        .chance = 0.05,
+                        .largest = 1.0,
+                        .fixed = -1.0};
+}
+
+static int baseline_mean; /* instead of f(x) */
 
 static estimate make(fake_function f, size_t n, const double *x, size_t count, const alpha_rule *rule,
                      int gradient)
@@ -37,9 +51,13 @@ static estimate make(fake_function f, size_t n, const double *x, size_t count, c
         }
         loss[i] = f(NULL, n, at, gradients + i * n);
     }
-    alpha_samples s = {n, count, w, loss, gradient ? gradients : NULL, outcome, f(NULL, n, x, NULL)};
+    const alpha_samples s = {
+        n, count, w, loss, gradients, outcome, baseline_mean ? (double)NAN : f(NULL, n, x, NULL)};
+    alpha_report report;
     estimate e;
-    assert_int_equal(alpha_gradient(rule, &s, work, e.g, &e.alpha), 1);
+    assert_int_equal(alpha_gradient(rule, gradient ? &s : NULL, &s, work, e.g, &report), 1);
+    e.alpha = report.alpha;
+    e.report = report;
     free(outcome);
     free(w);
     return e;
@@ -53,7 +71,7 @@ static void test_unbiased(void **state)
     static const double x[3] = {0.5, -1.0, 0.2};
     size_t N = 100000;
     for (int antithetic = 0; antithetic < 2; antithetic++) {
-        alpha_rule rule = {ALPHA_IVW, 0.1, antithetic, 0, INFINITY, 0.05, 1.0};
+        alpha_rule rule = usual(antithetic);
         estimate zeroth = make(sphere, 3, x, N, &rule, 0), mixed = make(sphere, 3, x, N, &rule, 1);
         assert_true(zeroth.alpha == 0.0);
         assert_true(mixed.alpha > 0.5);
@@ -64,6 +82,54 @@ static void test_unbiased(void **state)
             assert_true(fabs(zeroth.g[k] - 2 * x[k]) < 5 * error);
             assert_true(fabs(mixed.g[k] - 2 * x[k]) < 5 * error);
         }
+    }
+}
+
+/* The mean of the other losses is a baseline as good as f(x): no bias, though each sample has another one. */
+static void test_baseline(void **state)
+{
+    (void)state;
+    static const double x[3] = {0.5, -1.0, 0.2};
+    const size_t N = 20000;
+    alpha_rule rule = usual(0);
+    baseline_mean = 1;
+    estimate e = make(sphere, 3, x, N, &rule, 0);
+    baseline_mean = 0;
+    for (int k = 0; k < 3; k++) {
+        double error = sqrt((4 * 1.29 + 4 * x[k] * x[k] + 1.0) / (double)N);
+        assert_true(fabs(e.g[k] - 2 * x[k]) < 5 * error);
+    }
+    /* f = |x|^2: the first order of one sample has variance 4 n s^2 */
+    e = make(sphere, 3, x, N, &rule, 1);
+    assert_true(fabs(e.report.v1 / (4 * 3 * 0.01) - 1.0) < 0.03);
+}
+
+/* Every component of a weight of its own has the inverse variances of that component; a fixed weight is that. */
+static void test_weights(void **state)
+{
+    (void)state;
+    static const double x[3] = {0.5, -1.0, 0.2};
+    alpha_rule rule = usual(0), fixed = usual(0), small = usual(0);
+    rule.block = 1;
+    estimate one = make(sphere, 3, x, 500, &rule, 1);
+    rule.block = 0;
+    estimate all = make(sphere, 3, x, 500, &rule, 1);
+    assert_true(one.alpha > 0.5 && one.alpha < 1.0);
+    assert_true(fabs(all.alpha - all.report.v0 / (all.report.v0 + all.report.v1)) < 1e-12);
+    fixed.fixed = 0.25;
+    estimate e = make(sphere, 3, x, 500, &fixed, 1);
+    assert_true(fabs(e.alpha - 0.25) < 1e-15);
+    small.small = 1e-5;
+    e = make(sphere, 3, x, 500, &small, 1);
+    assert_true(fabs(e.alpha - e.report.v0 / (e.report.v0 + e.report.v1 + 1e-5)) < 1e-12);
+    for (double gamma = 1e-3; gamma < 1e3; gamma *= 3) { /* whatever is tolerated */
+        rule.rule = ALPHA_BIAS;
+        rule.gamma = gamma;
+        e = make(sphere, 3, x, 500, &rule, 1);
+        assert_true(e.alpha >= 0.0 && e.alpha <= 1.0);
+        assert_true(e.report.which != ALPHA_UNCERTAIN || (e.alpha == 0.0 && e.report.eps > gamma));
+        assert_true(e.report.which == ALPHA_UNCERTAIN ||
+                    e.report.eps + e.alpha * e.report.distance <= gamma * (1 + 1e-12));
     }
 }
 
@@ -81,7 +147,7 @@ static void test_jump(void **state)
 {
     (void)state;
     static const double x[1] = {0.0};
-    alpha_rule rule = {ALPHA_IVW, 0.1, 0, 0, INFINITY, 0.05, 1.0};
+    alpha_rule rule = usual(0);
     double slope = 1.0 / (0.1 * sqrt(2.0 * FUNCTIONS_PI)); /* density of w at the jump */
     estimate zeroth = make(heaviside, 1, x, 100000, &rule, 0);
     assert_true(fabs(zeroth.g[0] - slope) < 0.02 * slope);
@@ -114,7 +180,7 @@ static void test_variance(void **state)
     (void)state;
     static const size_t sizes[2] = {5, 41};
     double x[64] = {0}, error[2] = {0, 0};
-    alpha_rule rule = {ALPHA_IVW, 0.1, 0, 0, INFINITY, 0.05, 1.0};
+    alpha_rule rule = usual(0);
     for (int i = 0; i < 2; i++) {
         estimate e = make(linear, sizes[i], x, 2000, &rule, 0);
         for (size_t k = 0; k < sizes[i]; k++) {
@@ -133,6 +199,9 @@ static void test_every_case(void **state)
     optimizer_stands("alphaorder", "", 203, 1, 0);
     optimizer_stands("alphaorder", "antithetic=false samples=5 block=2 step=sgd", 203, 1, 0);
     optimizer_stands("alphaorder", "rule=bias gamma=0.1 j=3", 203, 1, 0);
+    optimizer_stands("alphaorder", "order=zeroth baseline=mean start=x0 s_decay=0.5 lr_decay=0.1", 203, 1, 0);
+    optimizer_stands("alphaorder",
+                     "shared=false units=x step=sgd clip=inf small=1e-5 baseline=none trace=true", 203, 1, 0);
 }
 
 static void test_reaches(void **state)
@@ -154,11 +223,37 @@ static void test_reaches(void **state)
     }
 }
 
+/* Each order alone, and both from samples of their own. */
+static void test_orders(void **state)
+{
+    (void)state;
+    static const char *const settings[] = {"order=first", "order=zeroth", "shared=false",
+                                           "units=x lr_decay=0.1"};
+    double centre[10] = {0};
+    for (int k = 0; k < 4; k++) {
+        fake_problem p = optimizer_box(10, -1, 1, sphere, 1000);
+        p.ctx = centre;
+        fake_result r = fake_run("alphaorder", settings[k], &p, 1);
+        optimizer_assert_sound(&r, 1000);
+        print_message("# sphere %s: %.2e\n", settings[k], r.best);
+        assert_true(r.best < (k == 1 ? 0.5 : 0.05));
+        fake_free(&r);
+    }
+    fake_problem p = optimizer_box(10, -1, 1, sphere, 100);
+    p.ctx = centre;
+    p.no_gradient = 1;
+    fake_result r = fake_run("alphaorder", "order=first", &p, 1);
+    assert_int_equal(r.create_status, DS_E_UNSUPPORTED);
+    assert_non_null(strstr(r.error, "take order = zeroth"));
+    fake_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unbiased),   cmocka_unit_test(test_jump),    cmocka_unit_test(test_variance),
-        cmocka_unit_test(test_every_case), cmocka_unit_test(test_reaches),
+        cmocka_unit_test(test_every_case), cmocka_unit_test(test_reaches), cmocka_unit_test(test_baseline),
+        cmocka_unit_test(test_weights),    cmocka_unit_test(test_orders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,8 +87,14 @@ values() { # values FLAG CURRENT WORD...
 	--along) printf '%s\n' evaluations steps seconds ;;
 	--x | --center | --from | --to) printf '%s\n' start center random: ;;
 	--axes) printf '%s\n' 0,1 random random,random ;;
+	--noise) printf '%s\n' auto variables actions ;;
+	--baseline) printf '%s\n' center mean none ;;
+	--rule) printf '%s\n' bias ivw ;;
+	--units) printf '%s\n' x box ;;
+	--reference-order) printf '%s\n' zeroth first ;;
+	--sweep) printf '%s\n' samples= sigma= gamma= env. ;;
 	--isolate-optimizer) printf '%s\n' auto true false ;;
-	--pictures | --portable) printf '%s\n' true false ;;
+	--pictures | --portable | --shared | --antithetic | --delta-repo) printf '%s\n' true false ;;
 	--lang) printf '%s\n' c c++ rust ;;
 	--config) echo '*.ini' ;;
 	--policy) echo '*' ;;

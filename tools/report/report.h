@@ -37,7 +37,7 @@ typedef struct ds_report_cell {
     int unfinished; /* no run of it has finished: these are counted as far as they got */
     ds_report_run *run;
     double *final;                        /* best loss of each run; +INFINITY = no valid one */
-    double *score;                        /* ds_score() of each */
+    double *score;                        /* ds_normal_score() of each */
     double expected[2][DS_REPORT_SCORES]; /* evaluations, and simulation steps, until each of
                                            * ds_report_score[]; +INFINITY = never */
     double mean, sd, median, q1, q3, least, most;
@@ -57,7 +57,7 @@ typedef struct ds_report_env {
     uint64_t common; /* 0, or where some of the runs have not finished: the evaluations that all of them have
                           * made, after which they are compared */
     size_t tests;    /* optimizers compared with the reference */
-    double random, best; /* what scores 0 and 1, see ds_score(); not finite where no run has a valid loss */
+    double random, best; /* what scores 0 and 1, see ds_normal_score(); not finite where no run has a valid loss */
     int zero;            /* what `random` is: DS_ZERO_* */
     double least_mean;   /* of all optimizers here */
     const ds_result *best_run;

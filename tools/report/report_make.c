@@ -321,7 +321,7 @@ static int score_runs(ds_report *r, size_t i, ds_error *e)
     for (size_t k = 0; rc == 0 && k < r->opts; k++) {
         ds_report_cell *c = &r->cell[i * r->opts + k];
         for (size_t j = 0; j < c->runs; j++) {
-            c->score[j] = ds_score(c->final[j], env->random, env->best);
+            c->score[j] = ds_normal_score(c->final[j], env->random, env->best);
         }
         for (int steps = 0; rc == 0 && steps < 2; steps++) {
             rc = expect(c, env, steps, e);

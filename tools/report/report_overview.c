@@ -15,7 +15,7 @@
 /* Score of the median run. */
 static double score_of(const ds_report_env *env, const ds_report_cell *c)
 {
-    return ds_score(c->median, env->random, env->best);
+    return ds_normal_score(c->median, env->random, env->best);
 }
 
 static void put_shade(FILE *f, double score)

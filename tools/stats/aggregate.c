@@ -12,7 +12,7 @@
 
 #include "stats/distribution.h"
 
-double ds_score(double loss, double random, double best)
+double ds_normal_score(double loss, double random, double best)
 {
     if (!isfinite(loss)) {
         return 0;
@@ -198,7 +198,7 @@ double ds_anytime_area(const uint64_t *id, const double *loss, size_t count, dou
     for (size_t k = 0; k < count && (double)id[k] <= budget; k++) {
         total += ((double)id[k] - reached) * score;
         reached = (double)id[k];
-        score = ds_score(loss[k], random, best);
+        score = ds_normal_score(loss[k], random, best);
     }
     return (total + (budget + 1 - reached) * score) / budget;
 }

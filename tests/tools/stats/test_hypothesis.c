@@ -187,9 +187,9 @@ static void rank_tests(void **state)
 static void scores(void **state)
 {
     (void)state;
-    assert_true(ds_score(10, 10, 2) == 0 && ds_score(2, 10, 2) == 1 && ds_score(6, 10, 2) == 0.5);
-    assert_true(ds_score(INFINITY, -INFINITY, INFINITY) == 0 && ds_score(INFINITY, 3, 3) == 0);
-    assert_true(ds_score(INFINITY, 10, 2) == 0 && ds_score(3, 3, 3) == 1 && ds_score(14, 10, 2) == -0.5);
+    assert_true(ds_normal_score(10, 10, 2) == 0 && ds_normal_score(2, 10, 2) == 1 && ds_normal_score(6, 10, 2) == 0.5);
+    assert_true(ds_normal_score(INFINITY, -INFINITY, INFINITY) == 0 && ds_normal_score(INFINITY, 3, 3) == 0);
+    assert_true(ds_normal_score(INFINITY, 10, 2) == 0 && ds_normal_score(3, 3, 3) == 1 && ds_normal_score(14, 10, 2) == -0.5);
     double value[40];
     for (int i = 0; i < 40; i++) {
         value[i] = i + 1;
@@ -347,8 +347,8 @@ static void rounding(void **state)
 {
     (void)state;
     const double three[3] = {0.1, 0.7, 0.3}, mean = ds_sample_mean(three, 3);
-    assert_true(ds_score((0.3 + 0.7 + 0.1) / 3, mean, 0.01) == 0);
-    assert_true(ds_score(0.5, 0.5 + 1e-9, 0.1) > 0);
+    assert_true(ds_normal_score((0.3 + 0.7 + 0.1) / 3, mean, 0.01) == 0);
+    assert_true(ds_normal_score(0.5, 0.5 + 1e-9, 0.1) > 0);
 }
 
 static void running_times(void **state)

@@ -9,31 +9,63 @@
 /* Independent estimates of the gradient, one per row: single samples or means of antithetic pairs. */
 typedef struct estimates {
     double *row;
-    size_t count;
+    size_t count, samples;
 } estimates;
 
-/* Adds the estimate from samples a and b (a = b: a single one): zeroth order, or first order. */
-static void add_estimate(estimates *e, const alpha_rule *rule, const alpha_samples *s, size_t a, size_t b,
-                         int order)
+/* The losses that the zeroth order may use: what is taken off that of sample i is `base`, or where that is NAN the mean of
+ * the others: (sum - loss_i) / (finite - 1). */
+typedef struct baseline {
+    double base, sum, finite;
+} baseline;
+
+static baseline baseline_of(const alpha_samples *s)
 {
-    double *row = e->row + e->count * s->n;
-    int used = 0;
-    memset(row, 0, s->n * sizeof(double));
-    for (size_t i = a;; i = b) {
-        int valid = isfinite(s->loss[i]) && (order == 0 || s->outcome[i] == DS_EVAL_OK);
-        for (size_t k = 0; valid && k < s->n; k++) {
-            size_t ik = i * s->n + k;
-            row[k] += order == 1 ? s->gradient[ik] : (s->loss[i] - s->base) / rule->s * (s->w[ik] / rule->s);
-        }
-        used += valid;
-        if (i == b) {
-            break;
-        }
+    baseline b = {s->base, 0.0, 0.0};
+    for (size_t i = 0; i < s->count; i++) {
+        int finite = isfinite(s->loss[i]) != 0;
+        b.sum += finite ? s->loss[i] : 0.0;
+        b.finite += finite;
     }
-    for (size_t k = 0; used > 1 && k < s->n; k++) {
-        row[k] *= 0.5;
+    return b;
+}
+
+/* Adds sample i to row: its estimate of zeroth or first order. 0 = it has none. */
+static int add_sample(double *row, const alpha_rule *rule, const alpha_samples *s, const baseline *b,
+                      size_t i, int order)
+{
+    const double loss = s->loss[i], *w = s->w + i * s->n;
+    if (!isfinite(loss) || (order == 1 && s->outcome[i] != DS_EVAL_OK)) {
+        return 0;
     }
-    e->count += used > 0;
+    if (order == 1) {
+        for (size_t k = 0; k < s->n; k++) {
+            row[k] += s->gradient[i * s->n + k];
+        }
+        return 1;
+    }
+    double base = isnan(b->base) ? (b->sum - loss) / (b->finite - 1.0) : b->base;
+    for (size_t k = 0; b->finite > 1.0 && k < s->n; k++) {
+        row[k] += (loss - base) / rule->s * (w[k] / rule->s);
+    }
+    return b->finite > 1.0;
+}
+
+/* Estimates of all samples, or pairs of them. */
+static void add_all(estimates *e, const alpha_rule *rule, const alpha_samples *s, int order)
+{
+    const baseline b = baseline_of(s);
+    size_t half = s->count / 2, units = rule->antithetic ? half : s->count;
+    for (size_t u = 0; u < units; u++) {
+        double *row = e->row + e->count * s->n;
+        memset(row, 0, s->n * sizeof(double));
+        int used = add_sample(row, rule, s, &b, u, order);
+        used += rule->antithetic ? add_sample(row, rule, s, &b, u + half, order) : 0;
+        for (size_t k = 0; used > 1 && k < s->n; k++) {
+            row[k] *= 0.5;
+        }
+        e->count += used > 0;
+        e->samples += (size_t)used;
+    }
 }
 
 /* Mean of the estimates for variables [from, to) and the variance of that mean, summed over the variables;
@@ -54,60 +86,84 @@ static double mean_and_variance(const estimates *e, size_t n, size_t from, size_
     return e->count < 2 || !isfinite(sum) ? (double)INFINITY : sum / (m - 1.0) / m;
 }
 
-/* Weight of the first order. V0, V1: variances of the means; d: variables; distance: |g1 - g0|. */
-static double weight(const alpha_rule *r, double V0, double V1, double d, double count, double distance)
+/* Weight of the first order, from V0, V1: variances of the means; d: variables; distance: |g1 - g0|. Notes alpha, eps
+ * and the case. */
+static double weight(const alpha_rule *r, double V0, double V1, double d, double count, double distance,
+                     alpha_report *out)
 {
+    double log_term = log((d + 1.0) / r->chance), total = V0 + V1 + r->small / count;
+    /* vector Bernstein bound of |g0 - E g0|, which g1 - g0 is compared with */
+    out->eps = sqrt(2.0 * V0 * log_term) + 2.0 * r->largest / (3.0 * count) * log_term;
+    out->which = ALPHA_INSIDE;
     if (isinf(V1)) {
         return 0.0;
     }
-    double alpha = isinf(V0) ? 1.0 : (V0 + V1 > 0.0 ? V0 / (V0 + V1) : 1.0);
+    double alpha = isinf(V0) ? 1.0 : total > 0.0 ? V0 / total : 1.0;
+    if (r->fixed >= 0.0) {
+        return r->fixed;
+    }
     if (r->rule == ALPHA_BIAS) {
-        /* vector Bernstein bound of |g0 - E g0|, which g1 - g0 is compared with */
-        double log_term = log((d + 1.0) / r->delta);
-        double eps = sqrt(2.0 * V0 * log_term) + 2.0 * r->largest / (3.0 * count) * log_term;
-        if (eps > r->gamma) {
+        if (out->eps > r->gamma) {
+            out->which = ALPHA_UNCERTAIN;
             return 0.0; /* g0 is too uncertain to tell whether g1 is biased */
         }
-        if (alpha * distance > r->gamma - eps) {
-            alpha = (r->gamma - eps) / distance;
+        if (alpha * distance > r->gamma - out->eps) {
+            out->which = ALPHA_HIT;
+            alpha = (r->gamma - out->eps) / distance;
         }
     }
     return alpha;
 }
 
-int alpha_gradient(const alpha_rule *rule, const alpha_samples *s, double *work, double *g, double *alpha)
+/* Variables [from, to) of g: the zeroth order is in g, what belongs to the first in g1. */
+static void mix_block(const alpha_rule *rule, const estimates *zeroth, const estimates *first, size_t n,
+                      size_t from, size_t to, double *g1, double *g, alpha_report *out)
 {
-    size_t n = s->n, half = s->count / 2, units = rule->antithetic ? half : s->count;
-    estimates zeroth = {work, 0}, first = {work + s->count * n, 0};
-    for (size_t u = 0; u < units; u++) {
-        size_t other = rule->antithetic ? u + half : u;
-        add_estimate(&zeroth, rule, s, u, other, 0);
-        if (s->gradient) {
-            add_estimate(&first, rule, s, u, other, 1);
-        }
+    double distance = 0.0, share = (double)(to - from) / (double)n;
+    double V0 = zeroth->count > 0 ? mean_and_variance(zeroth, n, from, to, g) : (double)INFINITY;
+    double V1 = first->count > 0 ? mean_and_variance(first, n, from, to, g1) : (double)INFINITY;
+    for (size_t k = from; isfinite(V0) && isfinite(V1) && k < to; k++) {
+        distance = hypot(distance, g1[k] - g[k]);
     }
-    if (zeroth.count < 2) {
+    double a = zeroth->count == 0
+                   ? 1.0
+                   : weight(rule, V0, V1, (double)(to - from), (double)zeroth->count, distance, out);
+    for (size_t k = from; a > 0.0 && k < to; k++) {
+        g[k] = a < 1.0 ? a * g1[k] + (1.0 - a) * g[k] : g1[k];
+    }
+    out->alpha += a * share;
+    out->distance += distance * share;
+    out->v0 += zeroth->samples > 0 ? V0 * (double)zeroth->samples : (double)INFINITY;
+    out->v1 += first->samples > 0 ? V1 * (double)first->samples : (double)INFINITY;
+}
+
+int alpha_gradient(const alpha_rule *rule, const alpha_samples *first_samples,
+                   const alpha_samples *zeroth_samples, double *work, double *g, alpha_report *report)
+{
+    const alpha_samples *any = zeroth_samples ? zeroth_samples : first_samples;
+    size_t n = any->n, zeroths = zeroth_samples ? zeroth_samples->count : 0,
+           firsts = first_samples ? first_samples->count : 0;
+    estimates zeroth = {work, 0, 0}, first = {work + zeroths * n, 0, 0};
+    double *g1 = work + (zeroths + firsts) * n;
+    alpha_report out = {.which = ALPHA_INSIDE};
+    if (zeroth_samples) {
+        add_all(&zeroth, rule, zeroth_samples, 0);
+    }
+    if (first_samples) {
+        add_all(&first, rule, first_samples, 1);
+    }
+    if (zeroth.count < 2 && (zeroth_samples || first.count < 2)) {
         return 0;
     }
     size_t block = rule->block > 0 && rule->block < n ? rule->block : n;
-    *alpha = 0.0;
     for (size_t from = 0; from < n; from += block) {
-        size_t to = from + block < n ? from + block : n;
-        double distance = 0.0;
-        double *g1 = work + 2 * s->count * n;
-        double V0 = mean_and_variance(&zeroth, n, from, to, g);
-        double V1 = first.count > 0 ? mean_and_variance(&first, n, from, to, g1) : (double)INFINITY;
-        for (size_t k = from; isfinite(V1) && k < to; k++) {
-            distance = hypot(distance, g1[k] - g[k]);
-        }
-        double a = weight(rule, V0, V1, (double)(to - from), (double)zeroth.count, distance);
-        for (size_t k = from; a > 0.0 && k < to; k++) {
-            g[k] = a * g1[k] + (1.0 - a) * g[k];
-        }
-        *alpha += a * (double)(to - from) / (double)n;
+        mix_block(rule, &zeroth, &first, n, from, from + block < n ? from + block : n, g1, g, &out);
     }
     for (size_t k = 0; k < n; k++) {
         g[k] = isfinite(g[k]) ? g[k] : 0.0;
+    }
+    if (report) {
+        *report = out;
     }
     return 1;
 }

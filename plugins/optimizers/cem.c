@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cem.c - the cross-entropy method: a normal distribution with independent variables is drawn from, and fitted to the best of
+ * what was drawn. R. Rubinstein, "The cross-entropy method for combinatorial and continuous optimization" (Methodology and
+ * Computing in Applied Probability 1, 1999); with the constants of the experiments of H. Suh, M. Simchowitz, K. Zhang, R.
+ * Tedrake, "Do differentiable simulators give better policy gradients?" (ICML 2022, arXiv:2202.00817):
+ *
+ *     repeat
+ *         mean = start, sd = init_std
+ *         repeat
+ *             x_1, ..., x_B ~ N(mean, diag(sd^2)), clamped to the box;  f at each
+ *             elite = the E with the smallest f;  mean, sd = theirs (sd with 1/E)
+ *         until sd < tol in every variable
+ */
+#include "methods/base/box.h"
+#include "methods/base/opt_kit.h"
+#include "methods/base/rank.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { X0, CENTER, RANDOM };
+static const char *const starts[] = {"x0", "center", "random", NULL};
+enum { BOX, UNITS_X };
+static const char *const units[] = {"box", "x", NULL};
+
+typedef struct cem {
+    opt_kit kit;
+    size_t n, samples, elite;
+    int start, units;
+    double init_std, min_std, smoothing, tol;
+    ds_random rng; /* of the present search */
+    double *mean, *sd,
+        *scale;         /* n each, where the box is [-1, 1]; scale: half a width in the unit of init_std */
+    double *v, *ranked; /* samples x n */
+    double *loss;
+    size_t *order;
+    uint32_t *outcome;
+} cem;
+
+static void begin_search(cem *self)
+{
+    uint64_t number = self->kit.round;
+    self->rng = ds_random_open(self->kit.host->seed, "sample", number);
+    if (number > 1 || self->start == RANDOM) {
+        opt_kit_start(self->kit.host, number, self->n, self->mean);
+    } else if (self->start == X0) {
+        opt_kit_x0(self->kit.problem, self->mean);
+    } else {
+        memset(self->mean, 0, self->n * sizeof(double));
+    }
+    for (size_t k = 0; k < self->n; k++) {
+        self->sd[k] = self->init_std / self->scale[k];
+    }
+}
+
+static void draw(cem *self)
+{
+    for (size_t i = 0; i < self->samples * self->n; i++) {
+        size_t k = i % self->n;
+        self->v[i] = box_clamp(self->mean[k] + self->sd[k] * ds_random_normal(&self->rng), -1.0, 1.0);
+    }
+}
+
+/* Moves mean and standard deviation to those of the elite; what has failed is not among them. */
+static void fit(cem *self)
+{
+    size_t finite = rank_rows(self->samples, self->n, self->v, self->loss, self->order, self->ranked);
+    size_t count = finite < self->elite ? finite : self->elite;
+    double keep = self->smoothing;
+    for (size_t k = 0; k < self->n && count > 0; k++) {
+        double mean = 0.0, sum = 0.0;
+        for (size_t i = 0; i < count; i++) {
+            mean += self->ranked[i * self->n + k] / (double)count;
+        }
+        for (size_t i = 0; i < count; i++) {
+            double d = self->ranked[i * self->n + k] - mean;
+            sum += d * d;
+        }
+        double sd = fmax(sqrt(sum / (double)count), self->min_std / self->scale[k]);
+        self->mean[k] = keep * self->mean[k] + (1.0 - keep) * mean;
+        self->sd[k] = keep * self->sd[k] + (1.0 - keep) * sd;
+    }
+}
+
+/* Is there nothing left to find? Losses without a single finite one say nothing: the search begins elsewhere. */
+static int is_over(const cem *self)
+{
+    int finite = 0, narrow = 1;
+    for (size_t i = 0; i < self->samples; i++) {
+        finite |= isfinite(self->loss[i]) != 0;
+    }
+    for (size_t k = 0; k < self->n; k++) {
+        narrow &= self->sd[k] * self->scale[k] <= self->tol;
+    }
+    return narrow || !finite;
+}
+
+/* One search, to its end. */
+static ds_status search(void *self_)
+{
+    cem *self = self_;
+    begin_search(self);
+    do {
+        size_t done;
+        batch_label label = {"sample", self->kit.round};
+        draw(self);
+        ds_status status = evaluator_run(&self->kit.evaluator, label, self->samples, self->v, self->loss,
+                                         NULL, self->outcome, &done);
+        if (status != DS_OK) {
+            return status;
+        }
+        fit(self);
+        if (self->kit.host->should_stop(self->kit.host)) {
+            return DS_STOPPED;
+        }
+    } while (!is_over(self));
+    return DS_OK;
+}
+
+static int allocate(void *self_)
+{
+    cem *self = self_;
+    memory *own = &self->kit.memory;
+    const ds_problem *p = self->kit.problem;
+    size_t n = self->n, rows = self->samples;
+    self->mean = memory_doubles(own, n);
+    self->sd = memory_doubles(own, n);
+    self->scale = memory_doubles(own, n);
+    self->v = memory_doubles(own, rows * n);
+    self->ranked = memory_doubles(own, rows * n);
+    self->loss = memory_doubles(own, rows);
+    self->order = memory_take(own, rows, sizeof *self->order);
+    self->outcome = memory_take(own, rows, sizeof *self->outcome);
+    for (size_t k = 0; self->scale && k < n; k++) {
+        self->scale[k] = self->units == UNITS_X ? 0.5 * p->upper[k] - 0.5 * p->lower[k] : 1.0;
+    }
+    return opt_kit_rows(&self->kit, rows);
+}
+
+static void read_parameters(void *self_, ds_param_reader *in)
+{
+    cem *self = self_;
+    self->n = self->kit.n;
+    self->samples = (size_t)ds_param_int(in, "samples");
+    self->elite = (size_t)ds_param_int(in, "elite");
+    self->start = (int)ds_param_int(in, "start");
+    self->units = (int)ds_param_int(in, "units");
+    self->init_std = ds_param_real(in, "init_std");
+    self->min_std = ds_param_real(in, "min_std");
+    self->smoothing = ds_param_real(in, "smoothing");
+    self->tol = ds_param_real(in, "tol");
+    if (in->status == DS_OK && self->elite > self->samples) {
+        in->status = ds_host_fail(in->host, DS_E_PARAM, "elite = %zu are more than samples = %zu: give fewer",
+                                  self->elite, self->samples);
+    }
+}
+
+static const ds_param *const params[] = {
+    DS_INT("samples", "100", 2, 1e6, "", "Points of a generation."),
+    DS_INT("elite", "20", 1, 1e6, "", "How many of them, the best, make the next distribution."),
+    DS_REAL("init_std", "0.5", 1e-12, 1e12, "",
+            "Standard deviation of every variable at the start, in `units`."),
+    DS_ENUM("units", "box", units,
+            "Of standard deviations: box = the box is [-1, 1]; x = the variables as they are."),
+    DS_ENUM("start", "x0", starts,
+            "Mean of the first search: x0, which the environment suggests; the center of the box; or random, "
+            "as those of "
+            "all further searches are."),
+    DS_REAL("min_std", "0", 0, 1e12, "",
+            "No standard deviation falls below this: keeps a search from ending early."),
+    DS_REAL("smoothing", "0", 0, 0.999, "", "Share of the old mean and standard deviation in the new ones."),
+    DS_REAL("tol", "1e-8", 0, 1e12, "",
+            "A search is over, and another begins, where all standard deviations are smaller."),
+    NULL};
+
+static const ds_desc desc = {
+    OPT_KIT_DESC("cem", "0.1.0"),
+    .summary = "Cross-entropy method: a normal distribution fitted to the best of what it drew",
+    .description =
+        "Draws generations of points from a normal distribution with independent variables and moves its "
+        "means "
+        "and standard deviations to those of the best of them; begins anew from a random point where these "
+        "have shrunk to nothing. Without gradients.\n\n"
+        "Suh et al. swing up a pendulum with samples=100 elite=20 init_std=2 units=x.",
+    .citation = "R. Rubinstein: The cross-entropy method for combinatorial and continuous optimization. "
+                "Methodology and "
+                "Computing in Applied Probability 1, 1999",
+};
+
+static const opt_table table = {
+    .size = sizeof(cem),
+    .no_memory = "out of memory: lower samples",
+    .read = read_parameters,
+    .allocate = allocate,
+    .round = search,
+};
+
+OPT_KIT_DEFINE(table, desc)

@@ -1,0 +1,127 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# gradients.sh - `dshost gradients`: estimates against closed forms, the same for every number of jobs, slices, sweeps and
+# their files, noise on actions, errors.
+. "$(dirname "$0")/../lib.sh"
+cd "$tmp" || exit 99
+HOME=$tmp
+export HOME
+
+# number FILE KEY: the mean of KEY in the JSON of a single cell.
+number() {
+    sed -n "s/.*\"$2\": {\"mean\": \([-0-9.e+]*\),.*/\1/p" "$1" | head -n 1
+}
+# near NAME VALUE WANT TOLERANCE
+near() {
+    awk -v v="$2" -v w="$3" -v t="$4" 'BEGIN { d = v - w; exit !(v != "" && d <= t && -d <= t) }'
+    passed=$?
+    [ $passed -eq 0 ] || echo "# $1: $2, expected $3 +- $4"
+    result $passed "$1"
+}
+estimate() { # estimate NAME ARGUMENT...: JSON in file NAME
+    name=$1
+    shift
+    "$dshost" gradients --json "$@" > "$name" 2> err
+}
+
+# ---- closed forms ----
+# A step at 0: first order 0 with variance 0; zeroth order phi(0)/sigma, variance (1/2 - 1/(2 pi))/sigma^2.
+estimate step --env heaviside --x 0 --sigma 0.2 --samples 100000 --repeats 3 --reference 0 --jobs 2
+near "a step: zeroth order" "$(number step slope_zeroth)" 1.99471 0.03
+near "its variance" "$(number step variance_zeroth)" 8.52113 0.2557
+near "first order" "$(number step slope_first)" 0 0
+near "its variance" "$(number step variance_first)" 0 0
+# A steep ramp: F' = (2/delta) P, variance (2/delta)^2 P (1 - P).
+estimate ramp --env soft_heaviside --set env.delta=0.01 --x 0 --sigma 0.1 --samples 100000 --repeats 3 --reference 0
+near "a ramp: first order" "$(number ramp slope_first)" 7.9755 0.36
+near "its variance" "$(number ramp variance_first)" 1531.5 76.6
+near "zeroth order" "$(number ramp slope_zeroth)" 7.9755 0.06
+# Ripples are smoothed away: F' = 2 x.
+estimate ripples --env sine_quadratic --x 0.5 --sigma 0.1 --samples 20000 --repeats 5 --reference 0
+near "ripples: zeroth order" "$(number ripples slope_zeroth)" 1 0.03
+# |x|^2: both are 2 x; the first order has variance 4 n sigma^2.
+set -- --env analytic --set env.function=sphere --set env.dim=3 --set env.optimum=origin --x 1,2,3 --sigma 0.2 --samples 2000
+estimate bowl "$@" --repeats 5
+near "a bowl: first order" "$(number bowl slope_first)" 7.48331 0.03
+near "zeroth order" "$(number bowl slope_zeroth)" 7.48331 0.6
+near "variance of the first order" "$(number bowl variance_first)" 0.48 0.024
+near "the long run" "$(number bowl slope_reference)" 7.48331 0.005
+near "alpha without a limit" "$(number bowl alpha)" 0.9977 0.0004
+estimate pairs "$@" --repeats 5 --antithetic --baseline mean --shared
+near "in pairs: first order" "$(number pairs slope_first)" 7.48331 0.001
+# Noise on actions: x1 = 1 + K + w0, x2 = (1 + K) x1 + w1, V = 1 + x1^2 + 10 x2^2; at K = 0 its mean has the slope
+# 2 + 20 E[(1 + w0 + w1) (2 + w0)] = 42 + 20 sigma^2.
+estimate policy --env lqr --set env.states=1 --set env.steps=2 --set env.begin=fixed --set env.r=0 --sigma 0.1 --samples 20000 \
+    --repeats 5 --reference 0
+grep -q '"noise": "actions"' policy
+result $? "noise on actions"
+near "a policy: first order" "$(number policy slope_first)" 42.2 0.2
+near "zeroth order" "$(number policy slope_zeroth)" 42.2 3
+
+# ---- the same for every number of workers ----
+set -- gradients --env push --set env.steps=20 --samples 30 --repeats 3 --reference 200 --sweep env.k=10,1000 --sweep samples=10,20 --seed 5
+"$dshost" "$@" --json --jobs 1 > one 2> err && "$dshost" "$@" --json --jobs 3 > three 2> err &&
+    "$dshost" "$@" --json --isolation none > none 2> err && cmp one three && cmp one none
+result $? "any number of jobs, and no isolation"
+"$dshost" gradients --env tennis --set env.steps=50 --samples 50 --repeats 2 --reference 100 --json --jobs 1 > one 2> err &&
+    "$dshost" gradients --env tennis --set env.steps=50 --samples 50 --repeats 2 --reference 100 --json --jobs 3 > three 2> err &&
+    cmp one three
+result $? "with noise on actions, too"
+
+# ---- slices, sweeps, files ----
+status 0 "a slice" "$dshost" gradients --env ball_wall --axes 0 --range 0.2:1 --grid 5 --samples 20 --repeats 3 --reference 100 \
+    --sweep samples=10,20 --out slice
+[ "$(wc -l < slice/estimates.csv)" -eq 11 ] && head -n 1 slice/estimates.csv | grep -q '^at,samples,n_samples,sigma,gamma,loss,' &&
+    grep -q '"uncertain"' slice/summary.json
+result $? "a row for each place and value"
+for f in estimates variance error distance alpha loss; do
+    [ -s slice/$f-1.svg ] && [ -s slice/$f-2.png ]
+    result $? "the pictures of $f"
+done
+cat > file.ini << 'END'
+[run]
+env = soft_heaviside
+[gradients]
+x = 0
+samples = 20
+repeats = 2
+reference = 100
+sweep = env.delta=log:1e-3:1e-1:3
+END
+status 0 "settings from a file" "$dshost" gradients --config file.ini --set gradients.repeats=3
+grep -q '^0.01 ' out && grep -q '3 repeats' out
+result $? "its sweep, and what --set says"
+
+# ---- the figures of the paper, with next to no samples ----
+for f in "$DS_TOP_SRC"/examples/paper/estimators/*_small.ini; do
+    status 0 "${f##*/}" "$dshost" gradients --config "$f" --set gradients.samples=4 --set gradients.repeats=1 --set gradients.reference=0
+done
+DSHOST=$dshost "$DS_TOP_SRC/examples/paper/estimators/descents.sh" "$tmp/descents" wall > out 2> err
+[ $? -eq 2 ] && grep -q '^descents.sh: wall: expected ball_wall' err
+result $? "descents.sh says which systems it has"
+
+# ---- errors ----
+bad 2 "gradients: name an environment with --env" gradients
+bad 4 "nosuch" gradients --env nosuch
+bad 2 "--samples: samples = 1" gradients --env heaviside --samples 1
+bad 2 "--sigma: sigma = -1" gradients --env heaviside --sigma -1
+bad 2 "--reference 5: a long run has 40 samples or more" gradients --env heaviside --reference 5
+bad 2 "--axes 0,1: estimates are made along one axis" gradients --env push --axes 0,1
+bad 2 "--axes 3: there is no variable 3" gradients --env heaviside --axes 3
+bad 2 "--range 0:1: there is no slice" gradients --env heaviside --range 0:1
+bad 2 "--sweep samples=: samples: expected values" gradients --env heaviside --sweep samples=
+bad 2 "'steps': expected samples, sigma, gamma or env.PARAMETER" gradients --env heaviside --sweep steps=3
+bad 2 "env.nothing: the environment has no such parameter" gradients --env heaviside --sweep env.nothing=3
+bad 2 "samples is swept twice" gradients --env heaviside --sweep samples=3 --sweep samples=4
+bad 2 "delta = 0" gradients --env soft_heaviside --sweep env.delta=0,1
+bad 2 "--noise actions: this environment has no noise on actions" gradients --env heaviside --noise actions
+bad 2 "noise on actions is drawn by the environment" gradients --env lqr --antithetic
+bad 3 "--x 1,2: 2 numbers, but heaviside has 1 variable" gradients --env heaviside --x 1,2
+bad 3 "did you mean 'gamma'" gradients --env heaviside --set gradients.gama=2
+bad 2 "more than 1000000" gradients --env heaviside --axes 0 --grid 5000 --sweep sigma=log:1:2:4000
+bad 6 "slice holds other" gradients --env heaviside --out slice
+"$dshost" gradients --env "$faulty" --set env.fault=diverge --samples 20 --repeats 2 --reference 0 > out 2> err
+[ $? -eq 5 ] && grep -q '^dshost: error: faulty: .* evaluations failed' err
+result $? "an environment that fails"
+status 0 "without gradients the zeroth order is there" "$dshost" gradients --env cartpole_gym --samples 20 --repeats 2 --reference 0
+finish

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gradients_sample.c - see gradients_sample.h. */
+#include "config.h"
+
+#include "gradients/gradients_sample.h"
+
+#include <diffsim/helper/random.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gradients/gradients_options.h"
+
+enum { CHUNK_NUMBERS = 1 << 20, CHUNK_ROWS = 8192 };
+
+/* What a call of ds_sample() has in hand. */
+typedef struct batch {
+    const ds_sampler *s;
+    ds_sample_set *set;
+    uint64_t n, from;     /* first row of the chunk */
+    double *x;            /* rows x n */
+    unsigned char *moved; /* rows x n: was this number moved back into the box? */
+    uint64_t *key;        /* rows: noise of the environment */
+    double *w, *z, *pair; /* n values each: noise, an estimate, the first of a pair */
+    int paired;           /* is `pair` one? */
+    double *loss;         /* of every row: INFINITY = none */
+    double *score, *base; /* actions: of every row */
+} batch;
+
+static uint64_t rounded(const ds_sampler *s, uint64_t count)
+{
+    return s->antithetic && !s->actions ? count + count % 2 : count;
+}
+
+static int open_batch(batch *b, uint64_t rows, ds_error *e)
+{
+    const uint64_t n = b->n, all = rounded(b->s, b->set->count);
+    b->x = malloc(rows * n * sizeof *b->x);
+    b->moved = malloc(rows * n);
+    b->key = calloc(rows, sizeof *b->key);
+    b->w = malloc(3 * n * sizeof *b->w);
+    b->loss = malloc(all * sizeof *b->loss);
+    b->score = b->s->actions ? malloc(all * (n + 1) * sizeof *b->score) : NULL;
+    if (b->x == NULL || b->moved == NULL || b->key == NULL || b->w == NULL || b->loss == NULL ||
+        (b->s->actions && b->score == NULL)) {
+        return ds_no_memory(e);
+    }
+    b->z = b->w + n;
+    b->pair = b->z + n;
+    b->base = b->s->actions ? b->score + all * n : NULL;
+    return 0;
+}
+
+static void close_batch(batch *b)
+{
+    free(b->x);
+    free(b->moved);
+    free(b->key);
+    free(b->w);
+    free(b->loss);
+    free(b->score);
+}
+
+/* ---- drawing ---- */
+
+/* The noise of row i, whose rows are drawn in their order: the second of a pair mirrors the first. */
+static void draw(const batch *b, ds_random *r, uint64_t i)
+{
+    int mirrored = b->s->antithetic && i % 2 == 1;
+    for (uint64_t k = 0; k < b->n; k++) {
+        b->w[k] = mirrored ? -b->w[k] : b->s->sigma * ds_random_normal(r);
+    }
+}
+
+/* Rows from..from + rows of points around x, inside of the box. */
+static void draw_points(batch *b, ds_random *r, uint64_t rows)
+{
+    const ds_sampler *s = b->s;
+    for (uint64_t i = 0; i < rows; i++) {
+        int any = 0;
+        draw(b, r, b->from + i);
+        for (uint64_t k = 0; k < b->n; k++) {
+            double at = s->x[k] + s->scale[k] * b->w[k];
+            double kept = fmin(fmax(at, s->env->lower[k]), s->env->upper[k]);
+            int moved = kept < at || kept > at;
+            b->x[i * b->n + k] = kept;
+            b->moved[i * b->n + k] = (unsigned char)moved;
+            any |= moved;
+        }
+        b->set->clamped += (uint64_t)any;
+    }
+}
+
+/* Rows at x whose noise the environment draws. */
+static void draw_keys(batch *b, ds_random *r, uint64_t rows)
+{
+    memset(b->moved, 0, rows * b->n);
+    for (uint64_t i = 0; i < rows; i++) {
+        memcpy(b->x + i * b->n, b->s->x, b->n * sizeof *b->x);
+        b->key[i] = ds_noise_key_of(ds_random_u32(r), ds_random_u32(r));
+    }
+}
+
+/* ---- answers ---- */
+
+/* A first-order sample; `usable` = it is one. Of a pair both have to be. */
+static void take_first(batch *b, uint64_t row, const double *grad, int usable)
+{
+    ds_sample_set *set = b->set;
+    const int pairs = b->s->antithetic && !b->s->actions;
+    const unsigned char *moved = b->moved + (row - b->from) * b->n;
+    for (uint64_t k = 0; usable && k < b->n; k++) {
+        b->z[k] = moved[k] ? 0.0 : grad[k] * b->s->scale[k]; /* outside of the box f does not change */
+    }
+    if (usable && set->keep != NULL && set->kept < set->keep_rows) {
+        memcpy(set->keep + set->kept++ * b->n, b->z, b->n * sizeof *b->z);
+    }
+    if (!pairs) {
+        if (usable) {
+            ds_moments_add(&set->first, b->z, 1);
+        }
+    } else if (row % 2 == 0) {
+        b->paired = usable;
+        memcpy(b->pair, b->z, b->n * sizeof *b->z);
+    } else if (usable && b->paired) {
+        for (uint64_t k = 0; k < b->n; k++) {
+            b->z[k] = 0.5 * (b->z[k] + b->pair[k]);
+        }
+        ds_moments_add(&set->first, b->z, 2);
+    }
+}
+
+static int take(void *ctx, uint64_t i, const ds_answer *a, const double *grad, const void *out)
+{
+    batch *b = ctx;
+    ds_sample_set *set = b->set;
+    const uint64_t row = b->from + i;
+    const double *score = out;
+    int valued = a->outcome <= DS_EVAL_BAD_GRAD;
+    if (valued && b->s->actions) {
+        memcpy(b->score + row * b->n, score, b->n * sizeof *score);
+        b->base[row] = score[b->n];
+        valued = isfinite(score[b->n]);
+    }
+    int graded = valued && a->outcome == DS_EVAL_OK && grad != NULL;
+    b->loss[row] = valued ? a->loss : (double)INFINITY;
+    set->evaluations++;
+    if (valued) {
+        ds_moments_add(&set->loss, &a->loss, 1);
+    }
+    if (!valued || ((set->orders & DS_ORDER_FIRST) != 0 && !graded)) {
+        if (set->failed++ == 0) {
+            snprintf(set->message, sizeof set->message, "%s%s%.150s", ds_outcome_name(a->outcome),
+                     a->message[0] != '\0' ? ": " : "", a->message);
+        }
+    }
+    if ((set->orders & DS_ORDER_FIRST) != 0) {
+        take_first(b, row, grad, graded);
+    }
+    return 0;
+}
+
+/* ---- the zeroth order, when all losses are known ---- */
+
+/* The mean of the finite losses, of all rows. */
+static double mean_loss(const ds_sample_set *set)
+{
+    return set->loss.count > 0 ? set->loss.mean[0] : (double)NAN;
+}
+
+/* What is taken off the loss of a row. */
+static double baseline_of(const batch *b, uint64_t row)
+{
+    const double count = (double)b->set->loss.count;
+    switch (b->s->baseline) {
+    case DS_BASELINE_MEAN: /* of the others: the row itself would make a bias */
+        return (mean_loss(b->set) * count - b->loss[row]) / (count - 1.0);
+    case DS_BASELINE_CENTER:
+        return b->s->actions ? b->base[row] : b->s->center;
+    default:
+        return 0.0;
+    }
+}
+
+/* The zeroth-order sample of a row whose noise is in b->w; 0 = there is none. */
+static int zeroth_sample(batch *b, uint64_t row, double *z)
+{
+    const ds_sampler *s = b->s;
+    double above = b->loss[row] - baseline_of(b, row);
+    for (uint64_t k = 0; s->tilt != NULL && k < b->n; k++) {
+        above -= s->tilt[k] * b->w[k];
+    }
+    if (!isfinite(b->loss[row]) || !isfinite(above)) {
+        return 0;
+    }
+    for (uint64_t k = 0; k < b->n; k++) {
+        double w = s->actions ? b->score[row * b->n + k] * s->scale[k] : b->w[k];
+        z[k] = above / s->sigma * (w / s->sigma) + (s->tilt != NULL ? s->tilt[k] : 0.0);
+    }
+    return 1;
+}
+
+static void take_zeroth(batch *b)
+{
+    const uint64_t all = rounded(b->s, b->set->count);
+    const int pairs = b->s->antithetic && !b->s->actions;
+    ds_random r = ds_random_open(b->s->seed, b->set->stream, b->set->index);
+    for (uint64_t i = 0; i < all; i++) {
+        if (!b->s->actions) {
+            draw(b, &r, i); /* the same numbers again */
+        }
+        if (!pairs) {
+            if (zeroth_sample(b, i, b->z)) {
+                ds_moments_add(&b->set->zeroth, b->z, 1);
+            }
+        } else if (i % 2 == 0) {
+            b->paired = zeroth_sample(b, i, b->pair);
+        } else if (zeroth_sample(b, i, b->z) && b->paired) {
+            for (uint64_t k = 0; k < b->n; k++) {
+                b->z[k] = 0.5 * (b->z[k] + b->pair[k]);
+            }
+            ds_moments_add(&b->set->zeroth, b->z, 2);
+        }
+    }
+}
+
+/* ---- a set ---- */
+
+static int evaluate(batch *b, uint64_t rows_max, ds_error *e)
+{
+    const ds_sampler *s = b->s;
+    const uint64_t all = rounded(s, b->set->count);
+    ds_random r = ds_random_open(s->seed, b->set->stream, b->set->index);
+    ds_asks asks;
+    double *in = s->actions ? malloc(rows_max * sizeof *in) : NULL;
+    int rc = s->actions && in == NULL ? ds_no_memory(e) : 0;
+    if (s->actions) {
+        ds_score_question(&asks, b->n, s->baseline == DS_BASELINE_CENTER);
+    }
+    for (uint64_t i = 0; in != NULL && i < rows_max; i++) {
+        in[i] = s->sigma;
+    }
+    for (b->from = 0; rc == 0 && b->from < all; b->from += rows_max) {
+        uint64_t rows = all - b->from < rows_max ? all - b->from : rows_max;
+        if (s->actions) {
+            draw_keys(b, &r, rows);
+        } else {
+            draw_points(b, &r, rows);
+        }
+        const ds_pool_question q = {.count = rows,
+                                    .x = b->x,
+                                    .want = (b->set->orders & DS_ORDER_FIRST) != 0 ? DS_WANT_GRAD : 0,
+                                    .asks = s->actions ? &asks : NULL,
+                                    .in = in,
+                                    .first = 1,
+                                    .key = b->key};
+        rc = ds_pool_ask(s->pool, &q, take, b, e);
+    }
+    free(in);
+    return rc;
+}
+
+int ds_sample(const ds_sampler *s, ds_sample_set *set, ds_error *e)
+{
+    const uint64_t n = s->env->info.n, all = rounded(s, set->count);
+    uint64_t rows = CHUNK_NUMBERS / n;
+    rows = rows > CHUNK_ROWS ? CHUNK_ROWS : rows < 2 ? 2 : rows;
+    rows = rows > all ? all : rows - rows % 2;
+    batch b = {.s = s, .set = set, .n = n};
+    set->kept = set->failed = set->clamped = set->evaluations = 0;
+    set->message[0] = '\0';
+    ds_moments_begin(&set->loss, 1, set->loss_room);
+    if ((set->orders & DS_ORDER_FIRST) != 0) {
+        ds_moments_begin(&set->first, n, set->room1);
+    }
+    if ((set->orders & DS_ORDER_ZEROTH) != 0) {
+        ds_moments_begin(&set->zeroth, n, set->room0);
+    }
+    int rc = open_batch(&b, rows, e);
+    rc = rc != 0 ? rc : evaluate(&b, rows, e);
+    if (rc == 0 && (set->orders & DS_ORDER_ZEROTH) != 0) {
+        take_zeroth(&b);
+    }
+    close_batch(&b);
+    return rc;
+}
+
+static int take_loss(void *ctx, uint64_t i, const ds_answer *a, const double *grad, const void *out)
+{
+    (void)i, (void)grad, (void)out;
+    *(double *)ctx = a->outcome <= DS_EVAL_BAD_GRAD ? a->loss : (double)NAN;
+    return 0;
+}
+
+int ds_sample_center(const ds_sampler *s, double *loss, ds_error *e)
+{
+    const uint64_t none = 0; /* without noise */
+    const ds_pool_question q = {.count = 1, .x = s->x, .first = 1, .key = &none};
+    *loss = NAN;
+    return ds_pool_ask(s->pool, &q, take_loss, loss, e);
+}
