@@ -83,7 +83,7 @@ check_PROGRAMS += \
 	%D%/envs/engines/mpm/test_mpm_golden %D%/envs/engines/mpm/test_mpm_golden_fast \
 	%D%/envs/engines/mpm/test_mpm_laws %D%/envs/engines/mpm/test_mpm_parts \
 	%D%/envs/engines/mpm/test_mpm_step %D%/envs/engines/mpm/test_mpm_tools \
-	%D%/envs/engines/neural/test_network \
+	%D%/envs/engines/neural/test_hybrid %D%/envs/engines/neural/test_network \
 	%D%/envs/engines/render/test_dibr %D%/envs/engines/render/test_read_png \
 	%D%/envs/engines/render/test_render %D%/envs/engines/render/test_softras \
 	%D%/envs/engines/render/test_splat %D%/envs/engines/render/test_video \
