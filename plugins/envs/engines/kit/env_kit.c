@@ -16,6 +16,9 @@ const char *const env_kit_scene_channels_rl[] = {DS_EXT_SCENE, DS_EXT_CHANNELS, 
 const char *const env_kit_scene_hooks[] = {DS_EXT_SCENE, DS_EXT_VARIABLES, DS_EXT_HOOKS, NULL};
 const char *const env_kit_scene_rl_hooks[] = {DS_EXT_SCENE, DS_EXT_RL, DS_EXT_VARIABLES, DS_EXT_HOOKS, NULL};
 
+const char *const env_kit_scene_channels_hooks[] = {DS_EXT_SCENE, DS_EXT_CHANNELS, DS_EXT_VARIABLES,
+                                                    DS_EXT_HOOKS, NULL};
+
 /* ---- an instance ---- */
 
 static int open_scene(env_kit *kit)

@@ -168,7 +168,8 @@ void env_variable_unit(env_variable *v, double size, const char *unit);
 extern const char *const env_kit_scene[], *const env_kit_scene_channels[],
                                               *const env_kit_scene_rl[], *const env_kit_scene_channels_rl[];
 /* The same with hook points. */
-extern const char *const env_kit_scene_hooks[], *const env_kit_scene_rl_hooks[];
+extern const char *const env_kit_scene_hooks[], *const env_kit_scene_rl_hooks[],
+                                                    *const env_kit_scene_channels_hooks[];
 
 /* What descriptors have in common. */
 #define ENV_KIT_DESC(id_, version_)                                                                          \

@@ -157,7 +157,7 @@ static void derivatives(void **state)
 
 typedef struct scene {
     const char *env;
-    const char *setting[6];
+    const char *setting[7];
     double step, tolerance;
 } scene;
 
@@ -197,6 +197,11 @@ static const scene scenes[] = {
       "residual=friction = sliding_velocity | 4 | sin"},
      1e-7,
      1e-4},
+    {"envs/swing",
+     {"variables=velocity", "cells=4", "h=1e-3", "duration=0.25", "residual_limit=0.01",
+      "residual=force = velocity, height | 3 | tanh | residual | hidden"},
+     1e-5,
+     1e-5},
 };
 enum { SCENES = sizeof scenes / sizeof *scenes, POINTS = 3 };
 
@@ -271,7 +276,7 @@ static void zero_weights(void **state)
     (void)state;
     for (int k = 0; k < SCENES; k++) {
         fake_env with, without;
-        const char *plain[6] = {NULL}, *zero[8] = {"residual_start=zero"};
+        const char *plain[7] = {NULL}, *zero[8] = {"residual_start=zero"};
         int residual = 0;
         for (int i = 0, p = 0; scenes[k].setting[i] != NULL; i++) {
             const int wiring = strncmp(scenes[k].setting[i], "residual=", 9) == 0;
