@@ -56,6 +56,12 @@ static int ask_channels(ds_env *env, ds_error *e)
                : ds_fail(e, DS_EXIT_PLUGIN, "%s: extension " DS_EXT_CHANNELS ": a function is missing", id);
 }
 
+static int ask_hooks(ds_env *env, ds_error *e)
+{
+    const ds_env_hooks *theirs = ds_env_extension(env, DS_EXT_HOOKS);
+    return theirs != NULL ? ds_hooks_ask(env->module->id, theirs, env->self, &env->hooks, e) : 0;
+}
+
 static int ask_rl(ds_env *env, ds_error *e)
 {
     ds_rl_info *info = &env->rl_info;
@@ -175,6 +181,7 @@ static int ask_all(ds_env *env, ds_error *e)
     status = status != 0 ? status
                          : ds_score_accept(env->module->id, ds_env_extension(env, DS_EXT_SCORE), env->self,
                                            &env->score_table, &env->score, e);
+    status = status != 0 ? status : ask_hooks(env, e);
     return status != 0 ? status : ask_rl(env, e);
 }
 
@@ -236,5 +243,6 @@ ds_env_facts ds_env_facts_of(const ds_env *env)
                           .upper = env->upper,
                           .x0 = env->x0,
                           .variables = env->variables,
-                          .params = env->services.params};
+                          .params = env->services.params,
+                          .hooks = env->hooks};
 }

@@ -9,6 +9,7 @@
 
 #include "base/answer.h"
 #include "base/variables.h"
+#include "plugin/hooks.h"
 #include "plugin/inquiry.h"
 #include "plugin/services.h"
 
@@ -29,6 +30,7 @@ typedef struct ds_env {
     ds_score_info score;          /* noise on actions; noise = 0: not offered */
     ds_channels channels;         /* none where not offered */
     ds_named_variable *variables; /* n of them; NULL = without names, or not asked for */
+    ds_hooks hooks;               /* none where not offered */
 } ds_env;
 
 /* Makes an environment from section [env] of the settings, asks info and bounds and
@@ -52,6 +54,7 @@ typedef struct ds_env_facts {
     const double *lower, *upper, *x0;   /* info.n values each */
     const ds_named_variable *variables; /* info.n; NULL = without names */
     const ds_params *params;
+    ds_hooks hooks; /* by value: pointers mean nothing between processes */
 } ds_env_facts;
 
 ds_env_facts ds_env_facts_of(const ds_env *env);

@@ -103,6 +103,7 @@ int ds_greeting_read(const char *id, int fd, ds_greeting *out, ds_error *e)
     out->facts.upper = out->bounds + n;
     out->facts.x0 = out->bounds + 2 * n;
     out->facts.params = NULL;
+    ds_hooks_tidy(&out->facts.hooks);
     out->facts.variables = names > 0 ? (void *)(out->bounds + 3 * n) : NULL;
     tidy_names((void *)(out->bounds + 3 * n), names > 0 ? n : 0);
     out->facts.channels = &out->channels;

@@ -38,6 +38,7 @@ static const ds_param *const params[] = {
     DS_LIST("lower", "", -1e6, 1e6, 3, "m/s", "Lower bounds of the velocity; empty = -10."),
     DS_LIST("upper", "", -1e6, 1e6, 3, "m/s",
             "Upper bounds of the velocity; empty = 10; paper: 10, -0.5, 10 (downward)."),
+    DS_HYBRID_PARAMS,
     NULL};
 
 static const char cure[] = "reduce parameter h, ke or kd, or raise mass";
@@ -124,9 +125,22 @@ static void read_bounce(void *self, ds_param_reader *in)
     in->status = in->status == DS_OK ? check_bounce(e, in->host) : in->status;
 }
 
+static uint64_t hooks_of_bounce(const void *self, ds_hook *out)
+{
+    uint64_t k = 0;
+    (void)self;
+    env_kit_hook(out, &k, DS_HOOK_INPUT, 3, "position", "m", "Of the ball (y is up), before the step.");
+    env_kit_hook(out, &k, DS_HOOK_INPUT, 3, "velocity", "m/s", "Of the ball.");
+    env_kit_hook(out, &k, DS_HOOK_INPUT, 3, "contact_force", "N", "Of ground and wall by the contact law.");
+    env_kit_hook(out, &k, DS_HOOK_OUTPUT, 3, "force", "N",
+                 "On the ball without gravity: begins as contact_force.");
+    return k;
+}
+
 static ds_status allocate_bounce(void *self)
 {
     bounce *e = self;
+    e->p.hybrid = &e->kit.hybrid;
     e->sim = penalty_create(&e->kit.memory, &e->p, e->kit.steps);
     return DS_OK;
 }
@@ -161,12 +175,13 @@ static double square_distance(const bounce *e, const double x[3])
     return sum;
 }
 
-/* An episode; its last position goes to x. */
+/* An episode; its last position goes to x. `velocity`: all variables. */
 static void throw_ball(bounce *e, const double *velocity, double x[3], int keep)
 {
     double v[3];
     memcpy(x, e->start, sizeof e->start);
     memcpy(v, velocity, sizeof v);
+    penalty_weights(e->sim, velocity + e->kit.n, NULL);
     penalty_simulate(e->sim, x, v, e->kit.steps, keep);
 }
 
@@ -197,6 +212,8 @@ static ds_status adjoint_of_bounce(void *self, ds_eval *io)
         x_bar[i] = factor * (e->end[i] - e->target[i]);
         io->grad[i] = 0;
     }
+    memset(io->grad + e->kit.n, 0, (io->n - e->kit.n) * sizeof *io->grad);
+    penalty_weights(e->sim, io->x + e->kit.n, io->grad + e->kit.n);
     penalty_adjoint(e->sim, x_bar, io->grad);
     return DS_OK;
 }
@@ -255,6 +272,7 @@ static const env_table env = {.size = sizeof(bounce),
                               .cure = cure,
                               .advice = "reduce parameter steps",
                               .read = read_bounce,
+                              .hook_points = hooks_of_bounce,
                               .allocate = allocate_bounce,
                               .range = range_of_velocity,
                               .variable = name_velocity,
@@ -282,7 +300,7 @@ static const ds_desc desc = {
         "force of contact.",
     .citation = "M. Macklin, Warp: a high-performance Python framework for GPU simulation and graphics, 2022 "
                 "(example bounce). " ENV_KIT_ANTONOVA,
-    .extensions = env_kit_scene,
+    .extensions = env_kit_scene_hooks,
 };
 
 ENV_KIT_DEFINE(env, desc)

@@ -58,6 +58,7 @@ static const ds_param *const params[] = {
         "inertia", "", 0, 1e9, CHAIN_MAX_LINKS, "kg m^2",
         "Moments of inertia about the centres of mass. Empty = 1 for a single link (the default of Nimble), "
         "m L^2/12 (rods) for more."),
+    DS_HYBRID_PARAMS,
     NULL};
 
 typedef struct cartpole {
@@ -221,9 +222,26 @@ static void name_control(const void *self, uint64_t i, env_variable *out)
     }
 }
 
+static uint64_t hooks_of_cartpole(const void *self, ds_hook *out)
+{
+    const cartpole *e = self;
+    uint64_t k = 0, n = (uint64_t)e->p.links;
+    env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "cart_position", "m", "Of the cart along the rail.");
+    env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "cart_velocity", "m/s", "Of the cart.");
+    env_kit_hook(out, &k, DS_HOOK_INPUT, n, "joint_angle", "rad",
+                 "Of a link against the one before (1: the vertical).");
+    env_kit_hook(out, &k, DS_HOOK_INPUT, n, "joint_rate", "rad/s", "Of these angles.");
+    if (e->p.control == CHAIN_FORCE) {
+        env_kit_hook(out, &k, DS_HOOK_OUTPUT, 1, "cart_force", "N", "On the cart, with its control.");
+    }
+    env_kit_hook(out, &k, DS_HOOK_OUTPUT, n, "joint_torque", "N m", "Of each joint, with its control.");
+    return k;
+}
+
 static ds_status allocate_cartpole(void *self)
 {
     cartpole *e = self;
+    e->p.hybrid = &e->kit.hybrid;
     e->sim = chain_create(&e->kit.memory, &e->p, e->kit.steps);
     e->u = memory_doubles(&e->kit.memory, e->kit.n);
     e->u_bar = memory_doubles(&e->kit.memory, e->kit.n);
@@ -248,6 +266,7 @@ static ds_status simulate_cartpole(void *self, ds_eval *io)
     cartpole *e = self;
     chain_state end;
     to_controls(e, e->kit.n, io->x, e->u);
+    chain_weights(e->sim, io->x + e->kit.n, NULL);
     chain_simulate(e->sim, &e->start, e->kit.steps, e->u, e->hold);
     if (chain_stopped(e->sim)) {
         return DS_STOPPED;
@@ -269,6 +288,8 @@ static ds_status adjoint_of_cartpole(void *self, ds_eval *io)
     chain_state end, bar = {0};
     chain_get(e->sim, e->kit.steps, &end);
     loss_of(e, &end, &bar);
+    memset(io->grad + e->kit.n, 0, (io->n - e->kit.n) * sizeof *io->grad);
+    chain_weights(e->sim, io->x + e->kit.n, io->grad + e->kit.n);
     chain_adjoint(e->sim, &bar, e->u_bar);
     if (chain_stopped(e->sim)) {
         return DS_STOPPED;
@@ -410,6 +431,7 @@ static const env_table env = {.size = sizeof(cartpole),
                               .cure = "reduce parameter h, scale or gravity, or raise mass and length",
                               .advice = "reduce parameters steps and hold",
                               .read = read_cartpole,
+                              .hook_points = hooks_of_cartpole,
                               .allocate = allocate_cartpole,
                               .limit = 1,
                               .variable = name_control,
@@ -440,7 +462,7 @@ static const ds_desc desc = {
         "ended there; energy.",
     .citation = ENV_KIT_ANTONOVA " Nimble: K. Werling et al., Fast and feature-complete differentiable "
                                  "physics for articulated rigid bodies with contact, RSS 2021.",
-    .extensions = env_kit_scene_rl,
+    .extensions = env_kit_scene_rl_hooks,
 };
 
 ENV_KIT_DEFINE(env, desc)

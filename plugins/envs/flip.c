@@ -120,7 +120,8 @@ static void loss_bar(void *self, uint64_t k, double *x_bar)
     }
 }
 
-static const cloth_driver driver = {NULL, NULL, pose_pan, pose_pan_bar, keep_state, loss_bar};
+static const cloth_driver driver = {
+    .pose = pose_pan, .pose_bar = pose_pan_bar, .state = keep_state, .state_bar = loss_bar};
 
 static double loss_of(const flip *e, const double *x)
 {

@@ -55,6 +55,7 @@ static const ds_param *const params[] = {
         "the continuous motion, in which the time of impact shifts. alternate: contacts switched where that "
         "gives a larger derivative (Nimble's way off saddle points). Only the first is the derivative of "
         "the loss."),
+    DS_HYBRID_PARAMS,
     NULL};
 
 typedef struct pinball {
@@ -140,6 +141,20 @@ static void name_bar(const void *self, uint64_t i, env_variable *out)
     env_variable_put(out->group, "row%u", row);
 }
 
+static uint64_t hooks_of_pinball(const void *self, ds_hook *out)
+{
+    uint64_t k = 0;
+    (void)self;
+    env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "normal_velocity", "m/s",
+                 "Before the impact; negative: approaching.");
+    env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "sliding_velocity", "m/s",
+                 "Before the impact, along the surface.");
+    env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "depth", "m", "Of penetration.");
+    env_kit_hook(out, &k, DS_HOOK_OUTPUT, 1, "friction", "N s",
+                 "Impulse along the surface at each impact, added to that of parameter friction.");
+    return k;
+}
+
 static ds_status allocate_pinball(void *self)
 {
     pinball *e = self;
@@ -149,6 +164,7 @@ static ds_status allocate_pinball(void *self)
         return DS_E_NOMEM;
     }
     set_bars(e);
+    e->p.hybrid = &e->kit.hybrid;
     e->sim = ball_create(&e->kit.memory, &e->p, e->kit.n, e->bar, e->kit.steps);
     return DS_OK;
 }
@@ -167,6 +183,7 @@ static ds_status simulate_pinball(void *self, ds_eval *io)
     pinball *e = self;
     double unused[2];
     memcpy(e->angle, io->x, e->kit.n * sizeof *e->angle);
+    ball_weights(e->sim, io->x + e->kit.n, NULL);
     ball_simulate(e->sim, e->angle, e->start, e->kit.steps);
     if (ball_stopped(e->sim)) {
         return DS_STOPPED;
@@ -191,6 +208,8 @@ static ds_status adjoint_of_pinball(void *self, ds_eval *io)
     pinball *e = self;
     double bar[4] = {0, 0, 0, 0};
     distance(e, ball_state(e->sim, e->kit.steps), bar);
+    memset(io->grad + e->kit.n, 0, (io->n - e->kit.n) * sizeof *io->grad);
+    ball_weights(e->sim, io->x + e->kit.n, io->grad + e->kit.n);
     ball_adjoint(e->sim, bar, io->grad);
     return DS_OK;
 }
@@ -268,6 +287,7 @@ static const env_table env = {.size = sizeof(pinball),
                               .cure = "reduce parameter h, gravity or start_velocity",
                               .advice = "reduce parameter steps",
                               .read = read_pinball,
+                              .hook_points = hooks_of_pinball,
                               .allocate = allocate_pinball,
                               .limit = 1,
                               .variable = name_bar,
@@ -297,7 +317,7 @@ static const ds_desc desc = {
         "No stepwise control: the bars stand still, there are no actions during an episode.\n"
         "Metrics: x, y, distance to the target, speed, energy, impulse of the contacts in the step before.",
     .citation = ENV_KIT_ANTONOVA " Contact: K. Werling et al., RSS 2021.",
-    .extensions = env_kit_scene,
+    .extensions = env_kit_scene_hooks,
 };
 
 ENV_KIT_DEFINE(env, desc)

@@ -62,6 +62,7 @@ static const ds_param *const params[] = {
     DS_REAL("gravity", "9.81", -1e3, 1e3, "m/s^2", "Gravity, downward."),
     SIGHT_PARAMS("0,35,20"),
     LOOK_MESH_PARAMS("alpha"),
+    DS_HYBRID_PARAMS,
     NULL};
 
 typedef struct swing {
@@ -78,6 +79,8 @@ typedef struct swing {
     double *target, *goal; /* final positions of the target; its centre of mass, in the form of one vertex */
     double *frame;         /* positions at every output step */
     cloth_seen seen;       /* loss = image */
+    const double *w;       /* of networks in the present episode; NULL in that of the target */
+    double *w_bar, *tape;
 } swing;
 
 /* ---- what happens in an episode ---- */
@@ -175,7 +178,73 @@ static void loss_bar(void *self, uint64_t k, double *x_bar)
     }
 }
 
-static const cloth_driver driver = {hold_corners, hold_corners_bar, NULL, NULL, keep_state, loss_bar};
+/* ---- networks: a force on each vertex ---- */
+
+enum { NET_INPUTS = 4 };
+
+static uint64_t hooks_of_swing(const void *self, ds_hook *out)
+{
+    uint64_t k = 0;
+    (void)self;
+    env_kit_hook(out, &k, DS_HOOK_INPUT, 3, "velocity", "m/s", "Of the vertex (y is up).");
+    env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "height", "m", "Of the vertex above the floor.");
+    env_kit_hook(out, &k, DS_HOOK_OUTPUT, 3, "force", "N",
+                 "On each vertex at each step, besides springs, drag and gravity; the target has none.");
+    return k;
+}
+
+/* Force of the networks on vertex j; writes e->tape. */
+static void net_of_vertex(const swing *e, size_t j, const double *x, const double *v, double force[3])
+{
+    const size_t n = e->c.mesh.stride;
+    const double in[NET_INPUTS] = {v[j], v[n + j], v[2 * n + j], x[n + j] - e->c.floor.height};
+    force[0] = force[1] = force[2] = 0;
+    ds_hybrid_forward(&e->kit.hybrid, e->w, in, force, e->tape);
+}
+
+static void net_force(void *self, const double *x, const double *v, double *f)
+{
+    const swing *e = self;
+    const size_t n = e->c.mesh.stride;
+    for (size_t j = 0; e->w && j < e->c.mesh.vertices; j++) {
+        double force[3];
+        if (!e->c.mesh.present[j]) {
+            continue;
+        }
+        net_of_vertex(e, j, x, v, force);
+        for (size_t i = 0; i < 3; i++) {
+            f[i * n + j] += force[i];
+        }
+    }
+}
+
+static void net_force_bar(void *self, const double *x, const double *v, const double *f_bar, double *x_bar,
+                          double *v_bar)
+{
+    swing *e = self;
+    const size_t n = e->c.mesh.stride;
+    for (size_t j = 0; j < e->c.mesh.vertices; j++) {
+        double force[3], bar[3] = {f_bar[j], f_bar[n + j], f_bar[2 * n + j]}, in_bar[NET_INPUTS] = {0};
+        if (!e->c.mesh.present[j]) {
+            continue;
+        }
+        net_of_vertex(e, j, x, v, force);
+        ds_hybrid_reverse(&e->kit.hybrid, e->w, e->tape, bar, e->w_bar, in_bar);
+        for (size_t i = 0; i < 3; i++) {
+            v_bar[i * n + j] += in_bar[i];
+        }
+        x_bar[n + j] += in_bar[3];
+    }
+}
+
+static const cloth_driver driver = {
+    .anchor = hold_corners, .anchor_bar = hold_corners_bar, .state = keep_state, .state_bar = loss_bar};
+static const cloth_driver driver_with_networks = {.anchor = hold_corners,
+                                                  .anchor_bar = hold_corners_bar,
+                                                  .force = net_force,
+                                                  .force_bar = net_force_bar,
+                                                  .state = keep_state,
+                                                  .state_bar = loss_bar};
 
 /* ---- simulation ---- */
 
@@ -390,8 +459,10 @@ static ds_status allocate_swing(void *self)
     memory_each(m, e->patches, (double **const[]){&e->k, &e->k_bar, NULL});
     e->target = memory_doubles(m, 3 * mesh.stride);
     e->goal = memory_doubles(m, 3);
+    e->tape = memory_doubles(m, e->kit.hybrid.tape + 1);
     e->frame = memory_doubles(m, (e->kit.steps + 1) * 3 * mesh.stride);
-    if (!cloth_open(&e->c, m, &mesh, e->kit.cost, CHECKPOINT, e->kit.host, &driver, e)) {
+    if (!cloth_open(&e->c, m, &mesh, e->kit.cost, CHECKPOINT, e->kit.host,
+                    e->kit.hybrid.nets > 0 ? &driver_with_networks : &driver, e)) {
         return DS_E_NOMEM;
     }
     const uint32_t side = (uint32_t)e->cells + 1;
@@ -438,6 +509,7 @@ static ds_status simulate_swing(void *self, ds_eval *io)
     swing *e = self;
     int64_t bad = -1;
     set_variables(e, io->x);
+    e->w = io->x + e->kit.n;
     ds_status status = run_swing(e, &bad);
     io->bad_step = bad >= 0 ? bad / (int64_t)e->every : -1;
     if (status == DS_OK && bad < 0 && e->loss == IMAGE) {
@@ -450,6 +522,8 @@ static ds_status simulate_swing(void *self, ds_eval *io)
 static ds_status adjoint_of_swing(void *self, ds_eval *io)
 {
     swing *e = self;
+    e->w_bar = io->grad + e->kit.n;
+    memset(e->w_bar, 0, (io->n - e->kit.n) * sizeof *io->grad);
     ds_status status = cloth_seen_status(&e->seen, cloth_adjoint(&e->c));
     if (status == DS_OK) {
         gradient(e, io->grad);
@@ -522,6 +596,7 @@ static const env_table env = {.size = sizeof(swing),
                               .advice = "reduce parameter cells or duration",
                               .cure = cure,
                               .read = read_swing,
+                              .hook_points = hooks_of_swing,
                               .allocate = allocate_swing,
                               .release = release_swing,
                               .range = range_of_swing,
@@ -552,7 +627,7 @@ static const ds_desc desc = {
         "spring, lowest point, x, y, z of the "
         "centre of mass.",
     .citation = ENV_KIT_ANTONOVA " Springs and time of impact: Y. Hu et al., DiffTaichi, ICLR 2020.",
-    .extensions = env_kit_scene_channels,
+    .extensions = env_kit_scene_channels_hooks,
 };
 
 ENV_KIT_DEFINE(env, desc)

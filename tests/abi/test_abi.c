@@ -6,6 +6,7 @@
 #include <diffsim/ext/batch.h>
 #include <diffsim/ext/channel.h>
 #include <diffsim/ext/files.h>
+#include <diffsim/ext/hooks.h>
 #include <diffsim/ext/rl.h>
 #include <diffsim/ext/scene.h>
 #include <diffsim/ext/score.h>
@@ -69,6 +70,8 @@ static const row sizes[] = {
     SIZE(ds_scene, 40),
     SIZE(ds_variable, 32),
     SIZE(ds_env_variables, 16),
+    SIZE(ds_hook, 40),
+    SIZE(ds_env_hooks, 24),
     SIZE(ds_search_options, 88),
     SIZE(ds_environment_box, 72),
 };
@@ -312,6 +315,16 @@ static const row offsets[] = {
     AT(ds_env_variables, struct_size, 0),
     AT(ds_env_variables, reserved, 4),
     AT(ds_env_variables, describe, 8),
+    AT(ds_hook, struct_size, 0),
+    AT(ds_hook, kind, 4),
+    AT(ds_hook, count, 8),
+    AT(ds_hook, name, 16),
+    AT(ds_hook, unit, 24),
+    AT(ds_hook, doc, 32),
+    AT(ds_env_hooks, struct_size, 0),
+    AT(ds_env_hooks, reserved, 4),
+    AT(ds_env_hooks, count, 8),
+    AT(ds_env_hooks, describe, 16),
     AT(ds_search_options, struct_size, 0),
     AT(ds_search_options, has_gradient, 4),
     AT(ds_search_options, n, 8),
@@ -461,6 +474,12 @@ static const row numbers[] = {
     IS(DS_VARIABLE_SIZE_1_0, 32),
     IS(DS_ENV_VARIABLES_SIZE_1_0, 16),
     IS(DS_VARIABLE_LOG, 1),
+    IS(DS_HOOK_SIZE_1_0, 40),
+    IS(DS_ENV_HOOKS_SIZE_1_0, 24),
+    IS(DS_MAX_HOOKS, 32),
+    IS(DS_MAX_HOOK_ELEMENTS, 64),
+    IS(DS_HOOK_INPUT, 1),
+    IS(DS_HOOK_OUTPUT, 2),
 };
 
 static void compare(const row *rows, size_t count)

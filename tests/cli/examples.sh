@@ -39,7 +39,7 @@ if ! command -v pkg-config > /dev/null; then
 fi
 cp "$DS_TOP_SRC"/examples/*.c .
 
-for f in hill walk hill_full walk_full; do
+for f in hill walk hill_full walk_full drag; do
     # The line that the guide for authors gives, with the compiler of this build.
     run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror \
         -O2 -fPIC -shared -fvisibility=hidden \$(pkg-config --cflags diffsim) -o $f.so $f.c -lm"
@@ -58,7 +58,7 @@ ok $? "hill evaluates by its name"
 DS_PLUGIN_PATH=$tmp/plugins run "$dshost" help walk
 ok $? "walk has its help"
 
-for f in hill walk hill_full walk_full; do
+for f in hill walk hill_full walk_full drag; do
     run "$dshost" check plugins/$f.so
     ok $? "dshost check passes $f"
 done

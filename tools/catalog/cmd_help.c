@@ -123,6 +123,22 @@ static void variables_text(const ds_pool_env *env)
     printf("%s\n", env->info.n > NAMES_SHOWN ? ", ..." : ".");
 }
 
+/* Where networks can be put, one line each. */
+static void hooks_text(const ds_hooks *hooks)
+{
+    for (uint64_t i = 0; i < hooks->count; i++) {
+        const ds_hook_entry *h = &hooks->entry[i];
+        char name[DS_MAX_NAME + 16];
+        int length = snprintf(name, sizeof name, "%s", h->name);
+        if (h->count > 1) {
+            snprintf(name + length, sizeof name - (size_t)length, ".1-%u", (unsigned)h->count);
+        }
+        printf("%s  %-6s  %-20s%s%s%s  %s\n",
+               i == 0 ? "Hook points for networks (parameter residual):\n" : "", ds_hook_kind_name(h->kind),
+               name, h->unit[0] != '\0' ? " [" : "", h->unit, h->unit[0] != '\0' ? "]" : "", h->doc);
+    }
+}
+
 static void problem_text(const ds_pool_env *env)
 {
     printf("%" PRIu64 " variable%s (", env->info.n, env->info.n == 1 ? "" : "s");
@@ -146,6 +162,7 @@ static void problem_text(const ds_pool_env *env)
     if (env->variables != NULL) {
         variables_text(env);
     }
+    hooks_text(&env->hooks);
 }
 
 static json_t *channels_json(const ds_channels *channels)
@@ -164,15 +181,27 @@ static json_t *channels_json(const ds_channels *channels)
     return list;
 }
 
+static json_t *hooks_json(const ds_hooks *hooks)
+{
+    json_t *list = json_array();
+    for (uint64_t i = 0; i < hooks->count; i++) {
+        const ds_hook_entry *h = &hooks->entry[i];
+        json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:s, s:s}", "name", h->name, "kind",
+                                              ds_hook_kind_name(h->kind), "count", (json_int_t)h->count,
+                                              "unit", h->unit, "doc", h->doc));
+    }
+    return list;
+}
+
 static json_t *problem_json(const ds_pool_env *env)
 {
     json_t *o = json_pack(
-        "{s:I, s:o, s:o, s:o, s:b, s:I, s:I, s:o, s:I, s:b, s:f}", "n", (json_int_t)env->info.n, "lower",
+        "{s:I, s:o, s:o, s:o, s:b, s:I, s:I, s:o, s:I, s:b, s:f, s:o}", "n", (json_int_t)env->info.n, "lower",
         ds_json_reals(env->lower, env->info.n), "upper", ds_json_reals(env->upper, env->info.n), "start",
         ds_json_reals(env->x0, env->info.n), "gradient", env->has_gradient, "steps",
         (json_int_t)env->info.steps, "residuals", (json_int_t)ds_channels_residuals(env->channels),
         "channels", channels_json(env->channels), "horizon", (json_int_t)env->rl.horizon, "stochastic",
-        env->stochastic, "tolerance", env->info.tolerance);
+        env->stochastic, "tolerance", env->info.tolerance, "hooks", hooks_json(&env->hooks));
     ds_json_add_variables(o, env->variables, env->info.n);
     return o;
 }

@@ -26,7 +26,9 @@ struct chain {
     chain_params p;
     double A[N][N], b[N], M0;
     uint64_t steps, hold;
-    double *tape; /* one record per state */
+    double *tape;             /* one record per state */
+    double *net_tape, *w_bar; /* of networks: one tape per step; see chain_weights() */
+    const double *w;
     int stopped;
 };
 
@@ -154,6 +156,47 @@ INLINE void advance(const chain *c, const double *r, double *next, const int n)
     to[0] = cart[0] + h * (semi ? to[1] : cart[1]);
 }
 
+/* ---- networks ---- */
+
+/* What a network may depend on in the state of record r: x, v, relative angles and rates. */
+static void net_inputs(const chain *c, const double *r, const int n, double *in)
+{
+    (void)c;
+    in[0] = CART(r, n)[0];
+    in[1] = CART(r, n)[1];
+    for (int i = 0; i < n; i++) {
+        in[2 + i] = THETA(r, n)[i] - (i > 0 ? THETA(r, n)[i - 1] : 0);
+        in[2 + n + i] = OMEGA(r, n)[i] - (i > 0 ? OMEGA(r, n)[i - 1] : 0);
+    }
+}
+
+/* The controls u of step t with what networks make of them, in `changed`. */
+static const double *net_controls(const chain *c, uint64_t t, const double *r, const double *u, const int n,
+                                  const int force, double *changed)
+{
+    double in[2 + 2 * N];
+    net_inputs(c, r, n, in);
+    memcpy(changed, u, (size_t)(n + 1) * sizeof *u);
+    ds_hybrid_forward(c->p.hybrid, c->w, in, changed + !force, c->net_tape + t * c->p.hybrid->tape);
+    return changed;
+}
+
+/* Reverse of it: u_bar, in, derivatives by the changed controls; out, by those before. What the networks were told adds
+ * to the derivatives by the state. */
+static void net_reverse(const chain *c, uint64_t t, double *u_bar, const int n, const int force,
+                        double cart_bar[2], double *tb, double *ob)
+{
+    double in_bar[2 + 2 * N] = {0};
+    ds_hybrid_reverse(c->p.hybrid, c->w, c->net_tape + t * c->p.hybrid->tape, u_bar + !force, c->w_bar,
+                      in_bar);
+    cart_bar[0] += in_bar[0];
+    cart_bar[1] += in_bar[1];
+    for (int i = 0; i < n; i++) {
+        tb[i] += in_bar[2 + i] - (i + 1 < n ? in_bar[3 + i] : 0);
+        ob[i] += in_bar[2 + n + i] - (i + 1 < n ? in_bar[3 + n + i] : 0);
+    }
+}
+
 /* Whether to end; asked every POLL steps. */
 static int should_stop(chain *c, uint64_t t)
 {
@@ -169,7 +212,8 @@ INLINE void simulate(chain *c, const double *u, const int n, const int force)
     double *r = c->tape;
     uint64_t held = 0;
     for (uint64_t t = 0; t < c->steps && !should_stop(c, t); t++, r += RECORD(n)) {
-        accelerate(c, r, u, n, force);
+        double changed[N + 1];
+        accelerate(c, r, c->p.hybrid ? net_controls(c, t, r, u, n, force, changed) : u, n, force);
         advance(c, r, r + RECORD(n), n);
         if (++held == c->hold) {
             held = 0;
@@ -239,7 +283,16 @@ INLINE void reverse(chain *c, chain_state *bar, double *u_bar, const int n, cons
     memcpy(tb, bar->theta, (size_t)n * sizeof *tb);
     memcpy(ob, bar->omega, (size_t)n * sizeof *ob);
     for (uint64_t t = c->steps; t-- > 0 && !should_stop(c, t);) {
-        reverse_step(c, c->tape + t * RECORD(n), cart_bar, tb, ob, ub, n, force);
+        if (c->p.hybrid) {
+            double of_step[N + 1] = {0};
+            reverse_step(c, c->tape + t * RECORD(n), cart_bar, tb, ob, of_step, n, force);
+            net_reverse(c, t, of_step, n, force, cart_bar, tb, ob);
+            for (int i = 0; i <= n; i++) {
+                ub[i] += of_step[i];
+            }
+        } else {
+            reverse_step(c, c->tape + t * RECORD(n), cart_bar, tb, ob, ub, n, force);
+        }
         if (--left == 0) {
             left = c->hold;
             ub -= n + 1;
@@ -308,6 +361,12 @@ void chain_simulate(chain *c, const chain_state *start, uint64_t steps, const do
     FOR_LINKS(simulate, c, u);
 }
 
+void chain_weights(chain *c, const double *w, double *w_bar)
+{
+    c->w = w;
+    c->w_bar = w_bar;
+}
+
 void chain_adjoint(chain *c, chain_state *bar, double *u_bar)
 {
     if (c->steps == 0) {
@@ -364,10 +423,13 @@ chain *chain_create(memory *m, const chain_params *p, uint64_t steps)
 {
     chain *c = memory_take(m, 1, sizeof *c);
     double *tape = memory_doubles(m, (steps + 1) * (uint64_t)RECORD(p->links));
+    double *net_tape = p->hybrid && p->hybrid->nets > 0 ? memory_doubles(m, steps * p->hybrid->tape) : NULL;
     if (m->failed) {
         return NULL;
     }
     c->p = *p;
+    c->p.hybrid = net_tape ? p->hybrid : NULL;
+    c->net_tape = net_tape;
     c->tape = tape;
     c->M0 = p->cart_mass;
     for (int k = 0; k < p->links; k++) {

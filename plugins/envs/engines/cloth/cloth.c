@@ -42,6 +42,9 @@ static void velocities(cloth *c, uint64_t step, const double *x, const double *v
     double *restrict f = c->f;
     memset(f, 0, 3 * n * sizeof *f);
     spring_force(c->set, &c->mesh, x, v, f, c->work);
+    if (c->driver->force) {
+        c->driver->force(c->self, x, v, f);
+    }
     for (size_t i = 0; i < 3 * n; i++) {
         u[i] = keep * v[i] + per_mass * f[i];
     }
@@ -121,6 +124,9 @@ static void step_adjoint(cloth *c, uint64_t step, const double *x, const double 
     for (size_t i = 0; i < 3 * n; i++) {
         f_bar[i] = per_mass * v_bar[i];
         v_bar[i] *= keep;
+    }
+    if (c->driver->force) {
+        c->driver->force_bar(c->self, x, v, f_bar, c->x_bar, c->v_bar);
     }
     spring_adjoint(c->set, &c->mesh, x, v, f_bar, c->x_bar, c->v_bar, c->k_bar, c->rest_bar, c->work);
 }

@@ -82,7 +82,7 @@ static void state_bar(void *self, uint64_t k, double *x_bar)
     }
 }
 
-static const cloth_driver driver = {anchor, NULL, NULL, NULL, state, state_bar};
+static const cloth_driver driver = {.anchor = anchor, .state = state, .state_bar = state_bar};
 
 double lift_loss(const lift *l)
 {

@@ -50,6 +50,28 @@ static int touch_boxes(const ball *b, const double *q, int count, impact_contact
     return count;
 }
 
+double ball_net_impulse(const ball *b, const impact_contact *k, const double v[2])
+{
+    const double *n = k->at.n,
+                 in[BALL_NET_INPUTS] = {n[0] * v[0] + n[1] * v[1], n[0] * v[1] - n[1] * v[0], k->at.depth};
+    double impulse = 0;
+    if (k->f[0] > 0) {
+        ds_hybrid_forward(b->p.hybrid, b->w, in, &impulse, b->tape);
+    }
+    return impulse;
+}
+
+/* What networks add to the velocity after the impulses of an event. */
+static void add_networks(const ball *b, const ball_event *e, double v[2])
+{
+    const impact_contact *k = b->contact + e->first;
+    for (int i = 0; i < e->count; i++) {
+        double impulse = ball_net_impulse(b, &k[i], e->v);
+        v[0] -= impulse * k[i].at.n[1];
+        v[1] += impulse * k[i].at.n[0];
+    }
+}
+
 /* Applies the impulses of one step to v and records what the reverse sweep needs. */
 static void collide(ball *b, uint64_t step, int count, double v[2])
 {
@@ -67,6 +89,9 @@ static void collide(ball *b, uint64_t step, int count, double v[2])
         e->count = count / parts;
         memcpy(e->v, v, sizeof e->v);
         b->approximate += impact_apply(&b->p.law, e->count, b->contact + e->first, v) == LCP_APPROXIMATE;
+        if (b->p.hybrid) {
+            add_networks(b, e, v);
+        }
         b->contacts += (uint64_t)e->count;
     }
 }
@@ -115,7 +140,9 @@ void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t
 
 ball *ball_create(memory *m, const ball_params *p, uint64_t n, const shape_box *boxes, uint64_t steps)
 {
+    const uint64_t tape = p->hybrid ? p->hybrid->tape : 0; /* 0 without networks */
     const ball filled = {.p = *p,
+                         .tape = tape > 0 ? memory_doubles(m, tape) : NULL,
                          .n = n,
                          .box = memory_take(m, n + 1, sizeof(shape_box)),
                          .state = memory_doubles(m, (steps + 1) * 4),
@@ -126,10 +153,17 @@ ball *ball_create(memory *m, const ball_params *p, uint64_t n, const shape_box *
         return NULL;
     }
     *b = filled;
+    b->p.hybrid = tape > 0 ? p->hybrid : NULL;
     if (n) {
         memcpy(b->box, boxes, n * sizeof *boxes);
     }
     return b;
+}
+
+void ball_weights(ball *b, const double *w, double *w_bar)
+{
+    b->w = w;
+    b->w_bar = w_bar;
 }
 
 int ball_stopped(const ball *b)

@@ -11,6 +11,7 @@
 #include "common/memory.h"
 #include "impact.h"
 
+#include <diffsim/helper/hybrid.h>
 #include <diffsim/host.h>
 
 enum { BALL_EXPLICIT = 0, BALL_SEMI_IMPLICIT = 1 };
@@ -41,6 +42,9 @@ typedef struct ball_params {
     double clip;     /* m: deeper contacts are ignored; infinite = none are */
     impact_law law;
     int integrator, order, gradient;
+    /* Networks, NULL or without any: none. Asked for each contact with an impulse; inputs: normal velocity and that
+     * along perp(normal) before the impulses, depth; output: an impulse along perp(normal), added to that of `law`. */
+    const ds_hybrid *hybrid;
     const ds_host *host; /* asked now and then whether to stop; may be NULL */
 } ball_params;
 
@@ -63,6 +67,10 @@ void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t
 /* In: the derivatives of a loss by the final state. Out: by the start state, and by the angles. */
 void ball_adjoint(ball *b, double state_bar[4], double *angle_bar);
 
+/* The parameters of the networks for what follows, and where the adjoint adds its derivatives by them (may be NULL);
+ * both are the caller's. Needed where there are networks. */
+void ball_weights(ball *b, const double *w, double *w_bar);
+
 /* Whether the host ended the last simulation, whose results are then incomplete. */
 int ball_stopped(const ball *b);
 
@@ -74,6 +82,11 @@ uint64_t ball_events(const ball *b);
 const ball_event *ball_event_at(const ball *b, uint64_t i);
 const impact_contact *ball_contacts(const ball *b, const ball_event *e);
 
+/* The impulse along perp(normal) that networks add at a contact before whose impulses the ball has velocity v, and
+ * its inputs; 0 where the contact has no impulse. Writes b->tape. */
+enum { BALL_NET_INPUTS = 3 };
+double ball_net_impulse(const ball *b, const impact_contact *k, const double v[2]);
+
 /* Memory shared by ball.c and ball_adjoint.c. */
 struct ball {
     ball_params p;
@@ -82,6 +95,8 @@ struct ball {
     double *state;     /* (steps + 1) x 4 */
     ball_event *event; /* in sequential order one per contact */
     impact_contact *contact;
+    double *tape, *w_bar; /* of networks: one tape; see ball_weights() */
+    const double *w;
     int stopped;
 };
 

@@ -77,6 +77,32 @@ static int alternate(const ball *b, const ball_event *e, const impact_contact *k
     return 1;
 }
 
+/* What networks have added, backwards: v1, the derivatives by the velocity after the event; adds to those before it, by
+ * the normals and the depths. */
+static void reverse_networks(const ball *b, const ball_event *e, const double v1[2], double v_bar[2],
+                             double n_bar[][2], double q_bar[2], double *angle_bar)
+{
+    const impact_contact *k = ball_contacts(b, e);
+    for (int i = 0; i < e->count; i++) {
+        const double *n = k[i].at.n;
+        double in_bar[BALL_NET_INPUTS] = {0}, impulse = ball_net_impulse(b, &k[i], e->v);
+        double impulse_bar = n[0] * v1[1] - n[1] * v1[0];
+        if (!(k[i].f[0] > 0)) {
+            continue;
+        }
+        ds_hybrid_reverse(b->p.hybrid, b->w, b->tape, &impulse_bar, b->w_bar, in_bar);
+        v_bar[0] += in_bar[0] * n[0] - in_bar[1] * n[1];
+        v_bar[1] += in_bar[0] * n[1] + in_bar[1] * n[0];
+        n_bar[i][0] += impulse * v1[1] + in_bar[0] * e->v[0] + in_bar[1] * e->v[1];
+        n_bar[i][1] += -impulse * v1[0] + in_bar[0] * e->v[1] - in_bar[1] * e->v[0];
+        q_bar[0] -= in_bar[2] * n[0];
+        q_bar[1] -= in_bar[2] * n[1];
+        if (k[i].at.body < BALL_WALL) {
+            angle_bar[k[i].at.body] -= in_bar[2] * shape_gap_angle(&k[i].at);
+        }
+    }
+}
+
 /* One set of simultaneous contacts backwards: v_bar from after to before the impulses; additions to q_bar. */
 static void reverse_event(const ball *b, const ball_event *e, const double q1[2], double v_bar[2],
                           double q_bar[2], double *angle_bar)
@@ -88,6 +114,9 @@ static void reverse_event(const ball *b, const ball_event *e, const double q1[2]
     if (b->p.gradient == BALL_ALTERNATE) {
         const double plain[2] = {v_bar[0], v_bar[1]};
         alternate(b, e, k, v1, plain, v_bar, n_bar);
+    }
+    if (b->p.hybrid) {
+        reverse_networks(b, e, v1, v_bar, n_bar, q_bar, angle_bar);
     }
     normals(e, k, n_bar, q_bar, angle_bar);
     if (b->p.gradient == BALL_SALTATION) {

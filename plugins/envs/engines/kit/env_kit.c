@@ -13,6 +13,12 @@ const char *const env_kit_scene_rl[] = {DS_EXT_SCENE, DS_EXT_RL, DS_EXT_VARIABLE
 const char *const env_kit_scene_channels_rl[] = {DS_EXT_SCENE, DS_EXT_CHANNELS, DS_EXT_RL, DS_EXT_VARIABLES,
                                                  NULL};
 
+const char *const env_kit_scene_hooks[] = {DS_EXT_SCENE, DS_EXT_VARIABLES, DS_EXT_HOOKS, NULL};
+const char *const env_kit_scene_rl_hooks[] = {DS_EXT_SCENE, DS_EXT_RL, DS_EXT_VARIABLES, DS_EXT_HOOKS, NULL};
+
+const char *const env_kit_scene_channels_hooks[] = {DS_EXT_SCENE, DS_EXT_CHANNELS, DS_EXT_VARIABLES,
+                                                    DS_EXT_HOOKS, NULL};
+
 /* ---- an instance ---- */
 
 static int open_scene(env_kit *kit)
@@ -35,6 +41,12 @@ static ds_status no_memory(const env_table *env, const ds_host *host)
     return ds_host_fail(host, DS_E_NOMEM, "out of memory%s%s", *advice ? ": " : "", advice);
 }
 
+static ds_status wire(env_kit *kit, const ds_host *host)
+{
+    kit->hooks = kit->env->hook_points(kit, kit->hook);
+    return ds_hybrid_open(&kit->hybrid, host, kit->hooks, kit->hook);
+}
+
 static ds_status open_kit(env_kit *kit, const env_table *env, const ds_host *host)
 {
     ds_param_reader in = {host, DS_OK};
@@ -43,6 +55,9 @@ static ds_status open_kit(env_kit *kit, const env_table *env, const ds_host *hos
     kit->grad_kind = DS_GRAD_ADJOINT;
     kit->next = ENV_KIT_CLOSED;
     env->read(kit, &in);
+    if (in.status == DS_OK && env->hook_points != NULL) {
+        in.status = wire(kit, host);
+    }
     if (in.status == DS_OK && env->allocate != NULL) {
         in.status = env->allocate(kit);
     }
@@ -74,6 +89,7 @@ void env_kit_destroy(void *self)
     if (kit->env->release != NULL) {
         kit->env->release(kit);
     }
+    ds_hybrid_close(&kit->hybrid);
     memory_free(&kit->memory);
     free(kit);
 }
@@ -82,7 +98,7 @@ ds_status env_kit_info(void *self, ds_env_info *out)
 {
     const env_kit *kit = self;
     out->flags = kit->flags;
-    out->n = kit->n;
+    out->n = kit->n + kit->hybrid.variables;
     out->steps = kit->steps;
     out->dt = kit->dt;
     out->loss_floor = kit->loss_floor;
@@ -93,15 +109,18 @@ ds_status env_kit_bounds(void *self, uint64_t n, double *lower, double *upper, d
 {
     const env_kit *kit = self;
     const env_table *env = kit->env;
-    if (n != kit->n) {
+    const uint64_t all = kit->n + kit->hybrid.variables;
+    if (n != all) {
         return ds_host_fail(kit->host, DS_E_ARG, "bounds of %llu variables asked for, there are %llu",
-                            (unsigned long long)n, (unsigned long long)kit->n);
+                            (unsigned long long)n, (unsigned long long)all);
     }
     for (uint64_t i = 0; i < n; i++) {
         double start = 0;
         lower[i] = -env->limit;
         upper[i] = env->limit;
-        if (env->range != NULL) {
+        if (i >= kit->n) {
+            ds_hybrid_range(&kit->hybrid, i - kit->n, &lower[i], &upper[i], &start);
+        } else if (env->range != NULL) {
             env->range(kit, i, &lower[i], &upper[i], &start);
         }
         if (x0 != NULL) {
@@ -145,6 +164,9 @@ static ds_status differentiate(env_kit *kit, ds_eval *io)
         ds_status status = env->adjoint(kit, io);
         if (status != DS_OK) {
             return status;
+        }
+        if (kit->hybrid.nets > 0) {
+            ds_hybrid_penalty(&kit->hybrid, io->x + kit->n, io->grad + kit->n);
         }
         io->grad_kind = kit->grad_kind;
         io->cost_steps += env->passes * (kit->cost ? kit->cost : kit->steps);
@@ -308,12 +330,18 @@ void env_variable_unit(env_variable *v, double size, const char *unit)
 static ds_status describe(void *self, uint64_t i, ds_variable *out)
 {
     env_kit *kit = self;
-    if (i >= kit->n) {
+    const uint64_t all = kit->n + kit->hybrid.variables;
+    env_variable *v = &kit->described;
+    if (i >= all) {
         return ds_host_fail(kit->host, DS_E_ARG, "variable %llu asked for, there are %llu",
-                            (unsigned long long)i, (unsigned long long)kit->n);
+                            (unsigned long long)i, (unsigned long long)all);
     }
-    kit->described = (env_variable){"", "", ""};
-    kit->env->variable(kit, i, &kit->described);
+    *v = (env_variable){"", "", ""};
+    if (i < kit->n) {
+        kit->env->variable(kit, i, v);
+    } else {
+        ds_hybrid_name(&kit->hybrid, i - kit->n, v->name, v->group, sizeof v->name);
+    }
     out->flags = 0;
     out->name = kit->described.name;
     out->unit = kit->described.unit;
@@ -324,13 +352,46 @@ static ds_status describe(void *self, uint64_t i, ds_variable *out)
 static const ds_env_variables env_kit_variables = {.struct_size = sizeof(ds_env_variables),
                                                    .describe = describe};
 
+/* ---- hook points ---- */
+
+void env_kit_hook(ds_hook *out, uint64_t *count, uint32_t kind, uint64_t numbers, const char *name,
+                  const char *unit, const char *doc)
+{
+    out[(*count)++] = (ds_hook){
+        .struct_size = sizeof *out, .kind = kind, .count = numbers, .name = name, .unit = unit, .doc = doc};
+}
+
+static ds_status hook_count(void *self, uint64_t *count)
+{
+    *count = ((const env_kit *)self)->hooks;
+    return DS_OK;
+}
+
+static ds_status describe_hook(void *self, uint64_t i, ds_hook *out)
+{
+    const ds_hook *h = &((const env_kit *)self)->hook[i];
+    out->kind = h->kind;
+    out->count = h->count;
+    out->name = h->name;
+    out->unit = h->unit;
+    out->doc = h->doc;
+    return DS_OK;
+}
+
+static const ds_env_hooks env_kit_hooks = {
+    .struct_size = sizeof(ds_env_hooks), .count = hook_count, .describe = describe_hook};
+
 const void *env_kit_extension(void *self, const char *id)
 {
     const env_table *env = ((const env_kit *)self)->env;
     if (env->place != NULL && strcmp(id, DS_EXT_SCENE) == 0) {
         return &scene_kit_table;
     }
-    if (env->act != NULL && strcmp(id, DS_EXT_RL) == 0) {
+    if (env->hook_points != NULL && strcmp(id, DS_EXT_HOOKS) == 0) {
+        return &env_kit_hooks;
+    }
+    /* Weights are no actions: with networks the variables are not those of control steps. */
+    if (env->act != NULL && ((const env_kit *)self)->hybrid.nets == 0 && strcmp(id, DS_EXT_RL) == 0) {
         return &env_kit_rl;
     }
     if (env->channels != NULL && strcmp(id, DS_EXT_CHANNELS) == 0) {

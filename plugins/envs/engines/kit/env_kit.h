@@ -9,8 +9,10 @@
 #include "scene_kit.h"
 
 #include <diffsim/ext/channel.h>
+#include <diffsim/ext/hooks.h>
 #include <diffsim/ext/rl.h>
 #include <diffsim/ext/variables.h>
+#include <diffsim/helper/hybrid.h>
 #include <diffsim/helper/params.h>
 #include <diffsim/plugin.h>
 #include <math.h>
@@ -30,7 +32,7 @@ typedef struct env_kit {
     memory memory; /* what is taken of it is released with the instance */
 
     uint32_t flags;     /* DS_INFO_* */
-    uint64_t n, steps;  /* decision variables, output steps */
+    uint64_t n, steps;  /* decision variables without those of networks, output steps */
     double dt;          /* seconds per output step */
     uint64_t cost;      /* simulation steps of an episode; 0 = as `steps` */
     double loss_floor;  /* lower bound of the loss */
@@ -39,6 +41,12 @@ typedef struct env_kit {
     uint64_t n_obs;
     double control_dt; /* seconds per control step */
     int time_limit; /* the horizon is one (DS_RL_TIME_LIMIT): who gets there is truncated, not terminated */
+
+    /* Networks in the equations of motion (table entry `hooks`), nets = 0 where nothing is wired. Their parameters are
+     * variables n .. n + hybrid.variables - 1. */
+    ds_hybrid hybrid;
+    uint64_t hooks;
+    ds_hook hook[DS_MAX_HOOKS];
 
     uint64_t next; /* control step that comes next in the open episode, ENV_KIT_CLOSED where there is none */
     env_variable described; /* last */
@@ -55,6 +63,10 @@ struct env_table {
 
     /* Reads the parameters and sets n, steps, dt ... of the kit. */
     void (*read)(void *self, ds_param_reader *in);
+    /* Hook points for networks, for the parameters that read() has read: fills `out` (room for DS_MAX_HOOKS), returns
+     * their number; NULL where there are none. The schema then ends with DS_HYBRID_PARAMS; io->x and io->grad have
+     * the parameters of the networks behind the n others. */
+    uint64_t (*hook_points)(const void *self, ds_hook *out);
     /* Makes what every episode needs; may be NULL. DS_E_NOMEM needs no message, other errors do; where the
      * memory of the kit has failed DS_OK does too. */
     ds_status (*allocate)(void *self);
@@ -130,6 +142,9 @@ static inline ds_status env_kit_evaluate(const env_table *env, void *self, ds_ev
     io->bad_step = -1;
     io->cost_steps = kit->cost ? kit->cost : kit->steps;
     ds_status status = env->simulate(self, io);
+    if (kit->hybrid.nets > 0) {
+        io->loss += ds_hybrid_penalty(&kit->hybrid, io->x + kit->n, NULL);
+    }
     if (status == DS_OK && !isfinite(io->loss)) {
         env_kit_diverged(kit, io);
     } else if (status == DS_OK) {
@@ -138,6 +153,10 @@ static inline ds_status env_kit_evaluate(const env_table *env, void *self, ds_ev
     }
     return status;
 }
+
+/* One hook point more behind out[*count]. */
+void env_kit_hook(ds_hook *out, uint64_t *count, uint32_t kind, uint64_t numbers, const char *name,
+                  const char *unit, const char *doc);
 
 /* Writes one of the texts of a variable. */
 void env_variable_put(char text[DS_MAX_NAME + 1], const char *format, ...)
@@ -148,6 +167,9 @@ void env_variable_unit(env_variable *v, double size, const char *unit);
 /* Extensions of an environment with a scene and names of its variables, and with channels, stepwise control or both. */
 extern const char *const env_kit_scene[], *const env_kit_scene_channels[],
                                               *const env_kit_scene_rl[], *const env_kit_scene_channels_rl[];
+/* The same with hook points. */
+extern const char *const env_kit_scene_hooks[], *const env_kit_scene_rl_hooks[],
+                                                    *const env_kit_scene_channels_hooks[];
 
 /* What descriptors have in common. */
 #define ENV_KIT_DESC(id_, version_)                                                                          \

@@ -19,7 +19,9 @@ struct penalty {
     penalty_params p;
     uint64_t steps, records;
     record *record;
-    double *state; /* (steps + 1) x 6, where kept */
+    double *state;        /* (steps + 1) x 6, where kept */
+    double *tape, *w_bar; /* of networks: a tape for each record; see penalty_weights() */
+    const double *w;
 };
 
 static const double ground_normal[3] = {0, 1, 0}, wall_normal[3] = {-1, 0, 0};
@@ -114,7 +116,32 @@ static void reverse_force(const penalty_params *p, double c, const double n[3], 
     }
 }
 
-/* A step with contact. */
+enum { NET_INPUTS = 9 };
+
+/* What networks make of the force of record r. */
+static void net_force(const penalty *s, const record *r, double force[3])
+{
+    double in[NET_INPUTS];
+    memcpy(in, r->x, sizeof r->x);
+    memcpy(in + 3, r->v, sizeof r->v);
+    memcpy(in + 6, force, 3 * sizeof *force);
+    ds_hybrid_forward(s->p.hybrid, s->w, in, force, s->tape + (uint64_t)(r - s->record) * s->p.hybrid->tape);
+}
+
+/* Reverse of it: f_bar, in, derivatives by the force; out, by that of contact. */
+static void net_reverse(const penalty *s, const record *r, double f_bar[3], double x_bar[3], double v_bar[3])
+{
+    double in_bar[NET_INPUTS] = {0};
+    ds_hybrid_reverse(s->p.hybrid, s->w, s->tape + (uint64_t)(r - s->record) * s->p.hybrid->tape, f_bar,
+                      s->w_bar, in_bar);
+    for (int i = 0; i < 3; i++) {
+        x_bar[i] += in_bar[i];
+        v_bar[i] += in_bar[3 + i];
+        f_bar[i] += in_bar[6 + i];
+    }
+}
+
+/* A step with contact, or with networks. */
 static void contact_step(penalty *s, uint64_t t, double x[3], double v[3])
 {
     record *r = &s->record[s->records++];
@@ -123,6 +150,9 @@ static void contact_step(penalty *s, uint64_t t, double x[3], double v[3])
     memcpy(r->x, x, sizeof r->x);
     memcpy(r->v, v, sizeof r->v);
     r->touching = penalty_force(&s->p, x, v, force);
+    if (s->p.hybrid) {
+        net_force(s, r, force);
+    }
     for (int i = 0; i < 3; i++) {
         v[i] += s->p.h * (force[i] / s->p.mass - (i == 1 ? s->p.gravity : 0));
         x[i] += s->p.h * v[i];
@@ -132,6 +162,7 @@ static void contact_step(penalty *s, uint64_t t, double x[3], double v[3])
 void penalty_simulate(penalty *s, double x[3], double v[3], uint64_t steps, int keep)
 {
     const double h = s->p.h, fall = h * s->p.gravity, low = s->p.radius, right = s->p.wall - s->p.radius;
+    const int networks = s->p.hybrid != NULL;
     double a[3] = {x[0], x[1], x[2]}, b[3] = {v[0], v[1], v[2]};
     s->steps = steps;
     s->records = 0;
@@ -140,7 +171,7 @@ void penalty_simulate(penalty *s, double x[3], double v[3], uint64_t steps, int 
             memcpy(s->state + 6 * t, a, sizeof a);
             memcpy(s->state + 6 * t + 3, b, sizeof b);
         }
-        if (a[1] < low || !(a[0] < right)) {
+        if (a[1] < low || !(a[0] < right) || networks) {
             contact_step(s, t, a, b);
         } else {
             b[1] -= fall;
@@ -157,6 +188,12 @@ void penalty_simulate(penalty *s, double x[3], double v[3], uint64_t steps, int 
     memcpy(v, b, sizeof b);
 }
 
+void penalty_weights(penalty *s, const double *w, double *w_bar)
+{
+    s->w = w;
+    s->w_bar = w_bar;
+}
+
 void penalty_adjoint(const penalty *s, double x_bar[3], double v_bar[3])
 {
     const penalty_params *p = &s->p;
@@ -167,6 +204,9 @@ void penalty_adjoint(const penalty *s, double x_bar[3], double v_bar[3])
         for (int i = 0; i < 3; i++) {
             v_bar[i] += flight * x_bar[i];
             f_bar[i] = p->h * v_bar[i] / p->mass;
+        }
+        if (p->hybrid) {
+            net_reverse(s, r, f_bar, x_bar, v_bar);
         }
         if (r->touching & PENALTY_GROUND) {
             reverse_force(p, ground_gap(p, r->x), ground_normal, r->v, PENALTY_GROUND, f_bar, x_bar, v_bar);
@@ -183,7 +223,9 @@ void penalty_adjoint(const penalty *s, double x_bar[3], double v_bar[3])
 
 penalty *penalty_create(memory *m, const penalty_params *p, uint64_t steps)
 {
+    const uint64_t tape = p->hybrid ? p->hybrid->tape : 0; /* 0 without networks */
     const penalty filled = {.p = *p,
+                            .tape = tape > 0 ? memory_doubles(m, steps * tape) : NULL,
                             .record = memory_take(m, steps + 1, sizeof(record)),
                             .state = memory_doubles(m, (steps + 1) * 6)};
     penalty *s = memory_take(m, 1, sizeof *s);
@@ -191,6 +233,7 @@ penalty *penalty_create(memory *m, const penalty_params *p, uint64_t steps)
         return NULL;
     }
     *s = filled;
+    s->p.hybrid = tape > 0 ? p->hybrid : NULL;
     return s;
 }
 

@@ -11,6 +11,8 @@
 
 #include "common/memory.h"
 
+#include <diffsim/helper/hybrid.h>
+
 typedef struct penalty_params {
     double h;       /* s */
     double mass;    /* kg */
@@ -21,6 +23,9 @@ typedef struct penalty_params {
     double kf;      /* N s/m, viscous friction at low speed */
     double mu;      /* Coulomb friction */
     double wall;    /* m: the wall is the plane x = wall, seen from the left; infinite = none */
+    /* Networks, NULL or without any: none. Inputs: position, velocity and contact force (3 each); outputs: the force
+     * without gravity (3), which begins as that of contact. Asked at each step. */
+    const ds_hybrid *hybrid;
 } penalty_params;
 
 enum { PENALTY_GROUND = 1, PENALTY_WALL = 2 };
@@ -33,6 +38,10 @@ penalty *penalty_create(memory *m, const penalty_params *p, uint64_t steps);
 /* Simulates `steps` steps; x and v hold the state before and after. The states of all steps are
  * kept where `keep`. */
 void penalty_simulate(penalty *s, double x[3], double v[3], uint64_t steps, int keep);
+
+/* The parameters of the networks for what follows, and where the adjoint adds its derivatives by them (may be NULL);
+ * both are the caller's. Needed where there are networks. */
+void penalty_weights(penalty *s, const double *w, double *w_bar);
 
 /* In: derivatives of a loss by the final state. Out: by the start state. */
 void penalty_adjoint(const penalty *s, double x_bar[3], double v_bar[3]);

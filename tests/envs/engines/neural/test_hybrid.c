@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_hybrid.c - networks at the hook points of environments: how a wiring is read, values and derivatives by hand, and
+ * in each environment that has hook points gradients by all variables over whole episodes against differences, zero
+ * weights that change no bit, penalties, files of weights. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "differences.h"
+#include "host.h"
+
+#include <diffsim/ext/hooks.h>
+#include <diffsim/ext/variables.h>
+#include <diffsim/helper/hybrid.h>
+
+static const ds_hook hook[] = {DS_HYBRID_HOOK(DS_HOOK_INPUT, 1, "v", "m/s", "Velocity."),
+                               DS_HYBRID_HOOK(DS_HOOK_OUTPUT, 2, "force", "N", "Force."),
+                               DS_HYBRID_HOOK(DS_HOOK_INPUT, 3, "angle", "rad", "Angles."),
+                               DS_HYBRID_HOOK(DS_HOOK_OUTPUT, 1, "heat", "W", "Heat.")};
+enum { HOOKS = 4, INPUTS = 4, OUTPUTS = 3 };
+
+/* ---- wiring ---- */
+
+static void wirings(void **state)
+{
+    (void)state;
+    ds_hybrid h;
+    char why[DS_NETWORK_FILE_TEXT];
+    assert_true(ds_hybrid_wire(&h, " ", HOOKS, hook, why));
+    assert_true(h.nets == 0 && h.variables == 0);
+
+    assert_true(ds_hybrid_wire(&h, "heat, force.2 = angle, v", HOOKS, hook, why));
+    assert_true(h.nets == 1 && !h.net[0].replace && h.net[0].net.layers == 3);
+    assert_memory_equal(h.net[0].net.size, ((uint32_t[]){4, 5, 5, 2}), 4 * sizeof(uint32_t));
+    assert_memory_equal(h.net[0].net.activation,
+                        ((uint32_t[]){DS_NETWORK_ELU, DS_NETWORK_ELU, DS_NETWORK_IDENTITY}),
+                        3 * sizeof(uint32_t));
+    assert_memory_equal(h.net[0].net.bias, ((uint32_t[]){0, 1, 1, 0}), 4 * sizeof(uint32_t));
+    assert_memory_equal(h.net[0].in, ((uint32_t[]){1, 2, 3, 0}), 4 * sizeof(uint32_t));
+    assert_memory_equal(h.net[0].out, ((uint32_t[]){2, 1}), 2 * sizeof(uint32_t));
+    assert_int_equal(h.variables, 4 * 5 + 5 * 5 + 5 * 2 + 10);
+
+    assert_true(ds_hybrid_wire(
+        &h, "force=angle.2|3 2|elu identity|replace|all & heat = v | - | tanh | residual | none", HOOKS, hook,
+        why));
+    assert_true(h.nets == 2 && h.net[0].replace && !h.net[1].replace);
+    assert_true(h.net[1].net.layers == 1 && h.net[1].net.activation[0] == DS_NETWORK_TANH);
+    assert_int_equal(h.net[1].at, ds_network_count(&h.net[0].net));
+    assert_int_equal(h.variables, h.net[1].at + 1);
+    char name[64], group[64];
+    ds_hybrid_name(&h, h.net[1].at, name, group, sizeof name);
+    assert_string_equal(name, "net2.w1.1.1");
+    assert_string_equal(group, "net2");
+}
+
+static void bad_wirings(void **state)
+{
+    (void)state;
+    static const char *const bad[][2] = {
+        {"force", "expected 'outputs = inputs | ...'"},
+        {"= v", "at least one output"},
+        {"heat = ", "at least one input"},
+        {"torque = v", "there is no output 'torque'; there are: force.1 .. force.2, heat"},
+        {"v = v", "there is no output 'v'"},
+        {"heat = heat", "there is no input 'heat'; there are: v, angle.1 .. angle.3"},
+        {"force.3 = v", "there is no output 'force.3'"},
+        {"force.0 = v", "there is no output 'force.0'"},
+        {"force.x = v", "there is no output 'force.x'"},
+        {"heat = v | 0", "1 to 256 units, not '0'"},
+        {"heat = v | 3 257", "not '257'"},
+        {"heat = v | 2.5", "not '2.5'"},
+        {"heat = v | 1 1 1 1 1 1 1 1", "at most 7 hidden layers"},
+        {"heat = v | 3 | selu", "there is no activation 'selu'"},
+        {"heat = v | 3 3 3 | elu tanh", "one for each of the 3 hidden layers"},
+        {"heat = v | 3 | elu elu elu", "one for each of the 1 hidden layers"},
+        {"heat = v | 3 | elu | add", "expected residual or replace, not 'add'"},
+        {"heat = v | 3 | elu | residual | some", "not 'some'"},
+        {"heat = v | 3 | elu | residual | all | more", "at most five fields"},
+        {"heat = v & heat = v", "network 2 has an output that is taken already"},
+        {"force, force.1 = v", "network 1 has an output that is taken already"},
+        {"heat = v &", "expected 'outputs = inputs | ...'"},
+        {"heat=v&heat=v&heat=v&heat=v&heat=v&heat=v&heat=v&heat=v&heat=v", "at most 8 networks"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ds_hybrid h;
+        char why[DS_NETWORK_FILE_TEXT];
+        assert_false(ds_hybrid_wire(&h, bad[i][0], HOOKS, hook, why));
+        if (strstr(why, bad[i][1]) == NULL) {
+            fail_msg("'%s': %s", bad[i][0], why);
+        }
+        assert_int_equal(h.nets, 0);
+    }
+}
+
+/* c . outputs of a model with analytic outputs 2 inputs[1], inputs[0]^2, 3, changed by two networks. */
+typedef struct model {
+    ds_hybrid h;
+    double c[OUTPUTS], in[INPUTS], tape[256];
+} model;
+
+static double value(void *self, const double *at)
+{
+    model *m = self;
+    const double *in = at + m->h.variables;
+    double out[OUTPUTS] = {2 * in[1], in[0] * in[0], 3};
+    ds_hybrid_forward(&m->h, at, in, out, m->tape);
+    return differences_dot(OUTPUTS, m->c, out);
+}
+
+static void derivatives(void **state)
+{
+    (void)state;
+    model m;
+    char why[DS_NETWORK_FILE_TEXT];
+    assert_true(ds_hybrid_wire(
+        &m.h, "force.1 = v, angle.3 | 3 | tanh | replace | all & heat, force.2 = angle | 2 | sin", HOOKS,
+        hook, why));
+    const uint64_t n = m.h.variables + INPUTS;
+    double at[128], grad[128] = {0}, dot[128];
+    assert_true(n <= 128 && m.h.tape <= 256);
+    differences_random(3, n, at);
+    differences_random(4, OUTPUTS, m.c);
+    differences_random(5, n, dot);
+    value(&m, at);
+    double out_bar[OUTPUTS], out_dot[OUTPUTS], *in_bar = grad + m.h.variables, *in = at + m.h.variables,
+                                               *in_dot = dot + m.h.variables;
+    memcpy(out_bar, m.c, sizeof out_bar);
+    ds_hybrid_reverse(&m.h, at, m.tape, out_bar, grad, in_bar);
+    assert_true(out_bar[0] == 0 && out_bar[1] == m.c[1] && out_bar[2] == m.c[2]);
+    in_bar[1] += 2 * out_bar[0];
+    in_bar[0] += 2 * in[0] * out_bar[1];
+    differences d = {.name = "two networks",
+                     .n = n,
+                     .x = at,
+                     .grad = grad,
+                     .loss = value,
+                     .self = &m,
+                     .step = 1e-4,
+                     .tolerance = 1e-8};
+    assert_int_equal(differences_check(&d, NULL), 0);
+    value(&m, at);
+    out_dot[0] = 2 * in_dot[1];
+    out_dot[1] = 2 * in[0] * in_dot[0];
+    out_dot[2] = 0;
+    ds_hybrid_tangent(&m.h, at, m.tape, dot, in_dot, out_dot);
+    assert_near(differences_dot(OUTPUTS, m.c, out_dot), differences_dot(n, grad, dot), 1e-14);
+}
+
+/* ---- environments ---- */
+
+typedef struct scene {
+    const char *env;
+    const char *setting[7];
+    double step, tolerance;
+} scene;
+
+/* A wiring of each kind at each environment. Contacts happen in whole steps: gradients are compared where no contact
+ * changes its step. */
+static const scene scenes[] = {
+    {"envs/cartpole",
+     {"steps=60", "residual=joint_torque = joint_angle, joint_rate | 4 | tanh | residual | all"},
+     1e-4,
+     1e-6},
+    {"envs/cartpole",
+     {"links=3", "steps=40", "hold=2",
+      "residual=joint_torque.2 = joint_rate.2, joint_angle.1 | 3 2 | elu | replace"},
+     1e-4,
+     1e-6},
+    {"envs/cartpole",
+     {"links=2", "steps=40", "control=force", "integrator=semi-implicit",
+      "residual=cart_force = cart_velocity, cart_position | 3 | softsign & joint_torque = joint_rate | - | "
+      "identity"},
+     1e-4,
+     1e-6},
+    {"envs/bounce",
+     {"variant=paper", "residual=force = velocity, contact_force.2 | 4 | tanh | residual | all"},
+     1e-7,
+     1e-4},
+    {"envs/bounce",
+     {"residual=force.1, force.3 = position.2, contact_force | 3 | sigmoid | replace"},
+     1e-7,
+     1e-4},
+    {"envs/pinball",
+     {"friction=0.2",
+      "residual=friction = sliding_velocity, normal_velocity, depth | 4 | tanh | residual | all"},
+     1e-7,
+     1e-4},
+    {"envs/pinball",
+     {"variant=pinball16", "contact_order=sequential", "integrator=semi-implicit",
+      "residual=friction = sliding_velocity | 4 | sin"},
+     1e-7,
+     1e-4},
+    {"envs/swing",
+     {"variables=velocity", "cells=4", "h=1e-3", "duration=0.25", "residual_limit=0.01",
+      "residual=force = velocity, height | 3 | tanh | residual | hidden"},
+     1e-5,
+     1e-5},
+};
+enum { SCENES = sizeof scenes / sizeof *scenes, POINTS = 3 };
+
+static double loss_at(void *self, const double *x)
+{
+    uint32_t outcome;
+    return fake_eval(self, x, NULL, 0, &outcome);
+}
+
+static double one_side(fake_env *e, double *x, uint64_t i, double h)
+{
+    const double kept = x[i];
+    x[i] = kept + h;
+    const double loss = loss_at(e, x);
+    x[i] = kept;
+    return loss;
+}
+
+/* The gradient by the weights, and by every so many of the others. Where two difference quotients disagree a contact has
+ * changed its step, and nothing is compared: at most one in ten. */
+static void check_gradient(const scene *s, fake_env *e, uint64_t point)
+{
+    const uint64_t n = e->info.n, stride = n > 120 ? n / 60 : 1;
+    double *x = malloc(3 * n * sizeof *x), *grad = x + n, largest = 0, worst = 0;
+    unsigned compared = 0, skipped = 0;
+    uint32_t outcome;
+    assert_non_null(x);
+    differences_random(17 + point, n, x);
+    for (uint64_t i = 0; i < n; i++) {
+        const double middle = 0.5 * (e->lower[i] + e->upper[i]), half = 0.5 * (e->upper[i] - e->lower[i]);
+        x[i] = middle + 0.8 * half * x[i];
+    }
+    fake_eval(e, x, grad, 0, &outcome);
+    assert_int_equal(outcome, DS_EVAL_OK);
+    for (uint64_t i = 0; i < n; i++) {
+        largest = fmax(largest, fabs(grad[i]));
+    }
+    for (uint64_t i = point % stride; i < n; i += stride) {
+        const double h = s->step;
+        const double wide = (one_side(e, x, i, h) - one_side(e, x, i, -h)) / (2 * h),
+                     narrow = (one_side(e, x, i, 0.5 * h) - one_side(e, x, i, -0.5 * h)) / h;
+        if (fabs(wide - narrow) > s->tolerance * largest) {
+            skipped++;
+            continue;
+        }
+        compared++;
+        worst = fmax(worst, fabs(grad[i] - narrow) / largest);
+    }
+    print_message("%s, %llu variables: %u compared, %u not, worst %.1e\n", s->env, (unsigned long long)n,
+                  compared, skipped, worst);
+    assert_true(largest > 0 && worst <= s->tolerance && skipped * 10 <= compared);
+    free(x);
+}
+
+static void gradients(void **state)
+{
+    (void)state;
+    for (int k = 0; k < SCENES; k++) {
+        fake_env e;
+        fake_env_open(&e, scenes[k].env, scenes[k].setting, 1, -INFINITY);
+        for (uint64_t point = 0; point < POINTS; point++) {
+            check_gradient(&scenes[k], &e, point);
+        }
+        fake_env_close(&e);
+    }
+}
+
+/* With weights of 0 a residual changes no bit of the loss, and of the gradient only the order of its sums (flights of
+ * many steps are one term without networks). All variables begin where they do without. */
+static void zero_weights(void **state)
+{
+    (void)state;
+    for (int k = 0; k < SCENES; k++) {
+        fake_env with, without;
+        const char *plain[7] = {NULL}, *zero[8] = {"residual_start=zero"};
+        int residual = 0;
+        for (int i = 0, p = 0; scenes[k].setting[i] != NULL; i++) {
+            const int wiring = strncmp(scenes[k].setting[i], "residual=", 9) == 0;
+            residual |= wiring && strstr(scenes[k].setting[i], "replace") == NULL &&
+                        strstr(scenes[k].setting[i], "sigmoid") == NULL;
+            zero[i + 1] = scenes[k].setting[i];
+            if (!wiring) {
+                plain[p++] = scenes[k].setting[i];
+            }
+        }
+        if (!residual) {
+            continue;
+        }
+        fake_env_open(&with, scenes[k].env, zero, 1, -INFINITY);
+        fake_env_open(&without, scenes[k].env, plain, 1, -INFINITY);
+        const uint64_t n = without.info.n;
+        assert_true(with.info.n > n);
+        assert_memory_equal(with.x0, without.x0, n * sizeof *with.x0);
+        double *x = calloc(4 * with.info.n, sizeof *x), *g = x + with.info.n, *plain_g = g + with.info.n;
+        assert_non_null(x);
+        differences_random(2, n, x);
+        uint32_t outcome;
+        const double a = fake_eval(&with, x, g, 0, &outcome),
+                     b = fake_eval(&without, x, plain_g, 0, &outcome);
+        assert_true(a == b);
+        for (uint64_t i = 0; i < n; i++) {
+            assert_near(g[i], plain_g[i], 1e-12 * fmax(1, fabs(plain_g[i])));
+        }
+        free(x);
+        fake_env_close(&with);
+        fake_env_close(&without);
+    }
+}
+
+/* Penalties are added to the loss and to the gradient; hook points and names are told. */
+static void told(void **state)
+{
+    (void)state;
+    fake_env plain, e;
+    const char *wiring = "residual=joint_torque = joint_rate | 2 | tanh";
+    fake_env_open(&plain, "envs/cartpole", (const char *[]){"steps=20", wiring, NULL}, 1, -INFINITY);
+    fake_env_open(&e, "envs/cartpole",
+                  (const char *[]){"steps=20", wiring, "residual_l1=0.3", "residual_l2=0.2",
+                                   "residual_limit=0.25", "residual_bias_limit=0.125", NULL},
+                  1, -INFINITY);
+    const uint64_t n = e.info.n, first = n - 6; /* 1 x 2 + 2 x 1 weights, 2 biases */
+    double x[64] = {0}, g[64], plain_g[64];
+    uint32_t outcome;
+    assert_int_equal(n, 46);
+    for (uint64_t i = 0; i < 6; i++) {
+        x[first + i] = 0.02 * (double)(i + 1);
+        assert_true(e.upper[first + i] == (i < 4 ? 0.25 : 0.125) &&
+                    e.lower[first + i] == -e.upper[first + i]);
+    }
+    const double with = fake_eval(&e, x, g, 0, &outcome),
+                 without = fake_eval(&plain, x, plain_g, 0, &outcome);
+    assert_near(with - without, 0.3 * 0.06 + 0.2 * 0.0004 * 91, 1e-14);
+    assert_near(g[first] - plain_g[first], 0.3 + 0.4 * 0.02, 1e-14);
+    assert_near(g[n - 1] - plain_g[n - 1], 0.4 * 0.12, 1e-14);
+
+    const ds_env_vtable *vt = e.plugin->env;
+    const ds_env_variables *names = vt->get_extension(e.self, DS_EXT_VARIABLES);
+    ds_variable v = {.struct_size = sizeof v};
+    assert_int_equal(names->describe(e.self, n - 1, &v), DS_OK);
+    assert_string_equal(v.name, "net1.b1.2");
+    assert_string_equal(v.group, "net1");
+    const ds_env_hooks *hooks = vt->get_extension(e.self, DS_EXT_HOOKS);
+    uint64_t count = 0;
+    ds_hook h = {.struct_size = sizeof h};
+    assert_int_equal(hooks->count(e.self, &count), DS_OK);
+    assert_int_equal(count, 5);
+    assert_int_equal(hooks->describe(e.self, 4, &h), DS_OK);
+    assert_string_equal(h.name, "joint_torque");
+    assert_true(h.kind == DS_HOOK_OUTPUT && h.count == 1);
+    fake_env_close(&plain);
+    fake_env_close(&e);
+}
+
+/* Initial weights from a file, those that do not fit, and other mistakes of a user. */
+static void files(void **state)
+{
+    (void)state;
+    ds_hybrid h;
+    char why[DS_NETWORK_FILE_TEXT], path[] = "test-hybrid-XXXXXX", setting[64];
+    assert_true(ds_hybrid_wire(&h, "heat = v | 2 | tanh", HOOKS, hook, why));
+    const double w[] = {0.1, -0.2, 0.3, 0.4, -0.45, 0.05};
+    FILE *f = fdopen(mkstemp(path), "w");
+    assert_non_null(f);
+    assert_true(ds_network_file_write(f, 1, &h.net[0].net, w));
+    assert_int_equal(fclose(f), 0);
+    snprintf(setting, sizeof setting, "residual_weights=%s", path);
+    fake_env e;
+    fake_env_open(&e, "envs/cartpole",
+                  (const char *[]){setting, "steps=5", "residual=joint_torque = joint_rate | 2 | tanh", NULL},
+                  1, -INFINITY);
+    assert_memory_equal(e.x0 + 10, w, sizeof w);
+    fake_env_close(&e);
+    fake_env_refuses("envs/cartpole",
+                     (const char *[]){setting, "residual=joint_torque = joint_rate | 3 | tanh", NULL},
+                     "network 1 is not that of parameter residual");
+    fake_env_refuses("envs/cartpole",
+                     (const char *[]){setting, "residual_limit=0.25",
+                                      "residual=joint_torque = joint_rate | 2 | tanh", NULL},
+                     "is beyond 0.25");
+    fake_env_refuses("envs/cartpole", (const char *[]){setting, NULL}, "there is no network: set residual");
+    fake_env_refuses("envs/cartpole", (const char *[]){"residual=cart_force = joint_rate", NULL},
+                     "there is no output 'cart_force'; there are: joint_torque");
+    remove(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(wirings),      cmocka_unit_test(bad_wirings),
+                                       cmocka_unit_test(derivatives),  cmocka_unit_test(gradients),
+                                       cmocka_unit_test(zero_weights), cmocka_unit_test(told),
+                                       cmocka_unit_test(files)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
