@@ -34,7 +34,8 @@ test_libs = %D%/support/libtest.la $(methods)/libcma.la $(methods)/libsquares.la
 	$(engines)/penalty/libpenalty.la $(engines)/cloth/libcloth.la $(engines)/soft/libsoft.la $(engines)/swept/libswept.la \
 	$(engines)/film/libfilm.la $(engines)/fem/libfem.la $(engines)/control/libcontrol.la \
 	$(engines)/render/librender.la $(engines)/render/libreadpng.la $(engines)/mpm/libtasks.la \
-	$(engines)/rigid/librigid.la $(engines)/pendulum/libpendulum.la $(engines)/smoke/libsmoke.la \
+	$(engines)/rigid/librigid.la $(engines)/pendulum/libpendulum.la \
+	$(engines)/pendulum/libcompound.la $(engines)/recording/librecording.la $(engines)/smoke/libsmoke.la \
 	$(tools_link) $(CMOCKA_LIBS)
 
 # What several tests use.
@@ -92,7 +93,8 @@ check_PROGRAMS += \
 	%D%/envs/engines/smoke/test_smoke %D%/envs/test_analytic %D%/envs/test_bounce \
 	%D%/envs/test_cartpole %D%/envs/test_cartpole_gym %D%/envs/test_cloth_scenes %D%/envs/test_fluid \
 	%D%/envs/test_foreign %D%/envs/test_image_losses %D%/envs/test_mpm_plugins %D%/envs/test_near_optimum %D%/envs/test_pendulum %D%/envs/test_pinball \
-	%D%/envs/test_soft_scenes %D%/envs/test_swept_scenes %D%/envs/test_drawn_objects
+	%D%/envs/test_soft_scenes %D%/envs/test_swept_scenes %D%/envs/test_drawn_objects \
+	%D%/envs/engines/test_recording %D%/envs/test_double_pendulum
 %C%_envs_engines_mpm_test_mpm_golden_fast_SOURCES = %D%/envs/engines/mpm/test_mpm_golden.c
 %C%_envs_engines_mpm_test_mpm_golden_fast_CPPFLAGS = $(AM_CPPFLAGS) -DFAST
 
@@ -114,7 +116,7 @@ endif
 # whole tree is instrumented and they are programs of libFuzzer: tests/fuzz/fuzz_npy tests/fuzz/corpus/npy
 fuzz_targets = %D%/fuzz/fuzz_bench %D%/fuzz/fuzz_descriptor %D%/fuzz/fuzz_elf %D%/fuzz/fuzz_gmsh \
 	%D%/fuzz/fuzz_ini %D%/fuzz/fuzz_npy %D%/fuzz/fuzz_obj %D%/fuzz/fuzz_png %D%/fuzz/fuzz_policy \
-	%D%/fuzz/fuzz_set %D%/fuzz/fuzz_slice %D%/fuzz/fuzz_snapshot %D%/fuzz/fuzz_tetgen \
+	%D%/fuzz/fuzz_recording %D%/fuzz/fuzz_set %D%/fuzz/fuzz_slice %D%/fuzz/fuzz_snapshot %D%/fuzz/fuzz_tetgen \
 	%D%/fuzz/fuzz_store %D%/fuzz/fuzz_summary %D%/fuzz/fuzz_text_array %D%/fuzz/fuzz_trajectory
 EXTRA_DIST += %D%/fuzz/campaign.sh %D%/fuzz/corpus
 if FUZZERS

@@ -18,6 +18,7 @@ include %D%/engines/swept/local.mk
 include %D%/engines/algebra/local.mk
 include %D%/engines/rigid/local.mk
 include %D%/engines/pendulum/local.mk
+include %D%/engines/recording/local.mk
 include %D%/engines/smoke/local.mk
 
 # The kit: what environments have in common, a table of functions and the scene extension from tables; a team of
@@ -147,7 +148,7 @@ EXTRA_LTLIBRARIES = %D%/engines/mpm/libtasks.la
 %C%_engines_mpm_libtasks_la_LIBADD = %D%/engines/mpm/libmpm.la
 
 # The plugins: PlasticineLab's tasks, then the others. The source of each is the file of its name, here or in the room
-# of its family (plasticine/, gradsim/).
+# of its family (plasticine/, gradsim/, pendula/).
 envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch.la %D%/rollingpin.la \
 	%D%/rope.la %D%/table.la %D%/torus.la %D%/triplemove.la %D%/writer.la %D%/analytic.la %D%/bounce.la \
 	%D%/cartpole.la %D%/cartpole_gym.la %D%/ffi.la %D%/flip.la %D%/fluid.la %D%/pendulum.la \
@@ -211,7 +212,7 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 
 # gradSim's scenes.
 envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la %D%/pendulum_id.la \
-	%D%/double_pendulum.la %D%/ball2d.la \
+	%D%/ball2d.la \
 	%D%/beam.la %D%/soft_ball.la %D%/cloth_velocity.la %D%/cloth_throw.la \
 	%D%/walker.la %D%/gear.la %D%/spring_cage.la
 %C%_rigid_contact_la_SOURCES = %D%/gradsim/rigid_contact.c
@@ -223,9 +224,6 @@ envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la %D%/pendulum_id.
 %C%_pendulum_id_la_SOURCES = %D%/gradsim/pendulum_id.c
 %C%_pendulum_id_la_LDFLAGS = $(plugin_link)
 %C%_pendulum_id_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/pendulum/libpendulum.la %D%/engines/fem/libfem.la
-%C%_double_pendulum_la_SOURCES = %D%/gradsim/double_pendulum.c
-%C%_double_pendulum_la_LDFLAGS = $(plugin_link)
-%C%_double_pendulum_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/pendulum/libpendulum.la %D%/engines/fem/libfem.la
 %C%_ball2d_la_SOURCES = %D%/gradsim/ball2d.c
 %C%_ball2d_la_LDFLAGS = $(plugin_link)
 %C%_ball2d_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/contact/libcontact.la %D%/engines/fem/libfem.la
@@ -250,6 +248,14 @@ envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la %D%/pendulum_id.
 %C%_spring_cage_la_SOURCES = %D%/gradsim/spring_cage.c
 %C%_spring_cage_la_LDFLAGS = $(plugin_link)
 %C%_spring_cage_la_LIBADD = %D%/engines/soft/libsoft.la
+
+# Identification from pictures and from recorded motion.
+envplugin_LTLIBRARIES += %D%/double_pendulum.la
+%C%_double_pendulum_la_SOURCES = %D%/pendula/camera.c %D%/pendula/double_pendulum.c \
+	%D%/pendula/double_pendulum.h %D%/pendula/model.c %D%/pendula/motion.c
+%C%_double_pendulum_la_LDFLAGS = $(plugin_link)
+%C%_double_pendulum_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/pendulum/libpendulum.la \
+	%D%/engines/pendulum/libcompound.la %D%/engines/recording/librecording.la %D%/engines/fem/libfem.la
 
 # Target densities and recorded lifts, found by the plugins beside themselves; also in a build outside of the
 # source tree (make distcheck).
