@@ -84,6 +84,7 @@ check_PROGRAMS += \
 	%D%/envs/engines/mpm/test_mpm_golden %D%/envs/engines/mpm/test_mpm_golden_fast \
 	%D%/envs/engines/mpm/test_mpm_laws %D%/envs/engines/mpm/test_mpm_parts \
 	%D%/envs/engines/mpm/test_mpm_step %D%/envs/engines/mpm/test_mpm_tools \
+	%D%/envs/engines/neural/test_network \
 	%D%/envs/engines/render/test_dibr %D%/envs/engines/render/test_read_png \
 	%D%/envs/engines/render/test_render %D%/envs/engines/render/test_softras \
 	%D%/envs/engines/render/test_splat %D%/envs/engines/render/test_video \
@@ -115,7 +116,7 @@ endif
 # Fuzz targets. Everywhere they run on a small corpus and mutations of it; with clang and --enable-fuzzers the
 # whole tree is instrumented and they are programs of libFuzzer: tests/fuzz/fuzz_npy tests/fuzz/corpus/npy
 fuzz_targets = %D%/fuzz/fuzz_bench %D%/fuzz/fuzz_descriptor %D%/fuzz/fuzz_elf %D%/fuzz/fuzz_gmsh \
-	%D%/fuzz/fuzz_ini %D%/fuzz/fuzz_npy %D%/fuzz/fuzz_obj %D%/fuzz/fuzz_png %D%/fuzz/fuzz_policy \
+	%D%/fuzz/fuzz_ini %D%/fuzz/fuzz_network %D%/fuzz/fuzz_npy %D%/fuzz/fuzz_obj %D%/fuzz/fuzz_png %D%/fuzz/fuzz_policy \
 	%D%/fuzz/fuzz_recording %D%/fuzz/fuzz_set %D%/fuzz/fuzz_slice %D%/fuzz/fuzz_snapshot %D%/fuzz/fuzz_tetgen \
 	%D%/fuzz/fuzz_store %D%/fuzz/fuzz_summary %D%/fuzz/fuzz_text_array %D%/fuzz/fuzz_trajectory
 EXTRA_DIST += %D%/fuzz/campaign.sh %D%/fuzz/corpus
