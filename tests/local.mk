@@ -35,7 +35,7 @@ test_libs = %D%/support/libtest.la $(methods)/libcma.la $(methods)/libsquares.la
 	$(engines)/film/libfilm.la $(engines)/fem/libfem.la $(engines)/control/libcontrol.la \
 	$(engines)/render/librender.la $(engines)/render/libreadpng.la $(engines)/mpm/libtasks.la \
 	$(engines)/rigid/librigid.la $(engines)/pendulum/libpendulum.la \
-	$(engines)/pendulum/libcompound.la $(engines)/recording/librecording.la $(engines)/smoke/libsmoke.la \
+	$(engines)/pendulum/libcompound.la $(engines)/recording/librecording.la $(engines)/throw/libthrow.la $(engines)/billiards/libbilliards.la $(engines)/smoke/libsmoke.la \
 	$(tools_link) $(CMOCKA_LIBS)
 
 # What several tests use.
@@ -95,7 +95,7 @@ check_PROGRAMS += \
 	%D%/envs/test_cartpole %D%/envs/test_cartpole_gym %D%/envs/test_cloth_scenes %D%/envs/test_fluid \
 	%D%/envs/test_foreign %D%/envs/test_image_losses %D%/envs/test_mpm_plugins %D%/envs/test_near_optimum %D%/envs/test_pendulum %D%/envs/test_pinball \
 	%D%/envs/test_soft_scenes %D%/envs/test_swept_scenes %D%/envs/test_drawn_objects \
-	%D%/envs/engines/test_recording %D%/envs/test_double_pendulum
+	%D%/envs/engines/test_recording %D%/envs/test_double_pendulum %D%/envs/test_cube_throw %D%/envs/test_billiards
 %C%_envs_engines_mpm_test_mpm_golden_fast_SOURCES = %D%/envs/engines/mpm/test_mpm_golden.c
 %C%_envs_engines_mpm_test_mpm_golden_fast_CPPFLAGS = $(AM_CPPFLAGS) -DFAST
 

@@ -278,6 +278,11 @@ const scene scenes[] = {
      .heavy = 1,
      .words = "length mass gravity angle rate"},
     PLANE("ball2d", "speed gravity position"),
+    {.id = "cube_throw",
+     .hints = {{"n_samples", 2, 200, NULL}, {"h", 1e-3, 2e-2, NULL}},
+     .heavy = 1,
+     .words = "stiffness damping mu mu_static slip network"},
+    {.id = "billiards", .hints = {{"steps", 1, 100, NULL}, {"sweeps", 1, 60, NULL}}, .heavy = 1},
 };
 const int scene_count = sizeof scenes / sizeof scenes[0];
 
