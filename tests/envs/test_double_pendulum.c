@@ -267,7 +267,7 @@ static void own_recordings(void **state)
     assert_near(e.info.dt, 0.002, 1e-15);
     assert_near(e.x0[3], seven[3], 0.5); /* rates by differences */
     assert_true(fake_eval(&e, seven, NULL, 0, NULL) < 1e-20);
-    assert_true(isnan(fake_metric(&e, seven, "recorded1")[31]));
+    assert_true(isnan(fake_metric(&e, seven, "recorded_angle1")[31]));
     fake_env_close(&e);
     fake_env_close(&made);
     refuses((const char *const[]){"variant=recording", file, "columns=first second", "time_column=t",

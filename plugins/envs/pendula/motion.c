@@ -277,10 +277,17 @@ static void bodies_of_motion(void *self, scene_kit *s)
     s->info.flat = 1;
 }
 
-static const scene_metric metrics[] = {{"angle1", "rad"},  {"angle2", "rad"},    {"rate1", "rad/s"},
-                                       {"rate2", "rad/s"}, {"recorded1", "rad"}, {"recorded2", "rad"},
-                                       {"held_out", ""},   {"rmse", ""},         {"energy", "J"},
-                                       {"error", ""},      {NULL, NULL}};
+static const scene_metric metrics[] = {{"angle1", "rad"},
+                                       {"angle2", "rad"},
+                                       {"rate1", "rad/s"},
+                                       {"rate2", "rad/s"},
+                                       {"recorded_angle1", "rad"},
+                                       {"recorded_angle2", "rad"},
+                                       {"held_out", ""},
+                                       {"rmse", "rad"},
+                                       {"energy", "J"},
+                                       {"error", ""},
+                                       {NULL, NULL}};
 
 /* Mean error of the variables, in proportion where they are positive; NAN where the truth is not known. */
 static double error_of(const motion *e)
@@ -306,8 +313,8 @@ static void measure_motion(void *self, uint64_t k, double *out)
         out[i] = angle;
         out[2 + i] = there ? e->y[k * S + 2 + i] : (double)NAN;
         /* On the turn of the circle where the simulated one is. */
-        out[4 + i] = there && m->variant != VARIANT_INITIAL ? angle + remainder(target[i] - angle, turn)
-                                                            : target[i];
+        out[4 + i] =
+            there && m->variant != VARIANT_INITIAL ? angle + remainder(target[i] - angle, turn) : target[i];
     }
     const uint64_t from = k < m->fitted ? 0 : m->fitted;
     out[6] = k >= m->fitted;
