@@ -156,7 +156,7 @@ dist_check_SCRIPTS = %D%/abi/grow.sh %D%/cli/wild.sh %D%/cli/portable.sh %D%/cli
 	%D%/cli/inputs.sh %D%/cli/install.sh %D%/cli/isolate_optimizer.sh %D%/cli/kill.sh %D%/cli/kill_channels.sh \
 	%D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh %D%/cli/languages.sh %D%/cli/limits.sh %D%/cli/loader.sh \
 	%D%/cli/messages.sh %D%/cli/optimizer_edges.sh %D%/cli/optimizers.sh %D%/cli/own_process.sh \
-	%D%/cli/programs.sh %D%/cli/quickstart.sh %D%/cli/rl.sh %D%/cli/run.sh %D%/cli/squares.sh %D%/cli/stored.sh \
+	%D%/cli/programs.sh %D%/cli/quickstart.sh %D%/cli/recordings.sh %D%/cli/rl.sh %D%/cli/run.sh %D%/cli/squares.sh %D%/cli/stored.sh \
 	%D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh %D%/cli/tools/bench_kill.sh %D%/cli/tools/bench_merge.sh \
 	%D%/cli/tools/check.sh %D%/cli/tools/check_gradient.sh %D%/cli/tools/landscape.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh \
 	%D%/cli/tools/new.sh %D%/cli/tools/policy.sh %D%/cli/tools/progress.sh %D%/cli/tools/report.sh \

@@ -253,8 +253,8 @@ envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la %D%/pendulum_id.
 
 # Identification from pictures and from recorded motion.
 envplugin_LTLIBRARIES += %D%/double_pendulum.la
-%C%_double_pendulum_la_SOURCES = %D%/pendula/camera.c %D%/pendula/double_pendulum.c \
-	%D%/pendula/double_pendulum.h %D%/pendula/model.c %D%/pendula/motion.c
+%C%_double_pendulum_la_SOURCES = %D%/pendula/camera.c %D%/pendula/camera.h %D%/pendula/double_pendulum.c \
+	%D%/pendula/model.c %D%/pendula/model.h %D%/pendula/motion.c %D%/pendula/motion.h
 %C%_double_pendulum_la_LDFLAGS = $(plugin_link)
 %C%_double_pendulum_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/pendulum/libpendulum.la \
 	%D%/engines/pendulum/libcompound.la %D%/engines/recording/librecording.la %D%/engines/fem/libfem.la

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* double_pendulum - what is unknown of a double pendulum is to be found: from pictures (gradSim, Jatavallabhula et al.,
  * ICLR 2021), or from its motion, simulated or recorded (NeuralSim, Heiden et al., ICRA 2021; Suh et al., ICML 2022). */
-#include "double_pendulum.h"
-
 #include "engines/swept/swept.h"
+
+#include "camera.h"
+#include "model.h"
+#include "motion.h"
 
 static const char *const variants[] = {"camera",    "lengths", "damping", "recording",
                                        "synthetic", "initial", NULL};
@@ -59,6 +61,10 @@ static const ds_param *const params[] = {
     DS_ENUM("integrator", "variant", integrators,
             "Method of the steps; variant: semi_implicit (lengths, damping, initial), rk4 (recording, "
             "synthetic)."),
+    DS_LIST("start", "", -1e3, 1e3, COMPOUND_VARIABLES, "",
+            "All variants but camera: where a search starts, a value for each variable; empty: as in the "
+            "table of the "
+            "documentation, rates by differences."),
     DS_INT("steps_per_sample", "1", 1, 1000, "", "Steps from one sample to the next."),
     NULL};
 

@@ -7,7 +7,7 @@
  * tell, divided by C: P1 = A/C, P2 = B/C, R = G1/G2; G2/C = g / length of the first arm. initial: the double pendulum of
  * H. J. T. Suh et al., "Do differentiable simulators give better policy gradients?" (ICML 2022), by the equations of
  * motion of two point masses, without wrapping. */
-#include "double_pendulum.h"
+#include "model.h"
 
 #include <diffsim/helper/random.h>
 #include <math.h>
@@ -341,6 +341,24 @@ static void make_target(model *m, ds_param_reader *in, memory *room, const recor
     }
 }
 
+/* Where the search starts, if the user says so. */
+static void read_search(model *m, ds_param_reader *in)
+{
+    double start[COMPOUND_VARIABLES];
+    for (uint64_t i = 0; i < m->n; i++) {
+        start[i] = m->variable[i].start;
+    }
+    ds_param_values(in, "start", m->n, start);
+    for (uint64_t i = 0; in->status == DS_OK && i < m->n; i++) {
+        model_variable *v = &m->variable[i];
+        if (start[i] < v->lower || start[i] > v->upper) {
+            in->status = ds_host_fail(in->host, DS_E_PARAM, "parameter start: %s = %g is not in [%g, %g]",
+                                      v->name, start[i], v->lower, v->upper);
+        }
+        v->start = start[i];
+    }
+}
+
 void model_read(model *m, ds_param_reader *in, memory *room)
 {
     recorded r = {.dt = 0};
@@ -359,6 +377,7 @@ void model_read(model *m, ds_param_reader *in, memory *room)
         m->dt = r.dt;
     }
     make_target(m, in, room, &r);
+    read_search(m, in);
     if (in->status == DS_OK && !room->failed && fade[0] > 0) {
         fit_fade(&m->fit, m->dt, fade[0], fade[1]);
     }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* motion.c - double_pendulum by its angles: a simulated motion is compared with a recorded one (model.c). Residuals and
  * their exact Jacobian come with the motion. */
-#include "double_pendulum.h"
+#include "motion.h"
+
+#include "model.h"
 
 #include <string.h>
 

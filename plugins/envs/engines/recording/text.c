@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text.c - recordings as text, a row a line (see recording.h). */
 #define _GNU_SOURCE /* strtod_l */
-#include "internal.h"
+#include "source.h"
 
 #include <ctype.h>
 #include <locale.h>

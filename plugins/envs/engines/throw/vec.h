@@ -3,7 +3,9 @@
 #ifndef DS_ENGINES_THROW_VEC_H
 #define DS_ENGINES_THROW_VEC_H
 
-#include "throw.h"
+#include "state.h"
+
+#include <math.h>
 
 /* out += a x b */
 static inline void add_cross(const double a[3], const double b[3], double out[3])

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* internal.h - what the readers of recordings share (see recording.h). */
-#ifndef DS_ENGINES_RECORDING_INTERNAL_H
-#define DS_ENGINES_RECORDING_INTERNAL_H
+/* source.h - what the readers of recordings share (see recording.h). */
+#ifndef DS_ENGINES_RECORDING_SOURCE_H
+#define DS_ENGINES_RECORDING_SOURCE_H
 
-#include "recording.h"
+#include "columns.h"
 
 enum { RECORDING_WORD = 64 };
 

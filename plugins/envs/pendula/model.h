@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* double_pendulum.h - the parts of the environment double_pendulum: pictures of two bobs (camera.c), and motions that are
- * compared with recorded ones (motion.c), of models that differ in what is unknown of them (model.c). */
-#ifndef DS_ENVS_DOUBLE_PENDULUM_H
-#define DS_ENVS_DOUBLE_PENDULUM_H
+/* model.h - the variants of double_pendulum that compare angles: models that differ in what is unknown of them, and what
+ * they are compared with. */
+#ifndef DS_ENVS_PENDULA_MODEL_H
+#define DS_ENVS_PENDULA_MODEL_H
 
 #include "engines/kit/env_kit.h"
 #include "engines/pendulum/compound.h"
@@ -18,11 +18,6 @@ enum {
     VARIANT_SYNTHETIC,
     VARIANT_INITIAL
 };
-
-/* Instances by their variant: VARIANT_CAMERA, all others. */
-extern const env_table camera_table, motion_table;
-
-/* ---- models ---- */
 
 typedef struct model_variable {
     const char *name, *unit, *group;
