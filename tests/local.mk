@@ -40,7 +40,8 @@ test_libs = %D%/support/libtest.la $(methods)/libcma.la $(methods)/libsquares.la
 	$(engines)/penalty/libpenalty.la $(engines)/cloth/libcloth.la $(engines)/soft/libsoft.la $(engines)/swept/libswept.la \
 	$(engines)/film/libfilm.la $(engines)/fem/libfem.la $(engines)/control/libcontrol.la \
 	$(engines)/render/librender.la $(engines)/render/libreadpng.la $(engines)/mpm/libtasks.la \
-	$(engines)/rigid/librigid.la $(engines)/pendulum/libpendulum.la $(engines)/smoke/libsmoke.la \
+	$(engines)/rigid/librigid.la $(engines)/pendulum/libpendulum.la \
+	$(engines)/pendulum/libcompound.la $(engines)/recording/librecording.la $(engines)/throw/libthrow.la $(engines)/billiards/libbilliards.la $(engines)/smoke/libsmoke.la \
 	$(tools_link) $(CMOCKA_LIBS)
 
 # What several tests use.
@@ -107,7 +108,8 @@ check_PROGRAMS += \
 	%D%/envs/test_cartpole %D%/envs/test_cartpole_gym \
 	%D%/envs/test_foreign %D%/envs/test_near_optimum %D%/envs/test_pendulum %D%/envs/test_pinball \
 	%D%/envs/smoothing/test_functions %D%/envs/smoothing/test_rollouts \
-	%D%/envs/smoothing/test_score %D%/envs/test_swept_scenes %D%/envs/test_drawn_objects
+	%D%/envs/smoothing/test_score %D%/envs/test_swept_scenes %D%/envs/test_drawn_objects %D%/envs/engines/test_recording \
+	%D%/envs/test_double_pendulum %D%/envs/test_cube_throw %D%/envs/test_billiards
 %C%_envs_engines_mpm_test_mpm_golden_fast_SOURCES = %D%/envs/engines/mpm/test_mpm_golden.c
 %C%_envs_engines_mpm_test_mpm_golden_fast_CPPFLAGS = $(AM_CPPFLAGS) -DFAST
 
@@ -128,7 +130,7 @@ endif
 # whole tree is instrumented and they are programs of libFuzzer: tests/fuzz/fuzz_npy tests/fuzz/corpus/npy
 fuzz_targets = %D%/fuzz/fuzz_bench %D%/fuzz/fuzz_descriptor %D%/fuzz/fuzz_elf %D%/fuzz/fuzz_gmsh \
 	%D%/fuzz/fuzz_ini %D%/fuzz/fuzz_network %D%/fuzz/fuzz_npy %D%/fuzz/fuzz_obj %D%/fuzz/fuzz_png %D%/fuzz/fuzz_policy \
-	%D%/fuzz/fuzz_set %D%/fuzz/fuzz_slice %D%/fuzz/fuzz_snapshot %D%/fuzz/fuzz_tetgen \
+	%D%/fuzz/fuzz_recording %D%/fuzz/fuzz_set %D%/fuzz/fuzz_slice %D%/fuzz/fuzz_snapshot %D%/fuzz/fuzz_tetgen \
 	%D%/fuzz/fuzz_store %D%/fuzz/fuzz_summary %D%/fuzz/fuzz_text_array %D%/fuzz/fuzz_trajectory
 EXTRA_DIST += %D%/fuzz/campaign.sh %D%/fuzz/corpus
 if FUZZERS
@@ -163,16 +165,8 @@ check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badop
 %C%_plugins_wild_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 
 # The longest first: whoever has more jobs than processors is not left with one of them in the end.
-long_scripts = %D%/cli/tools/check_plugins.sh %D%/cli/wild.sh %D%/cli/rogue.sh %D%/cli/stored.sh \
-	%D%/cli/tools/check.sh %D%/cli/tools/check_gradient.sh %D%/cli/tools/landscape.sh
-short_scripts = %D%/abi/grow.sh %D%/cli/portable.sh %D%/cli/plugins.sh %D%/abi/exports.sh %D%/abi/headers.sh \
-	%D%/cli/channels.sh %D%/cli/docs.sh %D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh %D%/cli/ffi.sh \
-	%D%/cli/flags.sh %D%/cli/full.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/install.sh \
-	%D%/cli/isolate_optimizer.sh %D%/cli/kill.sh %D%/cli/kill_channels.sh %D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh \
-	%D%/cli/languages.sh %D%/cli/limits.sh %D%/cli/loader.sh %D%/cli/messages.sh %D%/cli/optimizer_edges.sh \
-	%D%/cli/optimizers.sh %D%/cli/own_process.sh %D%/cli/programs.sh %D%/cli/quickstart.sh %D%/cli/rl.sh \
-	%D%/cli/run.sh %D%/cli/squares.sh %D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh \
-	%D%/cli/tools/bench_kill.sh %D%/cli/tools/bench_merge.sh %D%/cli/tools/gradients.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh \
+	%D%/cli/tools/bench_kill.sh %D%/cli/tools/bench_merge.sh %D%/cli/tools/gradients.sh %D%/cli/tools/landscape_kill.sh \
+	%D%/cli/tools/mpi.sh \
 	%D%/cli/tools/new.sh %D%/cli/tools/policy.sh %D%/cli/tools/progress.sh %D%/cli/tools/report.sh \
 	%D%/cli/tools/report_sets.sh %D%/cli/tools/tables.sh %D%/layers.sh
 EXTRA_DIST += $(long_scripts) $(short_scripts)

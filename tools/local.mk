@@ -101,7 +101,8 @@ libexec_dshost_compare_SOURCES = tools/results/cmd_compare.c
 libexec_dshost_doctor_SOURCES = tools/catalog/cmd_doctor.c
 libexec_dshost_eval_SOURCES = tools/eval/cmd_eval.c tools/eval/eval_channels.c tools/eval/eval_images.c tools/eval/eval_images.h \
 	tools/eval/eval_gradient.c tools/eval/eval_gradient.h tools/eval/eval_policy.c tools/eval/eval_policy.h \
-	tools/eval/eval_channels.h
+	tools/eval/eval_channels.h tools/eval/eval_fit.c tools/eval/eval_fit.h tools/eval/eval_intervals.c \
+	tools/eval/eval_intervals.h
 if HAVE_PNG
 libexec_dshost_eval_CPPFLAGS = $(AM_CPPFLAGS) $(PNG_CFLAGS) -DEVAL_LIBPNG=1
 libexec_dshost_eval_LDADD = $(LDADD) $(PNG_LIBS)

@@ -18,13 +18,16 @@ include %D%/engines/swept/local.mk
 include %D%/engines/algebra/local.mk
 include %D%/engines/rigid/local.mk
 include %D%/engines/pendulum/local.mk
+include %D%/engines/recording/local.mk
+include %D%/engines/throw/local.mk
+include %D%/engines/billiards/local.mk
 include %D%/engines/smoke/local.mk
 include %D%/engines/smoothing/local.mk
 
 # The kit: what environments have in common, a table of functions and the scene extension from tables; a team of
 # threads for engines.
 %C%_engines_kit_libkit_la_SOURCES = %D%/engines/kit/env_kit.h %D%/engines/kit/env_kit.c \
-	%D%/engines/kit/identified.c %D%/engines/kit/identified.h %D%/engines/kit/norm.h %D%/engines/kit/scene_kit.h %D%/engines/kit/scene_kit.c \
+	%D%/engines/kit/identified.c %D%/engines/kit/identified.h %D%/engines/kit/knob.c %D%/engines/kit/knob.h %D%/engines/kit/norm.h %D%/engines/kit/scene_kit.h %D%/engines/kit/scene_kit.c \
 	%D%/engines/kit/team.h %D%/engines/kit/team.c
 
 # Test functions with known optimum.
@@ -148,7 +151,7 @@ EXTRA_LTLIBRARIES = %D%/engines/mpm/libtasks.la
 %C%_engines_mpm_libtasks_la_LIBADD = %D%/engines/mpm/libmpm.la
 
 # The plugins: PlasticineLab's tasks, then the others. The source of each is the file of its name, here or in the room
-# of its family (plasticine/, gradsim/).
+# of its family (plasticine/, gradsim/, pendula/, neuralsim/).
 envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch.la %D%/rollingpin.la \
 	%D%/rope.la %D%/table.la %D%/torus.la %D%/triplemove.la %D%/writer.la %D%/analytic.la %D%/bounce.la \
 	%D%/cartpole.la %D%/cartpole_gym.la %D%/ffi.la %D%/flip.la %D%/fluid.la %D%/pendulum.la \
@@ -212,7 +215,7 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 
 # gradSim's scenes.
 envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la %D%/pendulum_id.la \
-	%D%/double_pendulum.la %D%/ball2d.la \
+	%D%/ball2d.la \
 	%D%/beam.la %D%/soft_ball.la %D%/cloth_velocity.la %D%/cloth_throw.la \
 	%D%/walker.la %D%/gear.la %D%/spring_cage.la
 %C%_rigid_contact_la_SOURCES = %D%/gradsim/rigid_contact.c
@@ -224,9 +227,6 @@ envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la %D%/pendulum_id.
 %C%_pendulum_id_la_SOURCES = %D%/gradsim/pendulum_id.c
 %C%_pendulum_id_la_LDFLAGS = $(plugin_link)
 %C%_pendulum_id_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/pendulum/libpendulum.la %D%/engines/fem/libfem.la
-%C%_double_pendulum_la_SOURCES = %D%/gradsim/double_pendulum.c
-%C%_double_pendulum_la_LDFLAGS = $(plugin_link)
-%C%_double_pendulum_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/pendulum/libpendulum.la %D%/engines/fem/libfem.la
 %C%_ball2d_la_SOURCES = %D%/gradsim/ball2d.c
 %C%_ball2d_la_LDFLAGS = $(plugin_link)
 %C%_ball2d_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/contact/libcontact.la %D%/engines/fem/libfem.la
@@ -307,6 +307,22 @@ envplugin_LTLIBRARIES += %D%/ball_wall.la %D%/ball_wall_soft.la %D%/friction.la 
 %C%_tennis_la_SOURCES = %D%/smoothing/tennis.c
 %C%_tennis_la_LDFLAGS = $(plugin_link)
 %C%_tennis_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+# Identification from pictures and from recorded motion.
+envplugin_LTLIBRARIES += %D%/double_pendulum.la
+%C%_double_pendulum_la_SOURCES = %D%/pendula/camera.c %D%/pendula/camera.h %D%/pendula/double_pendulum.c \
+	%D%/pendula/model.c %D%/pendula/model.h %D%/pendula/motion.c %D%/pendula/motion.h
+%C%_double_pendulum_la_LDFLAGS = $(plugin_link)
+%C%_double_pendulum_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/pendulum/libpendulum.la \
+	%D%/engines/pendulum/libcompound.la %D%/engines/recording/librecording.la %D%/engines/fem/libfem.la
+
+# The scenes of Heiden et al.
+envplugin_LTLIBRARIES += %D%/billiards.la %D%/cube_throw.la
+%C%_billiards_la_SOURCES = %D%/neuralsim/billiards.c
+%C%_billiards_la_LDFLAGS = $(plugin_link)
+%C%_billiards_la_LIBADD = %D%/engines/billiards/libbilliards.la %D%/engines/kit/libkit.la
+%C%_cube_throw_la_SOURCES = %D%/neuralsim/cube_throw.c
+%C%_cube_throw_la_LDFLAGS = $(plugin_link)
+%C%_cube_throw_la_LIBADD = %D%/engines/throw/libthrow.la %D%/engines/kit/libkit.la
 
 # Target densities and recorded lifts, found by the plugins beside themselves; also in a build outside of the
 # source tree (make distcheck).

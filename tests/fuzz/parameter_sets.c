@@ -132,6 +132,24 @@ static void write_mesh(ds_random *r, const char *path, int number)
     FUZZ_REQUIRE(fclose(f) == 0);
 }
 
+/* Tips of a double pendulum, more or less. */
+static void write_recording(ds_random *r, const char *path, int number)
+{
+    FILE *f = fopen(path, "w");
+    FUZZ_REQUIRE(f != NULL);
+    const double size = number % 4 == 3 ? pow(10, between(r, -5, 13)) : 2;
+    for (int i = 0; i < 100; i++) {
+        const double x = size * cos(0.06 * i), y = size * sin(0.06 * i);
+        fprintf(f, "0,0,%.17g,%.17g,%.17g,", x, y, x + size * cos(0.05 * i));
+        if (number % 8 == 5 && chance(r, 0.1)) {
+            fputc('\n', f);
+        } else {
+            fprintf(f, "%.17g\n", y + size * sin(0.05 * i));
+        }
+    }
+    FUZZ_REQUIRE(fclose(f) == 0);
+}
+
 static void file_path(char *out, size_t size, const scene *s, const char *folder, int number)
 {
     const char *end = strcmp(s->file, "target") == 0      ? ".npy"
@@ -251,7 +269,20 @@ const scene scenes[] = {
      .heavy = 1,
      .words = "mass masses"},
     PLANE("pendulum_id", "length gravity damping angle rate"),
-    PLANE("double_pendulum", "length mass gravity angle rate"),
+    {.id = "double_pendulum",
+     .hints = {{"image_size", 8, 16, NULL},
+               {"image_threads", 1, 2, NULL},
+               {"frames", 2, 20, NULL},
+               {"compare_every", 1, 10, NULL},
+               {"substeps", 1, 10, NULL},
+               {"n_samples", 2, 60, NULL},
+               {"held_out", 0, 20, NULL},
+               {"steps_per_sample", 1, 4, NULL}},
+     .file = "file",
+     .file_share = 0.3,
+     .write_file = write_recording,
+     .heavy = 1,
+     .words = "length mass gravity angle rate"},
     PLANE("ball2d", "speed gravity position"),
     {.id = "heaviside", .hints = {{"dim", 1, 20, NULL}}},
     {.id = "soft_heaviside", .hints = {{"dim", 1, 20, NULL}}},
@@ -270,6 +301,11 @@ const scene scenes[] = {
     STEPS("ball_wall_soft"),
     STEPS("tennis"),
     {.id = "lqr", .hints = {{"states", 1, 8, NULL}, {"steps", 1, 20, NULL}}},
+    {.id = "cube_throw",
+     .hints = {{"n_samples", 2, 200, NULL}, {"h", 1e-3, 2e-2, NULL}},
+     .heavy = 1,
+     .words = "stiffness damping mu mu_static slip network"},
+    {.id = "billiards", .hints = {{"steps", 1, 100, NULL}, {"sweeps", 1, 60, NULL}}, .heavy = 1},
 };
 const int scene_count = sizeof scenes / sizeof scenes[0];
 

@@ -10,7 +10,7 @@
 #include "config/settings.h"
 #include "plugin/loader.h"
 
-enum { HINTS = 7, SCENE_FILES = 32 };
+enum { HINTS = 8, SCENE_FILES = 32 };
 
 /* A parameter that decides how long an episode is, and the values it gets instead of those of
  * its whole range. */

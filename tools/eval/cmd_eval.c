@@ -18,8 +18,10 @@
 #include "config/run_options.h"
 #include "eval/best_picture.h"
 #include "eval/eval_channels.h"
+#include "eval/eval_fit.h"
 #include "eval/eval_gradient.h"
 #include "eval/eval_images.h"
+#include "eval/eval_intervals.h"
 #include "eval/eval_policy.h"
 #include "evaluate/pool.h"
 #include "results/point.h"
@@ -29,8 +31,8 @@
 enum { SHOWN = 12 /* variables in the text, without derivatives */ };
 
 typedef struct request {
-    const char *x_spec, *trajectory, *picture, *images;
-    int gradient, fd, metrics, channels, json;
+    const char *x_spec, *trajectory, *picture, *images, *fit;
+    int gradient, fd, metrics, channels, intervals, json;
     ds_policy_request policy;
 } request;
 
@@ -44,6 +46,7 @@ typedef struct evaluation {
     ds_gradient_table fd;
     ds_snapshot *scene; /* or NULL */
     ds_channel_values channels;
+    ds_intervals intervals;
     ds_policy *policy;
     ds_played *played; /* by the policy, or NULL */
 } evaluation;
@@ -68,6 +71,10 @@ static const char usage[] =
     "agree?\n"
     "  --metrics            also the metrics of every output step\n"
     "  --channels           also the values of its channels: residuals, constraints, images ...\n"
+    "  --intervals          also how well the residuals determine the variables: intervals of 95 %, from "
+    "their\n"
+    "                       Jacobian\n"
+    "  --fit F.svg          draw what is simulated over what was recorded (also F.png)\n"
     "  --images FOLDER      write its image channels, what cameras see and are to see, to FOLDER/NAME.png\n"
     "  --trajectory F       write the frames: all as NumPy arrays (F.npz), or metrics and poses as a "
     "table (F.csv)\n"
@@ -119,7 +126,7 @@ static int keep(void *ctx, uint64_t i, const ds_answer *answer, const double *gr
 
 static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
 {
-    int want_scene = q->metrics || q->trajectory != NULL;
+    int want_scene = q->metrics || q->trajectory != NULL || q->fit != NULL;
     int want_grad = q->gradient && v->env->has_gradient;
     destination d = {&v->answer, want_grad ? v->grad : NULL, v->env->info.n};
     int status = 0;
@@ -133,8 +140,8 @@ static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
                              q->trajectory != NULL ? DS_KEEP_ALL : DS_KEEP_METRICS, &v->answer, &v->scene, e);
         if (status == 0 && v->scene == NULL && v->answer.outcome <= DS_EVAL_INFEASIBLE) {
             return ds_fail(e, DS_EXIT_USAGE,
-                           "%s offers no scene: --metrics and --trajectory need the extension %s", v->id,
-                           DS_EXT_SCENE);
+                           "%s offers no scene: --metrics, --trajectory and --fit need the extension %s",
+                           v->id, DS_EXT_SCENE);
         }
     }
     if (status == 0 && (want_grad || !want_scene)) {
@@ -142,6 +149,13 @@ static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
     }
     if (status == 0 && (q->channels || q->images != NULL)) {
         status = ds_channel_values_get(v->source.pool, v->id, v->x, &v->channels, e);
+    }
+    if (status == 0 && q->intervals && v->answer.outcome == DS_EVAL_OK) {
+        status = ds_intervals_get(v->source.pool, v->id, v->x, &v->intervals, e);
+    }
+    if (status == 0 && q->fit != NULL && v->scene != NULL) {
+        const ds_caption caption = {.env = v->id, .seed = seed, .loss = v->answer.loss};
+        status = ds_picture_fit(q->fit, v->scene, &caption, e);
     }
     if (status == 0 && q->images != NULL) {
         status = ds_eval_images(&v->channels, v->id, q->images, e);
@@ -193,6 +207,9 @@ static int print_json(const evaluation *v, const request *q, ds_error *e)
     }
     if (q->channels) {
         json_object_set_new(o, "channels", ds_channel_values_json(&v->channels));
+    }
+    if (v->intervals.n > 0) {
+        json_object_set_new(o, "intervals", ds_intervals_json(&v->intervals, v->x));
     }
     int status = ds_json_write(o, stdout, "standard output", e);
     json_decref(o);
@@ -288,6 +305,9 @@ static void print_text(const evaluation *v, const request *q)
     if (q->channels) {
         ds_channel_values_print(&v->channels);
     }
+    if (v->intervals.n > 0) {
+        ds_intervals_print(&v->intervals, v->x, v->env->variables);
+    }
     if (q->metrics && v->scene != NULL && v->scene->metrics > 0) {
         printf("\nmetric                     step 0                last step\n");
         for (uint64_t k = 0; k < v->scene->metrics; k++) {
@@ -305,6 +325,10 @@ static void print_text(const evaluation *v, const request *q)
 static int check_files(const request *q, ds_error *e)
 {
     static const char *const png[] = {"png", "", NULL}, *const arrays[] = {"npz", "csv", "", NULL};
+    static const char *const curves[] = {"svg", "png", "", NULL};
+    if (q->fit != NULL && !ds_text_ends_with(q->fit, curves)) {
+        return ds_fail(e, DS_EXIT_USAGE, "--fit %.200s: give a name that ends with .svg or .png", q->fit);
+    }
     if (q->picture != NULL && !ds_text_ends_with(q->picture, png)) {
         return ds_fail(e, DS_EXIT_USAGE,
                        "--picture %.200s: only PNG is drawn: give a name that ends with .png", q->picture);
@@ -322,8 +346,8 @@ static int check_files(const request *q, ds_error *e)
 /* A policy makes the point, and several episodes are no point. */
 static int check_policy(const request *q, ds_error *e)
 {
-    const int single = q->gradient || q->fd || q->metrics || q->channels || q->trajectory != NULL ||
-                       q->images != NULL || q->picture != NULL;
+    const int single = q->gradient || q->fd || q->metrics || q->channels || q->intervals || q->fit != NULL ||
+                       q->trajectory != NULL || q->images != NULL || q->picture != NULL;
     if (q->policy.spec != NULL && q->x_spec != NULL) {
         return ds_fail(e, DS_EXIT_USAGE, "--x and --policy: give one of them, both say what x is");
     }
@@ -331,7 +355,8 @@ static int check_policy(const request *q, ds_error *e)
         return ds_fail(
             e, DS_EXIT_USAGE,
             "--seeds %.100s: several episodes give a table of losses; --gradient, --fd, --metrics, "
-            "--channels, --images, --trajectory and --picture show one: give a single seed",
+            "--channels, --intervals, --fit, --images, --trajectory and --picture show one: give a single "
+            "seed",
             q->policy.seed_spec);
     }
     return 0;
@@ -351,6 +376,8 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
                              {"fd", .set = &q->fd},
                              {"metrics", .set = &q->metrics},
                              {"channels", .set = &q->channels},
+                             {"intervals", .set = &q->intervals},
+                             {"fit", .text = &q->fit},
                              {"images", .text = &q->images},
                              {"trajectory", .text = &q->trajectory},
                              {"picture", .text = &q->picture},
@@ -434,6 +461,7 @@ static int run(const ds_settings *settings, const ds_run_options *options, const
     ds_gradient_table_clear(&v.fd);
     ds_snapshot_free(v.scene);
     ds_channel_values_clear(&v.channels);
+    ds_intervals_clear(&v.intervals);
     ds_scene_source_close(&v.source);
     return status;
 }

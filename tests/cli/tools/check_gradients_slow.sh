@@ -150,6 +150,14 @@ spring_cage
 pendulum_id
 pendulum_id observe=state
 double_pendulum
+double_pendulum variant=lengths
+double_pendulum variant=damping n_samples=300
+double_pendulum variant=synthetic
+double_pendulum variant=synthetic rollout=onestep
+double_pendulum variant=initial n_samples=301
+cube_throw n_samples=150
+cube_throw n_samples=150 friction=brown network_force=50
+billiards smooth=true mu=0
 ball2d
 rigid_mass shape=cone variables=masses scene=video observe=state
 bounce

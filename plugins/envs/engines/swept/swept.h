@@ -9,7 +9,7 @@
 #define DS_ENGINES_SWEPT_SWEPT_H
 
 #include "engines/film/watcher.h"
-#include "engines/swept/knob.h"
+#include "engines/kit/knob.h"
 
 enum { SWEPT_NUMBERS = 16 }; /* most numbers of a state */
 

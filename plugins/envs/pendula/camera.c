@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* double_pendulum - two pendula in a row swing before a camera: their lengths are to be found, mass, gravity and start
+/* camera.c - double_pendulum before a camera: two pendula in a row whose lengths are to be found, mass, gravity and start
  * too. System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 6 and its demonstrations). */
+#include "camera.h"
+
 #include "engines/pendulum/pendulum.h"
 #include "engines/swept/balls.h"
 #include "engines/swept/swept.h"
@@ -9,21 +11,6 @@
 
 static const char cure[] = "raise substeps";
 static const double pi = 3.14159265358979323846;
-
-static const ds_param *const params[] = {
-    SWEPT_PARAMS("length",
-                 "length (of both rods), mass (of the second bob), gravity, angle, rate (at the start)",
-                 "image", "64", "8, 0, 0", "alpha"),
-    DS_LIST("length", "1", 0.01, 100, 2, "m",
-            "Lengths of the rods of the target, and where they are no variables."),
-    DS_REAL("mass", "1", 1e-3, 1e3, "kg", "Likewise the mass of the second bob; the first has 1 kg.",
-            .flags = DS_PARAM_LOG),
-    DS_REAL("gravity", "10", -100, 100, "m/s^2", "Likewise gravity, downward."),
-    DS_LIST("angle", "", -100, 100, 2, "rad",
-            "Likewise the angles from the downward vertical at the start; empty: 3 pi / 7 and 3 pi / 4."),
-    DS_LIST("rate", "0", -100, 100, 2, "rad/s", "Likewise their rates."),
-    SWEPT_FRAMES_PARAMS("50", "1/30 s", "4", "10"),
-    NULL};
 
 /* Bounds other than those of the lengths, and where the variables start, are ours. */
 enum { LENGTH, MASS = LENGTH + 2, GRAVITY, ANGLE, RATE = ANGLE + 2, COUNT = RATE + 2 };
@@ -157,7 +144,7 @@ static void read_truth(twins *e, ds_param_reader *in)
     memcpy(truth, usual, sizeof usual);
     ds_param_values(in, "length", 2, truth + LENGTH);
     truth[MASS] = ds_param_real(in, "mass");
-    truth[GRAVITY] = ds_param_real(in, "gravity");
+    ds_param_values(in, "gravity", 1, truth + GRAVITY);
     ds_param_values(in, "angle", 2, truth + ANGLE);
     ds_param_values(in, "rate", 2, truth + RATE);
 }
@@ -194,32 +181,10 @@ static void measure_double_pendulum(void *self, uint64_t k, double *out)
     identified_put(&e->swept.error, out + 6);
 }
 
-/* ---- plugin ---- */
-
-static const env_table env = {.size = sizeof(twins),
-                              .advice = "reduce parameter image_size or frames",
-                              .cure = cure,
-                              .read = read_double_pendulum,
-                              .metrics = metrics,
-                              .measure = measure_double_pendulum,
-                              SWEPT_TABLE(swept_release)};
-
-static const ds_desc desc = {
-    ENV_KIT_DESC("double_pendulum", "1"),
-    .flags = DS_ENV_GRADIENT,
-    .summary = "How long are the rods of a double pendulum? From pictures (gradSim).",
-    .description =
-        "Two pendula in a row, with bobs of radius 0.25 m, swing for 1.6 s without friction. The variables "
-        "are "
-        "what is unknown of them, by default the lengths of the rods. The target is an episode of the same "
-        "pendula with the parameters length, mass, gravity, angle and rate; each bob is seen in a picture "
-        "of its own by the same camera, so the least loss is 0. Of the masses only their ratio matters.\n"
-        "With observe = state the loss is the mean squared distance of the bobs, m^2.\n"
-        "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric "
-        "error: mean error of the variables, in proportion where they are positive, which the optimizer does "
-        "not see; distance: that of the middle "
-        "of the bobs.",
-    .citation = ENV_KIT_GRADSIM,
-    .extensions = env_kit_scene_channels};
-
-ENV_KIT_DEFINE(env, desc)
+const env_table camera_table = {.size = sizeof(twins),
+                                .advice = "reduce parameter image_size or frames",
+                                .cure = cure,
+                                .read = read_double_pendulum,
+                                .metrics = metrics,
+                                .measure = measure_double_pendulum,
+                                SWEPT_TABLE(swept_release)};

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compound.c - the double pendulum by its constants, see compound.h. Derivatives go forward with the state, all
+ * variables at once: the equations are solved for what changes their sides at fixed accelerations, so that no inverse is
+ * differentiated. */
+#include "compound.h"
+
+#include "engines/algebra/finite.h"
+#include "engines/cloth/sets.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { N = COMPOUND_STATES, K = COMPOUND_VARIABLES };
+enum { ANGLE_A, ANGLE_B, RATE_A, RATE_B };
+
+/* ---- the equations of motion ---- */
+
+/* What both sides are made of at a state, and the accelerations there. */
+typedef struct sides {
+    double sa, ca, sb, cb, s, c;
+    double xx, xy, yy; /* the inverse of the matrix */
+    double acc[2];
+} sides;
+
+INLINE void solve(const sides *t, double first, double second, double out[2])
+{
+    out[0] = t->xx * first + t->xy * second;
+    out[1] = t->xy * first + t->yy * second;
+}
+
+INLINE void sides_of(const double *restrict k, const double *restrict y, sides *t)
+{
+    t->sa = sin(y[ANGLE_A]);
+    t->ca = cos(y[ANGLE_A]);
+    t->sb = sin(y[ANGLE_B]);
+    t->cb = cos(y[ANGLE_B]);
+    t->s = t->sa * t->cb - t->ca * t->sb;
+    t->c = t->ca * t->cb + t->sa * t->sb;
+    const double mixed = k[COMPOUND_C] * t->c;
+    const double per = 1 / (k[COMPOUND_A] * k[COMPOUND_B] - mixed * mixed);
+    t->xx = k[COMPOUND_B] * per;
+    t->xy = -mixed * per;
+    t->yy = k[COMPOUND_A] * per;
+    const double t1 = k[COMPOUND_D1] * y[RATE_A], t2 = k[COMPOUND_D2] * (y[RATE_B] - y[RATE_A]);
+    const double pull = k[COMPOUND_C] * t->s;
+    solve(t, -pull * y[RATE_B] * y[RATE_B] - k[COMPOUND_G1] * t->sa + t1 - t2,
+          pull * y[RATE_A] * y[RATE_A] - k[COMPOUND_G2] * t->sb + t2, t->acc);
+}
+
+/* out[2][K] = derivatives of the accelerations along those of the state, d[N][K], and of the constants. */
+INLINE void follow(const compound *restrict p, const double *restrict y, const sides *t,
+                   const double *restrict d, double *restrict out)
+{
+    const double *k = p->constant, (*slope)[K] = p->slope;
+    const double a1 = t->acc[0], a2 = t->acc[1], wa = y[RATE_A], wb = y[RATE_B];
+    /* Of the right side minus the left one, of each row, by c s and the constants. */
+    const double first_c = -t->c * a2 - t->s * wb * wb, second_c = -t->c * a1 + t->s * wa * wa;
+    const double first = k[COMPOUND_C] * (t->s * a2 - t->c * wb * wb);
+    const double second = k[COMPOUND_C] * (t->s * a1 + t->c * wa * wa);
+    const double first_a = first - k[COMPOUND_G1] * t->ca, second_b = -second - k[COMPOUND_G2] * t->cb;
+    const double first_wa = k[COMPOUND_D1] + k[COMPOUND_D2], t2 = k[COMPOUND_D2];
+    const double first_wb = -2 * k[COMPOUND_C] * t->s * wb - t2,
+                 second_wa = 2 * k[COMPOUND_C] * t->s * wa - t2;
+    const double between = wb - wa;
+    for (int i = 0; i < K; i++) {
+        const double *by = &slope[0][i];
+        const double damped = between * by[COMPOUND_D2 * K];
+        const double upper =
+            ((first_a * d[i] - first * d[K + i]) + (first_wa * d[2 * K + i] + first_wb * d[3 * K + i])) +
+            ((first_c * by[COMPOUND_C * K] - a1 * by[COMPOUND_A * K]) +
+             (wa * by[COMPOUND_D1 * K] - t->sa * by[COMPOUND_G1 * K])) -
+            damped;
+        const double lower =
+            ((second * d[i] + second_b * d[K + i]) + (second_wa * d[2 * K + i] + t2 * d[3 * K + i])) +
+            ((second_c * by[COMPOUND_C * K] - a2 * by[COMPOUND_B * K]) - t->sb * by[COMPOUND_G2 * K]) +
+            damped;
+        out[i] = t->xx * upper + t->xy * lower;
+        out[K + i] = t->xy * upper + t->yy * lower;
+    }
+}
+
+/* ---- steps ---- */
+
+/* y and d, its derivatives or NULL, one step on. */
+INLINE void step_rk4(const compound *p, double h, double *restrict y, double *restrict d)
+{
+    static const double weight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6}, ahead[4] = {0.5, 0.5, 1, 0};
+    double at[N], sum[N] = {0}, d_at[N * K], d_sum[N * K], d_acc[2 * K];
+    memcpy(at, y, sizeof at);
+    if (d != NULL) {
+        memcpy(d_at, d, sizeof d_at);
+        memset(d_sum, 0, sizeof d_sum);
+    }
+    for (int k = 0; k < 4; k++) {
+        const double share = h * weight[k], reach = h * ahead[k];
+        sides t;
+        sides_of(p->constant, at, &t);
+        if (d != NULL) {
+            follow(p, at, &t, d_at, d_acc);
+            for (int i = 0; i < 2 * K; i++) {
+                d_sum[i] += share * d_at[2 * K + i];
+                d_sum[2 * K + i] += share * d_acc[i];
+                d_at[i] = d[i] + reach * d_at[2 * K + i];
+                d_at[2 * K + i] = d[2 * K + i] + reach * d_acc[i];
+            }
+        }
+        for (int i = 0; i < 2; i++) {
+            sum[i] += share * at[2 + i];
+            sum[2 + i] += share * t.acc[i];
+            at[i] = y[i] + reach * at[2 + i];
+            at[2 + i] = y[2 + i] + reach * t.acc[i];
+        }
+    }
+    for (int i = 0; i < N; i++) {
+        y[i] += sum[i];
+    }
+    for (int i = 0; d != NULL && i < N * K; i++) {
+        d[i] += d_sum[i];
+    }
+}
+
+INLINE void step_semi_implicit(const compound *p, double h, double *restrict y, double *restrict d)
+{
+    double d_acc[2 * K];
+    sides t;
+    sides_of(p->constant, y, &t);
+    if (d != NULL) {
+        follow(p, y, &t, d, d_acc);
+        for (int i = 0; i < 2 * K; i++) {
+            d[2 * K + i] += h * d_acc[i];
+            d[i] += h * d[2 * K + i];
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        y[2 + i] += h * t.acc[i];
+        y[i] += h * y[2 + i];
+    }
+}
+
+INLINE int64_t run(const compound *p, double h, uint64_t frames, uint64_t substeps, double *y, double *y_dot)
+{
+    double now[N], dot[N * K];
+    memcpy(now, p->start, sizeof now);
+    memcpy(dot, p->start_dot, sizeof dot);
+    for (uint64_t f = 0;; f++) {
+        if (!all_finite(N, now)) {
+            return (int64_t)f;
+        }
+        memcpy(y + f * N, now, sizeof now);
+        if (y_dot != NULL) {
+            memcpy(y_dot + f * N * K, dot, sizeof dot);
+        }
+        if (f == frames) {
+            return -1;
+        }
+        for (uint64_t k = 0; k < substeps; k++) {
+            if (p->method == COMPOUND_RK4) {
+                step_rk4(p, h, now, y_dot != NULL ? dot : NULL);
+            } else {
+                step_semi_implicit(p, h, now, y_dot != NULL ? dot : NULL);
+            }
+        }
+    }
+}
+
+#ifdef ISA_X86
+TARGET_AVX2 static int64_t run_avx2(const compound *p, double h, uint64_t frames, uint64_t substeps,
+                                    double *y, double *y_dot)
+{
+    return run(p, h, frames, substeps, y, y_dot);
+}
+#endif
+
+int64_t compound_run(const compound *p, double h, uint64_t frames, uint64_t substeps, double *y,
+                     double *y_dot)
+{
+#ifdef ISA_X86
+    if (y_dot != NULL && isa_choose(NULL) >= ISA_AVX2) {
+        return run_avx2(p, h, frames, substeps, y, y_dot);
+    }
+#endif
+    return run(p, h, frames, substeps, y, y_dot);
+}
+
+/* ---- what else is asked ---- */
+
+void compound_acceleration(const compound *p, const double y[COMPOUND_STATES], double out[2])
+{
+    sides t;
+    sides_of(p->constant, y, &t);
+    memcpy(out, t.acc, sizeof t.acc);
+}
+
+double compound_energy(const compound *p, const double y[COMPOUND_STATES])
+{
+    const double *k = p->constant;
+    return k[COMPOUND_A] * y[RATE_A] * y[RATE_A] / 2 + k[COMPOUND_B] * y[RATE_B] * y[RATE_B] / 2 +
+           k[COMPOUND_C] * y[RATE_A] * y[RATE_B] * cos(y[ANGLE_A] - y[ANGLE_B]) -
+           k[COMPOUND_G1] * cos(y[ANGLE_A]) - k[COMPOUND_G2] * cos(y[ANGLE_B]);
+}

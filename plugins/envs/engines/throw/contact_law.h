@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* contact_law.h - the force of one compliant contact with a plane z = const, from penetration and relative velocity, with
+ * adjoint and tangent. Normal force after K. Hunt, F. Crossley, "Coefficient of restitution interpreted as damping in
+ * vibroimpact" (1975); friction that is smooth in the sliding velocity, and what a network adds to it or has in its
+ * place, after E. Heiden et al., "NeuralSim" (ICRA 2021). With penetration x > 0, its rate r and sliding speed v,
+ *     F = max(0, k x^(3/2) + d x^(3/2) r),    friction = F g(v) + tanh(v / v_s) f N(F / f, v), against the sliding. */
+#ifndef DS_ENGINES_CONTACT_LAW_H
+#define DS_ENGINES_CONTACT_LAW_H
+
+#include <diffsim/helper/network.h>
+
+/* Constants: k (N m^-3/2), d (N s m^-5/2), friction while sliding and the most of it, velocity v_s (m/s) below which it
+ * is less; then the parameters of the network. */
+enum { LAW_STIFFNESS, LAW_DAMPING, LAW_MU, LAW_MU_STATIC, LAW_SLIP, LAW_NETWORK, LAW_WEIGHTS = 22 };
+enum { LAW_CONSTANTS = LAW_NETWORK + LAW_WEIGHTS };
+
+/* g(v), with u = v / v_s:
+ *   Coulomb    mu
+ *   tanh       mu tanh u
+ *   Andersson  (mu + (mu_s - mu) e^-v) tanh v                                 (v in m/s)
+ *   Hollars    min(u, 1) (mu + 2 (mu_s - mu) / (1 + u^2))
+ *   Brown      mu tanh 4u + (mu_s - mu) u / (u^2 / 4 + 3/4)^2 */
+typedef enum friction_law {
+    FRICTION_NONE,
+    FRICTION_COULOMB,
+    FRICTION_TANH,
+    FRICTION_ANDERSSON,
+    FRICTION_HOLLARS,
+    FRICTION_BROWN
+} friction_law;
+
+typedef struct contact_law {
+    friction_law friction;
+    int network;  /* there is one */
+    double force; /* f, N */
+    ds_network
+        net; /* of normal force and sliding speed: 2 - 3 - 2 - 1, exponential linear, then linear, with all biases */
+} contact_law;
+
+void contact_law_open(contact_law *l, friction_law friction, int network, double force);
+
+/* Force f[3] at penetration x > 0 and velocity v[3] of the point. */
+void contact_law_force(const contact_law *l, const double *theta, double x, const double v[3], double f[3]);
+/* Adds the derivatives of f_bar . f; writes f, too. */
+void contact_law_adjoint(const contact_law *l, const double *theta, double x, const double v[3],
+                         const double f_bar[3], double f[3], double *x_bar, double v_bar[3],
+                         double *theta_bar);
+/* f_dot = the change of f along changes of x, v and theta; writes f, too. */
+void contact_law_tangent(const contact_law *l, const double *theta, double x, const double v[3],
+                         const double *theta_dot, double x_dot, const double v_dot[3], double f[3],
+                         double f_dot[3]);
+
+#endif

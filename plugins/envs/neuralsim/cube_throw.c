@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cube_throw - a cube that is thrown onto a plane moves by impulses; a model with springs and a small network in its
+ * friction is to move like it. After E. Heiden et al., "NeuralSim: Augmenting differentiable simulators with neural
+ * networks" (ICRA 2021). */
+#include "engines/kit/env_kit.h"
+#include "engines/kit/knob.h"
+#include "engines/throw/throw.h"
+
+#include <string.h>
+
+enum { CUBE, SEEN };
+
+static const char cure[] = "reduce h, or the bounds of stiffness and damping";
+static const char *const frictions[] = {"none", "coulomb", "tanh", "andersson", "hollars", "brown", NULL};
+
+static const ds_param *const params[] = {
+    DS_TEXT("variables", "stiffness damping network",
+            "What is sought, one or several of: stiffness, damping, mu, mu_static, slip, network. Without "
+            "network there "
+            "is none.",
+            .flags = DS_PARAM_SHAPE),
+    DS_ENUM("friction", "tanh", frictions,
+            "Friction of the springs before the network adds to it: mu tanh(v / slip); a constant (coulomb), "
+            "or the laws "
+            "of Andersson, Hollars and Brown, which know mu_static, too."),
+    DS_REAL("stiffness", "5000", 0, 1e7, "N m^-3/2", "Stiffness where it is no variable."),
+    DS_REAL("damping", "5000", 0, 1e7, "N s m^-5/2", "Damping where it is no variable."),
+    DS_REAL("mu", "0.2", 0, 10, "", "Friction of what slides, where it is no variable."),
+    DS_REAL("mu_static", "0.5", 0, 10, "", "The most friction, where it is no variable."),
+    DS_REAL("slip", "0.01", 1e-6, 10, "m/s",
+            "Velocity below which friction is less, where it is no variable.", .flags = DS_PARAM_LOG),
+    DS_REAL("network_force", "1", 1e-3, 1e6, "N",
+            "Unit of the normal force and of the friction of the network.", .flags = DS_PARAM_LOG),
+    DS_REAL("weight_cost", "1", 0, 1e6, "",
+            "What the squares of the weights of the network count in the loss."),
+    DS_REAL("target_mu", "0.2", 0, 10, "", "Friction of the cube that moves by impulses."),
+    DS_LIST("position", "0, 0, 1.2", -100, 100, 3, "m", "Centre of the cube at the start; z is up."),
+    DS_LIST("turn", "0.8, 1.1, 0.9", -100, 100, 3, "rad",
+            "Yaw, pitch and roll at the start: turns about z, then y, then x of the cube."),
+    DS_LIST("velocity", "0.7, 5, 0", -100, 100, 3, "m/s", "Velocity at the start."),
+    DS_LIST("spin", "0, 0, 0", -100, 100, 3, "rad/s", "Angular velocity at the start."),
+    DS_INT("n_samples", "300", 2, 100000, "", "States that are compared, with the start."),
+    DS_REAL("h", "0.01", 1e-5, 0.1, "s", "Time step, and that between samples."),
+    NULL};
+
+static const knob physical[] = {KNOB("stiffness", "N m^-3/2", 0, 20000, 0),
+                                KNOB("damping", "N s m^-5/2", 0, 20000, 0), KNOB("mu", "", 0, 1, 0.2),
+                                KNOB("mu_static", "", 0, 1, 0.5), KNOB("slip", "m/s", 0.001, 0.5, 0.01)};
+
+typedef struct cube {
+    env_kit kit; /* first */
+    throw_motion motion;
+    knob_set knobs;
+    knob knob[LAW_CONSTANTS];
+    char name[LAW_WEIGHTS][32];
+    double start[THROW_STATES];
+    double *target; /* [steps + 1][THROW_STATES] */
+    double *bar;    /* the same */
+    double value[KNOBS], value_bar[KNOBS];
+    double root_cost; /* sqrt of weight_cost; 0 where there is no network */
+} cube;
+
+/* ---- set-up ---- */
+
+static void read_start(cube *e, ds_param_reader *in)
+{
+    double turn[3] = {0}, s[3], c[3];
+    ds_param_values(in, "turn", 3, turn);
+    ds_param_values(in, "position", 3, e->start + THROW_PLACE);
+    ds_param_values(in, "velocity", 3, e->start + THROW_VELOCITY);
+    ds_param_values(in, "spin", 3, e->start + THROW_SPIN);
+    for (int i = 0; i < 3; i++) {
+        s[i] = sin(turn[i] / 2);
+        c[i] = cos(turn[i] / 2);
+    }
+    e->start[0] = s[2] * c[1] * c[0] - c[2] * s[1] * s[0];
+    e->start[1] = c[2] * s[1] * c[0] + s[2] * c[1] * s[0];
+    e->start[2] = c[2] * c[1] * s[0] - s[2] * s[1] * c[0];
+    e->start[3] = c[2] * c[1] * c[0] + s[2] * s[1] * s[0];
+}
+
+static void read_knobs(cube *e, ds_param_reader *in)
+{
+    const ds_network *net = &e->motion.law.net;
+    memcpy(e->knob, physical, sizeof physical);
+    for (uint32_t i = 0; i < LAW_WEIGHTS; i++) {
+        char own[24];
+        ds_network_name(net, i, own, sizeof own);
+        snprintf(e->name[i], sizeof e->name[i], "network.%s", own);
+        e->knob[LAW_NETWORK + i] = (knob)KNOB(e->name[i], "", -1, 1, 0);
+    }
+    for (int i = 0; i < LAW_NETWORK; i++) {
+        e->knobs.truth[i] = ds_param_real(in, physical[i].name);
+    }
+    e->knobs.knob = e->knob;
+    e->knobs.knobs = LAW_CONSTANTS;
+    if (in->status == DS_OK) {
+        knob_pick(&e->knobs, in);
+    }
+    for (uint64_t i = 0; i < e->knobs.n; i++) {
+        e->motion.law.network |= e->knobs.at[i] >= LAW_NETWORK;
+    }
+}
+
+static void read_cube(void *self, ds_param_reader *in)
+{
+    cube *e = self;
+    memory *m = &e->kit.memory;
+    const double cost = ds_param_real(in, "weight_cost"), mu = ds_param_real(in, "target_mu");
+    const uint64_t samples = (uint64_t)ds_param_int(in, "n_samples");
+    contact_law_open(&e->motion.law, (friction_law)ds_param_int(in, "friction"), 0,
+                     ds_param_real(in, "network_force"));
+    read_start(e, in);
+    read_knobs(e, in);
+    if (in->status != DS_OK || !throw_open(&e->motion, m, ds_param_real(in, "h"), samples - 1)) {
+        return;
+    }
+    memory_each(m, samples * THROW_STATES, (double **const[]){&e->target, &e->bar, NULL});
+    if (!m->failed) {
+        throw_impulses(e->motion.h, e->motion.steps, mu, e->start, e->target);
+    }
+    e->root_cost = e->motion.law.network ? sqrt(cost) : 0;
+    e->kit.n = e->knobs.n;
+    e->kit.steps = e->motion.steps;
+    e->kit.dt = e->motion.h;
+}
+
+static void range_of_cube(const void *self, uint64_t i, double *lower, double *upper, double *start)
+{
+    knob_range(&((const cube *)self)->knobs, i, lower, upper, start);
+}
+
+static void name_of_cube(const void *self, uint64_t i, env_variable *out)
+{
+    knob_name(&((const cube *)self)->knobs, i, out);
+}
+
+/* ---- an episode ---- */
+
+static uint64_t numbers_of(const cube *e)
+{
+    return (e->motion.steps + 1) * THROW_STATES;
+}
+
+/* Of number k of the states: simulated minus target. */
+static double error_at(const cube *e, uint64_t k)
+{
+    return throw_state(&e->motion, k / THROW_STATES)[k % THROW_STATES] - e->target[k];
+}
+
+static ds_status simulate_cube(void *self, ds_eval *io)
+{
+    cube *e = self;
+    knob_values(&e->knobs, io->x, e->value);
+    io->bad_step = throw_simulate(&e->motion, e->value, e->start);
+    io->loss = io->bad_step >= 0 ? HUGE_VAL : 0;
+    for (uint64_t k = 0; io->bad_step < 0 && k < numbers_of(e); k++) {
+        io->loss += error_at(e, k) * error_at(e, k);
+    }
+    for (int i = LAW_NETWORK; i < LAW_CONSTANTS; i++) {
+        const double r = e->root_cost * e->value[i];
+        io->loss += r * r;
+    }
+    return DS_OK;
+}
+
+/* out[n] = J' w; w NULL: the gradient of the loss. */
+static void reverse_product(cube *e, const double *w, double *out)
+{
+    const uint64_t numbers = numbers_of(e);
+    memset(e->value_bar, 0, sizeof e->value_bar);
+    for (uint64_t k = 0; k < numbers; k++) {
+        e->bar[k] = w != NULL ? w[k] : 2 * error_at(e, k);
+    }
+    const int finite = throw_adjoint(&e->motion, e->bar, e->value_bar);
+    for (uint64_t i = 0; i < LAW_WEIGHTS; i++) {
+        const uint64_t at = LAW_NETWORK + i;
+        e->value_bar[at] += e->root_cost * (w != NULL ? w[numbers + i] : 2 * e->root_cost * e->value[at]);
+        e->value_bar[at] *= e->motion.law.network;
+    }
+    knob_gather(&e->knobs, e->value, e->value_bar, out);
+    if (!finite) {
+        out[0] = (double)NAN; /* for the kit to see */
+    }
+}
+
+static ds_status adjoint_of_cube(void *self, ds_eval *io)
+{
+    reverse_product(self, NULL, io->grad);
+    return DS_OK;
+}
+
+static uint64_t channels_of_cube(const void *self)
+{
+    (void)self;
+    return 1;
+}
+
+static void channel_of_cube(const void *self, uint64_t i, ds_channel *out)
+{
+    const cube *e = self;
+    (void)i;
+    out->role = DS_CHANNEL_RESIDUAL;
+    out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    out->shape[0] = numbers_of(e) + (e->motion.law.network ? LAW_WEIGHTS : 0);
+    out->name = "residuals";
+    out->doc = "States minus those of the target, then the weights of the network as they count in the loss.";
+}
+
+static ds_status answer_of_cube(void *self, ds_eval *io, ds_ask *ask)
+{
+    cube *e = self;
+    double *out = ask->out, value_dot[KNOBS];
+    const uint64_t numbers = numbers_of(e), weights = e->motion.law.network ? LAW_WEIGHTS : 0;
+    if (ask->op == DS_ASK_VALUE) {
+        for (uint64_t k = 0; k < numbers; k++) {
+            out[k] = error_at(e, k);
+        }
+        for (uint64_t i = 0; i < weights; i++) {
+            out[numbers + i] = e->root_cost * e->value[LAW_NETWORK + i];
+        }
+        return DS_OK;
+    }
+    io->cost_steps += 2 * e->motion.steps;
+    if (ask->op == DS_ASK_JTV) {
+        reverse_product(e, ask->v, out);
+        ask->kind = DS_GRAD_ADJOINT;
+        return DS_OK;
+    }
+    knob_spread(&e->knobs, e->value, ask->v, value_dot);
+    if (!throw_tangent(&e->motion, value_dot, out)) {
+        out[0] = (double)NAN;
+    }
+    for (uint64_t i = 0; i < weights; i++) {
+        out[numbers + i] = e->root_cost * value_dot[LAW_NETWORK + i];
+    }
+    ask->kind = DS_GRAD_FORWARD;
+    return DS_OK;
+}
+
+/* ---- what is seen: y is up there ---- */
+
+static const double *state_of(const cube *e, uint64_t k, uint64_t body)
+{
+    return body == CUBE ? throw_state(&e->motion, k) : e->target + k * THROW_STATES;
+}
+
+static void place_cube(const void *self, uint64_t k, uint64_t b, double *out)
+{
+    const double *s = state_of(self, k, b);
+    const double pose[7] = {s[THROW_PLACE], s[THROW_PLACE + 2], -s[THROW_PLACE + 1], s[3], s[0], s[2], -s[1]};
+    memcpy(out, pose, sizeof pose);
+}
+
+static void bodies_of_cube(void *self, scene_kit *s)
+{
+    const cube *e = self;
+    const double half = throw_corner + throw_radius, size[4] = {half, half, half, 0};
+    scene_kit_body(s, "cube", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, size);
+    scene_kit_body(s, "recorded", DS_BODY_BOX, DS_ROLE_TOOL, 1, size);
+    for (uint64_t k = 0; k <= e->motion.steps; k++) {
+        const double *at = state_of(e, k, SEEN) + THROW_PLACE;
+        scene_kit_include(s, at[0], at[2], -at[1], 0.9);
+    }
+    s->info.box[1] = fmax(s->info.box[1], -0.1);
+    s->info.ground = 0;
+}
+
+static const scene_metric metrics[] = {{"x", "m"},          {"y", "m"},          {"z", "m"},
+                                       {"recorded_x", "m"}, {"recorded_y", "m"}, {"recorded_z", "m"},
+                                       {"distance", "m"},   {"error_sum", ""},   {NULL, NULL}};
+
+static void measure_cube(void *self, uint64_t k, double *out)
+{
+    cube *e = self;
+    double square = 0;
+    for (int d = 0; d < 3; d++) {
+        out[d] = state_of(e, k, CUBE)[THROW_PLACE + d];
+        out[3 + d] = state_of(e, k, SEEN)[THROW_PLACE + d];
+        square += (out[d] - out[3 + d]) * (out[d] - out[3 + d]);
+    }
+    out[6] = sqrt(square);
+    out[7] = 0;
+    for (uint64_t i = 0; i < (k + 1) * THROW_STATES; i++) {
+        out[7] += error_at(e, i) * error_at(e, i);
+    }
+}
+
+/* ---- plugin ---- */
+
+static const env_table env = {.size = sizeof(cube),
+                              .advice = "reduce n_samples",
+                              .cure = cure,
+                              .read = read_cube,
+                              .range = range_of_cube,
+                              .variable = name_of_cube,
+                              .simulate = simulate_cube,
+                              .adjoint = adjoint_of_cube,
+                              .passes = 2,
+                              .metrics = metrics,
+                              .bodies = bodies_of_cube,
+                              .place = place_cube,
+                              .measure = measure_cube,
+                              .channels = channels_of_cube,
+                              .channel = channel_of_cube,
+                              .answer = answer_of_cube};
+
+static const ds_desc desc = {
+    ENV_KIT_DESC("cube_throw", "1"),
+    .flags = DS_ENV_GRADIENT,
+    .summary =
+        "Contact by springs and a small network is to move a thrown cube like impulses do (NeuralSim).",
+    .description =
+        "A cube of 10 kg with eight spheres at its corners is thrown onto a plane and tumbles for 3 s. The "
+        "target moves "
+        "by impulses (linear complementarity, friction 0.2); the model has springs after Hunt and Crossley, "
+        "smooth "
+        "friction, and a network of 22 weights that sees normal force and sliding speed and adds to the "
+        "friction. "
+        "Variables: stiffness, damping and the weights, or other constants of the springs. The loss is the "
+        "sum of squared "
+        "errors of quaternion, position, angular velocity and velocity over all samples, and the squares of "
+        "the "
+        "weights.\n"
+        "Where the throw is held out: position, turn, velocity and spin are parameters, and x can be of "
+        "another run.\n"
+        "The loss jumps where a corner meets the plane a step earlier; in between the gradient is exact.\n"
+        "Channel: residuals with J v and J' w. Metrics: place of the cube and of the target, their distance, "
+        "and the sum "
+        "of squared errors so far.",
+    .citation =
+        "E. Heiden, D. Millard, E. Coumans, Y. Sheng, G. S. Sukhatme: NeuralSim: Augmenting differentiable "
+        "simulators with neural networks. ICRA 2021, arXiv:2011.04217.",
+    .extensions = env_kit_scene_channels};
+
+ENV_KIT_DEFINE(env, desc)

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* motion.c - double_pendulum by its angles: a simulated motion is compared with a recorded one (model.c). Residuals and
+ * their exact Jacobian come with the motion. */
+#include "motion.h"
+
+#include "model.h"
+
+#include <string.h>
+
+enum { K = COMPOUND_VARIABLES, S = COMPOUND_STATES, SLOPES = COMPOUND_SLOPES };
+enum { FIRST, SECOND, BOBS, SEEN };
+
+static const char cure[] = "raise steps_per_sample";
+
+typedef struct motion {
+    env_kit kit; /* first */
+    model model;
+    compound now;
+    int onestep;
+    double *y, *y_dot; /* [rows][S], [rows][SLOPES] */
+    double *got;       /* [rows][quantities] */
+    double x[K];
+    uint64_t seen; /* states of y that are there */
+} motion;
+
+/* ---- set-up ---- */
+
+static void read_motion(void *self, ds_param_reader *in)
+{
+    motion *e = self;
+    model_read(&e->model, in, &e->kit.memory);
+    e->onestep = ds_param_int(in, "rollout") == 1;
+    e->kit.n = e->model.n;
+    e->kit.steps = e->model.rows - 1;
+    e->kit.dt = e->model.dt;
+    e->kit.grad_kind = DS_GRAD_FORWARD;
+    e->kit.cost = (e->model.fitted - 1) * e->model.substeps;
+    if (in->status == DS_OK && e->onestep && e->model.variant == VARIANT_INITIAL) {
+        in->status =
+            ds_host_fail(in->host, DS_E_PARAM,
+                         "rollout = onestep: variant = initial has no recording to start a step from");
+    }
+}
+
+static ds_status allocate_motion(void *self)
+{
+    motion *e = self;
+    memory *m = &e->kit.memory;
+    const size_t rows = e->model.rows;
+    e->y = memory_doubles(m, rows * S);
+    e->y_dot = memory_doubles(m, rows * SLOPES);
+    e->got = memory_doubles(m, rows * model_quantities(&e->model));
+    return DS_OK;
+}
+
+static void range_of_motion(const void *self, uint64_t i, double *lower, double *upper, double *start)
+{
+    const model_variable *v = &((const motion *)self)->model.variable[i];
+    *lower = v->lower;
+    *upper = v->upper;
+    *start = v->start;
+}
+
+static void name_of_motion(const void *self, uint64_t i, env_variable *out)
+{
+    const model_variable *v = &((const motion *)self)->model.variable[i];
+    env_variable_put(out->name, "%s", v->name);
+    env_variable_put(out->unit, "%s", v->unit);
+    env_variable_put(out->group, "%s", v->group);
+}
+
+/* ---- an episode ---- */
+
+/* Every sample from the one before, as far as that is known. */
+static int64_t run_onestep(motion *e, uint64_t rows, int derivatives)
+{
+    const double h = e->model.dt / (double)e->model.substeps;
+    memset(e->now.start_dot, 0, sizeof e->now.start_dot);
+    for (uint64_t i = 0; i < rows; i++) {
+        const double *from = e->model.given + (i > 0 ? i - 1 : 0) * S;
+        double y[2 * S], y_dot[2 * SLOPES] = {0};
+        const int known = isfinite(from[0]) && isfinite(from[1]) && isfinite(from[2]) && isfinite(from[3]);
+        memcpy(e->now.start, from, sizeof e->now.start);
+        if (i > 0 && known &&
+            compound_run(&e->now, h, 1, e->model.substeps, y, derivatives ? y_dot : NULL) >= 0) {
+            return (int64_t)i;
+        }
+        for (int k = 0; k < S; k++) { /* what has no sample before it, counts nothing */
+            e->y[i * S + (uint64_t)k] = i > 0 && known ? y[S + k] : e->model.given[i * S + (uint64_t)k];
+        }
+        if (derivatives) {
+            memcpy(e->y_dot + i * SLOPES, y_dot + SLOPES, sizeof y_dot / 2);
+        }
+    }
+    return -1;
+}
+
+static ds_status simulate_motion(void *self, ds_eval *io)
+{
+    motion *e = self;
+    const model *m = &e->model;
+    const uint64_t rows = (io->want & DS_WANT_SCENE) != 0 ? m->rows : m->fitted;
+    int derivatives = (io->want & DS_WANT_GRAD) != 0;
+    for (uint64_t i = 0; i < io->asks; i++) {
+        derivatives |= io->ask[i]->op != DS_ASK_VALUE;
+    }
+    memcpy(e->x, io->x, m->n * sizeof *e->x);
+    model_set(m, io->x, &e->now);
+    int64_t lost = e->onestep ? run_onestep(e, rows, derivatives)
+                              : compound_run(&e->now, m->dt / (double)m->substeps, rows - 1, m->substeps,
+                                             e->y, derivatives ? e->y_dot : NULL);
+    e->seen = lost >= 0 ? (uint64_t)lost : rows;
+    if (e->seen < m->fitted) {
+        io->bad_step = lost - 1;
+        io->loss = HUGE_VAL;
+        return DS_OK;
+    }
+    for (uint64_t i = 0; i < e->seen; i++) {
+        model_observe(m, e->y + i * S, 1, e->got + i * m->fit.quantities);
+    }
+    io->loss = fit_residuals(&m->fit, e->got, NULL);
+    return DS_OK;
+}
+
+/* Weight of a residual, 0 where nothing was recorded. */
+static double weight_of(const model *m, uint64_t k)
+{
+    return isnan(m->fit.target[k]) ? 0 : m->fit.weight[k];
+}
+
+/* out[n] = J' w; w NULL: the gradient of the loss. */
+static void reverse_product(const motion *e, const double *w, double *out)
+{
+    const model *m = &e->model;
+    const uint64_t quantities = m->fit.quantities;
+    double sum[K] = {0};
+    for (uint64_t i = 0; i < m->fitted; i++) {
+        double by[FIT_QUANTITIES];
+        for (uint64_t v = 0; v < m->n; v++) {
+            model_observe(m, e->y_dot + i * SLOPES + v, K, by);
+            for (uint64_t q = 0; q < quantities; q++) {
+                const uint64_t k = i * quantities + q;
+                const double weight = weight_of(m, k);
+                const double bar =
+                    w != NULL ? w[k] : 2 * m->fit.weight[k] * fit_error(&m->fit, i, q, e->got[k]);
+                sum[v] += weight * bar * by[q];
+            }
+        }
+    }
+    memcpy(out, sum, m->n * sizeof *out);
+}
+
+static void forward_product(const motion *e, const double *v, double *out)
+{
+    const model *m = &e->model;
+    for (uint64_t i = 0; i < m->fitted; i++) {
+        double y_dot[S] = {0}, by[FIT_QUANTITIES];
+        for (uint64_t s = 0; s < S; s++) {
+            for (uint64_t k = 0; k < m->n; k++) {
+                y_dot[s] += e->y_dot[i * SLOPES + s * K + k] * v[k];
+            }
+        }
+        model_observe(m, y_dot, 1, by);
+        for (uint64_t q = 0; q < m->fit.quantities; q++) {
+            const uint64_t k = i * m->fit.quantities + q;
+            out[k] = weight_of(m, k) * by[q];
+        }
+    }
+}
+
+static ds_status adjoint_of_motion(void *self, ds_eval *io)
+{
+    reverse_product(self, NULL, io->grad);
+    return DS_OK;
+}
+
+/* ---- residuals ---- */
+
+static uint64_t channels_of_motion(const void *self)
+{
+    (void)self;
+    return 1;
+}
+
+static void channel_of_motion(const void *self, uint64_t i, ds_channel *out)
+{
+    const motion *e = self;
+    (void)i;
+    out->role = DS_CHANNEL_RESIDUAL;
+    out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    out->ndim = 2;
+    out->shape[0] = e->model.fitted;
+    out->shape[1] = e->model.fit.quantities;
+    out->name = "residuals";
+    out->doc = "Weighted errors of what is compared, sample by sample; their squares add up to the loss.";
+}
+
+static ds_status answer_of_motion(void *self, ds_eval *io, ds_ask *ask)
+{
+    motion *e = self;
+    if (ask->op == DS_ASK_VALUE) {
+        fit_residuals(&e->model.fit, e->got, ask->out);
+        return DS_OK;
+    }
+    if (ask->op == DS_ASK_JV) {
+        forward_product(e, ask->v, ask->out);
+        ask->kind = DS_GRAD_FORWARD;
+    } else {
+        reverse_product(e, ask->v, ask->out);
+        ask->kind = DS_GRAD_FORWARD;
+    }
+    io->cost_steps += e->kit.cost;
+    return DS_OK;
+}
+
+/* ---- what is seen ---- */
+
+/* The last state there is where a motion that is held out diverges. */
+static const double *state_of(const motion *e, uint64_t k)
+{
+    return e->y + (k < e->seen ? k : e->seen - 1) * S;
+}
+
+/* Angles of sample k as they were recorded, or NAN. */
+static void recorded_at(const motion *e, uint64_t k, double angle[2])
+{
+    const double *target = e->model.fit.target + k * e->model.fit.quantities;
+    angle[0] = target[0];
+    angle[1] = e->model.joints ? target[0] + target[1] : target[1];
+}
+
+static void tips(const double length[2], const double angle[2], double out[2][2])
+{
+    out[0][0] = length[0] * sin(angle[0]);
+    out[0][1] = -length[0] * cos(angle[0]);
+    out[1][0] = out[0][0] + length[1] * sin(angle[1]);
+    out[1][1] = out[0][1] - length[1] * cos(angle[1]);
+}
+
+static void place_motion(const void *self, uint64_t k, uint64_t b, double *out)
+{
+    const motion *e = self;
+    const double *y = state_of(e, k);
+    double length[2], at[2][2], angle[2] = {y[0], y[1]};
+    model_arms(&e->model, e->x, length);
+    if (b == SEEN) {
+        recorded_at(e, k, angle);
+        for (int i = 0; i < 2; i++) { /* where one is missing: hidden by the simulated one */
+            angle[i] = isnan(angle[i]) ? y[i] : angle[i];
+        }
+        if (e->model.variant == VARIANT_LENGTHS) {
+            memcpy(length, e->model.length, sizeof length);
+        }
+    }
+    tips(length, angle, at);
+    if (b == FIRST) {
+        scene_kit_pose(0.5 * at[0][0], 0.5 * at[0][1], 0, angle[0], out);
+    } else if (b == SECOND) {
+        scene_kit_pose(0.5 * (at[0][0] + at[1][0]), 0.5 * (at[0][1] + at[1][1]), 0, angle[1], out);
+    } else {
+        scene_kit_pose(at[0][0], at[0][1], 0, 0, out);
+        scene_kit_pose(at[1][0], at[1][1], 0, 0, out + 7);
+    }
+}
+
+static void bodies_of_motion(void *self, scene_kit *s)
+{
+    const motion *e = self;
+    const double *length = e->model.length, reach = length[0] + length[1], thick = 0.02 * reach;
+    const int seen = e->model.variant != VARIANT_LENGTHS;
+    scene_kit_body(s, "arm1", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1,
+                   (double[4]){thick, seen ? length[0] : 0, 0, 0});
+    scene_kit_body(s, "arm2", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1,
+                   (double[4]){thick, seen ? length[1] : 0, 0, 0});
+    scene_kit_body(s, "tips", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 2, (double[4]){2 * thick, 0, 0, 0});
+    scene_kit_body(s, "recorded", DS_BODY_SPHERE, DS_ROLE_TOOL, 2, (double[4]){1.5 * thick, 0, 0, 0});
+    s->body[SECOND].variety = 1;
+    scene_kit_include(s, 0, 0, 0, reach + 2 * thick);
+    s->info.flat = 1;
+}
+
+static const scene_metric metrics[] = {{"angle1", "rad"},
+                                       {"angle2", "rad"},
+                                       {"rate1", "rad/s"},
+                                       {"rate2", "rad/s"},
+                                       {"recorded_angle1", "rad"},
+                                       {"recorded_angle2", "rad"},
+                                       {"held_out", ""},
+                                       {"rmse", "rad"},
+                                       {"energy", "J"},
+                                       {"error", ""},
+                                       {NULL, NULL}};
+
+/* Mean error of the variables, in proportion where they are positive; NAN where the truth is not known. */
+static double error_of(const motion *e)
+{
+    double sum = 0;
+    for (uint64_t i = 0; i < e->model.n; i++) {
+        const double truth = e->model.truth[i], gap = fabs(e->x[i] - truth);
+        sum += e->model.variable[i].lower >= 0 ? gap / truth : gap;
+    }
+    return sum / (double)e->model.n;
+}
+
+static void measure_motion(void *self, uint64_t k, double *out)
+{
+    motion *e = self;
+    const model *m = &e->model;
+    const double turn = 6.283185307179586476925;
+    const int there = k < e->seen;
+    double target[2];
+    recorded_at(e, k, target);
+    for (uint64_t i = 0; i < 2; i++) {
+        const double angle = there ? e->y[k * S + i] : (double)NAN;
+        out[i] = angle;
+        out[2 + i] = there ? e->y[k * S + 2 + i] : (double)NAN;
+        /* On the turn of the circle where the simulated one is. */
+        out[4 + i] =
+            there && m->variant != VARIANT_INITIAL ? angle + remainder(target[i] - angle, turn) : target[i];
+    }
+    const uint64_t from = k < m->fitted ? 0 : m->fitted;
+    out[6] = k >= m->fitted;
+    out[7] = there ? fit_rms(&m->fit, e->got, from, k + 1) : (double)NAN;
+    out[8] = there ? compound_energy(&e->now, e->y + k * S) : (double)NAN;
+    out[9] = error_of(e);
+}
+
+const env_table motion_table = {.size = sizeof(motion),
+                                .advice = "reduce n_samples",
+                                .cure = cure,
+                                .read = read_motion,
+                                .allocate = allocate_motion,
+                                .range = range_of_motion,
+                                .variable = name_of_motion,
+                                .simulate = simulate_motion,
+                                .adjoint = adjoint_of_motion,
+                                .passes = 1,
+                                .metrics = metrics,
+                                .bodies = bodies_of_motion,
+                                .place = place_motion,
+                                .measure = measure_motion,
+                                .channels = channels_of_motion,
+                                .channel = channel_of_motion,
+                                .answer = answer_of_motion};

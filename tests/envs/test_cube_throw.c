@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_cube_throw.c - the thrown cube: motions and error sums that were measured once with an independent program,
+ * the contact law and whole motions against central differences, residuals with their products. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <diffsim/ext/channel.h>
+#include <diffsim/helper/random.h>
+#include <math.h>
+
+#include "engines/throw/throw.h"
+#include "host.h"
+
+static const char name[] = "envs/cube_throw";
+
+/* ---- measured motions ---- */
+
+static void impulses(void **state)
+{
+    (void)state;
+    static const double at[6][4] = {{20, 0.1400, 1.0000, 0.9940},  {40, 0.2769, 1.9782, 0.5056},
+                                    {60, 0.4576, 2.8029, 0.4829},  {100, 0.7701, 4.2152, 0.4887},
+                                    {200, 1.2420, 6.4113, 0.4959}, {299, 1.3226, 6.8116, 0.4985}};
+    static const char *const names[3] = {"recorded_x", "recorded_y", "recorded_z"};
+    fake_env e;
+    fake_env_open(&e, name, NULL, 0, 0);
+    fake_metric(&e, e.x0, "x");
+    for (int k = 0; k < 6; k++) {
+        for (int d = 0; d < 3; d++) {
+            assert_near(fake_values(&e, names[d])[(int)at[k][0]], at[k][1 + d], 5.01e-5);
+        }
+    }
+    fake_env_close(&e);
+}
+
+static void springs(void **state)
+{
+    (void)state;
+    static const double at[3][4] = {
+        {0, 0, 204308.9, 0.05}, {5000, 5000, 273.2, 0.05}, {20000, 5000, 5604, 0.5}};
+    fake_env e;
+    fake_env_open(&e, name, (const char *const[]){"variables=stiffness damping", NULL}, 0, 0);
+    for (int k = 0; k < 3; k++) {
+        assert_near(fake_eval(&e, at[k], NULL, 0, NULL), at[k][2], at[k][3]);
+        assert_near(fake_metric(&e, at[k], "error_sum")[299], at[k][2], at[k][3]);
+    }
+    const double *x = fake_metric(&e, e.x0, "x"), *y = fake_values(&e, "y"), *z = fake_values(&e, "z");
+    assert_near(x[299], 2.0930, 5e-5);
+    assert_near(y[299], 14.9500, 5e-5);
+    assert_near(z[299], -42.7979, 1e-4);
+    fake_env_close(&e);
+    double zero[24] = {0};
+    fake_env_open(&e, name, NULL, 0, 0);
+    assert_int_equal(e.info.n, 24);
+    assert_near(fake_eval(&e, zero, NULL, 0, NULL), 204308.9, 0.05);
+    fake_env_close(&e);
+}
+
+/* ---- derivatives ---- */
+
+static void random_numbers(size_t n, double *out, uint64_t key)
+{
+    ds_random r = ds_random_open(key, "cube", 0);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = 2 * ds_random_uniform(&r) - 1;
+    }
+}
+
+/* One contact, of every friction with and without network, at many states: adjoint against tangent, tangent against
+ * differences. */
+static void law(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 12 * 20; k++) {
+        double theta[LAW_CONSTANTS], dot[LAW_CONSTANTS], bar[LAW_CONSTANTS] = {0}, at[4], v_bar[3] = {0},
+                                                         depth_bar = 0;
+        double f[3], f_dot[3], f_bar[3], move[4], plus[3], minus[3], left = 0, right = 0;
+        const double h = 1e-7;
+        contact_law l;
+        contact_law_open(&l, (friction_law)(k % 6), k / 6 % 2, 40);
+        random_numbers(LAW_CONSTANTS, theta, (uint64_t)k);
+        random_numbers(LAW_CONSTANTS, dot, (uint64_t)k + 1000);
+        random_numbers(4, at, (uint64_t)k + 2000);
+        random_numbers(4, move, (uint64_t)k + 3000);
+        random_numbers(3, f_bar, (uint64_t)k + 4000);
+        theta[LAW_STIFFNESS] = 5000 + 4000 * theta[LAW_STIFFNESS];
+        theta[LAW_DAMPING] = 5000 + 4000 * theta[LAW_DAMPING];
+        theta[LAW_MU] = 0.3 + 0.2 * theta[LAW_MU];
+        theta[LAW_MU_STATIC] = 0.7 + 0.2 * theta[LAW_MU_STATIC];
+        theta[LAW_SLIP] = 0.3 + 0.2 * theta[LAW_SLIP];
+        const double x = 0.1 + 0.05 * at[3], x_dot = 0.1 * move[3];
+        contact_law_tangent(&l, theta, x, at, dot, x_dot, move, f, f_dot);
+        contact_law_adjoint(&l, theta, x, at, f_bar, plus, &depth_bar, v_bar, bar);
+        assert_memory_equal(f, plus, sizeof f);
+        for (int side = -1; side <= 1; side += 2) {
+            double there[LAW_CONSTANTS], v[3];
+            for (int i = 0; i < LAW_CONSTANTS; i++) {
+                there[i] = theta[i] + side * h * dot[i];
+            }
+            for (int i = 0; i < 3; i++) {
+                v[i] = at[i] + side * h * move[i];
+            }
+            contact_law_force(&l, there, x + side * h * x_dot, v, side < 0 ? minus : plus);
+        }
+        for (int i = 0; i < 3; i++) {
+            assert_near(f_dot[i], (plus[i] - minus[i]) / (2 * h), 1e-6 * (1 + fabs(f[2]) + fabs(f_dot[i])));
+            left += f_bar[i] * f_dot[i];
+            right += v_bar[i] * move[i];
+        }
+        right += depth_bar * x_dot;
+        for (int i = 0; i < LAW_CONSTANTS; i++) {
+            right += bar[i] * dot[i];
+        }
+        assert_near(left, right, 1e-10 * (1 + fabs(f[2])));
+    }
+}
+
+static const char *const cases[][6] = {
+    {"network_force=50"},
+    {"friction=brown", "variables=stiffness damping mu mu_static slip", "slip=0.1", "n_samples=150"},
+    {"friction=hollars", "variables=stiffness damping mu mu_static slip network", "network_force=20",
+     "n_samples=150"},
+    {"friction=andersson", "variables=mu mu_static network", "velocity=2, 0, -1", "spin=1, 3, 0"},
+    {"friction=coulomb", "variables=stiffness mu", "n_samples=120"},
+    {"friction=none", "variables=network damping", "weight_cost=0", "n_samples=150", "position=0, 0, 0.9"}};
+enum { CASES = sizeof cases / sizeof *cases, MOST = 27 };
+
+static void random_point(const fake_env *e, uint64_t key, double *x, double *v)
+{
+    random_numbers(e->info.n, x, key);
+    random_numbers(e->info.n, v, key + 77);
+    for (uint64_t i = 0; i < e->info.n; i++) {
+        const double half = (e->upper[i] - e->lower[i]) / 2;
+        x[i] = e->lower[i] + half * (1 + 0.5 * x[i]);
+        v[i] *= half;
+    }
+}
+
+/* Over whole motions, within the same contacts: the quotient of some step is that of the gradient. */
+static void derivatives(void **state)
+{
+    (void)state;
+    for (int k = 0; k < CASES; k++) {
+        fake_env e;
+        fake_env_open(&e, name, cases[k], 0, 0);
+        for (uint64_t key = 0; key < 4; key++) {
+            double x[MOST], v[MOST], g[MOST], slope = 0, best = HUGE_VAL;
+            random_point(&e, key, x, v);
+            fake_eval(&e, x, g, 0, NULL);
+            for (uint64_t i = 0; i < e.info.n; i++) {
+                slope += g[i] * v[i];
+            }
+            for (double h = 1e-5; h > 1e-12; h *= 0.1) {
+                double at[2];
+                for (int side = 0; side < 2; side++) {
+                    double there[MOST];
+                    for (uint64_t i = 0; i < e.info.n; i++) {
+                        there[i] = x[i] + (side ? h : -h) * v[i];
+                    }
+                    at[side] = fake_eval(&e, there, NULL, 0, NULL);
+                }
+                best = fmin(best, fabs((at[1] - at[0]) / (2 * h) - slope));
+            }
+            if (!(fabs(slope) > 0 && best <= 1e-5 * fabs(slope))) {
+                fail_msg("case %d, point %d: slope %.9g, quotients differ by %.3g", k, (int)key, slope, best);
+            }
+        }
+        fake_env_close(&e);
+    }
+}
+
+static void products(void **state)
+{
+    (void)state;
+    for (int k = 0; k < CASES; k++) {
+        static double r[4000], jv[4000], w[4000];
+        double x[MOST], v[MOST], back[MOST], left = 0, right = 0, sum = 0, size = 0;
+        fake_env e;
+        ds_channel c = {.struct_size = sizeof c};
+        fake_env_open(&e, name, cases[k], 0, 0);
+        const ds_env_channels *channels = e.plugin->env->get_extension(e.self, DS_EXT_CHANNELS);
+        assert_int_equal(channels->describe(e.self, 0, &c), DS_OK);
+        const uint64_t m = c.shape[0];
+        assert_true(m <= 4000);
+        random_point(&e, 5, x, v);
+        random_numbers(m, w, 6);
+        ds_ask ask[3] = {
+            {.struct_size = sizeof *ask, .op = DS_ASK_VALUE, .out = r, .out_bytes = m * sizeof *r},
+            {.struct_size = sizeof *ask, .op = DS_ASK_JV, .v = v, .out = jv, .out_bytes = m * sizeof *r},
+            {.struct_size = sizeof *ask,
+             .op = DS_ASK_JTV,
+             .v = w,
+             .out = back,
+             .out_bytes = e.info.n * sizeof *r}};
+        ds_ask *asks[3] = {ask, ask + 1, ask + 2};
+        ds_eval io = {.struct_size = sizeof io, .n = e.info.n, .x = x, .asks = 3, .ask = asks};
+        assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+        for (uint64_t i = 0; i < m; i++) {
+            sum += r[i] * r[i];
+            left += w[i] * jv[i];
+            size += fabs(w[i] * jv[i]);
+        }
+        for (uint64_t i = 0; i < e.info.n; i++) {
+            right += back[i] * v[i];
+        }
+        assert_near(sum, io.loss, 1e-12 * io.loss);
+        assert_true(size > 0 && fabs(left - right) <= 1e-9 * size);
+        fake_env_close(&e);
+    }
+}
+
+/* The quaternion stays one to round-off. */
+static void unit_quaternion(void **state)
+{
+    (void)state;
+    memory m = {.last = NULL};
+    throw_motion t = {.h = 0};
+    const double theta[LAW_CONSTANTS] = {5000, 5000, 0.2, 0.5, 0.01};
+    const double start[THROW_STATES] = {0, 0.6, 0, 0.8, 0, 0, 1.2, 3, -2, 5, 0.7, 5, 0};
+    contact_law_open(&t.law, FRICTION_BROWN, 0, 1);
+    assert_true(throw_open(&t, &m, 0.01, 299));
+    assert_int_equal(throw_simulate(&t, theta, start), -1);
+    for (uint64_t k = 0; k <= 299; k++) {
+        const double *q = throw_state(&t, k);
+        assert_near(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3], 1, 1e-12);
+    }
+    memory_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(impulses),    cmocka_unit_test(springs),  cmocka_unit_test(law),
+        cmocka_unit_test(derivatives), cmocka_unit_test(products), cmocka_unit_test(unit_quaternion),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

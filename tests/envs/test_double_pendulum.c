@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_double_pendulum.c - the double pendulum by its angles: motions measured once with an independent program, optima,
+ * derivatives against central differences, residuals with their products, real recordings. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <diffsim/ext/channel.h>
+#include <diffsim/helper/random.h>
+#include <math.h>
+#include <unistd.h>
+
+#include "host.h"
+#include "temporary.h"
+
+static const char name[] = "envs/double_pendulum";
+static const double seven[7] = {9.8, 0.735, 9.9, -26.5, -26, 0.35, 0.1};
+
+/* Suh et al.'s double pendulum from (pi/2, 0, 5, -5), half-implicit steps of 1 ms: state and energy. */
+static void measured_motion(void **state)
+{
+    (void)state;
+    static const char *const names[5] = {"angle1", "angle2", "rate1", "rate2", "energy"};
+    static const double at[3][5] = {{1.570796, 0, 5, -5, 2.769},
+                                    {2.846814, -1.768236, 1.973551, -2.217632, 2.7477},
+                                    {7.879745, 1.025925, 4.704070, 2.050990, 2.7772}};
+    static const int row[3] = {0, 500, 2000};
+    fake_env e;
+    fake_env_open(&e, name, (const char *const[]){"variant=initial", "n_samples=2001", NULL}, 0, 0);
+    fake_metric(&e, e.x0, "angle1");
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < 5; i++) {
+            assert_near(fake_values(&e, names[i])[row[k]], at[k][i], i < 4 ? 1e-6 : 1e-4);
+        }
+    }
+    fake_env_close(&e);
+}
+
+static void optima(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *settings[4];
+        double x[7];
+    } at[] = {{{"variant=lengths"}, {3, 4}},
+              {{"variant=lengths", "length=0.7, 2", "rollout=onestep"}, {0.7, 2}},
+              {{"variant=lengths", "integrator=rk4", "steps_per_sample=3"}, {3, 4}},
+              {{"variant=damping"}, {-0.2, -0.1}},
+              {{"variant=damping", "damping=0.4, 0", "time_weight=10, 1.2"}, {-0.4, 0}},
+              {{"variant=synthetic", "noise=0"}, {9.8, 0.735, 9.9, -26.5, -26, 0.35, 0.1}}};
+    for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+        fake_env e;
+        fake_env_open(&e, name, at[k].settings, 0, 0);
+        assert_true(fake_eval(&e, at[k].x, NULL, 0, NULL) <= 1e-20);
+        assert_true(fake_eval(&e, e.x0, NULL, 0, NULL) > 1e-3);
+        assert_near(fake_metric(&e, at[k].x, "error")[1], 0, 0);
+        fake_env_close(&e);
+    }
+}
+
+/* Noise of 0.0024 rad is what remains at the truth. */
+static void noise_remains(void **state)
+{
+    (void)state;
+    fake_env e;
+    fake_env_open(&e, name, (const char *const[]){"variant=synthetic", "held_out=100", NULL}, 0, 0);
+    const double *rmse = fake_metric(&e, seven, "rmse"), *held = fake_values(&e, "held_out");
+    assert_near(rmse[199], 0.0024, 3e-4);
+    assert_near(rmse[299], 0.0024, 4e-4);
+    assert_true(held[199] == 0 && held[200] == 1);
+    assert_near(fake_eval(&e, seven, NULL, 0, NULL), 400 * rmse[199] * rmse[199], 1e-12);
+    fake_env_close(&e);
+}
+
+/* ---- derivatives ---- */
+
+static const char *const cases[][5] = {
+    {"variant=lengths"},
+    {"variant=lengths", "rollout=onestep"},
+    {"variant=damping", "n_samples=300"},
+    {"variant=damping", "n_samples=200", "integrator=rk4", "time_weight=10, 1.2"},
+    {"variant=synthetic"},
+    {"variant=synthetic", "integrator=semi_implicit", "rollout=onestep"},
+    {"variant=synthetic", "steps_per_sample=2"},
+    {"variant=initial", "n_samples=301"}};
+enum { CASES = sizeof cases / sizeof *cases, MOST = 8 };
+
+/* A point inside the box, near where the search starts, and a direction. */
+static void random_point(const fake_env *e, uint64_t key, double *x, double *v)
+{
+    ds_random r = ds_random_open(key, "double pendulum", 0);
+    for (uint64_t i = 0; i < e->info.n; i++) {
+        const double wide = e->upper[i] - e->lower[i];
+        x[i] = fmin(e->upper[i], fmax(e->lower[i], e->x0[i] + 0.1 * wide * (ds_random_uniform(&r) - 0.5)));
+        v[i] = wide * (2 * ds_random_uniform(&r) - 1);
+    }
+}
+
+static double along(fake_env *e, const double *x, const double *v, double h)
+{
+    double at[MOST];
+    for (uint64_t i = 0; i < e->info.n; i++) {
+        at[i] = x[i] + h * v[i];
+    }
+    return fake_eval(e, at, NULL, 0, NULL);
+}
+
+static void derivatives(void **state)
+{
+    (void)state;
+    for (int k = 0; k < CASES; k++) {
+        fake_env e;
+        fake_env_open(&e, name, cases[k], 0, 0);
+        for (uint64_t key = 0; key < 5; key++) {
+            double x[MOST], v[MOST], g[MOST], slope = 0, best = HUGE_VAL;
+            random_point(&e, key, x, v);
+            fake_eval(&e, x, g, 0, NULL);
+            for (uint64_t i = 0; i < e.info.n; i++) {
+                slope += g[i] * v[i];
+            }
+            for (double h = 1e-4; h > 1e-9; h *= 0.1) {
+                best = fmin(best, fabs((along(&e, x, v, h) - along(&e, x, v, -h)) / (2 * h) - slope));
+            }
+            if (!(fabs(slope) > 0 && best <= 1e-6 * fabs(slope))) {
+                fail_msg("case %d, point %d: slope %.9g, quotients differ by %.3g", k, (int)key, slope, best);
+            }
+        }
+        fake_env_close(&e);
+    }
+}
+
+/* r'r is the loss, and w . J v = J' w . v; the value of the loss is the same whatever is asked. */
+static void products(void **state)
+{
+    (void)state;
+    for (int k = 0; k < CASES; k++) {
+        static double r[8000], jv[8000], w[8000];
+        double x[MOST], v[MOST], back[MOST], left = 0, right = 0, sum = 0, size = 0;
+        fake_env e;
+        ds_channel c = {.struct_size = sizeof c};
+        fake_env_open(&e, name, cases[k], 0, 0);
+        const ds_env_channels *channels = e.plugin->env->get_extension(e.self, DS_EXT_CHANNELS);
+        assert_int_equal(channels->describe(e.self, 0, &c), DS_OK);
+        const uint64_t m = ds_channel_elements(&c);
+        assert_true(m > 0 && m <= 8000);
+        random_point(&e, 9, x, v);
+        for (uint64_t i = 0; i < m; i++) {
+            w[i] = sin((double)i);
+        }
+        ds_ask ask[3] = {
+            {.struct_size = sizeof *ask, .op = DS_ASK_VALUE, .out = r, .out_bytes = m * sizeof *r},
+            {.struct_size = sizeof *ask, .op = DS_ASK_JV, .v = v, .out = jv, .out_bytes = m * sizeof *r},
+            {.struct_size = sizeof *ask,
+             .op = DS_ASK_JTV,
+             .v = w,
+             .out = back,
+             .out_bytes = e.info.n * sizeof *r}};
+        ds_ask *asks[3] = {ask, ask + 1, ask + 2};
+        ds_eval io = {.struct_size = sizeof io, .n = e.info.n, .x = x, .asks = 3, .ask = asks};
+        assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+        for (uint64_t i = 0; i < m; i++) {
+            sum += r[i] * r[i];
+            left += w[i] * jv[i];
+            size += fabs(w[i] * jv[i]);
+        }
+        for (uint64_t i = 0; i < e.info.n; i++) {
+            right += back[i] * v[i];
+        }
+        assert_near(sum, io.loss, 1e-12 * io.loss);
+        assert_true(size > 0 && fabs(left - right) <= 1e-10 * size);
+        assert_near(fake_eval(&e, x, NULL, 0, NULL), io.loss, 0);
+        fake_env_close(&e);
+    }
+}
+
+/* ---- recordings ---- */
+
+/* Two real recordings at the constants that least squares find: the errors that were measured independently of this
+ * program, and no slope. */
+static void real_recordings(void **state)
+{
+    (void)state;
+    static const struct {
+        int file, samples;
+        double rmse, x[7];
+    } at[] = {{0,
+               200,
+               0.0061,
+               {9.435117390621896, 0.742606951438226, 8.883151154565775, -26.802126678454783,
+                -25.82225496244905, 0.41552396988110835, 0.08799118918238669}},
+              {2,
+               100,
+               0.0014,
+               {9.616135049298492, 0.7346465392841617, 9.648044863147053, -21.239571099045264,
+                -35.083301250711784, 0.32651133007856187, 0.0557810973691808}}};
+    const char *shared = getenv("DS_SHARED");
+    for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+        char file[4096], samples[40];
+        double grad[7], worse[7];
+        snprintf(file, sizeof file, "file=%s/data/double-pendulum/%d.csv.gz", shared ? shared : "",
+                 at[k].file);
+        if (access(file + 5, R_OK) != 0) {
+            print_message("# %s is not there: not compared\n", file + 5);
+            skip();
+        }
+        snprintf(samples, sizeof samples, "n_samples=%d", at[k].samples);
+        fake_env e;
+        fake_env_open(&e, name, (const char *const[]){"variant=recording", file, samples, NULL}, 0, 0);
+        const double loss = fake_eval(&e, at[k].x, grad, 0, NULL);
+        assert_near(sqrt(loss / (2 * at[k].samples)), at[k].rmse, 5e-5);
+        assert_near(fake_metric(&e, at[k].x, "rmse")[at[k].samples - 1], at[k].rmse, 5e-5);
+        for (int i = 0; i < 7; i++) {
+            memcpy(worse, at[k].x, sizeof worse);
+            worse[i] *= 1.001;
+            assert_true(fabs(grad[i]) * 1e-4 * fabs(worse[i]) <
+                        0.01 * (fake_eval(&e, worse, NULL, 0, NULL) - loss));
+        }
+        fake_env_close(&e);
+    }
+}
+
+/* No instance of these settings, and why. */
+static void refuses(const char *const *settings, const char *word)
+{
+    fake_host f;
+    void *self = NULL;
+    fake_host_open(&f, name, 0, settings);
+    const ds_status status = f.plugin->env->create(&f.services.host, &self);
+    assert_true((status == DS_E_PARAM || status == DS_E_DATA) && self == NULL);
+    if (strstr(f.error, word) == NULL) {
+        fail_msg("'%s' instead of '%s'", f.error, word);
+    }
+    fake_host_close(&f);
+}
+
+/* Writes 60 samples of two angles and reads them as they are described. */
+static void own_recordings(void **state)
+{
+    (void)state;
+    fake_env made, e;
+    char file[600];
+    temporary folder;
+    fake_env_open(&made, name, (const char *const[]){"variant=synthetic", "noise=0", "n_samples=60", NULL}, 0,
+                  0);
+    const double *a = fake_metric(&made, seven, "angle1"), *b = fake_values(&made, "angle2");
+    temporary_open(&folder);
+    snprintf(file, sizeof file, "file=%s", temporary_path(&folder, "own.csv"));
+    FILE *f = fopen(file + 5, "w");
+    assert_non_null(f);
+    fprintf(f, "t,second,first\n");
+    for (int i = 0; i < 60; i++) { /* degrees, on the circle; one row is missing, one number in another */
+        if (i != 30) {
+            fprintf(f, "%.17g,%.17g,", i * 0.002, b[i] * 180 / M_PI);
+            fprintf(f, "%.17g\n", i == 31 ? (double)NAN : remainder(a[i], 2 * M_PI) * 180 / M_PI);
+        }
+    }
+    fclose(f);
+    fake_env_open(&e, name,
+                  (const char *const[]){"variant=recording", file, "columns=first second", "time_column=t",
+                                        "column_scale=0.017453292519943295", "n_samples=50", "held_out=10",
+                                        "gaps=true", NULL},
+                  0, 0);
+    assert_near(e.info.dt, 0.002, 1e-15);
+    assert_near(e.x0[3], seven[3], 0.5); /* rates by differences */
+    assert_true(fake_eval(&e, seven, NULL, 0, NULL) < 1e-20);
+    assert_true(isnan(fake_metric(&e, seven, "recorded_angle1")[31]));
+    fake_env_close(&e);
+    fake_env_close(&made);
+    refuses((const char *const[]){"variant=recording", file, "columns=first second", "time_column=t",
+                                  "n_samples=50", NULL},
+            "gaps");
+    refuses((const char *const[]){"variant=recording", file, "columns=first third", NULL}, "'third'");
+    refuses(
+        (const char *const[]){"variant=recording", file, "columns=1 2 3", "gaps=true", "n_samples=50", NULL},
+        "two angles");
+    refuses((const char *const[]){"variant=recording", file, "columns=2 3", "n_samples=60", NULL},
+            "60 are asked for");
+    refuses((const char *const[]){"variant=recording", NULL}, "file");
+    refuses((const char *const[]){"variant=initial", "rollout=onestep", NULL}, "onestep");
+    temporary_close(&folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(measured_motion), cmocka_unit_test(optima),   cmocka_unit_test(noise_remains),
+        cmocka_unit_test(derivatives),     cmocka_unit_test(products), cmocka_unit_test(real_recordings),
+        cmocka_unit_test(own_recordings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
