@@ -106,7 +106,4 @@ void ds_check_record(ds_check *c, char kind, const char *text);
 /* How often to do something that takes `seconds` so that the test stays short: `wish`, or fewer but at least
  * `least`, which is then noted as "`what`: 3 of 20, ...". */
 uint64_t ds_check_plan(ds_check *c, const char *what, uint64_t wish, uint64_t least, double seconds);
-
-double ds_check_now(void); /* seconds of the monotonic clock */
-
 #endif

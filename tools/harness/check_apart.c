@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "harness/check_apart.h"
+#include "harness/check_clock.h"
 
 #include <errno.h>
 #include <signal.h>

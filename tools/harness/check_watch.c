@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "harness/check_watch.h"
+#include "harness/check_clock.h"
 
 #include <stdarg.h>
 #include <stdio.h>
