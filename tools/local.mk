@@ -38,7 +38,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/landscape/landscape.h %D%/landscape/landscape_basins.c \
 	%D%/landscape/landscape_evaluate.c %D%/landscape/landscape_files.c \
 	%D%/landscape/landscape_gradient.c %D%/landscape/landscape_internal.h \
-	%D%/landscape/landscape_loss.c %D%/landscape/landscape_measure.h \
+	%D%/landscape/landscape_loss.c %D%/landscape/landscape_marks.c %D%/landscape/landscape_measure.h \
 	%D%/landscape/landscape_options.c %D%/landscape/landscape_options.h \
 	%D%/landscape/landscape_pictures.c %D%/landscape/landscape_report.c \
 	%D%/landscape/landscape_run.c %D%/landscape/landscape_run_path.c \
