@@ -21,7 +21,13 @@ AM_TESTS_ENVIRONMENT = \
 	OMP_NUM_THREADS=1; export OMP_NUM_THREADS; \
 	LC_ALL=C; export LC_ALL; TZ=UTC; export TZ;
 TESTS += $(check_SCRIPTS) $(check_PROGRAMS)
-check_SCRIPTS = $(dist_check_SCRIPTS)
+# ./configure --enable-short-check leaves out what takes longest and depends least on where the sources and what is built
+# lie: for a second run of the tests, as that of `make distcheck` after `make check`.
+check_SCRIPTS =
+if !SHORT_CHECK
+check_SCRIPTS += $(long_scripts)
+endif
+check_SCRIPTS += $(short_scripts)
 
 test_cppflags = $(host_include) -I$(top_srcdir)/tests/support $(CMOCKA_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) \
 	$(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
@@ -57,6 +63,12 @@ if HAVE_CMOCKA
 	%D%/support/objective.h %D%/support/functions.h %D%/support/golden.h \
 	%D%/support/synthetic_scene.h %D%/support/temporary.h
 
+if !SHORT_CHECK
+check_PROGRAMS += \
+	%D%/envs/test_fluid %D%/envs/test_cloth_scenes %D%/envs/test_image_losses %D%/envs/test_soft_scenes \
+	%D%/envs/test_mpm_plugins %D%/envs/engines/mpm/test_mpm_fast %D%/envs/engines/fem/test_fem_scenes \
+	%D%/optimizers/test_stepwise %D%/optimizers/test_rl %D%/optimizers/test_leaprefine
+endif
 check_PROGRAMS += \
 	%D%/abi/test_abi %D%/abi/test_random %D%/core/config/test_npy %D%/core/config/test_params \
 	%D%/core/config/test_settings %D%/core/embed/test_environment \
@@ -78,8 +90,8 @@ check_PROGRAMS += \
 check_PROGRAMS += \
 	%D%/envs/engines/fem/test_fem_episode %D%/envs/engines/fem/test_fem_gradient \
 	%D%/envs/engines/fem/test_fem_laws %D%/envs/engines/fem/test_fem_recorded \
-	%D%/envs/engines/fem/test_fem_mesh %D%/envs/engines/fem/test_fem_scenes \
-	%D%/envs/engines/film/test_film %D%/envs/engines/mpm/test_mpm_bad %D%/envs/engines/mpm/test_mpm_fast \
+	%D%/envs/engines/fem/test_fem_mesh \
+	%D%/envs/engines/film/test_film %D%/envs/engines/mpm/test_mpm_bad \
 	%D%/envs/engines/mpm/test_mpm_golden %D%/envs/engines/mpm/test_mpm_golden_fast \
 	%D%/envs/engines/mpm/test_mpm_laws %D%/envs/engines/mpm/test_mpm_parts \
 	%D%/envs/engines/mpm/test_mpm_step %D%/envs/engines/mpm/test_mpm_tools \
@@ -90,9 +102,9 @@ check_PROGRAMS += \
 	%D%/envs/engines/test_contact %D%/envs/engines/test_control %D%/envs/engines/test_floor_ball %D%/envs/engines/rigid/test_mass %D%/envs/engines/rigid/test_momentum \
 	%D%/envs/engines/rigid/test_rigid %D%/envs/engines/pendulum/test_ode_pendulum \
 	%D%/envs/engines/smoke/test_smoke %D%/envs/test_analytic %D%/envs/test_bounce \
-	%D%/envs/test_cartpole %D%/envs/test_cartpole_gym %D%/envs/test_cloth_scenes %D%/envs/test_fluid \
-	%D%/envs/test_foreign %D%/envs/test_image_losses %D%/envs/test_mpm_plugins %D%/envs/test_near_optimum %D%/envs/test_pendulum %D%/envs/test_pinball \
-	%D%/envs/test_soft_scenes %D%/envs/test_swept_scenes %D%/envs/test_drawn_objects
+	%D%/envs/test_cartpole %D%/envs/test_cartpole_gym \
+	%D%/envs/test_foreign %D%/envs/test_near_optimum %D%/envs/test_pendulum %D%/envs/test_pinball \
+	%D%/envs/test_swept_scenes %D%/envs/test_drawn_objects
 %C%_envs_engines_mpm_test_mpm_golden_fast_SOURCES = %D%/envs/engines/mpm/test_mpm_golden.c
 %C%_envs_engines_mpm_test_mpm_golden_fast_CPPFLAGS = $(AM_CPPFLAGS) -DFAST
 
@@ -102,8 +114,7 @@ check_PROGRAMS += \
 	%D%/optimizers/methods/test_gp %D%/optimizers/methods/test_lbfgsb \
 	%D%/optimizers/methods/test_mlp_loops %D%/optimizers/methods/test_surrogate \
 	%D%/optimizers/test_alphaorder %D%/optimizers/test_boleap %D%/optimizers/test_cmaes \
-	%D%/optimizers/test_gradients %D%/optimizers/test_leaprefine %D%/optimizers/test_lm \
-	%D%/optimizers/test_rand %D%/optimizers/test_rl %D%/optimizers/test_stepwise \
+	%D%/optimizers/test_gradients %D%/optimizers/test_lm %D%/optimizers/test_rand \
 	%D%/optimizers/test_turbo
 if HAVE_NLOPT
 check_PROGRAMS += %D%/optimizers/test_nlopt
@@ -124,7 +135,9 @@ else
 check_PROGRAMS += $(fuzz_targets)
 endif
 # Random parameters for every environment.
+if !SHORT_CHECK
 check_PROGRAMS += %D%/fuzz/parameters
+endif
 
 # Plugins that misbehave, and a library that knows nothing of diffsim; built as modules but never installed.
 check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badopt.la %D%/plugins/channels.la \
@@ -147,17 +160,19 @@ check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badop
 %C%_plugins_wild_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 
 # The longest first: whoever has more jobs than processors is not left with one of them in the end.
-dist_check_SCRIPTS = %D%/abi/grow.sh %D%/cli/wild.sh %D%/cli/portable.sh %D%/cli/rogue.sh %D%/cli/plugins.sh \
-	%D%/cli/tools/check_plugins.sh %D%/abi/exports.sh %D%/abi/headers.sh %D%/cli/channels.sh %D%/cli/docs.sh \
-	%D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh %D%/cli/ffi.sh %D%/cli/flags.sh %D%/cli/full.sh %D%/cli/ini.sh \
-	%D%/cli/inputs.sh %D%/cli/install.sh %D%/cli/isolate_optimizer.sh %D%/cli/kill.sh %D%/cli/kill_channels.sh \
-	%D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh %D%/cli/languages.sh %D%/cli/limits.sh %D%/cli/loader.sh \
-	%D%/cli/messages.sh %D%/cli/optimizer_edges.sh %D%/cli/optimizers.sh %D%/cli/own_process.sh \
-	%D%/cli/programs.sh %D%/cli/quickstart.sh %D%/cli/rl.sh %D%/cli/run.sh %D%/cli/squares.sh %D%/cli/stored.sh \
-	%D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh %D%/cli/tools/bench_kill.sh %D%/cli/tools/bench_merge.sh \
-	%D%/cli/tools/check.sh %D%/cli/tools/check_gradient.sh %D%/cli/tools/landscape.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh \
+long_scripts = %D%/cli/tools/check_plugins.sh %D%/cli/wild.sh %D%/cli/rogue.sh %D%/cli/stored.sh \
+	%D%/cli/tools/check.sh %D%/cli/tools/check_gradient.sh %D%/cli/tools/landscape.sh
+short_scripts = %D%/abi/grow.sh %D%/cli/portable.sh %D%/cli/plugins.sh %D%/abi/exports.sh %D%/abi/headers.sh \
+	%D%/cli/channels.sh %D%/cli/docs.sh %D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh %D%/cli/ffi.sh \
+	%D%/cli/flags.sh %D%/cli/full.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/install.sh \
+	%D%/cli/isolate_optimizer.sh %D%/cli/kill.sh %D%/cli/kill_channels.sh %D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh \
+	%D%/cli/languages.sh %D%/cli/limits.sh %D%/cli/loader.sh %D%/cli/messages.sh %D%/cli/optimizer_edges.sh \
+	%D%/cli/optimizers.sh %D%/cli/own_process.sh %D%/cli/programs.sh %D%/cli/quickstart.sh %D%/cli/rl.sh \
+	%D%/cli/run.sh %D%/cli/squares.sh %D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh \
+	%D%/cli/tools/bench_kill.sh %D%/cli/tools/bench_merge.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh \
 	%D%/cli/tools/new.sh %D%/cli/tools/policy.sh %D%/cli/tools/progress.sh %D%/cli/tools/report.sh \
 	%D%/cli/tools/report_sets.sh %D%/cli/tools/tables.sh %D%/layers.sh
+EXTRA_DIST += $(long_scripts) $(short_scripts)
 EXTRA_DIST += %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/cli/portable_cases.sh %D%/cli/tools/bench_lib.sh \
 	%D%/abi/env_v0_2.c %D%/abi/opt_v0_2.c %D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/abi/v0_2 %D%/bad %D%/data $(slow_scripts) core/LAYERS
 
