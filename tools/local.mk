@@ -55,7 +55,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/bench/optimizer_cost.h %D%/merge/bench_merge.c %D%/merge/bench_merge.h \
 	%D%/merge/compare_runs.c %D%/merge/compare_runs.h %D%/ranks/ranks.c %D%/ranks/ranks.h \
 	%D%/harness/check.h %D%/harness/check_apart.c %D%/harness/check_apart.h \
-	%D%/harness/check_clock.c %D%/harness/check_clock.h \
+	%D%/harness/check_clock.c \
 	%D%/harness/check_asks.c %D%/harness/check_asks.h %D%/harness/check_episodes.c \
 	%D%/harness/check_episodes.h %D%/harness/check_guard.c %D%/harness/check_guard.h \
 	%D%/harness/check_host.c %D%/harness/check_host.h %D%/harness/check_objective.c \

@@ -11,7 +11,6 @@
 #include "check/check_asking.h"
 #include "check/check_tests.h"
 #include "harness/check_apart.h"
-#include "harness/check_clock.h"
 #include "harness/check_guard.h"
 
 enum { POINTS = 4, EXTRA = 64, FILL = 0x5a };

@@ -10,7 +10,6 @@
 #include <time.h>
 
 #include "harness/check_apart.h"
-#include "harness/check_clock.h"
 #include "harness/check_guard.h"
 #include "harness/check_host.h"
 #include "harness/check_process.h"

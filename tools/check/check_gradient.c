@@ -13,7 +13,6 @@
 
 #include "check/check_tests.h"
 #include "difference/gradient_seam.h"
-#include "harness/check_clock.h"
 
 /* Points at random are so many: a prime number, so that their strata are easily spread. */
 enum { POINTS_FEW_VARIABLES = 101, POINTS = 31, POINTS_COSTLY = 11, FEW_VARIABLES = 3, DIRECTIONS = 4 };

@@ -12,7 +12,6 @@
 #include <sys/resource.h>
 
 #include "harness/check_apart.h"
-#include "harness/check_clock.h"
 #include "harness/check_host.h"
 #include "harness/check_problem.h"
 #include "harness/check_process.h"

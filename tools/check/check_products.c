@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "check/check_asking.h"
-#include "harness/check_clock.h"
 
 /* Some more steps, shorter ones, follow for values in double precision where none of the first has agreed: of many
  * elements with kinks, the fewer have one within a step the shorter it is. */

@@ -24,7 +24,6 @@
 #include "base/program.h"
 #include "check/check_report.h"
 #include "check/check_tests.h"
-#include "harness/check_clock.h"
 #include "harness/check_flight.h"
 #include "harness/check_host.h"
 #include "harness/check_point.h"

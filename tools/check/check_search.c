@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "harness/check_apart.h"
-#include "harness/check_clock.h"
 #include "harness/check_objective.h"
 #include "harness/check_process.h"
 #include "check/check_tests.h"

@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include "harness/check_apart.h"
-#include "harness/check_clock.h"
 
 #include <errno.h>
 #include <signal.h>

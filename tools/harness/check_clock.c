@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/check_clock.h"
+#include "harness/check.h"
 
 static double clock_seconds(clockid_t id)
 {

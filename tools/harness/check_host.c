@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include "base/text.h"
-#include "harness/check_clock.h"
 #include "harness/check_host.h"
 
 #include <float.h>

@@ -15,7 +15,6 @@
 #include "base/sized.h"
 #include "base/text.h"
 #include "harness/check_asks.h"
-#include "harness/check_clock.h"
 #include "harness/check_episodes.h"
 #include "store/file_name.h"
 

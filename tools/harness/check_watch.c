@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include "harness/check_watch.h"
-#include "harness/check_clock.h"
 
 #include <stdarg.h>
 #include <stdio.h>

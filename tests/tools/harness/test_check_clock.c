@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "harness/check_clock.h"
+#include "harness/check.h"
 
 enum { OTHERS = 3 };
 
