@@ -83,8 +83,7 @@ check_PROGRAMS += \
 %C%_core_embed_test_search_LDADD = libdiffsim.la $(test_libs)
 
 check_PROGRAMS += \
-	%D%/tools/difference/test_finite_difference \
-	%D%/tools/gradients/test_estimate \
+	%D%/tools/difference/test_finite_difference %D%/tools/gradients/test_estimate %D%/tools/harness/test_check_clock \
 	%D%/tools/landscape/test_landscape %D%/tools/landscape/test_landscape_slice \
 	%D%/tools/plot/test_plot_groups %D%/tools/policy/test_policy %D%/tools/plot/test_plot_map %D%/tools/render/test_render \
 	%D%/tools/results/test_results %D%/tools/stats/test_hypothesis

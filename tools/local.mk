@@ -45,7 +45,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/landscape/landscape.h %D%/landscape/landscape_basins.c \
 	%D%/landscape/landscape_evaluate.c %D%/landscape/landscape_files.c \
 	%D%/landscape/landscape_gradient.c %D%/landscape/landscape_internal.h \
-	%D%/landscape/landscape_loss.c %D%/landscape/landscape_measure.h \
+	%D%/landscape/landscape_loss.c %D%/landscape/landscape_marks.c %D%/landscape/landscape_measure.h \
 	%D%/landscape/landscape_options.c %D%/landscape/landscape_options.h \
 	%D%/landscape/landscape_pictures.c %D%/landscape/landscape_report.c \
 	%D%/landscape/landscape_run.c %D%/landscape/landscape_run_path.c \
@@ -62,6 +62,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/bench/optimizer_cost.h %D%/merge/bench_merge.c %D%/merge/bench_merge.h \
 	%D%/merge/compare_runs.c %D%/merge/compare_runs.h %D%/ranks/ranks.c %D%/ranks/ranks.h \
 	%D%/harness/check.h %D%/harness/check_apart.c %D%/harness/check_apart.h \
+	%D%/harness/check_clock.c \
 	%D%/harness/check_asks.c %D%/harness/check_asks.h %D%/harness/check_episodes.c \
 	%D%/harness/check_episodes.h %D%/harness/check_guard.c %D%/harness/check_guard.h \
 	%D%/harness/check_host.c %D%/harness/check_host.h %D%/harness/check_objective.c \

@@ -142,6 +142,10 @@ draw() {
 		slice 600 --env pinball --set env.variant=pinball16 --axes 13,14 --center "$work/$point"
 		;;
 	landscape-bounce) slice 600 --env bounce ;;
+	landscape-gradsim-*)
+		"$images/../../examples/paper/gradsim/landscapes.sh" "$work/gradsim" --portable > "$work/$name.txt" 2>&1
+		small "$work/gradsim/${name#landscape-gradsim-}/landscape.png" 560 128
+		;;
 	landscape-bounce1) slice 560 --env bounce --axes 1 ;;
 	landscape-assembly | landscape-pinch | landscape-triplemove) plane 0,1 ;;
 	landscape-chopsticks) plane 1,6 ;;

@@ -13,18 +13,11 @@
 # RUNS     folder with runs RUNS/TASK, whose best points are the slices' base points (all variables 0)
 #
 # Base points, targets and weight of the contact term are not published.
-set -eu
-out=${1-results/slices}
-[ $# -eq 0 ] || shift
-dshost=${DSHOST-dshost}
-mkdir -p "$out"
+default=results/slices
+. "$(dirname "$0")/slice.sh"
 
 # slice FLAGS: the landscape of the line that was read, or the rest of it
 slice() {
-    if [ -f "$folder/landscape.sqlite" ]; then
-        "$dshost" landscape "$folder"
-        return
-    fi
     case $task in
     flip) env=$task ;;
     pinball*) env=pinball ;;
@@ -33,7 +26,7 @@ slice() {
     [ "$set" = - ] || set -- --set "env.$set" "$@"
     [ -z "${TARGETS-}" ] || [ "$file" = - ] || set -- --set "env.target=$TARGETS/$file.npy" "$@"
     [ -z "${RUNS-}" ] || [ ! -d "$RUNS/$task" ] || set -- --center "$RUNS/$task" "$@"
-    "$dshost" landscape --env "$env" --axes "$axes" --grid 15x15 --no-gradient --samples 20 --jumps 10 --out "$folder" "$@"
+    landscape "$folder" --env "$env" --axes "$axes" --grid 15x15 --no-gradient --samples 20 --jumps 10 "$@"
 }
 
 printf '%-12s %-7s %-22s %s\n' task axes here published

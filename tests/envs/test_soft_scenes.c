@@ -342,6 +342,35 @@ static void target_from_file(void **state)
     temporary_close(&t);
 }
 
+/* A product that is not finite is said to be none. */
+static void broken_product(void **state)
+{
+    (void)state;
+    enum { MOST_RESIDUALS = 3000 };
+    static const char *const settings[] = {"variables=contact_ke", "observe=state", "contact=0",
+                                           "duration=0.02",        "frames=2",      NULL};
+    static double w[MOST_RESIDUALS];
+    fake_env e;
+    ds_channel c = {.struct_size = sizeof c};
+    double back = 1;
+    fake_env_open(&e, "envs/soft_ball", settings, 0, 0);
+    const ds_env_channels *channels = e.plugin->env->get_extension(e.self, DS_EXT_CHANNELS);
+    assert_non_null(channels);
+    assert_int_equal(channels->describe(e.self, 0, &c), DS_OK);
+    assert_true(c.shape[0] <= MOST_RESIDUALS);
+    for (uint64_t i = 0; i < c.shape[0]; i++) {
+        w[i] = 1e308;
+    }
+    ds_ask ask = {
+        .struct_size = sizeof ask, .op = DS_ASK_JTV, .v = w, .out = &back, .out_bytes = sizeof back};
+    ds_ask *asks[1] = {&ask};
+    ds_eval io = {.struct_size = sizeof io, .n = 1, .x = e.x0, .asks = 1, .ask = asks};
+    assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+    assert_int_equal(io.outcome, DS_EVAL_BAD_GRAD);
+    assert_near(back, 0, 0);
+    fake_env_close(&e);
+}
+
 static void refused(void **state)
 {
     (void)state;
@@ -349,6 +378,10 @@ static void refused(void **state)
     fake_env_refuses("envs/beam", (const char *const[]){"variables=mu mu", NULL}, "same numbers");
     fake_env_refuses("envs/beam", (const char *const[]){"variables=density masses", NULL}, "same numbers");
     fake_env_refuses("envs/beam", (const char *const[]){"variables=", NULL}, "no quantity ''");
+    fake_env_refuses("envs/spring_cage", (const char *const[]){"observe=image", "obs=over", NULL},
+                     "only silhouettes");
+    fake_env_refuses("envs/spring_cage", (const char *const[]){"observe=image", "renderer=dibr", NULL},
+                     "only silhouettes");
     fake_env_refuses("envs/beam", (const char *const[]){"camera=4,30", NULL},
                      "distance, elevation and azimuth");
     fake_env_refuses("envs/beam", (const char *const[]){"camera=0,0,0", NULL}, "camera 1");
@@ -358,9 +391,10 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(derivatives), cmocka_unit_test(beam_slices), cmocka_unit_test(ball_flies),
-        cmocka_unit_test(no_control),  cmocka_unit_test(sizes),       cmocka_unit_test(target_from_file),
-        cmocka_unit_test(refused),     cmocka_unit_test(defaults),    cmocka_unit_test(throw_hits),
+        cmocka_unit_test(derivatives),    cmocka_unit_test(beam_slices), cmocka_unit_test(ball_flies),
+        cmocka_unit_test(no_control),     cmocka_unit_test(sizes),       cmocka_unit_test(target_from_file),
+        cmocka_unit_test(refused),        cmocka_unit_test(defaults),    cmocka_unit_test(throw_hits),
+        cmocka_unit_test(broken_product),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -332,6 +332,34 @@ static void bodies_have_their_vertices(void **state)
     }
 }
 
+/* The number of an object draws what is unknown, between the bounds and a tenth of their distance away from each;
+ * metric error at the lower bound tells what was drawn. */
+static void objects_are_drawn(void **state)
+{
+    (void)state;
+    static const char *const objects[] = {"object=1", "object=2"};
+    static const struct {
+        const char *name, *variables;
+        double lower, upper;
+    } scenes[] = {{"envs/pendulum_id", "variables=length", 0.3, 3}, {"envs/ball2d", "variables=speed", 0, 6}};
+    for (int k = 0; k < 2; k++) {
+        const double lower = scenes[k].lower, tenth = 0.1 * (scenes[k].upper - lower);
+        double drawn[2];
+        for (int o = 0; o < 2; o++) {
+            fake_env e;
+            fake_env_open(&e, scenes[k].name,
+                          (const char *const[]){scenes[k].variables, "observe=state", objects[o], NULL}, 0,
+                          0);
+            const double error = fake_metric(&e, &lower, "error")[0];
+            drawn[o] = lower > 0 ? lower / (1 - error) : error;
+            assert_true(drawn[o] > lower + tenth && drawn[o] < scenes[k].upper - tenth);
+            assert_true(fake_eval(&e, &drawn[o], NULL, 0, NULL) < 1e-20);
+            fake_env_close(&e);
+        }
+        assert_true(drawn[0] != drawn[1]);
+    }
+}
+
 static const char *write_mesh(temporary *t, const char *name, const char *text)
 {
     static char setting[600];
@@ -451,7 +479,7 @@ int main(void)
         cmocka_unit_test(mesh_from_a_file), cmocka_unit_test(optimum),
         cmocka_unit_test(derivatives),      cmocka_unit_test(products),
         cmocka_unit_test(refused),          cmocka_unit_test(proportions),
-        cmocka_unit_test(imperfect),
+        cmocka_unit_test(imperfect),        cmocka_unit_test(objects_are_drawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

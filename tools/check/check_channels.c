@@ -524,13 +524,13 @@ static void channel_guard(ds_check *c)
     if (!ds_check_asking_open(c, &b)) {
         return;
     }
-    double begin = ds_check_now();
+    double begin = ds_check_worked();
     ds_check_evaluate(c->env, b.x, 0, 0, NULL, &a);
     for (uint64_t i = 0; i < b.channels.count; i++) {
         for (uint32_t op = DS_ASK_VALUE; op <= DS_ASK_HV; op++) {
             ds_check_query q;
             if ((b.channels.list[i]->ops & DS_CAN(op)) == 0 || c->failed > 0 ||
-                ds_check_now() - begin > 0.5 * c->options->timeout ||
+                ds_check_worked() - begin > 0.5 * c->options->timeout ||
                 !ds_check_query_open(&b, i, op, b.x, &q)) {
                 continue;
             }

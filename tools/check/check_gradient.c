@@ -133,7 +133,7 @@ static double loss_at(void *ctx, const double *x, int *failed)
     work *w = ctx;
     ds_check_answer a;
     ds_check_evaluate(w->env, x, 0, 0, NULL, &a);
-    w->typical += 0.1 * (a.wall - w->typical);
+    w->typical += 0.1 * (a.seconds - w->typical);
     if (a.status != DS_OK || a.io.outcome > DS_EVAL_BAD_GRAD || !isfinite(a.io.loss)) {
         *failed = 1;
         return NAN;
@@ -152,7 +152,7 @@ static int gradient_at(void *ctx, const double *x, double *grad)
 /* Is there time for one more quotient, even for one that takes all steps? */
 static int time_left(const work *w, double end)
 {
-    double now = ds_check_now();
+    double now = ds_check_worked();
     return now < end && now + MOST * w->typical < w->begin + 0.9 * w->c->options->timeout;
 }
 
@@ -512,7 +512,7 @@ static void look(work *w)
     }
     /* However long the directions took: all components of one point at least, where that is not too long,
      * else some. */
-    double end = fmax(w->end, ds_check_now() + (one < SECONDS_POINT ? 1.5 * one : SECONDS_SOME));
+    double end = fmax(w->end, ds_check_worked() + (one < SECONDS_POINT ? 1.5 * one : SECONDS_SOME));
     end = fmin(end, w->begin + SECONDS_MOST);
     for (unsigned k = 0, wrong = 0; k < w->points; k++) {
         unsigned point = in_order(w, k);
@@ -550,7 +550,7 @@ static void gradient_difference(ds_check *c)
     w.key = ((uint64_t)ds_random_u32(&c->random) << 32) | ds_random_u32(&c->random);
     w.grad = calloc(5 * n, sizeof *w.grad);
     w.wrong = calloc(n + 2 * (size_t)w.points, 1);
-    w.begin = ds_check_now();
+    w.begin = ds_check_worked();
     w.typical = cost;
     w.end = w.begin + fmin(fmax(SECONDS_LEAST, EVALUATIONS * cost), SECONDS_MOST);
     if (seen == NULL || w.grad == NULL || w.wrong == NULL) {

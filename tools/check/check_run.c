@@ -252,12 +252,14 @@ static void take_lines(char *text, size_t *length, ds_check_lines *lines)
     memmove(text, from, *length);
 }
 
-/* Reads until the child is gone. Returns its wait status, or -1 after killing it at the deadline. */
-static int follow_child(pid_t pid, int fd, double deadline, ds_check_lines *lines)
+/* Reads until the child is gone. Returns its wait status, or -1 after killing it at the end of its time. */
+static int follow_child(pid_t pid, int fd, double limit, ds_check_lines *lines)
 {
     char text[8192];
     size_t length = 0;
     int status = 0, open = 1, gone = 0;
+    ds_check_other child;
+    ds_check_other_open(&child, pid, limit);
 
     while (open) {
         struct pollfd p = {fd, POLLIN, 0};
@@ -274,14 +276,14 @@ static int follow_child(pid_t pid, int fd, double deadline, ds_check_lines *line
             open = 0;
         }
         gone = gone || waitpid(pid, &status, WNOHANG) == pid;
-        if (!gone && ds_check_now() > deadline) {
+        if (!gone && ds_check_other_over(&child)) {
             kill(-pid, SIGKILL);
             waitpid(pid, &status, 0);
             return -1;
         }
     }
     while (!gone && waitpid(pid, &status, WNOHANG) != pid) {
-        if (ds_check_now() > deadline) {
+        if (ds_check_other_over(&child)) {
             kill(-pid, SIGKILL);
             waitpid(pid, &status, 0);
             return -1;
@@ -417,7 +419,7 @@ static void run_in_child(const ds_check_options *o, ds_check_result *r)
         ds_check_lines_add(&r->lines, DS_CHECK_FAILURE, text, strlen(text));
     } else {
         double limit = time_limit(o, r->test);
-        int status = follow_child(pid, result[0], ds_check_now() + limit, &r->lines);
+        int status = follow_child(pid, result[0], limit, &r->lines);
         error_excerpt(errors, excerpt, sizeof excerpt);
         judge_end(o, r, status, limit, excerpt, flight);
     }

@@ -58,7 +58,7 @@ typedef struct ds_check_answer {
     const char
         *changed; /* the field of the question that evaluate() has changed, or NULL; `io` has it as it was */
     ds_eval io;
-    double wall;
+    double seconds; /* ds_check_worked() */
 } ds_check_answer;
 
 /* Calls evaluate() with an output that is poisoned before: the loss is NaN, the outcome impossible, and every

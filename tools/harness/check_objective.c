@@ -261,9 +261,11 @@ int ds_check_search_run(ds_check *c, const char *name, ds_check_search *s)
     if (s->status == DS_OK && self != NULL) {
         s->created = 1;
         w->begin = ds_check_now();
+        const double worked = ds_check_worked();
         int timed = s->stop_at > 0 && pthread_create(&timer, NULL, press_stop, w) == 0;
         whole = run_watched(w, self);
         s->wall = ds_check_now() - w->begin;
+        s->worked = ds_check_worked() - worked;
         if (timed) {
             atomic_store(&w->timer_off, 1);
             pthread_join(timer, NULL);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "harness/check.h"
@@ -128,13 +127,6 @@ void ds_check_skip(ds_check *c, const char *format, ...)
 void ds_check_doing(ds_check *c, const char *what)
 {
     ds_check_record(c, DS_CHECK_DOING, what);
-}
-
-double ds_check_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 uint64_t ds_check_plan(ds_check *c, const char *what, uint64_t wish, uint64_t least, double seconds)

@@ -48,7 +48,7 @@ typedef struct ds_check_search {
     uint64_t used;            /* evaluations answered */
     uint64_t asked_after;     /* calls after the first DS_STOPPED */
     double best;              /* smallest loss told */
-    double wall;              /* seconds in run() */
+    double wall, worked;      /* seconds in run(), and of these ds_check_worked() */
     double told_stop;         /* when DS_STOPPED was said first, seconds since the start; 0 = never */
     uint64_t wanted_gradient; /* rows for which a gradient was wanted */
     uint64_t wanted_residuals, wanted_products; /* rows for which these were wanted */

@@ -28,6 +28,7 @@ typedef struct flags {
     ds_settings settings;
     const char *path[PATHS_MAX];
     size_t paths;
+    const char *marks;
     const char *folder; /* of a landscape to go on with, or NULL */
     int json, help, from_flags;
 } flags;
@@ -71,6 +72,14 @@ static int take_path(void *to, const char *name, const char *value, ds_error *e)
     return 0;
 }
 
+static int take_marks(void *to, const char *name, const char *value, ds_error *e)
+{
+    (void)name;
+    (void)e;
+    ((flags *)to)->marks = value;
+    return 0;
+}
+
 /* What a landscape that exists takes: nothing that would change it. */
 static int check_resume(const flags *f, ds_error *e)
 {
@@ -95,6 +104,7 @@ static int read_flags(int argc, char **argv, flags *f, ds_error *e)
     const ds_flag fixed[] = {{"gradient", .take = take_own, .word = "yes"},
                              {"no-gradient", .take = take_own, .word = "no"},
                              {"path", .take = take_path},
+                             {"marks", .take = take_marks},
                              {"set", .take = take_run},
                              {"config", .take = take_run},
                              {"json", .set = &f->json},
@@ -125,9 +135,13 @@ static void print_help(void)
             ds_flag_describe(ds_landscape_schema[i]);
         }
     }
-    printf("  --gradient     Fail where the environment has no gradient.\n"
-           "  --no-gradient  Measure the loss alone.\n"
-           "  --path         DIR of a run that is drawn on the slice; may be repeated.\n");
+    printf(
+        "  --gradient     Fail where the environment has no gradient.\n"
+        "  --no-gradient  Measure the loss alone.\n"
+        "  --path         DIR of a run that is drawn on the slice; may be repeated.\n"
+        "  --marks        FILE with points that are drawn on it: lines NAME,COORDINATE,LOSS (50%%: half of "
+        "the largest),\n"
+        "                 on a plane NAME,COORDINATE,COORDINATE.\n");
     for (int i = 0; ds_run_schema[i] != NULL; i++) {
         if (strcmp(ds_run_schema[i]->name, "out") == 0) {
             printf("  --out          Result folder; empty = results/ENV-landscape-sSEED.\n");
@@ -173,7 +187,7 @@ static int run(const flags *f, ds_error *e)
     if (folder == NULL) {
         return e->status != 0 ? e->status : ds_no_memory(e);
     }
-    ds_landscape_request q = {folder, f->path, f->paths, !f->json};
+    ds_landscape_request q = {folder, f->path, f->paths, f->marks, !f->json};
     int rc = f->folder != NULL ? ds_landscape_resume(&f->settings, &q, &summary, e)
                                : ds_landscape_start(&f->settings, &q, &summary, e);
     if (summary != NULL && f->json) {

@@ -18,7 +18,8 @@ typedef struct ds_landscape_request {
     const char *folder;
     const char *const *path; /* folders of runs that are drawn on the slice */
     size_t paths;
-    int text; /* print the text for people on stdout */
+    const char *marks; /* table of points that are drawn on it; NULL: those of the folder */
+    int text;          /* print the text for people on stdout */
 } ds_landscape_request;
 
 /* Surveys a slice from settings [run], [env], [landscape] into a new folder. On return *summary (owned by the

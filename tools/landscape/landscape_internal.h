@@ -32,6 +32,18 @@ typedef struct ds_run_path {
     char title[80];
 } ds_run_path;
 
+/* Points of others that are drawn on the slice: a coordinate and a loss on a line, two coordinates on a plane. */
+enum { DS_MARKS_MAX = 3, DS_MARK_NAME = 80 };
+typedef struct ds_mark_point {
+    double xy[2];
+    int percent; /* the loss in percent of the largest one on the slice */
+} ds_mark_point;
+typedef struct ds_mark {
+    char name[DS_MARK_NAME];
+    uint64_t count;
+    ds_mark_point *point;
+} ds_mark;
+
 /* Norms of the gradient by the variables of each moment, in widths of the box, over some points. */
 typedef struct ds_time_measure {
     uint64_t blocks; /* moments; 0 = the environment does not tell */
@@ -55,6 +67,8 @@ typedef struct ds_landscape {
     ds_time_measure time;
     ds_run_path *trail;
     size_t trails;
+    ds_mark mark[DS_MARKS_MAX];
+    size_t marks;
 } ds_landscape;
 
 /* landscape_evaluate.c: asks the journal for `count` points of the slice (2 coordinates each). 0, an exit
@@ -86,5 +100,13 @@ int ds_landscape_draw(const ds_landscape *l, ds_error *e);
 /* landscape_run_path.c: projects the runs in the folders onto the slice. */
 int ds_landscape_read_trails(ds_landscape *l, const char *const *folders, size_t count, ds_error *e);
 void ds_landscape_free_trails(ds_landscape *l);
+
+/* landscape_marks.c: reads points from a table, or (NULL) those that the folder keeps, if any. The slice is open. 0 or an
+ * exit status. */
+int ds_landscape_read_marks(ds_landscape *l, const char *path, ds_error *e);
+int ds_landscape_write_marks(const ds_landscape *l, ds_error *e); /* marks.csv */
+json_t *ds_landscape_marks_json(const ds_landscape *l);
+double ds_mark_value(const ds_landscape *l, const ds_mark_point *p); /* the loss, or the second coordinate */
+void ds_landscape_free_marks(ds_landscape *l);
 
 #endif

@@ -201,13 +201,19 @@ static int write_both(const ds_landscape *l, const char *name, const ds_map *map
     return rc;
 }
 
-/* ---- paths of runs ---- */
+/* ---- paths of runs, points of others ---- */
+
+static ds_color mark_color(int number)
+{
+    static const uint32_t order[DS_MARKS_MAX] = {1, 3, 5};
+    return ds_color_series(order[number], 1);
+}
 
 enum { TRAILS_MAX = 7, NEAR_POINTS = 400 /* evaluations that are drawn; of more only the best so far */ };
 
 typedef struct trails {
-    ds_map_path path[TRAILS_MAX];
-    double *xy[TRAILS_MAX]; /* of each the block with its weights and marks */
+    ds_map_path path[TRAILS_MAX + DS_MARKS_MAX];
+    double *xy[TRAILS_MAX + DS_MARKS_MAX]; /* of each the block with its weights and marks */
     char name[TRAILS_MAX][140];
     int count;
 } trails;
@@ -244,6 +250,25 @@ static int make_trail(const ds_run_path *t, trails *out)
     /* Orange and after it: blue and green are colours of the map. */
     static const uint32_t order[TRAILS_MAX] = {5, 3, 1, 4, 6, 0, 2};
     out->path[k] = (ds_map_path){out->name[k], xy, n, weight, on_line, ds_color_series(order[k], 1)};
+    return 0;
+}
+
+/* Points of others: none of a path. */
+static int make_marks(const ds_mark *m, int number, trails *out)
+{
+    const int k = out->count;
+    double *xy = malloc((3 * m->count + 1) * sizeof *xy);
+    uint8_t *on_line = (uint8_t *)(xy + 2 * m->count);
+    out->xy[k] = xy;
+    out->count++;
+    if (xy == NULL) {
+        return DS_EXIT_MEMORY;
+    }
+    memset(on_line, 0, m->count);
+    for (uint64_t i = 0; i < m->count; i++) {
+        memcpy(xy + 2 * i, m->point[i].xy, 2 * sizeof *xy);
+    }
+    out->path[k] = (ds_map_path){m->name, xy, m->count, NULL, on_line, mark_color(number)};
     return 0;
 }
 
@@ -350,11 +375,15 @@ static int draw_losses(sheet *s, ds_error *e)
     for (size_t k = 0; k < l->trails && k < TRAILS_MAX && rc == 0; k++) {
         rc = make_trail(&l->trail[k], &t);
     }
+    const int runs = t.count;
+    for (size_t k = 0; k < l->marks && rc == 0; k++) {
+        rc = make_marks(&l->mark[k], (int)k, &t);
+    }
     m.path = t.path;
     m.paths = t.count;
     int lines = s->lines;
     explain_losses(s, &m);
-    if (t.count > 0 && l->slice.n > 2) {
+    if (runs > 0 && l->slice.n > 2) {
         add_line(s, " ");
         add_line(s, "paths: paler the farther from the slice;");
         add_line(s, "%% off: end to slice, of the diagonal");
@@ -438,6 +467,28 @@ static ds_panel panel_of(const char *label, int kind, double linear, ds_panel_cu
     return (ds_panel){label, kind, linear, NAN, NAN, {first}, 1};
 }
 
+/* Points of others as curves of dots beside the loss; the coordinates are theirs to free, NULL without memory. */
+static double *mark_losses(const ds_landscape *l, ds_panel *p)
+{
+    uint64_t all = 1;
+    for (size_t k = 0; k < l->marks; k++) {
+        all += 2 * l->mark[k].count;
+    }
+    double *room = malloc(all * sizeof *room), *x = room;
+    for (size_t k = 0; room != NULL && k < l->marks; k++) {
+        const ds_mark *m = &l->mark[k];
+        double *y = x + m->count;
+        for (uint64_t i = 0; i < m->count; i++) {
+            x[i] = m->point[i].xy[0];
+            y[i] = ds_mark_value(l, &m->point[i]);
+        }
+        p->curve[p->curves++] =
+            (ds_panel_curve){m->name, x, y, m->count, mark_color((int)k), DS_CURVE_DOTS, 4.2};
+        x = y + m->count;
+    }
+    return room;
+}
+
 static int draw_line(sheet *s, ds_error *e)
 {
     const ds_landscape *l = s->l;
@@ -460,7 +511,13 @@ static int draw_line(sheet *s, ds_error *e)
                    .line = s->line,
                    .lines = s->lines};
     ds_panel *loss = &g.panel[0], *gradient = &g.panel[1], *difference = &g.panel[g.count - 1];
-    *loss = panel_of("loss", DS_SCALE_LINEAR, 1, (ds_panel_curve){NULL, x, s->f.loss, points, blue, 0, 1.8});
+    *loss = panel_of("loss", DS_SCALE_LINEAR, 1,
+                     (ds_panel_curve){l->marks > 0 ? "here" : NULL, x, s->f.loss, points, blue, 0, 1.8});
+    double *marks = mark_losses(l, loss);
+    if (marks == NULL) {
+        free(sample);
+        return no_memory(e);
+    }
     *difference =
         panel_of("difference", DS_SCALE_SYMLOG, unit,
                  (ds_panel_curve){"difference of the grid (trend)", x, trend, points, blue, 0, 1.5});
@@ -491,6 +548,7 @@ static int draw_line(sheet *s, ds_error *e)
         difference->kind = slope_kind(difference);
     }
     int rc = write_both(l, "landscape", NULL, &g, e);
+    free(marks);
     free(sample);
     return rc;
 }

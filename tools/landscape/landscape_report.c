@@ -207,6 +207,7 @@ json_t *ds_landscape_summary(const ds_landscape *l)
                           {"gradient", m->has_gradient ? gradient_json(l) : json_null()},
                           {"time", l->time.blocks > 0 ? time_json(&l->time) : json_null()},
                           {"thresholds", thresholds_json(&l->verdict)},
+                          {"marks", ds_landscape_marks_json(l)},
                           {"evaluations", ds_json_whole(s->journal.statistics.count)},
                           {"outcomes", ds_session_outcomes(s)},
                           {"evaluation_s", ds_json_real(s->journal.statistics.wall_s)},

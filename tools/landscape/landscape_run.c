@@ -49,6 +49,7 @@ static void close_landscape(ds_landscape *l)
     ds_session_close(&l->session);
     ds_slice_free(&l->slice);
     ds_landscape_free_trails(l);
+    ds_landscape_free_marks(l);
     ds_landscape_options_clear(&l->wish);
     free(l->grid);
     free((void *)(uintptr_t)l->samples.loss);
@@ -259,7 +260,9 @@ int ds_landscape_start(const ds_settings *settings, const ds_landscape_request *
     rc = rc != 0 ? rc : open_env(l, e);
     rc = rc != 0 ? rc : open_slice(l, &l->wish.text, e);
     rc = rc != 0 ? rc : ds_landscape_read_trails(l, q->path, q->paths, e);
+    rc = rc != 0 || q->marks == NULL ? rc : ds_landscape_read_marks(l, q->marks, e);
     rc = rc != 0 ? rc : prepare_folder(l, e);
+    rc = rc != 0 ? rc : ds_landscape_write_marks(l, e);
     if (rc == 0) {
         ds_log(DS_LOG_INFO, NULL, "landscape of %s (%llu variables): %llu x %llu points -> %s",
                s->spec.env.id, (unsigned long long)l->slice.n, (unsigned long long)l->slice.count[0],
@@ -303,6 +306,8 @@ int ds_landscape_resume(const ds_settings *overrides, const ds_landscape_request
     rc = rc != 0 ? rc : ds_session_compare_arithmetic(&l->session, e);
     rc = rc != 0 ? rc : restore_slice(l, e);
     rc = rc != 0 ? rc : ds_landscape_read_trails(l, q->path, q->paths, e);
+    rc = rc != 0 ? rc : ds_landscape_read_marks(l, q->marks, e);
+    rc = rc != 0 || q->marks == NULL ? rc : ds_landscape_write_marks(l, e);
     if (rc == 0) {
         ds_log(DS_LOG_INFO, NULL, "landscape of %s: %llu evaluations are recorded, going on in %s",
                l->session.spec.env.id, (unsigned long long)l->recorded, l->session.folder);

@@ -3,14 +3,16 @@
  * (Jatavallabhula et al., ICLR 2021, its demonstration of bouncing in the plane). */
 #include "engines/algebra/finite.h"
 #include "engines/contact/floor_ball.h"
-#include "engines/swept/balls.h"
-#include "engines/swept/swept.h"
+#include "engines/swept/ball_scene.h"
+
+#include <string.h>
 
 static const char cure[] = "reduce parameter gravity";
 
 static const ds_param *const params[] = {
     SWEPT_PARAMS("speed gravity", "speed, gravity, position (at the start)", "image", "64", "15, 0, 0",
                  "alpha"),
+    WATCHER_OBJECT_PARAM,
     DS_REAL("speed", "1", -100, 100, "m/s",
             "Speed of the target along x at the start, and where it is no variable."),
     DS_REAL("gravity", "-9", -100, 0, "m/s^2", "Likewise gravity, upward."),
@@ -27,116 +29,95 @@ static const knob knobs[COUNT] = {
     KNOB("position.x", "m", -9, -6, -7),
     KNOB("position.y", "m", 2, 8, 4)};
 
-enum { X, Y, VX, VY }; /* of a state */
+/* State of the ball: x, y, v_x, v_y. */
+static const uint32_t start[FLOOR_BALL_STATE] = {POSITION, POSITION + 1, SPEED, BALL_SCENE_NONE};
+static const uint32_t constant[] = {GRAVITY};
 
 typedef struct thrown {
-    swept swept; /* first */
-    balls ball;
+    ball_scene scene; /* first */
     floor_ball *engine;
     double radius;
 } thrown;
 
 /* ---- an episode ---- */
 
-static int64_t launch_ball(void *self, const double *value)
+static int64_t launch_ball(void *self, const double *theta, const double *from)
 {
     thrown *e = self;
-    const double start[FLOOR_BALL_STATE] = {value[POSITION], value[POSITION + 1], value[SPEED], 0};
-    return floor_ball_simulate(e->engine, e->radius, value[GRAVITY], e->swept.dt, start, e->swept.steps);
+    const swept *s = &e->scene.swept;
+    return floor_ball_simulate(e->engine, e->radius, theta[0], s->dt, from, s->steps);
 }
 
-static void place_ball(const void *self, uint64_t t, double *points)
+static void centre_of(const void *self, const double *theta, uint64_t t, double *centre)
 {
-    const thrown *e = self;
-    balls_place(&e->ball, floor_ball_at(e->engine, t), points);
+    (void)theta;
+    memcpy(centre, floor_ball_at(((const thrown *)self)->engine, t), 2 * sizeof *centre);
 }
 
-static void place_ball_bar(const void *self, uint64_t t, const double *points_bar, double *bar,
-                           double *value_bar)
+static void centre_of_bar(const void *self, const double *theta, uint64_t t, const double *centre_bar,
+                          double *bar, double *theta_bar)
 {
-    const thrown *e = self;
-    double centre_bar[2];
+    (void)self;
+    (void)theta;
     (void)t;
-    (void)value_bar;
-    balls_place_adjoint(&e->ball, points_bar, centre_bar);
-    bar[X] += centre_bar[0];
-    bar[Y] += centre_bar[1];
+    (void)theta_bar;
+    bar[0] += centre_bar[0];
+    bar[1] += centre_bar[1];
 }
 
-static void place_ball_dot(const void *self, uint64_t t, const double *dot, const double *value_dot,
-                           double *points_dot)
+static void centre_of_dot(const void *self, const double *theta, uint64_t t, const double *theta_dot,
+                          const double *dot, double *centre_dot)
 {
-    const thrown *e = self;
+    (void)self;
+    (void)theta;
     (void)t;
-    (void)value_dot;
-    balls_place_tangent(&e->ball, dot, points_dot);
+    (void)theta_dot;
+    memcpy(centre_dot, dot, 2 * sizeof *centre_dot);
 }
 
-static int sweep_back(void *self, uint64_t from, uint64_t to, double *bar, double *value_bar)
+static int sweep_back(void *self, uint64_t from, uint64_t to, double *bar, double *theta_bar)
 {
-    const thrown *e = self;
-    floor_ball_adjoint(e->engine, from, to, bar, &value_bar[GRAVITY]);
-    return all_finite(FLOOR_BALL_STATE, bar) && isfinite(value_bar[GRAVITY]);
+    floor_ball_adjoint(((thrown *)self)->engine, from, to, bar, theta_bar);
+    return all_finite(FLOOR_BALL_STATE, bar) && isfinite(theta_bar[0]);
 }
 
-static int sweep_forth(void *self, uint64_t from, uint64_t to, double *dot, const double *value_dot)
+static int sweep_forth(void *self, uint64_t from, uint64_t to, double *dot, const double *theta_dot)
 {
-    const thrown *e = self;
-    floor_ball_tangent(e->engine, from, to, dot, value_dot[GRAVITY]);
+    floor_ball_tangent(((thrown *)self)->engine, from, to, dot, theta_dot[0]);
     return all_finite(FLOOR_BALL_STATE, dot);
 }
 
-static void start_bar(void *self, const double *bar, double *value_bar)
-{
-    (void)self;
-    value_bar[POSITION] += bar[X];
-    value_bar[POSITION + 1] += bar[Y];
-    value_bar[SPEED] += bar[VX];
-}
-
-static void start_dot(void *self, const double *value_dot, double *dot)
-{
-    (void)self;
-    dot[X] = value_dot[POSITION];
-    dot[Y] = value_dot[POSITION + 1];
-    dot[VX] = value_dot[SPEED];
-    dot[VY] = 0;
-}
-
-static const swept_task task = {.numbers = FLOOR_BALL_STATE,
-                                .launch = launch_ball,
-                                .place = place_ball,
-                                .place_bar = place_ball_bar,
-                                .place_dot = place_ball_dot,
-                                .back = sweep_back,
-                                .forth = sweep_forth,
-                                .start_bar = start_bar,
-                                .start_dot = start_dot,
-                                .cure = cure};
-
 /* ---- set-up ---- */
+
+static const ball_task task = {.knob = knobs,
+                               .knobs = COUNT,
+                               .states = FLOOR_BALL_STATE,
+                               .constants = 1,
+                               .start = start,
+                               .constant = constant,
+                               .launch = launch_ball,
+                               .centre = centre_of,
+                               .centre_bar = centre_of_bar,
+                               .centre_dot = centre_of_dot,
+                               .back = sweep_back,
+                               .forth = sweep_forth,
+                               .cure = cure};
 
 static void read_ball2d(void *self, ds_param_reader *in)
 {
     static const double *const colors[] = {balls_red};
     thrown *e = self;
-    swept *s = &e->swept;
-    swept_read(s, in, &task);
-    s->knobs.knob = knobs;
-    s->knobs.knobs = COUNT;
-    s->knobs.truth[SPEED] = ds_param_real(in, "speed");
-    s->knobs.truth[GRAVITY] = ds_param_real(in, "gravity");
-    s->knobs.truth[POSITION] = -7.5;
-    s->knobs.truth[POSITION + 1] = 5;
-    ds_param_values(in, "position", 2, s->knobs.truth + POSITION);
+    swept *s = &e->scene.swept;
+    double *position = s->knobs.truth + POSITION;
+    ball_scene_read(&e->scene, in, &task);
+    position[0] = -7.5;
+    position[1] = 5;
+    ds_param_values(in, "position", 2, position);
     e->radius = ds_param_real(in, "radius");
     swept_frames(s, in, 1.0 / 30, 1);
     e->engine = floor_ball_create(&s->watcher.kit.memory, s->steps);
-    if (in->status == DS_OK) {
-        in->status = balls_open(&e->ball, &s->watcher.kit.memory, 1, e->radius, colors, &s->subject);
-    }
     s->floor = 0;
-    swept_ready(s, in);
+    ball_scene_ready(&e->scene, in, 1, e->radius, colors);
 }
 
 static const scene_metric metrics[] = {
@@ -146,10 +127,10 @@ static void measure_ball2d(void *self, uint64_t k, double *out)
 {
     thrown *e = self;
     double mean[3];
-    out[2] = swept_measure(&e->swept, k, mean);
+    out[2] = swept_measure(&e->scene.swept, k, mean);
     out[0] = mean[0];
     out[1] = mean[1];
-    identified_put(&e->swept.error, out + 3);
+    identified_put(&e->scene.swept.error, out + 3);
 }
 
 /* ---- plugin ---- */
@@ -163,7 +144,7 @@ static const env_table env = {.size = sizeof(thrown),
                               SWEPT_TABLE(swept_release)};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("ball2d", "1"),
+    ENV_KIT_DESC("ball2d", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "How fast is a bouncing ball, and how strong is gravity? From pictures (gradSim).",
     .description =

@@ -106,6 +106,18 @@ status 0 "a run of many variables" "$dshost" --env cartpole --opt rand --budget 
 survey faded --env cartpole --axes 0,1 --grid 5x5 --path far
 grep -q ' % off' faded/landscape.svg && grep -q 'paler the farther' faded/landscape.svg && ! grep -q ' % off' path/landscape.svg
 result $? "the legend tells how far from the slice it is"
+printf 'a table,0.5,50%%\nother <points>,1,2.5\n# no point\na table,0.25,100%%\n' > points.csv
+survey marked --env pinball --axes 0 --grid 11 --range -1:1 --marks points.csv
+grep -q 'a table' marked/landscape.svg && grep -q 'other &lt;points' marked/landscape.svg && [ "$(grep -c '^a table,' marked/marks.csv)" = 2 ] &&
+	grep -q '"name": "other <points>"' marked/summary.json
+result $? "points of others on a line, also in its data"
+cp marked/marks.csv kept.csv
+"$dshost" landscape marked > out 2> err && cmp -s kept.csv marked/marks.csv && grep -q 'a table' marked/landscape.svg
+result $? "they are drawn again"
+printf 'spot,0.1,0.2\n' > spot.csv
+"$dshost" landscape path --marks spot.csv > out 2> err && grep -q '>spot<' path/landscape.svg && [ -f path/marks.csv ]
+result $? "points on a plane that exists"
+rm path/marks.csv
 survey between --env pinball --from run:1 --to run --axes 1 --grid 11x11
 
 # ---- again, and the same for every number of jobs ----
@@ -167,6 +179,11 @@ result $? "no folder is made for it"
 refuses 3 "a run of pinball, not of cartpole" "a path of another environment" "$dshost" landscape random --path run
 bad 3 "--center run: a run of pinball, not of bounce" landscape --env bounce --center run
 bad 2 "--path run: a run is drawn on a plane, this slice is a line" landscape --env pinball --axes 0 --path run --out not_made
+printf 'spot,0.1\n' > spot.csv
+bad 3 "spot.csv:1: no name" landscape --env pinball --axes 0 --marks spot.csv --out not_made
+printf 'spot,0.1,2\n\nspot,x,2\n' > spot.csv
+bad 3 "spot.csv:3: the coordinate is no number" landscape --env pinball --axes 0 --marks spot.csv --out not_made
+bad 3 "missing.csv: No such file" landscape --env pinball --axes 0 --marks missing.csv --out not_made
 bad 6 "nowhere: No such file or directory" landscape nowhere
 bad 6 "run holds no landscape" landscape run
 bad 2 "landscape bowl: goes on with that landscape, whose settings are fixed (--grid cannot be given)" landscape bowl --grid 5

@@ -54,6 +54,11 @@ ds_status film_open(film **out, const look *l, const film_subject *subject, uint
     f->vertices = cloud ? subject->particles : subject->mesh.vertices;
     f->channels = softras_channels(l->mode);
     f->drawn = UINT64_MAX;
+    if (cloud && (l->mode != SOFTRAS_ALPHA || l->renderer != LOOK_SOFTRAS)) {
+        return ds_host_fail(host, DS_E_PARAM,
+                            "parameter %s: of particles only silhouettes are seen: leave it out",
+                            l->mode != SOFTRAS_ALPHA ? "obs" : "renderer");
+    }
     if (f->views == 0 || f->views > FILM_VIEWS) {
         return ds_host_fail(host, DS_E_PARAM,
                             "parameter camera: %u views of every frame: at most %d are possible", f->views,

@@ -194,6 +194,19 @@ static void keep_scene(env_kit *kit)
     s->kept = 1;
 }
 
+/* A product that is not finite is none. */
+static void judge_product(ds_eval *io, const ds_ask *ask)
+{
+    const double *out = ask->out;
+    for (uint64_t i = 0; i < ask->out_bytes / sizeof *out; i++) {
+        if (!isfinite(out[i])) {
+            memset(ask->out, 0, ask->out_bytes);
+            io->outcome = DS_EVAL_BAD_GRAD;
+            return;
+        }
+    }
+}
+
 /* Answers the questions about values, or about products. */
 static ds_status answer(env_kit *kit, ds_eval *io, int products)
 {
@@ -203,6 +216,9 @@ static ds_status answer(env_kit *kit, ds_eval *io, int products)
         if ((ask->op != DS_ASK_VALUE) == products) {
             ask->kind = DS_GRAD_NONE;
             status = kit->env->answer != NULL ? kit->env->answer(kit, io, ask) : DS_E_UNSUPPORTED;
+            if (products && status == DS_OK) {
+                judge_product(io, ask);
+            }
         }
     }
     return status;

@@ -110,6 +110,17 @@ int bins_fill(render_bins *b, size_t n, const render_box *box, size_t stride)
     return 1;
 }
 
+void *bins_pairs(const render_bins *b, void *pair, size_t *pairs, size_t size)
+{
+    if (bins_fit(b, *pairs)) {
+        return pair;
+    }
+    free(pair);
+    pair = calloc(b->room, size);
+    *pairs = pair != NULL ? b->room : 0;
+    return pair;
+}
+
 render_tile bins_tile(const render_bins *b, uint32_t tile)
 {
     return (render_tile){.column = tile % b->columns * TILE_COLUMNS,

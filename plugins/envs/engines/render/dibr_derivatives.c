@@ -85,13 +85,8 @@ static void silhouette_tile(void *context, int tile, int member)
 
 static int make_pairs(dibr *r)
 {
-    const size_t needed = r->bins.start[r->bins.tiles];
-    if (needed > r->pairs) {
-        free(r->pair);
-        r->pair = calloc(r->bins.room, sizeof *r->pair);
-        r->pairs = r->pair ? r->bins.room : 0;
-    }
-    return needed <= r->pairs;
+    r->pair = bins_pairs(&r->bins, r->pair, &r->pairs, sizeof *r->pair);
+    return bins_fit(&r->bins, r->pairs);
 }
 
 static void collect_silhouette(dibr *r)

@@ -349,13 +349,8 @@ static void adjoint_tile(void *context, int tile, int member)
 
 static int make_pairs(softras *r)
 {
-    const size_t needed = r->bins.start[r->bins.tiles];
-    if (needed > r->pairs) {
-        free(r->pair);
-        r->pair = calloc(r->bins.room, sizeof *r->pair);
-        r->pairs = r->pair ? r->bins.room : 0;
-    }
-    return needed <= r->pairs;
+    r->pair = bins_pairs(&r->bins, r->pair, &r->pairs, sizeof *r->pair);
+    return bins_fit(&r->bins, r->pairs);
 }
 
 /* Adds up what tiles have found, tile by tile and face by face. */

@@ -275,13 +275,8 @@ static void adjoint_tile(void *context, int task, int member)
 
 static int make_pairs(eye *e)
 {
-    const size_t needed = e->bins.start[e->bins.tiles];
-    if (needed > e->pairs) {
-        free(e->pair);
-        e->pair = calloc(e->bins.room, sizeof *e->pair);
-        e->pairs = e->pair ? e->bins.room : 0;
-    }
-    return needed <= e->pairs;
+    e->pair = bins_pairs(&e->bins, e->pair, &e->pairs, sizeof *e->pair);
+    return bins_fit(&e->bins, e->pairs);
 }
 
 /* Adds up what the tiles of one camera have found, in their order. */

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* landscape_marks.c - points of others, such as published ones, that are drawn on a slice: read from a table, kept in the
+ * folder as marks.csv. */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_text.h"
+#include "landscape/landscape_internal.h"
+#include "results/printer.h"
+
+static int bad_line(const char *path, unsigned line, const char *why, ds_error *e)
+{
+    return ds_fail(e, DS_EXIT_CONFIG,
+                   "%s:%u: %s: give NAME,COORDINATE,VALUE (a loss, or 50%% of the largest one)", path, line,
+                   why);
+}
+
+/* The series of this name; NULL where there are too many. */
+static ds_mark *series(ds_landscape *l, const char *name)
+{
+    for (size_t k = 0; k < l->marks; k++) {
+        if (strcmp(l->mark[k].name, name) == 0) {
+            return &l->mark[k];
+        }
+    }
+    if (l->marks == DS_MARKS_MAX) {
+        return NULL;
+    }
+    ds_mark *m = &l->mark[l->marks++];
+    *m = (ds_mark){.count = 0};
+    snprintf(m->name, sizeof m->name, "%s", name);
+    return m;
+}
+
+static int append(ds_mark *m, const double xy[2], int percent)
+{
+    ds_mark_point *grown = realloc(m->point, (m->count + 1) * sizeof *grown);
+    if (grown == NULL) {
+        return DS_EXIT_MEMORY;
+    }
+    m->point = grown;
+    m->point[m->count++] = (ds_mark_point){{xy[0], xy[1]}, percent};
+    return 0;
+}
+
+static int take_line(ds_landscape *l, char *text, const char *path, unsigned line, ds_error *e)
+{
+    double xy[2];
+    text[strcspn(text, "\r\n")] = '\0';
+    if (text[0] == '\0' || text[0] == '#') {
+        return 0;
+    }
+    char *second = strrchr(text, ','), *end;
+    if (second == NULL) {
+        return bad_line(path, line, "no value", e);
+    }
+    *second++ = '\0';
+    char *first = strrchr(text, ',');
+    if (first == NULL || first == text) {
+        return bad_line(path, line, "no name", e);
+    }
+    *first++ = '\0';
+    xy[0] = strtod(first, &end);
+    if (end == first || *end != '\0' || !isfinite(xy[0])) {
+        return bad_line(path, line, "the coordinate is no number", e);
+    }
+    xy[1] = strtod(second, &end);
+    const int percent = *end == '%' && l->slice.dims == 1;
+    if (end == second || end[percent] != '\0' || !isfinite(xy[1])) {
+        return bad_line(path, line, l->slice.dims == 1 ? "the value is no number" : "no second coordinate",
+                        e);
+    }
+    if (strlen(text) >= DS_MARK_NAME) {
+        return bad_line(path, line, "the name is too long", e);
+    }
+    ds_mark *m = series(l, text);
+    if (m == NULL) {
+        return ds_fail(e, DS_EXIT_CONFIG, "%s:%u: more than %d names: give fewer", path, line, DS_MARKS_MAX);
+    }
+    return append(m, xy, percent) == 0 ? 0 : ds_fail(e, DS_EXIT_MEMORY, "out of memory for %s", path);
+}
+
+int ds_landscape_read_marks(ds_landscape *l, const char *path, ds_error *e)
+{
+    char *own = path == NULL ? ds_folder_path(l->session.folder, "marks.csv") : NULL, *text = NULL;
+    const char *from = path != NULL ? path : own;
+    size_t room = 0;
+    FILE *f = from != NULL ? fopen(from, "re") : NULL;
+    int rc = from != NULL ? 0 : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    if (rc == 0 && f == NULL && (path != NULL || errno != ENOENT)) {
+        rc = ds_fail(e, DS_EXIT_CONFIG, "%s: %s", from, strerror(errno));
+    }
+    for (unsigned line = 1; f != NULL && rc == 0 && getline(&text, &room, f) >= 0; line++) {
+        rc = take_line(l, text, from, line, e);
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+    free(text);
+    free(own);
+    return rc;
+}
+
+double ds_mark_value(const ds_landscape *l, const ds_mark_point *p)
+{
+    return p->percent ? 0.01 * p->xy[1] * l->measures.loss.loss.max : p->xy[1];
+}
+
+int ds_landscape_write_marks(const ds_landscape *l, ds_error *e)
+{
+    char *path = l->marks > 0 ? ds_folder_path(l->session.folder, "marks.csv") : NULL;
+    ds_printer *p = NULL;
+    if (l->marks == 0) {
+        return 0;
+    }
+    int rc = path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_printer_open(path, &p, e);
+    for (size_t k = 0; rc == 0 && k < l->marks; k++) {
+        for (uint64_t i = 0; i < l->mark[k].count; i++) {
+            const ds_mark_point *q = &l->mark[k].point[i];
+            ds_print(p, "%s,%.17g,%.17g%s\n", l->mark[k].name, q->xy[0], q->xy[1], q->percent ? "%" : "");
+        }
+    }
+    rc = p != NULL ? ds_printer_close(p, rc, e) : rc;
+    free(path);
+    return rc;
+}
+
+json_t *ds_landscape_marks_json(const ds_landscape *l)
+{
+    json_t *all = json_array();
+    for (size_t k = 0; k < l->marks; k++) {
+        json_t *points = json_array();
+        for (uint64_t i = 0; i < l->mark[k].count; i++) {
+            const ds_mark_point *q = &l->mark[k].point[i];
+            json_array_append_new(points, ds_json_reals((double[]){q->xy[0], ds_mark_value(l, q)}, 2));
+        }
+        json_array_append_new(all, ds_json_object((ds_json_entry[]){{"name", ds_json_text(l->mark[k].name)},
+                                                                    {"points", points},
+                                                                    {NULL, NULL}}));
+    }
+    return all;
+}
+
+void ds_landscape_free_marks(ds_landscape *l)
+{
+    for (size_t k = 0; k < l->marks; k++) {
+        free(l->mark[k].point);
+    }
+    l->marks = 0;
+}
