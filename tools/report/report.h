@@ -57,9 +57,10 @@ typedef struct ds_report_env {
     uint64_t common; /* 0, or where some of the runs have not finished: the evaluations that all of them have
                           * made, after which they are compared */
     size_t tests;    /* optimizers compared with the reference */
-    double random, best; /* what scores 0 and 1, see ds_normal_score(); not finite where no run has a valid loss */
-    int zero;            /* what `random` is: DS_ZERO_* */
-    double least_mean;   /* of all optimizers here */
+    double random,
+        best; /* what scores 0 and 1, see ds_normal_score(); not finite where no run has a valid loss */
+    int zero; /* what `random` is: DS_ZERO_* */
+    double least_mean; /* of all optimizers here */
     const ds_result *best_run;
     size_t metrics; /* of a run's best episode; 0 where they were not asked for, or there are none */
 } ds_report_env;

@@ -187,9 +187,11 @@ static void rank_tests(void **state)
 static void scores(void **state)
 {
     (void)state;
-    assert_true(ds_normal_score(10, 10, 2) == 0 && ds_normal_score(2, 10, 2) == 1 && ds_normal_score(6, 10, 2) == 0.5);
+    assert_true(ds_normal_score(10, 10, 2) == 0 && ds_normal_score(2, 10, 2) == 1 &&
+                ds_normal_score(6, 10, 2) == 0.5);
     assert_true(ds_normal_score(INFINITY, -INFINITY, INFINITY) == 0 && ds_normal_score(INFINITY, 3, 3) == 0);
-    assert_true(ds_normal_score(INFINITY, 10, 2) == 0 && ds_normal_score(3, 3, 3) == 1 && ds_normal_score(14, 10, 2) == -0.5);
+    assert_true(ds_normal_score(INFINITY, 10, 2) == 0 && ds_normal_score(3, 3, 3) == 1 &&
+                ds_normal_score(14, 10, 2) == -0.5);
     double value[40];
     for (int i = 0; i < 40; i++) {
         value[i] = i + 1;
