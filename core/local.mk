@@ -23,7 +23,7 @@ config_sources = core/config/inifile.c core/config/inifile.h core/config/npy.h \
 	core/config/npy_read.c core/config/params.c core/config/params.h core/config/run_options.c \
 	core/config/run_options.h core/config/settings.c core/config/settings.h
 plugin_sources = core/plugin/accept.c core/plugin/accept.h core/plugin/blas_room.c core/plugin/blas_room.h core/plugin/channels.c \
-	core/plugin/channels.h core/plugin/hooks.c core/plugin/hooks.h core/plugin/descriptor.c core/plugin/descriptor.h \
+	core/plugin/channels.h core/hooks/hooks.c core/hooks/hooks.h core/plugin/descriptor.c core/plugin/descriptor.h \
 	core/plugin/elf_file.c core/plugin/elf_file.h core/plugin/env.c core/plugin/env_rl.c \
 	core/plugin/env_variables.c core/plugin/inquiry.c core/plugin/inquiry.h \
 	core/plugin/instance.c core/plugin/instance.h core/plugin/loader.c core/plugin/loader.h \

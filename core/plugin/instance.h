@@ -9,7 +9,7 @@
 
 #include "base/answer.h"
 #include "base/variables.h"
-#include "plugin/hooks.h"
+#include "hooks/hooks.h"
 #include "plugin/inquiry.h"
 #include "plugin/services.h"
 

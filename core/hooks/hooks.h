@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hooks.h - the hook points that an environment lists (diffsim/ext/hooks.h), as values that travel from the process of
  * the plugin to those who show them. */
-#ifndef DS_PLUGIN_HOOKS_H
-#define DS_PLUGIN_HOOKS_H
+#ifndef DS_HOOKS_HOOKS_H
+#define DS_HOOKS_HOOKS_H
 
 #include <diffsim/ext/hooks.h>
 

@@ -2,7 +2,7 @@
 /* hooks.c - reads and tests the hook points that an environment lists. */
 #include "config.h"
 
-#include "plugin/hooks.h"
+#include "hooks/hooks.h"
 
 #include <stdio.h>
 #include <string.h>
