@@ -163,17 +163,6 @@ check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badop
 %C%_plugins_wild_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 
 # The longest first: whoever has more jobs than processors is not left with one of them in the end.
-<<<<<<< HEAD
-dist_check_SCRIPTS = %D%/abi/grow.sh %D%/cli/wild.sh %D%/cli/portable.sh %D%/cli/rogue.sh %D%/cli/plugins.sh \
-	%D%/cli/tools/check_plugins.sh %D%/abi/exports.sh %D%/abi/headers.sh %D%/cli/channels.sh %D%/cli/docs.sh \
-	%D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh %D%/cli/ffi.sh %D%/cli/flags.sh %D%/cli/full.sh %D%/cli/ini.sh \
-	%D%/cli/inputs.sh %D%/cli/install.sh %D%/cli/isolate_optimizer.sh %D%/cli/kill.sh %D%/cli/kill_channels.sh \
-	%D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh %D%/cli/languages.sh %D%/cli/limits.sh %D%/cli/loader.sh \
-	%D%/cli/messages.sh %D%/cli/optimizer_edges.sh %D%/cli/optimizers.sh %D%/cli/own_process.sh \
-	%D%/cli/programs.sh %D%/cli/quickstart.sh %D%/cli/recordings.sh %D%/cli/rl.sh %D%/cli/run.sh %D%/cli/squares.sh %D%/cli/stored.sh \
-	%D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh %D%/cli/tools/bench_kill.sh %D%/cli/tools/bench_merge.sh \
-	%D%/cli/tools/check.sh %D%/cli/tools/check_gradient.sh %D%/cli/tools/landscape.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh \
-=======
 long_scripts = %D%/cli/tools/check_plugins.sh %D%/cli/wild.sh %D%/cli/rogue.sh %D%/cli/stored.sh \
 	%D%/cli/tools/check.sh %D%/cli/tools/check_gradient.sh %D%/cli/tools/landscape.sh
 short_scripts = %D%/abi/grow.sh %D%/cli/portable.sh %D%/cli/plugins.sh %D%/abi/exports.sh %D%/abi/headers.sh \
@@ -181,10 +170,9 @@ short_scripts = %D%/abi/grow.sh %D%/cli/portable.sh %D%/cli/plugins.sh %D%/abi/e
 	%D%/cli/flags.sh %D%/cli/full.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/install.sh \
 	%D%/cli/isolate_optimizer.sh %D%/cli/kill.sh %D%/cli/kill_channels.sh %D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh \
 	%D%/cli/languages.sh %D%/cli/limits.sh %D%/cli/loader.sh %D%/cli/messages.sh %D%/cli/optimizer_edges.sh \
-	%D%/cli/optimizers.sh %D%/cli/own_process.sh %D%/cli/programs.sh %D%/cli/quickstart.sh %D%/cli/rl.sh \
+	%D%/cli/optimizers.sh %D%/cli/own_process.sh %D%/cli/programs.sh %D%/cli/quickstart.sh %D%/cli/recordings.sh %D%/cli/rl.sh \
 	%D%/cli/run.sh %D%/cli/squares.sh %D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh \
 	%D%/cli/tools/bench_kill.sh %D%/cli/tools/bench_merge.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh \
->>>>>>> main
 	%D%/cli/tools/new.sh %D%/cli/tools/policy.sh %D%/cli/tools/progress.sh %D%/cli/tools/report.sh \
 	%D%/cli/tools/report_sets.sh %D%/cli/tools/tables.sh %D%/layers.sh
 EXTRA_DIST += $(long_scripts) $(short_scripts)
