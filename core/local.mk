@@ -43,7 +43,7 @@ store_sources = core/store/file_name.c core/store/file_name.h core/store/recorde
 	core/store/runlock.h core/store/store.c core/store/store.h core/store/store_internal.h \
 	core/store/store_check.c core/store/store_note.c core/store/store_present.c core/store/store_repair.c core/store/store_rows.c core/store/store_sql.c core/store/store_sum.c \
 	core/store/store_sum.h core/store/store_tables.c core/store/store_variables.c core/store/vacant.c
-run_sources = core/run/asked.c core/run/asked.h core/run/episodes.c core/run/files.c core/run/files.h core/run/isolated.c core/run/isolated.h \
+run_sources = core/run/asked.c core/run/asked.h core/run/episodes.c core/run/episodes_back.c core/run/episodes_internal.h core/run/files.c core/run/files.h core/run/isolated.c core/run/isolated.h \
 	core/run/journal.c core/run/journal.h core/run/objective.c core/run/objective.h core/run/pieces.c core/run/pieces.h \
 	core/run/progress.c core/run/progress.h core/run/run.c core/run/run.h \
 	core/run/run_recheck.c core/run/run_series.c core/run/runs_table.c core/run/runs_table.h core/run/session.c core/run/session.h \
