@@ -408,13 +408,20 @@ static uint64_t do_tickets(ds_duty *w, uint64_t ticket, uint64_t end)
     return taken;
 }
 
+/* Has the slot of this ticket been posted anew? The successor of a dead worker goes through all slots that were taken:
+ * met under their old tickets, new ones would be worked off without being taken. */
+static int is_past(const ds_duty *w, uint64_t ticket)
+{
+    return atomic_load(&w->share->head->posted) > ticket + w->share->at.capacity;
+}
+
 void ds_work(ds_duty *w)
 {
     while (atomic_load_explicit(&w->share->head->quit, memory_order_relaxed) == 0) {
         uint64_t next = atomic_load_explicit(&w->mine->next, memory_order_relaxed);
         uint64_t end = atomic_load_explicit(&w->mine->end, memory_order_relaxed);
         if (next < end && end - next <= w->share->at.capacity) {
-            next += do_tickets(w, next, end);
+            next += is_past(w, next) ? 1 : do_tickets(w, next, end);
             atomic_store_explicit(&w->mine->next, next, memory_order_relaxed);
         } else if (!take(w)) {
             rest(w);

@@ -64,7 +64,7 @@ for opt in apg shac; do
 done
 
 # ---- faults: what goes wrong backwards costs a sweep, and no other lane ----
-for fault in nan unwritten error; do
+for fault in segv nan unwritten error; do
     for jobs in 1 3; do
         "$dshost" --env "$faulty_rl" --set env.back=$fault --set env.share=0.15 --opt apg --set opt.envs=6 --seed 3 \
             --budget 24 --jobs $jobs --pictures no --out $fault-$jobs >"$tmp/out" 2>"$tmp/err"
