@@ -17,13 +17,6 @@
 
 /* ---- the contract ---- */
 
-ds_status ds_episodes_refuse(const ds_client *c, const char *function, const char *text)
-{
-    char name[40];
-    snprintf(name, sizeof(name), "%s() of episodes", function);
-    return ds_journal_refuse(c->journal, name, text);
-}
-
 static ds_status check_lanes(ds_client *c, const char *function, const ds_episode_rows *r, int held)
 {
     const ds_run_episodes *s = c->episodes;
@@ -80,15 +73,6 @@ static ds_status check_actions(ds_client *c, const ds_episode_rows *r)
 }
 
 /* ---- the list ---- */
-
-void ds_episode_discard(episode *ep)
-{
-    if (ep != NULL) {
-        free(ep->x);
-        free(ep->bars);
-        free(ep);
-    }
-}
 
 static episode *append(ds_client *c, uint64_t lane, const ds_episode_rows *r)
 {

@@ -5,6 +5,8 @@
 #define DS_RUN_EPISODES_INTERNAL_H
 
 #include <diffsim/ext/rl_gradient.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "evaluate/rl_pool.h"
 #include "run/objective.h"
@@ -46,10 +48,21 @@ typedef struct ds_run_episodes {
     double *seen;       /* n_obs values: the observation of an episode that is made again */
 } ds_run_episodes;
 
-/* ---- episodes.c ---- */
+static inline ds_status ds_episodes_refuse(const ds_client *c, const char *function, const char *text)
+{
+    char name[40];
+    snprintf(name, sizeof(name), "%s() of episodes", function);
+    return ds_journal_refuse(c->journal, name, text);
+}
 
-ds_status ds_episodes_refuse(const ds_client *c, const char *function, const char *text);
-void ds_episode_discard(episode *ep);
+static inline void ds_episode_discard(episode *ep)
+{
+    if (ep != NULL) {
+        free(ep->x);
+        free(ep->bars);
+        free(ep);
+    }
+}
 
 /* ---- episodes_back.c ---- */
 
