@@ -619,7 +619,7 @@ static void test_bar_names(void **state)
     double x[30] = {0}, lower[30], upper[30], drawn[2][2];
     ds_named_variable names[30];
     for (int i = 0; i < 30; i++) {
-        char name[24], why[DS_VARIABLE_WHY];
+        char name[32], why[DS_VARIABLE_WHY];
         lower[i] = -1;
         upper[i] = 1;
         snprintf(name, sizeof name, "tool.displacement.%d", i);
