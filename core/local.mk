@@ -43,10 +43,12 @@ store_sources = core/store/file_name.c core/store/file_name.h core/store/recorde
 	core/store/runlock.h core/store/store.c core/store/store.h core/store/store_internal.h \
 	core/store/store_check.c core/store/store_note.c core/store/store_present.c core/store/store_repair.c core/store/store_rows.c core/store/store_sql.c core/store/store_sum.c \
 	core/store/store_sum.h core/store/store_tables.c core/store/store_variables.c core/store/vacant.c
-run_sources = core/run/asked.c core/run/asked.h core/run/episodes.c core/run/files.c core/run/files.h core/run/isolated.c core/run/isolated.h \
-	core/run/journal.c core/run/journal.h core/run/objective.c core/run/objective.h core/run/pieces.c core/run/pieces.h \
-	core/run/progress.c core/run/progress.h core/run/run.c core/run/run.h \
-	core/run/run_recheck.c core/run/run_series.c core/run/runs_table.c core/run/runs_table.h core/run/session.c core/run/session.h \
+progress_sources = core/progress/pieces.c core/progress/pieces.h core/progress/progress.c core/progress/progress.h \
+	core/progress/runs_table.c core/progress/runs_table.h
+run_sources = core/run/asked.c core/run/asked.h core/run/episodes.c core/run/episodes_back.c core/run/episodes_internal.h core/run/files.c core/run/files.h core/run/isolated.c core/run/isolated.h \
+	core/run/journal.c core/run/journal.h core/run/objective.c core/run/objective.h \
+	core/run/run.c core/run/run.h \
+	core/run/run_recheck.c core/run/run_series.c core/run/session.c core/run/session.h \
 	core/run/signals.c core/run/signals.h
 embed_sources = core/embed/embed.c core/embed/embed.h core/embed/environment.c \
 	core/embed/environment_internal.c core/embed/environment_internal.h \
@@ -57,7 +59,7 @@ cli_sources = core/cli/arguments.c core/cli/arguments.h core/cli/command.c core/
 	core/cli/run_flags.c core/cli/run_flags.h
 
 core_libcore_la_SOURCES = $(base_sources) $(arithmetic_sources) $(config_sources) $(plugin_sources) $(scene_sources) $(guest_sources) \
-	$(worker_sources) $(evaluate_sources) $(snapshot_sources) $(store_sources) $(run_sources) \
+	$(worker_sources) $(evaluate_sources) $(snapshot_sources) $(store_sources) $(progress_sources) $(run_sources) \
 	$(embed_sources) $(cli_sources)
 # The ids of the plugins that come with this host (core/plugin/search_path.c), in a header beside config.h.
 BUILT_SOURCES = own_plugins.h

@@ -68,7 +68,7 @@ if !SHORT_CHECK
 check_PROGRAMS += \
 	%D%/envs/test_fluid %D%/envs/test_cloth_scenes %D%/envs/test_image_losses %D%/envs/test_soft_scenes \
 	%D%/envs/test_mpm_plugins %D%/envs/engines/mpm/test_mpm_fast %D%/envs/engines/fem/test_fem_scenes \
-	%D%/optimizers/test_stepwise %D%/optimizers/test_rl %D%/optimizers/test_leaprefine
+	%D%/optimizers/test_stepwise %D%/optimizers/test_stepwise_gradient %D%/optimizers/test_rl %D%/optimizers/test_leaprefine
 endif
 check_PROGRAMS += \
 	%D%/abi/test_abi %D%/abi/test_random %D%/core/config/test_npy %D%/core/config/test_params \
@@ -171,7 +171,7 @@ short_scripts = %D%/abi/grow.sh %D%/cli/portable.sh %D%/cli/plugins.sh %D%/abi/e
 	%D%/cli/flags.sh %D%/cli/full.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/install.sh \
 	%D%/cli/isolate_optimizer.sh %D%/cli/kill.sh %D%/cli/kill_channels.sh %D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh \
 	%D%/cli/languages.sh %D%/cli/limits.sh %D%/cli/loader.sh %D%/cli/messages.sh %D%/cli/optimizer_edges.sh \
-	%D%/cli/optimizers.sh %D%/cli/own_process.sh %D%/cli/programs.sh %D%/cli/quickstart.sh %D%/cli/recordings.sh \
+	%D%/cli/optimizers.sh %D%/cli/own_process.sh %D%/cli/policy_gradient.sh %D%/cli/programs.sh %D%/cli/quickstart.sh %D%/cli/recordings.sh \
 	%D%/cli/rl.sh %D%/cli/run.sh %D%/cli/squares.sh %D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh \
 	%D%/cli/tools/bench_kill.sh %D%/cli/tools/bench_merge.sh %D%/cli/tools/gradients.sh \
 	%D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh %D%/cli/tools/new.sh %D%/cli/tools/policy.sh \

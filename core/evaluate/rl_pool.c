@@ -73,20 +73,23 @@ static int stop_asked(const ds_lanes *l)
 
 /* ---- in this process ---- */
 
-static int step_local(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_error *e)
+/* The episode of a lane, with an instance. */
+static int open_local(ds_lanes *l, uint64_t lane, ds_episode **out, ds_error *e)
 {
     const ds_pool_config *c = l->config;
+    ds_episode *ep = *out = &l->local[lane];
+    return ep->env != NULL ? 0
+                           : ds_env_open(c->module, c->settings, c->seed, c->threads, c->stop, &ep->env, e);
+}
+
+static int step_local(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_error *e)
+{
     for (uint64_t k = 0; k < count; k++) {
         ds_lane_step *s = &step[k];
-        ds_episode *ep = &l->local[s->lane];
-        if (stop_asked(l)) {
-            return DS_POOL_STOPPED;
-        }
-        if (ep->env == NULL) {
-            int rc = ds_env_open(c->module, c->settings, c->seed, c->threads, c->stop, &ep->env, e);
-            if (rc != 0) {
-                return rc;
-            }
+        ds_episode *ep;
+        int rc = stop_asked(l) ? DS_POOL_STOPPED : open_local(l, s->lane, &ep, e);
+        if (rc != 0) {
+            return rc;
         }
         const ds_surroundings ours = ds_surroundings_note();
         ds_status st = ds_episode_advance(ep, s->key, s->step, s->x, s->obs, &s->out);
@@ -158,18 +161,27 @@ static void take(const ds_lanes *l, const ds_ring *share, ds_slot *slot, ds_lane
     atomic_store_explicit(&slot->state, DS_SLOT_FREE, memory_order_relaxed);
 }
 
-static int step_workers(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_error *e)
+/* One lane's part of a call: its `k`th. */
+typedef struct lane_call {
+    uint64_t (*lane)(const void *rows, uint64_t k);
+    uint64_t (*post)(const ds_lanes *l, void *rows, uint64_t k, ds_ring *share); /* the ticket */
+    uint32_t (*take)(const ds_lanes *l, void *rows, uint64_t k, const ds_ring *share,
+                     ds_slot *slot); /* outcome */
+} lane_call;
+
+static int call_workers(ds_lanes *l, const lane_call *c, uint64_t first, uint64_t count, void *rows,
+                        ds_error *e)
 {
     ds_supervisor *to[DS_MAX_LANES];
     uint64_t ticket[DS_MAX_LANES], stop_at = 0;
     int rc = 0;
     for (uint64_t k = 0; k < count && rc == 0; k++) {
-        uint32_t w = (uint32_t)(step[k].lane % l->workers);
+        uint32_t w = (uint32_t)(c->lane(rows, first + k) % l->workers);
         rc = l->supervisor[w] == NULL ? open_worker(l, w, e) : 0;
         to[k] = l->supervisor[w];
     }
     for (uint64_t k = 0; k < count && rc == 0; k++) {
-        ticket[k] = post(l, &step[k], ds_supervisor_share(to[k]));
+        ticket[k] = c->post(l, rows, first + k, ds_supervisor_share(to[k]));
     }
     for (uint64_t k = 0; k < count && rc == 0; k++) {
         ds_ring *share = ds_supervisor_share(to[k]);
@@ -177,27 +189,43 @@ static int step_workers(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_erro
         while (rc == 0 && !ds_spin_until(&l->spin, ds_slot_done, slot)) {
             rc = ds_supervisor_sleep(to[k], ticket[k], atomic_load(&share->head->done) + 1, &stop_at, e);
         }
-        if (rc == 0) {
-            take(l, share, slot, &step[k]);
-        }
-        if (rc == 0 && step[k].out.answer.outcome == DS_EVAL_STOPPED) {
+        if (rc == 0 && c->take(l, rows, first + k, share, slot) == DS_EVAL_STOPPED) {
             rc = atomic_load(&share->stopped) != 0 ? DS_POOL_STOPPED : ds_supervisor_spoilt(to[k], e);
         }
     }
     return rc;
 }
 
-/* A lane with a process to itself has no worker beside it to wait for: no more than `jobs` get a step at
+/* A lane with a process to itself has no worker beside it to wait for: no more than `jobs` get a call at
  * once. */
-static int step_in_turn(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_error *e)
+static int call_in_turn(ds_lanes *l, const lane_call *c, uint64_t count, void *rows, ds_error *e)
 {
     uint64_t most = l->workers > l->jobs ? l->jobs : count;
     int rc = 0;
     for (uint64_t k = 0; k < count && rc == 0; k += most) {
-        rc = step_workers(l, count - k < most ? count - k : most, step + k, e);
+        rc = call_workers(l, c, k, count - k < most ? count - k : most, rows, e);
     }
     return rc;
 }
+
+static uint64_t lane_of_step(const void *rows, uint64_t k)
+{
+    return ((const ds_lane_step *)rows)[k].lane;
+}
+
+static uint64_t post_step(const ds_lanes *l, void *rows, uint64_t k, ds_ring *share)
+{
+    return post(l, (const ds_lane_step *)rows + k, share);
+}
+
+static uint32_t take_step(const ds_lanes *l, void *rows, uint64_t k, const ds_ring *share, ds_slot *slot)
+{
+    ds_lane_step *s = (ds_lane_step *)rows + k;
+    take(l, share, slot, s);
+    return s->out.answer.outcome;
+}
+
+static const lane_call forwards = {lane_of_step, post_step, take_step};
 
 int ds_lanes_step(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_error *e)
 {
@@ -205,7 +233,89 @@ int ds_lanes_step(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_error *e)
         return DS_POOL_STOPPED;
     }
     int rc = l->config->isolation == DS_ISOLATION_NONE ? step_local(l, count, step, e)
-                                                       : step_in_turn(l, count, step, e);
+                                                       : call_in_turn(l, &forwards, count, step, e);
+    l->dead = rc != 0;
+    return rc;
+}
+
+/* ---- backwards ---- */
+
+static ds_slot_ask ask_back(const ds_lane_back *b)
+{
+    return (ds_slot_ask){
+        .want = DS_WANT_GRAD, .noise_key = b->ask.key, .episode = 1 + (uint32_t)b->lane, .alone = 1};
+}
+
+static uint64_t lane_of_back(const void *rows, uint64_t k)
+{
+    return ((const ds_lane_back *)rows)[k].lane;
+}
+
+static uint64_t post_back(const ds_lanes *l, void *rows, uint64_t k, ds_ring *share)
+{
+    const ds_lane_back *b = (const ds_lane_back *)rows + k;
+    uint64_t ticket = ds_ring_posted(share);
+    const ds_slot_ask ask = ask_back(b);
+    ds_slot *slot = ds_ring_fill(share, ticket, &ask, b->ask.obs_bar, 0);
+    double *head = ds_slot_extra(share, slot);
+    head[DS_SLOT_STEP] = (double)b->ask.step;
+    head[DS_SLOT_REWARD] = b->ask.reward_bar;
+    head[DS_SLOT_ENDED] = (double)b->ask.taken;
+    memcpy(head + DS_SLOT_STEP_HEAD, b->ask.obs_bar, l->env->rl.n_obs * sizeof(double));
+    ds_slot_post(slot);
+    ds_ring_publish(share, ticket + 1);
+    return ticket;
+}
+
+/* Takes the answer. What a plugin gone wild may have left there is made harmless. */
+static uint32_t take_back(const ds_lanes *l, void *rows, uint64_t k, const ds_ring *share, ds_slot *slot)
+{
+    ds_lane_back *b = (ds_lane_back *)rows + k;
+    const double said = ds_slot_extra(share, slot)[DS_SLOT_ENDED];
+    const ds_slot_ask ask = ask_back(b);
+    size_t bytes = l->env->rl.n_act * sizeof(double);
+    ds_slot_answer(slot, &ask, b->ask.obs_bar, 0, &b->out);
+    b->lost = b->out.outcome == DS_EVAL_OK && said == DS_SLOT_LOST;
+    memcpy(b->ask.action_bar, ds_slot_grad(share, slot), bytes);
+    if (b->out.outcome == DS_EVAL_OK &&
+        ((said != DS_SLOT_BACK && !b->lost) || !ds_all_finite(b->ask.action_bar, l->env->rl.n_act))) {
+        ds_answer_fail(&b->out, DS_EVAL_INVALID, "its answer was overwritten in the memory of the workers");
+    }
+    if (b->out.outcome != DS_EVAL_OK || b->lost) {
+        memset(b->ask.action_bar, 0, bytes);
+    }
+    atomic_store_explicit(&slot->state, DS_SLOT_FREE, memory_order_relaxed);
+    return b->out.outcome;
+}
+
+static const lane_call backwards = {lane_of_back, post_back, take_back};
+
+static int back_local(ds_lanes *l, uint64_t count, ds_lane_back *back, ds_error *e)
+{
+    for (uint64_t k = 0; k < count; k++) {
+        ds_lane_back *b = &back[k];
+        ds_episode *ep;
+        int rc = stop_asked(l) ? DS_POOL_STOPPED : open_local(l, b->lane, &ep, e);
+        if (rc != 0) {
+            return rc;
+        }
+        const ds_surroundings ours = ds_surroundings_note();
+        ds_status st = ds_episode_go_back(ep, &b->ask, &b->lost, &b->out);
+        ds_surroundings_put_back(&ours);
+        if (st == DS_STOPPED) {
+            return DS_POOL_STOPPED;
+        }
+    }
+    return 0;
+}
+
+int ds_lanes_back(ds_lanes *l, uint64_t count, ds_lane_back *back, ds_error *e)
+{
+    if (l->dead || stop_asked(l)) {
+        return DS_POOL_STOPPED;
+    }
+    int rc = l->config->isolation == DS_ISOLATION_NONE ? back_local(l, count, back, e)
+                                                       : call_in_turn(l, &backwards, count, back, e);
     l->dead = rc != 0;
     return rc;
 }

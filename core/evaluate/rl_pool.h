@@ -15,6 +15,14 @@ typedef struct ds_lane_step {
     ds_episode_answer out;
 } ds_lane_step;
 
+/* One lane's part of a call that goes backwards. */
+typedef struct ds_lane_back {
+    uint64_t lane;
+    ds_episode_back ask; /* action_bar: n_act values */
+    int lost;            /* out: the worker is not where the ask wants it; see ds_episode_go_back() */
+    ds_answer out;
+} ds_lane_back;
+
 typedef struct ds_lanes ds_lanes;
 
 /* Lanes beside a pool, which stays open until they are closed, of an environment whose rl.horizon is not
@@ -26,5 +34,9 @@ void ds_lanes_close(ds_lanes *l);
  * exit status. A crash costs the episode of the step in hand; the other lanes of that worker are brought back
  * to where they were. */
 int ds_lanes_step(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_error *e);
+
+/* Goes one step backwards in `count` different lanes, in parallel; else as ds_lanes_step(). A crash costs the sweep
+ * of the step in hand; the other lanes of that worker are lost. */
+int ds_lanes_back(ds_lanes *l, uint64_t count, ds_lane_back *back, ds_error *e);
 
 #endif

@@ -62,6 +62,24 @@ static int ask_hooks(ds_env *env, ds_error *e)
     return theirs != NULL ? ds_hooks_ask(env->module->id, theirs, env->self, &env->hooks, e) : 0;
 }
 
+static int ask_rl_gradient(ds_env *env, ds_error *e)
+{
+    ds_rl_gradient *own = &env->rl_gradient_table;
+    const ds_rl_gradient *theirs = ds_env_extension(env, DS_EXT_RL_GRADIENT);
+    const char *id = env->module->id;
+    if (theirs == NULL) {
+        return 0;
+    }
+    if (DS_SIZED_READ(own, theirs, DS_RL_GRADIENT_SIZE_1_0, id, "the table of " DS_EXT_RL_GRADIENT, e) != 0) {
+        return DS_EXIT_PLUGIN;
+    }
+    env->rl_gradient = own;
+    return own->begin != NULL && own->back != NULL
+               ? 0
+               : ds_fail(e, DS_EXIT_PLUGIN, "%s: extension " DS_EXT_RL_GRADIENT ": a function is missing",
+                         id);
+}
+
 static int ask_rl(ds_env *env, ds_error *e)
 {
     ds_rl_info *info = &env->rl_info;
@@ -95,7 +113,7 @@ static int ask_rl(ds_env *env, ds_error *e)
             (unsigned long long)info->n_obs, (unsigned long long)n, DS_MAX_OBSERVED);
     }
     env->rl = rl;
-    return 0;
+    return ask_rl_gradient(env, e);
 }
 
 static int ask_batch(ds_env *env, ds_error *e)
@@ -238,6 +256,7 @@ ds_env_facts ds_env_facts_of(const ds_env *env)
                           .score = env->score,
                           .channels = &env->channels,
                           .has_gradient = env->has_gradient != 0,
+                          .rl_gradient = env->rl_gradient != NULL,
                           .stochastic = (env->module->plugin->desc->flags & DS_ENV_STOCHASTIC) != 0,
                           .lower = env->lower,
                           .upper = env->upper,

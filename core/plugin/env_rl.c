@@ -13,7 +13,7 @@
 
 static void fail(ds_episode *ep, ds_episode_answer *out, uint32_t outcome, const char *text)
 {
-    ep->open = 0;
+    ep->open = ep->sound = 0;
     ds_answer_fail(&out->answer, outcome, text);
     out->reward = 0.0;
     out->ended = DS_RL_TERMINATED;
@@ -39,9 +39,10 @@ int ds_all_finite(const double *v, uint64_t count)
 static void begin(ds_episode *ep, uint64_t key, double *obs, ds_episode_answer *out)
 {
     ds_env *env = ep->env;
-    ep->open = 1;
+    ep->open = ep->sound = 1;
     ep->key = key;
     ep->step = 0;
+    ep->back = UINT64_MAX;
     env->services.last_error[0] = '\0';
     ds_status st = env->rl->reset(env->self, key, obs);
     if (st != DS_OK) {
@@ -98,6 +99,7 @@ static void step(ds_episode *ep, const double *action, double *obs, ds_episode_a
     env->services.last_error[0] = '\0';
     ds_status st = env->rl->step(env->self, &io);
     ep->step++;
+    ep->back = UINT64_MAX;
     out->answer.cost_steps = ds_cost_sum(out->answer.cost_steps, ds_cost_of(io.cost_steps));
     if (st != DS_OK) {
         fail_status(ep, out, "step()", st);
@@ -135,4 +137,57 @@ ds_status ds_episode_advance(ds_episode *ep, uint64_t key, uint64_t step_, const
     free(fresh);
     out->answer.wall_s = ds_clock_s() - start;
     return out->answer.outcome == DS_EVAL_STOPPED ? DS_STOPPED : DS_OK;
+}
+
+/* ---- backwards ---- */
+
+static void fail_back(const ds_env *env, const char *function, ds_status st, ds_answer *out)
+{
+    const char *why = env->services.last_error;
+    char text[640];
+    snprintf(text, sizeof(text), "%s: %s", function, why[0] != '\0' ? why : ds_status_text(st));
+    ds_answer_fail(out, st > 0 ? DS_EVAL_STOPPED : DS_EVAL_ERROR, text);
+}
+
+/* Calls the plugin; its answer is in b->action_bar. */
+static void call_back(ds_episode *ep, const ds_episode_back *b, ds_answer *out)
+{
+    ds_env *env = ep->env;
+    ds_rl_back io = {.struct_size = sizeof(io),
+                     .step = b->step,
+                     .reward_bar = b->reward_bar,
+                     .obs_bar = b->obs_bar,
+                     .action_bar = b->action_bar};
+    env->services.last_error[0] = '\0';
+    ds_status st = b->step + 1 == b->taken ? env->rl_gradient->begin(env->self, b->taken) : DS_OK;
+    if (st != DS_OK) {
+        fail_back(env, "begin() of " DS_EXT_RL_GRADIENT, st, out);
+        return;
+    }
+    memset(b->action_bar, 0xff, env->rl_info.n_act * sizeof(double)); /* NaN: what is not filled is noticed */
+    st = env->rl_gradient->back(env->self, &io);
+    out->cost_steps = ds_cost_of(io.cost_steps);
+    if (st != DS_OK) {
+        fail_back(env, "back()", st, out);
+    } else if (!ds_all_finite(b->action_bar, env->rl_info.n_act)) {
+        ds_answer_fail(out, DS_EVAL_BAD_GRAD, "the derivatives of a step are not finite");
+    }
+}
+
+ds_status ds_episode_go_back(ds_episode *ep, const ds_episode_back *b, int *lost, ds_answer *out)
+{
+    double start = ds_clock_s();
+    int first = b->step + 1 == b->taken;
+    memset(out, 0, sizeof(*out));
+    out->bad_step = -1;
+    *lost = !ep->sound || ep->key != b->key || ep->step != b->taken || (!first && ep->back != b->step + 1);
+    if (!*lost) {
+        call_back(ep, b, out);
+        ep->back = out->outcome == DS_EVAL_OK ? b->step : UINT64_MAX;
+    }
+    if (*lost || out->outcome != DS_EVAL_OK) {
+        memset(b->action_bar, 0, ep->env->rl_info.n_act * sizeof(double));
+    }
+    out->wall_s = ds_clock_s() - start;
+    return out->outcome == DS_EVAL_STOPPED ? DS_STOPPED : DS_OK;
 }

@@ -5,6 +5,7 @@
 
 #include <diffsim/ext/batch.h>
 #include <diffsim/ext/rl.h>
+#include <diffsim/ext/rl_gradient.h>
 #include <diffsim/ext/scene.h>
 
 #include "base/answer.h"
@@ -23,8 +24,10 @@ typedef struct ds_env {
     int has_gradient;
     const ds_rl *rl; /* NULL = not offered */
     ds_rl_info rl_info;
-    const ds_env_batch *batch; /* NULL = not offered */
-    ds_rl rl_table;            /* those tables, in our own size */
+    const ds_rl_gradient *rl_gradient; /* NULL = not offered */
+    const ds_env_batch *batch;         /* NULL = not offered */
+    ds_rl rl_table;                    /* those tables, in our own size */
+    ds_rl_gradient rl_gradient_table;
     ds_env_batch batch_table;
     ds_env_score score_table;
     ds_score_info score;          /* noise on actions; noise = 0: not offered */
@@ -50,6 +53,7 @@ typedef struct ds_env_facts {
     ds_score_info score; /* noise 0 = none on actions */
     const ds_channels *channels;
     int has_gradient;
+    int rl_gradient; /* stepwise control with derivatives */
     int stochastic;
     const double *lower, *upper, *x0;   /* info.n values each */
     const ds_named_variable *variables; /* info.n; NULL = without names */
@@ -105,6 +109,8 @@ typedef struct ds_episode {
     int open;
     uint64_t key;  /* its noise key */
     uint64_t step; /* steps taken */
+    int sound;     /* all of them, the end included: they can be gone back over */
+    uint64_t back; /* step that a sweep has gone back over last; UINT64_MAX = there is none */
 } ds_episode;
 
 /* What one step gave. Where `ended` is not DS_RL_GOES_ON the episode is over; one whose outcome is not
@@ -123,5 +129,18 @@ typedef struct ds_episode_answer {
  * plugin stopped on request, else DS_OK. */
 ds_status ds_episode_advance(ds_episode *ep, uint64_t key, uint64_t step, const double *x, double *obs,
                              ds_episode_answer *out);
+
+/* One step backwards (extension ds.env.rl_gradient/1, which the instance has): the sweep of the episode of this
+ * noise key, which was brought to step `taken`, goes back over step `step`; taken - 1 begins a sweep. */
+typedef struct ds_episode_back {
+    uint64_t key, taken, step;
+    double reward_bar;
+    const double *obs_bar; /* n_obs values */
+    double *action_bar;    /* out: n_act values, 0 where the outcome is not DS_EVAL_OK */
+} ds_episode_back;
+
+/* `lost` gets 1 where the instance is not there (it is new): the episode has to be brought to its step, and the
+ * sweep to begin anew. DS_STOPPED when the plugin stopped on request, else DS_OK. */
+ds_status ds_episode_go_back(ds_episode *ep, const ds_episode_back *b, int *lost, ds_answer *out);
 
 #endif

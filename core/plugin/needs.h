@@ -11,6 +11,7 @@ typedef struct ds_offer {
     int gradient;                  /* DS_HAS_GRADIENT */
     int residuals;                 /* DS_HAS_RESIDUALS */
     int episodes;                  /* DS_EXT_RL */
+    int episode_gradients;         /* DS_EXT_RL_GRADIENT */
     const char *const *extensions; /* any other id, NULL-terminated; may be NULL */
     const char *advice;            /* what to do without it */
 } ds_offer;

@@ -13,40 +13,9 @@
 
 #include "base/sized.h"
 #include "base/text.h"
-#include "evaluate/rl_pool.h"
+#include "run/episodes_internal.h"
 
-/* An episode: begun, and not yet recorded. */
-typedef struct episode {
-    struct episode *next; /* in the order of their numbers */
-    uint64_t id, lane, key;
-    uint64_t t; /* steps taken */
-    int over;   /* waits to be recorded */
-    int stored; /* answered from the store, which holds `steps` steps */
-    uint64_t steps;
-    uint32_t ended;   /* DS_RL_*: of the last step, or of the end of a stored one */
-    ds_answer answer; /* of the episode */
-    double *x, *obs, *reward;
-    uint64_t group;
-    char tag[DS_MAX_TAG + 1];
-} episode;
-
-typedef struct ds_run_episodes {
-    ds_episodes table;
-    ds_rl_info info;
-    ds_lanes *lanes;
-    episode *first, *last;
-    episode *lane[DS_MAX_LANES];
-    ds_lane_step *step; /* of one call */
-    int warned;
-} ds_run_episodes;
 /* ---- the contract ---- */
-
-static ds_status refuse_rows(const ds_client *c, const char *function, const char *text)
-{
-    char name[40];
-    snprintf(name, sizeof(name), "%s() of episodes", function);
-    return ds_journal_refuse(c->journal, name, text);
-}
 
 static ds_status check_lanes(ds_client *c, const char *function, const ds_episode_rows *r, int held)
 {
@@ -55,11 +24,11 @@ static ds_status check_lanes(ds_client *c, const char *function, const ds_episod
     for (uint64_t k = 0; k < r->count; k++) {
         uint64_t lane = r->lane[k];
         if (lane >= DS_MAX_LANES || (seen & (uint64_t)1 << lane) != 0) {
-            return refuse_rows(c, function, "a lane is out of range, or named twice");
+            return ds_episodes_refuse(c, function, "a lane is out of range, or named twice");
         }
         if ((s->lane[lane] != NULL) != held) {
-            return refuse_rows(c, function,
-                               held ? "a lane holds no episode" : "a lane holds an open episode");
+            return ds_episodes_refuse(c, function,
+                                      held ? "a lane holds no episode" : "a lane holds an open episode");
         }
         seen |= (uint64_t)1 << lane;
     }
@@ -72,11 +41,11 @@ static ds_status read_rows(ds_client *c, const char *function, const ds_episode_
 {
     ds_error why;
     if (DS_SIZED_READ(r, theirs, DS_EPISODE_ROWS_SIZE_1_0, "", "the rows", &why) != 0) {
-        return refuse_rows(c, function, why.text);
+        return ds_episodes_refuse(c, function, why.text);
     }
     if (r->count < 1 || r->count > DS_MAX_LANES || r->lane == NULL || r->obs == NULL ||
         (stepping && (r->action == NULL || r->reward == NULL || r->ended == NULL || r->loss == NULL))) {
-        return refuse_rows(c, function, "no rows, more rows than lanes, or a buffer is NULL");
+        return ds_episodes_refuse(c, function, "no rows, more rows than lanes, or a buffer is NULL");
     }
     return check_lanes(c, function, r, stepping);
 }
@@ -96,7 +65,7 @@ static ds_status check_actions(ds_client *c, const ds_episode_rows *r)
                          "row %llu, number %llu of the action is %s, outside of its bounds %s..%s",
                          (unsigned long long)k, (unsigned long long)i, DS_TEXT_OF(a), DS_TEXT_OF(lower),
                          DS_TEXT_OF(upper));
-                return refuse_rows(c, "step", text);
+                return ds_episodes_refuse(c, "step", text);
             }
         }
     }
@@ -104,12 +73,6 @@ static ds_status check_actions(ds_client *c, const ds_episode_rows *r)
 }
 
 /* ---- the list ---- */
-
-static void discard(episode *ep)
-{
-    free(ep->x);
-    free(ep);
-}
 
 static episode *append(ds_client *c, uint64_t lane, const ds_episode_rows *r)
 {
@@ -123,6 +86,7 @@ static episode *append(ds_client *c, uint64_t lane, const ds_episode_rows *r)
     ep->obs = ep->x + n;
     ep->reward = ep->obs + obs;
     ep->lane = lane;
+    ep->back = UINT64_MAX;
     ep->id = c->journal->statistics.count + c->open + 1;
     ep->key = ds_pool_noise_key(c->journal->pool, ep->id, 0);
     ep->group = r->group;
@@ -134,6 +98,7 @@ static episode *append(ds_client *c, uint64_t lane, const ds_episode_rows *r)
         s->first = ep;
     }
     s->last = s->lane[lane] = ep;
+    ds_episodes_keep(s, ep);
     c->open++;
     return ep;
 }
@@ -217,7 +182,10 @@ static int flush(ds_client *c)
         s->last = s->first == NULL ? NULL : s->last;
         c->open--;
         ds_journal_append(c->journal, &row, 0, ep->x, ep->stored);
-        discard(ep);
+        ep->recorded = 1;
+        if (s->kept[ep->lane] != ep) {
+            ds_episode_discard(ep);
+        }
     }
     return c->journal->end != DS_END_NONE;
 }
@@ -320,6 +288,7 @@ static int step_stored(ds_client *c, ds_episode_rows *r, uint64_t k, episode *ep
                                r->action + k * m, ep->x, &s->warned, &c->journal->error);
     if (rc == 0) {
         ep->t++;
+        ep->back = UINT64_MAX;
         answer_row(s, r, k, ep, ep->t == ep->steps ? ep->ended : DS_RL_GOES_ON);
     }
     return rc;
@@ -354,6 +323,7 @@ static int advance(ds_client *c, ds_episode_rows *r)
         }
         memcpy(ep->x + ep->t * m, r->action + k * m, m * sizeof(double));
         ep->t++;
+        ep->back = UINT64_MAX;
         s->step[live] = (ds_lane_step){.lane = ep->lane,
                                        .key = ep->key,
                                        .step = ep->t,
@@ -409,9 +379,9 @@ static ds_status step(const ds_objective *objective, ds_episode_rows *rows)
 }
 /* ---- the extension ---- */
 
-static const ds_episodes *episodes_of(ds_client *c)
+static const void *episodes_of(ds_client *c, int gradients)
 {
-    if (c->journal->env->rl.horizon == 0) {
+    if (c->journal->env->rl.horizon == 0 || (gradients && !c->journal->env->rl_gradient)) {
         return NULL;
     }
     if (c->episodes == NULL) {
@@ -424,7 +394,7 @@ static const ds_episodes *episodes_of(ds_client *c)
         s->table = (ds_episodes){sizeof(ds_episodes), 0, &s->info, DS_MAX_LANES, begin, step};
         c->episodes = s;
     }
-    return &c->episodes->table;
+    return gradients ? (const void *)ds_episodes_gradients(c) : (const void *)&c->episodes->table;
 }
 void ds_episodes_offer(ds_client *c)
 {
@@ -444,12 +414,15 @@ void ds_episodes_close(ds_client *c)
 {
     ds_run_episodes *s = c->episodes;
     if (s != NULL) {
+        ds_episodes_forget(s);
         for (episode *ep = s->first, *next; ep != NULL; ep = next) {
             next = ep->next;
-            discard(ep);
+            ds_episode_discard(ep);
         }
         ds_lanes_close(s->lanes);
         free(s->step);
+        free(s->back);
+        free(s->seen);
         free(s);
         c->episodes = NULL;
     }

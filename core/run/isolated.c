@@ -34,6 +34,7 @@ struct ds_isolated {
     unsigned char *rows;         /* of the call that is being made */
     uint64_t room;               /* bytes of them */
     const ds_episodes *episodes; /* what the objective has offered */
+    const ds_episode_gradients *gradients;
     const ds_objective_files *files;
     uint64_t told;      /* ds_clock_ns() of the first answer or signal that ends the search; 0 = not yet */
     uint64_t late;      /* calls behind it */
@@ -266,6 +267,23 @@ static ds_status advance(const ds_isolated *p, const ds_objective *objective, ds
     return st;
 }
 
+static ds_status back(const ds_isolated *p, const ds_objective *objective, ds_remote_call *c,
+                      const ds_remote_array *array)
+{
+    ds_back_rows r = {.struct_size = c->struct_size,
+                      .count = c->count,
+                      .lane = rows(p, c, array, DS_REMOTE_BACK_LANE),
+                      .step = rows(p, c, array, DS_REMOTE_BACK_STEP),
+                      .reward_bar = rows(p, c, array, DS_REMOTE_BACK_REWARD),
+                      .obs_bar = rows(p, c, array, DS_REMOTE_BACK_OBS),
+                      .action_bar = rows(p, c, array, DS_REMOTE_BACK_ACTION),
+                      .outcome = rows(p, c, array, DS_REMOTE_BACK_OUTCOME),
+                      .done = c->done};
+    ds_status st = p->gradients->back(objective, &r);
+    c->done = r.done;
+    return st;
+}
+
 /* ---- extensions ---- */
 
 /* Writes the channels into the rows. */
@@ -309,7 +327,8 @@ static ds_status offer(ds_isolated *p, const ds_objective *objective, ds_remote_
     c->text[sizeof(c->text) - 1] = '\0';
     int channels_asked = strcmp(c->text, DS_EXT_OBJECTIVE_CHANNELS) == 0;
     int files_asked = strcmp(c->text, DS_EXT_FILES) == 0;
-    int known = channels_asked || files_asked || strcmp(c->text, DS_EXT_EPISODES) == 0;
+    int gradients_asked = strcmp(c->text, DS_EXT_EPISODE_GRADIENTS) == 0;
+    int known = channels_asked || files_asked || gradients_asked || strcmp(c->text, DS_EXT_EPISODES) == 0;
     const void *table = known ? objective->get_extension(objective, c->text) : NULL;
     if (table == NULL) {
         return DS_E_UNSUPPORTED;
@@ -322,6 +341,10 @@ static ds_status offer(ds_isolated *p, const ds_objective *objective, ds_remote_
     if (files_asked) {
         p->files = table;
         return put_texts(p, c);
+    }
+    if (gradients_asked) { /* the shape of its rows is that of the episodes */
+        p->gradients = table;
+        table = objective->get_extension(objective, DS_EXT_EPISODES);
     }
     p->episodes = table;
     c->rl = *p->episodes->info;
@@ -338,6 +361,7 @@ static int is_sound(const ds_isolated *p, const ds_remote_call *c, ds_remote_arr
 {
     return c->what >= DS_REMOTE_ROOM && c->what <= DS_REMOTE_RETURN &&
            ((c->what != DS_REMOTE_BEGIN && c->what != DS_REMOTE_STEP) || p->episodes != NULL) &&
+           (c->what != DS_REMOTE_BACK || p->gradients != NULL) &&
            (c->what != DS_REMOTE_SAVE || p->files != NULL) &&
            ds_remote_lay_out(&p->shape, c, array) <= p->view.mapped;
 }
@@ -361,6 +385,9 @@ static void answer(ds_isolated *p, const ds_objective *objective, ds_remote_call
         return;
     case DS_REMOTE_EVALUATE:
         c->status = evaluate(p, objective, c, array);
+        break;
+    case DS_REMOTE_BACK:
+        c->status = back(p, objective, c, array);
         break;
     case DS_REMOTE_SAVE:
         c->text[sizeof(c->text) - 1] = '\0';

@@ -11,7 +11,7 @@
 
 #include "evaluate/pool.h"
 #include "run/asked.h"
-#include "run/progress.h"
+#include "progress/progress.h"
 #include "store/recorder.h"
 #include "store/replay.h"
 #include "store/run_folder.h"

@@ -5,6 +5,8 @@
 
 #include "run/objective.h"
 
+#include <diffsim/ext/rl_gradient.h>
+
 #include <string.h>
 
 #include "base/sized.h"
@@ -177,8 +179,9 @@ static const void *extension(const ds_objective *objective, const char *id)
         atomic_store(&c->strayed, 1);
         return NULL;
     }
-    return strcmp(id, DS_EXT_EPISODES) == 0 ? (const void *)(c->offer != NULL ? c->offer(c) : NULL)
-           : strcmp(id, DS_EXT_FILES) == 0  ? (const void *)files_of(c)
+    int gradients = strcmp(id, DS_EXT_EPISODE_GRADIENTS) == 0;
+    return gradients || strcmp(id, DS_EXT_EPISODES) == 0 ? (c->offer != NULL ? c->offer(c, gradients) : NULL)
+           : strcmp(id, DS_EXT_FILES) == 0               ? (const void *)files_of(c)
            : strcmp(id, DS_EXT_OBJECTIVE_CHANNELS) == 0 && c->channels.count > 0 ? &c->channels
                                                                                  : NULL;
 }

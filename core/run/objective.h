@@ -19,7 +19,7 @@ typedef struct ds_client {
     ds_objective objective; /* its ctx is this struct */
     ds_objective_channels channels;
     /* Stepwise control: NULL where nobody offers it, and until the optimizer asks; episodes in progress. */
-    const ds_episodes *(*offer)(struct ds_client *c);
+    const void *(*offer)(struct ds_client *c, int gradients);
     struct ds_run_episodes *episodes;
     uint64_t open;
     ds_files files; /* its table is empty until the optimizer asks for it */

@@ -14,7 +14,7 @@
 
 #include "base/log.h"
 #include "base/stop.h"
-#include "run/runs_table.h"
+#include "progress/runs_table.h"
 #include "store/run_folder.h"
 #include "store/runlock.h"
 

@@ -29,6 +29,7 @@ struct ds_proxy {
     /* What run() gets. */
     ds_objective objective;
     ds_episodes episodes;
+    ds_episode_gradients gradients;
     ds_rl_info rl;
     ds_objective_channels channels;
     ds_objective_files files;
@@ -286,6 +287,39 @@ static ds_status step(const ds_objective *objective, ds_episode_rows *r)
     return advance(objective, DS_REMOTE_STEP, r);
 }
 
+static ds_status ask_back(ds_proxy *p, ds_back_rows *given)
+{
+    ds_back_rows r;
+    ds_remote_array array[DS_REMOTE_ARRAYS] = {{0}};
+    ds_remote_call c = {.what = DS_REMOTE_BACK};
+    c.struct_size = take(&r, sizeof(r), given, DS_BACK_ROWS_SIZE_1_0);
+    c.count = r.count;
+    if (r.count <= DS_MAX_LANES) { /* more are refused */
+        array[DS_REMOTE_BACK_LANE].in = r.lane;
+        array[DS_REMOTE_BACK_STEP].in = r.step;
+        array[DS_REMOTE_BACK_REWARD].in = r.reward_bar;
+        array[DS_REMOTE_BACK_OBS].in = r.obs_bar;
+        array[DS_REMOTE_BACK_ACTION].out = r.action_bar;
+        array[DS_REMOTE_BACK_OUTCOME].out = r.outcome;
+    }
+    ds_status st = call(p, &c, array);
+    if (c.struct_size != 0 && c.done != DS_REMOTE_UNTOUCHED) {
+        given->done = c.done;
+    }
+    return st;
+}
+
+static ds_status back(const ds_objective *objective, ds_back_rows *r)
+{
+    ds_proxy *p = objective->ctx;
+    if (!come_in(p)) {
+        return DS_E_ARG;
+    }
+    ds_status st = ask_back(p, r);
+    p->busy = 0;
+    return st;
+}
+
 /* ---- files ---- */
 
 static ds_status ask_save(ds_proxy *p, const char *name, const void *data, uint64_t bytes)
@@ -352,6 +386,18 @@ static const ds_episodes *episodes(ds_proxy *p)
     return &p->episodes;
 }
 
+static const ds_episode_gradients *gradients(ds_proxy *p)
+{
+    ds_remote_call c;
+    if (ask_extension(p, DS_EXT_EPISODE_GRADIENTS, &c) != DS_OK) {
+        return NULL;
+    }
+    p->shape.n_act = c.rl.n_act;
+    p->shape.n_obs = c.rl.n_obs;
+    p->gradients = (ds_episode_gradients){.struct_size = sizeof(p->gradients), .back = back};
+    return &p->gradients;
+}
+
 static const void *extension(const ds_objective *objective, const char *id)
 {
     ds_proxy *p = objective->ctx;
@@ -359,6 +405,7 @@ static const void *extension(const ds_objective *objective, const char *id)
         return NULL;
     }
     const void *table = strcmp(id, DS_EXT_EPISODES) == 0             ? (const void *)episodes(p)
+                        : strcmp(id, DS_EXT_EPISODE_GRADIENTS) == 0  ? (const void *)gradients(p)
                         : strcmp(id, DS_EXT_FILES) == 0              ? (const void *)files(p)
                         : strcmp(id, DS_EXT_OBJECTIVE_CHANNELS) == 0 ? (const void *)channels(p)
                                                                      : NULL;

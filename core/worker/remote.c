@@ -191,6 +191,14 @@ static void size_of_arrays(const ds_remote_shape *s, const ds_remote_call *c, ds
         array[DS_REMOTE_ENDED].each = array[DS_REMOTE_EPISODE_OUTCOME].each = sizeof(uint32_t);
         return;
     }
+    if (c->what == DS_REMOTE_BACK) {
+        array[DS_REMOTE_BACK_LANE].each = array[DS_REMOTE_BACK_STEP].each = sizeof(uint64_t);
+        array[DS_REMOTE_BACK_REWARD].each = sizeof(double);
+        array[DS_REMOTE_BACK_OBS].each = s->n_obs * sizeof(double);
+        array[DS_REMOTE_BACK_ACTION].each = s->n_act * sizeof(double);
+        array[DS_REMOTE_BACK_OUTCOME].each = sizeof(uint32_t);
+        return;
+    }
     array[DS_REMOTE_X].each = s->n * sizeof(double);
     array[DS_REMOTE_LOSS].each = sizeof(double);
     array[DS_REMOTE_OUTCOME].each = sizeof(uint32_t);

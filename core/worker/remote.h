@@ -15,6 +15,7 @@
 
 #include <diffsim/ext/files.h>
 #include <diffsim/ext/rl.h>
+#include <diffsim/ext/rl_gradient.h>
 #include <diffsim/optimizer.h>
 
 #include "plugin/channels.h"
@@ -31,6 +32,7 @@ enum {
     DS_REMOTE_EVALUATE,
     DS_REMOTE_BEGIN, /* of episodes */
     DS_REMOTE_STEP,
+    DS_REMOTE_BACK,
     DS_REMOTE_SAVE,  /* the file `text`, `count` bytes */
     DS_REMOTE_RETURN /* run() has returned `status`; `text` is the last message of error() */
 };
@@ -46,6 +48,14 @@ enum {
     DS_REMOTE_ENDED,
     DS_REMOTE_EPISODE_LOSS,
     DS_REMOTE_EPISODE_OUTCOME
+};
+enum {
+    DS_REMOTE_BACK_LANE,
+    DS_REMOTE_BACK_STEP,
+    DS_REMOTE_BACK_REWARD,
+    DS_REMOTE_BACK_OBS,
+    DS_REMOTE_BACK_ACTION,
+    DS_REMOTE_BACK_OUTCOME
 };
 enum {
     DS_REMOTE_ASKS = 7, /* v, w and out of each question */

@@ -155,8 +155,11 @@ static inline double *ds_slot_out(const ds_ring *s, ds_slot *slot)
 }
 
 /* The end of a slot. For steps of episodes: number of the step (0 = beginning), then what it gave: reward,
- * how the episode has ended (DS_RL_*), observation. */
+ * how the episode has ended (DS_RL_*), observation. For steps backwards (DS_WANT_GRAD): the step, the adjoints of
+ * reward and observation, steps taken, and in their place in the answer DS_SLOT_BACK or DS_SLOT_LOST; the adjoint
+ * of the action is in place of the gradient. */
 enum { DS_SLOT_STEP = 0, DS_SLOT_REWARD = 1, DS_SLOT_ENDED = 2, DS_SLOT_STEP_HEAD = 3 };
+enum { DS_SLOT_BACK = -1, DS_SLOT_LOST = -2 };
 
 static inline double *ds_slot_extra(const ds_ring *s, ds_slot *slot)
 {

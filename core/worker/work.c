@@ -76,6 +76,36 @@ static void step(ds_duty *w, ds_slot *slot)
     }
 }
 
+/* Makes the step backwards in a slot. */
+static void step_back(ds_duty *w, ds_slot *slot)
+{
+    const ds_rl_info *info = &w->env->rl_info;
+    ds_episode *ep = &w->lane[(slot->ask.episode - 1) % DS_MAX_LANES];
+    double *head = ds_slot_extra(w->share, slot);
+    ds_error e = {0, ""};
+    int lost = 0;
+    if (w->env->rl_gradient == NULL || prepare_lane(w, ep, &e) != 0) {
+        slot->answer = (ds_answer){.loss = INFINITY, .outcome = DS_EVAL_ERROR, .bad_step = -1};
+        snprintf(slot->answer.message, sizeof(slot->answer.message), "%.199s", e.text);
+        return;
+    }
+    const ds_episode_back b = {.key = slot->ask.noise_key,
+                               .taken = (uint64_t)head[DS_SLOT_ENDED],
+                               .step = (uint64_t)head[DS_SLOT_STEP],
+                               .reward_bar = head[DS_SLOT_REWARD],
+                               .obs_bar = w->obs,
+                               .action_bar = w->actions};
+    memcpy(w->obs, head + DS_SLOT_STEP_HEAD, info->n_obs * sizeof(double));
+    ds_episode_go_back(ep, &b, &lost, &slot->answer);
+    ds_life_after("back()");
+    if (slot->answer.outcome == DS_EVAL_STOPPED && atomic_load(&w->share->head->stop) == 0) {
+        slot->answer.outcome = DS_EVAL_INVALID;
+        strcpy(slot->answer.message, "back() returned DS_STOPPED though nobody asked to stop");
+    }
+    memcpy(ds_slot_grad(w->share, slot), w->actions, info->n_act * sizeof(double));
+    head[DS_SLOT_ENDED] = lost ? DS_SLOT_LOST : DS_SLOT_BACK;
+}
+
 void ds_work_end(ds_duty *w)
 {
     for (size_t i = 0; i < DS_MAX_LANES; i++) {
@@ -168,7 +198,7 @@ static void evaluate_slot(ds_duty *w, ds_slot *slot)
         return;
     }
     if (ask.episode != 0) {
-        step(w, slot);
+        ((want & DS_WANT_GRAD) != 0 ? step_back : step)(w, slot);
         return;
     }
     memcpy(x, ds_slot_x(slot), n * sizeof(double));
@@ -378,13 +408,20 @@ static uint64_t do_tickets(ds_duty *w, uint64_t ticket, uint64_t end)
     return taken;
 }
 
+/* Has the slot of this ticket been posted anew? The successor of a dead worker goes through all slots that were taken:
+ * met under their old tickets, new ones would be worked off without being taken. */
+static int is_past(const ds_duty *w, uint64_t ticket)
+{
+    return atomic_load(&w->share->head->posted) > ticket + w->share->at.capacity;
+}
+
 void ds_work(ds_duty *w)
 {
     while (atomic_load_explicit(&w->share->head->quit, memory_order_relaxed) == 0) {
         uint64_t next = atomic_load_explicit(&w->mine->next, memory_order_relaxed);
         uint64_t end = atomic_load_explicit(&w->mine->end, memory_order_relaxed);
         if (next < end && end - next <= w->share->at.capacity) {
-            next += do_tickets(w, next, end);
+            next += is_past(w, next) ? 1 : do_tickets(w, next, end);
             atomic_store_explicit(&w->mine->next, next, memory_order_relaxed);
         } else if (!take(w)) {
             rest(w);

@@ -71,6 +71,10 @@ typedef struct cartpole {
     double scale[CHAIN_MAX_LINKS + 1], target[2];
     double *u, *u_bar; /* controls in SI units */
     chain_state now;   /* of stepwise control */
+    /* What a sweep over its steps needs: the states before them, their actions, the adjoint of the state. The
+     * simulation steps between two of these states are made again. */
+    chain_state *path, bar;
+    double *taken;
 } cartpole;
 
 /* ---- loss ---- */
@@ -245,6 +249,8 @@ static ds_status allocate_cartpole(void *self)
     e->sim = chain_create(&e->kit.memory, &e->p, e->kit.steps);
     e->u = memory_doubles(&e->kit.memory, e->kit.n);
     e->u_bar = memory_doubles(&e->kit.memory, e->kit.n);
+    e->taken = memory_doubles(&e->kit.memory, e->kit.n);
+    e->path = memory_take(&e->kit.memory, e->kit.horizon + 1, sizeof *e->path);
     return DS_OK;
 }
 
@@ -304,7 +310,7 @@ static ds_status begin_cartpole(void *self, uint64_t noise_key)
 {
     cartpole *e = self;
     (void)noise_key;
-    e->now = e->start;
+    e->now = e->path[0] = e->start;
     return DS_OK;
 }
 
@@ -325,18 +331,73 @@ static void observe_cartpole(const void *self, double *obs)
 static ds_status act_on_cartpole(void *self, uint64_t k, ds_rl_step *io)
 {
     cartpole *e = self;
-    (void)k;
+    const uint64_t m = (uint64_t)e->p.links + 1;
     double before = loss_of(e, &e->now, NULL);
-    to_controls(e, (uint64_t)e->p.links + 1, io->action, e->u);
+    memcpy(e->taken + k * m, io->action, m * sizeof *io->action);
+    to_controls(e, m, io->action, e->u);
     chain_simulate(e->sim, &e->now, e->hold, e->u, e->hold);
     if (chain_stopped(e->sim)) {
         return DS_STOPPED;
     }
     chain_get(e->sim, e->hold, &e->now);
+    e->path[k + 1] = e->now;
     io->loss = loss_of(e, &e->now, NULL);
     io->reward = before - io->loss;
     io->cost_steps = e->hold;
     io->outcome = isfinite(io->loss) && chain_finite(e->sim, e->hold) ? DS_EVAL_OK : DS_EVAL_DIVERGED;
+    return DS_OK;
+}
+
+static ds_status begin_sweep(void *self, uint64_t last)
+{
+    cartpole *e = self;
+    (void)last;
+    memset(&e->bar, 0, sizeof e->bar);
+    return DS_OK;
+}
+
+/* Adds `weight` times the derivatives of the loss of state s to the adjoint. */
+static void add_loss_bar(cartpole *e, const chain_state *s, double weight)
+{
+    chain_state bar = {0};
+    loss_of(e, s, &bar);
+    e->bar.x += weight * bar.x;
+    e->bar.v += weight * bar.v;
+    for (int i = 0; i < e->p.links; i++) {
+        e->bar.theta[i] += weight * bar.theta[i];
+        e->bar.omega[i] += weight * bar.omega[i];
+    }
+}
+
+static void add_obs_bar(cartpole *e, const chain_state *s, const double *obs_bar)
+{
+    e->bar.x += obs_bar[0];
+    e->bar.v += obs_bar[1];
+    for (int i = 0; i < e->p.links; i++) {
+        const double *b = obs_bar + 2 + 3 * i;
+        e->bar.theta[i] += b[0] * cos(s->theta[i]) - b[1] * sin(s->theta[i]);
+        e->bar.omega[i] += b[2];
+    }
+}
+
+static ds_status sweep_cartpole(void *self, ds_rl_back *io)
+{
+    cartpole *e = self;
+    const uint64_t m = (uint64_t)e->p.links + 1;
+    const chain_state *before = &e->path[io->step], *after = before + 1;
+    add_obs_bar(e, after, io->obs_bar);
+    add_loss_bar(e, after, -io->reward_bar);
+    to_controls(e, m, e->taken + io->step * m, e->u);
+    chain_simulate(e->sim, before, e->hold, e->u, e->hold);
+    if (!chain_stopped(e->sim)) {
+        chain_adjoint(e->sim, &e->bar, e->u_bar);
+    }
+    if (chain_stopped(e->sim)) {
+        return DS_STOPPED;
+    }
+    add_loss_bar(e, before, io->reward_bar);
+    to_controls(e, m, e->u_bar, io->action_bar); /* the same factors */
+    io->cost_steps = 2 * e->hold;
     return DS_OK;
 }
 
@@ -445,7 +506,9 @@ static const env_table env = {.size = sizeof(cartpole),
                               .measure = measure_cartpole,
                               .begin = begin_cartpole,
                               .observe = observe_cartpole,
-                              .act = act_on_cartpole};
+                              .act = act_on_cartpole,
+                              .back_begin = begin_sweep,
+                              .back = sweep_cartpole};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("cartpole", "2"),
@@ -462,7 +525,7 @@ static const ds_desc desc = {
         "ended there; energy.",
     .citation = ENV_KIT_ANTONOVA " Nimble: K. Werling et al., Fast and feature-complete differentiable "
                                  "physics for articulated rigid bodies with contact, RSS 2021.",
-    .extensions = env_kit_scene_rl_hooks,
+    .extensions = env_kit_scene_rl_gradient_hooks,
 };
 
 ENV_KIT_DEFINE(env, desc)

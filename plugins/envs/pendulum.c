@@ -53,6 +53,7 @@ typedef struct pendulum {
     double theta[MAX_STEPS + 1], omega[MAX_STEPS + 1], torque[MAX_STEPS];
     uint8_t at_limit[MAX_STEPS]; /* the speed limit acted in this step */
     double running;              /* loss of the steps so far */
+    double theta_bar, omega_bar; /* of a sweep over its steps: adjoint of the state before the last of them */
 } pendulum;
 
 /* ---- dynamics ---- */
@@ -242,6 +243,57 @@ static ds_status act_on_pendulum(void *self, uint64_t k, ds_rl_step *io)
     return DS_OK;
 }
 
+static ds_status begin_sweep(void *self, uint64_t last)
+{
+    pendulum *p = self;
+    (void)last;
+    p->theta_bar = p->omega_bar = 0;
+    return DS_OK;
+}
+
+/* Adds `weight` times the derivatives of the final cost of state k to the adjoint. */
+static void add_final_bar(pendulum *p, uint64_t k, double weight)
+{
+    if (p->variant == SWINGUP200) {
+        p->theta_bar += weight * 2 * suh_final * (p->theta[k] - 2 * pi);
+        p->omega_bar += weight * 2 * suh_final * p->omega[k];
+    } else {
+        p->theta_bar += weight * sin(p->theta[k]);
+        p->omega_bar += weight * 2 * p->speed_weight * p->omega[k];
+    }
+}
+
+/* The branches as in adjoint_of_pendulum(). */
+static ds_status sweep_pendulum(void *self, ds_rl_back *io)
+{
+    pendulum *p = self;
+    const uint64_t k = io->step;
+    const double r = io->reward_bar, u = p->torque[k], *obs_bar = io->obs_bar;
+    p->theta_bar += obs_bar[1] * cos(p->theta[k + 1]) - obs_bar[0] * sin(p->theta[k + 1]);
+    p->omega_bar += obs_bar[2];
+    if (p->variant == SWINGUP60 || (p->variant == SWINGUP200 && k + 1 == p->kit.steps)) {
+        add_final_bar(p, k + 1, -r);
+    }
+    p->omega_bar += p->dt * p->theta_bar;
+    p->omega_bar = p->at_limit[k] ? 0 : p->omega_bar;
+    io->action_bar[0] = p->torque_rate * p->dt * p->omega_bar;
+    p->theta_bar += p->weight_rate * p->dt * cos(p->theta[k]) * p->omega_bar;
+    if (p->variant == GYM) {
+        io->action_bar[0] -= r * 0.002 * u;
+        p->theta_bar -= r * 2 * wrapped(p->theta[k]);
+        p->omega_bar -= r * 0.2 * p->omega[k];
+    } else if (p->variant == SWINGUP200) {
+        io->action_bar[0] -= r * 2 * u;
+        p->theta_bar -= r * 2 * (p->theta[k] - 2 * pi);
+        p->omega_bar -= r * 2 * p->omega[k];
+    } else {
+        io->action_bar[0] -= r * 2 * p->effort_weight / (double)p->kit.steps * u;
+        add_final_bar(p, k, r);
+    }
+    io->cost_steps = 1;
+    return DS_OK;
+}
+
 /* ---- scene ---- */
 
 static void bodies_of_pendulum(void *self, scene_kit *s)
@@ -292,7 +344,9 @@ static const env_table env = {.size = sizeof(pendulum),
                               .measure = measure_pendulum,
                               .begin = begin_pendulum,
                               .observe = observe_pendulum,
-                              .act = act_on_pendulum};
+                              .act = act_on_pendulum,
+                              .back_begin = begin_sweep,
+                              .back = sweep_pendulum};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("pendulum", "2"),
@@ -321,7 +375,7 @@ static const ds_desc desc = {
                 "Simchowitz, K. "
                 "Zhang, R. Tedrake: Do differentiable simulators give better policy gradients? ICML 2022, "
                 "arXiv:2202.00817.",
-    .extensions = env_kit_scene_rl,
+    .extensions = env_kit_scene_rl_gradient,
 };
 
 ENV_KIT_DEFINE(env, desc)

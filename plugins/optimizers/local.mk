@@ -38,10 +38,11 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/squares/levenberg.c %D%/methods/squares/levenberg.h %D%/methods/squares/lm_params.h \
 	%D%/methods/squares/local_solver.c %D%/methods/squares/local_solver.h
 
-# Stepwise control: networks and losses of ppo and sac.
+# Stepwise control: networks and losses of ppo and sac, the policy of apg and shac.
 %C%_methods_librl_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS)
 %C%_methods_librl_la_LIBADD = $(OPENBLAS_LIBS)
-%C%_methods_librl_la_SOURCES = %D%/methods/rl/actor_critic.c %D%/methods/rl/actor_critic.h \
+%C%_methods_librl_la_SOURCES = %D%/methods/rl/analytic_policy.c %D%/methods/rl/analytic_policy.h \
+	%D%/methods/rl/actor_critic.c %D%/methods/rl/actor_critic.h \
 	%D%/methods/rl/float_adam.c %D%/methods/rl/float_adam.h %D%/methods/rl/mlp.c %D%/methods/rl/mlp.h \
 	%D%/methods/rl/mlp_loops.c %D%/methods/rl/mlp_loops.h %D%/methods/rl/policy_file.c \
 	%D%/methods/rl/policy_file.h %D%/methods/rl/replay_buffer.c \
@@ -49,13 +50,15 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/rl/rollout.h %D%/methods/rl/running_moments.h %D%/methods/rl/soft_actor_critic.c \
 	%D%/methods/rl/soft_actor_critic.h %D%/methods/rl/stepwise.c %D%/methods/rl/stepwise.h
 
-optplugin_LTLIBRARIES += %D%/adam.la %D%/alphaorder.la %D%/bo.la %D%/boleap.la %D%/cem.la %D%/cmaes.la \
+optplugin_LTLIBRARIES += %D%/adam.la %D%/alphaorder.la %D%/apg.la %D%/bo.la %D%/boleap.la %D%/cem.la %D%/cmaes.la \
 	%D%/lbfgsb.la %D%/leaprefine.la %D%/lm.la %D%/pbh.la %D%/ppo.la %D%/rand.la \
-	%D%/randdescents.la %D%/sac.la %D%/turbo.la
+	%D%/randdescents.la %D%/sac.la %D%/shac.la %D%/turbo.la
 %C%_adam_la_LDFLAGS = $(plugin_link)
 %C%_adam_la_LIBADD = %D%/methods/libbayes.la
 %C%_alphaorder_la_LDFLAGS = $(plugin_link)
 %C%_alphaorder_la_LIBADD = %D%/methods/libalpha.la %D%/methods/libbase.la
+%C%_apg_la_LDFLAGS = $(plugin_link)
+%C%_apg_la_LIBADD = %D%/methods/librl.la %D%/methods/libbase.la
 %C%_bo_la_LDFLAGS = $(plugin_link)
 %C%_bo_la_LIBADD = %D%/methods/libbayes.la
 %C%_boleap_la_LDFLAGS = $(plugin_link)
@@ -80,6 +83,8 @@ optplugin_LTLIBRARIES += %D%/adam.la %D%/alphaorder.la %D%/bo.la %D%/boleap.la %
 %C%_randdescents_la_LIBADD = %D%/methods/libbayes.la
 %C%_sac_la_LDFLAGS = $(plugin_link)
 %C%_sac_la_LIBADD = %D%/methods/librl.la %D%/methods/libbase.la
+%C%_shac_la_LDFLAGS = $(plugin_link)
+%C%_shac_la_LIBADD = %D%/methods/librl.la %D%/methods/libbase.la
 %C%_turbo_la_LDFLAGS = $(plugin_link)
 %C%_turbo_la_LIBADD = %D%/methods/libbayes.la
 

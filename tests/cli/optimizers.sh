@@ -14,7 +14,7 @@ cd "$tmp" || exit 99
 # or less.
 scene() {
     case $1 in
-    ppo | sac) scene="--env pendulum" ;; # stepwise control
+    apg | ppo | sac | shac) scene="--env pendulum" ;; # stepwise control
     *) scene="--env analytic --set env.function=rugged --set env.dim=4 --set env.fail_rate=0.2" ;;
     esac
 }
@@ -25,6 +25,7 @@ cheap() {
     bo | boleap | leaprefine) cheap="--set opt.raw=32 --set opt.starts=2" ;;
     turbo) cheap="--set opt.candidates=60" ;;
     sac) cheap="--set opt.hidden=8 --set opt.updates=1 --set opt.batch=16" ;;
+    shac) cheap="--set opt.hidden=8 --set opt.critic_hidden=8 --set opt.passes=2" ;;
     *) cheap="" ;;
     esac
 }
@@ -61,7 +62,7 @@ for id in $OPTIMIZERS; do
     cheap "$id"
     env="--env $faulty --set env.n=4 --set env.noise=0.1 --set env.fault=diverge --set env.share=0.2"
     case $id in
-    ppo | sac) env="--env pendulum" ;;
+    apg | ppo | sac | shac) env="--env pendulum" ;;
     esac
     first="$env --opt $id $cheap --budget $BUDGET --seed 3 --pictures no"
     slowly="--set env.work=$work"

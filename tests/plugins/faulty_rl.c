@@ -3,6 +3,7 @@
  * it behaves a point is moved by the actions: loss = squared distance from 1 at the end, more numbers are
  * observed than there are variables, and the start depends on the noise key. */
 #include <diffsim/ext/rl.h>
+#include <diffsim/ext/rl_gradient.h>
 #include <diffsim/plugin.h>
 #include <diffsim/helper/random.h>
 
@@ -16,13 +17,22 @@ enum { F_NONE, F_SEGV, F_LOOP, F_DIVERGE, F_NAN, F_ERROR, F_EARLY, F_UNKNOWN, F_
 static const char *const faults[] = {"none",  "segv",    "loop", "diverge", "nan", "error",
                                      "early", "unknown", "long", "cut",     NULL};
 
+enum { B_RIGHT, B_NONE, B_SEGV, B_SIGN, B_NAN, B_UNWRITTEN, B_ERROR, B_EAGER };
+static const char *const backs[] = {"right",     "none",  "segv",  "sign", "nan",
+                                    "unwritten", "error", "eager", NULL};
+
 static const ds_param *const params[] = {
     DS_ENUM(
         "fault", "none", faults,
         "What goes wrong, in step 6; long, cut: in the last one, where the episode goes on or is truncated."),
+    DS_ENUM("back", "right", backs,
+            "What steps backwards are: none = not offered; else what goes wrong there, in step 6 of its "
+            "share of the "
+            "episodes; eager: a sweep begins where no step was taken."),
     DS_BOOL("limit", "false", "The horizon is a time limit."),
     DS_REAL("share", "0.2", 0, 1, "", "Share of the episodes (chosen by their actions) where it does."),
-    DS_REAL("work", "0", 0, 10, "s", "Sleep of every step."), NULL};
+    DS_REAL("work", "0", 0, 10, "s", "Sleep of every step."),
+    NULL};
 
 typedef struct env {
     const ds_host *host;
@@ -32,6 +42,10 @@ typedef struct env {
     int open;
     uint64_t t;
     double at, chance;
+    int64_t back;
+    uint64_t sweep; /* steps that are left to go back over */
+    double path[HORIZON + 1], bar;
+    int still[HORIZON]; /* the action had no effect */
 } env;
 
 static volatile double *volatile nowhere = (volatile double *)64; /* no page is mapped there */
@@ -47,6 +61,7 @@ static ds_status create(const ds_host *host, void **out)
     e->host = host;
     host->get_int(host, "fault", &e->fault);
     host->get_int(host, "limit", &e->limit);
+    host->get_int(host, "back", &e->back);
     host->get_real(host, "share", &e->share);
     host->get_real(host, "work", &e->work);
     *out = e;
@@ -81,6 +96,8 @@ static void begin(env *e, uint64_t key)
     e->open = 0;
     e->t = 0;
     e->at = key == 0 ? 0 : 1e-3 * (double)(key % 1000);
+    e->path[0] = e->at;
+    e->sweep = 0;
     e->chance = 0.5;
 }
 
@@ -108,6 +125,9 @@ static int64_t move(env *e, double a)
     while (fault == F_LOOP && forever) {
     }
     e->at += fault == F_EARLY ? 0 : a;
+    e->path[e->t] = e->at;
+    e->still[e->t - 1] = fault == F_EARLY;
+    e->sweep = 0;
     return fault;
 }
 
@@ -193,13 +213,56 @@ static ds_status step(void *self, ds_rl_step *io)
 
 static const ds_rl rl = {sizeof(ds_rl), 0, rl_info, reset, step};
 
-static const void *get_extension(void *self, const char *id)
+static ds_status back_begin(void *self, uint64_t last)
 {
-    (void)self;
-    return strcmp(id, DS_EXT_RL) == 0 ? &rl : NULL;
+    env *e = self;
+    if ((last < 1 || last > e->t) && e->back != B_EAGER) {
+        return DS_E_STATE;
+    }
+    e->sweep = last;
+    e->bar = 0;
+    return DS_OK;
 }
 
-static const char *const extensions[] = {DS_EXT_RL, NULL};
+static ds_status back(void *self, ds_rl_back *io)
+{
+    env *e = self;
+    if (e->sweep == 0 || io->step + 1 != e->sweep) {
+        return DS_E_STATE;
+    }
+    e->sweep--;
+    for (int i = 0; i < N_OBS; i++) {
+        e->bar += io->obs_bar[i];
+    }
+    e->bar -= io->reward_bar * 2 * (e->path[io->step + 1] - 1);
+    int64_t wrong = io->step == FAULT_STEP && e->chance < e->share ? e->back : B_RIGHT;
+    if (wrong == B_SEGV) {
+        *nowhere = 1;
+    }
+    if (wrong == B_ERROR) {
+        e->host->error(e->host, DS_E_NUMERIC, "the step has no adjoint");
+        return DS_E_NUMERIC;
+    }
+    double out = e->still[io->step] ? 0 : e->bar;
+    if (wrong != B_UNWRITTEN) {
+        io->action_bar[0] = wrong == B_NAN ? (double)NAN : wrong == B_SIGN ? -out : out;
+    }
+    e->bar += io->reward_bar * 2 * (e->path[io->step] - 1);
+    io->cost_steps = 1;
+    return DS_OK;
+}
+
+static const ds_rl_gradient rl_gradient = {sizeof(ds_rl_gradient), 0, back_begin, back};
+
+static const void *get_extension(void *self, const char *id)
+{
+    const env *e = self;
+    return strcmp(id, DS_EXT_RL) == 0                                          ? (const void *)&rl
+           : strcmp(id, DS_EXT_RL_GRADIENT) == 0 && e->back != (int64_t)B_NONE ? (const void *)&rl_gradient
+                                                                               : NULL;
+}
+
+static const char *const extensions[] = {DS_EXT_RL, DS_EXT_RL_GRADIENT, NULL};
 
 static const ds_desc desc = {
     .struct_size = sizeof(ds_desc),

@@ -20,7 +20,7 @@
 #include "bench/bench_work.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "run/runs_table.h"
+#include "progress/runs_table.h"
 #include "run/signals.h"
 #include "store/run_folder.h"
 #include "store/runlock.h"

@@ -3,6 +3,7 @@
  * simulates, it repeats itself, and strange calls do no harm. */
 #include "config.h"
 
+#include <diffsim/ext/rl_gradient.h>
 #include <diffsim/ext/rl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -388,6 +389,182 @@ static void rl_strange(ds_check *c)
     close_bench(&b);
 }
 
+/* ---- derivatives ---- */
+
+/* Its derivatives in a struct of our own; 0 where there are none, or where they are wrong (recorded). */
+static int open_gradient(const bench *b, ds_rl_gradient *own)
+{
+    ds_error e;
+    const ds_rl_gradient *theirs = b->env.vt->get_extension(b->env.self, DS_EXT_RL_GRADIENT);
+    if (theirs == NULL) {
+        ds_check_skip(b->c, "this environment offers no derivatives of stepwise control");
+        return 0;
+    }
+    if (DS_SIZED_READ(own, theirs, DS_RL_GRADIENT_SIZE_1_0, "", "the table of " DS_EXT_RL_GRADIENT, &e) !=
+        0) {
+        ds_check_fail(b->c, "%s", e.text);
+        return 0;
+    }
+    if (own->begin == NULL || own->back == NULL) {
+        ds_check_fail(b->c, "a function of " DS_EXT_RL_GRADIENT " is missing");
+        return 0;
+    }
+    return 1;
+}
+
+/* What back() has written is finite. */
+static int look_at_bar(const bench *b, uint64_t step, const double *bar)
+{
+    for (uint64_t i = 0; i < b->info.n_act; i++) {
+        if (!isfinite(bar[i])) {
+            ds_check_fail(b->c, "step %llu backwards: number %llu of the adjoint of the action is %s",
+                          (unsigned long long)step, (unsigned long long)i,
+                          ds_check_is_poison(bar[i]) ? "not written" : "not finite");
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Goes back over the first `last` steps with reward_bar at each of them, and obs_bar behind the last one (NULL = 0).
+ * 0 where the contract was broken (recorded). */
+static int sweep(const bench *b, const ds_rl_gradient *g, uint64_t last, double reward_bar,
+                 const double *obs_bar, double *out)
+{
+    const uint64_t m = b->info.n_act;
+    double *none = calloc(b->info.n_obs, sizeof *none);
+    ds_status st = none == NULL ? DS_E_NOMEM : g->begin(b->env.self, last);
+    int sound = 1;
+    for (uint64_t t = last; sound && st == DS_OK && t-- > 0;) {
+        ds_rl_back io = {.struct_size = sizeof io,
+                         .step = t,
+                         .reward_bar = reward_bar,
+                         .obs_bar = obs_bar != NULL && t + 1 == last ? obs_bar : none,
+                         .action_bar = out + t * m};
+        for (uint64_t i = 0; i < m; i++) {
+            io.action_bar[i] = ds_check_poison();
+        }
+        st = g->back(b->env.self, &io);
+        sound = st != DS_OK || look_at_bar(b, t, io.action_bar);
+    }
+    free(none);
+    if (st != DS_OK) {
+        ds_check_fail(b->c, "a sweep over %llu steps returned %s: %.200s", (unsigned long long)last,
+                      ds_status_name(st), b->env.h.error_text);
+    }
+    return sound && st == DS_OK;
+}
+
+static double distance_of(uint64_t n, const double *v, const double *w)
+{
+    double sum = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        double d = v[i] - (w != NULL ? w[i] : 0);
+        sum += d * d;
+    }
+    return sqrt(sum);
+}
+
+/* Rewards backwards are the gradient of evaluate(). */
+static void compare_with_gradient(bench *b, const ds_rl_gradient *g, double *swept, double *grad)
+{
+    ds_check_answer a;
+    episode ep;
+    if (!play(b, 5, &ep) || ep.outcome != DS_EVAL_OK || !sweep(b, g, ep.steps, -1, NULL, swept)) {
+        return;
+    }
+    const uint64_t taken = ep.steps * b->info.n_act;
+    ds_check_evaluate(&b->env, b->x, DS_WANT_GRAD, 5, grad, &a);
+    double size = distance_of(taken, grad, NULL), off = distance_of(taken, swept, grad);
+    if (a.io.outcome == DS_EVAL_OK && a.io.grad_kind != DS_GRAD_NONE && !(off <= 1e-6 * size + 1e-12)) {
+        ds_check_fail(b->c, "a sweep over %llu steps is off the gradient of evaluate() by %.3g of its length",
+                      (unsigned long long)ep.steps, off / (size > 0 ? size : 1));
+        ds_check_hint(b->c,
+                      "with reward_bar = -1 and obs_bar = 0 the adjoints of the actions are d loss / d x");
+    }
+}
+
+/* The weighted sum of the numbers of the last observation, at x + h d. */
+static double observed(bench *b, const double *weight, const double *d, double h, double *room)
+{
+    episode ep;
+    double sum = 0, *x = b->x;
+    for (uint64_t i = 0; i < b->env.n; i++) {
+        room[i] = x[i] + h * d[i];
+    }
+    b->x = room;
+    int played = play(b, 5, &ep) && ep.outcome == DS_EVAL_OK;
+    b->x = x;
+    for (uint64_t i = 0; played && i < b->info.n_obs; i++) {
+        sum += weight[i] * b->obs[i];
+    }
+    return played ? sum : (double)NAN;
+}
+
+static double number(uint64_t i)
+{
+    return (double)(ds_random_mix(i) >> 12) * 0x1p-52 - 0.5;
+}
+
+/* Adjoints of the last observation along one direction, against central differences of two widths: where these
+ * disagree there is a switch, and nothing is said. */
+static void compare_observations(bench *b, const ds_rl_gradient *g, double *swept, double *d)
+{
+    episode ep;
+    double *weight = calloc(b->info.n_obs, sizeof *weight), slope = 0, quotient[2] = {0, 0};
+    for (uint64_t i = 0; weight != NULL && i < b->info.n_obs; i++) {
+        weight[i] = number(i + 11);
+    }
+    for (uint64_t i = 0; i < b->env.n; i++) { /* away from the bounds */
+        d[i] = number(i + 3) * (b->env.upper[i] - b->env.lower[i]);
+        b->x[i] = 0.5 * b->x[i] + 0.25 * (b->env.lower[i] + b->env.upper[i]);
+    }
+    int ok = weight != NULL && play(b, 5, &ep) && ep.outcome == DS_EVAL_OK &&
+             sweep(b, g, ep.steps, 0, weight, swept);
+    for (uint64_t i = 0; ok && i < ep.steps * b->info.n_act; i++) {
+        slope += swept[i] * d[i];
+    }
+    for (int i = 0; ok && i < 2; i++) {
+        double h = i ? 5e-6 : 1e-5;
+        quotient[i] = (observed(b, weight, d, h, swept) - observed(b, weight, d, -h, swept)) / (2 * h);
+    }
+    free(weight);
+    double size = fabs(quotient[1]);
+    if (ok && fabs(quotient[0] - quotient[1]) <= 1e-5 * size &&
+        fabs(slope - quotient[1]) > 1e-3 * size + 1e-7) {
+        ds_check_fail(b->c, "adjoints of the last observation give the slope %.9g, central differences %.9g",
+                      slope, quotient[1]);
+        ds_check_hint(b->c, "obs_bar belongs to the observation after the step");
+    }
+}
+
+static void rl_gradient(ds_check *c)
+{
+    bench b;
+    ds_rl_gradient g;
+    if (!open_bench(c, &b)) {
+        return;
+    }
+    double *swept = calloc(2 * b.env.n, sizeof *swept);
+    if (swept != NULL && open_gradient(&b, &g)) {
+        if (g.begin(b.env.self, 1) != DS_E_STATE) {
+            ds_check_fail(c, "a sweep begins before the first reset()");
+            ds_check_hint(c,
+                          "return DS_E_STATE where fewer steps were taken than the sweep is to begin behind");
+        }
+        uint64_t count = ds_check_plan(c, "sweeps", 3, 1, 6 * c->options->cost);
+        for (uint64_t k = 0; k < count && c->failed == 0; k++) {
+            ds_check_random_point(c, &b.env, b.x);
+            compare_with_gradient(&b, &g, swept, swept + b.env.n);
+            if (c->failed == 0) {
+                compare_observations(&b, &g, swept, swept + b.env.n);
+            }
+        }
+    }
+    free(swept);
+    close_bench(&b);
+}
+
 const ds_check_test ds_check_rl_tests[] = {
     {"rl.loss",
      "an episode of steps has the loss of evaluate() at its actions, and rewards that add up to it", 0, 0, 0,
@@ -395,4 +572,6 @@ const ds_check_test ds_check_rl_tests[] = {
     {"rl.ended", "an episode has terminated or was truncated, as its horizon has it", 0, 0, 0, rl_ended},
     {"rl.repeat", "the same actions give the same answers", 0, 0, 0, rl_repeat},
     {"rl.strange", "steps without an episode and actions outside of the box do no harm", 0, 0, 0, rl_strange},
+    {"rl.gradient", "steps backwards give the gradient of evaluate(), and that of what is observed", 0, 0, 0,
+     rl_gradient},
     {NULL, NULL, 0, 0, 0, NULL}};

@@ -21,10 +21,15 @@ typedef struct lane {
     uint64_t t;
     double loss; /* with the variables so far */
     double x[DS_CHECK_MAX_N];
+    /* Of a sweep: the step gone back over last, UINT64_MAX = none; adjoints of the variables and of the loss before it. */
+    uint64_t back;
+    double x_bar[DS_CHECK_MAX_N], loss_bar;
+    int held, failed;
 } lane;
 
 typedef struct ds_check_episodes {
     ds_episodes table;
+    ds_episode_gradients gradients;
     ds_rl_info info;
     uint64_t open;
     lane lane[LANES];
@@ -144,7 +149,9 @@ static ds_status episodes_begin(const ds_objective *objective, ds_episode_rows *
     }
     for (uint64_t k = 0; k < r->count && s->used + e->open < limit; k++) {
         lane *l = &e->lane[r->lane[k]];
-        l->open = 1;
+        l->open = l->held = 1;
+        l->failed = 0;
+        l->back = UINT64_MAX;
         l->ended = DS_RL_GOES_ON;
         l->t = 0;
         memcpy(l->x, w->problem.x0, s->n * sizeof l->x[0]);
@@ -187,8 +194,9 @@ static void step_row(ds_check_watch *w, ds_episode_rows *r, uint64_t k)
     double before = l->loss;
     memcpy(l->x + l->t * m, r->action + k * m, m * sizeof l->x[0]);
     l->t++;
+    l->back = UINT64_MAX;
     l->loss = value_of(s, l->x);
-    int failed = fails(w, l);
+    int failed = l->failed = fails(w, l);
     l->ended = failed ? DS_RL_TERMINATED : end_of(w, l);
     int over = l->ended != DS_RL_GOES_ON;
     observe(e, l, r->obs + k * N_OBS);
@@ -225,6 +233,109 @@ static ds_status episodes_step(const ds_objective *objective, ds_episode_rows *t
     }
     theirs->done = r->count;
     return DS_OK;
+}
+
+/* ---- backwards ---- */
+
+static int sound_back(ds_check_watch *w, const ds_back_rows *r)
+{
+    const ds_check_episodes *e = w->episodes;
+    uint64_t seen = 0;
+    if (r->count < 1 || r->count > LANES || r->lane == NULL || r->step == NULL || r->reward_bar == NULL ||
+        r->obs_bar == NULL || r->action_bar == NULL || r->outcome == NULL) {
+        ds_check_breach(w, "rows that go backwards without lanes or without room for the answers");
+        return 0;
+    }
+    for (uint64_t k = 0; k < r->count; k++) {
+        const uint64_t at = r->lane[k], step = r->step[k];
+        const lane *l = at < LANES ? &e->lane[at] : NULL;
+        if (l == NULL || (seen >> at & 1) != 0 || !l->held || l->t == 0 ||
+            (step != l->t - 1 && (l->back == UINT64_MAX || step + 1 != l->back))) {
+            ds_check_breach(w, "row %llu: lane %llu cannot go back over step %llu", (unsigned long long)k,
+                            (unsigned long long)at, (unsigned long long)step);
+            ds_check_advise(w,
+                            "a sweep begins with the last step taken, and goes back one step in each call");
+            return 0;
+        }
+        seen |= (uint64_t)1 << at;
+        if (!isfinite(r->reward_bar[k]) || !isfinite(r->obs_bar[k * N_OBS]) ||
+            !isfinite(r->obs_bar[k * N_OBS + 1])) {
+            ds_check_breach(w, "row %llu: an adjoint is not finite", (unsigned long long)k);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The reward of a step is the loss before it less that behind it; each is the value of the problem with the
+ * variables of later steps at the start point. */
+static void back_row(ds_check_watch *w, ds_back_rows *r, uint64_t k)
+{
+    const ds_check_search *s = w->s;
+    ds_check_episodes *e = w->episodes;
+    lane *l = &e->lane[r->lane[k]];
+    const uint64_t m = e->info.n_act, set = (r->step[k] + 1) * m;
+    const double *obs_bar = r->obs_bar + k * N_OBS;
+    double x[DS_CHECK_MAX_N], g[DS_CHECK_MAX_N] = {0};
+    if (r->step[k] + 1 == l->t) {
+        memset(l->x_bar, 0, sizeof l->x_bar);
+        l->loss_bar = 0.0;
+    }
+    l->back = r->step[k];
+    memcpy(x, w->problem.x0, s->n * sizeof x[0]);
+    memcpy(x, l->x, set * sizeof x[0]);
+    double loss = s->failure == DS_CHECK_FAIL_HUGE ? 0.0 : ds_check_problem_value(s->function, s->n, x, g);
+    double bar = l->loss_bar - r->reward_bar[k] + (fabs(loss) <= 1e6 ? obs_bar[1] : 0.0);
+    for (uint64_t i = 0; i < set; i++) {
+        l->x_bar[i] += bar * g[i];
+    }
+    l->x_bar[set - 1] += obs_bar[0];
+    l->loss_bar = r->reward_bar[k];
+    r->outcome[k] = l->failed ? DS_EVAL_DIVERGED : DS_EVAL_OK;
+    for (uint64_t i = 0; i < m; i++) {
+        double v = l->x_bar[set - m + i];
+        r->outcome[k] = r->outcome[k] == DS_EVAL_OK && !isfinite(v) ? DS_EVAL_BAD_GRAD : r->outcome[k];
+        r->action_bar[k * m + i] = v;
+    }
+    if (r->outcome[k] != DS_EVAL_OK) {
+        memset(r->action_bar + k * m, 0, m * sizeof(double));
+    }
+}
+
+static ds_status episodes_back(const ds_objective *objective, ds_back_rows *theirs)
+{
+    ds_check_watch *w = objective->ctx;
+    ds_back_rows r;
+    ds_error why;
+    if (w->stopped) {
+        return ds_check_asked_after(w);
+    }
+    if (DS_SIZED_READ(&r, theirs, DS_BACK_ROWS_SIZE_1_0, "", "the rows that go backwards", &why) != 0) {
+        ds_check_breach(w, "%s", why.text);
+        longjmp(w->cut, 2);
+    }
+    if (!sound_back(w, &r)) {
+        longjmp(w->cut, 2);
+    }
+    theirs->done = 0;
+    if (ds_check_is_hurried(w)) {
+        return ds_check_watch_stop(w);
+    }
+    for (uint64_t k = 0; k < r.count; k++) {
+        back_row(w, &r, k);
+    }
+    theirs->done = r.count;
+    return DS_OK;
+}
+
+const ds_episode_gradients *ds_check_episode_gradients_of(ds_check_watch *w)
+{
+    if (ds_check_episodes_of(w) == NULL) {
+        return NULL;
+    }
+    w->episodes->gradients =
+        (ds_episode_gradients){.struct_size = sizeof w->episodes->gradients, .back = episodes_back};
+    return &w->episodes->gradients;
 }
 
 const ds_episodes *ds_check_episodes_of(ds_check_watch *w)

@@ -174,6 +174,9 @@ static const void *extension(const ds_objective *objective, const char *id)
     if (strcmp(id, DS_EXT_EPISODES) == 0) {
         return ds_check_episodes_of(w);
     }
+    if (strcmp(id, DS_EXT_EPISODE_GRADIENTS) == 0) {
+        return ds_check_episode_gradients_of(w);
+    }
     return w->channels.count > 0 && strcmp(id, DS_EXT_OBJECTIVE_CHANNELS) == 0 ? &w->table : NULL;
 }
 

@@ -12,9 +12,14 @@ const char *const env_kit_scene_channels[] = {DS_EXT_SCENE, DS_EXT_CHANNELS, DS_
 const char *const env_kit_scene_rl[] = {DS_EXT_SCENE, DS_EXT_RL, DS_EXT_VARIABLES, NULL};
 const char *const env_kit_scene_channels_rl[] = {DS_EXT_SCENE, DS_EXT_CHANNELS, DS_EXT_RL, DS_EXT_VARIABLES,
                                                  NULL};
+const char *const env_kit_scene_rl_gradient[] = {DS_EXT_SCENE, DS_EXT_RL, DS_EXT_RL_GRADIENT,
+                                                 DS_EXT_VARIABLES, NULL};
+const char *const env_kit_scene_channels_rl_gradient[] = {DS_EXT_SCENE,       DS_EXT_CHANNELS,  DS_EXT_RL,
+                                                          DS_EXT_RL_GRADIENT, DS_EXT_VARIABLES, NULL};
 
 const char *const env_kit_scene_hooks[] = {DS_EXT_SCENE, DS_EXT_VARIABLES, DS_EXT_HOOKS, NULL};
-const char *const env_kit_scene_rl_hooks[] = {DS_EXT_SCENE, DS_EXT_RL, DS_EXT_VARIABLES, DS_EXT_HOOKS, NULL};
+const char *const env_kit_scene_rl_gradient_hooks[] = {DS_EXT_SCENE,     DS_EXT_RL,    DS_EXT_RL_GRADIENT,
+                                                       DS_EXT_VARIABLES, DS_EXT_HOOKS, NULL};
 
 const char *const env_kit_scene_channels_hooks[] = {DS_EXT_SCENE, DS_EXT_CHANNELS, DS_EXT_VARIABLES,
                                                     DS_EXT_HOOKS, NULL};
@@ -53,7 +58,7 @@ static ds_status open_kit(env_kit *kit, const env_table *env, const ds_host *hos
     kit->env = env;
     kit->host = host;
     kit->grad_kind = DS_GRAD_ADJOINT;
-    kit->next = ENV_KIT_CLOSED;
+    kit->next = kit->taken = kit->back = ENV_KIT_CLOSED;
     env->read(kit, &in);
     if (in.status == DS_OK && env->hook_points != NULL) {
         in.status = wire(kit, host);
@@ -273,10 +278,10 @@ static ds_status rl_reset(void *self, uint64_t noise_key, double *obs)
 {
     env_kit *kit = self;
     kit->scene.kept = 0;
-    kit->next = ENV_KIT_CLOSED;
+    kit->next = kit->taken = kit->back = ENV_KIT_CLOSED;
     ds_status status = kit->env->begin(kit, noise_key);
     if (status == DS_OK) {
-        kit->next = 0;
+        kit->next = kit->taken = 0;
         kit->env->observe(kit, obs);
     }
     return status;
@@ -301,7 +306,9 @@ static ds_status rl_step(void *self, ds_rl_step *io)
         return status;
     }
     kit->next++;
+    kit->back = ENV_KIT_CLOSED;
     int failed = status != DS_OK || io->outcome != DS_EVAL_OK;
+    kit->taken = failed ? kit->taken : kit->next;
     if (failed) {
         if (status == DS_OK && io->outcome == DS_EVAL_DIVERGED && kit->env->cure != NULL) {
             ds_host_fail(kit->host, DS_OK, "not finite any more in control step %llu: %s",
@@ -323,6 +330,33 @@ static ds_status rl_step(void *self, ds_rl_step *io)
 
 static const ds_rl env_kit_rl = {
     .struct_size = sizeof(ds_rl), .info = rl_info, .reset = rl_reset, .step = rl_step};
+
+/* ---- its derivatives ---- */
+
+static ds_status back_begin(void *self, uint64_t last)
+{
+    env_kit *kit = self;
+    if (kit->taken == ENV_KIT_CLOSED || last < 1 || last > kit->taken) {
+        return DS_E_STATE;
+    }
+    kit->back = last;
+    return kit->env->back_begin(kit, last);
+}
+
+static ds_status back(void *self, ds_rl_back *io)
+{
+    env_kit *kit = self;
+    if (kit->back == ENV_KIT_CLOSED || kit->back == 0 || io->step != kit->back - 1) {
+        return DS_E_STATE;
+    }
+    io->cost_steps = 0;
+    ds_status status = kit->env->back(kit, io);
+    kit->back = status == DS_OK ? io->step : ENV_KIT_CLOSED;
+    return status;
+}
+
+static const ds_rl_gradient env_kit_rl_gradient = {
+    .struct_size = sizeof(ds_rl_gradient), .begin = back_begin, .back = back};
 
 /* ---- names of the variables ---- */
 
@@ -407,8 +441,12 @@ const void *env_kit_extension(void *self, const char *id)
         return &env_kit_hooks;
     }
     /* Weights are no actions: with networks the variables are not those of control steps. */
-    if (env->act != NULL && ((const env_kit *)self)->hybrid.nets == 0 && strcmp(id, DS_EXT_RL) == 0) {
+    const int stepwise = env->act != NULL && ((const env_kit *)self)->hybrid.nets == 0;
+    if (stepwise && strcmp(id, DS_EXT_RL) == 0) {
         return &env_kit_rl;
+    }
+    if (stepwise && env->back != NULL && strcmp(id, DS_EXT_RL_GRADIENT) == 0) {
+        return env->differentiable == NULL || env->differentiable(self) ? &env_kit_rl_gradient : NULL;
     }
     if (env->channels != NULL && strcmp(id, DS_EXT_CHANNELS) == 0) {
         return env->channels(self) > 0 ? &env_kit_channels : NULL;

@@ -11,6 +11,7 @@
 #include <diffsim/ext/channel.h>
 #include <diffsim/ext/hooks.h>
 #include <diffsim/ext/rl.h>
+#include <diffsim/ext/rl_gradient.h>
 #include <diffsim/ext/variables.h>
 #include <diffsim/helper/hybrid.h>
 #include <diffsim/helper/params.h>
@@ -48,7 +49,9 @@ typedef struct env_kit {
     uint64_t hooks;
     ds_hook hook[DS_MAX_HOOKS];
 
-    uint64_t next; /* control step that comes next in the open episode, ENV_KIT_CLOSED where there is none */
+    uint64_t next;  /* control step that comes next in the open episode, ENV_KIT_CLOSED where there is none */
+    uint64_t taken; /* control steps of the last episode, which can be gone back over; else ENV_KIT_CLOSED */
+    uint64_t back;  /* the sweep has gone back over this one last; ENV_KIT_CLOSED where there is none */
     env_variable described; /* last */
 } env_kit;
 
@@ -107,6 +110,13 @@ struct env_table {
     void (*observe)(const void *self, double *obs);
     ds_status (*act)(void *self, uint64_t k, ds_rl_step *io);
 
+    /* Derivatives of control steps (diffsim/ext/rl_gradient.h), both NULL where there are none: sets the adjoint of
+     * the state after `last` steps to 0; goes back over step io->step, the last or the one before that of the call
+     * before. The episode is sound that far. differentiable() may be NULL: with all parameters. */
+    int (*differentiable)(const void *self);
+    ds_status (*back_begin)(void *self, uint64_t last);
+    ds_status (*back)(void *self, ds_rl_back *io);
+
     /* Channels (diffsim/ext/channel.h), all NULL where there are none: how many these parameters have; what
      * channel i is, where operations, a name and a shape are missing; the answer to a question about the
      * episode just simulated, values before gradient and scene, products last. It may add to io->cost_steps,
@@ -136,7 +146,7 @@ static inline ds_status env_kit_evaluate(const env_table *env, void *self, ds_ev
 {
     env_kit *kit = self;
     kit->scene.kept = 0;
-    kit->next = ENV_KIT_CLOSED;
+    kit->next = kit->taken = kit->back = ENV_KIT_CLOSED;
     io->outcome = DS_EVAL_OK;
     io->grad_kind = DS_GRAD_NONE;
     io->bad_step = -1;
@@ -166,9 +176,12 @@ void env_variable_unit(env_variable *v, double size, const char *unit);
 
 /* Extensions of an environment with a scene and names of its variables, and with channels, stepwise control or both. */
 extern const char *const env_kit_scene[], *const env_kit_scene_channels[],
-                                              *const env_kit_scene_rl[], *const env_kit_scene_channels_rl[];
+                                              *const env_kit_scene_rl[],
+                                                  *const env_kit_scene_channels_rl[],
+                                                      *const env_kit_scene_rl_gradient[],
+                                                          *const env_kit_scene_channels_rl_gradient[];
 /* The same with hook points. */
-extern const char *const env_kit_scene_hooks[], *const env_kit_scene_rl_hooks[],
+extern const char *const env_kit_scene_hooks[], *const env_kit_scene_rl_gradient_hooks[],
                                                     *const env_kit_scene_channels_hooks[];
 
 /* What descriptors have in common. */

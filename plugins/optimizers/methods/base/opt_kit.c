@@ -5,10 +5,12 @@
 #include "methods/base/box.h"
 
 #include <diffsim/ext/rl.h>
+#include <diffsim/ext/rl_gradient.h>
 
 const char *const opt_gradient[] = {DS_HAS_GRADIENT, NULL};
 const char *const opt_residuals[] = {DS_HAS_RESIDUALS, DS_HAS_GRADIENT, NULL};
 const char *const opt_episodes[] = {DS_EXT_RL, NULL};
+const char *const opt_episode_gradients[] = {DS_EXT_RL, DS_EXT_RL_GRADIENT, NULL};
 
 static ds_status open_kit(opt_kit *kit, const opt_table *table, const ds_host *host,
                           const ds_problem *problem)

@@ -2,7 +2,7 @@
 /* float_adam.h - Adam for the weights of networks, and the averages of weights that target networks are.
  *
  *     m = b1 m + (1 - b1) g,   v = b2 v + (1 - b2) g^2
- *     w = w - lr / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + eps),     b1 = 0.9, b2 = 0.999
+ *     w = w - lr / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + eps),     b1 = 0.9, b2 = 0.999 unless set
  *
  * Source: D. Kingma, J. Ba, "Adam: a method for stochastic optimization", ICLR 2015.
  */
@@ -15,6 +15,7 @@
 typedef struct float_adam {
     size_t count;
     double eps;
+    double beta1, beta2; /* 0.9, 0.999 by float_adam_init() */
     int64_t steps;
     float *m, *v;
 } float_adam;

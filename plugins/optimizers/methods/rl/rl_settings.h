@@ -23,9 +23,13 @@ static const char *const rl_ends[] = {"auto", "terminate", "truncate", NULL}; /*
     DS_LIST("gamma", "", 0, 1, 1, "",                                                                        \
             "Discount per step; empty = 1 for at most 10 control steps with an end of the task, else "       \
             "0.99."),                                                                                        \
-        DS_LIST("reward_scale", "", 0, 1e9, 1, "",                                                           \
-                "Factor of the rewards; empty = 1/(largest - smallest loss of the first ten episodes), "     \
-                "between 1e-3 and 1e3."),                                                                    \
+        RL_OTHER_PARAMS(time_, activation_)
+
+/* The same, where gamma is another. */
+#define RL_OTHER_PARAMS(time_, activation_)                                                                  \
+    DS_LIST("reward_scale", "", 0, 1e9, 1, "",                                                               \
+            "Factor of the rewards; empty = 1/(largest - smallest loss of the first ten episodes), "         \
+            "between 1e-3 and 1e3."),                                                                        \
         DS_BOOL("time", time_,                                                                               \
                 "Give the networks the time of the episode, 0 to 1, as a further observation."),             \
         DS_ENUM("end", "auto", rl_ends,                                                                      \
@@ -112,6 +116,14 @@ static inline ds_status rl_open(rl_settings *s, const opt_kit *kit, size_t lanes
         s->gamma = train->horizon <= RL_SHORT_HORIZON && !stepwise_has_limit(train) ? 1.0 : 0.99;
     }
     return status;
+}
+
+/* Episodes that the budget planned at the first start leaves; any number where there is none, or it is used up. Who learns
+ * while episodes are open begins no more at a time, so that a run that is extended goes through the same steps again. */
+static inline uint64_t rl_episodes_left(const opt_kit *kit, const stepwise *train, const stepwise *trial)
+{
+    const uint64_t begun = train->begun + trial->begun, planned = kit->problem->budget;
+    return planned > begun ? planned - begun : planned == begun && stepwise_open(train) > 0 ? 0 : UINT64_MAX;
 }
 
 /* Leaves the policy in the folder of the run, as it is after the episodes so far. */

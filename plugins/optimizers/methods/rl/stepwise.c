@@ -16,6 +16,7 @@ static int allocate(stepwise *s, size_t lanes)
     size_t n_obs = (size_t)s->ext->info->n_obs;
     s->lane = memory_take(&s->memory, lanes, sizeof *s->lane);
     s->number = memory_take(&s->memory, lanes, sizeof *s->number);
+    s->at = memory_take(&s->memory, lanes, sizeof *s->at);
     s->row = memory_take(&s->memory, lanes, sizeof *s->row);
     s->x = memory_doubles(&s->memory, lanes * s->act);
     s->raw = memory_doubles(&s->memory, lanes * n_obs);
@@ -198,6 +199,62 @@ ds_status stepwise_step(stepwise *s, const float *action)
         }
     }
     return DS_OK;
+}
+
+ds_status stepwise_differentiate(stepwise *s, const ds_host *host)
+{
+    s->gradients = s->objective->get_extension(s->objective, DS_EXT_EPISODE_GRADIENTS);
+    return s->gradients
+               ? DS_OK
+               : ds_host_fail(host, DS_E_UNSUPPORTED,
+                              "this environment has no gradients of stepwise control (" DS_EXT_RL_GRADIENT
+                              "): take another optimizer, for example ppo");
+}
+
+/* The derivative of an action in the units of the environment by that of the policy. */
+static double slope_of_units(const stepwise *s, size_t step, size_t k)
+{
+    const double *lower = s->problem->lower + step * s->act, *upper = s->problem->upper + step * s->act;
+    return 0.5 * (upper[k] - lower[k]) / s->range;
+}
+
+ds_status stepwise_back(stepwise *s, const size_t *step, unsigned char *take, const double *reward_bar,
+                        const float *obs_bar, float *action_bar)
+{
+    size_t count = 0, n_obs = (size_t)s->ext->info->n_obs;
+    for (size_t i = 0; i < s->lanes; i++) {
+        if (take[i]) {
+            for (size_t k = 0; k < n_obs; k++) {
+                s->raw[count * n_obs + k] = (double)obs_bar[i * s->obs + k];
+            }
+            s->reward[count] = reward_bar[i];
+            s->number[count] = s->first_lane + i;
+            s->at[count] = step[i];
+            s->row[count++] = i;
+        }
+    }
+    memset(action_bar, 0, s->lanes * s->act * sizeof *action_bar);
+    if (count == 0) {
+        return DS_OK;
+    }
+    ds_back_rows rows = {.struct_size = sizeof rows,
+                         .count = count,
+                         .lane = s->number,
+                         .step = s->at,
+                         .reward_bar = s->reward,
+                         .obs_bar = s->raw,
+                         .action_bar = s->x,
+                         .outcome = s->outcome};
+    ds_status status = s->gradients->back(s->objective, &rows);
+    for (size_t j = 0; status == DS_OK && j < count; j++) {
+        size_t i = s->row[j];
+        take[i] = s->outcome[j] == DS_EVAL_OK;
+        for (size_t k = 0; take[i] && k < s->act; k++) {
+            double bar = s->x[j * s->act + k] * slope_of_units(s, step[i], k);
+            action_bar[i * s->act + k] = (float)box_clamp(bar, -LARGEST_REWARD, LARGEST_REWARD);
+        }
+    }
+    return status;
 }
 
 ds_status stepwise_trial(stepwise *s, uint64_t episodes, uint64_t group, float *action,

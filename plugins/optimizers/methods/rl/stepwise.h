@@ -8,6 +8,7 @@
 #include "common/memory.h"
 
 #include <diffsim/ext/rl.h>
+#include <diffsim/ext/rl_gradient.h>
 #include <diffsim/optimizer.h>
 
 /* Features of an observation are cut to it: what is larger would overflow in the networks. */
@@ -31,11 +32,12 @@ typedef struct stepwise {
     const ds_problem *problem;
     const ds_objective *objective;
     const ds_episodes *ext;
-    size_t horizon, act, obs; /* obs: features, time included */
-    int time;                 /* last feature is t / horizon */
-    int end;                  /* STEPWISE_* */
-    double range;             /* half width of the box in the units of the policy */
-    size_t first_lane, lanes; /* of the host */
+    const ds_episode_gradients *gradients; /* see stepwise_differentiate() */
+    size_t horizon, act, obs;              /* obs: features, time included */
+    int time;                              /* last feature is t / horizon */
+    int end;                               /* STEPWISE_* */
+    double range;                          /* half width of the box in the units of the policy */
+    size_t first_lane, lanes;              /* of the host */
     stepwise_lane *lane;
     memory memory;
     uint64_t begun, finished; /* episodes */
@@ -49,6 +51,7 @@ typedef struct stepwise {
     double *x, *raw, *reward, *loss;
     uint32_t *ended, *outcome;
     size_t *row;
+    uint64_t *at;
 } stepwise;
 
 /* Which ends of episodes that have not failed are truncated ones: those that the environment names so; none;
@@ -75,6 +78,16 @@ ds_status stepwise_begin(stepwise *s, uint64_t most, const char *tag, uint64_t g
 /* Takes a step in every open lane with action[lane * act ...], in [-range, range], cut to it. Sets the fields
  * of the lanes. A failed episode gets such a last reward that it is as bad as the worst episode so far. */
 ds_status stepwise_step(stepwise *s, const float *action);
+
+/* Before the first episode, where steps are to be gone back over. DS_E_UNSUPPORTED after host->error(). */
+ds_status stepwise_differentiate(stepwise *s, const ds_host *host);
+
+/* Goes back over step step[i] (0 = the first of the episode) of each lane i with take[i] nonzero: the last one taken, or
+ * the one before that of the call before. reward_bar and obs_bar (lanes x features): the adjoints of the reward and of the
+ * features behind the step; action_bar (lanes x act): of the action as stepwise_step() took it, which was inside. Where the
+ * environment has no derivatives take[i] becomes 0, and so does action_bar. */
+ds_status stepwise_back(stepwise *s, const size_t *step, unsigned char *take, const double *reward_bar,
+                        const float *obs_bar, float *action_bar);
 
 /* A policy: writes the actions of all lanes. */
 typedef void (*stepwise_policy)(void *ctx, float *action);

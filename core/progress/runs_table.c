@@ -2,7 +2,7 @@
 /* runs_table.c - best, median and quartiles of several runs (see runs_table.h). */
 #include "config.h"
 
-#include "run/runs_table.h"
+#include "progress/runs_table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "run/pieces.h"
+#include "progress/pieces.h"
 #include "base/text.h"
 
 enum { ROWS_MAX = 60, NAME_MAX_COLUMNS = 28 };

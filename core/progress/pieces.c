@@ -2,7 +2,7 @@
 /* pieces.c - fits parts into a line (see pieces.h). */
 #include "config.h"
 
-#include "run/pieces.h"
+#include "progress/pieces.h"
 
 #include <stdio.h>
 #include <string.h>

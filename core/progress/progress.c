@@ -15,10 +15,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "run/pieces.h"
+#include "progress/pieces.h"
 #include "base/stop.h"
 #include "guest/surroundings.h"
-#include "run/progress.h"
+#include "progress/progress.h"
 
 enum { TICK_NS = 250000000, MEMORY_TICKS = 40 /* the rate is that of the last 10 s */, RATE_COUNT = 10 };
 
