@@ -8,6 +8,7 @@
 #include <diffsim/ext/files.h>
 #include <diffsim/ext/hooks.h>
 #include <diffsim/ext/rl.h>
+#include <diffsim/ext/rl_gradient.h>
 #include <diffsim/ext/scene.h>
 #include <diffsim/ext/score.h>
 #include <diffsim/ext/variables.h>
@@ -64,6 +65,10 @@ static const row sizes[] = {
     SIZE(ds_rl, 32),
     SIZE(ds_episode_rows, 96),
     SIZE(ds_episodes, 40),
+    SIZE(ds_rl_back, 48),
+    SIZE(ds_rl_gradient, 24),
+    SIZE(ds_back_rows, 72),
+    SIZE(ds_episode_gradients, 16),
     SIZE(ds_objective_files, 40),
     SIZE(ds_scene_body, 80),
     SIZE(ds_scene_info, 96),
@@ -259,6 +264,30 @@ static const row offsets[] = {
     AT(ds_rl, info, 8),
     AT(ds_rl, reset, 16),
     AT(ds_rl, step, 24),
+    AT(ds_rl_back, struct_size, 0),
+    AT(ds_rl_back, reserved, 4),
+    AT(ds_rl_back, step, 8),
+    AT(ds_rl_back, reward_bar, 16),
+    AT(ds_rl_back, obs_bar, 24),
+    AT(ds_rl_back, action_bar, 32),
+    AT(ds_rl_back, cost_steps, 40),
+    AT(ds_rl_gradient, struct_size, 0),
+    AT(ds_rl_gradient, reserved, 4),
+    AT(ds_rl_gradient, begin, 8),
+    AT(ds_rl_gradient, back, 16),
+    AT(ds_back_rows, struct_size, 0),
+    AT(ds_back_rows, reserved, 4),
+    AT(ds_back_rows, count, 8),
+    AT(ds_back_rows, lane, 16),
+    AT(ds_back_rows, step, 24),
+    AT(ds_back_rows, reward_bar, 32),
+    AT(ds_back_rows, obs_bar, 40),
+    AT(ds_back_rows, action_bar, 48),
+    AT(ds_back_rows, outcome, 56),
+    AT(ds_back_rows, done, 64),
+    AT(ds_episode_gradients, struct_size, 0),
+    AT(ds_episode_gradients, reserved, 4),
+    AT(ds_episode_gradients, back, 8),
     AT(ds_episode_rows, struct_size, 0),
     AT(ds_episode_rows, reserved, 4),
     AT(ds_episode_rows, count, 8),
