@@ -75,6 +75,7 @@ fi
 rm -rf alone results
 # No cell matches, after all names, plugins and parameters have been looked at.
 for f in "$DS_TOP_SRC"/examples/paper/*.ini "$DS_TOP_SRC"/examples/paper/*/*.ini; do
+    grep -q "^\[bench\]" "$f" || continue
     refuses 2 'matches none' "$(basename "$f") is understood" "$dshost" bench "$f" --only 'nothing/*' --skip-missing
 done
 [ ! -e results ]
