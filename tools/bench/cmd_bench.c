@@ -255,7 +255,10 @@ static void name_other_kind(const char *path, ds_error *e)
         ds_settings_find(&s, DS_SECTION_RUN, "env") != NULL) {
         ds_fail(e, DS_EXIT_CONFIG,
                 "%s: a file of settings for one run, not an experiment: dshost %s --config %s", path,
-                s.section[DS_SECTION_LANDSCAPE].count > 0 ? "landscape" : "run", path);
+                s.section[DS_SECTION_LANDSCAPE].count > 0   ? "landscape"
+                : s.section[DS_SECTION_GRADIENTS].count > 0 ? "gradients"
+                                                            : "run",
+                path);
     }
     ds_settings_clear(&s);
 }

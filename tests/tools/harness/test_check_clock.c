@@ -35,7 +35,7 @@ static pid_t start(int busy)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;) {
             if (!busy) {
-                rest(0.01);
+                pause(); /* one that wakes again and again waits for the crowded processor instead */
             }
         }
     }
