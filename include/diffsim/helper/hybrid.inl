@@ -398,7 +398,7 @@ static inline void ds_hybrid_name(const ds_hybrid *h, uint64_t i, char *name, ch
     }
     ds_network_name(&h->net[k].net, i - h->net[k].at, part, sizeof part);
     snprintf(group, size, "net%u", (unsigned)k + 1);
-    snprintf(name, size, "net%u.%.40s", (unsigned)k + 1, part);
+    snprintf(name, size, "net%u.%.32s", (unsigned)k + 1, part);
 }
 
 /* ---- values and derivatives ---- */
