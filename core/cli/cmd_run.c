@@ -14,21 +14,10 @@
 #include "cli/dispatch.h"
 #include "cli/pictures.h"
 #include "cli/run_flags.h"
+#include "plugin/search_path.h"
 #include "run/run.h"
 #include "run/signals.h"
 #include "store/run_folder.h"
-
-/* "torus" of "plugins/envs/torus.so"; to be freed. */
-static char *id_of(const char *name)
-{
-    const char *slash = strrchr(name, '/');
-    char *id = strdup(slash != NULL ? slash + 1 : name);
-    size_t len = id != NULL ? strlen(id) : 0;
-    if (len > 3 && strcmp(id + len - 3, ".so") == 0) {
-        id[len - 3] = '\0';
-    }
-    return id;
-}
 
 /* The folder that the user named, or a new one; to be freed. */
 static char *choose_folder(const ds_run_options *o)
@@ -36,12 +25,10 @@ static char *choose_folder(const ds_run_options *o)
     if (o->out[0] != '\0') {
         return strdup(o->out);
     }
-    char *env = id_of(o->env);
-    char *opt = id_of(o->opt);
-    char *folder = env != NULL && opt != NULL ? ds_folder_default(env, opt, o->seed) : NULL;
-    free(env);
-    free(opt);
-    return folder;
+    char env[64], opt[64];
+    ds_plugin_id_of(o->env, env);
+    ds_plugin_id_of(o->opt, opt);
+    return ds_folder_default(env, opt, o->seed);
 }
 
 static int run(const ds_run_flags *flags, ds_error *e)

@@ -5,6 +5,7 @@
 
 #include "plugin/loader.h"
 
+#include <diffsim/adapter.h>
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
@@ -150,6 +151,16 @@ static int find_blas(const char *path, void *handle, ds_module *m, ds_error *e)
                : 0;
 }
 
+static void take_functions(ds_module *m, const ds_plugin *p)
+{
+    m->plugin = p;
+    if (p->desc->kind == DS_KIND_ENV) {
+        m->env = *p->env;
+    } else {
+        m->opt = *p->optimizer;
+    }
+}
+
 static int load(const char *path, const char *id, ds_module *m, ds_error *e)
 {
     const ds_plugin *(*query)(uint32_t major, uint32_t minor);
@@ -188,14 +199,65 @@ static int load(const char *path, const char *id, ds_module *m, ds_error *e)
             "%s: OpenBLAS, which it uses, needs 128 MiB more of address space: raise the limit (ulimit -v)",
             path);
     }
-    m->plugin = p;
+    take_functions(m, p);
     m->takes_turns = p->desc->kind == DS_KIND_OPTIMIZER && lacks_locks(handle);
-    if (p->desc->kind == DS_KIND_ENV) {
-        m->env = *p->env;
-    } else {
-        m->opt = *p->optimizer;
-    }
     return 0;
+}
+
+/* ---- files of other languages ---- */
+
+typedef const ds_plugin *(DS_CALL *query_function)(uint32_t major, uint32_t minor,
+                                                   ds_adapter_request *request);
+
+static int load_adapter(const char *adapter, query_function *out, ds_error *e)
+{
+    void *handle = dlopen(adapter, RTLD_NOW | RTLD_LOCAL);
+    void *at = handle != NULL ? dlsym(handle, "ds_adapter_query") : NULL;
+    if (handle == NULL) {
+        const char *why = dlerror();
+        return ds_fail(e, DS_EXIT_PLUGIN, "the adapter cannot be loaded: %s", why != NULL ? why : adapter);
+    }
+    if (at == NULL) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: no function ds_adapter_query: not an adapter", adapter);
+    }
+    memcpy(out, &at, sizeof *out);
+    return 0;
+}
+
+int ds_loader_ask_adapter(const char *path, const ds_plugin **out, ds_error *e)
+{
+    char adapter[PATH_MAX], why[512] = "";
+    ds_object_path o;
+    query_function query = NULL;
+    if (!ds_plugin_adapted(path, &o) || !ds_plugin_adapter(o.ending, adapter)) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: there is no adapter for such files", path);
+    }
+    int rc = load_adapter(adapter, &query, e);
+    if (rc != 0) {
+        return rc;
+    }
+    ds_adapter_request q = {
+        .struct_size = sizeof q, .file = o.file, .object = o.object, .error = why, .room = sizeof why};
+    *out = query(DS_ABI_MAJOR, DS_ABI_MINOR, &q);
+    why[sizeof why - 1] = '\0';
+    ds_text_clean(why);
+    return *out != NULL     ? 0
+           : why[0] != '\0' ? ds_fail(e, DS_EXIT_PLUGIN, "%s", why)
+                            : ds_fail(e, DS_EXIT_PLUGIN, "%s: %s makes no plugin of it, and does not say why",
+                                      path, adapter);
+}
+
+/* Does what load() does for a shared object. */
+static int load_adapted(const char *path, ds_module *m, ds_error *e)
+{
+    const ds_plugin *theirs = NULL;
+    ds_plugin *p = NULL;
+    int status = ds_loader_ask_adapter(path, &theirs, e);
+    status = status != 0 ? status : ds_plugin_accept(theirs, NULL, path, &p, e);
+    if (status == 0) {
+        take_functions(m, p);
+    }
+    return status;
 }
 
 /* ---- modules ---- */
@@ -261,12 +323,15 @@ const ds_module *ds_loader_known(const char *path)
 
 int ds_loader_load(const ds_plugin_file *f, const ds_module **out, ds_error *e)
 {
+    ds_object_path o;
     int status = 0;
     pthread_mutex_lock(&lock);
     *out = find(f->path, 1);
     if (*out == NULL) {
         ds_module *m = new_module(f, e);
-        status = m == NULL ? DS_EXIT_MEMORY : keep(m, load(f->path, f->id, m, e), out);
+        status = m == NULL                        ? DS_EXIT_MEMORY
+                 : ds_plugin_adapted(f->path, &o) ? keep(m, load_adapted(f->path, m, e), out)
+                                                  : keep(m, load(f->path, f->id, m, e), out);
     }
     pthread_mutex_unlock(&lock);
     return status;
@@ -341,6 +406,7 @@ int ds_loader_receive(const void *bytes, size_t size, const ds_plugin_file *f, c
                       ds_error *e)
 {
     ds_error why;
+    ds_object_path o;
     ds_plugin *p = NULL;
     if (size < REPORT_HEAD) {
         return damaged(f, e);
@@ -354,7 +420,7 @@ int ds_loader_receive(const void *bytes, size_t size, const ds_plugin_file *f, c
     if (status != 0) {
         return status == DS_EXIT_MEMORY ? status : damaged(f, e);
     }
-    status = ds_desc_accept(p->desc, f->id, f->path, e);
+    status = ds_desc_accept(p->desc, ds_plugin_adapted(f->path, &o) ? NULL : f->id, f->path, e);
     if (status == 0 && p->desc->kind != DS_KIND_ENV && p->desc->kind != DS_KIND_OPTIMIZER) {
         status = damaged(f, e);
     }

@@ -4,6 +4,7 @@
 
 #include "plugin/search_path.h"
 
+#include <ctype.h>
 #include <diffsim/plugin.h>
 #include <dirent.h>
 #include <errno.h>
@@ -23,6 +24,83 @@ typedef struct folder_list {
     size_t count;
 } folder_list;
 static folder_list all_path, own_path;
+
+/* ---- names ---- */
+
+/* Length of a name without its .so; 0 where it is none of a plugin. */
+static size_t stem(const char *name)
+{
+    size_t n = strlen(name);
+    return n > 3 && strcmp(name + n - 3, ".so") == 0 ? n - 3 : 0;
+}
+
+/* A name of an object: letters, digits, _ and dots in between. */
+static int is_object(const char *s)
+{
+    int begins = 1; /* a word */
+    for (; *s != '\0'; s++) {
+        const int letter = isalpha((unsigned char)*s) || *s == '_';
+        if (!letter && (begins || (*s != '.' && !isdigit((unsigned char)*s)))) {
+            return 0;
+        }
+        begins = *s == '.';
+    }
+    return !begins;
+}
+
+/* The word as an id: small letters, a _ where a capital begins a word. */
+static void make_id(const char *word, size_t length, char *out, size_t size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < length && n + 2 < size; i++) {
+        const unsigned char c = (unsigned char)word[i];
+        const int begins =
+            isupper(c) && i > 0 &&
+            (islower((unsigned char)word[i - 1]) || isdigit((unsigned char)word[i - 1]) ||
+             (isupper((unsigned char)word[i - 1]) && i + 1 < length && islower((unsigned char)word[i + 1])));
+        if (begins) {
+            out[n++] = '_';
+        }
+        out[n++] = isalnum(c) && c < 128 ? (char)tolower(c) : '_';
+    }
+    out[n] = '\0';
+}
+
+static int read_object_path(const char *name, ds_object_path *out)
+{
+    const char *slash = strrchr(name, '/');
+    const char *base = slash != NULL ? slash + 1 : name;
+    const char *colon = strrchr(base, ':');
+    const char *end = colon != NULL && is_object(colon + 1) ? colon : base + strlen(base);
+    const char *dot = end;
+    while (dot > base && *dot != '.') {
+        dot--;
+    }
+    const size_t ending = (size_t)(end - dot), file = (size_t)(end - name);
+    const char *object = *end == ':' ? end + 1 : "";
+    if (dot == base || ending < 2 || ending > sizeof out->ending || file >= sizeof out->file ||
+        strlen(object) >= sizeof out->object || (ending == 3 && strncmp(dot, ".so", ending) == 0)) {
+        return 0;
+    }
+    for (const char *c = dot + 1; c < end; c++) {
+        if (!islower((unsigned char)*c) && !isdigit((unsigned char)*c)) {
+            return 0;
+        }
+    }
+    snprintf(out->file, sizeof out->file, "%.*s", (int)file, name);
+    snprintf(out->ending, sizeof out->ending, "%.*s", (int)ending - 1, dot + 1);
+    snprintf(out->object, sizeof out->object, "%s", object);
+    const char *inner = strrchr(object, '.');
+    inner = inner != NULL ? inner + 1 : object;
+    if (object[0] != '\0') {
+        make_id(inner, strlen(inner), out->id, sizeof out->id);
+    } else {
+        make_id(base, (size_t)(dot - base), out->id, sizeof out->id);
+    }
+    return 1;
+}
+
+/* ---- folders ---- */
 
 static void add_folder(folder_list *list, const char *dir, size_t length)
 {
@@ -51,6 +129,46 @@ static void add_own(const char *dir, size_t length)
 {
     add_folder(&all_path, dir, length);
     add_folder(&own_path, dir, length);
+}
+
+/* ---- adapters ---- */
+
+enum { ADAPTERS_MAX = 16 };
+static struct {
+    char *path, ending[16];
+} adapter[ADAPTERS_MAX];
+static size_t adapters;
+
+static int is_served(const char *ending)
+{
+    size_t i = 0;
+    while (i < adapters && strcmp(adapter[i].ending, ending) != 0) {
+        i++;
+    }
+    return i < adapters;
+}
+
+/* The first on the path serves an ending. */
+static void add_adapters(const char *folder)
+{
+    char dir[PATH_MAX], path[PATH_MAX];
+    DIR *d = (size_t)snprintf(dir, sizeof dir, "%s/adapters", folder) < sizeof dir ? opendir(dir) : NULL;
+    for (struct dirent *f; d != NULL && adapters < ADAPTERS_MAX && (f = readdir(d)) != NULL;) {
+        const size_t n = stem(f->d_name);
+        char ending[sizeof adapter->ending];
+        if (n == 0 || n >= sizeof ending) {
+            continue;
+        }
+        snprintf(ending, sizeof ending, "%.*s", (int)n, f->d_name);
+        if (!is_served(ending) &&
+            (size_t)snprintf(path, sizeof path, "%s/%s", dir, f->d_name) < sizeof path &&
+            (adapter[adapters].path = strdup(path)) != NULL) {
+            memcpy(adapter[adapters++].ending, ending, sizeof ending);
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
 }
 
 /* The user's folder: 1 where it is also that of an installation in ~/.local. */
@@ -91,6 +209,9 @@ static void make_path(void)
     if (installation) {
         add_folder(&all_path, user, strlen(user));
     }
+    for (size_t i = 0; i < all_path.count; i += 3) {
+        add_adapters(all_path.item[i]);
+    }
 }
 
 static void ready(void)
@@ -113,11 +234,42 @@ const char *const *ds_loader_own_path(void)
     return (const char *const *)(own_path.item != NULL ? own_path.item : none);
 }
 
-/* Length of a name without its .so; 0 where it is none of a plugin. */
-static size_t stem(const char *name)
+int ds_plugin_adapter(const char *ending, char out[PATH_MAX])
 {
-    size_t n = strlen(name);
-    return n > 3 && strcmp(name + n - 3, ".so") == 0 ? n - 3 : 0;
+    ready();
+    for (size_t i = 0; i < adapters; i++) {
+        if (strcmp(adapter[i].ending, ending) == 0) {
+            snprintf(out, PATH_MAX, "%s", adapter[i].path);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int ds_plugin_adapted(const char *name, ds_object_path *out)
+{
+    ready();
+    return read_object_path(name, out) && is_served(out->ending);
+}
+
+void ds_plugin_id_of(const char *name, char out[64])
+{
+    ds_object_path o;
+    const char *slash = strrchr(name, '/'), *base = slash != NULL ? slash + 1 : name;
+    const size_t n = stem(base) > 0 ? stem(base) : strlen(base);
+    if (ds_plugin_adapted(name, &o)) {
+        memcpy(out, o.id, sizeof o.id);
+    } else {
+        snprintf(out, 64, "%.*s", (int)n, base);
+    }
+}
+
+/* May a file in a plugin folder be a plugin by its name? A file of another language has to be called like an
+ * id, so that its helpers, _NAME.py, are left alone. */
+static int is_candidate(const char *name)
+{
+    ds_object_path o;
+    return stem(name) > 0 || (islower((unsigned char)name[0]) && ds_plugin_adapted(name, &o));
 }
 
 static int by_name(const void *a, const void *b)
@@ -130,7 +282,7 @@ size_t ds_plugin_files(const char *folder, char *names[DS_FILES_MAX], size_t cou
     DIR *d = opendir(folder);
     size_t n = count;
     for (struct dirent *f; d != NULL && n < DS_FILES_MAX && (f = readdir(d)) != NULL;) {
-        if (stem(f->d_name) > 0) {
+        if (is_candidate(f->d_name)) {
             names[n] = strdup(f->d_name);
             n += names[n] != NULL;
         }
@@ -157,7 +309,7 @@ static int not_found(const char *id, uint32_t kind, ds_error *e)
         n = ds_plugin_files(*folder, known, n);
     }
     for (size_t i = 0; i < n; i++) {
-        known[i][strlen(known[i]) - 3] = '\0';
+        *strrchr(known[i], '.') = '\0';
     }
     const char *near = ds_nearest(id, (const char *const *)known, n);
     snprintf(here, sizeof here, "%.50s.so", id);
@@ -175,10 +327,30 @@ static int not_found(const char *id, uint32_t kind, ds_error *e)
     return status;
 }
 
+/* The path keeps what is behind the colon: it says all. */
+static int adapted_file(const char *name, const ds_object_path *o, ds_plugin_file *out, ds_error *e)
+{
+    const char *object = name + strlen(o->file);
+    if (realpath(o->file, out->path) == NULL) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: cannot be opened: %s", o->file, strerror(errno));
+    }
+    const size_t n = strlen(out->path);
+    if (n + strlen(object) >= sizeof out->path) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: the path is too long", o->file);
+    }
+    memcpy(out->path + n, object, strlen(object) + 1);
+    memcpy(out->id, o->id, sizeof out->id);
+    return 0;
+}
+
 int ds_plugin_file_of(const char *name, ds_plugin_file *out, ds_error *e)
 {
+    ds_object_path o;
     const char *base = strrchr(name, '/');
     base = base != NULL ? base + 1 : name;
+    if (ds_plugin_adapted(name, &o)) {
+        return adapted_file(name, &o, out, e);
+    }
     if (realpath(name, out->path) == NULL) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: cannot be opened: %s", name, strerror(errno));
     }
@@ -190,12 +362,50 @@ int ds_plugin_file_of(const char *name, ds_plugin_file *out, ds_error *e)
     return 0;
 }
 
+/* FILE.ENDING:NAME in a folder of the path: 1 where it is there. */
+static int find_adapted(const char *name, const ds_object_path *o, ds_plugin_file *out, ds_error *e, int *rc)
+{
+    char file[PATH_MAX];
+    const char *const *path = ds_loader_path();
+    for (size_t i = 0; path[i] != NULL; i++) {
+        if ((size_t)snprintf(file, sizeof file, "%s/%s", path[i], o->file) < sizeof file &&
+            access(file, F_OK) == 0 &&
+            (size_t)snprintf(file, sizeof file, "%s/%s", path[i], name) < sizeof file) {
+            *rc = ds_plugin_file_of(file, out, e);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* ID.ENDING in a folder, for the first ending that is served. */
+static int find_in(const char *folder, const char *id, char file[PATH_MAX])
+{
+    for (size_t i = 0; i < adapters; i++) {
+        if (snprintf(file, PATH_MAX, "%s/%s.%s", folder, id, adapter[i].ending) < PATH_MAX &&
+            access(file, F_OK) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 int ds_plugin_find(const char *name, uint32_t kind, ds_plugin_file *out, ds_error *e)
 {
     char id[64], file[PATH_MAX];
+    ds_object_path o;
+    int rc = 0;
     size_t n = stem(name) > 0 ? stem(name) : strlen(name);
-    if (strchr(name, '/') != NULL) {
+    const int adapted = ds_plugin_adapted(name, &o);
+    /* A file of another language is meant to be one here, too, as `python3 my_env.py` has it. */
+    if (strchr(name, '/') != NULL || (adapted && access(o.file, F_OK) == 0)) {
         return ds_plugin_file_of(name, out, e);
+    }
+    if (adapted) {
+        return find_adapted(name, &o, out, e, &rc)
+                   ? rc
+                   : ds_fail(e, DS_EXIT_PLUGIN,
+                             "%s: there is no such file, neither here nor on the plugin path", o.file);
     }
     if (n == 0 || n >= sizeof id) {
         return ds_fail(e, DS_EXIT_PLUGIN, "'%.80s' is no name of a plugin", name);
@@ -209,6 +419,9 @@ int ds_plugin_find(const char *name, uint32_t kind, ds_plugin_file *out, ds_erro
                 access(file, F_OK) == 0) {
                 return ds_plugin_file_of(file, out, e);
             }
+        }
+        if (find_in(path[i], id, file)) {
+            return ds_plugin_file_of(file, out, e);
         }
     }
     return not_found(id, kind, e);
@@ -242,7 +455,7 @@ static int lies_in(const char *path, const char *folder)
 
 int ds_plugin_is_own(const ds_plugin_file *f)
 {
-    const char *const *folder = is_known(f->id) ? ds_loader_own_path() : NULL;
+    const char *const *folder = is_known(f->id) && stem(f->path) > 0 ? ds_loader_own_path() : NULL;
     while (folder != NULL && *folder != NULL && !lies_in(f->path, *folder)) {
         folder++;
     }

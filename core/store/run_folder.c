@@ -90,7 +90,10 @@ char *ds_folder_default(const char *env, const char *opt, uint64_t seed)
 
 const char *ds_folder_plugin_name(const ds_plugin_name *p)
 {
-    return strchr(p->given, '/') != NULL && strlen(p->path) < LINE_MAX_BYTES - 8 ? p->path : p->id;
+    /* What an adapter makes of a file, "FILE.py:NAME", has no name that would be found from anywhere. */
+    const int by_path =
+        p->path != NULL && (strchr(p->given, '/') != NULL || strcmp(ds_text_ending(p->path), "so") != 0);
+    return by_path && strlen(p->path) < LINE_MAX_BYTES - 8 ? p->path : p->id;
 }
 
 static int is_one_of(const char *key, const char *const *list)

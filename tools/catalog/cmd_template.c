@@ -10,6 +10,7 @@
 #include "config/run_options.h"
 #include "catalog/describe.h"
 #include "catalog/plugin_list.h"
+#include "store/run_folder.h"
 
 static void write_params(const ds_param *const *params, int all)
 {
@@ -31,7 +32,8 @@ static void write_params(const ds_param *const *params, int all)
 /* What the user named, in a form that works from any folder. */
 static const char *lasting_name(const char *given, const ds_module *m)
 {
-    return strchr(given, '/') != NULL ? m->path : m->id;
+    const ds_plugin_name p = {.given = given, .id = m->id, .path = m->path};
+    return ds_folder_plugin_name(&p);
 }
 
 static void write_run(const char *env, const char *opt, int all)

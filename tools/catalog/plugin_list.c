@@ -28,7 +28,7 @@ static int list_file(const char *dir, const char *file, ds_found **list, size_t 
     ds_plugin_file found;
     ds_error why = {0};
     ds_found new = {0};
-    int n = (int)strlen(file) - 3;
+    int n = (int)(strrchr(file, '.') - file);
 
     if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, file) >= sizeof path || stat(path, &st) != 0) {
         return 0;
@@ -55,7 +55,7 @@ static int list_file(const char *dir, const char *file, ds_found **list, size_t 
         snprintf(new.refusal, sizeof new.refusal, "%s", why.text);
     } else {
         new.kind = new.module->plugin->desc->kind;
-        if (strlen(new.module->id) < (size_t)n) { /* libmy.so */
+        if (strncmp(new.id, "lib", 3) == 0 && strcmp(new.id + 3, new.module->id) == 0) { /* libmy.so */
             memmove(new.id, new.id + 3, strlen(new.id) - 2);
         }
     }

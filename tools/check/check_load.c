@@ -81,11 +81,25 @@ void ds_check_describe(ds_check *c)
     look_at_settings(c);
 }
 
+/* What an adapter makes of a file in another language is no shared object that could be looked at. */
+static int is_adapted(ds_check *c)
+{
+    ds_object_path o;
+    const int adapted = ds_plugin_adapted(c->options->path, &o);
+    if (adapted) {
+        ds_check_skip(c, "no shared object: the adapter of .%s files makes it", o.ending);
+    }
+    return adapted;
+}
+
 /* Why the file must not be opened at all: dlopen() of it could end the process. */
 static int openable(ds_check *c)
 {
     ds_elf elf;
     ds_error e = {0};
+    if (is_adapted(c)) {
+        return 0;
+    }
     if (ds_elf_read(c->options->path, &elf, DS_EXIT_PLUGIN, &e) != 0) {
         ds_check_skip(c, "not loadable, see load.file");
         return 0;
@@ -125,15 +139,26 @@ static query_function *raw_open(const char *path, char *why, size_t size)
     return query;
 }
 
-/* The function, for tests that are skipped where an earlier one says why there is none. */
-static query_function *query_of(ds_check *c)
+/* What the plugin says about itself: 1, or 0 for tests that are skipped where an earlier one says why. */
+static int ask_plugin(ds_check *c, const ds_plugin **out)
 {
     char why[512];
+    ds_object_path o;
+    ds_error e = {0};
+    if (ds_plugin_adapted(c->options->path, &o)) {
+        const int told = ds_loader_ask_adapter(c->options->path, out, &e) == 0;
+        if (!told) {
+            ds_check_skip(c, "no plugin, see load.host");
+        }
+        return told;
+    }
     query_function *query = openable(c) ? raw_open(c->options->path, why, sizeof why) : NULL;
     if (query == NULL) {
         ds_check_skip(c, "not loadable, see load.open");
+        return 0;
     }
-    return query;
+    *out = query(DS_ABI_MAJOR, DS_ABI_MINOR);
+    return 1;
 }
 
 /* ---- tests: the file ---- */
@@ -142,6 +167,9 @@ static void test_file(ds_check *c)
 {
     ds_elf elf;
     ds_error e = {0};
+    if (is_adapted(c)) {
+        return;
+    }
     if (ds_elf_read(c->options->path, &elf, DS_EXIT_PLUGIN, &e) != 0) {
         ds_check_fail(c, "%s", e.text);
         ds_check_hint(
@@ -244,17 +272,12 @@ static void test_quiet(ds_check *c)
 
 static void test_query(ds_check *c)
 {
-    query_function *query = query_of(c);
-    if (query == NULL) {
-        return;
-    }
-    const ds_plugin *a = query(DS_ABI_MAJOR, DS_ABI_MINOR);
+    const ds_plugin *a = NULL, *b = NULL;
     ds_plugin copy = {0};
-    if (a != NULL) {
+    if (ask_plugin(c, &a) && a != NULL) {
         size_t n = a->struct_size < sizeof copy ? a->struct_size : sizeof copy;
         memcpy(&copy, a, n);
-        const ds_plugin *b = query(DS_ABI_MAJOR, DS_ABI_MINOR);
-        if (a != b || memcmp(&copy, b, n) != 0) {
+        if (!ask_plugin(c, &b) || a != b || memcmp(&copy, b, n) != 0) {
             ds_check_fail(c, "two calls of ds_plugin_query() return different data");
             ds_check_hint(c, "return the address of one static constant struct");
         }
@@ -270,17 +293,19 @@ static void test_host(ds_check *c)
 
 static void test_accept(ds_check *c)
 {
-    query_function *query = query_of(c);
+    const ds_plugin *said = NULL;
     ds_plugin *own = NULL;
+    ds_object_path o;
     ds_error e = {0};
     char id[64];
-    if (query == NULL) {
+    if (!ask_plugin(c, &said)) {
         return;
     }
     const char *base = strrchr(c->options->path, '/');
     base = base != NULL ? base + 1 : c->options->path;
     snprintf(id, sizeof id, "%.*s", (int)strcspn(base, "."), base);
-    if (ds_plugin_accept(query(DS_ABI_MAJOR, DS_ABI_MINOR), id, base, &own, &e) != 0) {
+    const int adapted = ds_plugin_adapted(c->options->path, &o); /* whose ids are free */
+    if (ds_plugin_accept(said, adapted ? NULL : id, base, &own, &e) != 0) {
         ds_check_fail(c, "%s", e.text);
         ds_check_hint(
             c,
@@ -294,11 +319,10 @@ static void test_accept(ds_check *c)
  * with ds_descriptor_free(). `theirs`, where not NULL, gets what the plugin itself said. */
 static ds_plugin *sound_plugin(ds_check *c, const ds_plugin **theirs)
 {
-    query_function *query = query_of(c);
-    const ds_plugin *said = query != NULL ? query(DS_ABI_MAJOR, DS_ABI_MINOR) : NULL;
+    const ds_plugin *said = NULL;
     ds_plugin *own = NULL;
     ds_error e;
-    if (query != NULL && ds_plugin_accept(said, NULL, "", &own, &e) != 0) {
+    if (ask_plugin(c, &said) && ds_plugin_accept(said, NULL, "", &own, &e) != 0) {
         ds_check_skip(c, "unreadable, see desc.accept");
     }
     if (theirs != NULL) {

@@ -16,7 +16,7 @@
 
 static const char usage[] =
     "usage: dshost check PLUGIN.so [OPTIONS]\n"
-    "  PLUGIN.so            a file, or the id of a plugin on the search path\n"
+    "  PLUGIN.so            a file (also FILE.py:NAME), or the id of a plugin on the search path\n"
     "  --set env.K=V        test with this parameter (opt.K=V for an optimizer)\n"
     "  --seed N             all points and choices depend on it (default 0)\n"
     "  --only TEXT,...      only the tests with one of these in their id\n"
@@ -39,6 +39,8 @@ static void find_plugin(request *q, const char *name)
 {
     const char *const *path = ds_loader_path();
     size_t n = strlen(name);
+    ds_plugin_file found;
+    ds_error none;
     int suffix = n > 3 && strcmp(name + n - 3, ".so") == 0;
 
     snprintf(q->path, sizeof q->path, "%s%s", strchr(name, '/') != NULL ? "" : "./", name);
@@ -54,6 +56,9 @@ static void find_plugin(request *q, const char *name)
             memcpy(q->path, file, strlen(file) + 1);
             return;
         }
+    }
+    if (ds_plugin_find(name, 0, &found, &none) == 0) { /* of another language */
+        memcpy(q->path, found.path, strlen(found.path) + 1);
     }
 }
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* adapted.h - a plugin that is made of a Python file: what it is, and the functions of its instances. */
+#ifndef DS_ADAPTERS_PYTHON_ADAPTED_H
+#define DS_ADAPTERS_PYTHON_ADAPTED_H
+
+#include <diffsim/plugin.h>
+#include <limits.h>
+
+#include "adapters/python/child.h"
+#include "adapters/python/describe.h"
+
+typedef struct adapted {
+    char file[PATH_MAX], object[64];
+    description description;
+    ds_plugin plugin;
+    ds_env_vtable env;
+    ds_optimizer_vtable optimizer;
+    child first; /* has described it, and waits for the first instance */
+} adapted;
+
+/* The Python process of a new instance: the one that waits, or one more. 0, or a status that was said to the
+ * host. [any] */
+ds_status adapted_take(adapted *a, const ds_host *host, child *out);
+
+/* The values of its parameters go into the room, head->bytes long. 0, or a status that was said. */
+ds_status adapted_put_values(const adapted *a, const ds_host *host, child *c);
+
+/* All but create(), which knows of which file it is. */
+extern const ds_env_vtable adapted_env;
+extern const ds_optimizer_vtable adapted_optimizer;
+ds_status adapted_create_env(adapted *a, const ds_host *host, void **out);
+ds_status adapted_create_optimizer(adapted *a, const ds_host *host, const ds_problem *problem, void **out);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* child.c - see child.h. */
+#include "adapters/python/child.h"
+
+#include <diffsim/helper/fail.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    POLL_MS = 20,  /* between two looks at the stop flag and at the process */
+    PATIENCE = 25, /* such times for it to end by itself */
+    FD = 3,        /* of the shared memory in the child */
+    NOT_STARTED = 127
+};
+
+/* ---- where things are ---- */
+
+static const char ME[] = "diffsim";
+
+static int is_package(const char *folder, const char *below, char out[PATH_MAX])
+{
+    char file[PATH_MAX];
+    return snprintf(out, PATH_MAX, "%s%s", folder, below) < PATH_MAX &&
+           (size_t)snprintf(file, sizeof file, "%s/diffsim/serve.py", out) < sizeof file &&
+           access(file, R_OK) == 0;
+}
+
+/* The folder with the package `diffsim` that belongs to this adapter: around it in a wheel, in a build tree, in
+ * an installation; "" where Python itself has to know it. *own gets the file of this code. */
+static void find_package(char own[PATH_MAX], char out[PATH_MAX])
+{
+    static const char *const below[] = {"", "/python", "/share/diffsim/python", "/lib/python3/dist-packages"};
+    Dl_info where;
+    char up[PATH_MAX];
+    own[0] = '\0';
+    if (dladdr(ME, &where) == 0 || realpath(where.dli_fname, own) == NULL) {
+        own[0] = out[0] = '\0';
+        return;
+    }
+    snprintf(up, sizeof up, "%s", own);
+    for (char *slash = strrchr(up, '/'); slash != NULL; slash = strrchr(up, '/')) {
+        *slash = '\0';
+        for (size_t k = 0; k < sizeof below / sizeof below[0]; k++) {
+            if (is_package(up, below[k], out)) {
+                return;
+            }
+        }
+    }
+    out[0] = '\0';
+}
+
+static const char *interpreter(void)
+{
+    const char *named = getenv("DIFFSIM_PYTHON");
+    return named != NULL && named[0] != '\0' ? named : "python3";
+}
+
+/* ---- life ---- */
+
+/* In the child: becomes Python. Only calls that are allowed behind fork(). */
+static void become_python(int fd, char *const argv[], pid_t parent)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const int null = open("/dev/null", O_RDONLY);
+    if (getppid() != parent || null < 0 || dup2(null, 0) < 0) {
+        _exit(NOT_STARTED);
+    }
+    if (fd == FD ? fcntl(FD, F_SETFD, 0) != 0 : dup2(fd, FD) < 0) {
+        _exit(NOT_STARTED);
+    }
+    syscall(SYS_close_range, FD + 1, ~0u, 0);
+    execvp(argv[0], argv);
+    _exit(NOT_STARTED);
+}
+
+int child_start(child *c, const char *file, const char *object, char *why, size_t room)
+{
+    static const char boot[] = "import sys\n"
+                               "if sys.argv[1]: sys.path.insert(1, sys.argv[1])\n"
+                               "from diffsim import serve\n"
+                               "serve.main(sys.argv[2:])\n";
+    char own[PATH_MAX], package[PATH_MAX];
+    *c = (child){.file = file, .owner = getpid()};
+    find_package(own, package);
+    if (talk_open(&c->talk) != 0) {
+        snprintf(why, room, "%s: no shared memory for its Python process: %s", file, strerror(errno));
+        return -1;
+    }
+    setenv("PYTHONHASHSEED", "0", 0); /* the order of sets is a result, too */
+    char *const argv[] = {(char *)(uintptr_t)interpreter(),
+                          (char *)(uintptr_t) "-c",
+                          (char *)(uintptr_t)boot,
+                          package,
+                          own,
+                          (char *)(uintptr_t)file,
+                          (char *)(uintptr_t)object,
+                          NULL};
+    c->pid = fork();
+    if (c->pid == 0) {
+        become_python(c->talk.fd, argv, c->owner);
+    }
+    if (c->pid < 0) {
+        snprintf(why, room, "%s: no process for Python: %s", file, strerror(errno));
+        talk_close(&c->talk);
+        return -1;
+    }
+    return 0;
+}
+
+/* Has it died? */
+static int look_at(child *c)
+{
+    if (c->pid > 0 && c->owner == getpid() && waitpid(c->pid, &c->status, WNOHANG) == c->pid) {
+        c->pid = 0;
+        c->dead = 1;
+    }
+    return c->dead;
+}
+
+int child_dead(child *c, char *how, size_t size)
+{
+    const int status = c->status;
+    if (!c->dead) {
+        return 0;
+    }
+    if (WIFSIGNALED(status)) {
+        snprintf(how, size, "was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    } else if (WEXITSTATUS(status) == NOT_STARTED) {
+        snprintf(how, size,
+                 "cannot be started: there is no program %.100s; install Python 3 with NumPy, or name one in "
+                 "DIFFSIM_PYTHON",
+                 interpreter());
+    } else {
+        snprintf(how, size, "ended with exit status %d", WEXITSTATUS(status));
+    }
+    return 1;
+}
+
+/* This process ends as its Python has. */
+static void follow(child *c, const ds_host *host)
+{
+    char how[200];
+    child_dead(c, how, sizeof how);
+    ds_host_say(host, DS_LOG_ERROR, "the Python process of %.300s %s", c->file, how);
+    if (WIFSIGNALED(c->status)) {
+        signal(WTERMSIG(c->status), SIG_DFL);
+        raise(WTERMSIG(c->status));
+    }
+    _exit(WEXITSTATUS(c->status));
+}
+
+ds_status child_listen(child *c, const ds_host *host)
+{
+    while (!talk_await(&c->talk, POLL_MS)) {
+        if (host != NULL && host->should_stop(host)) {
+            atomic_store(&c->talk.head->stop, 1);
+            return DS_STOPPED;
+        }
+        if (look_at(c)) {
+            if (host == NULL) {
+                return DS_E_GENERIC;
+            }
+            follow(c, host);
+        }
+    }
+    return c->talk.head->status;
+}
+
+ds_status child_settle(child *c, const ds_host *host)
+{
+    if (!c->owed) {
+        return DS_OK;
+    }
+    if (child_listen(c, host) == DS_STOPPED) {
+        return DS_STOPPED;
+    }
+    c->owed = 0;
+    return DS_OK;
+}
+
+ds_status child_ask(child *c, const ds_host *host, uint32_t what)
+{
+    ds_status st = child_settle(c, host);
+    if (st != DS_OK) {
+        return st;
+    }
+    talk_head *h = c->talk.head;
+    h->what = what;
+    h->status = DS_OK;
+    atomic_store(&h->stop, 0);
+    talk_pass(&c->talk);
+    st = child_listen(c, host);
+    while (st == DS_OK && h->what == TALK_ROOM) { /* an answer that does not fit */
+        h->status = talk_grow(&c->talk, h->bytes) == 0 ? DS_OK : DS_E_NOMEM;
+        talk_pass(&c->talk);
+        st = child_listen(c, host);
+    }
+    c->owed = st == DS_STOPPED;
+    return st;
+}
+
+/* Bytes of address space of a process. */
+static rlim_t size_of(pid_t pid)
+{
+    char path[40];
+    unsigned long pages = 0;
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    FILE *f = fopen(path, "re");
+    if (f != NULL) {
+        if (fscanf(f, "%lu", &pages) != 1) {
+            pages = 0;
+        }
+        fclose(f);
+    }
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+void child_limit_memory(const child *c)
+{
+    struct rlimit mine, its;
+    if (getrlimit(RLIMIT_AS, &mine) != 0 || mine.rlim_cur == RLIM_INFINITY ||
+        prlimit(c->pid, RLIMIT_AS, NULL, &its) != 0) {
+        return;
+    }
+    const rlim_t here = size_of(getpid()), there = size_of(c->pid);
+    its.rlim_cur = there + (mine.rlim_cur > here ? mine.rlim_cur - here : 0);
+    if (there > 0 && (its.rlim_max == RLIM_INFINITY || its.rlim_cur < its.rlim_max)) {
+        prlimit(c->pid, RLIMIT_AS, &its, NULL);
+    }
+}
+
+void child_end(child *c)
+{
+    const struct timespec pause = {0, 1000000};
+    if (c->pid > 0 && c->owner == getpid()) {
+        int ended = 0;
+        if (!c->owed && atomic_load(&c->talk.head->turn) == TALK_HOST) {
+            c->talk.head->what = TALK_QUIT;
+            talk_pass(&c->talk);
+            for (int i = 0; i < PATIENCE * POLL_MS && !ended; i++) {
+                ended = look_at(c);
+                if (!ended) {
+                    nanosleep(&pause, NULL);
+                }
+            }
+        }
+        if (!ended) {
+            kill(c->pid, SIGKILL);
+            waitpid(c->pid, &c->status, 0);
+        }
+    }
+    c->pid = 0;
+    talk_close(&c->talk);
+}

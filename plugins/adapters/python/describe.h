@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* describe.h - the descriptor of a plugin from what Python says of it, and the values of its parameters for
+ * Python, both as JSON. */
+#ifndef DS_ADAPTERS_PYTHON_DESCRIBE_H
+#define DS_ADAPTERS_PYTHON_DESCRIBE_H
+
+#include <diffsim/plugin.h>
+#include <jansson.h>
+
+/* What stays as long as the process: the descriptor, and the JSON that its texts belong to. */
+typedef struct description {
+    ds_desc desc;
+    ds_param *param;
+    const ds_param **params;
+    const char **pointers;
+    json_t *json;
+} description;
+
+/* 0, or -1 where the text is no description (of another version of the package) or memory is short. */
+int description_read(description *d, const char *text, size_t bytes);
+void description_clear(description *d);
+
+/* The values of the parameters of an instance: {"NAME": VALUE}; NULL after a failure that was said to the host. To be
+ * released with json_decref(). */
+json_t *description_values(const ds_desc *desc, const ds_host *host);
+
+#endif

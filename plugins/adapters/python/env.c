@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* env.c - an environment whose loss() is Python: x goes into the shared memory, loss and gradient come out of it. */
+#include "adapters/python/adapted.h"
+
+#include <diffsim/ext/scene.h>
+#include <diffsim/ext/variables.h>
+#include <diffsim/helper/fail.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adapters/python/picture.h"
+
+typedef struct python_env {
+    child child;
+    const ds_host *host;
+    ds_env_info info;
+    uint32_t has_scene;
+    double *box;       /* lower, upper, x0 */
+    json_t *variables; /* [name, unit, group] of each; NULL = they have none */
+    picture picture;
+} python_env;
+
+/* ---- set-up ---- */
+
+static void env_destroy(void *self)
+{
+    python_env *p = self;
+    if (p != NULL) {
+        child_end(&p->child);
+        picture_clear(&p->picture);
+        json_decref(p->variables);
+        free(p->box);
+        free(p);
+    }
+}
+
+/* What Python has answered to TALK_CREATE. */
+static ds_status take_facts(python_env *p)
+{
+    const talk_head *h = p->child.talk.head;
+    const uint64_t n = h->n;
+    if (n == 0 || n > DS_MAX_VARIABLES || p->child.talk.mapped < 24 * n + h->bytes) {
+        return ds_host_fail(p->host, DS_E_DATA, "its Python process says %llu variables",
+                            (unsigned long long)n);
+    }
+    p->info = (ds_env_info){.flags = h->has_gradient ? 0 : DS_INFO_NO_GRADIENT,
+                            .n = n,
+                            .steps = h->count,
+                            .dt = h->loss,
+                            .loss_floor = h->loss_floor,
+                            .tolerance = h->target};
+    p->has_scene = h->has_scene;
+    p->box = malloc(24 * n);
+    if (p->box == NULL) {
+        return ds_host_fail(p->host, DS_E_NOMEM, "out of memory");
+    }
+    memcpy(p->box, p->child.talk.room, 24 * n);
+    p->variables =
+        h->bytes > 0 ? json_loadb(p->child.talk.room + 24 * n, h->bytes, JSON_DECODE_ANY, NULL) : NULL;
+    return DS_OK;
+}
+
+ds_status adapted_create_env(adapted *a, const ds_host *host, void **out)
+{
+    python_env *p = calloc(1, sizeof *p);
+    if (p == NULL) {
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
+    }
+    p->host = host;
+    ds_status st = adapted_take(a, host, &p->child);
+    if (st != DS_OK) {
+        free(p);
+        return st;
+    }
+    st = adapted_put_values(a, host, &p->child);
+    if (st == DS_OK) {
+        p->child.talk.head->threads = host->threads;
+        child_limit_memory(&p->child);
+        st = child_ask(&p->child, host, TALK_CREATE);
+        st = st >= 0 ? st : ds_host_fail(host, st, "%.500s", p->child.talk.head->text);
+    }
+    st = st != DS_OK ? st : take_facts(p);
+    if (st != DS_OK) {
+        env_destroy(p);
+        return st;
+    }
+    *out = p;
+    return DS_OK;
+}
+
+static ds_status env_info(void *self, ds_env_info *out)
+{
+    const python_env *p = self;
+    ds_env_info all = p->info;
+    all.struct_size = out->struct_size;
+    memcpy(out, &all, out->struct_size < sizeof all ? out->struct_size : sizeof all);
+    return DS_OK;
+}
+
+static ds_status env_bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)
+{
+    const python_env *p = self;
+    memcpy(lower, p->box, n * sizeof *lower);
+    memcpy(upper, p->box + n, n * sizeof *upper);
+    if (x0 != NULL) {
+        memcpy(x0, p->box + 2 * n, n * sizeof *x0);
+    }
+    return DS_OK;
+}
+
+/* ---- evaluations ---- */
+
+static ds_status env_evaluate(void *self, ds_eval *io)
+{
+    python_env *p = self;
+    talk *t = &p->child.talk;
+    talk_head *h = t->head;
+    const size_t bytes = p->info.n * sizeof(double);
+    picture_clear(&p->picture);
+    ds_status st = child_settle(&p->child, p->host); /* what it still computes reads the x that lies there */
+    if (st != DS_OK) {
+        return st;
+    }
+    memcpy(t->room, io->x, bytes);
+    h->want = io->want & (DS_WANT_GRAD | DS_WANT_SCENE);
+    h->key = io->noise_key;
+    st = child_ask(&p->child, p->host, TALK_EVALUATE);
+    if (st != DS_OK) {
+        return st > 0 ? st : ds_host_fail(p->host, st, "%.500s", h->text);
+    }
+    io->loss = h->loss;
+    io->outcome = h->outcome;
+    io->bad_step = h->bad_step;
+    io->cost_steps = h->cost;
+    if (h->outcome != DS_EVAL_OK && h->text[0] != '\0') {
+        p->host->error(p->host, DS_E_NUMERIC, h->text);
+    }
+    if ((io->want & DS_WANT_GRAD) != 0 && io->grad != NULL) {
+        memcpy(io->grad, t->room + bytes, bytes);
+        io->grad_kind = h->grad_kind;
+    }
+    p->picture.possible = (io->want & DS_WANT_SCENE) != 0 && h->outcome <= DS_EVAL_BAD_GRAD;
+    return DS_OK;
+}
+
+/* ---- names of the variables ---- */
+
+static const char *word(const json_t *list, size_t k)
+{
+    const char *text = json_string_value(json_array_get(list, k));
+    return text != NULL ? text : "";
+}
+
+static ds_status env_describe(void *self, uint64_t i, ds_variable *out)
+{
+    const json_t *of = json_array_get(((python_env *)self)->variables, i);
+    out->flags = 0;
+    out->name = word(of, 0);
+    out->unit = word(of, 1);
+    out->group = word(of, 2);
+    return DS_OK;
+}
+
+/* ---- scene ---- */
+
+/* Asks Python for it, the first time behind an evaluation. */
+static ds_status ready(python_env *p)
+{
+    if (!p->picture.possible) {
+        return DS_E_STATE;
+    }
+    if (p->picture.json != NULL) {
+        return DS_OK;
+    }
+    const ds_status st = child_ask(&p->child, p->host, TALK_SCENE);
+    const talk_head *h = p->child.talk.head;
+    if (st != DS_OK) {
+        return st > 0 ? st : ds_host_fail(p->host, st, "%.500s", h->text);
+    }
+    return picture_read(&p->picture, &p->child.talk) == 0
+               ? DS_OK
+               : ds_host_fail(p->host, DS_E_DATA,
+                              "metrics() or scene(): out of memory, or what it gives is damaged");
+}
+
+static ds_status scene_info(void *self, ds_scene_info *out)
+{
+    python_env *p = self;
+    const ds_status st = ready(p);
+    if (st == DS_OK) {
+        picture_info(&p->picture, &p->info, out);
+    }
+    return st;
+}
+
+static ds_status scene_body(void *self, uint64_t b, ds_scene_body *out)
+{
+    python_env *p = self;
+    const ds_status st = ready(p);
+    return st != DS_OK ? st : picture_body(&p->picture, b, out);
+}
+
+static ds_status scene_frame(void *self, uint64_t k, uint64_t b, uint64_t capacity, double *out)
+{
+    python_env *p = self;
+    const ds_status st = ready(p);
+    return st != DS_OK ? st : picture_frame(&p->picture, k, b, capacity, out);
+}
+
+static ds_status scene_metric(void *self, uint64_t m, const char **name, const char **unit,
+                              const double **values)
+{
+    python_env *p = self;
+    const ds_status st = ready(p);
+    return st != DS_OK ? st : picture_metric(&p->picture, m, name, unit, values);
+}
+
+static const void *env_extension(void *self, const char *id)
+{
+    static const ds_scene scene = {.struct_size = sizeof scene,
+                                   .info = scene_info,
+                                   .body = scene_body,
+                                   .frame = scene_frame,
+                                   .metric = scene_metric};
+    static const ds_env_variables variables = {.struct_size = sizeof variables, .describe = env_describe};
+    const python_env *p = self;
+    if (strcmp(id, DS_EXT_SCENE) == 0 && p->has_scene) {
+        return &scene;
+    }
+    return strcmp(id, DS_EXT_VARIABLES) == 0 && p->variables != NULL ? &variables : NULL;
+}
+
+const ds_env_vtable adapted_env = {.struct_size = sizeof adapted_env,
+                                   .destroy = env_destroy,
+                                   .info = env_info,
+                                   .bounds = env_bounds,
+                                   .evaluate = env_evaluate,
+                                   .get_extension = env_extension};

@@ -1,0 +1,748 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python process of a plugin that is written in Python: ``python3 -c ... LIBRARY FILE NAME``.
+
+Started by the adapter ``py`` of dshost (plugins/adapters/py.c), never by hand. It shares a piece of memory with the
+adapter (descriptor 3, laid out as in plugins/adapters/python/talk.h) and answers questions in it, one at a time. What
+a plugin may look like is in docs/plugin-python.md.
+"""
+from __future__ import annotations
+
+import ctypes as c
+import hashlib
+import importlib.util
+import inspect
+import json
+import math
+import mmap
+import os
+import re
+import sys
+import traceback
+import types
+import typing
+
+from diffsim import plugin as api
+
+VERSION, HEAD, TEXT = 1, 4096, 2048
+DESCRIBE, CREATE, EVALUATE, SCENE, RUN, QUIT, ROOM, BATCH, SAVE = 1, 2, 3, 4, 5, 6, 16, 17, 18
+OK, STOPPED, E_GENERIC, E_NOMEM, E_PARAM, E_DATA = 0, 1, -1, -3, -6, -8
+WANT_GRAD, WANT_SCENE = 1, 2
+EVAL_OK, EVAL_BAD_GRAD, EVAL_DIVERGED, EVAL_INFEASIBLE = 0, 1, 2, 3
+GRAD_ADJOINT = 1
+ENV, OPTIMIZER = 1, 2
+FLAG_GRADIENT, FLAG_STOCHASTIC, FLAG_OWN_PROCESS, FLAG_INEXACT = 1, 2, 4, 8
+FLAG_USES_BUDGET = 4
+HAS_GRADIENT, EXT_SCENE, EXT_VARIABLES = "ds.env.gradient/1", "ds.env.scene/1", "ds.env.variables/1"
+
+
+class Head(c.Structure):
+    _fields_ = [("version", c.c_uint32), ("turn", c.c_uint32), ("asleep", c.c_uint32 * 2), ("stop", c.c_uint32),
+                ("what", c.c_uint32), ("want", c.c_uint32), ("status", c.c_int32), ("outcome", c.c_uint32),
+                ("grad_kind", c.c_uint32), ("has_gradient", c.c_uint32), ("has_scene", c.c_uint32),
+                ("stochastic", c.c_uint32), ("threads", c.c_uint32), ("n", c.c_uint64), ("count", c.c_uint64),
+                ("key", c.c_uint64), ("seed", c.c_uint64), ("budget", c.c_uint64), ("group", c.c_uint64),
+                ("bytes", c.c_uint64), ("room", c.c_uint64), ("cost", c.c_uint64), ("spin_ns", c.c_uint64),
+                ("bad_step", c.c_int64), ("loss", c.c_double), ("target", c.c_double), ("loss_floor", c.c_double),
+                ("text", c.c_char * TEXT)]
+
+
+class Refused(Exception):
+    """The file, its class, or what that answers is not as it should be: one line for the user."""
+
+    def __init__(self, line, status=E_GENERIC):
+        super().__init__(line)
+        self.status = status
+
+
+# ---- errors of the user's code ----
+
+def place_of(error, file):
+    """FILE:LINE of an exception: the deepest line in the plugin's own file, else where it was raised."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{os.path.basename(error.filename)}:{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if f.filename == file]
+    frame = own[-1] if own else frames[-1] if frames else None
+    return f"{os.path.basename(frame.filename)}:{frame.lineno}" if frame else os.path.basename(file)
+
+
+def line_of(error, file):
+    """One line for an exception: FILE:LINE: ValueError: what it says."""
+    if isinstance(error, Refused):
+        return str(error)
+    said = error.msg if isinstance(error, SyntaxError) else str(error)
+    said = " ".join(said.split())
+    return f"{place_of(error, file)}: {type(error).__name__}{': ' if said else ''}{said}"
+
+
+# ---- the file and what is in it ----
+
+def load_module(file):
+    """The module of a file; its folder is where it imports from first, as in ``python3 FILE``."""
+    sys.path.insert(0, os.path.dirname(file))
+    stem = os.path.splitext(os.path.basename(file))[0]
+    name = stem if stem not in sys.modules else f"diffsim_plugin_{stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def is_environment(o):
+    return any(callable(getattr(o, name, None)) for name in ("loss", "loss_and_grad"))
+
+
+def is_optimizer(o):
+    return callable(getattr(o, "run", None))
+
+
+def is_function_environment(o):
+    """A plain function with bounds: ``def drop(x): ...``, ``drop.lower, drop.upper = [0, 0], [1, 1]``."""
+    return callable(o) and not isinstance(o, type) and hasattr(o, "lower") and hasattr(o, "upper")
+
+
+def is_plugin(o):
+    return (isinstance(o, type) and (is_environment(o) or is_optimizer(o))) or is_function_environment(o)
+
+
+def find_object(module, name, file):
+    base = os.path.basename(file)
+    own = {k: v for k, v in vars(module).items()
+           if is_plugin(v) and not k.startswith("_") and getattr(v, "__module__", None) == module.__name__}
+    if not name:
+        if len(own) == 1:
+            return next(iter(own.items()))
+        stem = id_of(os.path.splitext(base)[0])
+        named = [k for k in own if id_of(k) == stem]
+        if len(named) == 1:
+            return named[0], own[named[0]]
+        if not own:
+            raise Refused(f"{base}: no class with loss() or run() in it, and no function with lower and upper")
+        raise Refused(f"{base}: there is more than one plugin in it; say which: "
+                      + " or ".join(f"{base}:{k}" for k in sorted(own)))
+    found = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            known = ", ".join(sorted(own)) or "none"
+            raise Refused(f"{base}: there is no {name} in it; plugins there: {known}")
+        found = getattr(found, part)
+    if not is_plugin(found):
+        raise Refused(f"{base}:{name}: no plugin: a class with loss(x) or loss_and_grad(x) is an environment, one "
+                      "with run(objective) an optimizer, a function needs the attributes lower and upper")
+    return name.split(".")[-1], found
+
+
+def id_of(name):
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
+    return re.sub(r"[^a-z0-9_]", "_", name.lower())[:47]
+
+
+class FunctionEnvironment:
+    """The environment of a function: its keyword arguments are the parameters."""
+
+    def __init__(self, function, values):
+        self._function, self._values = function, values
+        self.__dict__.update(vars(function))
+
+    def loss(self, x, **more):
+        return self._function(x, **self._values, **more)
+
+
+# ---- parameters ----
+
+def keyword_arguments(target):
+    """[(name, annotation, default)] of what can be set: keywords of __init__, or of a function, and the annotated
+    attributes of a class whose annotation is one of diffsim.plugin."""
+    found = []
+    if isinstance(target, type):
+        for cls in reversed(target.__mro__):
+            hints = hints_of(cls)
+            for name in vars(cls).get("__annotations__", {}):
+                if describes(hints.get(name)) and name in vars(cls):
+                    found.append((name, hints[name], vars(cls)[name]))
+        call = target.__init__ if target.__init__ is not object.__init__ else None
+    else:
+        call = target
+    if call is not None:
+        hints = hints_of(call)
+        skip = 1 # self, or x
+        for name, p in list(inspect.signature(call).parameters.items())[skip:]:
+            if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or name in ("noise", "self"):
+                continue
+            found.append((name, hints.get(name), p.default))
+    return found
+
+
+def hints_of(o):
+    try:
+        return typing.get_type_hints(o, include_extras=True)
+    except Exception: # a name that cannot be resolved is no reason to refuse the class
+        return dict(getattr(o, "__annotations__", {}))
+
+
+def describes(annotation):
+    return isinstance(annotation, api._Parameter) or any(
+        isinstance(m, api._Parameter) for m in getattr(annotation, "__metadata__", ()))
+
+
+def parameter(name, annotation, default, whose):
+    """The schema of one parameter as the host wants it, from annotation and default."""
+    given = api._Parameter()
+    meta = getattr(annotation, "__metadata__", ())
+    kind = typing.get_args(annotation)[0] if meta else annotation
+    for m in (annotation, *meta):
+        if isinstance(m, api._Parameter):
+            given = m
+        elif isinstance(m, str) and m is not annotation:
+            given = api._Parameter(doc=m)
+    required = default is inspect.Parameter.empty
+    type_ = given.type or type_from(kind, None if required else default)
+    choices = list(given.choices)
+    if not choices and typing.get_origin(kind) is typing.Literal:
+        choices = [str(a) for a in typing.get_args(kind)]
+    if type_ == 0:
+        raise Refused(f"{whose}: parameter '{name}' needs a default or an annotation that says what it is: bool, int, "
+                      "float, str, typing.Literal, list[float], numpy.ndarray, or one of diffsim.plugin")
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,46}", name):
+        raise Refused(f"{whose}: parameter '{name}': its name must be small letters, digits and _")
+    numeric = type_ in (2, 3, 7, 8)
+    limit = lambda v: None if not numeric or math.isinf(v) else v
+    return {"name": name, "type": type_, "default": "" if required else text_of(default, type_),
+            "min": 0 if type_ == 1 else limit(given.min), "max": 1 if type_ == 1 else limit(given.max), "unit": given.unit, "doc": given.doc or f"Keyword {name} of {whose}.",
+            "choices": choices, "flags": given.flags + (1 if required else 0)}
+
+
+def type_from(kind, default):
+    origin = typing.get_origin(kind)
+    if origin is typing.Literal:
+        return 4
+    if kind is bool or (kind is None and isinstance(default, bool)):
+        return 1
+    if kind is int or (kind is None and isinstance(default, int)):
+        return 2
+    if kind is float or (kind is None and isinstance(default, float)):
+        return 3
+    if kind is str or (kind is None and isinstance(default, str)):
+        return 5
+    if isinstance(kind, type) and issubclass(kind, os.PathLike):
+        return 6
+    if getattr(kind, "__name__", "") == "ndarray":
+        return 8
+    if origin in (list, tuple) or kind in (list, tuple) or isinstance(default, (list, tuple)):
+        return 7
+    return 0
+
+
+def text_of(value, type_):
+    if type_ == 1:
+        return "true" if value else "false"
+    if type_ in (2, 3):
+        return repr(int(value)) if type_ == 2 else repr(float(value)) if math.isfinite(value) else \
+            ("inf" if value > 0 else "-inf")
+    if type_ == 7:
+        return ", ".join(repr(float(v)) for v in value) if value is not None else ""
+    return "" if value is None or type_ == 8 else str(value)
+
+
+def value_of(given, schema):
+    import numpy
+    if schema["type"] == 3:
+        return float(given)
+    if schema["type"] == 7:
+        return numpy.array([float(v) for v in given])
+    if schema["type"] == 8:
+        return numpy.array([float(v) for v in given["data"]]).reshape(given["shape"]) if given["shape"] else None
+    return given
+
+
+# ---- automatic differentiation ----
+
+def framework_of(target, module):
+    """"torch", "jax" or "": whose arrays loss() takes and returns, so that the gradient needs no line of glue: as the
+    attribute ``autograd`` says, else as the annotation of x does."""
+    said = getattr(target, "autograd", None)
+    if said is not None:
+        if said not in ("torch", "jax", ""):
+            raise Refused(f"autograd = {said!r}: 'torch', 'jax' or '' are known")
+        return said
+    loss = target.loss if isinstance(target, type) and hasattr(target, "loss") else target
+    if isinstance(loss, types.FunctionType):
+        names = list(inspect.signature(loss).parameters)
+        hint = loss.__annotations__.get(names[1 if isinstance(target, type) and len(names) > 1 else 0], "")
+        hint = hint if isinstance(hint, str) else f"{getattr(hint, '__module__', '')}.{getattr(hint, '__qualname__', '')}"
+        for name in ("torch", "jax"):
+            if hint.split(".")[0] in (name, name + "lib") or hint.startswith(f"{name}.") or \
+                    (name == "jax" and hint.startswith("jnp.")):
+                return name
+    return ""
+
+
+class Torch:
+    """loss(x) of PyTorch, with its gradient by autograd; double precision."""
+
+    def __init__(self, loss, threads):
+        import torch
+        torch.set_num_threads(max(1, threads))
+        self.torch, self.function = torch, loss
+
+    def loss(self, x, **more):
+        with self.torch.no_grad():
+            return float(self.function(self.torch.from_numpy(x), **more))
+
+    def loss_and_grad(self, x, **more):
+        t = self.torch.from_numpy(x).requires_grad_()
+        loss = self.function(t, **more)
+        if not isinstance(loss, self.torch.Tensor) or not loss.requires_grad:
+            raise Refused("loss(x) of torch has to return a tensor that depends on x by operations of torch: what it "
+                          f"returned is {describe(loss)}")
+        if loss.numel() != 1:
+            raise Refused(f"loss(x) returned a tensor of shape {tuple(loss.shape)}: one number is wanted")
+        grad, = self.torch.autograd.grad(loss.reshape(()), t, allow_unused=True)
+        return loss.item(), self.torch.zeros_like(t).numpy() if grad is None else grad.numpy()
+
+
+class Jax:
+    """loss(x) of JAX, compiled with its gradient, and always both: a loss that was compiled alone may differ in its
+    last bits."""
+
+    def __init__(self, loss):
+        import jax
+        self.both = jax.jit(jax.value_and_grad(loss))
+
+    def loss(self, x, **more):
+        return float(self.both(x, **more)[0])
+
+    def loss_and_grad(self, x, **more):
+        loss, grad = self.both(x, **more)
+        return float(loss), grad
+
+
+def describe(value):
+    shape = getattr(value, "shape", None)
+    return f"{type(value).__name__}" + (f" of shape {tuple(shape)}" if shape is not None else "")
+
+
+# ---- the process ----
+
+class Server:
+    def __init__(self, library, file, name):
+        self.file, self.name = file, name
+        self.base = os.path.basename(file)
+        self.lib = c.CDLL(library)
+        self.await_, self.pass_ = self.lib.ds_python_await, self.lib.ds_python_pass
+        self.await_.argtypes = self.pass_.argtypes = [c.c_void_p]
+        self.pass_.restype = None
+        self.map = mmap.mmap(3, HEAD)
+        self.head = Head.from_buffer(self.map)
+        self.at = c.addressof(self.head)
+        self.room = self.room_map = None
+        if self.head.version != VERSION:
+            sys.exit("diffsim: the package of Python and the adapter py are of different versions")
+        self.target = self.instance = None
+        api._stop[0] = lambda: self.head.stop != 0
+
+    # -- memory --
+
+    def ensure(self, size):
+        """At least `size` bytes of room; what lies in it stays."""
+        if self.head.room < size:
+            self.head.what, self.head.bytes, self.head.status = ROOM, size, OK
+            self.exchange()
+            if self.head.status != OK:
+                raise MemoryError("no shared memory")
+        if self.room is None or len(self.room) < self.head.room:
+            self.room_map = mmap.mmap(3, self.head.room, offset=HEAD)
+            self.room = memoryview(self.room_map)
+
+    def exchange(self):
+        """Passes the turn, and waits until it is ours again."""
+        self.pass_(self.at)
+        self.wait()
+
+    def wait(self):
+        parent = os.getppid()
+        while not self.await_(self.at):
+            if os.getppid() != parent:
+                os._exit(1)
+
+    def numbers(self, count, offset=0):
+        import numpy
+        return numpy.frombuffer(self.room_map, dtype=numpy.float64, count=count, offset=offset)
+
+    def put_text(self, text, offset=0, behind=0):
+        data = text.encode()
+        self.ensure(offset + len(data) + behind)
+        self.room[offset:offset + len(data)] = data
+        return len(data)
+
+    def fail(self, line, status):
+        self.head.text = " ".join(line.split()).encode()[:TEXT - 1].decode(errors="ignore").encode()
+        self.head.status = status
+
+    # -- answers --
+
+    def load(self):
+        if self.target is None:
+            try:
+                import numpy # noqa: F401
+            except ImportError:
+                raise Refused(f"{self.base}: plugins in Python need NumPy, which {sys.executable} does not have: "
+                              "install it there, or name another Python in DIFFSIM_PYTHON") from None
+            os.environ.setdefault("JAX_ENABLE_X64", "1")
+            self.module = load_module(self.file)
+            self.name, self.target = find_object(self.module, self.name, self.file)
+            self.framework = framework_of(self.target, self.module)
+            self.kind = OPTIMIZER if isinstance(self.target, type) and is_optimizer(self.target) \
+                and not is_environment(self.target) else ENV
+            whose = f"{self.base}:{self.name}"
+            self.schema = {}
+            for name, annotation, default in keyword_arguments(self.target):
+                self.schema[name] = parameter(name, annotation, default, whose)
+
+    def describe(self):
+        self.load()
+        t = self.target
+        doc = inspect.cleandoc(t.__doc__ or "")
+        first, _, rest = doc.partition("\n")
+        with open(self.file, "rb") as f:
+            digest = hashlib.sha256(f.read()).hexdigest()[:12]
+        flags, uses, needs, extensions = 0, [], [], []
+        if self.kind == ENV:
+            flags = FLAG_OWN_PROCESS + FLAG_INEXACT * (getattr(t, "tolerance", 0) > 0)
+            flags += FLAG_GRADIENT * (self.framework != "" or hasattr(t, "loss_and_grad"))
+            flags += FLAG_STOCHASTIC * bool(getattr(t, "stochastic", False))
+            extensions += [EXT_SCENE] if any(hasattr(t, k) for k in ("metrics", "scene")) else []
+            extensions += [EXT_VARIABLES] if hasattr(t, "variables") else []
+        else:
+            flags = FLAG_USES_BUDGET * bool(getattr(t, "uses_budget", False))
+            needs += [HAS_GRADIENT] if getattr(t, "needs_gradient", False) else []
+            uses += [HAS_GRADIENT] if getattr(t, "uses_gradient", False) and not needs else []
+        text = json.dumps({
+            "kind": self.kind, "flags": flags, "id": str(getattr(t, "id", id_of(self.name))),
+            "version": f"{getattr(t, 'version', '1')} ({digest})", "license": str(getattr(t, "license", "unstated")),
+            "summary": " ".join(first.split())[:100] or f"{self.name} of {self.base}",
+            "description": " ".join(rest.split()), "citation": str(getattr(t, "citation", "")),
+            "params": list(self.schema.values()), "uses": uses, "needs": needs, "extensions": extensions})
+        self.head.bytes = self.put_text(text)
+
+    def create(self):
+        self.ensure(self.head.bytes)
+        given = json.loads(bytes(self.room[:self.head.bytes]))
+        self.load()
+        values = {k: value_of(given[k], s) for k, s in self.schema.items()}
+        if not isinstance(self.target, type):
+            self.instance = FunctionEnvironment(self.target, values)
+        else:
+            own = {k for k, *_ in keyword_arguments(self.target)} & set(vars(self.target))
+            instance = self.target.__new__(self.target)
+            for k in own:
+                setattr(instance, k, values[k])
+            takes = inspect.signature(self.target.__init__).parameters
+            keywords = {k: v for k, v in values.items() if k in takes}
+            instance.__init__(**keywords)
+            self.instance = instance
+        if self.kind == ENV:
+            self.make_environment()
+
+    def bound(self, name, n):
+        """An attribute as n numbers, from one or n of them."""
+        import numpy
+        value = getattr(self.instance, name, None)
+        value = value() if callable(value) else value
+        if value is None:
+            return None
+        try:
+            return numpy.broadcast_to(numpy.asarray(value, dtype=float).reshape(-1), (n,)).copy()
+        except (TypeError, ValueError):
+            raise Refused(f"{self.base}:{self.name}: {name} has to be one number or {n}, it is {describe(value)}",
+                          E_PARAM) from None
+
+    def make_environment(self):
+        import numpy
+        e, h, whose = self.instance, self.head, f"{self.base}:{self.name}"
+        sizes = [numpy.size(v() if callable(v) else v) for v in
+                 (getattr(e, k, None) for k in ("lower", "upper", "x0")) if v is not None]
+        n = int(getattr(e, "n", 0) or max(sizes, default=0))
+        if n < 1:
+            raise Refused(f"{whose}: how many variables are there? Set lower and upper (a number for each), or n",
+                          E_PARAM)
+        lower, upper = self.bound("lower", n), self.bound("upper", n)
+        if lower is None or upper is None:
+            raise Refused(f"{whose}: the attributes lower and upper are missing: where is each of the {n} variables "
+                          "to be searched?", E_PARAM)
+        x0 = self.bound("x0", n)
+        x0 = 0.5 * (lower + upper) if x0 is None else x0
+        self.n = n
+        self.ensure(24 * n)
+        names = self.variables(n)
+        text = json.dumps(names) if names else ""
+        size = self.put_text(text, 24 * n)
+        self.numbers(3 * n)[:] = numpy.concatenate([lower, upper, x0])
+        self.choose_functions()
+        h.n, h.count, h.loss = n, int(getattr(e, "steps", 0)), float(getattr(e, "dt", 0.0))
+        h.loss_floor, h.target = float(getattr(e, "floor", -math.inf)), float(getattr(e, "tolerance", 0.0))
+        h.has_gradient = 1 if self.both is not None else 0
+        h.has_scene = 1 if any(hasattr(e, k) for k in ("metrics", "scene")) else 0
+        h.bytes = size
+
+    def variables(self, n):
+        """[name, unit, group] of each variable, from ("x", "y [m]", ...)."""
+        given = getattr(self.instance, "variables", None)
+        given = given() if callable(given) else given
+        if given is None:
+            return None
+        if len(given) != n:
+            raise Refused(f"{self.base}:{self.name}: variables has {len(given)} names, there are {n} variables", E_PARAM)
+        found = [re.fullmatch(r"\s*([^\[\]]*?)\s*(?:\[(.*)\])?\s*", str(v)) for v in given]
+        return [[m[1] if m else "", (m[2] or "") if m else "", ""] for m in found]
+
+    def choose_functions(self):
+        e = self.instance
+        if self.framework:
+            tool = Torch(e.loss, self.head.threads) if self.framework == "torch" else Jax(e.loss)
+            self.alone, self.both = tool.loss, tool.loss_and_grad
+        else:
+            self.both = getattr(e, "loss_and_grad", None)
+            self.alone = getattr(e, "loss", None) or (lambda x, **more: self.both(x, **more)[0])
+        takes = [f for f in (getattr(e, "loss", None), getattr(e, "loss_and_grad", None)) if f is not None]
+        if not isinstance(self.target, type):
+            takes = [self.target]
+        self.noisy = any("noise" in inspect.signature(f).parameters for f in takes)
+
+    def evaluate(self):
+        import numpy
+        h = self.head
+        want = h.want & WANT_GRAD and self.both is not None
+        x = self.x.copy()
+        more = {"noise": h.key} if self.noisy else {}
+        h.outcome, h.bad_step, h.cost, h.grad_kind = EVAL_OK, -1, 0, 0
+        try:
+            if want:
+                answer = self.both(x, **more)
+                try:
+                    loss, grad = answer
+                except (TypeError, ValueError):
+                    raise Refused(f"loss_and_grad(x) returned {describe(answer)}: (loss, gradient) is wanted") from None
+            else:
+                loss, grad = self.alone(x, **more), None
+        except api.Diverged as error:
+            h.outcome, h.bad_step, h.loss = EVAL_DIVERGED, error.step, math.inf
+            h.text = line_of(error, self.file).encode()[:TEXT - 1]
+            return
+        except api.Infeasible as error:
+            h.outcome, h.loss = EVAL_INFEASIBLE, math.inf
+            h.text = line_of(error, self.file).encode()[:TEXT - 1]
+            return
+        try:
+            h.loss = loss = float(loss)
+        except (TypeError, ValueError):
+            raise Refused(f"loss(x) returned {describe(loss)}: one number is wanted") from None
+        if not math.isfinite(loss):
+            h.outcome, h.loss, h.text = EVAL_DIVERGED, math.inf, f"loss(x) is {loss}".encode()
+        elif want:
+            g = numpy.asarray(grad, dtype=numpy.float64)
+            if g.shape != (self.n,):
+                raise Refused(f"loss_and_grad(x) returned a gradient of shape {g.shape}, ({self.n},) is wanted")
+            self.g[:] = g
+            h.grad_kind = GRAD_ADJOINT
+
+    def scene(self):
+        import numpy
+        e, h = self.instance, self.head
+        frames = int(getattr(e, "steps", 0)) + 1
+        given = e.metrics() if callable(getattr(e, "metrics", None)) else getattr(e, "metrics", {})
+        metrics, data = [], []
+        for key, value in dict(given).items():
+            unit = ""
+            if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str):
+                value, unit = value
+            v = numpy.asarray(value, dtype=float).reshape(-1)
+            frames = len(v) if not metrics and not hasattr(e, "steps") else frames
+            if len(v) not in (1, frames):
+                raise Refused(f"metrics(): '{key}' has {len(v)} values, one for each of {frames} steps is wanted")
+            metrics.append([str(key), unit])
+            data.append(numpy.broadcast_to(v, (frames,)))
+        about = {"frames": frames, "metrics": metrics, "bodies": []}
+        if hasattr(e, "scene"):
+            self.bodies(e.scene() if callable(e.scene) else e.scene, frames, about, data)
+        flat = numpy.concatenate([numpy.ravel(d) for d in data]) if data else numpy.zeros(0)
+        text = json.dumps(about).encode()
+        begin = (len(text) + 7) // 8 * 8
+        self.ensure(begin + 8 * len(flat))
+        self.room[:len(text)] = text
+        self.numbers(len(flat), begin)[:] = flat
+        h.bytes, h.count = len(text), len(flat)
+
+    def bodies(self, given, frames, about, data):
+        """scene() gives {"bodies": {NAME: {"frames": array (steps + 1, count, 3 or 7), ...}}, "box": ..., ...}."""
+        import numpy
+        shapes = {"points": 1, "sphere": 2, "capsule": 3, "cylinder": 4, "torus": 5, "box": 6, "mesh": 7, "lines": 8}
+        roles = {"material": 0, "tool": 1, "fixed": 2, "target": 3}
+        about["flat"] = int(bool(given.get("flat", False)))
+        about["ground"] = given.get("ground")
+        lows, highs = [], []
+        for name, body in given.get("bodies", {}).items():
+            shape, role = body.get("shape", "points"), body.get("role", "material")
+            if shape not in shapes or role not in roles:
+                raise Refused(f"scene(): body '{name}': shape is one of {', '.join(shapes)}, role one of "
+                              f"{', '.join(roles)}")
+            each = 3 if shapes[shape] in (1, 7, 8) else 7
+            p = numpy.asarray(body["frames"], dtype=float)
+            if p.ndim != 3 or p.shape[0] != frames or p.shape[2] != each:
+                raise Refused(f"scene(): body '{name}' has frames of shape {p.shape}, ({frames}, count, {each}) is wanted")
+            size = [float(v) for v in numpy.ravel(body.get("size", 0.02))][:4]
+            about["bodies"].append({"name": name, "shape": shapes[shape], "role": roles[role], "count": p.shape[1],
+                                    "variety": int(body.get("variety", 0)), "size": size,
+                                    "index": [int(i) for i in numpy.ravel(body.get("index", []))]})
+            data.append(p)
+            lows.append(p[..., :3].min(axis=(0, 1)) - size[0])
+            highs.append(p[..., :3].max(axis=(0, 1)) + size[0])
+        if "box" in given:
+            about["box"] = [float(v) for v in numpy.ravel(given["box"])]
+        elif lows:
+            about["box"] = [float(v) for v in (*numpy.min(lows, axis=0), *numpy.max(highs, axis=0))]
+
+    # -- a search --
+
+    def run(self):
+        objective = Objective(self)
+        try:
+            self.instance.run(objective)
+            self.head.status = OK
+        except api.Stopped:
+            self.head.status = STOPPED
+        except Exception as error:
+            if objective.ended: # what a search makes of its end is no matter any more
+                self.head.status = STOPPED
+            else:
+                self.fail(line_of(error, self.file), getattr(error, "status", E_GENERIC))
+        self.head.what = RUN
+
+    # -- the loop --
+
+    def answer(self, what):
+        try:
+            {DESCRIBE: self.describe, CREATE: self.create, SCENE: self.scene}[what]()
+        except MemoryError as error:
+            self.fail(line_of(error, self.file), E_NOMEM)
+        except (Exception, SystemExit) as error:
+            self.fail(line_of(error, self.file), getattr(error, "status", E_GENERIC))
+        self.head.what = what
+
+    def serve(self):
+        h = self.head
+        self.x = self.g = None
+        while True:
+            self.wait()
+            what = h.what
+            if what == EVALUATE:
+                if self.x is None or self.mapped is not self.room_map:
+                    self.ensure(16 * self.n)
+                    self.mapped = self.room_map
+                    self.x, self.g = self.numbers(self.n), self.numbers(self.n, 8 * self.n)
+                h.text = b""
+                try:
+                    self.evaluate()
+                except MemoryError as error:
+                    self.fail(line_of(error, self.file), E_NOMEM)
+                except (Exception, SystemExit) as error:
+                    self.fail(line_of(error, self.file), E_GENERIC)
+            elif what == RUN:
+                self.run()
+            elif what == QUIT:
+                return
+            else:
+                self.answer(what)
+            sys.stdout.flush()
+            self.pass_(self.at)
+
+
+class Objective:
+    """What ``run(objective)`` gets: the problem, and the only way to evaluate.
+
+    Attributes: ``n``; ``lower``, ``upper``, ``x0`` (arrays of n numbers); ``has_gradient``, ``stochastic``; ``budget``
+    (evaluations planned at the first start, 0 = no limit); ``target``, ``floor`` (-inf = none); ``seed``.
+
+    Every row of a call costs one evaluation of the budget. When the search is to end a call raises
+    :class:`diffsim.plugin.Stopped`; let it pass. The same seed and answers must lead to the same questions.
+    """
+
+    def __init__(self, server):
+        import numpy
+        h, self._server, self.ended = server.head, server, False
+        self.n = n = h.n
+        server.ensure(24 * n)
+        self.lower, self.upper, self.x0 = server.numbers(3 * n).reshape(3, n).copy()
+        self.has_gradient, self.stochastic = bool(h.has_gradient), bool(h.stochastic)
+        self.budget, self.target, self.floor, self.seed = h.budget, h.target, h.loss_floor, h.seed
+
+    def rng(self, name: str = "search", index: int = 0):
+        """A generator of random numbers that follows from the seed of the run and the name of the stream."""
+        return api.rng(self.seed, name, index)
+
+    def should_stop(self) -> bool:
+        """Is the search to end? For long computations of its own."""
+        return self._server.head.stop != 0
+
+    def evaluate(self, x, gradient: bool = False, tag: str = "", group: int = 0, noise=None):
+        """Losses of the rows of x (shape (rows, n), inside the bounds): an array of ``rows`` numbers, +inf where the
+        evaluation failed; with ``gradient`` also one of shape (rows, n), zeros where it failed.
+
+        Rows that do not depend on each other belong into one call: they are evaluated in parallel. ``tag`` (at most
+        15 bytes) and ``group`` say what the rows are for; ``noise`` are numbers, equal ones mean equal noise.
+        """
+        import numpy
+        s, h, n = self._server, self._server.head, self.n
+        if self.ended:
+            raise api.Stopped()
+        x = numpy.ascontiguousarray(x, dtype=numpy.float64)
+        if x.ndim != 2 or x.shape[1] != n or len(x) == 0:
+            raise ValueError(f"evaluate(x): x has shape {x.shape}, (rows, {n}) is wanted")
+        count, width = len(x), 2 * n if gradient else n
+        s.ensure(count * (8 * width + 24))
+        s.numbers(count * n)[:] = x.ravel()
+        behind = 8 * count * (width + 1)
+        if noise is not None:
+            numpy.frombuffer(s.room_map, numpy.uint64, count, behind)[:] = noise
+        h.what, h.want, h.count, h.group, h.status = BATCH, WANT_GRAD if gradient else 0, count, group, OK
+        h.key, h.text = noise is not None, tag.encode()[:15]
+        s.exchange()
+        status = h.status
+        if status != OK:
+            self.ended = True
+            raise api.Stopped()
+        loss = s.numbers(count, 8 * count * n).copy()
+        self.outcomes = numpy.frombuffer(s.room_map, numpy.uint32, count, behind + 8 * count).copy()
+        return (loss, s.numbers(count * n, 8 * count * (n + 1)).reshape(count, n).copy()) if gradient else loss
+
+    def loss(self, x, **more) -> float:
+        """The loss of one point."""
+        return float(self.evaluate([x], **more)[0])
+
+    def loss_and_grad(self, x, **more):
+        """Loss and gradient (n numbers) of one point."""
+        loss, grad = self.evaluate([x], gradient=True, **more)
+        return float(loss[0]), grad[0]
+
+    __call__ = loss
+
+    def save(self, name: str, data: bytes) -> bool:
+        """Leaves a file in the folder of the run: True, or False where there is no folder. The bytes follow from
+        parameters, seed, problem and answers alone."""
+        s, h = self._server, self._server.head
+        s.ensure(len(data))
+        s.room[:len(data)] = data
+        h.what, h.bytes, h.text, h.status = SAVE, len(data), name.encode()[:TEXT - 1], OK
+        s.exchange()
+        if h.status not in (OK, -5):
+            raise ValueError(f"save('{name}'): refused by the host")
+        return h.status == OK
+
+
+def main(argv):
+    sys.argv = [argv[1]]
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(line_buffering=True)
+    Server(*argv).serve()
+    os._exit(0)
