@@ -2,19 +2,17 @@
 /* py - the adapter for FILE.py:NAME (diffsim/adapter.h): a class with loss() is an environment, one with run() an
  * optimizer. Each instance has a Python process of its own, python/diffsim/serve.py. */
 #include <diffsim/adapter.h>
-#include <diffsim/helper/fail.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "adapters/python/adapted.h"
 
 /* create() is not told which plugin is meant, so each file has one of its own. */
 enum { FILES = 16 };
 static adapted *file[FILES];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of them, and of the processes that wait */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of them */
 
 #define EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
 #define CREATE(k)                                                                                            \
@@ -33,43 +31,6 @@ static const struct {
     ds_status (*env)(const ds_host *host, void **out);
     ds_status (*optimizer)(const ds_host *host, const ds_problem *problem, void **out);
 } create[FILES] = {EACH(PAIR)};
-
-/* ---- instances ---- */
-
-ds_status adapted_take(adapted *a, const ds_host *host, child *out)
-{
-    char why[600];
-    pthread_mutex_lock(&lock);
-    const int waits = a->first.pid > 0 && a->first.owner == getpid();
-    if (waits) {
-        *out = a->first;
-        a->first = (child){.pid = 0};
-    }
-    pthread_mutex_unlock(&lock);
-    if (waits || child_start(out, a->file, a->object, why, sizeof why) == 0) {
-        return DS_OK;
-    }
-    return ds_host_fail(host, DS_E_GENERIC, "%s", why);
-}
-
-ds_status adapted_put_values(const adapted *a, const ds_host *host, child *c)
-{
-    json_t *values = description_values(&a->description.desc, host);
-    char *text = values != NULL ? json_dumps(values, JSON_COMPACT) : NULL;
-    const size_t bytes = text != NULL ? strlen(text) : 0;
-    ds_status st = DS_OK;
-    if (values == NULL) {
-        st = DS_E_PARAM;
-    } else if (text == NULL || talk_grow(&c->talk, bytes) != 0) {
-        st = ds_host_fail(host, DS_E_NOMEM, "no memory for the parameters");
-    } else {
-        memcpy(c->talk.room, text, bytes);
-        c->talk.head->bytes = bytes;
-    }
-    free(text);
-    json_decref(values);
-    return st;
-}
 
 /* ---- the adapter ---- */
 

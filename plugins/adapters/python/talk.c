@@ -65,7 +65,9 @@ void talk_close(talk *t)
     }
     if (t->head != NULL) {
         munmap(t->head, TALK_HEAD);
-        close(t->fd);
+        if (t->fd >= 0) {
+            close(t->fd);
+        }
     }
     *t = (talk){.fd = -1};
 }
