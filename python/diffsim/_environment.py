@@ -18,6 +18,7 @@ from ._calls import Caller, tell_forks
 from ._errors import ClosedError, EvaluationError, UnsupportedError, UsageError
 from ._library import lib
 from ._settings import lines, merged, reals, seconds, whole
+from ._space import Space
 
 OUTCOMES = ("ok", "bad_gradient", "diverged", "infeasible", "stopped", "invalid", "crashed", "timeout", "error")
 GRADIENT_KINDS = ("none", "adjoint", "forward", "finite_differences", "smoothed")
@@ -41,15 +42,6 @@ class Variable(NamedTuple):
     lower: float
     upper: float
     log: bool  #: positive, and varied by factors rather than by steps
-
-
-class Space(NamedTuple):
-    """A box to search in: what :func:`diffsim.optimizer` needs to know."""
-
-    lower: np.ndarray  #: (n,)
-    upper: np.ndarray  #: (n,)
-    x0: np.ndarray  #: (n,) a start point inside
-    names: tuple  #: n texts
 
 
 @dataclass(frozen=True)
@@ -239,7 +231,8 @@ class Environment:
 
     @property
     def space(self) -> Space:
-        return Space(self.lower, self.upper, self.x0, tuple(v.name for v in self.variables))
+        """The box to search in, for :func:`diffsim.optimizer`."""
+        return Space(self.lower, self.upper, self.x0, [v.name for v in self.variables])
 
     @property
     def settings(self) -> dict:
@@ -313,7 +306,7 @@ class Environment:
         ``noise_key``: None is the noise that ``dshost eval`` with this seed takes, 0 none, or a number of
         :meth:`noise_key`, or k of them. Raises :class:`EvaluationError` where there is no loss; with
         ``on_failure="inf"`` such a loss is inf."""
-        if type(x) is np.ndarray and x.dtype is _F64 and x.shape == self._shape and self._quick and noise_key is None:
+        if type(x) is np.ndarray and x.dtype == _F64 and x.shape == self._shape and self._quick and noise_key is None:
             with self._lock:
                 self._x[:] = x
                 begin = _clock()
@@ -328,7 +321,7 @@ class Environment:
 
         Raises :class:`EvaluationError` as :meth:`loss`, also where only the gradient is missing; with
         ``on_failure="inf"`` such a gradient is NaN. :class:`UnsupportedError` where the environment has no gradients."""
-        if type(x) is np.ndarray and x.dtype is _F64 and x.shape == self._shape and self._quick and noise_key is None:
+        if type(x) is np.ndarray and x.dtype == _F64 and x.shape == self._shape and self._quick and noise_key is None:
             with self._lock:
                 self._x[:] = x
                 begin = _clock()

@@ -18,12 +18,15 @@ SHAPES = {1: "points", 2: "sphere", 3: "capsule", 4: "cylinder", 5: "torus", 6: 
 ROLES = {0: "material", 1: "tool", 2: "fixed", 3: "target"}
 
 
+_DTYPES = {c.c_double: np.float64, c.c_uint32: np.uint32, c.c_uint64: np.uint64}
+
+
 def copied(address, ctype, shape) -> np.ndarray:
     """An array of our own from memory of the library."""
-    count = int(np.prod(shape, dtype=np.int64))
-    if not address or count == 0:
-        return np.zeros(shape, dtype=np.dtype(ctype))
-    return np.ctypeslib.as_array((ctype * count).from_address(address)).reshape(shape).copy()
+    a = np.zeros(shape, _DTYPES[ctype])
+    if address and a.nbytes > 0:
+        c.memmove(a.ctypes.data, address, a.nbytes)
+    return a
 
 
 @dataclass(frozen=True, eq=False)
