@@ -66,7 +66,10 @@ class _Bar:
         sys.stderr.flush()
         self.width = len(line)
 
-    def close(self):
+    def close(self, result):
+        if result is not None:  # the last evaluations were not told
+            budget = result.summary.get("budget", result.evaluations)
+            self.now = Progress(result.evaluations, budget, 0, result.best_loss, result.best_x, 0)
         if self.now is not None:
             self.show("\r" if self.live else "")
             sys.stderr.write("\n")
@@ -113,13 +116,15 @@ def minimize(f, method: str = "boleap", budget: int = 1000, *, seed: int | None 
         raise UsageError("resume: name the folder of the run: out=")
     bar = _Bar(method) if progress is True else None
     progress = bar if bar is not None else progress if callable(progress) else None
+    result = None
     try:
         if isinstance(f, Environment):
             given = {"bounds": bounds, "x0": x0, "jac": jac, "record_as": record_as, "vectorized": vectorized or None}
             wrong = [k for k, v in given.items() if v is not None]
             if wrong:
                 raise UsageError(f"{', '.join(wrong)}: not with an environment, which has its own")
-            return _run(f, method, budget, seed, jobs, out, resume, target, seconds, progress, run, opt)
+            result = _run(f, method, budget, seed, jobs, out, resume, target, seconds, progress, run, opt)
+            return result
         if not callable(f):
             raise TypeError(f"{f!r:.80} is neither an environment nor a function")
         if run:
@@ -131,10 +136,11 @@ def minimize(f, method: str = "boleap", budget: int = 1000, *, seed: int | None 
             space = Space(space.lower, space.upper, x0, space.names)
         ask = _Asked(f, jac, vectorized, 1 if jobs is None else whole(jobs, "jobs", 0, 1024) or os.cpu_count() or 1)
         name = record_as or re.sub(r"[^a-z0-9_]", "_", getattr(f, "__name__", "program").lower()).lstrip("_0123456789")[:40] or "program"
-        return _search(ask, space, method, budget, seed or 0, out, resume, target, seconds, progress, name, opt)
+        result = _search(ask, space, method, budget, seed or 0, out, resume, target, seconds, progress, name, opt)
+        return result
     finally:
         if bar is not None:
-            bar.close()
+            bar.close(result)
 
 
 # ---- environments ----

@@ -90,10 +90,11 @@ class Scene:
         chosen = range(kept) if frame is None else [range(kept)[frame]] if -kept <= frame < kept else None
         if chosen is None:
             raise UsageError(f"frame is {frame}: there are {kept} frames")
+        shown = list(range(kept)) if frame is None else self._kept(chosen[0])
         command = [_library.program(), "picture", "-", "--size", f"{width}x{height}"]
         if frame is not None:
-            command += ["--frame", str(chosen[0])]
-        done = subprocess.run(command, input=self._block(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+            command += ["--frame", str(len(shown) - 1)]
+        done = subprocess.run(command, input=self._block(shown), stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         if done.returncode != 0:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
             raise by_exit_status(max(done.returncode, 1), said[-1].partition("error: ")[2] or said[-1] if said else "no picture")
@@ -115,16 +116,21 @@ class Scene:
         with open(path, "wb") as f:
             np.savez_compressed(f, **arrays)
 
-    def _block(self) -> bytes:
-        """The scene as the block of core/scene/scene_write.h, which dshost-picture reads."""
+    def _kept(self, chosen) -> list:
+        """The frames from which a picture is drawn: what is to be seen, and ways of few bodies up to there."""
+        few = sum(b.data.shape[1] for b in self.bodies.values()) <= 200
+        return list(range(chosen + 1)) if few else sorted({0, chosen})
+
+    def _block(self, kept) -> bytes:
+        """The scene with some of its frames as the block of core/scene/scene_write.h, which dshost-picture reads."""
         parts = []
         for b in self.bodies.values():
             index = np.ascontiguousarray(b.index, np.uint32).tobytes()
             parts.append(struct.pack("=64sIIIIQQ4d", b.name.encode(), _number(SHAPES, b.shape), _number(ROLES, b.role), b.variety, 0,
                                      b.data.shape[1], b.index.size, *b.size))
-            parts += [index, b"\0" * (-len(index) % 8), np.ascontiguousarray(b.data).tobytes()]
-        body = np.ascontiguousarray(self.frame, np.uint64).tobytes() + b"".join(parts)
-        head = struct.pack("=8s6Qd6dd", b"DSSCENE1", 120 + len(body), self.flat, self.frames, len(self.frame), len(self.bodies), 0,
+            parts += [index, b"\0" * (-len(index) % 8), np.ascontiguousarray(b.data[kept]).tobytes()]
+        body = np.ascontiguousarray(self.frame[kept], np.uint64).tobytes() + b"".join(parts)
+        head = struct.pack("=8s6Qd6dd", b"DSSCENE1", 120 + len(body), self.flat, self.frames, len(kept), len(self.bodies), 0,
                            self.dt, *self.box, self.ground)
         return head + body
 

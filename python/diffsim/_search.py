@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _library
 from ._calls import tell_forks
-from ._errors import ClosedError, UsageError
+from ._errors import ClosedError, PluginError, UsageError
 from ._library import lib
 from ._scene import copied
 from ._settings import lines, merged, reals, whole
@@ -51,7 +51,11 @@ class Optimizer:
             name=None if record_as is None else _library.encoded(record_as, "the name of what is evaluated"), resume=bool(resume))
         why = _library.line_buffer()
         handle = lib.ds_search_open(_library.encoded(self.name, "the name of the optimizer"), c.byref(o), why, len(why))
-        self._handle = _library.opened(handle, why)
+        try:
+            self._handle = _library.opened(handle, why)
+        except PluginError as e:  # in the words of Python
+            e.args = (e.args[0].replace("gradients are there where has_gradient is set", "gradients are there with gradient=True, in minimize() with jac="),)
+            raise
         self._finalizer = weakref.finalize(self, lib.ds_search_close, self._handle)
         tell_forks(self)
 
