@@ -42,3 +42,17 @@ def __getattr__(name):
 
 def __dir__():
     return sorted([*globals(), *_LAZY])
+
+
+def _register():
+    """Makes gymnasium.make("diffsim/Cartpole-v0") work after this import, where Gymnasium is there."""
+    import importlib.util
+    if importlib.util.find_spec("gymnasium") is not None:
+        try:
+            _importlib.import_module(f"{__name__}.gym")
+        except ImportError as e:  # of a version that this does not fit; the rest of diffsim does without
+            import warnings
+            warnings.warn(f"diffsim is not registered with Gymnasium: {e}", stacklevel=2)
+
+
+_register()
