@@ -52,7 +52,7 @@ run_sources = core/run/asked.c core/run/asked.h core/run/episodes.c core/run/epi
 	core/run/signals.c core/run/signals.h
 embed_sources = core/embed/embed.c core/embed/embed.h core/embed/environment.c \
 	core/embed/environment_internal.c core/embed/environment_internal.h \
-	core/embed/environment_scene.c core/embed/environment_steps.c core/embed/recording.c \
+	core/embed/environment_scene.c core/embed/environment_steps.c core/embed/library.c core/embed/recording.c \
 	core/embed/recording.h core/embed/runner.c core/embed/search.c core/embed/search_internal.h
 cli_sources = core/cli/arguments.c core/cli/arguments.h core/cli/command.c core/cli/command.h \
 	core/cli/dispatch.c core/cli/dispatch.h core/cli/pictures.c core/cli/pictures.h \

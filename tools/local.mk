@@ -25,7 +25,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/results/settings_text.h \
 	%D%/results/trajectory.c %D%/policy/npz_read.c %D%/policy/npz_read.h %D%/policy/policy.c \
 	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h %D%/eval/best_episode.c %D%/eval/best_episode.h \
-	%D%/eval/best_picture.c %D%/eval/best_picture.h \
+	%D%/eval/best_picture.c %D%/eval/best_picture.h %D%/eval/picture_frames.c %D%/eval/picture_frames.h \
 	%D%/report/report_make.c %D%/report/report.h %D%/report/report_csv.c %D%/report/report_csv.h \
 	%D%/report/report_figures.c %D%/report/report_figures.h %D%/report/report_html.c \
 	%D%/report/report_html.h %D%/report/report_overall.c \

@@ -83,7 +83,8 @@ DS_EXPORT ds_environment *ds_environment_open(const char *environment, const ds_
     DS_LOCALE_PLAIN_HERE;
     ds_error error = {0, "out of memory"};
     ds_environment *e = calloc(1, sizeof *e);
-    if (e == NULL || open_environment(e, environment, options, &error) != 0) {
+    int rc = e != NULL ? open_environment(e, environment, options, &error) : DS_EXIT_MEMORY;
+    if (ds_embed_note(rc) != 0) {
         ds_embed_say(&error, why, size);
         ds_environment_close(e);
         return NULL;

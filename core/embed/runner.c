@@ -108,7 +108,8 @@ DS_EXPORT ds_runner *ds_runner_open(const ds_runner_options *options, char *why,
     DS_LOCALE_PLAIN_HERE;
     ds_error error = {0, "out of memory"};
     ds_runner *r = calloc(1, sizeof *r);
-    if (r == NULL || prepare(r, options, &error) != 0) {
+    int rc = r != NULL ? prepare(r, options, &error) : DS_EXIT_MEMORY;
+    if (ds_embed_note(rc) != 0) {
         ds_embed_say(&error, why, size);
         ds_runner_close(r);
         return NULL;
@@ -227,7 +228,7 @@ DS_EXPORT ds_status ds_runner_run(ds_runner *r)
     }
     r->result.exit_status = (uint32_t)rc;
     json_decref(summary);
-    return ds_embed_status(rc);
+    return ds_embed_status(ds_embed_note(rc));
 }
 
 DS_EXPORT ds_status ds_runner_describe(const ds_runner *r, ds_runner_result *out)

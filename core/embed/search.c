@@ -350,8 +350,9 @@ DS_EXPORT ds_search *ds_search_open(const char *optimizer, const ds_search_optio
     rc = rc != 0 ? rc : ds_embed_settings(DS_SECTION_OPT, options->settings, &settings, &error);
     if (rc == 0) {
         s = ds_search_start(module, &settings, options, &error);
+        rc = s != NULL ? 0 : error.status != 0 ? error.status : DS_EXIT_PLUGIN;
     }
-    if (s == NULL) {
+    if (ds_embed_note(rc) != 0) {
         ds_embed_say(&error, why, size);
     }
     ds_settings_clear(&settings);

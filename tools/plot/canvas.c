@@ -236,6 +236,25 @@ void ds_canvas_image(ds_canvas *c, int x, int y, int w, int h, const uint32_t *p
     cairo_surface_mark_dirty(c->surface);
 }
 
+int ds_canvas_pixels(const ds_canvas *c, uint32_t *pixels, ds_error *e)
+{
+    if (c->svg != NULL || cairo_status(c->cr) != CAIRO_STATUS_SUCCESS) {
+        return ds_fail(e, DS_EXIT_MEMORY, "the picture was not drawn: %s",
+                       cairo_status_to_string(cairo_status(c->cr)));
+    }
+    cairo_surface_flush(c->surface);
+    const unsigned char *data = cairo_image_surface_get_data(c->surface);
+    int stride = cairo_image_surface_get_stride(c->surface);
+    for (int j = 0; j < c->height; j++) {
+        uint32_t *row = pixels + (size_t)j * (size_t)c->width;
+        memcpy(row, data + (ptrdiff_t)j * stride, (size_t)c->width * sizeof *row);
+        for (int i = 0; i < c->width; i++) {
+            row[i] &= 0xffffff; /* the upper byte is nobody's */
+        }
+    }
+    return 0;
+}
+
 void ds_canvas_cells(ds_canvas *c, double x, double y, double w, double h, int columns, int rows,
                      const uint32_t *pixels)
 {

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Global optimization with differentiable simulation.
+
+    import diffsim
+    env = diffsim.make("torus", preset="small", seed=0)
+    loss, grad = env.loss_and_grad(env.x0)
+    result = diffsim.minimize(env, method="boleap", budget=300)
+
+make()       environments: losses, gradients, channels, trajectories, pictures
+minimize()   whole runs, of environments and of any function
+optimizer()  the optimizers by ask and tell; scipy() makes them methods of SciPy
+load()       result folders as arrays
+torch, jax   losses as differentiable functions; gym: environments for Gymnasium, registered as "diffsim/Cartpole-v0", ...
+"""
+
+from __future__ import annotations
+
+import importlib as _importlib
+
+from ._environment import Channel, Environment, EpisodeInfo, Evaluation, Variable, make
+from ._errors import *  # noqa: F403
+from ._errors import __all__ as _errors_all
+from ._library import version as __version__
+from ._results import Landscape, Run, Runs, load
+from ._run import Progress, minimize
+from ._scene import Body, Scene
+from ._scipy import scipy
+from ._search import Optimizer, optimizer
+from ._space import Space
+
+_LAZY = ("gym", "jax", "plugin", "torch")  # they need packages that need not be there
+
+__all__ = ["Body", "Channel", "Environment", "EpisodeInfo", "Evaluation", "Landscape", "Optimizer", "Progress", "Run", "Runs", "Scene",
+           "Space", "Variable", "load", "make", "minimize", "optimizer", "scipy", *_errors_all]
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        return _importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'diffsim' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted([*globals(), *_LAZY])
+
+
+def _register():
+    """Makes gymnasium.make("diffsim/Cartpole-v0") work after this import, where Gymnasium is there."""
+    import importlib.util
+    if importlib.util.find_spec("gymnasium") is not None:
+        try:
+            _importlib.import_module(f"{__name__}.gym")
+        except ImportError as e:  # of a version that this does not fit; the rest of diffsim does without
+            import warnings
+            warnings.warn(f"diffsim is not registered with Gymnasium: {e}", stacklevel=2)
+
+
+_register()

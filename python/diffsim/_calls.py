@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of the library that Ctrl-C can end: they run in a thread beside, for which the main thread waits."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+
+
+class Caller:
+    """A thread that calls one function at a time for others, until close()."""
+
+    def __init__(self, name: str):
+        self._name = name
+        self._thread = None
+        self._wanted = threading.Semaphore(0)
+        self._job = None
+
+    def _work(self):
+        while True:
+            self._wanted.acquire()
+            job = self._job
+            if job is None:
+                return
+            function, arguments, answer, done = job
+            try:
+                answer.append(function(*arguments))
+            except BaseException as e:  # it is raised again where the call came from
+                answer.append(e)
+            self._job = job = None
+            done.release()
+
+    def call(self, function, arguments, stop):
+        """function(*arguments); where a signal handler raises meanwhile, stop() is called and has to end it."""
+        if threading.current_thread() is not threading.main_thread():
+            return function(*arguments)  # no signal handler runs here
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+            self._thread.start()
+        answer, done = [], threading.Semaphore(0)
+        self._job = (function, arguments, answer, done)
+        self._wanted.release()
+        try:
+            done.acquire()
+        except BaseException:
+            stop()
+            while not answer:
+                try:
+                    done.acquire()
+                except BaseException:  # the impatient press Ctrl-C again; the library needs a second
+                    pass
+            raise
+        if isinstance(answer[0], BaseException):
+            raise answer[0]
+        return answer[0]
+
+    def close(self):
+        """Ends the thread, when it has nothing to do any more."""
+        if self._thread is not None:
+            self._job = None
+            self._wanted.release()
+            self._thread = None
+
+
+# ---- forks ----
+
+_owners: "weakref.WeakSet" = weakref.WeakSet()
+
+
+def tell_forks(owner):
+    """owner.forked(pid of the parent) will be called in every process that is forked from this one."""
+    _owners.add(owner)
+
+
+def _after_fork():
+    parent = os.getppid()
+    for owner in list(_owners):
+        owner.forked(parent)
+
+
+os.register_at_fork(after_in_child=_after_fork)

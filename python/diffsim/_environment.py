@@ -1,0 +1,618 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Environments: losses, gradients, channels, episodes and pictures of a simulation (diffsim/lib/environment.h)."""
+
+from __future__ import annotations
+
+import ctypes as c
+import os
+import threading
+import time
+import weakref
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from . import _library, _scene
+from ._calls import Caller, tell_forks
+from ._errors import ClosedError, EvaluationError, UnsupportedError, UsageError
+from ._library import lib
+from ._settings import lines, merged, reals, seconds, whole
+from ._space import Space
+
+OUTCOMES = ("ok", "bad_gradient", "diverged", "infeasible", "stopped", "invalid", "crashed", "timeout", "error")
+GRADIENT_KINDS = ("none", "adjoint", "forward", "finite_differences", "smoothed")
+_ROLES = {1: "residual", 2: "constraint", 3: "objective", 4: "image", 5: "state", 6: "loss"}
+_TYPES = {1: np.float64, 2: np.float32, 3: np.uint8}
+_VALUE, _JV, _JTV, _HV = 1, 2, 3, 4
+_OPERATIONS = {_VALUE: "value", _JV: "jv", _JTV: "jtv", _HV: "hv"}
+_F64 = np.dtype(np.float64)
+_QUICK_S = 0.02  # a call that takes longer runs where Ctrl-C can end it
+
+_evaluate = lib.ds_environment_evaluate_many
+_clock = time.perf_counter
+
+
+class Variable(NamedTuple):
+    """A decision variable."""
+
+    name: str  #: "push.x.12"; "x0", "x1", ... where the environment has no names
+    unit: str  #: "N/m"; "" = a pure number
+    group: str  #: what it belongs to; "" = nothing
+    lower: float
+    upper: float
+    log: bool  #: positive, and varied by factors rather than by steps
+
+
+@dataclass(frozen=True)
+class Channel:
+    """What an evaluation can say besides its loss."""
+
+    name: str
+    role: str  #: "residual", "constraint", "objective", "image", "state", "loss"
+    shape: tuple
+    dtype: np.dtype
+    unit: str
+    doc: str
+    can: tuple  #: of "value", "jv", "jtv", "hv"
+    lower: float  #: of a constraint: where an element is allowed to be
+    upper: float
+    number: int
+
+    @property
+    def elements(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+
+@dataclass(eq=False)
+class Evaluation:
+    """The answers for one point (numbers) or for k points (arrays with k rows)."""
+
+    loss: float | np.ndarray  #: () or (k,); inf where there is none
+    grad: np.ndarray | None  #: (n,) or (k, n); NaN where there is none; None = not wanted
+    outcome: str | list  #: "ok", or why there is no loss or gradient; k of them
+    message: str | list  #: the reason in words, "" where all is well; k of them
+    grad_kind: str | list  #: "adjoint", "forward", "finite_differences", "smoothed", "none"
+    steps: int | np.ndarray  #: simulation steps spent
+    seconds: float | np.ndarray  #: inside the plugin
+
+    @property
+    def ok(self):
+        """Is there everything that was asked for? bool, or (k,) bools."""
+        return self.outcome == "ok" if isinstance(self.outcome, str) else np.array([o == "ok" for o in self.outcome])
+
+
+@dataclass(frozen=True)
+class EpisodeInfo:
+    """Stepwise control: an episode takes ``horizon`` actions of ``n_act`` numbers; horizon * n_act = n."""
+
+    horizon: int
+    n_act: int
+    n_obs: int
+    dt: float  #: seconds per control step; 0 where time has no meaning
+    time_limit: bool  #: the horizon is a limit of time: who reaches it is truncated, not terminated
+
+
+class Environment:
+    """A simulation with n decision variables x, a loss, and its exact gradient.
+
+    Made by :func:`diffsim.make`. Points are float64 arrays of shape (n,), or (k, n) for k points, which are evaluated in
+    parallel by ``jobs`` worker processes; anything that NumPy turns into such an array of real numbers is taken, and not
+    changed. Every value has to lie within the bounds, else :class:`UsageError` says which one does not.
+
+    A plugin that crashes, hangs (``timeout=``) or takes too much memory (``memory_mb=``) costs one evaluation:
+    :class:`EvaluationError`. Different threads may use one environment; they take turns. A process that is forked has to
+    make environments of its own. Environments can be pickled: what comes out is opened anew.
+
+    It is a context manager; without ``with`` it is closed when it is collected, or at the end of the program."""
+
+    def __init__(self, name, *, seed: int = 0, jobs: int = 0, threads: int = 1, isolation: str = "process",
+                 timeout: float | None = None, memory_mb: int | None = None, on_failure: str = "raise",
+                 settings: dict | None = None, **parameters):
+        self._handle = None
+        if isolation not in ("process", "none"):
+            raise UsageError(f"isolation is {isolation!r}: allowed are 'process' and 'none'")
+        if on_failure not in ("raise", "inf"):
+            raise UsageError(f"on_failure is {on_failure!r}: allowed are 'raise' and 'inf'")
+        self._given = {"name": os.fspath(name), "seed": whole(seed, "seed", 0, 2**64 - 1),
+                       "jobs": whole(jobs, "jobs", 0, 1024), "threads": whole(threads, "threads", 0, 1024),
+                       "isolation": isolation, "timeout": seconds(timeout, "timeout"),
+                       "memory_mb": whole(memory_mb or 0, "memory_mb", 0, 10**9), "on_failure": on_failure,
+                       "settings": merged(settings, parameters)}
+        self._text = lines(self._given["settings"])
+        self._lock = threading.Lock()
+        self._why_closed = ""
+        self._caller = None
+        self._quick = False
+        self._open()
+        self._describe()
+        tell_forks(self)
+
+    # ---- open and close ----
+
+    def _open(self):
+        g = self._given
+        options = _library.EnvironmentOptions(
+            isolation=1 if g["isolation"] == "none" else 0, settings=self._text, seed=g["seed"], jobs=g["jobs"],
+            threads=g["threads"], timeout_s=g["timeout"], memory_mb=g["memory_mb"])
+        why = _library.line_buffer()
+        handle = lib.ds_environment_open(_library.encoded(g["name"], "the name of the environment"), c.byref(options), why, len(why))
+        self._handle = _library.opened(handle, why)
+        self._caller = Caller(f"diffsim {g['name']}")
+        self._finalizer = weakref.finalize(self, _close, self._handle, self._caller)
+
+    def _describe(self):
+        box = _library.Box()
+        lib.ds_environment_describe(self._handle, c.byref(box))
+        n = box.n
+        self.name: str = self._given["name"]
+        self.n: int = n
+        self.has_gradient: bool = bool(box.has_gradient)
+        self.stochastic: bool = bool(box.stochastic)
+        self.stepwise: bool = bool(box.stepwise)
+        self.steps: int = box.steps
+        self.dt: float = box.dt
+        self.loss_floor: float = box.loss_floor
+        self.lower, self.upper, self.x0 = (_frozen(_scene.copied(p, c.c_double, (n,))) for p in (box.lower, box.upper, box.x0))
+        self._shape = (n,)
+        self._x, self._grad = np.empty(n), np.empty(n)
+        self._loss, self._outcome = c.c_double(), c.c_uint32()
+        self._default_key = lib.ds_environment_noise_key(self._handle, 1)
+        self._key = c.c_uint64(self._default_key)
+        one = {"count": 1, "x": self._x.ctypes.data, "noise_key": c.addressof(self._key), "loss": c.addressof(self._loss),
+               "outcome": c.addressof(self._outcome)}
+        self._one = _library.Batch(**one)
+        self._one_with_grad = _library.Batch(grad=self._grad.ctypes.data, **one)
+        self._one_ref, self._one_with_grad_ref = c.byref(self._one), c.byref(self._one_with_grad)
+        self._channels = None
+        self._variables = None
+        self._kept_scene = None
+
+    def close(self) -> None:
+        """Ends the workers. What was returned stays valid; everything else raises :class:`ClosedError`."""
+        with self._lock:
+            if self._handle is not None:
+                self._handle, self._why_closed = None, "was closed"
+                self._finalizer()
+
+    @property
+    def closed(self) -> bool:
+        return self._handle is None and self._why_closed != "interrupted"
+
+    def forked(self, parent):
+        """In a process that was forked: the workers are those of the parent."""
+        if self._handle is not None:
+            self._finalizer.detach()
+            self._handle, self._why_closed = None, f"belongs to process {parent}, from which this one was forked"
+        self._lock = threading.Lock()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __reduce__(self):
+        return _again, (self._given,)
+
+    def _ready(self):
+        """The handle, with the lock held; opened anew where Ctrl-C has ended the workers."""
+        if self._handle is None:
+            if self._why_closed != "interrupted":
+                raise ClosedError(f"{self.name} {self._why_closed}: make() another one")
+            self._open()
+        return self._handle
+
+    def _call(self, function, *arguments):
+        """A call of the library that may take long, with the lock held. Ctrl-C ends it and the workers."""
+        if self._quick:
+            return function(*arguments)
+        handle = self._handle
+        try:
+            begin = _clock()
+            status = self._caller.call(function, arguments, lambda: lib.ds_environment_stop(handle))
+            self._quick = _clock() - begin < _QUICK_S
+            return status
+        except BaseException:
+            self._handle, self._why_closed = None, "interrupted"
+            self._finalizer()
+            raise
+
+    def _check(self, status):
+        if status != 0:
+            raise _library.by_status(status, lib.ds_environment_message(self._handle))
+
+    # ---- what it is ----
+
+    @property
+    def bounds(self) -> tuple:
+        """(lower, upper), (n,) each."""
+        return self.lower, self.upper
+
+    @property
+    def space(self) -> Space:
+        """The box to search in, for :func:`diffsim.optimizer`."""
+        return Space(self.lower, self.upper, self.x0, [v.name for v in self.variables])
+
+    @property
+    def settings(self) -> dict:
+        """The parameters that were given."""
+        return dict(self._given["settings"])
+
+    @property
+    def seed(self) -> int:
+        return self._given["seed"]
+
+    @property
+    def jobs(self) -> int:
+        """Worker processes; 0 = one per processor."""
+        return self._given["jobs"]
+
+    @property
+    def variables(self) -> list:
+        """n times :class:`Variable`: names, units, groups, bounds."""
+        with self._lock:
+            if self._variables is None:
+                self._variables = self._read_variables(self._ready())
+            return list(self._variables)
+
+    def _read_variables(self, handle):
+        found, v = [], _library.Variable()
+        for i, (low, high) in enumerate(zip(self.lower.tolist(), self.upper.tolist())):
+            if lib.ds_environment_variable(handle, i, c.byref(v)) == 0:
+                found.append(Variable(v.name.decode(), v.unit.decode(), v.group.decode(), low, high, bool(v.flags & 1)))
+            else:
+                found.append(Variable(f"x{i}", "", "", low, high, False))
+        return found
+
+    @property
+    def channels(self) -> dict:
+        """name -> :class:`Channel`."""
+        with self._lock:
+            if self._channels is None:
+                self._channels = self._read_channels(self._ready())
+            return dict(self._channels)
+
+    def _read_channels(self, handle):
+        found = {}
+        for i in range(lib.ds_environment_channels(handle)):
+            d = _library.Channel()
+            self._check(lib.ds_environment_channel(handle, i, c.byref(d)))
+            if d.type in _TYPES and d.role in _ROLES:
+                found[d.name.decode()] = Channel(
+                    d.name.decode(), _ROLES[d.role], tuple(d.shape[:d.ndim]), np.dtype(_TYPES[d.type]), d.unit.decode(),
+                    d.doc.decode(), tuple(w for op, w in _OPERATIONS.items() if d.ops >> op & 1), d.lower, d.upper, i)
+        return found
+
+    def noise_key(self, number: int) -> int:
+        """The noise of evaluation ``number`` (1, 2, ...) of a run of dshost with this seed; 0 without noise."""
+        with self._lock:
+            return lib.ds_environment_noise_key(self._ready(), whole(number, "number", 1, 2**64 - 1))
+
+    def clip(self, x) -> np.ndarray:
+        """x with every value moved to the nearest one within the bounds."""
+        return np.clip(reals(x, "x"), self.lower, self.upper)
+
+    def random(self, k: int | None = None, seed: int | None = None) -> np.ndarray:
+        """Uniform points within the bounds, by NumPy's generator: (n,), or (k, n)."""
+        shape = self.n if k is None else (k, self.n)
+        return self.clip(self.lower + (self.upper - self.lower) * np.random.default_rng(seed).random(shape))
+
+    # ---- losses and gradients ----
+
+    def loss(self, x, noise_key=None):
+        """The loss: a float for x of shape (n,), an array (k,) for (k, n).
+
+        ``noise_key``: None is the noise that ``dshost eval`` with this seed takes, 0 none, or a number of
+        :meth:`noise_key`, or k of them. Raises :class:`EvaluationError` where there is no loss; with
+        ``on_failure="inf"`` such a loss is inf."""
+        if type(x) is np.ndarray and x.dtype == _F64 and x.shape == self._shape and self._quick and noise_key is None:
+            with self._lock:
+                self._x[:] = x
+                begin = _clock()
+                if _evaluate(self._handle, self._one_ref) == 0 and self._outcome.value == 0:
+                    self._quick = _clock() - begin < _QUICK_S
+                    return self._loss.value
+                return self._failed_one(None)[0]
+        return self._losses(x, noise_key, False)[0]
+
+    def loss_and_grad(self, x, noise_key=None):
+        """(loss, gradient): a float and (n,), or (k,) and (k, n).
+
+        Raises :class:`EvaluationError` as :meth:`loss`, also where only the gradient is missing; with
+        ``on_failure="inf"`` such a gradient is NaN. :class:`UnsupportedError` where the environment has no gradients."""
+        if type(x) is np.ndarray and x.dtype == _F64 and x.shape == self._shape and self._quick and noise_key is None:
+            with self._lock:
+                self._x[:] = x
+                begin = _clock()
+                if _evaluate(self._handle, self._one_with_grad_ref) == 0 and self._outcome.value == 0:
+                    self._quick = _clock() - begin < _QUICK_S
+                    return self._loss.value, self._grad.copy()
+                return self._failed_one(self._grad)
+        return self._losses(x, noise_key, True)
+
+    def grad(self, x, noise_key=None) -> np.ndarray:
+        """The gradient alone, (n,) or (k, n); it costs what :meth:`loss_and_grad` costs."""
+        return self.loss_and_grad(x, noise_key)[1]
+
+    def __call__(self, x):
+        return self.loss(x)
+
+    def _failed_one(self, grad):
+        """The quick call came back without an answer, with the lock held."""
+        if self._handle is None:
+            self._ready()
+            again = _evaluate(self._handle, self._one_ref if grad is None else self._one_with_grad_ref)
+            if again == 0 and self._outcome.value == 0:
+                return self._loss.value, None if grad is None else grad.copy()
+            self._check(again)
+        one = self._one if grad is None else self._one_with_grad
+        if one.done != 1 or self._outcome.value == 0:
+            self._check(_evaluate(self._handle, c.byref(one)))  # refused: the same call says why
+        outcome = OUTCOMES[min(self._outcome.value, 8)]
+        if self._given["on_failure"] == "raise":
+            raise EvaluationError(self._words(0, outcome), outcome)
+        return self._loss.value, None if grad is None else np.full(self.n, np.nan)
+
+    def _losses(self, x, noise_key, with_grad):
+        e = self.evaluate(x, grad=with_grad, noise_key=noise_key)
+        if self._given["on_failure"] == "raise":
+            outcomes = [e.outcome] if isinstance(e.outcome, str) else e.outcome
+            for i, outcome in enumerate(outcomes):
+                if outcome != "ok":
+                    words = e.message if isinstance(e.message, str) else f"row {i}: {e.message[i]}"
+                    raise EvaluationError(words, outcome, e)
+        return e.loss, e.grad
+
+    def _words(self, row, outcome):
+        said = lib.ds_environment_message_of(self._handle, row).decode("utf-8", "replace")
+        return said or f"{self.name}: {outcome}"
+
+    def _points(self, x):
+        """x as (k, n), and was it one point?"""
+        a = reals(x, "x")
+        if a.shape == self._shape:
+            return a.reshape(1, self.n), True
+        if a.ndim != 2 or a.shape[1] != self.n or a.shape[0] == 0:
+            raise UsageError(f"x has shape {a.shape}: {self.name} takes ({self.n},), or (k, {self.n}) for k points")
+        return a, False
+
+    def _keys(self, noise_key, k):
+        if noise_key is None:
+            return np.full(k, self._default_key, np.uint64)
+        a = np.asarray(noise_key)
+        if a.dtype.kind not in "iu" or a.shape not in ((), (k,)) or (a.dtype.kind == "i" and (a < 0).any()):
+            raise UsageError(f"noise_key: a whole number that is not negative is wanted, or {k} of them, not {noise_key!r:.60}")
+        return np.ascontiguousarray(np.broadcast_to(a, (k,)), np.uint64)
+
+    def evaluate(self, x, grad: bool = False, noise_key=None) -> Evaluation:
+        """Everything about one point or k points; failures are told in the answer and not raised.
+
+        Rows are evaluated in parallel, and each has the answer that it would have alone."""
+        return self._batch(x, grad, noise_key, [])[0]
+
+    def _batch(self, x, grad, noise_key, asks):
+        """Evaluates, with questions about channels; (Evaluation, was it one point?)."""
+        a, single = self._points(x)
+        k = len(a)
+        if grad and not self.has_gradient:
+            raise UnsupportedError(f"{self.name} has no gradient")
+        keys = self._keys(noise_key, k)
+        loss, seconds_ = np.empty(k), np.empty(k)
+        outcome, kind, steps = np.zeros(k, np.uint32), np.zeros(k, np.uint32), np.zeros(k, np.uint64)
+        g = np.empty((k, self.n)) if grad else None
+        b = _library.Batch(count=k, x=a.ctypes.data, noise_key=keys.ctypes.data, loss=loss.ctypes.data,
+                           grad=g.ctypes.data if grad else None, outcome=outcome.ctypes.data, grad_kind=kind.ctypes.data,
+                           cost_steps=steps.ctypes.data, seconds=seconds_.ctypes.data)
+        if asks:
+            addresses = (c.c_void_p * len(asks))(*(c.addressof(q) for q in asks))
+            b.asks, b.ask = len(asks), c.addressof(addresses)
+        with self._lock:
+            self._ready()
+            self._check(self._call(_evaluate, self._handle, c.byref(b)))
+            words = [OUTCOMES[min(o, 8)] for o in outcome.tolist()]
+            messages = ["" if o == "ok" else self._words(i, o) for i, o in enumerate(words)]
+        if grad:
+            g[[o != "ok" for o in words]] = np.nan
+        kinds = [GRADIENT_KINDS[min(v, 4)] for v in kind.tolist()]
+        if single:
+            e = Evaluation(float(loss[0]), g[0] if grad else None, words[0], messages[0], kinds[0], int(steps[0]), float(seconds_[0]))
+        else:
+            e = Evaluation(loss, g, words, messages, kinds, steps.astype(np.int64), seconds_)
+        return e, single
+
+    # ---- channels ----
+
+    def _channel(self, channel, operation):
+        """The channel of a name; None: the residuals, else the one channel that can do it."""
+        channels = self.channels
+        if channel is None:
+            able = [v for v in channels.values() if operation in v.can]
+            able = [v for v in able if v.role == "residual"] or [v for v in able if v.role == "loss"] or able
+            if len(able) != 1:
+                raise UnsupportedError(f"{self.name} has " + (f"several channels for {operation}: name one of " if able else
+                                       f"no channel for {operation}; it has ") + (", ".join(v.name for v in able or channels.values()) or "none"))
+            return able[0]
+        if channel not in channels:
+            raise UsageError(f"{self.name} has no channel {channel!r}; it has " + (", ".join(channels) or "none"))
+        if operation not in channels[channel].can:
+            raise UnsupportedError(f"channel {channel} of {self.name} cannot do {operation}, but {', '.join(channels[channel].can)}")
+        return channels[channel]
+
+    def _ask(self, x, noise_key, questions):
+        """questions: [(channel, operation number, v, w)] -> [array]: one evaluation of every row of x answers all."""
+        a, single = self._points(x)
+        k, asks, outs, keep = len(a), [], [], []
+        for ch, op, v, w in questions:
+            shape, dtype = (ch.shape, ch.dtype) if op == _VALUE else (ch.shape, _F64) if op == _JV else (self._shape, _F64)
+            out = np.zeros((k, *shape), dtype)
+            v_, w_ = (None if m is None else np.ascontiguousarray(np.broadcast_to(m, (k, *m.shape[-1:]))) for m in (v, w))
+            keep += [v_, w_]
+            asks.append(_library.Ask(op=op, channel=ch.number, v=None if v_ is None else v_.ctypes.data,
+                                     w=None if w_ is None else w_.ctypes.data, out=out.ctypes.data, out_bytes=out.nbytes // k))
+            outs.append(out)
+        e, _ = self._batch(a, False, noise_key, asks)
+        for outcome, message in zip(e.outcome, e.message):
+            if outcome != "ok":
+                raise EvaluationError(message, outcome, e)
+        return [out[0] if single else out for out in outs]
+
+    def channel_values(self, x, names=None, noise_key=None) -> dict:
+        """name -> array of the channel's shape and type; k rows of it for k points. One evaluation for each point."""
+        channels = self.channels
+        wanted = list(channels) if names is None else [names] if isinstance(names, str) else list(names)
+        chosen = [self._channel(name, "value") for name in wanted]
+        found = {}
+        for i in range(0, len(chosen), 16):  # DS_MAX_ASKS
+            part = chosen[i:i + 16]
+            found.update(zip((v.name for v in part), self._ask(x, noise_key, [(v, _VALUE, None, None) for v in part])))
+        return found
+
+    def residuals(self, x, noise_key=None) -> np.ndarray:
+        """The residuals r with loss = sum of r_i^2: their channel's shape, k rows of it for k points."""
+        for v in self.channels.values():
+            if v.role == "residual":
+                return self._ask(x, noise_key, [(v, _VALUE, None, None)])[0]
+        raise UnsupportedError(f"{self.name} has no residuals: its loss is no sum of squares that it tells")
+
+    def _vector(self, v, size, what):
+        a = reals(v, what)
+        if a.shape == (size,) or (a.ndim == 2 and a.shape[1] == size):
+            return a
+        raise UsageError(f"{what} has shape {a.shape}: ({size},) is wanted, or a row for each point")
+
+    def jvp(self, x, v, channel: str | None = None, noise_key=None) -> np.ndarray:
+        """J v, the derivative of a channel along v of shape (n,): the channel's shape. Default: the residuals.
+
+        For k points, v is (n,) or (k, n). One evaluation for each point."""
+        ch = self._channel(channel, "jv")
+        return self._ask(x, noise_key, [(ch, _JV, self._vector(v, self.n, "v"), None)])[0]
+
+    def vjp(self, x, w, channel: str | None = None, noise_key=None) -> np.ndarray:
+        """J' w, (n,), for weights w of the elements of a channel (its shape, or flat). Default: the residuals."""
+        ch = self._channel(channel, "jtv")
+        w = reals(w, "w")
+        flat = w.reshape(w.shape[:w.ndim - len(ch.shape)] + (ch.elements,)) if w.shape[w.ndim - len(ch.shape):] == ch.shape else w
+        return self._ask(x, noise_key, [(ch, _JTV, self._vector(flat, ch.elements, "w"), None)])[0]
+
+    def hvp(self, x, v, w=None, channel: str | None = None, noise_key=None) -> np.ndarray:
+        """(sum over i of w_i Hessian of element i) v, (n,). Default: of the channel of role "loss"."""
+        ch = self._channel(channel, "hv")
+        weights = None if w is None else self._vector(reals(w, "w").ravel(), ch.elements, "w")
+        return self._ask(x, noise_key, [(ch, _HV, self._vector(v, self.n, "v"), weights)])[0]
+
+    def jacobian(self, x, channel: str | None = None, noise_key=None) -> np.ndarray:
+        """J at one point: (elements, n), from n products J v, which are evaluated in parallel."""
+        ch = self._channel(channel, "jv")
+        a, single = self._points(x)
+        if not single:
+            raise UsageError(f"x has shape {a.shape}: one point is wanted")
+        columns = self._ask(np.repeat(a, self.n, axis=0), noise_key, [(ch, _JV, np.eye(self.n), None)])[0]
+        return np.ascontiguousarray(columns.reshape(self.n, ch.elements).T)
+
+    # ---- what an episode looked like ----
+
+    def trajectory(self, x=None, frames: str = "all", noise_key=None) -> _scene.Scene:
+        """Simulates a point (None: the one evaluated last) and returns what it looked like, a :class:`Scene`.
+
+        ``frames``: "all", "few" (those of a picture), or "none" (metrics alone)."""
+        if frames not in ("all", "few", "none"):
+            raise UsageError(f"frames is {frames!r}: allowed are 'all', 'few' and 'none'")
+        address, key = None, 0
+        if x is not None:
+            a, single = self._points(x)
+            if not single:
+                raise UsageError(f"x has shape {a.shape}: one point is wanted")
+            address, key = a.ctypes.data, int(self._keys(noise_key, 1)[0])
+        loss, outcome = c.c_double(), c.c_uint32()
+        with self._lock:
+            self._ready()
+            self._check(self._call(lib.ds_environment_simulate, self._handle, address, key, ("all", "few", "none").index(frames),
+                                   c.byref(loss), c.byref(outcome)))
+            if not loss.value < np.inf:
+                words = OUTCOMES[min(outcome.value, 8)]
+                raise EvaluationError(lib.ds_environment_message(self._handle).decode("utf-8", "replace") or f"{self.name}: {words}", words)
+            return _scene.read_scene(self._handle, self.name, loss.value)
+
+    def metrics(self, x=None, noise_key=None) -> dict:
+        """name -> (steps + 1,) values, one for each output step and the start; units: ``trajectory(x).units``."""
+        return self.trajectory(x, "none", noise_key).metrics
+
+    def render(self, x=None, frame: int | None = -1, size=(480, 360), noise_key=None) -> np.ndarray:
+        """A picture of the episode at x (None: the point evaluated last): (height, width, 3) bytes.
+
+        ``frame``: of 0 .. steps, -1 = the last, None = all of them: (frames, height, width, 3)."""
+        return self.trajectory(x, "all", noise_key).render(frame, size)
+
+    # ---- episodes, step by step ----
+
+    @property
+    def episodes(self) -> EpisodeInfo:
+        """What an episode of stepwise control is; :class:`UnsupportedError` where there are none."""
+        info = _library.Episodes()
+        with self._lock:
+            if lib.ds_environment_episodes(self._ready(), c.byref(info)) != 0:
+                raise UnsupportedError(f"{self.name} has no stepwise control")
+        return EpisodeInfo(info.horizon, info.n_act, info.n_obs, info.dt, bool(info.flags & 1))
+
+    def _rows(self, function, rows, *keys):
+        """reset() or step() of lanes; `rows` is a struct of the library that the caller has filled."""
+        with self._lock:
+            self._ready()
+            self._check(self._call(function, self._handle, c.byref(rows), *keys))
+            return lib.ds_environment_message(self._handle)
+
+    # ---- for people ----
+
+    def _words_for_settings(self):
+        return ", ".join(f"{k}={v!r}" for k, v in self._given["settings"].items())
+
+    def __repr__(self):
+        settings = self._words_for_settings()
+        return f"<diffsim.Environment {self.name}{'(' + settings + ')' if settings else ''}: {self.n} variables" + \
+            ("" if self.has_gradient else ", no gradient") + (", closed" if self.closed else "") + ">"
+
+    def _repr_html_(self):
+        try:
+            scene = self.trajectory(self.x0)
+            return _scene.picture_html(scene.render(), f"{self!r}, at x0: loss {scene.loss:.6g}".replace("<diffsim.Environment ", "").replace(">", ""))
+        except Exception:  # no scene, no picture: the words are left
+            import html
+            return f"<code>{html.escape(repr(self))}</code>"
+
+
+def _close(handle, caller):
+    caller.close()
+    lib.ds_environment_close(handle)
+
+
+def _again(given):
+    given = dict(given)
+    return Environment(given.pop("name"), **given)
+
+
+def _frozen(a):
+    a.setflags(write=False)
+    return a
+
+
+def make(name, *, seed: int = 0, jobs: int = 0, threads: int = 1, isolation: str = "process", timeout: float | None = None,
+         memory_mb: int | None = None, on_failure: str = "raise", settings: dict | None = None, **parameters) -> Environment:
+    """Opens an environment.
+
+    name          an id ("torus"; ``dshost list``), or the path of a .so
+    **parameters  of the environment (``dshost help torus``): ``preset="small"``; wrong ones are refused with the
+                  line of the host. ``settings`` has the same as a mapping, for names that are taken here
+    seed          of the noise, where there is some
+    jobs          worker processes for the rows of a batch; 0 = one per processor
+    threads       inside one evaluation
+    isolation     "process": a crash, a hang or a memory that runs full costs one evaluation;
+                  "none": evaluate in this process, which saves microseconds and protects from nothing
+    timeout       seconds that one evaluation may take; None = no limit
+    memory_mb     MiB that a worker may take beyond its start; None = no limit
+    on_failure    of loss() and loss_and_grad(): "raise" an EvaluationError, or "inf": the loss is inf, the gradient NaN
+
+    Raises :class:`ConfigError` (a parameter), :class:`PluginError` (no such plugin, or a broken one),
+    :class:`UsageError`."""
+    return Environment(name, seed=seed, jobs=jobs, threads=threads, isolation=isolation, timeout=timeout, memory_mb=memory_mb,
+                       on_failure=on_failure, settings=settings, **parameters)

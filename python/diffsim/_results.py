@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Result folders as arrays: runs, experiments, landscapes."""
+
+from __future__ import annotations
+
+import configparser
+import io
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from . import _library
+from ._errors import InputOutputError, UsageError
+from ._environment import GRADIENT_KINDS, OUTCOMES, Environment, make
+
+
+class Run:
+    """A run of an optimizer: what was recorded, and what came of it.
+
+    Read-only; :meth:`history` is read when it is first asked for. A run that is still going on can be looked at."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        if not (self.folder / "run.sqlite").is_file():
+            raise InputOutputError(f"{folder}: there is no run.sqlite in it: this is no result folder of a run")
+        self.summary: dict = _json(self.folder / "summary.json")
+        self.settings: dict = _settings(self.folder / "run.ini")
+        self._arrays = None
+
+    def _read(self):
+        if self._arrays is None:
+            with tempfile.TemporaryDirectory(prefix="diffsim-") as room:
+                file = os.path.join(room, "run.npz")
+                _library.dshost("export", str(self.folder), "--format", "npz", "--out", file)
+                with np.load(file) as z:
+                    self._arrays = {k: z[k] for k in z.files}
+        return self._arrays
+
+    def _fact(self, name):
+        return self.summary.get(name)
+
+    @property
+    def env(self) -> str:
+        """The id of the environment, or what the program called itself."""
+        return self._fact("env") or self.settings["run"].get("env", "")
+
+    @property
+    def opt(self) -> str:
+        """The id of the optimizer."""
+        return self._fact("opt") or self.settings["run"].get("opt", "")
+
+    @property
+    def seed(self) -> int:
+        return int(self._fact("seed") if "seed" in self.summary else self.settings["run"].get("seed", 0))
+
+    @property
+    def evaluations(self) -> int:
+        return self._fact("evaluations") if "evaluations" in self.summary else len(self._read()["loss"])
+
+    @property
+    def ended(self) -> str:
+        """"budget", "target", "time", "signal" (stopped), "optimizer_finished", "too_many_failures", "error"; "" while
+        it goes on, or after a crash."""
+        return self._fact("ended") or ""
+
+    @property
+    def best_loss(self) -> float:
+        """The lowest loss; inf where there is none."""
+        if "best_loss" in self.summary:
+            return float("inf") if self.summary["best_loss"] is None else self.summary["best_loss"]
+        loss = self._read()["loss"]
+        return float(np.nanmin(loss)) if np.isfinite(loss).any() else float("inf")
+
+    @property
+    def best_x(self) -> np.ndarray | None:
+        """Its point, (n,); None where there is none."""
+        if "best_x" in self.summary:
+            return None if self.summary["best_x"] is None else np.array(self.summary["best_x"])
+        a = self._read()
+        return a["x"][np.nanargmin(a["loss"])].copy() if np.isfinite(a["loss"]).any() else None
+
+    # as SciPy calls them
+    x = property(lambda self: self.best_x, doc="best_x")
+    fun = property(lambda self: self.best_loss, doc="best_loss")
+    nfev = property(lambda self: self.evaluations, doc="evaluations")
+
+    @property
+    def names(self) -> list:
+        """n names of the variables."""
+        a = self._read()
+        return list(a["names"].tolist()) if "names" in a else [f"x{i}" for i in range(a["x"].shape[1])]
+
+    def history(self) -> np.ndarray:
+        """One row for each evaluation, a structured array: ``evaluation`` (1, 2, ...), ``loss`` (inf where there is none),
+        ``best_loss`` (so far), ``outcome`` ("ok", "diverged", ...), ``gradient_kind``, ``group``, ``steps``, ``seconds``
+        inside the environment, ``at`` (seconds since 1970), ``x`` (n,) and, where gradients were asked for, ``gradient`` (n,),
+        NaN where there is none."""
+        a = self._read()
+        count, n = a["x"].shape
+        fields = [("evaluation", np.int64), ("loss", np.float64), ("best_loss", np.float64), ("outcome", "U12"), ("gradient_kind", "U18"),
+                  ("group", np.uint64), ("steps", np.int64), ("seconds", np.float64), ("at", np.float64), ("x", np.float64, (n,))]
+        if "gradient" in a:
+            fields.append(("gradient", np.float64, (n,)))
+        rows = np.zeros(count, fields)
+        rows["evaluation"] = np.arange(1, count + 1)
+        rows["loss"] = np.where(np.isnan(a["loss"]), np.inf, a["loss"])
+        rows["best_loss"] = np.minimum.accumulate(rows["loss"]) if count else rows["loss"]
+        rows["outcome"] = np.array(OUTCOMES)[np.clip(a["outcome"], 0, len(OUTCOMES) - 1)]
+        rows["gradient_kind"] = np.array(GRADIENT_KINDS)[np.clip(a["gradient_kind"], 0, len(GRADIENT_KINDS) - 1)]
+        for field, key in (("group", "group"), ("steps", "cost_steps"), ("seconds", "wall_s"), ("at", "at"), ("x", "x")):
+            rows[field] = a[key]
+        if "gradient" in a:
+            rows["gradient"] = a["gradient"]
+        return rows
+
+    def to_pandas(self):
+        """:meth:`history` as a pandas.DataFrame, one column for each variable, under its name."""
+        import pandas
+        rows, names = self.history(), self.names
+        frame = pandas.DataFrame({k: rows[k] for k in rows.dtype.names if rows[k].ndim == 1}).set_index("evaluation")
+        parts = [pandas.DataFrame(rows["x"], index=frame.index, columns=names)]
+        if "gradient" in rows.dtype.names:
+            parts.append(pandas.DataFrame(rows["gradient"], index=frame.index, columns=["g." + v for v in names]))
+        return pandas.concat([frame, *parts], axis=1)
+
+    def environment(self, **options) -> Environment:
+        """The environment of the run, with its parameters and its seed; ``options`` of :func:`diffsim.make`."""
+        if self.summary.get("evaluated_by") == "program" or not self.settings["run"].get("env"):
+            raise UsageError(f"{self.folder}: what was evaluated there was the program itself, no environment")
+        return make(self.settings["run"]["env"], **{"seed": self.seed, "settings": self.settings["env"], **options})
+
+    def picture(self) -> bytes:
+        """The picture of the best episode, as a PNG file; drawn by dshost where the folder has none yet."""
+        file = self.folder / "best.png"
+        if not file.is_file():
+            _library.dshost("picture", str(self.folder), "--best")
+        return file.read_bytes()
+
+    def __repr__(self):
+        return f"<diffsim.Run {self.env} with {self.opt}, seed {self.seed}: {self.evaluations} evaluations, best loss {self.best_loss:.10g}" + \
+            (f", ended by {self.ended}>" if self.ended else ">")
+
+    def _repr_html_(self):
+        import base64
+        import html
+        words = html.escape(repr(self)[1:-1])
+        try:
+            data = base64.b64encode(self.picture()).decode()
+        except Exception:  # no scene, or the folder is gone: the words are left
+            return f"<code>{words}</code>"
+        return f'<figure><img src="data:image/png;base64,{data}" alt="best episode"><figcaption>{words}</figcaption></figure>'
+
+
+class Runs(list):
+    """The runs of an experiment or of a folder of runs, sorted by environment, optimizer and seed."""
+
+    folder: Path
+
+    def table(self) -> np.ndarray:
+        """One row for each run, a structured array: env, opt, seed, evaluations, best_loss, ended, folder."""
+        rows = [(r.env, r.opt, r.seed, r.evaluations, r.best_loss, r.ended, str(r.folder)) for r in self]
+        width = [max([len(row[i]) for row in rows], default=1) or 1 for i in (0, 1, 5, 6)]
+        return np.array(rows, [("env", f"U{width[0]}"), ("opt", f"U{width[1]}"), ("seed", np.uint64), ("evaluations", np.int64),
+                               ("best_loss", np.float64), ("ended", f"U{width[2]}"), ("folder", f"U{width[3]}")])
+
+    def to_pandas(self):
+        """:meth:`table` as a pandas.DataFrame."""
+        import pandas
+        return pandas.DataFrame(self.table())
+
+    def select(self, env: str | None = None, opt: str | None = None) -> "Runs":
+        """Those of an environment, of an optimizer."""
+        chosen = Runs(r for r in self if env in (None, r.env) and opt in (None, r.opt))
+        chosen.folder = self.folder
+        return chosen
+
+    def __repr__(self):
+        return f"<diffsim.Runs {self.folder}: {len(self)} runs>"
+
+    def _repr_html_(self):
+        import html
+        table = self.table()
+        head = "".join(f"<th>{k}</th>" for k in table.dtype.names)
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(str(v))}</td>" for v in row) + "</tr>" for row in table.tolist())
+        return f"<table><tr>{head}</tr>{body}</table>"
+
+
+class Landscape:
+    """A slice of a loss: ``arrays`` has what docs/landscape.md lists (``loss``, ``norm``, ``g0``, ``g1``, ``c0``, ``c1``,
+    ``center``, ``names``, ...), also as attributes."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.summary: dict = _json(self.folder / "summary.json")
+        try:
+            with np.load(self.folder / "landscape.npz") as z:
+                self.arrays = {k: z[k] for k in z.files}
+        except OSError as e:
+            raise InputOutputError(f"{folder}: {e}: `dshost landscape {folder}` completes it") from None
+
+    def __getattr__(self, name):
+        try:
+            return self.__dict__["arrays"][name]
+        except KeyError:
+            raise AttributeError(f"a landscape has no {name!r}; it has {', '.join(self.__dict__.get('arrays', ()))}") from None
+
+    def __repr__(self):
+        return f"<diffsim.Landscape {self.folder}: {' x '.join(map(str, self.arrays['loss'].shape))} points>"
+
+    def _repr_html_(self):
+        import base64
+        import html
+        file = self.folder / "landscape.png"
+        if not file.is_file():
+            return f"<code>{html.escape(repr(self))}</code>"
+        data = base64.b64encode(file.read_bytes()).decode()
+        return f'<img src="data:image/png;base64,{data}" alt="{html.escape(repr(self))}">'
+
+
+def load(folder):
+    """Opens a result folder: a :class:`Run`; of an experiment, or where several runs lie below it, :class:`Runs`; a
+    :class:`Landscape`. Raises :class:`InputOutputError` where it holds nothing of that kind, or a record is damaged."""
+    top = Path(os.fspath(folder))
+    if not top.is_dir():
+        raise InputOutputError(f"{top}: there is no such folder")
+    if (top / "run.sqlite").is_file():
+        return Run(top)
+    if (top / "landscape.sqlite").is_file() or (top / "landscape.npz").is_file():
+        return Landscape(top)
+    found = Runs(sorted((Run(f.parent) for f in top.rglob("run.sqlite")), key=lambda r: (r.env, r.opt, r.seed, str(r.folder))))
+    if not found:
+        raise InputOutputError(f"{top}: there are no runs and no landscape in it")
+    found.folder = top
+    return found
+
+
+def _json(path) -> dict:
+    try:
+        with open(path, encoding="utf-8") as f:
+            return json.load(f)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as e:
+        raise InputOutputError(f"{path}: {e}") from None
+
+
+def _settings(path) -> dict:
+    """{section: {key: text}} of run.ini."""
+    parser = configparser.RawConfigParser(delimiters="=", comment_prefixes=(";", "#"), empty_lines_in_values=False, strict=False)
+    parser.optionxform = str
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        text = ""
+    parser.read_file(io.StringIO(text), str(path))
+    return {s: {k: " ".join(v.split("\n")) for k, v in parser[s].items()} if parser.has_section(s) else {} for s in ("run", "env", "opt")}

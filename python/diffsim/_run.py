@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""minimize(): whole runs of environments, as `dshost run` makes them, and searches over Python functions."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import ctypes as c
+import math
+import os
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from . import _library
+from ._calls import Caller
+from ._environment import Environment
+from ._errors import EvaluationError, PluginError, UsageError, by_exit_status
+from ._library import lib
+from ._results import Run
+from ._scene import copied
+from ._search import Optimizer
+from ._settings import lines, merged, reals, seconds as limit_of, whole
+from ._space import Space
+
+
+class Progress:
+    """How a run stands, for ``progress=``."""
+
+    __slots__ = ("evaluations", "budget", "failed", "best_loss", "best_x", "repeated")
+
+    def __init__(self, evaluations, budget, failed, best_loss, best_x, repeated):
+        self.evaluations = evaluations  #: done, those of earlier starts included
+        self.budget = budget
+        self.failed = failed  #: without a loss
+        self.best_loss = best_loss  #: inf where there is none yet
+        self.best_x = best_x  #: (n,), or None
+        self.repeated = repeated  #: of the evaluations, answered from the record
+
+    def __repr__(self):
+        return f"<{self.evaluations}/{self.budget} evaluations, best loss {self.best_loss:.10g}>"
+
+
+class _Bar:
+    """A line on stderr, ten times a second where it is a terminal, else the last one alone."""
+
+    def __init__(self, what):
+        self.what, self.last, self.now, self.width = what, 0.0, None, 0
+        self.live = sys.stderr.isatty() or "ipykernel" in sys.modules
+
+    def __call__(self, now):
+        self.now = now
+        if self.live and time.monotonic() - self.last > 0.1:
+            self.last = time.monotonic()
+            self.show("\r")
+
+    def show(self, begin):
+        p = self.now
+        share = p.evaluations / p.budget if p.budget else 0.0
+        filled = int(20 * min(share, 1.0))
+        line = f"{self.what} [{'=' * filled}{' ' * (20 - filled)}] {p.evaluations}/{p.budget}, best loss {p.best_loss:.6g}"
+        sys.stderr.write(begin + line.ljust(self.width))
+        sys.stderr.flush()
+        self.width = len(line)
+
+    def close(self, result):
+        if result is not None:  # the last evaluations were not told
+            budget = result.summary.get("budget", result.evaluations)
+            self.now = Progress(result.evaluations, budget, 0, result.best_loss, result.best_x, 0)
+        if self.now is not None:
+            self.show("\r" if self.live else "")
+            sys.stderr.write("\n")
+
+
+def minimize(f, method: str = "boleap", budget: int = 1000, *, seed: int | None = None, jobs: int | None = None, out=None,
+             resume: bool = False, bounds=None, x0=None, jac=None, vectorized: bool = False, target: float | None = None,
+             seconds: float | None = None, progress=None, record_as: str | None = None, run: dict | None = None,
+             settings: dict | None = None, **parameters) -> Run:
+    """Searches for the lowest loss with ``budget`` evaluations and returns the record of it, a :class:`Run`:
+    ``best_x``, ``best_loss``, ``history()``.
+
+    f             an environment: the run is the one that ``dshost run`` makes, to the last bit, in its worker processes.
+                  Or any function of a point (n,) that returns its loss; then ``bounds`` is needed
+    method        an optimizer: an id ("boleap"; ``dshost list``), or the path of a .so
+    budget        evaluations, with or without gradient
+    seed          of all randomness; None: that of the environment, or 0
+    jobs          evaluations in parallel. An environment: worker processes, None = as the environment says. A function:
+                  threads that call it. Results do not depend on it
+    out           result folder, made by a new run, which ``dshost report``, ``compare``, ``plot`` and ``export`` read, too;
+                  None: nothing is left on the disk
+    resume        go on with the run in ``out``, or begin it there: the same call after a crash or Ctrl-C, or with a larger
+                  budget. Everything but budget, jobs, seconds and target has to be as it was
+    bounds, x0    of a function: a :class:`Space`, or (lower, upper); a start point, by default the middle
+    jac           of a function: True where it returns (loss, gradient), or a function that returns the gradient (n,);
+                  None: it has none
+    vectorized    a function takes (k, n) points and returns (k,) losses (and (k, n) gradients)
+    target        end the run at this loss
+    seconds       end it after this time
+    progress      True: a line on stderr. Or a function of a :class:`Progress`, called when evaluations have been recorded;
+                  what it returns ends the run where it is true; for environments it is called in another thread
+    record_as     of a function: its name in the record
+    run           more settings of the section [run] of an environment (``max_failed``, ``portable``, ...)
+    **parameters  of the optimizer (``dshost help boleap``); ``settings`` has the same as a mapping
+
+    A loss of a function that is not finite, or an :class:`EvaluationError` that it raises, is a failed evaluation; any
+    other exception ends the search and comes out, and so does Ctrl-C: what was recorded is saved.
+
+    Raises the exception of the exit status that dshost would have: :class:`ConfigError`, :class:`PluginError`,
+    :class:`EnvironmentFailed`, :class:`InputOutputError` (also where ``out`` holds a run, without ``resume``), ..."""
+    opt = merged(settings, parameters)
+    budget = whole(budget, "budget", 1, 2**53)
+    if resume and out is None:
+        raise UsageError("resume: name the folder of the run: out=")
+    bar = _Bar(method) if progress is True else None
+    progress = bar if bar is not None else progress if callable(progress) else None
+    result = None
+    try:
+        if isinstance(f, Environment):
+            given = {"bounds": bounds, "x0": x0, "jac": jac, "record_as": record_as, "vectorized": vectorized or None}
+            wrong = [k for k, v in given.items() if v is not None]
+            if wrong:
+                raise UsageError(f"{', '.join(wrong)}: not with an environment, which has its own")
+            result = _run(f, method, budget, seed, jobs, out, resume, target, seconds, progress, run, opt)
+            return result
+        if not callable(f):
+            raise TypeError(f"{f!r:.80} is neither an environment nor a function")
+        if run:
+            raise UsageError("run: these settings are for environments")
+        if bounds is None:
+            raise UsageError("bounds are missing: a Space, or (lower, upper); optimizers search in a box")
+        space = Space.of(bounds)
+        if x0 is not None:
+            space = Space(space.lower, space.upper, x0, space.names)
+        ask = _Asked(f, jac, vectorized, 1 if jobs is None else whole(jobs, "jobs", 0, 1024) or os.cpu_count() or 1)
+        name = record_as or re.sub(r"[^a-z0-9_]", "_", getattr(f, "__name__", "program").lower()).lstrip("_0123456789")[:40] or "program"
+        result = _search(ask, space, method, budget, seed or 0, out, resume, target, seconds, progress, name, opt)
+        return result
+    finally:
+        if bar is not None:
+            bar.close(result)
+
+
+# ---- environments ----
+
+
+def _has_run(folder) -> bool:
+    return (Path(folder) / "run.sqlite").is_file()
+
+
+def _run(env, method, budget, seed, jobs, out, resume, target, seconds, progress, run, opt) -> Run:
+    if env.closed:
+        env.space  # says so
+    given = env._given
+    section = {"budget": budget, "jobs": given["jobs"] if jobs is None else whole(jobs, "jobs", 0, 1024), "threads": given["threads"] or 1,
+               "isolation": given["isolation"], "pictures": False}
+    first = {"seed": given["seed"] if seed is None else whole(seed, "seed", 0, 2**64 - 1)}
+    if target is not None:
+        first["target"] = float(target)
+    if seconds is not None:
+        section["seconds"] = limit_of(seconds, "seconds")
+    if given["timeout"]:
+        section["timeout_s"] = given["timeout"]
+    if given["memory_mb"]:
+        section["memory_mb"] = given["memory_mb"]
+    for key, value in (run or {}).items():
+        if key in section or key in first or key in ("env", "opt", "out", "runs"):
+            raise UsageError(f"run: {key} has an argument of its own")
+        section[key] = value
+    if out is None:
+        with tempfile.TemporaryDirectory(prefix="diffsim-") as room:
+            result = _run_in(os.path.join(room, "run"), env, method, {**first, **section}, opt, progress, False)
+            result._read()
+            return result
+    going_on = resume and _has_run(out)
+    if going_on:
+        _check_same(Run(out), env, method, first, opt)
+        section.pop("pictures")
+        section = {k: v for k, v in section.items() if k not in (run or {})}
+    return _run_in(out, env, method, section if going_on else {**first, **section}, opt, progress, going_on)
+
+
+def _run_in(out, env, method, section, opt, progress, going_on) -> Run:
+    failure = []
+
+    def see(_, now):
+        try:
+            p = now.contents
+            best = copied(p.best_x, c.c_double, (p.n,)) if p.best_x else None
+            return 1 if progress(Progress(p.evaluations, p.budget, p.failed, p.best_loss, best, p.repeated)) else 0
+        except BaseException as e:  # it goes up behind the run; nothing can be raised through the library
+            failure.append(e)
+            return 1
+
+    callback = _library.Progress(see) if progress is not None else _library.Progress()
+    o = _library.RunnerOptions(
+        resume=1 if going_on else 0, environment=None if going_on else _library.encoded(env._given["name"], "the environment"),
+        optimizer=None if going_on else _library.encoded(method, "method"), folder=_library.encoded(out, "out"), run=lines(section),
+        env=None if going_on else env._text, opt=None if going_on else lines(opt), progress=callback)
+    why = _library.line_buffer()
+    handle = _library.opened(lib.ds_runner_open(c.byref(o), why, len(why)), why)
+    caller = Caller("diffsim run")
+    try:
+        status, exit_status = caller.call(_run_and_ask, (handle,), lambda: lib.ds_runner_stop(handle))
+        if failure:
+            raise failure[0]
+        if status < 0:
+            raise by_exit_status(exit_status, lib.ds_runner_message(handle).decode("utf-8", "replace"))
+        return Run(out)
+    finally:
+        caller.close()
+        lib.ds_runner_close(handle)
+
+
+def _run_and_ask(handle):
+    status = lib.ds_runner_run(handle)
+    return status, lib.ds_library_exit_status()  # that of this thread
+
+
+def _same(a, b) -> bool:
+    """Are two texts of a setting the same value?"""
+    a, b = a.split(), b.split()
+    if len(a) != len(b):
+        return False
+    for u, v in zip(a, b):
+        try:
+            if float(u) != float(v):
+                return False
+        except ValueError:
+            truth = {"true": 1, "yes": 1, "on": 1, "1": 1, "false": 0, "no": 0, "off": 0, "0": 0}
+            if u != v and truth.get(u, u) != truth.get(v, v) and os.path.abspath(u) != v:
+                return False
+    return True
+
+
+def _check_same(old, env, method, first, opt):
+    """Is the run in the folder the one that is asked for now?"""
+    stem = lambda name: os.path.basename(os.fspath(name)).removesuffix(".so") if os.sep in os.fspath(name) else os.fspath(name).removesuffix(".so")
+    pairs = [("environment", stem(old.settings["run"].get("env", "")), stem(env.name)),
+             ("optimizer", stem(old.settings["run"].get("opt", "")), stem(method))]
+    pairs += [(k, old.settings["run"].get(k, ""), lines({k: v}).decode().partition(" = ")[2]) for k, v in first.items()]
+    for section, given in (("env", env._given["settings"]), ("opt", opt)):
+        pairs += [(f"{section}.{k}", old.settings[section].get(k, ""), lines({k: v}).decode().partition(" = ")[2]) for k, v in given.items()]
+    for what, then, now in pairs:
+        if not _same(then.replace(",", " "), now.replace(",", " ")):
+            raise UsageError(f"{old.folder} holds a run with {what} {' '.join(then.split())!r}, not {' '.join(now.split())!r}: name another "
+                             "folder, or call as it was begun")
+
+
+# ---- functions ----
+
+
+class _Asked:
+    """Losses and gradients of points by a function of the user."""
+
+    def __init__(self, f, jac, vectorized, jobs):
+        if jac is not None and jac is not True and jac is not False and not callable(jac):
+            raise TypeError(f"jac is {jac!r:.80}: True, None or a function is wanted")
+        self.f, self.jac, self.vectorized = f, jac or None, vectorized
+        self.pool = concurrent.futures.ThreadPoolExecutor(jobs) if jobs > 1 and not vectorized else None
+
+    def close(self):
+        if self.pool is not None:
+            self.pool.shutdown(cancel_futures=True)
+
+    def one(self, x, want):
+        try:
+            answer = self.f(x)
+            loss, grad = answer if self.jac is True else (answer, None)
+            if want and self.jac is not True:
+                grad = self.jac(x)
+        except EvaluationError:
+            return math.nan, np.full(x.size, np.nan)
+        return _number(loss), grad
+
+    def __call__(self, x, want):
+        """((k,) losses, (k, n) gradients or None)"""
+        if self.vectorized:
+            answer = self.f(x)
+            loss, grad = answer if self.jac is True else (answer, self.jac(x) if want and self.jac else None)
+            return reals(loss, "the losses of the function"), grad
+        rows = list(self.pool.map(lambda p: self.one(p, want), x) if self.pool is not None else (self.one(p, want) for p in x))
+        losses = np.array([r[0] for r in rows])
+        if not want:
+            return losses, None
+        grads = [reals(r[1], "the gradient of the function").ravel() for r in rows]
+        for g in grads:
+            if g.size != x.shape[1]:
+                raise UsageError(f"the gradient of the function has {g.size} numbers: {x.shape[1]} are wanted")
+        return losses, np.array(grads)
+
+
+def _number(loss) -> float:
+    a = reals(loss, "the loss of the function")
+    if a.size != 1:
+        raise UsageError(f"the function returned an array of shape {a.shape}: one loss is wanted" +
+                         (", or jac=True where it returns (loss, gradient)" if a.size == 2 else ""))
+    return float(a.reshape(()))
+
+
+def _search(ask, space, method, budget, seed, out, resume, target, seconds, progress, name, opt) -> Run:
+    limit = limit_of(seconds, "seconds") or math.inf
+    with tempfile.TemporaryDirectory(prefix="diffsim-") as room:
+        folder = out if out is not None else os.path.join(room, "run")
+        if out is not None and not resume and _has_run(out):
+            raise UsageError(f"{out} holds a run already: resume=True goes on with it, or name another folder")
+        begun = time.monotonic()
+        try:
+            with Optimizer(method, space, budget=budget, seed=seed, gradient=ask.jac is not None, folder=folder, resume=resume,
+                           record_as=name, settings=opt) as search:
+                for x in search:
+                    search.tell(*ask(x, search.wants_gradient))
+                    best = search.best_loss
+                    if progress is not None and progress(Progress(search.used, budget, 0, best, search.best_x, 0)):
+                        break
+                    if best <= (-math.inf if target is None else target) or time.monotonic() - begun > limit:
+                        break
+        finally:
+            ask.close()
+        if not _has_run(folder):
+            raise PluginError(f"{method} ended without a record")
+        result = Run(folder)
+        if out is None:
+            result._read()
+        return result

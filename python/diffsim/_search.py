@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Optimizers by ask and tell (diffsim/lib/ask_tell.h)."""
+
+from __future__ import annotations
+
+import ctypes as c
+import os
+import threading
+import weakref
+
+import numpy as np
+
+from . import _library
+from ._calls import tell_forks
+from ._errors import ClosedError, PluginError, UsageError
+from ._library import lib
+from ._scene import copied
+from ._settings import lines, merged, reals, whole
+from ._space import Space
+
+
+class Optimizer:
+    """A search that says which points to evaluate next; made by :func:`optimizer`.
+
+        with diffsim.optimizer("cmaes", space, budget=300) as opt:
+            for x in opt:                              # (k, n) points
+                opt.tell([f(point) for point in x])
+            opt.best_x, opt.best_loss
+
+    The points depend on the optimizer, its parameters, the seed and the answers alone."""
+
+    def __init__(self, name, space, *, budget=0, seed=0, gradient=False, folder=None, resume=False, record_as=None, settings=None,
+                 **parameters):
+        self._handle = None
+        self.name = os.fspath(name)
+        self.space = Space.of(space)
+        self.budget = whole(budget or 0, "budget", 0, 2**63 - 1)
+        self.seed = whole(seed, "seed", 0, 2**64 - 1)
+        self._lock = threading.Lock()
+        self._why_closed = ""
+        self._points = None  # asked and not yet told
+        self._want = False
+        self.done = False  #: has the search ended, by its budget or by itself?
+        self._last = (0, np.inf, None)
+        s = self.space
+        lower, upper, x0 = (np.ascontiguousarray(v) for v in (s.lower, s.upper, s.x0))
+        o = _library.SearchOptions(
+            has_gradient=bool(gradient), n=s.n, lower=lower.ctypes.data, upper=upper.ctypes.data, x0=x0.ctypes.data, budget=self.budget,
+            seed=self.seed, settings=lines(merged(settings, parameters)),
+            folder=None if folder is None else _library.encoded(folder, "the folder"),
+            name=None if record_as is None else _library.encoded(record_as, "the name of what is evaluated"), resume=bool(resume))
+        why = _library.line_buffer()
+        handle = lib.ds_search_open(_library.encoded(self.name, "the name of the optimizer"), c.byref(o), why, len(why))
+        try:
+            self._handle = _library.opened(handle, why)
+        except PluginError as e:  # in the words of Python
+            e.args = (e.args[0].replace("gradients are there where has_gradient is set", "gradients are there with gradient=True, in minimize() with jac="),)
+            raise
+        self._finalizer = weakref.finalize(self, lib.ds_search_close, self._handle)
+        tell_forks(self)
+
+    def close(self) -> None:
+        """Ends the search and completes its record; ``best_x``, ``best_loss`` and ``used`` stay."""
+        with self._lock:
+            if self._handle is not None:
+                self._last = self._read_best()
+                self._handle, self._why_closed = None, "was closed"
+                self._finalizer()
+
+    def forked(self, parent):
+        """In a process that was forked: the thread of the search is the parent's."""
+        if self._handle is not None:
+            self._finalizer.detach()
+            self._handle, self._why_closed = None, f"belongs to process {parent}, from which this one was forked"
+        self._lock = threading.Lock()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _ready(self):
+        if self._handle is None:
+            raise ClosedError(f"the search of {self.name} {self._why_closed}: begin another one")
+        return self._handle
+
+    @property
+    def wants_gradient(self) -> bool:
+        """Are gradients wanted for the points of the last :meth:`ask`?"""
+        return self._want
+
+    def ask(self) -> np.ndarray | None:
+        """The points to evaluate next, (k, n) within the bounds; None when the search has ended (``done``).
+
+        Asked again before :meth:`tell` it gives the same points."""
+        with self._lock:
+            count, x, want = c.c_uint64(), c.c_void_p(), c.c_uint32()
+            status = lib.ds_search_ask(self._ready(), c.byref(count), c.byref(x), c.byref(want))
+            if status == _library.STOPPED:
+                self.done, self._points = True, None
+                return None
+            if status != 0:
+                raise _library.by_status(status, lib.ds_search_message(self._handle))
+            self._points = copied(x.value, c.c_double, (count.value, self.space.n))
+            self._want = bool(want.value)
+            return self._points.copy()
+
+    def tell(self, loss, grad=None) -> None:
+        """The losses of the points of the last :meth:`ask`, (k,) or a number for one point, to be minimised; and, where
+        ``wants_gradient``, their gradients, (k, n). What is not finite is a failed evaluation, or a missing gradient."""
+        with self._lock:
+            handle = self._ready()
+            if self._points is None:
+                raise UsageError("tell() without ask(): there are no points to answer" + (", the search has ended" if self.done else ""))
+            k, n = self._points.shape
+            a = np.atleast_1d(reals(loss, "loss"))
+            if a.shape != (k,):
+                raise UsageError(f"loss has shape {a.shape}: {k} points were asked for")
+            g = None
+            if self._want:
+                if grad is None:
+                    raise UsageError(f"{self.name} wants the gradients of these points: tell(loss, grad)")
+                g = np.atleast_2d(reals(grad, "grad"))
+                if g.shape != (k, n):
+                    raise UsageError(f"grad has shape {g.shape}: ({k}, {n}) is wanted")
+            self._points = None
+            status = lib.ds_search_tell(handle, a.ctypes.data, None if g is None else g.ctypes.data)
+            if status != 0:
+                raise _library.by_status(status, lib.ds_search_message(handle))
+
+    def __iter__(self):
+        while True:
+            x = self.ask()
+            if x is None:
+                return
+            yield x
+
+    def _read_best(self):
+        if self._handle is None:
+            return self._last
+        loss, x = c.c_double(), c.c_void_p()
+        found = lib.ds_search_best(self._handle, c.byref(loss), c.byref(x)) == 0
+        return (lib.ds_search_used(self._handle), loss.value if found else np.inf,
+                copied(x.value, c.c_double, (self.space.n,)) if found else None)
+
+    @property
+    def used(self) -> int:
+        """Evaluations told so far, recorded ones included."""
+        with self._lock:
+            return self._read_best()[0]
+
+    @property
+    def best_loss(self) -> float:
+        """The lowest finite loss told so far; inf where there is none."""
+        with self._lock:
+            return self._read_best()[1]
+
+    @property
+    def best_x(self) -> np.ndarray | None:
+        """Its point, (n,)."""
+        with self._lock:
+            return self._read_best()[2]
+
+    def __repr__(self):
+        return f"<diffsim.Optimizer {self.name}: {self.space.n} variables, {self.used} evaluations{', done' if self.done else ''}>"
+
+
+def optimizer(name, space, *, budget: int = 0, seed: int = 0, gradient: bool = False, folder=None, resume: bool = False,
+              record_as: str | None = None, settings: dict | None = None, **parameters) -> Optimizer:
+    """Begins a search by ask and tell.
+
+    name          an id ("cmaes"; ``dshost list``), or the path of a .so
+    space         a :class:`Space`, an environment, or (lower, upper)
+    **parameters  of the optimizer (``dshost help cmaes``); ``settings`` has the same as a mapping
+    budget        evaluations; 0 = no limit, and the optimizer plans for none
+    gradient      can :meth:`Optimizer.tell` give gradients?
+    folder        a result folder to record in, which needs a budget; with ``resume`` one that holds this search goes on,
+                  and what was told is not asked again
+    record_as     the name of what is evaluated, in the record: [a-z][a-z0-9_]*
+
+    The optimizer computes in this process: one of somebody else that crashes takes the program with it. ``ppo``, ``sac``
+    and others that step through episodes are for :func:`minimize`, which has environments."""
+    return Optimizer(name, space, budget=budget, seed=seed, gradient=gradient, folder=folder, resume=resume, record_as=record_as,
+                     settings=settings, **parameters)

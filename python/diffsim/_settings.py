@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python values as lines "key = value" of an .ini file, as the library reads them, and numbers as arrays."""
+
+from __future__ import annotations
+
+import numbers
+import os
+
+import numpy as np
+
+from ._errors import UsageError
+
+_LINE = 150  # bytes; a longer list goes on in the next line, indented
+
+
+def value_text(key: str, value) -> str:
+    """The text of one value: bools, whole numbers, reals (all 17 digits), texts, paths, sequences of numbers."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, numbers.Integral):
+        return str(int(value))
+    if isinstance(value, numbers.Real):
+        return repr(float(value))
+    if isinstance(value, (str, os.PathLike)):
+        text = os.fspath(value)
+        if not isinstance(text, str) or "\n" in text or "\r" in text or "\0" in text:
+            raise UsageError(f"{key} = {value!r}: a text of one line is wanted")
+        return text
+    if isinstance(value, np.ndarray):
+        value = value.ravel().tolist()
+    if isinstance(value, (list, tuple, range)):
+        lines, line = [], ""
+        for v in value:
+            if not isinstance(v, numbers.Real):
+                raise UsageError(f"{key}: {v!r} in a list: numbers are wanted")
+            word = value_text(key, v)
+            if len(line) + len(word) > _LINE:
+                lines.append(line)
+                line = ""
+            line += (" " if line else "") + word
+        return "\n    ".join([*lines, line])
+    raise TypeError(f"{key} = {value!r}: a number, a text, True, False or a list of numbers is wanted")
+
+
+def lines(parameters) -> bytes:
+    """All of a mapping, for `settings` of the library's options."""
+    text = ""
+    for key, value in parameters.items():
+        if not isinstance(key, str) or not key or any(ch in key for ch in "=:\n\r\0[];#") or key != key.strip():
+            raise UsageError(f"{key!r} is no name of a parameter")
+        text += f"{key} = {value_text(key, value)}\n"
+    return text.encode()
+
+
+def merged(settings, keywords) -> dict:
+    """Parameters as a mapping and as keywords, together."""
+    both = dict(settings or {})
+    for key, value in keywords.items():
+        if key in both:
+            raise UsageError(f"{key} is given twice: in settings and as a keyword")
+        both[key] = value
+    return both
+
+
+def reals(values, what: str) -> np.ndarray:
+    """An array of doubles in C order; no copy where it is one. Refuses texts, objects, complex numbers."""
+    a = np.asarray(values)
+    if a.dtype.kind not in "fiub":
+        wrong = "complex numbers" if a.dtype.kind == "c" else f"dtype {a.dtype}"
+        raise TypeError(f"{what}: real numbers are wanted, not {wrong}")
+    return np.ascontiguousarray(a, dtype=np.float64)
+
+
+def whole(value, what: str, low: int, high: int) -> int:
+    """A whole number of a range."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{what} is {value!r}: a whole number is wanted")
+    if not low <= value <= high:
+        raise UsageError(f"{what} is {value}: allowed are {low} to {high}")
+    return int(value)
+
+
+def seconds(value, what: str) -> float:
+    """A time; None or 0 is no limit."""
+    value = 0.0 if value is None else value
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{what} is {value!r}: seconds are wanted")
+    if not 0 <= value < float("inf"):
+        raise UsageError(f"{what} is {value}: finite seconds are wanted, None for no limit")
+    return float(value)

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Environments with stepwise control for Gymnasium: `gymnasium.make("diffsim:diffsim/Cartpole-v0")`, and as vector environments
+whose copies are played by the worker processes of one diffsim environment."""
+
+from __future__ import annotations
+
+import ctypes as c
+
+import gymnasium
+import numpy as np
+from gymnasium.vector.utils import batch_space
+
+from . import _library
+from ._environment import OUTCOMES, Environment, make
+from ._errors import UnsupportedError, UsageError
+from ._library import lib
+
+#: The environments of diffsim that are registered, each as diffsim/Name-v0.
+STEPWISE = ("assembly", "cartpole", "cartpole_gym", "chopsticks", "flip", "fluid", "move", "pendulum", "pinch", "rollingpin", "rope", "table", "torus", "triplemove",
+            "writer")
+_LANES = 64  # DS_MAX_LANES
+_TERMINATED, _TRUNCATED = 1, 2
+
+
+def gym_id(name: str) -> str:
+    """"cartpole_gym" -> "diffsim/CartpoleGym-v0"."""
+    return "diffsim/" + "".join(part.capitalize() for part in name.split("_")) + "-v0"
+
+
+def register() -> None:
+    """Registers all of STEPWISE with Gymnasium; `import diffsim` does so where Gymnasium is there."""
+    for name in STEPWISE:
+        if gym_id(name) not in gymnasium.registry:
+            gymnasium.register(gym_id(name), entry_point="diffsim.gym:Env", vector_entry_point="diffsim.gym:VectorEnv", kwargs={"env": name})
+
+
+def _spaces(env, info):
+    """Action space (float32, as learners have it) and observation space (float64) of one episode."""
+    lower, upper = env.lower.reshape(-1, info.n_act), env.upper.reshape(-1, info.n_act)
+    low, high = lower.max(axis=0), upper.min(axis=0)
+    if (lower != low).any() or (upper != high).any():
+        low, high = lower.min(axis=0), upper.max(axis=0)  # a step with narrower bounds refuses what it does not allow
+    return (gymnasium.spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32),
+            gymnasium.spaces.Box(-np.inf, np.inf, (info.n_obs,), np.float64))
+
+
+class _Lanes:
+    """Episodes in lanes 0 .. count - 1 of an environment, and the buffers for them."""
+
+    def __init__(self, env, options, count):
+        if not isinstance(env, Environment):
+            env = make(env, **options)
+        elif options:
+            raise UsageError(f"{', '.join(options)}: not with an environment that is open already")
+        if not env.stepwise:
+            raise UnsupportedError(f"{env.name} has no stepwise control: {', '.join(STEPWISE)} have")
+        if not 1 <= count <= _LANES:
+            raise UsageError(f"num_envs is {count}: allowed are 1 to {_LANES}")
+        self.env, self.info, self.count = env, env.episodes, count
+        i = self.info
+        self.lower, self.upper = env.lower.reshape(i.horizon, i.n_act), env.upper.reshape(i.horizon, i.n_act)
+        self.x = np.zeros((count, i.horizon, i.n_act))  # what was done in each lane
+        self.steps = np.zeros(count, np.int64)
+        self.key = np.zeros(count, np.uint64)
+        self.lane = np.arange(count, dtype=np.uint64)
+        self.action = np.zeros((count, i.n_act))
+        self.obs = np.zeros((count, i.n_obs))
+        self.reward, self.loss = np.zeros(count), np.zeros(count)
+        self.ended, self.outcome = np.zeros(count, np.uint32), np.zeros(count, np.uint32)
+
+    def _rows(self, lanes):
+        """Rows of `lanes`, whose data lie at the front of the buffers."""
+        self.lane[:len(lanes)] = lanes
+        return _library.EpisodeRows(
+            count=len(lanes), lane=self.lane.ctypes.data, action=self.action.ctypes.data, obs=self.obs.ctypes.data,
+            reward=self.reward.ctypes.data, ended=self.ended.ctypes.data, loss=self.loss.ctypes.data, outcome=self.outcome.ctypes.data)
+
+    def reset(self, lanes, keys):
+        """The first observations, (len(lanes), n_obs)."""
+        self.key[lanes], self.steps[lanes] = keys, 0
+        chosen = np.ascontiguousarray(keys, np.uint64)
+        said = self.env._rows(lib.ds_environment_reset, self._rows(lanes), chosen.ctypes.data)
+        if self.outcome[:len(lanes)].any():
+            raise _library.by_status(-9, said)
+        return self.obs[:len(lanes)].copy()
+
+    def step(self, lanes, actions):
+        """(observations, rewards, ended) of the lanes; loss and outcome stay in the buffers."""
+        i = self.info
+        for row, lane in enumerate(lanes):
+            t = self.steps[lane]
+            if t >= i.horizon:
+                raise UsageError(f"the episode of {i.horizon} steps is over: reset() begins another one")
+            low, high = self.lower[t], self.upper[t]
+            a = np.asarray(actions[row], np.float64).reshape(i.n_act)
+            near = np.clip(a, low, high)  # float32 numbers of learners may lie a rounding outside
+            self.action[row] = near if np.abs(near - a).max() <= 1e-6 * np.abs(high - low).max() else a
+        said = self.env._rows(lib.ds_environment_step, self._rows(lanes))
+        self.x[lanes, self.steps[lanes]] = self.action[:len(lanes)]
+        self.steps[lanes] += 1
+        self.said = said.decode("utf-8", "replace")
+        return self.obs[:len(lanes)].copy(), self.reward[:len(lanes)].copy(), self.ended[:len(lanes)].copy()
+
+    def picture(self, lane, size):
+        """What the episode in a lane looks like now: its actions again, and what is left of them as at the start point."""
+        t = int(self.steps[lane])
+        x = self.env.x0.reshape(self.x.shape[1:]).copy()
+        x[:t] = self.x[lane, :t]
+        scene = self.env.trajectory(x.ravel(), noise_key=int(self.key[lane]))
+        return scene.render(min(round(t * (scene.frames - 1) / self.info.horizon), scene.frames - 1), size)
+
+    def fps(self):
+        dt = self.info.dt or self.env.dt
+        return max(1, round(1 / dt)) if dt else 30
+
+
+def _key(rng, env):
+    """The noise of an episode: of the generator that Gymnasium has seeded; none where the environment has none."""
+    return int(rng.integers(1, 2**63)) if env.stochastic else 0
+
+
+class Env(gymnasium.Env):
+    """One environment of diffsim, step by step.
+
+    Actions are n_act numbers within their bounds, observations n_obs numbers. The sum of the rewards of an episode is minus its
+    loss, up to a constant that depends on the start. ``info`` of the last step has ``loss``, ``outcome`` ("ok", or why the
+    simulation failed, which terminates it without a reward), ``message`` and ``x``, the actions of all steps: the point whose loss it is."""
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 30}
+
+    def __init__(self, env="cartpole", render_mode: str | None = None, size=(480, 360), **options):
+        if render_mode not in (None, "rgb_array"):
+            raise UsageError(f"render_mode is {render_mode!r}: allowed are None and 'rgb_array'")
+        self.render_mode, self._size = render_mode, size
+        self._lanes = _Lanes(env, {"jobs": 1, **options} if not isinstance(env, Environment) else options, 1)
+        self.metadata = {**self.metadata, "render_fps": self._lanes.fps()}
+        self.action_space, self.observation_space = _spaces(self._lanes.env, self._lanes.info)
+        self._over = True
+
+    @property
+    def simulation(self) -> Environment:
+        """The diffsim environment below."""
+        return self._lanes.env
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        obs = self._lanes.reset([0], [_key(self.np_random, self._lanes.env)])[0]
+        self._over = False
+        return obs, {}
+
+    def step(self, action):
+        if self._over:
+            raise UsageError("the episode is over: reset() begins another one")
+        obs, reward, ended = self._lanes.step([0], [action])
+        self._over = bool(ended[0])
+        return obs[0], float(reward[0]), bool(ended[0] == _TERMINATED), bool(ended[0] == _TRUNCATED), _info(self._lanes, 0, 0) if self._over else {}
+
+    def render(self):
+        if self.render_mode is None:
+            gymnasium.logger.warn('render() without a render mode: make(..., render_mode="rgb_array")')
+            return None
+        return self._lanes.picture(0, self._size)
+
+    def close(self):
+        self._lanes.env.close()
+
+
+def _info(lanes, row, lane):
+    """About an episode that is over."""
+    outcome = OUTCOMES[min(int(lanes.outcome[row]), 8)]
+    x = lanes.env.x0.reshape(lanes.x.shape[1:]).copy()
+    t = int(lanes.steps[lane])
+    x[:t] = lanes.x[lane, :t]
+    return {"loss": float(lanes.loss[row]), "outcome": outcome, "message": "" if outcome == "ok" else lanes.said, "x": x.ravel()}
+
+
+class VectorEnv(gymnasium.vector.VectorEnv):
+    """Up to 64 episodes of one environment at once, played in parallel by its worker processes (``jobs``).
+
+    An episode that is over is begun anew by the next step, whose action for it is ignored (AutoresetMode.NEXT_STEP)."""
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 30, "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
+
+    def __init__(self, env="cartpole", num_envs: int = 1, render_mode: str | None = None, size=(480, 360), **options):
+        super().__init__()
+        if render_mode not in (None, "rgb_array"):
+            raise UsageError(f"render_mode is {render_mode!r}: allowed are None and 'rgb_array'")
+        self.render_mode, self._size, self.num_envs = render_mode, size, num_envs
+        self._lanes = _Lanes(env, options, num_envs)
+        self.metadata = {**self.metadata, "render_fps": self._lanes.fps()}
+        self.single_action_space, self.single_observation_space = _spaces(self._lanes.env, self._lanes.info)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self._over = np.ones(num_envs, bool)
+        self._random = [np.random.default_rng() for _ in range(num_envs)]
+
+    @property
+    def simulation(self) -> Environment:
+        """The diffsim environment below."""
+        return self._lanes.env
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed if isinstance(seed, int) else None)
+        seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, (int, np.integer)) else seed
+        if seeds is not None:
+            if len(seeds) != self.num_envs:
+                raise UsageError(f"there are {len(seeds)} seeds for {self.num_envs} environments")
+            # the generator of Env.reset(seed=...), so that both play the same episodes
+            self._random = [self._random[i] if s is None else gymnasium.utils.seeding.np_random(int(s))[0] for i, s in enumerate(seeds)]
+        self._over[:] = False
+        lanes = np.arange(self.num_envs)
+        return self._lanes.reset(lanes, [_key(self._random[i], self._lanes.env) for i in lanes]), {}
+
+    def step(self, actions):
+        actions = np.asarray(actions)
+        if actions.shape[:1] != (self.num_envs,):
+            raise UsageError(f"actions have shape {actions.shape}: {self.num_envs} rows are wanted")
+        on, again = np.flatnonzero(~self._over), np.flatnonzero(self._over)
+        obs, reward = np.zeros((self.num_envs, self._lanes.info.n_obs)), np.zeros(self.num_envs)
+        ended = np.zeros(self.num_envs, np.uint32)
+        infos = {}
+        if on.size:
+            obs[on], reward[on], ended[on] = self._lanes.step(on, actions[on])
+            for row, lane in enumerate(on):
+                if ended[lane]:
+                    infos = self._add_info(infos, _info(self._lanes, row, lane), lane)
+        if again.size:
+            obs[again] = self._lanes.reset(again, [_key(self._random[i], self._lanes.env) for i in again])
+        self._over = ended != 0
+        return obs, reward, ended == _TERMINATED, ended == _TRUNCATED, infos
+
+    def render(self):
+        if self.render_mode is None:
+            return None
+        return tuple(self._lanes.picture(lane, self._size) for lane in range(self.num_envs))
+
+    def close_extras(self, **_):
+        self._lanes.env.close()
+
+
+register()
