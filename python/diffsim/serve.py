@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python process of a plugin that is written in Python: ``python3 -c ... LIBRARY FILE NAME``.
+"""The Python process of a plugin that is written in Python: ``python3 serve.py LIBRARY FILE NAME``.
 
 Started by the adapter ``py`` of dshost (plugins/adapters/py.c), never by hand. It shares a piece of memory with the
 adapter (descriptor 3, laid out as in plugins/adapters/python/talk.h) and answers questions in it, one at a time. What
@@ -7,21 +7,43 @@ a plugin may look like is in docs/plugin-python.md.
 """
 from __future__ import annotations
 
-import ctypes as c
-import hashlib
 import importlib.util
-import inspect
-import json
-import math
-import mmap
 import os
-import re
 import sys
-import traceback
 import types
-import typing
 
-from diffsim import plugin as api
+
+class _Light(types.ModuleType):
+    """The package diffsim, which loads libdiffsim and more not before something of that is asked for."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self.__class__ = types.ModuleType
+        self.__spec__.loader.exec_module(self)
+        return getattr(self, name)
+
+
+if __name__ == "__main__":
+    _folder = os.path.dirname(os.path.abspath(__file__))
+    if sys.path and os.path.realpath(sys.path[0]) == os.path.realpath(_folder):
+        del sys.path[0]  # where `import torch` would find ours
+    _spec = importlib.util.spec_from_file_location(
+        "diffsim", os.path.join(_folder, "__init__.py"), submodule_search_locations=[_folder])
+    sys.modules["diffsim"] = _light = _Light("diffsim")
+    _light.__spec__, _light.__path__, _light.__file__ = _spec, [_folder], _spec.origin
+
+import ctypes as c  # noqa: E402
+import hashlib  # noqa: E402
+import inspect  # noqa: E402
+import json  # noqa: E402
+import math  # noqa: E402
+import mmap  # noqa: E402
+import re  # noqa: E402
+import traceback  # noqa: E402
+import typing  # noqa: E402
+
+from diffsim import plugin as api  # noqa: E402
 
 VERSION, HEAD, TEXT = 1, 4096, 2048
 DESCRIBE, CREATE, EVALUATE, SCENE, RUN, QUIT, ROOM, BATCH, SAVE = 1, 2, 3, 4, 5, 6, 16, 17, 18
@@ -746,3 +768,7 @@ def main(argv):
         sys.stdout.reconfigure(line_buffering=True)
     Server(*argv).serve()
     os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

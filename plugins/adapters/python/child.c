@@ -29,36 +29,32 @@ enum {
 
 static const char ME[] = "diffsim";
 
-static int is_package(const char *folder, const char *below, char out[PATH_MAX])
+static int is_there(const char *folder, const char *below, char out[PATH_MAX])
 {
-    char file[PATH_MAX];
-    return snprintf(out, PATH_MAX, "%s%s", folder, below) < PATH_MAX &&
-           (size_t)snprintf(file, sizeof file, "%s/diffsim/serve.py", out) < sizeof file &&
-           access(file, R_OK) == 0;
+    return snprintf(out, PATH_MAX, "%s%s/diffsim/serve.py", folder, below) < PATH_MAX &&
+           access(out, R_OK) == 0;
 }
 
-/* The folder with the package `diffsim` that belongs to this adapter: around it in a wheel, in a build tree, in
- * an installation; "" where Python itself has to know it. *own gets the file of this code. */
-static void find_package(char own[PATH_MAX], char out[PATH_MAX])
+/* The program in the package `diffsim` that belongs to this adapter: around it in a wheel, in a build tree, in an
+ * installation. 1, or 0. *own gets the file of this code. */
+static int find_program(char own[PATH_MAX], char out[PATH_MAX])
 {
     static const char *const below[] = {"", "/python", "/share/diffsim/python", "/lib/python3/dist-packages"};
     Dl_info where;
     char up[PATH_MAX];
-    own[0] = '\0';
     if (dladdr(ME, &where) == 0 || realpath(where.dli_fname, own) == NULL) {
-        own[0] = out[0] = '\0';
-        return;
+        return 0;
     }
     snprintf(up, sizeof up, "%s", own);
     for (char *slash = strrchr(up, '/'); slash != NULL; slash = strrchr(up, '/')) {
         *slash = '\0';
         for (size_t k = 0; k < sizeof below / sizeof below[0]; k++) {
-            if (is_package(up, below[k], out)) {
-                return;
+            if (is_there(up, below[k], out)) {
+                return 1;
             }
         }
     }
-    out[0] = '\0';
+    return 0;
 }
 
 static const char *interpreter(void)
@@ -90,26 +86,21 @@ static void become_python(int fd, char *const argv[], pid_t parent)
 
 int child_start(child *c, const char *file, const char *object, char *why, size_t room)
 {
-    static const char boot[] = "import sys\n"
-                               "if sys.argv[1]: sys.path.insert(1, sys.argv[1])\n"
-                               "from diffsim import serve\n"
-                               "serve.main(sys.argv[2:])\n";
-    char own[PATH_MAX], package[PATH_MAX];
+    char own[PATH_MAX], program[PATH_MAX];
     *c = (child){.file = file, .owner = getpid()};
-    find_package(own, package);
+    if (!find_program(own, program)) {
+        snprintf(why, room,
+                 "%s: the Python package of diffsim is not installed with its adapter: install diffsim anew",
+                 file);
+        return -1;
+    }
     if (talk_open(&c->talk) != 0) {
         snprintf(why, room, "%s: no shared memory for its Python process: %s", file, strerror(errno));
         return -1;
     }
     setenv("PYTHONHASHSEED", "0", 0); /* the order of sets is a result, too */
-    char *const argv[] = {(char *)(uintptr_t)interpreter(),
-                          (char *)(uintptr_t) "-c",
-                          (char *)(uintptr_t)boot,
-                          package,
-                          own,
-                          (char *)(uintptr_t)file,
-                          (char *)(uintptr_t)object,
-                          NULL};
+    char *const argv[] = {(char *)(uintptr_t)interpreter(), program, own, (char *)(uintptr_t)file,
+                          (char *)(uintptr_t)object,        NULL};
     c->pid = fork();
     if (c->pid == 0) {
         become_python(c->talk.fd, argv, c->owner);
