@@ -123,10 +123,10 @@ libexec_dshost_template_SOURCES = tools/catalog/cmd_template.c
 
 # What `dshost new` writes: the examples, and the files beside them.
 new_files = $(top_srcdir)/examples/hill.c $(top_srcdir)/examples/hill_cpp.cpp \
-	$(top_srcdir)/examples/hill_rust.rs $(top_srcdir)/examples/plugin.map $(top_srcdir)/examples/walk.c \
-	$(top_srcdir)/examples/walk_cpp.cpp $(top_srcdir)/examples/walk_rust.rs \
+	$(top_srcdir)/examples/hill.py $(top_srcdir)/examples/hill_rust.rs $(top_srcdir)/examples/plugin.map \
+	$(top_srcdir)/examples/walk.c $(top_srcdir)/examples/walk_cpp.cpp $(top_srcdir)/examples/walk.py $(top_srcdir)/examples/walk_rust.rs \
 	$(top_srcdir)/tools/catalog/new/Makefile-c $(top_srcdir)/tools/catalog/new/Makefile-cpp \
-	$(top_srcdir)/tools/catalog/new/Makefile-rs $(top_srcdir)/tools/catalog/new/README.md \
+	$(top_srcdir)/tools/catalog/new/Makefile-py $(top_srcdir)/tools/catalog/new/Makefile-rs $(top_srcdir)/tools/catalog/new/README.md \
 	$(top_srcdir)/tools/catalog/new/env.ini $(top_srcdir)/tools/catalog/new/opt.ini \
 	$(top_srcdir)/tools/catalog/new/test.sh
 EXTRA_DIST += tools/catalog/new tools/catalog/new_files.awk

@@ -25,11 +25,13 @@
  * files. */
 typedef struct language {
     const char *name, *env, *opt, *ending, *makefile, *more;
+    int is_plugin; /* the source is the plugin: nothing is compiled */
 } language;
 
-static const language languages[] = {{"c", "hill", "walk", "c", "Makefile-c", NULL},
-                                     {"c++", "hill_cpp", "walk_cpp", "cpp", "Makefile-cpp", "plugin.map"},
-                                     {"rust", "hill_rust", "walk_rust", "rs", "Makefile-rs", NULL}};
+static const language languages[] = {{"c", "hill", "walk", "c", "Makefile-c", NULL, 0},
+                                     {"c++", "hill_cpp", "walk_cpp", "cpp", "Makefile-cpp", "plugin.map", 0},
+                                     {"python", "hill", "walk", "py", "Makefile-py", NULL, 1},
+                                     {"rust", "hill_rust", "walk_rust", "rs", "Makefile-rs", NULL, 0}};
 enum { LANGUAGES = sizeof languages / sizeof languages[0] };
 
 /* What stands in the files in place of @NAME@ and so on. */
@@ -37,8 +39,8 @@ typedef struct plan {
     const language *lang;
     const char *name, *example, *folder;
     uint32_t kind;
-    char source[80]; /* file name */
-    char *dshost;    /* words of a shell in a Makefile */
+    char source[80], plugin[80]; /* file names */
+    char *dshost;                /* words of a shell in a Makefile */
     char *cflags;
 } plan;
 
@@ -92,8 +94,9 @@ static void fill(FILE *f, const char *line, const plan *p)
 {
     const struct {
         const char *mark, *value;
-    } marks[] = {
-        {"@NAME@", p->name}, {"@SOURCE@", p->source}, {"@DSHOST@", p->dshost}, {"@CFLAGS@", p->cflags}};
+    } marks[] = {{"@NAME@", p->name},     {"@SOURCE@", p->source},
+                 {"@PLUGIN@", p->plugin}, {"@DSHOST@", p->dshost},
+                 {"@CFLAGS@", p->cflags}, {"@MADE@", p->lang->is_plugin ? "nothing to be done" : p->plugin}};
     const size_t id = strlen(p->example);
     for (const char *s = line; *s != '\0';) {
         size_t k = 0, marked = sizeof marks / sizeof marks[0];
@@ -192,7 +195,7 @@ static int read_language(const char *word, plan *p, ds_error *e)
             return 0;
         }
     }
-    return ds_fail(e, DS_EXIT_USAGE, "new: --lang %.40s: expected c, c++ or rust", word);
+    return ds_fail(e, DS_EXIT_USAGE, "new: --lang %.40s: expected c, c++, python or rust", word);
 }
 
 static int read_name(const char *word, plan *p, ds_error *e)
@@ -213,6 +216,7 @@ static int read_name(const char *word, plan *p, ds_error *e)
     }
     p->name = word;
     snprintf(p->source, sizeof p->source, "%s.%s", word, p->lang->ending);
+    snprintf(p->plugin, sizeof p->plugin, "%s.%s", word, p->lang->is_plugin ? p->lang->ending : "so");
     return 0;
 }
 
@@ -237,10 +241,10 @@ static int find_tools(plan *p, ds_error *e)
 static int command(int argc, char **argv, ds_error *e)
 {
     static const char usage[] =
-        "usage: dshost new env NAME [--lang c|c++|rust] [--out DIR]\n"
-        "       dshost new opt NAME [--lang c|c++|rust] [--out DIR]\n"
+        "usage: dshost new env NAME [--lang c|c++|python|rust] [--out DIR]\n"
+        "       dshost new opt NAME [--lang c|c++|python|rust] [--out DIR]\n"
         "Writes a folder with a plugin that works: source, Makefile, settings, test.\n"
-        "  --lang L     c, c++ or rust [c]\n"
+        "  --lang L     c, c++, python or rust [c]\n"
         "  --out DIR    the folder, which must not be there yet [NAME]\n";
     const char *lang = "c";
     plan p = {0};

@@ -23,7 +23,7 @@ for word in Pusher 1st _x a-b '' ../x a.b "$(printf 'x%.0s' 1 2 3 4 5 6 7 8 9 10
 	bad 2 "is no id of a plugin" new env "$word"
 done
 bad 2 "'thing' is neither env nor opt" new thing pusher
-bad 2 "--lang cobol: expected c, c++ or rust" new env other --lang cobol
+bad 2 "--lang cobol: expected c, c++, python or rust" new env other --lang cobol
 bad 2 "say what and how it is called" new env
 bad 2 "say what and how it is called" new env a b
 [ ! -e other ] && [ "$(echo *)" = "err out pusher" ]
@@ -45,6 +45,10 @@ fi
 # works KIND LANG COMPILER: the folder does all that it promises; its path has characters of shells and of make.
 works() {
 	id=my_$1_$(echo "$2" | tr + p)
+	if [ "$2" = python ] && ! "$3" -c 'import numpy' 2> /dev/null; then
+		skip "$1 in $2: $3 with NumPy is missing"
+		return
+	fi
 	if ! command -v "$3" > /dev/null || ! "$3" --version > /dev/null 2>&1; then
 		skip "$1 in $2: $3 is missing"
 		return
@@ -53,7 +57,9 @@ works() {
 	cd "$id \$x#'" || exit 99
 	status 0 "it builds" make
 	# Of what is on stderr, all would be a warning of the compiler.
-	[ -s "$id.so" ] && [ ! -s "$tmp/err" ]
+	made=$id.so
+	[ "$2" = python ] && made=$id.py
+	[ -s "$made" ] && [ ! -s "$tmp/err" ]
 	result $? "without a warning"
 	if [ -n "$DS_SANITIZE" ]; then
 		skip "plugins of others are built without sanitizers"
@@ -65,7 +71,7 @@ works() {
 		status 0 "make test passes" make test
 	fi
 	status 0 "make clean" make clean
-	[ ! -e "$id.so" ] && [ ! -e results ]
+	[ ! -e "$id.so" ] && [ ! -e results ] && [ -s "$id.ini" ]
 	result $? "leaves the source"
 	cd "$tmp" || exit 99
 }
@@ -74,6 +80,7 @@ if command -v make > /dev/null && command -v pkg-config > /dev/null; then
 		works $kind c cc
 		works $kind c++ c++
 		works $kind rust rustc
+		works $kind python "${DIFFSIM_PYTHON:-python3}"
 	done
 else
 	skip "make or pkg-config is missing"

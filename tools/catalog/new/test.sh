@@ -5,7 +5,7 @@ DSHOST=${DSHOST:-dshost}
 cd "$(dirname "$0")"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-"$DSHOST" check ./@NAME@.so
+"$DSHOST" check ./@PLUGIN@
 for i in 1 2; do
 	"$DSHOST" run --config @NAME@.ini --budget 60 --out "$tmp/run$i" > /dev/null
 	"$DSHOST" export "$tmp/run$i" --format csv --no-times --out "$tmp/$i.csv"
