@@ -13,6 +13,8 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/plot/plot_groups.h %D%/plot/plot_lines.c %D%/plot/plot_lines.h %D%/plot/plot_marker.c %D%/plot/plot_marker.h %D%/plot/plot_map.c \
 	%D%/plot/plot_map.h %D%/plot/plot_panels.c %D%/plot/plot_panels.h %D%/plot/plot_scale.c \
 	%D%/plot/plot_scale.h %D%/render/picture.c \
+	%D%/page/html.c %D%/page/html.h %D%/page/page.c %D%/page/page.h %D%/page/page_texts.h \
+	%D%/page/sha256.c %D%/page/sha256.h \
 	%D%/render/picture.h %D%/render/render.c %D%/render/render.h %D%/render/render_flat.c %D%/render/render_overlay.h %D%/render/render_overlay.c \
 	%D%/render/render_flat.h %D%/render/render_geometry.c %D%/render/render_internal.h \
 	%D%/render/render_primitives.c %D%/render/render_raster.c %D%/render/render_shade.c \
@@ -27,8 +29,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h %D%/eval/best_episode.c %D%/eval/best_episode.h \
 	%D%/eval/best_picture.c %D%/eval/best_picture.h \
 	%D%/report/report_make.c %D%/report/report.h %D%/report/report_csv.c %D%/report/report_csv.h \
-	%D%/report/report_figures.c %D%/report/report_figures.h %D%/report/report_html.c \
-	%D%/report/report_html.h %D%/report/report_overall.c \
+	%D%/report/report_figures.c %D%/report/report_figures.h %D%/report/report_overall.c \
 	%D%/report/report_page.c %D%/report/report_page.h \
 	%D%/report/report_overview.c %D%/report/report_overview.h \
 	%D%/report/report_episodes.c %D%/report/report_episodes.h %D%/report/report_point.c \
@@ -133,6 +134,14 @@ EXTRA_DIST += tools/catalog/new tools/catalog/new_files.awk
 CLEANFILES += tools/catalog/new_files.c
 tools/catalog/new_files.c: tools/catalog/new_files.awk $(new_files)
 	$(AM_V_GEN)LC_ALL=C $(AWK) -f $(top_srcdir)/tools/catalog/new_files.awk $(new_files) > $@-t && mv $@-t $@
+
+# Style sheets and scripts of pages are lines of C.
+page_texts = $(top_srcdir)/tools/page/page.css $(top_srcdir)/tools/page/figure.css $(top_srcdir)/tools/page/figure.js
+EXTRA_DIST += tools/page/texts.awk tools/page/page.css tools/page/figure.css tools/page/figure.js
+nodist_tools_libtools_la_SOURCES = tools/page/page_texts.c
+CLEANFILES += tools/page/page_texts.c
+tools/page/page_texts.c: tools/page/texts.awk $(page_texts)
+	$(AM_V_GEN)LC_ALL=C $(AWK) -v header=page/page_texts.h -f $(top_srcdir)/tools/page/texts.awk $(page_texts) > $@-t && mv $@-t $@
 
 # MPI is in a module of its own, loaded when mpirun has started dshost.
 modulesdir = $(pkglibdir)/modules

@@ -217,6 +217,20 @@ void ds_canvas_unclip(ds_canvas *c)
     }
 }
 
+void ds_canvas_read(ds_canvas *c, uint32_t *pixels)
+{
+    cairo_surface_flush(c->surface);
+    const unsigned char *data = cairo_image_surface_get_data(c->surface);
+    const int stride = cairo_image_surface_get_stride(c->surface);
+    for (int y = 0; y < c->height; y++) {
+        uint32_t *row = pixels + (size_t)y * (size_t)c->width;
+        memcpy(row, data + (ptrdiff_t)y * stride, (size_t)c->width * sizeof *row);
+        for (int x = 0; x < c->width; x++) {
+            row[x] &= 0xffffff; /* cairo leaves the upper byte open */
+        }
+    }
+}
+
 void ds_canvas_image(ds_canvas *c, int x, int y, int w, int h, const uint32_t *pixels)
 {
     if (c->svg != NULL) {
@@ -299,6 +313,23 @@ static void clean(char out[TEXT_MAX], const char *text)
         }
     }
     out[used] = '\0';
+}
+
+void ds_canvas_group(ds_canvas *c, const char *kind, const char *name, const char *title)
+{
+    if (c->svg != NULL) {
+        char text[TEXT_MAX], about[TEXT_MAX];
+        clean(text, name);
+        clean(about, title != NULL ? title : "");
+        ds_svg_group(c->svg, kind, text, about);
+    }
+}
+
+void ds_canvas_group_end(ds_canvas *c)
+{
+    if (c->svg != NULL) {
+        ds_svg_group_end(c->svg);
+    }
 }
 
 static void choose_font(ds_canvas *c, double size, int style)

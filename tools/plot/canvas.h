@@ -60,6 +60,15 @@ void ds_canvas_image(ds_canvas *c, int x, int y, int w, int h, const uint32_t *p
 void ds_canvas_cells(ds_canvas *c, double x, double y, double w, double h, int columns, int rows,
                      const uint32_t *pixels);
 
+/* What is drawn until the end of the group belongs together: in an SVG it is an element of this class and name, which
+ * scripts and style sheets of a page find; `title`, where it is not NULL, is told where a pointer rests on it. Groups
+ * nest; a group ends within the clip in which it began. */
+void ds_canvas_group(ds_canvas *c, const char *kind, const char *name, const char *title);
+void ds_canvas_group_end(ds_canvas *c);
+
+/* The pixels of a PNG canvas, row by row from the top, 0x00RRGGBB, into `pixels` (width x height of the canvas). */
+void ds_canvas_read(ds_canvas *c, uint32_t *pixels);
+
 /* Writes the file atomically (file.h). */
 int ds_canvas_write(ds_canvas *c, const char *path, ds_error *e);
 
