@@ -26,7 +26,8 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/results/printer.c %D%/results/printer.h %D%/results/results.c %D%/results/results.h %D%/results/settings_text.c \
 	%D%/results/settings_text.h \
 	%D%/results/trajectory.c %D%/policy/npz_read.c %D%/policy/npz_read.h %D%/policy/policy.c \
-	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h %D%/eval/best_episode.c %D%/eval/best_episode.h \
+	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h %D%/episode/best_episode.c %D%/episode/best_episode.h \
+	%D%/episode/episode.c %D%/episode/episode.h \
 	%D%/eval/best_picture.c %D%/eval/best_picture.h \
 	%D%/report/report_make.c %D%/report/report.h %D%/report/report_csv.c %D%/report/report_csv.h \
 	%D%/report/report_figures.c %D%/report/report_figures.h %D%/report/report_overall.c \
@@ -91,7 +92,7 @@ pkglibexec_PROGRAMS += libexec/dshost-bench libexec/dshost-check libexec/dshost-
 	libexec/dshost-doctor libexec/dshost-eval libexec/dshost-export libexec/dshost-gradients libexec/dshost-help \
 	libexec/dshost-landscape libexec/dshost-list libexec/dshost-merge libexec/dshost-new \
 	libexec/dshost-picture \
-	libexec/dshost-plot libexec/dshost-report libexec/dshost-template
+	libexec/dshost-plot libexec/dshost-report libexec/dshost-template libexec/dshost-view
 pkglibexec_SCRIPTS = libexec/dshost-complete
 EXTRA_DIST += tools/complete/dshost-complete.sh
 CLEANFILES += libexec/dshost-complete
@@ -121,6 +122,7 @@ libexec_dshost_picture_SOURCES = tools/eval/cmd_picture.c
 libexec_dshost_plot_SOURCES = tools/report/cmd_plot.c
 libexec_dshost_report_SOURCES = tools/report/cmd_report.c
 libexec_dshost_template_SOURCES = tools/catalog/cmd_template.c
+libexec_dshost_view_SOURCES = tools/view/cmd_view.c tools/view/view.h tools/view/view_formats.c
 
 # What `dshost new` writes: the examples, and the files beside them.
 new_files = $(top_srcdir)/examples/hill.c $(top_srcdir)/examples/hill_cpp.cpp \
