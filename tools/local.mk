@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What stands on the host: statistics, plots, pictures, reports, landscapes, gradients, experiments, the conformance kit.
-tools/%.$(OBJEXT) tools/%.lo: AM_CPPFLAGS += $(host_cppflags) $(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
-tools_link = tools/libtools.la core/libcore.la $(CAIRO_LIBS) $(ZLIB_LIBS) $(core_libs)
+tools/%.$(OBJEXT) tools/%.lo: AM_CPPFLAGS += $(host_cppflags) $(CAIRO_CFLAGS) $(WEBP_CFLAGS) $(ZLIB_CFLAGS)
+tools_link = tools/libtools.la core/libcore.la $(CAIRO_LIBS) $(WEBP_LIBS) $(ZLIB_LIBS) $(core_libs)
 LDADD = $(tools_link)
 noinst_LTLIBRARIES += tools/libtools.la
 tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stats/distribution.c \
@@ -25,6 +25,8 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/results/npy_write.c %D%/results/npy_write.h %D%/results/point.c %D%/results/point.h %D%/results/pool.c \
 	%D%/results/printer.c %D%/results/printer.h %D%/results/results.c %D%/results/results.h %D%/results/settings_text.c \
 	%D%/results/settings_text.h \
+	%D%/film/film.h %D%/film/film_ffmpeg.c %D%/film/film_frame.c %D%/film/film_frame.h %D%/film/film_png.c \
+	%D%/film/film_webp.c %D%/film/film_write.c %D%/film/film_write.h \
 	%D%/results/trajectory.c %D%/policy/npz_read.c %D%/policy/npz_read.h %D%/policy/policy.c \
 	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h %D%/episode/best_episode.c %D%/episode/best_episode.h \
 	%D%/episode/episode.c %D%/episode/episode.h \
