@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What stands on the host: statistics, plots, pictures, reports, landscapes, gradients, experiments, the conformance kit.
-tools/%.$(OBJEXT) tools/%.lo: AM_CPPFLAGS += $(host_cppflags) $(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
-tools_link = tools/libtools.la core/libcore.la $(CAIRO_LIBS) $(ZLIB_LIBS) $(core_libs)
+tools/%.$(OBJEXT) tools/%.lo: AM_CPPFLAGS += $(host_cppflags) $(CAIRO_CFLAGS) $(WEBP_CFLAGS) $(ZLIB_CFLAGS)
+tools_link = tools/libtools.la core/libcore.la $(CAIRO_LIBS) $(WEBP_LIBS) $(ZLIB_LIBS) $(core_libs)
 LDADD = $(tools_link)
 noinst_LTLIBRARIES += tools/libtools.la
 tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stats/distribution.c \
@@ -13,6 +13,8 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/plot/plot_groups.h %D%/plot/plot_lines.c %D%/plot/plot_lines.h %D%/plot/plot_marker.c %D%/plot/plot_marker.h %D%/plot/plot_map.c \
 	%D%/plot/plot_map.h %D%/plot/plot_panels.c %D%/plot/plot_panels.h %D%/plot/plot_scale.c \
 	%D%/plot/plot_scale.h %D%/render/picture.c \
+	%D%/page/html.c %D%/page/html.h %D%/page/page.c %D%/page/page.h %D%/page/page_texts.h \
+	%D%/page/sha256.c %D%/page/sha256.h \
 	%D%/render/picture.h %D%/render/render.c %D%/render/render.h %D%/render/render_flat.c %D%/render/render_overlay.h %D%/render/render_overlay.c \
 	%D%/render/render_flat.h %D%/render/render_geometry.c %D%/render/render_internal.h \
 	%D%/render/render_primitives.c %D%/render/render_raster.c %D%/render/render_shade.c \
@@ -23,12 +25,14 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/results/npy_write.c %D%/results/npy_write.h %D%/results/point.c %D%/results/point.h %D%/results/pool.c \
 	%D%/results/printer.c %D%/results/printer.h %D%/results/results.c %D%/results/results.h %D%/results/settings_text.c \
 	%D%/results/settings_text.h \
+	%D%/film/film.h %D%/film/film_ffmpeg.c %D%/film/film_frame.c %D%/film/film_frame.h %D%/film/film_png.c \
+	%D%/film/film_webp.c %D%/film/film_write.c %D%/film/film_write.h \
 	%D%/results/trajectory.c %D%/policy/npz_read.c %D%/policy/npz_read.h %D%/policy/policy.c \
-	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h %D%/eval/best_episode.c %D%/eval/best_episode.h \
+	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h %D%/episode/best_episode.c %D%/episode/best_episode.h \
+	%D%/episode/episode.c %D%/episode/episode.h \
 	%D%/eval/best_picture.c %D%/eval/best_picture.h %D%/eval/picture_frames.c %D%/eval/picture_frames.h \
 	%D%/report/report_make.c %D%/report/report.h %D%/report/report_csv.c %D%/report/report_csv.h \
-	%D%/report/report_figures.c %D%/report/report_figures.h %D%/report/report_html.c \
-	%D%/report/report_html.h %D%/report/report_overall.c \
+	%D%/report/report_figures.c %D%/report/report_figures.h %D%/report/report_overall.c \
 	%D%/report/report_page.c %D%/report/report_page.h \
 	%D%/report/report_overview.c %D%/report/report_overview.h \
 	%D%/report/report_episodes.c %D%/report/report_episodes.h %D%/report/report_point.c \
@@ -90,7 +94,7 @@ pkglibexec_PROGRAMS += libexec/dshost-bench libexec/dshost-check libexec/dshost-
 	libexec/dshost-doctor libexec/dshost-eval libexec/dshost-export libexec/dshost-gradients libexec/dshost-help \
 	libexec/dshost-landscape libexec/dshost-list libexec/dshost-merge libexec/dshost-new \
 	libexec/dshost-picture \
-	libexec/dshost-plot libexec/dshost-report libexec/dshost-template
+	libexec/dshost-plot libexec/dshost-report libexec/dshost-template libexec/dshost-view
 pkglibexec_SCRIPTS = libexec/dshost-complete
 EXTRA_DIST += tools/complete/dshost-complete.sh
 CLEANFILES += libexec/dshost-complete
@@ -120,6 +124,7 @@ libexec_dshost_picture_SOURCES = tools/eval/cmd_picture.c
 libexec_dshost_plot_SOURCES = tools/report/cmd_plot.c
 libexec_dshost_report_SOURCES = tools/report/cmd_report.c
 libexec_dshost_template_SOURCES = tools/catalog/cmd_template.c
+libexec_dshost_view_SOURCES = tools/view/cmd_view.c tools/view/view.h tools/view/view_formats.c
 
 # What `dshost new` writes: the examples, and the files beside them.
 new_files = $(top_srcdir)/examples/hill.c $(top_srcdir)/examples/hill_cpp.cpp \
@@ -133,6 +138,14 @@ EXTRA_DIST += tools/catalog/new tools/catalog/new_files.awk
 CLEANFILES += tools/catalog/new_files.c
 tools/catalog/new_files.c: tools/catalog/new_files.awk $(new_files)
 	$(AM_V_GEN)LC_ALL=C $(AWK) -f $(top_srcdir)/tools/catalog/new_files.awk $(new_files) > $@-t && mv $@-t $@
+
+# Style sheets and scripts of pages are lines of C.
+page_texts = $(top_srcdir)/tools/page/page.css $(top_srcdir)/tools/page/figure.css $(top_srcdir)/tools/page/figure.js
+EXTRA_DIST += tools/page/texts.awk tools/page/page.css tools/page/figure.css tools/page/figure.js
+nodist_tools_libtools_la_SOURCES = tools/page/page_texts.c
+CLEANFILES += tools/page/page_texts.c
+tools/page/page_texts.c: tools/page/texts.awk $(page_texts)
+	$(AM_V_GEN)LC_ALL=C $(AWK) -v header=page/page_texts.h -f $(top_srcdir)/tools/page/texts.awk $(page_texts) > $@-t && mv $@-t $@
 
 # MPI is in a module of its own, loaded when mpirun has started dshost.
 modulesdir = $(pkglibdir)/modules

@@ -82,11 +82,26 @@ static int is_truth(const char *text)
     return i < sizeof words / sizeof *words;
 }
 
+/* The letters of options, as getopt takes them; missing values are told by ':'. */
+static void letters_of(const struct option *options, char *out, size_t room)
+{
+    size_t n = (size_t)snprintf(out, room, ":h");
+    for (; options->name != NULL && n + 2 < room; options++) {
+        if (options->val > 0 && options->val < CODE_FLAG && options->val != 'h') {
+            out[n++] = (char)options->val;
+            out[n++] = ':';
+        }
+    }
+    out[n] = '\0';
+}
+
 int ds_arguments_next(int argc, char **argv, const char *command, const struct option *options, ds_error *e)
 {
+    char letters[2 * DS_FLAGS_MAX + 3];
     opterr = 0;
     int index = -1;
-    int c = getopt_long(argc, argv, ":h", options, &index);
+    letters_of(options, letters, sizeof letters);
+    int c = getopt_long(argc, argv, letters, options, &index);
     const char *arg = optind > 0 && optind <= argc ? argv[optind - 1] : "";
     /* getopt takes the beginning of a name, too: the next flag that begins so would change what it means. */
     if (index >= 0 && c != '?') {
@@ -177,12 +192,16 @@ int ds_arguments_read(int argc, char **argv, const char *command, const ds_flag 
                                      bare                 ? no_argument
                                      : flags[k].is_switch ? optional_argument
                                                           : required_argument,
-                                     NULL, CODE_FLAG + k};
+                                     NULL, flags[k].letter != 0 ? flags[k].letter : CODE_FLAG + k};
     }
     options[help].val = 'h';
     int rc = most >= 0 ? ds_arguments_check(argc, argv, command, options, most, e) : 0;
     while (rc == 0 && c != 'h' && (c = ds_arguments_next(argc, argv, command, options, e)) != -1) {
-        const ds_flag *f = c >= CODE_FLAG ? &flags[c - CODE_FLAG] : &flags[help];
+        int k = c != '?' ? 0 : help;
+        while (c != '?' && options[k].name != NULL && options[k].val != c) {
+            k++;
+        }
+        const ds_flag *f = &flags[k];
         if (c == '?') {
             rc = e->status;
         } else if (f->usage != NULL) {

@@ -28,6 +28,7 @@ static const struct command {
     {"compare", "which of two sets of runs is better, by how much, how sure", 0},
     {"export", "write the evaluations of a run as CSV, JSONL, NumPy, IOHanalyzer or COCO files", 0},
     {"eval", "evaluate one point: loss, gradient, metrics, trajectory", 0},
+    {"view", "see episodes: an interactive page, and files for other programs", 0},
     {"gradients", "first-, zeroth- and alpha-order gradients of a smoothed loss, over slices and sweeps", 0},
     {"landscape", "loss, gradient and gradient quality on a slice, with pictures", 0},
     {"list", "list the plugins on the search path", 0},

@@ -5,7 +5,7 @@
 #include "eval/best_picture.h"
 
 #include "base/log.h"
-#include "eval/best_episode.h"
+#include "episode/best_episode.h"
 #include "render/picture.h"
 #include "results/settings_text.h"
 

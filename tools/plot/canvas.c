@@ -320,6 +320,23 @@ static void clean(char out[TEXT_MAX], const char *text)
     out[used] = '\0';
 }
 
+void ds_canvas_group(ds_canvas *c, const char *kind, const char *name, const char *title)
+{
+    if (c->svg != NULL) {
+        char text[TEXT_MAX], about[TEXT_MAX];
+        clean(text, name);
+        clean(about, title != NULL ? title : "");
+        ds_svg_group(c->svg, kind, text, about);
+    }
+}
+
+void ds_canvas_group_end(ds_canvas *c)
+{
+    if (c->svg != NULL) {
+        ds_svg_group_end(c->svg);
+    }
+}
+
 static void choose_font(ds_canvas *c, double size, int style)
 {
     cairo_select_font_face(c->cr, FONT, CAIRO_FONT_SLANT_NORMAL,

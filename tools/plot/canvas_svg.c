@@ -183,6 +183,37 @@ void ds_svg_sticks(ds_svg *s, const double *from, const double *to, size_t n, ds
     add_paint(s, (ds_color){0, 0, 0, 0}, stroke, line);
 }
 
+/* With what has a meaning in XML escaped, also in an attribute. */
+static void add_text(ds_svg *s, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        fputs(*text == '&'   ? "&amp;"
+              : *text == '<' ? "&lt;"
+              : *text == '>' ? "&gt;"
+              : *text == '"' ? "&quot;"
+                             : (char[]){*text, '\0'},
+              s->f);
+    }
+}
+
+void ds_svg_group(ds_svg *s, const char *kind, const char *name, const char *title)
+{
+    fprintf(s->f, "<g class=\"%s\" data-name=\"", kind);
+    add_text(s, name);
+    fputs("\">", s->f);
+    if (title[0] != '\0') {
+        fputs("<title>", s->f);
+        add_text(s, title);
+        fputs("</title>", s->f);
+    }
+    fputc('\n', s->f);
+}
+
+void ds_svg_group_end(ds_svg *s)
+{
+    fputs("</g>\n", s->f);
+}
+
 /* An inner svg cuts off what is outside of it, without a name that could be another figure's in a page. */
 void ds_svg_clip(ds_svg *s, const double box[4])
 {
@@ -248,12 +279,6 @@ void ds_svg_text(ds_svg *s, double x, double y, double size, const char *anchor,
         fputs(")\"", s->f);
     }
     fputc('>', s->f);
-    for (; *text != '\0'; text++) {
-        fputs(*text == '&'   ? "&amp;"
-              : *text == '<' ? "&lt;"
-              : *text == '>' ? "&gt;"
-                             : (char[]){*text, '\0'},
-              s->f);
-    }
+    add_text(s, text);
     fputs("</text>\n", s->f);
 }

@@ -22,6 +22,9 @@ void ds_svg_points(ds_svg *s, const char *element, const double *xy, size_t n, d
                    ds_color stroke, double line);
 /* Single segments with round ends. */
 void ds_svg_sticks(ds_svg *s, const double *from, const double *to, size_t n, ds_color stroke, double line);
+/* `title` is "" where there is none. */
+void ds_svg_group(ds_svg *s, const char *kind, const char *name, const char *title);
+void ds_svg_group_end(ds_svg *s);
 void ds_svg_clip(ds_svg *s, const double box[4]);
 void ds_svg_unclip(ds_svg *s);
 /* Bytes as base64. */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LINE = 21, GAP = 12, SIZE = 14 };
+enum { LINE = 21, GAP = 12, SIZE = 14, FRAME_TEXT = 400 };
 
 static void draw_ticks(ds_canvas *c, const ds_axes *a, int vertical)
 {
@@ -40,9 +40,28 @@ static void draw_ticks(ds_canvas *c, const ds_axes *a, int vertical)
     }
 }
 
+/* What a script needs to turn pixels into values: kind, values and pixels at the ends, and where a symlog scale turns
+ * linear, of x and of y (rows: 0 0 0 0 top bottom), then the label of x. */
+static void begin_frame(ds_canvas *c, const ds_axes *a)
+{
+    static const char *const kind[] = {"linear", "log", "symlog"};
+    char text[FRAME_TEXT];
+    size_t n = 0;
+    for (int k = 0; k < 2; k++) {
+        const ds_scale rows = {0, 0, 0, 0, a->top, a->bottom}, *s = k == 0 ? a->x : a->y;
+        const char *of = s == NULL ? "rows" : kind[s->kind];
+        s = s == NULL ? &rows : s;
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s %.10g %.10g %.10g %.6g %.6g ", of, s->low,
+                              s->high, s->linear, s->from, s->to);
+    }
+    snprintf(text + n, sizeof text - n, "%.80s", a->x_label != NULL ? a->x_label : "");
+    ds_canvas_group(c, "frame", text, NULL);
+}
+
 void ds_axes_draw(ds_canvas *c, const ds_axes *a)
 {
     ds_color none = {0, 0, 0, 0};
+    begin_frame(c, a);
     draw_ticks(c, a, 0);
     if (a->y != NULL) {
         draw_ticks(c, a, 1);
@@ -56,6 +75,7 @@ void ds_axes_draw(ds_canvas *c, const ds_axes *a)
         ds_canvas_text(c, a->left - a->y_room, (a->top + a->bottom) / 2, 17, DS_TEXT_CENTER, DS_PLOT_TEXT,
                        -90, a->y_label);
     }
+    ds_canvas_group_end(c);
 }
 
 void ds_plot_title(ds_canvas *c, const char *title, const char *subtitle, double width)

@@ -12,6 +12,21 @@ ds_color ds_color_hex(uint32_t rgb, double a)
                       (double)(rgb & 255) / 255, a};
 }
 
+int ds_color_is_dark(uint32_t background)
+{
+    const ds_color b = ds_color_hex(background, 1);
+    return 0.299 * b.r + 0.587 * b.g + 0.114 * b.b < 0.5;
+}
+
+ds_color ds_color_on(uint32_t background, uint32_t rgb, double a)
+{
+    const ds_color c = ds_color_hex(rgb, a), b = ds_color_hex(background, 1);
+    const double ink = ds_color_is_dark(background);
+    return background == 0xffffff ? c
+                                  : (ds_color){b.r + (ink - b.r) * (1 - c.r), b.g + (ink - b.g) * (1 - c.g),
+                                               b.b + (ink - b.b) * (1 - c.b), a};
+}
+
 ds_color ds_color_series(uint32_t i, double a)
 {
     static const uint32_t okabe_ito[7] = {0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7,

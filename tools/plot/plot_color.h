@@ -13,6 +13,12 @@ typedef struct ds_color {
 /* 0xRRGGBB with an opacity. */
 ds_color ds_color_hex(uint32_t rgb, double a);
 
+/* The colour that stands out from a background as `rgb` does from white, which is the one it is made for. */
+ds_color ds_color_on(uint32_t background, uint32_t rgb, double a);
+
+/* Is it a background on which dark text is read badly? */
+int ds_color_is_dark(uint32_t background);
+
 /* Colours that people with any colour vision tell apart (Okabe and Ito 2008), i modulo 7: blue, orange,
  * green, purple, sky blue, vermillion, yellow. */
 ds_color ds_color_series(uint32_t i, double a);

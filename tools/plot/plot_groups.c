@@ -94,18 +94,40 @@ static double place(const frame *f, double v)
     return fmax(f->left, ds_scale_map(&f->x, v));
 }
 
+/* The numbers of a row in words, as long as there is room. */
+static void tell(const ds_group *g, char *out, size_t room)
+{
+    char a[40], b[40], v[40];
+    ds_label_number(v, sizeof v, g->value, 5);
+    size_t n = (size_t)snprintf(out, room, "%.100s: %s", g->name, isfinite(g->value) ? v : "none");
+    if (isfinite(g->low) && isfinite(g->high)) {
+        ds_label_number(a, sizeof a, g->low, 4);
+        ds_label_number(b, sizeof b, g->high, 4);
+        n += (size_t)snprintf(out + n, room - n, ", interval %s to %s", a, b);
+    }
+    for (size_t i = 0; i < g->dots && n + 60 < room; i++) {
+        ds_label_number(v, sizeof v, g->dot[i], 4);
+        n += (size_t)snprintf(out + n, room - n, "%s%s", i == 0 ? "; single runs " : ", ",
+                              isfinite(g->dot[i]) ? v : "none");
+    }
+}
+
 static void draw_group(ds_canvas *c, const ds_groups *p, const frame *f, size_t k)
 {
     const ds_group *g = &p->group[k];
     const double y = TOP + ROW * ((double)k + 0.5);
-    char number[40] = "none";
+    char number[40] = "none", words[400];
     ds_color soft = g->color;
     soft.a = 0.5;
     if (k % 2 == 1) {
         ds_canvas_rect(c, f->left, y - ROW / 2.0, RIGHT - f->left, ROW, ds_color_hex(0x888888, 0.07),
                        g->color, 0);
     }
+    tell(g, words, sizeof words);
+    ds_canvas_group(c, "row", g->name, words);
+    ds_canvas_group(c, "entry", g->name, NULL);
     ds_canvas_text_fit(c, 40, y + 5, SIZE, 0, DS_PLOT_TEXT, f->left - 54, g->name);
+    ds_canvas_group_end(c);
     if (isfinite(g->low) && isfinite(g->high)) {
         const double low = place(f, g->low), high = place(f, g->high);
         ds_canvas_line(c, low, y, high, y, g->color, 3, 0);
@@ -124,6 +146,7 @@ static void draw_group(ds_canvas *c, const ds_groups *p, const frame *f, size_t 
         ds_plot_marker(c, g->marker > 0 ? g->marker : 1, place(f, g->value), y, 5.5, g->color);
     }
     ds_canvas_text(c, DS_GROUPS_WIDTH - 24, y + 5, SIZE - 1, DS_TEXT_RIGHT, DS_PLOT_SOFT, 0, number);
+    ds_canvas_group_end(c);
 }
 
 static int draw(ds_canvas *c, const void *what)

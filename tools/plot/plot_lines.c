@@ -262,11 +262,13 @@ static int draw_legend(ds_canvas *c, const ds_lines *p, const frame *f)
         const ds_line *l = t[k].line;
         ds_color soft = l->color;
         soft.a = 0.45;
+        ds_canvas_group(c, "entry", l->name, NULL);
         ds_canvas_line(c, fmin(RIGHT, t[k].x), t[k].end, RIGHT + 16, t[k].y, soft, 1, 2);
         ds_canvas_line(c, RIGHT + 18, t[k].y, RIGHT + 50, t[k].y, l->color, 2.6, dash[l->dashed]);
         ds_plot_marker(c, l->marker, RIGHT + 34, t[k].y, 4.2, l->color);
         ds_canvas_text_fit(c, RIGHT + 58, t[k].y + 0.35 * size, size, 0, DS_PLOT_TEXT,
                            DS_LINES_WIDTH - RIGHT - 64, l->name);
+        ds_canvas_group_end(c);
     }
     free(t);
     return 0;
@@ -299,12 +301,16 @@ static int draw(ds_canvas *c, const void *what)
     for (int pass = 0; pass < 2; pass++) { /* all bands lie below all lines */
         for (size_t k = 0; k < p->lines; k++) {
             if (pass == 1 || p->line[k].low != NULL) {
+                ds_canvas_group(c, pass == 0 ? "band" : p->steps ? "stairs" : "line", p->line[k].name, NULL);
                 draw_line(c, &p->line[k], &f, xy, pass == 0);
+                ds_canvas_group_end(c);
             }
         }
     }
     for (size_t k = 0; k < p->lines; k++) {
+        ds_canvas_group(c, "marks", p->line[k].name, NULL);
         draw_marks(c, p, k, &f);
+        ds_canvas_group_end(c);
     }
     ds_canvas_unclip(c);
     free(xy);

@@ -157,13 +157,13 @@ static int draw_panel(ds_canvas *c, const panel *p, const ds_snapshot *s, int x,
     double used = ds_canvas_text_width(c, 19 * t, DS_TEXT_BOLD, p->label) + 12 * t;
     ds_canvas_text_fit(c, x + used, y - 12, 16 * t, 0, SOFT_COLOR, PANEL_WIDTH - used, p->detail);
     if (s->flat) {
-        ds_flat_draw(c, s, p->k, p->what, x, y, PANEL_WIDTH, height, t);
+        ds_flat_draw(c, s, p->k, p->what, NULL, x, y, PANEL_WIDTH, height, t);
         return 0;
     }
     int status = ds_render(s, p->k, p->what, PANEL_WIDTH, height, pixels, e);
     if (status == 0) {
         ds_canvas_image(c, x, y, PANEL_WIDTH, height, pixels);
-        ds_overlay_draw(c, s, p->k, p->what, x, y, PANEL_WIDTH, height, t);
+        ds_overlay_draw(c, s, p->k, p->what, NULL, x, y, PANEL_WIDTH, height, t);
         ds_canvas_rect(c, x + 0.5, y + 0.5, PANEL_WIDTH - 1, height - 1, ds_color_hex(0, 0), FRAME_COLOR, 1);
     }
     return status;

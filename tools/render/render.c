@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plot/plot_color.h"
 #include "render/render_internal.h"
 
 enum {
@@ -74,7 +75,14 @@ typedef struct job {
     float *dense; /* by surface: radius of dense particles, else 0 */
     float *clear; /* by surface: share of the light that passes; 0 = opaque */
     unsigned char *tone;
+    uint32_t background;
 } job;
+
+static vec3 linear(uint32_t rgb)
+{
+    return v3(ds_linear_from_srgb(rgb >> 16 & 255), ds_linear_from_srgb(rgb >> 8 & 255),
+              ds_linear_from_srgb(rgb & 255));
+}
 
 static int fill(job *j, const ds_snapshot *s, uint64_t k, uint32_t what)
 {
@@ -82,9 +90,10 @@ static int fill(job *j, const ds_snapshot *s, uint64_t k, uint32_t what)
         const ds_snapshot_body *body = &s->body[b];
         uint32_t rgb = ds_render_color(body->role, body->variety);
         ds_material *m = &j->material[DS_SURFACE_FIRST + b];
-        m->r = ds_linear_from_srgb(rgb >> 16 & 255);
-        m->g = ds_linear_from_srgb(rgb >> 8 & 255);
-        m->b = ds_linear_from_srgb(rgb & 255);
+        const vec3 light = linear(rgb);
+        m->r = light.x;
+        m->g = light.y;
+        m->b = light.z;
         m->gloss = body->role == DS_ROLE_TOOL ? 0.8f : body->shape == DS_BODY_POINTS ? 0.12f : 0.3f;
         j->dense[DS_SURFACE_FIRST + b] =
             ds_geometry_dense_radius(s, &j->ref, body->role == DS_ROLE_TARGET ? 0 : k, b);
@@ -115,15 +124,39 @@ static double grid_spacing(const ds_frame_of_reference *r)
     return power * (m < 1.5 ? 1 : m < 3.5 ? 2 : m < 7.5 ? 5 : 10);
 }
 
+/* The frame of reference as seen by an eye, or by the usual one. */
+static ds_frame_of_reference seen(const ds_snapshot *s, const ds_render_eye *eye)
+{
+    static const double rad = 3.14159265358979 / 180, steepest = 89.5 /* there is an up in the picture */;
+    ds_frame_of_reference r = ds_geometry_reference(s);
+    if (eye != NULL) {
+        if (eye->turned) {
+            r.azimuth = (float)(eye->azimuth * rad);
+            r.elevation = (float)(fmax(-steepest, fmin(steepest, eye->elevation)) * rad);
+        }
+        r.zoom = (float)eye->zoom;
+        r.around = eye->around;
+    }
+    return r;
+}
+
+ds_render_eye ds_render_usual_eye(const ds_snapshot *s)
+{
+    static const double deg = 180 / 3.14159265358979;
+    const ds_frame_of_reference r = ds_geometry_reference(s);
+    return (ds_render_eye){0, (double)r.azimuth * deg, (double)r.elevation * deg, 1, 0, 0xffffff};
+}
+
 double ds_render_spacing(const ds_snapshot *s)
 {
     ds_frame_of_reference r = ds_geometry_reference(s);
     return grid_spacing(&r);
 }
 
-int ds_render_project(const ds_snapshot *s, int width, int height, const double point[3], double xy[2])
+int ds_render_project(const ds_snapshot *s, const ds_render_eye *eye, int width, int height,
+                      const double point[3], double xy[2])
 {
-    ds_frame_of_reference r = ds_geometry_reference(s);
+    ds_frame_of_reference r = seen(s, eye);
     ds_view v = ds_view_camera(&r, width, height);
     vec3 p = ds_view_to(&v, v3((float)((point[0] - r.center[0]) * r.scale),
                                (float)((point[1] - r.center[1]) * r.scale),
@@ -197,7 +230,7 @@ static void resolve(const job *j, const ds_shading *s, int width, int height, ui
             /* The plain floor changes slowly: two sub-pixels on a diagonal do. */
             int step = common == DS_SURFACE_GROUND && j->ghost_pixels == NULL ? SUB * SUB - 1 : 1;
             if (common == DS_SURFACE_NONE && j->ghost_pixels == NULL) {
-                *out++ = 0xffffff;
+                *out++ = j->background;
                 continue;
             }
             vec3 sum = v3(0, 0, 0);
@@ -219,10 +252,11 @@ static void resolve(const job *j, const ds_shading *s, int width, int height, ui
     }
 }
 
-static int render_job(job *j, const ds_snapshot *s, uint64_t k, uint32_t what, int width, int height,
-                      uint32_t *pixels)
+static int render_job(job *j, const ds_snapshot *s, uint64_t k, uint32_t what, const ds_render_eye *eye,
+                      int width, int height, uint32_t *pixels)
 {
-    j->ref = ds_geometry_reference(s);
+    j->ref = seen(s, eye);
+    j->background = eye != NULL ? eye->background : 0xffffff;
     j->camera = ds_view_camera(&j->ref, width * SUB, height * SUB);
     vec3 towards_light = v3_unit(v3(-0.35f, 1.0f, 0.55f));
     j->light = ds_view_light(towards_light, LIGHT_RADIUS, SHADOW_SIZE);
@@ -271,6 +305,8 @@ static int render_job(job *j, const ds_snapshot *s, uint64_t k, uint32_t what, i
                           .shadow = j->shadow,
                           .towards_light = towards_light,
                           .material = j->material,
+                          .background = linear(j->background),
+                          .dark = ds_color_is_dark(j->background),
                           .ground_radius = GROUND_RADIUS,
                           .grid = (float)(grid_spacing(&j->ref) * j->ref.scale)};
     shading.grid_origin = v3(grid_offset(j->ref.center[0], j->ref.scale, shading.grid), 0,
@@ -283,8 +319,14 @@ static int render_job(job *j, const ds_snapshot *s, uint64_t k, uint32_t what, i
 int ds_render(const ds_snapshot *s, uint64_t k, uint32_t what, int width, int height, uint32_t *pixels,
               ds_error *e)
 {
+    return ds_render_seen(s, k, what, NULL, width, height, pixels, e);
+}
+
+int ds_render_seen(const ds_snapshot *s, uint64_t k, uint32_t what, const ds_render_eye *eye, int width,
+                   int height, uint32_t *pixels, ds_error *e)
+{
     job j = {0};
-    int status = render_job(&j, s, k, what, width, height, pixels);
+    int status = render_job(&j, s, k, what, eye, width, height, pixels);
     ds_geometry_free(&j.scene);
     ds_geometry_free(&j.ghost);
     free(j.pixels);

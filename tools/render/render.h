@@ -16,9 +16,26 @@ enum {
     DS_RENDER_GHOST = 4 /* with DS_RENDER_SCENE: the target as a translucent body over the scene */
 };
 
+/* From where a scene is seen, and what is behind it. A function that takes one takes NULL for the usual one: a
+ * three-quarter view of info.box as a whole, on white. */
+typedef struct ds_render_eye {
+    int turned;                /* do the angles hold? else those of the usual view */
+    double azimuth, elevation; /* degrees, from +z towards +x, and above the horizon */
+    double zoom;               /* 1 = the box fills the picture */
+    int around; /* is it one of many places on a circle about the scene? Then all have one distance */
+    uint32_t background; /* 0xRRGGBB */
+} ds_render_eye;
+
+/* The usual one, to be changed. */
+ds_render_eye ds_render_usual_eye(const ds_snapshot *s);
+
 /* Draws kept frame k of a scene that is not flat into width x height pixels 0x00RRGGBB, row by row from the
- * top, on white. The camera stands fixed at a three-quarter view and shows info.box whole. Elements with
+ * top, as seen by `eye` (or NULL). Elements with
  * non-finite positions are left out. The same input gives the same pixels. Returns 0 or DS_EXIT_MEMORY. */
+int ds_render_seen(const ds_snapshot *s, uint64_t k, uint32_t what, const ds_render_eye *eye, int width,
+                   int height, uint32_t *pixels, ds_error *e);
+
+/* The same by the usual eye. */
 int ds_render(const ds_snapshot *s, uint64_t k, uint32_t what, int width, int height, uint32_t *pixels,
               ds_error *e);
 
@@ -29,8 +46,9 @@ int ds_render_target_beside(const ds_snapshot *s);
 /* Are there frames between the first and the last from which a way can be drawn? */
 int ds_render_has_trace(const ds_snapshot *s);
 
-/* Where ds_render() puts a point of the world in its picture, in pixels from the top left. 0 = nowhere. */
-int ds_render_project(const ds_snapshot *s, int width, int height, const double point[3], double xy[2]);
+/* Where ds_render_seen() puts a point of the world in its picture, in pixels from the top left. 0 = nowhere. */
+int ds_render_project(const ds_snapshot *s, const ds_render_eye *eye, int width, int height,
+                      const double point[3], double xy[2]);
 
 /* A round length of the scene, m: the spacing of the grid on its floor. */
 double ds_render_spacing(const ds_snapshot *s);

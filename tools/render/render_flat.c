@@ -13,8 +13,8 @@
 
 enum { ROOM_LEFT = 48, ROOM_BOTTOM = 30, ROOM_TOP = 6, ROOM_RIGHT = 14 };
 
-#define TICK_COLOR ds_color_hex(0x666666, 1)
-#define GRID_COLOR ds_color_hex(0xededed, 1)
+#define TICK_COLOR 0x666666
+#define GRID_COLOR 0xededed
 #define NO_COLOR ds_color_hex(0, 0)
 
 /* From the world to the canvas. */
@@ -23,6 +23,7 @@ typedef struct flat {
     double scale;  /* pixels per metre */
     double x0, y0; /* canvas position of the world's origin */
     double text;   /* size of the text, in times of the usual one */
+    uint32_t background;
     ds_color fill;
     ds_color edge;
 } flat;
@@ -237,36 +238,38 @@ static void draw_frame(const flat *f, const ds_snapshot *s, double x, double y, 
     ds_scale sx = {DS_SCALE_LINEAR, (x - f->x0) / f->scale, (x + w - f->x0) / f->scale, 0, x, x + w};
     ds_scale sy = {DS_SCALE_LINEAR, (f->y0 - y - h) / f->scale, (f->y0 - y) / f->scale, 0, y + h, y};
     ds_tick ticks[DS_SCALE_MAX_TICKS];
+    const ds_color grid = ds_color_on(f->background, GRID_COLOR, 1),
+                   ticks_color = ds_color_on(f->background, TICK_COLOR, 1);
     if (isfinite(s->ground)) {
         double g = fmax(y, fmin(y + h, py(f, s->ground)));
-        ds_canvas_rect(f->c, x, g, w, y + h - g, ds_color_hex(0xf1efec, 1), NO_COLOR, 0);
+        ds_canvas_rect(f->c, x, g, w, y + h - g, ds_color_on(f->background, 0xf1efec, 1), NO_COLOR, 0);
     }
     double t = f->text;
     size_t n = ds_scale_ticks(&sx, 5, ticks);
     for (size_t i = 0; i < n; i++) {
         double p = ds_scale_map(&sx, ticks[i].value);
-        ds_canvas_line(f->c, p, y, p, y + h, GRID_COLOR, 1, 0);
-        ds_canvas_text(f->c, p, y + h + 18 * t, 13 * t, DS_TEXT_CENTER, TICK_COLOR, 0, ticks[i].label);
+        ds_canvas_line(f->c, p, y, p, y + h, grid, 1, 0);
+        ds_canvas_text(f->c, p, y + h + 18 * t, 13 * t, DS_TEXT_CENTER, ticks_color, 0, ticks[i].label);
     }
-    ds_canvas_text(f->c, x + w + 4, y + h + 18 * t, 13 * t, 0, TICK_COLOR, 0, "m");
+    ds_canvas_text(f->c, x + w + 4, y + h + 18 * t, 13 * t, 0, ticks_color, 0, "m");
     n = ds_scale_ticks(&sy, 5, ticks);
     for (size_t i = 0; i < n; i++) {
         double p = ds_scale_map(&sy, ticks[i].value);
-        ds_canvas_line(f->c, x, p, x + w, p, GRID_COLOR, 1, 0);
-        ds_canvas_text(f->c, x - 7 * t, p + 4.5 * t, 13 * t, DS_TEXT_RIGHT, TICK_COLOR, 0, ticks[i].label);
+        ds_canvas_line(f->c, x, p, x + w, p, grid, 1, 0);
+        ds_canvas_text(f->c, x - 7 * t, p + 4.5 * t, 13 * t, DS_TEXT_RIGHT, ticks_color, 0, ticks[i].label);
     }
     if (isfinite(s->ground)) {
         double g = py(f, s->ground);
         if (g > y && g < y + h) {
-            ds_canvas_line(f->c, x, g, x + w, g, ds_color_hex(0x8f877c, 1), 1.5, 0);
+            ds_canvas_line(f->c, x, g, x + w, g, ds_color_on(f->background, 0x8f877c, 1), 1.5, 0);
         }
     }
 }
 
-void ds_flat_draw(ds_canvas *c, const ds_snapshot *s, uint64_t k, uint32_t what, double x, double y, double w,
-                  double h, double text)
+void ds_flat_draw(ds_canvas *c, const ds_snapshot *s, uint64_t k, uint32_t what, const ds_render_eye *eye,
+                  double x, double y, double w, double h, double text)
 {
-    flat f = {.c = c, .text = text};
+    flat f = {.c = c, .text = text, .background = eye != NULL ? eye->background : 0xffffff};
     x += ROOM_LEFT * text;
     y += ROOM_TOP;
     w -= (ROOM_LEFT + ROOM_RIGHT) * text;
@@ -275,7 +278,7 @@ void ds_flat_draw(ds_canvas *c, const ds_snapshot *s, uint64_t k, uint32_t what,
     double wide = s->box[3] - s->box[0];
     double tall = s->box[4] - s->box[1];
     double thin = fmax(fmax(wide, tall), s->box[5] - s->box[2]) * 0.02;
-    f.scale = fmin(w / fmax(wide, thin), h / fmax(tall, thin)) * 0.97;
+    f.scale = fmin(w / fmax(wide, thin), h / fmax(tall, thin)) * 0.97 * (eye != NULL ? eye->zoom : 1);
     f.x0 = x + w / 2 - f.scale * (s->box[0] + wide / 2);
     f.y0 = y + h / 2 + f.scale * (s->box[1] + tall / 2);
     draw_frame(&f, s, x, y, w, h);
@@ -300,5 +303,5 @@ void ds_flat_draw(ds_canvas *c, const ds_snapshot *s, uint64_t k, uint32_t what,
         }
     }
     ds_canvas_unclip(c);
-    ds_canvas_rect(c, x, y, w, h, NO_COLOR, ds_color_hex(0xb5b5b5, 1), 1);
+    ds_canvas_rect(c, x, y, w, h, NO_COLOR, ds_color_on(f.background, 0xb5b5b5, 1), 1);
 }

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Three-quarter view from the front (+z), right and above; in radians. */
+#define AZIMUTH 0.55f
+
 /* Nothing farther than this (in diagonals of the box) is drawn. */
 #define FAR_AWAY 50.0
 
@@ -69,7 +72,10 @@ ds_frame_of_reference ds_geometry_reference(const ds_snapshot *s)
     /* A floor far below or above what is worth seeing is not drawn. */
     r.has_ground = isfinite(ground) && fabs(ground) < 2;
     r.ground = r.has_ground ? (float)ground : 0;
+    r.azimuth = AZIMUTH;
     r.elevation = elevation_for(s);
+    r.zoom = 1;
+    r.around = 0;
     return r;
 }
 

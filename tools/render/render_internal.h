@@ -103,7 +103,10 @@ typedef struct ds_frame_of_reference {
     vec3 low, high; /* the box */
     int has_ground;
     float ground;
-    float elevation; /* of the eye, rad: flat shapes are seen from farther above */
+    /* Of the eye, rad; flat shapes are seen from farther above. */
+    float azimuth, elevation;
+    float zoom;
+    int around; /* the distance is one from which the box fits from all sides */
 } ds_frame_of_reference;
 
 ds_frame_of_reference ds_geometry_reference(const ds_snapshot *s);
@@ -191,6 +194,8 @@ typedef struct ds_shading {
     const ds_pixel *shadow; /* the scene as the light sees it */
     vec3 towards_light;
     const ds_material *material; /* by surface number */
+    vec3 background;             /* linear */
+    int dark;                    /* is it? Then the floor is lighter than it */
     float ground_radius;
     float grid; /* spacing of the lines on the ground */
     vec3 grid_origin;

@@ -5,12 +5,12 @@
 #define DS_RENDER_RENDER_OVERLAY_H
 
 #include "plot/canvas.h"
-#include "snapshot/snapshot.h"
+#include "render/render.h"
 
-/* Draws it over what ds_render() has drawn of kept frame k at x, y with this size; the size of
+/* Draws it over what ds_render_seen() has drawn of kept frame k at x, y with this size; the size of
  * the text in times of the usual one. */
-void ds_overlay_draw(ds_canvas *c, const ds_snapshot *s, uint64_t k, uint32_t what, double x, double y, int w,
-                     int h, double text);
+void ds_overlay_draw(ds_canvas *c, const ds_snapshot *s, uint64_t k, uint32_t what, const ds_render_eye *eye,
+                     double x, double y, int w, int h, double text);
 
 /* Does the scene have targets of which each belongs to one mark: rigid bodies with as many elements? */
 int ds_overlay_has_pairs(const ds_snapshot *s);

@@ -13,8 +13,8 @@
 /* Nothing nearer to the eye is drawn. */
 #define NEAR 0.05f
 
-/* Three-quarter view from the front (+z), right and above (r->elevation); in radians. */
-#define AZIMUTH 0.55f
+/* Places around the scene from which it has to fit where the eye goes around it. */
+#define SIDES 16
 
 static ds_view look_from(vec3 direction)
 {
@@ -25,8 +25,19 @@ static ds_view look_from(vec3 direction)
     return v;
 }
 
+/* Points that are to be seen: the corners of the box, or of what it covers when it is turned about the vertical. */
+static int corners(const ds_frame_of_reference *r)
+{
+    return r->around ? 2 * SIDES : 8;
+}
+
 static vec3 corner(const ds_frame_of_reference *r, int i)
 {
+    if (r->around) {
+        const float reach = sqrtf(r->high.x * r->high.x + r->high.z * r->high.z);
+        const float turn = (float)(i / 2) * (6.2831853f / SIDES);
+        return v3(reach * sinf(turn), (i & 1) != 0 ? r->high.y : r->low.y, reach * cosf(turn));
+    }
     return v3((i & 1) != 0 ? r->high.x : r->low.x, (i & 2) != 0 ? r->high.y : r->low.y,
               (i & 4) != 0 ? r->high.z : r->low.z);
 }
@@ -34,7 +45,7 @@ static vec3 corner(const ds_frame_of_reference *r, int i)
 ds_view ds_view_camera(const ds_frame_of_reference *r, int width, int height)
 {
     ds_view v = look_from(
-        v3(sinf(AZIMUTH) * cosf(r->elevation), sinf(r->elevation), cosf(AZIMUTH) * cosf(r->elevation)));
+        v3(sinf(r->azimuth) * cosf(r->elevation), sinf(r->elevation), cosf(r->azimuth) * cosf(r->elevation)));
     v.width = width;
     v.height = height;
     float tall = HALF_FIELD;
@@ -42,14 +53,14 @@ ds_view ds_view_camera(const ds_frame_of_reference *r, int width, int height)
     /* The nearest distance from which the whole box is seen; then it is moved to the middle of the picture.
      */
     float distance = 0.5f;
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < corners(r); i++) {
         vec3 p = ds_view_to(&v, corner(r, i));
         distance = most(distance, most(fabsf(p.x) / wide, fabsf(p.y) / tall) / FILL - p.z);
     }
     v.eye = v3_scale(v.forward, -distance);
     v.focal = (float)height / (2 * HALF_FIELD);
     float x0 = 1e9f, x1 = -1e9f, y0 = 1e9f, y1 = -1e9f;
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < corners(r); i++) {
         vec3 p = ds_view_to(&v, corner(r, i));
         x0 = least(x0, p.x / p.z);
         x1 = most(x1, p.x / p.z);
@@ -58,7 +69,7 @@ ds_view ds_view_camera(const ds_frame_of_reference *r, int width, int height)
     }
     /* Off-centre boxes leave room: use it, up to the margin. */
     float zoom = least(2 * wide * FILL / (x1 - x0), 2 * tall * FILL / (y1 - y0));
-    v.focal *= zoom;
+    v.focal *= zoom * r->zoom;
     v.cx = (float)width / 2 - v.focal * (x0 + x1) / 2;
     v.cy = (float)height / 2 + v.focal * (y0 + y1) / 2;
     return v;

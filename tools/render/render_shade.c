@@ -119,10 +119,15 @@ static vec3 shade_ground(const ds_shading *s, vec3 p, float z, float light, floa
     float pixel = z / s->camera->focal * 1.6f;
     float grid = most(line_at(p.x - s->grid_origin.x, s->grid, pixel),
                       line_at(p.z - s->grid_origin.z, s->grid, pixel));
+    if (s->dark) { /* a floor that is lit, where a shadow on the background would not be seen */
+        const float lit = fade * (0.045f * (0.35f + 0.65f * light) * (0.45f + 0.55f * sky) + 0.06f * grid);
+        return v3_add(s->background, v3(lit, lit * 1.02f, lit * 1.06f));
+    }
     /* Without shadow the floor is as white as the page; it fades into it. */
     float dark = 1 - (1 - 0.42f * (1 - light)) * (0.45f + 0.55f * sky) * (1 - 0.20f * grid);
     dark = (dark + 0.035f) * fade;
-    return v3(1 - dark, 1 - dark * 0.98f, 1 - dark * 0.94f);
+    return v3(s->background.x * (1 - dark), s->background.y * (1 - dark * 0.98f),
+              s->background.z * (1 - dark * 0.94f));
 }
 
 vec3 ds_shade(const ds_shading *s, int x, int y)
@@ -130,7 +135,7 @@ vec3 ds_shade(const ds_shading *s, int x, int y)
     const ds_view *c = s->camera;
     const ds_pixel *px = &s->pixels[(size_t)y * (size_t)c->width + (size_t)x];
     if (px->surface == DS_SURFACE_NONE) {
-        return v3(1, 1, 1);
+        return s->background;
     }
     vec3 n = v3((float)px->n[0] / 32767, (float)px->n[1] / 32767, (float)px->n[2] / 32767);
     vec3 at =

@@ -4,7 +4,7 @@
 #ifndef DS_REPORT_REPORT_H
 #define DS_REPORT_REPORT_H
 
-#include "eval/best_episode.h"
+#include "episode/best_episode.h"
 #include "results/results.h"
 #include "stats/aggregate.h"
 #include "stats/friedman.h"

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "report/report_html.h"
+#include "page/html.h"
 #include "report/report_style.h"
 
 /* ---- all at a glance ---- */

@@ -14,9 +14,11 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "page/html.h"
+#include "page/page.h"
+#include "page/page_texts.h"
 #include "report/report_csv.h"
 #include "report/report_figures.h"
-#include "report/report_html.h"
 #include "report/report_overview.h"
 #include "report/report_episodes.h"
 #include "report/report_point.h"
@@ -33,6 +35,9 @@ typedef struct page {
     int rc;
     ds_error *e;
 } page;
+
+/* What makes figures answer. */
+static const char *const *const scripts[] = {ds_text_figure_js, NULL};
 
 /* ---- figures ---- */
 
@@ -205,14 +210,16 @@ static void put_head(page *p)
     char *name = name_of(p->origin->first);
     fputs("<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8><meta name=viewport "
           "content=\"width=device-width,initial-scale=1\"><meta name=color-scheme content=\"light "
-          "dark\"><title>",
+          "dark\">",
           p->f);
+    ds_page_policy(p->f, scripts);
+    fputs("<title>", p->f);
     ds_html_text(p->f, name != NULL ? name : "runs");
-    fprintf(p->f,
-            ": %zu optimizer%s on %zu environment%s &ndash; diffsim report</title><style>%s%s</style></head>"
-            "<body>\n<a class=k href=\"#overview\">To the overview</a>\n<header><h1>",
+    fprintf(p->f, ": %zu optimizer%s on %zu environment%s &ndash; diffsim report</title><style>%s%s</style>",
             r->opts, r->opts == 1 ? "" : "s", r->envs, r->envs == 1 ? "" : "s", ds_report_style,
             ds_report_media_style);
+    ds_page_style(p->f, ds_text_figure_css);
+    fputs("</head><body>\n<a class=k href=\"#overview\">To the overview</a>\n<header><h1>", p->f);
     ds_html_text(p->f, name != NULL ? name : "runs");
     fputs(": optimizers on differentiable simulations</h1>\n", p->f);
     free(name);
@@ -446,7 +453,9 @@ static void put_page(page *p)
     put_columns(p);
     ds_report_put_versions(p->f, p->r);
     ds_report_put_settings(p->f, p->r);
-    fputs("</main></body></html>\n", p->f);
+    fputs("</main>\n", p->f);
+    ds_page_scripts(p->f, scripts);
+    fputs("</body></html>\n", p->f);
 }
 
 typedef int write_table(const ds_report *r, const char *path, ds_error *e);

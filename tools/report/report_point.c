@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "report/report_html.h"
+#include "page/html.h"
 
 enum { ROWS = 50 /* of the table, at most */ };
 

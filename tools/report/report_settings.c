@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "report/report_html.h"
+#include "page/html.h"
 
 /* ---- versions ---- */
 

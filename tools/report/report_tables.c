@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/report_html.h"
+#include "page/html.h"
 
 static void begin_row(FILE *f, const ds_report *r, size_t k)
 {

@@ -64,7 +64,7 @@ static void check_xml(const char *p)
             assert_true(*p != '>');
             if (*p == '&') {
                 assert_true(strncmp(p, "&amp;", 5) == 0 || strncmp(p, "&lt;", 4) == 0 ||
-                            strncmp(p, "&gt;", 4) == 0);
+                            strncmp(p, "&gt;", 4) == 0 || strncmp(p, "&quot;", 6) == 0);
             }
             p++;
             continue;
@@ -278,7 +278,7 @@ static cairo_surface_t *flat_picture(const ds_snapshot *d, uint64_t k, uint32_t 
     const char *path = temporary_path(&t, "flat.png");
     ds_canvas *c = ds_canvas_new(DS_CANVAS_PNG, 300, 300);
     assert_non_null(c);
-    ds_flat_draw(c, d, k, what, 0, 0, 300, 300, 1);
+    ds_flat_draw(c, d, k, what, NULL, 0, 0, 300, 300, 1);
     assert_int_equal(ds_canvas_write(c, path, &e), 0);
     ds_canvas_free(c);
     cairo_surface_t *s = cairo_image_surface_create_from_png(path);
@@ -401,7 +401,7 @@ static void test_projection(void **state)
             changed++;
         }
     }
-    assert_true(changed > 5 && ds_render_project(d, W, H, place, at));
+    assert_true(changed > 5 && ds_render_project(d, NULL, W, H, place, at));
     if (!(fabs(at[0] - sum[0] / changed) < 1 && fabs(at[1] - sum[1] / changed) < 1)) {
         fail_msg("projected to %g, %g, drawn around %g, %g", at[0], at[1], sum[0] / changed,
                  sum[1] / changed);
@@ -515,7 +515,7 @@ static void draw_small(ds_snapshot *d)
     assert_int_equal(ds_render(d, d->kept - 1, DS_RENDER_TARGET, W, H, pixels, &e), 0);
     ds_canvas *c = ds_canvas_new(DS_CANVAS_PNG, 200, 160);
     assert_non_null(c);
-    ds_flat_draw(c, d, 0, DS_RENDER_SCENE | DS_RENDER_GHOST, 0, 0, 200, 160, 1);
+    ds_flat_draw(c, d, 0, DS_RENDER_SCENE | DS_RENDER_GHOST, NULL, 0, 0, 200, 160, 1);
     assert_int_equal(ds_canvas_write(c, "/dev/null", &e), 0);
     ds_canvas_free(c);
 }

@@ -2,7 +2,7 @@
 /* best_episode.c - see best_episode.h. */
 #include "config.h"
 
-#include "eval/best_episode.h"
+#include "episode/best_episode.h"
 
 #include <inttypes.h>
 #include <limits.h>

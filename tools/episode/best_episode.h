@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* best_episode.h - the best point of a run, ready to be simulated once more, with the plugin of its environment; and
  * what the metrics of that episode say. */
-#ifndef DS_EVAL_BEST_EPISODE_H
-#define DS_EVAL_BEST_EPISODE_H
+#ifndef DS_EPISODE_BEST_EPISODE_H
+#define DS_EPISODE_BEST_EPISODE_H
 
 #include "config/run_options.h"
 #include "results/results.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_html.h - pieces of an HTML page: text, cells of tables, pictures that are part of the page. */
-#ifndef DS_REPORT_REPORT_HTML_H
-#define DS_REPORT_REPORT_HTML_H
+/* html.h - pieces of an HTML page: text, cells of tables, pictures that are part of the page. */
+#ifndef DS_PAGE_HTML_H
+#define DS_PAGE_HTML_H
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_html.c - pieces of an HTML page (see report_html.h). */
+/* html.c - pieces of an HTML page (see html.h). */
 #include "config.h"
 
-#include "report/report_html.h"
+#include "page/html.h"
 
 #include <inttypes.h>
 #include <math.h>

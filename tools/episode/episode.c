@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* episode.c - see episode.h. */
+#include "config.h"
+
+#include "episode/episode.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "results/point.h"
+#include "results/results.h"
+#include "results/settings_text.h"
+#include "run/asked.h"
+#include "run/run.h"
+#include "snapshot/episode_scene.h"
+
+/* What a point belongs to. */
+typedef struct origin {
+    const ds_settings *settings;
+    const char *spec;       /* of the point */
+    const char *from;       /* how messages name it: "--x", "view" */
+    uint64_t group;         /* of its noise; 0 = none */
+    uint64_t number;        /* of the evaluation; 0 = not of a run */
+    ds_run_options options; /* of the settings */
+} origin;
+
+static int make_title(const origin *o, ds_view_episode *out, ds_error *e)
+{
+    int n;
+    if (o->number > 0) {
+        n = asprintf(&out->title, "%s, %s, seed %" PRIu64 ", evaluation %" PRIu64, out->env, out->opt,
+                     out->seed, out->number);
+    } else {
+        n = asprintf(&out->title, "%s at %.200s", out->env, o->spec);
+    }
+    if (n < 0) {
+        out->title = NULL;
+        return ds_no_memory(e);
+    }
+    ds_text_clean(out->title);
+    return 0;
+}
+
+/* Fails where there is nothing to look at. */
+static int check_scene(const ds_view_episode *out, const ds_answer *a, ds_error *e)
+{
+    if (a->outcome > DS_EVAL_INFEASIBLE) {
+        return ds_fail(e, DS_EXIT_ENV, "%s: the episode failed: %s%s%s", out->title,
+                       ds_outcome_name(a->outcome), a->message[0] != '\0' ? ": " : "", a->message);
+    }
+    if (out->scene == NULL) {
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: there is nothing to see: the environment offers no scene (extension %s)",
+                       out->env, DS_EXT_SCENE);
+    }
+    return 0;
+}
+
+static int simulate(const origin *o, const char *id, ds_scene_source *source, uint32_t keep,
+                    ds_view_episode *out, ds_error *e)
+{
+    const ds_pool_env *env = ds_pool_env_of(source->pool);
+    const ds_point_request q = {o->from, id, env};
+    char settings[400];
+    double *x = calloc(env->info.n, sizeof *x);
+    ds_answer answer = {0};
+    ds_settings_text(settings, sizeof settings, env->params);
+    out->env = strdup(id);
+    out->settings = strdup(settings);
+    out->whole = env->info.steps + 1;
+    out->number = o->number;
+    out->seed = o->options.seed;
+    out->loss = NAN;
+    int rc = x == NULL || out->env == NULL || out->settings == NULL ? ds_no_memory(e) : 0;
+    rc = rc != 0 ? rc : ds_point_read(&q, o->spec, x, e);
+    rc = rc != 0 ? rc : make_title(o, out, e);
+    if (rc == 0) {
+        const uint64_t key =
+            ds_pool_noise_key(source->pool, o->number > 0 ? o->number : 1, o->number > 0 ? o->group : 0);
+        rc = ds_episode_scene(source, x, key, keep, &answer, &out->scene, e);
+    }
+    rc = rc != 0 ? rc : check_scene(out, &answer, e);
+    out->loss = rc == 0 ? answer.loss : (double)NAN;
+    free(x);
+    return rc;
+}
+
+static int open_and_simulate(origin *o, uint32_t keep, ds_view_episode *out, ds_error *e)
+{
+    ds_scene_source source = {NULL, NULL};
+    int rc = ds_run_options_make(o->settings, &o->options, e);
+    if (rc == 0 && o->options.env[0] == '\0') {
+        rc = ds_fail(e, DS_EXIT_USAGE,
+                     "view: name what to look at: a run, DIR:ID, or an environment with --env and --x");
+    }
+    if (rc == 0) {
+        ds_pool_config config = ds_pool_config_of(NULL, o->settings, &o->options);
+        config.jobs = 1;
+        config.exact = o->number == 0; /* a point that is not of a run has the noise of run.noise_key */
+        config.noise_key = o->options.noise_key;
+        rc = ds_pool_find_env(&config, o->options.env, e);
+        rc = rc != 0 ? rc : ds_pool_open(&config, &source.pool, e);
+        rc = rc != 0 ? rc : simulate(o, config.module->id, &source, keep, out, e);
+    }
+    ds_scene_source_close(&source);
+    ds_run_options_clear(&o->options);
+    return rc;
+}
+
+/* ---- of a run ---- */
+
+typedef struct lowest {
+    double loss;
+    uint64_t id;
+} lowest;
+
+static int find_lowest(void *ctx, uint64_t id, double loss, uint64_t cost_steps, double wall_s)
+{
+    lowest *l = ctx;
+    (void)cost_steps, (void)wall_s;
+    if (loss < l->loss) {
+        *l = (lowest){loss, id};
+    }
+    return 0;
+}
+
+/* The evaluation that is meant, and its noise group. */
+static int find_row(ds_store *store, const char *folder, uint64_t id, origin *o, ds_error *e)
+{
+    lowest best = {(double)INFINITY, id};
+    ds_cursor *cursor = NULL;
+    ds_row row;
+    int found = 0, rc = id > 0 ? 0 : ds_store_scan(store, find_lowest, &best, e);
+    if (rc == 0 && best.id == 0) {
+        return ds_fail(e, DS_EXIT_CONFIG, "view %.200s: the run has no evaluation with a loss", folder);
+    }
+    rc = rc != 0 ? rc : ds_cursor_open(store, best.id, &cursor, e);
+    if (rc == 0 && (found = ds_cursor_next(cursor, &row, e)) == 1) {
+        o->group = ds_asked_noise(&row.extra);
+        o->number = best.id;
+    }
+    ds_cursor_close(cursor);
+    return rc != 0 || found == 1 ? rc
+           : found < 0           ? e->status
+                       : ds_fail(e, DS_EXIT_CONFIG, "view %.200s: the run has no evaluation %" PRIu64, folder,
+                                 best.id);
+}
+
+int ds_view_episode_of_run(const char *folder, uint64_t id, const ds_settings *over, uint32_t keep,
+                           ds_view_episode *out, ds_error *e)
+{
+    ds_store *store = NULL;
+    ds_settings settings = {0};
+    origin o = {.settings = &settings, .from = "view"};
+    char spec[PATH_MAX + 32];
+    memset(out, 0, sizeof *out);
+    int rc = over != NULL ? ds_settings_copy(&settings, over, e) : 0;
+    rc = rc != 0 ? rc : ds_result_store(folder, &store, e);
+    rc = rc != 0 ? rc : ds_provenance_load(folder, &settings, e);
+    rc = rc != 0 ? rc : ds_store_get(store, "opt", &out->opt, e);
+    rc = rc != 0 ? rc : find_row(store, folder, id, &o, e);
+    ds_store_close(store, NULL);
+    if (rc == 0 && out->opt == NULL && (out->opt = strdup("")) == NULL) {
+        rc = ds_no_memory(e);
+    }
+    if (rc == 0) {
+        snprintf(spec, sizeof spec, "%s:%" PRIu64, folder, o.number);
+        o.spec = spec;
+        rc = open_and_simulate(&o, keep, out, e);
+    }
+    ds_settings_clear(&settings);
+    return rc;
+}
+
+/* ---- of a point ---- */
+
+int ds_view_episode_of_point(const ds_settings *settings, const char *x, uint32_t keep, ds_view_episode *out,
+                             ds_error *e)
+{
+    origin o = {.settings = settings, .spec = x, .from = "--x"};
+    memset(out, 0, sizeof *out);
+    out->opt = strdup("");
+    return out->opt == NULL ? ds_no_memory(e) : open_and_simulate(&o, keep, out, e);
+}
+
+void ds_view_episode_clear(ds_view_episode *episode)
+{
+    free(episode->title);
+    free(episode->env);
+    free(episode->opt);
+    free(episode->settings);
+    ds_snapshot_free(episode->scene);
+    memset(episode, 0, sizeof *episode);
+}
+
+void ds_view_episodes_clear(ds_view_episodes *episodes)
+{
+    for (size_t i = 0; i < episodes->count; i++) {
+        ds_view_episode_clear(&episodes->item[i]);
+    }
+    free(episodes->item);
+    memset(episodes, 0, sizeof *episodes);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* view_formats.c - the table of view.h. */
+#include "config.h"
+
+#include "film/film.h"
+#include "results/trajectory.h"
+#include "view/view.h"
+
+static int write_arrays(const char *path, const ds_view_episodes *episodes, ds_error *e)
+{
+    return ds_trajectory_write(path, episodes->item[0].scene, e);
+}
+
+const ds_view_format ds_view_formats[] = {
+    {.ending = "webp", .help = "a film, small: animated WebP", .side_by_side = 1, .write = ds_film_webp},
+    {.ending = "png",
+     .help = "a film without loss: animated PNG; a picture where there is one frame",
+     .side_by_side = 1,
+     .write = ds_film_png},
+    {.ending = "mp4", .help = "a film, by ffmpeg", .side_by_side = 1, .write = ds_film_mp4},
+    {.ending = "gif", .help = "a film, by ffmpeg", .side_by_side = 1, .write = ds_film_gif},
+    {.ending = "npz", .help = "all frames as NumPy arrays (docs/trajectory.md)", .write = write_arrays},
+    {.ending = "csv", .help = "a table of metrics and poses, a row per frame", .write = write_arrays},
+    {0},
+};
