@@ -25,7 +25,8 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/results/settings_text.h \
 	%D%/results/trajectory.c %D%/policy/npz_read.c %D%/policy/npz_read.h %D%/policy/policy.c \
 	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h %D%/episode/best_episode.c %D%/episode/best_episode.h \
-	%D%/episode/episode.c %D%/episode/episode.h \
+	%D%/episode/episode.c %D%/episode/episode.h %D%/view/page_files.h %D%/view/view_pack.c \
+	%D%/view/view_pack.h %D%/view/view_page.c %D%/view/view_page.h \
 	%D%/eval/best_picture.c %D%/eval/best_picture.h \
 	%D%/report/report_make.c %D%/report/report.h %D%/report/report_csv.c %D%/report/report_csv.h \
 	%D%/report/report_figures.c %D%/report/report_figures.h %D%/report/report_html.c \
@@ -135,6 +136,18 @@ EXTRA_DIST += tools/catalog/new tools/catalog/new_files.awk
 CLEANFILES += tools/catalog/new_files.c
 tools/catalog/new_files.c: tools/catalog/new_files.awk $(new_files)
 	$(AM_V_GEN)LC_ALL=C $(AWK) -f $(top_srcdir)/tools/catalog/new_files.awk $(new_files) > $@-t && mv $@-t $@
+
+# The pages that `dshost view` writes.
+page_folder = $(top_srcdir)/tools/view/page
+page_scripts = $(page_folder)/math.js $(page_folder)/data.js $(page_folder)/shapes.js $(page_folder)/shaders.js \
+	$(page_folder)/draw.js $(page_folder)/plot.js $(page_folder)/episodes.js
+nodist_tools_libtools_la_SOURCES = tools/view/page_files.c
+EXTRA_DIST += tools/view/page tools/view/page_files.sh
+CLEANFILES += tools/view/page_files.c
+tools/view/page_files.c: tools/view/page_files.sh $(page_folder)/episodes.html $(page_folder)/episodes.css $(page_scripts)
+	$(AM_V_GEN)$(MKDIR_P) tools/view && $(SHELL) $(top_srcdir)/tools/view/page_files.sh '$(AWK)' \
+		episodes_html $(page_folder)/episodes.html -- episodes_css $(page_folder)/episodes.css \
+		-- episodes_js $(page_scripts) > $@-t && mv $@-t $@
 
 # MPI is in a module of its own, loaded when mpirun has started dshost.
 modulesdir = $(pkglibdir)/modules
