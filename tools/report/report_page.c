@@ -264,6 +264,19 @@ static void put_summary(page *p)
 
 /* ---- one environment ---- */
 
+/* Where it has been written. */
+static void put_episodes(page *p, size_t i)
+{
+    char *path = ds_report_episodes_path(p->r, i, p->folder);
+    if (path != NULL && !p->origin->page_only && access(path, R_OK) == 0) {
+        fputs("<p>", p->f);
+        ds_html_link(p->f, path + strlen(p->folder) + 1,
+                     "Play the best episodes of the optimizers, side by side");
+        fputs(".</p>\n", p->f);
+    }
+    free(path);
+}
+
 static void put_best_run(page *p, size_t i)
 {
     const ds_report_env *env = &p->r->env[i];
@@ -277,6 +290,7 @@ static void put_best_run(page *p, size_t i)
     fprintf(p->f, "<figcaption>%sest run: ", shown ? "The best episode. B" : "B");
     ds_html_text(p->f, env->best_run->folder);
     fputs("</figcaption></figure>\n", p->f);
+    put_episodes(p, i);
     ds_report_point(p->f, env->best_run);
     free(path);
     free(made);

@@ -31,10 +31,11 @@ static uint64_t up(uint64_t a, uint64_t b)
     return a / b + (a % b > 0);
 }
 
-int ds_pack_frames_choose(const ds_snapshot *s, uint64_t every, ds_pack_frames *out, ds_error *e)
+int ds_pack_frames_choose(const ds_snapshot *s, uint64_t every, size_t episodes, ds_pack_frames *out,
+                          ds_error *e)
 {
     if (every == 0) {
-        const uint64_t room = DS_PACK_NUMBERS / numbers_of(s) + 2;
+        const uint64_t room = DS_PACK_NUMBERS / episodes / numbers_of(s) + 2;
         const uint64_t most = room < DS_PACK_FRAMES ? room : DS_PACK_FRAMES;
         every = s->kept > most ? up(s->kept - 1, most - 1) : 1;
     }

@@ -14,10 +14,11 @@ typedef struct ds_pack_frames {
 } ds_pack_frames;
 
 /* Each `every`-th kept frame and the last one; 0 = as many as a page may have: at most DS_PACK_FRAMES, and
- * DS_PACK_NUMBERS positions in all. out->kept is to be freed. DS_EXIT_MEMORY on failure. */
+ * DS_PACK_NUMBERS positions in all of the `episodes` of the page. out->kept is to be freed. DS_EXIT_MEMORY on failure. */
 #define DS_PACK_FRAMES 2001
 #define DS_PACK_NUMBERS ((uint64_t)24000000)
-int ds_pack_frames_choose(const ds_snapshot *s, uint64_t every, ds_pack_frames *out, ds_error *e);
+int ds_pack_frames_choose(const ds_snapshot *s, uint64_t every, size_t episodes, ds_pack_frames *out,
+                          ds_error *e);
 
 /* How the numbers of a body are written. A position or pose component v is the whole number q of 0..65534 with
  * v = low + q * (high - low) / 65534, to half a step. An element that has a number which is not finite, or lies

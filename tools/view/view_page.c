@@ -268,8 +268,9 @@ static int prepare(page *p)
     for (size_t i = 0; i < p->all->count; i++) {
         const ds_snapshot *s = p->all->item[i].scene;
         p->range[i] = calloc((size_t)s->bodies + 1, sizeof *p->range[i]);
-        int rc = p->range[i] == NULL ? ds_no_memory(p->e)
-                                     : ds_pack_frames_choose(s, p->all->options.every, &p->frames[i], p->e);
+        int rc = p->range[i] == NULL
+                     ? ds_no_memory(p->e)
+                     : ds_pack_frames_choose(s, p->all->options.every, p->all->count, &p->frames[i], p->e);
         for (uint64_t b = 0; rc == 0 && b < s->bodies; b++) {
             ds_pack_measure(s, b, &p->frames[i], &p->range[i][b]);
         }

@@ -46,10 +46,12 @@ class Page {
   cellOf(episode, i) {
     const cell = element("div", undefined, "cell"), caption = this.options.caption;
     const title = this.all.length === 1 && caption !== null ? caption : episode.title;
-    cell.append(element("p", title, "title"));
-    cell.append(element("p", (episode.loss !== null ? "loss " + numberText(episode.loss) : "")
+    const head = element("div", undefined, "head"), name = element("p", title, "title");
+    if (this.all.length > 1) { name.prepend(this.swatch(seriesColor(i)), " "); }
+    cell.append(head);
+    head.append(name);
+    head.append(element("p", (episode.loss !== null ? "loss " + numberText(episode.loss) : "")
       + (episode.settings ? (episode.loss !== null ? ", " : "") + episode.settings : ""), "about"));
-    if (this.all.length > 1) { cell.firstChild.style.color = "var(--text)"; cell.firstChild.prepend(this.swatch(seriesColor(i)), " "); }
     cell.append(element("p", "", "ended"));
     $("cells").append(cell);
     return cell;

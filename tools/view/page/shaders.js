@@ -157,7 +157,7 @@ void main() {
   vec2 line = 1.0 - smoothstep(0.6 * wide, 1.6 * wide, abs(fract(at - 0.5) - 0.5));
   float fine = clamp(1.6 - 4.0 * max(wide.x, wide.y), 0.0, 1.0);
   float fade = upright > 0.5 ? 1.0 : 1.0 - smoothstep(0.55, 1.0, length(place) / reach);
-  color = vec4(ink, fade * mix(fill, 0.42, fine * max(line.x, line.y)));
+  color = vec4(ink, fade * mix(fill, upright > 0.5 ? 0.2 : 0.36, fine * max(line.x, line.y)));
 }
 `;
 
