@@ -6,6 +6,7 @@
 #include "film/film.h"
 #include "results/trajectory.h"
 #include "view/view.h"
+#include "view/view_page.h"
 
 static int write_arrays(const char *path, const ds_view_episodes *episodes, ds_error *e)
 {
@@ -33,6 +34,10 @@ const ds_view_format ds_view_formats[] = {
      .help = "binary PLY, FILE-0000.ply, ...; FILE itself where there is one frame",
      .write = ds_exchange_ply},
     {.ending = "obj", .help = "Wavefront OBJ with its .mtl, the same way", .write = ds_exchange_obj},
+    {.ending = "html",
+     .help = "a page to play, turn and measure them in, that needs nothing else",
+     .side_by_side = 1,
+     .write = ds_view_page},
     {.ending = "npz", .help = "all frames as NumPy arrays (docs/trajectory.md)", .write = write_arrays},
     {.ending = "csv", .help = "a table of metrics and poses, a row per frame", .write = write_arrays},
     {0},
