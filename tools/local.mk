@@ -14,7 +14,6 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/plot/plot_map.h %D%/plot/plot_panels.c %D%/plot/plot_panels.h %D%/plot/plot_scale.c \
 	%D%/plot/plot_scale.h %D%/render/picture.c \
 	%D%/page/html.c %D%/page/html.h %D%/page/page.c %D%/page/page.h %D%/page/page_texts.h \
-	%D%/page/sha256.c %D%/page/sha256.h \
 	%D%/render/picture.h %D%/render/render.c %D%/render/render.h %D%/render/render_flat.c %D%/render/render_overlay.h %D%/render/render_overlay.c \
 	%D%/render/render_flat.h %D%/render/render_geometry.c %D%/render/render_internal.h \
 	%D%/render/render_primitives.c %D%/render/render_raster.c %D%/render/render_shade.c \
@@ -27,9 +26,13 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/results/settings_text.h \
 	%D%/film/film.h %D%/film/film_ffmpeg.c %D%/film/film_frame.c %D%/film/film_frame.h %D%/film/film_png.c \
 	%D%/film/film_webp.c %D%/film/film_write.c %D%/film/film_write.h \
+	%D%/exchange/exchange.h %D%/exchange/exchange_obj.c %D%/exchange/exchange_ply.c %D%/exchange/exchange_usd.c \
+	%D%/exchange/exchange_vtk.c %D%/exchange/series.c %D%/exchange/series.h %D%/exchange/surface.c \
+	%D%/exchange/surface.h \
 	%D%/results/trajectory.c %D%/policy/npz_read.c %D%/policy/npz_read.h %D%/policy/policy.c \
 	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h %D%/episode/best_episode.c %D%/episode/best_episode.h \
-	%D%/episode/episode.c %D%/episode/episode.h \
+	%D%/episode/episode.c %D%/episode/episode.h %D%/view/page_files.h %D%/view/view_pack.c \
+	%D%/view/view_pack.h %D%/view/view_page.c %D%/view/view_page.h \
 	%D%/eval/best_picture.c %D%/eval/best_picture.h %D%/eval/picture_frames.c %D%/eval/picture_frames.h \
 	%D%/report/report_make.c %D%/report/report.h %D%/report/report_csv.c %D%/report/report_csv.h \
 	%D%/report/report_figures.c %D%/report/report_figures.h %D%/report/report_overall.c \
@@ -140,12 +143,25 @@ tools/catalog/new_files.c: tools/catalog/new_files.awk $(new_files)
 	$(AM_V_GEN)LC_ALL=C $(AWK) -f $(top_srcdir)/tools/catalog/new_files.awk $(new_files) > $@-t && mv $@-t $@
 
 # Style sheets and scripts of pages are lines of C.
-page_texts = $(top_srcdir)/tools/page/page.css $(top_srcdir)/tools/page/figure.css $(top_srcdir)/tools/page/figure.js
-EXTRA_DIST += tools/page/texts.awk tools/page/page.css tools/page/figure.css tools/page/figure.js
-nodist_tools_libtools_la_SOURCES = tools/page/page_texts.c
+page_shared = $(top_srcdir)/tools/page
+page_figures = $(page_shared)/page.css $(page_shared)/figure.css $(page_shared)/figure.js
+EXTRA_DIST += tools/page/page_files.sh tools/page/page.css tools/page/figure.css tools/page/figure.js
 CLEANFILES += tools/page/page_texts.c
-tools/page/page_texts.c: tools/page/texts.awk $(page_texts)
-	$(AM_V_GEN)LC_ALL=C $(AWK) -v header=page/page_texts.h -f $(top_srcdir)/tools/page/texts.awk $(page_texts) > $@-t && mv $@-t $@
+tools/page/page_texts.c: tools/page/page_files.sh $(page_figures)
+	$(AM_V_GEN)$(MKDIR_P) tools/page && $(SHELL) $(page_shared)/page_files.sh '$(AWK)' page/page_texts.h \
+		page_css $(page_shared)/page.css -- figure_css $(page_shared)/figure.css -- figure_js $(page_shared)/figure.js > $@-t && mv $@-t $@
+
+# The pages that `dshost view` writes.
+page_folder = $(top_srcdir)/tools/view/page
+page_scripts = $(page_folder)/math.js $(page_folder)/data.js $(page_folder)/shapes.js $(page_folder)/shaders.js \
+	$(page_folder)/draw.js $(page_folder)/plot.js $(page_folder)/episodes.js
+nodist_tools_libtools_la_SOURCES = tools/page/page_texts.c tools/view/page_files.c
+EXTRA_DIST += tools/view/page
+CLEANFILES += tools/view/page_files.c
+tools/view/page_files.c: tools/page/page_files.sh $(page_folder)/episodes.html $(page_folder)/episodes.css $(page_scripts)
+	$(AM_V_GEN)$(MKDIR_P) tools/view && $(SHELL) $(page_shared)/page_files.sh '$(AWK)' view/page_files.h \
+		episodes_html $(page_folder)/episodes.html -- episodes_css $(page_folder)/episodes.css \
+		-- episodes_js $(page_scripts) > $@-t && mv $@-t $@
 
 # MPI is in a module of its own, loaded when mpirun has started dshost.
 modulesdir = $(pkglibdir)/modules

@@ -183,6 +183,20 @@ void ds_text_shell_word(FILE *f, const char *text)
     fputc('\'', f);
 }
 
+/* ---- HTML ---- */
+
+void ds_text_html(FILE *f, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        fputs(*text == '<'   ? "&lt;"
+              : *text == '>' ? "&gt;"
+              : *text == '&' ? "&amp;"
+              : *text == '"' ? "&quot;"
+                             : (char[]){*text, '\0'},
+              f);
+    }
+}
+
 /* ---- UTF-8 ---- */
 
 size_t ds_utf8_length(const char *text, size_t n)

@@ -38,6 +38,9 @@ void ds_text_choices(const char *word, const char *const *known, size_t count, c
 /* Writes `text` as one word for a POSIX shell, in quotes where it needs them. */
 void ds_text_shell_word(FILE *f, const char *text);
 
+/* Writes `text` with what has a meaning in HTML escaped, in elements and in attributes with "quotes". */
+void ds_text_html(FILE *f, const char *text);
+
 /* Length of the UTF-8 sequence at s (at most n bytes, n >= 1); 0 where there is none (overlong
  * forms, surrogates). */
 size_t ds_utf8_length(const char *s, size_t n);

@@ -40,8 +40,10 @@ typedef struct pictures {
 
 /* ---- the process ---- */
 
-/* Starts it for one kind of picture (a flag), or for all (NULL). */
-static void start(pictures *p, const char *folder, const char *only)
+enum { KINDS = 3 /* of pictures: their flags */ };
+
+/* Starts it for some kinds of pictures, whose flags end with NULL. */
+static void start(pictures *p, const char *folder, const char *const kind[KINDS + 1])
 {
     char program[PATH_MAX], parent[32];
     int pipes[2] = {-1, -1};
@@ -52,9 +54,13 @@ static void start(pictures *p, const char *folder, const char *only)
         rc = ds_fail(&e, DS_EXIT_IO, "cannot make a pipe: %s", strerror(errno));
     }
     if (rc == 0) {
-        const char *all[] = {program, parent, "--", folder, NULL},
-                   *one[] = {program, parent, only, "--", folder, NULL};
-        const char **argv = only != NULL ? one : all;
+        const char *argv[KINDS + 5] = {program, parent};
+        size_t n = 2;
+        for (; *kind != NULL; kind++) {
+            argv[n++] = *kind;
+        }
+        argv[n++] = "--";
+        argv[n] = folder;
         const int fd[] = {-1, pipes[1]};
         int code =
             ds_program_start(program, (char *const *)(uintptr_t)argv, fd, 2, DS_PROGRAM_WITH_US, &p->pid);
@@ -118,7 +124,7 @@ static void step(pictures *p, const ds_observed *run)
     double spent = p->last_ns != 0 ? p->spent : last;
     if (p->pid == 0 && !p->failed && run->best_id != p->shown_id &&
         1e-9 * (double)(now - since) >= APART_SECONDS && spent <= SHARE * elapsed) {
-        start(p, run->folder, "--best");
+        start(p, run->folder, (const char *const[KINDS + 1]){"--best"});
         if (p->pid != 0) {
             setpriority(PRIO_PROCESS, (id_t)p->pid, NICE);
         }
@@ -138,7 +144,15 @@ static void end(pictures *p, const ds_observed *run)
     if (run->evaluations == 0) {
         return;
     }
-    start(p, run->folder, run->best_id == 0 || run->best_id == p->shown_id || hurry ? "--convergence" : NULL);
+    const char *kind[KINDS + 1] = {"--convergence"};
+    size_t n = 1;
+    if (run->best_id != 0 && !hurry && run->best_id != p->shown_id) {
+        kind[n++] = "--best";
+    }
+    if (run->best_id != 0 && !hurry && run->options->page) {
+        kind[n] = "--page";
+    }
+    start(p, run->folder, kind);
     if (p->pid != 0) {
         reap(p, 0);
     }

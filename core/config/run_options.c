@@ -52,6 +52,8 @@ const ds_param *const ds_run_schema[] = {
         "max_failed", "0.5", 0, 1, "",
         "End the run with status 5 when a larger share of its evaluations failed (looked at from 50 on)."),
     DS_BOOL("pictures", "true", "Draw convergence.png, convergence.svg and best.png."),
+    DS_BOOL("page", "true",
+            "With the pictures, write best.html when the run ends: a page that plays the best episode."),
     &(const ds_param){
         sizeof(ds_param), DS_PARAM_BOOL, DS_PARAM_ADVANCED, 0, 0, 1, "verify", "true", "",
         "Before `dshost resume` goes on, repeat the best evaluation of the record, and end with "
@@ -68,8 +70,8 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
 {
     ds_params *p = NULL;
     const char *seed = "0";
-    int64_t isolation = 0, isolate_optimizer = 0, portable = 0, pictures = 1, verify = 1, threads = 1,
-            noise_key = 0;
+    int64_t isolation = 0, isolate_optimizer = 0, portable = 0, pictures = 1, page = 1, verify = 1,
+            threads = 1, noise_key = 0;
     memset(out, 0, sizeof *out);
     int status = ds_params_make(ds_run_schema, "", settings, DS_SECTION_RUN, &p, e);
     if (status != 0) {
@@ -94,6 +96,7 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
     ds_params_int(p, "memory_mb", &out->memory);
     ds_params_real(p, "max_failed", &out->max_failed);
     ds_params_int(p, "pictures", &pictures);
+    ds_params_int(p, "page", &page);
     ds_params_int(p, "verify", &verify);
     ds_params_int(p, "noise_key", &noise_key);
     ds_params_list(p, "x", &out->x, &out->x_count);
@@ -102,6 +105,7 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
     out->isolate_optimizer = (int)isolate_optimizer;
     out->portable = (int)portable;
     out->pictures = (int)pictures;
+    out->page = (int)page;
     out->verify = (int)verify;
     out->noise_key = (uint64_t)noise_key;
     out->jobs = out->jobs == 0 ? ds_processors() : out->jobs;

@@ -29,6 +29,7 @@ typedef struct ds_run_options {
     int64_t memory;        /* MiB of one worker; 0 = no limit */
     double max_failed;     /* end with DS_EXIT_ENV when a larger share of at least 50 evaluations failed */
     int pictures;
+    int page;           /* with the pictures, best.html at the end */
     int verify;         /* repeat a recorded evaluation before a resumed run goes on */
     uint64_t noise_key; /* of one evaluation, of reproducer files; 0 = no noise */
     const double *x;    /* one point, of reproducer files; NULL = none */

@@ -538,7 +538,8 @@ int ds_run_may_override(const char *key)
 {
     static const char *const keys[] = {"budget",    "seconds",           "jobs",      "threads",
                                        "isolation", "isolate_optimizer", "timeout_s", "start_timeout_s",
-                                       "memory_mb", "max_failed",        "pictures",  "verify"};
+                                       "memory_mb", "max_failed",        "pictures",  "page",
+                                       "verify"};
     size_t i = 0, count = sizeof(keys) / sizeof(keys[0]);
     while (i < count && strcmp(key, keys[i]) != 0) {
         i++;

@@ -53,13 +53,18 @@ done
 flags="$flags -I$DS_TOP_BUILD"
 flags="$flags -I$DS_TOP_SRC/core -I$DS_TOP_SRC/tools -I$DS_TOP_SRC/include $DS_HOST_CFLAGS"
 build_grown() {
-    (cd "$DS_TOP_SRC/tools" && find ../core stats plot snapshot render difference results policy episode eval harness check \
-        -name '*.c' | sed 's|^\.\./core|core|; t; s|^|tools/|') > sources || return 1
+    (cd "$DS_TOP_SRC/tools" && find ../core stats plot snapshot render difference results policy episode view \
+        eval harness check -name '*.c' | sed 's|^\.\./core|core|; t; s|^|tools/|') > sources || return 1
     # shellcheck disable=SC2016
     xargs -P 2 -I '{}' sh -c '$0 $1 -c "$2/$3" -o "$4/$(echo "$3" | tr / -).o"' \
         "$cc" "$flags" "$DS_TOP_SRC" '{}' "$grown/o" < sources || return 1
+    # What is made of files of tools/view/page lies where it is built.
+    # shellcheck disable=SC2086
+    [ -e "$DS_TOP_SRC/tools/view/page_files.c" ] ||
+        $cc $flags -c "$DS_TOP_BUILD/tools/view/page_files.c" -o "$grown/o/tools-view-page_files.c.o" || return 1
     mains='core-cli-main.c core-cli-cmd_run.c core-worker-worker.c tools-eval-cmd_eval.c
-        tools-eval-cmd_picture.c tools-results-cmd_compare.c tools-results-cmd_export.c tools-check-cmd_check.c'
+        tools-eval-cmd_picture.c tools-view-cmd_view.c tools-results-cmd_compare.c tools-results-cmd_export.c
+        tools-check-cmd_check.c'
     for m in $mains; do
         mv "$grown/o/$m.o" "$grown/" || return 1
     done

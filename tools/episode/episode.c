@@ -46,19 +46,13 @@ static int make_title(const origin *o, ds_view_episode *out, ds_error *e)
     return 0;
 }
 
-/* Fails where there is nothing to look at. */
-static int check_scene(const ds_view_episode *out, const ds_answer *a, ds_error *e)
+int ds_view_episode_seen(const ds_view_episode *episode, ds_error *e)
 {
-    if (a->outcome > DS_EVAL_INFEASIBLE) {
-        return ds_fail(e, DS_EXIT_ENV, "%s: the episode failed: %s%s%s", out->title,
-                       ds_outcome_name(a->outcome), a->message[0] != '\0' ? ": " : "", a->message);
-    }
-    if (out->scene == NULL) {
-        return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s: there is nothing to see: the environment offers no scene (extension %s)",
-                       out->env, DS_EXT_SCENE);
-    }
-    return 0;
+    return episode->scene != NULL
+               ? 0
+               : ds_fail(e, DS_EXIT_PLUGIN,
+                         "%s: there is nothing to see: the environment offers no scene (extension %s)",
+                         episode->env, DS_EXT_SCENE);
 }
 
 static int simulate(const origin *o, const char *id, ds_scene_source *source, uint32_t keep,
@@ -84,7 +78,10 @@ static int simulate(const origin *o, const char *id, ds_scene_source *source, ui
             ds_pool_noise_key(source->pool, o->number > 0 ? o->number : 1, o->number > 0 ? o->group : 0);
         rc = ds_episode_scene(source, x, key, keep, &answer, &out->scene, e);
     }
-    rc = rc != 0 ? rc : check_scene(out, &answer, e);
+    if (rc == 0 && answer.outcome > DS_EVAL_INFEASIBLE) {
+        rc = ds_fail(e, DS_EXIT_ENV, "%s: the episode failed: %s%s%s", out->title,
+                     ds_outcome_name(answer.outcome), answer.message[0] != '\0' ? ": " : "", answer.message);
+    }
     out->loss = rc == 0 ? answer.loss : (double)NAN;
     free(x);
     return rc;

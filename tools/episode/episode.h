@@ -43,13 +43,17 @@ typedef struct ds_view_episodes {
 
 /* Simulates the best evaluation (id 0) or evaluation `id` of the run in a folder. The run may still go on. `over` (or
  * NULL) holds settings that win over those of the run. *out is to be cleared in any case; frames by DS_KEEP_*.
- * DS_EXIT_PLUGIN where the environment offers no scene, DS_EXIT_ENV where the episode fails. */
+ * The scene is NULL where the environment offers none (ds_view_episode_seen() says so). DS_EXIT_ENV where the
+ * episode fails. */
 int ds_view_episode_of_run(const char *folder, uint64_t id, const ds_settings *over, uint32_t keep,
                            ds_view_episode *out, ds_error *e);
 
 /* The same of a point (results/point.h) of the environment that the settings name, with its noise 1. */
 int ds_view_episode_of_point(const ds_settings *settings, const char *x, uint32_t keep, ds_view_episode *out,
                              ds_error *e);
+
+/* DS_EXIT_PLUGIN and a line where it has no scene. */
+int ds_view_episode_seen(const ds_view_episode *episode, ds_error *e);
 
 void ds_view_episode_clear(ds_view_episode *episode);
 void ds_view_episodes_clear(ds_view_episodes *episodes);

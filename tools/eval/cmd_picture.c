@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_picture.c - `dshost picture DIR`: the pictures of a run from its record: best.png and convergence. A
- * run starts it for its own. */
+/* cmd_picture.c - `dshost picture DIR`: the pictures of a run from its record: best.png and convergence, and best.html,
+ * which plays the best episode. A run starts it for its own. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -15,18 +15,20 @@
 #include "base/log.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "episode/episode.h"
 #include "eval/best_picture.h"
 #include "eval/picture_frames.h"
 #include "plot/plot.h"
 #include "results/results.h"
 #include "store/run_folder.h"
 #include "store/store.h"
+#include "view/view_page.h"
 
 enum { KINDS = 7 /* tags that the convergence plot tells apart */ };
 
 typedef struct request {
-    int best, convergence; /* what to draw; both where neither is set */
-    pid_t of;              /* the process of the run; 0 = a user asks */
+    int best, convergence, page; /* what to draw; all where none is set */
+    pid_t of;                    /* the process of the run; 0 = a user asks */
     const char *folder;
     ds_frames_request frames; /* of a scene on standard input, where folder is "-" */
 } request;
@@ -192,6 +194,26 @@ static int draw_best(const record *r, ds_error *e)
     return rc;
 }
 
+/* ---- page ---- */
+
+/* Plays the best episode; an environment without a scene has none, and nothing is said. */
+static int write_page(const record *r, ds_error *e)
+{
+    ds_view_episode *episode = calloc(1, sizeof *episode);
+    ds_view_episodes all = {.item = episode, .count = 1};
+    char *path = ds_folder_path(r->run.folder, "best.html");
+    int rc = episode == NULL || path == NULL ? ds_no_memory(e) : 0;
+    rc = rc != 0 ? rc : ds_view_episode_of_run(r->run.folder, r->run.best_id, NULL, DS_KEEP_ALL, episode, e);
+    if (rc == 0 && episode->scene != NULL) {
+        rc = ds_view_page(path, &all, e);
+    }
+    if (episode != NULL) {
+        ds_view_episodes_clear(&all);
+    }
+    free(path);
+    return rc;
+}
+
 /* ---- command ---- */
 
 /* What a run starts ends with it, and leaves the signals of the terminal to it. */
@@ -221,7 +243,7 @@ static int draw(const request *q)
     record r = {0};
     ds_error e = {0, ""};
     int rc = complain(open_record(q->folder, &r, &e), &e, "of the run");
-    int all = !q->best && !q->convergence, status = rc;
+    int all = !q->best && !q->convergence && !q->page, status = rc;
     if (rc == 0 && r.run.evaluations > 0 && (all || q->convergence)) {
         status = complain(draw_convergence(&r, &e), &e, "of the convergence");
     }
@@ -229,6 +251,10 @@ static int draw(const request *q)
     r.store = NULL;
     if (rc == 0 && r.run.best_id != 0 && (all || q->best)) {
         rc = complain(draw_best(&r, &e), &e, "best.png");
+    }
+    if (rc == 0 && r.run.best_id != 0 && (all || q->page)) {
+        const int page = complain(write_page(&r, &e), &e, "best.html");
+        status = status != 0 ? status : page;
     }
     close_record(&r);
     return rc != 0 ? rc : status;
@@ -260,11 +286,12 @@ static int take_frame(void *request_, const char *name, const char *value, ds_er
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
     static const char usage[] =
-        "usage: dshost picture DIR [--best] [--convergence]\n"
+        "usage: dshost picture DIR [--best] [--convergence] [--page]\n"
         "       dshost picture - [--size WxH] [--frame K]   for programs\n"
         "Draws the pictures of a run anew from its record, and prints the evaluation that best.png shows.\n"
         "  --best         only best.png\n"
         "  --convergence  only convergence.png and convergence.svg\n"
+        "  --page         only best.html, which plays the best episode\n"
         "  -              a scene on standard input, as the package diffsim for Python writes it, becomes "
         "pixels on\n"
         "                 standard output: of each frame height x width x 3 bytes, red green blue\n"
@@ -273,6 +300,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
     const char *of = NULL;
     const ds_flag flags[] = {{"best", .set = &q->best},
                              {"convergence", .set = &q->convergence},
+                             {"page", .set = &q->page},
                              {"size", .take = take_size},
                              {"frame", .take = take_frame},
                              {"of", .text = &of},

@@ -72,6 +72,12 @@ const across = (pieces, x) => {
     return low <= high ? [high, low] : null;
 };
 
+// As it is on the screen: dark pages have other colours than paper.
+const colorOf = (drawn) => {
+    const style = getComputedStyle(drawn);
+    return style.stroke === "none" ? style.fill : style.stroke;
+};
+
 const element = (tag, text) => {
     const e = document.createElement(tag);
     if (text !== undefined) e.textContent = text;
@@ -104,8 +110,7 @@ const make = (svg) => {
         } else {
             s.line = g;
             s.stairs = g.classList.contains("stairs");
-            const drawn = g.querySelector("[stroke],[fill]");
-            s.color = drawn ? drawn.getAttribute("stroke") || drawn.getAttribute("fill") : "none";
+            s.drawn = g.querySelector("[stroke],[fill]");
         }
         series.set(s.name, s);
     }
@@ -137,7 +142,7 @@ const make = (svg) => {
         const table = element("table");
         for (const r of rows) {
             const tr = element("tr"), name = element("td"), dot = element("i");
-            dot.style.background = r.s.color;
+            dot.style.background = colorOf(r.s.drawn);
             name.append(dot, r.s.name);
             tr.append(name, element("td", show(y.value(r.v))));
             tr.append(element("td", r.band ? show(y.value(r.band[0])) + " \u2026 " + show(y.value(r.band[1])) : ""));

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "plot/canvas.h"
 #include "plot/canvas_svg.h"
 
@@ -19,14 +20,7 @@ enum { PICTURE_LIMIT = 2 << 20 };
 
 void ds_html_text(FILE *f, const char *text)
 {
-    for (; *text != '\0'; text++) {
-        fputs(*text == '<'   ? "&lt;"
-              : *text == '>' ? "&gt;"
-              : *text == '&' ? "&amp;"
-              : *text == '"' ? "&quot;"
-                             : (char[]){*text, '\0'},
-              f);
-    }
+    ds_text_html(f, text);
 }
 
 void ds_html_element(FILE *f, const char *tag, const char *text)

@@ -4,54 +4,39 @@
 
 #include "page/page.h"
 
-#include <string.h>
-
 #include "page/html.h"
-#include "page/sha256.h"
-#include "plot/canvas_svg.h"
 
-static void put_lines(FILE *f, const char *const *line)
+static void put_lines(FILE *f, const char *element, const char *const *line)
 {
+    fprintf(f, "<%s>\n", element);
     for (; *line != NULL; line++) {
         fputs(*line, f);
+        fputc('\n', f);
     }
+    fprintf(f, "\n</%s>\n", element);
 }
 
-/* The hash is that of what stands between the tags, to the byte. */
-void ds_page_policy(FILE *f, const char *const *const *script)
+void ds_page_policy(FILE *f, const ds_page_script *script)
 {
     fputs("<meta http-equiv=Content-Security-Policy content=\"default-src 'none';img-src data:;"
           "style-src 'unsafe-inline';base-uri 'none';form-action 'none'",
           f);
-    for (size_t i = 0; script != NULL && script[i] != NULL; i++) {
-        unsigned char sum[DS_SHA256];
-        ds_sha256 h;
-        ds_sha256_begin(&h);
-        for (const char *const *line = script[i]; *line != NULL; line++) {
-            ds_sha256_add(&h, *line, strlen(*line));
-        }
-        ds_sha256_end(&h, sum);
-        fputs(i == 0 ? ";script-src 'sha256-" : " 'sha256-", f);
-        ds_put_base64(f, sum, sizeof sum);
-        fputs("'", f);
+    for (size_t i = 0; script[i].line != NULL; i++) {
+        fprintf(f, "%s%s", i == 0 ? ";script-src " : " ", script[i].sum);
     }
     fputs("\">", f);
 }
 
-void ds_page_scripts(FILE *f, const char *const *const *script)
+void ds_page_style(FILE *f, const char *const *line)
 {
-    for (size_t i = 0; script != NULL && script[i] != NULL; i++) {
-        fputs("<script>", f);
-        put_lines(f, script[i]);
-        fputs("</script>\n", f);
-    }
+    put_lines(f, "style", line);
 }
 
-void ds_page_style(FILE *f, const char *const *style)
+void ds_page_scripts(FILE *f, const ds_page_script *script)
 {
-    fputs("<style>", f);
-    put_lines(f, style);
-    fputs("</style>", f);
+    for (; script->line != NULL; script++) {
+        put_lines(f, "script", script->line);
+    }
 }
 
 void ds_page_begin(FILE *f, const ds_page *page)
@@ -62,7 +47,7 @@ void ds_page_begin(FILE *f, const ds_page *page)
           "<meta name=color-scheme content=\"light dark\">",
           f);
     ds_html_element(f, "title", page->title);
-    for (size_t i = 0; page->style != NULL && page->style[i] != NULL; i++) {
+    for (size_t i = 0; page->style[i] != NULL; i++) {
         ds_page_style(f, page->style[i]);
     }
     fputs("</head>\n<body>\n", f);

@@ -501,6 +501,12 @@ int ds_canvas_write(ds_canvas *c, const char *path_name, ds_error *e)
                                                     path_name, cairo_status_to_string(st));
 }
 
+int ds_canvas_png(ds_canvas *c, char **png, size_t *size, ds_error *e)
+{
+    *png = NULL;
+    return c->failed || c->surface == NULL || !ds_surface_png(c->surface, png, size) ? ds_no_memory(e) : 0;
+}
+
 int ds_canvas_files(const char *png_path, const char *svg_path, int width, int height, ds_canvas_draw *draw,
                     const void *what, ds_error *e)
 {

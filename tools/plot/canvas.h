@@ -72,6 +72,9 @@ int ds_canvas_pixels(const ds_canvas *c, uint32_t *pixels, ds_error *e);
 /* Writes the file atomically (file.h). */
 int ds_canvas_write(ds_canvas *c, const char *path, ds_error *e);
 
+/* A canvas of pixels as a PNG in memory, to be freed; *png is NULL on failure. DS_EXIT_MEMORY on failure. */
+int ds_canvas_png(ds_canvas *c, char **png, size_t *size, ds_error *e);
+
 /* Draws `what` to both files; either path may be NULL. `draw` returns 0, or another number without memory. */
 typedef int ds_canvas_draw(ds_canvas *c, const void *what);
 int ds_canvas_files(const char *png_path, const char *svg_path, int width, int height, ds_canvas_draw *draw,

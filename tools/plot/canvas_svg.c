@@ -245,18 +245,31 @@ static cairo_status_t append(void *closure, const unsigned char *data, unsigned 
     return fwrite(data, 1, length, closure) == length ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
 }
 
+int ds_surface_png(cairo_surface_t *surface, char **png, size_t *size)
+{
+    *png = NULL;
+    *size = 0;
+    FILE *f = open_memstream(png, size);
+    int good = f != NULL && cairo_surface_write_to_png_stream(surface, append, f) == CAIRO_STATUS_SUCCESS;
+    good = (f == NULL || fclose(f) == 0) && good;
+    if (!good) {
+        free(*png);
+        *png = NULL;
+        *size = 0;
+    }
+    return good;
+}
+
 /* The image as a PNG inside of the SVG. */
 void ds_svg_cells(ds_svg *s, const double box[4], cairo_surface_t *cells)
 {
     char *png = NULL;
     size_t size = 0;
-    FILE *f = open_memstream(&png, &size);
     fputs("<image", s->f);
     add_attributes(s, "x y width height", box);
     fputs(" preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" href=\"data:image/png;base64,",
           s->f);
-    s->failed |= f == NULL || cairo_surface_write_to_png_stream(cells, append, f) != CAIRO_STATUS_SUCCESS;
-    s->failed |= f == NULL || fclose(f) != 0;
+    s->failed |= !ds_surface_png(cells, &png, &size);
     ds_put_base64(s->f, (unsigned char *)png, size);
     free(png);
     fputs("\"/>\n", s->f);

@@ -29,6 +29,8 @@ void ds_svg_clip(ds_svg *s, const double box[4]);
 void ds_svg_unclip(ds_svg *s);
 /* Bytes as base64. */
 void ds_put_base64(FILE *f, const unsigned char *data, size_t n);
+/* A surface as a PNG in memory, to be freed; 0 and NULL without memory, else 1. */
+int ds_surface_png(cairo_surface_t *surface, char **png, size_t *size);
 void ds_svg_cells(ds_svg *s, const double box[4], cairo_surface_t *cells);
 /* `anchor` is start, middle or end. */
 void ds_svg_text(ds_svg *s, double x, double y, double size, const char *anchor, int bold, ds_color color,

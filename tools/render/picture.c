@@ -208,6 +208,33 @@ int ds_picture_best(const char *path, const ds_snapshot *scene, uint64_t frames,
     return status;
 }
 
+static int draw_still(ds_canvas *c, const ds_snapshot *scene, uint64_t k, int width, int height, ds_error *e)
+{
+    const uint32_t what = DS_RENDER_SCENE | DS_RENDER_GHOST;
+    if (scene->flat) {
+        ds_flat_draw(c, scene, k, what, NULL, 0, 0, width, height, 1);
+        return 0;
+    }
+    uint32_t *pixels = malloc((size_t)width * (size_t)height * sizeof *pixels);
+    int rc = pixels == NULL ? ds_no_memory(e) : ds_render(scene, k, what, width, height, pixels, e);
+    if (rc == 0) {
+        ds_canvas_image(c, 0, 0, width, height, pixels);
+    }
+    free(pixels);
+    return rc;
+}
+
+int ds_picture_still(const ds_snapshot *scene, uint64_t k, int width, int height, char **png, size_t *size,
+                     ds_error *e)
+{
+    ds_canvas *c = ds_canvas_new(DS_CANVAS_PNG, width, height);
+    *png = NULL;
+    int rc = c == NULL ? ds_no_memory(e) : draw_still(c, scene, k, width, height, e);
+    rc = rc != 0 ? rc : ds_canvas_png(c, png, size, e);
+    ds_canvas_free(c);
+    return rc;
+}
+
 void ds_picture_metrics(char *out, size_t room, const ds_snapshot *scene, uint64_t count)
 {
     size_t n = 0;

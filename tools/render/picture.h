@@ -14,6 +14,11 @@
 int ds_picture_best(const char *path, const ds_snapshot *scene, uint64_t frames, const ds_caption *caption,
                     ds_error *e);
 
+/* The picture of kept frame k alone, without text, as a PNG in memory (*png is to be freed, NULL on failure): the scene,
+ * with the target as a ghost over it. DS_EXIT_MEMORY on failure. */
+int ds_picture_still(const ds_snapshot *scene, uint64_t k, int width, int height, char **png, size_t *size,
+                     ds_error *e);
+
 /* "iou 0.512, density 3.4": the last values of the scene's first `count` metrics (finite ones). */
 void ds_picture_metrics(char *out, size_t room, const ds_snapshot *scene, uint64_t count);
 

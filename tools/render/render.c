@@ -153,6 +153,20 @@ double ds_render_spacing(const ds_snapshot *s)
     return grid_spacing(&r);
 }
 
+double ds_render_radius(const ds_snapshot *s, uint64_t b)
+{
+    if (s->kept == 0 || s->body[b].shape != DS_BODY_POINTS) {
+        return 0;
+    }
+    ds_frame_of_reference r = ds_geometry_reference(s);
+    return (double)ds_geometry_point_radius(s, &r, 0, b) / r.scale;
+}
+
+double ds_render_elevation(const ds_snapshot *s)
+{
+    return (double)ds_geometry_reference(s).elevation;
+}
+
 int ds_render_project(const ds_snapshot *s, const ds_render_eye *eye, int width, int height,
                       const double point[3], double xy[2])
 {

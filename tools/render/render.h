@@ -50,6 +50,13 @@ int ds_render_has_trace(const ds_snapshot *s);
 int ds_render_project(const ds_snapshot *s, const ds_render_eye *eye, int width, int height,
                       const double point[3], double xy[2]);
 
+/* The radius with which particles (DS_BODY_POINTS) are drawn, m, by their first kept frame: dense ones are drawn larger
+ * than they are. 0 for other shapes and for a scene without frames. */
+double ds_render_radius(const ds_snapshot *s, uint64_t b);
+
+/* How far above the horizon the camera stands, rad. */
+double ds_render_elevation(const ds_snapshot *s);
+
 /* A round length of the scene, m: the spacing of the grid on its floor. */
 double ds_render_spacing(const ds_snapshot *s);
 

@@ -127,12 +127,15 @@ static float drawn_radius(const ds_snapshot_body *body, const ds_frame_of_refere
     return most(radius, 0.0006f);
 }
 
+float ds_geometry_point_radius(const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k, uint64_t b)
+{
+    return drawn_radius(&s->body[b], r, ds_snapshot_at(s, k, b));
+}
+
 float ds_geometry_dense_radius(const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k, uint64_t b)
 {
     const ds_snapshot_body *body = &s->body[b];
-    return body->shape != DS_BODY_POINTS || body->count < DENSE
-               ? 0
-               : drawn_radius(body, r, ds_snapshot_at(s, k, b));
+    return body->shape != DS_BODY_POINTS || body->count < DENSE ? 0 : ds_geometry_point_radius(s, r, k, b);
 }
 
 static void add_points(ds_geometry *g, const ds_snapshot_body *body, const ds_frame_of_reference *r,

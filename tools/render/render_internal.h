@@ -114,6 +114,9 @@ ds_frame_of_reference ds_geometry_reference(const ds_snapshot *s);
 /* A body of so many particles that it is drawn as one: their drawn radius (scaled); else 0. */
 float ds_geometry_dense_radius(const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k, uint64_t b);
 
+/* The drawn radius (scaled) of a body of points. */
+float ds_geometry_point_radius(const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k, uint64_t b);
+
 /* Appends body b as in kept frame k. */
 void ds_geometry_add(ds_geometry *g, const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k,
                      uint64_t b);

@@ -17,7 +17,7 @@
 
 typedef struct request {
     const char *out, *pool, *reference;
-    int no_pictures, page_only, metrics;
+    int no_pictures, no_episodes, page_only, metrics;
 } request;
 
 static const char usage[] =
@@ -41,6 +41,9 @@ static const char usage[] =
     "  --no-pictures      do not simulate the best episode of each environment to draw it where its run left "
     "no "
     "picture\n"
+    "  --no-episodes      do not simulate the best episode of each optimizer for the pages that play them "
+    "side "
+    "by side\n"
     "  --page-only        the page and its tables, without a folder of figures beside them\n";
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
@@ -50,6 +53,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
                              {"pool", .text = &q->pool},
                              {"metrics", .set = &q->metrics},
                              {"no-pictures", .set = &q->no_pictures},
+                             {"no-episodes", .set = &q->no_episodes},
                              {"page-only", .set = &q->page_only},
                              {"help", .usage = usage},
                              {0}};
@@ -110,6 +114,7 @@ static int make(const request *q, int folders, char *const *folder, const char *
     if (rc == 0) {
         const ds_report_origin origin = {command, folder[0], list, q->page_only, q->metrics};
         rc = ds_report_pictures(&r, out, !q->no_pictures, e);
+        rc = rc != 0 ? rc : ds_report_episodes(&r, out, !q->no_episodes && !q->page_only, e);
         rc = rc == 0 && q->metrics ? ds_report_metrics(&r, e) : rc;
         rc = rc != 0 ? rc : ds_report_page(&r, out, &origin, e);
         rc = rc == 0 && q->page_only ? remove_figures(&r, out, e) : rc;

@@ -5,6 +5,7 @@
 #include "report/report_episodes.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +13,10 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "episode/episode.h"
 #include "eval/best_picture.h"
 #include "store/run_folder.h"
+#include "view/view_page.h"
 
 void ds_report_file_name(char *out, size_t room, const char *kind, const char *name)
 {
@@ -58,6 +61,86 @@ int ds_report_pictures(const ds_report *r, const char *folder, int draw, ds_erro
     free(figures);
     return rc;
 }
+
+/* ---- pages ---- */
+
+char *ds_report_episodes_path(const ds_report *r, size_t env, const char *folder)
+{
+    char name[200], *path = NULL;
+    ds_report_file_name(name, sizeof name, "episodes", r->env[env].name);
+    return asprintf(&path, "%s/figures/%s.html", folder, name) < 0 ? NULL : path;
+}
+
+static const ds_result *best_of(const ds_report_cell *c)
+{
+    const ds_result *best = NULL;
+    for (size_t j = 0; j < c->runs; j++) {
+        const ds_result *run = c->run[j].result;
+        best = run->best_id != 0 && (best == NULL || run->best_loss < best->best_loss) ? run : best;
+    }
+    return best;
+}
+
+/* Appends the best episode of a run, where it can be simulated and has a scene. */
+static int add_episode(const ds_result *run, ds_view_episodes *all, ds_error *e)
+{
+    ds_view_episode episode;
+    ds_error why = {0, ""};
+    char *title = NULL;
+    int rc = ds_view_episode_of_run(run->folder, run->best_id, NULL, DS_KEEP_ALL, &episode, &why);
+    if (rc != 0) {
+        ds_log(DS_LOG_WARNING, NULL, "%s: the best episode cannot be played: %s", run->folder, why.text);
+        rc = why.status == DS_EXIT_MEMORY ? ds_no_memory(e) : 0;
+    } else if (episode.scene != NULL) {
+        /* The name that it has in the report may tell more than the id of its plugin. */
+        rc = asprintf(&title, "%s, seed %" PRIu64 ", evaluation %" PRIu64, run->opt, run->seed,
+                      run->best_id) < 0
+                 ? ds_no_memory(e)
+                 : 0;
+    }
+    if (title != NULL && rc == 0) {
+        free(episode.title);
+        episode.title = title;
+        all->item[all->count++] = episode;
+    } else {
+        ds_view_episode_clear(&episode);
+    }
+    return rc;
+}
+
+static int collect(const ds_report *r, size_t env, ds_view_episodes *all, ds_error *e)
+{
+    size_t *order = calloc(r->opts, sizeof *order);
+    all->item = calloc(DS_REPORT_EPISODES, sizeof *all->item);
+    int rc = order == NULL || all->item == NULL ? ds_no_memory(e) : 0;
+    const size_t opts = rc == 0 ? ds_report_order_on(r, env, order) : 0;
+    for (size_t k = 0; rc == 0 && k < opts && k < DS_REPORT_EPISODES; k++) {
+        const ds_result *run = best_of(ds_report_at(r, env, order[k]));
+        rc = run != NULL ? add_episode(run, all, e) : 0;
+    }
+    free(order);
+    return rc;
+}
+
+int ds_report_episodes(const ds_report *r, const char *folder, int wanted, ds_error *e)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < r->envs; i++) {
+        ds_view_episodes all = {0};
+        char *path = ds_report_episodes_path(r, i, folder);
+        rc = path == NULL ? ds_no_memory(e) : wanted ? collect(r, i, &all, e) : 0;
+        if (rc == 0 && all.count > 0) {
+            rc = ds_view_page(path, &all, e);
+        } else if (rc == 0 && unlink(path) != 0 && errno != ENOENT) {
+            rc = ds_fail(e, DS_EXIT_IO, "%s: %s", path, strerror(errno));
+        }
+        ds_view_episodes_clear(&all);
+        free(path);
+    }
+    return rc;
+}
+
+/* ---- metrics ---- */
 
 /* Values of a metric in the best episodes of a cell, those that are defined; returns how many. */
 static size_t metric_values(const ds_report_cell *c, size_t m, double *value, ds_metric_summary *out)

@@ -37,7 +37,7 @@ typedef struct page {
 } page;
 
 /* What makes figures answer. */
-static const char *const *const scripts[] = {ds_text_figure_js, NULL};
+static const ds_page_script scripts[] = {{ds_page_figure_js, ds_page_figure_js_sum}, {NULL, NULL}};
 
 /* ---- figures ---- */
 
@@ -218,7 +218,7 @@ static void put_head(page *p)
     fprintf(p->f, ": %zu optimizer%s on %zu environment%s &ndash; diffsim report</title><style>%s%s</style>",
             r->opts, r->opts == 1 ? "" : "s", r->envs, r->envs == 1 ? "" : "s", ds_report_style,
             ds_report_media_style);
-    ds_page_style(p->f, ds_text_figure_css);
+    ds_page_style(p->f, ds_page_figure_css);
     fputs("</head><body>\n<a class=k href=\"#overview\">To the overview</a>\n<header><h1>", p->f);
     ds_html_text(p->f, name != NULL ? name : "runs");
     fputs(": optimizers on differentiable simulations</h1>\n", p->f);
@@ -271,6 +271,19 @@ static void put_summary(page *p)
 
 /* ---- one environment ---- */
 
+/* Where it has been written. */
+static void put_episodes(page *p, size_t i)
+{
+    char *path = ds_report_episodes_path(p->r, i, p->folder);
+    if (path != NULL && !p->origin->page_only && access(path, R_OK) == 0) {
+        fputs("<p>", p->f);
+        ds_html_link(p->f, path + strlen(p->folder) + 1,
+                     "Play the best episodes of the optimizers, side by side");
+        fputs(".</p>\n", p->f);
+    }
+    free(path);
+}
+
 static void put_best_run(page *p, size_t i)
 {
     const ds_report_env *env = &p->r->env[i];
@@ -284,6 +297,7 @@ static void put_best_run(page *p, size_t i)
     fprintf(p->f, "<figcaption>%sest run: ", shown ? "The best episode. B" : "B");
     ds_html_text(p->f, env->best_run->folder);
     fputs("</figcaption></figure>\n", p->f);
+    put_episodes(p, i);
     ds_report_point(p->f, env->best_run);
     free(path);
     free(made);

@@ -253,6 +253,7 @@ static int open_all(const request *q, int argc, char *const *argv, ds_view_episo
         const char *what = i < runs ? argv[i] : q->points > 0 ? q->point[i - runs] : "start";
         all->count = i + 1;
         rc = open_one(q, what, i >= runs && of_env, &all->item[i], e);
+        rc = rc != 0 ? rc : ds_view_episode_seen(&all->item[i], e);
     }
     return rc;
 }
