@@ -47,7 +47,7 @@ from diffsim import plugin as api  # noqa: E402
 
 VERSION, HEAD, TEXT = 1, 4096, 2048
 DESCRIBE, CREATE, EVALUATE, SCENE, RUN, QUIT, ROOM, BATCH, SAVE = 1, 2, 3, 4, 5, 6, 16, 17, 18
-OK, STOPPED, E_GENERIC, E_NOMEM, E_PARAM, E_DATA = 0, 1, -1, -3, -6, -8
+OK, STOPPED, E_GENERIC, E_NOMEM, E_UNSUPPORTED = 0, 1, -1, -3, -5
 WANT_GRAD, WANT_SCENE = 1, 2
 EVAL_OK, EVAL_BAD_GRAD, EVAL_DIVERGED, EVAL_INFEASIBLE = 0, 1, 2, 3
 GRAD_ADJOINT = 1
@@ -477,8 +477,7 @@ class Server:
         try:
             return numpy.broadcast_to(numpy.asarray(value, dtype=float).reshape(-1), (n,)).copy()
         except (TypeError, ValueError):
-            raise Refused(f"{self.base}:{self.name}: {name} has to be one number or {n}, it is {describe(value)}",
-                          E_PARAM) from None
+            raise Refused(f"{self.base}:{self.name}: {name} has to be one number or {n}, it is {describe(value)}") from None
 
     def make_environment(self):
         import numpy
@@ -487,12 +486,11 @@ class Server:
                  (getattr(e, k, None) for k in ("lower", "upper", "x0")) if v is not None]
         n = int(getattr(e, "n", 0) or max(sizes, default=0))
         if n < 1:
-            raise Refused(f"{whose}: how many variables are there? Set lower and upper (a number for each), or n",
-                          E_PARAM)
+            raise Refused(f"{whose}: how many variables are there? Set lower and upper (a number for each), or n")
         lower, upper = self.bound("lower", n), self.bound("upper", n)
         if lower is None or upper is None:
             raise Refused(f"{whose}: the attributes lower and upper are missing: where is each of the {n} variables "
-                          "to be searched?", E_PARAM)
+                          "to be searched?")
         x0 = self.bound("x0", n)
         x0 = 0.5 * (lower + upper) if x0 is None else x0
         self.n = n
@@ -515,7 +513,7 @@ class Server:
         if given is None:
             return None
         if len(given) != n:
-            raise Refused(f"{self.base}:{self.name}: variables has {len(given)} names, there are {n} variables", E_PARAM)
+            raise Refused(f"{self.base}:{self.name}: variables has {len(given)} names, there are {n} variables")
         found = [re.fullmatch(r"\s*([^\[\]]*?)\s*(?:\[(.*)\])?\s*", str(v)) for v in given]
         return [[m[1] if m else "", (m[2] or "") if m else "", ""] for m in found]
 
@@ -757,7 +755,7 @@ class Objective:
         s.room[:len(data)] = data
         h.what, h.bytes, h.text, h.status = SAVE, len(data), name.encode()[:TEXT - 1], OK
         s.exchange()
-        if h.status not in (OK, -5):
+        if h.status not in (OK, E_UNSUPPORTED):
             raise ValueError(f"save('{name}'): refused by the host")
         return h.status == OK
 

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Environments and optimizers that misbehave, each in its own way, for tests/cli/python_plugins.sh."""
+import ctypes
+import os
+import time
+
+import numpy as np
+
+from diffsim.plugin import Diverged, Infeasible, rng
+
+
+class Box:
+    lower, upper = [-1.0, -1.0, -1.0], 1
+
+
+class Raises(Box):
+    def loss(self, x):
+        return [][1]
+
+
+class Exits(Box):
+    def loss(self, x):
+        os._exit(3)
+
+
+class Crashes(Box):
+    def loss(self, x):
+        ctypes.string_at(0)
+
+
+class Hangs(Box):
+    def loss(self, x):
+        time.sleep(1000)
+
+
+class Short(Box):
+    def loss_and_grad(self, x):
+        return 1.0, np.zeros(2)
+
+
+class Alone(Box):
+    def loss_and_grad(self, x):
+        return 1.0
+
+
+class Word(Box):
+    def loss(self, x):
+        return "much"
+
+
+class Nan(Box):
+    def loss(self, x):
+        return np.nan
+
+
+class NanGradient(Box):
+    def loss_and_grad(self, x):
+        return 1.0, [0, np.nan, 1]
+
+
+class Fast(Box):
+    def loss(self, x):
+        raise Diverged("too fast", 3)
+
+
+class Negative(Box):
+    def loss(self, x):
+        raise Infeasible("negative mass")
+
+
+class Large(Box):
+    def loss(self, x):
+        np.ones(10**12)
+
+
+class Odd(Box):
+    def __init__(self, size: int = 3):
+        raise ValueError(f"size {size} is odd")
+
+    def loss(self, x):
+        return 0
+
+
+class Boundless:
+    def loss(self, x):
+        return 0
+
+
+class Noisy(Box):
+    """Its noise follows from the noise key alone."""
+
+    stochastic = True
+
+    def loss(self, x, noise=0):
+        return x @ x + (rng(noise, "wind").normal() if noise else 0)
+
+
+class Sometimes(Box):
+    """It dies in one of twenty places."""
+
+    def loss(self, x):
+        if int(abs(x[0]) * 1e6) % 20 == 0:
+            os._exit(3)
+        return x @ x
+
+
+class Wrong(Box):
+    """A bowl with an error of 0.2 % in one component of its gradient."""
+
+    def loss(self, x):
+        return x[0] ** 2 + 3 * x[1] ** 2 + x[2] ** 2
+
+    def loss_and_grad(self, x):
+        return self.loss(x), [2 * x[0], 5.99 * x[1], 2 * x[2]]
+
+
+class Outside:
+    def run(self, objective):
+        objective.loss(objective.upper + 1)
+
+
+class Breaks:
+    def run(self, objective):
+        objective.loss(objective.x0)
+        raise RuntimeError("no more ideas")
+
+
+def bowl(x, scale: float = 1.0):
+    """A function is an environment, too: its keywords are the parameters."""
+    return scale * (x @ x)
+
+
+bowl.lower, bowl.upper = [-1.0, -1.0], 1.0
