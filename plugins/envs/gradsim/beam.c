@@ -53,7 +53,7 @@ static void read_beam(void *self, ds_param_reader *in)
     hold_ends(&s->model);
     s->model.gravity[1] = -ds_param_real(in, "gravity");
     s->first = 1; /* as gradSim, which draws the state after the first step */
-    s->texture[0] = s->texture[1] = 1;
+    s->color[0] = s->color[1] = 1;
     soft_ready(s, in);
 }
 

@@ -79,7 +79,7 @@ static void read_cloth_throw(void *self, ds_param_reader *in)
     build(s, (size_t)ds_param_int(in, "cells"), ds_param_real(in, "height"));
     e->corner[0] = ds_param_real(in, "target");
     e->corner[1] = -3;
-    s->texture[1] = 1;
+    s->color[1] = 1;
     soft_ready(s, in);
 }
 

@@ -96,7 +96,7 @@ static void read_cloth_velocity(void *self, ds_param_reader *in)
     ds_param_values(in, "truth", 4, truth);
     build(s, velocity, truth, ds_param_int(in, "random_mass") != 0);
     s->first = 1; /* as gradSim, which draws the state after the first step */
-    s->texture[0] = s->texture[1] = 1;
+    s->color[0] = s->color[1] = 1;
     soft_ready(s, in);
 }
 

@@ -92,7 +92,7 @@ static void read_gear(void *self, ds_param_reader *in)
                                     .phase_of = control_gear_phases});
     e->target = all ? 2 : 0;
     ds_param_values(in, "target", 1, &e->target);
-    s->texture[0] = s->texture[1] = 1;
+    s->color[0] = s->color[1] = 1;
     soft_ready(s, in);
 }
 

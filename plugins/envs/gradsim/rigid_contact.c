@@ -309,7 +309,8 @@ static void read_rigid_contact(void *self, ds_param_reader *in)
     }
     s->subject =
         (film_subject){.mesh = {(uint32_t)e->mesh.points, (uint32_t)e->mesh.triangles, e->mesh.triangle},
-                       .texture = &e->yellow[0][0]};
+                       .color = &e->yellow[0][0],
+                       .rest = e->mesh.point};
     s->floor = 0;
     swept_ready(s, in);
     check_unmodelled(e, in);

@@ -413,7 +413,8 @@ static void read_rigid_mass(void *self, ds_param_reader *in)
     }
     s->subject =
         (film_subject){.mesh = {(uint32_t)e->mesh.points, (uint32_t)e->mesh.triangles, e->mesh.triangle},
-                       .texture = e->yellow};
+                       .color = e->yellow,
+                       .rest = e->mesh.point};
     swept_ready(s, in);
 }
 

@@ -51,7 +51,7 @@ static void read_soft_ball(void *self, ds_param_reader *in)
               (fem_solid){truth[0], truth[1], truth[2]});
     soft_ground(s, in);
     s->model.gravity[1] = -ds_param_real(in, "gravity");
-    s->texture[0] = s->texture[1] = 1;
+    s->color[0] = s->color[1] = 1;
     soft_ready(s, in);
 }
 

@@ -97,7 +97,7 @@ static void read_walker(void *self, ds_param_reader *in)
                                     .phases = REGION_PHASES,
                                     .phase_of = control_walker_phases});
     e->target = ds_param_real(in, "target");
-    s->texture[1] = 1;
+    s->color[1] = 1;
     soft_ready(s, in);
 }
 

@@ -27,9 +27,11 @@ ds_status cloth_seen_open(cloth_seen *c, const film_subject *subject, size_t str
     c->stride = stride;
     c->vertex = vertex;
     if (p != NULL) {
+        film_subject at_rest = *subject;
         gather(c, points, start, p);
+        at_rest.rest = p;
         gather(c, points, target, p + 3 * points);
-        status = sight_open(&c->sight, subject, 1, &(const sight_points){2 * points, p}, host);
+        status = sight_open(&c->sight, &at_rest, 1, &(const sight_points){2 * points, p}, host);
     }
     memory_free(&room);
     return status;

@@ -15,6 +15,13 @@ static ds_status open_mesh(film *f, const film_subject *s, const ds_host *host)
     const film_group all = {0, s->mesh.faces};
     ds_status status = DS_OK;
     f->parts = s->groups > 0 ? s->groups : 1;
+    if (f->look.texture != NULL && s->rest == NULL) {
+        return ds_host_fail(host, DS_E_PARAM,
+                            "parameter texture: nothing here can carry a picture: leave it out");
+    }
+    if (f->look.texture != NULL) {
+        status = film_skin_read(f, f->look.texture, host);
+    }
     for (uint32_t i = 0; !f->memory.failed && status == DS_OK && i < f->parts; i++) {
         status = film_part_open(f, &f->part[i], s, s->groups > 0 ? s->group[i] : all, host);
     }

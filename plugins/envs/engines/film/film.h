@@ -25,10 +25,12 @@ typedef struct film_group {
 
 /* What is seen. It is copied. */
 typedef struct film_subject {
-    /* A mesh: faces with one colour each, `texture` [mesh.faces][3] in 0..1; NULL: all white. groups 0: one group
+    /* A mesh: faces with one colour each, `color` [mesh.faces][3] in 0..1; NULL: all white. groups 0: one group
      * of all faces. */
     render_mesh mesh;
-    const double *texture;
+    const double *color;
+    const double
+        *rest; /* [mesh.vertices][3], m: where they are when a picture is put on them (look.texture) */
     uint32_t groups;
     film_group group[FILM_VIEWS];
     /* Or, where mesh.faces is 0, a cloud of particles, all with this radius in m and this opacity (splat.h); 0: that of

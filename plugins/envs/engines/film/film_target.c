@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* film_target.c - the pictures that those of an episode are compared to, and both as one image. */
 #include "engines/film/film_internal.h"
-#include "engines/render/read_png.h"
 
 #include <diffsim/helper/fail.h>
 #include <stdio.h>
@@ -90,10 +89,7 @@ ds_status film_read_targets(film *f, const char *path, const char *name, const d
     char text[READ_PNG_TEXT];
     const int failed = png_picture_read(&png, path, text);
     if (failed != READ_PNG_OK) {
-        const ds_status status = failed == READ_PNG_NO_MEMORY ? DS_E_NOMEM
-                                 : failed == READ_PNG_IO      ? DS_E_IO
-                                                              : DS_E_DATA;
-        return ds_host_fail(host, status, "parameter %s: %.400s", name, text);
+        return ds_host_fail(host, film_png_status(failed), "parameter %s: %.400s", name, text);
     }
     const ds_status status = fits(f, &png, path, name, host);
     const int by_alpha = status == DS_OK && transparent(&png);

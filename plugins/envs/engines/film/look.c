@@ -43,9 +43,19 @@ void look_read_pictures(look *l, ds_param_reader *in, int triangles)
     l->shading = triangles ? (look_shading)ds_param_int(in, "shading") : LOOK_LIGHT;
     l->antialias = triangles && ds_param_int(in, "antialias") != 0;
     l->sigma_scale = triangles ? ds_param_real(in, "sigma_scale") : 1;
+    const char *texture = triangles ? ds_param_text(in, "texture") : "";
+    l->texture = texture[0] != '\0' ? texture : NULL;
     if (in->status == DS_OK && l->renderer == LOOK_DIBR && l->antialias) {
         in->status = ds_host_fail(in->host, DS_E_PARAM,
                                   "parameter antialias: renderer = dibr draws without; set false");
+    }
+    if (in->status == DS_OK && l->texture != NULL && (l->renderer != LOOK_DIBR || l->mode == SOFTRAS_ALPHA)) {
+        in->status =
+            ds_host_fail(in->host, DS_E_PARAM,
+                         l->renderer != LOOK_DIBR
+                             ? "parameter texture: renderer = softras paints each face with one colour; set "
+                               "renderer = dibr"
+                             : "parameter texture: obs = alpha sees silhouettes alone; set obs = over");
     }
 }
 

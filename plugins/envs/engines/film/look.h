@@ -21,6 +21,7 @@ typedef struct look {
     uint32_t size; /* pixels per side */
     int antialias;
     double sigma_scale;
+    const char *texture; /* PNG file whose picture lies on the surface, a text of the host's; NULL: none */
     uint32_t threads, cameras;
     camera camera[LOOK_CAMERAS];
 } look;
@@ -54,6 +55,10 @@ extern const char *const look_modes[], *const look_renderers[], *const look_shad
         DS_ENUM("shading", "light", look_shadings,                                                           \
                 "light: half of the light comes from above, half from everywhere; softras lights faces, "    \
                 "dibr interpolates normals as Phong does. color: colours alone."),                           \
+        DS_PATH("texture", "",                                                                               \
+                "PNG file with a picture that lies on the surface in place of its colours, for renderer = "  \
+                "dibr. It fills the box around the body at rest, seen along the shortest side of the box. "  \
+                "Empty: none."),                                                                             \
         DS_BOOL("antialias", "false", "Draws with twice the size and averages 2 x 2 pixels."),               \
         DS_REAL("sigma_scale", "1", 1e-3, 1e6, "",                                                           \
                 "Blur of the edges: 1 is 0.4 pixels wide; the square root of the scale counts.",             \

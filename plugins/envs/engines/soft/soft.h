@@ -39,7 +39,7 @@ struct soft {
     int last;             /* and the last state after them */
     uint64_t shown_each;  /* steps between frames of the scene */
     fem_mesh mesh;        /* its triangles are drawn; points are the particles of the model */
-    double texture[3];    /* colour of all triangles */
+    double color[3];      /* colour of all triangles */
     double radius;        /* m; where there are no triangles: discs that are seen of all particles */
     soft_driven driven;   /* what unknown.control drives, where there is one */
 

@@ -143,15 +143,16 @@ static void list_states(soft *s)
 }
 
 /* What the cameras see. Colours are one for all triangles. */
-static void describe(const soft *s, double *texture, film_subject *out)
+static void describe(const soft *s, double *color, film_subject *out)
 {
     *out = (film_subject){.particles = (uint32_t)s->model.particles, .radius = s->radius};
     if (s->mesh.triangles > 0) {
         *out = (film_subject){.mesh = {out->particles, (uint32_t)s->mesh.triangles, s->mesh.triangle},
-                              .texture = texture};
+                              .color = color,
+                              .rest = s->model.q};
     }
     for (size_t i = 0; i < 3 * s->mesh.triangles; i++) {
-        texture[i] = s->texture[i % 3];
+        color[i] = s->color[i % 3];
     }
 }
 
@@ -159,18 +160,18 @@ static ds_status open_watch(soft *s)
 {
     const ds_host *host = s->watcher.kit.host;
     const size_t n = s->model.particles;
-    double *texture = calloc(3 * s->mesh.triangles + 1, sizeof *texture), *weight = calloc(n, sizeof *weight);
+    double *color = calloc(3 * s->mesh.triangles + 1, sizeof *color), *weight = calloc(n, sizeof *weight);
     film_subject subject;
     ds_status status = DS_E_NOMEM;
-    if (texture != NULL && weight != NULL) {
-        describe(s, texture, &subject);
+    if (color != NULL && weight != NULL) {
+        describe(s, color, &subject);
         for (size_t i = 0; i < n; i++) { /* what is held has no part in the centre */
             weight[i] = s->model.fixed[i] ? 0 : s->model.mass[i];
         }
         status = watch_open(&s->watcher.watch, s->observe ? s->task->state : WATCH_PICTURES, soft_compared(s),
                             n, weight, &s->look, &subject, host);
     }
-    free(texture);
+    free(color);
     free(weight);
     return status;
 }

@@ -10,8 +10,8 @@ const double balls_red[3] = {1, 0, 0}, balls_blue[3] = {0, 0, 1};
 
 static void copy(balls *b, const fem_mesh *one, double radius, const double *const *color)
 {
-    for (size_t i = 0; i < 3 * one->points; i++) {
-        b->shape[i] = radius * one->point[i];
+    for (size_t i = 0; i < 3 * one->points * b->count; i++) {
+        b->shape[i] = radius * one->point[i % (3 * one->points)];
     }
     for (size_t i = 0; i < 3 * one->triangles * b->count; i++) {
         const size_t ball = i / (3 * one->triangles);
@@ -30,15 +30,17 @@ ds_status balls_open(balls *b, memory *m, uint32_t count, double radius, const d
     }
     b->count = count;
     b->points = one.points;
-    b->shape = memory_doubles(m, 3 * one.points);
+    b->shape = memory_doubles(m, 3 * one.points * count);
     b->face = memory_take(m, 3 * one.triangles * count, sizeof *b->face);
     b->color = memory_doubles(m, 3 * one.triangles * count);
     if (!m->failed) {
         copy(b, &one, radius, color);
     }
     const uint32_t faces = (uint32_t)one.triangles, points = (uint32_t)one.points;
-    *subject = (film_subject){
-        .mesh = {count * points, count * faces, b->face}, .texture = b->color, .groups = count};
+    *subject = (film_subject){.mesh = {count * points, count * faces, b->face},
+                              .color = b->color,
+                              .rest = b->shape,
+                              .groups = count};
     for (uint32_t i = 0; i < count; i++) {
         subject->group[i] = (film_group){i * faces, faces};
     }
@@ -50,7 +52,7 @@ void balls_place(const balls *b, const double *centre, double *points)
 {
     balls_place_tangent(b, centre, points);
     for (size_t i = 0; i < 3 * b->points * b->count; i++) {
-        points[i] += b->shape[i % (3 * b->points)];
+        points[i] += b->shape[i];
     }
 }
 

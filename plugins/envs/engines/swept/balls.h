@@ -17,7 +17,7 @@ extern const double balls_red[3], balls_blue[3];
 typedef struct balls {
     uint32_t count; /* at most BALLS */
     size_t points;  /* of one */
-    double *shape;  /* [points][3], about the centre, m */
+    double *shape;  /* [count][points][3], each about its centre, m */
     uint32_t *face; /* of all, those of ball 0 first */
     double *color;  /* of the faces */
 } balls;
