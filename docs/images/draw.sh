@@ -174,6 +174,15 @@ draw() {
 		line --env push_far --from center --to "$work/forward.txt" --range -0.5:1 --grid 301 --samples 100 -- softness=none \
 			contact_loss=1 softness=softplus softness=barrier+width=0.01 softness=gaussian contact_grad=distance
 		;;
+	contact-pinball)
+		echo "-0.4,0" > "$work/thrown.txt"
+		line --env pinball --axes 1 --center "$work/thrown.txt" --grid 401 --samples 100 -- softness=none contact_loss=1 softness=softplus \
+			softness=barrier+softness_width=0.01 softness=gaussian contact_grad=distance
+		;;
+	contact-flip)
+		line --env flip --axes pan.tilt.2 --center random:5 --grid 121 --samples 40 -- softness=none contact_loss=1 softness=softplus \
+			softness=barrier+width=2e-4 softness=gaussian contact_grad=distance
+		;;
 	landscape-ball_wall_soft)
 		line --env ball_wall_soft --grid 401 -- variant=hard variant=hard+dome=true width=1e-10 width=0.1
 		;;

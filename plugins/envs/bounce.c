@@ -38,6 +38,8 @@ static const ds_param *const params[] = {
     DS_LIST("lower", "", -1e6, 1e6, 3, "m/s", "Lower bounds of the velocity; empty = -10."),
     DS_LIST("upper", "", -1e6, 1e6, 3, "m/s",
             "Upper bounds of the velocity; empty = 10; paper: 10, -0.5, 10 (downward)."),
+    SOFTNESS_PARAMS("width", "none", "0.01", "m"),
+    SOFTNESS_BACKWARD_PARAMS("0.05", "m"),
     DS_HYBRID_PARAMS,
     NULL};
 
@@ -117,8 +119,11 @@ static void read_bounce(void *self, ds_param_reader *in)
     p->kd = ds_param_real(in, "kd");
     ds_param_values(in, "kf", 1, &p->kf);
     ds_param_values(in, "mu", 1, &p->mu);
+    softness_read(&p->soft, in, "width");
+    softness_read_backward(&p->soft, in);
     ds_param_values(in, "lower", 3, e->lower);
     ds_param_values(in, "upper", 3, e->upper);
+    e->kit.grad_kind = p->soft.at_distance ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
     e->kit.n = 3;
     e->kit.steps = steps ? (uint64_t)steps : paper ? 960 : 288;
     e->kit.dt = p->h;

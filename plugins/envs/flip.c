@@ -8,6 +8,7 @@
 #include "engines/cloth/sheet.h"
 #include "engines/cloth/stability.h"
 #include "engines/kit/env_kit.h"
+#include "engines/smoothing/proximity.h"
 
 #include <string.h>
 
@@ -41,6 +42,9 @@ static const ds_param *const params[] = {
     DS_LIST("lower", "-0.06,-0.075,-0.7", -10, 10, 3, "m, m, rad",
             "Lower bounds of x, y and tilt of the pan."),
     DS_LIST("upper", "0.06,0.15,0.7", -10, 10, 3, "m, m, rad", "Upper bounds of x, y and tilt of the pan."),
+    SOFTNESS_PARAMS("width", "none", "0.001", "m"),
+    SOFTNESS_BACKWARD_PARAMS("0.01", "m"),
+    PROXIMITY_PARAMS("pancake and pan at the end", "0.01"),
     SIGHT_PARAMS("0,40,20"),
     LOOK_MESH_PARAMS("alpha"),
     NULL};
@@ -58,7 +62,9 @@ typedef struct flip {
     uint32_t *face; /* those of the side that lies up, of the vertices of that side alone */
     uint64_t vertices, corners, face_corners; /* lengths of the first two lists, and of the last */
     double now;                               /* stepwise control: loss of the state */
-    cloth_seen seen;                          /* loss = image */
+    proximity near;
+    proximity_seen gaps; /* of the vertices, in the last state that was looked at */
+    cloth_seen seen;     /* loss = image */
 } flip;
 
 /* ---- what happens in an episode ---- */
@@ -108,9 +114,66 @@ static void keep_state(void *self, uint64_t k, const double *x, const double *v)
     }
 }
 
+/* The pan at state k of the simulation. */
+static void pose_at(const flip *e, uint64_t k, touch_pose *out)
+{
+    const touch_pose start = {0, 0, 0, 0, 0, 0};
+    *out = start;
+    if (k > 0) {
+        pose_pan((void *)e, k - 1, out);
+    }
+}
+
+/* Of vertex number q of the pancake, at positions x. */
+static double gap_of(const flip *e, const touch_pose *pan, const double *x, uint64_t q, double at[3])
+{
+    const size_t v = e->vertex[q];
+    for (size_t i = 0; i < 3; i++) {
+        at[i] = x[i * e->c.mesh.stride + v];
+    }
+    return touch_pan_gap(&e->c.pan, pan, at);
+}
+
+/* The term of the loss for how near the pancake at positions x, of state k, is to the pan. */
+static double proximity_of(flip *e, uint64_t k, const double *x)
+{
+    double at[3];
+    touch_pose pan;
+    if (!(e->near.weight > 0)) {
+        return 0;
+    }
+    pose_at(e, k, &pan);
+    e->gaps = (proximity_seen){0};
+    for (uint64_t q = 0; q < e->vertices; q++) {
+        proximity_add(&e->near, &e->gaps, gap_of(e, &pan, x, q, at));
+    }
+    const double distance = proximity_distance(&e->near, &e->gaps);
+    return e->near.weight * distance * distance;
+}
+
+static void proximity_bar(flip *e, uint64_t k, const double *x, double *x_bar)
+{
+    const size_t n = e->c.mesh.stride;
+    const double outer = 2 * e->near.weight * proximity_distance(&e->near, &e->gaps);
+    touch_pose pan, bar = {0, 0, 0, 0, 0, 0};
+    pose_at(e, k, &pan);
+    for (uint64_t q = 0; outer > 0 && q < e->vertices; q++) {
+        double at[3], at_bar[3] = {0, 0, 0};
+        const double gap = gap_of(e, &pan, x, q, at), slope = proximity_slope(&e->near, &e->gaps, q, gap);
+        touch_pan_gap_adjoint(&e->c.pan, &pan, at, outer * slope, at_bar, &bar);
+        for (size_t i = 0; i < 3; i++) {
+            x_bar[i * n + e->vertex[q]] += at_bar[i];
+        }
+    }
+    pose_pan_bar(e, k - 1, &bar);
+}
+
 static void loss_bar(void *self, uint64_t k, double *x_bar)
 {
     flip *e = self;
+    if (k == e->kit.cost && e->near.weight > 0) {
+        proximity_bar(e, k, frame_of(e, e->kit.steps), x_bar);
+    }
     if (e->seen.sight.wanted) {
         if (k % e->every == 0 || k == e->kit.cost) {
             cloth_seen_bar(&e->seen, (k + e->every - 1) / e->every, e->frame, x_bar);
@@ -155,10 +218,16 @@ static ds_status simulate_flip(void *self, ds_eval *io)
     memcpy(e->way[1], io->x, e->kit.n * sizeof *io->x);
     ds_status status = cloth_advance(&e->c, e->kit.cost, &bad);
     io->bad_step = bad >= 0 ? bad / (int64_t)e->every : -1;
-    if (status == DS_OK && bad < 0 && e->seen.sight.wanted) {
-        return cloth_seen_loss(&e->seen, e->frame, e->kit.steps, &io->loss);
+    if (status != DS_OK || bad >= 0) {
+        io->loss = INFINITY;
+        return status;
     }
-    io->loss = bad >= 0 ? (double)INFINITY : loss_of(e, frame_of(e, e->kit.steps));
+    if (e->seen.sight.wanted) {
+        status = cloth_seen_loss(&e->seen, e->frame, e->kit.steps, &io->loss);
+    } else {
+        io->loss = loss_of(e, frame_of(e, e->kit.steps));
+    }
+    io->loss += proximity_of(e, e->kit.cost, frame_of(e, e->kit.steps));
     return status;
 }
 
@@ -185,6 +254,9 @@ static void read_flip(void *self, ds_param_reader *in)
     c->drag = ds_param_real(in, "drag");
     c->gravity = ds_param_real(in, "gravity");
     c->pan.mu = ds_param_real(in, "mu");
+    softness_read(&c->pan.soft, in, "width");
+    softness_read_backward(&c->pan.soft, in);
+    proximity_read(&e->near, in);
     ds_param_values(in, "lower", 3, e->lower);
     ds_param_values(in, "upper", 3, e->upper);
     for (int i = 0; in->status == DS_OK && i < 3; i++) {
@@ -193,6 +265,13 @@ static void read_flip(void *self, ds_param_reader *in)
                                       "parameters lower = %s and upper = %s: lower must be less than upper",
                                       NUMBER(e->lower[i]), NUMBER(e->upper[i]));
         }
+    }
+    if (in->status == DS_OK && c->pan.soft.kernel != SOFTNESS_NONE && c->pan.soft.at_distance) {
+        in->status =
+            ds_host_fail(in->host, DS_E_PARAM,
+                         "parameters softness = %s and contact_grad = distance: a softened contact acts at "
+                         "a distance already; set one of them",
+                         softness_kernels[c->pan.soft.kernel]);
     }
     if (in->status != DS_OK) {
         return;
@@ -213,6 +292,7 @@ static void read_flip(void *self, ds_param_reader *in)
     e->kit.steps = (e->kit.cost + e->every - 1) / e->every;
     e->kit.dt = c->h * (double)e->every;
     e->kit.horizon = segments;
+    e->kit.grad_kind = c->pan.soft.at_distance ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
     e->kit.n_obs = N_OBS;
     e->kit.control_dt = c->h * (double)e->per;
     sight_read(&e->seen.sight, in, ds_param_int(in, "loss") == 1, e->kit.steps, 1);
@@ -253,11 +333,7 @@ static void set_corners(flip *e)
 static void pose_of_frame(const flip *e, uint64_t k, touch_pose *out)
 {
     uint64_t at = k * e->every < e->kit.cost ? k * e->every : e->kit.cost;
-    const touch_pose start = {0, 0, 0, 0, 0, 0};
-    *out = start;
-    if (at > 0) {
-        pose_pan((void *)e, at - 1, out);
-    }
+    pose_at(e, at, out);
 }
 
 static void place_flip(const void *self, uint64_t k, uint64_t b, double *out)
@@ -402,7 +478,12 @@ static ds_status allocate_flip(void *self)
         return DS_E_NOMEM;
     }
     e->c.surface = CLOTH_PAN;
-    e->c.pan = (touch_pan){.flat = 0.15, .radius = 0.2, .curve = 16, .thickness = 0.03, .mu = e->c.pan.mu};
+    e->c.pan = (touch_pan){.flat = 0.15,
+                           .radius = 0.2,
+                           .curve = 16,
+                           .thickness = 0.03,
+                           .mu = e->c.pan.mu,
+                           .soft = e->c.pan.soft};
     e->goal = memory_doubles(m, 3 * mesh.stride);
     e->frame = memory_doubles(m, (e->kit.steps + 1) * 3 * mesh.stride);
     e->vertex = memory_take(m, mesh.vertices, sizeof *e->vertex);
@@ -453,14 +534,17 @@ static void observe_flip(const void *self, double *obs)
 /* Loss of the present state, at simulation step `step`, or of the pictures so far, where several states are compared. */
 static ds_status value_of(flip *e, uint64_t step, double *value)
 {
+    ds_status status = DS_OK;
     if (!e->seen.sight.wanted) {
         *value = loss_of(e, cloth_state(&e->c));
-        return DS_OK;
+    } else if (e->seen.sight.frames == 1) {
+        status = cloth_seen_state(&e->seen, cloth_state(&e->c), value);
+    } else {
+        status =
+            cloth_seen_loss(&e->seen, e->frame, step < e->kit.cost ? step / e->every : e->kit.steps, value);
     }
-    return e->seen.sight.frames == 1
-               ? cloth_seen_state(&e->seen, cloth_state(&e->c), value)
-               : cloth_seen_loss(&e->seen, e->frame, step < e->kit.cost ? step / e->every : e->kit.steps,
-                                 value);
+    *value += proximity_of(e, step, cloth_state(&e->c));
+    return status;
 }
 
 static ds_status begin_flip(void *self, uint64_t noise_key)
@@ -533,6 +617,11 @@ static const ds_desc desc = {
         "where they are after half a turn.\n"
         "Thrown, caught or lost decides: the landscape is extremely rugged and exact gradients are noisy. "
         "Without any motion the loss is 0.086; from about 0.02 on the pancake lies turned in the pan.\n"
+        "A pan that is far can be felt: softness (contact sets in above it), contact_grad = distance (for "
+        "the "
+        "gradient alone; its kind is `smoothed`), contact_loss (how far the pancake is from the pan at the "
+        "end). See "
+        "docs/contact.md.\n"
         "Stepwise control: an action is the variables of a segment; observations: x, y and tilt of the pan, "
         "then position and velocity of the centre of mass and of the four marks; rewards are the decrease "
         "of the loss of the state.\n"

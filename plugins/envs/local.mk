@@ -48,15 +48,17 @@ include %D%/engines/smoothing/local.mk
 # complementarity, impact, episode), or over a floor; a particle against planes with penalty (compliant) contact.
 %C%_engines_chain_libchain_la_SOURCES = %D%/engines/chain/chain.h %D%/engines/chain/chain.c
 %C%_engines_contact_libcontact_la_SOURCES = %D%/engines/contact/ball.h %D%/engines/contact/ball.c \
-	%D%/engines/contact/ball_adjoint.c %D%/engines/contact/dense.h %D%/engines/contact/dense.c \
+	%D%/engines/contact/ball_adjoint.c %D%/engines/contact/ball_far.c %D%/engines/contact/dense.h %D%/engines/contact/dense.c \
 	%D%/engines/contact/floor_ball.h %D%/engines/contact/floor_ball.c \
 	%D%/engines/contact/impact.h %D%/engines/contact/impact.c %D%/engines/contact/lcp.h \
 	%D%/engines/contact/lcp.c %D%/engines/contact/shape.h %D%/engines/contact/shape.c
+%C%_engines_contact_libcontact_la_LIBADD = %D%/engines/smoothing/libdistance.la
+%C%_engines_penalty_libpenalty_la_LIBADD = %D%/engines/smoothing/libdistance.la
 %C%_engines_penalty_libpenalty_la_SOURCES = %D%/engines/penalty/penalty.h %D%/engines/penalty/penalty.c
 
 # Mass-spring systems on a lattice with contact. Of OpenMP only the directives for vectorization, no threads.
 %C%_engines_cloth_libcloth_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -fopenmp-simd
-%C%_engines_cloth_libcloth_la_LIBADD = %D%/engines/film/libfilm.la
+%C%_engines_cloth_libcloth_la_LIBADD = %D%/engines/smoothing/libdistance.la %D%/engines/film/libfilm.la
 %C%_engines_cloth_libcloth_la_SOURCES = %D%/engines/cloth/cloth.h %D%/engines/cloth/cloth.c \
 	%D%/engines/cloth/disc.h %D%/engines/cloth/disc.c %D%/engines/cloth/floor.c %D%/engines/cloth/lift.h \
 	%D%/engines/cloth/lift.c %D%/engines/cloth/mesh.h %D%/engines/cloth/mesh.c %D%/engines/cloth/pan.c \

@@ -4,6 +4,7 @@
 #include "engines/contact/ball.h"
 #include "engines/kit/env_kit.h"
 #include "engines/kit/norm.h"
+#include "engines/smoothing/proximity.h"
 
 #include <string.h>
 
@@ -55,6 +56,15 @@ static const ds_param *const params[] = {
         "the continuous motion, in which the time of impact shifts. alternate: contacts switched where that "
         "gives a larger derivative (Nimble's way off saddle points). Only the first is the derivative of "
         "the loss."),
+    SOFTNESS_PARAMS("softness_width", "none", "0.03", "m"),
+    SOFTNESS_BACKWARD_PARAMS("0.3", "m"),
+    DS_REAL(
+        "stiffness", "1e4", 0, 1e9, "N/m",
+        "Of a softened contact: force = stiffness x ramp of the depth; restitution^2 of it on the way out. "
+        "threshold, clip and contact_order have no effect then."),
+    DS_REAL("grad_stiffness", "100", 0, 1e9, "N/m",
+            "contact_grad = distance: the same of what the gradient takes for a force."),
+    PROXIMITY_PARAMS("ball and bars", "0.1"),
     DS_HYBRID_PARAMS,
     NULL};
 
@@ -67,6 +77,9 @@ typedef struct pinball {
     double *angle;          /* of the last episode */
     double width, height, half[2], start[4], target[2];
     uint64_t told; /* contacts whose impulses have been measured */
+    proximity near;
+    proximity_seen *seen; /* of each bar, in the last episode */
+    double *more;         /* derivatives by the positions of all states */
 } pinball;
 
 /* ---- set-up ---- */
@@ -88,6 +101,47 @@ static void read_physics(pinball *e, ds_param_reader *in)
     p->gradient = (int)ds_param_int(in, "gradient");
     p->walls[1] = e->width;
     p->walls[3] = e->height;
+    softness_read(&p->soft, in, "softness_width");
+    softness_read_backward(&p->soft, in);
+    const double hard = ds_param_real(in, "stiffness"), felt = ds_param_real(in, "grad_stiffness");
+    p->stiffness = p->soft.at_distance ? felt : hard;
+    proximity_read(&e->near, in);
+}
+
+/* What cannot be together. */
+static ds_status check_pinball(const pinball *e, const ds_host *host)
+{
+    const ball_params *p = &e->p;
+    const int soft = p->soft.kernel != SOFTNESS_NONE;
+    if (2 * p->radius > fmin(e->width, e->height)) {
+        return ds_host_fail(
+            host, DS_E_PARAM,
+            "parameter radius = %g: a ball of diameter %g does not fit between walls %g m x %g m apart",
+            p->radius, 2 * p->radius, e->width, e->height);
+    }
+    if (soft && p->soft.at_distance) {
+        return ds_host_fail(
+            host, DS_E_PARAM,
+            "parameters softness = %s and contact_grad = distance: a softened contact acts at a "
+            "distance already; set one of them",
+            softness_kernels[p->soft.kernel]);
+    }
+    if (soft && p->gradient != BALL_DISCRETE) {
+        return ds_host_fail(
+            host, DS_E_PARAM,
+            "parameters softness = %s and gradient = %s: a softened contact has no impacts; set "
+            "gradient = discrete",
+            softness_kernels[p->soft.kernel], gradients[p->gradient]);
+    }
+    const double load = p->h * p->h * p->stiffness;
+    if (soft && load > 1) {
+        ds_host_say(
+            host, DS_LOG_WARNING,
+            "h^2 stiffness = %g is above 1: contact throws the ball out instead of letting it bounce; "
+            "reduce parameter h or stiffness",
+            load);
+    }
+    return DS_OK;
 }
 
 static void read_pinball(void *self, ds_param_reader *in)
@@ -111,13 +165,9 @@ static void read_pinball(void *self, ds_param_reader *in)
     ds_param_values(in, "target", 2, e->target);
     read_physics(e, in);
     e->kit.dt = e->p.h;
-    e->kit.grad_kind = e->p.gradient == BALL_DISCRETE ? DS_GRAD_ADJOINT : DS_GRAD_SMOOTHED;
-    if (in->status == DS_OK && 2 * e->p.radius > fmin(e->width, e->height)) {
-        in->status = ds_host_fail(
-            in->host, DS_E_PARAM,
-            "parameter radius = %g: a ball of diameter %g does not fit between walls %g m x %g m apart",
-            e->p.radius, 2 * e->p.radius, e->width, e->height);
-    }
+    e->kit.grad_kind =
+        e->p.gradient == BALL_DISCRETE && !e->p.soft.at_distance ? DS_GRAD_ADJOINT : DS_GRAD_SMOOTHED;
+    in->status = in->status == DS_OK ? check_pinball(e, in->host) : in->status;
 }
 
 /* Bars row by row, the top row first, evenly spread: centres x = W (j + 1/2)/nw, y = H (nh - i)/(nh + 1). */
@@ -160,8 +210,19 @@ static ds_status allocate_pinball(void *self)
     pinball *e = self;
     e->bar = memory_take(&e->kit.memory, e->kit.n, sizeof *e->bar);
     e->angle = memory_doubles(&e->kit.memory, e->kit.n);
+    if (e->near.weight > 0) {
+        e->seen = memory_take(&e->kit.memory, e->kit.n, sizeof *e->seen);
+        e->more = memory_doubles(&e->kit.memory, 2 * (e->kit.steps + 1));
+    }
     if (e->kit.memory.failed) {
         return DS_E_NOMEM;
+    }
+    if (e->kit.hybrid.nets > 0 && e->p.soft.kernel != SOFTNESS_NONE) {
+        return ds_host_fail(
+            e->kit.host, DS_E_PARAM,
+            "parameters residual and softness = %s: networks act at impacts, and a softened contact "
+            "has none; set one of them",
+            softness_kernels[e->p.soft.kernel]);
     }
     set_bars(e);
     e->p.hybrid = &e->kit.hybrid;
@@ -178,6 +239,40 @@ static double distance(const pinball *e, const double *state, double bar[2])
     return norm_of(2, error, bar);
 }
 
+/* How near the ball came to each bar: the sum of the squared distances. */
+static double see_bars(pinball *e)
+{
+    double sum = 0;
+    for (uint64_t i = 0; i < e->kit.n; i++) {
+        shape_contact k;
+        e->seen[i] = (proximity_seen){0};
+        for (uint64_t t = 0; t <= e->kit.steps; t++) {
+            ball_near(e->sim, i, ball_state(e->sim, t), &k);
+            proximity_add(&e->near, &e->seen[i], -k.depth);
+        }
+        const double distance = proximity_distance(&e->near, &e->seen[i]);
+        sum += distance * distance;
+    }
+    return sum;
+}
+
+/* Its derivatives, times the weight: by the states, and by the angles. */
+static void see_bars_adjoint(pinball *e, double *more, double *angle_bar)
+{
+    memset(more, 0, 2 * (e->kit.steps + 1) * sizeof *more);
+    for (uint64_t i = 0; i < e->kit.n; i++) {
+        const double outer = 2 * e->near.weight * proximity_distance(&e->near, &e->seen[i]);
+        for (uint64_t t = 0; outer > 0 && t <= e->kit.steps; t++) {
+            shape_contact k;
+            ball_near(e->sim, i, ball_state(e->sim, t), &k);
+            const double bar = outer * proximity_slope(&e->near, &e->seen[i], t, -k.depth);
+            more[2 * t] += bar * k.n[0];
+            more[2 * t + 1] += bar * k.n[1];
+            angle_bar[i] += bar != 0 ? bar * shape_gap_angle(&k) : 0;
+        }
+    }
+}
+
 static ds_status simulate_pinball(void *self, ds_eval *io)
 {
     pinball *e = self;
@@ -189,6 +284,7 @@ static ds_status simulate_pinball(void *self, ds_eval *io)
         return DS_STOPPED;
     }
     io->loss = distance(e, ball_state(e->sim, e->kit.steps), unused);
+    io->loss += e->near.weight > 0 ? e->near.weight * see_bars(e) : 0;
     return DS_OK;
 }
 
@@ -206,11 +302,24 @@ static int64_t bad_step_of_pinball(void *self, ds_eval *io)
 static ds_status adjoint_of_pinball(void *self, ds_eval *io)
 {
     pinball *e = self;
+    const uint64_t T = e->kit.steps;
     double bar[4] = {0, 0, 0, 0};
-    distance(e, ball_state(e->sim, e->kit.steps), bar);
+    distance(e, ball_state(e->sim, T), bar);
     memset(io->grad + e->kit.n, 0, (io->n - e->kit.n) * sizeof *io->grad);
     ball_weights(e->sim, io->x + e->kit.n, io->grad + e->kit.n);
-    ball_adjoint(e->sim, bar, io->grad);
+    if (!(e->near.weight > 0)) {
+        ball_adjoint(e->sim, NULL, bar, io->grad);
+        return DS_OK;
+    }
+    memset(e->angle, 0, e->kit.n * sizeof *e->angle);
+    see_bars_adjoint(e, e->more, e->angle);
+    bar[0] += e->more[2 * T];
+    bar[1] += e->more[2 * T + 1];
+    ball_adjoint(e->sim, e->more, bar, io->grad);
+    for (uint64_t i = 0; i < e->kit.n; i++) {
+        io->grad[i] += e->angle[i];
+    }
+    memcpy(e->angle, io->x, e->kit.n * sizeof *e->angle); /* of the last episode, for its scene */
     return DS_OK;
 }
 
@@ -314,6 +423,11 @@ static const ds_desc desc = {
         "The discrete gradient is exact for the program, but the program moves impacts in whole steps: "
         "against the loss seen over a distance it has an error that does not vanish with h (compare "
         "gradient = saltation).\n"
+        "A bar that is not touched can be felt all the same: softness (a force at a distance instead of "
+        "impacts), "
+        "contact_grad = distance (only the gradient knows one; its kind is `smoothed`), contact_loss (how "
+        "near the "
+        "ball came to each bar). See docs/contact.md.\n"
         "No stepwise control: the bars stand still, there are no actions during an episode.\n"
         "Metrics: x, y, distance to the target, speed, energy, impulse of the contacts in the step before.",
     .citation = ENV_KIT_ANTONOVA " Contact: K. Werling et al., RSS 2021.",

@@ -63,7 +63,7 @@ static double run_in(ball *sim, const layout *l, const double *angle, double *gr
     const double *end = ball_state(sim, l->steps);
     double dx = end[0] - l->target[0], dy = end[1] - l->target[1], d = hypot(dx, dy);
     double bar[4] = {dx / d, dy / d, 0, 0}, unused[MAX_BARS];
-    ball_adjoint(sim, bar, grad ? grad : unused);
+    ball_adjoint(sim, NULL, bar, grad ? grad : unused);
     if (start_bar) {
         memcpy(start_bar, bar, sizeof bar);
     }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <diffsim/ext/channel.h>
 #include <diffsim/ext/scene.h>
 #include <math.h>
 
@@ -267,6 +268,42 @@ const double *fake_metric(fake_env *e, const double *x, const char *want)
     ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_SCENE, .n = e->info.n, .x = x};
     assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
     return fake_values(e, want);
+}
+
+void fake_products(fake_env *e, const double *x, const double *v, double tolerance)
+{
+    const ds_env_channels *channels = e->plugin->env->get_extension(e->self, DS_EXT_CHANNELS);
+    ds_channel c = {.struct_size = sizeof c};
+    double left = 0, right = 0, sum = 0, size = 0;
+    assert_non_null(channels);
+    assert_int_equal(channels->describe(e->self, 0, &c), DS_OK);
+    assert_int_equal(c.role, DS_CHANNEL_RESIDUAL);
+    const uint64_t m = ds_channel_elements(&c), n = e->info.n;
+    assert_true(m > 0);
+    double *r = calloc(3 * m + n, sizeof *r), *jv = r + m, *w = jv + m, *back = w + m;
+    assert_non_null(r);
+    for (uint64_t i = 0; i < m; i++) {
+        w[i] = sin((double)i + 1);
+    }
+    ds_ask ask[3] = {
+        {.struct_size = sizeof *ask, .op = DS_ASK_VALUE, .out = r, .out_bytes = m * sizeof *r},
+        {.struct_size = sizeof *ask, .op = DS_ASK_JV, .v = v, .out = jv, .out_bytes = m * sizeof *r},
+        {.struct_size = sizeof *ask, .op = DS_ASK_JTV, .v = w, .out = back, .out_bytes = n * sizeof *r}};
+    ds_ask *asks[3] = {ask, ask + 1, ask + 2};
+    ds_eval io = {.struct_size = sizeof io, .n = n, .x = x, .asks = 3, .ask = asks};
+    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    for (uint64_t i = 0; i < m; i++) {
+        sum += r[i] * r[i];
+        left += w[i] * jv[i];
+        size += fabs(w[i] * jv[i]);
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        right += back[i] * v[i];
+    }
+    assert_near(sum, io.loss, 1e-12 * io.loss);
+    assert_true(size > 0 && fabs(left - right) <= tolerance * size);
+    assert_near(fake_eval(e, x, NULL, 0, NULL), io.loss, 0);
+    free(r);
 }
 
 ds_status fake_env_run(fake_env *e, const char *optimizer, uint64_t seed, const char *const *settings)

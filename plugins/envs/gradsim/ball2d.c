@@ -141,7 +141,7 @@ static const env_table env = {.size = sizeof(thrown),
                               .read = read_ball2d,
                               .metrics = metrics,
                               .measure = measure_ball2d,
-                              SWEPT_TABLE(swept_release)};
+                              SWEPT_TABLE(swept_allocate, swept_release)};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("ball2d", "2"),

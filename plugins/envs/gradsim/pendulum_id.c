@@ -125,7 +125,7 @@ static const env_table env = {.size = sizeof(pendulum),
                               .read = read_pendulum_id,
                               .metrics = metrics,
                               .measure = measure_pendulum_id,
-                              SWEPT_TABLE(swept_release)};
+                              SWEPT_TABLE(swept_allocate, swept_release)};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("pendulum_id", "1"),

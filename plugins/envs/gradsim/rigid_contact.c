@@ -43,6 +43,7 @@ static const ds_param *const params[] = {
     DS_INT("frames", "9", 1, 1000, "",
            "States that are compared: those after the first step and at equal distances from it, and the "
            "last one."),
+    DS_HYBRID_PARAMS,
     NULL};
 
 enum {
@@ -92,6 +93,7 @@ typedef struct contact {
     double force[3]; /* N */
     int unmodelled;
     double first[4], turn[4]; /* attitude at the start before and by `turn` */
+    wrench_net net;
 } contact;
 
 /* ---- the cube ---- */
@@ -130,6 +132,8 @@ static int64_t launch_cube(void *self, const double *value)
         body.kd = 0;
     }
     start_at(e, value, &start);
+    e->net.w = e->swept.w;
+    rigid_networks(e->engine, e->swept.is_target ? NULL : &e->net);
     return rigid_simulate(e->engine, &body, RIGID_BOX_POINTS, e->corner, &start, e->swept.dt, e->swept.steps);
 }
 
@@ -164,6 +168,7 @@ static int sweep_back(void *self, uint64_t from, uint64_t to, double *bar, doubl
     contact *e = self;
     rigid_body body_bar = {0};
     rigid_mass mass_bar = {0};
+    e->net.w_bar = e->swept.w_bar;
     const int finite = rigid_adjoint(e->engine, from, to, (rigid_state *)(void *)bar, &body_bar, NULL);
     mass_bar.mass = body_bar.mass;
     memcpy(mass_bar.inertia, body_bar.inertia, sizeof mass_bar.inertia);
@@ -188,6 +193,7 @@ static int sweep_forth(void *self, uint64_t from, uint64_t to, double *dot, cons
     for (int i = 0; i < 9; i++) {
         body_dot.inertia[i] = e->unit.inertia[i] * value_dot[DENSITY];
     }
+    e->net.w_dot = e->swept.w_dot;
     return rigid_tangent(e->engine, from, to, (rigid_state *)(void *)dot, &body_dot, NULL);
 }
 
@@ -316,6 +322,23 @@ static void read_rigid_contact(void *self, ds_param_reader *in)
     check_unmodelled(e, in);
 }
 
+static uint64_t hooks_of_contact(const void *self, ds_hook *out)
+{
+    static const char *const inputs[3][3] = {{"position", "m", "Of the centre of mass (y is up)."},
+                                             {"velocity", "m/s", "Of the centre of mass."},
+                                             {"spin", "rad/s", "Angular velocity, axes of the world."}};
+    (void)self;
+    return wrench_hooks(out, inputs,
+                        "At the centre of mass besides gravity and contact; begins as parameter force.");
+}
+
+static ds_status allocate_contact(void *self)
+{
+    contact *e = self;
+    wrench_open(&e->net, &e->swept.watcher.kit.memory, &e->swept.watcher.kit.hybrid);
+    return swept_allocate(self);
+}
+
 static void release_rigid_contact(void *self)
 {
     swept_release(self);
@@ -341,28 +364,32 @@ static const env_table env = {.size = sizeof(contact),
                               .advice = "reduce parameter image_size or duration",
                               .cure = cure,
                               .read = read_rigid_contact,
+                              .hook_points = hooks_of_contact,
                               .metrics = metrics,
                               .measure = measure_rigid_contact,
-                              SWEPT_TABLE(release_rigid_contact)};
+                              SWEPT_TABLE(allocate_contact, release_rigid_contact)};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("rigid_contact", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Density and contact of a bouncing cube? From pictures (gradSim, table 2).",
-    .description = "A cube of side 1.15 m falls from 4 m, thrown at 2 m/s, and bounces and slides on the "
-                   "ground: a penalty with damping, "
-                   "friction that is viscous up to Coulomb's bound. The variables are what is unknown of it, "
-                   "by default log10 of its density "
-                   "and of stiffness, damping and viscous friction of the contact, and the bound mu. The "
-                   "target is an episode of the same "
-                   "cube with parameter truth, seen by the same camera, so the least loss is 0. Density, ke, "
-                   "kd and kf in "
-                   "proportion give the same motion: to find all of them, push the cube with a known force "
-                   "(parameter force), or know one.\n"
-                   "Channels: residuals with J v and J' w; with observe = image also pictures and target. "
-                   "Metric error: mean error of the "
-                   "variables, in proportion where they are logarithms, which the optimizer does not see.",
+    .description =
+        "A cube of side 1.15 m falls from 4 m, thrown at 2 m/s, and bounces and slides on the "
+        "ground: a penalty with damping, "
+        "friction that is viscous up to Coulomb's bound. The variables are what is unknown of it, "
+        "by default log10 of its density "
+        "and of stiffness, damping and viscous friction of the contact, and the bound mu. The "
+        "target is an episode of the same "
+        "cube with parameter truth, seen by the same camera, so the least loss is 0. Density, ke, "
+        "kd and kf in "
+        "proportion give the same motion: to find all of them, push the cube with a known force "
+        "(parameter force), or know one.\n"
+        "What the model lacks may be a network: a force and a torque of position, velocity and spin "
+        "(parameter residual); the target has none.\n"
+        "Channels: residuals with J v and J' w; with observe = image also pictures and target. "
+        "Metric error: mean error of the "
+        "variables, in proportion where they are logarithms, which the optimizer does not see.",
     .citation = ENV_KIT_GRADSIM,
-    .extensions = env_kit_scene_channels};
+    .extensions = env_kit_scene_channels_hooks};
 
 ENV_KIT_DEFINE(env, desc)

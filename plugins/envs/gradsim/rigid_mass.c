@@ -52,6 +52,7 @@ static const ds_param *const params[] = {
     DS_BOOL("parity", "false",
             "Torques as the program of the paper has them, whose levers do not turn with the body; its "
             "figures need it."),
+    DS_HYBRID_PARAMS,
     NULL};
 
 enum { MASS, MASSES };
@@ -66,6 +67,7 @@ typedef struct pushed {
     uint64_t *compared;
     momentum *engine;
     momentum_rules rules;
+    wrench_net net;
     double force; /* N, downward, each */
     double *yellow, attitude[4];
     uint32_t vertex[2];           /* those that are pushed alone */
@@ -131,6 +133,8 @@ static int64_t launch_pushed(void *self, const double *value)
     memcpy(start.q, e->attitude, sizeof start.q);
     quat_rotate(e->attitude, e->whole.centre,
                 start.x); /* the mean of the vertices, not the centre of mass, is at the origin */
+    e->net.w = e->swept.w;
+    momentum_networks(e->engine, e->swept.is_target ? NULL : &e->net);
     return momentum_simulate(e->engine, &e->rules, &body, e->mesh.points, e->point, &start, e->swept.steps);
 }
 
@@ -170,6 +174,7 @@ static int sweep_back(void *self, uint64_t from, uint64_t to, double *bar, doubl
     momentum_body body_bar = {0};
     rigid_mass whole_bar = {0};
     memset(e->point_bar, 0, 3 * e->mesh.points * sizeof *e->point_bar);
+    e->net.w_bar = e->swept.w_bar;
     const int finite =
         momentum_adjoint(e->engine, from, to, (momentum_state *)(void *)bar, &body_bar, e->point_bar);
     whole_bar.mass = body_bar.mass;
@@ -192,6 +197,7 @@ static int sweep_forth(void *self, uint64_t from, uint64_t to, double *dot, cons
     for (size_t i = 0; i < 3 * e->mesh.points; i++) {
         e->point_bar[i] = -whole_dot.centre[i % 3];
     }
+    e->net.w_dot = e->swept.w_dot;
     return momentum_tangent(e->engine, from, to, (momentum_state *)(void *)dot, &body_dot, e->point_bar);
 }
 
@@ -418,6 +424,22 @@ static void read_rigid_mass(void *self, ds_param_reader *in)
     swept_ready(s, in);
 }
 
+static uint64_t hooks_of_mass(const void *self, ds_hook *out)
+{
+    static const char *const inputs[3][3] = {{"position", "m", "Of the centre of mass (y is up)."},
+                                             {"momentum", "kg m/s", "Of the body."},
+                                             {"angular_momentum", "kg m^2/s", "About the centre of mass."}};
+    (void)self;
+    return wrench_hooks(out, inputs, "At the centre of mass besides the forces on vertices; begins as 0.");
+}
+
+static ds_status allocate_mass(void *self)
+{
+    pushed *e = self;
+    wrench_open(&e->net, &e->swept.watcher.kit.memory, &e->swept.watcher.kit.hybrid);
+    return swept_allocate(self);
+}
+
 static void release_rigid_mass(void *self)
 {
     swept_release(self);
@@ -441,25 +463,29 @@ static const env_table env = {.size = sizeof(pushed),
                               .advice = "reduce parameter image_size or steps",
                               .cure = cure,
                               .read = read_rigid_mass,
+                              .hook_points = hooks_of_mass,
                               .metrics = metrics,
                               .measure = measure_rigid_mass,
-                              SWEPT_TABLE(release_rigid_mass)};
+                              SWEPT_TABLE(allocate_mass, release_rigid_mass)};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("rigid_mass", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "How heavy is a body that is pushed? From pictures (gradSim, table 1).",
-    .description = "A cube, or another body, with a point mass at each of its vertices is pushed by known "
-                   "forces; there is no gravity and no ground. The "
-                   "variables are log10 of the mass of all vertices, or the mass of each. The target is an "
-                   "episode of the same body with "
-                   "parameter truth, seen by the same camera, so the least loss is 0.\n"
-                   "A force of scene video acts on every vertex, whatever its mass: that, not gravity, is "
-                   "what makes the mass visible.\n"
-                   "Channels: residuals with J v and J' w; with observe = image also pictures and target. "
-                   "Metric error: mean error of the "
-                   "variables, in proportion for mass, which the optimizer does not see.",
+    .description =
+        "A cube, or another body, with a point mass at each of its vertices is pushed by known "
+        "forces; there is no gravity and no ground. The "
+        "variables are log10 of the mass of all vertices, or the mass of each. The target is an "
+        "episode of the same body with "
+        "parameter truth, seen by the same camera, so the least loss is 0.\n"
+        "A force of scene video acts on every vertex, whatever its mass: that, not gravity, is "
+        "what makes the mass visible.\n"
+        "What the model lacks may be a network: a force and a torque of position and momenta (parameter "
+        "residual); the target has none.\n"
+        "Channels: residuals with J v and J' w; with observe = image also pictures and target. "
+        "Metric error: mean error of the "
+        "variables, in proportion for mass, which the optimizer does not see.",
     .citation = ENV_KIT_GRADSIM,
-    .extensions = env_kit_scene_channels};
+    .extensions = env_kit_scene_channels_hooks};
 
 ENV_KIT_DEFINE(env, desc)

@@ -41,6 +41,7 @@ static const ds_param *const params[] = {
     DS_LIST("spin", "0, 0, 0", -100, 100, 3, "rad/s", "Angular velocity at the start."),
     DS_INT("n_samples", "300", 2, 100000, "", "States that are compared, with the start."),
     DS_REAL("h", "0.01", 1e-5, 0.1, "s", "Time step, and that between samples."),
+    DS_HYBRID_PARAMS,
     NULL};
 
 static const knob physical[] = {KNOB("stiffness", "N m^-3/2", 0, 20000, 0),
@@ -81,7 +82,7 @@ static void read_start(cube *e, ds_param_reader *in)
 
 static void read_knobs(cube *e, ds_param_reader *in)
 {
-    const ds_network *net = &e->motion.law.net;
+    const ds_network *net = &e->motion.law.source.net[0].net;
     memcpy(e->knob, physical, sizeof physical);
     for (uint32_t i = 0; i < LAW_WEIGHTS; i++) {
         char own[24];
@@ -125,6 +126,30 @@ static void read_cube(void *self, ds_param_reader *in)
     e->kit.dt = e->motion.h;
 }
 
+static uint64_t hooks_of_cube(const void *self, ds_hook *out)
+{
+    (void)self;
+    memcpy(out, contact_law_hook, sizeof contact_law_hook);
+    return LAW_HOOKS;
+}
+
+static ds_status allocate_cube(void *self)
+{
+    cube *e = self;
+    if (e->kit.hybrid.nets == 0) {
+        return DS_OK;
+    }
+    if (e->motion.law.network) {
+        return ds_host_fail(
+            e->kit.host, DS_E_PARAM,
+            "parameters residual and variables = ... network: the network of the source stands where "
+            "residual would put another one; take network out of variables");
+    }
+    e->motion.law.hybrid = &e->kit.hybrid;
+    e->motion.law.tape = memory_doubles(&e->kit.memory, e->kit.hybrid.tape);
+    return DS_OK;
+}
+
 static void range_of_cube(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
     knob_range(&((const cube *)self)->knobs, i, lower, upper, start);
@@ -152,6 +177,7 @@ static ds_status simulate_cube(void *self, ds_eval *io)
 {
     cube *e = self;
     knob_values(&e->knobs, io->x, e->value);
+    e->motion.law.w = io->x + e->kit.n;
     io->bad_step = throw_simulate(&e->motion, e->value, e->start);
     io->loss = io->bad_step >= 0 ? HUGE_VAL : 0;
     for (uint64_t k = 0; io->bad_step < 0 && k < numbers_of(e); k++) {
@@ -169,6 +195,8 @@ static void reverse_product(cube *e, const double *w, double *out)
 {
     const uint64_t numbers = numbers_of(e);
     memset(e->value_bar, 0, sizeof e->value_bar);
+    memset(out + e->kit.n, 0, e->kit.hybrid.variables * sizeof *out);
+    e->motion.law.w_bar = out + e->kit.n;
     for (uint64_t k = 0; k < numbers; k++) {
         e->bar[k] = w != NULL ? w[k] : 2 * error_at(e, k);
     }
@@ -190,10 +218,11 @@ static ds_status adjoint_of_cube(void *self, ds_eval *io)
     return DS_OK;
 }
 
+/* With a cost of the weights of wired networks the loss is no sum of these squares. */
 static uint64_t channels_of_cube(const void *self)
 {
-    (void)self;
-    return 1;
+    const ds_hybrid *h = &((const cube *)self)->kit.hybrid;
+    return h->l1 > 0 || h->l2 > 0 ? 0 : 1;
 }
 
 static void channel_of_cube(const void *self, uint64_t i, ds_channel *out)
@@ -228,6 +257,7 @@ static ds_status answer_of_cube(void *self, ds_eval *io, ds_ask *ask)
         return DS_OK;
     }
     knob_spread(&e->knobs, e->value, ask->v, value_dot);
+    e->motion.law.w_dot = ask->v + e->kit.n;
     if (!throw_tangent(&e->motion, value_dot, out)) {
         out[0] = (double)NAN;
     }
@@ -292,6 +322,8 @@ static const env_table env = {.size = sizeof(cube),
                               .advice = "reduce n_samples",
                               .cure = cure,
                               .read = read_cube,
+                              .hook_points = hooks_of_cube,
+                              .allocate = allocate_cube,
                               .range = range_of_cube,
                               .variable = name_of_cube,
                               .simulate = simulate_cube,
@@ -322,6 +354,9 @@ static const ds_desc desc = {
         "errors of quaternion, position, angular velocity and velocity over all samples, and the squares of "
         "the "
         "weights.\n"
+        "Other networks go where parameter residual puts them: into the friction or the normal force of each "
+        "contact, of "
+        "normal force, sliding speed, depth and its rate.\n"
         "Where the throw is held out: position, turn, velocity and spin are parameters, and x can be of "
         "another run.\n"
         "The loss jumps where a corner meets the plane a step earlier; in between the gradient is exact.\n"
@@ -331,6 +366,6 @@ static const ds_desc desc = {
     .citation =
         "E. Heiden, D. Millard, E. Coumans, Y. Sheng, G. S. Sukhatme: NeuralSim: Augmenting differentiable "
         "simulators with neural networks. ICRA 2021, arXiv:2011.04217.",
-    .extensions = env_kit_scene_channels};
+    .extensions = env_kit_scene_channels_hooks};
 
 ENV_KIT_DEFINE(env, desc)

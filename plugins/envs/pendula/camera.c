@@ -187,4 +187,4 @@ const env_table camera_table = {.size = sizeof(twins),
                                 .read = read_double_pendulum,
                                 .metrics = metrics,
                                 .measure = measure_double_pendulum,
-                                SWEPT_TABLE(swept_release)};
+                                SWEPT_TABLE(swept_allocate, swept_release)};

@@ -66,12 +66,19 @@ static const ds_param *const params[] = {
             "table of the "
             "documentation, rates by differences."),
     DS_INT("steps_per_sample", "1", 1, 1000, "", "Steps from one sample to the next."),
+    DS_HYBRID_PARAMS,
     NULL};
 
 static ds_status double_pendulum_create(const ds_host *host, void **out)
 {
     ds_param_reader in = {host, DS_OK};
     const int64_t variant = ds_param_int(&in, "variant");
+    if (in.status == DS_OK && variant == VARIANT_CAMERA && ds_param_text(&in, "residual")[0] != '\0') {
+        in.status =
+            ds_host_fail(host, DS_E_PARAM,
+                         "parameters variant = camera and residual: there are networks in the joints of the "
+                         "variants that compare angles only");
+    }
     return in.status != DS_OK
                ? in.status
                : env_kit_create(variant == VARIANT_CAMERA ? &camera_table : &motion_table, host, out);
@@ -111,6 +118,7 @@ static const ds_desc desc = {
         "moment, "
         "damping and rates at the start of a real pendulum, from a file; synthetic: the same by a made "
         "recording. "
+        "Networks can be put into the torques of their joints (parameter residual).\n"
         "initial (Suh et al.): the variables are the state at the start, the loss is the distance from "
         "upright rest.\n"
         "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric error: "
@@ -125,6 +133,6 @@ static const ds_desc desc = {
                                 "physics. NeurIPS 2018 workshop. H. J. T. Suh, M. Simchowitz, K. Zhang, R. "
                                 "Tedrake: Do differentiable simulators "
                                 "give better policy gradients? ICML 2022, arXiv:2202.00817.",
-    .extensions = env_kit_scene_channels};
+    .extensions = env_kit_scene_channels_hooks};
 
 DS_DEFINE_ENV(desc, vtable)

@@ -105,6 +105,14 @@ void model_observe(const model *m, const double *y, size_t stride, double *out)
     }
 }
 
+void model_observe_bar(const model *m, uint64_t q, double bar, double *y_bar)
+{
+    y_bar[q] += bar;
+    if (m->joints && q == 1) {
+        y_bar[0] -= bar;
+    }
+}
+
 /* Target and recorded states by the motion of the truth, with noise in the angles. */
 static void made_recording(model *m, ds_param_reader *in, memory *room, double noise)
 {

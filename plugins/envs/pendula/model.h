@@ -50,6 +50,8 @@ void model_set(const model *m, const double *x, compound *out);
 void model_arms(const model *m, const double *x, double length[2]);
 /* out[quantities] = what is compared of a state, or of its derivative by a variable. */
 void model_observe(const model *m, const double *y, size_t stride, double *out);
+/* Adds to y_bar[COMPOUND_STATES] the derivatives for that by number q of what is compared. */
+void model_observe_bar(const model *m, uint64_t q, double bar, double *y_bar);
 uint64_t model_quantities(const model *m);
 
 #endif

@@ -3,6 +3,7 @@
  * their exact Jacobian come with the motion. */
 #include "motion.h"
 
+#include "engines/pendulum/compound_net.h"
 #include "model.h"
 
 #include <string.h>
@@ -20,7 +21,9 @@ typedef struct motion {
     double *y, *y_dot; /* [rows][S], [rows][SLOPES] */
     double *got;       /* [rows][quantities] */
     double x[K];
-    uint64_t seen; /* states of y that are there */
+    uint64_t seen;    /* states of y that are there */
+    compound_net net; /* where networks are in the joints */
+    double *bar;      /* likewise [rows][S] */
 } motion;
 
 /* ---- set-up ---- */
@@ -42,11 +45,39 @@ static void read_motion(void *self, ds_param_reader *in)
     }
 }
 
+static uint64_t hooks_of_motion(const void *self, ds_hook *out)
+{
+    const int scaled = ((const motion *)self)->model.variant == VARIANT_RECORDING ||
+                       ((const motion *)self)->model.variant == VARIANT_SYNTHETIC;
+    uint64_t k = 0;
+    env_kit_hook(out, &k, DS_HOOK_INPUT, 2, "joint_angle", "rad",
+                 "Of the first arm from the downward vertical, of the second one from the first.");
+    env_kit_hook(out, &k, DS_HOOK_INPUT, 2, "joint_rate", "rad/s", "Rates of these.");
+    env_kit_hook(out, &k, DS_HOOK_OUTPUT, 2, "joint_torque", scaled ? "1/s^2" : "N m",
+                 scaled ? "Of the joints, divided by C as all constants are; begins as that of the damping."
+                        : "Of the joints; begins as that of the damping.");
+    return k;
+}
+
 static ds_status allocate_motion(void *self)
 {
     motion *e = self;
     memory *m = &e->kit.memory;
     const size_t rows = e->model.rows;
+    if (e->kit.hybrid.nets > 0) {
+        if (e->onestep) {
+            return ds_host_fail(
+                e->kit.host, DS_E_PARAM,
+                "parameters rollout = onestep and residual: networks need the whole motion; set rollout "
+                "= full");
+        }
+        e->bar = memory_doubles(m, rows * S);
+        if (!compound_net_open(&e->net, m, &e->kit.hybrid, e->model.dt / (double)e->model.substeps, rows - 1,
+                               e->model.substeps)) {
+            return DS_E_NOMEM;
+        }
+        e->kit.grad_kind = DS_GRAD_ADJOINT;
+    }
     e->y = memory_doubles(m, rows * S);
     e->y_dot = memory_doubles(m, rows * SLOPES);
     e->got = memory_doubles(m, rows * model_quantities(&e->model));
@@ -106,9 +137,10 @@ static ds_status simulate_motion(void *self, ds_eval *io)
     }
     memcpy(e->x, io->x, m->n * sizeof *e->x);
     model_set(m, io->x, &e->now);
-    int64_t lost = e->onestep ? run_onestep(e, rows, derivatives)
-                              : compound_run(&e->now, m->dt / (double)m->substeps, rows - 1, m->substeps,
-                                             e->y, derivatives ? e->y_dot : NULL);
+    int64_t lost = e->kit.hybrid.nets > 0 ? compound_net_run(&e->net, &e->now, io->x + m->n, rows - 1, e->y)
+                   : e->onestep           ? run_onestep(e, rows, derivatives)
+                                : compound_run(&e->now, m->dt / (double)m->substeps, rows - 1, m->substeps,
+                                               e->y, derivatives ? e->y_dot : NULL);
     e->seen = lost >= 0 ? (uint64_t)lost : rows;
     if (e->seen < m->fitted) {
         io->bad_step = lost - 1;
@@ -129,7 +161,7 @@ static double weight_of(const model *m, uint64_t k)
 }
 
 /* out[n] = J' w; w NULL: the gradient of the loss. */
-static void reverse_product(const motion *e, const double *w, double *out)
+static void reverse_product(motion *e, const double *w, double *out)
 {
     const model *m = &e->model;
     const uint64_t quantities = m->fit.quantities;
@@ -150,7 +182,7 @@ static void reverse_product(const motion *e, const double *w, double *out)
     memcpy(out, sum, m->n * sizeof *out);
 }
 
-static void forward_product(const motion *e, const double *v, double *out)
+static void forward_product(motion *e, const double *v, double *out)
 {
     const model *m = &e->model;
     for (uint64_t i = 0; i < m->fitted; i++) {
@@ -168,18 +200,56 @@ static void forward_product(const motion *e, const double *v, double *out)
     }
 }
 
+/* The same two products where there are networks. `rows` of the motion may be more than are compared. */
+static void reverse_with_networks(motion *e, const double *w, double *out)
+{
+    const model *m = &e->model;
+    double x_bar[K] = {0};
+    memset(e->bar, 0, m->rows * S * sizeof *e->bar);
+    for (uint64_t k = 0; k < m->fitted * m->fit.quantities; k++) {
+        const uint64_t i = k / m->fit.quantities, q = k % m->fit.quantities;
+        const double weight = weight_of(m, k);
+        const double bar = w != NULL ? w[k] : 2 * m->fit.weight[k] * fit_error(&m->fit, i, q, e->got[k]);
+        model_observe_bar(m, q, weight * bar, e->bar + i * S);
+    }
+    memset(out + m->n, 0, e->kit.hybrid.variables * sizeof *out);
+    compound_net_adjoint(&e->net, &e->now, e->bar, x_bar, out + m->n);
+    memcpy(out, x_bar, m->n * sizeof *out);
+}
+
+static void forward_with_networks(motion *e, const double *v, double *out)
+{
+    const model *m = &e->model;
+    double x_dot[K] = {0}, by[FIT_QUANTITIES];
+    memcpy(x_dot, v, m->n * sizeof *v);
+    compound_net_tangent(&e->net, &e->now, x_dot, v + m->n, e->bar);
+    for (uint64_t i = 0; i < m->fitted; i++) {
+        model_observe(m, e->bar + i * S, 1, by);
+        for (uint64_t q = 0; q < m->fit.quantities; q++) {
+            const uint64_t k = i * m->fit.quantities + q;
+            out[k] = weight_of(m, k) * by[q];
+        }
+    }
+}
+
 static ds_status adjoint_of_motion(void *self, ds_eval *io)
 {
-    reverse_product(self, NULL, io->grad);
+    motion *e = self;
+    if (e->kit.hybrid.nets > 0) {
+        reverse_with_networks(e, NULL, io->grad);
+    } else {
+        reverse_product(e, NULL, io->grad);
+    }
     return DS_OK;
 }
 
 /* ---- residuals ---- */
 
+/* With a cost of weights the loss is no sum of these squares. */
 static uint64_t channels_of_motion(const void *self)
 {
-    (void)self;
-    return 1;
+    const ds_hybrid *h = &((const motion *)self)->kit.hybrid;
+    return h->l1 > 0 || h->l2 > 0 ? 0 : 1;
 }
 
 static void channel_of_motion(const void *self, uint64_t i, ds_channel *out)
@@ -202,12 +272,13 @@ static ds_status answer_of_motion(void *self, ds_eval *io, ds_ask *ask)
         fit_residuals(&e->model.fit, e->got, ask->out);
         return DS_OK;
     }
+    const int networks = e->kit.hybrid.nets > 0;
     if (ask->op == DS_ASK_JV) {
-        forward_product(e, ask->v, ask->out);
+        (networks ? forward_with_networks : forward_product)(e, ask->v, ask->out);
         ask->kind = DS_GRAD_FORWARD;
     } else {
-        reverse_product(e, ask->v, ask->out);
-        ask->kind = DS_GRAD_FORWARD;
+        (networks ? reverse_with_networks : reverse_product)(e, ask->v, ask->out);
+        ask->kind = networks ? DS_GRAD_ADJOINT : DS_GRAD_FORWARD;
     }
     io->cost_steps += e->kit.cost;
     return DS_OK;
@@ -329,6 +400,7 @@ const env_table motion_table = {.size = sizeof(motion),
                                 .advice = "reduce n_samples",
                                 .cure = cure,
                                 .read = read_motion,
+                                .hook_points = hooks_of_motion,
                                 .allocate = allocate_motion,
                                 .range = range_of_motion,
                                 .variable = name_of_motion,

@@ -26,7 +26,7 @@ static const ds_param *const params[] = {
     DS_REAL("round", "0.1", 0, 1e3, "m", "soft: the tower is grown by this, with round corners."),
     DS_BOOL("dome", "false", "hard: a half disc as wide as the tower on top of it."),
     DS_REAL("k", "1e4", 0, 1e9, "N/m", "soft: stiffness; the ball has 1 kg."),
-    SOFTNESS_PARAMS("softplus", "0.1", "m"),
+    SOFTNESS_PARAMS("width", "softplus", "0.1", "m"),
     PLAIN_PARAMS("0", "1.5707963267948966", "0.5", "rad"),
     NULL};
 
@@ -57,7 +57,7 @@ static void read_tower(void *self, ds_param_reader *in)
     e->round = ds_param_real(in, "round");
     e->dome = (int)ds_param_int(in, "dome");
     e->k = ds_param_real(in, "k");
-    softness_read(&e->soft, in);
+    softness_read(&e->soft, in, "width");
     plain_read(&e->plain, in, 1, "angle", "rad");
     e->plain.kit.steps = e->plain.kit.cost = steps > 0 ? steps : hard ? 80 : 250;
     e->plain.kit.dt = e->h;

@@ -27,7 +27,7 @@ static const ds_param *const params[] = {
             "along the "
             "bar, as the published program has it.",
             .flags = DS_PARAM_ADVANCED),
-    SOFTNESS_PARAMS("softplus", "0.01", "m"),
+    SOFTNESS_PARAMS("width", "softplus", "0.01", "m"),
     PLAIN_PARAMS("0", "1.5707963267948966", "0.1", "rad"),
     NULL};
 
@@ -53,7 +53,7 @@ static void read_pivot(void *self, ds_param_reader *in)
     e->bar_radius = ds_param_real(in, "bar_radius");
     e->k = ds_param_real(in, "k");
     e->arm = ds_param_int(in, "arm");
-    softness_read(&e->soft, in);
+    softness_read(&e->soft, in, "width");
     plain_read(&e->plain, in, 1, "angle", "rad");
     e->plain.kit.steps = e->plain.kit.cost = steps;
     e->plain.kit.dt = e->h;

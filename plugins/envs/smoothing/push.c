@@ -13,7 +13,7 @@ static const ds_param *const params[] = {
         "for the study of variances over k.",
         .flags = DS_PARAM_SHAPE),
     BLOCKS_PARAMS,
-    SOFTNESS_PARAMS("none", "0.01", "m"),
+    SOFTNESS_PARAMS("width", "none", "0.01", "m"),
     SOFTNESS_BACKWARD_PARAMS("0.1", "m"),
     OPEN_LOOP_PARAMS(4, "x1, x2, v1, v2"),
     NULL};

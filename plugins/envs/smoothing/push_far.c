@@ -2,43 +2,32 @@
 /* push_far - the blocks of push with a gap between them: without contact there is no gradient, unless the
  * loss knows how near they came, or force or gradient act at a distance. */
 #include "engines/smoothing/blocks.h"
+#include "engines/smoothing/proximity.h"
 #include "engines/smoothing/sources.h"
 
 #include <string.h>
 
-enum { HARD, SOFT };
-static const char *const proximities[] = {"hard", "soft", NULL};
-
 static const ds_param *const params[] = {
     DS_REAL("target", "3", -1e6, 1e6, "m", "Where block 2 is to be at the end."),
-    DS_REAL("contact_loss", "0", 0, 1e9, "", "Weight w of how near the blocks came."),
-    DS_ENUM("proximity", "hard", proximities,
-            "hard = the square of the least gap (0 in contact) of the episode; soft = of a mean that weights "
-            "small gaps."),
-    DS_REAL("proximity_scale", "0.01", 1e-9, 1e6, "m",
-            "soft: gaps g >= 0 count with 1/(1 + (g/scale)^2); far beyond it all count like 1/g^2."),
+    PROXIMITY_PARAMS("the blocks", "0.01"),
     BLOCKS_PARAMS,
-    SOFTNESS_PARAMS("none", "0.1", "m"),
+    SOFTNESS_PARAMS("width", "none", "0.1", "m"),
     SOFTNESS_BACKWARD_PARAMS("0.1", "m"),
     OPEN_LOOP_PARAMS(4, "x1, x2, v1, v2"),
     NULL};
 
 typedef struct far {
     blocks blocks; /* first */
-    double weight, scale;
-    int64_t proximity;
-    double nearest, weights; /* of the episode: mean or least gap, sum of the weights */
-    uint64_t when;           /* of the least gap; of equals the last, which controls can change */
-    double *more;            /* derivatives by the states */
+    proximity near;
+    proximity_seen seen; /* gaps of the last episode */
+    double *more;        /* derivatives by the states */
 } far;
 
 static void read_far(void *self, ds_param_reader *in)
 {
     far *e = self;
     const double target = ds_param_real(in, "target");
-    e->weight = ds_param_real(in, "contact_loss");
-    e->proximity = ds_param_int(in, "proximity");
-    e->scale = ds_param_real(in, "proximity_scale");
+    proximity_read(&e->near, in);
     e->blocks.k = 1000;
     e->blocks.keep = 0.99;
     blocks_read(
@@ -52,36 +41,7 @@ static void read_far(void *self, ds_param_reader *in)
 
 static double gap_at(const far *e, uint64_t t)
 {
-    return fmax(blocks_gap(open_loop_state(&e->blocks.loop, t)), 0);
-}
-
-static double weight_of(const far *e, double gap)
-{
-    return 1 / (1 + (gap / e->scale) * (gap / e->scale));
-}
-
-static void find_least(far *e)
-{
-    e->nearest = HUGE_VAL;
-    for (uint64_t t = 0; t <= e->blocks.loop.kit.steps; t++) {
-        const double gap = gap_at(e, t);
-        if (gap <= e->nearest) {
-            e->nearest = gap;
-            e->when = t;
-        }
-    }
-}
-
-static void find_mean(far *e)
-{
-    double sum = 0;
-    e->weights = 0;
-    for (uint64_t t = 0; t <= e->blocks.loop.kit.steps; t++) {
-        const double gap = gap_at(e, t), weight = weight_of(e, gap);
-        e->weights += weight;
-        sum += weight * gap;
-    }
-    e->nearest = sum / e->weights;
+    return blocks_gap(open_loop_state(&e->blocks.loop, t));
 }
 
 static ds_status simulate_far(void *self, ds_eval *io)
@@ -91,41 +51,30 @@ static ds_status simulate_far(void *self, ds_eval *io)
     if (e->blocks.loop.roll.stopped) {
         return DS_STOPPED;
     }
-    if (e->weight > 0) {
-        (e->proximity == HARD ? find_least : find_mean)(e);
-        io->loss += e->weight * e->nearest * e->nearest;
+    if (e->near.weight > 0) {
+        e->seen = (proximity_seen){0};
+        for (uint64_t t = 0; t <= e->blocks.loop.kit.steps; t++) {
+            proximity_add(&e->near, &e->seen, gap_at(e, t));
+        }
+        const double distance = proximity_distance(&e->near, &e->seen);
+        io->loss += e->near.weight * distance * distance;
     }
     return DS_OK;
-}
-
-/* d loss / d gap at time t into the states. */
-static void add_gap(far *e, uint64_t t, double bar)
-{
-    if (gap_at(e, t) > 0) {
-        e->more[t * BLOCKS_STATES + BLOCKS_X2] += bar;
-        e->more[t * BLOCKS_STATES + BLOCKS_X1] -= bar;
-    }
 }
 
 static ds_status adjoint_of_far(void *self, ds_eval *io)
 {
     far *e = self;
     const uint64_t steps = e->blocks.loop.kit.steps;
-    const double outer = 2 * e->weight * e->nearest;
-    if (!(e->weight > 0)) {
-        rollout_back(&e->blocks.loop.roll, NULL, io->grad);
-        return e->blocks.loop.roll.stopped ? DS_STOPPED : DS_OK;
+    const double outer = 2 * e->near.weight * proximity_distance(&e->near, &e->seen);
+    for (uint64_t t = 0; e->near.weight > 0 && t <= steps; t++) {
+        const double bar = outer * proximity_slope(&e->near, &e->seen, t, gap_at(e, t));
+        double *more = e->more + t * BLOCKS_STATES;
+        memset(more, 0, BLOCKS_STATES * sizeof *more);
+        more[BLOCKS_X2] = bar;
+        more[BLOCKS_X1] = -bar;
     }
-    memset(e->more, 0, (steps + 1) * BLOCKS_STATES * sizeof *e->more);
-    for (uint64_t t = 0; e->proximity == SOFT && t <= steps; t++) {
-        const double gap = gap_at(e, t), weight = weight_of(e, gap);
-        const double slope = -2 * gap / e->scale / e->scale * weight * weight;
-        add_gap(e, t, outer * (weight + (gap - e->nearest) * slope) / e->weights);
-    }
-    if (e->proximity == HARD) {
-        add_gap(e, e->when, outer);
-    }
-    rollout_back(&e->blocks.loop.roll, e->more, io->grad);
+    rollout_back(&e->blocks.loop.roll, e->near.weight > 0 ? e->more : NULL, io->grad);
     return e->blocks.loop.roll.stopped ? DS_STOPPED : DS_OK;
 }
 

@@ -15,7 +15,7 @@ static const ds_param *const params[] = {
     DS_REAL("block", "0", -1e6, 1e6, "m", "Where the block is."),
     DS_REAL("target", "0.25", -1e6, 1e6, "m", "Where it is to be, loss = squared."),
     DS_ENUM("loss", "squared", losses, "The squared distance of the block from its target, or its position."),
-    SOFTNESS_PARAMS("none", "0.1", "m"),
+    SOFTNESS_PARAMS("width", "none", "0.1", "m"),
     SOFTNESS_BACKWARD_PARAMS("0.1", "m"),
     DS_ENUM("noise", "none", softness_kernels,
             "Noise on the command in episodes with noise: the one whose mean the ramp of this name is."),
@@ -39,7 +39,7 @@ static void read_pusher(void *self, ds_param_reader *in)
     e->block = ds_param_real(in, "block");
     e->target = ds_param_real(in, "target");
     e->loss = ds_param_int(in, "loss");
-    softness_read(&e->soft, in);
+    softness_read(&e->soft, in, "width");
     softness_read_backward(&e->soft, in);
     e->noise.kernel = ds_param_int(in, "noise");
     e->noise.width = ds_param_real(in, "noise_width");

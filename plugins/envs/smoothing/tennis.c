@@ -26,7 +26,7 @@ static const ds_param *const params[] = {
     DS_LIST("restitution", "", 0, 1, 1, "", "Of an impact; empty = 1 (toi), 0.8 (bounce)."),
     DS_REAL("k", "100", 0, 1e9, "N/m",
             "Penalty: stiffness; 1000 too in the published program. The ball has 1 kg."),
-    SOFTNESS_PARAMS("softplus", "0.063095734448019331", "m"),
+    SOFTNESS_PARAMS("width", "softplus", "0.063095734448019331", "m"),
     DS_LIST("start", "0,2,0,-0.2,0.5,0,0", -1e6, 1e6, STATES, "",
             "Ball x, y, velocity x, y, paddle x, y, angle at the start of episodes without noise, or with "
             "begin = fixed."),
@@ -257,7 +257,7 @@ static void read_tennis(void *self, ds_param_reader *in)
     e->restitution = e->contact == TOI ? 1 : 0.8;
     ds_param_values(in, "restitution", 1, &e->restitution);
     e->k = ds_param_real(in, "k");
-    softness_read(&e->soft, in);
+    softness_read(&e->soft, in, "width");
     policy_read(&e->policy, in, &systems[e->contact >= ROUNDED], steps, e->h, draw_serve);
     const double weight = ds_param_real(in, "r");
     if (in->status == DS_OK && !e->policy.kit.memory.failed) {

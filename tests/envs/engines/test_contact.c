@@ -329,7 +329,7 @@ static void one_step(const json_t *c, int gradient, double after[4], double jaco
     memcpy(after, ball_state(sim, 1), 4 * sizeof *after);
     for (int i = 0; i < 4; i++) {
         double bar[4] = {i == 0, i == 1, i == 2, i == 3};
-        ball_adjoint(sim, bar, &dtheta[i]);
+        ball_adjoint(sim, NULL, bar, &dtheta[i]);
         memcpy(jacobian + 4 * i, bar, sizeof bar);
     }
     assert_int_equal(ball_events(sim), rigid_int(c, "contacts"));

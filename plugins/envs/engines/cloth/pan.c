@@ -20,6 +20,7 @@ typedef struct push {
     double wanted;            /* normal component after contact */
     double vt[3], slip;       /* tangential part and its size */
     double factor;            /* what friction leaves of it */
+    double share, density;    /* of the change of velocity that is made, and its derivative by the depth */
 } push;
 
 static double dot(const double a[3], const double b[3])
@@ -27,9 +28,17 @@ static double dot(const double a[3], const double b[3])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
+/* How much of a contact a vertex that may not touch has in a step or, `back`, for its adjoint. */
+static void share_of(const softness *s, double depth, int back, push *p)
+{
+    const int far = s->kernel != SOFTNESS_NONE || !(depth > 0);
+    p->share = !far ? 1 : back ? softness_pull(s, depth) : softness_slope(s, depth);
+    p->density = far ? softness_pull_density(s, depth) : 0;
+}
+
 /* Fills *p; 0 where the vertex at predicted position q with velocity u is not pushed. */
 static int push_of(const touch_pan *pan, const touch_pose *pose, double cs, double sn, double h,
-                   const double q[3], const double u[3], push *p)
+                   const double q[3], const double u[3], int back, push *p)
 {
     p->ox = q[0] - pose->x;
     p->oy = q[1] - pose->y;
@@ -43,11 +52,16 @@ static int push_of(const touch_pan *pan, const touch_pose *pose, double cs, doub
     p->r = sqrt(square);
     double over = p->r > pan->flat ? p->r - pan->flat : 0;
     p->rise = pan->curve * over * over;
-    if (!(p->ly < p->rise && p->ly > p->rise - pan->thickness)) {
+    const int far = pan->soft.kernel != SOFTNESS_NONE || (back && pan->soft.at_distance);
+    if (!((far || p->ly < p->rise) && p->ly > p->rise - pan->thickness)) {
         return 0;
     }
     p->slope = 2 * pan->curve * over;
     p->norm = sqrt(1 + p->slope * p->slope);
+    p->share = 1;
+    if (far) {
+        share_of(&pan->soft, (p->rise - p->ly) / p->norm, back, p);
+    }
     p->local[0] = -p->slope * p->lx / p->r / p->norm;
     p->local[1] = 1 / p->norm;
     p->local[2] = -p->slope * p->lz / p->r / p->norm;
@@ -60,7 +74,7 @@ static int push_of(const touch_pan *pan, const touch_pose *pose, double cs, doub
     p->rel[1] = u[1] - p->surface[1];
     p->rel[2] = u[2];
     p->vn = dot(p->rel, p->n);
-    p->wanted = fmin(drift_limit, drift_rate * (p->rise - p->ly) / (h * p->norm));
+    p->wanted = p->ly < p->rise ? fmin(drift_limit, drift_rate * (p->rise - p->ly) / (h * p->norm)) : 0;
     if (!(p->vn < p->wanted)) {
         return 0;
     }
@@ -72,6 +86,12 @@ static int push_of(const touch_pan *pan, const touch_pose *pose, double cs, doub
     return 1;
 }
 
+/* Component j of the velocity after a push. */
+static double pushed(const push *p, int j)
+{
+    return (j < 2 ? p->surface[j] : 0) + p->factor * p->vt[j] + p->wanted * p->n[j];
+}
+
 void touch_pan_move(const touch_pan *pan, const touch_pose *pose, double h, const cloth_mesh *m,
                     const double *x, const double *u, double *x_new, double *v_new)
 {
@@ -81,9 +101,10 @@ void touch_pan_move(const touch_pan *pan, const touch_pose *pose, double h, cons
         double v[3] = {u[i], u[n + i], u[2 * n + i]};
         const double q[3] = {x[i] + h * v[0], x[n + i] + h * v[1], x[2 * n + i] + h * v[2]};
         push p;
-        if (m->present[i] && push_of(pan, pose, cs, sn, h, q, v, &p)) {
+        if (m->present[i] && push_of(pan, pose, cs, sn, h, q, v, 0, &p)) {
             for (int j = 0; j < 3; j++) {
-                v[j] = (j < 2 ? p.surface[j] : 0) + p.factor * p.vt[j] + p.wanted * p.n[j];
+                const double after = pushed(&p, j);
+                v[j] = p.share < 1 ? v[j] + p.share * (after - v[j]) : after;
             }
         }
         for (size_t j = 0; j < 3; j++) {
@@ -123,9 +144,9 @@ static void geometry_adjoint(const touch_pan *pan, const push *p, double cs, dou
 }
 
 /* Reverse of a push: v_bar, the derivatives by the velocity after it, become those by the velocity before;
- * q_bar gets those by the predicted position. */
+ * q_bar gets those by the predicted position. depth_bar: further ones by the depth. */
 static void push_adjoint(const touch_pan *pan, const touch_pose *pose, const push *p, double cs, double sn,
-                         double h, double v_bar[3], double q_bar[3], touch_pose *pose_bar)
+                         double h, double depth_bar, double v_bar[3], double q_bar[3], touch_pose *pose_bar)
 {
     double n_bar[3], vt_bar[3], change = p->wanted - p->vn;
     double wanted_bar = dot(v_bar, p->n), factor_bar = p->factor > 0 ? dot(v_bar, p->vt) : 0;
@@ -149,13 +170,29 @@ static void push_adjoint(const touch_pan *pan, const touch_pose *pose, const pus
     pose_bar->vy += surface_bar[1];
     pose_bar->omega += p->ox * surface_bar[1] - p->oy * surface_bar[0];
     double gain = drift_rate / (h * p->norm), depth = p->rise - p->ly;
-    wanted_bar = gain * depth < drift_limit ? wanted_bar * gain : 0;
+    wanted_bar = depth > 0 && gain * depth < drift_limit ? wanted_bar * gain : 0;
+    wanted_bar += depth_bar / p->norm;
     geometry_adjoint(pan, p, cs, sn, n_bar, wanted_bar, -wanted_bar, -wanted_bar * depth / p->norm, q_bar,
                      pose_bar);
     pose_bar->x -= q_bar[0];
     pose_bar->y -= q_bar[1];
     for (int i = 0; i < 3; i++) {
         v_bar[i] = rel_bar[i] + h * q_bar[i];
+    }
+}
+
+/* Reverse of the share of a push that is made: u + share (after - u), with velocity u before it. */
+static void share_adjoint(const touch_pan *pan, const touch_pose *pose, const push *p, double cs, double sn,
+                          double h, const double u[3], double v_bar[3], double q_bar[3], touch_pose *pose_bar)
+{
+    double whole[3], share_bar = 0;
+    for (int j = 0; j < 3; j++) {
+        share_bar += v_bar[j] * (pushed(p, j) - u[j]);
+        whole[j] = p->share * v_bar[j];
+    }
+    push_adjoint(pan, pose, p, cs, sn, h, p->density * share_bar, whole, q_bar, pose_bar);
+    for (int j = 0; j < 3; j++) {
+        v_bar[j] = whole[j] + (1 - p->share) * v_bar[j];
     }
 }
 
@@ -171,12 +208,64 @@ void touch_pan_adjoint(const touch_pan *pan, const touch_pose *pose, double h, c
         double bar[3] = {v_bar[i] + h * x_bar[i], v_bar[n + i] + h * x_bar[n + i],
                          v_bar[2 * n + i] + h * x_bar[2 * n + i]};
         push p;
-        if (m->present[i] && push_of(pan, pose, cs, sn, h, q, v, &p)) {
-            push_adjoint(pan, pose, &p, cs, sn, h, bar, q_bar, pose_bar);
+        if (m->present[i] && push_of(pan, pose, cs, sn, h, q, v, 1, &p)) {
+            if (p.share < 1) {
+                share_adjoint(pan, pose, &p, cs, sn, h, v, bar, q_bar, pose_bar);
+            } else {
+                push_adjoint(pan, pose, &p, cs, sn, h, 0, bar, q_bar, pose_bar);
+            }
         }
         for (size_t j = 0; j < 3; j++) {
             v_bar[j * n + i] = bar[j];
             x_bar[j * n + i] += q_bar[j];
         }
     }
+}
+
+/* ---- how far a point is ---- */
+
+/* The place of a point against the pan. */
+typedef struct apart {
+    double cs, sn, lx, ly, lz, r; /* local, and from the axis */
+    double over, beyond;          /* above or (negative) below the pan; beside it */
+    double slope;                 /* of the profile */
+} apart;
+
+static apart apart_of(const touch_pan *pan, const touch_pose *pose, const double q[3])
+{
+    const double ox = q[0] - pose->x, oy = q[1] - pose->y;
+    apart a = {.cs = cos(pose->tilt), .sn = sin(pose->tilt), .lz = q[2]};
+    a.lx = a.cs * ox + a.sn * oy;
+    a.ly = -a.sn * ox + a.cs * oy;
+    a.r = sqrt(a.lx * a.lx + a.lz * a.lz + tiny);
+    a.beyond = fmax(a.r - pan->radius, 0);
+    const double rim = fmax(fmin(a.r, pan->radius) - pan->flat, 0), rise = pan->curve * rim * rim;
+    a.over = a.ly > rise ? a.ly - rise : a.ly < rise - pan->thickness ? a.ly - rise + pan->thickness : 0;
+    a.slope = a.beyond > 0 ? 0 : 2 * pan->curve * rim;
+    return a;
+}
+
+double touch_pan_gap(const touch_pan *pan, const touch_pose *pose, const double q[3])
+{
+    const apart a = apart_of(pan, pose, q);
+    return hypot(a.beyond, a.over);
+}
+
+void touch_pan_gap_adjoint(const touch_pan *pan, const touch_pose *pose, const double q[3], double bar,
+                           double q_bar[3], touch_pose *pose_bar)
+{
+    const apart a = apart_of(pan, pose, q);
+    const double gap = hypot(a.beyond, a.over);
+    if (!(gap > 0)) {
+        return;
+    }
+    const double ly_bar = bar * a.over / gap, r_bar = bar * a.beyond / gap - ly_bar * a.slope;
+    const double lx_bar = r_bar * a.lx / a.r, x_bar = a.cs * lx_bar - a.sn * ly_bar,
+                 y_bar = a.sn * lx_bar + a.cs * ly_bar;
+    q_bar[0] += x_bar;
+    q_bar[1] += y_bar;
+    q_bar[2] += r_bar * a.lz / a.r;
+    pose_bar->x -= x_bar;
+    pose_bar->y -= y_bar;
+    pose_bar->tilt += lx_bar * a.ly - ly_bar * a.lx;
 }

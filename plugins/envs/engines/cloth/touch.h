@@ -5,6 +5,7 @@
 #ifndef DS_ENGINES_CLOTH_TOUCH_H
 #define DS_ENGINES_CLOTH_TOUCH_H
 
+#include "engines/smoothing/softness.h"
 #include "mesh.h"
 
 /* A floor at a height. A vertex touches it within a step if it approaches and its predicted
@@ -17,13 +18,19 @@ typedef struct touch_floor {
 } touch_floor;
 
 /* A round pan that is open upward, flat up to the radius `flat`, then with a profile h = curve (r - flat)^2
- * up to `radius`. */
+ * up to `radius`.
+ *
+ * Contact changes the velocity by D at the depth d > 0. With a softened one (soft.kernel) it changes it by s(d) D at
+ * any depth, s the slope of the ramp (softness.h): what a step does on average where the height of the pan is noisy. A
+ * vertex above the pan is held up like one that touches it. With soft.at_distance the step is as ever, and the
+ * adjoint takes it for such a one where a vertex is above the pan. */
 typedef struct touch_pan {
     double flat, radius; /* m */
     double curve;        /* 1/m */
     double thickness; /* m; deeper than this below the surface a vertex is not in contact (it passes under the
                          pan) */
     double mu;
+    softness soft; /* ramps over the depth, in m */
 } touch_pan;
 
 /* Where the pan is at the end of a step and how it moved in it: the axis point of the flat part, the turn
@@ -47,5 +54,12 @@ void touch_pan_move(const touch_pan *pan, const touch_pose *pose, double h, cons
                     const double *x, const double *u, double *x_new, double *v_new);
 void touch_pan_adjoint(const touch_pan *pan, const touch_pose *pose, double h, const cloth_mesh *m,
                        const double *x, const double *u, double *x_bar, double *v_bar, touch_pose *pose_bar);
+
+/* How far the point q is from the pan, 0 in it; in m. A point beside it is as far as from the height of its rim. */
+double touch_pan_gap(const touch_pan *pan, const touch_pose *pose, const double q[3]);
+
+/* Adds to the derivatives by the point and by the pose those of `bar` times that. */
+void touch_pan_gap_adjoint(const touch_pan *pan, const touch_pose *pose, const double q[3], double bar,
+                           double q_bar[3], touch_pose *pose_bar);
 
 #endif

@@ -96,6 +96,30 @@ static void collide(ball *b, uint64_t step, int count, double v[2])
     }
 }
 
+/* Whether to end the episode at this step. */
+static int told_to_stop(ball *b, uint64_t t)
+{
+    b->stopped = (t + 1) % POLL == 0 && b->p.host && b->p.host->should_stop(b->p.host);
+    return b->stopped;
+}
+
+/* The steps of an episode with softened contact, from the first state. */
+static void simulate_soft(ball *b, uint64_t steps)
+{
+    const double h = b->p.h;
+    const int semi = b->p.integrator == BALL_SEMI_IMPLICIT;
+    double *s = b->state;
+    for (uint64_t t = 0; t < steps && !told_to_stop(b, t); t++, s += 4) {
+        const double moved[2] = {s[0] + h * s[2], s[1] + h * s[3]};
+        double force[2];
+        ball_far_force(b, semi ? s : moved, s + 2, force);
+        s[6] = s[2] + h * force[0];
+        s[7] = s[3] + h * (force[1] - b->p.gravity);
+        s[4] = semi ? s[0] + h * s[6] : moved[0];
+        s[5] = semi ? s[1] + h * s[7] : moved[1];
+    }
+}
+
 void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t steps)
 {
     const double h = b->p.h, fall = h * b->p.gravity, r = b->p.radius;
@@ -110,9 +134,13 @@ void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t
         shape_box_place(&b->box[i], r, angle[i]);
     }
     b->stopped = 0;
+    if (b->p.soft.kernel != SOFTNESS_NONE) {
+        memcpy(s, state, 4 * sizeof *s);
+        simulate_soft(b, steps);
+        return;
+    }
     for (uint64_t t = 0; t < steps; t++, s += 4) {
-        if ((t + 1) % POLL == 0 && b->p.host && b->p.host->should_stop(b->p.host)) {
-            b->stopped = 1;
+        if (told_to_stop(b, t)) {
             return;
         }
         double before[2] = {v[0], v[1]};

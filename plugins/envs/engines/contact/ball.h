@@ -4,11 +4,21 @@
  *
  * Step (Werling et al., RSS 2021): v* = v + h G; contacts at the position before the step; impulses that
  * solve the contact problem give v'; q' = q + h v (explicit) or q + h v' (semi-implicit).
+ *
+ * With a softened contact (soft.kernel) there are no impulses: each body pushes the ball with
+ *
+ *     F = N (n - mu v_t/sqrt(v_t^2 + c^2) t),  N = stiffness ramp(depth) (e^2 + (1 - e^2)/(1 + exp(v_n/c)))
+ *
+ * with c = 0.1 m/s: on the way out the push is e^2 times that on the way in, so that a stiff one throws the ball back
+ * with e times its speed. Asked at the position that follows from v (explicit) or before the step (semi-implicit):
+ * both keep the energy of a spring bounded. With soft.at_distance impulses are as ever, and the reverse sweep alone
+ * knows the force stiffness ramp(depth) n of the bodies that are not touched.
  */
 #ifndef DS_ENGINES_BALL_H
 #define DS_ENGINES_BALL_H
 
 #include "common/memory.h"
+#include "engines/smoothing/softness.h"
 #include "impact.h"
 
 #include <diffsim/helper/hybrid.h>
@@ -42,6 +52,8 @@ typedef struct ball_params {
     double clip;     /* m: deeper contacts are ignored; infinite = none are */
     impact_law law;
     int integrator, order, gradient;
+    softness soft;    /* ramps over the depth, in m */
+    double stiffness; /* N/m, of the softened contact, or of the one that the gradient knows */
     /* Networks, NULL or without any: none. Asked for each contact with an impulse; inputs: normal velocity and that
      * along perp(normal) before the impulses, depth; output: an impulse along perp(normal), added to that of `law`. */
     const ds_hybrid *hybrid;
@@ -64,8 +76,9 @@ ball *ball_create(memory *m, const ball_params *p, uint64_t n, const shape_box *
 /* Simulates `steps` steps; state = x, y, vx, vy. */
 void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t steps);
 
-/* In: the derivatives of a loss by the final state. Out: by the start state, and by the angles. */
-void ball_adjoint(ball *b, double state_bar[4], double *angle_bar);
+/* In: the derivatives of a loss by the final state. Out: by the start state, and by the angles. `more`: further
+ * derivatives by the positions before steps 0 .. steps - 1, two each; NULL where there are none. */
+void ball_adjoint(ball *b, const double *more, double state_bar[4], double *angle_bar);
 
 /* The parameters of the networks for what follows, and where the adjoint adds its derivatives by them (may be NULL);
  * both are the caller's. Needed where there are networks. */
@@ -87,7 +100,17 @@ const impact_contact *ball_contacts(const ball *b, const ball_event *e);
 enum { BALL_NET_INPUTS = 3 };
 double ball_net_impulse(const ball *b, const impact_contact *k, const double v[2]);
 
-/* Memory shared by ball.c and ball_adjoint.c. */
+/* The point of body i = 0 .. ball_bodies() - 1 (boxes, then walls) that is nearest to a ball at q. */
+uint64_t ball_bodies(const ball *b);
+void ball_near(const ball *b, uint64_t i, const double q[2], shape_contact *out);
+
+/* Softened contact (ball_far.c): the force of all bodies on a ball at q with velocity v, and its reverse: adds to the
+ * derivatives by q, v and the angles. The latter is of softened contact, or of what acts at a distance. */
+void ball_far_force(const ball *b, const double q[2], const double v[2], double force[2]);
+void ball_far_reverse(const ball *b, const double q[2], const double v[2], const double force_bar[2],
+                      double q_bar[2], double v_bar[2], double *angle_bar);
+
+/* Memory shared by ball.c, ball_far.c and ball_adjoint.c. */
 struct ball {
     ball_params p;
     uint64_t n, steps, events, contacts, approximate;

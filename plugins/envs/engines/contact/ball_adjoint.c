@@ -126,29 +126,94 @@ static void reverse_event(const ball *b, const ball_event *e, const double q1[2]
     }
 }
 
-void ball_adjoint(ball *b, double state_bar[4], double *angle_bar)
+/* Position and velocity of the reverse sweep: derivatives by the state before a step. */
+typedef struct sweep {
+    double q[2], v[2];
+} sweep;
+
+/* The steps from .. to - 1 without contact, where states have derivatives of their own or bodies act at a distance. */
+static void reverse_flight(const ball *b, uint64_t from, uint64_t to, const double *more, sweep *d,
+                           double *angle_bar)
 {
     const double h = b->p.h;
-    double q[2] = {state_bar[0], state_bar[1]}, v[2] = {state_bar[2], state_bar[3]};
+    double unused[2] = {0, 0};
+    for (uint64_t t = to; t-- > from;) {
+        const double *s = ball_state(b, t), y[2] = {h * (d->v[0] + h * d->q[0]), h * (d->v[1] + h * d->q[1])};
+        const double z[2] = {h * d->v[0], h * d->v[1]}, q1[2] = {d->q[0], d->q[1]};
+        if (b->p.soft.at_distance) {
+            ball_far_reverse(b, s, s + 2, b->p.integrator == BALL_EXPLICIT ? z : y, d->q, unused, angle_bar);
+        }
+        for (int i = 0; i < 2; i++) {
+            d->v[i] += h * q1[i];
+            d->q[i] += more != NULL ? more[2 * t + (uint64_t)i] : 0;
+        }
+    }
+}
+
+/* An episode with softened contact. */
+static void reverse_soft(const ball *b, const double *more, sweep *d, double *angle_bar)
+{
+    const double h = b->p.h;
+    const int semi = b->p.integrator == BALL_SEMI_IMPLICIT;
+    for (uint64_t t = b->steps; t-- > 0;) {
+        const double *s = ball_state(b, t), moved[2] = {s[0] + h * s[2], s[1] + h * s[3]};
+        double v1[2], v_bar[2];
+        for (int i = 0; i < 2; i++) {
+            v_bar[i] = d->v[i] + (semi ? h * d->q[i] : 0);
+            v1[i] = h * v_bar[i];
+        }
+        ball_far_reverse(b, semi ? s : moved, s + 2, v1, d->q, v_bar, angle_bar);
+        for (int i = 0; i < 2; i++) {
+            d->v[i] = v_bar[i] + (semi ? 0 : h * d->q[i]);
+            d->q[i] += more != NULL ? more[2 * t + (uint64_t)i] : 0;
+        }
+    }
+}
+
+/* An episode with impulses. */
+static void reverse_hard(const ball *b, const double *more, sweep *d, double *angle_bar)
+{
+    const double h = b->p.h;
+    const int semi = b->p.integrator == BALL_SEMI_IMPLICIT, each = more != NULL || b->p.soft.at_distance;
+    double *q = d->q, *v = d->v;
     uint64_t now = b->steps;
-    memset(angle_bar, 0, b->n * sizeof *angle_bar);
     for (uint64_t i = b->events; i > 0;) {
         uint64_t step = b->event[i - 1].step;
+        double unused[2] = {0, 0};
+        if (each) {
+            reverse_flight(b, step + 1, now, more, d, angle_bar);
+            now = step + 1;
+        }
         const double q1[2] = {q[0], q[1]}, flight = h * (double)(now - step - 1);
-        const int semi = b->p.integrator == BALL_SEMI_IMPLICIT;
         v[0] += (flight + (semi ? h : 0)) * q1[0];
         v[1] += (flight + (semi ? h : 0)) * q1[1];
+        const double y[2] = {h * v[0], h * v[1]};
         for (; i > 0 && b->event[i - 1].step == step; i--) {
             reverse_event(b, &b->event[i - 1], q1, v, q, angle_bar);
         }
         v[0] += (semi ? 0 : h) * q1[0];
         v[1] += (semi ? 0 : h) * q1[1];
+        if (b->p.soft.at_distance) {
+            const double *s = ball_state(b, step);
+            ball_far_reverse(b, s, s + 2, y, q, unused, angle_bar);
+        }
+        q[0] += more != NULL ? more[2 * step] : 0;
+        q[1] += more != NULL ? more[2 * step + 1] : 0;
         now = step;
+    }
+    if (each) {
+        reverse_flight(b, 0, now, more, d, angle_bar);
+        now = 0;
     }
     v[0] += h * (double)now * q[0];
     v[1] += h * (double)now * q[1];
-    state_bar[0] = q[0];
-    state_bar[1] = q[1];
-    state_bar[2] = v[0];
-    state_bar[3] = v[1];
+}
+
+void ball_adjoint(ball *b, const double *more, double state_bar[4], double *angle_bar)
+{
+    sweep d = {{state_bar[0], state_bar[1]}, {state_bar[2], state_bar[3]}};
+    memset(angle_bar, 0, b->n * sizeof *angle_bar);
+    (b->p.soft.kernel == SOFTNESS_NONE ? reverse_hard : reverse_soft)(b, more, &d, angle_bar);
+    memcpy(state_bar, d.q, sizeof d.q);
+    memcpy(state_bar + 2, d.v, sizeof d.v);
 }

@@ -29,8 +29,26 @@ static double clamp(double x, double bound)
     return x > bound ? bound : x < -bound ? -bound : x;
 }
 
+/* The centre of a disc in the frame of a box, and how far it is from the nearest point of it. */
+typedef struct place {
+    double d[2], l[2], p[2], e[2]; /* from the box's centre; the same, local; nearest point; l - p */
+    double square;                 /* |e|^2 */
+} place;
+
+static place place_of(const shape_box *b, const double q[2])
+{
+    const double dx = q[0] - b->centre[0], dy = q[1] - b->centre[1];
+    place at = {.d = {dx, dy}, .l = {b->c * dx + b->s * dy, -b->s * dx + b->c * dy}};
+    for (int i = 0; i < 2; i++) {
+        at.p[i] = clamp(at.l[i], b->half[i]);
+        at.e[i] = at.l[i] - at.p[i];
+    }
+    at.square = at.e[0] * at.e[0] + at.e[1] * at.e[1];
+    return at;
+}
+
 /* The centre lies in the box: out through the nearest face. */
-static int inside(const shape_box *b, const double l[2], double radius, shape_contact *out)
+static void inside(const shape_box *b, const double l[2], double radius, shape_contact *out)
 {
     double room[2] = {b->half[0] - fabs(l[0]), b->half[1] - fabs(l[1])};
     int axis = room[0] < room[1] ? 0 : 1;
@@ -38,35 +56,44 @@ static int inside(const shape_box *b, const double l[2], double radius, shape_co
     rotate(b, axis == 0 ? sign : 0, axis == 1 ? sign : 0, out->n);
     out->depth = radius + room[axis];
     out->feature = SHAPE_FACE;
-    return 1;
+}
+
+static void describe(const shape_box *b, const place *at, double radius, shape_contact *out)
+{
+    const double *e = at->e;
+    out->arm[0] = at->d[0];
+    out->arm[1] = at->d[1];
+    if (at->square == 0) {
+        inside(b, at->l, radius, out);
+        return;
+    }
+    double d = sqrt(at->square);
+    out->depth = radius - d;
+    out->distance = d;
+    if (e[0] != 0 && e[1] != 0) {
+        out->feature = SHAPE_CORNER;
+        rotate(b, e[0] / d, e[1] / d, out->n);
+        rotate(b, at->p[0], at->p[1], out->arm);
+    } else {
+        out->feature = SHAPE_FACE;
+        rotate(b, e[0] == 0 ? 0 : copysign(1, e[0]), e[1] == 0 ? 0 : copysign(1, e[1]), out->n);
+    }
 }
 
 int shape_disc_box(const shape_box *b, const double q[2], double radius, shape_contact *out)
 {
-    double dx = q[0] - b->centre[0], dy = q[1] - b->centre[1];
-    double l[2] = {b->c * dx + b->s * dy, -b->s * dx + b->c * dy};
-    double px = clamp(l[0], b->half[0]), py = clamp(l[1], b->half[1]);
-    double ex = l[0] - px, ey = l[1] - py, square = ex * ex + ey * ey;
-    if (square > radius * radius) {
+    const place at = place_of(b, q);
+    if (at.square > radius * radius) {
         return 0;
     }
-    out->arm[0] = dx;
-    out->arm[1] = dy;
-    if (square == 0) {
-        return inside(b, l, radius, out);
-    }
-    double d = sqrt(square);
-    out->depth = radius - d;
-    out->distance = d;
-    if (ex != 0 && ey != 0) {
-        out->feature = SHAPE_CORNER;
-        rotate(b, ex / d, ey / d, out->n);
-        rotate(b, px, py, out->arm);
-    } else {
-        out->feature = SHAPE_FACE;
-        rotate(b, ex == 0 ? 0 : copysign(1, ex), ey == 0 ? 0 : copysign(1, ey), out->n);
-    }
+    describe(b, &at, radius, out);
     return 1;
+}
+
+void shape_disc_near(const shape_box *b, const double q[2], double radius, shape_contact *out)
+{
+    const place at = place_of(b, q);
+    describe(b, &at, radius, out);
 }
 
 double shape_gap_angle(const shape_contact *k)

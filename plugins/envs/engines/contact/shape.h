@@ -16,7 +16,7 @@ enum { SHAPE_FACE = 0, SHAPE_CORNER = 1 };
 
 typedef struct shape_contact {
     double n[2];     /* unit normal, from the box to the disc */
-    double depth;    /* m, penetration, at least 0 */
+    double depth;    /* m, penetration; negative: a gap */
     double distance; /* m, of the disc's centre from the corner */
     double arm[2];   /* m, from the centre of the box to the corner, or to the disc's centre for a face */
     int feature;     /* SHAPE_* */
@@ -27,6 +27,9 @@ void shape_box_place(shape_box *b, double radius, double angle);
 
 /* Contact of a disc about q with box b: 1, and *out is filled, where they touch. */
 int shape_disc_box(const shape_box *b, const double q[2], double radius, shape_contact *out);
+
+/* The same where they do not touch: *out is that of the nearest points. */
+void shape_disc_near(const shape_box *b, const double q[2], double radius, shape_contact *out);
 
 /* d gap / d angle (gap = -depth). */
 double shape_gap_angle(const shape_contact *k);

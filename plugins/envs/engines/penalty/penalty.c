@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* penalty.c - a particle with penalty contact, forward and reverse (see penalty.h). Only the few steps with
- * contact are recorded: a flight of m steps has the adjoint v_bar += m h x_bar. */
+ * contact are recorded, or all where something acts everywhere: a flight of m steps has the adjoint v_bar += m h x_bar. */
 #include "penalty.h"
 
 #include <math.h>
@@ -44,6 +44,7 @@ static double wall_gap(const penalty_params *p, const double x[3])
 /* What one plane does in a state. */
 typedef struct touch {
     double approach;      /* normal velocity, and 0 where the particle leaves */
+    double push;          /* N, of the spring */
     double N;             /* N, load of the friction */
     double tangential[3]; /* velocity along the plane */
     double speed;         /* its size, never 0 */
@@ -53,11 +54,12 @@ typedef struct touch {
 static touch examine(const penalty_params *p, double c, const double n[3], const double v[3], int which)
 {
     double vn = dot(n, v);
-    touch t = {.approach = vn < 0 ? vn : 0};
+    const int near = which == PENALTY_GROUND ? c < 0 : c <= 0;
+    touch t = {.approach = vn < 0 && near ? vn : 0, .push = p->ke * softness_ramp(&p->soft, -c)};
     for (int i = 0; i < 3; i++) {
         t.tangential[i] = v[i] - n[i] * vn;
     }
-    t.N = -p->ke * c - (which == PENALTY_GROUND ? p->kd * t.approach : 0);
+    t.N = t.push - (which == PENALTY_GROUND ? p->kd * t.approach : 0);
     t.speed = sqrt(dot(t.tangential, t.tangential) + smallest);
     t.sliding = p->mu * t.N < p->kf * t.speed;
     return t;
@@ -67,7 +69,7 @@ static void add_force(const penalty_params *p, double c, const double n[3], cons
                       double f[3])
 {
     touch t = examine(p, c, n, v, which);
-    double press = p->ke * c + p->kd * t.approach, drag = t.sliding ? p->mu * t.N / t.speed : p->kf;
+    double press = p->kd * t.approach - t.push, drag = t.sliding ? p->mu * t.N / t.speed : p->kf;
     for (int i = 0; i < 3; i++) {
         f[i] -= n[i] * press + t.tangential[i] * drag;
     }
@@ -76,7 +78,9 @@ static void add_force(const penalty_params *p, double c, const double n[3], cons
 int penalty_force(const penalty_params *p, const double x[3], const double v[3], double force[3])
 {
     double ground = ground_gap(p, x), wall = wall_gap(p, x);
-    int touching = (ground < 0 ? PENALTY_GROUND : 0) | (wall <= 0 ? PENALTY_WALL : 0);
+    const int far = p->soft.kernel != SOFTNESS_NONE;
+    int touching = (ground < 0 || far ? PENALTY_GROUND : 0) |
+                   (wall <= 0 || (far && isfinite(p->wall)) ? PENALTY_WALL : 0);
     memset(force, 0, 3 * sizeof *force);
     if (touching & PENALTY_GROUND) {
         add_force(p, ground, ground_normal, v, PENALTY_GROUND, force);
@@ -92,7 +96,7 @@ static void reverse_force(const penalty_params *p, double c, const double n[3], 
                           const double f_bar[3], double x_bar[3], double v_bar[3])
 {
     touch t = examine(p, c, n, v, which);
-    double press_bar = -dot(n, f_bar), c_bar = 0, along = dot(t.tangential, f_bar), t_bar[3];
+    double press_bar = -dot(n, f_bar), push_bar = 0, along = dot(t.tangential, f_bar), t_bar[3];
     if (t.sliding) {
         double N_bar = -p->mu * along / t.speed, drag = p->mu * t.N / t.speed;
         for (int i = 0; i < 3; i++) {
@@ -100,15 +104,16 @@ static void reverse_force(const penalty_params *p, double c, const double n[3], 
         }
         if (which == PENALTY_GROUND) { /* N = -press */
             press_bar -= N_bar;
-        } else { /* N = -ke c */
-            c_bar -= p->ke * N_bar;
+        } else { /* N = push */
+            push_bar += N_bar;
         }
     } else {
         for (int i = 0; i < 3; i++) {
             t_bar[i] = -p->kf * f_bar[i];
         }
     }
-    c_bar += p->ke * press_bar;
+    push_bar -= press_bar;
+    const double c_bar = -push_bar * p->ke * softness_pull(&p->soft, -c);
     double n_bar = (t.approach < 0 ? p->kd * press_bar : 0) - dot(n, t_bar);
     for (int i = 0; i < 3; i++) {
         x_bar[i] += n[i] * c_bar;
@@ -141,7 +146,7 @@ static void net_reverse(const penalty *s, const record *r, double f_bar[3], doub
     }
 }
 
-/* A step with contact, or with networks. */
+/* A step with contact, or with what acts everywhere. */
 static void contact_step(penalty *s, uint64_t t, double x[3], double v[3])
 {
     record *r = &s->record[s->records++];
@@ -162,7 +167,7 @@ static void contact_step(penalty *s, uint64_t t, double x[3], double v[3])
 void penalty_simulate(penalty *s, double x[3], double v[3], uint64_t steps, int keep)
 {
     const double h = s->p.h, fall = h * s->p.gravity, low = s->p.radius, right = s->p.wall - s->p.radius;
-    const int networks = s->p.hybrid != NULL;
+    const int everywhere = s->p.hybrid != NULL || s->p.soft.kernel != SOFTNESS_NONE || s->p.soft.at_distance;
     double a[3] = {x[0], x[1], x[2]}, b[3] = {v[0], v[1], v[2]};
     s->steps = steps;
     s->records = 0;
@@ -171,7 +176,7 @@ void penalty_simulate(penalty *s, double x[3], double v[3], uint64_t steps, int 
             memcpy(s->state + 6 * t, a, sizeof a);
             memcpy(s->state + 6 * t + 3, b, sizeof b);
         }
-        if (a[1] < low || !(a[0] < right) || networks) {
+        if (a[1] < low || !(a[0] < right) || everywhere) {
             contact_step(s, t, a, b);
         } else {
             b[1] -= fall;
@@ -208,10 +213,10 @@ void penalty_adjoint(const penalty *s, double x_bar[3], double v_bar[3])
         if (p->hybrid) {
             net_reverse(s, r, f_bar, x_bar, v_bar);
         }
-        if (r->touching & PENALTY_GROUND) {
+        if (r->touching & PENALTY_GROUND || p->soft.at_distance) {
             reverse_force(p, ground_gap(p, r->x), ground_normal, r->v, PENALTY_GROUND, f_bar, x_bar, v_bar);
         }
-        if (r->touching & PENALTY_WALL) {
+        if (r->touching & PENALTY_WALL || (p->soft.at_distance && isfinite(p->wall))) {
             reverse_force(p, wall_gap(p, r->x), wall_normal, r->v, PENALTY_WALL, f_bar, x_bar, v_bar);
         }
         now = r->step;

@@ -5,11 +5,15 @@
  * With penetration c < 0 along the normal n and velocity v: p = ke c + kd min(n.v, 0), F = -n p - v_t min(kf,
  * mu N/|v_t|), where v_t is the tangential velocity and N = -p on the ground, -ke c at the wall. v' = v + h
  * (F/m + g), x' = x + h v'.
+ *
+ * With a softened contact (soft.kernel) ke ramp(-c) stands for -ke c and is felt at any distance; damping acts in
+ * contact. With soft.at_distance the reverse sweep alone knows the slope of such a ramp.
  */
 #ifndef DS_ENGINES_PENALTY_H
 #define DS_ENGINES_PENALTY_H
 
 #include "common/memory.h"
+#include "engines/smoothing/softness.h"
 
 #include <diffsim/helper/hybrid.h>
 
@@ -23,6 +27,7 @@ typedef struct penalty_params {
     double kf;      /* N s/m, viscous friction at low speed */
     double mu;      /* Coulomb friction */
     double wall;    /* m: the wall is the plane x = wall, seen from the left; infinite = none */
+    softness soft;  /* ramps over the penetration, in m */
     /* Networks, NULL or without any: none. Inputs: position, velocity and contact force (3 each); outputs: the force
      * without gravity (3), which begins as that of contact. Asked at each step. */
     const ds_hybrid *hybrid;

@@ -6,4 +6,4 @@ noinst_LTLIBRARIES += %D%/librigid.la
 %C%_librigid_la_SOURCES = %D%/mass.c %D%/mass.h %D%/momentum.c %D%/momentum.h %D%/momentum_adjoint.c \
 	%D%/momentum_impulse.c %D%/momentum_step.c %D%/momentum_internal.h %D%/momentum_tangent.c %D%/pose.c \
 	%D%/pose.h %D%/rigid.c %D%/rigid.h %D%/rigid_adjoint.c %D%/rigid_step.c %D%/rigid_internal.h \
-	%D%/rigid_tangent.c
+	%D%/rigid_tangent.c %D%/wrench_net.c %D%/wrench_net.h

@@ -22,6 +22,11 @@ momentum *momentum_create(memory *m, size_t points, uint64_t steps)
     return r;
 }
 
+void momentum_networks(momentum *r, const wrench_net *net)
+{
+    r->net = net != NULL && net->hybrid != NULL ? net : NULL;
+}
+
 /* Adds up the vertices of each force, whose levers then are one. */
 static void sum_levers(momentum *r)
 {

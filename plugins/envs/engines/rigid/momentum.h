@@ -15,6 +15,7 @@
 #define DS_ENGINES_RIGID_MOMENTUM_H
 
 #include "common/memory.h"
+#include "wrench_net.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -67,6 +68,11 @@ typedef struct momentum momentum;
 /* Memory for roll-outs of up to `steps` steps with up to `points` vertices, taken of `m`; NULL where there is
  * none. */
 momentum *momentum_create(memory *m, size_t points, uint64_t steps);
+
+/* Networks for the roll-outs that follow and their derivatives, the caller's, or NULL. Inputs: position, momentum and
+ * angular momentum, 3 each; outputs: a force at the centre of mass and a torque, added to those of the forces on
+ * vertices. */
+void momentum_networks(momentum *r, const wrench_net *net);
 
 /* Simulates `steps` steps and keeps all states; `point` (points x 3) are the vertices about the centre of
  * mass. The quaternion of `start` may have any length but 0. Returns -1, or the first step after which the

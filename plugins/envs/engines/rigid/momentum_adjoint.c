@@ -71,17 +71,33 @@ static void reverse_turn(const momentum *r, const momentum_state *s, const momen
     vec3_add_scaled(bar->L, 1, c);
 }
 
+/* in_bar = the derivatives by what networks see of the state, by what `bar` says of P' and L'. */
+static void reverse_networks(const momentum *r, const momentum_state *s, const momentum_state *bar,
+                             double in_bar[WRENCH_INPUTS])
+{
+    double in[WRENCH_INPUTS], F_bar[3], T_bar[3];
+    for (int k = 0; k < 3; k++) {
+        F_bar[k] = r->rules.h * bar->P[k];
+        T_bar[k] = r->rules.h * bar->L[k];
+    }
+    momentum_seen(s, in);
+    wrench_reverse(r->net, in, F_bar, T_bar, in_bar);
+}
+
 static void reverse_step(momentum *r, uint64_t t, momentum_state *bar, momentum_body *body_bar,
                          double *point_bar)
 {
     const momentum_state *s = &r->state[t];
-    double R_bar[9] = {0}, x_bar[3] = {0};
+    double R_bar[9] = {0}, x_bar[3] = {0}, in_bar[WRENCH_INPUTS] = {0};
     momentum_step step;
     momentum_step_from(r, t, s, &step);
     if (r->rules.impulses) {
         momentum_impulses_adjoint(r, &step, bar, body_bar, point_bar);
     }
     reverse_path(r, &step, bar, body_bar);
+    if (r->net != NULL) {
+        reverse_networks(r, s, bar, in_bar);
+    }
     for (size_t k = 0; k < r->rules.forces; k++) {
         double weight = momentum_weight(r, k, t);
         if (weight > 0) {
@@ -90,6 +106,11 @@ static void reverse_step(momentum *r, uint64_t t, momentum_state *bar, momentum_
     }
     reverse_turn(r, s, &step, bar, R_bar, body_bar);
     vec3_add_scaled(bar->x, 1, x_bar);
+    if (r->net != NULL) {
+        vec3_add_scaled(bar->x, 1, in_bar);
+        vec3_add_scaled(bar->P, 1, in_bar + 3);
+        vec3_add_scaled(bar->L, 1, in_bar + 6);
+    }
     quat_matrix_adjoint(s->q, R_bar, bar->q);
 }
 

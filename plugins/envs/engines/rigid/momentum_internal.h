@@ -6,6 +6,8 @@
 
 #include "momentum.h"
 
+#include <string.h>
+
 /* An impulse, in the frame of the body: what it found and what it is. */
 typedef struct momentum_hit {
     size_t vertex;
@@ -29,8 +31,17 @@ struct momentum {
     uint64_t steps;
     double norm; /* of the quaternion that the roll-out was started with */
     momentum_state *state;
-    momentum_hit *hit; /* room for the impulses of a step */
+    momentum_hit *hit;     /* room for the impulses of a step */
+    const wrench_net *net; /* NULL: none */
 };
+
+/* Numbers of a state that networks see. */
+static inline void momentum_seen(const momentum_state *s, double in[WRENCH_INPUTS])
+{
+    memcpy(in, s->x, sizeof s->x);
+    memcpy(in + 3, s->P, sizeof s->P);
+    memcpy(in + 6, s->L, sizeof s->L);
+}
 
 typedef struct momentum_step {
     double R[9];

@@ -56,6 +56,13 @@ void momentum_step_from(const momentum *r, uint64_t t, const momentum_state *s, 
     memset(out->F, 0, sizeof out->F);
     out->moved = *s;
     add_torques(r, t, s, out);
+    if (r->net != NULL) {
+        double in[WRENCH_INPUTS], force[3] = {0}, torque[3] = {0};
+        momentum_seen(s, in);
+        wrench_add(r->net, in, force, torque);
+        vec3_add_scaled(out->F, 1, force);
+        vec3_add_scaled(out->moved.L, h, torque);
+    }
     for (int k = 0; k < 4; k++) {
         out->moved.q[k] += 0.5 * h * qdot[k];
     }

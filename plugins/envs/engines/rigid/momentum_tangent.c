@@ -76,12 +76,20 @@ static void step_tangent(momentum *r, uint64_t t, momentum_state *dot, const mom
 {
     const momentum_state *s = &r->state[t];
     const double M = r->body.mass, h = r->rules.h;
-    double R_dot[9], omega_dot[3], lever_dot[3];
+    double R_dot[9], omega_dot[3], lever_dot[3], F_dot[3] = {0}, T_dot[3] = {0};
     momentum_step step;
     momentum_step_from(r, t, s, &step);
     quat_matrix_tangent(s->q, dot->q, R_dot);
     omega_tangent(r, s, &step, dot, body_dot, R_dot, omega_dot);
     turn_tangent(r, s, &step, omega_dot, dot->q);
+    if (r->net != NULL) {
+        double in[WRENCH_INPUTS], in_dot[WRENCH_INPUTS];
+        momentum_seen(s, in);
+        momentum_seen(dot, in_dot);
+        wrench_tangent(r->net, in, in_dot, F_dot, T_dot);
+        vec3_add_scaled(dot->P, h, F_dot);
+        vec3_add_scaled(dot->L, h, T_dot);
+    }
     for (size_t k = 0; k < r->rules.forces; k++) {
         double weight = momentum_weight(r, k, t);
         if (weight > 0) {

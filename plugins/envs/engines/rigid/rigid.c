@@ -20,6 +20,11 @@ rigid *rigid_create(memory *m, size_t points, uint64_t steps)
     return r;
 }
 
+void rigid_networks(rigid *r, const wrench_net *net)
+{
+    r->net = net != NULL && net->hybrid != NULL ? net : NULL;
+}
+
 static void advance(const rigid *r, const rigid_state *s, rigid_state *next)
 {
     rigid_step step;

@@ -15,6 +15,7 @@
 
 #include "common/memory.h"
 #include "pose.h"
+#include "wrench_net.h"
 
 /* A state, derivatives of a loss by it (`bar`), or a direction (`dot`): doubles only. */
 typedef struct rigid_state {
@@ -47,6 +48,11 @@ typedef struct rigid rigid;
 /* Memory for roll-outs of up to `steps` steps with up to `points` contact points, taken of `m`; NULL where
  * there is none. */
 rigid *rigid_create(memory *m, size_t points, uint64_t steps);
+
+/* Networks for the roll-outs that follow and their derivatives, the caller's, or NULL. Inputs: position, velocity and
+ * angular velocity, 3 each, axes of the world; outputs begin as the known force and torque of the body. Contacts come on
+ * top of them. */
+void rigid_networks(rigid *r, const wrench_net *net);
 
 /* Simulates `steps` steps of h seconds and keeps all states. The quaternion of `start` may have any length
  * but 0. Returns -1, or the first step after which the state is not finite: the roll-out ends before it,

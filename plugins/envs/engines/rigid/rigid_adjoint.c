@@ -119,6 +119,24 @@ static void reverse_path(const rigid *r, const rigid_step *step, const rigid_sta
     }
 }
 
+/* Networks, which come before the contacts. The derivatives by the known force and torque are those by what they began
+ * as. */
+static void reverse_networks(const rigid *r, const rigid_state *s, const reverse *a)
+{
+    double in[WRENCH_INPUTS], in_bar[WRENCH_INPUTS] = {0}, F_bar[3], T_bar[3];
+    memcpy(F_bar, a->F_bar, sizeof F_bar);
+    memcpy(T_bar, a->T_bar, sizeof T_bar);
+    rigid_seen(s, in);
+    wrench_reverse(r->net, in, F_bar, T_bar, in_bar);
+    for (int k = 0; k < 3; k++) {
+        a->body_bar->force[k] += F_bar[k] - a->F_bar[k];
+        a->body_bar->torque[k] += T_bar[k] - a->T_bar[k];
+        a->bar->x[k] += in_bar[k];
+        a->bar->v[k] += in_bar[3 + k];
+        a->bar->omega[k] += in_bar[6 + k];
+    }
+}
+
 /* One step: `bar` from the state after to the state before. */
 static void reverse_step(const rigid *r, const rigid_state *s, rigid_state *bar, rigid_body *body_bar,
                          rigid_point *point_bar)
@@ -132,6 +150,9 @@ static void reverse_step(const rigid *r, const rigid_state *s, rigid_state *bar,
     reverse_path(r, &step, &next, &a);
     reverse_turn(r, s, &step, next.q, bar->q, omega_bar);
     reverse_spin(r, s, &step, omega_bar, &a);
+    if (r->net != NULL) {
+        reverse_networks(r, s, &a);
+    }
     for (size_t i = 0; i < r->points; i++) {
         rigid_touch t;
         if (rigid_touches(r, s, step.R, i, &t)) {

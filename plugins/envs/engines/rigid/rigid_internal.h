@@ -5,6 +5,8 @@
 
 #include "rigid.h"
 
+#include <string.h>
+
 struct rigid {
     rigid_body body;
     double inverse[9]; /* of the inertia */
@@ -14,7 +16,16 @@ struct rigid {
     uint64_t steps;
     double norm; /* of the quaternion that the roll-out was started with */
     rigid_state *state;
+    const wrench_net *net; /* NULL: none */
 };
+
+/* Numbers of a state that networks see. */
+static inline void rigid_seen(const rigid_state *s, double in[WRENCH_INPUTS])
+{
+    memcpy(in, s->x, sizeof s->x);
+    memcpy(in + 3, s->v, sizeof s->v);
+    memcpy(in + 6, s->omega, sizeof s->omega);
+}
 
 /* A contact point that touches. */
 typedef struct rigid_touch {

@@ -39,6 +39,11 @@ static void forces(const rigid *r, const rigid_state *s, rigid_step *out)
 {
     memcpy(out->F, r->body.force, sizeof out->F);
     memcpy(out->T, r->body.torque, sizeof out->T);
+    if (r->net != NULL) {
+        double in[WRENCH_INPUTS];
+        rigid_seen(s, in);
+        wrench_add(r->net, in, out->F, out->T);
+    }
     for (size_t i = 0; i < r->points; i++) {
         rigid_touch t;
         double torque[3];

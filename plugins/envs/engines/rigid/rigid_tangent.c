@@ -63,6 +63,12 @@ static void forces_tangent(const rigid *r, const rigid_state *s, const double R[
 {
     memcpy(F_dot, d->body->force, 3 * sizeof *F_dot);
     memcpy(T_dot, d->body->torque, 3 * sizeof *T_dot);
+    if (r->net != NULL) {
+        double in[WRENCH_INPUTS], in_dot[WRENCH_INPUTS];
+        rigid_seen(s, in);
+        rigid_seen(d->state, in_dot);
+        wrench_tangent(r->net, in, in_dot, F_dot, T_dot);
+    }
     for (size_t i = 0; i < r->points; i++) {
         rigid_touch t;
         if (rigid_touches(r, s, R, i, &t)) {

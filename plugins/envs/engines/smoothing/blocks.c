@@ -42,7 +42,7 @@ void blocks_read(blocks *b, ds_param_reader *in, const open_loop_usual *usual)
     b->mass = ds_param_real(in, "mass");
     ds_param_values(in, "k", 1, &b->k);
     ds_param_values(in, "keep", 1, &b->keep);
-    softness_read(&b->soft, in);
+    softness_read(&b->soft, in, "width");
     softness_read_backward(&b->soft, in);
     open_loop_read(&b->loop, in, &blocks_system, usual);
     b->loop.names = blocks_names;

@@ -6,10 +6,10 @@ const char *const softness_kernels[] = {"none", "softplus", "barrier", "gaussian
 const char *const softness_backward_kernels[] = {"softplus", "barrier", "gaussian", NULL};
 const char *const contact_grads[] = {"exact", "distance", NULL};
 
-void softness_read(softness *s, ds_param_reader *in)
+void softness_read(softness *s, ds_param_reader *in, const char *width)
 {
     s->kernel = ds_param_int(in, "softness");
-    s->width = ds_param_real(in, "width");
+    s->width = ds_param_real(in, width);
 }
 
 void softness_read_backward(softness *s, ds_param_reader *in)
@@ -30,10 +30,10 @@ static double normal_density(double z)
     return 0.39894228040143267794 * exp(-0.5 * z * z);
 }
 
-double softness_ramp(const softness *s, double x)
+static double ramp(int64_t kernel, double w, double x)
 {
-    const double w = s->width, root = 2 * w;
-    switch (s->kernel) {
+    const double root = 2 * w;
+    switch (kernel) {
     case SOFTNESS_SOFTPLUS:
         return fmax(x, 0) + w * log1p(exp(-fabs(x) / w));
     case SOFTNESS_BARRIER: /* without cancellation on the side of the gap */
@@ -43,6 +43,11 @@ double softness_ramp(const softness *s, double x)
     default:
         return fmax(x, 0);
     }
+}
+
+double softness_ramp(const softness *s, double x)
+{
+    return ramp(s->kernel, s->width, x);
 }
 
 static double slope(int64_t kernel, double w, double x)
@@ -68,6 +73,37 @@ double softness_slope(const softness *s, double x)
 double softness_pull(const softness *s, double x)
 {
     return s->at_distance ? slope(s->backward_kernel, s->backward_width, x) : slope(s->kernel, s->width, x);
+}
+
+double softness_pull_ramp(const softness *s, double x)
+{
+    return s->at_distance ? ramp(s->backward_kernel, s->backward_width, x) : ramp(s->kernel, s->width, x);
+}
+
+static double density(int64_t kernel, double w, double x)
+{
+    const double root = hypot(x, 2 * w), below = slope(kernel, w, x);
+    switch (kernel) {
+    case SOFTNESS_SOFTPLUS:
+        return below / (1 + exp(x / w)) / w;
+    case SOFTNESS_BARRIER:
+        return 2 * (w / root) * (w / root) / root;
+    case SOFTNESS_GAUSSIAN:
+        return normal_density(x / w) / w;
+    default:
+        return 0;
+    }
+}
+
+double softness_density(const softness *s, double x)
+{
+    return density(s->kernel, s->width, x);
+}
+
+double softness_pull_density(const softness *s, double x)
+{
+    return s->at_distance ? density(s->backward_kernel, s->backward_width, x)
+                          : density(s->kernel, s->width, x);
 }
 
 double softness_draw(const softness *s, ds_random *random)

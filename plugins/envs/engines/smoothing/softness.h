@@ -39,13 +39,13 @@ typedef struct softness {
     double backward_width;
 } softness;
 
-/* Parameters `softness` and `width`; with SOFTNESS_BACKWARD_PARAMS also `contact_grad`, `grad_softness` and
+/* Parameters `softness` and its width, usually called `width`; with SOFTNESS_BACKWARD_PARAMS also `contact_grad`, `grad_softness` and
  * `grad_width`. The texts are the defaults. */
-#define SOFTNESS_PARAMS(kernel_, width_, unit_)                                                              \
+#define SOFTNESS_PARAMS(name_, kernel_, width_, unit_)                                                       \
     DS_ENUM("softness", kernel_, softness_kernels,                                                           \
             "Ramp of the contact force over the penetration: none = hard, zero before bodies touch; "        \
             "softplus, barrier, gaussian = smoothed, bodies act at a distance."),                            \
-        DS_REAL("width", width_, 1e-12, 1e6, unit_,                                                          \
+        DS_REAL(name_, width_, 1e-12, 1e6, unit_,                                                            \
                 "Width of a smoothed ramp: 1/kappa of softplus, half the force at 0 of barrier, standard "   \
                 "deviation of gaussian.",                                                                    \
                 .flags = DS_PARAM_LOG)
@@ -57,13 +57,18 @@ typedef struct softness {
         DS_ENUM("grad_softness", "softplus", softness_backward_kernels, "Ramp of contact_grad = distance."), \
         DS_REAL("grad_width", width_, 1e-12, 1e6, unit_, "Its width.", .flags = DS_PARAM_LOG)
 
-void softness_read(softness *s, ds_param_reader *in);
+void softness_read(softness *s, ds_param_reader *in, const char *width);
 void softness_read_backward(softness *s, ds_param_reader *in);
 
-/* The ramp at penetration x, its derivative, and what a gradient takes for its derivative. */
+/* The ramp at penetration x, its derivative, and what a gradient takes for its derivative, and for the ramp. */
 double softness_ramp(const softness *s, double x);
 double softness_slope(const softness *s, double x);
 double softness_pull(const softness *s, double x);
+double softness_pull_ramp(const softness *s, double x);
+
+/* The second derivatives of both ramps, 0 of a hard one. */
+double softness_density(const softness *s, double x);
+double softness_pull_density(const softness *s, double x);
 
 /* A number drawn from the density rho of the ramp; 0 of the hard one. */
 double softness_draw(const softness *s, ds_random *random);

@@ -102,6 +102,7 @@ ds_status swept_simulate(void *self, ds_eval *io)
     swept *s = self;
     int64_t bad = -1;
     knob_values(&s->knobs, io->x, s->value);
+    s->w = io->x + s->knobs.n;
     knob_error(&s->knobs, s->value, &s->error);
     const ds_status status = run(s, &bad);
     io->bad_step = bad < 0 ? -1 : bad / (int64_t)s->shown_each;
@@ -118,6 +119,8 @@ static ds_status reverse(swept *s, const double *r_bar, double *x_bar)
     ds_status status = DS_OK;
     int finite = 1;
     memset(s->value_bar, 0, sizeof s->value_bar);
+    s->w_bar = x_bar + s->knobs.n;
+    memset(s->w_bar, 0, s->watcher.kit.hybrid.variables * sizeof *s->w_bar);
     for (uint64_t k = s->states; status == DS_OK && finite && k-- > 0;) {
         const uint64_t t = s->compared[k];
         memset(s->points_bar, 0, n * sizeof *s->points_bar);
@@ -157,6 +160,7 @@ static ds_status swept_forward(void *self, ds_eval *io, const double *v, double 
     ds_status status = DS_OK;
     int finite = 1;
     knob_spread(&s->knobs, s->value, v, value_dot);
+    s->w_dot = v + s->knobs.n;
     s->task->start_dot(s, value_dot, dot);
     for (uint64_t k = 0; status == DS_OK && finite && k < s->states; k++) {
         const uint64_t t = s->compared[k];
@@ -202,6 +206,13 @@ ds_status swept_allocate(void *self)
     swept *s = self;
     memory *m = &s->watcher.kit.memory;
     const size_t points = s->subject.mesh.vertices;
+    const ds_hybrid *h = &s->watcher.kit.hybrid;
+    if (h->l1 > 0 || h->l2 > 0) {
+        return ds_host_fail(
+            s->watcher.kit.host, DS_E_PARAM,
+            "parameters residual_l1 and residual_l2: the loss of this environment is a sum of squares, "
+            "which they would not be part of: leave them 0, and limit weights by residual_limit");
+    }
     s->watcher.forward = swept_forward;
     s->watcher.reverse = swept_reverse;
     memory_each(m, 3 * points, (double **const[]){&s->points, &s->points_bar, &s->goal, NULL});

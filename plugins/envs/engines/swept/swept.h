@@ -4,7 +4,7 @@
  * to the next. The scene says how its points follow from its state, and what its numbers (knob.h) do to it.
  *
  * The instance begins with a `swept`. Its read() calls swept_read(), sets what is named below, and calls swept_ready();
- * its env_table has the entries of SWEPT_TABLE, with swept_release or a function that calls it. */
+ * its env_table has the entries of SWEPT_TABLE, with swept_allocate and swept_release or functions that call them. */
 #ifndef DS_ENGINES_SWEPT_SWEPT_H
 #define DS_ENGINES_SWEPT_SWEPT_H
 
@@ -58,6 +58,11 @@ typedef struct swept {
     double value[KNOBS], value_bar[KNOBS];
     identified error; /* of the last episode */
     int is_target;    /* the episode of the target is being simulated */
+
+    /* Of a scene with hook points: parameters of networks for the episode, their change for forth(), and where back() adds
+     * the derivatives by them. The target has no networks. */
+    const double *w, *w_dot;
+    double *w_bar;
 } swept;
 
 /* First in read(): reads SWEPT_PARAMS and sets what they say. */
@@ -92,8 +97,8 @@ void swept_bodies(void *self, scene_kit *s);
 void swept_place(const void *self, uint64_t k, uint64_t b, double *out);
 void swept_range(const void *self, uint64_t i, double *lower, double *upper, double *start);
 void swept_variable(const void *self, uint64_t i, env_variable *out);
-#define SWEPT_TABLE(release_)                                                                                \
-    .allocate = swept_allocate, .release = (release_), .simulate = swept_simulate, .adjoint = swept_adjoint, \
+#define SWEPT_TABLE(allocate_, release_)                                                                     \
+    .allocate = (allocate_), .release = (release_), .simulate = swept_simulate, .adjoint = swept_adjoint,    \
     .passes = 2, .channels = watcher_channels, .channel = watcher_channel, .answer = watcher_answer,         \
     .bodies = swept_bodies, .place = swept_place, .range = swept_range, .variable = swept_variable
 

@@ -4,12 +4,25 @@
 
 enum { TAPE = 2 + 2 * (3 + 2 + 1) };
 
+const ds_hook contact_law_hook[LAW_HOOKS] = {
+    DS_HYBRID_HOOK(DS_HOOK_INPUT, 1, "normal_force", "", "Of the springs at a contact, over network_force."),
+    DS_HYBRID_HOOK(DS_HOOK_INPUT, 1, "sliding_speed", "m/s", "Of the point along the plane."),
+    DS_HYBRID_HOOK(DS_HOOK_INPUT, 1, "depth", "m", "Of penetration."),
+    DS_HYBRID_HOOK(DS_HOOK_INPUT, 1, "depth_rate", "m/s", "Its rate."),
+    DS_HYBRID_HOOK(
+        DS_HOOK_OUTPUT, 1, "friction", "",
+        "Against the sliding, over network_force; times tanh(sliding_speed / slip). Begins as that of the "
+        "friction law."),
+    DS_HYBRID_HOOK(DS_HOOK_OUTPUT, 1, "normal", "",
+                   "Normal force that acts, over network_force, cut at 0; begins as normal_force.")};
+
 void contact_law_open(contact_law *l, friction_law friction, int network, double force)
 {
-    static const uint32_t size[] = {2, 3, 2, 1}, bias[] = {1, 1, 1, 1};
-    static const uint32_t f[] = {DS_NETWORK_ELU, DS_NETWORK_IDENTITY, DS_NETWORK_IDENTITY};
+    char why[DS_NETWORK_FILE_TEXT];
     *l = (contact_law){.friction = friction, .network = network, .force = force};
-    ds_network_make(&l->net, 3, size, f, bias);
+    ds_hybrid_wire(&l->source,
+                   "friction = normal_force sliding_speed | 3 2 | elu identity identity | residual | all",
+                   LAW_HOOKS, contact_law_hook, why);
 }
 
 /* g(v) and its derivatives by v, mu, mu_s and v_s. */
@@ -52,49 +65,67 @@ static friction friction_of(const contact_law *l, const double *theta, double v)
     return (friction){.g = 0};
 }
 
-/* What the force is made of: normal force, sliding speed and direction, friction and its derivatives by both. */
+/* What the force is made of: normal force of the springs and that which acts, sliding speed and direction, friction and
+ * its derivative by the speed without networks. */
 typedef struct parts {
-    double power, rate, normal, v, along[2];
-    double total, by_normal, by_v, per_v; /* per_v: friction / v, also where v is 0 */
+    double power, rate, spring, normal, v, along[2];
+    double total, by_v, per_v; /* per_v: friction / v, also where v is 0 */
     friction f;
-    double near, by_near, net;                              /* tanh(v / v_s) and its derivative by v, f N */
-    double tape[TAPE], net_bar[2], weight_bar[LAW_WEIGHTS]; /* of the network by its inputs and parameters */
+    double near, by_near;     /* tanh(v / v_s) and its derivative by v */
+    double kept[LAW_OUTPUTS]; /* 1, or 0: replaced */
+    double net[LAW_OUTPUTS];  /* of the networks, times f */
+    const ds_hybrid *hybrid;  /* NULL: there is none */
+    const double *w;          /* its parameters */
+    double *tape, own[TAPE];
 } parts;
 
-/* Derivatives where they are wanted, and where the sliding begins. Returns the force, too. */
-static void take_apart(const contact_law *l, const double *theta, double x, const double v[3],
-                       int derivatives, parts *p, double force[3])
+/* Networks at the springs' normal force. */
+static void ask_networks(const contact_law *l, const double *theta, double x, parts *p)
+{
+    const double in[LAW_INPUTS] = {p->spring / l->force, p->v, x, p->rate};
+    p->hybrid = l->hybrid != NULL ? l->hybrid : l->network ? &l->source : NULL;
+    p->kept[LAW_OUT_FRICTION] = p->kept[LAW_OUT_NORMAL] = 1;
+    p->net[LAW_OUT_FRICTION] = p->net[LAW_OUT_NORMAL] = p->near = p->by_near = 0;
+    if (p->hybrid == NULL) {
+        return;
+    }
+    p->w = l->hybrid != NULL ? l->w : theta + LAW_NETWORK;
+    p->tape = l->hybrid != NULL ? l->tape : p->own;
+    for (uint32_t k = 0; k < p->hybrid->nets; k++) {
+        const ds_hybrid_net *net = &p->hybrid->net[k];
+        for (uint32_t i = 0; net->replace && i < net->net.size[net->net.layers]; i++) {
+            p->kept[net->out[i]] = 0;
+        }
+    }
+    ds_hybrid_forward(p->hybrid, p->w, in, p->net, p->tape);
+    for (int i = 0; i < LAW_OUTPUTS; i++) {
+        p->net[i] *= l->force;
+    }
+    p->near = tanh(p->v / theta[LAW_SLIP]);
+    p->by_near = (1 - p->near * p->near) / theta[LAW_SLIP];
+}
+
+/* Returns the force, too. */
+static void take_apart(const contact_law *l, const double *theta, double x, const double v[3], parts *p,
+                       double force[3])
 {
     p->power = x * sqrt(x);
     p->rate = -v[2];
-    const double normal = p->power * (theta[LAW_STIFFNESS] + theta[LAW_DAMPING] * p->rate);
-    p->normal = normal > 0 ? normal : 0;
+    const double spring = p->power * (theta[LAW_STIFFNESS] + theta[LAW_DAMPING] * p->rate);
+    p->spring = spring > 0 ? spring : 0;
     p->v = sqrt(v[0] * v[0] + v[1] * v[1]);
     for (int i = 0; i < 2; i++) {
         p->along[i] = p->v > 0 ? v[i] / p->v : 0;
     }
+    ask_networks(l, theta, x, p);
+    const double normal = p->kept[LAW_OUT_NORMAL] * p->spring + p->net[LAW_OUT_NORMAL];
+    p->normal = normal > 0 ? normal : 0;
     p->f = friction_of(l, theta, p->v);
-    p->total = p->normal * p->f.g;
-    p->by_normal = p->f.g;
-    p->by_v = p->normal * p->f.by_v;
-    derivatives = derivatives || !(p->v > 1e-12);
-    if (l->network) {
-        const double in[2] = {p->normal / l->force, p->v}, one = 1;
-        p->net = l->force * ds_network_forward(&l->net, theta + LAW_NETWORK, in, p->tape)[0];
-        p->near = tanh(p->v / theta[LAW_SLIP]);
-        p->total += p->near * p->net;
-        if (derivatives) {
-            memset(p->net_bar, 0, sizeof p->net_bar);
-            memset(p->weight_bar, 0, sizeof p->weight_bar);
-            ds_network_reverse(&l->net, theta + LAW_NETWORK, p->tape, &one, p->weight_bar, p->net_bar);
-            p->by_near = (1 - p->near * p->near) / theta[LAW_SLIP];
-            p->by_normal += p->near * p->net_bar[0];
-            p->by_v += p->near * l->force * p->net_bar[1] + p->by_near * p->net;
-        }
-    }
+    p->total = p->kept[LAW_OUT_FRICTION] * p->normal * p->f.g + p->near * p->net[LAW_OUT_FRICTION];
+    p->by_v = p->kept[LAW_OUT_FRICTION] * p->normal * p->f.by_v + p->by_near * p->net[LAW_OUT_FRICTION];
     p->per_v = p->v > 1e-12 ? p->total / p->v : p->by_v;
     if (p->v <= 1e-12) {
-        p->total = p->by_normal = 0;
+        p->total = 0;
     }
     force[0] = -p->per_v * v[0];
     force[1] = -p->per_v * v[1];
@@ -104,7 +135,7 @@ static void take_apart(const contact_law *l, const double *theta, double x, cons
 void contact_law_force(const contact_law *l, const double *theta, double x, const double v[3], double f[3])
 {
     parts p;
-    take_apart(l, theta, x, v, 0, &p, f);
+    take_apart(l, theta, x, v, &p, f);
 }
 
 void contact_law_adjoint(const contact_law *l, const double *theta, double x, const double v[3],
@@ -112,28 +143,32 @@ void contact_law_adjoint(const contact_law *l, const double *theta, double x, co
                          double *theta_bar)
 {
     parts p;
-    take_apart(l, theta, x, v, 1, &p, f);
+    take_apart(l, theta, x, v, &p, f);
     const double against = -(f_bar[0] * p.along[0] + f_bar[1] * p.along[1]); /* of the friction */
-    const double speed_bar = against * (p.by_v - p.per_v);
+    const double kept = against * p.kept[LAW_OUT_FRICTION];
+    const double normal_bar = p.normal > 0 ? f_bar[2] + kept * p.f.g : 0;
+    double in_bar[LAW_INPUTS] = {0};
+    theta_bar[LAW_MU] += kept * p.normal * p.f.by_mu;
+    theta_bar[LAW_MU_STATIC] += kept * p.normal * p.f.by_static;
+    theta_bar[LAW_SLIP] += kept * p.normal * p.f.by_slip;
+    if (p.hybrid != NULL) {
+        double out_bar[LAW_OUTPUTS] = {against * p.near * l->force, normal_bar * l->force};
+        ds_hybrid_reverse(p.hybrid, p.w, p.tape, out_bar,
+                          l->hybrid != NULL ? l->w_bar : theta_bar + LAW_NETWORK, in_bar);
+        theta_bar[LAW_SLIP] -= against * p.by_near * p.net[LAW_OUT_FRICTION] * p.v / theta[LAW_SLIP];
+    }
+    const double speed_bar = against * (p.by_v - p.per_v) + in_bar[LAW_IN_SPEED];
     for (int i = 0; i < 2; i++) {
         v_bar[i] += speed_bar * p.along[i] - p.per_v * f_bar[i];
     }
-    theta_bar[LAW_MU] += against * p.normal * p.f.by_mu;
-    theta_bar[LAW_MU_STATIC] += against * p.normal * p.f.by_static;
-    theta_bar[LAW_SLIP] += against * p.normal * p.f.by_slip;
-    if (l->network) {
-        const double bar = against * p.near * l->force;
-        for (int i = 0; i < LAW_WEIGHTS; i++) {
-            theta_bar[LAW_NETWORK + i] += bar * p.weight_bar[i];
-        }
-        theta_bar[LAW_SLIP] -= against * p.by_near * p.net * p.v / theta[LAW_SLIP];
-    }
-    if (p.normal > 0) {
-        const double normal_bar = f_bar[2] + against * p.by_normal;
-        *x_bar += normal_bar * 1.5 * p.normal / x;
-        v_bar[2] -= normal_bar * theta[LAW_DAMPING] * p.power;
-        theta_bar[LAW_STIFFNESS] += normal_bar * p.power;
-        theta_bar[LAW_DAMPING] += normal_bar * p.power * p.rate;
+    *x_bar += in_bar[LAW_IN_DEPTH];
+    v_bar[2] -= in_bar[LAW_IN_RATE];
+    if (p.spring > 0) {
+        const double spring_bar = p.kept[LAW_OUT_NORMAL] * normal_bar + in_bar[LAW_IN_NORMAL] / l->force;
+        *x_bar += spring_bar * 1.5 * p.spring / x;
+        v_bar[2] -= spring_bar * theta[LAW_DAMPING] * p.power;
+        theta_bar[LAW_STIFFNESS] += spring_bar * p.power;
+        theta_bar[LAW_DAMPING] += spring_bar * p.power * p.rate;
     }
 }
 
@@ -142,25 +177,27 @@ void contact_law_tangent(const contact_law *l, const double *theta, double x, co
                          double f_dot[3])
 {
     parts p;
-    double normal_dot = 0;
-    take_apart(l, theta, x, v, 1, &p, f);
-    if (p.normal > 0) {
-        normal_dot = 1.5 * p.normal / x * x_dot +
+    double spring_dot = 0, net_dot[LAW_OUTPUTS] = {0};
+    take_apart(l, theta, x, v, &p, f);
+    if (p.spring > 0) {
+        spring_dot = 1.5 * p.spring / x * x_dot +
                      p.power * (theta_dot[LAW_STIFFNESS] + p.rate * theta_dot[LAW_DAMPING] -
                                 theta[LAW_DAMPING] * v_dot[2]);
     }
     const double speed_dot = p.along[0] * v_dot[0] + p.along[1] * v_dot[1];
-    double by_theta = p.normal * (p.f.by_mu * theta_dot[LAW_MU] + p.f.by_static * theta_dot[LAW_MU_STATIC] +
-                                  p.f.by_slip * theta_dot[LAW_SLIP]);
-    if (l->network) {
-        double net_dot = 0;
-        for (int i = 0; i < LAW_WEIGHTS; i++) {
-            net_dot += p.weight_bar[i] * theta_dot[LAW_NETWORK + i];
-        }
-        by_theta +=
-            p.near * l->force * net_dot - p.by_near * p.net * p.v / theta[LAW_SLIP] * theta_dot[LAW_SLIP];
+    if (p.hybrid != NULL) {
+        const double in_dot[LAW_INPUTS] = {spring_dot / l->force, speed_dot, x_dot, -v_dot[2]};
+        ds_hybrid_tangent(p.hybrid, p.w, p.tape, l->hybrid != NULL ? l->w_dot : theta_dot + LAW_NETWORK,
+                          in_dot, net_dot);
     }
-    const double more = by_theta + p.by_normal * normal_dot + (p.by_v - p.per_v) * speed_dot;
+    const double normal_dot =
+        p.normal > 0 ? p.kept[LAW_OUT_NORMAL] * spring_dot + l->force * net_dot[LAW_OUT_NORMAL] : 0;
+    const double by_theta = p.f.by_mu * theta_dot[LAW_MU] + p.f.by_static * theta_dot[LAW_MU_STATIC] +
+                            p.f.by_slip * theta_dot[LAW_SLIP];
+    const double more = p.kept[LAW_OUT_FRICTION] * (p.normal * by_theta + p.f.g * normal_dot) +
+                        p.near * l->force * net_dot[LAW_OUT_FRICTION] -
+                        p.by_near * p.net[LAW_OUT_FRICTION] * p.v / theta[LAW_SLIP] * theta_dot[LAW_SLIP] +
+                        (p.by_v - p.per_v) * speed_dot;
     for (int i = 0; i < 2; i++) {
         f_dot[i] = -more * p.along[i] - p.per_v * v_dot[i];
     }

@@ -3,16 +3,24 @@
  * adjoint and tangent. Normal force after K. Hunt, F. Crossley, "Coefficient of restitution interpreted as damping in
  * vibroimpact" (1975); friction that is smooth in the sliding velocity, and what a network adds to it or has in its
  * place, after E. Heiden et al., "NeuralSim" (ICRA 2021). With penetration x > 0, its rate r and sliding speed v,
- *     F = max(0, k x^(3/2) + d x^(3/2) r),    friction = F g(v) + tanh(v / v_s) f N(F / f, v), against the sliding. */
+ *     F0 = max(0, k x^(3/2) + d x^(3/2) r),  F = max(0, F0 + f M),  friction = F g(v) + tanh(v / v_s) f N, against the
+ *     sliding,
+ * with what networks make, M and N, of F0 / f, v, x and r. Where they replace, F0 in F, or F g(v), is left out. */
 #ifndef DS_ENGINES_CONTACT_LAW_H
 #define DS_ENGINES_CONTACT_LAW_H
 
-#include <diffsim/helper/network.h>
+#include <diffsim/helper/hybrid.h>
 
 /* Constants: k (N m^-3/2), d (N s m^-5/2), friction while sliding and the most of it, velocity v_s (m/s) below which it
  * is less; then the parameters of the network. */
 enum { LAW_STIFFNESS, LAW_DAMPING, LAW_MU, LAW_MU_STATIC, LAW_SLIP, LAW_NETWORK, LAW_WEIGHTS = 22 };
 enum { LAW_CONSTANTS = LAW_NETWORK + LAW_WEIGHTS };
+
+/* Inputs of networks, normal force in units of f, and their outputs, in that unit. */
+enum { LAW_IN_NORMAL, LAW_IN_SPEED, LAW_IN_DEPTH, LAW_IN_RATE, LAW_INPUTS };
+enum { LAW_OUT_FRICTION, LAW_OUT_NORMAL, LAW_OUTPUTS };
+enum { LAW_HOOKS = LAW_INPUTS + LAW_OUTPUTS };
+extern const ds_hook contact_law_hook[LAW_HOOKS]; /* of one number each, in that order */
 
 /* g(v), with u = v / v_s:
  *   Coulomb    mu
@@ -31,10 +39,16 @@ typedef enum friction_law {
 
 typedef struct contact_law {
     friction_law friction;
-    int network;  /* there is one */
+    int network;  /* the one of the source: its parameters are among the constants */
     double force; /* f, N */
-    ds_network
-        net; /* of normal force and sliding speed: 2 - 3 - 2 - 1, exponential linear, then linear, with all biases */
+    ds_hybrid
+        source; /* that one, of normal force and sliding speed for the friction: 2 - 3 - 2 - 1, exponential linear,
+                         then linear, with all biases */
+    /* Networks of the caller in its place, or NULL; their parameters, the change of them for a tangent, where an adjoint
+     * adds the derivatives by them, and a tape. */
+    const ds_hybrid *hybrid;
+    const double *w, *w_dot;
+    double *w_bar, *tape;
 } contact_law;
 
 void contact_law_open(contact_law *l, friction_law friction, int network, double force);

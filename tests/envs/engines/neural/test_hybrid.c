@@ -202,6 +202,43 @@ static const scene scenes[] = {
       "residual=force = velocity, height | 3 | tanh | residual | hidden"},
      1e-5,
      1e-5},
+    {"envs/double_pendulum",
+     {"variant=damping", "n_samples=200",
+      "residual=joint_torque = joint_angle, joint_rate | 3 2 | elu | residual | all"},
+     1e-4,
+     1e-6},
+    {"envs/double_pendulum",
+     {"variant=synthetic", "n_samples=60", "steps_per_sample=2", "held_out=20",
+      "residual=joint_torque.1 = joint_rate | 3 | tanh | replace & joint_torque.2 = joint_angle | - | "
+      "identity"},
+     1e-5,
+     1e-5},
+    {"envs/cube_throw",
+     {"variables=stiffness damping mu", "n_samples=100", "network_force=50",
+      "residual=friction = normal_force, sliding_speed | 3 2 | elu | residual | all & normal = depth, "
+      "depth_rate | 3 | "
+      "tanh"},
+     1e-7,
+     1e-4},
+    {"envs/cube_throw",
+     {"variables=stiffness", "n_samples=80", "network_force=50",
+      "residual=normal, friction = depth, depth_rate, sliding_speed | 4 | sigmoid | replace"},
+     1e-7,
+     1e-4},
+    {"envs/rigid_contact",
+     {"observe=state", "duration=1", "residual=force, torque = velocity, spin | 3 | tanh | residual | all"},
+     1e-6,
+     1e-5},
+    {"envs/rigid_contact",
+     {"observe=state", "duration=0.5", "force=1, 2, 3",
+      "residual=force = position, velocity | 3 | tanh | replace & torque.2 = spin | - | identity"},
+     1e-6,
+     1e-5},
+    {"envs/rigid_mass",
+     {"observe=state",
+      "residual=force, torque = position, momentum, angular_momentum | 3 | tanh | residual | all"},
+     1e-5,
+     1e-6},
 };
 enum { SCENES = sizeof scenes / sizeof *scenes, POINTS = 3 };
 
@@ -311,6 +348,55 @@ static void zero_weights(void **state)
     }
 }
 
+/* Where there are residuals: products with their Jacobian, by all variables. */
+static void products(void **state)
+{
+    (void)state;
+    for (int k = 0; k < SCENES; k++) {
+        fake_env e;
+        double x[80], v[80];
+        if (strstr("envs/double_pendulum envs/cube_throw envs/rigid_contact envs/rigid_mass",
+                   scenes[k].env) == NULL) {
+            continue;
+        }
+        fake_env_open(&e, scenes[k].env, scenes[k].setting, 1, -INFINITY);
+        assert_true(e.info.n <= 80);
+        differences_random(5, e.info.n, x);
+        differences_random(6, e.info.n, v);
+        for (uint64_t i = 0; i < e.info.n; i++) {
+            x[i] = 0.5 * (e.lower[i] + e.upper[i]) + 0.4 * (e.upper[i] - e.lower[i]) * x[i];
+        }
+        fake_products(&e, x, v, 1e-9);
+        fake_env_close(&e);
+    }
+}
+
+/* The network of the source in the friction of the cube is a wiring like any other: the same loss and gradient. */
+static void network_of_the_cube(void **state)
+{
+    fake_env own, wired;
+    double x[24], g[2][24];
+    (void)state;
+    fake_env_open(&own, "envs/cube_throw", (const char *[]){"network_force=50", "weight_cost=0", NULL}, 1,
+                  -INFINITY);
+    fake_env_open(
+        &wired, "envs/cube_throw",
+        (const char *[]){"network_force=50", "variables=stiffness damping",
+                         "residual=friction = normal_force, sliding_speed | 3 2 | elu identity identity | "
+                         "residual | all",
+                         NULL},
+        1, -INFINITY);
+    assert_true(own.info.n == 24 && wired.info.n == 24);
+    differences_random(3, 24, x);
+    x[0] = 5000;
+    x[1] = 6000;
+    const double loss = fake_eval(&own, x, g[0], 0, NULL);
+    assert_true(loss == fake_eval(&wired, x, g[1], 0, NULL));
+    assert_memory_equal(g[0], g[1], sizeof g[0]);
+    fake_env_close(&own);
+    fake_env_close(&wired);
+}
+
 /* Penalties are added to the loss and to the gradient; hook points and names are told. */
 static void told(void **state)
 {
@@ -382,6 +468,16 @@ static void files(void **state)
                                       "residual=joint_torque = joint_rate | 2 | tanh", NULL},
                      "is beyond 0.25");
     fake_env_refuses("envs/cartpole", (const char *[]){setting, NULL}, "there is no network: set residual");
+    fake_env_refuses("envs/double_pendulum", (const char *[]){"residual=joint_torque = joint_rate", NULL},
+                     "camera");
+    fake_env_refuses(
+        "envs/double_pendulum",
+        (const char *[]){"variant=damping", "rollout=onestep", "residual=joint_torque = joint_rate", NULL},
+        "set rollout = full");
+    fake_env_refuses("envs/cube_throw", (const char *[]){"residual=friction = depth", NULL},
+                     "take network out");
+    fake_env_refuses("envs/rigid_contact", (const char *[]){"residual=force = spin", "residual_l2=1", NULL},
+                     "sum of squares");
     fake_env_refuses("envs/cartpole", (const char *[]){"residual=cart_force = joint_rate", NULL},
                      "there is no output 'cart_force'; there are: joint_torque");
     remove(path);
@@ -389,9 +485,14 @@ static void files(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(wirings),      cmocka_unit_test(bad_wirings),
-                                       cmocka_unit_test(derivatives),  cmocka_unit_test(gradients),
-                                       cmocka_unit_test(zero_weights), cmocka_unit_test(told),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(wirings),
+                                       cmocka_unit_test(bad_wirings),
+                                       cmocka_unit_test(derivatives),
+                                       cmocka_unit_test(gradients),
+                                       cmocka_unit_test(zero_weights),
+                                       cmocka_unit_test(products),
+                                       cmocka_unit_test(network_of_the_cube),
+                                       cmocka_unit_test(told),
                                        cmocka_unit_test(files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
