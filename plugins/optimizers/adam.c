@@ -16,11 +16,11 @@
  */
 #include "methods/base/box.h"
 #include "methods/gradient/multistart.h"
+#include "methods/gradient/outlier.h"
 
 #include <math.h>
 #include <string.h>
 
-#define NORMS 15        /* gradient norms whose median outliers are compared with */
 #define LEAST_RATE 0.01 /* end of the schedules, relative to the learning rate */
 
 enum { ADAM, SGD, MOMENTUM, NESTEROV };
@@ -35,8 +35,8 @@ typedef struct arm {
     int64_t t;         /* simulations of this search */
     double best, rate; /* least smoothed loss; factor of the schedule "halve" */
     int64_t stall;
-    double recent[3];   /* last losses */
-    double norm[NORMS]; /* last gradient norms, a ring */
+    double recent[3]; /* last losses */
+    outlier norms;    /* of its gradients */
 } arm;
 
 typedef struct adam {
@@ -58,6 +58,7 @@ static void adam_begin(void *self_, size_t i, const double *start)
     memset(a->m, 0, bytes);
     memset(a->q, 0, bytes);
     a->t = a->stall = 0;
+    a->norms.count = 0;
     a->best = INFINITY;
     a->rate = 1.0;
 }
@@ -66,19 +67,6 @@ static const double *adam_point(void *self_, size_t i)
 {
     const adam *self = self_;
     return self->arms[i].probe;
-}
-
-static double median(size_t count, const double *values)
-{
-    double sorted[NORMS];
-    for (size_t i = 0; i < count; i++) {
-        size_t at = i;
-        for (; at > 0 && sorted[at - 1] > values[i]; at--) {
-            sorted[at] = sorted[at - 1];
-        }
-        sorted[at] = values[i];
-    }
-    return sorted[count / 2];
 }
 
 /* Learning rate of step t = 1, 2, ... */
@@ -97,7 +85,7 @@ static double learning_rate(const adam *self, const arm *a)
 static int progress(const adam *self, arm *a, double loss)
 {
     a->recent[(a->t - 1) % 3] = loss;
-    double smoothed = self->smooth && a->t >= 3 ? median(3, a->recent) : loss;
+    double smoothed = self->smooth && a->t >= 3 ? outlier_median(3, a->recent) : loss;
     if (a->t == 1 || smoothed < a->best - self->tol * fmax(1.0, fabs(a->best))) {
         a->best = smoothed;
         a->stall = 0;
@@ -123,10 +111,7 @@ static double norm2(size_t n, const double *g)
  * the step is as long as the gradient. */
 static double gradient_scale(const adam *self, arm *a, double norm)
 {
-    size_t known = a->t - 1 < NORMS ? (size_t)(a->t - 1) : NORMS;
-    double typical = known >= 3 ? median(known, a->norm) : norm;
-    double length = self->outlier > 0.0 && norm > self->outlier * typical ? typical : norm;
-    a->norm[(a->t - 1) % NORMS] = norm;
+    double length = outlier_length(&a->norms, self->outlier, norm);
     return (self->rule != ADAM && self->clip > 0.0 ? fmin(length, self->clip) : length) / norm;
 }
 

@@ -266,7 +266,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("boleap", "0.1.0"),
+    OPT_KIT_DESC("boleap", "0.2.0"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = opt_gradient, /* polish */
     .summary = "BO-Leap: Bayesian optimization over leaps of CMA-ES and gradient descent",

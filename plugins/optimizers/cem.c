@@ -10,10 +10,14 @@
  *             x_1, ..., x_B ~ N(mean, diag(sd^2)), clamped to the box;  f at each
  *             elite = the E with the smallest f;  mean, sd = theirs (sd with 1/E)
  *         until sd < tol in every variable
+ *
+ * With `polish` the last part of the budget goes to descents from the best point (gradient/refine.h): sampling first, gradients
+ * after, as in the Diff-CEM-MPC of DaXBench (S. Chen et al., ICLR 2023).
  */
 #include "methods/base/box.h"
 #include "methods/base/opt_kit.h"
 #include "methods/base/rank.h"
+#include "methods/gradient/refine.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,6 +39,10 @@ typedef struct cem {
     double *loss;
     size_t *order;
     uint32_t *outcome;
+    refine *polish; /* NULL = never */
+    int64_t left;   /* evaluations before it begins */
+    double *best, best_loss;
+    int is_polished;
 } cem;
 
 static void begin_search(cem *self)
@@ -95,17 +103,36 @@ static int is_over(const cem *self)
     return narrow || !finite;
 }
 
-/* One search, to its end. */
+/* Simulates points, those of a polish with gradients, and keeps the best. */
+static ds_status simulate(void *self_, const char *tag, size_t count, const double *v, double *loss,
+                          double *gradient, uint32_t *outcome)
+{
+    cem *self = self_;
+    size_t done;
+    ds_status status = evaluator_run(&self->kit.evaluator, (batch_label){tag, self->kit.round}, count, v,
+                                     loss, gradient, outcome, &done);
+    self->left -= (int64_t)done;
+    for (size_t i = 0; i < done; i++) {
+        if (loss[i] < self->best_loss) {
+            self->best_loss = loss[i];
+            memmove(self->best, v + i * self->n, self->n * sizeof(double));
+        }
+    }
+    return status;
+}
+
+/* One search, to its end or to the polish. */
 static ds_status search(void *self_)
 {
     cem *self = self_;
     begin_search(self);
     do {
-        size_t done;
-        batch_label label = {"sample", self->kit.round};
+        if (self->polish && self->left <= 0 && !self->is_polished && isfinite(self->best_loss)) {
+            self->is_polished = 1;
+            return refine_run(self->polish, self->best, &self->best_loss, simulate, self);
+        }
         draw(self);
-        ds_status status = evaluator_run(&self->kit.evaluator, label, self->samples, self->v, self->loss,
-                                         NULL, self->outcome, &done);
+        ds_status status = simulate(self, "sample", self->samples, self->v, self->loss, NULL, self->outcome);
         if (status != DS_OK) {
             return status;
         }
@@ -134,7 +161,20 @@ static int allocate(void *self_)
     for (size_t k = 0; self->scale && k < n; k++) {
         self->scale[k] = self->units == UNITS_X ? 0.5 * p->upper[k] - 0.5 * p->lower[k] : 1.0;
     }
-    return opt_kit_rows(&self->kit, rows);
+    self->best = memory_doubles(own, n);
+    self->best_loss = INFINITY;
+    if (self->left > 0) {
+        self->polish = refine_create(n, 1u << (self->kit.has_gradient ? REFINE_ADAM : REFINE_SAMPLES),
+                                     self->kit.host->seed);
+    }
+    size_t most = refine_rows(n);
+    return (self->polish || self->left <= 0) && opt_kit_rows(&self->kit, rows > most ? rows : most);
+}
+
+static void cem_release(void *self_)
+{
+    cem *self = self_;
+    refine_destroy(self->polish);
 }
 
 static void read_parameters(void *self_, ds_param_reader *in)
@@ -149,6 +189,13 @@ static void read_parameters(void *self_, ds_param_reader *in)
     self->min_std = ds_param_real(in, "min_std");
     self->smoothing = ds_param_real(in, "smoothing");
     self->tol = ds_param_real(in, "tol");
+    double share = ds_param_real(in, "polish");
+    uint64_t budget = self->kit.problem->budget;
+    self->left = share > 0.0 ? (int64_t)fmax(1.0, ceil((1.0 - share) * (double)budget)) : 0;
+    if (in->status == DS_OK && share > 0.0 && budget == 0) {
+        in->status = ds_host_fail(in->host, DS_E_PARAM,
+                                  "polish is a share of the budget: give the run a budget, or polish = 0");
+    }
     if (in->status == DS_OK && self->elite > self->samples) {
         in->status = ds_host_fail(in->host, DS_E_PARAM, "elite = %zu are more than samples = %zu: give fewer",
                                   self->elite, self->samples);
@@ -171,16 +218,22 @@ static const ds_param *const params[] = {
     DS_REAL("smoothing", "0", 0, 0.999, "", "Share of the old mean and standard deviation in the new ones."),
     DS_REAL("tol", "1e-8", 0, 1e12, "",
             "A search is over, and another begins, where all standard deviations are smaller."),
+    DS_REAL(
+        "polish", "0", 0, 1, "",
+        "Share of the budget at the end for ever more careful descents from the best point (Adam); without "
+        "gradient, for CMA-ES around it."),
     NULL};
 
 static const ds_desc desc = {
     OPT_KIT_DESC("cem", "0.1.0"),
+    .flags = DS_OPT_USES_BUDGET,
+    .uses = opt_gradient,
     .summary = "Cross-entropy method: a normal distribution fitted to the best of what it drew",
     .description =
         "Draws generations of points from a normal distribution with independent variables and moves its "
         "means "
         "and standard deviations to those of the best of them; begins anew from a random point where these "
-        "have shrunk to nothing. Without gradients.\n\n"
+        "have shrunk to nothing. Uses gradients for the polish alone.\n\n"
         "Suh et al. swing up a pendulum with samples=100 elite=20 init_std=2 units=x.",
     .citation = "R. Rubinstein: The cross-entropy method for combinatorial and continuous optimization. "
                 "Methodology and "
@@ -192,6 +245,7 @@ static const opt_table table = {
     .no_memory = "out of memory: lower samples",
     .read = read_parameters,
     .allocate = allocate,
+    .release = cem_release,
     .round = search,
 };
 

@@ -131,7 +131,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("leaprefine", "0.1"),
+    OPT_KIT_DESC("leaprefine", "0.2.0"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = opt_gradient,
     .summary = "LeapRefine: BO-Leap with descents first, leaps that go on while they pay, and refinement",

@@ -27,7 +27,8 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/cma/cma2001.h %D%/methods/gradient/descent.c %D%/methods/gradient/descent.h \
 	%D%/methods/gradient/lbfgsb.c %D%/methods/gradient/lbfgsb.h %D%/methods/gradient/leap.c \
 	%D%/methods/gradient/leap.h %D%/methods/gradient/linesearch.c %D%/methods/gradient/linesearch.h \
-	%D%/methods/gradient/multistart.c %D%/methods/gradient/multistart.h %D%/methods/gradient/refine.c \
+	%D%/methods/gradient/multistart.c %D%/methods/gradient/multistart.h %D%/methods/gradient/outlier.h \
+	%D%/methods/gradient/refine.c \
 	%D%/methods/gradient/refine.h
 
 %C%_methods_libalpha_la_SOURCES = %D%/methods/gradient/alpha_gradient.c %D%/methods/gradient/alpha_gradient.h
@@ -64,7 +65,7 @@ optplugin_LTLIBRARIES += %D%/adam.la %D%/alphaorder.la %D%/apg.la %D%/bo.la %D%/
 %C%_boleap_la_LDFLAGS = $(plugin_link)
 %C%_boleap_la_LIBADD = %D%/methods/libbayes.la
 %C%_cem_la_LDFLAGS = $(plugin_link)
-%C%_cem_la_LIBADD = %D%/methods/libbase.la
+%C%_cem_la_LIBADD = %D%/methods/libbayes.la
 %C%_cmaes_la_LDFLAGS = $(plugin_link)
 %C%_cmaes_la_LIBADD = %D%/methods/libcma.la %D%/methods/libbase.la
 %C%_lbfgsb_la_LDFLAGS = $(plugin_link)

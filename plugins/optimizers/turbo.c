@@ -371,7 +371,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("turbo", "0.1.0"),
+    OPT_KIT_DESC("turbo", "0.2.0"),
     .uses = opt_gradient, /* with j > 0 */
     .summary = "Bayesian optimization in a trust region that follows the best point (TuRBO-1)",
     .description =

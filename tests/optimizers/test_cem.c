@@ -20,6 +20,7 @@ static void test_every_case(void **state)
     optimizer_stands("cem", "samples=7 elite=7 units=x init_std=2 start=random smoothing=0.3 min_std=0.1",
                      203, 1, 0);
     optimizer_stands("cem", "samples=2 elite=1 start=center", 203, 1, 0);
+    optimizer_stands("cem", "samples=10 elite=3 polish=0.5", 203, 1, 1);
 }
 
 /* The second generation of a linear loss: its mean lies where that of the elite does, (samples - elite) being cut off. For
@@ -83,6 +84,36 @@ static void test_starts_again(void **state)
     fake_free(&r);
 }
 
+/* Sampling first, gradients after: the polish begins where its share of the budget does, with the same samples before it, and gets
+ * much further down a valley. */
+static void test_polish(void **state)
+{
+    (void)state;
+    fake_problem p = optimizer_box(6, -2, 2, rosenbrock, 400);
+    double plain = 0.0, polished = 0.0;
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        fake_result a = fake_run("cem", "samples=20 elite=5", &p, seed);
+        fake_result b = fake_run("cem", "samples=20 elite=5 polish=0.5", &p, seed);
+        optimizer_assert_sound(&b, 400);
+        assert_memory_equal(a.x, b.x, 200 * 6 * sizeof(double));
+        assert_int_equal(fake_count(&a, "refine"), 0);
+        assert_string_equal(b.rows[199].tag, "sample");
+        assert_string_equal(b.rows[200].tag, "refine");
+        assert_int_equal(b.rows[200].want, DS_WANT_GRAD);
+        plain += log(a.best) / 5.0;
+        polished += log(b.best) / 5.0;
+        fake_free(&a);
+        fake_free(&b);
+    }
+    print_message("# without and with polish %.2e %.2e\n", exp(plain), exp(polished));
+    assert_true(polished < plain - log(2.0));
+    p.no_gradient = 1;
+    fake_result r = fake_run("cem", "samples=20 elite=5 polish=0.5", &p, 0);
+    optimizer_assert_sound(&r, 400);
+    assert_true(fake_count(&r, "refine") > 0);
+    fake_free(&r);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -91,12 +122,17 @@ static void test_refused(void **state)
     assert_int_equal(r.create_status, DS_E_PARAM);
     assert_non_null(strstr(r.error, "elite = 6 are more than samples = 5"));
     fake_free(&r);
+    p.budget = 0; /* a share of nothing */
+    r = fake_run("cem", "polish=0.5", &p, 1);
+    assert_int_equal(r.create_status, DS_E_PARAM);
+    assert_non_null(strstr(r.error, "budget"));
+    fake_free(&r);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_case), cmocka_unit_test(test_fit),
-                                       cmocka_unit_test(test_reaches), cmocka_unit_test(test_starts_again),
-                                       cmocka_unit_test(test_refused)};
+                                       cmocka_unit_test(test_reaches),    cmocka_unit_test(test_starts_again),
+                                       cmocka_unit_test(test_polish),     cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

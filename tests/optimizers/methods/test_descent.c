@@ -46,7 +46,7 @@ static script run_script(const double *loss, double g0, double g1, const descent
 static void test_stop_rules(void **state)
 {
     (void)state;
-    descent_options o = {DESCENT_ADAM, 0.01, 3, 1e-9};
+    descent_options o = {DESCENT_ADAM, 0.01, 3, 1e-9, 0};
     descent d;
     static const double stalled[] = {5, 4, 4, 4, 4, 4, 4, 4}, falling[] = {9, 8, 7, 6, 5, 4, 3, 2};
     static const double rising[] = {1, 2, 3, 0.5, 2, 2, 2, 2, 2}, failed[] = {3, 2, INFINITY, 1, 1};
@@ -78,7 +78,7 @@ static void test_stop_rules(void **state)
 static void test_other_ends(void **state)
 {
     (void)state;
-    descent_options o = {DESCENT_ADAM, 0.01, 3, 1e-9};
+    descent_options o = {DESCENT_ADAM, 0.01, 3, 1e-9, 0};
     descent d;
     static const double falling[] = {9, 8, 7, 6}, start[2] = {0, 0};
     script p = {.loss = falling, .gradient = {1, 1}, .inside = 1, .outcome = DS_EVAL_BAD_GRAD};
@@ -99,7 +99,7 @@ static void test_box(void **state)
     static const double falling[] = {9,  8,  7,  6,  5,  4,  3,  2,  1,   0,   -1,
                                      -2, -3, -4, -5, -6, -7, -8, -9, -10, -11, -12};
     for (int step = DESCENT_ADAM; step <= DESCENT_MOMENTUM; step++) {
-        descent_options o = {step, 0.7, 3, 1e-9};
+        descent_options o = {step, 0.7, 3, 1e-9, 0};
         descent d;
         script p = run_script(falling, 1e200, -1e200, &o, 20, &d);
         assert_true(d.last[0] == -1.0 && d.last[1] == 1.0);
@@ -132,7 +132,7 @@ static void test_steps(void **state)
         {0.8 - 0.1 * 1.4142135623730951 * 0.8, -0.6 + 0.1 * 1.4142135623730951 * 0.6},
         {0.8 - 0.1 * 0.1 * 14 * 0.8, -0.6 + 0.1 * 0.1 * 14 * 0.6}};
     for (int step = DESCENT_ADAM; step <= DESCENT_MOMENTUM; step++) {
-        descent_options o = {step, 0.1, 3, 1e-9};
+        descent_options o = {step, 0.1, 3, 1e-9, 0};
         descent d;
         counted c = {0};
         assert_true(descent_init(&d, 2, &o));
@@ -144,6 +144,52 @@ static void test_steps(void **state)
         assert_int_equal(d.evaluations, 1);
         descent_free(&d);
     }
+}
+
+/* Quasi-Newton steps reach the bottom of a bowl in a few evaluations, and a second descent begins anew. */
+static void test_quasi_newton(void **state)
+{
+    (void)state;
+    static const double start[2][2] = {{0.8, -0.6}, {-0.3, 0.9}};
+    descent_options o = {DESCENT_LBFGSB, 0.1, 3, 1e-9, 0};
+    descent d;
+    counted c = {0};
+    assert_true(descent_init(&d, 2, &o));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(descent_run(&d, start[i], 20, bowl, &c), DS_OK);
+        assert_true(d.best_loss < 1e-20 && d.evaluations < 12);
+    }
+    descent_free(&d);
+}
+
+/* One gradient of a thousand bowls, as a contact makes it, early in the descent. */
+static ds_status kicked_bowl(void *ctx, const double *s, double *loss, double *gradient, uint32_t *outcome)
+{
+    ds_status status = bowl(ctx, s, loss, gradient, outcome);
+    if (((counted *)ctx)->calls == 5) {
+        gradient[0] *= 1e9;
+        gradient[1] *= -1e9;
+    }
+    return status;
+}
+
+/* An outlier among the gradients would make all later steps of Adam 1e-9 of what they were: shortened it does no harm. */
+static void test_outlier(void **state)
+{
+    (void)state;
+    static const double start[2] = {0.8, -0.6};
+    double best[2];
+    for (int shortened = 0; shortened < 2; shortened++) {
+        descent_options o = {DESCENT_ADAM, 0.05, 10, 1e-9, shortened ? 1000.0 : 0.0};
+        descent d;
+        counted c = {0};
+        assert_true(descent_init(&d, 2, &o));
+        descent_run(&d, start, 60, kicked_bowl, &c);
+        best[shortened] = d.best_loss;
+        descent_free(&d);
+    }
+    print_message("# after an outlier: %.3g as it is, %.3g shortened\n", best[0], best[1]);
+    assert_true(best[0] > 1.0 && best[1] < 0.05);
 }
 
 /* Constants of the listing of 2001 and sums of the weights. */
@@ -251,6 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stop_rules),    cmocka_unit_test(test_other_ends),
         cmocka_unit_test(test_box),           cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_quasi_newton),  cmocka_unit_test(test_outlier),
         cmocka_unit_test(test_cma_constants), cmocka_unit_test(test_cma_update),
         cmocka_unit_test(test_cma_converges),
     };

@@ -4,19 +4,35 @@
 
 #include "methods/base/box.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ARMIJO_TRIALS 10 /* shorter steps tried before a descent ends */
 
-const char *const descent_steps[] = {"adam", "gd", "nsgd", "momentum", "armijo", NULL};
+const char *const descent_steps[] = {"adam", "gd", "nsgd", "momentum", "armijo", "lbfgsb", NULL};
 
 descent_options descent_read_options(ds_param_reader *in)
 {
     descent_options o = {(int)ds_param_int(in, "step"), ds_param_real(in, "lr"), ds_param_int(in, "patience"),
-                         ds_param_real(in, "tol")};
+                         ds_param_real(in, "tol"), ds_param_real(in, "outlier")};
     return o;
+}
+
+/* The quasi-Newton search of [-1, 1]^n; NULL without memory. It ends by patience, not by its own tolerances. */
+static lbfgsb *make_quasi_newton(size_t n)
+{
+    const lbfgsb_options options = {10, 0.0, 0.0, INT_MAX, INT_MAX};
+    memory bounds = {NULL, 0};
+    double *lower = memory_doubles(&bounds, n), *upper = memory_doubles(&bounds, n);
+    for (size_t k = 0; !bounds.failed && k < n; k++) {
+        lower[k] = -1.0;
+        upper[k] = 1.0;
+    }
+    lbfgsb *made = bounds.failed ? NULL : lbfgsb_create(n, lower, upper, &options);
+    memory_free(&bounds);
+    return made;
 }
 
 int descent_init(descent *d, size_t n, const descent_options *options)
@@ -26,11 +42,17 @@ int descent_init(descent *d, size_t n, const descent_options *options)
     d->options = *options;
     memory_each(&d->memory, n,
                 (double **const[]){&d->best, &d->last, &d->s, &d->gradient, &d->moment, &d->root, NULL});
+    if (options->step == DESCENT_LBFGSB) {
+        d->quasi_newton = make_quasi_newton(n);
+        d->memory.failed |= !d->quasi_newton;
+    }
     return !d->memory.failed;
 }
 
 void descent_free(descent *d)
 {
+    lbfgsb_destroy(d->quasi_newton);
+    d->quasi_newton = NULL;
     memory_free(&d->memory);
 }
 
@@ -146,37 +168,81 @@ void descent_begin(descent *d, const double *start, int64_t limit)
     }
     memcpy(d->best, d->s, bytes);
     memcpy(d->last, d->s, bytes);
+    d->norms.count = 0;
+    if (d->options.step == DESCENT_LBFGSB) {
+        lbfgsb_start(d->quasi_newton, d->s);
+    }
 }
 
-int descent_tell(descent *d, double loss, const double *gradient, uint32_t outcome)
+/* Counts a successful evaluation of s, as progress or, where that says something, as none. */
+static void note_loss(descent *d, double loss, int may_stall)
 {
     size_t bytes = d->n * sizeof(double);
-    int armijo = d->options.step == DESCENT_ARMIJO;
-    d->told++;
-    if (!isfinite(loss)) {
-        return armijo && d->told > 1 && backtrack(d);
-    }
     d->evaluations = d->told;
     memcpy(d->last, d->s, bytes);
-    int rejected = armijo && d->told > 1 && !accepted(d, loss);
     if (d->told == 1 || loss < d->best_loss - d->options.tol * fmax(1.0, fabs(d->best_loss))) {
         d->best_loss = loss;
         memcpy(d->best, d->s, bytes);
         d->stall = 0;
-    } else if (!rejected) {
+    } else if (may_stall) {
         d->stall++;
     }
+}
+
+/* Gives an outlier among the gradients the length of a typical one. Returns the largest component. */
+static double shorten(descent *d, double largest)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < d->n; k++) {
+        sum += (d->gradient[k] / largest) * (d->gradient[k] / largest);
+    }
+    double norm = largest * sqrt(sum), length = outlier_length(&d->norms, d->options.outlier, norm);
+    if (!(length < norm)) {
+        return largest;
+    }
+    for (size_t k = 0; k < d->n; k++) {
+        d->gradient[k] *= length / norm;
+    }
+    return largest * (length / norm);
+}
+
+/* The quasi-Newton search takes the answer; failed simulations are trials of its line search. */
+static int tell_quasi_newton(descent *d, double loss, const double *gradient, uint32_t outcome)
+{
+    if (isfinite(loss)) {
+        note_loss(d, loss, 1);
+    }
+    if (outcome == DS_EVAL_BAD_GRAD || d->stall > d->options.patience || d->told >= d->limit ||
+        lbfgsb_tell(d->quasi_newton, loss, gradient) != LBFGSB_EVALUATE) {
+        return 0;
+    }
+    memcpy(d->s, lbfgsb_point(d->quasi_newton), d->n * sizeof(double));
+    return 1;
+}
+
+int descent_tell(descent *d, double loss, const double *gradient, uint32_t outcome)
+{
+    int armijo = d->options.step == DESCENT_ARMIJO;
+    d->told++;
+    if (d->options.step == DESCENT_LBFGSB) {
+        return tell_quasi_newton(d, loss, gradient, outcome);
+    }
+    if (!isfinite(loss)) {
+        return armijo && d->told > 1 && backtrack(d);
+    }
+    int rejected = armijo && d->told > 1 && !accepted(d, loss);
+    note_loss(d, loss, !rejected);
     if (rejected) {
         return backtrack(d);
     }
     if (gradient != d->gradient) {
-        memcpy(d->gradient, gradient, bytes);
+        memcpy(d->gradient, gradient, d->n * sizeof(double));
     }
     double largest = max_norm(d->n, d->gradient);
     if (outcome != DS_EVAL_OK || d->stall > d->options.patience || !(largest > 0.0) || d->told >= d->limit) {
         return 0;
     }
-    return armijo ? new_base(d, loss, largest) : take_step(d, d->told, largest);
+    return armijo ? new_base(d, loss, largest) : take_step(d, d->told, shorten(d, largest));
 }
 
 ds_status descent_run(descent *d, const double *start, int64_t limit, descent_evaluate evaluate, void *ctx)

@@ -12,6 +12,8 @@
 #define DS_METHODS_DESCENT_H
 
 #include "common/memory.h"
+#include "methods/gradient/lbfgsb.h"
+#include "methods/gradient/outlier.h"
 
 #include <diffsim/base.h>
 #include <diffsim/helper/params.h>
@@ -25,7 +27,8 @@ enum {
     DESCENT_MOMENTUM, /* m = 0.9 m + 0.1 g, s - lr m */
     /* nsgd with backtracking: a step is taken where the loss falls by 1e-4 of what the slope promises; else
      * half of it is tried, at most ten times; the next step begins with twice the last one. */
-    DESCENT_ARMIJO
+    DESCENT_ARMIJO,
+    DESCENT_LBFGSB /* quasi-Newton steps and line searches, see lbfgsb.h; lr is not used */
 };
 
 typedef struct descent_options {
@@ -33,6 +36,8 @@ typedef struct descent_options {
     double lr; /* learning rate in units of [-1, 1] */
     int64_t patience;
     double tol; /* the loss must fall by more than tol max(1, |best|) to count as progress */
+    double
+        outlier; /* a gradient so many times as long as a typical one is shortened, see outlier.h; 0 = never */
 } descent_options;
 
 extern const char *const descent_steps[];
@@ -44,7 +49,11 @@ extern const char *const descent_steps[];
                 "Learning rate of the descents, in units in which the box is [-1, 1]."),                     \
         DS_INT("patience", "3", 0, 1e6, "",                                                                  \
                "A descent ends when more than so many evaluations in a row did not improve."),               \
-        DS_REAL("tol", "1e-9", 0, 1, "", "Least relative improvement that counts as one.")
+        DS_REAL("tol", "1e-9", 0, 1, "", "Least relative improvement that counts as one."),                  \
+        DS_REAL(                                                                                             \
+            "outlier", "1000", 0, 1e300, "",                                                                 \
+            "A gradient more than so many times as long as the median of the last 15 gets the length of "    \
+            "that; 0 = never.")
 descent_options descent_read_options(ds_param_reader *in);
 
 /* Simulates s (n values): loss, gradient with respect to s, and DS_EVAL_* outcome. DS_STOPPED or an error
@@ -65,6 +74,8 @@ typedef struct descent {
     int64_t limit, told, stall;
     double length, base_loss, slope; /* armijo: of the present step; loss and slope where it begins */
     int trials;
+    outlier norms;
+    lbfgsb *quasi_newton; /* lbfgsb alone */
 } descent;
 
 /* 0 without memory; descent_free() releases also what a failed call left. */
