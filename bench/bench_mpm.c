@@ -2,7 +2,7 @@
 /* Speed of the material point engine on the full-size torus: the fast engine against the scalar one,
  * where its time goes, how it scales, and episodes per second. bench_mpm [--steps N] [table ...]; how
  * to read it: bench/README.md. */
-#include "engines/mpm/env/tasks.h"
+#include "plasticine/tasks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
