@@ -65,7 +65,7 @@ static int draw_flat(const ds_snapshot *s, uint64_t k, uint32_t what, int width,
     if (c == NULL) {
         return ds_no_memory(e);
     }
-    ds_flat_draw(c, s, k, what, 0, 0, width - UNIT_ROOM, height, 1);
+    ds_flat_draw(c, s, k, what, NULL, 0, 0, width - UNIT_ROOM, height, 1);
     int rc = ds_canvas_pixels(c, pixels, e);
     ds_canvas_free(c);
     return rc;
