@@ -170,10 +170,12 @@ const make = (svg) => {
         at = p.x;
         tell(event.clientX, event.clientY);
     };
-    svg.addEventListener("pointermove", point);
-    svg.addEventListener("pointerdown", point);
-    svg.addEventListener("pointerleave", leave);
-    svg.addEventListener("blur", leave);
+    if (series.size > 0 || svg.querySelector(".row")) {
+        svg.addEventListener("pointermove", point);
+        svg.addEventListener("pointerdown", point);
+        svg.addEventListener("pointerleave", leave);
+        svg.addEventListener("blur", leave);
+    }
 
     // A script tells what a title would tell after a while, and says it once.
     for (const row of svg.querySelectorAll(".row")) {
@@ -226,9 +228,12 @@ const make = (svg) => {
 const figures = [...document.querySelectorAll("figure svg")].filter((svg) =>
     svg.querySelector(".frame") && svg.querySelector(".entry,.line,.stairs"));
 figures.forEach(make);
-if (figures.length > 0) {
+if (figures.some((svg) => svg.querySelector(".line,.stairs,.row"))) {
     const hint = element("p", "Point at a figure, or focus it and use the arrow keys, for its values; a name in a legend hides what it names.");
     hint.className = "hint";
     figures[0].closest("figure").before(hint);
 }
+
+// For scripts of a page that come after this one.
+window.figureTools = { show, scale, element, tip, place };
 })();
