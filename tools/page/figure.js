@@ -4,7 +4,6 @@
 // (ds_canvas_group() in plot/canvas.h); without it the figures are what they are on paper.
 (() => {
 "use strict";
-const NS = "http://www.w3.org/2000/svg";
 
 // Number as the figures write it: four digits, a real minus sign.
 const show = (v) => {
@@ -114,7 +113,7 @@ const make = (svg) => {
         }
         series.set(s.name, s);
     }
-    const cross = document.createElementNS(NS, "line");
+    const cross = document.createElementNS(svg.namespaceURI, "line");
     cross.setAttribute("class", "cross");
     cross.style.display = "none";
     svg.append(cross);

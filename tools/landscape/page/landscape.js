@@ -69,7 +69,7 @@ const watch = (svg) => {
         return { x: scale(word.slice(0, 6)), y: scale(word.slice(6, 12)) };
     });
     const x = frames[0].x, back = (p) => [p.clientX, p.clientY];
-    const cross = document.createElementNS("http://www.w3.org/2000/svg", "line");
+    const cross = document.createElementNS(svg.namespaceURI, "line");
     cross.setAttribute("class", "cross");
     svg.append(cross);
     cross.style.display = "none";
