@@ -83,10 +83,14 @@ check_PROGRAMS += \
 %C%_core_embed_test_search_LDADD = libdiffsim.la $(test_libs)
 
 check_PROGRAMS += \
-	%D%/tools/difference/test_finite_difference %D%/tools/gradients/test_estimate %D%/tools/harness/test_check_clock \
+	%D%/tools/difference/test_finite_difference %D%/tools/exchange/test_exchange %D%/tools/film/test_film_files %D%/tools/gradients/test_estimate %D%/tools/harness/test_check_clock \
 	%D%/tools/landscape/test_landscape %D%/tools/landscape/test_landscape_slice \
 	%D%/tools/plot/test_plot_groups %D%/tools/policy/test_policy %D%/tools/plot/test_plot_map %D%/tools/render/test_render \
 	%D%/tools/results/test_results %D%/tools/stats/test_hypothesis
+if HAVE_WEBP
+%C%_tools_film_test_film_files_CPPFLAGS = $(AM_CPPFLAGS) $(WEBPDEMUX_CFLAGS) -DFILM_WEBP=1
+%C%_tools_film_test_film_files_LDADD = $(test_libs) $(WEBPDEMUX_LIBS)
+endif
 
 check_PROGRAMS += \
 	%D%/envs/engines/fem/test_fem_episode %D%/envs/engines/fem/test_fem_gradient \
