@@ -33,6 +33,16 @@ status 0 "all capitals" view A.PLY --every 1000
 [ -s A-0000.PLY ] && [ -s A-1000.PLY ]
 result $? "end like the name that was given"
 
+# ---- the environment of somebody else, with every shape ----
+scenery=$DS_TOP_BUILD/tests/plugins/.libs/scenery.so
+for kind in png usda ply pvd obj; do
+    status 0 "every shape as .$kind" "$dshost" view --env "$scenery" --every 1000 -o shapes.$kind
+done
+for type in Points Sphere Capsule Cylinder Cube Mesh BasisCurves; do
+    grep -q "def $type \"" shapes.usda
+    result $? "USD: a $type"
+done
+
 # ---- how it is shown ----
 status 0 "a size" view s.png --size 120x90 --camera 30,40,1.5 --orbit 20 --background '#202020' --caption '' --fps 10
 od -An -t u1 -j 16 -N 8 s.png | tr -s ' ' >size
