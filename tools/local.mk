@@ -27,7 +27,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/film/film.h %D%/film/film_ffmpeg.c %D%/film/film_frame.c %D%/film/film_frame.h %D%/film/film_png.c \
 	%D%/film/film_webp.c %D%/film/film_write.c %D%/film/film_write.h \
 	%D%/exchange/exchange.h %D%/exchange/exchange_obj.c %D%/exchange/exchange_ply.c %D%/exchange/exchange_usd.c \
-	%D%/exchange/exchange_vtk.c %D%/exchange/series.c %D%/exchange/series.h %D%/exchange/surface.c \
+	%D%/exchange/exchange_vtk.c %D%/exchange/present.c %D%/exchange/present.h %D%/exchange/series.c %D%/exchange/series.h %D%/exchange/surface.c \
 	%D%/exchange/surface.h \
 	%D%/results/trajectory.c %D%/policy/npz_read.c %D%/policy/npz_read.h %D%/policy/policy.c \
 	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h %D%/episode/best_episode.c %D%/episode/best_episode.h \

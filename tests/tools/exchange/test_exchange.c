@@ -462,19 +462,42 @@ static void test_errors(void **state)
         assert_int_equal(strncmp(e.text, "/nowhere/a", 10), 0);
     }
     /* The episode breaks at frame 4: four frames are left. */
-    x.item.scene->body[SYN_SLAB].data[4 * 3 * SYN_POINTS + 7] = NAN;
+    x.item.scene->body[SYN_SLAB].data[4 * 3 * SYN_POINTS + 11] = NAN;
     assert_int_equal(ds_exchange_ply(temporary_path(&x.t, "a.ply"), all, &e), 0);
     assert_int_equal(temporary_count(&x.t), 4);
     assert_int_equal(access(temporary_path(&x.t, "a-0003.ply"), R_OK), 0);
-    /* At the first one: there is nothing to write. */
+    /* One that is nowhere from the beginning is left out, and the others have their numbers. */
     x.item.scene->body[SYN_SLAB].data[7] = INFINITY;
+    x.item.scene->body[SYN_SLAB].nonfinite = 2;
+    x.item.scene->body[SYN_CLOTH].data[0] = NAN; /* both triangles have that corner */
+    x.item.scene->body[SYN_CLOTH].nonfinite = 1;
+    all->options.every = 3;
+    assert_int_equal(ds_exchange_vtu(temporary_path(&x.t, "b.vtu"), all, &e), 0);
+    size_t length, n;
+    unsigned char *file = temporary_read(temporary_path(&x.t, "b-0003.vtu"), &length);
+    double *xyz = vtu_array(file, length, "Points", &n);
+    int32_t *element = vtu_array(file, length, "element", &n), *body = vtu_array(file, length, "body", &n);
+    assert_true(element[1] == 1 && element[2] == 3);
+    assert_memory_equal(xyz + 6, at(&x, 3, SYN_SLAB) + 9, 24);
+    for (size_t i = 0; i < n / 4; i++) {
+        assert_int_not_equal(body[i], SYN_CLOTH);
+    }
+    free(xyz);
+    free(element);
+    free(body);
+    free(file);
+    /* Nothing is anywhere. */
+    const uint64_t bodies = x.item.scene->bodies;
+    x.item.scene->bodies = 1;
+    for (size_t i = 0; i < SYN_POINTS; i++) {
+        x.item.scene->body[SYN_SLAB].data[3 * i + 1] = NAN;
+    }
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(write[i](temporary_path(&x.t, "b.xyz"), all, &e), DS_EXIT_PLUGIN);
-        assert_non_null(strstr(e.text, "not finite"));
+        assert_non_null(strstr(e.text, "no position of the first frame is finite"));
     }
-    assert_int_equal(temporary_count(&x.t), 4);
+    x.item.scene->bodies = bodies;
     /* One frame is the file itself. */
-    x.item.scene->body[SYN_SLAB].data[7] = 0;
     x.item.scene->kept = 1;
     assert_int_equal(ds_exchange_vtu(temporary_path(&x.t, "one.vtu"), all, &e), 0);
     assert_int_equal(access(temporary_path(&x.t, "one.vtu"), R_OK), 0);
