@@ -83,10 +83,14 @@ check_PROGRAMS += \
 %C%_core_embed_test_search_LDADD = libdiffsim.la $(test_libs)
 
 check_PROGRAMS += \
-	%D%/tools/difference/test_finite_difference %D%/tools/gradients/test_estimate %D%/tools/harness/test_check_clock \
+	%D%/tools/difference/test_finite_difference %D%/tools/exchange/test_exchange %D%/tools/film/test_film_files %D%/tools/gradients/test_estimate %D%/tools/harness/test_check_clock \
 	%D%/tools/landscape/test_landscape %D%/tools/landscape/test_landscape_slice \
 	%D%/tools/plot/test_plot_groups %D%/tools/policy/test_policy %D%/tools/plot/test_plot_map %D%/tools/render/test_render \
-	%D%/tools/results/test_results %D%/tools/stats/test_hypothesis
+	%D%/tools/results/test_results %D%/tools/stats/test_hypothesis %D%/tools/view/test_view_page
+if HAVE_WEBP
+%C%_tools_film_test_film_files_CPPFLAGS = $(AM_CPPFLAGS) $(WEBPDEMUX_CFLAGS) -DFILM_WEBP=1
+%C%_tools_film_test_film_files_LDADD = $(test_libs) $(WEBPDEMUX_LIBS)
+endif
 
 check_PROGRAMS += \
 	%D%/envs/engines/fem/test_fem_episode %D%/envs/engines/fem/test_fem_gradient \
@@ -146,7 +150,7 @@ endif
 # Plugins that misbehave, and a library that knows nothing of diffsim; built as modules but never installed.
 check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badopt.la %D%/plugins/channels.la \
 	%D%/plugins/digester.la %D%/plugins/faulty.la %D%/plugins/faulty_rl.la %D%/plugins/foreign.la \
-	%D%/plugins/rogue.la %D%/plugins/rogue_env.la %D%/plugins/saver.la %D%/plugins/shapes.la %D%/plugins/wild.la
+	%D%/plugins/rogue.la %D%/plugins/rogue_env.la %D%/plugins/saver.la %D%/plugins/scenery.la %D%/plugins/shapes.la %D%/plugins/wild.la
 %C%_plugins_alone_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_digester_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_asker_la_LDFLAGS = $(plugin_link) -rpath /nowhere
@@ -160,6 +164,7 @@ check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badop
 %C%_plugins_rogue_env_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_rogue_env_la_SOURCES = %D%/plugins/rogue_env.c %D%/plugins/rogue.h
 %C%_plugins_saver_la_LDFLAGS = $(plugin_link) -rpath /nowhere
+%C%_plugins_scenery_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_shapes_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_wild_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 
@@ -175,14 +180,15 @@ short_scripts = %D%/abi/grow.sh %D%/cli/portable.sh %D%/cli/plugins.sh %D%/abi/e
 	%D%/cli/rl.sh %D%/cli/run.sh %D%/cli/squares.sh %D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh \
 	%D%/cli/tools/bench_kill.sh %D%/cli/tools/bench_merge.sh %D%/cli/tools/gradients.sh \
 	%D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh %D%/cli/tools/new.sh %D%/cli/tools/policy.sh \
-	%D%/cli/tools/progress.sh %D%/cli/tools/report.sh %D%/cli/tools/report_sets.sh %D%/cli/tools/tables.sh %D%/layers.sh
+	%D%/cli/tools/progress.sh %D%/cli/tools/report.sh %D%/cli/tools/report_sets.sh %D%/cli/tools/tables.sh %D%/cli/tools/view.sh %D%/cli/tools/view_files.sh %D%/layers.sh
 EXTRA_DIST += $(long_scripts) $(short_scripts)
 EXTRA_DIST += %D%/cli/faulty_plugins.py %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/cli/portable_cases.sh %D%/cli/tools/bench_lib.sh \
 	%D%/abi/env_v0_2.c %D%/abi/opt_v0_2.c %D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/abi/v0_2 %D%/bad %D%/data $(slow_scripts) core/LAYERS
 
 # Programs and scripts that take minutes: `make check-slow`.
 slow_scripts = %D%/cli/wheel_slow.sh %D%/cli/kill_every_slow.sh %D%/cli/optimizers_slow.sh %D%/cli/orders_slow.sh %D%/cli/portable_slow.sh %D%/cli/install_slow.sh \
-	%D%/cli/tools/bench_kill_slow.sh %D%/cli/tools/check_gradients_slow.sh %D%/cli/tools/check_plugins_slow.sh %D%/cli/tools/mpi_slow.sh
+	%D%/cli/tools/bench_kill_slow.sh %D%/cli/tools/check_gradients_slow.sh %D%/cli/tools/check_plugins_slow.sh %D%/cli/tools/mpi_slow.sh \
+	%D%/cli/tools/view_browser_slow.sh
 SLOW_TESTS = %D%/envs/engines/fem/test_fem_episode_slow %D%/envs/engines/fem/test_fem_scenes_slow \
 	%D%/optimizers/methods/test_cma_evals_slow %D%/envs/test_pinball_slow %D%/optimizers/slow_bo \
 	%D%/envs/engines/mpm/test_mpm_golden_slow %D%/envs/engines/mpm/test_mpm_tables \

@@ -27,7 +27,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/film/film.h %D%/film/film_ffmpeg.c %D%/film/film_frame.c %D%/film/film_frame.h %D%/film/film_png.c \
 	%D%/film/film_webp.c %D%/film/film_write.c %D%/film/film_write.h \
 	%D%/exchange/exchange.h %D%/exchange/exchange_obj.c %D%/exchange/exchange_ply.c %D%/exchange/exchange_usd.c \
-	%D%/exchange/exchange_vtk.c %D%/exchange/series.c %D%/exchange/series.h %D%/exchange/surface.c \
+	%D%/exchange/exchange_vtk.c %D%/exchange/present.c %D%/exchange/present.h %D%/exchange/series.c %D%/exchange/series.h %D%/exchange/surface.c \
 	%D%/exchange/surface.h \
 	%D%/results/trajectory.c %D%/policy/npz_read.c %D%/policy/npz_read.h %D%/policy/policy.c \
 	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h %D%/episode/best_episode.c %D%/episode/best_episode.h \
@@ -53,6 +53,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/landscape/landscape_evaluate.c %D%/landscape/landscape_files.c \
 	%D%/landscape/landscape_gradient.c %D%/landscape/landscape_internal.h \
 	%D%/landscape/landscape_loss.c %D%/landscape/landscape_marks.c %D%/landscape/landscape_measure.h \
+	%D%/landscape/landscape_page.c %D%/landscape/landscape_scale.c %D%/landscape/page_texts.h \
 	%D%/landscape/landscape_options.c %D%/landscape/landscape_options.h \
 	%D%/landscape/landscape_pictures.c %D%/landscape/landscape_report.c \
 	%D%/landscape/landscape_run.c %D%/landscape/landscape_run_path.c \
@@ -151,11 +152,18 @@ tools/page/page_texts.c: tools/page/page_files.sh $(page_figures)
 	$(AM_V_GEN)$(MKDIR_P) tools/page && $(SHELL) $(page_shared)/page_files.sh '$(AWK)' page/page_texts.h \
 		page_css $(page_shared)/page.css -- figure_css $(page_shared)/figure.css -- figure_js $(page_shared)/figure.js > $@-t && mv $@-t $@
 
+landscape_page = $(top_srcdir)/tools/landscape/page
+EXTRA_DIST += tools/landscape/page
+CLEANFILES += tools/landscape/page_texts.c
+tools/landscape/page_texts.c: tools/page/page_files.sh $(landscape_page)/landscape.css $(landscape_page)/landscape.js
+	$(AM_V_GEN)$(MKDIR_P) tools/landscape && $(SHELL) $(page_shared)/page_files.sh '$(AWK)' landscape/page_texts.h \
+		landscape_css $(landscape_page)/landscape.css -- landscape_js $(landscape_page)/landscape.js > $@-t && mv $@-t $@
+
 # The pages that `dshost view` writes.
 page_folder = $(top_srcdir)/tools/view/page
 page_scripts = $(page_folder)/math.js $(page_folder)/data.js $(page_folder)/shapes.js $(page_folder)/shaders.js \
 	$(page_folder)/draw.js $(page_folder)/plot.js $(page_folder)/episodes.js
-nodist_tools_libtools_la_SOURCES = tools/page/page_texts.c tools/view/page_files.c
+nodist_tools_libtools_la_SOURCES = tools/landscape/page_texts.c tools/page/page_texts.c tools/view/page_files.c
 EXTRA_DIST += tools/view/page
 CLEANFILES += tools/view/page_files.c
 tools/view/page_files.c: tools/page/page_files.sh $(page_folder)/episodes.html $(page_folder)/episodes.css $(page_scripts)

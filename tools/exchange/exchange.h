@@ -3,8 +3,9 @@
  * PLY.
  *
  * All of them: metres, seconds, y up, right-handed, as in a scene. Frames are all kept ones, or each N-th one and the
- * last (ds_view_options.every). A frame in which a position is not finite ends the episode, with one warning;
- * DS_EXIT_PLUGIN where the first one is such a frame. A sequence has a file for each frame, NAME-0012.ply with the
+ * last (ds_view_options.every). Elements that
+ * are nowhere in the first frame (not finite) are left out, and a frame in which another one is nowhere ends the episode,
+ * each with one warning; DS_EXIT_PLUGIN where nothing is left. A sequence has a file for each frame, NAME-0012.ply with the
  * number of the frame, or FILE itself where there is one frame. docs/trajectory.md lists what is in them. Each function
  * is a ds_view_write of view/view.h, of one episode; memory does not depend on the number of frames. */
 #ifndef DS_EXCHANGE_EXCHANGE_H

@@ -128,7 +128,8 @@ static void put_vertices(vtu *v, const ds_series *s, uint64_t k)
         for (uint64_t b = 0, i = 0; b < s->scene->bodies; b++) {
             const ds_surface *one = &s->surface[b];
             for (uint64_t j = 0; j < one->vertices; j++, i++) {
-                element[i] = (int32_t)ds_surface_element(one, j);
+                const uint64_t own = ds_surface_element(one, j);
+                element[i] = (int32_t)(s->present.element[b] != NULL ? s->present.element[b][own] : own);
                 radius[i] = one->corners == 1 ? one->body->size[0] : 0;
             }
         }

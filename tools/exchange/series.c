@@ -30,18 +30,24 @@ static int is_finite_frame(const ds_snapshot *scene, uint64_t k)
 int ds_series_open(ds_series *s, const char *path, const ds_view_episodes *episodes, uint64_t every,
                    ds_error *e)
 {
-    const ds_snapshot *scene = episodes->item[0].scene;
-    *s = (ds_series){
-        .path = path, .episode = &episodes->item[0], .scene = scene, .every = every > 0 ? every : 1};
+    *s = (ds_series){.path = path, .episode = &episodes->item[0], .every = every > 0 ? every : 1};
+    int status = ds_present_make(episodes->item[0].scene, &s->present, e);
+    const ds_snapshot *scene = s->scene = &s->present.scene;
+    if (status != 0) {
+        return status;
+    }
+    if (scene->bodies == 0) {
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: no position of the first frame is finite: there is nothing to write", path);
+    }
     while (s->usable < scene->kept && is_finite_frame(scene, s->usable)) {
         s->usable++;
     }
-    if (s->usable == 0) {
-        return ds_fail(
-            e, DS_EXIT_PLUGIN,
-            "%s: positions of the first frame are not finite: there is nothing to write; pictures (.png, "
-            ".webp) leave such elements out",
-            path);
+    if (s->present.missing > 0) {
+        ds_log(DS_LOG_WARNING, NULL,
+               "%s: %" PRIu64 " element%s whose positions are not finite in the first frame %s left out",
+               path, s->present.missing, s->present.missing == 1 ? "" : "s",
+               s->present.missing == 1 ? "is" : "are");
     }
     if (s->usable < scene->kept) {
         ds_log(DS_LOG_WARNING, NULL,
@@ -57,6 +63,7 @@ void ds_series_close(ds_series *s)
     if (s->scene != NULL) {
         ds_surfaces_free(s->scene, s->surface);
     }
+    ds_present_clear(&s->present);
 }
 
 uint64_t ds_series_frame(const ds_series *s, uint64_t i)

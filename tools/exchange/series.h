@@ -4,12 +4,14 @@
 #define DS_EXCHANGE_SERIES_H
 
 #include "episode/episode.h"
+#include "exchange/present.h"
 #include "exchange/surface.h"
 
 typedef struct ds_series {
     const char *path;
     const ds_view_episode *episode;
-    const ds_snapshot *scene;
+    const ds_snapshot *scene; /* what is there of the episode's: that of `present` */
+    ds_present present;
     uint64_t every, count; /* kept frames 0, every, 2 every, ..., and the last */
     uint64_t usable;       /* kept frames before the first one with a position that is not finite */
     ds_surface *surface;   /* of each body */

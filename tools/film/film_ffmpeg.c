@@ -27,6 +27,7 @@ typedef struct pipe_to {
     size_t frame_bytes;
     pid_t pid; /* 0 = not started */
     int frames, output;
+    char *target;    /* what is replaced: the path with links resolved */
     char *temporary; /* of the output, where it has a name already */
     FILE *said;      /* what ffmpeg says */
 } pipe_to;
@@ -69,7 +70,10 @@ static int begin(pipe_to *p, const char *path, const ds_film_plan *plan, const c
         argv[n++] = *kind;
     }
     argv[n++] = "file:/proc/self/fd/3";
-    const int error = ds_temporary_open(path, 0666, &p->output, &p->temporary);
+    p->target = realpath(path, NULL);
+    p->target = p->target != NULL ? p->target : strdup(path);
+    const int error =
+        p->target == NULL ? ENOMEM : ds_temporary_open(p->target, 0666, &p->output, &p->temporary);
     if (error != 0) {
         p->output = -1;
         return ds_fail(e, DS_EXIT_IO, "%s: cannot write: %s", path, strerror(error));
@@ -138,7 +142,7 @@ static int ffmpeg_end(void *self, int status, ds_error *e)
     if (status == 0) {
         const int error = fsync(p->output) != 0 && errno != EINVAL
                               ? errno
-                              : ds_temporary_rename(p->path, p->output, &p->temporary);
+                              : ds_temporary_rename(p->target, p->output, &p->temporary);
         status = error != 0 ? ds_fail(e, DS_EXIT_IO, "%s: cannot write: %s", p->path, strerror(error)) : 0;
     }
     if (status != 0 && p->temporary != NULL) {
@@ -151,6 +155,7 @@ static int ffmpeg_end(void *self, int status, ds_error *e)
         fclose(p->said);
     }
     free(p->temporary);
+    free(p->target);
     return status;
 }
 

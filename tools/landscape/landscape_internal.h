@@ -97,6 +97,13 @@ int ds_landscape_write_files(const ds_landscape *l, ds_error *e);
 /* landscape_pictures.c: landscape.png/.svg, gradient.png/.svg and time.png/.svg. */
 int ds_landscape_draw(const ds_landscape *l, ds_error *e);
 
+/* landscape_page.c: landscape.html, with the pictures that are in the folder. */
+int ds_landscape_page(const ds_landscape *l, ds_error *e);
+
+/* landscape_scale.c: how losses are mapped to colours: DS_SCALE_LINEAR or DS_SCALE_LOG, and where the scale is cut, NAN
+ * where it is not. */
+int ds_landscape_loss_scale(const ds_landscape *l, double *high);
+
 /* landscape_run_path.c: projects the runs in the folders onto the slice. */
 int ds_landscape_read_trails(ds_landscape *l, const char *const *folders, size_t count, ds_error *e);
 void ds_landscape_free_trails(ds_landscape *l);

@@ -281,12 +281,6 @@ static void free_trails(trails *t)
 
 /* ---- planes ---- */
 
-/* Values over more than two decades need a logarithm. */
-static int scale_kind(const ds_spread *s)
-{
-    return s->min > 0 && s->max > 100 * s->min && s->median < 0.15 * s->max ? DS_SCALE_LOG : DS_SCALE_LINEAR;
-}
-
 static ds_map map_of(const sheet *s)
 {
     const ds_slice *c = &s->l->slice;
@@ -350,14 +344,8 @@ static int draw_losses(sheet *s, ds_error *e)
     trails t = {.count = 0};
     ds_map m = map_of(s);
     m.value = s->f.loss;
-    m.value_label = "loss";
-    m.kind = scale_kind(&l->measures.loss.loss);
-    /* A few exploded losses would leave one colour for all the others. */
-    const ds_spread *v = &l->measures.loss.loss;
-    if (m.kind == DS_SCALE_LINEAR && v->max - v->q90 > 20 * (v->q90 - v->min) && v->q90 > v->min) {
-        m.high = v->q90 + (v->q90 - v->min);
-        m.value_label = "loss (cut)";
-    }
+    m.kind = ds_landscape_loss_scale(l, &m.high);
+    m.value_label = isfinite(m.high) ? "loss (cut)" : "loss";
     m.contours = l->verdict.rugged == 2 ? 0 : l->verdict.jumps ? 6 : l->verdict.rugged == 1 ? 10 : 12;
     if (l->measures.loss.with_loss > 0) {
         ds_slice_grid(&l->slice, l->measures.loss.best, m.best);

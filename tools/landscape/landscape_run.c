@@ -170,7 +170,8 @@ static int write_results(ds_landscape *l, const ds_landscape_request *q, json_t 
     *summary = ds_landscape_summary(l);
     int rc = ds_session_write_summary(s, *summary, e);
     rc = rc != 0 ? rc : ds_landscape_write_files(l, e);
-    if (rc == 0 && s->options.pictures && ds_landscape_draw(l, &picture) != 0) {
+    if (rc == 0 && s->options.pictures &&
+        (ds_landscape_draw(l, &picture) != 0 || ds_landscape_page(l, &picture) != 0)) {
         ds_log(DS_LOG_WARNING, NULL, "no picture: %s", picture.text);
     }
     if (rc == 0 && q->text) {

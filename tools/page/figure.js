@@ -4,7 +4,6 @@
 // (ds_canvas_group() in plot/canvas.h); without it the figures are what they are on paper.
 (() => {
 "use strict";
-const NS = "http://www.w3.org/2000/svg";
 
 // Number as the figures write it: four digits, a real minus sign.
 const show = (v) => {
@@ -114,7 +113,7 @@ const make = (svg) => {
         }
         series.set(s.name, s);
     }
-    const cross = document.createElementNS(NS, "line");
+    const cross = document.createElementNS(svg.namespaceURI, "line");
     cross.setAttribute("class", "cross");
     cross.style.display = "none";
     svg.append(cross);
@@ -170,10 +169,12 @@ const make = (svg) => {
         at = p.x;
         tell(event.clientX, event.clientY);
     };
-    svg.addEventListener("pointermove", point);
-    svg.addEventListener("pointerdown", point);
-    svg.addEventListener("pointerleave", leave);
-    svg.addEventListener("blur", leave);
+    if (series.size > 0 || svg.querySelector(".row")) {
+        svg.addEventListener("pointermove", point);
+        svg.addEventListener("pointerdown", point);
+        svg.addEventListener("pointerleave", leave);
+        svg.addEventListener("blur", leave);
+    }
 
     // A script tells what a title would tell after a while, and says it once.
     for (const row of svg.querySelectorAll(".row")) {
@@ -226,9 +227,12 @@ const make = (svg) => {
 const figures = [...document.querySelectorAll("figure svg")].filter((svg) =>
     svg.querySelector(".frame") && svg.querySelector(".entry,.line,.stairs"));
 figures.forEach(make);
-if (figures.length > 0) {
+if (figures.some((svg) => svg.querySelector(".line,.stairs,.row"))) {
     const hint = element("p", "Point at a figure, or focus it and use the arrow keys, for its values; a name in a legend hides what it names.");
     hint.className = "hint";
     figures[0].closest("figure").before(hint);
 }
+
+// For scripts of a page that come after this one.
+window.figureTools = { show, scale, element, tip, place };
 })();

@@ -396,7 +396,9 @@ static void draw_sign(ds_canvas *c, ds_map_sign sign, double x, double y)
 static double draw_legend(const drawing *d, double y)
 {
     for (int k = 0; k < d->m->keys; k++) {
+        ds_canvas_group(d->c, "ink", "sign", NULL);
         draw_sign(d->c, d->m->key[k].sign, TEXT_LEFT, y - 5);
+        ds_canvas_group_end(d->c);
         ds_canvas_text_fit(d->c, TEXT_LEFT + 38, y, 14, 0, DS_PLOT_SOFT, DS_MAP_WIDTH - TEXT_LEFT - 60,
                            d->m->key[k].text);
         y += KEY_HEIGHT;
@@ -408,10 +410,12 @@ static void draw_names(const drawing *d, double y)
 {
     for (int k = 0; k < d->m->paths; k++) {
         const ds_map_path *p = &d->m->path[k];
+        ds_canvas_group(d->c, "entry", p->name, NULL);
         ds_canvas_line(d->c, TEXT_LEFT, y - 5, TEXT_LEFT + 24, y - 5, p->color, 2.8, 0);
         ds_canvas_circle(d->c, TEXT_LEFT + 24, y - 5, 5, p->color, ds_color_hex(0xffffff, 1), 1.5);
         ds_canvas_text_fit(d->c, TEXT_LEFT + 38, y, 14, 0, DS_PLOT_TEXT, DS_MAP_WIDTH - TEXT_LEFT - 60,
                            p->name);
+        ds_canvas_group_end(d->c);
         y += 22;
     }
 }
@@ -425,19 +429,27 @@ static int draw(ds_canvas *c, const void *what)
     ds_canvas_clip(c, LEFT, TOP, SIDE, SIDE);
     int rc = draw_field(&d);
     draw_hatches(&d);
+    ds_canvas_group(c, "ink contours", "contours", NULL);
     rc = rc != 0 ? rc : draw_contours(&d);
+    ds_canvas_group_end(c);
+    ds_canvas_group(c, "ink arrows", "arrows", NULL);
     if (m->dx != NULL) {
         draw_arrows(&d);
     } else if (m->marked != NULL && rc == 0) {
         rc = draw_marks(&d);
     }
+    ds_canvas_group_end(c);
     for (int k = 0; k < m->paths; k++) {
+        ds_canvas_group(c, "ink marks", m->path[k].name, NULL);
         draw_path(&d, &m->path[k]);
+        ds_canvas_group_end(c);
     }
     ds_canvas_unclip(c);
+    ds_canvas_group(c, "ink", "lowest", NULL);
     if (isfinite(m->best[0]) && isfinite(m->best[1])) {
         draw_ring(c, ds_scale_map(&d.x, m->best[0]), ds_scale_map(&d.y, m->best[1]), 8);
     }
+    ds_canvas_group_end(c);
     ds_axes_draw(c, &axes);
     draw_bar(&d);
     double y = ds_plot_text(c, TEXT_LEFT, TOP + 14, DS_MAP_WIDTH - TEXT_LEFT - 30, m->line, m->lines);

@@ -20,7 +20,7 @@ survey bowl --env "$shapes" --grid 41x41
 grep -q '"verdict": "smooth, 1 basin; good gradients"' bowl/summary.json
 result $? "a bowl is smooth"
 for f in landscape.sqlite landscape.ini center.npy grid.csv samples.csv landscape.npz landscape.png landscape.svg \
-    gradient.png gradient.svg summary.json; do
+    gradient.png gradient.svg landscape.html summary.json; do
     [ -s bowl/$f ]
     result $? "$f is there"
 done
@@ -34,6 +34,12 @@ result $? "and says no thresholds that were not reached"
 grep -q 'lowest point of the grid' bowl/landscape.svg && grep -q 'equal loss' bowl/landscape.svg &&
     grep -q 'downhill by the gradient' bowl/landscape.svg && ! grep -q 'uphill by the grid' bowl/landscape.svg
 result $? "the legend names the ring, the lines and the arrows, and nothing that is not there"
+own_scripts bowl/landscape.html && grep -q 'smooth, 1 basin; good gradients' bowl/landscape.html
+result $? "the page runs its own scripts alone, and says the verdict"
+# Values of the page, floats in base64, are those of the table.
+sed -n 's/.*id=data>\(.*\)<\/script>.*/\1/p' bowl/landscape.html | jq -r .loss | base64 -d | od -An -v -t f4 -w4 | awk '{ print $1 }' > floats
+awk -F, 'NR > 1 { print $5 }' bowl/grid.csv | paste - floats | awk '{ d = $1 - $2; m = d < 0 ? -d : d; if (m > 1e-6 * (1 + ($1 < 0 ? -$1 : $1))) { bad++ } } END { exit !(NR == 1681 && bad == 0) }'
+result $? "the page has the loss of every point"
 survey rastrigin --env analytic --set env.function=rastrigin --set env.optimum=origin
 grep -q '"verdict": "rugged, 121 basins; good gradients"' rastrigin/summary.json
 result $? "Rastrigin's function has 121 basins"
@@ -100,8 +106,8 @@ grep -q '; gradients not measured"' alone/summary.json && grep -q '"gradient": n
 result $? "losses alone"
 status 0 "a run" "$dshost" --env pinball --opt cmaes --budget 60 --out run --pictures no
 survey path --env pinball --grid 21x21 --path run --center run
-grep -q 'cmaes seed 0' path/landscape.svg
-result $? "a run on the slice"
+grep -q 'cmaes seed 0' path/landscape.svg && [ "$(sed -n 's/.*id=data>\(.*\)<\/script>.*/\1/p' path/landscape.html | jq '.paths[0].point | length')" = 60 ]
+result $? "a run on the slice, every evaluation of it in the page"
 status 0 "a run of many variables" "$dshost" --env cartpole --opt rand --budget 20 --out far --pictures no
 survey faded --env cartpole --axes 0,1 --grid 5x5 --path far
 grep -q ' % off' faded/landscape.svg && grep -q 'paler the farther' faded/landscape.svg && ! grep -q ' % off' path/landscape.svg

@@ -22,8 +22,10 @@ for text in '>sphere</h2>' '>rastrigin</h2>' '24 finished runs of 3 optimizers o
     grep -q "$text" $page
     result $? "holds $text"
 done
-! grep -Eq 'https?://|<script|<link|src="[^d]' $page
-result $? "nothing is loaded from elsewhere, there is no script"
+own_scripts $page
+result $? "nothing is loaded from elsewhere, and no script runs but that of the page"
+grep -q '<g class="frame" data-name="log ' $page && [ "$(grep -o '<g class="entry" data-name="[a-z]*">' $page | sort -u | wc -l)" -eq 3 ]
+result $? "figures carry their scales, and an entry for every optimizer"
 [ "$(wc -l <all/report/runs.csv)" -eq 25 ] && [ "$(wc -l <all/report/cells.csv)" -eq 7 ]
 result $? "the tables have all runs and cells"
 # The mean of one cell again, from the table of runs.

@@ -161,9 +161,10 @@ class Page {
     const head = element("tr"), names = this.metricNames(), shown = element("thead"), rows = element("tbody");
     ["", "loss", ...names.map((n) => n + (this.unitOf(n) ? " (" + this.unitOf(n) + ")" : ""))].forEach((t) => head.append(element("th", t)));
     shown.append(head);
-    this.rows = this.all.map((e) => {
-      const row = element("tr");
-      row.append(element("td", e.title), element("td", numberText(e.loss)));
+    this.rows = this.all.map((e, i) => {
+      const row = element("tr"), name = element("td", e.title);
+      if (this.all.length > 1) { name.prepend(this.swatch(seriesColor(i)), " "); }
+      row.append(name, element("td", numberText(e.loss)));
       const cells = names.map((name) => [this.metricOf(e, name), element("td", "")]);
       row.append(...cells.map((c) => c[1]));
       rows.append(row);
@@ -468,18 +469,22 @@ class Page {
     }
   }
 
-  // Milliseconds of one picture, drawn and waited for: for tests and docs/view.md.
+  // Moves the slider, draws and waits: tells milliseconds of a picture and sums of what is seen, for tests and docs/view.md.
   measure() {
-    const gl = this.renderer.gl, pixel = new Uint8Array(4), times = [];
+    const gl = this.renderer.gl, times = [], sums = [], slider = $("slider");
     for (let k = 0; k < 12; k++) {
       const start = performance.now();
-      this.go(this.lead.duration * (k % 6) / 5);
+      slider.value = Math.round(Number(slider.max) * (k % 6) / 5);
+      slider.dispatchEvent(new Event("input"));
       this.draw();
-      gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);
+      const pixels = new Uint8Array(4 * gl.drawingBufferWidth * gl.drawingBufferHeight);
+      gl.readPixels(0, 0, gl.drawingBufferWidth, gl.drawingBufferHeight, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
       times.push(performance.now() - start);
+      sums.push(pixels.reduce((sum, v, i) => (sum + v * (i % 8191 + 1)) % 4294967291, 0));
     }
     times.sort((a, b) => a - b);
     document.documentElement.dataset.pictureMs = times[times.length >> 1].toFixed(2);
+    document.documentElement.dataset.pixels = sums.slice(0, 6).join(" ");
   }
 }
 
@@ -491,6 +496,8 @@ async function main() {
     $("app").hidden = false;
     const page = new Page(all, renderer, asked);
     $("still").hidden = true;
+    page.draw(); /* fills the table, which moves what is above it */
+    page.layout();
     page.draw();
     document.documentElement.dataset.ready = "yes";
     if (asked.has("measure")) { page.measure(); }

@@ -39,7 +39,8 @@ class Plot {
     const all = curves.flatMap((c) => c.values).filter((v) => v !== null);
     let low = all.reduce((a, b) => Math.min(a, b), Infinity), high = all.reduce((a, b) => Math.max(a, b), -Infinity);
     if (!(low <= high)) { low = 0; high = 1; }
-    const room = 0.06 * (high - low) || 0.5 * Math.abs(high) || 0.5;
+    const size = Math.max(Math.abs(low), Math.abs(high)), same = high - low <= 1e-6 * size; // but for rounding
+    const room = same ? 0.5 * size || 0.5 : 0.06 * (high - low);
     this.curves = curves;
     this.unit = unit;
     this.range = { low: low - room, high: high + room, time: Math.max(...curves.map((c) => c.times[c.times.length - 1]), 1e-9) };
@@ -52,10 +53,13 @@ class Plot {
     canvas.height = Math.round(box.height * ratio);
     const c = canvas.getContext("2d"), style = getComputedStyle(document.documentElement);
     c.scale(ratio, ratio);
+    c.font = "12px 'DejaVu Sans', Verdana, sans-serif";
+    const levels = ticksOf(this.range.low, this.range.high, 5), texts = tickTexts(levels);
+    this.room.left = 16 + Math.max(24, ...texts.map((t) => c.measureText(t).width));
     const { left, right, top, bottom } = this.room, { low, high } = this.range;
     const wide = box.width - left - right, tall = box.height - top - bottom;
     const x = (t) => left + wide * t / this.range.time, y = (v) => top + tall * (high - v) / (high - low);
-    this.axes(c, style, box, x, y);
+    this.axes(c, style, box, x, y, levels, texts);
     this.curves.forEach((curve) => this.curve(c, curve, x, y));
     c.strokeStyle = style.getPropertyValue("--text");
     c.lineWidth = 1;
@@ -66,15 +70,13 @@ class Plot {
     this.curves.forEach((curve) => this.dot(c, curve, time, x, y));
   }
 
-  axes(c, style, box, x, y) {
+  axes(c, style, box, x, y, levels, texts) {
     const { left, right, top, bottom } = this.room;
-    c.font = "12px 'DejaVu Sans', Verdana, sans-serif";
     c.lineWidth = 1;
     c.strokeStyle = style.getPropertyValue("--line");
     c.fillStyle = style.getPropertyValue("--soft");
     c.textAlign = "right";
     c.textBaseline = "middle";
-    const levels = ticksOf(this.range.low, this.range.high, 5), texts = tickTexts(levels);
     levels.forEach((v, i) => {
       c.beginPath();
       c.moveTo(left, y(v));
