@@ -21,3 +21,6 @@ clean-wheel:
 clean-local: clean-wheel
 .PHONY: clean-wheel
 EXTRA_DIST += %D%/make_wheel.py python/pyproject.toml
+EXTRA_DIST += debian/changelog debian/control debian/copyright debian/diffsim-doc.install debian/diffsim-mpi.install \
+	debian/diffsim.install debian/libdiffsim-dev.install debian/libdiffsim1.install debian/libdiffsim1.symbols \
+	debian/python3-diffsim.install debian/rules debian/source/format debian/tests
