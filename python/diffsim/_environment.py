@@ -61,6 +61,7 @@ class Channel:
 
     @property
     def elements(self) -> int:
+        """How many numbers it has."""
         return int(np.prod(self.shape, dtype=np.int64))
 
 
@@ -114,7 +115,11 @@ class Environment:
             raise UsageError(f"isolation is {isolation!r}: allowed are 'process' and 'none'")
         if on_failure not in ("raise", "inf"):
             raise UsageError(f"on_failure is {on_failure!r}: allowed are 'raise' and 'inf'")
-        self._given = {"name": os.fspath(name), "seed": whole(seed, "seed", 0, 2**64 - 1),
+        try:
+            name = os.fspath(name)
+        except TypeError:
+            raise TypeError(f"the name of the environment is {name!r:.80}: an id or the path of a .so is wanted") from None
+        self._given = {"name": name, "seed": whole(seed, "seed", 0, 2**64 - 1),
                        "jobs": whole(jobs, "jobs", 0, 1024), "threads": whole(threads, "threads", 0, 1024),
                        "isolation": isolation, "timeout": seconds(timeout, "timeout"),
                        "memory_mb": whole(memory_mb or 0, "memory_mb", 0, 10**9), "on_failure": on_failure,
@@ -157,8 +162,7 @@ class Environment:
         self._shape = (n,)
         self._x, self._grad = np.empty(n), np.empty(n)
         self._loss, self._outcome = c.c_double(), c.c_uint32()
-        self._default_key = lib.ds_environment_noise_key(self._handle, 1)
-        self._key = c.c_uint64(self._default_key)
+        self._key = c.c_uint64(0)
         one = {"count": 1, "x": self._x.ctypes.data, "noise_key": c.addressof(self._key), "loss": c.addressof(self._loss),
                "outcome": c.addressof(self._outcome)}
         self._one = _library.Batch(**one)
@@ -177,6 +181,7 @@ class Environment:
 
     @property
     def closed(self) -> bool:
+        """Was it closed, or is it that of the parent of this process?"""
         return self._handle is None and self._why_closed != "interrupted"
 
     def forked(self, parent):
@@ -203,9 +208,10 @@ class Environment:
             self._open()
         return self._handle
 
-    def _call(self, function, *arguments):
-        """A call of the library that may take long, with the lock held. Ctrl-C ends it and the workers."""
-        if self._quick:
+    def _call(self, function, *arguments, short=True):
+        """A call of the library that may take long, with the lock held. Ctrl-C ends it and the workers; one that is short
+        where the last one was quick is made at once, and Ctrl-C waits for it."""
+        if self._quick and short:
             return function(*arguments)
         handle = self._handle
         try:
@@ -241,6 +247,7 @@ class Environment:
 
     @property
     def seed(self) -> int:
+        """The seed of its noise, and of runs."""
         return self._given["seed"]
 
     @property
@@ -303,8 +310,8 @@ class Environment:
     def loss(self, x, noise_key=None):
         """The loss: a float for x of shape (n,), an array (k,) for (k, n).
 
-        ``noise_key``: None is the noise that ``dshost eval`` with this seed takes, 0 none, or a number of
-        :meth:`noise_key`, or k of them. Raises :class:`EvaluationError` where there is no loss; with
+        ``noise_key``: of a stochastic environment, a number of :meth:`noise_key`, or k of them; None or 0: without
+        noise, as ``dshost eval``. Raises :class:`EvaluationError` where there is no loss; with
         ``on_failure="inf"`` such a loss is inf."""
         if type(x) is np.ndarray and x.dtype == _F64 and x.shape == self._shape and self._quick and noise_key is None:
             with self._lock:
@@ -379,7 +386,7 @@ class Environment:
 
     def _keys(self, noise_key, k):
         if noise_key is None:
-            return np.full(k, self._default_key, np.uint64)
+            return np.zeros(k, np.uint64)
         a = np.asarray(noise_key)
         if a.dtype.kind not in "iu" or a.shape not in ((), (k,)) or (a.dtype.kind == "i" and (a < 0).any()):
             raise UsageError(f"noise_key: a whole number that is not negative is wanted, or {k} of them, not {noise_key!r:.60}")
@@ -409,7 +416,7 @@ class Environment:
             b.asks, b.ask = len(asks), c.addressof(addresses)
         with self._lock:
             self._ready()
-            self._check(self._call(_evaluate, self._handle, c.byref(b)))
+            self._check(self._call(_evaluate, self._handle, c.byref(b), short=k == 1))
             words = [OUTCOMES[min(o, 8)] for o in outcome.tolist()]
             messages = ["" if o == "ok" else self._words(i, o) for i, o in enumerate(words)]
         if grad:
@@ -449,7 +456,7 @@ class Environment:
             v_, w_ = (None if m is None else np.ascontiguousarray(np.broadcast_to(m, (k, *m.shape[-1:]))) for m in (v, w))
             keep += [v_, w_]
             asks.append(_library.Ask(op=op, channel=ch.number, v=None if v_ is None else v_.ctypes.data,
-                                     w=None if w_ is None else w_.ctypes.data, out=out.ctypes.data, out_bytes=out.nbytes // k))
+                                     w=None if w_ is None else w_.ctypes.data, out=out.ctypes.data, out_bytes=out.nbytes))
             outs.append(out)
         e, _ = self._batch(a, False, noise_key, asks)
         for outcome, message in zip(e.outcome, e.message):
@@ -603,7 +610,7 @@ def make(name, *, seed: int = 0, jobs: int = 0, threads: int = 1, isolation: str
     name          an id ("torus"; ``dshost list``), or the path of a .so
     **parameters  of the environment (``dshost help torus``): ``preset="small"``; wrong ones are refused with the
                   line of the host. ``settings`` has the same as a mapping, for names that are taken here
-    seed          of the noise, where there is some
+    seed          of noise_key(), where there is noise
     jobs          worker processes for the rows of a batch; 0 = one per processor
     threads       inside one evaluation
     isolation     "process": a crash, a hang or a memory that runs full costs one evaluation;

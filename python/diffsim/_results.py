@@ -54,10 +54,12 @@ class Run:
 
     @property
     def seed(self) -> int:
+        """The seed of all its randomness."""
         return int(self._fact("seed") if "seed" in self.summary else self.settings["run"].get("seed", 0))
 
     @property
     def evaluations(self) -> int:
+        """How many were made."""
         return self._fact("evaluations") if "evaluations" in self.summary else len(self._read()["loss"])
 
     @property

@@ -38,6 +38,7 @@ class Space:
 
     @property
     def n(self) -> int:
+        """Variables."""
         return self.lower.size
 
     @classmethod

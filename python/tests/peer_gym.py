@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gymnasium: every environment with stepwise control, one by one and as vectors, by its own checkers; Stable-Baselines3 learns."""
+
+import json
+import os
+import unittest
+import warnings
+
+import numpy as np
+
+import diffsim
+from support import Case, dshost
+
+try:
+    import gymnasium
+except ImportError:
+    gymnasium = None
+try:
+    import stable_baselines3
+except ImportError:
+    stable_baselines3 = None
+
+SMALL = {"assembly", "chopsticks", "fluid", "move", "pinch", "rollingpin", "rope", "table", "torus", "triplemove", "writer"}
+
+
+def options(name):
+    return {"preset": "small"} if name in SMALL else {}
+
+
+@unittest.skipIf(gymnasium is None, "there is no Gymnasium")
+class Gymnasium(Case):
+    def test_complete(self):
+        """all environments with stepwise control are registered"""
+        listed = {p["id"] for p in json.loads(dshost("list", "--json")) if "ds.env.rl/1" in p.get("extensions", [])}
+        self.assertEqual(listed, set(diffsim.gym.STEPWISE))
+        self.assertTrue({diffsim.gym.gym_id(name) for name in listed} <= set(gymnasium.registry))
+
+    def test_check_env(self):
+        """gymnasium's and Stable-Baselines3's check_env pass on all of them"""
+        from gymnasium.utils.env_checker import check_env
+        for name in diffsim.gym.STEPWISE:
+            with self.subTest(name), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                env = gymnasium.make("diffsim:" + diffsim.gym.gym_id(name), render_mode="rgb_array", size=(160, 120), **options(name))
+                check_env(env.unwrapped)
+                env.close()
+                if stable_baselines3 is not None:
+                    from stable_baselines3.common.env_checker import check_env as sb3_check_env
+                    env = gymnasium.make(diffsim.gym.gym_id(name), **options(name))
+                    sb3_check_env(env)
+                    env.close()
+        self.no_new_children()
+
+    def test_episode(self):
+        """an episode is the one whose loss evaluate() gives; rewards sum to minus the loss; ends are told apart"""
+        for name, ends in (("pendulum", {"terminated", "truncated"}), ("cartpole", {"terminated"}), ("cartpole_gym", {"terminated", "truncated"})):
+            env = gymnasium.make(diffsim.gym.gym_id(name))
+            env.action_space.seed(1)
+            env.reset(seed=4)
+            over, total, steps = False, 0.0, 0
+            while not over:
+                _, reward, terminated, truncated, info = env.step(env.action_space.sample())
+                total, over, steps = total + reward, terminated or truncated, steps + 1
+            self.assertIn("terminated" if terminated else "truncated", ends)
+            inner = env.unwrapped.simulation
+            if not inner.stochastic:
+                self.assertEqual(inner.loss(info["x"]), info["loss"], name)
+            with self.assertRaises(diffsim.UsageError):
+                env.unwrapped.step(env.action_space.sample())
+            env.close()
+
+    def test_seeds(self):
+        """equal seeds give equal episodes, alone and in a vector; others give others"""
+        one = gymnasium.make("diffsim/CartpoleGym-v0", start="random")
+        many = gymnasium.make_vec("diffsim/CartpoleGym-v0", num_envs=3, vectorization_mode="vector_entry_point", jobs=2, start="random")
+        first, _ = many.reset(seed=10)
+        for i in range(3):
+            self.same(one.reset(seed=10 + i)[0], first[i])
+        self.assertFalse(np.array_equal(first[0], first[1]))
+        actions = np.random.default_rng(0).uniform(many.single_action_space.low, many.single_action_space.high, (40, 3, 1)).astype(np.float32)
+        seen = [many.step(a) for a in actions]
+        one.reset(seed=11)
+        over = False
+        for k, a in enumerate(actions):
+            if over:
+                self.assertEqual((seen[k][1][1], bool(seen[k][2][1])), (0.0, False), "the step after an end begins the next episode")
+                break
+            obs, reward, terminated, truncated, _ = one.step(a[1])
+            self.same(seen[k][0][1], obs)
+            self.assertEqual((seen[k][1][1], seen[k][2][1], seen[k][3][1]), (reward, terminated, truncated))
+            over = terminated or truncated
+        self.assertTrue(over, "cartpole_gym falls within 40 random steps")
+        many.close()
+        one.close()
+
+    def test_vectors(self):
+        """jobs change nothing in a vector of environments; too many, and wrong actions, are refused"""
+        runs = []
+        for jobs in (1, 3):
+            v = gymnasium.make_vec("diffsim/Cartpole-v0", num_envs=5, vectorization_mode="vector_entry_point", jobs=jobs, steps=20)
+            v.reset(seed=1)
+            v.action_space.seed(2)
+            runs.append([v.step(v.action_space.sample()) for _ in range(45)])
+            v.close()
+        for a, b in zip(*runs):
+            for part in range(4):
+                self.same(a[part], b[part])
+        self.raises(diffsim.UsageError, "num_envs is 65: allowed are 1 to 64", diffsim.gym.VectorEnv, "cartpole", 65)
+        self.raises(diffsim.UnsupportedError, "bounce has no stepwise control", diffsim.gym.Env, "bounce")
+        env = diffsim.gym.Env("cartpole")
+        env.reset(seed=0)
+        self.raises(diffsim.UsageError, "outside of its bounds", env.step, [1e6, 0.0])
+        env.close()
+
+    def test_video(self):
+        """RecordVideo works"""
+        try:
+            import moviepy  # noqa: F401
+        except ImportError:
+            self.skipTest("there is no moviepy")
+        env = gymnasium.make("diffsim/Cartpole-v0", render_mode="rgb_array", size=(160, 128), steps=12)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            env = gymnasium.wrappers.RecordVideo(env, self.path("video"), disable_logger=True)
+            env.reset(seed=0)
+            over = False
+            while not over:
+                _, _, terminated, truncated, _ = env.step(env.action_space.sample())
+                over = terminated or truncated
+            env.close()
+        films = [f for f in os.listdir(self.path("video")) if f.endswith(".mp4")]
+        self.assertEqual(len(films), 1)
+        self.assertGreater(os.path.getsize(os.path.join(self.path("video"), films[0])), 1000)
+
+
+@unittest.skipIf(gymnasium is None or stable_baselines3 is None, "there is no Stable-Baselines3")
+class Learners(Case):
+    def test_ppo(self):
+        """PPO of Stable-Baselines3 learns to hold the pole of cartpole_gym: mean return above 300 of 500"""
+        import torch
+        torch.set_num_threads(1)
+        env = gymnasium.make("diffsim/CartpoleGym-v0", start="random")
+        from stable_baselines3.common.evaluation import evaluate_policy
+        from stable_baselines3.common.monitor import Monitor
+        env = Monitor(env)
+        model = stable_baselines3.PPO("MlpPolicy", env, seed=1, device="cpu", n_steps=1024, batch_size=64, gae_lambda=0.95, learning_rate=1e-3)
+        before = evaluate_policy(model, env, 10)[0]
+        model.learn(40000)
+        after = evaluate_policy(model, env, 10)[0]
+        print(f"# mean return before {before:.1f}, after 40000 steps {after:.1f}")
+        self.assertGreater(after, 300)
+        env.close()

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradients through SciPy, PyTorch and JAX are those of the environments; second derivatives are refused."""
+
+import unittest
+
+import numpy as np
+
+import diffsim
+from support import Case
+
+
+def peer(name):
+    """The module, or None where it is not there."""
+    try:
+        return __import__(name)
+    except ImportError:
+        return None
+
+
+scipy, torch, jax = peer("scipy"), peer("torch"), peer("jax")
+
+# Where differences mean something: away from the jumps of contact, at a share of the way from the start to a random point.
+PLACES = {"torus": ({"preset": "small"}, 0.2), "pinball": ({}, 0.1), "cartpole": ({}, 0.3), "swing": ({"duration": 0.15, "hold": 0.1}, 0.3),
+          "bounce": ({}, 0.2)}
+WIDTH = 1e-6
+
+
+def places():
+    """(environment, point, tolerance): differences of WIDTH are right to some 1e-8 of the gradient, forward ones to 2e-6."""
+    for name, (settings, share) in PLACES.items():
+        with diffsim.make(name, jobs=2, **settings) as env:
+            x = env.x0 + share * (env.random(seed=3) - env.x0)
+            yield env, x, 1e-6 * np.abs(env.grad(x)).max()
+
+
+@unittest.skipIf(scipy is None, "there is no SciPy")
+class SciPy(Case):
+    def test_check_grad(self):
+        """scipy.optimize.check_grad passes"""
+        from scipy.optimize import check_grad
+        for env, x, tolerance in places():
+            self.assertLess(check_grad(env.loss, env.grad, x, epsilon=WIDTH), 2 * tolerance * np.sqrt(env.n), env.name)
+
+    def test_minimize(self):
+        """optimizers as methods of scipy.optimize.minimize"""
+        from scipy.optimize import Bounds, minimize, rosen, rosen_der
+        found = minimize(rosen, [0.5] * 3, jac=rosen_der, bounds=[(-2, 2)] * 3, method=diffsim.scipy("lbfgsb", 200))
+        self.assertTrue(found.success and found.fun < 1e-9 and found.nfev == 200)
+        same = minimize(lambda x, a: (a * rosen(x), a * rosen_der(x)), [0.5] * 3, args=(1.0,), jac=True, bounds=Bounds([-2] * 3, [2] * 3),
+                        method=diffsim.scipy("lbfgsb"), options={"budget": 200})
+        self.same(same.x, found.x)
+        seen = []
+        minimize(rosen, [0.5] * 3, bounds=[(-2, 2)] * 3, method=diffsim.scipy("bo", 30, seed=2), callback=seen.append)
+        self.same(seen[-1], diffsim.minimize(rosen, "bo", 30, seed=2, bounds=([-2] * 3, [2] * 3), x0=[0.5] * 3).best_x)
+        self.raises(diffsim.UsageError, "bounds are missing", minimize, rosen, [0.5] * 3, method=diffsim.scipy("cmaes"))
+
+
+@unittest.skipIf(torch is None, "there is no PyTorch")
+class PyTorch(Case):
+    def test_gradcheck(self):
+        """torch.autograd.gradcheck passes, single and batched"""
+        for env, x, tolerance in places():
+            f = diffsim.torch.loss(env)
+            at = torch.tensor(x, requires_grad=True)
+            self.assertTrue(torch.autograd.gradcheck(f, (at,), eps=WIDTH, atol=tolerance, rtol=1e-6), env.name)
+            both = torch.tensor(np.stack([x, env.clip(x + 1e-3)]), requires_grad=True)
+            self.assertTrue(torch.autograd.gradcheck(f, (both,), eps=WIDTH, atol=tolerance, rtol=1e-6), env.name)
+
+    def test_bits(self):
+        """losses and gradients keep their bits; single precision, shapes, modules, torch.func"""
+        with diffsim.make("bounce", jobs=2) as env:
+            f, x = diffsim.torch.loss(env), env.random(6, seed=1)
+            at = torch.tensor(x, requires_grad=True)
+            f(at).sum().backward()
+            self.same(at.grad.numpy(), env.grad(x))
+            self.same(f(at.reshape(2, 3, 3)).detach().numpy(), env.loss(x).reshape(2, 3))
+            self.same(torch.func.vmap(torch.func.grad(f))(at.detach()).numpy(), env.grad(x))
+            self.same(diffsim.torch.Loss(env)(at).detach().numpy(), env.loss(x))
+            single = torch.tensor(np.stack([env.lower, env.upper]), dtype=torch.float32, requires_grad=True)
+            loss = f(single)
+            loss.sum().backward()
+            self.assertEqual((loss.dtype, single.grad.dtype), (torch.float32, torch.float32))
+            np.testing.assert_allclose(loss.detach().numpy(), env.loss(np.stack([env.lower, env.upper])), rtol=1e-6)
+            with torch.no_grad():
+                self.assertFalse(f(at).requires_grad)
+            weight = torch.tensor(2.0, requires_grad=True, dtype=torch.float64)
+            (weight * f(at[0])).backward()
+            self.assertEqual(weight.grad.item(), env.loss(x[0]))
+
+    def test_second(self):
+        """second derivatives and wrong tensors are refused in clear words"""
+        with diffsim.make("bounce", jobs=1) as env:
+            f, x = diffsim.torch.loss(env), torch.tensor(np.array(env.x0), requires_grad=True)
+            g, = torch.autograd.grad(f(x), x, create_graph=True)
+            self.raises(diffsim.UnsupportedError, "second derivatives of the loss of bounce", g.sum().backward)
+            self.raises(TypeError, "a torch.Tensor is wanted", f, env.x0)
+            with self.assertRaisesRegex((diffsim.UsageError, RuntimeError), "shape"):
+                f(torch.zeros(4, dtype=torch.float64))
+
+
+@unittest.skipIf(jax is None, "there is no JAX")
+class Jax(Case):
+    def setUp(self):
+        super().setUp()
+        jax.config.update("jax_enable_x64", True)
+
+    def test_check_grads(self):
+        """jax.test_util.check_grads passes"""
+        from jax.test_util import check_grads
+        for env, x, tolerance in places():
+            check_grads(diffsim.jax.loss(env), (jax.numpy.array(x),), order=1, modes=["rev"], eps=WIDTH, atol=tolerance, rtol=1e-6)
+
+    def test_bits(self):
+        """losses and gradients keep their bits under jit and vmap; single precision"""
+        with diffsim.make("bounce", jobs=2) as env:
+            f, x = diffsim.jax.loss(env), env.random(6, seed=1)
+            loss, grad = env.loss_and_grad(x)
+            for g in (jax.vmap(jax.value_and_grad(f)), jax.jit(jax.vmap(jax.value_and_grad(f)))):
+                got = g(jax.numpy.array(x))
+                self.same(np.asarray(got[0]), loss)
+                self.same(np.asarray(got[1]), grad)
+            self.same(np.asarray(jax.jit(f)(x)), loss)
+            self.same(np.asarray(jax.jit(jax.grad(lambda v: 3.0 * f(v)))(x[0])), 3.0 * grad[0])
+            self.assertEqual(jax.grad(f)(jax.numpy.array(env.upper, dtype="float32")).dtype, np.float32)
+
+    def test_second(self):
+        """second derivatives and wrong shapes are refused in clear words"""
+        with diffsim.make("bounce", jobs=1) as env:
+            f = diffsim.jax.loss(env)
+            with self.assertRaisesRegex(diffsim.UnsupportedError, "second derivatives of the loss of bounce"):
+                jax.hessian(f)(env.x0)
+            self.raises(TypeError, r"x is float64\[4\]: real numbers of shape \(3,\)", f, np.zeros(4))
+
+
+class Leaks(Case):
+    def test_million(self):
+        """a million evaluations leak nothing"""
+        import resource
+        with diffsim.make("analytic", isolation="none") as env, diffsim.make("analytic", jobs=1) as other:
+            x = np.array(env.x0)
+            for e, count in ((env, 1000000), (other, 200000)):
+                for _ in range(10000):
+                    e.loss(x)
+                before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+                for _ in range(count):
+                    e.loss(x)
+                self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 256, "KiB")

@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Environments from Python: the values of dshost eval to the last bit, batches, channels, scenes; and bad input, crashes, Ctrl-C,
+forks and threads, which are exceptions with clear words and leave no process behind."""
+
+import ctypes
+import os
+import pickle
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+
+import diffsim
+from support import FAULTY, Case, dshost, evaluated, needs_faulty
+
+SAMPLE = {"analytic": {"function": "rosenbrock", "dim": 5}, "pinball": {}, "cartpole": {}, "swing": {},
+          "bounce": {}, "torus": {"preset": "small"}, "ball_wall": {}}
+
+
+class Values(Case):
+    def test_bits(self):
+        """losses and gradients are those of dshost eval to the last bit, one by one and in batches"""
+        for name, settings in SAMPLE.items():
+            with diffsim.make(name, jobs=2, **settings) as env:
+                x = env.random(3, seed=1)
+                loss, grad = env.loss_and_grad(x) if env.has_gradient else (env.loss(x), None)
+                said = evaluated(name, x[0], **settings)
+                self.assertEqual(said["loss"], loss[0], name)
+                self.same(env.loss(x), loss, name)
+                if grad is not None:
+                    self.same(said["gradient"], grad[0], name)
+                for _ in range(2):  # the second time by the short way
+                    self.assertEqual(env.loss(x[1]), loss[1], name)
+                    if grad is not None:
+                        one = env.loss_and_grad(x[1])
+                        self.assertEqual(one[0], loss[1], name)
+                        self.same(one[1], grad[1], name)
+                self.same(env.grad(x[2]) if grad is not None else [], grad[2] if grad is not None else [])
+        self.no_new_children()
+
+    def test_isolation(self):
+        """isolation, jobs and threads change nothing"""
+        x = None
+        for options in ({}, {"jobs": 1}, {"jobs": 3}, {"threads": 2}, {"isolation": "none"}):
+            with diffsim.make("cartpole", **options) as env:
+                x = env.random(5, seed=2) if x is None else x
+                now = env.loss_and_grad(x)
+                before = now if not options else before
+                self.same(now[0], before[0])
+                self.same(now[1], before[1])
+
+    def test_noise(self):
+        """without a key there is no noise, as in dshost eval; keys depend on seed and number, noise on the key"""
+        with diffsim.make("analytic", noise=0.5, seed=7) as env, diffsim.make("analytic", noise=0.5, seed=8) as other:
+            self.assertTrue(env.stochastic)
+            self.assertEqual(env.loss(env.x0), evaluated("analytic", env.x0, noise=0.5)["loss"])
+            self.assertEqual(env.loss(env.x0), env.loss(env.x0, 0))
+            self.assertEqual(env.loss(env.x0, env.noise_key(2)), env.loss(env.x0, env.noise_key(2)))
+            self.assertNotEqual(env.loss(env.x0, env.noise_key(1)), env.loss(env.x0, env.noise_key(2)))
+            self.assertNotEqual(env.noise_key(1), other.noise_key(1))
+            keys = [env.noise_key(i) for i in (1, 2, 3)]
+            x = np.tile(env.x0, (3, 1))
+            self.same(env.loss(x, keys), [env.loss(env.x0, k) for k in keys])
+            self.same(env.loss(x, 0), np.full(3, env.loss(env.x0, 0)))
+
+    def test_input(self):
+        """lists, single precision, whole numbers, views are taken, and nothing that was given is changed"""
+        with diffsim.make("analytic", dim=4) as env:
+            x = np.array([1.0, -2.0, 0.5, 3.0])
+            kept, loss = x.copy(), env.loss(x)
+            twice = np.repeat(x, 2)[::2]
+            for given in (x.tolist(), tuple(x), x.astype(np.float32), twice, x.astype(object).tolist(), np.asfortranarray(x)):
+                self.assertEqual(env.loss(given), loss)
+            self.assertEqual(env.loss([1, 2, 3, 4]), env.loss([1.0, 2.0, 3.0, 4.0]))
+            self.same(x, kept)
+            loss, grad = env.loss_and_grad(x)
+            again = grad.copy()
+            env.loss_and_grad(-x)
+            self.same(grad, again, "an answer that was given does not change")
+            self.assertIs(type(loss), float)
+            frozen = x.copy()
+            frozen.setflags(write=False)
+            self.assertEqual(env.loss(frozen), loss)
+
+    def test_describe(self):
+        """names, bounds, space, settings"""
+        with diffsim.make("cartpole", links=2, settings={"steps": 50}) as env:
+            self.assertEqual(env.n, len(env.variables))
+            v = env.variables[0]
+            self.assertTrue(v.name and v.unit)
+            self.assertEqual((v.lower, v.upper), (env.lower[0], env.upper[0]))
+            self.assertEqual(env.space.names[0], v.name)
+            self.assertEqual(env.settings, {"links": 2, "steps": 50})
+            self.assertIn("links=2", repr(env))
+            self.assertIn("<img src=\"data:image/png;base64,", env._repr_html_())
+            with self.assertRaises(ValueError):
+                env.x0[0] = 1
+            with pickle.loads(pickle.dumps(env)) as again:
+                self.assertEqual(again.loss(env.x0), env.loss(env.x0))
+
+    def test_cheap(self):
+        """a call costs microseconds beside the simulation, and leaks nothing"""
+        with diffsim.make("analytic", isolation="none") as env:
+            x = np.array(env.x0)
+            for _ in range(1000):
+                env.loss(x), env.loss_and_grad(x), env.loss(x[None])
+            before, best = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, 1.0
+            for _ in range(100):
+                begin = time.perf_counter()
+                for _ in range(200):
+                    env.loss(x)
+                best = min(best, (time.perf_counter() - begin) / 200)
+                for _ in range(200):
+                    env.loss_and_grad(x)
+                env.loss(np.tile(x, (50, 1)))
+            self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 2048, "KiB after 40000 evaluations")
+            self.assertLess(best, 10e-6)
+
+
+class Channels(Case):
+    def test_residuals(self):
+        """residuals, J v, J' w and the Jacobian agree with loss and gradient"""
+        with diffsim.make("analytic", function="rosenbrock", dim=4, jobs=2) as env:
+            x, rng = env.random(seed=3), np.random.default_rng(0)
+            r, (loss, grad) = env.residuals(x), env.loss_and_grad(x)
+            self.assertAlmostEqual((r**2).sum() / loss, 1, places=12)
+            jacobian = env.jacobian(x)
+            self.assertEqual(jacobian.shape, (r.size, env.n))
+            np.testing.assert_allclose(2 * jacobian.T @ r, grad, rtol=1e-10)
+            v, w = rng.normal(size=env.n), rng.normal(size=r.shape)
+            np.testing.assert_allclose(env.jvp(x, v), jacobian @ v, rtol=1e-12)
+            np.testing.assert_allclose(env.vjp(x, w), jacobian.T @ w, rtol=1e-12)
+            many = env.random(3, seed=4)
+            self.same(env.residuals(many)[1], env.residuals(many[1]))
+            self.same(env.jvp(many, v)[2], env.jvp(many[2], v))
+            self.same(env.channel_values(x)["residuals" if "residuals" in env.channels else next(iter(env.channels))], r)
+
+    def test_refused(self):
+        """channels that there are not, wrong shapes"""
+        with diffsim.make("pinball") as env, diffsim.make("analytic", dim=4) as other:
+            self.raises(diffsim.UnsupportedError, "pinball has no residuals", env.residuals, env.x0)
+            self.raises(diffsim.UsageError, "no channel 'error'; it has ", env.channel_values, env.x0, "error")
+            self.raises(diffsim.UsageError, r"v has shape \(3,\): \(4,\) is wanted", other.jvp, other.x0, [1, 2, 3])
+
+
+class Scenes(Case):
+    def test_metrics(self):
+        """metrics are those of dshost eval --metrics, scenes those of --trajectory"""
+        import json
+        file = self.path("t.npz")
+        said = json.loads(dshost("eval", "--env", "cartpole", "--metrics", "--trajectory", file, "--json"))
+        with diffsim.make("cartpole") as env:
+            scene = env.trajectory(env.x0)
+            for name, values in env.metrics(env.x0).items():
+                self.same(np.array([np.nan if v is None else v for v in said["metrics"][name]]), values, name)
+            scene.save(self.path("u.npz"))
+            self.assertEqual(scene.loss, env.loss(env.x0))
+            env.loss(env.upper)
+            self.assertEqual(env.trajectory().loss, env.loss(env.upper), "x=None is the point evaluated last")
+        with np.load(file) as theirs, np.load(self.path("u.npz")) as ours:
+            for key in ("time", "frame", "box", "bodies", "tip_poses", "link1_shape", "target_role"):
+                self.assertTrue(np.array_equal(theirs[key], ours[key]) or theirs[key].shape[0] == 1, key)
+        self.assertEqual(scene.units["tip_x"], "m")
+        self.assertEqual(scene.bodies["tip"].positions.shape, (scene.frames, 1, 3))
+
+    def test_pictures(self):
+        """pictures of frames, flat and not, as arrays"""
+        for name, settings in (("cartpole", {}), ("torus", {"preset": "small"})):
+            with diffsim.make(name, **settings) as env:
+                scene = env.trajectory(env.upper)
+                first, last = scene.render(0, (120, 90)), scene.render(-1, (120, 90))
+                self.assertEqual((last.shape, last.dtype), ((90, 120, 3), np.uint8))
+                self.assertGreater((last != 255).any(axis=2).mean(), 0.02)
+                self.assertGreater((last != first).any(axis=2).sum(), 20)
+        with diffsim.make("cartpole") as env:
+            film = env.render(env.upper, None, (64, 48))
+            self.assertEqual(film.shape, (101, 48, 64, 3))
+            self.same(film[7], env.render(env.upper, 7, (64, 48)))
+            self.raises(diffsim.UsageError, "frame is 101: there are 101 frames", env.render, env.upper, 101)
+            self.raises(diffsim.UsageError, "16 to 8192 pixels", env.render, env.upper, 0, (4, 4))
+        with diffsim.make("analytic") as env:
+            self.raises(diffsim.UnsupportedError, "analytic has no scene", env.render, env.x0)
+        self.no_new_children()
+
+
+class Wrong(Case):
+    def test_settings(self):
+        """parameters are refused with the line of the host, and its kind"""
+        e = self.raises(diffsim.ConfigError, "unknown parameter 'presett'.*did you mean 'preset'", diffsim.make, "torus", presett="small")
+        self.assertEqual(e.status, 3)
+        self.raises(diffsim.ConfigError, "dim = -1", diffsim.make, "analytic", dim=-1)
+        self.raises(diffsim.ConfigError, "nan", diffsim.make, "analytic", noise=float("nan"))
+        self.raises(diffsim.PluginError, "no environment 'cartpol'.*did you mean 'cartpole'", diffsim.make, "cartpol")
+        self.raises(diffsim.UsageError, "a text of one line", diffsim.make, "torus", preset="small\nseed = 1")
+        self.raises(diffsim.UsageError, "'a = b' is no name", diffsim.make, "torus", settings={"a = b": 1})
+        self.raises(diffsim.UsageError, "preset is given twice", diffsim.make, "torus", preset="small", settings={"preset": "full"})
+        self.raises(TypeError, "preset = None", diffsim.make, "torus", preset=None)
+        self.raises(diffsim.UsageError, "isolation is 'thread': allowed", diffsim.make, "torus", isolation="thread")
+        self.raises(diffsim.UsageError, "jobs is 5000: allowed are 0 to 1024", diffsim.make, "torus", jobs=5000)
+        self.raises(TypeError, "seed is 1.5: a whole number", diffsim.make, "torus", seed=1.5)
+        self.raises(diffsim.UsageError, "timeout is -1", diffsim.make, "torus", timeout=-1)
+        self.raises(TypeError, "the name of the environment is 5: ", diffsim.make, 5)
+
+    def test_points(self):
+        """points of a wrong shape, kind, or place"""
+        with diffsim.make("cartpole") as env:
+            env.loss(env.x0)
+            for _ in range(2):
+                self.raises(diffsim.UsageError, r"x has shape \(3,\): cartpole takes \(200,\), or \(k, 200\)", env.loss, [1, 2, 3])
+                self.raises(diffsim.UsageError, r"x has shape \(2, 3\)", env.loss, np.zeros((2, 3)))
+                self.raises(diffsim.UsageError, r"x has shape \(0, 200\)", env.loss, np.zeros((0, 200)))
+                self.raises(diffsim.UsageError, r"x has shape \(1, 1, 200\)", env.loss_and_grad, np.zeros((1, 1, 200)))
+                self.raises(TypeError, "real numbers are wanted, not dtype <U5", env.loss, ["hello"] * 200)
+                self.raises(TypeError, "not complex numbers", env.loss, np.zeros(200, complex))
+                self.raises(TypeError, "not dtype object", env.loss, np.array([None] * 200))
+                bad = np.array(env.x0)
+                bad[7] = np.nan
+                self.raises(diffsim.UsageError, r"nan", env.loss, bad)
+                bad[7] = env.upper[7] * (1 + 1e-15)
+                self.raises(diffsim.UsageError, "bounds", env.loss, bad)
+                self.raises(diffsim.UsageError, "point 1, variable 7 is ", env.loss, np.stack([env.x0, bad]))
+                self.raises(diffsim.UsageError, "noise_key", env.loss, env.x0, -1)
+                self.raises(diffsim.UsageError, "noise_key", env.loss, env.x0, 0.5)
+            self.assertEqual(env.loss(env.clip(bad)), env.loss(np.where(np.arange(200) == 7, env.upper, env.x0)))
+        with diffsim.make("cartpole_gym") as env:
+            self.raises(diffsim.UnsupportedError, "cartpole_gym has no gradient", env.loss_and_grad, env.x0)
+        with diffsim.make("analytic") as env:
+            self.raises(diffsim.UnsupportedError, "no stepwise control", lambda: env.episodes)
+
+    def test_closed(self):
+        """a closed environment says so, and may be closed again"""
+        env = diffsim.make("cartpole")
+        env.loss(env.x0)
+        env.loss(env.x0)
+        env.close()
+        env.close()
+        for call in (env.loss, env.loss_and_grad, env.residuals, env.metrics, env.render, lambda x: env.noise_key(1)):
+            self.raises(diffsim.ClosedError, r"cartpole was closed: make\(\) another one", call, np.array(env.x0))
+        self.assertIn("closed", repr(env))
+        self.no_new_children()
+
+    @needs_faulty
+    def test_failures(self):
+        """crashes, hangs and other failures are exceptions; the environment goes on"""
+        for fault, outcome, words in (("segv", "crashed", "SIGSEGV|signal 11|Segmentation"), ("abort", "crashed", "."), ("exit", "crashed", "exit"),
+                                      ("loop", "timeout", "0.2"), ("nan", "invalid", "."), ("error", "error", "."),
+                                      ("diverge", "diverged", "."), ("infeasible", "infeasible", ".")):
+            with diffsim.make(FAULTY, fault=fault, above=0.5, jobs=1, timeout=0.2) as env:
+                good, bad = np.array([0.1, 0.2]), np.array([0.9, 0.2])
+                for _ in range(2):
+                    self.assertAlmostEqual(env.loss(good), 0.05, places=15)
+                    e = self.raises(diffsim.EvaluationError, words, env.loss, bad)
+                    self.assertEqual((e.outcome, e.status), (outcome, 5), fault)
+                e = self.raises(diffsim.EvaluationError, "row 1: ", env.loss_and_grad, [good, bad, good])
+                self.assertEqual(e.evaluation.outcome, ["ok", outcome, "ok"])
+                self.same(e.evaluation.loss, [env.loss(good), np.inf, env.loss(good)])
+                self.same(np.isnan(e.evaluation.grad), [[False] * 2, [True] * 2, [False] * 2])
+            with diffsim.make(FAULTY, fault=fault, above=0.5, jobs=2, timeout=0.2, on_failure="inf") as env:
+                self.same(env.loss([good, bad]), [env.loss(good), np.inf])
+                loss, grad = env.loss_and_grad(bad)
+                self.assertTrue(loss == np.inf and np.isnan(grad).all())
+                loss, grad = env.loss_and_grad(bad)
+                self.assertTrue(loss == np.inf and np.isnan(grad).all())
+        with diffsim.make(FAULTY, fault="nangrad", jobs=1) as env:
+            self.assertAlmostEqual(env.loss(good), 0.05)
+            self.assertEqual(self.raises(diffsim.EvaluationError, ".", env.loss_and_grad, good).outcome, "bad_gradient")
+        self.raises(diffsim.PluginError, ".", diffsim.make, FAULTY, fault="segv", stage="create")
+        self.no_new_children()
+
+
+class Processes(Case):
+    def test_threads(self):
+        """threads may share an environment, and each has its answers"""
+        with diffsim.make("cartpole", jobs=2) as env:
+            x = env.random(8, seed=5)
+            want = env.loss(x)
+            got, wrong = {}, []
+
+            def work(i):
+                try:
+                    for _ in range(20):
+                        got.setdefault(i, set()).add(env.loss(x[i]))
+                        if i % 3 == 0:
+                            env.loss(x)
+                except Exception as e:  # it is looked at below
+                    wrong.append(e)
+
+            threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            self.assertEqual(wrong, [])
+            self.assertEqual(got, {i: {want[i]} for i in range(8)})
+            self.same(env.loss(x), want)
+
+    def test_fork(self):
+        """in a process that was forked the environments of the parent say so, and new ones work; the parent goes on"""
+        env = diffsim.make("cartpole", jobs=1)
+        loss = env.loss(env.x0)
+        search = diffsim.optimizer("cmaes", env, budget=10)
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                said = 0
+                for call in (lambda: env.loss(env.x0), lambda: env.loss(np.array(env.x0)), search.ask):
+                    try:
+                        call()
+                    except diffsim.ClosedError as e:
+                        said += f"belongs to process {os.getppid()}" in str(e)
+                env.close()
+                search.close()
+                with diffsim.make("cartpole", jobs=1) as own:
+                    code = 0 if said == 3 and own.loss(own.x0) == loss else 2
+            finally:
+                os._exit(code)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+        self.assertEqual(env.loss(env.x0), loss)
+        self.assertIsNotNone(search.ask())
+        search.close()
+        env.close()
+        self.no_new_children()
+
+    @needs_faulty
+    def test_interrupt(self):
+        """Ctrl-C ends an evaluation that hangs; the environment can be used again, and no process is left"""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        env = diffsim.make(FAULTY, fault="sleep", above=0.5, jobs=2)
+        for bad in ([0.9, 0], [[0.9, 0.1], [0.1, 0.1], [0.8, 0]], [[0.7, 0.1]] * 3):
+            timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+            begin = time.monotonic()
+            timer.start()
+            with self.assertRaises(KeyboardInterrupt):
+                env.loss(bad)
+            timer.join()
+            self.assertLess(time.monotonic() - begin, 8)
+            self.assertAlmostEqual(env.loss([0.1, 0.2]), 0.05)
+        self.assertFalse(env.closed)
+        env.close()
+        self.no_new_children()
+
+    def test_exit(self):
+        """a program may end with workers alive, and by an exception: no worker stays, nothing is said"""
+        for end in ("", "raise SystemExit(3)", "import os; os.kill(os.getpid(), 9)"):
+            code = f"import diffsim, os; e = diffsim.make('cartpole', jobs=2); e.loss(e.random(4)); s = diffsim.optimizer('bo', e); s.ask(); print(os.getpid(), flush=True)\n{end}"
+            done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=False,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertEqual((done.returncode, done.stderr), ({"": 0, "raise SystemExit(3)": 3}.get(end, -9), b""), end)
+            mark = f"PPid:\t{int(done.stdout)}\n"
+            for _ in range(100):
+                left = [p for p in filter(str.isdigit, os.listdir("/proc")) if mark in _status(p)]
+                if not left:
+                    break
+                time.sleep(0.02)
+            self.assertEqual(left, [], end)
+
+
+def _status(pid):
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as f:
+            return f.read()
+    except OSError:
+        return ""

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs from Python are those of dshost to the last bit; searches over functions; folders that go on; result folders as arrays."""
+
+import os
+import signal
+import threading
+import warnings
+
+import numpy as np
+
+import diffsim
+from support import FAULTY, Case, dshost, needs_faulty, record
+
+BOX = ([-2.0, -1.0, -2.0], [2.0, 1.5, 2.0])
+WITH_GRADIENT = ("adam", "alphaorder", "bo", "boleap", "lbfgsb", "leaprefine", "lm", "pbh", "randdescents")
+WITHOUT = ("bo", "cem", "cmaes", "nlopt", "rand", "turbo")
+STEPWISE = ("apg", "ppo", "sac", "shac")
+
+
+def bowl(x):
+    return float(((x - 0.3)**2).sum())
+
+
+def bowl_and_grad(x):
+    return bowl(x), 2 * (x - 0.3)
+
+
+class Runs(Case):
+    def test_bits(self):
+        """minimize(env) leaves the record of dshost run, to the last bit, for every number of jobs"""
+        for env, opt, budget, settings, options in (("cartpole", "boleap", 40, {"links": 2}, {"n_init": 5}), ("pinball", "cmaes", 60, {}, {}),
+                                                    ("analytic", "bo", 20, {"noise": 0.1, "dim": 3}, {})):
+            flags = [f"--set=env.{k}={v}" for k, v in settings.items()] + [f"--set=opt.{k}={v}" for k, v in options.items()]
+            dshost("run", "--env", env, "--opt", opt, "--budget", budget, "--seed", 3, "--pictures", "false", "--out", self.path(env), *flags)
+            with diffsim.make(env, seed=3, jobs=2, **settings) as e:
+                result = diffsim.minimize(e, opt, budget, out=self.path(env + "-python"), **options)
+                self.assertEqual(record(self.path(env)), record(self.path(env + "-python")))
+                again = diffsim.minimize(e, opt, budget, jobs=1, **options)
+            self.same(again.history()["x"], result.history()["x"])
+            self.assertEqual(result.evaluations, budget)
+            self.assertEqual(result.best_loss, result.history()["loss"].min())
+            self.assertFalse(again.folder.exists())
+        self.no_new_children()
+
+    def test_resume(self):
+        """a run that Ctrl-C or progress() ended goes on, and is then that of one piece"""
+        with diffsim.make("pinball", jobs=1) as env:
+            whole = diffsim.minimize(env, "cmaes", 200)
+            seen = []
+
+            def stop(now):
+                seen.append(now.evaluations)
+                return now.evaluations >= 50
+
+            out = self.path("run")
+            part = diffsim.minimize(env, "cmaes", 200, out=out, progress=stop)
+            self.assertEqual((part.ended, part.evaluations), ("signal", seen[-1]))
+            self.assertLess(part.evaluations, 200)
+            self.assertIn("already", str(self.raises(diffsim.InputOutputError, "holds a run", diffsim.minimize, env, "cmaes", 200, out=out)))
+            for kind, words, call in ((diffsim.UsageError, "optimizer 'cmaes', not 'rand'", lambda: diffsim.minimize(env, "rand", 200, out=out, resume=True)),
+                                      (diffsim.UsageError, "seed '0', not '1'", lambda: diffsim.minimize(env, "cmaes", 200, seed=1, out=out, resume=True)),
+                                      (diffsim.UsageError, "opt.sigma0 '0.5', not '0.1'", lambda: diffsim.minimize(env, "cmaes", 200, out=out, resume=True, sigma0=0.1))):
+                self.raises(kind, words, call)
+            full = diffsim.minimize(env, "cmaes", 200, out=out, resume=True, sigma0=0.50)
+            self.same(full.history()["x"], whole.history()["x"])
+            self.assertEqual(full.ended, "budget")
+            self.same(diffsim.load(out).history()["loss"], whole.history()["loss"])
+            first = diffsim.minimize(env, "rand", 5, out=self.path("new"), resume=True)
+            self.assertEqual(first.evaluations, 5, "resume begins a run where there is none")
+
+    @needs_faulty
+    def test_interrupt(self):
+        """Ctrl-C ends a run; everything is saved, and no process is left"""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        with diffsim.make(FAULTY, work=0.05, jobs=2) as env:
+            timer = threading.Timer(0.8, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            with self.assertRaises(KeyboardInterrupt):
+                diffsim.minimize(env, "cmaes", 1000, out=self.path("run"))
+            timer.join()
+            part = diffsim.load(self.path("run"))
+            self.assertEqual(part.ended, "signal")
+            self.assertTrue(0 < part.evaluations < 1000)
+            known = part.history()
+            full = diffsim.minimize(env, "cmaes", part.evaluations + 4, out=self.path("run"), resume=True)
+            self.same(full.history()["x"][:len(known)], known["x"])
+        self.no_new_children()
+
+    def test_exception(self):
+        """an exception in progress() ends the run and comes out"""
+        with diffsim.make("pinball", jobs=1) as env:
+            def fail(now):
+                raise RuntimeError("enough")
+            with self.assertRaisesRegex(RuntimeError, "enough"):
+                diffsim.minimize(env, "cmaes", 200, out=self.path("run"), progress=fail)
+            self.assertGreater(diffsim.load(self.path("run")).evaluations, 0)
+            self.raises(diffsim.ConfigError, "unknown parameter 'sigma'.*did you mean 'sigma0'", diffsim.minimize, env, "cmaes", 10, sigma=1)
+            self.raises(diffsim.PluginError, "did you mean 'cmaes'", diffsim.minimize, env, "cmae", 10)
+            self.raises(diffsim.UsageError, "bounds: not with an environment", diffsim.minimize, env, "cmaes", 10, bounds=BOX)
+            self.raises(diffsim.UsageError, "budget is 0", diffsim.minimize, env, "cmaes", 0)
+            self.raises(diffsim.InputOutputError, ".", diffsim.minimize, env, "cmaes", 10, out="/proc/nowhere")
+            target = diffsim.minimize(env, "cmaes", 200, target=1e3)
+            self.assertEqual(target.ended, "target")
+
+    @needs_faulty
+    def test_failing(self):
+        """an environment that fails too often ends the run with its exception"""
+        with diffsim.make(FAULTY, fault="segv", jobs=2) as env:
+            e = self.raises(diffsim.EnvironmentFailed, ".", diffsim.minimize, env, "rand", 200, out=self.path("run"))
+            self.assertEqual(e.status, 5)
+
+    def test_step_by_step(self):
+        """optimizers that step through episodes run, too"""
+        with diffsim.make("cartpole_gym", jobs=1) as env:
+            result = diffsim.minimize(env, "ppo", 12, seed=1)
+            self.assertEqual(result.evaluations, 12)
+
+
+class Searches(Case):
+    def test_same_points(self):
+        """a search over env.loss asks for the points of a run of env"""
+        with diffsim.make("bounce", jobs=1) as env:
+            run = diffsim.minimize(env, "cmaes", 60, seed=2)
+            search = diffsim.minimize(env.loss, "cmaes", 60, seed=2, bounds=env)
+            self.same(search.history()["x"], run.history()["x"])
+            self.same(search.history()["loss"], run.history()["loss"])
+            run = diffsim.minimize(env, "boleap", 30, seed=2)
+            search = diffsim.minimize(env.loss_and_grad, "boleap", 30, seed=2, bounds=env, jac=True)
+            self.same(search.history()["x"], run.history()["x"])
+            vectors = diffsim.minimize(env.loss_and_grad, "boleap", 30, seed=2, bounds=env, jac=True, vectorized=True)
+            self.same(vectors.history()["x"], run.history()["x"])
+
+    def test_all(self):
+        """every optimizer by ask and tell; those that step through episodes are refused with a line"""
+        listed = {line.split()[0] for line in dshost("list").partition("optimizers\n")[2].splitlines() if line.startswith("  ")}
+        self.assertEqual(listed - {"nlopt"}, (set(WITH_GRADIENT) | set(WITHOUT) | set(STEPWISE)) - {"nlopt"}, "one is not tested here")
+        for name in sorted(listed):
+            if name in STEPWISE:
+                self.raises(diffsim.PluginError, "needs", diffsim.optimizer, name, BOX, budget=40)
+                continue
+            with_gradient = name in WITH_GRADIENT
+            first = None
+            with diffsim.optimizer(name, BOX, budget=40, seed=1, gradient=with_gradient) as opt:
+                for x in opt:
+                    self.assertTrue((x >= BOX[0]).all() and (x <= BOX[1]).all())
+                    first = bowl(x[0]) if first is None else first
+                    opt.tell([bowl(p) for p in x], [bowl_and_grad(p)[1] for p in x] if opt.wants_gradient else None)
+            self.assertLessEqual(opt.used, 40)
+            self.assertLessEqual(opt.best_loss, first, name)
+            self.assertEqual(opt.best_loss, bowl(opt.best_x), name)
+
+    def test_misuse(self):
+        """ask and tell out of order, wrong shapes, closed"""
+        with diffsim.optimizer("cmaes", BOX, budget=30) as opt:
+            self.raises(diffsim.UsageError, r"tell\(\) without ask\(\)", opt.tell, [1.0])
+            x = opt.ask()
+            self.same(opt.ask(), x)
+            self.raises(diffsim.UsageError, f"loss has shape .1,.: {len(x)} points", opt.tell, 1.0)
+            self.raises(TypeError, "real numbers are wanted", opt.tell, ["a"] * len(x))
+            opt.tell([np.nan] * len(x))
+            self.assertEqual((opt.best_x, opt.best_loss, opt.used), (None, np.inf, len(x)))
+            for x in opt:
+                opt.tell([bowl(p) for p in x])
+            self.assertTrue(opt.done and opt.ask() is None)
+        self.raises(diffsim.ClosedError, "the search of cmaes was closed", opt.ask)
+        self.assertEqual(opt.used, 30)
+        with diffsim.optimizer("lbfgsb", BOX, budget=30, gradient=True) as opt:
+            x = opt.ask()
+            self.raises(diffsim.UsageError, "wants the gradients", opt.tell, [1.0] * len(x))
+            self.raises(diffsim.UsageError, "grad has shape", opt.tell, [1.0] * len(x), np.zeros((len(x), 2)))
+        self.raises(diffsim.UsageError, "variable 0 has the bounds", diffsim.optimizer, "cmaes", ([1.0], [0.0]))
+        self.raises(diffsim.UsageError, "variable 1 has the bounds", diffsim.optimizer, "cmaes", ([0.0, 0.0], [1.0, np.inf]))
+        self.raises(TypeError, "is no space", diffsim.optimizer, "cmaes", 3)
+        self.raises(diffsim.PluginError, "gradient=True in|needs gradients", diffsim.optimizer, "lbfgsb", BOX)
+
+    def test_functions(self):
+        """functions: gradients apart, threads, failures, exceptions, a record that goes on"""
+        separate = diffsim.minimize(bowl, "lbfgsb", 30, bounds=BOX, jac=lambda x: 2 * (x - 0.3))
+        together = diffsim.minimize(bowl_and_grad, "lbfgsb", 30, bounds=BOX, jac=True, jobs=3)
+        self.same(separate.history()["x"], together.history()["x"])
+        self.assertLess(separate.best_loss, 1e-12)
+        np.testing.assert_allclose(separate.history()["gradient"][0], 2 * (separate.history()["x"][0] - 0.3))
+        half = diffsim.minimize(lambda x: bowl(x) if x[0] > 0 else np.nan, "rand", 50, bounds=BOX)
+        self.assertEqual(set(half.history()["outcome"]), {"ok", "invalid"})
+        self.assertEqual(np.isinf(half.history()["loss"]).sum(), (half.history()["x"][:, 0] <= 0).sum())
+
+        calls = []
+
+        def counted(x):
+            calls.append(x)
+            if len(calls) == 20:
+                raise ZeroDivisionError("twenty")
+            return bowl(x)
+
+        with self.assertRaisesRegex(ZeroDivisionError, "twenty"):
+            diffsim.minimize(counted, "cmaes", 60, bounds=BOX, out=self.path("run"))
+        known = diffsim.load(self.path("run")).evaluations
+        self.assertTrue(0 < known < 20)
+        full = diffsim.minimize(counted, "cmaes", 60, bounds=BOX, out=self.path("run"), resume=True)
+        self.assertEqual((full.evaluations, full.env, full.opt), (60, "counted", "cmaes"))
+        self.assertEqual(len(calls), 20 + 60 - known, "what was recorded is not evaluated again")
+        self.same(full.history()["x"], diffsim.minimize(bowl, "cmaes", 60, bounds=BOX).history()["x"])
+        self.raises(diffsim.UsageError, "bounds are missing", diffsim.minimize, bowl)
+        self.raises(TypeError, "neither an environment nor a function", diffsim.minimize, "torus")
+        self.raises(diffsim.UsageError, r"returned an array of shape \(3,\)", diffsim.minimize, lambda x: x, "rand", 5, bounds=BOX)
+        self.raises(diffsim.UsageError, "jac=True", diffsim.minimize, lambda x: (1.0, 2.0), "rand", 5, bounds=BOX)
+        self.raises(diffsim.UsageError, "holds a run already", diffsim.minimize, bowl, "rand", 5, bounds=BOX, out=self.path("run"))
+        self.no_new_children()
+
+    def test_many_threads(self):
+        """searches in several threads give what each gives alone"""
+        want = diffsim.minimize(bowl, "bo", 25, bounds=BOX, seed=4).history()["x"]
+        got = [None] * 3
+
+        def work(i):
+            got[i] = diffsim.minimize(bowl, "bo", 25, bounds=BOX, seed=4).history()["x"]
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        for x in got:
+            self.same(x, want)
+
+
+class Results(Case):
+    def test_run(self):
+        """a run as a table, as its environment again, as HTML"""
+        out = self.path("run")
+        dshost("run", "--env", "bounce", "--opt", "boleap", "--budget", "30", "--seed", "5", "--out", out)
+        run = diffsim.load(out)
+        rows = run.history()
+        self.assertEqual(rows.dtype.names[:4], ("evaluation", "loss", "best_loss", "outcome"))
+        self.assertEqual((len(rows), rows["x"].shape, rows["gradient"].shape), (30, (30, 3), (30, 3)))
+        self.assertTrue((np.diff(rows["best_loss"]) <= 0).all())
+        self.assertEqual((run.env, run.opt, run.seed, run.ended), ("bounce", "boleap", 5, "budget"))
+        self.same(run.best_x, rows["x"][rows["loss"].argmin()])
+        with run.environment(jobs=1) as env:
+            self.assertEqual(env.loss(run.best_x), run.best_loss)
+        self.assertIn("data:image/png;base64,", run._repr_html_())
+        self.assertTrue(run.picture().startswith(b"\x89PNG"))
+        self.assertEqual(len(run.names), 3)
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            return
+        table = run.to_pandas()
+        self.assertEqual(list(table.columns[-6:]), [*run.names, *("g." + v for v in run.names)])
+        self.assertEqual(table["loss"].min(), run.best_loss)
+
+    def test_many(self):
+        """experiments, folders of runs, landscapes; folders that are none of these"""
+        with open(self.path("b.ini"), "w", encoding="utf-8") as f:
+            f.write("[bench]\nenvs = bounce pinball\nopts = rand cmaes\nruns = 2\n[run]\nbudget = 10\npictures = false\n")
+        dshost("bench", self.path("b.ini"), "--out", self.path("bench"))
+        runs = diffsim.load(self.path("bench"))
+        table = runs.table()
+        self.assertEqual([tuple(r)[:4] for r in table[["env", "opt", "seed", "evaluations"]].tolist()],
+                         [(e, o, s, 10) for e in ("bounce", "pinball") for o in ("cmaes", "rand") for s in sorted(set(table["seed"].tolist()))])
+        self.assertEqual(len(runs.select(opt="rand")), 4)
+        self.assertIn("<table>", runs._repr_html_())
+        dshost("landscape", "--env", "bounce", "--grid", "7x5", "--out", self.path("land"))
+        land = diffsim.load(self.path("land"))
+        self.assertEqual((land.loss.shape, land.c0.shape, land.center.shape), ((5, 7), (7,), (3,)))
+        with diffsim.make("bounce") as env:
+            x = land.center.copy()
+            x[:2] = land.c0[3], land.c1[2]
+            self.assertEqual(env.loss(x), land.loss[2, 3])
+        self.assertIn("<img", land._repr_html_())
+        self.assertRaisesRegex(AttributeError, "a landscape has no 'g7'; it has ", lambda: land.g7)
+        self.raises(diffsim.InputOutputError, "there is no such folder", diffsim.load, self.path("none"))
+        os.mkdir(self.path("empty"))
+        self.raises(diffsim.InputOutputError, "no runs and no landscape", diffsim.load, self.path("empty"))
+
+    def test_damaged(self):
+        """a damaged record is refused with the line of the host"""
+        out = self.path("run")
+        dshost("run", "--env", "bounce", "--opt", "rand", "--budget", "30", "--pictures", "false", "--out", out)
+        with open(os.path.join(out, "run.sqlite"), "r+b") as f:
+            f.seek(4096)
+            f.write(b"\xa5" * 4096)
+        run = diffsim.load(out)
+        self.raises(diffsim.InputOutputError, "damaged", run.history)
+
+
+warnings.simplefilter("error", ResourceWarning)
