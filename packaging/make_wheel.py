@@ -22,6 +22,15 @@ from pathlib import Path
 
 # What every Linux of manylinux has, or what must not come twice into a process: the C library, the compiler's runtime.
 SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|util|resolv|nsl|gcc_s|stdc\+\+)\.so|ld-linux)")
+FONTS = Path("/usr/share/fonts/truetype/dejavu")
+FONTS_CONF = '''<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<!-- For machines without fontconfig: the font of the pictures. -->
+<fontconfig>
+  <dir prefix="relative">fonts</dir>
+  <cachedir prefix="xdg">fontconfig</cachedir>
+</fontconfig>
+'''
 LAUNCHER = '''# SPDX-License-Identifier: Apache-2.0
 """Starts the dshost of this package: what pip installs as the command `dshost`."""
 import os
@@ -29,7 +38,10 @@ import sys
 
 
 def main():
-    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "native", "bin", "dshost")
+    native = os.path.join(os.path.dirname(os.path.abspath(__file__)), "native")
+    program = os.path.join(native, "bin", "dshost")
+    if not os.path.exists("/etc/fonts/fonts.conf"):
+        os.environ.setdefault("FONTCONFIG_FILE", os.path.join(native, "etc", "fonts.conf"))
     os.environ.setdefault("DIFFSIM_PYTHON", sys.executable)  # for plugins in Python
     os.execv(program, ["dshost", *sys.argv[1:]])
 '''
@@ -104,6 +116,7 @@ def vendor(native, folder):
         for name, path in resolved(f).items():
             if not SYSTEM.match(name) and not Path(path).is_relative_to(native):
                 sys.exit(f"make_wheel: {f.relative_to(native)} would load {path}, which is not in the wheel")
+    originals.extend(sorted(FONTS.glob('DejaVuSans.ttf')))
     return originals, files
 
 
@@ -153,6 +166,11 @@ def make_tree(stage, prefix, root, package, keep_docs):
         real = link.resolve()
         link.unlink()
         shutil.copy2(real, link)
+    (native / "etc" / "fonts").mkdir(parents=True)
+    (native / "etc" / "fonts.conf").write_text(FONTS_CONF)
+    for name in ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf"):
+        if (FONTS / name).exists():
+            shutil.copyfile(FONTS / name, native / "etc" / "fonts" / name)
     (target / "_dshost.py").write_text(LAUNCHER)
     return vendor(native, native / "lib" / "vendored")
 
@@ -219,7 +237,7 @@ def main():
             old.unlink()
         wheel = out / f"diffsim-{o.version}-{tag}.whl"
         write_wheel(root, info, wheel)
-    print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB, {len(originals)} libraries inside")
+    print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB, {len(originals)} libraries and fonts inside")
 
 
 if __name__ == "__main__":

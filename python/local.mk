@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # The Python package over libdiffsim: nothing is compiled. Its tests run with what Python there is.
-python_tests = %D%/tests/peer_gym.py %D%/tests/peer_layers.py %D%/tests/run.py %D%/tests/support.py \
+python_package = %D%/diffsim/__init__.py %D%/diffsim/_calls.py %D%/diffsim/_environment.py %D%/diffsim/_errors.py \
+	%D%/diffsim/_library.py %D%/diffsim/_results.py %D%/diffsim/_run.py %D%/diffsim/_scene.py %D%/diffsim/_scipy.py \
+	%D%/diffsim/_search.py %D%/diffsim/_settings.py %D%/diffsim/_space.py %D%/diffsim/gym.py %D%/diffsim/jax.py \
+	%D%/diffsim/plugin.py %D%/diffsim/py.typed %D%/diffsim/serve.py %D%/diffsim/torch.py
+python_bridges = %D%/diffsim/bridges/__init__.py %D%/diffsim/bridges/botorch.py %D%/diffsim/bridges/ioh.py \
+	%D%/diffsim/bridges/nevergrad.py %D%/diffsim/bridges/optuna.py %D%/diffsim/bridges/pycma.py \
+	%D%/diffsim/bridges/scipy.py %D%/diffsim/bridges/watch.py
+python_peers = %D%/diffsim/bridges/plugins/peers.py
+python_tests = %D%/tests/peer_bridges.py %D%/tests/peer_gym.py %D%/tests/peer_layers.py %D%/tests/run.py %D%/tests/support.py \
 	%D%/tests/test_environment.py %D%/tests/test_library.py %D%/tests/test_run.py
-EXTRA_DIST += %D%/README.md $(python_tests) %D%/tests/package.sh %D%/tests/peers_slow.sh
+EXTRA_DIST += %D%/README.md $(python_package) $(python_bridges) $(python_peers) $(python_tests) %D%/tests/package.sh %D%/tests/peers_slow.sh
 check_SCRIPTS += %D%/tests/package.sh
 slow_scripts += %D%/tests/peers_slow.sh

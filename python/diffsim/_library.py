@@ -48,6 +48,8 @@ def _load():
 
 
 lib, path = _load()
+if (_NATIVE / "etc" / "fonts.conf").is_file() and not os.path.exists("/etc/fonts/fonts.conf"):
+    os.environ.setdefault("FONTCONFIG_FILE", str(_NATIVE / "etc" / "fonts.conf"))  # for the pictures
 
 
 def _loaded_path() -> str:

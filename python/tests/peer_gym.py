@@ -71,8 +71,8 @@ class Gymnasium(Case):
 
     def test_seeds(self):
         """equal seeds give equal episodes, alone and in a vector; others give others"""
-        one = gymnasium.make("diffsim/CartpoleGym-v0")
-        many = gymnasium.make_vec("diffsim/CartpoleGym-v0", num_envs=3, vectorization_mode="vector_entry_point", jobs=2)
+        one = gymnasium.make("diffsim/CartpoleGym-v0", start="random")
+        many = gymnasium.make_vec("diffsim/CartpoleGym-v0", num_envs=3, vectorization_mode="vector_entry_point", jobs=2, start="random")
         first, _ = many.reset(seed=10)
         for i in range(3):
             self.same(one.reset(seed=10 + i)[0], first[i])
@@ -139,7 +139,7 @@ class Learners(Case):
         """PPO of Stable-Baselines3 learns to hold the pole of cartpole_gym: mean return above 300 of 500"""
         import torch
         torch.set_num_threads(1)
-        env = gymnasium.make("diffsim/CartpoleGym-v0")
+        env = gymnasium.make("diffsim/CartpoleGym-v0", start="random")
         from stable_baselines3.common.evaluation import evaluate_policy
         from stable_baselines3.common.monitor import Monitor
         env = Monitor(env)

@@ -3,7 +3,9 @@
 # python_plugins.sh - environments and optimizers in Python are plugins like any other: FILE.py:NAME is run, evaluated,
 # resumed, compared, checked, listed; whatever happens in Python is a line with its place, and an outcome.
 . "$(dirname "$0")/lib.sh"
-python=${DIFFSIM_PYTHON:-python3}
+for python in ${DS_PYTHON:-${DIFFSIM_PYTHON:-python3}} /usr/bin/python3; do
+	"$python" -c 'import numpy' 2>/dev/null && break
+done
 if ! "$python" -c 'import numpy' 2>/dev/null; then
 	echo "1..0 # SKIP $python with NumPy is missing"
 	exit 0

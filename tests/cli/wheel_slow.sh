@@ -4,7 +4,9 @@
 # runs, plugins in Python and in C work, without a compiler for the first and without the source and the build of it.
 . "$(dirname "$0")/lib.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL LD_LIBRARY_PATH PKG_CONFIG_PATH
-python=${DIFFSIM_PYTHON:-python3}
+for python in ${DS_PYTHON:-${DIFFSIM_PYTHON:-python3}} /usr/bin/python3; do
+	"$python" -c 'import numpy' 2>/dev/null && break
+done
 if [ -n "$DS_SANITIZE" ] || ! command -v patchelf >/dev/null || ! "$python" -c 'import numpy, venv, ensurepip' 2>/dev/null; then
 	echo "1..0 # SKIP a build without sanitizers, patchelf, and $python with NumPy and venv are needed"
 	exit 0

@@ -90,7 +90,8 @@ int child_start(child *c, const char *file, const char *object, char *why, size_
     *c = (child){.file = file, .owner = getpid()};
     if (!find_program(own, program)) {
         snprintf(why, room,
-                 "%s: the Python package of diffsim is not installed with its adapter: install diffsim anew",
+                 "%s: the package diffsim of Python is not where this dshost is installed: install it there "
+                 "(Debian: python3-diffsim)",
                  file);
         return -1;
     }

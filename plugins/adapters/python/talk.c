@@ -12,7 +12,7 @@
 
 enum {
     SPIN_NS = 30000,
-    SIDES = 3, /* host, its worker and Python: who spins must not take the processor that another one needs */
+    RETRY = 64, /* waits between two tries to spin again */
     ROOM_LEAST = 1 << 16
 };
 
@@ -30,7 +30,7 @@ static uint64_t time_to_spin(void)
     cpu_set_t mine;
     CPU_ZERO(&mine);
     const int known = sched_getaffinity(0, sizeof mine, &mine) == 0;
-    return (known ? CPU_COUNT(&mine) : 1) > SIDES ? SPIN_NS : 0;
+    return (known ? CPU_COUNT(&mine) : 1) > 1 ? SPIN_NS : 0;
 }
 
 int talk_open(talk *t)
@@ -97,14 +97,28 @@ int talk_grow(talk *t, uint64_t bytes)
 
 /* ---- turns ---- */
 
-static int await(talk_head *h, uint32_t side, int ms)
+/* How long a side looks for its turn before it sleeps: to sleep and to be woken takes some 10 us, which is longer than
+ * a cheap loss. Where that does not help, because the other side has no processor or much to do, it is given up, and
+ * tried again now and then. */
+static int spin(talk_head *h, uint32_t side)
 {
-    const uint64_t spin = h->spin_ns, begin = spin > 0 ? now_ns() : 0;
-    const struct timespec limit = {ms / 1000, 1000000L * (ms % 1000)};
-    while (spin > 0 && now_ns() - begin < spin) {
+    const uint64_t limit = h->waits[side]++ % RETRY == 0 ? h->spin_ns : h->spin_now[side];
+    const uint64_t begin = limit > 0 ? now_ns() : 0;
+    while (limit > 0 && now_ns() - begin < limit) {
         if (atomic_load(&h->turn) == side) {
+            h->spin_now[side] = limit + limit / 2 < h->spin_ns ? limit + limit / 2 : h->spin_ns;
             return 1;
         }
+    }
+    h->spin_now[side] = limit / 4;
+    return 0;
+}
+
+static int await(talk_head *h, uint32_t side, int ms)
+{
+    const struct timespec limit = {ms / 1000, 1000000L * (ms % 1000)};
+    if (atomic_load(&h->turn) == side || spin(h, side)) {
+        return 1;
     }
     atomic_store(&h->asleep[side], 1);
     if (atomic_load(&h->turn) !=

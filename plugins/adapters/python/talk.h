@@ -38,12 +38,13 @@ typedef struct talk_head {
     uint32_t outcome, grad_kind;
     uint32_t has_gradient, has_scene, stochastic, threads;
     uint64_t n, count, key, seed, budget, group;
-    uint64_t bytes; /* of a text in the room, or of the room that is asked for */
-    uint64_t room;  /* bytes behind the head */
-    uint64_t cost, spin_ns;
+    uint64_t bytes;         /* of a text in the room, or of the room that is asked for */
+    uint64_t room;          /* bytes behind the head */
+    uint64_t cost, spin_ns; /* at most */
     int64_t bad_step;
     double loss, target, loss_floor;
     char text[TALK_TEXT];
+    uint64_t spin_now[2], waits[2]; /* of each side, its own */
 } talk_head;
 
 typedef struct talk {
