@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import ctypes as c
 import os
-import threading
 import time
-import weakref
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from . import _library, _scene
-from ._calls import Caller, tell_forks
+from ._calls import Caller, Opened
 from ._errors import ClosedError, EvaluationError, UnsupportedError, UsageError
 from ._library import lib
 from ._settings import lines, merged, reals, seconds, whole
@@ -94,7 +92,7 @@ class EpisodeInfo:
     time_limit: bool  #: the horizon is a limit of time: who reaches it is truncated, not terminated
 
 
-class Environment:
+class Environment(Opened):
     """A simulation with n decision variables x, a loss, and its exact gradient.
 
     Made by :func:`diffsim.make`. Points are float64 arrays of shape (n,), or (k, n) for k points, which are evaluated in
@@ -110,7 +108,7 @@ class Environment:
     def __init__(self, name, *, seed: int = 0, jobs: int = 0, threads: int = 1, isolation: str = "process",
                  timeout: float | None = None, memory_mb: int | None = None, on_failure: str = "raise",
                  settings: dict | None = None, **parameters):
-        self._handle = None
+        super().__init__()
         if isolation not in ("process", "none"):
             raise UsageError(f"isolation is {isolation!r}: allowed are 'process' and 'none'")
         if on_failure not in ("raise", "inf"):
@@ -125,13 +123,10 @@ class Environment:
                        "memory_mb": whole(memory_mb or 0, "memory_mb", 0, 10**9), "on_failure": on_failure,
                        "settings": merged(settings, parameters)}
         self._text = lines(self._given["settings"])
-        self._lock = threading.Lock()
-        self._why_closed = ""
         self._caller = None
         self._quick = False
         self._open()
         self._describe()
-        tell_forks(self)
 
     # ---- open and close ----
 
@@ -142,9 +137,9 @@ class Environment:
             threads=g["threads"], timeout_s=g["timeout"], memory_mb=g["memory_mb"])
         why = _library.line_buffer()
         handle = lib.ds_environment_open(_library.encoded(g["name"], "the name of the environment"), c.byref(options), why, len(why))
-        self._handle = _library.opened(handle, why)
+        _library.opened(handle, why)
         self._caller = Caller(f"diffsim {g['name']}")
-        self._finalizer = weakref.finalize(self, _close, self._handle, self._caller)
+        self._hold(handle, _close, handle, self._caller)
 
     def _describe(self):
         box = _library.Box()
@@ -176,26 +171,12 @@ class Environment:
         """Ends the workers. What was returned stays valid; everything else raises :class:`ClosedError`."""
         with self._lock:
             if self._handle is not None:
-                self._handle, self._why_closed = None, "was closed"
-                self._finalizer()
+                self._let_go("was closed")
 
     @property
     def closed(self) -> bool:
         """Was it closed, or is it that of the parent of this process?"""
         return self._handle is None and self._why_closed != "interrupted"
-
-    def forked(self, parent):
-        """In a process that was forked: the workers are those of the parent."""
-        if self._handle is not None:
-            self._finalizer.detach()
-            self._handle, self._why_closed = None, f"belongs to process {parent}, from which this one was forked"
-        self._lock = threading.Lock()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
 
     def __reduce__(self):
         return _again, (self._given,)
@@ -220,8 +201,7 @@ class Environment:
             self._quick = _clock() - begin < _QUICK_S
             return status
         except BaseException:
-            self._handle, self._why_closed = None, "interrupted"
-            self._finalizer()
+            self._let_go("interrupted")
             raise
 
     def _check(self, status):

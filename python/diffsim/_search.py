@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import ctypes as c
 import os
-import threading
-import weakref
 
 import numpy as np
 
 from . import _library
-from ._calls import tell_forks
+from ._calls import Opened
 from ._errors import ClosedError, PluginError, UsageError
 from ._library import lib
 from ._scene import copied
@@ -19,7 +17,7 @@ from ._settings import lines, merged, reals, whole
 from ._space import Space
 
 
-class Optimizer:
+class Optimizer(Opened):
     """A search that says which points to evaluate next; made by :func:`optimizer`.
 
         with diffsim.optimizer("cmaes", space, budget=300) as opt:
@@ -31,13 +29,11 @@ class Optimizer:
 
     def __init__(self, name, space, *, budget=0, seed=0, gradient=False, folder=None, resume=False, record_as=None, settings=None,
                  **parameters):
-        self._handle = None
+        super().__init__()
         self.name = os.fspath(name)
         self.space = Space.of(space)
         self.budget = whole(budget or 0, "budget", 0, 2**63 - 1)
         self.seed = whole(seed, "seed", 0, 2**64 - 1)
-        self._lock = threading.Lock()
-        self._why_closed = ""
         self._points = None  # asked and not yet told
         self._want = False
         self.done = False  #: has the search ended, by its budget or by itself?
@@ -52,33 +48,18 @@ class Optimizer:
         why = _library.line_buffer()
         handle = lib.ds_search_open(_library.encoded(self.name, "the name of the optimizer"), c.byref(o), why, len(why))
         try:
-            self._handle = _library.opened(handle, why)
+            _library.opened(handle, why)
         except PluginError as e:  # in the words of Python
             e.args = (e.args[0].replace("gradients are there where has_gradient is set", "gradients are there with gradient=True, in minimize() with jac="),)
             raise
-        self._finalizer = weakref.finalize(self, lib.ds_search_close, self._handle)
-        tell_forks(self)
+        self._hold(handle, lib.ds_search_close, handle)
 
     def close(self) -> None:
         """Ends the search and completes its record; ``best_x``, ``best_loss`` and ``used`` stay."""
         with self._lock:
             if self._handle is not None:
                 self._last = self._read_best()
-                self._handle, self._why_closed = None, "was closed"
-                self._finalizer()
-
-    def forked(self, parent):
-        """In a process that was forked: the thread of the search is the parent's."""
-        if self._handle is not None:
-            self._finalizer.detach()
-            self._handle, self._why_closed = None, f"belongs to process {parent}, from which this one was forked"
-        self._lock = threading.Lock()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
+                self._let_go("was closed")
 
     def _ready(self):
         if self._handle is None:

@@ -28,7 +28,7 @@ def gym_id(name: str) -> str:
 
 
 def register() -> None:
-    """Registers all of STEPWISE with Gymnasium; `import diffsim` does so where Gymnasium is there."""
+    """Registers all of STEPWISE with Gymnasium; `import diffsim` does so, now or when Gymnasium is imported."""
     for name in STEPWISE:
         if gym_id(name) not in gymnasium.registry:
             gymnasium.register(gym_id(name), entry_point="diffsim.gym:Env", vector_entry_point="diffsim.gym:VectorEnv", kwargs={"env": name})

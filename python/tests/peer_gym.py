@@ -35,6 +35,16 @@ class Gymnasium(Case):
         self.assertEqual(listed, set(diffsim.gym.STEPWISE))
         self.assertTrue({diffsim.gym.gym_id(name) for name in listed} <= set(gymnasium.registry))
 
+    def test_imports(self):
+        """both orders of import register, gymnasium.make() imports by itself, and diffsim alone does not import Gymnasium"""
+        import subprocess
+        import sys
+        for code in ("import diffsim, sys; assert 'gymnasium' not in sys.modules; import gymnasium as g; g.make('diffsim/Cartpole-v0')",
+                     "import gymnasium as g, diffsim; g.register_envs(diffsim); g.make('diffsim/Cartpole-v0')",
+                     "import gymnasium as g; g.make('diffsim:diffsim/Cartpole-v0'); g.make_vec('diffsim:diffsim/Torus-v0', num_envs=2, preset='small')",
+                     "import diffsim; diffsim.gym.Env('cartpole')"):
+            subprocess.run([sys.executable, "-W", "error::UserWarning", "-c", code], check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+
     def test_check_env(self):
         """gymnasium's and Stable-Baselines3's check_env pass on all of them"""
         from gymnasium.utils.env_checker import check_env

@@ -15,6 +15,7 @@ import time
 import numpy as np
 
 import diffsim
+from diffsim import _library
 from support import FAULTY, Case, dshost, evaluated, needs_faulty
 
 SAMPLE = {"analytic": {"function": "rosenbrock", "dim": 5}, "pinball": {}, "cartpole": {}, "swing": {},
@@ -184,6 +185,12 @@ class Scenes(Case):
             self.raises(diffsim.UsageError, "16 to 8192 pixels", env.render, env.upper, 0, (4, 4))
         with diffsim.make("analytic") as env:
             self.raises(diffsim.UnsupportedError, "analytic has no scene", env.render, env.x0)
+        block = scene._block([0, 5])
+        for bad in (b"", b"junk" * 100, block[:-8], block + b"12345678", block[:40] + b"\xff" * 8 + block[48:]):
+            with self.assertRaises(diffsim.PluginError):
+                _library.dshost("picture", "-", data=bad)
+        self.assertEqual(len(_library.dshost("picture", "-", data=block)), 2 * 480 * 360 * 3)
+        self.raises(diffsim.UsageError, "for a scene on standard input", _library.dshost, "picture", self.room, "--frame", "3")
         self.no_new_children()
 
 
