@@ -139,12 +139,6 @@ static ds_status allocate_cube(void *self)
     if (e->kit.hybrid.nets == 0) {
         return DS_OK;
     }
-    if (e->motion.law.network) {
-        return ds_host_fail(
-            e->kit.host, DS_E_PARAM,
-            "parameters residual and variables = ... network: the network of the source stands where "
-            "residual would put another one; take network out of variables");
-    }
     e->motion.law.hybrid = &e->kit.hybrid;
     e->motion.law.tape = memory_doubles(&e->kit.memory, e->kit.hybrid.tape);
     return DS_OK;
@@ -354,7 +348,8 @@ static const ds_desc desc = {
         "errors of quaternion, position, angular velocity and velocity over all samples, and the squares of "
         "the "
         "weights.\n"
-        "Other networks go where parameter residual puts them: into the friction or the normal force of each "
+        "Further networks go where parameter residual puts them: into the friction or the normal force of "
+        "each "
         "contact, of "
         "normal force, sliding speed, depth and its rate.\n"
         "Where the throw is held out: position, turn, velocity and spin are parameters, and x can be of "
