@@ -86,11 +86,6 @@ static int has_networks(const contact_law *l)
 static void ask_networks(const contact_law *l, const double *theta, double x, parts *p)
 {
     const double in[LAW_INPUTS] = {p->spring / l->force, p->v, x, p->rate};
-    p->kept[LAW_OUT_FRICTION] = p->kept[LAW_OUT_NORMAL] = 1;
-    p->net[LAW_OUT_FRICTION] = p->net[LAW_OUT_NORMAL] = p->near = p->by_near = 0;
-    if (!has_networks(l)) {
-        return;
-    }
     if (l->network) {
         ds_hybrid_forward(&l->source, theta + LAW_NETWORK, in, p->net, p->own);
     }
@@ -122,7 +117,11 @@ static void take_apart(const contact_law *l, const double *theta, double x, cons
     for (int i = 0; i < 2; i++) {
         p->along[i] = p->v > 0 ? v[i] / p->v : 0;
     }
-    ask_networks(l, theta, x, p);
+    p->kept[LAW_OUT_FRICTION] = p->kept[LAW_OUT_NORMAL] = 1;
+    p->net[LAW_OUT_FRICTION] = p->net[LAW_OUT_NORMAL] = p->near = p->by_near = 0;
+    if (has_networks(l)) {
+        ask_networks(l, theta, x, p);
+    }
     const double normal = p->kept[LAW_OUT_NORMAL] * p->spring + p->net[LAW_OUT_NORMAL];
     p->normal = normal > 0 ? normal : 0;
     p->f = friction_of(l, theta, p->v);
