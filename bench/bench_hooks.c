@@ -23,6 +23,7 @@ static const struct scene {
     {"double_pendulum",
      {"env.variant=damping", "env.n_samples=200"},
      "env.residual=joint_torque = joint_angle, joint_rate | 5 5 | tanh"},
+    {"cube_throw", {"env.network_force=50"}, "env.residual=normal = depth, depth_rate | 5 5 | tanh"},
     {"cube_throw",
      {"env.variables=stiffness damping"},
      "env.residual=friction = normal_force, sliding_speed | 5 5 | tanh"},
