@@ -81,7 +81,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/harness/check_watch.c %D%/harness/check_watch.h %D%/check/check_asking.c \
 	%D%/check/check_asking.h %D%/check/check_channels.c %D%/check/check_eval.c \
 	%D%/check/check_extensions.c %D%/check/check_gradient.c %D%/check/check_gradient_report.h \
-	%D%/check/check_gradient_report.c %D%/check/check_info.c \
+	%D%/check/check_gradient_report.c %D%/check/check_hooks.c %D%/check/check_info.c \
 	%D%/check/check_instance.c %D%/check/check_load.c %D%/check/check_products.c \
 	%D%/check/check_pure.c %D%/check/check_report.c %D%/check/check_report.h \
 	%D%/check/check_rl.c %D%/check/check_run.c %D%/check/check_run.h %D%/check/check_scene.c \

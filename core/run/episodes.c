@@ -230,9 +230,13 @@ static ds_status begin_rows(ds_client *c, void *rows)
     if (st != DS_OK) {
         return st;
     }
-    uint64_t room = c->journal->budget - c->journal->statistics.count - c->open, live = 0;
+    uint64_t room = ds_journal_limit(c->journal) - c->journal->statistics.count - c->open, live = 0;
     uint64_t begun = r->count < room ? r->count : room;
     theirs->done = 0;
+    if (begun < r->count && c->open + begun > 0 && ds_journal_limit(c->journal) == c->journal->budget &&
+        ds_journal_halt(c->journal) != 0) {
+        return ds_journal_stop(c->journal, c->journal->error.status);
+    }
     episode *fresh[DS_MAX_LANES];
     int rc = 0;
     for (uint64_t k = 0; k < begun && rc == 0; k++) {

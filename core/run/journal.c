@@ -362,6 +362,56 @@ static int replay_rows(ds_journal *j, ds_question *q, uint64_t rows, uint64_t *d
 
 /* ---- fresh ---- */
 
+uint64_t ds_journal_limit(const ds_journal *j)
+{
+    for (size_t k = 0; k < j->halts; k++) {
+        if (j->halt[k] > j->statistics.count && j->halt[k] < j->budget) {
+            return j->halt[k];
+        }
+    }
+    return j->budget;
+}
+
+int ds_journal_read_halts(ds_journal *j, ds_error *e)
+{
+    char *text = NULL;
+    int rc = ds_store_get(j->store, "halts", &text, e);
+    for (char *at = text, *end = NULL; rc == 0 && at != NULL && *at != '\0'; at = end) {
+        const unsigned long long n = strtoull(at, &end, 10);
+        if (end == at || (j->halts > 0 && n <= j->halt[j->halts - 1]) || j->halts == DS_JOURNAL_HALTS) {
+            rc = ds_fail(e, DS_EXIT_IO, "%s: damaged: halts = '%.40s'", ds_store_path(j->store), text);
+            break;
+        }
+        j->halt[j->halts++] = n;
+    }
+    free(text);
+    return rc;
+}
+
+/* Within a commit that is open. */
+static int write_halts(ds_journal *j)
+{
+    char text[DS_JOURNAL_HALTS * 21 + 1] = "";
+    size_t length = 0;
+    for (size_t k = 0; k < j->halts; k++) {
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s%llu", k > 0 ? " " : "",
+                                   (unsigned long long)j->halt[k]);
+    }
+    return j->halts > 0 ? ds_store_set(j->store, "halts", text, &j->error) : 0;
+}
+
+int ds_journal_halt(ds_journal *j)
+{
+    if (j->recorder == NULL || j->halts == DS_JOURNAL_HALTS ||
+        (j->halts > 0 && j->halt[j->halts - 1] >= j->budget)) {
+        return 0; /* it was one before, or there are too many to go on after all of them */
+    }
+    j->halt[j->halts++] = j->budget;
+    const int rc = ds_recorder_close(j->recorder, &j->error);
+    j->recorder = NULL;
+    return rc != 0 ? rc : ds_journal_live(j);
+}
+
 int ds_journal_live(ds_journal *j)
 {
     char text[32];
@@ -373,6 +423,7 @@ int ds_journal_live(ds_journal *j)
     snprintf(text, sizeof(text), "%llu", (unsigned long long)j->budget);
     int rc = ds_store_begin(j->store, &j->error);
     rc = rc != 0 || j->spec->survey ? rc : ds_store_set(j->store, "budget", text, &j->error);
+    rc = rc != 0 ? rc : write_halts(j);
     rc = rc != 0 ? rc : ds_store_set(j->store, "ended", "", &j->error);
     rc = rc != 0 ? rc : ds_store_commit(j->store, &j->error);
     rc = rc != 0 ? rc

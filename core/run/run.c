@@ -557,6 +557,7 @@ static int restore_budget(ds_run *run, const ds_settings *overrides, ds_error *e
     if (rc == 0 && !(plan >= 1.0 && budget >= 1.0)) {
         rc = ds_fail(e, DS_EXIT_IO, "%s: damaged: the budget is missing", ds_store_path(s->journal.store));
     }
+    rc = rc != 0 ? rc : ds_journal_read_halts(&run->session.journal, e);
     int given = ds_settings_find(overrides, DS_SECTION_RUN, "budget") != NULL;
     run->plan = (uint64_t)plan;
     run->session.journal.budget = given ? (uint64_t)s->options.budget : (uint64_t)budget;

@@ -175,8 +175,9 @@ draw() {
 			contact_loss=1 softness=softplus softness=barrier+width=0.01 softness=gaussian contact_grad=distance
 		;;
 	contact-pinball)
-		echo "-0.4,0" > "$work/thrown.txt"
-		line --env pinball --axes 1 --center "$work/thrown.txt" --grid 401 --samples 100 -- softness=none contact_loss=1 softness=softplus \
+		echo "0,0.7" > "$work/through.txt"
+		line --env pinball --set env.start=4,9.5 --set env.half_length=1.9 --axes 0 --center "$work/through.txt" --grid 401 \
+			--samples 100 -- softness=none contact_loss=1 softness=softplus \
 			softness=barrier+softness_width=0.01 softness=gaussian contact_grad=distance
 		;;
 	contact-flip)

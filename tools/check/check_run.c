@@ -49,7 +49,7 @@ static const ds_check_test *const *const tables[] = {
     (const ds_check_test *const[]){ds_check_instance_tests, ds_check_info_tests, ds_check_eval_tests,
                                    ds_check_pure_tests, ds_check_gradient_tests, ds_check_extension_tests,
                                    ds_check_channel_tests, ds_check_variables_tests, ds_check_scene_tests,
-                                   ds_check_rl_tests, ds_check_score_tests, NULL},
+                                   ds_check_rl_tests, ds_check_score_tests, ds_check_hook_tests, NULL},
     (const ds_check_test *const[]){ds_check_instance_tests, ds_check_search_tests, NULL}};
 
 /* Test k of a kind, or NULL. */

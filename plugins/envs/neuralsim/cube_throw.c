@@ -139,12 +139,6 @@ static ds_status allocate_cube(void *self)
     if (e->kit.hybrid.nets == 0) {
         return DS_OK;
     }
-    if (e->motion.law.network) {
-        return ds_host_fail(
-            e->kit.host, DS_E_PARAM,
-            "parameters residual and variables = ... network: the network of the source stands where "
-            "residual would put another one; take network out of variables");
-    }
     e->motion.law.hybrid = &e->kit.hybrid;
     e->motion.law.tape = memory_doubles(&e->kit.memory, e->kit.hybrid.tape);
     return DS_OK;
@@ -167,10 +161,24 @@ static uint64_t numbers_of(const cube *e)
     return (e->motion.steps + 1) * THROW_STATES;
 }
 
-/* Of number k of the states: simulated minus target. */
-static double error_at(const cube *e, uint64_t k)
+/* out[THROW_STATES], of a state: simulated minus target. */
+static void errors_of(const cube *e, uint64_t state, double *out)
 {
-    return throw_state(&e->motion, k / THROW_STATES)[k % THROW_STATES] - e->target[k];
+    const double *is = throw_state(&e->motion, state), *should = e->target + state * THROW_STATES;
+    for (int i = 0; i < THROW_STATES; i++) {
+        out[i] = is[i] - should[i];
+    }
+}
+
+/* Adds the squares of the errors of a state, one after the other. */
+static double add_squares(const cube *e, uint64_t state, double sum)
+{
+    double error[THROW_STATES];
+    errors_of(e, state, error);
+    for (int i = 0; i < THROW_STATES; i++) {
+        sum += error[i] * error[i];
+    }
+    return sum;
 }
 
 static ds_status simulate_cube(void *self, ds_eval *io)
@@ -180,8 +188,8 @@ static ds_status simulate_cube(void *self, ds_eval *io)
     e->motion.law.w = io->x + e->kit.n;
     io->bad_step = throw_simulate(&e->motion, e->value, e->start);
     io->loss = io->bad_step >= 0 ? HUGE_VAL : 0;
-    for (uint64_t k = 0; io->bad_step < 0 && k < numbers_of(e); k++) {
-        io->loss += error_at(e, k) * error_at(e, k);
+    for (uint64_t k = 0; io->bad_step < 0 && k <= e->motion.steps; k++) {
+        io->loss = add_squares(e, k, io->loss);
     }
     for (int i = LAW_NETWORK; i < LAW_CONSTANTS; i++) {
         const double r = e->root_cost * e->value[i];
@@ -197,10 +205,14 @@ static void reverse_product(cube *e, const double *w, double *out)
     memset(e->value_bar, 0, sizeof e->value_bar);
     memset(out + e->kit.n, 0, e->kit.hybrid.variables * sizeof *out);
     e->motion.law.w_bar = out + e->kit.n;
-    for (uint64_t k = 0; k < numbers; k++) {
-        e->bar[k] = w != NULL ? w[k] : 2 * error_at(e, k);
+    for (uint64_t k = 0; k <= e->motion.steps && w == NULL; k++) {
+        double *bar = e->bar + k * THROW_STATES;
+        errors_of(e, k, bar);
+        for (int i = 0; i < THROW_STATES; i++) {
+            bar[i] *= 2;
+        }
     }
-    const int finite = throw_adjoint(&e->motion, e->bar, e->value_bar);
+    const int finite = throw_adjoint(&e->motion, w != NULL ? w : e->bar, e->value_bar);
     for (uint64_t i = 0; i < LAW_WEIGHTS; i++) {
         const uint64_t at = LAW_NETWORK + i;
         e->value_bar[at] += e->root_cost * (w != NULL ? w[numbers + i] : 2 * e->root_cost * e->value[at]);
@@ -242,8 +254,8 @@ static ds_status answer_of_cube(void *self, ds_eval *io, ds_ask *ask)
     double *out = ask->out, value_dot[KNOBS];
     const uint64_t numbers = numbers_of(e), weights = e->motion.law.network ? LAW_WEIGHTS : 0;
     if (ask->op == DS_ASK_VALUE) {
-        for (uint64_t k = 0; k < numbers; k++) {
-            out[k] = error_at(e, k);
+        for (uint64_t k = 0; k <= e->motion.steps; k++) {
+            errors_of(e, k, out + k * THROW_STATES);
         }
         for (uint64_t i = 0; i < weights; i++) {
             out[numbers + i] = e->root_cost * e->value[LAW_NETWORK + i];
@@ -311,8 +323,8 @@ static void measure_cube(void *self, uint64_t k, double *out)
     }
     out[6] = sqrt(square);
     out[7] = 0;
-    for (uint64_t i = 0; i < (k + 1) * THROW_STATES; i++) {
-        out[7] += error_at(e, i) * error_at(e, i);
+    for (uint64_t i = 0; i <= k; i++) {
+        out[7] = add_squares(e, i, out[7]);
     }
 }
 
@@ -354,7 +366,8 @@ static const ds_desc desc = {
         "errors of quaternion, position, angular velocity and velocity over all samples, and the squares of "
         "the "
         "weights.\n"
-        "Other networks go where parameter residual puts them: into the friction or the normal force of each "
+        "Further networks go where parameter residual puts them: into the friction or the normal force of "
+        "each "
         "contact, of "
         "normal force, sliding speed, depth and its rate.\n"
         "Where the throw is held out: position, turn, velocity and spin are parameters, and x can be of "

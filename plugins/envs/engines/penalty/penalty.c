@@ -51,11 +51,22 @@ typedef struct touch {
     int sliding;          /* Coulomb friction, not the viscous one */
 } touch;
 
+/* The ramp of the spring and what a gradient takes for its slope, over a hard contact's too. */
+static double ramp_of(const penalty_params *p, double c)
+{
+    return p->soft.kernel != SOFTNESS_NONE ? softness_ramp(&p->soft, -c) : c < 0 ? -c : 0;
+}
+
+static double slope_of(const penalty_params *p, double c)
+{
+    return p->soft.kernel != SOFTNESS_NONE || p->soft.at_distance ? softness_pull(&p->soft, -c) : 1;
+}
+
 static touch examine(const penalty_params *p, double c, const double n[3], const double v[3], int which)
 {
     double vn = dot(n, v);
     const int near = which == PENALTY_GROUND ? c < 0 : c <= 0;
-    touch t = {.approach = vn < 0 && near ? vn : 0, .push = p->ke * softness_ramp(&p->soft, -c)};
+    touch t = {.approach = vn < 0 && near ? vn : 0, .push = p->ke * ramp_of(p, c)};
     for (int i = 0; i < 3; i++) {
         t.tangential[i] = v[i] - n[i] * vn;
     }
@@ -113,7 +124,7 @@ static void reverse_force(const penalty_params *p, double c, const double n[3], 
         }
     }
     push_bar -= press_bar;
-    const double c_bar = -push_bar * p->ke * softness_pull(&p->soft, -c);
+    const double c_bar = -push_bar * p->ke * slope_of(p, c);
     double n_bar = (t.approach < 0 ? p->kd * press_bar : 0) - dot(n, t_bar);
     for (int i = 0; i < 3; i++) {
         x_bar[i] += n[i] * c_bar;

@@ -74,30 +74,30 @@ typedef struct parts {
     double near, by_near;     /* tanh(v / v_s) and its derivative by v */
     double kept[LAW_OUTPUTS]; /* 1, or 0: replaced */
     double net[LAW_OUTPUTS];  /* of the networks, times f */
-    const ds_hybrid *hybrid;  /* NULL: there is none */
-    const double *w;          /* its parameters */
-    double *tape, own[TAPE];
+    double own[TAPE];         /* of the network of the source */
 } parts;
+
+static int has_networks(const contact_law *l)
+{
+    return l->network || l->hybrid != NULL;
+}
 
 /* Networks at the springs' normal force. */
 static void ask_networks(const contact_law *l, const double *theta, double x, parts *p)
 {
     const double in[LAW_INPUTS] = {p->spring / l->force, p->v, x, p->rate};
-    p->hybrid = l->hybrid != NULL ? l->hybrid : l->network ? &l->source : NULL;
-    p->kept[LAW_OUT_FRICTION] = p->kept[LAW_OUT_NORMAL] = 1;
-    p->net[LAW_OUT_FRICTION] = p->net[LAW_OUT_NORMAL] = p->near = p->by_near = 0;
-    if (p->hybrid == NULL) {
-        return;
+    if (l->network) {
+        ds_hybrid_forward(&l->source, theta + LAW_NETWORK, in, p->net, p->own);
     }
-    p->w = l->hybrid != NULL ? l->w : theta + LAW_NETWORK;
-    p->tape = l->hybrid != NULL ? l->tape : p->own;
-    for (uint32_t k = 0; k < p->hybrid->nets; k++) {
-        const ds_hybrid_net *net = &p->hybrid->net[k];
+    for (uint32_t k = 0; l->hybrid != NULL && k < l->hybrid->nets; k++) {
+        const ds_hybrid_net *net = &l->hybrid->net[k];
         for (uint32_t i = 0; net->replace && i < net->net.size[net->net.layers]; i++) {
             p->kept[net->out[i]] = 0;
         }
     }
-    ds_hybrid_forward(p->hybrid, p->w, in, p->net, p->tape);
+    if (l->hybrid != NULL) {
+        ds_hybrid_forward(l->hybrid, l->w, in, p->net, l->tape);
+    }
     for (int i = 0; i < LAW_OUTPUTS; i++) {
         p->net[i] *= l->force;
     }
@@ -117,7 +117,11 @@ static void take_apart(const contact_law *l, const double *theta, double x, cons
     for (int i = 0; i < 2; i++) {
         p->along[i] = p->v > 0 ? v[i] / p->v : 0;
     }
-    ask_networks(l, theta, x, p);
+    p->kept[LAW_OUT_FRICTION] = p->kept[LAW_OUT_NORMAL] = 1;
+    p->net[LAW_OUT_FRICTION] = p->net[LAW_OUT_NORMAL] = p->near = p->by_near = 0;
+    if (has_networks(l)) {
+        ask_networks(l, theta, x, p);
+    }
     const double normal = p->kept[LAW_OUT_NORMAL] * p->spring + p->net[LAW_OUT_NORMAL];
     p->normal = normal > 0 ? normal : 0;
     p->f = friction_of(l, theta, p->v);
@@ -151,10 +155,15 @@ void contact_law_adjoint(const contact_law *l, const double *theta, double x, co
     theta_bar[LAW_MU] += kept * p.normal * p.f.by_mu;
     theta_bar[LAW_MU_STATIC] += kept * p.normal * p.f.by_static;
     theta_bar[LAW_SLIP] += kept * p.normal * p.f.by_slip;
-    if (p.hybrid != NULL) {
+    if (has_networks(l)) {
         double out_bar[LAW_OUTPUTS] = {against * p.near * l->force, normal_bar * l->force};
-        ds_hybrid_reverse(p.hybrid, p.w, p.tape, out_bar,
-                          l->hybrid != NULL ? l->w_bar : theta_bar + LAW_NETWORK, in_bar);
+        if (l->hybrid != NULL) {
+            ds_hybrid_reverse(l->hybrid, l->w, l->tape, out_bar, l->w_bar, in_bar);
+        }
+        if (l->network) {
+            ds_hybrid_reverse(&l->source, theta + LAW_NETWORK, p.own, out_bar, theta_bar + LAW_NETWORK,
+                              in_bar);
+        }
         theta_bar[LAW_SLIP] -= against * p.by_near * p.net[LAW_OUT_FRICTION] * p.v / theta[LAW_SLIP];
     }
     const double speed_bar = against * (p.by_v - p.per_v) + in_bar[LAW_IN_SPEED];
@@ -185,10 +194,15 @@ void contact_law_tangent(const contact_law *l, const double *theta, double x, co
                                 theta[LAW_DAMPING] * v_dot[2]);
     }
     const double speed_dot = p.along[0] * v_dot[0] + p.along[1] * v_dot[1];
-    if (p.hybrid != NULL) {
+    if (has_networks(l)) {
         const double in_dot[LAW_INPUTS] = {spring_dot / l->force, speed_dot, x_dot, -v_dot[2]};
-        ds_hybrid_tangent(p.hybrid, p.w, p.tape, l->hybrid != NULL ? l->w_dot : theta_dot + LAW_NETWORK,
-                          in_dot, net_dot);
+        if (l->network) {
+            ds_hybrid_tangent(&l->source, theta + LAW_NETWORK, p.own, theta_dot + LAW_NETWORK, in_dot,
+                              net_dot);
+        }
+        if (l->hybrid != NULL) {
+            ds_hybrid_tangent(l->hybrid, l->w, l->tape, l->w_dot, in_dot, net_dot);
+        }
     }
     const double normal_dot =
         p.normal > 0 ? p.kept[LAW_OUT_NORMAL] * spring_dot + l->force * net_dot[LAW_OUT_NORMAL] : 0;

@@ -44,8 +44,8 @@ typedef struct contact_law {
     ds_hybrid
         source; /* that one, of normal force and sliding speed for the friction: 2 - 3 - 2 - 1, exponential linear,
                          then linear, with all biases */
-    /* Networks of the caller in its place, or NULL; their parameters, the change of them for a tangent, where an adjoint
-     * adds the derivatives by them, and a tape. */
+    /* Networks of the caller behind it, or NULL; their parameters, the change of them for a tangent, where an adjoint adds
+     * the derivatives by them, and a tape. */
     const ds_hybrid *hybrid;
     const double *w, *w_dot;
     double *w_bar, *tape;

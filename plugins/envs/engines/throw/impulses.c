@@ -30,8 +30,9 @@ static void collect(double h, const double *at, const double *next, rows *r)
     static const double up[3] = {0, 0, 1};
     touch c[8];
     r->contacts = 0;
+    const unsigned low = throw_low(at);
     for (int i = 0; i < 8; i++) {
-        r->contacts += throw_touch(at, next, i, &c[r->contacts]);
+        r->contacts += (low >> i & 1) != 0 && throw_touch(at, next, i, &c[r->contacts]);
     }
     for (int i = 0; i < r->contacts; i++) {
         const double v = sqrt(c[i].v[0] * c[i].v[0] + c[i].v[1] * c[i].v[1]);

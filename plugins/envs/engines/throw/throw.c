@@ -15,6 +15,12 @@ int throw_open(throw_motion *t, memory *m, double h, uint64_t steps)
     return t->kept != NULL;
 }
 
+/* Number of the lowest bit that is set. */
+static int lowest(unsigned bits)
+{
+    return __builtin_ctz(bits);
+}
+
 /* ---- forward ---- */
 
 /* Velocities of the next state by gravity and the forces that are kept with this one. */
@@ -30,7 +36,8 @@ static void accelerate(double h, const double *at, double *next)
 static void add_forces(const throw_motion *t, const double *at, double *next)
 {
     memset(next + THROW_FORCE, 0, 6 * sizeof *next);
-    for (int i = 0; i < 8; i++) {
+    for (unsigned low = throw_low(at); low != 0; low &= low - 1) {
+        const int i = lowest(low);
         touch c;
         double f[3];
         if (throw_touch(at, next, i, &c)) {
@@ -115,7 +122,8 @@ static void forces_adjoint(const throw_motion *t, const double *at, const double
                            const double *next_bar, double *at_bar, double *velocity_bar, double *theta_bar)
 {
     const double *torque_bar = next_bar + THROW_TORQUE;
-    for (int i = 0; i < 8; i++) {
+    for (unsigned low = throw_low(at); low != 0; low &= low - 1) {
+        const int i = lowest(low);
         touch c;
         double f[3], f_bar[3], arm_bar[3] = {0, 0, 0}, v_bar[3] = {0, 0, 0}, depth_bar = 0;
         if (!throw_touch(at, next, i, &c)) {
@@ -178,7 +186,8 @@ static void forces_tangent(const throw_motion *t, const double *at, const double
                            const double *theta_dot, const double *at_dot, double *next_dot)
 {
     memset(next_dot + THROW_FORCE, 0, 6 * sizeof *next_dot);
-    for (int i = 0; i < 8; i++) {
+    for (unsigned low = throw_low(at); low != 0; low &= low - 1) {
+        const int i = lowest(low);
         touch c;
         double f[3], f_dot[3], arm_dot[3], v_dot[3];
         if (!throw_touch(at, next, i, &c)) {

@@ -63,6 +63,23 @@ static inline double throw_move(double h, const double *at, double *next)
     return norm;
 }
 
+/* Which spheres may meet the plane, a bit each: most are away from it, which the lowest row of the matrix that the
+ * quaternion is tells of all at once. */
+static inline unsigned throw_low(const double *pose)
+{
+    const double *q = pose + THROW_TURN, c = throw_corner, room = pose[THROW_PLACE + 2] - throw_radius - 1e-9;
+    const double a = 2 * (q[0] * q[2] - q[1] * q[3]) * c, b = 2 * (q[1] * q[2] + q[0] * q[3]) * c,
+                 d = (1 - 2 * (q[0] * q[0] + q[1] * q[1])) * c;
+    unsigned low = 0;
+    if (room > fabs(a) + fabs(b) + fabs(d)) {
+        return 0;
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        low |= (unsigned)(room + (i & 1 ? a : -a) + (i & 2 ? b : -b) + (i & 4 ? d : -d) <= 0) << i;
+    }
+    return low;
+}
+
 /* A corner's sphere where it meets the plane: arm from the centre of the cube to its lowest point, penetration (negative
  * above the plane), velocity of that point. */
 typedef struct touch {
@@ -73,13 +90,6 @@ static inline int throw_touch(const double *pose, const double *velocities, int 
 {
     const double *q = pose + THROW_TURN;
     throw_corner_of(corner, t->c);
-    /* The lowest row of the matrix that the quaternion is: most spheres are away from the plane. */
-    const double height = 2 * (q[0] * q[2] - q[1] * q[3]) * t->c[0] +
-                          2 * (q[1] * q[2] + q[0] * q[3]) * t->c[1] +
-                          (1 - 2 * (q[0] * q[0] + q[1] * q[1])) * t->c[2];
-    if (pose[THROW_PLACE + 2] + height > throw_radius + 1e-9) {
-        return 0;
-    }
     turn_vector(q, t->c, t->arm);
     t->arm[2] -= throw_radius;
     t->depth = -(pose[THROW_PLACE + 2] + t->arm[2]);

@@ -220,6 +220,10 @@ static const scene scenes[] = {
       "tanh"},
      1e-7,
      1e-4},
+    {"envs/cube_throw", /* with the network of the source */
+     {"n_samples=80", "network_force=50", "residual=friction, normal = normal_force, depth | 3 | tanh"},
+     1e-7,
+     1e-4},
     {"envs/cube_throw",
      {"variables=stiffness", "n_samples=80", "network_force=50",
       "residual=normal, friction = depth, depth_rate, sliding_speed | 4 | sigmoid | replace"},
@@ -474,8 +478,6 @@ static void files(void **state)
         "envs/double_pendulum",
         (const char *[]){"variant=damping", "rollout=onestep", "residual=joint_torque = joint_rate", NULL},
         "set rollout = full");
-    fake_env_refuses("envs/cube_throw", (const char *[]){"residual=friction = depth", NULL},
-                     "take network out");
     fake_env_refuses("envs/rigid_contact", (const char *[]){"residual=force = spin", "residual_l2=1", NULL},
                      "sum of squares");
     fake_env_refuses("envs/cartpole", (const char *[]){"residual=cart_force = joint_rate", NULL},
