@@ -34,7 +34,7 @@ test_cppflags = $(host_include) -I$(top_srcdir)/tests/support $(CMOCKA_CFLAGS) $
 %D%/%.$(OBJEXT) %D%/%.lo: AM_CPPFLAGS += $(test_cppflags)
 methods = plugins/optimizers/methods
 engines = plugins/envs/engines
-test_libs = %D%/support/libtest.la $(methods)/libcma.la $(methods)/libsquares.la $(methods)/libbayes.la \
+test_libs = %D%/support/libtest.la $(methods)/librace.la $(methods)/libcma.la $(methods)/libsquares.la $(methods)/libbayes.la \
 	$(methods)/libalpha.la $(methods)/librl.la $(methods)/libbase.la $(engines)/functions/libfunctions.la \
 	$(engines)/foreign/libforeign.la $(engines)/chain/libchain.la $(engines)/contact/libcontact.la \
 	$(engines)/penalty/libpenalty.la $(engines)/cloth/libcloth.la $(engines)/soft/libsoft.la $(engines)/swept/libswept.la \
@@ -116,9 +116,10 @@ check_PROGRAMS += \
 	%D%/optimizers/methods/test_acquisition %D%/optimizers/methods/test_cma \
 	%D%/optimizers/methods/test_cma_evals %D%/optimizers/methods/test_descent \
 	%D%/optimizers/methods/test_gp %D%/optimizers/methods/test_lbfgsb \
-	%D%/optimizers/methods/test_mlp_loops %D%/optimizers/methods/test_surrogate \
+	%D%/optimizers/methods/test_mlp_loops %D%/optimizers/methods/test_race \
+	%D%/optimizers/methods/test_surrogate \
 	%D%/optimizers/test_alphaorder %D%/optimizers/test_boleap %D%/optimizers/test_cem %D%/optimizers/test_cmaes \
-	%D%/optimizers/test_gradients %D%/optimizers/test_lm %D%/optimizers/test_rand \
+	%D%/optimizers/test_gradients %D%/optimizers/test_lm %D%/optimizers/test_racer %D%/optimizers/test_rand \
 	%D%/optimizers/test_turbo
 if HAVE_NLOPT
 check_PROGRAMS += %D%/optimizers/test_nlopt
