@@ -3,7 +3,7 @@
 AM_CPPFLAGS += -I$(top_srcdir)/plugins/optimizers $(OPENBLAS_CFLAGS)
 
 noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/libbayes.la \
-	%D%/methods/libalpha.la %D%/methods/libsquares.la %D%/methods/librl.la
+	%D%/methods/libalpha.la %D%/methods/librace.la %D%/methods/libsquares.la %D%/methods/librl.la
 
 %C%_methods_libbase_la_SOURCES = %D%/methods/base/blas.h %D%/methods/base/box.h %D%/methods/base/rank.h \
 	%D%/methods/base/evaluator.c %D%/methods/base/evaluator.h %D%/methods/base/opt_kit.c \
@@ -33,6 +33,10 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 
 %C%_methods_libalpha_la_SOURCES = %D%/methods/gradient/alpha_gradient.c %D%/methods/gradient/alpha_gradient.h
 
+# Local searches that race.
+%C%_methods_librace_la_SOURCES = %D%/methods/race/basin.c %D%/methods/race/basin.h %D%/methods/race/race.c \
+	%D%/methods/race/race.h %D%/methods/race/trust.h
+
 # Least squares.
 %C%_methods_libsquares_la_LIBADD = $(OPENBLAS_LIBS)
 %C%_methods_libsquares_la_SOURCES = %D%/methods/squares/least_squares.c %D%/methods/squares/least_squares.h \
@@ -52,8 +56,8 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/rl/soft_actor_critic.h %D%/methods/rl/stepwise.c %D%/methods/rl/stepwise.h
 
 optplugin_LTLIBRARIES += %D%/adam.la %D%/alphaorder.la %D%/apg.la %D%/bo.la %D%/boleap.la %D%/cem.la %D%/cmaes.la \
-	%D%/lbfgsb.la %D%/leaprefine.la %D%/lm.la %D%/pbh.la %D%/ppo.la %D%/rand.la \
-	%D%/randdescents.la %D%/sac.la %D%/shac.la %D%/turbo.la
+	%D%/lbfgsb.la %D%/leaprefine.la %D%/lm.la %D%/pbh.la %D%/ppo.la %D%/racer.la \
+	%D%/rand.la %D%/randdescents.la %D%/sac.la %D%/shac.la %D%/turbo.la
 %C%_adam_la_LDFLAGS = $(plugin_link)
 %C%_adam_la_LIBADD = %D%/methods/libbayes.la
 %C%_alphaorder_la_LDFLAGS = $(plugin_link)
@@ -78,6 +82,8 @@ optplugin_LTLIBRARIES += %D%/adam.la %D%/alphaorder.la %D%/apg.la %D%/bo.la %D%/
 %C%_pbh_la_LIBADD = %D%/methods/libsquares.la %D%/methods/libbayes.la
 %C%_ppo_la_LDFLAGS = $(plugin_link)
 %C%_ppo_la_LIBADD = %D%/methods/librl.la %D%/methods/libbase.la
+%C%_racer_la_LDFLAGS = $(plugin_link)
+%C%_racer_la_LIBADD = %D%/methods/librace.la %D%/methods/libbayes.la %D%/methods/libcma.la
 %C%_rand_la_LDFLAGS = $(plugin_link)
 %C%_rand_la_LIBADD = %D%/methods/libbase.la
 %C%_randdescents_la_LDFLAGS = $(plugin_link)

@@ -22,7 +22,7 @@ scene() {
 # cheap ID: settings that keep the optimizer's own work small.
 cheap() {
     case $1 in
-    bo | boleap | leaprefine) cheap="--set opt.raw=32 --set opt.starts=2" ;;
+    bo | boleap | leaprefine | racer) cheap="--set opt.raw=32 --set opt.starts=2" ;;
     turbo) cheap="--set opt.candidates=60" ;;
     sac) cheap="--set opt.hidden=8 --set opt.updates=1 --set opt.batch=16" ;;
     shac) cheap="--set opt.hidden=8 --set opt.critic_hidden=8 --set opt.passes=2" ;;

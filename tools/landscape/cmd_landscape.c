@@ -18,6 +18,7 @@
 #include "store/run_folder.h"
 
 enum { PATHS_MAX = 7 };
+#define ADVICE_GRID "21" /* points along each axis */
 
 /* Settings of [run] that are flags here, too. */
 static const char *const run_keys[] = {"env",        "seed",    "jobs",      "threads",         "isolation",
@@ -30,7 +31,7 @@ typedef struct flags {
     size_t paths;
     const char *marks;
     const char *folder; /* of a landscape to go on with, or NULL */
-    int json, help, from_flags;
+    int json, help, advise, from_flags;
 } flags;
 
 static int is_run_flag(const ds_param *p)
@@ -99,6 +100,20 @@ static int check_resume(const flags *f, ds_error *e)
     return 0;
 }
 
+/* What is enough for an advice, where the user has not said otherwise. */
+static int be_quick(flags *f, ds_error *e)
+{
+    ds_settings *s = &f->settings;
+    int rc = 0;
+    if (ds_settings_find(s, DS_SECTION_LANDSCAPE, "grid") == NULL) {
+        rc = ds_settings_add_flag(s, DS_SECTION_LANDSCAPE, "grid", ADVICE_GRID, e);
+    }
+    if (rc == 0 && ds_settings_find(s, DS_SECTION_RUN, "pictures") == NULL) {
+        rc = ds_settings_add_flag(s, DS_SECTION_RUN, "pictures", "false", e);
+    }
+    return rc;
+}
+
 static int read_flags(int argc, char **argv, flags *f, ds_error *e)
 {
     const ds_flag fixed[] = {{"gradient", .take = take_own, .word = "yes"},
@@ -107,6 +122,7 @@ static int read_flags(int argc, char **argv, flags *f, ds_error *e)
                              {"marks", .take = take_marks},
                              {"set", .take = take_run},
                              {"config", .take = take_run},
+                             {"advise", .set = &f->advise},
                              {"json", .set = &f->json},
                              {"help", .set = &f->help},
                              {0}};
@@ -120,6 +136,7 @@ static int read_flags(int argc, char **argv, flags *f, ds_error *e)
     }
     f->folder = optind < argc ? argv[optind++] : NULL;
     rc = f->folder != NULL ? check_resume(f, e) : 0;
+    rc = rc == 0 && f->advise && f->folder == NULL ? be_quick(f, e) : rc;
     return rc != 0 ? rc : ds_arguments_end(argc, argv, "landscape", e);
 }
 
@@ -153,6 +170,8 @@ static void print_help(void)
     }
     printf("  --set          SECTION.KEY=VALUE of the sections run, env and landscape; may be repeated.\n"
            "  --config       Read settings from an .ini file; flags and --set win over it.\n"
+           "  --advise       Print only the verdict and which optimizers to try; a grid of " ADVICE_GRID
+           " points an axis, no pictures.\n"
            "  --json         Print the summary as JSON instead of text.\n");
 }
 
@@ -187,7 +206,7 @@ static int run(const flags *f, ds_error *e)
     if (folder == NULL) {
         return e->status != 0 ? e->status : ds_no_memory(e);
     }
-    ds_landscape_request q = {folder, f->path, f->paths, f->marks, !f->json};
+    ds_landscape_request q = {folder, f->path, f->paths, f->marks, !f->json, f->advise};
     int rc = f->folder != NULL ? ds_landscape_resume(&f->settings, &q, &summary, e)
                                : ds_landscape_start(&f->settings, &q, &summary, e);
     if (summary != NULL && f->json) {

@@ -19,7 +19,8 @@ typedef struct ds_landscape_request {
     const char *const *path; /* folders of runs that are drawn on the slice */
     size_t paths;
     const char *marks; /* table of points that are drawn on it; NULL: those of the folder */
-    int text;          /* print the text for people on stdout */
+    int text;          /* print the text for people on stdout, */
+    int advise;        /* or of it only the verdict and what to do about it */
 } ds_landscape_request;
 
 /* Surveys a slice from settings [run], [env], [landscape] into a new folder. On return *summary (owned by the

@@ -90,6 +90,7 @@ double *ds_landscape_field(const ds_landscape *l, ds_field *out);
 /* landscape_report.c: summary.json; and the text for people. */
 json_t *ds_landscape_summary(const ds_landscape *l);
 void ds_landscape_print(const ds_landscape *l, FILE *f);
+void ds_landscape_print_advice(const ds_landscape *l, FILE *f); /* verdict and advice alone */
 
 /* landscape_files.c: grid.csv, samples.csv, landscape.npz. */
 int ds_landscape_write_files(const ds_landscape *l, ds_error *e);

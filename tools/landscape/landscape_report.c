@@ -194,6 +194,7 @@ json_t *ds_landscape_summary(const ds_landscape *l)
                           {"n", ds_json_whole(l->slice.n)},
                           {"seed", ds_session_seed(s)},
                           {"verdict", json_string(l->verdict.words)},
+                          {"advice", json_string(l->verdict.advice)},
                           {"axes", each_axis(l, axis_slice)},
                           {"center", ds_json_reals(l->slice.center, l->slice.n)},
                           {"points", ds_json_whole(m->loss.points)},
@@ -327,4 +328,10 @@ void ds_landscape_print(const ds_landscape *l, FILE *f)
     }
     print_reasons(&l->verdict, f);
     fprintf(f, "\nverdict   %s\n", l->verdict.words);
+}
+
+void ds_landscape_print_advice(const ds_landscape *l, FILE *f)
+{
+    const ds_verdict *v = &l->verdict;
+    fprintf(f, "verdict   %s\nadvice    %s\n", v->words, v->advice[0] != '\0' ? v->advice : "none");
 }

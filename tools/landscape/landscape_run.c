@@ -175,7 +175,7 @@ static int write_results(ds_landscape *l, const ds_landscape_request *q, json_t 
         ds_log(DS_LOG_WARNING, NULL, "no picture: %s", picture.text);
     }
     if (rc == 0 && q->text) {
-        ds_landscape_print(l, stdout);
+        (q->advise ? ds_landscape_print_advice : ds_landscape_print)(l, stdout);
     }
     if (rc == 0 && (double)n->failed > s->options.max_failed * (double)n->count) {
         rc = ds_fail(e, DS_EXIT_ENV,

@@ -181,6 +181,51 @@ static void give_reasons(const ds_landscape_measures *m, ds_verdict *v)
     }
 }
 
+/* A rule of thumb, the most severe obstacle first; docs/landscape.md has the runs behind it. */
+static void advise(const ds_landscape_measures *m, ds_verdict *v)
+{
+    char *out = v->advice;
+    size_t room = sizeof v->advice;
+    if (m->loss.with_loss == 0 || v->constant || m->not_measured) {
+        return;
+    }
+    if (v->no_gradient) {
+        snprintf(out, room,
+                 "there are no gradients: racer or cmaes, which sample; bo where an episode is expensive and "
+                 "variables are "
+                 "few");
+    } else if (v->zero) {
+        snprintf(out, room,
+                 "gradients vanish at %.0f %% of the points, where descents stand still: racer, which "
+                 "samples there, or "
+                 "cmaes; not adam, lbfgsb, randdescents",
+                 100 * v->zero_share);
+    } else if (v->exploding || v->missing || v->noisy || v->not_derivative) {
+        snprintf(out, room,
+                 "gradients are %s: racer, which measures what they are worth, or cmaes, which does without; "
+                 "not lbfgsb",
+                 v->exploding || v->missing ? "huge or not finite in places"
+                 : v->noisy                 ? "no limit of differences"
+                                            : "not the derivative of the loss");
+    } else if (v->wrong_way == 2) {
+        snprintf(out, room,
+                 "gradients point the wrong way at %.0f %% of the points: racer or leaprefine, which average "
+                 "them over "
+                 "samples, or cmaes; not lbfgsb",
+                 100 * v->wrong_way_share);
+    } else if (v->rugged > 0 || v->jumps || v->wrong_way == 1) {
+        snprintf(out, room,
+                 "gradients are right, but lead to one of %" PRIu64
+                 " basins: racer or leaprefine, which leap between "
+                 "them; bo with polish",
+                 m->basins.basins);
+    } else {
+        snprintf(out, room,
+                 "gradients are good: racer; lbfgsb where there is one basin, which it gets to the bottom of "
+                 "soonest");
+    }
+}
+
 void ds_verdict_make(const ds_landscape_measures *m, ds_verdict *out)
 {
     memset(out, 0, sizeof *out);
@@ -190,4 +235,5 @@ void ds_verdict_make(const ds_landscape_measures *m, ds_verdict *out)
     int some = m->loss.with_loss > 0;
     snprintf(out->words, sizeof out->words, "%s%s%s", out->shape, some ? "; " : "",
              some ? out->gradients : "");
+    advise(m, out);
 }

@@ -46,6 +46,16 @@ result $? "Rastrigin's function has 121 basins"
 tail -n 4 out > end
 grep -q '^why$' out && grep -q '  rugged  *turns_per_line is [0-9.]*, from 6 on' end && grep -q '  rugged  *basins is 121, from 10 on' end
 result $? "with the measures that were held against the thresholds"
+survey advised --env "$shapes" --set env.shape=plateau --advise
+[ "$(wc -l < out)" -eq 2 ] && grep -q '^verdict   smooth, 1 basin, with plateaus' out &&
+    grep -q '^advice    gradients vanish at [0-9]* % of the points.*: racer' out
+result $? "--advise says what to do about it, and nothing else"
+[ "$(wc -l < advised/grid.csv)" -eq 442 ] && [ ! -e advised/landscape.png ] &&
+    grep -q '"advice": "gradients vanish' advised/summary.json
+result $? "from a small grid, without pictures; summary.json has it, too"
+status 0 "of a landscape that is there" "$dshost" landscape rastrigin --advise --pictures no
+grep -q '^advice    gradients are right, but lead to one of 121 basins' out
+result $? "with that landscape's grid"
 verdict() { # verdict SHAPE WORDS ARGUMENT...
     shape=$1
     words=$2

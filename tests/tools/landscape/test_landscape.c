@@ -158,6 +158,7 @@ static void test_bowl(void **state)
     assert_true(fabs(m.gradient.size.max - sqrt(8)) < 1e-12);
     ds_verdict_make(&m, &v);
     assert_string_equal(v.words, "smooth, 1 basin; good gradients");
+    assert_non_null(strstr(v.advice, "gradients are good: racer; lbfgsb"));
 }
 
 static void test_rastrigin(void **state)
@@ -172,6 +173,7 @@ static void test_rastrigin(void **state)
     assert_int_equal(m.loss.axis[1].turns, 19 * 101);
     ds_verdict_make(&m, &v);
     assert_string_equal(v.words, "rugged, 121 basins; good gradients");
+    assert_non_null(strstr(v.advice, "lead to one of 121 basins: racer or leaprefine"));
     m = measure_function(rastrigin, 1001, 1);
     assert_int_equal(m.basins.basins, 11);
     assert_int_equal(m.loss.axis[0].turns, 19); /* whatever the spacing */
@@ -232,6 +234,8 @@ static void test_step(void **state)
     ds_verdict_make(&m, &v);
     assert_true(v.jumps && v.plateaus && v.zero && v.rugged == 0);
     assert_string_equal(v.shape, "1 basin, with plateaus and jumps");
+    assert_non_null(strstr(v.advice, "gradients vanish at 100 % of the points"));
+    assert_non_null(strstr(v.advice, "not adam"));
     free(s.v);
 }
 
@@ -260,6 +264,7 @@ static void test_wrong_way(void **state)
     assert_false(ds_wrong_way(&s.f, m.loss.range, 21 * 10 + 10));
     ds_verdict_make(&m, &v);
     assert_int_equal(v.wrong_way, 2);
+    assert_non_null(strstr(v.advice, "the wrong way at 100 %"));
     free(s.v);
     m = measure_function(saw, 101, 1);
     assert_int_equal(m.gradient.trend.wrong_way, m.gradient.trend.compared);
@@ -275,6 +280,7 @@ static void test_exploding(void **state)
     assert_true(m.gradient.trend.ratio.median > 0.99e6 && m.gradient.trend.ratio.median < 1.01e6);
     ds_verdict_make(&m, &v);
     assert_true(v.exploding && !v.wrong_way && !v.zero);
+    assert_non_null(strstr(v.advice, "huge or not finite in places"));
     m = measure_function(bowl, 21, 21);
     assert_int_equal(m.gradient.exploding, 0);
 }
@@ -287,6 +293,7 @@ static void test_flat(void **state)
     ds_verdict_make(&m, &v);
     assert_true(v.constant);
     assert_string_equal(v.words, "constant; zero gradients");
+    assert_string_equal(v.advice, "");
     assert_int_equal(m.basins.basins, 1);
 }
 
@@ -315,6 +322,11 @@ static void test_missing(void **state)
     m.not_measured = 1;
     ds_verdict_make(&m, &v);
     assert_non_null(strstr(v.words, "; gradients not measured"));
+    assert_string_equal(v.advice, ""); /* who has not looked cannot say */
+    m.not_measured = 0;
+    ds_verdict_make(&m, &v);
+    assert_non_null(strstr(v.advice, "there are no gradients: racer or cmaes"));
+    m.not_measured = 1;
     sheet s = make_sheet(bowl, 5, 5);
     for (int k = 0; k < 25; k++) {
         s.v[k] = NAN;

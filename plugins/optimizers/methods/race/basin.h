@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* basin.h - a local search that can be paused, and that goes on by what its gradients are worth (trust.h).
+ *
+ *     descent    Adam, ever more carefully: where its loss no longer falls it begins anew from the best point
+ *                at a lower rate
+ *     newton     L-BFGS-B from the best point: where gradients are good
+ *     leap       generations of samples with short descents from their mean (gradient/leap.h): where they are
+ *                noisy
+ *     samples    CMA-ES around the best point, without gradients: where they are blind, or there are none
+ *
+ * The caller simulates, so that several searches can advance in step; to pause one is not to ask it:
+ *
+ *     basin_begin(b, start, rng);
+ *     while (!b->over) {
+ *         with_gradient = basin_wants_gradient(b);
+ *         count = basin_points(b, &points);
+ *         simulate them
+ *         basin_tell(b, loss, gradient, outcome);
+ *     }
+ */
+#ifndef DS_METHODS_BASIN_H
+#define DS_METHODS_BASIN_H
+
+#include "methods/cma/cma.h"
+#include "methods/gradient/descent.h"
+#include "methods/gradient/lbfgsb.h"
+#include "methods/gradient/leap.h"
+#include "methods/race/trust.h"
+
+typedef struct basin_options {
+    int has_gradient;
+    int trust;        /* go on by what gradients are worth; 0 = descents only */
+    double lr;        /* learning rate of the first descent */
+    int64_t patience; /* evaluations in a row without progress that end a descent */
+    double good;      /* doubt below which gradients are good, */
+    double noisy;     /* above which they are noisy, */
+    double blind;     /* and above which they are blind */
+    double sigma;     /* standard deviation of the first samples, of leaps and without gradients */
+} basin_options;
+
+enum { BASIN_DESCENT, BASIN_NEWTON, BASIN_LEAP, BASIN_SAMPLES, BASIN_MODES };
+
+typedef struct basin {
+    size_t n;
+    basin_options options;
+    int mode; /* BASIN_... */
+    int over;
+    int turned; /* set where the search has turned blind: its loss says little of what is to come. The caller clears it */
+    int64_t evaluations; /* of this search, and of them in each mode */
+    int64_t spent[BASIN_MODES];
+    double *best, best_loss; /* n values; INFINITY where no evaluation succeeded */
+    trust trust;
+
+    /* Private. */
+    double *last, last_loss, *last_gradient; /* the last point with a gradient */
+    int has_last;
+    double turn_loss;  /* best loss when this turn began */
+    int64_t fruitless; /* of the turn: evaluations or generations without progress */
+    int has_leapt;
+    double lr;
+    descent descent;
+    lbfgsb *newton;
+    leap *leap;    /* made when first used, */
+    cma *samples;  /* this, too */
+    double *x, *v; /* lambda x n: of the samples, as drawn and in the box */
+    ds_random rng;
+    int64_t mark; /* evaluations at the newer of two marks, each at twice as many as the one before, */
+    double marked, marked_before; /* and the best losses at both */
+    memory memory;
+} basin;
+
+/* The most points that basin_points() may be. */
+size_t basin_rows(size_t n);
+
+/* `box`: n lower and n upper bounds, -1 and 1. NULL without memory. */
+basin *basin_create(size_t n, const double *box, const basin_options *options);
+void basin_destroy(basin *b);
+
+/* Begins at `start` (n values in [-1, 1]); samples are drawn from `rng`. */
+void basin_begin(basin *b, const double *start, ds_random rng);
+
+/* The points to simulate next (rows of n values, valid until they are told), and whether with gradients. 0
+ * without memory. */
+size_t basin_points(basin *b, const double **points);
+int basin_wants_gradient(const basin *b);
+void basin_tell(basin *b, const double *loss, const double *gradient, const uint32_t *outcome);
+
+/* The loss that the search promises to come to: it will gain as much again as in the last doubling of its
+ * evaluations. */
+double basin_promise(const basin *b);
+
+#endif

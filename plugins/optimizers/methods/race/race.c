@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* race.c - asynchronous successive halving over pausable local searches, see race.h. */
+#include "methods/race/race.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RUNGS 24  /* the last begins after first * 2^23 evaluations: never */
+#define PAUSED 64 /* runners that wait; of more, the one of least promise is forgotten */
+
+typedef struct runner {
+    basin *search;
+    int rung;       /* it is in, or has just come to the end of */
+    int is_waiting; /* at the end of its rung */
+    double promise; /* at the end of its rung */
+} runner;
+
+/* What all runners promised at the end of a rung, in ascending order. */
+typedef struct rung {
+    double *promise;
+    size_t count, capacity;
+} rung;
+
+struct race {
+    size_t n;
+    const double *box;
+    race_options options;
+    runner *all; /* lanes + PAUSED; search == NULL: a free place, not yet used */
+    size_t places;
+    runner **lane; /* NULL = idle */
+    rung rungs[RUNGS];
+};
+
+race *race_create(size_t n, const double *box, const race_options *options)
+{
+    race *r = calloc(1, sizeof *r);
+    if (!r) {
+        return NULL;
+    }
+    r->n = n;
+    r->box = box;
+    r->options = *options;
+    r->places = options->lanes + PAUSED;
+    r->all = calloc(r->places, sizeof *r->all);
+    r->lane = calloc(options->lanes, sizeof(runner *));
+    if (!r->all || !r->lane) {
+        race_destroy(r);
+        return NULL;
+    }
+    return r;
+}
+
+void race_destroy(race *r)
+{
+    if (r) {
+        for (size_t i = 0; r->all && i < r->places; i++) {
+            basin_destroy(r->all[i].search);
+        }
+        for (int k = 0; k < RUNGS; k++) {
+            free(r->rungs[k].promise);
+        }
+        free(r->all);
+        free(r->lane);
+        free(r);
+    }
+}
+
+/* Notes what a runner promises at the end of rung k; 0 without memory. */
+static int note(rung *k, double promise)
+{
+    if (k->count == k->capacity) {
+        size_t more = 2 * k->capacity + 16;
+        double *room = realloc(k->promise, more * sizeof(double));
+        if (!room) {
+            return 0;
+        }
+        k->promise = room;
+        k->capacity = more;
+    }
+    size_t at = k->count++;
+    for (; at > 0 && k->promise[at - 1] > promise; at--) {
+        k->promise[at] = k->promise[at - 1];
+    }
+    k->promise[at] = promise;
+    return 1;
+}
+
+/* How many came to the end of the rung and promised less loss. */
+static size_t rank(const rung *k, double promise)
+{
+    size_t better = 0;
+    while (better < k->count && k->promise[better] < promise) {
+        better++;
+    }
+    return better;
+}
+
+static int may_go_on(const race *r, const runner *w)
+{
+    const rung *k = &r->rungs[w->rung];
+    return w->is_waiting &&
+           (!r->options.racing || (double)rank(k, w->promise) < floor((double)k->count / r->options.keep));
+}
+
+/* Of the waiting runners that may go on, the one in the highest rung, and there the one that promises most. */
+static runner *choose(race *r)
+{
+    runner *best = NULL;
+    for (size_t i = 0; i < r->places; i++) {
+        runner *w = &r->all[i];
+        if (w->search && may_go_on(r, w) &&
+            (!best || w->rung > best->rung || (w->rung == best->rung && w->promise < best->promise))) {
+            best = w;
+        }
+    }
+    return best;
+}
+
+size_t race_idle(race *r)
+{
+    for (size_t lane = 0; lane < r->options.lanes; lane++) {
+        if (r->lane[lane]) {
+            continue;
+        }
+        runner *w = choose(r);
+        if (!w) {
+            return lane;
+        }
+        w->is_waiting = 0;
+        w->rung += w->rung + 1 < RUNGS;
+        r->lane[lane] = w;
+    }
+    return r->options.lanes;
+}
+
+static int is_running(const race *r, const runner *w)
+{
+    for (size_t lane = 0; lane < r->options.lanes; lane++) {
+        if (r->lane[lane] == w) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* A place for a new runner: one never used, one whose search is over, else that of the waiting one of least promise. */
+static runner *make_room(race *r)
+{
+    runner *place = NULL;
+    for (size_t i = 0; i < r->places; i++) {
+        runner *w = &r->all[i];
+        if (!w->search) {
+            return place && place->search->over ? place : w;
+        }
+        if (is_running(r, w)) {
+            continue;
+        }
+        if (!place || (!place->search->over && (w->search->over || w->promise > place->promise))) {
+            place = w;
+        }
+    }
+    return place;
+}
+
+int race_enter(race *r, size_t lane, const double *start, ds_random rng)
+{
+    runner *w = make_room(r);
+    if (!w->search) {
+        w->search = basin_create(r->n, r->box, &r->options.basin);
+    }
+    if (!w->search) {
+        return 0;
+    }
+    basin_begin(w->search, start, rng);
+    w->rung = w->is_waiting = 0;
+    r->lane[lane] = w;
+    return 1;
+}
+
+size_t race_points(race *r, size_t lane, const double **points)
+{
+    return basin_points(r->lane[lane]->search, points);
+}
+
+/* Evaluations after which rung k ends. */
+static int64_t rung_end(const race *r, int k)
+{
+    return r->options.first * (((int64_t)2 << k) - 1);
+}
+
+ds_status race_tell(race *r, size_t lane, const double *loss, const double *gradient, const uint32_t *outcome)
+{
+    runner *w = r->lane[lane];
+    basin *b = w->search;
+    basin_tell(b, loss, gradient, outcome);
+    if (!b->over && !b->turned && b->evaluations < rung_end(r, w->rung)) {
+        return DS_OK;
+    }
+    b->turned = 0;
+    w->promise = basin_promise(b);
+    w->is_waiting = !b->over;
+    r->lane[lane] = NULL;
+    return note(&r->rungs[w->rung], w->promise) ? DS_OK : DS_E_NOMEM;
+}
+
+const basin *race_runner(const race *r, size_t lane)
+{
+    return r->lane[lane] ? r->lane[lane]->search : NULL;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* racer.c - raced descents: a model proposes where local searches start, they share the evaluations by what they promise, and
+ * each follows its gradients only as far as these are worth it. A method of this project, after what BO-Leap leaves undone (R.
+ * Antonova et al., arXiv:2207.00167):
+ *
+ *     S = {};  all lanes are idle
+ *     repeat
+ *         if (1 - polish) of the budget is spent and the best point is new since the last refinement
+ *             refine the best point                                                          (gradient/refine.h)
+ *         else
+ *             for each idle lane
+ *                 continue the paused runner of the highest rung that is among the best 1/keep there     (race/race.h)
+ *                 or start a new one: at the start that is given, then at
+ *                     argmin LCB(x | Gaussian process of S and of the runners under way), now and then anywhere
+ *             every lane's runner evaluates its next points                                    (race/basin.h)
+ *                 doubt = what its last steps did against what their gradients promised        (race/trust.h)
+ *                 doubt small: L-BFGS-B;  middling: Adam;  larger: leaps;  near 1, or no gradients: CMA-ES
+ *             a runner at the end of its rung is paused;  every simulated point enters S
+ *
+ * All lanes are one call (two, where some want no gradients), whatever `--jobs` is.
+ */
+#include "methods/base/blas.h"
+#include "methods/bayes/bayes_search.h"
+#include "methods/race/race.h"
+
+#include <string.h>
+
+typedef struct racer {
+    bayes_search bayes; /* Gaussian process of S, best point, refinement */
+    race_options options;
+    race *race;
+    int use_x0, use_model;
+    int64_t anywhere; /* every so many-th start is uniform */
+    uint64_t starts;
+    double *start, *others, *other_loss; /* n; lanes x n, lanes: best points of the runners under way */
+    size_t *lane, *count;                /* of the call in progress: lanes, and rows of each */
+    int *with_gradient;                  /* of each lane in this round */
+    double *v, *loss, *gradient;         /* rows of a call */
+    uint32_t *outcome;
+    unsigned char *is_start;
+} racer;
+
+/* Runners under way, for a model that is to propose something else. */
+static size_t gather_others(racer *self)
+{
+    size_t others = 0, n = self->bayes.kit.n;
+    for (size_t lane = 0; lane < self->options.lanes; lane++) {
+        const basin *b = race_runner(self->race, lane);
+        if (b && isfinite(b->best_loss)) {
+            memcpy(self->others + others * n, b->best, n * sizeof(double));
+            self->other_loss[others++] = b->best_loss;
+        }
+    }
+    return others;
+}
+
+static ds_status propose(racer *self)
+{
+    const opt_kit *kit = &self->bayes.kit;
+    uint64_t number = ++self->starts;
+    if (number == 1 && self->use_x0) {
+        opt_kit_x0(kit->problem, self->start);
+        return DS_OK;
+    }
+    if (!self->use_model || (self->anywhere > 0 && number % (uint64_t)self->anywhere == 0)) {
+        opt_kit_start(kit->host, number, kit->n, self->start);
+        return DS_OK;
+    }
+    size_t others = gather_others(self);
+    return surrogate_propose_beside(self->bayes.model, number, others, self->others, self->other_loss,
+                                    self->start);
+}
+
+static ds_status fill_lanes(racer *self)
+{
+    for (size_t lane; (lane = race_idle(self->race)) < self->options.lanes;) {
+        ds_status status = propose(self);
+        if (status != DS_OK) {
+            return status;
+        }
+        ds_random rng = ds_random_open(self->bayes.kit.host->seed, "sample", self->starts);
+        if (!race_enter(self->race, lane, self->start, rng)) {
+            return DS_E_NOMEM;
+        }
+    }
+    return DS_OK;
+}
+
+/* Puts the points of the runners that want gradients, or of the others, into one call. Sets how many lanes
+ * take part; 0 without memory. */
+static int gather_rows(racer *self, int with_gradient, size_t *lanes, size_t *rows)
+{
+    size_t n = self->bayes.kit.n;
+    *lanes = *rows = 0;
+    for (size_t lane = 0; lane < self->options.lanes; lane++) {
+        if (self->with_gradient[lane] != with_gradient) {
+            continue;
+        }
+        const double *points;
+        size_t count = race_points(self->race, lane, &points);
+        if (count == 0) {
+            return 0;
+        }
+        memcpy(self->v + *rows * n, points, count * n * sizeof(double));
+        memset(self->is_start + *rows, race_runner(self->race, lane)->evaluations == 0, count);
+        self->lane[*lanes] = lane;
+        self->count[(*lanes)++] = count;
+        *rows += count;
+    }
+    return 1;
+}
+
+static ds_status advance(racer *self, int with_gradient)
+{
+    size_t lanes, rows;
+    if (!gather_rows(self, with_gradient, &lanes, &rows)) {
+        return DS_E_NOMEM;
+    }
+    ds_status status =
+        rows == 0 ? DS_OK
+                  : bayes_simulate(&self->bayes, with_gradient ? "descent" : "sample", rows, self->is_start,
+                                   self->v, self->loss, with_gradient ? self->gradient : NULL, self->outcome);
+    for (size_t i = 0, row = 0; status == DS_OK && i < lanes; row += self->count[i++]) {
+        status = race_tell(self->race, self->lane[i], self->loss + row,
+                           self->gradient + row * self->bayes.kit.n, self->outcome + row);
+    }
+    return status;
+}
+
+static ds_status racer_search(void *self_)
+{
+    racer *self = self_;
+    self->bayes.group = self->bayes.kit.round;
+    if (bayes_refine_due(&self->bayes)) {
+        return bayes_refine(&self->bayes);
+    }
+    ds_status status = fill_lanes(self);
+    for (size_t lane = 0; status == DS_OK && lane < self->options.lanes; lane++) {
+        self->with_gradient[lane] = basin_wants_gradient(race_runner(self->race, lane));
+    }
+    status = status != DS_OK ? status : advance(self, 1);
+    return status != DS_OK ? status : advance(self, 0);
+}
+
+static void read_parameters(void *self_, ds_param_reader *in)
+{
+    racer *self = self_;
+    race_options *o = &self->options;
+    blas_use_one_thread();
+    o->lanes = (size_t)ds_param_int(in, "lanes");
+    o->first = ds_param_int(in, "first");
+    o->keep = ds_param_real(in, "keep");
+    o->racing = ds_param_int(in, "racing") != 0;
+    o->basin.has_gradient = self->bayes.kit.has_gradient;
+    o->basin.trust = ds_param_int(in, "trust") != 0;
+    o->basin.lr = ds_param_real(in, "lr");
+    o->basin.patience = ds_param_int(in, "patience");
+    o->basin.sigma = ds_param_real(in, "sigma1");
+    o->basin.good = ds_param_real(in, "good");
+    o->basin.noisy = ds_param_real(in, "noisy");
+    o->basin.blind = ds_param_real(in, "blind");
+    self->use_x0 = ds_param_int(in, "use_x0") != 0;
+    self->use_model = ds_param_int(in, "model") != 0;
+    self->anywhere = ds_param_int(in, "anywhere");
+    bayes_read(&self->bayes, in, "polish");
+    if (in->status == DS_OK && !(o->basin.good <= o->basin.noisy && o->basin.noisy <= o->basin.blind)) {
+        in->status =
+            ds_host_fail(in->host, DS_E_PARAM,
+                         "good = %g, noisy = %g, blind = %g are limits of the same doubt: give them in "
+                         "ascending order",
+                         o->basin.good, o->basin.noisy, o->basin.blind);
+    }
+}
+
+static int allocate(void *self_)
+{
+    racer *self = self_;
+    memory *own = &self->bayes.kit.memory;
+    size_t n = self->bayes.kit.n, lanes = self->options.lanes, rows = lanes * basin_rows(n);
+    const double *box = opt_kit_box(own, n);
+    memory_each(own, rows * n, (double **const[]){&self->v, &self->gradient, NULL});
+    self->start = memory_doubles(own, n);
+    self->others = memory_doubles(own, lanes * n);
+    self->other_loss = memory_doubles(own, lanes);
+    self->loss = memory_doubles(own, rows);
+    self->outcome = memory_take(own, rows, sizeof *self->outcome);
+    self->is_start = memory_take(own, rows, 1);
+    self->lane = memory_take(own, lanes, sizeof *self->lane);
+    self->count = memory_take(own, lanes, sizeof *self->count);
+    self->with_gradient = memory_take(own, lanes, sizeof *self->with_gradient);
+    self->race = box ? race_create(n, box, &self->options) : NULL;
+    return self->race &&
+           bayes_allocate(&self->bayes, rows, 1u << REFINE_LBFGSB | 1u << REFINE_ADAM | 1u << REFINE_SAMPLES);
+}
+
+static void racer_release(void *self_)
+{
+    racer *self = self_;
+    bayes_release(&self->bayes);
+    race_destroy(self->race);
+}
+
+static const ds_param *const params[] = {
+    DS_INT("lanes", "4", 1, 1e4, "",
+           "Searches that advance in step; their next points are simulated in parallel, as one batch."),
+    DS_BOOL("racing", "true",
+            "Searches race: at the end of a rung only those go on that promise most. false: all of them, "
+            "each to its "
+            "end."),
+    DS_INT("first", "6", 1, 1e6, "",
+           "Evaluations of a search before it is compared with others; each further rung has twice as many."),
+    DS_REAL("keep", "2", 1, 1e6, "", "One in so many searches goes on at the end of a rung."),
+    DS_BOOL("use_x0", "true", "The first search begins at the start point that the environment suggests."),
+    DS_BOOL("model", "true", "A Gaussian process proposes starts. false: they are uniform in the box."),
+    DS_INT("anywhere", "4", 0, 1e6, "",
+           "With the model, every so many-th start is uniform in the box all the same; 0 = none."),
+    DS_BOOL("trust", "true",
+            "A search chooses between L-BFGS-B, descents, leaps and CMA-ES by what its gradients are worth. "
+            "false: "
+            "descents only."),
+    DS_REAL("good", "0.15", 0, 1, "",
+            "Doubt of gradients (0: they tell where the loss goes, 1: the opposite) below which L-BFGS-B "
+            "follows them."),
+    DS_REAL("noisy", "0.3", 0, 1, "",
+            "Doubt above which a search leaps: samples, and short descents from their mean."),
+    DS_REAL("blind", "0.7", 0, 1, "",
+            "Doubt above which a descent that has ended is followed by samples alone (CMA-ES)."),
+    DS_REAL("lr", "0.1", 1e-12, 1e6, "",
+            "Learning rate of the first descent, in units in which the box is [-1, 1]."),
+    DS_INT("patience", "6", 0, 1e6, "",
+           "A descent ends when more than so many evaluations in a row did not improve."),
+    DS_REAL("sigma1", "0.3", 1e-6, 1e3, "",
+            "Standard deviation of the first samples of a search, where the box is [-1, 1]."),
+    DS_REAL("polish", "0.3", 0, 1, "",
+            "Share of the budget kept for the refinement of the best point by turns of L-BFGS-B, Adam and "
+            "CMA-ES; 0 "
+            "= none. Without a budget, the best point is refined whenever it is new."),
+    SURROGATE_PARAMS,
+    NULL};
+
+static const ds_desc desc = {
+    OPT_KIT_DESC("racer", "0.1.0"),
+    .flags = DS_OPT_USES_BUDGET,
+    .uses = opt_gradient,
+    .summary =
+        "Local searches that race and trust gradients as far as they are worth it; a good first choice",
+    .description = "A Gaussian process proposes where local searches start, the start that is given is among "
+                   "them. Several "
+                   "advance in step; each is paused after a rung of 6, 12, 24, ... evaluations and goes on "
+                   "only when it promises "
+                   "more than most. From what its steps gain and what its gradients promised, each learns "
+                   "whether to use L-BFGS-B, "
+                   "Adam, samples with descents, or samples alone. For the last part of the budget L-BFGS-B, "
+                   "Adam and CMA-ES take "
+                   "turns at the best point.",
+    .citation = "This project; after " OPT_KIT_ANTONOVA ", and L. Li et al.: A system for massively parallel "
+                                                        "hyperparameter tuning. MLSys 2020, arXiv:1810.05934",
+};
+
+static const opt_table table = {
+    .size = sizeof(racer),
+    .no_memory_run = BAYES_NO_MEMORY,
+    .read = read_parameters,
+    .allocate = allocate,
+    .release = racer_release,
+    .round = racer_search,
+};
+
+OPT_KIT_DEFINE(table, desc)
