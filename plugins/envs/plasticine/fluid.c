@@ -467,7 +467,7 @@ static const env_table env = {.size = sizeof(fluid),
                               SIGHT_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("fluid", "0.1.0"),
+    ENV_KIT_DESC("fluid", "0.2.0"),
     .flags = DS_ENV_GRADIENT,
     .summary = "A ladle lifts a sugar cube out of a tank of syrup.",
     .description =

@@ -379,7 +379,7 @@ static void test_loss_adjoint(void **state)
         mpm_particles_make(&w.scene, &w.sim.domain, w.n, 5, w.out);
         fill_target(&o, &w.sim.domain, w.out, w.n);
         mpm_pose pose = w.scene.tools[0].start, moved, bar = {{0}, {0}, 0};
-        mpm_loss_adjoint(&o, &w.sim, w.in, &pose, w.bar, &bar);
+        assert_int_equal(mpm_loss_adjoint(&o, &w.sim, w.in, &pose, 1.0, w.bar, &bar), MPM_OK);
         double dp[8], h = 1e-8, value[2], slope = 0.0;
         random_numbers(dp, 8, 1.0);
         mpm_particle *dir = calloc(w.n, sizeof *dir);

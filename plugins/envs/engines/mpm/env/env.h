@@ -25,7 +25,7 @@ ds_status mpm_env_act(void *self, uint64_t k, ds_rl_step *io);
 /* What the descriptors of PlasticineLab's tasks have in common. */
 #define MPM_PLASTICINE_DESC(id_)                                                                             \
     .struct_size = sizeof(ds_desc), .kind = DS_KIND_ENV, .flags = DS_ENV_GRADIENT, .id = id_,                \
-    .version = "0.1.0", .license = "Apache-2.0",                                                             \
+    .version = "0.2.0", .license = "Apache-2.0",                                                             \
     .citation = "Huang et al., PlasticineLab: A soft-body manipulation benchmark with differentiable "       \
                 "physics, ICLR 2021",                                                                        \
     .params = mpm_env_params, .extensions = env_kit_scene_channels_rl

@@ -198,26 +198,33 @@ static mpm_result substep(mpm_episode *e, uint32_t step, int j)
     return mpm_substep(&e->sim, e->now, e->now, poses_at(e, step, j), poses_at(e, step, j + 1), NULL);
 }
 
-/* Are states measured by the target density? */
-static bool wants_measure(const mpm_episode *e, bool hook)
+mpm_result mpm_episode_state(mpm_episode *e)
 {
-    return e->goal.loss ? hook && e->objective.target : true;
+    return e->fast ? mpm_fast_state(e->fast, e->now) : MPM_OK;
 }
 
-/* Of the present particles, after output step `step`: the measures, where `measure` is not NULL, and the loss, that of a
- * goal only where it counts. */
-static mpm_result assess(mpm_episode *e, uint32_t step, bool counts, mpm_measure *measure, double *loss)
+/* Of the present particles, after output step `step`, brought to e->now, `all` or positions alone: the measures, where
+ * `measure` is not NULL, for which it takes all; and the loss, where it counts or comes with them. */
+static mpm_result assess(mpm_episode *e, uint32_t step, bool counts, bool all, mpm_measure *measure,
+                         double *loss)
 {
     const mpm_pose *poses = poses_at(e, step, 0);
-    mpm_result result = e->fast ? mpm_fast_state(e->fast, e->now) : MPM_OK;
+    mpm_result result = all ? mpm_episode_state(e) : e->fast ? mpm_fast_positions(e->fast, e->now) : MPM_OK;
+    *loss = 0.0;
     if (result == MPM_OK && measure) {
         result = mpm_measure_state(&e->objective, &e->sim, e->now, poses, measure);
     }
-    if (result == MPM_OK && e->goal.loss) {
+    if (result != MPM_OK) {
+        return result;
+    }
+    if (e->goal.loss) {
         return counts ? e->goal.loss(e->goal.self, step, e->now, poses, loss) : MPM_OK;
     }
-    *loss = result == MPM_OK && !e->goal.loss ? mpm_loss(&e->objective, measure) : 0.0;
-    return result;
+    if (measure) {
+        *loss = mpm_loss(&e->objective, measure);
+        return MPM_OK;
+    }
+    return mpm_loss_of_state(&e->objective, &e->sim, e->now, poses, loss);
 }
 
 /* Gives the fast engine the particles in e->now and the motion of the tools, which may be filled in later. */
@@ -237,7 +244,7 @@ static mpm_result forward(mpm_episode *e, uint32_t from, uint32_t to, uint32_t s
                           mpm_step_hook *hook, void *context, mpm_outcome *out)
 {
     size_t bytes = e->sim.n_particles * sizeof(mpm_particle);
-    mpm_measure room, *measure = wants_measure(e, hook != NULL) ? &room : NULL;
+    mpm_measure room, *measure = hook && e->objective.target ? &room : NULL;
     mpm_result result = MPM_OK;
     for (uint32_t step = from; step <= to; step++) {
         for (int j = 0; step > from && j < e->sim.domain.substeps && result == MPM_OK; j++) {
@@ -250,7 +257,7 @@ static mpm_result forward(mpm_episode *e, uint32_t from, uint32_t to, uint32_t s
         bool counts = step > sum_from && step_counts(e, step);
         double loss = 0.0;
         if (result == MPM_OK && (hook || counts)) {
-            result = assess(e, step, counts, measure, &loss);
+            result = assess(e, step, counts, hook != NULL, measure, &loss);
         }
         if (result == MPM_DIVERGED || !isfinite(loss)) {
             out->bad_step = step;
@@ -333,7 +340,7 @@ static mpm_result add_loss_adjoint(mpm_episode *e, uint32_t step, mpm_pose *pose
     size_t count = e->sim.n_particles;
     const mpm_particle *particles = e->fast ? e->now : e->checkpoint + step * count;
     if (e->fast) {
-        mpm_result result = mpm_fast_state(e->fast, e->now);
+        mpm_result result = mpm_fast_positions(e->fast, e->now);
         if (result != MPM_OK) {
             return result;
         }
@@ -343,9 +350,10 @@ static mpm_result add_loss_adjoint(mpm_episode *e, uint32_t step, mpm_pose *pose
     if (e->goal.loss) {
         result = e->goal.adjoint(e->goal.self, step, particles, poses_at(e, step, 0), e->bar, pose_bar);
     } else {
-        mpm_loss_adjoint(&e->objective, &e->sim, particles, poses_at(e, step, 0), e->bar, pose_bar);
+        result =
+            mpm_loss_adjoint(&e->objective, &e->sim, particles, poses_at(e, step, 0), 1.0, e->bar, pose_bar);
     }
-    if (e->fast) {
+    if (result == MPM_OK && e->fast) {
         mpm_fast_add_bar(e->fast, e->bar);
     }
     return result;
@@ -375,9 +383,7 @@ static mpm_result backward(mpm_episode *e, const double *x, double *grad, mpm_ou
             return result;
         }
     }
-    if (e->fast && !e->fast_options.store) {
-        out->cost += e->steps * (uint64_t)e->sim.domain.substeps; /* simulated twice */
-    }
+    out->cost += e->fast ? mpm_fast_repeated(e->fast) : 0;
     return MPM_OK;
 }
 
@@ -429,8 +435,7 @@ mpm_result mpm_episode_advance(mpm_episode *e, const double *x, uint32_t from, u
 
 mpm_result mpm_episode_loss(mpm_episode *e, uint32_t step, double *loss)
 {
-    mpm_measure measure;
-    return assess(e, step, true, wants_measure(e, false) ? &measure : NULL, loss);
+    return assess(e, step, true, false, NULL, loss);
 }
 
 const mpm_pose *mpm_episode_poses(const mpm_episode *e, uint32_t step)

@@ -108,7 +108,10 @@ mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_st
 mpm_result mpm_episode_begin(mpm_episode *e, mpm_outcome *out);
 mpm_result mpm_episode_advance(mpm_episode *e, const double *x, uint32_t from, uint32_t to, mpm_outcome *out);
 
-/* Loss of the present state, after output step `step`; puts its particles into e->now. */
+/* Puts the particles of the present state into e->now: between the parts of an episode there may be others. */
+mpm_result mpm_episode_state(mpm_episode *e);
+
+/* Loss of the present state, after output step `step`; puts the positions of its particles into e->now. */
 mpm_result mpm_episode_loss(mpm_episode *e, uint32_t step, double *loss);
 
 /* The tools after output step `step`. */

@@ -42,9 +42,7 @@ ds_status mpm_stepwise_reset(mpm_episode *e, const ds_host *host)
     }
     mpm_result result = p->x ? mpm_episode_begin(e, &p->sum) : MPM_NO_MEMORY;
     p->segment = 0;
-    if (result == MPM_OK) {
-        result = value_of(e, 0, &p->value);
-    }
+    result = result == MPM_OK ? value_of(e, 0, &p->value) : result;
     if (result == MPM_NO_MEMORY) {
         return no_memory(e, host);
     }
@@ -68,6 +66,9 @@ static mpm_result simulate(mpm_episode *e, double *value)
     mpm_result result = mpm_episode_advance(e, p->x, from, to, &p->sum);
     if (result == MPM_OK) {
         result = value_of(e, to, value);
+    }
+    if (result == MPM_OK) {
+        result = mpm_episode_state(e);
     }
     return result == MPM_OK && !isfinite(*value) ? MPM_DIVERGED : result;
 }

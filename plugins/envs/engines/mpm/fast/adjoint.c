@@ -30,7 +30,8 @@ void mpm_fast_add_bar(mpm_fast *f, const mpm_particle *bar)
 static mpm_result ensure_history(mpm_fast *f, uint32_t index)
 {
     mpm_segment *s = &f->segments[index];
-    if (s->history && s->history->complete && (f->store || f->shared_owner == index)) {
+    mpm_history *history = mpm_fast_history(f, s);
+    if (history->complete && (s->keeps_history || f->shared_owner == index)) {
         return MPM_OK;
     }
     mpm_result result = mpm_fast_reserve_history(f, index);
@@ -39,12 +40,18 @@ static mpm_result ensure_history(mpm_fast *f, uint32_t index)
         if (f->should_stop && f->should_stop(f->stop_context) != 0) {
             return MPM_STOPPED;
         }
-        result = mpm_fast_step(f, s, s->history, grid, local);
+        result = mpm_fast_step(f, s, history, grid, local);
+        f->repeated++;
     }
     if (result == MPM_OK) {
-        s->history->complete = grid->complete = true;
+        history->complete = grid->complete = true;
     }
     return result;
+}
+
+uint32_t mpm_fast_repeated(const mpm_fast *f)
+{
+    return f->repeated;
 }
 
 /* Brings `bar` from the order of its segment to that of the one before. */
@@ -82,7 +89,7 @@ mpm_result mpm_fast_retreat(mpm_fast *f, mpm_pose *now_bar, mpm_pose *next_bar)
         leave_segment(f);
         mpm_fast_end_time(f, MPM_TIME_SORT, begin);
     }
-    const mpm_segment *s = &f->segments[f->bar_segment];
+    mpm_segment *s = &f->segments[f->bar_segment];
     mpm_result result = ensure_history(f, f->bar_segment);
     if (result != MPM_OK) {
         return result;

@@ -120,10 +120,7 @@ void mpm_fast_destroy(mpm_fast *f)
         mpm_buffer_free(&f->segments[s].order);
         mpm_buffer_free(&f->segments[s].state);
         mpm_grid_history_free(&f->segments[s].grid);
-        if (f->segments[s].history != &f->shared && f->segments[s].history) {
-            mpm_history_free(f->segments[s].history);
-            free(f->segments[s].history);
-        }
+        mpm_history_free(&f->segments[s].history);
     }
     free(f->segments);
     for (int t = 0; t < MPM_PLANE_TASKS; t++) {

@@ -47,12 +47,16 @@ mpm_result mpm_fast_advance(mpm_fast *f);
 /* The particles of the present frame, in the caller's order. During the adjoint: x and f only, the
  * rest is 0. */
 mpm_result mpm_fast_state(mpm_fast *f, mpm_particle *particles);
+/* Their positions alone; the rest stays as it is. */
+mpm_result mpm_fast_positions(mpm_fast *f, mpm_particle *particles);
 
 /* Turns round after the last substep, with adjoint 0. */
 void mpm_fast_turn(mpm_fast *f);
 /* Adds to the adjoint of the present frame: of x at any frame, of the rest only
  * right after mpm_fast_turn(). */
 void mpm_fast_add_bar(mpm_fast *f, const mpm_particle *bar);
+/* Substeps that had to be simulated again in this episode, so far. */
+uint32_t mpm_fast_repeated(const mpm_fast *f);
 /* One substep back. next_bar: adjoint of the poses after the substep, added to; now_bar: before
  * it, added to. */
 mpm_result mpm_fast_retreat(mpm_fast *f, mpm_pose *now_bar, mpm_pose *next_bar);

@@ -6,9 +6,9 @@
  * A substep is: particles of each block gather the velocities of the substep before, deform, and spread
  * momentum to the block's slab; then the planes of the grid sum the slabs and become velocities. The
  * episode is cut into segments between two sorts. Forward, the state at the start of each segment is kept
- * and, within a budget of memory, the grid of all its substeps (of the last segment everything); backward,
- * the particles of a segment are simulated again with their history, on the grid as it was if that was
- * kept, and then differentiated. */
+ * and, within a budget of memory, the grid of all its substeps, and then the particles of these, too (of the last
+ * segment always everything); backward, the particles of a segment without such a history are simulated again, on
+ * the grid as it was if that was kept, and then differentiated. */
 #ifndef MPM_FAST_ENGINE_INTERNAL_H
 #define MPM_FAST_ENGINE_INTERNAL_H
 
@@ -48,7 +48,7 @@ struct mpm_fast {
     const void *stop_context;
     /* the episode */
     const mpm_pose *poses;
-    uint32_t substeps, frame;
+    uint32_t substeps, frame, repeated;
     bool with_adjoint, backward;
     uint32_t n_segments, segment_capacity;
     mpm_segment *segments;
@@ -104,12 +104,14 @@ size_t mpm_segment_bytes(const mpm_segment *s);
 mpm_segment *mpm_fast_add_segment(mpm_fast *f);
 /* Substeps that a segment has, or may come to have. */
 uint32_t mpm_fast_most_substeps(const mpm_fast *f, const mpm_segment *s);
+/* Where the particles' history of a segment is, once it is there. */
+mpm_history *mpm_fast_history(mpm_fast *f, mpm_segment *s);
 /* Room for the particles' history of a segment, and for the grid's unless it keeps its own. */
 mpm_result mpm_fast_reserve_history(mpm_fast *f, uint32_t index);
-/* Would all stay within the budget if this segment, the latest, kept its grid? */
-bool mpm_fast_affords_grid(const mpm_fast *f, const mpm_segment *s);
-/* The history that the forward pass keeps for its present segment: for all if they are stored, else for
- * the last. */
+/* Decides what this segment, the latest, keeps from the first simulation on, such that all stays within the budget. */
+void mpm_fast_plan_segment(mpm_fast *f, mpm_segment *s);
+/* The history that the forward pass keeps for its present segment: its own, or for the last that which is
+ * shared. */
 mpm_history *mpm_fast_forward_history(mpm_fast *f, uint32_t index);
 /* The grid's history of a segment, as far as there is one. */
 mpm_grid_history *mpm_fast_grid_history(mpm_fast *f, uint32_t index);
@@ -127,7 +129,7 @@ mpm_result mpm_fast_step(mpm_fast *f, const mpm_segment *s, mpm_history *h, mpm_
 void mpm_fast_settle(mpm_fast *f, const mpm_segment *s, mpm_grid_history *g, uint32_t local);
 /* Backwards, as far as the histories at hand go: the particles of the substep after, then the grid of this
  * one. Adds to the adjoints of the poses after and before. */
-void mpm_fast_step_adjoint(mpm_fast *f, const mpm_segment *s, uint32_t local, mpm_pose *now_bar,
+void mpm_fast_step_adjoint(mpm_fast *f, mpm_segment *s, uint32_t local, mpm_pose *now_bar,
                            mpm_pose *next_bar);
 /* Particles of the first substep of a segment: leaves the adjoint of its start state in `bar`. */
 void mpm_fast_first_adjoint(mpm_fast *f);

@@ -13,7 +13,7 @@ mpm_result mpm_fast_start(mpm_fast *f, const mpm_particle *particles, const mpm_
     f->substeps = substeps;
     f->with_adjoint = with_adjoint;
     f->backward = false;
-    f->frame = 0;
+    f->frame = f->repeated = 0;
     f->n_segments = 0;
     f->shared_owner = MPM_NONE;
     f->speed = 0.0;
@@ -77,7 +77,6 @@ mpm_result mpm_fast_advance(mpm_fast *f)
         s = &f->segments[index];
         local = 0;
     }
-    /* not s->history: that may be left from an earlier episode */
     mpm_result result =
         mpm_fast_step(f, s, mpm_fast_forward_history(f, index), mpm_fast_grid_history(f, index), local);
     s->count = local + 1;
@@ -108,23 +107,39 @@ void mpm_fast_clear_unused(const mpm_phase *phase, double rest, mpm_particle *pa
     }
 }
 
-mpm_result mpm_fast_state(mpm_fast *f, mpm_particle *particles)
+/* Fields of the present frame; during the adjoint without v and m. */
+static mpm_fields present(mpm_fast *f, uint32_t index)
 {
-    uint32_t index = f->backward ? f->bar_segment : mpm_fast_present_segment(f);
-    const mpm_segment *s = &f->segments[index];
+    mpm_segment *s = &f->segments[index];
     mpm_fields from = s->fields;
     if (f->backward && f->pending != MPM_NONE) {
-        from.x = mpm_history_x(f, s->history, f->pending);
-        from.f = mpm_history_f(f, s->history, f->pending);
+        from.x = mpm_history_x(f, mpm_fast_history(f, s), f->pending);
+        from.f = mpm_history_f(f, mpm_fast_history(f, s), f->pending);
         from.v = from.m = NULL;
     } else if (f->frame > s->first) {
         mpm_fast_settle(f, s, mpm_fast_grid_history(f, index), f->frame - 1 - s->first);
         from = f->between;
         from.f = f->now.f;
     }
-    mpm_fast_export(f, &from, s, f->sim->domain.inv_dx, f->sim->domain.offset, particles);
+    return from;
+}
+
+mpm_result mpm_fast_state(mpm_fast *f, mpm_particle *particles)
+{
+    uint32_t index = f->backward ? f->bar_segment : mpm_fast_present_segment(f);
+    mpm_fields from = present(f, index);
+    mpm_fast_export(f, &from, &f->segments[index], f->sim->domain.inv_dx, f->sim->domain.offset, particles);
     for (int k = 0; k < f->n_groups; k++) {
         mpm_fast_clear_unused(f->groups[k].phase, 1.0, particles);
     }
+    return MPM_OK;
+}
+
+mpm_result mpm_fast_positions(mpm_fast *f, mpm_particle *particles)
+{
+    uint32_t index = f->backward ? f->bar_segment : mpm_fast_present_segment(f);
+    mpm_fields from = present(f, index);
+    from.v = from.m = from.f = NULL;
+    mpm_fast_export(f, &from, &f->segments[index], f->sim->domain.inv_dx, f->sim->domain.offset, particles);
     return MPM_OK;
 }

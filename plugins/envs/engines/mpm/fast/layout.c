@@ -158,10 +158,10 @@ mpm_result mpm_fast_begin_segment(mpm_fast *f, const uint32_t *order)
         return MPM_NO_MEMORY;
     }
     mpm_fast_use_slabs(f, s);
-    s->keeps_grid = f->with_adjoint && (f->store || mpm_fast_affords_grid(f, s));
+    mpm_fast_plan_segment(f, s);
     if (s->keeps_grid && !mpm_grid_history_reserve(&s->grid, mpm_fast_most_substeps(f, s))) {
         return MPM_NO_MEMORY;
     }
-    bool keep = f->with_adjoint && (f->store || f->substeps - s->first <= f->interval);
+    bool keep = s->keeps_history || (f->with_adjoint && f->substeps - s->first <= f->interval);
     return keep ? mpm_fast_reserve_history(f, index) : MPM_OK;
 }

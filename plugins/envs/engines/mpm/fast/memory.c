@@ -4,7 +4,8 @@
 
 size_t mpm_segment_bytes(const mpm_segment *s)
 {
-    return s->order.bytes + s->state.bytes + mpm_grid_history_bytes(&s->grid);
+    return s->order.bytes + s->state.bytes + mpm_grid_history_bytes(&s->grid) +
+           mpm_history_bytes(&s->history);
 }
 
 size_t mpm_fast_memory(const mpm_fast *f)
@@ -14,9 +15,6 @@ size_t mpm_fast_memory(const mpm_fast *f)
                    mpm_history_bytes(&f->shared) + mpm_grid_history_bytes(&f->shared_grid);
     for (uint32_t s = 0; s < f->segment_capacity; s++) {
         bytes += mpm_segment_bytes(&f->segments[s]);
-        if (f->segments[s].history && f->segments[s].history != &f->shared) {
-            bytes += mpm_history_bytes(f->segments[s].history);
-        }
     }
     return bytes;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engine keeps for the adjoint, and where: all states, or checkpoints and as much of the grid as
- * the memory budget allows. */
+/* What the engine keeps for the adjoint, and where: all states, or checkpoints and as much of the grid, then of
+ * the states, as the memory budget allows. */
 #include "engine_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes. Beyond what it must have, the engine keeps as much of the grid for the adjoint as fits. */
+/* Bytes. Beyond what it must have, the engine keeps for the adjoint what fits. */
 static const size_t memory_budget = 235000000;
 
 mpm_segment *mpm_fast_add_segment(mpm_fast *f)
@@ -32,42 +32,59 @@ uint32_t mpm_fast_most_substeps(const mpm_fast *f, const mpm_segment *s)
     return s->count ? s->count : left < f->interval ? left : f->interval;
 }
 
+mpm_history *mpm_fast_history(mpm_fast *f, mpm_segment *s)
+{
+    return s->keeps_history ? &s->history : &f->shared;
+}
+
 mpm_result mpm_fast_reserve_history(mpm_fast *f, uint32_t index)
 {
     mpm_segment *s = &f->segments[index];
     uint32_t count = mpm_fast_most_substeps(f, s);
-    if (f->store) {
-        if (!s->history) {
-            s->history = calloc(1, sizeof *s->history);
-        }
-    } else {
-        s->history = &f->shared;
-        f->shared_owner = index;
-    }
-    if (!s->history || !mpm_history_reserve(s->history, f->kernels, f->padded, count)) {
+    f->shared_owner = s->keeps_history ? f->shared_owner : index;
+    if (!mpm_history_reserve(mpm_fast_history(f, s), f->kernels, f->padded, count)) {
         return MPM_NO_MEMORY;
     }
     return s->keeps_grid || mpm_grid_history_reserve(&f->shared_grid, count) ? MPM_OK : MPM_NO_MEMORY;
 }
 
-bool mpm_fast_affords_grid(const mpm_fast *f, const mpm_segment *s)
+/* Bytes of the grid of one substep, as far as that can be foreseen. */
+static size_t grid_bytes(const mpm_fast *f, const mpm_segment *s)
 {
-    size_t later = (f->substeps - s->first - 1) / f->interval;
-    size_t substep = f->packed ? f->packed + f->packed / 16 : s->box.nodes * 4 * f->kernels->real;
-    size_t history = f->interval * (f->padded * 13 * f->kernels->real + substep);
-    size_t grid = mpm_fast_most_substeps(f, s) * substep;
+    return f->packed ? f->packed + f->packed / 16 : s->box.nodes * 4 * f->kernels->real;
+}
+
+/* What is held for this segment, the latest, and for those before, without what it may come to keep itself and without
+ * what may be shared. */
+static size_t held_bytes(const mpm_fast *f, const mpm_segment *s)
+{
     size_t used = mpm_fast_memory(f) - mpm_history_bytes(&f->shared) -
-                  mpm_grid_history_bytes(&f->shared_grid) - mpm_grid_history_bytes(&s->grid);
-    for (uint32_t i = f->n_segments; i < f->segment_capacity; i++) {
+                  mpm_grid_history_bytes(&f->shared_grid) + s->state.bytes + s->order.bytes;
+    for (uint32_t i = f->n_segments - 1; i < f->segment_capacity; i++) {
         used -= mpm_segment_bytes(&f->segments[i]);
     }
-    return used + history + grid + later * (s->state.bytes + s->order.bytes) <= memory_budget;
+    return used;
+}
+
+void mpm_fast_plan_segment(mpm_fast *f, mpm_segment *s)
+{
+    size_t own = mpm_fast_most_substeps(f, s), later = (f->substeps - s->first - 1) / f->interval;
+    size_t substep = grid_bytes(f, s), particles = f->padded * 13 * f->kernels->real;
+    size_t state = s->state.bytes + s->order.bytes;
+    size_t least = held_bytes(f, s) + f->interval * (particles + substep) + later * state;
+    s->keeps_grid = f->with_adjoint && (f->store || least + own * substep <= memory_budget);
+    /* the grids of all come first: they spare more time for each byte */
+    size_t grids = (own + later * f->interval) * substep;
+    s->keeps_history = f->with_adjoint && (f->store || least + grids + own * particles <= memory_budget);
+    if (!s->keeps_history) {
+        mpm_history_free(&s->history);
+    }
 }
 
 mpm_history *mpm_fast_forward_history(mpm_fast *f, uint32_t index)
 {
-    const mpm_segment *s = &f->segments[index];
-    return f->with_adjoint && (f->store || f->shared_owner == index) ? s->history : NULL;
+    mpm_segment *s = &f->segments[index];
+    return f->with_adjoint && (s->keeps_history || f->shared_owner == index) ? mpm_fast_history(f, s) : NULL;
 }
 
 mpm_grid_history *mpm_fast_grid_history(mpm_fast *f, uint32_t index)

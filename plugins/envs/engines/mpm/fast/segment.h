@@ -51,12 +51,12 @@ typedef struct mpm_segment {
     int low[3], high[3]; /* base nodes that particles may have */
     /* the same along x for the slab of each block */
     int block_high[MPM_MAX_BLOCKS], block_low[MPM_MAX_BLOCKS];
-    mpm_buffer order;  /* uint32: index of the i-th particle in the caller's order */
-    mpm_buffer state;  /* the fields */
-    mpm_fields fields; /* in `state` */
-    mpm_history *history;
-    mpm_grid_history grid; /* when keeps_grid: from the first simulation on */
-    bool keeps_grid;
+    mpm_buffer order;      /* uint32: index of the i-th particle in the caller's order */
+    mpm_buffer state;      /* the fields */
+    mpm_fields fields;     /* in `state` */
+    mpm_history history;   /* when keeps_history, and */
+    mpm_grid_history grid; /* when keeps_grid: from the first simulation on; else there are shared ones */
+    bool keeps_history, keeps_grid;
 } mpm_segment;
 
 /* Bytes of a set of fields, and its pointers into `at`. */

@@ -316,10 +316,9 @@ static void add_pose(mpm_pose *to, const mpm_pose *from)
     to->gap += from->gap;
 }
 
-void mpm_fast_step_adjoint(mpm_fast *f, const mpm_segment *s, uint32_t local, mpm_pose *now_bar,
-                           mpm_pose *next_bar)
+void mpm_fast_step_adjoint(mpm_fast *f, mpm_segment *s, uint32_t local, mpm_pose *now_bar, mpm_pose *next_bar)
 {
-    mpm_history *h = s->history;
+    const mpm_history *h = mpm_fast_history(f, s);
     mpm_grid_history *grid = mpm_fast_grid_history(f, f->bar_segment);
     job j;
     begin_job(f, s, grid, local, &j);

@@ -7,17 +7,24 @@
 #include "common/memory.h"
 #include "engines/mpm/sim/sim.h"
 
+/* Grid nodes lower .. upper - 1 along each axis. */
+typedef struct mpm_nodes_box {
+    int lower[3], upper[3];
+} mpm_nodes_box;
+
 typedef struct mpm_objective {
     double weight_density, weight_sdf, weight_contact;
     bool soft_contact;          /* else the nearest particle alone counts */
     bool contact_all_particles; /* hard contact: hand the adjoint to every particle, as the original's
                                    compiler did */
     double *target;             /* mass per node */
-    double *distance;           /* of a node to the target */
-    double *mass;               /* work: mass of the present state per node */
-    double *mass_bar;
+    double *distance;           /* of a node to the target; NULL until it is needed */
+    double *mass;               /* work: mass of the present state per node, 0 outside its nodes */
+    double *mass_bar;           /* work, at its nodes */
+    double *gap;                /* work: distance of each particle to a tool; NULL until it is needed */
     double target_sum, target_max;
-    memory memory; /* of the arrays */
+    mpm_nodes_box target_nodes, mass_nodes; /* that hold all that is not 0 */
+    memory memory;                          /* of the arrays */
 } mpm_objective;
 
 /* The unweighted measures of one state. */
@@ -32,7 +39,8 @@ typedef struct mpm_measure {
     double det_f_mean;
 } mpm_measure;
 
-/* Copies the target (n^3 masses) into an objective without one and computes its distance field. */
+/* Copies the target (n^3 masses) into an objective without one. Its distance field, which takes longer than that of
+ * one evaluation of the small preset, is computed when it is first needed. */
 mpm_result mpm_objective_init(mpm_objective *o, int n, const double *target);
 void mpm_objective_free(mpm_objective *o);
 
@@ -42,8 +50,12 @@ mpm_result mpm_measure_state(mpm_objective *o, const mpm_sim *sim, const mpm_par
 
 double mpm_loss(const mpm_objective *o, const mpm_measure *m);
 
-/* Adds the adjoint of mpm_loss() of this state (times 1) to the particles' and the poses' adjoints. */
-void mpm_loss_adjoint(mpm_objective *o, const mpm_sim *sim, const mpm_particle *particles,
-                      const mpm_pose *poses, mpm_particle *bar, mpm_pose *poses_bar);
+/* mpm_loss() of what mpm_measure_state() finds, without the rest of that. */
+mpm_result mpm_loss_of_state(mpm_objective *o, const mpm_sim *sim, const mpm_particle *particles,
+                             const mpm_pose *poses, double *loss);
+
+/* Adds the adjoint of mpm_loss() of this state, times `scale`, to the particles' and the poses' adjoints. */
+mpm_result mpm_loss_adjoint(mpm_objective *o, const mpm_sim *sim, const mpm_particle *particles,
+                            const mpm_pose *poses, double scale, mpm_particle *bar, mpm_pose *poses_bar);
 
 #endif

@@ -96,27 +96,45 @@ static void lane_law_adjoint(const mpm_material *law, const vec a[9], int lane, 
     }
 }
 
-/* Trial state and logarithmic strain of a chunk. Returns how many terms exp(k H) needs, and *terms those
- * of the rest; *beyond: whether any lane needs singular values. */
-CHUNK_STEP int chunk_strain(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
-                            int *terms, bool *beyond)
+/* Trial state and logarithmic strain of a chunk. Returns how many terms exp(k H) needs; *beyond: whether any lane needs
+ * singular values. slopes: whether derivatives are wanted, too. */
+INLINE int strain_of_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
+                           bool slopes, bool *beyond)
 {
-    vec shear = all(R(0)), outside = shear, flow = shear;
+    vec shear = all(R(0)), outside = shear, flow = shear, unused[3];
     for (int g = 0; g < GROUPS; g++) {
         vec f[9], step[9];
         load_gradient(f_records, g, f);
         velocity_step(columns, g, R(p->stretch), step);
         trial(step, f, w->strains[g].a);
-        shear = most(shear, strain_deviator(&w->strains[g]));
+        strain_deviator(&w->strains[g]);
         outside += w->strains[g].beyond;
     }
-    *terms = terms_needed(log_terms, largest_lane(shear));
     *beyond = largest_lane(outside) > R(0);
     for (int g = 0; g < GROUPS; g++) {
-        flow = most(flow, strain_flow(&w->strains[g], p->law, *terms, w->log_series[g], w->log_slope[g],
-                                      w->squares[g]));
+        if (*beyond) {
+            strain_beyond(&w->strains[g]);
+        }
+        shear = most(shear, w->strains[g].d2);
     }
-    return terms_needed(exp_terms, largest_lane(flow));
+    int terms = terms_needed(log_limits, largest_lane(shear));
+    for (int g = 0; g < GROUPS; g++) {
+        flow = most(flow, strain_flow(&w->strains[g], p->law, terms, w->log_series[g],
+                                      slopes ? w->log_slope[g] : unused, w->squares[g]));
+    }
+    return terms_needed(exp_limits, largest_lane(flow));
+}
+
+CHUNK_STEP int chunk_strain(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
+                            bool *beyond)
+{
+    return strain_of_chunk(p, w, columns, f_records, false, beyond);
+}
+
+CHUNK_STEP int chunk_strain_slopes(const mpm_pass *p, work *w, const real *const columns[3],
+                                   const real *f_records, bool *beyond)
+{
+    return strain_of_chunk(p, w, columns, f_records, true, beyond);
 }
 
 /* Terms of e^Y: Y = (1 + k) H is at most about half of D. */
@@ -127,7 +145,7 @@ INLINE int stress_terms(const work *w)
         vec r = R(1) + w->strains[g].flow;
         top = most(top, r * r * w->strains[g].h2);
     }
-    return terms_needed(exp_terms, largest_lane(top));
+    return terms_needed(exp_limits, largest_lane(top));
 }
 
 /* F_new of a chunk, from what chunk_strain() left. */
@@ -174,10 +192,8 @@ CHUNK_STEP void stress_chunk(const mpm_pass *p, work *w, bool beyond)
 CHUNK_STEP void plasticine_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3],
                                          const real *f_records, real *bar_records, real (*turned)[CHUNK][4])
 {
-    int terms;
     bool beyond;
-    int flow_terms = chunk_strain(p, w, columns, f_records, &terms, &beyond);
-    terms = stress_terms(w);
+    int flow_terms = chunk_strain_slopes(p, w, columns, f_records, &beyond), terms = stress_terms(w);
     for (int g = 0; g < GROUPS; g++) {
         const strain *s = &w->strains[g];
         flow_function flow;
@@ -279,7 +295,7 @@ static void law_chunk(const mpm_pass *p, work *w, const real *const columns[3], 
         elastic_chunk(p, w, columns, f_records);
     } else {
         bool beyond;
-        int terms, flow_terms = chunk_strain(p, w, columns, f_records, &terms, &beyond);
+        int flow_terms = chunk_strain(p, w, columns, f_records, &beyond);
         deform_chunk(p, w, flow_terms, beyond, f_records);
         if (stress) {
             stress_chunk(p, w, beyond);

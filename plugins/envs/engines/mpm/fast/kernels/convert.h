@@ -63,6 +63,7 @@ static void import_particles(const mpm_fields *to, const mpm_room *room, uint32_
     pad(to, room, n, 1.0);
 }
 
+/* Where there is no f, positions alone. */
 static void export_particles(const mpm_fields *from, const mpm_room *room, uint32_t n, const uint32_t *order,
                              double inv_dx, double offset, mpm_particle *to)
 {
@@ -71,13 +72,15 @@ static void export_particles(const mpm_fields *from, const mpm_room *room, uint3
         size_t i = room->first + q;
         for (int d = 0; d < 3; d++) {
             p->x[d] = ((double)quad_at(from->x, i)[d] - offset) / inv_dx;
+        }
+        for (int d = 0; from->f && d < 3; d++) {
             p->v[d] = from->v ? (double)quad_at(from->v, i)[d] : 0.0;
             for (size_t k = 0; k < 3; k++) {
                 p->c[3 * (size_t)d + k] =
                     from->m ? 4.0 * inv_dx * (double)quad_at(from->m, k * room->padded + i)[d] : 0.0;
             }
         }
-        for (int k = 0; k < 9; k++) {
+        for (int k = 0; from->f && k < 9; k++) {
             p->f[k] = (double)gradient_at(from->f, i)[k * VL];
         }
     }

@@ -87,9 +87,16 @@ INLINE vec all(real a)
     return of_halves(both, both);
 }
 #else
+/* Written out: 0 + a would be an addition, since 0 + -0 is 0. */
 INLINE vec all(real a)
 {
-    return (vec){0} + a;
+#if VL == 4
+    return (vec){a, a, a, a};
+#elif VL == 8
+    return (vec){a, a, a, a, a, a, a, a};
+#else
+    return (vec){a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a};
+#endif
 }
 #endif
 
@@ -108,14 +115,35 @@ INLINE mask less(vec a, vec b)
 #endif
 }
 
+/* b where a number is not one: what choose(less(a, b), a, b) gives, for which there is one instruction. */
 INLINE vec least(vec a, vec b)
 {
+#if MPM_REAL_BITS == 64 && VL == 8 && defined(__AVX512F__)
+    return (vec)_mm512_min_pd((__m512d)a, (__m512d)b);
+#elif MPM_REAL_BITS == 32 && VL == 16 && defined(__AVX512F__)
+    return (vec)_mm512_min_ps((__m512)a, (__m512)b);
+#elif MPM_REAL_BITS == 64 && VL == 4 && defined(__AVX__)
+    return (vec)_mm256_min_pd((__m256d)a, (__m256d)b);
+#elif MPM_REAL_BITS == 32 && VL == 8 && defined(__AVX__)
+    return (vec)_mm256_min_ps((__m256)a, (__m256)b);
+#else
     return choose(less(a, b), a, b);
+#endif
 }
 
 INLINE vec most(vec a, vec b)
 {
+#if MPM_REAL_BITS == 64 && VL == 8 && defined(__AVX512F__)
+    return (vec)_mm512_max_pd((__m512d)a, (__m512d)b);
+#elif MPM_REAL_BITS == 32 && VL == 16 && defined(__AVX512F__)
+    return (vec)_mm512_max_ps((__m512)a, (__m512)b);
+#elif MPM_REAL_BITS == 64 && VL == 4 && defined(__AVX__)
+    return (vec)_mm256_max_pd((__m256d)a, (__m256d)b);
+#elif MPM_REAL_BITS == 32 && VL == 8 && defined(__AVX__)
+    return (vec)_mm256_max_ps((__m256)a, (__m256)b);
+#else
     return choose(less(b, a), a, b);
+#endif
 }
 
 INLINE vec root(vec a)
@@ -133,9 +161,21 @@ INLINE vec root(vec a)
 #endif
 }
 
+/* MPM_FUSED: the bits need not be those of other instruction sets (local.mk): from an estimate of 14 bits by Newton's
+ * method, to about the last bit. */
 INLINE vec inverse_root(vec a)
 {
+#if defined(MPM_FUSED) && defined(__AVX512F__) && VL * MPM_REAL_BITS == 512
+#if MPM_REAL_BITS == 64
+    vec r = (vec)_mm512_rsqrt14_pd((__m512d)a);
+    r += r * (R(0.5) - R(0.5) * (a * r) * r);
+#else
+    vec r = (vec)_mm512_rsqrt14_ps((__m512)a);
+#endif
+    return r + r * (R(0.5) - R(0.5) * (a * r) * r);
+#else
     return R(1) / root(a);
+#endif
 }
 
 INLINE real largest_lane(vec a)
@@ -274,6 +314,13 @@ INLINE half swapped(half a)
 #define ZIP_HIGH(a, b) SHUFFLE(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #define ZIP_PAIRS_LOW(a, b) SHUFFLE(a, b, 0, 1, 16, 17, 2, 3, 18, 19, 4, 5, 20, 21, 6, 7, 22, 23)
 #define ZIP_PAIRS_HIGH(a, b) SHUFFLE(a, b, 8, 9, 24, 25, 10, 11, 26, 27, 12, 13, 28, 29, 14, 15, 30, 31)
+#endif
+
+/* Quad k of a vector. */
+#if VL == 4
+#define QUAD_OF(a, k) (a)
+#else
+#define QUAD_OF(a, k) SHUFFLE(a, a, 4 * (k), 4 * (k) + 1, 4 * (k) + 2, 4 * (k) + 3)
 #endif
 
 /* Components 0..2 of VL consecutive quads, one vector each. */

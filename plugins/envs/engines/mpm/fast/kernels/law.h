@@ -56,18 +56,38 @@ static const real exp_terms[SERIES_TERMS] = {R(1),
                                              R(1.0 / 2432902008176640000.0),
                                              R(1.0 / 51090942171709440000.0)};
 
-/* How many terms a series needs for matrices with second invariant up to z2: the largest eigenvalue is then
- * at most r = sqrt(4/3 z2), and what is left out less than a fraction of the rounding. */
-INLINE int terms_needed(const real *terms, real z2)
+/* Up to which second invariant z2 a series is cut behind 3, 4, 5 ... terms: the largest eigenvalue is at most r = sqrt(4/3
+ * z2), and r^n |terms[n]|, which leads what is left out, then at most a fraction of the rounding (1e-17; 1e-9 for
+ * f32). So entry n - 3 is 3/4 (fraction / |terms[n]|)^(2/n), rounded down. */
+enum { LEAST_TERMS = 3, SERIES_LIMITS = SERIES_TERMS - 1 - LEAST_TERMS };
+#if MPM_REAL_BITS == 64
+static const real log_limits[SERIES_LIMITS] = {
+    R(7.241e-12), R(4.743e-9), R(2.262e-7), R(2.936e-6), R(1.817e-5), R(7.093e-5),
+    R(2.038e-4),  R(4.732e-4), R(9.407e-4), R(1.665e-3), R(2.698e-3), R(4.075e-3),
+    R(5.823e-3),  R(7.953e-3), R(1.046e-2), R(1.335e-2), R(1.660e-2), R(2.019e-2)};
+static const real exp_limits[SERIES_LIMITS] = {
+    R(1.149e-11), R(1.161e-8), R(8.067e-7), R(1.448e-5), R(1.190e-4), R(5.976e-4),
+    R(2.151e-3),  R(6.123e-3), R(1.466e-2), R(3.079e-2), R(5.841e-2), R(1.021e-1),
+    R(1.674e-1),  R(2.600e-1), R(3.863e-1), R(5.526e-1), R(7.656e-1), R(1.031e0)};
+#else
+static const real log_limits[SERIES_LIMITS] = {
+    R(1.560e-6), R(4.743e-5), R(3.586e-4), R(1.362e-3), R(3.508e-3), R(7.093e-3),
+    R(1.222e-2), R(1.883e-2), R(2.679e-2), R(3.588e-2), R(4.590e-2), R(5.663e-2),
+    R(6.790e-2), R(7.953e-2), R(9.141e-2), R(1.034e-1), R(1.154e-1), R(1.273e-1)};
+static const real exp_limits[SERIES_LIMITS] = {
+    R(2.476e-6), R(1.161e-4), R(1.278e-3), R(6.722e-3), R(2.298e-2), R(5.976e-2),
+    R(1.289e-1), R(2.437e-1), R(4.175e-1), R(6.634e-1), R(9.937e-1), R(1.419e0),
+    R(1.952e0),  R(2.600e0),  R(3.373e0),  R(4.278e0),  R(5.322e0),  R(6.511e0)};
+#endif
+
+/* How many terms a series needs for matrices with second invariant up to z2. */
+INLINE int terms_needed(const real limits[SERIES_LIMITS], real z2)
 {
-    const real small = MPM_REAL_BITS == 64 ? R(1e-17) : R(1e-9);
-    real r = MPM_SQRT(R(4) / R(3) * z2), power = r * r * r;
-    int n = 3;
-    while (n < SERIES_TERMS - 1 && power * (terms[n] < 0 ? -terms[n] : terms[n]) > small) {
-        power *= r;
+    int n = 0;
+    while (n < SERIES_LIMITS && limits[n] < z2) {
         n++;
     }
-    return n;
+    return LEAST_TERMS + n;
 }
 
 /* f(z) = sum terms[i] z^i = f[0] + f[1] z + f[2] z^2, and slope: derivative of f by z3. Those by z2
@@ -177,8 +197,8 @@ INLINE void trial(const vec step[9], const vec f[9], vec a[9])
     }
 }
 
-/* The relative deviator of b. Returns d2, or 0 in lanes beyond the series, which get D = 0. */
-INLINE vec strain_deviator(strain *s)
+/* The relative deviator of b. Lanes beyond the series are marked, and wait for strain_beyond(). */
+INLINE void strain_deviator(strain *s)
 {
     const vec *a = s->a;
     sym b;
@@ -198,18 +218,25 @@ INLINE vec strain_deviator(strain *s)
     s->d[4] = b[4] * inverse;
     vec det = a[0] * (a[4] * a[8] - a[5] * a[7]) + a[1] * (a[5] * a[6] - a[3] * a[8]) +
               a[2] * (a[3] * a[7] - a[4] * a[6]);
-    vec d2 = R(0.5) * sym_dot(s->d, s->d);
+    s->inverse_mean = inverse;
+    s->root_mean = mean * inverse_root_mean;
+    s->d2 = R(0.5) * sym_dot(s->d, s->d);
     /* written so that NaN counts as beyond */
-    mask inside = less(d2, all(largest_shear)) & less(all(smallest_stretch_sq), mean) &
+    mask inside = less(s->d2, all(largest_shear)) & less(all(smallest_stretch_sq), mean) &
                   less(mean, all(R(1e6))) & less(all(R(0)), det);
     s->beyond = choose(inside, all(R(0)), all(R(1)));
+}
+
+/* D = 0 in the lanes beyond the series. */
+INLINE void strain_beyond(strain *s)
+{
+    mask inside = less(s->beyond, all(R(0.5)));
     for (int i = 0; i < 6; i++) {
         s->d[i] = choose(inside, s->d[i], all(R(0)));
     }
-    s->inverse_mean = choose(inside, inverse, all(R(1)));
-    s->root_mean = choose(inside, mean * inverse_root_mean, all(R(1)));
-    s->d2 = choose(inside, d2, all(R(0)));
-    return s->d2;
+    s->inverse_mean = choose(inside, s->inverse_mean, all(R(1)));
+    s->root_mean = choose(inside, s->root_mean, all(R(1)));
+    s->d2 = choose(inside, s->d2, all(R(0)));
 }
 
 /* exp(t) for |t| below 0.004 */

@@ -134,6 +134,20 @@ INLINE const real *plane_row(const mpm_box *box, const void *field, int plane, i
     return (const real *)field + 4 * (plane * (ptrdiff_t)box->stride_x + j * (ptrdiff_t)box->stride_y);
 }
 
+/* Copies `count` nodes, or clears them where `from` is NULL; never touches what is behind them, which may belong to another
+ * thread. */
+INLINE void fill_nodes(real *to, const real *from, int count)
+{
+    const vec none = all(R(0));
+    int k = 0;
+    for (; k + QUADS <= count; k += QUADS) {
+        store(to + 4 * k, from ? load(from + 4 * k) : none);
+    }
+    for (; k < count; k++) {
+        *(loose_quad *)(to + 4 * k) = from ? *(const loose_quad *)(from + 4 * k) : (loose_quad){0};
+    }
+}
+
 static size_t pack_plane(const mpm_box *box, const void *field, int plane, void *to)
 {
     mpm_span *spans = to;
@@ -148,9 +162,8 @@ static size_t pack_plane(const mpm_box *box, const void *field, int plane, void 
             high--;
         }
         spans[j] = (mpm_span){(uint16_t)low, (uint16_t)high};
-        for (int k = low; k < high; k++) {
-            *nodes++ = *(const quad *)(row + 4 * k);
-        }
+        fill_nodes((real *)nodes, row + 4 * low, high > low ? high - low : 0);
+        nodes += high > low ? high - low : 0;
     }
     return (size_t)((char *)first - (char *)to) + (size_t)(nodes - first) * sizeof *nodes;
 }
@@ -160,17 +173,12 @@ static size_t unpack_plane(const mpm_box *box, const void *from, int plane, void
     const mpm_span *spans = from;
     const quad *first = (const quad *)(const void *)(spans + (box->size[1] + 7) / 8 * 8), *nodes = first;
     for (int j = 0; j < box->size[1]; j++) {
-        quad *row = (quad *)(uintptr_t)plane_row(box, field, plane, j);
-        int k = 0;
-        for (; k < spans[j].from; k++) {
-            row[k] = (quad){0};
-        }
-        for (; k < spans[j].to; k++) {
-            row[k] = *nodes++;
-        }
-        for (; k < box->size[2]; k++) {
-            row[k] = (quad){0};
-        }
+        real *row = (real *)(uintptr_t)plane_row(box, field, plane, j);
+        const int low = spans[j].from, high = spans[j].to;
+        fill_nodes(row, NULL, low);
+        fill_nodes(row + 4 * low, (const real *)nodes, high - low);
+        fill_nodes(row + 4 * high, NULL, box->size[2] - high);
+        nodes += high - low;
     }
     return (size_t)((const char *)first - (const char *)from) + (size_t)(nodes - first) * sizeof *nodes;
 }

@@ -207,10 +207,10 @@ INLINE void scatter_run(const mpm_box *box, real *slab, ptrdiff_t skip, const si
 /* ---- gather with derivatives, for the adjoint ----
  *
  * Inside a cell the interpolated field is a polynomial of degree 2 in each of y = (yx, yy, yz). Along one
- * axis, with node values g0, g1, g2, let e = g0 - 2 g1 + g2 (curvature) and d = g2 - g0 (twice the slope
- * in the middle). Then
- *     value   sum w g   = g1 + e/8 + y/2 (d + y e)
- *     slope   sum w' g  = (d + 2 y e) / 2
+ * axis, with node values g0, g1, g2, let e = g0 - 2 g1 + g2 (curvature) and d = (g2 - g0) / 2 (the slope in
+ * the middle). Then
+ *     value   sum w g   = g1 + e/8 + y (d + y/2 e)
+ *     slope   sum w' g  = d + y e
  *     moment  sum w g (o - fx)  = slope/4 + c e,   c = y (1/4 - y^2) / 2
  *     and     sum w' g (o - fx) = value   + q e,   q = 3 (1/4 - y^2) / 2.
  * So every sum that a gather and its derivative need follows from value, slope and curvature
@@ -223,7 +223,7 @@ typedef struct coefficients {
 /* Node values -> (g1 + e/8, d, e) in place. */
 INLINE void axis_polynomial(vec *g0, vec *g1, vec *g2)
 {
-    vec e = (*g0 + *g2) - R(2) * *g1, d = *g2 - *g0;
+    vec e = (*g0 + *g2) - R(2) * *g1, d = R(0.5) * (*g2 - *g0);
     *g0 = *g1 + R(0.125) * e;
     *g1 = d;
     *g2 = e;
@@ -231,7 +231,7 @@ INLINE void axis_polynomial(vec *g0, vec *g1, vec *g2)
 
 INLINE void axis_polynomial_quad(quad *g0, quad *g1, quad *g2)
 {
-    quad e = (*g0 + *g2) - R(2) * *g1, d = *g2 - *g0;
+    quad e = (*g0 + *g2) - R(2) * *g1, d = R(0.5) * (*g2 - *g0);
     *g0 = *g1 + R(0.125) * e;
     *g1 = d;
     *g2 = e;
@@ -239,32 +239,27 @@ INLINE void axis_polynomial_quad(quad *g0, quad *g1, quad *g2)
 
 INLINE void cell_polynomial(const mpm_box *box, const real *corner, coefficients *out)
 {
-    real rows[9][ROW * VL] __attribute__((aligned(64)));
+    vec g[ROW][9];
 #pragma GCC unroll 3
     for (int j = 0; j < ROW; j++) {
-        vec g[9];
 #pragma GCC unroll 9
         for (int r = 0; r < 9; r++) {
             ptrdiff_t row = r / 3 * (ptrdiff_t)box->stride_x + r % 3 * (ptrdiff_t)box->stride_y;
-            g[r] = load(corner + 4 * row + j * VL);
+            g[j][r] = load(corner + 4 * row + j * VL);
         }
 #pragma GCC unroll 3
         for (int b = 0; b < 3; b++) {
-            axis_polynomial(&g[b], &g[3 + b], &g[6 + b]);
+            axis_polynomial(&g[j][b], &g[j][3 + b], &g[j][6 + b]);
         }
 #pragma GCC unroll 3
         for (int a = 0; a < 3; a++) {
-            axis_polynomial(&g[3 * a], &g[3 * a + 1], &g[3 * a + 2]);
-        }
-#pragma GCC unroll 9
-        for (int r = 0; r < 9; r++) {
-            store(rows[r] + j * VL, g[r]);
+            axis_polynomial(&g[j][3 * a], &g[j][3 * a + 1], &g[j][3 * a + 2]);
         }
     }
 #pragma GCC unroll 9
     for (int r = 0; r < 9; r++) {
-        quad g0 = *(const quad *)rows[r], g1 = *(const quad *)(rows[r] + 4),
-             g2 = *(const quad *)(rows[r] + 8);
+        quad g0 = QUAD_OF(g[0][r], 0), g1 = QUAD_OF(g[4 / VL][r], 4 % VL / 4),
+             g2 = QUAD_OF(g[8 / VL][r], 8 % VL / 4);
         axis_polynomial_quad(&g0, &g1, &g2);
         *(quad *)out->c[3 * r] = g0;
         *(quad *)out->c[3 * r + 1] = g1;
@@ -280,10 +275,39 @@ typedef struct gathered {
     real by_moment[3][3][CHUNK_ROOM][4];
 } gathered;
 
-/* Value, twice the slope, curvature along one axis from its coefficients. */
-#define VALUE(c0, c1, c2, h, y) ((c0) + (h) * ((c1) + (y) * (c2)))
-#define SLOPE(c1, c2, y2) ((c1) + (y2) * (c2))
+/* Value and slope along one axis from its coefficients; h: y / 2. */
+#define VALUE(c0, c1, c2, h, y) ((c0) + (y) * ((c1) + (h) * (c2)))
+#define SLOPE(c1, c2, y) ((c1) + (y) * (c2))
 
+/* Of the field as a polynomial in yx: one coefficient, summed along z and y. First letter: along z, second: along y;
+ * v value, s slope, c curvature. */
+typedef struct plane_sums {
+    vec vv, vs, vc, sv, ss, sc, cv, cs;
+} plane_sums;
+
+INLINE plane_sums sum_plane(const real *k, vec yy, vec hy, vec yz, vec hz)
+{
+    plane_sums r;
+    vec v[3], s[3], c[3];
+#pragma GCC unroll 3
+    for (int b = 2; b >= 0; b--) {
+        vec c1 = load_quad(k + 12 * b + 4);
+        c[b] = load_quad(k + 12 * b + 8);
+        v[b] = VALUE(load_quad(k + 12 * b), c1, c[b], hz, yz);
+        s[b] = SLOPE(c1, c[b], yz);
+    }
+    r.vv = VALUE(v[0], v[1], v[2], hy, yy);
+    r.vs = SLOPE(v[1], v[2], yy);
+    r.vc = v[2];
+    r.sv = VALUE(s[0], s[1], s[2], hy, yy);
+    r.ss = SLOPE(s[1], s[2], yy);
+    r.sc = s[2];
+    r.cv = VALUE(c[0], c[1], c[2], hy, yy);
+    r.cs = SLOPE(c[1], c[2], yy);
+    return r;
+}
+
+/* What is known of the sum over x is stored at once: there are not enough registers for all of it. */
 INLINE void gather_run_derivatives(const mpm_box *box, const real *grid, const site *s, int i, int end,
                                    gathered *out)
 {
@@ -293,58 +317,36 @@ INLINE void gather_run_derivatives(const mpm_box *box, const real *grid, const s
         vec y = load(s->y[i]);
         vec yx = SPREAD(y, 0), yy = SPREAD(y, 1), yz = SPREAD(y, 2);
         vec hx = R(0.5) * yx, hy = R(0.5) * yy, hz = R(0.5) * yz;
-        vec dx = yx + yx, dy = yy + yy, dz = yz + yz;
-        /* letters: v value, s slope, c curvature; first along z, then y, then x */
-        vec vv[3], vs[3], vc[3], sv[3], ss[3], sc[3], cv[3], cs[3]; /* [power of yx]; named z then y */
-#pragma GCC unroll 3
-        for (int a = 0; a < 3; a++) {
-            vec v[3], sl[3], c[3];
-#pragma GCC unroll 3
-            for (int b = 0; b < 3; b++) {
-                const real *k = poly.c[9 * a + 3 * b];
-                vec c1 = load_quad(k + 4);
-                c[b] = load_quad(k + 8);
-                v[b] = VALUE(load_quad(k), c1, c[b], hz, yz);
-                sl[b] = SLOPE(c1, c[b], dz);
-            }
-            vv[a] = VALUE(v[0], v[1], v[2], hy, yy);
-            vs[a] = SLOPE(v[1], v[2], dy);
-            vc[a] = v[2];
-            sv[a] = VALUE(sl[0], sl[1], sl[2], hy, yy);
-            ss[a] = SLOPE(sl[1], sl[2], dy);
-            sc[a] = sl[2];
-            cv[a] = VALUE(c[0], c[1], c[2], hy, yy);
-            cs[a] = SLOPE(c[1], c[2], dy);
-        }
+        const plane_sums two = sum_plane(poly.c[18], yy, hy, yz, hz),
+                         one = sum_plane(poly.c[9], yy, hy, yz, hz);
         const vec quarter = R(0.25) - y * y;
-        vec curve = R(0.5) * y * quarter, own = R(1.5) * quarter;
+        const vec curve = R(0.5) * y * quarter, own = R(1.5) * quarter;
         vec cx = SPREAD(curve, 0), cy = SPREAD(curve, 1), cz = SPREAD(curve, 2);
-        /* named x, y, z from here on */
-        vec by_x = SLOPE(vv[1], vv[2], dx), by_y = VALUE(vs[0], vs[1], vs[2], hx, yx),
-            by_z = VALUE(sv[0], sv[1], sv[2], hx, yx);
-        vec curve_x = vv[2], curve_y = VALUE(vc[0], vc[1], vc[2], hx, yx),
-            curve_z = VALUE(cv[0], cv[1], cv[2], hx, yx);
-        store(out->sums.part[0][i], VALUE(vv[0], vv[1], vv[2], hx, yx));
-        store(out->sums.part[1][i], R(0.125) * by_x + cx * curve_x);
-        store(out->sums.part[2][i], R(0.125) * by_y + cy * curve_y);
-        store(out->sums.part[3][i], R(0.125) * by_z + cz * curve_z);
-        store(out->by_value[0][i], R(0.5) * by_x);
-        store(out->by_value[1][i], R(0.5) * by_y);
-        store(out->by_value[2][i], R(0.5) * by_z);
-        vec by_xy = R(0.0625) * SLOPE(vs[1], vs[2], dx), by_xz = R(0.0625) * SLOPE(sv[1], sv[2], dx),
-            by_yz = R(0.0625) * VALUE(ss[0], ss[1], ss[2], hx, yx);
-        cx = R(0.5) * cx;
-        cy = R(0.5) * cy;
-        cz = R(0.5) * cz;
-        store(out->by_moment[0][0][i], SPREAD(own, 0) * curve_x);
-        store(out->by_moment[0][1][i], by_xy + cy * SLOPE(vc[1], vc[2], dx));
-        store(out->by_moment[0][2][i], by_xz + cz * SLOPE(cv[1], cv[2], dx));
-        store(out->by_moment[1][0][i], by_xy + cx * vs[2]);
-        store(out->by_moment[1][1][i], SPREAD(own, 1) * curve_y);
-        store(out->by_moment[1][2][i], by_yz + cz * VALUE(cs[0], cs[1], cs[2], hx, yx));
-        store(out->by_moment[2][0][i], by_xz + cx * sv[2]);
-        store(out->by_moment[2][1][i], by_yz + cy * VALUE(sc[0], sc[1], sc[2], hx, yx));
-        store(out->by_moment[2][2][i], SPREAD(own, 2) * curve_z);
+        vec slope = SLOPE(one.vv, two.vv, yx);
+        store(out->by_value[0][i], slope);
+        store(out->sums.part[1][i], R(0.25) * slope + cx * two.vv);
+        store(out->by_moment[0][0][i], SPREAD(own, 0) * two.vv);
+        vec mixed = R(0.25) * SLOPE(one.vs, two.vs, yx);
+        store(out->by_moment[1][0][i], mixed + cx * two.vs);
+        store(out->by_moment[0][1][i], mixed + cy * SLOPE(one.vc, two.vc, yx));
+        mixed = R(0.25) * SLOPE(one.sv, two.sv, yx);
+        store(out->by_moment[2][0][i], mixed + cx * two.sv);
+        store(out->by_moment[0][2][i], mixed + cz * SLOPE(one.cv, two.cv, yx));
+        const plane_sums none = sum_plane(poly.c[0], yy, hy, yz, hz);
+        store(out->sums.part[0][i], VALUE(none.vv, one.vv, two.vv, hx, yx));
+        slope = VALUE(none.vs, one.vs, two.vs, hx, yx);
+        vec curvature = VALUE(none.vc, one.vc, two.vc, hx, yx);
+        store(out->by_value[1][i], slope);
+        store(out->sums.part[2][i], R(0.25) * slope + cy * curvature);
+        store(out->by_moment[1][1][i], SPREAD(own, 1) * curvature);
+        slope = VALUE(none.sv, one.sv, two.sv, hx, yx);
+        curvature = VALUE(none.cv, one.cv, two.cv, hx, yx);
+        store(out->by_value[2][i], slope);
+        store(out->sums.part[3][i], R(0.25) * slope + cz * curvature);
+        store(out->by_moment[2][2][i], SPREAD(own, 2) * curvature);
+        mixed = R(0.25) * VALUE(none.ss, one.ss, two.ss, hx, yx);
+        store(out->by_moment[1][2][i], mixed + cz * VALUE(none.cs, one.cs, two.cs, hx, yx));
+        store(out->by_moment[2][1][i], mixed + cy * VALUE(none.sc, one.sc, two.sc, hx, yx));
     }
 }
 
