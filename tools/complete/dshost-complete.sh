@@ -94,7 +94,7 @@ values() { # values FLAG CURRENT WORD...
 	--reference-order) printf '%s\n' zeroth first ;;
 	--sweep) printf '%s\n' samples= sigma= gamma= env. ;;
 	--isolate-optimizer) printf '%s\n' auto true false ;;
-	--pictures | --portable | --shared | --antithetic | --delta-repo) printf '%s\n' true false ;;
+	--pictures | --page | --portable | --shared | --antithetic | --delta-repo) printf '%s\n' true false ;;
 	--lang) printf '%s\n' c c++ rust ;;
 	--config) echo '*.ini' ;;
 	--policy) echo '*' ;;

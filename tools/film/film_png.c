@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "film/film_write.h"
 
-enum { PIECE = 1 << 16, LEVEL = 9, FILTERS = 5 };
+enum { PIECE = 1 << 16, LEVEL = 6, FILTERS = 5 };
 
 typedef struct png {
     const char *path;

@@ -12,6 +12,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <time.h>
 #include <zlib.h>
 
 #include "base/file.h"
@@ -358,8 +359,10 @@ static void test_size(void **state)
     (void)state;
     page p;
     ds_view_episode item = episode(large(), "an episode");
+    const clock_t start = clock();
     open_page(&p, &item, 1, 0);
-    printf("# %zu bytes of %d particles in %d frames\n", p.size, PARTICLES, FRAMES);
+    printf("# %zu bytes of %d particles in %d frames, %.2f s of the processor with reading it\n", p.size,
+           PARTICLES, FRAMES, (double)(clock() - start) / CLOCKS_PER_SEC);
     assert_true(p.size < PAGE_LIMIT);
     check_body(&p, 0, item.scene, SYN_SLAB, FRAMES);
     close_page(&p);

@@ -369,7 +369,7 @@ class Renderer {
     solids.forEach((body) => this.drawBody(scene, body, { values: paint(body), opaque: 1, edge: 0 }));
     if (options.paths) { this.drawPaths(scene, solids); }
     this.drawFloor(scene);
-    if (scene.hasFloor && scene.above) { this.drawShadows(scene, solids); }
+    if (scene.hasFloor && scene.above && options.shadows) { this.drawShadows(scene, solids); }
     glassy.forEach((body) => this.drawClear(scene, body,
       { values: paint(body), opaque: 1 - clear(body), edge: 0.5 * clear(body) }));
     ghosts.forEach((body) => this.drawClear(scene, body, ghost));
