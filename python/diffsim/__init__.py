@@ -16,6 +16,8 @@ torch, jax   losses as differentiable functions; gym: environments for Gymnasium
 from __future__ import annotations
 
 import importlib as _importlib
+import importlib.util as _importlib_util
+import sys as _sys
 
 from ._environment import Channel, Environment, EpisodeInfo, Evaluation, Variable, make
 from ._errors import *  # noqa: F403
@@ -30,8 +32,27 @@ from ._space import Space
 
 _LAZY = ("gym", "jax", "plugin", "torch")  # they need packages that need not be there
 
-__all__ = ["Body", "Channel", "Environment", "EpisodeInfo", "Evaluation", "Landscape", "Optimizer", "Progress", "Run", "Runs", "Scene",
-           "Space", "Variable", "load", "make", "minimize", "optimizer", "scipy", *_errors_all]
+__all__ = [
+    "Body",
+    "Channel",
+    "Environment",
+    "EpisodeInfo",
+    "Evaluation",
+    "Landscape",
+    "Optimizer",
+    "Progress",
+    "Run",
+    "Runs",
+    "Scene",
+    "Space",
+    "Variable",
+    "load",
+    "make",
+    "minimize",
+    "optimizer",
+    "scipy",
+    *_errors_all,
+]
 
 
 def __getattr__(name):
@@ -44,15 +65,39 @@ def __dir__():
     return sorted([*globals(), *_LAZY])
 
 
-def _register():
-    """Makes gymnasium.make("diffsim/Cartpole-v0") work after this import, where Gymnasium is there."""
-    import importlib.util
-    if importlib.util.find_spec("gymnasium") is not None:
+class _Gymnasium:
+    """Registers the environments as soon as Gymnasium is imported, and imports nothing before: it takes longer than diffsim."""
+
+    @staticmethod
+    def register():
         try:
             _importlib.import_module(f"{__name__}.gym")
-        except ImportError as e:  # of a version that this does not fit; the rest of diffsim does without
+        except (
+            ImportError,
+            AttributeError,
+        ) as e:  # of a version that this does not fit; the rest of diffsim does without
             import warnings
+
             warnings.warn(f"diffsim is not registered with Gymnasium: {e}", stacklevel=2)
 
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name != "gymnasium":
+            return None
+        _sys.meta_path.remove(cls)
+        spec = _importlib_util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
 
-_register()
+            def execute_and_register(module):
+                execute(module)
+                cls.register()
+
+            spec.loader.exec_module = execute_and_register
+        return spec
+
+
+if "gymnasium" in _sys.modules:
+    _Gymnasium.register()
+else:
+    _sys.meta_path.insert(0, _Gymnasium)

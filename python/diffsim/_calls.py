@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of the library that Ctrl-C can end: they run in a thread beside, for which the main thread waits."""
+"""What belongs to one process, and calls of the library that Ctrl-C can end: they run in a thread beside, for which the main
+thread waits."""
 
 from __future__ import annotations
 
@@ -63,20 +64,48 @@ class Caller:
             self._thread = None
 
 
-# ---- forks ----
-
-_owners: "weakref.WeakSet" = weakref.WeakSet()
+# ---- what is open ----
 
 
-def tell_forks(owner):
-    """owner.forked(pid of the parent) will be called in every process that is forked from this one."""
-    _owners.add(owner)
+class Opened:
+    """Something of the library that is open until close(), or until it is collected; a context manager. One thread at a time uses
+    it. In a process that is forked it is closed: its workers and threads are the parent's."""
+
+    def __init__(self):
+        self._handle = None  # of the library
+        self._lock = threading.Lock()
+        self._why_closed = ""
+
+    def _hold(self, handle, close, *arguments):
+        """From now on it is open; close(*arguments) will end that."""
+        self._handle = handle
+        self._finalizer = weakref.finalize(self, close, *arguments)
+        _open.add(self)
+
+    def _let_go(self, why):
+        self._handle, self._why_closed = None, why
+        self._finalizer()
+
+    def _forked(self, parent):
+        self._lock = threading.Lock()  # a thread that is not here may have had it
+        if self._handle is not None:
+            self._finalizer.detach()
+            self._handle, self._why_closed = None, f"belongs to process {parent}, from which this one was forked"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+_open: "weakref.WeakSet" = weakref.WeakSet()
 
 
 def _after_fork():
     parent = os.getppid()
-    for owner in list(_owners):
-        owner.forked(parent)
+    for one in list(_open):
+        one._forked(parent)
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -5,6 +5,7 @@
 
 #include <diffsim/ext/scene.h>
 #include <diffsim/lib/environment.h>
+#include <diffsim/lib/library.h>
 
 #include <math.h>
 #include <pthread.h>
@@ -108,6 +109,35 @@ static void refused(const char *name, const ds_environment_options *o, const cha
         fail();
     }
     assert_null(ds_environment_open(name, o, NULL, 0));
+}
+
+static void *status_of_a_thread(void *state)
+{
+    assert_int_equal(ds_library_exit_status(), 0);
+    assert_null(ds_environment_open("tours", NULL, NULL, 0));
+    assert_int_equal(ds_library_exit_status(), 4);
+    return state;
+}
+
+/* Failures to open have the exit status that dshost would have, in each thread its own. */
+static void test_exit_status(void **state)
+{
+    ds_environment_options o = options("dim = -1", DS_ISOLATE_NONE);
+    pthread_t thread;
+    (void)state;
+    assert_string_equal(ds_library_version(), PACKAGE_VERSION);
+    assert_null(ds_environment_open("analytic", &o, NULL, 0));
+    assert_int_equal(ds_library_exit_status(), 3);
+    assert_int_equal(pthread_create(&thread, NULL, status_of_a_thread, NULL), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(ds_library_exit_status(), 3);
+    assert_null(ds_environment_open(NULL, &o, NULL, 0));
+    assert_int_equal(ds_library_exit_status(), 2);
+    o.settings = "dim = 2";
+    ds_environment *e = ds_environment_open("analytic", &o, NULL, 0);
+    assert_non_null(e);
+    assert_int_equal(ds_library_exit_status(), 0);
+    ds_environment_close(e);
 }
 
 static void test_refused(void **state)
@@ -676,14 +706,14 @@ static void test_step_crashes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one),         cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_null),        cmocka_unit_test(test_variables),
-        cmocka_unit_test(test_many),        cmocka_unit_test(test_crashes),
-        cmocka_unit_test(test_no_gradient), cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_threads),     cmocka_unit_test(test_channels),
-        cmocka_unit_test(test_scene),       cmocka_unit_test(test_no_scene),
-        cmocka_unit_test(test_steps),       cmocka_unit_test(test_steps_refused),
-        cmocka_unit_test(test_step_crashes)};
+        cmocka_unit_test(test_one),           cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_exit_status),   cmocka_unit_test(test_null),
+        cmocka_unit_test(test_variables),     cmocka_unit_test(test_many),
+        cmocka_unit_test(test_crashes),       cmocka_unit_test(test_no_gradient),
+        cmocka_unit_test(test_stop),          cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_channels),      cmocka_unit_test(test_scene),
+        cmocka_unit_test(test_no_scene),      cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_steps_refused), cmocka_unit_test(test_step_crashes)};
     char path[4096];
     const char *top = getenv("DS_TOP_BUILD");
     top = top != NULL ? top : ".";

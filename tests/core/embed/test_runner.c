@@ -2,6 +2,7 @@
 /* test_runner - whole runs inside another program (diffsim/lib/run.h): the folder and the result of a run
  * of dshost, progress, stops, going on, several at once, and what is refused. */
 #include <diffsim/lib/environment.h>
+#include <diffsim/lib/library.h>
 #include <diffsim/lib/run.h>
 
 #include <math.h>
@@ -318,6 +319,7 @@ static void test_refused(void **state)
     bad = o;
     bad.run = "budgit = 5";
     refused(&bad, "settings:1: unknown parameter 'budgit'");
+    assert_int_equal(ds_library_exit_status(), 3);
     bad.run = "budget = 0";
     refused(&bad, "budget");
     bad.run = "runs = 2";
