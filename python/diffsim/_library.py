@@ -44,6 +44,9 @@ def _places():
     built = tree / ".libs" / "libdiffsim.so.1"
     if (tree / "python" / "diffsim") == _PACKAGE and built.exists():
         yield str(built), "the build tree"
+    if tree.name == "diffsim" and tree.parent.name == "share":  # PREFIX/share/diffsim/python/diffsim, as make install has it
+        for installed in sorted(tree.parent.parent.glob("lib*/libdiffsim.so.1")) + sorted(tree.parent.parent.glob("lib/*/libdiffsim.so.1")):
+            yield str(installed), "the installation"
     yield "libdiffsim.so.1", "the system's loader"
 
 
