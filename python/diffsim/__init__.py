@@ -32,8 +32,27 @@ from ._space import Space
 
 _LAZY = ("gym", "jax", "plugin", "torch")  # they need packages that need not be there
 
-__all__ = ["Body", "Channel", "Environment", "EpisodeInfo", "Evaluation", "Landscape", "Optimizer", "Progress", "Run", "Runs", "Scene",
-           "Space", "Variable", "load", "make", "minimize", "optimizer", "scipy", *_errors_all]
+__all__ = [
+    "Body",
+    "Channel",
+    "Environment",
+    "EpisodeInfo",
+    "Evaluation",
+    "Landscape",
+    "Optimizer",
+    "Progress",
+    "Run",
+    "Runs",
+    "Scene",
+    "Space",
+    "Variable",
+    "load",
+    "make",
+    "minimize",
+    "optimizer",
+    "scipy",
+    *_errors_all,
+]
 
 
 def __getattr__(name):
@@ -53,8 +72,12 @@ class _Gymnasium:
     def register():
         try:
             _importlib.import_module(f"{__name__}.gym")
-        except (ImportError, AttributeError) as e:  # of a version that this does not fit; the rest of diffsim does without
+        except (
+            ImportError,
+            AttributeError,
+        ) as e:  # of a version that this does not fit; the rest of diffsim does without
             import warnings
+
             warnings.warn(f"diffsim is not registered with Gymnasium: {e}", stacklevel=2)
 
     @classmethod

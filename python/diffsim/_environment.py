@@ -105,9 +105,32 @@ class Environment(Opened):
 
     It is a context manager; without ``with`` it is closed when it is collected, or at the end of the program."""
 
-    def __init__(self, name, *, seed: int = 0, jobs: int = 0, threads: int = 1, isolation: str = "process",
-                 timeout: float | None = None, memory_mb: int | None = None, on_failure: str = "raise",
-                 settings: dict | None = None, **parameters):
+    name: str  #: as it was given: an id, or a path
+    n: int  #: decision variables
+    lower: np.ndarray  #: (n,) bounds
+    upper: np.ndarray  #: (n,)
+    x0: np.ndarray  #: (n,) a start point inside them
+    has_gradient: bool
+    stochastic: bool  #: may the loss depend on the noise key?
+    stepwise: bool  #: is there stepwise control: :attr:`episodes`, :mod:`diffsim.gym`?
+    steps: int  #: output steps of one episode
+    dt: float  #: seconds per output step; 0 where time has no meaning
+    loss_floor: float  #: proven lower bound of the loss, or -inf
+
+    def __init__(
+        self,
+        name,
+        *,
+        seed: int = 0,
+        jobs: int = 0,
+        threads: int = 1,
+        isolation: str = "process",
+        timeout: float | None = None,
+        memory_mb: int | None = None,
+        on_failure: str = "raise",
+        settings: dict | None = None,
+        **parameters,
+    ):
         super().__init__()
         if isolation not in ("process", "none"):
             raise UsageError(f"isolation is {isolation!r}: allowed are 'process' and 'none'")
@@ -116,12 +139,20 @@ class Environment(Opened):
         try:
             name = os.fspath(name)
         except TypeError:
-            raise TypeError(f"the name of the environment is {name!r:.80}: an id or the path of a .so is wanted") from None
-        self._given = {"name": name, "seed": whole(seed, "seed", 0, 2**64 - 1),
-                       "jobs": whole(jobs, "jobs", 0, 1024), "threads": whole(threads, "threads", 0, 1024),
-                       "isolation": isolation, "timeout": seconds(timeout, "timeout"),
-                       "memory_mb": whole(memory_mb or 0, "memory_mb", 0, 10**9), "on_failure": on_failure,
-                       "settings": merged(settings, parameters)}
+            raise TypeError(
+                f"the name of the environment is {name!r:.80}: an id or the path of a .so is wanted"
+            ) from None
+        self._given = {
+            "name": name,
+            "seed": whole(seed, "seed", 0, 2**64 - 1),
+            "jobs": whole(jobs, "jobs", 0, 1024),
+            "threads": whole(threads, "threads", 0, 1024),
+            "isolation": isolation,
+            "timeout": seconds(timeout, "timeout"),
+            "memory_mb": whole(memory_mb or 0, "memory_mb", 0, 10**9),
+            "on_failure": on_failure,
+            "settings": merged(settings, parameters),
+        }
         self._text = lines(self._given["settings"])
         self._caller = None
         self._quick = False
@@ -133,10 +164,18 @@ class Environment(Opened):
     def _open(self):
         g = self._given
         options = _library.EnvironmentOptions(
-            isolation=1 if g["isolation"] == "none" else 0, settings=self._text, seed=g["seed"], jobs=g["jobs"],
-            threads=g["threads"], timeout_s=g["timeout"], memory_mb=g["memory_mb"])
+            isolation=1 if g["isolation"] == "none" else 0,
+            settings=self._text,
+            seed=g["seed"],
+            jobs=g["jobs"],
+            threads=g["threads"],
+            timeout_s=g["timeout"],
+            memory_mb=g["memory_mb"],
+        )
         why = _library.line_buffer()
-        handle = lib.ds_environment_open(_library.encoded(g["name"], "the name of the environment"), c.byref(options), why, len(why))
+        handle = lib.ds_environment_open(
+            _library.encoded(g["name"], "the name of the environment"), c.byref(options), why, len(why)
+        )
         _library.opened(handle, why)
         self._caller = Caller(f"diffsim {g['name']}")
         self._hold(handle, _close, handle, self._caller)
@@ -145,21 +184,25 @@ class Environment(Opened):
         box = _library.Box()
         lib.ds_environment_describe(self._handle, c.byref(box))
         n = box.n
-        self.name: str = self._given["name"]
-        self.n: int = n
-        self.has_gradient: bool = bool(box.has_gradient)
-        self.stochastic: bool = bool(box.stochastic)
-        self.stepwise: bool = bool(box.stepwise)
-        self.steps: int = box.steps
-        self.dt: float = box.dt
-        self.loss_floor: float = box.loss_floor
-        self.lower, self.upper, self.x0 = (_frozen(_scene.copied(p, c.c_double, (n,))) for p in (box.lower, box.upper, box.x0))
+        self.name, self.n, self.steps = self._given["name"], n, box.steps
+        self.has_gradient, self.stochastic, self.stepwise = (
+            bool(v) for v in (box.has_gradient, box.stochastic, box.stepwise)
+        )
+        self.dt, self.loss_floor = box.dt, box.loss_floor
+        self.lower, self.upper, self.x0 = (
+            _frozen(_scene.copied(p, c.c_double, (n,))) for p in (box.lower, box.upper, box.x0)
+        )
         self._shape = (n,)
         self._x, self._grad = np.empty(n), np.empty(n)
         self._loss, self._outcome = c.c_double(), c.c_uint32()
         self._key = c.c_uint64(0)
-        one = {"count": 1, "x": self._x.ctypes.data, "noise_key": c.addressof(self._key), "loss": c.addressof(self._loss),
-               "outcome": c.addressof(self._outcome)}
+        one = {
+            "count": 1,
+            "x": self._x.ctypes.data,
+            "noise_key": c.addressof(self._key),
+            "loss": c.addressof(self._loss),
+            "outcome": c.addressof(self._outcome),
+        }
         self._one = _library.Batch(**one)
         self._one_with_grad = _library.Batch(grad=self._grad.ctypes.data, **one)
         self._one_ref, self._one_with_grad_ref = c.byref(self._one), c.byref(self._one_with_grad)
@@ -267,8 +310,17 @@ class Environment(Opened):
             self._check(lib.ds_environment_channel(handle, i, c.byref(d)))
             if d.type in _TYPES and d.role in _ROLES:
                 found[d.name.decode()] = Channel(
-                    d.name.decode(), _ROLES[d.role], tuple(d.shape[:d.ndim]), np.dtype(_TYPES[d.type]), d.unit.decode(),
-                    d.doc.decode(), tuple(w for op, w in _OPERATIONS.items() if d.ops >> op & 1), d.lower, d.upper, i)
+                    d.name.decode(),
+                    _ROLES[d.role],
+                    tuple(d.shape[: d.ndim]),
+                    np.dtype(_TYPES[d.type]),
+                    d.unit.decode(),
+                    d.doc.decode(),
+                    tuple(w for op, w in _OPERATIONS.items() if d.ops >> op & 1),
+                    d.lower,
+                    d.upper,
+                    i,
+                )
         return found
 
     def noise_key(self, number: int) -> int:
@@ -307,7 +359,8 @@ class Environment(Opened):
         """(loss, gradient): a float and (n,), or (k,) and (k, n).
 
         Raises :class:`EvaluationError` as :meth:`loss`, also where only the gradient is missing; with
-        ``on_failure="inf"`` such a gradient is NaN. :class:`UnsupportedError` where the environment has no gradients."""
+        ``on_failure="inf"`` such a gradient is NaN. :class:`UnsupportedError` where the environment has no gradients.
+        """
         if type(x) is np.ndarray and x.dtype == _F64 and x.shape == self._shape and self._quick and noise_key is None:
             with self._lock:
                 self._x[:] = x
@@ -369,7 +422,9 @@ class Environment(Opened):
             return np.zeros(k, np.uint64)
         a = np.asarray(noise_key)
         if a.dtype.kind not in "iu" or a.shape not in ((), (k,)) or (a.dtype.kind == "i" and (a < 0).any()):
-            raise UsageError(f"noise_key: a whole number that is not negative is wanted, or {k} of them, not {noise_key!r:.60}")
+            raise UsageError(
+                f"noise_key: a whole number that is not negative is wanted, or {k} of them, not {noise_key!r:.60}"
+            )
         return np.ascontiguousarray(np.broadcast_to(a, (k,)), np.uint64)
 
     def evaluate(self, x, grad: bool = False, noise_key=None) -> Evaluation:
@@ -388,9 +443,17 @@ class Environment(Opened):
         loss, seconds_ = np.empty(k), np.empty(k)
         outcome, kind, steps = np.zeros(k, np.uint32), np.zeros(k, np.uint32), np.zeros(k, np.uint64)
         g = np.empty((k, self.n)) if grad else None
-        b = _library.Batch(count=k, x=a.ctypes.data, noise_key=keys.ctypes.data, loss=loss.ctypes.data,
-                           grad=g.ctypes.data if grad else None, outcome=outcome.ctypes.data, grad_kind=kind.ctypes.data,
-                           cost_steps=steps.ctypes.data, seconds=seconds_.ctypes.data)
+        b = _library.Batch(
+            count=k,
+            x=a.ctypes.data,
+            noise_key=keys.ctypes.data,
+            loss=loss.ctypes.data,
+            grad=g.ctypes.data if grad else None,
+            outcome=outcome.ctypes.data,
+            grad_kind=kind.ctypes.data,
+            cost_steps=steps.ctypes.data,
+            seconds=seconds_.ctypes.data,
+        )
         if asks:
             addresses = (c.c_void_p * len(asks))(*(c.addressof(q) for q in asks))
             b.asks, b.ask = len(asks), c.addressof(addresses)
@@ -403,7 +466,15 @@ class Environment(Opened):
             g[[o != "ok" for o in words]] = np.nan
         kinds = [GRADIENT_KINDS[min(v, 4)] for v in kind.tolist()]
         if single:
-            e = Evaluation(float(loss[0]), g[0] if grad else None, words[0], messages[0], kinds[0], int(steps[0]), float(seconds_[0]))
+            e = Evaluation(
+                float(loss[0]),
+                g[0] if grad else None,
+                words[0],
+                messages[0],
+                kinds[0],
+                int(steps[0]),
+                float(seconds_[0]),
+            )
         else:
             e = Evaluation(loss, g, words, messages, kinds, steps.astype(np.int64), seconds_)
         return e, single
@@ -417,13 +488,22 @@ class Environment(Opened):
             able = [v for v in channels.values() if operation in v.can]
             able = [v for v in able if v.role == "residual"] or [v for v in able if v.role == "loss"] or able
             if len(able) != 1:
-                raise UnsupportedError(f"{self.name} has " + (f"several channels for {operation}: name one of " if able else
-                                       f"no channel for {operation}; it has ") + (", ".join(v.name for v in able or channels.values()) or "none"))
+                raise UnsupportedError(
+                    f"{self.name} has "
+                    + (
+                        f"several channels for {operation}: name one of "
+                        if able
+                        else f"no channel for {operation}; it has "
+                    )
+                    + (", ".join(v.name for v in able or channels.values()) or "none")
+                )
             return able[0]
         if channel not in channels:
             raise UsageError(f"{self.name} has no channel {channel!r}; it has " + (", ".join(channels) or "none"))
         if operation not in channels[channel].can:
-            raise UnsupportedError(f"channel {channel} of {self.name} cannot do {operation}, but {', '.join(channels[channel].can)}")
+            raise UnsupportedError(
+                f"channel {channel} of {self.name} cannot do {operation}, but {', '.join(channels[channel].can)}"
+            )
         return channels[channel]
 
     def _ask(self, x, noise_key, questions):
@@ -431,12 +511,24 @@ class Environment(Opened):
         a, single = self._points(x)
         k, asks, outs, keep = len(a), [], [], []
         for ch, op, v, w in questions:
-            shape, dtype = (ch.shape, ch.dtype) if op == _VALUE else (ch.shape, _F64) if op == _JV else (self._shape, _F64)
+            shape, dtype = (
+                (ch.shape, ch.dtype) if op == _VALUE else (ch.shape, _F64) if op == _JV else (self._shape, _F64)
+            )
             out = np.zeros((k, *shape), dtype)
-            v_, w_ = (None if m is None else np.ascontiguousarray(np.broadcast_to(m, (k, *m.shape[-1:]))) for m in (v, w))
+            v_, w_ = (
+                None if m is None else np.ascontiguousarray(np.broadcast_to(m, (k, *m.shape[-1:]))) for m in (v, w)
+            )
             keep += [v_, w_]
-            asks.append(_library.Ask(op=op, channel=ch.number, v=None if v_ is None else v_.ctypes.data,
-                                     w=None if w_ is None else w_.ctypes.data, out=out.ctypes.data, out_bytes=out.nbytes))
+            asks.append(
+                _library.Ask(
+                    op=op,
+                    channel=ch.number,
+                    v=None if v_ is None else v_.ctypes.data,
+                    w=None if w_ is None else w_.ctypes.data,
+                    out=out.ctypes.data,
+                    out_bytes=out.nbytes,
+                )
+            )
             outs.append(out)
         e, _ = self._batch(a, False, noise_key, asks)
         for outcome, message in zip(e.outcome, e.message):
@@ -449,9 +541,9 @@ class Environment(Opened):
         channels = self.channels
         wanted = list(channels) if names is None else [names] if isinstance(names, str) else list(names)
         chosen = [self._channel(name, "value") for name in wanted]
-        found = {}
+        found: dict = {}
         for i in range(0, len(chosen), 16):  # DS_MAX_ASKS
-            part = chosen[i:i + 16]
+            part = chosen[i : i + 16]
             found.update(zip((v.name for v in part), self._ask(x, noise_key, [(v, _VALUE, None, None) for v in part])))
         return found
 
@@ -479,7 +571,11 @@ class Environment(Opened):
         """J' w, (n,), for weights w of the elements of a channel (its shape, or flat). Default: the residuals."""
         ch = self._channel(channel, "jtv")
         w = reals(w, "w")
-        flat = w.reshape(w.shape[:w.ndim - len(ch.shape)] + (ch.elements,)) if w.shape[w.ndim - len(ch.shape):] == ch.shape else w
+        flat = (
+            w.reshape(w.shape[: w.ndim - len(ch.shape)] + (ch.elements,))
+            if w.shape[w.ndim - len(ch.shape) :] == ch.shape
+            else w
+        )
         return self._ask(x, noise_key, [(ch, _JTV, self._vector(flat, ch.elements, "w"), None)])[0]
 
     def hvp(self, x, v, w=None, channel: str | None = None, noise_key=None) -> np.ndarray:
@@ -514,11 +610,23 @@ class Environment(Opened):
         loss, outcome = c.c_double(), c.c_uint32()
         with self._lock:
             self._ready()
-            self._check(self._call(lib.ds_environment_simulate, self._handle, address, key, ("all", "few", "none").index(frames),
-                                   c.byref(loss), c.byref(outcome)))
+            self._check(
+                self._call(
+                    lib.ds_environment_simulate,
+                    self._handle,
+                    address,
+                    key,
+                    ("all", "few", "none").index(frames),
+                    c.byref(loss),
+                    c.byref(outcome),
+                )
+            )
             if not loss.value < np.inf:
                 words = OUTCOMES[min(outcome.value, 8)]
-                raise EvaluationError(lib.ds_environment_message(self._handle).decode("utf-8", "replace") or f"{self.name}: {words}", words)
+                raise EvaluationError(
+                    lib.ds_environment_message(self._handle).decode("utf-8", "replace") or f"{self.name}: {words}",
+                    words,
+                )
             return _scene.read_scene(self._handle, self.name, loss.value)
 
     def metrics(self, x=None, noise_key=None) -> dict:
@@ -556,15 +664,23 @@ class Environment(Opened):
 
     def __repr__(self):
         settings = self._words_for_settings()
-        return f"<diffsim.Environment {self.name}{'(' + settings + ')' if settings else ''}: {self.n} variables" + \
-            ("" if self.has_gradient else ", no gradient") + (", closed" if self.closed else "") + ">"
+        return (
+            f"<diffsim.Environment {self.name}{'(' + settings + ')' if settings else ''}: {self.n} variables"
+            + ("" if self.has_gradient else ", no gradient")
+            + (", closed" if self.closed else "")
+            + ">"
+        )
 
     def _repr_html_(self):
         try:
             scene = self.trajectory(self.x0)
-            return _scene.picture_html(scene.render(), f"{self!r}, at x0: loss {scene.loss:.6g}".replace("<diffsim.Environment ", "").replace(">", ""))
+            return _scene.picture_html(
+                scene.render(),
+                f"{self!r}, at x0: loss {scene.loss:.6g}".replace("<diffsim.Environment ", "").replace(">", ""),
+            )
         except Exception:  # no scene, no picture: the words are left
             import html
+
             return f"<code>{html.escape(repr(self))}</code>"
 
 
@@ -583,8 +699,19 @@ def _frozen(a):
     return a
 
 
-def make(name, *, seed: int = 0, jobs: int = 0, threads: int = 1, isolation: str = "process", timeout: float | None = None,
-         memory_mb: int | None = None, on_failure: str = "raise", settings: dict | None = None, **parameters) -> Environment:
+def make(
+    name,
+    *,
+    seed: int = 0,
+    jobs: int = 0,
+    threads: int = 1,
+    isolation: str = "process",
+    timeout: float | None = None,
+    memory_mb: int | None = None,
+    on_failure: str = "raise",
+    settings: dict | None = None,
+    **parameters,
+) -> Environment:
     """Opens an environment.
 
     name          an id ("torus"; ``dshost list``), or the path of a .so
@@ -601,5 +728,15 @@ def make(name, *, seed: int = 0, jobs: int = 0, threads: int = 1, isolation: str
 
     Raises :class:`ConfigError` (a parameter), :class:`PluginError` (no such plugin, or a broken one),
     :class:`UsageError`."""
-    return Environment(name, seed=seed, jobs=jobs, threads=threads, isolation=isolation, timeout=timeout, memory_mb=memory_mb,
-                       on_failure=on_failure, settings=settings, **parameters)
+    return Environment(
+        name,
+        seed=seed,
+        jobs=jobs,
+        threads=threads,
+        isolation=isolation,
+        timeout=timeout,
+        memory_mb=memory_mb,
+        on_failure=on_failure,
+        settings=settings,
+        **parameters,
+    )

@@ -4,8 +4,19 @@
 from __future__ import annotations
 
 __all__ = [
-    "ClosedError", "ConfigError", "ConformanceError", "DiffsimError", "EnvironmentFailed", "EvaluationError",
-    "InputOutputError", "LibraryError", "LockedError", "OutOfMemory", "PluginError", "Stopped", "UnsupportedError",
+    "ClosedError",
+    "ConfigError",
+    "ConformanceError",
+    "DiffsimError",
+    "EnvironmentFailed",
+    "EvaluationError",
+    "InputOutputError",
+    "LibraryError",
+    "LockedError",
+    "OutOfMemory",
+    "PluginError",
+    "Stopped",
+    "UnsupportedError",
     "UsageError",
 ]
 
@@ -101,8 +112,17 @@ class LibraryError(DiffsimError, ImportError):
 
 _BY_STATUS = {
     c.status: c
-    for c in (UsageError, ConfigError, PluginError, EnvironmentFailed, InputOutputError, OutOfMemory, ConformanceError,
-              LockedError, Stopped)
+    for c in (
+        UsageError,
+        ConfigError,
+        PluginError,
+        EnvironmentFailed,
+        InputOutputError,
+        OutOfMemory,
+        ConformanceError,
+        LockedError,
+        Stopped,
+    )
 }
 
 

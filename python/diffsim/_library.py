@@ -9,8 +9,19 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from ._errors import DiffsimError, LibraryError, UsageError, UnsupportedError, ConfigError, EnvironmentFailed, \
-    InputOutputError, OutOfMemory, PluginError, Stopped, by_exit_status
+from ._errors import (
+    DiffsimError,
+    LibraryError,
+    UsageError,
+    UnsupportedError,
+    ConfigError,
+    EnvironmentFailed,
+    InputOutputError,
+    OutOfMemory,
+    PluginError,
+    Stopped,
+    by_exit_status,
+)
 
 u32, u64, f64, text, pointer = c.c_uint32, c.c_uint64, c.c_double, c.c_char_p, c.c_void_p
 
@@ -33,6 +44,9 @@ def _places():
     built = tree / ".libs" / "libdiffsim.so.1"
     if (tree / "python" / "diffsim") == _PACKAGE and built.exists():
         yield str(built), "the build tree"
+    if tree.name == "diffsim" and tree.parent.name == "share":  # PREFIX/share/diffsim/python/diffsim, as make install has it
+        for installed in sorted(tree.parent.parent.glob("lib*/libdiffsim.so.1")) + sorted(tree.parent.parent.glob("lib/*/libdiffsim.so.1")):
+            yield str(installed), "the installation"
     yield "libdiffsim.so.1", "the system's loader"
 
 
@@ -43,8 +57,10 @@ def _load():
             return c.CDLL(path), path
         except OSError as e:
             why.append(f"{origin}: {e}")
-    raise LibraryError("libdiffsim cannot be loaded (" + "; ".join(why) + "): install the wheel of diffsim, or name the file in "
-                       "the environment variable DIFFSIM_LIBRARY")
+    raise LibraryError(
+        "libdiffsim cannot be loaded (" + "; ".join(why) + "): install the wheel of diffsim, or name the file in "
+        "the environment variable DIFFSIM_LIBRARY"
+    )
 
 
 lib, path = _load()
@@ -60,7 +76,7 @@ def _loaded_path() -> str:
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
             for line in maps:
                 if "/libdiffsim.so" in line:
-                    return line[line.index("/"):].rstrip("\n")
+                    return line[line.index("/") :].rstrip("\n")
     except OSError:
         pass
     return path
@@ -70,10 +86,9 @@ def program(name: str = "dshost") -> str:
     """The path of dshost that belongs to the library: of the wheel, the build tree or the installation, else on PATH."""
     own = Path(_loaded_path())
     for place in (_NATIVE / "bin", own.parent.parent, own.parent.parent / "bin", own.parent.parent.parent / "bin"):
-        found = place / name
-        # libtool's own folder of programs is no place to start them from
-        if found.is_file() and os.access(found, os.X_OK):
-            return str(found)
+        file = place / name
+        if file.is_file() and os.access(file, os.X_OK):
+            return str(file)
     found = shutil.which(name)
     if found is None:
         raise LibraryError(f"there is no {name} beside {own} or on PATH: install diffsim, or put it on PATH")
@@ -82,13 +97,21 @@ def program(name: str = "dshost") -> str:
 
 def dshost(*arguments: str, data: bytes | None = None) -> bytes:
     """What dshost prints; where it fails, the exception of its exit status with its line."""
-    done = subprocess.run([program(), *arguments], input=data, stdin=None if data is not None else subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    done = subprocess.run(
+        [program(), *arguments],
+        input=data,
+        stdin=None if data is not None else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
     if done.returncode != 0:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
         said = [line.partition("error: ")[2] for line in lines if line.startswith("dshost: error: ")]
-        raise by_exit_status(done.returncode if done.returncode > 0 else 4,
-                             said[0] if said else lines[-1] if lines else f"dshost {arguments[0]} ended with {done.returncode}")
+        raise by_exit_status(
+            done.returncode if done.returncode > 0 else 4,
+            said[0] if said else lines[-1] if lines else f"dshost {arguments[0]} ended with {done.returncode}",
+        )
     return done.stdout
 
 
@@ -106,43 +129,158 @@ def _struct(name, *fields):
 
 
 EnvironmentOptions = _struct(
-    "EnvironmentOptions", ("isolation", u32), ("settings", text), ("seed", u64), ("jobs", u32), ("threads", u32),
-    ("timeout_s", f64), ("memory_mb", u64))
+    "EnvironmentOptions",
+    ("isolation", u32),
+    ("settings", text),
+    ("seed", u64),
+    ("jobs", u32),
+    ("threads", u32),
+    ("timeout_s", f64),
+    ("memory_mb", u64),
+)
 Box = _struct(
-    "Box", ("has_gradient", u32), ("n", u64), ("lower", pointer), ("upper", pointer), ("x0", pointer), ("loss_floor", f64),
-    ("stochastic", u32), ("stepwise", u32), ("steps", u64), ("dt", f64))
+    "Box",
+    ("has_gradient", u32),
+    ("n", u64),
+    ("lower", pointer),
+    ("upper", pointer),
+    ("x0", pointer),
+    ("loss_floor", f64),
+    ("stochastic", u32),
+    ("stepwise", u32),
+    ("steps", u64),
+    ("dt", f64),
+)
 Variable = _struct("Variable", ("flags", u32), ("name", text), ("unit", text), ("group", text))
 Batch = _struct(
-    "Batch", ("reserved", u32), ("count", u64), ("x", pointer), ("noise_key", pointer), ("loss", pointer), ("grad", pointer),
-    ("outcome", pointer), ("grad_kind", pointer), ("cost_steps", pointer), ("seconds", pointer), ("done", u64), ("asks", u64),
-    ("ask", pointer))
+    "Batch",
+    ("reserved", u32),
+    ("count", u64),
+    ("x", pointer),
+    ("noise_key", pointer),
+    ("loss", pointer),
+    ("grad", pointer),
+    ("outcome", pointer),
+    ("grad_kind", pointer),
+    ("cost_steps", pointer),
+    ("seconds", pointer),
+    ("done", u64),
+    ("asks", u64),
+    ("ask", pointer),
+)
 Channel = _struct(
-    "Channel", ("role", u32), ("type", u32), ("ops", u32), ("ndim", u32), ("reserved", u32), ("shape", u64 * 8), ("lower", f64),
-    ("upper", f64), ("name", text), ("unit", text), ("doc", text))
-Ask = _struct("Ask", ("op", u32), ("channel", u32), ("kind", u32), ("v", pointer), ("w", pointer), ("out", pointer),
-              ("out_bytes", u64))
+    "Channel",
+    ("role", u32),
+    ("type", u32),
+    ("ops", u32),
+    ("ndim", u32),
+    ("reserved", u32),
+    ("shape", u64 * 8),
+    ("lower", f64),
+    ("upper", f64),
+    ("name", text),
+    ("unit", text),
+    ("doc", text),
+)
+Ask = _struct(
+    "Ask",
+    ("op", u32),
+    ("channel", u32),
+    ("kind", u32),
+    ("v", pointer),
+    ("w", pointer),
+    ("out", pointer),
+    ("out_bytes", u64),
+)
 SceneView = _struct(
-    "SceneView", ("flat", u32), ("frames", u64), ("kept", u64), ("frame", pointer), ("bodies", u64), ("metrics", u64), ("dt", f64),
-    ("box", f64 * 6), ("ground", f64))
+    "SceneView",
+    ("flat", u32),
+    ("frames", u64),
+    ("kept", u64),
+    ("frame", pointer),
+    ("bodies", u64),
+    ("metrics", u64),
+    ("dt", f64),
+    ("box", f64 * 6),
+    ("ground", f64),
+)
 BodyView = _struct(
-    "BodyView", ("shape", u32), ("role", u32), ("variety", u32), ("width", u32), ("reserved", u32), ("count", u64),
-    ("size", f64 * 4), ("name", text), ("index", pointer), ("index_count", u64), ("data", pointer))
-MetricView = _struct("MetricView", ("reserved", u32), ("name", text), ("unit", text), ("values", pointer), ("count", u64))
+    "BodyView",
+    ("shape", u32),
+    ("role", u32),
+    ("variety", u32),
+    ("width", u32),
+    ("reserved", u32),
+    ("count", u64),
+    ("size", f64 * 4),
+    ("name", text),
+    ("index", pointer),
+    ("index_count", u64),
+    ("data", pointer),
+)
+MetricView = _struct(
+    "MetricView", ("reserved", u32), ("name", text), ("unit", text), ("values", pointer), ("count", u64)
+)
 Episodes = _struct("Episodes", ("flags", u32), ("horizon", u64), ("n_act", u64), ("n_obs", u64), ("dt", f64))
 EpisodeRows = _struct(
-    "EpisodeRows", ("reserved", u32), ("count", u64), ("lane", pointer), ("action", pointer), ("obs", pointer), ("reward", pointer),
-    ("ended", pointer), ("loss", pointer), ("outcome", pointer), ("tag", text), ("group", u64), ("done", u64))
+    "EpisodeRows",
+    ("reserved", u32),
+    ("count", u64),
+    ("lane", pointer),
+    ("action", pointer),
+    ("obs", pointer),
+    ("reward", pointer),
+    ("ended", pointer),
+    ("loss", pointer),
+    ("outcome", pointer),
+    ("tag", text),
+    ("group", u64),
+    ("done", u64),
+)
 SearchOptions = _struct(
-    "SearchOptions", ("has_gradient", u32), ("n", u64), ("lower", pointer), ("upper", pointer), ("x0", pointer), ("budget", u64),
-    ("seed", u64), ("settings", text), ("folder", text), ("name", text), ("resume", u32), ("reserved", u32))
+    "SearchOptions",
+    ("has_gradient", u32),
+    ("n", u64),
+    ("lower", pointer),
+    ("upper", pointer),
+    ("x0", pointer),
+    ("budget", u64),
+    ("seed", u64),
+    ("settings", text),
+    ("folder", text),
+    ("name", text),
+    ("resume", u32),
+    ("reserved", u32),
+)
 RunnerResult = _struct(
-    "RunnerResult", ("exit_status", u32), ("evaluations", u64), ("repeated", u64), ("budget", u64), ("failed", u64),
-    ("best_loss", f64), ("best", u64), ("n", u64), ("best_x", pointer), ("evaluation_s", f64), ("ended", text), ("folder", text),
-    ("summary", text))
+    "RunnerResult",
+    ("exit_status", u32),
+    ("evaluations", u64),
+    ("repeated", u64),
+    ("budget", u64),
+    ("failed", u64),
+    ("best_loss", f64),
+    ("best", u64),
+    ("n", u64),
+    ("best_x", pointer),
+    ("evaluation_s", f64),
+    ("ended", text),
+    ("folder", text),
+    ("summary", text),
+)
 Progress = c.CFUNCTYPE(u32, pointer, c.POINTER(RunnerResult))
 RunnerOptions = _struct(
-    "RunnerOptions", ("resume", u32), ("environment", text), ("optimizer", text), ("folder", text), ("run", text), ("env", text),
-    ("opt", text), ("progress", Progress), ("ctx", pointer))
+    "RunnerOptions",
+    ("resume", u32),
+    ("environment", text),
+    ("optimizer", text),
+    ("folder", text),
+    ("run", text),
+    ("env", text),
+    ("opt", text),
+    ("progress", Progress),
+    ("ctx", pointer),
+)
 
 # ---- functions ----
 
@@ -192,7 +330,9 @@ def _declare():
 try:
     _declare()
 except AttributeError as missing:
-    raise LibraryError(f"{path} is of another version than this package ({missing}): install both from one diffsim") from None
+    raise LibraryError(
+        f"{path} is of another version than this package ({missing}): install both from one diffsim"
+    ) from None
 
 version: str = lib.ds_library_version().decode()
 
@@ -200,8 +340,17 @@ version: str = lib.ds_library_version().decode()
 
 OK, STOPPED = 0, 1
 # DS_E_* of diffsim/base.h
-_KINDS = {-1: PluginError, -2: UsageError, -3: OutOfMemory, -4: UsageError, -5: UnsupportedError, -6: ConfigError,
-          -7: InputOutputError, -8: PluginError, -9: EnvironmentFailed}
+_KINDS = {
+    -1: PluginError,
+    -2: UsageError,
+    -3: OutOfMemory,
+    -4: UsageError,
+    -5: UnsupportedError,
+    -6: ConfigError,
+    -7: InputOutputError,
+    -8: PluginError,
+    -9: EnvironmentFailed,
+}
 
 
 def by_status(status: int, line: bytes | str | None) -> DiffsimError:

@@ -22,12 +22,16 @@ class Run:
 
     Read-only; :meth:`history` is read when it is first asked for. A run that is still going on can be looked at."""
 
+    folder: Path
+    summary: dict  #: summary.json; empty while the run goes on
+    settings: dict  #: {"run": {...}, "env": {...}, "opt": {...}}, effective ones, as texts
+
     def __init__(self, folder):
         self.folder = Path(folder)
         if not (self.folder / "run.sqlite").is_file():
             raise InputOutputError(f"{folder}: there is no run.sqlite in it: this is no result folder of a run")
-        self.summary: dict = _json(self.folder / "summary.json")
-        self.settings: dict = _settings(self.folder / "run.ini")
+        self.summary = _json(self.folder / "summary.json")
+        self.settings = _settings(self.folder / "run.ini")
         self._arrays = None
 
     def _read(self):
@@ -64,7 +68,7 @@ class Run:
 
     @property
     def ended(self) -> str:
-        """"budget", "target", "time", "signal" (stopped), "optimizer_finished", "too_many_failures", "error"; "" while
+        """ "budget", "target", "time", "signal" (stopped), "optimizer_finished", "too_many_failures", "error"; "" while
         it goes on, or after a crash."""
         return self._fact("ended") or ""
 
@@ -102,8 +106,18 @@ class Run:
         NaN where there is none."""
         a = self._read()
         count, n = a["x"].shape
-        fields = [("evaluation", np.int64), ("loss", np.float64), ("best_loss", np.float64), ("outcome", "U12"), ("gradient_kind", "U18"),
-                  ("group", np.uint64), ("steps", np.int64), ("seconds", np.float64), ("at", np.float64), ("x", np.float64, (n,))]
+        fields = [
+            ("evaluation", np.int64),
+            ("loss", np.float64),
+            ("best_loss", np.float64),
+            ("outcome", "U12"),
+            ("gradient_kind", "U18"),
+            ("group", np.uint64),
+            ("steps", np.int64),
+            ("seconds", np.float64),
+            ("at", np.float64),
+            ("x", np.float64, (n,)),
+        ]
         if "gradient" in a:
             fields.append(("gradient", np.float64, (n,)))
         rows = np.zeros(count, fields)
@@ -112,7 +126,13 @@ class Run:
         rows["best_loss"] = np.minimum.accumulate(rows["loss"]) if count else rows["loss"]
         rows["outcome"] = np.array(OUTCOMES)[np.clip(a["outcome"], 0, len(OUTCOMES) - 1)]
         rows["gradient_kind"] = np.array(GRADIENT_KINDS)[np.clip(a["gradient_kind"], 0, len(GRADIENT_KINDS) - 1)]
-        for field, key in (("group", "group"), ("steps", "cost_steps"), ("seconds", "wall_s"), ("at", "at"), ("x", "x")):
+        for field, key in (
+            ("group", "group"),
+            ("steps", "cost_steps"),
+            ("seconds", "wall_s"),
+            ("at", "at"),
+            ("x", "x"),
+        ):
             rows[field] = a[key]
         if "gradient" in a:
             rows["gradient"] = a["gradient"]
@@ -121,6 +141,7 @@ class Run:
     def to_pandas(self):
         """:meth:`history` as a pandas.DataFrame, one column for each variable, under its name."""
         import pandas
+
         rows, names = self.history(), self.names
         frame = pandas.DataFrame({k: rows[k] for k in rows.dtype.names if rows[k].ndim == 1}).set_index("evaluation")
         parts = [pandas.DataFrame(rows["x"], index=frame.index, columns=names)]
@@ -142,12 +163,15 @@ class Run:
         return file.read_bytes()
 
     def __repr__(self):
-        return f"<diffsim.Run {self.env} with {self.opt}, seed {self.seed}: {self.evaluations} evaluations, best loss {self.best_loss:.10g}" + \
-            (f", ended by {self.ended}>" if self.ended else ">")
+        return (
+            f"<diffsim.Run {self.env} with {self.opt}, seed {self.seed}: {self.evaluations} evaluations, best loss {self.best_loss:.10g}"
+            + (f", ended by {self.ended}>" if self.ended else ">")
+        )
 
     def _repr_html_(self):
         import base64
         import html
+
         words = html.escape(repr(self)[1:-1])
         try:
             data = base64.b64encode(self.picture()).decode()
@@ -165,12 +189,23 @@ class Runs(list):
         """One row for each run, a structured array: env, opt, seed, evaluations, best_loss, ended, folder."""
         rows = [(r.env, r.opt, r.seed, r.evaluations, r.best_loss, r.ended, str(r.folder)) for r in self]
         width = [max([len(row[i]) for row in rows], default=1) or 1 for i in (0, 1, 5, 6)]
-        return np.array(rows, [("env", f"U{width[0]}"), ("opt", f"U{width[1]}"), ("seed", np.uint64), ("evaluations", np.int64),
-                               ("best_loss", np.float64), ("ended", f"U{width[2]}"), ("folder", f"U{width[3]}")])
+        return np.array(
+            rows,
+            [
+                ("env", f"U{width[0]}"),
+                ("opt", f"U{width[1]}"),
+                ("seed", np.uint64),
+                ("evaluations", np.int64),
+                ("best_loss", np.float64),
+                ("ended", f"U{width[2]}"),
+                ("folder", f"U{width[3]}"),
+            ],
+        )
 
     def to_pandas(self):
         """:meth:`table` as a pandas.DataFrame."""
         import pandas
+
         return pandas.DataFrame(self.table())
 
     def select(self, env: str | None = None, opt: str | None = None) -> "Runs":
@@ -184,9 +219,12 @@ class Runs(list):
 
     def _repr_html_(self):
         import html
+
         table = self.table()
         head = "".join(f"<th>{k}</th>" for k in table.dtype.names)
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(str(v))}</td>" for v in row) + "</tr>" for row in table.tolist())
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(str(v))}</td>" for v in row) + "</tr>" for row in table.tolist()
+        )
         return f"<table><tr>{head}</tr>{body}</table>"
 
 
@@ -194,9 +232,13 @@ class Landscape:
     """A slice of a loss: ``arrays`` has what docs/landscape.md lists (``loss``, ``norm``, ``g0``, ``g1``, ``c0``, ``c1``,
     ``center``, ``names``, ...), also as attributes."""
 
+    folder: Path
+    summary: dict  #: summary.json
+    arrays: dict
+
     def __init__(self, folder):
         self.folder = Path(folder)
-        self.summary: dict = _json(self.folder / "summary.json")
+        self.summary = _json(self.folder / "summary.json")
         try:
             with np.load(self.folder / "landscape.npz") as z:
                 self.arrays = {k: z[k] for k in z.files}
@@ -207,7 +249,9 @@ class Landscape:
         try:
             return self.__dict__["arrays"][name]
         except KeyError:
-            raise AttributeError(f"a landscape has no {name!r}; it has {', '.join(self.__dict__.get('arrays', ()))}") from None
+            raise AttributeError(
+                f"a landscape has no {name!r}; it has {', '.join(self.__dict__.get('arrays', ()))}"
+            ) from None
 
     def __repr__(self):
         return f"<diffsim.Landscape {self.folder}: {' x '.join(map(str, self.arrays['loss'].shape))} points>"
@@ -215,6 +259,7 @@ class Landscape:
     def _repr_html_(self):
         import base64
         import html
+
         file = self.folder / "landscape.png"
         if not file.is_file():
             return f"<code>{html.escape(repr(self))}</code>"
@@ -232,7 +277,9 @@ def load(folder):
         return Run(top)
     if (top / "landscape.sqlite").is_file() or (top / "landscape.npz").is_file():
         return Landscape(top)
-    found = Runs(sorted((Run(f.parent) for f in top.rglob("run.sqlite")), key=lambda r: (r.env, r.opt, r.seed, str(r.folder))))
+    found = Runs(
+        sorted((Run(f.parent) for f in top.rglob("run.sqlite")), key=lambda r: (r.env, r.opt, r.seed, str(r.folder)))
+    )
     if not found:
         raise InputOutputError(f"{top}: there are no runs and no landscape in it")
     found.folder = top
@@ -251,11 +298,16 @@ def _json(path) -> dict:
 
 def _settings(path) -> dict:
     """{section: {key: text}} of run.ini."""
-    parser = configparser.RawConfigParser(delimiters="=", comment_prefixes=(";", "#"), empty_lines_in_values=False, strict=False)
-    parser.optionxform = str
+    parser = configparser.RawConfigParser(
+        delimiters="=", comment_prefixes=(";", "#"), empty_lines_in_values=False, strict=False
+    )
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # keys keep their case
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         text = ""
     parser.read_file(io.StringIO(text), str(path))
-    return {s: {k: " ".join(v.split("\n")) for k, v in parser[s].items()} if parser.has_section(s) else {} for s in ("run", "env", "opt")}
+    return {
+        s: {k: " ".join(v.split("\n")) for k, v in parser[s].items()} if parser.has_section(s) else {}
+        for s in ("run", "env", "opt")
+    }

@@ -61,7 +61,9 @@ class _Bar:
         p = self.now
         share = p.evaluations / p.budget if p.budget else 0.0
         filled = int(20 * min(share, 1.0))
-        line = f"{self.what} [{'=' * filled}{' ' * (20 - filled)}] {p.evaluations}/{p.budget}, best loss {p.best_loss:.6g}"
+        line = (
+            f"{self.what} [{'=' * filled}{' ' * (20 - filled)}] {p.evaluations}/{p.budget}, best loss {p.best_loss:.6g}"
+        )
         sys.stderr.write(begin + line.ljust(self.width))
         sys.stderr.flush()
         self.width = len(line)
@@ -75,10 +77,27 @@ class _Bar:
             sys.stderr.write("\n")
 
 
-def minimize(f, method: str = "boleap", budget: int = 1000, *, seed: int | None = None, jobs: int | None = None, out=None,
-             resume: bool = False, bounds=None, x0=None, jac=None, vectorized: bool = False, target: float | None = None,
-             seconds: float | None = None, progress=None, record_as: str | None = None, run: dict | None = None,
-             settings: dict | None = None, **parameters) -> Run:
+def minimize(
+    f,
+    method: str = "boleap",
+    budget: int = 1000,
+    *,
+    seed: int | None = None,
+    jobs: int | None = None,
+    out=None,
+    resume: bool = False,
+    bounds=None,
+    x0=None,
+    jac=None,
+    vectorized: bool = False,
+    target: float | None = None,
+    seconds: float | None = None,
+    progress=None,
+    record_as: str | None = None,
+    run: dict | None = None,
+    settings: dict | None = None,
+    **parameters,
+) -> Run:
     """Searches for the lowest loss with ``budget`` evaluations and returns the record of it, a :class:`Run`:
     ``best_x``, ``best_loss``, ``history()``.
 
@@ -92,7 +111,7 @@ def minimize(f, method: str = "boleap", budget: int = 1000, *, seed: int | None 
     out           result folder, made by a new run, which ``dshost report``, ``compare``, ``plot`` and ``export`` read, too;
                   None: nothing is left on the disk
     resume        go on with the run in ``out``, or begin it there: the same call after a crash or Ctrl-C, or with a larger
-                  budget. Everything but budget, jobs, seconds and target has to be as it was
+                  budget. Everything but budget, jobs and seconds has to be as it was
     bounds, x0    of a function: a :class:`Space`, or (lower, upper); a start point, by default the middle
     jac           of a function: True where it returns (loss, gradient), or a function that returns the gradient (n,);
                   None: it has none
@@ -135,7 +154,11 @@ def minimize(f, method: str = "boleap", budget: int = 1000, *, seed: int | None 
         if x0 is not None:
             space = Space(space.lower, space.upper, x0, space.names)
         ask = _Asked(f, jac, vectorized, 1 if jobs is None else whole(jobs, "jobs", 0, 1024) or os.cpu_count() or 1)
-        name = record_as or re.sub(r"[^a-z0-9_]", "_", getattr(f, "__name__", "program").lower()).lstrip("_0123456789")[:40] or "program"
+        name = (
+            record_as
+            or re.sub(r"[^a-z0-9_]", "_", getattr(f, "__name__", "program").lower()).lstrip("_0123456789")[:40]
+            or "program"
+        )
         result = _search(ask, space, method, budget, seed or 0, out, resume, target, seconds, progress, name, opt)
         return result
     finally:
@@ -154,8 +177,13 @@ def _run(env, method, budget, seed, jobs, out, resume, target, seconds, progress
     if env.closed:
         env.space  # says so
     given = env._given
-    section = {"budget": budget, "jobs": given["jobs"] if jobs is None else whole(jobs, "jobs", 0, 1024), "threads": given["threads"] or 1,
-               "isolation": given["isolation"], "pictures": False}
+    section = {
+        "budget": budget,
+        "jobs": given["jobs"] if jobs is None else whole(jobs, "jobs", 0, 1024),
+        "threads": given["threads"] or 1,
+        "isolation": given["isolation"],
+        "pictures": False,
+    }
     first = {"seed": given["seed"] if seed is None else whole(seed, "seed", 0, 2**64 - 1)}
     if target is not None:
         first["target"] = float(target)
@@ -196,9 +224,15 @@ def _run_in(out, env, method, section, opt, progress, going_on) -> Run:
 
     callback = _library.Progress(see) if progress is not None else _library.Progress()
     o = _library.RunnerOptions(
-        resume=1 if going_on else 0, environment=None if going_on else _library.encoded(env._given["name"], "the environment"),
-        optimizer=None if going_on else _library.encoded(method, "method"), folder=_library.encoded(out, "out"), run=lines(section),
-        env=None if going_on else env._text, opt=None if going_on else lines(opt), progress=callback)
+        resume=1 if going_on else 0,
+        environment=None if going_on else _library.encoded(env._given["name"], "the environment"),
+        optimizer=None if going_on else _library.encoded(method, "method"),
+        folder=_library.encoded(out, "out"),
+        run=lines(section),
+        env=None if going_on else env._text,
+        opt=None if going_on else lines(opt),
+        progress=callback,
+    )
     why = _library.line_buffer()
     handle = _library.opened(lib.ds_runner_open(c.byref(o), why, len(why)), why)
     caller = Caller("diffsim run")
@@ -237,16 +271,27 @@ def _same(a, b) -> bool:
 
 def _check_same(old, env, method, first, opt):
     """Is the run in the folder the one that is asked for now?"""
-    stem = lambda name: os.path.basename(os.fspath(name)).removesuffix(".so") if os.sep in os.fspath(name) else os.fspath(name).removesuffix(".so")
-    pairs = [("environment", stem(old.settings["run"].get("env", "")), stem(env.name)),
-             ("optimizer", stem(old.settings["run"].get("opt", "")), stem(method))]
+    stem = lambda name: (
+        os.path.basename(os.fspath(name)).removesuffix(".so")
+        if os.sep in os.fspath(name)
+        else os.fspath(name).removesuffix(".so")
+    )
+    pairs = [
+        ("environment", stem(old.settings["run"].get("env", "")), stem(env.name)),
+        ("optimizer", stem(old.settings["run"].get("opt", "")), stem(method)),
+    ]
     pairs += [(k, old.settings["run"].get(k, ""), lines({k: v}).decode().partition(" = ")[2]) for k, v in first.items()]
     for section, given in (("env", env._given["settings"]), ("opt", opt)):
-        pairs += [(f"{section}.{k}", old.settings[section].get(k, ""), lines({k: v}).decode().partition(" = ")[2]) for k, v in given.items()]
+        pairs += [
+            (f"{section}.{k}", old.settings[section].get(k, ""), lines({k: v}).decode().partition(" = ")[2])
+            for k, v in given.items()
+        ]
     for what, then, now in pairs:
         if not _same(then.replace(",", " "), now.replace(",", " ")):
-            raise UsageError(f"{old.folder} holds a run with {what} {' '.join(then.split())!r}, not {' '.join(now.split())!r}: name another "
-                             "folder, or call as it was begun")
+            raise UsageError(
+                f"{old.folder} holds a run with {what} {' '.join(then.split())!r}, not {' '.join(now.split())!r}: name another "
+                "folder, or call as it was begun"
+            )
 
 
 # ---- functions ----
@@ -281,7 +326,9 @@ class _Asked:
             answer = self.f(x)
             loss, grad = answer if self.jac is True else (answer, self.jac(x) if want and self.jac else None)
             return reals(loss, "the losses of the function"), grad
-        rows = list(self.pool.map(lambda p: self.one(p, want), x) if self.pool is not None else (self.one(p, want) for p in x))
+        rows = list(
+            self.pool.map(lambda p: self.one(p, want), x) if self.pool is not None else (self.one(p, want) for p in x)
+        )
         losses = np.array([r[0] for r in rows])
         if not want:
             return losses, None
@@ -295,8 +342,10 @@ class _Asked:
 def _number(loss) -> float:
     a = reals(loss, "the loss of the function")
     if a.size != 1:
-        raise UsageError(f"the function returned an array of shape {a.shape}: one loss is wanted" +
-                         (", or jac=True where it returns (loss, gradient)" if a.size == 2 else ""))
+        raise UsageError(
+            f"the function returned an array of shape {a.shape}: one loss is wanted"
+            + (", or jac=True where it returns (loss, gradient)" if a.size == 2 else "")
+        )
     return float(a.reshape(()))
 
 
@@ -308,8 +357,17 @@ def _search(ask, space, method, budget, seed, out, resume, target, seconds, prog
             raise UsageError(f"{out} holds a run already: resume=True goes on with it, or name another folder")
         begun = time.monotonic()
         try:
-            with Optimizer(method, space, budget=budget, seed=seed, gradient=ask.jac is not None, folder=folder, resume=resume,
-                           record_as=name, settings=opt) as search:
+            with Optimizer(
+                method,
+                space,
+                budget=budget,
+                seed=seed,
+                gradient=ask.jac is not None,
+                folder=folder,
+                resume=resume,
+                record_as=name,
+                settings=opt,
+            ) as search:
                 for x in search:
                     search.tell(*ask(x, search.wants_gradient))
                     best = search.best_loss

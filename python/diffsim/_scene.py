@@ -57,7 +57,9 @@ class Body:
         return self.data
 
     def __repr__(self):
-        return f"<Body {self.name}: {self.role}, {self.shape}, {self.data.shape[1]} elements, {self.data.shape[0]} frames>"
+        return (
+            f"<Body {self.name}: {self.role}, {self.shape}, {self.data.shape[1]} elements, {self.data.shape[0]} frames>"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,17 +96,27 @@ class Scene:
         command = [_library.program(), "picture", "-", "--size", f"{width}x{height}"]
         if frame is not None:
             command += ["--frame", str(len(shown) - 1)]
-        done = subprocess.run(command, input=self._block(shown), stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        done = subprocess.run(
+            command, input=self._block(shown), stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False
+        )
         if done.returncode != 0:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            raise by_exit_status(max(done.returncode, 1), said[-1].partition("error: ")[2] or said[-1] if said else "no picture")
+            raise by_exit_status(
+                max(done.returncode, 1), said[-1].partition("error: ")[2] or said[-1] if said else "no picture"
+            )
         pixels = np.frombuffer(done.stdout, np.uint8).reshape(len(chosen), height, width, 3)
         return pixels.copy() if frame is None else pixels[0].copy()
 
     def save(self, path) -> None:
         """Writes an .npz with the arrays of docs/trajectory.md."""
-        arrays = {"time": self.time, "frame": self.frame, "dt": np.float64(self.dt), "box": self.box,
-                  "ground": np.float64(self.ground), "bodies": np.array(list(self.bodies))}
+        arrays = {
+            "time": self.time,
+            "frame": self.frame,
+            "dt": np.float64(self.dt),
+            "box": self.box,
+            "ground": np.float64(self.ground),
+            "bodies": np.array(list(self.bodies)),
+        }
         for name, b in self.bodies.items():
             arrays[name + "_role"] = np.array(b.role)
             arrays[name + "_shape"] = np.array(b.shape)
@@ -114,7 +126,7 @@ class Scene:
                 arrays[name + "_index"] = b.index
         arrays.update({"metrics/" + name: v for name, v in self.metrics.items()})
         with open(path, "wb") as f:
-            np.savez_compressed(f, **arrays)
+            np.savez_compressed(f, **arrays)  # type: ignore[arg-type]
 
     def _kept(self, chosen) -> list:
         """The frames from which a picture is drawn: what is to be seen, and ways of few bodies up to there."""
@@ -126,12 +138,34 @@ class Scene:
         parts = []
         for b in self.bodies.values():
             index = np.ascontiguousarray(b.index, np.uint32).tobytes()
-            parts.append(struct.pack("=64sIIIIQQ4d", b.name.encode(), _number(SHAPES, b.shape), _number(ROLES, b.role), b.variety, 0,
-                                     b.data.shape[1], b.index.size, *b.size))
+            parts.append(
+                struct.pack(
+                    "=64sIIIIQQ4d",
+                    b.name.encode(),
+                    _number(SHAPES, b.shape),
+                    _number(ROLES, b.role),
+                    b.variety,
+                    0,
+                    b.data.shape[1],
+                    b.index.size,
+                    *b.size,
+                )
+            )
             parts += [index, b"\0" * (-len(index) % 8), np.ascontiguousarray(b.data[kept]).tobytes()]
         body = np.ascontiguousarray(self.frame[kept], np.uint64).tobytes() + b"".join(parts)
-        head = struct.pack("=8s6Qd6dd", b"DSSCENE1", 120 + len(body), self.flat, self.frames, len(kept), len(self.bodies), 0,
-                           self.dt, *self.box, self.ground)
+        head = struct.pack(
+            "=8s6Qd6dd",
+            b"DSSCENE1",
+            120 + len(body),
+            self.flat,
+            self.frames,
+            len(kept),
+            len(self.bodies),
+            0,
+            self.dt,
+            *self.box,
+            self.ground,
+        )
         return head + body
 
     def _repr_html_(self):
@@ -146,6 +180,7 @@ def picture_html(pixels: np.ndarray, caption: str) -> str:
     """An <img> with the picture inside, for notebooks."""
     import base64
     import html
+
     data = base64.b64encode(png(pixels)).decode()
     return f'<figure><img src="data:image/png;base64,{data}" alt="{html.escape(caption)}"><figcaption>{html.escape(caption)}</figcaption></figure>'
 
@@ -153,6 +188,7 @@ def picture_html(pixels: np.ndarray, caption: str) -> str:
 def png(pixels: np.ndarray) -> bytes:
     """(height, width, 3) bytes as a PNG file."""
     import zlib
+
     height, width = pixels.shape[:2]
     rows = np.empty((height, 1 + 3 * width), np.uint8)
     rows[:, 0] = 0
@@ -161,8 +197,12 @@ def png(pixels: np.ndarray) -> bytes:
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
-            chunk(b"IDAT", zlib.compress(rows.tobytes())) + chunk(b"IEND", b""))
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+        + chunk(b"IDAT", zlib.compress(rows.tobytes()))
+        + chunk(b"IEND", b"")
+    )
 
 
 def read_scene(handle, name: str, loss: float) -> Scene:
@@ -180,13 +220,29 @@ def read_scene(handle, name: str, loss: float) -> Scene:
             continue  # of a younger library
         per = 3 if shape == "mesh" else 2
         bodies[b.name.decode()] = Body(
-            b.name.decode(), shape, ROLES.get(b.role, "material"), b.variety, np.array(b.size[:]),
+            b.name.decode(),
+            shape,
+            ROLES.get(b.role, "material"),
+            b.variety,
+            np.array(b.size[:]),
             copied(b.index, c.c_uint32, (b.index_count // per, per) if b.index_count else (0,)),
-            copied(b.data, c.c_double, (view.kept, b.count, b.width)))
+            copied(b.data, c.c_double, (view.kept, b.count, b.width)),
+        )
     for i in range(view.metrics):
         m = _library.MetricView()
         lib.ds_environment_metric(handle, i, c.byref(m))
         metrics[m.name.decode()] = copied(m.values, c.c_double, (m.count,))
         units[m.name.decode()] = m.unit.decode()
-    return Scene(name, loss, bool(view.flat), view.frames, copied(view.frame, c.c_uint64, (view.kept,)), view.dt,
-                 np.array(view.box[:]), view.ground, bodies, metrics, units)
+    return Scene(
+        name,
+        loss,
+        bool(view.flat),
+        view.frames,
+        copied(view.frame, c.c_uint64, (view.kept,)),
+        view.dt,
+        np.array(view.box[:]),
+        view.ground,
+        bodies,
+        metrics,
+        units,
+    )

@@ -22,11 +22,19 @@ def scipy(name, budget: int = 1000, *, seed: int = 0, settings: dict | None = No
 
     def method(fun, x0, args=(), jac=None, bounds=None, callback=None, **options):
         from scipy.optimize import OptimizeResult
+
         limit = options.get("budget") or options.get("maxfun") or options.get("maxfev") or budget
         space = _space(bounds, np.asarray(x0, float))
         best, best_x, evaluations, gradients, ended = np.inf, None, 0, 0, "the budget is used up"
-        with Optimizer(name, space, budget=limit, seed=options.get("seed", seed), gradient=callable(jac), settings=settings,
-                       **parameters) as search:
+        with Optimizer(
+            name,
+            space,
+            budget=limit,
+            seed=options.get("seed", seed),
+            gradient=callable(jac),
+            settings=settings,
+            **parameters,
+        ) as search:
             for x in search:
                 losses = np.array([float(np.squeeze(fun(p, *args))) for p in x])
                 grads = np.array([jac(p, *args) for p in x], float) if search.wants_gradient else None
@@ -45,8 +53,16 @@ def scipy(name, budget: int = 1000, *, seed: int = 0, settings: dict | None = No
             else:
                 ended = ended if evaluations >= limit else "the optimizer has ended by itself"
         found = best_x is not None
-        return OptimizeResult(x=best_x if found else space.x0, fun=best, nfev=evaluations, njev=gradients, nit=evaluations, success=found,
-                              status=0 if found else 1, message=ended if found else "no evaluation has a finite loss")
+        return OptimizeResult(
+            x=best_x if found else space.x0,
+            fun=best,
+            nfev=evaluations,
+            njev=gradients,
+            nit=evaluations,
+            success=found,
+            status=0 if found else 1,
+            message=ended if found else "no evaluation has a finite loss",
+        )
 
     method.__name__ = f"diffsim_{name}"
     return method
@@ -54,7 +70,9 @@ def scipy(name, budget: int = 1000, *, seed: int = 0, settings: dict | None = No
 
 def _space(bounds, x0) -> Space:
     if bounds is None:
-        raise UsageError("bounds are missing: optimizers of diffsim search in a box: minimize(..., bounds=[(low, high), ...])")
+        raise UsageError(
+            "bounds are missing: optimizers of diffsim search in a box: minimize(..., bounds=[(low, high), ...])"
+        )
     if hasattr(bounds, "lb"):
         lower, upper = (np.broadcast_to(np.asarray(v, float), x0.shape) for v in (bounds.lb, bounds.ub))
         space = Space(lower, upper)

@@ -27,8 +27,20 @@ class Optimizer(Opened):
 
     The points depend on the optimizer, its parameters, the seed and the answers alone."""
 
-    def __init__(self, name, space, *, budget=0, seed=0, gradient=False, folder=None, resume=False, record_as=None, settings=None,
-                 **parameters):
+    def __init__(
+        self,
+        name,
+        space,
+        *,
+        budget=0,
+        seed=0,
+        gradient=False,
+        folder=None,
+        resume=False,
+        record_as=None,
+        settings=None,
+        **parameters,
+    ):
         super().__init__()
         self.name = os.fspath(name)
         self.space = Space.of(space)
@@ -41,16 +53,29 @@ class Optimizer(Opened):
         s = self.space
         lower, upper, x0 = (np.ascontiguousarray(v) for v in (s.lower, s.upper, s.x0))
         o = _library.SearchOptions(
-            has_gradient=bool(gradient), n=s.n, lower=lower.ctypes.data, upper=upper.ctypes.data, x0=x0.ctypes.data, budget=self.budget,
-            seed=self.seed, settings=lines(merged(settings, parameters)),
+            has_gradient=bool(gradient),
+            n=s.n,
+            lower=lower.ctypes.data,
+            upper=upper.ctypes.data,
+            x0=x0.ctypes.data,
+            budget=self.budget,
+            seed=self.seed,
+            settings=lines(merged(settings, parameters)),
             folder=None if folder is None else _library.encoded(folder, "the folder"),
-            name=None if record_as is None else _library.encoded(record_as, "the name of what is evaluated"), resume=bool(resume))
+            name=None if record_as is None else _library.encoded(record_as, "the name of what is evaluated"),
+            resume=bool(resume),
+        )
         why = _library.line_buffer()
         handle = lib.ds_search_open(_library.encoded(self.name, "the name of the optimizer"), c.byref(o), why, len(why))
         try:
             _library.opened(handle, why)
         except PluginError as e:  # in the words of Python
-            e.args = (e.args[0].replace("gradients are there where has_gradient is set", "gradients are there with gradient=True, in minimize() with jac="),)
+            e.args = (
+                e.args[0].replace(
+                    "gradients are there where has_gradient is set",
+                    "gradients are there with gradient=True, in minimize() with jac=",
+                ),
+            )
             raise
         self._hold(handle, lib.ds_search_close, handle)
 
@@ -89,11 +114,15 @@ class Optimizer(Opened):
 
     def tell(self, loss, grad=None) -> None:
         """The losses of the points of the last :meth:`ask`, (k,) or a number for one point, to be minimised; and, where
-        ``wants_gradient``, their gradients, (k, n). What is not finite is a failed evaluation, or a missing gradient."""
+        ``wants_gradient``, their gradients, (k, n). What is not finite is a failed evaluation, or a missing gradient.
+        """
         with self._lock:
             handle = self._ready()
             if self._points is None:
-                raise UsageError("tell() without ask(): there are no points to answer" + (", the search has ended" if self.done else ""))
+                raise UsageError(
+                    "tell() without ask(): there are no points to answer"
+                    + (", the search has ended" if self.done else "")
+                )
             k, n = self._points.shape
             a = np.atleast_1d(reals(loss, "loss"))
             if a.shape != (k,):
@@ -122,8 +151,11 @@ class Optimizer(Opened):
             return self._last
         loss, x = c.c_double(), c.c_void_p()
         found = lib.ds_search_best(self._handle, c.byref(loss), c.byref(x)) == 0
-        return (lib.ds_search_used(self._handle), loss.value if found else np.inf,
-                copied(x.value, c.c_double, (self.space.n,)) if found else None)
+        return (
+            lib.ds_search_used(self._handle),
+            loss.value if found else np.inf,
+            copied(x.value, c.c_double, (self.space.n,)) if found else None,
+        )
 
     @property
     def used(self) -> int:
@@ -147,8 +179,19 @@ class Optimizer(Opened):
         return f"<diffsim.Optimizer {self.name}: {self.space.n} variables, {self.used} evaluations{', done' if self.done else ''}>"
 
 
-def optimizer(name, space, *, budget: int = 0, seed: int = 0, gradient: bool = False, folder=None, resume: bool = False,
-              record_as: str | None = None, settings: dict | None = None, **parameters) -> Optimizer:
+def optimizer(
+    name,
+    space,
+    *,
+    budget: int = 0,
+    seed: int = 0,
+    gradient: bool = False,
+    folder=None,
+    resume: bool = False,
+    record_as: str | None = None,
+    settings: dict | None = None,
+    **parameters,
+) -> Optimizer:
     """Begins a search by ask and tell.
 
     name          an id ("cmaes"; ``dshost list``), or the path of a .so
@@ -162,5 +205,15 @@ def optimizer(name, space, *, budget: int = 0, seed: int = 0, gradient: bool = F
 
     The optimizer computes in this process: one of somebody else that crashes takes the program with it. ``ppo``, ``sac``
     and others that step through episodes are for :func:`minimize`, which has environments."""
-    return Optimizer(name, space, budget=budget, seed=seed, gradient=gradient, folder=folder, resume=resume, record_as=record_as,
-                     settings=settings, **parameters)
+    return Optimizer(
+        name,
+        space,
+        budget=budget,
+        seed=seed,
+        gradient=gradient,
+        folder=folder,
+        resume=resume,
+        record_as=record_as,
+        settings=settings,
+        **parameters,
+    )

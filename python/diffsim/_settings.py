@@ -75,9 +75,10 @@ def whole(value, what: str, low: int, high: int) -> int:
     """A whole number of a range."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{what} is {value!r}: a whole number is wanted")
-    if not low <= value <= high:
-        raise UsageError(f"{what} is {value}: allowed are {low} to {high}")
-    return int(value)
+    number = int(value)
+    if not low <= number <= high:
+        raise UsageError(f"{what} is {number}: allowed are {low} to {high}")
+    return number
 
 
 def seconds(value, what: str) -> float:
@@ -85,6 +86,7 @@ def seconds(value, what: str) -> float:
     value = 0.0 if value is None else value
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{what} is {value!r}: seconds are wanted")
-    if not 0 <= value < float("inf"):
-        raise UsageError(f"{what} is {value}: finite seconds are wanted, None for no limit")
-    return float(value)
+    number = float(value)
+    if not 0 <= number < float("inf"):
+        raise UsageError(f"{what} is {number}: finite seconds are wanted, None for no limit")
+    return number

@@ -24,7 +24,9 @@ class Space:
         wrong = np.flatnonzero(~((self.lower < self.upper) & np.isfinite(self.lower) & np.isfinite(self.upper)))
         if wrong.size:
             i = wrong[0]
-            raise UsageError(f"variable {i} has the bounds {self.lower[i]} and {self.upper[i]}: finite ones are wanted, lower < upper")
+            raise UsageError(
+                f"variable {i} has the bounds {self.lower[i]} and {self.upper[i]}: finite ones are wanted, lower < upper"
+            )
         self.x0 = 0.5 * self.lower + 0.5 * self.upper if x0 is None else reals(x0, "x0").copy()
         if self.x0.shape != self.lower.shape:
             raise UsageError(f"x0 has shape {self.x0.shape}: ({self.n},) is wanted")
@@ -64,9 +66,11 @@ class Space:
         return cls(lower, upper)
 
     def __eq__(self, other):
-        return isinstance(other, Space) and all(map(np.array_equal, (self.lower, self.upper, self.x0), (other.lower, other.upper, other.x0)))
+        return isinstance(other, Space) and all(
+            map(np.array_equal, (self.lower, self.upper, self.x0), (other.lower, other.upper, other.x0))
+        )
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # its arrays may be changed
 
     def __repr__(self):
         return f"<Space of {self.n} variables>"

@@ -14,16 +14,32 @@ from . import _library
 from ._environment import OUTCOMES, Environment, make
 from ._errors import UnsupportedError, UsageError
 from ._library import lib
+from ._settings import reals
 
 #: The environments of diffsim that are registered, each as diffsim/Name-v0.
-STEPWISE = ("assembly", "cartpole", "cartpole_gym", "chopsticks", "flip", "fluid", "move", "pendulum", "pinch", "rollingpin", "rope", "table", "torus", "triplemove",
-            "writer")
+STEPWISE = (
+    "assembly",
+    "cartpole",
+    "cartpole_gym",
+    "chopsticks",
+    "flip",
+    "fluid",
+    "move",
+    "pendulum",
+    "pinch",
+    "rollingpin",
+    "rope",
+    "table",
+    "torus",
+    "triplemove",
+    "writer",
+)
 _LANES = 64  # DS_MAX_LANES
 _TERMINATED, _TRUNCATED = 1, 2
 
 
 def gym_id(name: str) -> str:
-    """"cartpole_gym" -> "diffsim/CartpoleGym-v0"."""
+    """ "cartpole_gym" -> "diffsim/CartpoleGym-v0"."""
     return "diffsim/" + "".join(part.capitalize() for part in name.split("_")) + "-v0"
 
 
@@ -31,7 +47,12 @@ def register() -> None:
     """Registers all of STEPWISE with Gymnasium; `import diffsim` does so, now or when Gymnasium is imported."""
     for name in STEPWISE:
         if gym_id(name) not in gymnasium.registry:
-            gymnasium.register(gym_id(name), entry_point="diffsim.gym:Env", vector_entry_point="diffsim.gym:VectorEnv", kwargs={"env": name})
+            gymnasium.register(
+                gym_id(name),
+                entry_point="diffsim.gym:Env",
+                vector_entry_point="diffsim.gym:VectorEnv",
+                kwargs={"env": name},
+            )
 
 
 def _spaces(env, info):
@@ -40,8 +61,10 @@ def _spaces(env, info):
     low, high = lower.max(axis=0), upper.min(axis=0)
     if (lower != low).any() or (upper != high).any():
         low, high = lower.min(axis=0), upper.max(axis=0)  # a step with narrower bounds refuses what it does not allow
-    return (gymnasium.spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32),
-            gymnasium.spaces.Box(-np.inf, np.inf, (info.n_obs,), np.float64))
+    return (
+        gymnasium.spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32),
+        gymnasium.spaces.Box(-np.inf, np.inf, (info.n_obs,), np.float64),
+    )
 
 
 class _Lanes:
@@ -70,36 +93,44 @@ class _Lanes:
 
     def _rows(self, lanes):
         """Rows of `lanes`, whose data lie at the front of the buffers."""
-        self.lane[:len(lanes)] = lanes
+        self.lane[: len(lanes)] = lanes
         return _library.EpisodeRows(
-            count=len(lanes), lane=self.lane.ctypes.data, action=self.action.ctypes.data, obs=self.obs.ctypes.data,
-            reward=self.reward.ctypes.data, ended=self.ended.ctypes.data, loss=self.loss.ctypes.data, outcome=self.outcome.ctypes.data)
+            count=len(lanes),
+            lane=self.lane.ctypes.data,
+            action=self.action.ctypes.data,
+            obs=self.obs.ctypes.data,
+            reward=self.reward.ctypes.data,
+            ended=self.ended.ctypes.data,
+            loss=self.loss.ctypes.data,
+            outcome=self.outcome.ctypes.data,
+        )
 
     def reset(self, lanes, keys):
         """The first observations, (len(lanes), n_obs)."""
         self.key[lanes], self.steps[lanes] = keys, 0
         chosen = np.ascontiguousarray(keys, np.uint64)
         said = self.env._rows(lib.ds_environment_reset, self._rows(lanes), chosen.ctypes.data)
-        if self.outcome[:len(lanes)].any():
+        if self.outcome[: len(lanes)].any():
             raise _library.by_status(-9, said)
-        return self.obs[:len(lanes)].copy()
+        return self.obs[: len(lanes)].copy()
 
     def step(self, lanes, actions):
         """(observations, rewards, ended) of the lanes; loss and outcome stay in the buffers."""
-        i = self.info
-        for row, lane in enumerate(lanes):
-            t = self.steps[lane]
-            if t >= i.horizon:
-                raise UsageError(f"the episode of {i.horizon} steps is over: reset() begins another one")
-            low, high = self.lower[t], self.upper[t]
-            a = np.asarray(actions[row], np.float64).reshape(i.n_act)
-            near = np.clip(a, low, high)  # float32 numbers of learners may lie a rounding outside
-            self.action[row] = near if np.abs(near - a).max() <= 1e-6 * np.abs(high - low).max() else a
+        t, i = self.steps[lanes], self.info
+        if t.max() >= i.horizon:
+            raise UsageError(f"the episode of {i.horizon} steps is over: reset() begins another one")
+        low, high = self.lower[t], self.upper[t]
+        a = reals(actions, "actions")
+        if a.size != low.size:
+            raise UsageError(f"actions have shape {a.shape}: {i.n_act} numbers for each episode are wanted")
+        a = a.reshape(low.shape)
+        near = np.clip(a, low, high)  # single precision of learners may lie a rounding outside
+        self.action[: len(lanes)] = np.where(np.abs(near - a) <= 1e-6 * (high - low), near, a)
         said = self.env._rows(lib.ds_environment_step, self._rows(lanes))
-        self.x[lanes, self.steps[lanes]] = self.action[:len(lanes)]
+        self.x[lanes, self.steps[lanes]] = self.action[: len(lanes)]
         self.steps[lanes] += 1
         self.said = said.decode("utf-8", "replace")
-        return self.obs[:len(lanes)].copy(), self.reward[:len(lanes)].copy(), self.ended[:len(lanes)].copy()
+        return self.obs[: len(lanes)].copy(), self.reward[: len(lanes)].copy(), self.ended[: len(lanes)].copy()
 
     def picture(self, lane, size):
         """What the episode in a lane looks like now: its actions again, and what is left of them as at the start point."""
@@ -124,7 +155,8 @@ class Env(gymnasium.Env):
 
     Actions are n_act numbers within their bounds, observations n_obs numbers. The sum of the rewards of an episode is minus its
     loss, up to a constant that depends on the start. ``info`` of the last step has ``loss``, ``outcome`` ("ok", or why the
-    simulation failed, which terminates it without a reward), ``message`` and ``x``, the actions of all steps: the point whose loss it is."""
+    simulation failed, which terminates it without a reward), ``message`` and ``x``, the actions of all steps: the point whose loss it is.
+    """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 30}
 
@@ -153,7 +185,13 @@ class Env(gymnasium.Env):
             raise UsageError("the episode is over: reset() begins another one")
         obs, reward, ended = self._lanes.step([0], [action])
         self._over = bool(ended[0])
-        return obs[0], float(reward[0]), bool(ended[0] == _TERMINATED), bool(ended[0] == _TRUNCATED), _info(self._lanes, 0, 0) if self._over else {}
+        return (
+            obs[0],
+            float(reward[0]),
+            bool(ended[0] == _TERMINATED),
+            bool(ended[0] == _TRUNCATED),
+            _info(self._lanes, 0, 0) if self._over else {},
+        )
 
     def render(self):
         if self.render_mode is None:
@@ -171,7 +209,12 @@ def _info(lanes, row, lane):
     x = lanes.env.x0.reshape(lanes.x.shape[1:]).copy()
     t = int(lanes.steps[lane])
     x[:t] = lanes.x[lane, :t]
-    return {"loss": float(lanes.loss[row]), "outcome": outcome, "message": "" if outcome == "ok" else lanes.said, "x": x.ravel()}
+    return {
+        "loss": float(lanes.loss[row]),
+        "outcome": outcome,
+        "message": "" if outcome == "ok" else lanes.said,
+        "x": x.ravel(),
+    }
 
 
 class VectorEnv(gymnasium.vector.VectorEnv):
@@ -179,7 +222,11 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
     An episode that is over is begun anew by the next step, whose action for it is ignored (AutoresetMode.NEXT_STEP)."""
 
-    metadata = {"render_modes": ["rgb_array"], "render_fps": 30, "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
+    metadata = {
+        "render_modes": ["rgb_array"],
+        "render_fps": 30,
+        "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP,
+    }
 
     def __init__(self, env="cartpole", num_envs: int = 1, render_mode: str | None = None, size=(480, 360), **options):
         super().__init__()
@@ -206,7 +253,10 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             if len(seeds) != self.num_envs:
                 raise UsageError(f"there are {len(seeds)} seeds for {self.num_envs} environments")
             # the generator of Env.reset(seed=...), so that both play the same episodes
-            self._random = [self._random[i] if s is None else gymnasium.utils.seeding.np_random(int(s))[0] for i, s in enumerate(seeds)]
+            self._random = [
+                self._random[i] if s is None else gymnasium.utils.seeding.np_random(int(s))[0]
+                for i, s in enumerate(seeds)
+            ]
         self._over[:] = False
         lanes = np.arange(self.num_envs)
         return self._lanes.reset(lanes, [_key(self._random[i], self._lanes.env) for i in lanes]), {}

@@ -19,7 +19,8 @@ def loss(env: Environment, noise_key=None):
         jax.jit(jax.vmap(jax.grad(f)))(points)       # one batch, in parallel by the workers of env
 
     The simulation computes in double precision on the processor; ``jax.config.update("jax_enable_x64", True)`` keeps that.
-    ``noise_key`` as in :meth:`Environment.loss`. Failures raise as in PyTorch. Second derivatives raise UnsupportedError."""
+    ``noise_key`` as in :meth:`Environment.loss`. Failures raise as in PyTorch. Second derivatives raise UnsupportedError.
+    """
 
     def points(x):
         a = np.asarray(x)
@@ -39,7 +40,9 @@ def loss(env: Environment, noise_key=None):
     def check(x):
         x = jnp.asarray(x)
         if x.ndim < 1 or x.shape[-1] != env.n or not jnp.issubdtype(x.dtype, jnp.floating):
-            raise TypeError(f"x is {x.dtype}{list(x.shape)}: real numbers of shape ({env.n},) or (..., {env.n}) are wanted")
+            raise TypeError(
+                f"x is {x.dtype}{list(x.shape)}: real numbers of shape ({env.n},) or (..., {env.n}) are wanted"
+            )
         return x
 
     @jax.custom_vjp
@@ -54,8 +57,10 @@ def loss(env: Environment, noise_key=None):
 
     @both.defjvp
     def no_second(primals, tangents):
-        raise UnsupportedError(f"second derivatives of the loss of {env.name} by JAX: there are none; env.hvp() has products with them "
-                               "where the environment does (channels with \"hv\")")
+        raise UnsupportedError(
+            f"second derivatives of the loss of {env.name} by JAX: there are none; env.hvp() has products with them "
+            'where the environment does (channels with "hv")'
+        )
 
     def forward(x):
         value, grad = both(check(x))

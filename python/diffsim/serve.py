@@ -79,13 +79,12 @@ class Refused(Exception):
 # ---- errors of the user's code ----
 
 def place_of(error, file):
-    """FILE:LINE of an exception: the deepest line in the plugin's own file, else where it was raised."""
+    """FILE:LINE of an exception: the deepest line in the plugin's own file or one beside it; FILE where none is to blame."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{os.path.basename(error.filename)}:{error.lineno}"
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if f.filename == file]
-    frame = own[-1] if own else frames[-1] if frames else None
-    return f"{os.path.basename(frame.filename)}:{frame.lineno}" if frame else os.path.basename(file)
+    folder = os.path.dirname(file)
+    own = [f for f in traceback.extract_tb(error.__traceback__) if os.path.dirname(f.filename) == folder]
+    return f"{os.path.basename(own[-1].filename)}:{own[-1].lineno}" if own else os.path.basename(file)
 
 
 def line_of(error, file):

@@ -12,7 +12,8 @@ from ._errors import UnsupportedError
 try:  # is a transform of torch.func under way? Its tensors do not tell that they need gradients
     from torch._C._functorch import peek_interpreter_stack as _transform
 except ImportError:
-    def _transform():
+
+    def _transform():  # type: ignore[misc]
         return None
 
 
@@ -74,9 +75,11 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx, outer):
         if ctx.needs_input_grad[0]:
-            raise UnsupportedError(f"second derivatives of the loss of {ctx.env.name} by PyTorch: there are none; env.hvp() has products "
-                                   "with them where the environment does (channels with \"hv\")")
-        grad, = ctx.saved_tensors
+            raise UnsupportedError(
+                f"second derivatives of the loss of {ctx.env.name} by PyTorch: there are none; env.hvp() has products "
+                'with them where the environment does (channels with "hv")'
+            )
+        (grad,) = ctx.saved_tensors
         return None, (outer * grad).sum(-1), None, None
 
     @staticmethod
@@ -94,7 +97,8 @@ def loss(env: Environment, noise_key=None):
 
     The simulation computes in double precision on the processor; a batch is evaluated by the workers of ``env`` in parallel.
     ``noise_key`` as in :meth:`Environment.loss`. Failed simulations raise EvaluationError, or with
-    ``make(..., on_failure="inf")`` have the loss inf and the gradient NaN. Second derivatives raise UnsupportedError."""
+    ``make(..., on_failure="inf")`` have the loss inf and the gradient NaN. Second derivatives raise UnsupportedError.
+    """
 
     def f(x):
         if not isinstance(x, torch.Tensor):

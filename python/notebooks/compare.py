@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A method of your own against the strong ones, at equal budget, with several seeds."""
+
 # %% [markdown]
 # # My optimizer against the strong ones
 #
@@ -41,7 +42,10 @@ for method in ("cmaes", "boleap", "leaprefine", "lbfgsb", "rand"):
 print(f"{'':11} median of the best loss after ...")
 print(f"{'':11}" + "".join(f"{at:>12d}" for at in (budget // 10, budget // 2, budget)))
 for method, runs in sorted(curves.items(), key=lambda item: np.median([r[-1] for r in item[1]])):
-    print(f"{method:11}" + "".join(f"{np.median([r[at - 1] for r in runs]):12.3g}" for at in (budget // 10, budget // 2, budget)))
+    print(
+        f"{method:11}"
+        + "".join(f"{np.median([r[at - 1] for r in runs]):12.3g}" for at in (budget // 10, budget // 2, budget))
+    )
 assert all(len(r) == budget for runs in curves.values() for r in runs)
 
 # %% [markdown]

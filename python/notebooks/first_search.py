@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A first search: a task of PlasticineLab, its gradient, BO-Leap and random search with the same budget."""
+
 # %% [markdown]
 # # A first search
 #

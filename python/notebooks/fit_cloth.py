@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cloth is fitted to a recording of its lift: size, mass, friction and stiffness, and how sure they are."""
+
 # %% [markdown]
 # # Fit a cloth to a recording
 #

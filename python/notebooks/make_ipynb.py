@@ -20,9 +20,15 @@ def cells(text):
 
 
 def notebook(text):
-    return {"cells": [{"id": f"cell-{i}", **c} for i, c in enumerate(cells(text))],
-            "metadata": {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}, "language_info": {"name": "python"}},
-            "nbformat": 4, "nbformat_minor": 5}
+    return {
+        "cells": [{"id": f"cell-{i}", **c} for i, c in enumerate(cells(text))],
+        "metadata": {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
 
 
 def main():

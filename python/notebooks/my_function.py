@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulation of your own in Python: gradient, search, a record that goes on, ask and tell, SciPy."""
+
 # %% [markdown]
 # # My own simulation
 #
@@ -24,7 +25,7 @@ def throw(x):
         return 100.0, np.zeros(2)  # a plateau: no gradient points over the wall
     range_ = v * v * np.sin(2 * a) / GRAVITY
     slope = np.array([2 * v * np.sin(2 * a), 2 * v * v * np.cos(2 * a)]) / GRAVITY
-    return (range_ - TARGET)**2, 2 * (range_ - TARGET) * slope
+    return (range_ - TARGET) ** 2, 2 * (range_ - TARGET) * slope
 
 
 # %% [markdown]
@@ -32,7 +33,9 @@ def throw(x):
 # %%
 for method in ("rand", "lbfgsb", "bo"):
     run = diffsim.minimize(throw, method, 80, seed=3, bounds=space, jac=True)
-    print(f"{method:11} best loss {run.best_loss:.3g} at speed {run.best_x[0]:.3f} m/s, angle {np.degrees(run.best_x[1]):.1f} degrees")
+    print(
+        f"{method:11} best loss {run.best_loss:.3g} at speed {run.best_x[0]:.3f} m/s, angle {np.degrees(run.best_x[1]):.1f} degrees"
+    )
 
 # %% [markdown]
 # With a folder nothing is lost: here the "simulator" breaks down after 30 throws, and the same call goes on.

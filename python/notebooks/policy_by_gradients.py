@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Policies for the cart-pole by gradients of the simulation: a network of time through PyTorch, and one of the state by apg."""
+
 # %% [markdown]
 # # A policy by gradients through a simulation
 #

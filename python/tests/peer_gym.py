@@ -20,7 +20,19 @@ try:
 except ImportError:
     stable_baselines3 = None
 
-SMALL = {"assembly", "chopsticks", "fluid", "move", "pinch", "rollingpin", "rope", "table", "torus", "triplemove", "writer"}
+SMALL = {
+    "assembly",
+    "chopsticks",
+    "fluid",
+    "move",
+    "pinch",
+    "rollingpin",
+    "rope",
+    "table",
+    "torus",
+    "triplemove",
+    "writer",
+}
 
 
 def options(name):
@@ -39,23 +51,34 @@ class Gymnasium(Case):
         """both orders of import register, gymnasium.make() imports by itself, and diffsim alone does not import Gymnasium"""
         import subprocess
         import sys
-        for code in ("import diffsim, sys; assert 'gymnasium' not in sys.modules; import gymnasium as g; g.make('diffsim/Cartpole-v0')",
-                     "import gymnasium as g, diffsim; g.register_envs(diffsim); g.make('diffsim/Cartpole-v0')",
-                     "import gymnasium as g; g.make('diffsim:diffsim/Cartpole-v0'); g.make_vec('diffsim:diffsim/Torus-v0', num_envs=2, preset='small')",
-                     "import diffsim; diffsim.gym.Env('cartpole')"):
-            subprocess.run([sys.executable, "-W", "error::UserWarning", "-c", code], check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+
+        for code in (
+            "import diffsim, sys; assert 'gymnasium' not in sys.modules; import gymnasium as g; g.make('diffsim/Cartpole-v0')",
+            "import gymnasium as g, diffsim; g.register_envs(diffsim); g.make('diffsim/Cartpole-v0')",
+            "import gymnasium as g; g.make('diffsim:diffsim/Cartpole-v0'); g.make_vec('diffsim:diffsim/Torus-v0', num_envs=2, preset='small')",
+            "import diffsim; diffsim.gym.Env('cartpole')",
+        ):
+            subprocess.run(
+                [sys.executable, "-W", "error::UserWarning", "-c", code],
+                check=True,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            )
 
     def test_check_env(self):
         """gymnasium's and Stable-Baselines3's check_env pass on all of them"""
         from gymnasium.utils.env_checker import check_env
+
         for name in diffsim.gym.STEPWISE:
             with self.subTest(name), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                env = gymnasium.make("diffsim:" + diffsim.gym.gym_id(name), render_mode="rgb_array", size=(160, 120), **options(name))
+                env = gymnasium.make(
+                    "diffsim:" + diffsim.gym.gym_id(name), render_mode="rgb_array", size=(160, 120), **options(name)
+                )
                 check_env(env.unwrapped)
                 env.close()
                 if stable_baselines3 is not None:
                     from stable_baselines3.common.env_checker import check_env as sb3_check_env
+
                     env = gymnasium.make(diffsim.gym.gym_id(name), **options(name))
                     sb3_check_env(env)
                     env.close()
@@ -63,7 +86,11 @@ class Gymnasium(Case):
 
     def test_episode(self):
         """an episode is the one whose loss evaluate() gives; rewards sum to minus the loss; ends are told apart"""
-        for name, ends in (("pendulum", {"terminated", "truncated"}), ("cartpole", {"terminated"}), ("cartpole_gym", {"terminated", "truncated"})):
+        for name, ends in (
+            ("pendulum", {"terminated", "truncated"}),
+            ("cartpole", {"terminated"}),
+            ("cartpole_gym", {"terminated", "truncated"}),
+        ):
             env = gymnasium.make(diffsim.gym.gym_id(name))
             env.action_space.seed(1)
             env.reset(seed=4)
@@ -82,18 +109,26 @@ class Gymnasium(Case):
     def test_seeds(self):
         """equal seeds give equal episodes, alone and in a vector; others give others"""
         one = gymnasium.make("diffsim/CartpoleGym-v0", start="random")
-        many = gymnasium.make_vec("diffsim/CartpoleGym-v0", num_envs=3, vectorization_mode="vector_entry_point", jobs=2, start="random")
+        many = gymnasium.make_vec(
+            "diffsim/CartpoleGym-v0", num_envs=3, vectorization_mode="vector_entry_point", jobs=2, start="random"
+        )
         first, _ = many.reset(seed=10)
         for i in range(3):
             self.same(one.reset(seed=10 + i)[0], first[i])
         self.assertFalse(np.array_equal(first[0], first[1]))
-        actions = np.random.default_rng(0).uniform(many.single_action_space.low, many.single_action_space.high, (40, 3, 1)).astype(np.float32)
+        actions = (
+            np.random.default_rng(0)
+            .uniform(many.single_action_space.low, many.single_action_space.high, (40, 3, 1))
+            .astype(np.float32)
+        )
         seen = [many.step(a) for a in actions]
         one.reset(seed=11)
         over = False
         for k, a in enumerate(actions):
             if over:
-                self.assertEqual((seen[k][1][1], bool(seen[k][2][1])), (0.0, False), "the step after an end begins the next episode")
+                self.assertEqual(
+                    (seen[k][1][1], bool(seen[k][2][1])), (0.0, False), "the step after an end begins the next episode"
+                )
                 break
             obs, reward, terminated, truncated, _ = one.step(a[1])
             self.same(seen[k][0][1], obs)
@@ -107,7 +142,9 @@ class Gymnasium(Case):
         """jobs change nothing in a vector of environments; too many, and wrong actions, are refused"""
         runs = []
         for jobs in (1, 3):
-            v = gymnasium.make_vec("diffsim/Cartpole-v0", num_envs=5, vectorization_mode="vector_entry_point", jobs=jobs, steps=20)
+            v = gymnasium.make_vec(
+                "diffsim/Cartpole-v0", num_envs=5, vectorization_mode="vector_entry_point", jobs=jobs, steps=20
+            )
             v.reset(seed=1)
             v.action_space.seed(2)
             runs.append([v.step(v.action_space.sample()) for _ in range(45)])
@@ -148,12 +185,16 @@ class Learners(Case):
     def test_ppo(self):
         """PPO of Stable-Baselines3 learns to hold the pole of cartpole_gym: mean return above 300 of 500"""
         import torch
+
         torch.set_num_threads(1)
         env = gymnasium.make("diffsim/CartpoleGym-v0", start="random")
         from stable_baselines3.common.evaluation import evaluate_policy
         from stable_baselines3.common.monitor import Monitor
+
         env = Monitor(env)
-        model = stable_baselines3.PPO("MlpPolicy", env, seed=1, device="cpu", n_steps=1024, batch_size=64, gae_lambda=0.95, learning_rate=1e-3)
+        model = stable_baselines3.PPO(
+            "MlpPolicy", env, seed=1, device="cpu", n_steps=1024, batch_size=64, gae_lambda=0.95, learning_rate=1e-3
+        )
         before = evaluate_policy(model, env, 10)[0]
         model.learn(40000)
         after = evaluate_policy(model, env, 10)[0]

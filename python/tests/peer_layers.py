@@ -20,8 +20,13 @@ def peer(name):
 scipy, torch, jax = peer("scipy"), peer("torch"), peer("jax")
 
 # Where differences mean something: away from the jumps of contact, at a share of the way from the start to a random point.
-PLACES = {"torus": ({"preset": "small"}, 0.2), "pinball": ({}, 0.1), "cartpole": ({}, 0.3), "swing": ({"duration": 0.15, "hold": 0.1}, 0.3),
-          "bounce": ({}, 0.2)}
+PLACES = {
+    "torus": ({"preset": "small"}, 0.2),
+    "pinball": ({}, 0.1),
+    "cartpole": ({}, 0.3),
+    "swing": ({"duration": 0.15, "hold": 0.1}, 0.3),
+    "bounce": ({}, 0.2),
+}
 WIDTH = 1e-6
 
 
@@ -38,16 +43,25 @@ class SciPy(Case):
     def test_check_grad(self):
         """scipy.optimize.check_grad passes"""
         from scipy.optimize import check_grad
+
         for env, x, tolerance in places():
             self.assertLess(check_grad(env.loss, env.grad, x, epsilon=WIDTH), 2 * tolerance * np.sqrt(env.n), env.name)
 
     def test_minimize(self):
         """optimizers as methods of scipy.optimize.minimize"""
         from scipy.optimize import Bounds, minimize, rosen, rosen_der
+
         found = minimize(rosen, [0.5] * 3, jac=rosen_der, bounds=[(-2, 2)] * 3, method=diffsim.scipy("lbfgsb", 200))
         self.assertTrue(found.success and found.fun < 1e-9 and found.nfev == 200)
-        same = minimize(lambda x, a: (a * rosen(x), a * rosen_der(x)), [0.5] * 3, args=(1.0,), jac=True, bounds=Bounds([-2] * 3, [2] * 3),
-                        method=diffsim.scipy("lbfgsb"), options={"budget": 200})
+        same = minimize(
+            lambda x, a: (a * rosen(x), a * rosen_der(x)),
+            [0.5] * 3,
+            args=(1.0,),
+            jac=True,
+            bounds=Bounds([-2] * 3, [2] * 3),
+            method=diffsim.scipy("lbfgsb"),
+            options={"budget": 200},
+        )
         self.same(same.x, found.x)
         seen = []
         minimize(rosen, [0.5] * 3, bounds=[(-2, 2)] * 3, method=diffsim.scipy("bo", 30, seed=2), callback=seen.append)
@@ -91,7 +105,7 @@ class PyTorch(Case):
         """second derivatives and wrong tensors are refused in clear words"""
         with diffsim.make("bounce", jobs=1) as env:
             f, x = diffsim.torch.loss(env), torch.tensor(np.array(env.x0), requires_grad=True)
-            g, = torch.autograd.grad(f(x), x, create_graph=True)
+            (g,) = torch.autograd.grad(f(x), x, create_graph=True)
             self.raises(diffsim.UnsupportedError, "second derivatives of the loss of bounce", g.sum().backward)
             self.raises(TypeError, "a torch.Tensor is wanted", f, env.x0)
             with self.assertRaisesRegex((diffsim.UsageError, RuntimeError), "shape"):
@@ -107,8 +121,17 @@ class Jax(Case):
     def test_check_grads(self):
         """jax.test_util.check_grads passes"""
         from jax.test_util import check_grads
+
         for env, x, tolerance in places():
-            check_grads(diffsim.jax.loss(env), (jax.numpy.array(x),), order=1, modes=["rev"], eps=WIDTH, atol=tolerance, rtol=1e-6)
+            check_grads(
+                diffsim.jax.loss(env),
+                (jax.numpy.array(x),),
+                order=1,
+                modes=["rev"],
+                eps=WIDTH,
+                atol=tolerance,
+                rtol=1e-6,
+            )
 
     def test_bits(self):
         """losses and gradients keep their bits under jit and vmap; single precision"""
@@ -136,6 +159,7 @@ class Leaks(Case):
     def test_million(self):
         """a million evaluations leak nothing"""
         import resource
+
         with diffsim.make("analytic", isolation="none") as env, diffsim.make("analytic", jobs=1) as other:
             x = np.array(env.x0)
             for e, count in ((env, 1000000), (other, 200000)):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the tests of the package and prints TAP:  python3 run.py [--peers] [WORD ...]   (names that contain a word)
 
-Without --peers those that need NumPy alone; with it those that need SciPy, PyTorch, JAX, Gymnasium, each skipped where it is not there."""
+Without --peers those that need NumPy alone; with it those that need SciPy, PyTorch, JAX, Gymnasium, each skipped where it is not there.
+"""
 
 import os
 import sys
@@ -23,7 +24,10 @@ class Tap(unittest.TestResult):
         self.failed += not passed
         spent = time.monotonic() - self.began
         name = f"{type(test).__name__}: {test.shortDescription() or test.id().rpartition('.')[2]}"
-        print(f"{'' if passed else 'not '}ok {self.number} - {name}{more}" + (f" ({spent:.1f} s)" if spent > 1 else ""), flush=True)
+        print(
+            f"{'' if passed else 'not '}ok {self.number} - {name}{more}" + (f" ({spent:.1f} s)" if spent > 1 else ""),
+            flush=True,
+        )
 
     def startTest(self, test):
         super().startTest(test)
@@ -36,7 +40,11 @@ class Tap(unittest.TestResult):
         if not hasattr(self, "began"):
             self.began = time.monotonic()
         self.line(test, False)
-        print("".join("#   " + line + "\n" for line in self._exc_info_to_string(err, test).splitlines()[-25:]), end="", flush=True)
+        print(
+            "".join("#   " + line + "\n" for line in self._exc_info_to_string(err, test).splitlines()[-25:]),
+            end="",
+            flush=True,
+        )
 
     def addFailure(self, test, err):
         self._wrong(test, err)
@@ -61,7 +69,11 @@ def tests(suite):
 def main():
     words = [a for a in sys.argv[1:] if a != "--peers"]
     pattern = "peer_*.py" if "--peers" in sys.argv[1:] else "test_*.py"
-    chosen = [t for t in tests(unittest.defaultTestLoader.discover(HERE, pattern)) if not words or any(w in t.id() for w in words)]
+    chosen = [
+        t
+        for t in tests(unittest.defaultTestLoader.discover(HERE, pattern))
+        if not words or any(w in t.id() for w in words)
+    ]
     result = Tap()
     unittest.TestSuite(chosen).run(result)
     print(f"1..{result.number}")

@@ -18,14 +18,21 @@ FAULTY = os.path.join(TOP, "tests", "plugins", ".libs", "faulty.so")
 
 def dshost(*arguments):
     """What dshost prints; it has to succeed."""
-    return subprocess.run([_library.program(), *map(str, arguments)], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE).stdout.decode()
+    return subprocess.run(
+        [_library.program(), *map(str, arguments)],
+        check=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ).stdout.decode()
 
 
 def evaluated(name, x, **settings):
     """dshost eval --json of a point."""
     flags = [f"--set=env.{k}={v}" for k, v in settings.items()]
-    return json.loads(dshost("eval", "--env", name, *flags, "--x=" + ",".join(repr(v) for v in x.tolist()), "--gradient", "--json"))
+    return json.loads(
+        dshost("eval", "--env", name, *flags, "--x=" + ",".join(repr(v) for v in x.tolist()), "--gradient", "--json")
+    )
 
 
 def record(folder):
@@ -44,7 +51,7 @@ def children():
             continue
         state, parent = text.rpartition(")")[2].split()[:2]
         if int(parent) == os.getpid():
-            found[int(pid)] = state + " " + text[text.index("(") + 1:text.rindex(")")]
+            found[int(pid)] = state + " " + text[text.index("(") + 1 : text.rindex(")")]
     return found
 
 

@@ -18,8 +18,15 @@ import diffsim
 from diffsim import _library
 from support import FAULTY, Case, dshost, evaluated, needs_faulty
 
-SAMPLE = {"analytic": {"function": "rosenbrock", "dim": 5}, "pinball": {}, "cartpole": {}, "swing": {},
-          "bounce": {}, "torus": {"preset": "small"}, "ball_wall": {}}
+SAMPLE = {
+    "analytic": {"function": "rosenbrock", "dim": 5},
+    "pinball": {},
+    "cartpole": {},
+    "swing": {},
+    "bounce": {},
+    "torus": {"preset": "small"},
+    "ball_wall": {},
+}
 
 
 class Values(Case):
@@ -74,7 +81,14 @@ class Values(Case):
             x = np.array([1.0, -2.0, 0.5, 3.0])
             kept, loss = x.copy(), env.loss(x)
             twice = np.repeat(x, 2)[::2]
-            for given in (x.tolist(), tuple(x), x.astype(np.float32), twice, x.astype(object).tolist(), np.asfortranarray(x)):
+            for given in (
+                x.tolist(),
+                tuple(x),
+                x.astype(np.float32),
+                twice,
+                x.astype(object).tolist(),
+                np.asfortranarray(x),
+            ):
                 self.assertEqual(env.loss(given), loss)
             self.assertEqual(env.loss([1, 2, 3, 4]), env.loss([1.0, 2.0, 3.0, 4.0]))
             self.same(x, kept)
@@ -97,7 +111,7 @@ class Values(Case):
             self.assertEqual(env.space.names[0], v.name)
             self.assertEqual(env.settings, {"links": 2, "steps": 50})
             self.assertIn("links=2", repr(env))
-            self.assertIn("<img src=\"data:image/png;base64,", env._repr_html_())
+            self.assertIn('<img src="data:image/png;base64,', env._repr_html_())
             with self.assertRaises(ValueError):
                 env.x0[0] = 1
             with pickle.loads(pickle.dumps(env)) as again:
@@ -118,7 +132,9 @@ class Values(Case):
                 for _ in range(200):
                     env.loss_and_grad(x)
                 env.loss(np.tile(x, (50, 1)))
-            self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 2048, "KiB after 40000 evaluations")
+            self.assertLess(
+                resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 2048, "KiB after 40000 evaluations"
+            )
             self.assertLess(best, 10e-6)
 
 
@@ -138,7 +154,9 @@ class Channels(Case):
             many = env.random(3, seed=4)
             self.same(env.residuals(many)[1], env.residuals(many[1]))
             self.same(env.jvp(many, v)[2], env.jvp(many[2], v))
-            self.same(env.channel_values(x)["residuals" if "residuals" in env.channels else next(iter(env.channels))], r)
+            self.same(
+                env.channel_values(x)["residuals" if "residuals" in env.channels else next(iter(env.channels))], r
+            )
 
     def test_refused(self):
         """channels that there are not, wrong shapes"""
@@ -152,6 +170,7 @@ class Scenes(Case):
     def test_metrics(self):
         """metrics are those of dshost eval --metrics, scenes those of --trajectory"""
         import json
+
         file = self.path("t.npz")
         said = json.loads(dshost("eval", "--env", "cartpole", "--metrics", "--trajectory", file, "--json"))
         with diffsim.make("cartpole") as env:
@@ -190,21 +209,36 @@ class Scenes(Case):
             with self.assertRaises(diffsim.PluginError):
                 _library.dshost("picture", "-", data=bad)
         self.assertEqual(len(_library.dshost("picture", "-", data=block)), 2 * 480 * 360 * 3)
-        self.raises(diffsim.UsageError, "for a scene on standard input", _library.dshost, "picture", self.room, "--frame", "3")
+        self.raises(
+            diffsim.UsageError, "for a scene on standard input", _library.dshost, "picture", self.room, "--frame", "3"
+        )
         self.no_new_children()
 
 
 class Wrong(Case):
     def test_settings(self):
         """parameters are refused with the line of the host, and its kind"""
-        e = self.raises(diffsim.ConfigError, "unknown parameter 'presett'.*did you mean 'preset'", diffsim.make, "torus", presett="small")
+        e = self.raises(
+            diffsim.ConfigError,
+            "unknown parameter 'presett'.*did you mean 'preset'",
+            diffsim.make,
+            "torus",
+            presett="small",
+        )
         self.assertEqual(e.status, 3)
         self.raises(diffsim.ConfigError, "dim = -1", diffsim.make, "analytic", dim=-1)
         self.raises(diffsim.ConfigError, "nan", diffsim.make, "analytic", noise=float("nan"))
         self.raises(diffsim.PluginError, "no environment 'cartpol'.*did you mean 'cartpole'", diffsim.make, "cartpol")
         self.raises(diffsim.UsageError, "a text of one line", diffsim.make, "torus", preset="small\nseed = 1")
         self.raises(diffsim.UsageError, "'a = b' is no name", diffsim.make, "torus", settings={"a = b": 1})
-        self.raises(diffsim.UsageError, "preset is given twice", diffsim.make, "torus", preset="small", settings={"preset": "full"})
+        self.raises(
+            diffsim.UsageError,
+            "preset is given twice",
+            diffsim.make,
+            "torus",
+            preset="small",
+            settings={"preset": "full"},
+        )
         self.raises(TypeError, "preset = None", diffsim.make, "torus", preset=None)
         self.raises(diffsim.UsageError, "isolation is 'thread': allowed", diffsim.make, "torus", isolation="thread")
         self.raises(diffsim.UsageError, "jobs is 5000: allowed are 0 to 1024", diffsim.make, "torus", jobs=5000)
@@ -217,7 +251,12 @@ class Wrong(Case):
         with diffsim.make("cartpole") as env:
             env.loss(env.x0)
             for _ in range(2):
-                self.raises(diffsim.UsageError, r"x has shape \(3,\): cartpole takes \(200,\), or \(k, 200\)", env.loss, [1, 2, 3])
+                self.raises(
+                    diffsim.UsageError,
+                    r"x has shape \(3,\): cartpole takes \(200,\), or \(k, 200\)",
+                    env.loss,
+                    [1, 2, 3],
+                )
                 self.raises(diffsim.UsageError, r"x has shape \(2, 3\)", env.loss, np.zeros((2, 3)))
                 self.raises(diffsim.UsageError, r"x has shape \(0, 200\)", env.loss, np.zeros((0, 200)))
                 self.raises(diffsim.UsageError, r"x has shape \(1, 1, 200\)", env.loss_and_grad, np.zeros((1, 1, 200)))
@@ -253,9 +292,16 @@ class Wrong(Case):
     @needs_faulty
     def test_failures(self):
         """crashes, hangs and other failures are exceptions; the environment goes on"""
-        for fault, outcome, words in (("segv", "crashed", "SIGSEGV|signal 11|Segmentation"), ("abort", "crashed", "."), ("exit", "crashed", "exit"),
-                                      ("loop", "timeout", "0.2"), ("nan", "invalid", "."), ("error", "error", "."),
-                                      ("diverge", "diverged", "."), ("infeasible", "infeasible", ".")):
+        for fault, outcome, words in (
+            ("segv", "crashed", "SIGSEGV|signal 11|Segmentation"),
+            ("abort", "crashed", "."),
+            ("exit", "crashed", "exit"),
+            ("loop", "timeout", "0.2"),
+            ("nan", "invalid", "."),
+            ("error", "error", "."),
+            ("diverge", "diverged", "."),
+            ("infeasible", "infeasible", "."),
+        ):
             with diffsim.make(FAULTY, fault=fault, above=0.5, jobs=1, timeout=0.2) as env:
                 good, bad = np.array([0.1, 0.2]), np.array([0.9, 0.2])
                 for _ in range(2):
@@ -356,8 +402,13 @@ class Processes(Case):
         """a program may end with workers alive, and by an exception: no worker stays, nothing is said"""
         for end in ("", "raise SystemExit(3)", "import os; os.kill(os.getpid(), 9)"):
             code = f"import diffsim, os; e = diffsim.make('cartpole', jobs=2); e.loss(e.random(4)); s = diffsim.optimizer('bo', e); s.ask(); print(os.getpid(), flush=True)\n{end}"
-            done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=False,
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            done = subprocess.run(
+                [sys.executable, "-c", code],
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+                check=False,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
             self.assertEqual((done.returncode, done.stderr), ({"": 0, "raise SystemExit(3)": 3}.get(end, -9), b""), end)
             mark = f"PPid:\t{int(done.stdout)}\n"
             for _ in range(100):

@@ -15,10 +15,21 @@ from diffsim import _errors, _library
 from support import SOURCE, Case
 
 HEADERS = {
-    "EnvironmentOptions": "ds_environment_options", "Box": "ds_environment_box", "Variable": "ds_variable", "Batch": "ds_environment_batch",
-    "Channel": "ds_channel", "Ask": "ds_ask", "SceneView": "ds_scene_view", "BodyView": "ds_body_view", "MetricView": "ds_metric_view",
-    "Episodes": "ds_rl_info", "EpisodeRows": "ds_episode_rows", "SearchOptions": "ds_search_options", "RunnerResult": "ds_runner_result",
-    "RunnerOptions": "ds_runner_options"}
+    "EnvironmentOptions": "ds_environment_options",
+    "Box": "ds_environment_box",
+    "Variable": "ds_variable",
+    "Batch": "ds_environment_batch",
+    "Channel": "ds_channel",
+    "Ask": "ds_ask",
+    "SceneView": "ds_scene_view",
+    "BodyView": "ds_body_view",
+    "MetricView": "ds_metric_view",
+    "Episodes": "ds_rl_info",
+    "EpisodeRows": "ds_episode_rows",
+    "SearchOptions": "ds_search_options",
+    "RunnerResult": "ds_runner_result",
+    "RunnerOptions": "ds_runner_options",
+}
 
 
 class Library(Case):
@@ -27,18 +38,31 @@ class Library(Case):
         cc = os.environ.get("DS_CC", "cc").split()
         if shutil.which(cc[0]) is None:
             self.skipTest("there is no C compiler")
-        declared = {name for name, kind in vars(_library).items() if inspect.isclass(kind) and issubclass(kind, ctypes.Structure) and name[0] != "_"}
+        declared = {
+            name
+            for name, kind in vars(_library).items()
+            if inspect.isclass(kind) and issubclass(kind, ctypes.Structure) and name[0] != "_"
+        }
         self.assertEqual(declared, set(HEADERS))
         lines = []
         for name, of in HEADERS.items():
             lines.append(f'printf("{name} %zu\\n", sizeof({of}));')
-            lines += [f'printf("{name}.{f[0]} %zu\\n", offsetof({of}, {f[0]}));' for f in
-                      [("struct_size",), *getattr(_library, name)._fields_]]
+            lines += [
+                f'printf("{name}.{f[0]} %zu\\n", offsetof({of}, {f[0]}));'
+                for f in [("struct_size",), *getattr(_library, name)._fields_]
+            ]
         headers = "".join(f"#include <diffsim/lib/{h}.h>\n" for h in ("ask_tell", "environment", "library", "run"))
         with open(self.path("t.c"), "w", encoding="utf-8") as f:
             f.write(headers + "#include <stdio.h>\nint main(void)\n{\n" + "\n".join(lines) + "\nreturn 0;\n}\n")
-        subprocess.run([*cc, "-I" + os.path.join(SOURCE, "include"), "-o", self.path("t"), self.path("t.c")], check=True)
-        said = dict(line.split() for line in subprocess.run([self.path("t")], check=True, stdout=subprocess.PIPE).stdout.decode().splitlines())
+        subprocess.run(
+            [*cc, "-I" + os.path.join(SOURCE, "include"), "-o", self.path("t"), self.path("t.c")], check=True
+        )
+        said = dict(
+            line.split()
+            for line in subprocess.run([self.path("t")], check=True, stdout=subprocess.PIPE)
+            .stdout.decode()
+            .splitlines()
+        )
         for name in HEADERS:
             kind = getattr(_library, name)
             self.assertEqual(int(said[name]), ctypes.sizeof(kind), name)
@@ -54,11 +78,18 @@ class Library(Case):
         """DIFFSIM_LIBRARY names the library, and a wrong one is told in one line"""
         code = "import diffsim._library as l; print(l.path)"
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "DIFFSIM_LIBRARY": _library._loaded_path()}
-        said = subprocess.run([sys.executable, "-c", code], env=env, check=True, stdout=subprocess.PIPE).stdout.decode().strip()
+        said = (
+            subprocess.run([sys.executable, "-c", code], env=env, check=True, stdout=subprocess.PIPE)
+            .stdout.decode()
+            .strip()
+        )
         self.assertEqual(said, env["DIFFSIM_LIBRARY"])
         env["DIFFSIM_LIBRARY"] = "/nowhere/libdiffsim.so.1"
         done = subprocess.run([sys.executable, "-c", code], env=env, check=False, stderr=subprocess.PIPE)
-        self.assertRegex(done.stderr.decode().splitlines()[-1], r"LibraryError: libdiffsim cannot be loaded \(the variable DIFFSIM_LIBRARY: /nowhere")
+        self.assertRegex(
+            done.stderr.decode().splitlines()[-1],
+            r"LibraryError: libdiffsim cannot be loaded \(the variable DIFFSIM_LIBRARY: /nowhere",
+        )
         self.assertNotEqual(done.returncode, 0)
 
     def test_exceptions(self):
@@ -76,8 +107,13 @@ class Library(Case):
             thing = getattr(diffsim, name)
             missing += [name] if not inspect.getdoc(thing) else []
             if inspect.isclass(thing):
-                missing += [f"{name}.{k}" for k, v in vars(thing).items()
-                            if not k.startswith("_") and (inspect.isfunction(v) or isinstance(v, property)) and not inspect.getdoc(v)]
+                missing += [
+                    f"{name}.{k}"
+                    for k, v in vars(thing).items()
+                    if not k.startswith("_")
+                    and (inspect.isfunction(v) or isinstance(v, property))
+                    and not inspect.getdoc(v)
+                ]
         self.assertEqual(missing, [])
 
 

@@ -18,7 +18,7 @@ STEPWISE = ("apg", "ppo", "sac", "shac")
 
 
 def bowl(x):
-    return float(((x - 0.3)**2).sum())
+    return float(((x - 0.3) ** 2).sum())
 
 
 def bowl_and_grad(x):
@@ -28,10 +28,30 @@ def bowl_and_grad(x):
 class Runs(Case):
     def test_bits(self):
         """minimize(env) leaves the record of dshost run, to the last bit, for every number of jobs"""
-        for env, opt, budget, settings, options in (("cartpole", "boleap", 40, {"links": 2}, {"n_init": 5}), ("pinball", "cmaes", 60, {}, {}),
-                                                    ("analytic", "bo", 20, {"noise": 0.1, "dim": 3}, {})):
-            flags = [f"--set=env.{k}={v}" for k, v in settings.items()] + [f"--set=opt.{k}={v}" for k, v in options.items()]
-            dshost("run", "--env", env, "--opt", opt, "--budget", budget, "--seed", 3, "--pictures", "false", "--out", self.path(env), *flags)
+        for env, opt, budget, settings, options in (
+            ("cartpole", "boleap", 40, {"links": 2}, {"n_init": 5}),
+            ("pinball", "cmaes", 60, {}, {}),
+            ("analytic", "bo", 20, {"noise": 0.1, "dim": 3}, {}),
+        ):
+            flags = [f"--set=env.{k}={v}" for k, v in settings.items()] + [
+                f"--set=opt.{k}={v}" for k, v in options.items()
+            ]
+            dshost(
+                "run",
+                "--env",
+                env,
+                "--opt",
+                opt,
+                "--budget",
+                budget,
+                "--seed",
+                3,
+                "--pictures",
+                "false",
+                "--out",
+                self.path(env),
+                *flags,
+            )
             with diffsim.make(env, seed=3, jobs=2, **settings) as e:
                 result = diffsim.minimize(e, opt, budget, out=self.path(env + "-python"), **options)
                 self.assertEqual(record(self.path(env)), record(self.path(env + "-python")))
@@ -56,10 +76,27 @@ class Runs(Case):
             part = diffsim.minimize(env, "cmaes", 200, out=out, progress=stop)
             self.assertEqual((part.ended, part.evaluations), ("signal", seen[-1]))
             self.assertLess(part.evaluations, 200)
-            self.assertIn("already", str(self.raises(diffsim.InputOutputError, "holds a run", diffsim.minimize, env, "cmaes", 200, out=out)))
-            for kind, words, call in ((diffsim.UsageError, "optimizer 'cmaes', not 'rand'", lambda: diffsim.minimize(env, "rand", 200, out=out, resume=True)),
-                                      (diffsim.UsageError, "seed '0', not '1'", lambda: diffsim.minimize(env, "cmaes", 200, seed=1, out=out, resume=True)),
-                                      (diffsim.UsageError, "opt.sigma0 '0.5', not '0.1'", lambda: diffsim.minimize(env, "cmaes", 200, out=out, resume=True, sigma0=0.1))):
+            self.assertIn(
+                "already",
+                str(self.raises(diffsim.InputOutputError, "holds a run", diffsim.minimize, env, "cmaes", 200, out=out)),
+            )
+            for kind, words, call in (
+                (
+                    diffsim.UsageError,
+                    "optimizer 'cmaes', not 'rand'",
+                    lambda: diffsim.minimize(env, "rand", 200, out=out, resume=True),
+                ),
+                (
+                    diffsim.UsageError,
+                    "seed '0', not '1'",
+                    lambda: diffsim.minimize(env, "cmaes", 200, seed=1, out=out, resume=True),
+                ),
+                (
+                    diffsim.UsageError,
+                    "opt.sigma0 '0.5', not '0.1'",
+                    lambda: diffsim.minimize(env, "cmaes", 200, out=out, resume=True, sigma0=0.1),
+                ),
+            ):
                 self.raises(kind, words, call)
             full = diffsim.minimize(env, "cmaes", 200, out=out, resume=True, sigma0=0.50)
             self.same(full.history()["x"], whole.history()["x"])
@@ -84,20 +121,32 @@ class Runs(Case):
             self.assertTrue(0 < part.evaluations < 1000)
             known = part.history()
             full = diffsim.minimize(env, "cmaes", part.evaluations + 4, out=self.path("run"), resume=True)
-            self.same(full.history()["x"][:len(known)], known["x"])
+            self.same(full.history()["x"][: len(known)], known["x"])
         self.no_new_children()
 
     def test_exception(self):
         """an exception in progress() ends the run and comes out"""
         with diffsim.make("pinball", jobs=1) as env:
+
             def fail(now):
                 raise RuntimeError("enough")
+
             with self.assertRaisesRegex(RuntimeError, "enough"):
                 diffsim.minimize(env, "cmaes", 200, out=self.path("run"), progress=fail)
             self.assertGreater(diffsim.load(self.path("run")).evaluations, 0)
-            self.raises(diffsim.ConfigError, "unknown parameter 'sigma'.*did you mean 'sigma0'", diffsim.minimize, env, "cmaes", 10, sigma=1)
+            self.raises(
+                diffsim.ConfigError,
+                "unknown parameter 'sigma'.*did you mean 'sigma0'",
+                diffsim.minimize,
+                env,
+                "cmaes",
+                10,
+                sigma=1,
+            )
             self.raises(diffsim.PluginError, "did you mean 'cmaes'", diffsim.minimize, env, "cmae", 10)
-            self.raises(diffsim.UsageError, "bounds: not with an environment", diffsim.minimize, env, "cmaes", 10, bounds=BOX)
+            self.raises(
+                diffsim.UsageError, "bounds: not with an environment", diffsim.minimize, env, "cmaes", 10, bounds=BOX
+            )
             self.raises(diffsim.UsageError, "budget is 0", diffsim.minimize, env, "cmaes", 0)
             self.raises(diffsim.InputOutputError, ".", diffsim.minimize, env, "cmaes", 10, out="/proc/nowhere")
             target = diffsim.minimize(env, "cmaes", 200, target=1e3)
@@ -133,8 +182,16 @@ class Searches(Case):
 
     def test_all(self):
         """every optimizer by ask and tell; those that step through episodes are refused with a line"""
-        listed = {line.split()[0] for line in dshost("list").partition("optimizers\n")[2].splitlines() if line.startswith("  ")}
-        self.assertEqual(listed - {"nlopt"}, (set(WITH_GRADIENT) | set(WITHOUT) | set(STEPWISE)) - {"nlopt"}, "one is not tested here")
+        listed = {
+            line.split()[0]
+            for line in dshost("list").partition("optimizers\n")[2].splitlines()
+            if line.startswith("  ")
+        }
+        self.assertEqual(
+            listed - {"nlopt"},
+            (set(WITH_GRADIENT) | set(WITHOUT) | set(STEPWISE)) - {"nlopt"},
+            "one is not tested here",
+        )
         for name in sorted(listed):
             if name in STEPWISE:
                 self.raises(diffsim.PluginError, "needs", diffsim.optimizer, name, BOX, budget=40)
@@ -170,7 +227,9 @@ class Searches(Case):
             self.raises(diffsim.UsageError, "wants the gradients", opt.tell, [1.0] * len(x))
             self.raises(diffsim.UsageError, "grad has shape", opt.tell, [1.0] * len(x), np.zeros((len(x), 2)))
         self.raises(diffsim.UsageError, "variable 0 has the bounds", diffsim.optimizer, "cmaes", ([1.0], [0.0]))
-        self.raises(diffsim.UsageError, "variable 1 has the bounds", diffsim.optimizer, "cmaes", ([0.0, 0.0], [1.0, np.inf]))
+        self.raises(
+            diffsim.UsageError, "variable 1 has the bounds", diffsim.optimizer, "cmaes", ([0.0, 0.0], [1.0, np.inf])
+        )
         self.raises(TypeError, "is no space", diffsim.optimizer, "cmaes", 3)
         self.raises(diffsim.PluginError, "gradient=True in|needs gradients", diffsim.optimizer, "lbfgsb", BOX)
 
@@ -203,9 +262,26 @@ class Searches(Case):
         self.same(full.history()["x"], diffsim.minimize(bowl, "cmaes", 60, bounds=BOX).history()["x"])
         self.raises(diffsim.UsageError, "bounds are missing", diffsim.minimize, bowl)
         self.raises(TypeError, "neither an environment nor a function", diffsim.minimize, "torus")
-        self.raises(diffsim.UsageError, r"returned an array of shape \(3,\)", diffsim.minimize, lambda x: x, "rand", 5, bounds=BOX)
+        self.raises(
+            diffsim.UsageError,
+            r"returned an array of shape \(3,\)",
+            diffsim.minimize,
+            lambda x: x,
+            "rand",
+            5,
+            bounds=BOX,
+        )
         self.raises(diffsim.UsageError, "jac=True", diffsim.minimize, lambda x: (1.0, 2.0), "rand", 5, bounds=BOX)
-        self.raises(diffsim.UsageError, "holds a run already", diffsim.minimize, bowl, "rand", 5, bounds=BOX, out=self.path("run"))
+        self.raises(
+            diffsim.UsageError,
+            "holds a run already",
+            diffsim.minimize,
+            bowl,
+            "rand",
+            5,
+            bounds=BOX,
+            out=self.path("run"),
+        )
         self.no_new_children()
 
     def test_many_threads(self):
@@ -253,12 +329,21 @@ class Results(Case):
     def test_many(self):
         """experiments, folders of runs, landscapes; folders that are none of these"""
         with open(self.path("b.ini"), "w", encoding="utf-8") as f:
-            f.write("[bench]\nenvs = bounce pinball\nopts = rand cmaes\nruns = 2\n[run]\nbudget = 10\npictures = false\n")
+            f.write(
+                "[bench]\nenvs = bounce pinball\nopts = rand cmaes\nruns = 2\n[run]\nbudget = 10\npictures = false\n"
+            )
         dshost("bench", self.path("b.ini"), "--out", self.path("bench"))
         runs = diffsim.load(self.path("bench"))
         table = runs.table()
-        self.assertEqual([tuple(r)[:4] for r in table[["env", "opt", "seed", "evaluations"]].tolist()],
-                         [(e, o, s, 10) for e in ("bounce", "pinball") for o in ("cmaes", "rand") for s in sorted(set(table["seed"].tolist()))])
+        self.assertEqual(
+            [tuple(r)[:4] for r in table[["env", "opt", "seed", "evaluations"]].tolist()],
+            [
+                (e, o, s, 10)
+                for e in ("bounce", "pinball")
+                for o in ("cmaes", "rand")
+                for s in sorted(set(table["seed"].tolist()))
+            ],
+        )
         self.assertEqual(len(runs.select(opt="rand")), 4)
         self.assertIn("<table>", runs._repr_html_())
         dshost("landscape", "--env", "bounce", "--grid", "7x5", "--out", self.path("land"))

@@ -2,6 +2,7 @@
 /* test_abi - sizes, offsets and numbers of the binary interface, as 0.2 has them (LP64 machines). While the
  * major version is 0, a line that has to change here means that plugins have to be compiled again: raise
  * DS_ABI_MINOR with it. From 1.0 on only sizeof rows may change, and lines may be added. */
+#include <diffsim/adapter.h>
 #include <diffsim/diffsim.h>
 #include <diffsim/ext/batch.h>
 #include <diffsim/ext/channel.h>
@@ -66,6 +67,7 @@ static const row sizes[] = {
     SIZE(ds_episode_rows, 96),
     SIZE(ds_episodes, 40),
     SIZE(ds_rl_back, 48),
+    SIZE(ds_adapter_request, 40),
     SIZE(ds_rl_gradient, 24),
     SIZE(ds_back_rows, 72),
     SIZE(ds_episode_gradients, 16),
@@ -271,6 +273,12 @@ static const row offsets[] = {
     AT(ds_rl_back, obs_bar, 24),
     AT(ds_rl_back, action_bar, 32),
     AT(ds_rl_back, cost_steps, 40),
+    AT(ds_adapter_request, struct_size, 0),
+    AT(ds_adapter_request, reserved, 4),
+    AT(ds_adapter_request, file, 8),
+    AT(ds_adapter_request, object, 16),
+    AT(ds_adapter_request, error, 24),
+    AT(ds_adapter_request, room, 32),
     AT(ds_rl_gradient, struct_size, 0),
     AT(ds_rl_gradient, reserved, 4),
     AT(ds_rl_gradient, begin, 8),
@@ -375,6 +383,7 @@ static const row offsets[] = {
 /* Numbers are as much a part of the interface as offsets. */
 static const row numbers[] = {
     IS(DS_ASK_SIZE_1_0, 48),
+    IS(DS_ADAPTER_REQUEST_SIZE_1_0, 40),
     IS(DS_WANT_GRAD, 1),
     IS(DS_WANT_SCENE, 2),
     IS(DS_GRAD_NONE, 0),

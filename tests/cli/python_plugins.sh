@@ -125,6 +125,7 @@ says diverged "loss(x) is nan" Nan
 says diverged "Diverged: too fast" Fast
 says infeasible "Infeasible: negative mass" Negative
 says error "MemoryError" Large
+says error "faulty_plugins.py: TypeError: Bare.loss() takes 0 positional arguments" Bare
 run "$dshost" eval --env faulty_plugins.py:NanGradient --gradient --json
 has '"outcome": "bad_gradient"' "NanGradient: bad_gradient"
 run "$dshost" eval --env faulty_plugins.py:Hangs --set run.timeout_s=1 --json

@@ -11,7 +11,8 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the processes that wait */
 
-ds_status adapted_take(adapted *a, const ds_host *host, child *out)
+/* The process that waits for the first instance, or one more. */
+static ds_status take(adapted *a, const ds_host *host, child *out)
 {
     char why[600];
     pthread_mutex_lock(&lock);
@@ -29,7 +30,8 @@ ds_status adapted_take(adapted *a, const ds_host *host, child *out)
     return ds_host_fail(host, DS_E_GENERIC, "%s", why);
 }
 
-ds_status adapted_put_values(const adapted *a, const ds_host *host, child *c)
+/* The values of its parameters go into the room, head->bytes long. */
+static ds_status put_values(const adapted *a, const ds_host *host, child *c)
 {
     json_t *values = description_values(&a->description.desc, host);
     char *text = values != NULL ? json_dumps(values, JSON_COMPACT) : NULL;
@@ -45,5 +47,24 @@ ds_status adapted_put_values(const adapted *a, const ds_host *host, child *c)
     }
     free(text);
     json_decref(values);
+    return st;
+}
+
+ds_status adapted_begin(adapted *a, const ds_host *host, child *out)
+{
+    ds_status st = take(a, host, out);
+    if (st != DS_OK) {
+        return st;
+    }
+    st = put_values(a, host, out);
+    if (st == DS_OK) {
+        out->talk.head->threads = host->threads;
+        child_limit_memory(out);
+        st = child_ask(out, host, TALK_CREATE);
+        st = st >= 0 ? st : ds_host_fail(host, st, "%.500s", out->talk.head->text);
+    }
+    if (st != DS_OK) {
+        child_end(out);
+    }
     return st;
 }

@@ -18,12 +18,9 @@ typedef struct adapted {
     child first; /* has described it, and waits for the first instance */
 } adapted;
 
-/* The Python process of a new instance: the one that waits, or one more. 0, or a status that was said to the
- * host. [any] */
-ds_status adapted_take(adapted *a, const ds_host *host, child *out);
-
-/* The values of its parameters go into the room, head->bytes long. 0, or a status that was said. */
-ds_status adapted_put_values(const adapted *a, const ds_host *host, child *c);
+/* Begins an instance: its Python process has made the object of the class with the values of the parameters, and
+ * what it says of it lies in the shared memory. DS_OK, or a status that was said to the host, and no process. [any] */
+ds_status adapted_begin(adapted *a, const ds_host *host, child *out);
 
 /* All but create(), which knows of which file it is. */
 extern const ds_env_vtable adapted_env;

@@ -67,19 +67,12 @@ ds_status adapted_create_env(adapted *a, const ds_host *host, void **out)
         return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
     p->host = host;
-    ds_status st = adapted_take(a, host, &p->child);
+    ds_status st = adapted_begin(a, host, &p->child);
     if (st != DS_OK) {
         free(p);
         return st;
     }
-    st = adapted_put_values(a, host, &p->child);
-    if (st == DS_OK) {
-        p->child.talk.head->threads = host->threads;
-        child_limit_memory(&p->child);
-        st = child_ask(&p->child, host, TALK_CREATE);
-        st = st >= 0 ? st : ds_host_fail(host, st, "%.500s", p->child.talk.head->text);
-    }
-    st = st != DS_OK ? st : take_facts(p);
+    st = take_facts(p);
     if (st != DS_OK) {
         env_destroy(p);
         return st;

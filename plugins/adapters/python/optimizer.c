@@ -11,7 +11,6 @@ typedef struct python_optimizer {
     child child;
     const ds_host *host;
     const ds_problem *problem;
-    int with_gradient; /* it may ask for gradients where there are some */
 } python_optimizer;
 
 static void optimizer_destroy(void *self)
@@ -31,20 +30,9 @@ ds_status adapted_create_optimizer(adapted *a, const ds_host *host, const ds_pro
     }
     p->host = host;
     p->problem = problem;
-    ds_status st = adapted_take(a, host, &p->child);
+    ds_status st = adapted_begin(a, host, &p->child);
     if (st != DS_OK) {
         free(p);
-        return st;
-    }
-    st = adapted_put_values(a, host, &p->child);
-    if (st == DS_OK) {
-        p->child.talk.head->threads = host->threads;
-        child_limit_memory(&p->child);
-        st = child_ask(&p->child, host, TALK_CREATE);
-        st = st >= 0 ? st : ds_host_fail(host, st, "%.500s", p->child.talk.head->text);
-    }
-    if (st != DS_OK) {
-        optimizer_destroy(p);
         return st;
     }
     *out = p;
