@@ -407,10 +407,10 @@ static void test_waiting(void **state)
         o.ctx = &left;
         ds_environment *e = ds_environment_open(faulty, &o, NULL, 0);
         assert_non_null(e);
-        left = 3;
         for (int k = 0; k < 50; k++) {
             assert_int_equal(ds_environment_evaluate(e, x, 0, &loss, NULL, NULL), DS_OK);
         }
+        left = 3;
         assert_int_equal(scene ? ds_environment_simulate(e, bad, 0, DS_FRAMES_ALL, NULL, NULL)
                                : ds_environment_evaluate(e, bad, 0, &loss, NULL, NULL),
                          DS_STOPPED);
