@@ -385,15 +385,23 @@ class Processes(Case):
         before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
         self.addCleanup(signal.signal, signal.SIGINT, before)
         env = diffsim.make(FAULTY, fault="sleep", above=0.5, jobs=2)
-        for bad in ([0.9, 0], [[0.9, 0.1], [0.1, 0.1], [0.8, 0]], [[0.7, 0.1]] * 3):
-            timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        good, bad = np.array([0.1, 0.2]), np.array([0.9, 0.0])
+        for call in (
+            lambda: env.loss(bad),
+            lambda: env.loss_and_grad(bad),
+            lambda: env.loss([bad, good, bad]),
+            lambda: env.trajectory(bad),
+        ):
+            for _ in range(3):
+                self.assertAlmostEqual(env.loss(good), 0.05)
+            timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
             begin = time.monotonic()
             timer.start()
             with self.assertRaises(KeyboardInterrupt):
-                env.loss(bad)
+                call()
             timer.join()
             self.assertLess(time.monotonic() - begin, 8)
-            self.assertAlmostEqual(env.loss([0.1, 0.2]), 0.05)
+        self.same(env.loss([good, good]), [env.loss(good)] * 2)
         self.assertFalse(env.closed)
         env.close()
         self.no_new_children()

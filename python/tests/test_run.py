@@ -311,6 +311,7 @@ class Results(Case):
         self.assertEqual(rows.dtype.names[:4], ("evaluation", "loss", "best_loss", "outcome"))
         self.assertEqual((len(rows), rows["x"].shape, rows["gradient"].shape), (30, (30, 3), (30, 3)))
         self.assertTrue((np.diff(rows["best_loss"]) <= 0).all())
+        self.assertEqual(set(rows["tag"]), {"sample", "descent"})
         self.assertEqual((run.env, run.opt, run.seed, run.ended), ("bounce", "boleap", 5, "budget"))
         self.same(run.best_x, rows["x"][rows["loss"].argmin()])
         with run.environment(jobs=1) as env:
