@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # tables.sh - tables for pages and papers from what `dshost report` writes: environments as columns, optimizers as rows.
 #
-#     tables.sh KIND [--latex] [--columns N] EXPERIMENT.ini... CELLS.csv...
+#     tables.sh KIND [--latex] [--columns N] [--metric NAME] EXPERIMENT.ini... CELLS.csv...
 #
 # KIND     mean     mean of the best losses and its 90 % interval: by the bootstrap, of older reports by Student's t
 #          median   median [first and third quartile]
 #          time     mean wall time of a run, s
 #          counts   on how many environments an optimizer is better or worse than the reference
 #          scores   score over all environments and its 95 % interval; of SUMMARY.csv
+#          metric   mean of the metric --metric NAME and its 95 % interval; middle: its median and quartiles; of
+#                   METRIC_CELLS.csv (dshost report --metrics)
 #
 # (+) and (-) in the first two: significantly better or worse than the reference (p < 0.05 after Holm's correction). Rows and columns have
 # the order of the experiments; --latex writes tabular environments instead of Markdown.
@@ -16,19 +18,23 @@ set -eu
 LC_ALL=C
 export LC_ALL
 usage() {
-	sed -n 's/^# \{0,1\}//; 4,14p' "$0" >&2
+	sed -n 's/^# \{0,1\}//; 4,16p' "$0" >&2
 	exit 2
 }
 [ $# -gt 1 ] || usage
 kind=$1
 shift
-case $kind in mean | median | time | counts | scores) ;; *) usage ;; esac
-columns=1000 latex=0
+case $kind in mean | median | time | counts | scores | metric | middle) ;; *) usage ;; esac
+columns=1000 latex=0 metric=
 while :; do
 	case ${1-} in
 	--latex) latex=1 ;;
 	--columns)
 		columns=${2-}
+		shift
+		;;
+	--metric)
+		metric=${2-}
 		shift
 		;;
 	-*) usage ;;
@@ -42,7 +48,8 @@ for file; do
 		exit 6
 	}
 done
-exec awk -v kind="$kind" -v columns="$columns" -v latex="$latex" '
+case $kind in metric | middle) [ -n "$metric" ] || usage ;; esac
+exec awk -v metric="$metric" -v kind="$kind" -v columns="$columns" -v latex="$latex" '
 function fail(text) {
 	print FILENAME ": " text > "/dev/stderr"
 	failed = 1
@@ -114,7 +121,7 @@ function value(e, o, text) {
 		return "-"
 	if (kind == "time")
 		return sprintf("%.0f", wall[e, o])
-	text = kind == "mean" ? mean[e, o] : median[e, o]
+	text = kind == "mean" || kind == "metric" ? mean[e, o] : median[e, o]
 	return text (sign[e, o] > 0 ? " (+)" : sign[e, o] < 0 ? " (-)" : "")
 }
 
@@ -181,14 +188,15 @@ FNR == 1 {
 		n = split($0, name, ",")
 		for (k = 1; k <= n; k++)
 			at[name[k]] = k
-		low = ("bca90_low" in at ? "bca90" : "t90") "_low"
-		high = ("bca90_low" in at ? "bca90" : "t90") "_high"
+		of_metric = kind == "metric" || kind == "middle"
+		low = (of_metric ? "bca95" : "bca90_low" in at ? "bca90" : "t90") "_low"
+		high = (of_metric ? "bca95" : "bca90_low" in at ? "bca90" : "t90") "_high"
 		needed = kind == "scores" ? "optimizer score score95_low score95_high" \
-			: "environment optimizer runs mean median q1 q3 " low " " high " wall_s a12 p_holm"
+			: "environment optimizer runs mean median q1 q3 " low " " high " " (of_metric ? "metric" : "wall_s a12 p_holm")
 		n = split(needed, name, " ")
 		for (k = 1; k <= n; k++)
 			if (!(name[k] in at))
-				fail("no column \"" name[k] "\"; a " (kind == "scores" ? "summary.csv" : "cells.csv") " of dshost report has it")
+				fail("no column \"" name[k] "\"; a " (kind == "scores" ? "summary.csv" : of_metric ? "metric_cells.csv" : "cells.csv") " of dshost report has it")
 		next
 	}
 }
@@ -218,17 +226,19 @@ kind == "scores" {
 
 {
 	split($0, f, ",")
+	if (of_metric && f[at["metric"]] != metric)
+		next
 	e = f[at["environment"]]
 	o = f[at["optimizer"]]
 	runs[e, o] = f[at["runs"]]
 	mean[e, o] = number(f[at["mean"]]) " [" number(f[at[low]]) ", " number(f[at[high]]) "]"
 	median[e, o] = number(f[at["median"]]) " [" number(f[at["q1"]]) ", " number(f[at["q3"]]) "]"
 	wall[e, o] = f[at["wall_s"]]
-	p = f[at["p_holm"]]
-	a = f[at["a12"]]
+	p = of_metric ? "" : f[at["p_holm"]]
+	a = of_metric ? "" : f[at["a12"]]
 	if (a == "")
 		reference = o
-	sign[e, o] = p != "" && p < 0.05 ? (a > 0.5 ? 1 : -1) : 0
+	sign[e, o] = !of_metric && p != "" && p < 0.05 ? (a > 0.5 ? 1 : -1) : 0
 	key = "envs"
 	words(e)
 	key = "opts"

@@ -6,9 +6,10 @@
 #     docs/results/update.sh                    the tables alone, of all that is in docs/results
 #     docs/results/update.sh --check            are they as the numbers in docs/results say? exit status 1 where not
 #
-# FOLDER - leaves what is there of that experiment. NAME is rigid, cloth, particles or optimizers. The tables stand
-# between lines `<!-- table NAME KIND FLAGS -->` and
-# `<!-- end of table -->`; KIND and FLAGS are those of tables.sh. What is said about the numbers is written by hand.
+# FOLDER - leaves what is there of that experiment. NAME is rigid, cloth, particles or optimizers, or gradsim/X for
+# examples/paper/gradsim/X.ini, of which only the means of errors and distances are kept. The tables stand between lines
+# `<!-- table NAME KIND FLAGS -->` and `<!-- end of table -->`; KIND and FLAGS are those of tables.sh. What is said about
+# the numbers is written by hand.
 #
 # DSHOST  the program (./dshost)
 # DOCS    the folder of the documentation that is changed (this one)
@@ -24,8 +25,9 @@ experiments() {
 	rigid | cloth) echo "$1_methods" ;;
 	particles) echo particle_methods ;;
 	optimizers) echo optimizers optimizers_torus ;;
+	gradsim/*) echo "paper/$1" ;;
 	*)
-		echo "$0: $1: rigid, cloth, particles or optimizers" >&2
+		echo "$0: $1: rigid, cloth, particles, optimizers or gradsim/X" >&2
 		return 2
 		;;
 	esac
@@ -45,6 +47,7 @@ table() {
 		files="$files $top/examples/$x.ini"
 	done
 	case $kind in
+	metric | middle) files="$files $docs/results/$name.csv" ;;
 	scores) files="$docs/results/$name/summary.csv" ;;
 	*)
 		for x in $of; do
@@ -87,6 +90,17 @@ report() {
 	[ "$1" = optimizers ] || cp "$3/report/index.html" "$docs/results/$1/index.html" # that of optimizers has 4 MB
 }
 
+# metrics NAME FOLDER: errors and distances, over all objects where there are several
+metrics() {
+	pool=
+	for x in "$2"/*@object=*; do
+		[ ! -d "$x" ] || pool="--pool object"
+	done
+	# shellcheck disable=SC2086 # words
+	"$dshost" report "$2" --metrics $pool --no-pictures --page-only > /dev/null
+	awk -F, 'NR == 1 || $3 ~ /^(error|distance)/' "$2/report/metric_cells.csv" > "$docs/results/$1.csv"
+}
+
 # pictures FOLDER: the best episode of each environment, two in a row. Needs ImageMagick (montage).
 pictures() {
 	set -- $(awk -F, 'NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k; next }
@@ -120,7 +134,9 @@ case ${1-} in
 	name=$1
 	shift
 	for x in $(experiments "$name"); do
-		if [ "${1-}" != - ]; then
+		if [ "${name%/*}" = gradsim ]; then
+			metrics "$name" "${1-results/${name#*/}}"
+		elif [ "${1-}" != - ]; then
 			report "$name" "$x" "${1-results/$x}"
 			[ "$name" != particles ] || pictures "${1-results/$x}"
 		fi

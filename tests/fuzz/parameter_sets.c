@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/npy.h"
@@ -423,6 +424,16 @@ static void words_text(drawing *d, const char *words)
     }
 }
 
+/* A picture for renderers that can lay one on. */
+static bool texture_text(drawing *d)
+{
+    static const char *const picture[] = {"rgb8.png", "grey1.png", "palette2.png"};
+    const char *top = getenv("DS_TOP_SRC");
+    snprintf(d->text, TEXT, "%s/tests/fuzz/corpus/png/%s", top != NULL ? top : ".",
+             picture[ds_random_below(d->r, sizeof picture / sizeof *picture)]);
+    return chance(d->r, 0.15);
+}
+
 /* The text of parameter i; false where it keeps its default. */
 static bool draw_value(drawing *d, int i)
 {
@@ -436,6 +447,9 @@ static bool draw_value(drawing *d, int i)
     if (d->scene->file != NULL && strcmp(p->name, d->scene->file) == 0) {
         file_path(d->text, TEXT, d->scene, d->folder, (int)ds_random_below(d->r, SCENE_FILES));
         return chance(d->r, d->scene->file_share);
+    }
+    if (strcmp(p->name, "texture") == 0) {
+        return texture_text(d);
     }
     if (d->scene->words != NULL && strcmp(p->name, "variables") == 0) {
         words_text(d, d->scene->words);

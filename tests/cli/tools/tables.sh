@@ -48,6 +48,19 @@ sh "$results/tables.sh" time --latex two.ini cells.csv > out 2> err
 grep -qFx '\begin{tabular}{lrr}' out && grep -qFx ' & \texttt{slope} & \texttt{a\_hill} \\' out &&
 	grep -qFx '\texttt{boleap} & 1 & 12 \\' out && grep -qFx '\end{tabular}' out
 result $? "times, for LaTeX"
+cat > metric_cells.csv <<'END'
+environment,optimizer,metric,unit,runs,mean,bca95_low,bca95_high,median,q1,q3,least,most
+slope,cmaes,error,,10,0.5,0.4,0.6,0.3,0.2,0.7,0,1
+slope,cmaes,distance,m,10,5,4,6,3,2,7,0,10
+slope,rand,error,,10,1e-7,1e-8,2e-7,0,0,3e-7,0,1
+END
+printf '| | slope | a_hill |\n| --- | --- | --- |\n| `rand` | 1e-07 [1e-08, 2e-07] | - |\n| `cmaes` | 0.5 [0.4, 0.6] | - |\n' > want
+sh "$results/tables.sh" metric --metric error two.ini metric_cells.csv > out 2> err
+cmp -s want out && [ ! -s err ]
+result $? "means of a metric"
+sh "$results/tables.sh" middle --metric distance two.ini metric_cells.csv > out 2> err
+grep -qx '| `cmaes` | 3 \[2, 7\] | - |' out && ! grep -q rand out
+result $? "medians of another"
 cut -d, -f1-6 cells.csv > few.csv
 sh "$results/tables.sh" mean two.ini few.csv > out 2> err
 [ $? -eq 3 ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] && grep -q 'few.csv: no column "q3"' err
@@ -76,4 +89,11 @@ result $? "nothing else of the page"
 status 0 "and it is up to date" sh "$results/update.sh" --check
 sed 's/| `rand` | -/| `rand` | 1/' docs/experiments.md > x && cat x > docs/experiments.md
 status 1 "a table that was changed by hand is found" sh "$results/update.sh" --check
+"$dshost" bench "$DS_TOP_SRC/examples/paper/gradsim/pendula_small.ini" --only 'pendulum/lm' --budget 8 --runs 2 --out new2 > out 2> err
+sh "$results/update.sh" gradsim/pendula new2 > out 2> err
+[ $? -eq 0 ] && grep -q '^pendulum,lm,error_length,,2,' docs/results/gradsim/pendula.csv && ! grep -q ',y,' docs/results/gradsim/pendula.csv
+result $? "errors and distances of an experiment of gradSim"
+sed -n '/^<!-- table gradsim.pendula/,/^<!-- end of table/p' docs/experiments.md > table
+grep -q '^| `lm` | [-0-9.e]* \[[-0-9., e]*\] | - | - |' table && [ "$(grep -c '^| `' table)" -eq 2 ]
+result $? "their table"
 finish
