@@ -110,6 +110,18 @@ static void bench_ppo(void)
     }
 }
 
+/* Two hidden layers of 64 each, the windows of 16 lanes: what a step of training costs, and how much of it is the
+ * simulation with its derivatives. */
+static void bench_gradients(const char *opt, const char *env)
+{
+    fake_rl f = {.env = env, .opt = opt, .budget = 300};
+    if (fake_rl_run(&f)) {
+        printf("%s on %s: %.4f s per 1000 steps, environment forward %.4f, ratio %.1f\n", opt, env,
+               1e3 * f.wall / (double)f.steps, 1e3 * f.env_seconds / (double)f.steps, f.wall / f.env_seconds);
+        fake_rl_free(&f);
+    }
+}
+
 int main(void)
 {
     openblas_set_num_threads(1);
@@ -117,5 +129,8 @@ int main(void)
     bench_sac(256, sb3_256);
     bench_sac(64, sb3_64);
     bench_ppo();
+    bench_gradients("apg", "cartpole");
+    bench_gradients("shac", "cartpole");
+    bench_gradients("shac", "pendulum");
     return 0;
 }

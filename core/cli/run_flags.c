@@ -22,6 +22,18 @@ static int is_run_flag(const ds_param *p)
     return strcmp(p->name, "x") != 0 && strcmp(p->name, "noise_key") != 0 && strcmp(p->name, "verify") != 0;
 }
 
+int ds_run_flag_of_measures(const ds_param *p)
+{
+    static const char *const keys[] = {"env",        "seed",    "jobs",      "threads",         "isolation",
+                                       "portable",   "out",     "timeout_s", "start_timeout_s", "memory_mb",
+                                       "max_failed", "pictures"};
+    size_t k = 0, count = sizeof keys / sizeof keys[0];
+    while (k < count && strcmp(p->name, keys[k]) != 0) {
+        k++;
+    }
+    return k < count;
+}
+
 int ds_run_flag_take(void *settings, const char *name, const char *value, ds_error *e)
 {
     return strcmp(name, "set") == 0      ? ds_settings_set(settings, value, e)

@@ -4,6 +4,7 @@
 #ifndef DS_CLI_RUN_FLAGS_H
 #define DS_CLI_RUN_FLAGS_H
 
+#include <diffsim/plugin.h>
 #include <jansson.h>
 
 #include "config/settings.h"
@@ -21,6 +22,9 @@ int ds_run_flags_read(int argc, char **argv, int resume, ds_run_flags *out, cons
 
 /* Takes --set, --config or a flag of [run] for a ds_settings (arguments.h). */
 int ds_run_flag_take(void *settings, const char *name, const char *value, ds_error *e);
+
+/* Is this setting of [run] a flag of the commands that measure (landscape, gradients), too? */
+int ds_run_flag_of_measures(const ds_param *p);
 
 /* Prints one line per flag. */
 void ds_run_flags_help(int resume);

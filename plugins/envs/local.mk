@@ -208,7 +208,7 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_pinball_la_LDFLAGS = $(plugin_link)
 %C%_pinball_la_LIBADD = %D%/engines/contact/libcontact.la %D%/engines/kit/libkit.la
 %C%_realtosim_la_LDFLAGS = $(plugin_link)
-%C%_realtosim_la_LIBADD = %D%/engines/cloth/libcloth.la
+%C%_realtosim_la_LIBADD = %D%/engines/cloth/libcloth.la %D%/engines/recording/librecording.la
 %C%_smoke_la_SOURCES = %D%/gradsim/smoke.c
 %C%_smoke_la_LDFLAGS = $(plugin_link)
 %C%_smoke_la_LIBADD = %D%/engines/smoke/libsmoke.la %D%/engines/kit/libkit.la
@@ -324,7 +324,7 @@ envplugin_LTLIBRARIES += %D%/billiards.la %D%/cube_throw.la
 %C%_billiards_la_LIBADD = %D%/engines/billiards/libbilliards.la %D%/engines/kit/libkit.la
 %C%_cube_throw_la_SOURCES = %D%/neuralsim/cube_throw.c
 %C%_cube_throw_la_LDFLAGS = $(plugin_link)
-%C%_cube_throw_la_LIBADD = %D%/engines/throw/libthrow.la %D%/engines/kit/libkit.la
+%C%_cube_throw_la_LIBADD = %D%/engines/recording/librecording.la %D%/engines/throw/libthrow.la %D%/engines/kit/libkit.la
 
 # Target densities and recorded lifts, found by the plugins beside themselves; also in a build outside of the
 # source tree (make distcheck).

@@ -3,7 +3,9 @@
  * it: the decision variables are size, mass, friction and the stiffness of 64 patches. */
 #include "engines/cloth/lift.h"
 #include "engines/kit/env_kit.h"
+#include "engines/recording/recorded.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { CLOTH, GRIPPER, CORNERS, TARGET };
@@ -13,9 +15,20 @@ static const char *const norms[] = {"l2", "sq", NULL}, *const losses[] = {"task"
 
 static const ds_param *const params[] = {
     DS_PATH("data", "",
-            "Recorded lift, a text file of format ds-cloth-1; empty = a synthetic one that comes with the "
-            "plugin.",
+            "Recorded lift, a text file of format ds-cloth-1; empty, and without parameter file = a "
+            "synthetic one that "
+            "comes with the plugin.",
             .flags = 0),
+    RECORDED_PARAMS(
+        "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15",
+        "Of parameter file: names or numbers (from 1) of 15 columns: x, y, z of the gripper, then of the "
+        "four "
+        "corners; y is up. A corner that was not seen lacks all three (gaps = true).",
+        "30", "Of parameter file without time_column: samples in a second.", "0",
+        "Samples that are compared, with the start; 0: of data all but those held out. Needed with file."),
+    DS_LIST("nominal_size", "0.2, 0.2", 1e-3, 100, 2, "m",
+            "Of parameter file: width and length of the cloth, about; half to one and a half of it are "
+            "searched."),
     DS_ENUM(
         "r2s_norm", "l2", norms,
         "Loss over all corners seen at all samples: l2 = mean distance, sq = mean squared distance (a sum of "
@@ -51,12 +64,93 @@ typedef struct realtosim {
 
 /* ---- set-up ---- */
 
-static ds_status read_data(ds_param_reader *in, double h, trajectory *t)
+/* A row of the recording becomes one of the trajectory; 0 where a part of it is missing. */
+static int take_row(const double *from, double time, int first, double *to)
+{
+    to[0] = time;
+    memcpy(to + 1, from, (TRAJECTORY_COLUMNS - 1) * sizeof *to);
+    for (int p = 1; p < TRAJECTORY_COLUMNS; p += 3) {
+        const int missing = isnan(to[p]) + isnan(to[p + 1]) + isnan(to[p + 2]);
+        if (missing == 1 || missing == 2 || (missing == 3 && (first || p == 1))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The trajectory of parameter file. */
+static ds_status read_columns(ds_param_reader *in, uint64_t samples, uint64_t held_out, trajectory *t)
+{
+    recorded r;
+    const double rate = ds_param_real(in, "sample_rate");
+    if (in->status == DS_OK && (samples < 2 || !(rate > 0))) {
+        return ds_host_fail(
+            in->host, DS_E_PARAM,
+            "parameter file: set n_samples = 2 or more, how many samples are compared, and sample_rate "
+            "above 0");
+    }
+    ds_param_values(in, "nominal_size", 2, t->size);
+    ds_status status = in->status == DS_OK ? recorded_open(&r, in, rate, samples, held_out) : in->status;
+    if (status != DS_OK) {
+        return status;
+    }
+    if (r.data.columns != TRAJECTORY_COLUMNS - 1) {
+        status = ds_host_fail(in->host, DS_E_PARAM, "parameter columns names %llu columns: 15 are needed",
+                              (unsigned long long)r.data.columns);
+    }
+    t->rate = 1 / r.dt;
+    t->rows = r.data.rows;
+    t->row = status == DS_OK ? malloc(t->rows * TRAJECTORY_COLUMNS * sizeof *t->row) : NULL;
+    if (status == DS_OK && t->row == NULL) {
+        status = DS_E_NOMEM;
+    }
+    for (uint64_t i = 0; status == DS_OK && i < t->rows; i++) {
+        if (!take_row(r.data.value + i * r.data.columns, (double)i * r.dt, i == 0,
+                      t->row + i * TRAJECTORY_COLUMNS)) {
+            status = ds_host_fail(
+                in->host, DS_E_DATA,
+                "parameter file: sample %llu: the gripper, and in the first sample every corner, must be "
+                "there, and of a corner all three coordinates or none",
+                (unsigned long long)i);
+        }
+    }
+    recorded_close(&r);
+    if (status != DS_OK) {
+        trajectory_free(t);
+    }
+    return status;
+}
+
+/* Cuts the rows behind those that are wanted; *fitted gets how many are compared. */
+static ds_status choose_rows(const ds_host *host, uint64_t samples, uint64_t held_out, trajectory *t,
+                             uint64_t *fitted)
+{
+    const uint64_t wanted = samples > 0 ? samples + held_out : t->rows;
+    *fitted = samples > 0 ? samples : t->rows - held_out;
+    if (wanted > t->rows || held_out + 2 > wanted) {
+        return ds_host_fail(
+            host, DS_E_PARAM,
+            "parameters n_samples = %llu and held_out = %llu: the recording has %llu samples, and at least "
+            "2 must be compared",
+            (unsigned long long)samples, (unsigned long long)held_out, (unsigned long long)t->rows);
+    }
+    t->rows = wanted;
+    return DS_OK;
+}
+
+static ds_status read_data(ds_param_reader *in, double h, trajectory *t, uint64_t *fitted)
 {
     const ds_host *host = in->host;
+    const uint64_t samples = (uint64_t)ds_param_int(in, "n_samples"),
+                   held_out = (uint64_t)ds_param_int(in, "held_out");
+    const int columns = *ds_param_text(in, "file") != '\0';
     const char *path = ds_param_text(in, "data");
     char buffer[4096], error[512];
-    if (in->status == DS_OK && !*path) {
+    if (in->status == DS_OK && columns && *path) {
+        return ds_host_fail(host, DS_E_PARAM,
+                            "parameters data and file name two recordings: set one of them");
+    }
+    if (in->status == DS_OK && !*path && !columns) {
         ds_status status = host->resource(host, "data/cloth.lift", buffer, sizeof buffer, NULL);
         path = buffer;
         if (status != DS_OK) {
@@ -67,13 +161,26 @@ static ds_status read_data(ds_param_reader *in, double h, trajectory *t)
     if (in->status != DS_OK) {
         return in->status;
     }
-    int failed = trajectory_read(t, path, error);
+    int failed = 0;
+    if (columns) {
+        const ds_status status = read_columns(in, samples, held_out, t);
+        if (status != DS_OK) {
+            return status;
+        }
+    } else {
+        failed = trajectory_read(t, path, error);
+    }
     if (failed) {
         return ds_host_fail(host,
                             failed == 3   ? DS_E_IO
                             : failed == 2 ? DS_E_NOMEM
                                           : DS_E_DATA,
                             "parameter data: %.300s: %.200s", path, error);
+    }
+    const ds_status chosen = choose_rows(host, samples, held_out, t, fitted);
+    if (chosen != DS_OK) {
+        trajectory_free(t);
+        return chosen;
     }
     double last = t->row[TRAJECTORY_COLUMNS * (t->rows - 1)];
     if (last / h > LIFT_MAX_STEPS) {
@@ -90,13 +197,14 @@ static void read_realtosim(void *self, ds_param_reader *in)
 {
     realtosim *e = self;
     trajectory data = {{0, 0}, 0, 0, NULL};
+    uint64_t fitted = 0;
     double h = ds_param_real(in, "h");
     int squared = ds_param_int(in, "r2s_norm") == 1, toi = (int)ds_param_int(in, "toi");
-    in->status = in->status == DS_OK ? read_data(in, h, &data) : in->status;
-    if (in->status == DS_OK && !lift_open(&e->l, &e->kit.memory, &data, h, in->host)) {
+    in->status = in->status == DS_OK ? read_data(in, h, &data, &fitted) : in->status;
+    if (in->status == DS_OK && !lift_open(&e->l, &e->kit.memory, &data, fitted, h, in->host)) {
         in->status = DS_E_NOMEM;
     }
-    e->own = in->status == DS_OK && *ds_param_text(in, "data") == '\0';
+    e->own = in->status == DS_OK && *ds_param_text(in, "data") == '\0' && *ds_param_text(in, "file") == '\0';
     e->l.squared = squared;
     e->l.c.floor.toi = toi;
     e->kit.n = LIFT_VARIABLES;
@@ -243,8 +351,25 @@ static void bodies_of_realtosim(void *self, scene_kit *s)
     s->info.ground = ground;
 }
 
-static const scene_metric metrics[] = {{"stretch", ""}, {"gripper_y", "m"}, {"x", "m"},
-                                       {"y", "m"},      {"z", "m"},         {NULL, NULL}};
+#define CORNER_METRICS(c_)                                                                                   \
+    {"corner" #c_ "_y", "m"},                                                                                \
+    {                                                                                                        \
+        "recorded_corner" #c_ "_y", "m"                                                                      \
+    }
+static const scene_metric metrics[] = {{"stretch", ""},   {"gripper_y", "m"}, {"x", "m"},
+                                       {"y", "m"},        {"z", "m"},         CORNER_METRICS(0),
+                                       CORNER_METRICS(1), CORNER_METRICS(2),  CORNER_METRICS(3),
+                                       {"held_out", ""},  {"rmse", "m"},      {NULL, NULL}};
+
+/* Rows of the recording up to frame k. */
+static uint64_t rows_until(const realtosim *e, uint64_t k)
+{
+    uint64_t rows = 0;
+    while (rows < e->l.data.rows && e->l.sample_step[rows] <= k * e->l.every) {
+        rows++;
+    }
+    return rows;
+}
 
 static void measure_realtosim(void *self, uint64_t k, double *out)
 {
@@ -263,6 +388,14 @@ static void measure_realtosim(void *self, uint64_t k, double *out)
     lift_gripper(&e->l.data, time_of(e, k), grip);
     out[0] = sheet_stretch(&e->l.s, m, x);
     out[1] = grip[1];
+    for (size_t c = 0; c < 4; c++) {
+        lift_corner(&e->l.data, time_of(e, k), c, grip);
+        out[5 + 2 * c] = x[m->stride + e->l.corner[c]];
+        out[6 + 2 * c] = grip[1];
+    }
+    const uint64_t rows = rows_until(e, k);
+    out[13] = rows > e->l.fitted;
+    out[14] = lift_rms(&e->l, rows > e->l.fitted ? e->l.fitted : 0, rows);
 }
 
 /* ---- episode ---- */
@@ -418,7 +551,13 @@ static const ds_desc desc = {
         "The gripper holds every vertex within 2 cm, at least one: the loss jumps where size changes which "
         "they are.\n"
         "No stepwise control: the variables are constants of an episode, not actions in it.\n"
-        "Metrics: largest stretch of a spring, height of the gripper, x, y, z of the centre of mass.",
+        "The recording: a file of ds-cloth-1, or columns of any table (parameter file) with their names, "
+        "units and "
+        "rate; samples behind the compared ones are held out.\n"
+        "Metrics: largest stretch of a spring, height of the gripper, x, y, z of the centre of mass, heights "
+        "of the corners "
+        "and what was recorded of them, held_out, rmse: of the corners so far, of those held out from their "
+        "first on.",
     .citation = ENV_KIT_ANTONOVA,
     .extensions = env_kit_scene_channels,
 };

@@ -63,6 +63,18 @@ for opt in apg shac; do
     result $? "$opt: an environment without such gradients is refused in one line"
 done
 
+# ---- they learn: the mean loss of the last 40 of 240 episodes is less than a quarter of that of the first 20 ----
+if command -v sqlite3 >/dev/null; then
+    for opt in apg shac; do
+        "$dshost" --env cartpole --opt $opt --budget 240 --seed 1 --pictures no --out $opt-learns >/dev/null 2>&1
+        sqlite3 $opt-learns/run.sqlite "select 'first', avg(loss) from eval where id <= 20 union all select 'last', avg(loss) from eval where id > 200" >"$tmp/out"
+        awk -F '|' '$1 == "first" { first = $2 } $1 == "last" { last = $2 } END { exit !(first > 1 && last < 0.25 * first) }' "$tmp/out"
+        result $? "$opt: learns to throw the tip of the cartpole to its target"
+    done
+else
+    skip "apg and shac learn: no sqlite3"
+fi
+
 # ---- faults: what goes wrong backwards costs a sweep, and no other lane ----
 for fault in segv nan unwritten error; do
     for jobs in 1 3; do

@@ -89,23 +89,17 @@ done
 equal "sac: 50 extended to 70 equals 70" sac-whole direct
 
 # Lanes that were free when the budget was used up could not begin, and what was learned of the others is in the record:
-# an extended run goes the same way, again and again, also where the first one was killed just then.
-for opt in "ppo --set opt.n_steps=5" "sac --set opt.hidden=16,16 --set opt.batch=32"; do
-    which=${opt%% *}
-    # shellcheck disable=SC2086
-    "$dshost" --env "$faulty_rl" --set env.limit=true --opt $opt --set opt.envs=7 --seed 4 --budget 17 --pictures no \
-        --jobs 2 --out "$which-lanes" >/dev/null 2>&1
-    cp -r "$which-lanes" "$which-again"
-    for budget in 29 40 64; do
-        status 0 "$which: last lanes begun short: extended to $budget" "$dshost" resume "$which-lanes" --budget $budget
-    done
-    "$dshost" resume "$which-again" --budget 29 >/dev/null 2>&1
-    "$dshost" resume "$which-again" --budget 40 --jobs 1 >/dev/null 2>&1
-    "$dshost" resume "$which-again" --budget 64 >/dev/null 2>&1
-    equal "$which: the same way twice" "$which-lanes" "$which-again"
-    [ "$(rows "$which-lanes")" -eq 64 ]
-    result $? "$which: to 64 episodes"
+# an extended run goes the same way, again and again.
+"$dshost" --env "$faulty_rl" --set env.limit=true --opt ppo --set opt.n_steps=5 --set opt.envs=7 --seed 4 --budget 17 \
+    --pictures no --jobs 2 --out ppo-lanes >/dev/null 2>&1
+cp -r ppo-lanes ppo-again
+for budget in 29 40 64; do
+    status 0 "ppo: free lanes at the end of the budget: extended to $budget" "$dshost" resume ppo-lanes --budget $budget
+    "$dshost" resume ppo-again --budget $budget --jobs 1 >/dev/null 2>&1
 done
+equal "ppo: the same way twice" ppo-lanes ppo-again
+[ "$(rows ppo-lanes)" -eq 64 ]
+result $? "ppo: to 64 episodes"
 
 # ---- how episodes ended: in the record, in that of a dshost before 0.2, and to the optimizer ----
 ends() { # ends DIR: how many episodes ended how

@@ -14,6 +14,7 @@
 
 #include "engines/throw/throw.h"
 #include "host.h"
+#include "temporary.h"
 
 static const char name[] = "envs/cube_throw";
 
@@ -186,6 +187,97 @@ static void products(void **state)
     }
 }
 
+/* ---- recordings ---- */
+
+enum { ROWS = 120 };
+
+/* The throw by impulses as a table of whole states; every 7th quaternion with the other sign, `gap`: without a place. */
+static void write_throw(const char *path, int gap)
+{
+    static double state[ROWS * THROW_STATES];
+    double start[THROW_STATES] = {0, 0, 0, 0, 0, 0, 1.2, 0, 0, 0, 0.7, 5, 0}, sn[3], cs[3];
+    for (int i = 0; i < 3; i++) { /* yaw, pitch and roll */
+        sn[i] = sin((0.8 * (i == 0) + 1.1 * (i == 1) + 0.9 * (i == 2)) / 2);
+        cs[i] = cos((0.8 * (i == 0) + 1.1 * (i == 1) + 0.9 * (i == 2)) / 2);
+    }
+    start[0] = sn[2] * cs[1] * cs[0] - cs[2] * sn[1] * sn[0];
+    start[1] = cs[2] * sn[1] * cs[0] + sn[2] * cs[1] * sn[0];
+    start[2] = cs[2] * cs[1] * sn[0] - sn[2] * sn[1] * cs[0];
+    start[3] = cs[2] * cs[1] * cs[0] + sn[2] * sn[1] * sn[0];
+    throw_impulses(0.01, ROWS - 1, 0.2, start, state);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("qx qy qz qw x y z wx wy wz vx vy vz\n", f);
+    for (int k = 0; k < ROWS; k++) {
+        for (int i = 0; i < THROW_STATES; i++) {
+            const double number = state[k * THROW_STATES + i] * (i < 4 && k % 7 == 3 ? -1 : 1);
+            if (gap && k % 5 == 2 && i >= 4 && i < 7) {
+                fputs("nan ", f);
+            } else {
+                fprintf(f, "%.17g ", number);
+            }
+        }
+        fputs("\n", f);
+    }
+    assert_int_equal(fclose(f), 0);
+}
+
+/* A recorded throw has the loss of the made one; what is held out, missing or not among the columns has no part in it. */
+static void recorded_throw(void **state)
+{
+    (void)state;
+    temporary dir;
+    char whole[600], gaps[600];
+    const double x[3] = {5000, 6000, 0.3}, v[3] = {100, -50, 0.01};
+    double g[2][3], error = 0;
+    fake_env e;
+    temporary_open(&dir);
+    snprintf(whole, sizeof whole, "file=%s", temporary_path(&dir, "a.txt"));
+    write_throw(whole + 5, 0);
+    snprintf(gaps, sizeof gaps, "file=%s", temporary_path(&dir, "b.txt"));
+    write_throw(gaps + 5, 1);
+#define THREE "variables=stiffness damping mu"
+#define ALL "columns=1 2 3 4 5 6 7 8 9 10 11 12 13"
+    fake_env_open(&e, name, (const char *const[]){THREE, "n_samples=80", NULL}, 0, 0);
+    const double loss = fake_eval(&e, x, g[0], 0, NULL);
+    fake_env_close(&e);
+    fake_env_open(&e, name, (const char *const[]){THREE, whole, ALL, "n_samples=80", "held_out=40", NULL}, 0,
+                  0);
+    assert_near(fake_eval(&e, x, g[1], 0, NULL), loss, 1e-9 * loss);
+    for (int i = 0; i < 3; i++) {
+        assert_near(g[1][i], g[0][i], 1e-7 * fabs(g[0][i]));
+    }
+    const double *rmse = fake_metric(&e, x, "rmse"), *held = fake_values(&e, "held_out");
+    assert_true(held[79] == 0 && held[80] == 1 && rmse[79] > 0 && rmse[119] > 0 &&
+                fabs(rmse[119] - rmse[79]) > 1e-6);
+    fake_products(&e, x, v, 1e-9);
+    fake_env_close(&e);
+
+    /* Of places alone: the errors of the places, which are metrics, too. */
+    fake_env_open(&e, name,
+                  (const char *const[]){THREE, gaps, "columns=x y z", "gaps=true", "n_samples=80", NULL}, 0,
+                  0);
+    const double places = fake_eval(&e, x, NULL, 0, NULL), *distance = fake_metric(&e, x, "distance");
+    for (int k = 0; k < 80; k++) {
+        assert_true(isnan(distance[k]) == (k % 5 == 2));
+        error += isnan(distance[k]) ? 0 : distance[k] * distance[k];
+    }
+    assert_near(places, error, 1e-12 * error);
+    fake_products(&e, x, v, 1e-9);
+    fake_env_close(&e);
+
+    /* More steps between samples, and the same samples: a finer motion. */
+    fake_env_open(&e, name,
+                  (const char *const[]){THREE, whole, ALL, "n_samples=30", "steps_per_sample=4", NULL}, 0, 0);
+    assert_int_equal(e.info.steps, 29 * 4);
+    assert_true(isfinite(fake_eval(&e, x, g[0], 0, NULL)) && isfinite(g[0][0]));
+    fake_products(&e, x, v, 1e-9);
+    fake_env_close(&e);
+    fake_env_refuses(name, (const char *const[]){whole, "columns=x y", "n_samples=9", NULL}, "3, 7 or 13");
+    fake_env_refuses(name, (const char *const[]){"n_samples=1", NULL}, "give 2 or more");
+    temporary_close(&dir);
+}
+
 /* The quaternion stays one to round-off. */
 static void unit_quaternion(void **state)
 {
@@ -207,8 +299,9 @@ static void unit_quaternion(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(impulses),    cmocka_unit_test(springs),  cmocka_unit_test(law),
-        cmocka_unit_test(derivatives), cmocka_unit_test(products), cmocka_unit_test(unit_quaternion),
+        cmocka_unit_test(impulses),       cmocka_unit_test(springs),  cmocka_unit_test(law),
+        cmocka_unit_test(derivatives),    cmocka_unit_test(products), cmocka_unit_test(unit_quaternion),
+        cmocka_unit_test(recorded_throw),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

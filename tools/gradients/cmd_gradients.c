@@ -17,26 +17,11 @@
 #include "run/session.h"
 #include "run/signals.h"
 
-/* Settings of [run] that are flags here, too. */
-static const char *const run_keys[] = {"env",        "seed",    "jobs",      "threads",         "isolation",
-                                       "portable",   "out",     "timeout_s", "start_timeout_s", "memory_mb",
-                                       "max_failed", "pictures"};
-
 typedef struct flags {
     ds_settings settings;
     char sweep[2000]; /* of all flags */
     int json, help;
 } flags;
-
-static int is_run_flag(const ds_param *p)
-{
-    for (size_t k = 0; k < sizeof run_keys / sizeof run_keys[0]; k++) {
-        if (strcmp(p->name, run_keys[k]) == 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
 
 /* Sweeps of several flags are put together. */
 static int is_own_flag(const ds_param *p)
@@ -72,7 +57,7 @@ static int read_flags(int argc, char **argv, flags *f, ds_error *e)
                              {"help", .set = &f->help},     {0}};
     ds_flag flag[DS_FLAGS_MAX];
     size_t k = ds_flags_add(flag, 0, ds_gradients_schema, is_own_flag, take_own);
-    k = ds_flags_add(flag, k, ds_run_schema, is_run_flag, take_run);
+    k = ds_flags_add(flag, k, ds_run_schema, ds_run_flag_of_measures, take_run);
     memcpy(flag + k, fixed, sizeof fixed);
     int rc = ds_arguments_read(argc, argv, "gradients", flag, 0, f, e);
     return rc != 0 || f->help ? rc : ds_arguments_end(argc, argv, "gradients", e);
@@ -94,7 +79,7 @@ static void print_help(void)
             printf("  --out          Folder for estimates.csv, summary.json and pictures; empty = none.\n");
         } else if (strcmp(ds_run_schema[i]->name, "pictures") == 0) {
             printf("  --pictures     Draw them, as PNG and SVG. [true]\n");
-        } else if (is_run_flag(ds_run_schema[i])) {
+        } else if (ds_run_flag_of_measures(ds_run_schema[i])) {
             ds_flag_describe(ds_run_schema[i]);
         }
     }

@@ -20,11 +20,6 @@
 enum { PATHS_MAX = 7 };
 #define ADVICE_GRID "21" /* points along each axis */
 
-/* Settings of [run] that are flags here, too. */
-static const char *const run_keys[] = {"env",        "seed",    "jobs",      "threads",         "isolation",
-                                       "portable",   "out",     "timeout_s", "start_timeout_s", "memory_mb",
-                                       "max_failed", "pictures"};
-
 typedef struct flags {
     ds_settings settings;
     const char *path[PATHS_MAX];
@@ -33,16 +28,6 @@ typedef struct flags {
     const char *folder; /* of a landscape to go on with, or NULL */
     int json, help, advise, from_flags;
 } flags;
-
-static int is_run_flag(const ds_param *p)
-{
-    for (size_t k = 0; k < sizeof run_keys / sizeof run_keys[0]; k++) {
-        if (strcmp(p->name, run_keys[k]) == 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
 
 /* "gradient" is two flags without a value. */
 static int is_own_flag(const ds_param *p)
@@ -128,7 +113,7 @@ static int read_flags(int argc, char **argv, flags *f, ds_error *e)
                              {0}};
     ds_flag flag[DS_FLAGS_MAX];
     size_t k = ds_flags_add(flag, 0, ds_landscape_schema, is_own_flag, take_own);
-    k = ds_flags_add(flag, k, ds_run_schema, is_run_flag, take_run);
+    k = ds_flags_add(flag, k, ds_run_schema, ds_run_flag_of_measures, take_run);
     memcpy(flag + k, fixed, sizeof fixed);
     int rc = ds_arguments_read(argc, argv, "landscape", flag, 1, f, e);
     if (rc != 0 || f->help) {
@@ -164,7 +149,7 @@ static void print_help(void)
             printf("  --out          Result folder; empty = results/ENV-landscape-sSEED.\n");
         } else if (strcmp(ds_run_schema[i]->name, "pictures") == 0) {
             printf("  --pictures     Draw landscape.png and gradient.png, also as SVG. [true]\n");
-        } else if (is_run_flag(ds_run_schema[i])) {
+        } else if (ds_run_flag_of_measures(ds_run_schema[i])) {
             ds_flag_describe(ds_run_schema[i]);
         }
     }

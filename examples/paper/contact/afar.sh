@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Searches from starts without contact, where the exact gradient is zero: what do a term for proximity, a softened contact
-# and a gradient at a distance help? Adam with each of them, with exact gradients (it begins anew where there is none), and
-# CMA-ES; every best point is judged by the loss of the task with hard contact and without such a term.
+# and a gradient at a distance help? Adam with each of them, with exact gradients, and CMA-ES. Where a descent has ended
+# (no gradient; 60 steps on pinball) the next one begins anywhere. Every best point is judged by the loss of the task, with
+# hard contact and without such a term.
 #
 #     examples/paper/contact/afar.sh                            all, in results/afar: about 15 CPU minutes
 #     examples/paper/contact/afar.sh --small                    3 starts, short searches: a minute
@@ -20,22 +21,22 @@ out=${1-results/afar$small}
 [ $# -gt 0 ] && shift
 [ $# -gt 0 ] || set -- push_far pinball pinch torus
 
-# Sets env, its settings for the task, budget, the loss that counts as success, and the methods: name:optimizer:settings.
+# Sets env, its settings for the task, budget, the longest descent, the loss that counts as success, and the methods: name:optimizer:settings.
 settings() {
     case $1 in
     push_far)
-        env=push_far task="start=0,3,0,0 target=4 limit=4" budget=300 mark=0.01
+        env=push_far task="start=0,3,0,0 target=4 limit=4" budget=300 longest=300 mark=0.01
         methods="exact:adam: hard:adam:contact_loss=1 soft:adam:contact_loss=1+proximity=soft softplus:adam:softness=softplus
             barrier:adam:softness=barrier+width=0.01 gaussian:adam:softness=gaussian distance:adam:contact_grad=distance cmaes:cmaes:"
         ;;
     pinball)
-        env=pinball task="start=4,9.5 half_length=1.9" budget=300 mark=0.5
+        env=pinball task="start=4,9.5 half_length=1.9" budget=300 longest=60 mark=0.5
         methods="exact:adam: hard:adam:contact_loss=1 soft:adam:contact_loss=1+proximity=soft softplus:adam:softness=softplus
             barrier:adam:softness=barrier+softness_width=0.01 gaussian:adam:softness=gaussian distance:adam:contact_grad=distance cmaes:cmaes:"
         ;;
     pinch | torus)
-        env=$1 task="preset=small steps=50 precision=f32 weight_contact=0" budget=100
-        mark=$([ "$1" = pinch ] && echo 2.6 || echo 4.3)
+        env=$1 task="preset=small steps=20 precision=f32 weight_contact=0" budget=50 longest=50
+        mark=$([ "$1" = pinch ] && echo 2.75 || echo 4.7)
         methods="exact:adam: hard:adam:weight_contact=40+contact=hard soft:adam:weight_contact=40 cmaes:cmaes:"
         ;;
     *)
@@ -61,7 +62,7 @@ numbers() { sed -n 's/.*"x": \[\([^]]*\)\].*/\1/p' | tr -d ' '; }
 search() {
     folder=$1 opt=$2 seed=$3 evaluations=$4
     shift 4
-    [ "$opt" != adam ] || set -- "$@" --set opt.j="$budget" --set opt.patience=1000000 --set opt.lr=0.05
+    [ "$opt" != adam ] || set -- "$@" --set opt.j="$longest" --set opt.patience="$longest" --set opt.lr=0.05
     [ -f "$folder/summary.json" ] || "$dshost" run --env $env "$@" --opt "$opt" --seed "$seed" --budget "$evaluations" \
         --pictures false --isolation none --out "$folder" > /dev/null 2> "$out/errors" || { cat "$out/errors" >&2; exit 1; }
 }
@@ -70,17 +71,17 @@ search() {
 apart() {
     # shellcheck disable=SC2046
     search "$out/$system/first/seed-$1" adam "$1" 1 $(flags "$task")
-    "$dshost" eval --x "$out/$system/first/seed-$1" --gradient --json > "$out/first" || exit 1
-    sed -n 's/.*"gradient": \[\([^]]*\)\].*/\1/p' "$out/first" | grep -q '[1-9]' && return 1
+    "$dshost" eval --x "$out/$system/first/seed-$1" --gradient --json > "$out/$system/first.json" || exit 1
+    sed -n 's/.*"gradient": \[\([^]]*\)\].*/\1/p' "$out/$system/first.json" | grep -q '[1-9]' && return 1
     return 0
 }
 
 # judged FOLDER: the loss of the task at the best point of a run
 judged() {
     if [ ! -f "$1/task" ]; then
-        "$dshost" eval --x "$1" --json | numbers > "$out/x.txt"
+        "$dshost" eval --x "$1" --json | numbers > "$1/x.txt"
         # shellcheck disable=SC2046
-        "$dshost" eval --env $env $(flags "$task") --x "$out/x.txt" --json | number loss > "$1/task"
+        "$dshost" eval --env $env $(flags "$task") --x "$1/x.txt" --json | number loss > "$1/task"
     fi
     cat "$1/task"
 }

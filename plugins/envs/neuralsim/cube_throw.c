@@ -4,6 +4,7 @@
  * networks" (ICRA 2021). */
 #include "engines/kit/env_kit.h"
 #include "engines/kit/knob.h"
+#include "engines/recording/recorded.h"
 #include "engines/throw/throw.h"
 
 #include <string.h>
@@ -39,8 +40,16 @@ static const ds_param *const params[] = {
             "Yaw, pitch and roll at the start: turns about z, then y, then x of the cube."),
     DS_LIST("velocity", "0.7, 5, 0", -100, 100, 3, "m/s", "Velocity at the start."),
     DS_LIST("spin", "0, 0, 0", -100, 100, 3, "rad/s", "Angular velocity at the start."),
-    DS_INT("n_samples", "300", 2, 100000, "", "States that are compared, with the start."),
-    DS_REAL("h", "0.01", 1e-5, 0.1, "s", "Time step, and that between samples."),
+    DS_REAL("h", "0.01", 1e-5, 0.1, "s", "Time step; with a recording it follows from its rate."),
+    RECORDED_PARAMS(
+        "1 2 3 4 5 6 7",
+        "Of parameter file: names or numbers (from 1) of 3 columns: position of the centre (z up); of 7: "
+        "quaternion x, y, z, w, then position; or of 13: and angular velocity and velocity, all in the "
+        "world. "
+        "The first sample is the start, as far as it goes.",
+        "100", "Of parameter file without time_column: samples in a second.", "300",
+        "States that are compared, with the start; without file h apart."),
+    DS_INT("steps_per_sample", "1", 1, 1000, "", "Of parameter file: steps from one sample to the next."),
     DS_HYBRID_PARAMS,
     NULL};
 
@@ -55,8 +64,10 @@ typedef struct cube {
     knob knob[LAW_CONSTANTS];
     char name[LAW_WEIGHTS][32];
     double start[THROW_STATES];
-    double *target; /* [steps + 1][THROW_STATES] */
-    double *bar;    /* the same */
+    double *target;  /* [steps + 1][THROW_STATES]; NAN where nothing was recorded */
+    double *bar;     /* the same */
+    uint64_t fitted; /* steps that are compared, the first ones: the others are held out */
+    int gaps;        /* a target may be NAN */
     double value[KNOBS], value_bar[KNOBS];
     double root_cost; /* sqrt of weight_cost; 0 where there is no network */
 } cube;
@@ -103,23 +114,120 @@ static void read_knobs(cube *e, ds_param_reader *in)
     }
 }
 
+enum { WHERE = 3, POSE = 7 }; /* columns of a recording, or all of a state */
+
+/* The recorded numbers of a sample, in the places of a state; quaternions turn on without a change of sign. */
+static void take_sample(const double *from, uint64_t columns, const double *before, double *to)
+{
+    double along = 0;
+    if (columns == WHERE) {
+        memcpy(to + THROW_PLACE, from, WHERE * sizeof *to);
+        return;
+    }
+    memcpy(to, from, columns * sizeof *to);
+    for (int i = 0; i < 4; i++) {
+        along += before[i] * to[i];
+    }
+    for (int i = 0; i < 4 && along < 0; i++) {
+        to[i] = -to[i];
+    }
+}
+
+/* Start as far as it was recorded. */
+static ds_status start_of_recording(cube *e, const recorded *r, const ds_host *host)
+{
+    const double *first = r->data.value;
+    double norm = 0;
+    for (uint64_t i = 0; i < r->data.columns; i++) {
+        if (isnan(first[i])) {
+            return ds_host_fail(host, DS_E_DATA,
+                                "the first sample of the recording is not complete: choose another "
+                                "first_row");
+        }
+    }
+    if (r->data.columns == WHERE) {
+        memcpy(e->start + THROW_PLACE, first, WHERE * sizeof *first);
+        return DS_OK;
+    }
+    memcpy(e->start, first, r->data.columns * sizeof *first);
+    for (int i = 0; i < 4; i++) {
+        norm += e->start[i] * e->start[i];
+    }
+    if (!(fabs(norm - 1) < 0.02)) {
+        return ds_host_fail(
+            host, DS_E_DATA,
+            "columns 1 to 4 of the recording have length %.4g at the start: a quaternion has length 1",
+            sqrt(norm));
+    }
+    for (int i = 0; i < 4; i++) {
+        e->start[i] /= sqrt(norm);
+    }
+    return DS_OK;
+}
+
+/* Target and start of a recording; the time between samples is divided into `each` steps. */
+static ds_status take_recording(cube *e, ds_param_reader *in, const recorded *r, uint64_t each)
+{
+    const uint64_t columns = r->data.columns;
+    const double *before = e->start;
+    ds_status status = start_of_recording(e, r, in->host);
+    for (uint64_t k = 0; status == DS_OK && k < (e->motion.steps + 1) * THROW_STATES; k++) {
+        e->target[k] = NAN;
+    }
+    for (uint64_t i = 0; status == DS_OK && i < r->data.rows; i++) {
+        double *to = e->target + i * each * THROW_STATES;
+        take_sample(r->data.value + i * columns, columns, before, to);
+        before = columns != WHERE && !isnan(to[0]) ? to : before;
+    }
+    e->gaps = 1;
+    return status;
+}
+
+static void make_target(cube *e, ds_param_reader *in, uint64_t samples, uint64_t held_out)
+{
+    memory *m = &e->kit.memory;
+    const double mu = ds_param_real(in, "target_mu"), rate = ds_param_real(in, "sample_rate");
+    const int file = *ds_param_text(in, "file") != '\0';
+    const uint64_t each = file ? (uint64_t)ds_param_int(in, "steps_per_sample") : 1;
+    double h = ds_param_real(in, "h");
+    recorded r = {.dt = 0};
+    if (in->status == DS_OK && (samples < 2 || (file && !(rate > 0)))) {
+        in->status = ds_host_fail(in->host, DS_E_PARAM, "parameter %s",
+                                  samples < 2 ? "n_samples: give 2 or more, the start is known"
+                                              : "sample_rate: above 0");
+    }
+    if (file && in->status == DS_OK && recorded_open(&r, in, rate, samples, held_out) == DS_OK) {
+        h = r.dt / (double)each;
+        if (r.data.columns != WHERE && r.data.columns != POSE && r.data.columns != THROW_STATES) {
+            in->status = ds_host_fail(in->host, DS_E_PARAM,
+                                      "parameter columns names %llu columns: 3, 7 or 13 are possible",
+                                      (unsigned long long)r.data.columns);
+        }
+    }
+    e->fitted = (samples - 1) * each;
+    const uint64_t steps = (samples + held_out - 1) * each;
+    if (in->status == DS_OK && throw_open(&e->motion, m, h, steps)) {
+        memory_each(m, (steps + 1) * THROW_STATES, (double **const[]){&e->target, &e->bar, NULL});
+    }
+    if (in->status == DS_OK && !m->failed && file) {
+        in->status = take_recording(e, in, &r, each);
+    } else if (in->status == DS_OK && !m->failed) {
+        throw_impulses(h, steps, mu, e->start, e->target);
+    }
+    recorded_close(&r);
+}
+
 static void read_cube(void *self, ds_param_reader *in)
 {
     cube *e = self;
-    memory *m = &e->kit.memory;
-    const double cost = ds_param_real(in, "weight_cost"), mu = ds_param_real(in, "target_mu");
-    const uint64_t samples = (uint64_t)ds_param_int(in, "n_samples");
+    const double cost = ds_param_real(in, "weight_cost");
+    const uint64_t samples = (uint64_t)ds_param_int(in, "n_samples"),
+                   held_out = (uint64_t)ds_param_int(in, "held_out");
     contact_law_open(&e->motion.law, (friction_law)ds_param_int(in, "friction"), 0,
                      ds_param_real(in, "network_force"));
     read_start(e, in);
     read_knobs(e, in);
-    if (in->status != DS_OK || !throw_open(&e->motion, m, ds_param_real(in, "h"), samples - 1)) {
-        return;
-    }
-    memory_each(m, samples * THROW_STATES, (double **const[]){&e->target, &e->bar, NULL});
-    if (!m->failed) {
-        throw_impulses(e->motion.h, e->motion.steps, mu, e->start, e->target);
-    }
+    make_target(e, in, samples, held_out);
     e->root_cost = e->motion.law.network ? sqrt(cost) : 0;
     e->kit.n = e->knobs.n;
     e->kit.steps = e->motion.steps;
@@ -158,15 +266,26 @@ static void name_of_cube(const void *self, uint64_t i, env_variable *out)
 
 static uint64_t numbers_of(const cube *e)
 {
-    return (e->motion.steps + 1) * THROW_STATES;
+    return (e->fitted + 1) * THROW_STATES;
 }
 
-/* out[THROW_STATES], of a state: simulated minus target. */
+/* out[THROW_STATES], of a state: simulated minus target, 0 where nothing was recorded. */
 static void errors_of(const cube *e, uint64_t state, double *out)
 {
     const double *is = throw_state(&e->motion, state), *should = e->target + state * THROW_STATES;
     for (int i = 0; i < THROW_STATES; i++) {
         out[i] = is[i] - should[i];
+    }
+    for (int i = 0; e->gaps && i < THROW_STATES; i++) {
+        out[i] = isnan(should[i]) ? 0 : out[i];
+    }
+}
+
+/* numbers[(fitted + 1) THROW_STATES]: those of what was not recorded become 0. */
+static void leave_out(const cube *e, double *numbers)
+{
+    for (uint64_t k = 0; e->gaps && k < (e->fitted + 1) * THROW_STATES; k++) {
+        numbers[k] = isnan(e->target[k]) ? 0 : numbers[k];
     }
 }
 
@@ -188,7 +307,7 @@ static ds_status simulate_cube(void *self, ds_eval *io)
     e->motion.law.w = io->x + e->kit.n;
     io->bad_step = throw_simulate(&e->motion, e->value, e->start);
     io->loss = io->bad_step >= 0 ? HUGE_VAL : 0;
-    for (uint64_t k = 0; io->bad_step < 0 && k <= e->motion.steps; k++) {
+    for (uint64_t k = 0; io->bad_step < 0 && k <= e->fitted; k++) {
         io->loss = add_squares(e, k, io->loss);
     }
     for (int i = LAW_NETWORK; i < LAW_CONSTANTS; i++) {
@@ -205,18 +324,22 @@ static void reverse_product(cube *e, const double *w, double *out)
     memset(e->value_bar, 0, sizeof e->value_bar);
     memset(out + e->kit.n, 0, e->kit.hybrid.variables * sizeof *out);
     e->motion.law.w_bar = out + e->kit.n;
-    for (uint64_t k = 0; k <= e->motion.steps && w == NULL; k++) {
+    memset(e->bar + numbers, 0, (e->motion.steps - e->fitted) * THROW_STATES * sizeof *e->bar);
+    if (w != NULL) {
+        memcpy(e->bar, w, numbers * sizeof *w);
+        leave_out(e, e->bar);
+    }
+    for (uint64_t k = 0; k <= e->fitted && w == NULL; k++) {
         double *bar = e->bar + k * THROW_STATES;
         errors_of(e, k, bar);
         for (int i = 0; i < THROW_STATES; i++) {
             bar[i] *= 2;
         }
     }
-    const int finite = throw_adjoint(&e->motion, w != NULL ? w : e->bar, e->value_bar);
-    for (uint64_t i = 0; i < LAW_WEIGHTS; i++) {
+    const int finite = throw_adjoint(&e->motion, e->bar, e->value_bar);
+    for (uint64_t i = 0; e->motion.law.network && i < LAW_WEIGHTS; i++) {
         const uint64_t at = LAW_NETWORK + i;
         e->value_bar[at] += e->root_cost * (w != NULL ? w[numbers + i] : 2 * e->root_cost * e->value[at]);
-        e->value_bar[at] *= e->motion.law.network;
     }
     knob_gather(&e->knobs, e->value, e->value_bar, out);
     if (!finite) {
@@ -254,7 +377,7 @@ static ds_status answer_of_cube(void *self, ds_eval *io, ds_ask *ask)
     double *out = ask->out, value_dot[KNOBS];
     const uint64_t numbers = numbers_of(e), weights = e->motion.law.network ? LAW_WEIGHTS : 0;
     if (ask->op == DS_ASK_VALUE) {
-        for (uint64_t k = 0; k <= e->motion.steps; k++) {
+        for (uint64_t k = 0; k <= e->fitted; k++) {
             errors_of(e, k, out + k * THROW_STATES);
         }
         for (uint64_t i = 0; i < weights; i++) {
@@ -270,7 +393,10 @@ static ds_status answer_of_cube(void *self, ds_eval *io, ds_ask *ask)
     }
     knob_spread(&e->knobs, e->value, ask->v, value_dot);
     e->motion.law.w_dot = ask->v + e->kit.n;
-    if (!throw_tangent(&e->motion, value_dot, out)) {
+    const int finite = throw_tangent(&e->motion, value_dot, e->bar);
+    leave_out(e, e->bar);
+    memcpy(out, e->bar, numbers * sizeof *out);
+    if (!finite) {
         out[0] = (double)NAN;
     }
     for (uint64_t i = 0; i < weights; i++) {
@@ -282,14 +408,20 @@ static ds_status answer_of_cube(void *self, ds_eval *io, ds_ask *ask)
 
 /* ---- what is seen: y is up there ---- */
 
-static const double *state_of(const cube *e, uint64_t k, uint64_t body)
+/* `own` gets the simulated numbers where nothing was recorded. */
+static const double *state_of(const cube *e, uint64_t k, uint64_t body, double own[THROW_STATES])
 {
-    return body == CUBE ? throw_state(&e->motion, k) : e->target + k * THROW_STATES;
+    const double *is = throw_state(&e->motion, k), *should = e->target + k * THROW_STATES;
+    for (int i = 0; i < THROW_STATES; i++) {
+        own[i] = body == CUBE || isnan(should[i]) ? is[i] : should[i];
+    }
+    return own;
 }
 
 static void place_cube(const void *self, uint64_t k, uint64_t b, double *out)
 {
-    const double *s = state_of(self, k, b);
+    double own[THROW_STATES];
+    const double *s = state_of(self, k, b, own);
     const double pose[7] = {s[THROW_PLACE], s[THROW_PLACE + 2], -s[THROW_PLACE + 1], s[3], s[0], s[2], -s[1]};
     memcpy(out, pose, sizeof pose);
 }
@@ -301,8 +433,10 @@ static void bodies_of_cube(void *self, scene_kit *s)
     scene_kit_body(s, "cube", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, size);
     scene_kit_body(s, "recorded", DS_BODY_BOX, DS_ROLE_TOOL, 1, size);
     for (uint64_t k = 0; k <= e->motion.steps; k++) {
-        const double *at = state_of(e, k, SEEN) + THROW_PLACE;
-        scene_kit_include(s, at[0], at[2], -at[1], 0.9);
+        const double *at = e->target + k * THROW_STATES + THROW_PLACE;
+        if (!isnan(at[0] + at[1] + at[2])) {
+            scene_kit_include(s, at[0], at[2], -at[1], 0.9);
+        }
     }
     s->info.box[1] = fmax(s->info.box[1], -0.1);
     s->info.ground = 0;
@@ -310,15 +444,33 @@ static void bodies_of_cube(void *self, scene_kit *s)
 
 static const scene_metric metrics[] = {{"x", "m"},          {"y", "m"},          {"z", "m"},
                                        {"recorded_x", "m"}, {"recorded_y", "m"}, {"recorded_z", "m"},
-                                       {"distance", "m"},   {"error_sum", ""},   {NULL, NULL}};
+                                       {"distance", "m"},   {"error_sum", ""},   {"held_out", ""},
+                                       {"rmse", "m"},       {NULL, NULL}};
+
+/* Root of the mean squared distance of the centres, over steps `from` .. `to` - 1 that were recorded; NAN where none was. */
+static double rms(const cube *e, uint64_t from, uint64_t to)
+{
+    double sum = 0, error[THROW_STATES];
+    uint64_t seen = 0;
+    for (uint64_t k = from; k < to; k++) {
+        const double *should = e->target + k * THROW_STATES + THROW_PLACE;
+        errors_of(e, k, error);
+        if (!isnan(should[0] + should[1] + should[2])) {
+            sum += error[THROW_PLACE] * error[THROW_PLACE] + error[THROW_PLACE + 1] * error[THROW_PLACE + 1] +
+                   error[THROW_PLACE + 2] * error[THROW_PLACE + 2];
+            seen++;
+        }
+    }
+    return seen > 0 ? sqrt(sum / (double)seen) : (double)NAN;
+}
 
 static void measure_cube(void *self, uint64_t k, double *out)
 {
     cube *e = self;
     double square = 0;
     for (int d = 0; d < 3; d++) {
-        out[d] = state_of(e, k, CUBE)[THROW_PLACE + d];
-        out[3 + d] = state_of(e, k, SEEN)[THROW_PLACE + d];
+        out[d] = throw_state(&e->motion, k)[THROW_PLACE + d];
+        out[3 + d] = e->target[k * THROW_STATES + THROW_PLACE + (uint64_t)d];
         square += (out[d] - out[3 + d]) * (out[d] - out[3 + d]);
     }
     out[6] = sqrt(square);
@@ -326,6 +478,8 @@ static void measure_cube(void *self, uint64_t k, double *out)
     for (uint64_t i = 0; i <= k; i++) {
         out[7] = add_squares(e, i, out[7]);
     }
+    out[8] = k > e->fitted;
+    out[9] = rms(e, k > e->fitted ? e->fitted + 1 : 0, k + 1);
 }
 
 /* ---- plugin ---- */
@@ -370,12 +524,16 @@ static const ds_desc desc = {
         "each "
         "contact, of "
         "normal force, sliding speed, depth and its rate.\n"
+        "The target may be a recording (parameter file): positions, with quaternions, or whole states; the "
+        "first sample is "
+        "the start, and what is missing counts nothing. held_out samples behind those compared are only "
+        "predicted.\n"
         "Where the throw is held out: position, turn, velocity and spin are parameters, and x can be of "
         "another run.\n"
         "The loss jumps where a corner meets the plane a step earlier; in between the gradient is exact.\n"
         "Channel: residuals with J v and J' w. Metrics: place of the cube and of the target, their distance, "
-        "and the sum "
-        "of squared errors so far.",
+        "the sum of squared errors so far, held_out, and rmse of the place so far, of those held out from "
+        "their first on.",
     .citation =
         "E. Heiden, D. Millard, E. Coumans, Y. Sheng, G. S. Sukhatme: NeuralSim: Augmenting differentiable "
         "simulators with neural networks. ICRA 2021, arXiv:2011.04217.",

@@ -100,6 +100,10 @@ DSHOST=$dshost "$DS_TOP_SRC/examples/paper/estimators/descents.sh" "$tmp/descent
 [ $? -eq 2 ] && grep -q '^descents.sh: wall: expected ball_wall' err
 result $? "descents.sh says which systems it has"
 
+DSHOST=$dshost "$DS_TOP_SRC/examples/paper/contact/afar.sh" "$tmp/afar" wall > out 2> err
+[ $? -eq 2 ] && grep -q '^afar.sh: wall: expected push_far' err
+result $? "afar.sh says which systems it has"
+
 # ---- errors ----
 bad 2 "gradients: name an environment with --env" gradients
 bad 4 "nosuch" gradients --env nosuch

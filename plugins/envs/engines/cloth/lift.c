@@ -66,7 +66,7 @@ static void state_bar(void *self, uint64_t k, double *x_bar)
     }
     for (; l->next > 0 && l->sample_step[l->next - 1] == k; l->next--) {
         for (size_t c = 0; c < 4; c++) {
-            if (!error_of(l, l->next - 1, c, e)) {
+            if (l->next > l->fitted || !error_of(l, l->next - 1, c, e)) {
                 continue;
             }
             if (!l->squared) {
@@ -87,7 +87,7 @@ static const cloth_driver driver = {.anchor = anchor, .state = state, .state_bar
 double lift_loss(const lift *l)
 {
     double sum = 0, e[3];
-    for (uint64_t row = 0; row < l->data.rows; row++) {
+    for (uint64_t row = 0; row < l->fitted; row++) {
         for (size_t c = 0; c < 4; c++) {
             if (error_of(l, row, c, e)) {
                 sum += l->squared ? e[0] * e[0] + e[1] * e[1] + e[2] * e[2] : norm_of(3, e, NULL);
@@ -99,13 +99,13 @@ double lift_loss(const lift *l)
 
 uint64_t lift_residual_count(const lift *l)
 {
-    return 12 * l->data.rows;
+    return 12 * l->fitted;
 }
 
 void lift_residuals(const lift *l, double *out)
 {
     double e[3];
-    for (uint64_t k = 0; k < 4 * l->data.rows; k++) {
+    for (uint64_t k = 0; k < 4 * l->fitted; k++) {
         int seen = error_of(l, k / 4, k % 4, e);
         for (uint64_t i = 0; i < 3; i++) {
             out[3 * k + i] = seen ? e[i] / sqrt((double)l->pairs) : 0;
@@ -123,7 +123,21 @@ void lift_hidden(uint64_t seed, double u[LIFT_VARIABLES])
     }
 }
 
-void lift_gripper(const trajectory *t, double time, double out[3])
+double lift_rms(const lift *l, uint64_t from, uint64_t to)
+{
+    double sum = 0, e[3];
+    uint64_t seen = 0;
+    for (uint64_t k = 4 * from; k < 4 * to; k++) {
+        if (error_of(l, k / 4, k % 4, e)) {
+            sum += e[0] * e[0] + e[1] * e[1] + e[2] * e[2];
+            seen++;
+        }
+    }
+    return seen > 0 ? sqrt(sum / (double)seen) : (double)NAN;
+}
+
+/* Three numbers from column `first` on, between the rows before and behind a time. */
+static void between(const trajectory *t, double time, int first, double out[3])
 {
     const double *a = t->row;
     uint64_t low = 0, high = t->rows - 1;
@@ -134,9 +148,19 @@ void lift_gripper(const trajectory *t, double time, double out[3])
     a += TRAJECTORY_COLUMNS * low;
     const double *b = a + TRAJECTORY_COLUMNS;
     double share = fmin(1, fmax(0, (time - a[0]) / (b[0] - a[0])));
-    for (int i = 1; i <= 3; i++) {
-        out[i - 1] = a[i] + share * (b[i] - a[i]);
+    for (int i = first; i < first + 3; i++) {
+        out[i - first] = a[i] + share * (b[i] - a[i]);
     }
+}
+
+void lift_gripper(const trajectory *t, double time, double out[3])
+{
+    between(t, time, 1, out);
+}
+
+void lift_corner(const trajectory *t, double time, size_t c, double out[3])
+{
+    between(t, time, 4 + 3 * (int)c, out);
 }
 
 /* Middle and directions of the sheet from the four corners of the first row. */
@@ -179,12 +203,13 @@ static int allocate(lift *l, memory *room, double h, const ds_host *host)
     return cloth_open(&l->c, room, &mesh, l->steps, SEGMENT, host, &driver, l);
 }
 
-int lift_open(lift *l, memory *room, const trajectory *data, double h, const ds_host *host)
+int lift_open(lift *l, memory *room, const trajectory *data, uint64_t fitted, double h, const ds_host *host)
 {
     static const uint32_t side = LIFT_CELLS + 1;
     const uint32_t corner[4] = {0, side * (side - 1), side - 1, side * side - 1};
     memset(l, 0, sizeof *l);
     l->data = *data;
+    l->fitted = fitted;
     if (!allocate(l, room, h, host)) {
         return 0;
     }
@@ -194,7 +219,7 @@ int lift_open(lift *l, memory *room, const trajectory *data, double h, const ds_
         uint64_t step = (uint64_t)floor(l->data.row[TRAJECTORY_COLUMNS * r] / h + 0.5);
         l->sample_step[r] = step < l->steps ? step : l->steps;
         for (size_t c = 0; c < 4; c++) {
-            l->pairs += !isnan(l->data.row[TRAJECTORY_COLUMNS * r + 4 + 3 * c]);
+            l->pairs += r < fitted && !isnan(l->data.row[TRAJECTORY_COLUMNS * r + 4 + 3 * c]);
         }
     }
     for (uint64_t k = 0; k < l->steps; k++) {

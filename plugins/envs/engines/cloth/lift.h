@@ -24,7 +24,8 @@ typedef struct lift {
         across[2]; /* in the plane (x, z): middle of the sheet, directions of width and length */
     double size[2], mass, friction, patch[LIFT_CELLS * LIFT_CELLS], patch_bar[LIFT_CELLS * LIFT_CELLS];
     uint32_t corner[4];
-    uint64_t pairs;        /* samples of corners that were seen */
+    uint64_t fitted;       /* rows that the loss counts, the first ones: the others are held out */
+    uint64_t pairs;        /* samples of corners that were seen in them */
     uint64_t *sample_step; /* per row: the step it is compared with */
     uint64_t next;         /* row to be reached next, forward or backward */
     double *corners;       /* per row: simulated corners, 12 numbers */
@@ -33,9 +34,9 @@ typedef struct lift {
     const double *weight;  /* of the residuals, while their product is made; else NULL */
 } lift;
 
-/* Its arrays are of `room`, the rows stay those of the data. 0 where there is no memory. The time of the last
- * row is at most LIFT_MAX_STEPS h. */
-int lift_open(lift *l, memory *room, const trajectory *data, double h, const ds_host *host);
+/* Its arrays are of `room`, the rows stay those of the data, of which the first `fitted` are compared. 0 where there is no
+ * memory. The time of the last row is at most LIFT_MAX_STEPS h. */
+int lift_open(lift *l, memory *room, const trajectory *data, uint64_t fitted, double h, const ds_host *host);
 
 /* Warns where h is too long for the lightest and stiffest cloth. */
 ds_status lift_check_step(lift *l, const char *cure);
@@ -46,7 +47,7 @@ double lift_loss(const lift *l);
 /* Derivatives of the loss of the last episode. */
 ds_status lift_gradient(lift *l, double *grad);
 
-/* Residuals of the last episode, 12 per row of the data: errors of the corners over sqrt(pairs), 0 where one
+/* Residuals of the last episode, 12 per row that is compared: errors of the corners over sqrt(pairs), 0 where one
  * was not seen. Their squares add up to the mean squared distance. `weight` times them: its derivatives. */
 uint64_t lift_residual_count(const lift *l);
 void lift_residuals(const lift *l, double *out);
@@ -55,7 +56,12 @@ ds_status lift_residual_gradient(lift *l, const double *weight, double *grad);
 /* Variables of the hidden cloth of a synthetic recording, uniform in [-0.8, 0.8]. */
 void lift_hidden(uint64_t seed, double u[LIFT_VARIABLES]);
 
-/* Position of the gripper at a time. */
+/* Position of the gripper at a time, and of corner c = 0 .. 3: NAN where it was not seen before or behind. */
 void lift_gripper(const trajectory *t, double time, double out[3]);
+void lift_corner(const trajectory *t, double time, size_t c, double out[3]);
+
+/* Root of the mean squared distance of the corners that were seen, m, over rows `from` .. `to` - 1 of the last episode; NAN
+ * where there are none. */
+double lift_rms(const lift *l, uint64_t from, uint64_t to);
 
 #endif

@@ -113,39 +113,55 @@ INLINE void gather(size_t rows, size_t narrow, size_t width, const float *restri
     }
 }
 
-/* Near 0 an odd polynomial, else 1 - 2/(exp(2|x|) + 1); one formula for both branches, so that compilers
- * vectorise it. Coefficients: S. Moshier, Cephes, tanhf.c and expf.c. */
-INLINE float tanh_of(float x)
+typedef int int_lanes __attribute__((vector_size(64), aligned(4), may_alias));
+
+/* No functions: what a vector is passed in depends on the instruction set. */
+#define PICK(where, a, b) ((lanes)(((where) & (int_lanes)(a)) | (~(where) & (int_lanes)(b))))
+
+/* Near 0 an odd polynomial, else 1 - 2/(exp(2|x|) + 1), both in all lanes: left to itself a compiler makes a loop of single
+ * numbers of it. Coefficients: S. Moshier, Cephes, tanhf.c and expf.c. */
+INLINE void tanh_lanes(const float *from, float *to)
 {
-    float a = fminf(fabsf(x), 10.0f), z = a * a;
-    float small =
+    const lanes x = *(const lanes *)(const void *)from;
+    const int_lanes bits = (int_lanes){0} + 0x7fffffff; /* all but the sign */
+    lanes a = (lanes)((int_lanes)x & bits);
+    a = PICK(a < 10.0f, a, (lanes){0} + 10.0f); /* NaN becomes 10, and itself again at the end */
+    const lanes z = a * a;
+    const lanes small =
         ((((-5.70498872745e-3f * z + 2.06390887954e-2f) * z - 5.37397155531e-2f) * z + 1.33314422036e-1f) *
              z -
          3.33332819422e-1f) *
             z * a +
         a;
-    float t = 2.0f * a, n = (float)(int)(t * 1.44269504088896341f + 0.5f);
-    float r = t - n * 0.693359375f + n * 2.12194440e-4f;
-    float p =
+    const lanes t = 2.0f * a;
+    const int_lanes whole = __builtin_convertvector(t * 1.44269504088896341f + 0.5f, int_lanes);
+    const lanes n = __builtin_convertvector(whole, lanes);
+    const lanes r = t - n * 0.693359375f + n * 2.12194440e-4f;
+    const lanes p =
         ((((1.9875691500e-4f * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f) * r +
          1.6666665459e-1f) *
             r +
         5.0000001201e-1f;
-    union {
-        int bits;
-        float value;
-    } power = {((int)n + 127) << 23};
-    float e = (p * r * r + r + 1.0f) * power.value;
-    float large = 1.0f - 2.0f / (e + 1.0f);
-    float y = copysignf(a < 0.625f ? small : large, x);
-    return isnan(x) ? x : y;
+    const lanes power = (lanes)((whole + 127) << 23);
+    const lanes e = (p * r * r + r + 1.0f) * power;
+    const lanes large = 1.0f - 2.0f / (e + 1.0f);
+    const lanes size = PICK(a < 0.625f, small, large);
+    const lanes y = (lanes)(((int_lanes)size & bits) | ((int_lanes)x & ~bits));
+    *(lanes *)(void *)to = PICK(x == x, y, x);
 }
 
 /* No restrict: x may be y. */
 INLINE void squash(size_t count, const float *x, float *y)
 {
-    for (size_t i = 0; i < count; i++) {
-        y[i] = tanh_of(x[i]);
+    size_t i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        tanh_lanes(x + i, y + i);
+    }
+    if (i < count) {
+        float rest[LANES] = {0};
+        memcpy(rest, x + i, (count - i) * sizeof *x);
+        tanh_lanes(rest, rest);
+        memcpy(y + i, rest, (count - i) * sizeof *y);
     }
 }
 
