@@ -11,8 +11,8 @@
  *             elite = the E with the smallest f;  mean, sd = theirs (sd with 1/E)
  *         until sd < tol in every variable
  *
- * With `polish` the last part of the budget goes to descents from the best point (gradient/refine.h): sampling first, gradients
- * after, as in the Diff-CEM-MPC of DaXBench (S. Chen et al., ICLR 2023).
+ * With `polish` the last part of the budget goes to descents from the best point (gradient/refine.h):
+ * sampling first, gradients after, as in the Diff-CEM-MPC of DaXBench (S. Chen et al., ICLR 2023).
  */
 #include "methods/base/box.h"
 #include "methods/base/opt_kit.h"

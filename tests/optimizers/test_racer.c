@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_racer.c - the optimizer racer as a plugin: the cases of every optimizer, its start, its batches, its polish, its ablations,
- * and that it gets where others do not. */
+/* test_racer.c - the optimizer racer as a plugin: the cases of every optimizer, its start, its batches, its
+ * polish, its ablations, and that it gets where others do not. */
 #include "functions.h"
 #include "objective.h"
 #include "optimizer_cases.h"
@@ -23,7 +23,8 @@ static void test_every_case(void **state)
     optimizer_stands("racer", "model=false good=1 noisy=1 blind=1", 203, 1, 1);                /* none */
 }
 
-/* The given start comes first, as many points as there are lanes are asked for at once, and the polish has its share. */
+/* The given start comes first, as many points as there are lanes are asked for at once, and the polish has
+ * its share. */
 static void test_structure(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_race.c - what the optimizer racer is made of: the doubt of gradients, local searches that go on by it and can be
- * paused, and the race between them. */
+/* test_race.c - what the optimizer racer is made of: the doubt of gradients, local searches that go on by
+ * it and can be paused, and the race between them. */
 #include "functions.h"
 
 #include "methods/race/race.h"
@@ -292,7 +292,8 @@ static void test_promise(void **state)
 
 /* ---- the race ---- */
 
-/* Bowls of another depth for each runner: which one a point belongs to is its first coordinate, which no gradient moves. */
+/* Bowls of another depth for each runner: which one a point belongs to is its first coordinate, which no
+ * gradient moves. */
 static double bowls(void *ctx, size_t n, const double *x, double *g)
 {
     (void)ctx;
