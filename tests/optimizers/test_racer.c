@@ -82,19 +82,6 @@ static void test_ablations(void **state)
 }
 
 /* Functions with a known optimum: smooth, rippled, blind. */
-static double stairs(void *ctx, size_t n, const double *x, double *g)
-{
-    (void)ctx;
-    double f = 0.0;
-    for (size_t k = 0; k < n; k++) {
-        f += floor(20.0 * fabs(x[k] - 0.3)) / 20.0;
-        if (g) {
-            g[k] = 0.0;
-        }
-    }
-    return f;
-}
-
 static void test_reaches(void **state)
 {
     (void)state;

@@ -48,19 +48,6 @@ static double stiff(void *ctx, size_t n, const double *x, double *g)
     return f;
 }
 
-static double stairs(void *ctx, size_t n, const double *x, double *g)
-{
-    (void)ctx;
-    double f = 0.0;
-    for (size_t k = 0; k < n; k++) {
-        f += floor(50.0 * fabs(x[k] - 0.2)) / 50.0;
-        if (g) {
-            g[k] = 0.0;
-        }
-    }
-    return f;
-}
-
 static double liar(void *ctx, size_t n, const double *x, double *g)
 {
     double f = sphere(ctx, n, x, g);
