@@ -6,7 +6,7 @@
 #     docs/results/update.sh                    the tables alone, of all that is in docs/results
 #     docs/results/update.sh --check            are they as the numbers in docs/results say? exit status 1 where not
 #
-# FOLDER - leaves what is there of that experiment. NAME is rigid, cloth, particles or optimizers. The tables stand
+# FOLDER - leaves what is there of that experiment. NAME is rigid, cloth, particles, optimizers, methods or training. The tables stand
 # between lines `<!-- table NAME KIND FLAGS -->` and
 # `<!-- end of table -->`; KIND and FLAGS are those of tables.sh. What is said about the numbers is written by hand.
 #
@@ -24,8 +24,10 @@ experiments() {
 	rigid | cloth) echo "$1_methods" ;;
 	particles) echo particle_methods ;;
 	optimizers) echo optimizers optimizers_torus ;;
+	methods) echo evaluation ;;
+	training) echo training ;;
 	*)
-		echo "$0: $1: rigid, cloth, particles or optimizers" >&2
+		echo "$0: $1: rigid, cloth, particles, optimizers, methods or training" >&2
 		return 2
 		;;
 	esac
@@ -79,12 +81,16 @@ tables() {
 
 # report NAME EXPERIMENT FOLDER
 report() {
-	"$dshost" report "$3" --no-pictures --out "$3/report" > /dev/null # pictures would be some MB
+	case $1 in methods | training) reference=racer ;; *) reference=boleap ;; esac
+	"$dshost" report "$3" --no-pictures --reference "$reference" --out "$3/report" > /dev/null # pictures would be some MB
 	mkdir -p "$docs/results/$1"
 	for f in cells.csv runs.csv summary.csv; do
 		[ "$1/$f" = optimizers/summary.csv ] || cp "$3/report/$f" "$docs/results/$1/$(prefix "$2")$f"
 	done
-	[ "$1" = optimizers ] || cp "$3/report/index.html" "$docs/results/$1/index.html" # that of optimizers has 4 MB
+	case $1 in
+	optimizers | methods | training) ;; # some MB
+	*) cp "$3/report/index.html" "$docs/results/$1/index.html" ;;
+	esac
 }
 
 # pictures FOLDER: the best episode of each environment, two in a row. Needs ImageMagick (montage).
