@@ -187,10 +187,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
     self->run_best = INFINITY;
     in->status = in->status != DS_OK ? in->status : check_parameters(self);
     bayes_read(&self->bayes, in, "polish");
-    if (in->status == DS_OK && self->bayes.refine_from != INT64_MAX && problem->budget == 0) {
-        in->status = ds_host_fail(in->host, DS_E_PARAM,
-                                  "polish is a share of the budget: give the run a budget, or polish = 0");
-    }
+    opt_kit_check_polish(in, problem, ds_param_real(in, "polish"));
 }
 
 static int allocate(void *self_)

@@ -11,8 +11,8 @@
  *             elite = the E with the smallest f;  mean, sd = theirs (sd with 1/E)
  *         until sd < tol in every variable
  *
- * With `polish` the last part of the budget goes to descents from the best point (gradient/refine.h): sampling first, gradients
- * after, as in the Diff-CEM-MPC of DaXBench (S. Chen et al., ICLR 2023).
+ * With `polish` the last part of the budget goes to descents from the best point (gradient/refine.h):
+ * sampling first, gradients after, as in the Diff-CEM-MPC of DaXBench (S. Chen et al., ICLR 2023).
  */
 #include "methods/base/box.h"
 #include "methods/base/opt_kit.h"
@@ -192,10 +192,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
     double share = ds_param_real(in, "polish");
     uint64_t budget = self->kit.problem->budget;
     self->left = share > 0.0 ? (int64_t)fmax(1.0, ceil((1.0 - share) * (double)budget)) : 0;
-    if (in->status == DS_OK && share > 0.0 && budget == 0) {
-        in->status = ds_host_fail(in->host, DS_E_PARAM,
-                                  "polish is a share of the budget: give the run a budget, or polish = 0");
-    }
+    opt_kit_check_polish(in, self->kit.problem, share);
     if (in->status == DS_OK && self->elite > self->samples) {
         in->status = ds_host_fail(in->host, DS_E_PARAM, "elite = %zu are more than samples = %zu: give fewer",
                                   self->elite, self->samples);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* racer.c - raced descents: a model proposes where local searches start, they share the evaluations by what they promise, and
- * each follows its gradients only as far as these are worth it. A method of this project, after what BO-Leap leaves undone (R.
- * Antonova et al., arXiv:2207.00167):
+/* racer.c - raced descents: a model proposes where local searches start, they share the evaluations by what
+ * they promise, and each follows its gradients only as far as these are worth it. A method of this project,
+ * after what BO-Leap leaves undone (R. Antonova et al., arXiv:2207.00167):
  *
  *     S = {};  all lanes are idle
  *     repeat
  *         if (1 - polish) of the budget is spent and the best point is new since the last refinement
- *             refine the best point                                                          (gradient/refine.h)
+ *             refine the best point                                            (gradient/refine.h)
  *         else
- *             for each idle lane
- *                 continue the paused runner of the highest rung that is among the best 1/keep there     (race/race.h)
- *                 or start a new one: at the start that is given, then at
- *                     argmin LCB(x | Gaussian process of S and of the runners under way), now and then anywhere
- *             every lane's runner evaluates its next points                                    (race/basin.h)
- *                 doubt = what its last steps did against what their gradients promised        (race/trust.h)
- *                 doubt small: L-BFGS-B;  middling: Adam;  larger: leaps;  near 1, or no gradients: CMA-ES
+ *             for each idle lane                                               (race/race.h)
+ *                 continue the paused runner of the highest rung that is among the best 1/keep there
+ *                 or start a new one: at the start that is given, then at argmin LCB(x | Gaussian process
+ *                 of S and of the runners under way), now and then anywhere
+ *             every lane's runner evaluates its next points                    (race/basin.h)
+ *                 doubt = what its last steps did against what gradients promised   (race/trust.h)
+ *                 small: L-BFGS-B;  middling: Adam;  larger: leaps;  near 1, or no gradients: CMA-ES
  *             a runner at the end of its rung is paused;  every simulated point enters S
  *
  * All lanes are one call (two, where some want no gradients), whatever `--jobs` is.
@@ -254,7 +254,7 @@ static const ds_desc desc = {
                    "Adam and CMA-ES take "
                    "turns at the best point.",
     .citation = "This project; after " OPT_KIT_ANTONOVA ", and L. Li et al.: A system for massively parallel "
-                                                        "hyperparameter tuning. MLSys 2020, arXiv:1810.05934",
+                "hyperparameter tuning. MLSys 2020, arXiv:1810.05934",
 };
 
 static const opt_table table = {

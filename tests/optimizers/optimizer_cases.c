@@ -60,7 +60,7 @@ static double huge(void *ctx, size_t n, const double *x, double *g)
 }
 
 /* Steps without slope, and a gradient that lies. */
-static double stairs(void *ctx, size_t n, const double *x, double *g)
+static double lying_stairs(void *ctx, size_t n, const double *x, double *g)
 {
     double f = 0.0;
     (void)ctx;
@@ -107,7 +107,7 @@ void optimizer_stands(const char *plugin, const char *parameters, uint64_t budge
     p.failure_rate = 1.0;
     run_cases(plugin, parameters, &p, 9);
     p.failure_rate = p.bad_gradient_rate = 0.0;
-    static const fake_function nasty[] = {plateau, huge, stairs};
+    static const fake_function nasty[] = {plateau, huge, lying_stairs};
     for (int i = 0; i < 3; i++) {
         p.f = nasty[i];
         run_cases(plugin, parameters, &p, 10);

@@ -115,19 +115,6 @@ static ds_status evaluate(void *ctx, const char *tag, size_t count, const double
     return DS_OK;
 }
 
-static double step_function(void *ctx, size_t n, const double *x, double *g)
-{
-    double f = 0.0;
-    (void)ctx;
-    for (size_t k = 0; k < n; k++) {
-        f += floor(50.0 * fabs(x[k] - 0.2)) / 50.0;
-        if (g) {
-            g[k] = 0.0;
-        }
-    }
-    return f;
-}
-
 static void test_refinement(void **state)
 {
     (void)state;
@@ -138,7 +125,7 @@ static void test_refinement(void **state)
     } cases[] = {{rosenbrock, 7, 1e-12},
                  {rosenbrock, 1u << REFINE_ADAM, 1.0},
                  {rosenbrock, 1u << REFINE_SAMPLES, 3.0},
-                 {step_function, 7, 0.3}}; /* gradients of zero: only the samples move */
+                 {stairs, 7, 0.3}}; /* gradients of zero: only the samples move */
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         double best[5] = {0.1, 0.3, -0.1, 0.2, 0.0}, loss = cases[i].f(NULL, 5, best, NULL), before = loss;
         counted c = {cases[i].f, 5, 400, 0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_racer.c - the optimizer racer as a plugin: the cases of every optimizer, its start, its batches, its polish, its ablations,
- * and that it gets where others do not. */
+/* test_racer.c - the optimizer racer as a plugin: the cases of every optimizer, its start, its batches, its
+ * polish, its ablations, and that it gets where others do not. */
 #include "functions.h"
 #include "objective.h"
 #include "optimizer_cases.h"
@@ -23,7 +23,8 @@ static void test_every_case(void **state)
     optimizer_stands("racer", "model=false good=1 noisy=1 blind=1", 203, 1, 1);                /* none */
 }
 
-/* The given start comes first, as many points as there are lanes are asked for at once, and the polish has its share. */
+/* The given start comes first, as many points as there are lanes are asked for at once, and the polish has
+ * its share. */
 static void test_structure(void **state)
 {
     (void)state;
@@ -81,19 +82,6 @@ static void test_ablations(void **state)
 }
 
 /* Functions with a known optimum: smooth, rippled, blind. */
-static double stairs(void *ctx, size_t n, const double *x, double *g)
-{
-    (void)ctx;
-    double f = 0.0;
-    for (size_t k = 0; k < n; k++) {
-        f += floor(20.0 * fabs(x[k] - 0.3)) / 20.0;
-        if (g) {
-            g[k] = 0.0;
-        }
-    }
-    return f;
-}
-
 static void test_reaches(void **state)
 {
     (void)state;

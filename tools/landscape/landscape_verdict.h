@@ -36,9 +36,8 @@ typedef struct ds_verdict {
     double measured[DS_THRESHOLDS];      /* what is held against each threshold; NAN = not measured */
     int said[DS_THRESHOLDS];             /* is it reason of a word? */
     char shape[160], gradients[200];
-    char words[400]; /* "rugged (121 basins); good gradients" */
-    char advice
-        [400]; /* "gradients vanish at 40 % of the points: ...", and which optimizers to try; "" = nothing to say */
+    char words[400];  /* "rugged (121 basins); good gradients" */
+    char advice[400]; /* "gradients vanish at 40 % of the points: ..." and what to try; "" = none */
 } ds_verdict;
 
 void ds_verdict_make(const ds_landscape_measures *m, ds_verdict *out);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# results_slow.py - recomputes the tables of a report from its runs by SciPy: results_slow.py RUNS.csv CELLS.csv [REFERENCE]
+# results_slow.py - recomputes the tables of a report from its runs by SciPy: results_slow.py RUNS.csv CELLS.csv
 #
 # One line for each cell that differs; the last line says how many numbers were compared. Exit status 1 where one differs.
 import csv
@@ -47,7 +47,8 @@ def main():
     for r in runs:
         value = number(r["best_loss"])
         losses.setdefault((r["environment"], r["optimizer"]), []).append(math.inf if math.isnan(value) else value)
-    reference = sys.argv[3] if len(sys.argv) > 3 else "boleap"
+    tested = {c["optimizer"] for c in cells if c["u"]}
+    (reference,) = {c["optimizer"] for c in cells} - tested  # the one that the others are compared with
     for env in sorted({c["environment"] for c in cells}):
         here = [c for c in cells if c["environment"] == env]
         others = [c["optimizer"] for c in here if c["optimizer"] != reference]

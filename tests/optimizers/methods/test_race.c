@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_race.c - what the optimizer racer is made of: the doubt of gradients, local searches that go on by it and can be
- * paused, and the race between them. */
+/* test_race.c - what the optimizer racer is made of: the doubt of gradients, local searches that go on by
+ * it and can be paused, and the race between them. */
 #include "functions.h"
 
 #include "methods/race/race.h"
@@ -43,19 +43,6 @@ static double stiff(void *ctx, size_t n, const double *x, double *g)
         f += c * x[k] * x[k] + sum * sum / (double)n;
         if (g) {
             g[k] = 2.0 * c * x[k] + 2.0 * sum;
-        }
-    }
-    return f;
-}
-
-static double stairs(void *ctx, size_t n, const double *x, double *g)
-{
-    (void)ctx;
-    double f = 0.0;
-    for (size_t k = 0; k < n; k++) {
-        f += floor(50.0 * fabs(x[k] - 0.2)) / 50.0;
-        if (g) {
-            g[k] = 0.0;
         }
     }
     return f;
@@ -292,7 +279,8 @@ static void test_promise(void **state)
 
 /* ---- the race ---- */
 
-/* Bowls of another depth for each runner: which one a point belongs to is its first coordinate, which no gradient moves. */
+/* Bowls of another depth for each runner: which one a point belongs to is its first coordinate, which no
+ * gradient moves. */
 static double bowls(void *ctx, size_t n, const double *x, double *g)
 {
     (void)ctx;

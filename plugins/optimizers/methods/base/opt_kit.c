@@ -100,6 +100,14 @@ ds_status opt_kit_need_gradient(const ds_host *host, const ds_problem *problem, 
         name);
 }
 
+void opt_kit_check_polish(ds_param_reader *in, const ds_problem *problem, double share)
+{
+    if (in->status == DS_OK && share > 0.0 && problem->budget == 0) {
+        in->status = ds_host_fail(in->host, DS_E_PARAM,
+                                  "polish is a share of the budget: give the run a budget, or polish = 0");
+    }
+}
+
 void opt_kit_start(const ds_host *host, uint64_t number, size_t n, double *v)
 {
     ds_random random = ds_random_open(host->seed, "start", number);

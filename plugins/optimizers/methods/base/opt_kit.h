@@ -62,6 +62,10 @@ int opt_kit_rows(opt_kit *kit, size_t rows);
 /* `name` needs gradients and the environment has none: tells the host, DS_E_UNSUPPORTED; else DS_OK. */
 ds_status opt_kit_need_gradient(const ds_host *host, const ds_problem *problem, const char *name);
 
+/* A share of the budget was given for parameter `polish` and there is no budget: tells the host and sets
+ * in->status. */
+void opt_kit_check_polish(ds_param_reader *in, const ds_problem *problem, double share);
+
 /* Start `number` of a search: uniform in [-1, 1]^n, from a stream of its own. */
 void opt_kit_start(const ds_host *host, uint64_t number, size_t n, double *v);
 

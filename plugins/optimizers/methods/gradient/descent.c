@@ -20,7 +20,8 @@ descent_options descent_read_options(ds_param_reader *in)
     return o;
 }
 
-/* The quasi-Newton search of [-1, 1]^n; NULL without memory. It ends by patience, not by its own tolerances. */
+/* The quasi-Newton search of [-1, 1]^n; NULL without memory. It ends by patience, not by its own
+ * tolerances. */
 static lbfgsb *make_quasi_newton(size_t n)
 {
     const lbfgsb_options options = {10, 0.0, 0.0, INT_MAX, INT_MAX};

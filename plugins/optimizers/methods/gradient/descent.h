@@ -35,9 +35,8 @@ typedef struct descent_options {
     int step;  /* DESCENT_ADAM ... */
     double lr; /* learning rate in units of [-1, 1] */
     int64_t patience;
-    double tol; /* the loss must fall by more than tol max(1, |best|) to count as progress */
-    double
-        outlier; /* a gradient so many times as long as a typical one is shortened, see outlier.h; 0 = never */
+    double tol;     /* the loss must fall by more than tol max(1, |best|) to count as progress */
+    double outlier; /* gradients so many times as long as usual are shortened, see outlier.h; 0 = none */
 } descent_options;
 
 extern const char *const descent_steps[];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outlier.h - gradients far longer than those before them (chaos, a contact that is only just met) get the length of a typical
- * one: their direction may be of use, their length would spoil moments and quasi-Newton models for long. */
+/* outlier.h - gradients far longer than those before them (chaos, a contact that is only just met) get the
+ * length of a typical one: their direction may be of use, their length would spoil moments and quasi-Newton
+ * models for long. */
 #ifndef DS_METHODS_OUTLIER_H
 #define DS_METHODS_OUTLIER_H
 
@@ -31,8 +32,8 @@ static inline double outlier_median(size_t count, const double *values)
     return sorted[count / 2];
 }
 
-/* Notes the length of a gradient and returns that which it is given: the median of the last ones where it is more
- * than `factor` times as long; factor = 0: its own, always. */
+/* Notes the length of a gradient and returns that which it is given: the median of the last ones where it
+ * is more than `factor` times as long; factor = 0: its own, always. */
 static inline double outlier_length(outlier *o, double factor, double norm)
 {
     size_t known = o->count < OUTLIER_NORMS ? (size_t)o->count : OUTLIER_NORMS;

@@ -45,7 +45,8 @@ typedef struct basin {
     basin_options options;
     int mode; /* BASIN_... */
     int over;
-    int turned; /* set where the search has turned blind: its loss says little of what is to come. The caller clears it */
+    int turned; /* set where the search has turned blind, so that its loss says little of what is to come; the
+                   caller clears it */
     int64_t evaluations; /* of this search, and of them in each mode */
     int64_t spent[BASIN_MODES];
     double *best, best_loss; /* n values; INFINITY where no evaluation succeeded */

@@ -103,7 +103,8 @@ static int may_go_on(const race *r, const runner *w)
            (!r->options.racing || (double)rank(k, w->promise) < floor((double)k->count / r->options.keep));
 }
 
-/* Of the waiting runners that may go on, the one in the highest rung, and there the one that promises most. */
+/* Of the waiting runners that may go on, the one in the highest rung, and there the one that promises
+ * most. */
 static runner *choose(race *r)
 {
     runner *best = NULL;
@@ -144,7 +145,8 @@ static int is_running(const race *r, const runner *w)
     return 0;
 }
 
-/* A place for a new runner: one never used, one whose search is over, else that of the waiting one of least promise. */
+/* A place for a new runner: one never used, one whose search is over, else that of the waiting one of least
+ * promise. */
 static runner *make_room(race *r)
 {
     runner *place = NULL;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* race.h - shares evaluations among local searches ("runners") by promise: asynchronous successive halving over pausable
- * searches. K. Jamieson, A. Talwalkar, "Non-stochastic best arm identification" (AISTATS 2016); L. Li et al., "A system for massively
- * parallel hyperparameter tuning" (arXiv:1810.05934).
+/* race.h - shares evaluations among local searches ("runners") by promise: asynchronous successive halving
+ * over pausable searches. K. Jamieson, A. Talwalkar, "Non-stochastic best arm identification" (AISTATS
+ * 2016); L. Li et al., "A system for massively parallel hyperparameter tuning" (arXiv:1810.05934).
  *
- * A fixed number of lanes each hold a runner, and all of them advance in step. A runner goes through rungs of `first`, 2 first,
- * 4 first, ... evaluations. At the end of each it is paused, and goes on only when it is among the best 1/keep of all that
- * have come so far, by what it promises (basin_promise()); else its lane takes another paused one for which
- * that holds, of the highest rung, or a new one.
+ * A fixed number of lanes each hold a runner, and all of them advance in step. A runner goes through rungs
+ * of `first`, 2 first, 4 first, ... evaluations. At the end of each it is paused, and goes on only when it
+ * is among the best 1/keep of all that have come so far, by what it promises (basin_promise()); else its
+ * lane takes another paused one for which that holds, of the highest rung, or a new one.
  *
  *     while ((lane = race_idle(r)) < lanes) {
  *         race_enter(r, lane, start, rng);
@@ -34,7 +34,8 @@ typedef struct race race;
 race *race_create(size_t n, const double *box, const race_options *options);
 void race_destroy(race *r);
 
-/* The first lane that needs a new runner, after paused runners have taken what they can; `lanes` where none does. */
+/* The first lane that needs a new runner, after paused runners have taken what they can; `lanes` where none
+ * does. */
 size_t race_idle(race *r);
 /* 0 without memory. */
 int race_enter(race *r, size_t lane, const double *start, ds_random rng);
