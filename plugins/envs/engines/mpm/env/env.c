@@ -7,6 +7,29 @@
 
 #include <string.h>
 
+uint64_t mpm_env_hooks(const void *self, ds_hook *out)
+{
+    (void)self;
+    return mpm_net_hooks(out);
+}
+
+ds_status mpm_env_wire(void *self)
+{
+    mpm_env *env = self;
+    mpm_sim *sim = &env->episode.sim;
+    if (env->kit.hybrid.nets == 0) {
+        return DS_OK;
+    }
+    if (!mpm_net_open(&env->net, &env->kit.hybrid, env->scene.yield_stress, sim->phases[0].material.mu,
+                      &env->kit.memory)) {
+        return ds_host_fail(env->kit.host, DS_E_NOMEM, "no memory for the networks of residual");
+    }
+    for (uint32_t k = 0; k < sim->n_phases; k++) {
+        sim->phases[k].material.yield = &env->net.yield;
+    }
+    return DS_OK;
+}
+
 void mpm_env_release(void *self)
 {
     mpm_env *env = self;

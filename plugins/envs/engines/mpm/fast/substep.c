@@ -60,8 +60,10 @@ static void block_task(void *context, int task, int member)
     const mpm_domain *domain = &f->sim->domain;
     mpm_block *block = &f->blocks[task];
     const mpm_phase *phase = f->groups[block->group].phase;
+    mpm_material law = phase->material;
     mpm_pass pass = j->pass;
-    pass.law = &phase->material;
+    law.part = (uint32_t)task;
+    pass.law = &law;
     pass.mass = phase->mass;
     pass.stress = -domain->dt * phase->volume * 4.0 * domain->inv_dx;
     f->kernels->particles[j->kind](&pass, block, scratch_of(f, member));
