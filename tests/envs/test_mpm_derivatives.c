@@ -98,53 +98,63 @@ static void test_silent_network(void **state)
         void *wired = create(f);
         double loss = evaluate(f, plain, N, x, NULL);
         assert_true(evaluate(f, wired, ALL, x, NULL) == loss);
-        x[ALL - 5] = 0.4; /* weights of the output are before the biases of the hidden layer */
-        x[N] = 0.4;
+        x[N + 11] = 0.4; /* of the last hidden unit, which sees the volume */
+        x[N + 6] = 0.4;
         assert_true(evaluate(f, wired, ALL, x, NULL) != loss);
-        x[ALL - 5] = x[N] = 0.0;
+        x[N + 11] = x[N + 6] = 0.0;
         assert_null(f->plugin->env->get_extension(wired, DS_EXT_RL));
         f->plugin->env->destroy(plain);
         f->plugin->env->destroy(wired);
     }
 }
 
-/* Differences of components, of the vectorised engine in f64 and of the plain one; and both agree. */
+/* Central difference of the loss by x[i]. */
+static double difference(fake_host *f, void *env, double *x, int i, double h)
+{
+    const double before = x[i];
+    x[i] = before + h;
+    double up = evaluate(f, env, ALL, x, NULL);
+    x[i] = before - h;
+    double down = evaluate(f, env, ALL, x, NULL);
+    x[i] = before;
+    return (up - down) / (2.0 * h);
+}
+
+/* Against differences where these exist: the loss jumps where a grid node enters the reach of the ring. And the
+ * derivation of the vectorised engine against that of the plain one. */
 static void test_network_gradient(void **state)
 {
     fake_host *f = *state;
     static const char *const engines[] = {"fast", "scalar"};
-    double x[ALL], grad[2][ALL], scale = 0.0;
+    double x[ALL], grad[2][ALL], scale[2] = {0.0, 0.0};
     random_point(2, 0.5, x);
     x[N + 2] = 1.5; /* strains are small: a weight that feels them */
     x[N + 8] = 2.0;
     fake_host_set(f, "residual", wiring);
     fake_host_set(f, "residual_limit", "10");
     for (int k = 0; k < 2; k++) {
+        int compared = 0, all = 0;
         fake_host_set(f, "engine", engines[k]);
         void *env = create(f);
         evaluate(f, env, ALL, x, grad[k]);
         for (int i = 0; i < ALL; i++) {
-            scale = fmax(scale, i < N ? 0.0 : fabs(grad[k][i]));
+            scale[i >= N] = fmax(scale[i >= N], fabs(grad[k][i]));
         }
-        for (int i = 0; i < ALL; i += k == 0 ? 1 : 5) {
-            const double h = i < N ? 1e-5 : 1e-3, before = x[i];
-            x[i] = before + h;
-            double up = evaluate(f, env, ALL, x, NULL);
-            x[i] = before - h;
-            double down = evaluate(f, env, ALL, x, NULL);
-            x[i] = before;
-            double difference = (up - down) / (2.0 * h);
-            if (!(fabs(difference - grad[k][i]) <= 1e-5 * fabs(grad[k][i]) + (i < N ? 1e-6 : 1e-5 * scale))) {
-                print_error("%s, variable %d: %.10g, differences %.10g\n", engines[k], i, grad[k][i],
-                            difference);
+        for (int i = 0; i < ALL; i += k == 0 ? 1 : 4, all++) {
+            const double h = i < N ? 1e-5 : 1e-3, tolerance = 1e-5 * scale[i >= N];
+            const double d = difference(f, env, x, i, h), again = difference(f, env, x, i, 0.3 * h);
+            compared += fabs(d - again) <= tolerance;
+            if (fabs(d - again) <= tolerance && !(fabs(d - grad[k][i]) <= 2.0 * tolerance)) {
+                print_error("%s, variable %d: %.10g, differences %.10g\n", engines[k], i, grad[k][i], d);
                 fail();
             }
         }
+        assert_true(compared >= 3 * all / 4);
         f->plugin->env->destroy(env);
     }
-    assert_true(scale > 1e-5);
+    assert_true(scale[1] > 1e-5);
     for (int i = 0; i < ALL; i++) {
-        assert_true(fabs(grad[0][i] - grad[1][i]) <= 1e-8 * (fabs(grad[1][i]) + (i < N ? 1e-3 : scale)));
+        assert_true(fabs(grad[0][i] - grad[1][i]) <= 1e-8 * scale[i >= N]);
     }
 }
 
