@@ -175,6 +175,195 @@ static void test_network_threads(void **state)
     assert_memory_equal(grad[0], grad[1], sizeof grad[0]);
 }
 
+/* ---- derivatives of control steps ---- */
+
+enum { N_OBS = 6 * 25 + 7 }; /* every 50th of 1250 particles, and the ring */
+
+typedef struct steps {
+    const ds_rl *rl;
+    const ds_rl_gradient *gradient;
+    void *env;
+    double obs[SEGMENTS][N_OBS], reward[SEGMENTS], loss;
+} steps;
+
+static void open_steps(steps *s, fake_host *f, const char *loss, const char *engine)
+{
+    fake_host_set(f, "loss", loss);
+    fake_host_set(f, "engine", engine);
+    fake_host_set(f, "observed", "25");
+    s->env = create(f);
+    s->rl = f->plugin->env->get_extension(s->env, DS_EXT_RL);
+    s->gradient = f->plugin->env->get_extension(s->env, DS_EXT_RL_GRADIENT);
+    ds_rl_info info = {.struct_size = sizeof info};
+    assert_int_equal(s->rl->info(s->env, &info), DS_OK);
+    assert_int_equal(info.n_obs, N_OBS);
+    assert_int_equal(info.horizon, SEGMENTS);
+}
+
+static void take_step(steps *s, int k, const double *x)
+{
+    ds_rl_step io = {.struct_size = sizeof io, .action = x + (size_t)k * ACTIONS, .obs = s->obs[k]};
+    assert_int_equal(s->rl->step(s->env, &io), DS_OK);
+    assert_int_equal(io.outcome, DS_EVAL_OK);
+    s->reward[k] = io.reward;
+    s->loss = io.loss;
+}
+
+static void play(steps *s, int count, const double *x)
+{
+    double obs[N_OBS];
+    assert_int_equal(s->rl->reset(s->env, 0, obs), DS_OK);
+    for (int k = 0; k < count; k++) {
+        take_step(s, k, x);
+    }
+}
+
+/* What is differentiated: sum over the steps of weight[k] reward[k] + by_obs[k] . obs[k]. */
+static double objective(const steps *s, int first, int last, const double weight[SEGMENTS],
+                        double by_obs[SEGMENTS][N_OBS])
+{
+    double sum = 0.0;
+    for (int k = first; k < last; k++) {
+        sum += weight[k] * s->reward[k];
+        for (int i = 0; i < N_OBS; i++) {
+            sum += by_obs[k][i] * s->obs[k][i];
+        }
+    }
+    return sum;
+}
+
+static void sweep(const steps *s, int first, int last, const double weight[SEGMENTS],
+                  double by_obs[SEGMENTS][N_OBS], double *grad)
+{
+    assert_int_equal(s->gradient->begin(s->env, (uint64_t)last), DS_OK);
+    for (int k = last - 1; k >= first; k--) {
+        ds_rl_back io = {.struct_size = sizeof io,
+                         .step = (uint64_t)k,
+                         .reward_bar = weight[k],
+                         .obs_bar = by_obs[k],
+                         .action_bar = grad + (size_t)k * ACTIONS};
+        assert_int_equal(s->gradient->back(s->env, &io), DS_OK);
+        assert_true(io.cost_steps > 0);
+    }
+}
+
+static const char *const losses[] = {"segment_sum", "step_sum", "final"};
+static const char *const engines_of_steps[] = {"fast", "scalar"};
+
+/* With rewards alone a sweep gives the gradient of evaluate(). */
+static void test_sweep_is_gradient(void **state)
+{
+    fake_host *f = *state;
+    static double none[SEGMENTS][N_OBS];
+    double x[ALL], grad[N], swept[N];
+    const double weight[SEGMENTS] = {-1.0, -1.0, -1.0, -1.0, -1.0};
+    random_point(5, 0.0, x);
+    for (int l = 0; l < 3; l++) {
+        for (int k = 0; k < 2; k++) {
+            steps s;
+            double size = 0.0, error = 0.0;
+            open_steps(&s, f, losses[l], engines_of_steps[k]);
+            double loss = evaluate(f, s.env, N, x, grad);
+            play(&s, SEGMENTS, x);
+            assert_true(s.loss == loss);
+            for (int round = 0; round < 2;
+                 round++) { /* simulated again for the first sweep, kept for the next */
+                sweep(&s, 0, SEGMENTS, weight, none, swept);
+                for (int i = 0; i < N; i++) {
+                    size = fmax(size, fabs(grad[i]));
+                    error = fmax(error, fabs(grad[i] - swept[i]));
+                }
+                assert_true(error <= 1e-11 * size);
+                play(&s, SEGMENTS, x);
+                assert_true(s.loss == loss);
+            }
+            f->plugin->env->destroy(s.env);
+        }
+    }
+}
+
+/* Windows of an episode, with observations, against differences. */
+static void test_sweep_differences(void **state)
+{
+    fake_host *f = *state;
+    static double by_obs[SEGMENTS][N_OBS];
+    double x[ALL], grad[N], weight[SEGMENTS];
+    random_point(6, 0.0, x);
+    ds_random r = ds_random_open(1, "sweep", 0);
+    for (int k = 0; k < SEGMENTS; k++) {
+        weight[k] = 2.0 * ds_random_uniform(&r) - 1.0;
+        for (int i = 0; i < N_OBS; i++) {
+            by_obs[k][i] = 0.02 * (2.0 * ds_random_uniform(&r) - 1.0);
+        }
+    }
+    for (int l = 0; l < 3; l += 2) {
+        for (int k = 0; k < 2; k++) {
+            steps s;
+            int compared = 0, all = 0;
+            double size = 0.0;
+            open_steps(&s, f, losses[l], engines_of_steps[k]);
+            play(&s, 4, x);
+            sweep(&s, 2, 4, weight, by_obs, grad);
+            sweep(&s, 0, 4, weight, by_obs, grad);
+            for (int i = 0; i < 4 * ACTIONS; i++) {
+                size = fmax(size, fabs(grad[i]));
+            }
+            for (int i = 0; i < 4 * ACTIONS; i += k == 0 ? 1 : 3, all++) {
+                double quotient[2];
+                for (int h = 0; h < 2; h++) {
+                    const double step = h == 0 ? 1e-5 : 3e-6, before = x[i];
+                    x[i] = before + step;
+                    play(&s, 4, x);
+                    double up = objective(&s, 0, 4, weight, by_obs);
+                    x[i] = before - step;
+                    play(&s, 4, x);
+                    quotient[h] = (up - objective(&s, 0, 4, weight, by_obs)) / (2.0 * step);
+                    x[i] = before;
+                }
+                if (fabs(quotient[0] - quotient[1]) <= 1e-5 * size) { /* else a jump is near */
+                    compared++;
+                    if (!(fabs(quotient[0] - grad[i]) <= 3e-5 * size)) {
+                        print_error("%s, %s, action %d: %.10g, differences %.10g\n", losses[l],
+                                    engines_of_steps[k], i, grad[i], quotient[0]);
+                        fail();
+                    }
+                }
+            }
+            assert_true(2 * compared >= all);
+            f->plugin->env->destroy(s.env);
+        }
+    }
+}
+
+/* A sweep in an open episode changes nothing that comes after it. */
+static void test_sweep_leaves_no_trace(void **state)
+{
+    fake_host *f = *state;
+    static double none[SEGMENTS][N_OBS];
+    double x[ALL], grad[2][N];
+    const double weight[SEGMENTS] = {-1.0, -1.0, -1.0, -1.0, -1.0};
+    random_point(7, 0.0, x);
+    for (int k = 0; k < 2; k++) {
+        static steps plain, swept;
+        open_steps(&plain, f, "final", engines_of_steps[k]);
+        open_steps(&swept, f, "final", engines_of_steps[k]);
+        play(&plain, SEGMENTS, x);
+        play(&swept, 2, x);
+        sweep(&swept, 1, 2, weight, none, grad[0]);
+        sweep(&swept, 0, 1, weight, none, grad[0]);
+        take_step(&swept, 2, x);
+        sweep(&swept, 0, 3, weight, none, grad[1]);
+        for (int j = 3; j < SEGMENTS; j++) {
+            take_step(&swept, j, x);
+        }
+        assert_memory_equal(plain.obs, swept.obs, sizeof plain.obs);
+        assert_memory_equal(plain.reward, swept.reward, sizeof plain.reward);
+        assert_true(plain.loss == swept.loss);
+        f->plugin->env->destroy(plain.env);
+        f->plugin->env->destroy(swept.env);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +371,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_silent_network, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_network_gradient, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_network_threads, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sweep_is_gradient, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sweep_differences, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sweep_leaves_no_trace, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -346,6 +346,27 @@ void mpm_fast_step_adjoint(mpm_fast *f, mpm_segment *s, uint32_t local, mpm_pose
     f->pending = local;
 }
 
+void mpm_fast_part_adjoint(mpm_fast *f)
+{
+    mpm_segment *s = &f->segments[f->bar_segment];
+    const mpm_history *h = mpm_fast_history(f, s);
+    mpm_grid_history *grid = mpm_fast_grid_history(f, f->bar_segment);
+    job j;
+    begin_job(f, s, grid, f->pending - 1, &j);
+    ensure_velocity(f, &j, f->pending - 1);
+    j.pass.velocity = f->velocity.at;
+    j.pass.now.x = mpm_history_x(f, h, f->pending - 1);
+    j.pass.out = f->between;
+    j.kind = MPM_PASS_GATHER;
+    run_phase(f, MPM_TIME_ADJOINT, block_task, &j, f->n_blocks);
+    j.pass.now = f->between;
+    j.pass.now.x = mpm_history_x(f, h, f->pending);
+    j.pass.now.f = mpm_history_f(f, h, f->pending);
+    j.kind = MPM_PASS_ADJOINT_FIRST;
+    run_phase(f, MPM_TIME_ADJOINT, block_task, &j, f->n_blocks);
+    f->pending = MPM_NONE;
+}
+
 void mpm_fast_first_adjoint(mpm_fast *f)
 {
     const mpm_segment *s = &f->segments[f->bar_segment];
