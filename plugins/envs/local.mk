@@ -98,7 +98,7 @@ include %D%/engines/smoothing/local.mk
 	%D%/engines/mpm/env/episode.c %D%/engines/mpm/env/episode.h %D%/engines/mpm/env/evaluate.c \
 	%D%/engines/mpm/env/evaluate.h %D%/engines/mpm/env/image.c %D%/engines/mpm/env/image.h \
 	%D%/engines/mpm/env/instance.h %D%/engines/mpm/env/stepwise.c \
-	%D%/engines/mpm/env/stepwise.h
+	%D%/engines/mpm/env/stepwise.h %D%/engines/mpm/env/sweep.c %D%/engines/mpm/env/sweep.h %D%/engines/mpm/env/yield.c %D%/engines/mpm/env/yield.h
 
 # variant.c is compiled for each float type and instruction set; select.c chooses when the engine starts.
 # Vectors that a set does not have are fine: everything is inlined, no vector is passed between files.

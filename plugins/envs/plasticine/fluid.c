@@ -6,6 +6,7 @@
 #include "engines/mpm/env/evaluate.h"
 #include "engines/mpm/env/image.h"
 #include "engines/mpm/env/stepwise.h"
+#include "engines/mpm/env/sweep.h"
 
 #include <string.h>
 
@@ -437,7 +438,36 @@ static ds_status begin_fluid(void *self, uint64_t noise_key)
 {
     fluid *e = self;
     (void)noise_key;
-    return mpm_stepwise_reset(&e->episode, e->kit.host);
+    return mpm_stepwise_reset(&e->episode, e->kit.host, N_OBS);
+}
+
+/* observe_fluid() backwards. */
+static void observe_adjoint(const void *self, const double *obs_bar, mpm_particle *bar, mpm_pose *ladle_bar)
+{
+    const fluid *e = self;
+    ladle_bar->position[0] += obs_bar[0];
+    ladle_bar->position[1] += obs_bar[1];
+    obs_bar += 2;
+    for (int b = CUBE; b >= SYRUP; b--, obs_bar += 6) {
+        for (uint32_t p = e->first[b]; p < e->first[b] + e->count[b]; p++) {
+            for (int d = 0; d < 3; d++) {
+                bar[p].x[d] += obs_bar[d] / e->count[b];
+                bar[p].v[d] += obs_bar[3 + d] / e->count[b];
+            }
+        }
+    }
+}
+
+static ds_status begin_sweep(void *self, uint64_t last)
+{
+    fluid *e = self;
+    return mpm_sweep_begin(&e->episode, e->kit.host, last);
+}
+
+static ds_status sweep_fluid(void *self, ds_rl_back *io)
+{
+    fluid *e = self;
+    return mpm_sweep_back(&e->episode, e->kit.host, io, observe_adjoint, e);
 }
 
 static ds_status act_on_fluid(void *self, uint64_t k, ds_rl_step *io)
@@ -464,6 +494,8 @@ static const env_table env = {.size = sizeof(fluid),
                               .begin = begin_fluid,
                               .observe = observe_fluid,
                               .act = act_on_fluid,
+                              .back_begin = begin_sweep,
+                              .back = sweep_fluid,
                               SIGHT_TABLE};
 
 static const ds_desc desc = {
@@ -487,7 +519,7 @@ static const ds_desc desc = {
         "cube is above 0.2 m), level of the syrup, highest speed, and least and most relative volume of the "
         "syrup.",
     .citation = ENV_KIT_ANTONOVA,
-    .extensions = env_kit_scene_channels_rl,
+    .extensions = env_kit_scene_channels_rl_gradient,
 };
 
 ENV_KIT_DEFINE(env, desc)

@@ -24,6 +24,9 @@ const char *const env_kit_scene_rl_gradient_hooks[] = {DS_EXT_SCENE,     DS_EXT_
 const char *const env_kit_scene_channels_hooks[] = {DS_EXT_SCENE, DS_EXT_CHANNELS, DS_EXT_VARIABLES,
                                                     DS_EXT_HOOKS, NULL};
 
+const char *const env_kit_scene_channels_rl_gradient_hooks[] = {
+    DS_EXT_SCENE, DS_EXT_CHANNELS, DS_EXT_RL, DS_EXT_RL_GRADIENT, DS_EXT_VARIABLES, DS_EXT_HOOKS, NULL};
+
 /* ---- an instance ---- */
 
 static int open_scene(env_kit *kit)

@@ -182,7 +182,8 @@ extern const char *const env_kit_scene[], *const env_kit_scene_channels[],
                                                           *const env_kit_scene_channels_rl_gradient[];
 /* The same with hook points. */
 extern const char *const env_kit_scene_hooks[], *const env_kit_scene_rl_gradient_hooks[],
-                                                    *const env_kit_scene_channels_hooks[];
+                                                    *const env_kit_scene_channels_hooks[],
+                                                        *const env_kit_scene_channels_rl_gradient_hooks[];
 
 /* What descriptors have in common. */
 #define ENV_KIT_DESC(id_, version_)                                                                          \

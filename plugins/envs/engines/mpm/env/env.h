@@ -8,11 +8,15 @@
 #include "env_scene.h"
 
 /* The functions of a task's table; read() is mpm_env_configure() for the task. */
+ds_status mpm_env_wire(void *self);
 void mpm_env_release(void *self);
+uint64_t mpm_env_hooks(const void *self, ds_hook *out);
 void mpm_env_variable(const void *self, uint64_t i, env_variable *out);
 ds_status mpm_env_begin(void *self, uint64_t noise_key);
 void mpm_env_observe(const void *self, double *obs);
 ds_status mpm_env_act(void *self, uint64_t k, ds_rl_step *io);
+ds_status mpm_env_back_begin(void *self, uint64_t last);
+ds_status mpm_env_back(void *self, ds_rl_back *io);
 
 /* Stepwise control, for the description of a task. */
 #define MPM_STEPWISE_TEXT                                                                                    \
@@ -28,7 +32,7 @@ ds_status mpm_env_act(void *self, uint64_t k, ds_rl_step *io);
     .version = "0.2.0", .license = "Apache-2.0",                                                             \
     .citation = "Huang et al., PlasticineLab: A soft-body manipulation benchmark with differentiable "       \
                 "physics, ICLR 2021",                                                                        \
-    .params = mpm_env_params, .extensions = env_kit_scene_channels_rl
+    .params = mpm_env_params, .extensions = env_kit_scene_channels_rl_gradient_hooks
 
 /* Everything that a task's plugin needs besides its description. With MPM_TASKS_ONLY the description
  * alone, under a name of its own, for programs that know all tasks (tasks.h). */
@@ -48,6 +52,8 @@ ds_status mpm_env_act(void *self, uint64_t k, ds_rl_step *io);
     static const env_table task_table = {.size = sizeof(mpm_env),                                            \
                                          .advice = "",                                                       \
                                          .read = read_task,                                                  \
+                                         .hook_points = mpm_env_hooks,                                       \
+                                         .allocate = mpm_env_wire,                                           \
                                          .release = mpm_env_release,                                         \
                                          .limit = 1,                                                         \
                                          .variable = mpm_env_variable,                                       \
@@ -58,6 +64,8 @@ ds_status mpm_env_act(void *self, uint64_t k, ds_rl_step *io);
                                          .begin = mpm_env_begin,                                             \
                                          .observe = mpm_env_observe,                                         \
                                          .act = mpm_env_act,                                                 \
+                                         .back_begin = mpm_env_back_begin,                                   \
+                                         .back = mpm_env_back,                                               \
                                          SIGHT_TABLE};                                                       \
     ENV_KIT_DEFINE(task_table, desc_)
 #endif

@@ -87,6 +87,7 @@ const ds_param *const mpm_env_params[] = {
         "smaller."),
     SIGHT_PARAMS(MPM_CAMERAS),
     SIGHT_DISC_PARAMS("half the spacing of the grid."),
+    DS_HYBRID_PARAMS,
     NULL,
 };
 

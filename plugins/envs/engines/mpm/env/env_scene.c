@@ -189,6 +189,32 @@ static void set_box(mpm_env *env)
         s->info.ground; /* what is below the floor is not seen; shadows show what is in the air */
 }
 
+/* The variables of networks come behind those of the episode. */
+static ds_status run(mpm_env *env, ds_eval *io, mpm_step_hook *hook)
+{
+    const ds_hybrid *hybrid = &env->kit.hybrid;
+    const uint64_t all = io->n, own = mpm_episode_dim(&env->episode);
+    if (hybrid->nets == 0) {
+        return mpm_env_episode(&env->episode, env->kit.host, io, hook, env);
+    }
+    if (all != own + hybrid->variables || !mpm_env_finite(all, io->x)) {
+        return ds_host_fail(env->kit.host, DS_E_ARG, "x must hold %llu finite numbers",
+                            (unsigned long long)(own + hybrid->variables));
+    }
+    mpm_net_begin(&env->net, io->x + own);
+    io->n = own;
+    ds_status status = mpm_env_episode(&env->episode, env->kit.host, io, hook, env);
+    io->n = all;
+    if (status == DS_OK && (io->want & DS_WANT_GRAD)) {
+        memset(io->grad + own, 0, (all - own) * sizeof *io->grad);
+        if (io->outcome == DS_EVAL_OK) {
+            mpm_net_gradient(&env->net, io->grad + own);
+            ds_hybrid_penalty(hybrid, io->x + own, io->grad + own);
+        }
+    }
+    return status;
+}
+
 ds_status mpm_env_simulate(void *self, ds_eval *io)
 {
     mpm_env *env = self;
@@ -199,7 +225,7 @@ ds_status mpm_env_simulate(void *self, ds_eval *io)
         return ds_host_fail(env->kit.host, DS_E_NOMEM, "no memory to keep %zu frames of %u particles",
                             env->episode.steps + (size_t)1, env->episode.sim.n_particles);
     }
-    ds_status status = mpm_env_episode(&env->episode, env->kit.host, io, scene ? keep_step : NULL, env);
+    ds_status status = run(env, io, scene ? keep_step : NULL);
     s->kept = status == DS_OK && s->info.frames > 0;
     if (s->kept) {
         set_box(env);

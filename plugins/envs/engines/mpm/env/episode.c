@@ -67,8 +67,9 @@ static mpm_result reserve(mpm_episode *e, bool gradient)
 {
     size_t count = e->sim.n_particles, substeps = (size_t)e->sim.domain.substeps;
     if (gradient && !e->bar) {
+        e->loss_bar = memory_take(&e->memory, count, sizeof *e->loss_bar);
         e->bar = memory_take(&e->memory, count, sizeof *e->bar);
-        if (!e->bar) {
+        if (!e->bar || !e->loss_bar) {
             return MPM_NO_MEMORY;
         }
     }
@@ -112,8 +113,7 @@ static uint32_t segment_of(const mpm_episode *e, uint32_t step)
     return (uint32_t)((uint64_t)step * e->segments / e->steps);
 }
 
-/* Does the loss count the state after output step `step` (1..steps)? */
-static bool step_counts(const mpm_episode *e, uint32_t step)
+bool mpm_episode_counts(const mpm_episode *e, uint32_t step)
 {
     if (step == e->steps) {
         return true;
@@ -254,7 +254,7 @@ static mpm_result forward(mpm_episode *e, uint32_t from, uint32_t to, uint32_t s
             result = substep(e, step - 1, j);
             out->cost++;
         }
-        bool counts = step > sum_from && step_counts(e, step);
+        bool counts = step > sum_from && mpm_episode_counts(e, step);
         double loss = 0.0;
         if (result == MPM_OK && (hook || counts)) {
             result = assess(e, step, counts, hook != NULL, measure, &loss);
@@ -334,57 +334,86 @@ static mpm_result step_adjoint(mpm_episode *e, const double *x, uint32_t step, m
     return MPM_OK;
 }
 
-/* Adds the adjoint of the loss of output step `step` to that of the particles after it. */
-static mpm_result add_loss_adjoint(mpm_episode *e, uint32_t step, mpm_pose *pose_bar)
+void mpm_episode_turn(mpm_episode *e)
+{
+    memset(e->bar, 0, e->sim.n_particles * sizeof(mpm_particle));
+    if (e->fast) {
+        mpm_fast_turn(e->fast);
+    }
+}
+
+mpm_result mpm_episode_loss_adjoint(mpm_episode *e, uint32_t step, double scale, mpm_particle *bar,
+                                    mpm_pose *pose_bar)
 {
     size_t count = e->sim.n_particles;
     const mpm_particle *particles = e->fast ? e->now : e->checkpoint + step * count;
-    if (e->fast) {
-        mpm_result result = mpm_fast_positions(e->fast, e->now);
-        if (result != MPM_OK) {
-            return result;
+    mpm_result result = e->fast ? mpm_fast_positions(e->fast, e->now) : MPM_OK;
+    memset(bar, 0, count * sizeof *bar);
+    if (result != MPM_OK || !e->goal.loss) {
+        return result != MPM_OK ? result
+                                : mpm_loss_adjoint(&e->objective, &e->sim, particles, poses_at(e, step, 0),
+                                                   scale, bar, pose_bar);
+    }
+    mpm_pose own[MPM_MAX_TOOLS] = {{{0.0}, {0.0}, 0.0}};
+    result = e->goal.adjoint(e->goal.self, step, particles, poses_at(e, step, 0), bar, own);
+    for (size_t p = 0; p < count; p++) {
+        for (int d = 0; d < 3; d++) {
+            bar[p].x[d] *= scale;
         }
-        memset(e->bar, 0, count * sizeof(mpm_particle));
     }
-    mpm_result result = MPM_OK;
-    if (e->goal.loss) {
-        result = e->goal.adjoint(e->goal.self, step, particles, poses_at(e, step, 0), e->bar, pose_bar);
-    } else {
-        result =
-            mpm_loss_adjoint(&e->objective, &e->sim, particles, poses_at(e, step, 0), 1.0, e->bar, pose_bar);
+    for (uint32_t t = 0; t < e->scene->n_tools; t++) {
+        for (int d = 0; d < 3; d++) {
+            pose_bar[t].position[d] += scale * own[t].position[d];
+        }
+        for (int d = 0; d < 4; d++) {
+            pose_bar[t].rotation[d] += scale * own[t].rotation[d];
+        }
+        pose_bar[t].gap += scale * own[t].gap;
     }
-    if (result == MPM_OK && e->fast) {
-        mpm_fast_add_bar(e->fast, e->bar);
+    return result;
+}
+
+void mpm_episode_add_bar(mpm_episode *e, const mpm_particle *bar)
+{
+    if (e->fast) {
+        mpm_fast_add_bar(e->fast, bar);
+        return;
     }
+    for (uint32_t p = 0; p < e->sim.n_particles; p++) {
+        vec3_add_scaled(e->bar[p].x, 1.0, bar[p].x);
+        vec3_add_scaled(e->bar[p].v, 1.0, bar[p].v);
+    }
+}
+
+mpm_result mpm_episode_retreat(mpm_episode *e, const double *x, uint32_t step, mpm_pose *pose_bar,
+                               double *grad, mpm_outcome *out)
+{
+    uint32_t before = e->fast ? mpm_fast_repeated(e->fast) : 0;
+    mpm_result result = e->fast ? MPM_OK : repeat_step(e, step, out);
+    result = result == MPM_OK ? step_adjoint(e, x, step, pose_bar, grad, out) : result;
+    out->cost += e->fast ? mpm_fast_repeated(e->fast) - before : 0;
     return result;
 }
 
 static mpm_result backward(mpm_episode *e, const double *x, double *grad, mpm_outcome *out)
 {
     mpm_pose pose_bar[MPM_MAX_TOOLS];
+    mpm_result result = MPM_OK;
     memset(pose_bar, 0, sizeof pose_bar);
-    memset(e->bar, 0, e->sim.n_particles * sizeof(mpm_particle));
     memset(grad, 0, mpm_episode_dim(e) * sizeof(double));
-    if (e->fast) {
-        mpm_fast_turn(e->fast);
-    }
-    for (uint32_t step = e->steps; step > 0; step--) {
-        mpm_result result = MPM_OK;
-        if (step_counts(e, step)) {
-            result = add_loss_adjoint(e, step, pose_bar);
-        }
-        if (result == MPM_OK && !e->fast) {
-            result = repeat_step(e, step - 1, out);
+    mpm_episode_turn(e);
+    for (uint32_t step = e->steps; step > 0 && result == MPM_OK; step--) {
+        if (mpm_episode_counts(e, step)) {
+            result = mpm_episode_loss_adjoint(e, step, 1.0, e->loss_bar, pose_bar);
+            if (result == MPM_OK) {
+                mpm_episode_add_bar(e, e->loss_bar);
+            }
         }
         if (result == MPM_OK) {
-            result = step_adjoint(e, x, step - 1, pose_bar, grad, out);
-        }
-        if (result != MPM_OK) {
-            return result;
+            result = mpm_episode_retreat(e, x, step - 1, pose_bar, grad, out);
         }
     }
-    out->cost += e->fast ? mpm_fast_repeated(e->fast) : 0;
-    return MPM_OK;
+    return result;
 }
 
 static void clear_outcome(mpm_outcome *out)
@@ -415,22 +444,23 @@ mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_st
     return result;
 }
 
-mpm_result mpm_episode_begin(mpm_episode *e, mpm_outcome *out)
+mpm_result mpm_episode_begin(mpm_episode *e, bool keep, mpm_outcome *out)
 {
     clear_outcome(out);
-    mpm_result result = reserve(e, false);
+    mpm_result result = reserve(e, keep);
     if (result != MPM_OK) {
         return result;
     }
     move_tools(e, NULL, 0, 0);
     memcpy(e->now, e->start, e->sim.n_particles * sizeof(mpm_particle));
-    return start(e, false, out);
+    return start(e, keep, out);
 }
 
-mpm_result mpm_episode_advance(mpm_episode *e, const double *x, uint32_t from, uint32_t to, mpm_outcome *out)
+mpm_result mpm_episode_advance(mpm_episode *e, const double *x, uint32_t from, uint32_t to, bool keep,
+                               mpm_outcome *out)
 {
     move_tools(e, x, from, to);
-    return forward(e, from, to, from, false, NULL, NULL, out);
+    return forward(e, from, to, from, keep, NULL, NULL, out);
 }
 
 mpm_result mpm_episode_loss(mpm_episode *e, uint32_t step, double *loss)

@@ -58,6 +58,16 @@ typedef struct mpm_parts {
     double *x;        /* actions of the segments so far */
     double value;     /* what rewards are decreases of: loss of the present state, or its sum so far */
     mpm_outcome sum;
+    /* sweeps back over it */
+    bool wanted;    /* there was one, so there may be more: keep what they need while simulating */
+    bool kept;      /* it was kept in this episode */
+    bool turned;    /* the engine is in a sweep, or was: it no longer holds the state of the episode */
+    uint64_t n_obs; /* numbers of an observation */
+    double *grad;
+    mpm_pose pose_bar[MPM_MAX_TOOLS];
+    double
+        value_bar; /* adjoint of the loss of the state that comes next, from the reward of the step after it */
+    uint64_t cost; /* substeps that have not been told yet */
 } mpm_parts;
 
 typedef struct mpm_episode {
@@ -75,11 +85,12 @@ typedef struct mpm_episode {
     uint32_t engine;
     mpm_fast_options fast_options;
     mpm_fast *fast; /* NULL: scalar engine, or not needed yet */
-    /* for the gradient, allocated when first needed; the fast engine keeps its own and needs `bar` alone */
+    /* for the gradient, allocated when first needed; the fast engine keeps its own and needs the last two alone */
     mpm_particle *checkpoint; /* [steps + 1][particles] */
     mpm_particle *frame;      /* [substeps + 1][particles] */
     mpm_particle *bar;
-    mpm_tape *tape; /* [substeps] */
+    mpm_particle *loss_bar; /* work */
+    mpm_tape *tape;         /* [substeps] */
     mpm_parts parts;
     /* how to learn that the run should end; may be NULL */
     uint32_t (*should_stop)(const void *context);
@@ -102,11 +113,26 @@ uint32_t mpm_episode_dim(const mpm_episode *e);
 mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_step_hook *hook, void *context,
                            mpm_outcome *out);
 
-/* The same in parts, without gradient: begins an episode, then simulates it from output step `from`, where
- * it is, to `to` and adds to *out. x: as above; actions of segments that begin at `to` or later need not
- * be there yet. */
-mpm_result mpm_episode_begin(mpm_episode *e, mpm_outcome *out);
-mpm_result mpm_episode_advance(mpm_episode *e, const double *x, uint32_t from, uint32_t to, mpm_outcome *out);
+/* The same in parts: begins an episode, then simulates it from output step `from`, where it is, to `to` and adds to
+ * *out. x: as above; actions of segments that begin at `to` or later need not be there yet. keep: what the way back
+ * needs, too; the same for all parts. */
+mpm_result mpm_episode_begin(mpm_episode *e, bool keep, mpm_outcome *out);
+mpm_result mpm_episode_advance(mpm_episode *e, const double *x, uint32_t from, uint32_t to, bool keep,
+                               mpm_outcome *out);
+
+/* And back: turns round after at least one output step, with an adjoint of 0; adds to that of the state after output
+ * step `step`, where it is; goes back over output step `step` - 1, 0-based, and adds to the adjoints of the actions, grad.
+ * pose_bar: adjoint of the poses after it on entry, before it on return. mpm_episode_loss_adjoint() writes to `bar` and
+ * adds to pose_bar the adjoint of the loss of the state, times `scale`. */
+void mpm_episode_turn(mpm_episode *e);
+mpm_result mpm_episode_loss_adjoint(mpm_episode *e, uint32_t step, double scale, mpm_particle *bar,
+                                    mpm_pose *pose_bar);
+void mpm_episode_add_bar(mpm_episode *e, const mpm_particle *bar);
+mpm_result mpm_episode_retreat(mpm_episode *e, const double *x, uint32_t step, mpm_pose *pose_bar,
+                               double *grad, mpm_outcome *out);
+
+/* Does the loss count the state after output step `step` (1..steps)? */
+bool mpm_episode_counts(const mpm_episode *e, uint32_t step);
 
 /* Puts the particles of the present state into e->now: between the parts of an episode there may be others. */
 mpm_result mpm_episode_state(mpm_episode *e);

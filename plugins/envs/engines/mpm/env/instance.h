@@ -6,6 +6,7 @@
 #include "image.h"
 #include "engines/kit/env_kit.h"
 #include "engines/mpm/loss/target.h"
+#include "yield.h"
 
 typedef struct mpm_task {
     mpm_scene scene;
@@ -24,6 +25,7 @@ typedef struct mpm_env {
     mpm_scene scene; /* the task's, for this variant */
     mpm_episode episode;
     mpm_image image;          /* loss = image */
+    mpm_net net;              /* where a network is wired */
     uint32_t particles_asked; /* parameter `particles` */
     uint32_t observed_asked;  /* parameter `observed` */
     /* What is drawn of the last episode, once a scene is wanted. */

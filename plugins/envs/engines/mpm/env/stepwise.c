@@ -9,15 +9,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Output steps before segment `k` begins. */
-static uint32_t begin_of(const mpm_episode *e, uint32_t k)
+uint32_t mpm_stepwise_begin_of(const mpm_episode *e, uint32_t k)
 {
     return (uint32_t)(((uint64_t)k * e->steps + e->segments - 1) / e->segments);
 }
 
 const mpm_pose *mpm_stepwise_poses(const mpm_episode *e)
 {
-    return mpm_episode_poses(e, begin_of(e, e->parts.segment));
+    return mpm_episode_poses(e, mpm_stepwise_begin_of(e, e->parts.segment));
 }
 
 /* Loss of the present state, after output step `step`, where that is what the rewards are decreases of;
@@ -33,15 +32,18 @@ static ds_status no_memory(const mpm_episode *e, const ds_host *host)
     return ds_host_fail(host, DS_E_NOMEM, "no memory for an episode of %u particles", e->sim.n_particles);
 }
 
-ds_status mpm_stepwise_reset(mpm_episode *e, const ds_host *host)
+ds_status mpm_stepwise_reset(mpm_episode *e, const ds_host *host, uint64_t n_obs)
 {
     mpm_parts *p = &e->parts;
     p->open = false;
     if (!p->x) {
         p->x = memory_doubles(&e->memory, mpm_episode_dim(e));
     }
-    mpm_result result = p->x ? mpm_episode_begin(e, &p->sum) : MPM_NO_MEMORY;
+    mpm_result result = p->x ? mpm_episode_begin(e, p->wanted, &p->sum) : MPM_NO_MEMORY;
     p->segment = 0;
+    p->n_obs = n_obs;
+    p->kept = p->wanted;
+    p->turned = false;
     result = result == MPM_OK ? value_of(e, 0, &p->value) : result;
     if (result == MPM_NO_MEMORY) {
         return no_memory(e, host);
@@ -51,11 +53,24 @@ ds_status mpm_stepwise_reset(mpm_episode *e, const ds_host *host)
     return DS_OK;
 }
 
+mpm_result mpm_stepwise_again(mpm_episode *e, uint32_t k, bool keep)
+{
+    mpm_parts *p = &e->parts;
+    mpm_outcome out;
+    uint32_t to = mpm_stepwise_begin_of(e, k);
+    mpm_result result = mpm_episode_begin(e, keep, &out);
+    result = result == MPM_OK && to > 0 ? mpm_episode_advance(e, p->x, 0, to, keep, &out) : result;
+    p->kept = keep;
+    p->turned = false;
+    p->cost += out.cost;
+    return result;
+}
+
 /* Simulates the segment whose action is in place; *value is what the next reward is to be measured from. */
 static mpm_result simulate(mpm_episode *e, double *value)
 {
     mpm_parts *p = &e->parts;
-    uint32_t from = begin_of(e, p->segment), to = begin_of(e, p->segment + 1);
+    uint32_t from = mpm_stepwise_begin_of(e, p->segment), to = mpm_stepwise_begin_of(e, p->segment + 1);
     *value = p->value;
     if (!isfinite(p->value)) {
         return MPM_DIVERGED;
@@ -63,7 +78,8 @@ static mpm_result simulate(mpm_episode *e, double *value)
     if (from == to) { /* more segments than steps: this one has none */
         return MPM_OK;
     }
-    mpm_result result = mpm_episode_advance(e, p->x, from, to, &p->sum);
+    mpm_result result = p->turned ? mpm_stepwise_again(e, p->segment, true) : MPM_OK;
+    result = result == MPM_OK ? mpm_episode_advance(e, p->x, from, to, p->kept, &p->sum) : result;
     if (result == MPM_OK) {
         result = value_of(e, to, value);
     }
@@ -90,13 +106,14 @@ ds_status mpm_stepwise_act(mpm_episode *e, const ds_host *host, ds_rl_step *io)
     p->segment++;
     io->outcome = good ? DS_EVAL_OK : DS_EVAL_DIVERGED;
     if (result == MPM_DIVERGED) {
-        mpm_env_say_diverged(host, begin_of(e, p->segment));
+        mpm_env_say_diverged(host, mpm_stepwise_begin_of(e, p->segment));
     }
     p->open = good && p->segment < e->segments;
     io->ended = p->open ? DS_RL_GOES_ON : DS_RL_TERMINATED;
     io->reward = good ? p->value - value : 0.0;
     io->loss = !good ? (double)INFINITY : p->open ? 0.0 : p->sum.loss;
-    io->cost_steps = p->sum.cost - cost;
+    io->cost_steps = p->sum.cost - cost + p->cost;
+    p->cost = 0;
     p->value = value;
     return result == MPM_STOPPED ? DS_STOPPED : result == MPM_NO_MEMORY ? no_memory(e, host) : DS_OK;
 }

@@ -7,6 +7,7 @@
 
 void mpm_fast_turn(mpm_fast *f)
 {
+    mpm_fast_complete(f, mpm_fast_present_segment(f));
     f->backward = true;
     f->bar_segment = mpm_fast_present_segment(f);
     f->pending = MPM_NONE;
@@ -24,6 +25,15 @@ void mpm_fast_add_bar(mpm_fast *f, const mpm_particle *bar)
         const mpm_group *g = &f->groups[k];
         f->kernels->add_bar(&to, &g->room, g->phase->count, order + g->phase->first, f->sim->domain.inv_dx,
                             bar);
+    }
+}
+
+void mpm_fast_open_bar(mpm_fast *f)
+{
+    if (f->pending == 0) {
+        mpm_fast_first_adjoint(f);
+    } else if (f->pending != MPM_NONE) {
+        mpm_fast_part_adjoint(f);
     }
 }
 
@@ -83,8 +93,8 @@ static void leave_segment(mpm_fast *f)
 
 mpm_result mpm_fast_retreat(mpm_fast *f, mpm_pose *now_bar, mpm_pose *next_bar)
 {
-    if (f->pending == 0) {
-        mpm_fast_first_adjoint(f);
+    if (f->frame == f->segments[f->bar_segment].first) {
+        mpm_fast_open_bar(f);
         double begin = mpm_fast_begin_time(f);
         leave_segment(f);
         mpm_fast_end_time(f, MPM_TIME_SORT, begin);

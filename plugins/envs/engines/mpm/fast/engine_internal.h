@@ -134,7 +134,13 @@ void mpm_fast_step_adjoint(mpm_fast *f, mpm_segment *s, uint32_t local, mpm_pose
 /* Particles of the first substep of a segment: leaves the adjoint of its start state in `bar`. */
 void mpm_fast_first_adjoint(mpm_fast *f);
 
+/* The same for a substep within a segment, once its grid is done: in two parts, not with what is before it in one. */
+void mpm_fast_part_adjoint(mpm_fast *f);
+
 /* ---- forward.c ---- */
+
+/* What is kept of a segment will not grow any more. */
+void mpm_fast_complete(mpm_fast *f, uint32_t index);
 
 void mpm_fast_export(mpm_fast *f, const mpm_fields *from, const mpm_segment *s, double inv_dx, double offset,
                      mpm_particle *to);

@@ -45,8 +45,7 @@ mpm_result mpm_fast_start(mpm_fast *f, const mpm_particle *particles, const mpm_
     return mpm_fast_begin_segment(f, identity);
 }
 
-/* What is kept of a segment will not grow any more. */
-static void complete(mpm_fast *f, uint32_t index)
+void mpm_fast_complete(mpm_fast *f, uint32_t index)
 {
     mpm_history *history = mpm_fast_forward_history(f, index);
     mpm_grid_history *grid = mpm_fast_grid_history(f, index);
@@ -66,7 +65,7 @@ mpm_result mpm_fast_advance(mpm_fast *f)
     if (local > 0 && (local >= f->interval || !mpm_fast_room_left(f, s))) {
         s->count = local;
         mpm_fast_settle(f, s, mpm_fast_grid_history(f, index), local - 1);
-        complete(f, index);
+        mpm_fast_complete(f, index);
         double begin = mpm_fast_begin_time(f);
         mpm_result result = mpm_fast_begin_segment(f, s->order.at);
         mpm_fast_end_time(f, MPM_TIME_SORT, begin);
@@ -82,7 +81,7 @@ mpm_result mpm_fast_advance(mpm_fast *f)
     s->count = local + 1;
     f->frame++;
     if (f->frame == f->substeps) {
-        complete(f, index);
+        mpm_fast_complete(f, index);
     }
     return result;
 }
@@ -112,9 +111,10 @@ static mpm_fields present(mpm_fast *f, uint32_t index)
 {
     mpm_segment *s = &f->segments[index];
     mpm_fields from = s->fields;
-    if (f->backward && f->pending != MPM_NONE) {
-        from.x = mpm_history_x(f, mpm_fast_history(f, s), f->pending);
-        from.f = mpm_history_f(f, mpm_fast_history(f, s), f->pending);
+    uint32_t local = f->frame - s->first;
+    if (f->backward && local < s->count) {
+        from.x = mpm_history_x(f, mpm_fast_history(f, s), local);
+        from.f = mpm_history_f(f, mpm_fast_history(f, s), local);
         from.v = from.m = NULL;
     } else if (f->frame > s->first) {
         mpm_fast_settle(f, s, mpm_fast_grid_history(f, index), f->frame - 1 - s->first);

@@ -60,8 +60,10 @@ static void block_task(void *context, int task, int member)
     const mpm_domain *domain = &f->sim->domain;
     mpm_block *block = &f->blocks[task];
     const mpm_phase *phase = f->groups[block->group].phase;
+    mpm_material law = phase->material;
     mpm_pass pass = j->pass;
-    pass.law = &phase->material;
+    law.part = (uint32_t)task;
+    pass.law = &law;
     pass.mass = phase->mass;
     pass.stress = -domain->dt * phase->volume * 4.0 * domain->inv_dx;
     f->kernels->particles[j->kind](&pass, block, scratch_of(f, member));
@@ -342,6 +344,27 @@ void mpm_fast_step_adjoint(mpm_fast *f, mpm_segment *s, uint32_t local, mpm_pose
     }
     hold(f, s, local > 0 ? local - 1 : MPM_NONE);
     f->pending = local;
+}
+
+void mpm_fast_part_adjoint(mpm_fast *f)
+{
+    mpm_segment *s = &f->segments[f->bar_segment];
+    const mpm_history *h = mpm_fast_history(f, s);
+    mpm_grid_history *grid = mpm_fast_grid_history(f, f->bar_segment);
+    job j;
+    begin_job(f, s, grid, f->pending - 1, &j);
+    ensure_velocity(f, &j, f->pending - 1);
+    j.pass.velocity = f->velocity.at;
+    j.pass.now.x = mpm_history_x(f, h, f->pending - 1);
+    j.pass.out = f->between;
+    j.kind = MPM_PASS_GATHER;
+    run_phase(f, MPM_TIME_ADJOINT, block_task, &j, f->n_blocks);
+    j.pass.now = f->between;
+    j.pass.now.x = mpm_history_x(f, h, f->pending);
+    j.pass.now.f = mpm_history_f(f, h, f->pending);
+    j.kind = MPM_PASS_ADJOINT_FIRST;
+    run_phase(f, MPM_TIME_ADJOINT, block_task, &j, f->n_blocks);
+    f->pending = MPM_NONE;
 }
 
 void mpm_fast_first_adjoint(mpm_fast *f)

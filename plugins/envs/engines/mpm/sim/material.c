@@ -18,6 +18,7 @@ typedef struct return_map {
     double dev[3];     /* deviatoric logarithmic strain of the trial state */
     double norm;       /* its regularised norm */
     double ratio;      /* yield strain / norm: factor on dev */
+    double volume;     /* product of the singular values, for a yield strain that depends on it */
     double stretch[3]; /* singular values after the return */
 } return_map;
 
@@ -42,9 +43,14 @@ static void map_back(const mpm_material *law, const double s[3], return_map *out
         out->dev[k] = e[k] - mean;
     }
     out->norm = sqrt(vec3_dot(out->dev, out->dev) + strain_eps);
-    double excess = out->norm - law->yield_strain;
+    double yield = law->yield_strain;
+    if (law->yield) {
+        out->volume = exp(3.0 * mean);
+        law->yield->strain(law->yield->self, law->part, 1, &out->volume, &out->norm, &yield);
+    }
+    double excess = out->norm - yield;
     out->plastic = excess > 0.0;
-    out->ratio = law->yield_strain / out->norm;
+    out->ratio = yield / out->norm;
     if (out->plastic) {
         for (int k = 0; k < 3; k++) {
             out->stretch[k] = exp(e[k] - excess / out->norm * out->dev[k]);
@@ -100,7 +106,8 @@ static void add_polar(const double s[3], const double m[9], double x[9])
 }
 
 /* Adjoint of the singular values for m_kk, the adjoint of the returned ones. */
-static void stretch_adjoint(const return_map *map, const double s[3], const double m[9], double s_bar[3])
+static void stretch_adjoint(const mpm_material *law, const return_map *map, const double s[3],
+                            const double m[9], double s_bar[3])
 {
     double z[3];
     for (int k = 0; k < 3; k++) {
@@ -112,6 +119,15 @@ static void stretch_adjoint(const return_map *map, const double s[3], const doub
         h_bar[k] = map->ratio * (z[k] - map->dev[k] * along);
     }
     double shift = (z[0] + z[1] + z[2] - h_bar[0] - h_bar[1] - h_bar[2]) / 3.0;
+    if (law->yield) {
+        double yield_bar = along * map->norm, volume_bar, norm_bar;
+        law->yield->adjoint(law->yield->self, law->part, 1, &map->volume, &map->norm, &yield_bar, &volume_bar,
+                            &norm_bar);
+        for (int k = 0; k < 3; k++) {
+            h_bar[k] += norm_bar * map->dev[k] / map->norm;
+        }
+        shift += volume_bar * map->volume;
+    }
     for (int k = 0; k < 3; k++) {
         s_bar[k] = s[k] > min_stretch ? (h_bar[k] + shift) / s[k] : 0.0;
     }
@@ -120,10 +136,11 @@ static void stretch_adjoint(const return_map *map, const double s[3], const doub
 /* Adds F_new = U diag(f(s)) V^T to X; m = U^T F_bar V. The off-diagonal part is the derivative of an
  * isotropic function: symmetric part with the divided difference of f, antisymmetric part with (fi + fj) /
  * (si + sj). */
-static void add_returned(const return_map *map, const double s[3], const double m[9], double x[9])
+static void add_returned(const mpm_material *law, const return_map *map, const double s[3], const double m[9],
+                         double x[9])
 {
     double s_bar[3];
-    stretch_adjoint(map, s, m, s_bar);
+    stretch_adjoint(law, map, s, m, s_bar);
     const double *f = map->stretch;
     for (int i = 0; i < 3; i++) {
         x[4 * i] += s_bar[i];
@@ -144,8 +161,8 @@ static void add_returned(const return_map *map, const double s[3], const double 
 }
 
 /* The same through adjoints of U, s and V, as the original does. */
-static void clamped_adjoint(const mpm_svd *svd, const return_map *map, const double f_bar[9],
-                            const double r_bar[9], double a_bar[9])
+static void clamped_adjoint(const mpm_material *law, const mpm_svd *svd, const return_map *map,
+                            const double f_bar[9], const double r_bar[9], double a_bar[9])
 {
     double u_bar[9], v_bar[9], s_bar[3] = {0.0, 0.0, 0.0}, t[9], m[9];
     mat3_mul(r_bar, svd->v, u_bar);
@@ -153,7 +170,7 @@ static void clamped_adjoint(const mpm_svd *svd, const return_map *map, const dou
     if (map->plastic) {
         mat3_mul(f_bar, svd->v, t);
         mat3_tmul(svd->u, t, m);
-        stretch_adjoint(map, svd->s, m, s_bar);
+        stretch_adjoint(law, map, svd->s, m, s_bar);
         for (int i = 0; i < 9; i++) {
             u_bar[i] += t[i] * map->stretch[i % 3];
         }
@@ -190,7 +207,7 @@ void mpm_material_adjoint(const mpm_material *law, const mpm_svd *svd, const dou
         r_bar[i] = -2.0 * law->mu * sf[i];
     }
     if (law->clamped_svd) {
-        clamped_adjoint(svd, &map, total, r_bar, a_bar);
+        clamped_adjoint(law, svd, &map, total, r_bar, a_bar);
         return;
     }
 
@@ -201,7 +218,7 @@ void mpm_material_adjoint(const mpm_material *law, const mpm_svd *svd, const dou
     if (map.plastic) {
         mat3_mul(total, svd->v, t);
         mat3_tmul(svd->u, t, m);
-        add_returned(&map, svd->s, m, x);
+        add_returned(law, &map, svd->s, m, x);
     }
     mat3_mul(svd->u, x, t);
     mat3_mult(t, svd->v, a_bar);

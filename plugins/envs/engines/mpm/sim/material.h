@@ -7,7 +7,22 @@
 #include "engines/mpm/scene/scene.h"
 #include "svd3.h"
 
+#include <stddef.h>
 #include <stdint.h>
+
+/* A yield strain that depends on the trial state, for particles at once: by how much it is compressed (det A; 1 = not at
+ * all) and by the norm of its deviatoric logarithmic strain. `part`: who asks; different ones may ask at the same
+ * time. */
+typedef struct mpm_yield {
+    void *self;
+    void (*strain)(void *self, uint32_t part, size_t count, const double *volume, const double *shear,
+                   double *strain);
+    /* From the adjoint of these strains to those of volume and shear (written), and to what else they depend on. */
+    void (*adjoint)(void *self, uint32_t part, size_t count, const double *volume, const double *shear,
+                    const double *strain_bar, double *volume_bar, double *shear_bar);
+} mpm_yield;
+
+enum { MPM_PARTS = 16 }; /* part is below this */
 
 typedef struct mpm_material {
     uint32_t law;              /* MPM_PLASTICINE; what follows is for it */
@@ -15,6 +30,8 @@ typedef struct mpm_material {
     double yield_strain;       /* yield stress / (2 mu): radius of the elastic region in logarithmic strain */
     uint32_t clamped_svd;      /* nonzero: adjoint through the clamped SVD derivative of the original */
     double modulus, viscosity; /* elastic solid and syrup, see deform.h */
+    const mpm_yield *yield;    /* in place of yield_strain; NULL: that */
+    uint32_t part;             /* for `yield` */
 } mpm_material;
 
 mpm_material mpm_material_make(double youngs_modulus, double poisson_ratio, double yield_stress);

@@ -122,6 +122,12 @@ INLINE int strain_of_chunk(const mpm_pass *p, work *w, const real *const columns
         flow = most(flow, strain_flow(&w->strains[g], p->law, terms, w->log_series[g],
                                       slopes ? w->log_slope[g] : unused, w->squares[g]));
     }
+    if (p->law->yield) {
+        flow = all(R(0));
+        for (int g = 0; g < GROUPS; g++) {
+            flow = most(flow, yield_flow(&w->strains[g], p->law));
+        }
+    }
     return terms_needed(exp_limits, largest_lane(flow));
 }
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MPM_MAX_BLOCKS = 16 };
+enum { MPM_MAX_BLOCKS = MPM_PARTS };
 
 /* The passes over the particles of a block. `first`: v and m come from (go to) pass->now / pass->bar
  * instead of the grid. */

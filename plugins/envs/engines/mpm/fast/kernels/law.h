@@ -354,6 +354,50 @@ INLINE void stress_of(const strain *s, const stress_function *phi, const mpm_mat
     out[5] += c0;
 }
 
+/* ---- a yield strain that depends on the trial state ---- */
+
+/* What it depends on; lanes beyond the series, which are none of its business, are as undeformed. */
+static void yield_state(const strain *s, double volume[VL], double shear[VL])
+{
+    const vec j = s->volume * s->volume * s->volume, n = (R(2) * s->h2 + strain_eps) * s->inverse_norm;
+    for (int l = 0; l < VL; l++) {
+        volume[l] = (double)j[l];
+        shear[l] = (double)n[l];
+    }
+}
+
+/* Sets the flow again; returns the second invariant of k H. */
+static __attribute__((noinline)) vec yield_flow(strain *s, const mpm_material *law)
+{
+    double volume[VL], shear[VL], yield[VL];
+    vec strains;
+    yield_state(s, volume, shear);
+    law->yield->strain(law->yield->self, law->part, VL, volume, shear, yield);
+    for (int l = 0; l < VL; l++) {
+        strains[l] = R(yield[l]);
+    }
+    s->yield = strains * s->inverse_norm;
+    s->flow = least(s->yield - R(1), all(R(0)));
+    s->flow = choose(less(s->beyond, all(R(0.5))), s->flow, all(R(0)));
+    return s->flow * s->flow * s->h2;
+}
+
+/* strain_bar: adjoint of the yield strain. Writes those of log det A and of the second invariant of H. */
+static __attribute__((noinline)) void yield_adjoint(const strain *s, const mpm_material *law, vec strain_bar,
+                                                    vec *volume_bar, vec *h2_bar)
+{
+    double volume[VL], shear[VL], yield_bar[VL], j_bar[VL], n_bar[VL];
+    yield_state(s, volume, shear);
+    for (int l = 0; l < VL; l++) {
+        yield_bar[l] = (double)strain_bar[l];
+    }
+    law->yield->adjoint(law->yield->self, law->part, VL, volume, shear, yield_bar, j_bar, n_bar);
+    for (int l = 0; l < VL; l++) {
+        (*volume_bar)[l] = R(j_bar[l] * volume[l]);
+        (*h2_bar)[l] = R(n_bar[l] / shear[l]);
+    }
+}
+
 /* f_bar: adjoint of F_new; t_bar: symmetric part of the adjoint of the stress. Writes the adjoint of A. */
 INLINE void law_adjoint(const strain *s, const flow_function *flow, const stress_function *phi,
                         const vec log_series[3], const vec log_slope[3], const sym dd,
@@ -388,6 +432,13 @@ INLINE void law_adjoint(const strain *s, const flow_function *flow, const stress
     vec volume_bar =
         shear * (q0 * t0 + q1 * t1 + q2 * t2) + R(3 * law->lambda) * t0 * jjj * (jjj + jjj - R(1));
 
+    vec yield_h2_bar = all(R(0));
+    if (law->yield) {
+        vec more;
+        yield_adjoint(s, law, k_bar * s->inverse_norm, &more, &yield_h2_bar);
+        volume_bar += R(3) * more;
+    }
+
     /* H through both functions and n = |H|; its trace does not matter */
     vec bar[3], z2_bar, z3_bar;
     sym h_bar, twice;
@@ -407,6 +458,9 @@ INLINE void law_adjoint(const strain *s, const flow_function *flow, const stress
     bar[2] = k * k * p2;
     invariant_adjoint(flow->slope, k * k * s->h2, k * k * k * s->h3, bar, &z2_bar, &z3_bar);
     along += k * k * z2_bar - k_bar * s->yield * (s->inverse_norm * s->inverse_norm);
+    if (law->yield) {
+        along += yield_h2_bar;
+    }
     square += k * k * k * z3_bar;
     for (int i = 0; i < 6; i++) {
         h_bar[i] += along * s->h[i] + square * s->hh[i];
