@@ -2,6 +2,7 @@
 /* ball.c - an episode of a ball among boxes and walls, forward (see ball.h). */
 #include "ball.h"
 
+#include "ball_internal.h"
 #include "lcp.h"
 
 #include <math.h>

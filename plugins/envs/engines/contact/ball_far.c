@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ball.h"
+#include "ball_internal.h"
 
 static const double turn_speed = 0.1; /* m/s: over which friction and the way out set in */
 
