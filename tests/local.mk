@@ -187,7 +187,7 @@ EXTRA_DIST += %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/c
 
 # Programs and scripts that take minutes: `make check-slow`.
 slow_scripts = %D%/cli/kill_every_slow.sh %D%/cli/optimizers_slow.sh %D%/cli/orders_slow.sh %D%/cli/portable_slow.sh %D%/cli/install_slow.sh \
-	%D%/cli/tools/bench_kill_slow.sh %D%/cli/tools/check_gradients_slow.sh %D%/cli/tools/check_plugins_slow.sh %D%/cli/tools/mpi_slow.sh %D%/cli/tools/view_readers_slow.sh \
+	%D%/cli/tools/bench_kill_slow.sh %D%/cli/tools/check_gradients_slow.sh %D%/cli/tools/check_plugins_slow.sh %D%/cli/tools/mpi_slow.sh %D%/cli/tools/pages_browser_slow.sh %D%/cli/tools/view_readers_slow.sh \
 	%D%/cli/tools/view_browser_slow.sh
 SLOW_TESTS = %D%/envs/engines/fem/test_fem_episode_slow %D%/envs/engines/fem/test_fem_scenes_slow \
 	%D%/optimizers/methods/test_cma_evals_slow %D%/envs/test_pinball_slow %D%/optimizers/slow_bo \
