@@ -31,7 +31,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/exchange/surface.h \
 	%D%/results/trajectory.c %D%/policy/npz_read.c %D%/policy/npz_read.h %D%/policy/policy.c \
 	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h %D%/episode/best_episode.c %D%/episode/best_episode.h \
-	%D%/episode/episode.c %D%/episode/episode.h %D%/view/page_files.h %D%/view/view_pack.c \
+	%D%/episode/episode.c %D%/episode/episode.h %D%/view/live_request.c %D%/view/live_request.h %D%/view/page_files.h %D%/view/view_pack.c \
 	%D%/view/view_pack.h %D%/view/view_page.c %D%/view/view_page.h \
 	%D%/eval/best_picture.c %D%/eval/best_picture.h \
 	%D%/report/report_make.c %D%/report/report.h %D%/report/report_csv.c %D%/report/report_csv.h \
@@ -128,7 +128,8 @@ libexec_dshost_picture_SOURCES = tools/eval/cmd_picture.c
 libexec_dshost_plot_SOURCES = tools/report/cmd_plot.c
 libexec_dshost_report_SOURCES = tools/report/cmd_report.c
 libexec_dshost_template_SOURCES = tools/catalog/cmd_template.c
-libexec_dshost_view_SOURCES = tools/view/cmd_view.c tools/view/view.h tools/view/view_formats.c
+libexec_dshost_view_SOURCES = tools/view/cmd_view.c tools/view/live_run.c tools/view/live_run.h tools/view/live_server.c \
+	tools/view/live_server.h tools/view/view.h tools/view/view_formats.c
 
 # What `dshost new` writes: the examples, and the files beside them.
 new_files = $(top_srcdir)/examples/hill.c $(top_srcdir)/examples/hill_cpp.cpp \
@@ -166,10 +167,13 @@ page_scripts = $(page_folder)/math.js $(page_folder)/data.js $(page_folder)/shap
 nodist_tools_libtools_la_SOURCES = tools/landscape/page_texts.c tools/page/page_texts.c tools/view/page_files.c
 EXTRA_DIST += tools/view/page
 CLEANFILES += tools/view/page_files.c
-tools/view/page_files.c: tools/page/page_files.sh $(page_folder)/episodes.html $(page_folder)/episodes.css $(page_scripts)
+live_scripts = $(page_folder)/math.js $(page_folder)/plot.js $(page_folder)/live.js
+tools/view/page_files.c: tools/page/page_files.sh $(page_folder)/episodes.html $(page_folder)/episodes.css $(page_scripts) \
+		$(page_folder)/live.html $(page_folder)/live.css $(live_scripts)
 	$(AM_V_GEN)$(MKDIR_P) tools/view && $(SHELL) $(page_shared)/page_files.sh '$(AWK)' view/page_files.h \
 		episodes_html $(page_folder)/episodes.html -- episodes_css $(page_folder)/episodes.css \
-		-- episodes_js $(page_scripts) > $@-t && mv $@-t $@
+		-- episodes_js $(page_scripts) -- live_html $(page_folder)/live.html \
+		-- live_css $(page_folder)/live.css -- live_js $(live_scripts) > $@-t && mv $@-t $@
 
 # MPI is in a module of its own, loaded when mpirun has started dshost.
 modulesdir = $(pkglibdir)/modules

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_view.c - `dshost view`: episodes as a file to look at, whose ending says of which kind. */
+/* cmd_view.c - `dshost view`: episodes as a file to look at, whose ending says of which kind; with --live a page that
+ * follows a run. */
 #include "config.h"
 
 #include <math.h>
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stop.h"
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
@@ -14,6 +16,7 @@
 #include "results/point.h"
 #include "run/run.h"
 #include "run/session.h"
+#include "view/live_server.h"
 #include "view/view.h"
 
 enum { MOST = 12 /* episodes side by side */ };
@@ -22,13 +25,15 @@ typedef struct request {
     ds_settings settings;
     const char *point[MOST]; /* of --x */
     size_t points;
-    const char *out;
+    const char *out, *live;
+    int port;
     const ds_view_format *format;
     ds_view_options options;
 } request;
 
 static const char usage[] =
-    "usage: dshost view WHAT... -o FILE [OPTIONS]\n\n"
+    "usage: dshost view WHAT... -o FILE [OPTIONS]\n"
+    "       dshost view --live DIR [--port N]\n\n"
     "Simulates episodes once more and writes what they looked like. WHAT is the folder of a run (its best\n"
     "evaluation) or DIR:ID (evaluation ID of it); with --env also points of an environment. Several are "
     "shown side\n"
@@ -42,7 +47,10 @@ static const char usage[] =
     "  --threads N          threads inside one episode\n"
     "  --isolation I        process (default) or none: simulate in a worker process or in this one\n"
     "  --portable           the same bits on every x86-64 processor\n"
-    "  -h, --help           this text\n\n"
+    "  -h, --help           this text\n"
+    "  --live DIR           follow the run in DIR in a page on this machine, whose address is printed, until "
+    "Ctrl-C\n"
+    "  --port N             of that page; 0, the default, is a free one\n\n"
     "How it is shown, where the format can:\n"
     "  --every N            every N-th frame, and the last one\n"
     "  --camera AZ,EL[,Z]   degrees of the eye about the vertical and above the horizon; zoom (1 = all is "
@@ -148,6 +156,16 @@ static int take_shown(void *to, const char *name, const char *value, ds_error *e
     return good && fabs(v[0]) <= 36000 ? 0 : wrong(name, value, "degrees, -36000 to 36000", e);
 }
 
+static int take_port(void *to, const char *name, const char *value, ds_error *e)
+{
+    int64_t port;
+    if (!ds_parse_int(value, &port) || port < 0 || port > 65535) {
+        return wrong(name, value, "a port, 0 to 65535; 0 is a free one", e);
+    }
+    ((request *)to)->port = (int)port;
+    return 0;
+}
+
 static void print_usage(void)
 {
     fputs(usage, stdout);
@@ -198,6 +216,8 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
                              {"fps", .take = take_shown},
                              {"background", .take = take_shown},
                              {"caption", .text = &q->options.caption},
+                             {"live", .text = &q->live},
+                             {"port", .take = take_port},
                              {"help", .set = &help},
                              {0}};
     int rc = ds_arguments_read(argc, argv, "view", flags, MOST, q, e);
@@ -205,7 +225,11 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
         print_usage();
         return -1;
     }
-    return rc != 0 ? rc : find_format(q, e);
+    if (rc == 0 && q->live != NULL && (q->out != NULL || q->points > 0 || optind < argc)) {
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "view: --live follows one run and writes no file: leave out the rest");
+    }
+    return rc != 0 || q->live != NULL ? rc : find_format(q, e);
 }
 
 /* ---- episodes ---- */
@@ -263,6 +287,10 @@ static int command(int argc, char **argv, ds_error *e)
     request q = {0};
     ds_view_episodes all = {0};
     int rc = parse(argc, argv, &q, e);
+    if (rc == 0 && q.live != NULL) {
+        ds_settings_clear(&q.settings);
+        return ds_stop_status(ds_live_serve(q.live, q.port, e));
+    }
     rc = rc != 0 ? rc : ds_portable_settle(&q.settings, e);
     rc = rc != 0 ? rc : open_all(&q, argc - optind, argv + optind, &all, e);
     if (rc == 0) {

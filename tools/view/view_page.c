@@ -291,28 +291,35 @@ static void forget(page *p)
     free(p->frames);
 }
 
-int ds_view_page(const char *path, const ds_view_episodes *episodes, ds_error *e)
+int ds_view_page_put(FILE *f, const ds_view_episodes *episodes, ds_error *e)
 {
-    page p = {.all = episodes, .e = e};
-    ds_file *file = NULL;
+    page p = {.all = episodes, .f = f, .e = e};
     p.rc = prepare(&p);
-    p.rc = p.rc != 0 ? p.rc : ds_file_open(&file, path, e);
     if (p.rc == 0) {
-        p.f = fopencookie(file, "w", (cookie_io_functions_t){.write = to_file});
-        p.rc = p.f == NULL ? ds_no_memory(e) : 0;
-    }
-    if (p.rc == 0) {
-        setvbuf(p.f, NULL, _IOFBF, 64 << 10);
         put_page(&p);
-    }
-    if (p.f != NULL) {
-        fclose(p.f); /* a failure of writing is kept by the file */
-    }
-    if (p.rc == 0) {
-        p.rc = ds_file_commit(file, e);
-    } else {
-        ds_file_abort(file);
     }
     forget(&p);
     return p.rc;
+}
+
+int ds_view_page(const char *path, const ds_view_episodes *episodes, ds_error *e)
+{
+    ds_file *file = NULL;
+    int rc = ds_file_open(&file, path, e);
+    if (rc != 0) {
+        return rc;
+    }
+    FILE *f = fopencookie(file, "w", (cookie_io_functions_t){.write = to_file});
+    rc = f == NULL ? ds_no_memory(e) : 0;
+    if (rc == 0) {
+        setvbuf(f, NULL, _IOFBF, 64 << 10);
+        rc = ds_view_page_put(f, episodes, e);
+        fclose(f); /* a failure of writing is kept by the file */
+    }
+    if (rc == 0) {
+        rc = ds_file_commit(file, e);
+    } else {
+        ds_file_abort(file);
+    }
+    return rc;
 }

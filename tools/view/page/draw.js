@@ -335,6 +335,13 @@ class Renderer {
     });
   }
 
+  clear(background) {
+    const gl = this.gl;
+    gl.disable(gl.SCISSOR_TEST);
+    gl.clearColor(...background, 1);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+  }
+
   // `area` is [x, y, width, height] in pixels of the canvas from the bottom left; paint(body) gives values, or null.
   draw(episode, moment, camera, area, options, paint) {
     const gl = this.gl, scene = { episode, moment, ...cameraOf(episode, camera, area[2] / area[3]), height: area[3] };

@@ -71,7 +71,7 @@ class Page {
     let best = 1, error = Infinity;
     for (let columns = 1; columns <= n; columns++) {
       const rows = Math.ceil(n / columns), shape = box.width / columns / (box.height / rows);
-      const worse = Math.abs(Math.log(shape / 1.33)) + 0.3 * (rows * columns - n) / n;
+      const worse = Math.abs(Math.log(shape / 1.33)) + (rows * columns - n) / n;
       if (worse < error) { error = worse; best = columns; }
     }
     $("cells").style.gridTemplateColumns = "repeat(" + best + ", minmax(0, 1fr))";
@@ -332,7 +332,7 @@ class Page {
     $("theme").addEventListener("click", () => this.otherTheme());
     $("save").addEventListener("click", () => this.save());
     document.addEventListener("keydown", (e) => this.key(e));
-    new ResizeObserver(() => this.layout()).observe($("stage"));
+    new ResizeObserver(() => { this.layout(); this.draw(); }).observe($("stage")); // before it is seen
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.dirty = true; });
     addEventListener("hashchange", () => { this.asked = new URLSearchParams(location.hash.slice(1)); this.begin(); });
   }
@@ -458,6 +458,7 @@ class Page {
     this.dirty = false;
     const options = { dark: this.dark(), background: this.background(), floor: this.floor, paths: this.paths,
       shadows: this.drawn < 2 };
+    this.renderer.clear(options.background);
     const progress = this.lead.duration > 0 ? this.time / this.lead.duration : 0;
     const camera = { ...this.camera, azimuth: this.camera.azimuth + this.options.orbit * Math.PI / 180 * progress };
     this.all.forEach((episode, i) => {
@@ -474,7 +475,7 @@ class Page {
     $("slider").value = frame;
     $("now").textContent = "frame " + number + " of " + (this.lead.frames - 1)
       + (this.lead.dt > 0 ? ", " + this.time.toFixed(this.lead.duration < 1 ? 3 : 2) + " s" : "");
-    $("play").textContent = this.playing ? "\u23f8\ufe0e" : "\u25b6\ufe0e";
+    $("play").textContent = this.playing ? "\u275a\u275a" : "\u25b6";
     $("play").setAttribute("aria-label", this.playing ? "pause" : "play");
     this.plot.draw(this.time);
     this.all.forEach((e, i) => {
