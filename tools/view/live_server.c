@@ -23,7 +23,7 @@
 #include "view/live_run.h"
 #include "view/page_files.h"
 
-enum { CONNECTIONS = 16, LOOK_MS = 500 };
+enum { CONNECTIONS = 16, LOOK_MS = 500, PATIENCE = 20 /* looks at a record that cannot be read just now */ };
 /* For a head to come; for an answer to make some progress; without a request before the run is looked at no more. */
 static const double HEAD_SECONDS = 5, ANSWER_SECONDS = 15, IDLE_SECONDS = 30;
 
@@ -285,12 +285,13 @@ static int listen_at(server *s, int port, ds_error *e)
 static int loop(server *s, ds_error *e)
 {
     struct pollfd wait[CONNECTIONS + 1];
-    int rc = 0;
+    int rc = 0, failed = 0;
     while (rc == 0 && atomic_load(&ds_stop_flag) == 0) {
         const double now = ds_clock_s();
         /* Where nobody looks nothing is simulated. */
         if (now - s->looked_at >= 1e-3 * LOOK_MS && now - s->asked_at < IDLE_SECONDS) {
-            rc = ds_live_run_look(s->run, e);
+            failed = ds_live_run_look(s->run, e) == 0 ? 0 : failed + 1;
+            rc = failed < PATIENCE ? 0 : e->status;
             s->looked_at = now;
         }
         serve_connections(s, wait);
