@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stop.h"
-#include "run/signals.h"
 #include "view/live_request.h"
 #include "view/live_run.h"
 #include "view/page_files.h"
@@ -282,6 +282,15 @@ static int listen_at(server *s, int port, ds_error *e)
     return 0;
 }
 
+/* The first signal ends the loop, the second one the process. */
+static void catch_signals(void)
+{
+    const struct sigaction stop = {.sa_handler = ds_stop_raise, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+    sigaction(SIGHUP, &stop, NULL);
+}
+
 static int loop(server *s, ds_error *e)
 {
     struct pollfd wait[CONNECTIONS + 1];
@@ -313,7 +322,7 @@ int ds_live_serve(const char *folder, int port, ds_error *e)
     rc = rc != 0 ? rc : make_token(s->guard.token, e);
     rc = rc != 0 ? rc : listen_at(s, port, e);
     if (rc == 0) {
-        ds_signals_install();
+        catch_signals();
         printf("http://127.0.0.1:%d/%s/\n", s->guard.port, s->guard.token);
         fflush(stdout);
         ds_log(DS_LOG_INFO, NULL, "following %s; Ctrl-C ends it", folder);
