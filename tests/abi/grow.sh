@@ -53,7 +53,7 @@ done
 flags="$flags -I$DS_TOP_BUILD"
 flags="$flags -I$DS_TOP_SRC/core -I$DS_TOP_SRC/tools -I$DS_TOP_SRC/include $DS_HOST_CFLAGS"
 build_grown() {
-    (cd "$DS_TOP_SRC/tools" && find ../core stats plot snapshot render difference results policy episode view \
+    (cd "$DS_TOP_SRC/tools" && find ../core stats plot render difference results policy episode view \
         eval harness check -name '*.c' | sed 's|^\.\./core|core|; t; s|^|tools/|') > sources || return 1
     # shellcheck disable=SC2016
     xargs -P 2 -I '{}' sh -c '$0 $1 -c "$2/$3" -o "$4/$(echo "$3" | tr / -).o"' \

@@ -53,6 +53,7 @@ END
     offers resume re
     offers eval ''
     offers --trajectory eval --tr
+    offers --live view run --li
     offers --budget --bud
     offers analytic --env ''
     offers rand run --opt r

@@ -183,15 +183,15 @@ void ds_svg_sticks(ds_svg *s, const double *from, const double *to, size_t n, ds
     add_paint(s, (ds_color){0, 0, 0, 0}, stroke, line);
 }
 
-/* With what has a meaning in XML escaped, also in an attribute. */
-static void add_text(ds_svg *s, const char *text)
+/* With what has a meaning in XML escaped; between quotes they do, too. */
+static void add_text(ds_svg *s, const char *text, int quoted)
 {
     for (; *text != '\0'; text++) {
-        fputs(*text == '&'   ? "&amp;"
-              : *text == '<' ? "&lt;"
-              : *text == '>' ? "&gt;"
-              : *text == '"' ? "&quot;"
-                             : (char[]){*text, '\0'},
+        fputs(*text == '&'             ? "&amp;"
+              : *text == '<'           ? "&lt;"
+              : *text == '>'           ? "&gt;"
+              : *text == '"' && quoted ? "&quot;"
+                                       : (char[]){*text, '\0'},
               s->f);
     }
 }
@@ -199,11 +199,11 @@ static void add_text(ds_svg *s, const char *text)
 void ds_svg_group(ds_svg *s, const char *kind, const char *name, const char *title)
 {
     fprintf(s->f, "<g class=\"%s\" data-name=\"", kind);
-    add_text(s, name);
+    add_text(s, name, 1);
     fputs("\">", s->f);
     if (title[0] != '\0') {
         fputs("<title>", s->f);
-        add_text(s, title);
+        add_text(s, title, 0);
         fputs("</title>", s->f);
     }
     fputc('\n', s->f);
@@ -292,6 +292,6 @@ void ds_svg_text(ds_svg *s, double x, double y, double size, const char *anchor,
         fputs(")\"", s->f);
     }
     fputc('>', s->f);
-    add_text(s, text);
+    add_text(s, text, 0);
     fputs("</text>\n", s->f);
 }

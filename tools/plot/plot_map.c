@@ -396,7 +396,8 @@ static void draw_sign(ds_canvas *c, ds_map_sign sign, double x, double y)
 static double draw_legend(const drawing *d, double y)
 {
     for (int k = 0; k < d->m->keys; k++) {
-        ds_canvas_group(d->c, "ink", "sign", NULL);
+        /* A line has no ground of its own: it is as dark or bright as the page wants it. */
+        ds_canvas_group(d->c, d->m->key[k].sign == DS_SIGN_CONTOUR ? "sign" : "ink", "sign", NULL);
         draw_sign(d->c, d->m->key[k].sign, TEXT_LEFT, y - 5);
         ds_canvas_group_end(d->c);
         ds_canvas_text_fit(d->c, TEXT_LEFT + 38, y, 14, 0, DS_PLOT_SOFT, DS_MAP_WIDTH - TEXT_LEFT - 60,

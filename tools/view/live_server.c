@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +19,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stop.h"
-#include "run/signals.h"
 #include "view/live_request.h"
 #include "view/live_run.h"
 #include "view/page_files.h"
 
-enum { CONNECTIONS = 16, LOOK_MS = 500 };
+enum { CONNECTIONS = 16, LOOK_MS = 500, PATIENCE = 20 /* looks at a record that cannot be read just now */ };
 /* For a head to come; for an answer to make some progress; without a request before the run is looked at no more. */
 static const double HEAD_SECONDS = 5, ANSWER_SECONDS = 15, IDLE_SECONDS = 30;
 
@@ -282,15 +282,25 @@ static int listen_at(server *s, int port, ds_error *e)
     return 0;
 }
 
+/* The first signal ends the loop, the second one the process. */
+static void catch_signals(void)
+{
+    const struct sigaction stop = {.sa_handler = ds_stop_raise, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+    sigaction(SIGHUP, &stop, NULL);
+}
+
 static int loop(server *s, ds_error *e)
 {
     struct pollfd wait[CONNECTIONS + 1];
-    int rc = 0;
+    int rc = 0, failed = 0;
     while (rc == 0 && atomic_load(&ds_stop_flag) == 0) {
         const double now = ds_clock_s();
         /* Where nobody looks nothing is simulated. */
         if (now - s->looked_at >= 1e-3 * LOOK_MS && now - s->asked_at < IDLE_SECONDS) {
-            rc = ds_live_run_look(s->run, e);
+            failed = ds_live_run_look(s->run, e) == 0 ? 0 : failed + 1;
+            rc = failed < PATIENCE ? 0 : e->status;
             s->looked_at = now;
         }
         serve_connections(s, wait);
@@ -312,7 +322,7 @@ int ds_live_serve(const char *folder, int port, ds_error *e)
     rc = rc != 0 ? rc : make_token(s->guard.token, e);
     rc = rc != 0 ? rc : listen_at(s, port, e);
     if (rc == 0) {
-        ds_signals_install();
+        catch_signals();
         printf("http://127.0.0.1:%d/%s/\n", s->guard.port, s->guard.token);
         fflush(stdout);
         ds_log(DS_LOG_INFO, NULL, "following %s; Ctrl-C ends it", folder);

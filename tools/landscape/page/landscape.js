@@ -214,11 +214,11 @@ const makeSurface = () => {
         pen.fillText(show(most) + (data.cut !== null ? " (cut)" : ""), high[0] + (left ? -8 : 8) * dot, high[1]);
     };
 
-    // With its cell, so that what lies in front of that hides it.
+    const ARROW = 0.028; // length, in widths of the slice
     const every = Math.max(1, Math.round((ix.length - 1) / 18)), up = Math.max(1, Math.round((iy.length - 1) / 18));
     const drawArrow = (a, b, dot) => {
         if (a % every !== Math.floor(every / 2) || b % up !== Math.floor(up / 2)) return;
-        const i = ix[a], j = iy[b], size = 0.028;
+        const i = ix[a], j = iy[b], size = ARROW;
         const u = -g0[j * nx + i] * (ax.high - ax.low), v = -g1[j * nx + i] * (ay.high - ay.low), d = Math.hypot(u, v);
         const x = i / (nx - 1), y = j / (ny - 1), x1 = x + size * u / d, y1 = y + size * v / d, z = heightAt(x, y);
         if (!(d > 0) || !(x1 >= 0 && x1 <= 1 && y1 >= 0 && y1 <= 1)) return;
@@ -240,26 +240,35 @@ const makeSurface = () => {
         if (far < 0) J.reverse();
         if (farX < 0) I.reverse();
         const z = (a, b) => heightAt(ix[a] / (nx - 1), iy[b] / (ny - 1));
-        for (const b of J) {
-            for (const a of I) {
-                const k = [[a, b], [a + 1, b], [a + 1, b + 1], [a, b + 1]], h = k.map((c) => z(...c));
-                if (h.some((v) => !Number.isFinite(v))) continue;
-                const slopeX = (h[1] + h[2] - h[0] - h[3]) / 2 * (nx - 1) / (ix[a + 1] - ix[a]);
-                const slopeY = (h[2] + h[3] - h[0] - h[1]) / 2 * (ny - 1) / (iy[b + 1] - iy[b]);
-                const light = 0.78 + 0.22 * (1 - 0.35 * slopeX + 0.35 * slopeY) / Math.hypot(1, slopeX, slopeY);
-                const style = color((h[0] + h[1] + h[2] + h[3]) / 4, Math.max(0.45, Math.min(1.08, light)));
-                pen.fillStyle = pen.strokeStyle = style;
-                pen.lineWidth = 0.7;
-                pen.beginPath();
-                k.forEach(([p, q], c) => pen.lineTo(...project(ix[p] / (nx - 1), iy[q] / (ny - 1), h[c])));
-                pen.closePath();
-                pen.fill();
-                pen.stroke();
-                // Contours: where a level crosses the face.
-                if (shown.contours) drawLevels(k, h);
-                if (shown.arrows && g1) drawArrow(a, b, dot);
+        const face = (a, b) => {
+            const k = [[a, b], [a + 1, b], [a + 1, b + 1], [a, b + 1]], h = k.map((c) => z(...c));
+            if (h.some((v) => !Number.isFinite(v))) return;
+            const slopeX = (h[1] + h[2] - h[0] - h[3]) / 2 * (nx - 1) / (ix[a + 1] - ix[a]);
+            const slopeY = (h[2] + h[3] - h[0] - h[1]) / 2 * (ny - 1) / (iy[b + 1] - iy[b]);
+            const light = 0.78 + 0.22 * (1 - 0.35 * slopeX + 0.35 * slopeY) / Math.hypot(1, slopeX, slopeY);
+            const style = color((h[0] + h[1] + h[2] + h[3]) / 4, Math.max(0.45, Math.min(1.08, light)));
+            pen.fillStyle = pen.strokeStyle = style;
+            pen.lineWidth = 0.7;
+            pen.beginPath();
+            k.forEach(([p, q], c) => pen.lineTo(...project(ix[p] / (nx - 1), iy[q] / (ny - 1), h[c])));
+            pen.closePath();
+            pen.fill();
+            pen.stroke();
+            // Contours: where a level crosses the face.
+            if (shown.contours) drawLevels(k, h);
+        };
+        // Rows along the axis that is more across the view, so that depth grows from row to row. Arrows come when the
+        // rows into which they reach are there, and are hidden by those in front of these.
+        const rowsOfY = Math.abs(Math.cos(turn)) >= Math.abs(Math.sin(turn));
+        const [outer, inner] = rowsOfY ? [J, I] : [I, J], late = Math.ceil(ARROW * outer.length) + 1;
+        outer.forEach((row, n) => {
+            for (const c of inner) rowsOfY ? face(c, row) : face(row, c);
+            if (!shown.arrows || !g1) return;
+            const ready = n + 1 < outer.length ? [outer[n - late]] : outer.slice(Math.max(0, n - late));
+            for (const r of ready) {
+                for (const c of r === undefined ? [] : inner) rowsOfY ? drawArrow(c, r, dot) : drawArrow(r, c, dot);
             }
-        }
+        });
     };
     const LEVELS = 12;
     const drawLevels = (k, h) => {
