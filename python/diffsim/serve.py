@@ -294,8 +294,8 @@ def framework_of(target, module):
     if isinstance(target, type):
         loss = getattr(target, "residuals", getattr(target, "loss", None))
     if isinstance(loss, types.FunctionType):
-        names = list(inspect.signature(loss).parameters)
-        hint = loss.__annotations__.get(names[1 if isinstance(target, type) and len(names) > 1 else 0], "")
+        names = list(inspect.signature(loss).parameters)[1 if isinstance(target, type) else 0:]
+        hint = loss.__annotations__.get(names[0], "") if names else ""
         hint = hint if isinstance(hint, str) else f"{getattr(hint, '__module__', '')}.{getattr(hint, '__qualname__', '')}"
         for name in ("torch", "jax"):
             if hint.split(".")[0] in (name, name + "lib") or hint.startswith(f"{name}.") or \
