@@ -126,6 +126,13 @@ def is_function_environment(o):
     return callable(o) and not isinstance(o, type) and hasattr(o, "lower") and hasattr(o, "upper")
 
 
+def takes_noise(function):
+    try:
+        return "noise" in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # of what cannot be called this way, which the call says best, or is no Python
+        return False
+
+
 def is_plugin(o):
     return (isinstance(o, type) and (is_environment(o) or is_optimizer(o))) or is_function_environment(o)
 
@@ -636,7 +643,7 @@ class Server:
         takes = [f for f in (getattr(e, "loss", None), getattr(e, "loss_and_grad", None)) if f is not None]
         if not isinstance(self.target, type):
             takes = [self.target]
-        self.noisy = any("noise" in inspect.signature(f).parameters for f in takes)
+        self.noisy = any(takes_noise(f) for f in takes)
 
     def evaluate(self):
         import numpy
