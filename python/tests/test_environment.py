@@ -207,11 +207,9 @@ class Scenes(Case):
         block = scene._block([0, 5])
         for bad in (b"", b"junk" * 100, block[:-8], block + b"12345678", block[:40] + b"\xff" * 8 + block[48:]):
             with self.assertRaises(diffsim.PluginError):
-                _library.dshost("picture", "-", data=bad)
-        self.assertEqual(len(_library.dshost("picture", "-", data=block)), 2 * 480 * 360 * 3)
-        self.raises(
-            diffsim.UsageError, "for a scene on standard input", _library.dshost, "picture", self.room, "--frame", "3"
-        )
+                _library.dshost("frames", data=bad)
+        self.assertEqual(len(_library.dshost("frames", data=block)), 2 * 480 * 360 * 3)
+        self.raises(diffsim.UsageError, "no frame 2", lambda: _library.dshost("frames", "--frame", "2", data=block))
         self.no_new_children()
 
 
