@@ -633,7 +633,8 @@ class Environment(Opened):
     # ---- for people ----
 
     def _words_for_settings(self):
-        return ", ".join(f"{k}={v!r}" for k, v in self._given["settings"].items())
+        given = [f"{k}={v!r}" for k, v in self._given["settings"].items()]
+        return ", ".join(given[:6] + (["..."] if len(given) > 6 else []))
 
     def __repr__(self):
         settings = self._words_for_settings()
