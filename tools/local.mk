@@ -25,7 +25,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/results/settings_text.h \
 	%D%/results/trajectory.c %D%/policy/npz_read.c %D%/policy/npz_read.h %D%/policy/policy.c \
 	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h %D%/eval/best_episode.c %D%/eval/best_episode.h \
-	%D%/eval/best_picture.c %D%/eval/best_picture.h %D%/eval/picture_frames.c %D%/eval/picture_frames.h \
+	%D%/eval/best_picture.c %D%/eval/best_picture.h \
 	%D%/report/report_make.c %D%/report/report.h %D%/report/report_csv.c %D%/report/report_csv.h \
 	%D%/report/report_figures.c %D%/report/report_figures.h %D%/report/report_html.c \
 	%D%/report/report_html.h %D%/report/report_overall.c \
@@ -120,6 +120,11 @@ libexec_dshost_picture_SOURCES = tools/eval/cmd_picture.c
 libexec_dshost_plot_SOURCES = tools/report/cmd_plot.c
 libexec_dshost_report_SOURCES = tools/report/cmd_report.c
 libexec_dshost_template_SOURCES = tools/catalog/cmd_template.c
+
+# Scenes as pixels, for programs.
+tools_libtools_la_SOURCES += %D%/eval/frames.c %D%/eval/frames.h
+pkglibexec_PROGRAMS += libexec/dshost-frames
+libexec_dshost_frames_SOURCES = tools/eval/cmd_frames.c
 
 # What `dshost new` writes: the examples, and the files beside them.
 new_files = $(top_srcdir)/examples/hill.c $(top_srcdir)/examples/hill_cpp.cpp \

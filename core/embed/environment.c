@@ -56,12 +56,29 @@ static int read_options(const ds_environment_options *o, ds_pool_config *c, ds_e
     return 0;
 }
 
+/* What waits for workers asks the program, whose wish to end is one for good. */
+static int ask_program(void *ctx)
+{
+    ds_environment *e = ctx;
+    if (e->waiting(e->ctx) == 0) {
+        return 0;
+    }
+    ds_environment_stop(e);
+    return 1;
+}
+
 static int open_environment(ds_environment *e, const char *name, const ds_environment_options *o,
                             ds_error *error)
 {
     ds_pool_config c = {.settings = &e->settings, .stop = &e->stop};
     int rc = name != NULL ? read_options(o, &c, error)
                           : ds_fail(error, DS_EXIT_USAGE, "the name of the environment is missing");
+    if (rc == 0 && o != NULL && DS_HAS(ds_environment_options, o, ctx) && o->waiting != NULL) {
+        e->waiting = o->waiting;
+        e->ctx = o->ctx;
+        c.waiting = ask_program;
+        c.ctx = e;
+    }
     ds_embed_quiet();
     rc = rc != 0 || o == NULL ? rc : ds_embed_settings(DS_SECTION_ENV, o->settings, &e->settings, error);
     rc = rc != 0 ? rc : ds_pool_find_env(&c, name, error);

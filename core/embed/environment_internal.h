@@ -14,7 +14,9 @@ struct ds_environment {
     ds_scene_source source;
     const ds_pool_env *facts;
     const char *id;
-    char message[600]; /* of the last call */
+    char message[600];                     /* of the last call */
+    uint32_t(DS_CALL *waiting)(void *ctx); /* of the program, with its ctx; NULL = none */
+    void *ctx;
 
     double *x; /* n: the point that was evaluated last, with its noise key */
     uint64_t noise_key;

@@ -19,6 +19,9 @@ static ds_status simulate(ds_environment *e, const double *x, uint64_t noise_key
 {
     ds_error error = {0, ""};
     int rc = ds_episode_scene(&e->source, x, noise_key, frames, a, &e->scene, &error);
+    if (rc == DS_POOL_STOPPED || rc == DS_EXIT_SIGINT) {
+        return ds_environment_outcome(e, rc, &error);
+    }
     if (rc != 0) {
         return ds_environment_say(e, rc == DS_EXIT_MEMORY ? DS_E_NOMEM : DS_E_DATA, "%s", error.text);
     }

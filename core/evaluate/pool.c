@@ -56,7 +56,9 @@ ds_supervisor_config ds_pool_crew(const ds_pool *p, uint32_t jobs)
                                   .start_timeout = c->start_timeout,
                                   .memory = c->memory,
                                   .program = c->program,
-                                  .stop = c->stop};
+                                  .stop = c->stop,
+                                  .waiting = c->waiting,
+                                  .ctx = c->ctx};
 }
 
 /* A module that another process has described is loaded after all. */

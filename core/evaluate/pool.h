@@ -19,14 +19,16 @@ typedef struct ds_pool_config {
     uint64_t seed;               /* of the run */
     uint32_t threads;
     uint32_t jobs;
-    int isolation;          /* DS_ISOLATION_* */
-    double timeout;         /* seconds of one evaluation; 0 = no limit; process isolation only */
-    double start_timeout;   /* of making an instance; 0 = the timeout, but at least DS_START_SECONDS */
-    int64_t memory;         /* MiB of one worker; 0 = no limit; process isolation only */
-    const char *program;    /* of the workers; NULL = dshost-worker */
-    const atomic_int *stop; /* nonzero = end; may be NULL */
-    int exact;              /* every evaluation gets the noise key below */
-    uint64_t noise_key;     /* 0 = stochastic environments answer without noise */
+    int isolation;             /* DS_ISOLATION_* */
+    double timeout;            /* seconds of one evaluation; 0 = no limit; process isolation only */
+    double start_timeout;      /* of making an instance; 0 = the timeout, but at least DS_START_SECONDS */
+    int64_t memory;            /* MiB of one worker; 0 = no limit; process isolation only */
+    const char *program;       /* of the workers; NULL = dshost-worker */
+    const atomic_int *stop;    /* nonzero = end; may be NULL */
+    int (*waiting)(void *ctx); /* see supervisor.h; process isolation only, may be NULL */
+    void *ctx;
+    int exact;          /* every evaluation gets the noise key below */
+    uint64_t noise_key; /* 0 = stochastic environments answer without noise */
 } ds_pool_config;
 
 typedef struct ds_pool ds_pool;

@@ -61,6 +61,7 @@ struct ds_supervisor {
     ds_member *member; /* as many as processes */
     ds_process *process;
     patience waits; /* of the thread that waits for answers */
+    int given_up;   /* by config.waiting() in that thread */
     int idle_deaths, told_bad_end, told_missing;
     pthread_t thread;
     int thread_runs;
@@ -463,6 +464,21 @@ static int start_thread(ds_supervisor *c, ds_error *e)
     return 0;
 }
 
+/* Is it over, by the flag or by who waits? */
+static int must_stop(const ds_supervisor *c)
+{
+    return c->given_up ||
+           (c->config.stop != NULL && atomic_load_explicit(c->config.stop, memory_order_relaxed) != 0);
+}
+
+/* Nothing has come for a while: does the caller still want to wait? */
+static void ask_who_waits(ds_supervisor *c)
+{
+    if (c->config.waiting != NULL && c->config.waiting(c->config.ctx) != 0) {
+        c->given_up = 1;
+    }
+}
+
 /* Waits for the first worker. */
 static int wait_ready(ds_supervisor *c, ds_error *e)
 {
@@ -476,8 +492,12 @@ static int wait_ready(ds_supervisor *c, ds_error *e)
             until.tv_nsec -= 1000000000;
             until.tv_sec++;
         }
-        pthread_cond_timedwait(&c->changed, &c->lock, &until);
-        if (c->config.stop != NULL && atomic_load(c->config.stop) != 0) {
+        if (pthread_cond_timedwait(&c->changed, &c->lock, &until) == ETIMEDOUT) {
+            pthread_mutex_unlock(&c->lock);
+            ask_who_waits(c);
+            pthread_mutex_lock(&c->lock);
+        }
+        if (must_stop(c)) {
             rc = ds_fail(e, DS_EXIT_SIGINT, "stopped before the first evaluation");
             kill_all(c);
         }
@@ -647,7 +667,7 @@ static int look_around(ds_supervisor *c, uint64_t ticket, ds_error *e)
 int ds_supervisor_sleep(ds_supervisor *c, uint64_t ticket, uint32_t wake_at, uint64_t *stop_at, ds_error *e)
 {
     ds_ring *s = c->share;
-    if (c->config.stop != NULL && atomic_load_explicit(c->config.stop, memory_order_relaxed) != 0) {
+    if (must_stop(c)) {
         ds_ring_stop(s);
         *stop_at = *stop_at == 0 ? ds_clock_ns() + STOP_NS : *stop_at;
     }
@@ -666,6 +686,9 @@ int ds_supervisor_sleep(ds_supervisor *c, uint64_t ticket, uint32_t wake_at, uin
     uint32_t now = atomic_load(&h->done);
     if (!ds_slot_done(ds_ring_slot(s, ticket)) && (int32_t)(now - wake_at) < 0) {
         ds_futex_wait(&h->done, now, *stop_at != 0 ? WAIT_NS / 10 : WAIT_NS);
+        if (atomic_load(&h->done) == now && *stop_at == 0) {
+            ask_who_waits(c);
+        }
     }
     atomic_store(&h->waiting, 0);
     return 0;

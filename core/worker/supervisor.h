@@ -17,8 +17,11 @@ typedef struct ds_supervisor_config {
     int64_t memory;         /* MiB of a worker beyond its start; 0 = no limit */
     const char *program;    /* of the workers; NULL = dshost-worker */
     const atomic_int *stop; /* nonzero = give up waiting */
-    uint64_t capacity;      /* slots; 0 = choose */
-    uint64_t extra;         /* doubles at the end of each slot */
+    /* Asked some 20 times a second by the thread that waits for an answer; nonzero = give up. May be NULL. */
+    int (*waiting)(void *ctx);
+    void *ctx;
+    uint64_t capacity; /* slots; 0 = choose */
+    uint64_t extra;    /* doubles at the end of each slot */
 } ds_supervisor_config;
 
 typedef struct ds_supervisor ds_supervisor;
@@ -37,7 +40,7 @@ ds_ring *ds_supervisor_share(ds_supervisor *c);
 enum { DS_SUPERVISOR_STOPPED = -1 };
 
 /* Sleeps, not for long, until `done` of the ring comes to `wake_at` or the slot of the ticket is done. Where
- * config.stop is set the workers are asked to stop, and killed a second later; *stop_at, 0 at first,
+ * config.stop is set, or config.waiting() gives up, the workers are asked to stop, and killed a second later; *stop_at, 0 at first,
  * keeps that time. 0 = look again, DS_SUPERVISOR_STOPPED, or the status of a failure that ends the pool:
  * a worker cannot be started any more, or the shared memory was overwritten. */
 int ds_supervisor_sleep(ds_supervisor *c, uint64_t ticket, uint32_t wake_at, uint64_t *stop_at, ds_error *e);

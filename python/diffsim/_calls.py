@@ -1,12 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What belongs to one process, and calls of the library that Ctrl-C can end: they run in a thread beside, for which the main
-thread waits."""
+"""What is open in one process, and calls of the library that Ctrl-C can end: the library asks while it waits, or runs in a thread."""
 
 from __future__ import annotations
 
 import os
 import threading
 import weakref
+
+from . import _library
+
+
+def asked_while_waiting():
+    """(waiting, interrupts): a function for the library to call while it waits, and the list of what it has caught.
+
+    Python's signal handlers run in it, so that Ctrl-C ends the call. They may do so before the first line of a function; a
+    generator goes on within its `try`."""
+    interrupts = []
+
+    def wait():
+        answer = 0
+        while True:
+            try:
+                yield answer
+                answer = 0
+            except GeneratorExit:
+                return
+            except BaseException as e:  # it goes up behind the call: nothing can be raised through the library
+                interrupts.append(
+                    e.with_traceback(None)
+                )  # this frame goes on: who clears those of a failure is not to end it
+                answer = 1
+
+    generator = wait()
+    next(generator)
+    return _library.Waiting(generator.send), interrupts
 
 
 class Caller:

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import ctypes as c
 import os
-import time
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from . import _library, _scene
-from ._calls import Caller, Opened
+from ._calls import Opened, asked_while_waiting
 from ._errors import ClosedError, EvaluationError, UnsupportedError, UsageError
 from ._library import lib
 from ._settings import lines, merged, reals, seconds, whole
@@ -25,10 +24,8 @@ _TYPES = {1: np.float64, 2: np.float32, 3: np.uint8}
 _VALUE, _JV, _JTV, _HV = 1, 2, 3, 4
 _OPERATIONS = {_VALUE: "value", _JV: "jv", _JTV: "jtv", _HV: "hv"}
 _F64 = np.dtype(np.float64)
-_QUICK_S = 0.02  # a call that takes longer runs where Ctrl-C can end it
 
 _evaluate = lib.ds_environment_evaluate_many
-_clock = time.perf_counter
 
 
 class Variable(NamedTuple):
@@ -154,8 +151,7 @@ class Environment(Opened):
             "settings": merged(settings, parameters),
         }
         self._text = lines(self._given["settings"])
-        self._caller = None
-        self._quick = False
+        self._waiting, self._interrupts = asked_while_waiting()
         self._open()
         self._describe()
 
@@ -171,14 +167,16 @@ class Environment(Opened):
             threads=g["threads"],
             timeout_s=g["timeout"],
             memory_mb=g["memory_mb"],
+            waiting=self._waiting,
         )
         why = _library.line_buffer()
         handle = lib.ds_environment_open(
             _library.encoded(g["name"], "the name of the environment"), c.byref(options), why, len(why)
         )
+        if not handle and self._interrupts:
+            raise self._interrupts.pop()
         _library.opened(handle, why)
-        self._caller = Caller(f"diffsim {g['name']}")
-        self._hold(handle, _close, handle, self._caller)
+        self._hold(handle, _close, handle, self._waiting)
 
     def _describe(self):
         box = _library.Box()
@@ -232,24 +230,14 @@ class Environment(Opened):
             self._open()
         return self._handle
 
-    def _call(self, function, *arguments, short=True):
-        """A call of the library that may take long, with the lock held. Ctrl-C ends it and the workers; one that is short
-        where the last one was quick is made at once, and Ctrl-C waits for it."""
-        if self._quick and short:
-            return function(*arguments)
-        handle = self._handle
-        try:
-            begin = _clock()
-            status = self._caller.call(function, arguments, lambda: lib.ds_environment_stop(handle))
-            self._quick = _clock() - begin < _QUICK_S
-            return status
-        except BaseException:
-            self._let_go("interrupted")
-            raise
-
     def _check(self, status):
-        if status != 0:
-            raise _library.by_status(status, lib.ds_environment_message(self._handle))
+        """Raises what a call of the library has returned; Ctrl-C during it has ended the workers."""
+        if status == 0:
+            return
+        error = _library.by_status(status, lib.ds_environment_message(self._handle))
+        if status == _library.STOPPED:
+            self._let_go("interrupted")
+        raise self._interrupts.pop() if self._interrupts else error
 
     # ---- what it is ----
 
@@ -345,14 +333,13 @@ class Environment(Opened):
         ``noise_key``: of a stochastic environment, a number of :meth:`noise_key`, or k of them; None or 0: without
         noise, as ``dshost eval``. Raises :class:`EvaluationError` where there is no loss; with
         ``on_failure="inf"`` such a loss is inf."""
-        if type(x) is np.ndarray and x.dtype == _F64 and x.shape == self._shape and self._quick and noise_key is None:
+        if type(x) is np.ndarray and x.dtype == _F64 and x.shape == self._shape and noise_key is None:
             with self._lock:
                 self._x[:] = x
-                begin = _clock()
-                if _evaluate(self._handle, self._one_ref) == 0 and self._outcome.value == 0:
-                    self._quick = _clock() - begin < _QUICK_S
+                status = _evaluate(self._handle or self._ready(), self._one_ref)
+                if status == 0 and self._outcome.value == 0:
                     return self._loss.value
-                return self._failed_one(None)[0]
+                return self._failed_one(status, None)[0]
         return self._losses(x, noise_key, False)[0]
 
     def loss_and_grad(self, x, noise_key=None):
@@ -361,14 +348,13 @@ class Environment(Opened):
         Raises :class:`EvaluationError` as :meth:`loss`, also where only the gradient is missing; with
         ``on_failure="inf"`` such a gradient is NaN. :class:`UnsupportedError` where the environment has no gradients.
         """
-        if type(x) is np.ndarray and x.dtype == _F64 and x.shape == self._shape and self._quick and noise_key is None:
+        if type(x) is np.ndarray and x.dtype == _F64 and x.shape == self._shape and noise_key is None:
             with self._lock:
                 self._x[:] = x
-                begin = _clock()
-                if _evaluate(self._handle, self._one_with_grad_ref) == 0 and self._outcome.value == 0:
-                    self._quick = _clock() - begin < _QUICK_S
+                status = _evaluate(self._handle or self._ready(), self._one_with_grad_ref)
+                if status == 0 and self._outcome.value == 0:
                     return self._loss.value, self._grad.copy()
-                return self._failed_one(self._grad)
+                return self._failed_one(status, self._grad)
         return self._losses(x, noise_key, True)
 
     def grad(self, x, noise_key=None) -> np.ndarray:
@@ -378,17 +364,9 @@ class Environment(Opened):
     def __call__(self, x):
         return self.loss(x)
 
-    def _failed_one(self, grad):
-        """The quick call came back without an answer, with the lock held."""
-        if self._handle is None:
-            self._ready()
-            again = _evaluate(self._handle, self._one_ref if grad is None else self._one_with_grad_ref)
-            if again == 0 and self._outcome.value == 0:
-                return self._loss.value, None if grad is None else grad.copy()
-            self._check(again)
-        one = self._one if grad is None else self._one_with_grad
-        if one.done != 1 or self._outcome.value == 0:
-            self._check(_evaluate(self._handle, c.byref(one)))  # refused: the same call says why
+    def _failed_one(self, status, grad):
+        """The short way has led to no answer, with the lock held."""
+        self._check(status)
         outcome = OUTCOMES[min(self._outcome.value, 8)]
         if self._given["on_failure"] == "raise":
             raise EvaluationError(self._words(0, outcome), outcome)
@@ -459,7 +437,7 @@ class Environment(Opened):
             b.asks, b.ask = len(asks), c.addressof(addresses)
         with self._lock:
             self._ready()
-            self._check(self._call(_evaluate, self._handle, c.byref(b), short=k == 1))
+            self._check(_evaluate(self._handle, c.byref(b)))
             words = [OUTCOMES[min(o, 8)] for o in outcome.tolist()]
             messages = ["" if o == "ok" else self._words(i, o) for i, o in enumerate(words)]
         if grad:
@@ -482,11 +460,12 @@ class Environment(Opened):
     # ---- channels ----
 
     def _channel(self, channel, operation):
-        """The channel of a name; None: the residuals, else the one channel that can do it."""
+        """The channel of a name; None: the residuals, for second derivatives the loss, else the one that can do it."""
         channels = self.channels
         if channel is None:
             able = [v for v in channels.values() if operation in v.can]
-            able = [v for v in able if v.role == "residual"] or [v for v in able if v.role == "loss"] or able
+            roles = ("loss", "residual") if operation == "hv" else ("residual", "loss")
+            able = next((found for r in roles if (found := [v for v in able if v.role == r])), able)
             if len(able) != 1:
                 raise UnsupportedError(
                     f"{self.name} has "
@@ -611,14 +590,8 @@ class Environment(Opened):
         with self._lock:
             self._ready()
             self._check(
-                self._call(
-                    lib.ds_environment_simulate,
-                    self._handle,
-                    address,
-                    key,
-                    ("all", "few", "none").index(frames),
-                    c.byref(loss),
-                    c.byref(outcome),
+                lib.ds_environment_simulate(
+                    self._handle, address, key, ("all", "few", "none").index(frames), c.byref(loss), c.byref(outcome)
                 )
             )
             if not loss.value < np.inf:
@@ -654,13 +627,14 @@ class Environment(Opened):
         """reset() or step() of lanes; `rows` is a struct of the library that the caller has filled."""
         with self._lock:
             self._ready()
-            self._check(self._call(function, self._handle, c.byref(rows), *keys))
+            self._check(function(self._handle, c.byref(rows), *keys))
             return lib.ds_environment_message(self._handle)
 
     # ---- for people ----
 
     def _words_for_settings(self):
-        return ", ".join(f"{k}={v!r}" for k, v in self._given["settings"].items())
+        given = [f"{k}={v!r}" for k, v in self._given["settings"].items()]
+        return ", ".join(given[:6] + (["..."] if len(given) > 6 else []))
 
     def __repr__(self):
         settings = self._words_for_settings()
@@ -684,8 +658,7 @@ class Environment(Opened):
             return f"<code>{html.escape(repr(self))}</code>"
 
 
-def _close(handle, caller):
-    caller.close()
+def _close(handle, _waiting):  # the function is held until the library does not call it any more
     lib.ds_environment_close(handle)
 
 

@@ -128,6 +128,7 @@ def _struct(name, *fields):
     return type(name, (_Struct,), {"_fields_": [("struct_size", u32), *fields]})
 
 
+Waiting = c.CFUNCTYPE(u32, pointer)
 EnvironmentOptions = _struct(
     "EnvironmentOptions",
     ("isolation", u32),
@@ -137,6 +138,8 @@ EnvironmentOptions = _struct(
     ("threads", u32),
     ("timeout_s", f64),
     ("memory_mb", u64),
+    ("waiting", Waiting),
+    ("ctx", pointer),
 )
 Box = _struct(
     "Box",

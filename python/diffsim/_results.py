@@ -101,7 +101,8 @@ class Run:
 
     def history(self) -> np.ndarray:
         """One row for each evaluation, a structured array: ``evaluation`` (1, 2, ...), ``loss`` (inf where there is none),
-        ``best_loss`` (so far), ``outcome`` ("ok", "diverged", ...), ``gradient_kind``, ``group``, ``steps``, ``seconds``
+        ``best_loss`` (so far), ``outcome`` ("ok", "diverged", ...), ``gradient_kind``, ``tag`` (what
+        the optimizer was about: "sample", "descent", ...), ``group``, ``steps``, ``seconds``
         inside the environment, ``at`` (seconds since 1970), ``x`` (n,) and, where gradients were asked for, ``gradient`` (n,),
         NaN where there is none."""
         a = self._read()
@@ -112,6 +113,7 @@ class Run:
             ("best_loss", np.float64),
             ("outcome", "U12"),
             ("gradient_kind", "U18"),
+            ("tag", "U16"),
             ("group", np.uint64),
             ("steps", np.int64),
             ("seconds", np.float64),
@@ -127,6 +129,7 @@ class Run:
         rows["outcome"] = np.array(OUTCOMES)[np.clip(a["outcome"], 0, len(OUTCOMES) - 1)]
         rows["gradient_kind"] = np.array(GRADIENT_KINDS)[np.clip(a["gradient_kind"], 0, len(GRADIENT_KINDS) - 1)]
         for field, key in (
+            ("tag", "tag"),
             ("group", "group"),
             ("steps", "cost_steps"),
             ("seconds", "wall_s"),

@@ -98,7 +98,12 @@ class Runs(Case):
                 ),
             ):
                 self.raises(kind, words, call)
-            full = diffsim.minimize(env, "cmaes", 200, out=out, resume=True, sigma0=0.50)
+            self.raises(
+                diffsim.UsageError,
+                "portable 'false', not 'true'",
+                lambda: diffsim.minimize(env, "cmaes", 200, out=out, resume=True, run={"portable": True}),
+            )
+            full = diffsim.minimize(env, "cmaes", 200, out=out, resume=True, sigma0=0.50, run={"max_failed": 0.9})
             self.same(full.history()["x"], whole.history()["x"])
             self.assertEqual(full.ended, "budget")
             self.same(diffsim.load(out).history()["loss"], whole.history()["loss"])
@@ -311,6 +316,7 @@ class Results(Case):
         self.assertEqual(rows.dtype.names[:4], ("evaluation", "loss", "best_loss", "outcome"))
         self.assertEqual((len(rows), rows["x"].shape, rows["gradient"].shape), (30, (30, 3), (30, 3)))
         self.assertTrue((np.diff(rows["best_loss"]) <= 0).all())
+        self.assertEqual(set(rows["tag"]), {"sample", "descent"})
         self.assertEqual((run.env, run.opt, run.seed, run.ended), ("bounce", "boleap", 5, "budget"))
         self.same(run.best_x, rows["x"][rows["loss"].argmin()])
         with run.environment(jobs=1) as env:

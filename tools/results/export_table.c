@@ -215,14 +215,32 @@ typedef struct arrays {
     uint64_t rows;
 } arrays;
 
-/* The type of a column, or -1 where it is none of the arrays. */
+/* The type of a column, or -1 where it is none of the arrays: messages would be most of the file. */
 static int type_of(const column *k)
 {
-    return k == columns || k->kind == 't'     ? -1
-           : k->kind == 'n'                   ? DS_NPY_U8
-           : k->kind == 'i'                   ? DS_NPY_I8
-           : k->kind == 'o' || k->kind == 'g' ? DS_NPY_I4
-                                              : DS_NPY_F8;
+    return k == columns                         ? -1
+           : k->offset == offsetof(ds_row, tag) ? DS_NPY_TAG
+           : k->kind == 't'                     ? -1
+           : k->kind == 'n'                     ? DS_NPY_U8
+           : k->kind == 'i'                     ? DS_NPY_I8
+           : k->kind == 'o' || k->kind == 'g'   ? DS_NPY_I4
+                                                : DS_NPY_F8;
+}
+
+/* Bytes of an element. */
+static size_t size_of(const column *k)
+{
+    const int type = type_of(k);
+    return type == DS_NPY_I4 ? 4 : type == DS_NPY_TAG ? 4 * DS_NPY_TAG_CHARACTERS : 8;
+}
+
+/* Recorded texts are printable ASCII. */
+static void keep_tag(const char *tag, char *out)
+{
+    for (size_t i = 0; i < DS_NPY_TAG_CHARACTERS; i++) {
+        const uint32_t c = *tag != '\0' ? (unsigned char)*tag++ : 0;
+        memcpy(out + i * sizeof c, &c, sizeof c);
+    }
 }
 
 static void keep_row(void *ctx, const ds_export_run *r, const ds_row *row, double best)
@@ -232,8 +250,11 @@ static void keep_row(void *ctx, const ds_export_run *r, const ds_row *row, doubl
         return;
     }
     for (int k = 0; k < COLUMNS; k++) {
-        const size_t size = type_of(&columns[k]) == DS_NPY_I4 ? 4 : 8;
-        if (type_of(&columns[k]) >= 0) {
+        const size_t size = size_of(&columns[k]);
+        const int type = type_of(&columns[k]);
+        if (type == DS_NPY_TAG) {
+            keep_tag(row->tag, a->data[k] + a->rows * size);
+        } else if (type >= 0) {
             memcpy(a->data[k] + a->rows * size,
                    columns[k].kind == 'b' ? (const char *)&best : (const char *)row + columns[k].offset,
                    size);
@@ -268,7 +289,7 @@ int ds_export_npz(ds_export_run *r, const char *path, int times, ds_error *e)
     ds_npz *z = NULL;
     int rc = 0;
     for (int k = 0; k < ARRAYS && rc == 0; k++) {
-        a.data[k] = calloc(r->count + 1, (k < COLUMNS ? 1 : r->n) * sizeof(double));
+        a.data[k] = calloc(r->count + 1, k < COLUMNS ? size_of(&columns[k]) : r->n * sizeof(double));
         rc = a.data[k] == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory for %llu evaluations",
                                          (unsigned long long)r->count)
                                : 0;

@@ -27,6 +27,7 @@ static const struct {
     [DS_NPY_U8] = {"<u8", 8},
     [DS_NPY_TEXT] = {"<U48", 4 * DS_NPY_CHARACTERS},
     [DS_NPY_NAME] = {"<U64", 4 * DS_NPY_NAME_CHARACTERS},
+    [DS_NPY_TAG] = {"<U16", 4 * DS_NPY_TAG_CHARACTERS},
 };
 
 size_t ds_npy_header(char out[DS_NPY_HEADER_MAX], int type, uint32_t ndim, const uint64_t *shape)

@@ -11,6 +11,7 @@
 enum {
     DS_NPY_CHARACTERS = 48,
     DS_NPY_NAME_CHARACTERS = 64,
+    DS_NPY_TAG_CHARACTERS = 16,
     DS_NPY_MAX_NDIM = 8,
     DS_NPY_HEADER_MAX = 512 /* DS_NPZ_HEADER */
 };
@@ -23,7 +24,8 @@ enum {
     DS_NPY_I8 = 3,   /* int64_t */
     DS_NPY_U8 = 4,   /* uint64_t */
     DS_NPY_TEXT = 5, /* DS_NPY_CHARACTERS code points (uint32_t), filled up with zeros */
-    DS_NPY_NAME = 6  /* DS_NPY_NAME_CHARACTERS of them */
+    DS_NPY_NAME = 6, /* DS_NPY_NAME_CHARACTERS of them */
+    DS_NPY_TAG = 7   /* DS_NPY_TAG_CHARACTERS of them */
 };
 
 /* The .npy header (format 1.0, a multiple of 64 bytes) for an array in C order; returns its length. */

@@ -57,6 +57,11 @@ typedef struct ds_environment_options {
     uint32_t threads;     /* 0 = 1; that one evaluation may use, at most 1024 */
     double timeout_s;     /* 0 = no limit; seconds of one evaluation, for worker processes */
     uint64_t memory_mb;   /* 0 = no limit; MiB that a worker may take beyond its start */
+    /* Called some 20 times a second by the thread that waits for worker processes, in the "C" locale; nonzero
+     * ends the call as ds_environment_stop() does. What is answered at once never calls it. For programs
+     * that can look after their signals in their own code only, such as interpreters. NULL = not called. */
+    uint32_t(DS_CALL *waiting)(void *ctx);
+    void *ctx;
 } ds_environment_options;
 
 /* Opens an environment: an id ("torus"), found where dshost finds it, or the path of a .so. `options` may

@@ -389,6 +389,37 @@ static void test_stop(void **state)
     }
 }
 
+static uint32_t give_up(void *ctx)
+{
+    int *left = ctx;
+    return --*left <= 0;
+}
+
+/* waiting() is asked where an evaluation or a scene takes long, and can end it. */
+static void test_waiting(void **state)
+{
+    (void)state;
+    for (int scene = 0; scene < 2; scene++) {
+        int left = 1000;
+        double x[2] = {0.1, 0.1}, bad[2] = {0.9, 0.1}, loss;
+        ds_environment_options o = options("fault = sleep\nabove = 0.5", DS_ISOLATE_PROCESS);
+        o.waiting = give_up;
+        o.ctx = &left;
+        ds_environment *e = ds_environment_open(faulty, &o, NULL, 0);
+        assert_non_null(e);
+        for (int k = 0; k < 50; k++) {
+            assert_int_equal(ds_environment_evaluate(e, x, 0, &loss, NULL, NULL), DS_OK);
+        }
+        left = 3;
+        assert_int_equal(scene ? ds_environment_simulate(e, bad, 0, DS_FRAMES_ALL, NULL, NULL)
+                               : ds_environment_evaluate(e, bad, 0, &loss, NULL, NULL),
+                         DS_STOPPED);
+        assert_true(left <= 0);
+        assert_int_equal(ds_environment_evaluate(e, x, 0, &loss, NULL, NULL), DS_STOPPED);
+        ds_environment_close(e);
+    }
+}
+
 /* Opened by one thread, which ends, and used by another; two at once. */
 static void *open_there(void *out)
 {
@@ -706,14 +737,15 @@ static void test_step_crashes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one),           cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_exit_status),   cmocka_unit_test(test_null),
-        cmocka_unit_test(test_variables),     cmocka_unit_test(test_many),
-        cmocka_unit_test(test_crashes),       cmocka_unit_test(test_no_gradient),
-        cmocka_unit_test(test_stop),          cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_channels),      cmocka_unit_test(test_scene),
-        cmocka_unit_test(test_no_scene),      cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_steps_refused), cmocka_unit_test(test_step_crashes)};
+        cmocka_unit_test(test_one),         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_exit_status), cmocka_unit_test(test_null),
+        cmocka_unit_test(test_variables),   cmocka_unit_test(test_many),
+        cmocka_unit_test(test_crashes),     cmocka_unit_test(test_no_gradient),
+        cmocka_unit_test(test_stop),        cmocka_unit_test(test_waiting),
+        cmocka_unit_test(test_threads),     cmocka_unit_test(test_channels),
+        cmocka_unit_test(test_scene),       cmocka_unit_test(test_no_scene),
+        cmocka_unit_test(test_steps),       cmocka_unit_test(test_steps_refused),
+        cmocka_unit_test(test_step_crashes)};
     char path[4096];
     const char *top = getenv("DS_TOP_BUILD");
     top = top != NULL ? top : ".";
