@@ -2,7 +2,12 @@
 # How diffsim is handed on: the Python package beside the programs, and as a wheel with all of it inside. Debian's recipe is
 # in debian/, that of conda in conda/.
 pythonpkgdir = $(datadir)/$(PACKAGE)/python/diffsim
-dist_pythonpkg_DATA = $(python_package)
+python_plugins = python/diffsim/plugin.py python/diffsim/serve.py
+python_bridges = python/diffsim/bridges/__init__.py python/diffsim/bridges/botorch.py python/diffsim/bridges/ioh.py \
+	python/diffsim/bridges/nevergrad.py python/diffsim/bridges/optuna.py python/diffsim/bridges/pycma.py \
+	python/diffsim/bridges/scipy.py python/diffsim/bridges/watch.py
+python_peers = python/diffsim/bridges/plugins/peers.py
+dist_pythonpkg_DATA = $(python_package) $(python_plugins)
 pythonbridgesdir = $(pythonpkgdir)/bridges
 dist_pythonbridges_DATA = $(python_bridges)
 pythonpeersdir = $(pythonbridgesdir)/plugins
@@ -20,7 +25,7 @@ clean-wheel:
 	rm -rf wheel-stage dist
 clean-local: clean-wheel
 .PHONY: clean-wheel
-EXTRA_DIST += %D%/conda %D%/make_wheel.py python/pyproject.toml
+EXTRA_DIST += docs/bridges.md python/tests/peer_bridges.py %D%/conda %D%/make_wheel.py python/pyproject.toml
 EXTRA_DIST += debian/changelog debian/control debian/copyright debian/diffsim-doc.install debian/diffsim-mpi.install \
 	debian/diffsim.install debian/libdiffsim-dev.install debian/libdiffsim1.install debian/libdiffsim1.symbols \
 	debian/python3-diffsim.install debian/rules debian/source/format debian/tests

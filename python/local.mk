@@ -3,15 +3,11 @@
 python_package = %D%/diffsim/__init__.py %D%/diffsim/_calls.py %D%/diffsim/_environment.py %D%/diffsim/_errors.py \
 	%D%/diffsim/_library.py %D%/diffsim/_results.py %D%/diffsim/_run.py %D%/diffsim/_scene.py %D%/diffsim/_scipy.py \
 	%D%/diffsim/_search.py %D%/diffsim/_settings.py %D%/diffsim/_space.py %D%/diffsim/gym.py %D%/diffsim/jax.py \
-	%D%/diffsim/plugin.py %D%/diffsim/py.typed %D%/diffsim/serve.py %D%/diffsim/torch.py
-python_bridges = %D%/diffsim/bridges/__init__.py %D%/diffsim/bridges/botorch.py %D%/diffsim/bridges/ioh.py \
-	%D%/diffsim/bridges/nevergrad.py %D%/diffsim/bridges/optuna.py %D%/diffsim/bridges/pycma.py \
-	%D%/diffsim/bridges/scipy.py %D%/diffsim/bridges/watch.py
-python_peers = %D%/diffsim/bridges/plugins/peers.py
+	%D%/diffsim/py.typed %D%/diffsim/torch.py
 python_notebooks = %D%/notebooks/compare.py %D%/notebooks/first_search.py %D%/notebooks/fit_cloth.py \
 	%D%/notebooks/make_ipynb.py %D%/notebooks/my_function.py %D%/notebooks/policy_by_gradients.py
-python_tests = %D%/tests/peer_bridges.py %D%/tests/peer_gym.py %D%/tests/peer_layers.py %D%/tests/run.py %D%/tests/support.py \
+python_tests = %D%/tests/peer_gym.py %D%/tests/peer_layers.py %D%/tests/run.py %D%/tests/support.py \
 	%D%/tests/test_environment.py %D%/tests/test_library.py %D%/tests/test_notebooks.py %D%/tests/test_run.py
-EXTRA_DIST += %D%/README.md $(python_package) $(python_bridges) $(python_peers) $(python_notebooks) $(python_tests) %D%/tests/package.sh %D%/tests/peers_slow.sh
+EXTRA_DIST += %D%/README.md docs/python.md $(python_package) $(python_notebooks) $(python_tests) %D%/tests/package.sh %D%/tests/peers_slow.sh
 check_SCRIPTS += %D%/tests/package.sh
 slow_scripts += %D%/tests/peers_slow.sh

@@ -33,7 +33,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h %D%/episode/best_episode.c %D%/episode/best_episode.h \
 	%D%/episode/episode.c %D%/episode/episode.h %D%/view/live_request.c %D%/view/live_request.h %D%/view/page_files.h %D%/view/view_pack.c \
 	%D%/view/view_pack.h %D%/view/view_page.c %D%/view/view_page.h \
-	%D%/eval/best_picture.c %D%/eval/best_picture.h %D%/eval/picture_frames.c %D%/eval/picture_frames.h \
+	%D%/eval/best_picture.c %D%/eval/best_picture.h \
 	%D%/report/report_make.c %D%/report/report.h %D%/report/report_csv.c %D%/report/report_csv.h \
 	%D%/report/report_figures.c %D%/report/report_figures.h %D%/report/report_overall.c \
 	%D%/report/report_page.c %D%/report/report_page.h \
@@ -130,6 +130,11 @@ libexec_dshost_report_SOURCES = tools/report/cmd_report.c
 libexec_dshost_template_SOURCES = tools/catalog/cmd_template.c
 libexec_dshost_view_SOURCES = tools/view/cmd_view.c tools/view/live_run.c tools/view/live_run.h tools/view/live_server.c \
 	tools/view/live_server.h tools/view/view.h tools/view/view_formats.c
+
+# Scenes as pixels, for programs.
+tools_libtools_la_SOURCES += %D%/eval/frames.c %D%/eval/frames.h
+pkglibexec_PROGRAMS += libexec/dshost-frames
+libexec_dshost_frames_SOURCES = tools/eval/cmd_frames.c
 
 # What `dshost new` writes: the examples, and the files beside them.
 new_files = $(top_srcdir)/examples/hill.c $(top_srcdir)/examples/hill_cpp.cpp \

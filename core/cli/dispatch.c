@@ -71,7 +71,7 @@ static void add_other(others *o, const char *folder, const char *file)
     int n = snprintf(path, sizeof path, "%s/%s", folder, file);
     int new = o->count < OTHERS_MAX &&n < (int)sizeof path &&is_name(name) &&
               find(name) == NULL &&strcmp(name, "worker") != 0 && strcmp(name, "picture") != 0 &&
-              access(path, X_OK) == 0;
+              strcmp(name, "frames") != 0 && access(path, X_OK) == 0;
     for (size_t i = 0; i < o->count; i++) {
         new = new &&strcmp(o->name[i], name) != 0;
     }

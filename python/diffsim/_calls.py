@@ -26,7 +26,9 @@ def asked_while_waiting():
             except GeneratorExit:
                 return
             except BaseException as e:  # it goes up behind the call: nothing can be raised through the library
-                interrupts.append(e.with_traceback(None))  # this frame goes on: who clears those of a failure is not to end it
+                interrupts.append(
+                    e.with_traceback(None)
+                )  # this frame goes on: who clears those of a failure is not to end it
                 answer = 1
 
     generator = wait()

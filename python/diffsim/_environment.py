@@ -460,11 +460,12 @@ class Environment(Opened):
     # ---- channels ----
 
     def _channel(self, channel, operation):
-        """The channel of a name; None: the residuals, else the one channel that can do it."""
+        """The channel of a name; None: the residuals, for second derivatives the loss, else the one that can do it."""
         channels = self.channels
         if channel is None:
             able = [v for v in channels.values() if operation in v.can]
-            able = [v for v in able if v.role == "residual"] or [v for v in able if v.role == "loss"] or able
+            roles = ("loss", "residual") if operation == "hv" else ("residual", "loss")
+            able = next((found for r in roles if (found := [v for v in able if v.role == r])), able)
             if len(able) != 1:
                 raise UnsupportedError(
                     f"{self.name} has "
@@ -632,7 +633,8 @@ class Environment(Opened):
     # ---- for people ----
 
     def _words_for_settings(self):
-        return ", ".join(f"{k}={v!r}" for k, v in self._given["settings"].items())
+        given = [f"{k}={v!r}" for k, v in self._given["settings"].items()]
+        return ", ".join(given[:6] + (["..."] if len(given) > 6 else []))
 
     def __repr__(self):
         settings = self._words_for_settings()

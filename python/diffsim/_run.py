@@ -169,6 +169,10 @@ def minimize(
 # ---- environments ----
 
 
+# Settings of [run] that may be others when a run goes on (diffsim/lib/run.h).
+_MAY_CHANGE = {"budget", "seconds", "jobs", "threads", "isolation", "timeout_s", "memory_mb", "max_failed", "verify"}
+
+
 def _has_run(folder) -> bool:
     return (Path(folder) / "run.sqlite").is_file()
 
@@ -204,9 +208,9 @@ def _run(env, method, budget, seed, jobs, out, resume, target, seconds, progress
             return result
     going_on = resume and _has_run(out)
     if going_on:
-        _check_same(Run(out), env, method, first, opt)
-        section.pop("pictures")
-        section = {k: v for k, v in section.items() if k not in (run or {})}
+        kept = {k: v for k, v in section.items() if k not in _MAY_CHANGE and k != "pictures"}
+        _check_same(Run(out), env, method, {**first, **kept}, opt)
+        section = {k: v for k, v in section.items() if k in _MAY_CHANGE}
     return _run_in(out, env, method, section if going_on else {**first, **section}, opt, progress, going_on)
 
 

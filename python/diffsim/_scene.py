@@ -93,7 +93,7 @@ class Scene:
         if chosen is None:
             raise UsageError(f"frame is {frame}: there are {kept} frames")
         shown = list(range(kept)) if frame is None else self._kept(chosen[0])
-        command = [_library.program(), "picture", "-", "--size", f"{width}x{height}"]
+        command = [_library.program(), "frames", "--size", f"{width}x{height}"]
         if frame is not None:
             command += ["--frame", str(len(shown) - 1)]
         done = subprocess.run(
@@ -134,7 +134,7 @@ class Scene:
         return list(range(chosen + 1)) if few else sorted({0, chosen})
 
     def _block(self, kept) -> bytes:
-        """The scene with some of its frames as the block of core/scene/scene_write.h, which dshost-picture reads."""
+        """The scene with some of its frames as the block of core/scene/scene_write.h, which dshost-frames reads."""
         parts = []
         for b in self.bodies.values():
             index = np.ascontiguousarray(b.index, np.uint32).tobytes()

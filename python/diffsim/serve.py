@@ -55,6 +55,8 @@ ENV, OPTIMIZER = 1, 2
 FLAG_GRADIENT, FLAG_STOCHASTIC, FLAG_OWN_PROCESS, FLAG_INEXACT = 1, 2, 4, 8
 FLAG_USES_BUDGET = 4
 HAS_GRADIENT, EXT_SCENE, EXT_VARIABLES = "ds.env.gradient/1", "ds.env.scene/1", "ds.env.variables/1"
+EXT_CHANNELS = "ds.env.channels/1"
+VALUE, JV, JTV = 1, 2, 3
 
 
 class Head(c.Structure):
@@ -65,7 +67,8 @@ class Head(c.Structure):
                 ("key", c.c_uint64), ("seed", c.c_uint64), ("budget", c.c_uint64), ("group", c.c_uint64),
                 ("bytes", c.c_uint64), ("room", c.c_uint64), ("cost", c.c_uint64), ("spin_ns", c.c_uint64),
                 ("bad_step", c.c_int64), ("loss", c.c_double), ("target", c.c_double), ("loss_floor", c.c_double),
-                ("text", c.c_char * TEXT)]
+                ("text", c.c_char * TEXT), ("spin_now", c.c_uint64 * 2), ("waits", c.c_uint64 * 2),
+                ("residuals", c.c_uint64), ("can", c.c_uint32), ("asks", c.c_uint32), ("ask", c.c_uint32 * 16)]
 
 
 class Refused(Exception):
@@ -111,7 +114,7 @@ def load_module(file):
 
 
 def is_environment(o):
-    return any(callable(getattr(o, name, None)) for name in ("loss", "loss_and_grad"))
+    return any(callable(getattr(o, name, None)) for name in ("loss", "loss_and_grad", "residuals"))
 
 
 def is_optimizer(o):
@@ -121,6 +124,13 @@ def is_optimizer(o):
 def is_function_environment(o):
     """A plain function with bounds: ``def drop(x): ...``, ``drop.lower, drop.upper = [0, 0], [1, 1]``."""
     return callable(o) and not isinstance(o, type) and hasattr(o, "lower") and hasattr(o, "upper")
+
+
+def takes_noise(function):
+    try:
+        return "noise" in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # of what cannot be called this way, which the call says best, or is no Python
+        return False
 
 
 def is_plugin(o):
@@ -287,10 +297,12 @@ def framework_of(target, module):
         if said not in ("torch", "jax", ""):
             raise Refused(f"autograd = {said!r}: 'torch', 'jax' or '' are known")
         return said
-    loss = target.loss if isinstance(target, type) and hasattr(target, "loss") else target
+    loss = target
+    if isinstance(target, type):
+        loss = getattr(target, "residuals", getattr(target, "loss", None))
     if isinstance(loss, types.FunctionType):
-        names = list(inspect.signature(loss).parameters)
-        hint = loss.__annotations__.get(names[1 if isinstance(target, type) and len(names) > 1 else 0], "")
+        names = list(inspect.signature(loss).parameters)[1 if isinstance(target, type) else 0:]
+        hint = loss.__annotations__.get(names[0], "") if names else ""
         hint = hint if isinstance(hint, str) else f"{getattr(hint, '__module__', '')}.{getattr(hint, '__qualname__', '')}"
         for name in ("torch", "jax"):
             if hint.split(".")[0] in (name, name + "lib") or hint.startswith(f"{name}.") or \
@@ -337,6 +349,64 @@ class Jax:
     def loss_and_grad(self, x, **more):
         loss, grad = self.both(x, **more)
         return float(loss), grad
+
+
+class Residuals:
+    """A loss that is the sum of squares of r = residuals(x), with J = jacobian(x): loss r'r, gradient 2 J'r."""
+
+    def __init__(self, e):
+        self.function = e.residuals
+        self.jacobian = getattr(e, "jacobian", None)
+        self.can = [VALUE] + ([JV, JTV] if self.jacobian is not None else [])
+
+    def value(self, x):
+        import numpy
+        return numpy.asarray(self.function(x), dtype=numpy.float64)
+
+    def slopes(self, x):
+        """The Jacobian, as two functions of v: J v and J' v."""
+        import numpy
+        j = numpy.asarray(self.jacobian(x), dtype=numpy.float64)
+        return (lambda v: j @ v), (lambda v: j.T @ v)
+
+
+class TorchResiduals(Residuals):
+    def __init__(self, e, threads):
+        import torch
+        torch.set_num_threads(max(1, threads))
+        self.torch, self.function, self.can = torch, e.residuals, [VALUE, JV, JTV]
+
+    def value(self, x):
+        with self.torch.no_grad():
+            return self.function(self.torch.from_numpy(x)).detach().numpy()
+
+    def slopes(self, x):
+        t = self.torch
+
+        def jv(v):
+            return t.func.jvp(self.function, (t.from_numpy(x),), (t.from_numpy(v),))[1].detach().numpy()
+
+        def jtv(v):
+            p = t.from_numpy(x).requires_grad_()
+            return t.autograd.grad(self.function(p), p, t.from_numpy(v))[0].numpy()
+        return jv, jtv
+
+
+class JaxResiduals(Residuals):
+    def __init__(self, e):
+        import jax
+        self.can = [VALUE, JV, JTV]
+        f = e.residuals
+        self.alone = jax.jit(f)
+        self.forward = jax.jit(lambda x, v: jax.jvp(f, (x,), (v,))[1])
+        self.reverse = jax.jit(lambda x, v: jax.vjp(f, x)[1](v)[0])
+
+    def value(self, x):
+        import numpy
+        return numpy.asarray(self.alone(x), dtype=numpy.float64)
+
+    def slopes(self, x):
+        return (lambda v: self.forward(x, v)), (lambda v: self.reverse(x, v))
 
 
 def describe(value):
@@ -431,7 +501,9 @@ class Server:
         flags, uses, needs, extensions = 0, [], [], []
         if self.kind == ENV:
             flags = FLAG_OWN_PROCESS + FLAG_INEXACT * (getattr(t, "tolerance", 0) > 0)
-            flags += FLAG_GRADIENT * (self.framework != "" or hasattr(t, "loss_and_grad"))
+            flags += FLAG_GRADIENT * (self.framework != "" or hasattr(t, "loss_and_grad")
+                                      or (hasattr(t, "residuals") and hasattr(t, "jacobian")))
+            extensions += [EXT_CHANNELS] if hasattr(t, "residuals") and not hasattr(t, "loss") and not hasattr(t, "loss_and_grad") else []
             flags += FLAG_STOCHASTIC * bool(getattr(t, "stochastic", False))
             extensions += [EXT_SCENE] if any(hasattr(t, k) for k in ("metrics", "scene")) else []
             extensions += [EXT_VARIABLES] if hasattr(t, "variables") else []
@@ -498,7 +570,7 @@ class Server:
         text = json.dumps(names) if names else ""
         size = self.put_text(text, 24 * n)
         self.numbers(3 * n)[:] = numpy.concatenate([lower, upper, x0])
-        self.choose_functions()
+        self.choose_functions(x0)
         h.n, h.count, h.loss = n, int(getattr(e, "steps", 0)), float(getattr(e, "dt", 0.0))
         h.loss_floor, h.target = float(getattr(e, "floor", -math.inf)), float(getattr(e, "tolerance", 0.0))
         h.has_gradient = 1 if self.both is not None else 0
@@ -516,8 +588,52 @@ class Server:
         found = [re.fullmatch(r"\s*([^\[\]]*?)\s*(?:\[(.*)\])?\s*", str(v)) for v in given]
         return [[m[1] if m else "", (m[2] or "") if m else "", ""] for m in found]
 
-    def choose_functions(self):
+    def choose_residuals(self, x0):
+        """Loss and gradient from residuals; how many there are is looked up at the start point."""
+        import numpy
+        e, h = self.instance, self.head
+        r = TorchResiduals(e, h.threads) if self.framework == "torch" else JaxResiduals(e) if self.framework == "jax" else Residuals(e)
+        first = r.value(x0.copy())
+        if first.ndim != 1 or first.size == 0:
+            raise Refused(f"{self.base}:{self.name}: residuals(x) returned {describe(first)}: one row of numbers is wanted")
+        self.residuals, self.m, h.residuals = r, first.size, first.size
+        h.can = sum(1 << op for op in r.can)
+
+        def loss(x):
+            self.r = r.value(x)
+            return float(numpy.dot(self.r, self.r))
+
+        def loss_and_grad(x):
+            value = loss(x)
+            return value, 2 * numpy.asarray(r.slopes(x)[1](self.r))
+        self.alone, self.both = loss, loss_and_grad if JTV in r.can else None
+
+    def answer_questions(self, x):
+        """What is asked about the residuals of x, which have been computed with the loss."""
+        import numpy
+        h, at = self.head, 2 * self.n
+        slopes = self.residuals.slopes(x) if any(h.ask[k] != VALUE for k in range(h.asks)) else None
+        for k in range(h.asks):
+            op = h.ask[k]
+            size = self.n if op == JV else self.m if op == JTV else 0
+            v = self.numbers(size, 8 * at).copy()
+            at += size
+            answer = self.r if op == VALUE else slopes[0](v) if op == JV else slopes[1](v)
+            room = self.n if op == JTV else self.m
+            out = numpy.asarray(answer, dtype=numpy.float64)
+            if out.shape != (room,):
+                raise Refused(f"{('', 'residuals(x)', 'jacobian(x) times v', 'v times jacobian(x)')[op]} has the shape "
+                              f"{out.shape}, ({room},) is wanted")
+            self.numbers(room, 8 * at)[:] = out
+            at += room
+
+    def choose_functions(self, x0):
         e = self.instance
+        self.head.residuals = self.head.can = 0
+        if hasattr(e, "residuals") and not hasattr(e, "loss") and not hasattr(e, "loss_and_grad"):
+            self.noisy = False
+            self.choose_residuals(x0)
+            return
         if self.framework:
             tool = Torch(e.loss, self.head.threads) if self.framework == "torch" else Jax(e.loss)
             self.alone, self.both = tool.loss, tool.loss_and_grad
@@ -527,7 +643,7 @@ class Server:
         takes = [f for f in (getattr(e, "loss", None), getattr(e, "loss_and_grad", None)) if f is not None]
         if not isinstance(self.target, type):
             takes = [self.target]
-        self.noisy = any("noise" in inspect.signature(f).parameters for f in takes)
+        self.noisy = any(takes_noise(f) for f in takes)
 
     def evaluate(self):
         import numpy
@@ -565,6 +681,8 @@ class Server:
                 raise Refused(f"loss_and_grad(x) returned a gradient of shape {g.shape}, ({self.n},) is wanted")
             self.g[:] = g
             h.grad_kind = GRAD_ADJOINT
+        if h.asks and h.outcome == EVAL_OK:
+            self.answer_questions(x)
 
     def scene(self):
         import numpy
@@ -651,13 +769,13 @@ class Server:
 
     def serve(self):
         h = self.head
-        self.x = self.g = None
+        self.mapped = None
         while True:
             self.wait()
             what = h.what
             if what == EVALUATE:
-                if self.x is None or self.mapped is not self.room_map:
-                    self.ensure(16 * self.n)
+                self.ensure(16 * self.n)
+                if self.mapped is not self.room_map:
                     self.mapped = self.room_map
                     self.x, self.g = self.numbers(self.n), self.numbers(self.n, 8 * self.n)
                 h.text = b""

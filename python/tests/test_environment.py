@@ -16,7 +16,7 @@ import numpy as np
 
 import diffsim
 from diffsim import _library
-from support import FAULTY, Case, dshost, evaluated, needs_faulty
+from support import CHANNELS, FAULTY, Case, dshost, evaluated, needs_faulty
 
 SAMPLE = {
     "analytic": {"function": "rosenbrock", "dim": 5},
@@ -158,6 +158,27 @@ class Channels(Case):
                 env.channel_values(x)["residuals" if "residuals" in env.channels else next(iter(env.channels))], r
             )
 
+    @needs_faulty
+    def test_kinds(self):
+        """channels of all roles, shapes and types; products are adjoint; second derivatives"""
+        with diffsim.make(CHANNELS, jobs=2) as env:
+            x, many, rng = env.random(seed=1), env.random(3, seed=2), np.random.default_rng(0)
+            one, three = env.channel_values(x), env.channel_values(many)
+            for name, ch in env.channels.items():
+                self.assertEqual((one[name].shape, one[name].dtype), (ch.shape, ch.dtype))
+                self.assertEqual(three[name].shape, (3, *ch.shape))
+                self.same(three[name][2], env.channel_values(many[2], name)[name])
+                if "jv" in ch.can and "jtv" in ch.can:
+                    v, w = rng.normal(size=env.n), rng.normal(size=ch.shape)
+                    self.assertAlmostEqual((w * env.jvp(x, v, name)).sum(), env.vjp(x, w, name) @ v, places=13)
+                    self.same(env.vjp(many, w, name)[1], env.vjp(many[1], w, name))
+            self.assertEqual(
+                {ch.role for ch in env.channels.values()}, {"residual", "constraint", "image", "state", "loss"}
+            )
+            h, v = 1e-5, np.array([1.0, -0.5, 0.25])
+            np.testing.assert_allclose(env.hvp(x, v), (env.grad(x + h * v) - env.grad(x - h * v)) / (2 * h), atol=1e-8)
+            self.assertAlmostEqual(one["cost"].item(), env.loss(x))
+
     def test_refused(self):
         """channels that there are not, wrong shapes"""
         with diffsim.make("pinball") as env, diffsim.make("analytic", dim=4) as other:
@@ -207,11 +228,9 @@ class Scenes(Case):
         block = scene._block([0, 5])
         for bad in (b"", b"junk" * 100, block[:-8], block + b"12345678", block[:40] + b"\xff" * 8 + block[48:]):
             with self.assertRaises(diffsim.PluginError):
-                _library.dshost("picture", "-", data=bad)
-        self.assertEqual(len(_library.dshost("picture", "-", data=block)), 2 * 480 * 360 * 3)
-        self.raises(
-            diffsim.UsageError, "for a scene on standard input", _library.dshost, "picture", self.room, "--frame", "3"
-        )
+                _library.dshost("frames", data=bad)
+        self.assertEqual(len(_library.dshost("frames", data=block)), 2 * 480 * 360 * 3)
+        self.raises(diffsim.UsageError, "no frame 2", lambda: _library.dshost("frames", "--frame", "2", data=block))
         self.no_new_children()
 
 

@@ -98,7 +98,12 @@ class Runs(Case):
                 ),
             ):
                 self.raises(kind, words, call)
-            full = diffsim.minimize(env, "cmaes", 200, out=out, resume=True, sigma0=0.50)
+            self.raises(
+                diffsim.UsageError,
+                "portable 'false', not 'true'",
+                lambda: diffsim.minimize(env, "cmaes", 200, out=out, resume=True, run={"portable": True}),
+            )
+            full = diffsim.minimize(env, "cmaes", 200, out=out, resume=True, sigma0=0.50, run={"max_failed": 0.9})
             self.same(full.history()["x"], whole.history()["x"])
             self.assertEqual(full.ended, "budget")
             self.same(diffsim.load(out).history()["loss"], whole.history()["loss"])

@@ -114,6 +114,27 @@ class Wrong(Box):
         return self.loss(x), [2 * x[0], 5.99 * x[1], 2 * x[2]]
 
 
+class Decay:
+    """A decay and its recording: least squares."""
+
+    lower, upper = [0.1, 0.1], 4
+    t = np.arange(20) * 0.2
+
+    def residuals(self, x):
+        return x[0] * np.exp(-x[1] * self.t) - 2 * np.exp(-0.5 * self.t) - 0.01 * np.cos(7 * self.t)
+
+    def jacobian(self, x):
+        e = np.exp(-x[1] * self.t)
+        return np.stack([e, -x[0] * self.t * e], axis=1)
+
+
+class Skewed(Decay):
+    """The same with wrong slopes."""
+
+    def jacobian(self, x):
+        return 0.99 * super().jacobian(x)
+
+
 class Bare(Box):
     def loss():
         return 0

@@ -160,4 +160,9 @@ status 0 "and a good optimizer" "$dshost" check walk.py --only inst,search.point
 status 0 "and noise" "$dshost" check faulty_plugins.py:Noisy --only pure
 status 8 "check fails a wrong gradient" "$dshost" check faulty_plugins.py:Wrong --only grad
 has "component 1 of the gradient" "and names it"
+status 0 "least squares" "$dshost" check faulty_plugins.py:Decay --only channel,grad
+status 8 "with wrong slopes" "$dshost" check faulty_plugins.py:Skewed --only channel.products
+status 0 "are what lm searches" "$dshost" --env faulty_plugins.py:Decay --opt lm --budget 40 --out fit --pictures no
+grep -q "best loss 0.00" "$tmp/err"
+result $? "and solves"
 finish

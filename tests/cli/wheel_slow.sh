@@ -48,19 +48,21 @@ apart() { # apart COMMAND...: with nothing of this machine but the environment
 }
 cd empty || exit 99
 cat >three.py <<'EOF'
-import time
+import resource, time
 begin = time.time()
 import diffsim
 env = diffsim.make("torus", preset="small", seed=0)
 loss, grad = env.loss_and_grad(env.x0)
 result = diffsim.minimize(env, method="boleap", budget=300)
 assert grad.shape == (15,) and result.best_loss <= loss
-print("%.1f s" % (time.time() - begin))
+env.close()
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+print("%.1f s of processor, %.1f s" % (sum(u.ru_utime + u.ru_stime for u in used), time.time() - begin))
 EOF
 apart "$tmp/env/bin/python" three.py
 result "$status" "the three lines: $(cat "$tmp/out")"
 [ "$(sed 's/\..*//' "$tmp/out")" -lt 20 ]
-result $? "in less than 20 s"
+result $? "in less than 20 s of processor, however many others want it"
 apart dshost doctor
 [ "$status" -eq 0 ] && ! grep -v '^limit\|^system' "$tmp/out" | grep -q "$DS_TOP_BUILD"
 result $? "dshost finds its own parts alone"

@@ -17,7 +17,6 @@
 #include "cli/command.h"
 #include "episode/episode.h"
 #include "eval/best_picture.h"
-#include "eval/picture_frames.h"
 #include "plot/plot.h"
 #include "results/results.h"
 #include "store/run_folder.h"
@@ -30,7 +29,6 @@ typedef struct request {
     int best, convergence, page; /* what to draw; all where none is set */
     pid_t of;                    /* the process of the run; 0 = a user asks */
     const char *folder;
-    ds_frames_request frames; /* of a scene on standard input, where folder is "-" */
 } request;
 
 /* A run as its record has it now. */
@@ -260,53 +258,22 @@ static int draw(const request *q)
     return rc != 0 ? rc : status;
 }
 
-static int wrong(const char *name, const char *value, const char *wanted, ds_error *e)
-{
-    return ds_fail(e, DS_EXIT_USAGE, "picture: --%s is '%s': expected %s", name, value, wanted);
-}
-
-static int take_size(void *request_, const char *name, const char *value, ds_error *e)
-{
-    ds_frames_request *f = &((request *)request_)->frames;
-    char end = 0;
-    int sound = sscanf(value, "%6dx%6d%c", &f->width, &f->height, &end) == 2;
-    sound = sound && f->width >= DS_FRAMES_SIDE_MIN && f->width <= DS_FRAMES_SIDE_MAX;
-    sound = sound && f->height >= DS_FRAMES_SIDE_MIN && f->height <= DS_FRAMES_SIDE_MAX;
-    return sound ? 0 : wrong(name, value, "WIDTHxHEIGHT, 16 to 8192 pixels each", e);
-}
-
-static int take_frame(void *request_, const char *name, const char *value, ds_error *e)
-{
-    ds_frames_request *f = &((request *)request_)->frames;
-    char end = 0;
-    int sound = sscanf(value, "%18" SCNd64 "%c", &f->frame, &end) == 1 && f->frame >= 0;
-    return sound ? 0 : wrong(name, value, "the number of a frame, from 0", e);
-}
-
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
     static const char usage[] =
         "usage: dshost picture DIR [--best] [--convergence] [--page]\n"
-        "       dshost picture - [--size WxH] [--frame K]   for programs\n"
         "Draws the pictures of a run anew from its record, and prints the evaluation that best.png shows.\n"
         "  --best         only best.png\n"
         "  --convergence  only convergence.png and convergence.svg\n"
-        "  --page         only best.html, which plays the best episode\n"
-        "  -              a scene on standard input, as the package diffsim for Python writes it, becomes "
-        "pixels on\n"
-        "                 standard output: of each frame height x width x 3 bytes, red green blue\n"
-        "  --size WxH     of these pictures [480x360]\n"
-        "  --frame K      only that frame, from 0\n";
+        "  --page         only best.html, which plays the best episode\n";
     const char *of = NULL;
     const ds_flag flags[] = {{"best", .set = &q->best},
                              {"convergence", .set = &q->convergence},
                              {"page", .set = &q->page},
-                             {"size", .take = take_size},
-                             {"frame", .take = take_frame},
                              {"of", .text = &of},
                              {"help", .usage = usage},
                              {0}};
-    int rc = ds_arguments_read(argc, argv, "picture", flags, -1, q, e);
+    int rc = ds_arguments_read(argc, argv, "picture", flags, -1, NULL, e);
     if (rc != 0) {
         return rc;
     }
@@ -315,23 +282,15 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
         return ds_fail(e, DS_EXIT_USAGE, "picture: name the result folder: dshost picture DIR");
     }
     q->folder = argv[optind++];
-    if ((q->frames.width != 480 || q->frames.height != 360 || q->frames.frame >= 0) &&
-        strcmp(q->folder, "-") != 0) {
-        return ds_fail(e, DS_EXIT_USAGE,
-                       "picture: --size and --frame are for a scene on standard input: dshost picture -");
-    }
     return ds_arguments_end(argc, argv, "picture", e);
 }
 
 static int command(int argc, char **argv, ds_error *e)
 {
-    request q = {.frames = {480, 360, -1}};
+    request q = {0};
     int rc = parse(argc, argv, &q, e);
     if (rc == 0 && q.of != 0) {
         rc = follow(q.of);
-    }
-    if (rc == 0 && strcmp(q.folder, "-") == 0) {
-        return ds_frames_draw(STDIN_FILENO, STDOUT_FILENO, &q.frames, e);
     }
     return rc != 0 ? rc : draw(&q);
 }

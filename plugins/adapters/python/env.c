@@ -2,6 +2,7 @@
 /* env.c - an environment whose loss() is Python: x goes into the shared memory, loss and gradient come out of it. */
 #include "adapters/python/adapted.h"
 
+#include <diffsim/ext/channel.h>
 #include <diffsim/ext/scene.h>
 #include <diffsim/ext/variables.h>
 #include <diffsim/helper/fail.h>
@@ -15,8 +16,10 @@ typedef struct python_env {
     const ds_host *host;
     ds_env_info info;
     uint32_t has_scene;
-    double *box;       /* lower, upper, x0 */
-    json_t *variables; /* [name, unit, group] of each; NULL = they have none */
+    uint64_t residuals; /* 0 = none */
+    uint32_t can;       /* be asked about them */
+    double *box;        /* lower, upper, x0 */
+    json_t *variables;  /* [name, unit, group] of each; NULL = they have none */
     picture picture;
 } python_env;
 
@@ -50,6 +53,8 @@ static ds_status take_facts(python_env *p)
                             .loss_floor = h->loss_floor,
                             .tolerance = h->target};
     p->has_scene = h->has_scene;
+    p->residuals = h->residuals <= DS_MAX_ELEMENTS ? h->residuals : 0;
+    p->can = h->can;
     p->box = malloc(24 * n);
     if (p->box == NULL) {
         return ds_host_fail(p->host, DS_E_NOMEM, "out of memory");
@@ -103,6 +108,57 @@ static ds_status env_bounds(void *self, uint64_t n, double *lower, double *upper
 
 /* ---- evaluations ---- */
 
+/* Numbers of v, and of the answer. */
+static uint64_t asked_with(const python_env *p, uint32_t op)
+{
+    return op == DS_ASK_JV ? p->info.n : op == DS_ASK_JTV ? p->residuals : 0;
+}
+
+static uint64_t answered_with(const python_env *p, uint32_t op)
+{
+    return op == DS_ASK_JTV ? p->info.n : p->residuals;
+}
+
+/* The questions of an evaluation, behind x and the gradient. */
+static ds_status put_questions(python_env *p, const ds_eval *io)
+{
+    talk_head *h = p->child.talk.head;
+    const uint64_t asks = DS_HAS(ds_eval, io, ask) && p->residuals > 0 ? io->asks : 0;
+    uint64_t at = 2 * p->info.n;
+    for (uint64_t k = 0; k < asks; k++) {
+        at += asked_with(p, io->ask[k]->op) + answered_with(p, io->ask[k]->op);
+    }
+    if (asks > DS_MAX_ASKS || talk_grow(&p->child.talk, at * sizeof(double)) != 0) {
+        return ds_host_fail(p->host, DS_E_NOMEM, "no memory for the questions of an evaluation");
+    }
+    at = 2 * p->info.n;
+    h->asks = (uint32_t)asks;
+    for (uint64_t k = 0; k < asks; k++) {
+        const ds_ask *q = io->ask[k];
+        const uint64_t in = asked_with(p, q->op);
+        h->ask[k] = q->op;
+        if (in > 0) {
+            memcpy(p->child.talk.room + at * sizeof(double), q->v, in * sizeof(double));
+        }
+        at += in + answered_with(p, q->op);
+    }
+    return DS_OK;
+}
+
+static void take_answers(const python_env *p, ds_eval *io)
+{
+    uint64_t at = 2 * p->info.n;
+    for (uint64_t k = 0; k < p->child.talk.head->asks; k++) {
+        ds_ask *q = io->ask[k];
+        at += asked_with(p, q->op);
+        memcpy(q->out, p->child.talk.room + at * sizeof(double), answered_with(p, q->op) * sizeof(double));
+        q->kind = q->op == DS_ASK_VALUE ? DS_GRAD_NONE
+                  : q->op == DS_ASK_JV  ? DS_GRAD_FORWARD
+                                        : DS_GRAD_ADJOINT;
+        at += answered_with(p, q->op);
+    }
+}
+
 static ds_status env_evaluate(void *self, ds_eval *io)
 {
     python_env *p = self;
@@ -111,6 +167,10 @@ static ds_status env_evaluate(void *self, ds_eval *io)
     const size_t bytes = p->info.n * sizeof(double);
     picture_clear(&p->picture);
     ds_status st = child_settle(&p->child, p->host); /* what it still computes reads the x that lies there */
+    if (st != DS_OK) {
+        return st;
+    }
+    st = put_questions(p, io);
     if (st != DS_OK) {
         return st;
     }
@@ -132,6 +192,9 @@ static ds_status env_evaluate(void *self, ds_eval *io)
         memcpy(io->grad, t->room + bytes, bytes);
         io->grad_kind = h->grad_kind;
     }
+    if (h->outcome <= DS_EVAL_BAD_GRAD) {
+        take_answers(p, io);
+    }
     p->picture.possible = (io->want & DS_WANT_SCENE) != 0 && h->outcome <= DS_EVAL_BAD_GRAD;
     return DS_OK;
 }
@@ -151,6 +214,30 @@ static ds_status env_describe(void *self, uint64_t i, ds_variable *out)
     out->name = word(of, 0);
     out->unit = word(of, 1);
     out->group = word(of, 2);
+    return DS_OK;
+}
+
+/* ---- residuals ---- */
+
+static ds_status env_channels(void *self, uint64_t *count)
+{
+    (void)self;
+    *count = 1;
+    return DS_OK;
+}
+
+static ds_status env_channel(void *self, uint64_t i, ds_channel *out)
+{
+    const python_env *p = self;
+    (void)i;
+    out->role = DS_CHANNEL_RESIDUAL;
+    out->type = DS_TYPE_F64;
+    out->ops = p->can;
+    out->ndim = 1;
+    out->shape[0] = p->residuals;
+    out->name = "residuals";
+    out->unit = "";
+    out->doc = "What residuals() returns.";
     return DS_OK;
 }
 
@@ -216,7 +303,12 @@ static const void *env_extension(void *self, const char *id)
                                    .frame = scene_frame,
                                    .metric = scene_metric};
     static const ds_env_variables variables = {.struct_size = sizeof variables, .describe = env_describe};
+    static const ds_env_channels channels = {
+        .struct_size = sizeof channels, .count = env_channels, .describe = env_channel};
     const python_env *p = self;
+    if (strcmp(id, DS_EXT_CHANNELS) == 0 && p->residuals > 0) {
+        return &channels;
+    }
     if (strcmp(id, DS_EXT_SCENE) == 0 && p->has_scene) {
         return &scene;
     }

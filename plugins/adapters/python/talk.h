@@ -45,6 +45,10 @@ typedef struct talk_head {
     double loss, target, loss_floor;
     char text[TALK_TEXT];
     uint64_t spin_now[2], waits[2]; /* of each side, its own */
+    uint64_t residuals;             /* how many an environment has; 0 = none */
+    uint32_t can, asks;             /* DS_CAN() of what can be asked about them; what TALK_EVALUATE asks */
+    uint32_t ask
+        [DS_MAX_ASKS]; /* DS_ASK_*: behind x and gradient lie v of the first, its answer, v of the second */
 } talk_head;
 
 typedef struct talk {

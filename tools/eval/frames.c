@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* picture_frames.c - see picture_frames.h. */
+/* frames.c - see frames.h. */
 #include "config.h"
 
-#include "eval/picture_frames.h"
+#include "eval/frames.h"
 
 #include <errno.h>
 #include <inttypes.h>

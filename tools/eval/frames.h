@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* picture_frames.h - frames of a scene as pixels, for programs: a scene comes in on one descriptor, its pictures
+/* frames.h - frames of a scene as pixels, for programs: a scene comes in on one descriptor, its pictures
  * go out on another. */
-#ifndef DS_EVAL_PICTURE_FRAMES_H
-#define DS_EVAL_PICTURE_FRAMES_H
+#ifndef DS_EVAL_FRAMES_H
+#define DS_EVAL_FRAMES_H
 
 #include "base/error.h"
 
