@@ -73,8 +73,9 @@ typedef struct ball ball;
 /* Centres and half sizes of n boxes; memory for `steps` steps, taken of `m`. NULL where there is none. */
 ball *ball_create(memory *m, const ball_params *p, uint64_t n, const shape_box *boxes, uint64_t steps);
 
-/* Simulates `steps` steps; state = x, y, vx, vy. */
+/* Simulates `steps` steps; state = x, y, vx, vy. The first with impacts, the second with softened contact. */
 void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t steps);
+void ball_far_simulate(ball *b, const double *angle, const double state[4], uint64_t steps);
 
 /* In: the derivatives of a loss by the final state. Out: by the start state, and by the angles. `more`: further
  * derivatives by the positions before steps 0 .. steps - 1, two each; NULL where there are none. */
@@ -109,6 +110,10 @@ void ball_near(const ball *b, uint64_t i, const double q[2], shape_contact *out)
 void ball_far_force(const ball *b, const double q[2], const double v[2], double force[2]);
 void ball_far_reverse(const ball *b, const double q[2], const double v[2], const double force_bar[2],
                       double q_bar[2], double v_bar[2], double *angle_bar);
+
+/* What both simulations begin with, and whether to end at step t. */
+void ball_place(ball *b, const double *angle, uint64_t steps);
+int ball_told_to_stop(ball *b, uint64_t t);
 
 /* Memory shared by ball.c, ball_far.c and ball_adjoint.c. */
 struct ball {

@@ -78,6 +78,24 @@ void ball_far_force(const ball *b, const double q[2], const double v[2], double 
     }
 }
 
+void ball_far_simulate(ball *b, const double *angle, const double state[4], uint64_t steps)
+{
+    const double h = b->p.h;
+    const int semi = b->p.integrator == BALL_SEMI_IMPLICIT;
+    double *s = b->state;
+    ball_place(b, angle, steps);
+    memcpy(s, state, 4 * sizeof *s);
+    for (uint64_t t = 0; t < steps && !ball_told_to_stop(b, t); t++, s += 4) {
+        const double moved[2] = {s[0] + h * s[2], s[1] + h * s[3]};
+        double force[2];
+        ball_far_force(b, semi ? s : moved, s + 2, force);
+        s[6] = s[2] + h * force[0];
+        s[7] = s[3] + h * (force[1] - b->p.gravity);
+        s[4] = semi ? s[0] + h * s[6] : moved[0];
+        s[5] = semi ? s[1] + h * s[7] : moved[1];
+    }
+}
+
 /* One body: y are the derivatives by its force. */
 static void reverse(const push *p, const double v[2], const double y[2], double q_bar[2], double v_bar[2],
                     double *angle_bar)

@@ -4,7 +4,7 @@
 #ifndef DS_ENGINES_COMPOUND_SIDES_H
 #define DS_ENGINES_COMPOUND_SIDES_H
 
-#include "compound.h"
+#include "compound_constants.h"
 #include "engines/cloth/sets.h"
 
 #include <math.h>
