@@ -181,7 +181,7 @@ draw() {
 			softness=barrier+softness_width=0.01 softness=gaussian contact_grad=distance
 		;;
 	contact-flip)
-		line --env flip --axes pan.tilt.2 --center random:5 --grid 121 --samples 40 -- softness=none contact_loss=1 softness=softplus \
+		line --env flip --set env.duration=0.4 --axes pan.tilt.2 --center random:5 --grid 61 --samples 8 --jumps 4 -- softness=none contact_loss=1 softness=softplus \
 			softness=barrier+width=2e-4 softness=gaussian contact_grad=distance
 		;;
 	landscape-ball_wall_soft)

@@ -47,7 +47,7 @@ include %D%/engines/smoothing/local.mk
 # Rigid bodies: a planar chain of links on a cart; a ball among boxes and walls in the plane (linear
 # complementarity, impact, episode), or over a floor; a particle against planes with penalty (compliant) contact.
 %C%_engines_chain_libchain_la_SOURCES = %D%/engines/chain/chain.h %D%/engines/chain/chain.c
-%C%_engines_contact_libcontact_la_SOURCES = %D%/engines/contact/ball.h %D%/engines/contact/ball_internal.h %D%/engines/contact/ball.c \
+%C%_engines_contact_libcontact_la_SOURCES = %D%/engines/contact/ball.h %D%/engines/contact/ball.c \
 	%D%/engines/contact/ball_adjoint.c %D%/engines/contact/ball_far.c %D%/engines/contact/dense.h %D%/engines/contact/dense.c \
 	%D%/engines/contact/floor_ball.h %D%/engines/contact/floor_ball.c \
 	%D%/engines/contact/impact.h %D%/engines/contact/impact.c %D%/engines/contact/lcp.h \

@@ -279,7 +279,8 @@ static ds_status simulate_pinball(void *self, ds_eval *io)
     double unused[2];
     memcpy(e->angle, io->x, e->kit.n * sizeof *e->angle);
     ball_weights(e->sim, io->x + e->kit.n, NULL);
-    ball_simulate(e->sim, e->angle, e->start, e->kit.steps);
+    (e->p.soft.kernel == SOFTNESS_NONE ? ball_simulate : ball_far_simulate)(e->sim, e->angle, e->start,
+                                                                            e->kit.steps);
     if (ball_stopped(e->sim)) {
         return DS_STOPPED;
     }

@@ -315,16 +315,16 @@ static void write_lift(const char *path, int table, int broken)
         }
         fputs(",remark\n", f);
     } else {
-        fputs(
-            "format = ds-cloth-1\nnominal_width = 0.2\nnominal_length = 0.2\nframe = y-up\nunits = m\ndata\n",
-            f);
+        fputs("format = ds-cloth-1\nrate_hz = 33.3\nn = 12\nnominal_width = 0.2\nnominal_length = 0.2\nframe = "
+              "y-up\nunits = m\ndata\n",
+              f);
     }
     for (int k = 0; k < LIFT_ROWS; k++) {
-        const double lift = 0.004 * k * k, x[5] = {-0.1, -0.1, -0.1, 0.1, 0.1},
+        const double rise = 0.004 * k * k, x[5] = {-0.1, -0.1, -0.1, 0.1, 0.1},
                      z[5] = {-0.1, -0.1, 0.1, -0.1, 0.1};
-        fprintf(f, "%.17g", k / 32.0);
+        fprintf(f, "%.17g", 0.03 * k);
         for (int c = 0; c < 5; c++) {
-            const double at[3] = {x[c], c == 0 ? 0.001 + lift : 0.001 + 0.25 * lift * (c == 1), z[c]};
+            const double at[3] = {x[c], c == 0 ? 0.001 + rise : 0.001 + 0.25 * rise * (c == 1), z[c]};
             const int lost = c == 3 && k % 4 == 2;
             for (int d = 0; d < 3; d++) {
                 if (lost && !(broken && d == 1)) {
@@ -388,9 +388,9 @@ static void lift_of_columns(void **state)
     fake_env_close(&e);
     fake_env_open(&e, "envs/realtosim", (const char *const[]){file, TABLE, "n_samples=8", "held_out=4", NULL},
                   0, 0);
-    assert_near(fake_eval(&e, x, g[1], 0, NULL), part, 1e-13);
+    assert_near(fake_eval(&e, x, g[1], 0, NULL), part, 1e-10);
     for (int i = 0; i < LIFT_VARIABLES; i++) {
-        assert_near(g[1][i], g[0][i], 1e-12);
+        assert_near(g[1][i], g[0][i], 1e-8);
     }
     fake_env_close(&e);
     fake_env_refuses("envs/realtosim", (const char *const[]){file, TABLE, NULL}, "set n_samples = 2 or more");

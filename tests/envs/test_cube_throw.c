@@ -268,8 +268,8 @@ static void recorded_throw(void **state)
 
     /* More steps between samples, and the same samples: a finer motion. */
     fake_env_open(&e, name,
-                  (const char *const[]){THREE, whole, ALL, "n_samples=30", "steps_per_sample=4", NULL}, 0, 0);
-    assert_int_equal(e.info.steps, 29 * 4);
+                  (const char *const[]){THREE, whole, ALL, "n_samples=80", "steps_per_sample=4", NULL}, 0, 0);
+    assert_int_equal(e.info.steps, 79 * 4);
     assert_true(isfinite(fake_eval(&e, x, g[0], 0, NULL)) && isfinite(g[0][0]));
     fake_products(&e, x, v, 1e-9);
     fake_env_close(&e);

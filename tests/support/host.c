@@ -301,7 +301,9 @@ void fake_products(fake_env *e, const double *x, const double *v, double toleran
         right += back[i] * v[i];
     }
     assert_near(sum, io.loss, 1e-12 * io.loss);
-    assert_true(size > 0 && fabs(left - right) <= tolerance * size);
+    if (!(size > 0 && fabs(left - right) <= tolerance * size)) {
+        fail_msg("w . J v = %.17g, J' w . v = %.17g, size %.3g", left, right, size);
+    }
     assert_near(fake_eval(e, x, NULL, 0, NULL), io.loss, 0);
     free(r);
 }

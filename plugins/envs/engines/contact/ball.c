@@ -2,7 +2,6 @@
 /* ball.c - an episode of a ball among boxes and walls, forward (see ball.h). */
 #include "ball.h"
 
-#include "ball_internal.h"
 #include "lcp.h"
 
 #include <math.h>
@@ -97,27 +96,19 @@ static void collide(ball *b, uint64_t step, int count, double v[2])
     }
 }
 
-/* Whether to end the episode at this step. */
-static int told_to_stop(ball *b, uint64_t t)
+int ball_told_to_stop(ball *b, uint64_t t)
 {
     b->stopped = (t + 1) % POLL == 0 && b->p.host && b->p.host->should_stop(b->p.host);
     return b->stopped;
 }
 
-/* The steps of an episode with softened contact, from the first state. */
-static void simulate_soft(ball *b, uint64_t steps)
+void ball_place(ball *b, const double *angle, uint64_t steps)
 {
-    const double h = b->p.h;
-    const int semi = b->p.integrator == BALL_SEMI_IMPLICIT;
-    double *s = b->state;
-    for (uint64_t t = 0; t < steps && !told_to_stop(b, t); t++, s += 4) {
-        const double moved[2] = {s[0] + h * s[2], s[1] + h * s[3]};
-        double force[2];
-        ball_far_force(b, semi ? s : moved, s + 2, force);
-        s[6] = s[2] + h * force[0];
-        s[7] = s[3] + h * (force[1] - b->p.gravity);
-        s[4] = semi ? s[0] + h * s[6] : moved[0];
-        s[5] = semi ? s[1] + h * s[7] : moved[1];
+    b->steps = steps;
+    b->events = b->contacts = b->approximate = 0;
+    b->stopped = 0;
+    for (uint64_t i = 0; i < b->n; i++) {
+        shape_box_place(&b->box[i], b->p.radius, angle[i]);
     }
 }
 
@@ -129,19 +120,9 @@ void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t
     const int semi = b->p.integrator == BALL_SEMI_IMPLICIT;
     const double slack = 1e-9; /* rounding must not hide a wall */
     double q[2] = {state[0], state[1]}, v[2] = {state[2], state[3]}, *s = b->state;
-    b->steps = steps;
-    b->events = b->contacts = b->approximate = 0;
-    for (uint64_t i = 0; i < b->n; i++) {
-        shape_box_place(&b->box[i], r, angle[i]);
-    }
-    b->stopped = 0;
-    if (b->p.soft.kernel != SOFTNESS_NONE) {
-        memcpy(s, state, 4 * sizeof *s);
-        simulate_soft(b, steps);
-        return;
-    }
+    ball_place(b, angle, steps);
     for (uint64_t t = 0; t < steps; t++, s += 4) {
-        if (told_to_stop(b, t)) {
+        if (ball_told_to_stop(b, t)) {
             return;
         }
         double before[2] = {v[0], v[1]};

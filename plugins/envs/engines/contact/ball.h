@@ -73,8 +73,9 @@ typedef struct ball ball;
 /* Centres and half sizes of n boxes; memory for `steps` steps, taken of `m`. NULL where there is none. */
 ball *ball_create(memory *m, const ball_params *p, uint64_t n, const shape_box *boxes, uint64_t steps);
 
-/* Simulates `steps` steps; state = x, y, vx, vy. */
+/* Simulates `steps` steps; state = x, y, vx, vy. The first with impacts, the second with softened contact. */
 void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t steps);
+void ball_far_simulate(ball *b, const double *angle, const double state[4], uint64_t steps);
 
 /* In: the derivatives of a loss by the final state. Out: by the start state, and by the angles. `more`: further
  * derivatives by the positions before steps 0 .. steps - 1, two each; NULL where there are none. */
@@ -103,5 +104,28 @@ double ball_net_impulse(const ball *b, const impact_contact *k, const double v[2
 /* The point of body i = 0 .. ball_bodies() - 1 (boxes, then walls) that is nearest to a ball at q. */
 uint64_t ball_bodies(const ball *b);
 void ball_near(const ball *b, uint64_t i, const double q[2], shape_contact *out);
+
+/* Softened contact (ball_far.c): the force of all bodies on a ball at q with velocity v, and its reverse: adds to the
+ * derivatives by q, v and the angles. The latter is of softened contact, or of what acts at a distance. */
+void ball_far_force(const ball *b, const double q[2], const double v[2], double force[2]);
+void ball_far_reverse(const ball *b, const double q[2], const double v[2], const double force_bar[2],
+                      double q_bar[2], double v_bar[2], double *angle_bar);
+
+/* What both simulations begin with, and whether to end at step t. */
+void ball_place(ball *b, const double *angle, uint64_t steps);
+int ball_told_to_stop(ball *b, uint64_t t);
+
+/* Memory shared by ball.c, ball_far.c and ball_adjoint.c. */
+struct ball {
+    ball_params p;
+    uint64_t n, steps, events, contacts, approximate;
+    shape_box *box;
+    double *state;     /* (steps + 1) x 4 */
+    ball_event *event; /* in sequential order one per contact */
+    impact_contact *contact;
+    double *tape, *w_bar; /* of networks: one tape; see ball_weights() */
+    const double *w;
+    int stopped;
+};
 
 #endif

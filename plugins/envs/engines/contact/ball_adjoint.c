@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ball_adjoint.c - reverse sweep over an episode of a ball. A flight of m steps without contact has the
  * adjoint v_bar += m h q_bar, so only the steps with contacts cost anything. */
-#include "ball_internal.h"
+#include "ball.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ball_internal.h"
+#include "ball.h"
 
 static const double turn_speed = 0.1; /* m/s: over which friction and the way out set in */
 
@@ -75,6 +75,24 @@ void ball_far_force(const ball *b, const double q[2], const double v[2], double 
             force[0] += p.N * (p.at.n[0] + p.drag * p.at.n[1]);
             force[1] += p.N * (p.at.n[1] - p.drag * p.at.n[0]);
         }
+    }
+}
+
+void ball_far_simulate(ball *b, const double *angle, const double state[4], uint64_t steps)
+{
+    const double h = b->p.h;
+    const int semi = b->p.integrator == BALL_SEMI_IMPLICIT;
+    double *s = b->state;
+    ball_place(b, angle, steps);
+    memcpy(s, state, 4 * sizeof *s);
+    for (uint64_t t = 0; t < steps && !ball_told_to_stop(b, t); t++, s += 4) {
+        const double moved[2] = {s[0] + h * s[2], s[1] + h * s[3]};
+        double force[2];
+        ball_far_force(b, semi ? s : moved, s + 2, force);
+        s[6] = s[2] + h * force[0];
+        s[7] = s[3] + h * (force[1] - b->p.gravity);
+        s[4] = semi ? s[0] + h * s[6] : moved[0];
+        s[5] = semi ? s[1] + h * s[7] : moved[1];
     }
 }
 

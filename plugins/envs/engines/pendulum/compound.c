@@ -4,47 +4,20 @@
  * differentiated. */
 #include "compound.h"
 
+#include "compound_sides.h"
 #include "engines/algebra/finite.h"
-#include "engines/cloth/sets.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { N = COMPOUND_STATES, K = COMPOUND_VARIABLES };
-enum { ANGLE_A, ANGLE_B, RATE_A, RATE_B };
 
 /* ---- the equations of motion ---- */
 
-/* What both sides are made of at a state, and the accelerations there. */
-typedef struct sides {
-    double sa, ca, sb, cb, s, c;
-    double xx, xy, yy; /* the inverse of the matrix */
-    double acc[2];
-} sides;
-
-INLINE void solve(const sides *t, double first, double second, double out[2])
-{
-    out[0] = t->xx * first + t->xy * second;
-    out[1] = t->xy * first + t->yy * second;
-}
-
 INLINE void sides_of(const double *restrict k, const double *restrict y, sides *t)
 {
-    t->sa = sin(y[ANGLE_A]);
-    t->ca = cos(y[ANGLE_A]);
-    t->sb = sin(y[ANGLE_B]);
-    t->cb = cos(y[ANGLE_B]);
-    t->s = t->sa * t->cb - t->ca * t->sb;
-    t->c = t->ca * t->cb + t->sa * t->sb;
-    const double mixed = k[COMPOUND_C] * t->c;
-    const double per = 1 / (k[COMPOUND_A] * k[COMPOUND_B] - mixed * mixed);
-    t->xx = k[COMPOUND_B] * per;
-    t->xy = -mixed * per;
-    t->yy = k[COMPOUND_A] * per;
-    const double t1 = k[COMPOUND_D1] * y[RATE_A], t2 = k[COMPOUND_D2] * (y[RATE_B] - y[RATE_A]);
-    const double pull = k[COMPOUND_C] * t->s;
-    solve(t, -pull * y[RATE_B] * y[RATE_B] - k[COMPOUND_G1] * t->sa + t1 - t2,
-          pull * y[RATE_A] * y[RATE_A] - k[COMPOUND_G2] * t->sb + t2, t->acc);
+    sides_at(k, y, t);
+    sides_move(k, y, k[COMPOUND_D1] * y[RATE_A], k[COMPOUND_D2] * (y[RATE_B] - y[RATE_A]), t);
 }
 
 /* out[2][K] = derivatives of the accelerations along those of the state, d[N][K], and of the constants. */

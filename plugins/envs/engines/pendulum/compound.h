@@ -10,19 +10,10 @@
 #ifndef DS_ENGINES_COMPOUND_H
 #define DS_ENGINES_COMPOUND_H
 
+#include "compound_constants.h"
+
 #include <stddef.h>
 #include <stdint.h>
-
-enum {
-    COMPOUND_A,
-    COMPOUND_B,
-    COMPOUND_C,
-    COMPOUND_G1,
-    COMPOUND_G2,
-    COMPOUND_D1,
-    COMPOUND_D2,
-    COMPOUND_CONSTANTS
-};
 
 /* A state is a, b, a', b'; derivatives of a state by the variables are [COMPOUND_STATES][COMPOUND_VARIABLES]. */
 enum { COMPOUND_STATES = 4, COMPOUND_VARIABLES = 8 };

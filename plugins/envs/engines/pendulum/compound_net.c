@@ -3,26 +3,18 @@
  * for what changes their sides at fixed accelerations, as in compound.c. */
 #include "compound_net.h"
 
+#include "compound_sides.h"
 #include "engines/algebra/finite.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { N = COMPOUND_STATES, K = COMPOUND_VARIABLES, C = COMPOUND_CONSTANTS };
-enum { ANGLE_A, ANGLE_B, RATE_A, RATE_B };
 enum { STAGES = 4 };
 
 static const double rk4_weight[STAGES] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6},
                     rk4_ahead[STAGES] = {0.5, 0.5, 1, 0};
 
 /* ---- the equations of motion ---- */
-
-/* One evaluation of them: what both sides are made of, and the accelerations. */
-typedef struct sides {
-    double sa, ca, sb, cb, s, c;
-    double xx, xy, yy; /* the inverse of the matrix */
-    double acc[2];
-} sides;
 
 static void joints(const double *y, double in[COMPOUND_NET_INPUTS])
 {
@@ -38,22 +30,8 @@ static void evaluate(const compound_net *n, const double *k, const double *y, do
     joints(y, in);
     double torque[COMPOUND_NET_OUTPUTS] = {k[COMPOUND_D1] * in[2], k[COMPOUND_D2] * in[3]};
     ds_hybrid_forward(n->hybrid, n->w, in, torque, tape);
-    t->sa = sin(y[ANGLE_A]);
-    t->ca = cos(y[ANGLE_A]);
-    t->sb = sin(y[ANGLE_B]);
-    t->cb = cos(y[ANGLE_B]);
-    t->s = t->sa * t->cb - t->ca * t->sb;
-    t->c = t->ca * t->cb + t->sa * t->sb;
-    const double mixed = k[COMPOUND_C] * t->c;
-    const double per = 1 / (k[COMPOUND_A] * k[COMPOUND_B] - mixed * mixed);
-    t->xx = k[COMPOUND_B] * per;
-    t->xy = -mixed * per;
-    t->yy = k[COMPOUND_A] * per;
-    const double pull = k[COMPOUND_C] * t->s;
-    const double first = -pull * y[RATE_B] * y[RATE_B] - k[COMPOUND_G1] * t->sa + torque[0] - torque[1];
-    const double second = pull * y[RATE_A] * y[RATE_A] - k[COMPOUND_G2] * t->sb + torque[1];
-    t->acc[0] = t->xx * first + t->xy * second;
-    t->acc[1] = t->xy * first + t->yy * second;
+    sides_at(k, y, t);
+    sides_move(k, y, torque[0], torque[1], t);
 }
 
 /* Adds to the derivatives by state, constants and weights for those by the accelerations. */

@@ -4,4 +4,4 @@
 noinst_LTLIBRARIES += %D%/libpendulum.la %D%/libcompound.la
 %C%_libpendulum_la_SOURCES = %D%/bob.c %D%/double.c %D%/pendulum.h %D%/rk4.c %D%/rk4.h %D%/simple.c
 %C%_libcompound_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS)
-%C%_libcompound_la_SOURCES = %D%/compound.c %D%/compound.h %D%/compound_net.c %D%/compound_net.h
+%C%_libcompound_la_SOURCES = %D%/compound.c %D%/compound.h %D%/compound_net.c %D%/compound_constants.h %D%/compound_sides.h %D%/compound_net.h
