@@ -13,7 +13,7 @@
 #                   METRIC_CELLS.csv (dshost report --metrics)
 #
 # (+) and (-) in the first two: significantly better or worse than the reference (p < 0.05 after Holm's correction). Rows and columns have
-# the order of the experiments; --latex writes tabular environments instead of Markdown.
+# the order of the experiments; what has no number in CELLS.csv is left out; --latex writes tabular environments instead of Markdown.
 set -eu
 LC_ALL=C
 export LC_ALL
@@ -231,6 +231,7 @@ kind == "scores" {
 	e = f[at["environment"]]
 	o = f[at["optimizer"]]
 	runs[e, o] = f[at["runs"]]
+	ran[e]
 	mean[e, o] = number(f[at["mean"]]) " [" number(f[at[low]]) ", " number(f[at[high]]) "]"
 	median[e, o] = number(f[at["median"]]) " [" number(f[at["q1"]]) ", " number(f[at["q3"]]) "]"
 	wall[e, o] = f[at["wall_s"]]
@@ -245,9 +246,19 @@ kind == "scores" {
 	words(o)
 }
 
+# Environments of the experiment that nothing has run on yet have no column.
+function drop_empty(k, n) {
+	n = envs
+	envs = 0
+	for (k = 1; k <= n; k++)
+		if (env[k] in ran)
+			env[++envs] = env[k]
+}
+
 END {
 	if (failed)
 		exit 3
+	drop_empty()
 	if (kind == "scores")
 		scores()
 	else if (kind == "counts")

@@ -259,6 +259,7 @@ static const ds_desc desc = {
 
 static const opt_table table = {
     .size = sizeof(racer),
+    .no_memory = "out of memory: lower lanes",
     .no_memory_run = BAYES_NO_MEMORY,
     .read = read_parameters,
     .allocate = allocate,

@@ -217,7 +217,7 @@ static void advise(const ds_landscape_measures *m, ds_verdict *v)
         snprintf(out, room,
                  "gradients are right, but lead to one of %" PRIu64
                  " basins: racer or leaprefine, which leap between "
-                 "them; bo with polish",
+                 "them; not lbfgsb alone",
                  m->basins.basins);
     } else {
         snprintf(out, room,

@@ -16,6 +16,7 @@
 #define NEWTON_PATIENCE 8  /* evaluations without progress that end L-BFGS-B; its line searches have some */
 #define NEWTON_GAIN 1e-4   /* share of the loss that it must gain to be followed by another descent */
 #define LEAP_J 10          /* longest descent of a leap, as in boleap */
+#define LEAP_MOST 400      /* variables up to which there are leaps: their matrix costs n^3 a generation */
 #define LEAP_GAIN 1e-3     /* share of the loss that a generation must gain */
 #define LEAP_GENERATIONS 3 /* so many in a row that do not end the leap */
 #define GENERATIONS 6      /* the same of the samples without gradients */
@@ -125,6 +126,12 @@ static void begin_samples(basin *b)
     }
 }
 
+/* Once in a search: what a leap could not find, another one from there would not either. */
+static int may_leap(const basin *b)
+{
+    return !b->has_leapt && b->n <= LEAP_MOST;
+}
+
 /* A descent or L-BFGS-B has come to its end; at a point whose gradient is 0 or missing, it `is_flat`. */
 static void go_on(basin *b, int is_flat)
 {
@@ -139,7 +146,7 @@ static void go_on(basin *b, int is_flat)
     b->over |= !isfinite(b->best_loss) || b->lr < LEAST_LR || (is_flat && (!b->options.trust || is_good));
     if (is_flat || (knows && doubt > b->options.blind)) {
         begin_samples(b);
-    } else if (knows && doubt > b->options.noisy && ended == BASIN_DESCENT && !b->has_leapt) {
+    } else if (knows && doubt > b->options.noisy && ended == BASIN_DESCENT && may_leap(b)) {
         begin_leap(b);
     } else if (is_good && ended == BASIN_DESCENT) {
         begin_newton(b);
@@ -204,7 +211,7 @@ static void tell_descent(basin *b, double loss, const double *gradient, uint32_t
     int first = b->options.trust && b->lr >= b->options.lr && !b->has_leapt;
     if (first && b->trust.steps >= TRUST_STEPS && doubt < b->options.good && b->descent.stall == 0) {
         begin_newton(b);
-    } else if (first && b->trust.steps > TRUST_STEPS && doubt > b->options.noisy) {
+    } else if (first && b->trust.steps > TRUST_STEPS && doubt > b->options.noisy && may_leap(b)) {
         begin_leap(b);
     }
 }
