@@ -267,12 +267,9 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
         "  --convergence  only convergence.png and convergence.svg\n"
         "  --page         only best.html, which plays the best episode\n";
     const char *of = NULL;
-    const ds_flag flags[] = {{"best", .set = &q->best},
-                             {"convergence", .set = &q->convergence},
-                             {"page", .set = &q->page},
-                             {"of", .text = &of},
-                             {"help", .usage = usage},
-                             {0}};
+    const ds_flag flags[] = {{"best", .set = &q->best}, {"convergence", .set = &q->convergence},
+                             {"page", .set = &q->page}, {"of", .text = &of},
+                             {"help", .usage = usage},  {0}};
     int rc = ds_arguments_read(argc, argv, "picture", flags, -1, NULL, e);
     if (rc != 0) {
         return rc;
