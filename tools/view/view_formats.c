@@ -14,6 +14,10 @@ static int write_arrays(const char *path, const ds_view_episodes *episodes, ds_e
 }
 
 const ds_view_format ds_view_formats[] = {
+    {.ending = "html",
+     .help = "a page to play, turn and measure them in, that needs nothing else",
+     .side_by_side = 1,
+     .write = ds_view_page},
     {.ending = "webp", .help = "a film, small: animated WebP", .side_by_side = 1, .write = ds_film_webp},
     {.ending = "png",
      .help = "a film without loss: animated PNG; a picture where there is one frame",
@@ -34,10 +38,6 @@ const ds_view_format ds_view_formats[] = {
      .help = "binary PLY, FILE-0000.ply, ...; FILE itself where there is one frame",
      .write = ds_exchange_ply},
     {.ending = "obj", .help = "Wavefront OBJ with its .mtl, the same way", .write = ds_exchange_obj},
-    {.ending = "html",
-     .help = "a page to play, turn and measure them in, that needs nothing else",
-     .side_by_side = 1,
-     .write = ds_view_page},
     {.ending = "npz", .help = "all frames as NumPy arrays (docs/trajectory.md)", .write = write_arrays},
     {.ending = "csv", .help = "a table of metrics and poses, a row per frame", .write = write_arrays},
     {0},
