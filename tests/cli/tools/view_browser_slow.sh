@@ -18,7 +18,7 @@ browse() {
 	hash=$1
 	page=$2
 	shift 2
-	timeout 120 "$chromium" --headless --no-sandbox --no-first-run --use-gl=angle --use-angle=swiftshader \
+	timeout 600 "$chromium" --headless --no-sandbox --no-first-run --use-gl=angle --use-angle=swiftshader \
 		--enable-unsafe-swiftshader --disable-background-networking --disable-component-update --disable-sync \
 		--hide-scrollbars --user-data-dir="$tmp/profile" --enable-logging=stderr --v=0 --log-net-log="$tmp/net.json" \
 		"$@" "file://$tmp/$page$hash" 2>console
@@ -72,7 +72,7 @@ done
 result $? "two frames are two pictures"
 
 # ---- without WebGL ----
-timeout 120 "$chromium" --headless --no-sandbox --disable-gpu --disable-3d-apis --user-data-dir="$tmp/profile" \
+timeout 600 "$chromium" --headless --no-sandbox --disable-gpu --disable-3d-apis --user-data-dir="$tmp/profile" \
 	--virtual-time-budget=4000 --dump-dom "file://$tmp/scenery.html" > dom 2>console
 [ "$(attribute ready)" = no ] && grep -q 'plays the episode with WebGL 2, which does not work here' dom
 result $? "without WebGL there is a sentence and a still picture"
