@@ -315,9 +315,10 @@ static void write_lift(const char *path, int table, int broken)
         }
         fputs(",remark\n", f);
     } else {
-        fputs("format = ds-cloth-1\nrate_hz = 33.3\nn = 12\nnominal_width = 0.2\nnominal_length = 0.2\nframe = "
-              "y-up\nunits = m\ndata\n",
-              f);
+        fputs(
+            "format = ds-cloth-1\nrate_hz = 33.3\nn = 12\nnominal_width = 0.2\nnominal_length = 0.2\nframe = "
+            "y-up\nunits = m\ndata\n",
+            f);
     }
     for (int k = 0; k < LIFT_ROWS; k++) {
         const double rise = 0.004 * k * k, x[5] = {-0.1, -0.1, -0.1, 0.1, 0.1},

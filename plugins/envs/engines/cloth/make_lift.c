@@ -76,7 +76,8 @@ int main(int argc, char **argv)
         path(t.row + TRAJECTORY_COLUMNS * r, (double)r / RATE, nominal * (1 + 0.5 * u[1]));
         first_corners(t.row + TRAJECTORY_COLUMNS * r, u);
     }
-    if (!t.row || !lift_open(&l, &room, &t, t.rows, 2e-4, NULL) || lift_simulate(&l, u, &bad) != DS_OK || bad >= 0) {
+    if (!t.row || !lift_open(&l, &room, &t, t.rows, 2e-4, NULL) || lift_simulate(&l, u, &bad) != DS_OK ||
+        bad >= 0) {
         fprintf(stderr, "make_lift: out of memory, or the cloth diverged\n");
         return 1;
     }
