@@ -12,7 +12,7 @@ uint64_t mpm_net_hooks(ds_hook *out)
 {
     uint64_t k = 0;
     env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "volume", "",
-                 "Of a particle, relative to its first one: det F of the trial state of a substep, before it "
+                 "Of a particle, 1 at the start: det F of the trial state of a substep, before it "
                  "flows.");
     env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "shear", "",
                  "Of a particle in that state: norm of the deviator of the logarithmic strain.");
