@@ -475,7 +475,7 @@ class Page {
     $("slider").value = frame;
     $("now").textContent = "frame " + number + " of " + (this.lead.frames - 1)
       + (this.lead.dt > 0 ? ", " + this.time.toFixed(this.lead.duration < 1 ? 3 : 2) + " s" : "");
-    $("play").textContent = this.playing ? "\u275a\u275a" : "\u25b6";
+    $("play").classList.toggle("playing", this.playing);
     $("play").setAttribute("aria-label", this.playing ? "pause" : "play");
     this.plot.draw(this.time);
     this.all.forEach((e, i) => {
