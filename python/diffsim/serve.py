@@ -43,7 +43,7 @@ import re  # noqa: E402
 import traceback  # noqa: E402
 import typing  # noqa: E402
 
-from diffsim import plugin as api  # noqa: E402
+import diffsim.plugin as api  # noqa: E402; not `from diffsim import`, which would ask the package for it and load all
 
 VERSION, HEAD, TEXT = 1, 4096, 2048
 DESCRIBE, CREATE, EVALUATE, SCENE, RUN, QUIT, ROOM, BATCH, SAVE = 1, 2, 3, 4, 5, 6, 16, 17, 18
