@@ -17,7 +17,7 @@ class _Light(types.ModuleType):
     """The package diffsim, which loads libdiffsim and more not before something of that is asked for."""
 
     def __getattr__(self, name):
-        if name.startswith("__"):
+        if name.startswith("__") and name not in ("__version__", "__all__"):
             raise AttributeError(name)
         self.__class__ = types.ModuleType
         self.__spec__.loader.exec_module(self)
