@@ -17,7 +17,7 @@ class _Light(types.ModuleType):
     """The package diffsim, which loads libdiffsim and more not before something of that is asked for."""
 
     def __getattr__(self, name):
-        if name.startswith("__"):
+        if name.startswith("__") and name not in ("__version__", "__all__"):
             raise AttributeError(name)
         self.__class__ = types.ModuleType
         self.__spec__.loader.exec_module(self)
@@ -43,7 +43,7 @@ import re  # noqa: E402
 import traceback  # noqa: E402
 import typing  # noqa: E402
 
-from diffsim import plugin as api  # noqa: E402
+import diffsim.plugin as api  # noqa: E402; not `from diffsim import`, which would ask the package for it and load all
 
 VERSION, HEAD, TEXT = 1, 4096, 2048
 DESCRIBE, CREATE, EVALUATE, SCENE, RUN, QUIT, ROOM, BATCH, SAVE = 1, 2, 3, 4, 5, 6, 16, 17, 18
