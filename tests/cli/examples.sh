@@ -107,6 +107,9 @@ for f in hill hill_full; do
 done
 cmp hill.loss hill_full.loss > out 2>&1 && test -s hill.loss
 ok $? "hill and hill_full give the same loss"
+run "$dshost" view --env plugins/hill_full.so --x 0.5,2 -o hill.html && run "$dshost" view --env plugins/hill_full.so -o hill.png --every 50 &&
+    grep -q '"hills"' hill.html && grep -q '"target"' hill.html && [ -s hill.png ]
+ok $? "what hill_full tells of itself is shown"
 
 # Dropped into plugins/ of a tree as it is built: one of this test's own, for others list what is in the real one.
 mkdir tree && cp -rs "$top/plugins" tree/ && cp -r "$dshost" "$top/libexec" "$top/.dshost-build" tree/ &&
