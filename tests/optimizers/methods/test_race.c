@@ -82,6 +82,7 @@ typedef struct told {
     double (*f)(void *, size_t, const double *, double *);
     size_t n;
     int64_t rows, gradients, failed_from; /* rows from this one on fail; 0 = none */
+    int has_holes;                        /* are gradients bad? */
 } told;
 
 /* One call of a search: evaluates what it wants. */
@@ -101,6 +102,10 @@ static void step(told *t, basin *b)
         int fails = t->failed_from > 0 && ++t->rows >= t->failed_from;
         loss[i] = fails ? (double)INFINITY : loss[i];
         outcome[i] = fails ? DS_EVAL_DIVERGED : DS_EVAL_OK;
+        if (t->has_holes && with_gradient) {
+            outcome[i] = DS_EVAL_BAD_GRAD;
+            memset(gradient + i * t->n, 0, t->n * sizeof *gradient); /* as the host answers then */
+        }
         t->gradients += with_gradient;
     }
     basin_tell(b, loss, with_gradient ? gradient : NULL, outcome);
@@ -139,7 +144,7 @@ static void go(told *t, basin *b, int64_t evaluations)
 static void test_good_gradients(void **state)
 {
     (void)state;
-    told t = {rosenbrock, 5, 0, 0, 0};
+    told t = {.f = rosenbrock, .n = 5};
     basin *b = begun(5, &usual);
     go(&t, b, 150);
     assert_true(b->best_loss < 1e-12 && b->best_loss == rosenbrock(NULL, 5, b->best, NULL));
@@ -173,7 +178,7 @@ static double ripples_of(void *ctx, size_t n, const double *x, double *g)
 static void test_noisy_gradients(void **state)
 {
     (void)state;
-    told t = {ripples_of, 5, 0, 0, 0};
+    told t = {.f = ripples_of, .n = 5};
     basin *b = begun(5, &usual);
     go(&t, b, 6);
     double first = b->best_loss;
@@ -191,7 +196,7 @@ static void test_blind(void **state)
     for (int has_gradient = 0; has_gradient < 2; has_gradient++) {
         basin_options options = usual;
         options.has_gradient = has_gradient;
-        told t = {stairs, 5, 0, 0, 0};
+        told t = {.f = stairs, .n = 5};
         basin *b = begun(5, &options);
         step(&t, b);
         assert_true(b->turned && b->evaluations == 1);
@@ -209,22 +214,44 @@ static void test_blind(void **state)
     }
 }
 
+/* Gradients that are bad are as good as none: no point is asked for twice, samples take over. Small first steps of
+ * descents say nothing about them. */
+static void test_bad_gradients(void **state)
+{
+    (void)state;
+    basin_options options = usual;
+    for (int small = 0; small < 2; small++) {
+        options.lr = small ? 1e-3 : usual.lr;
+        told t = {.f = sphere, .n = 5, .has_holes = 1};
+        basin *b = begun(5, &options);
+        double first = INFINITY;
+        step(&t, b);
+        first = b->best_loss;
+        assert_true(b->turned && !b->over && b->evaluations == 1);
+        go(&t, b, 300);
+        assert_int_equal(b->spent[BASIN_SAMPLES], b->evaluations - t.gradients);
+        assert_true(t.gradients <= 4 && b->best_loss < 1e-2 * first);
+        basin_destroy(b);
+    }
+}
+
 /* A search ends: at the bottom, and where every simulation fails. */
 static void test_ends(void **state)
 {
     (void)state;
-    told t = {sphere, 5, 0, 0, 0};
+    told t = {.f = sphere, .n = 5};
     basin *b = begun(5, &usual);
     go(&t, b, 1000);
     assert_true(b->over && b->best_loss < 1e-20);
     basin_destroy(b);
-    t = (told){rosenbrock, 5, 0, 0, 1};
+    t = (told){.f = rosenbrock, .n = 5, .failed_from = 1};
     b = begun(5, &usual);
     step(&t, b);
     assert_true(b->over && isinf(b->best_loss) && isinf(basin_promise(b)));
     basin_destroy(b);
-    t = (told){rosenbrock, 5, 0, 0,
-               20}; /* from some point on: it gives up in the end and keeps what it has */
+    t = (told){.f = rosenbrock,
+               .n = 5,
+               .failed_from = 20}; /* from some point on: it gives up in the end and keeps what it has */
     b = begun(5, &usual);
     go(&t, b, 2000);
     assert_true(b->over && isfinite(b->best_loss));
@@ -235,7 +262,7 @@ static void test_ends(void **state)
 static void test_pauses(void **state)
 {
     (void)state;
-    told t = {ripples_of, 4, 0, 0, 0}, other = {rosenbrock, 4, 0, 0, 0};
+    told t = {.f = ripples_of, .n = 4}, other = {.f = rosenbrock, .n = 4};
     basin *alone = begun(4, &usual), *paused = begun(4, &usual), *beside = begun(4, &usual);
     for (int i = 0; i < 60 && !alone->over; i++) {
         step(&t, alone);
@@ -349,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_good_gradients),
         cmocka_unit_test(test_noisy_gradients),
         cmocka_unit_test(test_blind),
+        cmocka_unit_test(test_bad_gradients),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_pauses),
         cmocka_unit_test(test_promise),

@@ -143,7 +143,8 @@ static void go_on(basin *b, int is_flat)
     } else {
         b->over = !gained && b->lr < b->options.lr;
     }
-    b->over |= !isfinite(b->best_loss) || b->lr < LEAST_LR || (is_flat && (!b->options.trust || is_good));
+    double least = fmin(LEAST_LR, b->options.lr / 50); /* also of a search that begins with small steps */
+    b->over |= !isfinite(b->best_loss) || b->lr < least || (is_flat && (!b->options.trust || is_good));
     if (is_flat || (knows && doubt > b->options.blind)) {
         begin_samples(b);
     } else if (knows && doubt > b->options.noisy && ended == BASIN_DESCENT && may_leap(b)) {
@@ -198,7 +199,9 @@ static int is_zero(size_t n, const double *g)
 static void tell_descent(basin *b, double loss, const double *gradient, uint32_t outcome)
 {
     int is_sound = outcome == DS_EVAL_OK && isfinite(loss) && b->options.has_gradient;
-    int is_blind = !b->options.has_gradient || (is_sound && is_zero(b->n, gradient));
+    int is_missing =
+        outcome == DS_EVAL_BAD_GRAD && b->descent.told == 0; /* where nothing has been descended yet */
+    int is_blind = !b->options.has_gradient || is_missing || (is_sound && is_zero(b->n, gradient));
     keep_best(b, b->descent.s, loss);
     if (b->options.has_gradient) {
         watch(b, b->descent.s, loss, gradient, is_sound);
@@ -302,7 +305,8 @@ void basin_begin(basin *b, const double *start, ds_random rng)
 
 int basin_wants_gradient(const basin *b)
 {
-    int is_drawn = b->mode == BASIN_SAMPLES || (b->mode == BASIN_LEAP && b->leap->state == LEAP_SAMPLES);
+    int is_drawn = b->mode == BASIN_SAMPLES ||
+                   (b->mode == BASIN_LEAP && (b->leap == NULL || b->leap->state == LEAP_SAMPLES));
     return b->options.has_gradient && !is_drawn;
 }
 
