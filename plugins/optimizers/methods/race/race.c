@@ -86,21 +86,12 @@ static int note(rung *k, double promise)
     return 1;
 }
 
-/* How many came to the end of the rung and promised less loss. */
-static size_t rank(const rung *k, double promise)
-{
-    size_t better = 0;
-    while (better < k->count && k->promise[better] < promise) {
-        better++;
-    }
-    return better;
-}
-
+/* Whether fewer than count/keep of those that came to the end of the rung promised less loss; promises are sorted. */
 static int may_go_on(const race *r, const runner *w)
 {
     const rung *k = &r->rungs[w->rung];
-    return w->is_waiting &&
-           (!r->options.racing || (double)rank(k, w->promise) < floor((double)k->count / r->options.keep));
+    const size_t some = (size_t)((double)k->count / r->options.keep);
+    return w->is_waiting && (!r->options.racing || (some > 0 && !(k->promise[some - 1] < w->promise)));
 }
 
 /* Of the waiting runners that may go on, the one in the highest rung, and there the one that promises
