@@ -28,7 +28,10 @@ static int open_run(const ds_result *run, const ds_settings *settings, ds_best_e
         const ds_point_request q = {"best point", config.module->id, env};
         b->x = calloc(env->info.n, sizeof *b->x);
         char spec[PATH_MAX + 32];
-        snprintf(spec, sizeof spec, run->best_id != 0 ? "%s:%" PRIu64 : "%s", run->folder, run->best_id);
+        /* A folder named "random", "start" or "center" is none of the points that have names. */
+        const char *here = strchr(run->folder, '/') == NULL ? "./" : "";
+        snprintf(spec, sizeof spec, run->best_id != 0 ? "%s%s:%" PRIu64 : "%s%s", here, run->folder,
+                 run->best_id);
         rc = b->x != NULL ? ds_point_read(&q, spec, b->x, e) : ds_no_memory(e);
     }
     return rc;

@@ -82,6 +82,9 @@ static int simulate(const origin *o, const char *id, ds_scene_source *source, ui
         rc = ds_fail(e, DS_EXIT_ENV, "%s: the episode failed: %s%s%s", out->title,
                      ds_outcome_name(answer.outcome), answer.message[0] != '\0' ? ": " : "", answer.message);
     }
+    if (rc == 0 && out->scene != NULL && out->scene->kept == 0 && keep != DS_KEEP_METRICS) {
+        rc = ds_fail(e, DS_EXIT_PLUGIN, "%s: the scene of the episode has no frame", out->title);
+    }
     out->loss = rc == 0 ? answer.loss : (double)NAN;
     free(x);
     return rc;
@@ -166,7 +169,9 @@ int ds_view_episode_of_run(const char *folder, uint64_t id, const ds_settings *o
         rc = ds_no_memory(e);
     }
     if (rc == 0) {
-        snprintf(spec, sizeof spec, "%s:%" PRIu64, folder, o.number);
+        /* A folder named "random" is none of the points that have names (results/point.h). */
+        snprintf(spec, sizeof spec, "%s%s:%" PRIu64, strchr(folder, '/') == NULL ? "./" : "", folder,
+                 o.number);
         o.spec = spec;
         rc = open_and_simulate(&o, keep, out, e);
     }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,7 +141,11 @@ static int ffmpeg_end(void *self, int status, ds_error *e)
         status = status != 0 ? status : said;
     }
     if (status == 0) {
-        const int error = fsync(p->output) != 0 && errno != EINVAL
+        struct stat before; /* what is replaced keeps who may read it */
+        const int kept = stat(p->target, &before) != 0 || !S_ISREG(before.st_mode) ||
+                         fchmod(p->output, before.st_mode & 0777) == 0;
+        const int error = !kept ? errno
+                          : fsync(p->output) != 0 && errno != EINVAL
                               ? errno
                               : ds_temporary_rename(p->target, p->output, &p->temporary);
         status = error != 0 ? ds_fail(e, DS_EXIT_IO, "%s: cannot write: %s", p->path, strerror(error)) : 0;
@@ -162,9 +167,10 @@ static int ffmpeg_end(void *self, int status, ds_error *e)
 static int mp4_begin(void *self, const char *path, const ds_film_plan *plan, ds_error *e)
 {
     /* Browsers and phones play 4:2:0 of even sizes alone. */
-    static const char *const kind[] = {
-        "-f",        "mp4",        "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white", "-pix_fmt", "yuv420p",
-        "-movflags", "+faststart", NULL};
+    char pad[64];
+    snprintf(pad, sizeof pad, "pad=ceil(iw/2)*2:ceil(ih/2)*2:color=0x%06x", (unsigned)plan->background);
+    const char *const kind[] = {"-f",      "mp4",       "-vf",        pad, "-pix_fmt",
+                                "yuv420p", "-movflags", "+faststart", NULL};
     return begin(self, path, plan, kind, e);
 }
 

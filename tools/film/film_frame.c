@@ -48,7 +48,7 @@ struct ds_film {
     const ds_view_options *options;
     ds_film_plan plan;
     const ds_snapshot *longest; /* whose frames count */
-    uint64_t every;             /* of these are shown */
+    double step;                /* of these from one picture to the next; below 1 some are shown again */
     panel *panel;
     size_t panels;
     int columns;
@@ -82,8 +82,9 @@ static int has_time(const ds_film *f)
 /* Number of the frame of the longest episode that frame i shows. */
 static uint64_t shown(const ds_film *f, uint64_t i)
 {
-    const uint64_t k = i * f->every, last = f->longest->kept - 1;
-    return k < last ? k : last;
+    const uint64_t last = f->longest->kept - 1;
+    const double k = (double)i * f->step;
+    return k < (double)last ? (uint64_t)(k + 0.5) : last;
 }
 
 /* The kept frame of a scene at that moment: its last one where it has ended. */
@@ -109,8 +110,12 @@ static void plan_time(ds_film *f)
     const double whole = has_time(f) ? seconds(f->longest) : last / 20;
     const double length = fmin(LONGEST, fmax(SHORTEST, whole));
     const double most = f->options->fps > 0 ? f->options->fps : MOST_FPS;
-    f->every = f->options->every > 0 ? f->options->every : (uint64_t)fmax(1, ceil(last / (most * length)));
-    f->plan.frames = (uint64_t)ceil(last / (double)f->every) + 1;
+    const double wanted =
+        last / (most * length); /* where a rate is told, the episode stays as fast as it is */
+    f->step = f->options->every > 0               ? (double)f->options->every
+              : f->options->fps > 0 && wanted > 0 ? wanted
+                                                  : fmax(1, ceil(wanted));
+    f->plan.frames = (uint64_t)ceil(last / f->step - 1e-9) + 1;
     f->plan.fps =
         f->options->fps > 0 ? f->options->fps : fmin(60, fmax(1, (double)(f->plan.frames - 1) / length));
 }
@@ -245,6 +250,7 @@ int ds_film_open(ds_film **out, ds_film_plan *plan, const char *path, const ds_v
         f->pixels = malloc((size_t)f->panel_width * (size_t)f->panel_height * sizeof *f->pixels);
         status = f->canvas == NULL || f->pixels == NULL ? ds_no_memory(e) : 0;
     }
+    f->plan.background = f->background;
     *plan = f->plan;
     return status;
 }

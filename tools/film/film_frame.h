@@ -13,6 +13,7 @@ typedef struct ds_film_plan {
     int width, height; /* pixels; both even, as video wants it, where no size was told */
     uint64_t frames;   /* at least 1 */
     double fps;
+    uint32_t background; /* 0x00RRGGBB */
 } ds_film_plan;
 
 /* Plans a film of the episodes, which have to stay. DS_EXIT_MEMORY, or DS_EXIT_USAGE for a size in which nothing

@@ -73,7 +73,13 @@ static int is_here(const line *value, const char *prefix, int port)
     char text[2][64];
     snprintf(text[0], sizeof text[0], "%s127.0.0.1:%d", prefix, port);
     snprintf(text[1], sizeof text[1], "%slocalhost:%d", prefix, port);
-    return is_text(value, text[0]) || is_text(value, text[1]);
+    int same = is_text(value, text[0]) || is_text(value, text[1]);
+    if (port == 80) { /* which browsers leave out */
+        snprintf(text[0], sizeof text[0], "%s127.0.0.1", prefix);
+        snprintf(text[1], sizeof text[1], "%slocalhost", prefix);
+        same = same || is_text(value, text[0]) || is_text(value, text[1]);
+    }
+    return same;
 }
 
 /* In a time that does not tell how much of it is right. */

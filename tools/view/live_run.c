@@ -95,7 +95,7 @@ static int add_row(ds_live_run *run, uint64_t id, double loss)
     if (id % run->stride != 0) {
         return 1;
     }
-    if (run->points.count == MOST_POINTS) {
+    while (run->points.count >= MOST_POINTS) {
         size_t kept = 0;
         run->stride *= 2;
         for (size_t i = 0; i < run->points.count; i++) {
@@ -198,12 +198,11 @@ static void make_page(const ds_live_run *run, uint64_t id, int file)
     rc = rc != 0 ? rc : ds_view_episode_of_run(run->folder, id, NULL, DS_KEEP_ALL, episode, &e);
     rc = rc != 0 ? rc : ds_view_episode_seen(episode, &e);
     rc = rc != 0 ? rc : ds_view_page_put(f, &all, &e);
-    if (rc != 0 && f != NULL) {
-        rewind(f);
-        fputs(e.text, f);
+    if (f != NULL && (fflush(f) != 0 || ferror(f)) && rc == 0) {
+        rc = ds_fail(&e, DS_EXIT_IO, "the page cannot be kept: %s", strerror(errno));
     }
-    if (f != NULL && fflush(f) != 0) {
-        rc = DS_EXIT_IO;
+    if (rc != 0 && ftruncate(file, 0) == 0) { /* nothing of a page that was begun */
+        rc = pwrite(file, e.text, strlen(e.text), 0) >= 0 ? rc : DS_EXIT_IO;
     }
     _exit(rc);
 }
@@ -224,6 +223,12 @@ static void begin_page(ds_live_run *run, uint64_t id)
     if (run->maker < 0) {
         snprintf(run->why, sizeof run->why, "cannot start a process: %s", strerror(errno));
         run->maker = 0;
+        run->tried = 0; /* once more after a while */
+        run->made_at = ds_clock_s();
+        if (run->file >= 0) {
+            close(run->file);
+            run->file = -1;
+        }
     }
 }
 

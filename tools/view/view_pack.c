@@ -132,14 +132,15 @@ static void quantise(const ds_snapshot *s, uint64_t b, uint64_t kept, const ds_p
     double scale[7];
     for (uint32_t c = 0; c < body->width; c++) {
         const double span = range->high[c] - range->low[c];
-        scale[c] = span > 0 ? DS_PACK_LEVELS / span : 0;
+        scale[c] = span > 1e-290 && isfinite(span) ? DS_PACK_LEVELS / span : 0;
     }
     for (uint64_t i = 0; i < body->count; i++, v += body->width) {
         const int drawn = is_drawn(r, v, body->width);
         for (uint32_t c = 0; c < body->width; c++) {
             /* Positive, so that cutting off after adding a half rounds. */
-            out[c * body->count + i] =
-                drawn ? (uint16_t)((v[c] - range->low[c]) * scale[c] + 0.5) : DS_PACK_NOTHING;
+            out[c * body->count + i] = !drawn         ? DS_PACK_NOTHING
+                                       : scale[c] > 0 ? (uint16_t)((v[c] - range->low[c]) * scale[c] + 0.5)
+                                                      : 0;
         }
     }
 }

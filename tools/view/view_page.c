@@ -20,7 +20,11 @@
 #include "view/page_files.h"
 #include "view/view_pack.h"
 
-enum { STILL_WIDTH = 480, STILL_HEIGHT = 400, DIGITS = 9 };
+enum {
+    STILL_WIDTH = 480,
+    STILL_HEIGHT = 400,
+    DIGITS = 15 /* ends of ranges: within 1/65534 of them, wherever they lie */
+};
 
 /* One page being written. */
 typedef struct page {

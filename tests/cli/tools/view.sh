@@ -27,6 +27,11 @@ result $? "it is what the run has left"
 loss=$(field run/summary.json best_loss)
 [ "$(description best.html | sed 's/.*"loss":\([^,]*\),.*/\1/' | cut -c1-7)" = "$(echo "$loss" | cut -c1-7)" ]
 result $? "with the loss of the record"
+cp -r run random
+status 0 "a run in a folder named like a point" "$dshost" view random -o random.html
+description random.html | sed 's/"about":"[^"]*"//' > x
+description best.html | sed 's/"about":"[^"]*"//' | cmp -s - x
+result $? "is the run"
 status 0 "evaluations side by side" "$dshost" view run run:3 run:5 -o three.html
 [ "$(description three.html | grep -o '"title":' | wc -l)" -eq 3 ] && description three.html | grep -q 'evaluation 3"'
 result $? "all three are in the page"

@@ -313,7 +313,13 @@ static void test_plan(void **state)
     assert_int_equal(plan_of(&x).frames, SYN_FRAMES);
     x.all.options.fps = 2;
     assert_int_equal(plan_of(&x).frames, 5); /* 0, 3, 6, 9, 10 in two seconds */
-    x.item[0].scene->dt = 0;                 /* without time */
+    /* A rate changes the number of pictures, not how long the episode takes. */
+    x.item[0].scene->dt = 0.5;
+    x.all.options.fps = 10;
+    assert_int_equal(plan_of(&x).frames, 51);
+    x.all.options.fps = 60;
+    assert_int_equal(plan_of(&x).frames, 301);
+    x.item[0].scene->dt = 0; /* without time */
     x.all.options = (ds_view_options){0};
     assert_int_equal(plan_of(&x).frames, SYN_FRAMES);
     x.all.count = 2;

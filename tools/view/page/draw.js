@@ -235,7 +235,13 @@ class Renderer {
       solid();
       this.attribute(3, made.ends, 3, gl.FLOAT, 24, 0, 1);
       this.attribute(4, made.ends, 3, gl.FLOAT, 24, 12, 1);
-      this.constant(2, one);
+      if (values) { // a segment has the mean of its ends
+        const v = paint.values, at = body.vertices;
+        made.each = this.stream(made.each, Float32Array.from({ length: body.index / 2 }, (_, i) => (v[at[2 * i]] + v[at[2 * i + 1]]) / 2));
+        this.attribute(2, made.each, 1, gl.FLOAT, 4, 0, 1);
+      } else {
+        this.constant(2, one);
+      }
       gl.drawElementsInstanced(gl.TRIANGLES, made.count, gl.UNSIGNED_INT, 0, body.index / 2);
     } else {
       gl.uniform1f(program.at.size, scene.episode.scale);
@@ -322,7 +328,9 @@ class Renderer {
         for (let i = 0; i < body.count; i++) {
           for (let k = 0; k < 3 * body.frames; k++) {
             const c = k % 3, frame = (k - c) / 3;
-            way[3 * i * body.frames + k] = (valueOf(body, frame, i, c) - e.center[c]) * e.scale;
+            const to = 3 * i * body.frames + k;
+            way[to] = isDrawn(body, frame, i) ? (valueOf(body, frame, i, c) - e.center[c]) * e.scale
+              : frame > 0 ? way[to - 3] : NaN; // nowhere: the way stays where it was
           }
         }
         made.way = this.buffer(way);

@@ -3,7 +3,7 @@
 
 const ENDED = { budget: "its budget is used up", target: "it has reached its target", time: "its time is up",
   signal: "it was stopped by a signal", too_many_failures: "it ended by failures", error: "it ended by an error",
-  optimizer: "the optimizer has ended it" };
+  optimizer_finished: "the optimizer has ended it" };
 const place = (id) => document.getElementById(id);
 let state = null, page = 0, silent = 0;
 
