@@ -8,11 +8,11 @@ LC_ALL=C
 export LC_ALL
 tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
 
-# The sources: those that git knows or would take, in an unpacked archive all.
+# The sources: those that git knows or would take, in an unpacked archive all but what make has made.
 if [ -e .git ]; then
     git ls-files -co --exclude-standard '*.[ch]'
 else
-    find ./* -name '*.[ch]' | cut -c3-
+    find ./* -name '*.[ch]' -exec awk 'FNR == 1 && !/^\/\* Made by / { print FILENAME }' {} + | cut -c3-
 fi | sort -u | while read -r file; do if [ -f "$file" ]; then echo "$file"; fi; done > "$tmp/sources"
 grep -E '^(core|tools|plugins)/' "$tmp/sources" > "$tmp/own"
 

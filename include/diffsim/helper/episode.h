@@ -237,7 +237,7 @@ static inline ds_status ds_simple_describe(const ds_channel *c, ds_channel *out)
         *out = block;                                                                                        \
         return DS_OK;                                                                                        \
     }                                                                                                        \
-    DS_SIMPLE_BOX_(n_, 1, lower_, upper_, start_)                                                            \
+    DS_SIMPLE_BOX_(n_, 1, 0, lower_, upper_, start_)                                                         \
     static ds_status ds_simple_evaluate(void *self, ds_eval *io)                                             \
     {                                                                                                        \
         const int graded = (io->want & DS_WANT_GRAD) != 0 && ((flags_)&DS_ENV_GRADIENT) != 0;                \

@@ -50,7 +50,7 @@
  *
  *     DS_SIMPLE_OPTIMIZER("dice", "Uniform random points.", NULL, 0, search)
  *
- * diffsim/helper/episode.h adds constraints, residuals, images and noise, diffsim/helper/steps.h control step
+ * diffsim/helper/scene.h adds pictures, diffsim/helper/episode.h constraints, residuals, images and noise, diffsim/helper/steps.h control step
  * by step; whole examples of each are in docs/plugin-authors.md.
  *
  * The host does the rest, as for every plugin: help, templates and checks of the parameters, parallel
@@ -129,15 +129,33 @@ static inline double *ds_simple_params(const ds_host *host, const ds_param *cons
     return value;
 }
 
+/* Evaluates the function of an author; see DS_SIMPLE_ENV. [instance] */
+static inline void ds_simple_outcome(const double *param, ds_eval *io, uint32_t flags, uint64_t steps,
+                                     double (*loss)(const double *, const double *, double *))
+{
+    /* The same forward code with and without gradient: the loss must not depend on what is wanted. */
+    const int graded = (io->want & DS_WANT_GRAD) != 0 && (flags & DS_ENV_GRADIENT) != 0;
+    io->loss = loss(param, io->x, graded ? io->grad : NULL);
+    io->outcome = isfinite(io->loss) ? DS_EVAL_OK : DS_EVAL_DIVERGED;
+    /* A gradient with a hole in it is none; the loss beside it still counts. */
+    for (uint64_t i = 0; graded && i < io->n; i++) {
+        io->outcome = io->outcome == DS_EVAL_OK && !isfinite(io->grad[i]) ? DS_EVAL_BAD_GRAD : io->outcome;
+    }
+    io->loss = isfinite(io->loss) ? io->loss : INFINITY;
+    io->grad_kind = graded ? DS_GRAD_ADJOINT : DS_GRAD_NONE;
+    io->bad_step = -1;
+    io->cost_steps = steps;
+}
+
 /* Parts of an environment, used by the macros of the short ways only: the same box for every variable; the
  * answer to one extension id; the tables. */
-#define DS_SIMPLE_BOX_(n_, steps_, lower_, upper_, start_)                                                   \
+#define DS_SIMPLE_BOX_(n_, steps_, dt_, lower_, upper_, start_)                                              \
     static ds_status ds_simple_info(void *self, ds_env_info *out)                                            \
     {                                                                                                        \
         (void)self;                                                                                          \
         out->n = (n_);                                                                                       \
         out->steps = (steps_);                                                                               \
-        out->dt = 0;                                                                                         \
+        out->dt = (dt_);                                                                                     \
         out->loss_floor = -INFINITY;                                                                         \
         return DS_OK;                                                                                        \
     }                                                                                                        \
@@ -192,22 +210,10 @@ static inline double *ds_simple_params(const ds_host *host, const ds_param *cons
         *out = value;                                                                                        \
         return DS_OK;                                                                                        \
     }                                                                                                        \
-    DS_SIMPLE_BOX_(n_, 1, lower_, upper_, start_)                                                            \
+    DS_SIMPLE_BOX_(n_, 1, 0, lower_, upper_, start_)                                                         \
     static ds_status ds_simple_evaluate(void *self, ds_eval *io)                                             \
     {                                                                                                        \
-        /* The same forward code with and without gradient: the loss must not depend on what is wanted. */   \
-        const int graded = (io->want & DS_WANT_GRAD) != 0 && ((flags_)&DS_ENV_GRADIENT) != 0;                \
-        io->loss = loss_((const double *)self, io->x, graded ? io->grad : NULL);                             \
-        io->outcome = isfinite(io->loss) ? DS_EVAL_OK : DS_EVAL_DIVERGED;                                    \
-        /* A gradient with a hole in it is none; the loss beside it still counts. */                         \
-        for (uint64_t i = 0; graded && i < io->n; i++) {                                                     \
-            io->outcome =                                                                                    \
-                io->outcome == DS_EVAL_OK && !isfinite(io->grad[i]) ? DS_EVAL_BAD_GRAD : io->outcome;        \
-        }                                                                                                    \
-        io->loss = isfinite(io->loss) ? io->loss : INFINITY;                                                 \
-        io->grad_kind = graded ? DS_GRAD_ADJOINT : DS_GRAD_NONE;                                             \
-        io->bad_step = -1;                                                                                   \
-        io->cost_steps = 1;                                                                                  \
+        ds_simple_outcome((const double *)self, io, flags_, 1, loss_);                                       \
         return DS_OK;                                                                                        \
     }                                                                                                        \
     DS_SIMPLE_TABLES_(id_, summary_, params_, flags_, free, ds_simple_evaluate, NULL, NULL)

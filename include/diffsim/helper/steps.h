@@ -187,7 +187,8 @@ static inline ds_status ds_simple_rl_step(void *self, ds_rl_step *io)
                                             .observe = observe_};                                            \
         return ds_simple_start(host, &task, params_, out);                                                   \
     }                                                                                                        \
-    DS_SIMPLE_BOX_((uint64_t)(horizon_) * (n_act_), horizon_, lower_, upper_, 0.5 * ((lower_) + (upper_)))   \
+    DS_SIMPLE_BOX_((uint64_t)(horizon_) * (n_act_), horizon_, 0, lower_, upper_,                             \
+                   0.5 * ((lower_) + (upper_)))                                                              \
     static const ds_rl ds_simple_rl = {.struct_size = sizeof(ds_rl),                                         \
                                        .info = ds_simple_rl_info,                                            \
                                        .reset = ds_simple_rl_reset,                                          \
