@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,10 +30,15 @@ enum {
 
 static const char ME[] = "diffsim";
 
-static int is_there(const char *folder, const char *below, char out[PATH_MAX])
+/* Is it there, and of somebody who could have changed this code as well? The way up may lead through folders that
+ * anybody writes to. */
+static int is_there(const char *folder, const char *below, uid_t owner, char out[PATH_MAX])
 {
-    return snprintf(out, PATH_MAX, "%s%s/diffsim/serve.py", folder, below) < PATH_MAX &&
-           access(out, R_OK) == 0;
+    char place[PATH_MAX];
+    struct stat st;
+    return snprintf(place, sizeof place, "%s%s/diffsim/serve.py", folder, below) < PATH_MAX &&
+           realpath(place, out) != NULL && access(out, R_OK) == 0 && stat(out, &st) == 0 &&
+           (st.st_uid == 0 || st.st_uid == owner);
 }
 
 /* The program in the package `diffsim` that belongs to this adapter: around it in a wheel, in a build tree, in an
@@ -43,13 +49,16 @@ static int find_program(char own[PATH_MAX], char out[PATH_MAX])
     Dl_info where;
     char up[PATH_MAX];
     if (dladdr(ME, &where) == 0 || realpath(where.dli_fname, own) == NULL) {
+    struct stat st;
+    char up[PATH_MAX];
+    if (dladdr(ME, &where) == 0 || realpath(where.dli_fname, own) == NULL || stat(own, &st) != 0) {
         return 0;
     }
     snprintf(up, sizeof up, "%s", own);
     for (char *slash = strrchr(up, '/'); slash != NULL; slash = strrchr(up, '/')) {
         *slash = '\0';
         for (size_t k = 0; k < sizeof below / sizeof below[0]; k++) {
-            if (is_there(up, below[k], out)) {
+            if (is_there(up, below[k], st.st_uid, out)) {
                 return 1;
             }
         }
