@@ -100,6 +100,19 @@ def line_of(error, file):
 
 
 # ---- the file and what is in it ----
+def one_line(text):
+    """As the field of the head takes it: whole characters, and something for those that UTF-8 does not have."""
+    return " ".join(text.split()).encode(errors="replace")[:TEXT - 1].decode(errors="ignore").encode()
+
+
+def flush(stream):
+    """What a plugin has done to sys.stdout (None, closed, a full disk) is no matter of its answers."""
+    try:
+        stream.flush()
+    except (AttributeError, OSError, ValueError):
+        pass
+
+
 
 def load_module(file):
     """The module of a file; its folder is where it imports from first, as in ``python3 FILE``."""
@@ -462,13 +475,13 @@ class Server:
         return numpy.frombuffer(self.room_map, dtype=numpy.float64, count=count, offset=offset)
 
     def put_text(self, text, offset=0, behind=0):
-        data = text.encode()
+        data = text.encode(errors="replace")
         self.ensure(offset + len(data) + behind)
         self.room[offset:offset + len(data)] = data
         return len(data)
 
     def fail(self, line, status):
-        self.head.text = " ".join(line.split()).encode()[:TEXT - 1].decode(errors="ignore").encode()
+        self.head.text = one_line(line)
         self.head.status = status
 
     # -- answers --
@@ -663,11 +676,11 @@ class Server:
                 loss, grad = self.alone(x, **more), None
         except api.Diverged as error:
             h.outcome, h.bad_step, h.loss = EVAL_DIVERGED, error.step, math.inf
-            h.text = line_of(error, self.file).encode()[:TEXT - 1]
+            h.text = one_line(line_of(error, self.file))
             return
         except api.Infeasible as error:
             h.outcome, h.loss = EVAL_INFEASIBLE, math.inf
-            h.text = line_of(error, self.file).encode()[:TEXT - 1]
+            h.text = one_line(line_of(error, self.file))
             return
         try:
             h.loss = loss = float(loss)
@@ -791,7 +804,7 @@ class Server:
                 return
             else:
                 self.answer(what)
-            sys.stdout.flush()
+            flush(sys.stdout)
             self.pass_(self.at)
 
 
