@@ -196,15 +196,24 @@ class FunctionEnvironment:
 # ---- parameters ----
 
 def keyword_arguments(target):
+def annotated_attributes(target):
+    """[(name, annotation, default)] of the attributes of a class, and of those it is derived from, whose annotation is
+    one of diffsim.plugin. A class may set a default of its own; with a method or property it is no parameter any more."""
+    found = {}
+    for cls in reversed(target.__mro__):
+        hints = hints_of(cls)
+        for name in annotations_of(cls):
+            if describes(hints.get(name)) and name in vars(cls):
+                found[name] = hints[name]
+    now = {name: inspect.getattr_static(target, name) for name in found}
+    return [(name, hint, now[name]) for name, hint in found.items() if not hasattr(now[name], "__get__")]
+
+
     """[(name, annotation, default)] of what can be set: keywords of __init__, or of a function, and the annotated
-    attributes of a class whose annotation is one of diffsim.plugin."""
+    attributes of a class."""
     found = []
     if isinstance(target, type):
-        for cls in reversed(target.__mro__):
-            hints = hints_of(cls)
-            for name in vars(cls).get("__annotations__", {}):
-                if describes(hints.get(name)) and name in vars(cls):
-                    found.append((name, hints[name], vars(cls)[name]))
+        found = annotated_attributes(target)
         call = target.__init__ if target.__init__ is not object.__init__ else None
     else:
         call = target
@@ -222,7 +231,15 @@ def hints_of(o):
     try:
         return typing.get_type_hints(o, include_extras=True)
     except Exception: # a name that cannot be resolved is no reason to refuse the class
-        return dict(getattr(o, "__annotations__", {}))
+        return annotations_of(o)
+
+
+def annotations_of(o):
+    """The annotations of a function, or of a class without those it is derived from, resolved as far as possible."""
+    if sys.version_info >= (3, 14): # they are computed when asked for, and no longer found in the __dict__
+        import annotationlib
+        return annotationlib.get_annotations(o, format=annotationlib.Format.FORWARDREF)
+    return dict(vars(o).get("__annotations__", {}) if isinstance(o, type) else getattr(o, "__annotations__", {}))
 
 
 def describes(annotation):
@@ -315,7 +332,8 @@ def framework_of(target, module):
         loss = getattr(target, "residuals", getattr(target, "loss", None))
     if isinstance(loss, types.FunctionType):
         names = list(inspect.signature(loss).parameters)[1 if isinstance(target, type) else 0:]
-        hint = loss.__annotations__.get(names[0], "") if names else ""
+        hint = annotations_of(loss).get(names[0], "") if names else ""
+        hint = getattr(hint, "__forward_arg__", hint)
         hint = hint if isinstance(hint, str) else f"{getattr(hint, '__module__', '')}.{getattr(hint, '__qualname__', '')}"
         for name in ("torch", "jax"):
             if hint.split(".")[0] in (name, name + "lib") or hint.startswith(f"{name}.") or \
@@ -540,7 +558,7 @@ class Server:
         if not isinstance(self.target, type):
             self.instance = FunctionEnvironment(self.target, values)
         else:
-            own = {k for k, *_ in keyword_arguments(self.target)} & set(vars(self.target))
+            own = [k for k, *_ in annotated_attributes(self.target)]
             instance = self.target.__new__(self.target)
             for k in own:
                 setattr(instance, k, values[k])

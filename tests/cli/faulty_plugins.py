@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from diffsim.plugin import Diverged, Infeasible, rng
+from diffsim.plugin import Diverged, Infeasible, Real, rng
 
 
 class Box:
@@ -149,6 +149,22 @@ class Breaks:
     def run(self, objective):
         objective.loss(objective.x0)
         raise RuntimeError("no more ideas")
+
+
+class Kept(Box):
+    """Its parameters are those of the class that it is derived from."""
+
+    scale: Real(0, 9, doc="Of the loss.") = 1.0
+    shift: Real(-9, 9, doc="Of the loss.") = 0.0
+
+    def loss(self, x):
+        return self.scale * (x @ x) + self.shift
+
+
+class Heir(Kept):
+    """Derived, with a default of its own for one of them."""
+
+    shift = 5.0
 
 
 def bowl(x, scale: float = 1.0):

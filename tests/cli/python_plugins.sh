@@ -43,6 +43,9 @@ has "env = $tmp/hill.py:Hill" "names it by its path"
 good "a setting is taken" eval --env hill.py --set env.friction=0.1 --json
 bad 3 "friction" eval --env hill.py --set env.friction=11
 bad 3 "did you mean 'friction'" eval --env hill.py --set env.frction=1
+good "parameters are inherited, with a default of its own" eval --env faulty_plugins.py:Heir --set env.scale=2 --x 1,1,1 --json
+[ "$(sed -n 's/.*"loss": \([^,]*\).*/\1/p' "$tmp/out" | head -n 1)" = 11.0 ]
+result $? "and taken"
 good "a function is an environment" eval --env faulty_plugins.py:bowl --set env.scale=2 --json
 
 # ---- searches ----
