@@ -748,7 +748,8 @@ class Server:
         shapes = {"points": 1, "sphere": 2, "capsule": 3, "cylinder": 4, "torus": 5, "box": 6, "mesh": 7, "lines": 8}
         roles = {"material": 0, "tool": 1, "fixed": 2, "target": 3}
         about["flat"] = int(bool(given.get("flat", False)))
-        about["ground"] = given.get("ground")
+        ground = given.get("ground")
+        about["ground"] = float(ground) if ground is not None and math.isfinite(ground) else None
         lows, highs = [], []
         for name, body in given.get("bodies", {}).items():
             shape, role = body.get("shape", "points"), body.get("role", "material")
@@ -759,14 +760,19 @@ class Server:
             p = numpy.asarray(body["frames"], dtype=float)
             if p.ndim != 3 or p.shape[0] != frames or p.shape[2] != each:
                 raise Refused(f"scene(): body '{name}' has frames of shape {p.shape}, ({frames}, count, {each}) is wanted")
+            if p.shape[1] == 0: # there is nothing of it
+                continue
             size = [float(v) for v in numpy.ravel(body.get("size", 0.02))][:4]
             about["bodies"].append({"name": name, "shape": shapes[shape], "role": roles[role], "count": p.shape[1],
                                     "variety": int(body.get("variety", 0)), "size": size,
                                     "index": [int(i) for i in numpy.ravel(body.get("index", []))]})
             data.append(p)
-            lows.append(p[..., :3].min(axis=(0, 1)) - size[0])
-            highs.append(p[..., :3].max(axis=(0, 1)) + size[0])
-        if "box" in given:
+            places = p[..., :3].reshape(-1, 3)
+            places = places[numpy.isfinite(places).all(axis=1)] # where nothing is to be seen
+            if len(places):
+                lows.append(places.min(axis=0) - size[0])
+                highs.append(places.max(axis=0) + size[0])
+        if "box" in given and numpy.isfinite(numpy.asarray(given["box"], dtype=float)).all():
             about["box"] = [float(v) for v in numpy.ravel(given["box"])]
         elif lows:
             about["box"] = [float(v) for v in (*numpy.min(lows, axis=0), *numpy.max(highs, axis=0))]
