@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python process of a plugin that is written in Python: ``python3 serve.py LIBRARY FILE NAME``.
+"""The Python process of a plugin that is written in Python: ``python3 serve.py LIBRARY FILE NAME PARENT``.
 
 Started by the adapter ``py`` of dshost (plugins/adapters/py.c), never by hand. It shares a piece of memory with the
 adapter (descriptor 3, laid out as in plugins/adapters/python/talk.h) and answers questions in it, one at a time. What
@@ -40,6 +40,7 @@ import json  # noqa: E402
 import math  # noqa: E402
 import mmap  # noqa: E402
 import re  # noqa: E402
+import signal  # noqa: E402
 import traceback  # noqa: E402
 import typing  # noqa: E402
 
@@ -99,7 +100,6 @@ def line_of(error, file):
     return f"{place_of(error, file)}: {type(error).__name__}{': ' if said else ''}{said}"
 
 
-# ---- the file and what is in it ----
 def one_line(text):
     """As the field of the head takes it: whole characters, and something for those that UTF-8 does not have."""
     return " ".join(text.split()).encode(errors="replace")[:TEXT - 1].decode(errors="ignore").encode()
@@ -113,6 +113,7 @@ def flush(stream):
         pass
 
 
+# ---- the file and what is in it ----
 
 def load_module(file):
     """The module of a file; its folder is where it imports from first, as in ``python3 FILE``."""
@@ -195,7 +196,6 @@ class FunctionEnvironment:
 
 # ---- parameters ----
 
-def keyword_arguments(target):
 def annotated_attributes(target):
     """[(name, annotation, default)] of the attributes of a class, and of those it is derived from, whose annotation is
     one of diffsim.plugin. A class may set a default of its own; with a method or property it is no parameter any more."""
@@ -209,6 +209,7 @@ def annotated_attributes(target):
     return [(name, hint, now[name]) for name, hint in found.items() if not hasattr(now[name], "__get__")]
 
 
+def keyword_arguments(target):
     """[(name, annotation, default)] of what can be set: keywords of __init__, or of a function, and the annotated
     attributes of a class."""
     found = []
@@ -448,8 +449,8 @@ def describe(value):
 # ---- the process ----
 
 class Server:
-    def __init__(self, library, file, name):
-        self.file, self.name = file, name
+    def __init__(self, library, file, name, parent):
+        self.file, self.name, self.parent = file, name, int(parent)
         self.base = os.path.basename(file)
         self.lib = c.CDLL(library)
         self.await_, self.pass_ = self.lib.ds_python_await, self.lib.ds_python_pass
@@ -483,9 +484,8 @@ class Server:
         self.wait()
 
     def wait(self):
-        parent = os.getppid()
         while not self.await_(self.at):
-            if os.getppid() != parent:
+            if os.getppid() != self.parent:
                 os._exit(1)
 
     def numbers(self, count, offset=0):
@@ -786,7 +786,7 @@ class Server:
             self.head.status = OK
         except api.Stopped:
             self.head.status = STOPPED
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if objective.ended: # what a search makes of its end is no matter any more
                 self.head.status = STOPPED
             else:
@@ -914,10 +914,25 @@ class Objective:
         return h.status == OK
 
 
+def let_others_be_ended():
+    """SIGTERM is for the host, so the adapter has it ignored until here. From now on it is caught, so that programs that a
+    plugin starts, and processes that it forks (multiprocessing ends its own by SIGTERM), take it as usual."""
+    def ignored(number, frame):
+        pass
+
+    def usual():
+        if signal.getsignal(signal.SIGTERM) is ignored:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    signal.signal(signal.SIGTERM, ignored)
+    os.register_at_fork(after_in_child=usual)
+
+
 def main(argv):
     sys.argv = [argv[1]]
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(line_buffering=True)
+    let_others_be_ended()
     Server(*argv).serve()
     os._exit(0)
 
