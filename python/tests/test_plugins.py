@@ -58,6 +58,20 @@ class Plugins(Case):
         self.assertIn(b"KeyboardInterrupt", said)
         self.assertEqual(diffsim.load(self.path("run")).ended, "signal")
 
+    def test_interrupted_start(self):
+        """Ctrl-C ends make() while the start-up code of a plugin runs"""
+        with open(self.path("slow.py"), "w", encoding="utf-8") as f:
+            f.write("import time\nopen('begun', 'w').close()\ntime.sleep(25)\n")
+        with self.program("diffsim.make('slow.py')") as p:
+            end = time.monotonic() + 20
+            while not os.path.exists(self.path("begun")) and time.monotonic() < end:
+                time.sleep(0.05)
+            begin = time.monotonic()
+            os.killpg(p.pid, signal.SIGINT)
+            _, said = p.communicate(timeout=40)
+        self.assertIn(b"KeyboardInterrupt", said)
+        self.assertLess(time.monotonic() - begin, 10)
+
     def test_end(self):
         """a program never ends with success because the process of its optimizer has"""
         code = "s = diffsim.optimizer(P + ':%s', ([0.0], [1.0]))\ns.ask()\ns.tell(0)\ns.ask()"
