@@ -116,8 +116,11 @@ static int open_crew(ds_pool *p, ds_error *e)
 
 int ds_pool_find_env(ds_pool_config *config, const char *name, ds_error *e)
 {
-    const ds_probe_config probe = {
-        .program = config->program, .start_timeout = config->start_timeout, .stop = config->stop};
+    const ds_probe_config probe = {.program = config->program,
+                                   .start_timeout = config->start_timeout,
+                                   .stop = config->stop,
+                                   .waiting = config->waiting,
+                                   .ctx = config->ctx};
     return config->isolation == DS_ISOLATION_NONE
                ? ds_probe_load(name, DS_KIND_ENV, &probe, &config->module, e)
                : ds_probe_open(name, DS_KIND_ENV, &probe, &config->module, e);

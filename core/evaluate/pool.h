@@ -35,7 +35,7 @@ typedef struct ds_pool ds_pool;
 
 /* Sets config->module to the environment that the user means by `name`. With process isolation a
  * worker process loads it and describes it (probe.h), with none this process. Looks at isolation,
- * timeout, program and stop. */
+ * timeout, program, stop and waiting. */
 int ds_pool_find_env(ds_pool_config *config, const char *name, ds_error *e);
 
 /* Checks the settings, starts the first worker and makes an instance in it; further ones start when batches

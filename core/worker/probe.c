@@ -89,7 +89,8 @@ static int wait_described(ds_probe *p, const ds_plugin_file *f, const ds_probe_c
         if (byte == DS_WORKER_DESCRIBED) {
             return 0;
         }
-        if (c->stop != NULL && atomic_load(c->stop) != 0) {
+        if ((c->stop != NULL && atomic_load(c->stop) != 0) ||
+            (c->waiting != NULL && c->waiting(c->ctx) != 0)) {
             return ds_fail(e, DS_EXIT_SIGINT, "stopped before the first evaluation");
         }
         if (1e-9 * (double)(ds_clock_ns() - m->born) > limit) {

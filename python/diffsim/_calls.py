@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import queue
 import threading
 import weakref
 
@@ -42,36 +43,34 @@ class Caller:
     def __init__(self, name: str):
         self._name = name
         self._thread = None
-        self._wanted = threading.Semaphore(0)
-        self._job = None
+        self._jobs = queue.SimpleQueue()
 
-    def _work(self):
-        while True:
-            self._wanted.acquire()
-            job = self._job
-            if job is None:
-                return
-            function, arguments, answer, done = job
-            try:
-                answer.append(function(*arguments))
-            except BaseException as e:  # it is raised again where the call came from
-                answer.append(e)
-            self._job = job = None
-            done.release()
+    @staticmethod
+    def _work(jobs):
+        while (job := jobs.get()) is not None:
+            function, arguments, answer, done, begun = job
+            if begun.acquire(blocking=False):
+                try:
+                    answer.append(function(*arguments))
+                except BaseException as e:  # it is raised again where the call came from
+                    answer.append(e)
+                done.release()
+            del job, function, arguments, answer, done, begun
 
     def call(self, function, arguments, stop):
         """function(*arguments); where a signal handler raises meanwhile, stop() is called and has to end it."""
         if threading.current_thread() is not threading.main_thread():
             return function(*arguments)  # no signal handler runs here
         if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+            self._thread = threading.Thread(target=self._work, args=(self._jobs,), name=self._name, daemon=True)
             self._thread.start()
-        answer, done = [], threading.Semaphore(0)
-        self._job = (function, arguments, answer, done)
-        self._wanted.release()
+        answer, done, begun = [], threading.Semaphore(0), threading.Lock()
         try:
+            self._jobs.put((function, arguments, answer, done, begun))
             done.acquire()
         except BaseException:
+            if begun.acquire(blocking=False):  # whoever has it decides: it has not begun, and will not
+                raise
             stop()
             while not answer:
                 try:
@@ -86,8 +85,7 @@ class Caller:
     def close(self):
         """Ends the thread, when it has nothing to do any more."""
         if self._thread is not None:
-            self._job = None
-            self._wanted.release()
+            self._jobs.put(None)
             self._thread = None
 
 

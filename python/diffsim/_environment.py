@@ -173,8 +173,11 @@ class Environment(Opened):
         handle = lib.ds_environment_open(
             _library.encoded(g["name"], "the name of the environment"), c.byref(options), why, len(why)
         )
-        if not handle and self._interrupts:
-            raise self._interrupts.pop()
+        interrupt = self._interrupted()
+        if interrupt is not None:
+            if handle:
+                lib.ds_environment_close(handle)
+            raise interrupt
         _library.opened(handle, why)
         self._hold(handle, _close, handle, self._waiting)
 
@@ -230,14 +233,25 @@ class Environment(Opened):
             self._open()
         return self._handle
 
+    def _interrupted(self):
+        """What a signal handler has raised during a call of the library, or None; the first one, of several."""
+        first = self._interrupts[0] if self._interrupts else None
+        self._interrupts.clear()
+        return first
+
     def _check(self, status):
-        """Raises what a call of the library has returned; Ctrl-C during it has ended the workers."""
+        """Raises what a call of the library has returned. Ctrl-C during it ends the workers; the call may have come to its
+        end all the same."""
+        interrupt = self._interrupted()
+        if interrupt is not None:
+            self._let_go("interrupted")
+            raise interrupt
         if status == 0:
             return
         error = _library.by_status(status, lib.ds_environment_message(self._handle))
         if status == _library.STOPPED:
             self._let_go("interrupted")
-        raise self._interrupts.pop() if self._interrupts else error
+        raise error
 
     # ---- what it is ----
 
@@ -337,7 +351,7 @@ class Environment(Opened):
             with self._lock:
                 self._x[:] = x
                 status = _evaluate(self._handle or self._ready(), self._one_ref)
-                if status == 0 and self._outcome.value == 0:
+                if status == 0 and self._outcome.value == 0 and not self._interrupts:
                     return self._loss.value
                 return self._failed_one(status, None)[0]
         return self._losses(x, noise_key, False)[0]
@@ -352,7 +366,7 @@ class Environment(Opened):
             with self._lock:
                 self._x[:] = x
                 status = _evaluate(self._handle or self._ready(), self._one_with_grad_ref)
-                if status == 0 and self._outcome.value == 0:
+                if status == 0 and self._outcome.value == 0 and not self._interrupts:
                     return self._loss.value, self._grad.copy()
                 return self._failed_one(status, self._grad)
         return self._losses(x, noise_key, True)

@@ -7,6 +7,7 @@ import ctypes as c
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from ._errors import (
@@ -64,6 +65,8 @@ def _load():
 
 
 lib, path = _load()
+if os.path.basename(sys.executable or "").startswith(("python", "pypy")):
+    os.environ.setdefault("DIFFSIM_PYTHON", sys.executable)  # of plugins in Python: the one that the program has, too
 if (_NATIVE / "etc" / "fonts.conf").is_file() and not os.path.exists("/etc/fonts/fonts.conf"):
     os.environ.setdefault("FONTCONFIG_FILE", str(_NATIVE / "etc" / "fonts.conf"))  # for the pictures
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python process of a plugin that is written in Python: ``python3 serve.py LIBRARY FILE NAME``.
+"""The Python process of a plugin that is written in Python: ``python3 serve.py LIBRARY FILE NAME PARENT``.
 
 Started by the adapter ``py`` of dshost (plugins/adapters/py.c), never by hand. It shares a piece of memory with the
 adapter (descriptor 3, laid out as in plugins/adapters/python/talk.h) and answers questions in it, one at a time. What
@@ -40,6 +40,7 @@ import json  # noqa: E402
 import math  # noqa: E402
 import mmap  # noqa: E402
 import re  # noqa: E402
+import signal  # noqa: E402
 import traceback  # noqa: E402
 import typing  # noqa: E402
 
@@ -97,6 +98,19 @@ def line_of(error, file):
     said = error.msg if isinstance(error, SyntaxError) else str(error)
     said = " ".join(said.split())
     return f"{place_of(error, file)}: {type(error).__name__}{': ' if said else ''}{said}"
+
+
+def one_line(text):
+    """As the field of the head takes it: whole characters, and something for those that UTF-8 does not have."""
+    return " ".join(text.split()).encode(errors="replace")[:TEXT - 1].decode(errors="ignore").encode()
+
+
+def flush(stream):
+    """What a plugin has done to sys.stdout (None, closed, a full disk) is no matter of its answers."""
+    try:
+        stream.flush()
+    except (AttributeError, OSError, ValueError):
+        pass
 
 
 # ---- the file and what is in it ----
@@ -182,16 +196,25 @@ class FunctionEnvironment:
 
 # ---- parameters ----
 
+def annotated_attributes(target):
+    """[(name, annotation, default)] of the attributes of a class, and of those it is derived from, whose annotation is
+    one of diffsim.plugin. A class may set a default of its own; with a method or property it is no parameter any more."""
+    found = {}
+    for cls in reversed(target.__mro__):
+        hints = hints_of(cls)
+        for name in annotations_of(cls):
+            if describes(hints.get(name)) and name in vars(cls):
+                found[name] = hints[name]
+    now = {name: inspect.getattr_static(target, name) for name in found}
+    return [(name, hint, now[name]) for name, hint in found.items() if not hasattr(now[name], "__get__")]
+
+
 def keyword_arguments(target):
     """[(name, annotation, default)] of what can be set: keywords of __init__, or of a function, and the annotated
-    attributes of a class whose annotation is one of diffsim.plugin."""
+    attributes of a class."""
     found = []
     if isinstance(target, type):
-        for cls in reversed(target.__mro__):
-            hints = hints_of(cls)
-            for name in vars(cls).get("__annotations__", {}):
-                if describes(hints.get(name)) and name in vars(cls):
-                    found.append((name, hints[name], vars(cls)[name]))
+        found = annotated_attributes(target)
         call = target.__init__ if target.__init__ is not object.__init__ else None
     else:
         call = target
@@ -209,7 +232,15 @@ def hints_of(o):
     try:
         return typing.get_type_hints(o, include_extras=True)
     except Exception: # a name that cannot be resolved is no reason to refuse the class
-        return dict(getattr(o, "__annotations__", {}))
+        return annotations_of(o)
+
+
+def annotations_of(o):
+    """The annotations of a function, or of a class without those it is derived from, resolved as far as possible."""
+    if sys.version_info >= (3, 14): # they are computed when asked for, and no longer found in the __dict__
+        import annotationlib
+        return annotationlib.get_annotations(o, format=annotationlib.Format.FORWARDREF)
+    return dict(vars(o).get("__annotations__", {}) if isinstance(o, type) else getattr(o, "__annotations__", {}))
 
 
 def describes(annotation):
@@ -302,7 +333,8 @@ def framework_of(target, module):
         loss = getattr(target, "residuals", getattr(target, "loss", None))
     if isinstance(loss, types.FunctionType):
         names = list(inspect.signature(loss).parameters)[1 if isinstance(target, type) else 0:]
-        hint = loss.__annotations__.get(names[0], "") if names else ""
+        hint = annotations_of(loss).get(names[0], "") if names else ""
+        hint = getattr(hint, "__forward_arg__", hint)
         hint = hint if isinstance(hint, str) else f"{getattr(hint, '__module__', '')}.{getattr(hint, '__qualname__', '')}"
         for name in ("torch", "jax"):
             if hint.split(".")[0] in (name, name + "lib") or hint.startswith(f"{name}.") or \
@@ -417,8 +449,8 @@ def describe(value):
 # ---- the process ----
 
 class Server:
-    def __init__(self, library, file, name):
-        self.file, self.name = file, name
+    def __init__(self, library, file, name, parent):
+        self.file, self.name, self.parent = file, name, int(parent)
         self.base = os.path.basename(file)
         self.lib = c.CDLL(library)
         self.await_, self.pass_ = self.lib.ds_python_await, self.lib.ds_python_pass
@@ -452,9 +484,8 @@ class Server:
         self.wait()
 
     def wait(self):
-        parent = os.getppid()
         while not self.await_(self.at):
-            if os.getppid() != parent:
+            if os.getppid() != self.parent:
                 os._exit(1)
 
     def numbers(self, count, offset=0):
@@ -462,13 +493,13 @@ class Server:
         return numpy.frombuffer(self.room_map, dtype=numpy.float64, count=count, offset=offset)
 
     def put_text(self, text, offset=0, behind=0):
-        data = text.encode()
+        data = text.encode(errors="replace")
         self.ensure(offset + len(data) + behind)
         self.room[offset:offset + len(data)] = data
         return len(data)
 
     def fail(self, line, status):
-        self.head.text = " ".join(line.split()).encode()[:TEXT - 1].decode(errors="ignore").encode()
+        self.head.text = one_line(line)
         self.head.status = status
 
     # -- answers --
@@ -527,7 +558,7 @@ class Server:
         if not isinstance(self.target, type):
             self.instance = FunctionEnvironment(self.target, values)
         else:
-            own = {k for k, *_ in keyword_arguments(self.target)} & set(vars(self.target))
+            own = [k for k, *_ in annotated_attributes(self.target)]
             instance = self.target.__new__(self.target)
             for k in own:
                 setattr(instance, k, values[k])
@@ -663,11 +694,11 @@ class Server:
                 loss, grad = self.alone(x, **more), None
         except api.Diverged as error:
             h.outcome, h.bad_step, h.loss = EVAL_DIVERGED, error.step, math.inf
-            h.text = line_of(error, self.file).encode()[:TEXT - 1]
+            h.text = one_line(line_of(error, self.file))
             return
         except api.Infeasible as error:
             h.outcome, h.loss = EVAL_INFEASIBLE, math.inf
-            h.text = line_of(error, self.file).encode()[:TEXT - 1]
+            h.text = one_line(line_of(error, self.file))
             return
         try:
             h.loss = loss = float(loss)
@@ -717,7 +748,8 @@ class Server:
         shapes = {"points": 1, "sphere": 2, "capsule": 3, "cylinder": 4, "torus": 5, "box": 6, "mesh": 7, "lines": 8}
         roles = {"material": 0, "tool": 1, "fixed": 2, "target": 3}
         about["flat"] = int(bool(given.get("flat", False)))
-        about["ground"] = given.get("ground")
+        ground = given.get("ground")
+        about["ground"] = float(ground) if ground is not None and math.isfinite(ground) else None
         lows, highs = [], []
         for name, body in given.get("bodies", {}).items():
             shape, role = body.get("shape", "points"), body.get("role", "material")
@@ -728,14 +760,19 @@ class Server:
             p = numpy.asarray(body["frames"], dtype=float)
             if p.ndim != 3 or p.shape[0] != frames or p.shape[2] != each:
                 raise Refused(f"scene(): body '{name}' has frames of shape {p.shape}, ({frames}, count, {each}) is wanted")
+            if p.shape[1] == 0: # there is nothing of it
+                continue
             size = [float(v) for v in numpy.ravel(body.get("size", 0.02))][:4]
             about["bodies"].append({"name": name, "shape": shapes[shape], "role": roles[role], "count": p.shape[1],
                                     "variety": int(body.get("variety", 0)), "size": size,
                                     "index": [int(i) for i in numpy.ravel(body.get("index", []))]})
             data.append(p)
-            lows.append(p[..., :3].min(axis=(0, 1)) - size[0])
-            highs.append(p[..., :3].max(axis=(0, 1)) + size[0])
-        if "box" in given:
+            places = p[..., :3].reshape(-1, 3)
+            places = places[numpy.isfinite(places).all(axis=1)] # where nothing is to be seen
+            if len(places):
+                lows.append(places.min(axis=0) - size[0])
+                highs.append(places.max(axis=0) + size[0])
+        if "box" in given and numpy.isfinite(numpy.asarray(given["box"], dtype=float)).all():
             about["box"] = [float(v) for v in numpy.ravel(given["box"])]
         elif lows:
             about["box"] = [float(v) for v in (*numpy.min(lows, axis=0), *numpy.max(highs, axis=0))]
@@ -749,7 +786,7 @@ class Server:
             self.head.status = OK
         except api.Stopped:
             self.head.status = STOPPED
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if objective.ended: # what a search makes of its end is no matter any more
                 self.head.status = STOPPED
             else:
@@ -791,7 +828,7 @@ class Server:
                 return
             else:
                 self.answer(what)
-            sys.stdout.flush()
+            flush(sys.stdout)
             self.pass_(self.at)
 
 
@@ -877,10 +914,25 @@ class Objective:
         return h.status == OK
 
 
+def let_others_be_ended():
+    """SIGTERM is for the host, so the adapter has it ignored until here. From now on it is caught, so that programs that a
+    plugin starts, and processes that it forks (multiprocessing ends its own by SIGTERM), take it as usual."""
+    def ignored(number, frame):
+        pass
+
+    def usual():
+        if signal.getsignal(signal.SIGTERM) is ignored:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    signal.signal(signal.SIGTERM, ignored)
+    os.register_at_fork(after_in_child=usual)
+
+
 def main(argv):
     sys.argv = [argv[1]]
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(line_buffering=True)
+    let_others_be_ended()
     Server(*argv).serve()
     os._exit(0)
 

@@ -2,11 +2,12 @@
 """Environments and optimizers that misbehave, each in its own way, for tests/cli/python_plugins.sh."""
 import ctypes
 import os
+import signal
 import time
 
 import numpy as np
 
-from diffsim.plugin import Diverged, Infeasible, rng
+from diffsim.plugin import Diverged, Infeasible, Real, rng
 
 
 class Box:
@@ -149,6 +150,69 @@ class Breaks:
     def run(self, objective):
         objective.loss(objective.x0)
         raise RuntimeError("no more ideas")
+
+
+class Leaves:
+    """It ends its process, and says that all is well."""
+
+    def run(self, objective):
+        objective.loss(objective.x0)
+        os._exit(0)
+
+
+class Crashing:
+    """It dies by a signal, which the thread that follows it has blocked."""
+
+    def run(self, objective):
+        objective.loss(objective.x0)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(9)
+
+
+class Quits:
+    def run(self, objective):
+        objective.loss(objective.x0)
+        raise SystemExit(0)
+
+
+class Slow:
+    """One point after another, with time between them for a signal."""
+
+    def run(self, objective):
+        while True:
+            objective.loss(objective.lower + 0.5 * (objective.upper - objective.lower))
+            time.sleep(0.02)
+
+
+class Kept(Box):
+    """Its parameters are those of the class that it is derived from."""
+
+    scale: Real(0, 9, doc="Of the loss.") = 1.0
+    shift: Real(-9, 9, doc="Of the loss.") = 0.0
+
+    def loss(self, x):
+        return self.scale * (x @ x) + self.shift
+
+
+class Heir(Kept):
+    """Derived, with a default of its own for one of them."""
+
+    shift = 5.0
+
+
+class Picture(Box):
+    """A scene with a body that is not there, a place that is none, and ground at no height."""
+
+    steps = 1
+
+    def loss(self, x):
+        return x @ x
+
+    def scene(self):
+        p = np.zeros((2, 2, 3))
+        p[1, 0] = np.nan
+        return {"bodies": {"some": {"frames": p}, "none": {"frames": np.zeros((2, 0, 3))}}, "ground": -np.inf}
 
 
 def bowl(x, scale: float = 1.0):

@@ -43,6 +43,9 @@ has "env = $tmp/hill.py:Hill" "names it by its path"
 good "a setting is taken" eval --env hill.py --set env.friction=0.1 --json
 bad 3 "friction" eval --env hill.py --set env.friction=11
 bad 3 "did you mean 'friction'" eval --env hill.py --set env.frction=1
+good "parameters are inherited, with a default of its own" eval --env faulty_plugins.py:Heir --set env.scale=2 --x 1,1,1 --json
+[ "$(sed -n 's/.*"loss": \([^,]*\).*/\1/p' "$tmp/out" | head -n 1)" = 11.0 ]
+result $? "and taken"
 good "a function is an environment" eval --env faulty_plugins.py:bowl --set env.scale=2 --json
 
 # ---- searches ----
@@ -115,7 +118,7 @@ says() {
 	grep -qF "\"outcome\": \"$1\"" "$tmp/out" && grep -qF -- "$2" "$tmp/err"
 	result $? "$3: $1, $2"
 }
-says error "faulty_plugins.py:18: IndexError: list index out of range" Raises
+says error "faulty_plugins.py:19: IndexError: list index out of range" Raises
 says crashed "exit status 3" Exits
 says crashed "SIGSEGV" Crashes
 says error "a gradient of shape (2,), (3,) is wanted" Short
@@ -131,7 +134,7 @@ has '"outcome": "bad_gradient"' "NanGradient: bad_gradient"
 run "$dshost" eval --env faulty_plugins.py:Hangs --set run.timeout_s=1 --json
 has '"outcome": "timeout"' "Hangs: timeout"
 # What stands in front of the process of a plugin is no data.
-bad 4 "faulty_plugins.py:78: ValueError: size 3 is odd" eval --env faulty_plugins.py:Odd
+bad 4 "faulty_plugins.py:79: ValueError: size 3 is odd" eval --env faulty_plugins.py:Odd
 bad 4 "how many variables are there?" eval --env faulty_plugins.py:Boundless
 bad 4 "there is no Nothing in it; plugins there: Alone" eval --env faulty_plugins.py:Nothing
 bad 4 "there is more than one plugin in it; say which" eval --env faulty_plugins.py
@@ -146,13 +149,16 @@ printf 'x = 1\n' >empty.py
 bad 4 "empty.py: no class with loss() or run() in it" eval --env empty.py
 DIFFSIM_PYTHON=no-python bad 4 "there is no program no-python" eval --env hill.py
 bad 4 "isolation = none" eval --env hill.py --isolation none
-for name in Outside Breaks; do
+for name in Outside Quits Breaks; do
 	run "$dshost" --env analytic --opt "faulty_plugins.py:$name" --budget 5 --out "opt$name" --pictures no
 	[ "$status" -eq 4 ] && [ "$(grep -c '^dshost: error: ' "$tmp/err")" -eq 1 ]
 	result $? "an optimizer that breaks the rules: $name"
 done
 grep -q "faulty_plugins.py:[0-9]*: RuntimeError: no more ideas" "$tmp/err"
 result $? "says where"
+run "$dshost" --env analytic --opt faulty_plugins.py:Leaves --budget 5 --out leaves --pictures no
+[ "$status" -ne 0 ]
+result $? "an optimizer whose process ends with status 0 is no success"
 
 # ---- the compliance kit ----
 status 0 "check passes a good environment" "$dshost" check hill.py --only load,desc,eval,pure,grad,scene,ext

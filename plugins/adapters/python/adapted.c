@@ -20,7 +20,7 @@ static ds_status take(adapted *a, const ds_host *host, child *out)
     if (waits) {
         *out = a->first;
         /* Loading has opened the descriptor, so it stays open when the instance goes. */
-        out->talk.fd = fcntl(out->talk.fd, F_DUPFD_CLOEXEC, 0);
+        out->talk.fd = fcntl(out->talk.fd, F_DUPFD_CLOEXEC, TALK_FD_LEAST);
         a->first = (child){.pid = 0};
     }
     pthread_mutex_unlock(&lock);

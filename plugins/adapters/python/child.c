@@ -7,12 +7,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -22,17 +24,23 @@ enum {
     POLL_MS = 20,  /* between two looks at the stop flag and at the process */
     PATIENCE = 25, /* such times for it to end by itself */
     FD = 3,        /* of the shared memory in the child */
-    NOT_STARTED = 127
+    NOT_STARTED = 127,
+    UNKNOWN_END = 1 << 8 /* as waitpid() says exit status 1 */
 };
 
 /* ---- where things are ---- */
 
 static const char ME[] = "diffsim";
 
-static int is_there(const char *folder, const char *below, char out[PATH_MAX])
+/* Is it there, and of somebody who could have changed this code as well? The way up may lead through folders that
+ * anybody writes to. */
+static int is_there(const char *folder, const char *below, uid_t owner, char out[PATH_MAX])
 {
-    return snprintf(out, PATH_MAX, "%s%s/diffsim/serve.py", folder, below) < PATH_MAX &&
-           access(out, R_OK) == 0;
+    char place[PATH_MAX];
+    struct stat st;
+    return snprintf(place, sizeof place, "%s%s/diffsim/serve.py", folder, below) < PATH_MAX &&
+           realpath(place, out) != NULL && access(out, R_OK) == 0 && stat(out, &st) == 0 &&
+           (st.st_uid == 0 || st.st_uid == owner);
 }
 
 /* The program in the package `diffsim` that belongs to this adapter: around it in a wheel, in a build tree, in an
@@ -41,15 +49,16 @@ static int find_program(char own[PATH_MAX], char out[PATH_MAX])
 {
     static const char *const below[] = {"", "/python", "/share/diffsim/python", "/lib/python3/dist-packages"};
     Dl_info where;
+    struct stat st;
     char up[PATH_MAX];
-    if (dladdr(ME, &where) == 0 || realpath(where.dli_fname, own) == NULL) {
+    if (dladdr(ME, &where) == 0 || realpath(where.dli_fname, own) == NULL || stat(own, &st) != 0) {
         return 0;
     }
     snprintf(up, sizeof up, "%s", own);
     for (char *slash = strrchr(up, '/'); slash != NULL; slash = strrchr(up, '/')) {
         *slash = '\0';
         for (size_t k = 0; k < sizeof below / sizeof below[0]; k++) {
-            if (is_there(up, below[k], out)) {
+            if (is_there(up, below[k], st.st_uid, out)) {
                 return 1;
             }
         }
@@ -65,13 +74,20 @@ static const char *interpreter(void)
 
 /* ---- life ---- */
 
-/* In the child: becomes Python. Only calls that are allowed behind fork(). */
-static void become_python(int fd, char *const argv[], pid_t parent)
+/* In the child: becomes Python. Only calls that are allowed behind fork(). What a terminal or a service manager sends
+ * to all processes is for the host, which asks Python to end. The kernel sees to the death of a thread, not to that of
+ * a process: of another one than the first, which lives as long as the process, serve.py looks for its parent. */
+static void become_python(int fd, char *const argv[], pid_t parent, int by_first_thread)
 {
     sigset_t none;
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (by_first_thread) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    }
     const int null = open("/dev/null", O_RDONLY);
     if (getppid() != parent || null < 0 || dup2(null, 0) < 0) {
         _exit(NOT_STARTED);
@@ -86,7 +102,7 @@ static void become_python(int fd, char *const argv[], pid_t parent)
 
 int child_start(child *c, const char *file, const char *object, char *why, size_t room)
 {
-    char own[PATH_MAX], program[PATH_MAX];
+    char own[PATH_MAX], program[PATH_MAX], parent[24];
     *c = (child){.file = file, .owner = getpid()};
     if (!find_program(own, program)) {
         snprintf(why, room,
@@ -100,11 +116,13 @@ int child_start(child *c, const char *file, const char *object, char *why, size_
         return -1;
     }
     setenv("PYTHONHASHSEED", "0", 0); /* the order of sets is a result, too */
+    snprintf(parent, sizeof parent, "%d", (int)c->owner);
     char *const argv[] = {(char *)(uintptr_t)interpreter(), program, own, (char *)(uintptr_t)file,
-                          (char *)(uintptr_t)object,        NULL};
+                          (char *)(uintptr_t)object,        parent,  NULL};
+    const int by_first_thread = syscall(SYS_gettid) == c->owner;
     c->pid = fork();
     if (c->pid == 0) {
-        become_python(c->talk.fd, argv, c->owner);
+        become_python(c->talk.fd, argv, c->owner, by_first_thread);
     }
     if (c->pid < 0) {
         snprintf(why, room, "%s: no process for Python: %s", file, strerror(errno));
@@ -114,12 +132,18 @@ int child_start(child *c, const char *file, const char *object, char *why, size_
     return 0;
 }
 
-/* Has it died? */
+/* Has it died? How is not known where the program ignores SIGCHLD, or has waited for it itself. */
 static int look_at(child *c)
 {
-    if (c->pid > 0 && c->owner == getpid() && waitpid(c->pid, &c->status, WNOHANG) == c->pid) {
-        c->pid = 0;
-        c->dead = 1;
+    if (c->pid > 0 && c->owner == getpid()) {
+        const pid_t ended = waitpid(c->pid, &c->status, WNOHANG);
+        if (ended < 0 && errno == ECHILD) {
+            c->status = UNKNOWN_END;
+        }
+        if (ended == c->pid || (ended < 0 && errno == ECHILD)) {
+            c->pid = 0;
+            c->dead = 1;
+        }
     }
     return c->dead;
 }
@@ -143,31 +167,37 @@ int child_dead(child *c, char *how, size_t size)
     return 1;
 }
 
-/* This process ends as its Python has. */
+/* This process ends as its Python has, never with success. The thread may have blocked the signal. */
 static void follow(child *c, const ds_host *host)
 {
     char how[200];
     child_dead(c, how, sizeof how);
     ds_host_say(host, DS_LOG_ERROR, "the Python process of %.300s %s", c->file, how);
     if (WIFSIGNALED(c->status)) {
-        signal(WTERMSIG(c->status), SIG_DFL);
-        raise(WTERMSIG(c->status));
+        const int sig = WTERMSIG(c->status);
+        sigset_t one;
+        sigemptyset(&one);
+        sigaddset(&one, sig);
+        signal(sig, SIG_DFL);
+        pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+        raise(sig);
+        _exit(128 + sig);
     }
-    _exit(WEXITSTATUS(c->status));
+    _exit(WEXITSTATUS(c->status) != 0 ? WEXITSTATUS(c->status) : 1);
 }
 
 ds_status child_listen(child *c, const ds_host *host)
 {
     while (!talk_await(&c->talk, POLL_MS)) {
-        if (host != NULL && host->should_stop(host)) {
-            atomic_store(&c->talk.head->stop, 1);
-            return DS_STOPPED;
-        }
-        if (look_at(c)) {
+        if (look_at(c)) { /* first: who is dead will not hear that it is to stop */
             if (host == NULL) {
                 return DS_E_GENERIC;
             }
             follow(c, host);
+        }
+        if (host != NULL && host->should_stop(host)) {
+            atomic_store(&c->talk.head->stop, 1);
+            return DS_STOPPED;
         }
     }
     return c->talk.head->status;

@@ -2,6 +2,7 @@
 /* talk.c - see talk.h. */
 #include "adapters/python/talk.h"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <string.h>
@@ -33,9 +34,21 @@ static uint64_t time_to_spin(void)
     return (known ? CPU_COUNT(&mine) : 1) > 1 ? SPIN_NS : 0;
 }
 
+/* A file in memory. A program that has closed its standard streams gets their numbers for it first. */
+static int memory_file(void)
+{
+    const int first = memfd_create("diffsim-python", MFD_CLOEXEC);
+    if (first < 0 || first >= TALK_FD_LEAST) {
+        return first;
+    }
+    const int fd = fcntl(first, F_DUPFD_CLOEXEC, TALK_FD_LEAST);
+    close(first);
+    return fd;
+}
+
 int talk_open(talk *t)
 {
-    *t = (talk){.fd = memfd_create("diffsim-python", MFD_CLOEXEC)};
+    *t = (talk){.fd = memory_file()};
     if (t->fd < 0) {
         return -1;
     }

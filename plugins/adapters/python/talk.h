@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 enum { TALK_HEAD = 4096, TALK_TEXT = 2048, TALK_VERSION = 1 };
+enum { TALK_FD_LEAST = 3 }; /* the first three are those of the child's input, output and errors */
 
 /* Sides. */
 enum { TALK_HOST = 0, TALK_PYTHON = 1 };
