@@ -23,6 +23,9 @@ int ds_store_fail(ds_store *s, ds_error *e, const char *doing)
         return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory while %s", s->path, doing);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
+        if (ds_store_present(s, e) != 0) {
+            return DS_EXIT_IO; /* which says who has done it */
+        }
         return ds_fail(e, DS_EXIT_IO,
                        "%s: damaged, or not the store of a run (%s, while %s); restore it from a copy",
                        s->path, sqlite3_errmsg(s->db), doing);
