@@ -20,7 +20,7 @@ fi
 DEB_BUILD_OPTIONS=parallel=${DS_JOBS:-2} status 0 "dpkg-buildpackage" dpkg-buildpackage -us -uc -b
 cd "$tmp" || exit 99
 has_file() { # has_file PACKAGE PATTERN
-	dpkg -c "$1"_*.deb | grep -q "$2"
+	dpkg -c "$1"_*.deb | grep "$2" >"$tmp/out"
 	result $? "$1 has $2"
 }
 has_file diffsim ' ./usr/bin/dshost$'
