@@ -79,7 +79,9 @@ static int split(table *t)
         }
         t->field[t->fields++] = trimmed(at);
         at = last ? NULL : end + 1;
-        at += at != NULL && t->separator == ' ' ? strspn(at, " \t") : 0;
+        if (at != NULL && t->separator == ' ') {
+            at += strspn(at, " \t");
+        }
     }
     return RECORDING_OK;
 }
