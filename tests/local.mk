@@ -112,7 +112,7 @@ check_PROGRAMS += \
 	%D%/envs/test_foreign %D%/envs/test_near_optimum %D%/envs/test_pendulum %D%/envs/test_pinball \
 	%D%/envs/smoothing/test_distance %D%/envs/smoothing/test_functions %D%/envs/smoothing/test_rollouts \
 	%D%/envs/smoothing/test_score %D%/envs/test_swept_scenes %D%/envs/test_drawn_objects %D%/envs/engines/test_recording \
-	%D%/envs/test_double_pendulum %D%/envs/test_cube_throw %D%/envs/test_billiards
+	%D%/envs/test_double_pendulum %D%/envs/test_identification %D%/envs/test_cube_throw %D%/envs/test_billiards
 %C%_envs_engines_mpm_test_mpm_golden_fast_SOURCES = %D%/envs/engines/mpm/test_mpm_golden.c
 %C%_envs_engines_mpm_test_mpm_golden_fast_CPPFLAGS = $(AM_CPPFLAGS) -DFAST
 
@@ -178,7 +178,7 @@ short_scripts = %D%/abi/grow.sh %D%/cli/portable.sh %D%/cli/plugins.sh %D%/abi/e
 	%D%/cli/isolate_optimizer.sh %D%/cli/kill.sh %D%/cli/kill_channels.sh %D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh \
 	%D%/cli/languages.sh %D%/cli/limits.sh %D%/cli/loader.sh %D%/cli/messages.sh %D%/cli/optimizer_edges.sh \
 	%D%/cli/optimizers.sh %D%/cli/own_process.sh %D%/cli/policy_gradient.sh %D%/cli/programs.sh %D%/cli/python_plugins.sh %D%/cli/quickstart.sh %D%/cli/recordings.sh \
-	%D%/cli/rl.sh %D%/cli/run.sh %D%/cli/squares.sh %D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh \
+	%D%/cli/rl.sh %D%/cli/run.sh %D%/cli/squares.sh %D%/cli/identification.sh %D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh \
 	%D%/cli/tools/bench_kill.sh %D%/cli/tools/bench_merge.sh %D%/cli/tools/gradients.sh \
 	%D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh %D%/cli/tools/new.sh %D%/cli/tools/policy.sh \
 	%D%/cli/tools/progress.sh %D%/cli/tools/report.sh %D%/cli/tools/report_sets.sh %D%/cli/tools/tables.sh %D%/cli/tools/view.sh %D%/cli/tools/view_files.sh %D%/cli/tools/view_live.sh %D%/layers.sh

@@ -115,6 +115,16 @@ good "help of one with one variable" help ffi
 has "With the default parameters: 1 variable (0 to 20); no gradient." "has it in the singular"
 good "help --json" help bounce --json
 has '"default_problem": {"n": 3, "lower": [' "has the same"
+good "help with settings" help double_pendulum --set env.variant=damping --set env.n_samples=20
+has "With these settings: 2 variables (each -1 to 1); gradient; 19 output steps" "tells the problem that they make"
+has "  output  joint_torque.1-2     [N m]" "and hook points that the defaults do not have"
+has "  input   joint_rate.1-2       [rad/s]" "with their inputs"
+good "help --set --json" help double_pendulum --set env.variant=damping --json
+has '{"name": "joint_torque", "kind": "output", "count": 2, "unit": "N m",' "has them"
+bad 2 "help: --set opt.j=3: expected env.NAME=VALUE" help double_pendulum --set opt.j=3
+bad 2 "help: --set: rand is an optimizer, which poses no problem" help rand --set env.dim=3
+good "help with a setting that is none" help bounce --set env.colour=red
+has "With these settings it cannot be used: " "says so"
 mkdir alone
 cp "$dshost" "$DS_TOP_BUILD"/libexec/dshost-list "$DS_TOP_BUILD"/libexec/dshost-doctor alone/
 HOME=$tmp/alone run alone/dshost list

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+#include <diffsim/ext/scene.h>
 #include <diffsim/helper/random.h>
 #include <math.h>
 
@@ -85,6 +86,33 @@ static void laws(void **state)
     }
     assert_near(b.ball[0].v[0].v + b.ball[1].v[0].v, 2, 1e-12);
     assert_near(b.ball[0].v[1].v + b.ball[1].v[1].v, 1, 1e-12);
+}
+
+/* The scene of the source: force, bounds and length of an episode, where the last ball lies, its target, and that a force is
+ * one of the first step alone. */
+static void scene_of_the_source(void **state)
+{
+    fake_env e;
+    (void)state;
+    fake_env_open(&e, name, NULL, 0, 0);
+    assert_true(e.info.n == 2 && e.info.steps == 300 && e.x0[0] == 500 && e.x0[1] == 400);
+    assert_true(e.lower[0] == -1000 && e.upper[1] == 1000);
+    assert_near(e.info.dt, 1.0 / 60, 1e-15);
+    const double *x = fake_metric(&e, (double[2]){0, 0}, "x"), *y = fake_values(&e, "y");
+    assert_near(x[0], 1, 1e-15); /* row 3: from -0.5 (3 - 1), spacing 1, 0.8660 (3 - 1) up */
+    assert_near(y[0], 2 * 0.8660, 1e-4);
+    assert_true(x[300] == x[0] && y[300] == y[0]); /* nothing is pushed */
+    assert_near(fake_eval(&e, (double[2]){0, 0}, NULL, 0, NULL),
+                (3.5 - x[0]) * (3.5 - x[0]) + (8 - y[0]) * (8 - y[0]), 1e-12);
+    const ds_scene *scene = e.plugin->env->get_extension(e.self, DS_EXT_SCENE);
+    double at[2][7];
+    fake_metric(&e, (double[2]){60, -90}, "x"); /* away from the rack: an impulse of (1, -1.5) N s */
+    assert_int_equal(scene->frame(e.self, 0, 2, 7, at[0]), DS_OK);
+    assert_int_equal(scene->frame(e.self, 60, 2, 7, at[1]), DS_OK);
+    assert_near(at[0][1], -2, 1e-15);
+    assert_near(at[1][0] - at[0][0], 1, 1e-12);
+    assert_near(at[1][1] - at[0][1], -1.5, 1e-12);
+    fake_env_close(&e);
 }
 
 /* ---- derivatives ---- */
@@ -167,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(impacts),
         cmocka_unit_test(laws),
+        cmocka_unit_test(scene_of_the_source),
         cmocka_unit_test(derivatives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 #include <diffsim/ext/channel.h>
+#include <diffsim/ext/scene.h>
 #include <diffsim/helper/random.h>
 #include <math.h>
 
@@ -27,9 +28,18 @@ static void impulses(void **state)
                                     {60, 0.4576, 2.8029, 0.4829},  {100, 0.7701, 4.2152, 0.4887},
                                     {200, 1.2420, 6.4113, 0.4959}, {299, 1.3226, 6.8116, 0.4985}};
     static const char *const names[3] = {"recorded_x", "recorded_y", "recorded_z"};
+    /* Of the start, where y is up: place (0, 0, 1.2); yaw 0.8, pitch 1.1, roll 0.9 = quaternion x, y, z, w 0.158266, 0.577903,
+     * 0.089534, 0.795590. */
+    static const double start[7] = {0, 1.2, 0, 0.795590, 0.158266, 0.089534, -0.577903};
+    double pose[7];
     fake_env e;
     fake_env_open(&e, name, NULL, 0, 0);
     fake_metric(&e, e.x0, "x");
+    const ds_scene *scene = e.plugin->env->get_extension(e.self, DS_EXT_SCENE);
+    assert_int_equal(scene->frame(e.self, 0, 0, 7, pose), DS_OK);
+    for (int k = 0; k < 7; k++) {
+        assert_near(pose[k], start[k], 5.01e-7);
+    }
     for (int k = 0; k < 6; k++) {
         for (int d = 0; d < 3; d++) {
             assert_near(fake_values(&e, names[d])[(int)at[k][0]], at[k][1 + d], 5.01e-5);

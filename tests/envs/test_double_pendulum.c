@@ -86,6 +86,7 @@ static const char *const cases[][5] = {
     {"variant=synthetic"},
     {"variant=synthetic", "integrator=semi_implicit", "rollout=onestep"},
     {"variant=synthetic", "steps_per_sample=2"},
+    {"variant=synthetic", "wrap=false"},
     {"variant=initial", "n_samples=301"}};
 enum { CASES = sizeof cases / sizeof *cases, MOST = 8 };
 
@@ -274,12 +275,55 @@ static void own_recordings(void **state)
     temporary_close(&folder);
 }
 
+/* A recording on the circle whose angles make turns: the truth is the truth with and without them, and a motion that is a
+ * turn ahead is wrong only with them. */
+static void turns(void **state)
+{
+    static const char *const wrap[2] = {"wrap=true", "wrap=false"};
+    double loss[2], other[7], most = 0;
+    char file[600];
+    fake_env made, e;
+    temporary folder;
+    (void)state;
+    fake_env_open(&made, name, (const char *const[]){"variant=synthetic", "noise=0", "n_samples=300", NULL},
+                  0, 0);
+    const double *a = fake_metric(&made, seven, "angle1"), *b = fake_values(&made, "angle2");
+    temporary_open(&folder);
+    snprintf(file, sizeof file, "file=%s", temporary_path(&folder, "turns.csv"));
+    FILE *f = fopen(file + 5, "w");
+    assert_non_null(f);
+    for (int i = 0; i < 300; i++) {
+        most = fmax(most, fmax(fabs(a[i]), fabs(b[i])));
+        if (i == 150) {
+            fprintf(f, "nan,nan\n");
+        } else {
+            fprintf(f, "%.17g,%.17g\n", remainder(a[i], 2 * M_PI), remainder(b[i], 2 * M_PI));
+        }
+    }
+    assert_int_equal(fclose(f), 0);
+    assert_true(most > M_PI); /* else nothing is tested */
+    memcpy(other, seven, sizeof other);
+    other[3] += 60; /* turns the other way */
+    for (int k = 0; k < 2; k++) {
+        fake_env_open(&e, name,
+                      (const char *const[]){"variant=recording", file, "columns=1 2", "sample_rate=500",
+                                            "gaps=true", "n_samples=300", wrap[k], NULL},
+                      0, 0);
+        assert_true(fake_eval(&e, seven, NULL, 0, NULL) < 1e-18);
+        loss[k] = fake_eval(&e, other, NULL, 0, NULL);
+        fake_env_close(&e);
+    }
+    assert_true(loss[0] <= 599 * M_PI * M_PI && loss[1] > 2 * loss[0]);
+    fake_env_close(&made);
+    temporary_close(&folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measured_motion), cmocka_unit_test(optima),   cmocka_unit_test(noise_remains),
         cmocka_unit_test(derivatives),     cmocka_unit_test(products), cmocka_unit_test(real_recordings),
-        cmocka_unit_test(own_recordings),
+        cmocka_unit_test(own_recordings),  cmocka_unit_test(turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -393,12 +393,43 @@ static void test_basins(void **state)
     assert_true(total < 6 * 15000);
 }
 
+/* The workers share one best, which is never given up for a worse one: with hops of no length each round begins with all of
+ * them at the best point of all rounds before. */
+static void test_shared_best(void **state)
+{
+    (void)state;
+    enum { WORKERS = 3, N = 4 };
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        fake_problem p = squares(N, 5, waves_loss, 8, waves_squares, 3000);
+        fake_result r = fake_run("pbh", "initial_std=1e-12 workers=3 iterations=3 use_x0=false", &p, seed);
+        uint64_t best = 0, best_before = 0, rounds = 0, in_round = 0;
+        optimizer_assert_sound(&r, 3000);
+        for (uint64_t i = 0; i < r.evaluations; i++) {
+            if (i > 0 && r.rows[i].group != r.rows[i - 1].group) {
+                best_before = best;
+                in_round = 0;
+                rounds++;
+            }
+            if (rounds > 0 && in_round++ < WORKERS) {
+                for (int k = 0; k < N; k++) {
+                    assert_true(fabs(r.x[i * N + k] - r.x[best_before * N + k]) < 1e-9);
+                }
+            }
+            best = r.rows[i].loss < r.rows[best].loss ? i : best;
+        }
+        assert_true(rounds >= 10);
+        fake_free(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rosenbrock),   cmocka_unit_test(test_linear), cmocka_unit_test(test_box),
-        cmocka_unit_test(test_failed_steps), cmocka_unit_test(test_stands), cmocka_unit_test(test_residuals),
-        cmocka_unit_test(test_rows),         cmocka_unit_test(test_basins),
+        cmocka_unit_test(test_rosenbrock),  cmocka_unit_test(test_linear),
+        cmocka_unit_test(test_box),         cmocka_unit_test(test_failed_steps),
+        cmocka_unit_test(test_stands),      cmocka_unit_test(test_residuals),
+        cmocka_unit_test(test_rows),        cmocka_unit_test(test_basins),
+        cmocka_unit_test(test_shared_best),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,6 +29,7 @@ typedef struct request {
     const char *path;
     ds_settings flags, sets;
     ds_bench_choice choice;
+    char *only; /* of all flags --only */
     int dry, retry, json, help;
 } request;
 
@@ -42,7 +43,7 @@ static void usage(void)
            "  --dry-run       print the cells and an estimate of the time, from a few trial evaluations\n"
            "  --jobs N        runs at the same time; 0 = as many as fit on the processors [0]\n"
            "  --out DIR       result folder [results/FILE without .ini]\n"
-           "  --only PATTERN  only cells ENV/OPT that match, as in 'torus/*'\n"
+           "  --only PATTERN  only cells ENV/OPT that match, as in 'torus/*'; several times, or with commas\n"
            "  --budget N      evaluations of every run, instead of [run] budget\n"
            "  --runs N        runs of every cell, instead of [bench] runs\n"
            "  --seed N        seed of the first run, instead of [bench] seed\n"
@@ -108,6 +109,24 @@ static int take_set(void *to, const char *name, const char *text, ds_error *e)
     return ds_settings_set(&((request *)to)->sets, text, e);
 }
 
+/* Several flags are one list. */
+static int take_only(void *to, const char *name, const char *text, ds_error *e)
+{
+    request *q = to;
+    const size_t before = q->only != NULL ? strlen(q->only) + 1 : 0;
+    char *all = realloc(q->only, before + strlen(text) + 1);
+    (void)name;
+    if (all == NULL) {
+        return ds_no_memory(e);
+    }
+    if (before > 0) {
+        all[before - 1] = ',';
+    }
+    memcpy(all + before, text, strlen(text) + 1);
+    q->choice.only = q->only = all;
+    return 0;
+}
+
 /* A key of [bench], or the budget, which is one of [run]. */
 static int take_key(void *to, const char *name, const char *value, ds_error *e)
 {
@@ -118,14 +137,13 @@ static int take_key(void *to, const char *name, const char *value, ds_error *e)
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
-    const ds_flag flags[] = {
-        {"out", .take = take_key},         {"jobs", .take = take_key},
-        {"seed", .take = take_key},        {"runs", .take = take_key},
-        {"budget", .take = take_key},      {"set", .take = take_set},
-        {"only", .text = &q->choice.only}, {"skip-missing", .set = &q->choice.skip_missing},
-        {"shard", .take = take_shard},     {"dry-run", .set = &q->dry},
-        {"retry", .set = &q->retry},       {"json", .set = &q->json},
-        {"help", .set = &q->help},         {0}};
+    const ds_flag flags[] = {{"out", .take = take_key},     {"jobs", .take = take_key},
+                             {"seed", .take = take_key},    {"runs", .take = take_key},
+                             {"budget", .take = take_key},  {"set", .take = take_set},
+                             {"only", .take = take_only},   {"skip-missing", .set = &q->choice.skip_missing},
+                             {"shard", .take = take_shard}, {"dry-run", .set = &q->dry},
+                             {"retry", .set = &q->retry},   {"json", .set = &q->json},
+                             {"help", .set = &q->help},     {0}};
     *q = (request){.choice.shards = 1};
     int rc = ds_arguments_read(argc, argv, "bench", flags, 1, q, e);
     if (rc != 0 || q->help) {
@@ -335,6 +353,7 @@ static int command(int argc, char **argv, ds_error *e)
         rc = run_bench(&q, e);
     }
     ds_settings_clear(&q.flags);
+    free(q.only);
     ds_settings_clear(&q.sets);
     return ds_stop_status(rc);
 }

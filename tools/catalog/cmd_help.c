@@ -53,7 +53,7 @@ static json_t *plugin_json(const ds_module *m)
                      ds_describe_ids(d->uses), "params", params_json(d->params));
 }
 
-/* ---- the problem that an environment is with its default parameters ---- */
+/* ---- the problem that an environment is with its default parameters, or with settings of --set ---- */
 
 enum { BOUNDS_SHOWN = 6, GROUPS_SHOWN = 8, NAMES_SHOWN = 4 };
 
@@ -207,25 +207,26 @@ static json_t *problem_json(const ds_pool_env *env)
 }
 
 /* Into *o where it is not NULL, else as text. An environment that must be told something has no default. */
-static void describe_problem(const ds_module *m, json_t *o)
+static void describe_problem(const ds_module *m, const ds_settings *settings, json_t *o)
 {
-    const ds_settings none = {0};
-    const ds_pool_config config = {.module = m, .settings = &none, .threads = 1, .jobs = 1, .exact = 1};
+    const ds_pool_config config = {.module = m, .settings = settings, .threads = 1, .jobs = 1, .exact = 1};
+    const char *with =
+        settings->section[DS_SECTION_ENV].count > 0 ? "With these settings" : "With the default parameters";
     ds_pool *pool = NULL;
     ds_error e = {0, ""};
     int rc = ds_pool_open(&config, &pool, &e);
     if (o != NULL) {
         json_object_set_new(o, "default_problem", rc == 0 ? problem_json(ds_pool_env_of(pool)) : json_null());
     } else if (rc == 0) {
-        printf("With the default parameters: ");
+        printf("%s: ", with);
         problem_text(ds_pool_env_of(pool));
     } else {
-        printf("With the default parameters it cannot be used: %s\n", e.text);
+        printf("%s it cannot be used: %s\n", with, e.text);
     }
     ds_pool_close(pool);
 }
 
-static void plugin_text(const ds_module *m)
+static void plugin_text(const ds_module *m, const ds_settings *settings)
 {
     const ds_desc *d = m->plugin->desc;
     printf("%s - %s\n\n", d->id, d->summary);
@@ -250,7 +251,7 @@ static void plugin_text(const ds_module *m)
         printf("Each instance gets a process to itself.\n");
     }
     if (d->kind == DS_KIND_ENV) {
-        describe_problem(m, NULL);
+        describe_problem(m, settings, NULL);
     }
     printf("Set parameters with --set %s.NAME=VALUE or in section [%s] of an .ini file:\n\n",
            d->kind == DS_KIND_ENV ? "env" : "opt", d->kind == DS_KIND_ENV ? "env" : "opt");
@@ -262,11 +263,27 @@ static void plugin_text(const ds_module *m)
     }
 }
 
-static const char usage[] = "usage: dshost help                  the commands\n"
-                            "       dshost help ID [--json]      a plugin and its parameters\n"
-                            "       dshost help run [--json]     section [run] of an .ini file\n"
-                            "       dshost help COMMAND          the flags of a command\n"
-                            "  --json       one object\n";
+static const char usage[] =
+    "usage: dshost help                  the commands\n"
+    "       dshost help ID [OPTIONS]     a plugin and its parameters\n"
+    "       dshost help run [--json]     section [run] of an .ini file\n"
+    "       dshost help COMMAND          the flags of a command\n"
+    "  --set env.NAME=VALUE   describe the problem (variables, channels, hook points) with this parameter,\n"
+    "                         not with its default, as in env.variant=damping; several times\n"
+    "  --json                 one object\n";
+
+typedef struct request {
+    int json;
+    ds_settings sets;
+} request;
+
+static int take_set(void *to, const char *name, const char *text, ds_error *e)
+{
+    (void)name;
+    return strncmp(text, "env.", 4) == 0
+               ? ds_settings_set(&((request *)to)->sets, text, e)
+               : ds_fail(e, DS_EXIT_USAGE, "help: --set %.80s: expected env.NAME=VALUE", text);
+}
 
 /* Section [run] of an .ini file. */
 static int help_run(int json, ds_error *e)
@@ -285,40 +302,53 @@ static int help_run(int json, ds_error *e)
     return 0;
 }
 
-static int help_plugin(const char *name, int json, ds_error *e)
+static int help_plugin(const char *name, const request *q, ds_error *e)
 {
     const ds_module *m = NULL;
+    const ds_settings *settings = &q->sets;
     int status = ds_loader_describe(name, 0, &m, e);
-    if (status == 0 && json) {
+    if (status == 0 && settings->section[DS_SECTION_ENV].count > 0 && m->plugin->desc->kind != DS_KIND_ENV) {
+        status = ds_fail(e, DS_EXIT_USAGE, "help: --set: %s is an optimizer, which poses no problem",
+                         m->plugin->desc->id);
+    }
+    if (status == 0 && q->json) {
         json_t *o = plugin_json(m);
         if (m->plugin->desc->kind == DS_KIND_ENV) {
-            describe_problem(m, o);
+            describe_problem(m, settings, o);
         }
         status = ds_json_write(o, stdout, "standard output", e);
         json_decref(o);
     } else if (status == 0) {
-        plugin_text(m);
+        plugin_text(m, settings);
     }
     return status;
 }
 
-static int command(int argc, char **argv, ds_error *e)
+static int run_request(const request *q, int argc, char **argv, ds_error *e)
 {
-    int json = 0;
-    const ds_flag flags[] = {{"json", .set = &json}, {"help", .usage = usage}, {0}};
-    int rc = ds_arguments_read(argc, argv, "help", flags, -1, NULL, e);
-    if (rc == 0 && optind == argc && !json) {
+    if (optind == argc && !q->json && q->sets.section[DS_SECTION_ENV].count == 0) {
         ds_usage(stdout);
-    } else if (rc == 0 && optind + 1 != argc) {
-        rc = ds_fail(
+        return 0;
+    }
+    if (optind + 1 != argc) {
+        return ds_fail(
             e, DS_EXIT_USAGE,
             "help: name one plugin (`dshost list` shows them), a command, or 'run' for section [run]");
-    } else if (rc == 0) {
-        const char *name = argv[optind];
-        rc = strcmp(name, "run") == 0 ? help_run(json, e)
-             : ds_is_command(name)    ? ds_dispatch_help(name, e)
-                                      : help_plugin(name, json, e);
     }
+    const char *name = argv[optind];
+    return strcmp(name, "run") == 0 ? help_run(q->json, e)
+           : ds_is_command(name)    ? ds_dispatch_help(name, e)
+                                    : help_plugin(name, q, e);
+}
+
+static int command(int argc, char **argv, ds_error *e)
+{
+    request q = {0};
+    const ds_flag flags[] = {
+        {"json", .set = &q.json}, {"set", .take = take_set}, {"help", .usage = usage}, {0}};
+    int rc = ds_arguments_read(argc, argv, "help", flags, -1, &q, e);
+    rc = rc != 0 ? rc : run_request(&q, argc, argv, e);
+    ds_settings_clear(&q.sets);
     return rc;
 }
 

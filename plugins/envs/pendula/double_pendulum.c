@@ -54,6 +54,11 @@ static const ds_param *const params[] = {
             "synthetic: standard deviation of the noise in the angles; by seed."),
     DS_LIST("time_weight", "0, 1", 0, 1e6, 2, "",
             "a, b: the squared error at time t counts 1 / (a t)^b times; a = 0: all alike."),
+    DS_BOOL(
+        "wrap", "true",
+        "All variants but camera and initial: angles are compared on the circle. false: turns count, those "
+        "of a recording are followed from sample to sample; least squares then find far more often from "
+        "afar, but one turn that was lost in a gap spoils all."),
     DS_ENUM("rollout", "full", rollouts,
             "full: the motion from the start; onestep: each sample from the one before as it was recorded, "
             "its rates by "

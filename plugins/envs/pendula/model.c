@@ -207,6 +207,19 @@ static double rate_at(const model *m, uint64_t i, uint64_t q)
     return remainder(m->fit.target[2 * i + 2 + q] - m->fit.target[2 * i - 2 + q], 2 * pi) / (2 * m->dt);
 }
 
+/* Angles that go on through turns: each is less than half of one from the last that is known. */
+static void follow_turns(model *m)
+{
+    for (uint64_t q = 0; q < 2; q++) {
+        double last = m->fit.target[q];
+        for (uint64_t i = 1; i < m->rows; i++) {
+            double *angle = m->fit.target + 2 * i + q;
+            *angle = last + remainder(*angle - last, 2 * pi);
+            last = isnan(*angle) ? last : *angle;
+        }
+    }
+}
+
 static void read_recording(model *m, ds_param_reader *in, const recorded *r)
 {
     if (r->data.columns != 2 && r->data.columns != 6) {
@@ -220,6 +233,8 @@ static void read_recording(model *m, ds_param_reader *in, const recorded *r)
     if (isnan(m->fit.target[0]) || isnan(m->fit.target[1])) {
         in->status = ds_host_fail(in->host, DS_E_DATA,
                                   "the first sample of the recording is missing: choose another first_row");
+    } else if (m->fit.angles == 0) {
+        follow_turns(m);
     }
 }
 
@@ -332,7 +347,7 @@ static void make_target(model *m, ds_param_reader *in, memory *room, const recor
         return;
     }
     m->fit.fitted = m->fitted;
-    m->fit.angles = m->variant == VARIANT_INITIAL ? 0 : 3;
+    m->fit.angles = m->variant == VARIANT_INITIAL || ds_param_int(in, "wrap") == 0 ? 0 : 3;
     if (m->variant == VARIANT_RECORDING) {
         read_recording(m, in, r);
         start_of_recording(m);

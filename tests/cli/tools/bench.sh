@@ -144,6 +144,9 @@ same "as resume does" results/cheap/bounce/rand/seed-1000 direct
 sed 's/^dim = 5/dim = 6/' cheap.ini >other.ini
 bad 3 "results/cheap holds runs of analytic with dim = 5, the file now says 6" bench other.ini --out results/cheap
 "$dshost" bench cheap.ini --only 'bounce/rand' --out begun1 >/dev/null 2>&1
+"$dshost" bench cheap.ini --only 'bounce/rand' --only 'analytic/rand' --out twice --dry-run --json >"$tmp/out" 2>"$tmp/err"
+grep -q bounce/rand "$tmp/out" && grep -q analytic/rand "$tmp/out" && ! grep -q cmaes "$tmp/out"
+result $? "--only twice means both"
 status 0 "what has no run yet may change" "$dshost" bench other.ini --only 'analytic/rand' --out begun1
 bad 3 "begun1 holds runs of analytic with dim = 6, the file now says 5" bench cheap.ini --out begun1
 status 0 "--dry-run" "$dshost" bench cheap.ini --dry-run --out new

@@ -15,6 +15,7 @@
 
 #include "differences.h"
 #include "host.h"
+#include "temporary.h"
 
 #include <diffsim/ext/hooks.h>
 #include <diffsim/ext/variables.h>
@@ -450,10 +451,13 @@ static void files(void **state)
 {
     (void)state;
     ds_hybrid h;
-    char why[DS_NETWORK_FILE_TEXT], path[] = "test-hybrid-XXXXXX", setting[64];
+    char why[DS_NETWORK_FILE_TEXT], setting[600];
+    temporary folder;
+    temporary_open(&folder);
+    const char *path = temporary_path(&folder, "weights");
     assert_true(ds_hybrid_wire(&h, "heat = v | 2 | tanh", HOOKS, hook, why));
     const double w[] = {0.1, -0.2, 0.3, 0.4, -0.45, 0.05};
-    FILE *f = fdopen(mkstemp(path), "w");
+    FILE *f = fopen(path, "w");
     assert_non_null(f);
     assert_true(ds_network_file_write(f, 1, &h.net[0].net, w));
     assert_int_equal(fclose(f), 0);
@@ -482,7 +486,7 @@ static void files(void **state)
                      "sum of squares");
     fake_env_refuses("envs/cartpole", (const char *[]){"residual=cart_force = joint_rate", NULL},
                      "there is no output 'cart_force'; there are: joint_torque");
-    remove(path);
+    temporary_close(&folder);
 }
 
 int main(void)
