@@ -296,6 +296,7 @@ static void read_flip(void *self, ds_param_reader *in)
     e->kit.n_obs = N_OBS;
     e->kit.control_dt = c->h * (double)e->per;
     sight_read(&e->seen.sight, in, ds_param_int(in, "loss") == 1, e->kit.steps, 1);
+    e->seen.sight.partial = e->near.weight > 0;
 }
 
 static void range_of_pan(const void *self, uint64_t i, double *lower, double *upper, double *start)

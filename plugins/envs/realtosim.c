@@ -493,7 +493,7 @@ static ds_status answer_of_realtosim(void *self, ds_eval *io, ds_ask *ask)
 {
     realtosim *e = self;
     if (e->seen.sight.wanted) {
-        return sight_answer(&e->seen.sight, ask);
+        return sight_answer(&e->seen.sight, &e->kit, io, ask);
     }
     if (e->displaced) {
         int64_t step = -1;

@@ -218,7 +218,8 @@ static double *values_of(fake_env *e, uint64_t channel, const char *name, const 
     *c = (ds_channel){.struct_size = sizeof *c};
     assert_int_equal(channels->describe(e->self, channel, c), DS_OK);
     assert_string_equal(c->name, name);
-    assert_int_equal(c->ops, DS_CAN(DS_ASK_VALUE));
+    assert_int_equal(c->ops,
+                     DS_CAN(DS_ASK_VALUE) | (channel == 0 ? DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV) : 0));
     for (uint32_t d = 0; d < c->ndim; d++) {
         size *= c->shape[d];
     }
@@ -282,6 +283,158 @@ static void channels_of_cloths(void **state)
             channels_of(&cloths[k]);
         }
     }
+}
+
+/* ---- products ---- */
+
+/* J v and J' w of the residuals at x, in one evaluation or, where one is NULL, alone. Returns the loss. */
+static double products(fake_env *e, uint64_t size, const double *x, const double *v, const double *w,
+                       double *jv, double *jtw, uint32_t kind[2])
+{
+    const size_t n = e->info.n;
+    ds_ask ask[2] = {
+        {.struct_size = sizeof *ask, .op = DS_ASK_JV, .v = v, .out = jv, .out_bytes = size * sizeof *jv},
+        {.struct_size = sizeof *ask, .op = DS_ASK_JTV, .v = w, .out = jtw, .out_bytes = n * sizeof *jtw}};
+    ds_ask *const asks[2] = {&ask[jv == NULL], &ask[1]};
+    ds_eval io = {.struct_size = sizeof io,
+                  .n = n,
+                  .x = x,
+                  .asks = (jv != NULL) + (jtw != NULL),
+                  .ask = jv != NULL ? asks : asks + 1};
+    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    assert_int_equal(io.outcome, DS_EVAL_OK);
+    assert_true(io.cost_steps > e->info.steps);
+    kind[0] = ask[0].kind;
+    kind[1] = ask[1].kind;
+    return io.loss;
+}
+
+static uint64_t residuals_of(const fake_env *e)
+{
+    const ds_env_channels *channels = e->plugin->env->get_extension(e->self, DS_EXT_CHANNELS);
+    ds_channel c = {.struct_size = sizeof c};
+    assert_int_equal(channels->describe(e->self, 0, &c), DS_OK);
+    assert_int_equal(c.role, DS_CHANNEL_RESIDUAL);
+    return c.shape[0];
+}
+
+/* How far w . J v is from J' w . v, in proportion to their sizes; bound: at the ends of the box. */
+static double misfit(fake_env *e, const scene *s, uint64_t key, int bound)
+{
+    const size_t n = e->info.n, size = residuals_of(e);
+    double x[MOST], v[MOST], jtw[MOST], alone[MOST], *w = calloc(3 * size, sizeof *w), *jv = w + size;
+    uint32_t kind[2];
+    random_point(e, s->spread, key, x);
+    for (uint64_t i = 0; bound && i < n; i++) { /* none on both sides of v */
+        x[i] = i % 2 ? e->lower[i] : e->upper[i];
+    }
+    differences_random(key + 1, n, v);
+    differences_random(key + 2, size, w);
+    for (uint64_t i = 0; i < n; i++) {
+        v[i] *= e->upper[i] - e->lower[i];
+        v[i] = bound ? (i % 2 ? fabs(v[i]) : -fabs(v[i])) : v[i];
+    }
+    const double loss = products(e, size, x, v, w, jv, jtw, kind);
+    assert_int_equal(kind[0], DS_GRAD_FD);
+    assert_int_equal(kind[1], DS_GRAD_ADJOINT);
+    assert_near(products(e, size, x, v, w, NULL, alone, kind), loss, 0); /* nothing has been left behind */
+    assert_memory_equal(alone, jtw, n * sizeof *jtw);
+    assert_near(fake_eval(e, x, NULL, 0, NULL), loss, 0);
+    const double there = differences_dot(size, w, jv), back = differences_dot(n, jtw, v),
+                 length = sqrt(differences_dot(size, w, w) * differences_dot(size, jv, jv));
+    free(w);
+    assert_true(length > 0);
+    return fabs(there - back) / length;
+}
+
+/* With the residuals themselves J' w is half the gradient. */
+static void half_the_gradient(fake_env *e, const scene *s)
+{
+    const size_t n = e->info.n, size = residuals_of(e);
+    double x[MOST], g[MOST], half[MOST], *r = calloc(size, sizeof *r);
+    uint32_t kind[2];
+    ds_ask ask = {.struct_size = sizeof ask, .op = DS_ASK_VALUE, .out = r, .out_bytes = size * sizeof *r};
+    ds_ask *asks = &ask;
+    ds_eval io = {.struct_size = sizeof io, .n = n, .x = x, .asks = 1, .ask = &asks};
+    random_point(e, s->spread, 21, x);
+    fake_eval(e, x, g, 0, NULL);
+    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    products(e, size, x, NULL, r, NULL, half, kind);
+    const double longest = fabs(g[largest(n, g)]);
+    for (uint64_t i = 0; i < n; i++) {
+        assert_near(2 * half[i], g[i], 1e-10 * longest);
+    }
+    free(r);
+}
+
+static void products_of(const scene *s, double agree)
+{
+    fake_env e;
+    double worst = 0;
+    fake_env_open(&e, s->name, s->settings, 0, 0);
+    for (uint64_t key = 30; key < 36; key += 3) {
+        worst = fmax(worst, misfit(&e, s, key, 0));
+    }
+    print_message("%s: w . J v differs from J' w . v by %.2g\n", s->name, worst);
+    assert_true(worst <= agree);
+    half_the_gradient(&e, s);
+    fake_env_close(&e);
+}
+
+static void products_of_particles(void **state)
+{
+    (void)state;
+    for (int k = 0; k < PARTICLES; k++) {
+        products_of(&particles[k], 1e-5);
+    }
+}
+
+static void products_of_cloths(void **state)
+{
+    (void)state;
+    for (int k = 0; k < CLOTHS; k++) {
+        products_of(&cloths[k], 1e-5);
+    }
+}
+
+/* J v from one side. */
+static void products_at_bounds(void **state)
+{
+    (void)state;
+    fake_env e;
+    fake_env_open(&e, cloths[0].name, cloths[0].settings, 0, 0);
+    assert_true(misfit(&e, &cloths[0], 40, 1) <= 1e-5);
+    fake_env_close(&e);
+}
+
+/* In single precision rounding would be all of J v; J' w is there. */
+static void products_in_single_precision(void **state)
+{
+    (void)state;
+    const scene s = {"envs/writer", {"loss=image", "preset=small", "image_size=32", "precision=f32"}, 0.9};
+    fake_env e;
+    ds_channel c = {.struct_size = sizeof c};
+    fake_env_open(&e, s.name, s.settings, 0, 0);
+    const ds_env_channels *channels = e.plugin->env->get_extension(e.self, DS_EXT_CHANNELS);
+    assert_int_equal(channels->describe(e.self, 0, &c), DS_OK);
+    assert_int_equal(c.ops, DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JTV));
+    half_the_gradient(&e, &s);
+    fake_env_close(&e);
+}
+
+/* Where the loss has more in it than pictures the differences are no residuals. */
+static void no_residuals(void **state)
+{
+    (void)state;
+    fake_env e;
+    ds_channel c = {.struct_size = sizeof c};
+    fake_env_open(&e, "envs/flip",
+                  (const char *const[]){"loss=image", "duration=0.05", "contact_loss=1", NULL}, 0, 0);
+    const ds_env_channels *channels = e.plugin->env->get_extension(e.self, DS_EXT_CHANNELS);
+    assert_int_equal(channels->describe(e.self, 0, &c), DS_OK);
+    assert_int_equal(c.role, DS_CHANNEL_STATE);
+    assert_int_equal(c.ops, DS_CAN(DS_ASK_VALUE));
+    fake_env_close(&e);
 }
 
 /* ---- targets from files ---- */
@@ -473,6 +626,11 @@ int main(void)
         cmocka_unit_test(several_cameras),
         cmocka_unit_test(channels_of_particles),
         cmocka_unit_test(channels_of_cloths),
+        cmocka_unit_test(products_of_particles),
+        cmocka_unit_test(products_of_cloths),
+        cmocka_unit_test(products_at_bounds),
+        cmocka_unit_test(products_in_single_precision),
+        cmocka_unit_test(no_residuals),
         cmocka_unit_test(files_of_particles),
         cmocka_unit_test(files_of_cloths),
         cmocka_unit_test(reached_target),

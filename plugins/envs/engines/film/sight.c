@@ -204,23 +204,6 @@ ds_status sight_show(sight *s, uint64_t k, double *share)
 ds_status sight_adjoint(sight *s, uint64_t k)
 {
     memset(s->p_bar, 0, 3 * s->points * sizeof *s->p_bar);
-    return say(s, film_adjoint(s->film, k, s->p, NULL, s->p_bar));
-}
-
-/* ---- channels ---- */
-
-uint64_t sight_channels(const sight *s)
-{
-    return s->wanted ? FILM_CHANNELS : 0;
-}
-
-void sight_channel(const sight *s, uint64_t i, ds_channel *out)
-{
-    film_describe(s->film, i, DS_CAN(DS_ASK_VALUE), out);
-}
-
-ds_status sight_answer(const sight *s, ds_ask *ask)
-{
-    film_answer(s->film, ask->channel, ask->out);
-    return DS_OK;
+    const double *w = s->w != NULL ? s->w + k * film_frame_size(s->film) : NULL;
+    return say(s, film_adjoint(s->film, k, s->p, w, s->p_bar));
 }

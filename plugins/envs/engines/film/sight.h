@@ -11,6 +11,7 @@
 
 #include "common/memory.h"
 #include "engines/film/film.h"
+#include "engines/kit/env_kit.h"
 
 typedef struct sight {
     /* Set by sight_read(). */
@@ -22,11 +23,16 @@ typedef struct sight {
     const double *orbit, *at; /* [cameras][3], and one place or [cameras]; at NULL: the middle of the scene */
     int shared;               /* there is one place */
 
+    /* Set by the environment where they are not 0. */
+    int single;  /* the simulation rounds to singles, which drowns what J v is made from */
+    int partial; /* the loss has more in it than pictures */
+
     /* Made by sight_open(). */
     const ds_host *host;
     film *film;
     size_t points;
     double *p, *p_bar; /* [points][3], in m: of the state in hand, and derivatives by it */
+    const double *w;   /* of the residuals, while J' w is made; else NULL */
     memory memory;
 } sight;
 
@@ -76,13 +82,17 @@ ds_status sight_target_file(sight *s);
 
 /* Frame k shows the points in p; *share: what it has in the loss. */
 ds_status sight_show(sight *s, uint64_t k, double *share);
-/* p_bar = the derivatives of the loss by the points in p, which frame k showed. */
+/* p_bar = the derivatives by the points in p, which frame k showed: of the loss, or of sum(w * residuals). */
 ds_status sight_adjoint(sight *s, uint64_t k);
 
-/* Channels "residuals", "pictures" and "target", values alone: how many; what they are; what is in them. */
+/* Channels "residuals", with J v and J' w, "pictures" and "target": how many; what they are; what is in them. Products
+ * are made by more episodes of the instance, whose env_table has simulate() and, unless that makes the gradient too,
+ * adjoint(): one with gradient for J' w, with the derivatives of the residuals in s->w in place of those of the loss; two
+ * for J v, by differences, or three at a bound (DS_GRAD_FD); no J v where `single` is set. Where `partial` is set there are none, and the differences
+ * are no residuals of the loss. */
 uint64_t sight_channels(const sight *s);
 void sight_channel(const sight *s, uint64_t i, ds_channel *out);
-ds_status sight_answer(const sight *s, ds_ask *ask);
+ds_status sight_answer(sight *s, env_kit *kit, ds_eval *io, ds_ask *ask);
 
 /* Defines them for instances of this type with this sight; SIGHT_TABLE are the entries of the env_table. */
 #define SIGHT_DEFINE_CHANNELS(type_, sight_)                                                                 \
@@ -96,8 +106,7 @@ ds_status sight_answer(const sight *s, ds_ask *ask);
     }                                                                                                        \
     static ds_status sight_answer_of(void *self, ds_eval *io, ds_ask *ask)                                   \
     {                                                                                                        \
-        (void)io;                                                                                            \
-        return sight_answer(&((type_ *)self)->sight_, ask);                                                  \
+        return sight_answer(&((type_ *)self)->sight_, self, io, ask);                                        \
     }
 #define SIGHT_TABLE .channels = sight_channels_of, .channel = sight_channel_of, .answer = sight_answer_of
 

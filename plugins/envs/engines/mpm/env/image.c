@@ -52,6 +52,7 @@ void mpm_image_goal(mpm_image *image, mpm_goal *goal, mpm_episode_spec *spec)
     if (!image->sight.wanted) {
         return;
     }
+    image->sight.single = spec->fast.bits == 32;
     *goal = (mpm_goal){.self = image, .loss = image_loss, .adjoint = image_adjoint};
     spec->goal = goal;
     spec->frames = (uint32_t)image->sight.frames;
