@@ -41,14 +41,16 @@ import math  # noqa: E402
 import mmap  # noqa: E402
 import re  # noqa: E402
 import signal  # noqa: E402
-import traceback  # noqa: E402
-import typing  # noqa: E402
 
 import diffsim.plugin as api  # noqa: E402; not `from diffsim import`, which would ask the package for it and load all
+from diffsim._serve_errors import E_GENERIC, TEXT, Refused, describe, line_of, one_line  # noqa: E402
+from diffsim._serve_gradients import (  # noqa: E402
+    JTV, JV, VALUE, Jax, JaxResiduals, Residuals, Torch, TorchResiduals, framework_of)
+from diffsim._serve_parameters import annotated_attributes, keyword_arguments, parameter, value_of  # noqa: E402
 
-VERSION, HEAD, TEXT = 1, 4096, 2048
+VERSION, HEAD = 1, 4096
 DESCRIBE, CREATE, EVALUATE, SCENE, RUN, QUIT, ROOM, BATCH, SAVE = 1, 2, 3, 4, 5, 6, 16, 17, 18
-OK, STOPPED, E_GENERIC, E_NOMEM, E_UNSUPPORTED = 0, 1, -1, -3, -5
+OK, STOPPED, E_NOMEM, E_UNSUPPORTED = 0, 1, -3, -5
 WANT_GRAD, WANT_SCENE = 1, 2
 EVAL_OK, EVAL_BAD_GRAD, EVAL_DIVERGED, EVAL_INFEASIBLE = 0, 1, 2, 3
 GRAD_ADJOINT = 1
@@ -57,7 +59,6 @@ FLAG_GRADIENT, FLAG_STOCHASTIC, FLAG_OWN_PROCESS, FLAG_INEXACT = 1, 2, 4, 8
 FLAG_USES_BUDGET = 4
 HAS_GRADIENT, EXT_SCENE, EXT_VARIABLES = "ds.env.gradient/1", "ds.env.scene/1", "ds.env.variables/1"
 EXT_CHANNELS = "ds.env.channels/1"
-VALUE, JV, JTV = 1, 2, 3
 
 
 class Head(c.Structure):
@@ -70,39 +71,6 @@ class Head(c.Structure):
                 ("bad_step", c.c_int64), ("loss", c.c_double), ("target", c.c_double), ("loss_floor", c.c_double),
                 ("text", c.c_char * TEXT), ("spin_now", c.c_uint64 * 2), ("waits", c.c_uint64 * 2),
                 ("residuals", c.c_uint64), ("can", c.c_uint32), ("asks", c.c_uint32), ("ask", c.c_uint32 * 16)]
-
-
-class Refused(Exception):
-    """The file, its class, or what that answers is not as it should be: one line for the user."""
-
-    def __init__(self, line, status=E_GENERIC):
-        super().__init__(line)
-        self.status = status
-
-
-# ---- errors of the user's code ----
-
-def place_of(error, file):
-    """FILE:LINE of an exception: the deepest line in the plugin's own file or one beside it; FILE where none is to blame."""
-    if isinstance(error, SyntaxError) and error.filename:
-        return f"{os.path.basename(error.filename)}:{error.lineno}"
-    folder = os.path.dirname(file)
-    own = [f for f in traceback.extract_tb(error.__traceback__) if os.path.dirname(f.filename) == folder]
-    return f"{os.path.basename(own[-1].filename)}:{own[-1].lineno}" if own else os.path.basename(file)
-
-
-def line_of(error, file):
-    """One line for an exception: FILE:LINE: ValueError: what it says."""
-    if isinstance(error, Refused):
-        return str(error)
-    said = error.msg if isinstance(error, SyntaxError) else str(error)
-    said = " ".join(said.split())
-    return f"{place_of(error, file)}: {type(error).__name__}{': ' if said else ''}{said}"
-
-
-def one_line(text):
-    """As the field of the head takes it: whole characters, and something for those that UTF-8 does not have."""
-    return " ".join(text.split()).encode(errors="replace")[:TEXT - 1].decode(errors="ignore").encode()
 
 
 def flush(stream):
@@ -192,258 +160,6 @@ class FunctionEnvironment:
 
     def loss(self, x, **more):
         return self._function(x, **self._values, **more)
-
-
-# ---- parameters ----
-
-def annotated_attributes(target):
-    """[(name, annotation, default)] of the attributes of a class, and of those it is derived from, whose annotation is
-    one of diffsim.plugin. A class may set a default of its own; with a method or property it is no parameter any more."""
-    found = {}
-    for cls in reversed(target.__mro__):
-        hints = hints_of(cls)
-        for name in annotations_of(cls):
-            if describes(hints.get(name)) and name in vars(cls):
-                found[name] = hints[name]
-    now = {name: inspect.getattr_static(target, name) for name in found}
-    return [(name, hint, now[name]) for name, hint in found.items() if not hasattr(now[name], "__get__")]
-
-
-def keyword_arguments(target):
-    """[(name, annotation, default)] of what can be set: keywords of __init__, or of a function, and the annotated
-    attributes of a class."""
-    found = []
-    if isinstance(target, type):
-        found = annotated_attributes(target)
-        call = target.__init__ if target.__init__ is not object.__init__ else None
-    else:
-        call = target
-    if call is not None:
-        hints = hints_of(call)
-        skip = 1 # self, or x
-        for name, p in list(inspect.signature(call).parameters.items())[skip:]:
-            if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or name in ("noise", "self"):
-                continue
-            found.append((name, hints.get(name), p.default))
-    return found
-
-
-def hints_of(o):
-    try:
-        return typing.get_type_hints(o, include_extras=True)
-    except Exception: # a name that cannot be resolved is no reason to refuse the class
-        return annotations_of(o)
-
-
-def annotations_of(o):
-    """The annotations of a function, or of a class without those it is derived from, resolved as far as possible."""
-    if sys.version_info >= (3, 14): # they are computed when asked for, and no longer found in the __dict__
-        import annotationlib
-        return annotationlib.get_annotations(o, format=annotationlib.Format.FORWARDREF)
-    return dict(vars(o).get("__annotations__", {}) if isinstance(o, type) else getattr(o, "__annotations__", {}))
-
-
-def describes(annotation):
-    return isinstance(annotation, api._Parameter) or any(
-        isinstance(m, api._Parameter) for m in getattr(annotation, "__metadata__", ()))
-
-
-def parameter(name, annotation, default, whose):
-    """The schema of one parameter as the host wants it, from annotation and default."""
-    given = api._Parameter()
-    meta = getattr(annotation, "__metadata__", ())
-    kind = typing.get_args(annotation)[0] if meta else annotation
-    for m in (annotation, *meta):
-        if isinstance(m, api._Parameter):
-            given = m
-        elif isinstance(m, str) and m is not annotation:
-            given = api._Parameter(doc=m)
-    required = default is inspect.Parameter.empty
-    type_ = given.type or type_from(kind, None if required else default)
-    choices = list(given.choices)
-    if not choices and typing.get_origin(kind) is typing.Literal:
-        choices = [str(a) for a in typing.get_args(kind)]
-    if type_ == 0:
-        raise Refused(f"{whose}: parameter '{name}' needs a default or an annotation that says what it is: bool, int, "
-                      "float, str, typing.Literal, list[float], numpy.ndarray, or one of diffsim.plugin")
-    if not re.fullmatch(r"[a-z][a-z0-9_]{0,46}", name):
-        raise Refused(f"{whose}: parameter '{name}': its name must be small letters, digits and _")
-    numeric = type_ in (2, 3, 7, 8)
-    limit = lambda v: None if not numeric or math.isinf(v) else v
-    return {"name": name, "type": type_, "default": "" if required else text_of(default, type_),
-            "min": 0 if type_ == 1 else limit(given.min), "max": 1 if type_ == 1 else limit(given.max), "unit": given.unit, "doc": given.doc or f"Keyword {name} of {whose}.",
-            "choices": choices, "flags": given.flags + (1 if required else 0)}
-
-
-def type_from(kind, default):
-    origin = typing.get_origin(kind)
-    if origin is typing.Literal:
-        return 4
-    if kind is bool or (kind is None and isinstance(default, bool)):
-        return 1
-    if kind is int or (kind is None and isinstance(default, int)):
-        return 2
-    if kind is float or (kind is None and isinstance(default, float)):
-        return 3
-    if kind is str or (kind is None and isinstance(default, str)):
-        return 5
-    if isinstance(kind, type) and issubclass(kind, os.PathLike):
-        return 6
-    if getattr(kind, "__name__", "") == "ndarray":
-        return 8
-    if origin in (list, tuple) or kind in (list, tuple) or isinstance(default, (list, tuple)):
-        return 7
-    return 0
-
-
-def text_of(value, type_):
-    if type_ == 1:
-        return "true" if value else "false"
-    if type_ in (2, 3):
-        return repr(int(value)) if type_ == 2 else repr(float(value)) if math.isfinite(value) else \
-            ("inf" if value > 0 else "-inf")
-    if type_ == 7:
-        return ", ".join(repr(float(v)) for v in value) if value is not None else ""
-    return "" if value is None or type_ == 8 else str(value)
-
-
-def value_of(given, schema):
-    import numpy
-    if schema["type"] == 3:
-        return float(given)
-    if schema["type"] == 7:
-        return numpy.array([float(v) for v in given])
-    if schema["type"] == 8:
-        return numpy.array([float(v) for v in given["data"]]).reshape(given["shape"]) if given["shape"] else None
-    return given
-
-
-# ---- automatic differentiation ----
-
-def framework_of(target, module):
-    """"torch", "jax" or "": whose arrays loss() takes and returns, so that the gradient needs no line of glue: as the
-    attribute ``autograd`` says, else as the annotation of x does."""
-    said = getattr(target, "autograd", None)
-    if said is not None:
-        if said not in ("torch", "jax", ""):
-            raise Refused(f"autograd = {said!r}: 'torch', 'jax' or '' are known")
-        return said
-    loss = target
-    if isinstance(target, type):
-        loss = getattr(target, "residuals", getattr(target, "loss", None))
-    if isinstance(loss, types.FunctionType):
-        names = list(inspect.signature(loss).parameters)[1 if isinstance(target, type) else 0:]
-        hint = annotations_of(loss).get(names[0], "") if names else ""
-        hint = getattr(hint, "__forward_arg__", hint)
-        hint = hint if isinstance(hint, str) else f"{getattr(hint, '__module__', '')}.{getattr(hint, '__qualname__', '')}"
-        for name in ("torch", "jax"):
-            if hint.split(".")[0] in (name, name + "lib") or hint.startswith(f"{name}.") or \
-                    (name == "jax" and hint.startswith("jnp.")):
-                return name
-    return ""
-
-
-class Torch:
-    """loss(x) of PyTorch, with its gradient by autograd; double precision."""
-
-    def __init__(self, loss, threads):
-        import torch
-        torch.set_num_threads(max(1, threads))
-        self.torch, self.function = torch, loss
-
-    def loss(self, x, **more):
-        with self.torch.no_grad():
-            return float(self.function(self.torch.from_numpy(x), **more))
-
-    def loss_and_grad(self, x, **more):
-        t = self.torch.from_numpy(x).requires_grad_()
-        loss = self.function(t, **more)
-        if not isinstance(loss, self.torch.Tensor) or not loss.requires_grad:
-            raise Refused("loss(x) of torch has to return a tensor that depends on x by operations of torch: what it "
-                          f"returned is {describe(loss)}")
-        if loss.numel() != 1:
-            raise Refused(f"loss(x) returned a tensor of shape {tuple(loss.shape)}: one number is wanted")
-        grad, = self.torch.autograd.grad(loss.reshape(()), t, allow_unused=True)
-        return loss.item(), self.torch.zeros_like(t).numpy() if grad is None else grad.numpy()
-
-
-class Jax:
-    """loss(x) of JAX, compiled with its gradient, and always both: a loss that was compiled alone may differ in its
-    last bits."""
-
-    def __init__(self, loss):
-        import jax
-        self.both = jax.jit(jax.value_and_grad(loss))
-
-    def loss(self, x, **more):
-        return float(self.both(x, **more)[0])
-
-    def loss_and_grad(self, x, **more):
-        loss, grad = self.both(x, **more)
-        return float(loss), grad
-
-
-class Residuals:
-    """A loss that is the sum of squares of r = residuals(x), with J = jacobian(x): loss r'r, gradient 2 J'r."""
-
-    def __init__(self, e):
-        self.function = e.residuals
-        self.jacobian = getattr(e, "jacobian", None)
-        self.can = [VALUE] + ([JV, JTV] if self.jacobian is not None else [])
-
-    def value(self, x):
-        import numpy
-        return numpy.asarray(self.function(x), dtype=numpy.float64)
-
-    def slopes(self, x):
-        """The Jacobian, as two functions of v: J v and J' v."""
-        import numpy
-        j = numpy.asarray(self.jacobian(x), dtype=numpy.float64)
-        return (lambda v: j @ v), (lambda v: j.T @ v)
-
-
-class TorchResiduals(Residuals):
-    def __init__(self, e, threads):
-        import torch
-        torch.set_num_threads(max(1, threads))
-        self.torch, self.function, self.can = torch, e.residuals, [VALUE, JV, JTV]
-
-    def value(self, x):
-        with self.torch.no_grad():
-            return self.function(self.torch.from_numpy(x)).detach().numpy()
-
-    def slopes(self, x):
-        t = self.torch
-
-        def jv(v):
-            return t.func.jvp(self.function, (t.from_numpy(x),), (t.from_numpy(v),))[1].detach().numpy()
-
-        def jtv(v):
-            p = t.from_numpy(x).requires_grad_()
-            return t.autograd.grad(self.function(p), p, t.from_numpy(v))[0].numpy()
-        return jv, jtv
-
-
-class JaxResiduals(Residuals):
-    def __init__(self, e):
-        import jax
-        self.can = [VALUE, JV, JTV]
-        f = e.residuals
-        self.alone = jax.jit(f)
-        self.forward = jax.jit(lambda x, v: jax.jvp(f, (x,), (v,))[1])
-        self.reverse = jax.jit(lambda x, v: jax.vjp(f, x)[1](v)[0])
-
-    def value(self, x):
-        import numpy
-        return numpy.asarray(self.alone(x), dtype=numpy.float64)
-
-    def slopes(self, x):
-        return (lambda v: self.forward(x, v)), (lambda v: self.reverse(x, v))
-
-
-def describe(value):
-    shape = getattr(value, "shape", None)
-    return f"{type(value).__name__}" + (f" of shape {tuple(shape)}" if shape is not None else "")
 
 
 # ---- the process ----

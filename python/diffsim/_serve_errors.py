@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What serve.py tells the host about errors of a plugin in Python: one line each, with its place."""
+from __future__ import annotations
+
+import os
+import traceback
+
+TEXT = 2048  # bytes of a line in the head (plugins/adapters/python/talk.h)
+E_GENERIC = -1
+
+
+class Refused(Exception):
+    """The file, its class, or what that answers is not as it should be: one line for the user."""
+
+    def __init__(self, line, status=E_GENERIC):
+        super().__init__(line)
+        self.status = status
+
+
+def place_of(error, file):
+    """FILE:LINE of an exception: the deepest line in the plugin's own file or one beside it; FILE where none is to blame."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{os.path.basename(error.filename)}:{error.lineno}"
+    folder = os.path.dirname(file)
+    own = [f for f in traceback.extract_tb(error.__traceback__) if os.path.dirname(f.filename) == folder]
+    return f"{os.path.basename(own[-1].filename)}:{own[-1].lineno}" if own else os.path.basename(file)
+
+
+def line_of(error, file):
+    """One line for an exception: FILE:LINE: ValueError: what it says."""
+    if isinstance(error, Refused):
+        return str(error)
+    said = error.msg if isinstance(error, SyntaxError) else str(error)
+    said = " ".join(said.split())
+    return f"{place_of(error, file)}: {type(error).__name__}{': ' if said else ''}{said}"
+
+
+def one_line(text):
+    """As the field of the head takes it: whole characters, and something for those that UTF-8 does not have."""
+    return " ".join(text.split()).encode(errors="replace")[:TEXT - 1].decode(errors="ignore").encode()
+
+
+def describe(value):
+    shape = getattr(value, "shape", None)
+    return f"{type(value).__name__}" + (f" of shape {tuple(shape)}" if shape is not None else "")

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Losses and residuals of PyTorch, JAX and NumPy for serve.py: the value, and the gradient without a line of glue."""
+from __future__ import annotations
+
+import inspect
+import types
+
+from ._serve_errors import Refused, describe
+from ._serve_parameters import annotations_of
+
+VALUE, JV, JTV = 1, 2, 3  # DS_ASK_*
+
+
+def framework_of(target, module):
+    """"torch", "jax" or "": whose arrays loss() takes and returns, so that the gradient needs no line of glue: as the
+    attribute ``autograd`` says, else as the annotation of x does."""
+    said = getattr(target, "autograd", None)
+    if said is not None:
+        if said not in ("torch", "jax", ""):
+            raise Refused(f"autograd = {said!r}: 'torch', 'jax' or '' are known")
+        return said
+    loss = target
+    if isinstance(target, type):
+        loss = getattr(target, "residuals", getattr(target, "loss", None))
+    if isinstance(loss, types.FunctionType):
+        names = list(inspect.signature(loss).parameters)[1 if isinstance(target, type) else 0:]
+        hint = annotations_of(loss).get(names[0], "") if names else ""
+        hint = getattr(hint, "__forward_arg__", hint)
+        hint = hint if isinstance(hint, str) else f"{getattr(hint, '__module__', '')}.{getattr(hint, '__qualname__', '')}"
+        for name in ("torch", "jax"):
+            if hint.split(".")[0] in (name, name + "lib") or hint.startswith(f"{name}.") or \
+                    (name == "jax" and hint.startswith("jnp.")):
+                return name
+    return ""
+
+
+class Torch:
+    """loss(x) of PyTorch, with its gradient by autograd; double precision."""
+
+    def __init__(self, loss, threads):
+        import torch
+        torch.set_num_threads(max(1, threads))
+        self.torch, self.function = torch, loss
+
+    def loss(self, x, **more):
+        with self.torch.no_grad():
+            return float(self.function(self.torch.from_numpy(x), **more))
+
+    def loss_and_grad(self, x, **more):
+        t = self.torch.from_numpy(x).requires_grad_()
+        loss = self.function(t, **more)
+        if not isinstance(loss, self.torch.Tensor) or not loss.requires_grad:
+            raise Refused("loss(x) of torch has to return a tensor that depends on x by operations of torch: what it "
+                          f"returned is {describe(loss)}")
+        if loss.numel() != 1:
+            raise Refused(f"loss(x) returned a tensor of shape {tuple(loss.shape)}: one number is wanted")
+        grad, = self.torch.autograd.grad(loss.reshape(()), t, allow_unused=True)
+        return loss.item(), self.torch.zeros_like(t).numpy() if grad is None else grad.numpy()
+
+
+class Jax:
+    """loss(x) of JAX, compiled with its gradient, and always both: a loss that was compiled alone may differ in its
+    last bits."""
+
+    def __init__(self, loss):
+        import jax
+        self.both = jax.jit(jax.value_and_grad(loss))
+
+    def loss(self, x, **more):
+        return float(self.both(x, **more)[0])
+
+    def loss_and_grad(self, x, **more):
+        loss, grad = self.both(x, **more)
+        return float(loss), grad
+
+
+class Residuals:
+    """A loss that is the sum of squares of r = residuals(x), with J = jacobian(x): loss r'r, gradient 2 J'r."""
+
+    def __init__(self, e):
+        self.function = e.residuals
+        self.jacobian = getattr(e, "jacobian", None)
+        self.can = [VALUE] + ([JV, JTV] if self.jacobian is not None else [])
+
+    def value(self, x):
+        import numpy
+        return numpy.asarray(self.function(x), dtype=numpy.float64)
+
+    def slopes(self, x):
+        """The Jacobian, as two functions of v: J v and J' v."""
+        import numpy
+        j = numpy.asarray(self.jacobian(x), dtype=numpy.float64)
+        return (lambda v: j @ v), (lambda v: j.T @ v)
+
+
+class TorchResiduals(Residuals):
+    def __init__(self, e, threads):
+        import torch
+        torch.set_num_threads(max(1, threads))
+        self.torch, self.function, self.can = torch, e.residuals, [VALUE, JV, JTV]
+
+    def value(self, x):
+        with self.torch.no_grad():
+            return self.function(self.torch.from_numpy(x)).detach().numpy()
+
+    def slopes(self, x):
+        t = self.torch
+
+        def jv(v):
+            return t.func.jvp(self.function, (t.from_numpy(x),), (t.from_numpy(v),))[1].detach().numpy()
+
+        def jtv(v):
+            p = t.from_numpy(x).requires_grad_()
+            return t.autograd.grad(self.function(p), p, t.from_numpy(v))[0].numpy()
+        return jv, jtv
+
+
+class JaxResiduals(Residuals):
+    def __init__(self, e):
+        import jax
+        self.can = [VALUE, JV, JTV]
+        f = e.residuals
+        self.alone = jax.jit(f)
+        self.forward = jax.jit(lambda x, v: jax.jvp(f, (x,), (v,))[1])
+        self.reverse = jax.jit(lambda x, v: jax.vjp(f, x)[1](v)[0])
+
+    def value(self, x):
+        import numpy
+        return numpy.asarray(self.alone(x), dtype=numpy.float64)
+
+    def slopes(self, x):
+        return (lambda v: self.forward(x, v)), (lambda v: self.reverse(x, v))
