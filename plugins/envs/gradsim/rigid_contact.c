@@ -6,6 +6,7 @@
 #include "engines/rigid/mass.h"
 #include "engines/rigid/pose.h"
 #include "engines/rigid/rigid.h"
+#include "engines/smoothing/softness.h"
 #include "engines/swept/swept.h"
 
 #include <math.h>
@@ -36,6 +37,8 @@ static const ds_param *const params[] = {
     DS_ENUM("unmodelled", "nothing", unmodelled,
             "What the cube of the target has and the simulated one has not: friction on the ground, or the "
             "damping of its contact. For the question what an imperfect model costs."),
+    SOFTNESS_PARAMS("width", "none", "0.02", "m"),
+    SOFTNESS_BACKWARD_PARAMS("0.1", "m"),
     DS_REAL("gravity", "9.8", -100, 100, "m/s^2",
             "Gravity, downward, where it is no variable, and of the target."),
     DS_REAL("duration", "2", 0.01, 100, "s", "Length of an episode."),
@@ -92,6 +95,7 @@ typedef struct contact {
     double yellow[FACES][3];
     double force[3]; /* N */
     int unmodelled;
+    softness soft;
     double first[4], turn[4]; /* attitude at the start before and by `turn` */
     wrench_net net;
 } contact;
@@ -134,6 +138,7 @@ static int64_t launch_cube(void *self, const double *value)
     start_at(e, value, &start);
     e->net.w = e->swept.w;
     rigid_networks(e->engine, e->swept.is_target ? NULL : &e->net);
+    rigid_soften(e->engine, e->swept.is_target ? NULL : &e->soft);
     return rigid_simulate(e->engine, &body, RIGID_BOX_POINTS, e->corner, &start, e->swept.dt, e->swept.steps);
 }
 
@@ -291,6 +296,13 @@ static void check_unmodelled(contact *e, ds_param_reader *in)
     }
 }
 
+static void read_softness(contact *e, ds_param_reader *in)
+{
+    softness_read(&e->soft, in, "width");
+    softness_read_backward(&e->soft, in);
+    e->swept.watcher.kit.grad_kind = e->soft.at_distance ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
+}
+
 static void read_rigid_contact(void *self, ds_param_reader *in)
 {
     contact *e = self;
@@ -304,6 +316,7 @@ static void read_rigid_contact(void *self, ds_param_reader *in)
     ds_param_values(in, "velocity", 3, s->knobs.truth + VELOCITY);
     ds_param_values(in, "force", 3, e->force);
     s->knobs.truth[GRAVITY] = ds_param_real(in, "gravity");
+    read_softness(e, in);
     read_times(e, in);
     in->status = in->status != DS_OK ? in->status : fem_mesh_cube(&e->mesh);
     rigid_mass_box(1, half, &e->unit);
@@ -386,6 +399,9 @@ static const ds_desc desc = {
         "(parameter force), or know one.\n"
         "What the model lacks may be a network: a force and a torque of position, velocity and spin "
         "(parameter residual); the target has none.\n"
+        "The ground can be felt from afar: softness (the spring acts above it, too; the target stays hard), "
+        "contact_grad = "
+        "distance (for derivatives alone, whose kind is `smoothed`).\n"
         "Channels: residuals with J v and J' w; with observe = image also pictures and target. "
         "Metric error: mean error of the "
         "variables, in proportion where they are logarithms, which the optimizer does not see.",

@@ -2,6 +2,7 @@
 /* roomba - a robot among discs that stop it is to come to a goal behind them (motion planning of Suh et
  * al., ICML 2022); a point, or a bicycle. */
 #include "engines/smoothing/open_loop.h"
+#include "engines/smoothing/softness.h"
 #include "engines/smoothing/sources.h"
 
 #include <string.h>
@@ -28,6 +29,8 @@ static const ds_param *const params[] = {
             "program have.",
             .flags = DS_PARAM_ADVANCED),
     DS_REAL("collision_cost", "100", 0, 1e9, "", "See collision.", .flags = DS_PARAM_ADVANCED),
+    SOFTNESS_PARAMS("width", "none", "0.02", "m"),
+    SOFTNESS_BACKWARD_PARAMS("0.02", "m"),
     OPEN_LOOP_PARAMS(5, "x, y; of the bicycle x, y, heading, speed, steering angle"),
     NULL};
 
@@ -36,6 +39,7 @@ typedef struct robot {
     int64_t kind, collision;
     uint64_t discs;
     double disc[MOST_DISCS][3], collision_cost;
+    softness soft;
 } robot;
 
 static int stopped(const robot *e, double x, double y)
@@ -48,40 +52,104 @@ static int stopped(const robot *e, double x, double y)
     return in;
 }
 
-/* Writes where the step leads to; if that is in a disc, place stays as it was. Returns whether. */
-static int move(const robot *e, const double *x, double vx, double vy, double *next)
+/* The share of a step to p that a robot may take: with softness each disc lets 1 - s(depth) of it through, s the slope of the
+ * ramp, which is how often it is not stopped where the radius is noisy. by_place: its derivative by p; `pull`: as gradients
+ * see it. */
+static double passage(const robot *e, const double p[2], int pull, double by_place[2])
 {
-    next[X] = x[X] + e->loop.h * vx;
-    next[Y] = x[Y] + e->loop.h * vy;
-    if (stopped(e, next[X], next[Y])) {
+    double share = 1, slope[MOST_DISCS], turn[MOST_DISCS][2];
+    for (uint64_t k = 0; k < e->discs; k++) {
+        const double dx = p[X] - e->disc[k][0], dy = p[Y] - e->disc[k][1], far = hypot(dx, dy);
+        const double depth = fabs(e->disc[k][2]) - far;
+        const double density =
+            pull ? softness_pull_density(&e->soft, depth) : softness_density(&e->soft, depth);
+        slope[k] = pull ? softness_pull(&e->soft, depth) : softness_slope(&e->soft, depth);
+        turn[k][X] = far > 0 ? density * dx / far : 0;
+        turn[k][Y] = far > 0 ? density * dy / far : 0;
+        share *= 1 - slope[k];
+    }
+    by_place[X] = by_place[Y] = 0;
+    for (uint64_t k = 0; k < e->discs; k++) {
+        double others = 1;
+        for (uint64_t j = 0; j < e->discs; j++) {
+            others *= j != k ? 1 - slope[j] : 1;
+        }
+        by_place[X] += others * turn[k][X];
+        by_place[Y] += others * turn[k][Y];
+    }
+    return share;
+}
+
+/* Would a step of velocity v end in a disc? */
+static int blocked(const robot *e, const double *x, const double v[2])
+{
+    return stopped(e, x[X] + e->loop.h * v[X], x[Y] + e->loop.h * v[Y]);
+}
+
+/* Writes where the step leads to; if that is in a disc, place stays as it was, or is led there in part. */
+static void move(const robot *e, const double *x, const double v[2], double *next)
+{
+    const double h = e->loop.h;
+    next[X] = x[X] + h * v[X];
+    next[Y] = x[Y] + h * v[Y];
+    if (e->soft.kernel != SOFTNESS_NONE) {
+        double by_place[2];
+        const double share = passage(e, next, 0, by_place);
+        next[X] = x[X] + share * h * v[X];
+        next[Y] = x[Y] + share * h * v[Y];
+    } else if (stopped(e, next[X], next[Y])) {
         next[X] = x[X];
         next[Y] = x[Y];
-        return 1;
     }
-    return 0;
+}
+
+/* How the place after a step depends on that before and on the velocity, as gradients see it: the share of the step, and more[],
+ * the derivative of a loss by the place that was aimed at; 0 where nothing is felt from afar. */
+static double move_back(const robot *e, const double *x, const double v[2], const double *next_bar,
+                        double more[2])
+{
+    const double h = e->loop.h;
+    more[X] = more[Y] = 0;
+    if (e->soft.kernel == SOFTNESS_NONE && !e->soft.at_distance) {
+        return blocked(e, x, v) ? 0 : 1;
+    }
+    const double aim[2] = {x[X] + h * v[X], x[Y] + h * v[Y]};
+    const double along = h * (v[X] * next_bar[X] + v[Y] * next_bar[Y]);
+    const double share = passage(e, aim, 1, more);
+    more[X] *= along;
+    more[Y] *= along;
+    return share;
 }
 
 static void step_point(const void *self, const double *x, const double *u, double *next)
 {
-    move(self, x, u[0], u[1], next);
+    move(self, x, u, next);
 }
 
 static void back_point(const void *self, const double *x, const double *u, const double *next_bar,
                        double *x_bar, double *u_bar)
 {
-    const robot *e = self;
-    double next[2];
-    const double moves = move(e, x, u[0], u[1], next) ? 0 : e->loop.h;
+    const double h = ((const robot *)self)->loop.h;
+    double more[2];
+    const double moves = h * move_back(self, x, u, next_bar, more);
     for (int i = 0; i < 2; i++) {
-        x_bar[i] += next_bar[i];
-        u_bar[i] += moves * next_bar[i];
+        x_bar[i] += next_bar[i] + more[i];
+        u_bar[i] += moves * next_bar[i] + h * more[i];
     }
+}
+
+static void velocity_of(const double *x, double v[2])
+{
+    v[X] = x[SPEED] * cos(x[HEADING]);
+    v[Y] = x[SPEED] * sin(x[HEADING]);
 }
 
 static void step_bicycle(const void *self, const double *x, const double *u, double *next)
 {
     const robot *e = self;
-    move(e, x, x[SPEED] * cos(x[HEADING]), x[SPEED] * sin(x[HEADING]), next);
+    double v[2];
+    velocity_of(x, v);
+    move(e, x, v, next);
     next[HEADING] = x[HEADING] + e->loop.h * x[SPEED] * tan(x[STEER]);
     next[SPEED] = x[SPEED] + e->loop.h * u[0];
     next[STEER] = x[STEER] + e->loop.h * u[1];
@@ -92,14 +160,17 @@ static void back_bicycle(const void *self, const double *x, const double *u, con
 {
     const robot *e = self;
     const double h = e->loop.h, c = cos(x[HEADING]), s = sin(x[HEADING]), t = tan(x[STEER]);
-    double next[2];
-    const double moves = move(e, x, x[SPEED] * c, x[SPEED] * s, next) ? 0 : h;
+    const double v[2] = {x[SPEED] * c, x[SPEED] * s};
+    double more[2];
+    const double moves = h * move_back(e, x, v, next_bar, more);
     (void)u;
     for (int i = 0; i < 5; i++) {
-        x_bar[i] += next_bar[i];
+        x_bar[i] += next_bar[i] + (i < HEADING ? more[i] : 0);
     }
     x_bar[HEADING] += moves * x[SPEED] * (c * next_bar[Y] - s * next_bar[X]);
+    x_bar[HEADING] += h * x[SPEED] * (c * more[Y] - s * more[X]);
     x_bar[SPEED] += moves * (c * next_bar[X] + s * next_bar[Y]) + h * t * next_bar[HEADING];
+    x_bar[SPEED] += h * (c * more[X] + s * more[Y]);
     x_bar[STEER] += h * x[SPEED] * (1 + t * t) * next_bar[HEADING];
     u_bar[0] += h * next_bar[SPEED];
     u_bar[1] += h * next_bar[STEER];
@@ -133,6 +204,8 @@ static void read_robot(void *self, ds_param_reader *in)
     e->kind = ds_param_int(in, "robot");
     e->collision = ds_param_int(in, "collision");
     e->collision_cost = ds_param_real(in, "collision_cost");
+    softness_read(&e->soft, in, "width");
+    softness_read_backward(&e->soft, in);
     read_discs(e, in);
     open_loop_read(&e->loop, in, &systems[e->kind],
                    &(open_loop_usual){.steps = 200,
@@ -145,17 +218,27 @@ static void read_robot(void *self, ds_param_reader *in)
                                       .guess = 0.01});
     e->loop.names = e->kind == BICYCLE ? bicycle : point;
     e->loop.unit = e->kind == BICYCLE ? "" : "m/s";
+    e->loop.kit.grad_kind = e->soft.at_distance ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
+    if (in->status == DS_OK && e->soft.at_distance && e->soft.kernel != SOFTNESS_NONE) {
+        in->status = ds_host_fail(in->host, DS_E_PARAM,
+                                  "parameters softness = %s and contact_grad = distance: a softened contact "
+                                  "acts at a distance, and "
+                                  "its gradient knows that; set one of them",
+                                  softness_kernels[e->soft.kernel]);
+    }
 }
 
 /* ---- loss ---- */
 
-/* Was the robot stopped in step t of the last episode? */
+/* Was the robot stopped in step t of the last episode, or, where discs are soft, did it aim into one? */
 static int stopped_at(const robot *e, uint64_t t)
 {
     const double *x = open_loop_state(&e->loop, t), *u = e->loop.roll.u + 2 * t;
-    double next[2];
-    return e->kind == BICYCLE ? move(e, x, x[SPEED] * cos(x[HEADING]), x[SPEED] * sin(x[HEADING]), next)
-                              : move(e, x, u[0], u[1], next);
+    double v[2] = {u[0], u[1]};
+    if (e->kind == BICYCLE) {
+        velocity_of(x, v);
+    }
+    return blocked(e, x, v);
 }
 
 static ds_status simulate_robot(void *self, ds_eval *io)
@@ -241,6 +324,9 @@ static const ds_desc desc = {
         "would "
         "end in a disc leaves the robot where it is; the gradient then knows nothing of that step's "
         "control.\n"
+        "Discs that are near can be felt: softness (each lets a part of the step through, what is on average "
+        "where radii are noisy), contact_grad = distance (for the gradient alone, whose kind is "
+        "`smoothed`).\n"
         "Usual numbers: h 0.01, 200 steps, start 0, 0 (bicycle: heading upward, at rest), goal 0, 4, Q 1, R "
         "0.001, Qd 10 of "
         "the place; a search starts at u = 0.01. The bicycle's place is stopped, its other numbers go on.\n"

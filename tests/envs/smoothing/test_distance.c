@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_distance.c - contact that is felt from afar in bounce, pinball and flip: gradients of softened contact and of
+/* test_distance.c - contact that is felt from afar in bounce, pinball, flip and rigid_contact: gradients of softened contact and of
  * proximity against differences, what they become where ramps are narrow, what a gradient at a distance changes and
  * what it leaves alone. */
 #include "differences.h"
@@ -63,6 +63,12 @@ static const struct {
     {"envs/flip", {"softness=gaussian", "segments=2", "duration=0.1"}, 0.5, 1e-7},
     {"envs/flip", {"contact_loss=1", "segments=2", "duration=0.1"}, 1, 1e-8},
     {"envs/flip", {"contact_loss=1", "proximity=soft", "segments=2", "duration=0.1"}, 1, 1e-8},
+    {"envs/rigid_contact", {"softness=softplus", "observe=state", "duration=1.5"}, 0.5, 1e-6},
+    {"envs/rigid_contact", {"softness=barrier", "observe=state", "width=0.005"}, 0.5, 1e-6},
+    {"envs/rigid_contact",
+     {"softness=gaussian", "observe=state", "duration=1.2", "variables=position velocity turn ke mu"},
+     0.3,
+     1e-6},
 };
 
 static void gradients_are_slopes(void **state)
@@ -150,6 +156,13 @@ static void narrow_ramp_is_hard(void **state)
         assert_near(fake_eval(&soft, x, NULL, 0, NULL), fake_eval(&hard, x, NULL, 0, NULL), 1e-5);
         fake_env_close(&soft);
         fake_env_close(&hard);
+        fake_env_open(&hard, "envs/rigid_contact", SETTINGS("observe=state"), 0, 0);
+        fake_env_open(&soft, "envs/rigid_contact", SETTINGS(kernels[k], "width=1e-10", "observe=state"), 0,
+                      0);
+        const double far = fake_eval(&hard, hard.x0, NULL, 0, NULL);
+        assert_near(fake_eval(&soft, hard.x0, NULL, 0, NULL), far, 1e-4 * far);
+        fake_env_close(&soft);
+        fake_env_close(&hard);
     }
 }
 
@@ -180,12 +193,47 @@ static void what_is_not_touched(void **state)
     assert_true(g[3][0] > 0 && g[3][1] > 0); /* level bars, whose angles are 0, reach nearest to the ball */
 }
 
+/* A cube that has not fallen to the ground yet says nothing of its contact; felt from afar it does, in the gradient and in the
+ * products with the residuals' Jacobian, which agree. */
+static void ground_is_felt(void **state)
+{
+    static const char *const remedies[3] = {"contact_grad=exact", "contact_grad=distance",
+                                            "softness=barrier"};
+    double g[3][2], loss[3];
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        fake_env e;
+        fake_env_open(&e, "envs/rigid_contact",
+                      SETTINGS("observe=state", "duration=0.5", "variables=ke mu", "gravity=5", remedies[k]),
+                      0, 0);
+        loss[k] = fake_eval(&e, e.x0, g[k], 0, NULL);
+        if (k > 0) { /* else all of them are 0 */
+            fake_products(&e, (double[2]){3.8, 0.4}, (double[2]){0.3, -0.2}, 1e-9);
+        }
+        fake_env_close(&e);
+    }
+    assert_true(g[0][0] == 0 && g[0][1] == 0);
+    assert_true(loss[1] == loss[0] && loss[2] != loss[0]);
+    assert_true(g[2][0] != 0);
+    fake_env e; /* by a start in motion the place tells the ground from afar, too */
+    double by[2][3];
+    for (int k = 0; k < 2; k++) {
+        fake_env_open(&e, "envs/rigid_contact",
+                      SETTINGS("observe=state", "variables=position", "velocity=2,0,0", remedies[k]), 0, 0);
+        const double at[3] = {0.1, 0.2, 0};
+        fake_eval(&e, at, by[k], 0, NULL);
+        fake_products(&e, at, (double[3]){0.3, -0.2, 0.1}, 1e-9);
+        fake_env_close(&e);
+    }
+    assert_true(by[0][1] != by[1][1]);
+}
+
 /* Exact where a loss does not know of it; told apart from a derivative. */
 static void kinds_of_gradient(void **state)
 {
-    static const char *const envs[] = {"envs/pinball", "envs/bounce", "envs/flip"};
+    static const char *const envs[] = {"envs/pinball", "envs/bounce", "envs/flip", "envs/rigid_contact"};
     (void)state;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         double x[MOST] = {0}, g[MOST], loss[2];
         for (int far = 0; far < 2; far++) {
             fake_env e;
@@ -219,6 +267,7 @@ int main(void)
         cmocka_unit_test(restitution_of_a_spring),
         cmocka_unit_test(narrow_ramp_is_hard),
         cmocka_unit_test(what_is_not_touched),
+        cmocka_unit_test(ground_is_felt),
         cmocka_unit_test(kinds_of_gradient),
         cmocka_unit_test(refused),
     };

@@ -145,6 +145,10 @@ static const struct {
     {"envs/spring_wall", {"set=k4000", "control_in_wall=ignored"}, 0.3, 0},
     {"envs/roomba", {NULL}, 0.2, 0},
     {"envs/roomba", {"robot=bicycle", "guess=1"}, 0.1, 0},
+    {"envs/roomba", {"softness=softplus", "guess=1"}, 0.1, 1},
+    {"envs/roomba", {"softness=barrier", "width=0.01", "guess=1"}, 0.1, 1},
+    {"envs/roomba", {"softness=gaussian", "guess=2"}, 0.1, 1},
+    {"envs/roomba", {"robot=bicycle", "softness=softplus", "guess=1"}, 0.1, 1},
     {"envs/pendulum", {"variant=swingup200"}, 0.3, 1},
     {"envs/tennis", {NULL}, 0.03, 0},
     {"envs/tennis", {"contact=bounce"}, 0.03, 0},
@@ -393,6 +397,47 @@ static void robot_is_stopped(void **state)
     fake_env_refuses("envs/ball_wall_soft", SETTINGS("variant=hard", "tower_x=0.02"), "tower_x");
 }
 
+/* Straight into the disc at (0, 1.5): what each remedy knows of the controls of steps that are stopped, which the exact
+ * gradient does not; narrow softness is a stop; and where no disc is near all of them are the exact gradient. */
+static void discs_felt_from_afar(void **state)
+{
+    static const char *const remedies[4][3] = {
+        {NULL}, {"contact_grad=distance"}, {"softness=softplus"}, {"softness=gaussian", "width=1e-6"}};
+    double x[400], grad[4][400], loss[4];
+    (void)state;
+    for (int t = 0; t < 200; t++) {
+        x[2 * t] = 0.13;
+        x[2 * t + 1] = 3;
+    }
+    for (int k = 0; k < 4; k++) {
+        fake_env e;
+        fake_env_open(&e, "envs/roomba",
+                      (const char *const[]){"start=0,0.8", remedies[k][0] ? remedies[k][0] : "h=0.01",
+                                            remedies[k][1], NULL},
+                      0, 0);
+        ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_GRAD, .n = 400, .x = x, .grad = grad[k]};
+        assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+        assert_int_equal(io.grad_kind, k == 1 ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT);
+        loss[k] = io.loss;
+        fake_env_close(&e);
+    }
+    assert_true(loss[1] == loss[0]);
+    assert_near(loss[3], loss[0], 1e-9 * loss[0]);
+    assert_true(loss[2] != loss[0]);
+    /* Of a stopped step only its effort, 2 R u; with a remedy more, in the direction around the disc. */
+    assert_near(grad[0][300], 2 * 0.001 * 0.13, 1e-15);
+    assert_true(fabs(grad[1][300] - grad[0][300]) > 1e-6 && fabs(grad[2][300] - grad[0][300]) > 1e-6);
+    for (int k = 0; k < 2; k++) { /* in the open */
+        fake_env e;
+        fake_env_open(&e, "envs/roomba", SETTINGS("discs=100,100,1", k ? "contact_grad=distance" : "h=0.01"),
+                      0, 0);
+        fake_eval(&e, x, grad[k], 0, NULL);
+        fake_env_close(&e);
+    }
+    assert_memory_equal(grad[0], grad[1], sizeof grad[0]);
+    fake_env_refuses("envs/roomba", SETTINGS("softness=barrier", "contact_grad=distance"), "set one of them");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +446,7 @@ int main(void)
         cmocka_unit_test(narrow_ramp_is_hard),  cmocka_unit_test(gap_without_gradient),
         cmocka_unit_test(soft_proximity),       cmocka_unit_test(pivot_keeps_momentum),
         cmocka_unit_test(edge_and_dome),        cmocka_unit_test(robot_is_stopped),
+        cmocka_unit_test(discs_felt_from_afar),
     };
     return cmocka_run_group_tests_name("smoothing: rollouts", tests, NULL, NULL);
 }

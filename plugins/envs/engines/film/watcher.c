@@ -29,11 +29,11 @@ ds_status watcher_answer(void *self, ds_eval *io, ds_ask *ask)
 {
     watcher *e = self;
     if (ask->op == DS_ASK_JV) {
-        ask->kind = DS_GRAD_FORWARD;
+        ask->kind = e->kit.grad_kind == DS_GRAD_SMOOTHED ? DS_GRAD_SMOOTHED : DS_GRAD_FORWARD;
         return e->forward(e, io, ask->v, ask->out);
     }
     if (ask->op == DS_ASK_JTV) {
-        ask->kind = DS_GRAD_ADJOINT;
+        ask->kind = e->kit.grad_kind == DS_GRAD_SMOOTHED ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
         return e->reverse(e, io, ask->v, ask->out);
     }
     if (e->watch.film != NULL) {

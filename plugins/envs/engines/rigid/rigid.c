@@ -25,6 +25,11 @@ void rigid_networks(rigid *r, const wrench_net *net)
     r->net = net != NULL && net->hybrid != NULL ? net : NULL;
 }
 
+void rigid_soften(rigid *r, const softness *soft)
+{
+    r->soft = soft != NULL ? *soft : (softness){.kernel = SOFTNESS_NONE};
+}
+
 static void advance(const rigid *r, const rigid_state *s, rigid_state *next)
 {
     rigid_step step;
@@ -68,7 +73,7 @@ const rigid_state *rigid_at(const rigid *r, uint64_t t)
     return &r->state[t];
 }
 
-/* FNV-1a over the branches of every point that touches. */
+/* FNV-1a over the branches of every point that touches or is felt. */
 uint64_t rigid_branches(const rigid *r)
 {
     uint64_t hash = 0xcbf29ce484222325u;
@@ -79,8 +84,8 @@ uint64_t rigid_branches(const rigid *r)
             rigid_touch c;
             if (rigid_touches(r, &r->state[t], R, i, &c)) {
                 uint64_t slides = (uint64_t)(c.slides[0] + 1) * 3 + (uint64_t)(c.slides[2] + 1);
-                uint64_t branch = 2 * slides + (c.approach < 0);
-                hash = (hash ^ ((t * r->points + i) << 5 | branch)) * 0x100000001b3u;
+                uint64_t branch = 2 * slides + (c.approach < 0) + 32 * (c.depth < 0);
+                hash = (hash ^ ((t * r->points + i) << 6 | branch)) * 0x100000001b3u;
             }
         }
     }

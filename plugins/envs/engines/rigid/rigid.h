@@ -9,11 +9,15 @@
  *     v' = v + h (F / m + g),                      x' = x + h v'
  *     W' = W + h I^-1 (R^T T - W x I W),           omega' = R W',   W = R^T omega
  *     q' = q + h/2 (0, omega') q, made a unit quaternion
- * with F and T at the old state. SI units. */
+ * with F and T at the old state. SI units.
+ *
+ * rigid_soften() makes ke times a ramp of -c of the elastic part, which acts above the ground, too, with its friction; damping acts
+ * where c < 0 alone. With contact at a distance the motion is as it was, and derivatives take the slope of another ramp. */
 #ifndef DS_ENGINES_RIGID_H
 #define DS_ENGINES_RIGID_H
 
 #include "common/memory.h"
+#include "engines/smoothing/softness.h"
 #include "pose.h"
 #include "wrench_net.h"
 
@@ -53,6 +57,9 @@ rigid *rigid_create(memory *m, size_t points, uint64_t steps);
  * angular velocity, 3 each, axes of the world; outputs begin as the known force and torque of the body. Contacts come on
  * top of them. */
 void rigid_networks(rigid *r, const wrench_net *net);
+
+/* The ramp of the contact for the roll-outs that follow and their derivatives; copied, NULL = hard. */
+void rigid_soften(rigid *r, const softness *soft);
 
 /* Simulates `steps` steps of h seconds and keeps all states. The quaternion of `start` may have any length
  * but 0. Returns -1, or the first step after which the state is not finite: the roll-out ends before it,

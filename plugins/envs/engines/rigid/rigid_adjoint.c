@@ -26,7 +26,7 @@ static double reverse_drag(const rigid *r, const rigid_touch *t, const double f_
         if (t->slides[k] != 0) {
             N_bar -= t->slides[k] * r->body.mu * f_bar[k];
             body_bar->mu -= t->slides[k] * t->N * f_bar[k];
-        } else {
+        } else if (t->N > 0) {
             u_bar[k] = -r->body.kf * f_bar[k];
             body_bar->kf -= t->u[k] * f_bar[k];
         }
@@ -42,7 +42,7 @@ static void reverse_touch(const rigid *r, const rigid_state *s, const double R[9
     vec3_add_scaled(f_bar, 1, a->F_bar);
     vec3_cross(t->f, a->T_bar, r_bar);
     double N_bar = reverse_drag(r, t, f_bar, u_bar, a->body_bar);
-    a->body_bar->ke -= N_bar * t->depth;
+    a->body_bar->ke += N_bar * t->ramp;
     a->body_bar->kd -= N_bar * t->approach;
     u_bar[1] = t->approach < 0 ? -N_bar * r->body.kd : 0;
     vec3_add_scaled(a->bar->v, 1, u_bar);
@@ -50,7 +50,7 @@ static void reverse_touch(const rigid *r, const rigid_state *s, const double R[9
     vec3_add_scaled(a->bar->omega, 1, c);
     vec3_cross(u_bar, s->omega, c);
     vec3_add_scaled(r_bar, 1, c);
-    double depth_bar = -N_bar * r->body.ke;
+    double depth_bar = -N_bar * r->body.ke * t->slope;
     a->bar->x[1] += depth_bar;
     r_bar[1] += depth_bar;
     mat3_add_outer(a->R_bar, 1, r_bar, r->point[i].at);

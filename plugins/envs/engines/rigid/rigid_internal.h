@@ -17,6 +17,7 @@ struct rigid {
     double norm; /* of the quaternion that the roll-out was started with */
     rigid_state *state;
     const wrench_net *net; /* NULL: none */
+    softness soft;         /* 0: hard */
 };
 
 /* Numbers of a state that networks see. */
@@ -27,12 +28,14 @@ static inline void rigid_seen(const rigid_state *s, double in[WRENCH_INPUTS])
     memcpy(in + 6, s->omega, sizeof s->omega);
 }
 
-/* A contact point that touches. */
+/* A contact point that touches, or is felt from afar. */
 typedef struct rigid_touch {
-    double depth;    /* m, negative: the height c */
+    double depth; /* m, negative where it touches: the height c */
+    double ramp;  /* m, of -c, as derivatives see it; its slope */
+    double slope;
     double r[3];     /* lowest place, from the centre of mass, axes of the world */
     double u[3];     /* its velocity */
-    double approach; /* u_y, or 0 where it leaves */
+    double approach; /* u_y, or 0 where it leaves or does not touch */
     double N;        /* N, pressing; the friction is at most mu N along each axis */
     int slides[3];   /* by axis: +1 or -1 for the sign of the velocity where the bound holds, else 0 */
     double f[3];     /* the force */
@@ -50,7 +53,7 @@ typedef struct rigid_step {
     double norm;          /* of the quaternion before it was normalised */
 } rigid_step;
 
-/* Whether point i touches in a state with rotation R, and how. */
+/* Whether point i touches, or is felt from afar, in a state with rotation R, and how. */
 int rigid_touches(const rigid *r, const rigid_state *s, const double R[9], size_t i, rigid_touch *t);
 
 /* The step from state s. */

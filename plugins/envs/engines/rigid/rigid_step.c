@@ -5,7 +5,7 @@
 #include "engines/algebra/mat3.h"
 #include "engines/algebra/quaternion.h"
 
-/* Friction along axis k (x or z) on a point that moves with t->u. */
+/* Friction along axis k (x or z) on a point that moves with t->u. Where nothing presses there is none, neither viscous. */
 static void drag(const rigid_body *b, int k, rigid_touch *t)
 {
     double viscous = b->kf * t->u[k], bound = b->mu * t->N;
@@ -19,15 +19,23 @@ int rigid_touches(const rigid *r, const rigid_state *s, const double R[9], size_
     const rigid_body *b = &r->body;
     double height = R[3] * p->at[0] + R[4] * p->at[1] + R[5] * p->at[2] - p->radius;
     t->depth = s->x[1] + height;
-    if (!(t->depth < 0)) {
+    const int touches = t->depth < 0, soft = r->soft.kernel != SOFTNESS_NONE;
+    if (!touches && !soft && !r->soft.at_distance) {
         return 0;
     }
     mat3_apply(R, p->at, t->r);
     t->r[1] = height;
     vec3_cross(s->omega, t->r, t->u);
     vec3_add_scaled(t->u, 1, s->v);
-    t->approach = t->u[1] < 0 ? t->u[1] : 0;
-    t->N = -(b->ke * t->depth + b->kd * t->approach);
+    t->approach = t->u[1] < 0 && touches ? t->u[1] : 0;
+    t->ramp = -t->depth;
+    t->slope = 1;
+    if (soft || r->soft.at_distance) {
+        t->ramp = softness_pull_ramp(&r->soft, -t->depth);
+        t->slope = softness_pull(&r->soft, -t->depth);
+    }
+    const double height_in = soft ? -softness_ramp(&r->soft, -t->depth) : touches ? t->depth : 0;
+    t->N = -(b->ke * height_in + b->kd * t->approach);
     t->slides[1] = 0;
     t->f[1] = t->N;
     drag(b, 0, t);

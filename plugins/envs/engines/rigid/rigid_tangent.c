@@ -45,12 +45,14 @@ static void touch_tangent(const rigid *r, const rigid_state *s, const double R[9
     add_cross(u_dot, d->state->omega, t->r);
     add_cross(u_dot, s->omega, r_dot);
     double depth_dot = d->state->x[1] + r_dot[1], approach_dot = t->approach < 0 ? u_dot[1] : 0;
-    double N_dot = -(d->body->ke * t->depth + r->body.ke * depth_dot + d->body->kd * t->approach +
+    double N_dot = -(-d->body->ke * t->ramp + r->body.ke * t->slope * depth_dot + d->body->kd * t->approach +
                      r->body.kd * approach_dot);
     double bound_dot = d->body->mu * t->N + r->body.mu * N_dot;
+    const int presses = t->N > 0;
     for (int k = 0; k < 3; k++) {
-        f_dot[k] =
-            -(t->slides[k] != 0 ? t->slides[k] * bound_dot : d->body->kf * t->u[k] + r->body.kf * u_dot[k]);
+        f_dot[k] = -(t->slides[k] != 0 ? t->slides[k] * bound_dot
+                     : presses         ? d->body->kf * t->u[k] + r->body.kf * u_dot[k]
+                                       : 0);
     }
     f_dot[1] = N_dot;
     vec3_add_scaled(F_dot, 1, f_dot);
