@@ -8,6 +8,9 @@
  *     sgd       x = x - eta g
  *     momentum  m = b m + (1 - b) g,  x = x - eta m
  *     nesterov  g taken at x - eta b m;  m = b m + g,  x = x - eta m      (Y. Nesterov 1983)
+ *     normalized
+ *               m = b m + (1 - b) g / |g|,  x = x - eta sqrt((f - floor) / (f_1 - floor)) m / |m|,
+ *               f_1 the loss of the start
  *
  * in [-1, 1]^n, clamped after each step. Where a coordinate is held by the box, its first moment is
  * dropped: it would keep it there after the gradient has turned. Unlike the short descents of
@@ -23,9 +26,9 @@
 
 #define LEAST_RATE 0.01 /* end of the schedules, relative to the learning rate */
 
-enum { ADAM, SGD, MOMENTUM, NESTEROV };
+enum { ADAM, SGD, MOMENTUM, NESTEROV, NORMALIZED };
 enum { CONSTANT, COSINE, HALVE };
-static const char *const rules[] = {"adam", "sgd", "momentum", "nesterov", NULL};
+static const char *const rules[] = {"adam", "sgd", "momentum", "nesterov", "normalized", NULL};
 static const char *const schedules[] = {"constant", "cosine", "halve", NULL};
 
 typedef struct arm {
@@ -34,6 +37,7 @@ typedef struct arm {
     double *m, *q;     /* moments of the gradient */
     int64_t t;         /* simulations of this search */
     double best, rate; /* least smoothed loss; factor of the schedule "halve" */
+    double first;      /* loss of the start */
     int64_t stall;
     double recent[3]; /* last losses */
     outlier norms;    /* of its gradients */
@@ -44,6 +48,7 @@ typedef struct adam {
     size_t n;
     int rule, schedule, smooth;
     double lr, beta1, beta2, eps, clip, outlier, tol;
+    double floor; /* of the loss; -INFINITY where none is known */
     int64_t j, patience;
     arm *arms;
 } adam;
@@ -97,6 +102,13 @@ static int progress(const adam *self, arm *a, double loss)
     return 1;
 }
 
+/* Of the rule "normalized": where the loss is a square of distances its root falls as the way that is left does. */
+static double way_left(const adam *self, const arm *a, double loss)
+{
+    const double above = a->first - self->floor;
+    return isfinite(above) && above > 0.0 ? sqrt(fmax(loss - self->floor, 0.0) / above) : 1.0;
+}
+
 /* Euclidean norm, without overflow; infinite where a component is not finite. */
 static double norm2(size_t n, const double *g)
 {
@@ -129,6 +141,8 @@ static double step(const adam *self, arm *a, size_t k, double g, double eta)
     case MOMENTUM:
         a->m[k] = b1 * a->m[k] + (1.0 - b1) * g;
         return eta * a->m[k];
+    case NORMALIZED:
+        return eta * a->m[k];
     case NESTEROV:
         a->m[k] = b1 * a->m[k] + g;
         return eta * a->m[k];
@@ -137,9 +151,22 @@ static double step(const adam *self, arm *a, size_t k, double g, double eta)
     }
 }
 
-static void update(const adam *self, arm *a, const double *gradient, double norm)
+/* Of the rule "normalized": the first moment, of directions. Returns what makes its length 1. */
+static double turn(const adam *self, arm *a, const double *gradient, double norm)
+{
+    for (size_t k = 0; k < self->n; k++) {
+        a->m[k] = self->beta1 * a->m[k] + (1.0 - self->beta1) * (gradient[k] / norm);
+    }
+    const double length = norm2(self->n, a->m);
+    return length > 0.0 ? 1.0 / length : 0.0; /* 0: it has met its opposite */
+}
+
+static void update(const adam *self, arm *a, double loss, const double *gradient, double norm)
 {
     double eta = learning_rate(self, a), scale = gradient_scale(self, a, norm);
+    if (self->rule == NORMALIZED) {
+        eta *= way_left(self, a, loss) * turn(self, a, gradient, norm);
+    }
     for (size_t k = 0; k < self->n; k++) {
         double g = scale * gradient[k];
         double target = a->x[k] - step(self, a, k, g, eta);
@@ -159,6 +186,7 @@ static int adam_tell(void *self_, size_t i, double loss, const double *gradient,
     adam *self = self_;
     arm *a = &self->arms[i];
     a->t++;
+    a->first = a->t == 1 ? loss : a->first;
     if (outcome != DS_EVAL_OK || !progress(self, a, loss) || a->t >= self->j) {
         return 0;
     }
@@ -166,7 +194,7 @@ static int adam_tell(void *self_, size_t i, double loss, const double *gradient,
     if (!(norm > 0.0) || isinf(norm)) {
         return 0;
     }
-    update(self, a, gradient, norm);
+    update(self, a, loss, gradient, norm);
     return 1;
 }
 
@@ -175,6 +203,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
     static const local_search first_order = {adam_begin, adam_point, adam_tell};
     adam *self = self_;
     self->n = self->starts.kit.n;
+    self->floor = self->starts.kit.problem->loss_floor;
     self->rule = (int)ds_param_int(in, "rule");
     self->lr = ds_param_real(in, "lr");
     self->beta1 = ds_param_real(in, "beta1");
@@ -206,8 +235,13 @@ static int allocate(void *self_)
 }
 
 static const ds_param *const params[] = {
-    DS_ENUM("rule", "adam", rules, "How the gradient becomes a step."),
-    DS_REAL("lr", "0.1", 1e-12, 1e6, "", "Learning rate; the box is [-1, 1] wide."),
+    DS_ENUM("rule", "adam", rules,
+            "How the gradient becomes a step. normalized: only its direction counts; the first step is lr "
+            "long, the "
+            "others shorter as the root of the loss above its floor is, for squared distances whose "
+            "gradients jump in length."),
+    DS_REAL("lr", "0.1", 1e-12, 1e6, "",
+            "Learning rate; the box is [-1, 1] wide. rule = normalized: Euclidean length of the first step."),
     DS_ENUM("schedule", "constant", schedules,
             "Learning rate over a search: constant; cosine, down to a hundredth at evaluation j; halve, "
             "whenever the loss has not fallen for `patience` evaluations, down to a hundredth."),
@@ -216,7 +250,8 @@ static const ds_param *const params[] = {
         "patience", "20", 0, 1e9, "",
         "A search ends (schedule = halve: halves its rate) when more than so many evaluations in a row did "
         "not improve."),
-    DS_REAL("beta1", "0.9", 0, 0.999999, "", "Decay of the first moment: adam, momentum, nesterov."),
+    DS_REAL("beta1", "0.9", 0, 0.999999, "",
+            "Decay of the first moment: adam, momentum, nesterov, normalized."),
     DS_REAL("beta2", "0.999", 0, 0.999999, "", "Decay of the second moment: adam."),
     DS_REAL("eps", "1e-8", 0, 1, "", "Added to the root of the second moment: adam."),
     DS_REAL("clip", "1", 0, INFINITY, "",

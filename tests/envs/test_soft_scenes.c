@@ -297,6 +297,27 @@ static void sizes(void **state)
     }
 }
 
+/* Velocities start at random, or all alike. */
+static void starts_of_velocities(void **state)
+{
+    (void)state;
+    static const char *const spread[] = {"start_spread=1", "start_spread=0.5", "start_spread=0"};
+    double start[3][MOST];
+    for (size_t k = 0; k < 3; k++) {
+        fake_env e;
+        fake_env_open(&e, "envs/cloth_velocity",
+                      (const char *const[]){spread[k], "duration=0.05", "image_size=16", NULL}, 0, 0);
+        memcpy(start[k], e.x0, e.info.n * sizeof *e.x0);
+        fake_env_close(&e);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(start[0][i] > -0.01 && start[0][i] < 0.99);
+        assert_near(start[1][i] + 0.01, 0.5 * (start[0][i] + 0.01), 1e-15);
+        assert_near(start[2][i], -0.01, 0);
+    }
+    assert_true(fabs(start[0][0] - start[0][1]) > 0.01);
+}
+
 /* 8 x 8 grey pixels, of which the first row is white. */
 static const uint8_t white_row[] = {
     137, 80, 78, 71, 13, 10,  26,  10,  0,  0,  0,   13, 73, 72, 68, 82, 0,  0,   0,   8,   0,   0,  0,  8,

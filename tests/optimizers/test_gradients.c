@@ -29,6 +29,7 @@ static void test_every_case(void **state)
         {"adam", "rule=sgd arms=3"},
         {"adam", "rule=momentum schedule=cosine"},
         {"adam", "rule=nesterov schedule=halve smooth=true"},
+        {"adam", "rule=normalized beta1=0.5"},
         {"lbfgsb", ""},
         {"lbfgsb", "arms=5 patience=3 j=30"},
         {"lbfgsb", "memory=1 use_x0=true"},
@@ -153,6 +154,7 @@ static void test_reaches(void **state)
         {"adam", "rule=sgd", 1e-6, 2.0},
         {"adam", "rule=momentum", 1e-6, 2.0},
         {"adam", "rule=nesterov lr=0.02 schedule=halve j=1000", 1e-6, 0.1},
+        {"adam", "rule=normalized beta1=0", 1e-6, 2.0},
         {"lbfgsb", "", 1e-20, 1e-10},
     };
     double centre[10];
@@ -169,6 +171,43 @@ static void test_reaches(void **state)
                       b);
         assert_true(a <= cases[i].sphere);
         assert_true(b <= cases[i].valley);
+    }
+}
+
+/* rule = normalized on squared distances: a first step of half the way and the floor known, every step is half of what is
+ * left, however long the gradient is. Without a floor all steps are as long as the first. */
+static double tilted(void *ctx, size_t n, const double *x, double *g)
+{
+    double f = 0.0;
+    for (size_t k = 0; k < n; k++) {
+        f += (x[k] - 0.6) * (x[k] - 0.6);
+        if (g) {
+            g[k] = (x[k] - 0.6) * *(const double *)ctx;
+        }
+    }
+    return f;
+}
+
+static void test_normalized(void **state)
+{
+    (void)state;
+    static const double lengths[] = {1e-9, 2.0, 1e9}, steady[] = {0.7, 0.2, 0.3, 0.2};
+    for (int i = 0; i < 6; i++) {
+        const int known = i < 3;
+        fake_problem p = optimizer_box(4, -1, 1, tilted, 5);
+        double length = lengths[i % 3];
+        p.ctx = &length;
+        p.loss_floor = known ? 0.0 : -INFINITY;
+        fake_result r = fake_run("adam",
+                                 known ? "rule=normalized beta1=0 lr=0.6 use_x0=true"
+                                       : "rule=normalized beta1=0 lr=0.5 use_x0=true",
+                                 &p, 1);
+        assert_true(r.evaluations == 5);
+        for (int k = 1; k < 5; k++) { /* from 1.2 to the optimum */
+            const double left = known ? 1.2 / pow(2.0, k) : steady[k - 1];
+            assert_true(fabs(r.rows[k].loss - left * left) < 1e-12);
+        }
+        fake_free(&r);
     }
 }
 
@@ -206,13 +245,10 @@ static void test_bounded_quadratic(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_case),
-        cmocka_unit_test(test_no_gradient),
-        cmocka_unit_test(test_descents),
-        cmocka_unit_test(test_end_of_a_descent),
-        cmocka_unit_test(test_arms),
-        cmocka_unit_test(test_reaches),
-        cmocka_unit_test(test_bounded_quadratic),
+        cmocka_unit_test(test_every_case), cmocka_unit_test(test_no_gradient),
+        cmocka_unit_test(test_descents),   cmocka_unit_test(test_end_of_a_descent),
+        cmocka_unit_test(test_arms),       cmocka_unit_test(test_reaches),
+        cmocka_unit_test(test_normalized), cmocka_unit_test(test_bounded_quadratic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,9 @@ static const ds_param *const params[] = {
     WATCHER_OBJECT_PARAM,
     DS_LIST("velocity", "1, 0, 0", -10, 10, 3, "m/s",
             "Velocity at the start, where it is no variable, and of the target."),
+    DS_REAL("start_spread", "1", 0, 1, "m/s",
+            "Of what the velocities start at, each at -0.01 + start_spread U(0, 1). 1: as in gradSim. 0: all "
+            "particles start alike; what no picture shows of a velocity stays as it starts."),
     DS_LIST("truth", "1e4, 1e4, 100, 100", 0, 1e7, 4, "N/m, N/m, N s/m, N/rad",
             "What the cloth of the target is made of: stretch and area (Lame parameters of the membrane), "
             "damping of its area, "
@@ -92,6 +95,7 @@ static void read_cloth_velocity(void *self, ds_param_reader *in)
     double velocity[3] = {1, 0, 0}, truth[4] = {1e4, 1e4, 100, 100};
     soft_read(s, in, &task);
     soft_object(s, in);
+    s->unknown.start_spread = ds_param_real(in, "start_spread");
     ds_param_values(in, "velocity", 3, velocity);
     ds_param_values(in, "truth", 4, truth);
     build(s, velocity, truth, ds_param_int(in, "random_mass") != 0);

@@ -46,7 +46,7 @@ typedef struct quantity {
     int log;
     double lower,
         upper; /* of each variable; those of axis d are lower[d], upper[d] of `axes` where it is there */
-    double start, random; /* a variable starts at start + random U, with U uniform in (0, 1) */
+    double start, random; /* a variable starts at start + start_spread random U, with U uniform in (0, 1) */
     const struct quantity_axes *axes;
 } quantity;
 
@@ -73,11 +73,12 @@ enum { QUANTITIES = 16 };
 
 /* The picked ones, in the order they were named. */
 typedef struct quantity_set {
-    fem_model *model; /* these four are set by the environment before quantity_pick() */
-    double density;   /* that the masses were made with: kg/m^3, kg/m^2, or kg of a particle */
-    control *control; /* that QUANTITY_WEIGHTS are of; may be NULL */
-    uint64_t seed;    /* of what the variables start at */
-    uint64_t object;  /* 0: the target is the model as it was built; else the number of a draw, see `drawn` */
+    fem_model *model;    /* these four are set by the environment before quantity_pick() */
+    double density;      /* that the masses were made with: kg/m^3, kg/m^2, or kg of a particle */
+    control *control;    /* that QUANTITY_WEIGHTS are of; may be NULL */
+    uint64_t seed;       /* of what the variables start at */
+    double start_spread; /* factor of the random part of that; soft_read() sets 1 */
+    uint64_t object; /* 0: the target is the model as it was built; else the number of a draw, see `drawn` */
     uint64_t count, n; /* quantities, variables */
     const quantity *item[QUANTITIES];
     uint64_t at[QUANTITIES + 1]; /* variables of item i are at[i] .. at[i + 1] - 1 */

@@ -110,7 +110,8 @@ void quantity_range(const quantity_set *set, uint64_t i, double *lower, double *
     ds_random r = ds_random_open(set->seed, q->name, d); /* the same wherever it is in the list */
     *lower = q->axes != NULL ? q->axes->lower[d] : q->lower;
     *upper = q->axes != NULL ? q->axes->upper[d] : q->upper;
-    *start = q->axes != NULL ? q->axes->start[d] : q->start + q->random * ds_random_uniform(&r);
+    *start = q->axes != NULL ? q->axes->start[d]
+                             : q->start + set->start_spread * (q->random * ds_random_uniform(&r));
 }
 
 void quantity_name(const quantity_set *set, uint64_t i, env_variable *out)

@@ -41,6 +41,7 @@ void soft_read(soft *s, ds_param_reader *in, const soft_task *task)
     s->shown_each = 2 * substeps < s->steps ? 2 * substeps : s->steps;
     s->unknown.model = &s->model;
     s->unknown.seed = (uint64_t)ds_param_int(in, "seed");
+    s->unknown.start_spread = 1;
     fem_model_open(&s->model);
 }
 
