@@ -425,8 +425,12 @@ int ds_loader_receive(const void *bytes, size_t size, const ds_plugin_file *f, c
         status = damaged(f, e);
     }
     pthread_mutex_lock(&lock);
-    ds_module *m = status == 0 ? new_module(f, e) : NULL;
-    if (m != NULL) {
+    const ds_module *known = status == 0 ? find(f->path, 0) : NULL; /* another thread was faster */
+    ds_module *m = status == 0 && known == NULL ? new_module(f, e) : NULL;
+    if (known != NULL) {
+        ds_descriptor_free(p);
+        *out = known;
+    } else if (m != NULL) {
         m->plugin = p;
         memcpy(m->blas, (const char *)bytes + sizeof why, sizeof m->blas - 1);
         ds_text_clean(m->blas);

@@ -20,7 +20,7 @@ enum {
 
 /* At most one waits of each kind, of the last module that was described: module NULL = none. */
 static ds_probe waiting[2];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both, and of starting them */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both; never held while a plugin is waited for */
 
 static ds_probe *place_of(const ds_module *module)
 {
@@ -153,8 +153,10 @@ static int describe(const ds_plugin_file *f, const ds_probe_config *c, const ds_
     p.module = *out;
     p.starter = pthread_self();
     p.process.log.source = (*out)->id;
+    pthread_mutex_lock(&lock);
     end(place_of(*out));
     *place_of(*out) = p;
+    pthread_mutex_unlock(&lock);
     return 0;
 }
 
@@ -163,12 +165,10 @@ int ds_probe_open(const char *name, uint32_t kind, const ds_probe_config *config
 {
     ds_plugin_file f;
     int rc = ds_plugin_find(name, kind, &f, e);
-    pthread_mutex_lock(&lock);
     const ds_module *m = rc == 0 ? ds_loader_known(f.path) : NULL;
     if (rc == 0 && m == NULL) {
         rc = describe(&f, config, &m, e);
     }
-    pthread_mutex_unlock(&lock);
     return rc != 0 ? rc : ds_loader_of_kind(name, m, kind, out, e);
 }
 
@@ -181,12 +181,10 @@ int ds_probe_look(const ds_plugin_file *f, const ds_probe_config *config, const 
     if (ds_plugin_is_own(f)) {
         return ds_loader_load(f, out, e);
     }
-    pthread_mutex_lock(&lock);
     int rc = ask_process(&p, f, config, out, e);
     if (rc == 0) {
         drop(&p);
     }
-    pthread_mutex_unlock(&lock);
     return rc;
 }
 

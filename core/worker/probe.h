@@ -13,7 +13,7 @@ typedef struct ds_probe_config {
     const char *program;    /* dshost, where this program is not; NULL = /proc/self/exe */
     double start_timeout;   /* seconds for its start-up code; 0 = DS_DESCRIBE_SECONDS */
     const atomic_int *stop; /* nonzero = give up waiting; may be NULL */
-    /* Asked some 20 times a second; nonzero = give up. May be NULL; not to call any function of this file. */
+    /* Asked some 20 times a second; nonzero = give up. May be NULL; may open other plugins, or the same. */
     int (*waiting)(void *ctx);
     void *ctx;
 } ds_probe_config;

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import queue
 import threading
 import weakref
 
 from . import _library
+from ._errors import UsageError
 
 
 def asked_while_waiting():
@@ -92,13 +94,22 @@ class Caller:
 # ---- what is open ----
 
 
+class Turn(_thread.RLock):
+    """Threads take turns; the one whose turn it is cannot begin another one, as a signal handler would that interrupts it."""
+
+    def __enter__(self):
+        if self._is_owned():
+            raise UsageError("it is in use: a signal handler that interrupts a call cannot use what that call works with")
+        return self.acquire()
+
+
 class Opened:
     """Something of the library that is open until close(), or until it is collected; a context manager. One thread at a time uses
     it. In a process that is forked it is closed: its workers and threads are the parent's."""
 
     def __init__(self):
         self._handle = None  # of the library
-        self._lock = threading.Lock()
+        self._lock = Turn()
         self._why_closed = ""
 
     def _hold(self, handle, close, *arguments):
@@ -112,7 +123,7 @@ class Opened:
         self._finalizer()
 
     def _forked(self, parent):
-        self._lock = threading.Lock()  # a thread that is not here may have had it
+        self._lock = Turn()  # a thread that is not here may have had it
         if self._handle is not None:
             self._finalizer.detach()
             self._handle, self._why_closed = None, f"belongs to process {parent}, from which this one was forked"

@@ -21,7 +21,7 @@ def framework_of(target, module):
         return said
     loss = target
     if isinstance(target, type):
-        loss = getattr(target, "residuals", getattr(target, "loss", None))
+        loss = next((f for f in (getattr(target, k, None) for k in ("residuals", "loss", "loss_batch")) if f is not None), None)
     if isinstance(loss, types.FunctionType):
         names = list(inspect.signature(loss).parameters)[1 if isinstance(target, type) else 0:]
         hint = annotations_of(loss).get(names[0], "") if names else ""
@@ -72,6 +72,50 @@ class Jax:
     def loss_and_grad(self, x, **more):
         loss, grad = self.both(x, **more)
         return float(loss), grad
+
+
+class TorchBatch:
+    """loss_batch(x) of PyTorch: points are rows, each loss depends on its own row."""
+
+    def __init__(self, losses, threads):
+        import torch
+        torch.set_num_threads(max(1, threads))
+        self.torch, self.function = torch, losses
+
+    def loss(self, x, **more):
+        with self.torch.no_grad():
+            return self.function(self.torch.from_numpy(x), **more).numpy()
+
+    def loss_and_grad(self, x, **more):
+        t = self.torch.from_numpy(x).requires_grad_()
+        losses = self.function(t, **more)
+        grad, = self.torch.autograd.grad(losses.sum(), t)
+        return losses.detach().numpy(), grad.numpy()
+
+
+class JaxBatch:
+    """loss_batch(x) of JAX, compiled with its gradient for as many points as one call has at most, so that the bits of one
+    do not depend on how many there are: fewer are filled up."""
+
+    ROWS = 64  # DS_MAX_ROWS
+
+    def __init__(self, losses):
+        import jax
+
+        def both(x, more):
+            values, back = jax.vjp(lambda x: losses(x, **more), x)
+            return values, back(jax.numpy.ones_like(values))[0]
+        self.both = jax.jit(both)
+
+    def loss(self, x, **more):
+        return self.loss_and_grad(x, **more)[0]
+
+    def loss_and_grad(self, x, **more):
+        import numpy
+        k = len(x)
+        filled = [numpy.concatenate([v, v[-1:].repeat(self.ROWS - k, axis=0)]) for v in (x, *more.values())]
+        losses, grads = self.both(filled[0], dict(zip(more, filled[1:])))
+        return losses[:k], grads[:k]
 
 
 class Residuals:

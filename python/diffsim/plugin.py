@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Environments and optimizers in Python: what a file says that is loaded by ``dshost --env FILE.py:NAME``.
 
-Nothing has to be imported from here: a class with ``loss(x)`` is an environment, one with ``run(objective)`` an
-optimizer. This module has what some of them need: ranges and units of parameters, the ways in which a simulation can
-fail, random numbers that follow from a noise key, and the end of a search.
+Nothing has to be imported from here: a class with ``loss(x)`` is an environment, one with ``reset()``, ``step(action)``
+and ``horizon`` a stepwise one, one with ``run(objective)`` an optimizer. This module has what some of them need: ranges
+and units of parameters, the ways in which a simulation can fail, random numbers that follow from a noise key, and the end of
+a search.
 
     from typing import Annotated
     from diffsim.plugin import Real

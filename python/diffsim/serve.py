@@ -45,11 +45,14 @@ import signal  # noqa: E402
 import diffsim.plugin as api  # noqa: E402; not `from diffsim import`, which would ask the package for it and load all
 from diffsim._serve_errors import E_GENERIC, TEXT, Refused, describe, line_of, one_line  # noqa: E402
 from diffsim._serve_gradients import (  # noqa: E402
-    JTV, JV, VALUE, Jax, JaxResiduals, Residuals, Torch, TorchResiduals, framework_of)
+    JTV, JV, VALUE, Jax, JaxBatch, JaxResiduals, Residuals, Torch, TorchBatch, TorchResiduals, framework_of)
+from diffsim._serve_steps import Steps, has_steps, keywords_of, says_horizon  # noqa: E402
 from diffsim._serve_parameters import annotated_attributes, keyword_arguments, parameter, value_of  # noqa: E402
 
-VERSION, HEAD = 1, 4096
-DESCRIBE, CREATE, EVALUATE, SCENE, RUN, QUIT, ROOM, BATCH, SAVE = 1, 2, 3, 4, 5, 6, 16, 17, 18
+VERSION, HEAD = 2, 4096
+DESCRIBE, CREATE, EVALUATE, SCENE, RUN, QUIT, RESET, STEP, MANY = 1, 2, 3, 4, 5, 6, 7, 8, 9
+ROOM, BATCH, SAVE = 16, 17, 18
+BATCH_LOSS, BATCH_GRADIENT = 1, 2
 OK, STOPPED, E_NOMEM, E_UNSUPPORTED = 0, 1, -3, -5
 WANT_GRAD, WANT_SCENE = 1, 2
 EVAL_OK, EVAL_BAD_GRAD, EVAL_DIVERGED, EVAL_INFEASIBLE = 0, 1, 2, 3
@@ -58,7 +61,7 @@ ENV, OPTIMIZER = 1, 2
 FLAG_GRADIENT, FLAG_STOCHASTIC, FLAG_OWN_PROCESS, FLAG_INEXACT = 1, 2, 4, 8
 FLAG_USES_BUDGET = 4
 HAS_GRADIENT, EXT_SCENE, EXT_VARIABLES = "ds.env.gradient/1", "ds.env.scene/1", "ds.env.variables/1"
-EXT_CHANNELS = "ds.env.channels/1"
+EXT_CHANNELS, EXT_RL, EXT_BATCH = "ds.env.channels/1", "ds.env.rl/1", "ds.env.batch/1"
 
 
 class Head(c.Structure):
@@ -70,7 +73,9 @@ class Head(c.Structure):
                 ("bytes", c.c_uint64), ("room", c.c_uint64), ("cost", c.c_uint64), ("spin_ns", c.c_uint64),
                 ("bad_step", c.c_int64), ("loss", c.c_double), ("target", c.c_double), ("loss_floor", c.c_double),
                 ("text", c.c_char * TEXT), ("spin_now", c.c_uint64 * 2), ("waits", c.c_uint64 * 2),
-                ("residuals", c.c_uint64), ("can", c.c_uint32), ("asks", c.c_uint32), ("ask", c.c_uint32 * 16)]
+                ("residuals", c.c_uint64), ("can", c.c_uint32), ("asks", c.c_uint32), ("ask", c.c_uint32 * 16),
+                ("horizon", c.c_uint64), ("n_act", c.c_uint64), ("n_obs", c.c_uint64), ("time_limit", c.c_uint32),
+                ("batches", c.c_uint32), ("ended", c.c_uint32), ("unused", c.c_uint32), ("reward", c.c_double)]
 
 
 def flush(stream):
@@ -95,8 +100,15 @@ def load_module(file):
     return module
 
 
+LOSSES = "loss", "loss_and_grad", "loss_batch", "loss_and_grad_batch"
+
+
+def has_loss(o):
+    return any(callable(getattr(o, name, None)) for name in LOSSES)
+
+
 def is_environment(o):
-    return any(callable(getattr(o, name, None)) for name in ("loss", "loss_and_grad", "residuals"))
+    return has_loss(o) or callable(getattr(o, "residuals", None)) or (has_steps(o) and not is_optimizer(o))
 
 
 def is_optimizer(o):
@@ -115,6 +127,12 @@ def takes_noise(function):
         return False
 
 
+def is_found(o):
+    """Is it a plugin where nobody has named it? A thing with reset() and step() may be a part of one."""
+    return is_plugin(o) and (not isinstance(o, type) or has_loss(o) or is_optimizer(o) or hasattr(o, "residuals")
+                             or says_horizon(o, keywords_of(o)))
+
+
 def is_plugin(o):
     return (isinstance(o, type) and (is_environment(o) or is_optimizer(o))) or is_function_environment(o)
 
@@ -122,7 +140,7 @@ def is_plugin(o):
 def find_object(module, name, file):
     base = os.path.basename(file)
     own = {k: v for k, v in vars(module).items()
-           if is_plugin(v) and not k.startswith("_") and getattr(v, "__module__", None) == module.__name__}
+           if is_found(v) and not k.startswith("_") and getattr(v, "__module__", None) == module.__name__}
     if not name:
         if len(own) == 1:
             return next(iter(own.items()))
@@ -131,7 +149,7 @@ def find_object(module, name, file):
         if len(named) == 1:
             return named[0], own[named[0]]
         if not own:
-            raise Refused(f"{base}: no class with loss() or run() in it, and no function with lower and upper")
+            raise Refused(f"{base}: no class with loss() or run() in it, none with reset(), step() and horizon, and no function with lower and upper")
         raise Refused(f"{base}: there is more than one plugin in it; say which: "
                       + " or ".join(f"{base}:{k}" for k in sorted(own)))
     found = module
@@ -142,13 +160,20 @@ def find_object(module, name, file):
         found = getattr(found, part)
     if not is_plugin(found):
         raise Refused(f"{base}:{name}: no plugin: a class with loss(x) or loss_and_grad(x) is an environment, one "
-                      "with run(objective) an optimizer, a function needs the attributes lower and upper")
+                      "with run(objective) an optimizer, one with reset(), step(action) and horizon is stepwise; a function "
+                      "needs the attributes lower and upper")
     return name.split(".")[-1], found
 
 
 def id_of(name):
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
     return re.sub(r"[^a-z0-9_]", "_", name.lower())[:47]
+
+
+def rows(more):
+    """Keywords of a call with one point, for a call with a batch of one."""
+    import numpy
+    return {k: numpy.array([v], dtype=numpy.uint64) for k, v in more.items()}
 
 
 class FunctionEnvironment:
@@ -237,6 +262,8 @@ class Server:
             self.schema = {}
             for name, annotation, default in keyword_arguments(self.target):
                 self.schema[name] = parameter(name, annotation, default, whose)
+            self.stepwise = isinstance(self.target, type) and has_steps(self.target) and self.kind == ENV and (
+                says_horizon(self.target, self.schema) or not (has_loss(self.target) or hasattr(self.target, "residuals")))
 
     def describe(self):
         self.load()
@@ -248,9 +275,11 @@ class Server:
         flags, uses, needs, extensions = 0, [], [], []
         if self.kind == ENV:
             flags = FLAG_OWN_PROCESS + FLAG_INEXACT * (getattr(t, "tolerance", 0) > 0)
-            flags += FLAG_GRADIENT * (self.framework != "" or hasattr(t, "loss_and_grad")
+            flags += FLAG_GRADIENT * (self.framework != "" or hasattr(t, "loss_and_grad") or hasattr(t, "loss_and_grad_batch")
                                       or (hasattr(t, "residuals") and hasattr(t, "jacobian")))
-            extensions += [EXT_CHANNELS] if hasattr(t, "residuals") and not hasattr(t, "loss") and not hasattr(t, "loss_and_grad") else []
+            extensions += [EXT_CHANNELS] if hasattr(t, "residuals") and not has_loss(t) else []
+            extensions += [EXT_RL] if self.stepwise else []
+            extensions += [EXT_BATCH] if any(hasattr(t, k) for k in LOSSES[2:]) else []
             flags += FLAG_STOCHASTIC * bool(getattr(t, "stochastic", False))
             extensions += [EXT_SCENE] if any(hasattr(t, k) for k in ("metrics", "scene")) else []
             extensions += [EXT_VARIABLES] if hasattr(t, "variables") else []
@@ -285,40 +314,64 @@ class Server:
         if self.kind == ENV:
             self.make_environment()
 
-    def bound(self, name, n):
-        """An attribute as n numbers, from one or n of them."""
-        import numpy
+    def given(self, name):
+        """The attribute `name`, as numbers of a variable or an action; None."""
         value = getattr(self.instance, name, None)
         value = value() if callable(value) else value
+        return self.steps.space_bound(name) if value is None and self.steps and name != "x0" else value
+
+    def bound(self, name, n):
+        """An attribute as n numbers, from one or n of them, or from those of one action."""
+        import numpy
+        value = self.given(name)
         if value is None:
             return None
         try:
-            return numpy.broadcast_to(numpy.asarray(value, dtype=float).reshape(-1), (n,)).copy()
+            numbers = numpy.asarray(value, dtype=float).reshape(-1)
+            if self.steps and numbers.size == self.n_act:
+                numbers = numpy.tile(numbers, self.steps.horizon)
+            return numpy.broadcast_to(numbers, (n,)).copy()
         except (TypeError, ValueError):
-            raise Refused(f"{self.base}:{self.name}: {name} has to be one number or {n}, it is {describe(value)}") from None
+            each = f", {self.n_act} for the numbers of an action," if self.steps else ""
+            raise Refused(f"{self.base}:{self.name}: {name} has to be one number{each} or {n}, it is {describe(value)}") from None
+
+    def size(self, whose):
+        """How many variables there are: as many as there are bounds, or steps times the numbers of an action."""
+        import numpy
+        sizes = [numpy.size(v) for v in map(self.given, ("lower", "upper", "x0")) if v is not None]
+        if self.steps is None:
+            n = int(getattr(self.instance, "n", 0) or max(sizes, default=0))
+            if n < 1:
+                raise Refused(f"{whose}: how many variables are there? Set lower and upper (a number for each), or n")
+            return n
+        self.n_act = int(getattr(self.instance, "n_act", 0) or max(sizes, default=0))
+        if self.n_act < 1:
+            raise Refused(f"{whose}: how many numbers has an action? Set lower and upper (a number for each), or n_act")
+        return self.steps.horizon * self.n_act
 
     def make_environment(self):
         import numpy
         e, h, whose = self.instance, self.head, f"{self.base}:{self.name}"
-        sizes = [numpy.size(v() if callable(v) else v) for v in
-                 (getattr(e, k, None) for k in ("lower", "upper", "x0")) if v is not None]
-        n = int(getattr(e, "n", 0) or max(sizes, default=0))
-        if n < 1:
-            raise Refused(f"{whose}: how many variables are there? Set lower and upper (a number for each), or n")
+        self.steps = Steps(e, whose, bool(getattr(e, "stochastic", False))) if self.stepwise else None
+        n = self.size(whose)
         lower, upper = self.bound("lower", n), self.bound("upper", n)
         if lower is None or upper is None:
             raise Refused(f"{whose}: the attributes lower and upper are missing: where is each of the {n} variables "
                           "to be searched?")
         x0 = self.bound("x0", n)
         x0 = 0.5 * (lower + upper) if x0 is None else x0
-        self.n = n
+        self.n, self.x0 = n, x0
+        self.choose_functions(x0)
+        if self.steps:
+            self.choose_steps()
         self.ensure(24 * n)
         names = self.variables(n)
         text = json.dumps(names) if names else ""
         size = self.put_text(text, 24 * n)
         self.numbers(3 * n)[:] = numpy.concatenate([lower, upper, x0])
-        self.choose_functions(x0)
-        h.n, h.count, h.loss = n, int(getattr(e, "steps", 0)), float(getattr(e, "dt", 0.0))
+        horizon = self.steps.horizon if self.steps else 0
+        h.n, h.count, h.loss = n, int(getattr(e, "steps", horizon)), float(getattr(e, "dt", 0.0))
+        h.reward = h.loss * h.count / horizon if horizon else 0.0 # seconds per control step
         h.loss_floor, h.target = float(getattr(e, "floor", -math.inf)), float(getattr(e, "tolerance", 0.0))
         h.has_gradient = 1 if self.both is not None else 0
         h.has_scene = 1 if any(hasattr(e, k) for k in ("metrics", "scene")) else 0
@@ -377,20 +430,98 @@ class Server:
     def choose_functions(self, x0):
         e = self.instance
         self.head.residuals = self.head.can = 0
-        if hasattr(e, "residuals") and not hasattr(e, "loss") and not hasattr(e, "loss_and_grad"):
+        self.head.batches = 0
+        if hasattr(e, "residuals") and not has_loss(e):
             self.noisy = False
             self.choose_residuals(x0)
             return
-        if self.framework:
-            tool = Torch(e.loss, self.head.threads) if self.framework == "torch" else Jax(e.loss)
-            self.alone, self.both = tool.loss, tool.loss_and_grad
-        else:
-            self.both = getattr(e, "loss_and_grad", None)
-            self.alone = getattr(e, "loss", None) or (lambda x, **more: self.both(x, **more)[0])
-        takes = [f for f in (getattr(e, "loss", None), getattr(e, "loss_and_grad", None)) if f is not None]
+        if self.steps and not has_loss(e):
+            self.alone, self.both, self.noisy = self.steps.roll, None, True
+            return
+        self.choose_losses(e)
+        takes = [f for f in (getattr(e, k, None) for k in LOSSES) if f is not None]
         if not isinstance(self.target, type):
             takes = [self.target]
         self.noisy = any(takes_noise(f) for f in takes)
+
+    def choose_losses(self, e):
+        """Of one point, and of many; where the class has one kind only, the other one is made of it."""
+        self.alone, self.both, self.many_alone, self.many_both = (getattr(e, k, None) for k in LOSSES)
+        if self.framework and self.many_alone:
+            tool = TorchBatch(e.loss_batch, self.head.threads) if self.framework == "torch" else JaxBatch(e.loss_batch)
+            self.many_alone, self.many_both = tool.loss, tool.loss_and_grad
+            if self.framework == "jax": # what was compiled alone may differ in its last bits
+                self.alone = self.both = None
+        if self.framework and self.alone:
+            tool = Torch(e.loss, self.head.threads) if self.framework == "torch" else Jax(e.loss)
+            self.alone, self.both = tool.loss, tool.loss_and_grad
+        if self.many_both and not self.many_alone:
+            self.many_alone = lambda x, **more: self.many_both(x, **more)[0]
+        if self.many_both and not self.both:
+            self.both = lambda x, **more: [v[0] for v in self.answers(x[None], True, rows(more))]
+        if self.both and not self.alone:
+            self.alone = lambda x, **more: self.both(x, **more)[0]
+        if self.many_alone and not self.alone:
+            self.alone = lambda x, **more: self.answers(x[None], False, rows(more))[0][0]
+        self.head.batches = (BATCH_LOSS if self.many_alone else 0) + (BATCH_GRADIENT if self.many_both else 0)
+
+    def choose_steps(self):
+        """Episodes; how much is observed is looked up at the first reset()."""
+        h, steps = self.head, self.steps
+        if has_loss(self.instance) or hasattr(self.instance, "residuals"):
+            steps.loss = lambda x, key: float(self.alone(x, **({"noise": key} if self.noisy else {})))
+        steps.begin(0)
+        self.ensure(8 * (self.n_act + steps.n_obs))
+        h.horizon, h.n_act, h.n_obs, h.time_limit = steps.horizon, self.n_act, steps.n_obs, steps.time_limit
+
+    def reset(self):
+        obs = self.steps.begin(self.head.key)
+        self.taken, self.episode_key = self.x0.copy(), self.head.key
+        self.numbers(self.steps.n_obs, 8 * self.n_act)[:] = obs
+
+    def step(self):
+        """One step of the episode that is open."""
+        h, steps, m = self.head, self.steps, self.n_act
+        action = self.numbers(m).copy()
+        at = m * steps.step
+        self.taken[at:at + m] = action
+        h.outcome, h.ended, h.reward, h.loss = EVAL_OK, 0, 0.0, 0.0
+        try:
+            obs, h.reward, h.ended = steps.take(action)
+            if h.ended:
+                h.loss = steps.loss(self.taken, self.episode_key) if steps.loss else steps.total
+        except (api.Diverged, api.Infeasible) as error:
+            h.outcome = EVAL_DIVERGED if isinstance(error, api.Diverged) else EVAL_INFEASIBLE
+            h.ended, h.loss, h.text = 1, math.inf, one_line(line_of(error, self.file))
+            return
+        if not math.isfinite(h.loss):
+            h.outcome, h.text, h.loss = EVAL_DIVERGED, f"the loss of the episode is {h.loss}".encode(), math.inf
+        self.numbers(steps.n_obs, 8 * m)[:] = obs
+
+    def answers(self, x, want_gradient, more):
+        """Losses, and gradients where they are wanted, of the rows of x, tested for their shapes."""
+        import numpy
+        answer = self.many_both(x, **more) if want_gradient else (self.many_alone(x, **more), None)
+        if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+            raise Refused(f"loss_and_grad_batch(x) returned {describe(answer)}: (losses, gradients) are wanted")
+        loss = numpy.asarray(answer[0], dtype=numpy.float64)
+        grad = numpy.asarray(answer[1], dtype=numpy.float64) if want_gradient else None
+        if loss.shape != x.shape[:1]:
+            raise Refused(f"the losses of a batch have the shape {loss.shape}, {x.shape[:1]} is wanted")
+        if want_gradient and grad.shape != x.shape:
+            raise Refused(f"the gradients of a batch have the shape {grad.shape}, {x.shape} is wanted")
+        return loss, grad
+
+    def many(self):
+        """Losses, and gradients where they are wanted, of many points in one call."""
+        import numpy
+        h, k, n = self.head, self.head.count, self.n
+        x = self.numbers(k * n).reshape(k, n).copy()
+        more = {"noise": numpy.frombuffer(self.room_map, numpy.uint64, k, 8 * k * n).copy()} if self.noisy else {}
+        loss, grad = self.answers(x, h.want & WANT_GRAD != 0, more)
+        self.numbers(k, 8 * k * (n + 1))[:] = loss
+        if grad is not None:
+            self.numbers(k * n, 8 * k * (n + 2))[:] = grad.ravel()
 
     def evaluate(self):
         import numpy
@@ -434,7 +565,8 @@ class Server:
     def scene(self):
         import numpy
         e, h = self.instance, self.head
-        frames = int(getattr(e, "steps", 0)) + 1
+        frames = int(getattr(e, "steps", self.steps.horizon if self.steps else 0)) + 1
+        free = self.steps or not hasattr(e, "steps") # an episode may have ended before
         given = e.metrics() if callable(getattr(e, "metrics", None)) else getattr(e, "metrics", {})
         metrics, data = [], []
         for key, value in dict(given).items():
@@ -442,7 +574,7 @@ class Server:
             if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str):
                 value, unit = value
             v = numpy.asarray(value, dtype=float).reshape(-1)
-            frames = len(v) if not metrics and not hasattr(e, "steps") else frames
+            frames = len(v) if not metrics and free else frames
             if len(v) not in (1, frames):
                 raise Refused(f"metrics(): '{key}' has {len(v)} values, one for each of {frames} steps is wanted")
             metrics.append([str(key), unit])
@@ -512,8 +644,10 @@ class Server:
     # -- the loop --
 
     def answer(self, what):
+        self.ensure(0) # the host may have made room
         try:
-            {DESCRIBE: self.describe, CREATE: self.create, SCENE: self.scene}[what]()
+            {DESCRIBE: self.describe, CREATE: self.create, SCENE: self.scene, RESET: self.reset, STEP: self.step,
+             MANY: self.many}[what]()
         except MemoryError as error:
             self.fail(line_of(error, self.file), E_NOMEM)
         except (Exception, SystemExit) as error:

@@ -72,6 +72,35 @@ class Plugins(Case):
         self.assertIn(b"KeyboardInterrupt", said)
         self.assertLess(time.monotonic() - begin, 10)
 
+    def test_handler(self):
+        """a signal handler opens environments while make() or an evaluation waits; it cannot use what waits"""
+        with open(self.path("slow.py"), "w", encoding="utf-8") as f:
+            f.write("import time\ntime.sleep(1.5)\nclass Env:\n    lower, upper = -1, 1\n    def loss(self, x):\n        time.sleep(1)\n        return x @ x\n")
+        code = """import signal, time
+def handler(*_):
+    with diffsim.make('pinball') as other:
+        done.append(other.loss(other.x0))
+    with diffsim.make('slow.py', jobs=1) as other:
+        done.append(other.loss([0.5]))
+    try:
+        env.loss([0.5])
+    except (NameError, diffsim.UsageError) as e:
+        done.append(type(e).__name__)
+done = []
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, 0.5)
+env = diffsim.make('slow.py', jobs=1)
+signal.setitimer(signal.ITIMER_REAL, 0.3)
+print(env.loss([0.5]), done[1], done[2], done[4], done[5], done[0] == done[3])
+env.close()"""
+        with self.program(code) as p:
+            try:
+                said, wrong = p.communicate(timeout=60)
+            except subprocess.TimeoutExpired:
+                p.kill()
+                self.fail("it waits for ever")
+        self.assertEqual(said, b"0.25 0.25 NameError 0.25 UsageError True\n", wrong)
+
     def test_end(self):
         """a program never ends with success because the process of its optimizer has"""
         code = "s = diffsim.optimizer(P + ':%s', ([0.0], [1.0]))\ns.ask()\ns.tell(0)\ns.ask()"

@@ -9,19 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adapters/python/picture.h"
-
-typedef struct python_env {
-    child child;
-    const ds_host *host;
-    ds_env_info info;
-    uint32_t has_scene;
-    uint64_t residuals; /* 0 = none */
-    uint32_t can;       /* be asked about them */
-    double *box;        /* lower, upper, x0 */
-    json_t *variables;  /* [name, unit, group] of each; NULL = they have none */
-    picture picture;
-} python_env;
+#include "adapters/python/environment.h"
 
 /* ---- set-up ---- */
 
@@ -53,6 +41,17 @@ static ds_status take_facts(python_env *p)
                             .loss_floor = h->loss_floor,
                             .tolerance = h->target};
     p->has_scene = h->has_scene;
+    p->batches = h->batches;
+    p->rl = (ds_rl_info){.flags = h->time_limit ? DS_RL_TIME_LIMIT : 0,
+                         .horizon = h->horizon,
+                         .n_act = h->n_act,
+                         .n_obs = h->n_obs,
+                         .dt = h->reward};
+    if (p->rl.horizon > 0 && (p->rl.n_obs > DS_MAX_OBSERVED || p->rl.n_act > n ||
+                              p->child.talk.mapped < (p->rl.n_act + p->rl.n_obs) * sizeof(double))) {
+        return ds_host_fail(p->host, DS_E_DATA, "its Python process says %llu numbers of an observation",
+                            (unsigned long long)p->rl.n_obs);
+    }
     p->residuals = h->residuals <= DS_MAX_ELEMENTS ? h->residuals : 0;
     p->can = h->can;
     p->box = malloc(24 * n);
@@ -166,6 +165,7 @@ static ds_status env_evaluate(void *self, ds_eval *io)
     talk_head *h = t->head;
     const size_t bytes = p->info.n * sizeof(double);
     picture_clear(&p->picture);
+    p->open = 0;
     ds_status st = child_settle(&p->child, p->host); /* what it still computes reads the x that lies there */
     if (st != DS_OK) {
         return st;
@@ -311,6 +311,12 @@ static const void *env_extension(void *self, const char *id)
     }
     if (strcmp(id, DS_EXT_SCENE) == 0 && p->has_scene) {
         return &scene;
+    }
+    if (strcmp(id, DS_EXT_RL) == 0 && p->rl.horizon > 0) {
+        return &python_env_steps;
+    }
+    if (strcmp(id, DS_EXT_BATCH) == 0 && p->batches != 0) {
+        return &python_env_batch;
     }
     return strcmp(id, DS_EXT_VARIABLES) == 0 && p->variables != NULL ? &variables : NULL;
 }

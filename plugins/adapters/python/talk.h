@@ -9,7 +9,7 @@
 #include <diffsim/base.h>
 #include <stdatomic.h>
 
-enum { TALK_HEAD = 4096, TALK_TEXT = 2048, TALK_VERSION = 1 };
+enum { TALK_HEAD = 4096, TALK_TEXT = 2048, TALK_VERSION = 2 };
 enum { TALK_FD_LEAST = 3 }; /* the first three are those of the child's input, output and errors */
 
 /* Sides. */
@@ -24,10 +24,16 @@ enum {
     TALK_SCENE = 4,    /* -> JSON, and the numbers behind it: metrics, bodies */
     TALK_RUN = 5,      /* lower, upper, x0 at 0 -> the search has ended */
     TALK_QUIT = 6,
+    TALK_RESET = 7,  /* `key` -> the first observation, behind n_act numbers */
+    TALK_STEP = 8,   /* an action at 0 -> outcome, ended, reward, loss; the observation behind it */
+    TALK_MANY = 9,   /* `count` x at 0, noise keys behind them -> losses, gradients behind these */
     TALK_ROOM = 16,  /* more room, `bytes` in all */
     TALK_BATCH = 17, /* x at 0, loss, gradients, outcomes behind it */
     TALK_SAVE = 18   /* `bytes` for the file `text` */
 };
+
+/* What can be asked in a TALK_MANY. */
+enum { TALK_BATCH_LOSS = 1, TALK_BATCH_GRADIENT = 2 };
 
 typedef struct talk_head {
     uint32_t version;
@@ -50,6 +56,10 @@ typedef struct talk_head {
     uint32_t can, asks;             /* DS_CAN() of what can be asked about them; what TALK_EVALUATE asks */
     uint32_t ask
         [DS_MAX_ASKS]; /* DS_ASK_*: behind x and gradient lie v of the first, its answer, v of the second */
+    uint64_t horizon, n_act, n_obs; /* of stepwise control, else 0 */
+    uint32_t time_limit, batches;   /* the horizon is one; TALK_BATCH_* */
+    uint32_t ended, unused;         /* DS_RL_* */
+    double reward;                  /* of a step; of TALK_CREATE: seconds per step */
 } talk_head;
 
 typedef struct talk {

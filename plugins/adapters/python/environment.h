@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* environment.h - an instance of an environment in Python, and the extensions that have a file of their own. */
+#ifndef DS_ADAPTERS_PYTHON_ENVIRONMENT_H
+#define DS_ADAPTERS_PYTHON_ENVIRONMENT_H
+
+#include <diffsim/ext/batch.h>
+#include <diffsim/ext/rl.h>
+
+#include "adapters/python/child.h"
+#include "adapters/python/picture.h"
+
+typedef struct python_env {
+    child child;
+    const ds_host *host;
+    ds_env_info info;
+    uint32_t has_scene;
+    uint64_t residuals; /* 0 = none */
+    uint32_t can;       /* be asked about them */
+    uint32_t batches;   /* TALK_BATCH_* */
+    int batch_failed;   /* which is said once */
+    ds_rl_info rl;      /* horizon 0 = there is no stepwise control */
+    int open;           /* an episode is */
+    double *box;        /* lower, upper, x0 */
+    json_t *variables;  /* [name, unit, group] of each; NULL = they have none */
+    picture picture;
+} python_env;
+
+/* Stepwise control, for instances with rl.horizon > 0. */
+extern const ds_rl python_env_steps;
+
+/* Many points in one call, for instances with batches != 0. */
+extern const ds_env_batch python_env_batch;
+
+#endif

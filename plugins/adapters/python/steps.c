@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steps.c - stepwise control of an environment whose reset() and step() are Python: actions go into the shared memory,
+ * observations come out of it behind them. */
+#include <diffsim/helper/fail.h>
+#include <string.h>
+
+#include "adapters/python/environment.h"
+
+static const char *observed(const python_env *p)
+{
+    return p->child.talk.room + p->rl.n_act * sizeof(double);
+}
+
+static ds_status steps_info(void *self, ds_rl_info *out)
+{
+    const python_env *p = self;
+    ds_rl_info all = p->rl;
+    all.struct_size = out->struct_size;
+    memcpy(out, &all, out->struct_size < sizeof all ? out->struct_size : sizeof all);
+    return DS_OK;
+}
+
+static ds_status steps_reset(void *self, uint64_t noise_key, double *obs)
+{
+    python_env *p = self;
+    picture_clear(&p->picture);
+    p->open = 0;
+    ds_status st = child_settle(&p->child, p->host);
+    if (st != DS_OK) {
+        return st;
+    }
+    p->child.talk.head->key = noise_key;
+    st = child_ask(&p->child, p->host, TALK_RESET);
+    if (st != DS_OK) {
+        return st > 0 ? st : ds_host_fail(p->host, st, "%.500s", p->child.talk.head->text);
+    }
+    memcpy(obs, observed(p), p->rl.n_obs * sizeof *obs);
+    p->open = 1;
+    return DS_OK;
+}
+
+static ds_status steps_step(void *self, ds_rl_step *io)
+{
+    python_env *p = self;
+    talk_head *h = p->child.talk.head;
+    if (!p->open) {
+        return ds_host_fail(p->host, DS_E_STATE, "step() without an episode: reset() begins one");
+    }
+    p->open = 0;
+    ds_status st = child_settle(&p->child, p->host);
+    if (st != DS_OK) {
+        return st;
+    }
+    memcpy(p->child.talk.room, io->action, p->rl.n_act * sizeof *io->action);
+    st = child_ask(&p->child, p->host, TALK_STEP);
+    if (st != DS_OK) {
+        return st > 0 ? st : ds_host_fail(p->host, st, "%.500s", h->text);
+    }
+    io->outcome = h->outcome;
+    io->ended = h->ended;
+    io->reward = h->reward;
+    io->loss = h->loss;
+    io->cost_steps = 1;
+    if (h->outcome != DS_EVAL_OK) {
+        p->host->error(p->host, DS_E_NUMERIC, h->text);
+        return DS_OK;
+    }
+    memcpy(io->obs, observed(p), p->rl.n_obs * sizeof *io->obs);
+    p->open = h->ended == DS_RL_GOES_ON;
+    return DS_OK;
+}
+
+const ds_rl python_env_steps = {
+    .struct_size = sizeof python_env_steps, .info = steps_info, .reset = steps_reset, .step = steps_step};

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stepwise control for serve.py: episodes of a class with reset() and step(action), in the ways of Gymnasium or shorter."""
+from __future__ import annotations
+
+import inspect
+import math
+
+import diffsim.plugin as api  # not `from . import`, which would ask the package for it and load all
+
+from ._serve_errors import Refused, describe
+
+GOES_ON, TERMINATED, TRUNCATED = 0, 1, 2  # DS_RL_*
+
+
+def has_steps(o):
+    return callable(getattr(o, "reset", None)) and callable(getattr(o, "step", None))
+
+
+def says_horizon(o, parameters=()):
+    """Is the number of steps told by the class: as an attribute, or as one of its parameters?"""
+    return hasattr(o, "horizon") or "horizon" in parameters
+
+
+def keywords_of(function):
+    try:
+        return set(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return set()
+
+
+class Steps:
+    """The episodes of an object `e`: ``horizon`` steps at most, actions of ``n_act`` numbers, observations of ``n_obs``.
+
+    `loss` is None, or the loss of a whole episode, as a function of all actions and the noise key; without it that of an
+    episode is minus the sum of its rewards.
+    """
+
+    def __init__(self, e, whose, stochastic):
+        self.e, self.whose, self.loss, self.stochastic = e, whose, None, stochastic
+        horizon = getattr(e, "horizon", None)
+        if not isinstance(horizon, int) or isinstance(horizon, bool) or horizon < 1:
+            raise Refused(f"{whose}: horizon, the steps of an episode, has to be a whole number of at least 1, it is {horizon!r}")
+        self.horizon, self.time_limit = horizon, bool(getattr(e, "time_limit", False))
+        takes = keywords_of(e.reset)
+        self.noise = "noise" if "noise" in takes else "seed" if "seed" in takes else ""
+        self.space = getattr(e, "action_space", None)
+        self.n_obs, self.total, self.step = 0, 0.0, 0
+
+    def space_bound(self, name):
+        """What the action space of Gymnasium says where the class says nothing: numbers, or None."""
+        if self.space is None:
+            return None
+        bound = getattr(self.space, {"lower": "low", "upper": "high"}[name], None)
+        if bound is None:
+            raise Refused(f"{self.whose}: its action_space is no Box: actions are numbers between bounds; or set lower and upper")
+        return bound
+
+    def observed(self, obs, where):
+        import numpy
+        try:
+            o = numpy.asarray(obs, dtype=numpy.float64).reshape(-1)
+        except (TypeError, ValueError):
+            raise Refused(f"{where} gave {describe(obs)} as observation: numbers are wanted") from None
+        if self.n_obs == 0:
+            self.n_obs = o.size
+        if o.size != self.n_obs or o.size == 0:
+            raise Refused(f"{where} gave {o.size} numbers as observation, {self.n_obs or 'at least 1'} are wanted")
+        return o
+
+    def begin(self, key):
+        """The first observation of an episode."""
+        more = {self.noise: key if self.stochastic else 0} if self.noise else {}
+        obs = self.e.reset(**more)
+        if isinstance(obs, tuple) and len(obs) == 2 and isinstance(obs[1], dict):
+            obs = obs[0]
+        self.total, self.step = 0.0, 0
+        return self.observed(obs, "reset()")
+
+    def take(self, action):
+        """(observation, reward, ended) of one step; an episode that leaves the numbers has diverged."""
+        import numpy
+        if self.space is not None and getattr(self.space, "shape", None):
+            action = action.reshape(self.space.shape)
+        answer = self.e.step(action)
+        if not isinstance(answer, tuple) or len(answer) not in (2, 3, 5):
+            what = f"{len(answer)} values" if isinstance(answer, tuple) else describe(answer)
+            raise Refused(f"step(action) returned {what}: (observation, reward), (observation, reward, terminated), or the five "
+                          "of Gymnasium are wanted")
+        obs = self.observed(answer[0], "step(action)")
+        try:
+            reward = float(answer[1])
+        except (TypeError, ValueError):
+            raise Refused(f"step(action) gave {describe(answer[1])} as reward: one number is wanted") from None
+        self.step += 1
+        if not math.isfinite(reward) or not numpy.isfinite(obs).all():
+            raise api.Diverged(f"step {self.step - 1}: reward or observation is not finite", self.step - 1)
+        self.total -= reward
+        ended = TERMINATED if len(answer) > 2 and answer[2] else TRUNCATED if len(answer) == 5 and answer[3] else GOES_ON
+        if self.step == self.horizon and ended != TERMINATED:
+            if ended == TRUNCATED and not self.time_limit:
+                raise Refused("step(action) says truncated at the horizon: set time_limit = True where the task would go on "
+                              "behind it")
+            ended = TRUNCATED if self.time_limit else TERMINATED
+        return obs, reward, ended
+
+    def roll(self, x, noise=0):
+        """Minus the sum of the rewards of an episode with the actions x."""
+        self.begin(noise)
+        for action in x.reshape(self.horizon, -1):
+            if self.take(action)[2] != GOES_ON:
+                break
+        return self.total

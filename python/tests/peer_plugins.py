@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plugins in Python whose losses are those of PyTorch and JAX: gradients without a line of glue, alone and in batches."""
+
+import importlib.util
+import unittest
+
+import numpy as np
+
+import diffsim
+from support import Case, dshost
+
+TORCH = '''
+import torch
+
+
+class Alone:
+    lower, upper = [-2.0] * 4, 2.0
+
+    def loss(self, x: torch.Tensor):
+        return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+
+class Many(Alone):
+    def loss_batch(self, x: torch.Tensor):
+        return (100 * (x[:, 1:] - x[:, :-1] ** 2) ** 2 + (1 - x[:, :-1]) ** 2).sum(dim=1)
+
+
+class Batch:
+    lower, upper = [-2.0] * 4, 2.0
+    loss_batch = Many.loss_batch
+'''
+JAX = TORCH.replace("import torch", "import jax").replace("torch.Tensor", "jax.Array").replace("sum(dim=1)", "sum(axis=1)")
+
+
+class Frameworks(Case):
+    def differentiated(self, name, text):
+        if importlib.util.find_spec(name) is None:
+            self.skipTest(f"there is no {name}")
+        file = self.path(f"{name}_losses.py")
+        with open(file, "w", encoding="utf-8") as f:
+            f.write(text)
+        x = np.random.default_rng(0).uniform(-2, 2, (21, 4))
+        bend = x[:, 1:] - x[:, :-1] ** 2
+        loss = (100 * bend**2 + (1 - x[:, :-1]) ** 2).sum(axis=1)
+        grad = np.zeros_like(x)
+        grad[:, 1:] += 200 * bend
+        grad[:, :-1] -= 400 * bend * x[:, :-1] + 2 * (1 - x[:, :-1])
+        for k in ("Alone", "Many", "Batch"):
+            with diffsim.make(f"{file}:{k}", jobs=1, timeout=100) as env:
+                found = env.loss_and_grad(x)
+                np.testing.assert_allclose(found[0], loss, 1e-12, 0, err_msg=k)
+                np.testing.assert_allclose(found[1], grad, 1e-11, 1e-9, err_msg=k)
+                one = env.loss_and_grad(x[3])
+                np.testing.assert_allclose(one[0], loss[3], 1e-12, 0, err_msg=k)
+                self.assertEqual(env.loss(x[3]), one[0])
+        self.assertNotIn("not ok", dshost("check", file + ":Many", "--only", "ext.batch"))
+
+    def test_torch(self):
+        """PyTorch: the gradient of loss(x) and of loss_batch(x)"""
+        self.differentiated("torch", TORCH)
+
+    def test_jax(self):
+        """JAX: the gradient of loss(x) and of loss_batch(x)"""
+        self.differentiated("jax", JAX)
+
+
+if __name__ == "__main__":
+    unittest.main()
