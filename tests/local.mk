@@ -120,7 +120,7 @@ check_PROGRAMS += \
 	%D%/optimizers/methods/test_acquisition %D%/optimizers/methods/test_cma \
 	%D%/optimizers/methods/test_cma_evals %D%/optimizers/methods/test_descent \
 	%D%/optimizers/methods/test_gp %D%/optimizers/methods/test_lbfgsb \
-	%D%/optimizers/methods/test_mlp_loops %D%/optimizers/methods/test_race \
+	%D%/optimizers/methods/test_mlp_loops %D%/optimizers/methods/test_quad_model %D%/optimizers/methods/test_race \
 	%D%/optimizers/methods/test_surrogate \
 	%D%/optimizers/test_alphaorder %D%/optimizers/test_boleap %D%/optimizers/test_cem %D%/optimizers/test_cmaes \
 	%D%/optimizers/test_gradients %D%/optimizers/test_lm %D%/optimizers/test_racer %D%/optimizers/test_rand \

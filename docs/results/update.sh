@@ -6,7 +6,7 @@
 #     docs/results/update.sh                    the tables alone, of all that is in docs/results
 #     docs/results/update.sh --check            are they as the numbers in docs/results say? exit status 1 where not
 #
-# FOLDER - leaves what is there of that experiment. NAME is rigid, cloth, particles, optimizers, methods or training, or gradsim/X for
+# FOLDER - leaves what is there of that experiment. NAME is rigid, cloth, particles, optimizers, methods, training or ablation, or gradsim/X for
 # examples/paper/gradsim/X.ini, of which only the means of errors and distances are kept. The tables stand between lines
 # `<!-- table NAME KIND FLAGS -->` and `<!-- end of table -->`; KIND and FLAGS are those of tables.sh. What is said about
 # the numbers is written by hand.
@@ -27,9 +27,9 @@ experiments() {
 	optimizers) echo optimizers optimizers_torus ;;
 	gradsim/*) echo "paper/$1" ;;
 	methods) echo evaluation ;;
-	training) echo training ;;
+	training | ablation) echo training ;;
 	*)
-		echo "$0: $1: rigid, cloth, particles, optimizers, methods, training or gradsim/X" >&2
+		echo "$0: $1: rigid, cloth, particles, optimizers, methods, training, ablation or gradsim/X" >&2
 		return 2
 		;;
 	esac
@@ -84,14 +84,14 @@ tables() {
 
 # report NAME EXPERIMENT FOLDER
 report() {
-	case $1 in methods | training) reference=racer ;; *) reference=boleap ;; esac
+	case $1 in methods | training | ablation) reference=racer ;; *) reference=boleap ;; esac
 	"$dshost" report "$3" --no-pictures --reference "$reference" --out "$3/report" > /dev/null # pictures would be some MB
 	mkdir -p "$docs/results/$1"
 	for f in cells.csv runs.csv summary.csv; do
 		[ "$1/$f" = optimizers/summary.csv ] || cp "$3/report/$f" "$docs/results/$1/$(prefix "$2")$f"
 	done
 	case $1 in
-	optimizers | methods | training) ;; # some MB
+	optimizers | methods | training | ablation) ;; # some MB
 	*) cp "$3/report/index.html" "$docs/results/$1/index.html" ;;
 	esac
 }

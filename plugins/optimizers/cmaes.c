@@ -1,24 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmaes - covariance matrix adaptation evolution strategy with active update, boundary handling and restarts.
  * N. Hansen, arXiv:1604.00772; the strategy itself is cma/cma.c, this is the search around it. */
+#include "methods/base/blas.h"
+#include "methods/base/box.h"
 #include "methods/base/opt_kit.h"
 #include "methods/cma/cma.h"
 #include "methods/cma/cma_bounds.h"
 #include "methods/cma/cma_restart.h"
 #include "methods/cma/cma_stop.h"
 #include "methods/cma/eigen.h"
+#include "methods/cma/quad_model.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 /* Generations without a single finite loss before a run is given up; sigma is halved after each. */
 enum { MAX_FAILED_GENERATIONS = 5 };
+/* With a quadratic, its least point is asked for once in so many evaluations, or in this share of its
+ * coefficients. */
+enum { MODEL_EVERY = 13 };
+#define MODEL_SHARE 0.9
+enum { MODEL_NONE = 0, MODEL_QUAD = 1 };
 enum { COVARIANCE_AUTO = 0, COVARIANCE_FULL = 1, COVARIANCE_DIAGONAL = 2 };
 
 static const char *const profile_choices[] = {"tutorial", "paper", "c-cmaes", "2001", NULL};
 static const char *const bounds_choices[] = {"auto", "transform", "resample", "penalty", "none", NULL};
 static const char *const restart_choices[] = {"bipop", "ipop", "none", NULL};
 static const char *const covariance_choices[] = {"auto", "full", "diagonal", NULL};
+static const char *const model_choices[] = {"none", "quad", NULL};
 
 static const ds_param *const params[] = {
     DS_ENUM("profile", "tutorial", profile_choices,
@@ -55,6 +64,10 @@ static const ds_param *const params[] = {
     DS_REAL("tolfun", "1e-12", 0, 1e100, "",
             "A run has converged where the losses of its last 10 + ceil(30 n/lambda) generations differ by "
             "less."),
+    DS_ENUM("model", "none", model_choices,
+            "quad = a full quadratic through the best points of the run, as many as it has coefficients; its "
+            "least point takes the place of a sample from time to time. At most 40 variables; for smooth "
+            "losses."),
     NULL};
 
 typedef struct cmaes {
@@ -76,6 +89,10 @@ typedef struct cmaes {
     double *loss, *adjusted; /* lambda: as told, with penalty */
     uint64_t evaluations;    /* of this run */
     int warned;
+    int64_t model;
+    quad_model quad;
+    uint64_t quad_due;        /* evaluations of this run after which its least point is asked for */
+    double *least, *unfolded; /* n each: that point, and for the strategy */
 } cmaes;
 
 /* ---- making an instance ---- */
@@ -145,6 +162,24 @@ static ds_status choose_variant(cmaes *o, ds_param_reader *in)
     return read_start(o, in);
 }
 
+static ds_status make_model(cmaes *o, ds_param_reader *in)
+{
+    o->model = ds_param_int(in, "model");
+    if (in->status != DS_OK || o->model == MODEL_NONE) {
+        return in->status;
+    }
+    if (o->n > QUAD_MODEL_MAX_N) {
+        return ds_host_fail(o->kit.host, DS_E_PARAM,
+                            "model = quad with %" PRIu64 " variables: at most %d; set model = none", o->n,
+                            QUAD_MODEL_MAX_N);
+    }
+    blas_use_one_thread();
+    o->least = memory_doubles(&o->kit.memory, o->n);
+    o->unfolded = memory_doubles(&o->kit.memory, o->n);
+    o->kit.memory.failed |= !quad_model_init(&o->quad, o->n);
+    return DS_OK;
+}
+
 static void read_params(void *self, ds_param_reader *in)
 {
     cmaes *o = self;
@@ -160,6 +195,14 @@ static void read_params(void *self, ds_param_reader *in)
     o->tolfun = ds_param_real(in, "tolfun");
     o->eigen_share = ds_param_real(in, "eigen_share");
     in->status = choose_variant(o, in);
+    in->status = in->status != DS_OK ? in->status : make_model(o, in);
+}
+
+static void release(void *self)
+{
+    cmaes *o = self;
+    free_run(o);
+    quad_model_free(&o->quad);
 }
 
 /* ---- one run ---- */
@@ -204,7 +247,8 @@ static ds_status start_run(cmaes *o)
     choose_mean(o);
     cma_start(o->strategy, o->mean, o->plan.sigma);
     o->random = ds_random_open(o->kit.host->seed, "sample", o->plan.run);
-    o->evaluations = 0;
+    o->evaluations = o->quad_due = 0;
+    quad_model_clear(&o->quad);
     int stall = o->restart_stalled && o->restarts != CMA_RESTART_NONE;
     if (cma_stop_start(&o->stop, o->strategy, o->tolfun, o->plan.max_generations, stall) != 0 ||
         cma_bounds_start(&o->box, (int)o->bounds, o->strategy) != 0) {
@@ -220,6 +264,32 @@ static void warn_clipped(cmaes *o, uint64_t clipped)
             o->kit.host, DS_LOG_WARNING,
             "bounds = none: points outside the box are clipped for their evaluation: widen the box");
         o->warned = 1;
+    }
+}
+
+/* Puts the least point of the quadratic into the last row of the generation, when it is due; returns whether it
+ * did. To the strategy it counts as an outside point: mean and matrix follow it as far as they may. */
+static int propose_least(cmaes *o)
+{
+    uint64_t row = o->plan.lambda - 1;
+    if (o->model == MODEL_NONE || o->evaluations < o->quad_due || !quad_model_minimum(&o->quad, o->least)) {
+        return 0;
+    }
+    uint64_t share = (uint64_t)(MODEL_SHARE * (double)o->quad.points);
+    o->quad_due = o->evaluations + (share > MODEL_EVERY ? share : MODEL_EVERY);
+    for (uint64_t i = 0; i < o->n; i++) {
+        double v = box_clamp(o->least[i], -1.0, 1.0);
+        o->v[row * o->n + i] = v;
+        o->unfolded[i] = o->bounds == CMA_BOUNDS_TRANSFORM ? cma_bounds_unfold(v) : v;
+    }
+    cma_inject(o->strategy, row, o->unfolded, o->x);
+    return 1;
+}
+
+static void learn(cmaes *o)
+{
+    for (uint64_t k = 0; o->model != MODEL_NONE && k < o->plan.lambda; k++) {
+        quad_model_add(&o->quad, o->v + k * o->n, o->loss[k]);
     }
 }
 
@@ -269,10 +339,12 @@ static ds_status do_run(cmaes *o, int *reason)
             return DS_OK;
         }
         warn_clipped(o, cma_bounds_apply(&o->box, c, &o->random, o->x, o->v));
+        int proposed = propose_least(o);
         ds_status status = evaluate(o);
         if (status != DS_OK) {
             return status;
         }
+        learn(o);
         if (all_failed(o)) { /* nothing to rank: look closer to the mean */
             c->sigma *= 0.5;
             if (++failed > MAX_FAILED_GENERATIONS) {
@@ -282,6 +354,9 @@ static ds_status do_run(cmaes *o, int *reason)
         }
         failed = 0;
         cma_bounds_penalise(&o->box, o->x, o->v, o->loss, o->plan.lambda, o->adjusted);
+        if (proposed) { /* it lies in the box, however far it was pulled towards the mean */
+            o->adjusted[o->plan.lambda - 1] = o->loss[o->plan.lambda - 1];
+        }
         cma_update(c, o->x, o->adjusted, NULL);
         *reason = cma_stop_check(&o->stop, c, o->adjusted);
         cma_bounds_adapt(&o->box, c, o->loss);
@@ -335,7 +410,7 @@ static const opt_table table = {
     .size = sizeof(cmaes),
     .no_memory_run = "out of memory: set covariance = diagonal, a smaller lambda or restarts = none",
     .read = read_params,
-    .release = free_run,
+    .release = release,
     .begin = cmaes_begin,
     .round = cmaes_search,
 };

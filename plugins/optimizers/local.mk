@@ -14,7 +14,8 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 %C%_methods_libcma_la_SOURCES = %D%/methods/cma/cma.c %D%/methods/cma/cma.h %D%/methods/cma/cma_bounds.c \
 	%D%/methods/cma/cma_bounds.h %D%/methods/cma/cma_constants.c %D%/methods/cma/cma_constants.h \
 	%D%/methods/cma/cma_restart.c %D%/methods/cma/cma_restart.h %D%/methods/cma/cma_stop.c \
-	%D%/methods/cma/cma_stop.h %D%/methods/cma/eigen.c %D%/methods/cma/eigen.h
+	%D%/methods/cma/cma_stop.h %D%/methods/cma/eigen.c %D%/methods/cma/eigen.h \
+	%D%/methods/cma/quad_model.c %D%/methods/cma/quad_model.h
 
 # Bayesian optimization and what it searches with: descents, leaps, L-BFGS-B.
 %C%_methods_libbayes_la_LIBADD = %D%/methods/libbase.la $(OPENBLAS_LIBS)

@@ -177,13 +177,74 @@ static void test_dimensions(void **state)
     fake_env_close(&e);
 }
 
+/* The quadratic finds the least point of one at once, loses little in a valley that is none, and whatever
+ * bounds and profile are nothing is lost; the optimum may lie in a corner; more variables than it can hold
+ * are refused. */
+static void test_model(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *function;
+        double lead; /* evaluations, against those without, at most */
+    } smooth[] = {{"function=ellipsoid", 0.1}, {"function=sphere", 0.1}, {"function=rosenbrock", 1.6}};
+    for (size_t i = 0; i < sizeof smooth / sizeof *smooth; i++) {
+        double with = 0, without = 0;
+        for (uint64_t seed = 1; seed <= 5; seed++) {
+            fake_env a, b;
+            fake_env_open(&a, "envs/analytic", SETTINGS("dim=6", "rotate=true", smooth[i].function), 20000,
+                          1e-6);
+            fake_env_open(&b, "envs/analytic", SETTINGS("dim=6", "rotate=true", smooth[i].function), 20000,
+                          1e-6);
+            fake_env_run(&a, CMAES, seed, SETTINGS("model=quad"));
+            fake_env_run(&b, CMAES, seed, NULL);
+            assert_true(a.best <= 1e-6 && a.out_of_bounds == 0);
+            with += (double)a.done / 5;
+            without += (double)b.done / 5;
+            fake_env_close(&a);
+            fake_env_close(&b);
+        }
+        print_message("# %s: %g evaluations with the quadratic, %g without\n", smooth[i].function, with,
+                      without);
+        assert_true(with < smooth[i].lead * without);
+    }
+    const char *const bounds[] = {"bounds=transform", "bounds=resample", "bounds=penalty", "bounds=none"};
+    const char *const profiles[] = {"profile=tutorial", "profile=paper", "profile=c-cmaes", "profile=2001"};
+    for (int i = 0; i < 16; i++) {
+        fake_env e;
+        fake_env_open(&e, "envs/analytic",
+                      SETTINGS("dim=5", "optimum=origin", i % 2 ? "upper=-1" : "upper=5"), 3000, -1);
+        assert_int_equal(fake_env_run(&e, CMAES, 1, SETTINGS("model=quad", bounds[i / 4], profiles[i % 4])),
+                         DS_STOPPED);
+        assert_int_equal(e.out_of_bounds, 0);
+        assert_true(e.best < (i % 2 ? 5.1 : 1e-6));
+        fake_env_close(&e);
+    }
+    fake_env a, b;
+    fake_env_open(&a, "envs/analytic", SETTINGS("dim=3", "fail_rate=0.3"), 1000, -1);
+    fake_env_open(&b, "envs/analytic", SETTINGS("dim=3", "fail_rate=0.3"), 1000, -1);
+    fake_env_run(&a, CMAES, 1, SETTINGS("model=quad"));
+    fake_env_run(&b, CMAES, 1, SETTINGS("model=quad"));
+    assert_memory_equal(a.x, b.x, 1000 * 3 * sizeof(double));
+    fake_env_close(&a);
+    fake_env_close(&b);
+    fake_env_open(&a, "envs/analytic", SETTINGS("dim=41"), 100, -1);
+    assert_int_equal(fake_env_run(&a, CMAES, 1, SETTINGS("model=quad")), DS_E_PARAM);
+    assert_non_null(strstr(a.host.error, "at most 40"));
+    fake_env_close(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_finds_optimum),    cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_order_invariance), cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_restarts),         cmocka_unit_test(test_start_point),
-        cmocka_unit_test(test_unbounded),        cmocka_unit_test(test_dimensions),
+        cmocka_unit_test(test_finds_optimum),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_order_invariance),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_restarts),
+        cmocka_unit_test(test_start_point),
+        cmocka_unit_test(test_unbounded),
+        cmocka_unit_test(test_dimensions),
+        cmocka_unit_test(test_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
