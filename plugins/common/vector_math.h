@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vector_math.h - exp, tanh, atan2 and asin of vectors (vector.h), the same bits for every
- * instruction set.
+/* vector_math.h - exp, exp - 1, tanh, sine, cosine, atan2 and asin of vectors (vector.h), the same
+ * bits for every instruction set.
  *
- * Errors against the exact values, in units of the last place: exp 1, tanh 3, atan2 3, asin 3 at most
- * (tested); polynomials by interpolation at Chebyshev nodes, or Taylor's. NaN gives NaN, but for exp: its
+ * Errors against the exact values, in units of the last place: exp 1, exp - 1 2, tanh 3, atan2 3,
+ * asin 3, sine and cosine 1 at most (tested), or 1e-20 beside a zero; polynomials by interpolation at Chebyshev nodes, or Taylor's. NaN gives NaN, but for exp: its
  * argument is a number. */
 #ifndef DS_COMMON_VECTOR_MATH_H
 #define DS_COMMON_VECTOR_MATH_H
@@ -35,6 +35,15 @@ VEC_INLINE vec vec_exp(vec x)
     return vec_only(~(vec_bits)(x < EXP_LEAST), (vec)((vec_bits)p + ((vec_bits)shifted << 52)));
 }
 
+/* exp(x) - 1, also of small x, for x <= 0. */
+VEC_INLINE vec vec_expm1(vec x)
+{
+    vec shifted;
+    const vec near = vec_expm1_near(vec_reduce_exp(vec_most(x, vec_all(-40)), &shifted));
+    const vec power = (vec)(((vec_bits)shifted << 52) + ((int64_t)1023 << 52));
+    return vec_choose((vec_bits)(x == x), power * near + (power - 1.0), x);
+}
+
 VEC_INLINE vec vec_tanh(vec x)
 {
     vec shifted;
@@ -44,6 +53,43 @@ VEC_INLINE vec vec_tanh(vec x)
     const vec expm1 = power * near + (power - 1.0);
     const vec result = vec_sign(expm1 / (expm1 + 2.0), x);
     return vec_choose((vec_bits)(x == x), result, x);
+}
+
+/* vec_sincos() is for |x| up to here, where the multiples of VEC_HALF_PI_HIGH are exact. */
+#define VEC_SINCOS_MOST 1e6
+#define VEC_TWO_PER_PI 0x1.45f306dc9c883p-1
+#define VEC_HALF_PI_HIGH 0x1.921fb544p0 /* pi/2 in parts: 31 bits, 31 bits, the rest */
+#define VEC_HALF_PI_MIDDLE 0x1.0b4611a4p-34
+#define VEC_HALF_PI_LOW 0x1.13198a2e03707p-65
+
+/* sin(r + low) and cos(r + low) for |r| <= pi/4 and a low that is a rounding error of it: Taylor's series to r^17 and r^16,
+ * truncated at 1e-19 and 2e-18. */
+VEC_INLINE void vec_sincos_near(vec r, vec low, vec *sine, vec *cosine)
+{
+    const vec z = r * r, z2 = z * z, z4 = z2 * z2;
+    const vec s = ((-1.0 / 6 + z * (1.0 / 120)) + z2 * (-1.0 / 5040 + z * (1.0 / 362880))) +
+                  z4 * ((-1.0 / 39916800 + z * (1.0 / 6227020800.0)) +
+                        z2 * (-1.0 / 1307674368000.0 + z * (1.0 / 355687428096000.0)));
+    const vec c = ((1.0 / 24 + z * (-1.0 / 720)) + z2 * (1.0 / 40320 + z * (-1.0 / 3628800))) +
+                  z4 * ((1.0 / 479001600 + z * (-1.0 / 87178291200.0)) + z2 * (1.0 / 20922789888000.0));
+    const vec half = z * 0.5, near = 1.0 - half;
+    *sine = r + (r * z * s + low * near);
+    *cosine = near + (((1.0 - near) - half) + (z2 * c - r * low));
+}
+
+/* Of |x| <= VEC_SINCOS_MOST. */
+VEC_INLINE void vec_sincos(vec x, vec *sine, vec *cosine)
+{
+    const vec shifted = x * VEC_TWO_PER_PI + EXP_SHIFTER, n = shifted - EXP_SHIFTER;
+    const vec_bits quarter = (vec_bits)shifted;
+    const vec high = x - n * VEC_HALF_PI_HIGH, middle = n * VEC_HALF_PI_MIDDLE;
+    const vec first = high - middle, lost = (high - first) - middle;
+    const vec rest = lost - n * VEC_HALF_PI_LOW, r = first + rest, low = (first - r) + rest;
+    vec s, c;
+    vec_sincos_near(r, low, &s, &c);
+    const vec_bits swap = -(quarter & 1);
+    *sine = (vec)((vec_bits)vec_choose(swap, c, s) ^ ((quarter & 2) << 62));
+    *cosine = (vec)((vec_bits)vec_choose(swap, s, c) ^ (((quarter + 1) & 2) << 62));
 }
 
 /* atan of a ratio from 0 to 1. */

@@ -89,9 +89,12 @@ static void law(void **state)
     for (int k = 0; k < 12 * 20; k++) {
         double theta[LAW_CONSTANTS], dot[LAW_CONSTANTS], bar[LAW_CONSTANTS] = {0}, at[4], v_bar[3] = {0},
                                                          depth_bar = 0;
-        double f[3], f_dot[3], f_bar[3], move[4], plus[3], minus[3], left = 0, right = 0;
+        double f_dot[3], f_bar[3], move[4], left = 0, right = 0;
         const double h = 1e-7;
         contact_law l;
+        contact_record here, there[2];
+        contact_change change;
+        contact_sums sums = {.theta = {0}};
         contact_law_open(&l, (friction_law)(k % 6), k / 6 % 2, 40);
         random_numbers(LAW_CONSTANTS, theta, (uint64_t)k);
         random_numbers(LAW_CONSTANTS, dot, (uint64_t)k + 1000);
@@ -104,21 +107,27 @@ static void law(void **state)
         theta[LAW_MU_STATIC] = 0.7 + 0.2 * theta[LAW_MU_STATIC];
         theta[LAW_SLIP] = 0.3 + 0.2 * theta[LAW_SLIP];
         const double x = 0.1 + 0.05 * at[3], x_dot = 0.1 * move[3];
-        contact_law_tangent(&l, theta, x, at, dot, x_dot, move, f, f_dot);
-        contact_law_adjoint(&l, theta, x, at, f_bar, plus, &depth_bar, v_bar, bar);
-        assert_memory_equal(f, plus, sizeof f);
-        for (int side = -1; side <= 1; side += 2) {
-            double there[LAW_CONSTANTS], v[3];
+        contact_law_set(&l, theta);
+        contact_law_force(&l, x, at, &here);
+        contact_law_change(&l, dot, &change);
+        contact_law_tangent(&l, &here, &change, x_dot, move, f_dot);
+        contact_law_adjoint(&l, &here, f_bar, &depth_bar, v_bar, &sums);
+        contact_law_gather(&l, &sums, bar);
+        for (int side = 0; side < 2; side++) {
+            const double step = side ? h : -h;
+            double moved[LAW_CONSTANTS], v[3];
             for (int i = 0; i < LAW_CONSTANTS; i++) {
-                there[i] = theta[i] + side * h * dot[i];
+                moved[i] = theta[i] + step * dot[i];
             }
             for (int i = 0; i < 3; i++) {
-                v[i] = at[i] + side * h * move[i];
+                v[i] = at[i] + step * move[i];
             }
-            contact_law_force(&l, there, x + side * h * x_dot, v, side < 0 ? minus : plus);
+            contact_law_set(&l, moved);
+            contact_law_force(&l, x + step * x_dot, v, &there[side]);
         }
         for (int i = 0; i < 3; i++) {
-            assert_near(f_dot[i], (plus[i] - minus[i]) / (2 * h), 1e-6 * (1 + fabs(f[2]) + fabs(f_dot[i])));
+            assert_near(f_dot[i], (there[1].force[i] - there[0].force[i]) / (2 * h),
+                        1e-6 * (1 + fabs(here.force[2]) + fabs(f_dot[i])));
             left += f_bar[i] * f_dot[i];
             right += v_bar[i] * move[i];
         }
@@ -126,7 +135,45 @@ static void law(void **state)
         for (int i = 0; i < LAW_CONSTANTS; i++) {
             right += bar[i] * dot[i];
         }
-        assert_near(left, right, 1e-10 * (1 + fabs(f[2])));
+        assert_near(left, right, 1e-10 * (1 + fabs(here.force[2])));
+    }
+}
+
+/* The network that is multiplied out is the one of the wiring: value, derivatives in both directions. */
+static void multiplied_out(void **state)
+{
+    (void)state;
+    contact_law l;
+    contact_law_open(&l, FRICTION_TANH, 1, 1);
+    const ds_network *net = &l.source.net[0].net;
+    assert_int_equal(ds_network_count(net), LAW_WEIGHTS);
+    for (uint64_t key = 0; key < 200; key++) {
+        double w[LAW_WEIGHTS], w_dot[LAW_WEIGHTS], x[2], x_dot[2], tape[64], a[LAW_UNITS], dot = 0;
+        double w_bar[2][LAW_WEIGHTS] = {{0}}, x_bar[2][2] = {{0}};
+        const double bar = 1.7;
+        law_net n, n_dot;
+        law_net_sums sums = {.a = {0}};
+        assert_true(net->tape <= 64);
+        random_numbers(LAW_WEIGHTS, w, 7000 + key);
+        random_numbers(LAW_WEIGHTS, w_dot, 8000 + key);
+        random_numbers(2, x, 9000 + key);
+        random_numbers(2, x_dot, 10000 + key);
+        x[0] *= 50;
+        x[1] *= key % 2 == 0 ? 5 : 1e-9;
+        law_net_make(w, &n);
+        law_net_make_tangent(w, w_dot, &n_dot);
+        assert_near(law_net_forward(&n, x, a), ds_network_forward(net, w, x, tape)[0], 1e-13 * 50);
+        law_net_reverse(&n, x, a, bar, &sums, x_bar[0]);
+        law_net_gather(w, &sums, w_bar[0]);
+        ds_network_reverse(net, w, tape, &bar, w_bar[1], x_bar[1]);
+        ds_network_tangent(net, w, tape, w_dot, x_dot, &dot);
+        assert_near(law_net_tangent(&n, &n_dot, x, a, x_dot), dot, 1e-12 * 50);
+        for (int i = 0; i < LAW_WEIGHTS; i++) {
+            assert_near(w_bar[0][i], w_bar[1][i], 1e-13 * (50 + fabs(w_bar[1][i])));
+        }
+        for (int i = 0; i < 2; i++) {
+            assert_near(x_bar[0][i], x_bar[1][i], 1e-14 * 50);
+        }
     }
 }
 
@@ -309,9 +356,9 @@ static void unit_quaternion(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(impulses),       cmocka_unit_test(springs),  cmocka_unit_test(law),
-        cmocka_unit_test(derivatives),    cmocka_unit_test(products), cmocka_unit_test(unit_quaternion),
-        cmocka_unit_test(recorded_throw),
+        cmocka_unit_test(impulses),        cmocka_unit_test(springs),        cmocka_unit_test(law),
+        cmocka_unit_test(multiplied_out),  cmocka_unit_test(derivatives),    cmocka_unit_test(products),
+        cmocka_unit_test(unit_quaternion), cmocka_unit_test(recorded_throw),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "engines/pendulum/compound.h"
 #include "host.h"
 #include "temporary.h"
 
@@ -318,12 +319,49 @@ static void turns(void **state)
     temporary_close(&folder);
 }
 
+/* Every instruction set gives the same bits, with derivatives as without. */
+static void instruction_sets(void **state)
+{
+    (void)state;
+    static const char *const sets[] = {"baseline", "avx2", "avx512"};
+    enum { FRAMES = 200 };
+    static double y[4][(FRAMES + 1) * COMPOUND_STATES], y_dot[3][(FRAMES + 1) * COMPOUND_SLOPES];
+    compound p = {.constant = {9.8, 0.735, 1, 9.9 * 107.8, 107.8, -0.35, -0.1},
+                  .start = {1.951, -0.082, -26.5, -26}};
+    for (int i = 0; i < COMPOUND_CONSTANTS; i++) {
+        p.slope[i][i] = 1 + i;
+    }
+    for (int i = 0; i < COMPOUND_STATES; i++) {
+        p.start_dot[i * COMPOUND_VARIABLES + i + 4] = 1;
+    }
+    const char *before = getenv("DS_ISA");
+    char *own = before ? strdup(before) : NULL;
+    for (int method = 0; method < 2; method++) {
+        p.method = method ? COMPOUND_SEMI_IMPLICIT : COMPOUND_RK4;
+        for (int k = 0; k < 3; k++) {
+            assert_int_equal(setenv("DS_ISA", sets[k], 1), 0);
+            assert_int_equal(compound_run(&p, 0.001, FRAMES, 2, y[k], y_dot[k]), -1);
+            assert_memory_equal(y[k], y[0], sizeof *y);
+            assert_memory_equal(y_dot[k], y_dot[0], sizeof *y_dot);
+        }
+        assert_int_equal(compound_run(&p, 0.001, FRAMES, 2, y[3], NULL), -1);
+        assert_memory_equal(y[3], y[0], sizeof *y);
+    }
+    assert_int_equal(own ? setenv("DS_ISA", own, 1) : unsetenv("DS_ISA"), 0);
+    free(own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measured_motion), cmocka_unit_test(optima),   cmocka_unit_test(noise_remains),
         cmocka_unit_test(derivatives),     cmocka_unit_test(products), cmocka_unit_test(real_recordings),
         cmocka_unit_test(own_recordings),  cmocka_unit_test(turns),
+}
+
+        cmocka_unit_test(measured_motion), cmocka_unit_test(instruction_sets), cmocka_unit_test(optima),
+        cmocka_unit_test(noise_remains),   cmocka_unit_test(derivatives),      cmocka_unit_test(products),
+        cmocka_unit_test(real_recordings), cmocka_unit_test(own_recordings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

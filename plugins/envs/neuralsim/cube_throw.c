@@ -504,7 +504,7 @@ static const env_table env = {.size = sizeof(cube),
                               .answer = answer_of_cube};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("cube_throw", "1"),
+    ENV_KIT_DESC("cube_throw", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary =
         "Contact by springs and a small network is to move a thrown cube like impulses do (NeuralSim).",

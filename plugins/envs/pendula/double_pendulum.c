@@ -104,7 +104,7 @@ static const ds_env_vtable vtable = {.struct_size = sizeof(ds_env_vtable),
                                      .get_extension = env_kit_extension};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("double_pendulum", "2"),
+    ENV_KIT_DESC("double_pendulum", "3"),
     .flags = DS_ENV_GRADIENT,
     .summary = "What is unknown of a double pendulum? From pictures, or from its recorded motion.",
     .description =

@@ -50,6 +50,16 @@ void model_set(const model *m, const double *x, compound *out);
 void model_arms(const model *m, const double *x, double length[2]);
 /* out[quantities] = what is compared of a state, or of its derivative by a variable. */
 void model_observe(const model *m, const double *y, size_t stride, double *out);
+/* out[COMPOUND_VARIABLES] = number q of what is compared of the derivatives of a state, y_dot[COMPOUND_SLOPES]. */
+static inline void model_observe_slopes(const model *m, uint64_t q, const double *restrict y_dot,
+                                        double *restrict out)
+{
+    const double *row = y_dot + q * COMPOUND_VARIABLES;
+    const int joint = m->joints && q == 1;
+    for (uint64_t v = 0; v < COMPOUND_VARIABLES; v++) {
+        out[v] = joint ? row[v] - y_dot[v] : row[v];
+    }
+}
 /* Adds to y_bar[COMPOUND_STATES] the derivatives for that by number q of what is compared. */
 void model_observe_bar(const model *m, uint64_t q, double bar, double *y_bar);
 uint64_t model_quantities(const model *m);

@@ -167,34 +167,39 @@ static void reverse_product(motion *e, const double *w, double *out)
     const uint64_t quantities = m->fit.quantities;
     double sum[K] = {0};
     for (uint64_t i = 0; i < m->fitted; i++) {
-        double by[FIT_QUANTITIES];
-        for (uint64_t v = 0; v < m->n; v++) {
-            model_observe(m, e->y_dot + i * SLOPES + v, K, by);
-            for (uint64_t q = 0; q < quantities; q++) {
-                const uint64_t k = i * quantities + q;
-                const double weight = weight_of(m, k);
-                const double bar =
-                    w != NULL ? w[k] : 2 * m->fit.weight[k] * fit_error(&m->fit, i, q, e->got[k]);
-                sum[v] += weight * bar * by[q];
+        for (uint64_t q = 0; q < quantities; q++) {
+            const uint64_t k = i * quantities + q;
+            const double bar = w != NULL ? w[k] : 2 * m->fit.weight[k] * fit_error(&m->fit, i, q, e->got[k]);
+            const double weighted = weight_of(m, k) * bar;
+            double by[K];
+            model_observe_slopes(m, q, e->y_dot + i * SLOPES, by);
+            for (uint64_t v = 0; v < K; v++) {
+                sum[v] += weighted * by[v];
             }
         }
     }
     memcpy(out, sum, m->n * sizeof *out);
 }
 
+/* In an order of few waits. */
+static double dot(const double *a, const double *b)
+{
+    return ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) +
+           ((a[4] * b[4] + a[5] * b[5]) + (a[6] * b[6] + a[7] * b[7]));
+}
+
 static void forward_product(motion *e, const double *v, double *out)
 {
     const model *m = &e->model;
-    for (uint64_t i = 0; i < m->fitted; i++) {
-        double y_dot[S] = {0}, by[FIT_QUANTITIES];
-        for (uint64_t s = 0; s < S; s++) {
-            for (uint64_t k = 0; k < m->n; k++) {
-                y_dot[s] += e->y_dot[i * SLOPES + s * K + k] * v[k];
-            }
+    const uint64_t quantities = m->fit.quantities; /* as many numbers of a state are looked at */
+    double y_dot[S] = {0}, by[FIT_QUANTITIES], all[K] = {0};
+    memcpy(all, v, m->n * sizeof *v);
+    for (uint64_t i = 0, k = 0; i < m->fitted; i++) {
+        for (uint64_t s = 0; s < quantities; s++) {
+            y_dot[s] = dot(e->y_dot + i * SLOPES + s * K, all);
         }
         model_observe(m, y_dot, 1, by);
-        for (uint64_t q = 0; q < m->fit.quantities; q++) {
-            const uint64_t k = i * m->fit.quantities + q;
+        for (uint64_t q = 0; q < quantities; q++, k++) {
             out[k] = weight_of(m, k) * by[q];
         }
     }

@@ -20,11 +20,17 @@ INLINE void sides_of(const double *restrict k, const double *restrict y, sides *
     sides_move(k, y, k[COMPOUND_D1] * y[RATE_A], k[COMPOUND_D2] * (y[RATE_B] - y[RATE_A]), t);
 }
 
-/* out[2][K] = derivatives of the accelerations along those of the state, d[N][K], and of the constants. */
-INLINE void follow(const compound *restrict p, const double *restrict y, const sides *t,
-                   const double *restrict d, double *restrict out)
+/* A number for each variable: compilers make of such vectors what the processor has. */
+typedef double variables __attribute__((vector_size(8 * COMPOUND_VARIABLES), aligned(8), may_alias));
+
+/* No function: what a vector is returned in depends on the instruction set. */
+#define SLOPE(p, constant) (*(const variables *)(const void *)(p)->slope[constant])
+
+/* out[2] = derivatives of the accelerations along those of the state, d[N], and of the constants. */
+INLINE void follow(const compound *restrict p, const double *restrict y, const sides *t, const variables *d,
+                   variables *out)
 {
-    const double *k = p->constant, (*slope)[K] = p->slope;
+    const double *k = p->constant;
     const double a1 = t->acc[0], a2 = t->acc[1], wa = y[RATE_A], wb = y[RATE_B];
     /* Of the right side minus the left one, of each row, by c s and the constants. */
     const double first_c = -t->c * a2 - t->s * wb * wb, second_c = -t->c * a1 + t->s * wa * wa;
@@ -34,35 +40,30 @@ INLINE void follow(const compound *restrict p, const double *restrict y, const s
     const double first_wa = k[COMPOUND_D1] + k[COMPOUND_D2], t2 = k[COMPOUND_D2];
     const double first_wb = -2 * k[COMPOUND_C] * t->s * wb - t2,
                  second_wa = 2 * k[COMPOUND_C] * t->s * wa - t2;
-    const double between = wb - wa;
-    for (int i = 0; i < K; i++) {
-        const double *by = &slope[0][i];
-        const double damped = between * by[COMPOUND_D2 * K];
-        const double upper =
-            ((first_a * d[i] - first * d[K + i]) + (first_wa * d[2 * K + i] + first_wb * d[3 * K + i])) +
-            ((first_c * by[COMPOUND_C * K] - a1 * by[COMPOUND_A * K]) +
-             (wa * by[COMPOUND_D1 * K] - t->sa * by[COMPOUND_G1 * K])) -
-            damped;
-        const double lower =
-            ((second * d[i] + second_b * d[K + i]) + (second_wa * d[2 * K + i] + t2 * d[3 * K + i])) +
-            ((second_c * by[COMPOUND_C * K] - a2 * by[COMPOUND_B * K]) - t->sb * by[COMPOUND_G2 * K]) +
-            damped;
-        out[i] = t->xx * upper + t->xy * lower;
-        out[K + i] = t->xy * upper + t->yy * lower;
-    }
+    const variables by_c = SLOPE(p, COMPOUND_C), damped = (wb - wa) * SLOPE(p, COMPOUND_D2);
+    const variables upper =
+        ((first_a * d[ANGLE_A] - first * d[ANGLE_B]) + (first_wa * d[RATE_A] + first_wb * d[RATE_B])) +
+        ((first_c * by_c - a1 * SLOPE(p, COMPOUND_A)) +
+         (wa * SLOPE(p, COMPOUND_D1) - t->sa * SLOPE(p, COMPOUND_G1))) -
+        damped;
+    const variables lower =
+        ((second * d[ANGLE_A] + second_b * d[ANGLE_B]) + (second_wa * d[RATE_A] + t2 * d[RATE_B])) +
+        ((second_c * by_c - a2 * SLOPE(p, COMPOUND_B)) - t->sb * SLOPE(p, COMPOUND_G2)) + damped;
+    out[0] = t->xx * upper + t->xy * lower;
+    out[1] = t->xy * upper + t->yy * lower;
 }
 
 /* ---- steps ---- */
 
 /* y and d, its derivatives or NULL, one step on. */
-INLINE void step_rk4(const compound *p, double h, double *restrict y, double *restrict d)
+INLINE void step_rk4(const compound *p, double h, double *restrict y, variables *restrict d)
 {
     static const double weight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6}, ahead[4] = {0.5, 0.5, 1, 0};
-    double at[N], sum[N] = {0}, d_at[N * K], d_sum[N * K], d_acc[2 * K];
+    double at[N], sum[N] = {0};
+    variables d_at[N], d_sum[N] = {{0}}, d_acc[2];
     memcpy(at, y, sizeof at);
-    if (d != NULL) {
-        memcpy(d_at, d, sizeof d_at);
-        memset(d_sum, 0, sizeof d_sum);
+    for (int i = 0; d != NULL && i < N; i++) {
+        d_at[i] = d[i];
     }
     for (int k = 0; k < 4; k++) {
         const double share = h * weight[k], reach = h * ahead[k];
@@ -70,11 +71,11 @@ INLINE void step_rk4(const compound *p, double h, double *restrict y, double *re
         sides_of(p->constant, at, &t);
         if (d != NULL) {
             follow(p, at, &t, d_at, d_acc);
-            for (int i = 0; i < 2 * K; i++) {
-                d_sum[i] += share * d_at[2 * K + i];
-                d_sum[2 * K + i] += share * d_acc[i];
-                d_at[i] = d[i] + reach * d_at[2 * K + i];
-                d_at[2 * K + i] = d[2 * K + i] + reach * d_acc[i];
+            for (int i = 0; i < 2; i++) {
+                d_sum[i] += share * d_at[2 + i];
+                d_sum[2 + i] += share * d_acc[i];
+                d_at[i] = d[i] + reach * d_at[2 + i];
+                d_at[2 + i] = d[2 + i] + reach * d_acc[i];
             }
         }
         for (int i = 0; i < 2; i++) {
@@ -87,21 +88,21 @@ INLINE void step_rk4(const compound *p, double h, double *restrict y, double *re
     for (int i = 0; i < N; i++) {
         y[i] += sum[i];
     }
-    for (int i = 0; d != NULL && i < N * K; i++) {
+    for (int i = 0; d != NULL && i < N; i++) {
         d[i] += d_sum[i];
     }
 }
 
-INLINE void step_semi_implicit(const compound *p, double h, double *restrict y, double *restrict d)
+INLINE void step_semi_implicit(const compound *p, double h, double *restrict y, variables *restrict d)
 {
-    double d_acc[2 * K];
+    variables d_acc[2];
     sides t;
     sides_of(p->constant, y, &t);
     if (d != NULL) {
         follow(p, y, &t, d, d_acc);
-        for (int i = 0; i < 2 * K; i++) {
-            d[2 * K + i] += h * d_acc[i];
-            d[i] += h * d[2 * K + i];
+        for (int i = 0; i < 2; i++) {
+            d[2 + i] += h * d_acc[i];
+            d[i] += h * d[2 + i];
         }
     }
     for (int i = 0; i < 2; i++) {
@@ -112,7 +113,8 @@ INLINE void step_semi_implicit(const compound *p, double h, double *restrict y, 
 
 INLINE int64_t run(const compound *p, double h, uint64_t frames, uint64_t substeps, double *y, double *y_dot)
 {
-    double now[N], dot[N * K];
+    double now[N];
+    variables dot[N];
     memcpy(now, p->start, sizeof now);
     memcpy(dot, p->start_dot, sizeof dot);
     for (uint64_t f = 0;; f++) {
@@ -142,14 +144,21 @@ TARGET_AVX2 static int64_t run_avx2(const compound *p, double h, uint64_t frames
 {
     return run(p, h, frames, substeps, y, y_dot);
 }
+
+TARGET_AVX512 static int64_t run_avx512(const compound *p, double h, uint64_t frames, uint64_t substeps,
+                                        double *y, double *y_dot)
+{
+    return run(p, h, frames, substeps, y, y_dot);
+}
 #endif
 
 int64_t compound_run(const compound *p, double h, uint64_t frames, uint64_t substeps, double *y,
                      double *y_dot)
 {
 #ifdef ISA_X86
-    if (y_dot != NULL && isa_choose(NULL) >= ISA_AVX2) {
-        return run_avx2(p, h, frames, substeps, y, y_dot);
+    const int isa = y_dot != NULL ? isa_choose(NULL) : ISA_BASELINE;
+    if (isa >= ISA_AVX2) {
+        return (isa >= ISA_AVX512 ? run_avx512 : run_avx2)(p, h, frames, substeps, y, y_dot);
     }
 #endif
     return run(p, h, frames, substeps, y, y_dot);

@@ -4,6 +4,7 @@
 #ifndef DS_ENGINES_COMPOUND_SIDES_H
 #define DS_ENGINES_COMPOUND_SIDES_H
 
+#include "common/vector_math.h"
 #include "compound_constants.h"
 #include "engines/cloth/sets.h"
 
@@ -17,12 +18,27 @@ typedef struct sides {
     double acc[2];     /* accelerations, once the right sides are known */
 } sides;
 
-INLINE void sides_at(const double *restrict k, const double *restrict y, sides *t)
+/* Of two angles at once, with the same bits everywhere; of ones that turned very often by the C library. */
+INLINE void sines_of(const double *y, sides *t)
 {
+    vec sine, cosine;
+    if (fabs(y[ANGLE_A]) <= VEC_SINCOS_MOST && fabs(y[ANGLE_B]) <= VEC_SINCOS_MOST) {
+        vec_sincos((vec){y[ANGLE_A], y[ANGLE_B]}, &sine, &cosine);
+        t->sa = sine[0];
+        t->ca = cosine[0];
+        t->sb = sine[1];
+        t->cb = cosine[1];
+        return;
+    }
     t->sa = sin(y[ANGLE_A]);
     t->ca = cos(y[ANGLE_A]);
     t->sb = sin(y[ANGLE_B]);
     t->cb = cos(y[ANGLE_B]);
+}
+
+INLINE void sides_at(const double *restrict k, const double *restrict y, sides *t)
+{
+    sines_of(y, t);
     t->s = t->sa * t->cb - t->ca * t->sb;
     t->c = t->ca * t->cb + t->sa * t->sb;
     const double mixed = k[COMPOUND_C] * t->c;

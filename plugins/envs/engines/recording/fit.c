@@ -30,7 +30,8 @@ double fit_error(const fit *f, uint64_t row, uint64_t quantity, double got)
     if (isnan(target)) {
         return 0;
     }
-    return f->angles >> quantity & 1 ? remainder(got - target, turn) : got - target;
+    const double error = got - target; /* one of less than half a turn is its own remainder */
+    return (f->angles >> quantity & 1) != 0 && !(fabs(error) < 3.14) ? remainder(error, turn) : error;
 }
 
 double fit_residuals(const fit *f, const double *got, double *r)

@@ -2,7 +2,7 @@
 /* contact_law.c - the force of one compliant contact (see contact_law.h). */
 #include "contact_law.h"
 
-enum { TAPE = 2 + 2 * (3 + 2 + 1) };
+#include <string.h>
 
 const ds_hook contact_law_hook[LAW_HOOKS] = {
     DS_HYBRID_HOOK(DS_HOOK_INPUT, 1, "normal_force", "", "Of the springs at a contact, over network_force."),
@@ -25,195 +25,244 @@ void contact_law_open(contact_law *l, friction_law friction, int network, double
                    LAW_HOOKS, contact_law_hook, why);
 }
 
-/* g(v) and its derivatives by v, mu, mu_s and v_s. */
-typedef struct friction {
-    double g, by_v, by_mu, by_static, by_slip;
-} friction;
-
-/* Of mu p(u) + (mu_s - mu) q(u). */
-static friction mixed(const double *theta, double u, double p, double p_u, double q, double q_u)
+/* Whether the caller's network is that of the source, wired: the same numbers come of both. */
+static int is_source(const contact_law *l)
 {
-    const double mu = theta[LAW_MU], more = theta[LAW_MU_STATIC] - mu, by_u = mu * p_u + more * q_u;
-    return (friction){mu * p + more * q, by_u / theta[LAW_SLIP], p - q, q, -by_u * u / theta[LAW_SLIP]};
+    if (l->hybrid == NULL || l->hybrid->nets != 1) {
+        return 0;
+    }
+    const ds_hybrid_net *is = &l->hybrid->net[0], *should = &l->source.net[0];
+    return memcmp(&is->net, &should->net, sizeof is->net) == 0 && is->replace == should->replace &&
+           memcmp(is->in, should->in, LAW_NET_INPUTS * sizeof *is->in) == 0 && is->out[0] == should->out[0];
 }
 
-static friction friction_of(const contact_law *l, const double *theta, double v)
+void contact_law_set(contact_law *l, const double *theta)
 {
-    const double u = v / theta[LAW_SLIP];
+    memcpy(l->theta, theta, sizeof l->theta);
+    l->per_slip = 1 / theta[LAW_SLIP];
+    l->kept[LAW_OUT_FRICTION] = l->kept[LAW_OUT_NORMAL] = 1;
+    for (uint32_t k = 0; l->hybrid != NULL && k < l->hybrid->nets; k++) {
+        const ds_hybrid_net *net = &l->hybrid->net[k];
+        for (uint32_t i = 0; net->replace && i < net->net.size[net->net.layers]; i++) {
+            l->kept[net->out[i]] = 0;
+        }
+    }
+    const int wired = !l->network && is_source(l);
+    l->weights = l->network ? l->theta + LAW_NETWORK : wired ? l->w : NULL;
+    l->others = wired ? NULL : l->hybrid;
+    if (l->weights != NULL) {
+        law_net_make(l->weights, &l->net);
+    }
+}
+
+/* Of mu p(u) + (mu_s - mu) q(u). */
+static contact_friction mixed(const contact_law *l, double u, double p, double p_u, double q, double q_u)
+{
+    const double mu = l->theta[LAW_MU], more = l->theta[LAW_MU_STATIC] - mu, by_u = mu * p_u + more * q_u;
+    return (contact_friction){mu * p + more * q, by_u * l->per_slip, p - q, q, -by_u * u * l->per_slip};
+}
+
+static double hyperbolic_tangent(double x)
+{
+    return vec_tanh(vec_all(x))[0];
+}
+
+static contact_friction friction_of(const contact_law *l, double v)
+{
+    const double *theta = l->theta, u = v * l->per_slip;
     if (l->friction == FRICTION_COULOMB) {
-        return (friction){.g = theta[LAW_MU], .by_mu = 1};
+        return (contact_friction){.g = theta[LAW_MU], .by_mu = 1};
     }
     if (l->friction == FRICTION_TANH) {
-        const double t = tanh(u);
-        return mixed(theta, u, t, 1 - t * t, 0, 0);
+        const double t = hyperbolic_tangent(u);
+        return mixed(l, u, t, 1 - t * t, 0, 0);
     }
     if (l->friction == FRICTION_ANDERSSON) {
-        const double t = tanh(v), e = exp(-v), slope = 1 - t * t;
-        friction f = mixed(theta, u, t, 0, e * t, 0);
+        const double t = hyperbolic_tangent(v), e = exp_same(-v), slope = 1 - t * t;
+        contact_friction f = mixed(l, u, t, 0, e * t, 0);
         f.by_v = theta[LAW_MU] * slope + (theta[LAW_MU_STATIC] - theta[LAW_MU]) * e * (slope - t);
         f.by_slip = 0;
         return f;
     }
     if (l->friction == FRICTION_HOLLARS) {
         const double most = u < 1 ? u : 1, q = 2 / (1 + u * u);
-        return mixed(theta, u, most, u < 1, most * q, (u < 1) * q - most * q * q * u);
+        return mixed(l, u, most, u < 1, most * q, (u < 1) * q - most * q * q * u);
     }
     if (l->friction == FRICTION_BROWN) {
-        const double t = tanh(4 * u), d = 0.25 * u * u + 0.75;
-        return mixed(theta, u, t, 4 * (1 - t * t), u / (d * d), 1 / (d * d) - u * u / (d * d * d));
+        const double t = hyperbolic_tangent(4 * u), per = 1 / (0.25 * u * u + 0.75), square = per * per;
+        return mixed(l, u, t, 4 * (1 - t * t), u * square, square - u * u * square * per);
     }
-    return (friction){.g = 0};
+    return (contact_friction){.g = 0};
 }
-
-/* What the force is made of: normal force of the springs and that which acts, sliding speed and direction, friction and
- * its derivative by the speed without networks. */
-typedef struct parts {
-    double power, rate, spring, normal, v, along[2];
-    double total, by_v, per_v; /* per_v: friction / v, also where v is 0 */
-    friction f;
-    double near, by_near;     /* tanh(v / v_s) and its derivative by v */
-    double kept[LAW_OUTPUTS]; /* 1, or 0: replaced */
-    double net[LAW_OUTPUTS];  /* of the networks, times f */
-    double own[TAPE];         /* of the network of the source */
-} parts;
 
 static int has_networks(const contact_law *l)
 {
-    return l->network || l->hybrid != NULL;
+    return l->weights != NULL || l->others != NULL;
 }
 
-/* Networks at the springs' normal force. */
-static void ask_networks(const contact_law *l, const double *theta, double x, parts *p)
+/* What networks are told, and what the one of the source is told of it. */
+static void inputs_of(const contact_law *l, const contact_record *r, double in[LAW_INPUTS])
 {
-    const double in[LAW_INPUTS] = {p->spring / l->force, p->v, x, p->rate};
-    if (l->network) {
-        ds_hybrid_forward(&l->source, theta + LAW_NETWORK, in, p->net, p->own);
-    }
-    for (uint32_t k = 0; l->hybrid != NULL && k < l->hybrid->nets; k++) {
-        const ds_hybrid_net *net = &l->hybrid->net[k];
-        for (uint32_t i = 0; net->replace && i < net->net.size[net->net.layers]; i++) {
-            p->kept[net->out[i]] = 0;
-        }
-    }
-    if (l->hybrid != NULL) {
-        ds_hybrid_forward(l->hybrid, l->w, in, p->net, l->tape);
-    }
-    for (int i = 0; i < LAW_OUTPUTS; i++) {
-        p->net[i] *= l->force;
-    }
-    p->near = tanh(p->v / theta[LAW_SLIP]);
-    p->by_near = (1 - p->near * p->near) / theta[LAW_SLIP];
+    in[LAW_IN_NORMAL] = r->spring / l->force;
+    in[LAW_IN_SPEED] = r->speed;
+    in[LAW_IN_DEPTH] = r->x;
+    in[LAW_IN_RATE] = r->rate;
 }
 
-/* Returns the force, too. */
-static void take_apart(const contact_law *l, const double *theta, double x, const double v[3], parts *p,
-                       double force[3])
+/* Of the networks, in units of f, at the springs' normal force. */
+static void ask_networks(const contact_law *l, contact_record *r, double net[LAW_OUTPUTS])
 {
-    p->power = x * sqrt(x);
-    p->rate = -v[2];
-    const double spring = p->power * (theta[LAW_STIFFNESS] + theta[LAW_DAMPING] * p->rate);
-    p->spring = spring > 0 ? spring : 0;
-    p->v = sqrt(v[0] * v[0] + v[1] * v[1]);
-    for (int i = 0; i < 2; i++) {
-        p->along[i] = p->v > 0 ? v[i] / p->v : 0;
+    double in[LAW_INPUTS];
+    inputs_of(l, r, in);
+    if (l->weights != NULL) {
+        net[LAW_OUT_FRICTION] = law_net_forward(&l->net, in, r->unit);
     }
-    p->kept[LAW_OUT_FRICTION] = p->kept[LAW_OUT_NORMAL] = 1;
-    p->net[LAW_OUT_FRICTION] = p->net[LAW_OUT_NORMAL] = p->near = p->by_near = 0;
+    if (l->others != NULL) {
+        ds_hybrid_forward(l->others, l->w, in, net, l->tape);
+    }
+}
+
+void contact_law_force(const contact_law *l, double x, const double v[3], contact_record *out)
+{
+    double net[LAW_OUTPUTS] = {0};
+    contact_record *r = out;
+    r->x = x;
+    r->root = sqrt(x);
+    r->rate = -v[2];
+    const double stiff = l->theta[LAW_STIFFNESS] + l->theta[LAW_DAMPING] * r->rate;
+    r->spring = stiff > 0 ? x * r->root * stiff : 0;
+    r->spring_by_x = stiff > 0 ? 1.5 * r->root * stiff : 0;
+    r->speed = sqrt(v[0] * v[0] + v[1] * v[1]);
+    const double per_speed = r->speed > 0 ? 1 / r->speed : 0;
+    r->along[0] = v[0] * per_speed;
+    r->along[1] = v[1] * per_speed;
+    r->friction = friction_of(l, r->speed);
+    r->near = r->by_near = 0;
     if (has_networks(l)) {
-        ask_networks(l, theta, x, p);
+        ask_networks(l, r, net);
+        r->near =
+            l->friction == FRICTION_TANH ? r->friction.by_mu : hyperbolic_tangent(r->speed * l->per_slip);
+        r->by_near = (1 - r->near * r->near) * l->per_slip;
     }
-    const double normal = p->kept[LAW_OUT_NORMAL] * p->spring + p->net[LAW_OUT_NORMAL];
-    p->normal = normal > 0 ? normal : 0;
-    p->f = friction_of(l, theta, p->v);
-    p->total = p->kept[LAW_OUT_FRICTION] * p->normal * p->f.g + p->near * p->net[LAW_OUT_FRICTION];
-    p->by_v = p->kept[LAW_OUT_FRICTION] * p->normal * p->f.by_v + p->by_near * p->net[LAW_OUT_FRICTION];
-    p->per_v = p->v > 1e-12 ? p->total / p->v : p->by_v;
-    if (p->v <= 1e-12) {
-        p->total = 0;
-    }
-    force[0] = -p->per_v * v[0];
-    force[1] = -p->per_v * v[1];
-    force[2] = p->normal;
+    r->net[LAW_OUT_FRICTION] = l->force * net[LAW_OUT_FRICTION];
+    r->net[LAW_OUT_NORMAL] = l->force * net[LAW_OUT_NORMAL];
+    const double normal = l->kept[LAW_OUT_NORMAL] * r->spring + r->net[LAW_OUT_NORMAL];
+    r->normal = normal > 0 ? normal : 0;
+    const double kept = l->kept[LAW_OUT_FRICTION] * r->normal;
+    r->by_speed = kept * r->friction.by_v + r->by_near * r->net[LAW_OUT_FRICTION];
+    r->per_speed = r->speed > 1e-12 ? (kept * r->friction.g + r->near * r->net[LAW_OUT_FRICTION]) * per_speed
+                                    : r->by_speed;
+    r->force[0] = -r->per_speed * v[0];
+    r->force[1] = -r->per_speed * v[1];
+    r->force[2] = r->normal;
 }
 
-void contact_law_force(const contact_law *l, const double *theta, double x, const double v[3], double f[3])
+/* Derivatives by the inputs of the networks, for those by their outputs; those by their weights are added. */
+static void networks_adjoint(const contact_law *l, const contact_record *r, double out_bar[LAW_OUTPUTS],
+                             double in_bar[LAW_INPUTS], contact_sums *sums)
 {
-    parts p;
-    take_apart(l, theta, x, v, &p, f);
+    double in[LAW_INPUTS], out[LAW_OUTPUTS] = {0};
+    inputs_of(l, r, in);
+    if (l->others != NULL) {
+        ds_hybrid_forward(l->others, l->w, in, out, l->tape);
+        ds_hybrid_reverse(l->others, l->w, l->tape, out_bar, l->w_bar, in_bar);
+    }
+    if (l->weights != NULL) {
+        law_net_reverse(&l->net, in, r->unit, out_bar[LAW_OUT_FRICTION], &sums->net, in_bar);
+    }
 }
 
-void contact_law_adjoint(const contact_law *l, const double *theta, double x, const double v[3],
-                         const double f_bar[3], double f[3], double *x_bar, double v_bar[3],
-                         double *theta_bar)
+void contact_law_adjoint(const contact_law *l, const contact_record *r, const double f_bar[3], double *x_bar,
+                         double v_bar[3], contact_sums *sums)
 {
-    parts p;
-    take_apart(l, theta, x, v, &p, f);
-    const double against = -(f_bar[0] * p.along[0] + f_bar[1] * p.along[1]); /* of the friction */
-    const double kept = against * p.kept[LAW_OUT_FRICTION];
-    const double normal_bar = p.normal > 0 ? f_bar[2] + kept * p.f.g : 0;
-    double in_bar[LAW_INPUTS] = {0};
-    theta_bar[LAW_MU] += kept * p.normal * p.f.by_mu;
-    theta_bar[LAW_MU_STATIC] += kept * p.normal * p.f.by_static;
-    theta_bar[LAW_SLIP] += kept * p.normal * p.f.by_slip;
+    const double against = -(f_bar[0] * r->along[0] + f_bar[1] * r->along[1]); /* of the friction */
+    const double kept = against * l->kept[LAW_OUT_FRICTION], pressed = kept * r->normal;
+    const double normal_bar = r->normal > 0 ? f_bar[2] + kept * r->friction.g : 0;
+    double in_bar[LAW_INPUTS] = {0}, *theta_bar = sums->theta;
+    theta_bar[LAW_MU] += pressed * r->friction.by_mu;
+    theta_bar[LAW_MU_STATIC] += pressed * r->friction.by_static;
+    theta_bar[LAW_SLIP] += pressed * r->friction.by_slip;
     if (has_networks(l)) {
-        double out_bar[LAW_OUTPUTS] = {against * p.near * l->force, normal_bar * l->force};
-        if (l->hybrid != NULL) {
-            ds_hybrid_reverse(l->hybrid, l->w, l->tape, out_bar, l->w_bar, in_bar);
-        }
-        if (l->network) {
-            ds_hybrid_reverse(&l->source, theta + LAW_NETWORK, p.own, out_bar, theta_bar + LAW_NETWORK,
-                              in_bar);
-        }
-        theta_bar[LAW_SLIP] -= against * p.by_near * p.net[LAW_OUT_FRICTION] * p.v / theta[LAW_SLIP];
+        double out_bar[LAW_OUTPUTS] = {against * r->near * l->force, normal_bar * l->force};
+        networks_adjoint(l, r, out_bar, in_bar, sums);
+        theta_bar[LAW_SLIP] -= against * r->by_near * r->net[LAW_OUT_FRICTION] * r->speed * l->per_slip;
     }
-    const double speed_bar = against * (p.by_v - p.per_v) + in_bar[LAW_IN_SPEED];
+    const double speed_bar = against * (r->by_speed - r->per_speed) + in_bar[LAW_IN_SPEED];
     for (int i = 0; i < 2; i++) {
-        v_bar[i] += speed_bar * p.along[i] - p.per_v * f_bar[i];
+        v_bar[i] += speed_bar * r->along[i] - r->per_speed * f_bar[i];
     }
     *x_bar += in_bar[LAW_IN_DEPTH];
     v_bar[2] -= in_bar[LAW_IN_RATE];
-    if (p.spring > 0) {
-        const double spring_bar = p.kept[LAW_OUT_NORMAL] * normal_bar + in_bar[LAW_IN_NORMAL] / l->force;
-        *x_bar += spring_bar * 1.5 * p.spring / x;
-        v_bar[2] -= spring_bar * theta[LAW_DAMPING] * p.power;
-        theta_bar[LAW_STIFFNESS] += spring_bar * p.power;
-        theta_bar[LAW_DAMPING] += spring_bar * p.power * p.rate;
+    if (r->spring > 0) {
+        const double spring_bar = l->kept[LAW_OUT_NORMAL] * normal_bar + in_bar[LAW_IN_NORMAL] / l->force;
+        const double power_bar = spring_bar * r->x * r->root;
+        *x_bar += spring_bar * r->spring_by_x;
+        v_bar[2] -= l->theta[LAW_DAMPING] * power_bar;
+        theta_bar[LAW_STIFFNESS] += power_bar;
+        theta_bar[LAW_DAMPING] += power_bar * r->rate;
     }
 }
 
-void contact_law_tangent(const contact_law *l, const double *theta, double x, const double v[3],
-                         const double *theta_dot, double x_dot, const double v_dot[3], double f[3],
-                         double f_dot[3])
+void contact_law_gather(const contact_law *l, const contact_sums *sums, double *theta_bar)
 {
-    parts p;
-    double spring_dot = 0, net_dot[LAW_OUTPUTS] = {0};
-    take_apart(l, theta, x, v, &p, f);
-    if (p.spring > 0) {
-        spring_dot = 1.5 * p.spring / x * x_dot +
-                     p.power * (theta_dot[LAW_STIFFNESS] + p.rate * theta_dot[LAW_DAMPING] -
-                                theta[LAW_DAMPING] * v_dot[2]);
+    for (int i = 0; i < LAW_NETWORK; i++) {
+        theta_bar[i] += sums->theta[i];
     }
-    const double speed_dot = p.along[0] * v_dot[0] + p.along[1] * v_dot[1];
+    if (l->weights != NULL) {
+        law_net_gather(l->weights, &sums->net, l->network ? theta_bar + LAW_NETWORK : l->w_bar);
+    }
+}
+
+void contact_law_change(const contact_law *l, const double *theta_dot, contact_change *out)
+{
+    memcpy(out->theta, theta_dot, sizeof out->theta);
+    if (l->weights != NULL) {
+        law_net_make_tangent(l->weights, l->network ? theta_dot + LAW_NETWORK : l->w_dot, &out->net);
+    }
+}
+
+/* The change of the outputs of the networks. */
+static void networks_tangent(const contact_law *l, const contact_record *r, const contact_change *change,
+                             const double in_dot[LAW_INPUTS], double net_dot[LAW_OUTPUTS])
+{
+    double in[LAW_INPUTS], out[LAW_OUTPUTS] = {0};
+    inputs_of(l, r, in);
+    if (l->weights != NULL) {
+        net_dot[LAW_OUT_FRICTION] = law_net_tangent(&l->net, &change->net, in, r->unit, in_dot);
+    }
+    if (l->others != NULL) {
+        ds_hybrid_forward(l->others, l->w, in, out, l->tape);
+        ds_hybrid_tangent(l->others, l->w, l->tape, l->w_dot, in_dot, net_dot);
+    }
+}
+
+void contact_law_tangent(const contact_law *l, const contact_record *r, const contact_change *change,
+                         double x_dot, const double v_dot[3], double f_dot[3])
+{
+    const double *theta_dot = change->theta;
+    double spring_dot = 0, net_dot[LAW_OUTPUTS] = {0};
+    if (r->spring > 0) {
+        spring_dot =
+            r->spring_by_x * x_dot + r->x * r->root *
+                                         (theta_dot[LAW_STIFFNESS] + r->rate * theta_dot[LAW_DAMPING] -
+                                          l->theta[LAW_DAMPING] * v_dot[2]);
+    }
+    const double speed_dot = r->along[0] * v_dot[0] + r->along[1] * v_dot[1];
     if (has_networks(l)) {
         const double in_dot[LAW_INPUTS] = {spring_dot / l->force, speed_dot, x_dot, -v_dot[2]};
-        if (l->network) {
-            ds_hybrid_tangent(&l->source, theta + LAW_NETWORK, p.own, theta_dot + LAW_NETWORK, in_dot,
-                              net_dot);
-        }
-        if (l->hybrid != NULL) {
-            ds_hybrid_tangent(l->hybrid, l->w, l->tape, l->w_dot, in_dot, net_dot);
-        }
+        networks_tangent(l, r, change, in_dot, net_dot);
     }
     const double normal_dot =
-        p.normal > 0 ? p.kept[LAW_OUT_NORMAL] * spring_dot + l->force * net_dot[LAW_OUT_NORMAL] : 0;
-    const double by_theta = p.f.by_mu * theta_dot[LAW_MU] + p.f.by_static * theta_dot[LAW_MU_STATIC] +
-                            p.f.by_slip * theta_dot[LAW_SLIP];
-    const double more = p.kept[LAW_OUT_FRICTION] * (p.normal * by_theta + p.f.g * normal_dot) +
-                        p.near * l->force * net_dot[LAW_OUT_FRICTION] -
-                        p.by_near * p.net[LAW_OUT_FRICTION] * p.v / theta[LAW_SLIP] * theta_dot[LAW_SLIP] +
-                        (p.by_v - p.per_v) * speed_dot;
+        r->normal > 0 ? l->kept[LAW_OUT_NORMAL] * spring_dot + l->force * net_dot[LAW_OUT_NORMAL] : 0;
+    const contact_friction *f = &r->friction;
+    const double by_theta = f->by_mu * theta_dot[LAW_MU] + f->by_static * theta_dot[LAW_MU_STATIC] +
+                            f->by_slip * theta_dot[LAW_SLIP];
+    const double more = l->kept[LAW_OUT_FRICTION] * (r->normal * by_theta + f->g * normal_dot) +
+                        r->near * l->force * net_dot[LAW_OUT_FRICTION] -
+                        r->by_near * r->net[LAW_OUT_FRICTION] * r->speed * l->per_slip * theta_dot[LAW_SLIP] +
+                        (r->by_speed - r->per_speed) * speed_dot;
     for (int i = 0; i < 2; i++) {
-        f_dot[i] = -more * p.along[i] - p.per_v * v_dot[i];
+        f_dot[i] = -more * r->along[i] - r->per_speed * v_dot[i];
     }
     f_dot[2] = normal_dot;
 }

@@ -9,11 +9,13 @@
 #ifndef DS_ENGINES_CONTACT_LAW_H
 #define DS_ENGINES_CONTACT_LAW_H
 
+#include "law_net.h"
+
 #include <diffsim/helper/hybrid.h>
 
 /* Constants: k (N m^-3/2), d (N s m^-5/2), friction while sliding and the most of it, velocity v_s (m/s) below which it
  * is less; then the parameters of the network. */
-enum { LAW_STIFFNESS, LAW_DAMPING, LAW_MU, LAW_MU_STATIC, LAW_SLIP, LAW_NETWORK, LAW_WEIGHTS = 22 };
+enum { LAW_STIFFNESS, LAW_DAMPING, LAW_MU, LAW_MU_STATIC, LAW_SLIP, LAW_NETWORK };
 enum { LAW_CONSTANTS = LAW_NETWORK + LAW_WEIGHTS };
 
 /* Inputs of networks, normal force in units of f, and their outputs, in that unit. */
@@ -37,31 +39,71 @@ typedef enum friction_law {
     FRICTION_BROWN
 } friction_law;
 
+/* A law, and its constants in one motion: contact_law_set() comes first, then contacts. */
 typedef struct contact_law {
     friction_law friction;
     int network;  /* the one of the source: its parameters are among the constants */
     double force; /* f, N */
     ds_hybrid
         source; /* that one, of normal force and sliding speed for the friction: 2 - 3 - 2 - 1, exponential linear,
-                         then linear, with all biases */
+                         then linear, with all biases; law_net.h asks it */
     /* Networks of the caller behind it, or NULL; their parameters, the change of them for a tangent, where an adjoint adds
      * the derivatives by them, and a tape. */
     const ds_hybrid *hybrid;
     const double *w, *w_dot;
     double *w_bar, *tape;
+    /* Of the motion. */
+    double theta[LAW_CONSTANTS], per_slip;
+    double kept[LAW_OUTPUTS]; /* 1, or 0: replaced */
+    /* What is asked: law_net.h with these weights, of the constants or of one network of the caller that is the same, and
+     * the other networks of the caller; either may be NULL. */
+    const double *weights;
+    const ds_hybrid *others;
+    law_net net;
 } contact_law;
 
-void contact_law_open(contact_law *l, friction_law friction, int network, double force);
+/* g(v) and its derivatives by v, mu, mu_s and v_s. */
+typedef struct contact_friction {
+    double g, by_v, by_mu, by_static, by_slip;
+} contact_friction;
 
-/* Force f[3] at penetration x > 0 and velocity v[3] of the point. */
-void contact_law_force(const contact_law *l, const double *theta, double x, const double v[3], double f[3]);
-/* Adds the derivatives of f_bar . f; writes f, too. */
-void contact_law_adjoint(const contact_law *l, const double *theta, double x, const double v[3],
-                         const double f_bar[3], double f[3], double *x_bar, double v_bar[3],
-                         double *theta_bar);
-/* f_dot = the change of f along changes of x, v and theta; writes f, too. */
-void contact_law_tangent(const contact_law *l, const double *theta, double x, const double v[3],
-                         const double *theta_dot, double x_dot, const double v_dot[3], double f[3],
-                         double f_dot[3]);
+/* One contact: the force, what it is made of, and derivatives that are known with it. */
+typedef struct contact_record {
+    double force[3], x, speed, along[2];    /* along: its direction */
+    double root, rate, spring, spring_by_x; /* root of x; rate of x; F0 */
+    double normal, by_speed, per_speed;     /* F; friction by the speed without networks, over it */
+    contact_friction friction;              /* of the law */
+    double near, by_near, net[LAW_OUTPUTS]; /* tanh(v / v_s) and its derivative; of the networks, times f */
+    double unit[LAW_UNITS];                 /* of the network of the source */
+} contact_record;
+
+/* Sums over contacts: derivatives by the first constants, and those of the network. */
+typedef struct contact_sums {
+    double theta[LAW_NETWORK];
+    law_net_sums net;
+} contact_sums;
+
+/* The change of constants. */
+typedef struct contact_change {
+    double theta[LAW_NETWORK];
+    law_net net;
+} contact_change;
+
+void contact_law_open(contact_law *l, friction_law friction, int network, double force);
+/* The constants of the contacts that follow, theta[LAW_CONSTANTS]; hybrid and w are what they will be. */
+void contact_law_set(contact_law *l, const double *theta);
+
+/* Force at penetration x > 0 and velocity v[3] of the point. */
+void contact_law_force(const contact_law *l, double x, const double v[3], contact_record *out);
+/* Adds the derivatives of f_bar . force. */
+void contact_law_adjoint(const contact_law *l, const contact_record *r, const double f_bar[3], double *x_bar,
+                         double v_bar[3], contact_sums *sums);
+/* Adds what the sums are to theta_bar[LAW_CONSTANTS]. */
+void contact_law_gather(const contact_law *l, const contact_sums *sums, double *theta_bar);
+/* What theta_dot[LAW_CONSTANTS] changes. */
+void contact_law_change(const contact_law *l, const double *theta_dot, contact_change *out);
+/* f_dot = the change of the force along changes of x, v and the constants. */
+void contact_law_tangent(const contact_law *l, const contact_record *r, const contact_change *change,
+                         double x_dot, const double v_dot[3], double f_dot[3]);
 
 #endif

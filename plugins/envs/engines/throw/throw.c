@@ -7,18 +7,69 @@
 
 #include <string.h>
 
+enum { CORNERS = 8 };
+
 int throw_open(throw_motion *t, memory *m, double h, uint64_t steps)
 {
     t->h = h;
     t->steps = steps;
     t->kept = memory_doubles(m, (steps + 1) * THROW_KEPT);
-    return t->kept != NULL;
+    t->contact = memory_take(m, CORNERS * steps, sizeof *t->contact);
+    return t->kept != NULL && t->contact != NULL;
 }
 
-/* Number of the lowest bit that is set. */
-static int lowest(unsigned bits)
+/* ---- the corners ---- */
+
+/* The edges of half the cube's length in the world; corner i is their sum with the signs of its bits. */
+typedef struct edges {
+    double e[3][3];
+} edges;
+
+static void edges_of(const double *q, edges *out)
 {
-    return __builtin_ctz(bits);
+    const double c = throw_corner, x = q[0], y = q[1], z = q[2], w = q[3];
+    *out = (edges){{{c * (1 - 2 * (y * y + z * z)), 2 * c * (x * y + w * z), 2 * c * (x * z - w * y)},
+                    {2 * c * (x * y - w * z), c * (1 - 2 * (x * x + z * z)), 2 * c * (y * z + w * x)},
+                    {2 * c * (x * z + w * y), 2 * c * (y * z - w * x), c * (1 - 2 * (x * x + y * y))}}};
+}
+
+/* Adds to q_bar the derivatives for those by the edges. */
+static void edges_adjoint(const double *q, const edges *bar, double *q_bar)
+{
+    const double c = throw_corner, (*g)[3] = bar->e;
+    const double all = g[0][0] + g[1][1] + g[2][2];
+    const double turn[3] = {g[1][2] - g[2][1], g[2][0] - g[0][2], g[0][1] - g[1][0]};
+    for (int k = 0; k < 3; k++) {
+        double both = 0;
+        for (int j = 0; j < 3; j++) {
+            both += (g[k][j] + g[j][k]) * q[j];
+        }
+        q_bar[k] += 2 * c * (both + q[3] * turn[k] - 2 * all * q[k]);
+    }
+    q_bar[3] += 2 * c * (q[0] * turn[0] + q[1] * turn[1] + q[2] * turn[2]);
+}
+
+/* The change of the edges along that of the quaternion. */
+static void edges_tangent(const double *q, const double *q_dot, edges *out)
+{
+    const double c = 2 * throw_corner, x = q[0], y = q[1], z = q[2], w = q[3];
+    const double xx = 2 * x * q_dot[0], yy = 2 * y * q_dot[1], zz = 2 * z * q_dot[2];
+    const double xy = x * q_dot[1] + y * q_dot[0], xz = x * q_dot[2] + z * q_dot[0],
+                 yz = y * q_dot[2] + z * q_dot[1];
+    const double wx = w * q_dot[0] + x * q_dot[3], wy = w * q_dot[1] + y * q_dot[3],
+                 wz = w * q_dot[2] + z * q_dot[3];
+    *out = (edges){{{-c * (yy + zz), c * (xy + wz), c * (xz - wy)},
+                    {c * (xy - wz), -c * (xx + zz), c * (yz + wx)},
+                    {c * (xz + wy), c * (yz - wx), -c * (xx + yy)}}};
+}
+
+static const double sign[CORNERS][3] = {{-1, -1, -1}, {1, -1, -1}, {-1, 1, -1}, {1, 1, -1},
+                                        {-1, -1, 1},  {1, -1, 1},  {-1, 1, 1},  {1, 1, 1}};
+
+/* Coordinate d of a corner from the centre of the cube. */
+static inline double corner_of(const edges *e, uint64_t corner, int d)
+{
+    return sign[corner][0] * e->e[0][d] + sign[corner][1] * e->e[1][d] + sign[corner][2] * e->e[2][d];
 }
 
 /* ---- forward ---- */
@@ -33,34 +84,50 @@ static void accelerate(double h, const double *at, double *next)
     next[THROW_VELOCITY + 2] -= h * throw_gravity;
 }
 
-static void add_forces(const throw_motion *t, const double *at, double *next)
+/* Forces and torques on the next state, of the contacts at this pose, which are kept. */
+static void add_forces(throw_motion *t, uint64_t step, const double *at, double *next)
 {
+    const double height =
+        at[THROW_PLACE + 2] - throw_radius; /* of the spheres' lowest points, without corners */
+    edges e;
     memset(next + THROW_FORCE, 0, 6 * sizeof *next);
-    for (unsigned low = throw_low(at); low != 0; low &= low - 1) {
-        const int i = lowest(low);
-        touch c;
-        double f[3];
-        if (throw_touch(at, next, i, &c)) {
-            contact_law_force(&t->law, t->theta, c.depth, c.v, f);
+    edges_of(at + THROW_TURN, &e);
+    if (height > fabs(e.e[0][2]) + fabs(e.e[1][2]) + fabs(e.e[2][2]) + 1e-9) {
+        return; /* all spheres are above the plane, as most of the time */
+    }
+    for (uint64_t i = 0; i < CORNERS; i++) {
+        const double up = corner_of(&e, i, 2), depth = -(height + up);
+        if (depth > 0) {
+            throw_contact *c = t->contact + t->contacts;
+            double v[3] = {next[THROW_VELOCITY], next[THROW_VELOCITY + 1], next[THROW_VELOCITY + 2]};
+            c->step = step;
+            c->corner = i;
+            c->arm[0] = corner_of(&e, i, 0);
+            c->arm[1] = corner_of(&e, i, 1);
+            c->arm[2] = up - throw_radius;
+            add_cross(next + THROW_SPIN, c->arm, v);
+            contact_law_force(&t->law, depth, v, &c->law);
             for (int d = 0; d < 3; d++) {
-                next[THROW_FORCE + d] += f[d];
+                next[THROW_FORCE + d] += c->law.force[d];
             }
-            add_cross(c.arm, f, next + THROW_TORQUE);
+            add_cross(c->arm, c->law.force, next + THROW_TORQUE);
+            t->contacts++;
         }
     }
 }
 
 int64_t throw_simulate(throw_motion *t, const double *theta, const double start[THROW_STATES])
 {
-    memcpy(t->theta, theta, sizeof t->theta);
+    contact_law_set(&t->law, theta);
     memcpy(t->kept, start, THROW_STATES * sizeof *start);
     memset(t->kept + THROW_FORCE, 0, 6 * sizeof *start);
+    t->contacts = 0;
     for (uint64_t k = 0; k < t->steps; k++) {
         const double *at = t->kept + k * THROW_KEPT;
         double *next = t->kept + (k + 1) * THROW_KEPT;
         accelerate(t->h, at, next);
-        add_forces(t, at, next);
-        throw_move(t->h, at, next);
+        add_forces(t, k, at, next);
+        next[THROW_NORM] = throw_move(t->h, at, next);
         if (!all_finite(THROW_KEPT, next)) {
             return (int64_t)k;
         }
@@ -70,38 +137,17 @@ int64_t throw_simulate(throw_motion *t, const double *theta, const double start[
 
 /* ---- adjoint ---- */
 
-/* Adds to q_bar the derivative of r_bar . (c turned by q). */
-static void turn_vector_adjoint(const double q[4], const double c[3], const double r_bar[3], double q_bar[4])
-{
-    double t[3] = {0, 0, 0}, s[3] = {0, 0, 0}, uc = 0, ur = 0, cr = 0;
-    add_cross(q, c, t);
-    add_cross(c, r_bar, s);
-    for (int d = 0; d < 3; d++) {
-        uc += q[d] * c[d];
-        ur += q[d] * r_bar[d];
-        cr += c[d] * r_bar[d];
-    }
-    for (int d = 0; d < 3; d++) {
-        q_bar[d] += 2 * (q[3] * s[d] + uc * r_bar[d] + ur * c[d] - 2 * cr * q[d]);
-        q_bar[3] += 2 * r_bar[d] * t[d];
-    }
-}
-
 static void move_adjoint(double h, const double *at, const double *next, const double *next_bar,
                          double *at_bar, double *velocity_bar)
 {
     const double *q = at + THROW_TURN, *turned = next + THROW_TURN, *bar = next_bar + THROW_TURN;
-    const double *w = next + THROW_SPIN;
-    double dq[4], square = 0, along = 0, b[4];
-    spin_quaternion(w, q, dq);
+    const double *w = next + THROW_SPIN, per_norm = 1 / next[THROW_NORM];
+    double along = 0, b[4];
     for (int i = 0; i < 4; i++) {
-        const double raw = q[i] + 0.5 * h * dq[i];
-        square += raw * raw;
         along += turned[i] * bar[i];
     }
-    const double norm = sqrt(square);
     for (int i = 0; i < 4; i++) {
-        b[i] = (bar[i] - turned[i] * along) / norm;
+        b[i] = (bar[i] - turned[i] * along) * per_norm;
         at_bar[THROW_TURN + i] += b[i];
         b[i] *= 0.5 * h;
     }
@@ -118,42 +164,50 @@ static void move_adjoint(double h, const double *at, const double *next, const d
     }
 }
 
-static void forces_adjoint(const throw_motion *t, const double *at, const double *next,
-                           const double *next_bar, double *at_bar, double *velocity_bar, double *theta_bar)
+/* Of the contacts of a step, the last ones before `end`; returns where they begin. */
+static const throw_contact *forces_adjoint(const throw_motion *t, uint64_t step, const throw_contact *end,
+                                           const double *at, const double *next, const double *next_bar,
+                                           double *at_bar, double *velocity_bar, contact_sums *sums)
 {
     const double *torque_bar = next_bar + THROW_TORQUE;
-    for (unsigned low = throw_low(at); low != 0; low &= low - 1) {
-        const int i = lowest(low);
-        touch c;
-        double f[3], f_bar[3], arm_bar[3] = {0, 0, 0}, v_bar[3] = {0, 0, 0}, depth_bar = 0;
-        if (!throw_touch(at, next, i, &c)) {
-            continue;
-        }
+    const throw_contact *c = end;
+    edges bar = {{{0}}};
+    for (; c > t->contact && c[-1].step == step; c--) {
+        const double *arm = c[-1].arm;
+        double f_bar[3], arm_bar[3] = {0}, v_bar[3] = {0}, depth_bar = 0;
         memcpy(f_bar, next_bar + THROW_FORCE, sizeof f_bar);
-        add_cross(torque_bar, c.arm, f_bar);
-        contact_law_adjoint(&t->law, t->theta, c.depth, c.v, f_bar, f, &depth_bar, v_bar, theta_bar);
-        add_cross(f, torque_bar, arm_bar);
-        for (int d = 0; d < 3; d++) {
-            velocity_bar[THROW_VELOCITY + d] += v_bar[d];
-        }
-        add_cross(c.arm, v_bar, velocity_bar + THROW_SPIN);
+        add_cross(torque_bar, arm, f_bar);
+        contact_law_adjoint(&t->law, &c[-1].law, f_bar, &depth_bar, v_bar, sums);
+        add_cross(c[-1].law.force, torque_bar, arm_bar);
         add_cross(v_bar, next + THROW_SPIN, arm_bar);
+        add_cross(arm, v_bar, velocity_bar + THROW_SPIN);
         at_bar[THROW_PLACE + 2] -= depth_bar;
         arm_bar[2] -= depth_bar;
-        turn_vector_adjoint(at + THROW_TURN, c.c, arm_bar, at_bar + THROW_TURN);
+        for (int d = 0; d < 3; d++) {
+            velocity_bar[THROW_VELOCITY + d] += v_bar[d];
+            for (int k = 0; k < 3; k++) {
+                bar.e[k][d] += sign[c[-1].corner][k] * arm_bar[d];
+            }
+        }
     }
+    if (c < end) {
+        edges_adjoint(at + THROW_TURN, &bar, at_bar + THROW_TURN);
+    }
+    return c;
 }
 
 int throw_adjoint(const throw_motion *t, const double *state_bar, double *theta_bar)
 {
     double bar[THROW_KEPT] = {0};
+    const throw_contact *end = t->contact + t->contacts;
+    contact_sums sums = {.theta = {0}};
     memcpy(bar, state_bar + t->steps * THROW_STATES, THROW_STATES * sizeof *bar);
     for (uint64_t k = t->steps; k-- > 0;) {
         const double *at = t->kept + k * THROW_KEPT, *next = at + THROW_KEPT;
         double at_bar[THROW_KEPT] = {0}, velocity_bar[THROW_STATES] = {0};
         memcpy(velocity_bar + THROW_SPIN, bar + THROW_SPIN, 6 * sizeof *bar);
         move_adjoint(t->h, at, next, bar, at_bar, velocity_bar);
-        forces_adjoint(t, at, next, bar, at_bar, velocity_bar, theta_bar);
+        end = forces_adjoint(t, k, end, at, next, bar, at_bar, velocity_bar, &sums);
         for (int d = 0; d < 3; d++) {
             at_bar[THROW_VELOCITY + d] = velocity_bar[THROW_VELOCITY + d];
             at_bar[THROW_SPIN + d] = velocity_bar[THROW_SPIN + d];
@@ -164,66 +218,55 @@ int throw_adjoint(const throw_motion *t, const double *state_bar, double *theta_
             bar[i] = at_bar[i] + (i < THROW_STATES ? state_bar[k * THROW_STATES + (uint64_t)i] : 0);
         }
     }
+    contact_law_gather(&t->law, &sums, theta_bar);
     return all_finite(LAW_CONSTANTS, theta_bar);
 }
 
 /* ---- tangent ---- */
 
-/* out = the change of c turned by q. */
-static void turn_vector_tangent(const double q[4], const double q_dot[4], const double c[3], double out[3])
+/* Of the contacts of a step, the first ones from `first` on; returns where those of the next begin. */
+static const throw_contact *forces_tangent(const throw_motion *t, uint64_t step, const throw_contact *first,
+                                           const double *at, const double *next, const contact_change *change,
+                                           const double *at_dot, double *next_dot)
 {
-    double t[3] = {0, 0, 0}, t_dot[3] = {0, 0, 0}, s[3] = {0, 0, 0};
-    add_cross(q, c, t);
-    add_cross(q_dot, c, t_dot);
-    add_cross(q_dot, t, s);
-    add_cross(q, t_dot, s);
-    for (int d = 0; d < 3; d++) {
-        out[d] = 2 * (q_dot[3] * t[d] + q[3] * t_dot[d] + s[d]);
-    }
-}
-
-static void forces_tangent(const throw_motion *t, const double *at, const double *next,
-                           const double *theta_dot, const double *at_dot, double *next_dot)
-{
+    const throw_contact *c = first;
+    edges e_dot;
     memset(next_dot + THROW_FORCE, 0, 6 * sizeof *next_dot);
-    for (unsigned low = throw_low(at); low != 0; low &= low - 1) {
-        const int i = lowest(low);
-        touch c;
-        double f[3], f_dot[3], arm_dot[3], v_dot[3];
-        if (!throw_touch(at, next, i, &c)) {
-            continue;
+    for (; c < t->contact + t->contacts && c->step == step; c++) {
+        double f_dot[3], arm_dot[3], v_dot[3];
+        if (c == first) {
+            edges_tangent(at + THROW_TURN, at_dot + THROW_TURN, &e_dot);
         }
-        turn_vector_tangent(at + THROW_TURN, at_dot + THROW_TURN, c.c, arm_dot);
+        for (int d = 0; d < 3; d++) {
+            arm_dot[d] = corner_of(&e_dot, c->corner, d);
+        }
         const double depth_dot = -(at_dot[THROW_PLACE + 2] + arm_dot[2]);
         memcpy(v_dot, next_dot + THROW_VELOCITY, sizeof v_dot);
-        add_cross(next_dot + THROW_SPIN, c.arm, v_dot);
+        add_cross(next_dot + THROW_SPIN, c->arm, v_dot);
         add_cross(next + THROW_SPIN, arm_dot, v_dot);
-        contact_law_tangent(&t->law, t->theta, c.depth, c.v, theta_dot, depth_dot, v_dot, f, f_dot);
+        contact_law_tangent(&t->law, &c->law, change, depth_dot, v_dot, f_dot);
         for (int d = 0; d < 3; d++) {
             next_dot[THROW_FORCE + d] += f_dot[d];
         }
-        add_cross(arm_dot, f, next_dot + THROW_TORQUE);
-        add_cross(c.arm, f_dot, next_dot + THROW_TORQUE);
+        add_cross(arm_dot, c->law.force, next_dot + THROW_TORQUE);
+        add_cross(c->arm, f_dot, next_dot + THROW_TORQUE);
     }
+    return c;
 }
 
 static void move_tangent(double h, const double *at, const double *next, const double *at_dot,
                          double *next_dot)
 {
     const double *q = at + THROW_TURN, *turned = next + THROW_TURN;
-    double dq[4], by_q[4], by_w[4], raw_dot[4], square = 0, along = 0;
-    spin_quaternion(next + THROW_SPIN, q, dq);
+    double by_q[4], by_w[4], raw_dot[4], along = 0;
     spin_quaternion(next + THROW_SPIN, at_dot + THROW_TURN, by_q);
     spin_quaternion(next_dot + THROW_SPIN, q, by_w);
     for (int i = 0; i < 4; i++) {
-        const double raw = q[i] + 0.5 * h * dq[i];
-        square += raw * raw;
         raw_dot[i] = at_dot[THROW_TURN + i] + 0.5 * h * (by_q[i] + by_w[i]);
         along += turned[i] * raw_dot[i];
     }
-    const double norm = sqrt(square);
     for (int i = 0; i < 4; i++) {
-        next_dot[THROW_TURN + i] = (raw_dot[i] - turned[i] * along) / norm;
+        next_dot[THROW_TURN + i] = (raw_dot[i] - turned[i] * along) / next[THROW_NORM];
     }
     for (int d = 0; d < 3; d++) {
         next_dot[THROW_PLACE + d] = at_dot[THROW_PLACE + d] + h * next_dot[THROW_VELOCITY + d];
@@ -233,6 +276,9 @@ static void move_tangent(double h, const double *at, const double *next, const d
 int throw_tangent(const throw_motion *t, const double *theta_dot, double *state_dot)
 {
     double dot[2][THROW_KEPT] = {{0}};
+    const throw_contact *c = t->contact;
+    contact_change change;
+    contact_law_change(&t->law, theta_dot, &change);
     memset(state_dot, 0, THROW_STATES * sizeof *state_dot);
     for (uint64_t k = 0; k < t->steps; k++) {
         const double *at = t->kept + k * THROW_KEPT, *next = at + THROW_KEPT, *at_dot = dot[k % 2];
@@ -242,7 +288,7 @@ int throw_tangent(const throw_motion *t, const double *theta_dot, double *state_
                 at_dot[THROW_VELOCITY + d] + t->h * at_dot[THROW_FORCE + d] / throw_mass;
             next_dot[THROW_SPIN + d] = at_dot[THROW_SPIN + d] + t->h * at_dot[THROW_TORQUE + d];
         }
-        forces_tangent(t, at, next, theta_dot, at_dot, next_dot);
+        c = forces_tangent(t, k, c, at, next, &change, at_dot, next_dot);
         move_tangent(t->h, at, next, at_dot, next_dot);
         memcpy(state_dot + (k + 1) * THROW_STATES, next_dot, THROW_STATES * sizeof *state_dot);
     }

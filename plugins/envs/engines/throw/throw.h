@@ -14,12 +14,22 @@
 #include "contact_law.h"
 #include "state.h"
 
+/* A sphere that touches the plane in a step. */
+typedef struct throw_contact {
+    uint64_t step;
+    uint64_t corner;
+    double arm[3]; /* from the centre of the cube to the lowest point */
+    contact_record law;
+} throw_contact;
+
 typedef struct throw_motion {
     contact_law law;
     double h;
     uint64_t steps;
-    double theta[LAW_CONSTANTS]; /* of the last motion */
-    double *kept;                /* [steps + 1][THROW_KEPT] */
+    /* Of the last motion: [steps + 1][THROW_KEPT], and all contacts, step by step. */
+    double *kept;
+    throw_contact *contact; /* [8 steps], of which pages that no motion has come to cost no memory */
+    uint64_t contacts;
 } throw_motion;
 
 /* Memory for motions of so many steps; 0: there is none. */
