@@ -354,14 +354,9 @@ static void instruction_sets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(measured_motion), cmocka_unit_test(optima),   cmocka_unit_test(noise_remains),
-        cmocka_unit_test(derivatives),     cmocka_unit_test(products), cmocka_unit_test(real_recordings),
-        cmocka_unit_test(own_recordings),  cmocka_unit_test(turns),
-}
-
         cmocka_unit_test(measured_motion), cmocka_unit_test(instruction_sets), cmocka_unit_test(optima),
         cmocka_unit_test(noise_remains),   cmocka_unit_test(derivatives),      cmocka_unit_test(products),
-        cmocka_unit_test(real_recordings), cmocka_unit_test(own_recordings),
+        cmocka_unit_test(real_recordings), cmocka_unit_test(own_recordings),   cmocka_unit_test(turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
