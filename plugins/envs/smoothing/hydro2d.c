@@ -37,7 +37,8 @@ typedef struct hydro {
     env_kit kit; /* first */
     int64_t scene, contact, loss;
     double wanted[2], modulus, stiffness, a, b;
-    double answer[2], slope[2][2]; /* of the last pose: by each variable */
+    double pose[2];                /* the last one */
+    double answer[2], slope[2][2]; /* of it: by each variable */
 } hydro;
 
 static void read_hydro(void *self, ds_param_reader *in)
@@ -55,6 +56,8 @@ static void read_hydro(void *self, ds_param_reader *in)
     ds_param_values(in, "wanted", 2, e->wanted);
     e->kit.n = 2;
     e->kit.cost = 1;
+    e->kit.steps = 1; /* a pose, seen twice */
+    e->kit.dt = 1;
     e->kit.loss_floor = e->loss == MATCH ? 0 : (double)-INFINITY;
 }
 
@@ -213,6 +216,7 @@ static void at_corners(hydro *e, const double overlap[2])
 static ds_status simulate_hydro(void *self, ds_eval *io)
 {
     hydro *e = self;
+    memcpy(e->pose, io->x, sizeof e->pose);
     memset(e->answer, 0, sizeof e->answer);
     memset(e->slope, 0, sizeof e->slope);
     if (e->scene == CORNERS) {
@@ -238,14 +242,59 @@ static ds_status adjoint_of_hydro(void *self, ds_eval *io)
     return DS_OK;
 }
 
+/* ---- scene ---- */
+
+static const double half_of_b = 0.5; /* m, of the boxes of scene B, as they are drawn */
+
+static void bodies_of_hydro(void *self, scene_kit *s)
+{
+    const hydro *e = self;
+    s->info.flat = 1;
+    if (e->scene == GROUND) {
+        s->info.ground = 0;
+        scene_kit_body(s, "box", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, (double[4]){e->a, e->b, e->b, 0});
+        scene_kit_include(s, 0, e->b, 0, 1.2 * (e->a + e->b));
+        return;
+    }
+    const double size[4] = {half_of_b, half_of_b, half_of_b, 0};
+    scene_kit_body(s, "upper", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, size);
+    scene_kit_body(s, "lower", DS_BODY_BOX, DS_ROLE_FIXED, 1, size);
+    scene_kit_include(s, 0, 0, 0, 2.4 * half_of_b);
+}
+
+/* The inner corner of the lower box is the origin. */
+static void place_hydro(const void *self, uint64_t k, uint64_t b, double *out)
+{
+    const hydro *e = self;
+    (void)k;
+    if (e->scene == GROUND) {
+        scene_kit_pose(0, e->pose[0], 0, e->pose[1], out);
+    } else if (b == 0) {
+        scene_kit_pose(half_of_b - e->pose[0], half_of_b - e->pose[1], 0, 0, out);
+    } else {
+        scene_kit_pose(-half_of_b, -half_of_b, 0, 0, out);
+    }
+}
+
+static const scene_metric metrics[] = {{"first", ""}, {"second", ""}, {NULL, NULL}};
+
+static void measure_hydro(void *self, uint64_t k, double *out)
+{
+    const hydro *e = self;
+    (void)k;
+    memcpy(out, e->answer, sizeof e->answer);
+}
+
 static const env_table env = {.size = sizeof(hydro),
                               .read = read_hydro,
                               .range = range_of_pose,
                               .variable = name_pose,
                               .simulate = simulate_hydro,
-                              .adjoint = adjoint_of_hydro};
-
-static const char *const extensions[] = {DS_EXT_VARIABLES, NULL};
+                              .adjoint = adjoint_of_hydro,
+                              .metrics = metrics,
+                              .bodies = bodies_of_hydro,
+                              .place = place_hydro,
+                              .measure = measure_hydro};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("hydro2d", "1"),
@@ -262,9 +311,10 @@ static const ds_desc desc = {
         "other.\n"
         "contact = point: a spring at the deepest corner, whose arm jumps from one side to the other at tilt "
         "0 "
-        "(A); a spring along the axis of the smaller overlap, which turns by 90 degrees at wx = wy (B).",
+        "(A); a spring along the axis of the smaller overlap, which turns by 90 degrees at wx = wy (B).\n"
+        "Metrics: both numbers of the answer.",
     .citation = SMOOTHING_ELANDT,
-    .extensions = extensions,
+    .extensions = env_kit_scene,
 };
 
 ENV_KIT_DEFINE(env, desc)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <diffsim/ext/scene.h>
 #include <diffsim/helper/random.h>
 #include <math.h>
 
@@ -483,6 +484,36 @@ static void box_corners(void **state)
     fake_env_close(&p);
 }
 
+/* What is seen of them: a ball comes down where the loss says, or ends at the wall; boxes lie as their pose says. */
+static void scenes(void **state)
+{
+    static const double angle[3] = {0.2, 0.5, 0.8};
+    fake_env e;
+    double at[2][7];
+    (void)state;
+    fake_env_open(&e, "envs/ball_wall", NULL, 0, 0);
+    for (int k = 0; k < 3; k++) {
+        const double *x = fake_metric(&e, &angle[k], "x"), *y = fake_values(&e, "y");
+        const double loss = value(&e, angle[k]);
+        assert_near(x[40], sqrt(-loss), 1e-12);
+        assert_true(k == 1 ? x[40] == 0.06 && y[40] > 0 && y[40] < 0.02 : fabs(y[40]) < 1e-12);
+        assert_true(x[0] == 0 && y[0] == 0 && y[1] > 0);
+    }
+    fake_env_close(&e);
+    fake_env_open(&e, "envs/hydro2d", SETTINGS("scene=B"), 0, 0);
+    const double *first = fake_metric(&e, (double[2]){0.1, 0.3}, "first"),
+                 *second = fake_values(&e, "second");
+    assert_near(first[1], 0.0125, 1e-15);
+    assert_near(second[1], 0.0025, 1e-15);
+    const ds_scene *scene = e.plugin->env->get_extension(e.self, DS_EXT_SCENE);
+    for (uint64_t b = 0; b < 2; b++) {
+        assert_int_equal(scene->frame(e.self, 1, b, 7, at[b]), DS_OK);
+    }
+    assert_near(at[1][0] + 0.5 - (at[0][0] - 0.5), 0.1, 1e-15); /* the overlaps */
+    assert_near(at[1][1] + 0.5 - (at[0][1] - 0.5), 0.3, 1e-15);
+    fake_env_close(&e);
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -507,6 +538,7 @@ int main(void)
         cmocka_unit_test(gradient_at_a_distance),
         cmocka_unit_test(box_on_ground),
         cmocka_unit_test(box_corners),
+        cmocka_unit_test(scenes),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests_name("smoothing: functions", tests, NULL, NULL);
