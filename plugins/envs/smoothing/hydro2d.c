@@ -28,6 +28,13 @@ static const ds_param *const params[] = {
             "What the answer is to be; empty = 0.0784, 0 (A), 0.0125, 0.0025 (B)."),
     DS_REAL("modulus", "1", 1e-9, 1e12, "Pa", "Hydroelastic modulus; B: slope of the pressure, Pa/m.",
             .flags = DS_PARAM_LOG),
+    DS_REAL(
+        "dissipation", "0", 0, 1e6, "s/m",
+        "hydroelastic: Hunt and Crossley's, of the pressure, which is p (1 - dissipation velocity), or 0; "
+        "typically 20."),
+    DS_REAL("velocity", "0", -1e6, 1e6, "m/s",
+            "With which the surfaces part, along their normal, everywhere the same; negative where they "
+            "approach."),
     DS_REAL("stiffness", "1", 1e-9, 1e12, "N/m", "Of point contact.", .flags = DS_PARAM_LOG),
     DS_REAL("a", "0.5", 1e-6, 1e6, "m", "A: half the width of the box."),
     DS_REAL("b", "0.25", 1e-6, 1e6, "m", "A: half its height."),
@@ -36,9 +43,9 @@ static const ds_param *const params[] = {
 typedef struct hydro {
     env_kit kit; /* first */
     int64_t scene, contact, loss;
-    double wanted[2], modulus, stiffness, a, b;
-    double pose[2];                /* the last one */
-    double answer[2], slope[2][2]; /* of it: by each variable */
+    double wanted[2], modulus, stiffness, a, b; /* modulus: with the factor of the dissipation */
+    double pose[2];                             /* the last one */
+    double answer[2], slope[2][2];              /* of it: by each variable */
 } hydro;
 
 static void read_hydro(void *self, ds_param_reader *in)
@@ -47,7 +54,9 @@ static void read_hydro(void *self, ds_param_reader *in)
     e->scene = ds_param_int(in, "scene");
     e->contact = ds_param_int(in, "contact");
     e->loss = ds_param_int(in, "loss");
-    e->modulus = ds_param_real(in, "modulus");
+    /* The same factor for the pressure everywhere. */
+    e->modulus = ds_param_real(in, "modulus") *
+                 fmax(0, 1 - ds_param_real(in, "dissipation") * ds_param_real(in, "velocity"));
     e->stiffness = ds_param_real(in, "stiffness");
     e->a = ds_param_real(in, "a");
     e->b = ds_param_real(in, "b");
@@ -309,6 +318,7 @@ static const ds_desc desc = {
         "scene = B: two boxes with equal fields whose corners overlap by (wx, wy): with m the smaller and M "
         "the larger overlap the force is m M/2 - m^2/4 along the axis of the smaller one and m^2/4 along the "
         "other.\n"
+        "With dissipation the pressure is greater where the boxes approach (velocity < 0), never negative.\n"
         "contact = point: a spring at the deepest corner, whose arm jumps from one side to the other at tilt "
         "0 "
         "(A); a spring along the axis of the smaller overlap, which turns by 90 degrees at wx = wy (B).\n"

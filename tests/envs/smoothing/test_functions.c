@@ -463,6 +463,32 @@ static void box_on_ground(void **state)
     fake_env_close(&p);
 }
 
+/* Pressure (1 - d v)_+ as large: of a flat box sunk by 0.01 and of corners, with force, torque and slopes. */
+static void dissipation(void **state)
+{
+    static const char *const velocity[] = {"velocity=-0.1", "velocity=0.02", "velocity=0.2"};
+    static const double factor[] = {3, 0.6, 0};
+    const double flat[2] = {0.24, 0}, tilted[2] = {0.23, 0.01}, corner[2] = {0.1, 0.3};
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        double grad[2], still[2];
+        fake_env e, plain;
+        fake_env_open(&e, "envs/hydro2d", SETTINGS("loss=first", "dissipation=20", velocity[k]), 0, 0);
+        fake_env_open(&plain, "envs/hydro2d", SETTINGS("loss=first", velocity[k]), 0, 0);
+        assert_near(fake_eval(&e, flat, NULL, 0, NULL), factor[k] * 0.0396, 1e-14);
+        assert_near(fake_eval(&e, tilted, grad, 0, NULL),
+                    factor[k] * fake_eval(&plain, tilted, still, 0, NULL), 1e-14);
+        assert_near(grad[0], factor[k] * still[0], 1e-13);
+        assert_near(grad[1], factor[k] * still[1], 1e-13);
+        fake_env_close(&plain);
+        fake_env_close(&e);
+        fake_env_open(&e, "envs/hydro2d", SETTINGS("scene=B", "loss=second", "dissipation=20", velocity[k]),
+                      0, 0);
+        assert_near(fake_eval(&e, corner, NULL, 0, NULL), factor[k] * 0.0025, 1e-14);
+        fake_env_close(&e);
+    }
+}
+
 static void box_corners(void **state)
 {
     fake_env x, y, p;
@@ -537,6 +563,7 @@ int main(void)
         cmocka_unit_test(quartiles_of_barrier),
         cmocka_unit_test(gradient_at_a_distance),
         cmocka_unit_test(box_on_ground),
+        cmocka_unit_test(dissipation),
         cmocka_unit_test(box_corners),
         cmocka_unit_test(scenes),
         cmocka_unit_test(refusals),
