@@ -248,12 +248,85 @@ static void test_orders(void **state)
     fake_free(&r);
 }
 
+/* ---- the constants of the paper's program ---- */
+
+/* Mean, and standard deviation in *spread, of where 10 searches of the paper end on an environment of one variable: at the
+ * centre of their last samples. */
+static double end_of_search(const char *env, const char *const *usual, const char *other, double *spread)
+{
+    enum { SEEDS = 10, MOST = 24 };
+    double sum = 0, squares = 0;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        const char *settings[MOST] = {"units=x",          "step=sgd",        "clip=inf",        "rule=bias",
+                                      "small=1e-5",       "shared=false",    "start=x0",        "tol=0",
+                                      "antithetic=false", "confidence=0.95", "delta_repo=true", "largest=1",
+                                      "samples=50",       "patience=1000000"};
+        int k = 14;
+        for (; *usual != NULL; usual++) {
+            settings[k++] = *usual;
+        }
+        usual -= k - 14;
+        settings[k] = other; /* the last one counts */
+        fake_env e;
+        fake_env_open(&e, env, NULL, 1000000, -INFINITY);
+        e.x0[0] = 0.1;
+        e.transform = NULL;
+        uint64_t iterations = strcmp(env, "envs/ball_wall") == 0 ? 1000 : 500;
+        int samples = 50;
+        if (other != NULL && sscanf(other, "samples=%d", &samples) != 1) {
+            samples = 50;
+        }
+        const uint64_t batch =
+            (other != NULL && strcmp(other, "shared=true") == 0 ? 1 : 2) * (uint64_t)samples + 1;
+        e.budget = e.problem.budget = batch * iterations;
+        assert_int_equal(fake_env_run(&e, "optimizers/alphaorder", seed, settings), DS_STOPPED);
+        const double x = e.x[e.done - batch];
+        sum += x / SEEDS;
+        squares += x * x / SEEDS;
+        fake_env_close(&e);
+    }
+    *spread = sqrt(fmax(0, squares - sum * sum));
+    return sum;
+}
+
+/* Each of the constants moved from the published value. The minimum of the smoothed loss is 0.861 (ball_wall), the first
+ * order alone stays at 0.495; on momentum the cliff is at 0.785. */
+static void test_authors_constants(void **state)
+{
+    static const char *const ball[] = {"s=0.1", "lr=0.1", "gamma=0.01", "j=1000", NULL};
+    static const char *const bar[] = {"s=0.02", "lr=0.01", "gamma=0.2", "j=500", NULL};
+    static const struct {
+        const char *other;
+        double ball[2], bar[2]; /* ends between */
+    } rows[] = {
+        {NULL, {0.848, 0.860}, {0.728, 0.760}},       {"samples=10", {0.84, 0.87}, {0.68, 0.78}},
+        {"samples=200", {0.48, 0.53}, {0.725, 0.76}}, {"delta_repo=false", {0.848, 0.86}, {0.71, 0.77}},
+        {"largest=0.01", {0.49, 0.57}, {0.72, 0.77}}, {"largest=100", {0.848, 0.86}, {0.71, 0.77}},
+        {"gamma=0.001", {0.848, 0.86}, {0.71, 0.77}}, {"gamma=1", {0.485, 0.5}, {0.71, 0.77}},
+        {"gamma=inf", {0.485, 0.5}, {0.83, 0.85}},    {"small=0", {0.848, 0.86}, {0.72, 0.77}},
+        {"shared=true", {0.84, 0.87}, {0.72, 0.77}},  {"antithetic=true", {0.84, 0.87}, {0.72, 0.77}},
+        {"lr_decay=0.1", {0.44, 0.48}, {0.72, 0.76}}, {"s_decay=0.1", {0.41, 0.45}, {0.62, 0.78}},
+        {"step=adam", {0.8, 0.95}, {0.72, 0.76}}};
+    (void)state;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        double spread[2];
+        const double x = end_of_search("envs/ball_wall", ball, rows[k].other, &spread[0]),
+                     z = end_of_search("envs/momentum", bar, rows[k].other, &spread[1]);
+        print_message("# %-18s ball_wall %.3f +- %.3f, momentum %.3f +- %.3f\n",
+                      rows[k].other ? rows[k].other : "as published", x, spread[0], z, spread[1]);
+        assert_true(x > rows[k].ball[0] && x < rows[k].ball[1]);
+        assert_true(z > rows[k].bar[0] && z < rows[k].bar[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unbiased),   cmocka_unit_test(test_jump),    cmocka_unit_test(test_variance),
-        cmocka_unit_test(test_every_case), cmocka_unit_test(test_reaches), cmocka_unit_test(test_baseline),
-        cmocka_unit_test(test_weights),    cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_unbiased),          cmocka_unit_test(test_jump),
+        cmocka_unit_test(test_variance),          cmocka_unit_test(test_every_case),
+        cmocka_unit_test(test_reaches),           cmocka_unit_test(test_baseline),
+        cmocka_unit_test(test_weights),           cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_authors_constants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,10 @@ typedef struct shot {
     plain plain; /* first */
     double speed, distance, height, gravity;
     int stopped;
+    double angle; /* of the last throw */
 } shot;
+
+enum { FRAMES = 40 };
 
 static void read_shot(void *self, ds_param_reader *in)
 {
@@ -26,6 +29,8 @@ static void read_shot(void *self, ds_param_reader *in)
     e->height = ds_param_real(in, "height");
     e->gravity = ds_param_real(in, "gravity");
     plain_read(&e->plain, in, 1, "angle", "rad");
+    e->plain.kit.steps = FRAMES;
+    e->plain.kit.dt = 2 * e->speed / e->gravity / FRAMES; /* the longest flight is straight up */
     const double farthest = e->speed * e->speed / e->gravity;
     e->plain.kit.loss_floor = -(1 + 1e-12) * farthest * farthest;
 }
@@ -41,6 +46,7 @@ static ds_status simulate_shot(void *self, ds_eval *io)
     shot *e = self;
     const double angle = io->x[0], far = range(e, angle), d = e->distance, vx = e->speed * cos(angle);
     const double at_wall = tan(angle) * d - e->gravity * d * d / (2 * vx * vx);
+    e->angle = angle;
     e->stopped = far > d && at_wall <= e->height;
     io->loss = e->stopped ? -d * d : -far * far;
     return DS_OK;
@@ -54,10 +60,58 @@ static ds_status adjoint_of_shot(void *self, ds_eval *io)
     return DS_OK;
 }
 
+/* ---- scene ---- */
+
+enum { BALL, WALL };
+
+/* Where the ball is at frame k: it stays where it comes down, or meets the wall. */
+static void ball_at(const shot *e, uint64_t k, double at[2])
+{
+    const double vx = e->speed * cos(e->angle), vy = e->speed * sin(e->angle);
+    const double down = 2 * vy / e->gravity, wall = e->stopped ? e->distance / vx : HUGE_VAL;
+    const double t = fmin((double)k * e->plain.kit.dt, fmin(down, wall));
+    at[0] = vx * t;
+    at[1] = fmax(0, t * (vy - 0.5 * e->gravity * t));
+}
+
+static void bodies_of_shot(void *self, scene_kit *s)
+{
+    const shot *e = self;
+    const double farthest = e->speed * e->speed / e->gravity, size = 0.02 * farthest;
+    s->info.flat = 1;
+    s->info.ground = 0;
+    scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){size, 0, 0, 0});
+    scene_kit_body(s, "wall", DS_BODY_BOX, DS_ROLE_FIXED, 1,
+                   (double[4]){0.25 * size, 0.5 * e->height, 0.25 * size, 0});
+    scene_kit_include(s, 0, 0, 0, size);
+    scene_kit_include(s, fmax(farthest, e->distance), 0.5 * farthest, 0, size);
+}
+
+static void place_shot(const void *self, uint64_t k, uint64_t b, double *out)
+{
+    const shot *e = self;
+    double at[2] = {e->distance, 0.5 * e->height};
+    if (b == BALL) {
+        ball_at(e, k, at);
+    }
+    scene_kit_pose(at[0], at[1], 0, 0, out);
+}
+
+static const scene_metric metrics[] = {{"x", "m"}, {"y", "m"}, {NULL, NULL}};
+
+static void measure_shot(void *self, uint64_t k, double *out)
+{
+    ball_at(self, k, out);
+}
+
 static const env_table env = {.size = sizeof(shot),
                               .read = read_shot,
                               .simulate = simulate_shot,
                               .adjoint = adjoint_of_shot,
+                              .metrics = metrics,
+                              .bodies = bodies_of_shot,
+                              .place = place_shot,
+                              .measure = measure_shot,
                               PLAIN_TABLE};
 
 static const ds_desc desc = {
@@ -69,9 +123,10 @@ static const ds_desc desc = {
         "wall where it flies into it: a plateau of gradient 0 between 0.3147 and 0.6932 rad and again "
         "between "
         "1.1993 and 1.2561, and a jump where the ball just clears the wall. The minimum lies at pi/4; its "
-        "mean under noise of 0.1 rad at 0.861.",
+        "mean under noise of 0.1 rad at 0.861.\n"
+        "Metrics: place of the ball on its flight.",
     .citation = SMOOTHING_SUH,
-    .extensions = plain_extensions,
+    .extensions = env_kit_scene,
 };
 
 ENV_KIT_DEFINE(env, desc)

@@ -28,6 +28,13 @@ static const ds_param *const params[] = {
             "What the answer is to be; empty = 0.0784, 0 (A), 0.0125, 0.0025 (B)."),
     DS_REAL("modulus", "1", 1e-9, 1e12, "Pa", "Hydroelastic modulus; B: slope of the pressure, Pa/m.",
             .flags = DS_PARAM_LOG),
+    DS_REAL(
+        "dissipation", "0", 0, 1e6, "s/m",
+        "hydroelastic: Hunt and Crossley's, of the pressure, which is p (1 - dissipation velocity), or 0; "
+        "typically 20."),
+    DS_REAL("velocity", "0", -1e6, 1e6, "m/s",
+            "With which the surfaces part, along their normal, everywhere the same; negative where they "
+            "approach."),
     DS_REAL("stiffness", "1", 1e-9, 1e12, "N/m", "Of point contact.", .flags = DS_PARAM_LOG),
     DS_REAL("a", "0.5", 1e-6, 1e6, "m", "A: half the width of the box."),
     DS_REAL("b", "0.25", 1e-6, 1e6, "m", "A: half its height."),
@@ -36,8 +43,9 @@ static const ds_param *const params[] = {
 typedef struct hydro {
     env_kit kit; /* first */
     int64_t scene, contact, loss;
-    double wanted[2], modulus, stiffness, a, b;
-    double answer[2], slope[2][2]; /* of the last pose: by each variable */
+    double wanted[2], modulus, stiffness, a, b; /* modulus: with the factor of the dissipation */
+    double pose[2];                             /* the last one */
+    double answer[2], slope[2][2];              /* of it: by each variable */
 } hydro;
 
 static void read_hydro(void *self, ds_param_reader *in)
@@ -46,7 +54,9 @@ static void read_hydro(void *self, ds_param_reader *in)
     e->scene = ds_param_int(in, "scene");
     e->contact = ds_param_int(in, "contact");
     e->loss = ds_param_int(in, "loss");
-    e->modulus = ds_param_real(in, "modulus");
+    /* The same factor for the pressure everywhere. */
+    e->modulus = ds_param_real(in, "modulus") *
+                 fmax(0, 1 - ds_param_real(in, "dissipation") * ds_param_real(in, "velocity"));
     e->stiffness = ds_param_real(in, "stiffness");
     e->a = ds_param_real(in, "a");
     e->b = ds_param_real(in, "b");
@@ -55,6 +65,8 @@ static void read_hydro(void *self, ds_param_reader *in)
     ds_param_values(in, "wanted", 2, e->wanted);
     e->kit.n = 2;
     e->kit.cost = 1;
+    e->kit.steps = 1; /* a pose, seen twice */
+    e->kit.dt = 1;
     e->kit.loss_floor = e->loss == MATCH ? 0 : (double)-INFINITY;
 }
 
@@ -213,6 +225,7 @@ static void at_corners(hydro *e, const double overlap[2])
 static ds_status simulate_hydro(void *self, ds_eval *io)
 {
     hydro *e = self;
+    memcpy(e->pose, io->x, sizeof e->pose);
     memset(e->answer, 0, sizeof e->answer);
     memset(e->slope, 0, sizeof e->slope);
     if (e->scene == CORNERS) {
@@ -238,14 +251,59 @@ static ds_status adjoint_of_hydro(void *self, ds_eval *io)
     return DS_OK;
 }
 
+/* ---- scene ---- */
+
+static const double half_of_b = 0.5; /* m, of the boxes of scene B, as they are drawn */
+
+static void bodies_of_hydro(void *self, scene_kit *s)
+{
+    const hydro *e = self;
+    s->info.flat = 1;
+    if (e->scene == GROUND) {
+        s->info.ground = 0;
+        scene_kit_body(s, "box", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, (double[4]){e->a, e->b, e->b, 0});
+        scene_kit_include(s, 0, e->b, 0, 1.2 * (e->a + e->b));
+        return;
+    }
+    const double size[4] = {half_of_b, half_of_b, half_of_b, 0};
+    scene_kit_body(s, "upper", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, size);
+    scene_kit_body(s, "lower", DS_BODY_BOX, DS_ROLE_FIXED, 1, size);
+    scene_kit_include(s, 0, 0, 0, 2.4 * half_of_b);
+}
+
+/* The inner corner of the lower box is the origin. */
+static void place_hydro(const void *self, uint64_t k, uint64_t b, double *out)
+{
+    const hydro *e = self;
+    (void)k;
+    if (e->scene == GROUND) {
+        scene_kit_pose(0, e->pose[0], 0, e->pose[1], out);
+    } else if (b == 0) {
+        scene_kit_pose(half_of_b - e->pose[0], half_of_b - e->pose[1], 0, 0, out);
+    } else {
+        scene_kit_pose(-half_of_b, -half_of_b, 0, 0, out);
+    }
+}
+
+static const scene_metric metrics[] = {{"first", ""}, {"second", ""}, {NULL, NULL}};
+
+static void measure_hydro(void *self, uint64_t k, double *out)
+{
+    const hydro *e = self;
+    (void)k;
+    memcpy(out, e->answer, sizeof e->answer);
+}
+
 static const env_table env = {.size = sizeof(hydro),
                               .read = read_hydro,
                               .range = range_of_pose,
                               .variable = name_pose,
                               .simulate = simulate_hydro,
-                              .adjoint = adjoint_of_hydro};
-
-static const char *const extensions[] = {DS_EXT_VARIABLES, NULL};
+                              .adjoint = adjoint_of_hydro,
+                              .metrics = metrics,
+                              .bodies = bodies_of_hydro,
+                              .place = place_hydro,
+                              .measure = measure_hydro};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("hydro2d", "1"),
@@ -260,11 +318,13 @@ static const ds_desc desc = {
         "scene = B: two boxes with equal fields whose corners overlap by (wx, wy): with m the smaller and M "
         "the larger overlap the force is m M/2 - m^2/4 along the axis of the smaller one and m^2/4 along the "
         "other.\n"
+        "With dissipation the pressure is greater where the boxes approach (velocity < 0), never negative.\n"
         "contact = point: a spring at the deepest corner, whose arm jumps from one side to the other at tilt "
         "0 "
-        "(A); a spring along the axis of the smaller overlap, which turns by 90 degrees at wx = wy (B).",
+        "(A); a spring along the axis of the smaller overlap, which turns by 90 degrees at wx = wy (B).\n"
+        "Metrics: both numbers of the answer.",
     .citation = SMOOTHING_ELANDT,
-    .extensions = extensions,
+    .extensions = env_kit_scene,
 };
 
 ENV_KIT_DEFINE(env, desc)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <diffsim/ext/scene.h>
 #include <diffsim/helper/random.h>
 #include <math.h>
 
@@ -462,6 +463,32 @@ static void box_on_ground(void **state)
     fake_env_close(&p);
 }
 
+/* Pressure (1 - d v)_+ as large: of a flat box sunk by 0.01 and of corners, with force, torque and slopes. */
+static void dissipation(void **state)
+{
+    static const char *const velocity[] = {"velocity=-0.1", "velocity=0.02", "velocity=0.2"};
+    static const double factor[] = {3, 0.6, 0};
+    const double flat[2] = {0.24, 0}, tilted[2] = {0.23, 0.01}, corner[2] = {0.1, 0.3};
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        double grad[2], still[2];
+        fake_env e, plain;
+        fake_env_open(&e, "envs/hydro2d", SETTINGS("loss=first", "dissipation=20", velocity[k]), 0, 0);
+        fake_env_open(&plain, "envs/hydro2d", SETTINGS("loss=first", velocity[k]), 0, 0);
+        assert_near(fake_eval(&e, flat, NULL, 0, NULL), factor[k] * 0.0396, 1e-14);
+        assert_near(fake_eval(&e, tilted, grad, 0, NULL),
+                    factor[k] * fake_eval(&plain, tilted, still, 0, NULL), 1e-14);
+        assert_near(grad[0], factor[k] * still[0], 1e-13);
+        assert_near(grad[1], factor[k] * still[1], 1e-13);
+        fake_env_close(&plain);
+        fake_env_close(&e);
+        fake_env_open(&e, "envs/hydro2d", SETTINGS("scene=B", "loss=second", "dissipation=20", velocity[k]),
+                      0, 0);
+        assert_near(fake_eval(&e, corner, NULL, 0, NULL), factor[k] * 0.0025, 1e-14);
+        fake_env_close(&e);
+    }
+}
+
 static void box_corners(void **state)
 {
     fake_env x, y, p;
@@ -481,6 +508,36 @@ static void box_corners(void **state)
     fake_env_close(&x);
     fake_env_close(&y);
     fake_env_close(&p);
+}
+
+/* What is seen of them: a ball comes down where the loss says, or ends at the wall; boxes lie as their pose says. */
+static void scenes(void **state)
+{
+    static const double angle[3] = {0.2, 0.5, 0.8};
+    fake_env e;
+    double at[2][7];
+    (void)state;
+    fake_env_open(&e, "envs/ball_wall", NULL, 0, 0);
+    for (int k = 0; k < 3; k++) {
+        const double *x = fake_metric(&e, &angle[k], "x"), *y = fake_values(&e, "y");
+        const double loss = value(&e, angle[k]);
+        assert_near(x[40], sqrt(-loss), 1e-12);
+        assert_true(k == 1 ? x[40] == 0.06 && y[40] > 0 && y[40] < 0.02 : fabs(y[40]) < 1e-12);
+        assert_true(x[0] == 0 && y[0] == 0 && y[1] > 0);
+    }
+    fake_env_close(&e);
+    fake_env_open(&e, "envs/hydro2d", SETTINGS("scene=B"), 0, 0);
+    const double *first = fake_metric(&e, (double[2]){0.1, 0.3}, "first"),
+                 *second = fake_values(&e, "second");
+    assert_near(first[1], 0.0125, 1e-15);
+    assert_near(second[1], 0.0025, 1e-15);
+    const ds_scene *scene = e.plugin->env->get_extension(e.self, DS_EXT_SCENE);
+    for (uint64_t b = 0; b < 2; b++) {
+        assert_int_equal(scene->frame(e.self, 1, b, 7, at[b]), DS_OK);
+    }
+    assert_near(at[1][0] + 0.5 - (at[0][0] - 0.5), 0.1, 1e-15); /* the overlaps */
+    assert_near(at[1][1] + 0.5 - (at[0][1] - 0.5), 0.3, 1e-15);
+    fake_env_close(&e);
 }
 
 static void refusals(void **state)
@@ -506,7 +563,9 @@ int main(void)
         cmocka_unit_test(quartiles_of_barrier),
         cmocka_unit_test(gradient_at_a_distance),
         cmocka_unit_test(box_on_ground),
+        cmocka_unit_test(dissipation),
         cmocka_unit_test(box_corners),
+        cmocka_unit_test(scenes),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests_name("smoothing: functions", tests, NULL, NULL);
