@@ -50,7 +50,7 @@ DS_EXPORT ds_status ds_environment_simulate(ds_environment *e, const double *x, 
                                   frames);
     }
     if (x == NULL && !e->evaluated) {
-        return ds_environment_say(e, DS_E_STATE, "x is NULL, and nothing was evaluated before");
+        return ds_environment_say(e, DS_E_STATE, "no point is given, and none was evaluated before");
     }
     if (x != NULL && !ds_environment_inside(e, x, 0)) {
         return DS_E_ARG;

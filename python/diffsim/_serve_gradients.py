@@ -13,7 +13,7 @@ VALUE, JV, JTV = 1, 2, 3  # DS_ASK_*
 
 def framework_of(target, module):
     """"torch", "jax" or "": whose arrays loss() takes and returns, so that the gradient needs no line of glue: as the
-    attribute ``autograd`` says, else as the annotation of x does."""
+    attribute ``autograd`` says, else as the annotation of x does, or that it is a function of jax.jit, or a torch.nn.Module."""
     said = getattr(target, "autograd", None)
     if said is not None:
         if said not in ("torch", "jax", ""):
@@ -22,6 +22,8 @@ def framework_of(target, module):
     loss = target
     if isinstance(target, type):
         loss = next((f for f in (getattr(target, k, None) for k in ("residuals", "loss", "loss_batch")) if f is not None), None)
+    if type(loss).__module__.startswith("jaxlib."):
+        return "jax"
     if isinstance(loss, types.FunctionType):
         names = list(inspect.signature(loss).parameters)[1 if isinstance(target, type) else 0:]
         hint = annotations_of(loss).get(names[0], "") if names else ""
@@ -31,7 +33,8 @@ def framework_of(target, module):
             if hint.split(".")[0] in (name, name + "lib") or hint.startswith(f"{name}.") or \
                     (name == "jax" and hint.startswith("jnp.")):
                 return name
-    return ""
+    modules = [f"{c.__module__}.{c.__name__}" for c in getattr(target, "__mro__", ())]
+    return "torch" if "torch.nn.modules.module.Module" in modules else ""
 
 
 class Torch:

@@ -54,6 +54,8 @@ def lines(parameters) -> bytes:
 
 def merged(settings, keywords) -> dict:
     """Parameters as a mapping and as keywords, together."""
+    if settings is not None and not hasattr(settings, "keys"):
+        raise TypeError(f"settings = {settings!r}: a mapping of names to values is wanted")
     both = dict(settings or {})
     for key, value in keywords.items():
         if key in both:
@@ -64,7 +66,10 @@ def merged(settings, keywords) -> dict:
 
 def reals(values, what: str) -> np.ndarray:
     """An array of doubles in C order; no copy where it is one. Refuses texts, objects, complex numbers."""
-    a = np.asarray(values)
+    try:
+        a = np.asarray(values)
+    except ValueError:
+        raise UsageError(f"{what}: rows of equal length are wanted") from None
     if a.dtype.kind not in "fiub":
         wrong = "complex numbers" if a.dtype.kind == "c" else f"dtype {a.dtype}"
         raise TypeError(f"{what}: real numbers are wanted, not {wrong}")

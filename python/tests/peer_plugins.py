@@ -29,11 +29,25 @@ class Batch:
     lower, upper = [-2.0] * 4, 2.0
     loss_batch = Many.loss_batch
 '''
+TORCH_MORE = """
+
+class Module(torch.nn.Module):
+    lower, upper = [-2.0] * 4, 2.0
+
+    def loss(self, x):
+        return Alone.loss(self, x)
+"""
+JAX_MORE = """
+
+class Compiled:
+    lower, upper = [-2.0] * 4, 2.0
+    loss = staticmethod(jax.jit(lambda x: Alone().loss(x)))
+"""
 JAX = TORCH.replace("import torch", "import jax").replace("torch.Tensor", "jax.Array").replace("sum(dim=1)", "sum(axis=1)")
 
 
 class Frameworks(Case):
-    def differentiated(self, name, text):
+    def differentiated(self, name, text, *more):
         if importlib.util.find_spec(name) is None:
             self.skipTest(f"there is no {name}")
         file = self.path(f"{name}_losses.py")
@@ -45,7 +59,7 @@ class Frameworks(Case):
         grad = np.zeros_like(x)
         grad[:, 1:] += 200 * bend
         grad[:, :-1] -= 400 * bend * x[:, :-1] + 2 * (1 - x[:, :-1])
-        for k in ("Alone", "Many", "Batch"):
+        for k in ("Alone", "Many", "Batch", *more):
             with diffsim.make(f"{file}:{k}", jobs=1, timeout=100) as env:
                 found = env.loss_and_grad(x)
                 np.testing.assert_allclose(found[0], loss, 1e-12, 0, err_msg=k)
@@ -57,11 +71,11 @@ class Frameworks(Case):
 
     def test_torch(self):
         """PyTorch: the gradient of loss(x) and of loss_batch(x)"""
-        self.differentiated("torch", TORCH)
+        self.differentiated("torch", TORCH + TORCH_MORE, "Module")
 
     def test_jax(self):
         """JAX: the gradient of loss(x) and of loss_batch(x)"""
-        self.differentiated("jax", JAX)
+        self.differentiated("jax", JAX + JAX_MORE, "Compiled")
 
 
 if __name__ == "__main__":

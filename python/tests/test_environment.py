@@ -250,6 +250,7 @@ class Wrong(Case):
         self.raises(diffsim.PluginError, "no environment 'cartpol'.*did you mean 'cartpole'", diffsim.make, "cartpol")
         self.raises(diffsim.UsageError, "a text of one line", diffsim.make, "torus", preset="small\nseed = 1")
         self.raises(diffsim.UsageError, "'a = b' is no name", diffsim.make, "torus", settings={"a = b": 1})
+        self.raises(TypeError, "settings = 3: a mapping", diffsim.make, "torus", settings=3)
         self.raises(
             diffsim.UsageError,
             "preset is given twice",
@@ -281,6 +282,7 @@ class Wrong(Case):
                 self.raises(diffsim.UsageError, r"x has shape \(1, 1, 200\)", env.loss_and_grad, np.zeros((1, 1, 200)))
                 self.raises(TypeError, "real numbers are wanted, not dtype <U5", env.loss, ["hello"] * 200)
                 self.raises(TypeError, "not complex numbers", env.loss, np.zeros(200, complex))
+                self.raises(diffsim.UsageError, "x: rows of equal length are wanted", env.loss, [[0.0], [0.0, 1.0]])
                 self.raises(TypeError, "not dtype object", env.loss, np.array([None] * 200))
                 bad = np.array(env.x0)
                 bad[7] = np.nan

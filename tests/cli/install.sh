@@ -25,6 +25,25 @@ result $? "make uninstall leaves no file"
 find stage ! -type d > out
 here=$tmp/a\ b/ds
 
+# The recipe for conda shares it out among its packages: each file belongs to one.
+if [ -d plain/ds/lib/diffsim ]; then
+	awk '/^    files:/ { inside = 1; next } inside && /^      - / { print $2; next } { inside = 0 }' \
+		"$DS_TOP_SRC/packaging/conda/meta.yaml" >shares
+	(cd plain/ds && find . ! -type d ! -name '*.la' | sed 's,^[.]/,,') |
+		while read -r file; do
+			in=0
+			while read -r share; do
+				# shellcheck disable=SC2254
+				case $file in $share | $share/*) in=$((in + 1)) ;; esac
+			done <shares
+			[ $in -eq 1 ] || echo "$file: in $in packages"
+		done >out
+	[ -s shares ] && [ ! -s out ]
+	result $? "each file belongs to one package of conda"
+else
+	skip "each file belongs to one package of conda: libraries lie elsewhere"
+fi
+
 whole() { # whole PROGRAM TEXT: all parts are those of $here
 	run "$1" doctor
 	awk '/^[a-z]/ { key = $1 } key == "plugin_path" { sub(/^(plugin_path)? */, ""); print }' "$tmp/out" > path
