@@ -6,7 +6,7 @@
  *     S = {};  all lanes are idle
  *     repeat
  *         if (1 - polish) of the budget is spent and the best point is new since the last refinement
- *             refine the best point                                            (gradient/refine.h)
+ *             refine the best points, polish_lanes of them in step, then the best  (gradient/refine.h)
  *         else
  *             for each idle lane                                               (race/race.h)
  *                 continue the paused runner of the highest rung that is among the best 1/keep there
@@ -23,6 +23,7 @@
 #include "methods/bayes/bayes_search.h"
 #include "methods/race/race.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct racer {
@@ -38,7 +39,22 @@ typedef struct racer {
     double *v, *loss, *gradient;         /* rows of a call */
     uint32_t *outcome;
     unsigned char *is_start;
+    /* Polish of several points. */
+    size_t polish_lanes;
+    basin **polisher;
+    double *candidates;   /* most_candidates() x n: where they begin, best first */
+    const double **found; /* most_candidates() */
+    int is_polishing, has_polished;
 } racer;
+
+#define POLISH_LR 0.05    /* first rate of a search that polishes, */
+#define POLISH_SIGMA 0.05 /* and standard deviation of its first samples: those of refine.c */
+
+#define SAME_BASIN                                                                                           \
+    1e-2 /* of two ends of searches closer than this in every variable the better one is polished */
+
+/* Points that are polished one after the other in a lane. */
+enum { POLISH_TURNS = 4 };
 
 /* Runners under way, for a model that is to propose something else. */
 static size_t gather_others(racer *self)
@@ -86,23 +102,35 @@ static ds_status fill_lanes(racer *self)
     return DS_OK;
 }
 
+static const basin *searcher(const racer *self, size_t lane)
+{
+    return self->is_polishing ? self->polisher[lane] : race_runner(self->race, lane);
+}
+
+static size_t lanes_now(const racer *self)
+{
+    return self->is_polishing ? self->polish_lanes : self->options.lanes;
+}
+
 /* Puts the points of the runners that want gradients, or of the others, into one call. Sets how many lanes
  * take part; 0 without memory. */
 static int gather_rows(racer *self, int with_gradient, size_t *lanes, size_t *rows)
 {
     size_t n = self->bayes.kit.n;
     *lanes = *rows = 0;
-    for (size_t lane = 0; lane < self->options.lanes; lane++) {
+    for (size_t lane = 0; lane < lanes_now(self); lane++) {
         if (self->with_gradient[lane] != with_gradient) {
             continue;
         }
         const double *points;
-        size_t count = race_points(self->race, lane, &points);
+        size_t count = self->is_polishing ? basin_points(self->polisher[lane], &points)
+                                          : race_points(self->race, lane, &points);
         if (count == 0) {
             return 0;
         }
         memcpy(self->v + *rows * n, points, count * n * sizeof(double));
-        memset(self->is_start + *rows, race_runner(self->race, lane)->evaluations == 0, count);
+        int begins = !self->is_polishing && searcher(self, lane)->evaluations == 0;
+        memset(self->is_start + *rows, begins, count);
         self->lane[*lanes] = lane;
         self->count[(*lanes)++] = count;
         *rows += count;
@@ -116,15 +144,92 @@ static ds_status advance(racer *self, int with_gradient)
     if (!gather_rows(self, with_gradient, &lanes, &rows)) {
         return DS_E_NOMEM;
     }
-    ds_status status =
-        rows == 0 ? DS_OK
-                  : bayes_simulate(&self->bayes, with_gradient ? "descent" : "sample", rows, self->is_start,
-                                   self->v, self->loss, with_gradient ? self->gradient : NULL, self->outcome);
+    const char *tag = self->is_polishing ? "refine" : with_gradient ? "descent" : "sample";
+    ds_status status = rows == 0
+                           ? DS_OK
+                           : bayes_simulate(&self->bayes, tag, rows, self->is_start, self->v, self->loss,
+                                            with_gradient ? self->gradient : NULL, self->outcome);
     for (size_t i = 0, row = 0; status == DS_OK && i < lanes; row += self->count[i++]) {
-        status = race_tell(self->race, self->lane[i], self->loss + row,
-                           self->gradient + row * self->bayes.kit.n, self->outcome + row);
+        const double *gradient = self->gradient + row * self->bayes.kit.n;
+        if (self->is_polishing) {
+            basin_tell(self->polisher[self->lane[i]], self->loss + row, gradient, self->outcome + row);
+        } else {
+            status = race_tell(self->race, self->lane[i], self->loss + row, gradient, self->outcome + row);
+        }
     }
     return status;
+}
+
+/* ---- polish of several points ---- */
+
+static size_t most_candidates(const racer *self)
+{
+    return self->polish_lanes * POLISH_TURNS;
+}
+
+static int lies_near(size_t n, const double *a, const double *b)
+{
+    double largest = 0.0;
+    for (size_t k = 0; k < n; k++) {
+        largest = fmax(largest, fabs(a[k] - b[k]));
+    }
+    return largest < SAME_BASIN;
+}
+
+/* Copies the best points of the race, one of each basin: they are to stay where they are while others are
+ * polished. */
+static size_t gather_candidates(racer *self)
+{
+    size_t found = race_best(self->race, most_candidates(self), self->found), count = 0,
+           n = self->bayes.kit.n;
+    for (size_t i = 0; i < found; i++) {
+        int is_new = 1;
+        for (size_t j = 0; j < count; j++) {
+            is_new &= !lies_near(n, self->found[i], self->candidates + j * n);
+        }
+        if (is_new) {
+            memcpy(self->candidates + count++ * n, self->found[i], n * sizeof(double));
+        }
+    }
+    return count;
+}
+
+/* Searches from the best points of the race in step, a lane that is done takes the next one; for half of what
+ * is left of the budget. What is left is for the best point alone. */
+static ds_status polish_together(racer *self)
+{
+    const opt_kit *kit = &self->bayes.kit;
+    int64_t planned = (int64_t)kit->problem->budget,
+            until = planned > 0 ? self->bayes.told + (planned - self->bayes.told) / 2 : INT64_MAX;
+    size_t count = gather_candidates(self), next = 0, running = 1;
+    ds_status status = DS_OK;
+    self->is_polishing = 1;
+    while (status == DS_OK && running > 0 && self->bayes.told < until) {
+        running = 0;
+        for (size_t lane = 0; lane < self->polish_lanes; lane++) {
+            basin *b = self->polisher[lane];
+            if (b->over && next < count) {
+                ds_random rng = ds_random_open(kit->host->seed, "polish", next);
+                basin_begin(b, self->candidates + next++ * kit->n, rng);
+            }
+            self->with_gradient[lane] = b->over ? -1 : basin_wants_gradient(b);
+            running += !b->over;
+        }
+        status = advance(self, 1);
+        status = status != DS_OK ? status : advance(self, 0);
+    }
+    self->is_polishing = 0;
+    self->has_polished = 1;
+    return status;
+}
+
+static ds_status polish(racer *self)
+{
+    ds_status status = DS_OK;
+    if (self->polish_lanes > 1 && !self->has_polished) {
+        status = polish_together(self);
+    }
+    return status != DS_OK ? status : bayes_refine(&self->bayes);
 }
 
 static ds_status racer_search(void *self_)
@@ -132,7 +237,7 @@ static ds_status racer_search(void *self_)
     racer *self = self_;
     self->bayes.group = self->bayes.kit.round;
     if (bayes_refine_due(&self->bayes)) {
-        return bayes_refine(&self->bayes);
+        return polish(self);
     }
     ds_status status = fill_lanes(self);
     for (size_t lane = 0; status == DS_OK && lane < self->options.lanes; lane++) {
@@ -162,6 +267,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
     self->use_x0 = ds_param_int(in, "use_x0") != 0;
     self->use_model = ds_param_int(in, "model") != 0;
     self->anywhere = ds_param_int(in, "anywhere");
+    self->polish_lanes = (size_t)ds_param_int(in, "polish_lanes");
     bayes_read(&self->bayes, in, "polish");
     if (in->status == DS_OK && !(o->basin.good <= o->basin.noisy && o->basin.noisy <= o->basin.blind)) {
         in->status =
@@ -172,11 +278,31 @@ static void read_parameters(void *self_, ds_param_reader *in)
     }
 }
 
+static int allocate_polish(racer *self, const double *box)
+{
+    memory *own = &self->bayes.kit.memory;
+    basin_options careful = self->options.basin;
+    careful.lr = POLISH_LR;
+    careful.sigma = POLISH_SIGMA;
+    self->candidates = memory_doubles(own, most_candidates(self) * self->bayes.kit.n);
+    self->found = memory_take(own, most_candidates(self), sizeof *self->found);
+    self->polisher = memory_take(own, self->polish_lanes, sizeof(basin *));
+    for (size_t lane = 0; box && self->polisher && lane < self->polish_lanes; lane++) {
+        self->polisher[lane] = basin_create(self->bayes.kit.n, box, &careful);
+        if (!self->polisher[lane]) {
+            return 0;
+        }
+        self->polisher[lane]->over = 1;
+    }
+    return box && self->polisher && self->found && self->candidates;
+}
+
 static int allocate(void *self_)
 {
     racer *self = self_;
     memory *own = &self->bayes.kit.memory;
-    size_t n = self->bayes.kit.n, lanes = self->options.lanes, rows = lanes * basin_rows(n);
+    size_t n = self->bayes.kit.n, most = self->polish_lanes > 1 ? self->polish_lanes : 0,
+           lanes = self->options.lanes > most ? self->options.lanes : most, rows = lanes * basin_rows(n);
     const double *box = opt_kit_box(own, n);
     memory_each(own, rows * n, (double **const[]){&self->v, &self->gradient, NULL});
     self->start = memory_doubles(own, n);
@@ -189,6 +315,9 @@ static int allocate(void *self_)
     self->count = memory_take(own, lanes, sizeof *self->count);
     self->with_gradient = memory_take(own, lanes, sizeof *self->with_gradient);
     self->race = box ? race_create(n, box, &self->options) : NULL;
+    if (most > 0 && !allocate_polish(self, box)) {
+        return 0;
+    }
     return self->race &&
            bayes_allocate(&self->bayes, rows, 1u << REFINE_LBFGSB | 1u << REFINE_ADAM | 1u << REFINE_SAMPLES);
 }
@@ -198,6 +327,9 @@ static void racer_release(void *self_)
     racer *self = self_;
     bayes_release(&self->bayes);
     race_destroy(self->race);
+    for (size_t lane = 0; self->polisher && lane < self->polish_lanes; lane++) {
+        basin_destroy(self->polisher[lane]);
+    }
 }
 
 static const ds_param *const params[] = {
@@ -235,6 +367,12 @@ static const ds_param *const params[] = {
             "Share of the budget kept for the refinement of the best point by turns of L-BFGS-B, Adam and "
             "CMA-ES; 0 "
             "= none. Without a budget, the best point is refined whenever it is new."),
+    DS_INT("polish_lanes", "1", 1, 1e4, "",
+           "Searches that refine the best points of the race in step, as one batch, for half of that share; "
+           "then "
+           "the best point alone is refined. 1 = that alone from the beginning, one evaluation at a time; "
+           "more are "
+           "for as many processors."),
     SURROGATE_PARAMS,
     NULL};
 

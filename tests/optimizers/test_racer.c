@@ -19,6 +19,8 @@ static void test_every_case(void **state)
     optimizer_stands("racer", "raw=32 starts=2 lanes=1 polish=0", 203, 1, 0);
     optimizer_stands("racer", "model=false lanes=7 racing=false", 203, 1, 1);
     optimizer_stands("racer", "raw=32 starts=2 trust=false use_x0=false keep=1.5 first=1", 203, 1, 1);
+    optimizer_stands("racer", "raw=32 starts=2 polish_lanes=3", 203, 1, 1);
+    optimizer_stands("racer", "raw=32 starts=2 polish_lanes=9 lanes=2 polish=0.9", 203, 1, 1);
     optimizer_stands("racer", "raw=32 starts=2 good=0 noisy=0 blind=0 anywhere=0", 203, 1, 1); /* all doubt */
     optimizer_stands("racer", "model=false good=1 noisy=1 blind=1", 203, 1, 1);                /* none */
 }
@@ -81,6 +83,39 @@ static void test_ablations(void **state)
     fake_free(&whole);
 }
 
+/* With polish_lanes the search is the same until the polish, which then asks for as many points at once as there
+ * are lanes, and comes about as far; without gradients, too. */
+static void test_polish_lanes(void **state)
+{
+    (void)state;
+    for (int blind = 0; blind < 2; blind++) {
+        fake_problem p = optimizer_box(6, -2, 2, ripples, 600);
+        double alone = 0.0, together = 0.0;
+        uint64_t calls = 0, fewer = 0;
+        p.no_gradient = blind;
+        for (uint64_t seed = 0; seed < 5; seed++) {
+            fake_result a = fake_run("racer", "raw=32 starts=2 lanes=8 polish=0.6", &p, seed);
+            fake_result b = fake_run("racer", "raw=32 starts=2 lanes=8 polish=0.6 polish_lanes=8", &p, seed);
+            optimizer_assert_sound(&b, 600);
+            uint64_t first = 0;
+            while (first < 600 && strcmp(b.rows[first].tag, "refine") != 0) {
+                first++;
+            }
+            assert_true(first >= 240 && first < 320);
+            assert_memory_equal(a.x, b.x, first * 6 * sizeof(double));
+            alone += a.best / 5.0;
+            together += b.best / 5.0;
+            calls += a.calls;
+            fewer += b.calls;
+            fake_free(&a);
+            fake_free(&b);
+        }
+        print_message("# polish %s gradients: alone %.3g, %g calls; in step %.3g, %g calls\n",
+                      blind ? "without" : "with", alone, (double)calls / 5.0, together, (double)fewer / 5.0);
+        assert_true(fewer < calls && together < 1.5 * alone + 0.05);
+    }
+}
+
 /* Functions with a known optimum: smooth, rippled, blind. */
 static void test_reaches(void **state)
 {
@@ -110,9 +145,8 @@ static void test_reaches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_case),
-        cmocka_unit_test(test_structure),
-        cmocka_unit_test(test_ablations),
+        cmocka_unit_test(test_every_case), cmocka_unit_test(test_structure),
+        cmocka_unit_test(test_ablations),  cmocka_unit_test(test_polish_lanes),
         cmocka_unit_test(test_reaches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,6 +197,31 @@ ds_status race_tell(race *r, size_t lane, const double *loss, const double *grad
     return note(&r->rungs[w->rung], w->promise) ? DS_OK : DS_E_NOMEM;
 }
 
+size_t race_best(const race *r, size_t most, const double **points)
+{
+    size_t count = 0;
+    double least = -INFINITY; /* of the one found last, and its place */
+    size_t last = 0;
+    for (; count < most; count++) {
+        size_t next = r->places;
+        for (size_t i = 0; i < r->places; i++) {
+            const basin *b = r->all[i].search;
+            int comes_later = b && isfinite(b->best_loss) &&
+                              (b->best_loss > least || (b->best_loss == least && count > 0 && i > last));
+            if (comes_later && (next == r->places || b->best_loss < r->all[next].search->best_loss)) {
+                next = i;
+            }
+        }
+        if (next == r->places) {
+            break;
+        }
+        last = next;
+        least = r->all[next].search->best_loss;
+        points[count] = r->all[next].search->best;
+    }
+    return count;
+}
+
 const basin *race_runner(const race *r, size_t lane)
 {
     return r->lane[lane] ? r->lane[lane]->search : NULL;
