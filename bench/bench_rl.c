@@ -113,7 +113,7 @@ static void bench_ppo(void)
 }
 
 /* A step of the critic of shac: a minibatch of a quarter of 16 lanes x 32 steps through two hidden layers of tanh, back
- * again, and Adam; beside its matrix products alone. */
+ * again, its length and Adam; beside its matrix products alone. */
 static void bench_critic(size_t width)
 {
     enum { IN = 6, ROWS = 128, REPEATS = 200 };
@@ -134,13 +134,16 @@ static void bench_critic(size_t width)
         x[i] = (float)ds_random_normal(&r);
         dy[i % ROWS] = x[i];
     }
+    adam.beta1 = 0.7; /* as shac has them */
+    adam.beta2 = 0.95;
     mlp_init_uniform(&net, w, &r);
     for (int round = 0; round < 8; round++) {
         double t = now();
         for (int i = 0; i < REPEATS; i++) {
             mlp_forward(&net, w, ROWS, x, &tape);
             mlp_backward(&net, w, ROWS, x, &tape, dy, g, NULL);
-            float_adam_step(&adam, 1e-3, 1.0, g, w);
+            const double norm = float_length(net.weights, g);
+            float_adam_step(&adam, 1e-3, norm > 1 ? 1 / norm : 1.0, g, w);
         }
         step = fmin(step, (now() - t) / REPEATS);
         t = now();

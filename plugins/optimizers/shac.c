@@ -136,7 +136,7 @@ static void critic_step(shac *s, const size_t *rows, size_t count, double lr)
         s->d_value[j] = (float)(2.0 * ((double)v[j] - s->target[rows[j]]) / (double)count);
     }
     mlp_backward(&c->net, c->w, count, s->batch, &c->tape, s->d_value, c->g, NULL);
-    double norm = float_norm(c->net.weights, c->g);
+    double norm = float_length(c->net.weights, c->g);
     if (isfinite(norm)) {
         float_adam_step(&c->adam, lr, s->grad_norm > 0.0 && norm > s->grad_norm ? s->grad_norm / norm : 1.0,
                         c->g, c->w);
@@ -317,7 +317,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("shac", "0.1"),
+    OPT_KIT_DESC("shac", "0.2"),
     .flags = DS_OPT_USES_BUDGET,
     .needs = opt_episode_gradients,
     .summary = "Short-horizon actor-critic (stepwise control with gradients)",

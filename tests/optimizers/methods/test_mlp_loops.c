@@ -17,7 +17,7 @@
 enum { ROWS = 37, NARROW = 7, WIDE = 131, COUNT = ROWS * WIDE };
 
 typedef struct data {
-    float x[ROWS * NARROW], w[NARROW * WIDE], b[WIDE], y[COUNT], d[COUNT], m[COUNT], v[COUNT];
+    float x[ROWS * NARROW], w[NARROW * WIDE], b[WIDE], y[COUNT], d[COUNT], m[COUNT], v[COUNT], sum[2];
 } data;
 
 /* Values of all sizes, with zeros and values that overflow when squared. */
@@ -35,6 +35,7 @@ static void run_all(data *s, size_t narrow, size_t width, data *out)
 {
     ds_random rng = ds_random_open(5, "loops", 1000 * narrow + width);
     size_t count = ROWS * width;
+    double sum = 0;
     fill(sizeof *s / sizeof(float), (float *)s, &rng);
     for (size_t i = 0; i < COUNT; i++) {
         s->v[i] = fminf(fabsf(s->v[i]), 1e30f);
@@ -47,7 +48,11 @@ static void run_all(data *s, size_t narrow, size_t width, data *out)
     loop_gather(ROWS, narrow, width, s->x, s->d, out->w, out->b);
     loop_relu_slope(count, out->y, out->d);
     loop_squash(count, s->y, out->v);
-    loop_adam(count, 0.25f, 1e-3f, 0.7f, 1e-8f, s->d, s->m, s->v, s->y);
+    loop_adam(count, 0.25f, 0.9f, 0.999f, 1e-3f, 0.7f, 1e-8f, s->d, s->m, s->v, s->y);
+    loop_adam(count, 0.25f, 0.7f, 0.95f, 1e-3f, 0.7f, 1e-8f, s->d, s->m, s->v, s->y);
+    loop_tanh_slope(count, out->v, out->m);
+    loop_squares(count, s->d, &sum);
+    memcpy(out->sum, &sum, sizeof sum);
     loop_average(count, 0.005f, s->y, s->d);
 }
 
@@ -76,8 +81,43 @@ static void test_same_bits(void **state)
     free(s);
 }
 
+/* Steps of Adam with any decays, sums of squares and slopes are what double precision makes of them. */
+static void test_values(void **state)
+{
+    enum { N = 77 };
+    static const double decay[2][2] = {{0.9, 0.999}, {0.7, 0.95}};
+    (void)state;
+    ds_random rng = ds_random_open(6, "values", 0);
+    for (int k = 0; k < 2; k++) {
+        const double b1 = decay[k][0], b2 = decay[k][1];
+        float g[N], m[N], v[N], w[N], before[3][N], y[N], d[N];
+        double sum = 0, exact = 0;
+        for (int i = 0; i < N; i++) {
+            g[i] = (float)ds_random_normal(&rng);
+            m[i] = before[0][i] = (float)ds_random_normal(&rng);
+            v[i] = before[1][i] = (float)ds_random_uniform(&rng) + 0.1f;
+            w[i] = before[2][i] = (float)ds_random_normal(&rng);
+            y[i] = (float)(2 * ds_random_uniform(&rng) - 1);
+            d[i] = g[i];
+            exact += (double)g[i] * (double)g[i];
+        }
+        loop_squares(N, g, &sum);
+        assert_true(fabs(sum - exact) <= 1e-14 * exact);
+        loop_tanh_slope(N, y, d);
+        loop_adam(N, 0.5f, (float)b1, (float)b2, 0.01f, 1.3f, 1e-8f, g, m, v, w);
+        for (int i = 0; i < N; i++) {
+            const double at = 0.5 * (double)g[i], first = b1 * (double)before[0][i] + (1 - b1) * at,
+                         second = b2 * (double)before[1][i] + (1 - b2) * at * at;
+            const double to = (double)before[2][i] - 0.01 * first / (1.3 * sqrt(second) + 1e-8);
+            assert_true(fabs((double)m[i] - first) <= 3e-7 && fabs((double)v[i] - second) <= 3e-7 &&
+                        fabs((double)w[i] - to) <= 5e-7);
+            assert_true(fabs((double)d[i] - (double)g[i] * (1 - (double)y[i] * (double)y[i])) <= 1e-6);
+        }
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_bits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_bits), cmocka_unit_test(test_values)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -246,7 +246,7 @@ ds_status analytic_back(analytic_policy *p, stepwise *s, double gamma, double sc
 
 double analytic_improve(analytic_policy *p, double lr, double longest)
 {
-    double norm = float_norm(p->count, p->g);
+    double norm = float_length(p->count, p->g);
     if (isfinite(norm) && norm <= LARGEST_NORM) {
         float_adam_step(&p->adam, lr, longest > 0.0 && norm > longest ? longest / norm : 1.0, p->g, p->w);
     }

@@ -26,32 +26,14 @@ void float_adam_free(float_adam *a)
     a->m = a->v = NULL;
 }
 
-/* With other decays than those that loop_adam() is made for. */
-static void step_with_decays(float_adam *a, double lr, double scale, const float *g, float *w)
-{
-    double t = (double)a->steps;
-    double rate = lr / (1.0 - pow(a->beta1, t)), root = 1.0 / sqrt(1.0 - pow(a->beta2, t));
-    for (size_t i = 0; i < a->count; i++) {
-        double d = fmin(fmax(scale * (double)g[i], -1e15), 1e15);
-        double m = a->beta1 * (double)a->m[i] + (1.0 - a->beta1) * d;
-        double v = a->beta2 * (double)a->v[i] + (1.0 - a->beta2) * d * d;
-        a->m[i] = (float)m;
-        a->v[i] = (float)v;
-        w[i] = (float)((double)w[i] - rate * m / (root * sqrt(v) + a->eps));
-    }
-}
-
 void float_adam_step(float_adam *a, double lr, double scale, const float *g, float *w)
 {
     a->steps++;
     double t = (double)a->steps;
-    if (a->beta1 < 0.9 || a->beta1 > 0.9 || a->beta2 < 0.999 || a->beta2 > 0.999) {
-        step_with_decays(a, lr, scale, g, w);
-        return;
-    }
-    float rate = (float)(lr / (1.0 - pow(0.9, t)));
-    float root = (float)(1.0 / sqrt(1.0 - pow(0.999, t)));
-    loop_adam(a->count, (float)scale, rate, root, (float)a->eps, g, a->m, a->v, w);
+    float rate = (float)(lr / (1.0 - pow(a->beta1, t)));
+    float root = (float)(1.0 / sqrt(1.0 - pow(a->beta2, t)));
+    loop_adam(a->count, (float)scale, (float)a->beta1, (float)a->beta2, rate, root, (float)a->eps, g, a->m,
+              a->v, w);
 }
 
 void float_average(size_t count, double tau, const float *w, float *target)
@@ -69,5 +51,12 @@ double float_norm(size_t count, const float *g)
     for (size_t i = 0; i < count; i++) {
         sum += (double)g[i] * (double)g[i];
     }
+    return sqrt(sum);
+}
+
+double float_length(size_t count, const float *g)
+{
+    double sum;
+    loop_squares(count, g, &sum);
     return sqrt(sum);
 }

@@ -147,9 +147,7 @@ static void slope_of_activation(size_t count, const float *restrict y, int activ
         loop_relu_slope(count, y, d);
         return;
     }
-    for (size_t i = 0; i < count; i++) {
-        d[i] *= 1.0f - y[i] * y[i];
-    }
+    loop_tanh_slope(count, y, d);
 }
 
 void mlp_backward(const mlp *net, const float *w, size_t rows, const float *x, mlp_tape *tape,

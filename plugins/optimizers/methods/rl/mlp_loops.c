@@ -165,16 +165,47 @@ INLINE void squash(size_t count, const float *x, float *y)
     }
 }
 
-INLINE void adam(size_t count, float scale, float rate, float root, float eps, const float *restrict g,
-                 float *restrict m, float *restrict v, float *restrict w)
+INLINE void adam(size_t count, float scale, float b1, float b2, float rate, float root, float eps,
+                 const float *restrict g, float *restrict m, float *restrict v, float *restrict w)
 {
-    static const float b1 = 0.9f, b2 = 0.999f, huge = 1e15f;
+    static const float huge = 1e15f;
     for (size_t i = 0; i < count; i++) {
         float gi = scale * g[i];
         gi = gi > huge ? huge : (gi < -huge ? -huge : gi);
         m[i] = b1 * m[i] + (1.0f - b1) * gi;
         v[i] = b2 * v[i] + (1.0f - b2) * gi * gi;
         w[i] -= rate * m[i] / (root * sqrtf(v[i]) + eps);
+    }
+}
+
+typedef double wide_lanes __attribute__((vector_size(128)));
+
+/* Lanes are added by halves, the upper one to the lower one. */
+INLINE void squares(size_t count, const float *restrict g, double *sum)
+{
+    double part[LANES] = {0};
+    wide_lanes all = {0};
+    size_t i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        const wide_lanes d = __builtin_convertvector(*(const lanes *)(const void *)(g + i), wide_lanes);
+        all += d * d;
+    }
+    memcpy(part, &all, sizeof part);
+    for (size_t k = 0; i < count; i++, k++) {
+        part[k] += (double)g[i] * (double)g[i];
+    }
+    for (size_t half = LANES / 2; half > 0; half /= 2) {
+        for (size_t k = 0; k < half; k++) {
+            part[k] += part[half + k];
+        }
+    }
+    *sum = part[0];
+}
+
+INLINE void tanh_slope(size_t count, const float *restrict y, float *restrict d)
+{
+    for (size_t i = 0; i < count; i++) {
+        d[i] *= 1.0f - y[i] * y[i];
     }
 }
 
@@ -263,8 +294,12 @@ VARIANTS(relu_slope, (size_t count, const float *y, float *d), (count, y, d))
 VARIANTS(squash, (size_t count, const float *x, float *y), (count, x, y))
 
 VARIANTS(adam,
-         (size_t count, float scale, float rate, float root, float eps, const float *g, float *m, float *v,
-          float *w),
-         (count, scale, rate, root, eps, g, m, v, w))
+         (size_t count, float scale, float b1, float b2, float rate, float root, float eps, const float *g,
+          float *m, float *v, float *w),
+         (count, scale, b1, b2, rate, root, eps, g, m, v, w))
+
+VARIANTS(squares, (size_t count, const float *g, double *sum), (count, g, sum))
+
+VARIANTS(tanh_slope, (size_t count, const float *y, float *d), (count, y, d))
 
 VARIANTS(average, (size_t count, float share, const float *w, float *target), (count, share, w, target))

@@ -44,10 +44,16 @@ void loop_relu_slope(size_t count, const float *y, float *d);
 /* tanh of `count` values, to 2 units in the last place. In place is fine. */
 void loop_squash(size_t count, const float *x, float *y);
 
+/* d *= 1 - y^2: the slope of tanh. */
+void loop_tanh_slope(size_t count, const float *y, float *d);
+
 /* m = b1 m + (1 - b1) g', v = b2 v + (1 - b2) g'^2, w -= rate m / (root sqrt(v) + eps) with g' = scale g, cut
- * to +-1e15, the square of which does not overflow; b1 = 0.9, b2 = 0.999. */
-void loop_adam(size_t count, float scale, float rate, float root, float eps, const float *g, float *m,
-               float *v, float *w);
+ * to +-1e15, the square of which does not overflow. */
+void loop_adam(size_t count, float scale, float b1, float b2, float rate, float root, float eps,
+               const float *g, float *m, float *v, float *w);
+
+/* *sum = that of the squares, in double, in sixteen parts. */
+void loop_squares(size_t count, const float *g, double *sum);
 
 /* target += share (w - target) */
 void loop_average(size_t count, float share, const float *w, float *target);

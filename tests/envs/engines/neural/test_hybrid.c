@@ -380,7 +380,7 @@ static void products(void **state)
 static void network_of_the_cube(void **state)
 {
     fake_env own, wired;
-    double x[24], g[2][24];
+    double x[24], v[24], g[2][24];
     (void)state;
     fake_env_open(&own, "envs/cube_throw", (const char *[]){"network_force=50", "weight_cost=0", NULL}, 1,
                   -INFINITY);
@@ -398,6 +398,9 @@ static void network_of_the_cube(void **state)
     const double loss = fake_eval(&own, x, g[0], 0, NULL);
     assert_true(loss == fake_eval(&wired, x, g[1], 0, NULL));
     assert_memory_equal(g[0], g[1], sizeof g[0]);
+    differences_random(4, 24, v);
+    fake_products(&own, x, v, 1e-9);
+    fake_products(&wired, x, v, 1e-9);
     fake_env_close(&own);
     fake_env_close(&wired);
 }
