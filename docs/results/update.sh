@@ -96,11 +96,13 @@ report() {
 	esac
 }
 
-# metrics NAME FOLDER: errors and distances, over all objects where there are several
+# metrics NAME FOLDER: errors and distances, over all objects, starts or throws where there are several
 metrics() {
 	pool=
-	for x in "$2"/*@object=*; do
-		[ ! -d "$x" ] || pool="--pool object"
+	for key in object seed velocity; do
+		for x in "$2"/*@"$key"=*; do
+			[ ! -d "$x" ] || pool="--pool $key"
+		done
 	done
 	# shellcheck disable=SC2086 # words
 	"$dshost" report "$2" --metrics $pool --no-pictures --page-only > /dev/null

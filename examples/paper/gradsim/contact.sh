@@ -56,21 +56,6 @@ echo "not found by 6 runs: $(lost | grep -c .) of 100"
 # Of all objects, whichever pictures they were found by; the interval is that of the bootstrap, by percentiles.
 echo "metric,objects,mean,low95,high95,median,most" > "$out/errors.csv"
 for metric in error_density error_ke error_kd error_kf error_mu; do
-    awk -F, -v m="$metric" '$5 == m { print $7 }' "$out/best/report/metrics.csv" | sort -g > "$out/values"
-    awk '{ v[NR] = $1 }
-        END {
-            srand(1)
-            for (b = 0; b < 2000; b++) {
-                sum = 0
-                for (k = 0; k < NR; k++)
-                    sum += v[1 + int(NR * rand())]
-                printf "%.9g\n", sum / NR
-            }
-        }' "$out/values" | sort -g > "$out/means"
-    awk -v m="$metric" -v low="$(sed -n 50p "$out/means")" -v high="$(sed -n 1951p "$out/means")" '
-        { v[NR] = $1; sum += $1 }
-        END { printf "%s,%d,%.6g,%.6g,%.6g,%.6g,%.6g\n", m, NR, sum / NR, low, high, v[int((NR + 1) / 2)], v[NR] }' \
-        "$out/values" >> "$out/errors.csv"
+    echo "$metric,$(awk -F, -v m="$metric" '$5 == m { print $7 }' "$out/best/report/metrics.csv" | sh "$here/errors.sh")" >> "$out/errors.csv"
 done
-rm -f "$out/values" "$out/means"
 awk -F, 'NR > 1 { printf "%s: %.2g [%.2g, %.2g], median %.2g, largest %.2g\n", $1, $3, $4, $5, $6, $7 }' "$out/errors.csv"
