@@ -20,7 +20,7 @@ enum {
 
 /* At most one waits of each kind, of the last module that was described: module NULL = none. */
 static ds_probe waiting[2];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both; never held while a plugin is waited for */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both; not held during a wait for a plugin */
 
 static ds_probe *place_of(const ds_module *module)
 {

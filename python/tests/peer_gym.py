@@ -180,8 +180,68 @@ class Gymnasium(Case):
         self.assertGreater(os.path.getsize(os.path.join(self.path("video"), films[0])), 1000)
 
 
+class Losses(gymnasium.Wrapper if gymnasium is not None else object):
+    """Notes the losses of the episodes."""
+
+    def __init__(self, env):
+        super().__init__(env)
+        self.seen = []
+
+    def step(self, action):
+        answer = self.env.step(action)
+        if answer[2] or answer[3]:
+            self.seen.append(answer[4]["loss"])
+        return answer
+
+
+def scaled(env, reward):
+    """What learners want: actions between -1 and 1, observations in single precision, rewards of size 1."""
+    wrappers, space = gymnasium.wrappers, env.observation_space
+    env = wrappers.RescaleAction(env, -1.0, 1.0)
+    env = wrappers.TransformReward(env, lambda r: reward * r)
+    single = gymnasium.spaces.Box(-np.inf, np.inf, space.shape, np.float32)
+    return wrappers.TransformObservation(env, lambda o: o.astype(np.float32), single)
+
+
 @unittest.skipIf(gymnasium is None or stable_baselines3 is None, "there is no Stable-Baselines3")
 class Learners(Case):
+    """Stable-Baselines3 beside ppo and sac of diffsim: the same episodes, the loss in the first and in the last fifth of them."""
+
+    def learned(self, task, learner, episodes, reward, settings):
+        import torch
+
+        torch.set_num_threads(1)
+        env = Losses(gymnasium.make(f"diffsim:diffsim/{task.capitalize()}-v0"))
+        steps = env.unwrapped.simulation.episodes.horizon
+        model = getattr(stable_baselines3, learner.upper())(
+            "MlpPolicy", scaled(env, reward), seed=1, device="cpu", learning_rate=1e-3,
+            policy_kwargs={"net_arch": [64, 64]}, **settings,
+        )
+        model.learn(episodes * steps)
+        ours = diffsim.minimize(env.unwrapped.simulation, learner, episodes, seed=1).history()["loss"]
+        env.close()
+        fifths = []
+        for name, loss in (("Stable-Baselines3", np.array(env.seen[:episodes])), ("diffsim", ours)):
+            first, last = loss[: episodes // 5].mean(), loss[-(episodes // 5) :].mean()
+            print(f"# {task}, {learner} of {name}, {episodes} episodes: loss {first:.3f} at first, {last:.3f} at last")
+            fifths.append((first, last))
+        for first, last in fifths:
+            self.assertLess(last, 0.85 * first, "it learns")
+        self.assertLess(fifths[0][1], 1.6 * fifths[1][1], "what ours learns")
+
+    def test_flip_sac(self):
+        """SAC learns to turn the pancake of flip as ours does"""
+        more = {"gamma": 1.0, "learning_starts": 100, "gradient_steps": 4, "batch_size": 256}
+        self.learned("flip", "sac", 400, 20, more)
+
+    def test_flip_ppo(self):
+        """PPO learns to move the pan of flip as ours does"""
+        self.learned("flip", "ppo", 1000, 20, {"gamma": 1.0, "n_steps": 100, "batch_size": 25})
+
+    def test_cartpole_sac(self):
+        """SAC learns to balance cartpole as ours does"""
+        self.learned("cartpole", "sac", 100, 20, {"learning_starts": 1000, "batch_size": 256})
+
     def test_ppo(self):
         """PPO of Stable-Baselines3 learns to hold the pole of cartpole_gym: mean return above 300 of 500"""
         import torch
