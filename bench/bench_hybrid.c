@@ -190,14 +190,29 @@ static int run_scene(const struct scene *scene, const char *folder, int episodes
     return 0;
 }
 
+/* The scene of this name, or NULL. */
+static const struct scene *scene_named(const char *name)
+{
+    for (int k = 0; k < SCENES; k++) {
+        if (strcmp(name, scenes[k].name) == 0) {
+            return &scenes[k];
+        }
+    }
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     ds_error e = {0};
     int status = 0;
-    for (int k = 0; k < SCENES && status == 0; k++) {
-        if (argc != 3 || strcmp(argv[1], scenes[k].name) == 0) {
-            status = run_scene(&scenes[k], argc == 2 ? argv[1] : NULL, argc == 3 ? atoi(argv[2]) : 0, &e);
-        }
+    if (argc == 3 && scene_named(argv[1]) != NULL && atoi(argv[2]) > 0) {
+        status = run_scene(scene_named(argv[1]), NULL, atoi(argv[2]), &e);
+    } else if (argc > 2) {
+        fprintf(stderr, "usage: bench_hybrid [FOLDER | SCENE EPISODES], SCENE as bench_hybrid prints them\n");
+        return 2;
+    }
+    for (int k = 0; argc < 3 && k < SCENES && status == 0; k++) {
+        status = run_scene(&scenes[k], argc == 2 ? argv[1] : NULL, 0, &e);
     }
     if (status) {
         fprintf(stderr, "bench_hybrid: %s\n", e.text);

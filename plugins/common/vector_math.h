@@ -3,8 +3,8 @@
  * bits for every instruction set.
  *
  * Errors against the exact values, in units of the last place: exp 1, exp - 1 2, tanh 3, atan2 3,
- * asin 3, sine and cosine 1 at most (tested), or 1e-20 beside a zero; polynomials by interpolation at Chebyshev nodes, or Taylor's. NaN gives NaN, but for exp: its
- * argument is a number. */
+ * asin 3, sine and cosine 1 at most (tested), or 1e-20 beside a zero; polynomials by interpolation at
+ * Chebyshev nodes, or Taylor's. NaN gives NaN, but for exp: its argument is a number. */
 #ifndef DS_COMMON_VECTOR_MATH_H
 #define DS_COMMON_VECTOR_MATH_H
 

@@ -479,7 +479,7 @@ static void channel_of_realtosim(const void *self, uint64_t i, ds_channel *out)
 {
     const realtosim *e = self;
     if (e->seen.sight.wanted) {
-        sight_channel(&e->seen.sight, i, out);
+        sight_channel(&e->seen.sight, &e->kit, i, out);
         return;
     }
     out->role = DS_CHANNEL_RESIDUAL;

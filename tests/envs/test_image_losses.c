@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <diffsim/ext/channel.h>
 #include <diffsim/ext/rl.h>
+#include <diffsim/ext/scene.h>
 #include <diffsim/helper/random.h>
 #include <math.h>
 
@@ -437,6 +438,94 @@ static void no_residuals(void **state)
     fake_env_close(&e);
 }
 
+/* A network whose weights cost something is more than pictures, too. */
+static void no_residuals_with_costs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *settings[SETTINGS];
+    } at[] = {
+        {"envs/torus",
+         {"loss=image", "preset=small", "image_size=16", "residual=yield_stress = shear | 2", NULL}},
+        {"envs/swing",
+         {"loss=image", "duration=0.1", "cells=8", "image_size=16", "residual=force = height | 2", NULL}}};
+    static const char *const costs[3] = {"residual_l1=0", "residual_l1=0.1", "residual_l2=0.1"};
+    for (int k = 0; k < 6; k++) {
+        const char *settings[SETTINGS + 1] = {costs[k % 3]};
+        fake_env e;
+        ds_channel c = {.struct_size = sizeof c};
+        memcpy(settings + 1, at[k / 3].settings, sizeof at->settings);
+        fake_env_open(&e, at[k / 3].name, settings, 0, 0);
+        const ds_env_channels *channels = e.plugin->env->get_extension(e.self, DS_EXT_CHANNELS);
+        assert_int_equal(channels->describe(e.self, 0, &c), DS_OK);
+        assert_int_equal(c.role, k % 3 == 0 ? DS_CHANNEL_RESIDUAL : DS_CHANNEL_STATE);
+        assert_int_equal(c.ops & DS_CAN(DS_ASK_JTV), k % 3 == 0 ? DS_CAN(DS_ASK_JTV) : 0);
+        fake_env_close(&e);
+    }
+}
+
+/* All that is seen of body 0 in the last frame, after an evaluation with these questions; to be freed. */
+static double *last_seen(fake_env *e, const double *x, uint64_t asks, ds_ask *const *ask, uint64_t *numbers)
+{
+    ds_eval io = {.struct_size = sizeof io,
+                  .want = DS_WANT_SCENE,
+                  .n = e->info.n,
+                  .x = x,
+                  .asks = asks,
+                  .ask = asks > 0 ? ask : NULL};
+    const ds_scene *drawn = e->plugin->env->get_extension(e->self, DS_EXT_SCENE);
+    ds_scene_info info = {.struct_size = sizeof info};
+    ds_scene_body body = {.struct_size = sizeof body};
+    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    assert_int_equal(io.outcome, DS_EVAL_OK);
+    assert_int_equal(drawn->info(e->self, &info), DS_OK);
+    assert_int_equal(info.frames, e->info.steps + 1);
+    assert_int_equal(drawn->body(e->self, 0, &body), DS_OK);
+    *numbers = 7 * body.count;
+    double *out = calloc(*numbers, sizeof *out);
+    assert_int_equal(drawn->frame(e->self, info.frames - 1, 0, *numbers, out), DS_OK);
+    return out;
+}
+
+/* What is drawn of an episode is that of its own point, whatever else was simulated for products. */
+static void scene_after_products(void **state)
+{
+    (void)state;
+    const scene *const at[] = {&particles[7], &particles[10], &cloths[0], &cloths[2], &cloths[3]};
+    for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+        fake_env e;
+        double x[MOST], v[MOST], back[MOST];
+        uint64_t numbers, same;
+        fake_env_open(&e, at[k]->name, at[k]->settings, 0, 0);
+        const uint64_t size = residuals_of(&e);
+        double *w = calloc(2 * size, sizeof *w);
+        random_point(&e, at[k]->spread, 50, x);
+        differences_random(51, e.info.n, v);
+        differences_random(52, size, w);
+        ds_ask ask[2] = {{.struct_size = sizeof *ask,
+                          .op = DS_ASK_JV,
+                          .v = v,
+                          .out = w + size,
+                          .out_bytes = size * sizeof *w},
+                         {.struct_size = sizeof *ask,
+                          .op = DS_ASK_JTV,
+                          .v = w,
+                          .out = back,
+                          .out_bytes = e.info.n * sizeof *back}};
+        double *alone = last_seen(&e, x, 0, NULL, &numbers);
+        for (int which = 0; which < 2; which++) {
+            ds_ask *const asks[] = {&ask[which]};
+            double *seen = last_seen(&e, x, 1, asks, &same);
+            assert_int_equal(same, numbers);
+            assert_memory_equal(seen, alone, numbers * sizeof *seen);
+            free(seen);
+        }
+        free(alone);
+        free(w);
+        fake_env_close(&e);
+    }
+}
+
 /* ---- targets from files ---- */
 
 static void write_png(const char *path, const ds_channel *c, const double *value)
@@ -631,6 +720,8 @@ int main(void)
         cmocka_unit_test(products_at_bounds),
         cmocka_unit_test(products_in_single_precision),
         cmocka_unit_test(no_residuals),
+        cmocka_unit_test(no_residuals_with_costs),
+        cmocka_unit_test(scene_after_products),
         cmocka_unit_test(files_of_particles),
         cmocka_unit_test(files_of_cloths),
         cmocka_unit_test(reached_target),

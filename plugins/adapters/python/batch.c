@@ -35,7 +35,7 @@ static void take_point(const python_env *p, uint64_t count, uint64_t k, ds_eval 
                *grads = losses + count * sizeof(double);
     memcpy(&io->loss, losses + k * sizeof(double), sizeof(double));
     io->outcome = isfinite(io->loss) ? DS_EVAL_OK : DS_EVAL_DIVERGED;
-    io->loss = isfinite(io->loss) ? io->loss : INFINITY;
+    io->loss = isfinite(io->loss) ? io->loss : (double)INFINITY;
     io->bad_step = -1;
     io->cost_steps = 0;
     io->grad_kind = DS_GRAD_NONE;

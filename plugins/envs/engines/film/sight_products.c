@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sight_products.c - J v and J' w of the residuals of what cameras see of an episode, for environments that simulate and
- * adjoin by their table: J' w by the adjoint of the gradient, J v by differences of the second order. */
+/* sight_products.c - J v and J' w of the residuals of what cameras see of an episode, for environments that
+ * simulate and adjoin by their table: J' w by the adjoint of the gradient, J v by differences of second order. */
 #include "engines/film/sight.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Longest change of a variable, as a share of half its bounds. Short, because contacts begin and end everywhere. */
+/* Longest change of a variable, as a share of half its bounds. Short: contacts begin and end everywhere. */
 static const double share = 1e-8;
 
-/* The episode at x once more, as evaluate() has it, with nothing else asked. grad: NULL, or where the derivatives go: of
- * the loss, or with s->w of the weighted residuals. What it costs is added to *io. */
-static ds_status repeat(env_kit *kit, ds_eval *io, const double *x, double *grad, ds_eval *again)
+/* The episode at x once more, as evaluate() has it, with nothing else asked; scene: DS_WANT_SCENE where it is the
+ * one that is looked at. grad: NULL, or where the derivatives go: of the loss, or with s->w of the weighted
+ * residuals. What it costs is added to *io. */
+static ds_status repeat(env_kit *kit, ds_eval *io, const double *x, uint32_t scene, double *grad,
+                        ds_eval *again)
 {
     const uint64_t cost = kit->cost ? kit->cost : kit->steps;
     *again = (ds_eval){.struct_size = sizeof *again,
-                       .want = grad != NULL ? DS_WANT_GRAD : 0,
+                       .want = (grad != NULL ? DS_WANT_GRAD : 0) | scene,
                        .n = io->n,
                        .x = x,
                        .noise_key = io->noise_key,
@@ -39,7 +41,7 @@ static ds_status reverse(sight *s, env_kit *kit, ds_eval *io, ds_ask *ask)
 {
     ds_eval again;
     s->w = ask->v;
-    const ds_status status = repeat(kit, io, io->x, ask->out, &again);
+    const ds_status status = repeat(kit, io, io->x, io->want & DS_WANT_SCENE, ask->out, &again);
     s->w = NULL;
     ask->kind = again.grad_kind;
     if (status != DS_OK || io->outcome != DS_EVAL_OK) {
@@ -63,7 +65,7 @@ static ds_status residuals_at(const sight *s, env_kit *kit, ds_eval *io, const d
     for (uint64_t i = 0; i < io->n; i++) {
         there->x[i] = io->x[i] + t * v[i];
     }
-    const ds_status status = repeat(kit, io, there->x, NULL, &again);
+    const ds_status status = repeat(kit, io, there->x, 0, NULL, &again);
     film_residuals(s->film, out);
     return status;
 }
@@ -125,7 +127,7 @@ static ds_status forward(const sight *s, env_kit *kit, ds_eval *io, ds_ask *ask)
     status = status != DS_OK ? status : difference(s, kit, io, ask, &there);
     if (status == DS_OK && (io->want & DS_WANT_SCENE) != 0) { /* which is read later */
         ds_eval again;
-        status = repeat(kit, io, io->x, NULL, &again);
+        status = repeat(kit, io, io->x, DS_WANT_SCENE, NULL, &again);
     }
     memory_free(&room);
     ask->kind = DS_GRAD_FD;
@@ -139,12 +141,13 @@ uint64_t sight_channels(const sight *s)
     return s->wanted ? FILM_CHANNELS : 0;
 }
 
-void sight_channel(const sight *s, uint64_t i, ds_channel *out)
+void sight_channel(const sight *s, const env_kit *kit, uint64_t i, ds_channel *out)
 {
+    const int partial = s->partial || kit->hybrid.l1 > 0 || kit->hybrid.l2 > 0;
     const uint32_t reverse_only = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JTV);
     const uint32_t ops = s->single ? reverse_only : reverse_only | DS_CAN(DS_ASK_JV);
-    film_describe(s->film, i, s->partial ? DS_CAN(DS_ASK_VALUE) : ops, out);
-    if (i == FILM_RESIDUALS && s->partial) {
+    film_describe(s->film, i, partial ? DS_CAN(DS_ASK_VALUE) : ops, out);
+    if (i == FILM_RESIDUALS && partial) {
         out->role = DS_CHANNEL_STATE;
         out->doc = "Differences from the target, scaled so that their squares add up to what pictures have "
                    "in the loss.";

@@ -28,7 +28,7 @@ typedef struct throw_motion {
     uint64_t steps;
     /* Of the last motion: [steps + 1][THROW_KEPT], and all contacts, step by step. */
     double *kept;
-    throw_contact *contact; /* [8 steps], of which pages that no motion has come to cost no memory */
+    throw_contact *contact; /* [8 steps]; pages that no motion has come to cost addresses alone */
     uint64_t contacts;
 } throw_motion;
 
