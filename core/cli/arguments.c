@@ -5,6 +5,7 @@
 #include "cli/arguments.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -179,6 +180,21 @@ void ds_flag_describe(const ds_param *p)
     printf(p->default_text[0] != '\0' ? " [%s]\n" : "\n", p->default_text);
 }
 
+static int join(char **list, const char *text, ds_error *e)
+{
+    const size_t before = *list != NULL ? strlen(*list) + 1 : 0, size = strlen(text) + 1;
+    char *all = realloc(*list, before + size);
+    if (all == NULL) {
+        return ds_no_memory(e);
+    }
+    if (before > 0) {
+        all[before - 1] = ',';
+    }
+    memcpy(all + before, text, size);
+    *list = all;
+    return 0;
+}
+
 int ds_arguments_read(int argc, char **argv, const char *command, const ds_flag *flags, int most,
                       void *request, ds_error *e)
 {
@@ -211,6 +227,8 @@ int ds_arguments_read(int argc, char **argv, const char *command, const ds_flag 
             *f->set = 1;
         } else if (f->text != NULL) {
             *f->text = optarg;
+        } else if (f->list != NULL) {
+            rc = join(f->list, optarg, e);
         } else {
             const char *value = f->word != NULL ? f->word : optarg;
             rc = f->take(request, f->name, value != NULL ? value : "true", e);

@@ -145,8 +145,10 @@ case ${1-} in
 		if [ "${name%/*}" = gradsim ]; then
 			metrics "$name" "${1-results/${name#*/}}"
 		elif [ "${1-}" != - ]; then
-			report "$name" "$x" "${1-results/$x}"
-			[ "$name" != particles ] || pictures "${1-results/$x}"
+			folder=results/$x
+			[ "$name" != ablation ] || folder=results/ablation # a part of the cells of training
+			report "$name" "$x" "${1-$folder}"
+			[ "$name" != particles ] || pictures "${1-$folder}"
 		fi
 		[ $# -eq 0 ] || shift
 	done

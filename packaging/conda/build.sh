@@ -6,4 +6,5 @@ autoreconf -fi
 ./configure --prefix="$PREFIX" --disable-silent-rules
 make -j"${CPU_COUNT:-1}"
 make install
-find "$PREFIX/lib" -path '*diffsim*' -name '*.la' -delete
+rm -f "$PREFIX/lib/libdiffsim.la" # what libtool leaves; those of other packages stay
+find "$PREFIX/lib/diffsim" -name '*.la' -delete

@@ -102,11 +102,6 @@ static ds_status fill_lanes(racer *self)
     return DS_OK;
 }
 
-static const basin *searcher(const racer *self, size_t lane)
-{
-    return self->is_polishing ? self->polisher[lane] : race_runner(self->race, lane);
-}
-
 static size_t lanes_now(const racer *self)
 {
     return self->is_polishing ? self->polish_lanes : self->options.lanes;
@@ -129,7 +124,7 @@ static int gather_rows(racer *self, int with_gradient, size_t *lanes, size_t *ro
             return 0;
         }
         memcpy(self->v + *rows * n, points, count * n * sizeof(double));
-        int begins = !self->is_polishing && searcher(self, lane)->evaluations == 0;
+        int begins = !self->is_polishing && race_runner(self->race, lane)->evaluations == 0;
         memset(self->is_start + *rows, begins, count);
         self->lane[*lanes] = lane;
         self->count[(*lanes)++] = count;

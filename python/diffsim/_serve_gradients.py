@@ -37,6 +37,12 @@ def framework_of(target, module):
     return "torch" if "torch.nn.modules.module.Module" in modules else ""
 
 
+def tested_tensor(torch, loss, call):
+    if not isinstance(loss, torch.Tensor) or not loss.requires_grad:
+        raise Refused(f"{call} of torch has to return a tensor that depends on x by operations of torch: what it "
+                      f"returned is {describe(loss)}")
+
+
 class Torch:
     """loss(x) of PyTorch, with its gradient by autograd; double precision."""
 
@@ -52,9 +58,7 @@ class Torch:
     def loss_and_grad(self, x, **more):
         t = self.torch.from_numpy(x).requires_grad_()
         loss = self.function(t, **more)
-        if not isinstance(loss, self.torch.Tensor) or not loss.requires_grad:
-            raise Refused("loss(x) of torch has to return a tensor that depends on x by operations of torch: what it "
-                          f"returned is {describe(loss)}")
+        tested_tensor(self.torch, loss, "loss(x)")
         if loss.numel() != 1:
             raise Refused(f"loss(x) returned a tensor of shape {tuple(loss.shape)}: one number is wanted")
         grad, = self.torch.autograd.grad(loss.reshape(()), t, allow_unused=True)
@@ -87,13 +91,17 @@ class TorchBatch:
 
     def loss(self, x, **more):
         with self.torch.no_grad():
-            return self.function(self.torch.from_numpy(x), **more).numpy()
+            losses = self.function(self.torch.from_numpy(x), **more)
+        if not isinstance(losses, self.torch.Tensor):
+            raise Refused(f"loss_batch(x) of torch returned {describe(losses)}: a tensor of losses is wanted")
+        return losses.detach().numpy()
 
     def loss_and_grad(self, x, **more):
         t = self.torch.from_numpy(x).requires_grad_()
         losses = self.function(t, **more)
-        grad, = self.torch.autograd.grad(losses.sum(), t)
-        return losses.detach().numpy(), grad.numpy()
+        tested_tensor(self.torch, losses, "loss_batch(x)")
+        grad, = self.torch.autograd.grad(losses.sum(), t, allow_unused=True)
+        return losses.detach().numpy(), self.torch.zeros_like(t).numpy() if grad is None else grad.numpy()
 
 
 class JaxBatch:

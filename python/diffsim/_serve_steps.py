@@ -9,6 +9,7 @@ import diffsim.plugin as api  # not `from . import`, which would ask the package
 
 from ._serve_errors import Refused, describe
 
+MOST_OBSERVED = 1 << 20  # DS_MAX_OBSERVED
 GOES_ON, TERMINATED, TRUNCATED = 0, 1, 2  # DS_RL_*
 
 
@@ -65,16 +66,22 @@ class Steps:
             self.n_obs = o.size
         if o.size != self.n_obs or o.size == 0:
             raise Refused(f"{where} gave {o.size} numbers as observation, {self.n_obs or 'at least 1'} are wanted")
+        if o.size > MOST_OBSERVED:
+            raise Refused(f"{where} gave {o.size} numbers as observation: at most {MOST_OBSERVED} are possible")
         return o
 
     def begin(self, key):
         """The first observation of an episode."""
+        import numpy
         more = {self.noise: key if self.stochastic else 0} if self.noise else {}
         obs = self.e.reset(**more)
         if isinstance(obs, tuple) and len(obs) == 2 and isinstance(obs[1], dict):
             obs = obs[0]
         self.total, self.step = 0.0, 0
-        return self.observed(obs, "reset()")
+        first = self.observed(obs, "reset()")
+        if not numpy.isfinite(first).all():
+            raise Refused("reset() gave an observation that is not finite")
+        return first
 
     def take(self, action):
         """(observation, reward, ended) of one step; an episode that leaves the numbers has diverged."""

@@ -338,7 +338,10 @@ class Server:
     def size(self, whose):
         """How many variables there are: as many as there are bounds, or steps times the numbers of an action."""
         import numpy
-        sizes = [numpy.size(v) for v in map(self.given, ("lower", "upper", "x0")) if v is not None]
+        sizes = [numpy.size(v) for v in map(self.given, ("lower", "upper")) if v is not None]
+        x0 = self.given("x0")
+        if x0 is not None and not (self.steps and numpy.size(x0) == self.steps.horizon * max(sizes, default=0)):
+            sizes.append(numpy.size(x0))  # else it is that of all steps
         if self.steps is None:
             n = int(getattr(self.instance, "n", 0) or max(sizes, default=0))
             if n < 1:
@@ -455,14 +458,14 @@ class Server:
         if self.framework and self.alone:
             tool = Torch(e.loss, self.head.threads) if self.framework == "torch" else Jax(e.loss)
             self.alone, self.both = tool.loss, tool.loss_and_grad
+        if self.many_alone and not self.alone:
+            self.alone = lambda x, **more: self.answers(x[None], False, rows(more))[0][0]
         if self.many_both and not self.many_alone:
             self.many_alone = lambda x, **more: self.many_both(x, **more)[0]
         if self.many_both and not self.both:
             self.both = lambda x, **more: [v[0] for v in self.answers(x[None], True, rows(more))]
         if self.both and not self.alone:
             self.alone = lambda x, **more: self.both(x, **more)[0]
-        if self.many_alone and not self.alone:
-            self.alone = lambda x, **more: self.answers(x[None], False, rows(more))[0][0]
         self.head.batches = (BATCH_LOSS if self.many_alone else 0) + (BATCH_GRADIENT if self.many_both else 0)
 
     def choose_steps(self):
@@ -566,22 +569,24 @@ class Server:
         import numpy
         e, h = self.instance, self.head
         frames = int(getattr(e, "steps", self.steps.horizon if self.steps else 0)) + 1
-        free = self.steps or not hasattr(e, "steps") # an episode may have ended before
         given = e.metrics() if callable(getattr(e, "metrics", None)) else getattr(e, "metrics", {})
-        metrics, data = [], []
+        scene = e.scene() if callable(getattr(e, "scene", None)) else getattr(e, "scene", {})
+        metrics, values, data = [], [], []
         for key, value in dict(given).items():
             unit = ""
             if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str):
                 value, unit = value
-            v = numpy.asarray(value, dtype=float).reshape(-1)
-            frames = len(v) if not metrics and free else frames
+            metrics.append([str(key), unit])
+            values.append(numpy.asarray(value, dtype=float).reshape(-1))
+        if self.steps or not hasattr(e, "steps"): # an episode may have ended before
+            frames = self.frames_of(values, scene, frames)
+        for (key, _), v in zip(metrics, values):
             if len(v) not in (1, frames):
                 raise Refused(f"metrics(): '{key}' has {len(v)} values, one for each of {frames} steps is wanted")
-            metrics.append([str(key), unit])
             data.append(numpy.broadcast_to(v, (frames,)))
         about = {"frames": frames, "metrics": metrics, "bodies": []}
         if hasattr(e, "scene"):
-            self.bodies(e.scene() if callable(e.scene) else e.scene, frames, about, data)
+            self.bodies(scene, frames, about, data)
         flat = numpy.concatenate([numpy.ravel(d) for d in data]) if data else numpy.zeros(0)
         text = json.dumps(about).encode()
         begin = (len(text) + 7) // 8 * 8
@@ -589,6 +594,13 @@ class Server:
         self.room[:len(text)] = text
         self.numbers(len(flat), begin)[:] = flat
         h.bytes, h.count = len(text), len(flat)
+
+    @staticmethod
+    def frames_of(values, scene, frames):
+        """As many as the first metric has that is not one number for all, or the first body; else as said."""
+        series = [len(v) for v in values if len(v) != 1]
+        series += [len(b["frames"]) for b in scene.get("bodies", {}).values() if hasattr(b.get("frames"), "__len__")]
+        return series[0] if series else 1 if values else frames
 
     def bodies(self, given, frames, about, data):
         """scene() gives {"bodies": {NAME: {"frames": array (steps + 1, count, 3 or 7), ...}}, "box": ..., ...}."""

@@ -31,6 +31,24 @@ class Batch:
 '''
 TORCH_MORE = """
 
+class Flat:
+    lower, upper = [-2.0] * 4, 2.0
+
+    def loss_batch(self, x: torch.Tensor):
+        return x.shape[0]
+
+
+class Deaf(torch.nn.Module):
+    lower, upper = [-2.0] * 4, 2.0
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(1, dtype=torch.float64))
+
+    def loss_batch(self, x):
+        return self.weight.repeat(len(x))
+
+
 class Module(torch.nn.Module):
     lower, upper = [-2.0] * 4, 2.0
 
@@ -72,6 +90,11 @@ class Frameworks(Case):
     def test_torch(self):
         """PyTorch: the gradient of loss(x) and of loss_batch(x)"""
         self.differentiated("torch", TORCH + TORCH_MORE, "Module")
+        with diffsim.make(self.path("torch_losses.py") + ":Flat", jobs=1, timeout=100) as env:
+            self.raises(diffsim.EvaluationError, r"loss_batch\(x\) of torch has to return a tensor .* is int", env.loss_and_grad, env.x0)
+            self.raises(diffsim.EvaluationError, r"loss_batch\(x\) of torch returned int", env.loss, env.x0)
+        with diffsim.make(self.path("torch_losses.py") + ":Deaf", jobs=1, timeout=100) as env:
+            self.same(env.loss_and_grad(env.x0)[1], np.zeros(4))
 
     def test_jax(self):
         """JAX: the gradient of loss(x) and of loss_batch(x)"""

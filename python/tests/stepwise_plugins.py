@@ -93,6 +93,42 @@ class Untold(Unfinished):
     horizon = 1
 
 
+class Nowhere(Untold):
+    def reset(self):
+        return np.nan
+
+
+class Wide(Untold):
+    def reset(self):
+        return np.zeros(2**20 + 1)
+
+
+class Shown:
+    """Over before its horizon, with a scene, a number for the episode, and a start of all its steps."""
+
+    horizon, lower, upper, x0 = 9, [-1], [1], [0.25] * 9
+
+    def reset(self):
+        self.places = [0.0]
+        return [0.0]
+
+    def step(self, action):
+        self.places.append(self.places[-1] + action[0])
+        return [self.places[-1]], -1.0, self.places[-1] >= 1
+
+    def metrics(self):
+        return {"goal": (1.0, "m")} if self.with_metrics else {}
+
+    def scene(self):
+        return {"bodies": {"it": {"frames": [[[p, 0, 0]] for p in self.places]}}}
+
+    with_metrics = True
+
+
+class Seen(Shown):
+    with_metrics = False
+
+
 class Short(Untold):
     def step(self, action):
         return 0.0
@@ -146,3 +182,15 @@ class Noisy:
 class Odd(Rows):
     def loss_and_grad_batch(self, x):
         return x.sum(), x
+
+
+class Twice(Rows):
+    """The gradients of one point are not asked for where its loss alone is."""
+
+    def loss_batch(self, x):
+        return Rows.loss_and_grad_batch(self, x)[0]
+
+    def loss_and_grad_batch(self, x):
+        if len(x) == 1:
+            raise ValueError("gradients for nothing")
+        return super().loss_and_grad_batch(x)

@@ -42,6 +42,15 @@ class Stepwise(Case):
         with diffsim.make(plugin("Own"), jobs=1) as env:
             self.same(env.loss_and_grad(env.upper)[1], 2 * env.upper)
 
+    def test_scene(self):
+        """an episode that ended early has fewer frames, also beside a metric of one number; a start may say all steps"""
+        for name, metrics in (("Shown", ["goal"]), ("Seen", [])):
+            with diffsim.make(plugin(name), jobs=1) as env:
+                self.same(env.x0, np.full(9, 0.25))
+                seen = env.trajectory(env.x0)
+                self.same(seen.bodies["it"].positions[:, 0, 0], np.arange(5) / 4)
+                self.assertEqual([m for m in seen.metrics if m == "goal"], metrics)
+
     def test_learners(self):
         """ppo and sac learn on it, the same for every number of jobs, and go on behind an end"""
         for method, keywords in (("ppo", {"envs": 2, "n_steps": 24}), ("sac", {"hidden": [8, 8], "batch": 16})):
@@ -60,6 +69,8 @@ class Stepwise(Case):
         for name, words in (
             ("Unfinished", "horizon, the steps of an episode, has to be a whole number of at least 1, it is None"),
             ("Discrete", "its action_space is no Box"),
+            ("Nowhere", "reset.. gave an observation that is not finite"),
+            ("Wide", "reset.. gave 1048577 numbers as observation: at most 1048576 are possible"),
         ):
             self.raises(diffsim.PluginError, words, diffsim.make, plugin(name))
         for name, words in (
@@ -96,6 +107,8 @@ class Batches(Case):
             self.same(grad[~far], 2 * x[~far])
             self.same(env.loss(x), loss)
             self.assertIn("loss(x) is nan", env.evaluate(x[[7]]).message[0])
+        with diffsim.make(plugin("Twice"), jobs=1) as env:
+            self.assertEqual(env.loss([0.5, 0, 0, 0.5]), 0.5)
         with diffsim.make(plugin("Crowd"), jobs=1, on_failure="inf") as env:
             for loss in (env.loss(x), env.loss_and_grad(x)[0]):
                 self.assertGreater(np.isfinite(loss).sum(), 200)

@@ -125,6 +125,9 @@ bad 2 "help: --set opt.j=3: expected env.NAME=VALUE" help double_pendulum --set 
 bad 2 "help: --set: rand is an optimizer, which poses no problem" help rand --set env.dim=3
 good "help with a setting that is none" help bounce --set env.colour=red
 has "With these settings it cannot be used: " "says so"
+bad 3 "colour" help bounce --set env.colour=red --json
+bad 2 "help: --set: run is a command: name an environment" help run --set env.dim=3
+bad 2 "help: --set: list is a command" help list --set env.dim=3
 mkdir alone
 cp "$dshost" "$DS_TOP_BUILD"/libexec/dshost-list "$DS_TOP_BUILD"/libexec/dshost-doctor alone/
 HOME=$tmp/alone run alone/dshost list

@@ -109,24 +109,6 @@ static int take_set(void *to, const char *name, const char *text, ds_error *e)
     return ds_settings_set(&((request *)to)->sets, text, e);
 }
 
-/* Several flags are one list. */
-static int take_only(void *to, const char *name, const char *text, ds_error *e)
-{
-    request *q = to;
-    const size_t before = q->only != NULL ? strlen(q->only) + 1 : 0;
-    char *all = realloc(q->only, before + strlen(text) + 1);
-    (void)name;
-    if (all == NULL) {
-        return ds_no_memory(e);
-    }
-    if (before > 0) {
-        all[before - 1] = ',';
-    }
-    memcpy(all + before, text, strlen(text) + 1);
-    q->choice.only = q->only = all;
-    return 0;
-}
-
 /* A key of [bench], or the budget, which is one of [run]. */
 static int take_key(void *to, const char *name, const char *value, ds_error *e)
 {
@@ -140,7 +122,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
     const ds_flag flags[] = {{"out", .take = take_key},     {"jobs", .take = take_key},
                              {"seed", .take = take_key},    {"runs", .take = take_key},
                              {"budget", .take = take_key},  {"set", .take = take_set},
-                             {"only", .take = take_only},   {"skip-missing", .set = &q->choice.skip_missing},
+                             {"only", .list = &q->only},    {"skip-missing", .set = &q->choice.skip_missing},
                              {"shard", .take = take_shard}, {"dry-run", .set = &q->dry},
                              {"retry", .set = &q->retry},   {"json", .set = &q->json},
                              {"help", .set = &q->help},     {0}};
@@ -154,6 +136,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
                        "bench: name the experiment file: dshost bench FILE.ini [--dry-run]");
     }
     q->path = argv[optind++];
+    q->choice.only = q->only;
     const ds_setting *out = ds_settings_find(&q->flags, DS_SECTION_RUN, "out");
     q->choice.out = out != NULL ? out->value : NULL;
     return ds_arguments_end(argc, argv, "bench", e);

@@ -206,24 +206,40 @@ static json_t *problem_json(const ds_pool_env *env)
     return o;
 }
 
-/* Into *o where it is not NULL, else as text. An environment that must be told something has no default. */
-static void describe_problem(const ds_module *m, const ds_settings *settings, json_t *o)
+static int open_problem(const ds_module *m, const ds_settings *settings, ds_pool **pool, ds_error *e)
 {
     const ds_pool_config config = {.module = m, .settings = settings, .threads = 1, .jobs = 1, .exact = 1};
+    return ds_pool_open(&config, pool, e);
+}
+
+/* As text. An environment that must be told something has no default. */
+static void describe_problem(const ds_module *m, const ds_settings *settings)
+{
     const char *with =
         settings->section[DS_SECTION_ENV].count > 0 ? "With these settings" : "With the default parameters";
     ds_pool *pool = NULL;
     ds_error e = {0, ""};
-    int rc = ds_pool_open(&config, &pool, &e);
-    if (o != NULL) {
-        json_object_set_new(o, "default_problem", rc == 0 ? problem_json(ds_pool_env_of(pool)) : json_null());
-    } else if (rc == 0) {
+    if (open_problem(m, settings, &pool, &e) == 0) {
         printf("%s: ", with);
         problem_text(ds_pool_env_of(pool));
     } else {
         printf("%s it cannot be used: %s\n", with, e.text);
     }
     ds_pool_close(pool);
+}
+
+/* Into *o, which a program reads: wrong settings are an error. */
+static int add_problem(const ds_module *m, const ds_settings *settings, json_t *o, ds_error *e)
+{
+    ds_pool *pool = NULL;
+    int rc = open_problem(m, settings, &pool, e);
+    json_object_set_new(o, "default_problem", rc == 0 ? problem_json(ds_pool_env_of(pool)) : json_null());
+    ds_pool_close(pool);
+    if (rc != 0 && settings->section[DS_SECTION_ENV].count == 0) {
+        *e = (ds_error){0, ""};
+        rc = 0;
+    }
+    return rc;
 }
 
 static void plugin_text(const ds_module *m, const ds_settings *settings)
@@ -251,7 +267,7 @@ static void plugin_text(const ds_module *m, const ds_settings *settings)
         printf("Each instance gets a process to itself.\n");
     }
     if (d->kind == DS_KIND_ENV) {
-        describe_problem(m, settings, NULL);
+        describe_problem(m, settings);
     }
     printf("Set parameters with --set %s.NAME=VALUE or in section [%s] of an .ini file:\n\n",
            d->kind == DS_KIND_ENV ? "env" : "opt", d->kind == DS_KIND_ENV ? "env" : "opt");
@@ -314,9 +330,9 @@ static int help_plugin(const char *name, const request *q, ds_error *e)
     if (status == 0 && q->json) {
         json_t *o = plugin_json(m);
         if (m->plugin->desc->kind == DS_KIND_ENV) {
-            describe_problem(m, settings, o);
+            status = add_problem(m, settings, o, e);
         }
-        status = ds_json_write(o, stdout, "standard output", e);
+        status = status != 0 ? status : ds_json_write(o, stdout, "standard output", e);
         json_decref(o);
     } else if (status == 0) {
         plugin_text(m, settings);
@@ -336,9 +352,14 @@ static int run_request(const request *q, int argc, char **argv, ds_error *e)
             "help: name one plugin (`dshost list` shows them), a command, or 'run' for section [run]");
     }
     const char *name = argv[optind];
-    return strcmp(name, "run") == 0 ? help_run(q->json, e)
-           : ds_is_command(name)    ? ds_dispatch_help(name, e)
-                                    : help_plugin(name, q, e);
+    const int is_run = strcmp(name, "run") == 0;
+    if (!is_run && !ds_is_command(name)) {
+        return help_plugin(name, q, e);
+    }
+    if (q->sets.section[DS_SECTION_ENV].count > 0) {
+        return ds_fail(e, DS_EXIT_USAGE, "help: --set: %.60s is a command: name an environment", name);
+    }
+    return is_run ? help_run(q->json, e) : ds_dispatch_help(name, e);
 }
 
 static int command(int argc, char **argv, ds_error *e)

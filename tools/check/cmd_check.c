@@ -19,7 +19,7 @@ static const char usage[] =
     "  PLUGIN.so            a file (also FILE.py:NAME), or the id of a plugin on the search path\n"
     "  --set env.K=V        test with this parameter (opt.K=V for an optimizer)\n"
     "  --seed N             all points and choices depend on it (default 0)\n"
-    "  --only TEXT,...      only the tests with one of these in their id\n"
+    "  --only TEXT,...      only the tests with one of these in their id; several times, or with commas\n"
     "  --list               print the tests and what they promise\n"
     "  --timeout-s 45       seconds of one test, beyond the evaluations it cannot do without\n"
     "  --in-process         no process for each test: for a debugger\n"
@@ -29,6 +29,7 @@ static const char usage[] =
 typedef struct request {
     ds_check_options options;
     const char *child; /* hidden: run this one test and write what it records to descriptor 3 */
+    char *only;        /* of all flags --only */
     int list, flight;
     char path[PATH_MAX];
 } request;
@@ -101,7 +102,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
 {
     const ds_flag flags[] = {{"set", .take = take_value},
                              {"seed", .take = take_value},
-                             {"only", .text = &q->options.only},
+                             {"only", .list = &q->only},
                              {"timeout-s", .take = take_value},
                              {"list", .set = &q->list},
                              {"json", .set = &q->options.json},
@@ -116,6 +117,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
     q->options.sets = calloc((size_t)argc, sizeof *q->options.sets);
     int status =
         q->options.sets == NULL ? ds_no_memory(e) : ds_arguments_read(argc, argv, "check", flags, -1, q, e);
+    q->options.only = q->only;
     if (status != 0) {
         return status;
     }
@@ -149,6 +151,7 @@ static int command(int argc, char **argv, ds_error *e)
     }
     ds_settings_clear(&q.options.settings);
     free(q.options.sets);
+    free(q.only);
     return e->status != 0 ? e->status : status;
 }
 

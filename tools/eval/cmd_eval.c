@@ -371,7 +371,7 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
                              {"x", .text = &q->x_spec},
                              {"policy", .text = &q->policy.spec},
                              {"stochastic", .set = &q->policy.stochastic},
-                             {"seeds", .text = &q->policy.seed_spec},
+                             {"seeds", .list = &q->policy.seed_spec},
                              {"gradient", .set = &q->gradient},
                              {"fd", .set = &q->fd},
                              {"metrics", .set = &q->metrics},

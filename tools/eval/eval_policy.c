@@ -70,7 +70,9 @@ int ds_policy_request_check(ds_policy_request *q, ds_error *e)
 
 void ds_policy_request_clear(ds_policy_request *q)
 {
+    free(q->seed_spec);
     free(q->seed);
+    q->seed_spec = NULL;
     q->seed = NULL;
 }
 

@@ -10,7 +10,7 @@
 /* What the flags say. */
 typedef struct ds_policy_request {
     const char *spec; /* --policy: a run's folder, or a file; NULL = none */
-    const char *seed_spec;
+    char *seed_spec;  /* of all flags --seeds, owned; NULL = none */
     int stochastic;
     uint64_t *seed, seeds; /* of --seeds; none without it */
 } ds_policy_request;

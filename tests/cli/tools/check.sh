@@ -243,6 +243,9 @@ result $? "a plugin compiled with the frozen declarations of ABI 0.1 is told bot
 "$dshost" check analytic --json --only desc,no_such > out 2> err &&
     grep -q '"failed": 0' out && grep -q '"id": "desc.accept"' out
 result $? "--json"
+"$dshost" check analytic --json --only desc --only eval.points,eval.want > out 2> err &&
+    grep -q '"id": "desc.accept"' out && grep -q '"id": "eval.points"' out && grep -q '"id": "eval.want"' out && ! grep -q '"id": "pure' out
+result $? "--only several times means all of them"
 "$dshost" check analytic --in-process > out 2> err
 result $? "--in-process"
 "$dshost" check --list > out 2> err && grep -q '^grad.difference ' out && grep -q '^search.stop ' out

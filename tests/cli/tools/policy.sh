@@ -118,6 +118,8 @@ result $? "draws others"
 good "another parameter of the environment" eval --policy gym --set env.steps=50 --set env.start=fixed --set env.theta0=0.1 --json
 good "as a table in JSON" eval --policy gym --seeds 1,3 --json
 has '"seed": 3' "with its seeds"
+good "seeds by two flags" eval --policy gym --seeds 1 --seeds 3..4 --json
+has '"seed": 4,' "are all of them"
 good "large seeds" eval --policy gym --seeds 18446744073709551614..18446744073709551615 --json
 has '"seed": "18446744073709551615"' "are texts"
 good "all that eval does with a point" eval --policy gym --seeds 2 --metrics --trajectory t.npz --picture p.png
