@@ -412,9 +412,16 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(derivatives),    cmocka_unit_test(beam_slices), cmocka_unit_test(ball_flies),
-        cmocka_unit_test(no_control),     cmocka_unit_test(sizes),       cmocka_unit_test(target_from_file),
-        cmocka_unit_test(refused),        cmocka_unit_test(defaults),    cmocka_unit_test(throw_hits),
+        cmocka_unit_test(derivatives),
+        cmocka_unit_test(beam_slices),
+        cmocka_unit_test(ball_flies),
+        cmocka_unit_test(no_control),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(starts_of_velocities),
+        cmocka_unit_test(target_from_file),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(throw_hits),
         cmocka_unit_test(broken_product),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,7 +197,7 @@ static void test_normalized(void **state)
         fake_problem p = optimizer_box(4, -1, 1, tilted, 5);
         double length = lengths[i % 3];
         p.ctx = &length;
-        p.loss_floor = known ? 0.0 : -INFINITY;
+        p.loss_floor = known ? 0.0 : -(double)INFINITY;
         fake_result r = fake_run("adam",
                                  known ? "rule=normalized beta1=0 lr=0.6 use_x0=true"
                                        : "rule=normalized beta1=0 lr=0.5 use_x0=true",
