@@ -35,11 +35,12 @@ VEC_INLINE vec vec_exp(vec x)
     return vec_only(~(vec_bits)(x < EXP_LEAST), (vec)((vec_bits)p + ((vec_bits)shifted << 52)));
 }
 
-/* exp(x) - 1, also of small x, for x <= 0. */
+/* exp(x) - 1, also of small x, for x <= 0; of other numbers 0. */
 VEC_INLINE vec vec_expm1(vec x)
 {
     vec shifted;
-    const vec near = vec_expm1_near(vec_reduce_exp(vec_most(x, vec_all(-40)), &shifted));
+    const vec within = vec_least(vec_most(x, vec_all(-40)), vec_all(0));
+    const vec near = vec_expm1_near(vec_reduce_exp(within, &shifted));
     const vec power = (vec)(((vec_bits)shifted << 52) + ((int64_t)1023 << 52));
     return vec_choose((vec_bits)(x == x), power * near + (power - 1.0), x);
 }

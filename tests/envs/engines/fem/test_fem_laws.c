@@ -787,6 +787,7 @@ static void vector_functions_are_accurate(void **state)
     }
     assert_true(isnan(vec_tanh(vec_all(NAN))[0]) && isnan(vec_expm1(vec_all(NAN))[1]));
     assert_true(vec_expm1(vec_all(0))[0] == 0 && vec_expm1(vec_all(-1e3))[1] == -1);
+    assert_true(vec_expm1(vec_all(762))[0] == 0); /* and no shift leaves its range */
     assert_true(isnan(vec_atan2(vec_all(NAN), vec_all(1))[0]));
     assert_true(vec_exp(vec_all(800))[0] == exp_same(800) && vec_exp(vec_all(-800))[0] == 0);
     assert_true(vec_tanh(vec_all(1e9))[0] == 1 && vec_tanh(vec_all(-50))[1] == -1);
