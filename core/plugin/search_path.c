@@ -299,14 +299,22 @@ const char *ds_kind_name(uint32_t kind)
     return kind == DS_KIND_ENV ? "environment" : kind == DS_KIND_OPTIMIZER ? "optimizer" : "plugin";
 }
 
-/* Says that an id is nowhere, with the nearest one that is. */
+/* Is this one of the subfolders that hold plugins of one kind, and not of that which is wanted? */
+static int is_of_other_kind(const char *folder, uint32_t kind)
+{
+    const char *name = strrchr(folder, '/');
+    return name != NULL && ((kind == DS_KIND_ENV && strcmp(name, "/optimizers") == 0) ||
+                            (kind == DS_KIND_OPTIMIZER && strcmp(name, "/envs") == 0));
+}
+
+/* Says that an id is nowhere, with the nearest one that is and may be of that kind. */
 static int not_found(const char *id, uint32_t kind, ds_error *e)
 {
     char *known[DS_FILES_MAX], hint[120], here[64];
     size_t n = 0;
     const char *const *folder = ds_loader_path();
     for (; *folder != NULL; folder++) {
-        n = ds_plugin_files(*folder, known, n);
+        n = is_of_other_kind(*folder, kind) ? n : ds_plugin_files(*folder, known, n);
     }
     for (size_t i = 0; i < n; i++) {
         *strrchr(known[i], '.') = '\0';

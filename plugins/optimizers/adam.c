@@ -14,8 +14,8 @@
  *
  * in [-1, 1]^n, clamped after each step. Where a coordinate is held by the box, its first moment is
  * dropped: it would keep it there after the gradient has turned. Unlike the short descents of
- * randdescents, a search is long, its learning rate follows a schedule, and outliers of the gradient
- * (chaos, contacts) are shortened.
+ * randdescents, a search is long, its learning rate follows a schedule, outliers of the gradient
+ * (chaos, contacts) are shortened, and where one is bad the step goes by the moments as they are.
  */
 #include "methods/base/box.h"
 #include "methods/gradient/multistart.h"
@@ -24,6 +24,7 @@
 #include <math.h>
 #include <string.h>
 
+#define MOST_BLIND 3    /* bad gradients in a row that a search passes over */
 #define LEAST_RATE 0.01 /* end of the schedules, relative to the learning rate */
 
 enum { ADAM, SGD, MOMENTUM, NESTEROV, NORMALIZED };
@@ -34,8 +35,10 @@ static const char *const schedules[] = {"constant", "cosine", "halve", NULL};
 typedef struct arm {
     double *x;         /* iterate */
     double *probe;     /* point to simulate: x, with nesterov ahead of it */
-    double *m, *q;     /* moments of the gradient */
+    double *m, *q;     /* moments of the gradient; sgd: m is the last one */
     int64_t t;         /* simulations of this search */
+    int64_t learned;   /* gradients that are in the moments */
+    int blind;         /* bad ones since */
     double best, rate; /* least smoothed loss; factor of the schedule "halve" */
     double first;      /* loss of the start */
     int64_t stall;
@@ -62,7 +65,8 @@ static void adam_begin(void *self_, size_t i, const double *start)
     memcpy(a->probe, start, bytes);
     memset(a->m, 0, bytes);
     memset(a->q, 0, bytes);
-    a->t = a->stall = 0;
+    a->t = a->stall = a->learned = 0;
+    a->blind = 0;
     a->norms.count = 0;
     a->best = INFINITY;
     a->rate = 1.0;
@@ -127,8 +131,8 @@ static double gradient_scale(const adam *self, arm *a, double norm)
     return (self->rule != ADAM && self->clip > 0.0 ? fmin(length, self->clip) : length) / norm;
 }
 
-/* The change of coordinate k, which is subtracted. */
-static double step(const adam *self, arm *a, size_t k, double g, double eta)
+/* Takes component k of a gradient into the moments; those of "normalized" are turn()'s. */
+static void absorb(const adam *self, arm *a, size_t k, double g)
 {
     double b1 = self->beta1, b2 = self->beta2;
     switch (self->rule) {
@@ -136,49 +140,70 @@ static double step(const adam *self, arm *a, size_t k, double g, double eta)
         a->m[k] = b1 * a->m[k] + (1.0 - b1) * g;
         /* q holds the root of the second moment: the square of a huge gradient would overflow */
         a->q[k] = hypot(sqrt(b2) * a->q[k], sqrt(1.0 - b2) * g);
-        return eta * (a->m[k] / (1.0 - pow(b1, (double)a->t))) /
-               (a->q[k] / sqrt(1.0 - pow(b2, (double)a->t)) + self->eps);
+        break;
     case MOMENTUM:
         a->m[k] = b1 * a->m[k] + (1.0 - b1) * g;
-        return eta * a->m[k];
-    case NORMALIZED:
-        return eta * a->m[k];
+        break;
     case NESTEROV:
         a->m[k] = b1 * a->m[k] + g;
-        return eta * a->m[k];
+        break;
+    case SGD:
+        a->m[k] = g;
+        break;
     default:
-        return eta * g;
+        break;
     }
 }
 
-/* Of the rule "normalized": the first moment, of directions. Returns what makes its length 1. */
+/* The change of coordinate k, which is subtracted. */
+static double step(const adam *self, const arm *a, size_t k, double eta)
+{
+    if (self->rule != ADAM) {
+        return eta * a->m[k];
+    }
+    const double t = (double)a->learned;
+    return eta * (a->m[k] / (1.0 - pow(self->beta1, t))) /
+           (a->q[k] / sqrt(1.0 - pow(self->beta2, t)) + self->eps);
+}
+
+/* Of the rule "normalized": the first moment, of directions, with one more where there is a gradient. Returns what makes
+ * its length 1. */
 static double turn(const adam *self, arm *a, const double *gradient, double norm)
 {
-    for (size_t k = 0; k < self->n; k++) {
+    for (size_t k = 0; gradient && k < self->n; k++) {
         a->m[k] = self->beta1 * a->m[k] + (1.0 - self->beta1) * (gradient[k] / norm);
     }
     const double length = norm2(self->n, a->m);
     return length > 0.0 ? 1.0 / length : 0.0; /* 0: it has met its opposite */
 }
 
-static void update(const adam *self, arm *a, double loss, const double *gradient, double norm)
+/* One step; gradient = NULL: by the moments as they are. Returns whether it leads anywhere. */
+static int update(const adam *self, arm *a, double loss, const double *gradient, double norm)
 {
-    double eta = learning_rate(self, a), scale = gradient_scale(self, a, norm);
+    double eta = learning_rate(self, a), scale = gradient ? gradient_scale(self, a, norm) : 0.0;
+    int moved = 0;
+    a->learned += gradient != NULL;
     if (self->rule == NORMALIZED) {
         eta *= way_left(self, a, loss) * turn(self, a, gradient, norm);
     }
     for (size_t k = 0; k < self->n; k++) {
-        double g = scale * gradient[k];
-        double target = a->x[k] - step(self, a, k, g, eta);
+        if (gradient) {
+            absorb(self, a, k, scale * gradient[k]);
+        }
+        double before = a->probe[k], change = step(self, a, k, eta), target = a->x[k] - change;
+        double push = gradient ? scale * gradient[k] : change;
         if (!isnan(target)) {
             a->x[k] = box_clamp(target, -1.0, 1.0);
         }
-        if (a->x[k] != target && g * (a->x[k] - target) > 0.0) { /* held by the box, and pushed out further */
+        if (a->x[k] != target &&
+            push * (a->x[k] - target) > 0.0) { /* held by the box, and pushed out further */
             a->m[k] = 0.0;
         }
         double ahead = self->rule == NESTEROV ? eta * self->beta1 * a->m[k] : 0.0;
         a->probe[k] = box_clamp(a->x[k] - ahead, -1.0, 1.0);
+        moved |= a->probe[k] != before;
     }
+    return moved;
 }
 
 static int adam_tell(void *self_, size_t i, double loss, const double *gradient, uint32_t outcome)
@@ -187,8 +212,13 @@ static int adam_tell(void *self_, size_t i, double loss, const double *gradient,
     arm *a = &self->arms[i];
     a->t++;
     a->first = a->t == 1 ? loss : a->first;
-    if (outcome != DS_EVAL_OK || !progress(self, a, loss) || a->t >= self->j) {
+    const int is_blind = outcome == DS_EVAL_BAD_GRAD;
+    if ((outcome != DS_EVAL_OK && !is_blind) || !progress(self, a, loss) || a->t >= self->j) {
         return 0;
+    }
+    a->blind = is_blind ? a->blind + 1 : 0;
+    if (is_blind) {
+        return a->learned > 0 && a->blind <= MOST_BLIND && update(self, a, loss, NULL, 0.0);
     }
     double norm = norm2(self->n, gradient);
     if (!(norm > 0.0) || isinf(norm)) {
@@ -265,14 +295,15 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("adam", "0.1.0"),
+    OPT_KIT_DESC("adam", "0.2.0"),
     .needs = opt_gradient,
     .summary = "Adam, gradient descent, momentum or Nesterov's method from random starts",
     .description =
         "Repeats: draw a start uniformly from the box; step against the gradient, averaged over the "
         "last steps and with adam scaled per coordinate, for at most j evaluations; stop earlier "
         "once the loss has not fallen for `patience` evaluations, at a zero gradient, or where the "
-        "simulation fails.\n"
+        "simulation fails. Where a gradient alone is bad, the step goes by the moments of those before "
+        "(sgd: by the last one), at most three times in a row.\n"
         "The learning rate may follow a schedule, and gradients far longer than the last ones are "
         "shortened.",
     .citation = "D. Kingma, J. Ba: Adam: a method for stochastic optimization. ICLR 2015, arXiv:1412.6980",

@@ -162,7 +162,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("apg", "0.2"),
+    OPT_KIT_DESC("apg", "0.2.1"),
     .flags = DS_OPT_USES_BUDGET,
     .needs = opt_episode_gradients,
     .summary = "Analytic policy gradient (stepwise control with gradients)",

@@ -62,6 +62,7 @@ static ds_status advance(boleap *self)
         state = self->leap[i].state == LEAP_DESCENT ? LEAP_DESCENT : state;
     }
     size_t count = 0;
+    int with_gradient = 0;
     uint64_t number = UINT64_MAX;
     for (size_t i = 0; i < self->leaps; i++) {
         leap *l = &self->leap[i];
@@ -72,13 +73,14 @@ static ds_status advance(boleap *self)
             memset(self->start + count, 0, rows);
             self->start[count] = l->at_start != 0;
             count += rows;
+            with_gradient = leap_wants_gradient(l);
             number = l->number < number ? l->number : number;
         }
     }
     self->bayes.group = number;
     ds_status status =
         bayes_simulate(&self->bayes, state == LEAP_SAMPLES ? "sample" : "descent", count, self->start,
-                       self->v, self->loss, state == LEAP_DESCENT ? self->gradient : NULL, self->outcome);
+                       self->v, self->loss, with_gradient ? self->gradient : NULL, self->outcome);
     if (status != DS_OK) {
         return status;
     }
@@ -181,6 +183,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
     o->mu = (size_t)ds_param_int(in, "mu");
     o->weights = (int)ds_param_int(in, "weights");
     o->update = (int)ds_param_int(in, "update");
+    o->gradients = problem->has_gradient && ds_param_int(in, "sample_gradients") != 0;
     self->resume = ds_param_int(in, "resume") != 0;
     o->lengths = self->resume ? LEAP_RIVAL : LEAP_FIXED;
     o->descent = descent_read_options(in);
@@ -198,7 +201,7 @@ static int allocate(void *self_)
     size_t n = self->n, K = self->leap_options.K, rows = self->leaps * (K > 0 ? K : 1);
     self->v = memory_doubles(own, rows * n);
     self->loss = memory_doubles(own, rows);
-    self->gradient = memory_doubles(own, self->leaps * n);
+    self->gradient = memory_doubles(own, (self->leap_options.gradients ? rows : self->leaps) * n);
     self->x_n = memory_doubles(own, n);
     self->mean = memory_doubles(own, self->leaps * n);
     self->at_mean = memory_doubles(own, self->leaps);
@@ -257,6 +260,7 @@ static const ds_param *const params[] = {
     DS_INT("leaps", "1", 1, 1000, "",
            "Leaps that advance in step, so that k times as many samples, or as many descent steps, are "
            "evaluated in parallel."),
+    LEAP_GRADIENTS,
     BAYES_POLISH,
     DESCENT_PARAMS,
     SURROGATE_PARAMS,

@@ -16,10 +16,6 @@
 
 /* Generations without a single finite loss before a run is given up; sigma is halved after each. */
 enum { MAX_FAILED_GENERATIONS = 5 };
-/* With a quadratic, its least point is asked for once in so many evaluations, or in this share of its
- * coefficients. */
-enum { MODEL_EVERY = 13 };
-#define MODEL_SHARE 0.9
 enum { MODEL_NONE = 0, MODEL_QUAD = 1 };
 enum { COVARIANCE_AUTO = 0, COVARIANCE_FULL = 1, COVARIANCE_DIAGONAL = 2 };
 
@@ -91,8 +87,7 @@ typedef struct cmaes {
     int warned;
     int64_t model;
     quad_model quad;
-    uint64_t quad_due;        /* evaluations of this run after which its least point is asked for */
-    double *least, *unfolded; /* n each: that point, and for the strategy */
+    double *least, *unfolded; /* n each: its least point, and for the strategy */
 } cmaes;
 
 /* ---- making an instance ---- */
@@ -247,7 +242,7 @@ static ds_status start_run(cmaes *o)
     choose_mean(o);
     cma_start(o->strategy, o->mean, o->plan.sigma);
     o->random = ds_random_open(o->kit.host->seed, "sample", o->plan.run);
-    o->evaluations = o->quad_due = 0;
+    o->evaluations = 0;
     quad_model_clear(&o->quad);
     int stall = o->restart_stalled && o->restarts != CMA_RESTART_NONE;
     if (cma_stop_start(&o->stop, o->strategy, o->tolfun, o->plan.max_generations, stall) != 0 ||
@@ -272,11 +267,9 @@ static void warn_clipped(cmaes *o, uint64_t clipped)
 static int propose_least(cmaes *o)
 {
     uint64_t row = o->plan.lambda - 1;
-    if (o->model == MODEL_NONE || o->evaluations < o->quad_due || !quad_model_minimum(&o->quad, o->least)) {
+    if (o->model == MODEL_NONE || !quad_model_propose(&o->quad, o->evaluations, o->least)) {
         return 0;
     }
-    uint64_t share = (uint64_t)(MODEL_SHARE * (double)o->quad.points);
-    o->quad_due = o->evaluations + (share > MODEL_EVERY ? share : MODEL_EVERY);
     for (uint64_t i = 0; i < o->n; i++) {
         double v = box_clamp(o->least[i], -1.0, 1.0);
         o->v[row * o->n + i] = v;
@@ -394,7 +387,7 @@ static ds_status cmaes_search(void *self)
 }
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("cmaes", "1"),
+    OPT_KIT_DESC("cmaes", "1.1"),
     .flags = DS_OPT_USES_BUDGET,
     .summary = "CMA-ES with active update, boundary handling and restarts; uses no gradient.",
     .description =

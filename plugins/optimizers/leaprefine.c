@@ -31,7 +31,7 @@ typedef struct leaprefine {
     bayes_search bayes; /* Gaussian process of S */
     leap_options options;
     leap leap;
-    double *x_n, *loss, *gradient; /* n, samples, n */
+    double *x_n, *loss, *gradient; /* n, samples, n or samples x n */
     uint32_t *outcome;
 } leaprefine;
 
@@ -46,10 +46,10 @@ static ds_status take_leap(leaprefine *self, uint64_t trial)
     while (status == DS_OK && (l->state != LEAP_OVER || leap_resume(l, run_best))) {
         const double *points;
         size_t count = leap_points(l, &points);
-        int is_descent = l->state == LEAP_DESCENT;
+        int is_descent = l->state == LEAP_DESCENT, with_gradient = leap_wants_gradient(l);
         const unsigned char proposed = 1; /* a start is alone in its batch */
         status = bayes_simulate(b, is_descent ? "descent" : "sample", count, l->at_start ? &proposed : NULL,
-                                points, self->loss, is_descent ? self->gradient : NULL, self->outcome);
+                                points, self->loss, with_gradient ? self->gradient : NULL, self->outcome);
         if (status == DS_OK) {
             leap_tell(l, self->loss, self->gradient, self->outcome);
             if (l->state != LEAP_DESCENT && b->refine_from > 0 && bayes_refine_due(b)) {
@@ -81,6 +81,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
     o->J = self->bayes.kit.has_gradient ? ds_param_int(in, "j") : 0;
     o->first = ds_param_int(in, "first") != 0;
     o->lengths = ds_param_int(in, "trust") ? LEAP_TRUST : LEAP_FIXED;
+    o->gradients = self->bayes.kit.has_gradient && ds_param_int(in, "sample_gradients") != 0;
     o->steps = ds_param_int(in, "leap_steps");
     o->sigma = ds_param_real(in, "sigma1");
     o->descent = descent_read_options(in);
@@ -100,7 +101,7 @@ static int allocate(void *self_)
     size_t n = self->bayes.kit.n, K = self->options.K;
     self->x_n = memory_doubles(own, n);
     self->loss = memory_doubles(own, K);
-    self->gradient = memory_doubles(own, n);
+    self->gradient = memory_doubles(own, self->options.gradients ? K * n : n);
     self->outcome = memory_take(own, K, sizeof *self->outcome);
     return leap_init(&self->leap, n, &self->options) &&
            bayes_allocate(&self->bayes, K, 1u << REFINE_LBFGSB | 1u << REFINE_ADAM | 1u << REFINE_SAMPLES);
@@ -126,6 +127,7 @@ static const ds_param *const params[] = {
             "Standard deviation of the first samples of a leap, where the box is [-1, 1]."),
     DS_BOOL("first", "true", "A leap begins with a descent from the proposed point, before any samples."),
     DS_BOOL("trust", "true", "Descents get shorter while they do not improve on their starts."),
+    LEAP_GRADIENTS,
     DESCENT_PARAMS,
     SURROGATE_PARAMS,
     NULL};

@@ -253,6 +253,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
     o->racing = ds_param_int(in, "racing") != 0;
     o->basin.has_gradient = self->bayes.kit.has_gradient;
     o->basin.trust = ds_param_int(in, "trust") != 0;
+    o->basin.sample_gradients = ds_param_int(in, "sample_gradients") != 0;
     o->basin.lr = ds_param_real(in, "lr");
     o->basin.patience = ds_param_int(in, "patience");
     o->basin.sigma = ds_param_real(in, "sigma1");
@@ -358,6 +359,7 @@ static const ds_param *const params[] = {
            "A descent ends when more than so many evaluations in a row did not improve."),
     DS_REAL("sigma1", "0.3", 1e-6, 1e3, "",
             "Standard deviation of the first samples of a search, where the box is [-1, 1]."),
+    LEAP_GRADIENTS,
     DS_REAL("polish", "0.3", 0, 1, "",
             "Share of the budget kept for the refinement of the best point by turns of L-BFGS-B, Adam and "
             "CMA-ES; 0 "

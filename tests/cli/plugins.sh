@@ -11,6 +11,10 @@ cc="${DS_CC:-cc} ${DS_SANITIZE-} -fPIC -shared"
 # ---- what is no plugin ----
 bad 4 "no environment 'nothing' on the plugin path; \`dshost list\` shows what there is" eval --env nothing
 bad 4 "no plugin 'analitic' on the plugin path; did you mean 'analytic'?" help analitic
+bad 4 "no optimizer 'rupe' on the plugin path; \`dshost list\` shows what there is" run --env analytic --opt rupe --out none # 'rope' is none
+bad 4 "no environment 'rupe' on the plugin path; did you mean 'rope'?" eval --env rupe
+bad 4 "no environment 'racet' on the plugin path; \`dshost list\` shows what there is" eval --env racet
+bad 4 "no optimizer 'racet' on the plugin path; did you mean 'racer'?" run --env analytic --opt racet --out none
 bad 4 "./nothing.so: cannot be opened: No such file" eval --env ./nothing.so
 mkdir folder folder.so
 bad 4 "./folder: the name of a plugin file is ID.so" eval --env ./folder

@@ -129,6 +129,43 @@ static void test_arms(void **state)
     }
 }
 
+/* A bad gradient ends no search of adam: it goes on by what it knows, as good as ever; where nothing is known, or
+ * nothing but bad ones follow, another start is better. */
+static void test_bad_gradients(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *parameters;
+        double reaches;
+    } rule[] = {{"rule=adam lr=0.05 j=300 patience=60", 1e-9},
+                {"rule=sgd lr=0.1 j=300 patience=60", 1e-9},
+                {"rule=momentum lr=0.1 j=300 patience=60", 1e-9},
+                {"rule=nesterov lr=0.02 j=300 patience=60", 1e-9},
+                {"rule=normalized beta1=0 j=300 patience=60", 1e-3}};
+    for (size_t i = 0; i < sizeof(rule) / sizeof(rule[0]); i++) {
+        fake_problem p = optimizer_box(4, -1, 1, sphere, 300);
+        p.bad_gradient_rate = 0.1;
+        fake_result r = fake_run("adam", rule[i].parameters, &p, 5);
+        optimizer_assert_sound(&r, 300);
+        uint64_t first = 0;
+        while (first < 300 && r.rows[first].group == 1) {
+            first++;
+        }
+        print_message("# %s: %d searches, the first of %d evaluations, best loss %.3g\n", rule[i].parameters,
+                      (int)fake_groups(&r), (int)first, r.best);
+        assert_true(first >= 60 && r.best < rule[i].reaches);
+        fake_free(&r);
+        p.bad_gradient_rate = 1.0;
+        r = fake_run("adam", rule[i].parameters, &p, 5);
+        assert_int_equal(fake_groups(&r), 300);
+        fake_free(&r);
+        p.bad_gradient_rate = 0.9;
+        r = fake_run("adam", rule[i].parameters, &p, 5);
+        assert_true(fake_groups(&r) > 200);
+        fake_free(&r);
+    }
+}
+
 static double best(const char *plugin, const char *parameters, const fake_problem *p, uint64_t seed)
 {
     fake_result r = fake_run(plugin, parameters, p, seed);
@@ -245,10 +282,11 @@ static void test_bounded_quadratic(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_case), cmocka_unit_test(test_no_gradient),
-        cmocka_unit_test(test_descents),   cmocka_unit_test(test_end_of_a_descent),
-        cmocka_unit_test(test_arms),       cmocka_unit_test(test_reaches),
-        cmocka_unit_test(test_normalized), cmocka_unit_test(test_bounded_quadratic),
+        cmocka_unit_test(test_every_case),    cmocka_unit_test(test_no_gradient),
+        cmocka_unit_test(test_descents),      cmocka_unit_test(test_end_of_a_descent),
+        cmocka_unit_test(test_arms),          cmocka_unit_test(test_reaches),
+        cmocka_unit_test(test_normalized),    cmocka_unit_test(test_bounded_quadratic),
+        cmocka_unit_test(test_bad_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

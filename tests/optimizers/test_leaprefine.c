@@ -27,6 +27,84 @@ static void test_every_case(void **state)
     optimizer_stands("leaprefine", "raw=32 starts=2 refine=0 leap_steps=25", 203, 1, 0);
 }
 
+/* A slope, the same everywhere; every third gradient that is asked for points the other way where `lies` is set. */
+typedef struct slope {
+    int lies, asked;
+} slope;
+
+static double descend(void *ctx, size_t n, const double *x, double *g)
+{
+    slope *s = ctx;
+    double f = 0.0, sign = g && s->lies && s->asked % 3 == 0 ? -1.0 : 1.0;
+    s->asked += g != NULL;
+    for (size_t k = 0; k < n; k++) {
+        f += (double)(k + 1) * x[k];
+        if (g) {
+            g[k] = sign * (double)(k + 1);
+        }
+    }
+    return f;
+}
+
+/* The first descent of a leap begins at the mean of the better samples, less lr sqrt(n) times `agreement` along the slope. */
+static void check_start(const fake_result *r, size_t n, size_t K, double lr, double agreement)
+{
+    double norm = 0.0;
+    for (size_t k = 0; k < n; k++) {
+        norm = hypot(norm, (double)(k + 1));
+    }
+    for (size_t k = 0; k < n; k++) {
+        double mean = 0.0, taken = 0.0;
+        for (size_t i = 0; i < K; i++) { /* better than at least half of them */
+            size_t worse = 0;
+            for (size_t j = 0; j < K; j++) {
+                worse += r->rows[j].loss > r->rows[i].loss;
+            }
+            mean += worse >= K - K / 2 ? r->x[i * n + k] : 0.0;
+            taken += worse >= K - K / 2;
+        }
+        assert_true(taken == (double)(K / 2));
+        const double to = mean / taken - lr * sqrt((double)n) * agreement * (double)(k + 1) / norm;
+        assert_true(fabs(r->x[K * n + k] - fmax(-1.0, fmin(1.0, to))) < 1e-12);
+    }
+}
+
+/* Gradients of samples: asked for, averaged by their directions, and nothing without them. */
+static void test_sample_gradients(void **state)
+{
+    (void)state;
+    enum { N = 5, K = 10 };
+    slope s = {0, 0};
+    fake_problem p = optimizer_box(N, -1, 1, descend, 40);
+    p.ctx = &s;
+    for (s.lies = 0; s.lies < 2; s.lies++) {
+        s.asked = 0;
+        fake_result r = fake_run("boleap", "raw=64 starts=2 sigma1=0.1 lr=0.03 sample_gradients=true", &p, 5);
+        optimizer_assert_sound(&r, 40);
+        for (size_t i = 0; i < K; i++) {
+            assert_string_equal(r.rows[i].tag, "sample");
+            assert_int_equal(r.rows[i].want, DS_WANT_GRAD);
+        }
+        check_start(&r, N, K, 0.03, s.lies ? 0.2 : 1.0); /* 4 of 10 lie */
+        fake_free(&r);
+    }
+    s.lies = 0;
+    fake_result plain = fake_run("boleap", "raw=64 starts=2 sigma1=0.1 lr=0.03", &p, 5);
+    check_start(&plain, N, K, 0.03, 0.0);
+    fake_free(&plain);
+    static const char *const plugins[] = {"boleap", "leaprefine", "racer"};
+    p = optimizer_box(N, -1, 1, ripples, 200);
+    p.no_gradient = 1;
+    for (size_t i = 0; i < 3; i++) {
+        optimizer_stands(plugins[i], "raw=32 starts=2 sample_gradients=true", 203, 1, i > 0);
+        fake_result a = fake_run(plugins[i], "raw=64 starts=2", &p, 5),
+                    b = fake_run(plugins[i], "raw=64 starts=2 sample_gradients=true", &p, 5);
+        optimizer_assert_same(&a, &b, N);
+        fake_free(&a);
+        fake_free(&b);
+    }
+}
+
 /* Leaps in step: a call holds the samples of all of them, or one descent step each; every leap
  * keeps to its length. */
 static void test_parallel_leaps(void **state)
@@ -203,10 +281,10 @@ static void test_beats_boleap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_case),      cmocka_unit_test(test_parallel_leaps),
-        cmocka_unit_test(test_polish),          cmocka_unit_test(test_refinement),
-        cmocka_unit_test(test_refinement_ends), cmocka_unit_test(test_structure),
-        cmocka_unit_test(test_beats_boleap),
+        cmocka_unit_test(test_every_case),     cmocka_unit_test(test_sample_gradients),
+        cmocka_unit_test(test_parallel_leaps), cmocka_unit_test(test_polish),
+        cmocka_unit_test(test_refinement),     cmocka_unit_test(test_refinement_ends),
+        cmocka_unit_test(test_structure),      cmocka_unit_test(test_beats_boleap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,8 @@
 
 #include "harness/check.h"
 
-/* Runs the tests that are asked for and prints the report. 0, 4, 8, or 2 where --only matches nothing. */
+/* Runs the tests that are asked for and prints the report. 0, 4, 8, or 2 where --only, or one
+ * of its texts, matches nothing. */
 int ds_check_run(ds_check_options *o, ds_error *e);
 
 /* In the child: runs one test by its id and writes its lines to descriptor 3; with `flight`, what it evaluates to

@@ -19,12 +19,14 @@ static const char usage[] =
     "  PLUGIN.so            a file (also FILE.py:NAME), or the id of a plugin on the search path\n"
     "  --set env.K=V        test with this parameter (opt.K=V for an optimizer)\n"
     "  --seed N             all points and choices depend on it (default 0)\n"
-    "  --only TEXT,...      only the tests with one of these in their id; several times, or with commas\n"
+    "  --only TEXT,...      only the tests with one of these in their id; several times, or with commas;\n"
+    "                       those of the other kind of plugin are passed over, a text of no test is an "
+    "error\n"
     "  --list               print the tests and what they promise\n"
     "  --timeout-s 45       seconds of one test, beyond the evaluations it cannot do without\n"
     "  --in-process         no process for each test: for a debugger\n"
     "  --json               one JSON object instead of TAP\n"
-    "Exit status: 0 all passed, 8 some failed, 4 the plugin cannot be loaded.\n";
+    "Exit status: 0 all passed, 8 some failed, 4 the plugin cannot be loaded, 2 wrong arguments.\n";
 
 typedef struct request {
     ds_check_options options;

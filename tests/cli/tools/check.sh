@@ -240,12 +240,15 @@ compile "$DS_TOP_SRC/tests/abi/plugin_v0_1.c"
 result $? "a plugin compiled with the frozen declarations of ABI 0.1 is told both versions"
 
 # The contract of the command.
-"$dshost" check analytic --json --only desc,no_such > out 2> err &&
+"$dshost" check analytic --json --only desc,search > out 2> err &&
     grep -q '"failed": 0' out && grep -q '"id": "desc.accept"' out
 result $? "--json"
 "$dshost" check analytic --json --only desc --only eval.points,eval.want > out 2> err &&
     grep -q '"id": "desc.accept"' out && grep -q '"id": "eval.points"' out && grep -q '"id": "eval.want"' out && ! grep -q '"id": "pure' out
 result $? "--only several times means all of them"
+"$dshost" check analytic --only desc,eval.typo,grad > out 2> err
+[ $? -eq 2 ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] && grep -q 'no test has an id with eval\.typo;' err
+result $? "a text of --only that is in no id is told, though others are"
 "$dshost" check analytic --in-process > out 2> err
 result $? "--in-process"
 "$dshost" check --list > out 2> err && grep -q '^grad.difference ' out && grep -q '^search.stop ' out

@@ -2,6 +2,7 @@
 /* test_mlp_loops - the loops of networks give the same bits with every instruction set, for sizes that fill
  * vectors and sizes that do not. */
 #include "methods/rl/mlp_loops.h"
+#include "methods/rl/float_adam.h"
 
 #include <diffsim/helper/random.h>
 
@@ -50,6 +51,7 @@ static void run_all(data *s, size_t narrow, size_t width, data *out)
     loop_squash(count, s->y, out->v);
     loop_adam(count, 0.25f, 0.9f, 0.999f, 1e-3f, 0.7f, 1e-8f, s->d, s->m, s->v, s->y);
     loop_adam(count, 0.25f, 0.7f, 0.95f, 1e-3f, 0.7f, 1e-8f, s->d, s->m, s->v, s->y);
+    loop_adam_slow(count, 0.25f, 1e-4f, 1e-6f, 1e-3f, 0.7f, 1e-8f, s->d, s->m, s->v, s->y);
     loop_tanh_slope(count, out->v, out->m);
     loop_squares(count, s->d, &sum);
     memcpy(out->sum, &sum, sizeof sum);
@@ -116,8 +118,47 @@ static void test_values(void **state)
     }
 }
 
+/* Adam with the slowest decays that there are parameters for is what double precision makes of it, to the end of
+ * the weights' digits; 1 - 0.999999 in single precision is off by 1.3 %. */
+static void test_slow_decays(void **state)
+{
+    enum { N = 19, STEPS = 3000 };
+    static const double decay[][2] = {{0.9, 0.999}, {0.9, 0.99999}, {0.9, 0.999999}, {0.999999, 0.999999}};
+    (void)state;
+    for (size_t k = 0; k < sizeof decay / sizeof *decay; k++) {
+        ds_random rng = ds_random_open(7, "decays", 0);
+        const double b1 = decay[k][0], b2 = decay[k][1];
+        double m[N] = {0}, v[N] = {0}, worst[3] = {0};
+        float w[N] = {0}, g[N];
+        float_adam a;
+        assert_true(float_adam_init(&a, N, 1e-8));
+        a.beta1 = b1;
+        a.beta2 = b2;
+        for (int t = 1; t <= STEPS; t++) {
+            for (size_t i = 0; i < N; i++) {
+                g[i] = (float)(1.0 + ds_random_uniform(&rng));
+                w[i] = 0.0f;
+                m[i] = b1 * m[i] + (1.0 - b1) * (double)g[i];
+                v[i] = b2 * v[i] + (1.0 - b2) * (double)g[i] * (double)g[i];
+            }
+            float_adam_step(&a, 0.01, 1.0, g, w);
+            for (size_t i = 0; i < N; i++) {
+                const double to = 0.01 * m[i] / (1.0 - pow(b1, t)) / (sqrt(v[i] / (1.0 - pow(b2, t))) + 1e-8);
+                worst[0] = fmax(worst[0], fabs((double)a.m[i] / m[i] - 1.0));
+                worst[1] = fmax(worst[1], fabs((double)a.v[i] / v[i] - 1.0));
+                worst[2] = fmax(worst[2], fabs((double)-w[i] / to - 1.0));
+            }
+        }
+        print_message("# decays %g and %g: moments to %.1g and %.1g, steps to %.1g\n", b1, b2, worst[0],
+                      worst[1], worst[2]);
+        assert_true(worst[0] < 5e-5 && worst[1] < 5e-5 && worst[2] < 5e-5);
+        float_adam_free(&a);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_bits), cmocka_unit_test(test_values)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_bits), cmocka_unit_test(test_values),
+                                       cmocka_unit_test(test_slow_decays)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

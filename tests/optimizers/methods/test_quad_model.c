@@ -235,11 +235,45 @@ static void test_keeps_best(void **state)
     quad_model_free(&q);
 }
 
+/* A search asks in every generation: it is answered by a new fit once in 0.9 k evaluations, also where the last one
+ * promised nothing, and at once after a start. */
+static void test_pace(void **state)
+{
+    (void)state;
+    enum { N = 6, GENERATION = 9, EVALUATIONS = 1000 };
+    ds_random rng = ds_random_open(5, "pace", 0);
+    for (int bottom = 0; bottom < 2; bottom++) { /* the least point is among those that it has */
+        quadratic f;
+        quad_model q;
+        double x[MOST];
+        draw(&f, N, 1, &rng);
+        assert_true(quad_model_init(&q, N));
+        assert_false(quad_model_propose(&q, 0, x));
+        fill(&q, &f, &rng);
+        if (bottom) {
+            quad_model_add(&q, f.o, at(&f, f.o));
+        }
+        const uint64_t every = (uint64_t)(0.9 * (double)q.points);
+        uint64_t proposed = 0;
+        for (uint64_t i = 0; i < EVALUATIONS; i += GENERATION) {
+            proposed += (uint64_t)quad_model_propose(&q, i, x);
+        }
+        assert_true(q.fits >= EVALUATIONS / (every + GENERATION) && q.fits <= EVALUATIONS / every + 1);
+        assert_int_equal(proposed, bottom ? 0 : q.fits);
+        const uint64_t fits = q.fits;
+        quad_model_clear(&q);
+        fill(&q, &f, &rng);
+        quad_model_propose(&q, 1, x);
+        assert_int_equal(q.fits, fits + 1);
+        quad_model_free(&q);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_minimum),      cmocka_unit_test(test_ball),       cmocka_unit_test(test_saddle),
-        cmocka_unit_test(test_undetermined), cmocka_unit_test(test_keeps_best),
+        cmocka_unit_test(test_undetermined), cmocka_unit_test(test_keeps_best), cmocka_unit_test(test_pace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,9 @@
 #define ROUNDING 1e-13 /* of an eigenvalue, in terms of the greatest */
 #define EDGE 1e-6      /* a step shorter by this than the radius ends inside */
 #define LEAST_GAIN                                                                                           \
-    1e-12 /* a fall by a smaller share of the losses of the points is rounding, as is a shorter step */
+    1e-12        /* a fall by a smaller share of the losses of the points is rounding, as is a shorter step */
+#define EVERY 13 /* evaluations between two fits at least */
+#define SHARE 0.9 /* of the coefficients, which is as many where that is more */
 
 int quad_model_init(quad_model *q, size_t n)
 {
@@ -46,6 +48,7 @@ void quad_model_free(quad_model *q)
 void quad_model_clear(quad_model *q)
 {
     q->count = 0;
+    q->due = 0;
 }
 
 void quad_model_add(quad_model *q, const double *x, double loss)
@@ -187,6 +190,7 @@ int quad_model_minimum(quad_model *q, double *x)
     size_t best = best_of(q);
     double least = q->loss[best], range = q->loss[q->worst] - least, scale = centre(q, best), gain = 0.0,
            length = 0.0;
+    q->fits++;
     if (!(range > 0.0 && isfinite(range) && scale > 0.0) || !fit(q, scale, least, range)) {
         return 0;
     }
@@ -212,4 +216,14 @@ int quad_model_minimum(quad_model *q, double *x)
         x[a] += q->x[best * n + a];
     }
     return gain > LEAST_GAIN && length > LEAST_GAIN * LEAST_GAIN;
+}
+
+int quad_model_propose(quad_model *q, uint64_t evaluations, double *x)
+{
+    if (evaluations < q->due || q->count < q->points) {
+        return 0;
+    }
+    const uint64_t share = (uint64_t)(SHARE * (double)q->points);
+    q->due = evaluations + (share > EVERY ? share : EVERY);
+    return quad_model_minimum(q, x);
 }

@@ -7,7 +7,7 @@
  * times as many points to learn.
  *
  *     quad_model_add(q, x, loss);      each point that was simulated
- *     if (quad_model_minimum(q, x)) {
+ *     if (quad_model_propose(q, evaluations, x)) {
  *         simulate x
  *     }
  *
@@ -18,6 +18,7 @@
 #include "common/memory.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Most variables: a fit costs n^6 / 6 operations, a tenth of a second at 40. */
 enum { QUAD_MODEL_MAX_N = 40 };
@@ -26,6 +27,8 @@ typedef struct quad_model {
     size_t n, points, count; /* points: k, kept at most; count: kept */
     double *x, *loss;        /* points x n; points */
     size_t worst;            /* row of the greatest loss */
+    uint64_t fits;           /* quadratics made so far */
+    uint64_t due;            /* evaluations from which the next one is worth its time */
 
     /* Private. */
     double *rows, *rhs, *z, *hessian, *value, *slope, *step, *mean, *work, *eigen;
@@ -48,5 +51,9 @@ void quad_model_add(quad_model *q, const double *x, double loss);
  * the best one, around the best; sets x (n values) to where it expects least. 0 as long as points are
  * missing, and where they determine no quadratic. */
 int quad_model_minimum(quad_model *q, double *x);
+
+/* The same, but once in max(13, 0.9 k) evaluations of the search alone, of which there have been `evaluations`:
+ * between them the points hardly change, and where the last fit promised nothing the next would not either. */
+int quad_model_propose(quad_model *q, uint64_t evaluations, double *x);
 
 #endif

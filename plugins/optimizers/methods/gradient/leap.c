@@ -22,7 +22,7 @@ int leap_init(leap *l, size_t n, const leap_options *options)
     l->n = n;
     l->options = *options;
     memory_each(&l->memory, K * n, (double **const[]){&l->x, &l->ranked, NULL});
-    memory_each(&l->memory, n, (double **const[]){&l->s_1, &l->shift, NULL});
+    memory_each(&l->memory, n, (double **const[]){&l->s_1, &l->s, &l->shift, NULL});
     l->loss = memory_doubles(&l->memory, K);
     l->order = memory_take(&l->memory, K, sizeof(*l->order));
     int ok = !l->memory.failed && descent_init(&l->descent, n, &options->descent) &&
@@ -102,6 +102,11 @@ size_t leap_points(const leap *l, const double **points)
     return l->state == LEAP_SAMPLES ? l->options.K : l->state == LEAP_DESCENT;
 }
 
+int leap_wants_gradient(const leap *l)
+{
+    return l->state == LEAP_DESCENT || (l->state == LEAP_SAMPLES && l->options.gradients);
+}
+
 static void adapt_descent(leap *l)
 {
     if (l->options.lengths == LEAP_RIVAL) {
@@ -123,7 +128,7 @@ static void adapt_descent(leap *l)
 /* mu_{i+1} = s_J; eq. 14 to 17 */
 static void end_generation(leap *l, int descended)
 {
-    const double *s_J = l->s_1;
+    const double *s_J = l->s;
     if (descended) {
         s_J = l->options.mean == LEAP_MEAN_LAST ? l->descent.last : l->descent.best;
         if (!isfinite(l->descent.best_loss)) {
@@ -142,7 +147,37 @@ static void end_generation(leap *l, int descended)
     begin_generation(l);
 }
 
-static void tell_samples(leap *l, const double *loss)
+static double norm2(size_t n, const double *g)
+{
+    double norm = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        norm = hypot(norm, g[i]); /* squares of huge gradients overflow */
+    }
+    return norm;
+}
+
+/* s = s_1, moved by the gradients of the samples where they are known. Directions are averaged: one long gradient has no
+ * more say than others, and where they contradict each other the step is short. */
+static void move_start(leap *l, const double *gradient, const uint32_t *outcome)
+{
+    const size_t n = l->n;
+    size_t known = 0;
+    memset(l->s, 0, n * sizeof(double));
+    for (size_t k = 0; l->options.gradients && k < l->options.K; k++) {
+        const double *g = gradient + k * n, norm = outcome[k] == DS_EVAL_OK ? norm2(n, g) : 0.0;
+        for (size_t i = 0; norm > 0.0 && i < n; i++) {
+            l->s[i] += g[i] / norm;
+        }
+        known += norm > 0.0;
+    }
+    const double narrowed = fmin(1.0, l->cma.sigma / l->options.sigma),
+                 step = known > 0 ? l->descent.options.lr * sqrt((double)n) * narrowed / (double)known : 0.0;
+    for (size_t i = 0; i < n; i++) {
+        l->s[i] = known > 0 ? box_clamp(l->s_1[i] - step * l->s[i], -1.0, 1.0) : l->s_1[i];
+    }
+}
+
+static void tell_samples(leap *l, const double *loss, const double *gradient, const uint32_t *outcome)
 {
     size_t K = l->options.K;
     l->left -= (int64_t)K;
@@ -158,8 +193,9 @@ static void tell_samples(leap *l, const double *loss)
     }
     l->best = fmin(l->best, l->loss[l->order[0]]);
     cma2001_recombine(&l->cma, l->ranked, l->finite, l->s_1); /* s_1 = mean of Kbest */
+    move_start(l, gradient, outcome);
     if (l->J > 0 && l->left > 0) {
-        begin_descent(l, l->s_1);
+        begin_descent(l, l->s);
     } else {
         end_generation(l, 0);
     }
@@ -190,7 +226,7 @@ static void tell_step(leap *l, double loss, const double *gradient, uint32_t out
 void leap_tell(leap *l, const double *loss, const double *gradient, const uint32_t *outcome)
 {
     if (l->state == LEAP_SAMPLES) {
-        tell_samples(l, loss);
+        tell_samples(l, loss, gradient, outcome);
     } else {
         tell_step(l, loss[0], gradient, outcome[0]);
     }

@@ -7,8 +7,8 @@
  *
  *     leap_begin(l, x_n, number, rng);
  *     while (l->state != LEAP_OVER) {
- *         count = leap_points(l, &points);        K points without gradient, or 1 with
- *         simulate them
+ *         count = leap_points(l, &points);        K samples, or a step of a descent
+ *         simulate them, with gradients where leap_wants_gradient(l)
  *         leap_tell(l, loss, gradient, outcome);
  *     }
  */
@@ -32,11 +32,20 @@ typedef struct leap_options {
     int weights, update, path, mean, bounds; /* CMA2001_..., LEAP_... */
     int lengths;                             /* LEAP_FIXED ... */
     int first;                               /* begin with a descent from the start itself */
-    int64_t J;                               /* evaluations of a descent; 0 = none */
-    int64_t steps;                           /* evaluations of the leap */
-    double sigma;                            /* of the first generation */
+    int gradients; /* of the samples are asked for, and move the start of the descent:
+                                                s = s_1 - lr sqrt(n) min(1, sigma / sigma_1) mean of g_k / |g_k| */
+    int64_t J;     /* evaluations of a descent; 0 = none */
+    int64_t steps; /* evaluations of the leap */
+    double sigma;  /* of the first generation */
     descent_options descent;
 } leap_options;
+
+/* Schema entry of options.gradients. */
+#define LEAP_GRADIENTS                                                                                       \
+    DS_BOOL(                                                                                                 \
+        "sample_gradients", "false",                                                                         \
+        "Ask for the gradients of the samples of a leap, too, and begin its descent one step of lr further " \
+        "along the mean of their directions: as far as they agree.")
 
 enum { LEAP_OVER, LEAP_SAMPLES, LEAP_DESCENT };
 
@@ -59,7 +68,7 @@ typedef struct leap {
     int failures;       /* generations in a row without a single success */
     int is_first;
     size_t finite; /* samples of this generation with a loss */
-    double *x, *ranked, *loss, *s_1, *shift;
+    double *x, *ranked, *loss, *s_1, *s, *shift;
     size_t *order;
     memory memory;
 } leap;
@@ -71,8 +80,12 @@ void leap_free(leap *l);
 /* Begins at `start` (n values in [-1, 1]); samples are drawn from `rng`. */
 void leap_begin(leap *l, const double *start, uint64_t number, ds_random rng);
 
-/* The points to simulate next (rows of n values); with gradient where state == LEAP_DESCENT. */
+/* The points to simulate next (rows of n values). */
 size_t leap_points(const leap *l, const double **points);
+
+/* With gradients? Else leap_tell() reads none. */
+int leap_wants_gradient(const leap *l);
+
 void leap_tell(leap *l, const double *loss, const double *gradient, const uint32_t *outcome);
 
 /* A leap that is over goes on for another `steps` evaluations, provided that it holds the best loss of the

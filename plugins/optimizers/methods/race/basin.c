@@ -95,6 +95,7 @@ static void begin_leap(basin *b)
         const leap_options options = {.K = basin_rows(b->n),
                                       .mu = basin_rows(b->n) / 2,
                                       .lengths = LEAP_TRUST,
+                                      .gradients = b->options.sample_gradients,
                                       .J = LEAP_J,
                                       .steps = INT64_MAX,
                                       .sigma = b->options.sigma,
@@ -306,7 +307,7 @@ void basin_begin(basin *b, const double *start, ds_random rng)
 int basin_wants_gradient(const basin *b)
 {
     int is_drawn = b->mode == BASIN_SAMPLES ||
-                   (b->mode == BASIN_LEAP && (b->leap == NULL || b->leap->state == LEAP_SAMPLES));
+                   (b->mode == BASIN_LEAP && (b->leap == NULL || !leap_wants_gradient(b->leap)));
     return b->options.has_gradient && !is_drawn;
 }
 

@@ -29,13 +29,14 @@
 
 typedef struct basin_options {
     int has_gradient;
-    int trust;        /* go on by what gradients are worth; 0 = descents only */
-    double lr;        /* learning rate of the first descent */
-    int64_t patience; /* evaluations in a row without progress that end a descent */
-    double good;      /* doubt below which gradients are good, */
-    double noisy;     /* above which they are noisy, */
-    double blind;     /* and above which they are blind */
-    double sigma;     /* standard deviation of the first samples, of leaps and without gradients */
+    int trust;            /* go on by what gradients are worth; 0 = descents only */
+    double lr;            /* learning rate of the first descent */
+    int64_t patience;     /* evaluations in a row without progress that end a descent */
+    double good;          /* doubt below which gradients are good, */
+    double noisy;         /* above which they are noisy, */
+    double blind;         /* and above which they are blind */
+    int sample_gradients; /* of the samples of leaps move their descents, see leap.h */
+    double sigma;         /* standard deviation of the first samples, of leaps and without gradients */
 } basin_options;
 
 enum { BASIN_DESCENT, BASIN_NEWTON, BASIN_LEAP, BASIN_SAMPLES, BASIN_MODES };

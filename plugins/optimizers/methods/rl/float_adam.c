@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Up to here 1 - b of a b in single precision is right to 3e-5; at 0.999999 it is off by 1.3 %. */
+#define MOST_PLAIN 0.999
+
 int float_adam_init(float_adam *a, size_t count, double eps)
 {
     a->count = count;
@@ -32,8 +35,13 @@ void float_adam_step(float_adam *a, double lr, double scale, const float *g, flo
     double t = (double)a->steps;
     float rate = (float)(lr / (1.0 - pow(a->beta1, t)));
     float root = (float)(1.0 / sqrt(1.0 - pow(a->beta2, t)));
-    loop_adam(a->count, (float)scale, (float)a->beta1, (float)a->beta2, rate, root, (float)a->eps, g, a->m,
-              a->v, w);
+    if (fmax(a->beta1, a->beta2) > MOST_PLAIN) {
+        loop_adam_slow(a->count, (float)scale, (float)(1.0 - a->beta1), (float)(1.0 - a->beta2), rate, root,
+                       (float)a->eps, g, a->m, a->v, w);
+    } else {
+        loop_adam(a->count, (float)scale, (float)a->beta1, (float)a->beta2, rate, root, (float)a->eps, g,
+                  a->m, a->v, w);
+    }
 }
 
 void float_average(size_t count, double tau, const float *w, float *target)

@@ -165,17 +165,31 @@ INLINE void squash(size_t count, const float *x, float *y)
     }
 }
 
-INLINE void adam(size_t count, float scale, float b1, float b2, float rate, float root, float eps,
-                 const float *restrict g, float *restrict m, float *restrict v, float *restrict w)
+/* c = 1 - b; with `slow` decays by c alone, b is not read: 1 - b is a rounded c. */
+INLINE void adam_steps(size_t count, int slow, float scale, float b1, float c1, float b2, float c2,
+                       float rate, float root, float eps, const float *restrict g, float *restrict m,
+                       float *restrict v, float *restrict w)
 {
     static const float huge = 1e15f;
     for (size_t i = 0; i < count; i++) {
         float gi = scale * g[i];
         gi = gi > huge ? huge : (gi < -huge ? -huge : gi);
-        m[i] = b1 * m[i] + (1.0f - b1) * gi;
-        v[i] = b2 * v[i] + (1.0f - b2) * gi * gi;
+        m[i] = slow ? m[i] + c1 * (gi - m[i]) : b1 * m[i] + c1 * gi;
+        v[i] = slow ? v[i] + c2 * (gi * gi - v[i]) : b2 * v[i] + c2 * gi * gi;
         w[i] -= rate * m[i] / (root * sqrtf(v[i]) + eps);
     }
+}
+
+INLINE void adam(size_t count, float scale, float b1, float b2, float rate, float root, float eps,
+                 const float *restrict g, float *restrict m, float *restrict v, float *restrict w)
+{
+    adam_steps(count, 0, scale, b1, 1.0f - b1, b2, 1.0f - b2, rate, root, eps, g, m, v, w);
+}
+
+INLINE void adam_slow(size_t count, float scale, float c1, float c2, float rate, float root, float eps,
+                      const float *restrict g, float *restrict m, float *restrict v, float *restrict w)
+{
+    adam_steps(count, 1, scale, 0.0f, c1, 0.0f, c2, rate, root, eps, g, m, v, w);
 }
 
 typedef double wide_lanes __attribute__((vector_size(128)));
@@ -297,6 +311,11 @@ VARIANTS(adam,
          (size_t count, float scale, float b1, float b2, float rate, float root, float eps, const float *g,
           float *m, float *v, float *w),
          (count, scale, b1, b2, rate, root, eps, g, m, v, w))
+
+VARIANTS(adam_slow,
+         (size_t count, float scale, float c1, float c2, float rate, float root, float eps, const float *g,
+          float *m, float *v, float *w),
+         (count, scale, c1, c2, rate, root, eps, g, m, v, w))
 
 VARIANTS(squares, (size_t count, const float *g, double *sum), (count, g, sum))
 
