@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_basins.c - where least squares end from each start of a grid: one search of lm against pbh on the double pendulum,
  * after the figure of E. Heiden et al., "NeuralSim" (ICRA 2021). A run of dshost a start would take 30 ms for its folder
- * alone; here both plugins answer each other in one process, with the points and losses of such a run.
- * DS_TOP_BUILD=. DS_PLUGIN_PATH=plugins bench/bench_basins FOLDER [SIDE [SCENE...]] writes pictures, a table, prints shares. */
+ * alone; here both plugins answer each other in one process, with the points and losses of such a run. Prints shares, and
+ * writes pictures and a table: DS_TOP_BUILD=. DS_PLUGIN_PATH=plugins bench/bench_basins FOLDER [SIDE [SCENE | METHOD...]] */
 #define _POSIX_C_SOURCE 200809L
 #include "host.h"
 
@@ -16,7 +16,7 @@
 
 #include "plot/plot_map.h"
 
-enum { METHODS = 3, SIDE = 100, SETTINGS = 3, OPTIONS = 8 };
+enum { METHODS = 5, SIDE = 100, SETTINGS = 3, OPTIONS = 8 };
 
 /* Starts are the centres of the cells of a grid over two variables, the others as suggested; or all uniform in the box. */
 static const struct scene {
@@ -51,14 +51,18 @@ static const struct scene {
 enum { SCENES = sizeof scenes / sizeof *scenes };
 
 /* One search of at most 60 steps; such searches one after the other, from uniform points but for the first; and basin
- * hopping. The last two end below the cost_limit of the scene, or with its budget. */
+ * hopping. The last two end below the limit of the scene, or with its budget. Then the first and the last with the loss as one
+ * residual, as the program of the paper has it, where there are few variables. */
 static const struct method {
     const char *name, *plugin, *settings[OPTIONS];
     int once, limited; /* ends with its first search; ends by itself below cost_limit */
+    int scalar;
 } methods[METHODS] = {
-    {"lm", "optimizers/lm", {"iterations=60"}, 1, 0},
-    {"lm-again", "optimizers/lm", {"iterations=60"}, 0, 0},
-    {"pbh", "optimizers/pbh", {"workers=8", "initial_std=1"}, 0, 1},
+    {"lm", "optimizers/lm", {"iterations=60"}, 1, 0, 0},
+    {"lm-again", "optimizers/lm", {"iterations=60"}, 0, 0, 0},
+    {"pbh", "optimizers/pbh", {"workers=8", "initial_std=1"}, 0, 1, 0},
+    {"lm-scalar", "optimizers/lm", {"iterations=60", "residuals=scalar"}, 1, 0, 1},
+    {"pbh-scalar", "optimizers/pbh", {"workers=8", "initial_std=1", "residuals=scalar"}, 0, 1, 1},
 };
 
 /* ---- one run in this process ---- */
@@ -72,8 +76,8 @@ typedef struct objective {
     double limit, best;
 } objective;
 
-/* One evaluation of the environment answers rows `from` to `to` of a batch: they have the same x, and differ in what is
- * multiplied with the Jacobian. */
+/* One evaluation of the environment answers rows `from` to `to` of a batch, one row where a gradient is wanted: they have the
+ * same x, and differ in what is multiplied with the Jacobian. */
 static ds_status answer(const objective *o, ds_batch *b, uint64_t from, uint64_t to)
 {
     const uint64_t n = o->env->info.n;
@@ -91,7 +95,13 @@ static ds_status answer(const objective *o, ds_batch *b, uint64_t from, uint64_t
             asks[count] = &ask[count];
         }
     }
-    ds_eval io = {.struct_size = sizeof io, .n = n, .x = b->x + from * n, .asks = count, .ask = asks};
+    ds_eval io = {.struct_size = sizeof io,
+                  .want = b->want,
+                  .n = n,
+                  .x = b->x + from * n,
+                  .grad = (b->want & DS_WANT_GRAD) != 0 ? b->grad + from * n : NULL,
+                  .asks = count,
+                  .ask = asks};
     const ds_status status = o->env->vt->evaluate(o->env->self, &io);
     for (uint64_t i = from; i < to; i++) {
         b->loss[i] = io.outcome == DS_EVAL_OK ? io.loss : HUGE_VAL;
@@ -113,7 +123,7 @@ static ds_status evaluate(const ds_objective *table, ds_batch *b)
     while (b->done < b->count && o->used < o->budget) {
         const char *x = (const char *)b->x;
         uint64_t to = b->done + 1;
-        while (to < b->count && (to - b->done + 1) * b->asks <= DS_MAX_ASKS &&
+        while (to < b->count && b->asks > 0 && (to - b->done + 1) * b->asks <= DS_MAX_ASKS &&
                o->used + (to - b->done) < o->budget && memcmp(x + to * row, x + b->done * row, row) == 0) {
             to++;
         }
@@ -248,12 +258,16 @@ static int write_table(const struct scene *s, const ds_env *env, uint64_t side, 
             start_of(s, env, side, k - 1, x);
         }
         for (uint64_t i = 0; i < env->info.n; i++) {
-            fprintf(f, k == 0 ? "%s%.0f," : "%.0s%.6g,", k == 0 ? "x" : "", k == 0 ? (double)i : x[i]);
+            fprintf(f, k == 0 ? "%sx%.0f" : "%s%.6g", i > 0 ? "," : "", k == 0 ? (double)i : x[i]);
         }
         for (int i = 0; i < METHODS; i++) {
-            const char *end = i + 1 < METHODS ? "," : "\n";
-            k == 0 ? fprintf(f, "%s%s", methods[i].name, end) : fprintf(f, "%.6g%s", error[i][k - 1], end);
+            if (error[i] != NULL && k == 0) {
+                fprintf(f, ",%s", methods[i].name);
+            } else if (error[i] != NULL) {
+                fprintf(f, ",%.6g", error[i][k - 1]);
+            }
         }
+        fputc('\n', f);
     }
     return f != NULL && fclose(f) == 0 ? 0 : ds_fail(e, DS_EXIT_IO, "%s: cannot be written", path);
 }
@@ -285,14 +299,14 @@ static int try_method(const struct scene *s, const struct method *m, ds_env *env
     fake_host_close(&optimizer);
     share_of(found, starts, share);
     printf(
-        "%-8s %-8s %6llu of %6llu starts, %5.1f %% (%.1f to %.1f), %7.1f evaluations and %.2f ms a start\n",
+        "%-8s %-10s %6llu of %6llu starts, %5.1f %% (%.1f to %.1f), %7.1f evaluations and %.2f ms a start\n",
         s->name, m->name, (unsigned long long)found, (unsigned long long)starts, 100 * share[0],
         100 * share[1], 100 * share[2], (double)used / (double)starts, 1e3 * seconds / (double)starts);
     fflush(stdout);
     return s->uniform ? 0 : draw(s, m, env, side, error, share, folder, e);
 }
 
-static int try_scene(const struct scene *s, uint64_t side, const char *folder, ds_error *e)
+static int try_scene(const struct scene *s, uint32_t chosen, uint64_t side, const char *folder, ds_error *e)
 {
     ds_settings settings = {0};
     const ds_module *module = NULL;
@@ -304,6 +318,9 @@ static int try_scene(const struct scene *s, uint64_t side, const char *folder, d
     }
     rc = rc != 0 ? rc : ds_env_open(module, &settings, 0, 1, NULL, &env, e);
     for (int i = 0; rc == 0 && i < METHODS; i++) {
+        if ((chosen >> i & 1) == 0 || (methods[i].scalar && env->info.n > 2)) {
+            continue;
+        }
         error[i] = malloc(side * side * sizeof **error);
         rc = error[i] == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
                               : try_method(s, &methods[i], env, side, error[i], folder, e);
@@ -320,18 +337,29 @@ static int try_scene(const struct scene *s, uint64_t side, const char *folder, d
 int main(int argc, char **argv)
 {
     const int side = argc > 2 ? atoi(argv[2]) : SIDE;
-    int rc = 0;
+    uint32_t scene = 0, method = 0; /* bits of those that are named */
+    int rc = 0, known = argc >= 2 && side >= 2 && side <= 1000;
     ds_error e = {0};
-    if (argc < 2 || side < 2 || side > 1000) {
-        fprintf(stderr, "usage: bench_basins FOLDER [SIDE [lengths | rates | box ...]]\n");
+    for (int k = 3; k < argc && known; k++) {
+        const uint32_t before = scene + method;
+        for (int i = 0; i < SCENES; i++) {
+            scene |= (uint32_t)(strcmp(argv[k], scenes[i].name) == 0) << i;
+        }
+        for (int i = 0; i < METHODS; i++) {
+            method |= (uint32_t)(strcmp(argv[k], methods[i].name) == 0) << i;
+        }
+        known = scene + method > before;
+    }
+    if (!known) {
+        fprintf(stderr,
+                "usage: bench_basins FOLDER [SIDE [lengths | rates | box | lm | lm-again | pbh | lm-scalar | "
+                "pbh-scalar ...]]\n");
         return 2;
     }
     for (int i = 0; rc == 0 && i < SCENES; i++) {
-        int wanted = argc < 4;
-        for (int k = 3; k < argc; k++) {
-            wanted |= strcmp(argv[k], scenes[i].name) == 0;
-        }
-        rc = wanted ? try_scene(&scenes[i], (uint64_t)side, argv[1], &e) : 0;
+        rc = scene == 0 || (scene >> i & 1) != 0
+                 ? try_scene(&scenes[i], method != 0 ? method : UINT32_MAX, (uint64_t)side, argv[1], &e)
+                 : 0;
     }
     if (rc != 0) {
         fprintf(stderr, "%s\n", e.text);
