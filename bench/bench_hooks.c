@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_hooks.c - what networks in the equations of motion cost: processor time of episodes with gradient of the
  * environments with hook points, without a network and with a small one in each output, on one core; or so many episodes
- * of one of them, for a tool that counts instructions. DS_PLUGIN_PATH=plugins bench/bench_hooks [SCENE EPISODES] */
+ * of one of them, for a tool that counts instructions. DS_PLUGIN_PATH=plugins bench/bench_hooks [SCENE EPISODES [wired]] */
 #define _POSIX_C_SOURCE 200809L
 #include <diffsim/helper/random.h>
 #include <math.h>
@@ -98,9 +98,9 @@ int main(int argc, char **argv)
         double plain = 0, wired = 0;
         uint64_t n = 0, more = 0;
         int status = 0;
-        if (argc == 3) {
+        if (argc >= 3) {
             status = strcmp(argv[1], scenes[k].env) == 0
-                         ? time_scene(&scenes[k], 0, atoi(argv[2]), &plain, &n, &e)
+                         ? time_scene(&scenes[k], argc > 3, atoi(argv[2]), &plain, &n, &e)
                          : 0;
         } else {
             status = time_scene(&scenes[k], 0, 0, &plain, &n, &e);

@@ -266,13 +266,6 @@ static void read_flip(void *self, ds_param_reader *in)
                                       NUMBER(e->lower[i]), NUMBER(e->upper[i]));
         }
     }
-    if (in->status == DS_OK && c->pan.soft.kernel != SOFTNESS_NONE && c->pan.soft.at_distance) {
-        in->status =
-            ds_host_fail(in->host, DS_E_PARAM,
-                         "parameters softness = %s and contact_grad = distance: a softened contact acts at "
-                         "a distance already; set one of them",
-                         softness_kernels[c->pan.soft.kernel]);
-    }
     if (in->status != DS_OK) {
         return;
     }

@@ -119,13 +119,6 @@ static ds_status check_pinball(const pinball *e, const ds_host *host)
             "parameter radius = %g: a ball of diameter %g does not fit between walls %g m x %g m apart",
             p->radius, 2 * p->radius, e->width, e->height);
     }
-    if (soft && p->soft.at_distance) {
-        return ds_host_fail(
-            host, DS_E_PARAM,
-            "parameters softness = %s and contact_grad = distance: a softened contact acts at a "
-            "distance already; set one of them",
-            softness_kernels[p->soft.kernel]);
-    }
     if (soft && p->gradient != BALL_DISCRETE) {
         return ds_host_fail(
             host, DS_E_PARAM,

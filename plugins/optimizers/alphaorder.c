@@ -15,6 +15,9 @@
  * In the paper both estimates have samples of their own (shared = false); by default they share them: N + 1 evaluations
  * per iteration. Outside of the box f is taken as constant along the outward direction: a sample is clamped, and its
  * gradient has no component there. Without gradients alpha is 0, which is an evolution strategy with a fixed width.
+ *
+ * step = armijo: of t = lr, lr b, lr b^2, ... the first one with f(clamp(x - t g)) <= f(x) - c g . (x - clamp(x - t g)) (L.
+ * Armijo 1966), by the loss without noise; where none of the trials is, x stays, and the samples are drawn anew.
  */
 #include "methods/base/box.h"
 #include "methods/base/opt_kit.h"
@@ -26,14 +29,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ADAM, SGD };
+enum { ADAM, SGD, ARMIJO };
 enum { ALPHA, FIRST, ZEROTH };
 enum { CENTER, MEAN, NONE };
 enum { RANDOM, X0 };
 enum { BOX, UNITS_X };
 enum { LINE = 200 };
 static const char *const rules[] = {"ivw", "bias", NULL};
-static const char *const steps[] = {"adam", "sgd", NULL};
+static const char *const steps[] = {"adam", "sgd", "armijo", NULL};
 static const char *const orders[] = {"alpha", "first", "zeroth", NULL};
 static const char *const baselines[] = {"center", "mean", "none", NULL};
 static const char *const starts[] = {"random", "x0", NULL};
@@ -44,10 +47,12 @@ typedef struct alphaorder {
     opt_kit kit;
     size_t n, N;   /* N: samples of one set */
     size_t rows;   /* of one batch: the sets, then x where the baseline is its loss */
-    size_t centre; /* row of x; rows = it is not asked for */
+    size_t centre; /* rows before the samples: that of x, where its loss is asked for */
     alpha_rule rule;
     int step, order, baseline, start, shared, units;
     double lr, tol, clip;
+    double slope, shrink; /* c and b of armijo */
+    int64_t trials;
     double s, s_decay, lr_decay; /* of iteration 1; exponents */
     int64_t j, patience;
     const double *scale;   /* of a variable: what is one in [-1, 1] is so much in the unit of s and lr */
@@ -153,13 +158,19 @@ static int estimate_gradient(alphaorder *self, int64_t t, double mean)
     return made;
 }
 
-/* x = clamp(x - step(g)) in iteration t = 1, 2, ... */
-static void take_step(alphaorder *self, int64_t t)
+static double length_of_gradient(const alphaorder *self)
 {
-    double norm = 0.0, lr = self->lr / pow((double)t, self->lr_decay);
+    double norm = 0.0;
     for (size_t k = 0; k < self->n; k++) {
         norm = hypot(norm, self->g[k]);
     }
+    return norm;
+}
+
+/* x = clamp(x - step(g)) in iteration t = 1, 2, ... */
+static void take_step(alphaorder *self, int64_t t)
+{
+    double norm = length_of_gradient(self), lr = self->lr / pow((double)t, self->lr_decay);
     for (size_t k = 0; k < self->n; k++) {
         double g = self->g[k], change = lr * (norm > self->clip ? g / norm * self->clip : g);
         if (self->step == ADAM) {
@@ -172,6 +183,33 @@ static void take_step(alphaorder *self, int64_t t)
         double target = self->x[k] - change / self->scale[k];
         self->x[k] = isnan(target) ? self->x[k] : box_clamp(target, -1.0, 1.0);
     }
+}
+
+/* armijo in iteration t; v, of which nothing is needed any more, takes the trials one after the other. */
+static ds_status search_line(alphaorder *self, int64_t t, batch_label label)
+{
+    const double here = self->loss[0], norm = length_of_gradient(self);
+    double rate = self->lr / pow((double)t, self->lr_decay) * (norm > self->clip ? self->clip / norm : 1.0);
+    double loss = INFINITY;
+    ds_status status = DS_OK;
+    for (int64_t i = 0; i < self->trials; i++, rate *= self->shrink) {
+        double promised = 0.0;
+        size_t done;
+        for (size_t k = 0; k < self->n; k++) {
+            const double target = self->x[k] - rate * self->g[k] / self->scale[k];
+            self->v[k] = isnan(target) ? self->x[k] : box_clamp(target, -1.0, 1.0);
+            promised += self->g[k] * self->scale[k] * (self->x[k] - self->v[k]);
+        }
+        status = evaluator_run(&self->kit.evaluator, label, 1, self->v, &loss, NULL, self->outcome, &done);
+        if (status != DS_OK) {
+            return status;
+        }
+        if (isfinite(loss) && (!isfinite(here) || loss <= here - self->slope * promised)) {
+            memcpy(self->x, self->v, self->n * sizeof(double));
+            return DS_OK;
+        }
+    }
+    return DS_OK;
 }
 
 /* One search from a random start. */
@@ -209,7 +247,11 @@ static ds_status descend(void *self_)
         if (stall > self->patience || !estimate_gradient(self, t, mean)) {
             return DS_OK;
         }
-        take_step(self, t);
+        if (self->step != ARMIJO) {
+            take_step(self, t);
+        } else if ((status = search_line(self, t, (batch_label){"line", number})) != DS_OK) {
+            return status;
+        }
     }
     return DS_OK;
 }
@@ -281,7 +323,7 @@ static void lay_out(alphaorder *self)
         self->order = ZEROTH;
     }
     self->shared = self->shared || self->order != ALPHA;
-    self->centre = self->order != FIRST && self->baseline == CENTER;
+    self->centre = (self->order != FIRST && self->baseline == CENTER) || self->step == ARMIJO;
     self->rows = self->centre + (self->shared ? 1 : 2) * self->N;
 }
 
@@ -317,6 +359,9 @@ static void read_parameters(void *self_, ds_param_reader *in)
     self->lr = ds_param_real(in, "lr");
     self->lr_decay = ds_param_real(in, "lr_decay");
     self->clip = ds_param_real(in, "clip");
+    self->slope = ds_param_real(in, "slope");
+    self->shrink = ds_param_real(in, "shrink");
+    self->trials = ds_param_int(in, "trials");
     self->j = ds_param_int(in, "j");
     self->patience = ds_param_int(in, "patience");
     self->tol = ds_param_real(in, "tol");
@@ -370,9 +415,17 @@ static const ds_param *const params[] = {
     DS_INT("block", "0", 0, 1e6, "",
            "Variables that share a weight, for example those of one control segment; 1 = each has its own; 0 "
            "= all."),
-    DS_ENUM("step", "adam", steps, "How the gradient becomes a step: adam, or sgd."),
+    DS_ENUM(
+        "step", "adam", steps,
+        "How the gradient becomes a step: adam; sgd; or armijo, sgd with the first length of lr, lr shrink, "
+        "lr shrink^2, ... "
+        "at which the loss without noise has fallen enough, each of them an evaluation more."),
+    DS_REAL("slope", "0.5", 0, 1, "",
+            "step = armijo: share of the fall that the gradient promises which a step has to bring."),
+    DS_REAL("shrink", "0.5", 1e-3, 0.999, "", "step = armijo: factor from one length to the next."),
+    DS_INT("trials", "10", 1, 1000, "", "step = armijo: most lengths in an iteration; then the point stays."),
     DS_REAL("clip", "1", 1e-12, INFINITY, "",
-            "step = sgd: the gradient is clipped to this length; inf = not (the paper)."),
+            "step = sgd, armijo: the gradient is clipped to this length; inf = not (the paper)."),
     DS_REAL("lr", "0.05", 1e-12, 1e6, "", "Learning rate, in `units`."),
     DS_REAL("lr_decay", "0", 0, 10, "", "In iteration t it is lr / t^lr_decay."),
     DS_ENUM("start", "random", starts,

@@ -6,6 +6,7 @@
  *         repeat
  *             r = residuals, J = their Jacobian at x;  D = clamp(diag J^T J)
  *             p = argmin |J p + r|^2 + p^T D p / mu over the variables that are free to move
+ *                 (bounds = damp: D/mu + |g_i| / distance to the bound ahead, see squares/levenberg.h)
  *             x' = clamp(x + p);  rho = actual decrease / predicted decrease of |r|^2 / 2
  *             if rho > 1e-3: x = x', mu = mu / max(1/3, 1 - (2 rho - 1)^3), nu = 2
  *             else:          mu = mu / nu, nu = 2 nu

@@ -81,12 +81,38 @@ static void random_numbers(size_t n, double *out, uint64_t key)
     }
 }
 
-/* One contact, of every friction with and without network, at many states: adjoint against tangent, tangent against
- * differences. */
+/* Springs that fade or hold back, by their formulas, at one penetration for four rates: the normal force. */
+static void other_springs(void **state)
+{
+    (void)state;
+    static const double rate[4] = {0.7, 0.02, -0.02, -2}, k = 3000, d = 4000, x = 0.04, a = 30, power = 0.008;
+    const double theta[LAW_CONSTANTS] = {k, d, 0.2, 0.5, 0.01};
+    const double fade[4] = {1, 1 / (1 + exp(a * x)), 0.5 * tanh(-x * a / 2) + 0.5,
+                            -0.5 * x * a / (1 + x * a) + 0.5};
+    for (int i = 0; i < 4 * 4 * 2; i++) {
+        const double r = rate[i % 4], part = fade[i / 4 % 4], held = r < 0 ? -pow(-r, 1.0 / 20) : r;
+        contact_law l;
+        contact_record here;
+        contact_law_open(&l, FRICTION_TANH, 0, 1);
+        l.fade = (law_fade)(i / 4 % 4);
+        l.fade_rate = a;
+        l.suction = i / 16;
+        contact_law_set(&l, theta);
+        contact_law_force(&l, x, (const double[3]){0.3, 0, -r}, &here);
+        const double f = power * (k + d * part * (l.suction ? held : r));
+        assert_near(here.force[2], l.suction ? f : fmax(0, f), 1e-12 * 100);
+        assert_near(here.force[0], -0.2 * here.force[2], 1e-10);
+        assert_true(i != 19 || here.force[2] < 0); /* it pulls, and does not by default */
+        assert_true(i != 3 || here.force[2] == 0);
+    }
+}
+
+/* One contact, of every friction with and without network, of all springs, at many states: adjoint against tangent,
+ * tangent against differences. */
 static void law(void **state)
 {
     (void)state;
-    for (int k = 0; k < 12 * 20; k++) {
+    for (int k = 0; k < 12 * 80; k++) {
         double theta[LAW_CONSTANTS], dot[LAW_CONSTANTS], bar[LAW_CONSTANTS] = {0}, at[4], v_bar[3] = {0},
                                                          depth_bar = 0;
         double f_dot[3], f_bar[3], move[4], left = 0, right = 0;
@@ -96,6 +122,9 @@ static void law(void **state)
         contact_change change;
         contact_sums sums = {.theta = {0}};
         contact_law_open(&l, (friction_law)(k % 6), k / 6 % 2, 40);
+        l.fade = (law_fade)(k / 12 % 4);
+        l.fade_rate = 20;
+        l.suction = k / 48 % 2;
         random_numbers(LAW_CONSTANTS, theta, (uint64_t)k);
         random_numbers(LAW_CONSTANTS, dot, (uint64_t)k + 1000);
         random_numbers(4, at, (uint64_t)k + 2000);
@@ -184,7 +213,10 @@ static const char *const cases[][6] = {
      "n_samples=150"},
     {"friction=andersson", "variables=mu mu_static network", "velocity=2, 0, -1", "spin=1, 3, 0"},
     {"friction=coulomb", "variables=stiffness mu", "n_samples=120"},
-    {"friction=none", "variables=network damping", "weight_cost=0", "n_samples=150", "position=0, 0, 0.9"}};
+    {"friction=none", "variables=network damping", "weight_cost=0", "n_samples=150", "position=0, 0, 0.9"},
+    {"hc_repo=true", "damping_fade=softsign", "fade_rate=20", "variables=stiffness damping mu",
+     "n_samples=120"},
+    {"damping_fade=sigmoid", "fade_rate=50", "network_force=20", "n_samples=150"}};
 enum { CASES = sizeof cases / sizeof *cases, MOST = 27 };
 
 static void random_point(const fake_env *e, uint64_t key, double *x, double *v)
@@ -356,9 +388,9 @@ static void unit_quaternion(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(impulses),        cmocka_unit_test(springs),        cmocka_unit_test(law),
-        cmocka_unit_test(multiplied_out),  cmocka_unit_test(derivatives),    cmocka_unit_test(products),
-        cmocka_unit_test(unit_quaternion), cmocka_unit_test(recorded_throw),
+        cmocka_unit_test(impulses), cmocka_unit_test(springs),         cmocka_unit_test(other_springs),
+        cmocka_unit_test(law),      cmocka_unit_test(multiplied_out),  cmocka_unit_test(derivatives),
+        cmocka_unit_test(products), cmocka_unit_test(unit_quaternion), cmocka_unit_test(recorded_throw),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -202,6 +202,59 @@ static void test_every_case(void **state)
     optimizer_stands("alphaorder", "order=zeroth baseline=mean start=x0 s_decay=0.5 lr_decay=0.1", 203, 1, 0);
     optimizer_stands("alphaorder",
                      "shared=false units=x step=sgd clip=inf small=1e-5 baseline=none trace=true", 203, 1, 0);
+    optimizer_stands("alphaorder", "step=armijo units=x trials=3 shrink=0.2", 203, 1, 0);
+    optimizer_stands("alphaorder", "step=armijo order=first slope=0 lr_decay=0.3", 203, 1, 0);
+}
+
+/* Rows tagged "line" between the batches of an iteration are the trials of armijo from its first row, which is x: as long as
+ * they have not brought the fall that was asked for there are more of them, and the next x is the last of them or, after
+ * the most, the old one. */
+static void test_backtracking(void **state)
+{
+    enum { N = 5, TRIALS = 8 };
+    double centre[N];
+    (void)state;
+    for (int k = 0; k < N; k++) {
+        centre[k] = 0.7 * sin(k + 1.0);
+    }
+    for (int order = 0; order < 3; order++) {
+        static const char *const orders[3] = {"alpha", "first", "zeroth"};
+        char settings[200];
+        uint64_t taken = 0, left = 0, at = 0;
+        fake_problem p = optimizer_box(N, -1, 1, sphere, 1500);
+        p.ctx = centre;
+        snprintf(settings, sizeof settings,
+                 "step=armijo lr=40 trials=%d order=%s patience=1000 clip=inf s=0.02 slope=0.3 samples=8",
+                 TRIALS, orders[order]);
+        fake_result r = fake_run("alphaorder", settings, &p, 3);
+        optimizer_assert_sound(&r, 1500);
+        while (at + 9 + TRIALS + 1 < r.evaluations) {
+            uint64_t next = at + 9;
+            for (; strcmp(r.rows[next].tag, "line") == 0; next++) {
+                assert_int_equal(r.rows[next].want, 0);
+                assert_true(next - at - 9 < TRIALS);
+            }
+            const int stays = memcmp(r.x + next * N, r.x + at * N, N * sizeof *r.x) == 0;
+            if (strcmp(r.rows[next].tag, "init") != 0) { /* else another search has begun */
+                assert_true(stays ? next - at - 9 == TRIALS
+                                  : memcmp(r.x + next * N, r.x + (next - 1) * N, N * sizeof *r.x) == 0 &&
+                                        r.rows[next].loss < r.rows[at].loss);
+                taken += !stays;
+                left += stays;
+            }
+            at = next;
+        }
+        print_message("# order=%s: best %.2e, %d steps, %d times none\n", orders[order], r.best, (int)taken,
+                      (int)left);
+        assert_true(taken > 5 && r.best < (order == 2 ? 0.05 : 1e-4));
+        fake_free(&r);
+    }
+    /* At this rate steps that are not searched for lead from one side of the box to the other. */
+    fake_problem p = optimizer_box(N, -1, 1, sphere, 1500);
+    p.ctx = centre;
+    fake_result r = fake_run("alphaorder", "step=sgd lr=40 patience=1000 clip=inf s=0.02 samples=8", &p, 3);
+    assert_true(r.best > 0.1);
+    fake_free(&r);
 }
 
 static void test_reaches(void **state)
@@ -326,7 +379,7 @@ int main(void)
         cmocka_unit_test(test_variance),          cmocka_unit_test(test_every_case),
         cmocka_unit_test(test_reaches),           cmocka_unit_test(test_baseline),
         cmocka_unit_test(test_weights),           cmocka_unit_test(test_orders),
-        cmocka_unit_test(test_authors_constants),
+        cmocka_unit_test(test_authors_constants), cmocka_unit_test(test_backtracking),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

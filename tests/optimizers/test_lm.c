@@ -238,13 +238,45 @@ static void test_box(void **state)
 {
     (void)state;
     const double lower[2] = {-2, -2}, upper[2] = {0.5, 2}, start[2] = {-1.2, 1};
+    for (int bounds = LM_CLAMPED_BOUNDS; bounds <= LM_DAMPED_BOUNDS; bounds++) {
+        lm_options o = exact;
+        o.gtol = 1e-12;
+        o.bounds = bounds;
+        lm *s = lm_create(2, 2, lower, upper, &o);
+        const int jacobians = solve(s, start, 2, 2, rosenbrock_squares, NULL, NULL);
+        print_message("# minimum on the border: %d Jacobians\n", jacobians);
+        assert_true(jacobians < 40);
+        assert_true(lm_point(s)[0] == 0.5 && fabs(lm_point(s)[1] - 0.25) < 1e-9);
+        assert_true(fabs(lm_cost(s) - 0.125) < 1e-12);
+        lm_destroy(s);
+    }
+}
+
+static void distant_squares(void *ctx, size_t n, const double *x, double *r, double *j)
+{
+    (void)ctx;
+    (void)n;
+    r[0] = x[0] - 3;
+    j[0] = 1;
+}
+
+/* r = x - 3 on [0, 1]: the first step is as short as the distance to the bound ahead makes it, whether it begins in the middle
+ * or at the other bound, and the later ones end at the bound all the same. */
+static void test_damped_bounds(void **state)
+{
+    (void)state;
+    const double lower[1] = {0}, upper[1] = {1}, start[2] = {0.5, 0};
     lm_options o = exact;
-    o.gtol = 1e-12;
-    lm *s = lm_create(2, 2, lower, upper, &o);
-    solve(s, start, 2, 2, rosenbrock_squares, NULL, NULL);
-    assert_true(lm_point(s)[0] == 0.5 && fabs(lm_point(s)[1] - 0.25) < 1e-9);
-    assert_true(fabs(lm_cost(s) - 0.125) < 1e-12);
-    lm_destroy(s);
+    o.bounds = LM_DAMPED_BOUNDS;
+    for (int k = 0; k < 2; k++) {
+        double history[1001], g = 3 - start[k], room = 1 - start[k];
+        lm *s = lm_create(1, 1, lower, upper, &o);
+        const int jacobians = solve(s, &start[k], 1, 1, distant_squares, NULL, history);
+        print_message("# to a bound: %d Jacobians\n", jacobians);
+        assert_true(jacobians >= 3 && jacobians < 12 && lm_point(s)[0] == 1);
+        assert_true(fabs(history[1] - start[k] - g / (1 + 1e-4 + g / room)) < 1e-12);
+        lm_destroy(s);
+    }
 }
 
 /* A start without residuals ends the search; a step into nothing is taken back. */
@@ -292,6 +324,7 @@ static void test_stands(void **state)
     for (int k = 0; k < 2; k++) {
         optimizer_stands(plugins[k], "", 300, 1, 0);
         optimizer_stands(plugins[k], "residuals=scalar iterations=7", 200, 1, 0);
+        optimizer_stands(plugins[k], "bounds=damp iterations=20", 300, 1, 0);
     }
     optimizer_stands("pbh", "local=lbfgsb workers=3 j=20", 300, 1, 0);
     optimizer_stands("pbh", "local=adam workers=3 j=20 fade_std=true", 300, 1, 0);
@@ -425,11 +458,11 @@ static void test_shared_best(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rosenbrock),  cmocka_unit_test(test_linear),
-        cmocka_unit_test(test_box),         cmocka_unit_test(test_failed_steps),
-        cmocka_unit_test(test_stands),      cmocka_unit_test(test_residuals),
-        cmocka_unit_test(test_rows),        cmocka_unit_test(test_basins),
-        cmocka_unit_test(test_shared_best),
+        cmocka_unit_test(test_rosenbrock),   cmocka_unit_test(test_linear),
+        cmocka_unit_test(test_box),          cmocka_unit_test(test_damped_bounds),
+        cmocka_unit_test(test_failed_steps), cmocka_unit_test(test_stands),
+        cmocka_unit_test(test_residuals),    cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_basins),       cmocka_unit_test(test_shared_best),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

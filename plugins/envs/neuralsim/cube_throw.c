@@ -14,6 +14,8 @@ enum { CUBE, SEEN };
 static const char cure[] = "reduce h, or the bounds of stiffness and damping";
 static const char *const frictions[] = {"none", "coulomb", "tanh", "andersson", "hollars", "brown", NULL};
 
+static const char *const fades[] = {"none", "sigmoid", "tanh", "softsign", NULL};
+
 static const ds_param *const params[] = {
     DS_TEXT("variables", "stiffness damping network",
             "What is sought, one or several of: stiffness, damping, mu, mu_static, slip, network. Without "
@@ -30,6 +32,16 @@ static const ds_param *const params[] = {
     DS_REAL("mu_static", "0.5", 0, 10, "", "The most friction, where it is no variable."),
     DS_REAL("slip", "0.01", 1e-6, 10, "m/s",
             "Velocity below which friction is less, where it is no variable.", .flags = DS_PARAM_LOG),
+    DS_BOOL(
+        "hc_repo", "false",
+        "Springs as in tiny-differentiable-simulator: where a contact opens at r < 0 m/s, -|r|^(1/20) counts "
+        "in place of r, and the normal force may pull."),
+    DS_ENUM("damping_fade", "none", fades,
+            "Factor of the damping that falls with the penetration x from 1/2, with a = fade_rate: sigmoid "
+            "1/(1 + exp(a x)), tanh 1/2 - tanh(a x/2)/2, which is the same number, softsign "
+            "1/2 - a x/(2 + 2 a x)."),
+    DS_REAL("fade_rate", "0.01", 0, 1e6, "1/m",
+            "Of damping_fade. The 0.01 of tiny-differentiable-simulator is 1/2 at any depth of this cube."),
     DS_REAL("network_force", "1", 1e-3, 1e6, "N",
             "Unit of the normal force and of the friction of the network.", .flags = DS_PARAM_LOG),
     DS_REAL("weight_cost", "1", 0, 1e6, "",
@@ -225,6 +237,9 @@ static void read_cube(void *self, ds_param_reader *in)
                    held_out = (uint64_t)ds_param_int(in, "held_out");
     contact_law_open(&e->motion.law, (friction_law)ds_param_int(in, "friction"), 0,
                      ds_param_real(in, "network_force"));
+    e->motion.law.suction = ds_param_int(in, "hc_repo") != 0;
+    e->motion.law.fade = (law_fade)ds_param_int(in, "damping_fade");
+    e->motion.law.fade_rate = ds_param_real(in, "fade_rate");
     read_start(e, in);
     read_knobs(e, in);
     make_target(e, in, samples, held_out);

@@ -65,15 +65,9 @@ static ds_status allocate_motion(void *self)
     memory *m = &e->kit.memory;
     const size_t rows = e->model.rows;
     if (e->kit.hybrid.nets > 0) {
-        if (e->onestep) {
-            return ds_host_fail(
-                e->kit.host, DS_E_PARAM,
-                "parameters rollout = onestep and residual: networks need the whole motion; set rollout "
-                "= full");
-        }
         e->bar = memory_doubles(m, rows * S);
-        if (!compound_net_open(&e->net, m, &e->kit.hybrid, e->model.dt / (double)e->model.substeps, rows - 1,
-                               e->model.substeps)) {
+        if (!compound_net_open(&e->net, m, &e->kit.hybrid, e->model.dt / (double)e->model.substeps,
+                               e->onestep ? 1 : rows - 1, e->model.substeps)) {
             return DS_E_NOMEM;
         }
         e->kit.grad_kind = DS_GRAD_ADJOINT;
@@ -102,22 +96,29 @@ static void name_of_motion(const void *self, uint64_t i, env_variable *out)
 
 /* ---- an episode ---- */
 
-/* Every sample from the one before, as far as that is known. */
-static int64_t run_onestep(motion *e, uint64_t rows, int derivatives)
+/* From the sample before sample i: whether that is known, and then the motion starts there. */
+static int begin_onestep(motion *e, uint64_t i)
+{
+    const double *from = e->model.given + (i > 0 ? i - 1 : 0) * S;
+    memcpy(e->now.start, from, sizeof e->now.start);
+    return i > 0 && isfinite(from[0]) && isfinite(from[1]) && isfinite(from[2]) && isfinite(from[3]);
+}
+
+/* Every sample from the one before, as far as that is known. w: of the networks, or NULL. */
+static int64_t run_onestep(motion *e, const double *w, uint64_t rows, int derivatives)
 {
     const double h = e->model.dt / (double)e->model.substeps;
     memset(e->now.start_dot, 0, sizeof e->now.start_dot);
     for (uint64_t i = 0; i < rows; i++) {
-        const double *from = e->model.given + (i > 0 ? i - 1 : 0) * S;
         double y[2 * S], y_dot[2 * SLOPES] = {0};
-        const int known = isfinite(from[0]) && isfinite(from[1]) && isfinite(from[2]) && isfinite(from[3]);
-        memcpy(e->now.start, from, sizeof e->now.start);
-        if (i > 0 && known &&
-            compound_run(&e->now, h, 1, e->model.substeps, y, derivatives ? y_dot : NULL) >= 0) {
+        const int known = begin_onestep(e, i);
+        if (known && (w != NULL ? compound_net_run(&e->net, &e->now, w, 1, y)
+                                : compound_run(&e->now, h, 1, e->model.substeps, y,
+                                               derivatives ? y_dot : NULL)) >= 0) {
             return (int64_t)i;
         }
         for (int k = 0; k < S; k++) { /* what has no sample before it, counts nothing */
-            e->y[i * S + (uint64_t)k] = i > 0 && known ? y[S + k] : e->model.given[i * S + (uint64_t)k];
+            e->y[i * S + (uint64_t)k] = known ? y[S + k] : e->model.given[i * S + (uint64_t)k];
         }
         if (derivatives) {
             memcpy(e->y_dot + i * SLOPES, y_dot + SLOPES, sizeof y_dot / 2);
@@ -137,10 +138,11 @@ static ds_status simulate_motion(void *self, ds_eval *io)
     }
     memcpy(e->x, io->x, m->n * sizeof *e->x);
     model_set(m, io->x, &e->now);
-    int64_t lost = e->kit.hybrid.nets > 0 ? compound_net_run(&e->net, &e->now, io->x + m->n, rows - 1, e->y)
-                   : e->onestep           ? run_onestep(e, rows, derivatives)
-                                : compound_run(&e->now, m->dt / (double)m->substeps, rows - 1, m->substeps,
-                                               e->y, derivatives ? e->y_dot : NULL);
+    const double *w = e->kit.hybrid.nets > 0 ? io->x + m->n : NULL;
+    int64_t lost = e->onestep  ? run_onestep(e, w, rows, derivatives)
+                   : w != NULL ? compound_net_run(&e->net, &e->now, w, rows - 1, e->y)
+                               : compound_run(&e->now, m->dt / (double)m->substeps, rows - 1, m->substeps,
+                                              e->y, derivatives ? e->y_dot : NULL);
     e->seen = lost >= 0 ? (uint64_t)lost : rows;
     if (e->seen < m->fitted) {
         io->bad_step = lost - 1;
@@ -205,6 +207,38 @@ static void forward_product(motion *e, const double *v, double *out)
     }
 }
 
+/* The sweeps of a motion with networks, whose bar gives the derivatives by its states and takes their changes: of the
+ * whole, or step by step, each of which is made once more. */
+static void sweep_back(motion *e, double *x_bar, double *w_bar)
+{
+    if (!e->onestep) {
+        compound_net_adjoint(&e->net, &e->now, e->bar, x_bar, w_bar);
+    }
+    for (uint64_t i = 1; e->onestep && i < e->model.fitted; i++) {
+        double y[2 * S], bar[2 * S] = {0};
+        if (begin_onestep(e, i)) {
+            compound_net_run(&e->net, &e->now, e->net.w, 1, y);
+            memcpy(bar + S, e->bar + i * S, sizeof bar / 2);
+            compound_net_adjoint(&e->net, &e->now, bar, x_bar, w_bar);
+        }
+    }
+}
+
+static void sweep_forward(motion *e, const double *x_dot, const double *w_dot)
+{
+    if (!e->onestep) {
+        compound_net_tangent(&e->net, &e->now, x_dot, w_dot, e->bar);
+    }
+    for (uint64_t i = 0; e->onestep && i < e->model.fitted; i++) {
+        double y[2 * S], dot[2 * S] = {0};
+        if (begin_onestep(e, i)) {
+            compound_net_run(&e->net, &e->now, e->net.w, 1, y);
+            compound_net_tangent(&e->net, &e->now, x_dot, w_dot, dot);
+        }
+        memcpy(e->bar + i * S, dot + S, sizeof dot / 2);
+    }
+}
+
 /* The same two products where there are networks. `rows` of the motion may be more than are compared. */
 static void reverse_with_networks(motion *e, const double *w, double *out)
 {
@@ -218,7 +252,7 @@ static void reverse_with_networks(motion *e, const double *w, double *out)
         model_observe_bar(m, q, weight * bar, e->bar + i * S);
     }
     memset(out + m->n, 0, e->kit.hybrid.variables * sizeof *out);
-    compound_net_adjoint(&e->net, &e->now, e->bar, x_bar, out + m->n);
+    sweep_back(e, x_bar, out + m->n);
     memcpy(out, x_bar, m->n * sizeof *out);
 }
 
@@ -227,7 +261,7 @@ static void forward_with_networks(motion *e, const double *v, double *out)
     const model *m = &e->model;
     double x_dot[K] = {0}, by[FIT_QUANTITIES];
     memcpy(x_dot, v, m->n * sizeof *v);
-    compound_net_tangent(&e->net, &e->now, x_dot, v + m->n, e->bar);
+    sweep_forward(e, x_dot, v + m->n);
     for (uint64_t i = 0; i < m->fitted; i++) {
         model_observe(m, e->bar + i * S, 1, by);
         for (uint64_t q = 0; q < m->fit.quantities; q++) {

@@ -11,20 +11,26 @@ static const ds_param *const params[] = {DS_REAL("cliff", "0.78539816339744831",
 typedef struct shot {
     plain plain; /* first */
     double cliff;
+    double angle; /* of the last throw */
 } shot;
+
+enum { FRAMES = 40 };
 
 static void read_shot(void *self, ds_param_reader *in)
 {
     shot *e = self;
     e->cliff = ds_param_real(in, "cliff");
     plain_read(&e->plain, in, 1, "angle", "rad");
+    e->plain.kit.steps = FRAMES;
+    e->plain.kit.dt = 2.0 / FRAMES; /* twice the longest flight to the bar */
     e->plain.kit.loss_floor = -1;
 }
 
 static ds_status simulate_shot(void *self, ds_eval *io)
 {
-    const shot *e = self;
+    shot *e = self;
     const double s = sin(io->x[0]);
+    e->angle = io->x[0];
     io->loss = fabs(io->x[0]) <= e->cliff ? -s * s : 0;
     return DS_OK;
 }
@@ -36,21 +42,82 @@ static ds_status adjoint_of_shot(void *self, ds_eval *io)
     return DS_OK;
 }
 
+/* ---- scene: a ball of 1 m/s, and a bar that the throw at the angle of the cliff just reaches, 1 m away ---- */
+
+enum { BALL, BAR, PIVOT };
+static const double radius = 0.03;
+
+/* Ball, then tilt and rate of the bar at frame k: the ball stays where it hits. */
+static void state_of(const shot *e, uint64_t k, double out[4])
+{
+    const double t = (double)k * e->plain.kit.dt, c = cos(e->angle), s = sin(e->angle);
+    const double hit = fabs(e->angle) <= e->cliff ? cos(e->cliff) / c : HUGE_VAL, flown = fmin(t, hit);
+    out[0] = c * flown;
+    out[1] = s * flown;
+    out[3] = t >= hit ? s : 0;
+    out[2] = t >= hit ? s * (t - hit) : 0;
+}
+
+static void bodies_of_shot(void *self, scene_kit *s)
+{
+    const shot *e = self;
+    const double x = cos(e->cliff), length = sin(e->cliff);
+    s->info.flat = 1;
+    scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_TOOL, 1, (double[4]){radius, 0, 0, 0});
+    scene_kit_body(s, "bar", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1, (double[4]){0.5 * radius, length, 0, 0});
+    scene_kit_body(s, "pivot", DS_BODY_SPHERE, DS_ROLE_FIXED, 1, (double[4]){radius, 0, 0, 0});
+    scene_kit_include(s, 0, 0, 0, 2 * radius);
+    scene_kit_include(s, x, 0, 0, 1.1 * length + 2 * radius);
+}
+
+static void place_shot(const void *self, uint64_t k, uint64_t b, double *out)
+{
+    const shot *e = self;
+    double at[4];
+    state_of(e, k, at);
+    if (b == BALL) {
+        scene_kit_pose(at[0], at[1], 0, 0, out);
+        return;
+    }
+    const double half =
+        b == BAR ? (e->angle < 0 ? -0.5 : 0.5) * sin(e->cliff) : 0; /* it stands where the ball comes */
+    const double tilt = e->angle < 0 ? -at[2] : at[2];
+    scene_kit_pose(cos(e->cliff) + fabs(half) * sin(tilt), half * cos(tilt), 0, e->angle < 0 ? tilt : -tilt,
+                   out);
+}
+
+static const scene_metric metrics[] = {
+    {"x", "m"}, {"y", "m"}, {"tilt", "rad"}, {"rate", "rad/s"}, {NULL, NULL}};
+
+static void measure_shot(void *self, uint64_t k, double *out)
+{
+    shot *e = self;
+    state_of(e, k, out);
+    scene_kit_include(&e->plain.kit.scene, out[0], out[1], 0, radius);
+}
+
 static const env_table env = {.size = sizeof(shot),
                               .read = read_shot,
                               .simulate = simulate_shot,
                               .adjoint = adjoint_of_shot,
+                              .metrics = metrics,
+                              .bodies = bodies_of_shot,
+                              .place = place_shot,
+                              .measure = measure_shot,
                               PLAIN_TABLE};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("momentum", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Hit a bar as hard as possible without missing it, in closed form.",
-    .description = "Variable: the angle of the throw. Loss -sin(angle)^2 up to the "
-                   "cliff, 0 beyond it: the best angle is "
-                   "the last one before the cliff, and gradients lead over it.",
+    .description =
+        "Variable: the angle of the throw. Loss -sin(angle)^2 up to the "
+        "cliff, 0 beyond it: the best angle is "
+        "the last one before the cliff, and gradients lead over it.\n"
+        "The picture takes the loss for minus the square of the rate at which a bar turns that was hit. "
+        "Metrics: place of the ball, tilt and rate of the bar.",
     .citation = SMOOTHING_SUH,
-    .extensions = plain_extensions,
+    .extensions = env_kit_scene,
 };
 
 ENV_KIT_DEFINE(env, desc)

@@ -26,16 +26,20 @@ static const ds_param *const params[] = {
 typedef struct pusher {
     plain plain; /* first */
     softness soft, noise;
-    double part, block, target;
+    double part, k, m, block, target;
     int64_t loss;
     double x, moved; /* penetration that is commanded; how far the block has moved */
 } pusher;
+
+enum { FRAMES = 40 };
 
 static void read_pusher(void *self, ds_param_reader *in)
 {
     pusher *e = self;
     const double k = ds_param_real(in, "k"), m = ds_param_real(in, "m");
     e->part = k / (k + m);
+    e->k = k;
+    e->m = m;
     e->block = ds_param_real(in, "block");
     e->target = ds_param_real(in, "target");
     e->loss = ds_param_int(in, "loss");
@@ -44,6 +48,8 @@ static void read_pusher(void *self, ds_param_reader *in)
     e->noise.kernel = ds_param_int(in, "noise");
     e->noise.width = ds_param_real(in, "noise_width");
     plain_read(&e->plain, in, 1, "command", "m");
+    e->plain.kit.steps = FRAMES;
+    e->plain.kit.dt = 1.0 / FRAMES;
     e->plain.kit.loss_floor = e->loss == SQUARED ? 0 : e->block;
     e->plain.kit.grad_kind = e->soft.at_distance ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
 }
@@ -70,10 +76,75 @@ static ds_status adjoint_of_pusher(void *self, ds_eval *io)
     return DS_OK;
 }
 
+/* ---- scene: commands from the lower bound to that of the episode, and what each of them does ---- */
+
+enum { PUSHER, BLOCK, COMMAND, TARGET };
+
+/* Command, face of the pusher, position of the block, force between them, at frame k of FRAMES. Pusher and command are as
+ * far apart as the spring of its control is stretched by the force. */
+static void state_of(const pusher *e, uint64_t k, double out[4])
+{
+    const double from = fmin(e->plain.lower - e->block, e->x), share = (double)k / FRAMES;
+    const double x = k == FRAMES ? e->x : from + (e->x - from) * share;
+    const double moved = k == FRAMES ? e->moved : e->part * softness_ramp(&e->soft, x);
+    out[0] = e->block + x;
+    out[1] = e->block + x - e->m * moved / e->k;
+    out[2] = e->block + moved;
+    out[3] = e->m * moved;
+}
+
+static double half_width(const pusher *e)
+{
+    return 0.04 * (e->plain.upper - e->plain.lower);
+}
+
+static void bodies_of_pusher(void *self, scene_kit *s)
+{
+    const pusher *e = self;
+    const double half = half_width(e), size[4] = {half, half, half, 0};
+    s->info.flat = 1;
+    s->info.ground = 0;
+    scene_kit_body(s, "pusher", DS_BODY_BOX, DS_ROLE_TOOL, 1, size);
+    scene_kit_body(s, "block", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, size);
+    scene_kit_body(s, "command", DS_BODY_SPHERE, DS_ROLE_TOOL, 1, (double[4]){0.25 * half, 0, 0, 0});
+    if (e->loss == SQUARED) {
+        scene_kit_body(s, "target", DS_BODY_SPHERE, DS_ROLE_FIXED, 1, (double[4]){0.25 * half, 0, 0, 0});
+    }
+    scene_kit_include(s, e->plain.lower - 2 * half, half, 0, half);
+    scene_kit_include(s, e->block + 2 * half, half, 0, half);
+}
+
+/* Faces of the boxes that meet stand at the places; command and target hang above them. */
+static void place_pusher(const void *self, uint64_t k, uint64_t b, double *out)
+{
+    const pusher *e = self;
+    const double half = half_width(e);
+    double at[4];
+    state_of(e, k, at);
+    const double x[] = {at[1] - half, at[2] + half, at[0], e->target};
+    scene_kit_pose(x[b], b <= BLOCK ? half : 2.5 * half, 0, 0, out);
+}
+
+static const scene_metric metrics[] = {
+    {"command", "m"}, {"pusher", "m"}, {"position", "m"}, {"force", "N"}, {NULL, NULL}};
+
+static void measure_pusher(void *self, uint64_t k, double *out)
+{
+    pusher *e = self;
+    const double half = half_width(e);
+    state_of(e, k, out);
+    scene_kit_include(&e->plain.kit.scene, out[1] - 2 * half, half, 0, half);
+    scene_kit_include(&e->plain.kit.scene, fmax(out[0], fmax(out[2] + half, e->target)), half, 0, 2 * half);
+}
+
 static const env_table env = {.size = sizeof(pusher),
                               .read = read_pusher,
                               .simulate = simulate_pusher,
                               .adjoint = adjoint_of_pusher,
+                              .metrics = metrics,
+                              .bodies = bodies_of_pusher,
+                              .place = place_pusher,
+                              .measure = measure_pusher,
                               PLAIN_TABLE};
 
 static const ds_desc desc = {
@@ -87,9 +158,11 @@ static const ds_desc desc = {
         "1/k)/kappa; softplus and gaussian are others.\n"
         "Each is the mean of the hard ramp under noise on u of one density: barrier, Student's t with 2 "
         "degrees of freedom; softplus, the logistic one; gaussian, the normal one. softness = none with "
-        "noise = that name has this mean over episodes with noise.",
+        "noise = that name has this mean over episodes with noise.\n"
+        "The picture moves the command from the lower bound to the variable. Metrics: command, pusher, which "
+        "stays behind it, block, and the force between them.",
     .citation = SMOOTHING_PANG " " SMOOTHING_SUH,
-    .extensions = plain_extensions,
+    .extensions = env_kit_scene,
 };
 
 ENV_KIT_DEFINE(env, desc)

@@ -219,13 +219,6 @@ static void read_robot(void *self, ds_param_reader *in)
     e->loop.names = e->kind == BICYCLE ? bicycle : point;
     e->loop.unit = e->kind == BICYCLE ? "" : "m/s";
     e->loop.kit.grad_kind = e->soft.at_distance ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
-    if (in->status == DS_OK && e->soft.at_distance && e->soft.kernel != SOFTNESS_NONE) {
-        in->status = ds_host_fail(in->host, DS_E_PARAM,
-                                  "parameters softness = %s and contact_grad = distance: a softened contact "
-                                  "acts at a distance, and "
-                                  "its gradient knows that; set one of them",
-                                  softness_kernels[e->soft.kernel]);
-    }
 }
 
 /* ---- loss ---- */

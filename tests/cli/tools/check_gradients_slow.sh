@@ -157,6 +157,7 @@ double_pendulum variant=synthetic rollout=onestep
 double_pendulum variant=initial n_samples=301
 cube_throw n_samples=150
 cube_throw n_samples=150 friction=brown network_force=50
+cube_throw n_samples=150 hc_repo=true damping_fade=softsign fade_rate=20 network_force=50
 billiards smooth=true mu=0
 ball2d
 rigid_mass shape=cone variables=masses scene=video observe=state

@@ -251,12 +251,14 @@ static void kinds_of_gradient(void **state)
 
 static void refused(void **state)
 {
+    static const char *const envs[] = {"envs/pusher1d", "envs/push", "envs/push_far",      "envs/bounce",
+                                       "envs/pinball",  "envs/flip", "envs/rigid_contact", "envs/roomba"};
     (void)state;
-    fake_env_refuses("envs/pinball", SETTINGS("softness=barrier", "contact_grad=distance"),
-                     "set one of them");
+    for (size_t k = 0; k < sizeof envs / sizeof *envs; k++) {
+        fake_env_refuses(envs[k], SETTINGS("softness=barrier", "contact_grad=distance"), "set one of them");
+    }
     fake_env_refuses("envs/pinball", SETTINGS("softness=barrier", "gradient=saltation"), "discrete");
     fake_env_refuses("envs/pinball", SETTINGS("softness=barrier", "residual=friction = depth"), "residual");
-    fake_env_refuses("envs/flip", SETTINGS("softness=barrier", "contact_grad=distance"), "set one of them");
 }
 
 int main(void)

@@ -547,6 +547,69 @@ static void refusals(void **state)
     fake_env_refuses("envs/ball_wall", SETTINGS("lower=2"), "upper");
 }
 
+/* Numbers of a body in a frame of the last episode. */
+static const double *pose_of(fake_env *e, uint64_t frame, uint64_t body)
+{
+    static double pose[7];
+    const ds_scene *scene = e->plugin->env->get_extension(e->self, DS_EXT_SCENE);
+    assert_int_equal(scene->frame(e->self, frame, body, 7, pose), DS_OK);
+    return pose;
+}
+
+/* The bar of momentum turns at a rate whose square is minus the loss, on the side where it was hit, and the ball stays there;
+ * a throw beyond the cliff passes it. */
+static void momentum_is_seen(void **state)
+{
+    static const double angle[] = {0.2, 0.78, 0.79, -0.4};
+    fake_env e;
+    (void)state;
+    fake_env_open(&e, "envs/momentum", SETTINGS("lower=-1"), 0, 0);
+    for (int k = 0; k < 4; k++) {
+        const double loss = fake_eval(&e, &angle[k], NULL, 0, NULL),
+                     *rate = fake_metric(&e, &angle[k], "rate");
+        const double *x = fake_values(&e, "x"), *y = fake_values(&e, "y"), *tilt = fake_values(&e, "tilt");
+        const int hit = k != 2;
+        assert_near(-rate[40] * rate[40], loss, 1e-15);
+        assert_near(x[40], hit ? sqrt(0.5) : 2 * cos(angle[k]), 1e-12);
+        assert_near(y[40], x[40] * tan(angle[k]), 1e-12);
+        assert_true(rate[0] == 0 && tilt[0] == 0 && (tilt[40] > 0) == (k < 2) && (tilt[40] < 0) == (k == 3));
+        assert_near(tilt[40] - tilt[39], rate[40] * 0.05, 1e-12);
+        const double *bar = pose_of(&e, 40, 1), way = hypot(bar[0] - sqrt(0.5), bar[1]);
+        assert_near(way, 0.5 * sqrt(0.5), 1e-12); /* its middle, from the pivot */
+        assert_true((bar[0] > sqrt(0.5) + 1e-3) == hit && (bar[1] > 0) == (k != 3));
+    }
+    fake_env_close(&e);
+}
+
+/* The last frame of pusher1d is the episode; whatever the ramp, spring and block pull alike, and under hard contact the
+ * pusher touches the block or is where it was told to be. */
+static void pusher_is_seen(void **state)
+{
+    static const char *const softness[] = {"softness=none", "softness=barrier"};
+    static const double command[] = {-0.4, 0.1, 0.9};
+    (void)state;
+    for (int k = 0; k < 6; k++) {
+        fake_env e;
+        fake_env_open(&e, "envs/pusher1d",
+                      SETTINGS("loss=position", "k=3", "m=2", "block=-0.05", softness[k / 3]), 0, 0);
+        const double loss = fake_eval(&e, &command[k % 3], NULL, 0, NULL);
+        const double *u = fake_metric(&e, &command[k % 3], "command"), *pusher = fake_values(&e, "pusher"),
+                     *block = fake_values(&e, "position"), *force = fake_values(&e, "force");
+        assert_near(u[0], -1, 1e-15);
+        assert_near(u[40], command[k % 3], 1e-15);
+        assert_near(block[40], loss, 1e-15);
+        for (int i = 0; i <= 40; i++) {
+            assert_near(force[i], 3 * (u[i] - pusher[i]), 1e-12);
+            assert_near(force[i], 2 * (block[i] + 0.05), 1e-12);
+            assert_true(k >= 3 || fabs(pusher[i] - (force[i] > 0 ? block[i] : u[i])) < 1e-12);
+            assert_true(k < 3 || pusher[i] < block[i]);
+        }
+        assert_near(pose_of(&e, 40, 0)[0], pusher[40] - 0.08, 1e-12);
+        assert_near(pose_of(&e, 40, 1)[0], block[40] + 0.08, 1e-12);
+        fake_env_close(&e);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -567,6 +630,8 @@ int main(void)
         cmocka_unit_test(box_corners),
         cmocka_unit_test(scenes),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(momentum_is_seen),
+        cmocka_unit_test(pusher_is_seen),
     };
     return cmocka_run_group_tests_name("smoothing: functions", tests, NULL, NULL);
 }

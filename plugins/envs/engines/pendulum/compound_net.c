@@ -92,20 +92,34 @@ static void evaluate_tangent(const compound_net *n, const double *k, const doubl
 
 /* ---- steps ---- */
 
-/* The stages of a step from y: states, sides and tapes; `next` gets the state behind it. */
-typedef struct stages {
+/* The stages of a step: states and sides. */
+typedef struct compound_net_stages {
     int count;
     double at[STAGES][N];
     sides side[STAGES];
 } stages;
 
-static void step(const compound_net *n, const compound *p, const double *y, stages *s, double *next)
+static const uint64_t most_bytes = 8 << 20; /* that are kept */
+
+static stages *stages_of(const compound_net *n, uint64_t k)
+{
+    return n->stages + (n->keeps ? k : 0);
+}
+
+static double *tape_of(const compound_net *n, uint64_t k, int stage)
+{
+    return n->tape + ((n->keeps ? k : 0) * STAGES + (uint64_t)stage) * n->hybrid->tape;
+}
+
+/* Step k from y; `next` gets the state behind it. */
+static void step(const compound_net *n, const compound *p, uint64_t at_step, const double *y, double *next)
 {
     const double h = n->h;
+    stages *s = stages_of(n, at_step);
     memcpy(s->at[0], y, N * sizeof *y);
     if (p->method == COMPOUND_SEMI_IMPLICIT) {
         s->count = 1;
-        evaluate(n, p->constant, y, n->tape, &s->side[0]);
+        evaluate(n, p->constant, y, tape_of(n, at_step, 0), &s->side[0]);
         for (int i = 0; i < 2; i++) {
             next[2 + i] = y[2 + i] + h * s->side[0].acc[i];
             next[i] = y[i] + h * next[2 + i];
@@ -116,7 +130,7 @@ static void step(const compound_net *n, const compound *p, const double *y, stag
     s->count = STAGES;
     for (int k = 0; k < STAGES; k++) {
         const double *at = s->at[k], share = h * rk4_weight[k], reach = h * rk4_ahead[k];
-        evaluate(n, p->constant, at, n->tape + (size_t)k * n->hybrid->tape, &s->side[k]);
+        evaluate(n, p->constant, at, tape_of(n, at_step, k), &s->side[k]);
         for (int i = 0; i < 2; i++) {
             sum[i] += share * at[2 + i];
             sum[2 + i] += share * s->side[k].acc[i];
@@ -131,19 +145,28 @@ static void step(const compound_net *n, const compound *p, const double *y, stag
     }
 }
 
-/* bar: in, derivatives by the state behind the step; out, by that before it. */
-static void step_reverse(const compound_net *n, const compound *p, const double *y, double *bar,
+/* The stages of a step of the last motion. */
+static const stages *stages_again(const compound_net *n, const compound *p, uint64_t k)
+{
+    double next[N];
+    if (!n->keeps) {
+        step(n, p, k, n->step + k * N, next);
+    }
+    return stages_of(n, k);
+}
+
+/* bar: in, derivatives by the state behind step k; out, by that before it. */
+static void step_reverse(const compound_net *n, const compound *p, uint64_t at_step, double *bar,
                          double *k_bar, double *w_bar)
 {
-    const double h = n->h;
-    double next[N], before[N], ahead[N] = {0}; /* by the state of the stage that follows */
-    stages s;
-    step(n, p, y, &s, next);
-    if (s.count == 1) {
+    const double h = n->h, *y = n->step + at_step * N;
+    double before[N], ahead[N] = {0}; /* by the state of the stage that follows */
+    const stages *s = stages_again(n, p, at_step);
+    if (s->count == 1) {
         const double acc_bar[2] = {h * (bar[2] + h * bar[0]), h * (bar[3] + h * bar[1])};
         bar[2] += h * bar[0];
         bar[3] += h * bar[1];
-        evaluate_reverse(n, p->constant, y, n->tape, &s.side[0], acc_bar, bar, k_bar, w_bar);
+        evaluate_reverse(n, p->constant, y, tape_of(n, at_step, 0), &s->side[0], acc_bar, bar, k_bar, w_bar);
         return;
     }
     memcpy(before, bar, sizeof before);
@@ -157,8 +180,8 @@ static void step_reverse(const compound_net *n, const compound *p, const double 
         for (int i = 0; i < N; i++) { /* each stage begins at y */
             before[i] += ahead[i];
         }
-        evaluate_reverse(n, p->constant, s.at[k], n->tape + (size_t)k * n->hybrid->tape, &s.side[k], acc_bar,
-                         at_bar, k_bar, w_bar);
+        evaluate_reverse(n, p->constant, s->at[k], tape_of(n, at_step, k), &s->side[k], acc_bar, at_bar,
+                         k_bar, w_bar);
         memcpy(ahead, at_bar, sizeof ahead);
     }
     for (int i = 0; i < N; i++) { /* the first one is at y */
@@ -166,15 +189,14 @@ static void step_reverse(const compound_net *n, const compound *p, const double 
     }
 }
 
-static void step_tangent(const compound_net *n, const compound *p, const double *y, double *dot,
+static void step_tangent(const compound_net *n, const compound *p, uint64_t at_step, double *dot,
                          const double *k_dot, const double *w_dot)
 {
-    const double h = n->h;
-    double next[N], at_dot[N], sum[N] = {0}, acc_dot[2];
-    stages s;
-    step(n, p, y, &s, next);
-    if (s.count == 1) {
-        evaluate_tangent(n, p->constant, y, n->tape, &s.side[0], dot, k_dot, w_dot, acc_dot);
+    const double h = n->h, *y = n->step + at_step * N;
+    double at_dot[N], sum[N] = {0}, acc_dot[2];
+    const stages *s = stages_again(n, p, at_step);
+    if (s->count == 1) {
+        evaluate_tangent(n, p->constant, y, tape_of(n, at_step, 0), &s->side[0], dot, k_dot, w_dot, acc_dot);
         for (int i = 0; i < 2; i++) {
             dot[2 + i] += h * acc_dot[i];
             dot[i] += h * dot[2 + i];
@@ -184,8 +206,8 @@ static void step_tangent(const compound_net *n, const compound *p, const double 
     memcpy(at_dot, dot, sizeof at_dot);
     for (int k = 0; k < STAGES; k++) {
         const double share = h * rk4_weight[k], reach = h * rk4_ahead[k];
-        evaluate_tangent(n, p->constant, s.at[k], n->tape + (size_t)k * n->hybrid->tape, &s.side[k], at_dot,
-                         k_dot, w_dot, acc_dot);
+        evaluate_tangent(n, p->constant, s->at[k], tape_of(n, at_step, k), &s->side[k], at_dot, k_dot, w_dot,
+                         acc_dot);
         for (int i = 0; i < 2; i++) {
             sum[i] += share * at_dot[2 + i];
             sum[2 + i] += share * acc_dot[i];
@@ -203,18 +225,22 @@ static void step_tangent(const compound_net *n, const compound *p, const double 
 int compound_net_open(compound_net *n, memory *m, const ds_hybrid *hybrid, double h, uint64_t frames,
                       uint64_t substeps)
 {
+    const uint64_t steps = frames * substeps, each = sizeof(stages) + STAGES * hybrid->tape * sizeof(double);
+    const int keeps = steps <= most_bytes / each;
+    const size_t kept = keeps && steps > 0 ? steps : 1;
     *n = (compound_net){.hybrid = hybrid,
                         .h = h,
                         .frames = frames,
                         .substeps = substeps,
-                        .step = memory_doubles(m, (frames * substeps + 1) * N),
-                        .tape = memory_doubles(m, STAGES * hybrid->tape)};
+                        .step = memory_doubles(m, (steps + 1) * N),
+                        .stages = memory_take(m, kept, sizeof(stages)),
+                        .tape = memory_doubles(m, kept * STAGES * hybrid->tape),
+                        .keeps = keeps};
     return !m->failed;
 }
 
 int64_t compound_net_run(compound_net *n, const compound *p, const double *w, uint64_t frames, double *y)
 {
-    stages s;
     n->w = w;
     n->frames = frames;
     n->steps = frames * n->substeps;
@@ -230,7 +256,7 @@ int64_t compound_net_run(compound_net *n, const compound *p, const double *w, ui
         if (k == n->steps) {
             return -1;
         }
-        step(n, p, now, &s, n->step + (k + 1) * N);
+        step(n, p, k, now, n->step + (k + 1) * N);
     }
 }
 
@@ -240,7 +266,7 @@ void compound_net_adjoint(const compound_net *n, const compound *p, const double
     double bar[N], k_bar[C] = {0};
     memcpy(bar, y_bar + n->frames * N, sizeof bar);
     for (uint64_t k = n->steps; k-- > 0;) {
-        step_reverse(n, p, n->step + k * N, bar, k_bar, w_bar);
+        step_reverse(n, p, k, bar, k_bar, w_bar);
         for (int i = 0; i < N && k % n->substeps == 0; i++) {
             bar[i] += y_bar[k / n->substeps * N + (uint64_t)i];
         }
@@ -269,7 +295,7 @@ void compound_net_tangent(const compound_net *n, const compound *p, const double
     }
     memcpy(y_dot, dot, sizeof dot);
     for (uint64_t k = 0; k < n->steps; k++) {
-        step_tangent(n, p, n->step + k * N, dot, k_dot, w_dot);
+        step_tangent(n, p, k, dot, k_dot, w_dot);
         if ((k + 1) % n->substeps == 0) {
             memcpy(y_dot + (k + 1) / n->substeps * N, dot, sizeof dot);
         }

@@ -20,8 +20,12 @@ typedef struct compound_net {
     const double *w;         /* its parameters, the caller's */
     double h;
     uint64_t frames, substeps;
-    double *step;   /* [frames substeps + 1][COMPOUND_STATES], states of the last motion */
-    double *tape;   /* of the networks, one of each stage */
+    double *step; /* [frames substeps + 1][COMPOUND_STATES], states of the last motion */
+    /* Of the stages of a step: what is known of each, and tapes of the networks. Those of all steps of the last motion are
+     * kept for its sweeps where they fit into some MiB (`keeps`), else those of one step, which is made again. */
+    struct compound_net_stages *stages;
+    double *tape;
+    int keeps;
     uint64_t steps; /* of the last motion */
 } compound_net;
 

@@ -2,6 +2,8 @@
 /* softness.c - ramps of contact forces, see softness.h. */
 #include "softness.h"
 
+#include <diffsim/helper/fail.h>
+
 const char *const softness_kernels[] = {"none", "softplus", "barrier", "gaussian", NULL};
 const char *const softness_backward_kernels[] = {"softplus", "barrier", "gaussian", NULL};
 const char *const contact_grads[] = {"exact", "distance", NULL};
@@ -17,6 +19,13 @@ void softness_read_backward(softness *s, ds_param_reader *in)
     s->at_distance = ds_param_int(in, "contact_grad") == 1;
     s->backward_kernel = SOFTNESS_SOFTPLUS + ds_param_int(in, "grad_softness");
     s->backward_width = ds_param_real(in, "grad_width");
+    if (in->status == DS_OK && s->at_distance && s->kernel != SOFTNESS_NONE) {
+        in->status =
+            ds_host_fail(in->host, DS_E_PARAM,
+                         "parameters softness = %s and contact_grad = distance: a softened contact acts at a "
+                         "distance, and its gradient knows that; set one of them",
+                         softness_kernels[s->kernel]);
+    }
 }
 
 /* Distribution of the standard normal, exact also far below 0. */

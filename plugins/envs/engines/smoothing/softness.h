@@ -58,6 +58,7 @@ typedef struct softness {
         DS_REAL("grad_width", width_, 1e-12, 1e6, unit_, "Its width.", .flags = DS_PARAM_LOG)
 
 void softness_read(softness *s, ds_param_reader *in, const char *width);
+/* Behind softness_read(): refuses a gradient at a distance of a contact that is softened. */
 void softness_read_backward(softness *s, ds_param_reader *in);
 
 /* The ramp at penetration x, its derivative, and what a gradient takes for its derivative, and for the ramp. */

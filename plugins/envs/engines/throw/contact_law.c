@@ -122,6 +122,58 @@ static void ask_networks(const contact_law *l, contact_record *r, double net[LAW
     }
 }
 
+/* S(x), and its derivative. */
+static double fade_of(const contact_law *l, double x, double *by_x)
+{
+    const double a = l->fade_rate, u = a * x;
+    if (l->fade == FADE_SIGMOID) {
+        const double s = 1 / (1 + exp_same(u));
+        *by_x = -a * s * (1 - s);
+        return s;
+    }
+    if (l->fade == FADE_TANH) {
+        const double t = hyperbolic_tangent(u / 2);
+        *by_x = -a * (1 - t * t) / 4;
+        return (1 - t) / 2;
+    }
+    const double per = 1 / (1 + fabs(u));
+    *by_x = -a * per * per / 2;
+    return (1 - u * per) / 2;
+}
+
+/* What d is multiplied with besides x^(3/2), where that is not the rate: by its derivative by x. */
+static double other_brake(const contact_law *l, contact_record *r)
+{
+    double by_x = 0;
+    if (l->suction && r->rate < 0) {
+        r->brake = -pow(-r->rate, 0.05);
+        r->brake_by_rate = 0.05 * r->brake / r->rate;
+    }
+    if (l->fade != FADE_NONE) {
+        const double fade = fade_of(l, r->x, &by_x);
+        by_x *= r->brake;
+        r->brake *= fade;
+        r->brake_by_rate *= fade;
+    }
+    return by_x;
+}
+
+/* Of the springs. */
+static void press(const contact_law *l, contact_record *r)
+{
+    const int other = l->suction || l->fade != FADE_NONE;
+    r->brake = r->rate;
+    r->brake_by_rate = 1;
+    const double brake_by_x = other ? other_brake(l, r) : 0;
+    const double stiff = l->theta[LAW_STIFFNESS] + l->theta[LAW_DAMPING] * r->brake;
+    r->pressed = stiff > 0 || l->suction;
+    r->spring = r->pressed ? r->x * r->root * stiff : 0;
+    r->spring_by_x = r->pressed ? 1.5 * r->root * stiff : 0;
+    if (other && r->pressed) {
+        r->spring_by_x += r->x * r->root * l->theta[LAW_DAMPING] * brake_by_x;
+    }
+}
+
 void contact_law_force(const contact_law *l, double x, const double v[3], contact_record *out)
 {
     double net[LAW_OUTPUTS] = {0};
@@ -129,9 +181,7 @@ void contact_law_force(const contact_law *l, double x, const double v[3], contac
     r->x = x;
     r->root = sqrt(x);
     r->rate = -v[2];
-    const double stiff = l->theta[LAW_STIFFNESS] + l->theta[LAW_DAMPING] * r->rate;
-    r->spring = stiff > 0 ? x * r->root * stiff : 0;
-    r->spring_by_x = stiff > 0 ? 1.5 * r->root * stiff : 0;
+    press(l, r);
     r->speed = sqrt(v[0] * v[0] + v[1] * v[1]);
     const double per_speed = r->speed > 0 ? 1 / r->speed : 0;
     r->along[0] = v[0] * per_speed;
@@ -147,7 +197,8 @@ void contact_law_force(const contact_law *l, double x, const double v[3], contac
     r->net[LAW_OUT_FRICTION] = l->force * net[LAW_OUT_FRICTION];
     r->net[LAW_OUT_NORMAL] = l->force * net[LAW_OUT_NORMAL];
     const double normal = l->kept[LAW_OUT_NORMAL] * r->spring + r->net[LAW_OUT_NORMAL];
-    r->normal = normal > 0 ? normal : 0;
+    r->touched = normal > 0 || l->suction;
+    r->normal = r->touched ? normal : 0;
     const double kept = l->kept[LAW_OUT_FRICTION] * r->normal;
     r->by_speed = kept * r->friction.by_v + r->by_near * r->net[LAW_OUT_FRICTION];
     r->per_speed = r->speed > 1e-12 ? (kept * r->friction.g + r->near * r->net[LAW_OUT_FRICTION]) * per_speed
@@ -177,7 +228,7 @@ void contact_law_adjoint(const contact_law *l, const contact_record *r, const do
 {
     const double against = -(f_bar[0] * r->along[0] + f_bar[1] * r->along[1]); /* of the friction */
     const double kept = against * l->kept[LAW_OUT_FRICTION], pressed = kept * r->normal;
-    const double normal_bar = r->normal > 0 ? f_bar[2] + kept * r->friction.g : 0;
+    const double normal_bar = r->touched ? f_bar[2] + kept * r->friction.g : 0;
     double in_bar[LAW_INPUTS] = {0}, *theta_bar = sums->theta;
     theta_bar[LAW_MU] += pressed * r->friction.by_mu;
     theta_bar[LAW_MU_STATIC] += pressed * r->friction.by_static;
@@ -193,13 +244,13 @@ void contact_law_adjoint(const contact_law *l, const contact_record *r, const do
     }
     *x_bar += in_bar[LAW_IN_DEPTH];
     v_bar[2] -= in_bar[LAW_IN_RATE];
-    if (r->spring > 0) {
+    if (r->pressed) {
         const double spring_bar = l->kept[LAW_OUT_NORMAL] * normal_bar + in_bar[LAW_IN_NORMAL] / l->force;
         const double power_bar = spring_bar * r->x * r->root;
         *x_bar += spring_bar * r->spring_by_x;
-        v_bar[2] -= l->theta[LAW_DAMPING] * power_bar;
+        v_bar[2] -= l->theta[LAW_DAMPING] * power_bar * r->brake_by_rate;
         theta_bar[LAW_STIFFNESS] += power_bar;
-        theta_bar[LAW_DAMPING] += power_bar * r->rate;
+        theta_bar[LAW_DAMPING] += power_bar * r->brake;
     }
 }
 
@@ -241,11 +292,11 @@ void contact_law_tangent(const contact_law *l, const contact_record *r, const co
 {
     const double *theta_dot = change->theta;
     double spring_dot = 0, net_dot[LAW_OUTPUTS] = {0};
-    if (r->spring > 0) {
+    if (r->pressed) {
         spring_dot =
             r->spring_by_x * x_dot + r->x * r->root *
-                                         (theta_dot[LAW_STIFFNESS] + r->rate * theta_dot[LAW_DAMPING] -
-                                          l->theta[LAW_DAMPING] * v_dot[2]);
+                                         (theta_dot[LAW_STIFFNESS] + r->brake * theta_dot[LAW_DAMPING] -
+                                          l->theta[LAW_DAMPING] * r->brake_by_rate * v_dot[2]);
     }
     const double speed_dot = r->along[0] * v_dot[0] + r->along[1] * v_dot[1];
     if (has_networks(l)) {
@@ -253,7 +304,7 @@ void contact_law_tangent(const contact_law *l, const contact_record *r, const co
         networks_tangent(l, r, change, in_dot, net_dot);
     }
     const double normal_dot =
-        r->normal > 0 ? l->kept[LAW_OUT_NORMAL] * spring_dot + l->force * net_dot[LAW_OUT_NORMAL] : 0;
+        r->touched ? l->kept[LAW_OUT_NORMAL] * spring_dot + l->force * net_dot[LAW_OUT_NORMAL] : 0;
     const contact_friction *f = &r->friction;
     const double by_theta = f->by_mu * theta_dot[LAW_MU] + f->by_static * theta_dot[LAW_MU_STATIC] +
                             f->by_slip * theta_dot[LAW_SLIP];

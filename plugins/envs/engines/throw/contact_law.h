@@ -5,7 +5,9 @@
  * place, after E. Heiden et al., "NeuralSim" (ICRA 2021). With penetration x > 0, its rate r and sliding speed v,
  *     F0 = max(0, k x^(3/2) + d x^(3/2) r),  F = max(0, F0 + f M),  friction = F g(v) + tanh(v / v_s) f N, against the
  *     sliding,
- * with what networks make, M and N, of F0 / f, v, x and r. Where they replace, F0 in F, or F g(v), is left out. */
+ * with what networks make, M and N, of F0 / f, v, x and r. Where they replace, F0 in F, or F g(v), is left out.
+ * Damping may fade with penetration, r S(x) in place of r; and as the program of that paper has it (`suction`), r < 0 counts
+ * as -|r|^(1/20), almost a constant, and neither F0 nor F is cut at 0: a contact that opens is held back. */
 #ifndef DS_ENGINES_CONTACT_LAW_H
 #define DS_ENGINES_CONTACT_LAW_H
 
@@ -39,9 +41,15 @@ typedef enum friction_law {
     FRICTION_BROWN
 } friction_law;
 
+/* S(x), with a = `fade_rate`: 1; 1 / (1 + e^(a x)); the same written as 1/2 - tanh(a x / 2) / 2; 1/2 - a x / (2 (1 + |a x|)). */
+typedef enum law_fade { FADE_NONE, FADE_SIGMOID, FADE_TANH, FADE_SOFTSIGN } law_fade;
+
 /* A law, and its constants in one motion: contact_law_set() comes first, then contacts. */
 typedef struct contact_law {
     friction_law friction;
+    law_fade fade;
+    double fade_rate; /* 1/m */
+    int suction;
     int network;  /* the one of the source: its parameters are among the constants */
     double force; /* f, N */
     ds_hybrid
@@ -71,6 +79,9 @@ typedef struct contact_friction {
 typedef struct contact_record {
     double force[3], x, speed, along[2];    /* along: its direction */
     double root, rate, spring, spring_by_x; /* root of x; rate of x; F0 */
+    double brake,
+        brake_by_rate;    /* what d is multiplied with besides x^(3/2): r where nothing else is asked */
+    int pressed, touched; /* F0, F depend on the state: they are not cut at 0 */
     double normal, by_speed, per_speed;     /* F; friction by the speed without networks, over it */
     contact_friction friction;              /* of the law */
     double near, by_near, net[LAW_OUTPUTS]; /* tanh(v / v_s) and its derivative; of the networks, times f */

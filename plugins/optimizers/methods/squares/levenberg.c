@@ -20,6 +20,7 @@ struct lm {
     double *r;           /* at x */
     double *j;           /* m x n at x */
     double *g, *damping; /* J^T r, D */
+    double *near;        /* what is added to D/mu; 0 with LM_CLAMPED_BOUNDS */
     double *step;        /* trial - x */
     double cost, radius, factor, predicted;
     size_t iterations;
@@ -47,9 +48,9 @@ lm *lm_create(size_t n, size_t m, const double *lower, const double *upper, cons
     dgels_("N", &rows, &columns, &one, NULL, &rows, NULL, &longest, &size, &query, &info, 1);
     s->lwork = (int)size;
     memory *own = &s->memory;
-    memory_each(
-        own, n,
-        (double **const[]){&s->lower, &s->upper, &s->x, &s->trial, &s->g, &s->damping, &s->step, NULL});
+    memory_each(own, n,
+                (double **const[]){&s->lower, &s->upper, &s->x, &s->trial, &s->g, &s->damping, &s->near,
+                                   &s->step, NULL});
     s->r = memory_doubles(own, m);
     s->j = memory_doubles(own, m * n);
     s->free = memory_take(own, n, sizeof(*s->free));
@@ -117,6 +118,12 @@ static double choose_free(lm *s)
     return largest;
 }
 
+/* sqrt(D/mu), with what is added to D/mu, of a variable. */
+static double root_of_damping(const lm *s, size_t i)
+{
+    return sqrt(s->damping[i] / s->radius + s->near[i]);
+}
+
 /* The system of solve() by columns: as many rows as residuals and free variables, J over sqrt(D/mu). */
 static int fill_tall(lm *s)
 {
@@ -125,7 +132,7 @@ static int fill_tall(lm *s)
         double *column = s->stack + k * height;
         memcpy(column, s->j + s->free[k] * s->m, s->m * sizeof(double));
         memset(column + s->m, 0, s->frees * sizeof(double));
-        column[s->m + k] = sqrt(s->damping[s->free[k]] / s->radius);
+        column[s->m + k] = root_of_damping(s, s->free[k]);
     }
     return (int)height;
 }
@@ -135,7 +142,7 @@ static int fill_tall(lm *s)
 static int fill_wide(lm *s)
 {
     for (size_t k = 0; k < s->frees; k++) {
-        double root = sqrt(s->damping[s->free[k]] / s->radius);
+        double root = root_of_damping(s, s->free[k]);
         for (size_t i = 0; i < s->m; i++) {
             s->stack[k * s->m + i] = s->j[s->free[k] * s->m + i] / root;
         }
@@ -161,7 +168,7 @@ static int solve(lm *s)
     dgels_("N", &rows, &columns, &one, s->stack, &rows, s->rhs, &longest, s->work, &s->lwork, &info, 1);
     for (size_t k = 0; k < s->frees; k++) {
         size_t i = s->free[k];
-        s->step[i] = wide ? s->rhs[k] / sqrt(s->damping[i] / s->radius) : s->rhs[k];
+        s->step[i] = wide ? s->rhs[k] / root_of_damping(s, i) : s->rhs[k];
         if (!isfinite(s->step[i])) {
             return 0;
         }
@@ -249,6 +256,15 @@ int lm_tell_residuals(lm *s, const double *r)
     return cost == 0 ? done(s) : LM_JACOBIAN;
 }
 
+/* How near the bounds are to which L falls. */
+static void damp_bounds(lm *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const double room = s->g[i] < 0 ? s->upper[i] - s->x[i] : s->x[i] - s->lower[i];
+        s->near[i] = room > 0 ? fmin(fabs(s->g[i]) / room, damping_max) : 0;
+    }
+}
+
 int lm_tell_jacobian(lm *s, const double *j)
 {
     double sum = 0;
@@ -263,6 +279,9 @@ int lm_tell_jacobian(lm *s, const double *j)
         }
         s->damping[i] = box_clamp(square, damping_min, damping_max);
         sum += fabs(s->g[i]) + square;
+    }
+    if (s->options.bounds == LM_DAMPED_BOUNDS) {
+        damp_bounds(s);
     }
     if (!isfinite(sum) || choose_free(s) <= s->options.gtol) {
         return done(s);

@@ -5,12 +5,20 @@
  * library Ceres.
  *
  * Minimises L(x) = |r(x)|^2 / 2. With D = clamp(diag J^T J) and the trust radius mu a step p minimises
- * |J p + r|^2 + p^T D p / mu over the free variables: those that are not at a bound towards which L falls.
+ * |J p + r|^2 + p^T D p / mu over the free variables: those that are not at a bound towards which L falls; what leads out of
+ * the box is clamped.
+ *
+ * LM_DAMPED_BOUNDS adds |g_i| / v_i to D_ii / mu, g the gradient of L and v_i the distance to the bound towards which L falls:
+ * the scaling of T. Coleman, Y. Li, "An interior trust region approach for nonlinear minimization subject to bounds" (1996). A
+ * step towards a bound that is near gets short, so that a few bad ones do not end in a corner; where L is least the term is 0,
+ * inside as g is, at a bound as the variable is not free.
  */
 #ifndef DS_METHODS_LEVENBERG_H
 #define DS_METHODS_LEVENBERG_H
 
 #include <stddef.h>
+
+enum { LM_CLAMPED_BOUNDS, LM_DAMPED_BOUNDS };
 
 typedef struct lm_options {
     double radius;     /* mu at the start, 1e4 */
@@ -19,6 +27,7 @@ typedef struct lm_options {
     double ftol;       /* ends when a step lowers L by less than ftol L, 1e-6 */
     double xtol;       /* ends when |p| < xtol (|x| + xtol), 1e-8 */
     double gtol;       /* ends when no component of the projected gradient of L exceeds gtol, 1e-10 */
+    int bounds;        /* LM_*_BOUNDS */
 } lm_options;
 
 typedef struct lm lm;

@@ -19,9 +19,15 @@
         DS_REAL("xtol", "1e-8", 0, 1, "", "A search ends when a step is shorter than xtol (|x| + xtol)."),   \
         DS_REAL("gtol", "1e-10", 0, INFINITY, "",                                                            \
                 "A search ends when no component of the projected gradient of half the loss exceeds "        \
-                "gtol, where the box is [-1, 1].")
+                "gtol, where the box is [-1, 1]."),                                                          \
+        DS_ENUM("bounds", "clamp", lm_bounds_choices,                                                        \
+                "clamp = a step is cut where it leaves the box; damp = besides, variables are damped the "   \
+                "more, the nearer they are to the bound that the gradient leads to: fewer searches end in "  \
+                "a corner.")
 
 static const char *const lm_residual_choices[] = {"auto", "vector", "scalar", NULL};
+
+static const char *const lm_bounds_choices[] = {"clamp", "damp", NULL};
 
 static inline lm_options lm_read_options(ds_param_reader *in)
 {
@@ -30,7 +36,8 @@ static inline lm_options lm_read_options(ds_param_reader *in)
                         .accept = 1e-3,
                         .ftol = ds_param_real(in, "ftol"),
                         .xtol = ds_param_real(in, "xtol"),
-                        .gtol = ds_param_real(in, "gtol")};
+                        .gtol = ds_param_real(in, "gtol"),
+                        .bounds = (int)ds_param_int(in, "bounds")};
 }
 
 #endif

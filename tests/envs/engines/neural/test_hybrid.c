@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "differences.h"
+#include "engines/pendulum/compound_net.h"
 #include "host.h"
 #include "temporary.h"
 
@@ -212,6 +213,16 @@ static const scene scenes[] = {
      {"variant=synthetic", "n_samples=60", "steps_per_sample=2", "held_out=20",
       "residual=joint_torque.1 = joint_rate | 3 | tanh | replace & joint_torque.2 = joint_angle | - | "
       "identity"},
+     1e-5,
+     1e-5},
+    {"envs/double_pendulum",
+     {"variant=damping", "rollout=onestep", "n_samples=100", "held_out=30",
+      "residual=joint_torque = joint_angle, joint_rate | 3 2 | elu | residual | all"},
+     1e-4,
+     1e-6},
+    {"envs/double_pendulum",
+     {"variant=synthetic", "rollout=onestep", "n_samples=60", "steps_per_sample=2",
+      "residual=joint_torque = joint_rate, joint_angle | 3 | tanh | replace"},
      1e-5,
      1e-5},
     {"envs/cube_throw",
@@ -449,6 +460,45 @@ static void told(void **state)
     fake_env_close(&e);
 }
 
+/* The pendulum with networks keeps the stages of its steps for the sweeps where they are few: the same bits as without. */
+static void kept_stages(void **state)
+{
+    enum { FRAMES = 30, S = COMPOUND_STATES, K = COMPOUND_VARIABLES, MOST = 64 };
+    static const ds_hook joints[] = {DS_HYBRID_HOOK(DS_HOOK_INPUT, 4, "joint", "rad", "Angles and rates."),
+                                     DS_HYBRID_HOOK(DS_HOOK_OUTPUT, 2, "torque", "N m", "Torques.")};
+    (void)state;
+    for (int method = 0; method < 2; method++) {
+        double w[MOST], dot[MOST], y[2][(FRAMES + 1) * S], x_bar[2][K] = {{0}}, w_bar[2][MOST] = {{0}},
+                                                           y_dot[2][(FRAMES + 1) * S], x_dot[K];
+        char why[DS_NETWORK_FILE_TEXT];
+        memory m = {.last = NULL};
+        ds_hybrid h;
+        compound_net net;
+        compound p = {.method = method == 0 ? COMPOUND_RK4 : COMPOUND_SEMI_IMPLICIT,
+                      .constant = {9.8, 0.735, 1, 1000, 107.8, -0.3, -0.1},
+                      .start = {1.9, -0.1, -20, -26}};
+        p.slope[COMPOUND_A][0] = p.start_dot[2 * K + 1] = 1;
+        assert_true(ds_hybrid_wire(&h, "torque = joint | 5 | tanh | residual | all", 2, joints, why) &&
+                    h.variables <= MOST);
+        assert_true(compound_net_open(&net, &m, &h, 0.001, FRAMES, 2) && net.keeps);
+        differences_random(7, h.variables, w);
+        differences_random(8, h.variables, dot);
+        differences_random(9, K, x_dot);
+        for (int k = 0; k < 2; k++) {
+            net.keeps = k == 0;
+            assert_int_equal(compound_net_run(&net, &p, w, FRAMES, y[k]), -1);
+            compound_net_adjoint(&net, &p, y[0], x_bar[k], w_bar[k]);
+            compound_net_tangent(&net, &p, x_dot, dot, y_dot[k]);
+        }
+        assert_memory_equal(y[0], y[1], sizeof y[0]);
+        assert_memory_equal(x_bar[0], x_bar[1], sizeof x_bar[0]);
+        assert_memory_equal(w_bar[0], w_bar[1], h.variables * sizeof(double));
+        assert_memory_equal(y_dot[0], y_dot[1], sizeof y_dot[0]);
+        assert_true(x_bar[0][0] != 0 && w_bar[0][0] != 0 && y_dot[0][FRAMES * S] != 0);
+        memory_free(&m);
+    }
+}
+
 /* Initial weights from a file, those that do not fit, and other mistakes of a user. */
 static void files(void **state)
 {
@@ -481,10 +531,6 @@ static void files(void **state)
     fake_env_refuses("envs/cartpole", (const char *[]){setting, NULL}, "there is no network: set residual");
     fake_env_refuses("envs/double_pendulum", (const char *[]){"residual=joint_torque = joint_rate", NULL},
                      "camera");
-    fake_env_refuses(
-        "envs/double_pendulum",
-        (const char *[]){"variant=damping", "rollout=onestep", "residual=joint_torque = joint_rate", NULL},
-        "set rollout = full");
     fake_env_refuses("envs/rigid_contact", (const char *[]){"residual=force = spin", "residual_l2=1", NULL},
                      "sum of squares");
     fake_env_refuses("envs/cartpole", (const char *[]){"residual=cart_force = joint_rate", NULL},
@@ -502,6 +548,7 @@ int main(void)
                                        cmocka_unit_test(products),
                                        cmocka_unit_test(network_of_the_cube),
                                        cmocka_unit_test(told),
+                                       cmocka_unit_test(kept_stages),
                                        cmocka_unit_test(files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
