@@ -19,6 +19,23 @@ for id in one_component half_term first_zero last_zero first_step last_step wron
     [ -z "$accepted" ]
     result $? "$id is refused at three seeds${accepted:+, but not at$accepted}"
 done
+# ---- gradients that are right where each is looked at for the first time ----
+while read -r id test text; do
+    accepted=
+    compile "$bad/gradients/$id.c" || accepted=" all: it does not compile"
+    for seed in 1 2 3; do
+        "$dshost" check ./$id.so --only pure --seed $seed > out 2> err
+        { [ $? -eq 8 ] && grep -q "^not ok [0-9]* - $test: " out && grep -q "^# $text" out; } || accepted="$accepted $seed"
+    done
+    [ -z "$accepted" ]
+    result $? "$id is refused by $test at three seeds${accepted:+, but not at$accepted}"
+done << 'END'
+kept_by_first pure.beside after a point that shares something with it, and after another one: entry [0-9]* of the gradient
+kept_by_sum pure.beside after a point that shares something with it, and after another one: entry [0-9]* of the gradient
+kept_close_by pure.beside after a point that shares something with it, and after another one: entry [0-9]* of the gradient
+wears_out pure.often the same point again, [0-9]* calls later: entry 13 of the gradient
+once_in_many pure.often the same point again, [0-9]* calls later: entry 13 of the gradient
+END
 compile "$bad/gradients/first_of_many.c"
 while read -r id text; do
     "$dshost" check ./"$id".so --only grad > out 2> err

@@ -40,6 +40,8 @@ for source in "$bad"/gradients/*.c; do
     name=$(basename "$source" .c)
     case $name in
     after_loss) test=pure.want ;;
+    kept_*) test=pure.beside ;;
+    wears_out | once_in_many) test=pure.often ;;
     *) test=grad.difference ;;
     esac
     fault "$name" $test "$source"
