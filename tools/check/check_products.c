@@ -459,17 +459,19 @@ static const double ELEMENT_SECONDS = 3, COSTLY = 0.1;
 /* What is no fault, relative to the derivative of the element: as the products are, and where all of them are in single
  * precision. */
 static const double ELEMENT_EXACT = 1e-5, ELEMENT_SINGLE = 1e-4;
+/* Nor what is so small beside the largest value or derivative of the channel: such a part of a sum gets lost in it. */
+static const double ELEMENT_LOST = 1e-13;
 
 typedef struct elements {
     bench *t;
     uint64_t pick[ELEMENTS], picked,
         element; /* those of a point; the one that is looked at, as a number of `pick` */
     size_t kept;
-    double *at, *values; /* KEPT x n, KEPT x ELEMENTS: one question tells the values of all elements */
-    double *all;         /* elements values */
-    double *jv, *ju;     /* elements values each: J v, J u */
-    double *row, *home;  /* n values each: J' e_k, and where x was */
-    double exact, end;   /* of the time */
+    double *at, *values;        /* KEPT x n, KEPT x ELEMENTS: one question tells the values of all elements */
+    double *all;                /* elements values */
+    double *jv, *ju;            /* elements values each: J v, J u */
+    double *row, *home;         /* n values each: J' e_k, and where x was */
+    double exact, largest, end; /* of values and derivatives; of the time */
     uint64_t seen, wrong, told;
 } elements;
 
@@ -570,7 +572,8 @@ static ds_quotient look_at_element(elements *s, uint64_t first, uint64_t count, 
                               .noise = 2 * tolerance * fabs(here),
                               .brief = t->b->c->options->cost > COSTLY};
     const ds_direction along = {t->v + first, first, count};
-    const ds_claim claim = {slope, fmax(s->exact, 4 * tolerance) * scale, scale, 1e-10};
+    const ds_claim claim = {slope, fmax(s->exact, 4 * tolerance) * scale + ELEMENT_LOST * s->largest, scale,
+                            1e-10};
     if (failed) {
         return (ds_quotient){.verdict = DS_SLOPE_UNKNOWN};
     }
@@ -644,6 +647,19 @@ static void pull_element(elements *s, double scale)
     }
 }
 
+/* The largest value, and what is known of the largest derivative. */
+static double largest_of(elements *s)
+{
+    const bench *t = s->t;
+    int failed = 0;
+    double largest = fabs(element_at(s, t->x, &failed));
+    for (uint64_t k = 0; k < t->elements && !failed; k++) {
+        largest = fmax(largest, fabs(s->all[k]));
+        largest = can(t, DS_ASK_JV) ? fmax(largest, fmax(fabs(s->jv[k]), fabs(s->ju[k]))) : largest;
+    }
+    return largest;
+}
+
 static int single_precision(const elements *s)
 {
     uint64_t k = 0;
@@ -671,6 +687,8 @@ static void look_at_elements(elements *s)
         return;
     }
     s->exact = t->differenced ? DIFFERENCED : single_precision(s) ? ELEMENT_SINGLE : ELEMENT_EXACT;
+    s->element = 0;
+    s->largest = largest_of(s);
     const uint64_t every = (s->picked + PULLED - 1) / PULLED;
     for (uint64_t k = 0; k < s->picked && !t->smoothed && (k < 2 || ds_check_worked() < s->end); k++) {
         s->element = k;
