@@ -22,7 +22,7 @@ done
 # ---- gradients that are right where each is looked at for the first time ----
 while read -r id test text; do
     accepted=
-    compile "$bad/gradients/$id.c" || accepted=" all: it does not compile"
+    compile "$bad/impure/$id.c" || accepted=" all: it does not compile"
     for seed in 1 2 3; do
         "$dshost" check ./$id.so --only pure --seed $seed > out 2> err
         { [ $? -eq 8 ] && grep -q "^not ok [0-9]* - $test: " out && grep -q "^# $text" out; } || accepted="$accepted $seed"
