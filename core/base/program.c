@@ -229,6 +229,16 @@ int ds_program_find(const char *name, char out[PATH_MAX], ds_error *e)
                    name, folder);
 }
 
+void ds_program_hold_standard(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) { /* the first free number: those below are taken */
+            int held = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+            (void)held;
+        }
+    }
+}
+
 const char *ds_program_self(void)
 {
     static const char link[] = "/proc/self/exe";

@@ -36,6 +36,10 @@ int ds_installation_folder(ds_installed which, char out[PATH_MAX]);
  * installation (above), on PATH. 0, or DS_EXIT_IO where there is none. */
 int ds_program_find(const char *name, char out[PATH_MAX], ds_error *e);
 
+/* Standard input, output and error where they were closed: descriptors that can neither be read nor be written, so that no
+ * file, socket or memory gets their numbers, and with them what is printed. First thing in main(). */
+void ds_program_hold_standard(void);
+
 /* The running program, to start it once more. */
 const char *ds_program_self(void);
 

@@ -15,6 +15,7 @@
 #include "guest/crash.h"
 #include "base/json_text.h"
 #include "base/log.h"
+#include "base/program.h"
 #include "guest/surroundings.h"
 
 static int print_version(void)
@@ -26,6 +27,7 @@ static int print_version(void)
 int ds_command_main(int argc, char **argv, int (*command)(int argc, char **argv, ds_error *e))
 {
     ds_error e = {0, ""};
+    ds_program_hold_standard();
     ds_locale_plain();
     ds_crash_allow();
     /* A file that grows beyond `ulimit -f` is an error of write(), not the end of the program. */

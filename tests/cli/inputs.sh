@@ -79,6 +79,11 @@ if [ -w /dev/full ]; then
     "$dshost" export devfull --format csv --out - >/dev/full 2>"$tmp/err" || got=$?
     [ $got -eq 6 ]
     result $? "also of export"
+    "$dshost" --env pendulum --opt rand --budget 200 --pictures no --out devfull2 >/dev/null 2>&1 # more than one piece
+    got=0
+    "$dshost" export devfull2 --format csv --out - >/dev/full 2>"$tmp/err" || got=$?
+    [ $got -eq 6 ] && grep -q "^dshost: error: standard output: cannot write: No space left on device" "$tmp/err"
+    result $? "which says why"
 fi
 
 # ---- damaged ----

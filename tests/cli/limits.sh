@@ -64,6 +64,24 @@ fi
 sweep run -s "200 1000" --env analytic --opt boleap --budget 40 --pictures no --out run
 sweep run -l "0 64" --env analytic --opt rand --budget 40 --pictures no --out run
 
+# ---- descriptors that are closed ----
+printf '[bench]\nenvs = analytic\nopts = rand cmaes\nruns = 1\n[run]\nbudget = 400\npictures = no\n' >limits.ini
+refuses 6 "standard output" "bench with its output closed" sh -c 'exec "$0" bench limits.ini --out closed >&-' "$dshost"
+(exec "$dshost" --env analytic --opt rand --budget 100000000 --pictures no --out held <&- >&- 2>&-) &
+pid=$!
+for _ in $(seq 200); do
+    [ -s held/run.sqlite-wal ] && break
+    sleep 0.05
+done
+for fd in 0 1 2; do
+    [ "$(readlink "/proc/$pid/fd/$fd")" = /dev/null ]
+    result $? "nothing of a run has the number of standard descriptor $fd that was closed"
+done
+kill -INT $pid
+wait $pid
+[ $? -eq 130 ] && "$dshost" doctor held | grep -q "held: [0-9]* evaluations, each as it was written"
+result $? "and the run is whole"
+
 # ---- sizes of files ----
 sizes="1 8 40 100"
 sweep run -f "$sizes" --env analytic --opt rand --budget 400 --pictures no --out run
@@ -73,7 +91,6 @@ sweep landscape -f "$sizes" landscape --env analytic --grid 15 --out run
 limited -f 1 --env analytic --opt rand --budget 40 --pictures no --out run
 [ "$status" -eq 6 ] && grep -q "analytic.so: its process cannot write down what it is: the file size limit (ulimit -f) is too small" "$tmp/err"
 result $? "one that leaves no room for what a plugin says is named"
-printf '[bench]\nenvs = analytic\nopts = rand cmaes\nruns = 1\n[run]\nbudget = 400\npictures = no\n' >limits.ini
 # experiment COMMAND...: bench under a limit ends, and each run that failed has a line.
 experiment() {
     rm -rf run

@@ -226,4 +226,11 @@ DS_PLUGIN_PATH=$tmp/here "$dshost" list > out 2> err
 is=$?
 grep -q '^  good ' out && grep -q 'text.so' out err
 result $? "a bad file beside it is named and does no harm (status $is)"
+ln -s "$tmp/moved/away.so" here/away.so
+ln -s circle.so here/circle.so
+DS_PLUGIN_PATH=$tmp/here "$dshost" list > out 2> err
+is=$?
+[ $is -eq 0 ] && grep -q '^  good ' out && grep -q 'here/away.so: cannot be opened: No such file' out &&
+    grep -q 'here/circle.so: cannot be opened: Too many levels' out
+result $? "links that lead nowhere are named, too (status $is)"
 finish

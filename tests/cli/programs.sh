@@ -57,7 +57,8 @@ export DS_PLUGIN_PATH
 PATH=$libexec:$PATH other/dshost run --env analytic --opt rand --budget 20 --out moved > /dev/null 2> err
 [ $? -eq 0 ] && [ -s moved/best.png ] && ! grep -q warning err
 result $? "programs on PATH"
-if command -v dshost-worker > /dev/null || [ -e /usr/local/libexec/diffsim ] || [ -e /usr/libexec/diffsim ]; then
+prefix=$(sed -n 's/^prefix = //p' "$DS_TOP_BUILD/Makefile") # its programs are found there, too
+if command -v dshost-worker > /dev/null || [ -e "$prefix/libexec/diffsim" ] || [ -e /usr/libexec/diffsim ]; then
     skip "dshost is installed here, too"
 else
     # Its plugins are not its own any more, so that they are described by a worker.

@@ -53,6 +53,18 @@ if command -v sqlite3 >/dev/null; then
     sql bad "update eval set x = zeroblob(length(x)) where id = 5"
     refuses 6 "damaged: eval 5 (x or gradient)" "by eval --x" "$dshost" eval --env analytic --x bad:5
 
+    # ---- rows of other tables, which the reader does not need ----
+    "$dshost" --env cartpole_gym --opt ppo --budget 20 --pictures no --out steps >"$tmp/out" 2>"$tmp/err"
+    sqlite3 steps/run.sqlite "update episode set obs = zeroblob(length(obs)) where id = 20"
+    for command in "export steps --format csv" "export steps --format jsonl" "export steps --format npz" "export steps --format ioh" \
+        "eval --x steps" "eval --x steps:1" "view steps -o steps.html" "landscape --env cartpole_gym --path steps --grid 3 --out steps_l" \
+        "plot steps" "compare steps good" "resume steps"; do
+        # shellcheck disable=SC2086
+        status 6 "a damaged episode: $command" "$dshost" $command
+        grep -q "steps/run.sqlite: damaged: episode 20 (its lists)" "$tmp/err"
+        result $? "is named"
+    done
+
     # ---- repair ----
     cp bad/run.sqlite before
     status 0 "repaired and gone on with" "$dshost" resume bad --repair

@@ -30,7 +30,9 @@ static int list_file(const char *dir, const char *file, ds_found **list, size_t 
     ds_found new = {0};
     int n = (int)(strrchr(file, '.') - file);
 
-    if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, file) >= sizeof path || stat(path, &st) != 0) {
+    /* a link that leads nowhere is a plugin that somebody misses */
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, file) >= sizeof path ||
+        (stat(path, &st) != 0 && lstat(path, &st) != 0)) {
         return 0;
     }
     for (size_t i = 0; i < *count; i++) {

@@ -60,7 +60,8 @@ double ds_check_element(const ds_channel *c, const void *values, uint64_t k);
 /* "its values", "J v", "J' v", "H v". */
 const char *ds_check_op_name(uint32_t op);
 
-/* The test channel.products. */
+/* The tests channel.products, of all elements together, and channel.elements, of single ones. */
 void ds_check_channel_products(ds_check *c);
+void ds_check_channel_elements(ds_check *c);
 
 #endif

@@ -552,5 +552,7 @@ const ds_check_test ds_check_channel_tests[] = {
      channel_value},
     {"channel.products", "products are derivatives of the values, and fit each other", DS_CHECK_ENV, 8, 4,
      ds_check_channel_products},
+    {"channel.elements", "the derivative of each element equals its own difference quotients", DS_CHECK_ENV,
+     8, 4, ds_check_channel_elements},
     {"channel.guard", "a question is answered inside of its buffers", DS_CHECK_ENV, 2, 2, channel_guard},
     {NULL, NULL, 0, 0, 0, NULL}};

@@ -13,7 +13,8 @@
 #include "harness/check_host.h"
 #include "check/check_tests.h"
 
-enum { ROWS = 5 };
+/* Points, and rows of the longest call: more than vectors and blocks of threads have. */
+enum { ROWS = 5, MANY = 67 };
 
 static const void *ask_extension(const ds_check_env *env, const char *id)
 {
@@ -24,7 +25,7 @@ static const void *ask_extension(const ds_check_env *env, const char *id)
 static void compare_rows(ds_check *c, ds_check_env *env, const ds_env_batch *ext, uint64_t count,
                          const double *x, const uint64_t *order, uint32_t want, double *grad, double *single)
 {
-    ds_eval io[ROWS], *list[ROWS];
+    ds_eval io[MANY], *list[MANY];
     uint64_t n = env->n;
     for (uint64_t k = 0; k < count; k++) {
         double *g = grad + k * n;
@@ -67,7 +68,7 @@ static void extension_batch(ds_check *c)
     const ds_env_batch *theirs = ask_extension(env, DS_EXT_BATCH);
     ds_env_batch own, *ext = &own;
     ds_error e;
-    double *x = calloc((size_t)(2 * ROWS + 1) * env->n, sizeof *x);
+    double *x = calloc((size_t)(ROWS + MANY + 1) * env->n, sizeof *x);
     if (theirs == NULL) {
         ds_check_skip(c, "this environment does not offer it");
     } else if (x == NULL) {
@@ -78,7 +79,7 @@ static void extension_batch(ds_check *c)
     } else if (ext->evaluate == NULL) {
         ds_check_fail(c, "evaluate() is missing in the table of " DS_EXT_BATCH);
     } else {
-        double *grad = x + ROWS * env->n, *single = grad + ROWS * env->n;
+        double *grad = x + ROWS * env->n, *single = grad + MANY * env->n;
         for (uint64_t k = 1; k < ROWS; k++) {
             ds_check_random_point(c, env, x + k * env->n);
         }
@@ -90,6 +91,14 @@ static void extension_batch(ds_check *c)
             }
         }
         compare_rows(c, env, ext, 1, x, orders[0], 0, grad, single);
+        const uint32_t want = env->has_gradient ? DS_WANT_GRAD : 0;
+        uint64_t many[MANY],
+            rows = ds_check_plan(c, "rows of one call", MANY, 1,
+                                 2 * (want != 0 ? c->options->cost_gradient : c->options->cost));
+        for (uint64_t k = 0; k < rows; k++) {
+            many[k] = ds_random_u32(&c->random) % ROWS;
+        }
+        compare_rows(c, env, ext, rows, x, many, want, grad, single);
         if (c->failed > 0) {
             ds_check_hint(
                 c, "a point's answer must not depend on its company: no state that goes from one to the "

@@ -59,6 +59,8 @@ typedef struct work {
     double begin, end; /* of the time */
     double typical;    /* seconds of an evaluation, here and now */
     uint64_t key;
+    uint64_t noise; /* noise key of the point */
+    int stochastic;
 } work;
 
 /* ---- points ---- */
@@ -126,13 +128,19 @@ static void make_point(work *w, unsigned point)
     }
 }
 
+/* Every other random point has noise where there is any: a run has it everywhere. */
+static uint64_t noise_at(const work *w, unsigned point)
+{
+    return w->stochastic && point >= DS_AT_SPECIALS && (point - DS_AT_SPECIALS) % 2 != 0 ? DS_NOISY : 0;
+}
+
 /* ---- evaluations ---- */
 
 static double loss_at(void *ctx, const double *x, int *failed)
 {
     work *w = ctx;
     ds_check_answer a;
-    ds_check_evaluate(w->env, x, 0, 0, NULL, &a);
+    ds_check_evaluate(w->env, x, 0, w->noise, NULL, &a);
     w->typical += 0.1 * (a.seconds - w->typical);
     if (a.status != DS_OK || a.io.outcome > DS_EVAL_BAD_GRAD || !isfinite(a.io.loss)) {
         *failed = 1;
@@ -145,7 +153,7 @@ static int gradient_at(void *ctx, const double *x, double *grad)
 {
     work *w = ctx;
     ds_check_answer a;
-    ds_check_evaluate(w->env, x, DS_WANT_GRAD, 0, grad, &a);
+    ds_check_evaluate(w->env, x, DS_WANT_GRAD, w->noise, grad, &a);
     return a.status == DS_OK && a.io.outcome == DS_EVAL_OK;
 }
 
@@ -171,7 +179,8 @@ static int visit(work *w, unsigned point, int counted)
     int failed = 0;
     uint64_t n = env->n;
     make_point(w, point);
-    ds_check_evaluate(w->env, w->x, DS_WANT_GRAD, 0, w->grad, &a);
+    w->noise = noise_at(w, point);
+    ds_check_evaluate(w->env, w->x, DS_WANT_GRAD, w->noise, w->grad, &a);
     uint64_t wild = ds_gradient_wild(n, w->grad);
     double loss = loss_at(w, w->x, &failed);
     w->point = point;
@@ -210,6 +219,7 @@ static int visit(work *w, unsigned point, int counted)
 static void count_wrong(work *w)
 {
     w->seen->wrong_points += !w->bad[w->point];
+    w->seen->noisy_wrong += !w->bad[w->point] && w->noise != 0;
     w->bad[w->point] = 1;
 }
 
@@ -231,7 +241,7 @@ static int changes(work *w)
 {
     ds_check_answer a;
     uint64_t n = w->env->n, i = 0;
-    ds_check_evaluate(w->env, w->x, DS_WANT_GRAD, 0, w->again, &a);
+    ds_check_evaluate(w->env, w->x, DS_WANT_GRAD, w->noise, w->again, &a);
     while (i < n && fabs(w->again[i] - w->grad[i]) * (w->env->upper[i] - w->env->lower[i]) <=
                         2 * w->c->tolerance * w->claim.scale) {
         i++;
@@ -260,10 +270,12 @@ static void record(work *w, uint64_t first, uint64_t number, double exact, const
     }
     if (g->faults == 0) {
         g->fault_x = copy(w->x, w->env->n);
+        g->fault_noise = w->noise;
         g->changes = changes(w);
     }
     if (g->faults < DS_FAULTS) {
-        g->fault[g->faults++] = (ds_gradient_fault){first, number, w->point, exact, q->value, q->spread};
+        g->fault[g->faults++] =
+            (ds_gradient_fault){first, number, w->point, w->noise, exact, q->value, q->spread};
     }
 }
 
@@ -546,6 +558,7 @@ static void gradient_difference(ds_check *c)
         return;
     }
     w.randoms = n <= FEW_VARIABLES ? POINTS_FEW_VARIABLES : each < 0.05 ? POINTS : POINTS_COSTLY;
+    w.stochastic = (c->module->plugin->desc->flags & DS_ENV_STOCHASTIC) != 0;
     w.points = w.randoms + DS_AT_SPECIALS;
     w.key = ((uint64_t)ds_random_u32(&c->random) << 32) | ds_random_u32(&c->random);
     w.grad = calloc(5 * n, sizeof *w.grad);

@@ -20,7 +20,7 @@ static const double DECIDED_LEAST = 0.1;
 
 /* ---- names ---- */
 
-static void name_point(unsigned point, char *out, size_t size)
+static void name_point(unsigned point, uint64_t noise, char *out, size_t size)
 {
     static const char *const names[DS_AT_SPECIALS] = {"the start point",
                                                       "the middle of the box",
@@ -36,7 +36,7 @@ static void name_point(unsigned point, char *out, size_t size)
     if (point < DS_AT_SPECIALS) {
         snprintf(out, size, "%s", names[point]);
     } else {
-        snprintf(out, size, "random point %u", point - DS_AT_SPECIALS);
+        snprintf(out, size, "random point %u%s", point - DS_AT_SPECIALS, noise != 0 ? ", with noise" : "");
     }
 }
 
@@ -57,7 +57,7 @@ static void name_component(const ds_check_env *env, uint64_t i, char *out, size_
 static void tell_fault(ds_check *c, const ds_check_env *env, const ds_gradient_fault *f)
 {
     char name[120], point[80];
-    name_point(f->point, point, sizeof point);
+    name_point(f->point, f->noise, point, sizeof point);
     name_component(env, f->first, name, sizeof name);
     if (f->count == 1) {
         double ratio = f->exact / f->quotient;
@@ -188,6 +188,11 @@ static void tell_common(ds_check *c, const ds_check_env *env, const ds_gradient_
         ds_check_hint(c, "only the %s components: look at the terms of the %s step", end, end);
     }
     tell_places(c, g);
+    if (g->noisy_wrong == g->wrong_points) {
+        ds_check_hint(c, "it is wrong with noise only: the same key draws the same numbers, wherever x is, "
+                         "and the gradient is "
+                         "that of the loss with them");
+    }
     ds_check_hint(c,
                   "the gradient is d loss / d x in the units of x, neither clipped nor normalised; test the "
                   "adjoint of one step alone, then of two; fewer steps make a wrong term visible");
@@ -220,6 +225,11 @@ static void tell_faults(ds_check *c, const ds_check_env *env, const ds_gradient_
                       : NULL;
     if (again != NULL) {
         ds_check_hint(c, "every component of that point: %s", again);
+        if (g->fault_noise != 0) {
+            ds_check_hint(c,
+                          "it has noise: add --config F.ini, with the lines [run] and noise_key = %" PRIu64,
+                          g->fault_noise);
+        }
     }
     free(again);
     tell_common(c, env, g);

@@ -6,7 +6,8 @@
 #include "difference/gradient_claim.h"
 #include "harness/check_host.h"
 
-enum { DS_FAULTS = 64, DS_SEEN = 4096 };
+/* DS_NOISY: the noise key of points with noise. */
+enum { DS_FAULTS = 64, DS_SEEN = 4096, DS_NOISY = 12345 };
 
 /* Points that are not random; those have the numbers from DS_AT_SPECIALS on. */
 enum {
@@ -28,6 +29,7 @@ enum {
 typedef struct ds_gradient_fault {
     uint64_t first, count; /* one of them, or a group that is wrong as a whole */
     unsigned point;
+    uint64_t noise;                 /* noise key */
     double exact, quotient, spread; /* of one in units of x, of a group along a direction */
 } ds_gradient_fault;
 
@@ -50,6 +52,7 @@ typedef struct ds_gradient_seen {
     unsigned start_wrong, start_right;   /* at the start point; */
     unsigned bounds_wrong, bounds_right; /* where variables are at their bounds; */
     unsigned inner_wrong, inner_right;   /* elsewhere */
+    unsigned noisy_wrong;                /* of the wrong points: with noise */
     uint64_t components_wrong;           /* different ones; */
     uint64_t small;                      /* faults that others of the same gradient show to be such: */
     double exact;                        /* these are off by no more than this part of themselves */
@@ -57,6 +60,7 @@ typedef struct ds_gradient_seen {
     int more;                            /* there may be more of them */
     int changes;                         /* asked for again, it is another one */
     double *fault_x;                     /* where the first fault was seen (n values, or NULL) */
+    uint64_t fault_noise;                /* its noise key */
     double seen[DS_SEEN];                /* errors that would have been noticed, */
     double longest;                      /* and the longest component of all gradients */
     size_t seens;

@@ -3,7 +3,9 @@
  * another instance, process or thread, and for every number of threads. The resume of runs rests on it. */
 #include "config.h"
 
+#include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,6 +117,135 @@ static void pure_repeat(ds_check *c)
             answer(env, &p, 0, &again);
             answer(env, &p, 0, &first);
             ds_check_same(c, &again.a[0], &first.a[0], p.n, 1, "twice in a row");
+        }
+        if (c->failed > 0) {
+            ds_check_hint(c, "%s", hint_state);
+        }
+    }
+    free(p.x);
+    free(first.grad);
+    free(again.grad);
+}
+
+/* ---- what is kept from call to call ---- */
+
+/* How a point leaves the one before it: what a program might take for the same point comes first. */
+enum {
+    STEP_LAST,
+    STEP_CLOSE,
+    STEP_FIRST,
+    STEP_PAIR,
+    STEP_NOT_FIRST,
+    STEP_NOT_LAST,
+    STEP_SWAP,
+    STEP_ANY,
+    STEPS
+};
+enum { WALKS = 2, AT_MOST = WALKS * STEPS };
+
+static const double STEP_CLOSE_BY = 1e-9; /* of the box */
+/* Seconds of all steps together, and of the calls of a test that makes many. */
+static const double STEPS_SECONDS = 4, OFTEN_SECONDS = 0.5;
+
+static double inside(const ds_check_env *env, uint64_t i, double x)
+{
+    return fmin(fmax(x, env->lower[i]), env->upper[i]);
+}
+
+/* x to the next point; `room` has space for n numbers. */
+static void step_on(ds_check *c, const ds_check_env *env, unsigned step, double *x, double *room)
+{
+    uint64_t last = env->n - 1;
+    double one = x[0], two = x[last];
+    ds_check_random_point(c, env, room);
+    if (step == STEP_CLOSE) {
+        for (uint64_t i = 0; i <= last; i++) {
+            double by = STEP_CLOSE_BY * (env->upper[i] - env->lower[i]);
+            x[i] += x[i] + by <= env->upper[i] ? by : -by;
+        }
+    } else if (last > 0 && step == STEP_PAIR) { /* the sum stays the same */
+        double by = 0.5 * fmin(env->upper[0] - one, two - env->lower[last]);
+        x[0] = inside(env, 0, one + by);
+        x[last] = inside(env, last, two - by);
+    } else if (last > 0 && step == STEP_SWAP) { /* and every sum of powers */
+        x[0] = inside(env, 0, two);
+        x[last] = inside(env, last, one);
+    } else if (last > 0 && (step == STEP_NOT_FIRST || step == STEP_NOT_LAST)) {
+        uint64_t stays = step == STEP_NOT_FIRST ? 0 : last;
+        room[stays] = x[stays];
+        memcpy(x, room, env->n * sizeof *x);
+    } else {
+        uint64_t any = (uint64_t)(ds_random_uniform(&c->random) * (double)env->n);
+        uint64_t i = step == STEP_LAST ? last : step == STEP_FIRST ? 0 : any < last ? any : last;
+        x[i] = room[i];
+    }
+}
+
+/* What is kept of an answer for the next call may only be used at the same point: one with the same first variable, the
+ * same sum, or a point close by is another one. Two walks of such steps, and then the same points, each behind one of
+ * the other walk. */
+static void pure_beside(ds_check *c)
+{
+    ds_check_env *env = c->env;
+    uint64_t n = env->n, steps = STEPS;
+    double each = 2 * WALKS * seconds(c, env);
+    double *x = calloc((2 * AT_MOST + 2) * n, sizeof *x), *grad = x + AT_MOST * n;
+    ds_check_answer first[AT_MOST], again;
+    if (x == NULL) {
+        ds_check_fail(c, "out of memory");
+        return;
+    }
+    double *g = grad + AT_MOST * n, *room = g + n;
+    uint32_t want = env->has_gradient ? DS_WANT_GRAD : 0;
+    if (each * STEPS > STEPS_SECONDS) {
+        steps = (uint64_t)fmax(2, STEPS_SECONDS / each);
+        ds_check_note(c, "steps: %d instead of %d, because an evaluation takes %.2g s", (int)steps, STEPS,
+                      seconds(c, env));
+    }
+    for (uint64_t k = 0; k < WALKS * steps; k++) {
+        double *at = x + k * n;
+        if (k % steps == 0) {
+            ds_check_random_point(c, env, at);
+        } else {
+            memcpy(at, at - n, n * sizeof *at);
+            step_on(c, env, (unsigned)(k % steps - 1), at, room);
+        }
+        ds_check_evaluate(env, at, want, 0, want != 0 ? grad + k * n : NULL, &first[k]);
+    }
+    for (uint64_t k = 0; k < WALKS * steps; k++) {
+        uint64_t point = k % WALKS * steps + k / WALKS;
+        ds_check_evaluate(env, x + point * n, want, 0, want != 0 ? g : NULL, &again);
+        ds_check_same(c, &first[point], &again, n, 1,
+                      "after a point that shares something with it, and after another one");
+    }
+    if (c->failed > 0) {
+        ds_check_hint(
+            c, "what is kept for the next call belongs to one x, noise key and `want`: compare all of them");
+    }
+    free(x);
+}
+
+/* What counts calls, fills up or grows stale shows itself after many of them. */
+static void pure_often(ds_check *c)
+{
+    enum { ROUNDS = 2000 };
+    ds_check_env *env = c->env;
+    points p = {0};
+    answers first = {0}, again = {0};
+    uint64_t rounds = (uint64_t)fmin(ROUNDS, OFTEN_SECONDS / (POINTS * seconds(c, env)));
+
+    if (rounds < 2) {
+        ds_check_skip(c, "an evaluation takes %.2g s: too long for many of them", seconds(c, env));
+    } else if (make_points(c, env, 1, &p) && make_answers(c, &p, &first) && make_answers(c, &p, &again)) {
+        for (uint64_t k = 0; k < POINTS; k++) {
+            answer(env, &p, k, &first);
+        }
+        for (uint64_t call = 0; call < rounds * POINTS && c->failed == 0; call++) {
+            char what[80];
+            snprintf(what, sizeof what, "the same point again, %llu calls later",
+                     (unsigned long long)(call / POINTS * POINTS + POINTS));
+            answer(env, &p, call % POINTS, &again);
+            ds_check_same(c, &first.a[call % POINTS], &again.a[call % POINTS], p.n, 1, what);
         }
         if (c->failed > 0) {
             ds_check_hint(c, "%s", hint_state);
@@ -380,6 +511,9 @@ static void pure_noise(ds_check *c)
 const ds_check_test ds_check_pure_tests[] = {
     {"pure.repeat", "the same point gives the same bits, whatever came before", DS_CHECK_ENV, 0, 2,
      pure_repeat},
+    {"pure.beside", "an answer is not that of a point that shares something with it", DS_CHECK_ENV, 0, 8,
+     pure_beside},
+    {"pure.often", "the same point gives the same bits after many calls", DS_CHECK_ENV, 0, 0, pure_often},
     {"pure.want",
      "the loss is the same with and without gradient, and the gradient with and without loss before",
      DS_CHECK_ENV | DS_CHECK_GRADIENT, 1, 1, pure_want},

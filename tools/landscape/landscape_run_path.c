@@ -58,7 +58,7 @@ static int read_trail(const ds_landscape *l, const char *folder, ds_run_path *t,
     int rc = t->folder == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
              : !ds_folder_has_run(folder)
                  ? ds_fail(e, DS_EXIT_CONFIG, "%s: there is no run (no run.sqlite)", what)
-                 : ds_result_store(folder, &store, e);
+                 : ds_result_whole(folder, &store, e);
     rc = rc != 0 ? rc
                  : ds_provenance_compare(store, what, l->session.env_module->id, l->session.env->params, e);
     if (rc == 0 && ds_store_n(store) != l->slice.n) {

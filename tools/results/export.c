@@ -107,6 +107,7 @@ int ds_export_open(const char *folder, ds_export_run *out, ds_error *e)
         rc = ds_fail(e, DS_EXIT_IO, "%s holds no run (there is no run.sqlite)", folder);
     }
     rc = rc != 0 ? rc : ds_store_open(path, DS_STORE_READ, &out->store, e);
+    rc = rc != 0 ? rc : ds_store_verify(out->store, e);
     rc = rc != 0 ? rc : read_texts(out, e);
     rc = rc != 0 ? rc : read_seed(out, e);
     if (rc == 0) {

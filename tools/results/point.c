@@ -239,7 +239,7 @@ static int from_store(const ds_point_request *q, const char *folder, uint64_t id
     double best = (double)INFINITY;
     uint64_t n = q->env->info.n;
     int found = 0, step = 0;
-    int rc = ds_result_store(folder, &store, e);
+    int rc = ds_result_whole(folder, &store, e);
     rc = rc != 0 ? rc : belongs(q, folder, store, e);
     rc = rc != 0 ? rc : ds_cursor_open(store, id > 0 ? id : 1, &cursor, e);
     while (rc == 0 && !(id > 0 && found) && (step = ds_cursor_next(cursor, &row, e)) == 1) {

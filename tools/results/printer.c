@@ -4,6 +4,7 @@
 
 #include "results/printer.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static void flush(ds_printer *p)
         if (p->file != NULL) {
             p->status = ds_file_write(p->file, p->buffer, p->used, &p->error);
         } else if (fwrite(p->buffer, 1, p->used, stdout) != p->used) {
-            p->status = ds_fail(&p->error, DS_EXIT_IO, "standard output: cannot write");
+            p->status = ds_fail(&p->error, DS_EXIT_IO, "standard output: cannot write: %s", strerror(errno));
         }
     }
     p->used = 0;

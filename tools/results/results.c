@@ -200,6 +200,17 @@ int ds_result_store(const char *folder, ds_store **out, ds_error *e)
     return rc;
 }
 
+int ds_result_whole(const char *folder, ds_store **out, ds_error *e)
+{
+    int rc = ds_result_store(folder, out, e);
+    rc = rc != 0 ? rc : ds_store_verify(*out, e);
+    if (rc != 0) {
+        ds_store_close(*out, NULL);
+        *out = NULL;
+    }
+    return rc;
+}
+
 /* The losses of a run. */
 typedef struct tally {
     uint64_t evaluations, best_id, cost_steps;

@@ -84,6 +84,9 @@ void ds_results_warn_mixed(ds_results *const *set, size_t sets);
 
 /* Opens the store of a run's folder for reading. */
 int ds_result_store(const char *folder, ds_store **out, ds_error *e);
+/* The same, and every row of every table is looked at first: a point, a picture or a path of a record that is damaged
+ * anywhere is none. */
+int ds_result_whole(const char *folder, ds_store **out, ds_error *e);
 
 /* One run folder. Returns 1 where it has a summary, 0 where it has none (names, seed and ended are set as far
  * as they are known), or -1 after filling *e. */

@@ -93,6 +93,10 @@ wrong_forward channel.products 8
 kinked_product channel.products 8
 wrong_hessian channel.products 8
 past_answer channel.guard 8
+one_of_many channel.elements 8
+small_beside channel.elements 8
+wrong_part channel.elements 8
+batch_of_many ext.batch 8
 batch_warm ext.batch 8
 limit_terminates rl.ended 8
 task_truncates rl.ended 8
@@ -124,10 +128,20 @@ compile kinked_right.c && "$dshost" check ./kinked_right.so --only channel.produ
     grep -q '^# saws: up to .* % of the elements show a kink' out
 result $? "right products pass where elements have kinks, and their share is told"
 
+printf '#define BAD_ID "right_limits"\n#include "constraints_base.h"\n' > right_limits.c
+printf '#define BAD_ID "right_sizes"\n#define BAD_SIZE_OF(k) pow(10, -(k) / 20)\n#include "constraints_base.h"\n' > right_sizes.c
+for id in right_limits right_sizes; do
+    compile "$id.c" && "$dshost" check "./$id.so" --only channel > out 2> err && grep -q '^# limits: [0-9]* elements at [0-9]* points$' out
+    result $? "$id: right constraints pass"
+done
+"$dshost" check ./one_of_many.so --only channel.elements > out 2> err
+grep -q '^# channel limits: the derivative of element 137 with respect to variable [0-9] is ' out
+result $? "a wrong derivative is named"
+
 # A sin fails the tests of its own promise and no others.
 for id in wrong_gradient leaks_file prints maximises half_squares batch_warm limit_terminates task_truncates \
 	unknown_end steps_truncated same_names renames moving_hooks loud_residual leaves_thread four_threads odd_want one_component clamped mode_with_threads after_loss \
-	batch_gradient mask_with_threads short_scene; do
+	batch_gradient batch_of_many one_of_many wrong_part mask_with_threads short_scene; do
     "$dshost" check ./$id.so > out 2> err
     [ "$(grep -c '^not ok' out)" -eq 1 ]
     result $? "$id fails one test only"
@@ -172,8 +186,8 @@ done
 # Sound plugins, and how many tests they pass: a test that vanishes from the kit shows here.
 "$dshost" check analytic > out 2> err
 is=$?
-[ $is -eq 0 ] && grep -qx '1\.\.49' out && [ "$(grep -c '^ok ' out)" -eq 49 ] && grep -qx 'TAP version 13' out
-result $? "analytic passes 49 tests"
+[ $is -eq 0 ] && grep -qx '1\.\.52' out && [ "$(grep -c '^ok ' out)" -eq 52 ] && grep -qx 'TAP version 13' out
+result $? "analytic passes 52 tests"
 "$dshost" check rand > out 2> err
 is=$?
 [ $is -eq 0 ] && grep -qx '1\.\.31' out && [ "$(grep -c '^ok ' out)" -eq 31 ]
@@ -188,7 +202,7 @@ grep -q '^# [1-9][0-9]* episodes terminated, [1-9][0-9]* were truncated' out &&
     grep -q '^# it makes a difference to the search' out
 result $? "ppo learns otherwise where its episodes are truncated"
 "$dshost" check "$DS_TOP_BUILD/tests/plugins/.libs/channels.so" --only channel,grad.difference > out 2> err &&
-    grep -q '^# 16 questions, one at a time' out && grep -q '^# 5 passed, 0 failed, 0 skipped' out &&
+    grep -q '^# 16 questions, one at a time' out && grep -q '^# 6 passed, 0 failed, 0 skipped' out &&
     grep -q '^# cost: 1 elements; relative errors, J v .*, H v .*, J v with J. v ' out
 result $? "channels of every role and type pass: values, products, buffers"
 for f in rosenbrock rastrigin branin hartmann6; do

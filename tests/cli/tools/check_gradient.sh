@@ -9,7 +9,7 @@ cd "$tmp" || exit 99
 # ---- gradients: no fault passes at any seed, what is right does at all, and what cannot be decided is said ----
 for id in one_component half_term first_zero last_zero first_step last_step wrong_sign exchanged scaled stale \
 	right_at_start clamped wrong_outside adds_up wrong_gradient one_single half_space near_bounds second_call \
-	transposed rare_sign wrong_weight needs_loss; do
+	transposed rare_sign wrong_weight needs_loss deaf_to_noise; do
     accepted=
     compile "$bad/gradients/$id.c" || accepted=" all: it does not compile"
     for seed in 1 2 3; do # check_gradients_slow.sh: ten
@@ -19,6 +19,23 @@ for id in one_component half_term first_zero last_zero first_step last_step wron
     [ -z "$accepted" ]
     result $? "$id is refused at three seeds${accepted:+, but not at$accepted}"
 done
+# ---- gradients that are right where each is looked at for the first time ----
+while read -r id test text; do
+    accepted=
+    compile "$bad/impure/$id.c" || accepted=" all: it does not compile"
+    for seed in 1 2 3; do
+        "$dshost" check ./$id.so --only pure --seed $seed > out 2> err
+        { [ $? -eq 8 ] && grep -q "^not ok [0-9]* - $test: " out && grep -q "^# $text" out; } || accepted="$accepted $seed"
+    done
+    [ -z "$accepted" ]
+    result $? "$id is refused by $test at three seeds${accepted:+, but not at$accepted}"
+done << 'END'
+kept_by_first pure.beside after a point that shares something with it, and after another one: entry [0-9]* of the gradient
+kept_by_sum pure.beside after a point that shares something with it, and after another one: entry [0-9]* of the gradient
+kept_close_by pure.beside after a point that shares something with it, and after another one: entry [0-9]* of the gradient
+wears_out pure.often the same point again, [0-9]* calls later: entry 13 of the gradient
+once_in_many pure.often the same point again, [0-9]* calls later: entry 13 of the gradient
+END
 compile "$bad/gradients/first_of_many.c"
 while read -r id text; do
     "$dshost" check ./"$id".so --only grad > out 2> err
@@ -37,7 +54,11 @@ scaled ^# \.\.\. 40 of 40 components are wrong
 stale ^# hint: asked for twice at one point, the gradient is another one
 right_at_start ^# hint: it is right at the start point and nowhere else
 clamped ^# hint: it is wrong where variables are at their bounds only
+deaf_to_noise ^# component [0-9]* of the gradient is .* at random point [0-9]*[13579], with noise, the difference quotient
+deaf_to_noise ^# hint: it is wrong with noise only
+deaf_to_noise ^# hint: it has noise: add --config F.ini, with the lines \[run\] and noise_key = 12345$
 END
+"$dshost" check ./clamped.so --only grad --seed 3 > out 2> err
 again=$(sed -n 's/^# hint: every component of that point: dshost //p' out)
 eval "\"$dshost\" $again" > out 2> err
 is=$?

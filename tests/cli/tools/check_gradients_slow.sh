@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check_gradients_slow.sh - the power of grad.difference: every fault of tests/bad/gradients at ten seeds is refused, right
+# check_gradients_slow.sh - the power of grad.difference: every fault of tests/bad/gradients and impure at ten seeds is refused, right
 # gradients of many kinds and all of our environments are not, with the shares of quotients that agree, show a kink, cannot
 # be decided and disagree. A table of each is printed. SEEDS="1 2" takes other seeds.
 . "$(dirname "$0")/../lib.sh"
@@ -36,10 +36,12 @@ fault() { # fault ID TEST SOURCE FLAGS...
     [ "$refused" -eq "$runs" ]
     result $? "$id${accepted:+: accepted at$accepted}"
 }
-for source in "$bad"/gradients/*.c; do
+for source in "$bad"/gradients/*.c "$bad"/impure/*.c; do
     name=$(basename "$source" .c)
     case $name in
     after_loss) test=pure.want ;;
+    kept_*) test=pure.beside ;;
+    wears_out | once_in_many) test=pure.often ;;
     *) test=grad.difference ;;
     esac
     fault "$name" $test "$source"
