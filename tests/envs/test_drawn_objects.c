@@ -107,10 +107,65 @@ static void each_quantity(void **state)
     fake_env_close(&e);
 }
 
+/* Where the 85 masses of a ball start, and the mean error there. */
+static double masses_start(const char *near, const char *object, const char *seed, double start[85])
+{
+    fake_env e;
+    fake_env_open(&e, "envs/soft_ball",
+                  (const char *const[]){"variables=masses", "image_size=8", "duration=0.01", "observe=state",
+                                        near, object, seed, NULL},
+                  0, 0);
+    assert_int_equal(e.info.n, 85);
+    const double error = fake_metric(&e, e.x0, "error")[0];
+    for (int i = 0; i < 85; i++) {
+        assert_true(e.x0[i] >= e.lower[i] && e.x0[i] <= e.upper[i]);
+        start[i] = e.x0[i];
+    }
+    fake_env_close(&e);
+    return error;
+}
+
+/* Masses that start near those of the target: by their inverses, as gradSim, or by factors between 1/2 and 2. The
+ * lightest particle of a ball of one density has 0.174 kg, the heaviest 1.143 kg, their mean is 0.430 kg. */
+static void masses_near_the_target(void **state)
+{
+    (void)state;
+    double far[85], at[85], other[85], least = 0, most = -1, differ = 0;
+    masses_start("near=anywhere", "object=0", "seed=0", far);
+    const double inverse = masses_start("near=inverse", "object=0", "seed=0", at);
+    double mean = 0;
+    for (int i = 0; i < 85; i++) {
+        assert_near(far[i], 0.1, 0);
+        least = fmin(least, at[i]);
+        most = fmax(most, at[i]);
+        mean += (1 - pow(10, at[i])) / 85;
+    }
+    assert_true(most < 0 && least > -log10(1 + 0.2 * 1.144));
+    assert_near(inverse, mean, 1e-12);              /* the target is 1 for all */
+    assert_true(inverse > 0.03 && inverse < 0.055); /* in the mean 0.1/kg, of 0.43 kg */
+
+    assert_true(masses_start("near=inverse", "object=0", "seed=1", other) != inverse);
+    const double of_drawn = masses_start("near=inverse", "object=1", "seed=0", other);
+    assert_true(of_drawn > 0.03 && of_drawn < 0.07); /* of masses between 0.4 and 2.5 of that */
+    for (int i = 0; i < 85; i++) {
+        differ = fmax(differ, fabs(other[i] - at[i]));
+    }
+    assert_true(differ > 0.3);
+
+    /* |2^u - 1| for u uniform in (-1, 1) has the mean 0.361. */
+    const double factor = masses_start("near=factor", "object=0", "seed=0", at);
+    assert_near(factor, 0.361, 0.1);
+    for (int i = 0; i < 85; i++) {
+        assert_true(fabs(at[i]) <= log10(2));
+    }
+    masses_start("near=factor", "object=1", "seed=0", other); /* bounded, which masses_start() looks at */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(is_the_optimum),
                                        cmocka_unit_test(numbers_tell_objects_apart),
-                                       cmocka_unit_test(each_particle), cmocka_unit_test(each_quantity)};
+                                       cmocka_unit_test(each_particle), cmocka_unit_test(each_quantity),
+                                       cmocka_unit_test(masses_near_the_target)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -318,6 +318,42 @@ static void starts_of_velocities(void **state)
     assert_true(fabs(start[0][0] - start[0][1]) > 0.01);
 }
 
+/* The velocity of the target: where one of three variables goes from -2 to 2, the mean error falls by 2/3 of it. */
+static void find_throw(const char *setting, const char *velocity, double v[3])
+{
+    fake_env e;
+    fake_env_open(
+        &e, "envs/cloth_velocity",
+        (const char *const[]){setting, velocity, "duration=0.05", "frames=3", "image_size=16", NULL}, 0, 0);
+    const double least = fake_metric(&e, (const double[3]){-2, -2, -2}, "error")[0];
+    for (int d = 0; d < 3; d++) {
+        double x[3] = {-2, -2, -2};
+        x[d] = 2;
+        v[d] = 1.5 * (least - fake_metric(&e, x, "error")[0]);
+    }
+    assert_near(fake_eval(&e, v, NULL, 0, NULL), 0, 1e-20);
+    fake_env_close(&e);
+}
+
+/* A number stands for a throw: as fast as parameter velocity says, in a direction of its own. */
+static void throws_are_drawn(void **state)
+{
+    (void)state;
+    double v[4][3];
+    find_throw("throw=0", "velocity=0.5,-1,0.7", v[0]);
+    assert_near(fabs(v[0][0] - 0.5) + fabs(v[0][1] + 1) + fabs(v[0][2] - 0.7), 0, 1e-12);
+    find_throw("throw=1", "velocity=1,0,0", v[1]);
+    find_throw("throw=2", "velocity=1,0,0", v[2]);
+    find_throw("throw=2", "velocity=0,0,1.5", v[3]);
+    for (int d = 0; d < 3; d++) {
+        assert_near(v[3][d], 1.5 * v[2][d], 1e-12);
+    }
+    for (int k = 1; k < 3; k++) {
+        assert_near(v[k][0] * v[k][0] + v[k][1] * v[k][1] + v[k][2] * v[k][2], 1, 1e-12);
+    }
+    assert_true(fabs(v[1][0] - v[2][0]) + fabs(v[1][1] - v[2][1]) + fabs(v[1][2] - v[2][2]) > 0.1);
+}
+
 /* 8 x 8 grey pixels, of which the first row is white. */
 static const uint8_t white_row[] = {
     137, 80, 78, 71, 13, 10,  26,  10,  0,  0,  0,   13, 73, 72, 68, 82, 0,  0,   0,   8,   0,   0,  0,  8,
@@ -418,6 +454,7 @@ int main(void)
         cmocka_unit_test(no_control),
         cmocka_unit_test(sizes),
         cmocka_unit_test(starts_of_velocities),
+        cmocka_unit_test(throws_are_drawn),
         cmocka_unit_test(target_from_file),
         cmocka_unit_test(refused),
         cmocka_unit_test(defaults),

@@ -4,6 +4,7 @@
 #include "engines/soft/soft.h"
 
 #include <diffsim/helper/random.h>
+#include <math.h>
 
 enum { WIDTH = 20, HEIGHT = 10 }; /* cells */
 
@@ -19,6 +20,9 @@ static const ds_param *const params[] = {
     WATCHER_OBJECT_PARAM,
     DS_LIST("velocity", "1, 0, 0", -10, 10, 3, "m/s",
             "Velocity at the start, where it is no variable, and of the target."),
+    DS_INT("throw", "0", 0, 1000000000, "",
+           "0: thrown with parameter velocity. K: as fast, in a direction that is drawn by this number, all "
+           "alike."),
     DS_REAL("start_spread", "1", 0, 1, "m/s",
             "Of what the velocities start at, each at -0.01 + start_spread U(0, 1). 1: as in gradSim. 0: all "
             "particles start alike; what no picture shows of a velocity stays as it starts."),
@@ -68,6 +72,21 @@ static void draw_masses(fem_model *m, size_t n, uint64_t seed)
     }
 }
 
+/* Turns it into the direction of throw K. */
+static void draw_throw(double velocity[3], uint64_t k)
+{
+    ds_random r = ds_random_open(k, "throw", 0);
+    double v[3], drawn = 0, speed = 0;
+    for (int d = 0; d < 3; d++) {
+        v[d] = ds_random_normal(&r);
+        drawn += v[d] * v[d];
+        speed += velocity[d] * velocity[d];
+    }
+    for (int d = 0; d < 3; d++) {
+        velocity[d] = sqrt(speed / drawn) * v[d];
+    }
+}
+
 static void build(soft *s, const double velocity[3], const double truth[4], int random_mass)
 {
     const double cell = 0.1;
@@ -97,6 +116,10 @@ static void read_cloth_velocity(void *self, ds_param_reader *in)
     soft_object(s, in);
     s->unknown.start_spread = ds_param_real(in, "start_spread");
     ds_param_values(in, "velocity", 3, velocity);
+    const uint64_t throw = (uint64_t)ds_param_int(in, "throw");
+    if (throw > 0) {
+        draw_throw(velocity, throw);
+    }
     ds_param_values(in, "truth", 4, truth);
     build(s, velocity, truth, ds_param_int(in, "random_mass") != 0);
     s->first = 1; /* as gradSim, which draws the state after the first step */

@@ -14,6 +14,10 @@ static const ds_param *const params[] = {
     DS_LIST("truth", "1000, 1000, 1, 10", 1e-3, 1e7, 4, "Pa, Pa, Pa s, kg/m^3",
             "What the ball of the target is made of: Lame parameters mu and lambda, damping, density."),
     WATCHER_OBJECT_PARAM,
+    DS_ENUM("near", "anywhere", quantity_nears,
+            "Where masses start as variables. anywhere: all at 10^0.1 times that of a ball of one density. "
+            "inverse: at 1 / (1/m + U(0, 0.1) + U(0, 0.1)) with m kg the mass in the target, as gradSim. "
+            "factor: at m 2^U(-1, 1). Both stay in the bounds, and are drawn with object and seed."),
     DS_LIST("velocity", "2, 0, 0", -20, 20, 3, "m/s",
             "Velocity of the throw, where it is no variable, and of the target."),
     SOFT_GROUND_PARAMS("1e4, 1, 10, 0.5"),
@@ -45,6 +49,7 @@ static void read_soft_ball(void *self, ds_param_reader *in)
     double truth[4] = {1000, 1000, 1, 10}, velocity[3] = {2, 0, 0};
     soft_read(s, in, &task);
     soft_object(s, in);
+    s->unknown.near = (quantity_near)ds_param_int(in, "near");
     ds_param_values(in, "truth", 4, truth);
     ds_param_values(in, "velocity", 3, velocity);
     soft_body(s, fem_mesh_ball(&s->mesh), (double[3]){-2, 2, 0}, velocity, truth[3],

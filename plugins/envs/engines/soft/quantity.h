@@ -71,6 +71,14 @@ typedef struct quantity_axes {
 
 enum { QUANTITIES = 16 };
 
+/* Where factors of masses start: at `start` of the quantity, or near those of the target. Names for a parameter. */
+typedef enum quantity_near {
+    QUANTITY_ANYWHERE,
+    QUANTITY_NEAR_INVERSE, /* at 1 / (1/m + U(0, 0.1) + U(0, 0.1)), in kg, where the mass in the target is m */
+    QUANTITY_NEAR_FACTOR   /* at m 2^U(-1, 1) */
+} quantity_near;
+extern const char *const quantity_nears[];
+
 /* The picked ones, in the order they were named. */
 typedef struct quantity_set {
     fem_model *model;    /* these four are set by the environment before quantity_pick() */
@@ -78,6 +86,7 @@ typedef struct quantity_set {
     control *control;    /* that QUANTITY_WEIGHTS are of; may be NULL */
     uint64_t seed;       /* of what the variables start at */
     double start_spread; /* factor of the random part of that; soft_read() sets 1 */
+    quantity_near near;  /* of QUANTITY_MASSES */
     uint64_t object; /* 0: the target is the model as it was built; else the number of a draw, see `drawn` */
     uint64_t count, n; /* quantities, variables */
     const quantity *item[QUANTITIES];

@@ -103,6 +103,30 @@ static uint64_t item_of(const quantity_set *set, uint64_t i)
     return k;
 }
 
+const char *const quantity_nears[] = {"anywhere", "inverse", "factor", NULL};
+
+/* kg; of the d-th particle that is not fixed, as the model was built. */
+static double mass_of(const quantity_set *set, uint64_t d)
+{
+    size_t j = 0;
+    for (uint64_t free = 0; free < d || set->model->fixed[j]; j++) {
+        free += set->model->fixed[j] ? 0 : 1;
+    }
+    return set->truth.mass[j];
+}
+
+/* log10 of the factor that mass i starts at, variable d of its quantity. */
+static double start_near(const quantity_set *set, uint64_t i, uint64_t d)
+{
+    const double truth = set->drawn != NULL ? set->drawn[i] : 0;
+    ds_random r = ds_random_open(set->seed, "start of masses", set->object * set->n + i);
+    const double a = ds_random_uniform(&r), b = ds_random_uniform(&r);
+    if (set->near == QUANTITY_NEAR_FACTOR) {
+        return truth + (2 * a - 1) * log10(2);
+    }
+    return truth - log10(1 + 0.1 * (a + b) * mass_of(set, d) * pow(10, truth));
+}
+
 void quantity_range(const quantity_set *set, uint64_t i, double *lower, double *upper, double *start)
 {
     const uint64_t k = item_of(set, i), d = i - set->at[k];
@@ -112,6 +136,9 @@ void quantity_range(const quantity_set *set, uint64_t i, double *lower, double *
     *upper = q->axes != NULL ? q->axes->upper[d] : q->upper;
     *start = q->axes != NULL ? q->axes->start[d]
                              : q->start + set->start_spread * (q->random * ds_random_uniform(&r));
+    if (q->kind == QUANTITY_MASSES && set->near != QUANTITY_ANYWHERE) {
+        *start = fmax(*lower, fmin(*upper, start_near(set, i, d)));
+    }
 }
 
 void quantity_name(const quantity_set *set, uint64_t i, env_variable *out)

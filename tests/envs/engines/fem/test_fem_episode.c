@@ -13,6 +13,7 @@
 
 #include "engines/fem/stability.h"
 #include "everything.h"
+#include "host.h"
 
 /* ---- the same bits ---- */
 
@@ -277,9 +278,40 @@ static void nonsense_is_refused(void **state)
     fem_model_close(&m);
 }
 
+/* The solid resists a change of its volume by lambda - mu/8, which is 9 V times the second derivative of its energy by
+ * its size; with lambda below mu/8 it is no solid, but swells. */
+static void bulk_modulus(void **state)
+{
+    (void)state;
+    static const fem_solid laws[] = {{1000, 1000, 0}, {1000, 125.5, 0}, {1000, 124.5, 0}, {2638, 86.2, 0}};
+    const double h = 1e-3;
+    for (size_t k = 0; k < sizeof laws / sizeof *laws; k++) {
+        fem_mesh mesh;
+        fem_model m;
+        double energy[3], at[3 * 85];
+        fem_model_open(&m);
+        assert_int_equal(fem_mesh_ball(&mesh), DS_OK);
+        fem_add_soft(&m, &mesh, &(fem_placing){.angle = 0}, 10, laws[k]);
+        assert_int_equal(m.particles, 85);
+        assert_int_equal(fem_model_finish(&m), DS_OK);
+        for (int j = 0; j < 3; j++) {
+            for (size_t i = 0; i < 3 * m.particles; i++) {
+                at[i] = (1 + (j - 1) * h) * m.q[i];
+            }
+            energy[j] = fem_elastic_energy(&m, at);
+        }
+        const double volume = 3.658712, second = (energy[0] - 2 * energy[1] + energy[2]) / (h * h);
+        assert_near(second / (9 * volume), laws[k].lambda - laws[k].mu / 8, 0.01 + 3e-6 * laws[k].mu);
+        assert_near(energy[2] - energy[0], 0, 1e-4 * laws[k].mu); /* at rest there is no force */
+        fem_mesh_free(&mesh);
+        fem_model_close(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bulk_modulus),
         cmocka_unit_test(particles_fall),
         cmocka_unit_test(energy_stays),
         cmocka_unit_test(results_do_not_depend_on_memory_or_instructions),
