@@ -16,7 +16,7 @@
 
 #include "plot/plot_map.h"
 
-enum { METHODS = 5, SIDE = 100, SETTINGS = 3, OPTIONS = 8 };
+enum { METHODS = 6, SIDE = 100, SETTINGS = 3, OPTIONS = 8 };
 
 /* Starts are the centres of the cells of a grid over two variables, the others as suggested; or all uniform in the box. */
 static const struct scene {
@@ -50,15 +50,16 @@ static const struct scene {
 };
 enum { SCENES = sizeof scenes / sizeof *scenes };
 
-/* One search of at most 60 steps; such searches one after the other, from uniform points but for the first; and basin
- * hopping. The last two end below the limit of the scene, or with its budget. Then the first and the last with the loss as one
- * residual, as the program of the paper has it, where there are few variables. */
+/* One search of at most 60 steps, without and with damping towards bounds; such searches one after the other, from uniform
+ * points but for the first; and basin hopping. The last two end below the limit of the scene, or with its budget. Then the
+ * first and the last with the loss as one residual, as the program of the paper has it, where there are few variables. */
 static const struct method {
     const char *name, *plugin, *settings[OPTIONS];
     int once, limited; /* ends with its first search; ends by itself below cost_limit */
     int scalar;
 } methods[METHODS] = {
     {"lm", "optimizers/lm", {"iterations=60"}, 1, 0, 0},
+    {"lm-damp", "optimizers/lm", {"iterations=60", "bounds=damp"}, 1, 0, 0},
     {"lm-again", "optimizers/lm", {"iterations=60"}, 0, 0, 0},
     {"pbh", "optimizers/pbh", {"workers=8", "initial_std=1"}, 0, 1, 0},
     {"lm-scalar", "optimizers/lm", {"iterations=60", "residuals=scalar"}, 1, 0, 1},
@@ -351,9 +352,9 @@ int main(int argc, char **argv)
         known = scene + method > before;
     }
     if (!known) {
-        fprintf(stderr,
-                "usage: bench_basins FOLDER [SIDE [lengths | rates | box | lm | lm-again | pbh | lm-scalar | "
-                "pbh-scalar ...]]\n");
+        fprintf(stderr, "usage: bench_basins FOLDER [SIDE [lengths | rates | box | lm | lm-damp | lm-again | "
+                        "pbh | lm-scalar | "
+                        "pbh-scalar ...]]\n");
         return 2;
     }
     for (int i = 0; rc == 0 && i < SCENES; i++) {

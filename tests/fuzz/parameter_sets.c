@@ -303,7 +303,7 @@ const scene scenes[] = {
     STEPS("tennis"),
     {.id = "lqr", .hints = {{"states", 1, 8, NULL}, {"steps", 1, 20, NULL}}},
     {.id = "cube_throw",
-     .hints = {{"n_samples", 2, 200, NULL}, {"h", 1e-3, 2e-2, NULL}},
+     .hints = {{"n_samples", 2, 200, NULL}, {"held_out", 0, 200, NULL}, {"h", 1e-3, 2e-2, NULL}},
      .heavy = 1,
      .words = "stiffness damping mu mu_static slip network"},
     {.id = "billiards", .hints = {{"steps", 1, 100, NULL}, {"sweeps", 1, 60, NULL}}, .heavy = 1},
