@@ -82,11 +82,17 @@ line() {
 		# shellcheck disable=SC2046,SC2086
 		[ -f "$part/landscape.png" ] ||
 			"$dshost" landscape --portable --out "$part" $flags $(echo "+$setting" | sed 's/+/ --set env./g') > "$work/$name.txt" 2>&1
-		convert "$part/landscape.png" -crop 870x748+20+100 +repage "$part.png"
-		parts="$parts $part.png"
+		parts="$parts $part/landscape.png"
 	done
 	# shellcheck disable=SC2086
-	montage $parts -tile 2x -geometry 435x374+4+4 "$work/$name.png"
+	tiles $parts
+}
+
+# tiles PICTURE...: of landscapes, without words, two in a row
+tiles() {
+	convert "$@" -crop 870x748+20+100 +repage "$work/$name.part%02d.png"
+	montage "$work/$name".part*.png -tile 2x -geometry 435x374+4+4 "$work/$name.png"
+	rm "$work/$name".part*.png
 	small "$work/$name.png" 886 64
 }
 
@@ -186,6 +192,14 @@ draw() {
 		;;
 	landscape-ball_wall_soft)
 		line --env ball_wall_soft --grid 401 -- variant=hard variant=hard+dome=true width=1e-10 width=0.1
+		;;
+	basins-double_pendulum) # needs bench/bench_basins, beside dshost
+		top=$(dirname "$dshost")
+		mkdir -p "$work/$name"
+		[ -f "$work/$name/rates-pbh.png" ] ||
+			DS_TOP_BUILD=$top DS_PLUGIN_PATH=$top/plugins "$top/bench/bench_basins" "$work/$name" 100 lengths rates lm lm-scalar \
+				pbh pbh-scalar > "$work/$name.txt"
+		tiles "$work/$name"/lengths-lm-scalar.png "$work/$name"/lengths-pbh-scalar.png "$work/$name"/rates-lm.png "$work/$name"/rates-pbh.png
 		;;
 	landscape-analytic) slice 600 --env analytic --set env.function=rugged --set env.dim=2 ;;
 	*)
