@@ -15,7 +15,8 @@
  * in [-1, 1]^n, clamped after each step. Where a coordinate is held by the box, its first moment is
  * dropped: it would keep it there after the gradient has turned. Unlike the short descents of
  * randdescents, a search is long, its learning rate follows a schedule, outliers of the gradient
- * (chaos, contacts) are shortened, and where one is bad the step goes by the moments as they are.
+ * (chaos, contacts) are shortened, and with blind > 0, where one is bad, the step goes by the moments as
+ * they are.
  */
 #include "methods/base/box.h"
 #include "methods/gradient/multistart.h"
@@ -24,7 +25,6 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_BLIND 3    /* bad gradients in a row that a search passes over */
 #define LEAST_RATE 0.01 /* end of the schedules, relative to the learning rate */
 
 enum { ADAM, SGD, MOMENTUM, NESTEROV, NORMALIZED };
@@ -38,7 +38,7 @@ typedef struct arm {
     double *m, *q;     /* moments of the gradient; sgd: m is the last one */
     int64_t t;         /* simulations of this search */
     int64_t learned;   /* gradients that are in the moments */
-    int blind;         /* bad ones since */
+    int64_t blind;     /* bad ones since */
     double best, rate; /* least smoothed loss; factor of the schedule "halve" */
     double first;      /* loss of the start */
     int64_t stall;
@@ -53,6 +53,7 @@ typedef struct adam {
     double lr, beta1, beta2, eps, clip, outlier, tol;
     double floor; /* of the loss; -INFINITY where none is known */
     int64_t j, patience;
+    int64_t blind; /* bad gradients in a row that a search passes over */
     arm *arms;
 } adam;
 
@@ -218,7 +219,7 @@ static int adam_tell(void *self_, size_t i, double loss, const double *gradient,
     }
     a->blind = is_blind ? a->blind + 1 : 0;
     if (is_blind) {
-        return a->learned > 0 && a->blind <= MOST_BLIND && update(self, a, loss, NULL, 0.0);
+        return a->learned > 0 && a->blind <= self->blind && update(self, a, loss, NULL, 0.0);
     }
     double norm = norm2(self->n, gradient);
     if (!(norm > 0.0) || isinf(norm)) {
@@ -245,6 +246,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
     self->smooth = ds_param_int(in, "smooth") != 0;
     self->j = ds_param_int(in, "j");
     self->patience = ds_param_int(in, "patience");
+    self->blind = ds_param_int(in, "blind");
     self->tol = ds_param_real(in, "tol");
     multistart_read(&self->starts, in, &first_order);
 }
@@ -280,6 +282,10 @@ static const ds_param *const params[] = {
         "patience", "20", 0, 1e9, "",
         "A search ends (schedule = halve: halves its rate) when more than so many evaluations in a row did "
         "not improve."),
+    DS_INT("blind", "0", 0, 1e9, "",
+           "Bad gradients in a row, of valid losses, that a search passes over by steps along the moments of "
+           "those "
+           "before (sgd: the last one); with 0 the first one ends it."),
     DS_REAL("beta1", "0.9", 0, 0.999999, "",
             "Decay of the first moment: adam, momentum, nesterov, normalized."),
     DS_REAL("beta2", "0.999", 0, 0.999999, "", "Decay of the second moment: adam."),
@@ -295,15 +301,14 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("adam", "0.2.0"),
+    OPT_KIT_DESC("adam", "0.1.0"),
     .needs = opt_gradient,
     .summary = "Adam, gradient descent, momentum or Nesterov's method from random starts",
     .description =
         "Repeats: draw a start uniformly from the box; step against the gradient, averaged over the "
         "last steps and with adam scaled per coordinate, for at most j evaluations; stop earlier "
         "once the loss has not fallen for `patience` evaluations, at a zero gradient, or where the "
-        "simulation fails. Where a gradient alone is bad, the step goes by the moments of those before "
-        "(sgd: by the last one), at most three times in a row.\n"
+        "simulation or its gradient fails.\n"
         "The learning rate may follow a schedule, and gradients far longer than the last ones are "
         "shortened.",
     .citation = "D. Kingma, J. Ba: Adam: a method for stochastic optimization. ICLR 2015, arXiv:1412.6980",

@@ -129,19 +129,19 @@ static void test_arms(void **state)
     }
 }
 
-/* A bad gradient ends no search of adam: it goes on by what it knows, as good as ever; where nothing is known, or
- * nothing but bad ones follow, another start is better. */
+/* With blind = 3 a bad gradient ends no search of adam: it goes on by what it knows, as good as ever; where nothing is
+ * known, or nothing but bad ones follow, another start is better. */
 static void test_bad_gradients(void **state)
 {
     (void)state;
     static const struct {
         const char *parameters;
         double reaches;
-    } rule[] = {{"rule=adam lr=0.05 j=300 patience=60", 1e-9},
-                {"rule=sgd lr=0.1 j=300 patience=60", 1e-9},
-                {"rule=momentum lr=0.1 j=300 patience=60", 1e-9},
-                {"rule=nesterov lr=0.02 j=300 patience=60", 1e-9},
-                {"rule=normalized beta1=0 j=300 patience=60", 1e-3}};
+    } rule[] = {{"rule=adam lr=0.05 j=300 blind=3 patience=60", 1e-9},
+                {"rule=sgd lr=0.1 j=300 blind=3 patience=60", 1e-9},
+                {"rule=momentum lr=0.1 j=300 blind=3 patience=60", 1e-9},
+                {"rule=nesterov lr=0.02 j=300 blind=3 patience=60", 1e-9},
+                {"rule=normalized beta1=0 j=300 blind=3 patience=60", 1e-3}};
     for (size_t i = 0; i < sizeof(rule) / sizeof(rule[0]); i++) {
         fake_problem p = optimizer_box(4, -1, 1, sphere, 300);
         p.bad_gradient_rate = 0.1;
@@ -164,6 +164,11 @@ static void test_bad_gradients(void **state)
         assert_true(fake_groups(&r) > 200);
         fake_free(&r);
     }
+    fake_problem p = optimizer_box(4, -1, 1, sphere, 300); /* as told, the first one ends a search */
+    p.bad_gradient_rate = 0.1;
+    fake_result r = fake_run("adam", "lr=0.05 j=300 patience=60", &p, 5);
+    assert_true(fake_groups(&r) > 20);
+    fake_free(&r);
 }
 
 static double best(const char *plugin, const char *parameters, const fake_problem *p, uint64_t seed)
