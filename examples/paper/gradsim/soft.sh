@@ -21,13 +21,13 @@ out=${1-results/soft_wide}
 
 # Lines "loss evaluations" of the runs of a body.
 runs() { # BODY
-	for run in "$out/$1"*@object=*/lm/seed-*/summary.json; do
+	for run in "$out/$1"@object=*/lm/seed-*/summary.json; do
 		[ ! -e "$run" ] || awk -F'[:,]' '$1 ~ /"best_loss"/ { loss = $2 ~ /[0-9]/ ? $2 + 0 : 1e300 } $1 ~ /"evaluations"/ { n = $2 + 0 }
 			END { print loss, n }' "$run"
 	done
 }
 
-for body in beam ball; do # beam_fine is a beam, too
+for body in beam ball; do
 	runs "$body" | sort -k 2n | awk -v body="$body" '
 		$1 > 1e-10 { lost++; next }
 		{ evaluations[++n] = $2; all += $2 }
@@ -43,7 +43,7 @@ done
 
 # Errors of the objects of a body; of both by the letter that they begin with.
 errors() { # BODY METRIC
-	awk -F, -v folder="/$1[a-z_]*@object=" -v m="$2" '$5 == m && $8 ~ folder { print $7 }' "$out/report/metrics.csv"
+	awk -F, -v folder="/$1[a-z]*@object=" -v m="$2" '$5 == m && $8 ~ folder { print $7 }' "$out/report/metrics.csv"
 }
 echo "bodies,metric,objects,mean,low95,high95,median,most" > "$out/errors.csv"
 for body in beam ball b; do
