@@ -141,11 +141,11 @@ enum {
     STEP_ANY,
     STEPS
 };
-enum { WALKS = 2, AT_MOST = WALKS * STEPS };
+enum { WALKS = 2, LENGTH = STEPS + 1, AT_MOST = WALKS * LENGTH }; /* points of a walk */
 
 static const double STEP_CLOSE_BY = 1e-9; /* of the box */
 /* Seconds of all steps together, and of the calls of a test that makes many. */
-static const double STEPS_SECONDS = 4, OFTEN_SECONDS = 0.5;
+static const double STEPS_SECONDS = 4, OFTEN_SECONDS = 0.5, OFTEN_MOST = 8;
 
 static double inside(const ds_check_env *env, uint64_t i, double x)
 {
@@ -175,8 +175,9 @@ static void step_on(ds_check *c, const ds_check_env *env, unsigned step, double 
         room[stays] = x[stays];
         memcpy(x, room, env->n * sizeof *x);
     } else {
-        uint64_t any = (uint64_t)(ds_random_uniform(&c->random) * (double)env->n);
-        uint64_t i = step == STEP_LAST ? last : step == STEP_FIRST ? 0 : any < last ? any : last;
+        /* neither the first nor the last one, where there are others */
+        uint64_t any = last < 2 ? 0 : 1 + ds_random_u32(&c->random) % (last - 1);
+        uint64_t i = step == STEP_LAST ? last : step == STEP_FIRST ? 0 : any;
         x[i] = room[i];
     }
 }
@@ -187,7 +188,7 @@ static void step_on(ds_check *c, const ds_check_env *env, unsigned step, double 
 static void pure_beside(ds_check *c)
 {
     ds_check_env *env = c->env;
-    uint64_t n = env->n, steps = STEPS;
+    uint64_t n = env->n, length = LENGTH;
     double each = 2 * WALKS * seconds(c, env);
     double *x = calloc((2 * AT_MOST + 2) * n, sizeof *x), *grad = x + AT_MOST * n;
     ds_check_answer first[AT_MOST], again;
@@ -197,23 +198,23 @@ static void pure_beside(ds_check *c)
     }
     double *g = grad + AT_MOST * n, *room = g + n;
     uint32_t want = env->has_gradient ? DS_WANT_GRAD : 0;
-    if (each * STEPS > STEPS_SECONDS) {
-        steps = (uint64_t)fmax(2, STEPS_SECONDS / each);
-        ds_check_note(c, "steps: %d instead of %d, because an evaluation takes %.2g s", (int)steps, STEPS,
-                      seconds(c, env));
+    if (each * LENGTH > STEPS_SECONDS) {
+        length = (uint64_t)fmax(2, STEPS_SECONDS / each);
+        ds_check_note(c, "steps: %d instead of %d, because an evaluation takes %.2g s", (int)length - 1,
+                      STEPS, seconds(c, env));
     }
-    for (uint64_t k = 0; k < WALKS * steps; k++) {
+    for (uint64_t k = 0; k < WALKS * length; k++) {
         double *at = x + k * n;
-        if (k % steps == 0) {
+        if (k % length == 0) {
             ds_check_random_point(c, env, at);
         } else {
             memcpy(at, at - n, n * sizeof *at);
-            step_on(c, env, (unsigned)(k % steps - 1), at, room);
+            step_on(c, env, (unsigned)(k % length - 1), at, room);
         }
         ds_check_evaluate(env, at, want, 0, want != 0 ? grad + k * n : NULL, &first[k]);
     }
-    for (uint64_t k = 0; k < WALKS * steps; k++) {
-        uint64_t point = k % WALKS * steps + k / WALKS;
+    for (uint64_t k = 0; k < WALKS * length; k++) {
+        uint64_t point = k % WALKS * length + k / WALKS;
         ds_check_evaluate(env, x + point * n, want, 0, want != 0 ? g : NULL, &again);
         ds_check_same(c, &first[point], &again, n, 1,
                       "after a point that shares something with it, and after another one");
@@ -225,10 +226,12 @@ static void pure_beside(ds_check *c)
     free(x);
 }
 
-/* What counts calls, fills up or grows stale shows itself after many of them. */
+/* What counts calls, fills up or grows stale shows itself after many of them. Points may take far longer than the start
+ * point, by which the rounds are planned. */
 static void pure_often(ds_check *c)
 {
     enum { ROUNDS = 2000 };
+    const double end = ds_check_worked() + OFTEN_MOST * OFTEN_SECONDS;
     ds_check_env *env = c->env;
     points p = {0};
     answers first = {0}, again = {0};
@@ -240,7 +243,8 @@ static void pure_often(ds_check *c)
         for (uint64_t k = 0; k < POINTS; k++) {
             answer(env, &p, k, &first);
         }
-        for (uint64_t call = 0; call < rounds * POINTS && c->failed == 0; call++) {
+        for (uint64_t call = 0;
+             call < rounds * POINTS && c->failed == 0 && (call < POINTS || ds_check_worked() < end); call++) {
             char what[80];
             snprintf(what, sizeof what, "the same point again, %llu calls later",
                      (unsigned long long)(call / POINTS * POINTS + POINTS));

@@ -31,6 +31,7 @@ while read -r id test text; do
     result $? "$id is refused by $test at three seeds${accepted:+, but not at$accepted}"
 done << 'END'
 kept_by_first pure.beside after a point that shares something with it, and after another one: entry [0-9]* of the gradient
+kept_by_ends pure.beside after a point that shares something with it, and after another one: entry [0-9]* of the gradient
 kept_by_sum pure.beside after a point that shares something with it, and after another one: entry [0-9]* of the gradient
 kept_close_by pure.beside after a point that shares something with it, and after another one: entry [0-9]* of the gradient
 wears_out pure.often the same point again, [0-9]* calls later: entry 13 of the gradient
