@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* channel_base.h - channels for env_base.h: the residuals x_i - centre, and the loss with its H v. Holes: BAD_SCALE is a
  * factor of the residuals, BAD_JV(v, i), BAD_JTV(w, i) and BAD_HV(v, i) are numbers of products, BAD_ELEMENTS is what
- * describe() says, BAD_ANSWER are statements behind an answer, BAD_EVALUATE those instead of all answers. */
+ * describe() says, BAD_PRODUCTS which products with the Jacobian there are, BAD_ANSWER are statements behind an answer,
+ * BAD_EVALUATE those instead of all answers. */
 #include <diffsim/diffsim.h>
 #include <diffsim/ext/channel.h>
 #include <string.h>
@@ -20,6 +21,9 @@
 #endif
 #ifndef BAD_ELEMENTS
 #define BAD_ELEMENTS 3
+#endif
+#ifndef BAD_PRODUCTS
+#define BAD_PRODUCTS (DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV))
 #endif
 #ifndef BAD_ANSWER
 #define BAD_ANSWER
@@ -43,8 +47,7 @@ static ds_status describe_channel(void *self, uint64_t i, ds_channel *out)
     (void)self;
     out->role = i == 0 ? DS_CHANNEL_RESIDUAL : DS_CHANNEL_LOSS;
     out->type = DS_TYPE_F64;
-    out->ops =
-        DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV) | (i == 0 ? 0 : DS_CAN(DS_ASK_HV));
+    out->ops = DS_CAN(DS_ASK_VALUE) | BAD_PRODUCTS | (i == 0 ? 0 : DS_CAN(DS_ASK_HV));
     out->ndim = i == 0;
     out->shape[0] = BAD_ELEMENTS;
     out->name = i == 0 ? "error" : "loss";

@@ -461,18 +461,21 @@ static const double ELEMENT_SECONDS = 3, COSTLY = 0.1;
 static const double ELEMENT_EXACT = 1e-5, ELEMENT_SINGLE = 1e-4;
 /* Nor what is so small beside the largest value or derivative of the channel: such a part of a sum gets lost in it. */
 static const double ELEMENT_LOST = 1e-13;
+/* Differences lose more: a step that is short enough divides the rounding of the values by about 1e-8. */
+static const double ELEMENT_LOST_DIFFERENCED = 1e-7;
 
 typedef struct elements {
     bench *t;
     uint64_t pick[ELEMENTS], picked,
         element; /* those of a point; the one that is looked at, as a number of `pick` */
     size_t kept;
-    double *at, *values;        /* KEPT x n, KEPT x ELEMENTS: one question tells the values of all elements */
-    double *all;                /* elements values */
-    double *jv, *ju;            /* elements values each: J v, J u */
-    double *row, *home;         /* n values each: J' e_k, and where x was */
-    double exact, largest, end; /* of values and derivatives; of the time */
-    uint64_t seen, wrong, told;
+    double *at, *values; /* KEPT x n, KEPT x ELEMENTS: one question tells the values of all elements */
+    double *all;         /* elements values */
+    double *jv, *ju;     /* elements values each: J v, J u */
+    double *row, *home;  /* n values each: J' e_k, and where x was */
+    double exact, lost, largest; /* largest of values and derivatives */
+    double end, latest;          /* of the time: of new elements, and of looking for a variable */
+    uint64_t seen, wrong, told, undecided;
 } elements;
 
 static double element_at(void *ctx, const double *x, int *failed)
@@ -572,7 +575,7 @@ static ds_quotient look_at_element(elements *s, uint64_t first, uint64_t count, 
                               .noise = 2 * tolerance * fabs(here),
                               .brief = t->b->c->options->cost > COSTLY};
     const ds_direction along = {t->v + first, first, count};
-    const ds_claim claim = {slope, fmax(s->exact, 4 * tolerance) * scale + ELEMENT_LOST * s->largest, scale,
+    const ds_claim claim = {slope, fmax(s->exact, 4 * tolerance) * scale + s->lost * s->largest, scale,
                             1e-10};
     if (failed) {
         return (ds_quotient){.verdict = DS_SLOPE_UNKNOWN};
@@ -588,6 +591,10 @@ static int find_variable(elements *s, double scale, uint64_t *variable, double *
     while (count > 1) {
         const uint64_t half = count / 2;
         double one, two;
+        if (ds_check_worked() > s->latest) {
+            s->undecided++;
+            return 0;
+        }
         if (!claimed(s, first, half, &one) || !claimed(s, first + half, count - half, &two)) {
             return 0;
         }
@@ -627,19 +634,20 @@ static void element_wrong(elements *s, double scale, double slope, ds_quotient q
     }
 }
 
-static void pull_element(elements *s, double scale)
+/* Where there are both products: do they say the same of the element? */
+static void fit_element(elements *s, double scale)
 {
     bench *t = s->t;
+    double parts = 0;
     if (!pull(s)) {
-        memset(s->row, 0, t->n * sizeof *s->row);
         return;
     }
     const double along = dot(t->n, s->row, t->v), off = fabs(along - s->jv[s->pick[s->element]]);
-    double parts = 0;
     for (uint64_t i = 0; i < t->n; i++) {
         parts += fabs(s->row[i] * t->v[i]);
     }
-    if (can(t, DS_ASK_JV) && off > fmax(FITTING, t->differenced ? DIFFERENCED : 0) * fmax(parts, scale) &&
+    if (off > fmax(FITTING, t->differenced ? DIFFERENCED : 0) * fmax(parts, scale) +
+                  (t->differenced ? ELEMENT_LOST_DIFFERENCED * s->largest : 0) &&
         off > 4 * t->b->c->tolerance * scale && s->told++ < NAMED) {
         ds_check_fail(
             t->b->c, "channel %s: element %llu of J v is %.10g, but J' of this element times v %.10g",
@@ -686,21 +694,26 @@ static void look_at_elements(elements *s)
         (!get(t, DS_ASK_JV, t->x, t->v, NULL, s->jv) || !get(t, DS_ASK_JV, t->x, t->u, NULL, s->ju))) {
         return;
     }
-    s->exact = t->differenced ? DIFFERENCED : single_precision(s) ? ELEMENT_SINGLE : ELEMENT_EXACT;
+    const double rounded = single_precision(s) ? ELEMENT_SINGLE : ELEMENT_EXACT;
     s->element = 0;
     s->largest = largest_of(s);
     const uint64_t every = (s->picked + PULLED - 1) / PULLED;
     for (uint64_t k = 0; k < s->picked && !t->smoothed && (k < 2 || ds_check_worked() < s->end); k++) {
         s->element = k;
-        double slope = s->jv[s->pick[s->element]],
-               scale = fmax(fabs(slope), fabs(s->ju[s->pick[s->element]]));
-        if (can(t, DS_ASK_JTV) && (!forward || k % every == t->point % every)) {
-            pull_element(s, scale);
-        }
-        if (!forward) {
+        double slope = s->jv[s->pick[k]], scale = fmax(fabs(slope), fabs(s->ju[s->pick[k]]));
+        if (forward && can(t, DS_ASK_JTV) && k % every == t->point % every) {
+            fit_element(s, scale);
+        } else if (!forward && !pull(s)) {
+            continue;
+        } else if (!forward) {
             slope = dot(t->n, s->row, t->v);
             scale = fmax(fabs(slope), fabs(dot(t->n, s->row, t->u)));
         }
+        if (t->smoothed) { /* what it is of, the first answer says */
+            break;
+        }
+        s->exact = t->differenced ? DIFFERENCED : rounded;
+        s->lost = t->differenced ? ELEMENT_LOST_DIFFERENCED : ELEMENT_LOST;
         ds_quotient q = look_at_element(s, 0, t->n, slope, scale);
         s->seen++;
         if (q.verdict == DS_SLOPE_WRONG) {
@@ -709,13 +722,12 @@ static void look_at_elements(elements *s)
     }
 }
 
-static void try_elements(ds_check_asking *b, uint64_t i)
+static void try_elements(ds_check_asking *b, uint64_t i, double seconds, double latest)
 {
-    const double begin = ds_check_worked();
     const ds_channel *ch = b->channels.list[i];
     const uint64_t n = b->c->env->n, m = ds_channel_elements(ch), most = m > n ? m : n;
     bench t = {.b = b, .ch = ch, .channel = i, .n = n, .elements = m, .most = most};
-    elements s = {.t = &t, .end = begin + ELEMENT_SECONDS};
+    elements s = {.t = &t, .end = ds_check_worked() + seconds, .latest = latest};
     double *memory = calloc((7 + KEPT) * n + 4 * m + 2 * most + KEPT * ELEMENTS, sizeof *memory),
            *at = memory;
     if (memory == NULL) {
@@ -741,30 +753,45 @@ static void try_elements(ds_check_asking *b, uint64_t i)
     }
     ds_check_note(b->c, "%s: %llu elements at %llu points%s", ch->name, (unsigned long long)s.seen,
                   (unsigned long long)t.point,
-                  t.smoothed ? ": products of smoothed values may differ from quotients: not judged" : "");
+                  t.smoothed ? ": products of smoothed values may differ from quotients: not judged"
+                  : s.undecided > 0
+                      ? "; evaluations take too long to tell kinks of some of them from errors (--timeout-s)"
+                      : "");
     free(memory);
+}
+
+static int has_elements(const ds_channel *ch)
+{
+    return ch->type == DS_TYPE_F64 && (ch->ops & (DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV))) != 0 &&
+           (ch->ops & DS_CAN(DS_ASK_VALUE)) != 0;
 }
 
 void ds_check_channel_elements(ds_check *c)
 {
-    const uint32_t needs = DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    const double begin = ds_check_worked(), most = 0.5 * c->options->timeout;
     ds_check_asking b;
-    uint64_t tried = 0;
+    uint64_t with = 0, tried = 0;
     if (!ds_check_asking_open(c, &b)) {
         return;
     }
     for (uint64_t i = 0; i < b.channels.count; i++) {
-        const ds_channel *ch = b.channels.list[i];
-        if (ch->type == DS_TYPE_F64 && (ch->ops & needs) != 0 && (ch->ops & DS_CAN(DS_ASK_VALUE)) != 0) {
-            try_elements(&b, i);
+        with += (uint64_t)has_elements(b.channels.list[i]);
+    }
+    for (uint64_t i = 0; i < b.channels.count; i++) {
+        if (has_elements(b.channels.list[i]) && (tried == 0 || ds_check_worked() < begin + most)) {
+            try_elements(&b, i, fmin(ELEMENT_SECONDS, most / (double)with), begin + most);
             tried++;
         }
     }
-    if (tried == 0) {
+    if (with == 0) {
         ds_check_skip(c, "no channel in double precision offers a product");
     } else if (c->failed > 0) {
         ds_check_hint(c, "each element is looked at for itself: what is small beside others, or one of many, "
                          "counts as much");
+    }
+    if (tried < with) {
+        ds_check_note(c, "%llu of %llu channels, because evaluations take too long for more",
+                      (unsigned long long)tried, (unsigned long long)with);
     }
     ds_check_asking_close(&b);
 }

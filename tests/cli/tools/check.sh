@@ -134,6 +134,39 @@ for id in right_limits right_sizes; do
     compile "$id.c" && "$dshost" check "./$id.so" --only channel > out 2> err && grep -q '^# limits: [0-9]* elements at [0-9]* points$' out
     result $? "$id: right constraints pass"
 done
+# Products that are not exact are held to what they say they are, also where J' alone is there; forward differences of values
+# of 1000 may be off by 1e-5, which is a tenth of what the second and third element change by.
+cat > smoothed.h << 'END'
+#define BAD_JTV(w, i) (2 * (w)[i])
+#define BAD_ANSWER                                \
+    if (q->channel == 0 && q->op != DS_ASK_VALUE) \
+        q->kind = DS_GRAD_SMOOTHED;
+#define BAD_PRODUCTS DS_CAN(DS_ASK_JTV)
+#include "channel_base.h"
+#include "env_base.h"
+END
+cat > differenced.h << 'END'
+#define BAD_VALUE(x, i) (1000 + ((i) == 0 ? 1 : 1e-4) * (x))
+#define BAD_ANSWER                                                                                               \
+    for (int i = 0; q->channel == 0 && i < 3; i++) {                                                             \
+        const double at = io->x[i], here = BAD_VALUE(at, i);                                                     \
+        ((double *)q->out)[i] =                                                                                  \
+            q->op == DS_ASK_VALUE ? here : (BAD_VALUE(at + 1e-8, i) - here) / 1e-8 * q->v[i];                    \
+        q->kind = q->op == DS_ASK_VALUE ? DS_GRAD_NONE : DS_GRAD_FD;                                             \
+    }
+#include "channel_base.h"
+#include "env_base.h"
+END
+printf '#define BAD_ID "right_smoothed"\n#include "smoothed.h"\n' > right_smoothed.c
+printf '#define BAD_ID "right_differenced"\n#include "differenced.h"\n' > right_differenced.c
+printf '#define BAD_ID "right_back"\n#define BAD_PRODUCTS DS_CAN(DS_ASK_JTV)\n#include "differenced.h"\n' > right_back.c
+for id in right_smoothed right_differenced right_back; do
+    compile "$id.c" && "$dshost" check "./$id.so" --only channel.products,channel.elements > out 2> err
+    result $? "$id: products that say what they are pass"
+done
+printf '#define BAD_ID "slow_elsewhere"\n#define BAD_AFTER if (x[0] != 0.5) nanosleep(&(struct timespec){0, 20000000}, NULL);\n#include "smooth_base.h"\n' > slow_elsewhere.c
+compile slow_elsewhere.c && "$dshost" check ./slow_elsewhere.so --only pure.often --timeout-s 15 > out 2> err
+result $? "points that take far longer than the start point do not take pure.often beyond its time"
 "$dshost" check ./one_of_many.so --only channel.elements > out 2> err
 grep -q '^# channel limits: the derivative of element 137 with respect to variable [0-9] is ' out
 result $? "a wrong derivative is named"
