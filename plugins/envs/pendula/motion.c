@@ -212,14 +212,14 @@ static void forward_product(motion *e, const double *v, double *out)
 static void sweep_back(motion *e, double *x_bar, double *w_bar)
 {
     if (!e->onestep) {
-        compound_net_adjoint(&e->net, &e->now, e->bar, x_bar, w_bar);
+        compound_net_adjoint(&e->net, &e->now, e->model.fitted - 1, e->bar, x_bar, w_bar);
     }
     for (uint64_t i = 1; e->onestep && i < e->model.fitted; i++) {
         double y[2 * S], bar[2 * S] = {0};
         if (begin_onestep(e, i)) {
             compound_net_run(&e->net, &e->now, e->net.w, 1, y);
             memcpy(bar + S, e->bar + i * S, sizeof bar / 2);
-            compound_net_adjoint(&e->net, &e->now, bar, x_bar, w_bar);
+            compound_net_adjoint(&e->net, &e->now, 1, bar, x_bar, w_bar);
         }
     }
 }
@@ -227,19 +227,19 @@ static void sweep_back(motion *e, double *x_bar, double *w_bar)
 static void sweep_forward(motion *e, const double *x_dot, const double *w_dot)
 {
     if (!e->onestep) {
-        compound_net_tangent(&e->net, &e->now, x_dot, w_dot, e->bar);
+        compound_net_tangent(&e->net, &e->now, e->model.fitted - 1, x_dot, w_dot, e->bar);
     }
     for (uint64_t i = 0; e->onestep && i < e->model.fitted; i++) {
         double y[2 * S], dot[2 * S] = {0};
         if (begin_onestep(e, i)) {
             compound_net_run(&e->net, &e->now, e->net.w, 1, y);
-            compound_net_tangent(&e->net, &e->now, x_dot, w_dot, dot);
+            compound_net_tangent(&e->net, &e->now, 1, x_dot, w_dot, dot);
         }
         memcpy(e->bar + i * S, dot + S, sizeof dot / 2);
     }
 }
 
-/* The same two products where there are networks. `rows` of the motion may be more than are compared. */
+/* The same two products where there are networks; of the rows that are compared, for those behind them may be lost. */
 static void reverse_with_networks(motion *e, const double *w, double *out)
 {
     const model *m = &e->model;

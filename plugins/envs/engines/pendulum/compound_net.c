@@ -230,7 +230,6 @@ int compound_net_open(compound_net *n, memory *m, const ds_hybrid *hybrid, doubl
     const size_t kept = keeps && steps > 0 ? steps : 1;
     *n = (compound_net){.hybrid = hybrid,
                         .h = h,
-                        .frames = frames,
                         .substeps = substeps,
                         .step = memory_doubles(m, (steps + 1) * N),
                         .stages = memory_take(m, kept, sizeof(stages)),
@@ -242,8 +241,6 @@ int compound_net_open(compound_net *n, memory *m, const ds_hybrid *hybrid, doubl
 int64_t compound_net_run(compound_net *n, const compound *p, const double *w, uint64_t frames, double *y)
 {
     n->w = w;
-    n->frames = frames;
-    n->steps = frames * n->substeps;
     memcpy(n->step, p->start, N * sizeof *n->step);
     for (uint64_t k = 0;; k++) {
         const double *now = n->step + k * N;
@@ -253,19 +250,19 @@ int64_t compound_net_run(compound_net *n, const compound *p, const double *w, ui
             }
             memcpy(y + k / n->substeps * N, now, N * sizeof *y);
         }
-        if (k == n->steps) {
+        if (k == frames * n->substeps) {
             return -1;
         }
         step(n, p, k, now, n->step + (k + 1) * N);
     }
 }
 
-void compound_net_adjoint(const compound_net *n, const compound *p, const double *y_bar, double *x_bar,
-                          double *w_bar)
+void compound_net_adjoint(const compound_net *n, const compound *p, uint64_t frames, const double *y_bar,
+                          double *x_bar, double *w_bar)
 {
     double bar[N], k_bar[C] = {0};
-    memcpy(bar, y_bar + n->frames * N, sizeof bar);
-    for (uint64_t k = n->steps; k-- > 0;) {
+    memcpy(bar, y_bar + frames * N, sizeof bar);
+    for (uint64_t k = frames * n->substeps; k-- > 0;) {
         step_reverse(n, p, k, bar, k_bar, w_bar);
         for (int i = 0; i < N && k % n->substeps == 0; i++) {
             bar[i] += y_bar[k / n->substeps * N + (uint64_t)i];
@@ -281,8 +278,8 @@ void compound_net_adjoint(const compound_net *n, const compound *p, const double
     }
 }
 
-void compound_net_tangent(const compound_net *n, const compound *p, const double *x_dot, const double *w_dot,
-                          double *y_dot)
+void compound_net_tangent(const compound_net *n, const compound *p, uint64_t frames, const double *x_dot,
+                          const double *w_dot, double *y_dot)
 {
     double dot[N] = {0}, k_dot[C] = {0};
     for (int i = 0; i < K; i++) {
@@ -294,7 +291,7 @@ void compound_net_tangent(const compound_net *n, const compound *p, const double
         }
     }
     memcpy(y_dot, dot, sizeof dot);
-    for (uint64_t k = 0; k < n->steps; k++) {
+    for (uint64_t k = 0; k < frames * n->substeps; k++) {
         step_tangent(n, p, k, dot, k_dot, w_dot);
         if ((k + 1) % n->substeps == 0) {
             memcpy(y_dot + (k + 1) / n->substeps * N, dot, sizeof dot);

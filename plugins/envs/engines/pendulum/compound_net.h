@@ -19,14 +19,13 @@ typedef struct compound_net {
     const ds_hybrid *hybrid; /* with at least one network */
     const double *w;         /* its parameters, the caller's */
     double h;
-    uint64_t frames, substeps;
+    uint64_t substeps;
     double *step; /* [frames substeps + 1][COMPOUND_STATES], states of the last motion */
     /* Of the stages of a step: what is known of each, and tapes of the networks. Those of all steps of the last motion are
      * kept for its sweeps where they fit into some MiB (`keeps`), else those of one step, which is made again. */
     struct compound_net_stages *stages;
     double *tape;
     int keeps;
-    uint64_t steps; /* of the last motion */
 } compound_net;
 
 /* Arrays for motions of up to so many frames, of `m`; 0: no memory. */
@@ -36,13 +35,13 @@ int compound_net_open(compound_net *n, memory *m, const ds_hybrid *hybrid, doubl
 /* As compound_run() without derivatives, for `frames` frames. */
 int64_t compound_net_run(compound_net *n, const compound *p, const double *w, uint64_t frames, double *y);
 
-/* Of the last motion, which must have got to its end: adds to x_bar[COMPOUND_VARIABLES] and w_bar the derivatives for
- * those by the states of the frames, y_bar[frames + 1][COMPOUND_STATES]. */
-void compound_net_adjoint(const compound_net *n, const compound *p, const double *y_bar, double *x_bar,
-                          double *w_bar);
+/* Of the first `frames` frames of the last motion, which must have got there: adds to x_bar[COMPOUND_VARIABLES] and w_bar
+ * the derivatives for those by the states of the frames, y_bar[frames + 1][COMPOUND_STATES]. */
+void compound_net_adjoint(const compound_net *n, const compound *p, uint64_t frames, const double *y_bar,
+                          double *x_bar, double *w_bar);
 
-/* y_dot[frames + 1][COMPOUND_STATES] = the change of the states of the last motion along x_dot and w_dot. */
-void compound_net_tangent(const compound_net *n, const compound *p, const double *x_dot, const double *w_dot,
-                          double *y_dot);
+/* y_dot[frames + 1][COMPOUND_STATES] = the change of the states of these frames along x_dot and w_dot. */
+void compound_net_tangent(const compound_net *n, const compound *p, uint64_t frames, const double *x_dot,
+                          const double *w_dot, double *y_dot);
 
 #endif

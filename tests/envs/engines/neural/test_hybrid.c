@@ -487,8 +487,8 @@ static void kept_stages(void **state)
         for (int k = 0; k < 2; k++) {
             net.keeps = k == 0;
             assert_int_equal(compound_net_run(&net, &p, w, FRAMES, y[k]), -1);
-            compound_net_adjoint(&net, &p, y[0], x_bar[k], w_bar[k]);
-            compound_net_tangent(&net, &p, x_dot, dot, y_dot[k]);
+            compound_net_adjoint(&net, &p, FRAMES, y[0], x_bar[k], w_bar[k]);
+            compound_net_tangent(&net, &p, FRAMES, x_dot, dot, y_dot[k]);
         }
         assert_memory_equal(y[0], y[1], sizeof y[0]);
         assert_memory_equal(x_bar[0], x_bar[1], sizeof x_bar[0]);
@@ -497,6 +497,38 @@ static void kept_stages(void **state)
         assert_true(x_bar[0][0] != 0 && w_bar[0][0] != 0 && y_dot[0][FRAMES * S] != 0);
         memory_free(&m);
     }
+}
+
+/* A motion that is lost among the samples that are only predicted has the derivatives of those that are compared. */
+static void lost_behind(void **state)
+{
+    enum { MOST = 16 };
+    double x[MOST], grad[2][MOST] = {{0}}, loss[2];
+    fake_env e;
+    (void)state;
+    fake_env_open(&e, "envs/double_pendulum",
+                  (const char *const[]){"variant=damping", "n_samples=5", "held_out=300",
+                                        "residual=joint_torque = joint_rate | 1 | identity | residual | all",
+                                        NULL},
+                  1, -INFINITY);
+    assert_true(e.info.n <= MOST);
+    for (uint64_t i = 0; i < e.info.n; i++) {
+        x[i] = i < 2 ? 0.1 : 1e3;
+    }
+    for (int k = 0; k < 2; k++) {
+        ds_eval io = {.struct_size = sizeof io,
+                      .want = DS_WANT_GRAD | (k == 1 ? DS_WANT_SCENE : 0),
+                      .n = e.info.n,
+                      .x = x,
+                      .grad = grad[k]};
+        assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+        assert_int_equal(io.outcome, DS_EVAL_OK);
+        loss[k] = io.loss;
+    }
+    assert_true(isnan(fake_metric(&e, x, "rmse")[304]) || !isfinite(fake_values(&e, "angle1")[304]));
+    assert_true(loss[0] == loss[1] && isfinite(grad[0][2]) && grad[0][2] != 0);
+    assert_memory_equal(grad[0], grad[1], sizeof grad[0]);
+    fake_env_close(&e);
 }
 
 /* Initial weights from a file, those that do not fit, and other mistakes of a user. */
@@ -549,6 +581,7 @@ int main(void)
                                        cmocka_unit_test(network_of_the_cube),
                                        cmocka_unit_test(told),
                                        cmocka_unit_test(kept_stages),
+                                       cmocka_unit_test(lost_behind),
                                        cmocka_unit_test(files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
