@@ -202,6 +202,7 @@ int ds_result_store(const char *folder, ds_store **out, ds_error *e)
 
 int ds_result_whole(const char *folder, ds_store **out, ds_error *e)
 {
+    *out = NULL;
     int rc = ds_result_store(folder, out, e);
     rc = rc != 0 ? rc : ds_store_verify(*out, e);
     if (rc != 0) {
