@@ -108,11 +108,13 @@ const char *const quantity_nears[] = {"anywhere", "inverse", "factor", NULL};
 /* kg; of the d-th particle that is not fixed, as the model was built. */
 static double mass_of(const quantity_set *set, uint64_t d)
 {
-    size_t j = 0;
-    for (uint64_t free = 0; free < d || set->model->fixed[j]; j++) {
-        free += set->model->fixed[j] ? 0 : 1;
+    uint64_t movable = 0;
+    for (size_t j = 0; j < set->model->particles; j++) {
+        if (!set->model->fixed[j] && movable++ == d) {
+            return set->truth.mass[j];
+        }
     }
-    return set->truth.mass[j];
+    return (double)NAN;
 }
 
 /* log10 of the factor that mass i starts at, variable d of its quantity. */
