@@ -5,7 +5,7 @@
 # is spent. Prints how many objects are not found (loss above 1e-10), how many evaluations the others took, and the mean
 # relative errors with 95 % intervals over all objects, found or not; the numbers are in FOLDER/errors.csv.
 #
-#     examples/paper/gradsim/soft.sh                       results/soft_wide; a quarter of an hour of processor time
+#     examples/paper/gradsim/soft.sh                       results/soft_wide; beams a quarter of an hour of processor time, balls an hour
 #     examples/paper/gradsim/soft.sh FOLDER --jobs 1
 #     examples/paper/gradsim/soft.sh FOLDER --only 'ball@object=1/*'
 #
