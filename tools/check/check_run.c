@@ -571,6 +571,11 @@ int ds_check_run(ds_check_options *o, ds_error *e)
     if (report.kind != 0) {
         choose(o, &report, report.kind);
     }
+    if (report.count == 0 && report.kind == 0) {
+        ds_check_options all = *o; /* what was asked for cannot be tried: the tests of loading say why */
+        all.only = NULL;
+        choose(&all, &report, 0);
+    }
     if (report.count == 0) {
         free(report.result);
         return ds_fail(e, DS_EXIT_USAGE,

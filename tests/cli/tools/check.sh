@@ -164,6 +164,10 @@ for id in right_smoothed right_differenced right_back; do
     compile "$id.c" && "$dshost" check "./$id.so" --only channel.products,channel.elements > out 2> err
     result $? "$id: products that say what they are pass"
 done
+: > empty.so
+"$dshost" check ./empty.so --only grad.difference > out 2> err
+[ $? -eq 4 ] && grep -q '^# .*empty.so: an empty file' out
+result $? "a plugin that does not load is told as such, whatever tests are asked for"
 printf '#define BAD_ID "slow_elsewhere"\n#define BAD_AFTER if (x[0] != 0.5) nanosleep(&(struct timespec){0, 20000000}, NULL);\n#include "smooth_base.h"\n' > slow_elsewhere.c
 compile slow_elsewhere.c && "$dshost" check ./slow_elsewhere.so --only pure.often --timeout-s 15 > out 2> err
 result $? "points that take far longer than the start point do not take pure.often beyond its time"
