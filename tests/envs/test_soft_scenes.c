@@ -435,6 +435,7 @@ static void refused(void **state)
     fake_env_refuses("envs/beam", (const char *const[]){"variables=mu mu", NULL}, "same numbers");
     fake_env_refuses("envs/beam", (const char *const[]){"variables=density masses", NULL}, "same numbers");
     fake_env_refuses("envs/beam", (const char *const[]){"variables=", NULL}, "no quantity ''");
+    fake_env_refuses("envs/soft_ball", (const char *const[]){"near=inverse", NULL}, "these are no variables");
     fake_env_refuses("envs/spring_cage", (const char *const[]){"observe=image", "obs=over", NULL},
                      "only silhouettes");
     fake_env_refuses("envs/spring_cage", (const char *const[]){"observe=image", "renderer=dibr", NULL},

@@ -86,7 +86,7 @@ typedef struct quantity_set {
     control *control;    /* that QUANTITY_WEIGHTS are of; may be NULL */
     uint64_t seed;       /* of what the variables start at */
     double start_spread; /* factor of the random part of that; soft_read() sets 1 */
-    quantity_near near;  /* of QUANTITY_MASSES */
+    quantity_near near;  /* of QUANTITY_MASSES; set before quantity_pick() as well */
     uint64_t object; /* 0: the target is the model as it was built; else the number of a draw, see `drawn` */
     uint64_t count, n; /* quantities, variables */
     const quantity *item[QUANTITIES];

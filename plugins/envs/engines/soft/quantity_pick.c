@@ -77,6 +77,19 @@ static ds_status pick(quantity_set *set, const ds_host *host, const quantity *q)
     return DS_OK;
 }
 
+/* A start near the target is one of masses: without them it would be asked for in vain. */
+static ds_status check_near(const quantity_set *set, const ds_host *host)
+{
+    int masses = set->near == QUANTITY_ANYWHERE;
+    for (uint64_t i = 0; i < set->count; i++) {
+        masses |= set->item[i]->kind == QUANTITY_MASSES;
+    }
+    return masses ? DS_OK
+                  : ds_host_fail(host, DS_E_PARAM,
+                                 "parameter near says where masses start, and these are no variables: give "
+                                 "variables = masses too, or leave near out");
+}
+
 void quantity_pick(quantity_set *set, ds_param_reader *in, const quantity *offered)
 {
     static const char gaps[] = " ,\t\n";
@@ -90,6 +103,7 @@ void quantity_pick(quantity_set *set, ds_param_reader *in, const quantity *offer
     if (in->status == DS_OK && set->n == 0) {
         in->status = unknown(in->host, offered, "", 0);
     }
+    in->status = in->status != DS_OK ? in->status : check_near(set, in->host);
 }
 
 /* ---- what is said of them ---- */
