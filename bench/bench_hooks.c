@@ -94,14 +94,15 @@ static int time_scene(const struct scene *s, int wired, int episodes, double *us
 int main(int argc, char **argv)
 {
     ds_error e = {0};
+    int found = argc < 3;
     for (int k = 0; k < SCENES; k++) {
         double plain = 0, wired = 0;
         uint64_t n = 0, more = 0;
         int status = 0;
         if (argc >= 3) {
-            status = strcmp(argv[1], scenes[k].env) == 0
-                         ? time_scene(&scenes[k], argc > 3, atoi(argv[2]), &plain, &n, &e)
-                         : 0;
+            const int asked = strcmp(argv[1], scenes[k].env) == 0;
+            status = asked ? time_scene(&scenes[k], argc > 3, atoi(argv[2]), &plain, &n, &e) : 0;
+            found |= asked;
         } else {
             status = time_scene(&scenes[k], 0, 0, &plain, &n, &e);
             status = status ? status : time_scene(&scenes[k], 1, 0, &wired, &more, &e);
@@ -114,6 +115,13 @@ int main(int argc, char **argv)
             fprintf(stderr, "bench_hooks: %s\n", e.text);
             return e.status;
         }
+    }
+    if (!found) {
+        fprintf(stderr,
+                "bench_hooks: %s: there is no such scene; they are named in the lines of bench_hooks without "
+                "arguments\n",
+                argv[1]);
+        return DS_EXIT_USAGE;
     }
     return 0;
 }
