@@ -18,6 +18,37 @@ typedef double pair_loose __attribute__((vector_size(16), aligned(8), may_alias)
 
 #define SHUFFLE __builtin_shufflevector
 
+/* Four numbers of a particle: in halves where registers hold no more, for GCC keeps what is wider in memory,
+ * and a sum of such waits for it at every term. */
+#if VECTOR_LANES == 2
+typedef struct four {
+    pair low, high;
+} four;
+
+VEC_INLINE four four_plus(four a, const double *b)
+{
+    return (four){a.low + *(const pair_loose *)b, a.high + *(const pair_loose *)(b + 2)};
+}
+
+VEC_INLINE void four_store(double *to, four a)
+{
+    *(pair_loose *)to = a.low;
+    *(pair_loose *)(to + 2) = a.high;
+}
+#else
+typedef quad four;
+
+VEC_INLINE four four_plus(four a, const double *b)
+{
+    return a + *(const quad_loose *)b;
+}
+
+VEC_INLINE void four_store(double *to, four a)
+{
+    *(quad_loose *)to = a;
+}
+#endif
+
 /* The first three of the numbers at from + stride vertex[lane]. */
 #if VECTOR_LANES == 2
 VEC_INLINE vec3v gather(const double *from, size_t stride, const uint32_t *vertex)

@@ -6,19 +6,18 @@
 
 #include "engines/fem/kernels/lanes.h"
 
+/* Written in place: GCC copies one that is returned through memory, word by word. */
 typedef struct mat3 {
     vec3v c[3]; /* columns */
 } mat3;
 
 /* The columns of (x1 - x0, x2 - x0, x3 - x0) B. */
-VEC_INLINE mat3 tet_gradient(const vec b[9], const vec3v x[4])
+VEC_INLINE void tet_gradient(mat3 *f, const vec b[9], const vec3v x[4])
 {
     const vec3v e[3] = {minus(x[1], x[0]), minus(x[2], x[0]), minus(x[3], x[0])};
-    mat3 f;
     for (int k = 0; k < 3; k++) {
-        f.c[k] = along(along(times(b[k], e[0]), b[3 + k], e[1]), b[6 + k], e[2]);
+        f->c[k] = along(along(times(b[k], e[0]), b[3 + k], e[1]), b[6 + k], e[2]);
     }
-    return f;
 }
 
 /* P B^T to vertices 1..3, minus their sum to vertex 0. */
@@ -38,16 +37,17 @@ VEC_INLINE vec inner(const mat3 *a, const mat3 *b)
     return dot(a->c[0], b->c[0]) + dot(a->c[1], b->c[1]) + dot(a->c[2], b->c[2]);
 }
 
-VEC_INLINE mat3 cofactor(const mat3 *f)
+/* Column k of the cofactor. */
+VEC_INLINE vec3v cofactor(const mat3 *f, int k)
 {
-    return (mat3){{cross(f->c[1], f->c[2]), cross(f->c[2], f->c[0]), cross(f->c[0], f->c[1])}};
+    return cross(f->c[(k + 1) % 3], f->c[(k + 2) % 3]);
 }
 
-VEC_INLINE mat3 cofactor_change(const mat3 *f, const mat3 *x)
+/* Column k of its change along x. */
+VEC_INLINE vec3v cofactor_change(const mat3 *f, const mat3 *x, int k)
 {
-    return (mat3){{plus(cross(x->c[1], f->c[2]), cross(f->c[1], x->c[2])),
-                   plus(cross(x->c[2], f->c[0]), cross(f->c[2], x->c[0])),
-                   plus(cross(x->c[0], f->c[1]), cross(f->c[0], x->c[1]))}};
+    const int i = (k + 1) % 3, j = (k + 2) % 3;
+    return plus(cross(x->c[i], f->c[j]), cross(f->c[i], x->c[j]));
 }
 
 typedef struct tet_strain {
@@ -73,9 +73,11 @@ VEC_INLINE void tet_strain_of(tet_strain *s, const double *state, const uint32_t
     s->lambda = vec_load(constant + FEM_TET_LAMBDA * FEM_CHUNK);
     s->kd = vec_load(constant + FEM_TET_KD * FEM_CHUNK);
     s->minus_volume = -vec_load(constant + FEM_TET_VOLUME * FEM_CHUNK);
-    s->f = tet_gradient(s->b, q);
-    s->rate = tet_gradient(s->b, u);
-    s->g = cofactor(&s->f);
+    tet_gradient(&s->f, s->b, q);
+    tet_gradient(&s->rate, s->b, u);
+    for (int k = 0; k < 3; k++) {
+        s->g.c[k] = cofactor(&s->f, k);
+    }
     s->over = 1.0 / (inner(&s->f, &s->f) + 1.0);
     s->change = dot(s->f.c[0], s->g.c[0]) - 1.0 + vec_load(act);
     s->swell = inner(&s->g, &s->rate);
@@ -113,10 +115,10 @@ VEC_INLINE void tet_vjp(const double *state, const double *force_bar, const uint
 {
     tet_strain s;
     vec3v corner[4];
-    mat3 mixed, pq, pu;
+    mat3 fb, mixed, pq, pu;
     tet_strain_of(&s, state, vertex, constant, act);
     gather_corners(force_bar, 4, vertex, 4, corner);
-    const mat3 fb = tet_gradient(s.b, corner);
+    tet_gradient(&fb, s.b, corner);
     const vec gb = inner(&s.g, &fb), fbf = inner(&s.f, &fb);
     vec_store(act_bar, s.minus_volume * s.lambda * gb);
     if (bar) {
@@ -130,9 +132,9 @@ VEC_INLINE void tet_vjp(const double *state, const double *force_bar, const uint
         pu.c[k] = along(times(kd, fb.c[k]), kd_gb, s.g.c[k]);
     }
     tet_spread(share + 4, FEM_WIDTH, s.b, &pu);
-    const mat3 d = cofactor_change(&s.f, &mixed);
     for (int k = 0; k < 3; k++) {
-        pq.c[k] = plus(along(along(times(by_fb, fb.c[k]), by_f, s.f.c[k]), by_g, s.g.c[k]), d.c[k]);
+        pq.c[k] = plus(along(along(times(by_fb, fb.c[k]), by_f, s.f.c[k]), by_g, s.g.c[k]),
+                       cofactor_change(&s.f, &mixed, k));
     }
     tet_spread(share, FEM_WIDTH, s.b, &pq);
 }

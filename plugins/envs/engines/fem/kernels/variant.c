@@ -51,11 +51,11 @@ static void force(fem_pack *p, const double *state, double *to)
     for (size_t i = 0; i < p->particles; i++) {
         const double *q = state + FEM_WIDTH * i;
         double *f = to + 4 * i;
-        quad sum = {0, 0, 0, 0};
+        four sum = {0};
         for (uint32_t k = p->begin[i]; k < p->begin[i + 1]; k++) {
-            sum += *(const quad_loose *)(p->share + 4 * (size_t)p->list[k]);
+            sum = four_plus(sum, p->share + 4 * (size_t)p->list[k]);
         }
-        *(quad_loose *)f = sum;
+        four_store(f, sum);
         const double c = ground_depth(&p->ground, q);
         if (c < 0 && p->ground.on) {
             ground_force(&p->ground, c, q + 4, f);
@@ -107,14 +107,14 @@ static void vjp(fem_pack *p, const double *state, const double *fb, double *bar)
     for (size_t i = 0; i < p->particles; i++) {
         const double *q = state + FEM_WIDTH * i;
         double *to = bar + FEM_WIDTH * i;
-        quad by_q = {0, 0, 0, 0}, by_u = {0, 0, 0, 0};
+        four by_q = {0}, by_u = {0};
         for (uint32_t k = p->begin[i]; k < p->begin[i + 1]; k++) {
             const double *share = p->share + FEM_WIDTH * (size_t)p->list[k];
-            by_q += *(const quad_loose *)share;
-            by_u += *(const quad_loose *)(share + 4);
+            by_q = four_plus(by_q, share);
+            by_u = four_plus(by_u, share + 4);
         }
-        *(quad_loose *)to += by_q;
-        *(quad_loose *)(to + 4) += by_u;
+        four_store(to, four_plus(by_q, to));
+        four_store(to + 4, four_plus(by_u, to + 4));
         const double c = ground_depth(&p->ground, q);
         if (c < 0 && p->ground.on) {
             ground_vjp(&p->ground, c, q + 4, fb + 4 * i, to, to + 4, &p->ground_bar);
