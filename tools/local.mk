@@ -35,7 +35,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/episode/episode.c %D%/episode/episode.h %D%/view/live_request.c %D%/view/live_request.h %D%/view/page_files.h %D%/view/view_pack.c \
 	%D%/view/view_pack.h %D%/view/view_page.c %D%/view/view_page.h \
 	%D%/eval/best_picture.c %D%/eval/best_picture.h \
-	%D%/report/report_make.c %D%/report/report.h %D%/report/report_csv.c %D%/report/report_csv.h \
+	%D%/report/report_make.c %D%/report/report.h %D%/report/report_read.c %D%/report/report_read.h %D%/report/report_csv.c %D%/report/report_csv.h \
 	%D%/report/report_figures.c %D%/report/report_figures.h %D%/report/report_overall.c \
 	%D%/report/report_page.c %D%/report/report_page.h \
 	%D%/report/report_overview.c %D%/report/report_overview.h \
