@@ -134,7 +134,7 @@ endif
 # whole tree is instrumented and they are programs of libFuzzer: tests/fuzz/fuzz_npy tests/fuzz/corpus/npy
 fuzz_targets = %D%/fuzz/fuzz_bench %D%/fuzz/fuzz_descriptor %D%/fuzz/fuzz_elf %D%/fuzz/fuzz_gmsh \
 	%D%/fuzz/fuzz_ini %D%/fuzz/fuzz_network %D%/fuzz/fuzz_npy %D%/fuzz/fuzz_obj %D%/fuzz/fuzz_png %D%/fuzz/fuzz_policy \
-	%D%/fuzz/fuzz_recording %D%/fuzz/fuzz_set %D%/fuzz/fuzz_slice %D%/fuzz/fuzz_snapshot %D%/fuzz/fuzz_tetgen \
+	%D%/fuzz/fuzz_recording %D%/fuzz/fuzz_run_table %D%/fuzz/fuzz_set %D%/fuzz/fuzz_slice %D%/fuzz/fuzz_snapshot %D%/fuzz/fuzz_tetgen \
 	%D%/fuzz/fuzz_store %D%/fuzz/fuzz_summary %D%/fuzz/fuzz_text_array %D%/fuzz/fuzz_trajectory
 EXTRA_DIST += %D%/fuzz/campaign.sh %D%/fuzz/corpus
 if FUZZERS
@@ -181,7 +181,7 @@ short_scripts = %D%/abi/grow.sh %D%/cli/portable.sh %D%/cli/plugins.sh %D%/abi/e
 	%D%/cli/rl.sh %D%/cli/run.sh %D%/cli/squares.sh %D%/cli/identification.sh %D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh \
 	%D%/cli/tools/bench_kill.sh %D%/cli/tools/bench_merge.sh %D%/cli/tools/gradients.sh \
 	%D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh %D%/cli/tools/new.sh %D%/cli/tools/policy.sh \
-	%D%/cli/tools/progress.sh %D%/cli/tools/report.sh %D%/cli/tools/report_sets.sh %D%/cli/tools/tables.sh %D%/cli/tools/view.sh %D%/cli/tools/view_files.sh %D%/cli/tools/view_live.sh %D%/layers.sh
+	%D%/cli/tools/progress.sh %D%/cli/tools/report.sh %D%/cli/tools/report_sets.sh %D%/cli/tools/report_tables.sh %D%/cli/tools/tables.sh %D%/cli/tools/view.sh %D%/cli/tools/view_files.sh %D%/cli/tools/view_live.sh %D%/layers.sh
 EXTRA_DIST += $(long_scripts) $(short_scripts)
 EXTRA_DIST += %D%/cli/faulty_plugins.py %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/cli/portable_cases.sh %D%/cli/tools/bench_lib.sh %D%/cli/tools/view_readers.py \
 	%D%/abi/env_v0_2.c %D%/abi/opt_v0_2.c %D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/abi/v0_2 %D%/bad %D%/data $(slow_scripts) %D%/cli/tools/results_slow.py core/LAYERS

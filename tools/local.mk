@@ -24,6 +24,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/results/npy_write.c %D%/results/npy_write.h %D%/results/point.c %D%/results/point.h %D%/results/pool.c \
 	%D%/results/printer.c %D%/results/printer.h %D%/results/results.c %D%/results/results.h %D%/results/settings_text.c \
 	%D%/results/settings_text.h \
+	%D%/tables/csv.c %D%/tables/csv.h %D%/tables/join.c %D%/tables/only.c %D%/tables/run_table.c %D%/tables/run_table.h \
 	%D%/film/film.h %D%/film/film_ffmpeg.c %D%/film/film_frame.c %D%/film/film_frame.h %D%/film/film_png.c \
 	%D%/film/film_webp.c %D%/film/film_write.c %D%/film/film_write.h \
 	%D%/exchange/exchange.h %D%/exchange/exchange_obj.c %D%/exchange/exchange_ply.c %D%/exchange/exchange_usd.c \
@@ -34,7 +35,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/episode/episode.c %D%/episode/episode.h %D%/view/live_request.c %D%/view/live_request.h %D%/view/page_files.h %D%/view/view_pack.c \
 	%D%/view/view_pack.h %D%/view/view_page.c %D%/view/view_page.h \
 	%D%/eval/best_picture.c %D%/eval/best_picture.h \
-	%D%/report/report_make.c %D%/report/report.h %D%/report/report_csv.c %D%/report/report_csv.h \
+	%D%/report/report_make.c %D%/report/report.h %D%/report/report_read.c %D%/report/report_read.h %D%/report/report_csv.c %D%/report/report_csv.h \
 	%D%/report/report_figures.c %D%/report/report_figures.h %D%/report/report_overall.c \
 	%D%/report/report_page.c %D%/report/report_page.h \
 	%D%/report/report_overview.c %D%/report/report_overview.h \

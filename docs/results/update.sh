@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # update.sh - brings docs/results/NAME and the tables of docs/experiments.md up to date after `dshost bench examples/X.ini`.
 #
-#     docs/results/update.sh NAME [FOLDER]...   report and tables of the experiment's results, FOLDER... (results/X...)
+#     docs/results/update.sh NAME [FOLDER [RUNS.csv]...]...
+#                                               report and tables of the experiment's results, FOLDER... (results/X...)
 #     docs/results/update.sh                    the tables alone, of all that is in docs/results
 #     docs/results/update.sh --check            are they as the numbers in docs/results say? exit status 1 where not
 #
-# FOLDER - leaves what is there of that experiment. NAME is rigid, cloth, particles, optimizers, methods, training or ablation, or gradsim/X for
+# FOLDER - leaves what is there of that experiment. Behind FOLDER, or in its place, tables of runs go to the report, too, such as the one that
+# is there: what needs curves stays empty then, and pictures stay as they are. NAME is rigid, cloth, particles, optimizers, methods, training or ablation, or gradsim/X for
 # examples/paper/gradsim/X.ini, of which only the means of errors and distances are kept. The tables stand between lines
 # `<!-- table NAME KIND FLAGS -->` and `<!-- end of table -->`; KIND and FLAGS are those of tables.sh. What is said about
 # the numbers is written by hand.
@@ -82,17 +84,42 @@ tables() {
 	done < "$page"
 }
 
-# report NAME EXPERIMENT FOLDER
-report() {
-	case $1 in methods | training | ablation) reference=racer ;; *) reference=boleap ;; esac
-	"$dshost" report "$3" --no-pictures --reference "$reference" --out "$3/report" > /dev/null # pictures would be some MB
-	mkdir -p "$docs/results/$1"
-	for f in cells.csv runs.csv summary.csv; do
-		[ "$1/$f" = optimizers/summary.csv ] || cp "$3/report/$f" "$docs/results/$1/$(prefix "$2")$f"
+is_table() {
+	case $1 in *.csv) [ ! -d "$1" ] ;; *) false ;; esac
+}
+
+# own FOLDER|RUNS.csv...: how many of these are of the first experiment, that is the first and the tables behind it
+own() {
+	own=1
+	while [ $# -gt 1 ] && is_table "$2"; do
+		own=$((own + 1))
+		shift
 	done
-	case $1 in
+	echo "$own"
+}
+
+# report NAME EXPERIMENT FOLDER|RUNS.csv...: of the first experiment
+report() {
+	name=$1 of=$2
+	shift 2
+	own=$(own "$@")
+	others=$(($# - own))
+	while [ "$own" -gt 0 ]; do # they go behind the others
+		set -- "$@" "$1"
+		shift
+		own=$((own - 1))
+	done
+	shift "$others"
+	case $name in methods | training | ablation) reference=racer ;; *) reference=boleap ;; esac
+	if is_table "$1"; then out=$scratch/report; else out=$1/report; fi
+	"$dshost" report "$@" --no-pictures --reference "$reference" --out "$out" > /dev/null # pictures would be some MB
+	mkdir -p "$docs/results/$name"
+	for f in cells.csv runs.csv summary.csv; do
+		[ "$name/$f" = optimizers/summary.csv ] || cp "$out/$f" "$docs/results/$name/$(prefix "$of")$f"
+	done
+	case $name in
 	optimizers | methods | training | ablation) ;; # some MB
-	*) cp "$3/report/index.html" "$docs/results/$1/index.html" ;;
+	*) cp "$out/index.html" "$docs/results/$name/index.html" ;;
 	esac
 }
 
@@ -126,8 +153,9 @@ pictures() {
 	rm -f $drawn # a report would show them
 }
 
-new=$(mktemp)
-trap 'rm -f "$new"' EXIT
+scratch=$(mktemp -d)
+new=$scratch/page
+trap 'rm -rf "$scratch"' EXIT
 case ${1-} in
 --check)
 	tables > "$new"
@@ -142,15 +170,23 @@ case ${1-} in
 	name=$1
 	shift
 	for x in $(experiments "$name"); do
+		folder=results/$x
+		[ "$name" != ablation ] || folder=results/ablation # a part of the cells of training
+		[ "${name%/*}" != gradsim ] || folder=results/${name#*/}
+		[ $# -gt 0 ] || set -- "$folder"
+		own=$(own "$@")
 		if [ "${name%/*}" = gradsim ]; then
-			metrics "$name" "${1-results/${name#*/}}"
-		elif [ "${1-}" != - ]; then
-			folder=results/$x
-			[ "$name" != ablation ] || folder=results/ablation # a part of the cells of training
-			report "$name" "$x" "${1-$folder}"
-			[ "$name" != particles ] || pictures "${1-$folder}"
+			if is_table "$1" || [ "$own" -gt 1 ]; then
+				echo "$0: $name: a table of runs has no metrics" >&2
+				exit 2
+			fi
+			metrics "$name" "$1"
+		elif [ "$1" != - ]; then
+			report "$name" "$x" "$@"
+			[ "$name" != particles ] || [ "$own" -gt 1 ] || is_table "$1" || pictures "$1"
 		fi
-		[ $# -eq 0 ] || shift
+		own=$(own "$@")
+		shift "$own"
 	done
 	;;
 esac

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_plot.c - `dshost plot`: one figure about the runs in some folders, as PNG, SVG or CSV. */
+/* cmd_plot.c - `dshost plot`: one figure about the runs in some folders and tables, as PNG, SVG or CSV. */
 #include "config.h"
 
 #include <stdio.h>
@@ -11,24 +11,30 @@
 #include "cli/command.h"
 #include "report/report_figures.h"
 #include "store/run_folder.h"
+#include "tables/run_table.h"
 
 typedef struct request {
     const char *out, *env;
+    char *only; /* of all flags --only */
     int kind, along;
 } request;
 
 static const char usage[] =
-    "usage: dshost plot DIR... [OPTIONS]\n\n"
-    "Draws a figure about the runs below the folders, as `dshost report` counts them, and prints the path "
-    "of the file.\n\n"
+    "usage: dshost plot [DIR|RUNS.csv]... [OPTIONS]\n\n"
+    "Draws a figure about the runs below the folders and in the tables, as `dshost report` counts them, and "
+    "prints the path "
+    "of\nthe file.\n\n"
     "  --kind K       curves (best loss so far; default), bars (final losses), scores (over all "
     "environments),\n"
     "                 profile (share of runs above a score), targets (share of targets reached: data "
     "profile)\n"
     "  --env E        the environment of curves and bars; needed where the folders hold several\n"
+    "  --only PATTERN only cells ENV/OPT that match, as in 'torus/*'; several times, or with commas\n"
     "  --along A      horizontal axis of curves and targets: evaluations (default), steps (of simulation), "
     "seconds\n"
-    "  --out FILE     .png, .svg or .csv (the numbers); DIR/KIND.png by default\n";
+    "  --out FILE     .png, .svg or .csv (the numbers); DIR/KIND.png by default (of the first DIR; needed "
+    "where\n"
+    "                 there is none)\n";
 
 /* --kind or --along: a number of a word. */
 static int take_choice(void *to, const char *name, const char *value, ds_error *e)
@@ -50,14 +56,19 @@ static int take_choice(void *to, const char *name, const char *value, ds_error *
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
-    const ds_flag flags[] = {{"kind", .take = take_choice},  {"env", .text = &q->env},
-                             {"along", .take = take_choice}, {"out", .text = &q->out},
-                             {"help", .usage = usage},       {0}};
+    const ds_flag flags[] = {{"kind", .take = take_choice},
+                             {"env", .text = &q->env},
+                             {"along", .take = take_choice},
+                             {"out", .text = &q->out},
+                             {"only", .list = &q->only},
+                             {"help", .usage = usage},
+                             {0}};
     q->kind = DS_FIGURE_CURVES;
     int rc = ds_arguments_read(argc, argv, "plot", flags, -1, q, e);
     return rc != 0 || optind < argc
                ? rc
-               : ds_fail(e, DS_EXIT_USAGE, "plot: name a folder with runs: dshost plot results/");
+               : ds_fail(e, DS_EXIT_USAGE,
+                         "plot: name a folder with runs, or a table of them: dshost plot results/");
 }
 
 static int find_env(const ds_report *r, const request *q, size_t *env, ds_error *e)
@@ -109,28 +120,50 @@ static int draw(const ds_report *r, const request *q, const char *path, ds_error
     return rc != 0 ? rc : ds_figure_draw(r, q->kind, env, q->along, &f, e);
 }
 
+/* To be freed, or NULL after filling *e. */
+static char *path_of(const request *q, int sources, char *const *source, ds_error *e)
+{
+    char name[32];
+    int i = 0;
+    while (i < sources && ds_run_table_is(source[i])) {
+        i++;
+    }
+    if (q->out == NULL && i == sources) {
+        ds_fail(e, DS_EXIT_USAGE, "plot: of tables alone: say with --out which file");
+        return NULL;
+    }
+    snprintf(name, sizeof name, "%s.png", ds_figure_kinds[q->kind]);
+    char *path = q->out != NULL ? strdup(q->out) : ds_folder_path(source[i], name);
+    if (path == NULL) {
+        ds_no_memory(e);
+    }
+    return path;
+}
+
+static int plot(const request *q, int sources, char *const *source, ds_error *e)
+{
+    ds_report r;
+    const ds_report_choice choice = {(const char *const *)source, (size_t)sources, q->only, NULL, NULL};
+    char *path = path_of(q, sources, source, e);
+    int rc = path == NULL ? e->status : ds_report_make(&choice, &r, e);
+    if (rc == 0) {
+        rc = draw(&r, q, path, e);
+        if (rc == 0) {
+            printf("%s\n", path);
+            rc = ds_results_left_out(r.results.damaged, e);
+        }
+        ds_report_clear(&r);
+    }
+    free(path);
+    return rc;
+}
+
 static int command(int argc, char **argv, ds_error *e)
 {
     request q = {0};
-    ds_report r;
     int rc = parse(argc, argv, &q, e);
-    if (rc == 0) {
-        char name[32];
-        snprintf(name, sizeof name, "%s.png", ds_figure_kinds[q.kind]);
-        char *path = q.out != NULL ? strdup(q.out) : ds_folder_path(argv[optind], name);
-        rc = path == NULL ? ds_no_memory(e)
-                          : ds_report_make((const char *const *)argv + optind, (size_t)(argc - optind), NULL,
-                                           NULL, &r, e);
-        if (rc == 0) {
-            rc = draw(&r, &q, path, e);
-            if (rc == 0) {
-                printf("%s\n", path);
-                rc = ds_results_left_out(r.results.damaged, e);
-            }
-            ds_report_clear(&r);
-        }
-        free(path);
-    }
+    rc = rc != 0 ? rc : plot(&q, argc - optind, argv + optind, e);
+    free(q.only);
     return rc;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_report.c - `dshost report`: one HTML page about the runs in some folders. */
+/* cmd_report.c - `dshost report`: one HTML page about the runs in some folders and tables. */
 #include "config.h"
 
 #include <errno.h>
@@ -14,20 +14,28 @@
 #include "report/report_page.h"
 #include "report/report_episodes.h"
 #include "store/run_folder.h"
+#include "tables/run_table.h"
 
 typedef struct request {
     const char *out, *pool, *reference;
+    char *only; /* of all flags --only */
     int no_pictures, no_episodes, page_only, metrics;
 } request;
 
 static const char usage[] =
-    "usage: dshost report DIR... [OPTIONS]\n\n"
+    "usage: dshost report [DIR|RUNS.csv]... [OPTIONS]\n\n"
     "Writes one self-contained HTML page about all runs below the folders, with an overview, tables, "
     "intervals, tests and\n"
     "figures, and the figures and numbers as SVG and CSV beside it. Prints its path. Runs that have not "
     "finished count as\n"
     "far as they got, marked, where their optimizer has no finished one on the environment.\n\n"
-    "  --out FOLDER       where to; DIR/report by default (of the first DIR)\n"
+    "Every row of a RUNS.csv, as a report writes it (runs.csv), counts as a finished run that is not in the "
+    "folders, too: by "
+    "its\n"
+    "end, for its curve, episodes and settings are not known. What needs those leaves optimizers with such "
+    "runs out.\n\n"
+    "  --out FOLDER       where to; DIR/report by default (of the first DIR; needed where there is none)\n"
+    "  --only PATTERN     only cells ENV/OPT that match, as in 'torus/*'; several times, or with commas\n"
     "  --reference OPT    the optimizer that others are compared with; boleap, else the one with the highest "
     "score of\n"
     "                     those that ran on the most environments\n"
@@ -51,6 +59,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
     const ds_flag flags[] = {{"out", .text = &q->out},
                              {"reference", .text = &q->reference},
                              {"pool", .text = &q->pool},
+                             {"only", .list = &q->only},
                              {"metrics", .set = &q->metrics},
                              {"no-pictures", .set = &q->no_pictures},
                              {"no-episodes", .set = &q->no_episodes},
@@ -59,7 +68,8 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
                              {0}};
     int rc = ds_arguments_read(argc, argv, "report", flags, -1, q, e);
     if (rc == 0 && optind >= argc) {
-        rc = ds_fail(e, DS_EXIT_USAGE, "report: name a folder with runs: dshost report results/");
+        rc = ds_fail(e, DS_EXIT_USAGE,
+                     "report: name a folder with runs, or a table of them: dshost report results/");
     } else if (rc == 0 && q->out != NULL &&
                ds_text_ends_with(q->out,
                                  (const char *const[]){"html", "htm", "pdf", "csv", "png", "svg", NULL})) {
@@ -103,16 +113,34 @@ static int remove_figures(const ds_report *r, const char *out, ds_error *e)
     return rc;
 }
 
-static int make(const request *q, int folders, char *const *folder, const char *command, ds_error *e)
+/* To be freed, or NULL after filling *e. */
+static char *place_of(const request *q, int sources, char *const *source, ds_error *e)
+{
+    const char *first = NULL;
+    for (int i = sources; i-- > 0;) {
+        first = ds_run_table_is(source[i]) ? first : source[i];
+    }
+    if (q->out == NULL && first == NULL) {
+        ds_fail(e, DS_EXIT_USAGE, "report: of tables alone: say with --out in which folder the report goes");
+        return NULL;
+    }
+    char *out = q->out != NULL ? strdup(q->out) : ds_folder_path(first, "report");
+    if (out == NULL) {
+        ds_no_memory(e);
+    }
+    return out;
+}
+
+static int make(const request *q, int sources, char *const *source, const char *command, ds_error *e)
 {
     ds_report r;
-    char *out = q->out != NULL ? strdup(q->out) : ds_folder_path(folder[0], "report");
-    char *list = shell_line("", folders, folder);
-    int rc = out == NULL || list == NULL
-                 ? ds_no_memory(e)
-                 : ds_report_make((const char *const *)folder, (size_t)folders, q->pool, q->reference, &r, e);
+    const ds_report_choice choice = {(const char *const *)source, (size_t)sources, q->only, q->pool,
+                                     q->reference};
+    char *list = shell_line("", sources, source);
+    char *out = list != NULL ? place_of(q, sources, source, e) : NULL;
+    int rc = list == NULL ? ds_no_memory(e) : out == NULL ? e->status : ds_report_make(&choice, &r, e);
     if (rc == 0) {
-        const ds_report_origin origin = {command, folder[0], list, q->page_only, q->metrics};
+        const ds_report_origin origin = {command, source[0], list, q->only, q->page_only, q->metrics};
         rc = ds_report_pictures(&r, out, !q->no_pictures, e);
         rc = rc != 0 ? rc : ds_report_episodes(&r, out, !q->no_episodes && !q->page_only, e);
         rc = rc == 0 && q->metrics ? ds_report_metrics(&r, e) : rc;
@@ -137,6 +165,7 @@ static int command(int argc, char **argv, ds_error *e)
     char *line = shell_line("dshost report", argc - 1, argv + 1); /* parse() changes the order */
     int rc = line == NULL ? ds_no_memory(e) : parse(argc, argv, &q, e);
     rc = rc != 0 ? rc : make(&q, argc - optind, argv + optind, line, e);
+    free(q.only);
     free(line);
     return rc;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report.h - the runs of one or more result folders as a table of environments and optimizers, with what
- * statistics says about it. Sources of the measures: sample.h, hypothesis.h, aggregate.h. */
+ * statistics says about it. Sources of the measures: sample.h, hypothesis.h, aggregate.h. Of runs that are
+ * rows of a table (tables/run_table.h) the end is known, and not how they got there. */
 #ifndef DS_REPORT_REPORT_H
 #define DS_REPORT_REPORT_H
 
@@ -26,7 +27,7 @@ enum { DS_ZERO_RANDOM, DS_ZERO_WORST_MEAN, DS_ZERO_WORST_RUN };
 /* A run that counts. */
 typedef struct ds_report_run {
     const ds_result *result;
-    ds_curve curve;
+    ds_curve curve;         /* of a row of a table: just its sums, and no step */
     ds_last_metric *metric; /* of its best episode: those of its environment; NULL = not known */
 } ds_report_run;
 
@@ -34,6 +35,7 @@ typedef struct ds_report_run {
  * NaN where there is no run. */
 typedef struct ds_report_cell {
     size_t runs;
+    size_t rows;    /* of tables, among them: with one, all that needs curves or episodes is NaN */
     int unfinished; /* no run of it has finished: these are counted as far as they got */
     ds_report_run *run;
     double *final;                        /* best loss of each run; +INFINITY = no valid one */
@@ -62,12 +64,15 @@ typedef struct ds_report_env {
     int zero; /* what `random` is: DS_ZERO_* */
     double least_mean; /* of all optimizers here */
     const ds_result *best_run;
+    const ds_result *best_record; /* the best run that is no row of a table; NULL = none */
+    size_t rows;                  /* of tables */
     size_t metrics; /* of a run's best episode; 0 where they were not asked for, or there are none */
 } ds_report_env;
 
 typedef struct ds_report_opt {
     const char *name;
     size_t envs;  /* environments with runs */
+    size_t rows;  /* of tables, among its runs */
     double score; /* interquartile mean over all runs of all environments */
     ds_interval score95;
     double improvement; /* probability that a run of it beats one of the reference, mean over environments */
@@ -103,12 +108,13 @@ typedef struct ds_report {
  * = worse, 0 = neither is shown. */
 int ds_report_verdict(const ds_report_cell *c);
 
-/* Parts of ds_report_make() (report_overall.c): scores and ranks of the optimizers, and their order; how they stand
- * against the reference, and the test of all of them. */
+/* Parts of ds_report_make() (report_overall.c): scores and ranks of the optimizers, and their order; how they
+ * stand against the reference, and the test of all of them. */
 int ds_report_score_all(ds_report *r, ds_error *e);
 int ds_report_judge_all(ds_report *r, ds_error *e);
 
-/* The optimizers with runs on an environment, the lowest mean first; `order` has room for all. Returns how many. */
+/* The optimizers with runs on an environment, the lowest mean first; `order` has room for all.
+ * Returns how many. */
 size_t ds_report_order_on(const ds_report *r, size_t env, size_t *order);
 
 /* What the runs of a cell say of a metric of their best episodes. */
@@ -119,20 +125,31 @@ typedef struct ds_metric_summary {
     ds_interval mean95;
 } ds_metric_summary;
 
-/* Of metric m < metrics of its environment. DS_EXIT_MEMORY on failure. */
+/* Of metric m < metrics of its environment; of no run where some of the cell are rows of tables.
+ * DS_EXIT_MEMORY on failure. */
 int ds_report_metric(const ds_report_cell *c, size_t m, ds_metric_summary *out, ds_error *e);
 
-/* Reads all runs below the folders. Every environment and every optimizer has a run that counts: a finished one,
- * or where its optimizer has none there, one that is still at work or was interrupted. DS_EXIT_IO where there
- * is none at all. `pool` is a key whose sweep is one environment (ds_results_pool()), or NULL; `reference` is the name of an optimizer, or NULL for boleap where there is one,
- * else the one with the highest score of those that ran on the most environments. Exit status and message on
- * failure; then nothing is to be cleared. */
-int ds_report_make(const char *const *folders, size_t count, const char *pool, const char *reference,
-                   ds_report *out, ds_error *e);
+/* What a report is about. */
+typedef struct ds_report_choice {
+    const char *const *source; /* folders, and tables (ds_run_table_is()) */
+    size_t sources;
+    const char
+        *only; /* patterns of cells ENV/OPT, as they are called there (ds_run_table_only()); NULL = all */
+    const char *pool; /* a key whose sweep is one environment (ds_results_pool()), or NULL */
+    const char
+        *reference; /* the name of an optimizer; NULL = boleap where there is one, else the one with the
+                            * highest score of those that ran on the most environments */
+} ds_report_choice;
+
+/* Reads all runs below the folders and of the tables. Every environment and every optimizer has a run that
+ * counts: a finished one, or where its optimizer has none there, one that is still at work or was
+ * interrupted. DS_EXIT_IO where there is none at all. Exit status and message on failure; then nothing is to
+ * be cleared. */
+int ds_report_make(const ds_report_choice *choice, ds_report *out, ds_error *e);
 void ds_report_clear(ds_report *r);
 
-/* Is there a test that these numbers of runs could decide, and where there is none, how many runs of each would
- * do (0 = there is no test)? */
+/* Is there a test that these numbers of runs could decide, and where there is none, how many runs of each
+ * would do (0 = there is no test)? */
 int ds_report_can_decide(const ds_report *r, size_t env, size_t *needed);
 
 static inline const ds_report_cell *ds_report_at(const ds_report *r, size_t env, size_t opt)

@@ -46,7 +46,7 @@ int ds_report_pictures(const ds_report *r, const char *folder, int draw, ds_erro
     char *figures = ds_folder_path(folder, "figures");
     int rc = figures == NULL ? ds_no_memory(e) : ds_folder_make(figures, e);
     for (size_t i = 0; rc == 0 && i < r->envs; i++) {
-        const ds_result *run = r->env[i].best_run;
+        const ds_result *run = r->env[i].best_record;
         ds_error why = {0, ""};
         char *path = ds_report_picture_path(r, i, folder);
         if (path == NULL) {
@@ -168,7 +168,7 @@ int ds_report_metric(const ds_report_cell *c, size_t m, ds_metric_summary *out, 
     }
     out->mean = out->median = out->q1 = out->q3 = out->least = out->most = NAN;
     out->mean95 = (ds_interval){NAN, NAN};
-    const size_t n = out->runs = metric_values(c, m, value, out);
+    const size_t n = out->runs = c->rows == 0 ? metric_values(c, m, value, out) : 0;
     int rc = 0;
     if (n > 0) {
         out->mean = ds_sample_mean(value, n);

@@ -174,6 +174,29 @@ static int figure_scores(const ds_report *r, const ds_figure *f, ds_error *e)
     return rows_write(&a, &p, f, e);
 }
 
+/* ---- what is known ---- */
+
+static int has_curve(const ds_report *r, size_t env, size_t k)
+{
+    const ds_report_cell *c = ds_report_at(r, env, k);
+    return c->runs > 0 && c->rows == 0;
+}
+
+int ds_figure_is_known(const ds_report *r, int kind, size_t env)
+{
+    int known = kind != DS_FIGURE_CURVES && kind != DS_FIGURE_TARGETS;
+    for (size_t k = 0; k < r->opts; k++) {
+        known |= kind == DS_FIGURE_CURVES ? has_curve(r, env, k) : r->opt[k].rows == 0;
+    }
+    return known;
+}
+
+/* Behind a subtitle, where there are runs of tables. */
+static const char *without(size_t of_tables)
+{
+    return of_tables > 0 ? "; without optimizers with runs of tables" : "";
+}
+
 /* ---- curves ---- */
 
 /* Columns of a curve: x, y, and where there is a band low and high; mean and interval for the table. */
@@ -315,8 +338,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Where any of the runs of a cell has a step, and the end of the longest: each once, in order, at most `room`.
- * Where there are more, those that are evenly spaced on a logarithmic axis are kept. */
+/* Where any of the runs of a cell has a step, and the end of the longest: each once, in order, at most
+ * `room`. Where there are more, those that are evenly spaced on a logarithmic axis are kept. */
 static size_t steps_of(const ds_report_cell *cell, int along, double *at, size_t room, double *end)
 {
     size_t n = 0, kept = 0;
@@ -364,7 +387,7 @@ static int figure_anytime(const ds_report *r, size_t env, int along, const ds_fi
                                         "seconds of evaluation"};
     static const char *const against[] = {"evaluations", "simulation steps", "seconds"};
     size_t most = 1, steps = 1;
-    char title[160];
+    char title[160], subtitle[160];
     curves c;
     int rc = curves_make(&c, r->opts, STEPS_MAX, 1, e);
     if (rc != 0) {
@@ -386,7 +409,7 @@ static int figure_anytime(const ds_report *r, size_t env, int along, const ds_fi
     }
     for (size_t j = 0; j < r->opts && rc == 0; j++) {
         const ds_report_cell *cell = ds_report_at(r, env, r->order[j]);
-        if (cell->runs > 0) {
+        if (has_curve(r, env, r->order[j])) {
             const size_t line = curves_add(&c, r, r->order[j], 0);
             name_with_end(r, env, r->order[j], c.name[line]);
             rc = fill_curve(&c, line, cell, along, best, best + most);
@@ -398,17 +421,10 @@ static int figure_anytime(const ds_report *r, size_t env, int along, const ds_fi
         return ds_no_memory(e);
     }
     snprintf(title, sizeof title, "%.100s: best loss so far against %s", r->env[env].name, against[along]);
-    ds_lines p = {title,
-                  "median of the runs, band from the first to the third quartile",
-                  label[along],
-                  "best loss so far",
-                  DS_SCALE_LOG,
-                  DS_SCALE_LOG,
-                  NAN,
-                  NAN,
-                  NULL,
-                  0,
-                  1};
+    snprintf(subtitle, sizeof subtitle, "median of the runs, band from the first to the third quartile%s",
+             without(r->env[env].rows));
+    ds_lines p = {
+        title, subtitle, label[along], "best loss so far", DS_SCALE_LOG, DS_SCALE_LOG, NAN, NAN, NULL, 0, 1};
     return curves_write(&c, &p, ds_figure_alongs[along], f, e);
 }
 
@@ -453,13 +469,20 @@ static int figure_profile(const ds_report *r, const ds_figure *f, ds_error *e)
 
 /* ---- data profile ---- */
 
-/* Cost per variable after which a run reached each target; INFINITY = never. */
+/* Cost per variable after which a run reached each target; INFINITY = never. Of a row of a table is known
+ * whether, and not when. */
 static void hits_of(const ds_report *r, size_t env, const ds_report_run *run, int along, double *hit)
 {
     double target[DS_TARGETS];
     uint64_t at[DS_TARGETS];
     const ds_curve *c = &run->curve;
     ds_targets(r->env[env].random, r->env[env].best, target);
+    for (size_t j = 0; run->result->table != NULL && j < DS_TARGETS; j++) {
+        hit[j] = run->result->best_loss <= target[j] ? 0 : (double)INFINITY;
+    }
+    if (run->result->table != NULL) {
+        return;
+    }
     ds_target_hits(c->id, c->loss, c->count, target, DS_TARGETS, at);
     for (size_t j = 0, step = 0; j < DS_TARGETS; j++) {
         while (step < c->count && c->id[step] < at[j]) { /* targets fall, so hits do not */
@@ -493,12 +516,13 @@ static int figure_targets(const ds_report *r, int along, const ds_figure *f, ds_
     static const char *const column[] = {"evaluations_per_variable", "steps_per_variable",
                                          "seconds_per_variable"};
     double *hit = NULL, longest = 0;
+    char subtitle[160];
     curves c;
-    size_t all = 0;
+    size_t all = 0, of_tables = 0;
     unsigned char *reached = calloc(r->envs * DS_TARGETS + 1, 1);
     for (size_t i = 0; i < r->envs * r->opts; i++) {
         all = r->cell[i].runs > all ? r->cell[i].runs : all;
-        for (size_t j = 0; j < r->cell[i].runs; j++) {
+        for (size_t j = 0; r->opt[i % r->opts].rows == 0 && j < r->cell[i].runs; j++) {
             longest =
                 fmax(longest, spent(&r->cell[i].run[j], SIZE_MAX, along) / (double)r->env[i / r->opts].n);
         }
@@ -513,7 +537,7 @@ static int figure_targets(const ds_report *r, int along, const ds_figure *f, ds_
     for (int pass = 0; pass < 2; pass++) { /* which targets anybody reached; then the shares */
         for (size_t k = 0; k < r->opts; k++) {
             size_t n = 0;
-            for (size_t i = 0; i < r->envs; i++) {
+            for (size_t i = 0; i < r->envs && (pass == 0 || r->opt[k].rows == 0); i++) {
                 for (size_t j = 0; j < ds_report_at(r, i, k)->runs; j++) {
                     double one[DS_TARGETS];
                     hits_of(r, i, &ds_report_at(r, i, k)->run[j], along, one);
@@ -534,8 +558,13 @@ static int figure_targets(const ds_report *r, int along, const ds_figure *f, ds_
     }
     free(reached);
     free(hit);
+    for (size_t k = 0; k < r->opts; k++) {
+        of_tables += r->opt[k].rows;
+    }
+    snprintf(subtitle, sizeof subtitle,
+             "share of (environment, target, run) reached; 51 targets as in COCO%s", without(of_tables));
     ds_lines p = {title[along],
-                  "share of (environment, target, run) reached; 51 targets as in COCO",
+                  subtitle,
                   label[along],
                   "share reached",
                   DS_SCALE_LOG,
@@ -553,6 +582,13 @@ const char *const ds_figure_alongs[DS_ALONGS] = {"evaluations", "steps", "second
 
 int ds_figure_draw(const ds_report *r, int kind, size_t env, int along, const ds_figure *f, ds_error *e)
 {
+    if (!ds_figure_is_known(r, kind, env)) {
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "%s: every optimizer has runs of tables%s%.90s, which tell how runs ended and not how "
+                       "they got there",
+                       ds_figure_kinds[kind], kind == DS_FIGURE_CURVES ? " on " : "",
+                       kind == DS_FIGURE_CURVES ? r->env[env].name : "");
+    }
     switch (kind) {
     case DS_FIGURE_BARS:
         return figure_bars(r, env, f, e);

@@ -14,8 +14,8 @@ typedef struct ds_figure {
 enum { DS_ALONG_EVALUATIONS = 0, DS_ALONG_STEPS = 1, DS_ALONG_SECONDS = 2, DS_ALONGS = 3 };
 
 enum {
-    /* Mean final loss per optimizer on an environment with its 90 % interval by the bootstrap, and every run; best
-     * first. */
+    /* Mean final loss per optimizer on an environment with its 90 % interval by the bootstrap, and every run;
+     * best first. */
     DS_FIGURE_BARS,
     /* Best loss so far on an environment: median and quartiles over runs; in the table also the
      * mean with its 90 % interval. A run that ended keeps its last value; the curve ends with
@@ -33,6 +33,10 @@ enum {
 
 /* Their names for users. */
 extern const char *const ds_figure_kinds[DS_FIGURES], *const ds_figure_alongs[DS_ALONGS];
+
+/* Curves and targets are those of runs in time: optimizers with runs of tables, on the environment or
+ * anywhere, are left out, which the figure says. Is anything left? */
+int ds_figure_is_known(const ds_report *r, int kind, size_t env);
 
 /* `env` and `along` count where the kind has them. */
 int ds_figure_draw(const ds_report *r, int kind, size_t env, int along, const ds_figure *f, ds_error *e);

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "report/report_read.h"
 
 const double ds_report_score[DS_REPORT_SCORES] = {0.5, 0.9, 0.99};
 
@@ -59,6 +60,13 @@ static void complete(ds_result *r, const ds_curve *c)
     r->evaluation_s = r->wall_s = c->all_wall;
 }
 
+/* What a row of a table tells of a curve. */
+static ds_curve sums_of(const ds_result *row)
+{
+    return (ds_curve){
+        .evaluations = row->evaluations, .all_cost_steps = row->cost_steps, .all_wall = row->evaluation_s};
+}
+
 /* The curves of all runs that count. One whose store breaks off counts as failed, and the others go on. */
 static ds_curve *read_curves(ds_results *all, ds_error *e)
 {
@@ -69,7 +77,9 @@ static ds_curve *read_curves(ds_results *all, ds_error *e)
         if (!ds_result_counts(&all->item[i])) {
             continue;
         }
-        if (ds_curve_read(all->item[i].folder, &curve[i], &why) != 0) {
+        if (all->item[i].table != NULL) {
+            curve[i] = sums_of(&all->item[i]);
+        } else if (ds_curve_read(all->item[i].folder, &curve[i], &why) != 0) {
             ds_log(DS_LOG_WARNING, NULL, "left out: %s", why.text);
             rc = why.status == DS_EXIT_MEMORY ? ds_no_memory(e)
                                               : ds_result_damaged(&all->item[i], why.text, e);
@@ -90,8 +100,11 @@ static ds_curve *read_curves(ds_results *all, ds_error *e)
 }
 
 /* The cell owns the curve from here on. */
-static int add_run(ds_report_cell *cell, const ds_result *result, ds_curve *curve, ds_error *e)
+static int add_run(ds_report *r, size_t env, size_t opt, const ds_result *result, ds_curve *curve,
+                   ds_error *e)
 {
+    ds_report_cell *cell = &r->cell[env * r->opts + opt];
+    const size_t row = result->table != NULL;
     ds_report_run *run = realloc(cell->run, (cell->runs + 1) * sizeof *run);
     if (run == NULL) {
         return ds_no_memory(e);
@@ -99,6 +112,9 @@ static int add_run(ds_report_cell *cell, const ds_result *result, ds_curve *curv
     cell->run = run;
     run[cell->runs++] = (ds_report_run){result, *curve, NULL};
     cell->unfinished |= result->partial;
+    cell->rows += row;
+    r->env[env].rows += row;
+    r->opt[opt].rows += row;
     memset(curve, 0, sizeof *curve);
     return 0;
 }
@@ -130,14 +146,14 @@ static int group(ds_report *r, ds_error *e)
         const ds_result *item = &r->results.item[i];
         if (ds_result_counts(item)) {
             size_t row = index_of(env, r->envs, item->env), column = index_of(opt, r->opts, item->opt);
-            rc = add_run(&r->cell[row * r->opts + column], item, &curve[i], e);
+            rc = add_run(r, row, column, item, &curve[i], e);
         } else {
             r->open[r->open_count++] = item;
         }
     }
     if (rc == 0 && r->envs == 0) {
         rc = ds_fail(e, DS_EXIT_IO, "no run can be counted; the first of %zu, %.200s: %.100s", r->open_count,
-                     r->open[0]->folder, ds_result_open_reason(r->open[0]));
+                     ds_result_where(r->open[0]), ds_result_open_reason(r->open[0]));
     }
     for (size_t i = 0; i < r->results.count; i++) {
         ds_curve_clear(&curve[i]);
@@ -201,7 +217,8 @@ static int describe(ds_report_cell *c, uint64_t common, ds_error *e)
     c->evaluations = c->cost_steps = c->wall_s = 0;
     for (size_t i = 0; i < n; i++) {
         const ds_curve *curve = &c->run[i].curve;
-        c->final[i] = best_after(curve, common);
+        c->final[i] =
+            c->run[i].result->table != NULL ? c->run[i].result->best_loss : best_after(curve, common);
         c->evaluations += (double)curve->evaluations / (double)n;
         c->cost_steps += (double)curve->all_cost_steps / (double)n;
         c->wall_s += c->run[i].result->wall_s / (double)n;
@@ -230,6 +247,7 @@ static void set_scale(ds_report *r, size_t i)
 {
     ds_report_env *env = &r->env[i];
     double worst_mean = -(double)INFINITY, worst = -(double)INFINITY, random = NAN;
+    double record = (double)INFINITY;
     env->best = env->least_mean = (double)INFINITY;
     for (size_t k = 0; k < r->opts; k++) {
         const ds_report_cell *c = ds_report_at(r, i, k);
@@ -238,6 +256,10 @@ static void set_scale(ds_report *r, size_t i)
             if (c->final[j] < env->best) {
                 env->best = c->final[j];
                 env->best_run = result;
+            }
+            if (result->table == NULL && c->final[j] < record) {
+                record = c->final[j];
+                env->best_record = result;
             }
             worst = isfinite(c->final[j]) ? fmax(worst, c->final[j]) : worst;
             env->n = result->n; /* the same for all: ds_results_disambiguate() */
@@ -305,7 +327,7 @@ static void measure_areas(ds_report *r, size_t i, int steps)
     }
     for (size_t k = 0; k < r->opts; k++) {
         ds_report_cell *c = &r->cell[i * r->opts + k];
-        for (size_t j = 0; j < c->runs; j++) {
+        for (size_t j = 0; c->rows == 0 && j < c->runs; j++) {
             const ds_curve *curve = &c->run[j].curve;
             double area = ds_anytime_area(costs_of(curve, steps, &all), curve->loss, curve->count,
                                           fmax(1, end), env->random, env->best);
@@ -323,7 +345,7 @@ static int score_runs(ds_report *r, size_t i, ds_error *e)
         for (size_t j = 0; j < c->runs; j++) {
             c->score[j] = ds_normal_score(c->final[j], env->random, env->best);
         }
-        for (int steps = 0; rc == 0 && steps < 2; steps++) {
+        for (int steps = 0; rc == 0 && c->rows == 0 && steps < 2; steps++) {
             rc = expect(c, env, steps, e);
         }
     }
@@ -438,35 +460,14 @@ static int choose_reference(ds_report *r, const char *reference, ds_error *e)
     return rc;
 }
 
-static void tell_unchecked(const ds_results *r)
-{
-    const ds_result *first = NULL;
-    const size_t count = ds_results_unchecked(r, &first);
-    if (count > 0) {
-        ds_log(
-            DS_LOG_WARNING, NULL,
-            "%zu of %zu records have no checksums (store format 1, the first is %s): damage in their numbers "
-            "is not noticed",
-            count, r->count, first->folder);
-    }
-}
-
-int ds_report_make(const char *const *folders, size_t count, const char *pool, const char *reference,
-                   ds_report *out, ds_error *e)
+int ds_report_make(const ds_report_choice *choice, ds_report *out, ds_error *e)
 {
     memset(out, 0, sizeof *out);
-    int rc = ds_results_read(folders, count, &out->results, e);
+    int rc = ds_report_read(choice, &out->results, e);
     if (rc != 0) {
         return rc;
     }
-    ds_results_take_unfinished(&out->results);
-    rc = ds_results_disambiguate((ds_results *const[]){&out->results}, 1, e);
-    if (rc == 0) {
-        ds_results_warn_mixed((ds_results *const[]){&out->results}, 1);
-        tell_unchecked(&out->results);
-    }
-    rc = rc == 0 && pool != NULL ? ds_results_pool(&out->results, pool, e) : rc;
-    rc = rc != 0 ? rc : group(out, e);
+    rc = group(out, e);
     for (size_t i = 0; rc == 0 && i < out->envs; i++) {
         find_common(out, i);
     }
@@ -479,7 +480,7 @@ int ds_report_make(const char *const *folders, size_t count, const char *pool, c
         rc = rc != 0 ? rc : rank_means(out, i, e);
     }
     rc = rc != 0 ? rc : ds_report_score_all(out, e);
-    rc = rc != 0 ? rc : choose_reference(out, reference, e);
+    rc = rc != 0 ? rc : choose_reference(out, choice->reference, e);
     for (size_t i = 0; rc == 0 && i < out->envs; i++) {
         rc = compare_with_reference(out, i, e);
     }

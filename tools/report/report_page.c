@@ -22,10 +22,12 @@
 #include "report/report_overview.h"
 #include "report/report_episodes.h"
 #include "report/report_point.h"
+#include "report/report_read.h"
 #include "report/report_settings.h"
 #include "report/report_style.h"
 #include "report/report_tables.h"
 #include "store/run_folder.h"
+#include "tables/run_table.h"
 
 typedef struct page {
     const ds_report *r;
@@ -71,6 +73,10 @@ static void put_command(page *p, const figure *g, const char *name)
     if (has_axis(g)) {
         fprintf(f, " --along %s", ds_figure_alongs[g->along]);
     }
+    if (p->origin->only != NULL) {
+        fputs(" --only ", f);
+        ds_text_shell_word(f, p->origin->only);
+    }
     fputs(" --out ", f);
     snprintf(file, sizeof file, "%s.svg", name);
     ds_text_shell_word(f, file);
@@ -80,9 +86,10 @@ static void put_command(page *p, const figure *g, const char *name)
     free(text);
 }
 
-/* Writes figures/NAME.svg and .csv and shows it. */
+/* Writes figures/NAME.svg and .csv and shows it, where it has something to show. */
 static void put_figure(page *p, const figure *g)
 {
+    const int known = ds_figure_is_known(p->r, g->kind, g->env);
     char *svg = NULL, *csv = NULL, name[200], kind[64];
     if (p->rc != 0) {
         return;
@@ -96,11 +103,14 @@ static void put_figure(page *p, const figure *g)
     if (asprintf(&svg, "%s/figures/%s.svg", p->folder, name) < 0 ||
         asprintf(&csv, "%s/figures/%s.csv", p->folder, name) < 0) {
         p->rc = ds_no_memory(p->e);
-    } else {
+    } else if (known) {
         const ds_figure f = {NULL, svg, csv};
         p->rc = ds_figure_draw(p->r, g->kind, g->env, g->along, &f, p->e);
+    } else { /* those of an earlier report */
+        unlink(svg);
+        unlink(csv);
     }
-    if (p->rc == 0) {
+    if (p->rc == 0 && known) {
         char about[260];
         snprintf(about, sizeof about, "%.120s%s%s", g->env != SIZE_MAX ? p->r->env[g->env].name : "",
                  g->env != SIZE_MAX ? ": " : "", g->about);
@@ -129,10 +139,15 @@ static void put_figure(page *p, const figure *g)
 
 /* ---- head ---- */
 
-/* The name of the first folder, without what leads to it; to be freed. */
+/* The name of the first folder, or of that in which the first table lies, without what leads to it;
+ * to be freed. */
 static char *name_of(const char *folder)
 {
     char *place = realpath(folder, NULL), *slash = place != NULL ? strrchr(place, '/') : NULL;
+    if (slash != NULL && ds_run_table_is(folder)) {
+        *slash = '\0';
+        slash = strrchr(place, '/');
+    }
     char *name = strdup(slash != NULL && slash[1] != '\0' ? slash + 1 : folder);
     free(place);
     return name;
@@ -145,7 +160,7 @@ static void put_machines(page *p)
     const char *between = "";
     for (size_t i = 0; i < all->count; i++) {
         const char *own = all->item[i].machine;
-        int known = own == NULL || !ds_result_counts(&all->item[i]);
+        int known = own == NULL || !ds_result_counts(&all->item[i]); /* rows of tables have none */
         for (size_t j = 0; j < i && !known; j++) {
             const ds_result *other = &all->item[j];
             known = ds_result_counts(other) && other->machine != NULL && strcmp(other->machine, own) == 0;
@@ -171,6 +186,9 @@ static void put_origin(page *p)
         first = day != NULL && (first == NULL || strcmp(day, first) < 0) ? day : first;
         last = day != NULL && (last == NULL || strcmp(day, last) > 0) ? day : last;
     }
+    if (ds_report_records(all) == 0) {
+        return;
+    }
     fputs("<p class=s>Runs ", p->f);
     if (first != NULL) { /* YYYY-MM-DD of an ISO time */
         fprintf(p->f, "of %.10s", first);
@@ -182,7 +200,8 @@ static void put_origin(page *p)
     const ds_result *one = NULL;
     const size_t unchecked = ds_results_unchecked(all, &one);
     if (unchecked > 0) {
-        fprintf(p->f, " %zu of the %zu records have no checksums (store format 1).", unchecked, all->count);
+        fprintf(p->f, " %zu of the %zu records have no checksums (store format 1).", unchecked,
+                ds_report_records(all));
     }
     fputs("</p>\n", p->f);
 }
@@ -197,6 +216,9 @@ static void put_counts(page *p)
     fprintf(p->f, "<p>%zu finished run%s ", runs, runs == 1 ? "" : "s");
     if (open > 0) {
         fprintf(p->f, "<b>and %zu unfinished one%s</b> ", open, open == 1 ? "" : "s");
+    }
+    if (ds_report_rows(r) > 0) {
+        fprintf(p->f, "(%zu of them rows of <a href=\"#tables\">tables</a>) ", ds_report_rows(r));
     }
     fprintf(p->f, "of %zu optimizer%s on %zu environment%s. Others are compared with <b>", r->opts,
             r->opts == 1 ? "" : "s", r->envs, r->envs == 1 ? "" : "s");
@@ -246,6 +268,9 @@ static void put_head(page *p)
         snprintf(to, sizeof to, "#env%zu", i + 1);
         ds_html_link(p->f, to, r->env[i].name);
     }
+    if (ds_report_rows(r) > 0) {
+        ds_html_link(p->f, "#tables", "Runs of tables");
+    }
     if (r->open_count > 0) {
         ds_html_link(p->f, "#open", "Left out");
     }
@@ -279,26 +304,61 @@ static void put_episodes(page *p, size_t i)
         fputs("<p>", p->f);
         ds_html_link(p->f, path + strlen(p->folder) + 1,
                      "Play the best episodes of the optimizers, side by side");
-        fputs(".</p>\n", p->f);
+        fputs(p->r->env[i].rows > 0 ? ", of runs with a record.</p>\n" : ".</p>\n", p->f);
     }
     free(path);
+}
+
+/* Of a row of a table also the folder that it tells. */
+static void put_place(page *p, const ds_result *run)
+{
+    ds_html_text(p->f, ds_result_where(run));
+    if (run->table != NULL && run->folder[0] != '\0') {
+        fputs(" (", p->f);
+        ds_html_text(p->f, run->folder);
+        fputs(")", p->f);
+    }
+}
+
+static void put_best_caption(page *p, const ds_report_env *env, int shown)
+{
+    const ds_result *best = env->best_run, *record = env->best_record;
+    fputs("<figcaption>", p->f);
+    if (record == best) {
+        fputs(shown ? "The best episode. B" : "B", p->f);
+    } else if (record != NULL) {
+        fputs(shown ? "The best episode of the runs with a record, of " : "Best of the runs with a record: ",
+              p->f);
+        ds_html_text(p->f, record->folder);
+        fputs(", loss ", p->f);
+        ds_html_number(p->f, record->best_loss, 8);
+        fputs(". B", p->f);
+    } else {
+        fputs("B", p->f);
+    }
+    fputs("est run: ", p->f);
+    put_place(p, best);
+    fputs("</figcaption>", p->f);
 }
 
 static void put_best_run(page *p, size_t i)
 {
     const ds_report_env *env = &p->r->env[i];
-    char *path = ds_folder_path(env->best_run->folder, "best.png");
-    char *made = ds_report_picture_path(p->r, i, p->folder);
-    char about[160];
-    snprintf(about, sizeof about, "%.120s: the best episode", env->name);
+    const ds_result *record = env->best_record;
+    char *path = record != NULL ? ds_folder_path(record->folder, "best.png") : NULL;
+    char *made = record != NULL ? ds_report_picture_path(p->r, i, p->folder) : NULL;
+    char about[200];
+    snprintf(about, sizeof about, "%.120s: the best episode%s", env->name,
+             record == env->best_run ? "" : " of the runs with a record");
     fputs("<figure>", p->f);
     int shown =
         (path != NULL && ds_html_png(p->f, path, about)) || (made != NULL && ds_html_png(p->f, made, about));
-    fprintf(p->f, "<figcaption>%sest run: ", shown ? "The best episode. B" : "B");
-    ds_html_text(p->f, env->best_run->folder);
-    fputs("</figcaption></figure>\n", p->f);
+    put_best_caption(p, env, shown);
+    fputs("</figure>\n", p->f);
     put_episodes(p, i);
-    ds_report_point(p->f, env->best_run);
+    if (record != NULL) {
+        ds_report_point(p->f, record, record == env->best_run ? "" : " of the runs with a record");
+    }
     free(path);
     free(made);
 }
@@ -382,7 +442,7 @@ static void put_open(page *p)
     for (size_t i = 0; i < r->open_count; i++) {
         const ds_result *run = r->open[i];
         fputs("<tr>", p->f);
-        ds_html_element(p->f, "td", run->folder);
+        ds_html_element(p->f, "td", ds_result_where(run));
         if (run->budget > 0 && !run->damaged && run->error == NULL) {
             fprintf(p->f, "<td>unfinished: %" PRIu64 " of %" PRIu64 "</td>", run->evaluations, run->budget);
         } else {
@@ -463,6 +523,7 @@ static void put_page(page *p)
     for (size_t i = 0; i < p->r->envs; i++) {
         put_env(p, i);
     }
+    ds_report_put_sources(p->f, p->r);
     put_open(p);
     put_columns(p);
     ds_report_put_versions(p->f, p->r);

@@ -9,8 +9,9 @@
 /* How a report was asked for, as text for a shell. */
 typedef struct ds_report_origin {
     const char *command; /* makes it again */
-    const char *first;   /* folder: it names the page */
-    const char *folders; /* with the runs, as `plot` takes them, too */
+    const char *first;   /* folder or table: it names the page */
+    const char *folders; /* and tables with the runs, as `plot` takes them, too */
+    const char *only;    /* the cells that were chosen; NULL = all */
     int page_only;       /* leave no files of the figures, and no links to them */
     int metrics;         /* ds_report_metrics() was called: write metrics.csv and metric_cells.csv */
 } ds_report_origin;

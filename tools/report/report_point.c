@@ -11,9 +11,10 @@
 
 enum { ROWS = 50 /* of the table, at most */ };
 
-static void put_table(FILE *f, const char *env, const ds_row *row, const ds_named_variable *variables)
+static void put_table(FILE *f, const char *env, const char *of, const ds_row *row,
+                      const ds_named_variable *variables)
 {
-    fprintf(f, "<details><summary>The best point: evaluation %" PRIu64, row->id);
+    fprintf(f, "<details><summary>The best point%s: evaluation %" PRIu64, of, row->id);
     fputs("</summary>", f);
     ds_html_table(f, "", "the best point", env);
     fputs("<tr><th scope=col>variable<th scope=col>value<th scope=col>unit<th scope=col>group</tr>\n", f);
@@ -33,7 +34,7 @@ static void put_table(FILE *f, const char *env, const ds_row *row, const ds_name
     fputs("</details>\n", f);
 }
 
-void ds_report_point(FILE *f, const ds_result *run)
+void ds_report_point(FILE *f, const ds_result *run, const char *of)
 {
     ds_store *store = NULL;
     ds_cursor *cursor = NULL;
@@ -45,7 +46,7 @@ void ds_report_point(FILE *f, const ds_result *run)
     rc = rc != 0 ? rc : ds_store_get_variables(store, &variables, &named, &e);
     rc = rc != 0 ? rc : ds_cursor_open(store, run->best_id, &cursor, &e);
     if (rc == 0 && ds_cursor_next(cursor, &row, &e) == 1) {
-        put_table(f, run->env, &row, named == row.n ? variables : NULL);
+        put_table(f, run->env, of, &row, named == row.n ? variables : NULL);
     }
     ds_cursor_close(cursor);
     free(variables);

@@ -7,8 +7,8 @@
 
 #include "results/results.h"
 
-/* Writes the table, folded, of the first variables; nothing where the run has no best point or its record
- * cannot be read. */
-void ds_report_point(FILE *f, const ds_result *run);
+/* Writes the table, folded, of the first variables, headed "The best point", with `of` behind it; nothing
+ * where the run has no best point or its record cannot be read. */
+void ds_report_point(FILE *f, const ds_result *run, const char *of);
 
 #endif

@@ -28,8 +28,8 @@ static int belongs(const ds_result *r, int of, const char *name)
     return ds_result_counts(r) && (name == NULL || strcmp(of == OF_ENV ? r->env : r->opt, name) == 0);
 }
 
-/* The distinct versions among the runs; returns the last of these runs. */
-static const ds_result *put_versions_of(FILE *f, const ds_report *r, int of, const char *name)
+/* The distinct versions among the runs. */
+static void put_versions_of(FILE *f, const ds_report *r, int of, const char *name)
 {
     const ds_result *last = NULL;
     for (size_t i = 0; i < r->results.count; i++) {
@@ -45,6 +45,16 @@ static const ds_result *put_versions_of(FILE *f, const ds_report *r, int of, con
             last = run;
         }
     }
+}
+
+/* The last run that is no row of a table: it tells which plugin it is. */
+static const ds_result *record_of(const ds_report *r, int of, const char *name)
+{
+    const ds_result *last = NULL;
+    for (size_t i = 0; i < r->results.count; i++) {
+        const ds_result *run = &r->results.item[i];
+        last = run->table == NULL && belongs(run, of, name) ? run : last;
+    }
     return last;
 }
 
@@ -53,7 +63,8 @@ static void put_version_row(FILE *f, const ds_report *r, int of, const char *nam
     fputs("<tr>", f);
     ds_html_element(f, "td", name);
     fputs(of == OF_ENV ? "<td>environment</td><td>" : "<td>optimizer</td><td>", f);
-    const ds_result *run = put_versions_of(f, r, of, name);
+    put_versions_of(f, r, of, name);
+    const ds_result *run = record_of(r, of, name);
     const char *plugin = run == NULL ? NULL : of == OF_ENV ? run->env_id : run->opt_id;
     fputs("</td>", f);
     ds_html_element(f, "td", plugin != NULL ? plugin : "?");
@@ -76,6 +87,88 @@ void ds_report_put_versions(FILE *f, const ds_report *r)
     }
     for (size_t k = 0; k < r->opts; k++) {
         put_version_row(f, r, OF_OPT, r->opt[k].name);
+    }
+    ds_html_table_end(f);
+}
+
+/* ---- tables ---- */
+
+size_t ds_report_rows(const ds_report *r)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < r->envs; i++) {
+        rows += r->env[i].rows;
+    }
+    return rows;
+}
+
+static size_t rows_of(const ds_report_cell *c, const char *table)
+{
+    size_t rows = 0;
+    for (size_t j = 0; j < c->runs; j++) {
+        rows += c->run[j].result->table != NULL && strcmp(c->run[j].result->table, table) == 0;
+    }
+    return rows;
+}
+
+/* What a table tells of an environment: "bo 10, cmaes 10". */
+static void put_rows_of(FILE *f, const ds_report *r, size_t env, const char *table)
+{
+    const char *between = "<td>";
+    for (size_t j = 0; j < r->opts; j++) {
+        const size_t rows = rows_of(ds_report_at(r, env, r->order[j]), table);
+        if (rows == 0) {
+            continue;
+        }
+        if (between[0] == '<') {
+            fputs("<tr>", f);
+            ds_html_element(f, "td", table);
+            ds_html_element(f, "td", r->env[env].name);
+        }
+        fputs(between, f);
+        ds_html_text(f, r->opt[r->order[j]].name);
+        fprintf(f, " %zu", rows);
+        between = ", ";
+    }
+    fputs(between[0] != '<' ? "</td></tr>\n" : "", f);
+}
+
+/* Is it the first run of its table, of those that count? */
+static size_t is_first(const ds_results *all, size_t i)
+{
+    size_t first = all->item[i].table != NULL && ds_result_counts(&all->item[i]);
+    for (size_t j = 0; first && j < i; j++) {
+        const ds_result *other = &all->item[j];
+        first =
+            other->table == NULL || !ds_result_counts(other) || strcmp(other->table, all->item[i].table) != 0;
+    }
+    return first;
+}
+
+void ds_report_put_sources(FILE *f, const ds_report *r)
+{
+    const ds_results *all = &r->results;
+    const size_t rows = ds_report_rows(r);
+    if (rows == 0) {
+        return;
+    }
+    fprintf(f,
+            "<h2 id=tables>Runs of tables: %zu</h2>\n<p class=s>Of these it is known how they ended and what "
+            "they cost, and "
+            "neither their curves, their best points nor their settings: what has the name of an environment "
+            "or an "
+            "optimizer is taken for it, unless versions or numbers of variables differ. Curves, areas, "
+            "expected costs, data "
+            "profiles and metrics are about optimizers without such runs, episodes about runs with a record. "
+            "A run that is in "
+            "a folder, too, counts once, as that of the folder.</p>\n",
+            rows);
+    ds_html_table(f, "t", "runs of tables", "");
+    fputs("<thead><tr><th scope=col>table<th scope=col>environment<th scope=col>runs</tr></thead>\n", f);
+    for (size_t i = 0; i < all->count; i++) {
+        for (size_t k = 0, of_table = is_first(all, i); of_table && k < r->envs; k++) {
+            put_rows_of(f, r, k, all->item[i].table);
+        }
     }
     ds_html_table_end(f);
 }
@@ -108,9 +201,15 @@ static int same_settings(const ds_result *a, const ds_result *b, int section)
     return shown[0] == shown[1];
 }
 
+/* The first one with settings. */
 static const ds_result *first_run(const ds_report_cell *c)
 {
-    return c->runs > 0 ? c->run[0].result : NULL;
+    for (size_t j = 0; j < c->runs; j++) {
+        if (c->run[j].result->table == NULL) {
+            return c->run[j].result;
+        }
+    }
+    return NULL;
 }
 
 static void put_section(FILE *f, const ds_result *run, int section)
@@ -184,7 +283,11 @@ void ds_report_put_settings(FILE *f, const ds_report *r)
           "run "
           "(<a href=\"runs.csv\">runs.csv</a>); <code>dshost run --config run.ini</code> repeats it. "
           "Settings that "
-          "differ are listed with what they were used on.</p>\n<div class=k>\n",
+          "differ are listed with what they were used on.",
+          f);
+    fputs(ds_report_rows(r) > 0
+              ? " Those of <a href=\"#tables\">runs of tables</a> are not known.</p>\n<div class=k>\n"
+              : "</p>\n<div class=k>\n",
           f);
     for (size_t i = 0; i < r->envs; i++) {
         put_distinct(f, r, r->env[i].name, DS_SECTION_ENV, i * r->opts, r->opts, 1);

@@ -8,6 +8,10 @@
 
 #include "report/report.h"
 
+/* How many runs are rows of tables; and which ones of which table, where there are any. */
+size_t ds_report_rows(const ds_report *r);
+void ds_report_put_sources(FILE *f, const ds_report *r);
+
 /* A table of all environments and optimizers with their plugins and versions. */
 void ds_report_put_versions(FILE *f, const ds_report *r);
 

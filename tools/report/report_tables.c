@@ -117,6 +117,12 @@ static void put_costs(FILE *f, const ds_report *r, size_t i, const size_t *order
         fputs("</tr>\n", f);
     }
     ds_html_table_end(f);
+    if (r->env[i].rows > 0) {
+        fputs("<p class=s>Areas and expected costs are those of optimizers whose runs all have a record "
+              "here; of <a "
+              "href=\"#tables\">runs of tables</a> just the end is known.</p>\n",
+              f);
+    }
 }
 
 static void put_metric(FILE *f, const ds_report *r, size_t opt, const ds_metric_summary *s)
@@ -157,7 +163,10 @@ static int put_metrics(FILE *f, const ds_report *r, size_t i, const size_t *orde
         }
     }
     ds_html_table_end(f);
-    fputs("<p class=s>Over the runs, at the end of the best episode of each.</p>\n", f);
+    fputs("<p class=s>Over the runs, at the end of the best episode of each.", f);
+    fputs(r->env[i].rows > 0 ? " Optimizers with <a href=\"#tables\">runs of tables</a> have none.</p>\n"
+                             : "</p>\n",
+          f);
     return rc;
 }
 

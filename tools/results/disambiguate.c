@@ -195,15 +195,27 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Settings that are not known are no difference. */
+static int has_table(const bunch *b)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        if (b->run[i]->table != NULL) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* All keys of the section in any of the runs, sorted, then the others; to be freed. */
 static const char **keys_of(const bunch *b, size_t *count)
 {
+    const size_t runs = has_table(b) ? 0 : b->count; /* with settings */
     size_t all = 2, n = 0;
-    for (size_t i = 0; i < b->count; i++) {
+    for (size_t i = 0; i < runs; i++) {
         all += b->run[i]->settings.section[b->section].count;
     }
     const char **key = malloc(all * sizeof *key);
-    for (size_t i = 0; key != NULL && i < b->count; i++) {
+    for (size_t i = 0; key != NULL && i < runs; i++) {
         const ds_section *s = &b->run[i]->settings.section[b->section];
         for (size_t j = 0; j < s->count; j++) {
             key[n++] = s->item[j].key;
@@ -286,6 +298,14 @@ static int split_all(ds_results *const *set, size_t sets, int section, ds_error 
         rc = split(&b, set, sets, e);
     }
     free(run);
+    return rc;
+}
+
+int ds_results_tell_apart(ds_results *r, ds_error *e)
+{
+    int rc = split_all(&r, 1, DS_SECTION_ENV, e);
+    rc = rc != 0 ? rc : split_all(&r, 1, DS_SECTION_OPT, e);
+    ds_results_sort(r);
     return rc;
 }
 

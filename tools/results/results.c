@@ -53,8 +53,7 @@ static uint64_t seed_of(const json_t *o)
     return seed;
 }
 
-/* Names become parts of paths. */
-static void clean_name(char *name)
+void ds_result_clean_name(char *name)
 {
     enum { LONGEST = 120 };
     if (name == NULL) {
@@ -138,8 +137,8 @@ int ds_result_read(const char *folder, ds_result *out, ds_error *e)
         json_decref(o);
     }
     names_of(out);
-    clean_name(out->env);
-    clean_name(out->opt);
+    ds_result_clean_name(out->env);
+    ds_result_clean_name(out->opt);
     out->env = out->env != NULL ? out->env : strdup("?");
     out->opt = out->opt != NULL ? out->opt : strdup("?");
     if (out->env == NULL || out->opt == NULL) {
@@ -151,9 +150,10 @@ int ds_result_read(const char *folder, ds_result *out, ds_error *e)
 
 void ds_result_clear(ds_result *r)
 {
-    char *const text[] = {r->folder,      r->place,   r->env,     r->opt,          r->env_id,
-                          r->opt_id,      r->ended,   r->error,   r->host_version, r->env_version,
-                          r->opt_version, r->created, r->machine, r->processor,    r->arithmetic};
+    char *const text[] = {r->folder,       r->table,       r->where,       r->place,   r->env,
+                          r->opt,          r->env_id,      r->opt_id,      r->ended,   r->error,
+                          r->host_version, r->env_version, r->opt_version, r->created, r->machine,
+                          r->processor,    r->arithmetic};
     for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
         free(text[i]);
     }
@@ -180,6 +180,11 @@ int ds_result_is_finished(const ds_result *r)
 int ds_result_counts(const ds_result *r)
 {
     return r->partial || ds_result_is_finished(r);
+}
+
+const char *ds_result_where(const ds_result *r)
+{
+    return r->where != NULL ? r->where : r->folder;
 }
 
 const char *ds_result_open_reason(const ds_result *r)
@@ -276,7 +281,7 @@ static int take_plugin(ds_store *s, const char *key, int named, char **id, char 
             *rc = ds_no_memory(e);
             return 0;
         }
-        clean_name(copy);
+        ds_result_clean_name(copy);
         free(*name);
         *name = copy;
     }
@@ -455,7 +460,8 @@ static int by_names(const void *a, const void *b)
     int c = strcmp(x->env, y->env);
     c = c != 0 ? c : strcmp(x->opt, y->opt);
     c = c != 0 ? c : (x->seed > y->seed) - (x->seed < y->seed);
-    return c != 0 ? c : strcmp(x->folder, y->folder);
+    c = c != 0 ? c : strcmp(x->folder, y->folder);
+    return c != 0 || x->where == NULL || y->where == NULL ? c : strcmp(x->where, y->where);
 }
 
 static int by_place(const void *a, const void *b)

@@ -20,8 +20,10 @@
 
 /* One run. Texts are owned by the struct. */
 typedef struct ds_result {
-    char *folder;
-    char *place;           /* the same without links and dots; NULL where it is not known */
+    char *folder; /* of a row of a table: where the run was when that was written */
+    char *table,
+        *where;  /* the table (tables/run_table.h) of which it is a row, and FILE:LINE; NULL = of a folder */
+    char *place; /* the same without links and dots; NULL where it is not known */
     char *env, *opt;       /* names, see above */
     char *env_id, *opt_id; /* ids of the plugins; NULL where there is no summary */
     char *ended; /* "budget", "target", ... of summary.json; NULL = not finished: there is none yet */
@@ -56,8 +58,8 @@ void ds_results_clear(ds_results *r);
 /* The end of a command that did its work with the others: DS_EXIT_IO and a line where runs were damaged. */
 int ds_results_left_out(size_t damaged, ds_error *e);
 
-/* Lets runs count that were interrupted, or that another process works on, where their optimizer has no finished
- * run on their environment. */
+/* Lets runs count that were interrupted, or that another process works on, where their optimizer has no
+ * finished run on their environment. */
 void ds_results_take_unfinished(ds_results *r);
 
 /* Drops all but the finished runs, and all but those of one optimizer where `opt` is not NULL. */
@@ -72,9 +74,14 @@ void ds_results_sort(ds_results *r);
  * stderr of that, of runs that are there twice, and of damaged stores. DS_EXIT_MEMORY on failure. */
 int ds_results_disambiguate(ds_results *const *set, size_t sets, ds_error *e);
 
-/* Makes one environment of the variants of a sweep over `key`: ball@object=1, ball@object=2, ... become ball, whose
- * samples are the runs of all of them (pool.c). DS_EXIT_USAGE where there are no such variants. */
+/* Makes one environment of the variants of a sweep over `key`: ball@object=1, ball@object=2, ... become ball,
+ * whose samples are the runs of all of them (pool.c). DS_EXIT_USAGE where there are no such variants. */
 int ds_results_pool(ds_results *r, const char *key, ds_error *e);
+
+/* As the first of these, for one set with runs of tables among those of folders, and without a word on copies
+ * and damaged stores: settings of a table's runs are not known, so that numbers of variables and versions
+ * alone tell them apart. */
+int ds_results_tell_apart(ds_results *r, ds_error *e);
 
 /* Runs whose records have no checksums (store format 1); *first gets one of them. */
 size_t ds_results_unchecked(const ds_results *r, const ds_result **first);
@@ -84,9 +91,15 @@ void ds_results_warn_mixed(ds_results *const *set, size_t sets);
 
 /* Opens the store of a run's folder for reading. */
 int ds_result_store(const char *folder, ds_store **out, ds_error *e);
-/* The same, and every row of every table is looked at first: a point, a picture or a path of a record that is damaged
- * anywhere is none. */
+/* The same, and every row of every table is looked at first: a point, a picture or a path of a record that is
+ * damaged anywhere is none. */
 int ds_result_whole(const char *folder, ds_store **out, ds_error *e);
+
+/* What to call a run in a message: its folder, or FILE:LINE of a table. */
+const char *ds_result_where(const ds_result *r);
+
+/* Makes a name of it that can be a part of a path, see above. */
+void ds_result_clean_name(char *name);
 
 /* One run folder. Returns 1 where it has a summary, 0 where it has none (names, seed and ended are set as far
  * as they are known), or -1 after filling *e. */

@@ -91,6 +91,28 @@ sed '/^<!-- table rigid/,/^<!-- end of table/d' docs/experiments.md > rest
 sed '/^<!-- table rigid/,/^<!-- end of table/d' "$DS_TOP_SRC/docs/experiments.md" | cmp -s - rest
 result $? "nothing else of the page"
 status 0 "and it is up to date" sh "$results/update.sh" --check
+cp docs/results/rigid/runs.csv published.csv && cp docs/results/rigid/cells.csv before.csv
+mkdir more && cp -R new/bounce more && rm -r more/bounce/rand more/bounce/cmaes && cp new/bench.ini more
+sh "$results/update.sh" rigid more published.csv > out 2> err
+code=$?
+cut -d, -f1-13 published.csv > x && cut -d, -f1-13 docs/results/rigid/runs.csv | cmp -s - x
+same_runs=$?
+[ $code -eq 0 ] && [ $same_runs -eq 0 ] && cut -d, -f1-14 docs/results/rigid/cells.csv > x && cut -d, -f1-14 before.csv | cmp -s - x &&
+	[ "$(awk -F, '$15 == ""' docs/results/rigid/cells.csv | wc -l)" -eq 2 ]
+result $? "new runs beside a table of published ones"
+status 0 "its tables are the same" sh "$results/update.sh" --check
+sh "$results/update.sh" rigid published.csv > out 2> err
+[ $? -eq 0 ] && cmp -s published.csv docs/results/rigid/runs.csv && [ -z "$(awk -F, 'NR > 1 && $15 != ""' docs/results/rigid/cells.csv)" ] && [ ! -e published.csv/report ]
+result $? "a table of published runs alone"
+status 0 "and they are still the same" sh "$results/update.sh" --check
+sh "$results/update.sh" optimizers more published.csv new > out 2> err
+[ $? -eq 0 ] && [ "$(grep -c ',more/' docs/results/optimizers/runs.csv)" -gt 0 ] && [ "$(grep -c ',new/' docs/results/optimizers/runs.csv)" -eq 4 ] &&
+	! grep -q ',more/' docs/results/optimizers/torus-runs.csv && cmp -s published.csv docs/results/optimizers/torus-runs.csv
+result $? "a table belongs to the experiment before it"
+cp "$results"/optimizers/* docs/results/optimizers
+sh "$results/update.sh" gradsim/pendula published.csv > out 2> err
+[ $? -eq 2 ] && grep -q 'a table of runs has no metrics' err
+result $? "metrics are in no table"
 sed 's/| `rand` | [0-9]/| `rand` | x/' docs/experiments.md > x && cat x > docs/experiments.md
 status 1 "a table that was changed by hand is found" sh "$results/update.sh" --check
 mkdir -p results/training && cp -R new/* results/training

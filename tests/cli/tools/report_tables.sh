@@ -1,0 +1,279 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# report on tables of runs (runs.csv of an earlier report) beside folders: what is known of a row counts, what is not known
+# stays empty, no run counts twice, and what is no such table is told in one line.
+. "$(dirname "$0")/../lib.sh"
+cd "$tmp" || exit 99
+
+for e in sphere rastrigin; do
+    for o in rand cmaes boleap; do
+        "$dshost" --env analytic --set env.function=$e --set env.dim=3 --opt $o --runs 4 --budget 40 --pictures no \
+            --out "all/$e/$o" >"$tmp/out" 2>"$tmp/err" || result 1 "runs of $o on $e"
+    done
+done
+: >all/bench.ini
+report() {
+    "$dshost" report "$@" --no-episodes --no-pictures >"$tmp/out" 2>"$tmp/err"
+}
+# known FILE: cells.csv without what needs curves.
+known() {
+    awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) hidden[i] = $i ~ /^(area|ert_)/ } { for (i = 1; i <= NF; i++) if (hidden[i]) $i = ""; print }' "$1"
+}
+# curves FILE: the columns that need them, of a cell ENV OPT.
+curves() {
+    awk -F, -v e="$2" -v o="$3" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i ~ /^(area|ert_)/) at[++n] = i }
+        $1 == e && $2 == o { for (i = 1; i <= n; i++) printf "%s,", $at[i] }' "$1"
+}
+cells() {
+    cut -d, -f1-3 "$1" | tail -n +2 | tr '\n' ' '
+}
+
+# ---- a report, and one of its table ----
+report all --out full
+result $? "a report of folders"
+report full/runs.csv --out again
+[ $? -eq 0 ] && [ ! -s "$tmp/err" ]
+result $? "one of its own table"
+cmp -s full/runs.csv again/runs.csv && cmp -s full/summary.csv again/summary.csv
+result $? "has the same runs and the same summary"
+known full/cells.csv >want && known again/cells.csv | cmp -s - want && [ "$(wc -l <want)" -eq 7 ]
+result $? "and the same cells, as far as they need no curves"
+[ "$(curves again/cells.csv sphere cmaes)" = ",,,,,,,," ] && [ "$(curves full/cells.csv sphere cmaes)" != ",,,,,,,," ]
+result $? "whose columns are empty"
+[ -s again/figures/bars-sphere.svg ] && [ -s again/figures/scores.svg ] && [ -s again/figures/profile.svg ] &&
+    [ -z "$(ls again/figures | grep -v '^bars\|^scores\|^profile')" ] && ! grep -q 'Play the best' again/index.html
+result $? "no figure of what is not known"
+grep -q '24 finished runs (24 of them rows of <a href="#tables">tables</a>)' again/index.html && grep -q '<h2 id=tables>Runs of tables: 24<' again/index.html &&
+    grep -q '<td>full/runs.csv</td><td>sphere</td><td>boleap 4, ' again/index.html && ! grep -q 'not recorded' again/index.html
+result $? "the page says what comes from where"
+grep -q 'Best run: full/runs.csv:[0-9]* (all/sphere/boleap/seed-[0-3])<' again/index.html && ! grep -q 'The best point' again/index.html
+result $? "and which run is the best"
+grep -q '<title>full: 3 optimizers' again/index.html
+result $? "its name is that of the folder of the table"
+"$dshost" report full/runs.csv --no-pictures --metrics --out measured >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 0 ] && [ "$(wc -l <measured/metrics.csv)" -eq 1 ]
+result $? "no metrics are measured"
+own_scripts again/index.html
+result $? "its page is whole"
+
+# ---- mixtures ----
+report all full/runs.csv --out mixed
+[ $? -eq 0 ] && cmp -s full/cells.csv mixed/cells.csv && cmp -s full/runs.csv mixed/runs.csv && ! grep -q 'id=tables' mixed/index.html
+result $? "runs that are in a folder and in a table count once, as the folder's"
+cp full/runs.csv copy.csv
+report full/runs.csv full/../full/runs.csv copy.csv --out twice
+[ $? -eq 0 ] && known twice/cells.csv | cmp -s - want
+result $? "a table that is named twice, and a copy of it, count once"
+"$dshost" report all/sphere/cmaes all/sphere/rand/seed-0 full/runs.csv --only 'sphere/*' --no-pictures --out part >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 0 ] && [ ! -s "$tmp/err" ] && [ "$(cells part/cells.csv)" = "sphere,boleap,4 sphere,cmaes,4 sphere,rand,4 " ]
+result $? "what only the table has joins"
+known part/cells.csv >x && grep '^sphere\|^environment' want | cmp -s - x
+result $? "with the same numbers"
+[ "$(curves part/cells.csv sphere cmaes)" = "$(curves full/cells.csv sphere cmaes)" ]
+result $? "an optimizer with all of its curves has its areas and running times"
+[ "$(curves part/cells.csv sphere rand)" = ",,,,,,,," ] && [ "$(curves part/cells.csv sphere boleap)" = ",,,,,,,," ]
+result $? "one with some of them or none has not"
+[ "$(cut -d, -f1 part/figures/evaluations-sphere.csv | sort -u | tr '\n' ' ')" = "cmaes optimizer " ] &&
+    [ "$(cut -d, -f1 part/figures/targets.csv | sort -u | tr '\n' ' ')" = "cmaes optimizer " ]
+result $? "nor curves and data profiles"
+grep -q 'without optimizers with runs of tables' part/figures/evaluations-sphere.svg && grep -q 'without optimizers with runs of tables' part/figures/targets.svg
+result $? "which say so"
+awk -F, '$1 == "cmaes"' full/figures/evaluations-sphere.csv >x && awk -F, '$1 == "cmaes"' part/figures/evaluations-sphere.csv | cmp -s - x
+result $? "the curve that is left is the same"
+# With one environment: the targets that somebody reached are the same, whether curves of all are known or not.
+report all/sphere --out sphere && awk -F, '$1 == "cmaes"' sphere/figures/targets.csv >x && awk -F, '$1 == "cmaes"' part/figures/targets.csv | cmp -s - x
+result $? "as is its data profile"
+grep -q '<td>full/runs.csv</td><td>sphere</td><td>boleap 4, rand 3<\|<td>full/runs.csv</td><td>sphere</td><td>rand 3, boleap 4<' part/index.html
+result $? "the page says which rows count"
+grep -q 'Best of the runs with a record: all/sphere/cmaes/seed-[0-3], loss [^<]*<*[^.]*.*Best run: full/runs.csv:' part/index.html && grep -q 'The best point of the runs with a record: evaluation' part/index.html
+result $? "and that the best one has no record"
+command=$(sed -n 's/.*<code>dshost \(plot [^<]* --kind bars --env sphere [^<]*\)<.*/\1/p' part/index.html)
+eval "\"$dshost\" $command" >"$tmp/out" 2>"$tmp/err" && cmp -s bars-sphere.svg part/figures/bars-sphere.svg
+result $? "the command of a figure draws it again"
+"$dshost" --env bounce --opt rand --runs 2 --budget 10 --pictures no --out named >"$tmp/out" 2>"$tmp/err"
+"$dshost" report named --no-pictures --out named/report >"$tmp/out" 2>"$tmp/err"
+"$dshost" report named/seed-0 named/report/runs.csv --metrics --no-pictures --out measured >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 0 ] && [ "$(cut -d, -f3 measured/metrics.csv | sort -u | tr '\n' ' ')" = "0 seed " ] && [ "$(wc -l <measured/metric_cells.csv)" -eq 1 ]
+result $? "no mean of a metric is one over a part of the runs"
+
+# ---- --only ----
+report all --only 'sphere/*,*/rand' --out only
+[ "$(cells only/cells.csv)" = "rastrigin,rand,4 sphere,boleap,4 sphere,cmaes,4 sphere,rand,4 " ]
+result $? "patterns choose cells of folders"
+report full/runs.csv --only '*/rand' --only 'sphere/cm*' --only 'sphre/*' --out only
+[ "$(cells only/cells.csv)" = "rastrigin,rand,4 sphere,cmaes,4 sphere,rand,4 " ] && grep -q 'warning: --only sphre/\* matches no run' "$tmp/err"
+result $? "and of tables, and one that matches nothing is told"
+status 0 "plot takes them, too" "$dshost" plot full/runs.csv --only 'sphere/*' --kind bars --out bars.csv
+[ "$(wc -l <bars.csv)" -eq 4 ]
+result $? "its figure has what was chosen"
+bad 2 "--only nothing/* matches none of 24 runs (cells are called ENV/OPT; the first is" report all --only 'nothing/*' --out only
+
+# ---- rows that fail, differ, or are not finished ----
+# edit FROM TO AWK: a table with a row changed.
+edit() {
+    awk -F, -v OFS=, "$3 { print }" "$1" >"$2"
+}
+at() {
+    head -n 1 full/runs.csv | tr , '\n' | grep -nx "$1" | cut -d: -f1
+}
+loss=$(at best_loss) budget=$(at budget) seed=$(at seed) ended=$(at ended)
+for text in '' inf NaN; do
+    edit full/runs.csv none.csv "NR == 2 { \$$loss = \"$text\" }"
+    report none.csv --out none
+    [ $? -eq 0 ] && [ "$(awk -F, 'NR == 2 { print $2, $3, $4, $6 != "" }' none/cells.csv)" = "boleap 4  1" ] &&
+        [ "$(awk -F, -v l="$loss" -v s="$(at score)" 'NR == 2 { print $l "|" $s }' none/runs.csv)" = "|0" ]
+    result $? "no valid loss, as '$text', is infinite"
+done
+edit full/runs.csv failed.csv "NR == 2 { \$$ended = \"failed\" }"
+report failed.csv --out failed
+[ $? -eq 0 ] && [ "$(awk -F, 'NR == 2 { print $3 }' failed/cells.csv)" = 3 ] && grep -q '<td>failed.csv:2</td>.*<td>failed</td>' failed/index.html
+result $? "a run that failed is left out, and named"
+edit full/runs.csv open.csv "NR == 2 { \$$ended = \"unfinished\" }"
+report open.csv --out open
+[ $? -eq 0 ] && [ "$(cells open/cells.csv)" = "sphere,boleap,4 sphere,cmaes,4 sphere,rand,4 " ] && grep -q 'warning: open.csv:2: an unfinished run of rastrigin' "$tmp/err" &&
+    grep -q 'Left out: 12 runs' open/index.html
+result $? "losses after a number of evaluations that is not told are none"
+awk -F, -v k="$loss" 'NR == 1 { print; next } $1 == "sphere" { $k *= 1.5; print }' OFS=, full/runs.csv >other.csv
+bad 3 "all/sphere/boleap/seed-0 and other.csv:2 tell of sphere/boleap, seed 0, but best losses are " report all other.csv --out nix
+bad 3 "full/runs.csv:14 and other.csv:2 tell of sphere/boleap, seed 0, but best losses are " report other.csv full/runs.csv --out nix
+edit full/runs.csv budget.csv "NR > 1 { \$$budget = 50 }"
+bad 3 "budgets 40 and 50: leave one of them out" report all/sphere budget.csv --only 'sphere/*' --out nix
+edit full/runs.csv more.csv "NR > 1 { \$$budget = 50; \$$seed += 100 }"
+report all more.csv --out more
+[ $? -eq 0 ] && [ "$(awk -F, '$3 != 8' more/cells.csv | wc -l)" -eq 1 ] && grep -q 'The runs have different budgets' more/index.html &&
+    grep -q 'warning: sphere: runs with different budgets are put side by side as they ended: more.csv:[0-9]* (50), all/sphere/boleap/seed-[0-3] (40)' "$tmp/err"
+result $? "different budgets are told"
+edit full/runs.csv newer.csv "NR > 1 && \$1 == \"sphere\" { \$$(at version_environment) = \"newer\" }"
+report all newer.csv --out newer
+[ $? -eq 0 ] && [ "$(cut -d, -f1 newer/cells.csv | sort -u | tr '\n' ' ')" = "environment rastrigin sphere@version=$(awk -F, -v k="$(at version_environment)" 'NR == 2 { print $k }' full/runs.csv) sphere@version=newer " ] &&
+    grep -q 'warning: sphere: its runs differ in version' "$tmp/err"
+result $? "another version of an environment is another environment"
+edit full/runs.csv larger.csv "NR > 1 { \$$(at variables) = 7 }"
+report all/rastrigin larger.csv --only 'rastrigin/*' --out newer
+[ "$(cut -d, -f1 newer/cells.csv | sort -u | tr '\n' ' ')" = "environment rastrigin@variables=3 rastrigin@variables=7 " ]
+result $? "as is another number of variables"
+edit full/runs.csv newer.csv "NR > 1 && \$2 == \"cmaes\" { \$$(at version_optimizer) = \"newer\"; \$$seed += 100 }"
+report all/sphere newer.csv --only 'sphere/*' --out newer
+cells newer/cells.csv | grep -q 'sphere,cmaes@version=[^,]*,4 sphere,cmaes@version=newer,4'
+result $? "and another version of an optimizer another optimizer"
+# An unfinished run of a folder has no place beside runs whose curves are not known.
+mkdir going && cp -r all/sphere/rand/seed-0 going/ && rm going/seed-0/summary.json
+edit full/runs.csv others.csv 'NR == 1 || $2 != "rand"'
+sed -i 's/^sphere,/analytic,/' others.csv
+report going others.csv --only 'analytic/*' --out left
+[ $? -eq 0 ] && [ "$(cells left/cells.csv)" = "analytic,boleap,4 analytic,cmaes,4 " ] && grep -q 'warning: analytic: 1 unfinished run is left out: what runs of others.csv had found' "$tmp/err" &&
+    grep -q 'going/seed-0</td><td>unfinished: 40 of 40' left/index.html
+result $? "an unfinished run does not count beside them"
+# A sweep that is pooled: rows with one name and seed, of different folders.
+cat >objects.ini <<'END'
+[bench]
+envs = thrown
+opts = rand
+runs = 2
+[run]
+budget = 5
+[env thrown]
+plugin = bounce
+[sweep env thrown]
+gravity = 9 | 9.81 | 10
+END
+"$dshost" bench objects.ini --out objects >"$tmp/out" 2>"$tmp/err"
+report objects --pool gravity --out pooled
+report pooled/runs.csv --out pooled2
+[ $? -eq 0 ] && [ "$(cells pooled2/cells.csv)" = "thrown,rand,6 " ]
+result $? "a table of a pooled sweep has all of its runs"
+report objects pooled/runs.csv --pool gravity --out pooled2
+[ $? -eq 0 ] && cmp -s pooled/cells.csv pooled2/cells.csv
+result $? "which are those of the folder"
+report objects --out swept && report swept/runs.csv --pool gravity --out pooled2
+[ $? -eq 0 ] && [ "$(cells pooled2/cells.csv)" = "thrown,rand,6 " ]
+result $? "and a table can be pooled"
+
+# ---- tables of any make ----
+{
+    printf '\357\273\277comment,'
+    head -n 1 full/runs.csv | tr -d '\n'
+    printf '\r\n'
+    tail -n +2 full/runs.csv | awk '{ printf "\"of \"\"%d\"\", in\ntwo lines\",%s\r\n\r\n", NR, $0 }'
+} >quoted.csv
+report quoted.csv --out quoted
+[ $? -eq 0 ] && [ ! -s "$tmp/err" ] && cmp -s full/runs.csv quoted/runs.csv
+result $? "another column, quotes, lines in fields, CRLF and blank lines"
+# By names: the columns from the last to the first; arithmetic, which has commas, is not needed.
+awk -F, '{ for (i = 17; i > 0; i--) printf "%s%s", $i, (i > 1 ? "," : "\n") }' full/runs.csv >turned.csv
+report turned.csv --out turned
+[ $? -eq 0 ] && known turned/cells.csv | cmp -s - want
+result $? "columns in another order"
+cp turned.csv 'it is $1;.CSV'
+"$dshost" report 'it is $1;.CSV' --no-pictures --out odd >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 0 ] && grep -q '<td>it is $1;.CSV</td>' odd/index.html
+result $? "a file with an odd name"
+# Text of a table is text in the page, and a name is no path.
+sed '2,5s|^rastrigin,boleap|../<b>x,-o\&p|' full/runs.csv >odd.csv
+report odd.csv --out odd
+[ $? -eq 0 ] && grep -q '>_._&lt;b&gt;x</h2>\|>_.__&lt;b&gt;x</h2>' odd/index.html && ! grep -q '<b>x' odd/index.html && [ -s odd/figures/bars-_._\<b\>x.csv ]
+result $? "names are cleaned as those of folders"
+
+# ---- what is refused ----
+head -n 1 full/runs.csv >head.csv
+bad 6 "head.csv holds no run" report head.csv --out nix
+bad 6 "nowhere.csv" report nowhere.csv --out nix
+: >empty.csv
+bad 3 'empty.csv: no column "environment"; a runs.csv of dshost report has it' report empty.csv --out nix
+bad 3 'full/cells.csv: no column "seed"' report full/cells.csv --out nix
+sed 1s/best_loss/loss/ full/runs.csv >x.csv
+bad 3 'x.csv: no column "best_loss"' report all x.csv --out nix
+sed 1s/gradients/seed/ full/runs.csv >x.csv
+bad 3 'x.csv: two columns "seed"' report x.csv --out nix
+# wrong COLUMN TEXT MESSAGE: in line 3
+wrong() {
+    awk -F, -v OFS=, -v k="$(at "$1")" -v text="$2" 'NR == 3 { $k = text } { print }' full/runs.csv >x.csv
+    bad 3 "x.csv:3: $1 \"$2\": expected $3" report all x.csv --out nix
+}
+wrong seed -1 'a whole number'
+wrong seed 99999999999999999999 'a whole number'
+wrong budget 1e3 'a whole number'
+wrong evaluations '' 'a whole number'
+wrong variables 0 'a whole number above 0'
+wrong best_loss 1.5.2 'a number, or nothing for no valid loss'
+wrong best_loss 1e999 'a number, or nothing for no valid loss'
+wrong best_loss -inf 'a number, or nothing for no valid loss'
+wrong wall_s -1 'seconds, 0 or more'
+wrong environment '' 'a name'
+wrong ended '' 'how the run ended'
+sed '4s/,[^,]*$//' turned.csv >x.csv
+bad 3 'x.csv:4: 16 fields, but the header has 17' report x.csv --out nix
+sed '4s/^/"/' turned.csv >x.csv
+bad 3 'x.csv:4: ' report x.csv --out nix
+sed '4s/$/"/' turned.csv >x.csv
+bad 3 'x.csv:4: a quote inside a field' report x.csv --out nix
+{
+    cat turned.csv
+    printf '"no end'
+} >x.csv
+bad 3 'x.csv:26: a quoted field has no end' report x.csv --out nix
+{
+    head -n 2 turned.csv
+    head -c 70000 /dev/zero | tr '\0' x
+} >x.csv
+bad 3 'x.csv:3: a line of more than 65535 bytes' report x.csv --out nix
+{
+    head -n 2 turned.csv
+    printf 'a\000b,'
+} >x.csv
+bad 3 'x.csv:3: a byte 0' report x.csv --out nix
+{
+    head -n 1 turned.csv
+    head -c 300 /dev/zero | tr '\0' ,
+} >x.csv
+bad 3 'x.csv:2: more than 256 fields' report x.csv --out nix
+truncate -s 65M large.csv
+bad 6 'large.csv: too large' report large.csv --out nix
+rm large.csv
+bad 2 'report: of tables alone: say with --out' report full/runs.csv
+bad 2 'plot: of tables alone: say with --out' plot full/runs.csv --kind scores
+bad 2 'curves: every optimizer has runs of tables on sphere, which tell how runs ended' plot full/runs.csv --env sphere --out nix.svg
+bad 2 'targets: every optimizer has runs of tables, which tell how' plot full/runs.csv --kind targets --out nix.svg
+[ ! -e nix ] && [ ! -e nix.svg ]
+result $? "nothing is written then"
+finish
