@@ -46,7 +46,7 @@ test_libs = %D%/support/libtest.la $(methods)/librace.la $(methods)/libcma.la $(
 
 # What several tests use.
 check_LTLIBRARIES += %D%/support/libtest.la
-%C%_support_libtest_la_SOURCES = %D%/fuzz/fuzz.h %D%/fuzz/fuzz_mesh.h %D%/fuzz/parameter_sets.c %D%/fuzz/parameter_sets.h
+%C%_support_libtest_la_SOURCES = %D%/fuzz/fuzz.h %D%/fuzz/fuzz_mesh.h %D%/support/parameter_sets.c %D%/support/parameter_sets.h
 if !FUZZERS
 %C%_support_libtest_la_SOURCES += %D%/fuzz/replay.c
 endif

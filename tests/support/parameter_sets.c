@@ -11,7 +11,7 @@
 
 #include "config/npy.h"
 #include "results/npy_write.h"
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 enum { TEXT = 8192, MOST_NUMBERS = 80, MOST_PARAMS = 64 };
 enum { SMALL_NODES = 32 }; /* of the plasticine grid, along an axis */
