@@ -48,7 +48,7 @@ for again in 1 2 3 4 5 6 7 8 9 10; do
 	budget=200
 	[ $again -le 5 ] || budget=600
 	lost=$(objects | awk -v again=$again '$2 > 1e-10 && $4 <= again { print $1 "/leaprefine" }' | paste -sd, -)
-	[ -n "$lost" ] || break
+	[ -n "$lost" ] || continue
 	"$dshost" bench "$here/soft_wide.ini" --out "$out" --only "$lost" --budget $budget --seed $((1000 + again)) --jobs "$jobs" > /dev/null
 done
 "$dshost" report "$out" --metrics --pool object --page-only --no-pictures > /dev/null
