@@ -28,7 +28,10 @@ static void make_groups(mpm_fast *f)
             g->phase = phase;
             g->room.first = f->padded;
             g->room.slots = (phase->count + chunk - 1) / chunk * chunk;
+            g->room.first_f = f->gradients;
+            g->room.width = mpm_width(phase->material.law);
             f->padded += g->room.slots;
+            f->gradients += g->room.slots * g->room.width;
         }
     }
     for (int k = 0; k < f->n_groups; k++) {
@@ -50,6 +53,7 @@ static void make_group_blocks(mpm_fast *f, int index, uint32_t most)
         if (end > done) {
             mpm_block *block = &f->blocks[f->n_blocks++];
             block->first = (uint32_t)g->room.first + first;
+            block->first_f = g->room.first_f + first * g->room.width;
             block->count = (last < n ? last : n) - first;
             block->group = (uint32_t)index;
         }
@@ -95,9 +99,9 @@ mpm_fast *mpm_fast_create(const mpm_sim *sim, const mpm_fast_options *options)
     size_t nodes = (size_t)sim->domain.n * (size_t)sim->domain.n;
     f->marks_stride = (nodes + kernels->lanes) * (sizeof(uint32_t) + 1);
     size_t n = sim->n_particles, cells = nodes * (size_t)sim->domain.n;
-    if (!f->team || !mpm_buffer_reserve(&f->work, mpm_fields_bytes(kernels, f->padded)) ||
+    if (!f->team || !mpm_buffer_reserve(&f->work, mpm_fields_bytes(kernels, f->padded, f->gradients)) ||
         !mpm_buffer_reserve(&f->scratch, f->threads * (kernels->scratch + f->marks_stride + 128)) ||
-        !mpm_buffer_reserve(&f->loose, mpm_fields_bytes(kernels, f->padded)) ||
+        !mpm_buffer_reserve(&f->loose, mpm_fields_bytes(kernels, f->padded, f->gradients)) ||
         !mpm_buffer_reserve(&f->sorting, 6 * n + 64 + 4 * (n + cells + 1 + 3 * n))) {
         mpm_fast_destroy(f);
         return NULL;

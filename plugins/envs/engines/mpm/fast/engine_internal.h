@@ -31,7 +31,7 @@ struct mpm_fast {
     uint32_t threads, interval;
     bool store;
     double *times;
-    size_t padded;
+    size_t padded, gradients; /* particles of the fields, and numbers of f */
     int n_groups, n_blocks;
     mpm_group groups[MPM_MAX_BODIES];
     int lowest[3], highest[3]; /* base nodes that particles may have, as the domain stops them */
@@ -75,7 +75,7 @@ static inline void *mpm_history_x(const mpm_fast *f, const mpm_history *h, uint3
 
 static inline void *mpm_history_f(const mpm_fast *f, const mpm_history *h, uint32_t local)
 {
-    return (char *)h->f.at + local * f->padded * 9 * f->kernels->real;
+    return (char *)h->f.at + local * f->gradients * f->kernels->real;
 }
 
 static inline uint32_t mpm_fast_present_segment(const mpm_fast *f)

@@ -18,7 +18,7 @@ mpm_result mpm_fast_start(mpm_fast *f, const mpm_particle *particles, const mpm_
     f->shared_owner = MPM_NONE;
     f->speed = 0.0;
     if (with_adjoint && !f->bars.at) {
-        size_t bytes = mpm_fields_bytes(f->kernels, f->padded);
+        size_t bytes = mpm_fields_bytes(f->kernels, f->padded, f->gradients);
         if (!mpm_buffer_reserve(&f->bars, bytes)) {
             return MPM_NO_MEMORY;
         }

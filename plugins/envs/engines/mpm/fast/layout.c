@@ -130,7 +130,7 @@ mpm_result mpm_fast_begin_segment(mpm_fast *f, const uint32_t *order)
     mpm_segment *s = f->with_adjoint || f->n_segments == 0 ? mpm_fast_add_segment(f) : f->segments;
     size_t node_bytes;
     if (!s || !mpm_buffer_reserve(&s->order, n * sizeof(uint32_t)) ||
-        !mpm_buffer_reserve(&s->state, mpm_fields_bytes(f->kernels, f->padded))) {
+        !mpm_buffer_reserve(&s->state, mpm_fields_bytes(f->kernels, f->padded, f->gradients))) {
         return MPM_NO_MEMORY;
     }
     s->first = f->frame;

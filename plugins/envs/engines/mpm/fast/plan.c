@@ -42,7 +42,7 @@ mpm_result mpm_fast_reserve_history(mpm_fast *f, uint32_t index)
     mpm_segment *s = &f->segments[index];
     uint32_t count = mpm_fast_most_substeps(f, s);
     f->shared_owner = s->keeps_history ? f->shared_owner : index;
-    if (!mpm_history_reserve(mpm_fast_history(f, s), f->kernels, f->padded, count)) {
+    if (!mpm_history_reserve(mpm_fast_history(f, s), f->kernels, f->padded, f->gradients, count)) {
         return MPM_NO_MEMORY;
     }
     return s->keeps_grid || mpm_grid_history_reserve(&f->shared_grid, count) ? MPM_OK : MPM_NO_MEMORY;
@@ -69,7 +69,7 @@ static size_t held_bytes(const mpm_fast *f, const mpm_segment *s)
 void mpm_fast_plan_segment(mpm_fast *f, mpm_segment *s)
 {
     size_t own = mpm_fast_most_substeps(f, s), later = (f->substeps - s->first - 1) / f->interval;
-    size_t substep = grid_bytes(f, s), particles = f->padded * 13 * f->kernels->real;
+    size_t substep = grid_bytes(f, s), particles = (4 * f->padded + f->gradients) * f->kernels->real;
     size_t state = s->state.bytes + s->order.bytes;
     size_t least = held_bytes(f, s) + f->interval * (particles + substep) + later * state;
     s->keeps_grid = f->with_adjoint && (f->store || least + own * substep <= memory_budget);

@@ -26,7 +26,7 @@ void mpm_buffer_free(mpm_buffer *b);
 /* What the adjoint of a segment needs of its particles. */
 typedef struct mpm_history {
     mpm_buffer x; /* [substep][padded][4]: positions before the substep */
-    mpm_buffer f; /* [substep][padded][9]: deformation gradients before it */
+    mpm_buffer f; /* [substep][gradients]: deformation gradients before it */
     bool complete;
 } mpm_history;
 
@@ -59,11 +59,12 @@ typedef struct mpm_segment {
     bool keeps_history, keeps_grid;
 } mpm_segment;
 
-/* Bytes of a set of fields, and its pointers into `at`. */
-size_t mpm_fields_bytes(const mpm_kernels *k, size_t padded);
+/* Bytes of a set of fields, whose f has `gradients` numbers, and its pointers into `at`. */
+size_t mpm_fields_bytes(const mpm_kernels *k, size_t padded, size_t gradients);
 mpm_fields mpm_fields_in(const mpm_kernels *k, size_t padded, void *at);
 
-bool mpm_history_reserve(mpm_history *h, const mpm_kernels *k, size_t padded, uint32_t substeps);
+bool mpm_history_reserve(mpm_history *h, const mpm_kernels *k, size_t padded, size_t gradients,
+                         uint32_t substeps);
 void mpm_history_free(mpm_history *h);
 size_t mpm_history_bytes(const mpm_history *h);
 

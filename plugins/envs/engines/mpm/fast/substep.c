@@ -247,7 +247,7 @@ mpm_result mpm_fast_step(mpm_fast *f, const mpm_segment *s, mpm_history *h, mpm_
     j.pass.now = f->now;
     if (local == 0) {
         memcpy(f->now.x, s->fields.x, f->padded * 4 * f->kernels->real);
-        memcpy(f->now.f, s->fields.f, f->padded * 9 * f->kernels->real);
+        memcpy(f->now.f, s->fields.f, f->gradients * f->kernels->real);
         j.pass.now.v = s->fields.v;
         j.pass.now.m = s->fields.m;
         j.kind = known ? MPM_PASS_REPEAT_FIRST : MPM_PASS_FORWARD_FIRST;
