@@ -11,6 +11,14 @@ enum {
     PARTICLES_PER_BLOCK = 2500
 };
 
+static const size_t least_budget = 235000000, budget_per_particle = 17500;
+
+static size_t good_budget(const mpm_sim *sim)
+{
+    size_t bytes = budget_per_particle * sim->n_particles;
+    return bytes > least_budget ? bytes : least_budget;
+}
+
 void mpm_fast_on_stop(mpm_fast *f, uint32_t (*should_stop)(const void *context), const void *context)
 {
     f->should_stop = should_stop;
@@ -87,6 +95,7 @@ mpm_fast *mpm_fast_create(const mpm_sim *sim, const mpm_fast_options *options)
     f->kernels = kernels;
     f->sim = sim;
     f->store = options->store;
+    f->budget = options->budget ? options->budget : good_budget(sim);
     f->times = options->times;
     f->interval = options->interval ? options->interval : SORT_INTERVAL;
     f->threads = options->threads ? options->threads : 1;
@@ -122,7 +131,7 @@ void mpm_fast_destroy(mpm_fast *f)
     kit_team_destroy(f->team);
     for (uint32_t s = 0; s < f->segment_capacity; s++) {
         mpm_buffer_free(&f->segments[s].order);
-        mpm_buffer_free(&f->segments[s].state);
+        mpm_buffer_free(&f->segments[s].start);
         mpm_grid_history_free(&f->segments[s].grid);
         mpm_history_free(&f->segments[s].history);
     }
@@ -137,6 +146,7 @@ void mpm_fast_destroy(mpm_fast *f)
     mpm_buffer_free(&f->work);
     mpm_buffer_free(&f->bars);
     mpm_buffer_free(&f->loose);
+    mpm_buffer_free(&f->state);
     mpm_buffer_free(&f->velocity);
     mpm_buffer_free(&f->other_velocity);
     mpm_buffer_free(&f->node_bar);

@@ -110,7 +110,7 @@ void mpm_fast_clear_unused(const mpm_phase *phase, double rest, mpm_particle *pa
 static mpm_fields present(mpm_fast *f, uint32_t index)
 {
     mpm_segment *s = &f->segments[index];
-    mpm_fields from = s->fields;
+    mpm_fields from = f->start;
     uint32_t local = f->frame - s->first;
     if (f->backward && local < s->count) {
         from.x = mpm_history_x(f, mpm_fast_history(f, s), local);

@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes. Beyond what it must have, the engine keeps for the adjoint what fits. */
-static const size_t memory_budget = 235000000;
-
 mpm_segment *mpm_fast_add_segment(mpm_fast *f)
 {
     if (f->n_segments == f->segment_capacity) {
@@ -59,7 +56,7 @@ static size_t grid_bytes(const mpm_fast *f, const mpm_segment *s)
 static size_t held_bytes(const mpm_fast *f, const mpm_segment *s)
 {
     size_t used = mpm_fast_memory(f) - mpm_history_bytes(&f->shared) -
-                  mpm_grid_history_bytes(&f->shared_grid) + s->state.bytes + s->order.bytes;
+                  mpm_grid_history_bytes(&f->shared_grid) + s->start.bytes + s->order.bytes;
     for (uint32_t i = f->n_segments - 1; i < f->segment_capacity; i++) {
         used -= mpm_segment_bytes(&f->segments[i]);
     }
@@ -70,12 +67,12 @@ void mpm_fast_plan_segment(mpm_fast *f, mpm_segment *s)
 {
     size_t own = mpm_fast_most_substeps(f, s), later = (f->substeps - s->first - 1) / f->interval;
     size_t substep = grid_bytes(f, s), particles = (4 * f->padded + f->gradients) * f->kernels->real;
-    size_t state = s->state.bytes + s->order.bytes;
+    size_t state = mpm_checkpoint_bytes(f, &s->box) + s->order.bytes;
     size_t least = held_bytes(f, s) + f->interval * (particles + substep) + later * state;
-    s->keeps_grid = f->with_adjoint && (f->store || least + own * substep <= memory_budget);
+    s->keeps_grid = f->with_adjoint && (f->store || least + own * substep <= f->budget);
     /* the grids of all come first: they spare more time for each byte */
     size_t grids = (own + later * f->interval) * substep;
-    s->keeps_history = f->with_adjoint && (f->store || least + grids + own * particles <= memory_budget);
+    s->keeps_history = f->with_adjoint && (f->store || least + grids + own * particles <= f->budget);
     if (!s->keeps_history) {
         mpm_history_free(&s->history);
     }
