@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the fast engine, in the order of the files: set-up (engine.c), order of the particles and
- * room on the grid (layout.c), what a segment starts from (checkpoint.c), how many bytes are held (memory.c) and what is kept (plan.c), a substep
- * (substep.c), the episode forward (forward.c) and backward (adjoint.c).
+ * room on the grid (layout.c), what a segment starts from (checkpoint.c), how many bytes are held (memory.c)
+ * and what is kept (plan.c), a substep (substep.c), the episode forward (forward.c) and backward (adjoint.c).
  *
  * A substep is: particles of each block gather the velocities of the substep before, deform, and spread
  * momentum to the block's slab; then the planes of the grid sum the slabs and become velocities. The
