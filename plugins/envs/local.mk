@@ -87,7 +87,7 @@ include %D%/engines/smoothing/local.mk
 	%D%/engines/mpm/loss/distance.h %D%/engines/mpm/loss/loss.c %D%/engines/mpm/loss/loss.h \
 	%D%/engines/mpm/loss/shape.c %D%/engines/mpm/loss/shape.h \
 	%D%/engines/mpm/loss/target.c %D%/engines/mpm/loss/target.h %D%/engines/mpm/fast/adjoint.c \
-	%D%/engines/mpm/fast/engine.c %D%/engines/mpm/fast/engine.h %D%/engines/mpm/fast/engine_internal.h \
+	%D%/engines/mpm/fast/checkpoint.c %D%/engines/mpm/fast/engine.c %D%/engines/mpm/fast/engine.h %D%/engines/mpm/fast/engine_internal.h \
 	%D%/engines/mpm/fast/forward.c %D%/engines/mpm/fast/layout.c %D%/engines/mpm/fast/memory.c \
 	%D%/engines/mpm/fast/plan.c %D%/engines/mpm/fast/segment.c %D%/engines/mpm/fast/segment.h \
 	%D%/engines/mpm/fast/strike.c %D%/engines/mpm/fast/strike.h %D%/engines/mpm/fast/substep.c \

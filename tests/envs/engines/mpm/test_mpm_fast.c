@@ -182,6 +182,7 @@ static void expect_close(const mpm_particle *a, const mpm_particle *b, uint32_t 
 typedef struct result {
     mpm_particle *end, *bar;
     mpm_pose pose_bar[MPM_MAX_TOOLS];
+    size_t bytes; /* that the engine held after the adjoint */
 } result;
 
 static void free_result(result *out)
@@ -213,6 +214,7 @@ static void run_fast(const reference *r, const mpm_fast_options *options, result
         assert_int_equal(mpm_fast_retreat(f, out->pose_bar, out->pose_bar), MPM_OK);
     }
     assert_int_equal(mpm_fast_bar(f, out->bar), MPM_OK);
+    out->bytes = mpm_fast_memory(f);
     /* the same engine again, without the adjoint */
     mpm_particle *plain = malloc(r->n * sizeof *plain);
     advance_fast(r, f, false, plain);
@@ -369,6 +371,62 @@ static void test_threads_and_memory(void **state)
     expect_same_for_all_threads(TANK);
 }
 
+/* Whatever a budget lets the engine keep, from checkpoints alone to all, the bits are the same. A checkpoint
+ * is less than half of the state that it stands for. */
+static void test_budgets(void **state)
+{
+    (void)state;
+    for (int bits = 32; bits <= 64; bits += 32) {
+        reference r;
+        result all, some, least, shorter;
+        open_reference(&r, TANK, MPM_PRESET_SMALL, 42, 0.2);
+        mpm_fast_options options = {.bits = bits, .interval = 4};
+        run_fast(&r, &options, &all);
+        options.budget = 1;
+        run_fast(&r, &options, &least);
+        options.budget = (all.bytes + least.bytes) / 2;
+        run_fast(&r, &options, &some);
+        print_message("# f%d: %zu bytes, %zu, %zu\n", bits, least.bytes, some.bytes, all.bytes);
+        assert_true(least.bytes < some.bytes && some.bytes < all.bytes);
+        expect_same(&r, &all, &some);
+        expect_same(&r, &all, &least);
+        options.budget = 1;
+        r.substeps = 22; /* five segments less */
+        run_fast(&r, &options, &shorter);
+        size_t state_bytes = 29 * (size_t)(bits / 8) * r.n;
+        assert_true(least.bytes - shorter.bytes < 5 * state_bytes / 2);
+        free_result(&all);
+        free_result(&some);
+        free_result(&least);
+        free_result(&shorter);
+        close_reference(&r);
+    }
+}
+
+/* A particle of syrup takes room for one number of F, not for nine. */
+static void test_room_for_syrup(void **state)
+{
+    (void)state;
+    reference r;
+    size_t bytes[2], syrup = 0;
+    open_reference(&r, TANK, MPM_PRESET_SMALL, 1, 0.2);
+    for (int solid = 0; solid < 2; solid++) {
+        for (uint32_t k = 0; k < r.sim.n_phases; k++) {
+            mpm_phase *phase = &r.sim.phases[k];
+            if (phase->material.law == MPM_SYRUP) {
+                syrup += phase->count;
+                phase->material.law = solid ? MPM_ELASTIC : MPM_SYRUP;
+            }
+        }
+        mpm_fast *f = mpm_fast_create(&r.sim, &(mpm_fast_options){.bits = 64});
+        assert_non_null(f);
+        bytes[solid] = mpm_fast_memory(f);
+        mpm_fast_destroy(f);
+    }
+    assert_true(syrup > 1000 && bytes[1] - bytes[0] >= 2 * 8 * sizeof(double) * (syrup / 2));
+    close_reference(&r);
+}
+
 /* One engine, episode after episode: with gradient, without, and with it again. */
 static void test_again(void **state)
 {
@@ -517,7 +575,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_substep),        cmocka_unit_test(test_many_substeps),
         cmocka_unit_test(test_extreme_states),     cmocka_unit_test(test_fast_particles),
-        cmocka_unit_test(test_threads_and_memory), cmocka_unit_test(test_again),
+        cmocka_unit_test(test_threads_and_memory), cmocka_unit_test(test_budgets),
+        cmocka_unit_test(test_room_for_syrup),     cmocka_unit_test(test_again),
         cmocka_unit_test(test_portable),           cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_episodes),
     };

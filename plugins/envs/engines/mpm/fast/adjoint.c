@@ -28,10 +28,33 @@ void mpm_fast_add_bar(mpm_fast *f, const mpm_particle *bar)
     }
 }
 
+/* Sees to it that f->start is the state at the start of a segment. */
+static void restore_start(mpm_fast *f, uint32_t index)
+{
+    mpm_fields moved;
+    const void *velocity;
+    if (f->state_owner == index) {
+        return;
+    }
+    f->state_owner = index;
+    if (!mpm_fast_take_start(f, index, &moved, &velocity)) {
+        mpm_fast_gather(f, &f->segments[index - 1], moved.x, velocity);
+        mpm_fields from = f->between;
+        from.f = moved.f;
+        mpm_fast_reorder(f, &f->start, index, &from, index - 1, 1.0);
+    }
+}
+
+static void first_adjoint(mpm_fast *f)
+{
+    restore_start(f, f->bar_segment);
+    mpm_fast_first_adjoint(f);
+}
+
 void mpm_fast_open_bar(mpm_fast *f)
 {
     if (f->pending == 0) {
-        mpm_fast_first_adjoint(f);
+        first_adjoint(f);
     } else if (f->pending != MPM_NONE) {
         mpm_fast_part_adjoint(f);
     }
@@ -45,6 +68,7 @@ static mpm_result ensure_history(mpm_fast *f, uint32_t index)
         return MPM_OK;
     }
     mpm_result result = mpm_fast_reserve_history(f, index);
+    restore_start(f, index);
     mpm_grid_history *grid = mpm_fast_grid_history(f, index);
     for (uint32_t local = 0; local < s->count && result == MPM_OK; local++) {
         if (f->should_stop && f->should_stop(f->stop_context) != 0) {
@@ -67,21 +91,8 @@ uint32_t mpm_fast_repeated(const mpm_fast *f)
 /* Brings `bar` from the order of its segment to that of the one before. */
 static void leave_segment(mpm_fast *f)
 {
-    uint32_t n = f->sim->n_particles, *local = mpm_fast_local_order(f), *inverse = local + n;
-    const uint32_t *order = f->segments[f->bar_segment].order.at;
-    for (uint32_t i = 0; i < n; i++) {
-        inverse[order[i]] = i;
-    }
+    mpm_fast_reorder(f, &f->between, f->bar_segment - 1, &f->bar, f->bar_segment, 0.0);
     f->bar_segment--;
-    order = f->segments[f->bar_segment].order.at;
-    for (int k = 0; k < f->n_groups; k++) {
-        const mpm_group *g = &f->groups[k];
-        uint32_t first = g->phase->first, count = g->phase->count;
-        for (uint32_t i = first; i < first + count; i++) {
-            local[i] = inverse[order[i]] - first;
-        }
-        f->kernels->permute(&f->between, &f->bar, &g->room, count, local + first, 0.0);
-    }
     mpm_fields swap = f->bar;
     mpm_buffer buffer = f->bars;
     f->bar = f->between;
@@ -112,7 +123,7 @@ mpm_result mpm_fast_retreat(mpm_fast *f, mpm_pose *now_bar, mpm_pose *next_bar)
 mpm_result mpm_fast_bar(mpm_fast *f, mpm_particle *bar)
 {
     if (f->pending == 0) {
-        mpm_fast_first_adjoint(f);
+        first_adjoint(f);
     }
     uint32_t n = f->sim->n_particles;
     const mpm_segment *s = &f->segments[f->bar_segment];

@@ -11,6 +11,14 @@ enum {
     PARTICLES_PER_BLOCK = 2500
 };
 
+static const size_t least_budget = 235000000, budget_per_particle = 17500;
+
+static size_t good_budget(const mpm_sim *sim)
+{
+    size_t bytes = budget_per_particle * sim->n_particles;
+    return bytes > least_budget ? bytes : least_budget;
+}
+
 void mpm_fast_on_stop(mpm_fast *f, uint32_t (*should_stop)(const void *context), const void *context)
 {
     f->should_stop = should_stop;
@@ -28,7 +36,10 @@ static void make_groups(mpm_fast *f)
             g->phase = phase;
             g->room.first = f->padded;
             g->room.slots = (phase->count + chunk - 1) / chunk * chunk;
+            g->room.first_f = f->gradients;
+            g->room.width = mpm_width(phase->material.law);
             f->padded += g->room.slots;
+            f->gradients += g->room.slots * g->room.width;
         }
     }
     for (int k = 0; k < f->n_groups; k++) {
@@ -50,6 +61,7 @@ static void make_group_blocks(mpm_fast *f, int index, uint32_t most)
         if (end > done) {
             mpm_block *block = &f->blocks[f->n_blocks++];
             block->first = (uint32_t)g->room.first + first;
+            block->first_f = g->room.first_f + first * g->room.width;
             block->count = (last < n ? last : n) - first;
             block->group = (uint32_t)index;
         }
@@ -83,6 +95,7 @@ mpm_fast *mpm_fast_create(const mpm_sim *sim, const mpm_fast_options *options)
     f->kernels = kernels;
     f->sim = sim;
     f->store = options->store;
+    f->budget = options->budget ? options->budget : good_budget(sim);
     f->times = options->times;
     f->interval = options->interval ? options->interval : SORT_INTERVAL;
     f->threads = options->threads ? options->threads : 1;
@@ -95,9 +108,9 @@ mpm_fast *mpm_fast_create(const mpm_sim *sim, const mpm_fast_options *options)
     size_t nodes = (size_t)sim->domain.n * (size_t)sim->domain.n;
     f->marks_stride = (nodes + kernels->lanes) * (sizeof(uint32_t) + 1);
     size_t n = sim->n_particles, cells = nodes * (size_t)sim->domain.n;
-    if (!f->team || !mpm_buffer_reserve(&f->work, mpm_fields_bytes(kernels, f->padded)) ||
+    if (!f->team || !mpm_buffer_reserve(&f->work, mpm_fields_bytes(kernels, f->padded, f->gradients)) ||
         !mpm_buffer_reserve(&f->scratch, f->threads * (kernels->scratch + f->marks_stride + 128)) ||
-        !mpm_buffer_reserve(&f->loose, mpm_fields_bytes(kernels, f->padded)) ||
+        !mpm_buffer_reserve(&f->loose, mpm_fields_bytes(kernels, f->padded, f->gradients)) ||
         !mpm_buffer_reserve(&f->sorting, 6 * n + 64 + 4 * (n + cells + 1 + 3 * n))) {
         mpm_fast_destroy(f);
         return NULL;
@@ -118,7 +131,7 @@ void mpm_fast_destroy(mpm_fast *f)
     kit_team_destroy(f->team);
     for (uint32_t s = 0; s < f->segment_capacity; s++) {
         mpm_buffer_free(&f->segments[s].order);
-        mpm_buffer_free(&f->segments[s].state);
+        mpm_buffer_free(&f->segments[s].start);
         mpm_grid_history_free(&f->segments[s].grid);
         mpm_history_free(&f->segments[s].history);
     }
@@ -133,6 +146,7 @@ void mpm_fast_destroy(mpm_fast *f)
     mpm_buffer_free(&f->work);
     mpm_buffer_free(&f->bars);
     mpm_buffer_free(&f->loose);
+    mpm_buffer_free(&f->state);
     mpm_buffer_free(&f->velocity);
     mpm_buffer_free(&f->other_velocity);
     mpm_buffer_free(&f->node_bar);

@@ -24,6 +24,7 @@ typedef struct mpm_fast_options {
     bool store;        /* keep all substeps; else a checkpoint now and then, and simulate twice */
     uint32_t threads;  /* at least 1; the results do not depend on it */
     uint32_t interval; /* most substeps between two sorts; 0 = a good number */
+    size_t budget;     /* bytes that the engine stays within, as far as it can; 0 = a good number */
     double *times;     /* NULL, or [MPM_TIMES]: processor seconds are added */
     const char *isa;   /* NULL: the best that runs here, or what the environment variable DS_ISA says */
 } mpm_fast_options;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the fast engine, in the order of the files: set-up (engine.c), order of the particles and
- * room on the grid (layout.c), how many bytes are held (memory.c) and what is kept (plan.c), a substep
- * (substep.c), the episode forward (forward.c) and backward (adjoint.c).
+ * room on the grid (layout.c), what a segment starts from (checkpoint.c), how many bytes are held (memory.c)
+ * and what is kept (plan.c), a substep (substep.c), the episode forward (forward.c) and backward (adjoint.c).
  *
  * A substep is: particles of each block gather the velocities of the substep before, deform, and spread
  * momentum to the block's slab; then the planes of the grid sum the slabs and become velocities. The
- * episode is cut into segments between two sorts. Forward, the state at the start of each segment is kept
+ * episode is cut into segments between two sorts. Forward, a checkpoint at the start of each segment is kept
  * and, within a budget of memory, the grid of all its substeps, and then the particles of these, too (of the last
  * segment always everything); backward, the particles of a segment without such a history are simulated again, on
  * the grid as it was if that was kept, and then differentiated. */
@@ -30,8 +30,9 @@ struct mpm_fast {
     kit_team *team;
     uint32_t threads, interval;
     bool store;
+    size_t budget; /* bytes: beyond what it must have, the engine keeps for the adjoint what fits */
     double *times;
-    size_t padded;
+    size_t padded, gradients; /* particles of the fields, and numbers of f */
     int n_groups, n_blocks;
     mpm_group groups[MPM_MAX_BODIES];
     int lowest[3], highest[3]; /* base nodes that particles may have, as the domain stops them */
@@ -40,6 +41,9 @@ struct mpm_fast {
     mpm_near near[MPM_PLANE_TASKS]; /* for the box that the slabs are laid out for */
     mpm_buffer work, bars, loose;   /* fields: present particles; their adjoints; between two orders */
     mpm_fields now, bar, between;
+    mpm_buffer state; /* fields that a segment starts from, of `state_owner` */
+    mpm_fields start;
+    uint32_t state_owner;
     mpm_buffer velocity, node_bar; /* grid of one substep */
     mpm_buffer other_velocity;     /* of the substep after, while it is unpacked ahead of its use */
     mpm_buffer sorting;
@@ -75,7 +79,7 @@ static inline void *mpm_history_x(const mpm_fast *f, const mpm_history *h, uint3
 
 static inline void *mpm_history_f(const mpm_fast *f, const mpm_history *h, uint32_t local)
 {
-    return (char *)h->f.at + local * f->padded * 9 * f->kernels->real;
+    return (char *)h->f.at + local * f->gradients * f->kernels->real;
 }
 
 static inline uint32_t mpm_fast_present_segment(const mpm_fast *f)
@@ -91,9 +95,22 @@ uint32_t *mpm_fast_local_order(const mpm_fast *f);
 bool mpm_fast_room_left(const mpm_fast *f, const mpm_segment *s);
 /* Points the blocks to their slabs for this segment. */
 void mpm_fast_use_slabs(mpm_fast *f, const mpm_segment *s);
+/* Brings fields from the order of one segment to that of another. `rest`: diagonal of F where nothing is. */
+void mpm_fast_reorder(mpm_fast *f, const mpm_fields *to, uint32_t to_index, const mpm_fields *from,
+                      uint32_t from_index, double rest);
 /* Starts a segment at the present frame from `between` (x, v, moments) and `now` (F), in the order of the
  * particles that `order` tells in terms of the caller's. */
 mpm_result mpm_fast_begin_segment(mpm_fast *f, const uint32_t *order);
+
+/* ---- checkpoint.c ---- */
+
+/* Bytes of the checkpoint of a segment that follows one with this box. */
+size_t mpm_checkpoint_bytes(const mpm_fast *f, const mpm_box *before);
+/* Keeps what the state at the start of a segment, the latest, is to be had from. */
+mpm_result mpm_fast_keep_start(mpm_fast *f, uint32_t index);
+/* Copies the state at the start of a segment to f->start if that is what was kept. Else returns false and
+ * where x and f before the move and the grid's velocities are. */
+bool mpm_fast_take_start(mpm_fast *f, uint32_t index, mpm_fields *moved, const void **velocity);
 
 /* ---- memory.c (and mpm_fast_memory() of engine.h) ---- */
 
@@ -125,13 +142,15 @@ void mpm_fast_end_time(const mpm_fast *f, int phase, double begin);
  * NULL; the grid is taken from g if it is complete. */
 mpm_result mpm_fast_step(mpm_fast *f, const mpm_segment *s, mpm_history *h, mpm_grid_history *g,
                          uint32_t local);
+/* x, v and moments to `between`, from x before a move and the velocities of the grid of a segment. */
+void mpm_fast_gather(mpm_fast *f, const mpm_segment *s, const void *x, const void *velocity);
 /* Gathers the velocities that the particles have not got yet: x, v and moments to `between`. */
 void mpm_fast_settle(mpm_fast *f, const mpm_segment *s, mpm_grid_history *g, uint32_t local);
 /* Backwards, as far as the histories at hand go: the particles of the substep after, then the grid of this
  * one. Adds to the adjoints of the poses after and before. */
 void mpm_fast_step_adjoint(mpm_fast *f, mpm_segment *s, uint32_t local, mpm_pose *now_bar,
                            mpm_pose *next_bar);
-/* Particles of the first substep of a segment: leaves the adjoint of its start state in `bar`. */
+/* Particles of the first substep of a segment, once f->start is its state: leaves the adjoint of its start state in `bar`. */
 void mpm_fast_first_adjoint(mpm_fast *f);
 
 /* The same for a substep within a segment, once its grid is done: in two parts, not with what is before it in one. */

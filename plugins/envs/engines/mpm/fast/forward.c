@@ -18,7 +18,7 @@ mpm_result mpm_fast_start(mpm_fast *f, const mpm_particle *particles, const mpm_
     f->shared_owner = MPM_NONE;
     f->speed = 0.0;
     if (with_adjoint && !f->bars.at) {
-        size_t bytes = mpm_fields_bytes(f->kernels, f->padded);
+        size_t bytes = mpm_fields_bytes(f->kernels, f->padded, f->gradients);
         if (!mpm_buffer_reserve(&f->bars, bytes)) {
             return MPM_NO_MEMORY;
         }
@@ -110,7 +110,7 @@ void mpm_fast_clear_unused(const mpm_phase *phase, double rest, mpm_particle *pa
 static mpm_fields present(mpm_fast *f, uint32_t index)
 {
     mpm_segment *s = &f->segments[index];
-    mpm_fields from = s->fields;
+    mpm_fields from = f->start;
     uint32_t local = f->frame - s->first;
     if (f->backward && local < s->count) {
         from.x = mpm_history_x(f, mpm_fast_history(f, s), local);

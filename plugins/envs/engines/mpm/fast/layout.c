@@ -106,6 +106,25 @@ static mpm_result lay_out(mpm_fast *f, mpm_segment *s, const void *x, uint32_t *
     return mpm_buffer_reserve(&f->slabs, used) ? MPM_OK : MPM_NO_MEMORY;
 }
 
+void mpm_fast_reorder(mpm_fast *f, const mpm_fields *to, uint32_t to_index, const mpm_fields *from,
+                      uint32_t from_index, double rest)
+{
+    uint32_t n = f->sim->n_particles, *local = mpm_fast_local_order(f), *inverse = local + n;
+    const uint32_t *order = f->segments[from_index].order.at;
+    for (uint32_t i = 0; i < n; i++) {
+        inverse[order[i]] = i;
+    }
+    order = f->segments[to_index].order.at;
+    for (int k = 0; k < f->n_groups; k++) {
+        const mpm_group *g = &f->groups[k];
+        uint32_t first = g->phase->first, count = g->phase->count;
+        for (uint32_t i = first; i < first + count; i++) {
+            local[i] = inverse[order[i]] - first;
+        }
+        f->kernels->permute(to, from, &g->room, count, local + first, rest);
+    }
+}
+
 void mpm_fast_use_slabs(mpm_fast *f, const mpm_segment *s)
 {
     size_t plane = (size_t)s->box.stride_x * 4 * f->kernels->real;
@@ -130,26 +149,30 @@ mpm_result mpm_fast_begin_segment(mpm_fast *f, const uint32_t *order)
     mpm_segment *s = f->with_adjoint || f->n_segments == 0 ? mpm_fast_add_segment(f) : f->segments;
     size_t node_bytes;
     if (!s || !mpm_buffer_reserve(&s->order, n * sizeof(uint32_t)) ||
-        !mpm_buffer_reserve(&s->state, mpm_fields_bytes(f->kernels, f->padded))) {
+        !mpm_buffer_reserve(&f->state, mpm_fields_bytes(f->kernels, f->padded, f->gradients))) {
         return MPM_NO_MEMORY;
     }
     s->first = f->frame;
     s->count = 0;
+    f->state_owner = index;
+    f->start = mpm_fields_in(f->kernels, f->padded, f->state.at);
     mpm_fields source = f->between;
     source.f = f->now.f;
     if (lay_out(f, s, source.x, local) != MPM_OK) {
         return MPM_NO_MEMORY;
     }
-    s->fields = mpm_fields_in(f->kernels, f->padded, s->state.at);
     for (int k = 0; k < f->n_groups; k++) {
         const mpm_group *g = &f->groups[k];
         uint32_t first = g->phase->first, count = g->phase->count;
         for (uint32_t i = first; i < first + count; i++) {
             composed[i] = order[first + local[i]];
         }
-        f->kernels->permute(&s->fields, &source, &g->room, count, local + first, 1.0);
+        f->kernels->permute(&f->start, &source, &g->room, count, local + first, 1.0);
     }
     memcpy(s->order.at, composed, n * sizeof(uint32_t));
+    if (f->with_adjoint && mpm_fast_keep_start(f, index) != MPM_OK) {
+        return MPM_NO_MEMORY;
+    }
     node_bytes = s->box.nodes * 4 * f->kernels->real + MPM_ROOM;
     f->held_segment = MPM_NONE;
     if (!mpm_buffer_reserve(&f->velocity, node_bytes) ||

@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes. Beyond what it must have, the engine keeps for the adjoint what fits. */
-static const size_t memory_budget = 235000000;
-
 mpm_segment *mpm_fast_add_segment(mpm_fast *f)
 {
     if (f->n_segments == f->segment_capacity) {
@@ -42,7 +39,7 @@ mpm_result mpm_fast_reserve_history(mpm_fast *f, uint32_t index)
     mpm_segment *s = &f->segments[index];
     uint32_t count = mpm_fast_most_substeps(f, s);
     f->shared_owner = s->keeps_history ? f->shared_owner : index;
-    if (!mpm_history_reserve(mpm_fast_history(f, s), f->kernels, f->padded, count)) {
+    if (!mpm_history_reserve(mpm_fast_history(f, s), f->kernels, f->padded, f->gradients, count)) {
         return MPM_NO_MEMORY;
     }
     return s->keeps_grid || mpm_grid_history_reserve(&f->shared_grid, count) ? MPM_OK : MPM_NO_MEMORY;
@@ -59,7 +56,7 @@ static size_t grid_bytes(const mpm_fast *f, const mpm_segment *s)
 static size_t held_bytes(const mpm_fast *f, const mpm_segment *s)
 {
     size_t used = mpm_fast_memory(f) - mpm_history_bytes(&f->shared) -
-                  mpm_grid_history_bytes(&f->shared_grid) + s->state.bytes + s->order.bytes;
+                  mpm_grid_history_bytes(&f->shared_grid) + s->start.bytes + s->order.bytes;
     for (uint32_t i = f->n_segments - 1; i < f->segment_capacity; i++) {
         used -= mpm_segment_bytes(&f->segments[i]);
     }
@@ -69,13 +66,13 @@ static size_t held_bytes(const mpm_fast *f, const mpm_segment *s)
 void mpm_fast_plan_segment(mpm_fast *f, mpm_segment *s)
 {
     size_t own = mpm_fast_most_substeps(f, s), later = (f->substeps - s->first - 1) / f->interval;
-    size_t substep = grid_bytes(f, s), particles = f->padded * 13 * f->kernels->real;
-    size_t state = s->state.bytes + s->order.bytes;
+    size_t substep = grid_bytes(f, s), particles = (4 * f->padded + f->gradients) * f->kernels->real;
+    size_t state = mpm_checkpoint_bytes(f, &s->box) + s->order.bytes;
     size_t least = held_bytes(f, s) + f->interval * (particles + substep) + later * state;
-    s->keeps_grid = f->with_adjoint && (f->store || least + own * substep <= memory_budget);
+    s->keeps_grid = f->with_adjoint && (f->store || least + own * substep <= f->budget);
     /* the grids of all come first: they spare more time for each byte */
     size_t grids = (own + later * f->interval) * substep;
-    s->keeps_history = f->with_adjoint && (f->store || least + grids + own * particles <= memory_budget);
+    s->keeps_history = f->with_adjoint && (f->store || least + grids + own * particles <= f->budget);
     if (!s->keeps_history) {
         mpm_history_free(&s->history);
     }

@@ -37,12 +37,12 @@ void mpm_buffer_free(mpm_buffer *b)
     memset(b, 0, sizeof *b);
 }
 
-/* Floats per particle: x, v, three moments (4 each), F. */
-enum { FIELD_FLOATS = 4 + 4 + 12 + 9 };
+/* Floats per particle without F: x, v, three moments (4 each). */
+enum { FIELD_FLOATS = 4 + 4 + 12 };
 
-size_t mpm_fields_bytes(const mpm_kernels *k, size_t padded)
+size_t mpm_fields_bytes(const mpm_kernels *k, size_t padded, size_t gradients)
 {
-    return padded * FIELD_FLOATS * k->real;
+    return (padded * FIELD_FLOATS + gradients) * k->real;
 }
 
 mpm_fields mpm_fields_in(const mpm_kernels *k, size_t padded, void *at)
@@ -53,11 +53,12 @@ mpm_fields mpm_fields_in(const mpm_kernels *k, size_t padded, void *at)
     return f;
 }
 
-bool mpm_history_reserve(mpm_history *h, const mpm_kernels *k, size_t padded, uint32_t substeps)
+bool mpm_history_reserve(mpm_history *h, const mpm_kernels *k, size_t padded, size_t gradients,
+                         uint32_t substeps)
 {
-    size_t particle = substeps * padded * k->real;
     h->complete = false;
-    return mpm_buffer_reserve(&h->x, 4 * particle) && mpm_buffer_reserve(&h->f, 9 * particle);
+    return mpm_buffer_reserve(&h->x, substeps * padded * 4 * k->real) &&
+           mpm_buffer_reserve(&h->f, substeps * gradients * k->real);
 }
 
 void mpm_history_free(mpm_history *h)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stretch of substeps in which the particles keep one order and one box of nodes: the state it starts from
- * (a checkpoint), and the history of its substeps that the adjoint needs. */
+/* A stretch of substeps in which the particles keep one order and one box of nodes: what the state it starts
+ * from follows from (a checkpoint), and the history of its substeps that the adjoint needs. */
 #ifndef MPM_FAST_SEGMENT_H
 #define MPM_FAST_SEGMENT_H
 
@@ -26,7 +26,7 @@ void mpm_buffer_free(mpm_buffer *b);
 /* What the adjoint of a segment needs of its particles. */
 typedef struct mpm_history {
     mpm_buffer x; /* [substep][padded][4]: positions before the substep */
-    mpm_buffer f; /* [substep][padded][9]: deformation gradients before it */
+    mpm_buffer f; /* [substep][gradients]: deformation gradients before it */
     bool complete;
 } mpm_history;
 
@@ -51,19 +51,21 @@ typedef struct mpm_segment {
     int low[3], high[3]; /* base nodes that particles may have */
     /* the same along x for the slab of each block */
     int block_high[MPM_MAX_BLOCKS], block_low[MPM_MAX_BLOCKS];
-    mpm_buffer order;      /* uint32: index of the i-th particle in the caller's order */
-    mpm_buffer state;      /* the fields */
-    mpm_fields fields;     /* in `state` */
+    mpm_buffer order; /* uint32: index of the i-th particle in the caller's order */
+    /* Of the first: the fields. Of the others: x and f before the last move of the segment before, in its
+     * order, and the velocities of the grid that moved them; a gather gives the fields, which are more. */
+    mpm_buffer start;
     mpm_history history;   /* when keeps_history, and */
     mpm_grid_history grid; /* when keeps_grid: from the first simulation on; else there are shared ones */
     bool keeps_history, keeps_grid;
 } mpm_segment;
 
-/* Bytes of a set of fields, and its pointers into `at`. */
-size_t mpm_fields_bytes(const mpm_kernels *k, size_t padded);
+/* Bytes of a set of fields, whose f has `gradients` numbers, and its pointers into `at`. */
+size_t mpm_fields_bytes(const mpm_kernels *k, size_t padded, size_t gradients);
 mpm_fields mpm_fields_in(const mpm_kernels *k, size_t padded, void *at);
 
-bool mpm_history_reserve(mpm_history *h, const mpm_kernels *k, size_t padded, uint32_t substeps);
+bool mpm_history_reserve(mpm_history *h, const mpm_kernels *k, size_t padded, size_t gradients,
+                         uint32_t substeps);
 void mpm_history_free(mpm_history *h);
 size_t mpm_history_bytes(const mpm_history *h);
 

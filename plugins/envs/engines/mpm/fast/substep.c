@@ -246,10 +246,10 @@ mpm_result mpm_fast_step(mpm_fast *f, const mpm_segment *s, mpm_history *h, mpm_
     begin_job(f, s, g, local, &j);
     j.pass.now = f->now;
     if (local == 0) {
-        memcpy(f->now.x, s->fields.x, f->padded * 4 * f->kernels->real);
-        memcpy(f->now.f, s->fields.f, f->padded * 9 * f->kernels->real);
-        j.pass.now.v = s->fields.v;
-        j.pass.now.m = s->fields.m;
+        memcpy(f->now.x, f->start.x, f->padded * 4 * f->kernels->real);
+        memcpy(f->now.f, f->start.f, f->gradients * f->kernels->real);
+        j.pass.now.v = f->start.v;
+        j.pass.now.m = f->start.m;
         j.kind = known ? MPM_PASS_REPEAT_FIRST : MPM_PASS_FORWARD_FIRST;
     } else {
         j.kind = known ? MPM_PASS_REPEAT : MPM_PASS_FORWARD;
@@ -276,15 +276,23 @@ mpm_result mpm_fast_step(mpm_fast *f, const mpm_segment *s, mpm_history *h, mpm_
     return isfinite(f->speed) ? MPM_OK : MPM_DIVERGED;
 }
 
+void mpm_fast_gather(mpm_fast *f, const mpm_segment *s, const void *x, const void *velocity)
+{
+    job j;
+    begin_job(f, s, NULL, 0, &j);
+    j.pass.velocity = velocity;
+    j.pass.now.x = (void *)(uintptr_t)x;
+    j.pass.out = f->between;
+    j.kind = MPM_PASS_GATHER;
+    run_phase(f, MPM_TIME_SORT, block_task, &j, f->n_blocks);
+}
+
 void mpm_fast_settle(mpm_fast *f, const mpm_segment *s, mpm_grid_history *g, uint32_t local)
 {
     job j;
     begin_job(f, s, g, local, &j);
     ensure_velocity(f, &j, local);
-    j.pass.now = f->now;
-    j.pass.out = f->between;
-    j.kind = MPM_PASS_GATHER;
-    run_phase(f, MPM_TIME_SORT, block_task, &j, f->n_blocks);
+    mpm_fast_gather(f, s, f->now.x, f->velocity.at);
 }
 
 /* ---- adjoint ---- */
@@ -372,7 +380,7 @@ void mpm_fast_first_adjoint(mpm_fast *f)
     const mpm_segment *s = &f->segments[f->bar_segment];
     job j;
     begin_job(f, s, mpm_fast_grid_history(f, f->bar_segment), 0, &j);
-    j.pass.now = s->fields;
+    j.pass.now = f->start;
     j.kind = MPM_PASS_ADJOINT_FIRST;
     run_phase(f, MPM_TIME_ADJOINT, block_task, &j, f->n_blocks);
     f->pending = MPM_NONE;

@@ -229,7 +229,7 @@ CHUNK_STEP void plasticine_adjoint_chunk(const mpm_pass *p, work *w, const real 
 CHUNK_STEP void syrup_chunk(const mpm_pass *p, work *w, const real *const columns[3], real *f_records)
 {
     for (int g = 0; g < GROUPS; g++) {
-        vec step[9], *j = (vec *)(f_records + 9 * g * VL);
+        vec step[9], *j = (vec *)(f_records + g * VL);
         sym stress;
         velocity_step(columns, g, R(p->stretch), step);
         *j = syrup_volume(*j, syrup_growth(step));
@@ -242,8 +242,7 @@ CHUNK_STEP void syrup_adjoint_chunk(const mpm_pass *p, work *w, const real *cons
                                     const real *f_records, real *bar_records, real (*turned)[CHUNK][4])
 {
     for (int g = 0; g < GROUPS; g++) {
-        vec step[9], out[9], j = *(const vec *)(f_records + 9 * g * VL),
-                             *j_bar = (vec *)(bar_records + 9 * g * VL);
+        vec step[9], out[9], j = *(const vec *)(f_records + g * VL), *j_bar = (vec *)(bar_records + g * VL);
         sym stress, t_bar;
         velocity_step(columns, g, R(p->stretch), step);
         vec growth = syrup_growth(step);

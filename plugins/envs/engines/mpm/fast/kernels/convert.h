@@ -13,9 +13,11 @@ INLINE real *quad_at(void *field, size_t i)
     return (real *)field + 4 * i;
 }
 
-INLINE real *gradient_at(void *f, size_t i)
+/* Of particle i of the fields, which is one of those in the room. */
+INLINE real *gradient_at(void *f, const mpm_room *room, size_t i)
 {
-    return (real *)f + i / VL * (9 * VL) + i % VL;
+    i -= room->first;
+    return (real *)f + room->first_f + i / VL * (room->width * VL) + i % VL;
 }
 
 INLINE void set_quad(void *field, size_t i, const double value[3], double factor, double offset)
@@ -38,8 +40,8 @@ static void pad(const mpm_fields *to, const mpm_room *room, uint32_t n, double r
         for (int k = 0; k < 3; k++) {
             set_quad(to->m, (size_t)k * room->padded + i, none, 0.0, 0.0);
         }
-        for (int k = 0; k < 9; k++) {
-            gradient_at(to->f, i)[k * VL] = k % 4 == 0 ? R(rest) : R(0);
+        for (size_t k = 0; k < room->width; k++) {
+            gradient_at(to->f, room, i)[k * VL] = k % 4 == 0 ? R(rest) : R(0);
         }
     }
 }
@@ -56,8 +58,8 @@ static void import_particles(const mpm_fields *to, const mpm_room *room, uint32_
             const double column[3] = {p->c[k], p->c[3 + k], p->c[6 + k]};
             set_quad(to->m, k * room->padded + i, column, 0.25 / inv_dx, 0.0);
         }
-        for (int k = 0; k < 9; k++) {
-            gradient_at(to->f, i)[k * VL] = R(p->f[k]);
+        for (size_t k = 0; k < room->width; k++) {
+            gradient_at(to->f, room, i)[k * VL] = R(p->f[k]);
         }
     }
     pad(to, room, n, 1.0);
@@ -80,8 +82,8 @@ static void export_particles(const mpm_fields *from, const mpm_room *room, uint3
                     from->m ? 4.0 * inv_dx * (double)quad_at(from->m, k * room->padded + i)[d] : 0.0;
             }
         }
-        for (int k = 0; from->f && k < 9; k++) {
-            p->f[k] = (double)gradient_at(from->f, i)[k * VL];
+        for (size_t k = 0; from->f && k < room->width; k++) {
+            p->f[k] = (double)gradient_at(from->f, room, i)[k * VL];
         }
     }
 }
@@ -102,8 +104,8 @@ static void add_bar(const mpm_fields *to, const mpm_room *room, uint32_t n, cons
                 }
             }
         }
-        for (int k = 0; to->f && k < 9; k++) {
-            gradient_at(to->f, i)[k * VL] += R(p->f[k]);
+        for (size_t k = 0; to->f && k < room->width; k++) {
+            gradient_at(to->f, room, i)[k * VL] += R(p->f[k]);
         }
     }
 }
@@ -119,9 +121,9 @@ static void permute(const mpm_fields *to, const mpm_fields *from, const mpm_room
             *(quad *)quad_at(to->m, k * room->padded + i) =
                 *(const quad *)quad_at(from->m, k * room->padded + j);
         }
-        real *f = gradient_at(to->f, i);
-        const real *g = gradient_at(from->f, j);
-        for (int k = 0; k < 9; k++) {
+        real *f = gradient_at(to->f, room, i);
+        const real *g = gradient_at(from->f, room, j);
+        for (size_t k = 0; k < room->width; k++) {
             f[k * VL] = g[k * VL];
         }
     }

@@ -43,26 +43,34 @@ typedef struct mpm_span {
 } mpm_span;
 
 /* Particles of one matter after the other, each in the order of their cells and padded to whole chunks
- * with particles that rest and touch nothing. Syrup uses the first of the nine numbers of f alone. */
+ * with particles that rest and touch nothing. */
 typedef struct mpm_fields {
     void *x; /* [padded][4]: position in node spacings */
     void *v; /* [padded][4]: velocity */
     /* [3][padded][4]: moments sum w v (o - fx)_k of the grid velocity; the APIC matrix is 4/dx
      * times these */
     void *m;
-    void *f; /* [padded / lanes][9][lanes]: deformation gradient */
+    /* deformation gradient, of each matter [slots / lanes][width][lanes]; of syrup its volume alone */
+    void *f;
 } mpm_fields;
 
+/* How many numbers of f a particle of some law (MPM_PLASTICINE, ...) has. */
+static inline size_t mpm_width(uint32_t law)
+{
+    return law == MPM_SYRUP ? 1 : 9;
+}
+
 /* Where the particles of one matter are in the fields: `slots` from `first` on (with those that
- * pad), of `padded`. */
+ * pad), of `padded`; their numbers of f, `width` each, from number `first_f` on. */
 typedef struct mpm_room {
-    size_t first, slots, padded;
+    size_t first, slots, padded, first_f, width;
 } mpm_room;
 
 /* A range of particles that spreads to a private slab of grid planes. The ranges do not depend on the
  * number of threads, nor does the order in which the slabs are summed: so neither do the results. */
 typedef struct mpm_block {
     uint32_t first, count;     /* particles; first is a multiple of the chunk */
+    size_t first_f;            /* where their numbers of f start */
     uint32_t group;            /* of one matter, see engine.c */
     int plane, planes;         /* of the box */
     void *slab;                /* [planes][stride_x][4], all 0 between uses */

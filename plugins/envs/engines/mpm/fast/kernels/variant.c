@@ -16,10 +16,10 @@
 /* ---- forward ---- */
 
 /* F before the pass, for the adjoint. */
-INLINE void keep_gradients(real *to, const real *f_records, uint32_t law)
+INLINE void keep_gradients(real *to, const real *f_records, size_t width)
 {
-    for (int k = 0; k < 9 * GROUPS; k += law == MPM_SYRUP ? 9 : 1) {
-        stream(to + k * VL, load(f_records + k * VL));
+    for (size_t k = 0; k < width * CHUNK; k += VL) {
+        stream(to + k, load(f_records + k));
     }
 }
 
@@ -28,17 +28,18 @@ INLINE void keep_gradients(real *to, const real *f_records, uint32_t law)
 static void forward_chunk(const mpm_pass *p, mpm_block *block, int start, int count, reach *bounds, work *w,
                           bool first, bool known)
 {
-    size_t at = block->first + (size_t)start;
-    real *x = (real *)p->now.x + 4 * at, *f_records = (real *)p->now.f + 9 * at;
+    size_t at = block->first + (size_t)start, width = mpm_width(p->law->law);
+    size_t f_at = block->first_f + width * (size_t)start;
+    real *x = (real *)p->now.x + 4 * at, *f_records = (real *)p->now.f + f_at;
     real *keep_x = p->keep_x ? (real *)p->keep_x + 4 * at : NULL;
-    real *keep_f = p->keep_f ? (real *)p->keep_f + 9 * at : NULL;
+    real *keep_f = p->keep_f ? (real *)p->keep_f + f_at : NULL;
     const real *velocity = first ? (const real *)p->now.v + 4 * at : w->moved.part[0][0];
     const real *columns[3];
     for (size_t k = 0; k < 3; k++) {
         columns[k] = first ? (const real *)p->now.m + 4 * (k * p->padded + at) : w->moved.part[1 + k][0];
     }
     fetch(x + 4 * CHUNK, 4 * CHUNK);
-    fetch(f_records + 9 * CHUNK, 9 * CHUNK);
+    fetch(f_records + width * CHUNK, (int)width * CHUNK);
     if (!first) {
         locate(&p->box, x, &w->before);
         gather_chunk(p, &w->before, count, &w->moved);
@@ -50,7 +51,7 @@ static void forward_chunk(const mpm_pass *p, mpm_block *block, int start, int co
         for (int k = 0; k < 4 * CHUNK; k += VL) {
             stream(keep_x + k, load(x + k));
         }
-        keep_gradients(keep_f, f_records, p->law->law);
+        keep_gradients(keep_f, f_records, width);
     }
     law_chunk(p, w, columns, f_records, !known);
     if (known) {
@@ -153,9 +154,10 @@ INLINE vec gather_adjoint_quads(work *w, int i, vec x_bar, vec x, vec h[4])
 
 static void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int count, work *w, bool first)
 {
-    size_t at = block->first + (size_t)start;
-    const real *x = (const real *)p->now.x + 4 * at, *f_records = (const real *)p->now.f + 9 * at;
-    real *x_bar = (real *)p->bar.x + 4 * at, *f_bar = (real *)p->bar.f + 9 * at;
+    size_t at = block->first + (size_t)start, width = mpm_width(p->law->law);
+    size_t f_at = block->first_f + width * (size_t)start;
+    const real *x = (const real *)p->now.x + 4 * at, *f_records = (const real *)p->now.f + f_at;
+    real *x_bar = (real *)p->bar.x + 4 * at, *f_bar = (real *)p->bar.f + f_at;
     real turned[3][CHUNK][4] __attribute__((aligned(64)));
     const real *velocity = first ? (const real *)p->now.v + 4 * at : w->own.sums.part[0][0];
     const real *columns[3];
@@ -164,8 +166,8 @@ static void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int co
     }
     fetch(x + 4 * CHUNK, 4 * CHUNK);
     fetch(x_bar + 4 * CHUNK, 4 * CHUNK);
-    fetch(f_records + 9 * CHUNK, 9 * CHUNK);
-    fetch(f_bar + 9 * CHUNK, 9 * CHUNK);
+    fetch(f_records + width * CHUNK, (int)width * CHUNK);
+    fetch(f_bar + width * CHUNK, (int)width * CHUNK);
     if (!first) {
         fetch((const real *)p->x_before + 4 * (at + CHUNK), 4 * CHUNK);
         locate_to_spread(&p->box, (const real *)p->x_before + 4 * at, &w->before);
