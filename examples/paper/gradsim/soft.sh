@@ -6,7 +6,7 @@
 # on. Prints how many objects are not found, how many evaluations the others took, all runs of an object together, and the mean
 # relative errors with 95 % intervals over all objects, found or not; the numbers are in FOLDER/errors.csv.
 #
-#     examples/paper/gradsim/soft.sh                       results/soft_wide; beams a quarter of an hour of processor time, balls an hour
+#     examples/paper/gradsim/soft.sh                       results/soft_wide; beams a quarter of an hour of processor time, balls an hour and a half
 #     examples/paper/gradsim/soft.sh FOLDER --jobs 1
 #     examples/paper/gradsim/soft.sh FOLDER --only 'ball@object=1/lm'
 #
