@@ -8,8 +8,8 @@
 #     docs/results/update.sh --check            are they as the numbers in docs/results say? exit status 1 where not
 #
 # FOLDER - leaves what is there of that experiment. Behind FOLDER, or in its place, tables of runs go to the report, too, such as the one that
-# is there: what needs curves stays empty then, and pictures stay as they are. NAME is rigid, cloth, particles, optimizers, methods, training or ablation, or gradsim/X for
-# examples/paper/gradsim/X.ini, of which only the means of errors and distances are kept. The tables stand between lines
+# is there: what needs curves stays empty then, and pictures stay as they are. NAME is rigid, cloth, particles, optimizers, methods, methods_small (particles, with racer),
+# training or ablation, or gradsim/X for examples/paper/gradsim/X.ini, of which only the means of errors and distances are kept. The tables stand between lines
 # `<!-- table NAME KIND FLAGS -->` and `<!-- end of table -->`; KIND and FLAGS are those of tables.sh. What is said about
 # the numbers is written by hand.
 #
@@ -25,13 +25,13 @@ page=$docs/experiments.md
 experiments() {
 	case $1 in
 	rigid | cloth) echo "$1_methods" ;;
-	particles) echo particle_methods ;;
+	particles | methods_small) echo particle_methods ;;
 	optimizers) echo optimizers optimizers_torus ;;
 	gradsim/*) echo "paper/$1" ;;
 	methods) echo evaluation ;;
 	training | ablation) echo training ;;
 	*)
-		echo "$0: $1: rigid, cloth, particles, optimizers, methods, training, ablation or gradsim/X" >&2
+		echo "$0: $1: rigid, cloth, particles, optimizers, methods, methods_small, training, ablation or gradsim/X" >&2
 		return 2
 		;;
 	esac
@@ -110,7 +110,7 @@ report() {
 		own=$((own - 1))
 	done
 	shift "$others"
-	case $name in methods | training | ablation) reference=racer ;; *) reference=boleap ;; esac
+	case $name in methods | methods_small | training | ablation) reference=racer ;; *) reference=boleap ;; esac
 	if is_table "$1"; then out=$scratch/report; else out=$1/report; fi
 	"$dshost" report "$@" --no-pictures --reference "$reference" --out "$out" > /dev/null # pictures would be some MB
 	mkdir -p "$docs/results/$name"
@@ -118,7 +118,7 @@ report() {
 		[ "$name/$f" = optimizers/summary.csv ] || cp "$out/$f" "$docs/results/$name/$(prefix "$of")$f"
 	done
 	case $name in
-	optimizers | methods | training | ablation) ;; # some MB
+	optimizers | methods | methods_small | training | ablation) ;; # some MB
 	*) cp "$out/index.html" "$docs/results/$name/index.html" ;;
 	esac
 }
