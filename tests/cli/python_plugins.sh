@@ -65,7 +65,8 @@ result $? "a search in Python of an environment in Python"
 search --env hill.py --opt walk.py:Walk --budget 60 --out part
 (cd part && "$dshost" resume . --budget 150 >"$tmp/out" 2>"$tmp/err")
 same "resumed, it is that of the whole budget" both part
-search --env pendulum --opt walk.py --budget 300 --out killed --isolate-optimizer yes &
+"$dshost" --env pendulum --opt walk.py --budget 300 --out killed --isolate-optimizer yes --seed 3 --pictures no \
+	>"$tmp/out" 2>"$tmp/err" & # no function, which would be killed in its place
 pid=$!
 while [ ! -s killed/run.sqlite ] && kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
 kill -9 "$pid" 2>/dev/null

@@ -537,7 +537,9 @@ size_t ds_results_unchecked(const ds_results *r, const ds_result **first)
 
 void ds_results_sort(ds_results *r)
 {
-    qsort(r->item, r->count, sizeof(*r->item), by_names);
+    if (r->count > 1) {
+        qsort(r->item, r->count, sizeof(*r->item), by_names);
+    }
 }
 
 int ds_results_read(const char *const *folders, size_t count, ds_results *out, ds_error *e)
