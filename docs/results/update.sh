@@ -91,7 +91,7 @@ is_table() {
 # own FOLDER|RUNS.csv...: how many of these are of the first experiment, that is the first and the tables behind it
 own() {
 	own=1
-	while [ $# -gt 1 ] && is_table "$2"; do
+	while [ "$1" != - ] && [ $# -gt 1 ] && is_table "$2"; do
 		own=$((own + 1))
 		shift
 	done
@@ -188,6 +188,10 @@ case ${1-} in
 		own=$(own "$@")
 		shift "$own"
 	done
+	[ $# -eq 0 ] || {
+		echo "$0: $name: more folders than it has experiments: $*" >&2
+		exit 2
+	}
 	;;
 esac
 tables > "$new"

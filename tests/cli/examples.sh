@@ -217,7 +217,7 @@ done
 ok $? "soft.sh runs each object once"
 
 # What a search has lost is searched for again, and its better run counts.
-DSHOST=$dshost run sh "$DS_TOP_SRC/examples/paper/gradsim/soft.sh" "$tmp/soft2" --budget 4 --only 'beam@object=1/lm'
+DSHOST=$dshost run sh "$DS_TOP_SRC/examples/paper/gradsim/soft.sh" "$tmp/soft2/" --budget 4 --only 'beam@object=1/lm'
 grep -q '^beam: 0 of 1 not found, 1 searched for again; the others by' out &&
     [ -f "$tmp/soft2/beam@object=1/leaprefine/seed-1001/summary.json" ] &&
     awk -F, 'NR > 1 { bad += $3 != 1 || !($4 < 1e-4) } END { exit bad > 0 || NR != 5 }' "$tmp/soft2/errors.csv"

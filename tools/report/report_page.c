@@ -443,7 +443,7 @@ static void put_open(page *p)
         const ds_result *run = r->open[i];
         fputs("<tr>", p->f);
         ds_html_element(p->f, "td", ds_result_where(run));
-        if (run->budget > 0 && !run->damaged && run->error == NULL) {
+        if (run->budget > 0 && !run->damaged && run->error == NULL && run->table == NULL) {
             fprintf(p->f, "<td>unfinished: %" PRIu64 " of %" PRIu64 "</td>", run->evaluations, run->budget);
         } else {
             ds_html_count_cell(p->f, run->evaluations);

@@ -105,7 +105,11 @@ int ds_report_read(const ds_report_choice *from, ds_results *out, ds_error *e)
         ds_results_warn_mixed((ds_results *const[]){out}, 1);
         tell_unchecked(out);
     }
-    rc = rc == 0 && from->pool != NULL ? ds_results_pool(out, from->pool, e) : rc;
+    if (rc == 0 && from->pool != NULL) {
+        rc = ds_results_pool(out, from->pool, e);
+        /* What pooling has given one name may differ in more than the pooled key, where rows of tables are in it. */
+        rc = rc != 0 ? rc : ds_results_tell_apart(out, e);
+    }
     rc = rc != 0 ? rc : ds_run_table_settle(out, e);
     ds_results_clear(&tables);
     if (rc != 0) {

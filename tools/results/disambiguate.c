@@ -272,7 +272,8 @@ static int by_opt(const void *a, const void *b)
     return strcmp((*(ds_result *const *)a)->opt, (*(ds_result *const *)b)->opt);
 }
 
-static int split_all(ds_results *const *set, size_t sets, int section, ds_error *e)
+/* All bunches, or just those with runs of tables. */
+static int split_all(ds_results *const *set, size_t sets, int section, int just_tables, ds_error *e)
 {
     size_t all = 0, n = 0;
     int rc = 0;
@@ -295,7 +296,7 @@ static int split_all(ds_results *const *set, size_t sets, int section, ds_error 
         for (k = i; k < n && strcmp(*name_of(run[k], section), *name_of(run[i], section)) == 0; k++) {
         }
         bunch b = {.run = run + i, .count = k - i, .section = section};
-        rc = split(&b, set, sets, e);
+        rc = just_tables && !has_table(&b) ? 0 : split(&b, set, sets, e);
     }
     free(run);
     return rc;
@@ -303,8 +304,8 @@ static int split_all(ds_results *const *set, size_t sets, int section, ds_error 
 
 int ds_results_tell_apart(ds_results *r, ds_error *e)
 {
-    int rc = split_all(&r, 1, DS_SECTION_ENV, e);
-    rc = rc != 0 ? rc : split_all(&r, 1, DS_SECTION_OPT, e);
+    int rc = split_all(&r, 1, DS_SECTION_ENV, 1, e);
+    rc = rc != 0 ? rc : split_all(&r, 1, DS_SECTION_OPT, 1, e);
     ds_results_sort(r);
     return rc;
 }
@@ -338,9 +339,9 @@ static int has_same_runs(const ds_results *a, const ds_results *b)
 
 int ds_results_disambiguate(ds_results *const *set, size_t sets, ds_error *e)
 {
-    int rc = split_all(set, sets, DS_SECTION_ENV, e);
+    int rc = split_all(set, sets, DS_SECTION_ENV, 0, e);
     for (size_t s = 0; rc == 0 && s < sets; s++) {
-        rc = split_all(&set[s], 1, DS_SECTION_OPT, e);
+        rc = split_all(&set[s], 1, DS_SECTION_OPT, 0, e);
         ds_results_sort(set[s]);
     }
     for (size_t s = 0; rc == 0 && s < sets; s++) {

@@ -19,6 +19,7 @@ out=${1-results/soft_wide}
 jobs=0 before=
 for word; do
 	[ "$before" != --jobs ] || jobs=$word
+	case $word in --jobs=*) jobs=${word#--jobs=} ;; esac
 	before=$word
 done
 case " $* " in
@@ -26,11 +27,12 @@ case " $* " in
 *) set -- "$@" --only '*/lm' ;;
 esac
 
-# Lines "BODY@object=N LOSS EVALUATIONS FOLDER", one for each run; then, for each object, its best loss, the evaluations of all of its
+# Lines "BODY@object=N LOSS EVALUATIONS RUN", one for each run, RUN its folder within FOLDER; then, for each object, its best loss, the evaluations of all of its
 # runs, how many these are, and the folder of the best one.
 runs() {
 	for run in "$out"/*@object=*/*/seed-*/summary.json; do
-		[ ! -e "$run" ] || awk -F'[:,]' -v run="${run%/summary.json}" -v object="$(basename "${run%/*/*/*}")" '
+		name=${run#"$out"/} name=${name%/summary.json}
+		[ ! -e "$run" ] || awk -F'[:,]' -v run="$name" -v object="$(basename "${run%/*/*/*}")" '
 			$1 ~ /"best_loss"/ { loss = $2 ~ /[0-9]/ ? $2 + 0 : 1e300 }
 			$1 ~ /"evaluations"/ { n = $2 + 0 }
 			END { print object, loss, n, run }' "$run"
@@ -72,7 +74,11 @@ best=$(objects | cut -d ' ' -f 5)
 errors() { # BODY METRIC
 	echo "$best" | awk -F, -v folder="/$1[a-z]*@object=" -v m="$2" '
 		NR == FNR { best[$0]; next }
-		$5 == m && $8 ~ folder && $8 in best { print $7 }' - "$out/report/metrics.csv"
+		$5 == m && $8 ~ folder {
+			n = split($8, part, "/")
+			if (part[n - 2] "/" part[n - 1] "/" part[n] in best)
+				print $7
+		}' - "$out/report/metrics.csv"
 }
 echo "bodies,metric,objects,mean,low95,high95,median,most" > "$out/errors.csv"
 for body in beam ball b; do

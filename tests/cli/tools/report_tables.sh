@@ -188,6 +188,24 @@ result $? "which are those of the folder"
 report objects --out swept && report swept/runs.csv --pool gravity --out pooled2
 [ $? -eq 0 ] && [ "$(cells pooled2/cells.csv)" = "thrown,rand,6 " ]
 result $? "and a table can be pooled"
+edit pooled/runs.csv one.csv 'NR == 1 || $14 ~ /gravity=9\//'
+edit pooled/runs.csv others.csv 'NR == 1 || $14 !~ /gravity=9\//'
+report one.csv others.csv --out pooled2
+[ $? -eq 0 ] && [ "$(cells pooled2/cells.csv)" = "thrown,rand,6 " ]
+result $? "runs of other variants are no contradiction"
+report objects/thrown@gravity=9.81 objects/thrown@gravity=10 one.csv --pool gravity --out pooled2
+[ $? -eq 0 ] && [ "$(cells pooled2/cells.csv)" = "thrown,rand,6 " ]
+result $? "nor are they beside folders"
+for half in one others; do
+    awk -F, -v OFS=, 'NR > 1 { $8 = 0 } { print }' $half.csv >$half.zero.csv
+done
+report one.zero.csv others.zero.csv --out pooled2
+[ $? -eq 0 ] && [ "$(cells pooled2/cells.csv)" = "thrown,rand,6 " ]
+result $? "and count where all losses are the same"
+awk -F, -v OFS=, 'NR > 1 { $16 = "newer"; $3 += 10 } { print }' pooled/runs.csv >newer.csv
+report objects newer.csv --pool gravity --out pooled2
+[ $? -eq 0 ] && cells pooled2/cells.csv | grep -q 'thrown@version=newer,rand,6'
+result $? "another version is not pooled with them"
 
 # ---- tables of any make ----
 {
