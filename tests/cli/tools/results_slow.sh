@@ -7,7 +7,7 @@
     "$p" -c 'import scipy.stats' 2> /dev/null && echo "$p" && break
 done)}"
 results=$DS_TOP_SRC/docs/results
-for cells in "$results"/*/*cells.csv; do
+for cells in "$results"/*/*cells.csv "$results"/gradsim/methods/cells.csv; do
     runs=${cells%cells.csv}runs.csv
     name=${cells#"$results"/}
     if [ -z "$PYTHON" ]; then
