@@ -9,12 +9,14 @@
  *             refine the best points, polish_lanes of them in step, then the best  (gradient/refine.h)
  *         else
  *             for each idle lane                                               (race/race.h)
- *                 continue the paused runner of the highest rung that is among the best 1/keep there
+ *                 continue the paused runner of the highest rung that is among the best 1/keep there,
+ *                 or promises to beat the best point
  *                 or start a new one: at the start that is given, then at argmin LCB(x | Gaussian process
  *                 of S and of the runners under way), now and then anywhere
  *             every lane's runner evaluates its next points                    (race/basin.h)
  *                 doubt = what its last steps did against what gradients promised   (race/trust.h)
- *                 small: L-BFGS-B;  middling: Adam;  larger: leaps;  near 1, or no gradients: CMA-ES
+ *                 small: L-BFGS-B (every second runner not before Adam has come to its end);
+ *                 middling: Adam;  larger, and no progress: leaps;  near 1, or no gradients: CMA-ES
  *             a runner at the end of its rung is paused;  every simulated point enters S
  *
  * All lanes are one call (two, where some want no gradients), whatever `--jobs` is.
@@ -205,7 +207,7 @@ static ds_status polish_together(racer *self)
             basin *b = self->polisher[lane];
             if (b->over && next < count) {
                 ds_random rng = ds_random_open(kit->host->seed, "polish", next);
-                basin_begin(b, self->candidates + next++ * kit->n, rng);
+                basin_begin(b, self->candidates + next++ * kit->n, 0, rng);
             }
             self->with_gradient[lane] = b->over ? -1 : basin_wants_gradient(b);
             running += !b->over;
@@ -251,6 +253,8 @@ static void read_parameters(void *self_, ds_param_reader *in)
     o->first = ds_param_int(in, "first");
     o->keep = ds_param_real(in, "keep");
     o->racing = ds_param_int(in, "racing") != 0;
+    o->promise = ds_param_int(in, "promise") != 0;
+    o->patient = ds_param_int(in, "patient") != 0;
     o->basin.has_gradient = self->bayes.kit.has_gradient;
     o->basin.trust = ds_param_int(in, "trust") != 0;
     o->basin.sample_gradients = ds_param_int(in, "sample_gradients") != 0;
@@ -260,6 +264,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
     o->basin.good = ds_param_real(in, "good");
     o->basin.noisy = ds_param_real(in, "noisy");
     o->basin.blind = ds_param_real(in, "blind");
+    o->basin.stall = ds_param_int(in, "stall");
     self->use_x0 = ds_param_int(in, "use_x0") != 0;
     self->use_model = ds_param_int(in, "model") != 0;
     self->anywhere = ds_param_int(in, "anywhere");
@@ -335,6 +340,8 @@ static const ds_param *const params[] = {
             "Searches race: at the end of a rung only those go on that promise most. false: all of them, "
             "each to its "
             "end."),
+    DS_BOOL("promise", "true",
+            "In a race, a search that promises to beat the best point goes on whatever others promise."),
     DS_INT("first", "6", 1, 1e6, "",
            "Evaluations of a search before it is compared with others; each further rung has twice as many."),
     DS_REAL("keep", "2", 1, 1e6, "", "One in so many searches goes on at the end of a rung."),
@@ -349,8 +356,15 @@ static const ds_param *const params[] = {
     DS_REAL("good", "0.15", 0, 1, "",
             "Doubt of gradients (0: they tell where the loss goes, 1: the opposite) below which L-BFGS-B "
             "follows them."),
+    DS_BOOL(
+        "patient", "true",
+        "Every second search follows its first descent to the end before L-BFGS-B takes over: small steps "
+        "pass over bumps that hold line searches."),
     DS_REAL("noisy", "0.3", 0, 1, "",
             "Doubt above which a search leaps: samples, and short descents from their mean."),
+    DS_INT("stall", "2", 0, 1e6, "",
+           "Evaluations in a row without progress after which a descent with such a doubt leaps; one that "
+           "still falls goes on."),
     DS_REAL("blind", "0.7", 0, 1, "",
             "Doubt above which a descent that has ended is followed by samples alone (CMA-ES)."),
     DS_REAL("lr", "0.1", 1e-12, 1e6, "",
@@ -374,7 +388,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("racer", "0.1.0"),
+    OPT_KIT_DESC("racer", "0.2.0"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = opt_gradient,
     .summary =

@@ -213,9 +213,12 @@ static void tell_descent(basin *b, double loss, const double *gradient, uint32_t
     }
     double doubt = trust_doubt(&b->trust);
     int first = b->options.trust && b->lr >= b->options.lr && !b->has_leapt;
-    if (first && b->trust.steps >= TRUST_STEPS && doubt < b->options.good && b->descent.stall == 0) {
+    int is_good = b->trust.steps >= TRUST_STEPS && doubt < b->options.good && b->descent.stall == 0;
+    int is_noisy =
+        b->trust.steps > TRUST_STEPS && doubt > b->options.noisy && b->descent.stall >= b->options.stall;
+    if (first && is_good && !b->patient) {
         begin_newton(b);
-    } else if (first && b->trust.steps > TRUST_STEPS && doubt > b->options.noisy && may_leap(b)) {
+    } else if (first && is_noisy && may_leap(b)) {
         begin_leap(b);
     }
 }
@@ -291,8 +294,9 @@ static size_t draw(basin *b)
 
 /* ---- for the caller ---- */
 
-void basin_begin(basin *b, const double *start, ds_random rng)
+void basin_begin(basin *b, const double *start, int patient, ds_random rng)
 {
+    b->patient = patient;
     b->over = b->turned = b->has_leapt = 0;
     b->evaluations = b->mark = 0;
     memset(b->spent, 0, sizeof b->spent);

@@ -34,6 +34,7 @@ typedef struct basin_options {
     int64_t patience;     /* evaluations in a row without progress that end a descent */
     double good;          /* doubt below which gradients are good, */
     double noisy;         /* above which they are noisy, */
+    int64_t stall;        /* evaluations in a row without progress after which a noisy descent leaps */
     double blind;         /* and above which they are blind */
     int sample_gradients; /* of the samples of leaps move their descents, see leap.h */
     double sigma;         /* standard deviation of the first samples, of leaps and without gradients */
@@ -52,6 +53,7 @@ typedef struct basin {
     int64_t spent[BASIN_MODES];
     double *best, best_loss; /* n values; INFINITY where no evaluation succeeded */
     trust trust;
+    int patient; /* Adam goes on to its end also where gradients are good */
 
     /* Private. */
     double *last, last_loss, *last_gradient; /* the last point with a gradient */
@@ -78,8 +80,8 @@ size_t basin_rows(size_t n);
 basin *basin_create(size_t n, const double *box, const basin_options *options);
 void basin_destroy(basin *b);
 
-/* Begins at `start` (n values in [-1, 1]); samples are drawn from `rng`. */
-void basin_begin(basin *b, const double *start, ds_random rng);
+/* Begins at `start` (n values in [-1, 1]); samples are drawn from `rng`. `patient`: see above. */
+void basin_begin(basin *b, const double *start, int patient, ds_random rng);
 
 /* The points to simulate next (rows of n values, valid until they are told), and whether with gradients. 0
  * without memory. */

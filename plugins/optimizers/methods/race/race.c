@@ -28,7 +28,9 @@ struct race {
     race_options options;
     runner *all; /* lanes + PAUSED; search == NULL: a free place, not yet used */
     size_t places;
-    runner **lane; /* NULL = idle */
+    runner **lane;     /* NULL = idle */
+    uint64_t entered;  /* runners so far */
+    double least_loss; /* that any of them has found */
     rung rungs[RUNGS];
 };
 
@@ -41,6 +43,7 @@ race *race_create(size_t n, const double *box, const race_options *options)
     r->n = n;
     r->box = box;
     r->options = *options;
+    r->least_loss = INFINITY;
     r->places = options->lanes + PAUSED;
     r->all = calloc(r->places, sizeof *r->all);
     r->lane = calloc(options->lanes, sizeof(runner *));
@@ -86,12 +89,15 @@ static int note(rung *k, double promise)
     return 1;
 }
 
-/* Whether fewer than count/keep of those that came to the end of the rung promised less loss; promises are sorted. */
+/* Whether fewer than count/keep of those that came to the end of the rung promised less loss (promises are
+ * sorted), or the least loss found is more than it promises. */
 static int may_go_on(const race *r, const runner *w)
 {
     const rung *k = &r->rungs[w->rung];
     const size_t some = (size_t)((double)k->count / r->options.keep);
-    return w->is_waiting && (!r->options.racing || (some > 0 && !(k->promise[some - 1] < w->promise)));
+    int is_ahead = some > 0 && !(k->promise[some - 1] < w->promise);
+    int beats_all = r->options.promise && w->promise < r->least_loss;
+    return w->is_waiting && (!r->options.racing || is_ahead || beats_all);
 }
 
 /* Of the waiting runners that may go on, the one in the highest rung, and there the one that promises
@@ -165,7 +171,8 @@ int race_enter(race *r, size_t lane, const double *start, ds_random rng)
     if (!w->search) {
         return 0;
     }
-    basin_begin(w->search, start, rng);
+    basin_begin(w->search, start, r->options.patient && r->entered % 2 == 1, rng);
+    r->entered++;
     w->rung = w->is_waiting = 0;
     r->lane[lane] = w;
     return 1;
@@ -187,6 +194,7 @@ ds_status race_tell(race *r, size_t lane, const double *loss, const double *grad
     runner *w = r->lane[lane];
     basin *b = w->search;
     basin_tell(b, loss, gradient, outcome);
+    r->least_loss = fmin(r->least_loss, b->best_loss);
     if (!b->over && !b->turned && b->evaluations < rung_end(r, w->rung)) {
         return DS_OK;
     }

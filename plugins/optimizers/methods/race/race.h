@@ -5,8 +5,9 @@
  *
  * A fixed number of lanes each hold a runner, and all of them advance in step. A runner goes through rungs
  * of `first`, 2 first, 4 first, ... evaluations. At the end of each it is paused, and goes on only when it
- * is among the best 1/keep of all that have come so far, by what it promises (basin_promise()); else its
- * lane takes another paused one for which that holds, of the highest rung, or a new one.
+ * is among the best 1/keep of all that have come so far, by what it promises (basin_promise()), or promises
+ * less than the least loss that any has found; else its lane takes another paused one for which that holds,
+ * of the highest rung, or a new one.
  *
  *     while ((lane = race_idle(r)) < lanes) {
  *         race_enter(r, lane, start, rng);
@@ -25,6 +26,8 @@ typedef struct race_options {
     int64_t first; /* evaluations of the first rung */
     double keep;   /* one of so many runners goes on */
     int racing;    /* 0: all go on, each to its end */
+    int promise;   /* one that promises to beat all goes on whatever the others promise */
+    int patient;   /* every second runner is patient, see basin.h */
     basin_options basin;
 } race_options;
 
