@@ -362,7 +362,7 @@ static const ds_param *const params[] = {
         "pass over bumps that hold line searches."),
     DS_REAL("noisy", "0.3", 0, 1, "",
             "Doubt above which a search leaps: samples, and short descents from their mean."),
-    DS_INT("stall", "2", 0, 1e6, "",
+    DS_INT("stall", "1", 0, 1e6, "",
            "Evaluations in a row without progress after which a descent with such a doubt leaps; one that "
            "still falls goes on."),
     DS_REAL("blind", "0.7", 0, 1, "",

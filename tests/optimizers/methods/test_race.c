@@ -117,6 +117,7 @@ static const basin_options usual = {.has_gradient = 1,
                                     .patience = 6,
                                     .good = 0.15,
                                     .noisy = 0.3,
+                                    .stall = 1,
                                     .blind = 0.7,
                                     .sigma = 0.3};
 
@@ -129,7 +130,7 @@ static basin *begun(size_t n, const basin_options *options)
     }
     basin *b = basin_create(n, bounds, options);
     assert_non_null(b);
-    basin_begin(b, start, ds_random_open(7, "sample", 1));
+    basin_begin(b, start, 0, ds_random_open(7, "sample", 1));
     return b;
 }
 
@@ -187,6 +188,60 @@ static void test_noisy_gradients(void **state)
                   (int)b->evaluations, (int)b->spent[BASIN_LEAP]);
     assert_true(b->spent[BASIN_LEAP] > 50 && b->best_loss < 0.5 * first);
     basin_destroy(b);
+}
+
+/* A patient search follows Adam to the end of its descent where gradients are good, and L-BFGS-B only then. */
+static void test_patience(void **state)
+{
+    (void)state;
+    static const double start[5] = {0.7, -0.6, 0.5, -0.8, 0.3};
+    int64_t before[2] = {0, 0}; /* evaluations of the descent that comes first */
+    for (int patient = 0; patient < 2; patient++) {
+        told t = {.f = rosenbrock, .n = 5};
+        basin *b = begun(5, &usual);
+        basin_begin(b, start, patient, ds_random_open(7, "sample", 1));
+        while (!b->over && b->mode == BASIN_DESCENT && b->lr >= usual.lr) {
+            step(&t, b);
+        }
+        before[patient] = b->evaluations;
+        go(&t, b, 300);
+        assert_true(b->spent[BASIN_NEWTON] > 20 && b->best_loss < 1e-12);
+        basin_destroy(b);
+    }
+    print_message("# Adam first: %d evaluations, %d of a patient search\n", (int)before[0], (int)before[1]);
+    assert_true(before[0] <= 6 && before[1] > 3 * before[0]);
+}
+
+/* A slope that jumps by more than a step gains, as where contacts change: gradients predict little, and the
+ * descent falls all the same. It is not to be interrupted for samples. */
+static double cliffs(void *ctx, size_t n, const double *x, double *g)
+{
+    (void)ctx;
+    double f = 0.0;
+    for (size_t k = 0; k < n; k++) {
+        f += x[k] + floor(x[k] / 0.1);
+        if (g) {
+            g[k] = 1.0;
+        }
+    }
+    return f;
+}
+
+static void test_stall(void **state)
+{
+    (void)state;
+    told t = {.f = cliffs, .n = 1};
+    basin_options options = usual;
+    int64_t leaps[2];
+    for (int is_given = 0; is_given < 2; is_given++) {
+        options.stall = is_given ? 1 : 0;
+        basin *b = begun(1, &options);
+        go(&t, b, 12);
+        assert_true(trust_doubt(&b->trust) > usual.noisy || b->spent[BASIN_LEAP] > 0);
+        leaps[is_given] = b->spent[BASIN_LEAP];
+        basin_destroy(b);
+    }
+    assert_true(leaps[0] > 0 && leaps[1] == 0);
 }
 
 /* Gradients of zero, or none at all: the caller is told that the search has turned, then samples alone. */
@@ -276,7 +331,7 @@ static void test_pauses(void **state)
     double loss = alone->best_loss;
     int64_t evaluations = alone->evaluations;
     static const double start[4] = {0.7, -0.6, 0.5, -0.8};
-    basin_begin(paused, start, ds_random_open(7, "sample", 1));
+    basin_begin(paused, start, 0, ds_random_open(7, "sample", 1));
     go(&t, paused, evaluations);
     assert_true(paused->best_loss == loss && paused->evaluations == evaluations);
     basin_destroy(alone);
@@ -367,6 +422,10 @@ static void test_race(void **state)
     options.racing = 1;
     options.keep = 1e6; /* nobody goes on: every runner has its first rung alone */
     assert_int_equal(run_race(&options, 640, spent), 640 / 4);
+    options.promise = 1; /* but for those that promise to beat all */
+    size_t entered = run_race(&options, 640, spent);
+    print_message("# %d runners where those that promise the least loss go on\n", (int)entered);
+    assert_true(entered < 640 / 4 - 10 && spent[0] > 2 * spent[4] && spent[15] > 0);
 }
 
 int main(void)
@@ -375,6 +434,8 @@ int main(void)
         cmocka_unit_test(test_trust),
         cmocka_unit_test(test_good_gradients),
         cmocka_unit_test(test_noisy_gradients),
+        cmocka_unit_test(test_patience),
+        cmocka_unit_test(test_stall),
         cmocka_unit_test(test_blind),
         cmocka_unit_test(test_bad_gradients),
         cmocka_unit_test(test_ends),
