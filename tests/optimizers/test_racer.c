@@ -123,17 +123,20 @@ static void test_reaches(void **state)
     static const struct {
         const char *name;
         fake_function f;
-        double goal, lead; /* mean loss of five runs of 500 evaluations, and at most this share of boleap's */
-    } cases[] = {
-        {"valley", rosenbrock, 1e-12, 1e-6}, {"ripples", ripples, 0.1, 0.7}, {"stairs", stairs, 0.3, 0.5}};
+        uint64_t
+            runs; /* of 500 evaluations; on ripples half of them find the lowest and half another, so that */
+        double goal, lead; /* five may all: the mean of 60 is 0.36. Mean loss, and as a share of boleap's. */
+    } cases[] = {{"valley", rosenbrock, 5, 1e-12, 1e-6},
+                 {"ripples", ripples, 60, 0.5, 0.5},
+                 {"stairs", stairs, 5, 0.3, 0.5}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fake_problem p = optimizer_box(10, -2, 2, cases[i].f, 500);
         double ours = 0.0, theirs = 0.0;
-        for (uint64_t seed = 0; seed < 5; seed++) {
+        for (uint64_t seed = 0; seed < cases[i].runs; seed++) {
             fake_result a = fake_run("racer", "raw=64 starts=2 use_x0=false", &p, seed);
             fake_result b = fake_run("boleap", "raw=64 starts=2", &p, seed);
-            ours += a.best / 5.0;
-            theirs += b.best / 5.0;
+            ours += a.best / (double)cases[i].runs;
+            theirs += b.best / (double)cases[i].runs;
             fake_free(&a);
             fake_free(&b);
         }
