@@ -123,10 +123,10 @@ static void test_reaches(void **state)
     static const struct {
         const char *name;
         fake_function f;
-        uint64_t
-            runs; /* of 500 evaluations; on ripples half of them find the lowest and half another, so that */
-        double goal, lead; /* five may all: the mean of 60 is 0.36. Mean loss, and as a share of boleap's. */
+        uint64_t runs;     /* of 500 evaluations */
+        double goal, lead; /* mean loss, and at most this share of boleap's */
     } cases[] = {{"valley", rosenbrock, 5, 1e-12, 1e-6},
+                 /* half of the runs find the lowest ripple, half one beside it: five say little */
                  {"ripples", ripples, 60, 0.5, 0.5},
                  {"stairs", stairs, 5, 0.3, 0.5}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
