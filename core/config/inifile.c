@@ -115,8 +115,8 @@ static int begin_section(reader *r, const char *s, size_t n)
         return bad_line(r, "text after ']'");
     }
     if (length > DS_INI_NAME_LIMIT) {
-        snprintf(text, sizeof text, "unknown section [%.*s]: use %.90s", length < 60 ? (int)length : 60, name,
-                 r->handler->sections);
+        snprintf(text, sizeof text, "section [%.*s...] is longer than %d bytes: split it, or use %.90s", 40,
+                 name, DS_INI_NAME_LIMIT, r->handler->sections);
         return bad_line(r, text);
     }
     memcpy(r->section, name, length);

@@ -168,7 +168,7 @@ static void refuses_bad_lines(void **state)
     refused("\n[walk]\n", "a.ini:2: ", "unknown section [walk]");
     refused("[]\n", "a.ini:1: ", "unknown section []");
     refused("[0123456789012345678901234567890123456789012345678901234567890123456789]\n",
-            "a.ini:1: ", "unknown section");
+            "a.ini:1: ", "longer than 47 bytes: split it, or use");
     refused("[run\nenv = x\n", "a.ini:1: ", "]");
     refused("[run] env = x\n", "a.ini:1: ", "after ']'");
     refused("[env]\nsteps = 3\n  [run]\n", "a.ini:3: ", "indented section");
