@@ -8,8 +8,8 @@
 #     docs/results/update.sh --check            are they as the numbers in docs/results say? exit status 1 where not
 #
 # FOLDER - leaves what is there of that experiment. Behind FOLDER, or in its place, tables of runs go to the report, too, such as the one that
-# is there: what needs curves stays empty then, and pictures stay as they are. NAME is rigid, cloth, particles, optimizers, methods, methods_small (particles, with racer),
-# training or ablation, or gradsim/X for examples/paper/gradsim/X.ini, of which only the means of errors and distances are kept. The tables stand between lines
+# is there: what needs curves stays empty then, and pictures stay as they are. NAME is rigid, cloth, particles, optimizers, methods, methods_full (its particles, full size),
+# methods_small (particles, with racer), training or ablation, or gradsim/X for examples/paper/gradsim/X.ini, of which only the means of errors and distances are kept. The tables stand between lines
 # `<!-- table NAME KIND FLAGS -->` and `<!-- end of table -->`; KIND and FLAGS are those of tables.sh. What is said about
 # the numbers is written by hand.
 #
@@ -28,10 +28,10 @@ experiments() {
 	particles | methods_small) echo particle_methods ;;
 	optimizers) echo optimizers optimizers_torus ;;
 	gradsim/*) echo "paper/$1" ;;
-	methods) echo evaluation ;;
+	methods | methods_full) echo evaluation ;;
 	training | ablation) echo training ;;
 	*)
-		echo "$0: $1: rigid, cloth, particles, optimizers, methods, methods_small, training, ablation or gradsim/X" >&2
+		echo "$0: $1: rigid, cloth, particles, optimizers, methods, methods_full, methods_small, training, ablation or gradsim/X" >&2
 		return 2
 		;;
 	esac
@@ -98,6 +98,17 @@ own() {
 	echo "$own"
 }
 
+# too_many EXPERIMENTS FOLDER|RUNS.csv...: are these of more than so many?
+too_many() {
+	room=$1
+	shift
+	while [ "$room" -gt 0 ] && [ $# -gt 0 ]; do
+		shift "$(own "$@")"
+		room=$((room - 1))
+	done
+	[ $# -gt 0 ]
+}
+
 # report NAME EXPERIMENT FOLDER|RUNS.csv...: of the first experiment
 report() {
 	name=$1 of=$2
@@ -110,7 +121,7 @@ report() {
 		own=$((own - 1))
 	done
 	shift "$others"
-	case $name in methods | methods_small | training | ablation) reference=racer ;; *) reference=boleap ;; esac
+	case $name in methods | methods_full | methods_small | training | ablation) reference=racer ;; *) reference=boleap ;; esac
 	if is_table "$1"; then out=$scratch/report; else out=$1/report; fi
 	"$dshost" report "$@" --no-pictures --reference "$reference" --out "$out" > /dev/null # pictures would be some MB
 	mkdir -p "$docs/results/$name"
@@ -118,7 +129,7 @@ report() {
 		[ "$name/$f" = optimizers/summary.csv ] || cp "$out/$f" "$docs/results/$name/$(prefix "$of")$f"
 	done
 	case $name in
-	optimizers | methods | methods_small | training | ablation) ;; # some MB
+	optimizers | methods | methods_full | methods_small | training | ablation) ;; # some MB
 	*) cp "$out/index.html" "$docs/results/$name/index.html" ;;
 	esac
 }
@@ -169,9 +180,15 @@ case ${1-} in
 *)
 	name=$1
 	shift
-	for x in $(experiments "$name"); do
+	of=$(experiments "$name")
+	# shellcheck disable=SC2086 # words
+	if too_many "$(set -- $of && echo $#)" "$@"; then
+		echo "$0: $name: more folders than it has experiments: $*" >&2
+		exit 2
+	fi
+	for x in $of; do
 		folder=results/$x
-		[ "$name" != ablation ] || folder=results/ablation # a part of the cells of training
+		case $name in ablation) folder=results/ablation ;; methods_full) folder=results/evaluation_full ;; esac # parts
 		[ "${name%/*}" != gradsim ] || folder=results/${name#*/}
 		[ $# -gt 0 ] || set -- "$folder"
 		own=$(own "$@")
@@ -188,10 +205,6 @@ case ${1-} in
 		own=$(own "$@")
 		shift "$own"
 	done
-	[ $# -eq 0 ] || {
-		echo "$0: $name: more folders than it has experiments: $*" >&2
-		exit 2
-	}
 	;;
 esac
 tables > "$new"
