@@ -14,6 +14,7 @@
 #include "plot/plot_marker.h"
 #include "plot/plot_scale.h"
 #include "report/report_csv.h"
+#include "stats/sample.h"
 
 enum { POINTS = 200, TAUS = 121, STEPS_MAX = 1000, CURVE_RESAMPLES = 1000 };
 
@@ -332,12 +333,6 @@ static int fill_point(const curves *c, size_t line, size_t i, double *best, size
     return 0;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Where any of the runs of a cell has a step, and the end of the longest: each once, in order, at most
  * `room`. Where there are more, those that are evenly spaced on a logarithmic axis are kept. */
 static size_t steps_of(const ds_report_cell *cell, int along, double *at, size_t room, double *end)
@@ -350,7 +345,7 @@ static size_t steps_of(const ds_report_cell *cell, int along, double *at, size_t
         }
         *end = fmax(*end, spent(&cell->run[j], SIZE_MAX, along));
     }
-    qsort(at, n, sizeof *at, ascending);
+    ds_sample_sort(at, n);
     const double ratio = n > room ? pow(at[n - 1] / fmax(at[0], 1e-300), 1 / (double)room) : 1;
     for (size_t i = 0; i < n && kept + 1 < room; i++) {
         if (kept == 0 || (at[i] > at[kept - 1] && at[i] >= ratio * at[kept - 1])) {

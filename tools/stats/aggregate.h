@@ -24,9 +24,10 @@ int ds_interquartile_mean(const ds_runs *task, size_t tasks, size_t resamples, u
                           double *mean, ds_interval *interval);
 
 /* Mean over tasks of the probability that a run of a has the smaller value than one of b (equal ones count
- * half), and its interval: of each task by method 5 of R. G. Newcombe, Statistics in Medicine 25, 2006, of the
- * mean by the method of variance estimates recovery (G. Y. Zou and A. Donner, Statistics in Medicine 27, 2008).
- * A bootstrap would say "1 (1 to 1)" where every run of a lies below every run of b, however few there are. */
+ * half), and its interval: of each task by method 5 of R. G. Newcombe, Statistics in Medicine 25, 2006, of
+ * the mean by the method of variance estimates recovery (G. Y. Zou and A. Donner, Statistics in Medicine 27,
+ * 2008). A bootstrap would say "1 (1 to 1)" where every run of a lies below every run of b, however few
+ * there are. */
 void ds_probability_of_improvement(const ds_runs *a, const ds_runs *b, size_t tasks, double level,
                                    double *probability, ds_interval *interval);
 

@@ -16,8 +16,8 @@ double ds_fisher_tail(double f, double df1, double df2)
     return f > 0 ? ds_beta_regular(0.5 * df2, 0.5 * df1, df2 / (df2 + df1 * f)) : 1;
 }
 
-/* k times the integral over z of phi(z) (Phi(z) - Phi(z - q))^(k - 1), by the trapezoidal rule, which is exact
- * to rounding for a smooth function that vanishes at both ends. */
+/* k times the integral over z of phi(z) (Phi(z) - Phi(z - q))^(k - 1), by the trapezoidal rule, which is
+ * exact to rounding for a smooth function that vanishes at both ends. */
 double ds_normal_range_cdf(double q, size_t k)
 {
     const double step = 0.02, end = 9;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* friedman.h - several methods on several tasks: do they differ at all, and by how much must mean ranks differ
- * to be told apart? As J. Demsar, Statistical comparisons of classifiers over multiple data sets, Journal of
- * Machine Learning Research 7, 2006, recommends. */
+/* friedman.h - several methods on several tasks: do they differ at all, and by how much must mean ranks
+ * differ to be told apart? As J. Demsar, Statistical comparisons of classifiers over multiple data sets,
+ * Journal of Machine Learning Research 7, 2006, recommends. */
 #ifndef DS_STATS_FRIEDMAN_H
 #define DS_STATS_FRIEDMAN_H
 

@@ -60,8 +60,8 @@ void ds_ranks(const double *x, size_t n, double *rank)
 
 /* ---- Mann-Whitney ---- */
 
-/* The permutation distribution of the doubled sum of n of `all` doubled ranks: out[s] is the probability of s,
- * up to *most. NULL without memory; to be freed. */
+/* The permutation distribution of the doubled sum of n of `all` doubled ranks: out[s] is the probability of
+ * s, up to *most. NULL without memory; to be freed. */
 static double *rank_sums(const double *rank, size_t n, size_t all, size_t *most)
 {
     size_t sum = 0; /* doubled sum of all ranks */

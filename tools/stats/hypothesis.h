@@ -22,8 +22,8 @@ ds_mann_whitney ds_mann_whitney_test(const double *x, size_t n, const double *y,
  * apart, with 3 and 3 it is 0.1. NaN where n or m is 0. */
 double ds_mann_whitney_least_p(size_t n, size_t m);
 
-/* How many values on either side it takes so that the smallest of `tests` p values, adjusted by ds_holm(), can
- * fall below `level`. */
+/* How many values on either side it takes so that the smallest of `tests` p values, adjusted by ds_holm(),
+ * can fall below `level`. */
 size_t ds_runs_needed(size_t tests, double level);
 
 /* The values of one method on one task. */

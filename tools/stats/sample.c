@@ -11,7 +11,7 @@
 
 #include "stats/distribution.h"
 
-static int ascending(const void *a, const void *b)
+int ds_sample_ascending(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -19,7 +19,7 @@ static int ascending(const void *a, const void *b)
 
 void ds_sample_sort(double *x, size_t n)
 {
-    qsort(x, n, sizeof *x, ascending);
+    qsort(x, n, sizeof *x, ds_sample_ascending);
 }
 
 static double sum(const double *x, size_t n)

@@ -12,7 +12,8 @@ typedef struct ds_interval {
     double low, high;
 } ds_interval;
 
-/* Sorts in place, ascending. */
+/* Sorts in place, ascending; and that order, for qsort() and bsearch(). */
+int ds_sample_ascending(const void *a, const void *b);
 void ds_sample_sort(double *x, size_t n);
 
 /* Mean (of a sum by pairs), NaN for none, and standard deviation with n - 1, NaN for fewer than two. */
