@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "engines/render/dibr.h"
+#include "engines/render/dibr/dibr.h"
 #include "engines/render/image.h"
 #include "engines/render/light.h"
 #include "engines/render/softras_internal.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* look.h - how an environment is seen: the parameters of cameras and pictures, the same for all environments. */
+/* look.h - how an environment is seen: the parameters of cameras and pictures, the same for
+ * all environments. */
 #ifndef DS_ENGINES_FILM_LOOK_H
 #define DS_ENGINES_FILM_LOOK_H
 
-#include "engines/render/dibr.h"
+#include "engines/render/dibr/dibr.h"
 #include "engines/render/softras.h"
 
 #include <diffsim/helper/params.h>
@@ -67,15 +68,15 @@ extern const char *const look_modes[], *const look_renderers[], *const look_shad
 /* Both. */
 #define LOOK_PARAMS(size_, camera_, mode_) LOOK_CAMERA_PARAMS(size_, camera_), LOOK_MESH_PARAMS(mode_)
 
-/* Reads LOOK_PARAMS (`triangles`) or LOOK_CAMERA_PARAMS. A camera that cannot be used is said as a mistake of the
- * user. [instance] */
+/* Reads LOOK_PARAMS (`triangles`) or LOOK_CAMERA_PARAMS. A camera that cannot be used is said as a mistake of
+ * the user. [instance] */
 void look_read(look *l, ds_param_reader *in, int triangles);
 /* The same without cameras. */
 void look_read_pictures(look *l, ds_param_reader *in, int triangles);
 /* Three numbers for each camera, whose number it sets; NULL after a failure. */
 const double *look_read_orbits(look *l, ds_param_reader *in);
-/* Puts camera i at this distance (m), elevation and azimuth (degrees) from the origin. 0, or 1 and a line that says why
- * it cannot be used. */
+/* Puts camera i at this distance (m), elevation and azimuth (degrees) from the origin. 0, or 1 and a line
+ * that says why it cannot be used. */
 int look_place(look *l, uint32_t i, const double orbit[3], char text[RENDER_TEXT]);
 
 #endif

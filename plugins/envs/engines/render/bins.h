@@ -30,8 +30,9 @@ static inline int bins_empty(const render_box *box)
 /* Sorts n boxes, `stride` bytes apart, into the tiles. 0 without memory. */
 int bins_fill(render_bins *b, size_t n, const render_box *box, size_t stride);
 
-/* An array with `size` bytes for each box in each tile, in the order of item: `pair`, which has room for *pairs of them, or
- * in its place another one of zeros, *pairs being its room. NULL, and *pairs 0, without memory or where it is not needed. */
+/* An array with `size` bytes for each box in each tile, in the order of item: `pair`, which has room for
+ * *pairs of them, or in its place another one of zeros, *pairs being its room. NULL, and *pairs 0, without
+ * memory or where it is not needed. */
 void *bins_pairs(const render_bins *b, void *pair, size_t *pairs, size_t size);
 /* Is there room for all? */
 static inline int bins_fit(const render_bins *b, size_t pairs)

@@ -7,7 +7,7 @@ env_engine_libs += %D%/librender.la %D%/libreadpng.la $(render_variants)
 %C%_librender_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS)
 %C%_librender_la_LIBADD = $(render_variants)
 %C%_librender_la_SOURCES = %D%/bins.c %D%/bins.h %D%/camera.c \
-	%D%/camera.h %D%/dibr.c %D%/dibr.h %D%/dibr_derivatives.c %D%/dibr_internal.h %D%/dibr_shade.c %D%/image.c %D%/image.h %D%/light.c %D%/light.h \
+	%D%/camera.h %D%/dibr/dibr.c %D%/dibr/dibr.h %D%/dibr/dibr_derivatives.c %D%/dibr/dibr_internal.h %D%/dibr/dibr_shade.c %D%/image.c %D%/image.h %D%/light.c %D%/light.h \
 	%D%/mesh.c %D%/mesh.h %D%/softras.c %D%/softras.h %D%/softras_faces.c \
 	%D%/softras_internal.h %D%/softras_plain.c %D%/splat.c %D%/splat.h %D%/vec3.h \
 	%D%/kernels/select.c

@@ -38,8 +38,8 @@ void softras_faces(const softras_options *o, const render_mesh *m, const camera 
                    const double *color, softras_face *face, render_report *report);
 
 /* As softras_draw() and softras_adjoint() of a new renderer, pixel by pixel over all faces, written as the
- * formulas are: slow, for tests of the fast one and for measurements. One thread, no binning, no vectors. `image`
- * NULL: derivatives only, image_bar NULL: the image only. */
+ * formulas are: slow, for tests of the fast one and for measurements. One thread, no binning, no vectors.
+ * `image` NULL: derivatives only, image_bar NULL: the image only. */
 ds_status softras_plain(const softras_options *o, const render_mesh *m, const camera *c, const double *p,
                         const double *color, double *image, const double *image_bar, const softras_bar *bar,
                         render_report *report);

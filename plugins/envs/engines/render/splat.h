@@ -50,8 +50,9 @@ ds_status splat_draw(splat *s, const camera *c, const double *p, const double *r
 ds_status splat_adjoint(splat *s, const double *image_bar, double *p_bar, double *radius_bar,
                         size_t radius_stride, camera_pose *bar);
 
-/* image_dot[cameras][size][size] = the change of the last images along p_dot[3 particles], radius_dot (with its stride)
- * and dot[cameras]; NULL for what stands still. DS_E_STATE: nothing has been drawn; DS_E_NOMEM. */
+/* image_dot[cameras][size][size] = the change of the last images along p_dot[3 particles], radius_dot (with
+ * its stride) and dot[cameras]; NULL for what stands still. DS_E_STATE: nothing has been
+ * drawn; DS_E_NOMEM. */
 ds_status splat_tangent(splat *s, const double *p_dot, const double *radius_dot, size_t radius_stride,
                         const camera_pose *dot, double *image_dot);
 

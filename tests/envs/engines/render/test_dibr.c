@@ -3,7 +3,7 @@
  * differences in every mode, the same bits for all threads, and what cannot be drawn. */
 #include "render_cases.h"
 
-#include "engines/render/dibr_internal.h"
+#include "engines/render/dibr/dibr_internal.h"
 
 enum { SIZE = 40, PIXELS = SIZE * SIZE * DIBR_CHANNELS, CORNERS = 8, SIDES = 12, WIDTH = 5, HEIGHT = 4 };
 
@@ -286,8 +286,8 @@ static void way_go(const way *d, double h)
     }
 }
 
-/* Every number of the image along a direction, against differences (a pixel may show another face, or reach another
- * edge, on the way) and against the adjoint. */
+/* Every number of the image along a direction, against differences (a pixel may show another face, or reach
+ * another edge, on the way) and against the adjoint. */
 static void tangents(void **state)
 {
     (void)state;

@@ -3,7 +3,7 @@
  * spherical harmonics, and their derivatives (see dibr.h). */
 #include "dibr_internal.h"
 
-#include "vec3.h"
+#include "engines/render/vec3.h"
 
 #include <math.h>
 

@@ -10,7 +10,7 @@
 #include "common/exp.h"
 #include "common/memory.h"
 #include "engines/kit/team.h"
-#include "softras_internal.h"
+#include "engines/render/softras_internal.h"
 
 /* Of a vertex, and interpolated of a pixel; what a mode does not use is 0. */
 typedef struct dibr_attributes {

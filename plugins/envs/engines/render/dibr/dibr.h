@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dibr.h - rasterization that interpolates, with a soft silhouette on the background: W. Chen et al., "Learning
- * to Predict 3D Objects with an Interpolation-based Differentiable Renderer", NeurIPS 2019.
+/* dibr.h - rasterization that interpolates, with a soft silhouette on the background: W. Chen et al.,
+ * "Learning to Predict 3D Objects with an Interpolation-based Differentiable Renderer", NeurIPS 2019.
  *
- * A pixel whose centre lies in a front face (one whose outside is seen) shows the nearest of them, by linearly
- * interpolated depth, with attributes interpolated by barycentric coordinates in the image; alpha = 1. Any
- * other pixel shows the background with alpha = 1 - prod_f (1 - exp(-7000 D_f^2)), D_f the distance in the
- * image plane to the 30 nearest front faces whose bounding box, grown by 0.02, contains the pixel (ties by
- * index). The 4 channels of the image are colour and alpha. There is no derivative by depth, and none of the
- * silhouette by covered pixels; which face a pixel shows and reaches is held fixed.
+ * A pixel whose centre lies in a front face (one whose outside is seen) shows the nearest of them, by
+ * linearly interpolated depth, with attributes interpolated by barycentric coordinates in the image; alpha =
+ * 1. Any other pixel shows the background with alpha = 1 - prod_f (1 - exp(-7000 D_f^2)), D_f the distance in
+ * the image plane to the 30 nearest front faces whose bounding box, grown by 0.02, contains the pixel (ties
+ * by index). The 4 channels of the image are colour and alpha. There is no derivative by depth, and none of
+ * the silhouette by covered pixels; which face a pixel shows and reaches is held fixed.
  *
  * Colours:
  * - DIBR_COLOR: one per vertex.
@@ -24,7 +24,7 @@
 #ifndef DS_ENGINES_RENDER_DIBR_H
 #define DS_ENGINES_RENDER_DIBR_H
 
-#include "camera.h"
+#include "engines/render/camera.h"
 
 #include <diffsim/base.h>
 
@@ -73,8 +73,8 @@ typedef struct dibr_dot {
     const camera_pose *camera;
 } dibr_dot;
 
-/* image_dot = J v: the change of the last image along a direction, with the same rules. DS_E_STATE: nothing has
- * been drawn. */
+/* image_dot = J v: the change of the last image along a direction, with the same rules. DS_E_STATE: nothing
+ * has been drawn. */
 ds_status dibr_tangent(dibr *r, const dibr_dot *dot, double *image_dot);
 
 #endif

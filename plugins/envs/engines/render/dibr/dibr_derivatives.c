@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dibr_derivatives.c - derivatives of the interpolating rasterizer: back to vertices, surface and camera, and
- * along a direction of them. Tiles are visited by several threads; what they find is added up in one order. */
+ * along a direction of them. Tiles are visited by several threads; what they find is added up in
+ * one order. */
 #include "dibr_internal.h"
 
-#include "vec3.h"
+#include "engines/render/vec3.h"
 
 #include <math.h>
 #include <stdlib.h>

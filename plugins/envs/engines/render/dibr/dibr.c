@@ -3,7 +3,7 @@
  * shows, the soft silhouette. Tiles are drawn by several threads. */
 #include "dibr_internal.h"
 
-#include "vec3.h"
+#include "engines/render/vec3.h"
 
 #include <math.h>
 #include <stdio.h>
