@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_basins.c - where least squares end from each start of a grid: one search of lm against pbh on the double pendulum,
- * after the figure of E. Heiden et al., "NeuralSim" (ICRA 2021). A run of dshost a start would take 30 ms for its folder
- * alone; here both plugins answer each other in one process, with the points and losses of such a run. Prints shares, and
- * writes pictures and a table: DS_TOP_BUILD=. DS_PLUGIN_PATH=plugins bench/bench_basins FOLDER [SIDE [SCENE | METHOD...]] */
+/* bench_basins.c - where least squares end from each start of a grid: one search of lm against pbh on the
+ * double pendulum, after the figure of E. Heiden et al., "NeuralSim" (ICRA 2021). A run of dshost a start
+ * would take 30 ms for its folder alone; here both plugins answer each other in one process, with the points
+ * and losses of such a run. Prints shares, and writes pictures and a table: DS_TOP_BUILD=.
+ * DS_PLUGIN_PATH=plugins bench/bench_basins FOLDER [SIDE [SCENE | METHOD...]] */
 #define _POSIX_C_SOURCE 200809L
 #include "host.h"
 
@@ -18,7 +19,8 @@
 
 enum { METHODS = 6, SIDE = 100, SETTINGS = 3, OPTIONS = 8 };
 
-/* Starts are the centres of the cells of a grid over two variables, the others as suggested; or all uniform in the box. */
+/* Starts are the centres of the cells of a grid over two variables, the others as suggested; or all uniform
+ * in the box. */
 static const struct scene {
     const char *name, *title, *settings[SETTINGS];
     uint64_t axis[2];
@@ -50,9 +52,10 @@ static const struct scene {
 };
 enum { SCENES = sizeof scenes / sizeof *scenes };
 
-/* One search of at most 60 steps, without and with damping towards bounds; such searches one after the other, from uniform
- * points but for the first; and basin hopping. The last two end below the limit of the scene, or with its budget. Then the
- * first and the last with the loss as one residual, as the program of the paper has it, where there are few variables. */
+/* One search of at most 60 steps, without and with damping towards bounds; such searches one after the other,
+ * from uniform points but for the first; and basin hopping. The last two end below the limit of the scene, or
+ * with its budget. Then the first and the last with the loss as one residual, as the program of the paper has
+ * it, where there are few variables. */
 static const struct method {
     const char *name, *plugin, *settings[OPTIONS];
     int once, limited; /* ends with its first search; ends by itself below cost_limit */
@@ -77,8 +80,8 @@ typedef struct objective {
     double limit, best;
 } objective;
 
-/* One evaluation of the environment answers rows `from` to `to` of a batch, one row where a gradient is wanted: they have the
- * same x, and differ in what is multiplied with the Jacobian. */
+/* One evaluation of the environment answers rows `from` to `to` of a batch, one row where a gradient is
+ * wanted: they have the same x, and differ in what is multiplied with the Jacobian. */
 static ds_status answer(const objective *o, ds_batch *b, uint64_t from, uint64_t to)
 {
     const uint64_t n = o->env->info.n;

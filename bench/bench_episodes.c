@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_episodes.c - processor time of one episode with gradient of the tasks of the material point engine, in terms of the
- * full-size torus in the same run and the same precision. */
+/* bench_episodes.c - processor time of one episode with gradient of the tasks of the material point engine,
+ * in terms of the full-size torus in the same run and the same precision. */
 #include "host.h"
 
 #include <diffsim/helper/random.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_hooks.c - what networks in the equations of motion cost: processor time of episodes with gradient of the
- * environments with hook points, without a network and with a small one in each output, on one core; or so many episodes
- * of one of them, for a tool that counts instructions. DS_PLUGIN_PATH=plugins bench/bench_hooks [SCENE EPISODES [wired]] */
+/* bench_hooks.c - what networks in the equations of motion cost: processor time of episodes with gradient of
+ * the environments with hook points, without a network and with a small one in each output, on one core; or
+ * so many episodes of one of them, for a tool that counts instructions. DS_PLUGIN_PATH=plugins
+ * bench/bench_hooks [SCENE EPISODES [wired]] */
 #define _POSIX_C_SOURCE 200809L
 #include <diffsim/helper/random.h>
 #include <math.h>
@@ -45,8 +46,8 @@ static void episode(ds_env *env, const double *x, double *grad)
     env->vt->evaluate(env->self, &io);
 }
 
-/* Mean over the points of the best time of each, or the time of `episodes` where that is not 0. Variables of networks are
- * drawn like the others. */
+/* Mean over the points of the best time of each, or the time of `episodes` where that is not 0. Variables of
+ * networks are drawn like the others. */
 static int time_scene(const struct scene *s, int wired, int episodes, double *us, uint64_t *n, ds_error *e)
 {
     const ds_module *module = NULL;

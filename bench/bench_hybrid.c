@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_hybrid.c - episodes with gradient of the hybrid scenes and of the small systems of gradient estimators, and of
- * the double pendulum with all columns of its Jacobian, on one core; where another folder of plugins is named, both take
- * turns in one run and `ratio` is how many times longer the other one takes. For a tool that counts instructions: so many
- * episodes of one scene. DS_PLUGIN_PATH=plugins bench/bench_hybrid [FOLDER | SCENE EPISODES] */
+/* bench_hybrid.c - episodes with gradient of the hybrid scenes and of the small systems of gradient
+ * estimators, and of the double pendulum with all columns of its Jacobian, on one core; where another folder
+ * of plugins is named, both take turns in one run and `ratio` is how many times longer the other one takes.
+ * For a tool that counts instructions: so many episodes of one scene. DS_PLUGIN_PATH=plugins
+ * bench/bench_hybrid [FOLDER | SCENE EPISODES] */
 #define _POSIX_C_SOURCE 200809L
 #include <diffsim/ext/channel.h>
 #include <diffsim/helper/random.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_view.c - what the files of `dshost view` cost: seconds, size and memory of each kind, for 10000 particles that a
- * torus presses. bench_view [FRAMES [ENDING...]]; how to read it: bench/README.md. */
+/* bench_view.c - what the files of `dshost view` cost: seconds, size and memory of each kind, for 10000
+ * particles that a torus presses. bench_view [FRAMES [ENDING...]]; how to read it: bench/README.md. */
 #include "config.h"
 
 #include <dirent.h>
@@ -35,8 +35,8 @@ static double drawn(void)
     return (double)(state >> 8) / 16777216.0;
 }
 
-/* A slab of particles, each of which goes its own way down where the torus presses, and shivers a little: films must not
- * find frames that repeat. */
+/* A slab of particles, each of which goes its own way down where the torus presses, and shivers a little:
+ * films must not find frames that repeat. */
 static ds_snapshot *scene_of(uint64_t frames)
 {
     ds_snapshot *s = take(1, sizeof *s);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* drag - where a user may put a network: a ball is thrown through air whose drag nobody has told us. The recorded flight
- * has quadratic drag; the model has none, but a hook point "force" that a network can be added to:
+/* drag - where a user may put a network: a ball is thrown through air whose drag nobody has told us. The
+ * recorded flight has quadratic drag; the model has none, but a hook point "force" that a network can be
+ * added to:
  *
  *     dshost --env ./drag.so --opt lbfgsb --set 'env.residual=force = velocity | 5 | tanh | residual'
  *

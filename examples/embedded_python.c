@@ -71,8 +71,8 @@ typedef struct ball {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Modules in C, as those of NumPy and JAX, take the interpreter's symbols from the process, where those of a plugin's
- * libraries are not seen by others. */
+/* Modules in C, as those of NumPy and JAX, take the interpreter's symbols from the process, where those of a
+ * plugin's libraries are not seen by others. */
 static void show_symbols(void)
 {
     Dl_info of;

@@ -19,7 +19,8 @@ const char *ds_instruction_set(void);
  * libm. blas[k] is what a plugin computes with (loader.h); NULL, "" and what came before are left out. */
 void ds_arithmetic_describe(const char *const *blas, size_t count, char out[DS_ARITHMETIC_ROOM]);
 
-/* The variables of the environment that are set and may change what libraries compute, "NAME=VALUE ...", or "". */
+/* The variables of the environment that are set and may change what libraries compute, "NAME=VALUE ...",
+ * or "". */
 void ds_arithmetic_variables(char *out, size_t size);
 
 #endif

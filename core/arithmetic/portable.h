@@ -2,9 +2,9 @@
 /* portable.h - portable mode: results whose bits are the same on every x86-64 processor.
  *
  * What computes differently on different processors looks at the environment when it is loaded: the BLAS for
- * its kernels, the C library for its fused multiply-add, our own kernels for theirs (DS_PORTABLE). So the mode
- * is a set of environment variables that a process must have from its start; a program that lacks them starts
- * itself anew. Processes that it starts inherit them. */
+ * its kernels, the C library for its fused multiply-add, our own kernels for theirs (DS_PORTABLE). So the
+ * mode is a set of environment variables that a process must have from its start; a program that lacks them
+ * starts itself anew. Processes that it starts inherit them. */
 #ifndef DS_ARITHMETIC_PORTABLE_H
 #define DS_ARITHMETIC_PORTABLE_H
 

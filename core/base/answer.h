@@ -18,7 +18,8 @@ typedef struct ds_answer {
     char message[200]; /* why it failed; "" otherwise */
 } ds_answer;
 
-/* The most steps that one evaluation may say it took: every such number is exact as a double. More is no count. */
+/* The most steps that one evaluation may say it took: every such number is exact as a double. More is
+ * no count. */
 #define DS_COST_MAX ((uint64_t)1 << 53)
 
 static inline uint64_t ds_cost_of(uint64_t said)

@@ -19,9 +19,9 @@ void ds_log(uint32_t level, const char *source, const char *format, ...)
  * An empty string removes it. Lines are made for ds_log_columns(); a longer one ends with a whole word. */
 void ds_log_progress(const char *line);
 
-/* Columns that a progress line may have now: of the terminal, less one, or COLUMNS where that is set to less; a
- * size without end where stderr is no terminal. A longer line would wrap, and only its last row could be
- * erased. */
+/* Columns that a progress line may have now: of the terminal, less one, or COLUMNS where that is set to less;
+ * a size without end where stderr is no terminal. A longer line would wrap, and only its last row could
+ * be erased. */
 size_t ds_log_columns(void);
 
 /* Is stderr a terminal that understands carriage returns? */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program.c - where this code runs, and from there the other folders, as configured to each other; programs by
- * name, of this installation or build tree first. */
+/* program.c - where this code runs, and from there the other folders, as configured to each other; programs
+ * by name, of this installation or build tree first. */
 #include "config.h"
 
 #include "base/program.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program.h - what belongs to this dshost, or to this libdiffsim: a build tree, or an installation, which can be
- * moved as a whole: its folders are found relative to the file with this code, in the arrangement that it was
- * configured with; and the programs there, which start each other by name. */
+/* program.h - what belongs to this dshost, or to this libdiffsim: a build tree, or an installation, which can
+ * be moved as a whole: its folders are found relative to the file with this code, in the arrangement that it
+ * was configured with; and the programs there, which start each other by name. */
 #ifndef DS_BASE_PROGRAM_H
 #define DS_BASE_PROGRAM_H
 
@@ -36,8 +36,9 @@ int ds_installation_folder(ds_installed which, char out[PATH_MAX]);
  * installation (above), on PATH. 0, or DS_EXIT_IO where there is none. */
 int ds_program_find(const char *name, char out[PATH_MAX], ds_error *e);
 
-/* Standard input, output and error where they were closed: descriptors that can neither be read nor be written, so that no
- * file, socket or memory gets their numbers, and with them what is printed. First thing in main(). */
+/* Standard input, output and error where they were closed: descriptors that can neither be read nor be
+ * written, so that no file, socket or memory gets their numbers, and with them what is printed. First thing
+ * in main(). */
 void ds_program_hold_standard(void);
 
 /* The running program, to start it once more. */

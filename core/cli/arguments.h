@@ -21,10 +21,11 @@ int ds_arguments_check(int argc, char **argv, const char *command, const struct 
                        ds_error *e);
 
 /* A flag of a command: without a value it sets *set to 1, or `usage` is printed, or take() gets the value
- * that `word` says; else its value goes to *text, or to *list, behind those of the same flag before, with commas between
- * them (the caller frees it, also after an error), or to take(), which may refuse it. With a `letter` it is also -L. A switch may go
- * without its value, which is then `true`: --flag, --flag no, --flag=no. Tables end with a name of NULL;
- * "help" is among them. In a name '_' stands for '-': keys of a schema are names of flags. */
+ * that `word` says; else its value goes to *text, or to *list, behind those of the same flag before, with
+ * commas between them (the caller frees it, also after an error), or to take(), which may refuse it. With a
+ * `letter` it is also -L. A switch may go without its value, which is then `true`: --flag, --flag no,
+ * --flag=no. Tables end with a name of NULL; "help" is among them. In a name '_' stands for '-': keys of a
+ * schema are names of flags. */
 typedef int (*ds_flag_take)(void *request, const char *name, const char *value, ds_error *e);
 typedef struct ds_flag {
     const char *name;

@@ -6,8 +6,8 @@
 
 #include "run/journal.h"
 
-/* Starts dshost-picture for best.png now and then, and for all pictures and best.html at the end, for which it waits.
- * Failures are warnings on stderr. Of one run at a time. */
+/* Starts dshost-picture for best.png now and then, and for all pictures and best.html at the end, for which
+ * it waits. Failures are warnings on stderr. Of one run at a time. */
 extern const ds_observer ds_pictures;
 
 #endif

@@ -10,7 +10,8 @@
 /* Copies the text of an error to a caller's buffer of `size` bytes, which may be NULL. */
 void ds_embed_say(const ds_error *e, char *why, uint64_t size);
 
-/* Keeps the exit status of a call that opened or ran something, for ds_library_exit_status(), and returns it. */
+/* Keeps the exit status of a call that opened or ran something, for ds_library_exit_status(), and
+ * returns it. */
 int ds_embed_note(int rc);
 
 /* What an exit status of the host is to a program. */

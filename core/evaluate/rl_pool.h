@@ -35,8 +35,8 @@ void ds_lanes_close(ds_lanes *l);
  * to where they were. */
 int ds_lanes_step(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_error *e);
 
-/* Goes one step backwards in `count` different lanes, in parallel; else as ds_lanes_step(). A crash costs the sweep
- * of the step in hand; the other lanes of that worker are lost. */
+/* Goes one step backwards in `count` different lanes, in parallel; else as ds_lanes_step(). A crash costs the
+ * sweep of the step in hand; the other lanes of that worker are lost. */
 int ds_lanes_back(ds_lanes *l, uint64_t count, ds_lane_back *back, ds_error *e);
 
 #endif

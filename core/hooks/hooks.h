@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hooks.h - the hook points that an environment lists (diffsim/ext/hooks.h), as values that travel from the process of
- * the plugin to those who show them. */
+/* hooks.h - the hook points that an environment lists (diffsim/ext/hooks.h), as values that travel from the
+ * process of the plugin to those who show them. */
 #ifndef DS_HOOKS_HOOKS_H
 #define DS_HOOKS_HOOKS_H
 
@@ -20,8 +20,8 @@ typedef struct ds_hooks {
     ds_hook_entry entry[DS_MAX_HOOKS];
 } ds_hooks;
 
-/* Asks the instance `self` of plugin `id`; a breach of the rules is one line and DS_EXIT_PLUGIN. `theirs`: the table
- * of the plugin, in its own size. */
+/* Asks the instance `self` of plugin `id`; a breach of the rules is one line and DS_EXIT_PLUGIN. `theirs`:
+ * the table of the plugin, in its own size. */
 int ds_hooks_ask(const char *id, const ds_env_hooks *theirs, void *self, ds_hooks *out, ds_error *e);
 
 /* What another process has written becomes a list that can be shown. */

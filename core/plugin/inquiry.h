@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inquiry.h - questions beside an evaluation, about channels or about the score of a policy's noise, as a plugin gets them;
- * and their answers made safe. */
+/* inquiry.h - questions beside an evaluation, about channels or about the score of a policy's noise, as a
+ * plugin gets them; and their answers made safe. */
 #ifndef DS_PLUGIN_INQUIRY_H
 #define DS_PLUGIN_INQUIRY_H
 
@@ -25,16 +25,17 @@ void ds_inquiry_check(const ds_channels *channels, const ds_inquiry *q, const ds
 
 /* ---- noise on the actions of a policy and its score (diffsim/ext/score.h) ---- */
 
-/* Takes the table of an instance of plugin `id` (NULL = it has none: info->noise is 0) into *own and asks what is drawn.
- * DS_EXIT_PLUGIN and a line where what it says is not possible. */
+/* Takes the table of an instance of plugin `id` (NULL = it has none: info->noise is 0) into *own and asks
+ * what is drawn. DS_EXIT_PLUGIN and a line where what it says is not possible. */
 int ds_score_accept(const char *id, const ds_env_score *table, void *self, ds_env_score *own,
                     ds_score_info *info, ds_error *e);
 
 /* Can these numbers, from another process, be those of one that was accepted? */
 int ds_score_credible(const ds_score_info *info);
 
-/* The question for the score of an episode with n variables: `in` holds sigma (0 = that of the instance), `out` n values of
- * the score and then the baseline, which is asked for where `baseline` is set. It is the only one of its row. */
+/* The question for the score of an episode with n variables: `in` holds sigma (0 = that of the instance),
+ * `out` n values of the score and then the baseline, which is asked for where `baseline` is set. It is the
+ * only one of its row. */
 void ds_score_question(ds_asks *a, uint64_t n, int baseline);
 
 /* Are these questions that one? Does it ask for the baseline? */

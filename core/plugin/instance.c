@@ -32,8 +32,8 @@ void ds_answer_fail_status(const ds_env *env, ds_answer *a, ds_status st)
     ds_answer_fail(a, st > 0 ? DS_EVAL_STOPPED : DS_EVAL_ERROR, why[0] != '\0' ? why : ds_status_text(st));
 }
 
-/* What one evaluation was told. The plugin gets it in a struct that it can write to: answers are looked at through
- * this copy alone. */
+/* What one evaluation was told. The plugin gets it in a struct that it can write to: answers are looked at
+ * through this copy alone. */
 typedef struct told {
     const double *x;
     double *grad; /* NULL where none is wanted */
@@ -146,7 +146,8 @@ static ds_status evaluate_score(ds_env *env, const ds_inquiry *q, ds_eval *io)
     return st;
 }
 
-/* A score that is not finite spoils the row, as does a baseline that is NaN; one that diverged is INFINITY. */
+/* A score that is not finite spoils the row, as does a baseline that is NaN; one that diverged
+ * is INFINITY. */
 static void check_score(const ds_env *env, const ds_inquiry *q, ds_answer *a)
 {
     const uint64_t n = env->info.n;

@@ -75,9 +75,9 @@ int ds_bounds_check(const char *who, uint64_t n, const double *lower, const doub
 ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                           ds_answer *answer);
 
-/* The same, and the questions of an inquiry (may be NULL), or that for the score, whose `out` is written by the
- * plugin directly and zeroed as far as there is no answer. The kind of a product is in
- * grad_kind where no gradient is wanted. */
+/* The same, and the questions of an inquiry (may be NULL), or that for the score, whose `out` is written by
+ * the plugin directly and zeroed as far as there is no answer. The kind of a product is in grad_kind where no
+ * gradient is wanted. */
 ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                          const ds_inquiry *inquiry, ds_answer *answer);
 
@@ -130,8 +130,8 @@ typedef struct ds_episode_answer {
 ds_status ds_episode_advance(ds_episode *ep, uint64_t key, uint64_t step, const double *x, double *obs,
                              ds_episode_answer *out);
 
-/* One step backwards (extension ds.env.rl_gradient/1, which the instance has): the sweep of the episode of this
- * noise key, which was brought to step `taken`, goes back over step `step`; taken - 1 begins a sweep. */
+/* One step backwards (extension ds.env.rl_gradient/1, which the instance has): the sweep of the episode of
+ * this noise key, which was brought to step `taken`, goes back over step `step`; taken - 1 begins a sweep. */
 typedef struct ds_episode_back {
     uint64_t key, taken, step;
     double reward_bar;
@@ -139,8 +139,8 @@ typedef struct ds_episode_back {
     double *action_bar;    /* out: n_act values, 0 where the outcome is not DS_EVAL_OK */
 } ds_episode_back;
 
-/* `lost` gets 1 where the instance is not there (it is new): the episode has to be brought to its step, and the
- * sweep to begin anew. DS_STOPPED when the plugin stopped on request, else DS_OK. */
+/* `lost` gets 1 where the instance is not there (it is new): the episode has to be brought to its step, and
+ * the sweep to begin anew. DS_STOPPED when the plugin stopped on request, else DS_OK. */
 ds_status ds_episode_go_back(ds_episode *ep, const ds_episode_back *b, int *lost, ds_answer *out);
 
 #endif

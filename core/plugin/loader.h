@@ -36,8 +36,8 @@ int ds_loader_open(const char *name, uint32_t kind, const ds_module **out, ds_er
 /* The same for a file that was found. */
 int ds_loader_load(const ds_plugin_file *f, const ds_module **out, ds_error *e);
 
-/* The plugin of FILE.ENDING:NAME as its adapter (diffsim/adapter.h) gives it, not yet tested: 0, or DS_EXIT_PLUGIN
- * and the adapter's own line. */
+/* The plugin of FILE.ENDING:NAME as its adapter (diffsim/adapter.h) gives it, not yet tested: 0, or
+ * DS_EXIT_PLUGIN and the adapter's own line. */
 int ds_loader_ask_adapter(const char *path, const ds_plugin **out, ds_error *e);
 
 /* The module of a file that was loaded or described already, or NULL. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pieces.h - one line of text for a given width: what matters least is said shorter or left out, and no number
- * is ever cut. */
+/* pieces.h - one line of text for a given width: what matters least is said shorter or left out, and no
+ * number is ever cut. */
 #ifndef DS_RUN_PIECES_H
 #define DS_RUN_PIECES_H
 

@@ -14,8 +14,8 @@ typedef struct ds_runs_row {
     double wall_s; /* of all of them */
 } ds_runs_row;
 
-/* Rows with equal environments stand together; within them they get sorted by their median. Then says how to see
- * more of the folder. */
+/* Rows with equal environments stand together; within them they get sorted by their median. Then says how to
+ * see more of the folder. */
 void ds_runs_table(ds_runs_row *row, size_t rows, const char *folder);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* episodes_back.c - derivatives of stepwise control for the optimizer of a run (diffsim/ext/rl_gradient.h). The last
- * episode of each lane is kept with the adjoints of its sweep: where no worker has it in hand, because it comes from
- * the record or its worker has died, its steps and its sweep are made again. */
+/* episodes_back.c - derivatives of stepwise control for the optimizer of a run (diffsim/ext/rl_gradient.h).
+ * The last episode of each lane is kept with the adjoints of its sweep: where no worker has it in hand,
+ * because it comes from the record or its worker has died, its steps and its sweep are made again. */
 #include "config.h"
 
 #include "run/episodes_internal.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* episodes_internal.h - the open episodes of a run, and those that are kept for derivatives: what episodes.c and
- * episodes_back.c share. */
+/* episodes_internal.h - the open episodes of a run, and those that are kept for derivatives: what episodes.c
+ * and episodes_back.c share. */
 #ifndef DS_RUN_EPISODES_INTERNAL_H
 #define DS_RUN_EPISODES_INTERNAL_H
 

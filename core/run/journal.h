@@ -58,9 +58,9 @@ enum {
 /* "budget", ..., as it is recorded. */
 const char *ds_end_name(int end);
 
-/* Budgets at which the record was used up with episodes open, in order. Lanes that were free could not begin then, and
- * what was learned of the others in the meantime is in the record: on the way through it again, and beyond it, no episode
- * begins at such a number either until all are over. */
+/* Budgets at which the record was used up with episodes open, in order. Lanes that were free could not begin
+ * then, and what was learned of the others in the meantime is in the record: on the way through it again, and
+ * beyond it, no episode begins at such a number either until all are over. */
 enum { DS_JOURNAL_HALTS = 32 };
 
 typedef struct ds_journal {
@@ -124,8 +124,9 @@ ds_status ds_journal_ask(ds_journal *j, ds_question *q, uint64_t *done);
  * nonzero = the run ends behind it. */
 int ds_journal_replaying(const ds_journal *j);
 
-/* How many rows there may be now: the next halt, or the budget. An episode could not begin for want of budget, while
- * others are open: makes it a halt, in the store at once (nonzero: j->error). Reads those of the store. */
+/* How many rows there may be now: the next halt, or the budget. An episode could not begin for want of
+ * budget, while others are open: makes it a halt, in the store at once (nonzero: j->error). Reads those of
+ * the store. */
 uint64_t ds_journal_limit(const ds_journal *j);
 int ds_journal_halt(ds_journal *j);
 int ds_journal_read_halts(ds_journal *j, ds_error *e);

@@ -27,15 +27,15 @@ typedef struct ds_session {
 int ds_session_open(ds_session *s, const char *kind, const char *folder, ds_error *e);
 void ds_session_close(ds_session *s);
 
-/* Enters portable mode where [run] portable asks for it, and writes it there where this program is in that mode
- * already. Nothing must be open yet: a program may be started anew. */
+/* Enters portable mode where [run] portable asks for it, and writes it there where this program is in that
+ * mode already. Nothing must be open yet: a program may be started anew. */
 int ds_portable_settle(ds_settings *settings, ds_error *e);
 
 /* The second half of it: for those who start runs as processes of their own. */
 int ds_portable_adopt(ds_settings *settings, ds_error *e);
 
-/* Warns, and notes it in the store, where the run was begun with other arithmetic (arithmetic/arithmetic.h) than
- * that of now. Its plugins are known. */
+/* Warns, and notes it in the store, where the run was begun with other arithmetic (arithmetic/arithmetic.h)
+ * than that of now. Its plugins are known. */
 int ds_session_compare_arithmetic(const ds_session *s, ds_error *e);
 
 /* Takes over the settings of a new run. */

@@ -258,8 +258,8 @@ static int few_bodies(const ds_scene *own, void *self, const ds_scene_info *info
     return rigid && elements <= DS_TRACE_BODIES;
 }
 
-/* Frames of a scene whose pictures show ways: one that is flat, or has few bodies; 0 = it is none, or does not
- * say. */
+/* Frames of a scene whose pictures show ways: one that is flat, or has few bodies; 0 = it is none, or does
+ * not say. */
 static uint64_t traced_frames(const ds_scene *ext, void *self)
 {
     ds_scene_info info = {.struct_size = sizeof info};

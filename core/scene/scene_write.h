@@ -80,7 +80,8 @@ enum { DS_KEEP_ALL = 0, DS_KEEP_FEW = 1, DS_KEEP_METRICS = 2, DS_TRACE_FRAMES = 
 
 /* The list of frames for DS_KEEP_*, and its length; `room` is for a list that depends on the scene. The
  * frames of a picture (DS_KEEP_FEW) are the first, the middle and the last one, and, of a scene
- * that is flat or of few rigid bodies, whose pictures show their ways, up to DS_TRACE_FRAMES evenly spread ones. */
+ * that is flat or of few rigid bodies, whose pictures show their ways, up to DS_TRACE_FRAMES evenly
+ * spread ones. */
 const uint64_t *ds_scene_frames(const ds_scene *ext, void *self, uint32_t keep,
                                 uint64_t room[DS_TRACE_FRAMES], uint64_t *count);
 

@@ -27,8 +27,8 @@ enum { DS_LOOK_SECONDS = 10 }; /* start_timeout of who wants to know no more tha
 int ds_probe_open(const char *name, uint32_t kind, const ds_probe_config *config, const ds_module **out,
                   ds_error *e);
 
-/* What a plugin is, and no more: one of this host's own (ds_plugin_is_own()) is loaded, any other is described by
- * a process that is ended at once. */
+/* What a plugin is, and no more: one of this host's own (ds_plugin_is_own()) is loaded, any other is
+ * described by a process that is ended at once. */
 int ds_probe_look(const ds_plugin_file *f, const ds_probe_config *config, const ds_module **out, ds_error *e);
 
 /* The same by name, and of a kind (0 = any). */

@@ -155,9 +155,9 @@ static inline double *ds_slot_out(const ds_ring *s, ds_slot *slot)
 }
 
 /* The end of a slot. For steps of episodes: number of the step (0 = beginning), then what it gave: reward,
- * how the episode has ended (DS_RL_*), observation. For steps backwards (DS_WANT_GRAD): the step, the adjoints of
- * reward and observation, steps taken, and in their place in the answer DS_SLOT_BACK or DS_SLOT_LOST; the adjoint
- * of the action is in place of the gradient. */
+ * how the episode has ended (DS_RL_*), observation. For steps backwards (DS_WANT_GRAD): the step, the
+ * adjoints of reward and observation, steps taken, and in their place in the answer DS_SLOT_BACK or
+ * DS_SLOT_LOST; the adjoint of the action is in place of the gradient. */
 enum { DS_SLOT_STEP = 0, DS_SLOT_REWARD = 1, DS_SLOT_ENDED = 2, DS_SLOT_STEP_HEAD = 3 };
 enum { DS_SLOT_BACK = -1, DS_SLOT_LOST = -2 };
 
@@ -198,7 +198,8 @@ int ds_ring_sound(const ds_ring *s);
 int ds_slot_done(const void *slot);
 
 /* Host: takes the answer of a slot to the question that ds_ring_fill() has written into it. What a
- * plugin gone wild may have left there is made harmless, and no answer where the question is not what it was. */
+ * plugin gone wild may have left there is made harmless, and no answer where the question is not what
+ * it was. */
 void ds_slot_answer(const ds_slot *slot, const ds_slot_ask *ask, const double *x, uint64_t numbers,
                     ds_answer *out);
 

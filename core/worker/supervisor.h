@@ -40,9 +40,9 @@ ds_ring *ds_supervisor_share(ds_supervisor *c);
 enum { DS_SUPERVISOR_STOPPED = -1 };
 
 /* Sleeps, not for long, until `done` of the ring comes to `wake_at` or the slot of the ticket is done. Where
- * config.stop is set, or config.waiting() gives up, the workers are asked to stop, and killed a second later; *stop_at, 0 at first,
- * keeps that time. 0 = look again, DS_SUPERVISOR_STOPPED, or the status of a failure that ends the pool:
- * a worker cannot be started any more, or the shared memory was overwritten. */
+ * config.stop is set, or config.waiting() gives up, the workers are asked to stop, and killed a second later;
+ * *stop_at, 0 at first, keeps that time. 0 = look again, DS_SUPERVISOR_STOPPED, or the status of a failure
+ * that ends the pool: a worker cannot be started any more, or the shared memory was overwritten. */
 int ds_supervisor_sleep(ds_supervisor *c, uint64_t ticket, uint32_t wake_at, uint64_t *stop_at, ds_error *e);
 
 /* Something in the shared memory cannot be: fills *e, and returns its status. */

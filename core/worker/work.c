@@ -408,8 +408,8 @@ static uint64_t do_tickets(ds_duty *w, uint64_t ticket, uint64_t end)
     return taken;
 }
 
-/* Has the slot of this ticket been posted anew? The successor of a dead worker goes through all slots that were taken:
- * met under their old tickets, new ones would be worked off without being taken. */
+/* Has the slot of this ticket been posted anew? The successor of a dead worker goes through all slots that
+ * were taken: met under their old tickets, new ones would be worked off without being taken. */
 static int is_past(const ds_duty *w, uint64_t ticket)
 {
     return atomic_load(&w->share->head->posted) > ticket + w->share->at.capacity;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* py - the adapter for FILE.py:NAME (diffsim/adapter.h): a class with loss(), or with reset() and step(), is an
- * environment, one with run() an optimizer. Each instance has a Python process of its own, python/diffsim/serve.py. */
+/* py - the adapter for FILE.py:NAME (diffsim/adapter.h): a class with loss(), or with reset() and step(), is
+ * an environment, one with run() an optimizer. Each instance has a Python process of its
+ * own, python/diffsim/serve.py. */
 #include <diffsim/adapter.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -63,8 +63,8 @@ VEC_INLINE vec vec_tanh(vec x)
 #define VEC_HALF_PI_MIDDLE 0x1.0b4611a4p-34
 #define VEC_HALF_PI_LOW 0x1.13198a2e03707p-65
 
-/* sin(r + low) and cos(r + low) for |r| <= pi/4 and a low that is a rounding error of it: Taylor's series to r^17 and r^16,
- * truncated at 1e-19 and 2e-18. */
+/* sin(r + low) and cos(r + low) for |r| <= pi/4 and a low that is a rounding error of it: Taylor's series to
+ * r^17 and r^16, truncated at 1e-19 and 2e-18. */
 VEC_INLINE void vec_sincos_near(vec r, vec low, vec *sine, vec *cosine)
 {
     const vec z = r * r, z2 = z * z, z4 = z2 * z2;

@@ -435,8 +435,8 @@ static uint32_t half_faces(const flip *e, const double *x, size_t i, uint32_t *f
     return count;
 }
 
-/* The target is the pancake at its start, turned by half a turn about z. Two of its halves are seen, each by itself:
- * a turned pancake differs from one that lies there as it did by them alone. */
+/* The target is the pancake at its start, turned by half a turn about z. Two of its halves are seen, each by
+ * itself: a turned pancake differs from one that lies there as it did by them alone. */
 static ds_status open_pictures(flip *e)
 {
     const size_t n = e->c.mesh.stride;
@@ -525,7 +525,8 @@ static void observe_flip(const void *self, double *obs)
     }
 }
 
-/* Loss of the present state, at simulation step `step`, or of the pictures so far, where several states are compared. */
+/* Loss of the present state, at simulation step `step`, or of the pictures so far, where several states
+ * are compared. */
 static ds_status value_of(flip *e, uint64_t step, double *value)
 {
     ds_status status = DS_OK;
@@ -549,7 +550,8 @@ static ds_status begin_flip(void *self, uint64_t noise_key)
     return value_of(e, 0, &e->now);
 }
 
-/* One segment. The reward is by how much the loss of the state falls, or minus what it adds to a sum over time. */
+/* One segment. The reward is by how much the loss of the state falls, or minus what it adds to a sum
+ * over time. */
 static ds_status act_on_flip(void *self, uint64_t k, ds_rl_step *io)
 {
     flip *e = self;

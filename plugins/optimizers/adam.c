@@ -107,7 +107,8 @@ static int progress(const adam *self, arm *a, double loss)
     return 1;
 }
 
-/* Of the rule "normalized": where the loss is a square of distances its root falls as the way that is left does. */
+/* Of the rule "normalized": where the loss is a square of distances its root falls as the way that is
+ * left does. */
 static double way_left(const adam *self, const arm *a, double loss)
 {
     const double above = a->first - self->floor;
@@ -167,8 +168,8 @@ static double step(const adam *self, const arm *a, size_t k, double eta)
            (a->q[k] / sqrt(1.0 - pow(self->beta2, t)) + self->eps);
 }
 
-/* Of the rule "normalized": the first moment, of directions, with one more where there is a gradient. Returns what makes
- * its length 1. */
+/* Of the rule "normalized": the first moment, of directions, with one more where there is a gradient. Returns
+ * what makes its length 1. */
 static double turn(const adam *self, arm *a, const double *gradient, double norm)
 {
     for (size_t k = 0; gradient && k < self->n; k++) {

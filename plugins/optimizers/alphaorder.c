@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alphaorder.c - stochastic descent on a smoothed loss with first-, zeroth- or alpha-order gradients. H. Suh, M. Simchowitz, K.
- * Zhang, R. Tedrake, "Do differentiable simulators give better policy gradients?" (ICML 2022,
- * arXiv:2202.00817):
+/* alphaorder.c - stochastic descent on a smoothed loss with first-, zeroth- or alpha-order gradients. H. Suh,
+ * M. Simchowitz, K. Zhang, R. Tedrake, "Do differentiable simulators give better policy gradients?" (ICML
+ * 2022, arXiv:2202.00817):
  *
  *     repeat
  *         x ~ Uniform[-1, 1]^n
@@ -12,12 +12,14 @@
  *             g = alpha g1 + (1 - alpha) g0;  x = clamp(x - step(g))
  *         until the mean loss of the samples has not fallen for `patience` iterations
  *
- * In the paper both estimates have samples of their own (shared = false); by default they share them: N + 1 evaluations
- * per iteration. Outside of the box f is taken as constant along the outward direction: a sample is clamped, and its
- * gradient has no component there. Without gradients alpha is 0, which is an evolution strategy with a fixed width.
+ * In the paper both estimates have samples of their own (shared = false); by default they share them: N + 1
+ * evaluations per iteration. Outside of the box f is taken as constant along the outward direction: a sample
+ * is clamped, and its gradient has no component there. Without gradients alpha is 0, which is an evolution
+ * strategy with a fixed width.
  *
- * step = armijo: of t = lr, lr b, lr b^2, ... the first one with f(clamp(x - t g)) <= f(x) - c g . (x - clamp(x - t g)) (L.
- * Armijo 1966), by the loss without noise; where none of the trials is, x stays, and the samples are drawn anew.
+ * step = armijo: of t = lr, lr b, lr b^2, ... the first one with f(clamp(x - t g)) <= f(x) - c g . (x -
+ * clamp(x - t g)) (L. Armijo 1966), by the loss without noise; where none of the trials is, x stays, and the
+ * samples are drawn anew.
  */
 #include "methods/base/box.h"
 #include "methods/base/opt_kit.h"
@@ -66,7 +68,8 @@ typedef struct alphaorder {
     size_t trace_used, trace_room;
 } alphaorder;
 
-/* x, where its loss is needed, and the samples x + w_i of each set, in antithetic pairs w, -w where wanted. */
+/* x, where its loss is needed, and the samples x + w_i of each set, in antithetic pairs w, -w
+ * where wanted. */
 static void draw_samples(alphaorder *self)
 {
     size_t n = self->n, half = self->N / 2, first = self->centre;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* apg.c - analytic policy gradient: the return of whole episodes, or of pieces of them, is differentiated through the
- * simulation and the policy, step by step, and the policy climbs it.
+/* apg.c - analytic policy gradient: the return of whole episodes, or of pieces of them, is differentiated
+ * through the simulation and the policy, step by step, and the policy climbs it.
  *
  *     initialise policy pi
  *     for update = 1, 2, ...
@@ -8,8 +8,8 @@
  *         g = d/d pi  mean over episodes of  sum_t gamma^t r_t,  back through time
  *         Adam step along g, cut to the length grad_norm
  *
- * The policy is that of rl/analytic_policy.h. Source: C. D. Freeman et al., "Brax - A differentiable physics engine for
- * large scale rigid body simulation", NeurIPS 2021, section "Analytic policy gradients".
+ * The policy is that of rl/analytic_policy.h. Source: C. D. Freeman et al., "Brax - A differentiable physics
+ * engine for large scale rigid body simulation", NeurIPS 2021, section "Analytic policy gradients".
  */
 #include "methods/base/blas.h"
 #include "methods/base/opt_kit.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cem.c - the cross-entropy method: a normal distribution with independent variables is drawn from, and fitted to the best of
- * what was drawn. R. Rubinstein, "The cross-entropy method for combinatorial and continuous optimization" (Methodology and
- * Computing in Applied Probability 1, 1999); with the constants of the experiments of H. Suh, M. Simchowitz, K. Zhang, R.
- * Tedrake, "Do differentiable simulators give better policy gradients?" (ICML 2022, arXiv:2202.00817):
+/* cem.c - the cross-entropy method: a normal distribution with independent variables is drawn from, and
+ * fitted to the best of what was drawn. R. Rubinstein, "The cross-entropy method for combinatorial and
+ * continuous optimization" (Methodology and Computing in Applied Probability 1, 1999); with the constants of
+ * the experiments of H. Suh, M. Simchowitz, K. Zhang, R. Tedrake, "Do differentiable simulators give better
+ * policy gradients?" (ICML 2022, arXiv:2202.00817):
  *
  *     repeat
  *         mean = start, sd = init_std
@@ -90,7 +91,8 @@ static void fit(cem *self)
     }
 }
 
-/* Is there nothing left to find? Losses without a single finite one say nothing: the search begins elsewhere. */
+/* Is there nothing left to find? Losses without a single finite one say nothing: the search
+ * begins elsewhere. */
 static int is_over(const cem *self)
 {
     int finite = 0, narrow = 1;

@@ -262,8 +262,8 @@ static void warn_clipped(cmaes *o, uint64_t clipped)
     }
 }
 
-/* Puts the least point of the quadratic into the last row of the generation, when it is due; returns whether it
- * did. To the strategy it counts as an outside point: mean and matrix follow it as far as they may. */
+/* Puts the least point of the quadratic into the last row of the generation, when it is due; returns whether
+ * it did. To the strategy it counts as an outside point: mean and matrix follow it as far as they may. */
 static int propose_least(cmaes *o)
 {
     uint64_t row = o->plan.lambda - 1;

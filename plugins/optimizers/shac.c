@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shac.c - short-horizon actor-critic: the policy climbs the return of short windows, differentiated through the
- * simulation, plus what a critic says that the state behind them is worth.
+/* shac.c - short-horizon actor-critic: the policy climbs the return of short windows, differentiated through
+ * the simulation, plus what a critic says that the state behind them is worth.
  *
  *     initialise policy pi, critic V, target critic Vt = V
  *     for iteration = 1, 2, ...
  *         run pi for h steps in N lanes
  *         pi against the gradient of -1/(N h) sum_i [ sum_{t < h} gamma^t r_t + gamma^h Vt(s_h) ]
- *         V against that of (V(s_t) - target_t)^2, targets by TD(lambda) with Vt, some passes over the steps in minibatches
+ *         V against that of (V(s_t) - target_t)^2, targets by TD(lambda) with Vt, some passes over the
+ *           steps in minibatches
  *         Vt = alpha Vt + (1 - alpha) V
  *
- * The policy is that of rl/analytic_policy.h; networks have tanh where the paper has ELU and normalised layers. A lane
- * whose episode ends waits for the next window. Source: J. Xu, V. Makoviychuk, Y. Narang, F. Ramos, W. Matusik, A. Garg,
- * M. Macklin: "Accelerated policy learning with parallel differentiable simulation", ICLR 2022, Algorithm 1.
+ * The policy is that of rl/analytic_policy.h; networks have tanh where the paper has ELU and normalised
+ * layers. A lane whose episode ends waits for the next window. Source: J. Xu, V. Makoviychuk, Y. Narang, F.
+ * Ramos, W. Matusik, A. Garg, M. Macklin: "Accelerated policy learning with parallel differentiable
+ * simulation", ICLR 2022, Algorithm 1.
  */
 #include "methods/base/blas.h"
 #include "methods/base/opt_kit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_random.c - the random streams of diffsim/helper/random.h: known answers of the generator, frozen values of
- * the streams, moments and independence. */
+/* test_random.c - the random streams of diffsim/helper/random.h: known answers of the generator, frozen
+ * values of the streams, moments and independence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* channel_base.h - channels for env_base.h: the residuals x_i - centre, and the loss with its H v. Holes: BAD_SCALE is a
- * factor of the residuals, BAD_JV(v, i), BAD_JTV(w, i) and BAD_HV(v, i) are numbers of products, BAD_ELEMENTS is what
- * describe() says, BAD_PRODUCTS which products with the Jacobian there are, BAD_ANSWER are statements behind an answer,
- * BAD_EVALUATE those instead of all answers. */
+/* channel_base.h - channels for env_base.h: the residuals x_i - centre, and the loss with its H v. Holes:
+ * BAD_SCALE is a factor of the residuals, BAD_JV(v, i), BAD_JTV(w, i) and BAD_HV(v, i) are numbers of
+ * products, BAD_ELEMENTS is what describe() says, BAD_PRODUCTS which products with the Jacobian there are,
+ * BAD_ANSWER are statements behind an answer, BAD_EVALUATE those instead of all answers. */
 #include <diffsim/diffsim.h>
 #include <diffsim/ext/channel.h>
 #include <string.h>

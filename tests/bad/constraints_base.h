@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* constraints_base.h - a bowl with 200 smooth constraints. Holes: BAD_SIZE_OF(k) is how large constraint k is, BAD_JACOBIAN(k, i)
- * a factor of its derivative with respect to variable i. */
+/* constraints_base.h - a bowl with 200 smooth constraints. Holes: BAD_SIZE_OF(k) is how large constraint k
+ * is, BAD_JACOBIAN(k, i) a factor of its derivative with respect to variable i. */
 #include <diffsim/helper/episode.h>
 
 #ifndef BAD_SIZE_OF

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rl_base.h - stepwise control for env_base.h: each step sets one variable, those to come stand at the start point.
- * BAD_FLAGS are those of info(), BAD_END how an episode ends with its last step. */
+/* rl_base.h - stepwise control for env_base.h: each step sets one variable, those to come stand at the start
+ * point. BAD_FLAGS are those of info(), BAD_END how an episode ends with its last step. */
 #include <diffsim/ext/rl.h>
 #include <string.h>
 

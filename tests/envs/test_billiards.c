@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_billiards.c - balls that push each other: momentum, single impacts, symmetry, and derivatives, which are those of
- * differences unless the differences reach over a switch of contacts. */
+/* test_billiards.c - balls that push each other: momentum, single impacts, symmetry, and derivatives, which
+ * are those of differences unless the differences reach over a switch of contacts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +65,8 @@ static void impacts(void **state)
     assert_true(b.ball[1].v[0].v > 0.9);
 }
 
-/* Momentum in all directions; mirrored forces give mirrored motions of the ball in the middle of the last row. */
+/* Momentum in all directions; mirrored forces give mirrored motions of the ball in the middle of the
+ * last row. */
 static void laws(void **state)
 {
     (void)state;
@@ -88,8 +89,8 @@ static void laws(void **state)
     assert_near(b.ball[0].v[1].v + b.ball[1].v[1].v, 1, 1e-12);
 }
 
-/* The scene of the source: force, bounds and length of an episode, where the last ball lies, its target, and that a force is
- * one of the first step alone. */
+/* The scene of the source: force, bounds and length of an episode, where the last ball lies, its target, and
+ * that a force is one of the first step alone. */
 static void scene_of_the_source(void **state)
 {
     fake_env e;
@@ -145,8 +146,8 @@ static void play(int apart, const double force[2], ball_state *last, uint64_t *s
     *switches = b.switches;
 }
 
-/* Where a difference of both sides takes the same switches, it is the derivative; at most a fifth of the points have no
- * such difference at any step. */
+/* Where a difference of both sides takes the same switches, it is the derivative; at most a fifth of the
+ * points have no such difference at any step. */
 static void derivatives(void **state)
 {
     (void)state;

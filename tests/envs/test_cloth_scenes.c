@@ -299,11 +299,12 @@ static void pure(void **state)
     }
 }
 
-/* Where the springs are too stiff for the step the user is told so at once, and what to change; and only there:
- * the last of each scene is just below its limit. */
+/* Where the springs are too stiff for the step the user is told so at once, and what to change; and only
+ * there: the last of each scene is just below its limit. */
 enum { LIFT_ROWS = 12 };
 
-/* The same lift as a file of ds-cloth-1, and as a table in mm with names; corner 2 is not seen now and then. */
+/* The same lift as a file of ds-cloth-1, and as a table in mm with names; corner 2 is not seen now
+ * and then. */
 static void write_lift(const char *path, int table, int broken)
 {
     FILE *f = fopen(path, "w");

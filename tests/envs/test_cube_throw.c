@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cube_throw.c - the thrown cube: motions and error sums that were measured once with an independent program,
- * the contact law and whole motions against central differences, residuals with their products. */
+/* test_cube_throw.c - the thrown cube: motions and error sums that were measured once with an independent
+ * program, the contact law and whole motions against central differences, residuals with their products. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -28,8 +28,8 @@ static void impulses(void **state)
                                     {60, 0.4576, 2.8029, 0.4829},  {100, 0.7701, 4.2152, 0.4887},
                                     {200, 1.2420, 6.4113, 0.4959}, {299, 1.3226, 6.8116, 0.4985}};
     static const char *const names[3] = {"recorded_x", "recorded_y", "recorded_z"};
-    /* Of the start, where y is up: place (0, 0, 1.2); yaw 0.8, pitch 1.1, roll 0.9 = quaternion x, y, z, w 0.158266, 0.577903,
-     * 0.089534, 0.795590. */
+    /* Of the start, where y is up: place (0, 0, 1.2); yaw 0.8, pitch 1.1, roll 0.9 = quaternion x, y, z, w
+     * 0.158266, 0.577903, 0.089534, 0.795590. */
     static const double start[7] = {0, 1.2, 0, 0.795590, 0.158266, 0.089534, -0.577903};
     double pose[7];
     fake_env e;
@@ -107,8 +107,8 @@ static void other_springs(void **state)
     }
 }
 
-/* One contact, of every friction with and without network, of all springs, at many states: adjoint against tangent,
- * tangent against differences. */
+/* One contact, of every friction with and without network, of all springs, at many states: adjoint against
+ * tangent, tangent against differences. */
 static void law(void **state)
 {
     (void)state;
@@ -280,7 +280,8 @@ static void products(void **state)
 
 enum { ROWS = 120 };
 
-/* The throw by impulses as a table of whole states; every 7th quaternion with the other sign, `gap`: without a place. */
+/* The throw by impulses as a table of whole states; every 7th quaternion with the other sign, `gap`: without
+ * a place. */
 static void write_throw(const char *path, int gap)
 {
     static double state[ROWS * THROW_STATES];
@@ -311,7 +312,8 @@ static void write_throw(const char *path, int gap)
     assert_int_equal(fclose(f), 0);
 }
 
-/* A recorded throw has the loss of the made one; what is held out, missing or not among the columns has no part in it. */
+/* A recorded throw has the loss of the made one; what is held out, missing or not among the columns has no
+ * part in it. */
 static void recorded_throw(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_double_pendulum.c - the double pendulum by its angles: motions measured once with an independent program, optima,
- * derivatives against central differences, residuals with their products, real recordings. */
+/* test_double_pendulum.c - the double pendulum by its angles: motions measured once with an independent
+ * program, optima, derivatives against central differences, residuals with their products,
+ * real recordings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -151,8 +152,8 @@ static void products(void **state)
 
 /* ---- recordings ---- */
 
-/* Windows of two real recordings at the constants that least squares find: the errors that were measured independently of this
- * program, and no slope. */
+/* Windows of two real recordings at the constants that least squares find: the errors that were measured
+ * independently of this program, and no slope. */
 static void real_recordings(void **state)
 {
     (void)state;
@@ -276,8 +277,8 @@ static void own_recordings(void **state)
     temporary_close(&folder);
 }
 
-/* A recording on the circle whose angles make turns: the truth is the truth with and without them, and a motion that is a
- * turn ahead is wrong only with them. */
+/* A recording on the circle whose angles make turns: the truth is the truth with and without them, and a
+ * motion that is a turn ahead is wrong only with them. */
 static void turns(void **state)
 {
     static const char *const wrap[2] = {"wrap=true", "wrap=false"};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_drawn_objects.c - parameter `object` of the environments of gradSim: a number stands for an object, whose unknown
- * quantities are drawn inside their bounds; there the loss is 0, and the metric error tells how far away a point is. */
+/* test_drawn_objects.c - parameter `object` of the environments of gradSim: a number stands for an object,
+ * whose unknown quantities are drawn inside their bounds; there the loss is 0, and the metric error tells how
+ * far away a point is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -28,7 +29,8 @@ static void open_object(fake_env *e, int k, const char *object)
     assert_int_equal(e->info.n, 1);
 }
 
-/* Where the object is: at the lower bound the error, relative as that of all logarithms, is 1 - 10^(bound - object). */
+/* Where the object is: at the lower bound the error, relative as that of all logarithms, is 1 - 10^(bound
+ * - object). */
 static double place_of(fake_env *e)
 {
     const double *error = fake_metric(e, e->lower, "error");
@@ -81,7 +83,8 @@ static void each_particle(void **state)
     fake_env_close(&e);
 }
 
-/* Of several quantities each has an error of its own, and their mean is `error`; positive ones are in proportion. */
+/* Of several quantities each has an error of its own, and their mean is `error`; positive ones are
+ * in proportion. */
 static void each_quantity(void **state)
 {
     (void)state;
@@ -125,8 +128,9 @@ static double masses_start(const char *near, const char *object, const char *see
     return error;
 }
 
-/* Masses that start near those of the target: by their inverses, as gradSim, or by factors between 1/2 and 2. The
- * lightest particle of a ball of one density has 0.174 kg, the heaviest 1.143 kg, their mean is 0.430 kg. */
+/* Masses that start near those of the target: by their inverses, as gradSim, or by factors between 1/2 and 2.
+ * The lightest particle of a ball of one density has 0.174 kg, the heaviest 1.143 kg, their mean is
+ * 0.430 kg. */
 static void masses_near_the_target(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_identification.c - least squares on the motions of the double pendulum: constants that are found to the last digits
- * or to the noise, and how often random starts get there, against figures measured with an independent program. */
+/* test_identification.c - least squares on the motions of the double pendulum: constants that are found to
+ * the last digits or to the noise, and how often random starts get there, against figures measured with an
+ * independent program. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -131,7 +132,8 @@ static void open_recording(fake_env *e, int number, int samples, const char *wra
     fake_env_open(e, name, (const char *const[]){"variant=recording", file, size, wrap, NULL}, 0, 0);
 }
 
-/* Of 100 uniform random starts in the box, how many come below 0.02 rad over 200 samples within so many evaluations. */
+/* Of 100 uniform random starts in the box, how many come below 0.02 rad over 200 samples within so
+ * many evaluations. */
 static int found_from_random(fake_env *e, size_t evaluations, int bounds)
 {
     int found = 0;
@@ -146,10 +148,10 @@ static int found_from_random(fake_env *e, size_t evaluations, int bounds)
     return found;
 }
 
-/* With angles that go on through turns an independent program found 48 % on recording 0 (25 starts: +- 20 points), and 88 %
- * (+- 13) on recording 2 with a method that keeps inside the box. One that stops at its sides, as ours by default, ends in a
- * corner of it from one start in five and finds less than half; damped towards bounds it finds as many. On the circle hardly
- * any start gets there. */
+/* With angles that go on through turns an independent program found 48 % on recording 0 (25 starts: +- 20
+ * points), and 88 % (+- 13) on recording 2 with a method that keeps inside the box. One that stops at its
+ * sides, as ours by default, ends in a corner of it from one start in five and finds less than half; damped
+ * towards bounds it finds as many. On the circle hardly any start gets there. */
 static void random_starts(void **state)
 {
     static const int number[2] = {0, 2};
@@ -184,7 +186,8 @@ static void fewer_corners(void **state)
     fake_env_close(&e);
 }
 
-/* 1.6 s are more than chaos allows: the usual start ends about 1 rad away, where half the time is fitted to 0.0084 rad. */
+/* 1.6 s are more than chaos allows: the usual start ends about 1 rad away, where half the time is fitted to
+ * 0.0084 rad. */
 static void chaos(void **state)
 {
     double error[2];

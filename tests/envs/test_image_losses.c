@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_image_losses.c - loss = image of the environments that have losses of their own: derivatives over whole episodes
- * against central differences, in both precisions; the least loss; several cameras and frames; targets from PNG files;
- * channels; stepwise control; what is refused. */
+/* test_image_losses.c - loss = image of the environments that have losses of their own: derivatives over
+ * whole episodes against central differences, in both precisions; the least loss; several cameras and frames;
+ * targets from PNG files; channels; stepwise control; what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -142,8 +142,8 @@ static void derivatives_of_particles(void **state)
 {
     (void)state;
     for (int k = 0; k < PARTICLES; k++) {
-        /* Close to one of its points the rolling pin touches more: there the quotients still get nearer when rounding
-         * stops them. */
+        /* Close to one of its points the rolling pin touches more: there the quotients still get nearer when
+         * rounding stops them. */
         derivatives_of(&particles[k], strcmp(particles[k].name, "envs/rollingpin") == 0 ? 1e-4 : 1e-5);
     }
 }
@@ -237,8 +237,8 @@ static double *values_of(fake_env *e, uint64_t channel, const char *name, const 
     return out;
 }
 
-/* The squares of the residuals add up to the loss, and so do those of pictures less target over their number. Without
- * pictures there are no channels. */
+/* The squares of the residuals add up to the loss, and so do those of pictures less target over their number.
+ * Without pictures there are no channels. */
 static void channels_of(const scene *s)
 {
     fake_env e;
@@ -544,8 +544,8 @@ static void write_png(const char *path, const ds_channel *c, const double *value
     cairo_surface_destroy(png);
 }
 
-/* A target that was written to a file of 8 bits and read back: no number is off by more than half a step, so no root of
- * a loss is either. */
+/* A target that was written to a file of 8 bits and read back: no number is off by more than half a step, so
+ * no root of a loss is either. */
 static void round_trip(const scene *s)
 {
     fake_env e;
@@ -615,8 +615,8 @@ static void known_cloths(void **state)
     no_loss(&cloths[3], hidden);
 }
 
-/* The moves that have made the target of a task leave little of the loss of the start: a mask of the target's shape is
- * not quite that of the particles, of which the density is all that has been kept. */
+/* The moves that have made the target of a task leave little of the loss of the start: a mask of the target's
+ * shape is not quite that of the particles, of which the density is all that has been kept. */
 static void reached_target(void **state)
 {
     (void)state;

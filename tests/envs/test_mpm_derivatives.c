@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plasticine plugins through the public interface, on the small preset: a network in the yield stress, and the
- * derivatives of control steps. */
+/* The plasticine plugins through the public interface, on the small preset: a network in the yield stress,
+ * and the derivatives of control steps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -120,8 +120,8 @@ static double difference(fake_host *f, void *env, double *x, int i, double h)
     return (up - down) / (2.0 * h);
 }
 
-/* Against differences where these exist: the loss jumps where a grid node enters the reach of the ring. And the
- * derivation of the vectorised engine against that of the plain one. */
+/* Against differences where these exist: the loss jumps where a grid node enters the reach of the ring. And
+ * the derivation of the vectorised engine against that of the plain one. */
 static void test_network_gradient(void **state)
 {
     fake_host *f = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_near_optimum.c - losses that are distances: close to the target, too, the gradient is that of the loss,
- * and nothing is smoothed in one of them only. */
+/* test_near_optimum.c - losses that are distances: close to the target, too, the gradient is that of the
+ * loss, and nothing is smoothed in one of them only. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

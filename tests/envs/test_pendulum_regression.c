@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pendulum_regression.c - what the recordings of the double pendulum say without any search: lengths of the arms, which
- * coordinate points down, the frame rate, and the constants of the model of double_pendulum by linear regression on smoothed
- * derivatives, against figures measured with an independent program. */
+/* test_pendulum_regression.c - what the recordings of the double pendulum say without any search: lengths of
+ * the arms, which coordinate points down, the frame rate, and the constants of the model of double_pendulum
+ * by linear regression on smoothed derivatives, against figures measured with an independent program. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -43,8 +43,8 @@ static void solve(int rows, int columns, int sides, double *a, double *b)
     assert_int_equal(info, 0);
 }
 
-/* Weights of the samples of a window in the value and first two derivatives, in its middle, of the polynomial through
- * them by least squares (A. Savitzky, M. Golay 1964). */
+/* Weights of the samples of a window in the value and first two derivatives, in its middle, of the polynomial
+ * through them by least squares (A. Savitzky, M. Golay 1964). */
 static void smoothing_weights(double weight[DERIVATIVES][WINDOW])
 {
     double a[TERMS * WINDOW], unit[WINDOW * WINDOW] = {0};
@@ -84,7 +84,8 @@ static void angles_of(const recording *r, double *angle, found *f)
     }
 }
 
-/* The two equations of motion of environments.md are linear in the constants; two rows for each sample with a window. */
+/* The two equations of motion of environments.md are linear in the constants; two rows for each sample with
+ * a window. */
 static void regress(uint64_t samples, const double *angle, found *f)
 {
     const size_t middles = (size_t)samples - WINDOW + 1, rows = 2 * middles;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_soft_scenes.c - gradSim's scenes of deformable bodies, by states and by pictures: figures measured once with an
- * independent program, optima, derivatives against central differences, residuals with their products. */
+/* test_soft_scenes.c - gradSim's scenes of deformable bodies, by states and by pictures: figures measured
+ * once with an independent program, optima, derivatives against central differences, residuals with
+ * their products. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -198,8 +199,8 @@ static void beam_slices(void **state)
     fake_env_close(&e);
 }
 
-/* Where the centre of the ball is, with the target's own parameters. After the first contact the diagonals of its mesh
- * matter, which are not part of the measured scene. */
+/* Where the centre of the ball is, with the target's own parameters. After the first contact the diagonals of
+ * its mesh matter, which are not part of the measured scene. */
 static void ball_flies(void **state)
 {
     (void)state;
@@ -318,7 +319,8 @@ static void starts_of_velocities(void **state)
     assert_true(fabs(start[0][0] - start[0][1]) > 0.01);
 }
 
-/* The velocity of the target: where one of three variables goes from -2 to 2, the mean error falls by 2/3 of it. */
+/* The velocity of the target: where one of three variables goes from -2 to 2, the mean error falls by 2/3
+ * of it. */
 static void find_throw(const char *setting, const char *velocity, double v[3])
 {
     fake_env e;

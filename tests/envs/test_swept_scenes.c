@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_swept_scenes.c - gradSim's scenes of rigid bodies and pendula: motions and losses of pictures measured once with an
- * independent program, optima, derivatives against central differences, residuals with their products. */
+/* test_swept_scenes.c - gradSim's scenes of rigid bodies and pendula: motions and losses of pictures measured
+ * once with an independent program, optima, derivatives against central differences, residuals with
+ * their products. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -132,7 +133,8 @@ static void twins_swing(void **state)
     fake_env_close(&e);
 }
 
-/* A bob has a picture of its own: where only the second rod is longer the first one's pictures are as they should be. */
+/* A bob has a picture of its own: where only the second rod is longer the first one's pictures are as they
+ * should be. */
 static void bobs_are_seen_apart(void **state)
 {
     (void)state;
@@ -204,7 +206,8 @@ static double along(fake_env *e, const double *x, const double *v, double h)
     return fake_eval(e, at, NULL, 0, NULL);
 }
 
-/* Over whole episodes with all of their contacts, between two switches of which the quotient of some step lies. */
+/* Over whole episodes with all of their contacts, between two switches of which the quotient of some
+ * step lies. */
 static void derivatives(void **state)
 {
     (void)state;
@@ -332,8 +335,8 @@ static void bodies_have_their_vertices(void **state)
     }
 }
 
-/* The number of an object draws what is unknown, between the bounds and a tenth of their distance away from each;
- * metric error at the lower bound tells what was drawn. */
+/* The number of an object draws what is unknown, between the bounds and a tenth of their distance away from
+ * each; metric error at the lower bound tells what was drawn. */
 static void objects_are_drawn(void **state)
 {
     (void)state;
@@ -448,7 +451,8 @@ static void proportions(void **state)
     assert_true(loss[0] < 1e-16 && loss[1] > 1e-3);
 }
 
-/* A model without the friction or the damping of the target does not get to it at the truth; its gradient is exact. */
+/* A model without the friction or the damping of the target does not get to it at the truth; its gradient
+ * is exact. */
 static void imperfect(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_network.c - any bytes given to the reader of networks: networks whose numbers are all there and finite, or one
- * line. */
+/* fuzz_network.c - any bytes given to the reader of networks: networks whose numbers are all there and
+ * finite, or one line. */
 #include "config.h"
 
 #include <diffsim/helper/network_file.h>

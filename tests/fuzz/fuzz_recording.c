@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_recording.c - any bytes given to the reader of recordings: columns of numbers, or one line that says where they
- * are wrong. The checksums of an archive are made right first, so that changes get further than to them. */
+/* fuzz_recording.c - any bytes given to the reader of recordings: columns of numbers, or one line that says
+ * where they are wrong. The checksums of an archive are made right first, so that changes get further than
+ * to them. */
 #include "config.h"
 
 #include <math.h>

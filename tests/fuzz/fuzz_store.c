@@ -23,8 +23,8 @@ static void forget(void)
     }
 }
 
-/* One thread reads, and nobody else knows the file: without SQLite's mutexes, statistics and locks there are more executions
- * in a second. What our code reads lies in guarded memory as before. */
+/* One thread reads, and nobody else knows the file: without SQLite's mutexes, statistics and locks there are
+ * more executions in a second. What our code reads lies in guarded memory as before. */
 static void begin(void)
 {
     snprintf(path, sizeof path, "%s/fuzz_store-%ld.sqlite",

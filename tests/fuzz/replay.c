@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay.c - runs a fuzz target without a fuzzer: every file of its corpus, and pseudo-random mutations of it.
+/* replay.c - runs a fuzz target without a fuzzer: every file of its corpus, and pseudo-random mutations
+ * of it.
  *
  * usage: fuzz_NAME [FOLDER [MUTATIONS]]; the default folder is tests/fuzz/corpus/NAME of the source tree.
  * Prints TAP. A failing input is left in the file replay.failed: run the target on a folder that holds just

@@ -104,7 +104,8 @@ static void test_baseline(void **state)
     assert_true(fabs(e.report.v1 / (4 * 3 * 0.01) - 1.0) < 0.03);
 }
 
-/* Every component of a weight of its own has the inverse variances of that component; a fixed weight is that. */
+/* Every component of a weight of its own has the inverse variances of that component; a fixed weight
+ * is that. */
 static void test_weights(void **state)
 {
     (void)state;
@@ -206,9 +207,9 @@ static void test_every_case(void **state)
     optimizer_stands("alphaorder", "step=armijo order=first slope=0 lr_decay=0.3", 203, 1, 0);
 }
 
-/* Rows tagged "line" between the batches of an iteration are the trials of armijo from its first row, which is x: as long as
- * they have not brought the fall that was asked for there are more of them, and the next x is the last of them or, after
- * the most, the old one. */
+/* Rows tagged "line" between the batches of an iteration are the trials of armijo from its first row, which
+ * is x: as long as they have not brought the fall that was asked for there are more of them, and the next x
+ * is the last of them or, after the most, the old one. */
 static void test_backtracking(void **state)
 {
     enum { N = 5, TRIALS = 8 };
@@ -303,8 +304,8 @@ static void test_orders(void **state)
 
 /* ---- the constants of the paper's program ---- */
 
-/* Mean, and standard deviation in *spread, of where 10 searches of the paper end on an environment of one variable: at the
- * centre of their last samples. */
+/* Mean, and standard deviation in *spread, of where 10 searches of the paper end on an environment of one
+ * variable: at the centre of their last samples. */
 static double end_of_search(const char *env, const char *const *usual, const char *other, double *spread)
 {
     enum { SEEDS = 10, MOST = 24 };
@@ -342,8 +343,8 @@ static double end_of_search(const char *env, const char *const *usual, const cha
     return sum;
 }
 
-/* Each of the constants moved from the published value. The minimum of the smoothed loss is 0.861 (ball_wall), the first
- * order alone stays at 0.495; on momentum the cliff is at 0.785. */
+/* Each of the constants moved from the published value. The minimum of the smoothed loss is 0.861
+ * (ball_wall), the first order alone stays at 0.495; on momentum the cliff is at 0.785. */
 static void test_authors_constants(void **state)
 {
     static const char *const ball[] = {"s=0.1", "lr=0.1", "gamma=0.01", "j=1000", NULL};

@@ -23,8 +23,9 @@ static void test_every_case(void **state)
     optimizer_stands("cem", "samples=10 elite=3 polish=0.5", 203, 1, 1);
 }
 
-/* The second generation of a linear loss: its mean lies where that of the elite does, (samples - elite) being cut off. For
- * 100 of a normal distribution the best 20 have the mean -1.4 standard deviations and 0.47 of the scatter. */
+/* The second generation of a linear loss: its mean lies where that of the elite does, (samples - elite) being
+ * cut off. For 100 of a normal distribution the best 20 have the mean -1.4 standard deviations and 0.47 of
+ * the scatter. */
 static double linear(void *ctx, size_t n, const double *x, double *g)
 {
     (void)ctx, (void)n, (void)g;
@@ -84,8 +85,8 @@ static void test_starts_again(void **state)
     fake_free(&r);
 }
 
-/* Sampling first, gradients after: the polish begins where its share of the budget does, with the same samples before it, and gets
- * much further down a valley. */
+/* Sampling first, gradients after: the polish begins where its share of the budget does, with the same
+ * samples before it, and gets much further down a valley. */
 static void test_polish(void **state)
 {
     (void)state;

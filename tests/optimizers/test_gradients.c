@@ -129,8 +129,8 @@ static void test_arms(void **state)
     }
 }
 
-/* With blind = 3 a bad gradient ends no search of adam: it goes on by what it knows, as good as ever; where nothing is
- * known, or nothing but bad ones follow, another start is better. */
+/* With blind = 3 a bad gradient ends no search of adam: it goes on by what it knows, as good as ever; where
+ * nothing is known, or nothing but bad ones follow, another start is better. */
 static void test_bad_gradients(void **state)
 {
     (void)state;
@@ -216,8 +216,8 @@ static void test_reaches(void **state)
     }
 }
 
-/* rule = normalized on squared distances: a first step of half the way and the floor known, every step is half of what is
- * left, however long the gradient is. Without a floor all steps are as long as the first. */
+/* rule = normalized on squared distances: a first step of half the way and the floor known, every step is
+ * half of what is left, however long the gradient is. Without a floor all steps are as long as the first. */
 static double tilted(void *ctx, size_t n, const double *x, double *g)
 {
     double f = 0.0;

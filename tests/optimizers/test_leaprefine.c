@@ -27,7 +27,8 @@ static void test_every_case(void **state)
     optimizer_stands("leaprefine", "raw=32 starts=2 refine=0 leap_steps=25", 203, 1, 0);
 }
 
-/* A slope, the same everywhere; every third gradient that is asked for points the other way where `lies` is set. */
+/* A slope, the same everywhere; every third gradient that is asked for points the other way where `lies`
+ * is set. */
 typedef struct slope {
     int lies, asked;
 } slope;
@@ -46,7 +47,8 @@ static double descend(void *ctx, size_t n, const double *x, double *g)
     return f;
 }
 
-/* The first descent of a leap begins at the mean of the better samples, less lr sqrt(n) times `agreement` along the slope. */
+/* The first descent of a leap begins at the mean of the better samples, less lr sqrt(n) times `agreement`
+ * along the slope. */
 static void check_start(const fake_result *r, size_t n, size_t K, double lr, double agreement)
 {
     double norm = 0.0;

@@ -260,8 +260,8 @@ static void distant_squares(void *ctx, size_t n, const double *x, double *r, dou
     j[0] = 1;
 }
 
-/* r = x - 3 on [0, 1]: the first step is as short as the distance to the bound ahead makes it, whether it begins in the middle
- * or at the other bound, and the later ones end at the bound all the same. */
+/* r = x - 3 on [0, 1]: the first step is as short as the distance to the bound ahead makes it, whether it
+ * begins in the middle or at the other bound, and the later ones end at the bound all the same. */
 static void test_damped_bounds(void **state)
 {
     (void)state;
@@ -426,8 +426,8 @@ static void test_basins(void **state)
     assert_true(total < 6 * 15000);
 }
 
-/* The workers share one best, which is never given up for a worse one: with hops of no length each round begins with all of
- * them at the best point of all rounds before. */
+/* The workers share one best, which is never given up for a worse one: with hops of no length each round
+ * begins with all of them at the best point of all rounds before. */
 static void test_shared_best(void **state)
 {
     (void)state;

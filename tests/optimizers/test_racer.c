@@ -83,8 +83,8 @@ static void test_ablations(void **state)
     fake_free(&whole);
 }
 
-/* With polish_lanes the search is the same until the polish, which then asks for as many points at once as there
- * are lanes, and comes about as far; without gradients, too. */
+/* With polish_lanes the search is the same until the polish, which then asks for as many points at once as
+ * there are lanes, and comes about as far; without gradients, too. */
 static void test_polish_lanes(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stepwise_gradient.c - derivatives of stepwise control of the environment plugins: a sweep without a policy
- * gives the gradient of evaluate(); with a policy and a value of the last state it agrees with central differences by
- * the policy's weights, over whole episodes and over windows; a sweep leaves nothing behind. */
+/* test_stepwise_gradient.c - derivatives of stepwise control of the environment plugins: a sweep without a
+ * policy gives the gradient of evaluate(); with a policy and a value of the last state it agrees with central
+ * differences by the policy's weights, over whole episodes and over windows; a sweep leaves
+ * nothing behind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -177,8 +178,8 @@ static void check_gradient(player *p, double tolerance)
 
 static const double discount = 0.97;
 
-/* Discounted rewards of the steps from..to - 1 of the policy, and the value of the state behind them. What was done before
- * is done. */
+/* Discounted rewards of the steps from..to - 1 of the policy, and the value of the state behind them. What
+ * was done before is done. */
 static double objective(player *p, uint64_t from, uint64_t to)
 {
     double sum = 0, weight = 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* asker.c - an optimizer that asks for values, products, gradients and common noise in many combinations, for tests of
- * the host. The points of a batch depend on every bit of all answers before it, so two runs have the same record
- * only where they were answered the same. It says what it got with log(), and fails where an answer breaks a rule. */
+/* asker.c - an optimizer that asks for values, products, gradients and common noise in many combinations, for
+ * tests of the host. The points of a batch depend on every bit of all answers before it, so two runs have the
+ * same record only where they were answered the same. It says what it got with log(), and fails where an
+ * answer breaks a rule. */
 #include <diffsim/ext/channel.h>
 #include <diffsim/helper/random.h>
 #include <diffsim/plugin.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* channels.c - an environment with channels of every role and type, for tests of the host and of the conformance kit.
- * The loss is sum (x_i - 0.3)^2 + (sin(x_0) / 2 + noise)^2. On request it fails for a share of the points. */
+/* channels.c - an environment with channels of every role and type, for tests of the host and of the
+ * conformance kit. The loss is sum (x_i - 0.3)^2 + (sin(x_0) / 2 + noise)^2. On request it fails for a share
+ * of the points. */
 #include <diffsim/ext/channel.h>
 #include <diffsim/plugin.h>
 

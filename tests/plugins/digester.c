@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* digester.c - an optimizer that uses every field of a batch, rightly and wrongly, and asks for its last points by what it
- * was answered: where one bit of an answer is another one, so are they. For tests of what stands between an optimizer
- * and its objective. */
+/* digester.c - an optimizer that uses every field of a batch, rightly and wrongly, and asks for its last
+ * points by what it was answered: where one bit of an answer is another one, so are they. For tests of what
+ * stands between an optimizer and its objective. */
 #include <diffsim/ext/channel.h>
 #include <diffsim/plugin.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scenery.c - an environment of a third party that does nothing but be seen: a body of every shape and role, particles that
- * are nowhere, a metric that is not always there. With `evil` its texts try to get out of a page. */
+/* scenery.c - an environment of a third party that does nothing but be seen: a body of every shape and role,
+ * particles that are nowhere, a metric that is not always there. With `evil` its texts try to get out of
+ * a page. */
 #include <diffsim/ext/scene.h>
 #include <diffsim/plugin.h>
 

@@ -75,8 +75,8 @@ const double *fake_metric(fake_env *e, const double *x, const char *want);
 /* Those of another metric of the same episode. */
 const double *fake_values(fake_env *e, const char *want);
 
-/* The products of channel 0, residuals, at x: their squares add up to the loss, the loss is the same whatever is asked,
- * and w . J v = J' w . v for numbers w, up to `tolerance` of the sum of the sizes of its terms. */
+/* The products of channel 0, residuals, at x: their squares add up to the loss, the loss is the same whatever
+ * is asked, and w . J v = J' w . v for numbers w, up to `tolerance` of the sum of the sizes of its terms. */
 void fake_products(fake_env *e, const double *x, const double *v, double tolerance);
 
 /* Runs an optimizer to its end and returns what run() returned. */

@@ -23,7 +23,8 @@ enum {
     WRONG_POINTS = 3
 };
 
-/* Seconds for all quotients together: these many, or as long as so many evaluations take, but not above that. */
+/* Seconds for all quotients together: these many, or as long as so many evaluations take, but not
+ * above that. */
 static const double SECONDS_LEAST = 4, SECONDS_MOST = 12, EVALUATIONS = 400;
 /* Seconds for all components of one point, where it would else be none; where they take longer, for some. */
 static const double SECONDS_POINT = 10, SECONDS_SOME = 3;

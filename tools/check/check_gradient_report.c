@@ -331,7 +331,8 @@ void ds_gradient_report(ds_check *c, const ds_check_env *env, ds_gradient_seen *
     if (g->kind == DS_GRAD_SMOOTHED) {
         ds_check_skip(c, "cannot decide: the gradient is said to be that of a smoothed loss");
     } else if (g->faults > 0 && g->components_wrong == 0 && g->wrong_points < 2) {
-        /* Time was over before it could be traced to a component: a kink at that very point looks the same. */
+        /* Time was over before it could be traced to a component: a kink at that very point looks
+         * the same. */
         ds_check_skip(
             c, "cannot decide: along one direction of all components the gradient disagrees, and there "
                "was no time to find where (smaller parameters, given with --set, make it complete)");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_hooks.c - conformance of the extension hooks: hook points keep the rules and never change, and a network whose
- * weights are 0 changes no answer. */
+/* check_hooks.c - conformance of the extension hooks: hook points keep the rules and never change, and a
+ * network whose weights are 0 changes no answer. */
 #include "config.h"
 
 #include <diffsim/ext/hooks.h>
@@ -61,7 +61,8 @@ static int has_param(const ds_check *c, const char *name, uint32_t type)
     return 0;
 }
 
-/* An instance with this wiring and weights of 0; 0 where there is none, with a note where the plugin refused it. */
+/* An instance with this wiring and weights of 0; 0 where there is none, with a note where the plugin
+ * refused it. */
 static int open_wired(ds_check *c, const char *wiring, ds_settings *settings, ds_check_env *env)
 {
     ds_error e;

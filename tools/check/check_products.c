@@ -13,8 +13,8 @@
 #include "check/check_asking.h"
 #include "difference/finite_difference.h"
 
-/* Some more steps, shorter ones, follow for values in double precision where none of the first has agreed: of many
- * elements with kinks, the fewer have one within a step the shorter it is. */
+/* Some more steps, shorter ones, follow for values in double precision where none of the first has agreed: of
+ * many elements with kinks, the fewer have one within a step the shorter it is. */
 enum { POINTS = 5, STEPS = 3, MORE_STEPS = 2, COMPARISONS = 4 };
 
 /* Step sizes relative to the box, the first one for each type: what is rounded more needs longer ones. */
@@ -142,8 +142,8 @@ static int quotient(bench *t, int of_values, double h, double *largest)
 }
 
 /* As the error of all elements together, which is `plain`, but of an element whose quotients of the two sides
- * differ, at a kink, only what `exact` lies beyond both; *share is that of such elements. t->high and t->low are those
- * of quotient(). Elements that are off by less than `each` agree anyway. */
+ * differ, at a kink, only what `exact` lies beyond both; *share is that of such elements. t->high and t->low
+ * are those of quotient(). Elements that are off by less than `each` agree anyway. */
 static double error_beside_kinks(const bench *t, double h, double each, double plain, const double *exact,
                                  double *share)
 {
@@ -452,22 +452,24 @@ void ds_check_channel_products(ds_check *c)
 
 /* ---- single elements ---- */
 
-/* Elements that are looked at of one point, and of them those for which J' is asked; points; values kept of one point. */
+/* Elements that are looked at of one point, and of them those for which J' is asked; points; values kept of
+ * one point. */
 enum { ELEMENTS = 400, PULLED = 6, ALONE = 64, ELEMENT_POINTS = 24, KEPT = 256, NAMED = 3 };
 
 static const double ELEMENT_SECONDS = 3, COSTLY = 0.1;
-/* What is no fault, relative to the derivative of the element: as the products are, and where all of them are in single
- * precision. */
+/* What is no fault, relative to the derivative of the element: as the products are, and where all of them are
+ * in single precision. */
 static const double ELEMENT_EXACT = 1e-5, ELEMENT_SINGLE = 1e-4;
-/* Nor what is so small beside the largest value or derivative of the channel: such a part of a sum gets lost in it. */
+/* Nor what is so small beside the largest value or derivative of the channel: such a part of a sum gets lost
+ * in it. */
 static const double ELEMENT_LOST = 1e-13;
 /* Differences lose more: a step that is short enough divides the rounding of the values by about 1e-8. */
 static const double ELEMENT_LOST_DIFFERENCED = 1e-7;
 
 typedef struct elements {
     bench *t;
-    uint64_t pick[ELEMENTS], picked,
-        element; /* those of a point; the one that is looked at, as a number of `pick` */
+    /* those of a point; the one that is looked at, as a number of `pick` */
+    uint64_t pick[ELEMENTS], picked, element;
     size_t kept;
     double *at, *values; /* KEPT x n, KEPT x ELEMENTS: one question tells the values of all elements */
     double *all;         /* elements values */
@@ -510,7 +512,8 @@ static int pull(elements *s)
     return get(t, DS_ASK_JTV, t->x, t->high, NULL, s->row);
 }
 
-/* What the products say of the element along the variables first, first + 1, ... of v; 0 where they do not. */
+/* What the products say of the element along the variables first, first + 1, ... of v; 0 where they
+ * do not. */
 static int claimed(elements *s, uint64_t first, uint64_t count, double *slope)
 {
     bench *t = s->t;
@@ -583,8 +586,8 @@ static ds_quotient look_at_element(elements *s, uint64_t first, uint64_t count, 
     return ds_difference(&around, &along, &claim);
 }
 
-/* Halves of v lead to the variable. Where none of them is wrong, the slopes do not add up as those of a smooth function
- * do, and it is a kink. */
+/* Halves of v lead to the variable. Where none of them is wrong, the slopes do not add up as those of a
+ * smooth function do, and it is a kink. */
 static int find_variable(elements *s, double scale, uint64_t *variable, double *slope, ds_quotient *q)
 {
     uint64_t first = 0, count = s->t->n;

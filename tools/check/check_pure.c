@@ -182,9 +182,9 @@ static void step_on(ds_check *c, const ds_check_env *env, unsigned step, double 
     }
 }
 
-/* What is kept of an answer for the next call may only be used at the same point: one with the same first variable, the
- * same sum, or a point close by is another one. Two walks of such steps, and then the same points, each behind one of
- * the other walk. */
+/* What is kept of an answer for the next call may only be used at the same point: one with the same first
+ * variable, the same sum, or a point close by is another one. Two walks of such steps, and then the same
+ * points, each behind one of the other walk. */
 static void pure_beside(ds_check *c)
 {
     ds_check_env *env = c->env;
@@ -226,8 +226,8 @@ static void pure_beside(ds_check *c)
     free(x);
 }
 
-/* What counts calls, fills up or grows stale shows itself after many of them. Points may take far longer than the start
- * point, by which the rounds are planned. */
+/* What counts calls, fills up or grows stale shows itself after many of them. Points may take far longer than
+ * the start point, by which the rounds are planned. */
 static void pure_often(ds_check *c)
 {
     enum { ROUNDS = 2000 };

@@ -426,8 +426,8 @@ static int look_at_bar(const bench *b, uint64_t step, const double *bar)
     return 1;
 }
 
-/* Goes back over the first `last` steps with reward_bar at each of them, and obs_bar behind the last one (NULL = 0).
- * 0 where the contract was broken (recorded). */
+/* Goes back over the first `last` steps with reward_bar at each of them, and obs_bar behind the last one
+ * (NULL = 0). 0 where the contract was broken (recorded). */
 static int sweep(const bench *b, const ds_rl_gradient *g, uint64_t last, double reward_bar,
                  const double *obs_bar, double *out)
 {
@@ -506,8 +506,8 @@ static double number(uint64_t i)
     return (double)(ds_random_mix(i) >> 12) * 0x1p-52 - 0.5;
 }
 
-/* Adjoints of the last observation along one direction, against central differences of two widths: where these
- * disagree there is a switch, and nothing is said. */
+/* Adjoints of the last observation along one direction, against central differences of two widths: where
+ * these disagree there is a switch, and nothing is said. */
 static void compare_observations(bench *b, const ds_rl_gradient *g, double *swept, double *d)
 {
     episode ep;

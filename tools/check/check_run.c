@@ -515,7 +515,8 @@ static int named(const char *texts, const char *id)
     return 0;
 }
 
-/* A text of --only that is in the id of no test, of whatever kind (one list serves plugins of both), is a slip. */
+/* A text of --only that is in the id of no test, of whatever kind (one list serves plugins of both), is
+ * a slip. */
 static int texts_known(const char *texts, ds_error *e)
 {
     char text[64];

@@ -9,8 +9,8 @@
  * of its texts, matches nothing. */
 int ds_check_run(ds_check_options *o, ds_error *e);
 
-/* In the child: runs one test by its id and writes its lines to descriptor 3; with `flight`, what it evaluates to
- * the memory file in descriptor 4 (harness/check_flight.h). */
+/* In the child: runs one test by its id and writes its lines to descriptor 3; with `flight`, what it
+ * evaluates to the memory file in descriptor 4 (harness/check_flight.h). */
 int ds_check_child(const ds_check_options *o, const char *id, int flight, ds_error *e);
 
 /* Prints ids and titles of the tests for a kind of plugin (0 = all). */

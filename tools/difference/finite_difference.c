@@ -241,7 +241,8 @@ static int seen_beneath(line *l, const ds_claim *c, double off, int scale)
     return 0;
 }
 
-/* Is there a slope at steps finer than `scale` that is the claimed one, and is far better known than `off`? */
+/* Is there a slope at steps finer than `scale` that is the claimed one, and is far better known
+ * than `off`? */
 static int supported(line *l, const ds_claim *c, double off, int scale)
 {
     for (int side = LEFT; side <= BOTH; side++) {

@@ -2,12 +2,12 @@
 /* finite_difference.h - the slope of a function along a direction, from differences at many step sizes: how
  * far it can be trusted, what it is on either side, and whether a claimed slope is the right one.
  *
- * Steps are 4^-2, 4^-3, ... 4^-17 (6e-11) of the direction. Over three neighbouring steps the truncation error
- * of a smooth function falls in a known way, and round-off grows in a known way; the steps at which both are
- * least give the slope and its error. A kink at x shows by slopes of the two sides that differ, a switch near
- * x by slopes that are good at finer steps only, a jump or noise by none that is good. Where round-off is what
- * limits the slope, as in single precision, a polynomial through many values at large steps knows it better
- * (slope_fit.h). */
+ * Steps are 4^-2, 4^-3, ... 4^-17 (6e-11) of the direction. Over three neighbouring steps the truncation
+ * error of a smooth function falls in a known way, and round-off grows in a known way; the steps at which
+ * both are least give the slope and its error. A kink at x shows by slopes of the two sides that differ, a
+ * switch near x by slopes that are good at finer steps only, a jump or noise by none that is good. Where
+ * round-off is what limits the slope, as in single precision, a polynomial through many values at large steps
+ * knows it better (slope_fit.h). */
 #ifndef DS_DIFFERENCE_FINITE_DIFFERENCE_H
 #define DS_DIFFERENCE_FINITE_DIFFERENCE_H
 
@@ -25,7 +25,7 @@ typedef struct ds_around {
     const double *lower, *upper;
     double f_at_x;
     double noise; /* values of f may be so far from those of a smooth function; 0 = round-off alone */
-    int brief; /* f is costly: about 15 values of it, in place of 40; more to make sure that a claim is wrong */
+    int brief; /* f is costly: about 15 values of it, in place of 40; more to check that a claim is wrong */
 } ds_around;
 
 /* A direction: `d` for the variables first, first + 1, ..., in units of x, of about the size of the box in

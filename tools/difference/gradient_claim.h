@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gradient_claim.h - what a gradient says about slopes, and how exact it is meant to be. Everything is scaled by the
- * width of the box, so that components of different units compare. */
+/* gradient_claim.h - what a gradient says about slopes, and how exact it is meant to be. Everything is scaled
+ * by the width of the box, so that components of different units compare. */
 #ifndef DS_DIFFERENCE_GRADIENT_CLAIM_H
 #define DS_DIFFERENCE_GRADIENT_CLAIM_H
 
@@ -14,8 +14,8 @@ typedef struct ds_gradient_claim {
     int single;       /* every component is a number of single precision */
 } ds_gradient_claim;
 
-/* `kind` is a DS_GRAD_*; `tolerance` that of an inexact environment, else 0. A gradient in single precision, or one
- * made by finite differences, is held to less. */
+/* `kind` is a DS_GRAD_*; `tolerance` that of an inexact environment, else 0. A gradient in single precision,
+ * or one made by finite differences, is held to less. */
 ds_gradient_claim ds_gradient_claim_make(uint64_t n, const double *grad, const double *lower,
                                          const double *upper, uint32_t kind, double tolerance);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* best_episode.h - the best point of a run, ready to be simulated once more, with the plugin of its environment; and
- * what the metrics of that episode say. */
+/* best_episode.h - the best point of a run, ready to be simulated once more, with the plugin of its
+ * environment; and what the metrics of that episode say. */
 #ifndef DS_EPISODE_BEST_EPISODE_H
 #define DS_EPISODE_BEST_EPISODE_H
 
@@ -15,8 +15,8 @@ typedef struct ds_best_episode {
     uint64_t noise_key; /* of the evaluation that found it */
 } ds_best_episode;
 
-/* Makes a run's environment, in a process of its own: by the settings of its record, or as run.ini in its folder says
- * it. To be closed in any case. */
+/* Makes a run's environment, in a process of its own: by the settings of its record, or as run.ini in its
+ * folder says it. To be closed in any case. */
 int ds_best_episode_open(const ds_result *run, ds_best_episode *out, ds_error *e);
 int ds_best_episode_open_folder(const ds_result *run, ds_best_episode *out, ds_error *e);
 void ds_best_episode_close(ds_best_episode *episode);
@@ -28,7 +28,8 @@ typedef struct ds_last_metric {
     double value;                 /* NaN where undefined */
 } ds_last_metric;
 
-/* The metrics of the best episode of a run, by the run.ini of its folder; *out is to be freed, NULL where there are none. */
+/* The metrics of the best episode of a run, by the run.ini of its folder; *out is to be freed, NULL where
+ * there are none. */
 int ds_best_metrics(const ds_result *run, ds_last_metric **out, size_t *count, ds_error *e);
 
 #endif

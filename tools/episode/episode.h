@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* episode.h - episodes to be looked at: simulated once more from what a user names, with all their frames, and how
- * they are to be shown. What writes files of them includes this and nothing of the environment. */
+/* episode.h - episodes to be looked at: simulated once more from what a user names, with all their frames,
+ * and how they are to be shown. What writes files of them includes this and nothing of the environment. */
 #ifndef DS_EPISODE_EPISODE_H
 #define DS_EPISODE_EPISODE_H
 
 #include "config/settings.h"
 #include "snapshot/snapshot.h"
 
-/* One episode. Owned by the struct; texts are one line each, "" where there is nothing to say, and may hold anything
- * else: whoever writes them into a file escapes them by its rules. */
+/* One episode. Owned by the struct; texts are one line each, "" where there is nothing to say, and may hold
+ * anything else: whoever writes them into a file escapes them by its rules. */
 typedef struct ds_view_episode {
     char *title;     /* "torus, cmaes, seed 3, evaluation 17", "torus at center" */
     char *env, *opt; /* ids; opt is "" where the point is not of a run */
@@ -20,8 +20,8 @@ typedef struct ds_view_episode {
     ds_snapshot *scene;
 } ds_view_episode;
 
-/* How a user wants them shown. Zero (or NULL) in a field = not told: each format has its own habit, and one that has no
- * use for an option leaves it. */
+/* How a user wants them shown. Zero (or NULL) in a field = not told: each format has its own habit, and one
+ * that has no use for an option leaves it. */
 typedef struct ds_view_options {
     int width, height;         /* pixels */
     double fps;                /* frames of the file per second of playing */
@@ -41,10 +41,10 @@ typedef struct ds_view_episodes {
     ds_view_options options;
 } ds_view_episodes;
 
-/* Simulates the best evaluation (id 0) or evaluation `id` of the run in a folder. The run may still go on. `over` (or
- * NULL) holds settings that win over those of the run. *out is to be cleared in any case; frames by DS_KEEP_*.
- * The scene is NULL where the environment offers none (ds_view_episode_seen() says so). DS_EXIT_ENV where the
- * episode fails. */
+/* Simulates the best evaluation (id 0) or evaluation `id` of the run in a folder. The run may still go on.
+ * `over` (or NULL) holds settings that win over those of the run. *out is to be cleared in any case; frames
+ * by DS_KEEP_*. The scene is NULL where the environment offers none (ds_view_episode_seen() says so).
+ * DS_EXIT_ENV where the episode fails. */
 int ds_view_episode_of_run(const char *folder, uint64_t id, const ds_settings *over, uint32_t keep,
                            ds_view_episode *out, ds_error *e);
 

@@ -8,8 +8,9 @@
 #include "results/results.h"
 #include "snapshot/episode_scene.h"
 
-/* Draws x (n values, inside the bounds) to a PNG. The settings of the environment and the main metrics of the episode become the text of the caption. *e says why where it fails; a scene that
- * cannot be had is no failure but a warning on stderr. */
+/* Draws x (n values, inside the bounds) to a PNG. The settings of the environment and the main metrics of the
+ * episode become the text of the caption. *e says why where it fails; a scene that cannot be had is no
+ * failure but a warning on stderr. */
 int ds_best_picture(ds_scene_source *source, const double *x, uint64_t noise_key, const ds_caption *caption,
                     const char *path, ds_error *e);
 

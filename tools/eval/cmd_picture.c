@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_picture.c - `dshost picture DIR`: the pictures of a run from its record: best.png and convergence, and best.html,
- * which plays the best episode. A run starts it for its own. */
+/* cmd_picture.c - `dshost picture DIR`: the pictures of a run from its record: best.png and convergence, and
+ * best.html, which plays the best episode. A run starts it for its own. */
 #include "config.h"
 
 #include <inttypes.h>

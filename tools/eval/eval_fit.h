@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_fit.h - a picture of how a simulated motion follows a recorded one: each metric that has a counterpart called
- * recorded_NAME, both over time; where metric held_out becomes 1 the prediction begins. */
+/* eval_fit.h - a picture of how a simulated motion follows a recorded one: each metric that has a counterpart
+ * called recorded_NAME, both over time; where metric held_out becomes 1 the prediction begins. */
 #ifndef DS_EVAL_FIT_H
 #define DS_EVAL_FIT_H
 

@@ -16,8 +16,8 @@ typedef struct ds_gradient_table {
     uint64_t count[DS_SLOPE_WRONG + 1];
 } ds_gradient_table;
 
-/* Differences at x, where the answer of the evaluation is `at_x`; `grad` is NULL where it has no gradient. x is
- * restored. */
+/* Differences at x, where the answer of the evaluation is `at_x`; `grad` is NULL where it has no gradient. x
+ * is restored. */
 int ds_gradient_table_make(ds_pool *pool, double *x, const ds_answer *at_x, const double *grad,
                            ds_gradient_table *t, ds_error *e);
 void ds_gradient_table_clear(ds_gradient_table *t);

@@ -111,7 +111,8 @@ static int turn(matrix *j, uint64_t p, uint64_t q)
     return 1;
 }
 
-/* One-sided Jacobi rotations (M. Hestenes, "Inversion of matrices by biorthogonalization", 1958): J V = U S. */
+/* One-sided Jacobi rotations (M. Hestenes, "Inversion of matrices by biorthogonalization", 1958): J V =
+ * U S. */
 static void decompose(matrix *j)
 {
     int turned = 1;

@@ -14,10 +14,10 @@ typedef struct ds_frames_request {
 
 enum { DS_FRAMES_SIDE_MIN = 16, DS_FRAMES_SIDE_MAX = 8192 };
 
-/* Reads one block of core/scene/scene_write.h from `in` to its end, and writes the picture of each wanted frame
- * to `out`: height x width x 3 bytes, red green blue, row by row from the top, one frame after the other.
- * 0, DS_EXIT_USAGE for a frame that there is not, DS_EXIT_PLUGIN for a block that is none, DS_EXIT_IO,
- * DS_EXIT_MEMORY. */
+/* Reads one block of core/scene/scene_write.h from `in` to its end, and writes the picture of each wanted
+ * frame to `out`: height x width x 3 bytes, red green blue, row by row from the top, one frame after the
+ * other. 0, DS_EXIT_USAGE for a frame that there is not, DS_EXIT_PLUGIN for a block that is none,
+ * DS_EXIT_IO, DS_EXIT_MEMORY. */
 int ds_frames_draw(int in, int out, const ds_frames_request *q, ds_error *e);
 
 #endif

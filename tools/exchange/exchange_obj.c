@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exchange_obj.c - a sequence of Wavefront OBJ files, an object for each body, and one MTL file of their colours. */
+/* exchange_obj.c - a sequence of Wavefront OBJ files, an object for each body, and one MTL file of
+ * their colours. */
 #include "config.h"
 
 #include "exchange/exchange.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exchange_ply.c - a sequence of PLY files (G. Turk, "The PLY Polygon File Format"), binary: vertices with the body and
- * its colour, faces, edges. */
+/* exchange_ply.c - a sequence of PLY files (G. Turk, "The PLY Polygon File Format"), binary: vertices with
+ * the body and its colour, faces, edges. */
 #include "config.h"
 
 #include "exchange/exchange.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exchange_usd.c - USD as text (openusd.org, UsdGeom): particles are Points, cloths and bodies of elements a Mesh, lines
- * BasisCurves, rigid shapes the primitives of USD below an Xform for each copy; what moves has time samples, one for each
- * frame, whose time codes are the numbers of the frames. */
+/* exchange_usd.c - USD as text (openusd.org, UsdGeom): particles are Points, cloths and bodies of elements a
+ * Mesh, lines BasisCurves, rigid shapes the primitives of USD below an Xform for each copy; what moves has
+ * time samples, one for each frame, whose time codes are the numbers of the frames. */
 #include "config.h"
 
 #include "exchange/exchange.h"

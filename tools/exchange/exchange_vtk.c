@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exchange_vtk.c - VTK's XML files of an unstructured grid (docs.vtk.org, "VTK XML Formats"), with raw appended data that
- * zlib has compressed in blocks, and the collection that gives them their times. */
+/* exchange_vtk.c - VTK's XML files of an unstructured grid (docs.vtk.org, "VTK XML Formats"), with raw
+ * appended data that zlib has compressed in blocks, and the collection that gives them their times. */
 #include "config.h"
 
 #include "exchange/exchange.h"
@@ -27,7 +27,8 @@ typedef struct vtu {
 
 /* ---- arrays ---- */
 
-/* Appends an array: how many blocks, their size, that of the last one (0 = it is full), compressed sizes, blocks. */
+/* Appends an array: how many blocks, their size, that of the last one (0 = it is full), compressed
+ * sizes, blocks. */
 static void put_blocks(vtu *v, const void *data, size_t size)
 {
     const size_t blocks = (size + BLOCK - 1) / BLOCK;
@@ -94,7 +95,8 @@ static void put_fields(vtu *v, const ds_series *s, uint64_t k)
             put_field(v, name, scene->body[b].count, 7, ds_snapshot_at(scene, k, b));
         }
     }
-    /* Which number a body has in the array `body` of the cells; texts in VTK's files are read by few programs. */
+    /* Which number a body has in the array `body` of the cells; texts in VTK's files are read by
+     * few programs. */
     for (uint64_t b = 0; b < scene->bodies; b++) {
         char name[DS_SCENE_NAME_MAX + 16];
         const double number = (double)b;

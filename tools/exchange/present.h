@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* present.h - a scene without the elements that are nowhere when it begins: particles, vertices and rigid copies whose
- * numbers in the first kept frame are not finite, and cells that need them. */
+/* present.h - a scene without the elements that are nowhere when it begins: particles, vertices and rigid
+ * copies whose numbers in the first kept frame are not finite, and cells that need them. */
 #ifndef DS_EXCHANGE_PRESENT_H
 #define DS_EXCHANGE_PRESENT_H
 
 #include "snapshot/snapshot.h"
 
 typedef struct ds_present {
-    ds_snapshot
-        scene; /* of the bodies that are left; what has not changed is shared with the scene it comes from */
+    /* of the bodies that are left; what has not changed is shared with the scene it comes from */
+    ds_snapshot scene;
     uint32_t **element; /* of each body: the numbers that its elements had; NULL = they are the same */
     uint64_t missing;   /* elements that were left out */
     const ds_snapshot *from;

@@ -17,8 +17,8 @@ typedef struct ds_series {
     ds_surface *surface;   /* of each body */
 } ds_series;
 
-/* Of the first episode. `every`: frames to go on by, 0 = each one. Warns where the episode is cut. To be closed in any
- * case. */
+/* Of the first episode. `every`: frames to go on by, 0 = each one. Warns where the episode is cut. To be
+ * closed in any case. */
 int ds_series_open(ds_series *s, const char *path, const ds_view_episodes *episodes, uint64_t every,
                    ds_error *e);
 void ds_series_close(ds_series *s);
@@ -26,7 +26,8 @@ void ds_series_close(ds_series *s);
 /* The kept frame that is written as number i < count. */
 uint64_t ds_series_frame(const ds_series *s, uint64_t i);
 
-/* The file of number i, which ends like the path, or with `ending` ("vtu") instead; to be freed, NULL without memory. */
+/* The file of number i, which ends like the path, or with `ending` ("vtu") instead; to be freed, NULL
+ * without memory. */
 char *ds_series_name(const ds_series *s, uint64_t i, const char *ending);
 
 /* Vertices and cells of all bodies together. */
@@ -36,7 +37,8 @@ uint64_t ds_series_cells(const ds_series *s);
 /* Positions of all vertices in a kept frame, body by body. */
 void ds_series_place(const ds_series *s, uint64_t k, double *xyz);
 
-/* Writes each file by `write`; where one fails, those before it are removed again, as by ds_series_remove() of so many. */
+/* Writes each file by `write`; where one fails, those before it are removed again, as by ds_series_remove()
+ * of so many. */
 typedef int ds_series_write(const ds_series *s, uint64_t k, const char *path, ds_error *e);
 void ds_series_remove(const ds_series *s, const char *ending, uint64_t count);
 int ds_series_files(const ds_series *s, const char *ending, ds_series_write *write, ds_error *e);

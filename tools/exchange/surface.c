@@ -34,7 +34,8 @@ static const vec3 *corner_of(const ds_geometry *g, size_t i)
     return &g->triangle[i / 3].p[i % 3];
 }
 
-/* Numbers the different corners in the order in which they first occur, and drops triangles that have become lines. */
+/* Numbers the different corners in the order in which they first occur, and drops triangles that have
+ * become lines. */
 static int weld(ds_surface *s, const ds_geometry *g, double size)
 {
     const size_t n = 3 * g->triangles;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface.h - a body of a scene as vertices that move and cells that do not: points, segments or triangles. */
+/* surface.h - a body of a scene as vertices that move and cells that do not: points, segments
+ * or triangles. */
 #ifndef DS_EXCHANGE_SURFACE_H
 #define DS_EXCHANGE_SURFACE_H
 
@@ -19,7 +20,8 @@ typedef struct ds_surface {
 int ds_surface_make(const ds_snapshot_body *body, ds_surface *out, ds_error *e);
 void ds_surface_clear(ds_surface *s);
 
-/* One surface for each body of a scene, DS_EXIT_MEMORY on failure; free with ds_surfaces_free() in any case. */
+/* One surface for each body of a scene, DS_EXIT_MEMORY on failure; free with ds_surfaces_free() in
+ * any case. */
 int ds_surfaces_make(const ds_snapshot *scene, ds_surface **out, ds_error *e);
 void ds_surfaces_free(const ds_snapshot *scene, ds_surface *s);
 

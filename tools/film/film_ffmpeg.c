@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* film_ffmpeg.c - MP4 and GIF (see film.h): frames go through a socket to an ffmpeg, which writes into a file without a
- * name; that gets its name when ffmpeg has ended well. */
+/* film_ffmpeg.c - MP4 and GIF (see film.h): frames go through a socket to an ffmpeg, which writes into a file
+ * without a name; that gets its name when ffmpeg has ended well. */
 #include "config.h"
 
 #include "film/film.h"

@@ -127,8 +127,8 @@ static int even(double v)
     return 2 * (int)lround(v / 2);
 }
 
-/* What all names of episodes begin with, up to a separator: "pinball at start", "pinball at random:1" have "pinball at "
- * in common. It is said once, above all of them. */
+/* What all names of episodes begin with, up to a separator: "pinball at start", "pinball at random:1" have
+ * "pinball at " in common. It is said once, above all of them. */
 static void plan_title(ds_film *f)
 {
     static const char *const separator[] = {", ", " at "};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* film_frame.h - what a frame of a film shows: the episodes side by side at one moment, what they are, the time, and
- * the first metrics. */
+/* film_frame.h - what a frame of a film shows: the episodes side by side at one moment, what they are, the
+ * time, and the first metrics. */
 #ifndef DS_FILM_FILM_FRAME_H
 #define DS_FILM_FILM_FRAME_H
 
@@ -16,12 +16,13 @@ typedef struct ds_film_plan {
     uint32_t background; /* 0x00RRGGBB */
 } ds_film_plan;
 
-/* Plans a film of the episodes, which have to stay. DS_EXIT_MEMORY, or DS_EXIT_USAGE for a size in which nothing
- * can be seen. */
+/* Plans a film of the episodes, which have to stay. DS_EXIT_MEMORY, or DS_EXIT_USAGE for a size in which
+ * nothing can be seen. */
 int ds_film_open(ds_film **out, ds_film_plan *plan, const char *path, const ds_view_episodes *episodes,
                  ds_error *e);
 
-/* Draws frame i into pixels of the film's size (0x00RRGGBB, row by row from the top). Any order gives the same. */
+/* Draws frame i into pixels of the film's size (0x00RRGGBB, row by row from the top). Any order gives
+ * the same. */
 int ds_film_draw(ds_film *f, uint64_t i, uint32_t *pixels, ds_error *e);
 
 /* NULL is fine. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* film_png.c - animated PNG: Portable Network Graphics, third edition (W3C), sections 11.2 and 11.3.6. A frame after the
- * first one is the rectangle of what has changed. */
+/* film_png.c - animated PNG: Portable Network Graphics, third edition (W3C), sections 11.2 and 11.3.6. A
+ * frame after the first one is the rectangle of what has changed. */
 #include "config.h"
 
 #include "film/film.h"
@@ -107,8 +107,8 @@ static int paeth(int a, int b, int c)
     return pa <= pb && pa <= pc ? a : pb <= pc ? b : c;
 }
 
-/* A row by the filter with the smallest sum of absolute differences, as PNG's specification recommends (12.8): the
- * byte that names it, then the row. `row` and `above` have `n` bytes behind three of 0. */
+/* A row by the filter with the smallest sum of absolute differences, as PNG's specification recommends
+ * (12.8): the byte that names it, then the row. `row` and `above` have `n` bytes behind three of 0. */
 static const unsigned char *filtered(unsigned char *out, const unsigned char *row, const unsigned char *above,
                                      size_t n)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* film_webp.c - animated WebP (see film.h), by the encoder of libwebp that stores what changes from frame to frame. */
+/* film_webp.c - animated WebP (see film.h), by the encoder of libwebp that stores what changes from frame
+ * to frame. */
 #include "config.h"
 
 #include "film/film.h"

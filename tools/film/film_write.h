@@ -5,9 +5,9 @@
 
 #include "film/film_frame.h"
 
-/* A format. `self` is its state, zeroed, of `size` bytes. begin() is called once, frame() for each frame in turn, and
- * end() in any case, with what has happened so far: it leaves a complete file where `status` is 0, and none else, and
- * returns the status of the whole. */
+/* A format. `self` is its state, zeroed, of `size` bytes. begin() is called once, frame() for each frame in
+ * turn, and end() in any case, with what has happened so far: it leaves a complete file where `status` is 0,
+ * and none else, and returns the status of the whole. */
 typedef struct ds_film_format {
     size_t size;
     int (*begin)(void *self, const char *path, const ds_film_plan *plan, ds_error *e);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_gradients.c - `dshost gradients`: first-, zeroth- and alpha-order estimates of the gradient of a smoothed loss. */
+/* cmd_gradients.c - `dshost gradients`: first-, zeroth- and alpha-order estimates of the gradient of a
+ * smoothed loss. */
 #include "config.h"
 
 #include <stdio.h>

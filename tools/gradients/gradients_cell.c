@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gradients_cell.c - the estimates at one place with one setting: repeated, mixed, held against a long run. */
+/* gradients_cell.c - the estimates at one place with one setting: repeated, mixed, held against a
+ * long run. */
 #include "config.h"
 
 #include <math.h>
@@ -106,7 +107,8 @@ static ds_stat stat_of(const cell_work *w, double *v, uint64_t count)
 
 /* ---- the long run ---- */
 
-/* What slopes are taken along: the axis of the slice, the gradient of the long run (`reference`), or the first variable. */
+/* What slopes are taken along: the axis of the slice, the gradient of the long run (`reference`), or the
+ * first variable. */
 static void choose_direction(cell_work *w, const double *reference)
 {
     double *d = block(w, DIRECTION), length = 0;
@@ -141,8 +143,8 @@ static void measure_slope(cell_work *w, const double *batch, uint64_t count)
         around(ds_sample_mean(slope, count), half_width(w, w->g->reference.slope_variance, count));
 }
 
-/* Direction and slope. Of a gradient that noise has a part in, the slope along itself would be too large: then one half of the
- * batches says where it points, the other one how steep it is. */
+/* Direction and slope. Of a gradient that noise has a part in, the slope along itself would be too large:
+ * then one half of the batches says where it points, the other one how steep it is. */
 static void choose_ways(cell_work *w, const double *batch)
 {
     const uint64_t half = BATCHES / 2;
@@ -183,9 +185,9 @@ static int refer_batch(cell_work *w, uint64_t place, uint64_t b, ds_sample_set *
     return rc;
 }
 
-/* What the zeroth order of the long run is relieved of: an estimate of the gradient from samples that the long run does not use,
- * both orders by inverse variances, and less of it the less it is known (W. James and C. Stein, 1961). Any vector would be
- * right; one that is nearly noise would be worse than none. */
+/* What the zeroth order of the long run is relieved of: an estimate of the gradient from samples that the
+ * long run does not use, both orders by inverse variances, and less of it the less it is known (W. James and
+ * C. Stein, 1961). Any vector would be right; one that is nearly noise would be worse than none. */
 static void make_tilt(cell_work *w, const ds_sample_set *set)
 {
     const double V1 = ds_moments_variance(&set->first) / (double)set->first.samples;
@@ -318,8 +320,8 @@ static void count_in(cell_work *w, const ds_sample_set *set)
     }
 }
 
-/* The variance of the slope of an estimate, from the samples that it is the mean of; NAN along more than one variable, whose
- * covariances are not kept. */
+/* The variance of the slope of an estimate, from the samples that it is the mean of; NAN along more than one
+ * variable, whose covariances are not kept. */
 static double variance_within(const cell_work *w, const ds_moments *m)
 {
     const double *d = block(w, DIRECTION);

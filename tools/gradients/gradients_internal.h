@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gradients_internal.h - what the files of the tool share: gradients_run.c (life), gradients_cell.c (one place with one
- * setting), and those that write results. */
+/* gradients_internal.h - what the files of the tool share: gradients_run.c (life), gradients_cell.c (one
+ * place with one setting), and those that write results. */
 #ifndef DS_GRADIENTS_GRADIENTS_INTERNAL_H
 #define DS_GRADIENTS_GRADIENTS_INTERNAL_H
 
@@ -21,8 +21,8 @@ typedef struct ds_stat {
     double mean, low, high;
 } ds_stat;
 
-/* The results at one place with one setting. `slope`: of a gradient, along the axis of the slice (per unit of its
- * coordinate), else along the long run's gradient, else along the first variable. */
+/* The results at one place with one setting. `slope`: of a gradient, along the axis of the slice (per unit of
+ * its coordinate), else along the long run's gradient, else along the first variable. */
 typedef struct ds_cell {
     double sigma, gamma;
     uint64_t samples;
@@ -42,9 +42,9 @@ typedef struct ds_cell {
     double rare_variance;
     double failed, clamped; /* shares of the samples */
     uint64_t evaluations;
-    double *
-        vector; /* of a single cell: DS_ESTIMATES + 1 blocks (the last: the long run) of 2 n values: means, and half
-                        * the width of their intervals; else NULL */
+    /* of a single cell: DS_ESTIMATES + 1 blocks (the last: the long run) of 2 n values: means, and half
+     * the width of their intervals; else NULL */
+    double *vector;
 } ds_cell;
 
 /* One direction of the table of cells: a sweep, or the slice (sweep NULL). The last varies fastest. */
@@ -54,7 +54,8 @@ typedef struct ds_dim {
     uint64_t count;
 } ds_dim;
 
-/* The long run that estimates are held against, made of batches, whose means tell how exact it is. Its mean is in work. */
+/* The long run that estimates are held against, made of batches, whose means tell how exact it is. Its mean
+ * is in work. */
 typedef struct ds_reference {
     uint64_t place; /* what it belongs to, from 1; 0 = none yet */
     double total;   /* variance of its mean, all components */
@@ -94,8 +95,8 @@ typedef struct ds_gradients {
 /* Place of cell k along each direction. */
 void ds_gradients_index(const ds_gradients *g, uint64_t k, uint64_t at[DS_DIMS_MAX]);
 
-/* gradients_cell.c: numbers of g->work that n variables take; and the estimates of cell k (its sigma, samples and gamma
- * are set, as is g->x). `place`: number of its point, parameters and sigma, from 1. */
+/* gradients_cell.c: numbers of g->work that n variables take; and the estimates of cell k (its sigma, samples
+ * and gamma are set, as is g->x). `place`: number of its point, parameters and sigma, from 1. */
 uint64_t ds_gradients_room(uint64_t n);
 int ds_gradients_cell(ds_gradients *g, uint64_t k, uint64_t place, ds_error *e);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gradients_pictures.c - estimates, variances, weights, errors and losses as curves over the slice, or over the first sweep. */
+/* gradients_pictures.c - estimates, variances, weights, errors and losses as curves over the slice, or over
+ * the first sweep. */
 #include "config.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gradients_run.c - the life of the tool: which cells there are, an environment for each combination of parameters, and the
- * results of all of them.
+/* gradients_run.c - the life of the tool: which cells there are, an environment for each combination of
+ * parameters, and the results of all of them.
  */
 #include "config.h"
 
@@ -27,7 +27,8 @@ static void add_dim(ds_gradients *g, const ds_sweep *sweep, uint64_t count)
     g->cells *= count;
 }
 
-/* Parameters of the environment vary most slowly, as each value needs new processes; then what the long run depends on. */
+/* Parameters of the environment vary most slowly, as each value needs new processes; then what the long run
+ * depends on. */
 static void add_sweeps(ds_gradients *g, int what)
 {
     for (int k = 0; k < g->wish.sweeps; k++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gradients_sample.h - samples around a point: drawn from a named stream, evaluated by the pool, and taken together as
- * moments of the estimates of both orders. The same for every number of workers, as answers arrive in the order of the rows.
+/* gradients_sample.h - samples around a point: drawn from a named stream, evaluated by the pool, and taken
+ * together as moments of the estimates of both orders. The same for every number of workers, as answers
+ * arrive in the order of the rows.
  */
 #ifndef DS_GRADIENTS_GRADIENTS_SAMPLE_H
 #define DS_GRADIENTS_GRADIENTS_SAMPLE_H
@@ -11,8 +12,8 @@
 /* Which orders a set of samples serves. */
 enum { DS_ORDER_FIRST = 1, DS_ORDER_ZEROTH = 2 };
 
-/* How samples are made around one point. Gradients are in the unit of the scaled variables x[k] / scale[k], in which the noise
- * has standard deviation sigma in every direction. */
+/* How samples are made around one point. Gradients are in the unit of the scaled variables x[k] / scale[k],
+ * in which the noise has standard deviation sigma in every direction. */
 typedef struct ds_sampler {
     ds_pool *pool;
     const ds_pool_env *env;
@@ -23,8 +24,9 @@ typedef struct ds_sampler {
     int actions;   /* the environment puts the noise on the actions of a policy */
     int antithetic;
     int baseline; /* DS_BASELINE_* */
-    /* A control variate of the zeroth order, n values or NULL: with any fixed g, (f(x + w) - f(x) - g . w) w / sigma^2 + g has
-     * the same mean, and scatters less the nearer g is to the gradient. Not with noise on actions. */
+    /* A control variate of the zeroth order, n values or NULL: with any fixed g, (f(x + w) - f(x) - g . w) w
+     * / sigma^2 + g has the same mean, and scatters less the nearer g is to the gradient. Not with noise
+     * on actions. */
     const double *tilt;
 } ds_sampler;
 

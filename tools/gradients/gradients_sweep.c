@@ -31,7 +31,8 @@ static void put_number(ds_sweep_value *v, double number)
     snprintf(v->text, sizeof v->text, "%s", DS_TEXT_OF(number));
 }
 
-/* The piece of `text` up to `stop` or the end; NULL where it is empty or too long. *rest: what follows, or NULL. */
+/* The piece of `text` up to `stop` or the end; NULL where it is empty or too long. *rest: what follows,
+ * or NULL. */
 static const char *piece(const char *text, char stop, char out[DS_SWEEP_TEXT], const char **rest)
 {
     size_t n = strcspn(text, (char[]){stop, '\0'});

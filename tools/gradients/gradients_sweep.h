@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gradients_sweep.h - what is varied: sample counts, the width of the smoothing, gamma, parameters of the environment, as
- * lists or ranges.
+/* gradients_sweep.h - what is varied: sample counts, the width of the smoothing, gamma, parameters of the
+ * environment, as lists or ranges.
  *
- *     samples=10,100,1000        env.mu=log:1e2:1e7:11        env.T=lin:20:400:20        env.system=ball_wall,momentum
+ *     samples=10,100,1000        env.mu=log:1e2:1e7:11
+ *     env.T=lin:20:400:20        env.system=ball_wall,momentum
  */
 #ifndef DS_GRADIENTS_GRADIENTS_SWEEP_H
 #define DS_GRADIENTS_GRADIENTS_SWEEP_H
@@ -31,13 +32,13 @@ typedef struct ds_sweep {
     int log;   /* a logarithmic axis suits it */
 } ds_sweep;
 
-/* Reads "KEY=VALUES KEY=VALUES ..." (blanks between them), at most DS_SWEEPS_MAX; *count of them. 0, -1 with a reason in
- * `why`, -2 without memory. Partly filled ones are to be freed, too. */
+/* Reads "KEY=VALUES KEY=VALUES ..." (blanks between them), at most DS_SWEEPS_MAX; *count of them. 0, -1 with
+ * a reason in `why`, -2 without memory. Partly filled ones are to be freed, too. */
 int ds_sweeps_parse(const char *text, ds_sweep out[DS_SWEEPS_MAX], int *count, char why[DS_SWEEP_WHY]);
 void ds_sweeps_free(ds_sweep *sweep, int count);
 
-/* Numbers of a range become whole ones where the parameter is one (equal neighbours fall together): called when the schema
- * of the environment is known. -1 with a reason where it has no such parameter. */
+/* Numbers of a range become whole ones where the parameter is one (equal neighbours fall together): called
+ * when the schema of the environment is known. -1 with a reason where it has no such parameter. */
 int ds_sweep_fit(ds_sweep *s, const ds_param *const *schema, char why[DS_SWEEP_WHY]);
 
 #endif

@@ -108,14 +108,14 @@ void ds_check_record(ds_check *c, char kind, const char *text);
  * `least`, which is then noted as "`what`: 3 of 20, ...". */
 uint64_t ds_check_plan(ds_check *c, const char *what, uint64_t wish, uint64_t least, double seconds);
 
-/* ---- check_clock.c: time that does not depend on what else the machine does. How much a test looks at, and when it has
- * taken too long, must be the same on a machine that is busy. ---- */
+/* ---- check_clock.c: time that does not depend on what else the machine does. How much a test looks at, and
+ * when it has taken too long, must be the same on a machine that is busy. ---- */
 
 double ds_check_now(void); /* seconds of the monotonic clock */
 
-/* Seconds that the calling thread has had, since its first call: of the monotonic clock, but from one call to the next
- * only its processor time where it gave no processor up by itself. What it waits for others to release one counts
- * nothing; that it sleeps, or waits for other threads or processes, does. */
+/* Seconds that the calling thread has had, since its first call: of the monotonic clock, but from one call to
+ * the next only its processor time where it gave no processor up by itself. What it waits for others to
+ * release one counts nothing; that it sleeps, or waits for other threads or processes, does. */
 double ds_check_worked(void);
 
 /* The same of another process, looked at from time to time. */
@@ -124,8 +124,8 @@ typedef struct ds_check_other {
     double limit, spent, all, wall, work;
 } ds_check_other;
 
-/* Has it been at work for longer than `limit` seconds, or, however little of that it had a processor, so many times that
- * long? */
+/* Has it been at work for longer than `limit` seconds, or, however little of that it had a processor, so many
+ * times that long? */
 enum { DS_CHECK_STARVED = 20 };
 void ds_check_other_open(ds_check_other *o, pid_t pid, double limit);
 int ds_check_other_over(ds_check_other *o);

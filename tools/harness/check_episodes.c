@@ -21,7 +21,8 @@ typedef struct lane {
     uint64_t t;
     double loss; /* with the variables so far */
     double x[DS_CHECK_MAX_N];
-    /* Of a sweep: the step gone back over last, UINT64_MAX = none; adjoints of the variables and of the loss before it. */
+    /* Of a sweep: the step gone back over last, UINT64_MAX = none; adjoints of the variables and of the loss
+     * before it. */
     uint64_t back;
     double x_bar[DS_CHECK_MAX_N], loss_bar;
     int held, failed;
@@ -139,8 +140,8 @@ static ds_status episodes_begin(const ds_objective *objective, ds_episode_rows *
     }
     read_rows(w, theirs, 0, r);
     theirs->done = 0;
-    /* Time ends a search as a number of evaluations does, that of the episodes begun: a repetition that is given the
-     * number then ends at the same place, between episodes. */
+    /* Time ends a search as a number of evaluations does, that of the episodes begun: a repetition that is
+     * given the number then ends at the same place, between episodes. */
     if (ds_check_time_is_up(w) && s->used + e->open < limit) {
         limit = s->stop_after = s->used + e->open;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_flight.c - see check_flight.h. The file is a head, and behind it one place for each of DS_FLIGHTS threads. */
+/* check_flight.c - see check_flight.h. The file is a head, and behind it one place for each of
+ * DS_FLIGHTS threads. */
 #include "config.h"
 
 #include "harness/check_flight.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_flight.h - the evaluations that a test is making, in memory that outlives its process: where it dies or
- * hangs, its parent says at which x. */
+/* check_flight.h - the evaluations that a test is making, in memory that outlives its process: where it dies
+ * or hangs, its parent says at which x. */
 #ifndef DS_HARNESS_CHECK_FLIGHT_H
 #define DS_HARNESS_CHECK_FLIGHT_H
 

@@ -36,8 +36,8 @@ static int is_taken(const char *name)
     return taken;
 }
 
-/* The heads of one column for each axis: NAME, g.NAME, d.NAME of a variable that has a name, as `export` writes
- * them; c0, g0, d0 of any other axis. */
+/* The heads of one column for each axis: NAME, g.NAME, d.NAME of a variable that has a name, as `export`
+ * writes them; c0, g0, d0 of any other axis. */
 static void put_heads(ds_printer *p, const ds_landscape *l, char what)
 {
     const ds_slice *s = &l->slice;

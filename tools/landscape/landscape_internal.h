@@ -32,7 +32,8 @@ typedef struct ds_run_path {
     char title[80];
 } ds_run_path;
 
-/* Points of others that are drawn on the slice: a coordinate and a loss on a line, two coordinates on a plane. */
+/* Points of others that are drawn on the slice: a coordinate and a loss on a line, two coordinates on
+ * a plane. */
 enum { DS_MARKS_MAX = 3, DS_MARK_NAME = 80 };
 typedef struct ds_mark_point {
     double xy[2];
@@ -101,16 +102,16 @@ int ds_landscape_draw(const ds_landscape *l, ds_error *e);
 /* landscape_page.c: landscape.html, with the pictures that are in the folder. */
 int ds_landscape_page(const ds_landscape *l, ds_error *e);
 
-/* landscape_scale.c: how losses are mapped to colours: DS_SCALE_LINEAR or DS_SCALE_LOG, and where the scale is cut, NAN
- * where it is not. */
+/* landscape_scale.c: how losses are mapped to colours: DS_SCALE_LINEAR or DS_SCALE_LOG, and where the scale
+ * is cut, NAN where it is not. */
 int ds_landscape_loss_scale(const ds_landscape *l, double *high);
 
 /* landscape_run_path.c: projects the runs in the folders onto the slice. */
 int ds_landscape_read_trails(ds_landscape *l, const char *const *folders, size_t count, ds_error *e);
 void ds_landscape_free_trails(ds_landscape *l);
 
-/* landscape_marks.c: reads points from a table, or (NULL) those that the folder keeps, if any. The slice is open. 0 or an
- * exit status. */
+/* landscape_marks.c: reads points from a table, or (NULL) those that the folder keeps, if any. The slice is
+ * open. 0 or an exit status. */
 int ds_landscape_read_marks(ds_landscape *l, const char *path, ds_error *e);
 int ds_landscape_write_marks(const ds_landscape *l, ds_error *e); /* marks.csv */
 json_t *ds_landscape_marks_json(const ds_landscape *l);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_marks.c - points of others, such as published ones, that are drawn on a slice: read from a table, kept in the
- * folder as marks.csv. */
+/* landscape_marks.c - points of others, such as published ones, that are drawn on a slice: read from a table,
+ * kept in the folder as marks.csv. */
 #include "config.h"
 
 #include <errno.h>

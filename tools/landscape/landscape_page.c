@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_page.c - landscape.html: the pictures of a slice, which a script of the page makes answer, the surface that
- * it draws, and the report in words. Without scripts the pictures are those of the folder. */
+/* landscape_page.c - landscape.html: the pictures of a slice, which a script of the page makes answer, the
+ * surface that it draws, and the report in words. Without scripts the pictures are those of the folder. */
 #include "config.h"
 
 #include <inttypes.h>

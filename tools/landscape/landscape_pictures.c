@@ -455,7 +455,8 @@ static ds_panel panel_of(const char *label, int kind, double linear, ds_panel_cu
     return (ds_panel){label, kind, linear, NAN, NAN, {first}, 1};
 }
 
-/* Points of others as curves of dots beside the loss; the coordinates are theirs to free, NULL without memory. */
+/* Points of others as curves of dots beside the loss; the coordinates are theirs to free, NULL
+ * without memory. */
 static double *mark_losses(const ds_landscape *l, ds_panel *p)
 {
     uint64_t all = 1;

@@ -25,8 +25,8 @@ void ds_html_count_cell(FILE *f, uint64_t v);
 void ds_html_fixed_cell(FILE *f, double v, int decimals);
 void ds_html_interval_cell(FILE *f, ds_interval i, int digits);
 
-/* A table that scrolls in a frame of its own where the page is too narrow: it begins with <table>. `about` and
- * `of` ("" = none) name it, each one of a page differently. */
+/* A table that scrolls in a frame of its own where the page is too narrow: it begins with <table>. `about`
+ * and `of` ("" = none) name it, each one of a page differently. */
 void ds_html_table(FILE *f, const char *kind, const char *about, const char *of);
 void ds_html_table_end(FILE *f);
 

@@ -55,7 +55,8 @@ void ds_canvas_text_fit(ds_canvas *c, double x, double y, double size, int style
 /* Puts an opaque image of w x h pixels (0x00RRGGBB) there; PNG canvases only. */
 void ds_canvas_image(ds_canvas *c, int x, int y, int w, int h, const uint32_t *pixels);
 
-/* Copies the pixels of a canvas of pixels, 0x00RRGGBB, row by row from the top. DS_EXIT_MEMORY where drawing failed. */
+/* Copies the pixels of a canvas of pixels, 0x00RRGGBB, row by row from the top. DS_EXIT_MEMORY where
+ * drawing failed. */
 int ds_canvas_pixels(const ds_canvas *c, uint32_t *pixels, ds_error *e);
 
 /* Stretches an opaque image of columns x rows cells (0x00RRGGBB, top row first) over a rectangle, with hard
@@ -63,9 +64,9 @@ int ds_canvas_pixels(const ds_canvas *c, uint32_t *pixels, ds_error *e);
 void ds_canvas_cells(ds_canvas *c, double x, double y, double w, double h, int columns, int rows,
                      const uint32_t *pixels);
 
-/* What is drawn until the end of the group belongs together: in an SVG it is an element of this class and name, which
- * scripts and style sheets of a page find; `title`, where it is not NULL, is told where a pointer rests on it. Groups
- * nest; a group ends within the clip in which it began. */
+/* What is drawn until the end of the group belongs together: in an SVG it is an element of this class and
+ * name, which scripts and style sheets of a page find; `title`, where it is not NULL, is told where a pointer
+ * rests on it. Groups nest; a group ends within the clip in which it began. */
 void ds_canvas_group(ds_canvas *c, const char *kind, const char *name, const char *title);
 void ds_canvas_group_end(ds_canvas *c);
 

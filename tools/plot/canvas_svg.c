@@ -133,8 +133,8 @@ static int is_level(const double *a, const double *b, int k)
     return fabs(a[k] - b[k]) < 1e-9;
 }
 
-/* Stairs are half as long as a path that says only which way it goes, and how far. Returns 0 where the points are
- * no stairs, or few. */
+/* Stairs are half as long as a path that says only which way it goes, and how far. Returns 0 where the points
+ * are no stairs, or few. */
 static int add_stairs(ds_svg *s, const double *xy, size_t n, int closed)
 {
     for (size_t i = 1; i < n; i++) {

@@ -40,8 +40,8 @@ static void draw_ticks(ds_canvas *c, const ds_axes *a, int vertical)
     }
 }
 
-/* What a script needs to turn pixels into values: kind, values and pixels at the ends, and where a symlog scale turns
- * linear, of x and of y (rows: 0 0 0 0 top bottom), then the label of x. */
+/* What a script needs to turn pixels into values: kind, values and pixels at the ends, and where a symlog
+ * scale turns linear, of x and of y (rows: 0 0 0 0 top bottom), then the label of x. */
 static void begin_frame(ds_canvas *c, const ds_axes *a)
 {
     static const char *const kind[] = {"linear", "log", "symlog"};

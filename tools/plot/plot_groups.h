@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot_groups.h - one value with its interval per group, and the single values about it: a row for each group,
- * on an axis that fits what is shown. */
+/* plot_groups.h - one value with its interval per group, and the single values about it: a row for each
+ * group, on an axis that fits what is shown. */
 #ifndef DS_PLOT_PLOT_GROUPS_H
 #define DS_PLOT_PLOT_GROUPS_H
 

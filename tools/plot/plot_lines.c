@@ -122,8 +122,8 @@ static size_t thin(double *xy, size_t n)
     return kept;
 }
 
-/* The points of a line from `from` on, up to a gap, as pixels; returns where it ends. Stairs have two points for
- * each, but for steps that nobody sees. */
+/* The points of a line from `from` on, up to a gap, as pixels; returns where it ends. Stairs have two points
+ * for each, but for steps that nobody sees. */
 static size_t stretch(const ds_line *l, const frame *f, const double *value, size_t from, double *xy,
                       size_t *count)
 {

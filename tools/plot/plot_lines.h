@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot_lines.h - several curves in one frame, each with a band about it where it has one, and with its name where it
- * ends. */
+/* plot_lines.h - several curves in one frame, each with a band about it where it has one, and with its name
+ * where it ends. */
 #ifndef DS_PLOT_PLOT_LINES_H
 #define DS_PLOT_PLOT_LINES_H
 

@@ -102,8 +102,8 @@ static const char *legend(const ds_snapshot *s)
                                    : "";
 }
 
-/* A text in lines of at most `room`, broken after commas and dots where it can be: draws them where y >= 0, and
- * returns how many there are. */
+/* A text in lines of at most `room`, broken after commas and dots where it can be: draws them where y >= 0,
+ * and returns how many there are. */
 static int lines_of(ds_canvas *c, double y, double size, int style, ds_color color, double room,
                     double line_height, const char *text)
 {
@@ -132,8 +132,8 @@ static int lines_of(ds_canvas *c, double y, double size, int style, ds_color col
     return lines;
 }
 
-/* The title, the line below it, both in as many lines as they need, and what is explained. Returns its height;
- * draws nothing where y is negative. */
+/* The title, the line below it, both in as many lines as they need, and what is explained. Returns its
+ * height; draws nothing where y is negative. */
 static int draw_header(ds_canvas *c, int width, const ds_caption *caption, const char *explained, int draw)
 {
     char text[1024];

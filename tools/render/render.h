@@ -16,8 +16,8 @@ enum {
     DS_RENDER_GHOST = 4 /* with DS_RENDER_SCENE: the target as a translucent body over the scene */
 };
 
-/* From where a scene is seen, and what is behind it. A function that takes one takes NULL for the usual one: a
- * three-quarter view of info.box as a whole, on white. */
+/* From where a scene is seen, and what is behind it. A function that takes one takes NULL for the usual one:
+ * a three-quarter view of info.box as a whole, on white. */
 typedef struct ds_render_eye {
     int turned;                /* do the angles hold? else those of the usual view */
     double azimuth, elevation; /* degrees, from +z towards +x, and above the horizon */
@@ -46,12 +46,13 @@ int ds_render_target_beside(const ds_snapshot *s);
 /* Are there frames between the first and the last from which a way can be drawn? */
 int ds_render_has_trace(const ds_snapshot *s);
 
-/* Where ds_render_seen() puts a point of the world in its picture, in pixels from the top left. 0 = nowhere. */
+/* Where ds_render_seen() puts a point of the world in its picture, in pixels from the top left. 0
+ * = nowhere. */
 int ds_render_project(const ds_snapshot *s, const ds_render_eye *eye, int width, int height,
                       const double point[3], double xy[2]);
 
-/* The radius with which particles (DS_BODY_POINTS) are drawn, m, by their first kept frame: dense ones are drawn larger
- * than they are. 0 for other shapes and for a scene without frames. */
+/* The radius with which particles (DS_BODY_POINTS) are drawn, m, by their first kept frame: dense ones are
+ * drawn larger than they are. 0 for other shapes and for a scene without frames. */
 double ds_render_radius(const ds_snapshot *s, uint64_t b);
 
 /* How far above the horizon the camera stands, rad. */

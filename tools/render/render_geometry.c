@@ -117,8 +117,8 @@ static float particle_radius(const ds_snapshot_body *body, const ds_frame_of_ref
     return least(0.03f, 0.55f * cbrtf(d.x * d.y * d.z / (float)body->count));
 }
 
-/* Dense particles are drawn larger than they are, so that no light falls between them; the fewer they are, the
- * fewer layers of them there are to close a gap. */
+/* Dense particles are drawn larger than they are, so that no light falls between them; the fewer they are,
+ * the fewer layers of them there are to close a gap. */
 static float drawn_radius(const ds_snapshot_body *body, const ds_frame_of_reference *r, const double *data)
 {
     float radius = particle_radius(body, r, data) * (body->count >= FINE    ? 1.7f

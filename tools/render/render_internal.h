@@ -121,7 +121,8 @@ float ds_geometry_point_radius(const ds_snapshot *s, const ds_frame_of_reference
 void ds_geometry_add(ds_geometry *g, const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k,
                      uint64_t b);
 
-/* Appends the way of a rigid body that moves through the kept frames up to k, where there are more than three. */
+/* Appends the way of a rigid body that moves through the kept frames up to k, where there are more
+ * than three. */
 void ds_geometry_add_trace(ds_geometry *g, const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k,
                            uint64_t b);
 

@@ -14,8 +14,8 @@
 
 enum { MOST_PAIRS = 9 };
 
-/* The axes x, y, z of one spacing of the floor's grid, as long as they look in the middle of the scene. They stand
- * in the lower left corner, where nothing else is. */
+/* The axes x, y, z of one spacing of the floor's grid, as long as they look in the middle of the scene. They
+ * stand in the lower left corner, where nothing else is. */
 static void draw_axes(ds_canvas *c, const ds_snapshot *s, const ds_render_eye *eye, double x, double y, int w,
                       int h, double t)
 {
@@ -79,8 +79,8 @@ int ds_overlay_has_pairs(const ds_snapshot *s)
     return 0;
 }
 
-/* Above the point or, with `below`, below it, so that a mark that has arrived leaves its target's number to be
- * read. */
+/* Above the point or, with `below`, below it, so that a mark that has arrived leaves its target's number to
+ * be read. */
 static void draw_number(ds_canvas *c, const double *at, uint64_t number, ds_color color, int below, double t)
 {
     char text[24];

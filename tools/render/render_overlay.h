@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* render_overlay.h - what is written over a picture of a scene that is not flat: axes with a length, and which
- * mark belongs to which target. */
+/* render_overlay.h - what is written over a picture of a scene that is not flat: axes with a length, and
+ * which mark belongs to which target. */
 #ifndef DS_RENDER_RENDER_OVERLAY_H
 #define DS_RENDER_RENDER_OVERLAY_H
 

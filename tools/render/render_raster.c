@@ -25,7 +25,8 @@ static ds_view look_from(vec3 direction)
     return v;
 }
 
-/* Points that are to be seen: the corners of the box, or of what it covers when it is turned about the vertical. */
+/* Points that are to be seen: the corners of the box, or of what it covers when it is turned about
+ * the vertical. */
 static int corners(const ds_frame_of_reference *r)
 {
     return r->around ? 2 * SIDES : 8;

@@ -59,9 +59,9 @@ typedef struct ds_report_env {
     uint64_t common; /* 0, or where some of the runs have not finished: the evaluations that all of them have
                           * made, after which they are compared */
     size_t tests;    /* optimizers compared with the reference */
-    double random,
-        best; /* what scores 0 and 1, see ds_normal_score(); not finite where no run has a valid loss */
-    int zero; /* what `random` is: DS_ZERO_* */
+    /* what scores 0 and 1, see ds_normal_score(); not finite where no run has a valid loss */
+    double random, best;
+    int zero;          /* what `random` is: DS_ZERO_* */
     double least_mean; /* of all optimizers here */
     const ds_result *best_run;
     const ds_result *best_record; /* the best run that is no row of a table; NULL = none */

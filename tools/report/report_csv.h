@@ -24,8 +24,8 @@ int ds_report_runs_csv(const ds_report *r, const char *path, ds_error *e);
 int ds_report_cells_csv(const ds_report *r, const char *path, ds_error *e);
 int ds_report_summary_csv(const ds_report *r, const char *path, ds_error *e);
 
-/* A row for each metric of each run's best episode, and for each metric of each cell; just the header where they were
- * not measured. */
+/* A row for each metric of each run's best episode, and for each metric of each cell; just the header where
+ * they were not measured. */
 int ds_report_metrics_csv(const ds_report *r, const char *path, ds_error *e);
 int ds_report_metric_cells_csv(const ds_report *r, const char *path, ds_error *e);
 

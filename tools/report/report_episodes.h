@@ -18,15 +18,16 @@ int ds_report_pictures(const ds_report *r, const char *folder, int draw, ds_erro
 /* Where the page that plays the best episodes of environment `env` is; to be freed, or NULL. */
 char *ds_report_episodes_path(const ds_report *r, size_t env, const char *folder);
 
-/* Writes that page for each environment: the best episode of each optimizer, those with the lowest mean first, side
- * by side; at most DS_REPORT_EPISODES. Removes that of an earlier report where there is no scene, nothing could be
- * simulated (a warning tells why), or not `wanted`. DS_EXIT_IO or DS_EXIT_MEMORY on failure. */
+/* Writes that page for each environment: the best episode of each optimizer, those with the lowest mean
+ * first, side by side; at most DS_REPORT_EPISODES. Removes that of an earlier report where there is no scene,
+ * nothing could be simulated (a warning tells why), or not `wanted`. DS_EXIT_IO or DS_EXIT_MEMORY
+ * on failure. */
 enum { DS_REPORT_EPISODES = 12 };
 int ds_report_episodes(const ds_report *r, const char *folder, int wanted, ds_error *e);
 
-/* Simulates the best episode of every run that counts, for the metrics that no optimizer sees (errors of what is
- * identified, distances to a target): fills metrics and metric of the report. What cannot be simulated costs a warning.
- * DS_EXIT_MEMORY on failure. */
+/* Simulates the best episode of every run that counts, for the metrics that no optimizer sees (errors of what
+ * is identified, distances to a target): fills metrics and metric of the report. What cannot be simulated
+ * costs a warning. DS_EXIT_MEMORY on failure. */
 int ds_report_metrics(ds_report *r, ds_error *e);
 
 /* "kind-NAME" as the name of a file: letters that such names do not have become '_'. */

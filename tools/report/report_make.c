@@ -164,7 +164,8 @@ static int group(ds_report *r, ds_error *e)
     return rc;
 }
 
-/* Where runs of an environment have not finished, all are compared after as many evaluations as all have made. */
+/* Where runs of an environment have not finished, all are compared after as many evaluations as all
+ * have made. */
 static void find_common(ds_report *r, size_t i)
 {
     uint64_t least = UINT64_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_overview.h - the first part of a report's page: all optimizers on all environments at a glance, and what
- * the tests over all of them say. */
+/* report_overview.h - the first part of a report's page: all optimizers on all environments at a glance, and
+ * what the tests over all of them say. */
 #ifndef DS_REPORT_REPORT_OVERVIEW_H
 #define DS_REPORT_REPORT_OVERVIEW_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_page.h - a report as one HTML file: no script, no file beside it is needed, prints on A4, fits narrow
- * screens, follows the colour scheme of the reader. */
+/* report_page.h - a report as one HTML file: no script, no file beside it is needed, prints on A4, fits
+ * narrow screens, follows the colour scheme of the reader. */
 #ifndef DS_REPORT_REPORT_PAGE_H
 #define DS_REPORT_REPORT_PAGE_H
 

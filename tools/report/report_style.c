@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_style.c - see report_style.h. Colours of the overview are those of cividis (J. Nunez, C. Anderton and
- * R. Renslow, PLoS ONE 13, 2018), which look alike to all colour vision; every text on them has a contrast above
- * 4.5. Figures are drawn for paper: rules for what they contain turn them dark. */
+/* report_style.c - see report_style.h. Colours of the overview are those of cividis (J. Nunez, C. Anderton
+ * and R. Renslow, PLoS ONE 13, 2018), which look alike to all colour vision; every text on them has a
+ * contrast above 4.5. Figures are drawn for paper: rules for what they contain turn them dark. */
 #include "config.h"
 
 #include "report/report_style.h"

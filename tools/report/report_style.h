@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_style.h - what the page of a report looks like: on wide and narrow screens, light, dark, and on paper. */
+/* report_style.h - what the page of a report looks like: on wide and narrow screens, light, dark, and
+ * on paper. */
 #ifndef DS_REPORT_REPORT_STYLE_H
 #define DS_REPORT_REPORT_STYLE_H
 

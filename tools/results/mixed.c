@@ -8,8 +8,8 @@
 
 #include "base/log.h"
 
-/* The BLAS is its last part, which runs that use none lack: "x86_64 avx2, glibc 2.36 (libm 5f3c2a91), OpenBLAS
- * 0.3.21 Haswell". */
+/* The BLAS is its last part, which runs that use none lack: "x86_64 avx2, glibc 2.36 (libm 5f3c2a91),
+ * OpenBLAS 0.3.21 Haswell". */
 static size_t without_blas(const char *text)
 {
     const char *end = strchr(text, ')');

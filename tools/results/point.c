@@ -150,7 +150,8 @@ static int take_array(const ds_point_request *q, const char *spec, ds_array *a, 
     return status;
 }
 
-/* The first item that is no number in what begins like a list of them, "abc" of "1,2,abc"; NULL = it is no such list. */
+/* The first item that is no number in what begins like a list of them, "abc" of "1,2,abc"; NULL = it is no
+ * such list. */
 static const char *not_a_number(const char *spec, size_t *length)
 {
     const char *at = spec;

@@ -316,8 +316,8 @@ static int read_machine(ds_result *r, ds_store *s, ds_error *e)
     return rc;
 }
 
-/* Settings, variables, and what the summary says, too: the store counts. Every row is looked at, also what is not
- * read here: no figure or table is made of a record that is damaged anywhere. */
+/* Settings, variables, and what the summary says, too: the store counts. Every row is looked at, also what is
+ * not read here: no figure or table is made of a record that is damaged anywhere. */
 static int read_store(ds_result *r, ds_store *s, ds_error *e)
 {
     const int has_summary = r->ended != NULL;

@@ -7,8 +7,8 @@
 
 #include "config/params.h"
 
-/* Which scene it is, "variant 2, preset small", and what else is not as it is by default; "" for p == NULL and where there
- * is nothing to say. What has no room is left out, with "...". */
+/* Which scene it is, "variant 2, preset small", and what else is not as it is by default; "" for p == NULL
+ * and where there is nothing to say. What has no room is left out, with "...". */
 void ds_settings_text(char *out, size_t room, const ds_params *p);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trajectory.c - writes the frames and metrics of a scene: as NumPy arrays in one .npz archive, or as a table. */
+/* trajectory.c - writes the frames and metrics of a scene: as NumPy arrays in one .npz archive, or as
+ * a table. */
 #include "config.h"
 
 #include "results/trajectory.h"

@@ -5,8 +5,8 @@
 
 #include "snapshot/snapshot.h"
 
-/* Writes the file that the ending of its name says: .csv, a row per kept frame with its metrics and the poses of
- * rigid bodies; else an .npz archive, whose arrays docs/trajectory.md lists. */
+/* Writes the file that the ending of its name says: .csv, a row per kept frame with its metrics and the poses
+ * of rigid bodies; else an .npz archive, whose arrays docs/trajectory.md lists. */
 int ds_trajectory_write(const char *path, const ds_snapshot *s, ds_error *e);
 
 #endif

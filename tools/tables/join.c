@@ -88,8 +88,8 @@ static int same_cell_and_seed(const ds_result *a, const ds_result *b)
     return a->seed == b->seed && strcmp(a->env, b->env) == 0 && strcmp(a->opt, b->opt) == 0;
 }
 
-/* "ball@object=3" of ".../ball@object=3/lm/seed-1": the variant of a sweep, which pooling takes from the name.
- * *length = 0 where the folder names none. */
+/* "ball@object=3" of ".../ball@object=3/lm/seed-1": the variant of a sweep, which pooling takes from the
+ * name. *length = 0 where the folder names none. */
 static const char *variant_of(const ds_result *r, size_t *length)
 {
     const char *path = r->place != NULL ? r->place : r->folder, *end = path + strlen(path), *from = end;

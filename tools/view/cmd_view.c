@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_view.c - `dshost view`: episodes as a file to look at, whose ending says of which kind; with --live a page that
- * follows a run. */
+/* cmd_view.c - `dshost view`: episodes as a file to look at, whose ending says of which kind; with --live a
+ * page that follows a run. */
 #include "config.h"
 
 #include <math.h>

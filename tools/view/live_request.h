@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* live_request.h - a request to the server of `dshost view --live`: read, and refused unless it comes from its own page. */
+/* live_request.h - a request to the server of `dshost view --live`: read, and refused unless it comes from
+ * its own page. */
 #ifndef DS_VIEW_LIVE_REQUEST_H
 #define DS_VIEW_LIVE_REQUEST_H
 
@@ -13,8 +14,8 @@ typedef struct ds_live_guard {
     int port;
 } ds_live_guard;
 
-/* Reads the head of an HTTP/1 request, up to and with its empty line: n bytes, at most DS_LIVE_HEAD. Returns the status of
- * the answer:
+/* Reads the head of an HTTP/1 request, up to and with its empty line: n bytes, at most DS_LIVE_HEAD. Returns
+ * the status of the answer:
  *   200  `path` gets what follows /TOKEN, "/" or "/state", without a query
  *   400  not a request, or not exactly one Host
  *   403  Host is not 127.0.0.1:PORT or localhost:PORT (a name of another page that leads here), or Origin or

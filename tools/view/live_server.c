@@ -24,7 +24,8 @@
 #include "view/page_files.h"
 
 enum { CONNECTIONS = 16, LOOK_MS = 500, PATIENCE = 20 /* looks at a record that cannot be read just now */ };
-/* For a head to come; for an answer to make some progress; without a request before the run is looked at no more. */
+/* For a head to come; for an answer to make some progress; without a request before the run is looked at
+ * no more. */
 static const double HEAD_SECONDS = 5, ANSWER_SECONDS = 15, IDLE_SECONDS = 30;
 
 typedef struct connection {

@@ -5,8 +5,8 @@
 
 #include "episode/episode.h"
 
-/* Writes the episodes to `path`. What it leaves is complete or not there; where the format has several files, those
- * besides `path` are named after it. An exit status, and one line that begins with the path. */
+/* Writes the episodes to `path`. What it leaves is complete or not there; where the format has several files,
+ * those besides `path` are named after it. An exit status, and one line that begins with the path. */
 typedef int ds_view_write(const char *path, const ds_view_episodes *episodes, ds_error *e);
 
 typedef struct ds_view_format {

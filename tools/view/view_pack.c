@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view_pack.c - see view_pack.h. Particles move little from frame to frame: the upper bytes of differences are nearly
- * all 0, and runs of them cost nothing (zlib's strategy Z_RLE). */
+/* view_pack.c - see view_pack.h. Particles move little from frame to frame: the upper bytes of differences
+ * are nearly all 0, and runs of them cost nothing (zlib's strategy Z_RLE). */
 #include "config.h"
 
 #include "view/view_pack.h"

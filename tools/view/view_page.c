@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view_page.c - see view_page.h. The template page/episodes.html has marks of the form @NAME@, each on a line of its
- * own but for those within the Content-Security-Policy. */
+/* view_page.c - see view_page.h. The template page/episodes.html has marks of the form @NAME@, each on a line
+ * of its own but for those within the Content-Security-Policy. */
 #include "config.h"
 
 #include "view/view_page.h"

@@ -7,9 +7,10 @@
 
 #include "view/view.h"
 
-/* The writer of .html. A script in the page draws the episodes side by side with WebGL and plays them in step; where it
- * cannot, a still picture of each is shown with a sentence. A Content-Security-Policy lets that one script run, by
- * its SHA-256, and nothing be loaded; whatever episodes are called is text. docs/view.md tells the format. */
+/* The writer of .html. A script in the page draws the episodes side by side with WebGL and plays them in
+ * step; where it cannot, a still picture of each is shown with a sentence. A Content-Security-Policy lets
+ * that one script run, by its SHA-256, and nothing be loaded; whatever episodes are called is text.
+ * docs/view.md tells the format. */
 ds_view_write ds_view_page;
 
 /* The same to a stream; the caller looks whether all of it has arrived. */

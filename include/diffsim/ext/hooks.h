@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diffsim/ext/hooks.h - environment extension "ds.env.hooks/1": where a user may put a network into the equations
- * of motion.
+/* diffsim/ext/hooks.h - environment extension "ds.env.hooks/1": where a user may put a network into the
+ * equations of motion.
  *
- * What for: hybrid simulation. What a model leaves out (friction, drag, play in a joint) is learned by a small
- * network that is added to a quantity of the simulation, or takes its place; its parameters are decision
- * variables beside the physical ones.
+ * What for: hybrid simulation. What a model leaves out (friction, drag, play in a joint) is learned by a
+ * small network that is added to a quantity of the simulation, or takes its place; its parameters are
+ * decision variables beside the physical ones.
  *
- * Scenario: `dshost help ENV` lists the hook points of an environment: "force", an output in N, and the inputs
- * "position" and "velocity". The user wires them by a parameter of the environment, and the variables of the
- * next run are those of the physics and the weights of a network from velocity to force:
+ * Scenario: `dshost help ENV` lists the hook points of an environment: "force", an output in N, and the
+ * inputs "position" and "velocity". The user wires them by a parameter of the environment, and the variables
+ * of the next run are those of the physics and the weights of a network from velocity to force:
  *
  *     dshost --env ENV --opt lbfgsb --set 'env.residual=force = velocity | 5 5 | elu | residual'
  *

@@ -2,16 +2,16 @@
 /* diffsim/helper/hybrid.h - networks in the equations of motion, wired by the user to the hook points of an
  * environment (diffsim/ext/hooks.h).
  *
- * Header only, optional, no part of the binary interface. An environment puts DS_HYBRID_PARAMS at the end of its
- * schema and says which hook points it has. In create(),
+ * Header only, optional, no part of the binary interface. An environment puts DS_HYBRID_PARAMS at the end of
+ * its schema and says which hook points it has. In create(),
  *
  *     const ds_hook hook[] = {
  *         DS_HYBRID_HOOK(DS_HOOK_INPUT, 3, "velocity", "m/s", "Of the ball."),
  *         DS_HYBRID_HOOK(DS_HOOK_OUTPUT, 3, "force", "N", "On the ball, each step.")};
  *     ds_status status = ds_hybrid_open(&e->hybrid, host, 2, hook);
  *
- * and its variables are the physical ones, then e->hybrid.variables parameters of networks: 0 where nothing is
- * wired. In a step with the weights w = x + n_physical, and in the adjoint of the step,
+ * and its variables are the physical ones, then e->hybrid.variables parameters of networks: 0 where nothing
+ * is wired. In a step with the weights w = x + n_physical, and in the adjoint of the step,
  *
  *     if (e->hybrid.nets > 0) {
  *         ds_hybrid_forward(&e->hybrid, w, velocity, force, tape);
@@ -25,11 +25,11 @@
  *
  *     residual = force.2, force.3 = velocity | 5 5 | elu | residual
  *
- * that is: outputs = inputs | sizes of the hidden layers | activations | residual or replace | biases. Names of hook
- * points stand for all their elements. What is left out at the end is: 5 5, elu, residual, hidden. "-" are no
- * hidden layers. Activations: one for all hidden layers, or one for each, with or without one of the outputs, which else are
- * identity. Biases: hidden, none, all, or some of input, hidden, output. Several networks are separated by '&'; no
- * output belongs to two of them.
+ * that is: outputs = inputs | sizes of the hidden layers | activations | residual or replace | biases. Names
+ * of hook points stand for all their elements. What is left out at the end is: 5 5, elu, residual, hidden.
+ * "-" are no hidden layers. Activations: one for all hidden layers, or one for each, with or without one of
+ * the outputs, which else are identity. Biases: hidden, none, all, or some of input, hidden, output. Several
+ * networks are separated by '&'; no output belongs to two of them.
  */
 #ifndef DIFFSIM_HELPER_HYBRID_H
 #define DIFFSIM_HELPER_HYBRID_H
@@ -98,13 +98,14 @@ static const char *const ds_hybrid_starts[] = {"xavier", "tds", "zero", NULL};
 #endif
 
 /* Reads the parameters of DS_HYBRID_PARAMS and wires the networks to hook points 0 .. hooks - 1. DS_OK, or a
- * status after saying through the host what is wrong; *h is then as zeros. Release with ds_hybrid_close(). [instance]
+ * status after saying through the host what is wrong; *h is then as zeros. Release with
+ * ds_hybrid_close(). [instance]
  */
 static inline ds_status ds_hybrid_open(ds_hybrid *h, const ds_host *host, uint64_t hooks,
                                        const ds_hook *hook);
 
-/* The same from texts, without a host: `wiring` as in the parameter; 0 with one line in why[DS_NETWORK_FILE_TEXT].
- * There are no initial parameters yet. */
+/* The same from texts, without a host: `wiring` as in the parameter; 0 with one line in
+ * why[DS_NETWORK_FILE_TEXT]. There are no initial parameters yet. */
 static inline int ds_hybrid_wire(ds_hybrid *h, const char *wiring, uint64_t hooks, const ds_hook *hook,
                                  char *why);
 
@@ -117,17 +118,18 @@ static inline void ds_hybrid_range(const ds_hybrid *h, uint64_t i, double *lower
 /* Its name, "net1.w1.2.3" (network 1; see ds_network_name()), and that of its group, "net1". */
 static inline void ds_hybrid_name(const ds_hybrid *h, uint64_t i, char *name, char *group, size_t size);
 
-/* Changes `outputs` by the networks of parameters w. `tape` (h->tape doubles) is for the two functions below. */
+/* Changes `outputs` by the networks of parameters w. `tape` (h->tape doubles) is for the two
+ * functions below. */
 static inline void ds_hybrid_forward(const ds_hybrid *h, const double *w, const double *inputs,
                                      double *outputs, double *tape);
 
-/* Reverse of the forward pass that wrote the tape. outputs_bar: in, derivatives by the outputs behind it; out, by
- * those before it. Adds to w_bar and inputs_bar; either may be NULL. */
+/* Reverse of the forward pass that wrote the tape. outputs_bar: in, derivatives by the outputs behind it;
+ * out, by those before it. Adds to w_bar and inputs_bar; either may be NULL. */
 static inline void ds_hybrid_reverse(const ds_hybrid *h, const double *w, const double *tape,
                                      double *outputs_bar, double *w_bar, double *inputs_bar);
 
-/* Directional derivative: outputs_dot, in, of the outputs before the forward pass that wrote the tape; out, behind
- * it. w_dot and inputs_dot may be NULL (0). */
+/* Directional derivative: outputs_dot, in, of the outputs before the forward pass that wrote the tape; out,
+ * behind it. w_dot and inputs_dot may be NULL (0). */
 static inline void ds_hybrid_tangent(const ds_hybrid *h, const double *w, const double *tape,
                                      const double *w_dot, const double *inputs_dot, double *outputs_dot);
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diffsim/helper/network.h - small dense networks inside of a simulation: values, derivatives, initial weights.
+/* diffsim/helper/network.h - small dense networks inside of a simulation: values, derivatives,
+ * initial weights.
  *
  * Header only, optional, no part of the binary interface. A network maps `size[0]` inputs to `size[layers]`
  * outputs,
  *
  *     a_0 = x + c_0,    z_l = W_l a_(l-1) + c_l,    a_l = f_l(z_l),    y = a_layers
  *
- * where any of the biases c_l may be missing. Its parameters are one vector w of `weights` + `biases` doubles:
- * first all weights, layer by layer, row by row (a row belongs to an output of the layer), then all biases, the
- * input bias c_0 first. A step of a simulation and its adjoint:
+ * where any of the biases c_l may be missing. Its parameters are one vector w of `weights` + `biases`
+ * doubles: first all weights, layer by layer, row by row (a row belongs to an output of the layer), then all
+ * biases, the input bias c_0 first. A step of a simulation and its adjoint:
  *
  *     const uint32_t size[] = {2, 5, 5, 1}, f[] = {DS_NETWORK_ELU, DS_NETWORK_ELU, DS_NETWORK_IDENTITY};
  *     ds_network net;
@@ -56,8 +57,8 @@ enum {
 
 /* How initial weights are drawn. */
 enum {
-    /* Normal with variance 2 / (inputs + outputs) of the layer, biases 0 (X. Glorot, Y. Bengio, "Understanding
-     * the difficulty of training deep feedforward neural networks", AISTATS 2010). */
+    /* Normal with variance 2 / (inputs + outputs) of the layer, biases 0 (X. Glorot, Y. Bengio,
+     * "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010). */
     DS_NETWORK_XAVIER = 0,
     /* As google-research/tiny-differentiable-simulator draws them: that number as the standard deviation, and
      * biases of 0.5. */
@@ -80,15 +81,17 @@ static inline const char *ds_network_activation_name(uint32_t activation);
 /* The activation of such a name, DS_NETWORK_ACTIVATIONS for none. */
 static inline uint32_t ds_network_activation_named(const char *name);
 
-/* A network of `layers` affine maps with `size` (layers + 1 numbers), `activation` (layers) and `bias` (layers
- * + 1, each 0 or 1; NULL: all but the input bias). Returns 0, *net as zeros, where a number is out of range. */
+/* A network of `layers` affine maps with `size` (layers + 1 numbers), `activation` (layers) and `bias`
+ * (layers + 1, each 0 or 1; NULL: all but the input bias). Returns 0, *net as zeros, where a number is out
+ * of range. */
 static inline int ds_network_make(ds_network *net, uint32_t layers, const uint32_t *size,
                                   const uint32_t *activation, const uint32_t *bias);
 
 /* All parameters of a network. */
 static inline uint64_t ds_network_count(const ds_network *net);
 
-/* Where W_l (l = 1 .. layers) and c_l (l = 0 .. layers) begin in w; what is not there has a place of length 0. */
+/* Where W_l (l = 1 .. layers) and c_l (l = 0 .. layers) begin in w; what is not there has a place of
+ * length 0. */
 static inline uint64_t ds_network_weight_at(const ds_network *net, uint32_t l);
 static inline uint64_t ds_network_bias_at(const ds_network *net, uint32_t l);
 
@@ -100,23 +103,23 @@ static inline void ds_network_name(const ds_network *net, uint64_t i, char *out,
 static inline double ds_network_value(uint32_t activation, double z);
 static inline double ds_network_slope(uint32_t activation, double z, double value);
 
-/* y for x (size[0] numbers) and parameters w. Returns the outputs (size[layers] numbers), which are the end of
- * the tape. */
+/* y for x (size[0] numbers) and parameters w. Returns the outputs (size[layers] numbers), which are the end
+ * of the tape. */
 static inline const double *ds_network_forward(const ds_network *net, const double *w, const double *x,
                                                double *tape);
 
-/* Reverse of the forward pass that wrote `tape` with the same w. y_bar: dL/dy. Adds dL/dw to w_bar and dL/dx to
- * x_bar; either may be NULL. */
+/* Reverse of the forward pass that wrote `tape` with the same w. y_bar: dL/dy. Adds dL/dw to w_bar and dL/dx
+ * to x_bar; either may be NULL. */
 static inline void ds_network_reverse(const ds_network *net, const double *w, const double *tape,
                                       const double *y_bar, double *w_bar, double *x_bar);
 
-/* Directional derivative of the forward pass that wrote `tape` with the same w: writes dy/dw w_dot + dy/dx x_dot
- * to y_dot. w_dot, x_dot: NULL = 0. */
+/* Directional derivative of the forward pass that wrote `tape` with the same w: writes dy/dw w_dot + dy/dx
+ * x_dot to y_dot. w_dot, x_dot: NULL = 0. */
 static inline void ds_network_tangent(const ds_network *net, const double *w, const double *tape,
                                       const double *w_dot, const double *x_dot, double *y_dot);
 
-/* l1 |W_1| + l2 |w|^2: sparse inputs, and small parameters (weights and biases). Adds its derivative to w_bar,
- * which may be NULL; that of |x| is 0 at 0. */
+/* l1 |W_1| + l2 |w|^2: sparse inputs, and small parameters (weights and biases). Adds its derivative to
+ * w_bar, which may be NULL; that of |x| is 0 at 0. */
 static inline double ds_network_penalty(const ds_network *net, const double *w, double l1, double l2,
                                         double *w_bar);
 

@@ -51,8 +51,8 @@ static inline double *ds_network_file_parse(const char *text, size_t length, uin
 static inline double *ds_network_file_read(const char *path, uint32_t most, ds_network *net, uint32_t *count,
                                            char *why);
 
-/* Writes `count` networks and their parameters, one after the other in w. Returns 0 where the file could not be
- * written. */
+/* Writes `count` networks and their parameters, one after the other in w. Returns 0 where the file could not
+ * be written. */
 static inline int ds_network_file_write(FILE *f, uint32_t count, const ds_network *net, const double *w);
 
 #include <diffsim/helper/network_file.inl>

@@ -717,7 +717,7 @@ constexpr ds_plugin plugin(const ds_desc *desc, const ds_env_vtable *env,
  *     explicit T(diffsim::reader &)
  *     void info(ds_env_info &)                              sets n at least; steps is 1, loss_floor -infinity
  *     void bounds(uint64_t n, double *lower, double *upper, double *x0)     none of them nullptr
- *     void evaluate(ds_eval &)      sets loss, where it is wanted grad with grad_kind; the outcome is OK before
+ *     void evaluate(ds_eval &)      sets loss, where wanted grad with grad_kind; the outcome is OK before
  *     std::vector<ds_channel> channels()                    may be left out; asked once
  *     const void *extension(const char *id)                 may be left out; for all other extensions
  * and that of an optimizer

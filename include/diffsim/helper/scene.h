@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diffsim/helper/scene.h - the short way to be seen, in C: an environment of one function that tells on its way where its
- * things are has a scene (diffsim/ext/scene.h), and with it pictures, films and pages.
+/* diffsim/helper/scene.h - the short way to be seen, in C: an environment of one function that tells on its
+ * way where its things are has a scene (diffsim/ext/scene.h), and with it pictures, films and pages.
  *
- * Header only, no part of the binary interface. DS_SIMPLE_ENV of simple.h with four numbers more, and a line where
- * the simulation makes a step. A whole environment:
+ * Header only, no part of the binary interface. DS_SIMPLE_ENV of simple.h with four numbers more, and a line
+ * where the simulation makes a step. A whole environment:
  *
  *     #include <diffsim/helper/scene.h>
  *
@@ -31,23 +31,27 @@
  *     ...
  *     DS_SIMPLE_SCENE("pair", "Two bodies.", params, DS_ENV_GRADIENT, 6, -1, 1, 0, 500, 0.002, 2, 0.05, loss)
  *
- * Shapes and units: metres and seconds, y is up; a scene whose z are all 0 is flat and drawn with axes. Ownership: the
- * instance keeps what is told until its next evaluation. Errors: too little memory is told when the instance is made.
+ * Shapes and units: metres and seconds, y is up; a scene whose z are all 0 is flat and drawn with axes.
+ * Ownership: the instance keeps what is told until its next evaluation. Errors: too little memory is told
+ * when the instance is made.
  *
- * What the host makes of it: `best.png` beside a run, with the first, the middle and the last moment; pages, films and
- * files for other programs by `dshost view`; arrays by `dshost eval --trajectory`, where the body is called `things`.
+ * What the host makes of it: `best.png` beside a run, with the first, the middle and the last moment; pages,
+ * films and files for other programs by `dshost view`; arrays by `dshost eval --trajectory`, where the body
+ * is called `things`.
  *
- * Every thing is a ball of the same radius. Where it has been is drawn as a line, so a path shows the ground that
- * it rolled over. The part of space that is shown is the one that things were in, with room around it. There are no
- * metrics, no target and no other shapes: they use the extension directly, as examples/hill_full.c does.
+ * Every thing is a ball of the same radius. Where it has been is drawn as a line, so a path shows the ground
+ * that it rolled over. The part of space that is shown is the one that things were in, with room around it.
+ * There are no metrics, no target and no other shapes: they use the extension directly, as
+ * examples/hill_full.c does.
  *
  * What it costs: nothing but a comparison for each call where nobody looks, which is in all evaluations of a
- * search; memory of 24 bytes for each thing and step in every instance. What is told never changes the loss: the
- * host evaluates a point once more for its scene, and tests (`dshost check`) that the loss is the same.
+ * search; memory of 24 bytes for each thing and step in every instance. What is told never changes the loss:
+ * the host evaluates a point once more for its scene, and tests (`dshost check`) that the loss is the same.
  *
- * Rules: ds_see() is called in the thread in which the loss was called, not in threads that it has started; steps in
- * any order, also twice (the last one counts), also not at all (then nothing is drawn at that moment). Steps and
- * things beyond what was announced are left out, never written. Coordinates that are not finite are not drawn.
+ * Rules: ds_see() is called in the thread in which the loss was called, not in threads that it has started;
+ * steps in any order, also twice (the last one counts), also not at all (then nothing is drawn at that
+ * moment). Steps and things beyond what was announced are left out, never written. Coordinates that are not
+ * finite are not drawn.
  */
 #ifndef DIFFSIM_HELPER_SCENE_H
 #define DIFFSIM_HELPER_SCENE_H
@@ -69,8 +73,8 @@ typedef struct ds_simple_seen {
 /* Whose episode this thread simulates to be seen; NULL = nobody's. */
 static _Thread_local ds_simple_seen *ds_simple_watched;
 
-/* Tells where a thing (0, 1, ...) is at a step (0 = the start): metres, y is up; a scene whose z are all 0 is flat.
- * Costs a comparison where nobody looks. What is not told is not drawn. [instance] */
+/* Tells where a thing (0, 1, ...) is at a step (0 = the start): metres, y is up; a scene whose z are all 0 is
+ * flat. Costs a comparison where nobody looks. What is not told is not drawn. [instance] */
 static inline void ds_see(uint64_t step, uint64_t thing, double x, double y, double z)
 {
     ds_simple_seen *s = ds_simple_watched;
@@ -82,8 +86,8 @@ static inline void ds_see(uint64_t step, uint64_t thing, double x, double y, dou
     }
 }
 
-/* Makes an instance: reads the parameters and takes room for the way of all things. What is wrong is said to the
- * host. [any] */
+/* Makes an instance: reads the parameters and takes room for the way of all things. What is wrong is said to
+ * the host. [any] */
 static inline ds_status ds_simple_seen_start(const ds_host *host, const ds_param *const *params,
                                              uint64_t steps, double dt, uint64_t things, double radius,
                                              void **out)
@@ -117,7 +121,8 @@ static inline void ds_simple_seen_end(void *self)
     }
 }
 
-/* Before the simulation of evaluate(): whether this episode is to be seen, and nothing told yet. [instance] */
+/* Before the simulation of evaluate(): whether this episode is to be seen, and nothing told
+ * yet. [instance] */
 static inline void ds_simple_seen_begin(ds_simple_seen *s, uint32_t want)
 {
     s->kept = (want & DS_WANT_SCENE) != 0;
@@ -127,8 +132,8 @@ static inline void ds_simple_seen_begin(ds_simple_seen *s, uint32_t want)
     }
 }
 
-/* ds_scene.info: the box is that of all that was told, and room around it. DS_E_STATE where the last episode was not to
- * be seen. [instance] */
+/* ds_scene.info: the box is that of all that was told, and room around it. DS_E_STATE where the last episode
+ * was not to be seen. [instance] */
 static inline ds_status ds_simple_seen_info(void *self, ds_scene_info *out)
 {
     const ds_simple_seen *s = (const ds_simple_seen *)self;

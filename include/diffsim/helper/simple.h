@@ -50,8 +50,8 @@
  *
  *     DS_SIMPLE_OPTIMIZER("dice", "Uniform random points.", NULL, 0, search)
  *
- * diffsim/helper/scene.h adds pictures, diffsim/helper/episode.h constraints, residuals, images and noise, diffsim/helper/steps.h control step
- * by step; whole examples of each are in docs/plugin-authors.md.
+ * diffsim/helper/scene.h adds pictures, diffsim/helper/episode.h constraints, residuals, images and noise,
+ * diffsim/helper/steps.h control step by step; whole examples of each are in docs/plugin-authors.md.
  *
  * The host does the rest, as for every plugin: help, templates and checks of the parameters, parallel
  * evaluation, isolation, budget, record and resume. Test it with `dshost check ./spring.so`.

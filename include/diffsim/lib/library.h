@@ -21,9 +21,10 @@ extern "C" {
 const char *ds_library_version(void);
 
 /* [any] The exit status that dshost would have ended with where the last call of ds_environment_open(),
- * ds_search_open(), ds_runner_open() or ds_runner_run() in this thread failed: 2 usage, 3 a setting, 4 a plugin, 5 the
- * environment failed too often, 6 input or output, 7 memory, 75 another process works on the folder; 1 where a run
- * did not meet its target, 130 where it was stopped. 0 where it did not fail, and before the first call. */
+ * ds_search_open(), ds_runner_open() or ds_runner_run() in this thread failed: 2 usage, 3 a setting, 4 a
+ * plugin, 5 the environment failed too often, 6 input or output, 7 memory, 75 another process works on the
+ * folder; 1 where a run did not meet its target, 130 where it was stopped. 0 where it did not fail, and
+ * before the first call. */
 uint32_t ds_library_exit_status(void);
 
 #ifdef __cplusplus

@@ -20,7 +20,8 @@
  * also by the end of the program, goes on by ds_runner_options.resume or `dshost resume`. Environments
  * are evaluated in worker processes, unless [run] says isolation = none. An optimizer that comes with
  * diffsim computes in this process, unless [run] says isolate_optimizer = true; any other has a process of
- * its own, unless it says false: a crash there ends the run, not the program. No pictures are drawn, no signal handler is touched, no progress line shown; warnings go to stderr.
+ * its own, unless it says false: a crash there ends the run, not the program. No pictures are drawn, no
+ * signal handler is touched, no progress line shown; warnings go to stderr.
  *
  * Threads: a run is used by one thread at a time and happens in the thread that calls ds_runner_run();
  * different runs may happen at once. Only ds_runner_stop() may be called at any time. What comes out

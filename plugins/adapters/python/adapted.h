@@ -18,8 +18,9 @@ typedef struct adapted {
     child first; /* has described it, and waits for the first instance */
 } adapted;
 
-/* Begins an instance: its Python process has made the object of the class with the values of the parameters, and
- * what it says of it lies in the shared memory. DS_OK, or a status that was said to the host, and no process. [any] */
+/* Begins an instance: its Python process has made the object of the class with the values of the parameters,
+ * and what it says of it lies in the shared memory. DS_OK, or a status that was said to the host, and no
+ * process. [any] */
 ds_status adapted_begin(adapted *a, const ds_host *host, child *out);
 
 /* All but create(), which knows of which file it is. */

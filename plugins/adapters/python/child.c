@@ -32,8 +32,8 @@ enum {
 
 static const char ME[] = "diffsim";
 
-/* Is it there, and of somebody who could have changed this code as well? The way up may lead through folders that
- * anybody writes to. */
+/* Is it there, and of somebody who could have changed this code as well? The way up may lead through folders
+ * that anybody writes to. */
 static int is_there(const char *folder, const char *below, uid_t owner, char out[PATH_MAX])
 {
     char place[PATH_MAX];
@@ -43,8 +43,8 @@ static int is_there(const char *folder, const char *below, uid_t owner, char out
            (st.st_uid == 0 || st.st_uid == owner);
 }
 
-/* The program in the package `diffsim` that belongs to this adapter: around it in a wheel, in a build tree, in an
- * installation. 1, or 0. *own gets the file of this code. */
+/* The program in the package `diffsim` that belongs to this adapter: around it in a wheel, in a build tree,
+ * in an installation. 1, or 0. *own gets the file of this code. */
 static int find_program(char own[PATH_MAX], char out[PATH_MAX])
 {
     static const char *const below[] = {"", "/python", "/share/diffsim/python", "/lib/python3/dist-packages"};
@@ -74,9 +74,10 @@ static const char *interpreter(void)
 
 /* ---- life ---- */
 
-/* In the child: becomes Python. Only calls that are allowed behind fork(). What a terminal or a service manager sends
- * to all processes is for the host, which asks Python to end. The kernel sees to the death of a thread, not to that of
- * a process: of another one than the first, which lives as long as the process, serve.py looks for its parent. */
+/* In the child: becomes Python. Only calls that are allowed behind fork(). What a terminal or a service
+ * manager sends to all processes is for the host, which asks Python to end. The kernel sees to the death of a
+ * thread, not to that of a process: of another one than the first, which lives as long as the process,
+ * serve.py looks for its parent. */
 static void become_python(int fd, char *const argv[], pid_t parent, int by_first_thread)
 {
     sigset_t none;

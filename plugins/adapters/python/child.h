@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* child.h - the Python process of one plugin instance: started, asked, and ended. Its end is that of the process
- * it belongs to, as a crash of a plugin in C is. */
+/* child.h - the Python process of one plugin instance: started, asked, and ended. Its end is that of the
+ * process it belongs to, as a crash of a plugin in C is. */
 #ifndef DS_ADAPTERS_PYTHON_CHILD_H
 #define DS_ADAPTERS_PYTHON_CHILD_H
 
@@ -21,13 +21,13 @@ typedef struct child {
 /* Starts Python for an object of a file: 0, or -1 and one line in `why`. */
 int child_start(child *c, const char *file, const char *object, char *why, size_t room);
 
-/* Asks what stands in the head (`what`, ...), with `bytes` of room: DS_OK and the answer is in the head, DS_STOPPED
- * where the host (NULL = none) wants to stop, DS_E_NOMEM, or the status of the answer, which head->text explains.
- * Does not return where the process has died. */
+/* Asks what stands in the head (`what`, ...), with `bytes` of room: DS_OK and the answer is in the head,
+ * DS_STOPPED where the host (NULL = none) wants to stop, DS_E_NOMEM, or the status of the answer, which
+ * head->text explains. Does not return where the process has died. */
 ds_status child_ask(child *c, const ds_host *host, uint32_t what);
 
-/* Waits for an answer that it still owes, because the host wanted to stop: before the room is written to. DS_OK, or
- * DS_STOPPED. child_ask() does that itself. */
+/* Waits for an answer that it still owes, because the host wanted to stop: before the room is written to.
+ * DS_OK, or DS_STOPPED. child_ask() does that itself. */
 ds_status child_settle(child *c, const ds_host *host);
 
 /* Waits for what Python says next, which is its answer or a question of its own; as above. */

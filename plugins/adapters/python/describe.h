@@ -20,8 +20,8 @@ typedef struct description {
 int description_read(description *d, const char *text, size_t bytes);
 void description_clear(description *d);
 
-/* The values of the parameters of an instance: {"NAME": VALUE}; NULL after a failure that was said to the host. To be
- * released with json_decref(). */
+/* The values of the parameters of an instance: {"NAME": VALUE}; NULL after a failure that was said to the
+ * host. To be released with json_decref(). */
 json_t *description_values(const ds_desc *desc, const ds_host *host);
 
 #endif

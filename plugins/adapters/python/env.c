@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* env.c - an environment whose loss() is Python: x goes into the shared memory, loss and gradient come out of it. */
+/* env.c - an environment whose loss() is Python: x goes into the shared memory, loss and gradient come out
+ * of it. */
 #include "adapters/python/adapted.h"
 
 #include <diffsim/ext/channel.h>

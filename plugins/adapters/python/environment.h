@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* environment.h - an instance of an environment in Python, and the extensions that have a file of their own. */
+/* environment.h - an instance of an environment in Python, and the extensions that have a file of
+ * their own. */
 #ifndef DS_ADAPTERS_PYTHON_ENVIRONMENT_H
 #define DS_ADAPTERS_PYTHON_ENVIRONMENT_H
 

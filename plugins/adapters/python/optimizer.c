@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* optimizer.c - a search whose run() is Python: while it runs, Python asks and this process calls the objective. */
+/* optimizer.c - a search whose run() is Python: while it runs, Python asks and this process calls
+ * the objective. */
 #include "adapters/python/adapted.h"
 
 #include <diffsim/ext/files.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* picture.h - metrics and bodies of one episode, as Python has given them: JSON, and the numbers behind it. */
+/* picture.h - metrics and bodies of one episode, as Python has given them: JSON, and the numbers
+ * behind it. */
 #ifndef DS_ADAPTERS_PYTHON_PICTURE_H
 #define DS_ADAPTERS_PYTHON_PICTURE_H
 

@@ -110,9 +110,9 @@ int talk_grow(talk *t, uint64_t bytes)
 
 /* ---- turns ---- */
 
-/* How long a side looks for its turn before it sleeps: to sleep and to be woken takes some 10 us, which is longer than
- * a cheap loss. Where that does not help, because the other side has no processor or much to do, it is given up, and
- * tried again now and then. */
+/* How long a side looks for its turn before it sleeps: to sleep and to be woken takes some 10 us, which is
+ * longer than a cheap loss. Where that does not help, because the other side has no processor or much to do,
+ * it is given up, and tried again now and then. */
 static int spin(talk_head *h, uint32_t side)
 {
     const uint64_t limit = h->waits[side]++ % RETRY == 0 ? h->spin_ns : h->spin_now[side];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* talk.h - the memory that an adapter shares with its Python process, and whose turn it is. One side speaks at a
- * time: it writes its question or answer and passes the turn; the other one spins for a while, then sleeps.
+/* talk.h - the memory that an adapter shares with its Python process, and whose turn it is. One side speaks
+ * at a time: it writes its question or answer and passes the turn; the other one spins for a while,
+ * then sleeps.
  *
  * The layout is known to python/diffsim/serve.py, too, which calls the two functions at the end (ctypes). */
 #ifndef DS_ADAPTERS_PYTHON_TALK_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ball2d - a ball bounces past a camera: its speed and gravity are to be found. System identification of gradSim
- * (Jatavallabhula et al., ICLR 2021, its demonstration of bouncing in the plane). */
+/* ball2d - a ball bounces past a camera: its speed and gravity are to be found. System identification of
+ * gradSim (Jatavallabhula et al., ICLR 2021, its demonstration of bouncing in the plane). */
 #include "engines/algebra/finite.h"
 #include "engines/contact/floor_ball.h"
 #include "engines/swept/ball_scene.h"

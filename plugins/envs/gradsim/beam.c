@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* beam - a soft beam that is held at both ends sags under its weight: what it is made of is to be found from what a
- * camera sees. System identification of gradSim (Jatavallabhula et al., ICLR 2021, figures 4 and 11, table 3). */
+/* beam - a soft beam that is held at both ends sags under its weight: what it is made of is to be found from
+ * what a camera sees. System identification of gradSim (Jatavallabhula et al., ICLR 2021, figures 4 and 11,
+ * table 3). */
 #include "engines/soft/soft.h"
 
 #include <math.h>

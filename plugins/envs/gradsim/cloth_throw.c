@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cloth_throw - a cloth is thrown so that it falls where another one lies in the air: control-cloth of gradSim
- * (Jatavallabhula et al., ICLR 2021, figures 5 and 6b). */
+/* cloth_throw - a cloth is thrown so that it falls where another one lies in the air: control-cloth of
+ * gradSim (Jatavallabhula et al., ICLR 2021, figures 5 and 6b). */
 #include "engines/soft/soft.h"
 
 static const char cure[] = "raise substeps, or throw slower";
@@ -55,8 +55,8 @@ static void place_target(const soft *s, double *q)
 
 static const soft_task task = {offered, place_target, WATCH_CENTRE, cure};
 
-/* The sides of a cell are those of gradSim's scene, where a rotation about an axis that is not of unit length stretches
- * the cloth. */
+/* The sides of a cell are those of gradSim's scene, where a rotation about an axis that is not of unit length
+ * stretches the cloth. */
 static void build(soft *s, size_t cells, double height)
 {
     static const double a[3] = {0.125, 0.0625, -0.0625}, b[3] = {0.0625, 0.03125, 0.125};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cloth_velocity - a cloth between two anchors swings and falls: the velocities of its particles at the start are to be
- * found from what a camera sees. System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 3). */
+/* cloth_velocity - a cloth between two anchors swings and falls: the velocities of its particles at the start
+ * are to be found from what a camera sees. System identification of gradSim (Jatavallabhula et al., ICLR
+ * 2021, table 3). */
 #include "engines/soft/soft.h"
 
 #include <diffsim/helper/random.h>

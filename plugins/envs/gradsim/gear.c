@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gear - a soft wheel with teeth makes its way to a target by contracting its parts in turn: control-fem of gradSim
- * (Jatavallabhula et al., ICLR 2021, figures 5 and 6a). */
+/* gear - a soft wheel with teeth makes its way to a target by contracting its parts in turn: control-fem of
+ * gradSim (Jatavallabhula et al., ICLR 2021, figures 5 and 6a). */
 #include "engines/soft/soft.h"
 
 #include <math.h>

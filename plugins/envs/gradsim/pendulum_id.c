@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pendulum_id - a damped pendulum swings before a camera: its length and gravity are to be found, and how it started.
- * System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 6 and its demonstrations). */
+/* pendulum_id - a damped pendulum swings before a camera: its length and gravity are to be found, and how it
+ * started. System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 6 and
+ * its demonstrations). */
 #include "engines/pendulum/pendulum.h"
 #include "engines/swept/ball_scene.h"
 

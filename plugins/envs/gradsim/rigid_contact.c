@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rigid_contact - a cube is thrown, tumbles and bounces: its density and the constants of its contact are to be found
- * from what a camera sees. System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 2). */
+/* rigid_contact - a cube is thrown, tumbles and bounces: its density and the constants of its contact are to
+ * be found from what a camera sees. System identification of gradSim (Jatavallabhula et al., ICLR 2021,
+ * table 2). */
 #include "engines/algebra/quaternion.h"
 #include "engines/fem/mesh.h"
 #include "engines/rigid/mass.h"

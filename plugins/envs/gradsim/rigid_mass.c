@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rigid_mass - a body is pushed by known forces: the mass of its vertices is to be found from what a camera sees. System
- * identification of gradSim (Jatavallabhula et al., ICLR 2021, table 1, figures 4 and 12). */
+/* rigid_mass - a body is pushed by known forces: the mass of its vertices is to be found from what a camera
+ * sees. System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 1, figures 4 and 12). */
 #include "engines/algebra/quaternion.h"
 #include "engines/fem/mesh.h"
 #include "engines/fem/read.h"

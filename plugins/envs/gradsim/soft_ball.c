@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* soft_ball - a soft ball is thrown and bounces: what it is made of is to be found from what a camera sees. System
- * identification of gradSim (Jatavallabhula et al., ICLR 2021, table 3). */
+/* soft_ball - a soft ball is thrown and bounces: what it is made of is to be found from what a camera sees.
+ * System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 3). */
 #include "engines/soft/soft.h"
 
 static const char cure[] = "reduce mu, lambda or damping in parameter truth, or raise substeps";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spring_cage - a mass hangs on springs from the corners of a cage and is to end at a target: the springs are the
- * variables. After the test scene of DiffRL's engine (Xu et al., ICLR 2022), for the quantities of springs in table 6 of
- * gradSim (Jatavallabhula et al., ICLR 2021). */
+/* spring_cage - a mass hangs on springs from the corners of a cage and is to end at a target: the springs are
+ * the variables. After the test scene of DiffRL's engine (Xu et al., ICLR 2022), for the quantities of
+ * springs in table 6 of gradSim (Jatavallabhula et al., ICLR 2021). */
 #include "engines/soft/soft.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cube_throw - a cube that is thrown onto a plane moves by impulses; a model with springs and a small network in its
- * friction is to move like it. After E. Heiden et al., "NeuralSim: Augmenting differentiable simulators with neural
- * networks" (ICRA 2021). */
+/* cube_throw - a cube that is thrown onto a plane moves by impulses; a model with springs and a small network
+ * in its friction is to move like it. After E. Heiden et al., "NeuralSim: Augmenting differentiable
+ * simulators with neural networks" (ICRA 2021). */
 #include "engines/kit/env_kit.h"
 #include "engines/kit/knob.h"
 #include "engines/recording/recorded.h"
@@ -128,7 +128,8 @@ static void read_knobs(cube *e, ds_param_reader *in)
 
 enum { WHERE = 3, POSE = 7 }; /* columns of a recording, or all of a state */
 
-/* The recorded numbers of a sample, in the places of a state; quaternions turn on without a change of sign. */
+/* The recorded numbers of a sample, in the places of a state; quaternions turn on without a change
+ * of sign. */
 static void take_sample(const double *from, uint64_t columns, const double *before, double *to)
 {
     double along = 0;
@@ -462,7 +463,8 @@ static const scene_metric metrics[] = {{"x", "m"},          {"y", "m"},         
                                        {"distance", "m"},   {"error_sum", ""},   {"held_out", ""},
                                        {"rmse", "m"},       {NULL, NULL}};
 
-/* Root of the mean squared distance of the centres, over steps `from` .. `to` - 1 that were recorded; NAN where none was. */
+/* Root of the mean squared distance of the centres, over steps `from` .. `to` - 1 that were recorded; NAN
+ * where none was. */
 static double rms(const cube *e, uint64_t from, uint64_t to)
 {
     double sum = 0, error[THROW_STATES];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* camera.c - double_pendulum before a camera: two pendula in a row whose lengths are to be found, mass, gravity and start
- * too. System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 6 and its demonstrations). */
+/* camera.c - double_pendulum before a camera: two pendula in a row whose lengths are to be found, mass,
+ * gravity and start too. System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 6 and
+ * its demonstrations). */
 #include "camera.h"
 
 #include "engines/pendulum/pendulum.h"

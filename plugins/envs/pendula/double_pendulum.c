@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* double_pendulum - what is unknown of a double pendulum is to be found: from pictures (gradSim, Jatavallabhula et al.,
- * ICLR 2021), or from its motion, simulated or recorded (NeuralSim, Heiden et al., ICRA 2021; Suh et al., ICML 2022). */
+/* double_pendulum - what is unknown of a double pendulum is to be found: from pictures (gradSim,
+ * Jatavallabhula et al., ICLR 2021), or from its motion, simulated or recorded (NeuralSim, Heiden et al.,
+ * ICRA 2021; Suh et al., ICML 2022). */
 #include "engines/swept/swept.h"
 
 #include "camera.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model.c - what the variants of double_pendulum that compare angles are models of, what is unknown of them, and with
- * what they are compared.
+/* model.c - what the variants of double_pendulum that compare angles are models of, what is unknown of them,
+ * and with what they are compared.
  *
- * lengths, damping: the simulated double pendulum of E. Heiden et al., "NeuralSim" (ICRA 2021): a sphere of 0.15 m at the
- * end of each arm, joint angles compared. recording, synthetic: the same equations by constants that angles alone can
- * tell, divided by C: P1 = A/C, P2 = B/C, R = G1/G2; G2/C = g / length of the first arm. initial: the double pendulum of
- * H. J. T. Suh et al., "Do differentiable simulators give better policy gradients?" (ICML 2022), by the equations of
- * motion of two point masses, without wrapping. */
+ * lengths, damping: the simulated double pendulum of E. Heiden et al., "NeuralSim" (ICRA 2021): a sphere of
+ * 0.15 m at the end of each arm, joint angles compared. recording, synthetic: the same equations by constants
+ * that angles alone can tell, divided by C: P1 = A/C, P2 = B/C, R = G1/G2; G2/C = g / length of the first
+ * arm. initial: the double pendulum of H. J. T. Suh et al., "Do differentiable simulators give better policy
+ * gradients?" (ICML 2022), by the equations of motion of two point masses, without wrapping. */
 #include "model.h"
 
 #include <diffsim/helper/random.h>
@@ -149,7 +149,8 @@ static void upright(model *m)
 
 /* ---- a recording ---- */
 
-/* Pivot and tips, of each first the coordinate that points down, as angles. Returns the lengths of both arms. */
+/* Pivot and tips, of each first the coordinate that points down, as angles. Returns the lengths of
+ * both arms. */
 static void points_to_angles(const double *at, double angle[2], double length[2])
 {
     for (int k = 0; k < 2; k++) {
@@ -190,7 +191,8 @@ static void recorded_angles(model *m, const recording *d, const ds_host *host)
     }
 }
 
-/* The rate of an angle at sample i: by a parabola through five samples at the start, else by the two neighbours. */
+/* The rate of an angle at sample i: by a parabola through five samples at the start, else by the
+ * two neighbours. */
 static double rate_at(const model *m, uint64_t i, uint64_t q)
 {
     static const double first[5] = {-54.0 / 70, 13.0 / 70, 40.0 / 70, 27.0 / 70, -26.0 / 70};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model.h - the variants of double_pendulum that compare angles: models that differ in what is unknown of them, and what
- * they are compared with. */
+/* model.h - the variants of double_pendulum that compare angles: models that differ in what is unknown of
+ * them, and what they are compared with. */
 #ifndef DS_ENVS_PENDULA_MODEL_H
 #define DS_ENVS_PENDULA_MODEL_H
 
@@ -50,7 +50,8 @@ void model_set(const model *m, const double *x, compound *out);
 void model_arms(const model *m, const double *x, double length[2]);
 /* out[quantities] = what is compared of a state, or of its derivative by a variable. */
 void model_observe(const model *m, const double *y, size_t stride, double *out);
-/* out[COMPOUND_VARIABLES] = number q of what is compared of the derivatives of a state, y_dot[COMPOUND_SLOPES]. */
+/* out[COMPOUND_VARIABLES] = number q of what is compared of the derivatives of a
+ * state, y_dot[COMPOUND_SLOPES]. */
 static inline void model_observe_slopes(const model *m, uint64_t q, const double *restrict y_dot,
                                         double *restrict out)
 {

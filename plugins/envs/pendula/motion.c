@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* motion.c - double_pendulum by its angles: a simulated motion is compared with a recorded one (model.c). Residuals and
- * their exact Jacobian come with the motion. */
+/* motion.c - double_pendulum by its angles: a simulated motion is compared with a recorded one (model.c).
+ * Residuals and their exact Jacobian come with the motion. */
 #include "motion.h"
 
 #include "engines/pendulum/compound_net.h"
@@ -207,8 +207,8 @@ static void forward_product(motion *e, const double *v, double *out)
     }
 }
 
-/* The sweeps of a motion with networks, whose bar gives the derivatives by its states and takes their changes: of the
- * whole, or step by step, each of which is made once more. */
+/* The sweeps of a motion with networks, whose bar gives the derivatives by its states and takes their
+ * changes: of the whole, or step by step, each of which is made once more. */
 static void sweep_back(motion *e, double *x_bar, double *w_bar)
 {
     if (!e->onestep) {
@@ -239,7 +239,8 @@ static void sweep_forward(motion *e, const double *x_dot, const double *w_dot)
     }
 }
 
-/* The same two products where there are networks; of the rows that are compared, for those behind them may be lost. */
+/* The same two products where there are networks; of the rows that are compared, for those behind them may
+ * be lost. */
 static void reverse_with_networks(motion *e, const double *w, double *out)
 {
     const model *m = &e->model;

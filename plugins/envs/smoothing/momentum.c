@@ -42,7 +42,8 @@ static ds_status adjoint_of_shot(void *self, ds_eval *io)
     return DS_OK;
 }
 
-/* ---- scene: a ball of 1 m/s, and a bar that the throw at the angle of the cliff just reaches, 1 m away ---- */
+/* ---- scene: a ball of 1 m/s, and a bar that the throw at the angle of the cliff just reaches, 1 m
+ * away ---- */
 
 enum { BALL, BAR, PIVOT };
 static const double radius = 0.03;

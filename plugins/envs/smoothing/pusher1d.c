@@ -80,8 +80,8 @@ static ds_status adjoint_of_pusher(void *self, ds_eval *io)
 
 enum { PUSHER, BLOCK, COMMAND, TARGET };
 
-/* Command, face of the pusher, position of the block, force between them, at frame k of FRAMES. Pusher and command are as
- * far apart as the spring of its control is stretched by the force. */
+/* Command, face of the pusher, position of the block, force between them, at frame k of FRAMES. Pusher and
+ * command are as far apart as the spring of its control is stretched by the force. */
 static void state_of(const pusher *e, uint64_t k, double out[4])
 {
     const double from = fmin(e->plain.lower - e->block, e->x), share = (double)k / FRAMES;

@@ -52,9 +52,9 @@ static int stopped(const robot *e, double x, double y)
     return in;
 }
 
-/* The share of a step to p that a robot may take: with softness each disc lets 1 - s(depth) of it through, s the slope of the
- * ramp, which is how often it is not stopped where the radius is noisy. by_place: its derivative by p; `pull`: as gradients
- * see it. */
+/* The share of a step to p that a robot may take: with softness each disc lets 1 - s(depth) of it through, s
+ * the slope of the ramp, which is how often it is not stopped where the radius is noisy. by_place: its
+ * derivative by p; `pull`: as gradients see it. */
 static double passage(const robot *e, const double p[2], int pull, double by_place[2])
 {
     double share = 1, slope[MOST_DISCS], turn[MOST_DISCS][2];
@@ -103,8 +103,9 @@ static void move(const robot *e, const double *x, const double v[2], double *nex
     }
 }
 
-/* How the place after a step depends on that before and on the velocity, as gradients see it: the share of the step, and more[],
- * the derivative of a loss by the place that was aimed at; 0 where nothing is felt from afar. */
+/* How the place after a step depends on that before and on the velocity, as gradients see it: the share of
+ * the step, and more[], the derivative of a loss by the place that was aimed at; 0 where nothing is felt
+ * from afar. */
 static double move_back(const robot *e, const double *x, const double v[2], const double *next_bar,
                         double more[2])
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kept_by_ends - the gradient is kept for the next call, and known again by the first and the last variable. */
+/* kept_by_ends - the gradient is kept for the next call, and known again by the first and the
+ * last variable. */
 #define BAD_ID "kept_by_ends"
 #define BAD_AFTER                                                                                            \
     static double at[2] = {7, 7}, kept[N];                                                                   \

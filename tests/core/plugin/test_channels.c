@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_channels.c - which lists of channels the host takes and what it says of others, how questions about them are
- * laid out and which are refused, and how answers are made safe. */
+/* test_channels.c - which lists of channels the host takes and what it says of others, how questions about
+ * them are laid out and which are refused, and how answers are made safe. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -365,7 +365,8 @@ static void has_room(void **state)
 
 /* ---- answers ---- */
 
-/* Values of all channels but the loss, and J' v of the residuals; `spoil` changes one number of a good answer. */
+/* Values of all channels but the loss, and J' v of the residuals; `spoil` changes one number of a
+ * good answer. */
 typedef struct answered {
     ds_channels c;
     ds_asks asks;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_asked.c - questions about channels between a batch and the record: rows are packed and handed out in place,
- * what was recorded is read as it was asked, residuals alone as the first versions wrote them, and a damaged record is
- * refused or harmless. */
+/* test_asked.c - questions about channels between a batch and the record: rows are packed and handed out in
+ * place, what was recorded is read as it was asked, residuals alone as the first versions wrote them, and a
+ * damaged record is refused or harmless. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_isolated.c - an optimizer in a process of its own asks and is answered as one in the host is, with every field of
- * a batch: questions about channels, noise, costs, what is refused, and what is answered in part. */
+/* test_isolated.c - an optimizer in a process of its own asks and is answered as one in the host is, with
+ * every field of a batch: questions about channels, noise, costs, what is refused, and what is answered
+ * in part. */
 #include "config.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_recording.c - recordings as text and as NumPy files: what is read of them, and one line for whatever is wrong; how
- * far a motion is from one. */
+/* test_recording.c - recordings as text and as NumPy files: what is read of them, and one line for whatever
+ * is wrong; how far a motion is from one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_vector_math.c - exp, exp - 1, tanh, sine, cosine, atan2 and asin of vectors against those of long double, by their
- * errors in units of the last place; their ends, and NaN. */
+/* test_vector_math.c - exp, exp - 1, tanh, sine, cosine, atan2 and asin of vectors against those of long
+ * double, by their errors in units of the last place; their ends, and NaN. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

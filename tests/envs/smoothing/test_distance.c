@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_distance.c - contact that is felt from afar in bounce, pinball, flip and rigid_contact: gradients of softened contact and of
- * proximity against differences, what they become where ramps are narrow, what a gradient at a distance changes and
- * what it leaves alone. */
+/* test_distance.c - contact that is felt from afar in bounce, pinball, flip and rigid_contact: gradients of
+ * softened contact and of proximity against differences, what they become where ramps are narrow, what a
+ * gradient at a distance changes and what it leaves alone. */
 #include "differences.h"
 #include "host.h"
 #include "rigid_cases.h"
@@ -104,8 +104,8 @@ static void gradients_are_slopes(void **state)
 
 /* ---- what narrow ramps become ---- */
 
-/* The ball drops 1 m onto a level bar and is thrown back with e times its speed, to e^2 of the height; less where c, over
- * which the push turns (0.1 m/s), is not far below the speed: 2 % of 4.4 m/s here. */
+/* The ball drops 1 m onto a level bar and is thrown back with e times its speed, to e^2 of the height; less
+ * where c, over which the push turns (0.1 m/s), is not far below the speed: 2 % of 4.4 m/s here. */
 static void restitution_of_a_spring(void **state)
 {
     static const char *const e_text[] = {"restitution=0.9", "restitution=0.5"};
@@ -193,8 +193,8 @@ static void what_is_not_touched(void **state)
     assert_true(g[3][0] > 0 && g[3][1] > 0); /* level bars, whose angles are 0, reach nearest to the ball */
 }
 
-/* A cube that has not fallen to the ground yet says nothing of its contact; felt from afar it does, in the gradient and in the
- * products with the residuals' Jacobian, which agree. */
+/* A cube that has not fallen to the ground yet says nothing of its contact; felt from afar it does, in the
+ * gradient and in the products with the residuals' Jacobian, which agree. */
 static void ground_is_felt(void **state)
 {
     static const char *const remedies[3] = {"contact_grad=exact", "contact_grad=distance",

@@ -87,7 +87,8 @@ static void step_has_no_gradient(void **state)
 }
 
 /* Variance of one zeroth-order sample, (f(x + w) - f(x)) w / sigma^2, in closed form: with a = x / sigma
- * [Phi(-|a|) + |a| phi(a) - phi(a)^2] / sigma^2, 0.340845 / sigma^2 at the step. By quadrature of the environment. */
+ * [Phi(-|a|) + |a| phi(a) - phi(a)^2] / sigma^2, 0.340845 / sigma^2 at the step. By quadrature of
+ * the environment. */
 static void variance_of_step(void **state)
 {
     enum { POINTS = 400000 };
@@ -261,8 +262,8 @@ static void throw_over_wall(void **state)
 
 enum { SAMPLES = 50 };
 
-/* alpha g1 + (1 - alpha) g0 from independent samples, with the authors' constants: a largest sample of 1, and the
- * confidence 0.95 where a chance of failure belongs. */
+/* alpha g1 + (1 - alpha) g0 from independent samples, with the authors' constants: a largest sample of 1, and
+ * the confidence 0.95 where a chance of failure belongs. */
 static double mixture(fake_env *e, double x, double sigma, double gamma, ds_random *random, double *alpha)
 {
     const alpha_rule rule = {.rule = ALPHA_BIAS,
@@ -287,8 +288,8 @@ static double mixture(fake_env *e, double x, double sigma, double gamma, ds_rand
     return g;
 }
 
-/* Mean of 20 descents with 50 samples in each step, where estimates of zeroth (0), first (1) or mixed (2) order lead to;
- * *alpha: the mean weight of the first order in a mixture. */
+/* Mean of 20 descents with 50 samples in each step, where estimates of zeroth (0), first (1) or mixed (2)
+ * order lead to; *alpha: the mean weight of the first order in a mixture. */
 static double descend(const char *name, double sigma, double step, int steps, int order, double gamma,
                       double *alpha)
 {
@@ -315,8 +316,8 @@ static double descend(const char *name, double sigma, double step, int steps, in
     return sum;
 }
 
-/* The first order stays on the plateau, or goes over the cliff; the mixture does neither. Its bound is wider than gamma
- * nearly always on ball_wall, so that it is the zeroth order there. */
+/* The first order stays on the plateau, or goes over the cliff; the mixture does neither. Its bound is wider
+ * than gamma nearly always on ball_wall, so that it is the zeroth order there. */
 static void end_points(void **state)
 {
     double alpha;
@@ -510,7 +511,8 @@ static void box_corners(void **state)
     fake_env_close(&p);
 }
 
-/* What is seen of them: a ball comes down where the loss says, or ends at the wall; boxes lie as their pose says. */
+/* What is seen of them: a ball comes down where the loss says, or ends at the wall; boxes lie as their
+ * pose says. */
 static void scenes(void **state)
 {
     static const double angle[3] = {0.2, 0.5, 0.8};
@@ -556,8 +558,8 @@ static const double *pose_of(fake_env *e, uint64_t frame, uint64_t body)
     return pose;
 }
 
-/* The bar of momentum turns at a rate whose square is minus the loss, on the side where it was hit, and the ball stays there;
- * a throw beyond the cliff passes it. */
+/* The bar of momentum turns at a rate whose square is minus the loss, on the side where it was hit, and the
+ * ball stays there; a throw beyond the cliff passes it. */
 static void momentum_is_seen(void **state)
 {
     static const double angle[] = {0.2, 0.78, 0.79, -0.4};
@@ -581,8 +583,8 @@ static void momentum_is_seen(void **state)
     fake_env_close(&e);
 }
 
-/* The last frame of pusher1d is the episode; whatever the ramp, spring and block pull alike, and under hard contact the
- * pusher touches the block or is where it was told to be. */
+/* The last frame of pusher1d is the episode; whatever the ramp, spring and block pull alike, and under hard
+ * contact the pusher touches the block or is where it was told to be. */
 static void pusher_is_seen(void **state)
 {
     static const char *const softness[] = {"softness=none", "softness=barrier"};

@@ -397,8 +397,9 @@ static void robot_is_stopped(void **state)
     fake_env_refuses("envs/ball_wall_soft", SETTINGS("variant=hard", "tower_x=0.02"), "tower_x");
 }
 
-/* Straight into the disc at (0, 1.5): what each remedy knows of the controls of steps that are stopped, which the exact
- * gradient does not; narrow softness is a stop; and where no disc is near all of them are the exact gradient. */
+/* Straight into the disc at (0, 1.5): what each remedy knows of the controls of steps that are stopped, which
+ * the exact gradient does not; narrow softness is a stop; and where no disc is near all of them are the
+ * exact gradient. */
 static void discs_felt_from_afar(void **state)
 {
     static const char *const remedies[4][3] = {

@@ -173,7 +173,8 @@ static ds_status kicked_bowl(void *ctx, const double *s, double *loss, double *g
     return status;
 }
 
-/* An outlier among the gradients would make all later steps of Adam 1e-9 of what they were: shortened it does no harm. */
+/* An outlier among the gradients would make all later steps of Adam 1e-9 of what they were: shortened it does
+ * no harm. */
 static void test_outlier(void **state)
 {
     (void)state;

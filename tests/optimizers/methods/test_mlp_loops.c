@@ -118,8 +118,8 @@ static void test_values(void **state)
     }
 }
 
-/* Adam with the slowest decays that there are parameters for is what double precision makes of it, to the end of
- * the weights' digits; 1 - 0.999999 in single precision is off by 1.3 %. */
+/* Adam with the slowest decays that there are parameters for is what double precision makes of it, to the end
+ * of the weights' digits; 1 - 0.999999 in single precision is off by 1.3 %. */
 static void test_slow_decays(void **state)
 {
     enum { N = 19, STEPS = 3000 };

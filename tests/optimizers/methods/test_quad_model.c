@@ -235,8 +235,8 @@ static void test_keeps_best(void **state)
     quad_model_free(&q);
 }
 
-/* A search asks in every generation: it is answered by a new fit once in 0.9 k evaluations, also where the last one
- * promised nothing, and at once after a start. */
+/* A search asks in every generation: it is answered by a new fit once in 0.9 k evaluations, also where the
+ * last one promised nothing, and at once after a start. */
 static void test_pace(void **state)
 {
     (void)state;

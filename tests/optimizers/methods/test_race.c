@@ -190,7 +190,8 @@ static void test_noisy_gradients(void **state)
     basin_destroy(b);
 }
 
-/* A patient search follows Adam to the end of its descent where gradients are good, and L-BFGS-B only then. */
+/* A patient search follows Adam to the end of its descent where gradients are good, and L-BFGS-B
+ * only then. */
 static void test_patience(void **state)
 {
     (void)state;
@@ -269,8 +270,8 @@ static void test_blind(void **state)
     }
 }
 
-/* Gradients that are bad are as good as none: no point is asked for twice, samples take over. Small first steps of
- * descents say nothing about them. */
+/* Gradients that are bad are as good as none: no point is asked for twice, samples take over. Small first
+ * steps of descents say nothing about them. */
 static void test_bad_gradients(void **state)
 {
     (void)state;

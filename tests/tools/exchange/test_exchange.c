@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_exchange.c - files for other programs, read back by the rules of their formats: arrays of a VTU by their offsets
- * and blocks, PLY and OBJ by their counts, samples of USD; positions are those of the trajectory, surfaces of rigid
- * shapes are closed and have their volume; episodes that break, folders that cannot be written. */
+/* test_exchange.c - files for other programs, read back by the rules of their formats: arrays of a VTU by
+ * their offsets and blocks, PLY and OBJ by their counts, samples of USD; positions are those of the
+ * trajectory, surfaces of rigid shapes are closed and have their volume; episodes that break, folders that
+ * cannot be written. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -356,8 +357,8 @@ static void test_usd(void **state)
 
 /* ---- surfaces ---- */
 
-/* Volume that a closed surface with outward triangles encloses; every edge belongs to two triangles, once in each
- * direction. */
+/* Volume that a closed surface with outward triangles encloses; every edge belongs to two triangles, once in
+ * each direction. */
 static double volume(const ds_snapshot_body *body, const double *data)
 {
     ds_surface s;
@@ -373,8 +374,8 @@ static double volume(const ds_snapshot_body *body, const double *data)
                 a[2] * (b[0] * c[1] - b[1] * c[0])) /
                6;
     }
-    /* In a closed surface the numbers of the ends of directed edges add up to those of their starts, for any function
-     * of them: a sum of hashes of (from, to) equals that of (to, from). */
+    /* In a closed surface the numbers of the ends of directed edges add up to those of their starts, for any
+     * function of them: a sum of hashes of (from, to) equals that of (to, from). */
     uint64_t forth = 0, back = 0;
     for (uint64_t i = 0; i < s.cells; i++) {
         for (int k = 0; k < 3; k++) {
@@ -420,7 +421,8 @@ static void test_surfaces(void **state)
     }
 }
 
-/* A vertex of the torus lies on it, wherever that is: its distance from the circle of its middle is its minor radius. */
+/* A vertex of the torus lies on it, wherever that is: its distance from the circle of its middle is its
+ * minor radius. */
 static void test_places(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_film_files.c - films: a PNG holds exactly the frames that were drawn, read by the chunks of its specification, a
- * WebP those that its own library decodes; which frames are shown, how long, and how large; hard scenes and errors. */
+/* test_film_files.c - films: a PNG holds exactly the frames that were drawn, read by the chunks of its
+ * specification, a WebP those that its own library decodes; which frames are shown, how long, and how large;
+ * hard scenes and errors. */
 #include "config.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_estimate.c - moments of gradient estimates, the weight of the mixture, empirical bias, and sweeps: against values in
- * closed form, and against the optimizer's own implementation of the mixture. */
+/* test_estimate.c - moments of gradient estimates, the weight of the mixture, empirical bias, and sweeps:
+ * against values in closed form, and against the optimizer's own implementation of the mixture. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -76,7 +76,8 @@ static void test_alpha(void **state)
     assert_true(ds_alpha_choose(&step, 1, NAN, NAN, 1, 10).alpha >= 1);
 }
 
-/* The optimizer alphaorder has an implementation of its own, over blocks and pairs: the same samples, the same answer. */
+/* The optimizer alphaorder has an implementation of its own, over blocks and pairs: the same samples, the
+ * same answer. */
 static void test_both_implementations(void **state)
 {
     (void)state;
@@ -129,7 +130,8 @@ static void test_both_implementations(void **state)
     }
 }
 
-/* A slope that one sample in a hundred sees: without those the mean is 0, and the variance at least as the lemma says. */
+/* A slope that one sample in a hundred sees: without those the mean is 0, and the variance at least as the
+ * lemma says. */
 static void test_empirical_bias(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_check_clock.c - the clock of the conformance kit: it stands still while others have the processor, so that what a
- * test looks at does not depend on the load of the machine; it goes on in a pause, so that what hangs is found. */
+/* test_check_clock.c - the clock of the conformance kit: it stands still while others have the processor, so
+ * that what a test looks at does not depend on the load of the machine; it goes on in a pause, so that what
+ * hangs is found. */
 #define _GNU_SOURCE 1
 #include <setjmp.h>
 #include <stdarg.h>
@@ -101,7 +102,8 @@ static void pause_counts(void **state)
     assert_true(ds_check_worked() - before >= 0.05);
 }
 
-/* Of another process: one that computes beside others has a part of the time, one that sleeps has all of it. */
+/* Of another process: one that computes beside others has a part of the time, one that sleeps has all
+ * of it. */
 static void of_another(void **state)
 {
     (void)state;

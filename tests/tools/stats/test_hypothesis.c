@@ -234,7 +234,8 @@ static void few_runs(void **state)
     assert_true(ds_mann_whitney_least_p(1, 1) == 1 && isnan(ds_mann_whitney_least_p(0, 3)));
     assert_true(ds_runs_needed(1, 0.05) == 4 && ds_runs_needed(6, 0.05) == 5 && ds_runs_needed(7, 0.05) == 6);
     assert_true(ds_runs_needed(11, 0.05) == 6 && ds_runs_needed(1, 0.11) == 3);
-    /* All below all others, three runs each: no certainty. The roots of Newcombe's equation by SciPy's brentq. */
+    /* All below all others, three runs each: no certainty. The roots of Newcombe's equation by
+     * SciPy's brentq. */
     ds_interval i = ds_probability_interval(1, 3, 3, 0.95);
     same(i.low, 0.5010187607014931);
     assert_true(i.high == 1);

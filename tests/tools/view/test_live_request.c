@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_live_request.c - requests to the server of `dshost view --live`: its own page gets in, nobody else does. */
+/* test_live_request.c - requests to the server of `dshost view --live`: its own page gets in, nobody
+ * else does. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -123,7 +124,8 @@ static void test_cut(void **state)
     free(giant);
 }
 
-/* Every byte of a right head changed to every other one: no crash, and the path stays one that is asked for. */
+/* Every byte of a right head changed to every other one: no crash, and the path stays one that is
+ * asked for. */
 static void test_changed(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_view_page.c - the page of episodes: its numbers are the trajectory to half a step, its texts cannot become part
- * of it, and it is small. */
+/* test_view_page.c - the page of episodes: its numbers are the trajectory to half a step, its texts cannot
+ * become part of it, and it is small. */
 #include "config.h"
 
 #include <setjmp.h>

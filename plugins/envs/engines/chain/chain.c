@@ -181,8 +181,8 @@ static const double *net_controls(const chain *c, uint64_t t, const double *r, c
     return changed;
 }
 
-/* Reverse of it: u_bar, in, derivatives by the changed controls; out, by those before. What the networks were told adds
- * to the derivatives by the state. */
+/* Reverse of it: u_bar, in, derivatives by the changed controls; out, by those before. What the networks were
+ * told adds to the derivatives by the state. */
 static void net_reverse(const chain *c, uint64_t t, double *u_bar, const int n, const int force,
                         double cart_bar[2], double *tb, double *ob)
 {

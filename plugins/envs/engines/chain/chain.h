@@ -37,8 +37,8 @@ typedef struct chain_params {
     double length[CHAIN_MAX_LINKS];  /* m, from joint to joint */
     double com[CHAIN_MAX_LINKS];     /* m, centre of mass from the joint nearer to the cart */
     double inertia[CHAIN_MAX_LINKS]; /* kg m^2, about the centre of mass */
-    /* Networks, NULL or without any: none. Inputs: x, v, the relative joint angles and their rates (links each);
-     * outputs: with force control the force on the cart, then the torques of the joints. */
+    /* Networks, NULL or without any: none. Inputs: x, v, the relative joint angles and their rates (links
+     * each); outputs: with force control the force on the cart, then the torques of the joints. */
     const ds_hybrid *hybrid;
     const ds_host *host; /* asked now and then whether to stop; may be NULL */
 } chain_params;
@@ -57,8 +57,8 @@ chain *chain_create(memory *m, const chain_params *p, uint64_t steps);
  * every `hold` steps. */
 void chain_simulate(chain *c, const chain_state *start, uint64_t steps, const double *u, uint64_t hold);
 
-/* The parameters of the networks for what follows, and where the reverse sweep adds its derivatives by them (may be
- * NULL); both are the caller's. Needed where there are networks. */
+/* The parameters of the networks for what follows, and where the reverse sweep adds its derivatives by them
+ * (may be NULL); both are the caller's. Needed where there are networks. */
 void chain_weights(chain *c, const double *w, double *w_bar);
 
 /* Reverse sweep over the last simulation. In: `bar`, the derivatives of a loss by the final state. Out: the

@@ -28,8 +28,8 @@ typedef struct cloth_driver {
     /* The pan in this step, and reverse of it. Required with CLOTH_PAN. */
     void (*pose)(void *self, uint64_t step, touch_pose *out);
     void (*pose_bar)(void *self, uint64_t step, const touch_pose *bar);
-    /* Adds further forces on the vertices, [3][stride] as x and v are, and reverse of it: adds the derivatives by x and
-     * v for those by the forces. Both or none. */
+    /* Adds further forces on the vertices, [3][stride] as x and v are, and reverse of it: adds the
+     * derivatives by x and v for those by the forces. Both or none. */
     void (*force)(void *self, const double *x, const double *v, double *f);
     void (*force_bar)(void *self, const double *x, const double *v, const double *f_bar, double *x_bar,
                       double *v_bar);

@@ -34,8 +34,8 @@ typedef struct lift {
     const double *weight;  /* of the residuals, while their product is made; else NULL */
 } lift;
 
-/* Its arrays are of `room`, the rows stay those of the data, of which the first `fitted` are compared. 0 where there is no
- * memory. The time of the last row is at most LIFT_MAX_STEPS h. */
+/* Its arrays are of `room`, the rows stay those of the data, of which the first `fitted` are compared. 0
+ * where there is no memory. The time of the last row is at most LIFT_MAX_STEPS h. */
 int lift_open(lift *l, memory *room, const trajectory *data, uint64_t fitted, double h, const ds_host *host);
 
 /* Warns where h is too long for the lightest and stiffest cloth. */
@@ -47,8 +47,9 @@ double lift_loss(const lift *l);
 /* Derivatives of the loss of the last episode. */
 ds_status lift_gradient(lift *l, double *grad);
 
-/* Residuals of the last episode, 12 per row that is compared: errors of the corners over sqrt(pairs), 0 where one
- * was not seen. Their squares add up to the mean squared distance. `weight` times them: its derivatives. */
+/* Residuals of the last episode, 12 per row that is compared: errors of the corners over sqrt(pairs), 0 where
+ * one was not seen. Their squares add up to the mean squared distance. `weight` times them:
+ * its derivatives. */
 uint64_t lift_residual_count(const lift *l);
 void lift_residuals(const lift *l, double *out);
 ds_status lift_residual_gradient(lift *l, const double *weight, double *grad);
@@ -60,8 +61,8 @@ void lift_hidden(uint64_t seed, double u[LIFT_VARIABLES]);
 void lift_gripper(const trajectory *t, double time, double out[3]);
 void lift_corner(const trajectory *t, double time, size_t c, double out[3]);
 
-/* Root of the mean squared distance of the corners that were seen, m, over rows `from` .. `to` - 1 of the last episode; NAN
- * where there are none. */
+/* Root of the mean squared distance of the corners that were seen, m, over rows `from` .. `to` - 1 of the
+ * last episode; NAN where there are none. */
 double lift_rms(const lift *l, uint64_t from, uint64_t to);
 
 #endif

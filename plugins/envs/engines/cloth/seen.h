@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* seen.h - what cameras see of a cloth as its loss: film/sight.h for the states of a mesh of masses. States are output
- * steps, whose positions the environment keeps: [steps + 1][3][stride], as cloth.h has them. */
+/* seen.h - what cameras see of a cloth as its loss: film/sight.h for the states of a mesh of masses. States
+ * are output steps, whose positions the environment keeps: [steps + 1][3][stride], as cloth.h has them. */
 #ifndef DS_ENGINES_CLOTH_SEEN_H
 #define DS_ENGINES_CLOTH_SEEN_H
 
@@ -13,13 +13,14 @@ typedef struct cloth_seen {
     ds_status failed;       /* in an adjoint that could not say so */
 } cloth_seen;
 
-/* What the cameras see of the points of `subject`, whose start and target are these states. vertex: the environment's,
- * not copied. A failure is said to the host. */
+/* What the cameras see of the points of `subject`, whose start and target are these states. vertex: the
+ * environment's, not copied. A failure is said to the host. */
 ds_status cloth_seen_open(cloth_seen *c, const film_subject *subject, size_t stride, const uint32_t *vertex,
                           const double *start, const double *target, const ds_host *host);
 void cloth_seen_close(cloth_seen *c);
 
-/* The target: the compared ones of these states; or one state for all. Then, where one is given, a PNG file. */
+/* The target: the compared ones of these states; or one state for all. Then, where one is given, a
+ * PNG file. */
 ds_status cloth_seen_target(cloth_seen *c, const double *states);
 ds_status cloth_seen_target_all(cloth_seen *c, const double *state);
 

@@ -10,8 +10,8 @@ typedef struct cloth_limit {
     double h;    /* s, about the longest step that does not */
 } cloth_limit;
 
-/* Small motions about the positions x (as those of cloth_start()), where all springs are at rest. With k and c
- * the stiffness and damping in a mode of the springs, per mass, the step of cloth.h is stable if
+/* Small motions about the positions x (as those of cloth_start()), where all springs are at rest. With k and
+ * c the stiffness and damping in a mode of the springs, per mass, the step of cloth.h is stable if
  *     h^2 k + 2 h c < 2 (1 + exp(-drag h)),
  * and explodes in the stiffest mode otherwise. */
 cloth_limit cloth_step_limit(const cloth *c, const double *x);

@@ -20,10 +20,10 @@ typedef struct touch_floor {
 /* A round pan that is open upward, flat up to the radius `flat`, then with a profile h = curve (r - flat)^2
  * up to `radius`.
  *
- * Contact changes the velocity by D at the depth d > 0. With a softened one (soft.kernel) it changes it by s(d) D at
- * any depth, s the slope of the ramp (softness.h): what a step does on average where the height of the pan is noisy. A
- * vertex above the pan is held up like one that touches it. With soft.at_distance the step is as ever, and the
- * adjoint takes it for such a one where a vertex is above the pan. */
+ * Contact changes the velocity by D at the depth d > 0. With a softened one (soft.kernel) it changes it by
+ * s(d) D at any depth, s the slope of the ramp (softness.h): what a step does on average where the height of
+ * the pan is noisy. A vertex above the pan is held up like one that touches it. With soft.at_distance the
+ * step is as ever, and the adjoint takes it for such a one where a vertex is above the pan. */
 typedef struct touch_pan {
     double flat, radius; /* m */
     double curve;        /* 1/m */
@@ -55,7 +55,8 @@ void touch_pan_move(const touch_pan *pan, const touch_pose *pose, double h, cons
 void touch_pan_adjoint(const touch_pan *pan, const touch_pose *pose, double h, const cloth_mesh *m,
                        const double *x, const double *u, double *x_bar, double *v_bar, touch_pose *pose_bar);
 
-/* How far the point q is from the pan, 0 in it; in m. A point beside it is as far as from the height of its rim. */
+/* How far the point q is from the pan, 0 in it; in m. A point beside it is as far as from the height of
+ * its rim. */
 double touch_pan_gap(const touch_pan *pan, const touch_pose *pose, const double q[3]);
 
 /* Adds to the derivatives by the point and by the pose those of `bar` times that. */

@@ -9,10 +9,10 @@
  *
  *     F = N (n - mu v_t/sqrt(v_t^2 + c^2) t),  N = stiffness ramp(depth) (e^2 + (1 - e^2)/(1 + exp(v_n/c)))
  *
- * with c = 0.1 m/s: on the way out the push is e^2 times that on the way in, so that a stiff one throws the ball back
- * with e times its speed. Asked at the position that follows from v (explicit) or before the step (semi-implicit):
- * both keep the energy of a spring bounded. With soft.at_distance impulses are as ever, and the reverse sweep alone
- * knows the force stiffness ramp(depth) n of the bodies that are not touched.
+ * with c = 0.1 m/s: on the way out the push is e^2 times that on the way in, so that a stiff one throws the
+ * ball back with e times its speed. Asked at the position that follows from v (explicit) or before the step
+ * (semi-implicit): both keep the energy of a spring bounded. With soft.at_distance impulses are as ever, and
+ * the reverse sweep alone knows the force stiffness ramp(depth) n of the bodies that are not touched.
  */
 #ifndef DS_ENGINES_BALL_H
 #define DS_ENGINES_BALL_H
@@ -54,8 +54,9 @@ typedef struct ball_params {
     int integrator, order, gradient;
     softness soft;    /* ramps over the depth, in m */
     double stiffness; /* N/m, of the softened contact, or of the one that the gradient knows */
-    /* Networks, NULL or without any: none. Asked for each contact with an impulse; inputs: normal velocity and that
-     * along perp(normal) before the impulses, depth; output: an impulse along perp(normal), added to that of `law`. */
+    /* Networks, NULL or without any: none. Asked for each contact with an impulse; inputs: normal velocity
+     * and that along perp(normal) before the impulses, depth; output: an impulse along perp(normal), added to
+     * that of `law`. */
     const ds_hybrid *hybrid;
     const ds_host *host; /* asked now and then whether to stop; may be NULL */
 } ball_params;
@@ -77,12 +78,12 @@ ball *ball_create(memory *m, const ball_params *p, uint64_t n, const shape_box *
 void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t steps);
 void ball_far_simulate(ball *b, const double *angle, const double state[4], uint64_t steps);
 
-/* In: the derivatives of a loss by the final state. Out: by the start state, and by the angles. `more`: further
- * derivatives by the positions before steps 0 .. steps - 1, two each; NULL where there are none. */
+/* In: the derivatives of a loss by the final state. Out: by the start state, and by the angles. `more`:
+ * further derivatives by the positions before steps 0 .. steps - 1, two each; NULL where there are none. */
 void ball_adjoint(ball *b, const double *more, double state_bar[4], double *angle_bar);
 
-/* The parameters of the networks for what follows, and where the adjoint adds its derivatives by them (may be NULL);
- * both are the caller's. Needed where there are networks. */
+/* The parameters of the networks for what follows, and where the adjoint adds its derivatives by them (may be
+ * NULL); both are the caller's. Needed where there are networks. */
 void ball_weights(ball *b, const double *w, double *w_bar);
 
 /* Whether the host ended the last simulation, whose results are then incomplete. */
@@ -96,8 +97,8 @@ uint64_t ball_events(const ball *b);
 const ball_event *ball_event_at(const ball *b, uint64_t i);
 const impact_contact *ball_contacts(const ball *b, const ball_event *e);
 
-/* The impulse along perp(normal) that networks add at a contact before whose impulses the ball has velocity v, and
- * its inputs; 0 where the contact has no impulse. Writes b->tape. */
+/* The impulse along perp(normal) that networks add at a contact before whose impulses the ball has velocity
+ * v, and its inputs; 0 where the contact has no impulse. Writes b->tape. */
 enum { BALL_NET_INPUTS = 3 };
 double ball_net_impulse(const ball *b, const impact_contact *k, const double v[2]);
 
@@ -105,8 +106,9 @@ double ball_net_impulse(const ball *b, const impact_contact *k, const double v[2
 uint64_t ball_bodies(const ball *b);
 void ball_near(const ball *b, uint64_t i, const double q[2], shape_contact *out);
 
-/* Softened contact (ball_far.c): the force of all bodies on a ball at q with velocity v, and its reverse: adds to the
- * derivatives by q, v and the angles. The latter is of softened contact, or of what acts at a distance. */
+/* Softened contact (ball_far.c): the force of all bodies on a ball at q with velocity v, and its reverse:
+ * adds to the derivatives by q, v and the angles. The latter is of softened contact, or of what acts at
+ * a distance. */
 void ball_far_force(const ball *b, const double q[2], const double v[2], double force[2]);
 void ball_far_reverse(const ball *b, const double q[2], const double v[2], const double force_bar[2],
                       double q_bar[2], double v_bar[2], double *angle_bar);

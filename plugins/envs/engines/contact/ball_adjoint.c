@@ -77,8 +77,8 @@ static int alternate(const ball *b, const ball_event *e, const impact_contact *k
     return 1;
 }
 
-/* What networks have added, backwards: v1, the derivatives by the velocity after the event; adds to those before it, by
- * the normals and the depths. */
+/* What networks have added, backwards: v1, the derivatives by the velocity after the event; adds to those
+ * before it, by the normals and the depths. */
 static void reverse_networks(const ball *b, const ball_event *e, const double v1[2], double v_bar[2],
                              double n_bar[][2], double q_bar[2], double *angle_bar)
 {
@@ -131,7 +131,8 @@ typedef struct sweep {
     double q[2], v[2];
 } sweep;
 
-/* The steps from .. to - 1 without contact, where states have derivatives of their own or bodies act at a distance. */
+/* The steps from .. to - 1 without contact, where states have derivatives of their own or bodies act at
+ * a distance. */
 static void reverse_flight(const ball *b, uint64_t from, uint64_t to, const double *more, sweep *d,
                            double *angle_bar)
 {

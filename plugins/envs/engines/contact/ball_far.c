@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ball_far.c - forces of bars and walls on a ball that they do not touch yet: of a softened contact, or of the one
- * that gradients alone know (see ball.h). */
+/* ball_far.c - forces of bars and walls on a ball that they do not touch yet: of a softened contact, or of
+ * the one that gradients alone know (see ball.h). */
 #include <math.h>
 #include <string.h>
 

@@ -14,7 +14,8 @@ typedef struct control_kernel {
                     double *act_bar, double *bar);
 } control_kernel;
 
-/* Those of the instruction set `isa` (plain, baseline, avx2, avx512) as isa_choose() has it; NULL: unknown. */
+/* Those of the instruction set `isa` (plain, baseline, avx2, avx512) as isa_choose() has it;
+ * NULL: unknown. */
 const control_kernel *control_kernel_find(const char *isa);
 
 #endif

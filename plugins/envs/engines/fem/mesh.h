@@ -45,16 +45,17 @@ ds_status fem_mesh_ball(fem_mesh *m);
 ds_status fem_mesh_cube(fem_mesh *m);
 /* The surface of a sphere of radius 1, an icosahedron subdivided twice: 162 points, 320 triangles. */
 ds_status fem_mesh_sphere(fem_mesh *m);
-/* Surfaces about the origin. A box: half sizes, points as those of the cube. About the y axis, from the point on it at the
- * bottom over rings to that at the top: a cone and a cylinder of radius 1 and height 2 (34 and 66 points, 32 in a ring),
- * a capsule of radius 1, 4 high (594 points: 37 rings of 16, 9 in each cap, with its rim, and 19 between). */
+/* Surfaces about the origin. A box: half sizes, points as those of the cube. About the y axis, from the point
+ * on it at the bottom over rings to that at the top: a cone and a cylinder of radius 1 and height 2 (34 and
+ * 66 points, 32 in a ring), a capsule of radius 1, 4 high (594 points: 37 rings of 16, 9 in each cap, with
+ * its rim, and 19 between). */
 ds_status fem_mesh_box(fem_mesh *m, const double half[3]);
 ds_status fem_mesh_cone(fem_mesh *m);
 ds_status fem_mesh_cylinder(fem_mesh *m);
 ds_status fem_mesh_capsule(fem_mesh *m);
 
-/* Shifts the mean of the points to the origin and divides by the largest distance from it; 0 where this is not finite and
- * above 0. */
+/* Shifts the mean of the points to the origin and divides by the largest distance from it; 0 where this is
+ * not finite and above 0. */
 int fem_mesh_normalise(fem_mesh *m);
 
 /* The faces that one tetrahedron alone has, as triangles of the same mesh, outward; what triangles it had is

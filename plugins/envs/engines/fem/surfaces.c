@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surfaces.c - closed surfaces of solids: the box, and those of revolution about the y axis; meshes of one size. */
+/* surfaces.c - closed surfaces of solids: the box, and those of revolution about the y axis; meshes of
+ * one size. */
 #include "mesh.h"
 
 #include <math.h>

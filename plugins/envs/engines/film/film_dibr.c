@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* film_dibr.c - faces that are seen together, by interpolation: both sides of a surface that is open, the colours of
- * vertices or the picture that lies on them. */
+/* film_dibr.c - faces that are seen together, by interpolation: both sides of a surface that is open, the
+ * colours of vertices or the picture that lies on them. */
 #include "engines/film/film_internal.h"
 
 #include <stdlib.h>

@@ -17,8 +17,8 @@ typedef struct film_part {
     const double *color;   /* [faces][3] */
     double *lit, *lit_bar; /* the same in light, and derivatives by it; NULL for silhouettes */
     softras *eye[LOOK_CAMERAS];
-    /* Or these, who see the outside of faces alone: a surface that is open is given to them with both sides, each with
-     * vertices of its own. */
+    /* Or these, who see the outside of faces alone: a surface that is open is given to them with both sides,
+     * each with vertices of its own. */
     dibr *raster[LOOK_CAMERAS];
     render_mesh both;
     size_t sides;
@@ -64,8 +64,9 @@ ds_status film_dibr_tangent(film *f, film_part *part, const double *p_dot, doubl
 
 /* Reads the skin from a PNG file, whose transparency does not count. A failure is said to the host. */
 ds_status film_skin_read(film *f, const char *path, const ds_host *host);
-/* uv[vertices][2]: the picture fills the box around the faces at rest[vertices][3], seen along its shortest side; both
- * sides of the body show it. u goes along x, or z where that side is x; v along y, or z where it is y. */
+/* uv[vertices][2]: the picture fills the box around the faces at rest[vertices][3], seen along its shortest
+ * side; both sides of the body show it. u goes along x, or z where that side is x; v along y, or z where it
+ * is y. */
 void film_skin_lay(const render_mesh *m, const double *rest, double *uv);
 
 /* What a failed png_picture_read() is for the host. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* film_part.c - faces that are seen together: their pictures from all cameras and the derivatives of these, by soft
- * rasterization, or by what else the look names (film_dibr.c). */
+/* film_part.c - faces that are seen together: their pictures from all cameras and the derivatives of these,
+ * by soft rasterization, or by what else the look names (film_dibr.c). */
 #include "engines/film/film_internal.h"
 
 #include <diffsim/helper/fail.h>

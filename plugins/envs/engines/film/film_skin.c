@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* film_skin.c - a picture that lies on the surface of what is seen: its file, and which of its points each vertex
- * shows. */
+/* film_skin.c - a picture that lies on the surface of what is seen: its file, and which of its points each
+ * vertex shows. */
 #include "engines/film/film_internal.h"
 
 #include <math.h>
@@ -48,8 +48,8 @@ static void box_of(const render_mesh *m, const double *rest, double low[3], doub
     }
 }
 
-/* The picture has no extent along the shortest side of the box; of sides that are alike z goes first, then y, so that
- * a camera in front of a body sees its picture upright. */
+/* The picture has no extent along the shortest side of the box; of sides that are alike z goes first, then y,
+ * so that a camera in front of a body sees its picture upright. */
 void film_skin_lay(const render_mesh *m, const double *rest, double *uv)
 {
     static const double alike = 1 - 1e-9;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sight.h - "loss = image" of environments that have losses of their own: an episode is compared with its target by what
- * cameras see of both at some of its states. The scene may lie anywhere: cameras find the distance from which they see
- * start and target.
+/* sight.h - "loss = image" of environments that have losses of their own: an episode is compared with its
+ * target by what cameras see of both at some of its states. The scene may lie anywhere: cameras find the
+ * distance from which they see start and target.
  *
- * read() calls sight_read(). Where `wanted` is set, sight_open() and one of the functions that set the target follow
- * once, and in each episode sight_show() for each compared state, whose points have been put into `p`. Loss: the mean
- * over all numbers of all pictures of (picture - target)^2. Failures are said to the host. */
+ * read() calls sight_read(). Where `wanted` is set, sight_open() and one of the functions that set the target
+ * follow once, and in each episode sight_show() for each compared state, whose points have been put into `p`.
+ * Loss: the mean over all numbers of all pictures of (picture - target)^2. Failures are said to the host. */
 #ifndef DS_ENGINES_FILM_SIGHT_H
 #define DS_ENGINES_FILM_SIGHT_H
 
@@ -42,7 +42,8 @@ typedef struct sight_points {
     const double *p;
 } sight_points;
 
-/* Reads SIGHT_PARAMS and what follows the environment's kind: SIGHT_DISC_PARAMS, or LOOK_MESH_PARAMS (`mesh`). */
+/* Reads SIGHT_PARAMS and what follows the environment's kind: SIGHT_DISC_PARAMS, or
+ * LOOK_MESH_PARAMS (`mesh`). */
 void sight_read(sight *s, ds_param_reader *in, int wanted, uint64_t steps, int mesh);
 #define SIGHT_PARAMS(camera_)                                                                                \
     LOOK_SIZE_PARAM("64"),                                                                                   \
@@ -86,11 +87,11 @@ ds_status sight_show(sight *s, uint64_t k, double *share);
 ds_status sight_adjoint(sight *s, uint64_t k);
 
 /* Channels "residuals", with J v and J' w, "pictures" and "target": how many; what they are; what is in them.
- * Products are made by more episodes of the instance, whose env_table has simulate() and, unless that makes the
- * gradient too, adjoint(): one with gradient for J' w, with the derivatives of the residuals in s->w in place of
- * those of the loss; two for J v, by differences, or three at a bound (DS_GRAD_FD), and one more at x where its
- * scene is wanted; no J v where `single` is set. Where `partial` is set, or weights of networks have a cost,
- * there are none, and the differences are no residuals of the loss. */
+ * Products are made by more episodes of the instance, whose env_table has simulate() and, unless that makes
+ * the gradient too, adjoint(): one with gradient for J' w, with the derivatives of the residuals in s->w in
+ * place of those of the loss; two for J v, by differences, or three at a bound (DS_GRAD_FD), and one more at
+ * x where its scene is wanted; no J v where `single` is set. Where `partial` is set, or weights of networks
+ * have a cost, there are none, and the differences are no residuals of the loss. */
 uint64_t sight_channels(const sight *s);
 void sight_channel(const sight *s, const env_kit *kit, uint64_t i, ds_channel *out);
 ds_status sight_answer(sight *s, env_kit *kit, ds_eval *io, ds_ask *ask);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sight_products.c - J v and J' w of the residuals of what cameras see of an episode, for environments that
- * simulate and adjoin by their table: J' w by the adjoint of the gradient, J v by differences of second order. */
+ * simulate and adjoin by their table: J' w by the adjoint of the gradient, J v by differences of
+ * second order. */
 #include "engines/film/sight.h"
 
 #include <math.h>
@@ -9,9 +10,9 @@
 /* Longest change of a variable, as a share of half its bounds. Short: contacts begin and end everywhere. */
 static const double share = 1e-8;
 
-/* The episode at x once more, as evaluate() has it, with nothing else asked; scene: DS_WANT_SCENE where it is the
- * one that is looked at. grad: NULL, or where the derivatives go: of the loss, or with s->w of the weighted
- * residuals. What it costs is added to *io. */
+/* The episode at x once more, as evaluate() has it, with nothing else asked; scene: DS_WANT_SCENE where it is
+ * the one that is looked at. grad: NULL, or where the derivatives go: of the loss, or with s->w of the
+ * weighted residuals. What it costs is added to *io. */
 static ds_status repeat(env_kit *kit, ds_eval *io, const double *x, uint32_t scene, double *grad,
                         ds_eval *again)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch.h - how an episode is compared with its target: by pictures, by the places of its points, or by the place of
- * their centre, at some of its states. One loss, its residuals, and exact derivatives by the points.
+/* watch.h - how an episode is compared with its target: by pictures, by the places of its points, or by the
+ * place of their centre, at some of its states. One loss, its residuals, and exact derivatives by the points.
  *
  *   pictures  mean over all numbers of the pictures of (picture - target)^2 (film.h)
  *   points    mean over states and points of the squared distance to the target, m^2
- *   centre    mean over states and the three coordinates of (centre - target)^2, m^2; the centre is weighted by mass
+ *   centre    mean over states and the three coordinates of (centre - target)^2, m^2; the centre is
+ *             weighted by mass
  *
  * The loss is the sum of the squared residuals. Points are [points][3], in m. */
 #ifndef DS_ENGINES_FILM_WATCH_H
@@ -26,8 +27,8 @@ typedef struct watch {
     memory memory;
 } watch;
 
-/* Compares `states` states of `points` points. Pictures: of `subject`, whose vertices or particles the points are, as
- * `l` says. weight[points] (may be NULL) is copied. A failure is said to the host. */
+/* Compares `states` states of `points` points. Pictures: of `subject`, whose vertices or particles the points
+ * are, as `l` says. weight[points] (may be NULL) is copied. A failure is said to the host. */
 ds_status watch_open(watch *w, watch_kind kind, uint64_t states, size_t points, const double *weight,
                      const look *l, const film_subject *subject, const ds_host *host);
 void watch_close(watch *w);
@@ -42,8 +43,8 @@ double watch_loss(const watch *w);
 size_t watch_residuals(const watch *w); /* how many there are: states x size */
 void watch_residual(const watch *w, double *out);
 
-/* p_bar += the derivatives by the points in state k, p as they were shown, of sum(r_bar * residuals), r_bar those of
- * state k; NULL: of the loss. DS_OK or DS_E_NOMEM. */
+/* p_bar += the derivatives by the points in state k, p as they were shown, of sum(r_bar * residuals), r_bar
+ * those of state k; NULL: of the loss. DS_OK or DS_E_NOMEM. */
 ds_status watch_adjoint(watch *w, uint64_t k, const double *p, const double *r_bar, double *p_bar);
 /* out = the change of the residuals of state k along p_dot. */
 ds_status watch_tangent(watch *w, uint64_t k, const double *p, const double *p_dot, double *out);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watcher.h - an environment whose loss is that of a watch: its channels, from two functions.
  *
- * The instance begins with a watcher; its env_table has .channels = watcher_channels, .channel = watcher_channel and
- * .answer = watcher_answer. Channels: "residuals" with J v and J' w; where pictures are compared, "pictures" and
- * "target": images with the views below each other and the states side by side. */
+ * The instance begins with a watcher; its env_table has .channels = watcher_channels, .channel =
+ * watcher_channel and .answer = watcher_answer. Channels: "residuals" with J v and J' w; where pictures are
+ * compared, "pictures" and "target": images with the views below each other and the states side by side. */
 #ifndef DS_ENGINES_FILM_WATCHER_H
 #define DS_ENGINES_FILM_WATCHER_H
 
@@ -13,8 +13,8 @@
 typedef struct watcher {
     env_kit kit; /* first */
     watch watch;
-    /* Of the episode just simulated: out[watch_residuals()] = J v for a direction v of the variables, and x_bar[n]
-     * = J' w. They may simulate again, and add what that costs to io->cost_steps. */
+    /* Of the episode just simulated: out[watch_residuals()] = J v for a direction v of the variables, and
+     * x_bar[n] = J' w. They may simulate again, and add what that costs to io->cost_steps. */
     ds_status (*forward)(void *self, ds_eval *io, const double *v, double *out);
     ds_status (*reverse)(void *self, ds_eval *io, const double *w, double *x_bar);
 } watcher;
@@ -32,7 +32,8 @@ int watcher_reverses(const ds_eval *io);
            "0: what is unknown is in the target as the parameters say it. K: it is drawn by this number, "   \
            "uniformly between the bounds of the variables, a tenth of their width away from each.")
 
-/* Parameter `observe` of environments that can be compared by pictures and by states, and the PNG file of targets. */
+/* Parameter `observe` of environments that can be compared by pictures and by states, and the PNG file
+ * of targets. */
 extern const char *const watcher_observes[];
 #define WATCHER_PARAMS(observe_, state_)                                                                     \
     DS_ENUM("observe", observe_, watcher_observes,                                                           \

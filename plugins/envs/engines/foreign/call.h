@@ -33,8 +33,8 @@ typedef struct foreign_results {
 int foreign_call(foreign *f, const double *x, const foreign_results *out);
 
 /* Opens a library (a path with a slash, or a name for the dynamic loader), or finds a function in it. NULL
- * and one line into `error` on failure. A library stays loaded: it may have left threads or handlers behind. What it loads
- * by itself sees the symbols of a global one. */
+ * and one line into `error` on failure. A library stays loaded: it may have left threads or handlers behind.
+ * What it loads by itself sees the symbols of a global one. */
 void *foreign_library(const char *name, int global, char error[SIGNATURE_ERROR]);
 void *foreign_symbol(void *library, const char *name, char error[SIGNATURE_ERROR]);
 

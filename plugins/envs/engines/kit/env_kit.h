@@ -43,8 +43,8 @@ typedef struct env_kit {
     double control_dt; /* seconds per control step */
     int time_limit; /* the horizon is one (DS_RL_TIME_LIMIT): who gets there is truncated, not terminated */
 
-    /* Networks in the equations of motion (table entry `hooks`), nets = 0 where nothing is wired. Their parameters are
-     * variables n .. n + hybrid.variables - 1. */
+    /* Networks in the equations of motion (table entry `hooks`), nets = 0 where nothing is wired. Their
+     * parameters are variables n .. n + hybrid.variables - 1. */
     ds_hybrid hybrid;
     uint64_t hooks;
     ds_hook hook[DS_MAX_HOOKS];
@@ -66,9 +66,9 @@ struct env_table {
 
     /* Reads the parameters and sets n, steps, dt ... of the kit. */
     void (*read)(void *self, ds_param_reader *in);
-    /* Hook points for networks, for the parameters that read() has read: fills `out` (room for DS_MAX_HOOKS), returns
-     * their number; NULL where there are none. The schema then ends with DS_HYBRID_PARAMS; io->x and io->grad have
-     * the parameters of the networks behind the n others. */
+    /* Hook points for networks, for the parameters that read() has read: fills `out` (room for DS_MAX_HOOKS),
+     * returns their number; NULL where there are none. The schema then ends with DS_HYBRID_PARAMS; io->x and
+     * io->grad have the parameters of the networks behind the n others. */
     uint64_t (*hook_points)(const void *self, ds_hook *out);
     /* Makes what every episode needs; may be NULL. DS_E_NOMEM needs no message, other errors do; where the
      * memory of the kit has failed DS_OK does too. */
@@ -110,9 +110,10 @@ struct env_table {
     void (*observe)(const void *self, double *obs);
     ds_status (*act)(void *self, uint64_t k, ds_rl_step *io);
 
-    /* Derivatives of control steps (diffsim/ext/rl_gradient.h), both NULL where there are none: sets the adjoint of
-     * the state after `last` steps to 0; goes back over step io->step, the last or the one before that of the call
-     * before. The episode is sound that far. differentiable() may be NULL: with all parameters. */
+    /* Derivatives of control steps (diffsim/ext/rl_gradient.h), both NULL where there are none: sets the
+     * adjoint of the state after `last` steps to 0; goes back over step io->step, the last or the one before
+     * that of the call before. The episode is sound that far. differentiable() may be NULL: with
+     * all parameters. */
     int (*differentiable)(const void *self);
     ds_status (*back_begin)(void *self, uint64_t last);
     ds_status (*back)(void *self, ds_rl_back *io);
@@ -174,7 +175,8 @@ void env_variable_put(char text[DS_MAX_NAME + 1], const char *format, ...)
 /* The unit of one that counts in multiples of `size`: "2 m/s"; none where it has no effect (0). */
 void env_variable_unit(env_variable *v, double size, const char *unit);
 
-/* Extensions of an environment with a scene and names of its variables, and with channels, stepwise control or both. */
+/* Extensions of an environment with a scene and names of its variables, and with channels, stepwise control
+ * or both. */
 extern const char *const env_kit_scene[], *const env_kit_scene_channels[],
                                               *const env_kit_scene_rl[],
                                                   *const env_kit_scene_channels_rl[],

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* identified.h - how far what an episode was to identify is from what it is, as the last metrics of a scene: the mean
- * error, and that of each quantity where there are a few. No optimizer sees them. */
+/* identified.h - how far what an episode was to identify is from what it is, as the last metrics of a scene:
+ * the mean error, and that of each quantity where there are a few. No optimizer sees them. */
 #ifndef DS_ENGINES_KIT_IDENTIFIED_H
 #define DS_ENGINES_KIT_IDENTIFIED_H
 
@@ -15,7 +15,8 @@ typedef struct identified {
     char name[IDENTIFIED_PARTS][IDENTIFIED_NAME];
 } identified;
 
-/* Room for so many quantities, if they are a few; then the name of each: "velocity.x" becomes error_velocity_x. */
+/* Room for so many quantities, if they are a few; then the name of each: "velocity.x"
+ * becomes error_velocity_x. */
 void identified_open(identified *d, uint64_t parts);
 void identified_name(identified *d, uint64_t part, const char *quantity);
 void identified_set(identified *d, uint64_t part, double error);

@@ -7,12 +7,13 @@
 #include "engines/kit/env_kit.h"
 #include "engines/kit/identified.h"
 
-/* One number. "velocity.x" is picked by its own name or by "velocity", with all that have this name before the dot. */
+/* One number. "velocity.x" is picked by its own name or by "velocity", with all that have this name before
+ * the dot. */
 typedef struct knob {
     const char *name, *unit;
     int log; /* the variable is log10 of the number */
-    double lower, upper, start,
-        random; /* of the variable, which starts at start + random U, U uniform in (0, 1) */
+    /* of the variable, which starts at start + random U, U uniform in (0, 1) */
+    double lower, upper, start, random;
 } knob;
 
 #define KNOB(name_, unit_, lower_, upper_, start_)                                                           \
@@ -36,8 +37,8 @@ typedef struct knob_set {
     uint32_t at[KNOBS];  /* the knob of variable i */
 } knob_set;
 
-/* Picks by the words of parameter `variables`; where `object` is not 0, draws the truth of what was picked: uniformly
- * between the bounds of the variables, a tenth of the width away from each. */
+/* Picks by the words of parameter `variables`; where `object` is not 0, draws the truth of what was picked:
+ * uniformly between the bounds of the variables, a tenth of the width away from each. */
 void knob_pick(knob_set *set, ds_param_reader *in);
 
 /* value[knobs] for the variables x[n]; NULL: the truth. */
@@ -48,7 +49,8 @@ void knob_spread(const knob_set *set, const double *value, const double *v, doub
 
 /* Names of the variables, for what knob_error() says of them. */
 void knob_identify(const knob_set *set, identified *out);
-/* |number / truth - 1| of variables that are logarithms or above 0 at their lower bound, |number - truth| of others. */
+/* |number / truth - 1| of variables that are logarithms or above 0 at their lower bound, |number - truth|
+ * of others. */
 void knob_error(const knob_set *set, const double *value, identified *out);
 
 /* For an env_table. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* penalty.c - a particle with penalty contact, forward and reverse (see penalty.h). Only the few steps with
- * contact are recorded, or all where something acts everywhere: a flight of m steps has the adjoint v_bar += m h x_bar. */
+ * contact are recorded, or all where something acts everywhere: a flight of m steps has the adjoint v_bar +=
+ * m h x_bar. */
 #include "penalty.h"
 
 #include <math.h>

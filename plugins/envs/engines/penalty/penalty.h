@@ -6,8 +6,8 @@
  * mu N/|v_t|), where v_t is the tangential velocity and N = -p on the ground, -ke c at the wall. v' = v + h
  * (F/m + g), x' = x + h v'.
  *
- * With a softened contact (soft.kernel) ke ramp(-c) stands for -ke c and is felt at any distance; damping acts in
- * contact. With soft.at_distance the reverse sweep alone knows the slope of such a ramp.
+ * With a softened contact (soft.kernel) ke ramp(-c) stands for -ke c and is felt at any distance; damping
+ * acts in contact. With soft.at_distance the reverse sweep alone knows the slope of such a ramp.
  */
 #ifndef DS_ENGINES_PENALTY_H
 #define DS_ENGINES_PENALTY_H
@@ -28,8 +28,8 @@ typedef struct penalty_params {
     double mu;      /* Coulomb friction */
     double wall;    /* m: the wall is the plane x = wall, seen from the left; infinite = none */
     softness soft;  /* ramps over the penetration, in m */
-    /* Networks, NULL or without any: none. Inputs: position, velocity and contact force (3 each); outputs: the force
-     * without gravity (3), which begins as that of contact. Asked at each step. */
+    /* Networks, NULL or without any: none. Inputs: position, velocity and contact force (3 each); outputs:
+     * the force without gravity (3), which begins as that of contact. Asked at each step. */
     const ds_hybrid *hybrid;
 } penalty_params;
 
@@ -44,8 +44,8 @@ penalty *penalty_create(memory *m, const penalty_params *p, uint64_t steps);
  * kept where `keep`. */
 void penalty_simulate(penalty *s, double x[3], double v[3], uint64_t steps, int keep);
 
-/* The parameters of the networks for what follows, and where the adjoint adds its derivatives by them (may be NULL);
- * both are the caller's. Needed where there are networks. */
+/* The parameters of the networks for what follows, and where the adjoint adds its derivatives by them (may be
+ * NULL); both are the caller's. Needed where there are networks. */
 void penalty_weights(penalty *s, const double *w, double *w_bar);
 
 /* In: derivatives of a loss by the final state. Out: by the start state. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compound.c - the double pendulum by its constants, see compound.h. Derivatives go forward with the state, all
- * variables at once: the equations are solved for what changes their sides at fixed accelerations, so that no inverse is
- * differentiated. */
+/* compound.c - the double pendulum by its constants, see compound.h. Derivatives go forward with the state,
+ * all variables at once: the equations are solved for what changes their sides at fixed accelerations, so
+ * that no inverse is differentiated. */
 #include "compound.h"
 
 #include "compound_sides.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compound_constants.h - the constants of the compound double pendulum, by number; what they are says compound.h. */
+/* compound_constants.h - the constants of the compound double pendulum, by number; what they are
+ * says compound.h. */
 #ifndef DS_ENGINES_COMPOUND_CONSTANTS_H
 #define DS_ENGINES_COMPOUND_CONSTANTS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compound_net.c - the compound double pendulum with networks in its joints, see compound_net.h. The equations are solved
- * for what changes their sides at fixed accelerations, as in compound.c. */
+/* compound_net.c - the compound double pendulum with networks in its joints, see compound_net.h. The
+ * equations are solved for what changes their sides at fixed accelerations, as in compound.c. */
 #include "compound_net.h"
 
 #include "compound_sides.h"

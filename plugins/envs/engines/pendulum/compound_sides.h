@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compound_sides.h - what both sides of the equations of motion of compound.h are made of at a state: shared by the motion
- * with all its derivatives (compound.c) and by that with networks (compound_net.c). */
+/* compound_sides.h - what both sides of the equations of motion of compound.h are made of at a state: shared
+ * by the motion with all its derivatives (compound.c) and by that with networks (compound_net.c). */
 #ifndef DS_ENGINES_COMPOUND_SIDES_H
 #define DS_ENGINES_COMPOUND_SIDES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arrays.c - recordings as NumPy's .npy and .npz (see recording.h). Sources: NumPy, "NPY format", versions 1.0 and 2.0;
- * PKWARE, "APPNOTE.TXT", 6.3. */
+/* arrays.c - recordings as NumPy's .npy and .npz (see recording.h). Sources: NumPy, "NPY format", versions
+ * 1.0 and 2.0; PKWARE, "APPNOTE.TXT", 6.3. */
 #include "source.h"
 
 #include <math.h>

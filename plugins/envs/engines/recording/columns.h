@@ -13,13 +13,13 @@ enum {
     RECORDING_BYTES = 1 << 26 /* of a file after decompression, as far as it is read */
 };
 
-/* What is wanted of a file. A column is its name, or its number from 1. In an .npz it is the name of an array of one
- * dimension, or "name.2" for a column of one with two. */
+/* What is wanted of a file. A column is its name, or its number from 1. In an .npz it is the name of an array
+ * of one dimension, or "name.2" for a column of one with two. */
 typedef struct recording_request {
     const char *columns; /* words */
     const char *time;    /* column of the times, "": none */
-    uint64_t first,
-        rows; /* from this row of numbers on, 0 the first, so many or as far as there are; rows 0: all */
+    /* from this row of numbers on, 0 the first, so many or as far as there are; rows 0: all */
+    uint64_t first, rows;
 } recording_request;
 
 typedef struct recording {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recorded.h - a recording as the parameters of an environment describe it: which file, which columns and units, at which
- * rate, which samples are fitted and which are held out; samples at equal distances, missing ones as gaps. */
+/* recorded.h - a recording as the parameters of an environment describe it: which file, which columns and
+ * units, at which rate, which samples are fitted and which are held out; samples at equal distances, missing
+ * ones as gaps. */
 #ifndef DS_ENGINES_RECORDING_RECORDED_H
 #define DS_ENGINES_RECORDING_RECORDED_H
 

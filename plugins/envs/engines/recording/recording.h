@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recording.h - columns of numbers from a file: text (comma, semicolon or blanks between columns, with or without names
- * in its first line, '#' comments), NumPy's .npy and .npz, each of them also compressed by gzip. Text is read no further
- * than the rows that are asked for. */
+/* recording.h - columns of numbers from a file: text (comma, semicolon or blanks between columns, with or
+ * without names in its first line, '#' comments), NumPy's .npy and .npz, each of them also compressed by
+ * gzip. Text is read no further than the rows that are asked for. */
 #ifndef DS_ENGINES_RECORDING_H
 #define DS_ENGINES_RECORDING_H
 

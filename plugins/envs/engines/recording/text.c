@@ -23,7 +23,8 @@ typedef struct table {
     uint64_t place[RECORDING_COLUMNS + 1];
 } table;
 
-/* The next line that is not empty, without its comment, into t->text. 0: there is none, -1: it is none of text. */
+/* The next line that is not empty, without its comment, into t->text. 0: there is none, -1: it is none
+ * of text. */
 static int next_line(table *t)
 {
     const source *s = t->s;
@@ -148,7 +149,8 @@ static int take_row(table *t, uint64_t row)
     return RECORDING_OK;
 }
 
-/* Passes over the rows once; where `take` is set, those that are wanted are kept. *rows: how many of these. */
+/* Passes over the rows once; where `take` is set, those that are wanted are kept. *rows: how many
+ * of these. */
 static int pass(table *t, int take, uint64_t *rows)
 {
     const recording_request *q = t->s->request;

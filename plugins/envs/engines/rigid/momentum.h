@@ -69,9 +69,9 @@ typedef struct momentum momentum;
  * none. */
 momentum *momentum_create(memory *m, size_t points, uint64_t steps);
 
-/* Networks for the roll-outs that follow and their derivatives, the caller's, or NULL. Inputs: position, momentum and
- * angular momentum, 3 each; outputs: a force at the centre of mass and a torque, added to those of the forces on
- * vertices. */
+/* Networks for the roll-outs that follow and their derivatives, the caller's, or NULL. Inputs: position,
+ * momentum and angular momentum, 3 each; outputs: a force at the centre of mass and a torque, added to those
+ * of the forces on vertices. */
 void momentum_networks(momentum *r, const wrench_net *net);
 
 /* Simulates `steps` steps and keeps all states; `point` (points x 3) are the vertices about the centre of

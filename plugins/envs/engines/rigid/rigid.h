@@ -11,8 +11,9 @@
  *     q' = q + h/2 (0, omega') q, made a unit quaternion
  * with F and T at the old state. SI units.
  *
- * rigid_soften() makes ke times a ramp of -c of the elastic part, which acts above the ground, too, with its friction; damping acts
- * where c < 0 alone. With contact at a distance the motion is as it was, and derivatives take the slope of another ramp. */
+ * rigid_soften() makes ke times a ramp of -c of the elastic part, which acts above the ground, too, with its
+ * friction; damping acts where c < 0 alone. With contact at a distance the motion is as it was, and
+ * derivatives take the slope of another ramp. */
 #ifndef DS_ENGINES_RIGID_H
 #define DS_ENGINES_RIGID_H
 
@@ -53,9 +54,9 @@ typedef struct rigid rigid;
  * there is none. */
 rigid *rigid_create(memory *m, size_t points, uint64_t steps);
 
-/* Networks for the roll-outs that follow and their derivatives, the caller's, or NULL. Inputs: position, velocity and
- * angular velocity, 3 each, axes of the world; outputs begin as the known force and torque of the body. Contacts come on
- * top of them. */
+/* Networks for the roll-outs that follow and their derivatives, the caller's, or NULL. Inputs: position,
+ * velocity and angular velocity, 3 each, axes of the world; outputs begin as the known force and torque of
+ * the body. Contacts come on top of them. */
 void rigid_networks(rigid *r, const wrench_net *net);
 
 /* The ramp of the contact for the roll-outs that follow and their derivatives; copied, NULL = hard. */

@@ -119,8 +119,8 @@ static void reverse_path(const rigid *r, const rigid_step *step, const rigid_sta
     }
 }
 
-/* Networks, which come before the contacts. The derivatives by the known force and torque are those by what they began
- * as. */
+/* Networks, which come before the contacts. The derivatives by the known force and torque are those by what
+ * they began as. */
 static void reverse_networks(const rigid *r, const rigid_state *s, const reverse *a)
 {
     double in[WRENCH_INPUTS], in_bar[WRENCH_INPUTS] = {0}, F_bar[3], T_bar[3];

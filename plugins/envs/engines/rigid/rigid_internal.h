@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rigid_internal.h - what one step of rigid.h computes on its way, for the step, its adjoint and its tangent. */
+/* rigid_internal.h - what one step of rigid.h computes on its way, for the step, its adjoint and
+ * its tangent. */
 #ifndef DS_ENGINES_RIGID_INTERNAL_H
 #define DS_ENGINES_RIGID_INTERNAL_H
 

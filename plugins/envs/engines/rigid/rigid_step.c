@@ -5,7 +5,8 @@
 #include "engines/algebra/mat3.h"
 #include "engines/algebra/quaternion.h"
 
-/* Friction along axis k (x or z) on a point that moves with t->u. Where nothing presses there is none, neither viscous. */
+/* Friction along axis k (x or z) on a point that moves with t->u. Where nothing presses there is none,
+ * neither viscous. */
 static void drag(const rigid_body *b, int k, rigid_touch *t)
 {
     double viscous = b->kf * t->u[k], bound = b->mu * t->N;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wrench_net.h - networks that push and turn a rigid body: from nine numbers of its state to a force at the centre of mass
- * and a torque, asked once in each step (diffsim/helper/hybrid.h). */
+/* wrench_net.h - networks that push and turn a rigid body: from nine numbers of its state to a force at the
+ * centre of mass and a torque, asked once in each step (diffsim/helper/hybrid.h). */
 #ifndef DS_ENGINES_RIGID_WRENCH_NET_H
 #define DS_ENGINES_RIGID_WRENCH_NET_H
 
@@ -10,16 +10,16 @@
 
 enum { WRENCH_INPUTS = 9, WRENCH_OUTPUTS = 6 }; /* of outputs the force first */
 
-/* hybrid NULL: there are none. Parameters, their change for a tangent, and where an adjoint adds derivatives by them are
- * the caller's. */
+/* hybrid NULL: there are none. Parameters, their change for a tangent, and where an adjoint adds derivatives
+ * by them are the caller's. */
 typedef struct wrench_net {
     const ds_hybrid *hybrid;
     const double *w, *w_dot;
     double *w_bar, *tape;
 } wrench_net;
 
-/* Hook points of what is in three parts of three numbers: names, units and sentences of the inputs. Returns their number;
- * the outputs are called force and torque. */
+/* Hook points of what is in three parts of three numbers: names, units and sentences of the inputs. Returns
+ * their number; the outputs are called force and torque. */
 uint64_t wrench_hooks(ds_hook *out, const char *const inputs[3][3], const char *force_begins);
 
 /* Networks of `h`, with a tape of `m`; none where it has none. */

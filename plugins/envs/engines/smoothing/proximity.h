@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proximity.h - a term of a loss for how near two bodies came, which is felt where they do not touch: the least
- * of many gaps, or a mean that weights small ones (PlasticineLab's contact loss in both of its forms).
+/* proximity.h - a term of a loss for how near two bodies came, which is felt where they do not touch: the
+ * least of many gaps, or a mean that weights small ones (PlasticineLab's contact loss in both of its forms).
  *
  * Of gaps g_i (cut at 0: contact is near enough) the distance d is
  *
  *     hard   min_i g_i; the last one where several are equal
  *     soft   sum w_i g_i / sum w_i,  w_i = 1/(1 + (g_i/scale)^2)
  *
- * and the term weight d^2. Where all gaps are far beyond the scale, weights go like 1/g^2, and soft is no least
- * gap any more but a mean.
+ * and the term weight d^2. Where all gaps are far beyond the scale, weights go like 1/g^2, and soft is no
+ * least gap any more but a mean.
  *
- * Source: Z. Huang, Y. Hu, T. Du, S. Zhou, H. Su, J. Tenenbaum, C. Gan, "PlasticineLab: A soft-body manipulation
- * benchmark with differentiable physics", ICLR 2021.
+ * Source: Z. Huang, Y. Hu, T. Du, S. Zhou, H. Su, J. Tenenbaum, C. Gan, "PlasticineLab: A soft-body
+ * manipulation benchmark with differentiable physics", ICLR 2021.
  */
 #ifndef DS_ENGINES_PROXIMITY_H
 #define DS_ENGINES_PROXIMITY_H

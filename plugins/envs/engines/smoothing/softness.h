@@ -13,8 +13,9 @@
  * the scale sqrt(2) width.
  *
  * Sources: H. J. T. Suh, M. Simchowitz, K. Zhang, R. Tedrake, "Do differentiable simulators give better
- * policy gradients?", ICML 2022; T. Pang, H. J. T. Suh, L. Yang, R. Tedrake, "Global planning for contact-rich
- * manipulation via local smoothing of quasi-dynamic contact models", IEEE Transactions on Robotics 2023.
+ * policy gradients?", ICML 2022; T. Pang, H. J. T. Suh, L. Yang, R. Tedrake, "Global planning for
+ * contact-rich manipulation via local smoothing of quasi-dynamic contact models", IEEE Transactions on
+ * Robotics 2023.
  */
 #ifndef DS_ENGINES_SOFTNESS_H
 #define DS_ENGINES_SOFTNESS_H
@@ -39,8 +40,8 @@ typedef struct softness {
     double backward_width;
 } softness;
 
-/* Parameters `softness` and its width, usually called `width`; with SOFTNESS_BACKWARD_PARAMS also `contact_grad`, `grad_softness` and
- * `grad_width`. The texts are the defaults. */
+/* Parameters `softness` and its width, usually called `width`; with SOFTNESS_BACKWARD_PARAMS also
+ * `contact_grad`, `grad_softness` and `grad_width`. The texts are the defaults. */
 #define SOFTNESS_PARAMS(name_, kernel_, width_, unit_)                                                       \
     DS_ENUM("softness", kernel_, softness_kernels,                                                           \
             "Ramp of the contact force over the penetration: none = hard, zero before bodies touch; "        \
@@ -61,7 +62,8 @@ void softness_read(softness *s, ds_param_reader *in, const char *width);
 /* Behind softness_read(): refuses a gradient at a distance of a contact that is softened. */
 void softness_read_backward(softness *s, ds_param_reader *in);
 
-/* The ramp at penetration x, its derivative, and what a gradient takes for its derivative, and for the ramp. */
+/* The ramp at penetration x, its derivative, and what a gradient takes for its derivative, and for
+ * the ramp. */
 double softness_ramp(const softness *s, double x);
 double softness_slope(const softness *s, double x);
 double softness_pull(const softness *s, double x);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quantity.c - quantities of a deformable body as decision variables: from variables to the model, and derivatives. */
+/* quantity.c - quantities of a deformable body as decision variables: from variables to the model,
+ * and derivatives. */
 #include "engines/soft/quantity_internal.h"
 
 #include <math.h>

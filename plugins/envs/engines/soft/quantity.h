@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quantity.h - what can be unknown of a deformable body: quantities of the model as decision variables, the same for
- * all environments. An environment lists those it offers; its user picks some by name. */
+/* quantity.h - what can be unknown of a deformable body: quantities of the model as decision variables, the
+ * same for all environments. An environment lists those it offers; its user picks some by name. */
 #ifndef DS_ENGINES_SOFT_QUANTITY_H
 #define DS_ENGINES_SOFT_QUANTITY_H
 
@@ -39,13 +39,14 @@ typedef enum quantity_kind {
     QUANTITY_WEIGHTS /* of the controller */
 } quantity_kind;
 
-/* A quantity that an environment offers. With `log` the variable is log10 of it (of the factor, for masses). */
+/* A quantity that an environment offers. With `log` the variable is log10 of it (of the factor,
+ * for masses). */
 typedef struct quantity {
     const char *name, *unit; /* of the quantity itself, "Pa" */
     quantity_kind kind;
     int log;
-    double lower,
-        upper; /* of each variable; those of axis d are lower[d], upper[d] of `axes` where it is there */
+    /* of each variable; those of axis d are lower[d], upper[d] of `axes` where it is there */
+    double lower, upper;
     double start, random; /* a variable starts at start + start_spread random U, with U uniform in (0, 1) */
     const struct quantity_axes *axes;
 } quantity;
@@ -71,10 +72,11 @@ typedef struct quantity_axes {
 
 enum { QUANTITIES = 16 };
 
-/* Where factors of masses start: at `start` of the quantity, or near those of the target. Names for a parameter. */
+/* Where factors of masses start: at `start` of the quantity, or near those of the target. Names for
+ * a parameter. */
 typedef enum quantity_near {
     QUANTITY_ANYWHERE,
-    QUANTITY_NEAR_INVERSE, /* at 1 / (1/m + U(0, 0.1) + U(0, 0.1)), in kg, where the mass in the target is m */
+    QUANTITY_NEAR_INVERSE, /* at 1 / (1/m + U(0, 0.1) + U(0, 0.1)), kg, where the mass in the target is m */
     QUANTITY_NEAR_FACTOR   /* at m 2^U(-1, 1) */
 } quantity_near;
 extern const char *const quantity_nears[];
@@ -102,8 +104,8 @@ void quantity_pick(quantity_set *set, ds_param_reader *in, const quantity *offer
 
 /* Remembers the numbers of the model as the truth; look at room->failed. */
 void quantity_keep(quantity_set *set, memory *room);
-/* Draws the variables of the target where it is to be another object: uniformly between their bounds, a tenth of the
- * width away from each; look at room->failed. */
+/* Draws the variables of the target where it is to be another object: uniformly between their bounds, a tenth
+ * of the width away from each; look at room->failed. */
 void quantity_draw(quantity_set *set, memory *room);
 
 /* The model, and the weights of the controller, get the values of x[n]; NULL: the truth, and no weights. */
@@ -115,8 +117,8 @@ void quantity_spread(quantity_set *set, const double *x, const double *v, fem_va
 
 /* Names of the quantities, for what quantity_error() says of them. */
 void quantity_identify(const quantity_set *set, identified *out);
-/* How far the variables are from those of the target, mean of each quantity: in proportion with `log`, else in their
- * unit; NaN where there is no truth, as of weights. */
+/* How far the variables are from those of the target, mean of each quantity: in proportion with `log`, else
+ * in their unit; NaN where there is no truth, as of weights. */
 void quantity_error(const quantity_set *set, const double *x, identified *out);
 
 /* Entries of an env_table. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quantity_internal.h - which numbers of the model a quantity stands for: shared by the files of the quantities. */
+/* quantity_internal.h - which numbers of the model a quantity stands for: shared by the files of
+ * the quantities. */
 #ifndef DS_ENGINES_SOFT_QUANTITY_INTERNAL_H
 #define DS_ENGINES_SOFT_QUANTITY_INTERNAL_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* soft.h - environments of deformable bodies: an episode of the FEM engine is compared with a target, by pictures or
- * states. An environment says what its bodies are and what its variables mean; the rest is here.
+/* soft.h - environments of deformable bodies: an episode of the FEM engine is compared with a target, by
+ * pictures or states. An environment says what its bodies are and what its variables mean; the rest is here.
  *
- * The instance begins with a `soft`. Its read() calls soft_read(), builds the model, and sets what is named below;
- * its env_table has the entries of SOFT_TABLE. */
+ * The instance begins with a `soft`. Its read() calls soft_read(), builds the model, and sets what is named
+ * below; its env_table has the entries of SOFT_TABLE. */
 #ifndef DS_ENGINES_SOFT_SOFT_H
 #define DS_ENGINES_SOFT_SOFT_H
 
@@ -76,8 +76,8 @@ void soft_ready(soft *s, ds_param_reader *in);
         DS_INT("frames", frames_, 1, 10000, "",                                                              \
                "States that are compared, at equal distances in time; 1 = the last one.")
 
-/* Building the model, between the two. A solid body of density kg/m^3 from s->mesh, which a function of fem/mesh.h has
- * made with this status; its surface is what is drawn. */
+/* Building the model, between the two. A solid body of density kg/m^3 from s->mesh, which a function of
+ * fem/mesh.h has made with this status; its surface is what is drawn. */
 void soft_body(soft *s, ds_status made, const double position[3], const double velocity[3], double density,
                fem_solid law);
 /* Which object the target is, from WATCHER_OBJECT_PARAM; without it the one with the true parameters. */
@@ -93,9 +93,9 @@ void soft_ground(soft *s, ds_param_reader *in);
                 "box: along x and z apart, as gradSim. isotropic: along the sliding.",                       \
                 .flags = DS_PARAM_ADVANCED)
 extern const char *const soft_frictions[];
-/* A controller of all tetrahedra or triangles, with phases of the gear or the walker. Parameter controller: 0 = the
- * elements of a group share their weights, group[elements] (control.h); 1 = each has its own, of SOFT_FULL_PHASES
- * phases. */
+/* A controller of all tetrahedra or triangles, with phases of the gear or the walker. Parameter controller: 0
+ * = the elements of a group share their weights, group[elements] (control.h); 1 = each has its own, of
+ * SOFT_FULL_PHASES phases. */
 enum { SOFT_FULL_PHASES = 8 };
 typedef struct soft_controller {
     soft_driven driven;
@@ -124,10 +124,11 @@ void soft_variable(const void *self, uint64_t i, env_variable *out);
 
 /* Points of frame k of the scene, [particles][3]. */
 const double *soft_frame(const soft *s, uint64_t k);
-/* Of frame k, which the visible box then holds: the centre of mass. Returns how far it is from that of the target, m. */
+/* Of frame k, which the visible box then holds: the centre of mass. Returns how far it is from that of the
+ * target, m. */
 double soft_measure(soft *s, uint64_t k, double centre[3]);
-/* Two tables of metrics with their function: x, y, z and distance of the centre of mass; its x, y and distance with
- * the error of the variables and those of the quantities. */
+/* Two tables of metrics with their function: x, y, z and distance of the centre of mass; its x, y and
+ * distance with the error of the variables and those of the quantities. */
 extern const scene_metric soft_goal_metrics[], soft_fit_metrics[];
 void soft_measure_goal(void *self, uint64_t k, double *out);
 void soft_measure_fit(void *self, uint64_t k, double *out);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ball_scene.h - scenes of balls on an engine with a few constants: numbers of the knobs (knob.h) are its constants and
- * its state at the start, and the balls are where its state says.
+/* ball_scene.h - scenes of balls on an engine with a few constants: numbers of the knobs (knob.h) are its
+ * constants and its state at the start, and the balls are where its state says.
  *
- * The instance begins with a `ball_scene`. Its read() calls ball_scene_read(), then swept_frames(), makes the engine, and
- * ends with ball_scene_ready(); its env_table has the entries of SWEPT_TABLE. */
+ * The instance begins with a `ball_scene`. Its read() calls ball_scene_read(), then swept_frames(), makes the
+ * engine, and ends with ball_scene_ready(); its env_table has the entries of SWEPT_TABLE. */
 #ifndef DS_ENGINES_SWEPT_BALL_SCENE_H
 #define DS_ENGINES_SWEPT_BALL_SCENE_H
 
@@ -13,8 +13,8 @@
 enum { BALL_SCENE_CONSTANTS = 8 };     /* most constants of an engine */
 enum { BALL_SCENE_NONE = UINT32_MAX }; /* no knob: what this sets keeps its value */
 
-/* What is special to a scene; `self` is the instance. theta are the constants of the episode, centre[count][2] those of
- * the balls; derivatives by a state are `states` doubles. */
+/* What is special to a scene; `self` is the instance. theta are the constants of the episode,
+ * centre[count][2] those of the balls; derivatives by a state are `states` doubles. */
 typedef struct ball_task {
     const knob *knob;
     uint32_t knobs;
@@ -45,8 +45,8 @@ typedef struct ball_scene {
     double theta[BALL_SCENE_CONSTANTS]; /* of the episode */
 } ball_scene;
 
-/* Reads SWEPT_PARAMS, WATCHER_OBJECT_PARAM, and the true number of each knob from the parameter of its name; those of
- * knobs with a dot in their names, which share a parameter, are the scene's to read. */
+/* Reads SWEPT_PARAMS, WATCHER_OBJECT_PARAM, and the true number of each knob from the parameter of its name;
+ * those of knobs with a dot in their names, which share a parameter, are the scene's to read. */
 void ball_scene_read(ball_scene *s, ds_param_reader *in, const ball_task *task);
 /* Makes the balls, one of each of `count` colours, and ends with swept_ready(). */
 void ball_scene_ready(ball_scene *s, ds_param_reader *in, uint32_t count, double radius,

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* swept.h - environments whose state is a few numbers, all of which the engine keeps: an episode is compared with a
- * target at some of its states, by pictures or by the points of what moves. Derivatives sweep from one of these states
- * to the next. The scene says how its points follow from its state, and what its numbers (knob.h) do to it.
+/* swept.h - environments whose state is a few numbers, all of which the engine keeps: an episode is compared
+ * with a target at some of its states, by pictures or by the points of what moves. Derivatives sweep from one
+ * of these states to the next. The scene says how its points follow from its state, and what its numbers
+ * (knob.h) do to it.
  *
- * The instance begins with a `swept`. Its read() calls swept_read(), sets what is named below, and calls swept_ready();
- * its env_table has the entries of SWEPT_TABLE, with swept_allocate and swept_release or functions that call them. */
+ * The instance begins with a `swept`. Its read() calls swept_read(), sets what is named below, and calls
+ * swept_ready(); its env_table has the entries of SWEPT_TABLE, with swept_allocate and swept_release or
+ * functions that call them. */
 #ifndef DS_ENGINES_SWEPT_SWEPT_H
 #define DS_ENGINES_SWEPT_SWEPT_H
 
@@ -16,18 +18,20 @@ enum { SWEPT_NUMBERS = 16 }; /* most numbers of a state */
 /* What is special to a scene; `self` is the instance. Derivatives by a state are task->numbers doubles. */
 typedef struct swept_task {
     uint32_t numbers;
-    /* Simulates with these numbers of the knobs: -1, or the first step after which the state is not finite. */
+    /* Simulates with these numbers of the knobs: -1, or the first step after which the state is
+     * not finite. */
     int64_t (*launch)(void *self, const double *value);
     /* Points of state t, [points][3]. The adjoint adds to bar and value_bar; the tangent sets points_dot. */
     void (*place)(const void *self, uint64_t t, double *points);
     void (*place_bar)(const void *self, uint64_t t, const double *points_bar, double *bar, double *value_bar);
     void (*place_dot)(const void *self, uint64_t t, const double *dot, const double *value_dot,
                       double *points_dot);
-    /* bar: from the derivatives by state `to` to those by state `from`, adding to value_bar; dot: the other way. 0
-     * where they are not finite. */
+    /* bar: from the derivatives by state `to` to those by state `from`, adding to value_bar; dot: the other
+     * way. 0 where they are not finite. */
     int (*back)(void *self, uint64_t from, uint64_t to, double *bar, double *value_bar);
     int (*forth)(void *self, uint64_t from, uint64_t to, double *dot, const double *value_dot);
-    /* How state 0 follows from the numbers, and what these set besides: the adjoint adds, the tangent sets. */
+    /* How state 0 follows from the numbers, and what these set besides: the adjoint adds, the
+     * tangent sets. */
     void (*start_bar)(void *self, const double *bar, double *value_bar);
     void (*start_dot)(void *self, const double *value_dot, double *dot);
     const char *cure; /* parameters that keep the target from diverging */
@@ -59,8 +63,8 @@ typedef struct swept {
     identified error; /* of the last episode */
     int is_target;    /* the episode of the target is being simulated */
 
-    /* Of a scene with hook points: parameters of networks for the episode, their change for forth(), and where back() adds
-     * the derivatives by them. The target has no networks. */
+    /* Of a scene with hook points: parameters of networks for the episode, their change for forth(), and
+     * where back() adds the derivatives by them. The target has no networks. */
     const double *w, *w_dot;
     double *w_bar;
 } swept;
@@ -104,8 +108,8 @@ void swept_variable(const void *self, uint64_t i, env_variable *out);
 
 /* The state that frame k of the scene shows. */
 uint64_t swept_state(const swept *s, uint64_t k);
-/* Of frame k of the scene, which the visible box then holds: the mean of the points. Returns how far it is from that of
- * the target at the end, m. */
+/* Of frame k of the scene, which the visible box then holds: the mean of the points. Returns how far it is
+ * from that of the target at the end, m. */
 double swept_measure(swept *s, uint64_t k, double mean[3]);
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* contact_law.h - the force of one compliant contact with a plane z = const, from penetration and relative velocity, with
- * adjoint and tangent. Normal force after K. Hunt, F. Crossley, "Coefficient of restitution interpreted as damping in
- * vibroimpact" (1975); friction that is smooth in the sliding velocity, and what a network adds to it or has in its
- * place, after E. Heiden et al., "NeuralSim" (ICRA 2021). With penetration x > 0, its rate r and sliding speed v,
- *     F0 = max(0, k x^(3/2) + d x^(3/2) r),  F = max(0, F0 + f M),  friction = F g(v) + tanh(v / v_s) f N, against the
- *     sliding,
- * with what networks make, M and N, of F0 / f, v, x and r. Where they replace, F0 in F, or F g(v), is left out.
- * Damping may fade with penetration, r S(x) in place of r; and as the program of that paper has it (`suction`), r < 0 counts
- * as -|r|^(1/20), almost a constant, and neither F0 nor F is cut at 0: a contact that opens is held back. */
+/* contact_law.h - the force of one compliant contact with a plane z = const, from penetration and relative
+ * velocity, with adjoint and tangent. Normal force after K. Hunt, F. Crossley, "Coefficient of restitution
+ * interpreted as damping in vibroimpact" (1975); friction that is smooth in the sliding velocity, and what a
+ * network adds to it or has in its place, after E. Heiden et al., "NeuralSim" (ICRA 2021). With penetration
+ * x > 0, its rate r and sliding speed v,
+ *     F0 = max(0, k x^(3/2) + d x^(3/2) r),  F = max(0, F0 + f M),
+ *     friction = F g(v) + tanh(v / v_s) f N, against the sliding,
+ * with what networks make, M and N, of F0 / f, v, x and r. Where they replace, F0 in F, or F g(v), is left
+ * out. Damping may fade with penetration, r S(x) in place of r; and as the program of that paper has it
+ * (`suction`), r < 0 counts as -|r|^(1/20), almost a constant, and neither F0 nor F is cut at 0: a contact
+ * that opens is held back. */
 #ifndef DS_ENGINES_CONTACT_LAW_H
 #define DS_ENGINES_CONTACT_LAW_H
 
@@ -15,8 +17,8 @@
 
 #include <diffsim/helper/hybrid.h>
 
-/* Constants: k (N m^-3/2), d (N s m^-5/2), friction while sliding and the most of it, velocity v_s (m/s) below which it
- * is less; then the parameters of the network. */
+/* Constants: k (N m^-3/2), d (N s m^-5/2), friction while sliding and the most of it, velocity v_s (m/s)
+ * below which it is less; then the parameters of the network. */
 enum { LAW_STIFFNESS, LAW_DAMPING, LAW_MU, LAW_MU_STATIC, LAW_SLIP, LAW_NETWORK };
 enum { LAW_CONSTANTS = LAW_NETWORK + LAW_WEIGHTS };
 
@@ -41,7 +43,8 @@ typedef enum friction_law {
     FRICTION_BROWN
 } friction_law;
 
-/* S(x), with a = `fade_rate`: 1; 1 / (1 + e^(a x)); the same written as 1/2 - tanh(a x / 2) / 2; 1/2 - a x / (2 (1 + |a x|)). */
+/* S(x), with a = `fade_rate`: 1; 1 / (1 + e^(a x)); the same written as 1/2 - tanh(a x / 2) / 2; 1/2 - a x /
+ * (2 (1 + |a x|)). */
 typedef enum law_fade { FADE_NONE, FADE_SIGMOID, FADE_TANH, FADE_SOFTSIGN } law_fade;
 
 /* A law, and its constants in one motion: contact_law_set() comes first, then contacts. */
@@ -52,19 +55,19 @@ typedef struct contact_law {
     int suction;
     int network;  /* the one of the source: its parameters are among the constants */
     double force; /* f, N */
-    ds_hybrid
-        source; /* that one, of normal force and sliding speed for the friction: 2 - 3 - 2 - 1, exponential linear,
-                         then linear, with all biases; law_net.h asks it */
-    /* Networks of the caller behind it, or NULL; their parameters, the change of them for a tangent, where an adjoint adds
-     * the derivatives by them, and a tape. */
+    /* that one, of normal force and sliding speed for the friction: 2 - 3 - 2 - 1, exponential linear,
+     * then linear, with all biases; law_net.h asks it */
+    ds_hybrid source;
+    /* Networks of the caller behind it, or NULL; their parameters, the change of them for a tangent, where an
+     * adjoint adds the derivatives by them, and a tape. */
     const ds_hybrid *hybrid;
     const double *w, *w_dot;
     double *w_bar, *tape;
     /* Of the motion. */
     double theta[LAW_CONSTANTS], per_slip;
     double kept[LAW_OUTPUTS]; /* 1, or 0: replaced */
-    /* What is asked: law_net.h with these weights, of the constants or of one network of the caller that is the same, and
-     * the other networks of the caller; either may be NULL. */
+    /* What is asked: law_net.h with these weights, of the constants or of one network of the caller that is
+     * the same, and the other networks of the caller; either may be NULL. */
     const double *weights;
     const ds_hybrid *others;
     law_net net;

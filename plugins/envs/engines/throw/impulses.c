@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* impulses.c - the thrown cube with impulses (see throw.h): with rows J of all normals, then of all directions of
- * sliding, (J M^-1 J' + 1e-5) f = b with 0 <= f of the normals and |f| <= mu f_n along the sliding, by Gauss and Seidel
- * with projection; b = -(v_n - 0.01 depth / h), -v_t. */
+/* impulses.c - the thrown cube with impulses (see throw.h): with rows J of all normals, then of all
+ * directions of sliding, (J M^-1 J' + 1e-5) f = b with 0 <= f of the normals and |f| <= mu f_n along the
+ * sliding, by Gauss and Seidel with projection; b = -(v_n - 0.01 depth / h), -v_t. */
 #include "throw.h"
 
 #include "vec.h"

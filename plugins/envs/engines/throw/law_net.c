@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* law_net.c - the network of contact_law.h is multiplied out, and its derivatives are put together (see law_net.h). */
+/* law_net.c - the network of contact_law.h is multiplied out, and its derivatives are put together
+ * (see law_net.h). */
 #include "law_net.h"
 
 #include <string.h>

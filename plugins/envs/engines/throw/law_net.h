@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* law_net.h - the network of contact_law.h, 2 - 3 - 2 - 1 with all biases, exponential linear, then linear: value and
- * derivatives in few operations. What is linear is multiplied out once for a motion,
+/* law_net.h - the network of contact_law.h, 2 - 3 - 2 - 1 with all biases, exponential linear, then linear:
+ * value and derivatives in few operations. What is linear is multiplied out once for a motion,
  *
- *     y = e . a + e_0,   a_i = elu(z_i),   z = W x + c,     c = W_1 b_0 + b_1,   e = w_3 W_2,   e_0 = w_3 . b_2 + b_3
+ *     y = e . a + e_0,   a_i = elu(z_i),   z = W x + c,
+ *     c = W_1 b_0 + b_1,   e = w_3 W_2,   e_0 = w_3 . b_2 + b_3
  *
- * in vectors of four numbers, the last of which is e_0 with a = 1; and since e . a is all that the loss sees of the later
- * layers, the derivatives by their weights are those of sums over all contacts. Weights are in the order of
- * diffsim/helper/network.h. */
+ * in vectors of four numbers, the last of which is e_0 with a = 1; and since e . a is all that the loss sees
+ * of the later layers, the derivatives by their weights are those of sums over all contacts. Weights are in
+ * the order of diffsim/helper/network.h. */
 #ifndef DS_ENGINES_LAW_NET_H
 #define DS_ENGINES_LAW_NET_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* throw.c - the thrown cube with springs: its motion, the adjoint of the steps and their tangent (see throw.h). */
+/* throw.c - the thrown cube with springs: its motion, the adjoint of the steps and their tangent
+ * (see throw.h). */
 #include "throw.h"
 
 #include "engines/algebra/finite.h"

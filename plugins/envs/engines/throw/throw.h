@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* throw.h - a cube with eight spheres at its corners is thrown onto the plane z = 0: with contact by springs and its
- * derivatives, or by impulses that solve a complementarity problem. The cube of E. Heiden et al., "NeuralSim: Augmenting
- * differentiable simulators with neural networks" (ICRA 2021). z is up; SI units; the moment of inertia is 1 kg m^2
- * about every axis.
+/* throw.h - a cube with eight spheres at its corners is thrown onto the plane z = 0: with contact by springs
+ * and its derivatives, or by impulses that solve a complementarity problem. The cube of E. Heiden et al.,
+ * "NeuralSim: Augmenting differentiable simulators with neural networks" (ICRA 2021). z is up; SI units; the
+ * moment of inertia is 1 kg m^2 about every axis.
  *
- * A step of h seconds with springs: velocities change by gravity and by the contact forces of the step before; contact
- * forces at the pose and the new velocities; position and quaternion move with the new velocities. With impulses these
- * change the new velocities instead. */
+ * A step of h seconds with springs: velocities change by gravity and by the contact forces of the step
+ * before; contact forces at the pose and the new velocities; position and quaternion move with the new
+ * velocities. With impulses these change the new velocities instead. */
 #ifndef DS_ENGINES_THROW_H
 #define DS_ENGINES_THROW_H
 
@@ -42,13 +42,13 @@ static inline const double *throw_state(const throw_motion *t, uint64_t step)
 
 /* From a start, with springs. Returns -1, or the first step after which the state is not finite. */
 int64_t throw_simulate(throw_motion *t, const double *theta, const double start[THROW_STATES]);
-/* The same with impulses: restitution 0, friction mu, a hundredth of the penetration mended in a step; projected
- * Gauss-Seidel of 50 sweeps over normal impulses, then over those along the sliding of each sphere. States go to
- * out[steps + 1][THROW_STATES]. */
+/* The same with impulses: restitution 0, friction mu, a hundredth of the penetration mended in a step;
+ * projected Gauss-Seidel of 50 sweeps over normal impulses, then over those along the sliding of each sphere.
+ * States go to out[steps + 1][THROW_STATES]. */
 void throw_impulses(double h, uint64_t steps, double mu, const double start[THROW_STATES], double *out);
 
-/* Derivatives of a loss of the last motion: state_bar[steps + 1][THROW_STATES] by its states; adds to theta_bar. Returns
- * 0 where the result is not finite. */
+/* Derivatives of a loss of the last motion: state_bar[steps + 1][THROW_STATES] by its states; adds to
+ * theta_bar. Returns 0 where the result is not finite. */
 int throw_adjoint(const throw_motion *t, const double *state_bar, double *theta_bar);
 /* Change of all states along theta_dot, the start fixed: state_dot[steps + 1][THROW_STATES]. */
 int throw_tangent(const throw_motion *t, const double *theta_dot, double *state_dot);

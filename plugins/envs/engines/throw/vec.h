@@ -43,8 +43,8 @@ static inline void spin_quaternion(const double w[3], const double q[4], double 
     out[3] = -w[0] * q[0] - w[1] * q[1] - w[2] * q[2];
 }
 
-/* Position and quaternion of the next state from this pose and the velocities there; returns the norm before it is
- * made 1. */
+/* Position and quaternion of the next state from this pose and the velocities there; returns the norm before
+ * it is made 1. */
 static inline double throw_move(double h, const double *at, double *next)
 {
     double dq[4], q[4], square = 0;
@@ -63,8 +63,8 @@ static inline double throw_move(double h, const double *at, double *next)
     return norm;
 }
 
-/* Which spheres may meet the plane, a bit each: most are away from it, which the lowest row of the matrix that the
- * quaternion is tells of all at once. */
+/* Which spheres may meet the plane, a bit each: most are away from it, which the lowest row of the matrix
+ * that the quaternion is tells of all at once. */
 static inline unsigned throw_low(const double *pose)
 {
     const double *q = pose + THROW_TURN, c = throw_corner, room = pose[THROW_PLACE + 2] - throw_radius - 1e-9;
@@ -80,8 +80,8 @@ static inline unsigned throw_low(const double *pose)
     return low;
 }
 
-/* A corner's sphere where it meets the plane: arm from the centre of the cube to its lowest point, penetration (negative
- * above the plane), velocity of that point. */
+/* A corner's sphere where it meets the plane: arm from the centre of the cube to its lowest point,
+ * penetration (negative above the plane), velocity of that point. */
 typedef struct touch {
     double c[3], arm[3], depth, v[3];
 } touch;

@@ -75,8 +75,8 @@ void opt_kit_x0(const ds_problem *problem, double *v);
 /* The corners of [-1, 1]^n: n lower bounds, then n upper ones. NULL without memory. */
 double *opt_kit_box(memory *m, size_t n);
 
-/* ds_desc.needs or uses of those that want gradients, residuals or episodes of stepwise control, plain or with
- * derivatives. */
+/* ds_desc.needs or uses of those that want gradients, residuals or episodes of stepwise control, plain or
+ * with derivatives. */
 extern const char *const opt_gradient[], *const opt_residuals[], *const opt_episodes[],
                                                                      *const opt_episode_gradients[];
 

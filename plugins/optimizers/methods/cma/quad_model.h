@@ -52,8 +52,9 @@ void quad_model_add(quad_model *q, const double *x, double loss);
  * missing, and where they determine no quadratic. */
 int quad_model_minimum(quad_model *q, double *x);
 
-/* The same, but once in max(13, 0.9 k) evaluations of the search alone, of which there have been `evaluations`:
- * between them the points hardly change, and where the last fit promised nothing the next would not either. */
+/* The same, but once in max(13, 0.9 k) evaluations of the search alone, of which there have been
+ * `evaluations`: between them the points hardly change, and where the last fit promised nothing the next
+ * would not either. */
 int quad_model_propose(quad_model *q, uint64_t evaluations, double *x);
 
 #endif

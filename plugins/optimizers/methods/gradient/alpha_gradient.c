@@ -12,8 +12,8 @@ typedef struct estimates {
     size_t count, samples;
 } estimates;
 
-/* The losses that the zeroth order may use: what is taken off that of sample i is `base`, or where that is NAN the mean of
- * the others: (sum - loss_i) / (finite - 1). */
+/* The losses that the zeroth order may use: what is taken off that of sample i is `base`, or where that is
+ * NAN the mean of the others: (sum - loss_i) / (finite - 1). */
 typedef struct baseline {
     double base, sum, finite;
 } baseline;
@@ -86,8 +86,8 @@ static double mean_and_variance(const estimates *e, size_t n, size_t from, size_
     return e->count < 2 || !isfinite(sum) ? (double)INFINITY : sum / (m - 1.0) / m;
 }
 
-/* Weight of the first order, from V0, V1: variances of the means; d: variables; distance: |g1 - g0|. Notes alpha, eps
- * and the case. */
+/* Weight of the first order, from V0, V1: variances of the means; d: variables; distance: |g1 - g0|. Notes
+ * alpha, eps and the case. */
 static double weight(const alpha_rule *r, double V0, double V1, double d, double count, double distance,
                      alpha_report *out)
 {

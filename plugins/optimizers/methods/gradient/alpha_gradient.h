@@ -18,7 +18,8 @@ enum {
     ALPHA_BIAS /* the same, but the difference that g1 may make is limited to gamma; see the source */
 };
 
-/* What became of alpha: g0 is too uncertain to tell (alpha = 0), alpha of the variances, or limited by gamma. */
+/* What became of alpha: g0 is too uncertain to tell (alpha = 0), alpha of the variances, or limited
+ * by gamma. */
 enum { ALPHA_UNCERTAIN, ALPHA_INSIDE, ALPHA_HIT };
 
 typedef struct alpha_rule {
@@ -41,15 +42,16 @@ typedef struct alpha_samples {
     double base;
 } alpha_samples;
 
-/* How the mixture came about: means over the blocks but for v0, v1 (sums: empirical variances of one sample). */
+/* How the mixture came about: means over the blocks but for v0, v1 (sums: empirical variances of
+ * one sample). */
 typedef struct alpha_report {
     double alpha, v0, v1, distance, eps;
     int which; /* ALPHA_*, of the last block */
 } alpha_report;
 
-/* Writes g (n values) and, where not NULL, the report. `zeroth` are the samples of g0, `first`, which may be the same
- * set, those of g1; NULL = no such order. work: (count0 + count1 + 1) n values. 0 where fewer than two
- * samples succeeded, or there is no usable order. */
+/* Writes g (n values) and, where not NULL, the report. `zeroth` are the samples of g0, `first`, which may be
+ * the same set, those of g1; NULL = no such order. work: (count0 + count1 + 1) n values. 0 where fewer than
+ * two samples succeeded, or there is no usable order. */
 int alpha_gradient(const alpha_rule *rule, const alpha_samples *first, const alpha_samples *zeroth,
                    double *work, double *g, alpha_report *report);
 

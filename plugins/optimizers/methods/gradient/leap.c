@@ -156,8 +156,8 @@ static double norm2(size_t n, const double *g)
     return norm;
 }
 
-/* s = s_1, moved by the gradients of the samples where they are known. Directions are averaged: one long gradient has no
- * more say than others, and where they contradict each other the step is short. */
+/* s = s_1, moved by the gradients of the samples where they are known. Directions are averaged: one long
+ * gradient has no more say than others, and where they contradict each other the step is short. */
 static void move_start(leap *l, const double *gradient, const uint32_t *outcome)
 {
     const size_t n = l->n;

@@ -16,8 +16,8 @@ typedef struct line_point {
 typedef struct line_search {
     double decrease, curvature, width_tol; /* relative width of the interval at which the search gives up */
     double step_min, step_max;
-    line_point start, best,
-        other; /* `best` has the least value so far; `other` is the far end of the interval */
+    /* `best` has the least value so far; `other` is the far end of the interval */
+    line_point start, best, other;
     double trial_min, trial_max; /* bounds of the next trial */
     double width, width_before;  /* of the interval, now and one step ago */
     int bracketed;               /* the interval holds a minimiser */

@@ -202,7 +202,8 @@ static void policy_back(analytic_policy *p, size_t t)
     }
 }
 
-/* What goes into step t: sets p->take, p->at, p->reward_bar and p->obs_bar. `alive`: lanes whose sweep goes on. */
+/* What goes into step t: sets p->take, p->at, p->reward_bar and p->obs_bar. `alive`: lanes whose sweep
+ * goes on. */
 static void prepare(analytic_policy *p, size_t t, double gamma, double scale, const float *value_bar)
 {
     for (size_t i = 0; i < p->lanes; i++) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* analytic_policy.h - a policy whose gradient goes through the simulation: windows of episodes of several lanes are
- * rolled out, recorded, and gone back over.
+/* analytic_policy.h - a policy whose gradient goes through the simulation: windows of episodes of several
+ * lanes are rolled out, recorded, and gone back over.
  *
  *     y_t = tanh(mean(o_t) + exp(log_std) xi_t),  o_t the normalised features before step t
  *     J = 1/(lanes steps) sum over lanes of  sum_{t < L} gamma^t r_t + gamma^L V(o_L)
  *
- * with V = 0 behind the end of a task, and where there is none. A window of a lane ends with its `steps` steps, or with
- * the episode. The state at its beginning is a constant. Source: J. Xu et al., "Accelerated policy learning with
- * parallel differentiable simulation", ICLR 2022, equations 5 and 6.
+ * with V = 0 behind the end of a task, and where there is none. A window of a lane ends with its `steps`
+ * steps, or with the episode. The state at its beginning is a constant. Source: J. Xu et al., "Accelerated
+ * policy learning with parallel differentiable simulation", ICLR 2022, equations 5 and 6.
  */
 #ifndef DS_METHODS_ANALYTIC_POLICY_H
 #define DS_METHODS_ANALYTIC_POLICY_H
@@ -55,7 +55,8 @@ typedef struct analytic_shape {
     double adam_eps, beta1, beta2;
 } analytic_shape;
 
-/* For windows of `steps` steps in the lanes of s. 0 without memory; release with analytic_free() either way. */
+/* For windows of `steps` steps in the lanes of s. 0 without memory; release with analytic_free()
+ * either way. */
 int analytic_init(analytic_policy *p, const analytic_shape *shape, const stepwise *s, size_t steps,
                   ds_random *random);
 void analytic_free(analytic_policy *p);
@@ -66,17 +67,17 @@ void analytic_normalise(const analytic_policy *p, size_t rows, const float *feat
 /* The actions of all lanes of s (train or trial) without noise. */
 void analytic_choose(analytic_policy *p, const stepwise *s, float *action);
 
-/* Rolls out a window: episodes begin in free lanes, at most `most`, tagged `tag`; each lane goes on until its window is
- * full or its episode ends. Noise of each episode comes from a stream of its own. */
+/* Rolls out a window: episodes begin in free lanes, at most `most`, tagged `tag`; each lane goes on until its
+ * window is full or its episode ends. Noise of each episode comes from a stream of its own. */
 ds_status analytic_roll_out(analytic_policy *p, stepwise *s, const ds_host *host, uint64_t most,
                             const char *tag, uint64_t group);
 
-/* The gradient of -J into p->g. value_bar (lanes x obs; NULL = no value): the derivatives of V by the normalised features
- * behind each lane's window; those of ended tasks are not read. */
+/* The gradient of -J into p->g. value_bar (lanes x obs; NULL = no value): the derivatives of V by the
+ * normalised features behind each lane's window; those of ended tasks are not read. */
 ds_status analytic_back(analytic_policy *p, stepwise *s, double gamma, double scale, const float *value_bar);
 
-/* A step of Adam against p->g, its norm cut to `longest` (0 = any). Returns that norm; where it is not finite or above
- * 1e6, nothing is done. */
+/* A step of Adam against p->g, its norm cut to `longest` (0 = any). Returns that norm; where it is not finite
+ * or above 1e6, nothing is done. */
 double analytic_improve(analytic_policy *p, double lr, double longest);
 
 /* The features of the window enter the moments. */

@@ -30,7 +30,8 @@ void float_adam_step(float_adam *a, double lr, double scale, const float *g, flo
 /* target += tau (w - target) */
 void float_average(size_t count, double tau, const float *w, float *target);
 
-/* Euclidean norm, summed in double: from the first to the last; and in sixteen parts, which is many times as fast. */
+/* Euclidean norm, summed in double: from the first to the last; and in sixteen parts, which is many times
+ * as fast. */
 double float_norm(size_t count, const float *g);
 double float_length(size_t count, const float *g);
 

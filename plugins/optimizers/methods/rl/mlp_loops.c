@@ -118,8 +118,8 @@ typedef int int_lanes __attribute__((vector_size(64), aligned(4), may_alias));
 /* No functions: what a vector is passed in depends on the instruction set. */
 #define PICK(where, a, b) ((lanes)(((where) & (int_lanes)(a)) | (~(where) & (int_lanes)(b))))
 
-/* Near 0 an odd polynomial, else 1 - 2/(exp(2|x|) + 1), both in all lanes: left to itself a compiler makes a loop of single
- * numbers of it. Coefficients: S. Moshier, Cephes, tanhf.c and expf.c. */
+/* Near 0 an odd polynomial, else 1 - 2/(exp(2|x|) + 1), both in all lanes: left to itself a compiler makes a
+ * loop of single numbers of it. Coefficients: S. Moshier, Cephes, tanhf.c and expf.c. */
 INLINE void tanh_lanes(const float *from, float *to)
 {
     const lanes x = *(const lanes *)(const void *)from;

@@ -52,8 +52,8 @@ void loop_tanh_slope(size_t count, const float *y, float *d);
 void loop_adam(size_t count, float scale, float b1, float b2, float rate, float root, float eps,
                const float *g, float *m, float *v, float *w);
 
-/* The same by c = 1 - b: m += c1 (g' - m), v += c2 (g'^2 - v). For decays so near 1 that 1 - b is not known in single
- * precision. */
+/* The same by c = 1 - b: m += c1 (g' - m), v += c2 (g'^2 - v). For decays so near 1 that 1 - b is not known
+ * in single precision. */
 void loop_adam_slow(size_t count, float scale, float c1, float c2, float rate, float root, float eps,
                     const float *g, float *m, float *v, float *w);
 

@@ -118,8 +118,9 @@ static inline ds_status rl_open(rl_settings *s, const opt_kit *kit, size_t lanes
     return status;
 }
 
-/* Episodes that the budget planned at the first start leaves; any number where there is none, or it is used up. Who learns
- * while episodes are open begins no more at a time, so that a run that is extended goes through the same steps again. */
+/* Episodes that the budget planned at the first start leaves; any number where there is none, or it is used
+ * up. Who learns while episodes are open begins no more at a time, so that a run that is extended goes
+ * through the same steps again. */
 static inline uint64_t rl_episodes_left(const opt_kit *kit, const stepwise *train, const stepwise *trial)
 {
     const uint64_t begun = train->begun + trial->begun, planned = kit->problem->budget;

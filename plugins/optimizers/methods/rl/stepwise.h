@@ -82,10 +82,11 @@ ds_status stepwise_step(stepwise *s, const float *action);
 /* Before the first episode, where steps are to be gone back over. DS_E_UNSUPPORTED after host->error(). */
 ds_status stepwise_differentiate(stepwise *s, const ds_host *host);
 
-/* Goes back over step step[i] (0 = the first of the episode) of each lane i with take[i] nonzero: the last one taken, or
- * the one before that of the call before. reward_bar and obs_bar (lanes x features): the adjoints of the reward and of the
- * features behind the step; action_bar (lanes x act): of the action as stepwise_step() took it, which was inside. Where the
- * environment has no derivatives take[i] becomes 0, and so does action_bar. */
+/* Goes back over step step[i] (0 = the first of the episode) of each lane i with take[i] nonzero: the last
+ * one taken, or the one before that of the call before. reward_bar and obs_bar (lanes x features): the
+ * adjoints of the reward and of the features behind the step; action_bar (lanes x act): of the action as
+ * stepwise_step() took it, which was inside. Where the environment has no derivatives take[i] becomes 0, and
+ * so does action_bar. */
 ds_status stepwise_back(stepwise *s, const size_t *step, unsigned char *take, const double *reward_bar,
                         const float *obs_bar, float *action_bar);
 

@@ -5,13 +5,14 @@
  * library Ceres.
  *
  * Minimises L(x) = |r(x)|^2 / 2. With D = clamp(diag J^T J) and the trust radius mu a step p minimises
- * |J p + r|^2 + p^T D p / mu over the free variables: those that are not at a bound towards which L falls; what leads out of
- * the box is clamped.
+ * |J p + r|^2 + p^T D p / mu over the free variables: those that are not at a bound towards which L falls;
+ * what leads out of the box is clamped.
  *
- * LM_DAMPED_BOUNDS adds |g_i| / v_i to D_ii / mu, g the gradient of L and v_i the distance to the bound towards which L falls:
- * the scaling of T. Coleman, Y. Li, "An interior trust region approach for nonlinear minimization subject to bounds" (1996). A
- * step towards a bound that is near gets short, so that a few bad ones do not end in a corner; where L is least the term is 0,
- * inside as g is, at a bound as the variable is not free.
+ * LM_DAMPED_BOUNDS adds |g_i| / v_i to D_ii / mu, g the gradient of L and v_i the distance to the bound
+ * towards which L falls: the scaling of T. Coleman, Y. Li, "An interior trust region approach for nonlinear
+ * minimization subject to bounds" (1996). A step towards a bound that is near gets short, so that a few bad
+ * ones do not end in a corner; where L is least the term is 0, inside as g is, at a bound as the variable is
+ * not free.
  */
 #ifndef DS_METHODS_LEVENBERG_H
 #define DS_METHODS_LEVENBERG_H

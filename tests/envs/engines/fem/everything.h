@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* everything.h - an episode with everything that deformable bodies have: a block, a cloth in the air, springs,
- * activations by a controller, ground. The loss is a smooth function of some states. */
+/* everything.h - an episode with everything that deformable bodies have: a block, a cloth in the air,
+ * springs, activations by a controller, ground. The loss is a smooth function of some states. */
 #ifndef DS_TESTS_FEM_EVERYTHING_H
 #define DS_TESTS_FEM_EVERYTHING_H
 

@@ -278,8 +278,8 @@ static void nonsense_is_refused(void **state)
     fem_model_close(&m);
 }
 
-/* The solid resists a change of its volume by lambda - mu/8, which is 9 V times the second derivative of its energy by
- * its size; with lambda below mu/8 it is no solid, but swells. */
+/* The solid resists a change of its volume by lambda - mu/8, which is 9 V times the second derivative of its
+ * energy by its size; with lambda below mu/8 it is no solid, but swells. */
 static void bulk_modulus(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_fem_gradient.c - gradients of whole roll-outs against central differences, tangents against gradients. */
+/* test_fem_gradient.c - gradients of whole roll-outs against central differences, tangents
+ * against gradients. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

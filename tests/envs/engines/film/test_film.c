@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_film.c - pictures of an episode by either renderer: the derivatives of their loss against central
- * differences, their tangent against the adjoint, both sides of an open surface, a picture that lies on it. */
+ * differences, their tangent against the adjoint, both sides of an open surface, a picture that lies
+ * on it. */
 #include "engines/film/film.h"
 #include "engines/render/read_png.h"
 #include "tests/envs/engines/render/render_cases.h"
@@ -176,8 +177,8 @@ static double texel(const png_picture *png, double u, double v, size_t channel)
     return sum;
 }
 
-/* A square that stands, lies or is seen from behind shows the picture of the file, upright from in front of it. The
- * camera is 4 away; half of its image is 4 tan 30 degrees. */
+/* A square that stands, lies or is seen from behind shows the picture of the file, upright from in front of
+ * it. The camera is 4 away; half of its image is 4 tan 30 degrees. */
 static void pictures_lie_on_surfaces(void **state)
 {
     (void)state;

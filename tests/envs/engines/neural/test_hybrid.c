@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hybrid.c - networks at the hook points of environments: how a wiring is read, values and derivatives by hand, and
- * in each environment that has hook points gradients by all variables over whole episodes against differences, zero
- * weights that change no bit, penalties, files of weights. */
+/* test_hybrid.c - networks at the hook points of environments: how a wiring is read, values and derivatives
+ * by hand, and in each environment that has hook points gradients by all variables over whole episodes
+ * against differences, zero weights that change no bit, penalties, files of weights. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -163,8 +163,8 @@ typedef struct scene {
     double step, tolerance;
 } scene;
 
-/* A wiring of each kind at each environment. Contacts happen in whole steps: gradients are compared where no contact
- * changes its step. */
+/* A wiring of each kind at each environment. Contacts happen in whole steps: gradients are compared where no
+ * contact changes its step. */
 static const scene scenes[] = {
     {"envs/cartpole",
      {"steps=60", "residual=joint_torque = joint_angle, joint_rate | 4 | tanh | residual | all"},
@@ -273,8 +273,8 @@ static double one_side(fake_env *e, double *x, uint64_t i, double h)
     return loss;
 }
 
-/* The gradient by the weights, and by every so many of the others. Where two difference quotients disagree a contact has
- * changed its step, and nothing is compared: at most one in ten. */
+/* The gradient by the weights, and by every so many of the others. Where two difference quotients disagree a
+ * contact has changed its step, and nothing is compared: at most one in ten. */
 static void check_gradient(const scene *s, fake_env *e, uint64_t point)
 {
     const uint64_t n = e->info.n, stride = n > 120 ? n / 60 : 1;
@@ -322,8 +322,8 @@ static void gradients(void **state)
     }
 }
 
-/* With weights of 0 a residual changes no bit of the loss, and of the gradient only the order of its sums (flights of
- * many steps are one term without networks). All variables begin where they do without. */
+/* With weights of 0 a residual changes no bit of the loss, and of the gradient only the order of its sums
+ * (flights of many steps are one term without networks). All variables begin where they do without. */
 static void zero_weights(void **state)
 {
     (void)state;
@@ -387,7 +387,8 @@ static void products(void **state)
     }
 }
 
-/* The network of the source in the friction of the cube is a wiring like any other: the same loss and gradient. */
+/* The network of the source in the friction of the cube is a wiring like any other: the same loss
+ * and gradient. */
 static void network_of_the_cube(void **state)
 {
     fake_env own, wired;
@@ -460,7 +461,8 @@ static void told(void **state)
     fake_env_close(&e);
 }
 
-/* The pendulum with networks keeps the stages of its steps for the sweeps where they are few: the same bits as without. */
+/* The pendulum with networks keeps the stages of its steps for the sweeps where they are few: the same bits
+ * as without. */
 static void kept_stages(void **state)
 {
     enum { FRAMES = 30, S = COMPOUND_STATES, K = COMPOUND_VARIABLES, MOST = 64 };
@@ -499,7 +501,8 @@ static void kept_stages(void **state)
     }
 }
 
-/* A motion that is lost among the samples that are only predicted has the derivatives of those that are compared. */
+/* A motion that is lost among the samples that are only predicted has the derivatives of those that
+ * are compared. */
 static void lost_behind(void **state)
 {
     enum { MOST = 16 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_network.c - small networks: parameters, activations against their formulas, derivatives against differences,
- * tangents against reverse, penalties, initial weights, and files of them. */
+/* test_network.c - small networks: parameters, activations against their formulas, derivatives against
+ * differences, tangents against reverse, penalties, initial weights, and files of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -130,8 +130,8 @@ static double clearance(const problem *p)
     return least;
 }
 
-/* Reverse and tangent at many points, for every activation and with every kind of biases. Differences of fourth order
- * are exact to 1e-11 where no kink is near. */
+/* Reverse and tangent at many points, for every activation and with every kind of biases. Differences of
+ * fourth order are exact to 1e-11 where no kink is near. */
 static void derivatives(void **state)
 {
     (void)state;

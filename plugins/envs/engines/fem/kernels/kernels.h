@@ -24,7 +24,8 @@ typedef struct fem_kernels {
                        double *fb, double *mass_bar, double gravity_bar[4]);
 } fem_kernels;
 
-/* Those of the instruction set `isa` (plain, baseline, avx2, avx512) as isa_choose() has it; NULL: unknown. */
+/* Those of the instruction set `isa` (plain, baseline, avx2, avx512) as isa_choose() has it;
+ * NULL: unknown. */
 const fem_kernels *fem_kernels_find(const char *isa);
 
 #endif

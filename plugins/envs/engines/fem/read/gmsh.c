@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gmsh.c - Gmsh MSH, versions 2.2 and 4.1, as text or binary (in the byte order of any machine): triangles and
- * tetrahedra of the first order. Points and lines are left out, other elements are an error. C. Geuzaine, J.-F.
- * Remacle: Gmsh reference manual, section "MSH file format". Lines in messages about binary numbers are those of
- * the last text before them. */
+/* gmsh.c - Gmsh MSH, versions 2.2 and 4.1, as text or binary (in the byte order of any machine): triangles
+ * and tetrahedra of the first order. Points and lines are left out, other elements are an error. C. Geuzaine,
+ * J.-F. Remacle: Gmsh reference manual, section "MSH file format". Lines in messages about binary numbers are
+ * those of the last text before them. */
 #include "reader.h"
 
 #include <limits.h>

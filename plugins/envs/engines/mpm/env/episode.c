@@ -203,8 +203,9 @@ mpm_result mpm_episode_state(mpm_episode *e)
     return e->fast ? mpm_fast_state(e->fast, e->now) : MPM_OK;
 }
 
-/* Of the present particles, after output step `step`, brought to e->now, `all` or positions alone: the measures, where
- * `measure` is not NULL, for which it takes all; and the loss, where it counts or comes with them. */
+/* Of the present particles, after output step `step`, brought to e->now, `all` or positions alone: the
+ * measures, where `measure` is not NULL, for which it takes all; and the loss, where it counts or comes
+ * with them. */
 static mpm_result assess(mpm_episode *e, uint32_t step, bool counts, bool all, mpm_measure *measure,
                          double *loss)
 {

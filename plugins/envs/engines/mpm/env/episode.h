@@ -9,8 +9,8 @@
 #include "engines/mpm/sim/sim.h"
 #include "engines/mpm/scene/tool.h"
 
-/* Which states the loss sums: those at segment ends, after every step, the last, or `frames` of them at equal distances
- * in time. */
+/* Which states the loss sums: those at segment ends, after every step, the last, or `frames` of them at equal
+ * distances in time. */
 enum { MPM_LOSS_SEGMENT_SUM = 0, MPM_LOSS_STEP_SUM = 1, MPM_LOSS_FINAL = 2, MPM_LOSS_FRAMES = 3 };
 
 /* The plain simulation of sim.c, or the vectorised one. */
@@ -65,8 +65,8 @@ typedef struct mpm_parts {
     uint64_t n_obs; /* numbers of an observation */
     double *grad;
     mpm_pose pose_bar[MPM_MAX_TOOLS];
-    double
-        value_bar; /* adjoint of the loss of the state that comes next, from the reward of the step after it */
+    /* adjoint of the loss of the state that comes next, from the reward of the step after it */
+    double value_bar;
     uint64_t cost; /* substeps that have not been told yet */
 } mpm_parts;
 
@@ -85,7 +85,8 @@ typedef struct mpm_episode {
     uint32_t engine;
     mpm_fast_options fast_options;
     mpm_fast *fast; /* NULL: scalar engine, or not needed yet */
-    /* for the gradient, allocated when first needed; the fast engine keeps its own and needs the last two alone */
+    /* for the gradient, allocated when first needed; the fast engine keeps its own and needs the last
+     * two alone */
     mpm_particle *checkpoint; /* [steps + 1][particles] */
     mpm_particle *frame;      /* [substeps + 1][particles] */
     mpm_particle *bar;
@@ -97,8 +98,8 @@ typedef struct mpm_episode {
     const void *stop_context;
 } mpm_episode;
 
-/* Called after every output step (and with step 0 for the start). `measure` is NULL where the episode has no target
- * density. */
+/* Called after every output step (and with step 0 for the start). `measure` is NULL where the episode has no
+ * target density. */
 typedef void mpm_step_hook(void *context, uint32_t step, const mpm_particle *particles, const mpm_pose *poses,
                            const mpm_measure *measure);
 
@@ -113,17 +114,18 @@ uint32_t mpm_episode_dim(const mpm_episode *e);
 mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_step_hook *hook, void *context,
                            mpm_outcome *out);
 
-/* The same in parts: begins an episode, then simulates it from output step `from`, where it is, to `to` and adds to
- * *out. x: as above; actions of segments that begin at `to` or later need not be there yet. keep: what the way back
- * needs, too; the same for all parts. */
+/* The same in parts: begins an episode, then simulates it from output step `from`, where it is, to `to` and
+ * adds to *out. x: as above; actions of segments that begin at `to` or later need not be there yet. keep:
+ * what the way back needs, too; the same for all parts. */
 mpm_result mpm_episode_begin(mpm_episode *e, bool keep, mpm_outcome *out);
 mpm_result mpm_episode_advance(mpm_episode *e, const double *x, uint32_t from, uint32_t to, bool keep,
                                mpm_outcome *out);
 
-/* And back: turns round after at least one output step, with an adjoint of 0; adds to that of the state after output
- * step `step`, where it is; goes back over output step `step` - 1, 0-based, and adds to the adjoints of the actions, grad.
- * pose_bar: adjoint of the poses after it on entry, before it on return. mpm_episode_loss_adjoint() writes to `bar` and
- * adds to pose_bar the adjoint of the loss of the state, times `scale`. */
+/* And back: turns round after at least one output step, with an adjoint of 0; adds to that of the state after
+ * output step `step`, where it is; goes back over output step `step` - 1, 0-based, and adds to the adjoints
+ * of the actions, grad. pose_bar: adjoint of the poses after it on entry, before it on return.
+ * mpm_episode_loss_adjoint() writes to `bar` and adds to pose_bar the adjoint of the loss of the state,
+ * times `scale`. */
 void mpm_episode_turn(mpm_episode *e);
 mpm_result mpm_episode_loss_adjoint(mpm_episode *e, uint32_t step, double scale, mpm_particle *bar,
                                     mpm_pose *pose_bar);
@@ -134,7 +136,8 @@ mpm_result mpm_episode_retreat(mpm_episode *e, const double *x, uint32_t step, m
 /* Does the loss count the state after output step `step` (1..steps)? */
 bool mpm_episode_counts(const mpm_episode *e, uint32_t step);
 
-/* Puts the particles of the present state into e->now: between the parts of an episode there may be others. */
+/* Puts the particles of the present state into e->now: between the parts of an episode there may
+ * be others. */
 mpm_result mpm_episode_state(mpm_episode *e);
 
 /* Loss of the present state, after output step `step`; puts the positions of its particles into e->now. */

@@ -19,7 +19,8 @@ ds_status mpm_stepwise_act(mpm_episode *e, const ds_host *host, ds_rl_step *io);
 /* Output steps before segment k begins. */
 uint32_t mpm_stepwise_begin_of(const mpm_episode *e, uint32_t k);
 
-/* Simulates the episode again, up to the beginning of segment k; keep: with what a sweep needs. Adds to parts.cost. */
+/* Simulates the episode again, up to the beginning of segment k; keep: with what a sweep needs. Adds
+ * to parts.cost. */
 mpm_result mpm_stepwise_again(mpm_episode *e, uint32_t k, bool keep);
 
 /* The tools now, one pose each; the particles are in e->now. */

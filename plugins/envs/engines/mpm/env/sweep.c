@@ -44,8 +44,8 @@ ds_status mpm_sweep_begin(mpm_episode *e, const ds_host *host, uint64_t last)
     return status_of(e, host, result);
 }
 
-/* What the state after output step `step` is asked for beside what came back to it: through the observation (NULL: there is
- * none), through the loss (times `scale`). */
+/* What the state after output step `step` is asked for beside what came back to it: through the observation
+ * (NULL: there is none), through the loss (times `scale`). */
 static mpm_result add_state(mpm_episode *e, uint32_t step, double scale, const double *obs_bar,
                             mpm_observe_adjoint *observed, const void *self)
 {
@@ -96,7 +96,7 @@ ds_status mpm_sweep_back(mpm_episode *e, const ds_host *host, ds_rl_back *io, mp
     }
     for (uint32_t step = to; step > from && result == MPM_OK; step--) {
         double scale = 0.0;
-        if (final) { /* the reward is the loss of the state before the segment minus that of the one after it */
+        if (final) { /* the reward: the loss of the state before the segment minus that of the one after it */
             scale = step == to ? p->value_bar - io->reward_bar : 0.0;
         } else if (mpm_episode_counts(e, step)) {
             scale = -io->reward_bar;

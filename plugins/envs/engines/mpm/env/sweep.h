@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Derivatives of stepwise control (diffsim/ext/rl_gradient.h): back over the segments of the episode in e->parts. The
- * first sweep of an instance, and one that does not begin where the episode is, simulate the episode again for it; from
- * then on what a sweep needs is kept while simulating, as an evaluation with gradient does. */
+/* Derivatives of stepwise control (diffsim/ext/rl_gradient.h): back over the segments of the episode in
+ * e->parts. The first sweep of an instance, and one that does not begin where the episode is, simulate the
+ * episode again for it; from then on what a sweep needs is kept while simulating, as an evaluation with
+ * gradient does. */
 #ifndef MPM_SWEEP_H
 #define MPM_SWEEP_H
 
@@ -9,7 +10,8 @@
 
 #include <diffsim/ext/rl_gradient.h>
 
-/* Adds the adjoint of the particles and of the tools to `bar` and `poses_bar`, where the observation has obs_bar. */
+/* Adds the adjoint of the particles and of the tools to `bar` and `poses_bar`, where the observation
+ * has obs_bar. */
 typedef void mpm_observe_adjoint(const void *self, const double *obs_bar, mpm_particle *bar,
                                  mpm_pose *poses_bar);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A network in the yield stress of the plasticine: hook points, and what the simulation asks of it. Source: E. Heiden
- * et al., "NeuralSim", ICRA 2021, for the wiring; where it is put in is ours. */
+/* A network in the yield stress of the plasticine: hook points, and what the simulation asks of it. Source:
+ * E. Heiden et al., "NeuralSim", ICRA 2021, for the wiring; where it is put in is ours. */
 #ifndef MPM_ENV_YIELD_H
 #define MPM_ENV_YIELD_H
 
@@ -22,14 +22,15 @@ typedef struct mpm_net {
 /* Fills `out`; returns their number. */
 uint64_t mpm_net_hooks(ds_hook *out);
 
-/* Takes memory of `room`; `hybrid` must outlive the net. stress, mu: yield stress and shear modulus in Pa. False when
- * there is no memory. */
+/* Takes memory of `room`; `hybrid` must outlive the net. stress, mu: yield stress and shear modulus in Pa.
+ * False when there is no memory. */
 bool mpm_net_open(mpm_net *net, const ds_hybrid *hybrid, double stress, double mu, memory *room);
 
 /* Before an episode: its weights, which must stay until the episode is over. */
 void mpm_net_begin(mpm_net *net, const double *weights);
 
-/* After one with gradient: adds the derivatives by the weights to grad. The sum does not depend on the threads. */
+/* After one with gradient: adds the derivatives by the weights to grad. The sum does not depend on
+ * the threads. */
 void mpm_net_gradient(const mpm_net *net, double *grad);
 
 #endif

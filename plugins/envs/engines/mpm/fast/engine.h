@@ -53,8 +53,8 @@ mpm_result mpm_fast_positions(mpm_fast *f, mpm_particle *particles);
 
 /* Turns round after at least one substep, with adjoint 0. */
 void mpm_fast_turn(mpm_fast *f);
-/* Adds to the adjoint of the present frame: of x at any frame, of the rest only right after mpm_fast_turn() or
- * mpm_fast_open_bar(). */
+/* Adds to the adjoint of the present frame: of x at any frame, of the rest only right after mpm_fast_turn()
+ * or mpm_fast_open_bar(). */
 void mpm_fast_add_bar(mpm_fast *f, const mpm_particle *bar);
 /* Lets the adjoint of all fields of the present frame be added to, for the price of half a substep more. */
 void mpm_fast_open_bar(mpm_fast *f);

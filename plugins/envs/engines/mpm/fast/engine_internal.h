@@ -6,9 +6,9 @@
  * A substep is: particles of each block gather the velocities of the substep before, deform, and spread
  * momentum to the block's slab; then the planes of the grid sum the slabs and become velocities. The
  * episode is cut into segments between two sorts. Forward, a checkpoint at the start of each segment is kept
- * and, within a budget of memory, the grid of all its substeps, and then the particles of these, too (of the last
- * segment always everything); backward, the particles of a segment without such a history are simulated again, on
- * the grid as it was if that was kept, and then differentiated. */
+ * and, within a budget of memory, the grid of all its substeps, and then the particles of these, too (of the
+ * last segment always everything); backward, the particles of a segment without such a history are simulated
+ * again, on the grid as it was if that was kept, and then differentiated. */
 #ifndef MPM_FAST_ENGINE_INTERNAL_H
 #define MPM_FAST_ENGINE_INTERNAL_H
 
@@ -125,7 +125,8 @@ uint32_t mpm_fast_most_substeps(const mpm_fast *f, const mpm_segment *s);
 mpm_history *mpm_fast_history(mpm_fast *f, mpm_segment *s);
 /* Room for the particles' history of a segment, and for the grid's unless it keeps its own. */
 mpm_result mpm_fast_reserve_history(mpm_fast *f, uint32_t index);
-/* Decides what this segment, the latest, keeps from the first simulation on, such that all stays within the budget. */
+/* Decides what this segment, the latest, keeps from the first simulation on, such that all stays within
+ * the budget. */
 void mpm_fast_plan_segment(mpm_fast *f, mpm_segment *s);
 /* The history that the forward pass keeps for its present segment: its own, or for the last that which is
  * shared. */
@@ -150,10 +151,12 @@ void mpm_fast_settle(mpm_fast *f, const mpm_segment *s, mpm_grid_history *g, uin
  * one. Adds to the adjoints of the poses after and before. */
 void mpm_fast_step_adjoint(mpm_fast *f, mpm_segment *s, uint32_t local, mpm_pose *now_bar,
                            mpm_pose *next_bar);
-/* Particles of the first substep of a segment, once f->start is its state: leaves the adjoint of its start state in `bar`. */
+/* Particles of the first substep of a segment, once f->start is its state: leaves the adjoint of its start
+ * state in `bar`. */
 void mpm_fast_first_adjoint(mpm_fast *f);
 
-/* The same for a substep within a segment, once its grid is done: in two parts, not with what is before it in one. */
+/* The same for a substep within a segment, once its grid is done: in two parts, not with what is before it
+ * in one. */
 void mpm_fast_part_adjoint(mpm_fast *f);
 
 /* ---- forward.c ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engine keeps for the adjoint, and where: all states, or checkpoints and as much of the grid, then of
- * the states, as the memory budget allows. */
+/* What the engine keeps for the adjoint, and where: all states, or checkpoints and as much of the grid, then
+ * of the states, as the memory budget allows. */
 #include "engine_internal.h"
 
 #include <stdlib.h>
@@ -51,8 +51,8 @@ static size_t grid_bytes(const mpm_fast *f, const mpm_segment *s)
     return f->packed ? f->packed + f->packed / 16 : s->box.nodes * 4 * f->kernels->real;
 }
 
-/* What is held for this segment, the latest, and for those before, without what it may come to keep itself and without
- * what may be shared. */
+/* What is held for this segment, the latest, and for those before, without what it may come to keep itself
+ * and without what may be shared. */
 static size_t held_bytes(const mpm_fast *f, const mpm_segment *s)
 {
     size_t used = mpm_fast_memory(f) - mpm_history_bytes(&f->shared) -

@@ -39,8 +39,8 @@ typedef struct mpm_measure {
     double det_f_mean;
 } mpm_measure;
 
-/* Copies the target (n^3 masses) into an objective without one. Its distance field, which takes longer than that of
- * one evaluation of the small preset, is computed when it is first needed. */
+/* Copies the target (n^3 masses) into an objective without one. Its distance field, which takes longer than
+ * that of one evaluation of the small preset, is computed when it is first needed. */
 mpm_result mpm_objective_init(mpm_objective *o, int n, const double *target);
 void mpm_objective_free(mpm_objective *o);
 

@@ -31,10 +31,10 @@ void mpm_spread_cell(mpm_spread *s, double mass, const double at[3], double edge
     }
 }
 
-/* All of the mass, and the density at the edge of the shape, as a share of the mean over the mass. Half is that at the
- * edge of a large, even body; but the particles are few and the plasticine is pressed thin. With 0.3 what is left of the
- * loss of `torus` where its target has been made is 0.30 of that of the start, with 0.5 it is 0.47, with all nodes
- * 0.58. */
+/* All of the mass, and the density at the edge of the shape, as a share of the mean over the mass. Half is
+ * that at the edge of a large, even body; but the particles are few and the plasticine is pressed thin. With
+ * 0.3 what is left of the loss of `torus` where its target has been made is 0.30 of that of the start, with
+ * 0.5 it is 0.47, with all nodes 0.58. */
 static double level_of(int n, const double *density, double *mass)
 {
     double square = 0.0;
@@ -75,8 +75,8 @@ static bool all_below(int n, const double *density, const int i[3], double level
     return true;
 }
 
-/* Goes through the eighths of the cube between node i and its neighbours that are inside: adds up their densities, and
- * spreads `scale` times them where `points` is not NULL. */
+/* Goes through the eighths of the cube between node i and its neighbours that are inside: adds up their
+ * densities, and spreads `scale` times them where `points` is not NULL. */
 static double visit_cube(const mpm_domain *domain, const double *density, double level, const int i[3],
                          double scale, mpm_spread *points)
 {

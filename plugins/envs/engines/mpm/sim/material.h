@@ -10,14 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A yield strain that depends on the trial state, for particles at once: by how much it is compressed (det A; 1 = not at
- * all) and by the norm of its deviatoric logarithmic strain. `part`: who asks; different ones may ask at the same
- * time. */
+/* A yield strain that depends on the trial state, for particles at once: by how much it is compressed (det A;
+ * 1 = not at all) and by the norm of its deviatoric logarithmic strain. `part`: who asks; different ones may
+ * ask at the same time. */
 typedef struct mpm_yield {
     void *self;
     void (*strain)(void *self, uint32_t part, size_t count, const double *volume, const double *shear,
                    double *strain);
-    /* From the adjoint of these strains to those of volume and shear (written), and to what else they depend on. */
+    /* From the adjoint of these strains to those of volume and shear (written), and to what else they
+     * depend on. */
     void (*adjoint)(void *self, uint32_t part, size_t count, const double *volume, const double *shear,
                     const double *strain_bar, double *volume_bar, double *shear_bar);
 } mpm_yield;

@@ -96,8 +96,8 @@ static void lane_law_adjoint(const mpm_material *law, const vec a[9], int lane, 
     }
 }
 
-/* Trial state and logarithmic strain of a chunk. Returns how many terms exp(k H) needs; *beyond: whether any lane needs
- * singular values. slopes: whether derivatives are wanted, too. */
+/* Trial state and logarithmic strain of a chunk. Returns how many terms exp(k H) needs; *beyond: whether any
+ * lane needs singular values. slopes: whether derivatives are wanted, too. */
 INLINE int strain_of_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
                            bool slopes, bool *beyond)
 {

@@ -161,8 +161,8 @@ INLINE vec root(vec a)
 #endif
 }
 
-/* MPM_FUSED: the bits need not be those of other instruction sets (local.mk): from an estimate of 14 bits by Newton's
- * method, to about the last bit. */
+/* MPM_FUSED: the bits need not be those of other instruction sets (local.mk): from an estimate of 14 bits by
+ * Newton's method, to about the last bit. */
 INLINE vec inverse_root(vec a)
 {
 #if defined(MPM_FUSED) && defined(__AVX512F__) && VL * MPM_REAL_BITS == 512

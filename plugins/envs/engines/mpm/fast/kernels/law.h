@@ -56,9 +56,9 @@ static const real exp_terms[SERIES_TERMS] = {R(1),
                                              R(1.0 / 2432902008176640000.0),
                                              R(1.0 / 51090942171709440000.0)};
 
-/* Up to which second invariant z2 a series is cut behind 3, 4, 5 ... terms: the largest eigenvalue is at most r = sqrt(4/3
- * z2), and r^n |terms[n]|, which leads what is left out, then at most a fraction of the rounding (1e-17; 1e-9 for
- * f32). So entry n - 3 is 3/4 (fraction / |terms[n]|)^(2/n), rounded down. */
+/* Up to which second invariant z2 a series is cut behind 3, 4, 5 ... terms: the largest eigenvalue is at most
+ * r = sqrt(4/3 z2), and r^n |terms[n]|, which leads what is left out, then at most a fraction of the rounding
+ * (1e-17; 1e-9 for f32). So entry n - 3 is 3/4 (fraction / |terms[n]|)^(2/n), rounded down. */
 enum { LEAST_TERMS = 3, SERIES_LIMITS = SERIES_TERMS - 1 - LEAST_TERMS };
 #if MPM_REAL_BITS == 64
 static const real log_limits[SERIES_LIMITS] = {

@@ -134,8 +134,8 @@ INLINE const real *plane_row(const mpm_box *box, const void *field, int plane, i
     return (const real *)field + 4 * (plane * (ptrdiff_t)box->stride_x + j * (ptrdiff_t)box->stride_y);
 }
 
-/* Copies `count` nodes, or clears them where `from` is NULL; never touches what is behind them, which may belong to another
- * thread. */
+/* Copies `count` nodes, or clears them where `from` is NULL; never touches what is behind them, which may
+ * belong to another thread. */
 INLINE void fill_nodes(real *to, const real *from, int count)
 {
     const vec none = all(R(0));

@@ -279,8 +279,8 @@ typedef struct gathered {
 #define VALUE(c0, c1, c2, h, y) ((c0) + (y) * ((c1) + (h) * (c2)))
 #define SLOPE(c1, c2, y) ((c1) + (y) * (c2))
 
-/* Of the field as a polynomial in yx: one coefficient, summed along z and y. First letter: along z, second: along y;
- * v value, s slope, c curvature. */
+/* Of the field as a polynomial in yx: one coefficient, summed along z and y. First letter: along z, second:
+ * along y; v value, s slope, c curvature. */
 typedef struct plane_sums {
     vec vv, vs, vc, sv, ss, sc, cv, cs;
 } plane_sums;
