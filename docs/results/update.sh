@@ -9,7 +9,7 @@
 #
 # FOLDER - leaves what is there of that experiment. Behind FOLDER, or in its place, tables of runs go to the report, too, such as the one that
 # is there: what needs curves stays empty then, and pictures stay as they are. NAME is rigid, cloth, particles, optimizers, methods, methods_full (its particles, full size),
-# methods_small (particles, with racer), training or ablation, or gradsim/X for examples/paper/gradsim/X.ini, of which only the means of errors and distances are kept. The tables stand between lines
+# methods_small (particles, with racer), training, or gradsim/X for examples/paper/gradsim/X.ini, of which only the means of errors and distances are kept. The tables stand between lines
 # `<!-- table NAME KIND FLAGS -->` and `<!-- end of table -->`; KIND and FLAGS are those of tables.sh. What is said about
 # the numbers is written by hand.
 #
@@ -29,9 +29,9 @@ experiments() {
 	optimizers) echo optimizers optimizers_torus ;;
 	gradsim/*) echo "paper/$1" ;;
 	methods | methods_full) echo evaluation ;;
-	training | ablation) echo training ;;
+	training) echo training ;;
 	*)
-		echo "$0: $1: rigid, cloth, particles, optimizers, methods, methods_full, methods_small, training, ablation or gradsim/X" >&2
+		echo "$0: $1: rigid, cloth, particles, optimizers, methods, methods_full, methods_small, training or gradsim/X" >&2
 		return 2
 		;;
 	esac
@@ -121,7 +121,7 @@ report() {
 		own=$((own - 1))
 	done
 	shift "$others"
-	case $name in methods | methods_full | methods_small | training | ablation) reference=racer ;; *) reference=boleap ;; esac
+	case $name in methods | methods_full | methods_small | training) reference=racer ;; *) reference=boleap ;; esac
 	if is_table "$1"; then out=$scratch/report; else out=$1/report; fi
 	"$dshost" report "$@" --no-pictures --reference "$reference" --out "$out" > /dev/null # pictures would be some MB
 	mkdir -p "$docs/results/$name"
@@ -129,7 +129,7 @@ report() {
 		[ "$name/$f" = optimizers/summary.csv ] || cp "$out/$f" "$docs/results/$name/$(prefix "$of")$f"
 	done
 	case $name in
-	optimizers | methods | methods_full | methods_small | training | ablation) ;; # some MB
+	optimizers | methods | methods_full | methods_small | training) ;; # some MB
 	*) cp "$out/index.html" "$docs/results/$name/index.html" ;;
 	esac
 }
@@ -188,7 +188,7 @@ case ${1-} in
 	fi
 	for x in $of; do
 		folder=results/$x
-		case $name in ablation) folder=results/ablation ;; methods_full) folder=results/evaluation_full ;; esac # parts
+		[ "$name" != methods_full ] || folder=results/evaluation_full # a part of the cells
 		[ "${name%/*}" != gradsim ] || folder=results/${name#*/}
 		[ $# -gt 0 ] || set -- "$folder"
 		own=$(own "$@")

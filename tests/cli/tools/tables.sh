@@ -115,10 +115,10 @@ sh "$results/update.sh" gradsim/pendula published.csv > out 2> err
 result $? "metrics are in no table"
 sed 's/| `rand` | [0-9]/| `rand` | x/' docs/experiments.md > x && cat x > docs/experiments.md
 status 1 "a table that was changed by hand is found" sh "$results/update.sh" --check
-mkdir -p results/training && cp -R new/* results/training
-bad_folder=$(sh "$results/update.sh" ablation 2>&1 > out)
-[ $? -ne 0 ] && case $bad_folder in *results/ablation:*) ;; *) false ;; esac
-result $? "what was taken away later is not read from the folder of the whole experiment"
+mkdir -p results/evaluation && cp -R new/* results/evaluation
+bad_folder=$(sh "$results/update.sh" methods_full 2>&1 > out)
+[ $? -ne 0 ] && case $bad_folder in *results/evaluation_full:*) ;; *) false ;; esac
+result $? "a part is not read from the folder of the whole experiment"
 "$dshost" bench "$DS_TOP_SRC/examples/paper/gradsim/pendula_small.ini" --only 'pendulum/lm' --budget 8 --runs 2 --out new2 > out 2> err
 sh "$results/update.sh" gradsim/pendula new2 > out 2> err
 [ $? -eq 0 ] && grep -q '^pendulum,lm,error_length,,2,' docs/results/gradsim/pendula.csv && ! grep -q ',y,' docs/results/gradsim/pendula.csv
