@@ -72,8 +72,8 @@ def main():
                     want["p_holm"] = adjusted[c["optimizer"]]
             for key, value in want.items():
                 compared += 1
-                # Equal losses have a mean that is off by rounding, and so a spread of that size, or none.
-                rounding = key == "sd" and max(value, number(c[key])) <= np.finfo(float).eps * abs(x).max()
+                # A mean is off by rounding, and the spread of nearly equal losses by as much.
+                rounding = key == "sd" and abs(value - number(c[key])) <= np.finfo(float).eps * abs(x).max()
                 if not rounding and not same(float(value), number(c[key])):
                     wrong += 1
                     print(f"{env}, {c['optimizer']}: {key} is {c[key]}, SciPy says {value:.17g}")
