@@ -141,8 +141,10 @@ if grep -q '^plugin_path  *none' out; then
     HOME=$tmp/alone run alone/dshost list
     [ $status -eq 0 ] && grep -q '^no plugins were found; these folders were searched:' out && grep -q "^  $tmp/alone/.local/lib/diffsim (not there)" out
     result $? "and list says where it searched"
-else
+elif grep -q '^plugin_path  */' out; then
     skip "a program without plugins: a copy is installed at the prefix, so it finds those"
+else
+    result 1 "a program without plugins: doctor tells its plugin path"
 fi
 good "doctor --json" doctor --json
 has '"plugin_path": [' "doctor --json has the path"
