@@ -79,6 +79,14 @@ refuses() {
     result "$passed" "$name"
 }
 
+# begun FOLDER: waits until the run that works in it has recorded something.
+begun() {
+    for _ in $(seq 1200); do
+        [ -s "$1/run.sqlite-wal" ] && return
+        sleep 0.05
+    done
+}
+
 # run COMMAND...: stdout and stderr go to $tmp/out and $tmp/err, stdin comes from $input, the exit status to
 # $status.
 run() {

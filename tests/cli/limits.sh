@@ -69,10 +69,7 @@ printf '[bench]\nenvs = analytic\nopts = rand cmaes\nruns = 1\n[run]\nbudget = 4
 refuses 6 "standard output" "bench with its output closed" sh -c 'exec "$0" bench limits.ini --out closed >&-' "$dshost"
 (exec "$dshost" --env analytic --opt rand --budget 100000000 --pictures no --out held <&- >&- 2>&-) &
 pid=$!
-for _ in $(seq 200); do
-    [ -s held/run.sqlite-wal ] && break
-    sleep 0.05
-done
+begun held
 for fd in 0 1 2; do
     [ "$(readlink "/proc/$pid/fd/$fd")" = /dev/null ]
     result $? "nothing of a run has the number of standard descriptor $fd that was closed"

@@ -255,10 +255,7 @@ vanish() { # NAME PATTERN COMMAND
     rm -rf live moved
     "$dshost" --env pendulum --opt rand --pictures no --budget 100000000 --out live >"$tmp/out" 2>"$tmp/err" &
     pid=$!
-    for _ in $(seq 200); do
-        [ -s live/run.sqlite-wal ] && break
-        sleep 0.05
-    done
+    begun live
     sleep 0.3
     eval "$3"
     got=0
@@ -279,10 +276,7 @@ status 0 "is whole" "$dshost" export live --format csv --out m.csv
 # ---- two processes on one folder ----
 "$dshost" --env "$faulty" --set env.work=0.0005 --opt rand --pictures no --budget 500000 --out shared >"$tmp/out" 2>"$tmp/err" &
 pid=$!
-for _ in $(seq 200); do
-    [ -s shared/run.sqlite-wal ] && break
-    sleep 0.05
-done
+begun shared
 for command in "resume shared" "resume shared --repair"; do
     # shellcheck disable=SC2086
     "$dshost" $command >"$tmp/two" 2>&1
@@ -304,13 +298,11 @@ kill -INT $pid
 wait $pid
 [ $? -eq 130 ] && "$dshost" doctor shared | grep -q "shared: [0-9]* evaluations, each as it was written"
 result $? "the run is as if nobody had looked"
-printf '[bench]\nenvs = pendulum\nopts = rand\nruns = 2\n[run]\nbudget = 30000\npictures = no\n' >two.ini
+printf '[bench]\nenvs = pendulum\nopts = rand\nruns = 2\n[run]\nbudget = 100000\npictures = no\n' >two.ini
 "$dshost" bench two.ini --out twice --jobs 1 >"$tmp/out" 2>"$tmp/err" &
 pid=$!
-for _ in $(seq 200); do
-    [ -s twice/pendulum/rand/seed-0/run.sqlite-wal ] && break
-    sleep 0.05
-done
+begun twice/pendulum/rand/seed-0
+kill -STOP $pid # however slow the machine, the other one finds it at work
 refuses 75 "twice/run.lock: process $pid is working on this run" "bench in the folder of another one" "$dshost" bench two.ini --out twice
 "$dshost" merge together twice >"$tmp/two" 2>&1
 got=$?
@@ -318,6 +310,7 @@ got=$?
 passed=$?
 ! grep -q "damaged" "$tmp/two" && [ $passed -eq 0 ]
 result $? "merge of what is being worked on"
+kill -CONT $pid
 wait $pid
 status 0 "merge goes on later" "$dshost" merge together twice
 same "with the whole record" twice/pendulum/rand/seed-1 together/pendulum/rand/seed-1
