@@ -170,26 +170,40 @@ check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badop
 %C%_plugins_wild_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 
 # The longest first: whoever has more jobs than processors is not left with one of them in the end.
-long_scripts = %D%/cli/tools/check_plugins.sh %D%/cli/wild.sh %D%/cli/rogue.sh %D%/cli/stored.sh \
-	%D%/cli/tools/check.sh %D%/cli/tools/check_gradient.sh %D%/cli/tools/landscape.sh
-short_scripts = %D%/abi/grow.sh %D%/cli/portable.sh %D%/cli/plugins.sh %D%/abi/exports.sh %D%/abi/headers.sh \
-	%D%/cli/channels.sh %D%/cli/docs.sh %D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh %D%/cli/ffi.sh \
-	%D%/cli/flags.sh %D%/cli/full.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/install.sh \
-	%D%/cli/isolate_optimizer.sh %D%/cli/kill.sh %D%/cli/kill_channels.sh %D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh \
-	%D%/cli/languages.sh %D%/cli/limits.sh %D%/cli/loader.sh %D%/cli/messages.sh %D%/cli/optimizer_edges.sh \
-	%D%/cli/optimizers.sh %D%/cli/own_process.sh %D%/cli/policy_gradient.sh %D%/cli/programs.sh %D%/cli/python_plugins.sh %D%/cli/quickstart.sh %D%/cli/recordings.sh \
-	%D%/cli/rl.sh %D%/cli/run.sh %D%/cli/squares.sh %D%/cli/identification.sh %D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh \
-	%D%/cli/tools/bench_kill.sh %D%/cli/tools/bench_merge.sh %D%/cli/tools/gradients.sh \
-	%D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh %D%/cli/tools/new.sh %D%/cli/tools/policy.sh \
-	%D%/cli/tools/progress.sh %D%/cli/tools/report.sh %D%/cli/tools/report_sets.sh %D%/cli/tools/report_tables.sh %D%/cli/tools/tables.sh %D%/cli/tools/view.sh %D%/cli/tools/view_files.sh %D%/cli/tools/view_live.sh %D%/layers.sh
+long_scripts = %D%/cli/tools/check/check_plugins.sh %D%/cli/plugins/wild.sh %D%/cli/plugins/rogue.sh \
+	%D%/cli/store/stored.sh %D%/cli/tools/check/check.sh %D%/cli/tools/check/check_gradient.sh \
+	%D%/cli/tools/landscape.sh
+short_scripts = %D%/abi/grow.sh %D%/cli/portable.sh %D%/cli/plugins/plugins.sh %D%/abi/exports.sh \
+	%D%/abi/headers.sh %D%/cli/plugins/channels.sh %D%/cli/docs.sh %D%/cli/eval.sh \
+	%D%/cli/plugins/examples.sh %D%/cli/plugins/faults.sh %D%/cli/plugins/ffi.sh %D%/cli/flags.sh \
+	%D%/cli/full.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/install/install.sh \
+	%D%/cli/plugins/isolate_optimizer.sh %D%/cli/store/kill.sh %D%/cli/store/kill_channels.sh \
+	%D%/cli/store/kill_lm.sh %D%/cli/store/kill_pbh.sh %D%/cli/plugins/languages.sh %D%/cli/limits.sh \
+	%D%/cli/plugins/loader.sh %D%/cli/messages.sh %D%/cli/methods/optimizer_edges.sh \
+	%D%/cli/methods/optimizers.sh %D%/cli/plugins/own_process.sh %D%/cli/methods/policy_gradient.sh \
+	%D%/cli/programs.sh %D%/cli/plugins/python_plugins.sh %D%/cli/install/quickstart.sh \
+	%D%/cli/methods/recordings.sh %D%/cli/methods/rl.sh %D%/cli/run.sh %D%/cli/methods/squares.sh \
+	%D%/cli/methods/identification.sh %D%/cli/tools/bench/bench.sh %D%/cli/tools/bench/bench_held.sh \
+	%D%/cli/tools/bench/bench_kill.sh %D%/cli/tools/bench/bench_merge.sh %D%/cli/tools/gradients.sh \
+	%D%/cli/tools/landscape_kill.sh %D%/cli/tools/bench/mpi.sh %D%/cli/tools/new.sh \
+	%D%/cli/tools/policy.sh %D%/cli/tools/bench/progress.sh %D%/cli/tools/report.sh \
+	%D%/cli/tools/report_sets.sh %D%/cli/tools/report_tables.sh %D%/cli/tools/tables.sh \
+	%D%/cli/tools/view/view.sh %D%/cli/tools/view/view_files.sh %D%/cli/tools/view/view_live.sh \
+	%D%/layers.sh
 EXTRA_DIST += $(long_scripts) $(short_scripts)
-EXTRA_DIST += %D%/cli/faulty_plugins.py %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/cli/portable_cases.sh %D%/cli/tools/bench_lib.sh %D%/cli/tools/view_readers.py \
-	%D%/abi/env_v0_2.c %D%/abi/opt_v0_2.c %D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/abi/v0_2 %D%/bad %D%/data $(slow_scripts) %D%/cli/tools/results_slow.py core/LAYERS
+EXTRA_DIST += %D%/cli/plugins/faulty_plugins.py %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh \
+	%D%/cli/portable_cases.sh %D%/cli/tools/bench/bench_lib.sh %D%/cli/tools/view/view_readers.py \
+	%D%/abi/env_v0_2.c %D%/abi/opt_v0_2.c %D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/abi/v0_2 \
+	%D%/bad %D%/data $(slow_scripts) %D%/cli/tools/results_slow.py core/LAYERS
 
 # Programs and scripts that take minutes: `make check-slow`.
-slow_scripts = %D%/cli/deb_slow.sh %D%/cli/wheel_slow.sh %D%/cli/kill_every_slow.sh %D%/cli/optimizers_slow.sh %D%/cli/orders_slow.sh %D%/cli/portable_slow.sh %D%/cli/install_slow.sh \
-	%D%/cli/tools/bench_kill_slow.sh %D%/cli/tools/check_gradients_slow.sh %D%/cli/tools/check_plugins_slow.sh %D%/cli/tools/mpi_slow.sh \
-	%D%/cli/tools/pages_browser_slow.sh %D%/cli/tools/view_readers_slow.sh %D%/cli/tools/view_browser_slow.sh %D%/cli/tools/results_slow.sh
+slow_scripts = %D%/cli/install/deb_slow.sh %D%/cli/install/wheel_slow.sh %D%/cli/store/kill_every_slow.sh \
+	%D%/cli/methods/optimizers_slow.sh %D%/cli/methods/orders_slow.sh %D%/cli/portable_slow.sh \
+	%D%/cli/install/install_slow.sh %D%/cli/tools/bench/bench_kill_slow.sh \
+	%D%/cli/tools/check/check_gradients_slow.sh %D%/cli/tools/check/check_plugins_slow.sh \
+	%D%/cli/tools/bench/mpi_slow.sh %D%/cli/tools/view/pages_browser_slow.sh \
+	%D%/cli/tools/view/view_readers_slow.sh %D%/cli/tools/view/view_browser_slow.sh \
+	%D%/cli/tools/results_slow.sh
 SLOW_TESTS = %D%/envs/engines/fem/test_fem_episode_slow %D%/envs/engines/fem/test_fem_scenes_slow \
 	%D%/optimizers/methods/test_cma_evals_slow %D%/envs/test_pinball_slow %D%/optimizers/slow_bo \
 	%D%/envs/engines/mpm/test_mpm_golden_slow %D%/envs/engines/mpm/test_mpm_tables \

@@ -15,7 +15,7 @@ import numpy as np
 import diffsim
 from support import SOURCE, Case
 
-PLUGINS = os.path.join(SOURCE, "tests", "cli", "faulty_plugins.py")
+PLUGINS = os.path.join(SOURCE, "tests", "cli", "plugins", "faulty_plugins.py")
 
 
 def runs(pid):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Helpers of the command line tests: TAP by hand. Source it, test, and call `finish`.
-: "${DS_TOP_BUILD:=$(cd "$(dirname "$0")/../.." && pwd)}"
+: "${DS_TOP_BUILD:=$(cd "$(dirname "$0")" && while [ ! -e configure.ac ] && [ "$PWD" != / ]; do cd ..; done && pwd)}"
 : "${DS_TOP_SRC:=$DS_TOP_BUILD}"
 dshost=$DS_TOP_BUILD/dshost
 faulty=$DS_TOP_BUILD/tests/plugins/.libs/faulty.so

@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# wheel_slow.sh - `make wheel`: pip installs it into an empty environment, in which the three lines of the README run, dshost
+# runs, plugins in Python and in C work, without a compiler for the first and without the source and the build of it.
+. "$(dirname "$0")/../lib.sh"
+unset MAKEFLAGS MFLAGS MAKELEVEL LD_LIBRARY_PATH PKG_CONFIG_PATH
+for python in ${DS_PYTHON:-${DIFFSIM_PYTHON:-python3}} /usr/bin/python3; do
+	"$python" -c 'import numpy' 2>/dev/null && break
+done
+if [ -n "$DS_SANITIZE" ] || ! command -v patchelf >/dev/null || ! "$python" -c 'import numpy, venv, ensurepip' 2>/dev/null; then
+	echo "1..0 # SKIP a build without sanitizers, patchelf, and $python with NumPy and venv are needed"
+	exit 0
+fi
+cd "$tmp" || exit 99
+if ! run "${MAKE:-make}" -C "$DS_TOP_BUILD" wheel PYTHON3="$python"; then
+	if grep -q 'needs an installation with the folders' "$tmp/err"; then
+		echo "1..0 # SKIP configured with other folders than bin, lib and libexec"
+		exit 0
+	fi
+fi
+result "$status" "make wheel"
+cp "$DS_TOP_BUILD"/dist/diffsim-*.whl . && mkdir empty home
+wheel=$(echo diffsim-*.whl)
+"$python" - "$wheel" >"$tmp/out" 2>"$tmp/err" <<'EOF'
+import base64, hashlib, re, sys, zipfile
+z = zipfile.ZipFile(sys.argv[1])
+rows = [r.split(",") for name in z.namelist() if name.endswith("RECORD") for r in z.read(name).decode().splitlines()]
+assert {r[0] for r in rows} == set(z.namelist())
+for name, digest, size in rows:
+    if digest:
+        data = z.read(name)
+        assert len(data) == int(size)
+        assert digest == "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+names = z.namelist()
+for part in ("bin/dshost", "lib/libdiffsim.so.1", "lib/libdiffsim.so", "lib/pkgconfig/libdiffsim.pc", "include/diffsim/env.h",
+             "lib/diffsim/envs/torus.so", "lib/diffsim/optimizers/boleap.so", "lib/diffsim/adapters/py.so"):
+    assert "diffsim/native/" + part in names, part
+assert re.match(r"diffsim-[0-9.]+-py3-none-manylinux_2_\d+_\w+\.whl$", sys.argv[1])
+assert zipfile.Path(z, "diffsim/native/bin/dshost").exists() and z.getinfo("diffsim/native/bin/dshost").external_attr >> 16 & 0o111
+EOF
+result $? "it is a wheel: names, digests, modes"
+# NumPy comes with the Python that there is; the wheel has to be alone otherwise.
+"$python" -m venv env && site=$(env/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') &&
+	"$python" -c 'import numpy, os; print(os.path.dirname(os.path.dirname(numpy.__file__)))' >"$site/numpy.pth"
+status 0 "pip installs it" env/bin/python -m pip install --no-index --no-deps --quiet "$wheel"
+apart() { # apart COMMAND...: with nothing of this machine but the environment
+	run env -i HOME="$tmp/home" PATH="$tmp/env/bin" "$@"
+}
+cd empty || exit 99
+cat >three.py <<'EOF'
+import resource, time
+begin = time.time()
+import diffsim
+env = diffsim.make("torus", preset="small", seed=0)
+loss, grad = env.loss_and_grad(env.x0)
+result = diffsim.minimize(env, method="boleap", budget=300)
+assert grad.shape == (15,) and result.best_loss <= loss
+env.close()
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+print("%.1f s of processor, %.1f s" % (sum(u.ru_utime + u.ru_stime for u in used), time.time() - begin))
+EOF
+apart "$tmp/env/bin/python" three.py
+result "$status" "the three lines: $(cat "$tmp/out")"
+[ "$(sed 's/\..*//' "$tmp/out")" -lt 20 ]
+result $? "in less than 20 s of processor, however many others want it"
+apart dshost doctor
+[ "$status" -eq 0 ] && ! grep -v '^limit\|^system' "$tmp/out" | grep -q "$DS_TOP_BUILD"
+result $? "dshost finds its own parts alone"
+apart dshost run --env pinball --opt bo --budget 12 --out run
+[ "$status" -eq 0 ] && [ -s run/convergence.png ]
+result $? "it runs, with pictures"
+printf 'class Env:\n    lower, upper = [0, 0], 1\n    def loss(self, x):\n        return x @ x\n' >my_env.py
+apart dshost eval --env my_env.py:Env --json
+has '"loss": 0.5' "a plugin in Python, by the Python of the wheel"
+PKG_CONFIG_PATH=$site/diffsim/native/lib/pkgconfig
+export PKG_CONFIG_PATH
+if command -v pkg-config >/dev/null; then
+	# shellcheck disable=SC2046
+	${DS_CC:-cc} -O2 -fPIC -shared -fvisibility=hidden $(pkg-config --cflags diffsim) -o hill.so "$DS_TOP_SRC/examples/hill.c" -lm 2>"$tmp/err"
+	result $? "a plugin in C compiles against it"
+	apart dshost eval --env ./hill.so --gradient
+	result "$status" "and is loaded"
+	# shellcheck disable=SC2046
+	${DS_CC:-cc} -O2 $(pkg-config --cflags libdiffsim) -o embed "$DS_TOP_SRC/examples/embed.c" $(pkg-config --libs libdiffsim) -lm 2>"$tmp/err" &&
+		apart ./embed cartpole rand 5
+	result $? "a program is linked with -ldiffsim, and runs"
+else
+	skip "pkg-config is missing"
+fi
+finish

@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# optimizer_edges.sh - parameters at the ends of their ranges, failures, and searches that are cut short.
+. "$(dirname "$0")/../lib.sh"
+cd "$tmp" || exit 99
+export OPENBLAS_NUM_THREADS=1
+
+go() { # go FOLDER FLAGS: a run without pictures
+    out=$1
+    shift
+    rm -rf "$out"
+    "$dshost" run "$@" --isolation none --pictures no --out "$out" > "$tmp/out" 2> "$tmp/err"
+}
+
+field() { # field FOLDER KEY: a number of the summary
+    sed -n "s/^ *\"$2\": *\"*\([^\",]*\)\"*,*\$/\\1/p" "$1/summary.json" | head -n 1
+}
+
+# ---- stepwise control ----
+go lanes --env pendulum --opt ppo --budget 90 --set opt.episodes=64 --set opt.evaluate_every=64 --set opt.evaluate_episodes=4
+result $? "ppo: more open episodes than the host holds, and trials"
+
+go all --env pendulum --opt ppo --budget 12 --set opt.episodes=2 --set opt.minibatch=1 --set opt.epochs=1 --set opt.target_kl=0 \
+    --set opt.value=0 --set opt.evaluate_every=0
+first=$(field all best_loss)
+go none --env pendulum --opt ppo --budget 12 --set opt.episodes=2 --set opt.minibatch=1 --set opt.epochs=1 --set opt.target_kl=0 \
+    --set opt.value=0 --set opt.evaluate_every=0 --set opt.lr=0
+[ -n "$first" ] && [ "$first" != "$(field none best_loss)" ]
+result $? "ppo: minibatches of one step move the policy"
+
+go auto --env pendulum --opt sac --budget 12 --set opt.learning_starts=60 --set opt.hidden=8 --set opt.batch=8
+first=$(field auto best_loss)
+go one --env pendulum --opt sac --budget 12 --set opt.learning_starts=60 --set opt.hidden=8 --set opt.batch=8 --set opt.reward_scale=1
+[ -n "$first" ] && [ "$first" != "$(field one best_loss)" ]
+result $? "sac: rewards are scaled also where learning begins in the second episode"
+
+# ---- failures ----
+# What fails depends on the point alone: to ask for the same failed point again is a wasted evaluation.
+go fails --env analytic --set env.function=rosenbrock --set env.fail_rate=0.2 --opt lbfgsb --budget 400 --seed 1 --max-failed 1
+"$dshost" export fails --format csv --no-times --out - > "$tmp/table" 2> "$tmp/err"
+grep ',\(diverged\|infeasible\|error\),' "$tmp/table" | cut -d, -f11- > "$tmp/failed"
+[ "$(wc -l < "$tmp/failed")" -gt 40 ] && [ -z "$(sort "$tmp/failed" | uniq -d)" ]
+result $? "lbfgsb: no failed point is tried again"
+
+go tol --env analytic --opt cmaes --budget 20000 --set opt.restarts=none --set opt.lambda=50 --set opt.tolfun=1e-3 \
+    --max-failed 1 --set env.fail_rate=0.2
+n=$(field tol evaluations)
+[ -n "$n" ] && [ "$n" -lt 8000 ]
+result $? "cmaes: failures do not keep tolfun from ending a search (after $n)"
+
+# ---- small numbers ----
+go single --env analytic --set env.dim=4 --opt boleap --budget 60 --set opt.k=1 --set opt.mu=1 --set opt.weights=log
+result $? "boleap: a single sample with logarithmic weights"
+go polish --env analytic --set env.dim=4 --opt boleap --budget 60 --set opt.polish=1
+result $? "boleap: polish of the whole budget"
+# A step costs 1, a Jacobian 20: one Jacobian and its step fit into 30, another Jacobian does not.
+go squares --env analytic --set env.dim=20 --opt pbh --budget 220 --set opt.workers=1 --set opt.j=30
+"$dshost" export squares --format csv --no-times --out - 2> "$tmp/err" > "$tmp/table"
+most=$(tail -n +2 "$tmp/table" | cut -d, -f7 | sort | uniq -c | sort -n | awk 'END { print $1 }')
+[ "$most" -gt 20 ] && [ "$most" -le 30 ]
+result $? "pbh: a search does not exceed j (most $most)"
+refuses 4 "j leaves a search no evaluation for a step" "pbh: j that allows no step" \
+    "$dshost" run --env analytic --set env.dim=20 --opt pbh --budget 100 --set opt.j=10 --isolation none --out few
+
+# ---- a model of few of many points ----
+go many --env analytic --set env.dim=5 --set env.function=rugged --opt bo --budget 330 --set opt.j=1 --set opt.raw=64 \
+    --set opt.starts=1 --set opt.n_max=220
+result $? "bo: more points than n_max"
+finish

@@ -1,0 +1,126 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# check_gradient.sh - what the conformance kit says about gradients: every fault of tests/bad/gradients is refused, what
+# is right passes, and what cannot be decided is said. check_gradients_slow.sh has more seeds and our own environments.
+. "$(dirname "$0")/../../lib.sh"
+bad=$DS_TOP_SRC/tests/bad
+cd "$tmp" || exit 99
+
+# ---- gradients: no fault passes at any seed, what is right does at all, and what cannot be decided is said ----
+for id in one_component half_term first_zero last_zero first_step last_step wrong_sign exchanged scaled stale \
+	right_at_start clamped wrong_outside adds_up wrong_gradient one_single half_space near_bounds second_call \
+	transposed rare_sign wrong_weight needs_loss deaf_to_noise; do
+    accepted=
+    compile "$bad/gradients/$id.c" || accepted=" all: it does not compile"
+    for seed in 1 2 3; do # check_gradients_slow.sh: ten
+        "$dshost" check ./$id.so --only grad --seed $seed > out 2> err
+        [ $? -eq 8 ] || accepted="$accepted $seed"
+    done
+    [ -z "$accepted" ]
+    result $? "$id is refused at three seeds${accepted:+, but not at$accepted}"
+done
+# ---- gradients that are right where each is looked at for the first time ----
+while read -r id test text; do
+    accepted=
+    compile "$bad/impure/$id.c" || accepted=" all: it does not compile"
+    for seed in 1 2 3; do
+        "$dshost" check ./$id.so --only pure --seed $seed > out 2> err
+        { [ $? -eq 8 ] && grep -q "^not ok [0-9]* - $test: " out && grep -q "^# $text" out; } || accepted="$accepted $seed"
+    done
+    [ -z "$accepted" ]
+    result $? "$id is refused by $test at three seeds${accepted:+, but not at$accepted}"
+done << 'END'
+kept_by_first pure.beside after a point that shares something with it, and after another one: entry [0-9]* of the gradient
+kept_by_ends pure.beside after a point that shares something with it, and after another one: entry [0-9]* of the gradient
+kept_by_sum pure.beside after a point that shares something with it, and after another one: entry [0-9]* of the gradient
+kept_close_by pure.beside after a point that shares something with it, and after another one: entry [0-9]* of the gradient
+wears_out pure.often the same point again, [0-9]* calls later: entry 13 of the gradient
+once_in_many pure.often the same point again, [0-9]* calls later: entry 13 of the gradient
+END
+compile "$bad/gradients/first_of_many.c"
+while read -r id text; do
+    "$dshost" check ./"$id".so --only grad > out 2> err
+    grep -qE "$text" out
+    result $? "$id: $text"
+done << 'END'
+first_of_many ^# [1-9][0-9]* of the errors are below 1e-6 of a component: most others of the same gradient are exact to 2e-09$
+one_component ^# component 13 of the gradient is .*: 1\.001 times what it should be$
+first_zero ^# component 0 of the gradient is 0 at
+first_zero ^# hint: 0 is where nothing was added
+first_zero ^# hint: only the first components: look at the terms of the first step
+last_zero ^# component 39 of the gradient is 0 at
+exchanged ^# hint: components 13 and 39 are exchanged
+scaled ^# hint: all of them are 1\.001 times what they should be
+scaled ^# \.\.\. 40 of 40 components are wrong
+stale ^# hint: asked for twice at one point, the gradient is another one
+right_at_start ^# hint: it is right at the start point and nowhere else
+clamped ^# hint: it is wrong where variables are at their bounds only
+deaf_to_noise ^# component [0-9]* of the gradient is .* at random point [0-9]*[13579], with noise, the difference quotient
+deaf_to_noise ^# hint: it is wrong with noise only
+deaf_to_noise ^# hint: it has noise: add --config F.ini, with the lines \[run\] and noise_key = 12345$
+END
+"$dshost" check ./clamped.so --only grad --seed 3 > out 2> err
+again=$(sed -n 's/^# hint: every component of that point: dshost //p' out)
+eval "\"$dshost\" $again" > out 2> err
+is=$?
+[ $is -eq 8 ] && grep -q '  WRONG$' out && grep -qE '^verdict   gradient agrees .*, WRONG in [1-9]' out &&
+    grep -q '^dshost: error: clamped: the gradient is wrong in [1-9][0-9]* of 40 components' err
+result $? "the point that check names shows the fault in eval --fd, status $is"
+
+smooth() { # smooth ID FLAGS: the sound one
+    id=$1
+    shift
+    printf '#define BAD_ID "%s"\n#include "smooth_base.h"\n' "$id" > "$id.c"
+    # shellcheck disable=SC2086
+    ${DS_CC:-cc} -O1 -fPIC -shared -fvisibility=hidden "$@" -I"$DS_TOP_SRC/include" -I"$bad" -o "$id.so" "$id.c" -lm
+}
+refused=
+smooth sound && for seed in 1 2 3 4 5 6 7 8 9 10; do
+    "$dshost" check ./sound.so --only grad --seed $seed > out 2> err || refused="$refused $seed"
+done
+[ -z "$refused" ] && grep -q '^# 1680 quotients along single components: 100 % agree' out
+result $? "the right gradient passes at ten seeds"
+smooth sound_single -DBAD_REAL=float && "$dshost" check ./sound_single.so --only grad > out 2> err &&
+    grep -qE '^# where they agree, an error of [0-9.e-]+ of the longest component would have been noticed .*single precision' out
+result $? "single precision: what size of error would have been noticed"
+smooth sound_many -DBAD_N=1000 && "$dshost" check ./sound_many.so --only grad > out 2> err
+result $? "1000 variables"
+
+rough() { # rough ID LOSS GRADIENT: two variables from -1 to 1
+    printf '#include <diffsim/helper/simple.h>\n#include <string.h>\nstatic double loss(const double *p, const double *x, double *g)\n{ (void)p; if (g != NULL) { for (int i = 0; i < 2; i++) { %s } } %s }\nDS_SIMPLE_ENV("%s", "Rough.", NULL, DS_ENV_GRADIENT, 2, -1, 1, 0, loss)\n' "$3" "$2" "$1" > "$1.c"
+    compile "$1.c"
+}
+rough valley 'return fabs(x[0]) + fabs(x[1]);' 'g[i] = x[i] < 0 ? -1 : 1;'
+"$dshost" check ./valley.so --only grad > out 2> err && grep -qE 'single components: [0-9.]+ % agree, [0-9.]+ % show a kink' out &&
+    ! grep -q ' 0 % show a kink' out
+result $? "kinks are no faults, and their share is told"
+"$dshost" eval --env ./valley.so --gradient --fd --json > out 2> err &&
+    grep -qF '"gradient_fd_verdict": ["kink", "kink"]' out && grep -qE '"gradient_fd_left": \[-(1.0|0.99999)' out &&
+    grep -qE '"gradient_fd_right": \[(1.0|0.99999)' out && grep -qF '"gradient_fd_spread": [' out
+result $? "eval --fd shows both sides of a kink"
+"$dshost" eval --env ./valley.so --gradient --fd > out 2> err && [ "$(grep -c '  kink: -[01].* on the left, [01].* on the right$' out)" -eq 2 ] &&
+    grep -qx 'verdict   gradient agrees with differences in 0 of 2 components, kinks in 2' out
+result $? "also in the table"
+rough steep 'return fabs(x[0]) + fabs(x[1]);' 'g[i] = x[i] < 0 ? -1.1 : 1.1;'
+"$dshost" check ./steep.so --only grad > out 2> err
+[ $? -eq 8 ]
+result $? "a gradient outside of both sides is a fault"
+rough static 'uint64_t a, b; memcpy(&a, x, 8); memcpy(&b, x + 1, 8); return (double)(ds_random_mix(a ^ ds_random_mix(b)) >> 11) * 0x1p-53;' 'g[i] = 1;'
+"$dshost" check ./static.so --only grad > out 2> err &&
+    grep -qE '^ok 1 - grad.difference: .* # SKIP cannot decide: only [0-9.]+ % of [0-9]+ quotients are usable' out
+result $? "noise: nothing is decided, and that is said"
+
+# ---- ties: what is right beside x is no fault; what is wrong at a bound is ----
+# A stop at 0.5, reached exactly at the start point and at corners: the gradient there is none of both sides, as that of
+# |a - b| written as two clamps.
+rough tie 'double s = x[0] + x[1]; return x[0] * x[0] + (s > 0 ? s : 0) - (s < 0 ? -s : 0);' 'g[i] = (i == 0 ? 2 * x[0] : 0) + (x[0] + x[1] != 0);'
+"$dshost" check ./tie.so --only grad > out 2> err && grep -qE '^# [1-9][0-9]* of the kinks are seams' out
+result $? "a gradient that is none of both sides at a tie alone is no fault, and told"
+"$dshost" eval --env ./tie.so --gradient --fd > out 2> err && [ "$(grep -c '  seam: beside x the gradient is another one' out)" -eq 2 ]
+result $? "eval --fd says so, too"
+# Of a tie at a bound the slope into the box is wanted: a cloth whose lowest vertices begin on the floor at its greatest
+# length, and above it at any other.
+"$dshost" eval --env swing --set env.size=true --set env.duration=0.05 --set env.cells=8 --gradient --fd \
+    --x 0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0.2,0.3 > out 2> err && grep -qE '^ *17  length .* [0-9.]+e-[0-9]+$' out
+result $? "swing: the gradient where the cloth touches the floor at the start"
+finish

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# check_plugins.sh - every plugin of the tree passes the conformance kit: the whole of it where that is
+# quick, else, and under sanitizers, the tests that need few evaluations. With CHECK_ALL set
+# (check_plugins_slow.sh) the whole of it for all.
+. "$(dirname "$0")/../../lib.sh"
+all=${CHECK_ALL-}
+some=load,desc,inst.errors,inst.extensions,env.info,eval.buffers,eval.quiet,pure.want,pure.process,rl,scene,search.stop,search.repeat,search.quiet
+
+for so in "$DS_TOP_BUILD"/plugins/envs/*.so "$DS_TOP_BUILD"/plugins/optimizers/*.so; do
+    [ -e "$so" ] || continue
+    id=$(basename "$so" .so)
+    case ${DS_SANITIZE:+sanitized}-$id in
+    sanitized-assembly | sanitized-chopsticks | sanitized-move | sanitized-pinch | sanitized-rollingpin | sanitized-rope | \
+        sanitized-table | sanitized-triplemove)
+        skip "$id is too slow under sanitizers; torus and writer have the same engine"
+        continue
+        ;;
+    sanitized-gear | sanitized-soft_ball | sanitized-cloth_velocity | sanitized-walker)
+        skip "$id is too slow under sanitizers; beam, cloth_throw and spring_cage have the same engine"
+        continue
+        ;;
+    esac
+    set --
+    if "$dshost" help "$so" | grep -q '^  preset '; then
+        set -- --set env.preset=small
+    fi
+    slow=${DS_SANITIZE-}
+    if [ -z "$slow" ]; then # milliseconds of one evaluation, or of the optimizer's own work for one
+        run "$dshost" check "$so" --only speed "$@"
+        slow=$(sed -n 's/^# one evaluation: \([^ ]*\) ms.*/\1 3/p; s/^# \([^ ]*\) ms of its own.*/\1 1/p' "$tmp/out" |
+            awk '{ print ($1 > $2) ? "slow" : "" }')
+    fi
+    if [ -n "$slow" ] && [ -z "$all" ]; then
+        run "$dshost" check "$so" --only "$some" "$@"
+        result "$status" "$id passes the short tests"
+    else
+        run "$dshost" check "$so" "$@"
+        passed=$status
+        grep -q '^not ok' "$tmp/out" && grep -A4 '^not ok' "$tmp/out" | sed 's/^/#   /'
+        result "$passed" "$id passes all tests"
+    fi
+done
+finish
