@@ -79,11 +79,14 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/harness/check_flight.c %D%/harness/check_flight.h \
 	%D%/harness/check_point.c %D%/harness/check_point.h \
 	%D%/harness/check_process.c %D%/harness/check_process.h %D%/harness/check_record.c \
-	%D%/harness/check_watch.c %D%/harness/check_watch.h %D%/check/check_asking.c \
-	%D%/check/check_asking.h %D%/check/check_channels.c %D%/check/check_eval.c \
+	%D%/harness/check_watch.c %D%/harness/check_watch.h \
+	%D%/check/channels/check_asking.c %D%/check/channels/check_asking.h \
+	%D%/check/channels/check_channels.c %D%/check/channels/check_elements.c \
+	%D%/check/channels/check_product_point.c %D%/check/channels/check_product_point.h \
+	%D%/check/channels/check_products.c %D%/check/check_eval.c \
 	%D%/check/check_extensions.c %D%/check/check_gradient.c %D%/check/check_gradient_report.h \
 	%D%/check/check_gradient_report.c %D%/check/check_hooks.c %D%/check/check_info.c \
-	%D%/check/check_instance.c %D%/check/check_load.c %D%/check/check_products.c \
+	%D%/check/check_instance.c %D%/check/check_load.c \
 	%D%/check/check_pure.c %D%/check/check_report.c %D%/check/check_report.h \
 	%D%/check/check_rl.c %D%/check/check_run.c %D%/check/check_run.h %D%/check/check_scene.c \
 	%D%/check/check_score.c %D%/check/check_search.c %D%/check/check_tests.h %D%/check/check_variables.c \

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/check_asking.h"
+#include "check/channels/check_asking.h"
 #include "check/check_tests.h"
 #include "harness/check_apart.h"
 #include "harness/check_guard.h"

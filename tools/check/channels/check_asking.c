@@ -2,7 +2,7 @@
 /* check_asking.c - asks an environment under test about its channels, and looks at the answers. */
 #include "config.h"
 
-#include "check/check_asking.h"
+#include "check/channels/check_asking.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_asking.h - questions about the channels of an environment under test, asked of the plugin itself. */
-#ifndef DS_CHECK_CHECK_ASKING_H
-#define DS_CHECK_CHECK_ASKING_H
+#ifndef DS_CHECK_CHANNELS_CHECK_ASKING_H
+#define DS_CHECK_CHANNELS_CHECK_ASKING_H
 
 #include "harness/check_host.h"
 #include "plugin/channels.h"
