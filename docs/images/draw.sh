@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # draw.sh - draws the pictures of the documentation anew: runs, episodes and landscapes as the pages name them, made small.
 #
-#     docs/images/draw.sh                     all; half an hour on two cores that also do other work
-#     docs/images/draw.sh writer landscape-*  these
+#     docs/images/draw.sh                           all; half an hour on two cores that also do other work
+#     docs/images/draw.sh writer landscape/torus    these
 #
 # DSHOST  the program (./dshost)
 # WORK    folder for runs and landscapes, which are kept: the same command again draws only (results/images)
@@ -97,7 +97,7 @@ tiles() {
 }
 
 plane() { # plane I,J: of a plasticine task
-	slice 720 --env "${name#landscape-}" --set env.preset=small --axes "$1" --grid 31x31 --samples 40 --jumps 20
+	slice 720 --env "${name#landscape/}" --set env.preset=small --axes "$1" --grid 31x31 --samples 40 --jumps 20
 }
 
 draw() {
@@ -126,71 +126,71 @@ draw() {
 		run --env flip --opt leaprefine --budget 1000
 		episode --x "$work/$name"
 		;;
-	seen-rigid_mass) camera --env rigid_mass --set env.obs=over --opt leaprefine --budget 100 ;;
-	seen-rigid_contact) camera --env rigid_contact --set env.obs=over --opt leaprefine --budget 300 ;;
-	seen-beam) camera --env beam --set env.obs=over --opt leaprefine --budget 40 ;;
-	seen-soft_ball) camera --env soft_ball --set env.obs=over --opt leaprefine --budget 40 ;;
-	seen-cloth_velocity) camera --env cloth_velocity --set env.obs=over --opt lm --budget 12 ;;
-	seen-cloth_throw) camera --env cloth_throw --opt leaprefine --budget 60 ;;
-	seen-walker) camera --env walker --opt leaprefine --budget 60 ;;
-	seen-gear) camera --env gear --set env.observe=image --opt leaprefine --budget 60 ;;
-	seen-pendulum_id) camera --env pendulum_id --set env.obs=over --opt leaprefine --budget 300 ;;
-	seen-double_pendulum) camera --env double_pendulum --set env.obs=over --opt leaprefine --budget 300 ;;
-	seen-ball2d) camera --env ball2d --set env.obs=over --opt leaprefine --budget 300 ;;
-	seen-torus) camera --env torus --set env.loss=image --set env.precision=f32 --set env.preset=small --set env.steps=50 --opt leaprefine --budget 60 ;;
-	seen-rope) camera --env rope --set env.loss=image --set env.precision=f32 --set env.preset=small --set env.steps=50 --opt leaprefine --budget 60 ;;
-	landscape-cartpole3) slice 600 --env cartpole --set env.links=3 --axes random,random ;;
-	landscape-pinball2) slice 600 --env pinball ;;
-	landscape-pinball16)
+	seen/rigid_mass) camera --env rigid_mass --set env.obs=over --opt leaprefine --budget 100 ;;
+	seen/rigid_contact) camera --env rigid_contact --set env.obs=over --opt leaprefine --budget 300 ;;
+	seen/beam) camera --env beam --set env.obs=over --opt leaprefine --budget 40 ;;
+	seen/soft_ball) camera --env soft_ball --set env.obs=over --opt leaprefine --budget 40 ;;
+	seen/cloth_velocity) camera --env cloth_velocity --set env.obs=over --opt lm --budget 12 ;;
+	seen/cloth_throw) camera --env cloth_throw --opt leaprefine --budget 60 ;;
+	seen/walker) camera --env walker --opt leaprefine --budget 60 ;;
+	seen/gear) camera --env gear --set env.observe=image --opt leaprefine --budget 60 ;;
+	seen/pendulum_id) camera --env pendulum_id --set env.obs=over --opt leaprefine --budget 300 ;;
+	seen/double_pendulum) camera --env double_pendulum --set env.obs=over --opt leaprefine --budget 300 ;;
+	seen/ball2d) camera --env ball2d --set env.obs=over --opt leaprefine --budget 300 ;;
+	seen/torus) camera --env torus --set env.loss=image --set env.precision=f32 --set env.preset=small --set env.steps=50 --opt leaprefine --budget 60 ;;
+	seen/rope) camera --env rope --set env.loss=image --set env.precision=f32 --set env.preset=small --set env.steps=50 --opt leaprefine --budget 60 ;;
+	landscape/cartpole3) slice 600 --env cartpole --set env.links=3 --axes random,random ;;
+	landscape/pinball2) slice 600 --env pinball ;;
+	landscape/pinball16)
 		point=$name-point
 		[ -f "$work/$point/summary.json" ] || "$dshost" --portable --pictures false --out "$work/$point" --env pinball \
 			--set env.variant=pinball16 --opt rand --budget 400 --seed 39 > "$work/$point.txt" 2>&1
 		slice 600 --env pinball --set env.variant=pinball16 --axes 13,14 --center "$work/$point"
 		;;
-	landscape-bounce) slice 600 --env bounce ;;
-	landscape-gradsim-*)
+	landscape/bounce) slice 600 --env bounce ;;
+	landscape/gradsim-*)
 		"$images/../../examples/paper/gradsim/landscapes.sh" "$work/gradsim" --portable > "$work/$name.txt" 2>&1
-		small "$work/gradsim/${name#landscape-gradsim-}/landscape.png" 560 128
+		small "$work/gradsim/${name#landscape/gradsim-}/landscape.png" 560 128
 		;;
-	landscape-bounce1) slice 560 --env bounce --axes 1 ;;
-	landscape-assembly | landscape-pinch | landscape-triplemove) plane 0,1 ;;
-	landscape-chopsticks) plane 1,6 ;;
-	landscape-move) plane 0,3 ;;
-	landscape-rollingpin | landscape-rope | landscape-table) plane 0,2 ;;
-	landscape-writer) plane 1,4 ;;
-	landscape-torus) slice 600 --env torus --set env.preset=small --grid 31x31 --samples 40 ;;
-	landscape-fluid) slice 720 --env fluid --set env.preset=small --grid 21x21 --samples 20 --jumps 20 ;;
-	landscape-swing) slice 600 --env swing --grid 21x21 --samples 20 --jumps 10 ;;
-	landscape-swing-velocity)
+	landscape/bounce1) slice 560 --env bounce --axes 1 ;;
+	landscape/assembly | landscape/pinch | landscape/triplemove) plane 0,1 ;;
+	landscape/chopsticks) plane 1,6 ;;
+	landscape/move) plane 0,3 ;;
+	landscape/rollingpin | landscape/rope | landscape/table) plane 0,2 ;;
+	landscape/writer) plane 1,4 ;;
+	landscape/torus) slice 600 --env torus --set env.preset=small --grid 31x31 --samples 40 ;;
+	landscape/fluid) slice 720 --env fluid --set env.preset=small --grid 21x21 --samples 20 --jumps 20 ;;
+	landscape/swing) slice 600 --env swing --grid 21x21 --samples 20 --jumps 10 ;;
+	landscape/swing-velocity)
 		slice 600 --env swing --set env.variables=velocity --grid 41x41 --samples 40 --jumps 20
 		;;
-	landscape-flip)
+	landscape/flip)
 		point=$name-point
 		[ -f "$work/$point/summary.json" ] || "$dshost" --portable --pictures false --out "$work/$point" --env flip \
 			--opt rand --budget 300 > "$work/$point.txt" 2>&1
 		slice 600 --env flip --center "$work/$point" --grid 25x25 --samples 0 --jumps 0
 		;;
-	landscape-realtosim) slice 600 --env realtosim --grid 31x31 --samples 40 --jumps 20 ;;
-	contact-pusher1d)
+	landscape/realtosim) slice 600 --env realtosim --grid 31x31 --samples 40 --jumps 20 ;;
+	contact/pusher1d)
 		line --env pusher1d --grid 401 -- softness=none softness=softplus softness=barrier softness=gaussian \
 			contact_grad=distance contact_grad=distance+grad_softness=barrier
 		;;
-	contact-push_far)
+	contact/push_far)
 		awk 'BEGIN { for (i = 0; i < 200; i++) printf "%s3", i ? "," : "" }' > "$work/forward.txt"
 		line --env push_far --from center --to "$work/forward.txt" --range -0.5:1 --grid 301 --samples 100 -- softness=none \
 			contact_loss=1 softness=softplus softness=barrier+width=0.01 softness=gaussian contact_grad=distance
 		;;
-	contact-pinball)
+	contact/pinball)
 		echo "0,0.7" > "$work/through.txt"
 		line --env pinball --set env.start=4,9.5 --set env.half_length=1.9 --axes 0 --center "$work/through.txt" --grid 401 \
 			--samples 100 -- softness=none contact_loss=1 softness=softplus \
 			softness=barrier+softness_width=0.01 softness=gaussian contact_grad=distance
 		;;
-	contact-flip)
+	contact/flip)
 		line --env flip --set env.duration=0.4 --axes pan.tilt.2 --center random:5 --grid 61 --samples 8 --jumps 4 -- softness=none contact_loss=1 softness=softplus \
 			softness=barrier+width=2e-4 softness=gaussian contact_grad=distance
 		;;
-	landscape-ball_wall_soft)
+	landscape/ball_wall_soft)
 		line --env ball_wall_soft --grid 401 -- variant=hard variant=hard+dome=true width=1e-10 width=0.1
 		;;
 	basins-double_pendulum) # needs bench/bench_basins, beside dshost
@@ -201,7 +201,7 @@ draw() {
 				pbh pbh-scalar > "$work/$name.txt"
 		tiles "$work/$name"/lengths-lm-scalar.png "$work/$name"/lengths-pbh-scalar.png "$work/$name"/rates-lm.png "$work/$name"/rates-pbh.png
 		;;
-	landscape-analytic) slice 600 --env analytic --set env.function=rugged --set env.dim=2 ;;
+	landscape/analytic) slice 600 --env analytic --set env.function=rugged --set env.dim=2 ;;
 	*)
 		echo "$0: $name: no such picture" >&2
 		exit 2
@@ -212,10 +212,11 @@ draw() {
 
 [ $# -gt 0 ] || {
 	cd "$images"
-	set -- *.png
+	set -- *.png */*.png
 	cd "$OLDPWD"
 }
 for name; do
 	name=${name%.png}
+	mkdir -p "$(dirname "$work/$name")"
 	draw
 done
