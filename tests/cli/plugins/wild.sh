@@ -49,8 +49,8 @@ ends() {
 
 # ---- processes, threads, signals, descriptors: each costs the evaluations that do it ----
 for how in shell fork_child become_daemon fork_and_return thread_exits start_threads deaf set_alarm close_all close_output \
-    replace_all truncate_files grow_files seal_files change_process word_taken_none word_done word_layout word_range \
-    word_range_none word_taken_all; do
+    replace_all truncate_files grow_files seal_files change_process word_taken_none word_done word_range word_range_none \
+    word_taken_all; do
     goes_on evaluate $how
 done
 goes_on evaluate abort 3 crashed "the worker died of SIGABRT"
@@ -82,7 +82,7 @@ result $? "a rounding mode that is left changed changes no later evaluation"
 # ---- shared memory ----
 spoilt="the memory that the workers share with the host was overwritten"
 for how in punch_files litter_files fill_ones fill_zeros fill_head fill_slots fill_noise word_posted word_posted_far word_taken \
-    word_stop word_quit states_free states_posted states_foreign states_neighbour states_killed states_strange \
+    word_stop word_quit word_layout states_free states_posted states_foreign states_neighbour states_killed states_strange \
     thread_scribbles; do
     ends evaluate $how "$spoilt" --jobs 2
     ends evaluate $how "$spoilt" --jobs 1
