@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# update.sh - brings docs/results/NAME and the tables of docs/experiments.md up to date after `dshost bench examples/X.ini`.
+# update.sh - brings docs/results/NAME and the tables of docs/experiments.md and gradsim.md up to date after `dshost bench examples/X.ini`.
 #
 #     docs/results/update.sh NAME [FOLDER [RUNS.csv]...]...
 #                                               report and tables of the experiment's results, FOLDER... (results/X...)
@@ -19,7 +19,7 @@ set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 dshost=${DSHOST-$top/dshost}
 docs=${DOCS-$top/docs}
-page=$docs/experiments.md
+pages="experiments.md gradsim.md"
 
 # The experiments of a name, the folder of each without its results/, and what its files begin with.
 experiments() {
@@ -63,7 +63,7 @@ table() {
 	sh "$top/docs/results/tables.sh" "$kind" "$@" $files
 }
 
-# The page with its tables made anew.
+# tables PAGE: it, with its tables made anew
 tables() {
 	inside=0
 	while IFS= read -r line; do
@@ -81,7 +81,7 @@ tables() {
 			;;
 		*) [ "$inside" -eq 1 ] || printf '%s\n' "$line" ;;
 		esac
-	done < "$page"
+	done < "$docs/$1"
 }
 
 is_table() {
@@ -169,11 +169,13 @@ new=$scratch/page
 trap 'rm -rf "$scratch"' EXIT
 case ${1-} in
 --check)
-	tables > "$new"
-	diff "$page" "$new" || {
-		echo "$0: tables of $page are not those of docs/results; update them with $0" >&2
-		exit 1
-	}
+	for page in $pages; do
+		tables "$page" > "$new"
+		diff "$docs/$page" "$new" || {
+			echo "$0: tables of $docs/$page are not those of docs/results; update them with $0" >&2
+			exit 1
+		}
+	done
 	exit 0
 	;;
 '') ;;
@@ -207,5 +209,7 @@ case ${1-} in
 	done
 	;;
 esac
-tables > "$new"
-cat "$new" > "$page"
+for page in $pages; do
+	tables "$page" > "$new"
+	cat "$new" > "$docs/$page"
+done

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tables.sh - docs/results/tables.sh and update.sh: the tables of docs/experiments.md are what the numbers in docs/results say,
+# tables.sh - docs/results/tables.sh and update.sh: the tables of docs/experiments.md and gradsim.md are what the numbers in docs/results say,
 # and a new experiment gets into page and folder by one command.
 . "$(dirname "$0")/../lib.sh"
 results=$DS_TOP_SRC/docs/results
@@ -77,7 +77,7 @@ sh "$results/tables.sh" maximum cells.csv > out 2> err
 result $? "and what it can do"
 
 # ---- a new experiment ----
-mkdir -p docs/results && cp "$DS_TOP_SRC/docs/experiments.md" docs
+mkdir -p docs/results && cp "$DS_TOP_SRC/docs/experiments.md" "$DS_TOP_SRC/docs/gradsim.md" docs
 cp -R "$results"/* docs/results && rm docs/results/rigid/*
 export DOCS="$tmp/docs"
 "$dshost" bench "$DS_TOP_SRC/examples/rigid_methods.ini" --only 'bounce/*' --budget 30 --runs 2 --out new > out 2> err
@@ -123,7 +123,7 @@ result $? "a part is not read from the folder of the whole experiment"
 sh "$results/update.sh" gradsim/pendula new2 > out 2> err
 [ $? -eq 0 ] && grep -q '^pendulum,lm,error_length,,2,' docs/results/gradsim/pendula.csv && ! grep -q ',y,' docs/results/gradsim/pendula.csv
 result $? "errors and distances of an experiment of gradSim"
-sed -n '/^<!-- table gradsim.pendula/,/^<!-- end of table/p' docs/experiments.md > table
+sed -n '/^<!-- table gradsim.pendula/,/^<!-- end of table/p' docs/gradsim.md > table
 grep -q '^| `lm` | [-0-9.e]* \[[-0-9., e]*\] |$' table && [ "$(grep -c '^| `' table)" -eq 2 ]
 result $? "their table"
 finish
