@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # docs.sh - the manual page has the commands and flags that the program has, and no others; completion offers
-# them.
+# them; what the documents name and link to is there.
 . "$(dirname "$0")/lib.sh"
 page=$DS_TOP_SRC/docs/dshost.1
 cd "$tmp" || exit 99
@@ -121,4 +121,39 @@ done < named > gone
 result $? "architecture.md names files that exist: $(tr '\n' ' ' < gone)"
 LC_ALL=C awk -f "$DS_TOP_SRC/docs/layers.awk" "$DS_TOP_SRC/core/LAYERS" | cmp -s - "$DS_TOP_SRC/docs/layers.svg"
 result $? "layers.svg is what layers.awk draws of core/LAYERS"
+# Links to a section lead to a heading: GitHub's names of them, lower case, with hyphens, without what is not a letter.
+cat > sections.awk << 'END'
+function slug(text) {
+    gsub(/[]`*[]|\([^()]*\.md[^()]*\)/, "", text)
+    text = tolower(text)
+    gsub(/[^a-z0-9 _-]/, "", text)
+    gsub(/ /, "-", text)
+    return text
+}
+FNR == 1 { folder = FILENAME; sub(/[^\/]*$/, "", folder) }
+/^#+ / { text = $0; sub(/^#+ */, "", text); headings[FILENAME "#" slug(text)] = 1 }
+/^    / { next }
+{
+    rest = $0
+    while (match(rest, /\]\([^() ]*#[^() ]*\)/)) {
+        to = substr(rest, RSTART + 2, RLENGTH - 3)
+        rest = substr(rest, RSTART + RLENGTH)
+        if (to ~ /^https?:/) continue
+        if (to ~ /^#/) to = FILENAME to
+        else to = folder to
+        while (sub(/[^\/]+\/\.\.\//, "", to)) continue
+        links[to] = FILENAME
+    }
+}
+END {
+    for (to in links) {
+        n++
+        if (to ~ /\.md#/ && !(to in headings)) print links[to] ": " to
+    }
+    print n > "/dev/stderr"
+}
+END
+(cd "$DS_TOP_SRC" && LC_ALL=C awk -f "$tmp/sections.awk" README.md STYLE.md VERSIONING.md docs/*.md examples/*.md bench/*.md) > gone 2> many
+[ "$(cat many)" -gt 20 ] && [ ! -s gone ]
+result $? "links to sections: $(tr '\n' ' ' < gone)"
 finish
