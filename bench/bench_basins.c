@@ -356,8 +356,7 @@ int main(int argc, char **argv)
     }
     if (!known) {
         fprintf(stderr, "usage: bench_basins FOLDER [SIDE [lengths | rates | box | lm | lm-damp | lm-again | "
-                        "pbh | lm-scalar | "
-                        "pbh-scalar ...]]\n");
+                        "pbh | lm-scalar | pbh-scalar ...]]\n");
         return 2;
     }
     for (int i = 0; rc == 0 && i < SCENES; i++) {

@@ -81,8 +81,7 @@ void ds_run_flags_help(int resume)
                "  --config       Read settings from an .ini file; flags and --set win over it.\n");
     } else {
         printf("  --repair       Where the record is damaged: keep the evaluations before the first damaged "
-               "one, and "
-               "make the others\n"
+               "one, and make the others\n"
                "                 anew. The damaged file stays, as run.sqlite.damaged.\n");
     }
     printf("  --json         Print the summary as JSON instead of the folder.\n");

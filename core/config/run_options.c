@@ -44,8 +44,7 @@ const ds_param *const ds_run_schema[] = {
     DS_REAL("timeout_s", "600", 0, INFINITY, "s", "Time limit of one evaluation; 0 = none."),
     DS_REAL("start_timeout_s", "0", 0, INFINITY, "s",
             "Time limit of loading a plugin in a process of its own, and of its create(); 0 = 30 s for "
-            "loading it, and "
-            "timeout_s, but at least 60 s, for create()."),
+            "loading it, and timeout_s, but at least 60 s, for create()."),
     DS_INT("memory_mb", "8192", 0, 1e9, "MiB",
            "Memory limit of one worker, or of an isolated optimizer, beyond its start; 0 = none."),
     DS_REAL(

@@ -145,8 +145,7 @@ static int check_tolerance(const ds_env *env, ds_error *e)
                ? 0
                : ds_fail(e, DS_EXIT_PLUGIN,
                          "%s: info() says a tolerance of %g, and the descriptor has no DS_ENV_INEXACT: set "
-                         "the flag, or "
-                         "say 0",
+                         "the flag, or say 0",
                          env->module->id, tolerance);
 }
 

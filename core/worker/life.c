@@ -114,8 +114,7 @@ void ds_life_after(const char *function)
         told = 1;
         ds_log(DS_LOG_WARNING, NULL,
                "%s of the environment changed the floating-point mode (rounding, traps, or denormals as "
-               "zero); it is "
-               "put back after every call",
+               "zero); it is put back after every call",
                function);
     }
 }

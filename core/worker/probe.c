@@ -81,8 +81,7 @@ static int wait_described(ds_probe *p, const ds_plugin_file *f, const ds_probe_c
             return WIFEXITED(status) && WEXITSTATUS(status) == DS_WORKER_MUTE
                        ? ds_fail(e, DS_EXIT_IO,
                                  "%s: its process cannot write down what it is: the file size limit (ulimit "
-                                 "-f) is "
-                                 "too small, or its start-up code has set one",
+                                 "-f) is too small, or its start-up code has set one",
                                  f->path)
                        : ds_loader_died(f->path, status, e);
         }

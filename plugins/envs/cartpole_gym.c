@@ -233,8 +233,8 @@ static const ds_desc desc = {
         "time limit: an episode that reaches it is truncated, one whose pole falls is terminated.\n"
         "Metrics: x, theta.",
     .citation = "CartPole-v1, Gymnasium (Towers et al., arXiv:2407.17032); A. Barto, R. Sutton, C. Anderson: "
-                "Neuronlike "
-                "adaptive elements that can solve difficult learning control problems. IEEE SMC 13 (1983).",
+                "Neuronlike adaptive elements that can solve difficult learning control problems. IEEE SMC "
+                "13 (1983).",
     .extensions = env_kit_scene_rl,
 };
 

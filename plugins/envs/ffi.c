@@ -402,13 +402,12 @@ static const ds_desc desc = {
         "Name a library, a function of it, how it is called and the box; the function's gradient, if there "
         "is one, may come from the same call or from another function. NaN and infinity mean that there is "
         "no loss at this point.\n"
-        "A signature cannot be verified: with a wrong one the function reads what is not there. It runs in "
-        "a worker process like every environment, so that a crash costs one evaluation; arrays have borders "
+        "A signature cannot be verified: with a wrong one the function reads what is not there. It runs in a "
+        "worker process like every environment, so that a crash costs one evaluation; arrays have borders "
         "that are looked at after every call. The function has to be pure: the same x gives the same value, "
         "whatever was called before.\n"
         "What a call does not write (loss, gradient, residuals) is NaN, and so no success; and what it "
-        "writes to "
-        "stderr makes it fail, in worker processes, unless stderr = fine.\n"
+        "writes to stderr makes it fail, in worker processes, unless stderr = fine.\n"
         "The default is an example: the Bessel function J0 of the C library between 0 and 20; its gradient "
         "is -J1, with gradient_symbol = j1, gradient_signature = f64(x0:f64), gradient_factor = -1.",
     .citation = "",

@@ -26,10 +26,8 @@ static const ds_param *const params[] = {
            "Segments of the motion of the pan; each has three variables.", .flags = DS_PARAM_SHAPE),
     DS_ENUM("loss", "task", losses,
             "task: mean distance of four marks on the rim to where they are after half a turn. image: what "
-            "cameras "
-            "see of two halves of the pancake, the right one and the far one, compared with a pancake that "
-            "has been "
-            "turned where it lay."),
+            "cameras see of two halves of the pancake, the right one and the far one, compared with a "
+            "pancake that has been turned where it lay."),
     DS_REAL("h", "5e-4", 1e-7, 0.1, "s", "Time step."),
     DS_REAL("duration", "0.75", 1e-7, 100, "s", "Length of an episode."),
     DS_REAL("mass", "0.1", 1e-9, 1e6, "kg", "Mass of the pancake."),
@@ -609,21 +607,18 @@ static const ds_desc desc = {
     .description =
         "Variables: x, y (m) and tilt (rad) of the pan at the end of each segment; in between it moves "
         "evenly. The pancake is two layers of masses on a lattice with damped springs; a vertex in the pan "
-        "loses its velocity towards it, with friction. Loss: mean distance of four marks on the rim to "
-        "where they are after half a turn.\n"
+        "loses its velocity towards it, with friction. Loss: mean distance of four marks on the rim to where "
+        "they are after half a turn.\n"
         "Thrown, caught or lost decides: the landscape is extremely rugged and exact gradients are noisy. "
         "Without any motion the loss is 0.086; from about 0.02 on the pancake lies turned in the pan.\n"
         "A pan that is far can be felt: softness (contact sets in above it), contact_grad = distance (for "
-        "the "
-        "gradient alone; its kind is `smoothed`), contact_loss (how far the pancake is from the pan at the "
-        "end). See "
-        "docs/contact.md.\n"
+        "the gradient alone; its kind is `smoothed`), contact_loss (how far the pancake is from the pan at "
+        "the end). See docs/contact.md.\n"
         "Stepwise control: an action is the variables of a segment; observations: x, y and tilt of the pan, "
-        "then position and velocity of the centre of mass and of the four marks; rewards are the decrease "
-        "of the loss of the state.\n"
+        "then position and velocity of the centre of mass and of the four marks; rewards are the decrease of "
+        "the loss of the state.\n"
         "Metrics: angle of the pancake, loss if the episode ended there, x, y, z of the centre of mass, "
-        "place of "
-        "the pan.",
+        "place of the pan.",
     .citation = ENV_KIT_ANTONOVA,
     .extensions = env_kit_scene_channels_rl,
 };

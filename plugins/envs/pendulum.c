@@ -356,25 +356,20 @@ static const ds_desc desc = {
         "A rod of 1 m and 1 kg, 10 m/s^2, steps of 0.05 s, torques in [-2, 2] N m; swingup200 is another "
         "one.\n"
         "swingup60: loss = 1 - cos(theta) + speed_weight omega^2 at the end + effort_weight mean u^2.\n"
-        "gym: loss = sum over 200 steps of angle^2 + 0.1 omega^2 + 0.001 u^2 with the angle in [-pi, pi) "
-        "and the speed limited to 8 rad/s. The gradient is that of the branch taken: a step in which the "
-        "speed limit acts passes no derivative on, and the jump of the angle at pi has none.\n"
+        "gym: loss = sum over 200 steps of angle^2 + 0.1 omega^2 + 0.001 u^2 with the angle in [-pi, pi) and "
+        "the speed limited to 8 rad/s. The gradient is that of the branch taken: a step in which the speed "
+        "limit acts passes no derivative on, and the jump of the angle at pi has none.\n"
         "swingup200: omega' = sin(theta) + u, steps of 0.02 s, torques in [-10, 10], a search starts at 0.1; "
-        "loss "
-        "= sum over 200 steps of e^2 + omega^2 + u^2, and 20 (e^2 + omega^2) at the end, with the angle e = "
-        "theta - 2 "
-        "pi that a positive torque leads to.\n"
-        "Stepwise control: observations cos(theta), sin(theta), omega; one torque per step; rewards: gym "
-        "and swingup200 minus the cost of the step, swingup60 the decrease of the final cost less the "
-        "effort. The 200 "
-        "steps "
-        "of gym are a time limit, those of the others a part of the task.\n"
+        "loss = sum over 200 steps of e^2 + omega^2 + u^2, and 20 (e^2 + omega^2) at the end, with the angle "
+        "e = theta - 2 pi that a positive torque leads to.\n"
+        "Stepwise control: observations cos(theta), sin(theta), omega; one torque per step; rewards: gym and "
+        "swingup200 minus the cost of the step, swingup60 the decrease of the final cost less the effort. "
+        "The 200 steps of gym are a time limit, those of the others a part of the task.\n"
         "Metrics: theta (not wrapped), omega, torque of the step that begins at the frame, cost (gym: of "
         "that step; swingup60: of the state).",
     .citation = "Pendulum-v1, Gymnasium (Towers et al., arXiv:2407.17032). swingup200: H. J. T. Suh, M. "
-                "Simchowitz, K. "
-                "Zhang, R. Tedrake: Do differentiable simulators give better policy gradients? ICML 2022, "
-                "arXiv:2202.00817.",
+                "Simchowitz, K. Zhang, R. Tedrake: Do differentiable simulators give better policy "
+                "gradients? ICML 2022, arXiv:2202.00817.",
     .extensions = env_kit_scene_rl_gradient,
 };
 

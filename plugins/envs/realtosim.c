@@ -16,14 +16,12 @@ static const char *const norms[] = {"l2", "sq", NULL}, *const losses[] = {"task"
 static const ds_param *const params[] = {
     DS_PATH("data", "",
             "Recorded lift, a text file of format ds-cloth-1; empty, and without parameter file = a "
-            "synthetic one that "
-            "comes with the plugin.",
+            "synthetic one that comes with the plugin.",
             .flags = 0),
     RECORDED_PARAMS(
         "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15",
         "Of parameter file: names or numbers (from 1) of 15 columns: x, y, z of the gripper, then of the "
-        "four "
-        "corners; y is up. A corner that was not seen lacks all three (gaps = true).",
+        "four corners; y is up. A corner that was not seen lacks all three (gaps = true).",
         "30", "Of parameter file without time_column: samples in a second.", "0",
         "Samples that are compared, with the start; 0: of data all but those held out. Needed with file."),
     DS_LIST("nominal_size", "0.2, 0.2", 1e-3, 100, 2, "m",
@@ -41,12 +39,10 @@ static const ds_param *const params[] = {
         "loss", "task", losses,
         "task: distance of the corners from those recorded, as r2s_norm says. image: what cameras see of the "
         "cloth while it is lifted along the recorded path, compared with an episode of a known cloth or a "
-        "PNG "
-        "file."),
+        "PNG file."),
     DS_LIST("reference", "", -1, 1, LIFT_VARIABLES, "",
             "loss = image: variables of the known cloth, one value for all or 68. Empty: of the cloth in the "
-            "recording "
-            "that comes with the plugin."),
+            "recording that comes with the plugin."),
     SIGHT_PARAMS("0,25,30"),
     LOOK_MESH_PARAMS("alpha"),
     NULL};
@@ -552,12 +548,10 @@ static const ds_desc desc = {
         "they are.\n"
         "No stepwise control: the variables are constants of an episode, not actions in it.\n"
         "The recording: a file of ds-cloth-1, or columns of any table (parameter file) with their names, "
-        "units and "
-        "rate; samples behind the compared ones are held out.\n"
+        "units and rate; samples behind the compared ones are held out.\n"
         "Metrics: largest stretch of a spring, height of the gripper, x, y, z of the centre of mass, heights "
-        "of the corners "
-        "and what was recorded of them, held_out, rmse: of the corners so far, of those held out from their "
-        "first on.",
+        "of the corners and what was recorded of them, held_out, rmse: of the corners so far, of those held "
+        "out from their first on.",
     .citation = ENV_KIT_ANTONOVA,
     .extensions = env_kit_scene_channels,
 };

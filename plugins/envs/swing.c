@@ -33,8 +33,7 @@ static const ds_param *const params[] = {
     DS_ENUM("loss", "mesh", losses,
             "single: distance of the centre of mass to that of the target. corner, mesh: mean distance of "
             "the corners, of all vertices, to those of the target. image: what cameras see of the cloth, "
-            "compared "
-            "with what they see of the target."),
+            "compared with what they see of the target."),
     DS_BOOL("toi", "true",
             "Continuous time of impact: a vertex moves on until it meets the floor. Without it the vertex "
             "loses its velocity at the begin of the step."),
@@ -615,17 +614,16 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT,
     .summary = "A cloth is swung by two corners, let go, and is to lie on the floor like a target.",
     .description =
-        "Variables: the stiffness of the patches of the cloth, or its initial velocity; if wanted, its "
-        "width and length. The cloth is a lattice of masses with structural, shear and bending springs; a "
-        "vertex that meets the floor loses its velocity towards it. The target is an episode of the same "
-        "cloth, so the least loss is 0.\n"
+        "Variables: the stiffness of the patches of the cloth, or its initial velocity; if wanted, its width "
+        "and length. The cloth is a lattice of masses with structural, shear and bending springs; a vertex "
+        "that meets the floor loses its velocity towards it. The target is an episode of the same cloth, so "
+        "the least loss is 0.\n"
         "Until the first contact the loss is smooth. From then on an episode is sensitive: neighbouring "
         "vertices land in another order, the landscape is rugged, and exact gradients are large and often "
         "point away from the trend.\n"
         "No stepwise control: the variables are constants of an episode, not actions in it.\n"
         "Metrics: loss if the episode ended there (loss = image: that of loss = mesh), largest stretch of a "
-        "spring, lowest point, x, y, z of the "
-        "centre of mass.",
+        "spring, lowest point, x, y, z of the centre of mass.",
     .citation = ENV_KIT_ANTONOVA " Springs and time of impact: Y. Hu et al., DiffTaichi, ICLR 2020.",
     .extensions = env_kit_scene_channels_hooks,
 };

@@ -270,9 +270,8 @@ static int allocate(void *self_)
 static const ds_param *const params[] = {
     DS_ENUM("rule", "adam", rules,
             "How the gradient becomes a step. normalized: only its direction counts; the first step is lr "
-            "long, the "
-            "others shorter as the root of the loss above its floor is, for squared distances whose "
-            "gradients jump in length."),
+            "long, the others shorter as the root of the loss above its floor is, for squared distances "
+            "whose gradients jump in length."),
     DS_REAL("lr", "0.1", 1e-12, 1e6, "",
             "Learning rate; the box is [-1, 1] wide. rule = normalized: Euclidean length of the first step."),
     DS_ENUM("schedule", "constant", schedules,
@@ -285,8 +284,7 @@ static const ds_param *const params[] = {
         "not improve."),
     DS_INT("blind", "0", 0, 1e9, "",
            "Bad gradients in a row, of valid losses, that a search passes over by steps along the moments of "
-           "those "
-           "before (sgd: the last one); with 0 the first one ends it."),
+           "those before (sgd: the last one); with 0 the first one ends it."),
     DS_REAL("beta1", "0.9", 0, 0.999999, "",
             "Decay of the first moment: adam, momentum, nesterov, normalized."),
     DS_REAL("beta2", "0.999", 0, 0.999999, "", "Decay of the second moment: adam."),

@@ -384,16 +384,14 @@ static void read_parameters(void *self_, ds_param_reader *in)
 static const ds_param *const params[] = {
     DS_INT("samples", "10", 4, 1e5, "",
            "Samples per iteration; a baseline costs one evaluation more, independent samples as many again. "
-           "Rounded up to "
-           "pairs."),
+           "Rounded up to pairs."),
     DS_ENUM("order", "alpha", orders,
             "Which estimate: alpha = the mixture; first = gradients alone; zeroth = losses alone."),
     DS_BOOL("shared", "true",
             "order = alpha: both orders use the same samples; false = independent ones (the paper)."),
     DS_ENUM("baseline", "center", baselines,
             "What the zeroth order takes off a loss: center = that of the present point; mean = that of the "
-            "other samples; "
-            "none."),
+            "other samples; none."),
     DS_REAL("s", "0.05", 1e-9, 10, "",
             "Standard deviation of the samples, width of the smoothing, in `units`."),
     DS_REAL("s_decay", "0", 0, 10, "", "In iteration t it is s / t^s_decay."),
@@ -421,8 +419,8 @@ static const ds_param *const params[] = {
     DS_ENUM(
         "step", "adam", steps,
         "How the gradient becomes a step: adam; sgd; or armijo, sgd with the first length of lr, lr shrink, "
-        "lr shrink^2, ... "
-        "at which the loss without noise has fallen enough, each of them an evaluation more."),
+        "lr shrink^2, ... at which the loss without noise has fallen enough, each of them an evaluation "
+        "more."),
     DS_REAL("slope", "0.5", 0, 1, "",
             "step = armijo: share of the fall that the gradient promises which a step has to bring."),
     DS_REAL("shrink", "0.5", 1e-3, 0.999, "", "step = armijo: factor from one length to the next."),
@@ -439,8 +437,7 @@ static const ds_param *const params[] = {
     DS_REAL("tol", "1e-9", 0, 1, "", "Least relative improvement that counts as one."),
     DS_BOOL("trace", "false",
             "Leave trace.csv in the folder of the run: per iteration the empirical variances, |g1 - g0|, "
-            "eps, alpha and the "
-            "case (uncertain, inside, hit), the mean loss, and the first variable."),
+            "eps, alpha and the case (uncertain, inside, hit), the mean loss, and the first variable."),
     NULL};
 
 static const ds_desc desc = {
@@ -448,13 +445,13 @@ static const ds_desc desc = {
     .uses = opt_gradient,
     .summary = "Descent on a smoothed loss with first-order, zeroth-order or mixed gradients",
     .description =
-        "Repeats from random starts: sample around the present point; estimate the gradient of the "
-        "smoothed loss as the mean of the sampled gradients (first order) and from the sampled "
-        "losses alone (zeroth order); step against their mixture, weighted by their variances. "
-        "Where the loss jumps the first order is wrong, and rule = bias limits its part.\n\n"
+        "Repeats from random starts: sample around the present point; estimate the gradient of the smoothed "
+        "loss as the mean of the sampled gradients (first order) and from the sampled losses alone (zeroth "
+        "order); step against their mixture, weighted by their variances. Where the loss jumps the first "
+        "order is wrong, and rule = bias limits its part.\n"
+        "\n"
         "The paper's own search: shared=false units=x step=sgd clip=inf rule=bias small=1e-5 "
-        "antithetic=false "
-        "start=x0 and j, patience as large as the budget.",
+        "antithetic=false start=x0 and j, patience as large as the budget.",
     .citation =
         "H. Suh, M. Simchowitz, K. Zhang, R. Tedrake: Do differentiable simulators give better policy "
         "gradients? ICML 2022, arXiv:2202.00817",

@@ -167,11 +167,9 @@ static const ds_desc desc = {
     .needs = opt_episode_gradients,
     .summary = "Analytic policy gradient (stepwise control with gradients)",
     .description = "Learns a control law by differentiating the return of its episodes through simulation "
-                   "and policy, back "
-                   "through time. Needs an environment with ds.env.rl_gradient/1. Each episode costs one "
-                   "evaluation, with its "
-                   "gradient. Long or chaotic episodes have gradients that say little: cut them (window), or "
-                   "take shac.\n"
+                   "and policy, back through time. Needs an environment with ds.env.rl_gradient/1. Each "
+                   "episode costs one evaluation, with its gradient. Long or chaotic episodes have gradients "
+                   "that say little: cut them (window), or take shac.\n"
                    "A gradient longer than 1e6, or not finite, is not followed.",
     .citation =
         "C. D. Freeman, E. Frey, A. Raichuk, S. Girgin, I. Mordatch, O. Bachem: Brax - A differentiable "

@@ -210,8 +210,7 @@ static const ds_param *const params[] = {
             "Of standard deviations: box = the box is [-1, 1]; x = the variables as they are."),
     DS_ENUM("start", "x0", starts,
             "Mean of the first search: x0, which the environment suggests; the center of the box; or random, "
-            "as those of "
-            "all further searches are."),
+            "as those of all further searches are."),
     DS_REAL("min_std", "0", 0, 1e12, "",
             "No standard deviation falls below this: keeps a search from ending early."),
     DS_REAL("smoothing", "0", 0, 0.999, "", "Share of the old mean and standard deviation in the new ones."),
@@ -230,13 +229,12 @@ static const ds_desc desc = {
     .summary = "Cross-entropy method: a normal distribution fitted to the best of what it drew",
     .description =
         "Draws generations of points from a normal distribution with independent variables and moves its "
-        "means "
-        "and standard deviations to those of the best of them; begins anew from a random point where these "
-        "have shrunk to nothing. Uses gradients for the polish alone.\n\n"
+        "means and standard deviations to those of the best of them; begins anew from a random point where "
+        "these have shrunk to nothing. Uses gradients for the polish alone.\n"
+        "\n"
         "Suh et al. swing up a pendulum with samples=100 elite=20 init_std=2 units=x.",
     .citation = "R. Rubinstein: The cross-entropy method for combinatorial and continuous optimization. "
-                "Methodology and "
-                "Computing in Applied Probability 1, 1999",
+                "Methodology and Computing in Applied Probability 1, 1999",
 };
 
 static const opt_table table = {

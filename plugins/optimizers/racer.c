@@ -338,8 +338,7 @@ static const ds_param *const params[] = {
            "Searches that advance in step; their next points are simulated in parallel, as one batch."),
     DS_BOOL("racing", "true",
             "Searches race: at the end of a rung only those go on that promise most. false: all of them, "
-            "each to its "
-            "end."),
+            "each to its end."),
     DS_BOOL("promise", "true",
             "In a race, a search that promises to beat the best point goes on whatever others promise."),
     DS_INT("first", "6", 1, 1e6, "",
@@ -351,8 +350,7 @@ static const ds_param *const params[] = {
            "With the model, every so many-th start is uniform in the box all the same; 0 = none."),
     DS_BOOL("trust", "true",
             "A search chooses between L-BFGS-B, descents, leaps and CMA-ES by what its gradients are worth. "
-            "false: "
-            "descents only."),
+            "false: descents only."),
     DS_REAL("good", "0.15", 0, 1, "",
             "Doubt of gradients (0: they tell where the loss goes, 1: the opposite) below which L-BFGS-B "
             "follows them."),
@@ -376,14 +374,11 @@ static const ds_param *const params[] = {
     LEAP_GRADIENTS,
     DS_REAL("polish", "0.3", 0, 1, "",
             "Share of the budget kept for the refinement of the best point by turns of L-BFGS-B, Adam and "
-            "CMA-ES; 0 "
-            "= none. Without a budget, the best point is refined whenever it is new."),
+            "CMA-ES; 0 = none. Without a budget, the best point is refined whenever it is new."),
     DS_INT("polish_lanes", "1", 1, 1e4, "",
            "Searches that refine the best points of the race in step, as one batch, for half of that share; "
-           "then "
-           "the best point alone is refined. 1 = that alone from the beginning, one evaluation at a time; "
-           "more are "
-           "for as many processors."),
+           "then the best point alone is refined. 1 = that alone from the beginning, one evaluation at a "
+           "time; more are for as many processors."),
     SURROGATE_PARAMS,
     NULL};
 
@@ -394,14 +389,11 @@ static const ds_desc desc = {
     .summary =
         "Local searches that race and trust gradients as far as they are worth it; a good first choice",
     .description = "A Gaussian process proposes where local searches start, the start that is given is among "
-                   "them. Several "
-                   "advance in step; each is paused after a rung of 6, 12, 24, ... evaluations and goes on "
-                   "only when it promises "
-                   "more than most. From what its steps gain and what its gradients promised, each learns "
-                   "whether to use L-BFGS-B, "
-                   "Adam, samples with descents, or samples alone. For the last part of the budget L-BFGS-B, "
-                   "Adam and CMA-ES take "
-                   "turns at the best point.",
+                   "them. Several advance in step; each is paused after a rung of 6, 12, 24, ... evaluations "
+                   "and goes on only when it promises more than most. From what its steps gain and what its "
+                   "gradients promised, each learns whether to use L-BFGS-B, Adam, samples with descents, or "
+                   "samples alone. For the last part of the budget L-BFGS-B, Adam and CMA-ES take turns at "
+                   "the best point.",
     .citation = "This project; after " OPT_KIT_ANTONOVA ", and L. Li et al.: A system for massively parallel "
                 "hyperparameter tuning. MLSys 2020, arXiv:1810.05934",
 };

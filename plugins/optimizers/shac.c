@@ -325,16 +325,13 @@ static const ds_desc desc = {
     .summary = "Short-horizon actor-critic (stepwise control with gradients)",
     .description =
         "Learns a control law by differentiating short windows of episodes through simulation and policy, "
-        "with a critic "
-        "for what comes behind them. Needs an environment with ds.env.rl_gradient/1. Each episode costs one "
-        "evaluation, "
-        "with its gradient.\n"
+        "with a critic for what comes behind them. Needs an environment with ds.env.rl_gradient/1. Each "
+        "episode costs one evaluation, with its gradient.\n"
         "Constants are those of the paper's cart-pole, but for N, which suits budgets of a thousand "
-        "episodes; networks "
-        "have tanh without normalised layers. A gradient longer than 1e6, or not finite, is not followed.",
+        "episodes; networks have tanh without normalised layers. A gradient longer than 1e6, or not finite, "
+        "is not followed.",
     .citation = "J. Xu, V. Makoviychuk, Y. Narang, F. Ramos, W. Matusik, A. Garg, M. Macklin: Accelerated "
-                "policy learning "
-                "with parallel differentiable simulation. ICLR 2022, arXiv:2204.07137",
+                "policy learning with parallel differentiable simulation. ICLR 2022, arXiv:2204.07137",
 };
 
 static const opt_table table = {

@@ -27,8 +27,7 @@ static const ds_param *const params[] = {
         "What goes wrong, in step 6; long, cut: in the last one, where the episode goes on or is truncated."),
     DS_ENUM("back", "right", backs,
             "What steps backwards are: none = not offered; else what goes wrong there, in step 6 of its "
-            "share of the "
-            "episodes; eager: a sweep begins where no step was taken."),
+            "share of the episodes; eager: a sweep begins where no step was taken."),
     DS_BOOL("limit", "false", "The horizon is a time limit."),
     DS_REAL("share", "0.2", 0, 1, "", "Share of the episodes (chosen by their actions) where it does."),
     DS_REAL("work", "0", 0, 10, "s", "Sleep of every step."),

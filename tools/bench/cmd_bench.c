@@ -62,19 +62,17 @@ static void usage(void)
                ds_bench_schema[i]->default_text);
     }
     printf("  [run]               settings of every run, as in `dshost help run`; jobs = 1 and pictures = "
-           "false by "
-           "default\n"
+           "false by default\n"
            "  [env A B]           parameters of the environments A and B; plugin = ID or PATH where the name "
-           "is not "
-           "the id\n"
+           "is not the id\n"
            "  [opt A B]           the same for optimizers\n"
            "  [sweep env A]       key = VALUE | VALUE: a variant A@key=VALUE for each; several keys: every "
            "combination\n"
-           "  [sweep opt A]\n\n"
+           "  [sweep opt A]\n"
+           "\n"
            "Exit status: 0 all runs are done, 4 5 6 7 that of the first run that failed, 2 usage, 3 the "
-           "file, 4 a "
-           "plugin is\nmissing, 75 another process works on OUT, 130 143 stopped by a signal, everything "
-           "saved.\n");
+           "file, 4 a plugin is\n"
+           "missing, 75 another process works on OUT, 130 143 stopped by a signal, everything saved.\n");
 }
 
 /* ---- arguments ---- */

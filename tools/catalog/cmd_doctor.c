@@ -244,12 +244,11 @@ static int command(int argc, char **argv, ds_error *e)
 {
     static const char usage[] =
         "usage: dshost doctor [DIR...] [--json] [--portable]\n"
-        "Prints versions, processor, limits and plugins for reports; exit status 1 where "
-        "something is wrong.\n"
+        "Prints versions, processor, limits and plugins for reports; exit status 1 where something is "
+        "wrong.\n"
         "With folders it reads every row of the runs, or the landscape, in them, and says which records are "
-        "damaged (exit "
-        "status 6), "
-        "and which have\nno checksums.\n"
+        "damaged (exit status 6), and which have\n"
+        "no checksums.\n"
         "  --json       one object\n"
         "  --portable   print the variables that a program needs for portable mode:\n"
         "               env $(dshost doctor --portable) PROGRAM\n";

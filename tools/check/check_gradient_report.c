@@ -190,8 +190,7 @@ static void tell_common(ds_check *c, const ds_check_env *env, const ds_gradient_
     tell_places(c, g);
     if (g->noisy_wrong == g->wrong_points) {
         ds_check_hint(c, "it is wrong with noise only: the same key draws the same numbers, wherever x is, "
-                         "and the gradient is "
-                         "that of the loss with them");
+                         "and the gradient is that of the loss with them");
     }
     ds_check_hint(c,
                   "the gradient is d loss / d x in the units of x, neither clipped nor normalised; test the "

@@ -17,8 +17,7 @@ static const char hint_state[] =
     "look for state that outlives a call: static variables, warm starts, buffers that are not "
     "cleared, uninitialised memory";
 static const char hint_threads[] = "sum in a fixed order: per block, then over blocks; no atomic additions "
-                                   "of doubles. Where that cannot be: "
-                                   "DS_ENV_INEXACT and a tolerance";
+                                   "of doubles. Where that cannot be: DS_ENV_INEXACT and a tolerance";
 static const char has_process[] =
     "each instance has a process to itself (DS_ENV_OWN_PROCESS), see pure.process";
 

@@ -162,8 +162,7 @@ static void scene_data(ds_check *c)
             ds_check_fail(c, "after an evaluate() without DS_WANT_SCENE the scene's info() returns %s",
                           ds_status_name(st));
             ds_check_hint(c, "return DS_E_STATE where the last evaluate() kept no scene: an old scene must "
-                             "not pass for the "
-                             "new one");
+                             "not pass for the new one");
         }
     }
     ds_snapshot_free(first);

@@ -479,8 +479,7 @@ static void compare(ds_check *c, const ds_check_search *a, const ds_check_search
         if (a->trace[k] != b->trace[k]) {
             ds_check_fail(c, "%s: evaluation %" PRIu64 " is at another point", what, k);
             ds_check_hint(c, "no rand(), time, addresses, uninitialised memory or static variables: random "
-                             "numbers come from "
-                             "diffsim/helper/random.h and host->seed alone");
+                             "numbers come from diffsim/helper/random.h and host->seed alone");
             return;
         }
     }
@@ -634,8 +633,7 @@ static void search_seed(ds_check *c)
         }
         if (same == n && a.used == b.used) {
             ds_check_note(c, "two seeds give the same search: fine for a method without randomness, else "
-                             "host->seed is not "
-                             "used");
+                             "host->seed is not used");
         } else if (same > n / 2) {
             ds_check_note(c, "two seeds agree at %" PRIu64 " of %" PRIu64 " points", same, n);
         }

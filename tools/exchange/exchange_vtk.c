@@ -188,9 +188,10 @@ static void put_cells(vtu *v, const ds_series *s)
 
 static void describe(vtu *v, const ds_series *s, uint64_t k)
 {
-    fputs("<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" "
-          "byte_order=\"LittleEndian\" "
-          "header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\">\n<UnstructuredGrid>\n",
+    fputs("<?xml version=\"1.0\"?>\n"
+          "<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\" "
+          "header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\">\n"
+          "<UnstructuredGrid>\n",
           v->xml);
     put_fields(v, s, k);
     fprintf(v->xml, "<Piece NumberOfPoints=\"%" PRIu64 "\" NumberOfCells=\"%" PRIu64 "\">\n",

@@ -15,8 +15,7 @@ static const char *const rules[] = {"bias", "ivw", NULL};
 const ds_param *const ds_gradients_schema[] = {
     DS_TEXT("x", "start",
             "The point: start, center, random:SEED, numbers 1,2,3, FILE, or DIR or DIR:ID of a run (its best "
-            "point, or an "
-            "evaluation)."),
+            "point, or an evaluation)."),
     DS_TEXT("axes", "",
             "A slice instead: one variable (a number from 0, or a name), or random; the others stay at x."),
     DS_TEXT("range", "",
@@ -32,18 +31,15 @@ const ds_param *const ds_gradients_schema[] = {
            "Samples of the long run that biases are measured against, with gradients; 0 = none."),
     DS_ENUM("reference_order", "zeroth", orders,
             "What the long run estimates: zeroth, which is right for every loss, or first, which is more "
-            "exact where the loss "
-            "is continuous."),
+            "exact where the loss is continuous."),
     DS_ENUM("baseline", "center", baselines,
             "What the zeroth order takes off a loss: center = that without noise (one evaluation more); mean "
-            "= that of the "
-            "other samples; none."),
+            "= that of the other samples; none."),
     DS_BOOL("shared", "false", "Both orders from the same samples; false = from independent ones."),
     DS_BOOL("antithetic", "false", "Draw samples in pairs w, -w."),
     DS_ENUM("noise", "auto", noises,
             "variables = noise on x; actions = on the actions of a policy, by the environment (extension "
-            "ds.env.score/1); "
-            "auto = on actions where it offers that."),
+            "ds.env.score/1); auto = on actions where it offers that."),
     DS_ENUM("rule", "bias", rules,
             "Weight of the first order: bias = inverse variances, limited by gamma; ivw = inverse variances "
             "alone."),
@@ -60,8 +56,7 @@ const ds_param *const ds_gradients_schema[] = {
     DS_REAL("level", "0.95", 0.5, 0.999999, "", "Of the intervals."),
     DS_TEXT("sweep", "",
             "What is varied: samples=, sigma=, gamma= or env.PARAMETER= with 1,10,100 or log:1:100:3 or "
-            "lin:0:1:11; several "
-            "with blanks between them, or several flags."),
+            "lin:0:1:11; several with blanks between them, or several flags."),
     NULL};
 
 int ds_gradients_refuse(const ds_settings *settings, const char *key, const char *why, ds_error *e)

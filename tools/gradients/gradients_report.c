@@ -274,8 +274,7 @@ static void print_cell(const ds_gradients *g)
     print_stat("zeroth", &c->variance[1], "");
     if (isfinite(c->rare.delta)) {
         printf("rare       without the %.3g %% farthest samples the mean is off by %.4g, within %.4g: "
-               "variance at least %.4g "
-               "(it is %.4g)\n",
+               "variance at least %.4g (it is %.4g)\n",
                100 * c->rare.beta, c->rare.delta, c->rare.radius, c->rare.bound, c->rare_variance);
     }
     printf("\nmixture    gamma %g\n", c->gamma);
@@ -293,9 +292,8 @@ static void print_table(const ds_gradients *g)
         char name[DS_MAX_NAME + 8];
         printf("%-13s ", dim_name(&g->dim[d], name));
     }
-    printf("   slope long run      first     zeroth      alpha   var first  var zeroth  alpha  error first   "
-           "  zeroth      "
-           "alpha\n");
+    printf("   slope long run      first     zeroth      alpha   var first  var zeroth  alpha  error "
+           "first     zeroth      alpha\n");
     for (uint64_t k = 0; k < g->cells && k < LINES; k++) {
         const ds_cell *c = &g->cell[k];
         uint64_t at[DS_DIMS_MAX];

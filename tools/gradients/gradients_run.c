@@ -270,8 +270,7 @@ static void warn(const ds_gradients *g)
     if (most > 0.05) {
         ds_log(DS_LOG_WARNING, NULL,
                "up to %.0f %% of the samples lay outside of the bounds and were moved to them: the smoothed "
-               "loss is that of "
-               "the loss continued from its bounds",
+               "loss is that of the loss continued from its bounds",
                100 * most);
     }
 }
@@ -291,8 +290,8 @@ static void warn_noisy(const ds_gradients *g)
     if (noisy > 0) {
         ds_log(DS_LOG_WARNING, NULL,
                "the long run is no more exact than the best estimate at %llu of %llu places: errors and "
-               "biases mean little "
-               "there; take a larger --reference, or --reference-order first where the loss is continuous",
+               "biases mean little there; take a larger --reference, or --reference-order first where the "
+               "loss is continuous",
                (unsigned long long)noisy, (unsigned long long)g->cells);
     }
 }

@@ -192,13 +192,11 @@ static void advise(const ds_landscape_measures *m, ds_verdict *v)
     if (v->no_gradient) {
         snprintf(out, room,
                  "there are no gradients: racer or cmaes, which sample; bo where an episode is expensive and "
-                 "variables are "
-                 "few");
+                 "variables are few");
     } else if (v->zero) {
         snprintf(out, room,
                  "gradients vanish at %.0f %% of the points, where descents stand still: racer, which "
-                 "samples there, or "
-                 "cmaes; not adam, lbfgsb, randdescents",
+                 "samples there, or cmaes; not adam, lbfgsb, randdescents",
                  100 * v->zero_share);
     } else if (v->exploding || v->missing || v->noisy || v->not_derivative) {
         snprintf(out, room,
@@ -210,8 +208,7 @@ static void advise(const ds_landscape_measures *m, ds_verdict *v)
     } else if (v->wrong_way == 2) {
         snprintf(out, room,
                  "gradients point the wrong way at %.0f %% of the points: racer or leaprefine, which average "
-                 "them over "
-                 "samples, or cmaes; not lbfgsb",
+                 "them over samples, or cmaes; not lbfgsb",
                  100 * v->wrong_way_share);
     } else if (v->rugged > 0 || v->jumps || v->wrong_way == 1) {
         snprintf(out, room,

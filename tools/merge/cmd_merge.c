@@ -13,12 +13,12 @@
 #include "run/signals.h"
 
 static const char usage[] =
-    "usage: dshost merge OUT PART... [OPTIONS]\n\n"
-    "Copies the runs of the folders PART, made by `dshost bench --shard`, to the folder OUT, "
-    "where `dshost "
-    "bench`\nwould have put them. Of a run that is in several folders the one with the most "
-    "evaluations "
-    "counts.\n\n"
+    "usage: dshost merge OUT PART... [OPTIONS]\n"
+    "\n"
+    "Copies the runs of the folders PART, made by `dshost bench --shard`, to the folder OUT, where `dshost "
+    "bench`\n"
+    "would have put them. Of a run that is in several folders the one with the most evaluations counts.\n"
+    "\n"
     "  --json        print counts as JSON instead of the folder\n";
 
 static int print_counts(const char *out, const ds_merge_counts *n, int json, ds_error *e)

@@ -20,10 +20,12 @@ typedef struct request {
 } request;
 
 static const char usage[] =
-    "usage: dshost plot [DIR|RUNS.csv]... [OPTIONS]\n\n"
+    "usage: dshost plot [DIR|RUNS.csv]... [OPTIONS]\n"
+    "\n"
     "Draws a figure about the runs below the folders and in the tables, as `dshost report` counts them, and "
-    "prints the path "
-    "of\nthe file.\n\n"
+    "prints the path of\n"
+    "the file.\n"
+    "\n"
     "  --kind K       curves (best loss so far; default), bars (final losses), scores (over all "
     "environments),\n"
     "                 profile (share of runs above a score), targets (share of targets reached: data "

@@ -461,42 +461,35 @@ static void put_columns(page *p)
          "of the best losses of the runs of an optimizer. A run that found no "
          "valid loss counts as infinite: \"none\"."},
         {"95 % of the mean", "interval of the mean by the bias-corrected and accelerated bootstrap (Efron "
-                             "1987), 10000 resamples, with "
-                             "levels expanded for few runs (Hesterberg 2015). It stays among the losses of "
-                             "the runs; with 3 runs it "
-                             "holds the true mean in about 3 of 4 cases where 90 % are asked for, with 10 in "
-                             "8 to 9 of 10. For one run there is none."},
+                             "1987), 10000 resamples, with levels expanded for few runs (Hesterberg 2015). "
+                             "It stays among the losses of the runs; with 3 runs it holds the true mean in "
+                             "about 3 of 4 cases where 90 % are asked for, with 10 in 8 to 9 of 10. For one "
+                             "run there is none."},
         {"A12", "probability that a run of the optimizer ends lower than one of the reference; equal ones "
-                "count half. "
-                "Above 0.5 the optimizer is ahead. Its interval (Newcombe 2006, method 5) does not shrink to "
-                "a point "
-                "where all runs of one lie below all of the other."},
+                "count half. Above 0.5 the optimizer is ahead. Its interval (Newcombe 2006, method 5) does "
+                "not shrink to a point where all runs of one lie below all of the other."},
         {"p, p (Holm)", "two-sided Mann-Whitney test against the reference, exact up to 200 values; then "
-                        "corrected by Holm for the "
-                        "number of optimizers on the environment. Better or worse: p (Holm) below 0.05. Too "
-                        "few runs: no p (Holm) "
-                        "below 0.05 can be reached with so many."},
+                        "corrected by Holm for the number of optimizers on the environment. Better or worse: "
+                        "p (Holm) below 0.05. Too few runs: no p (Holm) below 0.05 can be reached with so "
+                        "many."},
         {"score",
          "(random - loss) / (random - best): 0 is the mean of random search, 1 the best loss that any run "
          "found; 0 for a run without a valid loss. Without random search its place is taken by the worst "
-         "mean. "
-         "Over environments: interquartile mean over all runs, 95 % by the stratified bootstrap, 50000 "
+         "mean. Over environments: interquartile mean over all runs, 95 % by the stratified bootstrap, 50000 "
          "resamples."},
         {"mean rank", "of the mean losses on each environment, 1 is best."},
         {"beats reference",
          "mean over environments of A12; its interval from those of the environments (Zou and Donner 2008)."},
         {"over all: p, p (Holm)",
          "is \"beats reference\" one half? Mann-Whitney's test within the environments, all in one (van "
-         "Elteren 1960); "
-         "exact but for large numbers of runs; corrected for the number of optimizers."},
+         "Elteren 1960); exact but for large numbers of runs; corrected for the number of optimizers."},
         {"Friedman's test, critical difference",
          "as recommended by Demsar (2006): ranks of the mean losses on the environments that all have run "
-         "on; p from "
-         "99999 permutations, which holds for few environments, too."},
+         "on; p from 99999 permutations, which holds for few environments, too."},
         {"better on, worse on", "number of environments where p (Holm) is below 0.05."},
         {"area", "area under the best score so far, 1 is best: over evaluations up to the budget, and over "
-                 "simulation "
-                 "steps up to the longest run of the environment. A run that ended keeps its score."},
+                 "simulation steps up to the longest run of the environment. A run that ended keeps its "
+                 "score."},
         {"expected until the score is ...",
          "cost of all runs until they reached it or ended, per run that reached it "
          "(ERT); \"none\" where none did."},

@@ -153,15 +153,12 @@ void ds_report_put_sources(FILE *f, const ds_report *r)
         return;
     }
     fprintf(f,
-            "<h2 id=tables>Runs of tables: %zu</h2>\n<p class=s>Of these it is known how they ended and what "
-            "they cost, and "
-            "neither their curves, their best points nor their settings: what has the name of an environment "
-            "or an "
-            "optimizer is taken for it, unless versions or numbers of variables differ. Curves, areas, "
-            "expected costs, data "
-            "profiles and metrics are about optimizers without such runs, episodes about runs with a record. "
-            "A run that is in "
-            "a folder, too, counts once, as that of the folder.</p>\n",
+            "<h2 id=tables>Runs of tables: %zu</h2>\n"
+            "<p class=s>Of these it is known how they ended and what they cost, and neither their curves, "
+            "their best points nor their settings: what has the name of an environment or an optimizer is "
+            "taken for it, unless versions or numbers of variables differ. Curves, areas, expected costs, "
+            "data profiles and metrics are about optimizers without such runs, episodes about runs with a "
+            "record. A run that is in a folder, too, counts once, as that of the folder.</p>\n",
             rows);
     ds_html_table(f, "t", "runs of tables", "");
     fputs("<thead><tr><th scope=col>table<th scope=col>environment<th scope=col>runs</tr></thead>\n", f);
@@ -279,11 +276,10 @@ static void put_distinct(FILE *f, const ds_report *r, const char *name, int sect
 
 void ds_report_put_settings(FILE *f, const ds_report *r)
 {
-    fputs("<h2 id=settings>Settings</h2>\n<p class=s>A run.ini with all of them lies in the folder of every "
-          "run "
-          "(<a href=\"runs.csv\">runs.csv</a>); <code>dshost run --config run.ini</code> repeats it. "
-          "Settings that "
-          "differ are listed with what they were used on.",
+    fputs("<h2 id=settings>Settings</h2>\n"
+          "<p class=s>A run.ini with all of them lies in the folder of every run (<a "
+          "href=\"runs.csv\">runs.csv</a>); <code>dshost run --config run.ini</code> repeats it. Settings "
+          "that differ are listed with what they were used on.",
           f);
     fputs(ds_report_rows(r) > 0
               ? " Those of <a href=\"#tables\">runs of tables</a> are not known.</p>\n<div class=k>\n"

@@ -76,8 +76,7 @@ static void put_tests(FILE *f, const ds_report *r, size_t i, const size_t *order
     }
     ds_html_table_end(f);
     fputs("<p class=s>Bold: the lowest mean. Better and worse (p (Holm) &lt; 0.05) go by ranks, so that one "
-          "run far "
-          "off, which moves a mean, counts as one run.",
+          "run far off, which moves a mean, counts as one run.",
           f);
     if (!can) {
         fprintf(f, " <b>Nothing can be shown here with so few runs: it takes %zu of each optimizer.</b>",
@@ -91,12 +90,10 @@ static void put_costs(FILE *f, const ds_report *r, size_t i, const size_t *order
 {
     ds_html_table(f, "", "costs", r->env[i].name);
     fputs("<thead><tr><th rowspan=2 scope=col>optimizer<th colspan=3 scope=colgroup>cost, mean per run<th "
-          "colspan=2 "
-          "scope=colgroup>area, by<th colspan=3 scope=colgroup>evaluations expected<br>until the score is<th "
-          "colspan=3 "
-          "scope=colgroup>simulation steps<br>expected until</tr>\n<tr><th scope=col "
-          "style=\"text-align:right\">evaluations<th scope=col>steps<th scope=col>seconds<th "
-          "scope=col>evaluations<th scope=col>steps",
+          "colspan=2 scope=colgroup>area, by<th colspan=3 scope=colgroup>evaluations expected<br>until the "
+          "score is<th colspan=3 scope=colgroup>simulation steps<br>expected until</tr>\n"
+          "<tr><th scope=col style=\"text-align:right\">evaluations<th scope=col>steps<th "
+          "scope=col>seconds<th scope=col>evaluations<th scope=col>steps",
           f);
     for (int t = 0; t < 2 * DS_REPORT_SCORES; t++) {
         fprintf(f, "<th scope=col>%g", ds_report_score[t % DS_REPORT_SCORES]);
@@ -119,8 +116,7 @@ static void put_costs(FILE *f, const ds_report *r, size_t i, const size_t *order
     ds_html_table_end(f);
     if (r->env[i].rows > 0) {
         fputs("<p class=s>Areas and expected costs are those of optimizers whose runs all have a record "
-              "here; of <a "
-              "href=\"#tables\">runs of tables</a> just the end is known.</p>\n",
+              "here; of <a href=\"#tables\">runs of tables</a> just the end is known.</p>\n",
               f);
     }
 }

@@ -129,8 +129,7 @@ static void say_all(const request *q, const ds_comparison *c)
         printf("; all environments in one test (van Elteren) p = %.3g\n", c->overall.p);
         if (count[DS_VERSUS_TOO_FEW] > 0) {
             printf("on %zu of them the runs are too few for any verdict after Holm's correction: it takes "
-                   "%zu runs of "
-                   "each set on each environment\n",
+                   "%zu runs of each set on each environment\n",
                    count[DS_VERSUS_TOO_FEW], c->runs_needed);
         }
         printf("=> %s\n", !(c->overall.p < 0.05) ? c->overall.least_p < 0.05

@@ -250,8 +250,7 @@ static void coco_head(ds_printer *p, double f_opt)
 {
     ds_print(p,
              "%% function evaluation | noise-free fitness - Fopt (%.12e) | best noise-free fitness - Fopt | "
-             "measured "
-             "fitness | best measured fitness | x1 | x2...\n",
+             "measured fitness | best measured fitness | x1 | x2...\n",
              f_opt);
 }
 

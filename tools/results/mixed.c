@@ -51,8 +51,7 @@ void ds_results_warn_mixed(ds_results *const *set, size_t sets)
             }
             ds_log(DS_LOG_WARNING, NULL,
                    "runs with different arithmetic are put side by side, and may differ for that alone: %s "
-                   "(%s), "
-                   "%s (%s); runs with --portable do not",
+                   "(%s), %s (%s); runs with --portable do not",
                    ds_result_where(a), a->arithmetic, ds_result_where(b), b->arithmetic);
             return;
         }

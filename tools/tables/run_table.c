@@ -209,8 +209,7 @@ static int mark_environment(ds_results *all, size_t first, const ds_result *open
     }
     ds_log(DS_LOG_WARNING, NULL,
            "%s: an unfinished run of %s: left out with all rows of that environment, whose losses are those "
-           "after a "
-           "number of evaluations that the table does not tell",
+           "after a number of evaluations that the table does not tell",
            open->where, open->env);
     return 0;
 }

@@ -8,8 +8,8 @@ static const char cure[] = "raise substeps, or throw slower";
 static const ds_param *const params[] = {
     SOFT_PARAMS("velocity",
                 "velocity, velocities (of each particle), position, turn, mass, masses (a factor of each "
-                "particle), stretch and area "
-                "(Lame parameters of the membrane), damping, bend, lift, drag, gravity",
+                "particle), stretch and area (Lame parameters of the membrane), damping, bend, lift, drag, "
+                "gravity",
                 "image", "squared error of the centre of mass, mean of its coordinates.", "64", "15, 0, 0",
                 "alpha"),
     DS_INT("cells", "20", 2, 100, "", "Cells of the cloth along each side."),
@@ -98,13 +98,12 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT,
     .summary = "A cloth is to be thrown to where a target is in the air (gradSim, control-cloth).",
     .description = "A cloth of 20 x 20 cells (neo-Hookean membrane, bending, lift and drag) flies for 1.5 s. "
-                   "The variables are its "
-                   "velocity at the start; others of its properties can be variables, too.\n"
+                   "The variables are its velocity at the start; others of its properties can be variables, "
+                   "too.\n"
                    "observe = image: the last picture against that of the target; where the silhouettes do "
-                   "not overlap the gradient says "
-                   "nothing of where to go: a plateau, with a trap that moves the cloth out of view. observe "
-                   "= state: error of the centre of "
-                   "mass. frames = 24 compares all pictures to the one of the target, as gradSim does.\n"
+                   "not overlap the gradient says nothing of where to go: a plateau, with a trap that moves "
+                   "the cloth out of view. observe = state: error of the centre of mass. frames = 24 "
+                   "compares all pictures to the one of the target, as gradSim does.\n"
                    "Channels: residuals with J v and J' w; with observe = image also pictures and target.",
     .citation = ENV_KIT_GRADSIM,
     .extensions = env_kit_scene_channels};

@@ -15,8 +15,7 @@ static const double pi = 3.14159265358979323846;
 static const ds_param *const params[] = {
     SOFT_PARAMS("velocity",
                 "velocities (of each particle), velocity (of all), position, turn, mass, masses (a factor of "
-                "each particle), "
-                "stretch and area (Lame parameters of the membrane), damping, bend, gravity",
+                "each particle), stretch and area (Lame parameters of the membrane), damping, bend, gravity",
                 "image", "mean squared distance of the points.", "64", "5, 0, 0", "alpha"),
     WATCHER_OBJECT_PARAM,
     DS_LIST("velocity", "1, 0, 0", -10, 10, 3, "m/s",
@@ -29,12 +28,10 @@ static const ds_param *const params[] = {
             "particles start alike; what no picture shows of a velocity stays as it starts."),
     DS_LIST("truth", "1e4, 1e4, 100, 100", 0, 1e7, 4, "N/m, N/m, N s/m, N/rad",
             "What the cloth of the target is made of: stretch and area (Lame parameters of the membrane), "
-            "damping of its area, "
-            "stiffness of bending."),
+            "damping of its area, stiffness of bending."),
     DS_BOOL("random_mass", "false",
             "Inverse masses are uniform in (0, 1) for the first half of the particles and in (0, 2) for the "
-            "others, as in "
-            "gradSim, drawn with the seed; false: 1 kg each."),
+            "others, as in gradSim, drawn with the seed; false: 1 kg each."),
     SOFT_TIME_PARAMS("1.5", "32", "12"),
     NULL};
 
@@ -143,18 +140,15 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT,
     .summary = "How fast did the particles of a cloth start? From pictures (gradSim).",
     .description = "A cloth of 20 x 10 cells (neo-Hookean membrane, bending) hangs between two anchors on "
-                   "springs, a metre to the left and "
-                   "to the right of two of its corners. The variables are what is unknown of it: by default "
-                   "its velocity at the start; with "
-                   "variables = velocities that of each of its 231 particles, 693 numbers. The target is an "
-                   "episode of the same cloth, seen "
-                   "by the same camera, so the least loss is 0.\n"
+                   "springs, a metre to the left and to the right of two of its corners. The variables are "
+                   "what is unknown of it: by default its velocity at the start; with variables = velocities "
+                   "that of each of its 231 particles, 693 numbers. The target is an episode of the same "
+                   "cloth, seen by the same camera, so the least loss is 0.\n"
                    "Its Lame parameters are both 1e4 N/m. With gradSim's own mu of 100 N/m the corners, "
-                   "which carry all of it, are drawn out to "
-                   "needles that no step of this size can follow.\n"
+                   "which carry all of it, are drawn out to needles that no step of this size can follow.\n"
                    "Channels: residuals with J v and J' w; with observe = image also pictures and target. "
-                   "Metric error: mean error of the "
-                   "variables, in proportion where they are logarithms, which the optimizer does not see.",
+                   "Metric error: mean error of the variables, in proportion where they are logarithms, "
+                   "which the optimizer does not see.",
     .citation = ENV_KIT_GRADSIM,
     .extensions = env_kit_scene_channels};
 

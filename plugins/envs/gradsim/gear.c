@@ -111,14 +111,11 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT,
     .summary = "A soft wheel is to get to a target by contracting its parts in turn (gradSim, control-fem).",
     .description = "A wheel with 16 teeth of 1152 tetrahedra (stable neo-Hookean) is thrown at 1.5 m/s and "
-                   "rolls on the ground. A "
-                   "tetrahedron contracts by scale tanh(w . sinusoids of 2.5 rad/s); the weights w are the "
-                   "variables. Without them the "
-                   "wheel ends at x = -2.56 m.\n"
+                   "rolls on the ground. A tetrahedron contracts by scale tanh(w . sinusoids of 2.5 rad/s); "
+                   "the weights w are the variables. Without them the wheel ends at x = -2.56 m.\n"
                    "observe = state: error of the centre of mass at the end. observe = image: silhouette of "
-                   "the wheel against that of one at "
-                   "rest at the target; where the two do not overlap the gradient makes the wheel look "
-                   "smaller, not closer.\n"
+                   "the wheel against that of one at rest at the target; where the two do not overlap the "
+                   "gradient makes the wheel look smaller, not closer.\n"
                    "Channels: residuals with J v and J' w; with observe = image also pictures and target.",
     .citation = ENV_KIT_GRADSIM,
     .extensions = env_kit_scene_channels};

@@ -24,8 +24,7 @@ static const char *const unmodelled[] = {"nothing", "friction", "damping", NULL}
 static const ds_param *const params[] = {
     SWEPT_PARAMS("density ke kd kf mu",
                  "density, ke, kd, kf, mu (stiffness, damping, viscous friction and its bound of the "
-                 "contact), gravity, "
-                 "position, velocity, turn, spin",
+                 "contact), gravity, position, velocity, turn, spin",
                  "image", "64", "10, 30, 0", "alpha"),
     DS_LIST("truth", "5, 4900, 15, 50, 0.3", 1e-3, 1e6, 5, "kg/m^3, N/m, N s/m, N s/m, 1",
             "Density and contact of the target: density, ke, kd, kf, mu."),
@@ -388,24 +387,19 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT,
     .summary = "Density and contact of a bouncing cube? From pictures (gradSim, table 2).",
     .description =
-        "A cube of side 1.15 m falls from 4 m, thrown at 2 m/s, and bounces and slides on the "
-        "ground: a penalty with damping, "
-        "friction that is viscous up to Coulomb's bound. The variables are what is unknown of it, "
-        "by default log10 of its density "
-        "and of stiffness, damping and viscous friction of the contact, and the bound mu. The "
-        "target is an episode of the same "
-        "cube with parameter truth, seen by the same camera, so the least loss is 0. Density, ke, "
-        "kd and kf in "
-        "proportion give the same motion: to find all of them, push the cube with a known force "
-        "(parameter force), or know one.\n"
+        "A cube of side 1.15 m falls from 4 m, thrown at 2 m/s, and bounces and slides on the ground: a "
+        "penalty with damping, friction that is viscous up to Coulomb's bound. The variables are what is "
+        "unknown of it, by default log10 of its density and of stiffness, damping and viscous friction of "
+        "the contact, and the bound mu. The target is an episode of the same cube with parameter truth, seen "
+        "by the same camera, so the least loss is 0. Density, ke, kd and kf in proportion give the same "
+        "motion: to find all of them, push the cube with a known force (parameter force), or know one.\n"
         "What the model lacks may be a network: a force and a torque of position, velocity and spin "
         "(parameter residual); the target has none.\n"
         "The ground can be felt from afar: softness (the spring acts above it, too; the target stays hard), "
-        "contact_grad = "
-        "distance (for derivatives alone, whose kind is `smoothed`).\n"
-        "Channels: residuals with J v and J' w; with observe = image also pictures and target. "
-        "Metric error: mean error of the "
-        "variables, in proportion where they are logarithms, which the optimizer does not see.",
+        "contact_grad = distance (for derivatives alone, whose kind is `smoothed`).\n"
+        "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric error: "
+        "mean error of the variables, in proportion where they are logarithms, which the optimizer does not "
+        "see.",
     .citation = ENV_KIT_GRADSIM,
     .extensions = env_kit_scene_channels_hooks};
 

@@ -26,15 +26,12 @@ static const ds_param *const params[] = {
                  "alpha"),
     DS_ENUM("scene", "push", scenes,
             "push: the first two vertices are pushed down by 10 N, as where gradSim draws its landscape. "
-            "video: every "
-            "vertex is pulled down by "
-            "10 N, the lowest one pushed by as much for a tenth of a second, from an attitude drawn for the "
-            "object, as in its table."),
+            "video: every vertex is pulled down by 10 N, the lowest one pushed by as much for a tenth of a "
+            "second, from an attitude drawn for the object, as in its table."),
     DS_ENUM("shape", "cube", shapes,
             "What is pushed, each turned into one whose vertices reach to 1 m from their mean: a cube, a box "
-            "of sides "
-            "4 : 3 : 2 (8 vertices each), a sphere (162), a capsule (594), a cone (34), a cylinder (66), or "
-            "a mesh.",
+            "of sides 4 : 3 : 2 (8 vertices each), a sphere (162), a capsule (594), a cone (34), a cylinder "
+            "(66), or a mesh.",
             .flags = DS_PARAM_SHAPE),
     DS_PATH("mesh_file", "",
             "File of shape mesh, of at most 600 vertices: Wavefront OBJ; Gmsh MSH or TetGen .node with .ele.",
@@ -473,18 +470,16 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT,
     .summary = "How heavy is a body that is pushed? From pictures (gradSim, table 1).",
     .description =
-        "A cube, or another body, with a point mass at each of its vertices is pushed by known "
-        "forces; there is no gravity and no ground. The "
-        "variables are log10 of the mass of all vertices, or the mass of each. The target is an "
-        "episode of the same body with "
-        "parameter truth, seen by the same camera, so the least loss is 0.\n"
-        "A force of scene video acts on every vertex, whatever its mass: that, not gravity, is "
-        "what makes the mass visible.\n"
+        "A cube, or another body, with a point mass at each of its vertices is pushed by known forces; there "
+        "is no gravity and no ground. The variables are log10 of the mass of all vertices, or the mass of "
+        "each. The target is an episode of the same body with parameter truth, seen by the same camera, so "
+        "the least loss is 0.\n"
+        "A force of scene video acts on every vertex, whatever its mass: that, not gravity, is what makes "
+        "the mass visible.\n"
         "What the model lacks may be a network: a force and a torque of position and momenta (parameter "
         "residual); the target has none.\n"
-        "Channels: residuals with J v and J' w; with observe = image also pictures and target. "
-        "Metric error: mean error of the "
-        "variables, in proportion for mass, which the optimizer does not see.",
+        "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric error: "
+        "mean error of the variables, in proportion for mass, which the optimizer does not see.",
     .citation = ENV_KIT_GRADSIM,
     .extensions = env_kit_scene_channels_hooks};
 

@@ -8,8 +8,7 @@ static const char cure[] = "reduce mu, lambda or damping in parameter truth, or 
 static const ds_param *const params[] = {
     SOFT_PARAMS("mu lambda",
                 "mu, lambda, damping, density, masses (a factor of each particle), velocity, position, turn, "
-                "gravity, "
-                "contact_ke, contact_kd, contact_kf, contact_mu",
+                "gravity, contact_ke, contact_kd, contact_kf, contact_mu",
                 "image", "mean squared distance of the points.", "64", "8, 30, 0", "alpha"),
     DS_LIST("truth", "1000, 1000, 1, 10", 1e-3, 1e7, 4, "Pa, Pa, Pa s, kg/m^3",
             "What the ball of the target is made of: Lame parameters mu and lambda, damping, density."),

@@ -112,10 +112,9 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT,
     .summary = "Springs of a cage are to be chosen so that a mass among them ends at a target.",
     .description = "A mass of 1 kg in the middle of a square, or a cube, hangs on springs from its corners "
-                   "(100 N/m, 10 N s/m), without gravity. "
-                   "The variables are the lengths of the springs at rest, by default; or their stiffness or "
-                   "damping, log10 of each. The loss is "
-                   "the squared distance of the mass to its target after 2 s, a third of it.\n"
+                   "(100 N/m, 10 N s/m), without gravity. The variables are the lengths of the springs at "
+                   "rest, by default; or their stiffness or damping, log10 of each. The loss is the squared "
+                   "distance of the mass to its target after 2 s, a third of it.\n"
                    "Channels: residuals with J v and J' w; with observe = image (a disc for the mass) also "
                    "pictures and target.",
     .citation = ENV_KIT_GRADSIM,

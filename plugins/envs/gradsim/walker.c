@@ -126,11 +126,10 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT,
     .summary = "A soft sheet on two legs is to walk to a target (gradSim, control-walker).",
     .description = "A sheet of 104 triangles (neo-Hookean membrane) stands on two legs. A triangle contracts "
-                   "by scale tanh(w . "
-                   "sinusoids of 20 rad/s); the weights w are the variables. With none it stands still.\n"
+                   "by scale tanh(w . sinusoids of 20 rad/s); the weights w are the variables. With none it "
+                   "stands still.\n"
                    "observe = image: the last picture against that of the walker at the target. observe = "
-                   "state: error of the centre of "
-                   "mass at the end.\n"
+                   "state: error of the centre of mass at the end.\n"
                    "Channels: residuals with J v and J' w; with observe = image also pictures and target.",
     .citation = ENV_KIT_GRADSIM,
     .extensions = env_kit_scene_channels};

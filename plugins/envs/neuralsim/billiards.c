@@ -13,8 +13,7 @@ enum { AIMED = 5, PUSHED = 6 };
 static const ds_param *const params[] = {
     DS_BOOL("smooth", "false",
             "Balls push each other from afar, too, where they approach fast enough. Without it the loss has "
-            "plateaus, where "
-            "the last ball is never hit."),
+            "plateaus, where the last ball is never hit."),
     DS_LIST("target", "3.5, 8", -100, 100, 2, "m", "Where the last ball is to be at the end."),
     DS_REAL("mu", "0.5", 0, 10, "", "Friction between balls."),
     DS_REAL("restitution", "0", 0, 1, "", "Part of the normal velocity that a contact gives back."),
@@ -219,18 +218,15 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT,
     .summary = "Push the white ball so that the last ball of a rack rolls to a target.",
     .description = "Seven balls of 1 kg and radius 0.5 m: six are racked in rows of 1, 2 and 3, the white "
-                   "one lies before them. The "
-                   "variables are the force on the white ball in the first of 300 steps of 1/60 s; the loss "
-                   "is the squared distance of "
-                   "the last ball from its target at the end, m^2. Balls push each other by sequential "
-                   "impulses with friction and "
-                   "without restitution.\n"
+                   "one lies before them. The variables are the force on the white ball in the first of 300 "
+                   "steps of 1/60 s; the loss is the squared distance of the last ball from its target at "
+                   "the end, m^2. Balls push each other by sequential impulses with friction and without "
+                   "restitution.\n"
                    "Plateaus, where the last ball is never hit, and jumps, where another chain of contacts "
-                   "does it; smooth = true "
-                   "fills most of the plateaus. The gradient is exact for the contacts that an episode has.\n"
+                   "does it; smooth = true fills most of the plateaus. The gradient is exact for the "
+                   "contacts that an episode has.\n"
                    "Channel: the gap to the target as two residuals with J v and J' w. Metrics: place of the "
-                   "last ball, its distance "
-                   "from the target, impulses in the step.",
+                   "last ball, its distance from the target, impulses in the step.",
     .citation =
         "E. Heiden, D. Millard, E. Coumans, Y. Sheng, G. S. Sukhatme: NeuralSim: Augmenting differentiable "
         "simulators with neural networks. ICRA 2021, arXiv:2011.04217; E. Coumans and others: "

@@ -19,13 +19,11 @@ static const char *const fades[] = {"none", "sigmoid", "tanh", "softsign", NULL}
 static const ds_param *const params[] = {
     DS_TEXT("variables", "stiffness damping network",
             "What is sought, one or several of: stiffness, damping, mu, mu_static, slip, network. Without "
-            "network there "
-            "is none.",
+            "network there is none.",
             .flags = DS_PARAM_SHAPE),
     DS_ENUM("friction", "tanh", frictions,
             "Friction of the springs before the network adds to it: mu tanh(v / slip); a constant (coulomb), "
-            "or the laws "
-            "of Andersson, Hollars and Brown, which know mu_static, too."),
+            "or the laws of Andersson, Hollars and Brown, which know mu_static, too."),
     DS_REAL("stiffness", "5000", 0, 1e7, "N m^-3/2", "Stiffness where it is no variable."),
     DS_REAL("damping", "5000", 0, 1e7, "N s m^-5/2", "Damping where it is no variable."),
     DS_REAL("mu", "0.2", 0, 10, "", "Friction of what slides, where it is no variable."),
@@ -57,8 +55,7 @@ static const ds_param *const params[] = {
         "1 2 3 4 5 6 7",
         "Of parameter file: names or numbers (from 1) of 3 columns: position of the centre (z up); of 7: "
         "quaternion x, y, z, w, then position; or of 13: and angular velocity and velocity, all in the "
-        "world. "
-        "The first sample is the start, as far as it goes.",
+        "world. The first sample is the start, as far as it goes.",
         "100", "Of parameter file without time_column: samples in a second.", "300",
         "States that are compared, with the start; without file h apart."),
     DS_INT("steps_per_sample", "1", 1, 1000, "", "Of parameter file: steps from one sample to the next."),
@@ -527,24 +524,16 @@ static const ds_desc desc = {
         "Contact by springs and a small network is to move a thrown cube like impulses do (NeuralSim).",
     .description =
         "A cube of 10 kg with eight spheres at its corners is thrown onto a plane and tumbles for 3 s. The "
-        "target moves "
-        "by impulses (linear complementarity, friction 0.2); the model has springs after Hunt and Crossley, "
-        "smooth "
-        "friction, and a network of 22 weights that sees normal force and sliding speed and adds to the "
-        "friction. "
-        "Variables: stiffness, damping and the weights, or other constants of the springs. The loss is the "
-        "sum of squared "
-        "errors of quaternion, position, angular velocity and velocity over all samples, and the squares of "
-        "the "
-        "weights.\n"
+        "target moves by impulses (linear complementarity, friction 0.2); the model has springs after Hunt "
+        "and Crossley, smooth friction, and a network of 22 weights that sees normal force and sliding speed "
+        "and adds to the friction. Variables: stiffness, damping and the weights, or other constants of the "
+        "springs. The loss is the sum of squared errors of quaternion, position, angular velocity and "
+        "velocity over all samples, and the squares of the weights.\n"
         "Further networks go where parameter residual puts them: into the friction or the normal force of "
-        "each "
-        "contact, of "
-        "normal force, sliding speed, depth and its rate.\n"
+        "each contact, of normal force, sliding speed, depth and its rate.\n"
         "The target may be a recording (parameter file): positions, with quaternions, or whole states; the "
-        "first sample is "
-        "the start, and what is missing counts nothing. held_out samples behind those compared are only "
-        "predicted.\n"
+        "first sample is the start, and what is missing counts nothing. held_out samples behind those "
+        "compared are only predicted.\n"
         "Where the throw is held out: position, turn, velocity and spin are parameters, and x can be of "
         "another run.\n"
         "The loss jumps where a corner meets the plane a step earlier; in between the gradient is exact.\n"

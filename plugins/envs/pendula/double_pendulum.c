@@ -16,23 +16,19 @@ static const char *const rollouts[] = {"full", "onestep", NULL};
 static const ds_param *const params[] = {
     DS_ENUM("variant", "camera", variants,
             "camera: two bobs in pictures. The others compare angles: lengths: of both arms, damping: of "
-            "both joints, "
-            "by a simulated motion; recording: seven constants of a real pendulum by parameter file; "
-            "synthetic: the "
-            "same by a made recording; initial: where it starts, to end upright.",
+            "both joints, by a simulated motion; recording: seven constants of a real pendulum by parameter "
+            "file; synthetic: the same by a made recording; initial: where it starts, to end upright.",
             .flags = DS_PARAM_SHAPE),
     DS_LIST("length", "", 0.01, 100, 2, "m",
             "Lengths of the rods of the target, and where they are no variables. Empty: 1 (camera, initial), "
-            "3 and 4 "
-            "(lengths), 0.5 (damping); recording, synthetic: 0.091 and 0.070, for what is drawn."),
+            "3 and 4 (lengths), 0.5 (damping); recording, synthetic: 0.091 and 0.070, for what is drawn."),
     DS_REAL("mass", "1", 1e-3, 1e3, "kg", "Likewise the mass of the second bob; the first has 1 kg.",
             .flags = DS_PARAM_LOG),
     DS_LIST("gravity", "", -100, 100, 1, "m/s^2",
             "Likewise gravity, downward. Empty: 10 (camera), 9.81 (others). Not of recording and synthetic."),
     DS_LIST("angle", "", -100, 100, 2, "rad",
             "Likewise the angles from the downward vertical at the start; empty: 3 pi / 7 and 3 pi / 4 "
-            "(camera), pi / 2 "
-            "(lengths, damping), 1.951 and -0.082 (synthetic)."),
+            "(camera), pi / 2 (lengths, damping), 1.951 and -0.082 (synthetic)."),
     DS_LIST("rate", "0", -100, 100, 2, "rad/s", "Likewise their rates."),
     SWEPT_PARAMS(
         "length",
@@ -62,15 +58,13 @@ static const ds_param *const params[] = {
         "afar, but one turn that was lost in a gap spoils all."),
     DS_ENUM("rollout", "full", rollouts,
             "full: the motion from the start; onestep: each sample from the one before as it was recorded, "
-            "its rates by "
-            "differences."),
+            "its rates by differences."),
     DS_ENUM("integrator", "variant", integrators,
             "Method of the steps; variant: semi_implicit (lengths, damping, initial), rk4 (recording, "
             "synthetic)."),
     DS_LIST("start", "", -1e3, 1e3, COMPOUND_VARIABLES, "",
             "All variants but camera: where a search starts, a value for each variable; empty: as in the "
-            "table of the "
-            "documentation, rates by differences."),
+            "table of the documentation, rates by differences."),
     DS_INT("steps_per_sample", "1", 1, 1000, "", "Steps from one sample to the next."),
     DS_HYBRID_PARAMS,
     NULL};
@@ -110,35 +104,27 @@ static const ds_desc desc = {
     .summary = "What is unknown of a double pendulum? From pictures, or from its recorded motion.",
     .description =
         "camera (gradSim): two pendula in a row, with bobs of radius 0.25 m, swing for 1.6 s without "
-        "friction. The "
-        "variables are what is unknown of them, by default the lengths of the rods. The target is an episode "
-        "of the "
-        "same pendula with the parameters length, mass, gravity, angle and rate; each bob is seen in a "
-        "picture of its "
-        "own by the same camera, so the least loss is 0. Of the masses only their ratio matters. With "
-        "observe = state "
-        "the loss is the mean squared distance of the bobs, m^2.\n"
+        "friction. The variables are what is unknown of them, by default the lengths of the rods. The target "
+        "is an episode of the same pendula with the parameters length, mass, gravity, angle and rate; each "
+        "bob is seen in a picture of its own by the same camera, so the least loss is 0. Of the masses only "
+        "their ratio matters. With observe = state the loss is the mean squared distance of the bobs, m^2.\n"
         "The other variants compare angles; the loss is the sum of their squared errors, rad^2. lengths, "
-        "damping "
-        "(NeuralSim, Heiden et al.): by a simulated motion whose constants are known. recording: inertias, "
-        "moment, "
-        "damping and rates at the start of a real pendulum, from a file; synthetic: the same by a made "
-        "recording. "
-        "Networks can be put into the torques of their joints (parameter residual).\n"
+        "damping (NeuralSim, Heiden et al.): by a simulated motion whose constants are known. recording: "
+        "inertias, moment, damping and rates at the start of a real pendulum, from a file; synthetic: the "
+        "same by a made recording. Networks can be put into the torques of their joints (parameter "
+        "residual).\n"
         "initial (Suh et al.): the variables are the state at the start, the loss is the distance from "
         "upright rest.\n"
         "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric error: "
-        "mean "
-        "error of the variables, in proportion where they are positive, which the optimizer does not see; "
-        "distance: "
-        "that of the middle of the bobs; rmse: of the angles so far, of those held out from their first on.",
+        "mean error of the variables, in proportion where they are positive, which the optimizer does not "
+        "see; distance: that of the middle of the bobs; rmse: of the angles so far, of those held out from "
+        "their first on.",
     .citation = ENV_KIT_GRADSIM " E. Heiden, D. Millard, E. Coumans, Y. Sheng, G. S. Sukhatme: NeuralSim: "
-                                "Augmenting differentiable simulators with "
-                                "neural networks. ICRA 2021, arXiv:2011.04217. A. Asseman, T. Kornuta, A. "
-                                "Ozcan: Learning beyond simulated "
-                                "physics. NeurIPS 2018 workshop. H. J. T. Suh, M. Simchowitz, K. Zhang, R. "
-                                "Tedrake: Do differentiable simulators "
-                                "give better policy gradients? ICML 2022, arXiv:2202.00817.",
+                                "Augmenting differentiable simulators with neural networks. ICRA 2021, "
+                                "arXiv:2011.04217. A. Asseman, T. Kornuta, A. Ozcan: Learning beyond "
+                                "simulated physics. NeurIPS 2018 workshop. H. J. T. Suh, M. Simchowitz, K. "
+                                "Zhang, R. Tedrake: Do differentiable simulators give better policy "
+                                "gradients? ICML 2022, arXiv:2202.00817.",
     .extensions = env_kit_scene_channels_hooks};
 
 DS_DEFINE_ENV(desc, vtable)

@@ -38,8 +38,7 @@ static const ds_param *const params[] = {
     DS_INT("steps", "50", 1, 500, "", "Output steps of an episode, 0.02 s each."),
     DS_ENUM("loss", "task", loss_choices,
             "task: where cube and ladle are at the end. image: what cameras see of the cube, as if the syrup "
-            "were "
-            "clear, compared with one over the middle of the tank that has just left it."),
+            "were clear, compared with one over the middle of the tank that has just left it."),
     DS_ENUM("loss_sign", "corrected", sign_choices,
             "First term of the loss: max(0, 0.2 - y), which rewards lifting, or max(0, y - 0.2) as the "
             "paper prints it."),
@@ -505,18 +504,17 @@ static const ds_desc desc = {
     .description =
         "Variables: horizontal and vertical velocity (m/s) of the ladle in each segment. Syrup (weakly "
         "compressible, viscous) and cube (elastic) are particles of the material point method; the ladle is "
-        "a half spherical shell, 0.1 m wide. Loss at the end of one second: how far the cube is below 0.2 "
-        "m, 3 times its horizontal distance from the ladle, and that from the axis of the tank; loss = "
-        "image: "
+        "a half spherical shell, 0.1 m wide. Loss at the end of one second: how far the cube is below 0.2 m, "
+        "3 times its horizontal distance from the ladle, and that from the axis of the tank; loss = image: "
         "pictures of the cube.\n"
         "The landscape is rugged with many shallow minima. Idle, the loss is 0.554; x = 0 -0.62 0.7 0 0 0 0 "
-        "0.6 0 0.6 scoops the cube out. The gradient is the exact adjoint of the whole episode; the loss "
-        "has kinks where a grid node meets the shell.\n"
-        "Stepwise control: an action is the two velocities of a segment; observations: x and y of the "
-        "ladle, then centre of mass and its velocity, first of the cube, then of the syrup; rewards are the "
+        "0.6 0 0.6 scoops the cube out. The gradient is the exact adjoint of the whole episode; the loss has "
+        "kinks where a grid node meets the shell.\n"
+        "Stepwise control: an action is the two velocities of a segment; observations: x and y of the ladle, "
+        "then centre of mass and its velocity, first of the cube, then of the syrup; rewards are the "
         "decrease of the loss of the state.\n"
-        "Metrics: centre of the cube, place of the ladle, loss if the episode ended there, success (the "
-        "cube is above 0.2 m), level of the syrup, highest speed, and least and most relative volume of the "
+        "Metrics: centre of the cube, place of the ladle, loss if the episode ended there, success (the cube "
+        "is above 0.2 m), level of the syrup, highest speed, and least and most relative volume of the "
         "syrup.",
     .citation = ENV_KIT_ANTONOVA,
     .extensions = env_kit_scene_channels_rl_gradient,

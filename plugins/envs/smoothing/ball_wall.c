@@ -121,9 +121,8 @@ static const ds_desc desc = {
     .description =
         "Variable: the angle of the throw. Loss minus the square of where the ball comes down, which is the "
         "wall where it flies into it: a plateau of gradient 0 between 0.3147 and 0.6932 rad and again "
-        "between "
-        "1.1993 and 1.2561, and a jump where the ball just clears the wall. The minimum lies at pi/4; its "
-        "mean under noise of 0.1 rad at 0.861.\n"
+        "between 1.1993 and 1.2561, and a jump where the ball just clears the wall. The minimum lies at "
+        "pi/4; its mean under noise of 0.1 rad at 0.861.\n"
         "Metrics: place of the ball on its flight.",
     .citation = SMOOTHING_SUH,
     .extensions = env_kit_scene,

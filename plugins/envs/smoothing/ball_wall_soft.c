@@ -247,8 +247,7 @@ static const ds_desc desc = {
     .summary = "Throw a ball over a tower, soft or hard.",
     .description =
         "Variable: the angle of the throw. Loss: minus the square of how far the ball has come at the end; "
-        "steps "
-        "are semi-implicit.\n"
+        "steps are semi-implicit.\n"
         "soft: k ramp(penetration) along the normal of a rounded tower; widths of 1/10, 1/15.8, 1/25.1 and "
         "1e-10 are those of the paper, and 1/8, 1/20, 1/100. hard: elastic reflection at the time of impact "
         "within the step; where the ball just misses the edge the loss jumps, and with a dome it becomes "

@@ -142,8 +142,7 @@ static const ds_desc desc = {
         "mu times the speed of slip, at most mu slip_speed; the box slides out from under it where it is "
         "pushed too hard: the loss jumps, and beyond the jump nothing leads back.\n"
         "Usual numbers: h 0.005, 400 steps, start 0, goal 2, 2, 0, 0, Q = Qd = 0.1, 10, 0.1, 0.1, R 1; a "
-        "search "
-        "starts at u = 0.\n"
+        "search starts at u = 0.\n"
         "Metrics: x1, x2, slip, friction, u and cost of the step that begins at the frame.",
     .citation = SMOOTHING_SUH,
     .extensions = env_kit_scene,

@@ -311,17 +311,15 @@ static const ds_desc desc = {
     .summary = "Force and torque of contact over the pose: a pressure field, or a point.",
     .description =
         "scene = A: a box of half sizes a, b with the pressure field modulus x depth below its nearest side "
-        "/ "
-        "min(a, b) on the rigid ground; the normal force N is the integral of the pressure along the ground "
-        "inside of the box, the torque that of X times it (per metre of depth). Flat and sunk by d: N = "
-        "modulus (2 a d - d^2)/min(a, b), torque 0.\n"
+        "/ min(a, b) on the rigid ground; the normal force N is the integral of the pressure along the "
+        "ground inside of the box, the torque that of X times it (per metre of depth). Flat and sunk by d: N "
+        "= modulus (2 a d - d^2)/min(a, b), torque 0.\n"
         "scene = B: two boxes with equal fields whose corners overlap by (wx, wy): with m the smaller and M "
         "the larger overlap the force is m M/2 - m^2/4 along the axis of the smaller one and m^2/4 along the "
         "other.\n"
         "With dissipation the pressure is greater where the boxes approach (velocity < 0), never negative.\n"
         "contact = point: a spring at the deepest corner, whose arm jumps from one side to the other at tilt "
-        "0 "
-        "(A); a spring along the axis of the smaller overlap, which turns by 90 degrees at wx = wy (B).\n"
+        "0 (A); a spring along the axis of the smaller overlap, which turns by 90 degrees at wx = wy (B).\n"
         "Metrics: both numbers of the answer.",
     .citation = SMOOTHING_ELANDT,
     .extensions = env_kit_scene,

@@ -112,9 +112,8 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT,
     .summary = "Hit a bar as hard as possible without missing it, in closed form.",
     .description =
-        "Variable: the angle of the throw. Loss -sin(angle)^2 up to the "
-        "cliff, 0 beyond it: the best angle is "
-        "the last one before the cliff, and gradients lead over it.\n"
+        "Variable: the angle of the throw. Loss -sin(angle)^2 up to the cliff, 0 beyond it: the best angle "
+        "is the last one before the cliff, and gradients lead over it.\n"
         "The picture takes the loss for minus the square of the rate at which a bar turns that was hit. "
         "Metrics: place of the ball, tilt and rate of the bar.",
     .citation = SMOOTHING_SUH,

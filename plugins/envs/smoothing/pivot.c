@@ -24,8 +24,7 @@ static const ds_param *const params[] = {
     DS_REAL("k", "1e4", 0, 1e9, "N/m", "Stiffness of contact."),
     DS_ENUM("arm", "full", arms,
             "Of the torque on the bar: full; along = the part of the arm to the point of contact that lies "
-            "along the "
-            "bar, as the published program has it.",
+            "along the bar, as the published program has it.",
             .flags = DS_PARAM_ADVANCED),
     SOFTNESS_PARAMS("width", "softplus", "0.01", "m"),
     PLAIN_PARAMS("0", "1.5707963267948966", "0.1", "rad"),
@@ -203,9 +202,9 @@ static const ds_desc desc = {
     .summary = "Throw a ball at a bar to make it turn fast.",
     .description =
         "Variable: the angle of the throw. The bar stands upright on its pivot and turns freely; contact is "
-        "k "
-        "ramp(penetration) along the normal of the bar, steps are semi-implicit, there is no gravity. Loss: "
-        "minus the square of the bar's final rate: the higher the hit the better, until the ball misses.\n"
+        "k ramp(penetration) along the normal of the bar, steps are semi-implicit, there is no gravity. "
+        "Loss: minus the square of the bar's final rate: the higher the hit the better, until the ball "
+        "misses.\n"
         "With a noise key and length_noise > 0 the length of the bar is drawn for each episode.\n"
         "Metrics: place and speed of the ball, tilt (towards +x) and rate of the bar.",
     .citation = SMOOTHING_SUH,

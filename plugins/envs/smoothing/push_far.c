@@ -97,12 +97,10 @@ static const ds_desc desc = {
     .summary = "Push a block that is far away: no contact, no gradient.",
     .description =
         "Variables: the force u on block 1 in each step; block 2 lies 1 m away and is to be 1 m farther at "
-        "the "
-        "end: loss (x2 - target)^2 + contact_loss x proximity. Without force the gradient is exactly 0.\n"
+        "the end: loss (x2 - target)^2 + contact_loss x proximity. Without force the gradient is exactly 0.\n"
         "Four remedies: contact_loss > 0 (how near the blocks came), softness (a force at a distance), "
         "contact_grad = distance (only the gradient sees one; its kind is `smoothed`, since it is not the "
-        "derivative "
-        "of the loss), and noise of the optimizer.\n"
+        "derivative of the loss), and noise of the optimizer.\n"
         "Usual numbers: h 0.005, 200 steps, k 1000, keep 0.99, start 0, 2, 0, 0; Q = 0, Qd = 0, 1, 0, 0, R = "
         "0. The goal of q and qd is 0, target, 0, 0.\n"
         "Metrics: x1, x2, gap, force of contact, u and quadratic cost of the step that begins at the frame.",

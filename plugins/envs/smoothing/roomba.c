@@ -25,8 +25,7 @@ static const ds_param *const params[] = {
             "where it is."),
     DS_ENUM("collision", "none", collisions,
             "Adds collision_cost where a step, or the last step, is stopped; last is what batches of the "
-            "published "
-            "program have.",
+            "published program have.",
             .flags = DS_PARAM_ADVANCED),
     DS_REAL("collision_cost", "100", 0, 1e9, "", "See collision.", .flags = DS_PARAM_ADVANCED),
     SOFTNESS_PARAMS("width", "none", "0.02", "m"),
@@ -315,15 +314,14 @@ static const ds_desc desc = {
     .summary = "Drive around discs that stop the robot.",
     .description =
         "Variables: the velocity (bicycle: acceleration and rate of steering) in each step. A step that "
-        "would "
-        "end in a disc leaves the robot where it is; the gradient then knows nothing of that step's "
+        "would end in a disc leaves the robot where it is; the gradient then knows nothing of that step's "
         "control.\n"
         "Discs that are near can be felt: softness (each lets a part of the step through, what is on average "
         "where radii are noisy), contact_grad = distance (for the gradient alone, whose kind is "
         "`smoothed`).\n"
         "Usual numbers: h 0.01, 200 steps, start 0, 0 (bicycle: heading upward, at rest), goal 0, 4, Q 1, R "
-        "0.001, Qd 10 of "
-        "the place; a search starts at u = 0.01. The bicycle's place is stopped, its other numbers go on.\n"
+        "0.001, Qd 10 of the place; a search starts at u = 0.01. The bicycle's place is stopped, its other "
+        "numbers go on.\n"
         "Metrics: x, y, distance to the goal, whether the step that begins at the frame is stopped, its "
         "cost.",
     .citation = SMOOTHING_SUH,

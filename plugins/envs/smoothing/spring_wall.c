@@ -149,8 +149,7 @@ static const ds_desc desc = {
     .description =
         "Variables: the force u in each step. Beyond the walls a spring k and a damper d push back. The loss "
         "is the sum of 10 x^2 + 0.1 v^2 + R u^2 over the steps, and of the last state. Sets differ in "
-        "stiffness and speed; a "
-        "search starts at u = 0.\n"
+        "stiffness and speed; a search starts at u = 0.\n"
         "Metrics: x, v, depth in a wall, u and cost of the step that begins at the frame.",
     .citation = SMOOTHING_SUH,
     .extensions = env_kit_scene,

@@ -424,16 +424,14 @@ static void variables(void **state)
         char text[200];
         snprintf(text, sizeof text,
                  "toy: ds.env.variables/1: variable 1: the name is '%s': a letter, then letters, digits, '_' "
-                 "and '.' are "
-                 "possible",
+                 "and '.' are possible",
                  bad[i]);
         called[1].name = bad[i];
         asked(4, text);
     }
     called[1].group = "two words";
     asked(4, "toy: ds.env.variables/1: variable 1: the group is 'two words': a letter, then letters, digits, "
-             "'_' and '.' "
-             "are possible");
+             "'_' and '.' are possible");
     describe_status = DS_E_STATE;
     asked(4, "toy: describe() of ds.env.variables/1 failed: no names today (DS_E_STATE)");
     table.describe = NULL;
@@ -539,10 +537,9 @@ static void terminal(void **state)
     out[used] = '\0';
     assert_int_equal(status, 0);
     /* What does not fit goes as a whole word: no number is cut. */
-    assert_string_equal(out, "evaluation 1 of"
-                             "\r\033[Kdshost: warning: toy: something happened\r\nevaluation 1 of"
-                             "\r\033[Kdshost: debug: shown\r\nevaluation 1 of"
-                             "\r\033[K");
+    assert_string_equal(out, "evaluation 1 of\r\033[Kdshost: warning: toy: something happened\r\n"
+                             "evaluation 1 of\r\033[Kdshost: debug: shown\r\n"
+                             "evaluation 1 of\r\033[K");
 }
 
 int main(void)

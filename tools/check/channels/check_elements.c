@@ -188,8 +188,7 @@ static void element_wrong(elements *s, double scale, double slope, ds_quotient q
     if (s->told++ < NAMED) {
         ds_check_fail(t->b->c,
                       "channel %s: the derivative of element %llu with respect to variable %llu is %.10g, "
-                      "the difference "
-                      "quotient %.10g +- %.1g",
+                      "the difference quotient %.10g +- %.1g",
                       t->ch->name, (unsigned long long)s->pick[s->element], (unsigned long long)i,
                       slope / t->v[i], q.value / t->v[i], fabs(q.spread / t->v[i]));
     }

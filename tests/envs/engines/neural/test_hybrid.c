@@ -228,8 +228,7 @@ static const scene scenes[] = {
     {"envs/cube_throw",
      {"variables=stiffness damping mu", "n_samples=100", "network_force=50",
       "residual=friction = normal_force, sliding_speed | 3 2 | elu | residual | all & normal = depth, "
-      "depth_rate | 3 | "
-      "tanh"},
+      "depth_rate | 3 | tanh"},
      1e-7,
      1e-4},
     {"envs/cube_throw", /* with the network of the source */

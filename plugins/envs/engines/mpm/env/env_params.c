@@ -38,10 +38,9 @@ const ds_param mpm_precision_param = ENUM_PARAM(
 const ds_param mpm_memory_param = ENUM_PARAM(
     "memory", "checkpoint", DS_PARAM_ADVANCED, memory_choices,
     "What is kept for the gradient: a checkpoint every 38 substeps, and of the grid and then the particles "
-    "in "
-    "between as much as fits into 235 MB, or 17.5 kB for each particle where that is more (all of the small "
-    "preset), the rest is simulated again; or all substeps (1.2 GB for 10000 particles). The results are the "
-    "same bits.");
+    "in between as much as fits into 235 MB, or 17.5 kB for each particle where that is more (all of the "
+    "small preset), the rest is simulated again; or all substeps (1.2 GB for 10000 particles). The results "
+    "are the same bits.");
 
 const ds_param *const mpm_env_params[] = {
     DS_INT("variant", "1", 1, MPM_TARGET_VARIANTS, "", "Which of the task's five targets."),
