@@ -130,6 +130,23 @@ static void arrays(void **state)
     }
 }
 
+/* A member whose name goes on behind a zero is not the one that its beginning names. */
+static void name_with_zero(void **state)
+{
+    (void)state;
+    enum { LOCAL = 30, CENTRAL = 46, NAME = 200, END = 22 };
+    unsigned char archive[LOCAL + CENTRAL + NAME + END] = "PK\3\4";
+    unsigned char *entry = archive + LOCAL, *end = entry + CENTRAL + NAME;
+    memcpy(entry, "PK\1\2", 4);
+    entry[28] = NAME;
+    memset(entry + CENTRAL, 'A', NAME);
+    memcpy(entry + CENTRAL, "a", 2);
+    memcpy(end, "PK\5\6", 4);
+    end[10] = 1;
+    end[16] = LOCAL;
+    refuses(archive, sizeof archive, (recording_request){.columns = "a", .time = ""}, "no array 'a'");
+}
+
 /* Every byte but the names and times of an archive matters. */
 static void damaged_arrays(void **state)
 {
@@ -210,8 +227,9 @@ static void fits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts),          cmocka_unit_test(bad_texts), cmocka_unit_test(arrays),
-        cmocka_unit_test(damaged_arrays), cmocka_unit_test(files),     cmocka_unit_test(fits),
+        cmocka_unit_test(texts),          cmocka_unit_test(bad_texts),      cmocka_unit_test(arrays),
+        cmocka_unit_test(name_with_zero), cmocka_unit_test(damaged_arrays), cmocka_unit_test(files),
+        cmocka_unit_test(fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

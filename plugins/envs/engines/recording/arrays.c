@@ -217,7 +217,7 @@ static int open_member(const source *s, const unsigned char *entry, const unsign
 static int asks_for(const char *word, const unsigned char *name, size_t length, uint64_t *column)
 {
     *column = 0;
-    if (strncmp(word, (const char *)name, length) != 0) {
+    if (strlen(word) < length || memcmp(word, name, length) != 0) { /* a name may hold zeros */
         return 0;
     }
     const uint64_t number = word[length] == '.' ? recording_number(word + length + 1) : 0;
