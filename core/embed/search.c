@@ -377,7 +377,7 @@ DS_EXPORT ds_status ds_search_ask(ds_search *s, uint64_t *count, const double **
     if (s == NULL || count == NULL || x == NULL || want == NULL) {
         return DS_E_ARG;
     }
-    if (!s->ended && (s->open == NULL || s->told)) {
+    if (!s->ended && (s->open == NULL || s->told || s->broken != DS_OK)) { /* broken: the optimizer ends */
         compute(s);
     }
     *count = s->ended ? 0 : s->rows;
@@ -419,6 +419,9 @@ DS_EXPORT ds_status ds_search_tell(ds_search *s, const double *loss, const doubl
     if (s == NULL || s->ended || s->open == NULL || s->told || loss == NULL ||
         ((s->open->want & DS_WANT_GRAD) != 0 && grad == NULL)) {
         return DS_E_ARG;
+    }
+    if (s->broken != DS_OK) {
+        return s->broken;
     }
     int rc = 0;
     for (uint64_t k = 0; k < s->rows && rc == 0; k++) {

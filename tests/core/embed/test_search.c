@@ -9,11 +9,14 @@
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -565,6 +568,41 @@ static void test_recorded_other_points(void **state)
     assert_int_equal(rows_of(o.folder), rows);
 }
 
+/* A record that cannot be written any more ends the search: neither ask() nor tell() goes on as if nothing
+ * had been. */
+static void test_recorded_on_full_disk(void **state)
+{
+    ds_search_options o = recorded("full", 1000000, 0);
+    struct rlimit was, none;
+    static double loss[ROOM];
+    uint64_t count, used = 0;
+    uint32_t want;
+    const double *x;
+    ds_status told = DS_OK;
+    (void)state;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    ds_search *s = must_open("rand", &o);
+    none = (struct rlimit){0, was.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    for (int k = 0; k < 5000 && told == DS_OK; k++) {
+        assert_int_equal(ds_search_ask(s, &count, &x, &want), DS_OK);
+        told = ds_search_tell(s, loss, NULL);
+        used = ds_search_used(s);
+        usleep(1000);
+    }
+    assert_int_equal(told, DS_E_IO);
+    assert_int_equal(ds_search_tell(s, loss, NULL), DS_E_IO);
+    assert_int_equal(ds_search_used(s), used);
+    assert_int_equal(ds_search_ask(s, &count, &x, &want), DS_E_IO);
+    assert_true(count == 0 && x == NULL);
+    assert_int_equal(ds_search_ask(s, &count, &x, &want), DS_E_IO);
+    assert_int_equal(ds_search_used(s), used);
+    assert_string_not_equal(ds_search_message(s), "");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+    ds_search_close(s);
+}
+
 static int open_place(void **state)
 {
     (void)state;
@@ -594,7 +632,8 @@ int main(void)
                                        cmocka_unit_test(test_null),
                                        cmocka_unit_test(test_recorded),
                                        cmocka_unit_test(test_recorded_refused),
-                                       cmocka_unit_test(test_recorded_other_points)};
+                                       cmocka_unit_test(test_recorded_other_points),
+                                       cmocka_unit_test(test_recorded_on_full_disk)};
     char path[4096];
     const char *top = getenv("DS_TOP_BUILD");
     snprintf(path, sizeof path, "%s/plugins", top != NULL ? top : ".");
