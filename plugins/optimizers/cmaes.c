@@ -393,7 +393,7 @@ static const ds_desc desc = {
     .description =
         "Works in coordinates in which the box is [-1, 1]^n. Each generation is one batch of lambda points. "
         "Failed evaluations rank last; where a whole generation fails the step size is halved, and after "
-        "five such generations the run ends.",
+        "six such generations in a row the run ends.",
     .citation =
         "N. Hansen, The CMA evolution strategy: a tutorial, arXiv:1604.00772; N. Hansen, Benchmarking "
         "a BI-population CMA-ES on the BBOB-2009 function testbed, GECCO 2009.",

@@ -116,11 +116,11 @@ int ds_policy_open(const ds_policy_request *q, ds_settings *settings, ds_policy 
     memset(p, 0, sizeof *p);
     int rc = path == NULL ? ds_no_memory(e) : 0;
     if (rc == 0 && is_run && access(path, F_OK) != 0) {
-        rc = ds_fail(
-            e, DS_EXIT_CONFIG,
-            "%.300s: the run has left no policy (policy.npz): ppo and sac do, when they end; dshost resume "
-            "makes it anew where the run was killed",
-            q->spec);
+        rc = ds_fail(e, DS_EXIT_CONFIG,
+                     "%.300s: the run has left no policy (policy.npz): ppo, sac, apg and shac do, when they "
+                     "end; dshost "
+                     "resume makes it anew where the run was killed",
+                     q->spec);
     }
     rc = rc != 0 ? rc : ds_policy_read(p, path, e);
     if (rc == 0 && ds_settings_find(settings, DS_SECTION_RUN, "env") == NULL) {

@@ -18,7 +18,8 @@
 #include "store/run_folder.h"
 
 enum { PATHS_MAX = 7 };
-#define ADVICE_GRID "21" /* points along each axis */
+#define ADVICE_GRID "21"    /* points along each axis */
+#define ADVICE_SAMPLES "40" /* at which differences are taken, of four steps along both axes */
 
 typedef struct flags {
     ds_settings settings;
@@ -93,6 +94,9 @@ static int be_quick(flags *f, ds_error *e)
     if (ds_settings_find(s, DS_SECTION_LANDSCAPE, "grid") == NULL) {
         rc = ds_settings_add_flag(s, DS_SECTION_LANDSCAPE, "grid", ADVICE_GRID, e);
     }
+    if (rc == 0 && ds_settings_find(s, DS_SECTION_LANDSCAPE, "samples") == NULL) {
+        rc = ds_settings_add_flag(s, DS_SECTION_LANDSCAPE, "samples", ADVICE_SAMPLES, e);
+    }
     if (rc == 0 && ds_settings_find(s, DS_SECTION_RUN, "pictures") == NULL) {
         rc = ds_settings_add_flag(s, DS_SECTION_RUN, "pictures", "false", e);
     }
@@ -156,7 +160,8 @@ static void print_help(void)
     printf("  --set          SECTION.KEY=VALUE of the sections run, env and landscape; may be repeated.\n"
            "  --config       Read settings from an .ini file; flags and --set win over it.\n"
            "  --advise       Print only the verdict and which optimizers to try; a grid of " ADVICE_GRID
-           " points an axis, no pictures.\n"
+           " points an axis,\n"
+           "                 " ADVICE_SAMPLES " samples, no pictures.\n"
            "  --json         Print the summary as JSON instead of text.\n");
 }
 

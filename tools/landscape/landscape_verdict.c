@@ -210,12 +210,21 @@ static void advise(const ds_landscape_measures *m, ds_verdict *v)
                  "gradients point the wrong way at %.0f %% of the points: racer or leaprefine, which average "
                  "them over samples, or cmaes; not lbfgsb",
                  100 * v->wrong_way_share);
-    } else if (v->rugged > 0 || v->jumps || v->wrong_way == 1) {
+    } else if (v->wrong_way == 1) {
+        snprintf(out, room,
+                 "gradients point the wrong way at %.0f %% of the points: racer or leaprefine, which leap "
+                 "between basins; not lbfgsb alone",
+                 100 * v->wrong_way_share);
+    } else if (m->basins.basins > 1 && (v->rugged > 0 || v->jumps)) {
         snprintf(out, room,
                  "gradients are right, but lead to one of %" PRIu64
-                 " basins: racer or leaprefine, which leap between "
-                 "them; not lbfgsb alone",
+                 " basins: racer or leaprefine, which leap between them; not lbfgsb alone",
                  m->basins.basins);
+    } else if (v->rugged > 0 || v->jumps) {
+        snprintf(out, room,
+                 "gradients are right, but the loss %s, where line searches stop: racer or leaprefine, which "
+                 "leap; not lbfgsb alone",
+                 v->jumps ? "jumps" : "has bumps");
     } else {
         snprintf(out, room,
                  "gradients are good: racer; lbfgsb where there is one basin, which it gets to the bottom of "

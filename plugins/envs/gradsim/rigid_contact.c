@@ -398,7 +398,7 @@ static const ds_desc desc = {
         "The ground can be felt from afar: softness (the spring acts above it, too; the target stays hard), "
         "contact_grad = distance (for derivatives alone, whose kind is `smoothed`).\n"
         "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric error: "
-        "mean error of the variables, in proportion where they are logarithms, which the optimizer does not "
+        "mean error of the variables, in proportion where they are positive, which the optimizer does not "
         "see.",
     .citation = ENV_KIT_GRADSIM,
     .extensions = env_kit_scene_channels_hooks};

@@ -479,7 +479,8 @@ static const ds_desc desc = {
         "What the model lacks may be a network: a force and a torque of position and momenta (parameter "
         "residual); the target has none.\n"
         "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric error: "
-        "mean error of the variables, in proportion for mass, which the optimizer does not see.",
+        "mean error of the variables, in proportion where they are positive, which the optimizer does not "
+        "see.",
     .citation = ENV_KIT_GRADSIM,
     .extensions = env_kit_scene_channels_hooks};
 

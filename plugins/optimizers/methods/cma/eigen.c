@@ -3,11 +3,9 @@
  * See E. Anderson et al., LAPACK Users' Guide, 3rd ed., section 2.3.4. */
 #include "methods/cma/eigen.h"
 
-#include <math.h>
+#include "methods/base/blas.h"
 
-/* OpenBLAS ships no header for LAPACK without LAPACKE. */
-void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
-             double *work, const int *lwork, int *iwork, const int *liwork, int *info);
+#include <math.h>
 
 uint64_t eigen_work_size(uint64_t n)
 {
@@ -30,6 +28,6 @@ int eigen_symmetric(uint64_t n, double *a, double *value, double *work, int *iwo
         }
     }
     /* a row-major lower triangle is a column-major upper one; columns of the answer are rows here */
-    dsyevd_("V", "U", &order, a, &order, value, work, &lwork, iwork, &liwork, &info);
+    dsyevd_("V", "U", &order, a, &order, value, work, &lwork, iwork, &liwork, &info, 1, 1);
     return info;
 }
