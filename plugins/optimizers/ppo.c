@@ -313,10 +313,7 @@ static ds_status ppo_begin(void *self)
         return status;
     }
     const stepwise *s = &p->train;
-    if (s->lanes < lanes && p->envs > 0) {
-        p->kit.host->log(p->kit.host, DS_LOG_WARNING,
-                         "fewer episodes at a time than envs: the host has fewer lanes");
-    }
+    rl_warn_lanes(&p->kit, s, (size_t)p->envs);
     size_t most = s->lanes > p->trial.lanes ? s->lanes : p->trial.lanes;
     size_t rows = p->n_steps > 0 ? (size_t)p->n_steps * s->lanes : (size_t)p->episodes * s->horizon;
     size_t quarter = (size_t)p->episodes * s->horizon / 4;

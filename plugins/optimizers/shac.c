@@ -212,6 +212,7 @@ static ds_status shac_begin(void *self)
     if (status != DS_OK) {
         return status;
     }
+    rl_warn_lanes(&s->kit, &s->train, (size_t)s->envs);
     memory *own = &s->kit.memory;
     size_t steps = steps_of_window(s), lanes = s->train.lanes, rows = steps * lanes, obs = s->train.obs;
     ds_random random = ds_random_open(s->kit.host->seed, "init", 0);

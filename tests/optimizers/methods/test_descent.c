@@ -293,6 +293,25 @@ static void test_cma_converges(void **state)
     }
 }
 
+/* A matrix that has overflowed is forgotten; LAPACK would be at it for ever. */
+static void test_cma_overflows(void **state)
+{
+    (void)state;
+    cma2001 c;
+    static const double mean[2] = {0.1, -0.2}, shift[2] = {1e200, 1.0};
+    ds_random rng = ds_random_open(1, "sample", 0);
+    double x[2];
+    assert_true(cma2001_init(&c, 2, 10, 5, CMA2001_EQUAL_WEIGHTS, CMA2001_RANK_ONE));
+    cma2001_start(&c, mean, 0.3);
+    cma2001_update(&c, shift, NULL, 0, mean);
+    assert_false(isfinite(c.C[0]));
+    c.sigma = 0.3;
+    cma2001_sample(&c, &rng, x);
+    assert_true(fabs(x[0] - mean[0]) < 2.0 && fabs(x[1] - mean[1]) < 2.0);
+    assert_true(fabs(c.C[0] - 1.0) <= 0 && fabs(c.p_c[0]) <= 0 && fabs(c.C[2]) <= 0);
+    cma2001_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,7 +319,7 @@ int main(void)
         cmocka_unit_test(test_box),           cmocka_unit_test(test_steps),
         cmocka_unit_test(test_quasi_newton),  cmocka_unit_test(test_outlier),
         cmocka_unit_test(test_cma_constants), cmocka_unit_test(test_cma_update),
-        cmocka_unit_test(test_cma_converges),
+        cmocka_unit_test(test_cma_converges), cmocka_unit_test(test_cma_overflows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

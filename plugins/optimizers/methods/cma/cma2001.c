@@ -98,11 +98,10 @@ void cma2001_free(cma2001 *c)
     memset(c, 0, sizeof(*c));
 }
 
-void cma2001_start(cma2001 *c, const double *mean, double sigma)
+/* C = I, and nothing remembered of where it came from. */
+static void forget(cma2001 *c)
 {
     size_t n = c->n;
-    memcpy(c->mean, mean, n * sizeof(double));
-    c->sigma = sigma;
     memset(c->C, 0, n * n * sizeof(double));
     memset(c->B, 0, n * n * sizeof(double));
     memset(c->p_c, 0, n * sizeof(double));
@@ -110,15 +109,36 @@ void cma2001_start(cma2001 *c, const double *mean, double sigma)
     for (size_t k = 0; k < n; k++) {
         c->C[k * n + k] = c->B[k * n + k] = c->D[k] = 1.0;
     }
-    c->generation = 0;
     c->is_identity = c->is_decomposed = 1;
 }
 
-/* C = B D^2 B^T, with the diagonal of C raised where the axes differ too much for the arithmetic. */
+void cma2001_start(cma2001 *c, const double *mean, double sigma)
+{
+    memcpy(c->mean, mean, c->n * sizeof(double));
+    c->sigma = sigma;
+    c->generation = 0;
+    forget(c);
+}
+
+static int is_finite(const cma2001 *c)
+{
+    size_t k = 0;
+    while (k < c->n * c->n && isfinite(c->C[k])) {
+        k++;
+    }
+    return k == c->n * c->n;
+}
+
+/* C = B D^2 B^T, with the diagonal of C raised where the axes differ too much for the arithmetic; I where C has
+ * overflowed. */
 static void decompose(cma2001 *c)
 {
     size_t n = c->n;
     int order = (int)n, info;
+    if (!is_finite(c)) { /* LAPACK may loop for ever on NaN */
+        forget(c);
+        return;
+    }
     for (int attempt = 0; attempt < 2 && !c->is_decomposed; attempt++) {
         memcpy(c->B, c->C, n * n * sizeof(double));
         dsyevd_("V", "U", &order, c->B, &order, c->D, c->work, &c->lwork, c->iwork, &c->liwork, &info, 1, 1);

@@ -118,6 +118,15 @@ static inline ds_status rl_open(rl_settings *s, const opt_kit *kit, size_t lanes
     return status;
 }
 
+/* Says where fewer episodes are open at a time than parameter `envs` wanted. */
+static inline void rl_warn_lanes(const opt_kit *kit, const stepwise *train, size_t wanted)
+{
+    if (train->lanes < wanted) {
+        kit->host->log(kit->host, DS_LOG_WARNING,
+                       "fewer episodes at a time than envs: the host has fewer lanes");
+    }
+}
+
 /* Episodes that the budget planned at the first start leaves; any number where there is none, or it is used
  * up. Who learns while episodes are open begins no more at a time, so that a run that is extended goes
  * through the same steps again. */
