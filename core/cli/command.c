@@ -32,6 +32,8 @@ int ds_command_main(int argc, char **argv, int (*command)(int argc, char **argv,
     ds_crash_allow();
     /* A file that grows beyond `ulimit -f` is an error of write(), not the end of the program. */
     signal(SIGXFSZ, SIG_IGN);
+    /* Inherited from a parent that ignores it, it would let children end unseen: whatever they did, success. */
+    signal(SIGCHLD, SIG_DFL);
     /* Flags may stand anywhere behind the command, whatever the environment says. */
     unsetenv("POSIXLY_CORRECT");
     /* BLAS in a plugin reads these when it is loaded; more than one thread would make results depend on the

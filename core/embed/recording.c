@@ -260,12 +260,15 @@ static int write_end(ds_recording *r, ds_error *e)
 
 int ds_recording_close(ds_recording *r, int why, const ds_error *failure, ds_error *e)
 {
-    static const int ends[] = {DS_END_SIGNAL, DS_END_BUDGET, DS_END_OPTIMIZER, DS_END_ERROR};
+    static const int ends[] = {DS_END_SIGNAL, DS_END_TARGET,    DS_END_TIME,
+                               DS_END_BUDGET, DS_END_OPTIMIZER, DS_END_ERROR};
     if (r == NULL) {
         return 0;
     }
     ds_journal *j = &r->session.journal;
-    int unrepeated = ds_recording_left(r); /* the folder knows more than this start: nothing is changed */
+    /* Where the folder knows more than this start, or the first new answer was never asked for because a
+     * repeated one failed, nothing is changed. */
+    int unrepeated = ds_recording_left(r) || (why == DS_RECORDING_FAILED && j->recorder == NULL);
     j->end = ends[why];
     if (why == DS_RECORDING_FAILED) {
         j->error = *failure;

@@ -29,7 +29,14 @@ int ds_recording_add(ds_recording *r, const ds_batch *batch, uint64_t row, doubl
                      uint32_t outcome, ds_error *e);
 
 /* Why the search ended, as summary.json tells it. */
-enum { DS_RECORDING_CLOSED, DS_RECORDING_BUDGET, DS_RECORDING_FINISHED, DS_RECORDING_FAILED };
+enum {
+    DS_RECORDING_CLOSED,
+    DS_RECORDING_TARGET,
+    DS_RECORDING_TIME,
+    DS_RECORDING_BUDGET,
+    DS_RECORDING_FINISHED,
+    DS_RECORDING_FAILED
+};
 
 /* Commits all, writes the summary and releases everything; NULL is fine. */
 int ds_recording_close(ds_recording *r, int why, const ds_error *failure, ds_error *e);

@@ -48,6 +48,7 @@ struct ds_search {
     int told;       /* and they have been answered */
     int ended;      /* run() has returned `result` */
     ds_status result;
+    uint32_t why;     /* DS_SEARCH_...: what close() says of a search that has not ended */
     ds_status broken; /* negative: nothing more can be evaluated; `error` says why */
 
     ds_recording *record; /* NULL = none */
@@ -464,10 +465,21 @@ static void close_record(ds_search *s, int by_itself)
     int why = failed < 0                              ? DS_RECORDING_FAILED
               : s->budget > 0 && s->used >= s->budget ? DS_RECORDING_BUDGET
               : by_itself                             ? DS_RECORDING_FINISHED
+              : s->why == DS_SEARCH_TARGET            ? DS_RECORDING_TARGET
+              : s->why == DS_SEARCH_TIME              ? DS_RECORDING_TIME
                                                       : DS_RECORDING_CLOSED;
     if (ds_recording_close(s->record, why, &s->error, &e) != 0) {
         ds_log(DS_LOG_ERROR, NULL, "%s", e.text);
     }
+}
+
+DS_EXPORT ds_status ds_search_end(ds_search *s, uint32_t why)
+{
+    if (s == NULL || why > DS_SEARCH_TIME) {
+        return DS_E_ARG;
+    }
+    s->why = why;
+    return DS_OK;
 }
 
 DS_EXPORT void ds_search_close(ds_search *s)

@@ -401,7 +401,8 @@ static void answer(ds_isolated *p, const ds_objective *objective, ds_remote_call
         memcpy(p->view.rows, p->rows, bytes);
     }
     p->late += stop;
-    p->told = c->status != DS_OK && !stop ? ds_clock_ns() : p->told;
+    /* Files that save() cannot keep are no end of the search. */
+    p->told = c->status != DS_OK && c->what != DS_REMOTE_SAVE && !stop ? ds_clock_ns() : p->told;
 }
 
 /* Threads of the optimizer that called the objective, and were refused by the other side. */

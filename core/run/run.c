@@ -440,6 +440,8 @@ static void finish(ds_run *run, json_t **summary)
     uint64_t left = unrepeated(run);
     int keep = left > 0 || (!was_live && first_error != 0);
     note_failure(j, 0, ds_journal_commit(j, &e), &e);
+    const int displaced = ds_store_displaced(j->store); /* the folder may be that of another run now */
+    keep |= displaced;
     const int full = j->error.status == DS_EXIT_IO && ds_store_is_full(j->store);
     if (!keep) {
         note_failure(j, full, ds_files_write(&run->client.files, &e), &e);
@@ -466,7 +468,7 @@ static void finish(ds_run *run, json_t **summary)
     }
     note_failure(j, full, ds_store_close(j->store, &e), &e);
     j->store = NULL;
-    if (!keep) {
+    if (!keep || displaced) {
         ds_journal_tell(j, DS_RUN_ENDED);
     }
 }

@@ -41,12 +41,15 @@ static void say_end(const json_t *summaries, const ds_run_options *options, cons
     for (size_t i = 0; loss != NULL && i < n; i++) {
         const json_t *s = json_array_get(summaries, i), *best = json_object_get(s, "best_loss");
         const char *ended = json_string_value(json_object_get(s, "ended"));
-        row.env = json_string_value(json_object_get(s, "env"));
-        row.opt = json_string_value(json_object_get(s, "opt"));
+        const char *env = json_string_value(json_object_get(s, "env")),
+                   *opt = json_string_value(json_object_get(s, "opt"));
+        row.env = env != NULL ? env : row.env;
+        row.opt = opt != NULL ? opt : row.opt;
         row.wall_s += json_number_value(json_object_get(s, "wall_s"));
-        if (json_is_string(json_object_get(s, "error")) || strcmp(ended, "too_many_failures") == 0) {
+        if (json_is_string(json_object_get(s, "error")) ||
+            (ended != NULL && strcmp(ended, "too_many_failures") == 0)) {
             row.failed++;
-        } else if (strcmp(ended, "signal") != 0) {
+        } else if (ended != NULL && strcmp(ended, "signal") != 0) { /* a file that somebody has edited */
             loss[row.done++] = json_is_number(best) ? json_number_value(best) : (double)INFINITY;
         }
     }

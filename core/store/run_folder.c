@@ -248,6 +248,25 @@ static int put_facts(ds_store *s, const ds_run_spec *r, ds_error *e)
     return rc;
 }
 
+/* Of a store that is not there any more: SQLite would take them for those of the new one. */
+static int remove_logs(const char *path, ds_error *e)
+{
+    static const char *const endings[] = {"-wal", "-shm", "-journal", "-rows"};
+    for (size_t k = 0; k < sizeof(endings) / sizeof(endings[0]); k++) {
+        char *log = NULL;
+        if (asprintf(&log, "%s%s", path, endings[k]) < 0) {
+            return ds_no_memory(e);
+        }
+        const int bad = unlink(log) != 0 && errno != ENOENT;
+        const int rc = bad ? ds_fail(e, DS_EXIT_IO, "%s: cannot be removed: %s", log, strerror(errno)) : 0;
+        free(log);
+        if (rc != 0) {
+            return rc;
+        }
+    }
+    return 0;
+}
+
 int ds_folder_create_store(const char *folder, const ds_run_spec *r, uint64_t n, ds_store **out, ds_error *e)
 {
     char name[48];
@@ -268,6 +287,7 @@ int ds_folder_create_store(const char *folder, const ds_run_spec *r, uint64_t n,
         rc = rc != 0 ? rc : ds_store_commit(s, e);
         int closed = ds_store_close(s, rc == 0 ? e : NULL);
         rc = rc != 0 ? rc : closed;
+        rc = rc != 0 ? rc : remove_logs(path, e);
         if (rc == 0 && rename(draft, path) != 0) {
             rc = ds_fail(e, DS_EXIT_IO, "%s: cannot be renamed: %s", draft, strerror(errno));
         }

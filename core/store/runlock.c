@@ -24,6 +24,14 @@ struct ds_runlock {
     char *path;
 };
 
+/* Is the open file the one at the path? Not where the folder was moved, and another took its place. */
+static int is_at(int fd, const char *path)
+{
+    struct stat mine, there;
+    return fstat(fd, &mine) == 0 && stat(path, &there) == 0 && mine.st_ino == there.st_ino &&
+           mine.st_dev == there.st_dev;
+}
+
 /* One attempt. 1 = the file was removed by its last holder in between: try again. */
 static int attempt(const char *path, int *out, long *holder, ds_error *e)
 {
@@ -46,8 +54,7 @@ static int attempt(const char *path, int *out, long *holder, ds_error *e)
         return ds_fail(e, DS_EXIT_IO, "%s: cannot be locked: %s; put the result folder on a local disk", path,
                        strerror(code));
     }
-    struct stat mine, there;
-    if (fstat(fd, &mine) != 0 || stat(path, &there) != 0 || mine.st_ino != there.st_ino) {
+    if (!is_at(fd, path)) {
         close(fd);
         return 1;
     }
@@ -97,7 +104,9 @@ int ds_runlock_take(const char *folder, ds_runlock **out, ds_error *e)
 void ds_runlock_drop(ds_runlock *lock)
 {
     if (lock != NULL) {
-        unlink(lock->path); /* before the lock is given up: the next holder makes a new file */
+        if (is_at(lock->fd, lock->path)) {
+            unlink(lock->path); /* before the lock is given up: the next holder makes a new file */
+        }
         close(lock->fd);
         free(lock->path);
         free(lock);

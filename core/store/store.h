@@ -132,6 +132,8 @@ int ds_store_is_full(const ds_store *s);
 /* Is the file that is open still the one at its path, and no shorter than it was? DS_EXIT_IO and a line where
  * it was removed, moved, replaced or cut. Commit asks this, too. */
 int ds_store_present(ds_store *s, ds_error *e);
+/* Is another file at its path now, or none? Then what lies beside the path is not its own any more. */
+int ds_store_displaced(const ds_store *s);
 
 /* Reads rows from `first` on in order. next: 1 = *row is filled, 0 = end, -1 = failed. */
 int ds_cursor_open(ds_store *s, uint64_t first, ds_cursor **out, ds_error *e);

@@ -36,15 +36,33 @@ static int log_present(const ds_store *s, ds_error *e)
     return rc;
 }
 
+/* Is another file at its path, or none? *mine: the file itself; *gone: there is none. */
+static int is_displaced(const ds_store *s, struct stat *mine, int *gone)
+{
+    struct stat there;
+    if (s->place < 0 || fstat(s->place, mine) != 0) {
+        return 0;
+    }
+    *gone = stat(s->path, &there) != 0;
+    return *gone || mine->st_dev != there.st_dev || mine->st_ino != there.st_ino;
+}
+
+int ds_store_displaced(const ds_store *s)
+{
+    struct stat mine;
+    int gone;
+    return s != NULL && is_displaced(s, &mine, &gone);
+}
+
 int ds_store_present(ds_store *s, ds_error *e)
 {
-    struct stat mine, there;
+    struct stat mine;
     char link[40], now[4096];
+    int gone = 0;
     if (s->place < 0 || fstat(s->place, &mine) != 0) {
         return 0;
     }
-    int gone = stat(s->path, &there) != 0;
-    if (!gone && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino) {
+    if (!is_displaced(s, &mine, &gone)) {
         if ((int64_t)mine.st_size < s->size) {
             return ds_fail(e, DS_EXIT_IO,
                            "%s: damaged: another program has cut it to %lld bytes while the run worked on it",

@@ -96,16 +96,18 @@ static int copy_before(ds_store *from, const char *draft, uint64_t first, ds_err
     return rc;
 }
 
-/* The log of the damaged file goes with it. */
+/* The damaged file gets a second name, so that there is a record at every moment; its log goes with it. Where
+ * the file system has no links it is moved. */
 static int move_aside(const char *path, const char *kept, ds_error *e)
 {
-    static const char *const endings[] = {"-wal", "-shm", "-journal", "-rows", ""};
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal", "-rows"};
     for (size_t k = 0; k < sizeof(endings) / sizeof(endings[0]); k++) {
         char *from = NULL, *to = NULL;
         if (asprintf(&from, "%s%s", path, endings[k]) < 0 || asprintf(&to, "%s%s", kept, endings[k]) < 0) {
             return ds_no_memory(e);
         }
-        int bad = rename(from, to) != 0 && (errno != ENOENT || endings[k][0] == '\0');
+        const int is_file = endings[k][0] == '\0';
+        int bad = !(is_file && link(from, to) == 0) && rename(from, to) != 0 && (errno != ENOENT || is_file);
         int why = errno;
         free(from);
         free(to);

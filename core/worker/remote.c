@@ -40,7 +40,10 @@ static void raise_limit(uint64_t bytes)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-        limit.rlim_cur += (rlim_t)bytes;
+        const rlim_t wanted = limit.rlim_cur + (rlim_t)bytes;
+        const int fits =
+            wanted > limit.rlim_cur && (limit.rlim_max == RLIM_INFINITY || wanted <= limit.rlim_max);
+        limit.rlim_cur = fits ? wanted : limit.rlim_max;
         setrlimit(RLIMIT_AS, &limit);
     }
 }

@@ -486,7 +486,7 @@ static int wait_ready(ds_supervisor *c, ds_error *e)
     pthread_mutex_lock(&c->lock);
     while (!c->ready && !atomic_load(&c->failed) && rc == 0) {
         struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_nsec += 50000000;
         if (until.tv_nsec >= 1000000000) {
             until.tv_nsec -= 1000000000;
@@ -513,7 +513,11 @@ int ds_supervisor_open(const ds_supervisor_config *config, ds_supervisor **out, 
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
     pthread_mutex_init(&c->lock, NULL);
-    pthread_cond_init(&c->changed, NULL);
+    pthread_condattr_t monotonic; /* a clock that is set back would hold wait_ready() */
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     c->config = *config;
     c->config.jobs = config->jobs > 0 ? config->jobs : 1;
     c->program = config->program != NULL ? strdup(config->program) : NULL;

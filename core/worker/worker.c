@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,6 +200,7 @@ int main(int argc, char **argv)
         return DS_EXIT_OK;
     }
     ds_locale_plain();
+    signal(SIGCHLD, SIG_DFL); /* the program that has the library may ignore it; plugins have children, too */
     /* BLAS in a plugin reads these; a host that is not dshost may not have set them. */
     setenv("OPENBLAS_NUM_THREADS", "1", 0);
     setenv("OMP_NUM_THREADS", "1", 0);

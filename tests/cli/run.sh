@@ -185,6 +185,10 @@ result $? "missing runs are started"
 
 refuses 6 "where seeds are to be added later, use dshost bench" "a series does not grow" "$dshost" --env analytic --opt rand --budget 20 \
     --runs 4 --seed 4 --out series
+cp series/seed-5/summary.json kept.json
+sed -i '/"ended"/d; /"env"/d' series/seed-5/summary.json
+status 0 "a summary that somebody has edited is no matter" "$dshost" resume series
+cp kept.json series/seed-5/summary.json
 
 # ---- export ----
 for f in csv jsonl npz; do

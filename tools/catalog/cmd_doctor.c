@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <cairo.h>
+#include <dirent.h>
 #include <diffsim/ext/rl.h>
 #include <errno.h>
 #include <gnu/libc-version.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -187,16 +189,42 @@ static int look_at_record(const char *folder, const char *name, json_t *list)
     return rc != 0;
 }
 
+/* The landscapes at any depth below a folder. Returns the number of those that are damaged; *found is raised by
+ * all. */
+static int look_at_landscapes(const char *folder, int depth, size_t *found, json_t *list)
+{
+    enum { DEPTH = 8 };
+    int bad = 0;
+    if (ds_folder_has_landscape(folder)) {
+        ++*found;
+        return look_at_record(folder, "landscape.sqlite", list);
+    }
+    DIR *d = depth < DEPTH ? opendir(folder) : NULL;
+    for (struct dirent *item; d != NULL && (item = readdir(d)) != NULL;) {
+        struct stat st;
+        char *path = item->d_name[0] != '.' ? ds_folder_path(folder, item->d_name) : NULL;
+        if (path != NULL && lstat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+            bad += look_at_landscapes(path, depth + 1, found, list);
+        }
+        free(path);
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    return bad;
+}
+
 /* The records in a folder. Returns the number of those that are damaged; *e where there are none. */
 static int look_at_folder(const char *folder, json_t *list, ds_error *e)
 {
     ds_results found;
-    int bad = 0;
-    if (ds_folder_has_landscape(folder)) {
-        return look_at_record(folder, "landscape.sqlite", list);
-    }
+    size_t landscapes = 0;
+    int bad = look_at_landscapes(folder, 0, &landscapes, list);
     if (ds_results_read(&folder, 1, &found, e) != 0) {
-        return 0;
+        if (landscapes > 0) { /* and no run */
+            *e = (ds_error){0, ""};
+        }
+        return bad;
     }
     for (size_t i = 0; i < found.count; i++) {
         bad += look_at_record(found.item[i].folder, "run.sqlite", list);

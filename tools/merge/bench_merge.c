@@ -162,8 +162,9 @@ static int copy_run(const char *from, const char *to, int *source, ds_error *e)
     rc = rc != 0 ? rc : copy_files(from, draft, e);
     if (rc == 0 && ((rename(to, old) != 0 && errno != ENOENT) || rename(draft, to) != 0)) {
         rc = ds_fail(e, DS_EXIT_IO, "%s: cannot be renamed: %s", draft, strerror(errno));
+        rename(old, to); /* where the second one has failed */
     }
-    if (old != NULL) {
+    if (rc == 0) {
         remove_folder(old);
     }
     ds_runlock_drop(lock);
@@ -289,13 +290,18 @@ static int merge_run(const ds_bench_plan *plan, size_t k, const char *const *par
 {
     char *name = ds_bench_run_name(plan, k);
     char *to = name != NULL ? ds_folder_path(plan->out, name) : NULL;
-    int64_t most = to != NULL ? progress_of(to, e) : -1;
     char *best = NULL;
+    ds_runlock *own = NULL; /* nobody goes on with the run that is there while a copy may take its place */
+    int64_t most = -1;
+    if (to != NULL && access(to, F_OK) == 0 && ds_runlock_take(to, &own, e) != 0) {
+        leave_out(counts, e);
+        most = -2;
+    } else if (to != NULL && (most = progress_of(to, e)) == -2) {
+        leave_out(counts, e);
+    }
     if (to == NULL) {
         ds_no_memory(e);
-    } else if (most == -2) {
-        leave_out(counts, e);
-    } else {
+    } else if (most != -2) {
         best = best_part(name, to, parts, count, &most, counts, e);
         counts->kept += best == NULL && most >= 0;
         counts->missing += best == NULL && most < 0;
@@ -308,6 +314,7 @@ static int merge_run(const ds_bench_plan *plan, size_t k, const char *const *par
             leave_out(counts, e);
         }
     }
+    ds_runlock_drop(own);
     free(best);
     free(to);
     free(name);

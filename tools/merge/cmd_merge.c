@@ -29,9 +29,10 @@ static int print_counts(const char *out, const ds_merge_counts *n, int json, ds_
            n->kept, n->missing, n->done, n->all,
            n->done < n->all ? "; `dshost bench` with this --out goes on with the others" : "");
     if (json) {
-        json_t *o = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "out", out, "copied", (json_int_t)n->copied,
-                              "kept", (json_int_t)n->kept, "missing", (json_int_t)n->missing, "done",
-                              (json_int_t)n->done, "runs", (json_int_t)n->all);
+        json_t *o =
+            json_pack("{s:o, s:I, s:I, s:I, s:I, s:I}", "out", ds_json_text(out), "copied",
+                      (json_int_t)n->copied, "kept", (json_int_t)n->kept, "missing", (json_int_t)n->missing,
+                      "done", (json_int_t)n->done, "runs", (json_int_t)n->all);
         rc = ds_json_write(o, stdout, "standard output", e);
         json_decref(o);
     } else {

@@ -35,7 +35,7 @@ void ds_html_link(FILE *f, const char *to, const char *text)
     fputs("<a href=\"", f);
     for (const char *c = to; *c != '\0';
          c++) { /* a name of a file may hold what has a meaning in an address */
-        fprintf(f, strchr("%?\"<>& ", *c) != NULL ? "%%%02X" : "%c", (unsigned char)*c);
+        fprintf(f, strchr("%?#\"<>& ", *c) != NULL ? "%%%02X" : "%c", (unsigned char)*c);
     }
     fputs("\">", f);
     ds_html_text(f, text);

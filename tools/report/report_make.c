@@ -295,16 +295,18 @@ static int expect(ds_report_cell *c, const ds_report_env *env, int steps, ds_err
     ds_hits *run = calloc(c->runs + 1, sizeof *run);
     uint64_t(*hit)[DS_REPORT_SCORES] = calloc(c->runs + 1, sizeof *hit);
     int rc = run == NULL || hit == NULL ? ds_no_memory(e) : 0;
+    uint64_t most = 0; /* 0 steps: nothing that counts them was simulated */
     for (int t = 0; t < DS_REPORT_SCORES; t++) {
         target[t] = env->random - ds_report_score[t] * (env->random - env->best);
     }
     for (size_t j = 0; rc == 0 && j < c->runs; j++) {
         const ds_curve *curve = &c->run[j].curve;
         const uint64_t *cost = costs_of(curve, steps, &run[j].spent);
+        most = run[j].spent > most ? run[j].spent : most;
         ds_target_hits(cost, curve->loss, curve->count, target, DS_REPORT_SCORES, hit[j]);
         run[j].hit = hit[j];
     }
-    for (size_t t = 0; rc == 0 && c->runs > 0 && t < DS_REPORT_SCORES; t++) {
+    for (size_t t = 0; rc == 0 && most > 0 && t < DS_REPORT_SCORES; t++) {
         c->expected[steps][t] = ds_expected_running_time(run, c->runs, t);
     }
     free(run);
@@ -325,6 +327,9 @@ static void measure_areas(ds_report *r, size_t i, int steps)
             costs_of(&c->run[j].curve, steps, &all);
             end = fmax(end, (double)all);
         }
+    }
+    if (steps && !(end > 0)) {
+        return;
     }
     for (size_t k = 0; k < r->opts; k++) {
         ds_report_cell *c = &r->cell[i * r->opts + k];

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/text.h"
 #include "results/printer.h"
 #include "results/export.h"
 #include "store/run_folder.h"
@@ -45,12 +46,12 @@ static int write_note(const ds_export_set *set, const char *folder, const char *
     json_t *runs = json_array();
     for (size_t k = 0; k < set->functions; k++) {
         double best = best_of_env(set, set->function[k]);
-        json_array_append_new(functions,
-                              json_pack("{s:I, s:s, s:o}", "id", (json_int_t)k + 1, "env", set->function[k],
-                                        "f_opt", isfinite(best) ? json_real(best) : json_null()));
+        json_array_append_new(functions, json_pack("{s:I, s:o, s:o}", "id", (json_int_t)k + 1, "env",
+                                                   ds_json_text(set->function[k]), "f_opt",
+                                                   isfinite(best) ? json_real(best) : json_null()));
     }
     for (size_t i = 0; i < set->count; i++) {
-        json_array_append_new(runs, json_string(set->run[i].folder));
+        json_array_append_new(runs, ds_json_text(set->run[i].folder));
     }
     json_object_set_new(o, "format", json_string(format));
     json_object_set_new(o, "functions", functions);
@@ -189,15 +190,32 @@ static json_t *ioh_runs(const ds_export_set *set, size_t first, size_t count, ds
     return list;
 }
 
+/* Bytes of a name that go into that of a file: at most 60, of whole characters. */
+static int short_length(const char *name)
+{
+    const size_t all = strlen(name);
+    size_t used = 0, next = 0;
+    while (next <= 60) {
+        used = next;
+        const size_t more = used < all ? ds_utf8_length(name + used, all - used) : 0;
+        if (used == all) {
+            break;
+        }
+        next += more > 0 ? more : 1;
+    }
+    return (int)used;
+}
+
 static int ioh_function(const ds_export_set *set, size_t first, size_t count, const char *folder, ds_error *e)
 {
     const ds_export_run *r = &set->run[first];
     size_t id = function_of(set, r->env);
     char data[NAME_BYTES], table[NAME_BYTES], index[NAME_BYTES];
     ds_printer *p = NULL;
-    snprintf(data, sizeof(data), "data_f%zu_%.60s", id, r->env);
+    const int length = short_length(r->env);
+    snprintf(data, sizeof(data), "data_f%zu_%.*s", id, length, r->env);
     snprintf(table, sizeof(table), "%.100s/IOHprofiler_f%zu_DIM%llu.dat", data, id, (unsigned long long)r->n);
-    snprintf(index, sizeof(index), "IOHprofiler_f%zu_%.60s.json", id, r->env);
+    snprintf(index, sizeof(index), "IOHprofiler_f%zu_%.*s.json", id, length, r->env);
     int rc = make_in(folder, data, e);
     rc = rc != 0 ? rc : open_in(folder, table, &p, e);
     if (rc == 0) {

@@ -43,6 +43,7 @@ typedef struct server {
     ds_live_run *run;
     connection connection[CONNECTIONS];
     double asked_at, looked_at;
+    double deaf_until; /* no connection is taken before: the last one could not be */
 } server;
 
 /* ---- answers ---- */
@@ -164,6 +165,9 @@ static void accept_one(server *s, double now)
 {
     const int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     connection *c = NULL;
+    if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) {
+        s->deaf_until = now + 1; /* no descriptors: it waits, and poll() would tell of it at once */
+    }
     for (size_t i = 0; i < CONNECTIONS && c == NULL; i++) {
         c = s->connection[i].fd < 0 ? &s->connection[i] : NULL;
     }
@@ -225,7 +229,7 @@ static void send_more(connection *c, double now)
 static void serve_connections(server *s, struct pollfd *wait)
 {
     size_t n = 0;
-    wait[n++] = (struct pollfd){.fd = s->fd, .events = POLLIN};
+    wait[n++] = (struct pollfd){.fd = ds_clock_s() < s->deaf_until ? -1 : s->fd, .events = POLLIN};
     for (size_t i = 0; i < CONNECTIONS; i++) {
         const connection *c = &s->connection[i];
         wait[n++] = (struct pollfd){.fd = c->fd, .events = c->answer != NULL ? POLLOUT : POLLIN};

@@ -92,6 +92,17 @@ const char *ds_search_message(const ds_search *search);
  * asked to stop, completes the record and writes its summary.json. */
 void ds_search_close(ds_search *search);
 
+/* Why a program closes a search that would go on. */
+enum {
+    DS_SEARCH_STOPPED, /* it was interrupted, and can be resumed; what is said where nothing is */
+    DS_SEARCH_TARGET,  /* the loss is low enough */
+    DS_SEARCH_TIME     /* the time is over */
+};
+
+/* What the record of the search says of its end (`ended` in summary.json and reports: signal, target or time)
+ * when it is closed before the budget is spent. It ends nothing by itself. DS_OK or DS_E_ARG. */
+ds_status ds_search_end(ds_search *search, uint32_t why);
+
 #ifdef __cplusplus
 }
 #endif

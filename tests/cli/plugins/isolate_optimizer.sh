@@ -68,6 +68,8 @@ mended="everything is saved; once it is mended go on with: dshost resume"
 fault segv 4 "$process died of SIGSEGV (Segmentation fault); $mended segv" 20
 refuses 4 "$process died of SIGSEGV (Segmentation fault); $mended segv" "resuming ends the same way" "$dshost" resume segv
 fault abort 4 "$process died of SIGABRT (Aborted); $mended abort" 20
+# shellcheck disable=SC2016 # of the inner shell
+refuses 4 "died of SIGABRT" "a parent that ignores the end of children does not hide it" sh -c 'trap "" CHLD; exec "$@"' sh "$dshost" resume abort
 fault exit 4 "$process ended by itself with exit status 0; $mended exit" 20
 fault error 4 "badopt: run() failed: the matrix is not positive definite" 20
 fault outside 4 "row 1 of 4, variable 0 is .*outside of its bounds" 20

@@ -273,6 +273,27 @@ vanish "cut" "damaged[:,] .*\(has cut it to 8192 bytes\|malformed\)" "for _ in 1
 vanish "its log removed" "was removed while the run worked on it; the run ends" "rm live/run.sqlite-wal"
 status 0 "is whole" "$dshost" export live --format csv --out m.csv
 
+# ---- a folder that is moved, and another run in its place ----
+rm -rf live moved
+"$dshost" --env pendulum --opt rand --pictures no --budget 100000000 --out live >"$tmp/out" 2>"$tmp/err" &
+first=$!
+begun live
+kill -STOP $first
+mv live moved
+"$dshost" --env pendulum --opt rand --seed 7 --pictures no --budget 100000000 --out live >"$tmp/out2" 2>"$tmp/err2" &
+pid=$!
+begun live
+kill -CONT $first
+got=0
+wait $first || got=$?
+[ $got -eq 6 ] && grep -q "^dshost: error: live/run.sqlite: was moved to .*/moved/run.sqlite" "$tmp/err" && [ ! -e live/summary.json ]
+result $? "a run whose folder was moved leaves nothing in that of another"
+refuses 75 "process $pid is working on this run" "whose lock holds" "$dshost" resume live
+kill $pid
+wait $pid
+grep -q '"seed": 7' live/summary.json && grep -q '"ended": "signal"' live/summary.json
+result $? "and whose summary is its own"
+
 # ---- two processes on one folder ----
 "$dshost" --env "$faulty" --set env.work=0.0005 --opt rand --pictures no --budget 500000 --out shared >"$tmp/out" 2>"$tmp/err" &
 pid=$!

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -568,6 +569,30 @@ static void test_recorded_other_points(void **state)
     assert_int_equal(rows_of(o.folder), rows);
 }
 
+/* A search that its program has ended is told from one that was interrupted. */
+static void test_recorded_end(void **state)
+{
+    static const struct {
+        uint32_t why;
+        const char *said;
+    } ends[] = {{DS_SEARCH_STOPPED, "\"ended\": \"signal\""},
+                {DS_SEARCH_TARGET, "\"ended\": \"target\""},
+                {DS_SEARCH_TIME, "\"ended\": \"time\""}};
+    (void)state;
+    for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
+        char name[20];
+        snprintf(name, sizeof name, "end%zu", k);
+        ds_search_options o = recorded(name, 90, 0);
+        ds_search *s = must_open("cmaes", &o);
+        assert_int_equal(step(s, NULL), DS_OK);
+        assert_int_equal(ds_search_end(s, ends[k].why), DS_OK);
+        assert_int_equal(ds_search_end(s, 3), DS_E_ARG);
+        ds_search_close(s);
+        assert_true(has_text(o.folder, "summary.json", ends[k].said));
+    }
+    assert_int_equal(ds_search_end(NULL, DS_SEARCH_TIME), DS_E_ARG);
+}
+
 /* A record that cannot be written any more ends the search: neither ask() nor tell() goes on as if nothing
  * had been. */
 static void test_recorded_on_full_disk(void **state)
@@ -603,6 +628,51 @@ static void test_recorded_on_full_disk(void **state)
     ds_search_close(s);
 }
 
+/* The log of a killed search whose record was removed is not taken for that of a new one. */
+static void test_recorded_over_old_log(void **state)
+{
+    ds_search_options o = recorded("log", 40, 0);
+    double points[ROOM * N];
+    char command[800];
+    int status;
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        ds_search *s = ds_search_open("cmaes", &o, NULL, 0);
+        while (s != NULL && ds_search_used(s) < 20 && step(s, NULL) == DS_OK) {
+        }
+        sleep(1); /* then it is on the disk, in the log */
+        _exit(s == NULL);
+    }
+    assert_true(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    snprintf(command, sizeof command, "cd '%s' && test -s run.sqlite-wal && rm run.sqlite", o.folder);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(go_on("cmaes", &o, ROOM, points), 40);
+    assert_int_equal(rows_of(o.folder), 40);
+    assert_true(has_text(o.folder, "summary.json", "\"ended\": \"budget\""));
+}
+
+/* Answers that do not fit at the last recorded evaluation: nothing is changed. */
+static void test_recorded_other_last_point(void **state)
+{
+    ds_search_options o = recorded("last", 40, 0);
+    const double narrow[N] = {-2, -3, -3};
+    double points[ROOM * N];
+    uint64_t count;
+    uint32_t want;
+    const double *x;
+    (void)state;
+    assert_int_equal(go_on("lbfgsb", &o, 1, points), 1);
+    o.resume = 1;
+    o.lower = narrow;
+    ds_search *s = must_open("lbfgsb", &o);
+    assert_int_equal(ds_search_ask(s, &count, &x, &want), DS_E_DATA);
+    ds_search_close(s);
+    assert_int_equal(rows_of(o.folder), 1);
+    assert_true(has_text(o.folder, "summary.json", "\"evaluations\": 1"));
+    assert_true(has_text(o.folder, "summary.json", "\"ended\": \"signal\""));
+}
+
 static int open_place(void **state)
 {
     (void)state;
@@ -633,6 +703,9 @@ int main(void)
                                        cmocka_unit_test(test_recorded),
                                        cmocka_unit_test(test_recorded_refused),
                                        cmocka_unit_test(test_recorded_other_points),
+                                       cmocka_unit_test(test_recorded_other_last_point),
+                                       cmocka_unit_test(test_recorded_over_old_log),
+                                       cmocka_unit_test(test_recorded_end),
                                        cmocka_unit_test(test_recorded_on_full_disk)};
     char path[4096];
     const char *top = getenv("DS_TOP_BUILD");

@@ -40,6 +40,14 @@ if command -v flock >/dev/null; then
     result $? "does not keep the others out"
     rm -f "part2/$run/run.lock"
     status 0 "and comes later" "$dshost" merge m2 part1 part2
+    rm "m2/$run/run.sqlite"
+    refuses 75 "1 runs were left out" "a run of the whole that is at work" flock "m2/$run/run.lock" "$dshost" merge m2 part1 part2
+    [ "$(count m2 done)" = 7 ] && [ ! -e "m2/$run/run.sqlite" ]
+    result $? "keeps its folder"
+    rm -f "m2/$run/run.lock"
+    status 0 "and is copied later" "$dshost" merge m2 part1 part2
+    [ "$(count m2 done)" = 8 ]
+    result $? "as a whole"
 else
     skip "there is no flock"
 fi
