@@ -104,6 +104,11 @@ if command -v sqlite3 >/dev/null; then
     status 6 "doctor looks at it, too" "$dshost" doctor map
     grep -q "records *map/landscape.sqlite: damaged: eval 7 (x or gradient)" "$tmp/out"
     result $? "and says what is damaged"
+    mkdir maps_of && mv map maps_of/map
+    status 6 "doctor looks for landscapes below a folder" "$dshost" doctor maps_of
+    grep -q "records *maps_of/map/landscape.sqlite: damaged: eval 7" "$tmp/out"
+    result $? "and says what is wrong"
+    rm -r maps_of
     copy good old
     old_format old
     "$dshost" doctor old >"$tmp/out" 2>"$tmp/err"
