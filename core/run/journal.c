@@ -50,6 +50,7 @@ void ds_journal_close(ds_journal *j)
     ds_statistics_close(&j->statistics);
     free(j->width);
     free(j->room);
+    free(j->arithmetic);
 }
 
 void ds_journal_tell(const ds_journal *j, int event)
@@ -402,11 +403,16 @@ static int write_halts(ds_journal *j)
 
 int ds_journal_halt(ds_journal *j)
 {
-    if (j->recorder == NULL || j->halts == DS_JOURNAL_HALTS ||
-        (j->halts > 0 && j->halt[j->halts - 1] >= j->budget)) {
+    size_t at = j->halts; /* not the last where a resume has a smaller budget than the run had */
+    while (at > 0 && j->halt[at - 1] > j->budget) {
+        at--;
+    }
+    if (j->recorder == NULL || j->halts == DS_JOURNAL_HALTS || (at > 0 && j->halt[at - 1] == j->budget)) {
         return 0; /* it was one before, or there are too many to go on after all of them */
     }
-    j->halt[j->halts++] = j->budget;
+    memmove(j->halt + at + 1, j->halt + at, (j->halts - at) * sizeof *j->halt);
+    j->halt[at] = j->budget;
+    j->halts++;
     const int rc = ds_recorder_close(j->recorder, &j->error);
     j->recorder = NULL;
     return rc != 0 ? rc : ds_journal_live(j);
@@ -425,6 +431,9 @@ int ds_journal_live(ds_journal *j)
     rc = rc != 0 || j->spec->survey ? rc : ds_store_set(j->store, "budget", text, &j->error);
     rc = rc != 0 ? rc : write_halts(j);
     rc = rc != 0 ? rc : ds_store_set(j->store, "ended", "", &j->error);
+    rc = rc != 0 || j->arithmetic == NULL
+             ? rc
+             : ds_store_set(j->store, "resumed_arithmetic", j->arithmetic, &j->error);
     rc = rc != 0 ? rc : ds_store_commit(j->store, &j->error);
     rc = rc != 0 ? rc
                  : ds_recorder_open(j->store, ds_asked_room(j->env->channels, j->env->info.n), &j->recorder,

@@ -86,6 +86,7 @@ typedef struct ds_journal {
     uint64_t late_calls, failures_told;
     uint64_t halt[DS_JOURNAL_HALTS];
     size_t halts;
+    char *arithmetic; /* other than that the run was begun with: noted with the first new row; or NULL */
 } ds_journal;
 
 /* Makes room for the statistics of `n` recorded variables. Spec and env are set. */

@@ -196,7 +196,7 @@ static void describe(const ds_session *s, char out[DS_ARITHMETIC_ROOM])
     ds_arithmetic_describe(blas, 2, out);
 }
 
-int ds_session_compare_arithmetic(const ds_session *s, ds_error *e)
+int ds_session_compare_arithmetic(ds_session *s, ds_error *e)
 {
     char now[DS_ARITHMETIC_ROOM], *then = NULL;
     describe(s, now);
@@ -206,7 +206,8 @@ int ds_session_compare_arithmetic(const ds_session *s, ds_error *e)
                "the run was begun with other arithmetic (%s; now %s): new evaluations may differ from what "
                "they would have been there",
                then, now);
-        rc = ds_store_set(s->journal.store, "resumed_arithmetic", now, e);
+        s->journal.arithmetic = strdup(now); /* for the record, once something new is evaluated */
+        rc = s->journal.arithmetic != NULL ? 0 : ds_no_memory(e);
     }
     free(then);
     return rc;

@@ -34,9 +34,9 @@ int ds_portable_settle(ds_settings *settings, ds_error *e);
 /* The second half of it: for those who start runs as processes of their own. */
 int ds_portable_adopt(ds_settings *settings, ds_error *e);
 
-/* Warns, and notes it in the store, where the run was begun with other arithmetic (arithmetic/arithmetic.h)
- * than that of now. Its plugins are known. */
-int ds_session_compare_arithmetic(const ds_session *s, ds_error *e);
+/* Warns, and notes it with the first new evaluation, where the run was begun with other arithmetic
+ * (arithmetic/arithmetic.h) than that of now. Its plugins are known. */
+int ds_session_compare_arithmetic(ds_session *s, ds_error *e);
 
 /* Takes over the settings of a new run. */
 int ds_session_configure(ds_session *s, const ds_settings *settings, ds_error *e);

@@ -78,8 +78,12 @@ result $? "that of an optimizer in a process of its own is named"
 OPENBLAS_CORETYPE=Nehalem "$dshost" resume a --budget 401 > "$tmp/out" 2> "$tmp/err"
 [ "$(grep -c "other arithmetic" "$tmp/err")" -eq 1 ]
 result $? "a resume with other kernels says so in one line"
-case $(meta a resumed_arithmetic) in *Nehalem) true ;; *) false ;; esac
-result $? "and notes them"
+OPENBLAS_CORETYPE=Nehalem "$dshost" resume d > "$tmp/out" 2> "$tmp/err"
+[ -z "$(meta d resumed_arithmetic)" ]
+result $? "and notes nothing where nothing new is evaluated"
+OPENBLAS_CORETYPE=Nehalem "$dshost" resume d --budget 4 > "$tmp/out" 2> "$tmp/err"
+case $(meta d resumed_arithmetic) in *Nehalem) true ;; *) false ;; esac
+result $? "else it notes them"
 free p --portable
 free q --portable
 OPENBLAS_CORETYPE=Haswell DS_ISA=baseline "$dshost" resume p --budget 420 > "$tmp/out" 2> "$tmp/err"
