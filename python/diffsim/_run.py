@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import ctypes as c
+import json
 import math
 import os
 import re
@@ -111,7 +112,8 @@ def minimize(
     out           result folder, made by a new run, which ``dshost report``, ``compare``, ``plot`` and ``export`` read, too;
                   None: nothing is left on the disk
     resume        go on with the run in ``out``, or begin it there: the same call after a crash or Ctrl-C, or with a larger
-                  budget. Everything but budget, jobs and seconds has to be as it was
+                  budget. Everything but limits (budget, seconds, ...), jobs, threads and isolation has to be as it was; a
+                  parameter that is left out has its default
     bounds, x0    of a function: a :class:`Space`, or (lower, upper); a start point, by default the middle
     jac           of a function: True where it returns (loss, gradient), or a function that returns the gradient (n,);
                   None: it has none
@@ -169,8 +171,22 @@ def minimize(
 # ---- environments ----
 
 
-# Settings of [run] that may be others when a run goes on (diffsim/lib/run.h).
-_MAY_CHANGE = {"budget", "seconds", "jobs", "threads", "isolation", "timeout_s", "memory_mb", "max_failed", "verify"}
+# Settings of [run] that may be others when a run goes on: those of ds_run_may_override() (core/run/run.c), but for
+# `pictures`, which stays as it was.
+_MAY_CHANGE = {
+    "budget",
+    "seconds",
+    "jobs",
+    "threads",
+    "isolation",
+    "isolate_optimizer",
+    "timeout_s",
+    "start_timeout_s",
+    "memory_mb",
+    "max_failed",
+    "page",
+    "verify",
+}
 
 
 def _has_run(folder) -> bool:
@@ -209,7 +225,7 @@ def _run(env, method, budget, seed, jobs, out, resume, target, seconds, progress
     going_on = resume and _has_run(out)
     if going_on:
         kept = {k: v for k, v in section.items() if k not in _MAY_CHANGE and k != "pictures"}
-        _check_same(Run(out), env, method, {**first, **kept}, opt)
+        _check_same(Run(out), env, method, {"target": -math.inf, **first, **kept}, opt)
         section = {k: v for k, v in section.items() if k in _MAY_CHANGE}
     return _run_in(out, env, method, section if going_on else {**first, **section}, opt, progress, going_on)
 
@@ -257,9 +273,18 @@ def _run_and_ask(handle):
     return status, lib.ds_library_exit_status()  # that of this thread
 
 
+def _words(text) -> list:
+    """The words of a value; v*k in a list is k times v."""
+    words = []
+    for word in text.replace(",", " ").split():
+        value, star, times = word.partition("*")
+        words += [value] * int(times) if star and times.isdecimal() and len(times) < 7 else [word]
+    return words
+
+
 def _same(a, b) -> bool:
     """Are two texts of a setting the same value?"""
-    a, b = a.split(), b.split()
+    a, b = _words(a), _words(b)
     if len(a) != len(b):
         return False
     for u, v in zip(a, b):
@@ -273,29 +298,43 @@ def _same(a, b) -> bool:
     return True
 
 
+def _defaults(name) -> dict:
+    """The texts of the defaults of a plugin's parameters."""
+    told = json.loads(_library.dshost("help", os.fspath(name), "--json"))
+    return {p["name"]: p["default"] for p in told["params"]}
+
+
 def _check_same(old, env, method, first, opt):
-    """Is the run in the folder the one that is asked for now?"""
+    """Is the run in the folder the one that is asked for now? A parameter that is not given now has its default."""
     stem = lambda name: (
         os.path.basename(os.fspath(name)).removesuffix(".so")
         if os.sep in os.fspath(name)
         else os.fspath(name).removesuffix(".so")
     )
-    pairs = [
-        ("environment", stem(old.settings["run"].get("env", "")), stem(env.name)),
-        ("optimizer", stem(old.settings["run"].get("opt", "")), stem(method)),
-    ]
-    pairs += [(k, old.settings["run"].get(k, ""), lines({k: v}).decode().partition(" = ")[2]) for k, v in first.items()]
-    for section, given in (("env", env._given["settings"]), ("opt", opt)):
-        pairs += [
-            (f"{section}.{k}", old.settings[section].get(k, ""), lines({k: v}).decode().partition(" = ")[2])
-            for k, v in given.items()
+    text = lambda key, value: lines({key: value}).decode().partition(" = ")[2]
+
+    def compare(pairs):
+        for what, then, now in pairs:
+            if not _same(then, now):
+                raise UsageError(
+                    f"{old.folder} holds a run with {what} {' '.join(then.split())!r}, not {' '.join(now.split())!r}: name another "
+                    "folder, or call as it was begun"
+                )
+
+    compare(
+        [
+            ("environment", stem(old.settings["run"].get("env", "")), stem(env.name)),
+            ("optimizer", stem(old.settings["run"].get("opt", "")), stem(method)),
         ]
-    for what, then, now in pairs:
-        if not _same(then.replace(",", " "), now.replace(",", " ")):
-            raise UsageError(
-                f"{old.folder} holds a run with {what} {' '.join(then.split())!r}, not {' '.join(now.split())!r}: name another "
-                "folder, or call as it was begun"
-            )
+    )
+    compare((k, old.settings["run"].get(k, ""), text(k, v)) for k, v in first.items())
+    for section, name, given in (("env", env.name, env._given["settings"]), ("opt", method, opt)):
+        then = old.settings[section]
+        compare((f"{section}.{k}", then.get(k, ""), text(k, v)) for k, v in given.items())
+        left_out = [k for k in then if k not in given]
+        if left_out:
+            default = _defaults(name)
+            compare((f"{section}.{k}", then[k], default.get(k, "")) for k in left_out)
 
 
 # ---- functions ----

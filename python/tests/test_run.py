@@ -110,6 +110,40 @@ class Runs(Case):
             first = diffsim.minimize(env, "rand", 5, out=self.path("new"), resume=True)
             self.assertEqual(first.evaluations, 5, "resume begins a run where there is none")
 
+    def test_resume_defaults(self):
+        """a run goes on with its own problem alone: a parameter that is left out has its default"""
+        out = self.path("run")
+        with diffsim.make("analytic", function="rosenbrock", dim=3, lower="-2*3", jobs=1) as env:
+            diffsim.minimize(env, "cmaes", 20, out=out, seed=1, sigma0=0.1, target=1e-9)
+            self.raises(
+                diffsim.UsageError,
+                "opt.sigma0 '0.1', not '0.5'",
+                lambda: diffsim.minimize(env, "cmaes", 40, out=out, seed=1, target=1e-9, resume=True),
+            )
+            self.raises(
+                diffsim.UsageError,
+                "target '1e-09', not '-inf'",
+                lambda: diffsim.minimize(env, "cmaes", 40, out=out, seed=1, sigma0=0.1, resume=True),
+            )
+        with diffsim.make("analytic", dim=3, lower=-2, jobs=1) as env:
+            self.raises(
+                diffsim.UsageError,
+                "env.lower '-2.3', not '-2'",
+                lambda: diffsim.minimize(env, "cmaes", 40, out=out, seed=1, sigma0=0.1, target=1e-9, resume=True),
+            )
+        with diffsim.make("analytic", dim=3, lower=[-2, -2, -2], jobs=1) as env:
+            self.raises(
+                diffsim.UsageError,
+                "env.function 'rosenbrock', not 'sphere'",
+                lambda: diffsim.minimize(env, "cmaes", 40, out=out, seed=1, sigma0=0.1, target=1e-9, resume=True),
+            )
+        self.assertEqual(diffsim.load(out).evaluations, 20)
+        with diffsim.make("analytic", function="rosenbrock", dim=3, rotate=False, lower=[-2] * 3, jobs=2) as env:
+            full = diffsim.minimize(
+                env, "cmaes", 40, out=out, seed=1, sigma0=0.1, target=1e-9, resume=True, run={"start_timeout_s": 40}
+            )
+            self.assertEqual(full.evaluations, 40)
+
     @needs_faulty
     def test_interrupt(self):
         """Ctrl-C ends a run; everything is saved, and no process is left"""
