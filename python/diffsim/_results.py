@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import configparser
+import contextlib
+import fcntl
 import io
 import json
 import os
 import tempfile
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +19,20 @@ from . import _library
 from ._errors import InputOutputError, UsageError
 from ._environment import GRADIENT_KINDS, OUTCOMES, Environment, make
 
+try:
+    import sqlite3
+except ImportError:  # a Python that was built without
+    sqlite3 = None  # type: ignore[assignment]
+
 
 class Run:
     """A run of an optimizer: what was recorded, and what came of it.
 
-    Read-only; :meth:`history` is read when it is first asked for. A run that is still going on can be looked at."""
+    Read-only; :meth:`history` is read when it is first asked for. A run that is still going on can be looked at: it is as it
+    stood then; :func:`load` it again to see more."""
 
     folder: Path
-    summary: dict  #: summary.json; empty while the run goes on
+    summary: dict  #: summary.json; empty while the run goes on, and where the record says something else
     settings: dict  #: {"run": {...}, "env": {...}, "opt": {...}}, effective ones, as texts
 
     def __init__(self, folder):
@@ -32,7 +41,27 @@ class Run:
             raise InputOutputError(f"{folder}: there is no run.sqlite in it: this is no result folder of a run")
         self.summary = _json(self.folder / "summary.json")
         self.settings = _settings(self.folder / "run.ini")
+        self._facts, self._rows = {}, None
         self._arrays = None
+        if goes_on(self.folder):
+            self.summary = {}  # of an earlier end, of a run that is extended
+        else:
+            self._believe(_record(self.folder / "run.sqlite"))
+
+    def _believe(self, record):
+        """The record counts where summary.json or run.ini say something else (docs/record.md)."""
+        if record is None:
+            return
+        self._facts, settings, self._rows = record
+        ended = self._facts.get("ended", "")
+        if self.summary and (self.summary.get("ended") or "", self.summary.get("evaluations")) != (ended, self._rows):
+            if ended:  # else it was killed while it was extended
+                warnings.warn(
+                    f"{self.folder}/summary.json does not say what run.sqlite says: the latter counts", stacklevel=3
+                )
+            self.summary = {}
+        for section, known in settings.items():  # the record has those alone that are not empty
+            self.settings[section] = {**dict.fromkeys(self.settings.get(section, {}), ""), **known}
 
     def _read(self):
         if self._arrays is None:
@@ -44,7 +73,7 @@ class Run:
         return self._arrays
 
     def _fact(self, name):
-        return self.summary.get(name)
+        return self._facts.get(name) or self.summary.get(name)
 
     @property
     def env(self) -> str:
@@ -59,18 +88,19 @@ class Run:
     @property
     def seed(self) -> int:
         """The seed of all its randomness."""
-        return int(self._fact("seed") if "seed" in self.summary else self.settings["run"].get("seed", 0))
+        return int(self.settings["run"].get("seed") or self.summary.get("seed", 0))
 
     @property
     def evaluations(self) -> int:
         """How many were made."""
-        return self._fact("evaluations") if "evaluations" in self.summary else len(self._read()["loss"])
+        known = self.summary.get("evaluations", self._rows)
+        return known if known is not None else len(self._read()["loss"])
 
     @property
     def ended(self) -> str:
         """ "budget", "target", "time", "signal" (stopped), "optimizer_finished", "too_many_failures", "error"; "" while
         it goes on, or after a crash."""
-        return self._fact("ended") or ""
+        return self._facts.get("ended", self.summary.get("ended") or "")
 
     @property
     def best_loss(self) -> float:
@@ -154,7 +184,7 @@ class Run:
 
     def environment(self, **options) -> Environment:
         """The environment of the run, with its parameters and its seed; ``options`` of :func:`diffsim.make`."""
-        if self.summary.get("evaluated_by") == "program" or not self.settings["run"].get("env"):
+        if self._fact("evaluated_by") == "program" or not self.settings["run"].get("env"):
             raise UsageError(f"{self.folder}: what was evaluated there was the program itself, no environment")
         return make(self.settings["run"]["env"], **{"seed": self.seed, "settings": self.settings["env"], **options})
 
@@ -287,6 +317,45 @@ def load(folder):
         raise InputOutputError(f"{top}: there are no runs and no landscape in it")
     found.folder = top
     return found
+
+
+def goes_on(folder) -> bool:
+    """Does a process work on the run, this one or another?"""
+    try:
+        with open(Path(folder) / "run.lock", "rb") as f:
+            fcntl.flock(f, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return False
+    except BlockingIOError:
+        return True
+    except OSError:  # it is not there, or we may not read it, or the file system has no such locks
+        return False
+
+
+def _record(file):
+    """(facts, {section: {key: text}}, number of evaluations) of a record; None where it cannot be read, which history()
+    tells.
+
+    Not while a run goes on: it may do so in this process by another SQLite, whose locks would go when this one closes the
+    file, since locks on files are those of a process."""
+    if sqlite3 is None:
+        return None
+    name = Path(os.path.abspath(file)).as_uri()
+    # As dshost opens it: a reader may write as far as the system lets it, since only then the last one takes the log away.
+    for mode in ("mode=rw", "mode=ro&immutable=1"):
+        try:
+            with contextlib.closing(sqlite3.connect(f"{name}?{mode}", uri=True)) as db:
+                db.text_factory = lambda raw: raw.decode("utf-8", "replace")
+                db.execute("PRAGMA query_only=1")
+                db.execute("PRAGMA trusted_schema=0")
+                facts = dict(db.execute("SELECT key, value FROM meta"))
+                settings = {"run": {}, "env": {}, "opt": {}}
+                for section, key, value in db.execute("SELECT section, key, value FROM setting"):
+                    settings.setdefault(section, {})[key] = value
+                (last,) = db.execute("SELECT max(id) FROM eval").fetchone()
+                return facts, settings, last or 0
+        except sqlite3.Error:
+            pass
+    return None
 
 
 def _json(path) -> dict:

@@ -2,13 +2,17 @@
 """Runs from Python are those of dshost to the last bit; searches over functions; folders that go on; result folders as arrays."""
 
 import os
+import shutil
 import signal
+import subprocess
 import threading
+import time
 import warnings
 
 import numpy as np
 
 import diffsim
+from diffsim import _library
 from support import FAULTY, Case, dshost, needs_faulty, record
 
 BOX = ([-2.0, -1.0, -2.0], [2.0, 1.5, 2.0])
@@ -398,6 +402,41 @@ class Results(Case):
         self.raises(diffsim.InputOutputError, "there is no such folder", diffsim.load, self.path("none"))
         os.mkdir(self.path("empty"))
         self.raises(diffsim.InputOutputError, "no runs and no landscape", diffsim.load, self.path("empty"))
+
+    def test_stale(self):
+        """a run that is extended, or was killed then, is as its record says, not as its older summary.json"""
+        out, old = self.path("run"), self.path("old.json")
+        dshost("run", "--env", "analytic", "--opt", "rand", "--budget", 10, "--pictures", "false", "--out", out)
+        shutil.copy(os.path.join(out, "summary.json"), old)
+        seen = []
+        with diffsim.make("analytic", jobs=1) as env:
+
+            def look(now):
+                run = diffsim.load(out)
+                seen.append((run.ended, run.summary, run.evaluations >= 10))
+                return len(seen) == 2
+
+            diffsim.minimize(env, "rand", 5000, out=out, resume=True, progress=look)
+        self.assertEqual(seen, [("", {}, True)] * 2)
+        run = diffsim.load(out)
+        self.assertEqual((run.ended, run.evaluations), ("signal", len(run.history())))
+        whole = run.evaluations
+        shutil.copy(old, os.path.join(out, "summary.json"))
+        with self.assertWarnsRegex(UserWarning, "does not say what run.sqlite says"):
+            run = diffsim.load(out)
+        self.assertEqual((run.ended, run.evaluations, run.seed, run.env), ("signal", whole, 0, "analytic"))
+        self.assertEqual(run.best_loss, run.history()["loss"].min())
+        command = [_library.program(), "resume", out, "--budget", "100000000", "--jobs", "1"]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as p:
+            log, end = os.path.join(out, "run.sqlite-wal"), time.monotonic() + 20
+            while time.monotonic() < end and not (os.path.exists(log) and os.path.getsize(log) > 100000):
+                time.sleep(0.01)
+            self.assertEqual((diffsim.load(out).ended, diffsim.load(out).summary), ("", {}))
+            p.kill()
+        run = diffsim.load(out)
+        self.assertEqual((run.ended, run.summary), ("", {}))
+        self.assertGreater(run.evaluations, whole)
+        self.assertEqual(run.evaluations, len(run.history()))
 
     def test_damaged(self):
         """a damaged record is refused with the line of the host"""

@@ -18,7 +18,7 @@ import math
 import time
 from pathlib import Path
 
-from .._results import Run
+from .._results import Run, goes_on
 
 
 class Csv:
@@ -92,7 +92,7 @@ def follow(folder, *sinks, interval: float = 0.5, once: bool = False) -> int:
     evaluation: loss, best loss, seconds. Returns how many there were."""
     observer, best = Observer(*sinks), math.inf
     while True:
-        ended = (Path(folder) / "summary.json").is_file() and not _goes_on(folder)
+        ended = (Path(folder) / "summary.json").is_file() and not goes_on(folder)
         history = Run(folder).history() if (Path(folder) / "run.sqlite").is_file() else ()
         for row in history[observer.step:]:
             best = min(best, float(row["loss"])) if math.isfinite(row["loss"]) else best
@@ -101,19 +101,6 @@ def follow(folder, *sinks, interval: float = 0.5, once: bool = False) -> int:
             observer.close()
             return observer.step
         time.sleep(interval)
-
-
-def _goes_on(folder) -> bool:
-    """Does a process hold the run?"""
-    import fcntl
-    try:
-        with open(Path(folder) / "run.lock", "rb") as f:
-            fcntl.flock(f, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return False
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
 
 
 def main() -> None:
