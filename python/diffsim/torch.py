@@ -51,6 +51,8 @@ class _Loss(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, weight, _):
+        if not ctx.with_grad:  # the zeros of forward() are no gradient
+            raise UnsupportedError(f"{ctx.env.name} has no gradient")
         x, grad = ctx.saved_tensors
         return _Product.apply(x, weight, grad, ctx.env), None, None, None
 
@@ -97,7 +99,8 @@ def loss(env: Environment, noise_key=None):
 
     The simulation computes in double precision on the processor; a batch is evaluated by the workers of ``env`` in parallel.
     ``noise_key`` as in :meth:`Environment.loss`. Failed simulations raise EvaluationError, or with
-    ``make(..., on_failure="inf")`` have the loss inf and the gradient NaN. Second derivatives raise UnsupportedError.
+    ``make(..., on_failure="inf")`` have the loss inf and the gradient NaN. Second derivatives raise UnsupportedError,
+    and so does backward() where ``env`` has no gradient.
     """
 
     def f(x):

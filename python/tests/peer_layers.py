@@ -111,6 +111,17 @@ class PyTorch(Case):
             with self.assertRaisesRegex((diffsim.UsageError, RuntimeError), "shape"):
                 f(torch.zeros(4, dtype=torch.float64))
 
+    def test_no_gradient(self):
+        """an environment without gradients has losses; a gradient of them is refused, not zero"""
+        with diffsim.make("cartpole_gym", jobs=1) as env:
+            f, x = diffsim.torch.loss(env), torch.tensor(np.array(env.x0), requires_grad=True)
+            loss = f(x)
+            self.assertEqual(loss.item(), env.loss(env.x0))
+            self.raises(diffsim.UnsupportedError, "cartpole_gym has no gradient", loss.backward)
+            self.assertIsNone(x.grad)
+            with self.assertRaisesRegex(diffsim.UnsupportedError, "cartpole_gym has no gradient"):
+                torch.func.grad(f)(x.detach())
+
 
 @unittest.skipIf(jax is None, "there is no JAX")
 class Jax(Case):
