@@ -42,6 +42,7 @@ class Run:
         self.summary = _json(self.folder / "summary.json")
         self.settings = _settings(self.folder / "run.ini")
         self._facts, self._rows = {}, None
+        self._called = _called_in(self.folder)
         self._arrays = None
         if goes_on(self.folder):
             self.summary = {}  # of an earlier end, of a run that is extended
@@ -77,12 +78,23 @@ class Run:
 
     @property
     def env(self) -> str:
-        """The id of the environment, or what the program called itself."""
-        return self._fact("env") or self.settings["run"].get("env", "")
+        """The id of the environment, or what the program called itself; in an experiment what that calls it: variants of
+        one environment have names of their own."""
+        return self._called[0] if self._called else self.env_id
 
     @property
     def opt(self) -> str:
-        """The id of the optimizer."""
+        """The id of the optimizer; in an experiment what that calls it ("cmaes@sigma0=0.1")."""
+        return self._called[1] if self._called else self.opt_id
+
+    @property
+    def env_id(self) -> str:
+        """The id of the environment in any case."""
+        return self._fact("env") or self.settings["run"].get("env", "")
+
+    @property
+    def opt_id(self) -> str:
+        """The id of the optimizer in any case."""
         return self._fact("opt") or self.settings["run"].get("opt", "")
 
     @property
@@ -219,7 +231,8 @@ class Runs(list):
     folder: Path
 
     def table(self) -> np.ndarray:
-        """One row for each run, a structured array: env, opt, seed, evaluations, best_loss, ended, folder."""
+        """One row for each run, a structured array: env, opt, seed, evaluations, best_loss, ended, folder. Names of an
+        experiment are those that its report has."""
         rows = [(r.env, r.opt, r.seed, r.evaluations, r.best_loss, r.ended, str(r.folder)) for r in self]
         width = [max([len(row[i]) for row in rows], default=1) or 1 for i in (0, 1, 5, 6)]
         return np.array(
@@ -242,7 +255,7 @@ class Runs(list):
         return pandas.DataFrame(self.table())
 
     def select(self, env: str | None = None, opt: str | None = None) -> "Runs":
-        """Those of an environment, of an optimizer."""
+        """Those of an environment, of an optimizer, by the names that :meth:`table` has."""
         chosen = Runs(r for r in self if env in (None, r.env) and opt in (None, r.opt))
         chosen.folder = self.folder
         return chosen
@@ -302,7 +315,7 @@ class Landscape:
 
 def load(folder):
     """Opens a result folder: a :class:`Run`; of an experiment, or where several runs lie below it, :class:`Runs`; a
-    :class:`Landscape`. Raises :class:`InputOutputError` where it holds nothing of that kind, or a record is damaged."""
+    :class:`Landscape`. Hidden folders do not count. Raises :class:`InputOutputError` where it holds nothing of that kind, or a record is damaged."""
     top = Path(os.fspath(folder))
     if not top.is_dir():
         raise InputOutputError(f"{top}: there is no such folder")
@@ -310,13 +323,24 @@ def load(folder):
         return Run(top)
     if (top / "landscape.sqlite").is_file() or (top / "landscape.npz").is_file():
         return Landscape(top)
-    found = Runs(
-        sorted((Run(f.parent) for f in top.rglob("run.sqlite")), key=lambda r: (r.env, r.opt, r.seed, str(r.folder)))
-    )
+    folders = []
+    for folder, inside, files in os.walk(top):
+        inside[:] = [name for name in inside if name[0] != "."]  # what a process that was killed has left of a move, and others
+        folders += [folder] if "run.sqlite" in files else []
+    found = Runs(sorted(map(Run, folders), key=lambda r: (r.env, r.opt, r.seed, str(r.folder))))
     if not found:
         raise InputOutputError(f"{top}: there are no runs and no landscape in it")
     found.folder = top
     return found
+
+
+def _called_in(folder):
+    """(environment, optimizer) of a run in an experiment, those of its folders: OUT/ENV/OPT/seed-K, where OUT has bench.ini.
+    None of any other."""
+    place = Path(os.path.realpath(folder))
+    if not place.name.startswith("seed-") or len(place.parents) < 4 or not (place.parents[2] / "bench.ini").is_file():
+        return None
+    return place.parents[1].name, place.parents[0].name
 
 
 def goes_on(folder) -> bool:

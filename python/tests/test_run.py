@@ -403,6 +403,29 @@ class Results(Case):
         os.mkdir(self.path("empty"))
         self.raises(diffsim.InputOutputError, "no runs and no landscape", diffsim.load, self.path("empty"))
 
+    def test_variants(self):
+        """variants of an experiment have their names, as in its report; what a killed merge has left is no run"""
+        with open(self.path("b.ini"), "w", encoding="utf-8") as f:
+            f.write(
+                "[bench]\nenvs = sph ras\nopts = rand cmaes\nruns = 1\n[run]\nbudget = 5\npictures = false\n"
+                "[env sph]\nplugin = analytic\nfunction = sphere\n[env ras]\nplugin = analytic\nfunction = rastrigin\n"
+                "[sweep opt cmaes]\nsigma0 = 0.1 | 0.2\n"
+            )
+        out = self.path("bench")
+        dshost("bench", self.path("b.ini"), "--out", out)
+        seed = next(name for name in os.listdir(os.path.join(out, "sph", "rand")) if name.startswith("seed-"))
+        for left in (f".{seed}.new", f".{seed}.old"):
+            shutil.copytree(os.path.join(out, "sph", "rand", seed), os.path.join(out, "sph", "rand", left))
+        runs = diffsim.load(out)
+        want = [(e, o) for e in ("ras", "sph") for o in ("cmaes@sigma0=0.1", "cmaes@sigma0=0.2", "rand")]
+        self.assertEqual(runs.table()[["env", "opt"]].tolist(), want)
+        (one,) = runs.select(env="ras", opt="cmaes@sigma0=0.2")
+        self.assertEqual((one.env_id, one.opt_id), ("analytic", "cmaes"))
+        self.assertEqual(diffsim.load(one.folder).opt, one.opt)
+        self.assertEqual(float(one.settings["opt"]["sigma0"]), 0.2)
+        with one.environment(jobs=1) as env:
+            self.assertEqual(env.loss(one.best_x), one.best_loss)
+
     def test_stale(self):
         """a run that is extended, or was killed then, is as its record says, not as its older summary.json"""
         out, old = self.path("run"), self.path("old.json")
