@@ -16,6 +16,18 @@ from ._library import lib
 
 SHAPES = {1: "points", 2: "sphere", 3: "capsule", 4: "cylinder", 5: "torus", 6: "box", 7: "mesh", 8: "lines"}
 ROLES = {0: "material", 1: "tool", 2: "fixed", 3: "target"}
+# What the first of size[] are; see DS_BODY_* in diffsim/ext/scene.h. half_extents are three numbers.
+_LENGTHS = {
+    "points": ("radius", "clearness"),
+    "sphere": ("radius",),
+    "capsule": ("radius", "length"),
+    "cylinder": ("radius", "height"),
+    "torus": ("major_radius", "minor_radius"),
+    "box": ("half_extents",),
+    "mesh": (),
+    "lines": ("thickness",),
+}
+_VERTICES = {"mesh": 3, "lines": 2}  # of a row of index
 
 
 _DTYPES = {c.c_double: np.float64, c.c_uint32: np.uint32, c.c_uint64: np.uint64}
@@ -108,22 +120,18 @@ class Scene:
         return pixels.copy() if frame is None else pixels[0].copy()
 
     def save(self, path) -> None:
-        """Writes an .npz with the arrays of docs/trajectory.md."""
+        """Writes an .npz with the arrays of docs/trajectory.md, those of ``dshost eval --trajectory``. Of a scene that kept few
+        frames ``time`` and the metrics have all of them, ``frame``, positions and poses those that were kept."""
         arrays = {
-            "time": self.time,
+            "time": np.arange(self.frames) * self.dt,
             "frame": self.frame,
             "dt": np.float64(self.dt),
             "box": self.box,
             "ground": np.float64(self.ground),
-            "bodies": np.array(list(self.bodies)),
+            "bodies": np.array(list(self.bodies), np.str_),
         }
-        for name, b in self.bodies.items():
-            arrays[name + "_role"] = np.array(b.role)
-            arrays[name + "_shape"] = np.array(b.shape)
-            arrays[name + ("_poses" if b.data.shape[-1] == 7 else "_positions")] = b.data
-            arrays[name + "_size"] = b.size
-            if b.index.size:
-                arrays[name + "_index"] = b.index
+        for b in self.bodies.values():
+            arrays.update({f"{b.name}_{key}": value for key, value in _arrays(b).items()})
         arrays.update({"metrics/" + name: v for name, v in self.metrics.items()})
         with open(path, "wb") as f:
             np.savez_compressed(f, **arrays)  # type: ignore[arg-type]
@@ -170,6 +178,23 @@ class Scene:
 
     def _repr_html_(self):
         return picture_html(self.render(), f"{self.name}: loss {self.loss:.6g}")
+
+
+def _arrays(b: Body) -> dict:
+    """What is written of a body (tools/results/trajectory.c). A target that rests is there once."""
+    lengths = _LENGTHS[b.shape]
+    arrays = {"role": np.array(b.role), "shape": np.array(b.shape)}
+    if lengths:
+        arrays["size"] = b.size[: 3 if b.shape == "box" else len(lengths)]
+    if b.shape == "box":
+        arrays["half_extents"] = arrays["size"]
+    else:
+        arrays.update(zip(lengths, arrays.get("size", ())))
+    rests = b.role == "target" and all(frame.tobytes() == b.data[0].tobytes() for frame in b.data[1:])
+    arrays["poses" if b.data.shape[-1] == 7 else "positions"] = b.data[:1] if rests else b.data
+    if b.shape in _VERTICES:
+        arrays["index"] = b.index.reshape(-1, _VERTICES[b.shape])
+    return arrays
 
 
 def _number(names: dict, name: str) -> int:

@@ -208,6 +208,29 @@ class Scenes(Case):
         self.assertEqual(scene.units["tip_x"], "m")
         self.assertEqual(scene.bodies["tip"].positions.shape, (scene.frames, 1, 3))
 
+    def test_saved_scenes(self):
+        """Scene.save() writes the arrays of --trajectory: the same names, shapes and values; few frames have all times"""
+        for name, settings in (("pinball", {}), ("swing", {"duration": 0.15, "hold": 0.1}), ("rope", {"preset": "small"})):
+            file, flags = self.path(name + ".npz"), [f"--set=env.{k}={v}" for k, v in settings.items()]
+            dshost("eval", "--env", name, *flags, "--trajectory", file)
+            with diffsim.make(name, jobs=1, **settings) as env:
+                env.trajectory(env.x0).save(self.path("all.npz"))
+                few = env.trajectory(env.x0, frames="few")
+                few.save(self.path("few.npz"))
+            with np.load(file) as theirs, np.load(self.path("all.npz")) as ours, np.load(self.path("few.npz")) as some:
+                self.assertEqual(ours.files, theirs.files)
+                self.assertEqual(some.files, theirs.files)
+                for key in theirs.files:
+                    self.assertEqual((ours[key].shape, ours[key].dtype.kind), (theirs[key].shape, theirs[key].dtype.kind), key)
+                    if ours[key].dtype.kind == "U":
+                        self.assertEqual(ours[key].tolist(), theirs[key].tolist(), key)
+                    else:
+                        self.same(ours[key], theirs[key], key)
+                metric = next(key for key in some.files if key.startswith("metrics/"))
+                self.same(some["time"], theirs["time"])
+                self.assertEqual(some[metric].shape, some["time"].shape)
+                self.same(some["time"][some["frame"].astype(int)], few.time)
+
     def test_pictures(self):
         """pictures of frames, flat and not, as arrays"""
         for name, settings in (("cartpole", {}), ("torus", {"preset": "small"})):
