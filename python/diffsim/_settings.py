@@ -10,7 +10,9 @@ import numpy as np
 
 from ._errors import UsageError
 
-_LINE = 150  # bytes; a longer list goes on in the next line, indented
+_LINE = 140  # bytes; a longer list goes on in the next line, indented
+_LONGEST = 197 - 3  # bytes of a key and its text in one line of an .ini file (core/config/params.c)
+_BLANKS = " \t"
 
 
 def value_text(key: str, value) -> str:
@@ -22,24 +24,64 @@ def value_text(key: str, value) -> str:
     if isinstance(value, numbers.Real):
         return repr(float(value))
     if isinstance(value, (str, os.PathLike)):
-        text = os.fspath(value)
-        if not isinstance(text, str) or "\n" in text or "\r" in text or "\0" in text:
-            raise UsageError(f"{key} = {value!r}: a text of one line is wanted")
-        return text
+        return _text(key, os.fspath(value))
     if isinstance(value, np.ndarray):
         value = value.ravel().tolist()
     if isinstance(value, (list, tuple, range)):
-        lines, line = [], ""
         for v in value:
             if not isinstance(v, numbers.Real):
                 raise UsageError(f"{key}: {v!r} in a list: numbers are wanted")
-            word = value_text(key, v)
-            if len(line) + len(word) > _LINE:
-                lines.append(line)
-                line = ""
-            line += (" " if line else "") + word
-        return "\n    ".join([*lines, line])
+        return _broken(value_text(key, v) for v in value)
     raise TypeError(f"{key} = {value!r}: a number, a text, True, False or a list of numbers is wanted")
+
+
+def _broken(words) -> str:
+    """The words of a list, in as many lines as they need."""
+    lines, line = [], ""
+    for word in words:
+        if len(line) + len(word) > _LINE:
+            lines.append(line)
+            line = ""
+        line += (" " if line else "") + word
+    return "\n    ".join([*lines, line])
+
+
+def _is_number(word) -> bool:
+    """Is it one number of a list, or one that is repeated: v*k?"""
+    value, star, times = word.partition("*")
+    return all(ch in "0123456789+-.eEinf" for ch in value) and _reads(float, value) and (not star or times.isdecimal())
+
+
+def _reads(kind, word) -> bool:
+    try:
+        kind(word)
+        return True
+    except ValueError:
+        return False
+
+
+def _text(key, text) -> str:
+    """A text as it is, refused where the reader of .ini files would take another one. A list of numbers, as records have it, goes
+    on in further lines; nothing else may."""
+    if not isinstance(text, str) or any(ch in text for ch in "\n\r\0"):
+        raise UsageError(f"{key} = {text!r}: a text of one line is wanted")
+    try:
+        size = len(key.encode()) + len(text.encode())
+    except UnicodeEncodeError:
+        raise UsageError(f"{key} = {text!r}: it is no text of UTF-8") from None
+    if any(ch == ";" and (i == 0 or text[i - 1] in _BLANKS) for i, ch in enumerate(text)):
+        raise UsageError(f"{key} = {text!r}: a ';' at the beginning or after a blank begins a comment in an .ini file")
+    words = text.replace(",", " ").split()
+    if words and all(map(_is_number, words)):
+        return _broken(words) if size > _LONGEST else text
+    if text != text.strip(_BLANKS):
+        raise UsageError(f"{key} = {text!r}: a blank at an end gets lost in an .ini file")
+    if size > _LONGEST:
+        raise UsageError(
+            f"{key} = {text!r:.60}...: too long for a line of 197 bytes in an .ini file: with its name it has {size} bytes, "
+            f"{_LONGEST} are possible; a file may have a shorter path, also by a link to it or its folder"
+        )
+    return text
 
 
 def lines(parameters) -> bytes:

@@ -274,6 +274,16 @@ class Wrong(Case):
         self.raises(diffsim.UsageError, "a text of one line", diffsim.make, "torus", preset="small\nseed = 1")
         self.raises(diffsim.UsageError, "'a = b' is no name", diffsim.make, "torus", settings={"a = b": 1})
         self.raises(TypeError, "settings = 3: a mapping", diffsim.make, "torus", settings=3)
+        for text, why in (
+            ("sphere ; rastrigin", "begins a comment"),
+            ("; sphere", "begins a comment"),
+            (" sphere", "a blank at an end"),
+            ("sph\udce4re", "no text of UTF-8"),
+            ("/" + "long/" * 40 + "name", "too long for a line.*a shorter path"),
+        ):
+            self.raises(diffsim.UsageError, why, diffsim.make, "analytic", settings={"function": text})
+        with diffsim.make("analytic", function="sphere", dim=3, lower=" -2, -1*2 ", jobs=1) as env:
+            self.same(env.lower, [-2.0, -1.0, -1.0])
         self.raises(
             diffsim.UsageError,
             "preset is given twice",

@@ -403,6 +403,18 @@ class Results(Case):
         os.mkdir(self.path("empty"))
         self.raises(diffsim.InputOutputError, "no runs and no landscape", diffsim.load, self.path("empty"))
 
+    def test_long_list(self):
+        """a list longer than a line is that of the environment of the run, too"""
+        discs = np.round(np.random.default_rng(1).uniform(3, 9, 48), 12)
+        with diffsim.make("roomba", discs=discs.tolist(), jobs=1) as env:
+            result = diffsim.minimize(env, "rand", 3, out=self.path("run"))
+            self.same([float(v) for v in result.settings["env"]["discs"].split()], discs)
+            with result.environment(jobs=1) as again, diffsim.make("roomba", discs=result.settings["env"]["discs"]) as third:
+                self.assertEqual(again.loss(result.best_x), result.best_loss)
+                self.assertEqual(third.loss(result.best_x), result.best_loss)
+            more = diffsim.minimize(env, "rand", 5, out=self.path("run"), resume=True)
+            self.assertEqual(more.evaluations, 5)
+
     def test_variants(self):
         """variants of an experiment have their names, as in its report; what a killed merge has left is no run"""
         with open(self.path("b.ini"), "w", encoding="utf-8") as f:
