@@ -18,6 +18,7 @@ from __future__ import annotations
 import importlib as _importlib
 import importlib.util as _importlib_util
 import sys as _sys
+import threading as _threading
 
 from ._environment import Channel, Environment, EpisodeInfo, Evaluation, Variable, make
 from ._errors import *  # noqa: F403
@@ -66,7 +67,11 @@ def __dir__():
 
 
 class _Gymnasium:
-    """Registers the environments as soon as Gymnasium is imported, and imports nothing before: it takes longer than diffsim."""
+    """Registers the environments as soon as Gymnasium is imported, and imports nothing before: it takes longer than diffsim.
+
+    It stays among the finders until Gymnasium's code has run: who only asks whether it is there imports it later, or never."""
+
+    _asking = _threading.local()  # is the spec looked for by the other finders?
 
     @staticmethod
     def register():
@@ -82,16 +87,21 @@ class _Gymnasium:
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):
-        if name != "gymnasium":
+        if name != "gymnasium" or getattr(cls._asking, "now", False):
             return None
-        _sys.meta_path.remove(cls)
-        spec = _importlib_util.find_spec(name)
+        cls._asking.now = True
+        try:
+            spec = _importlib_util.find_spec(name)
+        finally:
+            cls._asking.now = False
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 
             def execute_and_register(module):
                 execute(module)
-                cls.register()
+                if cls in _sys.meta_path:
+                    _sys.meta_path.remove(cls)
+                    cls.register()
 
             spec.loader.exec_module = execute_and_register
         return spec

@@ -92,6 +92,25 @@ class Library(Case):
         )
         self.assertNotEqual(done.returncode, 0)
 
+    def test_gymnasium(self):
+        """who asks whether Gymnasium is there, and imports it later, has the environments registered, once"""
+        with open(self.path("gymnasium.py"), "w", encoding="utf-8") as f:
+            f.write("assert not calls\n")
+        code = (
+            "import builtins, importlib.util, sys\n"
+            "import diffsim\n"
+            "builtins.calls = []\n"
+            "diffsim._Gymnasium.register = staticmethod(lambda: calls.append('gymnasium' in sys.modules))\n"
+            "assert importlib.util.find_spec('gymnasium') and importlib.util.find_spec('gymnasium')\n"
+            "assert 'gymnasium' not in sys.modules and not calls\n"
+            "import gymnasium\n"
+            "assert calls == [True], calls\n"
+            "assert diffsim._Gymnasium not in sys.meta_path\n"
+        )
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join([self.room, *sys.path])}
+        done = subprocess.run([sys.executable, "-c", code], env=env, check=False, stderr=subprocess.PIPE)
+        self.assertEqual((done.returncode, done.stderr.decode()), (0, ""))
+
     def test_exceptions(self):
         """every exit status in core/base/error.h has its class"""
         with open(os.path.join(SOURCE, "core", "base", "error.h"), encoding="utf-8") as f:
