@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
-from ._errors import UsageError
+from ._errors import UnsupportedError, UsageError
 from ._search import Optimizer
 from ._space import Space
+
+_OPTIONS = ("budget", "maxfun", "maxfev", "seed")
 
 
 def scipy(name, budget: int = 1000, *, seed: int = 0, settings: dict | None = None, **parameters):
@@ -17,12 +21,25 @@ def scipy(name, budget: int = 1000, *, seed: int = 0, settings: dict | None = No
 
     ``name`` and ``**parameters`` are those of :func:`diffsim.optimizer`. Finite bounds are needed; x0 is a start
     point for optimizers that take one. ``jac`` may be True or a function; without it optimizers that need gradients are
-    refused. ``options`` may have ``budget`` (or ``maxfun``) and ``seed``. ``callback(x)`` is called with every better point; where it
-    raises StopIteration, the search ends."""
+    refused. ``options`` may have ``budget`` (or ``maxfun``, ``maxfev``) and ``seed``; of others an OptimizeWarning tells the names.
+    ``callback(x)`` is called with every better point; where it raises StopIteration, the search ends. Raises
+    :class:`UnsupportedError` where there are ``constraints``."""
 
-    def method(fun, x0, args=(), jac=None, bounds=None, callback=None, **options):
-        from scipy.optimize import OptimizeResult
+    def method(fun, x0, args=(), jac=None, hess=None, hessp=None, bounds=None, constraints=(), callback=None, **options):
+        none = constraints is None or (isinstance(constraints, (list, tuple, dict)) and len(constraints) == 0)
+        if not none:
+            raise UnsupportedError(
+                f"constraints: {name} searches in a box: leave them out, or add a penalty to the function"
+            )
+        from scipy.optimize import OptimizeResult, OptimizeWarning
 
+        unknown = [key for key in options if key not in _OPTIONS]
+        if unknown:
+            warnings.warn(
+                f"Unknown solver options: {', '.join(unknown)}; diffsim.scipy({name!r}) knows {', '.join(_OPTIONS)}",
+                OptimizeWarning,
+                stacklevel=3,
+            )
         limit = options.get("budget") or options.get("maxfun") or options.get("maxfev") or budget
         space = _space(bounds, np.asarray(x0, float))
         best, best_x, evaluations, gradients, ended = np.inf, None, 0, 0, "the budget is used up"

@@ -49,7 +49,7 @@ class SciPy(Case):
 
     def test_minimize(self):
         """optimizers as methods of scipy.optimize.minimize"""
-        from scipy.optimize import Bounds, minimize, rosen, rosen_der
+        from scipy.optimize import Bounds, NonlinearConstraint, OptimizeWarning, minimize, rosen, rosen_der
 
         found = minimize(rosen, [0.5] * 3, jac=rosen_der, bounds=[(-2, 2)] * 3, method=diffsim.scipy("lbfgsb", 200))
         self.assertTrue(found.success and found.fun < 1e-9 and found.nfev == 200)
@@ -66,6 +66,19 @@ class SciPy(Case):
         seen = []
         minimize(rosen, [0.5] * 3, bounds=[(-2, 2)] * 3, method=diffsim.scipy("bo", 30, seed=2), callback=seen.append)
         self.same(seen[-1], diffsim.minimize(rosen, "bo", 30, seed=2, bounds=([-2] * 3, [2] * 3), x0=[0.5] * 3).best_x)
+        given = {"bounds": [(-2, 2)] * 3, "method": diffsim.scipy("cmaes", 30)}
+        plain = minimize(rosen, [0.5] * 3, **given)
+        with self.assertWarnsRegex(OptimizeWarning, "Unknown solver options: maxiter, tol; .* knows budget"):
+            told = minimize(rosen, [0.5] * 3, options={"maxiter": 5}, tol=1e-3, **given)
+        self.same(told.x, plain.x)
+        rule = {"type": "ineq", "fun": lambda x: x[0]}
+        for constraints in (rule, [rule], NonlinearConstraint(rosen, 0, 1)):
+            self.raises(
+                diffsim.UnsupportedError,
+                "constraints: cmaes searches in a box",
+                lambda c: minimize(rosen, [0.5] * 3, constraints=c, **given),
+                constraints,
+            )
         self.raises(diffsim.UsageError, "bounds are missing", minimize, rosen, [0.5] * 3, method=diffsim.scipy("cmaes"))
 
 

@@ -327,6 +327,20 @@ class Searches(Case):
         )
         self.no_new_children()
 
+    def test_scipy_constraints(self):
+        """a method for SciPy refuses constraints, which it would not keep; no SciPy is needed to say so"""
+        method = diffsim.scipy("cmaes", 20)
+        for constraints in (({"type": "ineq", "fun": bowl},), {"type": "ineq", "fun": bowl}, object()):
+            self.raises(
+                diffsim.UnsupportedError,
+                "constraints: cmaes searches in a box",
+                method,
+                bowl,
+                np.zeros(3),
+                bounds=[(-2, 2)] * 3,
+                constraints=constraints,
+            )
+
     def test_many_threads(self):
         """searches in several threads give what each gives alone"""
         want = diffsim.minimize(bowl, "bo", 25, bounds=BOX, seed=4).history()["x"]
