@@ -325,6 +325,7 @@ def _declare():
     function("ds_search_best", status, pointer, of(f64), of(pointer))
     function("ds_search_message", text, pointer)
     function("ds_search_close", None, pointer)
+    function("ds_search_end", status, pointer, u32)
     function("ds_runner_open", pointer, of(RunnerOptions), *why)
     function("ds_runner_run", status, pointer)
     function("ds_runner_stop", None, pointer)

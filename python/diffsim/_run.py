@@ -416,7 +416,11 @@ def _search(ask, space, method, budget, seed, out, resume, target, seconds, prog
                     best = search.best_loss
                     if progress is not None and progress(Progress(search.used, budget, 0, best, search.best_x, 0)):
                         break
-                    if best <= (-math.inf if target is None else target) or time.monotonic() - begun > limit:
+                    if best <= (-math.inf if target is None else target):
+                        search.close("target")
+                        break
+                    if time.monotonic() - begun > limit:
+                        search.close("time")
                         break
         finally:
             ask.close()

@@ -16,6 +16,8 @@ from ._scene import copied
 from ._settings import lines, merged, reals, whole
 from ._space import Space
 
+_ENDS = ["signal", "target", "time"]  # by the numbers of DS_SEARCH_... in diffsim/lib/ask_tell.h
+
 
 class Optimizer(Opened):
     """A search that says which points to evaluate next; made by :func:`optimizer`.
@@ -79,10 +81,16 @@ class Optimizer(Opened):
             raise
         self._hold(handle, lib.ds_search_close, handle)
 
-    def close(self) -> None:
-        """Ends the search and completes its record; ``best_x``, ``best_loss`` and ``used`` stay."""
+    def close(self, ended: str = "signal") -> None:
+        """Ends the search and completes its record; ``best_x``, ``best_loss`` and ``used`` stay.
+
+        ``ended``: what the record says where the search would have gone on: "signal" (it was interrupted), "target" (the
+        loss is low enough) or "time"."""
+        if ended not in _ENDS:
+            raise UsageError(f"ended is {ended!r}: " + ", ".join(_ENDS) + " are possible")
         with self._lock:
             if self._handle is not None:
+                lib.ds_search_end(self._handle, _ENDS.index(ended))
                 self._last = self._read_best()
                 self._let_go("was closed")
 

@@ -286,6 +286,10 @@ class Searches(Case):
         half = diffsim.minimize(lambda x: bowl(x) if x[0] > 0 else np.nan, "rand", 50, bounds=BOX)
         self.assertEqual(set(half.history()["outcome"]), {"ok", "invalid"})
         self.assertEqual(np.isinf(half.history()["loss"]).sum(), (half.history()["x"][:, 0] <= 0).sum())
+        low = diffsim.minimize(bowl, "cmaes", 500, bounds=BOX, target=1e-3)
+        self.assertTrue(low.ended == "target" and low.best_loss <= 1e-3 and low.evaluations < 500)
+        late = diffsim.minimize(lambda x: time.sleep(0.02) or bowl(x), "cmaes", 5000, bounds=BOX, seconds=0.2)
+        self.assertTrue(late.ended == "time" and late.evaluations < 5000)
 
         calls = []
 
