@@ -453,7 +453,7 @@ static void finish(ds_run *run, json_t **summary)
     if (j->error.status != DS_EXIT_IO && !keep) {
         note_failure(j, full, ds_session_note_end(s, ds_end_name(j->end), &e), &e);
     }
-    if (keep && first_error == 0) {
+    if (keep && !displaced && first_error == 0) {
         old_summary(s, summary);
     } else if (!keep) {
         json_t *o = ds_session_summary(s, run->plan), *files = ds_files_names(&run->client.files);

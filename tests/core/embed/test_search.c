@@ -548,25 +548,41 @@ static void test_recorded_refused(void **state)
     free(folder);
 }
 
-/* A record that does not belong to the answers is found out, and left as it is. */
-static void test_recorded_other_points(void **state)
+/* Goes on in another box: the record, which does not belong to these answers, is left as it is. */
+static void does_not_fit(const char *optimizer, ds_search_options o)
 {
-    ds_search_options o = recorded("other", 40, 0);
     const double narrow[N] = {-2, -3, -3};
-    double points[ROOM * N];
-    uint64_t count;
+    uint64_t count, rows = rows_of(o.folder);
     uint32_t want;
     const double *x;
-    (void)state;
-    go_on("cmaes", &o, 20, points);
     o.resume = 1;
     o.lower = narrow;
-    ds_search *s = must_open("cmaes", &o);
-    uint64_t rows = rows_of(o.folder);
+    ds_search *s = must_open(optimizer, &o);
     assert_int_equal(ds_search_ask(s, &count, &x, &want), DS_E_DATA);
     assert_non_null(strstr(ds_search_message(s), "asks for another point"));
     ds_search_close(s);
     assert_int_equal(rows_of(o.folder), rows);
+    assert_true(has_text(o.folder, "summary.json", "\"ended\": \"signal\""));
+}
+
+static void test_recorded_other_points(void **state)
+{
+    ds_search_options o = recorded("other", 40, 0);
+    double points[ROOM * N];
+    (void)state;
+    go_on("cmaes", &o, 20, points);
+    does_not_fit("cmaes", o);
+}
+
+/* The same where that is noticed at the last recorded evaluation. */
+static void test_recorded_other_last_point(void **state)
+{
+    ds_search_options o = recorded("last", 40, 0);
+    double points[ROOM * N];
+    (void)state;
+    assert_int_equal(go_on("lbfgsb", &o, 1, points), 1);
+    does_not_fit("lbfgsb", o);
+    assert_true(has_text(o.folder, "summary.json", "\"evaluations\": 1"));
 }
 
 /* A search that its program has ended is told from one that was interrupted. */
@@ -650,27 +666,6 @@ static void test_recorded_over_old_log(void **state)
     assert_int_equal(go_on("cmaes", &o, ROOM, points), 40);
     assert_int_equal(rows_of(o.folder), 40);
     assert_true(has_text(o.folder, "summary.json", "\"ended\": \"budget\""));
-}
-
-/* Answers that do not fit at the last recorded evaluation: nothing is changed. */
-static void test_recorded_other_last_point(void **state)
-{
-    ds_search_options o = recorded("last", 40, 0);
-    const double narrow[N] = {-2, -3, -3};
-    double points[ROOM * N];
-    uint64_t count;
-    uint32_t want;
-    const double *x;
-    (void)state;
-    assert_int_equal(go_on("lbfgsb", &o, 1, points), 1);
-    o.resume = 1;
-    o.lower = narrow;
-    ds_search *s = must_open("lbfgsb", &o);
-    assert_int_equal(ds_search_ask(s, &count, &x, &want), DS_E_DATA);
-    ds_search_close(s);
-    assert_int_equal(rows_of(o.folder), 1);
-    assert_true(has_text(o.folder, "summary.json", "\"evaluations\": 1"));
-    assert_true(has_text(o.folder, "summary.json", "\"ended\": \"signal\""));
 }
 
 static int open_place(void **state)
