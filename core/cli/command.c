@@ -32,7 +32,7 @@ int ds_command_main(int argc, char **argv, int (*command)(int argc, char **argv,
     ds_crash_allow();
     /* A file that grows beyond `ulimit -f` is an error of write(), not the end of the program. */
     signal(SIGXFSZ, SIG_IGN);
-    /* Inherited from a parent that ignores it, it would let children end unseen: whatever they did, success. */
+    /* Inherited from a parent that ignores it, it would let children end unseen, as if all had gone well. */
     signal(SIGCHLD, SIG_DFL);
     /* Flags may stand anywhere behind the command, whatever the environment says. */
     unsetenv("POSIXLY_CORRECT");

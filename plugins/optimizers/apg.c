@@ -5,7 +5,7 @@
  *     initialise policy pi
  *     for update = 1, 2, ...
  *         run pi in `envs` episodes, for `window` steps or to their end
- *         g = d/d pi  sum of gamma^t r_t over all steps of all episodes, over their number,  back through time
+ *         g = d/d pi  sum of gamma^t r_t over all steps of all episodes, over their number, back through time
  *         Adam step along g, cut to the length grad_norm
  *
  * The policy is that of rl/analytic_policy.h. Source: C. D. Freeman et al., "Brax - A differentiable physics

@@ -189,8 +189,8 @@ static int look_at_record(const char *folder, const char *name, json_t *list)
     return rc != 0;
 }
 
-/* The landscapes at any depth below a folder. Returns the number of those that are damaged; *found is raised by
- * all. */
+/* The landscapes at any depth below a folder. Returns the number of those that are damaged; *found is raised
+ * by all. */
 static int look_at_landscapes(const char *folder, int depth, size_t *found, json_t *list)
 {
     enum { DEPTH = 8 };

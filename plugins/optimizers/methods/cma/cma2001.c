@@ -129,8 +129,8 @@ static int is_finite(const cma2001 *c)
     return k == c->n * c->n;
 }
 
-/* C = B D^2 B^T, with the diagonal of C raised where the axes differ too much for the arithmetic; I where C has
- * overflowed. */
+/* C = B D^2 B^T, with the diagonal of C raised where the axes differ too much for the arithmetic; I where C
+ * has overflowed. */
 static void decompose(cma2001 *c)
 {
     size_t n = c->n;
