@@ -391,7 +391,7 @@ static const ds_param *const params[] = {
             "order = alpha: both orders use the same samples; false = independent ones (the paper)."),
     DS_ENUM("baseline", "center", baselines,
             "What the zeroth order takes off a loss: center = that of the present point; mean = that of the "
-            "other samples; none."),
+            "other samples (of a pair: of the other pairs); none."),
     DS_REAL("s", "0.05", 1e-9, 10, "",
             "Standard deviation of the samples, width of the smoothing, in `units`."),
     DS_REAL("s_decay", "0", 0, 10, "", "In iteration t it is s / t^s_decay."),
@@ -441,7 +441,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("alphaorder", "0.2.0"),
+    OPT_KIT_DESC("alphaorder", "0.2.1"),
     .uses = opt_gradient,
     .summary = "Descent on a smoothed loss with first-order, zeroth-order or mixed gradients",
     .description =

@@ -247,6 +247,9 @@ if [ -f "$faulty" ]; then
     run "$dshost" eval --env "$faulty" --set env.fault=nangrad --gradient --json
     [ $status -eq 0 ] && [ "$(field outcome)" = '"bad_gradient"' ] && [ "$(field gradient)" = null ] && [ "$(field loss)" = 0.5 ]
     result $? "a bad gradient leaves the loss"
+    run "$dshost" eval --env "$faulty" --set env.fault=nangrad --gradient --fd
+    [ $status -eq 8 ] && grep -q "^dshost: error: faulty: there is no gradient to hold against differences: ." err
+    result $? "and is none that differences agree with"
     run "$dshost" eval --env "$faulty" --set env.fault=nograd --gradient --json
     [ $status -eq 0 ] && [ "$(field outcome)" = '"bad_gradient"' ]
     result $? "a gradient that was not filled is noticed"

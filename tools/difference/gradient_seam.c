@@ -75,7 +75,8 @@ static int right_elsewhere(const ds_beside *b, uint64_t i)
         g.grad = b->room;
         const ds_claim claim = ds_gradient_claim_of(&g, i, width);
         there.f_at_x = a->f(a->ctx, a->x, &failed);
-        right = !failed && ds_difference_component(&there, i, &claim).verdict != DS_SLOPE_WRONG;
+        const int verdict = ds_difference_component(&there, i, &claim).verdict;
+        right = !failed && (verdict == DS_SLOPE_AGREES || verdict == DS_SLOPE_KINK);
     }
     step_back(b);
     return right;

@@ -86,7 +86,8 @@ static const char usage[] =
     "  --json               one JSON object with 17 significant digits\n"
     "  -h, --help           this text\n"
     "Exit status: 0, 5 the evaluation failed, 8 --gradient --fd: differences say that the gradient is "
-    "wrong.\n";
+    "wrong,\n"
+    "or it is not finite.\n";
 
 /* ---- the point ---- */
 
@@ -454,6 +455,10 @@ static int run(const ds_settings *settings, const ds_run_options *options, const
         status =
             ds_fail(e, DS_EXIT_ENV, "%s: evaluation failed: %s%s%s", v.id, ds_outcome_name(v.answer.outcome),
                     v.answer.message[0] != '\0' ? ": " : "", v.answer.message);
+    }
+    if (status == 0 && q->gradient && q->fd && v.answer.outcome == DS_EVAL_BAD_GRAD) {
+        status = ds_fail(e, DS_EXIT_CHECK, "%s: there is no gradient to hold against differences: %s", v.id,
+                         v.answer.message[0] != '\0' ? v.answer.message : ds_outcome_name(v.answer.outcome));
     }
     status = status != 0 ? status : ds_gradient_table_status(&v.fd, v.id, e);
     free(v.x);

@@ -164,6 +164,17 @@ static void choose_ways(cell_work *w, const double *batch)
     measure_slope(w, batch + half * w->n, BATCHES - half);
 }
 
+/* Evaluations of the cell, and of all cells those that failed. */
+static void count_all(cell_work *w, const ds_sample_set *set)
+{
+    ds_gradients *g = w->g;
+    w->c->evaluations += set->evaluations;
+    g->failed += set->failed;
+    if (set->message[0] != '\0' && g->message[0] == '\0') {
+        memcpy(g->message, set->message, sizeof g->message);
+    }
+}
+
 /* One batch; its mean goes to `mean`, first-order samples behind those in `set`. 0 = no estimate came out. */
 static int refer_batch(cell_work *w, uint64_t place, uint64_t b, ds_sample_set *set, double *mean,
                        ds_error *e)
@@ -180,7 +191,7 @@ static int refer_batch(cell_work *w, uint64_t place, uint64_t b, ds_sample_set *
         for (uint64_t k = 0; k < w->n; k++) {
             mean[k] = m->count > 0 ? m->mean[k] : (double)NAN;
         }
-        w->c->evaluations += set->evaluations;
+        count_all(w, set);
     }
     return rc;
 }
@@ -221,7 +232,7 @@ static int find_tilt(cell_work *w, uint64_t place, ds_error *e)
     if (rc == 0 && set.first.count > 1 && set.zeroth.count > 1) {
         make_tilt(w, &set);
     }
-    w->c->evaluations += set.evaluations;
+    count_all(w, &set);
     return rc;
 }
 
@@ -310,14 +321,10 @@ static void put(const cell_work *w, int column, uint64_t repeat, double value)
 
 static void count_in(cell_work *w, const ds_sample_set *set)
 {
-    ds_gradients *g = w->g;
     w->samples += set->evaluations;
     w->failed += set->failed;
     w->clamped += set->clamped;
-    w->c->evaluations += set->evaluations;
-    if (set->message[0] != '\0' && g->message[0] == '\0') {
-        memcpy(g->message, set->message, sizeof g->message);
-    }
+    count_all(w, set);
 }
 
 /* The variance of the slope of an estimate, from the samples that it is the mean of; NAN along more than one
@@ -372,7 +379,7 @@ static void note(cell_work *w, uint64_t repeat, const ds_moments *first, const d
     put(w, DISTANCE, repeat, distance);
     put(w, EPS, repeat, a.eps);
     put(w, WEIGHT, repeat, has[0] || has[1] ? a.alpha : (double)NAN);
-    w->which[a.which]++;
+    w->which[a.which] += has[0] || has[1];
 }
 
 /* Draws, for one repeat, the samples of both orders. */
@@ -487,7 +494,6 @@ static void finish(cell_work *w)
     }
     c->failed = (double)w->failed / (double)w->samples;
     c->clamped = (double)w->clamped / (double)w->samples;
-    w->g->failed += w->failed;
     w->g->evaluations += c->evaluations;
 }
 

@@ -161,6 +161,17 @@ static void put_number(ds_printer *p, double v)
     }
 }
 
+/* Is this column one of the dimensions, which stand in front? */
+static int is_dim(const ds_gradients *g, const named *column)
+{
+    int is = 0;
+    for (int d = 0; d < g->dims; d++) {
+        char name[DS_MAX_NAME + 8];
+        is |= strcmp(dim_name(&g->dim[d], name), column->name) == 0;
+    }
+    return is;
+}
+
 static void put_header(const ds_gradients *g, ds_printer *p)
 {
     for (int d = 0; d < g->dims; d++) {
@@ -170,7 +181,9 @@ static void put_header(const ds_gradients *g, ds_printer *p)
     ds_print(p, "n_samples");
     for (int i = 0; i < COLUMNS; i++) {
         const char *name = columns[i].name;
-        ds_print(p, columns[i].interval ? ",%s,%s_low,%s_high" : ",%s", name, name, name);
+        if (!is_dim(g, &columns[i])) {
+            ds_print(p, columns[i].interval ? ",%s,%s_low,%s_high" : ",%s", name, name, name);
+        }
     }
     ds_print(p, ",evaluations\n");
 }
@@ -197,7 +210,7 @@ static int write_csv(const ds_gradients *g, const char *path, ds_error *e)
         ds_print(p, "%llu", (unsigned long long)c->samples);
         for (int i = 0; i < COLUMNS; i++) {
             const double *v = field(c, &columns[i]);
-            for (int m = 0; m < (columns[i].interval ? 3 : 1); m++) {
+            for (int m = is_dim(g, &columns[i]) ? 3 : 0; m < (columns[i].interval ? 3 : 1); m++) {
                 put_number(p, v[m]);
             }
         }

@@ -212,6 +212,22 @@ static int estimate(ds_gradients *g, const ds_pool_config *base, ds_error *e)
 
 /* ---- life ---- */
 
+/* One pair is one estimate, which has no variance. */
+static int check_pairs(const ds_gradients *g, ds_error *e)
+{
+    enum { LEAST = 4 };
+    double least = (double)g->wish.samples;
+    for (int k = 0; k < g->wish.sweeps; k++) {
+        const ds_sweep *s = &g->wish.sweep[k];
+        for (uint64_t i = 0; s->what == DS_SWEEP_SAMPLES && i < s->count; i++) {
+            least = i == 0 ? s->value[i].number : fmin(least, s->value[i].number);
+        }
+    }
+    return g->wish.antithetic && least < LEAST
+               ? ds_gradients_refuse(g->settings, "antithetic", "two pairs are four samples, the fewest", e)
+               : 0;
+}
+
 static int open_gradients(ds_gradients *g, const ds_settings *settings, ds_pool_config *base, ds_error *e)
 {
     char why[DS_SWEEP_WHY] = "";
@@ -239,6 +255,10 @@ static int open_gradients(ds_gradients *g, const ds_settings *settings, ds_pool_
         if (ds_sweep_fit(&g->wish.sweep[k], base->module->plugin->desc->params, why) != 0) {
             return ds_gradients_refuse(settings, "sweep", why, e);
         }
+    }
+    rc = check_pairs(g, e);
+    if (rc != 0) {
+        return rc;
     }
     g->slice_at = calloc(g->wish.slice ? g->wish.plan.count[0] : 1, sizeof *g->slice_at);
     rc = g->slice_at == NULL ? ds_no_memory(e) : lay_out(g, e);

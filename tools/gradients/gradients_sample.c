@@ -169,13 +169,26 @@ static double mean_loss(const ds_sample_set *set)
     return set->loss.count > 0 ? set->loss.mean[0] : (double)NAN;
 }
 
+/* The mean of the losses of the other rows: the row itself would make a bias, and so would the one that
+ * mirrors it. */
+static double mean_of_others(const batch *b, uint64_t row)
+{
+    double count = (double)b->set->loss.count, sum = mean_loss(b->set) * count - b->loss[row];
+    const double mirrored = b->s->antithetic && !b->s->actions ? b->loss[row ^ 1] : (double)INFINITY;
+    count--;
+    if (isfinite(mirrored)) {
+        sum -= mirrored;
+        count--;
+    }
+    return sum / count;
+}
+
 /* What is taken off the loss of a row. */
 static double baseline_of(const batch *b, uint64_t row)
 {
-    const double count = (double)b->set->loss.count;
     switch (b->s->baseline) {
-    case DS_BASELINE_MEAN: /* of the others: the row itself would make a bias */
-        return (mean_loss(b->set) * count - b->loss[row]) / (count - 1.0);
+    case DS_BASELINE_MEAN:
+        return mean_of_others(b, row);
     case DS_BASELINE_CENTER:
         return b->s->actions ? b->base[row] : b->s->center;
     default:

@@ -166,9 +166,9 @@ int ds_measure_gradient(const ds_field *f, double range, ds_gradient_measure *ou
 /* ---- several steps ---- */
 
 /* Have the differences converged? Told by the two finest steps whose round-off is small: a saw-tooth has
- * another slope, which also looks converged, over coarser ones. `out` gets the finer difference, *known =
- * there were two steps. */
-static int converged(const ds_samples *s, uint64_t m, double out[2], int *known)
+ * another slope, which also looks converged, over coarser ones. `out` gets the finer difference, *noise its
+ * round-off, *known = there were two steps. */
+static int converged(const ds_samples *s, uint64_t m, double out[2], double *noise, int *known)
 {
     const double *d = s->d + m * (uint64_t)s->steps * 2;
     int flat = 0;
@@ -180,15 +180,17 @@ static int converged(const ds_samples *s, uint64_t m, double out[2], int *known)
             continue;
         }
         const double gap[2] = {a[0] - b[0], a[1] - b[1]};
-        double noise = 8 * DBL_EPSILON * fabs(s->loss[m]) / s->step[k + 1];
+        double rounding = 8 * DBL_EPSILON * fabs(s->loss[m]) / s->step[k + 1];
         double miss = length(gap, s->dims), size = fmax(la, lb);
         if (*known == 0) { /* the finest ones: what they say where all is round-off */
             memcpy(out, b, 2 * sizeof *out);
-            flat = miss <= noise;
+            *noise = rounding;
+            flat = miss <= rounding;
             *known = 1;
         }
-        if (noise <= DS_CONVERGED * size) {
+        if (rounding <= DS_CONVERGED * size) {
             memcpy(out, b, 2 * sizeof *out);
+            *noise = rounding;
             return miss <= DS_CONVERGED * size;
         }
     }
@@ -220,8 +222,8 @@ int ds_measure_quality(const ds_samples *s, double range, ds_quality_measure *ou
     }
     for (uint64_t m = 0; m < s->count; m++) {
         const double *g = s->g + 2 * m;
-        double d[2] = {NAN, NAN};
-        int known = 0, is = converged(s, m, d, &known);
+        double d[2] = {NAN, NAN}, noise = 0;
+        int known = 0, is = converged(s, m, d, &noise, &known);
         if (!isfinite(length(g, s->dims))) {
             continue;
         }
@@ -231,7 +233,6 @@ int ds_measure_quality(const ds_samples *s, double range, ds_quality_measure *ou
         }
         double gap[2] = {g[0] - d[0], g[1] - d[1]};
         double larger = fmax(length(g, s->dims), length(d, s->dims));
-        double noise = 8 * DBL_EPSILON * fabs(s->loss[m]) / s->step[s->steps - 1];
         double miss = fmax(0, length(gap, s->dims) - noise);
         double e = larger > 0 ? miss / larger : 0;
         error[out->converged++] = e;

@@ -49,6 +49,11 @@ near "the long run" "$(number bowl slope_reference)" 7.48331 0.005
 near "alpha without a limit" "$(number bowl alpha)" 0.9977 0.0004
 estimate pairs "$@" --repeats 5 --antithetic --baseline mean --shared
 near "in pairs: first order" "$(number pairs slope_first)" 7.48331 0.001
+# The mean of the others is that of the other pairs, in the long run, too: else it were N / (N - 1) times the slope.
+estimate few --env analytic --set env.function=sphere --set env.dim=1 --set env.optimum=origin --x 1 --sigma 0.2 --samples 10 \
+    --repeats 2000 --antithetic --baseline mean --reference 200
+near "ten samples in pairs, mean baseline: zeroth order" "$(number few slope_zeroth)" 2 0.1
+near "their long run" "$(number few slope_reference)" 2 0.003
 # Noise on actions: x1 = 1 + K + w0, x2 = (1 + K) x1 + w1, V = 1 + x1^2 + 10 x2^2; at K = 0 its mean has the slope
 # 2 + 20 E[(1 + w0 + w1) (2 + w0)] = 42 + 20 sigma^2.
 estimate policy --env lqr --set env.states=1 --set env.steps=2 --set env.begin=fixed --set env.r=0 --sigma 0.1 --samples 20000 \
@@ -74,6 +79,10 @@ status 0 "a slice" "$dshost" gradients --env ball_wall --axes 0 --range 0.2:1 --
 [ "$(wc -l < slice/estimates.csv)" -eq 11 ] && head -n 1 slice/estimates.csv | grep -q '^at,samples,n_samples,sigma,gamma,loss,' &&
     grep -q '"uncertain"' slice/summary.json
 result $? "a row for each place and value"
+status 0 "a sweep of sigma" "$dshost" gradients --env heaviside --samples 20 --repeats 3 --reference 0 --sweep sigma=0.1,0.2 --out wide
+[ "$(head -n 1 wide/estimates.csv | tr ',' '\n' | sort | uniq -d)" = "" ] &&
+    [ "$(awk -F, '{print NF}' wide/estimates.csv | sort -u | wc -l)" -eq 1 ]
+result $? "no two columns of its table have one name"
 for f in estimates variance error distance alpha loss; do
     [ -s slice/$f-1.svg ] && [ -s slice/$f-2.png ]
     result $? "the pictures of $f"
@@ -119,6 +128,8 @@ bad 2 "env.nothing: the environment has no such parameter" gradients --env heavi
 bad 2 "samples is swept twice" gradients --env heaviside --sweep samples=3 --sweep samples=4
 bad 2 "delta = 0" gradients --env soft_heaviside --sweep env.delta=0,1
 bad 2 "--noise actions: this environment has no noise on actions" gradients --env heaviside --noise actions
+bad 2 "--antithetic true: two pairs are four samples" gradients --env heaviside --antithetic --samples 2
+bad 2 "two pairs are four samples" gradients --env heaviside --antithetic --sweep samples=100,3
 bad 2 "noise on actions is drawn by the environment" gradients --env lqr --antithetic
 bad 3 "--x 1,2: 2 numbers, but heaviside has 1 variable" gradients --env heaviside --x 1,2
 bad 3 "did you mean 'gamma'" gradients --env heaviside --set gradients.gama=2
@@ -127,5 +138,8 @@ bad 6 "slice holds other" gradients --env heaviside --out slice
 "$dshost" gradients --env "$faulty" --set env.fault=diverge --samples 20 --repeats 2 --reference 0 > out 2> err
 [ $? -eq 5 ] && grep -q '^dshost: error: faulty: .* evaluations failed' err
 result $? "an environment that fails"
+"$dshost" gradients --env "$faulty" --set env.fault=diverge --samples 20 --repeats 2 --reference 1000 > out 2> err
+[ $? -eq 5 ] && grep -q '^dshost: error: faulty: .* evaluations failed.*diverged' err
+result $? "or fails in the long run"
 status 0 "without gradients the zeroth order is there" "$dshost" gradients --env cartpole_gym --samples 20 --repeats 2 --reference 0
 finish

@@ -130,6 +130,30 @@ static void test_both_implementations(void **state)
     }
 }
 
+/* Of a linear loss a pair w, -w gives the slope times w^2 / s^2, whatever is taken off both losses; and one
+ * whose mirror image has failed takes the others' mean. */
+static void test_mean_of_others(void **state)
+{
+    (void)state;
+    enum { N = 6 };
+    const double w[N] = {0.3, -0.1, 0.7, -0.3, 0.1, -0.7}, s2 = 0.25;
+    double loss[N], work[2 * N + 1], none, mean;
+    uint32_t outcome[N] = {0};
+    for (int i = 0; i < N; i++) {
+        loss[i] = 5 + 3 * w[i];
+    }
+    const alpha_rule rule = {.rule = ALPHA_IVW, .s = 0.5, .antithetic = 1, .fixed = -1};
+    alpha_samples s = {1, N, w, loss, NULL, outcome, 0};
+    assert_int_equal(alpha_gradient(&rule, NULL, &s, work, &none, NULL), 1);
+    s.base = NAN;
+    assert_int_equal(alpha_gradient(&rule, NULL, &s, work, &mean, NULL), 1);
+    assert_true(fabs(none - 3 * (0.09 + 0.01 + 0.49) / 3 / s2) < 1e-12 && fabs(mean - none) < 1e-12);
+    loss[3] =
+        INFINITY; /* of the pair of w[0]: 3 (w[0] - the mean of the four others, 0) w[0] / s^2 is left */
+    assert_int_equal(alpha_gradient(&rule, NULL, &s, work, &mean, NULL), 1);
+    assert_true(fabs(mean - 3 * (0.09 + 0.01 + 0.49) / 3 / s2) < 1e-12);
+}
+
 /* A slope that one sample in a hundred sees: without those the mean is 0, and the variance at least as the
  * lemma says. */
 static void test_empirical_bias(void **state)
@@ -202,6 +226,7 @@ int main(void)
         cmocka_unit_test(test_moments),
         cmocka_unit_test(test_alpha),
         cmocka_unit_test(test_both_implementations),
+        cmocka_unit_test(test_mean_of_others),
         cmocka_unit_test(test_empirical_bias),
         cmocka_unit_test(test_sweeps),
     };

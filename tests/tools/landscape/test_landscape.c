@@ -344,7 +344,7 @@ enum { SAMPLES = 40, STEPS = 4 };
 static const double steps[STEPS] = {1e-3, 1e-4, 1e-5, 1e-6};
 
 /* Samples of a function at points of [-1, 1]^2. */
-static ds_quality_measure quality(function *fun, int dims, double range)
+static ds_quality_measure quality_of(function *fun, int dims, double range, const double *step)
 {
     double loss[SAMPLES], g[2 * SAMPLES], d[2 * SAMPLES * STEPS], none[2];
     ds_quality_measure q;
@@ -354,14 +354,28 @@ static ds_quality_measure quality(function *fun, int dims, double range)
         g[2 * m] *= 2;
         g[2 * m + 1] *= dims > 1 ? 2 : 0;
         for (int k = 0; k < STEPS; k++) {
-            double h = 2 * steps[k], *to = d + 2 * (m * STEPS + k);
+            double h = 2 * step[k], *to = d + 2 * (m * STEPS + k);
             to[0] = (fun(x + h, y, none, none + 1) - fun(x - h, y, none, none + 1)) / h;
             to[1] = dims > 1 ? (fun(x, y + h, none, none + 1) - fun(x, y - h, none, none + 1)) / h : 0;
         }
     }
-    ds_samples s = {dims, SAMPLES, STEPS, steps, loss, g, d};
+    ds_samples s = {dims, SAMPLES, STEPS, step, loss, g, d};
     assert_int_equal(ds_measure_quality(&s, range, &q), 0);
     return q;
+}
+
+static ds_quality_measure quality(function *fun, int dims, double range)
+{
+    return quality_of(fun, dims, range, steps);
+}
+
+/* A small slope on a large loss, and a gradient of the wrong sign. */
+static double raised(double x, double y, double *gx, double *gy)
+{
+    (void)y;
+    *gx = -0.3 * cos(3 * x);
+    *gy = 0;
+    return 1000 + 0.1 * sin(3 * x);
 }
 
 /* Noise at every step: no two differences agree. */
@@ -394,7 +408,13 @@ static void test_quality(void **state)
         q = quality(flat, dims, 0);
         assert_int_equal(q.exact, SAMPLES);
     }
-    ds_quality_measure q = quality(noisy, 1, 3);
+    /* The finest difference is all round-off: what counts is that of the one which was believed. */
+    static const double too_fine[STEPS] = {1e-3, 1e-4, 1e-5, 1e-12};
+    ds_quality_measure q = quality_of(raised, 1, 0.2, too_fine);
+    assert_true(q.converged > SAMPLES / 2);
+    assert_int_equal(q.exact, 0);
+    assert_int_equal(q.opposite, q.converged);
+    q = quality(noisy, 1, 3);
     assert_int_equal(q.judged, SAMPLES);
     assert_true(q.converged <= 2);
 }

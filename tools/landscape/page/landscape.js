@@ -81,7 +81,7 @@ const watch = (svg) => {
     const evaluation = (p) => {
         let best = null, distance = 8;
         for (const path of ay ? data.paths : []) {
-            const hidden = [...svg.querySelectorAll(".marks.gone")].some((g) => g.dataset.name.startsWith(path.title));
+            const hidden = [...svg.querySelectorAll(".marks.gone")].some((g) => g.dataset.name.startsWith(path.title + ":"));
             for (const one of hidden ? [] : path.point) {
                 const d = Math.hypot(pixel(frames[0].x, ax, one[1]) - p.x, pixel(frames[0].y, ay, one[2]) - p.y);
                 if (d < distance) [best, distance] = [[path, one], d];

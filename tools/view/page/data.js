@@ -118,15 +118,25 @@ function pairsOf(body) {
   return body.pairs;
 }
 
-// Particles in the same or the next cell of a grid with about four in each; up to six of each one.
+// The edge of cells that hold about four of `count` particles each. Along an axis thinner than a cell there is only one.
+function cellOf(size, count) {
+  let axes = size.filter((s) => s > 0), cell = 1;
+  for (let before = 0; axes.length !== before && axes.length > 0;) {
+    before = axes.length;
+    cell = (4 * axes.reduce((a, b) => a * b, 1) / count) ** (1 / before);
+    const wide = axes.filter((s) => s > cell);
+    axes = wide.length > 0 ? wide : axes;
+  }
+  return cell;
+}
+
+// Particles in the same or the next cell; up to six of each one.
 function nearPairs(body, pairs) {
-  const span = [0, 1, 2].map((c) => Math.max(body.high[c] - body.low[c], 1e-12));
   const start = [[], [], []];
   for (let e = 0; e < body.count; e++) { for (let c = 0; c < 3; c++) { start[c].push(valueOf(body, 0, e, c)); } }
   const low = start.map((v) => v.reduce((a, b) => Math.min(a, b), Infinity));
   const high = start.map((v) => v.reduce((a, b) => Math.max(a, b), -Infinity));
-  const size = low.map((v, c) => Math.max(high[c] - v, 1e-3 * Math.max(...span)));
-  const cell = Math.cbrt(4 * size[0] * size[1] * size[2] / body.count);
+  const cell = cellOf(low.map((v, c) => high[c] - v), body.count);
   const cells = new Map();
   const key = (e, d) => [0, 1, 2].map((c) => Math.floor((start[c][e] - low[c]) / cell) + d[c]).join();
   for (let e = 0; e < body.count; e++) {

@@ -244,6 +244,16 @@ class Page {
     this.dirty = true;
   }
 
+  // Where in the page the frame of this number is, or the one nearest to it: a page need not hold all.
+  nearestFrame(number) {
+    const frame = this.lead.frame;
+    let nearest = 0;
+    for (let i = 1; i < frame.length; i++) {
+      if (Math.abs(frame[i] - number) < Math.abs(frame[nearest] - number)) { nearest = i; }
+    }
+    return nearest;
+  }
+
   goFrame(frame) {
     this.stop();
     this.go(this.lead.times[clamp(frame, 0, this.lead.times.length - 1)]);
@@ -409,7 +419,7 @@ class Page {
     this.home();
     this.setColor(asked.get("color") || "material");
     if (asked.has("frame")) {
-      this.goFrame(Number.parseInt(asked.get("frame"), 10) || 0);
+      this.goFrame(this.nearestFrame(Number.parseInt(asked.get("frame"), 10) || 0));
     } else if (asked.get("play") !== "0" && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
       this.start();
     }

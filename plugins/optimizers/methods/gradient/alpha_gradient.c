@@ -13,7 +13,7 @@ typedef struct estimates {
 } estimates;
 
 /* The losses that the zeroth order may use: what is taken off that of sample i is `base`, or where that is
- * NAN the mean of the others: (sum - loss_i) / (finite - 1). */
+ * NAN the mean of the others. */
 typedef struct baseline {
     double base, sum, finite;
 } baseline;
@@ -27,6 +27,19 @@ static baseline baseline_of(const alpha_samples *s)
         b.finite += finite;
     }
     return b;
+}
+
+/* The mean of the losses but for those of sample i and of the one that mirrors it: they depend on the noise
+ * that they are multiplied with, which would make a bias. NAN = there are no others. */
+static double mean_of_others(const alpha_rule *rule, const alpha_samples *s, const baseline *b, size_t i)
+{
+    const size_t half = s->count / 2;
+    double sum = b->sum - s->loss[i], count = b->finite - 1.0;
+    if (rule->antithetic && i < 2 * half && isfinite(s->loss[(i + half) % (2 * half)])) {
+        sum -= s->loss[(i + half) % (2 * half)];
+        count--;
+    }
+    return count > 0.0 ? sum / count : (double)NAN;
 }
 
 /* Adds sample i to row: its estimate of zeroth or first order. 0 = it has none. */
@@ -43,11 +56,11 @@ static int add_sample(double *row, const alpha_rule *rule, const alpha_samples *
         }
         return 1;
     }
-    double base = isnan(b->base) ? (b->sum - loss) / (b->finite - 1.0) : b->base;
-    for (size_t k = 0; b->finite > 1.0 && k < s->n; k++) {
+    double base = isnan(b->base) ? mean_of_others(rule, s, b, i) : b->base;
+    for (size_t k = 0; !isnan(base) && k < s->n; k++) {
         row[k] += (loss - base) / rule->s * (w[k] / rule->s);
     }
-    return b->finite > 1.0;
+    return !isnan(base);
 }
 
 /* Estimates of all samples, or pairs of them. */
