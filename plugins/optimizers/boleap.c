@@ -146,7 +146,7 @@ static ds_status check_parameters(const boleap *self)
                             "leap_steps = %lld is too few for k = %zu samples%s: at least %lld",
                             (long long)o->steps, o->K, o->J > 0 ? " and one descent step" : "", least);
     }
-    return DS_OK;
+    return leap_check_size(host, self->n);
 }
 
 static void read_parameters(void *self_, ds_param_reader *in)
@@ -267,7 +267,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("boleap", "0.2.0"),
+    OPT_KIT_DESC("boleap", "0.2.1"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = opt_gradient, /* polish */
     .summary = "BO-Leap: Bayesian optimization over leaps of CMA-ES and gradient descent",

@@ -15,6 +15,7 @@
  * With `polish` the last part of the budget goes to descents from the best point (gradient/refine.h):
  * sampling first, gradients after, as in the Diff-CEM-MPC of DaXBench (S. Chen et al., ICLR 2023).
  */
+#include "methods/base/blas.h"
 #include "methods/base/box.h"
 #include "methods/base/opt_kit.h"
 #include "methods/base/rank.h"
@@ -45,6 +46,11 @@ typedef struct cem {
     double *best, best_loss;
     int is_polished;
 } cem;
+
+static unsigned polish_arms(const cem *self)
+{
+    return 1u << (self->kit.has_gradient ? REFINE_ADAM : REFINE_SAMPLES);
+}
 
 static void begin_search(cem *self)
 {
@@ -166,8 +172,7 @@ static int allocate(void *self_)
     self->best = memory_doubles(own, n);
     self->best_loss = INFINITY;
     if (self->left > 0) {
-        self->polish = refine_create(n, 1u << (self->kit.has_gradient ? REFINE_ADAM : REFINE_SAMPLES),
-                                     self->kit.host->seed);
+        self->polish = refine_create(n, polish_arms(self), self->kit.host->seed);
     }
     size_t most = refine_rows(n);
     return (self->polish || self->left <= 0) && opt_kit_rows(&self->kit, rows > most ? rows : most);
@@ -191,10 +196,11 @@ static void read_parameters(void *self_, ds_param_reader *in)
     self->min_std = ds_param_real(in, "min_std");
     self->smoothing = ds_param_real(in, "smoothing");
     self->tol = ds_param_real(in, "tol");
-    double share = ds_param_real(in, "polish");
+    double share = refine_suits(self->n, polish_arms(self)) ? ds_param_real(in, "polish") : 0.0;
     uint64_t budget = self->kit.problem->budget;
     self->left = share > 0.0 ? (int64_t)fmax(1.0, ceil((1.0 - share) * (double)budget)) : 0;
     opt_kit_check_polish(in, self->kit.problem, share);
+    blas_use_one_thread();
     if (in->status == DS_OK && self->elite > self->samples) {
         in->status = ds_host_fail(in->host, DS_E_PARAM, "elite = %zu are more than samples = %zu: give fewer",
                                   self->elite, self->samples);
@@ -223,7 +229,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("cem", "0.1.0"),
+    OPT_KIT_DESC("cem", "0.1.1"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = opt_gradient,
     .summary = "Cross-entropy method: a normal distribution fitted to the best of what it drew",

@@ -168,7 +168,6 @@ static ds_status make_model(cmaes *o, ds_param_reader *in)
                             "model = quad with %" PRIu64 " variables: at most %d; set model = none", o->n,
                             QUAD_MODEL_MAX_N);
     }
-    blas_use_one_thread();
     o->least = memory_doubles(&o->kit.memory, o->n);
     o->unfolded = memory_doubles(&o->kit.memory, o->n);
     o->kit.memory.failed |= !quad_model_init(&o->quad, o->n);
@@ -178,6 +177,7 @@ static ds_status make_model(cmaes *o, ds_param_reader *in)
 static void read_params(void *self, ds_param_reader *in)
 {
     cmaes *o = self;
+    blas_use_one_thread();
     o->n = o->kit.n;
     o->mean = memory_doubles(&o->kit.memory, o->n);
     o->profile = ds_param_int(in, "profile");
@@ -387,7 +387,7 @@ static ds_status cmaes_search(void *self)
 }
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("cmaes", "1.1"),
+    OPT_KIT_DESC("cmaes", "1.2"),
     .flags = DS_OPT_USES_BUDGET,
     .summary = "CMA-ES with active update, boundary handling and restarts; uses no gradient.",
     .description =

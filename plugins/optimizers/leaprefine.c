@@ -86,6 +86,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
     o->sigma = ds_param_real(in, "sigma1");
     o->descent = descent_read_options(in);
     bayes_read(&self->bayes, in, "refine");
+    in->status = in->status != DS_OK ? in->status : leap_check_size(in->host, self->bayes.kit.n);
     if (in->status == DS_OK && o->steps < (int64_t)o->K + (o->J > 0)) {
         in->status =
             ds_host_fail(in->host, DS_E_PARAM,
@@ -133,7 +134,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("leaprefine", "0.2.0"),
+    OPT_KIT_DESC("leaprefine", "0.2.1"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = opt_gradient,
     .summary = "LeapRefine: BO-Leap with descents first, leaps that go on while they pay, and refinement",

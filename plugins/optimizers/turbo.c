@@ -328,6 +328,13 @@ static void read_parameters(void *self_, ds_param_reader *in)
     self->n_init = self->n_init > 0 ? self->n_init : 2 * n;
     if (self->candidates == 0) {
         self->candidates = 100 * n < MOST_CANDIDATES ? 100 * n : MOST_CANDIDATES;
+        self->candidates = self->candidates > self->batch ? self->candidates : self->batch;
+    }
+    if (in->status == DS_OK && self->candidates < self->batch) {
+        in->status =
+            ds_host_fail(in->host, DS_E_PARAM,
+                         "candidates = %zu are too few for batch = %zu points: give at least as many",
+                         self->candidates, self->batch);
     }
 }
 
@@ -362,7 +369,7 @@ static const ds_param *const params[] = {
            "Points of the Latin hypercube that each trust region begins with; 0 = 2 n."),
     DS_INT("batch", "1", 1, 1000, "", "Points that are chosen at a time and simulated in parallel."),
     DS_INT("candidates", "0", 0, 1e4, "",
-           "Points of the trust region to choose from; 0 = 100 n, at most 2000."),
+           "Points of the trust region to choose from; 0 = 100 n, at most 2000, at least batch."),
     DS_INT("j", "0", 0, 1e6, "",
            "Evaluations of a gradient descent from the best point of each batch; 0 = none."),
     DS_INT("n_max", "1000", 4, 1e5, "",
@@ -371,7 +378,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("turbo", "0.2.0"),
+    OPT_KIT_DESC("turbo", "0.2.1"),
     .uses = opt_gradient, /* with j > 0 */
     .summary = "Bayesian optimization in a trust region that follows the best point (TuRBO-1)",
     .description =

@@ -59,8 +59,28 @@ go squares --env analytic --set env.dim=20 --opt pbh --budget 220 --set opt.work
 most=$(tail -n +2 "$tmp/table" | cut -d, -f7 | sort | uniq -c | sort -n | awk 'END { print $1 }')
 [ "$most" -gt 20 ] && [ "$most" -le 30 ]
 result $? "pbh: a search does not exceed j (most $most)"
-refuses 4 "j leaves a search no evaluation for a step" "pbh: j that allows no step" \
+refuses 4 "j = 10 leaves a search no evaluation for a step: a Jacobian costs 20, so give at least 22" "pbh: j that allows no step" \
     "$dshost" run --env analytic --set env.dim=20 --opt pbh --budget 100 --set opt.j=10 --isolation none --out few
+
+# A batch takes no candidate twice.
+go batch --env analytic --set env.dim=1 --opt turbo --set opt.batch=200 --budget 202
+"$dshost" export batch --format csv --no-times --out - 2> "$tmp/err" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+    NR > 1 { print $at["x0"] }' | sort | uniq -d > "$tmp/twice"
+[ ! -s "$tmp/twice" ]
+result $? "turbo: a batch as large as there are candidates has no point twice"
+refuses 3 "candidates = 50 are too few for batch = 60 points" "turbo: fewer candidates than points" \
+    "$dshost" run --env analytic --opt turbo --set opt.candidates=50 --set opt.batch=60 --budget 100 --isolation none --out refused
+
+# ---- many variables ----
+for opt in boleap leaprefine; do
+    refuses 3 "6000 variables: leaps hold matrices of n^2 numbers, up to 5000 variables" "$opt: more variables than its matrices" \
+        "$dshost" run --env analytic --set env.dim=6000 --opt $opt --budget 20 --isolation none --out refused
+done
+for opt in racer "cem --set opt.polish=0.3 --set opt.samples=20 --set opt.elite=5"; do
+    # shellcheck disable=SC2086
+    go wide-${opt%% *} --env analytic --set env.dim=6000 --opt $opt --budget 40
+    result $? "${opt%% *}: many variables need no matrix"
+done
 
 # ---- a model of few of many points ----
 go many --env analytic --set env.dim=5 --set env.function=rugged --opt bo --budget 330 --set opt.j=1 --set opt.raw=64 \

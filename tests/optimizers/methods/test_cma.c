@@ -83,6 +83,34 @@ static void test_constants(void **state)
     json_decref(root);
 }
 
+/* The step size follows equation 17 of 2001, whose damping is not that of the tutorial. */
+static void test_step_2001(void **state)
+{
+    (void)state;
+    enum { N = 6, LAMBDA = 10 };
+    const cma_options options = {.n = N, .lambda = LAMBDA, .mu = 5, .profile = CMA_2001, .equal_weights = 1};
+    double m[N] = {0}, x[LAMBDA * N], f[LAMBDA];
+    ds_random random = ds_random_open(3, "step", 0);
+    cma *c = cma_new(&options);
+    assert_non_null(c);
+    cma_start(c, m, 0.5);
+    for (int g = 0; g < 5; g++) {
+        const double before = c->sigma;
+        double length = 0;
+        assert_int_equal(cma_sample(c, &random, x), 0);
+        for (int i = 0; i < LAMBDA; i++) {
+            f[i] = x[i * N] + 0.1 * x[i * N + 1];
+        }
+        cma_update(c, x, f, NULL);
+        for (int k = 0; k < N; k++) {
+            length = hypot(length, c->p_s[k]);
+        }
+        const double chi = sqrt(N) * (1 - 1.0 / (4 * N) + 1.0 / (21 * N * N)), c_s = 4.0 / (N + 4);
+        assert_near(c->sigma / before, exp((length / chi - 1) / (1 / c_s + 1)), 1e-13);
+    }
+    cma_free(c);
+}
+
 /* Constants of Hansen and Ostermeier 2001 with the ten equal-weighted samples of BO-Leap. */
 static void test_constants_2001(void **state)
 {
@@ -546,6 +574,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_constants),
         cmocka_unit_test(test_constants_2001),
+        cmocka_unit_test(test_step_2001),
         cmocka_unit_test(test_replay),
         cmocka_unit_test(test_affine_invariance),
         cmocka_unit_test(test_full_affine_map),

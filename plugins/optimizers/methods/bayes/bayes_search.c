@@ -18,8 +18,12 @@ int bayes_allocate(bayes_search *b, size_t rows, unsigned arms)
     size_t most = refine_rows(kit->n);
     b->best = memory_doubles(&kit->memory, kit->n);
     b->model = surrogate_create(kit->host, kit->problem, &b->options);
+    arms = kit->has_gradient ? arms : 1u << REFINE_SAMPLES;
+    if (!refine_suits(kit->n, arms)) { /* the search goes on instead */
+        b->refine_from = INT64_MAX;
+    }
     if (b->refine_from != INT64_MAX) {
-        b->refine = refine_create(kit->n, kit->has_gradient ? arms : 1u << REFINE_SAMPLES, kit->host->seed);
+        b->refine = refine_create(kit->n, arms, kit->host->seed);
     }
     return b->best && b->model && (b->refine || b->refine_from == INT64_MAX) &&
            opt_kit_rows(kit, rows > most ? rows : most);

@@ -422,8 +422,9 @@ void cma_update(cma *c, const double *x, const double *f, const double *mean)
     } else {
         update_full(c);
     }
-    /* eq. 44 */
-    c->sigma *= exp(fmin(k->log_step_cap, k->c_s / k->d_s * (norm(c->p_s, n) / k->chi_n - 1)));
+    /* eq. 44; of 2001 eq. 17, whose damping has c_s in it */
+    double rate = c->profile == CMA_2001 ? 1 / k->d_s : k->c_s / k->d_s;
+    c->sigma *= exp(fmin(k->log_step_cap, rate * (norm(c->p_s, n) / k->chi_n - 1)));
     if (c->profile == CMA_C_CMAES && isfinite(f[c->order[0]]) &&
         f[c->order[0]] == f[c->order[k->lambda / 2]]) {
         c->sigma *= exp(0.2 + k->c_s / k->d_s); /* flat: look further away */

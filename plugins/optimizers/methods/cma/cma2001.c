@@ -65,6 +65,9 @@ static void set_constants_tutorial(cma2001 *c)
 int cma2001_init(cma2001 *c, size_t n, size_t lambda, size_t mu, int weights, int update)
 {
     memset(c, 0, sizeof(*c));
+    if (n > CMA2001_MOST) { /* LAPACK's sizes would overflow from 32767 on */
+        return 0;
+    }
     c->n = n;
     c->lambda = lambda;
     c->mu = mu;

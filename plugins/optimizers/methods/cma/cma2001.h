@@ -16,6 +16,9 @@
 enum { CMA2001_RANK_ONE, CMA2001_TUTORIAL };
 enum { CMA2001_EQUAL_WEIGHTS, CMA2001_LOG_WEIGHTS };
 
+/* The most variables: C, its axes and the room to find them are 32 n^2 bytes, and a generation costs n^3. */
+enum { CMA2001_MOST = 5000 };
+
 typedef struct cma2001 {
     size_t n, lambda, mu;
     int update;
@@ -33,7 +36,7 @@ typedef struct cma2001 {
     memory memory;
 } cma2001;
 
-/* 0 without memory; cma2001_free() releases also what a failed call left. */
+/* 0 without memory, or where n > CMA2001_MOST; cma2001_free() releases also what a failed call left. */
 int cma2001_init(cma2001 *c, size_t n, size_t lambda, size_t mu, int weights, int update);
 void cma2001_free(cma2001 *c);
 

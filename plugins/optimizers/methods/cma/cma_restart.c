@@ -21,8 +21,8 @@ static void plan_large(cma_restart *r)
     r->max_generations = 0;
 }
 
-/* Population between lambda0 and half of the last large one, mostly near lambda0; a step size up to
- * 100 times smaller. */
+/* Population between lambda0 and the last large one (as pycma; up to half of that in Hansen 2009), mostly
+ * near lambda0; a step size up to 100 times smaller. */
 static void plan_small(cma_restart *r)
 {
     double u = ds_random_uniform(&r->random), v = ds_random_uniform(&r->random);

@@ -50,6 +50,16 @@ size_t refine_rows(size_t n)
     return 4 + (size_t)(3.0 * log((double)n)); /* lambda */
 }
 
+static unsigned suited(size_t n, unsigned arms)
+{
+    return n > REFINE_SAMPLES_MOST ? arms & ~(1u << REFINE_SAMPLES) : arms;
+}
+
+int refine_suits(size_t n, unsigned arms)
+{
+    return suited(n, arms) != 0;
+}
+
 refine *refine_create(size_t n, unsigned arms, uint64_t seed)
 {
     static const descent_options steps = {DESCENT_ADAM, ADAM_LR, ADAM_PATIENCE, 1e-9, 1000.0};
@@ -60,7 +70,7 @@ refine *refine_create(size_t n, unsigned arms, uint64_t seed)
         return NULL;
     }
     r->n = n;
-    r->arms = arms;
+    r->arms = suited(n, arms);
     r->seed = seed;
     memory *own = &r->memory;
     const double *box = opt_kit_box(own, n);
@@ -73,7 +83,7 @@ refine *refine_create(size_t n, unsigned arms, uint64_t seed)
     r->order = memory_take(own, lambda, sizeof *r->order);
     r->search = box ? lbfgsb_create(n, box, box + n, &options) : NULL;
     int ok = !own->failed && r->search && descent_init(&r->descent, n, &steps);
-    if (!ok || ((arms & (1u << REFINE_SAMPLES)) &&
+    if (!ok || ((r->arms & (1u << REFINE_SAMPLES)) &&
                 !cma2001_init(&r->cma, n, lambda, lambda / 2, CMA2001_LOG_WEIGHTS, CMA2001_TUTORIAL))) {
         refine_destroy(r);
         return NULL;

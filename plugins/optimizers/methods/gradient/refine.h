@@ -4,7 +4,8 @@
  * Several local searches ("arms") take turns, each beginning at the best point known:
  *     L-BFGS-B    for smooth losses;
  *     Adam        with a learning rate that is halved after every descent without progress;
- *     samples     generations of CMA-ES around the point, which need no gradient.
+ *     samples     generations of CMA-ES around the point, which need no gradient; up to REFINE_SAMPLES_MOST
+ *                 variables, as their matrix costs n^3 a generation.
  * The next turn goes to the arm that gained most per evaluation in its last turn (each has one turn first).
  * An arm that gains nothing with its smallest steps is out until another one moves the point. With Adam alone
  * this is the "polish" of a run: descents from the best point, ever more careful.
@@ -17,6 +18,7 @@
 #include <stddef.h>
 
 enum { REFINE_LBFGSB, REFINE_ADAM, REFINE_SAMPLES, REFINE_ARMS };
+enum { REFINE_SAMPLES_MOST = 400 };
 
 /* Simulates `count` points; `gradient` is NULL where none is wanted. As evaluator_run(), DS_STOPPED
  * ends the refinement. */
@@ -25,10 +27,13 @@ typedef ds_status (*refine_evaluate)(void *ctx, const char *tag, size_t count, c
 
 typedef struct refine refine;
 
+/* Is any of the arms one for n variables? */
+int refine_suits(size_t n, unsigned arms);
+
 /* The most points that one call of refine_evaluate holds. */
 size_t refine_rows(size_t n);
 
-/* `arms`: bits 1 << REFINE_...; NULL without memory. */
+/* `arms`: bits 1 << REFINE_..., of which those that suit n variables take part; NULL without memory. */
 refine *refine_create(size_t n, unsigned arms, uint64_t seed);
 void refine_destroy(refine *r);
 

@@ -70,8 +70,10 @@ static ds_status open_objective(local_solver *s, const opt_kit *kit)
                                           s->options.residuals, s->workers);
     if (status == DS_OK && s->options.limit > 0 && s->options.limit < least_squares_cost(&s->squares) + 2) {
         return ds_host_fail(kit->host, DS_E_PARAM,
-                            "j leaves a search no evaluation for a step: it needs 2 and the products of a "
-                            "Jacobian, min(variables, residuals) + 2 in all");
+                            "j = %lld leaves a search no evaluation for a step: a Jacobian costs %lld, so "
+                            "give at least %lld",
+                            (long long)s->options.limit, (long long)least_squares_cost(&s->squares),
+                            (long long)least_squares_cost(&s->squares) + 2);
     }
     return status;
 }
