@@ -7,8 +7,9 @@
 # KIND     mean     mean of the best losses and its 90 % interval: by the bootstrap, of older reports by Student's t
 #          median   median [first and third quartile]
 #          time     mean wall time of a run, s
-#          counts   on how many environments an optimizer is better or worse than the reference
-#          scores   score over all environments and its 95 % interval; of SUMMARY.csv
+#          counts   on how many environments an optimizer is better or worse than the reference, of those where both ran
+#          scores   score over all environments and its 95 % interval; of SUMMARY.csv. Optimizers that did not run on all
+#                   of them come last, with the number of those
 #          metric   mean of the metric --metric NAME and its 95 % interval; middle: its median and quartiles; of
 #                   METRIC_CELLS.csv (dshost report --metrics)
 #
@@ -18,7 +19,7 @@ set -eu
 LC_ALL=C
 export LC_ALL
 usage() {
-	sed -n 's/^# \{0,1\}//; 4,16p' "$0" >&2
+	sed -n 's/^# \{0,1\}//; 4,17p' "$0" >&2
 	exit 2
 }
 [ $# -gt 1 ] || usage
@@ -31,6 +32,7 @@ while :; do
 	--latex) latex=1 ;;
 	--columns)
 		columns=${2-}
+		case $columns in '' | *[!0-9]* | 0*) usage ;; esac
 		shift
 		;;
 	--metric)
@@ -152,12 +154,17 @@ function counts(o, k, cell) {
 			continue
 		cell[1] = cell[2] = cell[3] = 0
 		for (k = 1; k <= envs; k++)
-			if ((env[k], opt[o]) in runs)
+			if ((env[k], opt[o]) in tested)
 				cell[2 - sign[env[k], opt[o]]]++
 		if (cell[1] + cell[2] + cell[3] > 0)
 			row(code(opt[o]), 3, cell)
 	}
 	foot()
+}
+
+# Is optimizer a ahead of b? On more environments, or on as many the better one: an average over easy ones says nothing.
+function ahead(a, b) {
+	return on[a] != on[b] ? on[a] > on[b] : score[a] > score[b]
 }
 
 # The best first, as few as there are.
@@ -168,11 +175,11 @@ function scores(o, k, best, cell) {
 	for (k = 1; k <= scored; k++) {
 		best = ""
 		for (o in score)
-			if (best == "" || score[o] > score[best])
+			if (best == "" || ahead(o, best))
 				best = o
 		cell[1] = sprintf("%.2f", score[best])
 		cell[2] = interval[best]
-		row(code(best), 2, cell)
+		row(code(best) (on[best] < of[best] ? " (" on[best] " of " of[best] ")" : ""), 2, cell)
 		delete score[best]
 	}
 	foot()
@@ -191,7 +198,7 @@ FNR == 1 {
 		of_metric = kind == "metric" || kind == "middle"
 		low = (of_metric ? "bca95" : "bca90_low" in at ? "bca90" : "t90") "_low"
 		high = (of_metric ? "bca95" : "bca90_low" in at ? "bca90" : "t90") "_high"
-		needed = kind == "scores" ? "optimizer score score95_low score95_high" \
+		needed = kind == "scores" ? "optimizer environments of score score95_low score95_high" \
 			: "environment optimizer runs mean median q1 q3 " low " " high " " (of_metric ? "metric" : "wall_s a12 p_holm")
 		n = split(needed, name, " ")
 		for (k = 1; k <= n; k++)
@@ -219,6 +226,8 @@ FNR == 1 {
 kind == "scores" {
 	split($0, f, ",")
 	score[f[at["optimizer"]]] = f[at["score"]] + 0
+	on[f[at["optimizer"]]] = f[at["environments"]] + 0
+	of[f[at["optimizer"]]] = f[at["of"]] + 0
 	interval[f[at["optimizer"]]] = sprintf("[%.2f, %.2f]", f[at["score95_low"]], f[at["score95_high"]])
 	scored++
 	next
@@ -237,8 +246,12 @@ kind == "scores" {
 	wall[e, o] = f[at["wall_s"]]
 	p = of_metric ? "" : f[at["p_holm"]]
 	a = of_metric ? "" : f[at["a12"]]
-	if (a == "")
-		reference = o
+	if (a != "") {
+		compared[e]
+		tested[e, o]
+	} else {
+		alone[e, o]
+	}
 	sign[e, o] = !of_metric && p != "" && p < 0.05 ? (a > 0.5 ? 1 : -1) : 0
 	key = "envs"
 	words(e)
@@ -255,9 +268,18 @@ function drop_empty(k, n) {
 			env[++envs] = env[k]
 }
 
+# What nothing is compared with where the others are.
+function find_reference(k, o) {
+	for (k = 1; k <= envs; k++)
+		for (o = 1; o <= opts; o++)
+			if (env[k] in compared && (env[k], opt[o]) in alone)
+				reference = opt[o]
+}
+
 END {
 	if (failed)
 		exit 3
+	find_reference()
 	drop_empty()
 	if (kind == "scores")
 		scores()

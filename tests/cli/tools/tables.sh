@@ -44,6 +44,23 @@ printf '| | better than `boleap` | no difference shown | worse |\n| --- | --- | 
 sh "$results/tables.sh" counts two.ini cells.csv > out 2> err
 cmp -s want out
 result $? "how many are better or worse"
+printf 'last,cmaes,10,1,1,1,1,1,1,1,,\nlast,zz,10,1,1,1,1,1,1,1,,\n' | cat cells.csv - > without.csv
+sh "$results/tables.sh" counts two.ini without.csv > out 2> err
+cmp -s want out
+result $? "where the reference did not run nothing is counted"
+cat > summary.csv <<'END'
+optimizer,environments,of,score,score95_low,score95_high
+few,1,3,0.9,0.8,1
+good,3,3,0.7,0.6,0.8
+better,3,3,0.8,0.7,0.9
+END
+printf '| | score | interval |\n| --- | --- | --- |\n| `better` | 0.80 | [0.70, 0.90] |\n| `good` | 0.70 | [0.60, 0.80] |\n| `few` (1 of 3) | 0.90 | [0.80, 1.00] |\n' > want
+sh "$results/tables.sh" scores summary.csv > out 2> err
+cmp -s want out
+result $? "scores, and who did not run everywhere"
+sh "$results/tables.sh" mean --columns 0 two.ini cells.csv > out 2> err
+[ $? -eq 2 ] && [ ! -s out ]
+result $? "no table without columns"
 sh "$results/tables.sh" time --latex two.ini cells.csv > out 2> err
 grep -qFx '\begin{tabular}{lrr}' out && grep -qFx ' & \texttt{slope} & \texttt{a\_hill} \\' out &&
 	grep -qFx '\texttt{boleap} & 1 & 12 \\' out && grep -qFx '\end{tabular}' out
