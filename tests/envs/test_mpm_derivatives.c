@@ -183,6 +183,7 @@ typedef struct steps {
     const ds_rl *rl;
     const ds_rl_gradient *gradient;
     void *env;
+    int idle; /* some control steps have no step of the simulation */
     double obs[SEGMENTS][N_OBS], reward[SEGMENTS], loss;
 } steps;
 
@@ -191,6 +192,7 @@ static void open_steps(steps *s, fake_host *f, const char *loss, const char *eng
     fake_host_set(f, "loss", loss);
     fake_host_set(f, "engine", engine);
     fake_host_set(f, "observed", "25");
+    s->idle = 0;
     s->env = create(f);
     s->rl = f->plugin->env->get_extension(s->env, DS_EXT_RL);
     s->gradient = f->plugin->env->get_extension(s->env, DS_EXT_RL_GRADIENT);
@@ -243,11 +245,11 @@ static void sweep(const steps *s, int first, int last, const double weight[SEGME
                          .obs_bar = by_obs[k],
                          .action_bar = grad + (size_t)k * ACTIONS};
         assert_int_equal(s->gradient->back(s->env, &io), DS_OK);
-        assert_true(io.cost_steps > 0);
+        assert_true(io.cost_steps > 0 || s->idle);
     }
 }
 
-static const char *const losses[] = {"segment_sum", "step_sum", "final"};
+static const char *const losses[] = {"segment_sum", "step_sum", "final", "image"};
 static const char *const engines_of_steps[] = {"fast", "scalar"};
 
 /* With rewards alone a sweep gives the gradient of evaluate(). */
@@ -258,7 +260,7 @@ static void test_sweep_is_gradient(void **state)
     double x[ALL], grad[N], swept[N];
     const double weight[SEGMENTS] = {-1.0, -1.0, -1.0, -1.0, -1.0};
     random_point(5, 0.0, x);
-    for (int l = 0; l < 3; l++) {
+    for (int l = 0; l < 4; l++) {
         for (int k = 0; k < 2; k++) {
             steps s;
             double size = 0.0, error = 0.0;
@@ -282,21 +284,23 @@ static void test_sweep_is_gradient(void **state)
     }
 }
 
-/* Windows of an episode, with observations, against differences. */
+/* Windows of an episode, with observations, against differences; those of pictures, beside which observations
+ * would hide everything, without. */
 static void test_sweep_differences(void **state)
 {
     fake_host *f = *state;
-    static double by_obs[SEGMENTS][N_OBS];
+    static double noise[SEGMENTS][N_OBS], none[SEGMENTS][N_OBS];
     double x[ALL], grad[N], weight[SEGMENTS];
     random_point(6, 0.0, x);
     ds_random r = ds_random_open(1, "sweep", 0);
     for (int k = 0; k < SEGMENTS; k++) {
         weight[k] = 2.0 * ds_random_uniform(&r) - 1.0;
         for (int i = 0; i < N_OBS; i++) {
-            by_obs[k][i] = 0.02 * (2.0 * ds_random_uniform(&r) - 1.0);
+            noise[k][i] = 0.02 * (2.0 * ds_random_uniform(&r) - 1.0);
         }
     }
-    for (int l = 0; l < 3; l += 2) {
+    for (int l = 0; l < 4; l += l == 0 ? 2 : 1) {
+        double(*by_obs)[N_OBS] = l == 3 ? none : noise;
         for (int k = 0; k < 2; k++) {
             steps s;
             int compared = 0, all = 0;
@@ -343,10 +347,14 @@ static void test_sweep_leaves_no_trace(void **state)
     double x[ALL], grad[2][N];
     const double weight[SEGMENTS] = {-1.0, -1.0, -1.0, -1.0, -1.0};
     random_point(7, 0.0, x);
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 4; k++) { /* in the second half some control steps have no step of the simulation */
         static steps plain, swept;
-        open_steps(&plain, f, "final", engines_of_steps[k]);
-        open_steps(&swept, f, "final", engines_of_steps[k]);
+        if (k == 2) {
+            fake_host_set(f, "steps", "3");
+        }
+        open_steps(&plain, f, "final", engines_of_steps[k % 2]);
+        open_steps(&swept, f, "final", engines_of_steps[k % 2]);
+        swept.idle = k >= 2;
         play(&plain, SEGMENTS, x);
         play(&swept, 2, x);
         sweep(&swept, 1, 2, weight, none, grad[0]);

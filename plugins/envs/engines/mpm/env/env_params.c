@@ -2,6 +2,7 @@
 /* Parameters of the plasticine environments: from the host's values to an episode. */
 #include "env_params.h"
 
+#include "engines/algebra/quaternion.h"
 #include "engines/mpm/loss/distance.h"
 #include "engines/mpm/loss/shape.h"
 #include "evaluate.h"
@@ -141,6 +142,7 @@ static ds_status read_tool_start(const mpm_env *env, ds_param_reader *in, mpm_po
                 host, DS_E_PARAM,
                 "tool_start: the quaternion of tool %u is zero; give w x y z, for example 1 0 0 0", t + 1);
         }
+        quat_normalise(poses[t].rotation);
         if (tool->shape == MPM_CHOPSTICKS) {
             poses[t].gap = list[7];
         }

@@ -66,12 +66,15 @@ uint32_t mpm_episode_dim(const mpm_episode *e)
 static mpm_result reserve(mpm_episode *e, bool gradient)
 {
     size_t count = e->sim.n_particles, substeps = (size_t)e->sim.domain.substeps;
-    if (gradient && !e->bar) {
+    if (gradient &&
+        !e->loss_bar) { /* each by itself: what was had before a failure is not to be taken again */
         e->loss_bar = memory_take(&e->memory, count, sizeof *e->loss_bar);
+    }
+    if (gradient && !e->bar) {
         e->bar = memory_take(&e->memory, count, sizeof *e->bar);
-        if (!e->bar || !e->loss_bar) {
-            return MPM_NO_MEMORY;
-        }
+    }
+    if (gradient && (!e->bar || !e->loss_bar)) {
+        return MPM_NO_MEMORY;
     }
     if (e->engine == MPM_ENGINE_FAST && !e->fast) {
         e->fast = mpm_fast_create(&e->sim, &e->fast_options);

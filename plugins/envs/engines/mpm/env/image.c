@@ -19,13 +19,20 @@ static uint64_t frame_of(const mpm_image *image, uint32_t step)
     return k < 0 ? 0 : (uint64_t)k;
 }
 
+/* Draws the gathered particles. */
+static mpm_result show(mpm_image *image, uint32_t step, double *loss)
+{
+    image->shown = step;
+    return sight_show(&image->sight, frame_of(image, step), loss) == DS_OK ? MPM_OK : MPM_NO_MEMORY;
+}
+
 static mpm_result image_loss(void *self, uint32_t step, const mpm_particle *particles, const mpm_pose *poses,
                              double *loss)
 {
     mpm_image *image = self;
     (void)poses;
     gather(image, particles);
-    return sight_show(&image->sight, frame_of(image, step), loss) == DS_OK ? MPM_OK : MPM_NO_MEMORY;
+    return show(image, step, loss);
 }
 
 static mpm_result image_adjoint(void *self, uint32_t step, const mpm_particle *particles,
@@ -33,9 +40,14 @@ static mpm_result image_adjoint(void *self, uint32_t step, const mpm_particle *p
 {
     mpm_image *image = self;
     const double *p_bar = image->sight.p_bar;
+    double unused;
     (void)poses;
     (void)poses_bar;
     gather(image, particles);
+    /* The rewards of a sweep share the only frame: its picture may be that of a later state. */
+    if (image->sight.frames == 1 && image->shown != step && show(image, step, &unused) != MPM_OK) {
+        return MPM_NO_MEMORY;
+    }
     if (sight_adjoint(&image->sight, frame_of(image, step)) != DS_OK) {
         return MPM_NO_MEMORY;
     }

@@ -10,6 +10,7 @@
 typedef struct mpm_image {
     sight sight;
     uint32_t first, count; /* the particles that are seen */
+    uint32_t shown;        /* step of the state that was drawn last */
 } mpm_image;
 
 /* The loss, for an episode of these modes; `image` must outlive it. Sets nothing where sight.wanted is

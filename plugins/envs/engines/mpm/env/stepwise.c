@@ -60,8 +60,8 @@ mpm_result mpm_stepwise_again(mpm_episode *e, uint32_t k, bool keep)
     uint32_t to = mpm_stepwise_begin_of(e, k);
     mpm_result result = mpm_episode_begin(e, keep, &out);
     result = result == MPM_OK && to > 0 ? mpm_episode_advance(e, p->x, 0, to, keep, &out) : result;
-    p->kept = keep;
-    p->turned = false;
+    p->kept = keep && result == MPM_OK;
+    p->turned = result != MPM_OK; /* half a repetition is none */
     p->cost += out.cost;
     return result;
 }
@@ -75,10 +75,11 @@ static mpm_result simulate(mpm_episode *e, double *value)
     if (!isfinite(p->value)) {
         return MPM_DIVERGED;
     }
+    const bool again = p->turned;
+    mpm_result result = again ? mpm_stepwise_again(e, p->segment, true) : MPM_OK;
     if (from == to) { /* more segments than steps: this one has none */
-        return MPM_OK;
+        return result == MPM_OK && again ? mpm_episode_state(e) : result;
     }
-    mpm_result result = p->turned ? mpm_stepwise_again(e, p->segment, true) : MPM_OK;
     result = result == MPM_OK ? mpm_episode_advance(e, p->x, from, to, p->kept, &p->sum) : result;
     if (result == MPM_OK) {
         result = value_of(e, to, value);

@@ -69,6 +69,9 @@ static bool collect(mpm_near *near, const search *s, int plane)
         size_t capacity = 2 * (near->count + s->count) + 256;
         mpm_near_node *nodes = realloc(near->nodes, capacity * sizeof *nodes);
         if (!nodes) {
+            for (uint32_t i = 0; i < s->count; i++) {
+                s->marks[s->marked[i]] = 0;
+            }
             return false;
         }
         near->nodes = nodes;
