@@ -188,17 +188,23 @@ static int create(ds_env *env, ds_error *e)
                                  env->module->id);
 }
 
+static int ask_score(ds_env *env, ds_error *e)
+{
+    return ds_score_accept(env->module->id, ds_env_extension(env, DS_EXT_SCORE), env->self, &env->score_table,
+                           &env->score, e);
+}
+
 /* Everything that there is to know of an instance. */
 static int ask_all(ds_env *env, ds_error *e)
 {
+    static int (*const described[])(ds_env *, ds_error *) = {ask_channels, ask_score, ask_hooks};
     int status = ask_info(env, e);
     status = status != 0 ? status : ask_bounds(env, e);
     status = status != 0 ? status : ask_batch(env, e);
-    status = status != 0 ? status : ask_channels(env, e);
-    status = status != 0 ? status
-                         : ds_score_accept(env->module->id, ds_env_extension(env, DS_EXT_SCORE), env->self,
-                                           &env->score_table, &env->score, e);
-    status = status != 0 ? status : ask_hooks(env, e);
+    for (size_t i = 0; i < sizeof described / sizeof described[0] && status == 0; i++) {
+        env->services.last_error[0] = '\0';
+        status = ds_services_explain(&env->services, described[i](env, e), e);
+    }
     return status != 0 ? status : ask_rl(env, e);
 }
 

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/sized.h"
 #include "plugin/instance.h"
 
 static int describe(ds_env *env, const ds_env_variables *table, uint64_t i, ds_error *e)
@@ -36,11 +37,16 @@ static int check_unique(const ds_env *env, ds_error *e)
 
 int ds_env_ask_variables(ds_env *env, ds_error *e)
 {
-    const ds_env_variables *table = ds_env_extension(env, DS_EXT_VARIABLES);
-    if (table == NULL || env->info.n > DS_MAX_NAMED) {
+    const ds_env_variables *theirs = ds_env_extension(env, DS_EXT_VARIABLES);
+    ds_env_variables own, *table = &own;
+    if (theirs == NULL || env->info.n > DS_MAX_NAMED) {
         return 0;
     }
-    if (!DS_HAS(ds_env_variables, table, describe) || table->describe == NULL) {
+    if (DS_SIZED_READ(table, theirs, DS_ENV_VARIABLES_SIZE_1_0, env->module->id,
+                      "the table of " DS_EXT_VARIABLES, e) != 0) {
+        return DS_EXIT_PLUGIN;
+    }
+    if (table->describe == NULL) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: extension " DS_EXT_VARIABLES ": a function is missing",
                        env->module->id);
     }

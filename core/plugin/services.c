@@ -143,6 +143,15 @@ void ds_services_clear(ds_services *s)
     s->params = NULL;
 }
 
+int ds_services_explain(const ds_services *s, int rc, ds_error *e)
+{
+    if (rc != 0 && s->last_error[0] != '\0') {
+        const size_t used = strlen(e->text);
+        snprintf(e->text + used, sizeof e->text - used, ": %s", s->last_error);
+    }
+    return rc;
+}
+
 int ds_services_fail(const ds_services *s, ds_error *e, const char *function, ds_status status)
 {
     return ds_fail(e, ds_status_exit(status), "%s: %s failed: %s (%s)", s->module->id, function,

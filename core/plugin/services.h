@@ -26,4 +26,8 @@ void ds_services_clear(ds_services *s);
 /* Describes a failed call of the plugin: "torus: create() failed: TEXT (DS_E_PARAM)". */
 int ds_services_fail(const ds_services *s, ds_error *e, const char *function, ds_status status);
 
+/* Adds to a failure that e tells of what the plugin said of it, if anything; returns rc. Clear last_error
+ * before the call. */
+int ds_services_explain(const ds_services *s, int rc, ds_error *e);
+
 #endif

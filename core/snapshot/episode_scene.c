@@ -9,6 +9,12 @@
 
 #include "base/text.h"
 
+static int take(ds_env *env, const ds_scene *ext, uint32_t keep, ds_snapshot **out, ds_error *e)
+{
+    env->services.last_error[0] = '\0';
+    return ds_services_explain(&env->services, ds_snapshot_take(ext, env->self, keep, out, e), e);
+}
+
 static int scene_here(ds_env *env, const double *x, uint64_t noise_key, uint32_t keep, ds_answer *a,
                       ds_snapshot **out, ds_error *e)
 {
@@ -17,8 +23,7 @@ static int scene_here(ds_env *env, const double *x, uint64_t noise_key, uint32_t
     env->services.stop = NULL; /* the picture of a stopped run is still wanted */
     ds_env_evaluate(env, x, noise_key, DS_WANT_SCENE, NULL, a);
     env->services.stop = stop;
-    return ext == NULL || a->outcome > DS_EVAL_INFEASIBLE ? 0
-                                                          : ds_snapshot_take(ext, env->self, keep, out, e);
+    return ext == NULL || a->outcome > DS_EVAL_INFEASIBLE ? 0 : take(env, ext, keep, out, e);
 }
 
 /* Reads the scene file, which may hold a reason instead of a scene. */

@@ -93,9 +93,10 @@ static int wait_described(ds_probe *p, const ds_plugin_file *f, const ds_probe_c
             return ds_fail(e, DS_EXIT_SIGINT, "stopped before the first evaluation");
         }
         if (1e-9 * (double)(ds_clock_ns() - m->born) > limit) {
-            return ds_fail(e, DS_EXIT_PLUGIN,
-                           "%s: its start-up code has not ended within %g s (start_timeout_s)", f->path,
-                           limit);
+            return ds_fail(
+                e, DS_EXIT_PLUGIN, "%s: its start-up code has not ended within %g s%s", f->path, limit,
+                c->start_timeout == DS_LOOK_SECONDS ? "; a run gives it 30 s, or run.start_timeout_s"
+                                                    : ": raise run.start_timeout_s");
         }
     }
 }

@@ -141,7 +141,9 @@ static void write_scene(ds_duty *w, const ds_answer *a, uint32_t keep)
         return;
     }
     const uint64_t *frames = ds_scene_frames(vt, w->env->self, keep, room, &count);
+    w->env->services.last_error[0] = '\0';
     int rc = ds_scene_write(vt, w->env->self, frames, count, &block, &size, &e);
+    rc = ds_services_explain(&w->env->services, rc, &e);
     rc = rc != 0 ? rc : ds_fd_write_all(DS_WORKER_SCENE, block, size, "scene", &e);
     free(block);
     if (rc != 0 && (ds_duty_empty(DS_WORKER_SCENE) != 0 ||

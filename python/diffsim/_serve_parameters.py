@@ -77,6 +77,8 @@ def parameter(name, annotation, default, whose):
         elif isinstance(m, str) and m is not annotation:
             given = api._Parameter(doc=m)
     required = default is inspect.Parameter.empty
+    if isinstance(default, float) and math.isnan(default):
+        raise Refused(f"{whose}: parameter '{name}': its default is NaN, which is no value of a parameter")
     type_ = given.type or type_from(kind, None if required else default)
     choices = list(given.choices)
     if not choices and typing.get_origin(kind) is typing.Literal:
@@ -91,6 +93,13 @@ def parameter(name, annotation, default, whose):
     return {"name": name, "type": type_, "default": "" if required else text_of(default, type_),
             "min": 0 if type_ == 1 else limit(given.min), "max": 1 if type_ == 1 else limit(given.max), "unit": given.unit, "doc": given.doc or f"Keyword {name} of {whose}.",
             "choices": choices, "flags": given.flags + (1 if required else 0)}
+
+
+def literals(annotation):
+    """{text: value} of a typing.Literal, for choices travel as texts."""
+    meta = getattr(annotation, "__metadata__", ())
+    kind = typing.get_args(annotation)[0] if meta else annotation
+    return {str(a): a for a in typing.get_args(kind)} if typing.get_origin(kind) is typing.Literal else {}
 
 
 def type_from(kind, default):

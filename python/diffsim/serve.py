@@ -47,7 +47,7 @@ from diffsim._serve_errors import E_GENERIC, TEXT, Refused, describe, line_of, o
 from diffsim._serve_gradients import (  # noqa: E402
     JTV, JV, VALUE, Jax, JaxBatch, JaxResiduals, Residuals, Torch, TorchBatch, TorchResiduals, framework_of)
 from diffsim._serve_steps import Steps, has_steps, keywords_of, says_horizon  # noqa: E402
-from diffsim._serve_parameters import annotated_attributes, keyword_arguments, parameter, value_of  # noqa: E402
+from diffsim._serve_parameters import annotated_attributes, keyword_arguments, literals, parameter, value_of  # noqa: E402
 
 VERSION, HEAD = 2, 4096
 DESCRIBE, CREATE, EVALUATE, SCENE, RUN, QUIT, RESET, STEP, MANY = 1, 2, 3, 4, 5, 6, 7, 8, 9
@@ -259,9 +259,10 @@ class Server:
             self.kind = OPTIMIZER if isinstance(self.target, type) and is_optimizer(self.target) \
                 and not is_environment(self.target) else ENV
             whose = f"{self.base}:{self.name}"
-            self.schema = {}
+            self.schema, self.literals = {}, {}
             for name, annotation, default in keyword_arguments(self.target):
                 self.schema[name] = parameter(name, annotation, default, whose)
+                self.literals[name] = literals(annotation)
             self.stepwise = isinstance(self.target, type) and has_steps(self.target) and self.kind == ENV and (
                 says_horizon(self.target, self.schema) or not (has_loss(self.target) or hasattr(self.target, "residuals")))
 
@@ -300,6 +301,7 @@ class Server:
         given = json.loads(bytes(self.room[:self.head.bytes]))
         self.load()
         values = {k: value_of(given[k], s) for k, s in self.schema.items()}
+        values.update({k: known[values[k]] for k, known in self.literals.items() if known})
         if not isinstance(self.target, type):
             self.instance = FunctionEnvironment(self.target, values)
         else:
@@ -355,6 +357,9 @@ class Server:
     def make_environment(self):
         import numpy
         e, h, whose = self.instance, self.head, f"{self.base}:{self.name}"
+        if getattr(e, "tolerance", 0) and isinstance(self.target, type) and not getattr(self.target, "tolerance", 0):
+            raise Refused(f"{whose}: tolerance belongs to the class, for it is known before there is an instance: "
+                          f"write tolerance = {e.tolerance:g} beside its functions")
         self.steps = Steps(e, whose, bool(getattr(e, "stochastic", False))) if self.stepwise else None
         n = self.size(whose)
         lower, upper = self.bound("lower", n), self.bound("upper", n)

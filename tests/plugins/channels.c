@@ -10,9 +10,9 @@
 #include <string.h>
 #include <time.h>
 
-static const char *const faults[] = {"none",  "value",     "product", "crash",
-                                     "error", "unwritten", "diverge", NULL};
-enum { F_NONE, F_VALUE, F_PRODUCT, F_CRASH, F_ERROR, F_UNWRITTEN, F_DIVERGE };
+static const char *const faults[] = {"none",      "value",   "product",  "crash", "error",
+                                     "unwritten", "diverge", "describe", NULL};
+enum { F_NONE, F_VALUE, F_PRODUCT, F_CRASH, F_ERROR, F_UNWRITTEN, F_DIVERGE, F_DESCRIBE };
 
 static const ds_param *const params[] = {
     DS_INT("n", "3", 1, 1000, "", "Decision variables."),
@@ -99,6 +99,11 @@ static ds_status count_channels(void *self, uint64_t *count)
 
 static ds_status describe(void *self, uint64_t i, ds_channel *out)
 {
+    const env *e = self;
+    if (e->fault == F_DESCRIBE) {
+        e->host->error(e->host, DS_E_IO, "there is no such camera");
+        return DS_E_IO;
+    }
     enum {
         VALUE = DS_CAN(DS_ASK_VALUE),
         JV = DS_CAN(DS_ASK_JV),

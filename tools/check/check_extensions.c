@@ -13,8 +13,8 @@
 #include "harness/check_host.h"
 #include "check/check_tests.h"
 
-/* Points, and rows of the longest call: more than vectors and blocks of threads have. */
-enum { ROWS = 5, MANY = 67 };
+/* Points, and rows of the longest call. */
+enum { ROWS = 5, MANY = DS_MAX_ROWS };
 
 static const void *ask_extension(const ds_check_env *env, const char *id)
 {
@@ -46,6 +46,10 @@ static void compare_rows(ds_check *c, ds_check_env *env, const ds_env_batch *ext
     ds_flight_begin(x + order[0] * n, n, want, order[0], (uint32_t)count);
     ds_status st = ext->evaluate(env->self, count, list);
     ds_flight_end();
+    if (st ==
+        DS_E_UNSUPPORTED) { /* not many points of this kind at once: the host asks for them one by one */
+        return;
+    }
     if (st != DS_OK) {
         ds_check_fail(c, "evaluate() of %llu points returned %s: %.200s", (unsigned long long)count,
                       ds_status_name(st), env->h.error_text);

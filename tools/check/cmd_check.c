@@ -26,7 +26,8 @@ static const char usage[] =
     "  --timeout-s 45       seconds of one test, beyond the evaluations it cannot do without\n"
     "  --in-process         no process for each test: for a debugger\n"
     "  --json               one JSON object instead of TAP\n"
-    "Exit status: 0 all passed, 8 some failed, 4 the plugin cannot be loaded, 2 wrong arguments.\n";
+    "Exit status: 0 all passed, 8 some failed, 4 the plugin cannot be loaded, 3 a parameter of it is wrong,\n"
+    "2 wrong arguments.\n";
 
 typedef struct request {
     ds_check_options options;

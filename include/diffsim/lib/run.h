@@ -64,8 +64,8 @@ typedef struct ds_runner_result {
 typedef struct ds_runner_options {
     uint32_t struct_size; /* sizeof(ds_runner_options) */
     /* 1 = go on with the run in `folder`: environment, optimizer, env and opt are NULL, and `run` has
-     * settings that do not change results (budget, seconds, jobs, threads, isolation, timeout_s,
-     * memory_mb, max_failed, verify). */
+     * settings that do not change results (budget, seconds, jobs, threads, isolation, isolate_optimizer,
+     * timeout_s, start_timeout_s, memory_mb, max_failed, pictures, page, verify). */
     uint32_t resume;
     const char *environment; /* an id ("torus"), found where dshost finds it, or the path of a .so */
     const char *optimizer;

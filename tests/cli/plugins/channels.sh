@@ -117,4 +117,6 @@ if command -v sqlite3 >/dev/null; then
 else
     skip "old runs, and what a replay notices: sqlite3 is missing"
 fi
+bad 6 "describe() of ds.env.channels/1 failed for channel 0 (DS_E_IO): there is no such camera" eval --env "$channels" \
+    --set env.fault=describe
 finish

@@ -74,7 +74,7 @@ for of in simple/spring simple/dice episode/valley episode/lamp steps/glide; do
 done
 
 # Those of the guide for authors, each with an optimizer that it is made for.
-for with in beam/lbfgsb decay/lm camera/cmaes gusts/cmaes cart/ppo; do
+for with in light_beam/lbfgsb decay/lm camera/cmaes gusts/cmaes cart/ppo; do
     f=${with%/*}
     sed -n '/^    #include <diffsim/,/^    DS_SIMPLE_/p' "$DS_TOP_SRC/docs/plugin-authors.md" |
         awk -v id="\"$f\"" '/#include/ { text = "" } { text = text $0 "\n" }

@@ -4,6 +4,7 @@ import ctypes
 import os
 import signal
 import time
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -221,3 +222,36 @@ def bowl(x, scale: float = 1.0):
 
 
 bowl.lower, bowl.upper = [-1.0, -1.0], 1.0
+
+
+class Choice:
+    """Its choices are numbers, and numbers are what it gets."""
+    lower, upper = -1, 1
+
+    def __init__(self, order: Literal[1, 2] = 2, exact: Annotated[Literal[True, False], "Exactly?"] = True):
+        self.order, self.exact = order, exact
+
+    def loss(self, x):
+        return 0.5 if self.order == 2 and self.exact is True else 0.25 if self.order == 1 and self.exact is False else 1000.0
+
+    n = 1
+
+
+class NanDefault:
+    lower, upper, n = -1, 1, 1
+
+    def __init__(self, limit: float = float("nan")):
+        pass
+
+    def loss(self, x):
+        return 0.0
+
+
+class LateTolerance:
+    lower, upper, n = -1, 1, 1
+
+    def __init__(self):
+        self.tolerance = 1e-9
+
+    def loss(self, x):
+        return 0.0

@@ -46,6 +46,15 @@ bad 3 "did you mean 'friction'" eval --env hill.py --set env.frction=1
 good "parameters are inherited, with a default of its own" eval --env faulty_plugins.py:Heir --set env.scale=2 --x 1,1,1 --json
 [ "$(sed -n 's/.*"loss": \([^,]*\).*/\1/p' "$tmp/out" | head -n 1)" = 11.0 ]
 result $? "and taken"
+has_loss() { [ "$(sed -n 's/.*"loss": \([^,]*\).*/\1/p' "$tmp/out" | head -n 1)" = "$1" ]; }
+good "choices that are no texts" eval --env faulty_plugins.py:Choice --x 0 --json
+has_loss 0.5
+result $? "arrive as what they are"
+good "also others than the defaults" eval --env faulty_plugins.py:Choice --set env.order=1 --set env.exact=False --x 0 --json
+has_loss 0.25
+result $? "as what they are"
+bad 4 "parameter 'limit': its default is NaN" eval --env faulty_plugins.py:NanDefault
+bad 4 "tolerance belongs to the class" eval --env faulty_plugins.py:LateTolerance
 good "a function is an environment" eval --env faulty_plugins.py:bowl --set env.scale=2 --json
 
 # ---- searches ----
@@ -119,7 +128,7 @@ says() {
 	grep -qF "\"outcome\": \"$1\"" "$tmp/out" && grep -qF -- "$2" "$tmp/err"
 	result $? "$3: $1, $2"
 }
-says error "faulty_plugins.py:19: IndexError: list index out of range" Raises
+says error "faulty_plugins.py:20: IndexError: list index out of range" Raises
 says crashed "exit status 3" Exits
 says crashed "SIGSEGV" Crashes
 says error "a gradient of shape (2,), (3,) is wanted" Short
@@ -135,7 +144,7 @@ has '"outcome": "bad_gradient"' "NanGradient: bad_gradient"
 run "$dshost" eval --env faulty_plugins.py:Hangs --set run.timeout_s=1 --json
 has '"outcome": "timeout"' "Hangs: timeout"
 # What stands in front of the process of a plugin is no data.
-bad 4 "faulty_plugins.py:79: ValueError: size 3 is odd" eval --env faulty_plugins.py:Odd
+bad 4 "faulty_plugins.py:80: ValueError: size 3 is odd" eval --env faulty_plugins.py:Odd
 bad 4 "how many variables are there?" eval --env faulty_plugins.py:Boundless
 bad 4 "there is no Nothing in it; plugins there: Alone" eval --env faulty_plugins.py:Nothing
 bad 4 "there is more than one plugin in it; say which" eval --env faulty_plugins.py
