@@ -446,6 +446,15 @@ static void refused(void **state)
                      "distance, elevation and azimuth");
     fake_env_refuses("envs/beam", (const char *const[]){"camera=0,0,0", NULL}, "camera 1");
     fake_env_refuses("envs/beam", (const char *const[]){"truth=1e7,1e7,1e7,1", NULL}, "diverges");
+    fake_env_refuses("envs/cloth_velocity",
+                     (const char *const[]){"truth=1e4,1e4,100,0", "variables=velocity bend", NULL},
+                     "parameter truth: variable bend is a logarithm");
+    fake_env_refuses("envs/cloth_velocity",
+                     (const char *const[]){"truth=1e4,1e4,0,100", "variables=damping", "object=1", NULL},
+                     "parameter truth: variable damping is a logarithm");
+    fake_env_refuses("envs/soft_ball",
+                     (const char *const[]){"contact=1e4,0,10,0.5", "variables=contact_kd", NULL},
+                     "parameter contact: variable contact_kd is a logarithm");
 }
 
 int main(void)

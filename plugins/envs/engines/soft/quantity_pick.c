@@ -58,6 +58,21 @@ static uint64_t variables_of(const quantity_set *set, quantity_kind kind)
     return n;
 }
 
+/* A variable that is a logarithm scales the number of the truth: there is no such number where that is 0. */
+static ds_status check_logarithm(const quantity_set *set, const ds_host *host, const quantity *q)
+{
+    const int ground =
+        q->kind == QUANTITY_GROUND_KE || q->kind == QUANTITY_GROUND_KD || q->kind == QUANTITY_GROUND_KF;
+    const quantity_slot numbers = quantity_of_model(set->model, q->kind);
+    if (!q->log || numbers.count == 0 || quantity_base(set, q, numbers.first) > 0) {
+        return DS_OK;
+    }
+    return ds_host_fail(host, DS_E_PARAM,
+                        "parameter %s: variable %s is a logarithm: its number there must be above 0; raise "
+                        "it, or take %s out of parameter variables",
+                        ground ? "contact" : "truth", q->name, q->name);
+}
+
 static ds_status pick(quantity_set *set, const ds_host *host, const quantity *q)
 {
     for (uint64_t i = 0; i < set->count; i++) {
@@ -69,6 +84,10 @@ static ds_status pick(quantity_set *set, const ds_host *host, const quantity *q)
     }
     if (set->count == QUANTITIES) {
         return ds_host_fail(host, DS_E_PARAM, "parameter variables has more than %d quantities", QUANTITIES);
+    }
+    const ds_status status = check_logarithm(set, host, q);
+    if (status != DS_OK) {
+        return status;
     }
     set->at[set->count] = set->n;
     set->item[set->count++] = q;
