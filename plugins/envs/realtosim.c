@@ -204,10 +204,10 @@ static void read_realtosim(void *self, ds_param_reader *in)
     e->l.squared = squared;
     e->l.c.floor.toi = toi;
     e->kit.n = LIFT_VARIABLES;
-    e->kit.cost = e->l.steps;
+    e->kit.cost = e->l.fitted_steps;
     e->kit.steps = e->l.frames;
     e->kit.dt = e->l.c.h * (double)e->l.every;
-    sight_read(&e->seen.sight, in, ds_param_int(in, "loss") == 1, e->kit.steps, 1);
+    sight_read(&e->seen.sight, in, ds_param_int(in, "loss") == 1, e->l.fitted_frames, 1);
     e->l.seen = e->seen.sight.wanted ? &e->seen : NULL;
 }
 
@@ -226,9 +226,10 @@ static void name_property(const void *self, uint64_t i, env_variable *out)
     }
 }
 
+/* The last one there is where an episode is lost among the rows that are held out. */
 static const double *frame_of(const realtosim *e, uint64_t k)
 {
-    return e->l.frame + k * 3 * e->l.c.mesh.stride;
+    return e->l.frame + (k < e->l.known ? k : e->l.known) * 3 * e->l.c.mesh.stride;
 }
 
 /* Variables of the cloth whose pictures are the target; 0 for all where a file has them. */
@@ -255,6 +256,8 @@ static ds_status open_pictures(realtosim *e)
 {
     const film_subject subject = {
         .mesh = {(uint32_t)e->l.c.mesh.vertices, 2 * LIFT_CELLS * LIFT_CELLS, e->l.s.triangle}};
+    const double *states = e->l.fitted_frame;
+    const size_t stride = e->l.c.mesh.stride;
     double u[LIFT_VARIABLES];
     int64_t bad = -1;
     ds_status status = read_reference(e, u);
@@ -263,9 +266,9 @@ static ds_status open_pictures(realtosim *e)
         return ds_host_fail(e->kit.host, DS_E_PARAM, "the target diverges at step %d: %s", (int)bad, cure);
     }
     status = status != DS_OK ? status
-                             : cloth_seen_open(&e->seen, &subject, e->l.c.mesh.stride, NULL, frame_of(e, 0),
-                                               frame_of(e, e->kit.steps), e->kit.host);
-    return status != DS_OK ? status : cloth_seen_target(&e->seen, e->l.frame);
+                             : cloth_seen_open(&e->seen, &subject, stride, NULL, states,
+                                               states + e->l.fitted_frames * 3 * stride, e->kit.host);
+    return status != DS_OK ? status : cloth_seen_target(&e->seen, states);
 }
 
 static ds_status allocate_realtosim(void *self)
@@ -367,31 +370,35 @@ static uint64_t rows_until(const realtosim *e, uint64_t k)
     return rows;
 }
 
+/* What there is no state for is NAN. */
 static void measure_realtosim(void *self, uint64_t k, double *out)
 {
     realtosim *e = self;
     const cloth_mesh *m = &e->l.c.mesh;
+    const int there = k <= e->l.known;
     const double *x = frame_of(e, k);
     double grip[3], *at = out + 2;
     for (size_t i = 0; i < 3; i++) {
-        at[i] = 0;
+        at[i] = there ? 0 : (double)NAN;
         for (size_t v = 0; v < m->vertices; v++) {
             at[i] += x[i * m->stride + v] / (double)m->vertices;
         }
     }
-    scene_kit_include(&e->kit.scene, at[0], at[1], at[2], 0.02);
+    if (there) {
+        scene_kit_include(&e->kit.scene, at[0], at[1], at[2], 0.02);
+    }
     e->kit.scene.info.box[1] = ground;
     lift_gripper(&e->l.data, time_of(e, k), grip);
-    out[0] = sheet_stretch(&e->l.s, m, x);
+    out[0] = there ? sheet_stretch(&e->l.s, m, x) : (double)NAN;
     out[1] = grip[1];
     for (size_t c = 0; c < 4; c++) {
         lift_corner(&e->l.data, time_of(e, k), c, grip);
-        out[5 + 2 * c] = x[m->stride + e->l.corner[c]];
+        out[5 + 2 * c] = there ? x[m->stride + e->l.corner[c]] : (double)NAN;
         out[6 + 2 * c] = grip[1];
     }
     const uint64_t rows = rows_until(e, k);
     out[13] = rows > e->l.fitted;
-    out[14] = lift_rms(&e->l, rows > e->l.fitted ? e->l.fitted : 0, rows);
+    out[14] = there ? lift_rms(&e->l, rows > e->l.fitted ? e->l.fitted : 0, rows) : (double)NAN;
 }
 
 /* ---- episode ---- */
@@ -403,8 +410,11 @@ static ds_status simulate_realtosim(void *self, ds_eval *io)
     ds_status status = lift_simulate(&e->l, io->x, &bad);
     e->displaced = 0;
     io->bad_step = bad >= 0 ? bad / (int64_t)e->l.every : -1;
+    if (status == DS_OK && bad < 0 && (io->want & DS_WANT_SCENE) != 0) {
+        status = lift_go_on(&e->l);
+    }
     if (status == DS_OK && bad < 0 && e->seen.sight.wanted) {
-        return cloth_seen_loss(&e->seen, e->l.frame, e->kit.steps, &io->loss);
+        return cloth_seen_loss(&e->seen, e->l.fitted_frame, e->l.fitted_frames, &io->loss);
     }
     io->loss = status == DS_OK && bad < 0 ? lift_loss(&e->l) : (double)INFINITY;
     return status;
@@ -417,6 +427,15 @@ static ds_status adjoint_of_realtosim(void *self, ds_eval *io)
 }
 
 /* ---- residuals: r2s_norm = sq; pictures ---- */
+
+/* The episode at x once more, after others. */
+static ds_status come_back(realtosim *e, ds_eval *io)
+{
+    int64_t step = -1;
+    e->displaced = 0;
+    io->cost_steps += e->l.fitted_steps;
+    return lift_simulate(&e->l, io->x, &step);
+}
 
 /* Residuals at x + t v; *bad where there are none. */
 static ds_status residuals_at(realtosim *e, const double *x, const double *v, double t, double *out, int *bad)
@@ -461,7 +480,7 @@ static ds_status forward_product(realtosim *e, ds_eval *io, ds_ask *ask)
     io->outcome = bad ? DS_EVAL_BAD_GRAD : io->outcome;
     e->displaced = 1;
     ask->kind = DS_GRAD_FD;
-    io->cost_steps += 2 * e->l.steps;
+    io->cost_steps += 2 * e->l.fitted_steps;
     return status;
 }
 
@@ -491,14 +510,9 @@ static ds_status answer_of_realtosim(void *self, ds_eval *io, ds_ask *ask)
     if (e->seen.sight.wanted) {
         return sight_answer(&e->seen.sight, &e->kit, io, ask);
     }
-    if (e->displaced) {
-        int64_t step = -1;
-        ds_status status = lift_simulate(&e->l, io->x, &step);
-        if (status != DS_OK) {
-            return status;
-        }
-        e->displaced = 0;
-        io->cost_steps += e->l.steps;
+    const ds_status back = e->displaced ? come_back(e, io) : DS_OK;
+    if (back != DS_OK) {
+        return back;
     }
     if (ask->op == DS_ASK_VALUE) {
         lift_residuals(&e->l, ask->out);
@@ -508,7 +522,7 @@ static ds_status answer_of_realtosim(void *self, ds_eval *io, ds_ask *ask)
         return forward_product(e, io, ask);
     }
     ask->kind = DS_GRAD_ADJOINT;
-    io->cost_steps += 2 * e->l.steps;
+    io->cost_steps += 2 * e->l.fitted_steps;
     return lift_residual_gradient(&e->l, ask->v, ask->out);
 }
 
@@ -534,7 +548,7 @@ static const env_table env = {.size = sizeof(realtosim),
                               .answer = answer_of_realtosim};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("realtosim", "2"),
+    ENV_KIT_DESC("realtosim", "3"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Find size, mass, friction and stiffness of a cloth from a recording of a lift.",
     .description =

@@ -51,7 +51,8 @@ typedef struct cloth {
     touch_pan pan;
     uint32_t *anchored; /* vertices, `anchors` of them; room for all vertices */
     size_t anchors;
-    int set; /* SPRING_*; the widest by default */
+    int set;        /* SPRING_*; the widest by default */
+    uint64_t steps; /* of an episode and its adjoint: those of cloth_open(), or fewer */
 
     /* Results of cloth_adjoint(): derivatives of the loss. */
     double *x_bar, *v_bar;   /* by the state at the start */
@@ -63,7 +64,7 @@ typedef struct cloth {
     const cloth_driver *driver;
     void *self;
     const ds_host *host; /* asked for its stop flag; may be NULL */
-    uint64_t steps, segment;
+    uint64_t segment;
     double *checkpoint; /* x, v at the begin of each segment */
     double *frame;      /* x, v, u of each step of one segment */
     double *now;        /* x, v */
@@ -87,8 +88,8 @@ double *cloth_start(cloth *c);
 ds_status cloth_simulate(cloth *c, int64_t *bad);
 
 /* The same in parts: begins an episode, at state 0, and goes on to state `until`, at least the present
- * one. *bad as above; nothing but a new episode can follow it. The adjoint is for episodes that have got
- * to state `steps`. */
+ * one. *bad as above; no part can follow one. The adjoint is for episodes that have got to state `steps`,
+ * and not hurt by going on behind it, up to the most states of cloth_open(). */
 void cloth_begin(cloth *c);
 ds_status cloth_advance(cloth *c, uint64_t until, int64_t *bad);
 

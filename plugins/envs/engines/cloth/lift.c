@@ -3,6 +3,7 @@
  * section 5.2. */
 #include "lift.h"
 
+#include "engines/algebra/finite.h"
 #include "engines/kit/norm.h"
 #include "stability.h"
 
@@ -26,6 +27,15 @@ static int anchor(void *self, uint64_t step, double velocity[3])
     return 1;
 }
 
+/* State k becomes the positions of an output step, where it is one of so many steps. */
+static void keep(const lift *l, uint64_t steps, uint64_t k, const double *x, double *frame)
+{
+    const size_t n = l->c.mesh.stride;
+    if (k <= steps && (k % l->every == 0 || k == steps)) {
+        memcpy(frame + (k + l->every - 1) / l->every * 3 * n, x, 3 * n * sizeof *x);
+    }
+}
+
 static void state(void *self, uint64_t k, const double *x, const double *v)
 {
     lift *l = self;
@@ -38,8 +48,9 @@ static void state(void *self, uint64_t k, const double *x, const double *v)
             }
         }
     }
-    if (k % l->every == 0 || k == l->steps) {
-        memcpy(l->frame + (k + l->every - 1) / l->every * 3 * n, x, 3 * n * sizeof *x);
+    keep(l, l->steps, k, x, l->frame);
+    if (l->fitted_frame != l->frame) {
+        keep(l, l->fitted_steps, k, x, l->fitted_frame);
     }
 }
 
@@ -59,14 +70,14 @@ static void state_bar(void *self, uint64_t k, double *x_bar)
     lift *l = self;
     double e[3];
     if (l->seen != NULL) {
-        if (k % l->every == 0 || k == l->steps) {
-            cloth_seen_bar(l->seen, (k + l->every - 1) / l->every, l->frame, x_bar);
+        if (k % l->every == 0 || k == l->fitted_steps) {
+            cloth_seen_bar(l->seen, (k + l->every - 1) / l->every, l->fitted_frame, x_bar);
         }
         return;
     }
     for (; l->next > 0 && l->sample_step[l->next - 1] == k; l->next--) {
         for (size_t c = 0; c < 4; c++) {
-            if (l->next > l->fitted || !error_of(l, l->next - 1, c, e)) {
+            if (!error_of(l, l->next - 1, c, e)) {
                 continue;
             }
             if (!l->squared) {
@@ -182,6 +193,19 @@ static void fit(lift *l)
     l->across[1] = side * l->along[0];
 }
 
+/* Steps up to a row. */
+static uint64_t steps_to(const trajectory *t, uint64_t row, double h)
+{
+    return (uint64_t)fmax(1, floor(t->row[TRAJECTORY_COLUMNS * row] / h + 0.5));
+}
+
+/* The gripper after k steps: up to the last row that is compared nothing behind it has a part in that. */
+static void grip_after(const lift *l, uint64_t k, double out[3])
+{
+    const double time = (double)k * l->c.h, last = l->data.row[TRAJECTORY_COLUMNS * (l->fitted - 1)];
+    lift_gripper(&l->data, k <= l->fitted_steps ? fmin(time, last) : time, out);
+}
+
 static int allocate(lift *l, memory *room, double h, const ds_host *host)
 {
     const trajectory data = l->data;
@@ -189,9 +213,11 @@ static int allocate(lift *l, memory *room, double h, const ds_host *host)
     if (!sheet_open(&l->s, &mesh, room, LIFT_CELLS, LIFT_CELLS, LIFT_CELLS, damping)) {
         return 0;
     }
-    l->steps = (uint64_t)fmax(1, floor(data.row[TRAJECTORY_COLUMNS * (data.rows - 1)] / h + 0.5));
+    l->steps = steps_to(&data, data.rows - 1, h);
     l->every = h < 0.01 ? (uint64_t)(0.01 / h + 0.5) : 1;
     l->frames = (l->steps + l->every - 1) / l->every;
+    l->fitted_steps = steps_to(&data, l->fitted - 1, h);
+    l->fitted_frames = (l->fitted_steps + l->every - 1) / l->every;
     l->c.h = h;
     l->c.drag = drag;
     l->c.gravity = gravity;
@@ -200,7 +226,12 @@ static int allocate(lift *l, memory *room, double h, const ds_host *host)
     l->corners = memory_doubles(room, 12 * data.rows);
     l->grip = memory_doubles(room, 3 * l->steps);
     l->frame = memory_doubles(room, (l->frames + 1) * 3 * mesh.stride);
-    return cloth_open(&l->c, room, &mesh, l->steps, SEGMENT, host, &driver, l);
+    l->fitted_frame = l->fitted_steps == l->steps || l->fitted_steps % l->every == 0
+                          ? l->frame
+                          : memory_doubles(room, (l->fitted_frames + 1) * 3 * mesh.stride);
+    const int opened = cloth_open(&l->c, room, &mesh, l->steps, SEGMENT, host, &driver, l);
+    l->c.steps = l->fitted_steps;
+    return opened;
 }
 
 int lift_open(lift *l, memory *room, const trajectory *data, uint64_t fitted, double h, const ds_host *host)
@@ -224,8 +255,8 @@ int lift_open(lift *l, memory *room, const trajectory *data, uint64_t fitted, do
     }
     for (uint64_t k = 0; k < l->steps; k++) {
         double from[3], to[3];
-        lift_gripper(&l->data, (double)k * h, from);
-        lift_gripper(&l->data, (double)(k + 1) * h, to);
+        grip_after(l, k, from);
+        grip_after(l, k + 1, to);
         for (int i = 0; i < 3; i++) {
             l->grip[3 * k + (uint64_t)i] = (to[i] - from[i]) / h;
         }
@@ -311,10 +342,24 @@ ds_status lift_simulate(lift *l, const double *u, int64_t *bad)
     return cloth_simulate(&l->c, bad);
 }
 
+ds_status lift_go_on(lift *l)
+{
+    const size_t numbers = 3 * l->c.mesh.stride;
+    int64_t bad = -1;
+    const ds_status status = l->fitted_steps < l->steps ? cloth_advance(&l->c, l->steps, &bad) : DS_OK;
+    const uint64_t reached = bad < 0 ? l->frames : (uint64_t)bad / l->every;
+    for (l->known = l->fitted_steps / l->every; l->known < reached; l->known++) {
+        if (!all_finite(numbers, l->frame + (l->known + 1) * numbers)) {
+            break;
+        }
+    }
+    return status;
+}
+
 ds_status lift_gradient(lift *l, double *grad)
 {
     const size_t n = l->c.mesh.stride;
-    l->next = l->data.rows;
+    l->next = l->fitted;
     ds_status status = cloth_adjoint(&l->c);
     if (status != DS_OK) {
         return status;

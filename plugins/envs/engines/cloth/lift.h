@@ -24,8 +24,12 @@ typedef struct lift {
         across[2]; /* in the plane (x, z): middle of the sheet, directions of width and length */
     double size[2], mass, friction, patch[LIFT_CELLS * LIFT_CELLS], patch_bar[LIFT_CELLS * LIFT_CELLS];
     uint32_t corner[4];
-    uint64_t fitted;       /* rows that the loss counts, the first ones: the others are held out */
-    uint64_t pairs;        /* samples of corners that were seen in them */
+    uint64_t fitted; /* rows that the loss counts, the first ones: the others are held out */
+    uint64_t fitted_steps, fitted_frames; /* steps and output steps up to the last of them */
+    double *fitted_frame; /* positions at those, the last at step `fitted_steps`, which may lie between two of
+                             all the output steps */
+    uint64_t known;       /* last output step that lift_go_on() has got to */
+    uint64_t pairs;       /* samples of corners that were seen in them */
     uint64_t *sample_step; /* per row: the step it is compared with */
     uint64_t next;         /* row to be reached next, forward or backward */
     double *corners;       /* per row: simulated corners, 12 numbers */
@@ -41,8 +45,11 @@ int lift_open(lift *l, memory *room, const trajectory *data, uint64_t fitted, do
 /* Warns where h is too long for the lightest and stiffest cloth. */
 ds_status lift_check_step(lift *l, const char *cure);
 
-/* Runs an episode; as cloth_simulate(). */
+/* Runs an episode up to the last row that is compared; as cloth_simulate(). */
 ds_status lift_simulate(lift *l, const double *u, int64_t *bad);
+/* Goes on through the rows that are held out, where these are to be shown, as far as states are finite: up to
+ * output step `known`. Loss and derivatives stay as they are. */
+ds_status lift_go_on(lift *l);
 double lift_loss(const lift *l);
 /* Derivatives of the loss of the last episode. */
 ds_status lift_gradient(lift *l, double *grad);
@@ -62,7 +69,7 @@ void lift_gripper(const trajectory *t, double time, double out[3]);
 void lift_corner(const trajectory *t, double time, size_t c, double out[3]);
 
 /* Root of the mean squared distance of the corners that were seen, m, over rows `from` .. `to` - 1 of the
- * last episode; NAN where there are none. */
+ * last episode, which has got there; NAN where there are none. */
 double lift_rms(const lift *l, uint64_t from, uint64_t to);
 
 #endif
