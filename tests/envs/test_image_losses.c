@@ -491,7 +491,8 @@ static double *last_seen(fake_env *e, const double *x, uint64_t asks, ds_ask *co
 static void scene_after_products(void **state)
 {
     (void)state;
-    const scene *const at[] = {&particles[7], &particles[10], &cloths[0], &cloths[2], &cloths[3]};
+    static const scene corners = {"envs/realtosim", {"r2s_norm=sq", "h=1e-3", "n_samples=9"}, 0.5};
+    const scene *const at[] = {&particles[7], &particles[10], &cloths[0], &cloths[2], &cloths[3], &corners};
     for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
         fake_env e;
         double x[MOST], v[MOST], back[MOST];
