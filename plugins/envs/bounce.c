@@ -291,7 +291,7 @@ static const env_table env = {.size = sizeof(bounce),
                               .measure = measure_bounce};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("bounce", "2"),
+    ENV_KIT_DESC("bounce", "3"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Throw a ball so that it bounces to a target.",
     .description =

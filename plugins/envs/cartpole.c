@@ -511,7 +511,7 @@ static const env_table env = {.size = sizeof(cartpole),
                               .back = sweep_cartpole};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("cartpole", "2"),
+    ENV_KIT_DESC("cartpole", "3"),
     .flags = DS_ENV_GRADIENT,
     .summary = "n-link cart-pole: throw the tip of a hanging chain to a target.",
     .description =

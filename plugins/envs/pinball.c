@@ -404,7 +404,7 @@ static const env_table env = {.size = sizeof(pinball),
                               .measure = measure_pinball};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("pinball", "2"),
+    ENV_KIT_DESC("pinball", "3"),
     .flags = DS_ENV_GRADIENT,
     .summary = "A ball drops through a grid of tilted bars and is to reach a target.",
     .description =

@@ -610,7 +610,7 @@ static const env_table env = {.size = sizeof(swing),
                               SIGHT_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("swing", "3"),
+    ENV_KIT_DESC("swing", "4"),
     .flags = DS_ENV_GRADIENT,
     .summary = "A cloth is swung by two corners, let go, and is to lie on the floor like a target.",
     .description =

@@ -28,8 +28,8 @@
  * that is: outputs = inputs | sizes of the hidden layers | activations | residual or replace | biases. Names
  * of hook points stand for all their elements. What is left out at the end is: 5 5, elu, residual, hidden.
  * "-" are no hidden layers. Activations: one for all hidden layers, or one for each, with or without one of
- * the outputs, which else are identity. Biases: hidden, none, all, or some of input, hidden, output. Several
- * networks are separated by '&'; no output belongs to two of them.
+ * the outputs, which else are identity, also where there is nothing but them. Biases: hidden, none, all, or
+ * some of input, hidden, output. Several networks are separated by '&'; no output belongs to two of them.
  */
 #ifndef DIFFSIM_HELPER_HYBRID_H
 #define DIFFSIM_HELPER_HYBRID_H

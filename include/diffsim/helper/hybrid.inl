@@ -121,6 +121,9 @@ static inline int ds_hybrid_sizes(char *text, uint32_t *layers, uint32_t *size, 
 static inline int ds_hybrid_activations(char *text, uint32_t layers, uint32_t *f, char *why)
 {
     uint32_t known = 0;
+    if (*text == '\0') { /* of the hidden layers; outputs alone have none that was not asked for */
+        f[known++] = layers > 1 ? DS_NETWORK_ELU : DS_NETWORK_IDENTITY;
+    }
     for (char *word = ds_hybrid_word(&text); word != NULL; word = ds_hybrid_word(&text)) {
         const uint32_t a = ds_network_activation_named(word);
         if (a == DS_NETWORK_ACTIVATIONS) {
@@ -179,7 +182,7 @@ static inline int ds_hybrid_biases(char *text, uint32_t layers, uint32_t *bias, 
 /* One network from its part of the wiring, which is cut into pieces. */
 static inline int ds_hybrid_wire_net(ds_hybrid *h, char *text, uint64_t hooks, const ds_hook *hook, char *why)
 {
-    static const char *const usual[] = {"5 5", "elu", "residual", "hidden"};
+    static const char *const usual[] = {"5 5", "", "residual", "hidden"};
     char field[4][128];
     uint32_t ins = 0, outs = 0, layers, size[DS_NETWORK_LAYERS + 1], f[DS_NETWORK_LAYERS],
              bias[DS_NETWORK_LAYERS + 1];

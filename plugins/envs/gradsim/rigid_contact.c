@@ -383,7 +383,7 @@ static const env_table env = {.size = sizeof(contact),
                               SWEPT_TABLE(allocate_contact, release_rigid_contact)};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("rigid_contact", "1"),
+    ENV_KIT_DESC("rigid_contact", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Density and contact of a bouncing cube? From pictures (gradSim, table 2).",
     .description =

@@ -466,7 +466,7 @@ static const env_table env = {.size = sizeof(pushed),
                               SWEPT_TABLE(allocate_mass, release_rigid_mass)};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("rigid_mass", "1"),
+    ENV_KIT_DESC("rigid_mass", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "How heavy is a body that is pushed? From pictures (gradSim, table 1).",
     .description =

@@ -99,7 +99,7 @@ static const ds_env_vtable vtable = {.struct_size = sizeof(ds_env_vtable),
                                      .get_extension = env_kit_extension};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("double_pendulum", "3"),
+    ENV_KIT_DESC("double_pendulum", "4"),
     .flags = DS_ENV_GRADIENT,
     .summary = "What is unknown of a double pendulum? From pictures, or from its recorded motion.",
     .description =

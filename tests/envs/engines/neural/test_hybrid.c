@@ -60,6 +60,14 @@ static void wirings(void **state)
     ds_hybrid_name(&h, h.net[1].at, name, group, sizeof name);
     assert_string_equal(name, "net2.w1.1.1");
     assert_string_equal(group, "net2");
+
+    /* Where no activation is named: elu in hidden layers, none of the outputs, which may be all there is. */
+    assert_true(ds_hybrid_wire(&h, "heat = v | - & force.1 = v | 3 | | replace & force.2 = v | - | elu",
+                               HOOKS, hook, why));
+    assert_int_equal(h.net[0].net.activation[0], DS_NETWORK_IDENTITY);
+    assert_int_equal(h.net[1].net.activation[0], DS_NETWORK_ELU);
+    assert_int_equal(h.net[1].net.activation[1], DS_NETWORK_IDENTITY);
+    assert_int_equal(h.net[2].net.activation[0], DS_NETWORK_ELU);
 }
 
 static void bad_wirings(void **state)

@@ -29,7 +29,7 @@ ds_status mpm_env_back(void *self, ds_rl_back *io);
 /* What the descriptors of PlasticineLab's tasks have in common. */
 #define MPM_PLASTICINE_DESC(id_)                                                                             \
     .struct_size = sizeof(ds_desc), .kind = DS_KIND_ENV, .flags = DS_ENV_GRADIENT, .id = id_,                \
-    .version = "0.2.0", .license = "Apache-2.0",                                                             \
+    .version = "0.2.1", .license = "Apache-2.0",                                                             \
     .citation = "Huang et al., PlasticineLab: A soft-body manipulation benchmark with differentiable "       \
                 "physics, ICLR 2021",                                                                        \
     .params = mpm_env_params, .extensions = env_kit_scene_channels_rl_gradient_hooks
