@@ -12,6 +12,7 @@
 #include <diffsim/ext/scene.h>
 #include <diffsim/helper/random.h>
 #include <math.h>
+#include <time.h>
 
 #include "engines/throw/throw.h"
 #include "host.h"
@@ -369,6 +370,65 @@ static void recorded_throw(void **state)
     temporary_close(&dir);
 }
 
+/* A motion that is lost among the samples that are held out has the loss and the derivatives of those that
+ * are compared; its scene stays where it was last, its metrics have nothing to say. */
+static void lost_behind(void **state)
+{
+    (void)state;
+    enum { FITTED = 36, WITH_WEIGHT = 4 };
+    /* Nothing bears the cube, and a network drives it along the plane, faster and faster. */
+    const double x[WITH_WEIGHT] = {0, 0, 0.2, -1000}, v[WITH_WEIGHT] = {100, -50, 0.01, 3};
+    double g[2][WITH_WEIGHT], loss[2], pose[7];
+    for (int k = 0; k < 2; k++) {
+        fake_env e;
+        uint32_t outcome = DS_EVAL_DIVERGED;
+        fake_env_open(&e, name,
+                      (const char *const[]){
+                          THREE, "residual=friction = sliding_speed | - | identity | residual | none",
+                          "residual_limit=1e9", "n_samples=36", k == 0 ? "held_out=0" : "held_out=200", NULL},
+                      0, 0);
+        assert_int_equal(e.info.n, WITH_WEIGHT);
+        loss[k] = fake_eval(&e, x, g[k], 0, &outcome);
+        assert_int_equal(outcome, DS_EVAL_OK);
+        fake_products(&e, x, v, 1e-9);
+        if (k == 1) {
+            const ds_scene *scene = e.plugin->env->get_extension(e.self, DS_EXT_SCENE);
+            const double *z = fake_metric(&e, x, "z"), *sum = fake_values(&e, "error_sum");
+            const uint64_t last = e.info.steps;
+            assert_near(sum[FITTED - 1], loss[0], 0);
+            assert_true(isnan(z[last]) && isnan(sum[last]) && isnan(fake_values(&e, "rmse")[last]));
+            assert_int_equal(scene->frame(e.self, last, 0, 7, pose), DS_OK);
+            for (int i = 0; i < 7; i++) {
+                assert_true(isfinite(pose[i]));
+            }
+        }
+        fake_env_close(&e);
+    }
+    assert_near(loss[1], loss[0], 0);
+    assert_memory_equal(g[1], g[0], sizeof g[0]);
+}
+
+/* The metrics of all frames cost as many sums as there are frames, not their square. */
+static void long_scene(void **state)
+{
+    (void)state;
+    const double x[3] = {5000, 5000, 0.2};
+    double spent[2];
+    fake_env e;
+    fake_env_open(&e, name, (const char *const[]){THREE, "n_samples=40001", NULL}, 0, 0);
+    const double loss = fake_eval(&e, x, NULL, 0, NULL);
+    for (int k = 0; k < 2; k++) {
+        ds_eval io = {.struct_size = sizeof io, .want = k == 1 ? DS_WANT_SCENE : 0, .n = 3, .x = x};
+        const clock_t before = clock();
+        assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+        spent[k] = (double)(clock() - before) / CLOCKS_PER_SEC;
+    }
+    print_message("40000 steps: %.3g s, with a scene %.3g s\n", spent[0], spent[1]);
+    assert_near(fake_values(&e, "error_sum")[40000], loss, 0);
+    assert_true(spent[1] < 50 * (spent[0] + 0.01));
+    fake_env_close(&e);
+}
+
 /* The quaternion stays one to round-off. */
 static void unit_quaternion(void **state)
 {
@@ -390,9 +450,10 @@ static void unit_quaternion(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(impulses), cmocka_unit_test(springs),         cmocka_unit_test(other_springs),
-        cmocka_unit_test(law),      cmocka_unit_test(multiplied_out),  cmocka_unit_test(derivatives),
-        cmocka_unit_test(products), cmocka_unit_test(unit_quaternion), cmocka_unit_test(recorded_throw),
+        cmocka_unit_test(impulses),    cmocka_unit_test(springs),         cmocka_unit_test(other_springs),
+        cmocka_unit_test(law),         cmocka_unit_test(multiplied_out),  cmocka_unit_test(derivatives),
+        cmocka_unit_test(products),    cmocka_unit_test(unit_quaternion), cmocka_unit_test(recorded_throw),
+        cmocka_unit_test(lost_behind), cmocka_unit_test(long_scene),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

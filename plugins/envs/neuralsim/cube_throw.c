@@ -76,7 +76,10 @@ typedef struct cube {
     double *target;  /* [steps + 1][THROW_STATES]; NAN where nothing was recorded */
     double *bar;     /* the same */
     uint64_t fitted; /* steps that are compared, the first ones: the others are held out */
-    int gaps;        /* a target may be NAN */
+    uint64_t known; /* states of the last motion; fewer than a scene has where it is lost behind the fitted */
+    int gaps;       /* a target may be NAN */
+    double squares, place_squares; /* sums over the frames measured so far, the second as rmse has it */
+    uint64_t places;               /* how many there are in it */
     double value[KNOBS], value_bar[KNOBS];
     double root_cost; /* sqrt of weight_cost; 0 where there is no network */
 } cube;
@@ -181,7 +184,7 @@ static ds_status take_recording(cube *e, ds_param_reader *in, const recorded *r,
     const uint64_t columns = r->data.columns;
     const double *before = e->start;
     ds_status status = start_of_recording(e, r, in->host);
-    for (uint64_t k = 0; status == DS_OK && k < (e->motion.steps + 1) * THROW_STATES; k++) {
+    for (uint64_t k = 0; status == DS_OK && k < (e->kit.steps + 1) * THROW_STATES; k++) {
         e->target[k] = NAN;
     }
     for (uint64_t i = 0; status == DS_OK && i < r->data.rows; i++) {
@@ -216,7 +219,10 @@ static void make_target(cube *e, ds_param_reader *in, uint64_t samples, uint64_t
     }
     e->fitted = (samples - 1) * each;
     const uint64_t steps = (samples + held_out - 1) * each;
+    e->kit.steps = steps;
+    e->kit.cost = e->fitted;
     if (in->status == DS_OK && throw_open(&e->motion, m, h, steps)) {
+        e->motion.steps = e->fitted; /* a scene goes on behind them */
         memory_each(m, (steps + 1) * THROW_STATES, (double **const[]){&e->target, &e->bar, NULL});
     }
     if (in->status == DS_OK && !m->failed && file) {
@@ -243,7 +249,6 @@ static void read_cube(void *self, ds_param_reader *in)
     make_target(e, in, samples, held_out);
     e->root_cost = e->motion.law.network ? sqrt(cost) : 0;
     e->kit.n = e->knobs.n;
-    e->kit.steps = e->motion.steps;
     e->kit.dt = e->motion.h;
 }
 
@@ -319,6 +324,11 @@ static ds_status simulate_cube(void *self, ds_eval *io)
     knob_values(&e->knobs, io->x, e->value);
     e->motion.law.w = io->x + e->kit.n;
     io->bad_step = throw_simulate(&e->motion, e->value, e->start);
+    e->known = e->fitted + 1;
+    if (io->bad_step < 0 && (io->want & DS_WANT_SCENE) != 0) {
+        const int64_t lost = throw_go_on(&e->motion, e->kit.steps);
+        e->known = lost < 0 ? e->kit.steps + 1 : (uint64_t)lost + 1;
+    }
     io->loss = io->bad_step >= 0 ? HUGE_VAL : 0;
     for (uint64_t k = 0; io->bad_step < 0 && k <= e->fitted; k++) {
         io->loss = add_squares(e, k, io->loss);
@@ -337,7 +347,6 @@ static void reverse_product(cube *e, const double *w, double *out)
     memset(e->value_bar, 0, sizeof e->value_bar);
     memset(out + e->kit.n, 0, e->kit.hybrid.variables * sizeof *out);
     e->motion.law.w_bar = out + e->kit.n;
-    memset(e->bar + numbers, 0, (e->motion.steps - e->fitted) * THROW_STATES * sizeof *e->bar);
     if (w != NULL) {
         memcpy(e->bar, w, numbers * sizeof *w);
         leave_out(e, e->bar);
@@ -421,10 +430,12 @@ static ds_status answer_of_cube(void *self, ds_eval *io, ds_ask *ask)
 
 /* ---- what is seen: y is up there ---- */
 
-/* `own` gets the simulated numbers where nothing was recorded. */
+/* `own` gets the simulated numbers where nothing was recorded: those of the last state there is where a
+ * motion is lost among the held out. */
 static const double *state_of(const cube *e, uint64_t k, uint64_t body, double own[THROW_STATES])
 {
-    const double *is = throw_state(&e->motion, k), *should = e->target + k * THROW_STATES;
+    const double *is = throw_state(&e->motion, k < e->known ? k : e->known - 1);
+    const double *should = e->target + k * THROW_STATES;
     for (int i = 0; i < THROW_STATES; i++) {
         own[i] = body == CUBE || isnan(should[i]) ? is[i] : should[i];
     }
@@ -445,7 +456,7 @@ static void bodies_of_cube(void *self, scene_kit *s)
     const double half = throw_corner + throw_radius, size[4] = {half, half, half, 0};
     scene_kit_body(s, "cube", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, size);
     scene_kit_body(s, "recorded", DS_BODY_BOX, DS_ROLE_TOOL, 1, size);
-    for (uint64_t k = 0; k <= e->motion.steps; k++) {
+    for (uint64_t k = 0; k <= e->kit.steps; k++) {
         const double *at = e->target + k * THROW_STATES + THROW_PLACE;
         if (!isnan(at[0] + at[1] + at[2])) {
             scene_kit_include(s, at[0], at[2], -at[1], 0.9);
@@ -460,40 +471,46 @@ static const scene_metric metrics[] = {{"x", "m"},          {"y", "m"},         
                                        {"distance", "m"},   {"error_sum", ""},   {"held_out", ""},
                                        {"rmse", "m"},       {NULL, NULL}};
 
-/* Root of the mean squared distance of the centres, over steps `from` .. `to` - 1 that were recorded; NAN
- * where none was. */
-static double rms(const cube *e, uint64_t from, uint64_t to)
+/* Adds frame k to the sums; those of places begin again with the first that is held out. */
+static void add_frame(cube *e, uint64_t k)
 {
-    double sum = 0, error[THROW_STATES];
-    uint64_t seen = 0;
-    for (uint64_t k = from; k < to; k++) {
-        const double *should = e->target + k * THROW_STATES + THROW_PLACE;
-        errors_of(e, k, error);
-        if (!isnan(should[0] + should[1] + should[2])) {
-            sum += error[THROW_PLACE] * error[THROW_PLACE] + error[THROW_PLACE + 1] * error[THROW_PLACE + 1] +
-                   error[THROW_PLACE + 2] * error[THROW_PLACE + 2];
-            seen++;
-        }
+    const double *should = e->target + k * THROW_STATES + THROW_PLACE;
+    double error[THROW_STATES];
+    if (k == 0) {
+        e->squares = 0;
     }
-    return seen > 0 ? sqrt(sum / (double)seen) : (double)NAN;
+    if (k == 0 || k == e->fitted + 1) {
+        e->place_squares = 0;
+        e->places = 0;
+    }
+    errors_of(e, k, error);
+    e->squares = add_squares(e, k, e->squares);
+    if (!isnan(should[0] + should[1] + should[2])) {
+        e->place_squares += error[THROW_PLACE] * error[THROW_PLACE] +
+                            error[THROW_PLACE + 1] * error[THROW_PLACE + 1] +
+                            error[THROW_PLACE + 2] * error[THROW_PLACE + 2];
+        e->places++;
+    }
 }
 
+/* What there is no state for is NAN. */
 static void measure_cube(void *self, uint64_t k, double *out)
 {
     cube *e = self;
+    const int there = k < e->known;
     double square = 0;
     for (int d = 0; d < 3; d++) {
-        out[d] = throw_state(&e->motion, k)[THROW_PLACE + d];
+        out[d] = there ? throw_state(&e->motion, k)[THROW_PLACE + d] : (double)NAN;
         out[3 + d] = e->target[k * THROW_STATES + THROW_PLACE + (uint64_t)d];
         square += (out[d] - out[3 + d]) * (out[d] - out[3 + d]);
     }
-    out[6] = sqrt(square);
-    out[7] = 0;
-    for (uint64_t i = 0; i <= k; i++) {
-        out[7] = add_squares(e, i, out[7]);
+    if (there) {
+        add_frame(e, k);
     }
+    out[6] = sqrt(square);
+    out[7] = there ? e->squares : (double)NAN;
     out[8] = k > e->fitted;
-    out[9] = rms(e, k > e->fitted ? e->fitted + 1 : 0, k + 1);
+    out[9] = there && e->places > 0 ? sqrt(e->place_squares / (double)e->places) : (double)NAN;
 }
 
 /* ---- plugin ---- */
@@ -518,7 +535,7 @@ static const env_table env = {.size = sizeof(cube),
                               .answer = answer_of_cube};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("cube_throw", "2"),
+    ENV_KIT_DESC("cube_throw", "3"),
     .flags = DS_ENV_GRADIENT,
     .summary =
         "Contact by springs and a small network is to move a thrown cube like impulses do (NeuralSim).",

@@ -95,8 +95,8 @@ struct env_table {
     uint64_t passes;
 
     /* The scene, all NULL where there is none: metrics up to a NULL name; bodies and visible box; numbers
-     * of body b in frame k (ds_scene.frame); the metrics of frame k in their order, which may widen the
-     * box (NULL where simulate() has filled them in). */
+     * of body b in frame k (ds_scene.frame); the metrics of frame k in their order, asked for frame by frame
+     * from 0 on, which may widen the box (NULL where simulate() has filled them in). */
     const scene_metric *metrics;
     void (*bodies)(void *self, scene_kit *s);
     void (*place)(const void *self, uint64_t k, uint64_t b, double *out);

@@ -117,13 +117,10 @@ static void add_forces(throw_motion *t, uint64_t step, const double *at, double 
     }
 }
 
-int64_t throw_simulate(throw_motion *t, const double *theta, const double start[THROW_STATES])
+/* Steps `from` .. `until` - 1. */
+static int64_t move_on(throw_motion *t, uint64_t from, uint64_t until)
 {
-    contact_law_set(&t->law, theta);
-    memcpy(t->kept, start, THROW_STATES * sizeof *start);
-    memset(t->kept + THROW_FORCE, 0, 6 * sizeof *start);
-    t->contacts = 0;
-    for (uint64_t k = 0; k < t->steps; k++) {
+    for (uint64_t k = from; k < until; k++) {
         const double *at = t->kept + k * THROW_KEPT;
         double *next = t->kept + (k + 1) * THROW_KEPT;
         accelerate(t->h, at, next);
@@ -134,6 +131,23 @@ int64_t throw_simulate(throw_motion *t, const double *theta, const double start[
         }
     }
     return -1;
+}
+
+int64_t throw_simulate(throw_motion *t, const double *theta, const double start[THROW_STATES])
+{
+    contact_law_set(&t->law, theta);
+    memcpy(t->kept, start, THROW_STATES * sizeof *start);
+    memset(t->kept + THROW_FORCE, 0, 6 * sizeof *start);
+    t->contacts = 0;
+    return move_on(t, 0, t->steps);
+}
+
+int64_t throw_go_on(throw_motion *t, uint64_t until)
+{
+    const uint64_t contacts = t->contacts;
+    const int64_t lost = move_on(t, t->steps, until);
+    t->contacts = contacts;
+    return lost;
 }
 
 /* ---- adjoint ---- */

@@ -25,10 +25,10 @@ typedef struct throw_contact {
 typedef struct throw_motion {
     contact_law law;
     double h;
-    uint64_t steps;
+    uint64_t steps; /* of a motion and its derivatives: those of throw_open(), or fewer */
     /* Of the last motion: [steps + 1][THROW_KEPT], and all contacts, step by step. */
     double *kept;
-    throw_contact *contact; /* [8 steps]; pages that no motion has come to cost addresses alone */
+    throw_contact *contact; /* [8] for each step; pages that no motion has come to cost addresses alone */
     uint64_t contacts;
 } throw_motion;
 
@@ -42,6 +42,9 @@ static inline const double *throw_state(const throw_motion *t, uint64_t step)
 
 /* From a start, with springs. Returns -1, or the first step after which the state is not finite. */
 int64_t throw_simulate(throw_motion *t, const double *theta, const double start[THROW_STATES]);
+/* Goes on from the last state to that after `until` steps, at most those of throw_open(); derivatives stay
+ * those of the motion before. Returns the same. */
+int64_t throw_go_on(throw_motion *t, uint64_t until);
 /* The same with impulses: restitution 0, friction mu, a hundredth of the penetration mended in a step;
  * projected Gauss-Seidel of 50 sweeps over normal impulses, then over those along the sliding of each sphere.
  * States go to out[steps + 1][THROW_STATES]. */
