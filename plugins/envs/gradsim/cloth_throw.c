@@ -6,12 +6,15 @@
 static const char cure[] = "raise substeps, or throw slower";
 
 static const ds_param *const params[] = {
-    SOFT_PARAMS("velocity",
-                "velocity, velocities (of each particle), position, turn, mass, masses (a factor of each "
-                "particle), stretch and area (Lame parameters of the membrane), damping, bend, lift, drag, "
-                "gravity",
-                "image", "squared error of the centre of mass, mean of its coordinates.", "64", "15, 0, 0",
-                "alpha"),
+    SOFT_PARAMS(
+        "velocity",
+        "velocity, velocities (of each particle), position, turn, mass, masses (a factor of each "
+        "particle), stretch and area (Lame parameters of the membrane), damping, bend, lift, drag, "
+        "gravity",
+        "image",
+        "squared error of the centre of mass, mean of its coordinates, weighted by the masses as they "
+        "were built, also where masses are variables.",
+        "64", "15, 0, 0", "alpha"),
     DS_INT("cells", "20", 2, 100, "", "Cells of the cloth along each side."),
     DS_REAL("height", "2.5", -10, 10, "m", "y of its first corner at the start."),
     DS_REAL("target", "1.5", -10, 10, "m", "x of the first corner of the target; its y is -3 m."),
