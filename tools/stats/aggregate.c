@@ -17,12 +17,14 @@ double ds_normal_score(double loss, double random, double best)
     if (!isfinite(loss)) {
         return 0;
     }
-    if (!(random > best)) {
+    /* What is left of equal numbers whose sums were rounded: neither a scale nor a score. */
+    const double rounding = 16 * DBL_EPSILON;
+    if (!(random - best > rounding * fmax(fabs(random), fabs(best)))) {
         return loss <= best ? 1 : 0;
     }
-    /* What is left of equal numbers whose sums were rounded is no score of -1e-16. */
-    const double rounding = 16 * DBL_EPSILON * fmax(fabs(random), fabs(loss));
-    return fabs(random - loss) <= rounding ? 0 : (random - loss) / (random - best);
+    return fabs(random - loss) <= rounding * fmax(fabs(random), fabs(loss))
+               ? 0
+               : (random - loss) / (random - best);
 }
 
 /* ---- stratified bootstrap ---- */

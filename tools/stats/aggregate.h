@@ -13,8 +13,8 @@
 #include "stats/sample.h"
 
 /* 0 where the loss is the mean of random search, 1 where it is the best one known, below 0 where it is
- * worse than random search; 0 for a failed run (+INFINITY). Where not `random` > `best`: 1 for loss <= best
- * and 0 above. */
+ * worse than random search; 0 for a failed run (+INFINITY). Where `random` is not above `best` by more than
+ * the rounding of a mean: 1 for loss <= best and 0 above. */
 double ds_normal_score(double loss, double random, double best);
 
 /* Interquartile mean over all runs of all tasks, and its interval by the stratified bootstrap: every task's

@@ -352,6 +352,15 @@ static void rounding(void **state)
     const double three[3] = {0.1, 0.7, 0.3}, mean = ds_sample_mean(three, 3);
     assert_true(ds_normal_score((0.3 + 0.7 + 0.1) / 3, mean, 0.01) == 0);
     assert_true(ds_normal_score(0.5, 0.5 + 1e-9, 0.1) > 0);
+    /* Equal losses are all the best one, whichever way their mean is rounded. */
+    double equal[40];
+    for (size_t n = 0; n < 40; n++) {
+        equal[n] = 0.1;
+        assert_true(ds_normal_score(0.1, ds_sample_mean(equal, n + 1), 0.1) == 1);
+        assert_true(ds_normal_score(-0.1, -ds_sample_mean(equal, n + 1), -0.1) == 1);
+    }
+    assert_true(ds_normal_score(0.1, 0.1 + 1e-13, 0.1) == 1 &&
+                ds_normal_score(0.1 + 1e-13, 0.1 + 1e-13, 0.1) == 0);
 }
 
 static void running_times(void **state)
