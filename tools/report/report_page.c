@@ -429,13 +429,20 @@ static void put_env(page *p, size_t i)
 static void put_open(page *p)
 {
     const ds_report *r = p->r;
+    size_t done = 0; /* of optimizers that ran on a part of what is pooled, or of tables */
     if (r->open_count == 0) {
         return;
     }
+    for (size_t i = 0; i < r->open_count; i++) {
+        done += ds_result_is_done(r->open[i]) && !r->open[i]->damaged;
+    }
     fprintf(p->f,
-            "<h2 id=open>Left out: %zu run%s that did not finish</h2>\n"
-            "<p class=s>An interrupted run counts where its optimizer has no finished run on the "
-            "environment.</p>\n",
+            done > 0 ? "<h2 id=open>Left out: %zu run%s that did not finish or do not compare</h2>\n"
+                       "<p class=s>An interrupted run counts where its optimizer has no finished run on the "
+                       "environment.</p>\n"
+                     : "<h2 id=open>Left out: %zu run%s that did not finish</h2>\n"
+                       "<p class=s>An interrupted run counts where its optimizer has no finished run on the "
+                       "environment.</p>\n",
             r->open_count, r->open_count == 1 ? "" : "s");
     ds_html_table(p->f, "t", "runs that are left out", "");
     fputs("<thead><tr><th scope=col>folder<th scope=col>evaluations<th scope=col>why</tr></thead>\n", p->f);

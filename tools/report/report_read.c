@@ -112,6 +112,7 @@ int ds_report_read(const ds_report_choice *from, ds_results *out, ds_error *e)
         rc = rc != 0 ? rc : ds_results_tell_apart(out, e);
     }
     rc = rc != 0 ? rc : ds_run_table_settle(out, e);
+    rc = rc == 0 && from->pool != NULL ? ds_results_balance(out, from->pool, e) : rc;
     ds_results_clear(&tables);
     if (rc != 0) {
         ds_results_clear(out);

@@ -153,7 +153,7 @@ void ds_result_clear(ds_result *r)
     char *const text[] = {r->folder,       r->table,       r->where,       r->place,   r->env,
                           r->opt,          r->env_id,      r->opt_id,      r->ended,   r->error,
                           r->host_version, r->env_version, r->opt_version, r->created, r->machine,
-                          r->processor,    r->arithmetic};
+                          r->processor,    r->arithmetic,  r->variant};
     for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
         free(text[i]);
     }

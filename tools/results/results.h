@@ -24,7 +24,8 @@ typedef struct ds_result {
     char *table,
         *where;  /* the table (tables/run_table.h) of which it is a row, and FILE:LINE; NULL = of a folder */
     char *place; /* the same without links and dots; NULL where it is not known */
-    char *env, *opt;       /* names, see above */
+    char *env, *opt; /* names, see above */
+    char *variant;   /* of a pooled environment: "object=3"; "" = of none, NULL = not known, or not pooled */
     char *env_id, *opt_id; /* ids of the plugins; NULL where there is no summary */
     char *ended; /* "budget", "target", ... of summary.json; NULL = not finished: there is none yet */
     char *error; /* NULL = none */
@@ -75,8 +76,18 @@ void ds_results_sort(ds_results *r);
 int ds_results_disambiguate(ds_results *const *set, size_t sets, ds_error *e);
 
 /* Makes one environment of the variants of a sweep over `key`: ball@object=1, ball@object=2, ... become ball,
- * whose samples are the runs of all of them (pool.c). DS_EXIT_USAGE where there are no such variants. */
+ * whose samples are the runs of all of them, which keep their `variant` (pool.c). DS_EXIT_USAGE where there
+ * are no such variants. */
 int ds_results_pool(ds_results *r, const char *key, ds_error *e);
+
+/* Leaves out runs of optimizers that have none on some variant of a pooled environment on which others have:
+ * an easy variant alone is no sample of all. Warns of these, and of optimizers with more runs on one variant
+ * than on another, which stay. */
+int ds_results_balance(ds_results *r, const char *key, ds_error *e);
+
+/* "ball@object=3" of ".../ball@object=3/lm/seed-1": the folder of its environment, where that is a variant of
+ * a sweep. *length = 0 where the folder names none. */
+const char *ds_result_variant_folder(const ds_result *r, size_t *length);
 
 /* As the first of these, for one set with runs of tables among those of folders, and without a word on copies
  * and damaged stores: settings of a table's runs are not known, so that numbers of variables and versions

@@ -88,24 +88,10 @@ static int same_cell_and_seed(const ds_result *a, const ds_result *b)
     return a->seed == b->seed && strcmp(a->env, b->env) == 0 && strcmp(a->opt, b->opt) == 0;
 }
 
-/* "ball@object=3" of ".../ball@object=3/lm/seed-1": the variant of a sweep, which pooling takes from the
- * name. *length = 0 where the folder names none. */
-static const char *variant_of(const ds_result *r, size_t *length)
-{
-    const char *path = r->place != NULL ? r->place : r->folder, *end = path + strlen(path), *from = end;
-    for (int k = 0; k < 3; k++) {
-        end = k > 0 && from > path ? from - 1 : end;
-        for (from = end; from > path && from[-1] != '/'; from--) {
-        }
-    }
-    *length = memchr(from, '@', (size_t)(end - from)) != NULL ? (size_t)(end - from) : 0;
-    return from;
-}
-
 static int is_of_other_variant(const ds_result *a, const ds_result *b)
 {
     size_t n = 0, m = 0;
-    const char *x = variant_of(a, &n), *y = variant_of(b, &m);
+    const char *x = ds_result_variant_folder(a, &n), *y = ds_result_variant_folder(b, &m);
     return n > 0 && m > 0 && (n != m || memcmp(x, y, n) != 0);
 }
 

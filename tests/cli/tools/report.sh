@@ -118,6 +118,24 @@ grep -q '^thrown,rand,6,' pooled/cells.csv && [ "$(grep -c '^thrown,rand,[0-9]*,
 result $? "has the runs of all"
 [ "$(awk -F, '$5 == "speed" { s += $7; n++ } END { printf "%.9g", s / n }' pooled/metrics.csv)" = "$(awk -F, '$3 == "speed" { printf "%.9g", $6 }' pooled/metric_cells.csv)" ]
 result $? "and the means of their metrics"
+cp -r objects easy
+cp -r easy/thrown@gravity=9/rand easy/thrown@gravity=9/alone
+status 0 "an optimizer on one of three variants" "$dshost" report easy --pool gravity --no-pictures --out pooled
+[ "$(cut -d, -f1-3 pooled/cells.csv | tail -n +2)" = thrown,rand,6 ] &&
+    grep -q 'Left out: 2 runs that did not finish or do not compare' pooled/index.html &&
+    [ "$(grep -c '<td>its optimizer ran on 1 of 3 variants, and not on gravity=10' pooled/index.html)" -eq 2 ]
+result $? "is not taken for one that ran on all"
+grep -q 'warning: --pool gravity: alone ran on 1 of 3 variants of thrown, and not on gravity=10: its 2 runs there are left out' "$tmp/err" &&
+    [ "$(wc -l <"$tmp/err")" -eq 1 ]
+result $? "and that is said once"
+status 0 "variants that all ran on" "$dshost" report easy --pool gravity --only 'thrown@gravity=9/*' --no-pictures --out pooled
+[ "$(cut -d, -f1-3 pooled/cells.csv | tail -n +2 | tr '\n' ' ')" = "thrown,alone,2 thrown,rand,2 " ] && [ ! -s "$tmp/err" ]
+result $? "are pooled without a word"
+rm -r easy/thrown@gravity=9/alone easy/thrown@gravity=9/rand/seed-0
+status 0 "a variant with fewer runs" "$dshost" report easy --pool gravity --no-pictures --out pooled
+[ "$(cut -d, -f1-3 pooled/cells.csv | tail -n +2)" = thrown,rand,5 ] &&
+    grep -q 'warning: --pool gravity: rand has 1 to 2 runs on a variant of thrown' "$tmp/err"
+result $? "is told, and counts"
 status 2 "a sweep that is not there" "$dshost" report objects --pool mass
 grep -q -- '--pool mass: no environment is a variant' "$tmp/err"
 result $? "is told"
