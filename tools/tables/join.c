@@ -88,9 +88,13 @@ static int same_cell_and_seed(const ds_result *a, const ds_result *b)
     return a->seed == b->seed && strcmp(a->env, b->env) == 0 && strcmp(a->opt, b->opt) == 0;
 }
 
+/* What was pooled here is known by its name; what had been pooled before, by its folder. */
 static int is_of_other_variant(const ds_result *a, const ds_result *b)
 {
     size_t n = 0, m = 0;
+    if (a->variant != NULL && b->variant != NULL) {
+        return strcmp(a->variant, b->variant) != 0;
+    }
     const char *x = ds_result_variant_folder(a, &n), *y = ds_result_variant_folder(b, &m);
     return n > 0 && m > 0 && (n != m || memcmp(x, y, n) != 0);
 }

@@ -202,6 +202,19 @@ done
 report one.zero.csv others.zero.csv --out pooled2
 [ $? -eq 0 ] && [ "$(cells pooled2/cells.csv)" = "thrown,rand,6 " ]
 result $? "and count where all losses are the same"
+# Tables need not tell a folder: then the name that is pooled tells the variants apart.
+without_folder() {
+    awk -F, -v OFS=, -v v="@gravity=$1" -v loss="$2" 'NR == 1 || $1 == "thrown" v { if (NR > 1 && loss != "") $8 = loss; $14 = ""; print }' swept/runs.csv
+}
+for loss in 0 ''; do
+    without_folder 9 "$loss" >one.csv && without_folder 10 "$loss" >others.csv
+    report one.csv others.csv --pool gravity --out pooled2
+    [ $? -eq 0 ] && [ "$(cells pooled2/cells.csv)" = "thrown,rand,4 " ]
+    result $? "without folders, too, with losses ${loss:-that differ}"
+done
+report objects others.csv --pool gravity --out pooled2
+[ $? -eq 0 ] && [ "$(cells pooled2/cells.csv)" = "thrown,rand,6 " ]
+result $? "and what is one run is one"
 awk -F, -v OFS=, 'NR > 1 { $16 = "newer"; $3 += 10 } { print }' pooled/runs.csv >newer.csv
 report objects newer.csv --pool gravity --out pooled2
 [ $? -eq 0 ] && cells pooled2/cells.csv | grep -q 'thrown@version=newer,rand,6'
