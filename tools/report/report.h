@@ -28,6 +28,7 @@ enum { DS_ZERO_RANDOM, DS_ZERO_WORST_MEAN, DS_ZERO_WORST_RUN };
 typedef struct ds_report_run {
     const ds_result *result;
     ds_curve curve;         /* of a row of a table: just its sums, and no step */
+    ds_curve compared;      /* what of it is compared: `common` evaluations of its environment; its memory */
     ds_last_metric *metric; /* of its best episode: those of its environment; NULL = not known */
 } ds_report_run;
 

@@ -191,10 +191,14 @@ static int measure(ds_report_env *env, ds_report_run *run, ds_error *e)
 {
     size_t count = 0;
     ds_error why = {0, ""};
-    if (run->result->best_id == 0) {
+    ds_result then = *run->result; /* as it was when all had made as many evaluations */
+    if (env->common > 0) {
+        then.best_id = run->compared.count > 0 ? run->compared.id[run->compared.count - 1] : 0;
+    }
+    if (then.best_id == 0) {
         return 0;
     }
-    if (ds_best_metrics(run->result, &run->metric, &count, &why) != 0) {
+    if (ds_best_metrics(&then, &run->metric, &count, &why) != 0) {
         ds_log(DS_LOG_WARNING, NULL, "%s: no metrics of the best episode: %s", run->result->folder, why.text);
         return why.status == DS_EXIT_MEMORY ? ds_no_memory(e) : 0;
     }

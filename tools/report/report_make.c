@@ -110,7 +110,7 @@ static int add_run(ds_report *r, size_t env, size_t opt, const ds_result *result
         return ds_no_memory(e);
     }
     cell->run = run;
-    run[cell->runs++] = (ds_report_run){result, *curve, NULL};
+    run[cell->runs++] = (ds_report_run){.result = result, .curve = *curve, .compared = *curve};
     cell->unfinished |= result->partial;
     cell->rows += row;
     r->env[env].rows += row;
@@ -166,7 +166,7 @@ static int group(ds_report *r, ds_error *e)
 
 /* Where runs of an environment have not finished, all are compared after as many evaluations as all
  * have made. */
-static void find_common(ds_report *r, size_t i)
+static int find_common(ds_report *r, size_t i, ds_error *e)
 {
     uint64_t least = UINT64_MAX;
     int open = 0;
@@ -178,21 +178,27 @@ static void find_common(ds_report *r, size_t i)
         }
     }
     r->env[i].common = open ? least : 0;
+    int rc = 0;
+    for (size_t k = 0; open && k < r->opts; k++) {
+        const ds_report_cell *c = ds_report_at(r, i, k);
+        for (size_t j = 0; rc == 0 && j < c->runs; j++) {
+            rc = ds_curve_until(c->run[j].result->folder, &c->run[j].curve, least, &c->run[j].compared, e);
+        }
+    }
+    return rc;
 }
 
 /* ---- one cell ---- */
 
-/* The best loss of a run after `common` evaluations; 0 = all. */
-static double best_after(const ds_curve *c, uint64_t common)
+static double best_of(const ds_report_run *run)
 {
-    size_t k = c->count;
-    while (k > 0 && common > 0 && c->id[k - 1] > common) {
-        k--;
-    }
-    return k > 0 ? c->loss[k - 1] : (double)INFINITY;
+    const ds_curve *c = &run->compared;
+    return run->result->table != NULL ? run->result->best_loss
+           : c->count > 0             ? c->loss[c->count - 1]
+                                      : (double)INFINITY;
 }
 
-static int describe(ds_report_cell *c, uint64_t common, ds_error *e)
+static int describe(ds_report_cell *c, ds_error *e)
 {
     static const double level[2] = {0.9, 0.95};
     ds_interval mean[2];
@@ -218,8 +224,7 @@ static int describe(ds_report_cell *c, uint64_t common, ds_error *e)
     c->evaluations = c->cost_steps = c->wall_s = 0;
     for (size_t i = 0; i < n; i++) {
         const ds_curve *curve = &c->run[i].curve;
-        c->final[i] =
-            c->run[i].result->table != NULL ? c->run[i].result->best_loss : best_after(curve, common);
+        c->final[i] = best_of(&c->run[i]);
         c->evaluations += (double)curve->evaluations / (double)n;
         c->cost_steps += (double)curve->all_cost_steps / (double)n;
         c->wall_s += c->run[i].result->wall_s / (double)n;
@@ -300,7 +305,7 @@ static int expect(ds_report_cell *c, const ds_report_env *env, int steps, ds_err
         target[t] = env->random - ds_report_score[t] * (env->random - env->best);
     }
     for (size_t j = 0; rc == 0 && j < c->runs; j++) {
-        const ds_curve *curve = &c->run[j].curve;
+        const ds_curve *curve = &c->run[j].compared;
         const uint64_t *cost = costs_of(curve, steps, &run[j].spent);
         most = run[j].spent > most ? run[j].spent : most;
         ds_target_hits(cost, curve->loss, curve->count, target, DS_REPORT_SCORES, hit[j]);
@@ -324,7 +329,7 @@ static void measure_areas(ds_report *r, size_t i, int steps)
     for (size_t k = 0; longest && k < r->opts; k++) {
         const ds_report_cell *c = ds_report_at(r, i, k);
         for (size_t j = 0; j < c->runs; j++) {
-            costs_of(&c->run[j].curve, steps, &all);
+            costs_of(&c->run[j].compared, steps, &all);
             end = fmax(end, (double)all);
         }
     }
@@ -334,7 +339,7 @@ static void measure_areas(ds_report *r, size_t i, int steps)
     for (size_t k = 0; k < r->opts; k++) {
         ds_report_cell *c = &r->cell[i * r->opts + k];
         for (size_t j = 0; c->rows == 0 && j < c->runs; j++) {
-            const ds_curve *curve = &c->run[j].curve;
+            const ds_curve *curve = &c->run[j].compared;
             double area = ds_anytime_area(costs_of(curve, steps, &all), curve->loss, curve->count,
                                           fmax(1, end), env->random, env->best);
             c->area[steps] = (j == 0 ? 0 : c->area[steps]) + area / (double)c->runs;
@@ -475,10 +480,10 @@ int ds_report_make(const ds_report_choice *choice, ds_report *out, ds_error *e)
     }
     rc = group(out, e);
     for (size_t i = 0; rc == 0 && i < out->envs; i++) {
-        find_common(out, i);
+        rc = find_common(out, i, e);
     }
     for (size_t i = 0; rc == 0 && i < out->envs * out->opts; i++) {
-        rc = describe(&out->cell[i], out->env[i / out->opts].common, e);
+        rc = describe(&out->cell[i], e);
     }
     for (size_t i = 0; rc == 0 && i < out->envs; i++) {
         set_scale(out, i);

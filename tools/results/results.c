@@ -638,6 +638,37 @@ int ds_curve_read(const char *folder, ds_curve *out, ds_error *e)
     return rc;
 }
 
+/* Sums up to c->evaluations. */
+static int add_until(void *ctx, uint64_t id, double loss, uint64_t cost_steps, double wall)
+{
+    ds_curve *c = ctx;
+    (void)loss;
+    if (id <= c->evaluations) {
+        c->all_cost_steps = ds_cost_sum(c->all_cost_steps, cost_steps);
+        c->all_wall += wall;
+    }
+    return 0;
+}
+
+int ds_curve_until(const char *folder, const ds_curve *c, uint64_t evaluations, ds_curve *out, ds_error *e)
+{
+    ds_store *s = NULL;
+    *out = *c;
+    if (c->evaluations <= evaluations) {
+        return 0;
+    }
+    while (out->count > 0 && out->id[out->count - 1] > evaluations) {
+        out->count--;
+    }
+    out->evaluations = evaluations;
+    out->all_cost_steps = 0;
+    out->all_wall = 0;
+    int rc = ds_result_store(folder, &s, e);
+    rc = rc != 0 ? rc : ds_store_scan(s, add_until, out, e);
+    ds_store_close(s, NULL);
+    return rc;
+}
+
 void ds_curve_clear(ds_curve *c)
 {
     free(c->id);

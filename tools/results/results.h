@@ -144,6 +144,9 @@ typedef struct ds_curve {
 
 /* From the run's store; a run of 1e6 evaluations takes about a second. */
 int ds_curve_read(const char *folder, ds_curve *out, ds_error *e);
+/* The curve of a run as it was after so many evaluations, or all of it. It has the memory of *c, and is not
+ * to be cleared. */
+int ds_curve_until(const char *folder, const ds_curve *c, uint64_t evaluations, ds_curve *out, ds_error *e);
 void ds_curve_clear(ds_curve *c);
 
 #endif

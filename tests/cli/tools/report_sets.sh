@@ -186,6 +186,25 @@ at=$(column page/cells.csv p)
 [ "$(tail -n +2 page/cells.csv | cut -d, -f"$at" | grep -c .)" -eq 2 ] && grep -q 'compared after 20 evaluations' page/index.html
 result $? "a reference that is unfinished is compared after what it has made"
 
+# What is compared after as many evaluations is what runs of that length would say.
+for b in 10 40; do
+    mkdir "cut$b"
+    "$dshost" --env bounce --opt rand --runs 2 --budget $b --pictures no --out cut$b/rand >"$tmp/out" 2>"$tmp/err" || result 1 "runs of $b"
+    "$dshost" --env bounce --opt cmaes --runs 2 --budget 10 --pictures no --out cut$b/cmaes >"$tmp/out" 2>"$tmp/err" || result 1 "short runs"
+done
+"$dshost" report cut10 --no-pictures --no-episodes --metrics --out short >"$tmp/out" 2>"$tmp/err" || result 1 "a report of short runs"
+rm cut40/cmaes/seed-*/summary.json
+"$dshost" report cut40 --no-pictures --no-episodes --metrics --out page >"$tmp/out" 2>"$tmp/err" || result 1 "a report of unfinished runs"
+grep -q 'compared after 10 evaluations' page/index.html
+result $? "runs of different lengths are compared after those of the shortest"
+for name in mean area area_steps ert_50 ert_90 ert_50_steps ert_90_steps; do
+    at=$(column page/cells.csv $name)
+    [ -n "$(cut -d, -f"$at" page/cells.csv | tail -n 1)" ] && [ "$(cut -d, -f"$at" page/cells.csv)" = "$(cut -d, -f"$at" short/cells.csv)" ]
+    result $? "$name is that of then"
+done
+[ "$(wc -l <page/metric_cells.csv)" -gt 2 ] && cmp -s page/metric_cells.csv short/metric_cells.csv
+result $? "as are the metrics"
+
 # ---- parts ----
 mkdir share
 cp -r mix/a mix/b mix/c share/
