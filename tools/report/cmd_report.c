@@ -139,7 +139,13 @@ static int make(const request *q, int sources, char *const *source, const char *
     char *out = list != NULL ? place_of(q, sources, source, e) : NULL;
     int rc = list == NULL ? ds_no_memory(e) : out == NULL ? e->status : ds_report_make(&choice, &r, e);
     if (rc == 0) {
-        const ds_report_origin origin = {command, source[0], list, q->only, q->page_only, q->metrics};
+        const ds_report_origin origin = {.command = command,
+                                         .first = source[0],
+                                         .folders = list,
+                                         .only = q->only,
+                                         .pool = q->pool,
+                                         .page_only = q->page_only,
+                                         .metrics = q->metrics};
         rc = ds_report_pictures(&r, out, !q->no_pictures, e);
         rc = rc != 0 ? rc : ds_report_episodes(&r, out, !q->no_episodes && !q->page_only, e);
         rc = rc == 0 && q->metrics ? ds_report_metrics(&r, e) : rc;

@@ -77,6 +77,10 @@ static void put_command(page *p, const figure *g, const char *name)
         fputs(" --only ", f);
         ds_text_shell_word(f, p->origin->only);
     }
+    if (p->origin->pool != NULL) {
+        fputs(" --pool ", f);
+        ds_text_shell_word(f, p->origin->pool);
+    }
     fputs(" --out ", f);
     snprintf(file, sizeof file, "%s.svg", name);
     ds_text_shell_word(f, file);

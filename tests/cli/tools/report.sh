@@ -116,6 +116,9 @@ status 0 "a sweep" "$dshost" bench objects.ini --out objects
 status 0 "its variants as one environment" "$dshost" report objects --pool gravity --metrics --no-pictures --out pooled
 grep -q '^thrown,rand,6,' pooled/cells.csv && [ "$(grep -c '^thrown,rand,[0-9]*,[^,]*,speed,m/s,' pooled/metrics.csv)" -eq 6 ]
 result $? "has the runs of all"
+command=$(sed -n 's/.*<code>dshost \(plot objects --kind bars --env thrown --pool gravity --out [^<]*\)<.*/\1/p' pooled/index.html)
+[ -n "$command" ] && eval "\"$dshost\" $command" >"$tmp/out" 2>"$tmp/err" && cmp -s bars-thrown.svg pooled/figures/bars-thrown.svg
+result $? "the command of a figure draws it again"
 [ "$(awk -F, '$5 == "speed" { s += $7; n++ } END { printf "%.9g", s / n }' pooled/metrics.csv)" = "$(awk -F, '$3 == "speed" { printf "%.9g", $6 }' pooled/metric_cells.csv)" ]
 result $? "and the means of their metrics"
 cp -r objects easy
