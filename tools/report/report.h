@@ -55,8 +55,8 @@ typedef struct ds_report_cell {
 
 typedef struct ds_report_env {
     const char *name;
-    uint64_t n;      /* number of variables */
-    uint64_t budget; /* evaluations planned; 0 where runs differ */
+    uint64_t least_n, most_n; /* numbers of variables; they differ where variants are pooled only */
+    uint64_t budget;          /* evaluations planned; 0 where runs differ */
     uint64_t common; /* 0, or where some of the runs have not finished: the evaluations that all of them have
                           * made, after which they are compared */
     size_t tests;    /* optimizers compared with the reference */

@@ -483,7 +483,7 @@ static void hits_of(const ds_report *r, size_t env, const ds_report_run *run, in
         while (step < c->count && c->id[step] < at[j]) { /* targets fall, so hits do not */
             step++;
         }
-        hit[j] = at[j] > 0 ? spent(run, step, along) / (double)r->env[env].n : (double)INFINITY;
+        hit[j] = at[j] > 0 ? spent(run, step, along) / (double)run->result->n : (double)INFINITY;
     }
 }
 
@@ -518,8 +518,8 @@ static int figure_targets(const ds_report *r, int along, const ds_figure *f, ds_
     for (size_t i = 0; i < r->envs * r->opts; i++) {
         all = r->cell[i].runs > all ? r->cell[i].runs : all;
         for (size_t j = 0; r->opt[i % r->opts].rows == 0 && j < r->cell[i].runs; j++) {
-            longest =
-                fmax(longest, spent(&r->cell[i].run[j], SIZE_MAX, along) / (double)r->env[i / r->opts].n);
+            const ds_report_run *run = &r->cell[i].run[j];
+            longest = fmax(longest, spent(run, SIZE_MAX, along) / (double)run->result->n);
         }
     }
     hit = malloc((all * r->envs * DS_TARGETS + DS_TARGETS) * sizeof *hit);

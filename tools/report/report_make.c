@@ -268,7 +268,8 @@ static void set_scale(ds_report *r, size_t i)
                 env->best_record = result;
             }
             worst = isfinite(c->final[j]) ? fmax(worst, c->final[j]) : worst;
-            env->n = result->n; /* the same for all: ds_results_disambiguate() */
+            env->least_n = env->most_n == 0 || result->n < env->least_n ? result->n : env->least_n;
+            env->most_n = result->n > env->most_n ? result->n : env->most_n;
             env->budget = j == 0 && env->budget == 0      ? result->budget
                           : env->budget == result->budget ? env->budget
                                                           : UINT64_MAX;

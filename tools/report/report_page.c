@@ -401,7 +401,11 @@ static void put_env(page *p, size_t i)
     const ds_report_env *env = &p->r->env[i];
     fprintf(p->f, "<h2 id=env%zu>", i + 1);
     ds_html_text(p->f, env->name);
-    fprintf(p->f, "</h2>\n<p>%" PRIu64 " variable%s. ", env->n, env->n == 1 ? "" : "s");
+    fprintf(p->f, "</h2>\n<p>%" PRIu64, env->least_n);
+    if (env->least_n < env->most_n) {
+        fprintf(p->f, " to %" PRIu64, env->most_n);
+    }
+    fprintf(p->f, " variable%s. ", env->most_n == 1 ? "" : "s");
     if (env->budget > 0) {
         fprintf(p->f, "%" PRIu64 " evaluations per run. ", env->budget);
     } else {

@@ -139,6 +139,25 @@ status 0 "a variant with fewer runs" "$dshost" report easy --pool gravity --no-p
 [ "$(cut -d, -f1-3 pooled/cells.csv | tail -n +2)" = thrown,rand,5 ] &&
     grep -q 'warning: --pool gravity: rand has 1 to 2 runs on a variant of thrown' "$tmp/err"
 result $? "is told, and counts"
+cat >dims.ini <<'END'
+[bench]
+envs = sphere
+opts = rand
+runs = 1
+[run]
+budget = 40
+[env sphere]
+plugin = analytic
+[sweep env sphere]
+dim = 2 | 20
+END
+status 0 "a sweep over the number of variables" "$dshost" bench dims.ini --out dims
+status 0 "its variants as one environment" "$dshost" report dims --pool dim --no-pictures --out pooled
+grep -q '<p>2 to 20 variables\.' pooled/index.html
+result $? "has both numbers"
+# 40 evaluations are 20 for each of 2 variables: that is where the longest run ends.
+[ "$(awk -F, '{ last = $2 } END { print last }' pooled/figures/targets.csv)" = 20 ]
+result $? "and every run counts by its own"
 status 2 "a sweep that is not there" "$dshost" report objects --pool mass
 grep -q -- '--pool mass: no environment is a variant' "$tmp/err"
 result $? "is told"
