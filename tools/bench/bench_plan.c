@@ -301,7 +301,17 @@ const ds_bench_cell *ds_bench_cell_of(const ds_bench_plan *p, size_t run)
 
 uint64_t ds_bench_seed_of(const ds_bench_plan *p, size_t run)
 {
-    return p->file.seed + run / p->cells;
+    const uint64_t number = run / p->cells;
+    if (number < p->wanted) {
+        return p->file.seed + number;
+    }
+    const uint64_t other = number - p->wanted;
+    return other < p->before ? ds_bench_first_seed(p) + other : p->file.seed + number - p->before;
+}
+
+uint64_t ds_bench_first_seed(const ds_bench_plan *p)
+{
+    return p->file.seed - p->before;
 }
 
 /* Diagonal, so that the seeds of every cell are spread over the shards. */
@@ -344,20 +354,18 @@ int ds_bench_cell_settings(const ds_bench_plan *p, const ds_bench_cell *c, ds_se
 {
     const ds_bench_part *env = p->variant[0][c->env].part;
     const ds_bench_part *opt = p->variant[1][c->opt].part;
+    char seed[32], runs[32];
+    snprintf(seed, sizeof(seed), "%llu", (unsigned long long)ds_bench_first_seed(p));
+    snprintf(runs, sizeof(runs), "%zu", p->seeds);
     const struct {
         const char *key, *value;
-    } more[] = {{"env", env->plugin},
-                {"opt", opt->plugin},
-                {"seed", ds_bench_text(&p->file, "seed")},
-                {"runs", NULL}};
+    } more[] = {{"env", env->plugin}, {"opt", opt->plugin}, {"seed", seed}, {"runs", runs}};
     int rc = ds_settings_copy(out, &p->file.run, e);
     rc = rc != 0 ? rc : ds_settings_copy(out, &env->settings, e);
     rc = rc != 0 ? rc : ds_settings_copy(out, &opt->settings, e);
     for (size_t i = 0; i < sizeof(more) / sizeof(more[0]) && rc == 0; i++) {
-        char runs[32];
-        snprintf(runs, sizeof(runs), "%zu", p->seeds);
-        rc = ds_settings_add(out, DS_SECTION_RUN, more[i].key, more[i].value != NULL ? more[i].value : runs,
-                             p->path, NULL, DS_EXIT_CONFIG, DS_LAYER_FLAG, e);
+        rc = ds_settings_add(out, DS_SECTION_RUN, more[i].key, more[i].value, p->path, NULL, DS_EXIT_CONFIG,
+                             DS_LAYER_FLAG, e);
     }
     return rc;
 }

@@ -27,8 +27,9 @@ typedef struct ds_bench_cell {
 } ds_bench_cell;
 
 /* Runs are ordered by seed, then by cell: early results cover all cells. Run r is of cell r % cells, and has
- * seed number r / cells. The plan is that of the whole file and of what OUT holds; what is to be done now may
- * be a part of it. */
+ * seed number r / cells: first those that are to be done, from file.seed on, then the others that OUT holds,
+ * so that a run has the same number for all ranks. The plan is that of the whole file and of what OUT holds;
+ * what is to be done now may be a part of it. */
 typedef struct ds_bench_plan {
     char *path; /* of the file, as the user named it */
     char *out;  /* result folder */
@@ -39,6 +40,7 @@ typedef struct ds_bench_plan {
     size_t cells;
     size_t seeds;  /* of every cell */
     size_t wanted; /* so many of them are to be done */
+    size_t before; /* so many, below file.seed, are of OUT */
     size_t runs;   /* of all cells */
     uint64_t budget;
     double seconds;       /* of a run, 0 = no limit */
@@ -63,6 +65,7 @@ void ds_bench_plan_clear(ds_bench_plan *p);
 /* Of a run: its cell, its seed, whether it belongs to this shard, and whether it is to be done now. */
 const ds_bench_cell *ds_bench_cell_of(const ds_bench_plan *p, size_t run);
 uint64_t ds_bench_seed_of(const ds_bench_plan *p, size_t run);
+uint64_t ds_bench_first_seed(const ds_bench_plan *p);
 int ds_bench_is_here(const ds_bench_plan *p, size_t run);
 int ds_bench_is_mine(const ds_bench_plan *p, size_t run);
 size_t ds_bench_wanted_cells(const ds_bench_plan *p);
@@ -82,7 +85,8 @@ int ds_bench_out_is_free(const char *out, ds_error *e);
 
 /* Looks at what OUT holds already. Its runs must have been made with the parameters that their variants have
  * now (DS_EXIT_CONFIG), and with no larger budget (DS_EXIT_USAGE): else they would not be what the file says.
- * The plan gets the seeds that are in OUT in addition. Writes nothing. */
+ * The plan gets the seeds that are in OUT in addition, which must overlap or adjoin those of the plan; the
+ * first one of a shard must be the same (DS_EXIT_USAGE). Writes nothing. */
 int ds_bench_plan_join(ds_bench_plan *p, ds_error *e);
 
 /* Makes OUT with bench.ini, and the run.ini of all cells that are wanted. */

@@ -80,7 +80,7 @@ char *ds_bench_plan_text(const ds_bench_plan *p, ds_error *e)
     fprintf(f, "[bench]\n");
     put_names(f, p, DS_BENCH_ENV);
     put_names(f, p, DS_BENCH_OPT);
-    fprintf(f, "seed = %s\nruns = %zu\n", ds_bench_text(&p->file, "seed"), p->seeds);
+    fprintf(f, "seed = %llu\nruns = %zu\n", (unsigned long long)ds_bench_first_seed(p), p->seeds);
     if (ds_bench_text(&p->file, "skip")[0] != '\0') {
         put_words(f, "skip", ds_bench_text(&p->file, "skip"));
     }

@@ -46,7 +46,7 @@ static void usage(void)
            "  --only PATTERN  only cells ENV/OPT that match, as in 'torus/*'; several times, or with commas\n"
            "  --budget N      evaluations of every run, instead of [run] budget\n"
            "  --runs N        runs of every cell, instead of [bench] runs\n"
-           "  --seed N        seed of the first run, instead of [bench] seed\n"
+           "  --seed N        seed of the first run, instead of [bench] seed; no gap to those in OUT\n"
            "  --set run.K=V   another setting of [run]\n"
            "  --skip-missing  leave out environments and optimizers that cannot be loaded\n"
            "  --retry         also runs that ended because too many evaluations failed\n"

@@ -116,9 +116,9 @@ static int has_runs(const char *cell)
     return has;
 }
 
-/* A cell of OUT, also one that is not in the plan. */
+/* A cell of OUT, also one that is not in the plan; *any is set where it has runs. */
 static int look_at_cell(const ds_bench_plan *p, const ds_params *run, const char *env, const char *opt,
-                        ds_error *e)
+                        int *any, ds_error *e)
 {
     char *cell = NULL, *ini = NULL;
     ds_settings then = {0};
@@ -127,6 +127,7 @@ static int look_at_cell(const ds_bench_plan *p, const ds_params *run, const char
         (ini = ds_folder_path(cell, "run.ini")) == NULL) {
         rc = ds_no_memory(e);
     } else if (access(ini, F_OK) == 0 && has_runs(cell)) {
+        *any = 1;
         rc = ds_settings_read(&then, ini, e);
         rc = rc != 0 ? rc : compare_variant(p, DS_BENCH_ENV, env, &then, e);
         rc = rc != 0 ? rc : compare_variant(p, DS_BENCH_OPT, opt, &then, e);
@@ -138,16 +139,17 @@ static int look_at_cell(const ds_bench_plan *p, const ds_params *run, const char
     return rc;
 }
 
-static int look_at_cells(const ds_bench_plan *p, ds_error *e)
+static int look_at_cells(const ds_bench_plan *p, int *any, ds_error *e)
 {
     ds_run_options o;
+    *any = 0;
     int rc = ds_run_options_make(&p->file.run, &o, e);
     DIR *out = rc == 0 ? opendir(p->out) : NULL;
     for (struct dirent *env; out != NULL && rc == 0 && (env = readdir(out)) != NULL;) {
         char *folder = env->d_name[0] != '.' ? ds_folder_path(p->out, env->d_name) : NULL;
         DIR *d = folder != NULL ? opendir(folder) : NULL;
         for (struct dirent *opt; d != NULL && rc == 0 && (opt = readdir(d)) != NULL;) {
-            rc = opt->d_name[0] != '.' ? look_at_cell(p, o.params, env->d_name, opt->d_name, e) : 0;
+            rc = opt->d_name[0] != '.' ? look_at_cell(p, o.params, env->d_name, opt->d_name, any, e) : 0;
         }
         if (d != NULL) {
             closedir(d);
@@ -224,23 +226,51 @@ int ds_bench_out_is_free(const char *out, ds_error *e)
                          what);
 }
 
+/* ---- seeds ---- */
+
+/* Are these two ranges, each by its first and last number, one without a gap? */
+static int is_one_range(const uint64_t a[2], const uint64_t b[2])
+{
+    return (a[0] <= b[1] || a[0] - b[1] == 1) && (b[0] <= a[1] || b[0] - a[1] == 1);
+}
+
+/* bench.ini tells a first seed and a number, so that what it tells of has no gap. The runs of a shard go by
+ * the number of their seed, which another first one would change. */
+static int join_seeds(ds_bench_plan *p, const ds_bench_file *held, ds_error *e)
+{
+    const uint64_t then[2] = {held->seed, held->seed + (uint64_t)ds_bench_int(held, "runs") - 1};
+    const uint64_t now[2] = {p->file.seed, p->file.seed + (p->wanted - 1)};
+    if (then[0] != now[0] && (p->shards > 1 || !is_one_range(then, now))) {
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "%s holds runs of seeds %llu to %llu, which bench.ini would forget with seeds %llu to "
+                       "%llu: %s, or choose another --out",
+                       p->out, (unsigned long long)then[0], (unsigned long long)then[1],
+                       (unsigned long long)now[0], (unsigned long long)now[1],
+                       p->shards > 1 ? "keep the first one of a shard" : "leave no gap between them");
+    }
+    const uint64_t last = then[1] > now[1] ? then[1] : now[1];
+    p->before = then[0] < now[0] ? (size_t)(now[0] - then[0]) : 0;
+    p->seeds = (size_t)(last - ds_bench_first_seed(p)) + 1;
+    p->runs = p->cells * p->seeds;
+    return 0;
+}
+
 int ds_bench_plan_join(ds_bench_plan *p, ds_error *e)
 {
+    int any = 0;
     char *path = ds_folder_path(p->out, "bench.ini");
     ds_settings none = {0};
     ds_bench_file held = {0};
     ds_error why = {0, ""};
     int there = path != NULL && access(path, F_OK) == 0;
-    int rc = path == NULL ? ds_no_memory(e) : look_at_cells(p, e);
+    int rc = path == NULL ? ds_no_memory(e) : look_at_cells(p, &any, e);
     if (rc == 0 && there && ds_bench_file_read(path, &none, &none, &held, &why) != 0) {
         /* Older versions wrote lines that are too long. */
         rc = why.status == DS_EXIT_MEMORY ? ds_no_memory(e) : 0;
         ds_log(DS_LOG_WARNING, NULL, "%s, so that it is replaced", why.text);
     } else if (rc == 0 && there) {
-        size_t seeds = held.seed == p->file.seed ? (size_t)ds_bench_int(&held, "runs") : 0;
-        p->seeds = seeds > p->seeds ? seeds : p->seeds;
-        p->runs = p->cells * p->seeds;
-        rc = (uint64_t)int_of(&held.run, "budget") > p->budget ? check_budget(p, e) : 0;
+        rc = any || held.seed == p->file.seed ? join_seeds(p, &held, e) : 0;
+        rc = rc == 0 && (uint64_t)int_of(&held.run, "budget") > p->budget ? check_budget(p, e) : rc;
     }
     ds_bench_file_clear(&held);
     free(path);

@@ -109,6 +109,38 @@ status 0 "is resumed, too" "$dshost" bench part.ini --out=-x --budget 15
 [ "$(rows ./-x/bounce/rand/seed-0)" = 15 ]
 result $? "with more evaluations"
 
+# ---- other seeds ----
+# listed DIR CELL: the seeds in bench.json, and how many of the runs are done.
+listed() {
+    tr -d ' \n' <"$1/bench.json" | grep -o "\"folder\":\"$2/seed-[0-9]*\"[^}]*" | sed 's/.*seed-\([0-9]*\)".*"state":"\([a-z]*\)".*/\1 \2/' |
+        sort -n | tr '\n' ' '
+}
+some seeds.ini 'sphere bounce' 2 2 10
+sed -i '3s/^/seed = 1000\n/' seeds.ini
+status 0 "an experiment with seeds 1000 and 1001" "$dshost" bench seeds.ini --out seeds
+status 0 "two more of one cell" "$dshost" bench seeds.ini --out seeds --only 'sphere/*' --seed 1002 --runs 2
+grep -q '2 runs in 1 cells, 0 done already' "$tmp/err" && [ "$(listed seeds sphere/rand)" = "1000 done 1001 done 1002 done 1003 done " ] &&
+    [ "$(listed seeds bounce/rand)" = "1000 done 1001 done 1002 open 1003 open " ] &&
+    grep -q '^seed = 1000$' seeds/bench.ini && grep -q '^runs = 4$' seeds/bench.ini && grep -q '^seed = 1000$' seeds/sphere/rand/run.ini
+result $? "are listed beside the others"
+status 0 "seeds before them" "$dshost" bench seeds.ini --out seeds --seed 998
+grep -q '4 runs in 2 cells, 0 done already' "$tmp/err" && [ "$(listed seeds bounce/rand)" = "998 done 999 done 1000 done 1001 done 1002 open 1003 open " ] &&
+    grep -q '^seed = 998$' seeds/bench.ini && grep -q '^runs = 6$' seeds/bench.ini
+result $? "are, too"
+status 0 "the file alone" "$dshost" bench seeds.ini --out seeds
+grep -q '4 runs in 2 cells, 4 done already' "$tmp/err" && grep -q '^seed = 998$' seeds/bench.ini && [ "$(count seeds runs)" = 12 ] && [ "$(count seeds done)" = 10 ]
+result $? "forgets none"
+status 0 "an ordinary run" "$dshost" --env analytic --opt rand --set env.dim=2 --budget 10 --pictures no --seed 998 --out direct
+same "is what a run with such a seed is" seeds/sphere/rand/seed-998 direct
+before=$(cat seeds/bench.ini)
+bad 2 "seeds holds runs of seeds 998 to 1003, which bench.ini would forget with seeds 1005 to 1006: leave no gap" bench seeds.ini --out seeds --seed 1005
+bad 2 "seeds holds runs of seeds 998 to 1003" bench seeds.ini --out seeds --seed 5 --dry-run
+[ "$before" = "$(cat seeds/bench.ini)" ] && [ ! -e seeds/sphere/rand/seed-1005 ]
+result $? "nothing changed"
+status 0 "a shard" "$dshost" bench seeds.ini --out shard --shard 1/2
+bad 2 "shard holds runs of seeds 1000 to 1001, which bench.ini would forget with seeds 1002 to 1003: keep the first one of a shard" \
+    bench seeds.ini --out shard --shard 1/2 --seed 1002
+
 # ---- an environment that cannot be made ----
 printf '[bench]\nenvs = faulty analytic\nopts = rand\n[env faulty]\nplugin = %s\nfault = error\nstage = create\n' "$faulty" >create.ini
 "$dshost" bench create.ini --dry-run >"$tmp/out" 2>"$tmp/err"
