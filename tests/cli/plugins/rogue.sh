@@ -255,7 +255,7 @@ done
 
 # ---- with default limits ----
 await patient
-[ "$got" -eq 4 ] && grep -q "^dshost: error: .*rogue.so: $start has not ended within 30 s (start_timeout_s)" err
+[ "$got" -eq 4 ] && grep -q "^dshost: error: .*rogue.so: $start has not ended within 30 s: raise run.start_timeout_s" err
 result $? "start-up code that hangs has 30 s"
 
 # ---- our own are those that were built with the host ----

@@ -128,7 +128,7 @@ goes_on create fork_and_return
 for how in hang fork_and_hang; do
     DS_WILD_LOAD=$how
     export DS_WILD_LOAD
-    ends evaluate nothing "its start-up code has not ended within 2 s (start_timeout_s)" --start-timeout-s 2
+    ends evaluate nothing "its start-up code has not ended within 2 s: raise run.start_timeout_s" --start-timeout-s 2
     unset DS_WILD_LOAD
 done
 

@@ -437,7 +437,13 @@ static void variables(void **state)
     table.describe = NULL;
     asked(4, "toy: extension ds.env.variables/1: a function is missing");
     table.struct_size = offsetof(ds_env_variables, describe);
-    asked(4, "toy: extension ds.env.variables/1: a function is missing");
+    asked(4, "toy: the table of ds.env.variables/1: struct_size is 8, 16 to 65536 are possible: set it to "
+             "the sizeof of "
+             "the type");
+    table.struct_size = 1000000;
+    asked(4, "toy: the table of ds.env.variables/1: struct_size is 1000000, 16 to 65536 are possible: set it "
+             "to the "
+             "sizeof of the type");
     plan.n = DS_MAX_NAMED + 1;
     table.describe = NULL; /* would be a breach, but is not looked at */
     asked(0, "");

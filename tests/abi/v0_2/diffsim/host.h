@@ -32,7 +32,8 @@ struct ds_host {
     void(DS_CALL *log)(const ds_host *host, uint32_t level, const char *line);
 
     /* [any] Says why the plugin is about to return `status` (negative): what, which value, what is allowed,
-     * what to do. One line, at most DS_MAX_ERROR bytes. Only the last message before the return is kept. */
+     * what to do. One line, at most DS_MAX_ERROR bytes, of what an evaluation says the first 199. Only the
+     * last message before the return is kept. */
     void(DS_CALL *error)(const ds_host *host, ds_status status, const char *line);
 
     /* [any] Nonzero once the run should end: return DS_STOPPED soon. Cheap (an atomic load); poll it at least

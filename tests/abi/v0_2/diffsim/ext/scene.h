@@ -7,6 +7,10 @@
  * Scenario: a search has found a better point; the host evaluates it once more with DS_WANT_SCENE, asks for
  * the bodies and a few of the frames, and draws best.png.
  *
+ * Limits: at most 1024 bodies and 1024 metrics; names match [a-z][a-z0-9_]*, have at most 63 bytes and are
+ * unique; units are printable texts of at most 31 bytes; a scene that is asked for takes at most 4 GiB; a box
+ * has an extent.
+ *
  * Rules for the environment: the same bodies and metrics at every call; what is kept does not change the
  * loss. Rules for the host: it asks nothing before such an evaluation, and copies what it wants to keep.
  *
