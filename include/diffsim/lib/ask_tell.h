@@ -85,7 +85,8 @@ uint64_t ds_search_used(const ds_search *search);
  * tell()). DS_OK, or DS_STOPPED where there is none yet. Both outputs may be NULL. */
 ds_status ds_search_best(const ds_search *search, double *loss, const double **x);
 
-/* Why ask() or tell() returned a negative status; "" where they did not. Valid until close(). */
+/* Why ask() or tell() returned a negative status; "" where they did not, and for DS_E_ARG of tell(): there is
+ * no open batch, or loss or a gradient that was asked for is NULL. Valid until close(). */
 const char *ds_search_message(const ds_search *search);
 
 /* Ends the search, finished or not, and releases it; accepts NULL. Waits for the optimizer, which is

@@ -99,7 +99,9 @@ ds_status ds_environment_describe(const ds_environment *environment, ds_environm
 ds_status ds_environment_variable(const ds_environment *environment, uint64_t i, ds_variable *out);
 
 /* Why the last call failed, or its first row that has no loss; "" where there is nothing to say. Valid
- * until the next call. NULL gives "". */
+ * until the next call. NULL gives "". Functions that take a const environment only look and leave the line as
+ * it is: their status says all, DS_E_ARG (no such number, a struct_size), DS_E_STATE (no scene is kept) or
+ * DS_E_UNSUPPORTED. */
 const char *ds_environment_message(const ds_environment *environment);
 
 /* ---- losses and gradients ---- */

@@ -96,7 +96,8 @@ void ds_runner_stop(ds_runner *run);
 /* What has come of it. DS_E_STATE where it has not been run, or has not begun. */
 ds_status ds_runner_describe(const ds_runner *run, ds_runner_result *out);
 
-/* Why ds_runner_run() returned a negative status; "" where it did not. Valid until ds_runner_close(). */
+/* Why ds_runner_run() returned a negative status; "" where it did not, and where it had been called before.
+ * Valid until ds_runner_close(). */
 const char *ds_runner_message(const ds_runner *run);
 
 /* Releases it; accepts NULL. The folder stays. */
