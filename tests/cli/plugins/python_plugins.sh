@@ -174,6 +174,8 @@ result $? "an optimizer whose process ends with status 0 is no success"
 status 0 "check passes a good environment" "$dshost" check hill.py --only load,desc,eval,pure,grad,scene,ext
 status 0 "and a good optimizer" "$dshost" check walk.py --only inst,search.points,search.repeat,search.failures
 status 0 "and noise" "$dshost" check faulty_plugins.py:Noisy --only pure
+status 0 "and batches of losses beside single gradients" "$dshost" check faulty_plugins.py:Batched --only ext.batch
+has "1 passed, 0 failed, 0 skipped" "which are compared as far as they go"
 status 8 "check fails a wrong gradient" "$dshost" check faulty_plugins.py:Wrong --only grad
 has "component 1 of the gradient" "and names it"
 status 0 "least squares" "$dshost" check faulty_plugins.py:Decay --only channel,grad
