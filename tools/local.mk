@@ -18,7 +18,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/render/render_flat.h %D%/render/render_geometry.c %D%/render/render_internal.h \
 	%D%/render/render_primitives.c %D%/render/render_raster.c %D%/render/render_shade.c \
 	%D%/render/render_shapes.c %D%/render/render_smooth.c %D%/results/trajectory.h \
-	%D%/results/compare.c %D%/results/compare.h %D%/results/disambiguate.c %D%/results/mixed.c \
+	%D%/compare/compare.c %D%/compare/compare.h %D%/results/disambiguate.c %D%/results/mixed.c \
 	%D%/results/export.c %D%/results/export.h %D%/results/export_bench.c \
 	%D%/results/export_table.c %D%/results/npy_names.c %D%/results/npy_names.h \
 	%D%/results/npy_write.c %D%/results/npy_write.h %D%/results/point.c %D%/results/point.h %D%/results/pool.c \
@@ -110,7 +110,7 @@ libexec/dshost-complete: tools/complete/dshost-complete.sh
 	$(AM_V_GEN)$(MKDIR_P) libexec && cp $(srcdir)/tools/complete/dshost-complete.sh $@ && chmod a+rx $@
 libexec_dshost_bench_SOURCES = tools/bench/cmd_bench.c
 libexec_dshost_check_SOURCES = tools/check/cmd_check.c
-libexec_dshost_compare_SOURCES = tools/results/cmd_compare.c
+libexec_dshost_compare_SOURCES = tools/compare/cmd_compare.c
 libexec_dshost_doctor_SOURCES = tools/catalog/cmd_doctor.c
 libexec_dshost_eval_SOURCES = tools/eval/cmd_eval.c tools/eval/eval_channels.c tools/eval/eval_images.c tools/eval/eval_images.h \
 	tools/eval/eval_gradient.c tools/eval/eval_gradient.h tools/eval/eval_policy.c tools/eval/eval_policy.h \

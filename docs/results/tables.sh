@@ -7,7 +7,8 @@
 # KIND     mean     mean of the best losses and its 90 % interval: by the bootstrap, of older reports by Student's t
 #          median   median [first and third quartile]
 #          time     mean wall time of a run, s
-#          counts   on how many environments an optimizer is better or worse than the reference, of those where both ran
+#          counts   on how many environments an optimizer is better or worse than the reference, of those where both ran; alone:
+#                   corrected for the number of these instead of that of the optimizers (column p_holm_alone), as by dshost compare
 #          scores   score over all environments and its 95 % interval; of SUMMARY.csv. Optimizers that did not run on all
 #                   of them come last, with the number of those
 #          metric   mean of the metric --metric NAME and its 95 % interval; middle: its median and quartiles; of
@@ -19,7 +20,7 @@ set -eu
 LC_ALL=C
 export LC_ALL
 usage() {
-	sed -n 's/^# \{0,1\}//; 4,17p' "$0" >&2
+	sed -n 's/^# \{0,1\}//; 4,18p' "$0" >&2
 	exit 2
 }
 [ $# -gt 1 ] || usage
@@ -144,20 +145,27 @@ function matrix(from, to, k, n, o, any, cell) {
 	foot()
 }
 
-function counts(o, k, cell) {
+function counts(o, k, n, cell) {
 	cell[1] = "better than " code(reference)
 	cell[2] = "no difference shown"
 	cell[3] = "worse"
-	head(3, cell)
+	cell[4] = "alone: better"
+	cell[5] = "no difference shown"
+	cell[6] = "worse"
+	n = has_alone ? 6 : 3
+	head(n, cell)
 	for (o = 1; o <= opts; o++) {
 		if (opt[o] == reference)
 			continue
-		cell[1] = cell[2] = cell[3] = 0
+		for (k = 1; k <= 6; k++)
+			cell[k] = 0
 		for (k = 1; k <= envs; k++)
-			if ((env[k], opt[o]) in tested)
+			if ((env[k], opt[o]) in tested) {
 				cell[2 - sign[env[k], opt[o]]]++
+				cell[5 - by_itself[env[k], opt[o]]]++
+			}
 		if (cell[1] + cell[2] + cell[3] > 0)
-			row(code(opt[o]), 3, cell)
+			row(code(opt[o]), n, cell)
 	}
 	foot()
 }
@@ -253,6 +261,9 @@ kind == "scores" {
 		alone[e, o]
 	}
 	sign[e, o] = !of_metric && p != "" && p < 0.05 ? (a > 0.5 ? 1 : -1) : 0
+	has_alone = has_alone || "p_holm_alone" in at
+	p = "p_holm_alone" in at ? f[at["p_holm_alone"]] : ""
+	by_itself[e, o] = p != "" && p < 0.05 ? (a > 0.5 ? 1 : -1) : 0
 	key = "envs"
 	words(e)
 	key = "opts"

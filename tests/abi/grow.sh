@@ -63,7 +63,7 @@ build_grown() {
     [ -e "$DS_TOP_SRC/tools/view/page_files.c" ] ||
         $cc $flags -c "$DS_TOP_BUILD/tools/view/page_files.c" -o "$grown/o/tools-view-page_files.c.o" || return 1
     mains='core-cli-main.c core-cli-cmd_run.c core-worker-worker.c tools-eval-cmd_eval.c
-        tools-eval-cmd_picture.c tools-view-cmd_view.c tools-results-cmd_compare.c tools-results-cmd_export.c
+        tools-eval-cmd_picture.c tools-view-cmd_view.c tools-results-cmd_export.c
         tools-check-cmd_check.c'
     for m in $mains; do
         mv "$grown/o/$m.o" "$grown/" || return 1

@@ -50,6 +50,7 @@ typedef struct ds_report_cell {
     double rank;          /* of its mean among the optimizers on this environment, 1 = best */
     ds_mann_whitney test; /* this optimizer (x) against the reference (y) */
     double p_holm;        /* test.p, adjusted over the optimizers compared on this environment */
+    double p_alone;       /* test.p, adjusted over the environments: as if no other optimizer were compared */
     double least_p;       /* the smallest p_holm that these numbers of runs can reach */
 } ds_report_cell;
 
@@ -84,6 +85,7 @@ typedef struct ds_report_opt {
     int in_test;          /* does ds_report_overall have it? */
     double test_rank;     /* its mean rank there */
     size_t better, worse; /* environments where it differs from the reference with p_holm < 0.05 */
+    size_t alone_better, alone_worse; /* the same with p_alone */
 } ds_report_opt;
 
 /* The test over all environments on which all of these optimizers ran: those with the most environments. */

@@ -120,19 +120,20 @@ int ds_report_cells_csv(const ds_report *r, const char *path, ds_error *e)
         "environment,optimizer,runs,mean,sd,median,q1,q3,least,most,bca90_low,bca90_high,bca95_low,bca95_"
         "high,"
         "area,evaluations,cost_steps,wall_s,u,a12,p,p_holm,exact,area_steps,ert_50,"
-        "ert_90,ert_99,ert_50_steps,ert_90_steps,ert_99_steps,rank,verdict,least_p_holm,compared_after");
+        "ert_90,ert_99,ert_50_steps,ert_90_steps,ert_99_steps,rank,verdict,least_p_holm,compared_after,"
+        "p_holm_alone");
     if (t == NULL) {
         return ds_no_memory(e);
     }
     for (size_t i = 0; i < r->envs * r->opts; i++) {
         const ds_report_cell *c = &r->cell[i];
         if (c->runs > 0) {
-            ds_table_row(t, "ttnrrrrrrrrrrrrrrrrrrrnrRRRRRRrtrn", r->env[i / r->opts].name,
+            ds_table_row(t, "ttnrrrrrrrrrrrrrrrrrrrnrRRRRRRrtrnr", r->env[i / r->opts].name,
                          r->opt[i % r->opts].name, (uint64_t)c->runs, c->mean, c->sd, c->median, c->q1, c->q3,
                          c->least, c->most, c->mean90.low, c->mean90.high, c->mean95.low, c->mean95.high,
                          c->area[0], c->evaluations, c->cost_steps, c->wall_s, c->test.u, c->test.a12,
                          c->test.p, c->p_holm, (uint64_t)c->test.exact, c->area[1], c->expected[0], c->rank,
-                         word[1 + ds_report_verdict(c)], c->least_p, r->env[i / r->opts].common);
+                         word[1 + ds_report_verdict(c)], c->least_p, r->env[i / r->opts].common, c->p_alone);
         }
     }
     return ds_table_close(t, path, 0, e);
@@ -142,16 +143,18 @@ int ds_report_summary_csv(const ds_report *r, const char *path, ds_error *e)
 {
     ds_table *t =
         ds_table_new("optimizer,environments,of,score,score95_low,score95_high,mean_rank,beats_reference,"
-                     "beats95_low,beats95_high,better,worse,reference,p,p_holm,least_p_holm,test_rank");
+                     "beats95_low,beats95_high,better,worse,reference,p,p_holm,least_p_holm,test_rank,"
+                     "better_alone,worse_alone");
     if (t == NULL) {
         return ds_no_memory(e);
     }
     for (size_t k = 0; k < r->opts; k++) {
         const ds_report_opt *o = &r->opt[k];
-        ds_table_row(t, "tnnrrrrrrrnntrrrr", o->name, (uint64_t)o->envs, (uint64_t)r->envs, o->score,
+        ds_table_row(t, "tnnrrrrrrrnntrrrrnn", o->name, (uint64_t)o->envs, (uint64_t)r->envs, o->score,
                      o->score95.low, o->score95.high, o->rank, o->improvement, o->improvement95.low,
                      o->improvement95.high, (uint64_t)o->better, (uint64_t)o->worse,
-                     r->opt[r->reference].name, o->p, o->p_holm, o->least_p, o->test_rank);
+                     r->opt[r->reference].name, o->p, o->p_holm, o->least_p, o->test_rank,
+                     (uint64_t)o->alone_better, (uint64_t)o->alone_worse);
     }
     return ds_table_close(t, path, 0, e);
 }

@@ -122,6 +122,36 @@ static int improve_on_reference(ds_report *r, ds_error *e)
     return rc;
 }
 
+/* Each optimizer against the reference by itself, for who had planned this comparison and no other: the
+ * family of tests is that of the environments, as in `dshost compare`. */
+static int judge_alone(ds_report *r, ds_error *e)
+{
+    double *p = calloc(r->envs + 1, sizeof *p);
+    if (p == NULL) {
+        return ds_no_memory(e);
+    }
+    for (size_t k = 0; k < r->opts; k++) {
+        size_t n = 0;
+        for (size_t i = 0; i < r->envs; i++) {
+            const double one = ds_report_at(r, i, k)->test.p;
+            p[n] = one;
+            n += !isnan(one);
+        }
+        ds_holm(p, n);
+        n = 0;
+        for (size_t i = 0; i < r->envs; i++) {
+            ds_report_cell *c = &r->cell[i * r->opts + k];
+            if (!isnan(c->test.p)) {
+                c->p_alone = p[n++];
+                r->opt[k].alone_better += c->p_alone < 0.05 && c->test.a12 > 0.5;
+                r->opt[k].alone_worse += c->p_alone < 0.05 && c->test.a12 < 0.5;
+            }
+        }
+    }
+    free(p);
+    return 0;
+}
+
 /* ---- all at once ---- */
 
 static int has_all(const ds_report *r, size_t env)
@@ -172,5 +202,6 @@ static int test_all(ds_report *r, ds_error *e)
 int ds_report_judge_all(ds_report *r, ds_error *e)
 {
     int rc = improve_on_reference(r, e);
+    rc = rc != 0 ? rc : judge_alone(r, e);
     return rc != 0 ? rc : test_all(r, e);
 }

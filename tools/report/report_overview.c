@@ -230,7 +230,8 @@ void ds_report_put_overall(FILE *f, const ds_report *r)
     fputs("<th scope=col>score<th scope=col>95 "
           "%<th scope=col>mean rank<th scope=col>beats reference<th scope=col>95 %<th scope=col>p<th "
           "scope=col>p "
-          "(Holm)<th scope=col>over all<th scope=col>better<br>on<th scope=col>worse<br>on</tr></thead>\n",
+          "(Holm)<th scope=col>over all<th scope=col>better<br>on<th scope=col>worse<br>on<th "
+          "scope=col>alone:<br>better on<th scope=col>worse<br>on</tr></thead>\n",
           f);
     for (size_t j = 0; j < r->opts; j++) {
         const size_t k = r->order[j];
@@ -251,9 +252,10 @@ void ds_report_put_overall(FILE *f, const ds_report *r)
         ds_html_number_cell(f, o->p_holm, 2);
         put_verdict(f, o);
         if (k == r->reference) {
-            fputs("<td>&ndash;</td><td>&ndash;</td></tr>\n", f);
+            fputs("<td>&ndash;</td><td>&ndash;</td><td>&ndash;</td><td>&ndash;</td></tr>\n", f);
         } else {
-            fprintf(f, "<td>%zu</td><td>%zu</td></tr>\n", o->better, o->worse);
+            fprintf(f, "<td>%zu</td><td>%zu</td><td>%zu</td><td>%zu</td></tr>\n", o->better, o->worse,
+                    o->alone_better, o->alone_worse);
         }
     }
     ds_html_table_end(f);

@@ -501,7 +501,11 @@ static void put_columns(page *p)
         {"Friedman's test, critical difference",
          "as recommended by Demsar (2006): ranks of the mean losses on the environments that all have run "
          "on; p from 99999 permutations, which holds for few environments, too."},
-        {"better on, worse on", "number of environments where p (Holm) is below 0.05."},
+        {"better on, worse on",
+         "number of environments where p (Holm) is below 0.05; alone: where p is, corrected for the number "
+         "of "
+         "environments, as if no other optimizer were there. That is the correction for one comparison that "
+         "was planned, such as a new method with an old one; chosen among many afterwards it says too much."},
         {"area", "area under the best score so far, 1 is best: over evaluations up to the budget, and over "
                  "simulation steps up to the longest run of the environment. A run that ended keeps its "
                  "score."},

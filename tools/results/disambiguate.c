@@ -326,15 +326,20 @@ static void warn_of_copies(const ds_results *r)
     if (copies > 0) {
         ds_log(DS_LOG_WARNING, NULL,
                "%s and %s have the same environment, optimizer and seed%s; each of them counts as a run",
-               first->folder, second->folder, copies > 1 ? ", and they are not the only ones" : "");
+               ds_result_where(first), ds_result_where(second),
+               copies > 1 ? ", and they are not the only ones" : "");
     }
 }
 
 /* Sets may be parts of one folder: what is said of it is said once. */
 static int has_same_runs(const ds_results *a, const ds_results *b)
 {
-    return a != b && a->count == b->count && a->count > 0 && a->item[0].place != NULL &&
-           b->item[0].place != NULL && strcmp(a->item[0].place, b->item[0].place) == 0;
+    if (a == b || a->count != b->count || a->count == 0) {
+        return 0;
+    }
+    const char *one = a->item[0].table != NULL ? a->item[0].where : a->item[0].place;
+    const char *other = b->item[0].table != NULL ? b->item[0].where : b->item[0].place;
+    return one != NULL && other != NULL && strcmp(one, other) == 0;
 }
 
 int ds_results_disambiguate(ds_results *const *set, size_t sets, ds_error *e)

@@ -52,7 +52,7 @@ result $? "a curve has every number of evaluations once"
 [ "$(grep -c '<path d="M[0-9. ]*[0-9.HV-]*" .*stroke-width="2.4"' all/report/figures/evaluations-sphere.svg)" -eq 3 ]
 result $? "curves are steps"
 # Every number of the page is in a table, and every figure has its command.
-[ "$(wc -l <all/report/summary.csv)" -eq 4 ] && head -n 1 all/report/cells.csv | grep -q ',area_steps,ert_50,.*,rank,verdict,least_p_holm,compared_after$'
+[ "$(wc -l <all/report/summary.csv)" -eq 4 ] && head -n 1 all/report/cells.csv | grep -q ',area_steps,ert_50,.*,rank,verdict,least_p_holm,compared_after,p_holm_alone$'
 result $? "scores and running times are in tables"
 for file in runs.csv cells.csv summary.csv figures/bars-sphere.svg figures/steps-sphere.csv; do
     grep -q "href=\"$file\"" $page && [ -s "all/report/$file" ]
@@ -240,6 +240,9 @@ result $? "also as JSON"
 status 0 "compare two optimizers" "$dshost" compare all:cmaes all:rand
 grep -q 'over 2 environments: A is significantly better' "$tmp/out" && grep -q 'paired by seed (Wilcoxon)' "$tmp/out"
 result $? "says what it found"
+"$dshost" report all --no-pictures --page-only --reference rand --out alone >/dev/null &&
+    [ "$(awk -F, '$1 == "cmaes" { print $(NF - 1), $NF; }' alone/summary.csv)" = "$(sed -n 's/.*is significantly better on \([0-9]*\), B on \([0-9]*\);.*/\1 \2/p' "$tmp/out")" ]
+result $? "as the report's optimizer alone"
 status 0 "compare as JSON" "$dshost" compare all/sphere/cmaes all/sphere/rand --json
 grep -q '"a12": 1.0' "$tmp/out" && grep -q '"exact": true' "$tmp/out" && grep -q '"p": 0.0285714285714285' "$tmp/out"
 result $? "four runs each, all lower: p = 2/70"

@@ -56,6 +56,29 @@ result $? "no metrics are measured"
 own_scripts again/index.html
 result $? "its page is whole"
 
+# ---- compare ----
+for o in cmaes boleap; do
+    "$dshost" compare all:$o all:rand --json >folders.json 2>err && "$dshost" compare full/runs.csv:$o all:rand --json >mixed.json 2>>err &&
+        "$dshost" compare full/runs.csv:$o full/runs.csv:rand --json >tables.json 2>>err && [ ! -s err ] &&
+        sed "s|full/runs.csv|all|" mixed.json | cmp -s - folders.json && sed "s|full/runs.csv|all|g" tables.json | cmp -s - folders.json
+    result $? "compare of $o and rand says the same of tables, folders, and one of each"
+done
+status 2 "compare of a table without a name" "$dshost" compare full/runs.csv all:rand
+grep -q 'full/runs.csv holds runs of 3 optimizers: choose one, say full/runs.csv:' "$tmp/err"
+result $? "says how to choose"
+status 6 "compare of an optimizer that a table lacks" "$dshost" compare full/runs.csv:cmase all:rand
+grep -q 'full/runs.csv holds no finished run of cmase; nearest is cmaes' "$tmp/err"
+result $? "says what is near"
+head -n 1 full/runs.csv >empty.csv
+status 6 "compare of an empty table" "$dshost" compare empty.csv all:rand
+grep -q 'empty.csv holds no run' "$tmp/err"
+result $? "says that it is empty"
+status 6 "compare of a table that is not there" "$dshost" compare absent.csv:rand all:rand
+sed 's/,budget,full\|,budget,all/,failed,all/' full/runs.csv >failed.csv
+status 6 "compare of runs that failed" "$dshost" compare failed.csv:rand all:rand
+grep -q 'failed.csv holds no finished run; the first of 24, failed.csv:2' "$tmp/err"
+result $? "names the first by its line"
+
 # ---- mixtures ----
 report all full/runs.csv --out mixed
 [ $? -eq 0 ] && cmp -s full/cells.csv mixed/cells.csv && cmp -s full/runs.csv mixed/runs.csv && ! grep -q 'id=tables' mixed/index.html
@@ -67,8 +90,8 @@ result $? "a table that is named twice, and a copy of it, count once"
 "$dshost" report all/sphere/cmaes all/sphere/rand/seed-0 full/runs.csv --only 'sphere/*' --no-pictures --out part >"$tmp/out" 2>"$tmp/err"
 [ $? -eq 0 ] && [ ! -s "$tmp/err" ] && [ "$(cells part/cells.csv)" = "sphere,boleap,4 sphere,cmaes,4 sphere,rand,4 " ]
 result $? "what only the table has joins"
-known part/cells.csv >x && grep '^sphere\|^environment' want | cmp -s - x
-result $? "with the same numbers"
+known part/cells.csv | sed 's/,[^,]*$//' >x && grep '^sphere\|^environment' want | sed 's/,[^,]*$//' | cmp -s - x
+result $? "with the same numbers, but for p_holm_alone, which is corrected for two environments there"
 [ "$(curves part/cells.csv sphere cmaes)" = "$(curves full/cells.csv sphere cmaes)" ]
 result $? "an optimizer with all of its curves has its areas and running times"
 [ "$(curves part/cells.csv sphere rand)" = ",,,,,,,," ] && [ "$(curves part/cells.csv sphere boleap)" = ",,,,,,,," ]

@@ -41,6 +41,17 @@ def holm(values):
     return out
 
 
+def alone(losses, reference):
+    """p of each optimizer against the reference, corrected by Holm for the environments on which both ran."""
+    out = {}
+    for opt in {o for _, o in losses} - {reference}:
+        envs = sorted({e for e, o in losses if o == opt and (e, reference) in losses})
+        p = [p_value(losses[e, opt], losses[e, reference]) for e in envs]
+        if all(v is not None for v in p):
+            out.update({(e, opt): v for e, v in zip(envs, holm(p))})
+    return out
+
+
 def main():
     runs, cells = rows(sys.argv[1]), rows(sys.argv[2])
     losses, compared, wrong = {}, 0, 0
@@ -49,6 +60,7 @@ def main():
         losses.setdefault((r["environment"], r["optimizer"]), []).append(math.inf if math.isnan(value) else value)
     tested = {c["optimizer"] for c in cells if c["u"]}
     (reference,) = {c["optimizer"] for c in cells} - tested  # the one that the others are compared with
+    by_itself = alone(losses, reference)
     for env in sorted({c["environment"] for c in cells}):
         here = [c for c in cells if c["environment"] == env]
         others = [c["optimizer"] for c in here if c["optimizer"] != reference]
@@ -68,6 +80,8 @@ def main():
                 want["a12"] = u / (len(x) * len(y))
                 if p[c["optimizer"]] is not None:
                     want["p"] = p[c["optimizer"]]
+                if (env, c["optimizer"]) in by_itself and "p_holm_alone" in c:
+                    want["p_holm_alone"] = by_itself[env, c["optimizer"]]
                 if c["optimizer"] in adjusted:
                     want["p_holm"] = adjusted[c["optimizer"]]
             for key, value in want.items():

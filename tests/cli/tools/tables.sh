@@ -44,6 +44,11 @@ printf '| | better than `boleap` | no difference shown | worse |\n| --- | --- | 
 sh "$results/tables.sh" counts two.ini cells.csv > out 2> err
 cmp -s want out
 result $? "how many are better or worse"
+sed '1s/$/,p_holm_alone/; 3s/$/,0.2/; 4s/$/,0.02/; 6s/$/,0.04/; 7s/$/,/; 2s/$/,/; 5s/$/,/' cells.csv > alone.csv
+printf '| | better than `boleap` | no difference shown | worse | alone: better | no difference shown | worse |\n| --- | --- | --- | --- | --- | --- | --- |\n| `rand` | 0 | 0 | 1 | 0 | 0 | 1 |\n| `cmaes` | 1 | 1 | 0 | 1 | 1 | 0 |\n| `late` | 0 | 1 | 0 | 0 | 1 | 0 |\n' > wanted
+sh "$results/tables.sh" counts two.ini alone.csv > out 2> err
+cmp -s wanted out
+result $? "and how many are alone"
 printf 'last,cmaes,10,1,1,1,1,1,1,1,,\nlast,zz,10,1,1,1,1,1,1,1,,\n' | cat cells.csv - > without.csv
 sh "$results/tables.sh" counts two.ini without.csv > out 2> err
 cmp -s want out

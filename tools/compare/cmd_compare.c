@@ -9,7 +9,7 @@
 #include "base/json_text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "results/compare.h"
+#include "compare/compare.h"
 
 typedef struct request {
     const char *set[2];
@@ -20,7 +20,8 @@ static const char usage[] =
     "usage: dshost compare A B [OPTIONS]\n\n"
     "Compares the final losses of two sets of finished runs, environment by "
     "environment and over all of them, and says where\nthere are too few runs to decide. A set is a "
-    "folder with runs, or FOLDER:OPT for the runs of one optimizer in it:\n\n"
+    "folder with runs or a RUNS.csv of dshost report, or FOLDER:OPT or\nRUNS.csv:OPT for the runs of one "
+    "optimizer in it:\n\n"
     "  dshost compare results/fig2:boleap results/fig2:cmaes\n\n"
     "  --json    one object with all numbers on the standard output\n";
 

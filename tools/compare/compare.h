@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compare.h - two sets of runs: on which environments one of them ends lower, by how much, and how
  * sure that is. */
-#ifndef DS_RESULTS_COMPARE_H
-#define DS_RESULTS_COMPARE_H
+#ifndef DS_COMPARE_COMPARE_H
+#define DS_COMPARE_COMPARE_H
 
 #include "results/results.h"
 #include "stats/aggregate.h"
@@ -51,9 +51,10 @@ typedef struct ds_comparison {
 enum { DS_VERSUS_OPEN = -1, DS_VERSUS_TOO_FEW = 0, DS_VERSUS_A = 1, DS_VERSUS_B = 2 };
 int ds_versus_verdict(const ds_versus *v);
 
-/* A set is a folder, or FOLDER:OPT for one optimizer of it. Environments with other settings in one set than
- * in the other are different ones (ds_results_disambiguate()). Exit status and message on failure; then
- * nothing is to be cleared. */
+/* A set is a folder or a table (tables/run_table.h), or FOLDER:OPT or TABLE:OPT for one optimizer of it.
+ * Environments with other settings in one set than in the other are different ones (ds_results_disambiguate());
+ * settings of a table's runs are not known. Exit status and message on failure; then nothing is to be
+ * cleared. */
 int ds_compare(const char *const set[2], ds_comparison *out, ds_error *e);
 void ds_comparison_clear(ds_comparison *c);
 

@@ -2,7 +2,7 @@
 /* compare.c - two sets of runs (see compare.h). */
 #include "config.h"
 
-#include "results/compare.h"
+#include "compare/compare.h"
 
 #include <diffsim/helper/random.h>
 #include <math.h>
@@ -11,12 +11,13 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
+#include "tables/run_table.h"
 
 enum { RESAMPLES = 10000 };
 static const double LEVEL = 0.05;
 static const uint64_t SEED = 1;
 
-/* Splits FOLDER:OPT where there is no such folder. To be freed; *opt points into it or is NULL. */
+/* Splits FOLDER:OPT where there is no such folder or file. To be freed; *opt points into it or is NULL. */
 static char *split(const char *set, const char **opt)
 {
     struct stat s;
@@ -61,7 +62,7 @@ static int check_optimizer(const char *set, const char *folder, const char *opt,
     }
     if (count == 0) {
         rc = ds_fail(e, DS_EXIT_IO, "%.200s holds no finished run; the first of %zu, %.200s: %.100s", folder,
-                     r->count, r->item[0].folder, ds_result_open_reason(&r->item[0]));
+                     r->count, ds_result_where(&r->item[0]), ds_result_open_reason(&r->item[0]));
     } else if (opt == NULL && count > 1) {
         rc = ds_fail(e, DS_EXIT_USAGE, "%.200s holds runs of %zu optimizers: choose one, say %.200s:%.90s",
                      set, count, set, known[0]);
@@ -90,16 +91,29 @@ static int keep_set(const char *set, ds_results *r, size_t *open, ds_error *e)
     return rc;
 }
 
+static int read_set(const char *set, ds_results *out, ds_error *e)
+{
+    const char *opt;
+    char *path = split(set, &opt);
+    int rc = path == NULL ? ds_no_memory(e) : 0;
+    if (rc == 0 && ds_run_table_is(path)) {
+        rc = ds_run_table_read(path, out, e);
+        if (rc == 0 && out->count == 0) {
+            rc = ds_fail(e, DS_EXIT_IO, "%.300s holds no run", path);
+        }
+    } else if (rc == 0) {
+        rc = ds_results_read((const char *const[]){path}, 1, out, e);
+    }
+    free(path);
+    return rc;
+}
+
 /* Both sets, with names that tell apart what is different in them. */
 static int read_sets(const char *const set[2], ds_comparison *c, ds_error *e)
 {
     int rc = 0;
     for (int k = 0; k < 2 && rc == 0; k++) {
-        const char *opt;
-        char *folder = split(set[k], &opt);
-        rc = folder == NULL ? ds_no_memory(e)
-                            : ds_results_read((const char *const[]){folder}, 1, &c->results[k], e);
-        free(folder);
+        rc = read_set(set[k], &c->results[k], e);
     }
     const char *opt_a, *opt_b;
     char *folder_a = split(set[0], &opt_a), *folder_b = split(set[1], &opt_b);
@@ -109,7 +123,8 @@ static int read_sets(const char *const set[2], ds_comparison *c, ds_error *e)
     free(folder_b);
     rc = rc != 0 ? rc : ds_results_disambiguate((ds_results *const[]){&c->results[0], &c->results[1]}, 2, e);
     for (int k = 0; k < 2 && rc == 0; k++) {
-        rc = keep_set(set[k], &c->results[k], &c->open[k], e);
+        rc = ds_run_table_settle(&c->results[k], e);
+        rc = rc != 0 ? rc : keep_set(set[k], &c->results[k], &c->open[k], e);
     }
     if (rc == 0) {
         ds_results_warn_mixed((ds_results *const[]){&c->results[0], &c->results[1]}, 2);
