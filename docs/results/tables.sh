@@ -8,7 +8,7 @@
 #          median   median [first and third quartile]
 #          time     mean wall time of a run, s
 #          counts   on how many environments an optimizer is better or worse than the reference, of those where both ran; alone:
-#                   corrected for the number of these instead of that of the optimizers (column p_holm_alone), as by dshost compare
+#                   with p corrected for the number of these instead of that of the optimizers, as by dshost compare
 #          scores   score over all environments and its 95 % interval; of SUMMARY.csv. Optimizers that did not run on all
 #                   of them come last, with the number of those
 #          metric   mean of the metric --metric NAME and its 95 % interval; middle: its median and quartiles; of
@@ -145,6 +145,25 @@ function matrix(from, to, k, n, o, any, cell) {
 	foot()
 }
 
+# Holm over the environments of one optimizer: by_itself is 1, -1 or 0.
+function alone_against(o, k, n, most, least, at_least, done) {
+	for (k = 1; k <= envs; k++)
+		n += (env[k], o) in raw
+	most = 0
+	while (n > 0) {
+		at_least = 0
+		for (k = 1; k <= envs; k++)
+			if ((env[k], o) in raw && !(k in done) && (at_least == 0 || raw[env[k], o] + 0 < least)) {
+				least = raw[env[k], o] + 0
+				at_least = k
+			}
+		done[at_least]
+		most = least * n > most ? least * n : most
+		by_itself[env[at_least], o] = most < 0.05 ? (ahead_by[env[at_least], o] > 0.5 ? 1 : -1) : 0
+		n--
+	}
+}
+
 function counts(o, k, n, cell) {
 	cell[1] = "better than " code(reference)
 	cell[2] = "no difference shown"
@@ -152,13 +171,15 @@ function counts(o, k, n, cell) {
 	cell[4] = "alone: better"
 	cell[5] = "no difference shown"
 	cell[6] = "worse"
-	n = has_alone ? 6 : 3
+	n = no_p ? 3 : 6
 	head(n, cell)
 	for (o = 1; o <= opts; o++) {
 		if (opt[o] == reference)
 			continue
 		for (k = 1; k <= 6; k++)
 			cell[k] = 0
+		if (n == 6)
+			alone_against(opt[o])
 		for (k = 1; k <= envs; k++)
 			if ((env[k], opt[o]) in tested) {
 				cell[2 - sign[env[k], opt[o]]]++
@@ -261,9 +282,12 @@ kind == "scores" {
 		alone[e, o]
 	}
 	sign[e, o] = !of_metric && p != "" && p < 0.05 ? (a > 0.5 ? 1 : -1) : 0
-	has_alone = has_alone || "p_holm_alone" in at
-	p = "p_holm_alone" in at ? f[at["p_holm_alone"]] : ""
-	by_itself[e, o] = p != "" && p < 0.05 ? (a > 0.5 ? 1 : -1) : 0
+	if (a != "" && "p" in at) {
+		if (f[at["p"]] != "")
+			raw[e, o] = f[at["p"]]
+		ahead_by[e, o] = a
+	} else if (a != "")
+		no_p = 1
 	key = "envs"
 	words(e)
 	key = "opts"

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "tables/run_table.h"
 
@@ -17,17 +18,35 @@ enum { RESAMPLES = 10000 };
 static const double LEVEL = 0.05;
 static const uint64_t SEED = 1;
 
-/* Splits FOLDER:OPT where there is no such folder or file. To be freed; *opt points into it or is NULL. */
-static char *split(const char *set, const char **opt)
+static int exists(const char *path)
 {
     struct stat s;
-    char *folder = strdup(set), *colon = folder != NULL ? strrchr(folder, ':') : NULL;
+    return stat(path, &s) == 0;
+}
+
+/* Splits FOLDER:OPT where there is no such folder or file, at the last colon behind one that there is. To be
+ * freed; *opt points into it or is NULL. */
+static char *split(const char *set, const char **opt)
+{
+    char *path = strdup(set), *last = path != NULL ? strrchr(path, ':') : NULL, *colon = last;
     *opt = NULL;
-    if (colon != NULL && stat(set, &s) != 0) {
-        *colon = '\0';
-        *opt = colon + 1;
+    if (colon == NULL || exists(set)) {
+        return path;
     }
-    return folder;
+    for (*colon = '\0'; colon != NULL && !exists(path);) {
+        char *before = strrchr(path, ':');
+        *colon = ':';
+        colon = before;
+        if (colon != NULL) {
+            *colon = '\0';
+        }
+    }
+    if (colon == NULL) { /* neither is there: the message is about what is before the last one */
+        colon = last;
+        *colon = '\0';
+    }
+    *opt = colon + 1;
+    return path;
 }
 
 /* The optimizers of finished runs, each once; to be freed. */
@@ -45,6 +64,18 @@ static const char **optimizers_of(const ds_results *r, size_t *count)
         }
     }
     return opt;
+}
+
+/* The first of `count` names that begins with NAME@: what it was kept apart as. */
+static const char *kept_apart(const char *name, const char *const *known, size_t count)
+{
+    const size_t n = strlen(name);
+    for (size_t k = 0; k < count; k++) {
+        if (strncmp(known[k], name, n) == 0 && known[k][n] == '@') {
+            return known[k];
+        }
+    }
+    return NULL;
 }
 
 /* Is `opt` one that can be compared, or is there only one? */
@@ -67,7 +98,8 @@ static int check_optimizer(const char *set, const char *folder, const char *opt,
         rc = ds_fail(e, DS_EXIT_USAGE, "%.200s holds runs of %zu optimizers: choose one, say %.200s:%.90s",
                      set, count, set, known[0]);
     } else if (opt != NULL && at == count) {
-        const char *near = ds_nearest(opt, known, count);
+        const char *near = kept_apart(opt, known, count);
+        near = near != NULL ? near : ds_nearest(opt, known, count);
         rc = ds_fail(e, DS_EXIT_IO, "%.200s holds no finished run of %.60s%s%.90s", folder, opt,
                      near != NULL ? "; nearest is " : "", near != NULL ? near : "");
     }
@@ -75,14 +107,20 @@ static int check_optimizer(const char *set, const char *folder, const char *opt,
     return rc;
 }
 
-/* Keeps the finished runs of the optimizer of a set. */
+/* Keeps the finished runs of the optimizer of a set, and says of the first of the others why it is none. */
 static int keep_set(const char *set, ds_results *r, size_t *open, ds_error *e)
 {
     const char *opt;
     char *folder = split(set, &opt);
     int rc = folder == NULL ? ds_no_memory(e) : check_optimizer(set, folder, opt, r, e);
     for (size_t i = 0; rc == 0 && i < r->count; i++) {
-        *open += (opt == NULL || strcmp(r->item[i].opt, opt) == 0) && !ds_result_is_finished(&r->item[i]);
+        const ds_result *run = &r->item[i];
+        if ((opt == NULL || strcmp(run->opt, opt) == 0) && !ds_result_is_finished(run)) {
+            if ((*open)++ == 0 && !run->damaged) { /* which has its own warning */
+                ds_log(DS_LOG_WARNING, NULL, "left out: %s: %s", ds_result_where(run),
+                       ds_result_open_reason(run));
+            }
+        }
     }
     if (rc == 0) {
         ds_results_keep_finished(r, opt);
@@ -108,6 +146,22 @@ static int read_set(const char *set, ds_results *out, ds_error *e)
     return rc;
 }
 
+/* Names that tell apart what is different: in folders first, whose settings are known. */
+static int tell_apart(ds_comparison *c, ds_error *e)
+{
+    ds_results *folders[2];
+    size_t n = 0;
+    for (int k = 0; k < 2; k++) {
+        if (c->results[k].count > 0 && c->results[k].item[0].table == NULL) {
+            folders[n++] = &c->results[k];
+        }
+    }
+    int rc = ds_results_disambiguate(folders, n, e);
+    return rc != 0 || n == 2
+               ? rc
+               : ds_results_tell_apart((ds_results *const[]){&c->results[0], &c->results[1]}, 2, e);
+}
+
 /* Both sets, with names that tell apart what is different in them. */
 static int read_sets(const char *const set[2], ds_comparison *c, ds_error *e)
 {
@@ -121,10 +175,10 @@ static int read_sets(const char *const set[2], ds_comparison *c, ds_error *e)
     c->damaged = c->results[0].damaged + (same ? 0 : c->results[1].damaged);
     free(folder_a);
     free(folder_b);
-    rc = rc != 0 ? rc : ds_results_disambiguate((ds_results *const[]){&c->results[0], &c->results[1]}, 2, e);
+    rc = rc != 0 ? rc : tell_apart(c, e);
     for (int k = 0; k < 2 && rc == 0; k++) {
-        rc = ds_run_table_settle(&c->results[k], e);
-        rc = rc != 0 ? rc : keep_set(set[k], &c->results[k], &c->open[k], e);
+        rc = keep_set(set[k], &c->results[k], &c->open[k], e);
+        rc = rc != 0 ? rc : ds_run_table_settle(&c->results[k], e);
     }
     if (rc == 0) {
         ds_results_warn_mixed((ds_results *const[]){&c->results[0], &c->results[1]}, 2);

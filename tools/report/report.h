@@ -51,6 +51,7 @@ typedef struct ds_report_cell {
     ds_mann_whitney test; /* this optimizer (x) against the reference (y) */
     double p_holm;        /* test.p, adjusted over the optimizers compared on this environment */
     double p_alone;       /* test.p, adjusted over the environments: as if no other optimizer were compared */
+    double least_alone;   /* the smallest p_alone that these numbers of runs can reach */
     double least_p;       /* the smallest p_holm that these numbers of runs can reach */
 } ds_report_cell;
 
@@ -86,6 +87,7 @@ typedef struct ds_report_opt {
     double test_rank;     /* its mean rank there */
     size_t better, worse; /* environments where it differs from the reference with p_holm < 0.05 */
     size_t alone_better, alone_worse; /* the same with p_alone */
+    size_t alone_open;                /* environments with too few runs for any p_alone < 0.05 */
 } ds_report_opt;
 
 /* The test over all environments on which all of these optimizers ran: those with the most environments. */

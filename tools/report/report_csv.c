@@ -121,19 +121,20 @@ int ds_report_cells_csv(const ds_report *r, const char *path, ds_error *e)
         "high,"
         "area,evaluations,cost_steps,wall_s,u,a12,p,p_holm,exact,area_steps,ert_50,"
         "ert_90,ert_99,ert_50_steps,ert_90_steps,ert_99_steps,rank,verdict,least_p_holm,compared_after,"
-        "p_holm_alone");
+        "p_holm_alone,least_p_holm_alone");
     if (t == NULL) {
         return ds_no_memory(e);
     }
     for (size_t i = 0; i < r->envs * r->opts; i++) {
         const ds_report_cell *c = &r->cell[i];
         if (c->runs > 0) {
-            ds_table_row(t, "ttnrrrrrrrrrrrrrrrrrrrnrRRRRRRrtrnr", r->env[i / r->opts].name,
+            ds_table_row(t, "ttnrrrrrrrrrrrrrrrrrrrnrRRRRRRrtrnrr", r->env[i / r->opts].name,
                          r->opt[i % r->opts].name, (uint64_t)c->runs, c->mean, c->sd, c->median, c->q1, c->q3,
                          c->least, c->most, c->mean90.low, c->mean90.high, c->mean95.low, c->mean95.high,
                          c->area[0], c->evaluations, c->cost_steps, c->wall_s, c->test.u, c->test.a12,
                          c->test.p, c->p_holm, (uint64_t)c->test.exact, c->area[1], c->expected[0], c->rank,
-                         word[1 + ds_report_verdict(c)], c->least_p, r->env[i / r->opts].common, c->p_alone);
+                         word[1 + ds_report_verdict(c)], c->least_p, r->env[i / r->opts].common, c->p_alone,
+                         c->least_alone);
         }
     }
     return ds_table_close(t, path, 0, e);

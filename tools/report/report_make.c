@@ -203,7 +203,7 @@ static int describe(ds_report_cell *c, ds_error *e)
     static const double level[2] = {0.9, 0.95};
     ds_interval mean[2];
     c->mean = c->sd = c->median = c->q1 = c->q3 = c->least = c->most = c->rank = c->p_holm = c->least_p = NAN;
-    c->p_alone = NAN;
+    c->p_alone = c->least_alone = NAN;
     c->area[0] = c->area[1] = NAN;
     c->evaluations = c->cost_steps = c->wall_s = NAN;
     c->mean90 = c->mean95 = (ds_interval){NAN, NAN};

@@ -126,23 +126,28 @@ static int improve_on_reference(ds_report *r, ds_error *e)
  * family of tests is that of the environments, as in `dshost compare`. */
 static int judge_alone(ds_report *r, ds_error *e)
 {
-    double *p = calloc(r->envs + 1, sizeof *p);
+    double *p = calloc(2 * r->envs + 1, sizeof *p), *least = p + r->envs;
     if (p == NULL) {
         return ds_no_memory(e);
     }
     for (size_t k = 0; k < r->opts; k++) {
         size_t n = 0;
         for (size_t i = 0; i < r->envs; i++) {
-            const double one = ds_report_at(r, i, k)->test.p;
-            p[n] = one;
-            n += !isnan(one);
+            const ds_report_cell *c = ds_report_at(r, i, k);
+            if (!isnan(c->test.p)) {
+                least[n] = ds_mann_whitney_least_p(c->runs, ds_report_at(r, i, r->reference)->runs);
+                p[n++] = c->test.p;
+            }
         }
         ds_holm(p, n);
+        ds_holm(least, n);
         n = 0;
         for (size_t i = 0; i < r->envs; i++) {
             ds_report_cell *c = &r->cell[i * r->opts + k];
             if (!isnan(c->test.p)) {
+                c->least_alone = least[n];
                 c->p_alone = p[n++];
+                r->opt[k].alone_open += !(c->least_alone < 0.05);
                 r->opt[k].alone_better += c->p_alone < 0.05 && c->test.a12 > 0.5;
                 r->opt[k].alone_worse += c->p_alone < 0.05 && c->test.a12 < 0.5;
             }

@@ -254,8 +254,12 @@ void ds_report_put_overall(FILE *f, const ds_report *r)
         if (k == r->reference) {
             fputs("<td>&ndash;</td><td>&ndash;</td><td>&ndash;</td><td>&ndash;</td></tr>\n", f);
         } else {
-            fprintf(f, "<td>%zu</td><td>%zu</td><td>%zu</td><td>%zu</td></tr>\n", o->better, o->worse,
-                    o->alone_better, o->alone_worse);
+            fprintf(f, "<td>%zu</td><td>%zu</td>", o->better, o->worse);
+            if (o->alone_open > 0 && o->alone_better + o->alone_worse == 0) {
+                fputs("<td class=n colspan=2>too few runs</td></tr>\n", f);
+            } else {
+                fprintf(f, "<td>%zu</td><td>%zu</td></tr>\n", o->alone_better, o->alone_worse);
+            }
         }
     }
     ds_html_table_end(f);

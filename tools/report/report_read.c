@@ -109,7 +109,7 @@ int ds_report_read(const ds_report_choice *from, ds_results *out, ds_error *e)
         rc = ds_results_pool(out, from->pool, e);
         /* What pooling has given one name may differ in more than the pooled key, where rows of tables are
          * in it. */
-        rc = rc != 0 ? rc : ds_results_tell_apart(out, e);
+        rc = rc != 0 ? rc : ds_results_tell_apart((ds_results *const[]){out}, 1, e);
     }
     rc = rc != 0 ? rc : ds_run_table_settle(out, e);
     rc = rc == 0 && from->pool != NULL ? ds_results_balance(out, from->pool, e) : rc;

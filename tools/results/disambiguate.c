@@ -79,13 +79,16 @@ static void begin_bunch(bunch *b)
     b->classes = 1;
     memset(b->class, 0, b->count * sizeof *b->class);
     if (b->section == DS_SECTION_OPT) {
-        size_t classes = 0;
+        size_t classes = 0, *first = b->spare; /* run of each class */
         for (size_t i = 0; i < b->count; i++) {
             size_t k = 0;
-            while (k < i && strcmp(b->run[k]->env, b->run[i]->env) != 0) {
+            while (k < classes && strcmp(b->run[first[k]]->env, b->run[i]->env) != 0) {
                 k++;
             }
-            b->class[i] = k < i ? b->class[k] : classes++;
+            b->class[i] = k;
+            if (k == classes) {
+                first[classes++] = i;
+            }
         }
         b->classes = classes;
     }
@@ -302,11 +305,13 @@ static int split_all(ds_results *const *set, size_t sets, int section, int just_
     return rc;
 }
 
-int ds_results_tell_apart(ds_results *r, ds_error *e)
+int ds_results_tell_apart(ds_results *const *set, size_t sets, ds_error *e)
 {
-    int rc = split_all(&r, 1, DS_SECTION_ENV, 1, e);
-    rc = rc != 0 ? rc : split_all(&r, 1, DS_SECTION_OPT, 1, e);
-    ds_results_sort(r);
+    int rc = split_all(set, sets, DS_SECTION_ENV, 1, e);
+    for (size_t s = 0; s < sets; s++) {
+        rc = rc != 0 ? rc : split_all(&set[s], 1, DS_SECTION_OPT, 1, e);
+        ds_results_sort(set[s]);
+    }
     return rc;
 }
 
@@ -334,12 +339,8 @@ static void warn_of_copies(const ds_results *r)
 /* Sets may be parts of one folder: what is said of it is said once. */
 static int has_same_runs(const ds_results *a, const ds_results *b)
 {
-    if (a == b || a->count != b->count || a->count == 0) {
-        return 0;
-    }
-    const char *one = a->item[0].table != NULL ? a->item[0].where : a->item[0].place;
-    const char *other = b->item[0].table != NULL ? b->item[0].where : b->item[0].place;
-    return one != NULL && other != NULL && strcmp(one, other) == 0;
+    return a != b && a->count == b->count && a->count > 0 && a->item[0].place != NULL &&
+           b->item[0].place != NULL && strcmp(a->item[0].place, b->item[0].place) == 0;
 }
 
 int ds_results_disambiguate(ds_results *const *set, size_t sets, ds_error *e)

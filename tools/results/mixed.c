@@ -27,33 +27,39 @@ static const char *arithmetic_of(const ds_result *r)
     return ds_result_is_finished(r) ? r->arithmetic : NULL;
 }
 
-/* The first run whose arithmetic is not that of `a`, or NULL. */
-static const ds_result *other_than(const ds_result *a, ds_results *const *set, size_t sets)
+static void warn(const ds_result *a, const ds_result *b)
 {
-    for (size_t s = 0; s < sets; s++) {
-        for (size_t i = 0; i < set[s]->count; i++) {
-            const ds_result *b = &set[s]->item[i];
-            if (arithmetic_of(b) != NULL && differs(a->arithmetic, b->arithmetic)) {
-                return b;
-            }
-        }
-    }
-    return NULL;
+    ds_log(DS_LOG_WARNING, NULL,
+           "runs with different arithmetic are put side by side, and may differ for that alone: %s "
+           "(%s), %s (%s); runs with --portable do not",
+           ds_result_where(a), a->arithmetic, ds_result_where(b), b->arithmetic);
 }
 
 void ds_results_warn_mixed(ds_results *const *set, size_t sets)
 {
+    enum { KINDS = 64 }; /* texts, of which a run of each; more are passed over */
+    const ds_result *kind[KINDS];
+    size_t kinds = 0;
     for (size_t s = 0; s < sets; s++) {
         for (size_t i = 0; i < set[s]->count; i++) {
-            const ds_result *a = &set[s]->item[i], *b = NULL;
-            if (arithmetic_of(a) == NULL || (b = other_than(a, set, sets)) == NULL) {
+            const ds_result *run = &set[s]->item[i];
+            size_t k = 0;
+            while (arithmetic_of(run) != NULL && k < kinds &&
+                   strcmp(kind[k]->arithmetic, run->arithmetic) != 0) {
+                k++;
+            }
+            if (arithmetic_of(run) == NULL || k < kinds) {
                 continue;
             }
-            ds_log(DS_LOG_WARNING, NULL,
-                   "runs with different arithmetic are put side by side, and may differ for that alone: %s "
-                   "(%s), %s (%s); runs with --portable do not",
-                   ds_result_where(a), a->arithmetic, ds_result_where(b), b->arithmetic);
-            return;
+            for (k = 0; k < kinds; k++) {
+                if (differs(kind[k]->arithmetic, run->arithmetic)) {
+                    warn(kind[k], run);
+                    return;
+                }
+            }
+            if (kinds < KINDS) {
+                kind[kinds++] = run;
+            }
         }
     }
 }

@@ -89,10 +89,10 @@ int ds_results_balance(ds_results *r, const char *key, ds_error *e);
  * a sweep. *length = 0 where the folder names none. */
 const char *ds_result_variant_folder(const ds_result *r, size_t *length);
 
-/* As the first of these, for one set with runs of tables among those of folders, and without a word on copies
+/* As the first of these, for sets with runs of tables among those of folders, and without a word on copies
  * and damaged stores: settings of a table's runs are not known, so that numbers of variables and versions
- * alone tell them apart. */
-int ds_results_tell_apart(ds_results *r, ds_error *e);
+ * alone tell them apart. What differs in folders has to have its names by then. */
+int ds_results_tell_apart(ds_results *const *set, size_t sets, ds_error *e);
 
 /* Runs whose records have no checksums (store format 1); *first gets one of them. */
 size_t ds_results_unchecked(const ds_results *r, const ds_result **first);

@@ -20,7 +20,7 @@ double ds_normal_score(double loss, double random, double best)
     /* What is left of equal numbers whose sums were rounded: neither a scale nor a score. */
     const double rounding = 16 * DBL_EPSILON;
     if (!(random - best > rounding * fmax(fabs(random), fabs(best)))) {
-        return loss <= best ? 1 : 0;
+        return loss - best <= rounding * fmax(fabs(loss), fabs(best)) ? 1 : 0;
     }
     return fabs(random - loss) <= rounding * fmax(fabs(random), fabs(loss))
                ? 0

@@ -78,7 +78,7 @@ int ds_run_table_join(ds_results *r, ds_results *tables, ds_error *e)
 {
     const int any = tables->count > 0;
     int rc = append_all(r, tables, e);
-    return rc == 0 && any ? ds_results_tell_apart(r, e) : rc;
+    return rc == 0 && any ? ds_results_tell_apart(&r, 1, e) : rc;
 }
 
 /* ---- repeated runs ---- */

@@ -78,6 +78,31 @@ sed 's/,budget,full\|,budget,all/,failed,all/' full/runs.csv >failed.csv
 status 6 "compare of runs that failed" "$dshost" compare failed.csv:rand all:rand
 grep -q 'failed.csv holds no finished run; the first of 24, failed.csv:2' "$tmp/err"
 result $? "names the first by its line"
+mkdir -p apart && cp -r all/sphere/cmaes apart/s && cp -r all/rastrigin/cmaes apart/r && cp -r all/sphere/rand apart/sr
+report apart/sr --out one && "$dshost" compare apart:cmaes apart:rand >"$tmp/out" 2>"$tmp/err" && grep -q '^analytic@function=sphere$' "$tmp/out"
+result $? "compare of folders keeps apart what differs in settings"
+status 2 "compare of folders that differ in settings with a table" "$dshost" compare apart:cmaes one/runs.csv:rand
+grep -q 'no environment in common: the first has analytic@function=' "$tmp/err" && grep -q 'its runs differ in function' "$tmp/err"
+result $? "keeps these apart, too"
+(cat full/runs.csv && sed 1d full/runs.csv) >double.csv
+"$dshost" compare double.csv:cmaes double.csv:rand >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 0 ] && [ ! -s "$tmp/err" ] && grep -q ' A  4 runs' "$tmp/out"
+result $? "compare counts a row that is there twice once, without a word"
+(cat full/runs.csv && grep ',boleap,' full/runs.csv | awk -F, -v OFS=, '{ $8 = 1e9; print }') >conflict.csv
+"$dshost" compare conflict.csv:cmaes conflict.csv:rand >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 0 ] && [ ! -s "$tmp/err" ]
+result $? "compare does not mind what rows of other optimizers tell"
+status 3 "but those of its own" "$dshost" compare conflict.csv:boleap conflict.csv:rand
+awk -F, -v OFS=, '$2 == "cmaes" { $17 = NR % 2 ? "1.0" : "2.0" } { print }' full/runs.csv >versions.csv
+status 6 "compare of an optimizer of two versions" "$dshost" compare versions.csv:cmaes full/runs.csv:rand
+grep -q 'nearest is cmaes@version=[12].0' "$tmp/err"
+result $? "says what they are called"
+sed 's/,cmaes,/,cma:es,/' full/runs.csv >colon.csv
+status 0 "compare of a name with a colon" "$dshost" compare colon.csv:cma:es full/runs.csv:rand
+awk -F, -v OFS=, '$2 == "cmaes" && $3 == 1 { $13 = "failed" } { print }' full/runs.csv >part.csv
+"$dshost" compare part.csv:cmaes part.csv:rand >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 0 ] && grep -q 'left out: part.csv:[0-9]*: failed' "$tmp/err" && grep -q 'left out of A: 0 environments that the other set lacks, 2 unfinished runs' "$tmp/out"
+result $? "compare says which run is left out, and why"
 
 # ---- mixtures ----
 report all full/runs.csv --out mixed
@@ -90,7 +115,7 @@ result $? "a table that is named twice, and a copy of it, count once"
 "$dshost" report all/sphere/cmaes all/sphere/rand/seed-0 full/runs.csv --only 'sphere/*' --no-pictures --out part >"$tmp/out" 2>"$tmp/err"
 [ $? -eq 0 ] && [ ! -s "$tmp/err" ] && [ "$(cells part/cells.csv)" = "sphere,boleap,4 sphere,cmaes,4 sphere,rand,4 " ]
 result $? "what only the table has joins"
-known part/cells.csv | sed 's/,[^,]*$//' >x && grep '^sphere\|^environment' want | sed 's/,[^,]*$//' | cmp -s - x
+known part/cells.csv | sed 's/,[^,]*,[^,]*$//' >x && grep '^sphere\|^environment' want | sed 's/,[^,]*,[^,]*$//' | cmp -s - x
 result $? "with the same numbers, but for p_holm_alone, which is corrected for two environments there"
 [ "$(curves part/cells.csv sphere cmaes)" = "$(curves full/cells.csv sphere cmaes)" ]
 result $? "an optimizer with all of its curves has its areas and running times"

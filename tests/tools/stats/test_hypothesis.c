@@ -359,6 +359,10 @@ static void rounding(void **state)
         assert_true(ds_normal_score(0.1, ds_sample_mean(equal, n + 1), 0.1) == 1);
         assert_true(ds_normal_score(-0.1, -ds_sample_mean(equal, n + 1), -0.1) == 1);
     }
+    /* Two losses a few roundings apart are one: neither is the best. */
+    const double low = -0.010391111027982227, high = -0.010391111027982222;
+    assert_true(low < high && ds_normal_score(high, (low + high) / 2, low) == 1 &&
+                ds_normal_score(low, high, low) == 1);
     assert_true(ds_normal_score(0.1, 0.1 + 1e-13, 0.1) == 1 &&
                 ds_normal_score(0.1 + 1e-13, 0.1 + 1e-13, 0.1) == 0);
 }
