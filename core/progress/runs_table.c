@@ -46,14 +46,25 @@ static const char *loss_text(double v, char text[24])
     return text;
 }
 
-/* "name", cut by whole letters, and blanks up to `width` columns. */
+/* "name" and blanks up to `width` columns. What is longer loses whole letters of its middle: names that are
+ * told apart at their ends (`@seed=1`, `@seed=2`) stay so. */
 static void pad(char *out, size_t room, const char *name, size_t width)
 {
+    const size_t all = ds_text_columns(name), cut = all > width ? all - width + 2 : 0;
+    const size_t from = cut > 0 ? (width - 2) / 2 : all, to = from + cut; /* letters that are left out */
     size_t n = 0, columns = 0;
-    while (name[n] != '\0' && n + 4 < room && (columns < width || ((unsigned char)name[n] & 0xc0) == 0x80)) {
-        columns += ((unsigned char)name[n] & 0xc0) != 0x80;
-        out[n] = name[n];
-        n++;
+    for (size_t i = 0, letter = 0; name[i] != '\0' && n + 4 < room; i++) {
+        const int begins = ((unsigned char)name[i] & 0xc0) != 0x80;
+        letter += (size_t)begins;
+        if (letter > from && letter <= to) {
+            if (begins && letter <= from + 2) {
+                out[n++] = '.';
+                columns++;
+            }
+            continue;
+        }
+        columns += (size_t)begins;
+        out[n++] = name[i];
     }
     for (; columns < width && n + 1 < room; columns++) {
         out[n++] = ' ';

@@ -71,4 +71,19 @@ status 0 "an experiment" "$dshost" bench two.ini --out two
 result $? "ends with a table of its cells"
 [ "$(sed -n 's/^dshost:   analytic  *[a-z]*  *2  *[^ ]*  *\([^ ]*\) .*/\1/p' "$tmp/err" | sort -gc 2>&1)" = "" ]
 result $? "the best first"
+cat >long.ini <<'INI'
+[bench]
+envs = a_long_name_of_an_env_that_ends
+opts = rand
+runs = 2
+[run]
+budget = 20
+[env a_long_name_of_an_env_that_ends]
+plugin = analytic
+[sweep env a_long_name_of_an_env_that_ends]
+dim = 2 | 3
+INI
+status 0 "environments with long names that differ at their ends" "$dshost" bench long.ini --out long
+grep -q '^dshost:   a_long_name_o..at_ends@dim=2  rand ' "$tmp/err" && grep -q '^dshost:   a_long_name_o..at_ends@dim=3  rand ' "$tmp/err"
+result $? "are told apart in the table"
 finish
