@@ -33,13 +33,14 @@ typedef struct boleap {
     double *mean, *at_mean; /* leaps x n means of the leaps in progress, and their best losses */
 } boleap;
 
-/* x_n = argmin LCB(x | GP); other leaps in progress count as if their means had their best losses. */
+/* x_n = argmin LCB(x | GP); other leaps in progress count as if their means had their best losses, or, where
+ * they have only just begun, about the mean of all losses. */
 static ds_status begin_leap(boleap *self, leap *next)
 {
     size_t fantasies = 0;
     for (size_t i = 0; i < self->leaps; i++) {
         const leap *l = &self->leap[i];
-        if (l->state != LEAP_OVER && isfinite(l->best)) {
+        if (l->state != LEAP_OVER) {
             memcpy(self->mean + fantasies * self->n, l->mean, self->n * sizeof(double));
             self->at_mean[fantasies++] = l->best;
         }
@@ -267,7 +268,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("boleap", "0.2.1"),
+    OPT_KIT_DESC("boleap", "0.2.2"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = opt_gradient, /* polish */
     .summary = "BO-Leap: Bayesian optimization over leaps of CMA-ES and gradient descent",

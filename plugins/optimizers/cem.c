@@ -42,7 +42,9 @@ typedef struct cem {
     size_t *order;
     uint32_t *outcome;
     refine *polish; /* NULL = never */
-    int64_t left;   /* evaluations before it begins */
+    int64_t left;   /* evaluations before it begins, */
+    int64_t share;  /* and those that are kept for it */
+    size_t count;   /* points of the present generation */
     double *best, best_loss;
     int is_polished;
 } cem;
@@ -68,9 +70,13 @@ static void begin_search(cem *self)
     }
 }
 
+/* A generation that would take more than a quarter of what is kept for the polish ends where that begins. */
 static void draw(cem *self)
 {
-    for (size_t i = 0; i < self->samples * self->n; i++) {
+    const int64_t over = (int64_t)self->samples - self->left;
+    const int is_cut = self->polish && !self->is_polished && self->left > 0 && over > self->share / 4;
+    self->count = is_cut ? (size_t)self->left : self->samples;
+    for (size_t i = 0; i < self->count * self->n; i++) {
         size_t k = i % self->n;
         self->v[i] = box_clamp(self->mean[k] + self->sd[k] * ds_random_normal(&self->rng), -1.0, 1.0);
     }
@@ -79,7 +85,7 @@ static void draw(cem *self)
 /* Moves mean and standard deviation to those of the elite; what has failed is not among them. */
 static void fit(cem *self)
 {
-    size_t finite = rank_rows(self->samples, self->n, self->v, self->loss, self->order, self->ranked);
+    size_t finite = rank_rows(self->count, self->n, self->v, self->loss, self->order, self->ranked);
     size_t count = finite < self->elite ? finite : self->elite;
     double keep = self->smoothing;
     for (size_t k = 0; k < self->n && count > 0; k++) {
@@ -102,7 +108,7 @@ static void fit(cem *self)
 static int is_over(const cem *self)
 {
     int finite = 0, narrow = 1;
-    for (size_t i = 0; i < self->samples; i++) {
+    for (size_t i = 0; i < self->count; i++) {
         finite |= isfinite(self->loss[i]) != 0;
     }
     for (size_t k = 0; k < self->n; k++) {
@@ -140,7 +146,7 @@ static ds_status search(void *self_)
             return refine_run(self->polish, self->best, &self->best_loss, simulate, self);
         }
         draw(self);
-        ds_status status = simulate(self, "sample", self->samples, self->v, self->loss, NULL, self->outcome);
+        ds_status status = simulate(self, "sample", self->count, self->v, self->loss, NULL, self->outcome);
         if (status != DS_OK) {
             return status;
         }
@@ -199,6 +205,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
     double share = refine_suits(self->n, polish_arms(self)) ? ds_param_real(in, "polish") : 0.0;
     uint64_t budget = self->kit.problem->budget;
     self->left = share > 0.0 ? (int64_t)fmax(1.0, ceil((1.0 - share) * (double)budget)) : 0;
+    self->share = (int64_t)budget - self->left;
     opt_kit_check_polish(in, self->kit.problem, share);
     blas_use_one_thread();
     if (in->status == DS_OK && self->elite > self->samples) {
@@ -229,7 +236,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("cem", "0.1.1"),
+    OPT_KIT_DESC("cem", "0.1.2"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = opt_gradient,
     .summary = "Cross-entropy method: a normal distribution fitted to the best of what it drew",

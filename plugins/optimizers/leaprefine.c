@@ -52,7 +52,7 @@ static ds_status take_leap(leaprefine *self, uint64_t trial)
                                 points, self->loss, with_gradient ? self->gradient : NULL, self->outcome);
         if (status == DS_OK) {
             leap_tell(l, self->loss, self->gradient, self->outcome);
-            if (l->state != LEAP_DESCENT && b->refine_from > 0 && bayes_refine_due(b)) {
+            if (l->state != LEAP_DESCENT && b->kit.problem->budget > 0 && bayes_refine_due(b)) {
                 break;
             }
         }
@@ -134,7 +134,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("leaprefine", "0.2.1"),
+    OPT_KIT_DESC("leaprefine", "0.2.2"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = opt_gradient,
     .summary = "LeapRefine: BO-Leap with descents first, leaps that go on while they pay, and refinement",

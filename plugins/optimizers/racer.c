@@ -58,13 +58,14 @@ typedef struct racer {
 /* Points that are polished one after the other in a lane. */
 enum { POLISH_TURNS = 4 };
 
-/* Runners under way, for a model that is to propose something else. */
+/* Runners under way, for a model that is to propose something else; those that have only just begun are known
+ * by their starts. */
 static size_t gather_others(racer *self)
 {
     size_t others = 0, n = self->bayes.kit.n;
     for (size_t lane = 0; lane < self->options.lanes; lane++) {
         const basin *b = race_runner(self->race, lane);
-        if (b && isfinite(b->best_loss)) {
+        if (b) {
             memcpy(self->others + others * n, b->best, n * sizeof(double));
             self->other_loss[others++] = b->best_loss;
         }
@@ -229,6 +230,26 @@ static ds_status polish(racer *self)
     return status != DS_OK ? status : bayes_refine(&self->bayes);
 }
 
+/* The lanes of the next round, and whether they want gradients; -1: it waits, since a round is not to take
+ * more than a quarter of what is kept for the refinement. Returns how many there are. */
+static size_t choose_lanes(racer *self)
+{
+    const bayes_search *b = &self->bayes;
+    int64_t planned = (int64_t)b->kit.problem->budget, room = INT64_MAX;
+    size_t chosen = 0;
+    if (b->refine && planned > 0 && b->best_loss < b->refined) {
+        room = b->refine_from + (planned - b->refine_from) / 4 - b->told;
+    }
+    for (size_t lane = 0; lane < self->options.lanes; lane++) {
+        const basin *runner = race_runner(self->race, lane);
+        int64_t rows = (int64_t)basin_count(runner);
+        self->with_gradient[lane] = rows <= room ? basin_wants_gradient(runner) : -1;
+        room -= rows <= room ? rows : 0;
+        chosen += self->with_gradient[lane] >= 0;
+    }
+    return chosen;
+}
+
 static ds_status racer_search(void *self_)
 {
     racer *self = self_;
@@ -236,9 +257,10 @@ static ds_status racer_search(void *self_)
     if (bayes_refine_due(&self->bayes)) {
         return polish(self);
     }
+    race_know(self->race, self->bayes.best_loss);
     ds_status status = fill_lanes(self);
-    for (size_t lane = 0; status == DS_OK && lane < self->options.lanes; lane++) {
-        self->with_gradient[lane] = basin_wants_gradient(race_runner(self->race, lane));
+    if (status == DS_OK && choose_lanes(self) == 0) {
+        return polish(self);
     }
     status = status != DS_OK ? status : advance(self, 1);
     return status != DS_OK ? status : advance(self, 0);
@@ -383,7 +405,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("racer", "0.2.1"),
+    OPT_KIT_DESC("racer", "0.3.0"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = opt_gradient,
     .summary =

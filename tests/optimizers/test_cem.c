@@ -115,6 +115,20 @@ static void test_polish(void **state)
     fake_free(&r);
 }
 
+/* A generation does not take what is kept for it. */
+static void test_keeps_the_polish(void **state)
+{
+    (void)state;
+    static const uint64_t budget[] = {60, 100, 120, 250};
+    for (size_t k = 0; k < sizeof budget / sizeof *budget; k++) {
+        fake_problem p = optimizer_box(5, -2, 2, rosenbrock, budget[k]);
+        fake_result r = fake_run("cem", "polish=0.5", &p, 1);
+        optimizer_assert_sound(&r, budget[k]);
+        assert_true(8 * fake_count(&r, "refine") >= 3 * budget[k]);
+        fake_free(&r);
+    }
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -132,8 +146,10 @@ static void test_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_case), cmocka_unit_test(test_fit),
-                                       cmocka_unit_test(test_reaches),    cmocka_unit_test(test_starts_again),
-                                       cmocka_unit_test(test_polish),     cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_case), cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_reaches),    cmocka_unit_test(test_starts_again),
+        cmocka_unit_test(test_polish),     cmocka_unit_test(test_keeps_the_polish),
+        cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -280,13 +280,25 @@ static void test_beats_boleap(void **state)
     assert_true(ours < 0.1 * theirs);
 }
 
+/* All of the budget for the refinement: what comes before it is no longer than a batch. */
+static void test_refines_all_the_way(void **state)
+{
+    (void)state;
+    fake_problem p = optimizer_box(5, -2, 2, rosenbrock, 100);
+    fake_result r = fake_run("leaprefine", "refine=1", &p, 1);
+    optimizer_assert_sound(&r, 100);
+    assert_true(fake_count(&r, "refine") >= 85);
+    fake_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_case),     cmocka_unit_test(test_sample_gradients),
         cmocka_unit_test(test_parallel_leaps), cmocka_unit_test(test_polish),
         cmocka_unit_test(test_refinement),     cmocka_unit_test(test_refinement_ends),
-        cmocka_unit_test(test_structure),      cmocka_unit_test(test_beats_boleap),
+        cmocka_unit_test(test_structure),      cmocka_unit_test(test_refines_all_the_way),
+        cmocka_unit_test(test_beats_boleap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

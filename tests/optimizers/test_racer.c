@@ -3,11 +3,14 @@
  * polish, its ablations, and that it gets where others do not. */
 #include "functions.h"
 #include "objective.h"
+#include "methods/race/basin.h"
 #include "optimizer_cases.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -56,11 +59,97 @@ static void test_structure(void **state)
     for (uint64_t i = 0; i < 400; i++) {
         assert_int_equal(r.rows[i].want, 0);
     }
-    assert_true(fake_count(&r, "sample") > 0 && r.best < 3.0);
+    assert_true(fake_count(&r, "sample") > 0);
     fake_free(&r);
+    double mean = 0.0;
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        r = fake_run("racer", "raw=64 starts=2", &p, seed);
+        mean += r.best / 12.0;
+        fake_free(&r);
+    }
+    assert_true(mean < 3.6); /* 5 at the start; 1.8 to 5 */
     r = fake_run("racer", "good=0.5 noisy=0.3", &p, 3);
     assert_int_equal(r.create_status, DS_E_PARAM);
     assert_non_null(strstr(r.error, "ascending order"));
+    fake_free(&r);
+}
+
+static double distance(size_t n, const double *a, const double *b)
+{
+    double most = 0.0;
+    for (size_t k = 0; k < n; k++) {
+        most = fmax(most, fabs(a[k] - b[k]));
+    }
+    return most;
+}
+
+/* At the bottom of a basin a search is over: it does not turn from L-BFGS-B to a descent and back. */
+static void test_ends_at_the_bottom(void **state)
+{
+    (void)state;
+    fake_problem p = optimizer_box(2, -2, 2, rosenbrock, 400);
+    fake_result r = fake_run("racer", "raw=32 starts=2 lanes=1 racing=false polish=0", &p, 1);
+    uint64_t most = 0, repeats = 0;
+    for (uint64_t i = 0; i < 400; i++) {
+        uint64_t same = 0;
+        for (uint64_t j = 0; j < 400; j++) {
+            same += distance(2, r.x + 2 * i, r.x + 2 * j) == 0.0;
+        }
+        most = same > most ? same : most;
+        repeats += same > 1;
+    }
+    print_message("# one point %llu times, %llu of 400 repeated\n", (unsigned long long)most,
+                  (unsigned long long)repeats);
+    assert_true(most <= 40 && repeats < 130); /* several searches end at the optimum; 176 and 348 once */
+    fake_free(&r);
+}
+
+/* A round of samples does not take what is kept for the refinement. */
+static void test_keeps_the_refinement(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n;
+        uint64_t budget;
+        const char *parameters;
+    } cases[] = {{2, 60, ""}, {10, 50, ""}, {10, 100, ""}, {30, 90, ""}, {10, 400, "lanes=32 "}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char parameters[80];
+        snprintf(parameters, sizeof parameters, "%sraw=32 starts=2", cases[k].parameters);
+        fake_problem p = optimizer_box(cases[k].n, -1, 1, ripples, cases[k].budget);
+        p.no_gradient = 1;
+        fake_result r = fake_run("racer", parameters, &p, 0);
+        optimizer_assert_sound(&r, cases[k].budget);
+        print_message("# %zu variables, %llu evaluations, %llu of them refine\n", cases[k].n,
+                      (unsigned long long)cases[k].budget, (unsigned long long)fake_count(&r, "refine"));
+        const double share = (double)fake_count(&r, "refine") / (double)cases[k].budget;
+        assert_true(share >= 0.75 * 0.3 - 0.03 &&
+                    share < 0.3 + (double)basin_rows(cases[k].n) / (double)cases[k].budget);
+        fake_free(&r);
+    }
+}
+
+static double flat(void *ctx, size_t n, const double *x, double *g)
+{
+    (void)ctx;
+    (void)x;
+    for (size_t k = 0; g != NULL && k < n; k++) {
+        g[k] = 0.0;
+    }
+    return 1.0;
+}
+
+/* On a plateau it compares single points, and samples around half of them alone. */
+static void test_plateau(void **state)
+{
+    (void)state;
+    fake_problem p = optimizer_box(5, -1, 1, flat, 600);
+    fake_result r = fake_run("racer", "raw=32 starts=2 polish=0", &p, 0);
+    const uint64_t starts = fake_count(&r, "descent");
+    print_message("# %llu starts, %llu samples\n", (unsigned long long)starts,
+                  (unsigned long long)fake_count(&r, "sample"));
+    /* A search that samples goes on for seven generations without gain, of eight points each. */
+    assert_true(starts >= 18 && fake_count(&r, "sample") > 300);
     fake_free(&r);
 }
 
@@ -84,18 +173,20 @@ static void test_ablations(void **state)
 }
 
 /* With polish_lanes the search is the same until the polish, which then asks for as many points at once as
- * there are lanes, and comes about as far; without gradients, too. */
+ * there are lanes. With gradients it comes as far; without, where generations have few evaluations left for
+ * each lane, not as far as the polish of one point, but further than a race without any. */
 static void test_polish_lanes(void **state)
 {
     (void)state;
     for (int blind = 0; blind < 2; blind++) {
         fake_problem p = optimizer_box(6, -2, 2, ripples, 600);
-        double alone = 0.0, together = 0.0;
+        double alone = 0.0, together = 0.0, without = 0.0;
         uint64_t calls = 0, fewer = 0;
         p.no_gradient = blind;
-        for (uint64_t seed = 0; seed < 5; seed++) {
+        for (uint64_t seed = 0; seed < 20; seed++) {
             fake_result a = fake_run("racer", "raw=32 starts=2 lanes=8 polish=0.6", &p, seed);
             fake_result b = fake_run("racer", "raw=32 starts=2 lanes=8 polish=0.6 polish_lanes=8", &p, seed);
+            fake_result c = fake_run("racer", "raw=32 starts=2 lanes=8 polish=0", &p, seed);
             optimizer_assert_sound(&b, 600);
             uint64_t first = 0;
             while (first < 600 && strcmp(b.rows[first].tag, "refine") != 0) {
@@ -103,16 +194,20 @@ static void test_polish_lanes(void **state)
             }
             assert_true(first >= 240 && first < 320);
             assert_memory_equal(a.x, b.x, first * 6 * sizeof(double));
-            alone += a.best / 5.0;
-            together += b.best / 5.0;
+            alone += a.best / 20.0;
+            together += b.best / 20.0;
+            without += c.best / 20.0;
             calls += a.calls;
             fewer += b.calls;
             fake_free(&a);
             fake_free(&b);
+            fake_free(&c);
         }
-        print_message("# polish %s gradients: alone %.3g, %g calls; in step %.3g, %g calls\n",
-                      blind ? "without" : "with", alone, (double)calls / 5.0, together, (double)fewer / 5.0);
-        assert_true(fewer < calls && together < 1.5 * alone + 0.05);
+        print_message("# polish %s gradients: alone %.3g, %g calls; in step %.3g, %g calls; none %.3g\n",
+                      blind ? "without" : "with", alone, (double)calls / 20.0, together, (double)fewer / 20.0,
+                      without);
+        assert_true(fewer < calls && alone < 0.5 * without && together < (blind ? 1.0 : 0.5) * without);
+        assert_true(blind || together < 1e-20);
     }
 }
 
@@ -148,8 +243,13 @@ static void test_reaches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_case), cmocka_unit_test(test_structure),
-        cmocka_unit_test(test_ablations),  cmocka_unit_test(test_polish_lanes),
+        cmocka_unit_test(test_every_case),
+        cmocka_unit_test(test_ends_at_the_bottom),
+        cmocka_unit_test(test_keeps_the_refinement),
+        cmocka_unit_test(test_plateau),
+        cmocka_unit_test(test_structure),
+        cmocka_unit_test(test_ablations),
+        cmocka_unit_test(test_polish_lanes),
         cmocka_unit_test(test_reaches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -178,6 +178,35 @@ static void test_searches_in_progress(void **state)
     surrogate_destroy(t);
 }
 
+/* So do four that have only just begun, whose losses are not known: none begins where another does. */
+static void test_searches_just_begun(void **state)
+{
+    (void)state;
+    surrogate *s = make(3, &usual), *t = make(3, &usual);
+    double begun[12], again[3], last[3];
+    const double unknown[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
+    add_random(s, 3, 40, 0);
+    add_random(t, 3, 40, 0);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(surrogate_propose_beside(s, 1, i, begun, unknown, begun + 3 * i), DS_OK);
+        for (size_t j = 0; j < i; j++) {
+            double distance = 0.0;
+            for (size_t k = 0; k < 3; k++) {
+                distance = fmax(distance, fabs(begun[3 * i + k] - begun[3 * j + k]));
+            }
+            print_message("# starts %zu and %zu are %.3g apart\n", j, i, distance);
+            assert_true(distance > 0.02);
+        }
+    }
+    assert_int_equal(surrogate_recorded(s), 40);
+    assert_int_equal(surrogate_size(s), 40);
+    assert_int_equal(surrogate_propose(s, 2, again), DS_OK);
+    assert_int_equal(surrogate_propose(t, 2, last), DS_OK);
+    assert_memory_equal(again, last, sizeof again);
+    surrogate_destroy(s);
+    surrogate_destroy(t);
+}
+
 /* A stop request at any moment of a proposal ends it; asked again, it succeeds. */
 static void test_stop(void **state)
 {
@@ -217,10 +246,15 @@ static void test_odd_losses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),      cmocka_unit_test(test_near_points_and_failures),
-        cmocka_unit_test(test_limits),     cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_stop),       cmocka_unit_test(test_affine_losses),
-        cmocka_unit_test(test_odd_losses), cmocka_unit_test(test_searches_in_progress),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_near_points_and_failures),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_affine_losses),
+        cmocka_unit_test(test_odd_losses),
+        cmocka_unit_test(test_searches_in_progress),
+        cmocka_unit_test(test_searches_just_begun),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -486,22 +486,42 @@ static size_t best_inputs(surrogate *s)
     return good;
 }
 
-/* Adds the points of other searches behind the data, until drop_fantasies(). */
-static ds_status add_fantasies(surrogate *s, size_t count, const double *points, const double *loss)
+/* One more input behind the others; left out where it cannot be told apart from them. DS_E_NOMEM. */
+static ds_status add_fantasy(surrogate *s, const double *u, double target)
 {
-    double *u = s->inputs;
-    for (size_t i = 0; i < count; i++) {
-        box_u_from_v(s->n, points + i * s->n, u);
-        ds_status status = gp_append(s->process, u);
-        if (status == DS_E_NOMEM) {
-            return status;
-        }
-        if (status == DS_OK) {
-            s->targets[s->process->n - 1] = (capped_or_log(s, loss[i]) - s->mean) / s->sd;
+    ds_status status = gp_append(s->process, u);
+    if (status == DS_OK) {
+        s->targets[s->process->n - 1] = target;
+    }
+    return status == DS_E_NOMEM ? status : DS_OK;
+}
+
+/* Adds the points of other searches behind the data, until drop_fantasies(). Those whose losses are not known
+ * get the mean of all, or what the process expects there, if that is more ("constant liar", D. Ginsbourger et
+ * al. 2010): with what it expects alone, where it is sure, the next one would begin beside them. Their inputs
+ * stand behind those of the records, *expected of them. */
+static ds_status add_fantasies(surrogate *s, size_t count, const double *points, const double *loss,
+                               size_t *expected)
+{
+    ds_status status = DS_OK;
+    *expected = 0;
+    for (size_t i = 0; status == DS_OK && i < count; i++) {
+        if (isfinite(loss[i])) {
+            box_u_from_v(s->n, points + i * s->n, s->inputs);
+            status = add_fantasy(s, s->inputs, (capped_or_log(s, loss[i]) - s->mean) / s->sd);
         }
     }
     gp_set_targets(s->process, s->targets);
-    return DS_OK;
+    for (size_t i = 0; status == DS_OK && i < count; i++) {
+        if (!isfinite(loss[i])) {
+            double mean, sd, *u = s->u + (s->recorded + (*expected)++) * s->n;
+            box_u_from_v(s->n, points + i * s->n, u);
+            status = gp_predict(s->process, 1, u, &mean, &sd, NULL, NULL);
+            status = status != DS_OK ? status : add_fantasy(s, u, fmax(mean, 0.0));
+            gp_set_targets(s->process, s->targets);
+        }
+    }
+    return status;
 }
 
 static void drop_fantasies(surrogate *s)
@@ -535,7 +555,8 @@ ds_status surrogate_propose_beside(surrogate *s, uint64_t trial, size_t count, c
     if (count > 0 && !reserve_records(s, s->recorded + count)) {
         return DS_E_NOMEM;
     }
-    if (count > 0 && (status = add_fantasies(s, count, points, loss)) != DS_OK) {
+    size_t expected = 0;
+    if (count > 0 && (status = add_fantasies(s, count, points, loss, &expected)) != DS_OK) {
         drop_fantasies(s);
         return status;
     }
@@ -550,7 +571,7 @@ ds_status surrogate_propose_beside(surrogate *s, uint64_t trial, size_t count, c
     search.good_count = s->options.around_best ? best_inputs(s) : 0;
     search.good = s->inputs;
     search.told = s->u;
-    search.told_count = s->recorded;
+    search.told_count = s->recorded + expected;
     search.near = NEAR; /* the process would not learn from such a point, and propose it again */
     ds_random rng = ds_random_open(s->host->seed, "acquisition", trial);
     status = acquisition_minimise(s->process, &a, &search, &rng, host_says_stop, s->host, v);

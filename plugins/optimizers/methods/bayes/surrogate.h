@@ -75,8 +75,8 @@ size_t surrogate_size(const surrogate *s);
  * uniform as long as no finite loss is known. DS_STOPPED, DS_E_NOMEM. */
 ds_status surrogate_propose(surrogate *s, uint64_t trial, double *v);
 
-/* The same while `count` other searches (count x n points v with their losses) are in progress: they count as
- * if they had been simulated, so that the new search begins elsewhere. */
+/* The same while `count` other searches (count x n points v with their losses, INFINITY where none is known
+ * yet) are in progress: they count as if they had been simulated, so that the new search begins elsewhere. */
 ds_status surrogate_propose_beside(surrogate *s, uint64_t trial, size_t count, const double *points,
                                    const double *loss, double *v);
 

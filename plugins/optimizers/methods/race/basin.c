@@ -139,10 +139,11 @@ static void go_on(basin *b, int is_flat)
     double doubt = trust_doubt(&b->trust);
     int knows = b->options.trust && b->trust.steps >= TRUST_STEPS, is_good = knows && doubt < b->options.good;
     int gained = b->turn_loss - b->best_loss > NEWTON_GAIN * fabs(b->turn_loss), ended = b->mode;
-    if (ended == BASIN_DESCENT) {
-        b->lr *= CAREFUL;
-    } else {
+    if (ended == BASIN_NEWTON) {
         b->over = !gained && b->lr < b->options.lr;
+    }
+    if (ended == BASIN_DESCENT || !gained) { /* a descent at the first rate would turn to L-BFGS-B at once */
+        b->lr *= CAREFUL;
     }
     double least = fmin(LEAST_LR, b->options.lr / 50); /* also of a search that begins with small steps */
     b->over |= !isfinite(b->best_loss) || b->lr < least || (is_flat && (!b->options.trust || is_good));
@@ -293,6 +294,14 @@ static size_t draw(basin *b)
 }
 
 /* ---- for the caller ---- */
+
+size_t basin_count(const basin *b)
+{
+    const double *points;
+    return b->mode == BASIN_SAMPLES                   ? basin_rows(b->n)
+           : b->mode == BASIN_LEAP && b->leap != NULL ? leap_points(b->leap, &points)
+                                                      : 1;
+}
 
 void basin_begin(basin *b, const double *start, int patient, ds_random rng)
 {

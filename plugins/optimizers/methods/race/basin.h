@@ -86,6 +86,9 @@ void basin_begin(basin *b, const double *start, int patient, ds_random rng);
 /* The points to simulate next (rows of n values, valid until they are told), and whether with gradients. 0
  * without memory. */
 size_t basin_points(basin *b, const double **points);
+
+/* How many these will be. */
+size_t basin_count(const basin *b);
 int basin_wants_gradient(const basin *b);
 void basin_tell(basin *b, const double *loss, const double *gradient, const uint32_t *outcome);
 

@@ -13,6 +13,7 @@ typedef struct runner {
     basin *search;
     int rung;       /* it is in, or has just come to the end of */
     int is_waiting; /* at the end of its rung */
+    int is_running; /* it has a lane */
     double promise; /* at the end of its rung */
 } runner;
 
@@ -20,6 +21,7 @@ typedef struct runner {
 typedef struct rung {
     double *promise;
     size_t count, capacity;
+    size_t left; /* runners that went on from here by what they promised */
 } rung;
 
 struct race {
@@ -30,7 +32,7 @@ struct race {
     size_t places;
     runner **lane;     /* NULL = idle */
     uint64_t entered;  /* runners so far */
-    double least_loss; /* that any of them has found */
+    double least_loss; /* that is known: of a runner, or by race_know() */
     rung rungs[RUNGS];
 };
 
@@ -90,14 +92,24 @@ static int note(rung *k, double promise)
 }
 
 /* Whether fewer than count/keep of those that came to the end of the rung promised less loss (promises are
- * sorted), or the least loss found is more than it promises. */
-static int may_go_on(const race *r, const runner *w)
+ * sorted); of those that promise the same at this border only as many as are missing. */
+static int is_ahead(const race *r, const runner *w)
 {
     const rung *k = &r->rungs[w->rung];
     const size_t some = (size_t)((double)k->count / r->options.keep);
-    int is_ahead = some > 0 && !(k->promise[some - 1] < w->promise);
+    if (some == 0 || k->promise[some - 1] < w->promise) {
+        return 0;
+    }
+    const int is_tied =
+        k->promise[some - 1] == w->promise && some < k->count && k->promise[some] == w->promise;
+    return !is_tied || k->left < some;
+}
+
+/* It is ahead, or promises less than the least loss found. */
+static int may_go_on(const race *r, const runner *w)
+{
     int beats_all = r->options.promise && w->promise < r->least_loss;
-    return w->is_waiting && (!r->options.racing || is_ahead || beats_all);
+    return w->is_waiting && (!r->options.racing || beats_all || is_ahead(r, w));
 }
 
 /* Of the waiting runners that may go on, the one in the highest rung, and there the one that promises
@@ -126,20 +138,12 @@ size_t race_idle(race *r)
             return lane;
         }
         w->is_waiting = 0;
+        r->rungs[w->rung].left++;
         w->rung += w->rung + 1 < RUNGS;
+        w->is_running = 1;
         r->lane[lane] = w;
     }
     return r->options.lanes;
-}
-
-static int is_running(const race *r, const runner *w)
-{
-    for (size_t lane = 0; lane < r->options.lanes; lane++) {
-        if (r->lane[lane] == w) {
-            return 1;
-        }
-    }
-    return 0;
 }
 
 /* A place for a new runner: one never used, one whose search is over, else that of the waiting one of least
@@ -152,7 +156,7 @@ static runner *make_room(race *r)
         if (!w->search) {
             return place && place->search->over ? place : w;
         }
-        if (is_running(r, w)) {
+        if (w->is_running) {
             continue;
         }
         if (!place || (!place->search->over && (w->search->over || w->promise > place->promise))) {
@@ -174,6 +178,7 @@ int race_enter(race *r, size_t lane, const double *start, ds_random rng)
     basin_begin(w->search, start, r->options.patient && r->entered % 2 == 1, rng);
     r->entered++;
     w->rung = w->is_waiting = 0;
+    w->is_running = 1;
     r->lane[lane] = w;
     return 1;
 }
@@ -201,8 +206,14 @@ ds_status race_tell(race *r, size_t lane, const double *loss, const double *grad
     b->turned = 0;
     w->promise = basin_promise(b);
     w->is_waiting = !b->over;
+    w->is_running = 0;
     r->lane[lane] = NULL;
     return note(&r->rungs[w->rung], w->promise) ? DS_OK : DS_E_NOMEM;
+}
+
+void race_know(race *r, double loss)
+{
+    r->least_loss = fmin(r->least_loss, loss);
 }
 
 size_t race_best(const race *r, size_t most, const double **points)

@@ -48,6 +48,9 @@ size_t race_points(race *r, size_t lane, const double **points);
 ds_status race_tell(race *r, size_t lane, const double *loss, const double *gradient,
                     const uint32_t *outcome);
 
+/* A loss that was found elsewhere: runners have to promise less than it, too. */
+void race_know(race *r, double loss);
+
 /* The best points of at most `most` runners, running, paused or over, that have one, in ascending order of
  * their losses; returns how many. They are valid until the next race_enter() or race_tell(). */
 size_t race_best(const race *r, size_t most, const double **points);
