@@ -9,7 +9,7 @@
 #
 # FOLDER - leaves what is there of that experiment. Behind FOLDER, or in its place, tables of runs go to the report, too, such as the one that
 # is there: what needs curves stays empty then, and pictures stay as they are. NAME is rigid, cloth, particles, optimizers, methods, methods_full (its particles, full size),
-# methods_small (particles, with racer), training, or gradsim/X for examples/paper/gradsim/X.ini, of which only the means of errors and distances are kept. The tables stand between lines
+# methods_small (particles, with racer), methods_all (the summary of methods/runs.csv and methods_small/runs.csv together), training, or gradsim/X for examples/paper/gradsim/X.ini, of which only the means of errors and distances are kept. The tables stand between lines
 # `<!-- table NAME KIND FLAGS -->` and `<!-- end of table -->`; KIND and FLAGS are those of tables.sh. What is said about
 # the numbers is written by hand.
 #
@@ -28,10 +28,10 @@ experiments() {
 	particles | methods_small) echo particle_methods ;;
 	optimizers) echo optimizers optimizers_torus ;;
 	gradsim/*) echo "paper/$1" ;;
-	methods | methods_full) echo evaluation ;;
+	methods | methods_full | methods_all) echo evaluation ;;
 	training) echo training ;;
 	*)
-		echo "$0: $1: rigid, cloth, particles, optimizers, methods, methods_full, methods_small, training or gradsim/X" >&2
+		echo "$0: $1: rigid, cloth, particles, optimizers, methods, methods_full, methods_small, methods_all, training or gradsim/X" >&2
 		return 2
 		;;
 	esac
@@ -121,15 +121,16 @@ report() {
 		own=$((own - 1))
 	done
 	shift "$others"
-	case $name in methods | methods_full | methods_small | training) reference=racer ;; *) reference=boleap ;; esac
+	case $name in methods | methods_full | methods_small | methods_all | training) reference=racer ;; *) reference=boleap ;; esac
 	if is_table "$1"; then out=$scratch/report; else out=$1/report; fi
 	"$dshost" report "$@" --no-pictures --reference "$reference" --out "$out" > /dev/null # pictures would be some MB
 	mkdir -p "$docs/results/$name"
 	for f in cells.csv runs.csv summary.csv; do
-		[ "$name/$f" = optimizers/summary.csv ] || cp "$out/$f" "$docs/results/$name/$(prefix "$of")$f"
+		case $name/$f in optimizers/summary.csv | methods_all/cells.csv | methods_all/runs.csv) continue ;; esac
+		cp "$out/$f" "$docs/results/$name/$(prefix "$of")$f"
 	done
 	case $name in
-	optimizers | methods | methods_full | methods_small | training) ;; # some MB
+	optimizers | methods | methods_full | methods_small | methods_all | training) ;; # some MB
 	*) cp "$out/index.html" "$docs/results/$name/index.html" ;;
 	esac
 }
