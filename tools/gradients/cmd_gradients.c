@@ -80,6 +80,12 @@ static void print_help(void)
             printf("  --out          Folder for estimates.csv, summary.json and pictures; empty = none.\n");
         } else if (strcmp(ds_run_schema[i]->name, "pictures") == 0) {
             printf("  --pictures     Draw them, as PNG and SVG. [true]\n");
+        } else if (strcmp(ds_run_schema[i]->name, "max_failed") == 0) {
+            printf("  --max-failed   Exit status 5, with all results, where a larger share of all "
+                   "evaluations had "
+                   "no loss, or no gradient\n"
+                   "                 though one was wanted. [%s]\n",
+                   ds_run_schema[i]->default_text);
         } else if (ds_run_flag_of_measures(ds_run_schema[i])) {
             ds_flag_describe(ds_run_schema[i]);
         }

@@ -164,15 +164,27 @@ static void choose_ways(cell_work *w, const double *batch)
     measure_slope(w, batch + half * w->n, BATCHES - half);
 }
 
+static void keep_message(ds_gradients *g, const char message[DS_SAMPLE_MESSAGE])
+{
+    if (message[0] != '\0' && g->message[0] == '\0') {
+        memcpy(g->message, message, sizeof g->message);
+    }
+}
+
 /* Evaluations of the cell, and of all cells those that failed. */
 static void count_all(cell_work *w, const ds_sample_set *set)
 {
-    ds_gradients *g = w->g;
     w->c->evaluations += set->evaluations;
-    g->failed += set->failed;
-    if (set->message[0] != '\0' && g->message[0] == '\0') {
-        memcpy(g->message, set->message, sizeof g->message);
-    }
+    w->g->failed += set->failed;
+    keep_message(w->g, set->message);
+}
+
+/* The same of x itself. */
+static void count_center(cell_work *w, const char message[DS_SAMPLE_MESSAGE])
+{
+    w->c->evaluations++;
+    w->g->failed += isnan(w->c->loss);
+    keep_message(w->g, message);
 }
 
 /* One batch; its mean goes to `mean`, first-order samples behind those in `set`. 0 = no estimate came out. */
@@ -414,6 +426,13 @@ static int repeat_once(cell_work *w, uint64_t k, uint64_t repeat, ds_error *e)
 
 /* ---- together ---- */
 
+/* The root of a mean square less what noise has added to it; NAN where one of them is not known. */
+static double root_without(double square, double noise)
+{
+    double left = square - noise;
+    return isnan(left) ? left : sqrt(fmax(0.0, left));
+}
+
 /* Bias of the slope, length of that of the whole gradient, and the error of one estimate, for estimate k. */
 static void judge(cell_work *w, int k)
 {
@@ -437,11 +456,10 @@ static void judge(cell_work *w, int k)
                         half_width(w, sd * sd / count + between, w->mean[k].count));
     double noise = ds_moments_variance(&w->mean[k]) / count + g->reference.total;
     double length = ds_distance(w->mean[k].mean, block(w, REFERENCE), w->n);
-    c->off[k] = isnan(noise) ? (double)NAN : sqrt(fmax(0.0, length * length - noise));
+    c->off[k] = root_without(length * length, noise);
     ds_stat s = stat_of(w, square, repeats);
-    c->error[k] =
-        (ds_stat){sqrt(fmax(0.0, s.mean - g->reference.total)), sqrt(fmax(0.0, s.low - g->reference.total)),
-                  sqrt(fmax(0.0, s.high - g->reference.total))};
+    c->error[k] = (ds_stat){root_without(s.mean, g->reference.total), root_without(s.low, g->reference.total),
+                            root_without(s.high, g->reference.total)};
 }
 
 /* All components, for a single cell. */
@@ -519,9 +537,10 @@ int ds_gradients_cell(ds_gradients *g, uint64_t k, uint64_t place, ds_error *e)
     for (int i = 0; i < DS_ESTIMATES; i++) {
         ds_moments_begin(&w.mean[i], w.n, block(&w, MEANS + 2 * i));
     }
-    int rc = ds_sample_center(&w.sampler, &w.c->loss, e);
+    char message[DS_SAMPLE_MESSAGE];
+    int rc = ds_sample_center(&w.sampler, &w.c->loss, message, e);
     w.sampler.center = w.c->loss;
-    w.c->evaluations++;
+    count_center(&w, message);
     rc = rc != 0 ? rc : refer(&w, place, e);
     for (uint64_t r = 0; r < repeats && rc == 0; r++) {
         rc = repeat_once(&w, k, r, e);

@@ -89,7 +89,7 @@ typedef struct ds_gradients {
     double start;     /* ds_clock_s() */
     double *slice_at; /* coordinates of the slice's points */
     uint64_t evaluations, failed;
-    char message[200];
+    char message[DS_SAMPLE_MESSAGE];
 } ds_gradients;
 
 /* Place of cell k along each direction. */

@@ -295,6 +295,26 @@ static void warn(const ds_gradients *g)
     }
 }
 
+/* A baseline that is missing leaves no sample of the zeroth order. */
+static void warn_lossless(const ds_gradients *g)
+{
+    uint64_t lossless = 0;
+    for (uint64_t k = 0; k < g->cells; k++) {
+        lossless += isnan(g->cell[k].loss);
+    }
+    if (lossless > 0 && g->wish.baseline == DS_BASELINE_CENTER) {
+        char where[80] = "x";
+        if (g->cells > 1) {
+            snprintf(where, sizeof where, "x of %llu of %llu estimates", (unsigned long long)lossless,
+                     (unsigned long long)g->cells);
+        }
+        ds_log(DS_LOG_WARNING, NULL,
+               "%s has no loss (%s), so that baseline = center leaves no zeroth order there: take --baseline "
+               "mean",
+               where, g->message);
+    }
+}
+
 /* Errors below that of the long run cannot be told. */
 static void warn_noisy(const ds_gradients *g)
 {
@@ -341,6 +361,7 @@ int ds_gradients_make(const ds_settings *settings, const ds_gradients_request *q
     }
     if (rc == 0) {
         warn(&g);
+        warn_lossless(&g);
         warn_noisy(&g);
         *summary = ds_gradients_summary(&g);
         rc = *summary == NULL ? ds_no_memory(e) : 0;

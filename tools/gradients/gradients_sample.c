@@ -131,6 +131,12 @@ static void take_first(batch *b, uint64_t row, const double *grad, int usable)
     }
 }
 
+static void say_why(const ds_answer *a, char out[DS_SAMPLE_MESSAGE])
+{
+    snprintf(out, DS_SAMPLE_MESSAGE, "%s%s%.150s", ds_outcome_name(a->outcome),
+             a->message[0] != '\0' ? ": " : "", a->message);
+}
+
 static int take(void *ctx, uint64_t i, const ds_answer *a, const double *grad, const void *out)
 {
     batch *b = ctx;
@@ -151,8 +157,7 @@ static int take(void *ctx, uint64_t i, const ds_answer *a, const double *grad, c
     }
     if (!valued || ((set->orders & DS_ORDER_FIRST) != 0 && !graded)) {
         if (set->failed++ == 0) {
-            snprintf(set->message, sizeof set->message, "%s%s%.150s", ds_outcome_name(a->outcome),
-                     a->message[0] != '\0' ? ": " : "", a->message);
+            say_why(a, set->message);
         }
     }
     if ((set->orders & DS_ORDER_FIRST) != 0) {
@@ -299,17 +304,29 @@ int ds_sample(const ds_sampler *s, ds_sample_set *set, ds_error *e)
     return rc;
 }
 
+typedef struct center {
+    double *loss;
+    char *message;
+} center;
+
 static int take_loss(void *ctx, uint64_t i, const ds_answer *a, const double *grad, const void *out)
 {
+    center *c = ctx;
     (void)i, (void)grad, (void)out;
-    *(double *)ctx = a->outcome <= DS_EVAL_BAD_GRAD ? a->loss : (double)NAN;
+    if (a->outcome <= DS_EVAL_BAD_GRAD) {
+        *c->loss = a->loss;
+    } else {
+        say_why(a, c->message);
+    }
     return 0;
 }
 
-int ds_sample_center(const ds_sampler *s, double *loss, ds_error *e)
+int ds_sample_center(const ds_sampler *s, double *loss, char message[DS_SAMPLE_MESSAGE], ds_error *e)
 {
     const uint64_t none = 0; /* without noise */
     const ds_pool_question q = {.count = 1, .x = s->x, .first = 1, .key = &none};
+    center c = {loss, message};
     *loss = NAN;
-    return ds_pool_ask(s->pool, &q, take_loss, loss, e);
+    message[0] = '\0';
+    return ds_pool_ask(s->pool, &q, take_loss, &c, e);
 }

@@ -12,6 +12,8 @@
 /* Which orders a set of samples serves. */
 enum { DS_ORDER_FIRST = 1, DS_ORDER_ZEROTH = 2 };
 
+enum { DS_SAMPLE_MESSAGE = 200 };
+
 /* How samples are made around one point. Gradients are in the unit of the scaled variables x[k] / scale[k],
  * in which the noise has standard deviation sigma in every direction. */
 typedef struct ds_sampler {
@@ -47,13 +49,13 @@ typedef struct ds_sample_set {
     uint64_t failed;  /* samples without a loss, or without a gradient that was wanted */
     uint64_t clamped; /* samples that were moved back into the box */
     uint64_t evaluations;
-    char message[200]; /* why the first one failed */
+    char message[DS_SAMPLE_MESSAGE]; /* why the first one failed */
 } ds_sample_set;
 
 /* Draws and evaluates. 0, an exit status, or DS_POOL_STOPPED. */
 int ds_sample(const ds_sampler *s, ds_sample_set *set, ds_error *e);
 
-/* f(x) itself, without noise; NAN where the evaluation fails. */
-int ds_sample_center(const ds_sampler *s, double *loss, ds_error *e);
+/* f(x) itself, without noise; NAN where the evaluation fails, with the reason in `message`, else "". */
+int ds_sample_center(const ds_sampler *s, double *loss, char message[DS_SAMPLE_MESSAGE], ds_error *e);
 
 #endif

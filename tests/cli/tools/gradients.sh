@@ -141,5 +141,24 @@ result $? "an environment that fails"
 "$dshost" gradients --env "$faulty" --set env.fault=diverge --samples 20 --repeats 2 --reference 1000 > out 2> err
 [ $? -eq 5 ] && grep -q '^dshost: error: faulty: .* evaluations failed.*diverged' err
 result $? "or fails in the long run"
+status 0 "x without a loss" "$dshost" gradients --env "$faulty" --set env.fault=diverge --set env.share=0.3 --x 0.1,0.7 --samples 50 --repeats 3 \
+    --reference 400
+grep -q 'x has no loss (diverged.*), so that baseline = center leaves no zeroth order' err && grep -q '^zeroth  *nan   bias nan$' out &&
+    grep -q '^first  *[0-9.e-]*   bias nan$\|^first  *nan   bias nan$' out
+result $? "has no zeroth order, and no error of 0"
+estimate lossless --env "$faulty" --set env.fault=diverge --set env.share=0.3 --x 0.1,0.7 --samples 50 --repeats 3 --reference 400
+jq -e '.cells[0] | .loss == null and ([.error_first, .error_zeroth, .error_alpha] | all(.mean == null and .low == null)) and
+    .off_first == null and .slope_first.mean != null' lossless > /dev/null && [ "$(jq .failed lossless)" -gt 0 ]
+result $? "nor in JSON"
+estimate by_mean --env "$faulty" --set env.fault=diverge --set env.share=0.3 --x 0.1,0.7 --samples 50 --repeats 3 --reference 400 --baseline mean
+jq -e '.cells[0] | .error_zeroth.mean > 0 and .slope_zeroth.mean != null' by_mean > /dev/null && ! grep -q 'x has no loss' err
+result $? "baseline mean has one"
+"$dshost" gradients --env "$faulty" --set env.fault=diverge --set env.above=0 --x 0.999999,0 --sigma 1e-9 --samples 4 --repeats 1 --reference 0 \
+    --max-failed 0.5 --json > out 2> err
+[ $? -eq 5 ] && [ "$(jq .failed out)" -eq 9 ] && [ "$(jq .evaluations out)" -eq 9 ]
+result $? "x itself counts among what failed"
+estimate once --env heaviside --x 0 --sigma 0.2 --repeats 1 --reference 1000
+jq -e '.cells[0] | [.error_first, .error_zeroth, .error_alpha] | all(.mean > 0 and .low == null and .high == null)' once > /dev/null
+result $? "one repeat has an error, and no interval of it"
 status 0 "without gradients the zeroth order is there" "$dshost" gradients --env cartpole_gym --samples 20 --repeats 2 --reference 0
 finish
