@@ -27,7 +27,6 @@
 #include "cli/command.h"
 #include "plugin/descriptor.h"
 #include "catalog/plugin_list.h"
-#include "results/results.h"
 #include "store/run_folder.h"
 #include "store/store.h"
 
@@ -189,59 +188,77 @@ static int look_at_record(const char *folder, const char *name, json_t *list)
     return rc != 0;
 }
 
-/* The landscapes at any depth below a folder. Returns the number of those that are damaged; *found is raised
- * by all. */
-static int look_at_landscapes(const char *folder, int depth, size_t *found, json_t *list)
+static int is_visible(const struct dirent *item)
 {
-    enum { DEPTH = 8 };
-    int bad = 0;
-    if (ds_folder_has_landscape(folder)) {
-        ++*found;
-        return look_at_record(folder, "landscape.sqlite", list);
+    return item->d_name[0] != '.';
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* What has been looked at. */
+typedef struct findings {
+    json_t *list; /* a line each */
+    size_t found; /* records */
+    int damaged;  /* of these */
+    ds_error *e;  /* the first folder that cannot be read, or has no record */
+} findings;
+
+static void refuse_folder(findings *f, const char *folder, const char *why)
+{
+    ds_error here = {0, ""};
+    ds_fail(&here, DS_EXIT_IO, "%s%s", folder, why);
+    json_array_append_new(f->list, ds_json_text(here.text));
+    if (f->e->status == 0) {
+        *f->e = here;
     }
-    DIR *d = depth < DEPTH ? opendir(folder) : NULL;
-    for (struct dirent *item; d != NULL && (item = readdir(d)) != NULL;) {
+}
+
+/* The records in a folder and at any depth below it. What cannot be read hides nothing else. */
+static void look_at_folder(findings *f, const char *folder, int depth)
+{
+    enum { DEPTH_MAX = 16 };
+    static const char *const records[] = {"landscape.sqlite", "run.sqlite"};
+    for (size_t k = 0; k < sizeof records / sizeof records[0]; k++) {
+        if (ds_folder_has(folder, records[k])) {
+            f->found++;
+            f->damaged += look_at_record(folder, records[k], f->list);
+        }
+    }
+    struct dirent **item = NULL;
+    const int count = depth < DEPTH_MAX ? scandir(folder, &item, is_visible, by_name) : 0;
+    if (count < 0) {
+        char why[160];
+        snprintf(why, sizeof why, ": %s", strerror(errno));
+        refuse_folder(f, folder, why);
+    }
+    for (int i = 0; i < count; i++) {
         struct stat st;
-        char *path = item->d_name[0] != '.' ? ds_folder_path(folder, item->d_name) : NULL;
+        char *path = ds_folder_path(folder, item[i]->d_name);
         if (path != NULL && lstat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-            bad += look_at_landscapes(path, depth + 1, found, list);
+            look_at_folder(f, path, depth + 1);
         }
         free(path);
+        free(item[i]);
     }
-    if (d != NULL) {
-        closedir(d);
-    }
-    return bad;
+    free(item);
 }
 
-/* The records in a folder. Returns the number of those that are damaged; *e where there are none. */
-static int look_at_folder(const char *folder, json_t *list, ds_error *e)
-{
-    ds_results found;
-    size_t landscapes = 0;
-    int bad = look_at_landscapes(folder, 0, &landscapes, list);
-    if (ds_results_read(&folder, 1, &found, e) != 0) {
-        if (landscapes > 0) { /* and no run */
-            *e = (ds_error){0, ""};
-        }
-        return bad;
-    }
-    for (size_t i = 0; i < found.count; i++) {
-        bad += look_at_record(found.item[i].folder, "run.sqlite", list);
-    }
-    ds_results_clear(&found);
-    return bad;
-}
-
+/* The number of damaged records; *e: a folder cannot be read, or has none. */
 static int records(json_t *o, char *const *folders, int count, ds_error *e)
 {
-    int bad = 0;
-    json_t *list = json_array();
-    for (int i = 0; i < count && e->status == 0; i++) {
-        bad += look_at_folder(folders[i], list, e);
+    findings f = {.list = json_array(), .e = e};
+    for (int i = 0; i < count; i++) {
+        const size_t before = f.found, lines = json_array_size(f.list);
+        look_at_folder(&f, folders[i], 0);
+        if (f.found == before && json_array_size(f.list) == lines) {
+            refuse_folder(&f, folders[i], " holds no run and no landscape (there is no record at any depth)");
+        }
     }
-    json_object_set_new(o, "records", list);
-    return bad;
+    json_object_set_new(o, "records", f.list);
+    return f.damaged;
 }
 
 static void print_text(const json_t *o)
@@ -274,9 +291,9 @@ static int command(int argc, char **argv, ds_error *e)
         "usage: dshost doctor [DIR...] [--json] [--portable]\n"
         "Prints versions, processor, limits and plugins for reports; exit status 1 where something is "
         "wrong.\n"
-        "With folders it reads every row of the runs, or the landscape, in them, and says which records are "
-        "damaged (exit status 6), and which have\n"
-        "no checksums.\n"
+        "With folders it reads every row of the runs and landscapes in them, and says which records are "
+        "damaged, and which have no checksums;\n"
+        "exit status 6 where one is damaged, or a folder cannot be read or has none.\n"
         "  --json       one object\n"
         "  --portable   print the variables that a program needs for portable mode:\n"
         "               env $(dshost doctor --portable) PROGRAM\n";
@@ -318,11 +335,8 @@ static int command(int argc, char **argv, ds_error *e)
     limit(o, "limit_nofile", RLIMIT_NOFILE);
     int bad = parts(o) + plugins(o) + write_test(o);
     int damaged = optind < argc ? records(o, argv + optind, argc - optind, e) : 0;
-    rc = e->status;
-    if (rc != 0) {
-        json_decref(o);
-        return rc;
-    }
+    const ds_error folders = *e;
+    *e = (ds_error){0, ""};
     if (json) {
         rc = ds_json_write(o, stdout, "standard output", e);
     } else {
@@ -333,6 +347,9 @@ static int command(int argc, char **argv, ds_error *e)
     if (rc == 0 && damaged > 0) {
         rc = ds_fail(e, DS_EXIT_IO, "%d record%s damaged or cannot be read, see `records`", damaged,
                      damaged == 1 ? " is" : "s are");
+    } else if (rc == 0 && folders.status != 0) {
+        *e = folders;
+        rc = e->status;
     }
     return rc != 0 ? rc : bad > 0 ? DS_EXIT_UNMET : DS_EXIT_OK;
 }

@@ -108,7 +108,43 @@ if command -v sqlite3 >/dev/null; then
     status 6 "doctor looks for landscapes below a folder" "$dshost" doctor maps_of
     grep -q "records *maps_of/map/landscape.sqlite: damaged: eval 7" "$tmp/out"
     result $? "and says what is wrong"
-    rm -r maps_of
+    for k in c a b; do
+        "$dshost" landscape --env analytic --grid 3 --out maps_of/$k >/dev/null 2>&1
+    done
+    "$dshost" doctor maps_of >"$tmp/out" 2>"$tmp/err"
+    [ "$(grep -o 'maps_of/[a-c]:' "$tmp/out" | tr -d '\n')" = maps_of/a:maps_of/b:maps_of/c: ]
+    result $? "in the order of their names"
+    cp -r set/b maps_of/run
+    mkdir maps_of/shut
+    mv maps_of/map set/map
+    chmod 0 maps_of/shut
+    # Root may open it all the same.
+    as_anyone() {
+        if [ "$(id -u)" -eq 0 ]; then
+            chown -R 65534 . && setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$tmp" "$@"
+        else
+            "$@"
+        fi
+    }
+    if [ -z "$DS_SANITIZE" ] && as_anyone test -x "$dshost" 2>/dev/null && as_anyone test -x maps_of 2>/dev/null; then
+        as_anyone "$dshost" doctor maps_of >"$tmp/out" 2>"$tmp/err"
+        [ $? -eq 6 ] && grep -q "maps_of/run/run.sqlite: damaged: eval 3 " "$tmp/out" && grep -q "maps_of/shut: Permission denied" "$tmp/out" &&
+            grep -q "maps_of/b: [0-9]* evaluations" "$tmp/out" && grep -q "^dshost: error: 1 record is damaged" "$tmp/err"
+        result $? "a folder that cannot be read hides none"
+        rm -r maps_of/run
+        as_anyone "$dshost" doctor maps_of >"$tmp/out" 2>"$tmp/err"
+        [ $? -eq 6 ] && grep -q "^dshost: error: maps_of/shut: Permission denied" "$tmp/err"
+        result $? "and is told"
+    else
+        skip "no other user"
+    fi
+    rm -r maps_of set/map
+    status 6 "a folder that is not there" "$dshost" doctor good nosuch
+    grep -q "records *good: 60 evaluations, each as it was written" "$tmp/out" && grep -q "^dshost: error: nosuch: No such file" "$tmp/err"
+    result $? "the one before it is looked at"
+    mkdir no_records && told=$("$dshost" doctor no_records 2>&1 >/dev/null)
+    [ "${told#dshost: error: no_records holds no run and no landscape}" != "$told" ]
+    result $? "a folder without records is told"
     copy good old
     old_format old
     "$dshost" doctor old >"$tmp/out" 2>"$tmp/err"
