@@ -254,6 +254,7 @@ int ds_landscape_survey(ds_landscape *l, ds_error *e)
         return rc;
     }
     double *memory = ds_landscape_field(l, &f);
+    m->n = l->slice.n;
     m->has_gradient = l->want_gradient;
     m->not_measured = !l->want_gradient && l->session.env->has_gradient;
     for (uint64_t k = 0; k < ds_slice_points(&l->slice); k++) {

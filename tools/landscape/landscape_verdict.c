@@ -181,6 +181,40 @@ static void give_reasons(const ds_landscape_measures *m, ds_verdict *v)
     }
 }
 
+/* Up to 400 variables racer leaps (LEAP_MOST of methods/race/basin.c), up to 5000 leaprefine, which is leaps,
+ * can be used at all (docs/optimizers.md, "Many variables"). */
+enum { FEW, MANY, MORE, SIZES };
+enum { RACER_LEAPS = 400, LEAPREFINE_MOST = 5000 };
+
+/* What to try where gradients are worth following, but not alone. */
+static void advise_leaps(const ds_landscape_measures *m, ds_verdict *v)
+{
+    static const char *const averages[SIZES] = {
+        "racer or leaprefine, which average them over samples, or cmaes",
+        "leaprefine, which averages them over samples, or cmaes",
+        "alphaorder, which averages them over samples, or cmaes with covariance = diagonal"};
+    static const char *const leaps[SIZES] = {"racer or leaprefine, which leap", "leaprefine, which leaps",
+                                             "racer, which begins anew from many places"};
+    const int size = m->n <= RACER_LEAPS ? FEW : m->n <= LEAPREFINE_MOST ? MANY : MORE;
+    const int several = m->basins.basins > 1;
+    char what[120];
+    if (v->wrong_way > 0) {
+        snprintf(what, sizeof what, "point the wrong way at %.0f %% of the points", 100 * v->wrong_way_share);
+    } else if (several) {
+        snprintf(what, sizeof what, "are right, but lead to one of %" PRIu64 " basins", m->basins.basins);
+    } else {
+        snprintf(what, sizeof what, "are right, but the loss %s, where line searches stop",
+                 v->jumps ? "jumps" : "has bumps");
+    }
+    const char *where = size == MORE       ? ""
+                        : v->wrong_way > 0 ? " between basins"
+                        : several          ? " between them"
+                                           : "";
+    snprintf(v->advice, sizeof v->advice, "gradients %s: %s%s; not lbfgsb%s", what,
+             v->wrong_way == 2 ? averages[size] : leaps[size], v->wrong_way == 2 ? "" : where,
+             v->wrong_way == 2 ? "" : " alone");
+}
+
 /* A rule of thumb, the most severe obstacle first; docs/landscape.md has the runs behind it. */
 static void advise(const ds_landscape_measures *m, ds_verdict *v)
 {
@@ -205,26 +239,8 @@ static void advise(const ds_landscape_measures *m, ds_verdict *v)
                  v->exploding || v->missing ? "huge or not finite in places"
                  : v->noisy                 ? "no limit of differences"
                                             : "not the derivative of the loss");
-    } else if (v->wrong_way == 2) {
-        snprintf(out, room,
-                 "gradients point the wrong way at %.0f %% of the points: racer or leaprefine, which average "
-                 "them over samples, or cmaes; not lbfgsb",
-                 100 * v->wrong_way_share);
-    } else if (v->wrong_way == 1) {
-        snprintf(out, room,
-                 "gradients point the wrong way at %.0f %% of the points: racer or leaprefine, which leap "
-                 "between basins; not lbfgsb alone",
-                 100 * v->wrong_way_share);
-    } else if (m->basins.basins > 1 && (v->rugged > 0 || v->jumps)) {
-        snprintf(out, room,
-                 "gradients are right, but lead to one of %" PRIu64
-                 " basins: racer or leaprefine, which leap between them; not lbfgsb alone",
-                 m->basins.basins);
-    } else if (v->rugged > 0 || v->jumps) {
-        snprintf(out, room,
-                 "gradients are right, but the loss %s, where line searches stop: racer or leaprefine, which "
-                 "leap; not lbfgsb alone",
-                 v->jumps ? "jumps" : "has bumps");
+    } else if (v->wrong_way > 0 || v->rugged > 0 || v->jumps) {
+        advise_leaps(m, v);
     } else {
         snprintf(out, room,
                  "gradients are good: racer; lbfgsb where there is one basin, which it gets to the bottom of "

@@ -12,6 +12,7 @@ typedef struct ds_jump_measure {
 } ds_jump_measure;
 
 typedef struct ds_landscape_measures {
+    uint64_t n; /* variables of the environment, for the advice; 0 = few */
     ds_loss_measure loss;
     ds_basin_measure basins;
     ds_jump_measure jump;

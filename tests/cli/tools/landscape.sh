@@ -56,6 +56,10 @@ result $? "from a small grid, without pictures; summary.json has it, too"
 status 0 "of a landscape that is there" "$dshost" landscape rastrigin --advise --pictures no
 grep -q '^advice    gradients are right, but lead to one of 121 basins' out
 result $? "with that landscape's grid"
+status 0 "advice for many variables" "$dshost" landscape --env analytic --set env.function=rastrigin --set env.dim=6000 --advise --axes 0,1 \
+    --gradient --out thousands
+! grep -q 'leaprefine' out && grep -q '^advice    .*: alphaorder, which averages them' out
+result $? "names no optimizer that refuses them"
 verdict() { # verdict SHAPE WORDS ARGUMENT...
     shape=$1
     words=$2

@@ -173,7 +173,16 @@ static void test_rastrigin(void **state)
     assert_int_equal(m.loss.axis[1].turns, 19 * 101);
     ds_verdict_make(&m, &v);
     assert_string_equal(v.words, "rugged, 121 basins; good gradients");
-    assert_non_null(strstr(v.advice, "lead to one of 121 basins: racer or leaprefine"));
+    assert_non_null(
+        strstr(v.advice, "lead to one of 121 basins: racer or leaprefine, which leap between them; "));
+    m.n = 401; /* racer leaps up to 400 variables */
+    ds_verdict_make(&m, &v);
+    assert_non_null(strstr(v.advice, "121 basins: leaprefine, which leaps between them; not lbfgsb alone"));
+    m.n = 5001; /* and leaprefine refuses more than 5000 */
+    ds_verdict_make(&m, &v);
+    assert_non_null(
+        strstr(v.advice, "121 basins: racer, which begins anew from many places; not lbfgsb alone"));
+    m.n = 2;
     m = measure_function(rastrigin, 1001, 1);
     assert_int_equal(m.basins.basins, 11);
     assert_int_equal(m.loss.axis[0].turns, 19); /* whatever the spacing */
@@ -265,6 +274,14 @@ static void test_wrong_way(void **state)
     ds_verdict_make(&m, &v);
     assert_int_equal(v.wrong_way, 2);
     assert_non_null(strstr(v.advice, "the wrong way at 100 %"));
+    assert_non_null(
+        strstr(v.advice, ": racer or leaprefine, which average them over samples, or cmaes; not lbfgsb"));
+    m.n = 5000;
+    ds_verdict_make(&m, &v);
+    assert_non_null(strstr(v.advice, ": leaprefine, which averages them over samples, or cmaes; not lbfgsb"));
+    m.n = 5001;
+    ds_verdict_make(&m, &v);
+    assert_non_null(strstr(v.advice, ": alphaorder, which averages them over samples, or cmaes with"));
     free(s.v);
     m = measure_function(saw, 101, 1);
     assert_int_equal(m.gradient.trend.wrong_way, m.gradient.trend.compared);
