@@ -23,6 +23,9 @@
 #define DS_CONVERGED 0.01  /* relative: differences of two steps that agree so well have converged */
 #define DS_EXACT 0.01      /* relative: a gradient so near to a converged difference is its limit */
 
+/* A hole in the data is no ridge: floods meet across points without a loss, up to this part of the slice. */
+enum { DS_BRIDGED = 4 };
+
 enum { DS_FIELD_DIMS = 2, DS_JUMP_LEVELS = 12, DS_MEASURE_STEPS = 8 };
 
 /* Values on the grid; point k = j * count[0] + i. NAN = there is none. */
@@ -86,7 +89,8 @@ typedef struct ds_basin_measure {
     double second;   /* lowest loss of the second best basin minus the best, over R; NAN = there is none */
 } ds_basin_measure;
 
-/* Floods the slice from below. -1 without memory. */
+/* Floods the slice from below. Around points without a loss those are neighbours, too, in whose rectangle no
+ * other point has one, up to 1/DS_BRIDGED of the slice apart. -1 without memory. */
 int ds_measure_basins(const ds_field *f, double range, ds_basin_measure *out);
 
 /* ---- gradient ---- */

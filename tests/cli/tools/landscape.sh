@@ -86,6 +86,9 @@ grep '^verdict   rugged, [0-9]* basins, with plateaus and jumps; gradients exact
 result $? "billiards is rugged with useless gradients"
 
 # ---- what a failure does ----
+status 0 "a bowl of which most points fail" "$dshost" landscape --env analytic --set env.dim=2 --set env.fail_rate=0.6 --advise --max-failed 1 --out holes
+grep -q '^verdict   smooth, 1 basin, no loss at' out && grep -q '^advice    gradients are good' out
+result $? "is one basin all the same"
 survey half --env "$shapes" --set env.shape=blowup --grid 21x21
 [ "$(grep -c ',diverged,' half/grid.csv)" -eq 105 ] && grep -q '"with_loss": 336' half/summary.json &&
     grep -q '"verdict": "smooth, 1 basin, no loss at 24 %; ' half/summary.json

@@ -355,6 +355,45 @@ static void test_missing(void **state)
     free(s.v);
 }
 
+/* A share of the points, chosen by a hash, has no loss. */
+static void punch(sheet *s, uint64_t points, uint32_t percent)
+{
+    for (uint64_t k = 0; k < points; k++) {
+        uint64_t h = (k + 1) * 0x9e3779b97f4a7c15u;
+        h = (h ^ (h >> 29)) * 0xbf58476d1ce4e5b9u;
+        s->v[k] = (h >> 32) % 100 < percent ? (double)NAN : s->v[k];
+    }
+}
+
+/* A hole in the data is no ridge, and does not hide one. */
+static void test_holes(void **state)
+{
+    (void)state;
+    static const uint64_t sides[][2] = {{21, 21}, {101, 101}, {1001, 1}};
+    for (int k = 0; k < 3; k++) {
+        sheet s = make_sheet(bowl, sides[k][0], sides[k][1]);
+        punch(&s, sides[k][0] * sides[k][1], 60);
+        ds_landscape_measures m = measure(&s);
+        ds_verdict v;
+        assert_true(m.loss.with_loss > 0 && m.loss.with_loss < sides[k][0] * sides[k][1] / 2);
+        assert_int_equal(m.basins.basins, 1);
+        assert_true(m.basins.drain > 0.99);
+        ds_verdict_make(&m, &v);
+        assert_true(v.rugged == 0 && strstr(v.advice, "gradients are good") != NULL);
+        free(s.v);
+    }
+    wells_depth = 0.5;
+    sheet s = make_sheet(wells, 201, 1);
+    punch(&s, 201, 60);
+    assert_int_equal(measure(&s).basins.basins, 2);
+    free(s.v);
+    s = make_sheet(rastrigin, 101, 101);
+    punch(&s, (uint64_t)101 * 101, 10);
+    const uint64_t basins = measure(&s).basins.basins;
+    assert_true(basins > 100 && basins < 140);
+    free(s.v);
+}
+
 /* ---- finite differences ---- */
 
 enum { SAMPLES = 40, STEPS = 4 };
@@ -442,6 +481,6 @@ int main(void)
         cmocka_unit_test(test_spread),    cmocka_unit_test(test_bowl),      cmocka_unit_test(test_rastrigin),
         cmocka_unit_test(test_depth),     cmocka_unit_test(test_step),      cmocka_unit_test(test_plateau),
         cmocka_unit_test(test_wrong_way), cmocka_unit_test(test_exploding), cmocka_unit_test(test_flat),
-        cmocka_unit_test(test_missing),   cmocka_unit_test(test_quality)};
+        cmocka_unit_test(test_missing),   cmocka_unit_test(test_holes),     cmocka_unit_test(test_quality)};
     return cmocka_run_group_tests_name("landscape", tests, NULL, NULL);
 }
