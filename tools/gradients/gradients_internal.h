@@ -89,6 +89,7 @@ typedef struct ds_gradients {
     double start;     /* ds_clock_s() */
     double *slice_at; /* coordinates of the slice's points */
     uint64_t evaluations, failed;
+    int made_folder; /* the folder of the results was not there before */
     char message[DS_SAMPLE_MESSAGE];
 } ds_gradients;
 
@@ -102,7 +103,7 @@ int ds_gradients_cell(ds_gradients *g, uint64_t k, uint64_t place, ds_error *e);
 
 /* gradients_report.c */
 json_t *ds_gradients_summary(const ds_gradients *g);
-void ds_gradients_print(const ds_gradients *g);
+void ds_gradients_print(const ds_gradients *g, int written); /* is the folder? */
 int ds_gradients_write(const ds_gradients *g, const json_t *summary, ds_error *e);
 
 /* gradients_pictures.c */

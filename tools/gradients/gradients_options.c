@@ -19,7 +19,9 @@ const ds_param *const ds_gradients_schema[] = {
     DS_TEXT("axes", "",
             "A slice instead: one variable (a number from 0, or a name), or random; the others stay at x."),
     DS_TEXT("range", "",
-            "LOW:HIGH of the slice; empty = the bounds of the variable, -1:1 of a random direction."),
+            "LOW:HIGH of the slice; empty = the bounds of the variable, -1:1 of a random direction as far as "
+            "it stays "
+            "inside of the bounds."),
     DS_TEXT("grid", "41", "Points of the slice."),
     DS_REAL("sigma", "0", 0, 1e12, "",
             "Standard deviation of the smoothing; 0 = that of the environment where noise is on its actions, "

@@ -221,10 +221,9 @@ static int write_csv(const ds_gradients *g, const char *path, ds_error *e)
 
 int ds_gradients_write(const ds_gradients *g, const json_t *summary, ds_error *e)
 {
-    int rc = ds_folder_make(g->run.out, e);
     char *csv = ds_folder_path(g->run.out, "estimates.csv"),
          *json = ds_folder_path(g->run.out, "summary.json");
-    rc = rc != 0 ? rc : csv == NULL || json == NULL ? ds_no_memory(e) : write_csv(g, csv, e);
+    int rc = csv == NULL || json == NULL ? ds_no_memory(e) : write_csv(g, csv, e);
     rc = rc != 0 ? rc : ds_json_write_file(summary, json, e);
     free(csv);
     free(json);
@@ -326,9 +325,9 @@ static void print_table(const ds_gradients *g)
     }
 }
 
-void ds_gradients_print(const ds_gradients *g)
+void ds_gradients_print(const ds_gradients *g, int written)
 {
-    if (g->run.out[0] != '\0') {
+    if (written) {
         printf("%s\n", g->run.out);
     }
     printf("env        %s, %llu variables, noise on %s\n", g->id, (unsigned long long)g->n,

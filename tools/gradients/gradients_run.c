@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -87,6 +89,46 @@ static int choose_noise(ds_gradients *g, ds_error *e)
     return 0;
 }
 
+/* How far the slice stays inside of the bounds. */
+static void find_ends(const ds_slice *s, double *low, double *high)
+{
+    *low = -INFINITY;
+    *high = INFINITY;
+    for (uint64_t k = 0; k < s->n; k++) {
+        const double d = s->dir[0][k];
+        if (d < 0 || d > 0) {
+            const double a = (s->lower[k] - s->origin[k]) / d, b = (s->upper[k] - s->origin[k]) / d;
+            *low = fmax(*low, fmin(a, b));
+            *high = fmin(*high, fmax(a, b));
+        }
+    }
+}
+
+/* All points of the slice lie inside: a range that was given must, a random direction without one is as long
+ * as it can be. The box is convex, so that the ends tell. */
+static int fit_slice(ds_gradients *g, ds_error *e)
+{
+    ds_slice *s = &g->place;
+    double low, high, at[DS_SLICE_DIMS] = {0};
+    char why[160];
+    int inside = 1;
+    find_ends(s, &low, &high);
+    if (g->wish.plan.ranges == 0) {
+        s->low[0] = fmax(s->low[0], low);
+        s->high[0] = fmin(s->high[0], high);
+        return s->low[0] < s->high[0]
+                   ? 0
+                   : ds_gradients_refuse(g->settings, "x",
+                                         "no point of the slice but this one is inside of the bounds", e);
+    }
+    for (int end = 0; end < 2; end++) {
+        at[0] = end == 0 ? s->low[0] : s->high[0];
+        inside &= ds_slice_x(s, at, g->x);
+    }
+    snprintf(why, sizeof why, "the slice leaves the bounds: inside are %.6g to %.6g", low, high);
+    return inside ? 0 : ds_gradients_refuse(g->settings, "range", why, e);
+}
+
 static int make_places(ds_gradients *g, ds_error *e)
 {
     const uint64_t n = g->env->info.n;
@@ -114,11 +156,11 @@ static int make_places(ds_gradients *g, ds_error *e)
     }
     memcpy(g->axis, g->place.dir[0], n * sizeof *g->axis);
     snprintf(g->label, sizeof g->label, "%s", g->place.label[0]);
-    return 0;
+    return fit_slice(g, e);
 }
 
-/* The environment with the parameters of cell k. */
-static int open_env(ds_gradients *g, const ds_pool_config *base, uint64_t k, ds_error *e)
+/* The environment with the parameters of cell k, in so many processes. */
+static int open_env(ds_gradients *g, const ds_pool_config *base, uint64_t k, uint32_t jobs, ds_error *e)
 {
     uint64_t at[DS_DIMS_MAX];
     close_env(g);
@@ -134,6 +176,7 @@ static int open_env(ds_gradients *g, const ds_pool_config *base, uint64_t k, ds_
     }
     ds_pool_config c = *base;
     c.settings = &g->varied;
+    c.jobs = jobs;
     c.exact = 1;
     rc = rc != 0 ? rc : ds_pool_open(&c, &g->pool, e);
     if (rc == 0) {
@@ -147,7 +190,7 @@ static int open_env(ds_gradients *g, const ds_pool_config *base, uint64_t k, ds_
 /* ---- cells ---- */
 
 /* Point and settings of cell k; returns the number of what the long run depends on, from 1. */
-static int set_cell(ds_gradients *g, uint64_t k, uint64_t *place, ds_error *e)
+static void set_cell(ds_gradients *g, uint64_t k, uint64_t *place)
 {
     uint64_t at[DS_DIMS_MAX] = {0}, number = 0;
     ds_cell *c = &g->cell[k];
@@ -169,13 +212,10 @@ static int set_cell(ds_gradients *g, uint64_t k, uint64_t *place, ds_error *e)
             double point[DS_SLICE_DIMS];
             ds_slice_grid(&g->place, at[d], point);
             g->slice_at[at[d]] = point[0];
-            if (!ds_slice_x(&g->place, point, g->x)) {
-                return ds_gradients_refuse(g->settings, "range", "the slice leaves the bounds", e);
-            }
+            ds_slice_x(&g->place, point, g->x); /* its ends are inside */
         }
     }
     *place = number + 1;
-    return 0;
 }
 
 static void show_progress(const ds_gradients *g, uint64_t k)
@@ -189,19 +229,51 @@ static void show_progress(const ds_gradients *g, uint64_t k)
     ds_log_progress(line);
 }
 
-static int estimate(ds_gradients *g, const ds_pool_config *base, ds_error *e)
+/* The cells of one combination of parameters. */
+static uint64_t cells_of_env(const ds_gradients *g)
 {
-    uint64_t inner = g->cells; /* cells of one combination of parameters */
+    uint64_t inner = g->cells;
     for (int d = 0; d < g->dims; d++) {
         int env = g->dim[d].sweep != NULL && g->dim[d].sweep->what == DS_SWEEP_ENV;
         inner = env ? inner / g->dim[d].count : inner;
     }
+    return inner;
+}
+
+/* What the estimates need, before any of them is made: hours later it would be a pity. The environment of the
+ * first cell stays open where there is no other one. */
+static int check_all(ds_gradients *g, const ds_pool_config *base, ds_error *e)
+{
+    const uint64_t inner = cells_of_env(g);
     int rc = 0;
+    for (uint64_t k = 0; k < g->cells && rc == 0; k += inner) {
+        rc = open_env(g, base, k, inner < g->cells ? 1 : base->jobs, e);
+    }
+    if (rc == 0 && g->wish.reference > 0 && g->wish.reference_order == DS_REFERENCE_FIRST &&
+        !g->has_gradient) {
+        ds_log(DS_LOG_WARNING, NULL,
+               "%s returns no gradient: the long run is of zeroth order all the same (--reference-order)",
+               g->id);
+    }
+    if (rc == 0 && g->run.out[0] != '\0') {
+        struct stat st;
+        g->made_folder = stat(g->run.out, &st) != 0;
+        rc = ds_folder_make(g->run.out, e);
+    }
+    return rc;
+}
+
+static int estimate(ds_gradients *g, const ds_pool_config *base, ds_error *e)
+{
+    const uint64_t inner = cells_of_env(g);
+    int rc = check_all(g, base, e);
     for (uint64_t k = 0; k < g->cells && rc == 0; k++) {
         uint64_t place = 0;
-        rc = k % inner == 0 ? open_env(g, base, k, e) : 0;
-        rc = rc != 0 ? rc : set_cell(g, k, &place, e);
-        rc = rc != 0 ? rc : ds_gradients_cell(g, k, place, e);
+        rc = k % inner == 0 && inner < g->cells ? open_env(g, base, k, base->jobs, e) : 0;
+        if (rc == 0) {
+            set_cell(g, k, &place);
+            rc = ds_gradients_cell(g, k, place, e);
+        }
         if (rc == 0) {
             show_progress(g, k + 1);
         }
@@ -365,9 +437,10 @@ int ds_gradients_make(const ds_settings *settings, const ds_gradients_request *q
         warn_noisy(&g);
         *summary = ds_gradients_summary(&g);
         rc = *summary == NULL ? ds_no_memory(e) : 0;
-        rc = rc == 0 && g.run.out[0] != '\0' ? write_results(&g, *summary, e) : rc;
-        if (rc == 0 && q->text) {
-            ds_gradients_print(&g);
+        const int written = rc == 0 && g.run.out[0] != '\0';
+        rc = written ? write_results(&g, *summary, e) : rc;
+        if (*summary != NULL && q->text) { /* also where the folder takes nothing */
+            ds_gradients_print(&g, written && rc == 0);
         }
         if (rc == 0 && (double)g.failed > g.run.max_failed * (double)g.evaluations) {
             rc = ds_fail(e, DS_EXIT_ENV,
@@ -375,6 +448,9 @@ int ds_gradients_make(const ds_settings *settings, const ds_gradients_request *q
                          g.id, (unsigned long long)g.failed, (unsigned long long)g.evaluations,
                          g.run.max_failed, g.message);
         }
+    }
+    if (rc != 0 && g.made_folder) {
+        rmdir(g.run.out); /* where nothing is in it */
     }
     close_gradients(&g);
     return rc;

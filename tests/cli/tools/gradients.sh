@@ -87,6 +87,15 @@ for f in estimates variance error distance alpha loss; do
     [ -s slice/$f-1.svg ] && [ -s slice/$f-2.png ]
     result $? "the pictures of $f"
 done
+status 0 "a random direction" "$dshost" gradients --env bounce --axes random --samples 4 --repeats 2 --reference 0 --grid 3 --json
+[ "$(jq -c '[.cells[].at * 1000 | round]' out)" = '[-500,250,1000]' ]
+result $? "goes as far as the bounds do, and no farther than 1"
+"$dshost" gradients --env heaviside --samples 100000 --repeats 2 --reference 0 --sweep sigma=0.1,0.2 --out gone > out 2> err &
+until [ -d gone ] || ! kill -0 $!; do sleep 0.01; done
+rmdir gone && : > gone
+wait $!
+[ $? -eq 6 ] && grep -q '^dshost: error: gone/' err && grep -q '^sigma ' out && ! grep -q '^gone' out
+result $? "what cannot be written is printed all the same"
 cat > file.ini << 'END'
 [run]
 env = soft_heaviside
@@ -127,6 +136,13 @@ bad 2 "'steps': expected samples, sigma, gamma or env.PARAMETER" gradients --env
 bad 2 "env.nothing: the environment has no such parameter" gradients --env heaviside --sweep env.nothing=3
 bad 2 "samples is swept twice" gradients --env heaviside --sweep samples=3 --sweep samples=4
 bad 2 "delta = 0" gradients --env soft_heaviside --sweep env.delta=0,1
+bad 2 "--sweep: bounce: h = foo: expected a number" gradients --env bounce --sweep env.h=0.002,0.001,foo --samples 10000000 --out not_made
+bad 2 "--range -1:1: the slice leaves the bounds: inside are -0.5 to 1.3" gradients --env bounce --axes random --range -1:1 --samples 10000000 --out not_made
+[ ! -e not_made ]
+result $? "no folder is made for that"
+bad 6 "/proc/results: cannot make this folder" gradients --env heaviside --samples 10000000 --out /proc/results
+bad 6 "file.ini/results: Not a directory" gradients --env heaviside --samples 10000000 --out file.ini/results
+bad 2 ": no point of the slice but this one" gradients --env analytic --set env.dim=9 --x 5,-5,5,-5,5,-5,5,-5,5 --axes random
 bad 2 "--noise actions: this environment has no noise on actions" gradients --env heaviside --noise actions
 bad 2 "--antithetic true: two pairs are four samples" gradients --env heaviside --antithetic --samples 2
 bad 2 "two pairs are four samples" gradients --env heaviside --antithetic --sweep samples=100,3
@@ -161,4 +177,9 @@ estimate once --env heaviside --x 0 --sigma 0.2 --repeats 1 --reference 1000
 jq -e '.cells[0] | [.error_first, .error_zeroth, .error_alpha] | all(.mean > 0 and .low == null and .high == null)' once > /dev/null
 result $? "one repeat has an error, and no interval of it"
 status 0 "without gradients the zeroth order is there" "$dshost" gradients --env cartpole_gym --samples 20 --repeats 2 --reference 0
+[ ! -s err ]
+result $? "and there is nothing to say"
+status 0 "without gradients the long run" "$dshost" gradients --env cartpole_gym --samples 20 --repeats 2 --reference 40 --reference-order first
+grep -q '^dshost: warning: cartpole_gym returns no gradient: the long run is of zeroth order' err
+result $? "is not of first order, which is told"
 finish
