@@ -3,6 +3,7 @@
  * leave a complete folder. */
 #include "config.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,11 +161,33 @@ static void warn_outside(const ds_landscape *l)
     }
 }
 
+/* More failures than are allowed? A box with infeasible parts is none, a slice without any loss is. Only what
+ * is worse than a simulation that diverges has left files. */
+static int judge_failures(const ds_landscape *l, ds_error *e)
+{
+    const ds_session *s = &l->session;
+    const ds_statistics *n = &s->journal.statistics;
+    const int lossless = l->measures.loss.with_loss == 0;
+    uint64_t failed = n->failed + (lossless ? n->outcome[DS_EVAL_INFEASIBLE] : 0), broken = 0;
+    char files[PATH_MAX + 60] = "";
+    for (uint32_t k = DS_EVAL_INVALID; k < DS_OUTCOMES; k++) {
+        broken += n->outcome[k];
+    }
+    if (!((double)failed > s->options.max_failed * (double)n->count)) {
+        return 0;
+    }
+    if (broken > 0) {
+        snprintf(files, sizeof files, "; the files %s/failure-*.ini repeat single ones", s->folder);
+    }
+    return ds_fail(e, DS_EXIT_ENV, "%s: %llu of %llu evaluations %s (run.max_failed allows a share of %g)%s",
+                   s->spec.env.id, (unsigned long long)failed, (unsigned long long)n->count,
+                   failed > n->failed ? "have no loss" : "failed", s->options.max_failed, files);
+}
+
 /* Everything that is made from the answers. */
 static int write_results(ds_landscape *l, const ds_landscape_request *q, json_t **summary, ds_error *e)
 {
     const ds_session *s = &l->session;
-    const ds_statistics *n = &s->journal.statistics;
     ds_error picture = {0, ""};
     warn_outside(l);
     *summary = ds_landscape_summary(l);
@@ -177,14 +200,7 @@ static int write_results(ds_landscape *l, const ds_landscape_request *q, json_t 
     if (rc == 0 && q->text) {
         (q->advise ? ds_landscape_print_advice : ds_landscape_print)(l, stdout);
     }
-    if (rc == 0 && (double)n->failed > s->options.max_failed * (double)n->count) {
-        rc = ds_fail(e, DS_EXIT_ENV,
-                     "%s: %llu of %llu evaluations failed (run.max_failed allows a share of %g); the files "
-                     "%s/failure-*.ini repeat single ones",
-                     s->spec.env.id, (unsigned long long)n->failed, (unsigned long long)n->count,
-                     s->options.max_failed, s->folder);
-    }
-    return rc;
+    return rc != 0 ? rc : judge_failures(l, e);
 }
 
 static int carry_out(ds_landscape *l, const ds_landscape_request *q, json_t **summary, ds_error *e)

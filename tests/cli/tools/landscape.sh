@@ -106,6 +106,20 @@ result $? "and leave a file that repeats them"
 status 0 "divergence everywhere" "$dshost" landscape --env "$faulty" --set env.fault=diverge --grid 9x9 --max-failed 1 --out none
 tail -n 1 out | grep -qx 'verdict   no loss anywhere' && ! grep -q 'nan' out && grep -q '"verdict": "no loss anywhere"' none/summary.json
 result $? "is told without numbers"
+status 5 "infeasible everywhere" "$dshost" landscape --env "$faulty" --set env.fault=infeasible --grid 5 --out nowhere_feasible
+grep -q '\([0-9]*\) of \1 evaluations have no loss (run.max_failed allows a share of 0.5)$' err && grep -qx 'verdict   no loss anywhere' out
+result $? "is a failure, and no file repeats it"
+status 0 "infeasible nearly everywhere" "$dshost" landscape --env "$faulty" --set env.fault=infeasible --set env.above=-0.9 --grid 5 --samples 0 \
+    --out hardly_feasible
+grep -q 'no loss at 80 %' out
+result $? "is what the box is like"
+status 5 "diverged everywhere" "$dshost" landscape --env "$faulty" --set env.fault=diverge --grid 5 --out diverged
+! ls diverged/failure-*.ini > /dev/null 2>&1 && grep -q '\([0-9]*\) of \1 evaluations failed' err && ! grep -q 'failure-' err
+result $? "leaves no files, and names none"
+status 5 "broken at some points" "$dshost" landscape --env "$faulty" --set env.fault=error --set env.above=0.4 --grid 5 --samples 0 --jumps 0 --max-failed 0.3 \
+    --out some_broken
+ls some_broken/failure-*.ini > /dev/null && grep -q 'some_broken/failure-\*.ini repeat single ones' err
+result $? "leaves some, and names them"
 run "$dshost" landscape --env "$faulty" --set env.fault=error --grid 31x31 --out broken
 [ "$status" -eq 5 ] && grep -q 'faulty: stopped: 50 of the first 50 evaluations failed' err &&
     [ "$(ls broken/failure-*.ini | wc -l)" -eq 50 ]
