@@ -336,7 +336,9 @@ static int check_key(const ds_params *p, const ds_setting *s, const char *owner,
             known[n++] = p->item[i].info->name;
         }
     }
-    const char *near = ds_nearest(s->key, known, n), *topic = owner[0] != '\0' ? owner : "run";
+    const int own = section == DS_SECTION_LANDSCAPE || section == DS_SECTION_GRADIENTS; /* of a command */
+    const char *near = ds_nearest(s->key, known, n);
+    const char *topic = owner[0] != '\0' ? owner : own ? ds_section_names[section] : "run";
     char hint[200];
     snprintf(hint, sizeof hint, near != NULL ? "did you mean '%s'?" : "`dshost help %s` lists them",
              near != NULL ? near : topic);

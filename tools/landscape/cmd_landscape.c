@@ -27,7 +27,7 @@ typedef struct flags {
     size_t paths;
     const char *marks;
     const char *folder; /* of a landscape to go on with, or NULL */
-    int json, help, advise, from_flags;
+    int json, help, advise, has_config;
 } flags;
 
 /* "gradient" is two flags without a value. */
@@ -39,14 +39,17 @@ static int is_own_flag(const ds_param *p)
 static int take_run(void *to, const char *name, const char *value, ds_error *e)
 {
     flags *f = to;
-    f->from_flags |= strcmp(name, "set") == 0 || strcmp(name, "config") == 0;
+    f->has_config |= strcmp(name, "config") == 0;
     return ds_run_flag_take(&f->settings, name, value, e);
 }
 
 static int take_own(void *to, const char *name, const char *value, ds_error *e)
 {
-    const char *key = strcmp(name, "no-gradient") == 0 ? "gradient" : name;
-    return ds_settings_add_flag(&((flags *)to)->settings, DS_SECTION_LANDSCAPE, key, value, e);
+    ds_settings *s = &((flags *)to)->settings;
+    return strcmp(name, "no-gradient") == 0
+               ? ds_settings_add(s, DS_SECTION_LANDSCAPE, "gradient", value, "--no-gradient", NULL,
+                                 DS_EXIT_USAGE, DS_LAYER_FLAG, e)
+               : ds_settings_add_flag(s, DS_SECTION_LANDSCAPE, name, value, e);
 }
 
 static int take_path(void *to, const char *name, const char *value, ds_error *e)
@@ -67,23 +70,35 @@ static int take_marks(void *to, const char *name, const char *value, ds_error *e
     return 0;
 }
 
-/* What a landscape that exists takes: nothing that would change it. */
+/* The first setting that a landscape which exists does not take: all but flags that do not change it. */
+static const ds_setting *find_refused(const ds_settings *s)
+{
+    static const int order[] = {DS_SECTION_LANDSCAPE, DS_SECTION_GRADIENTS, DS_SECTION_ENV, DS_SECTION_OPT,
+                                DS_SECTION_RUN};
+    for (size_t k = 0; k < sizeof order / sizeof order[0]; k++) {
+        const ds_section *section = &s->section[order[k]];
+        for (size_t i = 0; i < section->count; i++) {
+            const ds_setting *item = &section->item[i];
+            if (order[k] != DS_SECTION_RUN || item->layer != DS_LAYER_FLAG ||
+                !ds_run_may_override(item->key)) {
+                return item;
+            }
+        }
+    }
+    return NULL;
+}
+
 static int check_resume(const flags *f, ds_error *e)
 {
-    const ds_section *run = &f->settings.section[DS_SECTION_RUN];
-    const ds_section *own = &f->settings.section[DS_SECTION_LANDSCAPE];
-    const char *refused = own->count > 0 ? own->item[0].key : NULL;
-    for (size_t k = 0; k < run->count && refused == NULL; k++) {
-        refused = ds_run_may_override(run->item[k].key) ? NULL : run->item[k].key;
+    const ds_setting *refused = find_refused(&f->settings);
+    if (refused == NULL && !f->has_config) {
+        return 0;
     }
-    if (refused != NULL || f->from_flags) {
-        return ds_fail(
-            e, DS_EXIT_USAGE,
-            "landscape %.200s: goes on with that landscape, whose settings are fixed (%s%s cannot be "
-            "given)",
-            f->folder, refused != NULL ? "--" : "", refused != NULL ? refused : "--set and --config");
-    }
-    return 0;
+    return ds_fail(
+        e, DS_EXIT_USAGE,
+        "landscape %.200s: goes on with that landscape, whose settings are fixed (%.200s cannot be "
+        "given)",
+        f->folder, refused != NULL ? refused->origin : "--config");
 }
 
 /* What is enough for an advice, where the user has not said otherwise. */

@@ -13,11 +13,10 @@
 #include "landscape/landscape_internal.h"
 #include "results/printer.h"
 
-static int bad_line(const char *path, unsigned line, const char *why, ds_error *e)
+static int bad_line(const ds_landscape *l, const char *path, unsigned line, const char *why, ds_error *e)
 {
-    return ds_fail(e, DS_EXIT_CONFIG,
-                   "%s:%u: %s: give NAME,COORDINATE,VALUE (a loss, or 50%% of the largest one)", path, line,
-                   why);
+    return ds_fail(e, DS_EXIT_CONFIG, "%s:%u: %s: give NAME,COORDINATE,%s", path, line, why,
+                   l->slice.dims == 1 ? "VALUE (a loss, or 50% of the largest one)" : "COORDINATE");
 }
 
 /* The series of this name; NULL where there are too many. */
@@ -50,6 +49,7 @@ static int append(ds_mark *m, const double xy[2], int percent)
 
 static int take_line(ds_landscape *l, char *text, const char *path, unsigned line, ds_error *e)
 {
+    const int plane = l->slice.dims > 1;
     double xy[2];
     text[strcspn(text, "\r\n")] = '\0';
     if (text[0] == '\0' || text[0] == '#') {
@@ -57,26 +57,27 @@ static int take_line(ds_landscape *l, char *text, const char *path, unsigned lin
     }
     char *second = strrchr(text, ','), *end;
     if (second == NULL) {
-        return bad_line(path, line, "no value", e);
+        return bad_line(l, path, line, plane ? "no coordinate" : "no value", e);
     }
     *second++ = '\0';
     char *first = strrchr(text, ',');
     if (first == NULL || first == text) {
-        return bad_line(path, line, "no name", e);
+        return bad_line(l, path, line, "no name, or only one number", e);
     }
     *first++ = '\0';
     xy[0] = strtod(first, &end);
     if (end == first || *end != '\0' || !isfinite(xy[0])) {
-        return bad_line(path, line, "the coordinate is no number", e);
+        return bad_line(l, path, line,
+                        plane ? "the first coordinate is no number" : "the coordinate is no number", e);
     }
     xy[1] = strtod(second, &end);
-    const int percent = *end == '%' && l->slice.dims == 1;
+    const int percent = *end == '%' && !plane;
     if (end == second || end[percent] != '\0' || !isfinite(xy[1])) {
-        return bad_line(path, line, l->slice.dims == 1 ? "the value is no number" : "no second coordinate",
-                        e);
+        return bad_line(l, path, line,
+                        plane ? "the second coordinate is no number" : "the value is no number", e);
     }
     if (strlen(text) >= DS_MARK_NAME) {
-        return bad_line(path, line, "the name is too long", e);
+        return bad_line(l, path, line, "the name is too long", e);
     }
     ds_mark *m = series(l, text);
     if (m == NULL) {

@@ -148,6 +148,7 @@ bad 2 "--antithetic true: two pairs are four samples" gradients --env heaviside 
 bad 2 "two pairs are four samples" gradients --env heaviside --antithetic --sweep samples=100,3
 bad 2 "noise on actions is drawn by the environment" gradients --env lqr --antithetic
 bad 3 "--x 1,2: 2 numbers, but heaviside has 1 variable" gradients --env heaviside --x 1,2
+bad 3 "unknown parameter 'foo' in [gradients]; \`dshost help gradients\` lists them" gradients --env heaviside --set gradients.foo=1
 bad 3 "did you mean 'gamma'" gradients --env heaviside --set gradients.gama=2
 bad 2 "more than 1000000" gradients --env heaviside --axes 0 --grid 5000 --sweep sigma=log:1:2:4000
 bad 6 "slice holds other" gradients --env heaviside --out slice

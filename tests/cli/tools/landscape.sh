@@ -200,6 +200,7 @@ bad 2 "--range 0:2: variable 0 has the bounds -1 to 1" landscape --env pinball -
 bad 2 "--grid 2x2: expected N or NxM points" landscape --env pinball --grid 2x2
 bad 2 "--grid 9999x9999: 9999 x 9999 points are more than 4000000" landscape --env pinball --grid 9999x9999
 bad 3 "--set landscape.grid: grid = 2: expected N or NxM points" landscape --env pinball --set landscape.grid=2
+bad 3 "unknown parameter 'foo' in [landscape]; \`dshost help landscape\` lists them" landscape --env pinball --set landscape.foo=1
 bad 3 "did you mean 'grid'" landscape --env pinball --set landscape.girt=2
 bad 2 "--steps" landscape --env pinball --steps "1e-4 1e-3"
 bad 2 "--samples" landscape --env pinball --samples -1
@@ -220,11 +221,29 @@ printf 'spot,0.1\n' > spot.csv
 bad 3 "spot.csv:1: no name" landscape --env pinball --axes 0 --marks spot.csv --out not_made
 printf 'spot,0.1,2\n\nspot,x,2\n' > spot.csv
 bad 3 "spot.csv:3: the coordinate is no number" landscape --env pinball --axes 0 --marks spot.csv --out not_made
+for line in a,0.1,50% a,0.1,; do
+    echo "$line" > spot.csv
+    bad 3 "spot.csv:1: the second coordinate is no number: give NAME,COORDINATE,COORDINATE" landscape --env pinball --marks spot.csv --out not_made
+done
+echo a,b,1 > spot.csv
+bad 3 "spot.csv:1: the first coordinate is no number: give NAME,COORDINATE,COORDINATE" landscape --env pinball --marks spot.csv --out not_made
+echo a,1 > spot.csv
+bad 3 "spot.csv:1: no name, or only one number: give NAME,COORDINATE,COORDINATE" landscape --env pinball --marks spot.csv --out not_made
+bad 3 "spot.csv:1: no name, or only one number: give NAME,COORDINATE,VALUE (a loss, or 50% of" landscape --env pinball --axes 0 --marks spot.csv --out not_made
 bad 3 "missing.csv: No such file" landscape --env pinball --axes 0 --marks missing.csv --out not_made
 bad 6 "nowhere: No such file or directory" landscape nowhere
 bad 6 "run holds no landscape" landscape run
 bad 2 "landscape bowl: goes on with that landscape, whose settings are fixed (--grid cannot be given)" landscape bowl --grid 5
 bad 2 "settings are fixed" landscape bowl --set env.n=3
+bad 2 "(--no-gradient cannot be given)" landscape bowl --no-gradient
+bad 2 "(--gradient cannot be given)" landscape bowl --gradient
+bad 2 "(--set landscape.grid cannot be given)" landscape bowl --set landscape.grid=3
+bad 2 "(--set run.jobs cannot be given)" landscape bowl --jobs 1 --set run.jobs=2
+bad 2 "(--seed cannot be given)" landscape bowl --seed 1
+printf '[landscape]\ngrid = 5\n' > fixed.ini
+bad 2 "(fixed.ini:2 cannot be given)" landscape bowl --config fixed.ini
+: > fixed.ini
+bad 2 "(--config cannot be given)" landscape bowl --config fixed.ini
 bad 2 "bowl holds a landscape: --budget is for runs" resume bowl --budget 5
 bad 2 "export: --format coco is for runs" export bowl --format coco
 run "$dshost" landscape --env analytic --set env.function=ackley --grid 5x5 --samples 0 --out named
