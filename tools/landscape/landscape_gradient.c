@@ -120,9 +120,20 @@ static void count_turns(const ds_field *f, uint64_t k, double range, ds_gradient
     }
 }
 
+/* From where on a scaled derivative has exploded: nowhere where the loss is constant, as there is no R. */
+static double find_limit(const ds_field *f, double range)
+{
+    double largest = 0;
+    for (uint64_t k = 0; k < f->count[0] * f->count[1]; k++) {
+        largest = isfinite(f->loss[k]) ? fmax(largest, fabs(f->loss[k])) : largest;
+    }
+    return range > DS_EQUAL * largest ? DS_EXPLODING * range : (double)INFINITY;
+}
+
 int ds_measure_gradient(const ds_field *f, double range, ds_gradient_measure *out)
 {
-    uint64_t points = f->count[0] * f->count[1];
+    const uint64_t points = f->count[0] * f->count[1];
+    const double limit = find_limit(f, range);
     judge trend;
     memset(out, 0, sizeof *out);
     double *size = malloc((2 * points + 1) * sizeof *size);
@@ -148,7 +159,7 @@ int ds_measure_gradient(const ds_field *f, double range, ds_gradient_measure *ou
             out->zero_axis[a] += fabs(g[a]) <= DS_ZERO * range;
         }
         out->all_zero += f->norm != NULL && f->norm[k] <= DS_ZERO * range;
-        out->exploding += s > DS_EXPLODING * range && s > 0;
+        out->exploding += s > limit;
         out->points++;
         count_turns(f, k, range, out);
         if (ds_trend(f, k, d)) {

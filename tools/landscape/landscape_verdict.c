@@ -71,7 +71,9 @@ static void describe_shape(const ds_landscape_measures *m, ds_verdict *v)
     v->turns_per_line = share(turns, lines);
     v->turn_share = share(turns, triples);
     v->plateau_share = share(equal, pairs);
-    v->jump_share = share(m->jump.steep, m->jump.pairs) * share(m->jump.jumps, m->jump.tested);
+    v->untested = m->jump.steep > 0 && m->jump.tested == 0;
+    v->jump_share = v->untested ? (double)NAN
+                                : share(m->jump.steep, m->jump.pairs) * share(m->jump.jumps, m->jump.tested);
     v->constant = l->with_loss > 0 && l->range <= DS_EQUAL * largest;
     v->plateaus = reached(v->plateau_share, T_PLATEAUS);
     v->jumps = reached(v->jump_share, T_JUMPS);
@@ -84,14 +86,14 @@ static void describe_shape(const ds_landscape_measures *m, ds_verdict *v)
     } else if (v->constant) {
         snprintf(v->shape, sizeof v->shape, "constant");
     } else {
-        const char *how = v->rugged == 2   ? "extremely rugged, "
-                          : v->rugged == 1 ? "rugged, "
-                          : v->jumps       ? ""
-                                           : "smooth, ";
-        snprintf(v->shape, sizeof v->shape, "%s%" PRIu64 " basin%s%s%s%s%s", how, m->basins.basins,
+        const char *how = v->rugged == 2            ? "extremely rugged, "
+                          : v->rugged == 1          ? "rugged, "
+                          : v->jumps || v->untested ? ""
+                                                    : "smooth, ";
+        snprintf(v->shape, sizeof v->shape, "%s%" PRIu64 " basin%s%s%s%s%s%s", how, m->basins.basins,
                  m->basins.basins == 1 ? "" : "s", v->plateaus || v->jumps ? ", with " : "",
                  v->plateaus ? "plateaus" : "", v->plateaus && v->jumps ? " and " : "",
-                 v->jumps ? "jumps" : "");
+                 v->jumps ? "jumps" : "", v->untested ? ", jumps not looked for" : "");
     }
     uint64_t inside = l->points - m->outside;
     v->lossless_share = share(inside - l->with_loss, inside);
@@ -132,13 +134,17 @@ static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
     v->zero = !v->constant && reached(v->zero_share, T_ZERO);
     v->missing = reached(v->missing_share, T_MISSING);
     v->exploding = reached(v->exploding_share, T_EXPLODING);
-    v->wrong_way = reached(v->wrong_way_share, T_OFTEN)       ? 2
+    v->wrong_way = v->constant                                ? 0 /* there is no way but that of rounding */
+                   : reached(v->wrong_way_share, T_OFTEN)     ? 2
                    : reached(v->wrong_way_share, T_SOMETIMES) ? 1
                                                               : 0;
     v->noisy = q->judged >= ENOUGH && reached(1 - v->converged_share, T_NOISY);
     v->not_derivative = q->converged >= ENOUGH && reached(1 - v->exact_share, T_WRONG);
     if (!v->zero && v->wrong_way == 0 && !v->missing && !v->exploding && !v->noisy && !v->not_derivative) {
-        snprintf(out, room, "%s", v->constant ? "zero gradients" : "good gradients");
+        snprintf(out, room, "%s",
+                 !v->constant           ? "good gradients"
+                 : g->zero == g->points ? "zero gradients"
+                                        : "gradients not zero");
         return;
     }
     /* Exact and useless go together: the derivative of a saw-tooth, say. */

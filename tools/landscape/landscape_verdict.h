@@ -28,14 +28,15 @@ enum { DS_THRESHOLDS = 14 };
 /* Facts that the words are made of. */
 typedef struct ds_verdict {
     int constant, plateaus, jumps, lossless;
-    int rugged; /* 0 smooth, 1 rugged, 2 extremely rugged */
+    int untested; /* there are steep neighbours, none of which was halved */
+    int rugged;   /* 0 smooth, 1 rugged, 2 extremely rugged */
     int no_gradient, zero, missing, exploding, noisy, not_derivative;
     int wrong_way; /* 0 rarely, 1 sometimes, 2 often */
-    double turns_per_line, turn_share, plateau_share, jump_share, zero_share, missing_share, exploding_share,
-        wrong_way_share, lossless_share; /* of the points inside of the box */
-    double converged_share, exact_share; /* NAN where nothing was tested */
-    double measured[DS_THRESHOLDS];      /* what is held against each threshold; NAN = not measured */
-    int said[DS_THRESHOLDS];             /* is it reason of a word? */
+    double turns_per_line, turn_share, plateau_share, jump_share /* NAN where untested */, zero_share,
+        missing_share, exploding_share, wrong_way_share, lossless_share; /* of the points inside of the box */
+    double converged_share, exact_share;                                 /* NAN where nothing was tested */
+    double measured[DS_THRESHOLDS]; /* what is held against each threshold; NAN = not measured */
+    int said[DS_THRESHOLDS];        /* is it reason of a word? */
     char shape[160], gradients[200];
     char words[400];  /* "rugged (121 basins); good gradients" */
     char advice[400]; /* "gradients vanish at 40 % of the points: ..." and what to try; "" = none */

@@ -72,6 +72,9 @@ verdict() { # verdict SHAPE WORDS ARGUMENT...
     result $passed "$shape: $words"
 }
 verdict step "1 basin, with plateaus and jumps; good gradients"
+verdict step "1 basin, with plateaus, jumps not looked for; good gradients" --jumps 0
+grep -q '"jump_share": null' shape/summary.json
+result $? "of which nothing is known"
 verdict plateau "smooth, 1 basin, with plateaus; gradients exact but zero in large areas"
 verdict wrong "smooth, 1 basin; gradients often the wrong way, not the derivative of the loss"
 verdict exploding "smooth, 1 basin; gradients exploding, not the derivative of the loss"

@@ -244,6 +244,10 @@ static void test_step(void **state)
     assert_true(v.jumps && v.plateaus && v.zero && v.rugged == 0);
     assert_string_equal(v.shape, "1 basin, with plateaus and jumps");
     assert_non_null(strstr(v.advice, "gradients vanish at 100 % of the points"));
+    m.jump.tested = m.jump.jumps = 0;
+    ds_verdict_make(&m, &v);
+    assert_true(!v.jumps && isnan(v.jump_share));
+    assert_string_equal(v.shape, "1 basin, with plateaus, jumps not looked for");
     assert_non_null(strstr(v.advice, "not adam"));
     free(s.v);
 }
@@ -312,6 +316,25 @@ static void test_flat(void **state)
     assert_string_equal(v.words, "constant; zero gradients");
     assert_string_equal(v.advice, "");
     assert_int_equal(m.basins.basins, 1);
+}
+
+/* A gradient that the loss does not have. */
+static double drift(double x, double y, double *gx, double *gy)
+{
+    flat(x, y, gx, gy);
+    *gx = 1e-3;
+    return x > 0 ? 7 : 7 + 1e-15; /* rounding */
+}
+
+static void test_constant(void **state)
+{
+    (void)state;
+    ds_landscape_measures m = measure_function(drift, 9, 9);
+    ds_verdict v;
+    assert_int_equal(m.gradient.exploding, 0);
+    ds_verdict_make(&m, &v);
+    assert_true(v.constant && !v.exploding);
+    assert_string_equal(v.words, "constant; gradients not zero");
 }
 
 /* Failed points cut the line in two. */
@@ -481,6 +504,7 @@ int main(void)
         cmocka_unit_test(test_spread),    cmocka_unit_test(test_bowl),      cmocka_unit_test(test_rastrigin),
         cmocka_unit_test(test_depth),     cmocka_unit_test(test_step),      cmocka_unit_test(test_plateau),
         cmocka_unit_test(test_wrong_way), cmocka_unit_test(test_exploding), cmocka_unit_test(test_flat),
-        cmocka_unit_test(test_missing),   cmocka_unit_test(test_holes),     cmocka_unit_test(test_quality)};
+        cmocka_unit_test(test_constant),  cmocka_unit_test(test_missing),   cmocka_unit_test(test_holes),
+        cmocka_unit_test(test_quality)};
     return cmocka_run_group_tests_name("landscape", tests, NULL, NULL);
 }
