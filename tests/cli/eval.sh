@@ -125,6 +125,10 @@ good "with the parameter given, too" eval --env bounce --set env.variant=paper -
 status 0 "other parameters are used" "$dshost" eval --env bounce --x paper
 grep -q '^dshost: warning: --x paper: that run has other parameters .*: variant = paper (here warp)' err && [ "$(wc -l < err)" -eq 1 ]
 result $? "with a warning that names them"
+bad 3 "--x paper:0: expected DIR:ID, the evaluations of a run are numbered from 1" eval --x paper:0
+bad 3 "--x paper:0: expected DIR:ID" eval --env bounce --x paper:0
+bad 3 "--x paper:best: expected DIR:ID" eval --x paper:best
+bad 3 "--x paper: the run has no evaluation 99" eval --x paper:99
 bad 3 "--x paper: a run of bounce, not of analytic" eval --env analytic --set env.dim=3 --x paper
 good "an override of the run's parameters" eval --x paper --set env.variant=paper --gradient
 
@@ -318,7 +322,9 @@ if pkg-config --exists libpng; then
     awk -v own="$(field loss)" -v loss="$loss" 'BEGIN { exit !(loss > 1e-4 && own < 1e-6) }'
     result $? "is one's own, to 8 bits"
     # shellcheck disable=SC2086
-    bad 2 'no image among its channels' eval --env spring_cage --images seen
+    bad 2 'no image among its channels' eval --env spring_cage --images unseen
+    [ ! -e unseen ]
+    result $? "makes no folder then"
     mkdir -p locked && : > locked/file
     # shellcheck disable=SC2086
     bad 6 'locked/file' eval $cube --images locked/file

@@ -85,6 +85,7 @@ static const char usage[] =
     "  --portable           the same bits on every x86-64 processor\n"
     "  --json               one JSON object with 17 significant digits\n"
     "  -h, --help           this text\n"
+    "Stochastic environments are simulated without noise, unless --seeds names one.\n"
     "Exit status: 0, 5 the evaluation failed, 8 --gradient --fd: differences say that the gradient is "
     "wrong,\n"
     "or it is not finite.\n";
@@ -476,9 +477,11 @@ static int adopt_run(const char *x_spec, ds_settings *settings, ds_error *e)
 {
     char *folder = NULL;
     uint64_t id = 0;
-    int status = 0;
-    if (x_spec != NULL && ds_settings_find(settings, DS_SECTION_RUN, "env") == NULL &&
-        ds_point_names_run(x_spec, &folder, &id)) {
+    if (x_spec == NULL || ds_settings_find(settings, DS_SECTION_RUN, "env") != NULL) {
+        return 0;
+    }
+    int status = ds_point_check_run("--x", x_spec, e);
+    if (status == 0 && ds_point_names_run(x_spec, &folder, &id)) {
         status = ds_provenance_load(folder, settings, e);
         free(folder);
     }

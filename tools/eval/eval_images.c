@@ -74,20 +74,28 @@ static int write_channel(const ds_channel_values *v, uint64_t i, const char *fol
     return rc;
 }
 
+static int is_written(const ds_channel_values *v, uint64_t i)
+{
+    return v->value[i] != NULL && colours_of(v->channels->list[i]) > 0;
+}
+
 int ds_eval_images(const ds_channel_values *v, const char *id, const char *folder, ds_error *e)
 {
     uint64_t images = 0;
+    for (uint64_t i = 0; i < v->channels->count; i++) {
+        images += (uint64_t)is_written(v, i);
+    }
+    if (images == 0) {
+        return v->answer.outcome > DS_EVAL_BAD_GRAD
+                   ? 0
+                   : ds_fail(e, DS_EXIT_USAGE,
+                             "%s has no image among its channels: --images writes those that dshost help %s "
+                             "lists",
+                             id, id);
+    }
     int rc = ds_folder_make(folder, e);
     for (uint64_t i = 0; rc == 0 && i < v->channels->count; i++) {
-        if (v->value[i] != NULL && colours_of(v->channels->list[i]) > 0) {
-            rc = write_channel(v, i, folder, e);
-            images++;
-        }
-    }
-    if (rc == 0 && images == 0 && v->answer.outcome <= DS_EVAL_BAD_GRAD) {
-        rc = ds_fail(e, DS_EXIT_USAGE,
-                     "%s has no image among its channels: --images writes those that dshost help %s lists",
-                     id, id);
+        rc = is_written(v, i) ? write_channel(v, i, folder, e) : 0;
     }
     return rc;
 }

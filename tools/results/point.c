@@ -281,13 +281,30 @@ int ds_point_names_run(const char *spec, char **folder, uint64_t *id)
     return *folder != NULL;
 }
 
+int ds_point_check_run(const char *origin, const char *spec, ds_error *e)
+{
+    const char *colon = strrchr(spec, ':');
+    char *folder = colon != NULL ? strndup(spec, (size_t)(colon - spec)) : NULL;
+    uint64_t id = 0;
+    const int wrong = folder != NULL && ds_folder_has_run(folder) && access(spec, F_OK) != 0 &&
+                      !(ds_parse_seed(colon + 1, &id) && id > 0);
+    free(folder);
+    return wrong ? ds_fail(e, DS_EXIT_CONFIG,
+                           "%s %.200s: expected DIR:ID, the evaluations of a run are numbered from 1", origin,
+                           spec)
+                 : 0;
+}
+
 int ds_point_read(const ds_point_request *q, const char *spec, double *x, ds_error *e)
 {
     const ds_pool_env *env = q->env;
     char *folder = NULL;
     uint64_t id = 0;
-    int status = 0;
+    int status = ds_point_check_run(q->origin, spec, e);
 
+    if (status != 0) {
+        return status;
+    }
     if (strcmp(spec, "start") == 0) {
         memcpy(x, env->x0, env->info.n * sizeof *x);
     } else if (strcmp(spec, "center") == 0) {

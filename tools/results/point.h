@@ -29,6 +29,9 @@ int ds_point_read(const ds_point_request *q, const char *spec, double *x, ds_err
 /* Does the text name a run, as DIR or DIR:ID? Then *folder is to be freed; *id is 0 for the best point. */
 int ds_point_names_run(const char *spec, char **folder, uint64_t *id);
 
+/* Fails (DS_EXIT_CONFIG) where it names a run and behind the colon is no number of an evaluation. */
+int ds_point_check_run(const char *origin, const char *spec, ds_error *e);
+
 /* Fails where a value lies outside of the box. */
 int ds_point_check(const ds_point_request *q, const double *x, ds_error *e);
 
