@@ -285,10 +285,41 @@ static void print_text(const json_t *o)
     }
 }
 
+static int asks_for_environment(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--env") == 0 || strncmp(argv[i], "--env=", strlen("--env=")) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* What ails an environment is seen in its landscape: the rest is for `dshost landscape --advise`. */
+static int examine_environment(int argc, char **argv, ds_error *e)
+{
+    char path[PATH_MAX], advise[] = "--advise", *program = path;
+    int rc = ds_program_find("dshost-landscape", path, e);
+    char **arguments = rc == 0 ? calloc((size_t)argc + 2, sizeof *arguments) : NULL;
+    if (rc != 0 || arguments == NULL) {
+        return rc != 0 ? rc : ds_no_memory(e);
+    }
+    arguments[0] = program;
+    memcpy(arguments + 1, argv + 1, (size_t)(argc - 1) * sizeof *arguments);
+    arguments[argc] = advise;
+    execv(path, arguments);
+    free(arguments);
+    return ds_fail(e, DS_EXIT_IO, "cannot start %.200s: %s", path, strerror(errno));
+}
+
 static int command(int argc, char **argv, ds_error *e)
 {
     static const char usage[] =
         "usage: dshost doctor [DIR...] [--json] [--portable]\n"
+        "       dshost doctor --env E [OPTIONS]      what the loss of E is like, and which optimizers to "
+        "try: the "
+        "same as\n"
+        "                                            dshost landscape --env E --advise [OPTIONS]\n"
         "Prints versions, processor, limits and plugins for reports; exit status 1 where something is "
         "wrong.\n"
         "With folders it reads every row of the runs and landscapes in them, and says which records are "
@@ -300,6 +331,9 @@ static int command(int argc, char **argv, ds_error *e)
     struct utsname u;
     char text[300];
     int json = 0, portable = 0;
+    if (asks_for_environment(argc, argv)) {
+        return examine_environment(argc, argv, e);
+    }
     const ds_flag flags[] = {
         {"json", .set = &json}, {"portable", .set = &portable}, {"help", .usage = usage}, {0}};
     int rc = ds_arguments_read(argc, argv, "doctor", flags, argc, NULL, e);

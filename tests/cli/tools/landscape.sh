@@ -53,6 +53,12 @@ result $? "--advise says what to do about it, and nothing else"
 [ "$(wc -l < advised/grid.csv)" -eq 442 ] && [ ! -e advised/landscape.png ] &&
     grep -q '"advice": "gradients vanish' advised/summary.json
 result $? "from a small grid, without pictures; summary.json has it, too"
+status 0 "doctor --env" "$dshost" doctor --env "$shapes" --set env.shape=plateau --out examined
+cmp -s examined/grid.csv advised/grid.csv && grep -q '^advice ' "$tmp/out"
+result $? "is the same"
+status 4 "doctor of an environment that there is not" "$dshost" doctor --env=nosuch
+grep -q "no environment 'nosuch'" "$tmp/err"
+result $? "says so"
 status 0 "of a landscape that is there" "$dshost" landscape rastrigin --advise --pictures no
 grep -q '^advice    gradients are right, but lead to one of 121 basins' out
 result $? "with that landscape's grid"
