@@ -86,14 +86,18 @@ static void describe_shape(const ds_landscape_measures *m, ds_verdict *v)
     } else if (v->constant) {
         snprintf(v->shape, sizeof v->shape, "constant");
     } else {
-        const char *how = v->rugged == 2            ? "extremely rugged, "
-                          : v->rugged == 1          ? "rugged, "
-                          : v->jumps || v->untested ? ""
-                                                    : "smooth, ";
+        const int few = !v->jumps && m->jump.jumps > 0, jumps = v->jumps || few;
+        const char *how = v->rugged == 2         ? "extremely rugged, "
+                          : v->rugged == 1       ? "rugged, "
+                          : jumps || v->untested ? ""
+                                                 : "smooth, ";
         snprintf(v->shape, sizeof v->shape, "%s%" PRIu64 " basin%s%s%s%s%s%s", how, m->basins.basins,
-                 m->basins.basins == 1 ? "" : "s", v->plateaus || v->jumps ? ", with " : "",
-                 v->plateaus ? "plateaus" : "", v->plateaus && v->jumps ? " and " : "",
-                 v->jumps ? "jumps" : "", v->untested ? ", jumps not looked for" : "");
+                 m->basins.basins == 1 ? "" : "s", v->plateaus || jumps ? ", with " : "",
+                 v->plateaus ? "plateaus" : "", v->plateaus && jumps ? " and " : "",
+                 few     ? "few jumps"
+                 : jumps ? "jumps"
+                         : "",
+                 v->untested ? ", jumps not looked for" : "");
     }
     uint64_t inside = l->points - m->outside;
     v->lossless_share = share(inside - l->with_loss, inside);

@@ -82,6 +82,9 @@ verdict step "1 basin, with plateaus, jumps not looked for; good gradients" --ju
 grep -q '"jump_share": null' shape/summary.json
 result $? "of which nothing is known"
 verdict plateau "smooth, 1 basin, with plateaus; gradients exact but zero in large areas"
+status 0 "a step" "$dshost" landscape --env heaviside --out step --pictures no
+grep -q '"verdict": "1 basin, with plateaus and few jumps; ' step/summary.json
+result $? "is not smooth"
 verdict wrong "smooth, 1 basin; gradients often the wrong way, not the derivative of the loss"
 verdict exploding "smooth, 1 basin; gradients exploding, not the derivative of the loss"
 verdict flat "constant; zero gradients"
