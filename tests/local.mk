@@ -68,7 +68,8 @@ if !SHORT_CHECK
 check_PROGRAMS += \
 	%D%/envs/test_fluid %D%/envs/test_cloth_scenes %D%/envs/test_image_losses %D%/envs/test_soft_scenes \
 	%D%/envs/test_mpm_plugins %D%/envs/test_mpm_derivatives %D%/envs/engines/mpm/test_mpm_fast %D%/envs/engines/fem/test_fem_scenes \
-	%D%/optimizers/test_stepwise %D%/optimizers/test_stepwise_gradient %D%/optimizers/test_rl %D%/optimizers/test_leaprefine
+	%D%/optimizers/test_stepwise %D%/optimizers/test_stepwise_gradient %D%/optimizers/test_rl %D%/optimizers/test_leaprefine \
+	%D%/optimizers/test_racer
 endif
 check_PROGRAMS += \
 	%D%/abi/test_abi %D%/abi/test_random %D%/core/config/test_npy %D%/core/config/test_params \
@@ -123,7 +124,7 @@ check_PROGRAMS += \
 	%D%/optimizers/methods/test_mlp_loops %D%/optimizers/methods/test_quad_model %D%/optimizers/methods/test_race \
 	%D%/optimizers/methods/test_surrogate \
 	%D%/optimizers/test_alphaorder %D%/optimizers/test_boleap %D%/optimizers/test_cem %D%/optimizers/test_cmaes \
-	%D%/optimizers/test_gradients %D%/optimizers/test_lm %D%/optimizers/test_racer %D%/optimizers/test_rand \
+	%D%/optimizers/test_gradients %D%/optimizers/test_lm %D%/optimizers/test_rand \
 	%D%/optimizers/test_turbo
 if HAVE_NLOPT
 check_PROGRAMS += %D%/optimizers/test_nlopt
@@ -169,27 +170,24 @@ check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badop
 %C%_plugins_shapes_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_wild_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 
-# The longest first: whoever has more jobs than processors is not left with one of them in the end.
+# Left out of a short check: what takes long, and what asks nothing of where it lies. The longest first: whoever has more jobs than processors is not left with one of them in the end.
 long_scripts = %D%/cli/tools/check/check_plugins.sh %D%/cli/plugins/wild.sh %D%/cli/plugins/rogue.sh \
 	%D%/cli/store/stored.sh %D%/cli/tools/check/check.sh %D%/cli/tools/check/check_gradient.sh \
-	%D%/cli/tools/landscape.sh
-short_scripts = %D%/abi/grow.sh %D%/cli/portable.sh %D%/cli/plugins/plugins.sh %D%/abi/exports.sh \
-	%D%/abi/headers.sh %D%/cli/plugins/channels.sh %D%/cli/docs.sh %D%/cli/eval.sh \
-	%D%/cli/plugins/examples.sh %D%/cli/plugins/faults.sh %D%/cli/plugins/ffi.sh %D%/cli/flags.sh \
-	%D%/cli/full.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/install/install.sh \
-	%D%/cli/plugins/isolate_optimizer.sh %D%/cli/store/kill.sh %D%/cli/store/kill_channels.sh \
-	%D%/cli/store/kill_lm.sh %D%/cli/store/kill_pbh.sh %D%/cli/plugins/languages.sh %D%/cli/limits.sh \
-	%D%/cli/plugins/loader.sh %D%/cli/messages.sh %D%/cli/methods/optimizer_edges.sh \
-	%D%/cli/methods/optimizers.sh %D%/cli/plugins/own_process.sh %D%/cli/methods/policy_gradient.sh \
-	%D%/cli/programs.sh %D%/cli/plugins/python_plugins.sh %D%/cli/install/quickstart.sh \
-	%D%/cli/methods/recordings.sh %D%/cli/methods/rl.sh %D%/cli/run.sh %D%/cli/methods/squares.sh \
-	%D%/cli/methods/identification.sh %D%/cli/tools/bench/bench.sh %D%/cli/tools/bench/bench_held.sh \
-	%D%/cli/tools/bench/bench_kill.sh %D%/cli/tools/bench/bench_merge.sh %D%/cli/tools/gradients.sh \
-	%D%/cli/tools/landscape_kill.sh %D%/cli/tools/bench/mpi.sh %D%/cli/tools/new.sh \
-	%D%/cli/tools/policy.sh %D%/cli/tools/bench/progress.sh %D%/cli/tools/report.sh \
-	%D%/cli/tools/report_sets.sh %D%/cli/tools/report_tables.sh %D%/cli/tools/tables.sh \
-	%D%/cli/tools/view/view.sh %D%/cli/tools/view/view_files.sh %D%/cli/tools/view/view_live.sh \
-	%D%/layers.sh
+	%D%/cli/tools/landscape.sh %D%/abi/grow.sh %D%/cli/portable.sh %D%/cli/plugins/isolate_optimizer.sh \
+	%D%/cli/store/kill.sh %D%/cli/store/kill_channels.sh %D%/cli/store/kill_lm.sh %D%/cli/store/kill_pbh.sh \
+	%D%/cli/limits.sh %D%/cli/methods/optimizers.sh %D%/cli/methods/policy_gradient.sh %D%/cli/methods/rl.sh \
+	%D%/cli/methods/squares.sh %D%/cli/methods/identification.sh %D%/cli/tools/bench/bench.sh \
+	%D%/cli/tools/bench/bench_held.sh %D%/cli/tools/bench/bench_kill.sh %D%/cli/tools/bench/bench_merge.sh \
+	%D%/cli/tools/gradients.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/bench/progress.sh \
+	%D%/cli/tools/report.sh %D%/cli/tools/report_sets.sh %D%/cli/tools/report_tables.sh
+short_scripts = %D%/cli/plugins/plugins.sh %D%/abi/exports.sh %D%/abi/headers.sh %D%/cli/plugins/channels.sh \
+	%D%/cli/docs.sh %D%/cli/eval.sh %D%/cli/plugins/examples.sh %D%/cli/plugins/faults.sh %D%/cli/plugins/ffi.sh \
+	%D%/cli/flags.sh %D%/cli/full.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/install/install.sh \
+	%D%/cli/plugins/languages.sh %D%/cli/plugins/loader.sh %D%/cli/messages.sh %D%/cli/methods/optimizer_edges.sh \
+	%D%/cli/plugins/own_process.sh %D%/cli/programs.sh %D%/cli/plugins/python_plugins.sh \
+	%D%/cli/install/quickstart.sh %D%/cli/methods/recordings.sh %D%/cli/run.sh %D%/cli/tools/bench/mpi.sh \
+	%D%/cli/tools/new.sh %D%/cli/tools/policy.sh %D%/cli/tools/tables.sh %D%/cli/tools/view/view.sh \
+	%D%/cli/tools/view/view_files.sh %D%/cli/tools/view/view_live.sh %D%/layers.sh
 EXTRA_DIST += $(long_scripts) $(short_scripts)
 EXTRA_DIST += %D%/cli/plugins/faulty_plugins.py %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh \
 	%D%/cli/portable_cases.sh %D%/cli/tools/bench/bench_lib.sh %D%/cli/tools/view/view_readers.py \

@@ -3,6 +3,10 @@
 # headers.sh - each public header compiles alone as C11, C17 and C++17 (.hpp: C++17) without a diagnostic, and
 # explains itself: at least 35 % of the lines of a .h are comment.
 cd "$DS_TOP_SRC" || exit 99
+if [ -n "${DS_SANITIZE-}" ]; then
+    echo "1..0 # SKIP headers are the same with sanitizers"
+    exit 0
+fi
 cc=${DS_CC:-cc}
 cxx=${CXX:-c++}
 headers=$(cd include && find diffsim -name '*.h' | LC_ALL=C sort)

@@ -10,6 +10,8 @@ mkdir "$tmp/plugins" && cd "$tmp" || exit 99
 PKG_CONFIG_PATH=$top${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 export PKG_CONFIG_PATH
 unset DS_PLUGIN_PATH
+# Under sanitizers, which are slow, what needs few evaluations, as in check_plugins.sh.
+short=${DS_SANITIZE:+--only load,desc,inst.errors,env.info,eval.buffers,eval.quiet,pure.want,pure.process,search.stop,search.repeat,search.quiet}
 HOME=$tmp
 export HOME
 n=0
@@ -59,7 +61,7 @@ DS_PLUGIN_PATH=$tmp/plugins run "$dshost" help walk
 ok $? "walk has its help"
 
 for f in hill walk hill_full walk_full drag; do
-    run "$dshost" check plugins/$f.so
+    run "$dshost" check $short plugins/$f.so
     ok $? "dshost check passes $f"
 done
 
@@ -69,7 +71,7 @@ for of in simple/spring simple/dice episode/valley episode/lamp steps/glide; do
     sed -n 's/^ \* \{0,1\}//; /^    #include/,/^    DS_SIMPLE_/p' "$DS_TOP_SRC/include/diffsim/helper/${of%/*}.h" |
         awk -v id="\"$f\"" '{ text = text $0 "\n" } /DS_SIMPLE_/ { if (index($0, id)) { printf "%s", text } text = "" }' > $f.c
     run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror \
-        -O2 -fPIC -shared -fvisibility=hidden \$(pkg-config --cflags diffsim) -o $f.so $f.c -lm && '$dshost' check ./$f.so"
+        -O2 -fPIC -shared -fvisibility=hidden \$(pkg-config --cflags diffsim) -o $f.so $f.c -lm && '$dshost' check $short ./$f.so"
     ok $? "$f of the header's comment compiles and passes dshost check"
 done
 
@@ -80,7 +82,7 @@ for with in light_beam/lbfgsb decay/lm camera/cmaes gusts/cmaes cart/ppo; do
         awk -v id="\"$f\"" '/#include/ { text = "" } { text = text $0 "\n" }
             /^    DS_SIMPLE_/ { if (index($0, id)) { printf "%s", text } }' > $f.c
     run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror \
-        -O2 -fPIC -shared -fvisibility=hidden \$(pkg-config --cflags diffsim) -o $f.so $f.c -lm && '$dshost' check ./$f.so"
+        -O2 -fPIC -shared -fvisibility=hidden \$(pkg-config --cflags diffsim) -o $f.so $f.c -lm && '$dshost' check $short ./$f.so"
     ok $? "$f of the guide compiles and passes dshost check"
     "$dshost" run --env ./$f.so --opt "${with#*/}" --budget 200 --seed 1 --pictures false --out "$tmp/guide_$f" > out 2> err
     grep -q '"best_loss"' "$tmp/guide_$f/summary.json"
