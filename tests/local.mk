@@ -170,7 +170,8 @@ check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badop
 %C%_plugins_shapes_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_wild_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 
-# Left out of a short check: what takes long, and what asks nothing of where it lies. The longest first: whoever has more jobs than processors is not left with one of them in the end.
+# Left out of a short check: what takes long, and what asks nothing of where it lies. The longest first: whoever has more
+# jobs than processors is not left with one of them in the end.
 long_scripts = %D%/cli/tools/check/check_plugins.sh %D%/cli/plugins/wild.sh %D%/cli/plugins/rogue.sh \
 	%D%/cli/store/stored.sh %D%/cli/tools/check/check.sh %D%/cli/tools/check/check_gradient.sh \
 	%D%/cli/tools/landscape.sh %D%/abi/grow.sh %D%/cli/portable.sh %D%/cli/plugins/isolate_optimizer.sh \
