@@ -14,6 +14,7 @@
  *                 or start a new one: at the start that is given, then at argmin LCB(x | Gaussian process
  *                 of S and of the runners under way), now and then anywhere
  *             every lane's runner evaluates its next points                    (race/basin.h)
+ *                 unless they would take more than a quarter of what is kept for the refinement
  *                 doubt = what its last steps did against what gradients promised   (race/trust.h)
  *                 small: L-BFGS-B (every second runner not before Adam has come to its end);
  *                 middling: Adam;  larger, and no progress: leaps;  near 1, or no gradients: CMA-ES

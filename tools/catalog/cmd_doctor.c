@@ -316,9 +316,7 @@ static int command(int argc, char **argv, ds_error *e)
 {
     static const char usage[] =
         "usage: dshost doctor [DIR...] [--json] [--portable]\n"
-        "       dshost doctor --env E [OPTIONS]      what the loss of E is like, and which optimizers to "
-        "try: the "
-        "same as\n"
+        "       dshost doctor --env E [OPTIONS]      what the loss of E is like, and what to try:\n"
         "                                            dshost landscape --env E --advise [OPTIONS]\n"
         "Prints versions, processor, limits and plugins for reports; exit status 1 where something is "
         "wrong.\n"
