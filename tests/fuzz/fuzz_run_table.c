@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; rc == 0 && i < all.count; i++) {
         require_run(&all.item[i]);
     }
-    rc = rc != 0 ? rc : ds_run_table_join(&own, &all, &e);
+    rc = rc != 0 ? rc : ds_run_table_join(&own, &all, 0, &e);
     rc = rc != 0 ? rc : ds_run_table_settle(&own, &e);
     if (rc != 0) {
         FUZZ_REQUIRE((rc == DS_EXIT_CONFIG || rc == DS_EXIT_MEMORY) && e.status == rc);

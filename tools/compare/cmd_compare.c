@@ -13,7 +13,7 @@
 
 typedef struct request {
     const char *set[2];
-    int json;
+    int json, any_version;
 } request;
 
 static const char usage[] =
@@ -23,11 +23,16 @@ static const char usage[] =
     "folder with runs or a RUNS.csv of dshost report, or FOLDER:OPT or\nRUNS.csv:OPT for the runs of one "
     "optimizer in it:\n\n"
     "  dshost compare results/fig2:boleap results/fig2:cmaes\n\n"
-    "  --json    one object with all numbers on the standard output\n";
+    "  --any-version  runs on different versions of an environment are not kept apart, for a change that "
+    "none "
+    "of them has\n"
+    "                 to do with\n"
+    "  --json         one object with all numbers on the standard output\n";
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
-    const ds_flag flags[] = {{"json", .set = &q->json}, {"help", .usage = usage}, {0}};
+    const ds_flag flags[] = {
+        {"json", .set = &q->json}, {"any-version", .set = &q->any_version}, {"help", .usage = usage}, {0}};
     int rc = ds_arguments_read(argc, argv, "compare", flags, -1, q, e);
     if (rc != 0) {
         return rc;
@@ -204,7 +209,7 @@ static int command(int argc, char **argv, ds_error *e)
     request q = {0};
     ds_comparison c;
     int rc = parse(argc, argv, &q, e);
-    rc = rc != 0 ? rc : ds_compare(q.set, &c, e);
+    rc = rc != 0 ? rc : ds_compare(q.set, q.any_version, &c, e);
     if (rc == 0) {
         if (q.json) {
             json_t *o = object(&q, &c);

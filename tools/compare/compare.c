@@ -147,7 +147,7 @@ static int read_set(const char *set, ds_results *out, ds_error *e)
 }
 
 /* Names that tell apart what is different: in folders first, whose settings are known. */
-static int tell_apart(ds_comparison *c, ds_error *e)
+static int tell_apart(ds_comparison *c, int any_version, ds_error *e)
 {
     ds_results *folders[2];
     size_t n = 0;
@@ -156,14 +156,14 @@ static int tell_apart(ds_comparison *c, ds_error *e)
             folders[n++] = &c->results[k];
         }
     }
-    int rc = ds_results_disambiguate(folders, n, e);
-    return rc != 0 || n == 2
-               ? rc
-               : ds_results_tell_apart((ds_results *const[]){&c->results[0], &c->results[1]}, 2, e);
+    int rc = ds_results_disambiguate(folders, n, any_version, e);
+    return rc != 0 || n == 2 ? rc
+                             : ds_results_tell_apart((ds_results *const[]){&c->results[0], &c->results[1]}, 2,
+                                                     any_version, e);
 }
 
 /* Both sets, with names that tell apart what is different in them. */
-static int read_sets(const char *const set[2], ds_comparison *c, ds_error *e)
+static int read_sets(const char *const set[2], int any_version, ds_comparison *c, ds_error *e)
 {
     int rc = 0;
     for (int k = 0; k < 2 && rc == 0; k++) {
@@ -175,7 +175,7 @@ static int read_sets(const char *const set[2], ds_comparison *c, ds_error *e)
     c->damaged = c->results[0].damaged + (same ? 0 : c->results[1].damaged);
     free(folder_a);
     free(folder_b);
-    rc = rc != 0 ? rc : tell_apart(c, e);
+    rc = rc != 0 ? rc : tell_apart(c, any_version, e);
     for (int k = 0; k < 2 && rc == 0; k++) {
         rc = keep_set(set[k], &c->results[k], &c->open[k], e);
         rc = rc != 0 ? rc : ds_run_table_settle(&c->results[k], e);
@@ -329,10 +329,10 @@ static int compare_all(ds_comparison *c, ds_error *e)
     return rc;
 }
 
-int ds_compare(const char *const set[2], ds_comparison *out, ds_error *e)
+int ds_compare(const char *const set[2], int any_version, ds_comparison *out, ds_error *e)
 {
     memset(out, 0, sizeof *out);
-    int rc = read_sets(set, out, e);
+    int rc = read_sets(set, any_version, out, e);
     const ds_results *a = &out->results[0], *b = &out->results[1];
     out->item = rc == 0 ? calloc(a->count + 1, sizeof *out->item) : NULL;
     if (rc == 0 && out->item == NULL) {

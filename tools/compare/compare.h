@@ -53,9 +53,9 @@ int ds_versus_verdict(const ds_versus *v);
 
 /* A set is a folder or a table (tables/run_table.h), or FOLDER:OPT or TABLE:OPT for one optimizer of it.
  * Environments with other settings in one set than in the other are different ones (see
- * ds_results_disambiguate()); settings of a table's runs are not known. Exit status and message on failure;
- * then nothing is to be cleared. */
-int ds_compare(const char *const set[2], ds_comparison *out, ds_error *e);
+ * ds_results_disambiguate(), also of any_version); settings of a table's runs are not known. Exit status and
+ * message on failure; then nothing is to be cleared. */
+int ds_compare(const char *const set[2], int any_version, ds_comparison *out, ds_error *e);
 void ds_comparison_clear(ds_comparison *c);
 
 #endif

@@ -16,7 +16,7 @@
 typedef struct request {
     const char *out, *env, *pool;
     char *only; /* of all flags --only */
-    int kind, along;
+    int kind, along, any_version;
 } request;
 
 static const char usage[] =
@@ -34,6 +34,7 @@ static const char usage[] =
     "  --only PATTERN only cells ENV/OPT that match, as in 'torus/*'; several times, or with commas\n"
     "  --pool KEY     the variants of a sweep over a parameter of environments, ENV@KEY=VALUE, are one "
     "environment\n"
+    "  --any-version  runs on different versions of an environment are not kept apart\n"
     "  --along A      horizontal axis of curves and targets: evaluations (default), steps (of simulation), "
     "seconds\n"
     "  --out FILE     .png, .svg or .csv (the numbers); DIR/KIND.png by default (of the first DIR; needed "
@@ -60,10 +61,15 @@ static int take_choice(void *to, const char *name, const char *value, ds_error *
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
-    const ds_flag flags[] = {{"kind", .take = take_choice},  {"env", .text = &q->env},
-                             {"along", .take = take_choice}, {"out", .text = &q->out},
-                             {"only", .list = &q->only},     {"pool", .text = &q->pool},
-                             {"help", .usage = usage},       {0}};
+    const ds_flag flags[] = {{"kind", .take = take_choice},
+                             {"env", .text = &q->env},
+                             {"along", .take = take_choice},
+                             {"out", .text = &q->out},
+                             {"only", .list = &q->only},
+                             {"pool", .text = &q->pool},
+                             {"any-version", .set = &q->any_version},
+                             {"help", .usage = usage},
+                             {0}};
     q->kind = DS_FIGURE_CURVES;
     int rc = ds_arguments_read(argc, argv, "plot", flags, -1, q, e);
     return rc != 0 || optind < argc
@@ -144,8 +150,11 @@ static char *path_of(const request *q, int sources, char *const *source, ds_erro
 static int plot(const request *q, int sources, char *const *source, ds_error *e)
 {
     ds_report r;
-    const ds_report_choice choice = {
-        .source = (const char *const *)source, .sources = (size_t)sources, .only = q->only, .pool = q->pool};
+    const ds_report_choice choice = {.source = (const char *const *)source,
+                                     .sources = (size_t)sources,
+                                     .only = q->only,
+                                     .pool = q->pool,
+                                     .any_version = q->any_version};
     char *path = path_of(q, sources, source, e);
     int rc = path == NULL ? e->status : ds_report_make(&choice, &r, e);
     if (rc == 0) {

@@ -19,7 +19,7 @@
 typedef struct request {
     const char *out, *pool, *reference;
     char *only; /* of all flags --only */
-    int no_pictures, no_episodes, page_only, metrics;
+    int no_pictures, no_episodes, page_only, metrics, any_version;
 } request;
 
 static const char usage[] =
@@ -47,6 +47,9 @@ static const char usage[] =
     "  --pool KEY         the variants of a sweep over a parameter of environments, ENV@KEY=VALUE, are one "
     "environment,\n"
     "                     whose samples are the runs of all of them\n"
+    "  --any-version      runs on different versions of an environment are not kept apart, for a change that "
+    "none of them\n"
+    "                     has to do with\n"
     "  --no-pictures      do not simulate the best episode of each environment to draw it where its run left "
     "no picture\n"
     "  --no-episodes      do not simulate the best episode of each optimizer for the pages that play them "
@@ -58,6 +61,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
     const ds_flag flags[] = {{"out", .text = &q->out},
                              {"reference", .text = &q->reference},
                              {"pool", .text = &q->pool},
+                             {"any-version", .set = &q->any_version},
                              {"only", .list = &q->only},
                              {"metrics", .set = &q->metrics},
                              {"no-pictures", .set = &q->no_pictures},
@@ -133,8 +137,12 @@ static char *place_of(const request *q, int sources, char *const *source, ds_err
 static int make(const request *q, int sources, char *const *source, const char *command, ds_error *e)
 {
     ds_report r;
-    const ds_report_choice choice = {(const char *const *)source, (size_t)sources, q->only, q->pool,
-                                     q->reference};
+    const ds_report_choice choice = {.source = (const char *const *)source,
+                                     .sources = (size_t)sources,
+                                     .only = q->only,
+                                     .pool = q->pool,
+                                     .any_version = q->any_version,
+                                     .reference = q->reference};
     char *list = shell_line("", sources, source);
     char *out = list != NULL ? place_of(q, sources, source, e) : NULL;
     int rc = list == NULL ? ds_no_memory(e) : out == NULL ? e->status : ds_report_make(&choice, &r, e);
@@ -144,6 +152,7 @@ static int make(const request *q, int sources, char *const *source, const char *
                                          .folders = list,
                                          .only = q->only,
                                          .pool = q->pool,
+                                         .any_version = q->any_version,
                                          .page_only = q->page_only,
                                          .metrics = q->metrics};
         rc = ds_report_pictures(&r, out, !q->no_pictures, e);

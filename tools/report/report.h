@@ -141,6 +141,7 @@ typedef struct ds_report_choice {
     const char
         *only; /* patterns of cells ENV/OPT, as they are called there (ds_run_table_only()); NULL = all */
     const char *pool; /* a key whose sweep is one environment (ds_results_pool()), or NULL */
+    int any_version;  /* versions of an environment are no difference (ds_results_disambiguate()) */
     const char
         *reference; /* the name of an optimizer; NULL = boleap where there is one, else the one with the
                             * highest score of those that ran on the most environments */

@@ -81,6 +81,9 @@ static void put_command(page *p, const figure *g, const char *name)
         fputs(" --pool ", f);
         ds_text_shell_word(f, p->origin->pool);
     }
+    if (p->origin->any_version) {
+        fputs(" --any-version", f);
+    }
     fputs(" --out ", f);
     snprintf(file, sizeof file, "%s.svg", name);
     ds_text_shell_word(f, file);

@@ -13,6 +13,7 @@ typedef struct ds_report_origin {
     const char *folders; /* and tables with the runs, as `plot` takes them, too */
     const char *only;    /* the cells that were chosen; NULL = all */
     const char *pool;    /* the key whose variants are one environment; NULL = none */
+    int any_version;     /* versions of an environment are no difference */
     int page_only;       /* leave no files of the figures, and no links to them */
     int metrics;         /* ds_report_metrics() was called: write metrics.csv and metric_cells.csv */
 } ds_report_origin;

@@ -98,9 +98,9 @@ int ds_report_read(const ds_report_choice *from, ds_results *out, ds_error *e)
     int rc = read_all(from, out, &tables, e);
     if (rc == 0) {
         ds_results_take_unfinished(out);
-        rc = ds_results_disambiguate((ds_results *const[]){out}, 1, e);
+        rc = ds_results_disambiguate((ds_results *const[]){out}, 1, from->any_version, e);
     }
-    rc = rc != 0 ? rc : ds_run_table_join(out, &tables, e);
+    rc = rc != 0 ? rc : ds_run_table_join(out, &tables, from->any_version, e);
     if (rc == 0) {
         ds_results_warn_mixed((ds_results *const[]){out}, 1);
         tell_unchecked(out);
@@ -109,7 +109,7 @@ int ds_report_read(const ds_report_choice *from, ds_results *out, ds_error *e)
         rc = ds_results_pool(out, from->pool, e);
         /* What pooling has given one name may differ in more than the pooled key, where rows of tables are
          * in it. */
-        rc = rc != 0 ? rc : ds_results_tell_apart((ds_results *const[]){out}, 1, e);
+        rc = rc != 0 ? rc : ds_results_tell_apart((ds_results *const[]){out}, 1, from->any_version, e);
     }
     rc = rc != 0 ? rc : ds_run_table_settle(out, e);
     rc = rc == 0 && from->pool != NULL ? ds_results_balance(out, from->pool, e) : rc;

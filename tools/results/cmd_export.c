@@ -16,7 +16,7 @@
 
 typedef struct request {
     const char *folder, *format, *out;
-    int no_times, plain;
+    int no_times, plain, any_version;
 } request;
 
 static const char usage[] =
@@ -29,7 +29,8 @@ static const char usage[] =
     "                folder for each optimizer where there are several, of finished runs\n"
     "  --out PATH    write there instead; - is the standard output (csv, jsonl)\n"
     "  --no-times    leave out the columns that differ from run to run (wall_s, at)\n"
-    "  --plain       call variables x0, x1, ... instead of by the names that the environment gives\n";
+    "  --plain       call variables x0, x1, ... instead of by the names that the environment gives\n"
+    "  --any-version runs on different versions of an environment are not kept apart (ioh, coco)\n";
 
 /* A table is in the format that the ending of its file says; one without an ending says nothing. */
 static int check_out(const request *q, ds_error *e)
@@ -52,9 +53,13 @@ enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
-    const ds_flag flags[] = {{"format", .text = &q->format},    {"out", .text = &q->out},
-                             {"no-times", .set = &q->no_times}, {"plain", .set = &q->plain},
-                             {"help", .usage = usage},          {0}};
+    const ds_flag flags[] = {{"format", .text = &q->format},
+                             {"out", .text = &q->out},
+                             {"no-times", .set = &q->no_times},
+                             {"plain", .set = &q->plain},
+                             {"any-version", .set = &q->any_version},
+                             {"help", .usage = usage},
+                             {0}};
     *q = (request){0};
     int rc = ds_arguments_read(argc, argv, "export", flags, -1, q, e);
     if (rc != 0) {
@@ -82,9 +87,9 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
 
 /* For a comparison: the finished runs alone. What a run that was killed has found so far would pass for the
  * optimum, and its end for that of a run. */
-static int keep_finished(ds_results *r, const char *folder, ds_error *e)
+static int keep_finished(ds_results *r, const char *folder, int any_version, ds_error *e)
 {
-    int rc = ds_results_disambiguate((ds_results *const[]){r}, 1, e);
+    int rc = ds_results_disambiguate((ds_results *const[]){r}, 1, any_version, e);
     for (size_t i = 0; rc == 0 && i < r->count; i++) {
         const ds_result *run = &r->item[i];
         if (!ds_result_is_finished(run) && !run->damaged) { /* of damaged ones it was said before */
@@ -100,11 +105,11 @@ static int keep_finished(ds_results *r, const char *folder, ds_error *e)
 }
 
 /* All runs in the folder, with the names they have in their experiment. */
-static int open_all(const char *folder, int finished, ds_export_run **out, size_t *count, size_t *damaged,
+static int open_all(const request *q, int finished, ds_export_run **out, size_t *count, size_t *damaged,
                     ds_error *e)
 {
     ds_results found;
-    const char *const folders[] = {folder};
+    const char *folder = q->folder, *const folders[] = {folder};
     *count = 0;
     if (ds_folder_has_landscape(folder)) {
         *out = calloc(1, sizeof(**out));
@@ -116,7 +121,7 @@ static int open_all(const char *folder, int finished, ds_export_run **out, size_
     if (rc != 0) {
         return rc;
     }
-    rc = finished ? keep_finished(&found, folder, e) : 0;
+    rc = finished ? keep_finished(&found, folder, q->any_version, e) : 0;
     *out = calloc(found.count, sizeof(**out));
     rc = rc != 0 ? rc : *out == NULL ? ds_no_memory(e) : 0;
     *damaged = finished && rc == 0 ? found.damaged : 0; /* those are said, and dropped */
@@ -244,7 +249,7 @@ static int export_runs(const request *q, ds_error *e)
     ds_export_run *runs = NULL;
     size_t opened = 0, damaged = 0;
     const int folder = strcmp(q->format, "ioh") == 0 || strcmp(q->format, "coco") == 0;
-    int rc = open_all(q->folder, folder, &runs, &opened, &damaged, e);
+    int rc = open_all(q, folder, &runs, &opened, &damaged, e);
     if (rc == 0 && opened == 0) {
         rc = ds_results_left_out(damaged, e);
     } else if (rc == 0) {

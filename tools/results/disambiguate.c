@@ -21,6 +21,7 @@ typedef struct bunch {
     ds_result **run;
     size_t count, *class, *spare, classes;
     int section; /* DS_SECTION_ENV or DS_SECTION_OPT */
+    int any_version;
 } bunch;
 
 static char **name_of(ds_result *r, int section)
@@ -158,8 +159,10 @@ static void warn(const bunch *b, const char *const *key, size_t keys, char *cons
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", j > 0 ? ", " : "",
                               key[j][0] == ' ' ? key[j] + 1 : key[j]);
     }
-    ds_log(DS_LOG_WARNING, NULL, "%s: its runs differ in %s: they are kept apart, as %s and %s%s",
-           *name_of(b->run[0], b->section), text, given[0], given[1], b->classes > 2 ? " and more" : "");
+    const int versions = b->section == DS_SECTION_ENV && keys == 1 && key[0] == version;
+    ds_log(DS_LOG_WARNING, NULL, "%s: its runs differ in %s: they are kept apart, as %s and %s%s%s",
+           *name_of(b->run[0], b->section), text, given[0], given[1], b->classes > 2 ? " and more" : "",
+           versions ? "; --any-version takes them as one" : "");
 }
 
 static int rename_all(bunch *b, const char *const *key, size_t keys, ds_results *const *set, size_t sets,
@@ -234,7 +237,9 @@ static const char **keys_of(const bunch *b, size_t *count)
             key[(*count)++] = key[j];
         }
     }
-    key[(*count)++] = version;
+    if (b->section != DS_SECTION_ENV || !b->any_version) {
+        key[(*count)++] = version;
+    }
     if (b->section == DS_SECTION_ENV) {
         key[(*count)++] = variables;
     }
@@ -276,7 +281,8 @@ static int by_opt(const void *a, const void *b)
 }
 
 /* All bunches, or just those with runs of tables. */
-static int split_all(ds_results *const *set, size_t sets, int section, int just_tables, ds_error *e)
+static int split_all(ds_results *const *set, size_t sets, int section, int just_tables, int any_version,
+                     ds_error *e)
 {
     size_t all = 0, n = 0;
     int rc = 0;
@@ -298,18 +304,18 @@ static int split_all(ds_results *const *set, size_t sets, int section, int just_
     for (size_t i = 0, k; rc == 0 && i < n; i = k) {
         for (k = i; k < n && strcmp(*name_of(run[k], section), *name_of(run[i], section)) == 0; k++) {
         }
-        bunch b = {.run = run + i, .count = k - i, .section = section};
+        bunch b = {.run = run + i, .count = k - i, .section = section, .any_version = any_version};
         rc = just_tables && !has_table(&b) ? 0 : split(&b, set, sets, e);
     }
     free(run);
     return rc;
 }
 
-int ds_results_tell_apart(ds_results *const *set, size_t sets, ds_error *e)
+int ds_results_tell_apart(ds_results *const *set, size_t sets, int any_version, ds_error *e)
 {
-    int rc = split_all(set, sets, DS_SECTION_ENV, 1, e);
+    int rc = split_all(set, sets, DS_SECTION_ENV, 1, any_version, e);
     for (size_t s = 0; s < sets; s++) {
-        rc = rc != 0 ? rc : split_all(&set[s], 1, DS_SECTION_OPT, 1, e);
+        rc = rc != 0 ? rc : split_all(&set[s], 1, DS_SECTION_OPT, 1, any_version, e);
         ds_results_sort(set[s]);
     }
     return rc;
@@ -343,11 +349,11 @@ static int has_same_runs(const ds_results *a, const ds_results *b)
            b->item[0].place != NULL && strcmp(a->item[0].place, b->item[0].place) == 0;
 }
 
-int ds_results_disambiguate(ds_results *const *set, size_t sets, ds_error *e)
+int ds_results_disambiguate(ds_results *const *set, size_t sets, int any_version, ds_error *e)
 {
-    int rc = split_all(set, sets, DS_SECTION_ENV, 0, e);
+    int rc = split_all(set, sets, DS_SECTION_ENV, 0, any_version, e);
     for (size_t s = 0; rc == 0 && s < sets; s++) {
-        rc = split_all(&set[s], 1, DS_SECTION_OPT, 0, e);
+        rc = split_all(&set[s], 1, DS_SECTION_OPT, 0, any_version, e);
         ds_results_sort(set[s]);
     }
     for (size_t s = 0; rc == 0 && s < sets; s++) {

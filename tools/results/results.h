@@ -72,8 +72,10 @@ void ds_results_sort(ds_results *r);
 /* Makes sets of runs fit for statistics (disambiguate.c): environments whose finished runs have different
  * settings, numbers of variables or plugin versions, in all sets together, get names that tell them apart,
  * such as analytic@function=sphere; so do optimizers within a set that differ on one environment. Warns on
- * stderr of that, of runs that are there twice, and of damaged stores. DS_EXIT_MEMORY on failure. */
-int ds_results_disambiguate(ds_results *const *set, size_t sets, ds_error *e);
+ * stderr of that, of runs that are there twice, and of damaged stores. With any_version the version of an
+ * environment is no difference: a new one may compute other losses, for some settings or for all.
+ * DS_EXIT_MEMORY on failure. */
+int ds_results_disambiguate(ds_results *const *set, size_t sets, int any_version, ds_error *e);
 
 /* Makes one environment of the variants of a sweep over `key`: ball@object=1, ball@object=2, ... become ball,
  * whose samples are the runs of all of them, which keep their `variant` (pool.c). DS_EXIT_USAGE where there
@@ -92,7 +94,7 @@ const char *ds_result_variant_folder(const ds_result *r, size_t *length);
 /* As the first of these, for sets with runs of tables among those of folders, and without a word on copies
  * and damaged stores: settings of a table's runs are not known, so that numbers of variables and versions
  * alone tell them apart. What differs in folders has to have its names by then. */
-int ds_results_tell_apart(ds_results *const *set, size_t sets, ds_error *e);
+int ds_results_tell_apart(ds_results *const *set, size_t sets, int any_version, ds_error *e);
 
 /* Runs whose records have no checksums (store format 1); *first gets one of them. */
 size_t ds_results_unchecked(const ds_results *r, const ds_result **first);

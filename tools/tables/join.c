@@ -74,11 +74,11 @@ static void warn_of_budgets(const ds_results *r, size_t i, size_t end, const ds_
     }
 }
 
-int ds_run_table_join(ds_results *r, ds_results *tables, ds_error *e)
+int ds_run_table_join(ds_results *r, ds_results *tables, int any_version, ds_error *e)
 {
     const int any = tables->count > 0;
     int rc = append_all(r, tables, e);
-    return rc == 0 && any ? ds_results_tell_apart(&r, 1, e) : rc;
+    return rc == 0 && any ? ds_results_tell_apart(&r, 1, any_version, e) : rc;
 }
 
 /* ---- repeated runs ---- */

@@ -54,6 +54,9 @@ if command -v sqlite3 >/dev/null; then
 report version
 cells | grep -q 'analytic@version=99,rand,3'
 result $? "two versions of a plugin are two environments"
+report version --any-version
+[ "$(cells)" = "analytic,cmaes,3 analytic,rand,3 " ] && ! grep -q 'kept apart' "$tmp/err"
+result $? "or one, where that is said"
 else
     skip "two versions: no sqlite3"
 fi

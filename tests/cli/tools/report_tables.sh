@@ -194,8 +194,27 @@ result $? "different budgets are told"
 edit full/runs.csv newer.csv "NR > 1 && \$1 == \"sphere\" { \$$(at version_environment) = \"newer\" }"
 report all newer.csv --out newer
 [ $? -eq 0 ] && [ "$(cut -d, -f1 newer/cells.csv | sort -u | tr '\n' ' ')" = "environment rastrigin sphere@version=$(awk -F, -v k="$(at version_environment)" 'NR == 2 { print $k }' full/runs.csv) sphere@version=newer " ] &&
-    grep -q 'warning: sphere: its runs differ in version' "$tmp/err"
+    grep -q 'warning: sphere: its runs differ in version: .*; --any-version takes them as one$' "$tmp/err"
 result $? "another version of an environment is another environment"
+edit newer.csv moved.csv "NR > 1 { \$$seed += 100 }"
+report all moved.csv --any-version --out newer
+[ $? -eq 0 ] && cells newer/cells.csv | grep -q 'sphere,boleap,8 ' && ! grep -q 'version' "$tmp/err" &&
+    grep -q 'dshost plot .* --any-version --out' newer/index.html
+result $? "unless it is said that versions do not matter"
+report all newer.csv --any-version --out newer
+[ $? -eq 0 ] && cells newer/cells.csv | grep -q 'sphere,boleap,4 '
+result $? "a run that is in both is one then"
+status 0 "plot does not mind, either" "$dshost" plot newer.csv full/runs.csv --kind bars --env sphere --any-version --out any.csv
+status 0 "compare keeps them apart" "$dshost" compare newer.csv:cmaes full/runs.csv:cmaes
+grep -q '1 environment that the other set lacks' "$tmp/out" && ! grep -q '^sphere' "$tmp/out"
+result $? "and says what is left"
+status 0 "or takes them as one" "$dshost" compare newer.csv:cmaes full/runs.csv:cmaes --any-version
+grep -q '^sphere$' "$tmp/out" && ! grep -q 'left out' "$tmp/out"
+result $? "as it is told"
+edit newer.csv newer2.csv "NR > 1 && \$2 == \"cmaes\" { \$$(at version_optimizer) = \"newer\"; \$$seed += 100 }"
+report all/sphere newer2.csv --any-version --only 'sphere/*' --out newer
+cells newer/cells.csv | grep -q 'sphere,cmaes@version=[^,]*,4 sphere,cmaes@version=newer,4'
+result $? "versions of an optimizer stay apart"
 edit full/runs.csv larger.csv "NR > 1 { \$$(at variables) = 7 }"
 report all/rastrigin larger.csv --only 'rastrigin/*' --out newer
 [ "$(cut -d, -f1 newer/cells.csv | sort -u | tr '\n' ' ')" = "environment rastrigin@variables=3 rastrigin@variables=7 " ]
