@@ -19,7 +19,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/render/render_primitives.c %D%/render/render_raster.c %D%/render/render_shade.c \
 	%D%/render/render_shapes.c %D%/render/render_smooth.c %D%/results/trajectory.h \
 	%D%/compare/compare.c %D%/compare/compare.h %D%/results/disambiguate.c %D%/results/mixed.c \
-	%D%/results/export.c %D%/results/export.h %D%/results/export_bench.c \
+	%D%/results/export.c %D%/results/export.h %D%/results/export_bench.c %D%/results/export_earlier.c %D%/results/export_earlier.h \
 	%D%/results/export_table.c %D%/results/npy_names.c %D%/results/npy_names.h \
 	%D%/results/npy_write.c %D%/results/npy_write.h %D%/results/point.c %D%/results/point.h %D%/results/pool.c \
 	%D%/results/printer.c %D%/results/printer.h %D%/results/results.c %D%/results/results.h %D%/results/settings_text.c \

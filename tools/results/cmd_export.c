@@ -228,6 +228,9 @@ static int export_folder(const request *q, ds_export_run *runs, size_t count, ds
                         : asprintf(&folder, "%s/export/%s", q->folder, q->format)) < 0) {
         return ds_no_memory(e);
     }
+    for (size_t n = strlen(folder); n > 1 && folder[n - 1] == '/'; n--) { /* FOLDER.json is beside it */
+        folder[n - 1] = '\0';
+    }
     int rc =
         strcmp(folder, "-") == 0
             ? ds_fail(e, DS_EXIT_USAGE, "export: --format %s makes a folder, not standard output", q->format)

@@ -49,7 +49,8 @@ typedef struct ds_export_set {
 
 /* Folders that IOHanalyzer and iohinspector, and COCO's post-processing (cocopp) read, and FOLDER.json that
  * says which of their functions is which environment. Where there are several optimizers each has a folder of
- * its own in it. */
+ * its own in it. Files that FOLDER.json knows of an earlier export are removed (export_earlier.h). `folder`
+ * does not end with a slash. */
 int ds_export_ioh(const ds_export_set *set, const char *folder, ds_error *e);
 int ds_export_coco(const ds_export_set *set, const char *folder, ds_error *e);
 

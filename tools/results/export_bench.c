@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "results/printer.h"
 #include "results/export.h"
+#include "results/export_earlier.h"
 #include "store/run_folder.h"
 
 enum {
@@ -24,6 +25,13 @@ enum {
     COCO_FUNCTIONS = 24 /* of suite bbob: its post-processing reads no suite that it does not know */
 };
 static const double PRECISION = 1e-8;
+
+/* An export that is being made. */
+typedef struct work {
+    const ds_export_set *set;
+    const char *folder;
+    json_t *files; /* names of all that was written, below the folder */
+} work;
 
 /* Best loss of all runs of an environment: what stands in for its unknown optimum. */
 static double best_of_env(const ds_export_set *set, const char *env)
@@ -39,8 +47,9 @@ static double best_of_env(const ds_export_set *set, const char *env)
 
 /* What the formats cannot say, in a file beside the folder, where the other programs do not look: which
  * function is which environment, and where the reference values come from. */
-static int write_note(const ds_export_set *set, const char *folder, const char *format, ds_error *e)
+static int write_note(const work *w, const char *format, ds_error *e)
 {
+    const ds_export_set *set = w->set;
     json_t *o = json_object();
     json_t *functions = json_array();
     json_t *runs = json_array();
@@ -58,9 +67,10 @@ static int write_note(const ds_export_set *set, const char *folder, const char *
     json_object_set_new(o, "f_opt_source",
                         json_string("best loss of the exported runs; the true optimum is not known"));
     json_object_set_new(o, "runs", runs);
+    json_object_set(o, "files", w->files);
     char *text = json_dumps(o, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     char *path = NULL;
-    int rc = text == NULL || asprintf(&path, "%s.json", folder) < 0
+    int rc = text == NULL || asprintf(&path, "%s.json", w->folder) < 0
                  ? ds_no_memory(e)
                  : ds_file_write_atomic(path, text, strlen(text), e);
     free(text);
@@ -69,11 +79,14 @@ static int write_note(const ds_export_set *set, const char *folder, const char *
     return rc;
 }
 
-/* Opens a file of the folder. */
-static int open_in(const char *folder, const char *name, ds_printer **out, ds_error *e)
+/* Opens a file of the folder or of one in it. */
+static int open_in(const work *w, const char *folder, const char *name, ds_printer **out, ds_error *e)
 {
     char *path = ds_folder_path(folder, name);
     int rc = path == NULL ? ds_no_memory(e) : ds_printer_open(path, out, e);
+    if (rc == 0) {
+        json_array_append_new(w->files, ds_json_text(path + strlen(w->folder) + 1));
+    }
     free(path);
     return rc;
 }
@@ -110,18 +123,18 @@ static size_t function_of(const ds_export_set *set, const char *env)
     return k + 1;
 }
 
-typedef int write_function(const ds_export_set *set, size_t first, size_t count, const char *folder,
-                           ds_error *e);
+typedef int write_function(const work *w, size_t first, size_t count, const char *folder, ds_error *e);
 
 /* Calls `write` for the runs of every optimizer on every environment: with the folder itself where there is
  * one optimizer, else with a folder in it for each. */
-static int for_all(const ds_export_set *set, const char *folder, write_function *write, ds_error *e)
+static int for_all(const work *w, write_function *write, ds_error *e)
 {
+    const ds_export_set *set = w->set;
     int several = part_length(set, 0, 0) < set->count;
     int rc = 0;
     for (size_t i = 0; i < set->count && rc == 0;) {
         size_t n = part_length(set, i, 1);
-        char *place = several ? ds_folder_path(folder, set->run[i].opt) : strdup(folder);
+        char *place = several ? ds_folder_path(w->folder, set->run[i].opt) : strdup(w->folder);
         rc = place == NULL ? ds_no_memory(e) : ds_folder_make(place, e);
         for (size_t k = i; k < i + n && rc == 0; k++) {
             if (set->run[k].n != set->run[i].n) {
@@ -129,7 +142,7 @@ static int for_all(const ds_export_set *set, const char *folder, write_function 
                              set->run[i].folder, set->run[k].folder);
             }
         }
-        rc = rc != 0 ? rc : write(set, i, n, place, e);
+        rc = rc != 0 ? rc : write(w, i, n, place, e);
         free(place);
         i += n;
     }
@@ -206,8 +219,9 @@ static int short_length(const char *name)
     return (int)used;
 }
 
-static int ioh_function(const ds_export_set *set, size_t first, size_t count, const char *folder, ds_error *e)
+static int ioh_function(const work *w, size_t first, size_t count, const char *folder, ds_error *e)
 {
+    const ds_export_set *set = w->set;
     const ds_export_run *r = &set->run[first];
     size_t id = function_of(set, r->env);
     char data[NAME_BYTES], table[NAME_BYTES], index[NAME_BYTES];
@@ -217,7 +231,7 @@ static int ioh_function(const ds_export_set *set, size_t first, size_t count, co
     snprintf(table, sizeof(table), "%.100s/IOHprofiler_f%zu_DIM%llu.dat", data, id, (unsigned long long)r->n);
     snprintf(index, sizeof(index), "IOHprofiler_f%zu_%.*s.json", id, length, r->env);
     int rc = make_in(folder, data, e);
-    rc = rc != 0 ? rc : open_in(folder, table, &p, e);
+    rc = rc != 0 ? rc : open_in(w, folder, table, &p, e);
     if (rc == 0) {
         for (size_t i = first; i < first + count && rc == 0; i++) {
             rc = ioh_block(&set->run[i], p, e);
@@ -235,7 +249,7 @@ static int ioh_function(const ds_export_set *set, size_t first, size_t count, co
                           "maximization", 0, "algorithm", "name", r->opt, "info", r->opt_version,
                           "experiment_attributes", "attributes", "raw_y", "scenarios", scenario);
     char *text = json_dumps(o, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
-    rc = text == NULL ? ds_no_memory(e) : open_in(folder, index, &p, e);
+    rc = text == NULL ? ds_no_memory(e) : open_in(w, folder, index, &p, e);
     if (rc == 0) {
         ds_print_text(p, text);
         rc = ds_printer_close(p, 0, e);
@@ -245,10 +259,21 @@ static int ioh_function(const ds_export_set *set, size_t first, size_t count, co
     return rc;
 }
 
+/* All files, in place of those of an earlier export, and the note. */
+static int write_all(const ds_export_set *set, const char *folder, const char *format, write_function *write,
+                     ds_error *e)
+{
+    const work w = {set, folder, json_array()};
+    int rc = w.files == NULL ? ds_no_memory(e) : ds_export_remove_earlier(folder, e);
+    rc = rc != 0 ? rc : for_all(&w, write, e);
+    rc = rc != 0 ? rc : write_note(&w, format, e);
+    json_decref(w.files);
+    return rc;
+}
+
 int ds_export_ioh(const ds_export_set *set, const char *folder, ds_error *e)
 {
-    int rc = for_all(set, folder, ioh_function, e);
-    return rc != 0 ? rc : write_note(set, folder, "ioh", e);
+    return write_all(set, folder, "ioh", ioh_function, e);
 }
 
 /* ---- COCO ---- */
@@ -322,8 +347,8 @@ static int coco_block(ds_export_run *r, ds_printer *dat, ds_printer *tdat, doubl
     return rc != 0 ? rc : step < 0 ? e->status : 0;
 }
 
-static int coco_data(ds_export_run *runs, size_t count, const char *folder, const char *base, double f_opt,
-                     ds_error *e)
+static int coco_data(const work *w, ds_export_run *runs, size_t count, const char *folder, const char *base,
+                     double f_opt, ds_error *e)
 {
     static const char *const ending[] = {"dat", "tdat", "rdat"};
     ds_printer *p[3] = {NULL, NULL, NULL};
@@ -331,7 +356,7 @@ static int coco_data(ds_export_run *runs, size_t count, const char *folder, cons
     for (int k = 0; k < 3 && rc == 0; k++) {
         char name[NAME_BYTES];
         snprintf(name, sizeof(name), "%.100s.%s", base, ending[k]);
-        rc = open_in(folder, name, &p[k], e);
+        rc = open_in(w, folder, name, &p[k], e);
     }
     for (size_t i = 0; i < count && rc == 0; i++) {
         rc = coco_block(&runs[i], p[0], p[1], f_opt, e);
@@ -345,9 +370,9 @@ static int coco_data(ds_export_run *runs, size_t count, const char *folder, cons
     return rc;
 }
 
-static int coco_function(const ds_export_set *set, size_t first, size_t count, const char *folder,
-                         ds_error *e)
+static int coco_function(const work *w, size_t first, size_t count, const char *folder, ds_error *e)
 {
+    const ds_export_set *set = w->set;
     ds_export_run *runs = &set->run[first];
     size_t id = function_of(set, runs->env);
     double f_opt = best_of_env(set, runs->env);
@@ -359,8 +384,8 @@ static int coco_function(const ds_export_set *set, size_t first, size_t count, c
     int rc = !isfinite(f_opt)
                  ? ds_fail(e, DS_EXIT_IO, "%s: no evaluation has a loss: nothing to export", runs[0].folder)
                  : make_in(folder, place, e);
-    rc = rc != 0 ? rc : coco_data(runs, count, folder, data, f_opt, e);
-    rc = rc != 0 ? rc : open_in(folder, index, &p, e);
+    rc = rc != 0 ? rc : coco_data(w, runs, count, folder, data, f_opt, e);
+    rc = rc != 0 ? rc : open_in(w, folder, index, &p, e);
     if (rc == 0) {
         ds_print(p,
                  "suite = 'bbob', funcId = %zu, DIM = %llu, Precision = %.3e, algId = '%s', coco_version = "
@@ -386,6 +411,5 @@ int ds_export_coco(const ds_export_set *set, const char *folder, ds_error *e)
             "parts",
             COCO_FUNCTIONS, set->functions);
     }
-    int rc = for_all(set, folder, coco_function, e);
-    return rc != 0 ? rc : write_note(set, folder, "coco", e);
+    return write_all(set, folder, "coco", coco_function, e);
 }

@@ -69,6 +69,25 @@ status 0 "COCO has two functions" "$dshost" export mix --format coco --out cc
 [ "$(grep -c '"id"' cc.json)" -eq 2 ]
 result $? "with names of their own"
 
+# ---- an export in the place of another ----
+for format in ioh coco; do
+    status 0 "$format of two optimizers" "$dshost" export mix --format $format --out ex/
+    touch ex/rand/notes.txt
+    status 0 "$format of one" "$dshost" export mix/c --format $format --out ex
+    [ -f ex/rand/notes.txt ] && [ ! -e ex/cmaes ] && [ "$(find ex/rand | wc -l)" -eq 2 ] && [ -f ex.json ] && [ ! -e ex/.json ]
+    result $? "nothing is left of the others but what is not of the export"
+    status 0 "again" "$dshost" export mix/c --format $format --out ex
+    find ex -type f ! -name notes.txt | sed 's,^ex/,,' | sort > is
+    sed -n '/"files"/,$s/^    "\(.*\)",*$/\1/p' ex.json | sort > told
+    cmp -s is told && [ -s is ]
+    result $? "and the note lists what is there"
+    sed '/"files"/,$d' ex.json | sed '$s/,$//' > older && echo '}' >> older && cp older ex.json
+    refuses 2 'an export of an older dshost' "a note without such a list" "$dshost" export mix --format $format --out ex
+    cmp -s older ex.json && [ "$(find ex -type f ! -name notes.txt | wc -l)" -eq "$(wc -l < is)" ]
+    result $? "leaves all as it is"
+    rm -r ex ex.json
+done
+
 # ---- each run once ----
 report mix/a mix/a mix/../mix/a
 [ "$(cells)" = "analytic,rand,3 " ]
