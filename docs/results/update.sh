@@ -121,9 +121,14 @@ report() {
 		own=$((own - 1))
 	done
 	shift "$others"
-	case $name in methods | methods_full | methods_small | methods_all | training) reference=racer ;; *) reference=boleap ;; esac
+	flags="--no-pictures --reference boleap" # pictures would be some MB
+	case $name in
+	methods | methods_full | methods_small | methods_all) flags="--no-pictures --any-version --reference racer" ;;
+	training) flags="--no-pictures --reference racer" ;;
+	esac
 	if is_table "$1"; then out=$scratch/report; else out=$1/report; fi
-	"$dshost" report "$@" --no-pictures --reference "$reference" --out "$out" > /dev/null # pictures would be some MB
+	# shellcheck disable=SC2086 # words
+	"$dshost" report "$@" $flags --out "$out" > /dev/null
 	mkdir -p "$docs/results/$name"
 	for f in cells.csv runs.csv summary.csv; do
 		case $name/$f in optimizers/summary.csv | methods_all/cells.csv | methods_all/runs.csv) continue ;; esac
