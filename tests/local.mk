@@ -59,7 +59,7 @@ if HAVE_CMOCKA
 	%D%/support/differences.c %D%/support/differences.h \
 	%D%/optimizers/methods/cma_cases.c %D%/optimizers/methods/cma_cases.h \
 	%D%/optimizers/optimizer_cases.c %D%/optimizers/optimizer_cases.h \
-	%D%/support/host.c %D%/support/host.h \
+	%D%/support/host.c %D%/support/host.h %D%/support/sanitizers.h \
 	%D%/support/rl.c %D%/support/rl.h %D%/support/objective.c \
 	%D%/support/objective.h %D%/support/functions.h %D%/support/golden.h \
 	%D%/support/synthetic_scene.h %D%/support/temporary.h

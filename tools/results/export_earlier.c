@@ -51,8 +51,7 @@ int ds_export_remove_earlier(const char *folder, ds_error *e)
     if (known && !json_is_array(files) && access(folder, F_OK) == 0) {
         rc = ds_fail(e, DS_EXIT_USAGE,
                      "export: %.200s holds an export of an older dshost, whose files are not known: remove "
-                     "it, or name "
-                     "another folder with --out",
+                     "it, or name another folder with --out",
                      folder);
     }
     for (size_t i = 0; rc == 0 && known && i < json_array_size(files); i++) {

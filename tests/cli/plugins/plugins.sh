@@ -155,9 +155,12 @@ if [ "$(id -u)" -ne 0 ]; then
     result $? "doctor notices a folder that cannot be written"
 fi
 
-# Templates can be read again, with every parameter in force.
+# Templates can be read again, with every parameter in force. The sections of a template know nothing of each other: the
+# first environment is put beside all optimizers, each other one beside the next of them.
+set -- "$DS_TOP_BUILD"/plugins/optimizers/*.so
+beside="$*"
 for e in "$DS_TOP_BUILD"/plugins/envs/*.so; do
-    for o in "$DS_TOP_BUILD"/plugins/optimizers/*.so; do
+    for o in $beside; do
         id=$(basename "$e" .so)
         run "$dshost" template "$id" "$(basename "$o" .so)" --all
         status1=$status
@@ -176,6 +179,9 @@ for e in "$DS_TOP_BUILD"/plugins/envs/*.so; do
     run "$dshost" eval --config small.ini
     [ $status -eq 0 ]
     result $? "$id runs with the parameters of its template"
+    beside=$1
+    set -- "$@" "$1"
+    shift
 done
 good "a template with a path" template "$DS_TOP_BUILD/plugins/envs/analytic.so" rand
 grep -qF "env = $DS_TOP_BUILD/plugins/envs/" out

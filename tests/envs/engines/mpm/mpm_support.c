@@ -109,12 +109,6 @@ mpm_scene mpm_test_tank(mpm_domain *domain)
     return scene;
 }
 
-bool mpm_sanitized(void)
-{
-    const char *flags = getenv("DS_SANITIZE");
-    return flags && *flags;
-}
-
 size_t mpm_numbers(const json_t *array, double *out, size_t capacity)
 {
     size_t count = 0, i;

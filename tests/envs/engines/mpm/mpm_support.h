@@ -27,9 +27,6 @@ json_t *mpm_golden_or_skip(const char *format, int t);
 /* Target density (64^3, malloc) of a task and variant; skips where it is not available. */
 double *mpm_shipped_target(int t, int variant);
 
-/* True in builds with sanitizers, where full-size simulations take too long. */
-bool mpm_sanitized(void);
-
 /* Reads numbers of a (nested) JSON array, row by row; returns how many there are. */
 size_t mpm_numbers(const json_t *array, double *out, size_t capacity);
 double mpm_number(const json_t *object, const char *key);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "mpm_support.h"
+#include "sanitizers.h"
 #include "engines/mpm/scene/mt19937.h"
 
 #include <math.h>
@@ -179,7 +180,7 @@ static void test_random_states(void **state)
     (void)state;
     mpm_rng rng;
     mpm_rng_seed(&rng, 5);
-    int diverged = 0, rounds = mpm_sanitized() ? 20 : 60;
+    int diverged = 0, rounds = SANITIZED ? 20 : 60;
     for (int round = 0; round < rounds; round++) {
         mpm_particle *particles = changed(0, offsetof(mpm_particle, v), 0.0);
         double size = pow(10.0, -2.0 + 12.0 * mpm_rng_uniform(&rng));

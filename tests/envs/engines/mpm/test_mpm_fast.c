@@ -11,6 +11,7 @@
 
 #include "engines/algebra/mat3.h"
 #include "mpm_support.h"
+#include "sanitizers.h"
 #include "engines/mpm/scene/mt19937.h"
 
 #include <stdlib.h>
@@ -347,7 +348,7 @@ static void expect_same(const reference *r, const result *a, const result *b)
 static void expect_same_for_all_threads(int task)
 {
     reference r;
-    open_reference(&r, task, mpm_sanitized() ? MPM_PRESET_SMALL : MPM_PRESET_FULL, 10, 0.2);
+    open_reference(&r, task, SANITIZED ? MPM_PRESET_SMALL : MPM_PRESET_FULL, 10, 0.2);
     for (int bits = 32; bits <= 64; bits += 32) {
         result one, other;
         run_fast(&r, &(mpm_fast_options){.bits = bits, .threads = 1, .interval = 4}, &one);

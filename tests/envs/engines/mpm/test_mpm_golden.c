@@ -12,6 +12,7 @@
 #include "engines/algebra/mat3.h"
 #include "golden.h"
 #include "mpm_support.h"
+#include "sanitizers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -514,7 +515,7 @@ int main(void)
         cmocka_unit_test(test_all_trajectories),
         cmocka_unit_test(test_gradients),
     };
-    if (mpm_sanitized()) {
+    if (SANITIZED) {
         printf("1..0 # SKIP full-size simulations take too long with sanitizers\n");
         return 0;
     }
