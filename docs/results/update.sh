@@ -4,12 +4,13 @@
 #
 #     docs/results/update.sh NAME [FOLDER [RUNS.csv]...]...
 #                                               report and tables of the experiment's results, FOLDER... (results/X...)
-#     docs/results/update.sh                    the tables alone, of all that is in docs/results
+#     docs/results/update.sh                    the tables and figures alone, of all that is in docs/results
 #     docs/results/update.sh --check            are they as the numbers in docs/results say? exit status 1 where not
 #
 # FOLDER - leaves what is there of that experiment. Behind FOLDER, or in its place, tables of runs go to the report, too, such as the one that
 # is there: what needs curves stays empty then, and pictures stay as they are. NAME is rigid, cloth, particles, optimizers, methods, methods_full (its particles, full size),
-# methods_small (particles, with racer), methods_all (the summary of methods/runs.csv and methods_small/runs.csv together), training, or gradsim/X for examples/paper/gradsim/X.ini, of which only the means of errors and distances are kept. The tables stand between lines
+# methods_small (particles, with racer), methods_all (the summary of methods/runs.csv and methods_small/runs.csv together), training, or gradsim/X for examples/paper/gradsim/X.ini, of which only the means of errors and distances are kept. Figures of scores are
+# drawn anew each time. The tables stand between lines
 # `<!-- table NAME KIND FLAGS -->` and `<!-- end of table -->`; KIND and FLAGS are those of tables.sh. What is said about
 # the numbers is written by hand.
 #
@@ -170,6 +171,18 @@ pictures() {
 	rm -f $drawn # a report would show them
 }
 
+# The scores of every experiment, and how they are distributed over all tasks on which racer was not made, drawn from the tables of runs.
+figures() {
+	for f in rigid cloth particles methods methods_small methods_full training; do
+		[ ! -f "$docs/results/$f/runs.csv" ] ||
+			"$dshost" plot "$docs/results/$f/runs.csv" --any-version --kind scores --out "$docs/results/$f/scores.svg" > /dev/null
+	done
+	if [ -f "$docs/results/methods/runs.csv" ] && [ -d "$docs/results/methods_all" ]; then
+		"$dshost" plot "$docs/results/methods/runs.csv" "$docs/results/methods_small/runs.csv" --any-version --kind profile \
+			--out "$docs/results/methods_all/profile.svg" > /dev/null
+	fi
+}
+
 scratch=$(mktemp -d)
 new=$scratch/page
 trap 'rm -rf "$scratch"' EXIT
@@ -219,3 +232,4 @@ for page in $pages; do
 	tables "$page" > "$new"
 	cat "$new" > "$docs/$page"
 done
+figures
