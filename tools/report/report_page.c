@@ -538,10 +538,10 @@ static void put_page(page *p)
     for (size_t i = 0; i < p->r->envs; i++) {
         put_env(p, i);
     }
-    ds_report_put_sources(p->f, p->r);
+    ds_report_put_sources(p->f, p->r, p->origin->any_version);
     put_open(p);
     put_columns(p);
-    ds_report_put_versions(p->f, p->r);
+    ds_report_put_versions(p->f, p->r, p->origin->any_version);
     ds_report_put_settings(p->f, p->r);
     fputs("</main>\n", p->f);
     ds_page_scripts(p->f, scripts);

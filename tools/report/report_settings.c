@@ -71,7 +71,7 @@ static void put_version_row(FILE *f, const ds_report *r, int of, const char *nam
     fputs("</tr>\n", f);
 }
 
-void ds_report_put_versions(FILE *f, const ds_report *r)
+void ds_report_put_versions(FILE *f, const ds_report *r, int any_version)
 {
     fputs("<h2 id=versions>Versions</h2>\n<p>The runs were made by dshost ", f);
     put_versions_of(f, r, OF_HOST, NULL);
@@ -79,7 +79,8 @@ void ds_report_put_versions(FILE *f, const ds_report *r)
     put_versions_of(f, r, OF_PROCESSOR, NULL);
     fputs(". Arithmetic, on which the last digits depend: ", f);
     put_versions_of(f, r, OF_ARITHMETIC, NULL);
-    fputs(".</p>\n", f);
+    fputs(any_version ? ". Runs on different versions of an environment are taken as one.</p>\n" : ".</p>\n",
+          f);
     ds_html_table(f, "t", "versions", "");
     fputs("<tr><th scope=col>name<th scope=col>kind<th scope=col>version<th scope=col>plugin</tr>\n", f);
     for (size_t i = 0; i < r->envs; i++) {
@@ -145,7 +146,7 @@ static size_t is_first(const ds_results *all, size_t i)
     return first;
 }
 
-void ds_report_put_sources(FILE *f, const ds_report *r)
+void ds_report_put_sources(FILE *f, const ds_report *r, int any_version)
 {
     const ds_results *all = &r->results;
     const size_t rows = ds_report_rows(r);
@@ -156,10 +157,12 @@ void ds_report_put_sources(FILE *f, const ds_report *r)
             "<h2 id=tables>Runs of tables: %zu</h2>\n"
             "<p class=s>Of these it is known how they ended and what they cost, and neither their curves, "
             "their best points nor their settings: what has the name of an environment or an optimizer is "
-            "taken for it, unless versions or numbers of variables differ. Curves, areas, expected costs, "
+            "taken for it, unless %s differ. Curves, areas, expected costs, "
             "data profiles and metrics are about optimizers without such runs, episodes about runs with a "
             "record. A run that is in a folder, too, counts once, as that of the folder.</p>\n",
-            rows);
+            rows,
+            any_version ? "numbers of variables or versions of an optimizer"
+                        : "versions or numbers of variables");
     ds_html_table(f, "t", "runs of tables", "");
     fputs("<thead><tr><th scope=col>table<th scope=col>environment<th scope=col>runs</tr></thead>\n", f);
     for (size_t i = 0; i < all->count; i++) {

@@ -26,7 +26,8 @@ static const char usage[] =
     "folders for comparisons to DIR/export/.\n\n"
     "  --format F    csv, jsonl, npz: a table; ioh, coco: a folder for IOHanalyzer, or for COCO, "
     "with a\n"
-    "                folder for each optimizer where there are several, of finished runs\n"
+    "                folder for each optimizer where there are several, of finished runs, in the place of an "
+    "earlier one\n"
     "  --out PATH    write there instead; - is the standard output (csv, jsonl)\n"
     "  --no-times    leave out the columns that differ from run to run (wall_s, at)\n"
     "  --plain       call variables x0, x1, ... instead of by the names that the environment gives\n"
@@ -220,6 +221,18 @@ static int list_functions(const ds_export_run *runs, size_t count, ds_export_set
     return 0;
 }
 
+/* A name that does not end with a slash or a dot, the same for all names of a folder: FOLDER.json is beside
+ * it. To be freed, or NULL without memory. */
+static char *place_of(const char *folder)
+{
+    char *place = realpath(folder, NULL); /* where it is there */
+    place = place != NULL ? place : strdup(folder);
+    for (size_t n = place != NULL ? strlen(place) : 0; n > 1 && place[n - 1] == '/'; n--) {
+        place[n - 1] = '\0';
+    }
+    return place;
+}
+
 static int export_folder(const request *q, ds_export_run *runs, size_t count, ds_error *e)
 {
     char *folder = NULL;
@@ -228,22 +241,24 @@ static int export_folder(const request *q, ds_export_run *runs, size_t count, ds
                         : asprintf(&folder, "%s/export/%s", q->folder, q->format)) < 0) {
         return ds_no_memory(e);
     }
-    for (size_t n = strlen(folder); n > 1 && folder[n - 1] == '/'; n--) { /* FOLDER.json is beside it */
-        folder[n - 1] = '\0';
+    char *place = place_of(folder);
+    int rc = place == NULL ? ds_no_memory(e) : 0;
+    if (rc == 0 && strcmp(folder, "-") == 0) {
+        rc = ds_fail(e, DS_EXIT_USAGE, "export: --format %s makes a folder, not standard output", q->format);
+    } else if (rc == 0 && (place[0] == '\0' || strcmp(place, "/") == 0)) {
+        rc = ds_fail(e, DS_EXIT_USAGE, "export: --out '%s': name a folder of its own", folder);
     }
-    int rc =
-        strcmp(folder, "-") == 0
-            ? ds_fail(e, DS_EXIT_USAGE, "export: --format %s makes a folder, not standard output", q->format)
-            : list_functions(runs, count, &set, e);
+    rc = rc != 0 ? rc : list_functions(runs, count, &set, e);
     qsort(runs, count, sizeof(*runs), by_opt);
     rc = rc != 0                         ? rc
-         : strcmp(q->format, "ioh") == 0 ? ds_export_ioh(&set, folder, e)
-                                         : ds_export_coco(&set, folder, e);
+         : strcmp(q->format, "ioh") == 0 ? ds_export_ioh(&set, place, e)
+                                         : ds_export_coco(&set, place, e);
     if (rc == 0) {
         printf("%s\n", folder);
     }
     free(set.function);
     free(folder);
+    free(place);
     return rc;
 }
 

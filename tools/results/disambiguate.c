@@ -53,6 +53,37 @@ static int same_value(const bunch *b, size_t i, size_t j, const char *key)
            0;
 }
 
+static const char *setting_of(const ds_result *r, int section, const char *key)
+{
+    const ds_setting *s =
+        key == version || key == variables ? NULL : ds_settings_find(&r->settings, section, key);
+    return s != NULL ? s->value : NULL;
+}
+
+/* Is it a parameter that came with a version, or went with one, and has one value where it is? */
+static int is_of_a_version(const bunch *b, const char *key)
+{
+    const ds_result *with = NULL, *without = NULL;
+    for (size_t i = 0; i < b->count; i++) {
+        const char *value = setting_of(b->run[i], b->section, key);
+        if (value == NULL) {
+            without = b->run[i];
+        } else if (with != NULL && strcmp(setting_of(with, b->section, key), value) != 0) {
+            return 0;
+        } else {
+            with = b->run[i];
+        }
+    }
+    for (size_t i = 0; with != NULL && without != NULL && i < b->count; i++) {
+        const ds_result *other = setting_of(b->run[i], b->section, key) == NULL ? with : without;
+        if (strcmp(value_of(b->run[i], b->section, version, NULL),
+                   value_of(other, b->section, version, NULL)) == 0) {
+            return 0;
+        }
+    }
+    return with != NULL && without != NULL;
+}
+
 /* Splits the classes by the value of a key. Returns whether there are more of them now. */
 static int refine(bunch *b, const char *key)
 {
@@ -159,7 +190,10 @@ static void warn(const bunch *b, const char *const *key, size_t keys, char *cons
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", j > 0 ? ", " : "",
                               key[j][0] == ' ' ? key[j] + 1 : key[j]);
     }
-    const int versions = b->section == DS_SECTION_ENV && keys == 1 && key[0] == version;
+    int versions = b->section == DS_SECTION_ENV;
+    for (size_t j = 0; j < keys; j++) {
+        versions &= key[j] == version || is_of_a_version(b, key[j]);
+    }
     ds_log(DS_LOG_WARNING, NULL, "%s: its runs differ in %s: they are kept apart, as %s and %s%s%s",
            *name_of(b->run[0], b->section), text, given[0], given[1], b->classes > 2 ? " and more" : "",
            versions ? "; --any-version takes them as one" : "");
@@ -237,11 +271,11 @@ static const char **keys_of(const bunch *b, size_t *count)
             key[(*count)++] = key[j];
         }
     }
-    if (b->section != DS_SECTION_ENV || !b->any_version) {
-        key[(*count)++] = version;
-    }
     if (b->section == DS_SECTION_ENV) {
         key[(*count)++] = variables;
+    }
+    if (b->section != DS_SECTION_ENV || !b->any_version) {
+        key[(*count)++] = version;
     }
     return key;
 }
@@ -257,7 +291,8 @@ static int split(bunch *b, ds_results *const *set, size_t sets, ds_error *e)
         b->spare = b->class + b->count;
         begin_bunch(b);
         for (size_t j = 0; j < all; j++) {
-            if (refine(b, key[j])) {
+            const int passed = b->section == DS_SECTION_ENV && b->any_version && is_of_a_version(b, key[j]);
+            if (!passed && refine(b, key[j])) {
                 key[keys++] = key[j];
             }
         }

@@ -125,6 +125,26 @@ static size_t function_of(const ds_export_set *set, const char *env)
 
 typedef int write_function(const work *w, size_t first, size_t count, const char *folder, ds_error *e);
 
+/* What can be wrong with the runs, before an earlier export makes room for them. */
+static int check_all(const ds_export_set *set, int need_losses, ds_error *e)
+{
+    for (size_t i = 0, n; i < set->count; i += n) {
+        n = part_length(set, i, 1);
+        for (size_t k = i; k < i + n; k++) {
+            if (set->run[k].n != set->run[i].n) {
+                return ds_fail(e, DS_EXIT_IO,
+                               "%s and %s have the same name and different numbers of variables",
+                               set->run[i].folder, set->run[k].folder);
+            }
+        }
+        if (need_losses && !isfinite(best_of_env(set, set->run[i].env))) {
+            return ds_fail(e, DS_EXIT_IO, "%s: no evaluation has a loss: nothing to export",
+                           set->run[i].folder);
+        }
+    }
+    return 0;
+}
+
 /* Calls `write` for the runs of every optimizer on every environment: with the folder itself where there is
  * one optimizer, else with a folder in it for each. */
 static int for_all(const work *w, write_function *write, ds_error *e)
@@ -136,12 +156,6 @@ static int for_all(const work *w, write_function *write, ds_error *e)
         size_t n = part_length(set, i, 1);
         char *place = several ? ds_folder_path(w->folder, set->run[i].opt) : strdup(w->folder);
         rc = place == NULL ? ds_no_memory(e) : ds_folder_make(place, e);
-        for (size_t k = i; k < i + n && rc == 0; k++) {
-            if (set->run[k].n != set->run[i].n) {
-                rc = ds_fail(e, DS_EXIT_IO, "%s and %s have the same name and different numbers of variables",
-                             set->run[i].folder, set->run[k].folder);
-            }
-        }
         rc = rc != 0 ? rc : write(w, i, n, place, e);
         free(place);
         i += n;
@@ -259,14 +273,23 @@ static int ioh_function(const work *w, size_t first, size_t count, const char *f
     return rc;
 }
 
-/* All files, in place of those of an earlier export, and the note. */
+/* All files, in place of those of an earlier export, and the note, which lists also what was written before a
+ * failure. */
 static int write_all(const ds_export_set *set, const char *folder, const char *format, write_function *write,
                      ds_error *e)
 {
     const work w = {set, folder, json_array()};
-    int rc = w.files == NULL ? ds_no_memory(e) : ds_export_remove_earlier(folder, e);
-    rc = rc != 0 ? rc : for_all(&w, write, e);
-    rc = rc != 0 ? rc : write_note(&w, format, e);
+    ds_error second = {0};
+    int rc = w.files == NULL ? ds_no_memory(e) : check_all(set, strcmp(format, "coco") == 0, e);
+    rc = rc != 0 ? rc : ds_export_remove_earlier(folder, e);
+    if (rc == 0) {
+        rc = for_all(&w, write, e);
+        if (rc == 0) {
+            rc = write_note(&w, format, e);
+        } else if (json_array_size(w.files) > 0) {
+            write_note(&w, format, &second);
+        }
+    }
     json_decref(w.files);
     return rc;
 }
@@ -381,9 +404,7 @@ static int coco_function(const work *w, size_t first, size_t count, const char *
     snprintf(place, sizeof(place), "data_f%zu", id);
     snprintf(data, sizeof(data), "data_f%zu/bbobexp_f%zu_DIM%llu_i1", id, id, (unsigned long long)runs[0].n);
     snprintf(index, sizeof(index), "bbobexp_f%zu_i1.info", id);
-    int rc = !isfinite(f_opt)
-                 ? ds_fail(e, DS_EXIT_IO, "%s: no evaluation has a loss: nothing to export", runs[0].folder)
-                 : make_in(folder, place, e);
+    int rc = make_in(folder, place, e);
     rc = rc != 0 ? rc : coco_data(w, runs, count, folder, data, f_opt, e);
     rc = rc != 0 ? rc : open_in(w, folder, index, &p, e);
     if (rc == 0) {

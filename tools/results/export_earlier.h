@@ -8,7 +8,8 @@
 
 /* Removes the files of `folder` that FOLDER.json says an export has written, and folders in it that are empty
  * then; what else is there stays. Does nothing where there is no such note. DS_EXIT_USAGE where the note is
- * of a dshost that did not list the files, DS_EXIT_IO where one cannot be removed. */
+ * there and lists no files (it is damaged, of an older dshost, or something else), DS_EXIT_IO where a file
+ * cannot be removed. */
 int ds_export_remove_earlier(const char *folder, ds_error *e);
 
 #endif

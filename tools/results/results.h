@@ -73,8 +73,8 @@ void ds_results_sort(ds_results *r);
  * settings, numbers of variables or plugin versions, in all sets together, get names that tell them apart,
  * such as analytic@function=sphere; so do optimizers within a set that differ on one environment. Warns on
  * stderr of that, of runs that are there twice, and of damaged stores. With any_version the version of an
- * environment is no difference: a new one may compute other losses, for some settings or for all.
- * DS_EXIT_MEMORY on failure. */
+ * environment is no difference, nor is a parameter that one version lacks and another has with one value: a
+ * new version may compute other losses, for some settings or for all. DS_EXIT_MEMORY on failure. */
 int ds_results_disambiguate(ds_results *const *set, size_t sets, int any_version, ds_error *e);
 
 /* Makes one environment of the variants of a sweep over `key`: ball@object=1, ball@object=2, ... become ball,

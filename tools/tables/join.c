@@ -115,12 +115,18 @@ static int is_one(const ds_result *a, const ds_result *b)
 
 static int refuse(const ds_result *a, const ds_result *b, ds_error *e)
 {
+    char versions[120] = "";
+    const char *x = a->env_version != NULL ? a->env_version : "",
+               *y = b->env_version != NULL ? b->env_version : "";
+    if (strcmp(x, y) != 0) {
+        snprintf(versions, sizeof versions, ", on versions %.40s and %.40s of the environment", x, y);
+    }
     return ds_fail(e, DS_EXIT_CONFIG,
                    "%.250s and %.250s tell of %.60s/%.60s, seed %" PRIu64
                    ", but best losses are %s and %s, budgets "
-                   "%" PRIu64 " and %" PRIu64 ": leave one of them out",
+                   "%" PRIu64 " and %" PRIu64 "%s: leave one of them out",
                    ds_result_where(a), ds_result_where(b), a->env, a->opt, a->seed, DS_TEXT_OF(a->best_loss),
-                   DS_TEXT_OF(b->best_loss), a->budget, b->budget);
+                   DS_TEXT_OF(b->best_loss), a->budget, b->budget, versions);
 }
 
 /* Is row `at` one of the runs from `first` on that stay? 1, 0, or -1 after filling *e. */

@@ -20,7 +20,7 @@ int ds_run_table_parse(const char *text, size_t size, const char *path, ds_resul
 
 /* Tables among runs of folders (join.c). The runs of `tables`, which is then empty, join those of *r.
  * Settings of a table's runs are not known: what has one name is taken for one environment and one optimizer,
- * unless numbers of variables or versions differ (ds_results_tell_apart()). */
+ * unless numbers of variables or versions differ (ds_results_tell_apart(), also of any_version). */
 int ds_run_table_join(ds_results *r, ds_results *tables, int any_version, ds_error *e);
 
 /* Then, once names are final, what tables and folders tell of each other. A run that is told of

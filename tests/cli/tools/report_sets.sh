@@ -57,6 +57,22 @@ result $? "two versions of a plugin are two environments"
 report version --any-version
 [ "$(cells)" = "analytic,cmaes,3 analytic,rand,3 " ] && ! grep -q 'kept apart' "$tmp/err"
 result $? "or one, where that is said"
+for d in version/a/seed-*; do
+    sqlite3 "$d/run.sqlite" "delete from setting where key = 'fail_rate'"
+done
+report version
+cells | grep -q 'analytic@fail_rate=,rand,3' && grep -q 'differ in fail_rate: .*; --any-version takes them as one$' "$tmp/err"
+result $? "a parameter that one version lacks is a difference"
+report version --any-version
+[ "$(cells)" = "analytic,cmaes,3 analytic,rand,3 " ] && ! grep -q 'kept apart' "$tmp/err" &&
+    grep -q 'Runs on different versions of an environment are taken as one' page/index.html
+result $? "or none, and the page says so"
+for d in version/a/seed-*; do
+    sqlite3 "$d/run.sqlite" "update setting set value = '0.25' where key = 'noise'"
+done
+report version --any-version
+cells | grep -q 'analytic@noise=0.25,rand,3' && ! grep -q 'any-version' "$tmp/err"
+result $? "another value stays one"
 else
     skip "two versions: no sqlite3"
 fi
@@ -82,11 +98,45 @@ for format in ioh coco; do
     cmp -s is told && [ -s is ]
     result $? "and the note lists what is there"
     sed '/"files"/,$d' ex.json | sed '$s/,$//' > older && echo '}' >> older && cp older ex.json
-    refuses 2 'an export of an older dshost' "a note without such a list" "$dshost" export mix --format $format --out ex
+    refuses 2 'lists no files of an earlier export' "a note without such a list" "$dshost" export mix --format $format --out ex
     cmp -s older ex.json && [ "$(find ex -type f ! -name notes.txt | wc -l)" -eq "$(wc -l < is)" ]
     result $? "leaves all as it is"
     rm -r ex ex.json
 done
+
+# Names of a folder: one note for all of them; what is no folder for an export; what is not an export's own.
+export_to() { # FOLDER OUT
+    run "$dshost" export "$1" --format ioh --out "$2"
+}
+export_to mix ex && ln -s ex link && export_to mix/c link && [ ! -e ex/rand ] && [ ! -e link.json ] &&
+    export_to mix ex/. && [ -e ex/rand ] && export_to mix/c ex/../ex && [ ! -e ex/rand ] && [ -z "$(ls -A ex | grep json$ | grep -v ^IOH)" ]
+result $? "each name of the folder has the same note"
+for place in '' /; do
+    refuses 2 'name a folder of its own' "export to '$place'" "$dshost" export mix --format ioh --out "$place"
+done
+mkdir ex/sub && echo mine > ex/IOHmine && echo mine > victim && mkdir other && echo mine > other/IOHprofiler_f9.dat && ln -s ../other ex/way
+printf '{"format": "ioh", "functions": [], "files": ["..", ".", "", "IOHmine", "../IOHprofiler_f1", "sub", "way/IOHprofiler_f9.dat", "sub/../IOHprofiler_f1_a", "%s/victim", 7]}' \
+    "$PWD" > ex.json
+status 0 "a note with names that no export has written" "$dshost" export mix/c --format ioh --out ex
+[ -d ex/sub ] && [ -f ex/IOHmine ] && [ -f victim ] && [ -f other/IOHprofiler_f9.dat ]
+result $? "removes none of these"
+for text in '{"format": "ioh", "func' '[1, 2]' '{"a": 1}'; do
+    echo "$text" > ex.json
+    refuses 2 'lists no files of an earlier export' "a note that is $text" "$dshost" export mix --format ioh --out ex
+done
+[ "$(cat ex.json)" = '{"a": 1}' ] && [ ! -e ex/rand ]
+result $? "stays, and nothing is written"
+rm -r ex ex.json
+# What cannot be exported leaves the export before it.
+make some/good/a rand 2 20
+make some/good/b cmaes 2 20
+"$dshost" --env analytic --opt rand --runs 2 --budget 20 --set env.fail_rate=1 --set run.max_failed=1 --pictures no --out some/bad > out 2> err
+status 0 "an export" "$dshost" export some/good --format coco --out ex
+find ex -type f | sort > before
+refuses 6 'no evaluation has a loss' "one that cannot be made" "$dshost" export some --format coco --out ex
+find ex -type f | sort > after
+cmp -s before after
+result $? "leaves that one alone"
 
 # ---- each run once ----
 report mix/a mix/a mix/../mix/a

@@ -201,6 +201,14 @@ report all moved.csv --any-version --out newer
 [ $? -eq 0 ] && cells newer/cells.csv | grep -q 'sphere,boleap,8 ' && ! grep -q 'version' "$tmp/err" &&
     grep -q 'dshost plot .* --any-version --out' newer/index.html
 result $? "unless it is said that versions do not matter"
+grep -q 'unless numbers of variables or versions of an optimizer differ' newer/index.html
+result $? "and the page says what was taken as one"
+edit full/runs.csv both.csv "NR > 1 && \$1 == \"sphere\" { \$$(at version_environment) = \"newer\"; \$$(at variables) = 7; \$$seed += 100 }"
+report all both.csv --only 'sphere/*' --out newer
+cut -d, -f1 newer/cells.csv | grep -q 'sphere@variables=7' && ! grep -q 'any-version' "$tmp/err"
+result $? "no version is the matter where numbers of variables differ"
+edit newer.csv worse.csv "NR > 1 && \$1 == \"sphere\" { \$$(at best_loss) = 1e9 }"
+bad 3 "and newer of the environment: leave one of them out" report all/sphere worse.csv --any-version --only 'sphere/*' --out nix
 report all newer.csv --any-version --out newer
 [ $? -eq 0 ] && cells newer/cells.csv | grep -q 'sphere,boleap,4 '
 result $? "a run that is in both is one then"

@@ -29,7 +29,7 @@ for so in "$DS_TOP_BUILD"/plugins/envs/*.so "$DS_TOP_BUILD"/plugins/optimizers/*
     if [ -n "${DS_SANITIZE-}" ]; then # a fifth of each episode has the same code in it; 0 steps stand for 50
         # shellcheck disable=SC2046 # words
         set -- "$@" $(awk '$2 == "=" && $1 == "duration" { printf "--set env.duration=%.4g ", $3 / 5 }
-            $2 == "=" && $1 == "steps" { printf "--set env.steps=%d ", $3 > 0 ? $3 / 5 : 10 }' "$tmp/help")
+            $2 == "=" && $1 == "steps" { printf "--set env.steps=%d ", ($3 > 0 ? $3 / 5 : 10) }' "$tmp/help")
     fi
     slow=${DS_SANITIZE-}
     if [ -z "$slow" ]; then # milliseconds of one evaluation, or of the optimizer's own work for one
