@@ -42,6 +42,23 @@ prefix() {
 	[ "$1" != optimizers_torus ] || echo torus-
 }
 
+# home NAME EXPERIMENT: where its runs are for who repeats it
+home() {
+	case $1 in
+	methods_full) echo results/evaluation_full ;; # a part of the cells
+	gradsim/*) echo "results/${1#*/}" ;;
+	*) echo "results/$2" ;;
+	esac
+}
+
+# at_home FOLDER HOME: a table of runs, in which those of FOLDER lie in HOME
+at_home() {
+	awk -v from=",${1%/}/" -v to=",$2/" '(at = index($0, from)) > 0 {
+		$0 = substr($0, 1, at - 1) to substr($0, at + length(from))
+	}
+	{ print }'
+}
+
 # table NAME KIND FLAGS...
 table() {
 	name=$1 kind=$2
@@ -114,6 +131,7 @@ too_many() {
 report() {
 	name=$1 of=$2
 	shift 2
+	folder=$1
 	own=$(own "$@")
 	others=$(($# - own))
 	while [ "$own" -gt 0 ]; do # they go behind the others
@@ -133,7 +151,7 @@ report() {
 	mkdir -p "$docs/results/$name"
 	for f in cells.csv runs.csv summary.csv; do
 		case $name/$f in optimizers/summary.csv | methods_all/cells.csv | methods_all/runs.csv) continue ;; esac
-		cp "$out/$f" "$docs/results/$name/$(prefix "$of")$f"
+		at_home "$folder" "$(home "$name" "$of")" < "$out/$f" > "$docs/results/$name/$(prefix "$of")$f"
 	done
 	case $name in
 	optimizers | methods | methods_full | methods_small | methods_all | training) ;; # some MB
@@ -208,10 +226,7 @@ case ${1-} in
 		exit 2
 	fi
 	for x in $of; do
-		folder=results/$x
-		[ "$name" != methods_full ] || folder=results/evaluation_full # a part of the cells
-		[ "${name%/*}" != gradsim ] || folder=results/${name#*/}
-		[ $# -gt 0 ] || set -- "$folder"
+		[ $# -gt 0 ] || set -- "$(home "$name" "$x")"
 		own=$(own "$@")
 		if [ "${name%/*}" = gradsim ]; then
 			if is_table "$1" || [ "$own" -gt 1 ]; then

@@ -111,6 +111,10 @@ export DOCS="$tmp/docs"
 sh "$results/update.sh" rigid new > out 2> err
 [ $? -eq 0 ] && [ -s docs/results/rigid/index.html ] && [ -s docs/results/rigid/summary.csv ] && [ -s docs/results/rigid/runs.csv ]
 result $? "its report"
+[ "$(grep -c ',results/rigid_methods/bounce/' docs/results/rigid/runs.csv)" -eq 12 ] && ! grep -q ',new/' docs/results/rigid/runs.csv
+result $? "its runs lie where those of the experiment do"
+! grep -l ',/' "$results"/*/*runs.csv "$results"/*/*/*runs.csv > out
+result $? "no published run lies in a folder of one machine"
 sed -n '/^<!-- table rigid/,/^<!-- end of table/p' docs/experiments.md > table
 grep -q '^| | bounce |$' table && grep -q '^| `rand` | [0-9.]* \[[-0-9., e]*\]' table && [ "$(grep -c '^| `' table)" -eq 6 ]
 result $? "its table"
@@ -133,8 +137,9 @@ sh "$results/update.sh" rigid published.csv > out 2> err
 result $? "a table of published runs alone"
 status 0 "and they are still the same" sh "$results/update.sh" --check
 sh "$results/update.sh" optimizers more published.csv new > out 2> err
-[ $? -eq 0 ] && [ "$(grep -c ',more/' docs/results/optimizers/runs.csv)" -gt 0 ] && [ "$(grep -c ',new/' docs/results/optimizers/runs.csv)" -eq 4 ] &&
-	! grep -q ',more/' docs/results/optimizers/torus-runs.csv && cmp -s published.csv docs/results/optimizers/torus-runs.csv
+[ $? -eq 0 ] && [ "$(grep -c ',results/optimizers/' docs/results/optimizers/runs.csv)" -gt 0 ] &&
+	[ "$(grep -c ',results/rigid_methods/' docs/results/optimizers/runs.csv)" -eq 4 ] &&
+	sed 's,results/rigid_methods/,results/optimizers_torus/,' published.csv | cmp -s - docs/results/optimizers/torus-runs.csv
 result $? "a table belongs to the experiment before it"
 cp "$results"/optimizers/* docs/results/optimizers
 sh "$results/update.sh" gradsim/pendula published.csv > out 2> err
