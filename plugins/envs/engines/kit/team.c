@@ -9,22 +9,23 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { SPINS = 2000 };
+enum { SPINS = 5000 };
 
 typedef struct seat {
+    /* own tasks not taken yet: first << 32 | end; in a cache line of its own */
+    _Alignas(64) _Atomic uint64_t open;
     kit_team *team;
     int member;
-    pthread_t thread;
+    pthread_t thread; /* of the members 1 .. size - 1 */
 } seat;
 
 struct kit_team {
     int size;
-    seat *seats; /* of the members 1 .. size - 1 */
+    seat *seats;
     kit_team_task *task;
     void *context;
-    /* round << 32 | tasks not taken yet: a member that is late finds none left, or another round */
-    _Atomic uint64_t open;
     _Atomic int left; /* tasks not done yet */
     _Atomic uint32_t round;
     _Atomic int asleep;
@@ -40,15 +41,32 @@ static void pause_briefly(void)
 #endif
 }
 
-/* Takes tasks of this round until none are left. */
-static void work(kit_team *team, uint32_t round, int member)
+/* Takes a task from a seat, its first or its last; -1: none left. A member that comes late may find those of
+ * the next round: it is welcome there, task and context are read once one is taken. */
+static int take(seat *from, bool last)
 {
-    uint64_t open = atomic_load(&team->open);
-    while ((uint32_t)(open >> 32) == round && (uint32_t)open > 0) {
-        if (atomic_compare_exchange_weak(&team->open, &open, open - 1)) {
-            team->task(team->context, (int)(uint32_t)open - 1, member);
+    uint64_t open = atomic_load(&from->open);
+    for (;;) {
+        uint32_t first = (uint32_t)(open >> 32), end = (uint32_t)open;
+        if (first >= end) {
+            return -1;
+        }
+        uint64_t rest = last ? open - 1 : open + ((uint64_t)1 << 32);
+        if (atomic_compare_exchange_weak(&from->open, &open, rest)) {
+            return (int)(last ? end - 1 : first);
+        }
+    }
+}
+
+/* Works until no task is left: first through its own, the same in every round of as many tasks, so that what
+ * they work on stays in this processor's cache; then from the far end of the others'. */
+static void work(kit_team *team, int member)
+{
+    for (int k = 0; k < team->size; k++) {
+        seat *from = &team->seats[(member + k) % team->size];
+        for (int task = take(from, k > 0); task >= 0; task = take(from, k > 0)) {
+            team->task(team->context, task, member);
             atomic_fetch_sub(&team->left, 1);
-            open = atomic_load(&team->open);
         }
     }
 }
@@ -83,15 +101,17 @@ static void *member_main(void *argument)
         if (team->over) {
             return NULL;
         }
-        work(team, round, own->member);
+        work(team, own->member);
     }
 }
 
 static void open_round(kit_team *team, uint32_t n)
 {
-    uint32_t round = atomic_load(&team->round) + 1;
-    atomic_store(&team->open, (uint64_t)round << 32 | n);
-    atomic_store(&team->round, round);
+    for (uint64_t m = 0; m < (uint64_t)team->size; m++) {
+        uint64_t first = n * m / (uint64_t)team->size, end = n * (m + 1) / (uint64_t)team->size;
+        atomic_store(&team->seats[m].open, first << 32 | end);
+    }
+    atomic_fetch_add(&team->round, 1);
     if (atomic_load(&team->asleep) > 0) {
         pthread_mutex_lock(&team->lock);
         pthread_cond_broadcast(&team->wake);
@@ -108,7 +128,11 @@ kit_team *kit_team_create(uint32_t size)
     team->size = 1;
     pthread_mutex_init(&team->lock, NULL);
     pthread_cond_init(&team->wake, NULL);
-    team->seats = calloc(size + (size_t)1, sizeof *team->seats);
+    if (posix_memalign((void **)&team->seats, 64, (size + (size_t)1) * sizeof *team->seats) != 0) {
+        team->seats = NULL;
+    } else {
+        memset(team->seats, 0, (size + (size_t)1) * sizeof *team->seats);
+    }
     while (team->seats && team->size < (int)size) {
         seat *s = &team->seats[team->size];
         s->team = team;
@@ -150,7 +174,7 @@ void kit_team_run(kit_team *team, kit_team_task *task, void *context, int n)
     team->context = context;
     atomic_store(&team->left, n);
     open_round(team, (uint32_t)n);
-    work(team, atomic_load(&team->round), 0);
+    work(team, 0);
     for (int i = 0; atomic_load(&team->left) > 0; i++) {
         if (i < SPINS) {
             pause_briefly();
