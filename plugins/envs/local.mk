@@ -111,7 +111,7 @@ mpm_kernel_sources = %D%/engines/mpm/fast/kernels/variant.c %D%/engines/mpm/fast
 	%D%/engines/mpm/fast/kernels/nodes.h %D%/engines/mpm/fast/kernels/stencil.h
 mpm_vector_cflags = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -Wno-psabi
 mpm_baseline_cflags = $(mpm_vector_cflags) -DMPM_ISA=baseline
-mpm_avx2_cflags = $(mpm_vector_cflags) -mavx2 -mfma -ffp-contract=fast -DMPM_ISA=avx2
+mpm_avx2_cflags = $(mpm_vector_cflags) -mavx2 -mfma -ffp-contract=fast -DMPM_FUSED -DMPM_ISA=avx2
 mpm_avx512_cflags = $(mpm_vector_cflags) $(AVX512_CFLAGS) -ffp-contract=fast -DMPM_FUSED -DMPM_ISA=avx512
 mpm_portable_avx2_cflags = $(mpm_vector_cflags) -mavx2 -DMPM_CHUNK=16 -DMPM_ISA=portable_avx2
 mpm_portable_avx512_cflags = $(mpm_vector_cflags) $(AVX512_CFLAGS) -mno-fma -DMPM_CHUNK=16 -DMPM_ISA=portable_avx512

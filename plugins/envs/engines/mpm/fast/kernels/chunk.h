@@ -21,14 +21,20 @@ typedef struct constants {
 
 typedef struct work {
     constants by;
-    site before, now;    /* where the particles were and are on the grid */
-    affine moved;        /* grid velocity at `before`: value and moments */
-    affine field;        /* what goes to the grid */
-    gathered own, other; /* adjoint pass: of the grid velocity, and of the adjoint of momentum and mass */
-    real stress[3][CHUNK][4]; /* columns of the scaled stress; adjoint pass: of A_bar F^T */
+    site before, now; /* where the particles were and are on the grid */
+    affine moved;     /* grid velocity at `before`: value and moments */
+    affine field;     /* what goes to the grid */
+    /* adjoint pass: of the grid velocity; of the adjoint of momentum and mass, where its derivatives are
+     * wanted contracted with the field alone */
+    gathered own;
+    affine other;
+    real drawn[CHUNK_ROOM][4];
+    real stress[3][CHUNK][4]; /* columns of the scaled stress */
     strain strains[GROUPS];
     sym squares[GROUPS];
     vec log_series[GROUPS][3], log_slope[GROUPS][3];
+    stress_function phi[GROUPS];
+    vec growth[GROUPS]; /* of syrup */
 } work;
 
 static void set_constants(const mpm_pass *p, constants *by)
@@ -99,6 +105,12 @@ INLINE void save_field(affine *to, const site *s, int i, const vec field[4])
     store(to->part[3][i], field[3]);
 }
 
+/* Zero at the particles that only fill the chunk. */
+INLINE void clear_rest(real (*of_chunk)[4], int count)
+{
+    memset(of_chunk[count], 0, (size_t)(CHUNK - count) * sizeof of_chunk[0]);
+}
+
 /* Velocity and moments at the particles of a chunk, from the grid; zero for those that only
  * fill the chunk. */
 CHUNK_STEP void gather_chunk(const mpm_pass *p, const site *s, int count, affine *out)
@@ -109,7 +121,7 @@ CHUNK_STEP void gather_chunk(const mpm_pass *p, const site *s, int count, affine
         i = end;
     }
     for (int k = 0; k < 4 && count < CHUNK; k++) {
-        memset(out->part[k][count], 0, (size_t)(CHUNK - count) * sizeof out->part[k][0]);
+        clear_rest(out->part[k], count);
     }
 }
 
@@ -125,22 +137,37 @@ CHUNK_STEP void scatter_chunk(const mpm_pass *p, mpm_block *block, const site *s
     }
 }
 
+INLINE void gather_derivatives(const mpm_pass *p, const void *grid, const site *s, int count, const sink *to)
+{
+    for (int i = 0; i < count;) {
+        int end = run_end(s, i, count);
+        gather_run_derivatives(&p->box, grid, s, i, end, to);
+        i = end;
+    }
+    for (int k = 0; k < 4 && count < CHUNK; k++) {
+        clear_rest(to->sums->part[k], count);
+        for (int d = 0; to->all && d < 3; d++) {
+            clear_rest(k ? to->all->by_moment[d][k - 1] : to->all->by_value[d], count);
+        }
+    }
+    if (!to->all && count < CHUNK) {
+        clear_rest(to->drawn, count);
+    }
+}
+
 /* Value, moments and their derivatives at the particles of a chunk. */
 CHUNK_STEP void gather_chunk_derivatives(const mpm_pass *p, const void *grid, const site *s, int count,
                                          gathered *out)
 {
-    for (int i = 0; i < count;) {
-        int end = run_end(s, i, count);
-        gather_run_derivatives(&p->box, grid, s, i, end, out);
-        i = end;
-    }
-    for (int k = 0; k < 4 && count < CHUNK; k++) {
-        size_t bytes = (size_t)(CHUNK - count) * sizeof out->sums.part[k][0];
-        memset(out->sums.part[k][count], 0, bytes);
-        for (int d = 0; d < 3; d++) {
-            memset(k ? out->by_moment[d][k - 1][count] : out->by_value[d][count], 0, bytes);
-        }
-    }
+    gather_derivatives(p, grid, s, count, &(sink){.sums = &out->sums, .all = out});
+}
+
+/* Value, moments, and the derivative of the sum over the stencils of the grid field times that of the
+ * particles. */
+CHUNK_STEP void gather_chunk_contracted(const mpm_pass *p, const void *grid, const site *s, int count,
+                                        const affine *field, affine *sums, real (*drawn)[4])
+{
+    gather_derivatives(p, grid, s, count, &(sink){.sums = sums, .field = field, .drawn = drawn});
 }
 
 INLINE vec move(const constants *by, vec x, vec v)

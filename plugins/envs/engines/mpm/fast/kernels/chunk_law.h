@@ -16,8 +16,7 @@ INLINE void save_stress(work *w, int group, const sym t)
 /* Symmetric part of the adjoint of the stress for a group, from the moments of node_bar. */
 INLINE void stress_adjoint(const mpm_pass *p, const work *w, int g, sym t_bar)
 {
-    const real *const bars[3] = {w->other.sums.part[1][0], w->other.sums.part[2][0],
-                                 w->other.sums.part[3][0]};
+    const real *const bars[3] = {w->other.part[1][0], w->other.part[2][0], w->other.part[3][0]};
     vec q_bar[9];
     velocity_step(bars, g, R(p->stress), q_bar);
     t_bar[0] = q_bar[0];
@@ -173,53 +172,63 @@ CHUNK_STEP void deform_chunk(const mpm_pass *p, work *w, int flow_terms, bool be
     }
 }
 
+INLINE void save_law_stress(const mpm_pass *p, work *w, int g, const stress_function *phi, bool beyond)
+{
+    const strain *s = &w->strains[g];
+    sym stress;
+    stress_of(s, phi, p->law, R(p->stress), stress);
+    for (int l = 0; beyond && l < VL; l++) {
+        if (s->beyond[l] > R(0)) {
+            vec f_new[9];
+            lane_law(p->law, s->a, l, R(p->stress), f_new, stress);
+        }
+    }
+    save_stress(w, g, stress);
+}
+
 /* The scaled stress of a chunk. */
 CHUNK_STEP void stress_chunk(const mpm_pass *p, work *w, bool beyond)
 {
     int terms = stress_terms(w);
     for (int g = 0; g < GROUPS; g++) {
-        const strain *s = &w->strains[g];
         stress_function phi;
-        sym stress;
-        stress_function_of(s, terms, &phi);
-        stress_of(s, &phi, p->law, R(p->stress), stress);
-        for (int l = 0; beyond && l < VL; l++) {
-            if (s->beyond[l] > R(0)) {
-                vec f_new[9];
-                lane_law(p->law, s->a, l, R(p->stress), f_new, stress);
-            }
-        }
-        save_stress(w, g, stress);
+        stress_function_of(&w->strains[g], terms, &phi);
+        save_law_stress(p, w, g, &phi, beyond);
     }
 }
 
-/* Adjoint of the law for a chunk: from the moments of node_bar and the adjoint of F_new (in place: to that
- * of F); leaves the scaled stress in `stress` and the adjoint of dt C in `turned`, column by column. */
-CHUNK_STEP void plasticine_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3],
-                                         const real *f_records, real *bar_records, real (*turned)[CHUNK][4])
+/* For the adjoint: the scaled stress once more, and what law_adjoint() needs. Returns as chunk_strain(). */
+CHUNK_STEP int plasticine_again_chunk(const mpm_pass *p, work *w, const real *const columns[3],
+                                      const real *f_records, bool *beyond)
 {
-    bool beyond;
-    int flow_terms = chunk_strain_slopes(p, w, columns, f_records, &beyond), terms = stress_terms(w);
+    int flow_terms = chunk_strain_slopes(p, w, columns, f_records, beyond), terms = stress_terms(w);
+    for (int g = 0; g < GROUPS; g++) {
+        const strain *s = &w->strains[g];
+        stress_function_of(s, terms, &w->phi[g]);
+        save_law_stress(p, w, g, &w->phi[g], *beyond);
+    }
+    return flow_terms;
+}
+
+CHUNK_STEP void plasticine_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3],
+                                         const real *f_records, int flow_terms, bool beyond,
+                                         real *bar_records, real (*turned)[CHUNK][4])
+{
     for (int g = 0; g < GROUPS; g++) {
         const strain *s = &w->strains[g];
         flow_function flow;
-        stress_function phi;
-        vec f_bar[9], a_bar[9], out[9];
-        sym stress, t_bar;
+        vec f_bar[9], a_bar[9];
+        sym t_bar;
         flow_function_of(s, flow_terms, &flow);
-        stress_function_of(s, terms, &phi);
-        stress_of(s, &phi, p->law, R(p->stress), stress);
         stress_adjoint(p, w, g, t_bar);
         load_gradient(bar_records, g, f_bar);
-        law_adjoint(s, &flow, &phi, w->log_series[g], w->log_slope[g], w->squares[g], p->law, f_bar, t_bar,
-                    a_bar);
+        law_adjoint(s, &flow, &w->phi[g], w->log_series[g], w->log_slope[g], w->squares[g], p->law, f_bar,
+                    t_bar, a_bar);
         for (int l = 0; beyond && l < VL; l++) {
             if (s->beyond[l] > R(0)) {
-                lane_law(p->law, s->a, l, R(p->stress), out, stress);
                 lane_law_adjoint(p->law, s->a, l, f_bar, t_bar, a_bar);
             }
         }
-        save_stress(w, g, stress);
         trial_adjoint(p, columns, f_records, g, a_bar, bar_records, turned);
     }
 }
@@ -238,18 +247,27 @@ CHUNK_STEP void syrup_chunk(const mpm_pass *p, work *w, const real *const column
     }
 }
 
-CHUNK_STEP void syrup_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3],
-                                    const real *f_records, real *bar_records, real (*turned)[CHUNK][4])
+CHUNK_STEP void syrup_again_chunk(const mpm_pass *p, work *w, const real *const columns[3],
+                                  const real *f_records)
 {
     for (int g = 0; g < GROUPS; g++) {
-        vec step[9], out[9], j = *(const vec *)(f_records + g * VL), *j_bar = (vec *)(bar_records + g * VL);
-        sym stress, t_bar;
+        vec step[9], j = *(const vec *)(f_records + g * VL);
+        sym stress;
         velocity_step(columns, g, R(p->stretch), step);
-        vec growth = syrup_growth(step);
-        syrup_stress(p, step, syrup_volume(j, growth), stress);
-        stress_adjoint(p, w, g, t_bar);
-        syrup_adjoint(p, j, growth, t_bar, j_bar, out);
+        w->growth[g] = syrup_growth(step);
+        syrup_stress(p, step, syrup_volume(j, w->growth[g]), stress);
         save_stress(w, g, stress);
+    }
+}
+
+CHUNK_STEP void syrup_adjoint_chunk(const mpm_pass *p, work *w, const real *f_records, real *bar_records,
+                                    real (*turned)[CHUNK][4])
+{
+    for (int g = 0; g < GROUPS; g++) {
+        vec out[9], j = *(const vec *)(f_records + g * VL), *j_bar = (vec *)(bar_records + g * VL);
+        sym t_bar;
+        stress_adjoint(p, w, g, t_bar);
+        syrup_adjoint(p, j, w->growth[g], t_bar, j_bar, out);
         save_columns(turned, g, out);
     }
 }
@@ -270,20 +288,29 @@ CHUNK_STEP void elastic_chunk(const mpm_pass *p, work *w, const real *const colu
     }
 }
 
+CHUNK_STEP void elastic_again_chunk(const mpm_pass *p, work *w, const real *const columns[3],
+                                    const real *f_records)
+{
+    for (int g = 0; g < GROUPS; g++) {
+        vec step[9], f[9];
+        sym stress;
+        load_gradient(f_records, g, f);
+        velocity_step(columns, g, R(p->stretch), step);
+        trial(step, f, w->strains[g].a);
+        elastic_stress(p, w->strains[g].a, stress);
+        save_stress(w, g, stress);
+    }
+}
+
 CHUNK_STEP void elastic_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3],
                                       const real *f_records, real *bar_records, real (*turned)[CHUNK][4])
 {
     for (int g = 0; g < GROUPS; g++) {
-        vec step[9], f[9], a[9], a_bar[9];
-        sym stress, t_bar;
-        load_gradient(f_records, g, f);
-        velocity_step(columns, g, R(p->stretch), step);
-        trial(step, f, a);
-        elastic_stress(p, a, stress);
+        vec a_bar[9];
+        sym t_bar;
         stress_adjoint(p, w, g, t_bar);
         load_gradient(bar_records, g, a_bar);
-        elastic_adjoint(p, a, t_bar, a_bar);
-        save_stress(w, g, stress);
+        elastic_adjoint(p, w->strains[g].a, t_bar, a_bar);
         trial_adjoint(p, columns, f_records, g, a_bar, bar_records, turned);
     }
 }
@@ -308,16 +335,42 @@ static void law_chunk(const mpm_pass *p, work *w, const real *const columns[3], 
     }
 }
 
-static void law_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
-                              real *bar_records, real (*turned)[CHUNK][4])
+/* What the adjoint of a chunk needs of the law before the adjoint of the stress is known. */
+typedef struct law_state {
+    int flow_terms;
+    bool beyond;
+} law_state;
+
+/* The stress of a chunk again. */
+static law_state law_again_chunk(const mpm_pass *p, work *w, const real *const columns[3],
+                                 const real *f_records)
+{
+    law_state state = {0};
+    uint32_t law = p->law->law;
+    if (law == MPM_SYRUP) {
+        syrup_again_chunk(p, w, columns, f_records);
+    } else if (law == MPM_ELASTIC) {
+        elastic_again_chunk(p, w, columns, f_records);
+    } else {
+        state.flow_terms = plasticine_again_chunk(p, w, columns, f_records, &state.beyond);
+    }
+    return state;
+}
+
+/* Adjoint of the law for a chunk: from the moments of node_bar and the adjoint of F_new (in place: to that
+ * of F); leaves the adjoint of dt C in `turned`, column by column. */
+static void law_adjoint_chunk(const mpm_pass *p, work *w, const law_state *state,
+                              const real *const columns[3], const real *f_records, real *bar_records,
+                              real (*turned)[CHUNK][4])
 {
     uint32_t law = p->law->law;
     if (law == MPM_SYRUP) {
-        syrup_adjoint_chunk(p, w, columns, f_records, bar_records, turned);
+        syrup_adjoint_chunk(p, w, f_records, bar_records, turned);
     } else if (law == MPM_ELASTIC) {
         elastic_adjoint_chunk(p, w, columns, f_records, bar_records, turned);
     } else {
-        plasticine_adjoint_chunk(p, w, columns, f_records, bar_records, turned);
+        plasticine_adjoint_chunk(p, w, columns, f_records, state->flow_terms, state->beyond, bar_records,
+                                 turned);
     }
 }
 

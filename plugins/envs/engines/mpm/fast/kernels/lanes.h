@@ -221,6 +221,13 @@ INLINE vec quad_constant(real x, real y, real z, real w)
 #endif
 }
 
+/* What is there is read from memory from now on. The compiler would rather copy a quad to all of a vector in
+ * registers, by shuffles, and keep the vectors in memory for want of registers. */
+INLINE void in_memory(void *at)
+{
+    __asm__ volatile("" : : "r"(at) : "memory");
+}
+
 /* Stores past the caches what is not needed soon; `to` is aligned to whole vectors. */
 INLINE void stream(real *to, vec a)
 {

@@ -8,10 +8,13 @@
 #include "kernels.h"
 #include "lanes.h"
 
-/* Particles worked on together; more would not fit the first-level cache. Results depend on it: it ends runs
- * of particles, whose sums go to the grid, and one particle decides on the terms for all. */
+/* Particles worked on together; with more, what is known of them would not fit the first-level cache.
+ * Results depend on it: it ends runs of particles, whose sums go to the grid, and one particle decides on the
+ * terms for all. */
 #ifdef MPM_CHUNK
 #define CHUNK MPM_CHUNK
+#elif VL * MPM_REAL_BITS == 512
+#define CHUNK (2 * VL)
 #else
 #define CHUNK (4 * VL)
 #endif
@@ -199,7 +202,11 @@ INLINE void scatter_run(const mpm_box *box, real *slab, ptrdiff_t skip, const si
         for (int r = 0; r < 9; r++) {
             ptrdiff_t row = r / 3 * (ptrdiff_t)box->stride_x + r % 3 * (ptrdiff_t)box->stride_y;
             real *to = corner + 4 * row + j * VL;
-            store(to, load(to) + sum[r]);
+            if (VL == 8 && j == 1) {
+                *(loose_quad *)to += QUAD_OF(sum[r], 0); /* half a vector never lies in two cache lines */
+            } else {
+                store(to, load(to) + sum[r]);
+            }
         }
     }
 }
@@ -220,11 +227,24 @@ typedef struct coefficients {
     real c[27][4] __attribute__((aligned(64))); /* power of yx, yy, yz; 4 components */
 } coefficients;
 
-/* Node values -> (g1 + e/8, d, e) in place. */
+/* What the value is made of: c0 + y d + e y^2/2 with c0 = g1 + e/8; or, where the bits need not be those of
+ * other instruction sets, for one operation less an axis c0 = g1, and the weight of e is y^2/2 + 1/8. */
+#if defined(MPM_FUSED)
+#define MIDDLE(g1, e) (g1)
+#define CURVE_WEIGHT(y) (R(0.5) * ((y) * (y)) + R(0.125))
+#define VALUE(c0, c1, c2, weight, y) ((c0) + (y) * (c1) + (weight) * (c2))
+#else
+#define MIDDLE(g1, e) ((g1) + R(0.125) * (e))
+#define CURVE_WEIGHT(y) (R(0.5) * (y)) /* over y */
+#define VALUE(c0, c1, c2, weight, y) ((c0) + (y) * ((c1) + (weight) * (c2)))
+#endif
+#define SLOPE(c1, c2, y) ((c1) + (y) * (c2))
+
+/* Node values -> (c0, d, e) in place. */
 INLINE void axis_polynomial(vec *g0, vec *g1, vec *g2)
 {
     vec e = (*g0 + *g2) - R(2) * *g1, d = R(0.5) * (*g2 - *g0);
-    *g0 = *g1 + R(0.125) * e;
+    *g0 = MIDDLE(*g1, e);
     *g1 = d;
     *g2 = e;
 }
@@ -232,7 +252,7 @@ INLINE void axis_polynomial(vec *g0, vec *g1, vec *g2)
 INLINE void axis_polynomial_quad(quad *g0, quad *g1, quad *g2)
 {
     quad e = (*g0 + *g2) - R(2) * *g1, d = R(0.5) * (*g2 - *g0);
-    *g0 = *g1 + R(0.125) * e;
+    *g0 = MIDDLE(*g1, e);
     *g1 = d;
     *g2 = e;
 }
@@ -275,9 +295,14 @@ typedef struct gathered {
     real by_moment[3][3][CHUNK_ROOM][4];
 } gathered;
 
-/* Value and slope along one axis from its coefficients; h: y / 2. */
-#define VALUE(c0, c1, c2, h, y) ((c0) + (y) * ((c1) + (h) * (c2)))
-#define SLOPE(c1, c2, y) ((c1) + (y) * (c2))
+/* Where the sums go, and their derivatives: to by_value and by_moment; or, where h is known already, at once
+ * into the derivative of sum w g . h(o - fx) by the position, with h's value and slopes at the particles. */
+typedef struct sink {
+    affine *sums;
+    gathered *all;       /* NULL: contracted */
+    const affine *field; /* h */
+    real (*drawn)[4];    /* its derivative; component d is for axis d */
+} sink;
 
 /* Of the field as a polynomial in yx: one coefficient, summed along z and y. First letter: along z, second:
  * along y; v value, s slope, c curvature. */
@@ -285,7 +310,7 @@ typedef struct plane_sums {
     vec vv, vs, vc, sv, ss, sc, cv, cs;
 } plane_sums;
 
-INLINE plane_sums sum_plane(const real *k, vec yy, vec hy, vec yz, vec hz)
+INLINE plane_sums sum_plane(const real *k, vec yy, vec ky, vec yz, vec kz)
 {
     plane_sums r;
     vec v[3], s[3], c[3];
@@ -293,60 +318,89 @@ INLINE plane_sums sum_plane(const real *k, vec yy, vec hy, vec yz, vec hz)
     for (int b = 2; b >= 0; b--) {
         vec c1 = load_quad(k + 12 * b + 4);
         c[b] = load_quad(k + 12 * b + 8);
-        v[b] = VALUE(load_quad(k + 12 * b), c1, c[b], hz, yz);
+        v[b] = VALUE(load_quad(k + 12 * b), c1, c[b], kz, yz);
         s[b] = SLOPE(c1, c[b], yz);
     }
-    r.vv = VALUE(v[0], v[1], v[2], hy, yy);
+    r.vv = VALUE(v[0], v[1], v[2], ky, yy);
     r.vs = SLOPE(v[1], v[2], yy);
     r.vc = v[2];
-    r.sv = VALUE(s[0], s[1], s[2], hy, yy);
+    r.sv = VALUE(s[0], s[1], s[2], ky, yy);
     r.ss = SLOPE(s[1], s[2], yy);
     r.sc = s[2];
-    r.cv = VALUE(c[0], c[1], c[2], hy, yy);
+    r.cv = VALUE(c[0], c[1], c[2], ky, yy);
     r.cs = SLOPE(c[1], c[2], yy);
     return r;
 }
 
-/* What is known of the sum over x is stored at once: there are not enough registers for all of it. */
+/* One derivative along an axis: of the value (part 0) or of the moment along axis part - 1. */
+INLINE void draw(const sink *to, int i, int axis, int part, vec derivative, vec sum[3])
+{
+    if (!to->all) {
+        sum[axis] += load(to->field->part[part][i]) * derivative;
+    } else if (part == 0) {
+        store(to->all->by_value[axis][i], derivative);
+    } else {
+        store(to->all->by_moment[axis][part - 1][i], derivative);
+    }
+}
+
+/* Sums the four components of each quad: lane 0 of d[0], 1 of d[1], 2 of d[2]. */
+INLINE vec sum_of_components(const vec d[3])
+{
+    const vec even = quad_constant(R(1), R(0), R(1), R(0)), odd = quad_constant(R(0), R(1), R(0), R(1));
+    vec xy = even * (d[0] + SWAP_ONE(d[0])) + odd * (d[1] + SWAP_ONE(d[1]));
+    vec zz = even * (d[2] + SWAP_ONE(d[2]));
+    const vec front = quad_constant(R(1), R(1), R(0), R(0)), back = quad_constant(R(0), R(0), R(1), R(1));
+    return front * (xy + SWAP_TWO(xy)) + back * (zz + SWAP_TWO(zz));
+}
+
+/* What is known of the sum over x goes at once: there are not enough registers for all of it. For each axis
+ * in the order of position_adjoint(). */
 INLINE void gather_run_derivatives(const mpm_box *box, const real *grid, const site *s, int i, int end,
-                                   gathered *out)
+                                   const sink *to)
 {
     coefficients poly;
     cell_polynomial(box, grid + 4 * (ptrdiff_t)s->cell[i], &poly);
     for (; i < end; i += QUADS) {
+        in_memory(&poly);
+        vec d[3] = {all(R(0)), all(R(0)), all(R(0))};
         vec y = load(s->y[i]);
         vec yx = SPREAD(y, 0), yy = SPREAD(y, 1), yz = SPREAD(y, 2);
-        vec hx = R(0.5) * yx, hy = R(0.5) * yy, hz = R(0.5) * yz;
-        const plane_sums two = sum_plane(poly.c[18], yy, hy, yz, hz),
-                         one = sum_plane(poly.c[9], yy, hy, yz, hz);
+        const vec weight = CURVE_WEIGHT(y);
+        vec kx = SPREAD(weight, 0), ky = SPREAD(weight, 1), kz = SPREAD(weight, 2);
+        const plane_sums two = sum_plane(poly.c[18], yy, ky, yz, kz),
+                         one = sum_plane(poly.c[9], yy, ky, yz, kz);
         const vec quarter = R(0.25) - y * y;
         const vec curve = R(0.5) * y * quarter, own = R(1.5) * quarter;
         vec cx = SPREAD(curve, 0), cy = SPREAD(curve, 1), cz = SPREAD(curve, 2);
         vec slope = SLOPE(one.vv, two.vv, yx);
-        store(out->by_value[0][i], slope);
-        store(out->sums.part[1][i], R(0.25) * slope + cx * two.vv);
-        store(out->by_moment[0][0][i], SPREAD(own, 0) * two.vv);
+        draw(to, i, 0, 0, slope, d);
+        store(to->sums->part[1][i], R(0.25) * slope + cx * two.vv);
+        draw(to, i, 0, 1, SPREAD(own, 0) * two.vv, d);
         vec mixed = R(0.25) * SLOPE(one.vs, two.vs, yx);
-        store(out->by_moment[1][0][i], mixed + cx * two.vs);
-        store(out->by_moment[0][1][i], mixed + cy * SLOPE(one.vc, two.vc, yx));
+        draw(to, i, 1, 1, mixed + cx * two.vs, d);
+        draw(to, i, 0, 2, mixed + cy * SLOPE(one.vc, two.vc, yx), d);
         mixed = R(0.25) * SLOPE(one.sv, two.sv, yx);
-        store(out->by_moment[2][0][i], mixed + cx * two.sv);
-        store(out->by_moment[0][2][i], mixed + cz * SLOPE(one.cv, two.cv, yx));
-        const plane_sums none = sum_plane(poly.c[0], yy, hy, yz, hz);
-        store(out->sums.part[0][i], VALUE(none.vv, one.vv, two.vv, hx, yx));
-        slope = VALUE(none.vs, one.vs, two.vs, hx, yx);
-        vec curvature = VALUE(none.vc, one.vc, two.vc, hx, yx);
-        store(out->by_value[1][i], slope);
-        store(out->sums.part[2][i], R(0.25) * slope + cy * curvature);
-        store(out->by_moment[1][1][i], SPREAD(own, 1) * curvature);
-        slope = VALUE(none.sv, one.sv, two.sv, hx, yx);
-        curvature = VALUE(none.cv, one.cv, two.cv, hx, yx);
-        store(out->by_value[2][i], slope);
-        store(out->sums.part[3][i], R(0.25) * slope + cz * curvature);
-        store(out->by_moment[2][2][i], SPREAD(own, 2) * curvature);
-        mixed = R(0.25) * VALUE(none.ss, one.ss, two.ss, hx, yx);
-        store(out->by_moment[1][2][i], mixed + cz * VALUE(none.cs, one.cs, two.cs, hx, yx));
-        store(out->by_moment[2][1][i], mixed + cy * VALUE(none.sc, one.sc, two.sc, hx, yx));
+        draw(to, i, 2, 1, mixed + cx * two.sv, d);
+        draw(to, i, 0, 3, mixed + cz * SLOPE(one.cv, two.cv, yx), d);
+        const plane_sums none = sum_plane(poly.c[0], yy, ky, yz, kz);
+        store(to->sums->part[0][i], VALUE(none.vv, one.vv, two.vv, kx, yx));
+        slope = VALUE(none.vs, one.vs, two.vs, kx, yx);
+        vec curvature = VALUE(none.vc, one.vc, two.vc, kx, yx);
+        draw(to, i, 1, 0, slope, d);
+        store(to->sums->part[2][i], R(0.25) * slope + cy * curvature);
+        draw(to, i, 1, 2, SPREAD(own, 1) * curvature, d);
+        slope = VALUE(none.sv, one.sv, two.sv, kx, yx);
+        draw(to, i, 2, 0, slope, d);
+        mixed = R(0.25) * VALUE(none.ss, one.ss, two.ss, kx, yx);
+        draw(to, i, 1, 3, mixed + cz * VALUE(none.cs, one.cs, two.cs, kx, yx), d);
+        draw(to, i, 2, 2, mixed + cy * VALUE(none.sc, one.sc, two.sc, kx, yx), d);
+        curvature = VALUE(none.cv, one.cv, two.cv, kx, yx);
+        store(to->sums->part[3][i], R(0.25) * slope + cz * curvature);
+        draw(to, i, 2, 3, SPREAD(own, 2) * curvature, d);
+        if (!to->all) {
+            store(to->drawn[i], sum_of_components(d));
+        }
     }
 }
 
@@ -360,14 +414,11 @@ INLINE vec position_adjoint(const gathered *g, vec h, vec hx, vec hy, vec hz, in
         d[k] = h * load(g->by_value[k][i]) + hx * load(g->by_moment[k][0][i]) +
                hy * load(g->by_moment[k][1][i]) + hz * load(g->by_moment[k][2][i]);
     }
-    /* sum the four components: lane 0 of d[0], 1 of d[1], 2 of d[2] */
-    const vec even = quad_constant(R(1), R(0), R(1), R(0)), odd = quad_constant(R(0), R(1), R(0), R(1));
-    vec xy = even * (d[0] + SWAP_ONE(d[0])) + odd * (d[1] + SWAP_ONE(d[1]));
-    vec zz = even * (d[2] + SWAP_ONE(d[2]));
-    const vec front = quad_constant(R(1), R(1), R(0), R(0)), back = quad_constant(R(0), R(0), R(1), R(1));
-    return front * (xy + SWAP_TWO(xy)) + back * (zz + SWAP_TWO(zz));
+    return sum_of_components(d);
 }
 
+#undef MIDDLE
+#undef CURVE_WEIGHT
 #undef VALUE
 #undef SLOPE
 

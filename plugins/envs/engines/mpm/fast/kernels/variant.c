@@ -174,18 +174,24 @@ static void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int co
         gather_chunk_derivatives(p, p->velocity, &w->before, count, &w->own);
     }
     locate(&p->box, x, &w->now);
-    gather_chunk_derivatives(p, p->node_bar, &w->now, count, &w->other);
-    law_adjoint_chunk(p, w, columns, f_records, f_bar, turned);
+    const law_state state = law_again_chunk(p, w, columns, f_records);
+    for (int i = 0; i < CHUNK; i += QUADS) {
+        vec field[4];
+        momentum_quads(w, velocity, columns, i, field);
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; k++) {
+            store(w->field.part[k][i], field[k]);
+        }
+    }
+    gather_chunk_contracted(p, p->node_bar, &w->now, count, &w->field, &w->other, w->drawn);
+    law_adjoint_chunk(p, w, &state, columns, f_records, f_bar, turned);
 
     for (int i = 0; i < CHUNK; i += QUADS) {
-        vec field[4], h[4];
-        momentum_quads(w, velocity, columns, i, field);
-        vec bar =
-            load(x_bar + 4 * i) + position_adjoint(&w->other, field[0], field[1], field[2], field[3], i);
-        h[0] = w->by.inertia * load(w->other.sums.part[0][i]);
+        vec h[4], bar = load(x_bar + 4 * i) + load(w->drawn[i]);
+        h[0] = w->by.inertia * load(w->other.part[0][i]);
 #pragma GCC unroll 3
         for (int k = 0; k < 3; k++) {
-            h[1 + k] = w->by.apic * load(w->other.sums.part[1 + k][i]) + R(p->stretch) * load(turned[k][i]);
+            h[1 + k] = w->by.apic * load(w->other.part[1 + k][i]) + R(p->stretch) * load(turned[k][i]);
         }
         if (first) {
             store((real *)p->bar.v + 4 * (at + (size_t)i), h[0]);
