@@ -113,7 +113,7 @@ check_PROGRAMS += \
 	%D%/envs/test_foreign %D%/envs/test_near_optimum %D%/envs/test_pendulum %D%/envs/test_pinball \
 	%D%/envs/smoothing/test_distance %D%/envs/smoothing/test_functions %D%/envs/smoothing/test_rollouts \
 	%D%/envs/smoothing/test_score %D%/envs/test_swept_scenes %D%/envs/test_drawn_objects %D%/envs/engines/test_recording %D%/envs/engines/test_vector_math \
-	%D%/envs/engines/kit/test_team \
+	%D%/envs/engines/kit/test_team %D%/envs/engines/kit/test_memory_share \
 	%D%/envs/test_double_pendulum %D%/envs/test_identification %D%/envs/test_pendulum_regression %D%/envs/test_cube_throw %D%/envs/test_billiards
 %C%_envs_engines_mpm_test_mpm_golden_fast_SOURCES = %D%/envs/engines/mpm/test_mpm_golden.c
 %C%_envs_engines_mpm_test_mpm_golden_fast_CPPFLAGS = $(AM_CPPFLAGS) -DFAST

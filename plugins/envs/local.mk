@@ -27,7 +27,8 @@ include %D%/engines/smoothing/local.mk
 # The kit: what environments have in common, a table of functions and the scene extension from tables; a team of
 # threads for engines.
 %C%_engines_kit_libkit_la_SOURCES = %D%/engines/kit/env_kit.h %D%/engines/kit/env_kit.c \
-	%D%/engines/kit/identified.c %D%/engines/kit/identified.h %D%/engines/kit/knob.c %D%/engines/kit/knob.h %D%/engines/kit/norm.h %D%/engines/kit/scene_kit.h %D%/engines/kit/scene_kit.c \
+	%D%/engines/kit/identified.c %D%/engines/kit/identified.h %D%/engines/kit/knob.c %D%/engines/kit/knob.h \
+	%D%/engines/kit/memory_share.h %D%/engines/kit/memory_share.c %D%/engines/kit/norm.h %D%/engines/kit/scene_kit.h %D%/engines/kit/scene_kit.c \
 	%D%/engines/kit/team.h %D%/engines/kit/team.c
 
 # Test functions with known optimum.
@@ -86,7 +87,7 @@ include %D%/engines/smoothing/local.mk
 	%D%/engines/mpm/sim/transfer.c %D%/engines/mpm/sim/transfer.h %D%/engines/mpm/loss/distance.c \
 	%D%/engines/mpm/loss/distance.h %D%/engines/mpm/loss/loss.c %D%/engines/mpm/loss/loss.h \
 	%D%/engines/mpm/loss/shape.c %D%/engines/mpm/loss/shape.h \
-	%D%/engines/mpm/loss/target.c %D%/engines/mpm/loss/target.h %D%/engines/mpm/fast/adjoint.c \
+	%D%/engines/mpm/loss/target.c %D%/engines/mpm/loss/target.h %D%/engines/mpm/fast/adjoint.c %D%/engines/mpm/fast/bytes.c \
 	%D%/engines/mpm/fast/checkpoint.c %D%/engines/mpm/fast/engine.c %D%/engines/mpm/fast/engine.h %D%/engines/mpm/fast/engine_internal.h \
 	%D%/engines/mpm/fast/forward.c %D%/engines/mpm/fast/layout.c %D%/engines/mpm/fast/memory.c \
 	%D%/engines/mpm/fast/plan.c %D%/engines/mpm/fast/segment.c %D%/engines/mpm/fast/segment.h \

@@ -201,13 +201,16 @@ static void advance_fast(const reference *r, mpm_fast *f, bool with_adjoint, mpm
     assert_int_equal(mpm_fast_state(f, end), MPM_OK);
 }
 
-static void run_fast(const reference *r, const mpm_fast_options *options, result *out)
+static void begin_result(const reference *r, result *out)
 {
-    mpm_fast *f = mpm_fast_create(&r->sim, options);
-    assert_non_null(f);
     memset(out, 0, sizeof *out);
     out->end = malloc(r->n * sizeof *out->end);
     out->bar = malloc(r->n * sizeof *out->bar);
+}
+
+/* An episode there and back. */
+static void episode_fast(const reference *r, mpm_fast *f, result *out)
+{
     advance_fast(r, f, true, out->end);
     mpm_fast_turn(f);
     mpm_fast_add_bar(f, r->end_bar);
@@ -216,6 +219,14 @@ static void run_fast(const reference *r, const mpm_fast_options *options, result
     }
     assert_int_equal(mpm_fast_bar(f, out->bar), MPM_OK);
     out->bytes = mpm_fast_memory(f);
+}
+
+static void run_fast(const reference *r, const mpm_fast_options *options, result *out)
+{
+    mpm_fast *f = mpm_fast_create(&r->sim, options);
+    assert_non_null(f);
+    begin_result(r, out);
+    episode_fast(r, f, out);
     /* the same engine again, without the adjoint */
     mpm_particle *plain = malloc(r->n * sizeof *plain);
     advance_fast(r, f, false, plain);
@@ -404,6 +415,32 @@ static void test_budgets(void **state)
     }
 }
 
+/* Memory that is fetched for later episodes changes no bit of them, and the first ones do without. */
+static void test_later_budget(void **state)
+{
+    (void)state;
+    reference r;
+    result first, second;
+    open_reference(&r, TANK, MPM_PRESET_SMALL, 42, 0.2);
+    mpm_fast_options options = {.bits = 64, .interval = 4, .budget = 1, .later_budget = SIZE_MAX};
+    run_fast(&r, &options, &first);
+    mpm_fast *f = mpm_fast_create(&r.sim, &options);
+    assert_non_null(f);
+    for (int episode = 0; episode < MPM_EARLY_EPISODES + 2; episode++) {
+        begin_result(&r, &second);
+        episode_fast(&r, f, &second);
+        print_message("# episode %d: %zu bytes, %u substeps again\n", episode, second.bytes,
+                      mpm_fast_repeated(f));
+        expect_same(&r, &first, &second);
+        assert_true(episode < MPM_EARLY_EPISODES ? second.bytes == first.bytes && mpm_fast_repeated(f) > 0
+                                                 : second.bytes > first.bytes && mpm_fast_repeated(f) == 0);
+        free_result(&second);
+    }
+    mpm_fast_destroy(f);
+    free_result(&first);
+    close_reference(&r);
+}
+
 /* A particle of syrup takes room for one number of F, not for nine. */
 static void test_room_for_syrup(void **state)
 {
@@ -574,11 +611,17 @@ static void test_episodes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_substep),        cmocka_unit_test(test_many_substeps),
-        cmocka_unit_test(test_extreme_states),     cmocka_unit_test(test_fast_particles),
-        cmocka_unit_test(test_threads_and_memory), cmocka_unit_test(test_budgets),
-        cmocka_unit_test(test_room_for_syrup),     cmocka_unit_test(test_again),
-        cmocka_unit_test(test_portable),           cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_one_substep),
+        cmocka_unit_test(test_many_substeps),
+        cmocka_unit_test(test_extreme_states),
+        cmocka_unit_test(test_fast_particles),
+        cmocka_unit_test(test_threads_and_memory),
+        cmocka_unit_test(test_budgets),
+        cmocka_unit_test(test_later_budget),
+        cmocka_unit_test(test_room_for_syrup),
+        cmocka_unit_test(test_again),
+        cmocka_unit_test(test_portable),
+        cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_episodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,8 +40,9 @@ const ds_param mpm_memory_param = ENUM_PARAM(
     "memory", "checkpoint", DS_PARAM_ADVANCED, memory_choices,
     "What is kept for the gradient: a checkpoint every 38 substeps, and of the grid and then the particles "
     "in between as much as fits into 235 MB, or 17.5 kB for each particle where that is more (all of the "
-    "small preset), the rest is simulated again; or all substeps (1.2 GB for 10000 particles). The results "
-    "are the same bits.");
+    "small preset), and after eight gradients as much as fits into this thread's part of a quarter of the "
+    "free memory; the rest is simulated again. Or all substeps from the first gradient on (1.2 GB for 10000 "
+    "particles). The results are the same bits.");
 
 const ds_param *const mpm_env_params[] = {
     DS_INT("variant", "1", 1, MPM_TARGET_VARIANTS, "", "Which of the task's five targets."),

@@ -37,9 +37,9 @@ mpm_result mpm_fast_keep_start(mpm_fast *f, uint32_t index)
         memcpy(at, f->state.at, f->state.bytes);
         return MPM_OK;
     }
-    memcpy(at, f->now.x, x_bytes(f));
-    memcpy(at + x_bytes(f), f->now.f, f_bytes(f));
-    memcpy(at + x_bytes(f) + f_bytes(f), f->velocity.at, grid_bytes(f, before));
+    mpm_fast_copy(f, at, f->now.x, x_bytes(f));
+    mpm_fast_copy(f, at + x_bytes(f), f->now.f, f_bytes(f));
+    mpm_fast_copy(f, at + x_bytes(f) + f_bytes(f), f->velocity.at, grid_bytes(f, before));
     return MPM_OK;
 }
 

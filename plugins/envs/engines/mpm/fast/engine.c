@@ -96,6 +96,8 @@ mpm_fast *mpm_fast_create(const mpm_sim *sim, const mpm_fast_options *options)
     f->sim = sim;
     f->store = options->store;
     f->budget = options->budget ? options->budget : good_budget(sim);
+    f->later_budget = options->later_budget;
+    f->own_budget = options->budget == 0 && options->later_budget == 0;
     f->times = options->times;
     f->interval = options->interval ? options->interval : SORT_INTERVAL;
     f->threads = options->threads ? options->threads : 1;

@@ -19,14 +19,21 @@ enum {
     MPM_TIMES = 6
 };
 
+/* The time that more memory spares in as many episodes is about what it takes to fetch it, on a virtual
+ * machine whose host has to find it first (2 s for a GB; elsewhere a tenth): who ends before need not pay. */
+enum { MPM_EARLY_EPISODES = 8 };
+
 typedef struct mpm_fast_options {
     int bits;          /* 64 or 32: precision of the simulation */
     bool store;        /* keep all substeps; else a checkpoint now and then, and simulate twice */
     uint32_t threads;  /* at least 1; the results do not depend on it */
     uint32_t interval; /* most substeps between two sorts; 0 = a good number */
     size_t budget;     /* bytes that the engine stays within, as far as it can; 0 = a good number */
-    double *times;     /* NULL, or [MPM_TIMES]: processor seconds are added */
-    const char *isa;   /* NULL: the best that runs here, or what the environment variable DS_ISA says */
+    /* The same after the first MPM_EARLY_EPISODES with an adjoint; if less, `budget`. 0 = that of the first
+     * where it is told, else what kit_memory_share() says. */
+    size_t later_budget;
+    double *times;   /* NULL, or [MPM_TIMES]: processor seconds are added */
+    const char *isa; /* NULL: the best that runs here, or what the environment variable DS_ISA says */
 } mpm_fast_options;
 
 /* `sim` and what it points to must outlive the engine; it must have at least one particle. NULL when there

@@ -31,6 +31,9 @@ struct mpm_fast {
     uint32_t threads, interval;
     bool store;
     size_t budget; /* bytes: beyond what it must have, the engine keeps for the adjoint what fits */
+    size_t later_budget;
+    bool own_budget;
+    uint32_t adjoints; /* episodes with an adjoint so far */
     double *times;
     size_t padded, gradients; /* particles of the fields, and numbers of f */
     int n_groups, n_blocks;
@@ -86,6 +89,12 @@ static inline uint32_t mpm_fast_present_segment(const mpm_fast *f)
 {
     return f->n_segments - 1;
 }
+
+/* ---- bytes.c ---- */
+
+void mpm_fast_copy(const mpm_fast *f, void *to, const void *from, size_t bytes);
+/* To zeros. */
+void mpm_fast_clear(const mpm_fast *f, void *at, size_t bytes);
 
 /* ---- layout.c ---- */
 

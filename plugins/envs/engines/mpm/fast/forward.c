@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The episode forward, a substep at a time, with a new segment whenever one has used up its room. */
 #include "engine_internal.h"
+#include "engines/kit/memory_share.h"
 
 #include <math.h>
+
+static void raise_budget(mpm_fast *f)
+{
+    if (f->adjoints++ == MPM_EARLY_EPISODES) {
+        size_t later = f->own_budget ? kit_memory_share("", f->threads) : f->later_budget;
+        f->budget = later > f->budget ? later : f->budget;
+    }
+}
 
 mpm_result mpm_fast_start(mpm_fast *f, const mpm_particle *particles, const mpm_pose *poses,
                           uint32_t substeps, bool with_adjoint)
@@ -17,6 +26,9 @@ mpm_result mpm_fast_start(mpm_fast *f, const mpm_particle *particles, const mpm_
     f->n_segments = 0;
     f->shared_owner = MPM_NONE;
     f->speed = 0.0;
+    if (with_adjoint) {
+        raise_budget(f);
+    }
     if (with_adjoint && !f->bars.at) {
         size_t bytes = mpm_fields_bytes(f->kernels, f->padded, f->gradients);
         if (!mpm_buffer_reserve(&f->bars, bytes)) {

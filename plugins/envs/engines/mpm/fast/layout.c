@@ -106,23 +106,65 @@ static mpm_result lay_out(mpm_fast *f, mpm_segment *s, const void *x, uint32_t *
     return mpm_buffer_reserve(&f->slabs, used) ? MPM_OK : MPM_NO_MEMORY;
 }
 
+typedef struct permutation {
+    const mpm_fast *f;
+    const mpm_fields *to, *from;
+    uint32_t *local; /* order of the particles of each group */
+    /* NULL: `local` is known; else it follows from the orders before and after in the caller's terms */
+    uint32_t *inverse;
+    const uint32_t *order_before, *order_after;
+    double rest;
+} permutation;
+
+/* Where the particles of a block are: in their group, and in orders. */
+static uint32_t place_of(const permutation *p, const mpm_block *block, uint32_t *in_order)
+{
+    const mpm_group *g = &p->f->groups[block->group];
+    uint32_t first = block->first - (uint32_t)g->room.first;
+    *in_order = g->phase->first + first;
+    return first;
+}
+
+static void invert_block(void *context, int task, int member)
+{
+    const permutation *p = context;
+    const mpm_block *block = &p->f->blocks[task];
+    uint32_t at;
+    (void)member;
+    place_of(p, block, &at);
+    for (uint32_t i = at; i < at + block->count; i++) {
+        p->inverse[p->order_before[i]] = i;
+    }
+}
+
+static void permute_block(void *context, int task, int member)
+{
+    const permutation *p = context;
+    const mpm_block *block = &p->f->blocks[task];
+    const mpm_group *g = &p->f->groups[block->group];
+    uint32_t at, first = place_of(p, block, &at);
+    (void)member;
+    for (uint32_t i = at; p->inverse && i < at + block->count; i++) {
+        p->local[i] = p->inverse[p->order_after[i]] - g->phase->first;
+    }
+    p->f->kernels->permute(p->to, p->from, &g->room, first, first + block->count, g->phase->count,
+                           p->local + g->phase->first, p->rest);
+}
+
 void mpm_fast_reorder(mpm_fast *f, const mpm_fields *to, uint32_t to_index, const mpm_fields *from,
                       uint32_t from_index, double rest)
 {
-    uint32_t n = f->sim->n_particles, *local = mpm_fast_local_order(f), *inverse = local + n;
-    const uint32_t *order = f->segments[from_index].order.at;
-    for (uint32_t i = 0; i < n; i++) {
-        inverse[order[i]] = i;
-    }
-    order = f->segments[to_index].order.at;
-    for (int k = 0; k < f->n_groups; k++) {
-        const mpm_group *g = &f->groups[k];
-        uint32_t first = g->phase->first, count = g->phase->count;
-        for (uint32_t i = first; i < first + count; i++) {
-            local[i] = inverse[order[i]] - first;
-        }
-        f->kernels->permute(to, from, &g->room, count, local + first, rest);
-    }
+    uint32_t *local = mpm_fast_local_order(f);
+    permutation p = {.f = f,
+                     .to = to,
+                     .from = from,
+                     .local = local,
+                     .inverse = local + f->sim->n_particles,
+                     .order_before = f->segments[from_index].order.at,
+                     .order_after = f->segments[to_index].order.at,
+                     .rest = rest};
+    kit_team_run(f->team, invert_block, &p, f->n_blocks);
+    kit_team_run(f->team, permute_block, &p, f->n_blocks);
 }
 
 void mpm_fast_use_slabs(mpm_fast *f, const mpm_segment *s)
@@ -139,7 +181,7 @@ void mpm_fast_use_slabs(mpm_fast *f, const mpm_segment *s)
     for (int t = 0; t < MPM_PLANE_TASKS; t++) {
         f->near[t].valid = false;
     }
-    memset(f->slabs.at, 0, (size_t)(at - (char *)f->slabs.at));
+    mpm_fast_clear(f, f->slabs.at, (size_t)(at - (char *)f->slabs.at));
 }
 
 mpm_result mpm_fast_begin_segment(mpm_fast *f, const uint32_t *order)
@@ -167,8 +209,9 @@ mpm_result mpm_fast_begin_segment(mpm_fast *f, const uint32_t *order)
         for (uint32_t i = first; i < first + count; i++) {
             composed[i] = order[first + local[i]];
         }
-        f->kernels->permute(&f->start, &source, &g->room, count, local + first, 1.0);
     }
+    permutation p = {.f = f, .to = &f->start, .from = &source, .local = local, .rest = 1.0};
+    kit_team_run(f->team, permute_block, &p, f->n_blocks);
     memcpy(s->order.at, composed, n * sizeof(uint32_t));
     if (f->with_adjoint && mpm_fast_keep_start(f, index) != MPM_OK) {
         return MPM_NO_MEMORY;

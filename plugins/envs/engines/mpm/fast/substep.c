@@ -246,8 +246,8 @@ mpm_result mpm_fast_step(mpm_fast *f, const mpm_segment *s, mpm_history *h, mpm_
     begin_job(f, s, g, local, &j);
     j.pass.now = f->now;
     if (local == 0) {
-        memcpy(f->now.x, f->start.x, f->padded * 4 * f->kernels->real);
-        memcpy(f->now.f, f->start.f, f->gradients * f->kernels->real);
+        mpm_fast_copy(f, f->now.x, f->start.x, f->padded * 4 * f->kernels->real);
+        mpm_fast_copy(f, f->now.f, f->start.f, f->gradients * f->kernels->real);
         j.pass.now.v = f->start.v;
         j.pass.now.m = f->start.m;
         j.kind = known ? MPM_PASS_REPEAT_FIRST : MPM_PASS_FORWARD_FIRST;

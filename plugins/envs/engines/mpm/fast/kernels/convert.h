@@ -110,10 +110,10 @@ static void add_bar(const mpm_fields *to, const mpm_room *room, uint32_t n, cons
     }
 }
 
-static void permute(const mpm_fields *to, const mpm_fields *from, const mpm_room *room, uint32_t n,
-                    const uint32_t *order, double rest)
+static void permute(const mpm_fields *to, const mpm_fields *from, const mpm_room *room, uint32_t first,
+                    uint32_t end, uint32_t n, const uint32_t *order, double rest)
 {
-    for (uint32_t q = 0; q < n; q++) {
+    for (uint32_t q = first; q < end; q++) {
         size_t i = room->first + q, j = room->first + order[q];
         *(quad *)quad_at(to->x, i) = *(const quad *)quad_at(from->x, j);
         *(quad *)quad_at(to->v, i) = *(const quad *)quad_at(from->v, j);
@@ -127,7 +127,9 @@ static void permute(const mpm_fields *to, const mpm_fields *from, const mpm_room
             f[k * VL] = g[k * VL];
         }
     }
-    pad(to, room, n, rest);
+    if (end == n) {
+        pad(to, room, n, rest);
+    }
 }
 
 static void bases(const void *x, uint32_t n, int16_t *base)

@@ -137,8 +137,9 @@ typedef struct mpm_kernels {
                    double inv_dx, double offset, mpm_particle *to);
     void (*add_bar)(const mpm_fields *to, const mpm_room *room, uint32_t n, const uint32_t *order,
                     double inv_dx, const mpm_particle *from);
-    void (*permute)(const mpm_fields *to, const mpm_fields *from, const mpm_room *room, uint32_t n,
-                    const uint32_t *order, double rest);
+    /* Those from `first` to `end` of them, in a new order; the last come with the padding. */
+    void (*permute)(const mpm_fields *to, const mpm_fields *from, const mpm_room *room, uint32_t first,
+                    uint32_t end, uint32_t n, const uint32_t *order, double rest);
     void (*bases)(const void *x, uint32_t n, int16_t *base); /* 3 per particle */
     void (*node)(const void *field, size_t index, double out[4]);
     void (*set_node)(void *field, size_t index, const double value[4]);
