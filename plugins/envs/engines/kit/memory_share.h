@@ -9,8 +9,9 @@
 
 /* Bytes for an engine of so many threads: its part, by processors, of a quarter of the memory that is
  * available now; no more than its part of a quarter of its control group's limit, by the processors that it
- * may run on, nor than a quarter of the process's limit of addresses. 0 where nothing is known. `root`: "", or
- * a folder that holds other files proc/meminfo, proc/self/cgroup and sys/fs/cgroup/... (for tests). */
+ * may run on, nor than a quarter of the process's limit of addresses. 0 where nothing is known.
+ * `root`: "", or a folder that holds other files proc/meminfo, proc/self/cgroup and sys/fs/cgroup/... (for
+ * tests). */
 size_t kit_memory_share(const char *root, uint32_t threads);
 
 #endif

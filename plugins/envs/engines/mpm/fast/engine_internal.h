@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the fast engine, in the order of the files: set-up (engine.c), order of the particles and
- * room on the grid (layout.c), what a segment starts from (checkpoint.c), how many bytes are held (memory.c)
- * and what is kept (plan.c), a substep (substep.c), the episode forward (forward.c) and backward (adjoint.c).
+/* The inside of the fast engine, in the order of the files: set-up (engine.c), copies by all threads
+ * (bytes.c), order of the particles and room on the grid (layout.c), what a segment starts from
+ * (checkpoint.c), how many bytes are held (memory.c) and what is kept (plan.c), a substep (substep.c), the
+ * episode forward (forward.c) and backward (adjoint.c).
  *
  * A substep is: particles of each block gather the velocities of the substep before, deform, and spread
  * momentum to the block's slab; then the planes of the grid sum the slabs and become velocities. The
@@ -30,10 +31,10 @@ struct mpm_fast {
     kit_team *team;
     uint32_t threads, interval;
     bool store;
-    size_t budget; /* bytes: beyond what it must have, the engine keeps for the adjoint what fits */
-    size_t later_budget;
-    bool own_budget;
-    uint32_t adjoints; /* episodes with an adjoint so far */
+    size_t budget;       /* bytes: beyond what it must have, the engine keeps for the adjoint what fits */
+    size_t later_budget; /* the same after MPM_EARLY_EPISODES */
+    bool own_budget;     /* nobody told one */
+    uint32_t adjoints;   /* episodes with an adjoint so far */
     double *times;
     size_t padded, gradients; /* particles of the fields, and numbers of f */
     int n_groups, n_blocks;

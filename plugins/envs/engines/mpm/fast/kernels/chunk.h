@@ -28,7 +28,7 @@ typedef struct work {
      * wanted contracted with the field alone */
     gathered own;
     affine other;
-    real drawn[CHUNK_ROOM][4];
+    real position_bar[CHUNK_ROOM][4];
     real stress[3][CHUNK][4]; /* columns of the scaled stress */
     strain strains[GROUPS];
     sym squares[GROUPS];
@@ -151,7 +151,7 @@ INLINE void gather_derivatives(const mpm_pass *p, const void *grid, const site *
         }
     }
     if (!to->all && count < CHUNK) {
-        clear_rest(to->drawn, count);
+        clear_rest(to->position_bar, count);
     }
 }
 
@@ -165,9 +165,10 @@ CHUNK_STEP void gather_chunk_derivatives(const mpm_pass *p, const void *grid, co
 /* Value, moments, and the derivative of the sum over the stencils of the grid field times that of the
  * particles. */
 CHUNK_STEP void gather_chunk_contracted(const mpm_pass *p, const void *grid, const site *s, int count,
-                                        const affine *field, affine *sums, real (*drawn)[4])
+                                        const affine *field, affine *sums, real (*position_bar)[4])
 {
-    gather_derivatives(p, grid, s, count, &(sink){.sums = sums, .field = field, .drawn = drawn});
+    gather_derivatives(p, grid, s, count,
+                       &(sink){.sums = sums, .field = field, .position_bar = position_bar});
 }
 
 INLINE vec move(const constants *by, vec x, vec v)

@@ -203,7 +203,8 @@ INLINE void scatter_run(const mpm_box *box, real *slab, ptrdiff_t skip, const si
             ptrdiff_t row = r / 3 * (ptrdiff_t)box->stride_x + r % 3 * (ptrdiff_t)box->stride_y;
             real *to = corner + 4 * row + j * VL;
             if (VL == 8 && j == 1) {
-                *(loose_quad *)to += QUAD_OF(sum[r], 0); /* half a vector never lies in two cache lines */
+                /* the third node alone: half a vector never lies in two cache lines */
+                *(loose_quad *)to += QUAD_OF(sum[r], 0);
             } else {
                 store(to, load(to) + sum[r]);
             }
@@ -299,9 +300,9 @@ typedef struct gathered {
  * into the derivative of sum w g . h(o - fx) by the position, with h's value and slopes at the particles. */
 typedef struct sink {
     affine *sums;
-    gathered *all;       /* NULL: contracted */
-    const affine *field; /* h */
-    real (*drawn)[4];    /* its derivative; component d is for axis d */
+    gathered *all;           /* NULL: contracted */
+    const affine *field;     /* h */
+    real (*position_bar)[4]; /* that derivative; component d is for axis d */
 } sink;
 
 /* Of the field as a polynomial in yx: one coefficient, summed along z and y. First letter: along z, second:
@@ -333,7 +334,7 @@ INLINE plane_sums sum_plane(const real *k, vec yy, vec ky, vec yz, vec kz)
 }
 
 /* One derivative along an axis: of the value (part 0) or of the moment along axis part - 1. */
-INLINE void draw(const sink *to, int i, int axis, int part, vec derivative, vec sum[3])
+INLINE void add_derivative(const sink *to, int i, int axis, int part, vec derivative, vec sum[3])
 {
     if (!to->all) {
         sum[axis] += load(to->field->part[part][i]) * derivative;
@@ -374,32 +375,32 @@ INLINE void gather_run_derivatives(const mpm_box *box, const real *grid, const s
         const vec curve = R(0.5) * y * quarter, own = R(1.5) * quarter;
         vec cx = SPREAD(curve, 0), cy = SPREAD(curve, 1), cz = SPREAD(curve, 2);
         vec slope = SLOPE(one.vv, two.vv, yx);
-        draw(to, i, 0, 0, slope, d);
+        add_derivative(to, i, 0, 0, slope, d);
         store(to->sums->part[1][i], R(0.25) * slope + cx * two.vv);
-        draw(to, i, 0, 1, SPREAD(own, 0) * two.vv, d);
+        add_derivative(to, i, 0, 1, SPREAD(own, 0) * two.vv, d);
         vec mixed = R(0.25) * SLOPE(one.vs, two.vs, yx);
-        draw(to, i, 1, 1, mixed + cx * two.vs, d);
-        draw(to, i, 0, 2, mixed + cy * SLOPE(one.vc, two.vc, yx), d);
+        add_derivative(to, i, 1, 1, mixed + cx * two.vs, d);
+        add_derivative(to, i, 0, 2, mixed + cy * SLOPE(one.vc, two.vc, yx), d);
         mixed = R(0.25) * SLOPE(one.sv, two.sv, yx);
-        draw(to, i, 2, 1, mixed + cx * two.sv, d);
-        draw(to, i, 0, 3, mixed + cz * SLOPE(one.cv, two.cv, yx), d);
+        add_derivative(to, i, 2, 1, mixed + cx * two.sv, d);
+        add_derivative(to, i, 0, 3, mixed + cz * SLOPE(one.cv, two.cv, yx), d);
         const plane_sums none = sum_plane(poly.c[0], yy, ky, yz, kz);
         store(to->sums->part[0][i], VALUE(none.vv, one.vv, two.vv, kx, yx));
         slope = VALUE(none.vs, one.vs, two.vs, kx, yx);
         vec curvature = VALUE(none.vc, one.vc, two.vc, kx, yx);
-        draw(to, i, 1, 0, slope, d);
+        add_derivative(to, i, 1, 0, slope, d);
         store(to->sums->part[2][i], R(0.25) * slope + cy * curvature);
-        draw(to, i, 1, 2, SPREAD(own, 1) * curvature, d);
+        add_derivative(to, i, 1, 2, SPREAD(own, 1) * curvature, d);
         slope = VALUE(none.sv, one.sv, two.sv, kx, yx);
-        draw(to, i, 2, 0, slope, d);
+        add_derivative(to, i, 2, 0, slope, d);
         mixed = R(0.25) * VALUE(none.ss, one.ss, two.ss, kx, yx);
-        draw(to, i, 1, 3, mixed + cz * VALUE(none.cs, one.cs, two.cs, kx, yx), d);
-        draw(to, i, 2, 2, mixed + cy * VALUE(none.sc, one.sc, two.sc, kx, yx), d);
+        add_derivative(to, i, 1, 3, mixed + cz * VALUE(none.cs, one.cs, two.cs, kx, yx), d);
+        add_derivative(to, i, 2, 2, mixed + cy * VALUE(none.sc, one.sc, two.sc, kx, yx), d);
         curvature = VALUE(none.cv, one.cv, two.cv, kx, yx);
         store(to->sums->part[3][i], R(0.25) * slope + cz * curvature);
-        draw(to, i, 2, 3, SPREAD(own, 2) * curvature, d);
+        add_derivative(to, i, 2, 3, SPREAD(own, 2) * curvature, d);
         if (!to->all) {
-            store(to->drawn[i], sum_of_components(d));
+            store(to->position_bar[i], sum_of_components(d));
         }
     }
 }

@@ -183,11 +183,11 @@ static void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int co
             store(w->field.part[k][i], field[k]);
         }
     }
-    gather_chunk_contracted(p, p->node_bar, &w->now, count, &w->field, &w->other, w->drawn);
+    gather_chunk_contracted(p, p->node_bar, &w->now, count, &w->field, &w->other, w->position_bar);
     law_adjoint_chunk(p, w, &state, columns, f_records, f_bar, turned);
 
     for (int i = 0; i < CHUNK; i += QUADS) {
-        vec h[4], bar = load(x_bar + 4 * i) + load(w->drawn[i]);
+        vec h[4], bar = load(x_bar + 4 * i) + load(w->position_bar[i]);
         h[0] = w->by.inertia * load(w->other.part[0][i]);
 #pragma GCC unroll 3
         for (int k = 0; k < 3; k++) {
