@@ -29,6 +29,7 @@ typedef struct work {
     gathered own;
     affine other;
     real position_bar[CHUNK_ROOM][4];
+    known_cell velocity_cell, bar_cell;
     real stress[3][CHUNK][4]; /* columns of the scaled stress */
     strain strains[GROUPS];
     sym squares[GROUPS];
@@ -137,11 +138,12 @@ CHUNK_STEP void scatter_chunk(const mpm_pass *p, mpm_block *block, const site *s
     }
 }
 
-INLINE void gather_derivatives(const mpm_pass *p, const void *grid, const site *s, int count, const sink *to)
+INLINE void gather_derivatives(const mpm_pass *p, const void *grid, const site *s, int count,
+                               known_cell *known, const sink *to)
 {
     for (int i = 0; i < count;) {
         int end = run_end(s, i, count);
-        gather_run_derivatives(&p->box, grid, s, i, end, to);
+        gather_run_derivatives(&p->box, grid, s, i, end, known, to);
         i = end;
     }
     for (int k = 0; k < 4 && count < CHUNK; k++) {
@@ -157,17 +159,18 @@ INLINE void gather_derivatives(const mpm_pass *p, const void *grid, const site *
 
 /* Value, moments and their derivatives at the particles of a chunk. */
 CHUNK_STEP void gather_chunk_derivatives(const mpm_pass *p, const void *grid, const site *s, int count,
-                                         gathered *out)
+                                         known_cell *known, gathered *out)
 {
-    gather_derivatives(p, grid, s, count, &(sink){.sums = &out->sums, .all = out});
+    gather_derivatives(p, grid, s, count, known, &(sink){.sums = &out->sums, .all = out});
 }
 
 /* Value, moments, and the derivative of the sum over the stencils of the grid field times that of the
  * particles. */
 CHUNK_STEP void gather_chunk_contracted(const mpm_pass *p, const void *grid, const site *s, int count,
-                                        const affine *field, affine *sums, real (*position_bar)[4])
+                                        known_cell *known, const affine *field, affine *sums,
+                                        real (*position_bar)[4])
 {
-    gather_derivatives(p, grid, s, count,
+    gather_derivatives(p, grid, s, count, known,
                        &(sink){.sums = sums, .field = field, .position_bar = position_bar});
 }
 

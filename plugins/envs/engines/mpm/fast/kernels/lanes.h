@@ -146,6 +146,24 @@ INLINE vec most(vec a, vec b)
 #endif
 }
 
+/* Largest whole number not above a, for |a| < 2^22. */
+INLINE vec whole_part(vec a)
+{
+#if MPM_REAL_BITS == 64 && VL == 8 && defined(__AVX512F__)
+    return (vec)_mm512_roundscale_pd((__m512d)a, _MM_FROUND_TO_NEG_INF);
+#elif MPM_REAL_BITS == 32 && VL == 16 && defined(__AVX512F__)
+    return (vec)_mm512_roundscale_ps((__m512)a, _MM_FROUND_TO_NEG_INF);
+#elif MPM_REAL_BITS == 64 && VL == 4 && defined(__AVX__)
+    return (vec)_mm256_floor_pd((__m256d)a);
+#elif MPM_REAL_BITS == 32 && VL == 8 && defined(__AVX__)
+    return (vec)_mm256_floor_ps((__m256)a);
+#else
+    const vec magic = all(MPM_REAL_BITS == 64 ? R(6755399441055744.0) : R(12582912.0));
+    vec r = (a + magic) - magic;
+    return r - choose(less(a, r), all(R(1)), all(R(0)));
+#endif
+}
+
 INLINE vec root(vec a)
 {
 #if defined(HALVES)
@@ -283,6 +301,10 @@ INLINE half swapped(half a)
 #define ZIP_HIGH(a, b) LAST_TWO(a, b)
 #define ZIP_PAIRS_LOW(a, b) LOW_HALVES(a, b)
 #define ZIP_PAIRS_HIGH(a, b) HIGH_HALVES(a, b)
+#define EVEN_OF(a, b) of_halves(first_of(low_half(a), low_half(b)), first_of(high_half(a), high_half(b)))
+#define ODD_OF(a, b) of_halves(last_of(low_half(a), low_half(b)), last_of(high_half(a), high_half(b)))
+#define PAIRS_LOW(a, b) LOW_HALVES(a, b)
+#define PAIRS_HIGH(a, b) HIGH_HALVES(a, b)
 #elif VL == 4
 #define SPREAD(a, c) SHUFFLE(a, a, c, c, c, c) /* component c of each quad in all its lanes */
 #define SWAP_ONE(a) SHUFFLE(a, a, 1, 0, 3, 2)
@@ -295,6 +317,11 @@ INLINE half swapped(half a)
 #define ZIP_HIGH(a, b) SHUFFLE(a, b, 2, 6, 3, 7)
 #define ZIP_PAIRS_LOW(a, b) SHUFFLE(a, b, 0, 1, 4, 5)
 #define ZIP_PAIRS_HIGH(a, b) SHUFFLE(a, b, 2, 3, 6, 7)
+/* (a0, b0, a2, b2) of each quad; (a1, b1, a3, b3); (a0, a1, b0, b1); (a2, a3, b2, b3) */
+#define EVEN_OF(a, b) SHUFFLE(a, b, 0, 4, 2, 6)
+#define ODD_OF(a, b) SHUFFLE(a, b, 1, 5, 3, 7)
+#define PAIRS_LOW(a, b) SHUFFLE(a, b, 0, 1, 4, 5)
+#define PAIRS_HIGH(a, b) SHUFFLE(a, b, 2, 3, 6, 7)
 #elif VL == 8
 #define SPREAD(a, c) SHUFFLE(a, a, c, c, c, c, 4 + c, 4 + c, 4 + c, 4 + c)
 #define SWAP_ONE(a) SHUFFLE(a, a, 1, 0, 3, 2, 5, 4, 7, 6)
@@ -307,6 +334,10 @@ INLINE half swapped(half a)
 #define ZIP_HIGH(a, b) SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #define ZIP_PAIRS_LOW(a, b) SHUFFLE(a, b, 0, 1, 8, 9, 2, 3, 10, 11)
 #define ZIP_PAIRS_HIGH(a, b) SHUFFLE(a, b, 4, 5, 12, 13, 6, 7, 14, 15)
+#define EVEN_OF(a, b) SHUFFLE(a, b, 0, 8, 2, 10, 4, 12, 6, 14)
+#define ODD_OF(a, b) SHUFFLE(a, b, 1, 9, 3, 11, 5, 13, 7, 15)
+#define PAIRS_LOW(a, b) SHUFFLE(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define PAIRS_HIGH(a, b) SHUFFLE(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
 #else
 #define SPREAD(a, c)                                                                                         \
     SHUFFLE(a, a, c, c, c, c, 4 + c, 4 + c, 4 + c, 4 + c, 8 + c, 8 + c, 8 + c, 8 + c, 12 + c, 12 + c,        \
@@ -321,6 +352,10 @@ INLINE half swapped(half a)
 #define ZIP_HIGH(a, b) SHUFFLE(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #define ZIP_PAIRS_LOW(a, b) SHUFFLE(a, b, 0, 1, 16, 17, 2, 3, 18, 19, 4, 5, 20, 21, 6, 7, 22, 23)
 #define ZIP_PAIRS_HIGH(a, b) SHUFFLE(a, b, 8, 9, 24, 25, 10, 11, 26, 27, 12, 13, 28, 29, 14, 15, 30, 31)
+#define EVEN_OF(a, b) SHUFFLE(a, b, 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30)
+#define ODD_OF(a, b) SHUFFLE(a, b, 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31)
+#define PAIRS_LOW(a, b) SHUFFLE(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
+#define PAIRS_HIGH(a, b) SHUFFLE(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
 #endif
 
 /* Quad k of a vector. */

@@ -149,7 +149,7 @@ INLINE vec gather_adjoint_quads(work *w, int i, vec x_bar, vec x, vec h[4])
     x_bar = choose(free, x_bar, all(R(0)));
     h[0] += w->by.drift * x_bar;
     save_field(&w->field, &w->before, i, h);
-    return x_bar + position_adjoint(&w->own, h[0], h[1], h[2], h[3], i);
+    return x_bar + R(0.5) * position_adjoint(&w->own, h[0], h[1], h[2], h[3], i);
 }
 
 static void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int count, work *w, bool first)
@@ -171,7 +171,7 @@ static void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int co
     if (!first) {
         fetch((const real *)p->x_before + 4 * (at + CHUNK), 4 * CHUNK);
         locate_to_spread(&p->box, (const real *)p->x_before + 4 * at, &w->before);
-        gather_chunk_derivatives(p, p->velocity, &w->before, count, &w->own);
+        gather_chunk_derivatives(p, p->velocity, &w->before, count, &w->velocity_cell, &w->own);
     }
     locate(&p->box, x, &w->now);
     const law_state state = law_again_chunk(p, w, columns, f_records);
@@ -183,11 +183,12 @@ static void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int co
             store(w->field.part[k][i], field[k]);
         }
     }
-    gather_chunk_contracted(p, p->node_bar, &w->now, count, &w->field, &w->other, w->position_bar);
+    gather_chunk_contracted(p, p->node_bar, &w->now, count, &w->bar_cell, &w->field, &w->other,
+                            w->position_bar);
     law_adjoint_chunk(p, w, &state, columns, f_records, f_bar, turned);
 
     for (int i = 0; i < CHUNK; i += QUADS) {
-        vec h[4], bar = load(x_bar + 4 * i) + load(w->position_bar[i]);
+        vec h[4], bar = load(x_bar + 4 * i) + R(0.5) * load(w->position_bar[i]);
         h[0] = w->by.inertia * load(w->other.part[0][i]);
 #pragma GCC unroll 3
         for (int k = 0; k < 3; k++) {
@@ -212,6 +213,7 @@ static void adjoint_block(const mpm_pass *pass, mpm_block *block, void *scratch,
 {
     work *w = scratch;
     set_constants(pass, &w->by);
+    w->velocity_cell.cell = w->bar_cell.cell = -1;
     for (int i = 0; i < (int)block->count; i += CHUNK) {
         adjoint_chunk(pass, block, i, chunk_count(block, i), w, first);
     }
@@ -233,13 +235,14 @@ static void gather_adjoint(const mpm_pass *p, mpm_block *block, void *scratch)
 {
     work *w = scratch;
     set_constants(p, &w->by);
+    w->velocity_cell.cell = -1;
     for (int start = 0; start < (int)block->count; start += CHUNK) {
         size_t at = block->first + (size_t)start;
         int count = chunk_count(block, start);
         const real *before = (const real *)p->x_before + 4 * at;
         real *x_bar = (real *)p->bar.x + 4 * at;
         locate_to_spread(&p->box, before, &w->before);
-        gather_chunk_derivatives(p, p->velocity, &w->before, count, &w->own);
+        gather_chunk_derivatives(p, p->velocity, &w->before, count, &w->velocity_cell, &w->own);
         for (int i = 0; i < CHUNK; i += QUADS) {
             vec h[4];
             h[0] = load((const real *)p->bar.v + 4 * (at + (size_t)i));
