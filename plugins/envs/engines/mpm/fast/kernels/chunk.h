@@ -29,6 +29,7 @@ typedef struct work {
     gathered own;
     affine other;
     real position_bar[CHUNK_ROOM][4];
+    /* forgotten at the start of each block, because the grids change */
     known_cell velocity_cell, bar_cell;
     real stress[3][CHUNK][4]; /* columns of the scaled stress */
     strain strains[GROUPS];
