@@ -28,6 +28,7 @@ int main(int argc, char **argv)
                            .lower = box.lower,
                            .upper = box.upper,
                            .x0 = box.x0,
+                           .is_suggestion = 1,
                            .budget = strtoull(argv[3], NULL, 10)};
     ds_search *s = ds_search_open(argv[2], &o, why, sizeof why);
     if (s == NULL) {

@@ -69,7 +69,7 @@ check_PROGRAMS += \
 	%D%/envs/test_fluid %D%/envs/test_cloth_scenes %D%/envs/test_image_losses %D%/envs/test_soft_scenes \
 	%D%/envs/test_mpm_plugins %D%/envs/test_mpm_derivatives %D%/envs/engines/mpm/test_mpm_fast %D%/envs/engines/fem/test_fem_scenes \
 	%D%/optimizers/test_stepwise %D%/optimizers/test_stepwise_gradient %D%/optimizers/test_rl %D%/optimizers/test_leaprefine \
-	%D%/optimizers/test_racer
+	%D%/optimizers/test_racer %D%/optimizers/test_invariance
 endif
 check_PROGRAMS += \
 	%D%/abi/test_abi %D%/abi/test_random %D%/core/config/test_npy %D%/core/config/test_params \

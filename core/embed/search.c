@@ -225,12 +225,15 @@ static void *run(void *self)
 
 static int check_options(const ds_search_options *o, ds_error *e)
 {
-    if (o == NULL || !DS_HAS(ds_search_options, o, resume)) {
+    if (o == NULL || !DS_HAS(ds_search_options, o, is_suggestion)) {
         return ds_fail(e, DS_EXIT_USAGE,
                        "the options are missing or their struct_size is not sizeof(ds_search_options)");
     }
     if (o->resume > 1) {
         return ds_fail(e, DS_EXIT_USAGE, "resume is %u: allowed are 0 and 1", o->resume);
+    }
+    if (o->is_suggestion > 1) {
+        return ds_fail(e, DS_EXIT_USAGE, "is_suggestion is %u: allowed are 0 and 1", o->is_suggestion);
     }
     if (o->n == 0 || o->n > SIZE_MAX / sizeof(double) / 8 || o->lower == NULL || o->upper == NULL) {
         return ds_fail(e, DS_EXIT_USAGE, "a search needs n >= 1 variables with lower and upper bounds");
@@ -335,6 +338,23 @@ ds_search *ds_search_start(const ds_module *optimizer, const ds_settings *settin
     return s;
 }
 
+/* The optimizer evaluates a start that the program gives first, unless the settings say otherwise. An
+ * optimizer without parameter use_x0 just sees it in the problem. */
+static int take_start(const ds_module *module, const ds_search_options *o, ds_settings *settings, ds_error *e)
+{
+    const ds_param *const *p = module->plugin->desc->params;
+    if (o->x0 == NULL || o->is_suggestion || ds_settings_find(settings, DS_SECTION_OPT, "use_x0") != NULL ||
+        ds_settings_find(settings, DS_SECTION_OPT, "x0") != NULL) {
+        return 0;
+    }
+    while (p != NULL && *p != NULL && strcmp((*p)->name, "use_x0") != 0) {
+        p++;
+    }
+    return p == NULL || *p == NULL ? 0
+                                   : ds_settings_add(settings, DS_SECTION_OPT, "use_x0", "true", "x0", NULL,
+                                                     DS_EXIT_USAGE, DS_LAYER_FILE, e);
+}
+
 DS_EXPORT ds_search *ds_search_open(const char *optimizer, const ds_search_options *options, char *why,
                                     uint64_t size)
 {
@@ -349,6 +369,7 @@ DS_EXPORT ds_search *ds_search_open(const char *optimizer, const ds_search_optio
                                       : rc;
     rc = rc != 0 ? rc : ds_loader_open(optimizer, DS_KIND_OPTIMIZER, &module, &error);
     rc = rc != 0 ? rc : ds_embed_settings(DS_SECTION_OPT, options->settings, &settings, &error);
+    rc = rc != 0 ? rc : take_start(module, options, &settings, &error);
     if (rc == 0) {
         s = ds_search_start(module, &settings, options, &error);
         rc = s != NULL ? 0 : error.status != 0 ? error.status : DS_EXIT_PLUGIN;

@@ -319,6 +319,7 @@ static const opt_table table = {
     .no_memory = "out of memory: lower arms",
     .read = read_parameters,
     .allocate = allocate,
+    .begins_at_start = opt_kit_begins_at_start,
     .begin = multistart_begin,
     .round = multistart_round,
 };

@@ -215,6 +215,12 @@ static ds_status search_line(alphaorder *self, int64_t t, batch_label label)
     return DS_OK;
 }
 
+/* With the loss of the present point for a baseline, that point is the first row. */
+static int alphaorder_begins_at_start(const void *self)
+{
+    return ((const alphaorder *)self)->centre > 0;
+}
+
 /* One search from a random start. */
 static ds_status descend(void *self_)
 {
@@ -223,10 +229,9 @@ static ds_status descend(void *self_)
     double best = INFINITY;
     int64_t stall = 0;
     self->rng = ds_random_open(self->kit.host->seed, "smooth", number);
-    if (self->start == X0 && number == 1) {
+    opt_kit_start(&self->kit, number, self->x);
+    if (self->start == X0 && number == 1 && !self->kit.start.v) {
         opt_kit_x0(self->kit.problem, self->x);
-    } else {
-        opt_kit_start(self->kit.host, number, self->n, self->x);
     }
     memset(self->m, 0, self->n * sizeof(double));
     memset(self->q, 0, self->n * sizeof(double));
@@ -430,7 +435,9 @@ static const ds_param *const params[] = {
     DS_REAL("lr", "0.05", 1e-12, 1e6, "", "Learning rate, in `units`."),
     DS_REAL("lr_decay", "0", 0, 10, "", "In iteration t it is lr / t^lr_decay."),
     DS_ENUM("start", "random", starts,
-            "Where the first search starts: random, or x0, which the environment suggests."),
+            "Where the first search starts without use_x0 and x0: random, or x0, which the environment "
+            "suggests."),
+    OPT_START_PARAMS("false"),
     DS_INT("j", "100", 1, 1e9, "", "Most iterations of a search."),
     DS_INT("patience", "10", 0, 1e9, "",
            "A search ends when the mean loss has not fallen for more than so many iterations in a row."),
@@ -462,6 +469,7 @@ static const opt_table table = {
     .no_memory = "out of memory: lower samples",
     .read = read_parameters,
     .allocate = allocate,
+    .begins_at_start = alphaorder_begins_at_start,
     .round = descend,
     .release = release,
     .end = end,

@@ -14,6 +14,7 @@ typedef struct bo {
     descent descent;
     double *x_n;  /* start of the present descent */
     int at_start; /* the next evaluation is the start */
+    int has_design;
 } bo;
 
 /* Sim(s): evaluates a point of the present descent. */
@@ -28,10 +29,33 @@ static ds_status simulate_step(void *self_, const double *s, double *loss, doubl
                           self->J > 1 ? gradient : NULL, outcome);
 }
 
+/* With descents, the first one begins at the start; a design comes after it. */
+static int bo_begins_at_start(const void *self_)
+{
+    const bo *self = self_;
+    return self->J > 1;
+}
+
 static ds_status bo_begin(void *self_)
 {
     bo *self = self_;
-    return bayes_design(&self->bayes, (size_t)self->n_init);
+    if (!bayes_take_start(&self->bayes)) {
+        return DS_E_NOMEM;
+    }
+    self->has_design = self->bayes.kit.start.v == NULL || self->J == 1;
+    return self->has_design ? bayes_design(&self->bayes, (size_t)self->n_init) : DS_OK;
+}
+
+/* A descent from x_n, then the design where it is still to come. */
+static ds_status descend(bo *self)
+{
+    self->at_start = 1;
+    ds_status status = descent_run(&self->descent, self->x_n, self->J, simulate_step, self);
+    if (status == DS_OK && !self->has_design) {
+        self->has_design = 1;
+        status = bayes_design(&self->bayes, (size_t)self->n_init);
+    }
+    return status;
 }
 
 static ds_status bo_search(void *self_)
@@ -42,9 +66,10 @@ static ds_status bo_search(void *self_)
         return bayes_refine(&self->bayes);
     }
     /* x_n = argmin of the acquisition function */
-    ds_status status = surrogate_propose(self->bayes.model, trial, self->x_n);
-    self->at_start = 1;
-    return status != DS_OK ? status : descent_run(&self->descent, self->x_n, self->J, simulate_step, self);
+    ds_status status = self->bayes.kit.start.evaluated
+                           ? surrogate_propose(self->bayes.model, trial, self->x_n)
+                           : bayes_propose(&self->bayes, trial, 0, NULL, NULL, self->x_n);
+    return status != DS_OK ? status : descend(self);
 }
 
 static void read_parameters(void *self_, ds_param_reader *in)
@@ -94,6 +119,7 @@ static const ds_param *const params[] = {
     BAYES_POLISH,
     DESCENT_PARAMS,
     SURROGATE_PARAMS,
+    OPT_START_PARAMS("false"),
     NULL};
 
 static const ds_desc desc = {
@@ -113,6 +139,7 @@ static const opt_table table = {
     .read = read_parameters,
     .allocate = allocate,
     .release = bo_release,
+    .begins_at_start = bo_begins_at_start,
     .begin = bo_begin,
     .round = bo_search,
 };

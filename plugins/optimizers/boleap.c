@@ -46,8 +46,7 @@ static ds_status begin_leap(boleap *self, leap *next)
         }
     }
     uint64_t number = ++self->begun;
-    ds_status status =
-        surrogate_propose_beside(self->bayes.model, number, fantasies, self->mean, self->at_mean, self->x_n);
+    ds_status status = bayes_propose(&self->bayes, number, fantasies, self->mean, self->at_mean, self->x_n);
     if (status == DS_OK) {
         leap_begin(next, self->x_n, number, ds_random_open(self->bayes.kit.host->seed, "sample", number));
     }
@@ -115,7 +114,14 @@ static ds_status begin_leaps(boleap *self)
 static ds_status boleap_begin(void *self_)
 {
     boleap *self = self_;
-    return bayes_design(&self->bayes, (size_t)self->n_init);
+    return bayes_take_start(&self->bayes) ? bayes_design(&self->bayes, (size_t)self->n_init) : DS_E_NOMEM;
+}
+
+/* A leap of samples does not evaluate the point that it begins at, one that is a descent does. */
+static int boleap_begins_at_start(const void *self_)
+{
+    const boleap *self = self_;
+    return self->leap_options.K == 0 && self->n_init <= 1;
 }
 
 static ds_status boleap_search(void *self_)
@@ -265,6 +271,7 @@ static const ds_param *const params[] = {
     BAYES_POLISH,
     DESCENT_PARAMS,
     SURROGATE_PARAMS,
+    OPT_START_PARAMS("false"),
     NULL};
 
 static const ds_desc desc = {
@@ -285,6 +292,7 @@ static const opt_table table = {
     .read = read_parameters,
     .allocate = allocate,
     .release = boleap_release,
+    .begins_at_start = boleap_begins_at_start,
     .begin = boleap_begin,
     .round = boleap_search,
 };

@@ -58,8 +58,8 @@ static void begin_search(cem *self)
 {
     uint64_t number = self->kit.round;
     self->rng = ds_random_open(self->kit.host->seed, "sample", number);
-    if (number > 1 || self->start == RANDOM) {
-        opt_kit_start(self->kit.host, number, self->n, self->mean);
+    if (number > 1 || self->start == RANDOM || self->kit.start.v) {
+        opt_kit_start(&self->kit, number, self->mean);
     } else if (self->start == X0) {
         opt_kit_x0(self->kit.problem, self->mean);
     } else {
@@ -133,6 +133,17 @@ static ds_status simulate(void *self_, const char *tag, size_t count, const doub
         }
     }
     return status;
+}
+
+static ds_status cem_begin(void *self_)
+{
+    cem *self = self_;
+    if (self->kit.start.evaluated) {
+        self->left--;
+        self->best_loss = self->kit.start.loss;
+        memcpy(self->best, self->kit.start.v, self->n * sizeof(double));
+    }
+    return DS_OK;
 }
 
 /* One search, to its end or to the polish. */
@@ -221,9 +232,11 @@ static const ds_param *const params[] = {
             "Standard deviation of every variable at the start, in `units`."),
     DS_ENUM("units", "box", units,
             "Of standard deviations: box = the box is [-1, 1]; x = the variables as they are."),
-    DS_ENUM("start", "x0", starts,
-            "Mean of the first search: x0, which the environment suggests; the center of the box; or random, "
-            "as those of all further searches are."),
+    DS_ENUM(
+        "start", "x0", starts,
+        "Mean of the first search without use_x0 and x0: x0, which the environment suggests; the center of "
+        "the box; or random, as those of all further searches are."),
+    OPT_START_PARAMS("false"),
     DS_REAL("min_std", "0", 0, 1e12, "",
             "No standard deviation falls below this: keeps a search from ending early."),
     DS_REAL("smoothing", "0", 0, 0.999, "", "Share of the old mean and standard deviation in the new ones."),
@@ -256,6 +269,7 @@ static const opt_table table = {
     .read = read_parameters,
     .allocate = allocate,
     .release = cem_release,
+    .begin = cem_begin,
     .round = search,
 };
 

@@ -52,11 +52,7 @@ static const ds_param *const params[] = {
             "The matrix is decomposed again when this share of it has been replaced (profiles tutorial and "
             "c-cmaes); 0 = as often as the tutorial says. Costs no evaluations up to 0.05 and is several "
             "times faster from 40 variables on."),
-    DS_BOOL("use_x0", "false",
-            "Start the first run at the point that the environment suggests, else anywhere."),
-    DS_LIST("x0", "", -INFINITY, INFINITY, 0, "",
-            "Start the first run here, in the environment's units: one value for all variables or one for "
-            "each; empty = as use_x0 says."),
+    OPT_START_PARAMS("false"),
     DS_REAL("tolfun", "1e-12", 0, 1e100, "",
             "A run has converged where the losses of its last 10 + ceil(30 n/lambda) generations differ by "
             "less."),
@@ -69,10 +65,9 @@ static const ds_param *const params[] = {
 typedef struct cmaes {
     opt_kit kit;
     uint64_t n;
-    int64_t profile, lambda, active, bounds, restarts, restart_stalled, use_x0;
+    int64_t profile, lambda, active, bounds, restarts, restart_stalled;
     double sigma0, tolfun, eigen_share;
     int diagonal;
-    double *start; /* n: first mean in [-1, 1], or NULL = random */
     /* The run in work. */
     cma_restart plan;
     memory memory; /* its arrays */
@@ -102,37 +97,6 @@ static void free_run(void *self)
     o->strategy = NULL;
 }
 
-/* Parameter x0, or the environment's, as a point of [-1, 1]^n. */
-static ds_status read_start(cmaes *o, ds_param_reader *in)
-{
-    const ds_problem *p = o->kit.problem;
-    uint64_t count;
-    const double *given = ds_param_list(in, "x0", &count);
-    if (in->status != DS_OK || (count == 0 && !o->use_x0)) {
-        return in->status;
-    }
-    if (count > 1 && count != o->n) {
-        return ds_host_fail(o->kit.host, DS_E_PARAM,
-                            "parameter x0 has %" PRIu64 " values: give one for all variables, or %" PRIu64,
-                            count, o->n);
-    }
-    o->start = memory_doubles(&o->kit.memory, o->n);
-    if (!o->start) {
-        return DS_OK; /* told by the kit */
-    }
-    for (uint64_t i = 0; i < o->n; i++) {
-        double x = count == 0 ? p->x0[i] : given[count == 1 ? 0 : i];
-        if (!(x >= p->lower[i] && x <= p->upper[i])) {
-            return ds_host_fail(o->kit.host, DS_E_PARAM,
-                                "parameter x0: value %g of variable %" PRIu64
-                                " is outside its bounds [%g, %g]",
-                                x, i, p->lower[i], p->upper[i]);
-        }
-        o->start[i] = (x - p->lower[i]) / (0.5 * p->upper[i] - 0.5 * p->lower[i]) - 1;
-    }
-    return DS_OK;
-}
-
 static ds_status choose_variant(cmaes *o, ds_param_reader *in)
 {
     int64_t bounds = ds_param_int(in, "bounds"), covariance = ds_param_int(in, "covariance");
@@ -154,7 +118,7 @@ static ds_status choose_variant(cmaes *o, ds_param_reader *in)
                             " variables: at most %d; set covariance = diagonal",
                             o->n, EIGEN_MAX_N);
     }
-    return read_start(o, in);
+    return DS_OK;
 }
 
 static ds_status make_model(cmaes *o, ds_param_reader *in)
@@ -186,7 +150,6 @@ static void read_params(void *self, ds_param_reader *in)
     o->active = ds_param_int(in, "active");
     o->restarts = ds_param_int(in, "restarts");
     o->restart_stalled = ds_param_int(in, "restart_stalled");
-    o->use_x0 = ds_param_int(in, "use_x0");
     o->tolfun = ds_param_real(in, "tolfun");
     o->eigen_share = ds_param_real(in, "eigen_share");
     in->status = choose_variant(o, in);
@@ -208,8 +171,8 @@ static void choose_mean(cmaes *o)
     ds_random random = ds_random_open(o->kit.host->seed, "init", o->plan.run);
     for (uint64_t i = 0; i < o->n; i++) {
         double v = 2 * ds_random_uniform(&random) - 1;
-        if (o->start && o->plan.run == 0) {
-            v = o->start[i];
+        if (o->kit.start.v && o->plan.run == 0) {
+            v = o->kit.start.v[i];
         }
         o->mean[i] = o->bounds == CMA_BOUNDS_TRANSFORM ? cma_bounds_unfold(v) : v;
     }

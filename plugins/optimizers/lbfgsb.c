@@ -132,6 +132,7 @@ static const opt_table table = {
     .read = read_parameters,
     .allocate = allocate,
     .release = lbfgsb_release,
+    .begins_at_start = opt_kit_begins_at_start,
     .begin = multistart_begin,
     .round = multistart_round,
 };

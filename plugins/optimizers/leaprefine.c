@@ -67,8 +67,21 @@ static ds_status leaprefine_search(void *self_)
     if (bayes_refine_due(&self->bayes)) {
         return bayes_refine(&self->bayes);
     }
-    ds_status status = surrogate_propose(self->bayes.model, trial, self->x_n);
+    ds_status status = bayes_propose(&self->bayes, trial, 0, NULL, NULL, self->x_n);
     return status != DS_OK ? status : take_leap(self, trial);
+}
+
+/* Leaps that begin with samples do not evaluate the point that they begin at. */
+static int leaprefine_begins_at_start(const void *self_)
+{
+    const leaprefine *self = self_;
+    return self->options.first && self->options.J > 0;
+}
+
+static ds_status leaprefine_begin(void *self_)
+{
+    leaprefine *self = self_;
+    return bayes_take_start(&self->bayes) ? DS_OK : DS_E_NOMEM;
 }
 
 static void read_parameters(void *self_, ds_param_reader *in)
@@ -131,6 +144,7 @@ static const ds_param *const params[] = {
     LEAP_GRADIENTS,
     DESCENT_PARAMS,
     SURROGATE_PARAMS,
+    OPT_START_PARAMS("false"),
     NULL};
 
 static const ds_desc desc = {
@@ -152,6 +166,8 @@ static const opt_table table = {
     .read = read_parameters,
     .allocate = allocate,
     .release = leaprefine_release,
+    .begins_at_start = leaprefine_begins_at_start,
+    .begin = leaprefine_begin,
     .round = leaprefine_search,
 };
 

@@ -24,20 +24,11 @@
 typedef struct levenberg {
     opt_kit kit;
     lm_options options;
-    int residuals, use_x0;
+    int residuals;
     least_squares squares;
     lm *search;
     double *v, *r, *j; /* n: start; m; m x n */
 } levenberg;
-
-static void choose_start(levenberg *self)
-{
-    if (self->use_x0 && self->kit.round == 1) {
-        opt_kit_x0(self->kit.problem, self->v);
-    } else {
-        opt_kit_start(self->kit.host, self->kit.round, self->kit.n, self->v);
-    }
-}
 
 /* One search, from its start to its end. */
 static ds_status lm_search(void *self_)
@@ -46,7 +37,7 @@ static ds_status lm_search(void *self_)
     const size_t arm = 0;
     const batch_label residuals = {"residuals", self->kit.round}, jacobian = {"jacobian", self->kit.round};
     ds_status status = DS_OK;
-    choose_start(self);
+    opt_kit_start(&self->kit, self->kit.round, self->v);
     int next = lm_start(self->search, self->v);
     least_squares_begin(&self->squares, arm);
     while (status == DS_OK && next != LM_DONE) {
@@ -67,8 +58,7 @@ static ds_status lm_begin(void *self_)
 {
     levenberg *self = self_;
     opt_kit *kit = &self->kit;
-    ds_status status =
-        least_squares_open(&self->squares, kit->host, kit->problem, kit->objective, self->residuals, 1);
+    ds_status status = least_squares_open(&self->squares, kit, self->residuals, 1);
     if (status != DS_OK) {
         return status;
     }
@@ -90,7 +80,6 @@ static void read_parameters(void *self_, ds_param_reader *in)
     blas_use_one_thread();
     self->options = lm_read_options(in);
     self->residuals = (int)ds_param_int(in, "residuals");
-    self->use_x0 = ds_param_int(in, "use_x0") != 0;
 }
 
 static void lm_release(void *self_)
@@ -100,13 +89,10 @@ static void lm_release(void *self_)
     least_squares_free(&self->squares);
 }
 
-static const ds_param *const params[] = {
-    LM_PARAMS,
-    DS_BOOL("use_x0", "true", "The first search begins at the start point that the environment suggests."),
-    NULL};
+static const ds_param *const params[] = {LM_PARAMS, OPT_START_PARAMS("true"), NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("lm", "0.1"),
+    OPT_KIT_DESC("lm", "0.2"),
     .uses = opt_residuals,
     .summary = "Levenberg-Marquardt searches for sums of squares",
     .description =
@@ -126,6 +112,7 @@ static const opt_table table = {
     .size = sizeof(levenberg),
     .read = read_parameters,
     .release = lm_release,
+    .begins_at_start = opt_kit_begins_at_start,
     .begin = lm_begin,
     .round = lm_search,
 };

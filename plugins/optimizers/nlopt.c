@@ -81,7 +81,6 @@ typedef struct library_search {
     const struct algorithm *algorithm, *local; /* local: of those that are made of another one */
     double ftol, xtol, initial_step;
     int64_t population;
-    int use_x0;
     nlopt_opt opt;
 
     /* The present search. */
@@ -134,6 +133,13 @@ static double finite_loss(library_search *self, double loss)
     return isfinite(self->worst) ? self->worst : UNKNOWN_FAILURE;
 }
 
+/* Local algorithms begin at their start, others may never ask for it. */
+static int is_at_start(const library_search *self)
+{
+    return self->kit.start.evaluated && self->kit.round == 1 && self->evaluations == 0 &&
+           memcmp(self->v, self->kit.start.v, self->kit.n * sizeof(double)) == 0;
+}
+
 static double objective(unsigned n, const double *v, double *gradient, void *self_)
 {
     library_search *self = self_;
@@ -153,7 +159,15 @@ static double objective(unsigned n, const double *v, double *gradient, void *sel
         batch_label label = {self->evaluations == 0 ? "init"
                                                     : (is_local(self->algorithm) ? "descent" : "sample"),
                              self->kit.round};
-        self->status = evaluator_run(&self->kit.evaluator, label, 1, self->v, &loss, gradient, NULL, &done);
+        if (is_at_start(self)) { /* the kit has evaluated it */
+            loss = self->kit.start.loss;
+            for (unsigned k = 0; gradient && k < n; k++) {
+                gradient[k] = self->kit.start.gradient[k];
+            }
+        } else {
+            self->status =
+                evaluator_run(&self->kit.evaluator, label, 1, self->v, &loss, gradient, NULL, &done);
+        }
         self->evaluations++;
     }
     if (self->status != DS_OK) {
@@ -168,11 +182,7 @@ static double objective(unsigned n, const double *v, double *gradient, void *sel
 
 static void draw_start(library_search *self)
 {
-    if (self->use_x0 && self->kit.round == 1) {
-        opt_kit_x0(self->kit.problem, self->start);
-    } else {
-        opt_kit_start(self->kit.host, self->kit.round, self->kit.n, self->start);
-    }
+    opt_kit_start(&self->kit, self->kit.round, self->start);
     /* NLopt's generator is global in each thread; every search seeds it anew. */
     ds_random rng = ds_random_open(self->kit.host->seed, "nlopt", self->kit.round);
     nlopt_srand(ds_random_u32(&rng));
@@ -235,6 +245,9 @@ static int allocate(void *self_)
     if (!opt_kit_rows(&self->kit, 1)) {
         return 0;
     }
+    if (self->kit.start.v && takes_gradient(takes_local(self->algorithm) ? self->local : self->algorithm)) {
+        self->kit.start.gradient = memory_doubles(&self->kit.memory, n);
+    }
     self->opt = nlopt_create(self->algorithm->constant, n);
     if (!self->opt) {
         return 0;
@@ -287,7 +300,6 @@ static void read_parameters(void *self_, ds_param_reader *in)
     self->xtol = ds_param_real(in, "xtol");
     self->initial_step = ds_param_real(in, "initial_step");
     self->population = ds_param_int(in, "population");
-    self->use_x0 = ds_param_int(in, "use_x0") != 0;
     in->status = in->status != DS_OK ? in->status : check_algorithm(self);
 }
 
@@ -308,7 +320,7 @@ static const ds_param *const params[] = {
             "which is short where the start is near a bound."),
     DS_INT("population", "0", 0, 1e6, "",
            "Points of a generation of gn_crs2_lm, gn_isres, gn_esch and mlsl; 0 = NLopt's choice."),
-    DS_BOOL("use_x0", "false", "The first search begins at the start point that the environment suggests."),
+    OPT_START_PARAMS("false"),
     NULL};
 
 static const ds_desc desc = {

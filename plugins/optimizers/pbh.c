@@ -28,7 +28,7 @@ typedef struct basin_hopping {
     local_solver *solver;
     size_t n, workers;
     double std, cost_limit;
-    int fade, use_x0;
+    int fade;
     double *start, *end, *loss; /* workers x n, workers x n, workers */
     double *best, best_loss;    /* of all workers; n */
 } basin_hopping;
@@ -39,8 +39,8 @@ static void draw_start(basin_hopping *self, uint64_t k, size_t w)
     ds_random random = ds_random_open(self->kit.host->seed, "start", (k - 1) * self->workers + w);
     double std = 2 * self->std / (self->fade ? (double)k : 1); /* the box is 2 wide */
     double *v = self->start + w * self->n;
-    if (k == 1 && w == 0 && self->use_x0) {
-        opt_kit_x0(self->kit.problem, v);
+    if (k == 1 && w == 0 && self->kit.start.v) {
+        memcpy(v, self->kit.start.v, self->n * sizeof(double));
         return;
     }
     for (size_t i = 0; i < self->n; i++) {
@@ -94,7 +94,6 @@ static void read_parameters(void *self_, ds_param_reader *in)
     self->std = ds_param_real(in, "initial_std");
     self->fade = ds_param_int(in, "fade_std") != 0;
     self->cost_limit = ds_param_real(in, "cost_limit");
-    self->use_x0 = ds_param_int(in, "use_x0") != 0;
     if (in->status == DS_OK && self->local.kind != LOCAL_LM) {
         in->status = opt_kit_need_gradient(in->host, self->kit.problem, "the local solver (parameter local)");
     }
@@ -131,12 +130,12 @@ static const ds_param *const params[] = {
     DS_INT("j", "0", 0, 1e9, "",
            "Most evaluations of one local search, products with the Jacobian included; 0 = until it ends."),
     DS_REAL("lr", "0.1", 1e-12, 1e3, "", "Learning rate of local = adam, where the box is [-1, 1]."),
-    DS_BOOL("use_x0", "true", "The first worker begins at the start point that the environment suggests."),
+    OPT_START_PARAMS("true"),
     LM_PARAMS,
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("pbh", "0.1"),
+    OPT_KIT_DESC("pbh", "0.2"),
     .uses = opt_residuals,
     .summary = "Parallel basin hopping: local searches from random steps around the best",
     .description =
@@ -157,6 +156,7 @@ static const opt_table table = {
     .read = read_parameters,
     .allocate = allocate,
     .release = pbh_release,
+    .begins_at_start = opt_kit_begins_at_start,
     .begin = pbh_begin,
     .round = pbh_search,
 };

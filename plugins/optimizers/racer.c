@@ -33,7 +33,7 @@ typedef struct racer {
     bayes_search bayes; /* Gaussian process of S, best point, refinement */
     race_options options;
     race *race;
-    int use_x0, use_model;
+    int use_model;
     int64_t anywhere; /* every so many-th start is uniform */
     uint64_t starts;
     double *start, *others, *other_loss; /* n; lanes x n, lanes: best points of the runners under way */
@@ -78,12 +78,9 @@ static ds_status propose(racer *self)
 {
     const opt_kit *kit = &self->bayes.kit;
     uint64_t number = ++self->starts;
-    if (number == 1 && self->use_x0) {
-        opt_kit_x0(kit->problem, self->start);
-        return DS_OK;
-    }
-    if (!self->use_model || (self->anywhere > 0 && number % (uint64_t)self->anywhere == 0)) {
-        opt_kit_start(kit->host, number, kit->n, self->start);
+    if ((number == 1 && kit->start.v) || !self->use_model ||
+        (self->anywhere > 0 && number % (uint64_t)self->anywhere == 0)) {
+        opt_kit_start(kit, number, self->start);
         return DS_OK;
     }
     size_t others = gather_others(self);
@@ -288,7 +285,6 @@ static void read_parameters(void *self_, ds_param_reader *in)
     o->basin.noisy = ds_param_real(in, "noisy");
     o->basin.blind = ds_param_real(in, "blind");
     o->basin.stall = ds_param_int(in, "stall");
-    self->use_x0 = ds_param_int(in, "use_x0") != 0;
     self->use_model = ds_param_int(in, "model") != 0;
     self->anywhere = ds_param_int(in, "anywhere");
     self->polish_lanes = (size_t)ds_param_int(in, "polish_lanes");
@@ -367,7 +363,7 @@ static const ds_param *const params[] = {
     DS_INT("first", "6", 1, 1e6, "",
            "Evaluations of a search before it is compared with others; each further rung has twice as many."),
     DS_REAL("keep", "2", 1, 1e6, "", "One in so many searches goes on at the end of a rung."),
-    DS_BOOL("use_x0", "true", "The first search begins at the start point that the environment suggests."),
+    OPT_START_PARAMS("true"),
     DS_BOOL("model", "true", "A Gaussian process proposes starts. false: they are uniform in the box."),
     DS_INT("anywhere", "4", 0, 1e6, "",
            "With the model, every so many-th start is uniform in the box all the same; 0 = none."),
@@ -406,7 +402,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("racer", "0.3.0"),
+    OPT_KIT_DESC("racer", "0.4.0"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = opt_gradient,
     .summary =
@@ -428,6 +424,7 @@ static const opt_table table = {
     .read = read_parameters,
     .allocate = allocate,
     .release = racer_release,
+    .begins_at_start = opt_kit_begins_at_start,
     .round = racer_search,
 };
 

@@ -5,8 +5,6 @@
 #include "methods/base/opt_kit.h"
 #include "methods/base/sobol.h"
 
-#include <string.h>
-
 /* Rows per call: enough to feed the workers. Results do not depend on it. */
 enum { ROWS = 64 };
 
@@ -17,12 +15,12 @@ static const ds_param *const params[] = {
     DS_ENUM("sequence", "iid", sequences,
             "iid = independent points; sobol = Joe and Kuo's sequence with a random digital shift, which "
             "fills the box more evenly (up to 53 variables; independent points beyond)."),
-    DS_BOOL("use_x0", "false", "Evaluate the start point that the environment suggests first."), NULL};
+    OPT_START_PARAMS("false"), NULL};
 
 typedef struct rand_search {
     opt_kit kit;
     ds_random random;
-    int64_t use_x0, sequence;
+    int64_t sequence;
     uint64_t drawn; /* points so far */
     double *x;      /* ROWS x n */
     double *loss;   /* ROWS */
@@ -31,7 +29,6 @@ typedef struct rand_search {
 static void read_parameters(void *self, ds_param_reader *in)
 {
     rand_search *r = self;
-    r->use_x0 = ds_param_int(in, "use_x0");
     r->sequence = r->kit.n > SOBOL_MAX_DIM ? IID : ds_param_int(in, "sequence");
     r->random = ds_random_open(r->kit.host->seed, "sample", 0);
 }
@@ -42,12 +39,6 @@ static int allocate(void *self)
     r->x = memory_doubles(&r->kit.memory, ROWS * r->kit.n);
     r->loss = memory_doubles(&r->kit.memory, ROWS);
     return 1;
-}
-
-static ds_status evaluate(rand_search *r, uint64_t count, const char *tag)
-{
-    ds_batch batch = {.struct_size = sizeof batch, .count = count, .x = r->x, .loss = r->loss, .tag = tag};
-    return r->kit.objective->evaluate(r->kit.objective, &batch);
 }
 
 /* The next ROWS points of the unit cube. */
@@ -72,22 +63,14 @@ static void stretch_to_box(const ds_problem *p, double *x)
     }
 }
 
-static ds_status rand_begin(void *self)
-{
-    rand_search *r = self;
-    if (!r->use_x0) {
-        return DS_OK;
-    }
-    memcpy(r->x, r->kit.problem->x0, r->kit.n * sizeof(double));
-    return evaluate(r, 1, "init");
-}
-
 static ds_status rand_round(void *self)
 {
     rand_search *r = self;
     draw(r);
     stretch_to_box(r->kit.problem, r->x);
-    return evaluate(r, ROWS, "sample");
+    ds_batch batch = {
+        .struct_size = sizeof batch, .count = ROWS, .x = r->x, .loss = r->loss, .tag = "sample"};
+    return r->kit.objective->evaluate(r->kit.objective, &batch);
 }
 
 static const ds_desc desc = {
@@ -101,7 +84,6 @@ static const opt_table table = {
     .size = sizeof(rand_search),
     .read = read_parameters,
     .allocate = allocate,
-    .begin = rand_begin,
     .round = rand_round,
 };
 

@@ -78,17 +78,13 @@ static int reserve_data(turbo *self, size_t count)
     return 1;
 }
 
-/* Simulates points v and adds them to the data of the trust region. */
-static ds_status simulate(turbo *self, const char *tag, size_t count, const double *v, double *loss,
-                          double *gradient, uint32_t *outcome)
+/* Adds points v to the data of the trust region. */
+static ds_status learn(turbo *self, size_t count, const double *v, const double *loss)
 {
-    size_t done;
-    batch_label label = {tag, self->kit.round};
-    ds_status status = evaluator_run(&self->kit.evaluator, label, count, v, loss, gradient, outcome, &done);
-    if (!reserve_data(self, self->count + done)) {
+    if (!reserve_data(self, self->count + count)) {
         return ds_host_fail(self->kit.host, DS_E_NOMEM, "out of memory");
     }
-    for (size_t i = 0; i < done; i++) {
+    for (size_t i = 0; i < count; i++) {
         double *u = self->u + self->count * self->n;
         box_u_from_v(self->n, v + i * self->n, u);
         self->loss[self->count++] = loss[i];
@@ -97,7 +93,18 @@ static ds_status simulate(turbo *self, const char *tag, size_t count, const doub
             memcpy(self->best, u, self->n * sizeof(double));
         }
     }
-    return status;
+    return DS_OK;
+}
+
+/* Simulates points v and adds them to the data of the trust region. */
+static ds_status simulate(turbo *self, const char *tag, size_t count, const double *v, double *loss,
+                          double *gradient, uint32_t *outcome)
+{
+    size_t done;
+    batch_label label = {tag, self->kit.round};
+    ds_status status = evaluator_run(&self->kit.evaluator, label, count, v, loss, gradient, outcome, &done);
+    ds_status learned = learn(self, done, v, loss);
+    return learned != DS_OK ? learned : status;
 }
 
 static ds_status simulate_step(void *self_, const double *s, double *loss, double *gradient,
@@ -116,6 +123,12 @@ static ds_status evaluate_design(turbo *self)
     self->L = L_INIT;
     self->successes = self->failures = 0;
     gp_default_hyper(self->model);
+    if (self->kit.start.evaluated && self->kit.round == 1) {
+        ds_status status = learn(self, 1, self->kit.start.v, &self->kit.start.loss);
+        if (status != DS_OK) {
+            return status;
+        }
+    }
     for (size_t k = 0; k < self->n; k++) {
         for (size_t i = 0; i < m; i++) { /* a random permutation of the intervals, inside out */
             size_t j = (size_t)ds_random_below(&rng, i + 1);
@@ -375,6 +388,7 @@ static const ds_param *const params[] = {
     DS_INT("n_max", "1000", 4, 1e5, "",
            "The model takes at most so many points of the trust region, the latest ones."),
     DESCENT_PARAMS,
+    OPT_START_PARAMS("false"),
     NULL};
 
 static const ds_desc desc = {

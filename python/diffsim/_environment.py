@@ -263,7 +263,9 @@ class Environment(Opened):
     @property
     def space(self) -> Space:
         """The box to search in, for :func:`diffsim.optimizer`."""
-        return Space(self.lower, self.upper, self.x0, [v.name for v in self.variables])
+        space = Space(self.lower, self.upper, self.x0, [v.name for v in self.variables])
+        space._has_start = False  # a suggestion: use_x0=True takes it
+        return space
 
     @property
     def settings(self) -> dict:

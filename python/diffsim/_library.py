@@ -256,7 +256,7 @@ SearchOptions = _struct(
     ("folder", text),
     ("name", text),
     ("resume", u32),
-    ("reserved", u32),
+    ("is_suggestion", u32),
 )
 RunnerResult = _struct(
     "RunnerResult",

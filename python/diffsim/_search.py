@@ -66,6 +66,7 @@ class Optimizer(Opened):
             folder=None if folder is None else _library.encoded(folder, "the folder"),
             name=None if record_as is None else _library.encoded(record_as, "the name of what is evaluated"),
             resume=bool(resume),
+            is_suggestion=not s._has_start,
         )
         why = _library.line_buffer()
         handle = lib.ds_search_open(_library.encoded(self.name, "the name of the optimizer"), c.byref(o), why, len(why))

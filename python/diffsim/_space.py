@@ -27,6 +27,7 @@ class Space:
             raise UsageError(
                 f"variable {i} has the bounds {self.lower[i]} and {self.upper[i]}: finite ones are wanted, lower < upper"
             )
+        self._has_start = x0 is not None  # an optimizer evaluates it first
         self.x0 = 0.5 * self.lower + 0.5 * self.upper if x0 is None else reals(x0, "x0").copy()
         if self.x0.shape != self.lower.shape:
             raise UsageError(f"x0 has shape {self.x0.shape}: ({self.n},) is wanted")

@@ -42,7 +42,7 @@ typedef struct ds_search_options {
     uint64_t n;            /* number of variables, at least 1 */
     const double *lower;   /* n values each: bounds, finite, lower < upper */
     const double *upper;
-    const double *x0; /* n values: a start point inside the bounds; NULL = the middle of the box */
+    const double *x0; /* n values: a start point inside the bounds, which is evaluated first; NULL = none */
     uint64_t budget;  /* evaluations; 0 = no limit, and the optimizer plans for none */
     uint64_t seed;
     const char *settings; /* "key = value" lines as in section [opt] of an .ini file; NULL = defaults */
@@ -54,7 +54,7 @@ typedef struct ds_search_options {
      * answers are used without being asked for again, as long as the optimizer asks for the recorded
      * points. */
     uint32_t resume;
-    uint32_t reserved; /* 0 */
+    uint32_t is_suggestion; /* 1: x0 is not evaluated first, unless the settings say use_x0 = true */
 } ds_search_options;
 
 typedef struct ds_search ds_search;

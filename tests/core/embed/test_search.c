@@ -123,6 +123,28 @@ static void test_same_points_as_a_run(void **state)
     }
 }
 
+/* A start of the program is evaluated first; a suggestion is not, and the settings have the last word. */
+static void test_start_is_evaluated_first(void **state)
+{
+    static const double x0[N] = {0.1234567890123456, -2.9999999999999996};
+    static const struct {
+        const char *settings;
+        uint32_t is_suggestion;
+        int is_first;
+    } cases[] = {{NULL, 0, 1}, {NULL, 1, 0}, {"use_x0 = false", 0, 0}, {"use_x0 = true", 1, 1}};
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        double points[BUDGET * N];
+        ds_search_options o = options(BUDGET, 11, cases[k].settings);
+        o.x0 = x0;
+        o.is_suggestion = cases[k].is_suggestion;
+        ds_search *s = must_open("cmaes", &o);
+        assert_int_equal(step(s, points), DS_OK);
+        assert_int_equal(memcmp(points, x0, sizeof x0) == 0, cases[k].is_first);
+        ds_search_close(s);
+    }
+}
+
 static void test_budget_cuts_a_batch(void **state)
 {
     ds_search_options o = options(25, 1, "lambda = 10");
@@ -686,6 +708,7 @@ static int close_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_points_as_a_run),
+                                       cmocka_unit_test(test_start_is_evaluated_first),
                                        cmocka_unit_test(test_budget_cuts_a_batch),
                                        cmocka_unit_test(test_closed_at_any_moment),
                                        cmocka_unit_test(test_two_at_once),

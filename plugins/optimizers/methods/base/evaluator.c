@@ -5,6 +5,7 @@
 #include "methods/base/box.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int evaluator_init(evaluator *e, const ds_problem *problem, size_t rows)
 {
@@ -22,12 +23,22 @@ void evaluator_free(evaluator *e)
     e->x = NULL;
 }
 
+void evaluator_x(const evaluator *e, const double *v, double *x)
+{
+    const opt_start *s = e->start;
+    if (s && v[0] == s->v[0] && memcmp(v, s->v, e->n * sizeof *v) == 0) {
+        memcpy(x, s->x, e->n * sizeof *x);
+    } else {
+        box_x_from_v(e->n, e->problem->lower, e->problem->upper, v, x);
+    }
+}
+
 ds_status evaluator_run(evaluator *e, batch_label label, size_t count, const double *v, double *loss,
                         double *gradient, uint32_t *outcome, size_t *done)
 {
     const ds_problem *p = e->problem;
     for (size_t i = 0; i < count; i++) {
-        box_x_from_v(e->n, p->lower, p->upper, v + i * e->n, e->x + i * e->n);
+        evaluator_x(e, v + i * e->n, e->x + i * e->n);
     }
     ds_batch batch = {.struct_size = sizeof(batch),
                       .want = gradient ? DS_WANT_GRAD : 0u,

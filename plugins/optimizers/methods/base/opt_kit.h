@@ -11,8 +11,17 @@
 #include <diffsim/helper/params.h>
 #include <diffsim/plugin.h>
 #include <diffsim/helper/random.h>
+#include <math.h>
 
 typedef struct opt_table opt_table;
+
+/* Schema entries of the start; use_x0_: default of use_x0. */
+#define OPT_START_PARAMS(use_x0_)                                                                            \
+    DS_BOOL("use_x0", use_x0_,                                                                               \
+            "Evaluate the start point that the environment suggests first; the search begins there."),       \
+        DS_LIST("x0", "", -INFINITY, INFINITY, 0, "",                                                        \
+                "Evaluate this point first; the search begins there. In the units of the environment: one "  \
+                "value for all variables, or one for each; empty = as use_x0 says.")
 
 /* What all instances have. */
 typedef struct opt_kit {
@@ -21,6 +30,7 @@ typedef struct opt_kit {
     const ds_problem *problem;
     size_t n;
     int has_gradient;
+    opt_start start;
     memory memory;       /* released with the instance */
     evaluator evaluator; /* of those that take rows for it, see opt_kit_rows() */
 
@@ -42,6 +52,10 @@ struct opt_table {
     int (*allocate)(void *self);
     /* Releases what is not in kit.memory, as far as it was made; may be NULL. */
     void (*release)(void *self);
+
+    /* Is the first evaluation of this search the start, without help? Else, or where it is NULL, the kit
+     * evaluates the start, before begin(). */
+    int (*begins_at_start)(const void *self);
 
     /* Before the first round; may be NULL. */
     ds_status (*begin)(void *self);
@@ -66,11 +80,23 @@ ds_status opt_kit_need_gradient(const ds_host *host, const ds_problem *problem, 
  * in->status. */
 void opt_kit_check_polish(ds_param_reader *in, const ds_problem *problem, double share);
 
-/* Start `number` of a search: uniform in [-1, 1]^n, from a stream of its own. */
-void opt_kit_start(const ds_host *host, uint64_t number, size_t n, double *v);
+/* A random start: uniform in [-1, 1]^n, from a stream of its own for each `number`. */
+void opt_kit_random_start(const ds_host *host, uint64_t number, size_t n, double *v);
+
+/* Where search `number` = 1, 2, ... begins: the first at the start of the run where there is one, the others
+ * at random. */
+void opt_kit_start(const opt_kit *kit, uint64_t number, double *v);
+
+/* opt_table.begins_at_start of those that always do. */
+int opt_kit_begins_at_start(const void *self);
 
 /* The start that the environment suggests, in [-1, 1]^n. */
 void opt_kit_x0(const ds_problem *problem, double *v);
+
+/* Refuses more than `most` variables, for what grows faster than they do: "too many" and what to take
+ * instead, DS_E_PARAM. */
+ds_status opt_kit_check_size(const ds_host *host, size_t n, size_t most, const char *holds,
+                             const char *instead);
 
 /* The corners of [-1, 1]^n: n lower bounds, then n upper ones. NULL without memory. */
 double *opt_kit_box(memory *m, size_t n);

@@ -35,6 +35,36 @@ void bayes_release(bayes_search *b)
     refine_destroy(b->refine);
 }
 
+/* A point and its loss enter the model; 0 without memory. */
+static int learn(bayes_search *b, const double *v, double loss, int is_start)
+{
+    b->told++;
+    if (!surrogate_add(b->model, 1, v, &loss, is_start)) {
+        return 0;
+    }
+    if (loss < b->best_loss) {
+        b->best_loss = loss;
+        memcpy(b->best, v, b->kit.n * sizeof(double));
+    }
+    return 1;
+}
+
+int bayes_take_start(bayes_search *b)
+{
+    const opt_start *s = &b->kit.start;
+    return !s->evaluated || learn(b, s->v, s->loss, 1);
+}
+
+ds_status bayes_propose(bayes_search *b, uint64_t number, size_t count, const double *points,
+                        const double *loss, double *v)
+{
+    if (number == 1 && b->kit.start.v) {
+        memcpy(v, b->kit.start.v, b->kit.n * sizeof(double));
+        return DS_OK;
+    }
+    return surrogate_propose_beside(b->model, number, count, points, loss, v);
+}
+
 ds_status bayes_simulate(bayes_search *b, const char *tag, size_t count, const unsigned char *start,
                          const double *v, double *loss, double *gradient, uint32_t *outcome)
 {
@@ -42,14 +72,9 @@ ds_status bayes_simulate(bayes_search *b, const char *tag, size_t count, const u
     gradient = b->kit.has_gradient ? gradient : NULL;
     ds_status status = evaluator_run(&b->kit.evaluator, (batch_label){tag, b->group}, count, v, loss,
                                      gradient, outcome, &done);
-    b->told += (int64_t)done;
     for (size_t i = 0; i < done; i++) {
-        if (!surrogate_add(b->model, 1, v + i * n, loss + i, start != NULL && start[i])) {
+        if (!learn(b, v + i * n, loss[i], start != NULL && start[i])) {
             return DS_E_NOMEM;
-        }
-        if (loss[i] < b->best_loss) {
-            b->best_loss = loss[i];
-            memcpy(b->best, v + i * n, n * sizeof(double));
         }
     }
     return status;

@@ -41,6 +41,14 @@ void bayes_release(bayes_search *b);
 ds_status bayes_simulate(bayes_search *b, const char *tag, size_t count, const unsigned char *start,
                          const double *v, double *loss, double *gradient, uint32_t *outcome);
 
+/* Adds the start of the run to the model, where the kit has evaluated it; 0 without memory. */
+int bayes_take_start(bayes_search *b);
+
+/* Where search `number` = 1, 2, ... begins: the first at the start of the run where there is one, the others
+ * where the model proposes, beside `count` points with losses that other searches have come to. */
+ds_status bayes_propose(bayes_search *b, uint64_t number, size_t count, const double *points,
+                        const double *loss, double *v);
+
 /* Evaluates a Sobol design of `count` points, if that is more than one, in one batch. */
 ds_status bayes_design(bayes_search *b, size_t count);
 

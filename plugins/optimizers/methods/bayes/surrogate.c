@@ -546,7 +546,7 @@ ds_status surrogate_propose_beside(surrogate *s, uint64_t trial, size_t count, c
             s->host->log(s->host, DS_LOG_WARNING,
                          "no Gaussian process fits the data: starting at a random point");
         }
-        opt_kit_start(s->host, trial, s->n, v);
+        opt_kit_random_start(s->host, trial, s->n, v);
         return DS_OK;
     }
     if (status != DS_OK) {

@@ -8,7 +8,6 @@ void multistart_read(multistart *m, ds_param_reader *in, const local_search *sea
 {
     m->search = search;
     m->arms = (size_t)ds_param_int(in, "arms");
-    m->use_x0 = ds_param_int(in, "use_x0") != 0;
 }
 
 int multistart_allocate(multistart *m)
@@ -28,11 +27,7 @@ static void begin_search(multistart *m, size_t arm)
 {
     m->number[arm] = ++m->starts;
     m->fresh[arm] = 1;
-    if (m->use_x0 && m->starts == 1) {
-        opt_kit_x0(m->kit.problem, m->start);
-    } else {
-        opt_kit_start(m->kit.host, m->starts, m->kit.n, m->start);
-    }
+    opt_kit_start(&m->kit, m->starts, m->start);
     m->search->begin(m, arm, m->start);
 }
 

@@ -15,8 +15,7 @@
 #define MULTISTART_PARAMS                                                                                    \
     DS_INT("arms", "1", 1, 1e4, "",                                                                          \
            "Searches that advance in step; their next points are simulated in parallel, as one batch."),     \
-        DS_BOOL("use_x0", "false",                                                                           \
-                "The first search begins at the start point that the environment suggests.")
+        OPT_START_PARAMS("false")
 
 /* The local search of the optimizer `self`: each arm has a state machine. Points are in [-1, 1]^n. */
 typedef struct local_search {
@@ -31,7 +30,6 @@ typedef struct multistart {
     opt_kit kit;
     const local_search *search;
     size_t arms;
-    int use_x0;
     uint64_t starts;  /* begun so far */
     uint64_t *number; /* of the start of each arm */
     int *fresh;       /* the arm is at its start */

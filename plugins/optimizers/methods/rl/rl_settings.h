@@ -40,7 +40,8 @@ static const char *const rl_ends[] = {"auto", "terminate", "truncate", NULL}; /*
         DS_INT("evaluate_every", "0", 0, 1e9, "",                                                            \
                "After so many training episodes the policy is tried without noise; 0 = never. These "        \
                "episodes cost budget, too."),                                                                \
-        DS_INT("evaluate_episodes", "20", 1, 1e6, "", "Episodes of one such trial.")
+        DS_INT("evaluate_episodes", "20", 1, 1e6, "", "Episodes of one such trial."),                        \
+        OPT_START_PARAMS("false")
 
 typedef struct rl_settings {
     stepwise_options look;
@@ -132,7 +133,8 @@ static inline void rl_warn_lanes(const opt_kit *kit, const stepwise *train, size
  * through the same steps again. */
 static inline uint64_t rl_episodes_left(const opt_kit *kit, const stepwise *train, const stepwise *trial)
 {
-    const uint64_t begun = train->begun + trial->begun, planned = kit->problem->budget;
+    const uint64_t begun = train->begun + trial->begun + (kit->start.evaluated != 0),
+                   planned = kit->problem->budget;
     return planned > begun ? planned - begun : planned == begun && stepwise_open(train) > 0 ? 0 : UINT64_MAX;
 }
 

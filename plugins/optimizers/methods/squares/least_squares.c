@@ -34,9 +34,11 @@ static void find_residuals(least_squares *q)
     }
 }
 
-ds_status least_squares_open(least_squares *q, const ds_host *host, const ds_problem *problem,
-                             const ds_objective *objective, int wanted, size_t arms)
+ds_status least_squares_open(least_squares *q, const opt_kit *kit, int wanted, size_t arms)
 {
+    const ds_host *host = kit->host;
+    const ds_problem *problem = kit->problem;
+    const ds_objective *objective = kit->objective;
     memset(q, 0, sizeof *q);
     q->problem = problem;
     q->objective = objective;
@@ -67,6 +69,7 @@ ds_status least_squares_open(least_squares *q, const ds_host *host, const ds_pro
         return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
     q->evaluator.objective = objective;
+    q->evaluator.start = kit->evaluator.start;
     return DS_OK;
 }
 
@@ -116,7 +119,7 @@ ds_status least_squares_residuals(least_squares *q, batch_label label, size_t co
     const ds_problem *p = q->problem;
     if (q->vector) {
         for (size_t k = 0; k < count; k++) {
-            box_x_from_v(n, p->lower, p->upper, v + k * n, q->x + k * n);
+            evaluator_x(&q->evaluator, v + k * n, q->x + k * n);
         }
         return ask(q, DS_ASK_VALUE, label, count, r, loss);
     }
@@ -144,7 +147,7 @@ static ds_status products(least_squares *q, batch_label label, const double *v, 
         size_t count = total - from < q->chunk ? total - from : q->chunk;
         memset(q->seed, 0, count * in * sizeof(double));
         for (size_t k = 0; k < count; k++) {
-            box_x_from_v(n, p->lower, p->upper, v, q->x + k * n);
+            evaluator_x(&q->evaluator, v, q->x + k * n);
             q->seed[k * in + from + k] = 1;
         }
         status = ask(q, op, label, count, q->out, q->loss);

@@ -14,6 +14,7 @@
 
 #include "common/memory.h"
 #include "methods/base/evaluator.h"
+#include "methods/base/opt_kit.h"
 
 #include <diffsim/ext/channel.h>
 
@@ -35,8 +36,7 @@ typedef struct least_squares {
 
 /* Begins with the objective of run(): `wanted` is LEAST_SQUARES_*, `arms` the number of searches. On failure
  * the host has been told why. least_squares_free() in either case. */
-ds_status least_squares_open(least_squares *q, const ds_host *host, const ds_problem *problem,
-                             const ds_objective *objective, int wanted, size_t arms);
+ds_status least_squares_open(least_squares *q, const opt_kit *kit, int wanted, size_t arms);
 void least_squares_free(least_squares *q);
 
 /* A search of this arm begins. */

@@ -64,10 +64,10 @@ static ds_status open_objective(local_solver *s, const opt_kit *kit)
     if (s->options.kind != LOCAL_LM) {
         int made = evaluator_init(&s->evaluator, kit->problem, s->workers);
         s->evaluator.objective = kit->objective;
+        s->evaluator.start = kit->evaluator.start;
         return made ? DS_OK : DS_E_NOMEM;
     }
-    ds_status status = least_squares_open(&s->squares, kit->host, kit->problem, kit->objective,
-                                          s->options.residuals, s->workers);
+    ds_status status = least_squares_open(&s->squares, kit, s->options.residuals, s->workers);
     if (status == DS_OK && s->options.limit > 0 && s->options.limit < least_squares_cost(&s->squares) + 2) {
         return ds_host_fail(kit->host, DS_E_PARAM,
                             "j = %lld leaves a search no evaluation for a step: a Jacobian costs %lld, so "
