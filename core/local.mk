@@ -34,7 +34,7 @@ worker_sources = core/worker/estate.c core/worker/estate.h core/worker/greeting.
 	core/worker/process.h core/worker/protocol.h core/worker/proxy.c core/worker/proxy.h \
 	core/worker/remote.c core/worker/remote.h core/worker/ring.c core/worker/ring.h \
 	core/worker/supervisor.c core/worker/supervisor.h
-evaluate_sources = core/evaluate/pool.c core/evaluate/pool.h core/evaluate/rl_pool.c \
+evaluate_sources = core/evaluate/fix.c core/evaluate/fix.h core/evaluate/pool.c core/evaluate/pool.h core/evaluate/rl_pool.c \
 	core/evaluate/rl_pool.h
 snapshot_sources = core/snapshot/episode_scene.c core/snapshot/episode_scene.h core/snapshot/snapshot.c \
 	core/snapshot/snapshot.h
@@ -45,7 +45,7 @@ store_sources = core/store/file_name.c core/store/file_name.h core/store/recorde
 	core/store/store_sum.h core/store/store_tables.c core/store/store_variables.c core/store/vacant.c
 progress_sources = core/progress/pieces.c core/progress/pieces.h core/progress/progress.c core/progress/progress.h \
 	core/progress/runs_table.c core/progress/runs_table.h
-run_sources = core/run/asked.c core/run/asked.h core/run/episodes.c core/run/episodes_back.c core/run/episodes_internal.h core/run/files.c core/run/files.h core/run/isolated.c core/run/isolated.h \
+run_sources = core/run/asked.c core/run/asked.h core/run/episodes.c core/run/episodes_back.c core/run/episodes_internal.h core/run/files.c core/run/files.h core/run/free_variables.c core/run/free_variables.h core/run/isolated.c core/run/isolated.h \
 	core/run/journal.c core/run/journal.h core/run/objective.c core/run/objective.h \
 	core/run/run.c core/run/run.h \
 	core/run/run_recheck.c core/run/run_series.c core/run/session.c core/run/session.h \

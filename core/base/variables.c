@@ -94,6 +94,28 @@ int ds_variables_unique(const ds_named_variable *v, uint64_t n, uint64_t *a, uin
     return rc;
 }
 
+int ds_variable_find(const ds_named_variable *v, uint64_t n, const char *text, uint64_t *i)
+{
+    for (uint64_t k = 0; v != NULL && k < n; k++) {
+        if (strcmp(v[k].name, text) == 0) {
+            *i = k;
+            return 0;
+        }
+    }
+    const int bracket = strncmp(text, "x[", 2) == 0;
+    char digits[24];
+    int64_t number = -1;
+    text += bracket ? 2 : text[0] == 'x';
+    const size_t length = strspn(text, "0123456789");
+    if (length == 0 || length >= sizeof digits || strcmp(text + length, bracket ? "]" : "") != 0) {
+        return -1;
+    }
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    *i = ds_parse_int(digits, &number) && number >= 0 ? (uint64_t)number : n;
+    return *i < n ? 0 : -1;
+}
+
 const char *ds_variable_name(const ds_named_variable *v, uint64_t i, char room[24])
 {
     snprintf(room, 24, "x%" PRIu64, i);

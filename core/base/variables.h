@@ -25,6 +25,10 @@ int ds_variable_set(ds_named_variable *out, const char *name, const char *unit, 
  * memory. */
 int ds_variables_unique(const ds_named_variable *v, uint64_t n, uint64_t *a, uint64_t *b);
 
+/* Finds the variable that a user names: by its name, or by its number as "3", "x3" or "x[3]". 0 and its
+ * number in *i, or -1 where there is none. */
+int ds_variable_find(const ds_named_variable *v, uint64_t n, const char *text, uint64_t *i);
+
 /* The name of variable i, or "x<i>" in `room`. */
 const char *ds_variable_name(const ds_named_variable *v, uint64_t i, char room[24]);
 

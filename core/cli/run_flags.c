@@ -5,6 +5,7 @@
 #include "cli/run_flags.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json_text.h"
@@ -24,9 +25,9 @@ static int is_run_flag(const ds_param *p)
 
 int ds_run_flag_of_measures(const ds_param *p)
 {
-    static const char *const keys[] = {"env",        "seed",    "jobs",      "threads",         "isolation",
-                                       "portable",   "out",     "timeout_s", "start_timeout_s", "memory_mb",
-                                       "max_failed", "pictures"};
+    static const char *const keys[] = {"env",       "fix",        "seed",    "jobs",      "threads",
+                                       "isolation", "portable",   "out",     "timeout_s", "start_timeout_s",
+                                       "memory_mb", "max_failed", "pictures"};
     size_t k = 0, count = sizeof keys / sizeof keys[0];
     while (k < count && strcmp(p->name, keys[k]) != 0) {
         k++;
@@ -34,10 +35,26 @@ int ds_run_flag_of_measures(const ds_param *p)
     return k < count;
 }
 
+/* Every --fix adds to those before it. */
+static int take_fix(ds_settings *s, const char *value, ds_error *e)
+{
+    const ds_setting *before = ds_settings_find(s, DS_SECTION_RUN, "fix");
+    char *all = NULL;
+    if (before == NULL || before->layer != DS_LAYER_FLAG) {
+        return ds_settings_add_flag(s, DS_SECTION_RUN, "fix", value, e);
+    }
+    int rc = asprintf(&all, "%s %s", before->value, value) < 0
+                 ? ds_no_memory(e)
+                 : ds_settings_add_flag(s, DS_SECTION_RUN, "fix", all, e);
+    free(all);
+    return rc;
+}
+
 int ds_run_flag_take(void *settings, const char *name, const char *value, ds_error *e)
 {
     return strcmp(name, "set") == 0      ? ds_settings_set(settings, value, e)
            : strcmp(name, "config") == 0 ? ds_settings_read(settings, value, e)
+           : strcmp(name, "fix") == 0    ? take_fix(settings, value, e)
                                          : ds_settings_add_flag(settings, DS_SECTION_RUN, name, value, e);
 }
 

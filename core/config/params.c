@@ -271,7 +271,7 @@ static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e
     char why[600];
     int status = 0;
 
-    if (s != NULL && s->more != 0 && info->type != DS_PARAM_LIST) {
+    if (s != NULL && s->more != 0 && info->type != DS_PARAM_LIST && (info->flags & DS_PARAM_WORDS) == 0) {
         snprintf(why, sizeof why, "line %d is indented and so continues this value: only lists may go on",
                  s->more);
         return refuse(s, owner, v, why, e);
@@ -504,23 +504,27 @@ int ds_params_same(const ds_params *a, const ds_params *b, size_t i)
     }
 }
 
+void ds_params_write_value(const ds_param *info, const char *text, FILE *f)
+{
+    size_t column = (size_t)fprintf(f, "%s =", info->name);
+    if (info->type != DS_PARAM_LIST && (info->flags & DS_PARAM_WORDS) == 0) {
+        fprintf(f, " %s\n", text);
+        return;
+    }
+    /* A list may be longer than a line can be: break it at blanks. */
+    for (size_t n; (n = next_word(&text)) > 0; text += n) {
+        if (column + n + 1 > 110) {
+            column = (size_t)fprintf(f, "\n   ");
+        }
+        column += (size_t)fprintf(f, " %.*s", (int)n, text);
+    }
+    fputc('\n', f);
+}
+
 int ds_params_write_ini(const ds_params *p, FILE *f)
 {
     for (size_t i = 0; i < p->count; i++) {
-        const char *at = p->item[i].text;
-        size_t column = (size_t)fprintf(f, "%s =", p->item[i].info->name);
-        if (p->item[i].info->type != DS_PARAM_LIST) {
-            fprintf(f, " %s\n", at);
-            continue;
-        }
-        /* A list may be longer than a line can be: break it at blanks. */
-        for (size_t n; (n = next_word(&at)) > 0; at += n) {
-            if (column + n + 1 > 110) {
-                column = (size_t)fprintf(f, "\n   ");
-            }
-            column += (size_t)fprintf(f, " %.*s", (int)n, at);
-        }
-        fputc('\n', f);
+        ds_params_write_value(p->item[i].info, p->item[i].text, f);
     }
     return ferror(f) ? -1 : 0;
 }

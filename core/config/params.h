@@ -55,6 +55,9 @@ int ds_params_same(const ds_params *a, const ds_params *b, size_t i);
  * takes. */
 int ds_params_write_ini(const ds_params *p, FILE *f);
 
+/* One of these lines, with another text for the value. */
+void ds_params_write_value(const ds_param *info, const char *text, FILE *f);
+
 /* NULL where `text` can stand as the value of `key` in an .ini file and comes back unchanged,
  * else why not. */
 const char *ds_ini_text_problem(const char *key, const char *text);

@@ -24,6 +24,11 @@ const ds_param *const ds_run_schema[] = {
     DS_REAL("seconds", "0", 0, INFINITY, "s",
             "Wall time of the search; 0 = no limit. Repeating the record of a resumed run does not count."),
     DS_REAL("target", "-inf", -INFINITY, INFINITY, "", "Stop at the first loss not above this one."),
+    &(const ds_param){
+        sizeof(ds_param), DS_PARAM_TEXT, DS_PARAM_WORDS, 0, 0, 0, "fix", "", "",
+        "Variables that keep a value, NAME=VALUE (a name, or a number from 0: x[3]=1): the optimizer "
+        "searches for the others. The flag may be repeated.",
+        NULL},
     DS_TEXT("seed", "0", "Seed of all randomness, 0 to 18446744073709551615."),
     DS_INT("runs", "1", 1, 1e6, "", "Number of runs, with seeds seed, seed + 1, ..."),
     DS_INT("jobs", "0", 0, 1024, "",

@@ -19,6 +19,7 @@
 #include "embed/recording.h"
 #include "evaluate/pool.h"
 #include "plugin/needs.h"
+#include "run/free_variables.h"
 
 /* Whose turn it is. */
 enum { PROGRAM, OPTIMIZER };
@@ -27,7 +28,8 @@ struct ds_search {
     ds_services services;
     const ds_module *module;
     void *self;
-    ds_problem problem;
+    ds_problem problem;               /* of the program: all variables */
+    ds_free_variables free_variables; /* of the optimizer */
     ds_objective objective;
     double *lower, *upper, *x0; /* n values each */
     atomic_int stop;
@@ -42,7 +44,7 @@ struct ds_search {
     atomic_int strayed; /* somebody else called it, or during such a call */
 
     /* Written by the side whose turn it is. */
-    ds_batch *open; /* the batch of the optimizer that waits for answers, or NULL */
+    ds_batch *open; /* the batch of the optimizer that waits for answers, with all variables; or NULL */
     uint64_t first; /* row of it that the program is asked for first: those before were recorded */
     uint64_t rows;  /* from there on, as far as the budget allows */
     int told;       /* and they have been answered */
@@ -141,6 +143,38 @@ static int has_strayed(ds_search *s)
     return 1;
 }
 
+/* Answers the first rows of a batch of all variables, which keeps the rules. */
+static ds_status answer_rows(ds_search *s, ds_batch *b, uint64_t rows, uint64_t *done)
+{
+    if (repeat_rows(s, b, rows) != 0) {
+        return s->broken = DS_E_DATA;
+    }
+    s->rows = rows - s->first;
+    if (s->rows > 0) {
+        s->open = b;
+        s->told = 0;
+        hand_to(s, PROGRAM);
+        wait_for(s, OPTIMIZER);
+        s->open = NULL;
+    }
+    *done = s->rows == 0 || s->told ? rows : s->first; /* close() tells nothing */
+    return *done < b->count ? DS_STOPPED : DS_OK;
+}
+
+/* The same for a batch of the free variables, where others are fixed. */
+static ds_status answer_free(ds_search *s, const ds_batch *b, uint64_t rows, uint64_t *done)
+{
+    ds_full_batch full;
+    if (ds_full_batch_open(&s->free_variables, b, NULL, &full) != 0) {
+        ds_no_memory(&s->error);
+        return s->broken = DS_E_NOMEM;
+    }
+    ds_status st = answer_rows(s, &full.batch, rows, done);
+    ds_full_batch_answer(&s->free_variables, &full, b, *done);
+    ds_full_batch_close(&full);
+    return st;
+}
+
 static ds_status answer_batch(ds_search *s, ds_batch *theirs)
 {
     ds_batch own, *b = &own;
@@ -155,7 +189,7 @@ static ds_status answer_batch(ds_search *s, ds_batch *theirs)
     if (DS_SIZED_READ(b, theirs, DS_BATCH_SIZE_1_0, s->module->id, "the batch", &s->error) != 0) {
         return s->broken = DS_E_ARG;
     }
-    if (!ds_batch_allowed(b, &s->problem, text)) {
+    if (!ds_batch_allowed(b, &s->free_variables.problem, text)) {
         ds_fail(&s->error, DS_EXIT_PLUGIN, "%s: breaks the contract of evaluate(): %s", s->module->id, text);
         return s->broken = DS_E_ARG;
     }
@@ -170,19 +204,8 @@ static ds_status answer_batch(ds_search *s, ds_batch *theirs)
         atomic_store(&s->stop, 1);
         return DS_STOPPED;
     }
-    if (repeat_rows(s, b, rows) != 0) {
-        return s->broken = DS_E_DATA;
-    }
-    s->rows = rows - s->first;
-    if (s->rows > 0) {
-        s->open = b;
-        s->told = 0;
-        hand_to(s, PROGRAM);
-        wait_for(s, OPTIMIZER);
-        s->open = NULL;
-    }
-    theirs->done = s->rows == 0 || s->told ? rows : s->first; /* close() tells nothing */
-    return theirs->done < b->count ? DS_STOPPED : DS_OK;
+    return s->free_variables.index != NULL ? answer_free(s, b, rows, &theirs->done)
+                                           : answer_rows(s, b, rows, &theirs->done);
 }
 
 static ds_status evaluate(const ds_objective *objective, ds_batch *batch)
@@ -287,12 +310,17 @@ static int create_optimizer(ds_search *s, const ds_settings *settings, const ds_
         return status;
     }
     ds_services_init(&s->services, s->module, params, o->seed, 1, &s->stop);
-    status = o->folder != NULL ? ds_recording_open(o, s->module, params, &s->problem, &s->record, e) : 0;
+    status = ds_free_variables_open(o->name != NULL ? o->name : "the problem", &s->problem, DS_EXIT_USAGE,
+                                    &s->free_variables, e);
+    status = status == 0 && o->folder != NULL
+                 ? ds_recording_open(o, s->module, params, &s->problem, &s->record, e)
+                 : status;
     if (status != 0) {
         return status;
     }
+    s->free_variables.problem.budget = s->problem.budget; /* the first one of a recorded search */
     ds_module_begin(s->module);
-    ds_status st = s->module->opt.create(&s->services.host, &s->problem, &s->self);
+    ds_status st = s->module->opt.create(&s->services.host, &s->free_variables.problem, &s->self);
     ds_module_end(s->module);
     if (st != DS_OK || s->self == NULL) {
         s->self = NULL;
@@ -525,6 +553,7 @@ DS_EXPORT void ds_search_close(ds_search *s)
     ds_services_clear(&s->services);
     pthread_cond_destroy(&s->handed);
     pthread_mutex_destroy(&s->lock);
+    ds_free_variables_close(&s->free_variables);
     free(s->lower);
     free(s);
 }

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "evaluate/fix.h"
 #include "guest/crash.h"
 #include "guest/surroundings.h"
 #include "plugin/needs.h"
@@ -30,6 +31,7 @@ struct ds_pool {
     ds_params *params;         /* process isolation */
     ds_supervisor *supervisor; /* process isolation */
     ds_env *local;             /* no isolation */
+    double *box;               /* bounds and start where variables are fixed, or NULL */
     double *grad, *out;        /* local: gradients of DS_MAX_ROWS rows; answers about channels of one */
     uint64_t many;             /* local: rows of one call */
     uint64_t tickets;          /* posted so far */
@@ -136,6 +138,7 @@ int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e)
     p->processors = ds_processors();
     p->spin = (ds_spin){SPIN_NS, SPIN_NS};
     int rc = config->isolation == DS_ISOLATION_NONE ? open_local(p, e) : open_crew(p, e);
+    rc = rc != 0 ? rc : ds_fix_apply(config->settings, config->module->id, &p->env, &p->box, e);
     if (rc != 0) {
         ds_pool_close(p);
         return rc;
@@ -154,6 +157,7 @@ void ds_pool_close(ds_pool *p)
         }
         ds_params_free(p->params);
         free(p->grad);
+        free(p->box);
         free(p);
     }
 }

@@ -15,7 +15,7 @@
 
 typedef struct ds_pool_config {
     const ds_module *module;     /* of the environment */
-    const ds_settings *settings; /* section [env] */
+    const ds_settings *settings; /* section [env]; of [run] fix (fix.h) */
     uint64_t seed;               /* of the run */
     uint32_t threads;
     uint32_t jobs;

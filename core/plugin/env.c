@@ -18,9 +18,9 @@ int ds_bounds_check(const char *who, uint64_t n, const double *lower, const doub
     for (uint64_t i = 0; i < n; i++) {
         double lo = lower[i], hi = upper[i], x = x0 != NULL ? x0[i] : lo;
         const char *colon = who[0] != '\0' ? ": " : "";
-        if (!(isfinite(lo) && isfinite(hi) && lo < hi)) {
+        if (!(isfinite(lo) && isfinite(hi) && lo <= hi)) {
             return ds_fail(e, status,
-                           "%s%sbounds of variable %llu are %s..%s: they must be finite and lower < upper",
+                           "%s%sbounds of variable %llu are %s..%s: they must be finite and lower <= upper",
                            who, colon, (unsigned long long)i, DS_TEXT_OF(lo), DS_TEXT_OF(hi));
         }
         if (!(x >= lo && x <= hi)) {

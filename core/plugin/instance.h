@@ -63,8 +63,8 @@ typedef struct ds_env_facts {
 
 ds_env_facts ds_env_facts_of(const ds_env *env);
 
-/* Are bounds finite and not empty, and is x0 (may be NULL) inside? `who` ("" = nobody) begins the line
- * that says that they are not, for which `status` is returned. */
+/* Are bounds finite and in order (equal ones fix a variable), and is x0 (may be NULL) inside? `who` ("" =
+ * nobody) begins the line that says that they are not, for which `status` is returned. */
 int ds_bounds_check(const char *who, uint64_t n, const double *lower, const double *upper, const double *x0,
                     int status, ds_error *e);
 

@@ -103,24 +103,15 @@ static ds_status ask_journal(ds_client *c, const ds_batch *b, const ds_asked_row
     return st;
 }
 
-static ds_status answer_batch(ds_client *c, void *batch)
+/* Answers a batch of the environment's variables, which keeps the rules but for its questions. */
+static ds_status answer_full(ds_client *c, const ds_batch *b, uint64_t *done)
 {
-    ds_batch own, *b = &own, *theirs = batch;
-    ds_error why;
-    int readable = DS_SIZED_READ(b, theirs, DS_BATCH_SIZE_1_0, "", "the batch", &why) == 0;
     char text[DS_ASKS_TEXT];
     ds_asked_rows rows = {0};
-    int over = ds_client_over(c);
-    if (over && readable) {
-        theirs->done = 0;
-    }
-    ds_status st = over ? DS_STOPPED : readable ? check_batch(c, b) : refuse(c, why.text);
-    if (st != DS_OK) {
-        return st;
-    }
-    int rc = ds_asked_open(&rows, b, c->journal->env->channels, c->problem.n, text);
+    ds_status st;
+    int rc = ds_asked_open(&rows, b, c->journal->env->channels, c->journal->env->info.n, text);
     if (rc == 0) {
-        st = ask_journal(c, b, &rows, &theirs->done);
+        st = ask_journal(c, b, &rows, done);
     } else if (rc < 0) {
         st = refuse(c, text);
     } else {
@@ -129,6 +120,50 @@ static ds_status answer_batch(ds_client *c, void *batch)
     }
     ds_asked_close(&rows);
     return st;
+}
+
+/* Answers a batch of the free variables, where others are fixed. */
+static ds_status answer_free(ds_client *c, const ds_batch *b, uint64_t *done)
+{
+    const ds_channels *channels = c->journal->env->channels;
+    char text[DS_ASKS_TEXT];
+    ds_asked_rows rows = {0};
+    ds_full_batch full = {.room = NULL};
+    uint64_t answered = 0;
+    ds_status st;
+    int rc = ds_asked_open(&rows, b, channels, c->problem.n, text); /* do its questions keep the rules? */
+    ds_asked_close(&rows);
+    if (rc < 0) {
+        return refuse(c, text);
+    }
+    rc = rc != 0 ? rc : ds_full_batch_open(&c->free_variables, b, channels, &full);
+    if (rc == 0) {
+        st = answer_full(c, &full.batch, &answered);
+        ds_full_batch_answer(&c->free_variables, &full, b, answered);
+        *done = answered;
+    } else {
+        ds_no_memory(&c->journal->error);
+        st = ds_journal_stop(c->journal, rc);
+    }
+    ds_full_batch_close(&full);
+    return st;
+}
+
+static ds_status answer_batch(ds_client *c, void *batch)
+{
+    ds_batch own, *b = &own, *theirs = batch;
+    ds_error why;
+    int readable = DS_SIZED_READ(b, theirs, DS_BATCH_SIZE_1_0, "", "the batch", &why) == 0;
+    int over = ds_client_over(c);
+    if (over && readable) {
+        theirs->done = 0;
+    }
+    ds_status st = over ? DS_STOPPED : readable ? check_batch(c, b) : refuse(c, why.text);
+    if (st != DS_OK) {
+        return st;
+    }
+    return c->free_variables.index != NULL ? answer_free(c, b, &theirs->done)
+                                           : answer_full(c, b, &theirs->done);
 }
 
 static ds_status evaluate(const ds_objective *objective, ds_batch *batch)
@@ -198,5 +233,6 @@ void ds_client_init(ds_client *c)
 
 void ds_client_close(ds_client *c)
 {
+    ds_free_variables_close(&c->free_variables);
     ds_files_close(&c->files);
 }

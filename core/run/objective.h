@@ -10,12 +10,14 @@
 
 #include "guest/surroundings.h"
 #include "run/files.h"
+#include "run/free_variables.h"
 #include "run/journal.h"
 
 typedef struct ds_client {
     ds_journal *journal;
     const ds_module *optimizer; /* computes here but for its calls of the objective; or NULL */
-    ds_problem problem;
+    ds_free_variables free_variables;
+    ds_problem problem;     /* of the free variables: what the optimizer gets */
     ds_objective objective; /* its ctx is this struct */
     ds_objective_channels channels;
     /* Stepwise control: NULL where nobody offers it, and until the optimizer asks; episodes in progress. */

@@ -157,31 +157,54 @@ static int create_isolated(ds_run *run, ds_error *e)
     return ds_isolated_open(&config, &run->isolated, e);
 }
 
-static int open_optimizer(ds_run *run, ds_error *e)
+/* Takes the free variables of the environment for the optimizer. An action cannot be fixed in part: with
+ * fixed variables there is no stepwise control. */
+static int open_problem(ds_run *run, ds_error *e)
 {
     const ds_session *s = &run->session;
     const ds_pool_env *env = s->env;
-    const ds_offer offer = ds_offer_of_instance(s->env_module->plugin->desc, env);
-    if (ds_need_check(run->module->plugin->desc, &offer, e) != 0) {
+    const ds_problem full = {.struct_size = sizeof(ds_problem),
+                             .has_gradient = env->has_gradient != 0,
+                             .n = env->info.n,
+                             .lower = env->lower,
+                             .upper = env->upper,
+                             .x0 = env->x0,
+                             .budget = run->plan,
+                             .target = s->options.target,
+                             .loss_floor = env->info.loss_floor,
+                             .stochastic = env->stochastic != 0};
+    const ds_setting *fix = ds_settings_find(&s->settings, DS_SECTION_RUN, "fix");
+    ds_offer offer = ds_offer_of_instance(s->env_module->plugin->desc, env);
+    char who[DS_MAX_NAME + 40];
+    int rc = ds_free_variables_open(s->env_module->id, &full, fix != NULL ? fix->status : DS_EXIT_CONFIG,
+                                    &run->client.free_variables, e);
+    if (rc != 0) {
+        return rc;
+    }
+    if (run->client.free_variables.index != NULL) {
+        snprintf(who, sizeof(who), "%s with fixed variables", s->env_module->id);
+        offer.who = who;
+        offer.episodes = offer.episode_gradients = 0;
+    }
+    run->client.problem = run->client.free_variables.problem;
+    return ds_need_check(run->module->plugin->desc, &offer, e);
+}
+
+static int open_optimizer(ds_run *run, ds_error *e)
+{
+    const ds_session *s = &run->session;
+    run->client.journal = &run->session.journal;
+    if (open_problem(run, e) != 0) {
         return e->status;
     }
-    run->client.journal = &run->session.journal;
-    run->client.problem = (ds_problem){.struct_size = sizeof(ds_problem),
-                                       .has_gradient = env->has_gradient != 0,
-                                       .n = env->info.n,
-                                       .lower = env->lower,
-                                       .upper = env->upper,
-                                       .x0 = env->x0,
-                                       .budget = run->plan,
-                                       .target = s->options.target,
-                                       .loss_floor = env->info.loss_floor,
-                                       .stochastic = env->stochastic != 0};
     /* The services take over the parameters: the spec keeps reading them, so they live as
      * long as the run. */
     ds_services_init(&run->services, run->module, run->params, s->options.seed, s->options.threads,
                      run->session.journal.stop);
     ds_client_init(&run->client);
-    ds_episodes_offer(&run->client);
+    if (run->client.free_variables.index == NULL) {
+        ds_episodes_offer(&run->client);
+    }
     return run->apart ? create_isolated(run, e) : create_here(run, e);
 }
 

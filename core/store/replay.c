@@ -65,7 +65,7 @@ int ds_replay_compare(const char *path, const double *width, uint64_t id, uint64
     for (uint64_t k = 0; k < count; k++) {
         uint64_t i = first + k;
         double scale = fabs(stored[i]) > width[i] ? fabs(stored[i]) : width[i];
-        double d = fabs(x[k] - stored[i]) / scale;
+        double difference = fabs(x[k] - stored[i]), d = difference > 0 ? difference / scale : difference;
         if (!(d <= worst)) {
             worst = d;
             where = i;

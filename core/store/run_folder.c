@@ -110,7 +110,7 @@ static const char *run_text(const ds_run_spec *r, const char *key, const char *t
     static const char *const one_call[] = {"out", "x", "noise_key", "verify", NULL};
     static const char *const searches[] = {"opt", "budget", "seconds", "target", NULL};
     if (is_one_of(key, one_call) || (!r->all_runs && strcmp(key, "runs") == 0) ||
-        (r->survey && is_one_of(key, searches))) {
+        (r->survey && is_one_of(key, searches)) || (strcmp(key, "fix") == 0 && text[0] == '\0')) {
         return NULL;
     }
     return strcmp(key, "env") == 0   ? ds_folder_plugin_name(&r->env)
@@ -167,7 +167,7 @@ static void print_run(FILE *f, const ds_run_spec *r)
         const char *key = ds_params_info(p, i)->name;
         const char *value = run_text(r, key, ds_params_value_text(p, i));
         if (value != NULL) {
-            fprintf(f, "%s = %s\n", key, value);
+            ds_params_write_value(ds_params_info(p, i), value, f);
         }
     }
     for (int section = DS_SECTION_ENV; section < DS_SECTIONS; section++) {

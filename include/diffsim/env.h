@@ -79,8 +79,8 @@ typedef struct ds_env_vtable {
     /* [instance] Fills the fields that fit into out->struct_size. The same at every call. */
     ds_status(DS_CALL *info)(void *self, ds_env_info *out);
 
-    /* [instance] lower[i] < upper[i], finite, n values each. x0, where not NULL, gets a start point inside
-     * them (the middle where no point is special). */
+    /* [instance] lower[i] <= upper[i], finite, n values each; equal ones fix a variable. x0, where not NULL,
+     * gets a start point inside them (the middle where no point is special). */
     ds_status(DS_CALL *bounds)(void *self, uint64_t n, double *lower, double *upper, double *x0);
 
     /* [instance] Simulates one episode. Pure: the result depends on the parameters, x and noise_key alone,

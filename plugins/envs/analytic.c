@@ -130,10 +130,10 @@ static ds_status allocate_analytic(void *self)
     read_bound(&in, "lower", n, a->def->lower, a->lower);
     read_bound(&in, "upper", n, a->def->upper, a->upper);
     for (uint64_t i = 0; in.status == DS_OK && i < n; i++) {
-        if (!(a->lower[i] < a->upper[i])) {
+        if (!(a->lower[i] <= a->upper[i])) {
             in.status = ds_host_fail(in.host, DS_E_PARAM,
                                      "parameters lower = %s, upper = %s of variable %" PRIu64
-                                     ": make lower less than upper",
+                                     ": make lower at most upper",
                                      NUMBER(a->lower[i]), NUMBER(a->upper[i]), i);
         }
     }

@@ -59,10 +59,10 @@ typedef struct bounce {
 static ds_status check_bounce(const bounce *e, const ds_host *host)
 {
     for (int i = 0; i < 3; i++) {
-        if (!(e->lower[i] < e->upper[i])) {
+        if (!(e->lower[i] <= e->upper[i])) {
             return ds_host_fail(
                 host, DS_E_PARAM,
-                "parameters lower = %s and upper = %s of velocity %c: lower must be less than upper",
+                "parameters lower = %s and upper = %s of velocity %c: lower must be at most upper",
                 NUMBER(e->lower[i]), NUMBER(e->upper[i]), "xyz"[i]);
         }
     }

@@ -87,10 +87,10 @@ static ds_status read_box(ffi_env *e)
     }
     ds_param_values(&in, "x0", e->kit.n, e->x0);
     for (uint64_t i = 0; in.status == DS_OK && i < e->kit.n; i++) {
-        if (!(e->lower[i] < e->upper[i])) {
+        if (!(e->lower[i] <= e->upper[i])) {
             in.status = ds_host_fail(e->kit.host, DS_E_PARAM,
                                      "parameters lower = %s, upper = %s of variable %" PRIu64
-                                     ": make lower less than upper",
+                                     ": make lower at most upper",
                                      NUMBER(e->lower[i]), NUMBER(e->upper[i]), i);
         } else if (!(e->x0[i] >= e->lower[i] && e->x0[i] <= e->upper[i])) {
             in.status =

@@ -258,9 +258,9 @@ static void read_flip(void *self, ds_param_reader *in)
     ds_param_values(in, "lower", 3, e->lower);
     ds_param_values(in, "upper", 3, e->upper);
     for (int i = 0; in->status == DS_OK && i < 3; i++) {
-        if (!(e->lower[i] < e->upper[i])) {
+        if (!(e->lower[i] <= e->upper[i])) {
             in->status = ds_host_fail(in->host, DS_E_PARAM,
-                                      "parameters lower = %s and upper = %s: lower must be less than upper",
+                                      "parameters lower = %s and upper = %s: lower must be at most upper",
                                       NUMBER(e->lower[i]), NUMBER(e->upper[i]));
         }
     }

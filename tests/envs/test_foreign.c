@@ -220,7 +220,7 @@ static void test_refused(void **state)
     refuse(SETTINGS("gradient_symbol=nope", "gradient_signature=f64(x0:f64)"), "gradient_symbol = nope");
     refuse(SETTINGS("signature=f64(x:f64*, g:f64*)", "gradient_symbol=j1", "gradient_signature=f64(x0:f64)"),
            "already");
-    refuse(SETTINGS("lower=1", "upper=1"), "make lower less than upper");
+    refuse(SETTINGS("lower=1", "upper=0.5"), "make lower at most upper");
     refuse(SETTINGS("lower=0,0", "upper=1,1,1"), "lower has 2 values");
     refuse(SETTINGS("lower="), "lower is empty");
     refuse(SETTINGS("x0=21"), "x0 = 21");

@@ -57,8 +57,8 @@ static int compare(const ds_bench_plan *p, const char *what, const ds_settings *
         const char *value = ds_params_value_text(now, i);
         const ds_setting *old = ds_settings_find(then, section, key);
         int is_free = ds_run_may_override(key) || ds_bench_elsewhere(key) != NULL;
-        /* but for this one, which may be set where those runs knew nothing of it */
-        const char *before = strcmp(key, "portable") == 0 ? "false" : NULL;
+        /* but for these, which may be set where those runs knew nothing of them */
+        const char *before = strcmp(key, "portable") == 0 ? "false" : strcmp(key, "fix") == 0 ? "" : NULL;
         const char *then_value = old != NULL ? old->value : section == DS_SECTION_RUN ? before : NULL;
         if (then_value != NULL && !(section == DS_SECTION_RUN && is_free) && !same_words(then_value, value)) {
             rc = differs(p, what, key, then_value, value, e);

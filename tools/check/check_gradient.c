@@ -476,12 +476,15 @@ static int look_at_components(work *w, double end)
         if (q.verdict == DS_SLOPE_WRONG && !stands(w, &along, fabs(q.value - w->grad[i]) * width)) {
             q.verdict = DS_SLOPE_KINK;
         }
-        count(w, &w->seen->components, &q, q.seen * width);
+        const int is_free = width > 0; /* a fixed variable has no difference quotient */
+        if (is_free) {
+            count(w, &w->seen->components, &q, q.seen * width);
+        }
         if (q.verdict == DS_SLOPE_WRONG) {
             record(w, i, 1, w->grad[i], &q);
             wrong++;
         }
-        w->excess[k] = excess(w, i, &q);
+        w->excess[k] = is_free ? excess(w, i, &q) : 0;
         doubt_it(worst, i, w->excess[k]);
         if (wrong >= WRONG_AT_POINT && k + 1 < n) {
             w->seen->more = 1;

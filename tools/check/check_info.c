@@ -67,9 +67,9 @@ static void info_answers(ds_check *c)
     }
     for (uint64_t i = 0; i < env->n; i++) {
         double lo = env->lower[i], hi = env->upper[i], x0 = env->x0[i];
-        if (!(isfinite(lo) && isfinite(hi) && lo < hi)) {
+        if (!(isfinite(lo) && isfinite(hi) && lo <= hi)) {
             ds_check_fail(c, "bounds of variable %" PRIu64 " are %s..%s", i, DS_TEXT_OF(lo), DS_TEXT_OF(hi));
-            ds_check_hint(c, "every variable needs finite bounds with lower < upper: searches scale by them");
+            ds_check_hint(c, "every variable needs finite bounds with lower <= upper; equal ones fix it");
         }
         if (!(x0 >= lo && x0 <= hi)) {
             ds_check_fail(c, "start point: variable %" PRIu64 " is %s, outside of %s..%s", i, DS_TEXT_OF(x0),

@@ -502,10 +502,14 @@ static int look_quickly(line *l, const ds_claim *c, ds_quotient *q)
     return off <= near + blur && !kink && (isnan(c->slope) || resolves(near + blur, c, fine, l->size));
 }
 
+/* Nothing is known of a slope. */
+static const ds_quotient unknown = {NAN, INFINITY,         0, NAN, NAN, INFINITY, INFINITY, INFINITY, 0,
+                                    0,   DS_SLOPE_UNKNOWN, 0};
+
 static ds_quotient look(const ds_around *a, const ds_direction *along, const ds_claim *claim, int quickly)
 {
     const ds_claim none = {.slope = NAN}, *c = claim != NULL ? claim : &none;
-    ds_quotient q = {NAN, INFINITY, 0, NAN, NAN, INFINITY, INFINITY, INFINITY, 0, 0, DS_SLOPE_UNKNOWN, 0};
+    ds_quotient q = unknown;
     line l = {.a = a, .along = along, .size = fabs(a->f_at_x), .brief = a->brief};
     l.saved = along->count == 1 ? &l.one : malloc(along->count * sizeof *l.saved);
     if (l.saved == NULL || along->count == 0) {
@@ -534,6 +538,9 @@ static ds_quotient look_at_component(const ds_around *a, uint64_t i, const ds_cl
 {
     double range = a->upper[i] - a->lower[i];
     const ds_direction along = {&range, i, 1};
+    if (!(range > 0)) { /* a fixed variable: there is nowhere to step to */
+        return unknown;
+    }
     ds_quotient q = look(a, &along, claim, quickly);
     q.value /= range;
     q.spread /= range;

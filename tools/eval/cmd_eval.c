@@ -79,9 +79,13 @@ static const char usage[] =
     "  --trajectory F       write the frames: all as NumPy arrays (F.npz), or metrics and poses as a "
     "table (F.csv)\n"
     "  --picture F.png      draw the episode: start, middle, end, target\n"
+    "  --fix NAME=VALUE     a variable keeps this value in start, center and random points; may be repeated\n"
     "  --seed N             seed of the environment\n"
     "  --threads N          threads inside one evaluation\n"
     "  --isolation I        process (default) or none: evaluate in a worker process or in this one\n"
+    "  --timeout-s S        time limit of one evaluation in a worker process [600]; 0 = none\n"
+    "  --start-timeout-s S  time limit of loading and creating the environment\n"
+    "  --memory-mb M        memory limit of the worker process, in MiB [8192]\n"
     "  --portable           the same bits on every x86-64 processor\n"
     "  --json               one JSON object with 17 significant digits\n"
     "  -h, --help           this text\n"
@@ -383,7 +387,11 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
                              {"images", .text = &q->images},
                              {"trajectory", .text = &q->trajectory},
                              {"picture", .text = &q->picture},
+                             {"fix", .take = ds_run_flag_take},
                              {"seed", .take = ds_run_flag_take},
+                             {"timeout_s", .take = ds_run_flag_take},
+                             {"start_timeout_s", .take = ds_run_flag_take},
+                             {"memory_mb", .take = ds_run_flag_take},
                              {"threads", .take = ds_run_flag_take},
                              {"isolation", .take = ds_run_flag_take},
                              {"portable", .take = ds_run_flag_take, .is_switch = 1},

@@ -92,6 +92,11 @@ static void look_for_seams(ds_gradient_table *t, const ds_around *around, const 
     free(room);
 }
 
+static int is_fixed(const ds_gradient_table *t, uint64_t i)
+{
+    return !(t->env->lower[i] < t->env->upper[i]);
+}
+
 int ds_gradient_table_make(ds_pool *pool, double *x, const ds_answer *at_x, const double *grad,
                            ds_gradient_table *t, ds_error *e)
 {
@@ -101,7 +106,7 @@ int ds_gradient_table_make(ds_pool *pool, double *x, const ds_answer *at_x, cons
                         env->lower, env->upper, at_x->loss,  2 * env->info.tolerance * fabs(at_x->loss),
                         0};
     ds_gradient_claim g = {0};
-    *t = (ds_gradient_table){.n = env->info.n, .judged = grad != NULL};
+    *t = (ds_gradient_table){.n = env->info.n, .env = env, .judged = grad != NULL};
     t->row = calloc(t->n, sizeof *t->row);
     if (t->row == NULL) {
         return ds_no_memory(e);
@@ -117,7 +122,11 @@ int ds_gradient_table_make(ds_pool *pool, double *x, const ds_answer *at_x, cons
         if (grad == NULL) {
             q->verdict = q->kink ? DS_SLOPE_KINK : q->agreed ? DS_SLOPE_AGREES : DS_SLOPE_UNKNOWN;
         }
-        t->count[q->verdict]++;
+        if (is_fixed(t, i)) {
+            t->fixed++;
+        } else {
+            t->count[q->verdict]++;
+        }
     }
     if (grad != NULL) {
         look_for_seams(t, &around, &g);
@@ -137,6 +146,10 @@ void ds_gradient_table_clear(ds_gradient_table *t)
 void ds_gradient_table_print_row(const ds_gradient_table *t, uint64_t i)
 {
     const ds_quotient *q = &t->row[i];
+    if (is_fixed(t, i)) {
+        printf(" %24s %8s  fixed", "-", "-");
+        return;
+    }
     printf(" %24.17g %8.1e", q->value, q->spread);
     if (q->verdict == DS_SLOPE_WRONG) {
         printf("  WRONG");
@@ -159,7 +172,7 @@ void ds_gradient_table_print_verdict(const ds_gradient_table *t)
 {
     printf("\nverdict   %s in %" PRIu64 " of %" PRIu64 " components",
            t->judged ? "gradient agrees with differences" : "differences are good", t->count[DS_SLOPE_AGREES],
-           t->n);
+           t->n - t->fixed);
     if (t->count[DS_SLOPE_KINK] > 0) {
         printf(", kinks in %" PRIu64, t->count[DS_SLOPE_KINK]);
     }
@@ -187,7 +200,7 @@ static json_t *verdicts(const ds_gradient_table *t)
 {
     json_t *a = json_array();
     for (uint64_t i = 0; i < t->n; i++) {
-        json_array_append_new(a, json_string(ds_slope_name(t->row[i].verdict)));
+        json_array_append_new(a, json_string(is_fixed(t, i) ? "fixed" : ds_slope_name(t->row[i].verdict)));
     }
     return a;
 }

@@ -12,6 +12,8 @@
 typedef struct ds_gradient_table {
     ds_quotient *row; /* n of them, or NULL */
     uint64_t n;
+    const ds_pool_env *env; /* whose fixed variables have no difference */
+    uint64_t fixed;
     int judged; /* there is a gradient to compare with */
     uint64_t count[DS_SLOPE_WRONG + 1];
 } ds_gradient_table;

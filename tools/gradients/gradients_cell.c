@@ -115,7 +115,7 @@ static void choose_direction(cell_work *w, const double *reference)
     memset(d, 0, w->n * sizeof *d);
     if (w->g->wish.slice) {
         for (uint64_t k = 0; k < w->n; k++) {
-            d[k] = w->g->axis[k] / w->g->scale[k];
+            d[k] = w->g->scale[k] > 0 ? w->g->axis[k] / w->g->scale[k] : 0;
         }
         return;
     }

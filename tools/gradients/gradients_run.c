@@ -143,7 +143,8 @@ static int make_places(ds_gradients *g, ds_error *e)
     g->axis = g->scale + n;
     g->work = g->axis + n;
     for (uint64_t k = 0; k < n; k++) {
-        g->scale[k] = g->wish.units == DS_UNITS_BOX ? 0.5 * g->env->upper[k] - 0.5 * g->env->lower[k] : 1.0;
+        const double half = 0.5 * g->env->upper[k] - 0.5 * g->env->lower[k];
+        g->scale[k] = g->wish.units == DS_UNITS_BOX || !(half > 0) ? half : 1.0;
     }
     if (!g->wish.slice) {
         return ds_point_read(&point, g->wish.x, g->x, e);

@@ -70,6 +70,7 @@ static void draw(const batch *b, ds_random *r, uint64_t i)
     int mirrored = b->s->antithetic && i % 2 == 1;
     for (uint64_t k = 0; k < b->n; k++) {
         b->w[k] = mirrored ? -b->w[k] : b->s->sigma * ds_random_normal(r);
+        b->w[k] = b->s->scale[k] > 0 ? b->w[k] : 0; /* not where a variable is fixed */
     }
 }
 

@@ -183,7 +183,8 @@ static void random_directions(ds_slice *s, uint64_t seed)
         }
         ds_random r = ds_random_open(seed, "landscape.direction", (uint64_t)k);
         for (uint64_t i = 0; i < s->n; i++) {
-            s->dir[k][i] = ds_random_normal(&r);
+            const double d = ds_random_normal(&r);
+            s->dir[k][i] = half_width(s, i) > 0 ? d : 0;
         }
         if (k == 1 && s->kind[0] == DS_AXIS_RANDOM && s->n > 1) {
             double ab = 0, aa = 0;
@@ -270,14 +271,25 @@ static void place(ds_slice *s, const ds_slice_plan *p, uint64_t seed)
     }
 }
 
-/* The number of the variable of that name, n where there is none. */
-static uint64_t find_variable(const ds_pool_env *env, const char *name)
+static uint64_t count_free(const ds_slice *s)
 {
-    uint64_t i = env->variables != NULL ? 0 : env->info.n;
-    while (i < env->info.n && strcmp(env->variables[i].name, name) != 0) {
-        i++;
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < s->n; i++) {
+        count += half_width(s, i) > 0;
     }
-    return i;
+    return count;
+}
+
+/* Axes that the user did not name: the first variables that are free. */
+static void choose_axes(ds_slice *s)
+{
+    uint64_t next = 0;
+    for (int k = 0; k < s->dims; k++) {
+        while (next < s->n && !(half_width(s, next) > 0)) {
+            next++;
+        }
+        s->variable[k] = next++;
+    }
 }
 
 static int find_names(const ds_slice_plan *p, const ds_pool_env *env, ds_slice *s, const char **key,
@@ -285,8 +297,7 @@ static int find_names(const ds_slice_plan *p, const ds_pool_env *env, ds_slice *
 {
     for (int k = 0; k < p->dims; k++) {
         const char *name = p->name[k];
-        s->variable[k] = name[0] != '\0' ? find_variable(env, name) : s->variable[k];
-        if (name[0] != '\0' && s->variable[k] == s->n) {
+        if (name[0] != '\0' && ds_variable_find(env->variables, s->n, name, &s->variable[k]) != 0) {
             return wrong(key, "axes", why, "there is no variable '%s': %s", name,
                          env->variables != NULL ? "`dshost eval` shows what they are called"
                                                 : "those of this environment have numbers alone");
@@ -298,19 +309,28 @@ static int find_names(const ds_slice_plan *p, const ds_pool_env *env, ds_slice *
 /* What a plan asks for must exist in this environment. */
 static int check_plan(const ds_slice_plan *p, const ds_slice *s, const char **key, char *why)
 {
+    const uint64_t free_ones = count_free(s);
     for (int k = 0; k < s->dims; k++) {
         if (s->kind[k] == DS_AXIS_VARIABLE && s->variable[k] >= s->n) {
             return wrong(key, "axes", why,
                          "there is no variable %" PRIu64 ": the environment has %" PRIu64 ", numbered from 0",
                          s->variable[k], s->n);
         }
+        if (s->kind[k] == DS_AXIS_VARIABLE && !(half_width(s, s->variable[k]) > 0)) {
+            return wrong(key, "axes", why, "variable %" PRIu64 " is fixed: choose one with lower < upper",
+                         s->variable[k]);
+        }
     }
     if (s->dims == 2 && s->kind[0] == DS_AXIS_VARIABLE && s->kind[1] == DS_AXIS_VARIABLE &&
         s->variable[0] == s->variable[1] && s->n > 1) {
         return wrong(key, "axes", why, "both axes are the same variable");
     }
-    if (s->n == 1 && s->dims == 2) {
-        return wrong(key, "axes", why, "the environment has one variable: give one axis");
+    if (free_ones == 0) {
+        return wrong(key, "axes", why, "all variables of the environment are fixed");
+    }
+    if (free_ones == 1 && s->dims == 2) {
+        return wrong(key, "axes", why, "the environment has one %svariable: give one axis",
+                     s->n > 1 ? "free " : "");
     }
     if (p->ranges > s->dims) {
         return wrong(key, "range", why, "two ranges for one axis");
@@ -356,15 +376,18 @@ int ds_slice_make(const ds_slice_plan *plan, const ds_slice_text *text, const ch
     if (allocate(s, env) != 0) {
         return ds_no_memory(e);
     }
-    s->dims = plan->dims > 0 ? plan->dims : s->n > 1 ? 2 : 1;
+    s->dims = plan->dims > 0 ? plan->dims : count_free(s) > 1 ? 2 : 1;
     for (int k = 0; k < DS_SLICE_DIMS; k++) {
         uint64_t standard = s->dims == 1 ? DEFAULT_1D : DEFAULT_2D;
         s->kind[k] = plan->kind[k];
-        s->variable[k] = plan->dims > 0 ? plan->variable[k] : (uint64_t)k;
+        s->variable[k] = plan->variable[k];
         s->count[k] = k >= s->dims ? 1 : plan->grids == 0 ? standard : plan->count[plan->grids == 1 ? 0 : k];
     }
     int line = s->kind[0] == DS_AXIS_LINE;
     ds_point_request q = {line ? "--from" : "--center", id, env};
+    if (plan->dims == 0) {
+        choose_axes(s);
+    }
     int rc = find_names(plan, env, s, key, why);
     rc = rc != 0 ? rc : check_plan(plan, s, key, why);
     const char *center = line ? text->from : text->center[0] != '\0' ? text->center : "start";
@@ -436,6 +459,9 @@ double ds_slice_project(const ds_slice *s, const double *x, double c[DS_SLICE_DI
     double a[2][2] = {{0, 0}, {0, 0}}, b[2] = {0, 0}, left = 0;
     for (uint64_t i = 0; i < s->n; i++) {
         double w = 2 * half_width(s, i), r = (x[i] - s->origin[i]) / w;
+        if (!(w > 0)) { /* fixed: it has no width to measure in */
+            continue;
+        }
         double d[2] = {s->dir[0][i] / w, s->dir[1][i] / w};
         for (int k = 0; k < 2; k++) {
             b[k] += d[k] * r;
@@ -449,7 +475,7 @@ double ds_slice_project(const ds_slice *s, const double *x, double c[DS_SLICE_DI
     c[1] = plane ? (a[0][0] * b[1] - a[1][0] * b[0]) / det : 0;
     for (uint64_t i = 0; i < s->n; i++) {
         double r = x[i] - s->origin[i] - c[0] * s->dir[0][i] - c[1] * s->dir[1][i];
-        r /= 2 * half_width(s, i);
+        r /= half_width(s, i) > 0 ? 2 * half_width(s, i) : 1;
         left += r * r;
     }
     return sqrt(left / (double)s->n);

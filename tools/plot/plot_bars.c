@@ -30,7 +30,7 @@ static int same_bounds(uint64_t n, const double *lower, const double *upper)
 /* 0 at the lower, 1 at the upper bound. */
 static double share(double x, double lower, double upper)
 {
-    double t = (x / 2 - lower / 2) / (upper / 2 - lower / 2);
+    double t = lower < upper ? (x / 2 - lower / 2) / (upper / 2 - lower / 2) : 0.5; /* fixed: in the middle */
     return isnan(t) ? 0 : fmax(0, fmin(1, t));
 }
 

@@ -40,7 +40,7 @@ typedef struct ds_search_options {
     uint32_t struct_size;  /* sizeof(ds_search_options) */
     uint32_t has_gradient; /* 1 where tell() can give gradients */
     uint64_t n;            /* number of variables, at least 1 */
-    const double *lower;   /* n values each: bounds, finite, lower < upper */
+    const double *lower;   /* n values each: bounds, finite, lower <= upper: equal ones fix a variable */
     const double *upper;
     const double *x0; /* n values: a start point inside the bounds, which is evaluated first; NULL = none */
     uint64_t budget;  /* evaluations; 0 = no limit, and the optimizer plans for none */

@@ -340,7 +340,7 @@ static void test_refused(void **state)
     bad.lower = nan_lower;
     refused("cmaes", &bad, "variable 1");
     bad.lower = upper;
-    refused("cmaes", &bad, "lower < upper");
+    refused("cmaes", &bad, "lower <= upper");
     bad = o;
     bad.x0 = outside;
     refused("cmaes", &bad, "start point: variable 2");
