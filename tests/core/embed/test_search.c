@@ -340,7 +340,10 @@ static void test_refused(void **state)
     bad.lower = nan_lower;
     refused("cmaes", &bad, "variable 1");
     bad.lower = upper;
+    bad.upper = lower;
     refused("cmaes", &bad, "lower <= upper");
+    bad.upper = upper;
+    refused("cmaes", &bad, "all 3 variables are fixed");
     bad = o;
     bad.x0 = outside;
     refused("cmaes", &bad, "start point: variable 2");
@@ -504,28 +507,39 @@ static int has_text(const char *folder, const char *file, const char *part)
 static void test_recorded(void **state)
 {
     static const char *const plugins[] = {"cmaes", "boleap", "lbfgsb"};
+    static const double one_lower[N] = {-3, 0.25, -3}, one_upper[N] = {3, 0.25, 3};
+    const size_t count = sizeof plugins / sizeof *plugins;
     (void)state;
-    for (size_t k = 0; k < sizeof plugins / sizeof *plugins; k++) {
+    for (size_t k = 0; k < 2 * count; k++) { /* with all variables free, then with one of them fixed */
         static double whole[ROOM * N], parts[ROOM * N];
+        const int fixed = k >= count;
+        const char *plugin = plugins[k % count];
         char name[40];
         memset(whole, 0, sizeof whole);
         memset(parts, 0, sizeof parts);
         snprintf(name, sizeof name, "whole%zu", k);
         ds_search_options o = recorded(name, 90, 0);
-        assert_int_equal(go_on(plugins[k], &o, ROOM, whole), 90);
+        o.lower = fixed ? one_lower : o.lower;
+        o.upper = fixed ? one_upper : o.upper;
+        assert_int_equal(go_on(plugin, &o, ROOM, whole), 90);
+        for (size_t i = 0; fixed && i < 90; i++) {
+            assert_true(whole[N * i + 1] == 0.25 && whole[N * i] >= -3 && whole[N * i + 2] >= -3);
+        }
         assert_int_equal(rows_of(o.folder), 90);
         assert_true(has_text(o.folder, "summary.json", "\"ended\": \"budget\""));
         assert_true(has_text(o.folder, "run.ini", "env = bowl"));
         snprintf(name, sizeof name, "parts%zu", k);
         o = recorded(name, 90, 1); /* begins one, where there is none */
-        uint64_t first = go_on(plugins[k], &o, 30, parts);
+        o.lower = fixed ? one_lower : o.lower;
+        o.upper = fixed ? one_upper : o.upper;
+        uint64_t first = go_on(plugin, &o, 30, parts);
         assert_true(first >= 30 && first < 90);
         assert_true(has_text(o.folder, "summary.json", "\"ended\": \"signal\""));
         assert_int_equal(rows_of(o.folder), first);
-        assert_int_equal(go_on(plugins[k], &o, ROOM, parts), 90 - first);
+        assert_int_equal(go_on(plugin, &o, ROOM, parts), 90 - first);
         assert_int_equal(rows_of(o.folder), 90);
         o.budget = 95;
-        assert_int_equal(go_on(plugins[k], &o, ROOM, parts), 5);
+        assert_int_equal(go_on(plugin, &o, ROOM, parts), 5);
     }
 }
 

@@ -270,8 +270,8 @@ static void refuses_instances(void **state)
     refused(4, "tolerance of nan");
     plan.bounds = DS_E_IO;
     refused(6, "toy: bounds() failed");
-    plan.lower = 1;
-    refused(4, "toy: bounds of variable 0 are 1..1");
+    plan.lower = 2;
+    refused(4, "toy: bounds of variable 0 are 2..1: they must be finite and lower <= upper");
     plan.upper = INFINITY;
     refused(4, "they must be finite");
     plan.lower = NAN;
