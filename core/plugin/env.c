@@ -149,6 +149,23 @@ static int check_tolerance(const ds_env *env, ds_error *e)
                          env->module->id, tolerance);
 }
 
+static int check_numbers(const ds_env *env, ds_error *e)
+{
+    const ds_env_info *info = &env->info;
+    const char *id = env->module->id;
+    if (!(info->loss_floor < (double)INFINITY)) {
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: info() says a loss_floor of %g: say a lower bound of the loss, or -INFINITY", id,
+                       info->loss_floor);
+    }
+    if (!(isfinite(info->dt) && info->dt >= 0)) {
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: info() says a dt of %g s: say the seconds of a step, 0 where time has no meaning", id,
+                       info->dt);
+    }
+    return check_tolerance(env, e);
+}
+
 static int ask_info(ds_env *env, ds_error *e)
 {
     env->info.struct_size = sizeof env->info;
@@ -162,7 +179,7 @@ static int ask_info(ds_env *env, ds_error *e)
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: info() says %llu variables, 1 to %u are possible",
                        env->module->id, (unsigned long long)n, DS_MAX_VARIABLES);
     }
-    if (check_tolerance(env, e) != 0) {
+    if (check_numbers(env, e) != 0) {
         return e->status;
     }
     env->lower = calloc(n, 3 * sizeof *env->lower);

@@ -14,7 +14,7 @@ from . import _library, _scene
 from ._calls import Opened, asked_while_waiting
 from ._errors import ClosedError, EvaluationError, UnsupportedError, UsageError
 from ._library import lib
-from ._settings import lines, merged, reals, seconds, whole
+from ._settings import lines, merged, reals, seconds, shown, undo_rounding, whole
 from ._space import Space
 
 OUTCOMES = ("ok", "bad_gradient", "diverged", "infeasible", "stopped", "invalid", "crashed", "timeout", "error")
@@ -129,15 +129,15 @@ class Environment(Opened):
         **parameters,
     ):
         super().__init__()
-        if isolation not in ("process", "none"):
-            raise UsageError(f"isolation is {isolation!r}: allowed are 'process' and 'none'")
-        if on_failure not in ("raise", "inf"):
-            raise UsageError(f"on_failure is {on_failure!r}: allowed are 'raise' and 'inf'")
+        if not isinstance(isolation, str) or isolation not in ("process", "none"):
+            raise UsageError(f"isolation is {shown(isolation)}: allowed are 'process' and 'none'")
+        if not isinstance(on_failure, str) or on_failure not in ("raise", "inf"):
+            raise UsageError(f"on_failure is {shown(on_failure)}: allowed are 'raise' and 'inf'")
         try:
             name = os.fspath(name)
         except TypeError:
             raise TypeError(
-                f"the name of the environment is {name!r:.80}: an id or the path of a .so is wanted"
+                f"the name of the environment is {shown(name)}: an id or the path of a .so is wanted"
             ) from None
         self._given = {
             "name": name,
@@ -146,7 +146,7 @@ class Environment(Opened):
             "threads": whole(threads, "threads", 0, 1024),
             "isolation": isolation,
             "timeout": seconds(timeout, "timeout"),
-            "memory_mb": whole(memory_mb or 0, "memory_mb", 0, 10**9),
+            "memory_mb": 0 if memory_mb is None else whole(memory_mb, "memory_mb", 0, 10**9),
             "on_failure": on_failure,
             "settings": merged(settings, parameters),
         }
@@ -209,7 +209,7 @@ class Environment(Opened):
         self._one_ref, self._one_with_grad_ref = c.byref(self._one), c.byref(self._one_with_grad)
         self._channels = None
         self._variables = None
-        self._kept_scene = None
+        self._lanes: set = set()  # of stepwise control, that somebody has
 
     def close(self) -> None:
         """Ends the workers. What was returned stays valid; everything else raises :class:`ClosedError`."""
@@ -225,11 +225,14 @@ class Environment(Opened):
     def __reduce__(self):
         return _again, (self._given,)
 
+    def _check_open(self):
+        if self.closed:
+            raise ClosedError(f"{self.name} {self._why_closed}: make() another one")
+
     def _ready(self):
         """The handle, with the lock held; opened anew where Ctrl-C has ended the workers."""
         if self._handle is None:
-            if self._why_closed != "interrupted":
-                raise ClosedError(f"{self.name} {self._why_closed}: make() another one")
+            self._check_open()
             self._open()
         return self._handle
 
@@ -334,11 +337,16 @@ class Environment(Opened):
 
     def clip(self, x) -> np.ndarray:
         """x with every value moved to the nearest one within the bounds."""
-        return np.clip(reals(x, "x"), self.lower, self.upper)
+        a = reals(x, "x")
+        if a.shape[-1:] != self._shape:
+            raise UsageError(f"x has shape {a.shape}: {self.name} takes ({self.n},), or (..., {self.n})")
+        return np.clip(a, self.lower, self.upper)
 
     def random(self, k: int | None = None, seed: int | None = None) -> np.ndarray:
         """Uniform points within the bounds, by NumPy's generator: (n,), or (k, n)."""
-        shape = self.n if k is None else (k, self.n)
+        shape = self.n if k is None else (whole(k, "k", 0, 2**40), self.n)
+        if seed is not None:
+            seed = whole(seed, "seed", 0, 2**128 - 1)
         return self.clip(self.lower + (self.upper - self.lower) * np.random.default_rng(seed).random(shape))
 
     # ---- losses and gradients ----
@@ -400,24 +408,26 @@ class Environment(Opened):
 
     def _words(self, row, outcome):
         said = lib.ds_environment_message_of(self._handle, row).decode("utf-8", "replace")
-        return said or f"{self.name}: {outcome}"
+        return _library.in_python(said) or f"{self.name}: {outcome}"
 
     def _points(self, x):
         """x as (k, n), and was it one point?"""
         a = reals(x, "x")
-        if a.shape == self._shape:
-            return a.reshape(1, self.n), True
-        if a.ndim != 2 or a.shape[1] != self.n or a.shape[0] == 0:
+        single = a.shape == self._shape or (a.ndim == 0 and self.n == 1)
+        if not single and (a.ndim != 2 or a.shape[1] != self.n or a.shape[0] == 0):
             raise UsageError(f"x has shape {a.shape}: {self.name} takes ({self.n},), or (k, {self.n}) for k points")
-        return a, False
+        return undo_rounding(x, a, self.lower, self.upper).reshape(-1, self.n), single
 
     def _keys(self, noise_key, k):
         if noise_key is None:
             return np.zeros(k, np.uint64)
-        a = np.asarray(noise_key)
-        if a.dtype.kind not in "iu" or a.shape not in ((), (k,)) or (a.dtype.kind == "i" and (a < 0).any()):
+        try:
+            a = np.asarray(noise_key)
+        except (ValueError, TypeError, RuntimeError):
+            a = np.empty(0)
+        if isinstance(noise_key, np.ma.MaskedArray) or a.dtype.kind not in "iu" or a.shape not in ((), (k,)) or (a.dtype.kind == "i" and (a < 0).any()):
             raise UsageError(
-                f"noise_key: a whole number that is not negative is wanted, or {k} of them, not {noise_key!r:.60}"
+                f"noise_key: a whole number that is not negative is wanted, or {k} of them, not {shown(noise_key)}"
             )
         return np.ascontiguousarray(np.broadcast_to(a, (k,)), np.uint64)
 
@@ -493,8 +503,8 @@ class Environment(Opened):
                     + (", ".join(v.name for v in able or channels.values()) or "none")
                 )
             return able[0]
-        if channel not in channels:
-            raise UsageError(f"{self.name} has no channel {channel!r}; it has " + (", ".join(channels) or "none"))
+        if not isinstance(channel, str) or channel not in channels:
+            raise UsageError(f"{self.name} has no channel {shown(channel)}; it has " + (", ".join(channels) or "none"))
         if operation not in channels[channel].can:
             raise UnsupportedError(
                 f"channel {channel} of {self.name} cannot do {operation}, but {', '.join(channels[channel].can)}"
@@ -510,6 +520,9 @@ class Environment(Opened):
                 (ch.shape, ch.dtype) if op == _VALUE else (ch.shape, _F64) if op == _JV else (self._shape, _F64)
             )
             out = np.zeros((k, *shape), dtype)
+            for what, m in (("v", v), ("w", w)):
+                if m is not None and m.ndim == 2 and m.shape[0] not in (1, k):
+                    raise UsageError(f"{what} has {m.shape[0]} rows for {k} points: one row, or {k}, are wanted")
             v_, w_ = (
                 None if m is None else np.ascontiguousarray(np.broadcast_to(m, (k, *m.shape[-1:]))) for m in (v, w)
             )
@@ -550,7 +563,9 @@ class Environment(Opened):
         raise UnsupportedError(f"{self.name} has no residuals: its loss is no sum of squares that it tells")
 
     def _vector(self, v, size, what):
-        a = reals(v, what)
+        a = np.atleast_1d(reals(v, what))
+        if not np.isfinite(a).all():
+            raise UsageError(f"{what} has a value that is not finite: finite numbers are wanted")
         if a.shape == (size,) or (a.ndim == 2 and a.shape[1] == size):
             return a
         raise UsageError(f"{what} has shape {a.shape}: ({size},) is wanted, or a row for each point")
@@ -594,8 +609,8 @@ class Environment(Opened):
         """Simulates a point (None: the one evaluated last) and returns what it looked like, a :class:`Scene`.
 
         ``frames``: "all", "few" (those of a picture), or "none" (metrics alone)."""
-        if frames not in ("all", "few", "none"):
-            raise UsageError(f"frames is {frames!r}: allowed are 'all', 'few' and 'none'")
+        if not isinstance(frames, str) or frames not in ("all", "few", "none"):
+            raise UsageError(f"frames is {shown(frames)}: allowed are 'all', 'few' and 'none'")
         address, key = None, 0
         if x is not None:
             a, single = self._points(x)
@@ -639,12 +654,22 @@ class Environment(Opened):
                 raise UnsupportedError(f"{self.name} has no stepwise control")
         return EpisodeInfo(info.horizon, info.n_act, info.n_obs, info.dt, bool(info.flags & 1))
 
-    def _rows(self, function, rows, *keys):
-        """reset() or step() of lanes; `rows` is a struct of the library that the caller has filled."""
+    def _take_lanes(self, count, most):
+        """Numbers of `count` lanes that no other object has; they are free again when their owner calls _free_lanes()."""
         with self._lock:
-            self._ready()
-            self._check(function(self._handle, c.byref(rows), *keys))
-            return lib.ds_environment_message(self._handle)
+            free = [i for i in range(most) if i not in self._lanes]
+            if len(free) < count:
+                raise UsageError(
+                    f"{self.name} has {most} lanes, of which {most - len(free)} are in use: make() another environment"
+                )
+            self._lanes.update(free[:count])
+            return free[:count]
+
+    def _rows(self, function, rows, *keys):
+        """reset() or step() of lanes, with the lock held; `rows` is a struct of the library that the caller has filled."""
+        self._ready()
+        self._check(function(self._handle, c.byref(rows), *keys))
+        return lib.ds_environment_message(self._handle)
 
     # ---- for people ----
 
@@ -681,6 +706,13 @@ def _close(handle, _waiting):  # the function is held until the library does not
 def _again(given):
     given = dict(given)
     return Environment(given.pop("name"), **given)
+
+
+def environment(env, what) -> Environment:
+    """env, refused where it is not an environment."""
+    if not isinstance(env, Environment):
+        raise TypeError(f"{what}: {shown(env)} is not an environment: pass one of diffsim.make()")
+    return env
 
 
 def _frozen(a):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes as c
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -345,6 +346,34 @@ version: str = lib.ds_library_version().decode()
 
 # ---- failures ----
 
+# What a line of the library names, and how Python spells it; the first rules are for whole phrases.
+_SPELLINGS = [
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (r"^(settings|the options of the search):\d+: ", ""),
+        (r"(unknown parameter '[^']*') in \[run\]; `dshost help run`", r"run: \1; `dshost help run`"),
+        (r"(unknown parameter '[^']*') in \[(env|opt)\]", r"\1"),
+        (r", for example with --set (env|opt)\.(\w+)=\.\.\.", r": \2=..."),
+        (r"go on with it by: dshost resume .*, or choose another --out", "go on with it by resume=True, or choose another out="),
+        (r"--verify false", 'run={"verify": False}'),
+        (r"--repair", "dshost resume --repair"),
+        (r"--set (env|opt)\.(\w+)", r"\2"),
+        (r"--timeout-s\b|\btimeout_s\b", "timeout="),
+        (r"--memory-mb\b|\bmemory_mb\b", "memory_mb="),
+        (r"--(budget|seed|jobs|out|target|seconds|threads|isolation|resume|env|opt)( N)?(?![\w-])", r"\1="),
+        (r"gradients are there where has_gradient is set", "with gradients: gradient=True, in minimize() jac="),
+        (r"ds_search_options\.resume", "resume=True"),
+    )
+]
+
+
+def in_python(line: str) -> str:
+    """A line of the library in the words of Python: arguments instead of flags and of places in settings."""
+    for pattern, words in _SPELLINGS:
+        line = pattern.sub(words, line)
+    return line
+
+
 OK, STOPPED = 0, 1
 # DS_E_* of diffsim/base.h
 _KINDS = {
@@ -363,6 +392,7 @@ _KINDS = {
 def by_status(status: int, line: bytes | str | None) -> DiffsimError:
     """The exception for a ds_status and its line."""
     line = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
+    line = in_python(line) if line else line
     if status == STOPPED:
         return Stopped(line or "stopped")
     return _KINDS.get(status, PluginError)(line or f"libdiffsim returned status {status}")
@@ -371,7 +401,7 @@ def by_status(status: int, line: bytes | str | None) -> DiffsimError:
 def opened(handle, why) -> int:
     """The handle of ds_..._open(), or the exception of its failure; `why` is the buffer with the line."""
     if not handle:
-        raise by_exit_status(lib.ds_library_exit_status(), why.value.decode("utf-8", "replace"))
+        raise by_exit_status(lib.ds_library_exit_status(), in_python(why.value.decode("utf-8", "replace")))
     return handle
 
 
@@ -385,7 +415,7 @@ def encoded(value, what: str) -> bytes:
     try:
         raw = os.fsencode(value)
     except TypeError:
-        raise TypeError(f"{what} is {value!r}: text or a path is wanted") from None
+        raise TypeError(f"{what} is {value!r:.80}: text or a path is wanted") from None
     if b"\0" in raw:
         raise UsageError(f"{what} has a NUL character in it")
     return raw

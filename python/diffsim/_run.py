@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import ctypes as c
 import json
 import math
 import os
 import re
+import shutil
 import sys
 import tempfile
 import time
@@ -24,7 +26,7 @@ from ._library import lib
 from ._results import Run
 from ._scene import copied
 from ._search import Optimizer
-from ._settings import lines, merged, reals, seconds as limit_of, whole
+from ._settings import flag, lines, merged, real, reals, seconds as limit_of, shown, whole
 from ._space import Space
 
 
@@ -133,10 +135,18 @@ def minimize(
     :class:`EnvironmentFailed`, :class:`InputOutputError` (also where ``out`` holds a run, without ``resume``), ..."""
     opt = merged(settings, parameters)
     budget = whole(budget, "budget", 1, 2**53)
+    resume, vectorized = flag(resume, "resume"), flag(vectorized, "vectorized")
+    seed = None if seed is None else whole(seed, "seed", 0, 2**64 - 1)
+    target = None if target is None else real(target, "target")
+    out = None if out is None else _folder(out)
     if resume and out is None:
         raise UsageError("resume: name the folder of the run: out=")
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise TypeError(f"progress is {shown(progress)}: True, or a function of a Progress, is wanted")
+    if run is not None and not hasattr(run, "items"):
+        raise TypeError(f"run is {shown(run)}: a mapping of settings of [run] is wanted")
     bar = _Bar(method) if progress is True else None
-    progress = bar if bar is not None else progress if callable(progress) else None
+    progress = bar if bar is not None else progress or None
     result = None
     try:
         if isinstance(f, Environment):
@@ -147,21 +157,19 @@ def minimize(
             result = _run(f, method, budget, seed, jobs, out, resume, target, seconds, progress, run, opt)
             return result
         if not callable(f):
-            raise TypeError(f"{f!r:.80} is neither an environment nor a function")
-        if run:
-            raise UsageError("run: these settings are for environments")
+            hint = f": diffsim.make({f!r}) makes one" if isinstance(f, str) else ""
+            raise TypeError(f"{shown(f)} is neither an environment nor a function{hint}")
+        verify = _verify(run)
         if bounds is None:
-            raise UsageError("bounds are missing: a Space, or (lower, upper); optimizers search in a box")
-        space = Space.of(bounds)
-        if x0 is not None:
-            space = Space(space.lower, space.upper, x0, space.names)
+            raise UsageError("bounds are missing: n pairs (low, high), (lower, upper), or a Space; optimizers search in a box")
+        space = Space.of(bounds, x0)
         ask = _Asked(f, jac, vectorized, 1 if jobs is None else whole(jobs, "jobs", 0, 1024) or os.cpu_count() or 1)
         name = (
             record_as
-            or re.sub(r"[^a-z0-9_]", "_", getattr(f, "__name__", "program").lower()).lstrip("_0123456789")[:40]
+            or re.sub(r"[^a-z0-9_]", "_", str(getattr(f, "__name__", "program")).lower()).lstrip("_0123456789")[:40]
             or "program"
         )
-        result = _search(ask, space, method, budget, seed or 0, out, resume, target, seconds, progress, name, opt)
+        result = _search(ask, space, method, budget, seed or 0, out, resume, verify, target, seconds, progress, name, opt)
         return result
     finally:
         if bar is not None:
@@ -189,13 +197,33 @@ _MAY_CHANGE = {
 }
 
 
+def _folder(out) -> str:
+    try:
+        path = os.fsdecode(out)
+    except TypeError:
+        raise TypeError(f"out is {shown(out)}: text or a path is wanted") from None
+    if not path or "\0" in path:
+        raise UsageError(f"out is {path!r}: the path of a folder is wanted")
+    return path
+
+
+@contextlib.contextmanager
+def _room():
+    """A folder that goes at the end; a process that is forked meanwhile leaves it to its parent."""
+    path, owner = tempfile.mkdtemp(prefix="diffsim-"), os.getpid()
+    try:
+        yield path
+    finally:
+        if os.getpid() == owner:
+            shutil.rmtree(path, ignore_errors=True)
+
+
 def _has_run(folder) -> bool:
     return (Path(folder) / "run.sqlite").is_file()
 
 
 def _run(env, method, budget, seed, jobs, out, resume, target, seconds, progress, run, opt) -> Run:
-    if env.closed:
-        env.space  # says so
+    env._check_open()
     given = env._given
     section = {
         "budget": budget,
@@ -204,9 +232,9 @@ def _run(env, method, budget, seed, jobs, out, resume, target, seconds, progress
         "isolation": given["isolation"],
         "pictures": False,
     }
-    first = {"seed": given["seed"] if seed is None else whole(seed, "seed", 0, 2**64 - 1)}
+    first = {"seed": given["seed"] if seed is None else seed}
     if target is not None:
-        first["target"] = float(target)
+        first["target"] = target
     if seconds is not None:
         section["seconds"] = limit_of(seconds, "seconds")
     if given["timeout"]:
@@ -218,7 +246,7 @@ def _run(env, method, budget, seed, jobs, out, resume, target, seconds, progress
             raise UsageError(f"run: {key} has an argument of its own")
         section[key] = value
     if out is None:
-        with tempfile.TemporaryDirectory(prefix="diffsim-") as room:
+        with _room() as room:
             result = _run_in(os.path.join(room, "run"), env, method, {**first, **section}, opt, progress, False)
             result._read()
             return result
@@ -261,7 +289,7 @@ def _run_in(out, env, method, section, opt, progress, going_on) -> Run:
         if failure:
             raise failure[0]
         if status < 0:
-            raise by_exit_status(exit_status, lib.ds_runner_message(handle).decode("utf-8", "replace"))
+            raise by_exit_status(exit_status, _library.in_python(lib.ds_runner_message(handle).decode("utf-8", "replace")))
         return Run(out)
     finally:
         caller.close()
@@ -341,11 +369,11 @@ def _check_same(old, env, method, first, opt):
 
 
 class _Asked:
-    """Losses and gradients of points by a function of the user."""
+    """Losses and gradients of points by a function of the user, which gets points of its own and may change them."""
 
     def __init__(self, f, jac, vectorized, jobs):
-        if jac is not None and jac is not True and jac is not False and not callable(jac):
-            raise TypeError(f"jac is {jac!r:.80}: True, None or a function is wanted")
+        if jac is not None and not isinstance(jac, bool) and not callable(jac):
+            raise TypeError(f"jac is {shown(jac)}: True, None or a function is wanted")
         self.f, self.jac, self.vectorized = f, jac or None, vectorized
         self.pool = concurrent.futures.ThreadPoolExecutor(jobs) if jobs > 1 and not vectorized else None
 
@@ -353,52 +381,100 @@ class _Asked:
         if self.pool is not None:
             self.pool.shutdown(cancel_futures=True)
 
+    def _answer(self, x, want):
+        """(loss, gradient or None), as the function says them."""
+        answer = self.f(x.copy())
+        if self.jac is not True:
+            return answer, self.jac(x.copy()) if want and self.jac else None
+        if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+            raise UsageError(f"the function returned {shown(answer, 60)}: with jac=True (loss, gradient) is wanted")
+        return answer
+
     def one(self, x, want):
         try:
-            answer = self.f(x)
-            loss, grad = answer if self.jac is True else (answer, None)
-            if want and self.jac is not True:
-                grad = self.jac(x)
+            loss, grad = self._answer(x, want)
         except EvaluationError:
             return math.nan, np.full(x.size, np.nan)
-        return _number(loss), grad
+        return loss_of(loss, "the function"), gradient_of(grad, x.size, "the function") if want else None
 
     def __call__(self, x, want):
         """((k,) losses, (k, n) gradients or None)"""
         if self.vectorized:
-            answer = self.f(x)
-            loss, grad = answer if self.jac is True else (answer, self.jac(x) if want and self.jac else None)
-            return reals(loss, "the losses of the function"), grad
-        rows = list(
-            self.pool.map(lambda p: self.one(p, want), x) if self.pool is not None else (self.one(p, want) for p in x)
-        )
-        losses = np.array([r[0] for r in rows])
-        if not want:
-            return losses, None
-        grads = [reals(r[1], "the gradient of the function").ravel() for r in rows]
-        for g in grads:
-            if g.size != x.shape[1]:
-                raise UsageError(f"the gradient of the function has {g.size} numbers: {x.shape[1]} are wanted")
-        return losses, np.array(grads)
+            loss, grad = self._answer(x, want)
+            losses = reals(loss, "the losses of the function")
+            if losses.shape != (len(x),):
+                raise UsageError(f"the function returned losses of shape {losses.shape}: ({len(x)},) is wanted for {len(x)} points")
+            grads = reals(grad, "the gradients of the function") if want else None
+            if want and grads.shape != x.shape:
+                raise UsageError(f"the function returned gradients of shape {grads.shape}: {x.shape} is wanted")
+            return losses, grads
+        rows = [*self.pool.map(lambda p: self.one(p, want), x)] if self.pool is not None else [self.one(p, want) for p in x]
+        return np.array([r[0] for r in rows]), np.array([r[1] for r in rows]) if want else None
 
 
-def _number(loss) -> float:
-    a = reals(loss, "the loss of the function")
+def loss_of(loss, who) -> float:
+    """The loss that a function has returned."""
+    a = reals(loss, f"the loss of {who}")
     if a.size != 1:
         raise UsageError(
-            f"the function returned an array of shape {a.shape}: one loss is wanted"
+            f"{who} returned an array of shape {a.shape}: one loss is wanted"
             + (", or jac=True where it returns (loss, gradient)" if a.size == 2 else "")
         )
     return float(a.reshape(()))
 
 
-def _search(ask, space, method, budget, seed, out, resume, target, seconds, progress, name, opt) -> Run:
+def gradient_of(grad, n, who) -> np.ndarray:
+    """The gradient that a function has returned, (n,)."""
+    a = reals(grad, f"the gradient of {who}")
+    if a.size != n:
+        raise UsageError(f"the gradient of {who} has {a.size} numbers: {n} are wanted")
+    return a.ravel()
+
+
+def _verify(run) -> bool:
+    """Of the settings of a run, what a search over a function has."""
+    given = dict(run or {})
+    verify = flag(given.pop("verify", True), "run: verify")
+    if given:
+        raise UsageError(f"run: {', '.join(map(str, given))}: these settings are for environments; a function has verify alone")
+    return verify
+
+
+def _recheck(ask, run, space):
+    """Repeats the best recorded evaluation, as `dshost resume` does: another function would mix two problems in one record."""
+    rows = run.history()
+    have = np.flatnonzero(np.isfinite(rows["loss"]))
+    if have.size == 0 or rows["x"].shape[1] != space.n:
+        return
+    i = have[np.argmin(rows["loss"][have])]
+    then, x = float(rows["loss"][i]), np.ascontiguousarray(rows["x"][i : i + 1])
+    was = rows["gradient"][i] if "gradient" in rows.dtype.names and ask.jac is not None else None
+    want = was is not None and bool(np.isfinite(was).all())
+    loss, grad = ask(x, want)
+    now, width = float(loss[0]), space.upper - space.lower
+    scale = max(abs(then), abs(float(rows["loss"][have[0]])), abs(now) if math.isfinite(now) else 0.0)
+    if not math.isfinite(now):
+        what = "fails now"
+    elif abs(now - then) > 1e-6 * scale:
+        what = f"has the loss {now:.10g} now"
+    elif want and not np.abs((grad[0] - was) * width).max() <= 1e-6 * max(scale, np.abs(was * width).max()):
+        what = "has another gradient now"
+    else:
+        return
+    raise PluginError(
+        f"{run.folder}: evaluation {i + 1}, with the recorded loss {then:.10g}, {what}: the function is not what it was when this "
+        'run was made; give back the old function, begin a new run with another out=, or go on with run={"verify": False}; '
+        "nothing was changed"
+    )
+
+
+def _search(ask, space, method, budget, seed, out, resume, verify, target, seconds, progress, name, opt) -> Run:
     limit = limit_of(seconds, "seconds") or math.inf
-    with tempfile.TemporaryDirectory(prefix="diffsim-") as room:
+    with _room() as room:
         folder = out if out is not None else os.path.join(room, "run")
         if out is not None and not resume and _has_run(out):
             raise UsageError(f"{out} holds a run already: resume=True goes on with it, or name another folder")
-        begun = time.monotonic()
+        begun, going_on = time.monotonic(), resume and _has_run(folder)
         try:
             with Optimizer(
                 method,
@@ -411,6 +487,8 @@ def _search(ask, space, method, budget, seed, out, resume, target, seconds, prog
                 record_as=name,
                 settings=opt,
             ) as search:
+                if going_on and verify:
+                    _recheck(ask, Run(folder), space)
                 for x in search:
                     search.tell(*ask(x, search.wants_gradient))
                     best = search.best_loss

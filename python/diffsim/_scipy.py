@@ -8,7 +8,9 @@ import warnings
 import numpy as np
 
 from ._errors import UnsupportedError, UsageError
+from ._run import gradient_of, loss_of
 from ._search import Optimizer
+from ._settings import reals, shown, whole
 from ._space import Space
 
 _OPTIONS = ("budget", "maxfun", "maxfev", "seed")
@@ -19,11 +21,14 @@ def scipy(name, budget: int = 1000, *, seed: int = 0, settings: dict | None = No
 
         scipy.optimize.minimize(f, x0, bounds=[(-1, 2)] * 5, method=diffsim.scipy("bo", budget=100))
 
-    ``name`` and ``**parameters`` are those of :func:`diffsim.optimizer`. Finite bounds are needed; x0 is a start
-    point for optimizers that take one. ``jac`` may be True or a function; without it optimizers that need gradients are
-    refused. ``options`` may have ``budget`` (or ``maxfun``, ``maxfev``) and ``seed``; of others an OptimizeWarning tells the names.
+    ``name`` and ``**parameters`` are those of :func:`diffsim.optimizer`. Finite bounds are needed; a variable whose bounds are
+    equal is fixed. x0 is evaluated first, so that the result is never worse; outside of the bounds it is moved to the nearest
+    point inside, with an OptimizeWarning. ``jac`` may be True or a function; without it optimizers that need gradients are
+    refused. ``options`` may have ``budget`` (or ``maxfun``, ``maxfev``) and ``seed``; an OptimizeWarning names others.
     ``callback(x)`` is called with every better point; where it raises StopIteration, the search ends. Raises
     :class:`UnsupportedError` where there are ``constraints``."""
+    budget = whole(budget, "budget", 1, 2**53)
+    seed = whole(seed, "seed", 0, 2**64 - 1)
 
     def method(fun, x0, args=(), jac=None, hess=None, hessp=None, bounds=None, constraints=(), callback=None, **options):
         none = constraints is None or (isinstance(constraints, (list, tuple, dict)) and len(constraints) == 0)
@@ -40,9 +45,24 @@ def scipy(name, budget: int = 1000, *, seed: int = 0, settings: dict | None = No
                 OptimizeWarning,
                 stacklevel=3,
             )
-        limit = options.get("budget") or options.get("maxfun") or options.get("maxfev") or budget
-        space = _space(bounds, np.asarray(x0, float))
+        given = next(((k, options[k]) for k in ("budget", "maxfun", "maxfev") if options.get(k) is not None), ("budget", budget))
+        limit = whole(given[1], given[0], 1, 2**53)
+        start = np.atleast_1d(reals(x0, "x0"))
+        space = _space(bounds, start)
+        if not np.array_equal(space.x0, start):
+            warnings.warn("x0 is outside of the bounds: it is moved to the nearest point inside", OptimizeWarning, stacklevel=3)
+        if not callable(fun):
+            raise TypeError(f"fun is {shown(fun)}: a function is wanted")
+        args = args if isinstance(args, tuple) else (args,)
+
+        def loss(p):
+            return loss_of(fun(p.copy(), *args), "fun")
+
+        def gradient(p):
+            return gradient_of(jac(p.copy(), *args), space.n, "jac")
+
         best, best_x, evaluations, gradients, ended = np.inf, None, 0, 0, "the budget is used up"
+        start_is_known = False
         with Optimizer(
             name,
             space,
@@ -53,9 +73,9 @@ def scipy(name, budget: int = 1000, *, seed: int = 0, settings: dict | None = No
             **parameters,
         ) as search:
             for x in search:
-                losses = np.array([float(np.squeeze(fun(p, *args))) for p in x])
-                grads = np.array([jac(p, *args) for p in x], float) if search.wants_gradient else None
-                search.tell(losses, grads)
+                start_is_known = start_is_known or bool((x == space.x0).all(axis=1).any())
+                losses = np.array([loss(p) for p in x])
+                search.tell(losses, np.array([gradient(p) for p in x]) if search.wants_gradient else None)
                 gradients += len(x) if search.wants_gradient else 0
                 evaluations = search.used
                 if search.best_loss < best:
@@ -69,6 +89,11 @@ def scipy(name, budget: int = 1000, *, seed: int = 0, settings: dict | None = No
                             break
             else:
                 ended = ended if evaluations >= limit else "the optimizer has ended by itself"
+        if not start_is_known:  # by an optimizer that takes no start point
+            first = loss(space.x0)
+            evaluations += 1
+            if first < best:
+                best, best_x = first, space.x0.copy()
         found = best_x is not None
         return OptimizeResult(
             x=best_x if found else space.x0,
@@ -86,15 +111,23 @@ def scipy(name, budget: int = 1000, *, seed: int = 0, settings: dict | None = No
 
 
 def _space(bounds, x0) -> Space:
+    """The box with x0, moved into it. Bounds are those of SciPy: an object with lb and ub, or n pairs."""
     if bounds is None:
         raise UsageError(
             "bounds are missing: optimizers of diffsim search in a box: minimize(..., bounds=[(low, high), ...])"
         )
-    if hasattr(bounds, "lb"):
-        lower, upper = (np.broadcast_to(np.asarray(v, float), x0.shape) for v in (bounds.lb, bounds.ub))
-        space = Space(lower, upper)
-    else:
-        space = Space.of_pairs(bounds)
+    if x0.ndim != 1 or not np.isfinite(x0).all():
+        raise UsageError(f"x0 is {shown(x0, 60)}: n finite numbers are wanted")
+    space = Space.of(bounds, None) if isinstance(bounds, Space) else None
+    if space is None and hasattr(bounds, "lb"):
+        lower, upper = (reals(v, "bounds") for v in (bounds.lb, bounds.ub))
+        try:
+            space = Space(np.broadcast_to(lower, x0.shape), np.broadcast_to(upper, x0.shape))
+        except ValueError as e:
+            if isinstance(e, UsageError):
+                raise
+            raise UsageError(f"x0 has shape {x0.shape}, but bounds have {lower.shape} and {upper.shape}") from None
+    space = Space.of_pairs(bounds) if space is None else space
     if x0.shape != space.lower.shape:
         raise UsageError(f"x0 has shape {x0.shape}, but there are bounds of {space.n} variables")
     return Space(space.lower, space.upper, np.clip(x0, space.lower, space.upper))

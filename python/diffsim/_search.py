@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import ctypes as c
 import os
+import threading
 
 import numpy as np
 
 from . import _library
 from ._calls import Opened
-from ._errors import ClosedError, PluginError, UsageError
+from ._errors import ClosedError, UsageError
 from ._library import lib
 from ._scene import copied
-from ._settings import lines, merged, reals, whole
+from ._settings import flag, lines, merged, reals, shown, whole
 from ._space import Space
 
 _ENDS = ["signal", "target", "time"]  # by the numbers of DS_SEARCH_... in diffsim/lib/ask_tell.h
@@ -27,7 +28,10 @@ class Optimizer(Opened):
                 opt.tell([f(point) for point in x])
             opt.best_x, opt.best_loss
 
-    The points depend on the optimizer, its parameters, the seed and the answers alone."""
+    The points depend on the optimizer, its parameters, the seed and the answers alone.
+
+    Threads take turns. A thread that has asked can only tell what it has asked for: where another thread has answered those
+    points, tell() is refused. A process that was forked begins a search of its own; a search cannot be pickled."""
 
     def __init__(
         self,
@@ -44,18 +48,23 @@ class Optimizer(Opened):
         **parameters,
     ):
         super().__init__()
-        self.name = os.fspath(name)
+        try:
+            self.name = os.fsdecode(name)
+        except TypeError:
+            raise TypeError(f"the name of the optimizer is {shown(name)}: an id or the path of a .so is wanted") from None
         self.space = Space.of(space)
-        self.budget = whole(budget or 0, "budget", 0, 2**63 - 1)
+        self.budget = 0 if budget is None else whole(budget, "budget", 0, 2**63 - 1)
         self.seed = whole(seed, "seed", 0, 2**64 - 1)
         self._points = None  # asked and not yet told
         self._want = False
+        self._batch, self._of_thread = 0, threading.local()  # number of the batch that was asked for last, by any thread, by this one
         self.done = False  #: has the search ended, by its budget or by itself?
+        self._told_by = None  # the thread that has answered last
         self._last = (0, np.inf, None)
         s = self.space
         lower, upper, x0 = (np.ascontiguousarray(v) for v in (s.lower, s.upper, s.x0))
         o = _library.SearchOptions(
-            has_gradient=bool(gradient),
+            has_gradient=flag(gradient, "gradient"),
             n=s.n,
             lower=lower.ctypes.data,
             upper=upper.ctypes.data,
@@ -65,21 +74,12 @@ class Optimizer(Opened):
             settings=lines(merged(settings, parameters)),
             folder=None if folder is None else _library.encoded(folder, "the folder"),
             name=None if record_as is None else _library.encoded(record_as, "the name of what is evaluated"),
-            resume=bool(resume),
+            resume=flag(resume, "resume"),
             is_suggestion=not s._has_start,
         )
         why = _library.line_buffer()
         handle = lib.ds_search_open(_library.encoded(self.name, "the name of the optimizer"), c.byref(o), why, len(why))
-        try:
-            _library.opened(handle, why)
-        except PluginError as e:  # in the words of Python
-            e.args = (
-                e.args[0].replace(
-                    "gradients are there where has_gradient is set",
-                    "gradients are there with gradient=True, in minimize() with jac=",
-                ),
-            )
-            raise
+        _library.opened(handle, why)
         self._hold(handle, lib.ds_search_close, handle)
 
     def close(self, ended: str = "signal") -> None:
@@ -88,7 +88,7 @@ class Optimizer(Opened):
         ``ended``: what the record says where the search would have gone on: "signal" (it was interrupted), "target" (the
         loss is low enough) or "time"."""
         if ended not in _ENDS:
-            raise UsageError(f"ended is {ended!r}: " + ", ".join(_ENDS) + " are possible")
+            raise UsageError(f"ended is {shown(ended)}: " + ", ".join(_ENDS) + " are possible")
         with self._lock:
             if self._handle is not None:
                 lib.ds_search_end(self._handle, _ENDS.index(ended))
@@ -117,6 +117,9 @@ class Optimizer(Opened):
                 return None
             if status != 0:
                 raise _library.by_status(status, lib.ds_search_message(self._handle))
+            if self._points is None:
+                self._batch += 1
+            self._of_thread.batch = self._batch
             self._points = copied(x.value, c.c_double, (count.value, self.space.n))
             self._want = bool(want.value)
             return self._points.copy()
@@ -127,6 +130,13 @@ class Optimizer(Opened):
         """
         with self._lock:
             handle = self._ready()
+            if getattr(self._of_thread, "batch", self._batch) != self._batch or (
+                self._points is None and self._told_by not in (None, threading.get_ident())
+            ):
+                raise UsageError(
+                    "tell() answers points that another thread has answered: let one thread ask and tell, or evaluate the "
+                    "rows of one ask() in parallel"
+                )
             if self._points is None:
                 raise UsageError(
                     "tell() without ask(): there are no points to answer"
@@ -143,10 +153,13 @@ class Optimizer(Opened):
                 g = np.atleast_2d(reals(grad, "grad"))
                 if g.shape != (k, n):
                     raise UsageError(f"grad has shape {g.shape}: ({k}, {n}) is wanted")
-            self._points = None
+            self._points, self._told_by = None, threading.get_ident()
             status = lib.ds_search_tell(handle, a.ctypes.data, None if g is None else g.ctypes.data)
             if status != 0:
                 raise _library.by_status(status, lib.ds_search_message(handle))
+
+    def __reduce__(self):
+        raise TypeError(f"the search of {self.name} cannot be pickled or copied: it computes in this process; begin another one there")
 
     def __iter__(self):
         while True:

@@ -43,3 +43,33 @@ def one_line(text):
 def describe(value):
     shape = getattr(value, "shape", None)
     return f"{type(value).__name__}" + (f" of shape {tuple(shape)}" if shape is not None else "")
+
+
+def numbers(value, what):
+    """An array of doubles, as diffsim._settings.reals() takes them: no masked, complex or other values pass for numbers."""
+    from diffsim._settings import reals # not before numpy is known to be there
+    try:
+        return reals(value, what)
+    except (TypeError, ValueError) as error:
+        raise Refused(str(error)) from None
+
+
+def one_number(value, says):
+    """A float; `says` begins the line where it is none: "loss(x) returned"."""
+    if type(value) is float:
+        return value
+    from diffsim._settings import reals
+    try:
+        a = reals(value.detach() if getattr(value, "requires_grad", False) is True else value, "")
+    except (TypeError, ValueError):
+        a = None
+    if a is None or a.size != 1:
+        raise Refused(f"{says} {describe(value)}: one number is wanted")
+    return float(a.reshape(()))
+
+
+def whole_number(value, what, low, high):
+    """An int of a range; a float or a bool is none."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or not low <= value.__index__() <= high:
+        raise Refused(f"{what} is {str(value)[:40]}: a whole number from {low} to {high} is wanted")
+    return value.__index__()

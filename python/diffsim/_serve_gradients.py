@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 
-from ._serve_errors import Refused, describe
+from ._serve_errors import Refused, describe, numbers
 from ._serve_parameters import annotations_of
 
 VALUE, JV, JTV = 1, 2, 3  # DS_ASK_*
@@ -132,19 +132,21 @@ class JaxBatch:
 class Residuals:
     """A loss that is the sum of squares of r = residuals(x), with J = jacobian(x): loss r'r, gradient 2 J'r."""
 
+    rows = 0  # residuals
+
     def __init__(self, e):
         self.function = e.residuals
         self.jacobian = getattr(e, "jacobian", None)
         self.can = [VALUE] + ([JV, JTV] if self.jacobian is not None else [])
 
     def value(self, x):
-        import numpy
-        return numpy.asarray(self.function(x), dtype=numpy.float64)
+        return numbers(self.function(x), "residuals(x)")
 
     def slopes(self, x):
         """The Jacobian, as two functions of v: J v and J' v."""
-        import numpy
-        j = numpy.asarray(self.jacobian(x), dtype=numpy.float64)
+        j = numbers(self.jacobian(x), "jacobian(x)")
+        if j.ndim != 2 or j.shape[1] != x.size or j.shape[0] != self.rows:
+            raise Refused(f"jacobian(x) has the shape {j.shape}, ({self.rows}, {x.size}) is wanted")
         return (lambda v: j @ v), (lambda v: j.T @ v)
 
 

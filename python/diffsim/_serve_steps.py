@@ -7,7 +7,7 @@ import math
 
 import diffsim.plugin as api  # not `from . import`, which would ask the package for it and load all
 
-from ._serve_errors import Refused, describe
+from ._serve_errors import Refused, describe, numbers, one_number
 
 MOST_OBSERVED = 1 << 20  # DS_MAX_OBSERVED
 GOES_ON, TERMINATED, TRUNCATED = 0, 1, 2  # DS_RL_*
@@ -29,6 +29,10 @@ def keywords_of(function):
         return set()
 
 
+TIME_LIMIT = ("step(action) says truncated at the horizon: set time_limit = True where the task would go on after it, or return "
+              "terminated there")
+
+
 class Steps:
     """The episodes of an object `e`: ``horizon`` steps at most, actions of ``n_act`` numbers, observations of ``n_obs``.
 
@@ -39,9 +43,10 @@ class Steps:
     def __init__(self, e, whose, stochastic):
         self.e, self.whose, self.loss, self.stochastic = e, whose, None, stochastic
         horizon = getattr(e, "horizon", None)
-        if not isinstance(horizon, int) or isinstance(horizon, bool) or horizon < 1:
+        if not hasattr(horizon, "__index__") or isinstance(horizon, bool) or not 1 <= horizon.__index__() < 1 << 40:
             raise Refused(f"{whose}: horizon, the steps of an episode, has to be a whole number of at least 1, it is {horizon!r}")
-        self.horizon, self.time_limit = horizon, bool(getattr(e, "time_limit", False))
+        self.says_time_limit = hasattr(e, "time_limit")
+        self.horizon, self.time_limit = horizon.__index__(), bool(getattr(e, "time_limit", False))
         takes = keywords_of(e.reset)
         self.noise = "noise" if "noise" in takes else "seed" if "seed" in takes else ""
         self.space = getattr(e, "action_space", None)
@@ -57,10 +62,9 @@ class Steps:
         return bound
 
     def observed(self, obs, where):
-        import numpy
         try:
-            o = numpy.asarray(obs, dtype=numpy.float64).reshape(-1)
-        except (TypeError, ValueError):
+            o = numbers(obs, "").reshape(-1)
+        except Refused:
             raise Refused(f"{where} gave {describe(obs)} as observation: numbers are wanted") from None
         if self.n_obs == 0:
             self.n_obs = o.size
@@ -94,10 +98,7 @@ class Steps:
             raise Refused(f"step(action) returned {what}: (observation, reward), (observation, reward, terminated), or the five "
                           "of Gymnasium are wanted")
         obs = self.observed(answer[0], "step(action)")
-        try:
-            reward = float(answer[1])
-        except (TypeError, ValueError):
-            raise Refused(f"step(action) gave {describe(answer[1])} as reward: one number is wanted") from None
+        reward = one_number(answer[1], "step(action) gave as reward")
         self.step += 1
         if not math.isfinite(reward) or not numpy.isfinite(obs).all():
             raise api.Diverged(f"step {self.step - 1}: reward or observation is not finite", self.step - 1)
@@ -105,10 +106,26 @@ class Steps:
         ended = TERMINATED if len(answer) > 2 and answer[2] else TRUNCATED if len(answer) == 5 and answer[3] else GOES_ON
         if self.step == self.horizon and ended != TERMINATED:
             if ended == TRUNCATED and not self.time_limit:
-                raise Refused("step(action) says truncated at the horizon: set time_limit = True where the task would go on "
-                              "behind it")
+                raise Refused(TIME_LIMIT)
             ended = TRUNCATED if self.time_limit else TERMINATED
         return obs, reward, ended
+
+    def try_out(self, x):
+        """Plays an episode in the way of Gymnasium, five values a step, whose class does not say what its horizon is: where that
+        truncates it, the class is refused now rather than in every evaluation."""
+        for k, action in enumerate(x.reshape(self.horizon, -1)):
+            if self.space is not None and getattr(self.space, "shape", None):
+                action = action.reshape(self.space.shape)
+            try:
+                answer = self.e.step(action.copy())
+            except Exception: # an evaluation tells it
+                return
+            if not isinstance(answer, tuple) or len(answer) != 5 or answer[2]:
+                return
+            if answer[3]:
+                if k + 1 == self.horizon:
+                    raise Refused(f"{self.whose}: {TIME_LIMIT}")
+                return
 
     def roll(self, x, noise=0):
         """Minus the sum of the rewards of an episode with the actions x."""

@@ -4,7 +4,7 @@ whose copies are played by the worker processes of one diffsim environment."""
 
 from __future__ import annotations
 
-import ctypes as c
+import weakref
 
 import gymnasium
 import numpy as np
@@ -14,7 +14,7 @@ from . import _library
 from ._environment import OUTCOMES, Environment, make
 from ._errors import UnsupportedError, UsageError
 from ._library import lib
-from ._settings import reals
+from ._settings import reals, shown, whole
 
 #: The environments of diffsim that are registered, each as diffsim/Name-v0.
 STEPWISE = (
@@ -68,24 +68,28 @@ def _spaces(env, info):
 
 
 class _Lanes:
-    """Episodes in lanes 0 .. count - 1 of an environment, and the buffers for them."""
+    """Episodes 0 .. count - 1 in lanes of an environment that nobody else has, and the buffers for them.
+
+    All of it changes under the lock of the environment, so that threads take turns."""
 
     def __init__(self, env, options, count):
+        count = whole(count, "num_envs", 1, _LANES)
         if not isinstance(env, Environment):
             env = make(env, **options)
         elif options:
             raise UsageError(f"{', '.join(options)}: not with an environment that is open already")
         if not env.stepwise:
             raise UnsupportedError(f"{env.name} has no stepwise control: {', '.join(STEPWISE)} have")
-        if not 1 <= count <= _LANES:
-            raise UsageError(f"num_envs is {count}: allowed are 1 to {_LANES}")
         self.env, self.info, self.count = env, env.episodes, count
+        self.own = np.array(env._take_lanes(count, _LANES), np.uint64)
+        weakref.finalize(self, env._lanes.difference_update, self.own.tolist())
         i = self.info
         self.lower, self.upper = env.lower.reshape(i.horizon, i.n_act), env.upper.reshape(i.horizon, i.n_act)
         self.x = np.zeros((count, i.horizon, i.n_act))  # what was done in each lane
         self.steps = np.zeros(count, np.int64)
         self.key = np.zeros(count, np.uint64)
-        self.lane = np.arange(count, dtype=np.uint64)
+        self.begun = np.zeros(count, bool)
+        self.lane = self.own.copy()
         self.action = np.zeros((count, i.n_act))
         self.obs = np.zeros((count, i.n_obs))
         self.reward, self.loss = np.zeros(count), np.zeros(count)
@@ -93,7 +97,7 @@ class _Lanes:
 
     def _rows(self, lanes):
         """Rows of `lanes`, whose data lie at the front of the buffers."""
-        self.lane[: len(lanes)] = lanes
+        self.lane[: len(lanes)] = self.own[lanes]
         return _library.EpisodeRows(
             count=len(lanes),
             lane=self.lane.ctypes.data,
@@ -107,42 +111,73 @@ class _Lanes:
 
     def reset(self, lanes, keys):
         """The first observations, (len(lanes), n_obs)."""
-        self.key[lanes], self.steps[lanes] = keys, 0
         chosen = np.ascontiguousarray(keys, np.uint64)
-        said = self.env._rows(lib.ds_environment_reset, self._rows(lanes), chosen.ctypes.data)
-        if self.outcome[: len(lanes)].any():
-            raise _library.by_status(-9, said)
-        return self.obs[: len(lanes)].copy()
+        with self.env._lock:
+            self.begun[lanes] = False  # until it has worked
+            self.key[lanes], self.steps[lanes] = keys, 0
+            said = self.env._rows(lib.ds_environment_reset, self._rows(lanes), chosen.ctypes.data)
+            if self.outcome[: len(lanes)].any():
+                raise _library.by_status(-9, said)
+            self.begun[lanes] = True
+            return self.obs[: len(lanes)].copy()
+
+    def actions(self, actions, rows):
+        """Actions as doubles, (rows, n_act)."""
+        a = reals(actions, "the action")
+        if a.size != rows * self.info.n_act or (rows > 1 and a.shape[0] != rows):
+            wanted = f"({rows}, {self.info.n_act})" if rows > 1 else f"({self.info.n_act},)"
+            raise UsageError(f"the action has shape {a.shape}: {wanted} is wanted")
+        return a.reshape(rows, self.info.n_act)
 
     def step(self, lanes, actions):
-        """(observations, rewards, ended) of the lanes; loss and outcome stay in the buffers."""
-        t, i = self.steps[lanes], self.info
-        if t.max() >= i.horizon:
-            raise UsageError(f"the episode of {i.horizon} steps is over: reset() begins another one")
-        low, high = self.lower[t], self.upper[t]
-        a = reals(actions, "actions")
-        if a.size != low.size:
-            raise UsageError(f"actions have shape {a.shape}: {i.n_act} numbers for each episode are wanted")
-        a = a.reshape(low.shape)
-        near = np.clip(a, low, high)  # single precision of learners may lie a rounding outside
-        self.action[: len(lanes)] = np.where(np.abs(near - a) <= 1e-6 * (high - low), near, a)
-        said = self.env._rows(lib.ds_environment_step, self._rows(lanes))
-        self.x[lanes, self.steps[lanes]] = self.action[: len(lanes)]
-        self.steps[lanes] += 1
-        self.said = said.decode("utf-8", "replace")
-        return self.obs[: len(lanes)].copy(), self.reward[: len(lanes)].copy(), self.ended[: len(lanes)].copy()
+        """(observations, rewards, ended, abouts) of the lanes; abouts has the _info() of those that have ended."""
+        with self.env._lock:
+            self.env._ready()
+            if not self.begun[lanes].all():
+                raise UsageError("no episode has begun: call reset() first")
+            t, i = self.steps[lanes], self.info
+            if t.max() >= i.horizon:
+                raise UsageError(f"the episode of {i.horizon} steps is over: reset() begins another one")
+            low, high = self.lower[t], self.upper[t]
+            near = np.clip(actions, low, high)  # single precision of learners may lie a rounding outside
+            slack = 1e-6 * (high - low) + 1e-7 * np.maximum(np.abs(low), np.abs(high))
+            wrong = np.argwhere(~(np.abs(near - actions) <= slack))  # NaN, too
+            if wrong.size:
+                row, k = wrong[0]
+                raise UsageError(
+                    f"number {k} of the action is {actions[row, k]:.10g}, outside of its bounds {low[row, k]:.10g} and "
+                    f"{high[row, k]:.10g}" + (f" (episode {lanes[row]})" if self.count > 1 else "")
+                )
+            self.action[: len(lanes)] = near
+            said = self.env._rows(lib.ds_environment_step, self._rows(lanes))
+            self.x[lanes, t] = near
+            self.steps[lanes] += 1
+            self.said = said.decode("utf-8", "replace")
+            ended = self.ended[: len(lanes)].copy()
+            about = {int(lane): _info(self, row, lane) for row, lane in enumerate(lanes) if ended[row]}
+            return self.obs[: len(lanes)].copy(), self.reward[: len(lanes)].copy(), ended, about
 
     def picture(self, lane, size):
         """What the episode in a lane looks like now: its actions again, and what is left of them as at the start point."""
-        t = int(self.steps[lane])
-        x = self.env.x0.reshape(self.x.shape[1:]).copy()
-        x[:t] = self.x[lane, :t]
-        scene = self.env.trajectory(x.ravel(), noise_key=int(self.key[lane]))
+        with self.env._lock:
+            t, key = int(self.steps[lane]), int(self.key[lane])
+            x = self.env.x0.reshape(self.x.shape[1:]).copy()
+            x[:t] = self.x[lane, :t]
+        scene = self.env.trajectory(x.ravel(), noise_key=key)
         return scene.render(min(round(t * (scene.frames - 1) / self.info.horizon), scene.frames - 1), size)
 
     def fps(self):
         dt = self.info.dt or self.env.dt
         return max(1, round(1 / dt)) if dt else 30
+
+
+def _seed(seed):
+    return None if seed is None else whole(seed, "seed", 0, 2**64 - 1)
+
+
+def _no_options(options):
+    if options:
+        raise UsageError(f"reset(options={shown(options)}): there are no options: parameters belong into make()")
 
 
 def _key(rng, env):
@@ -161,8 +196,8 @@ class Env(gymnasium.Env):
     metadata = {"render_modes": ["rgb_array"], "render_fps": 30}
 
     def __init__(self, env="cartpole", render_mode: str | None = None, size=(480, 360), **options):
-        if render_mode not in (None, "rgb_array"):
-            raise UsageError(f"render_mode is {render_mode!r}: allowed are None and 'rgb_array'")
+        if render_mode is not None and render_mode != "rgb_array":
+            raise UsageError(f"render_mode is {shown(render_mode)}: allowed are None and 'rgb_array'")
         self.render_mode, self._size = render_mode, size
         self._lanes = _Lanes(env, {"jobs": 1, **options} if not isinstance(env, Environment) else options, 1)
         self.metadata = {**self.metadata, "render_fps": self._lanes.fps()}
@@ -175,22 +210,23 @@ class Env(gymnasium.Env):
         return self._lanes.env
 
     def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
+        _no_options(options)
+        super().reset(seed=_seed(seed))
         obs = self._lanes.reset([0], [_key(self.np_random, self._lanes.env)])[0]
         self._over = False
         return obs, {}
 
     def step(self, action):
-        if self._over:
+        if self._over and self._lanes.begun[0] and not self._lanes.env.closed:
             raise UsageError("the episode is over: reset() begins another one")
-        obs, reward, ended = self._lanes.step([0], [action])
+        obs, reward, ended, about = self._lanes.step([0], self._lanes.actions(action, 1))
         self._over = bool(ended[0])
         return (
             obs[0],
             float(reward[0]),
             bool(ended[0] == _TERMINATED),
             bool(ended[0] == _TRUNCATED),
-            _info(self._lanes, 0, 0) if self._over else {},
+            about.get(0, {}),
         )
 
     def render(self):
@@ -230,10 +266,11 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
     def __init__(self, env="cartpole", num_envs: int = 1, render_mode: str | None = None, size=(480, 360), **options):
         super().__init__()
-        if render_mode not in (None, "rgb_array"):
-            raise UsageError(f"render_mode is {render_mode!r}: allowed are None and 'rgb_array'")
-        self.render_mode, self._size, self.num_envs = render_mode, size, num_envs
+        if render_mode is not None and render_mode != "rgb_array":
+            raise UsageError(f"render_mode is {shown(render_mode)}: allowed are None and 'rgb_array'")
+        self.render_mode, self._size = render_mode, size
         self._lanes = _Lanes(env, options, num_envs)
+        self.num_envs = num_envs = self._lanes.count
         self.metadata = {**self.metadata, "render_fps": self._lanes.fps()}
         self.single_action_space, self.single_observation_space = _spaces(self._lanes.env, self._lanes.info)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -247,33 +284,33 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         return self._lanes.env
 
     def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed if isinstance(seed, int) else None)
-        seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, (int, np.integer)) else seed
+        _no_options(options)
+        many = isinstance(seed, (list, tuple, range, np.ndarray))
+        super().reset(seed=None if many else _seed(seed))
+        seeds = list(map(_seed, seed)) if many else None if seed is None else [seed + i for i in range(self.num_envs)]
+        if many and len(seeds) != self.num_envs:
+            raise UsageError(f"there are {len(seeds)} seeds for {self.num_envs} environments")
         if seeds is not None:
-            if len(seeds) != self.num_envs:
-                raise UsageError(f"there are {len(seeds)} seeds for {self.num_envs} environments")
             # the generator of Env.reset(seed=...), so that both play the same episodes
             self._random = [
-                self._random[i] if s is None else gymnasium.utils.seeding.np_random(int(s))[0]
-                for i, s in enumerate(seeds)
+                self._random[i] if s is None else gymnasium.utils.seeding.np_random(s)[0] for i, s in enumerate(seeds)
             ]
         self._over[:] = False
         lanes = np.arange(self.num_envs)
         return self._lanes.reset(lanes, [_key(self._random[i], self._lanes.env) for i in lanes]), {}
 
     def step(self, actions):
-        actions = np.asarray(actions)
-        if actions.shape[:1] != (self.num_envs,):
-            raise UsageError(f"actions have shape {actions.shape}: {self.num_envs} rows are wanted")
+        if not self._lanes.begun.all() and not self._lanes.env.closed:
+            raise UsageError("no episode has begun: call reset() first")
+        actions = self._lanes.actions(actions, self.num_envs)
         on, again = np.flatnonzero(~self._over), np.flatnonzero(self._over)
         obs, reward = np.zeros((self.num_envs, self._lanes.info.n_obs)), np.zeros(self.num_envs)
         ended = np.zeros(self.num_envs, np.uint32)
         infos = {}
         if on.size:
-            obs[on], reward[on], ended[on] = self._lanes.step(on, actions[on])
-            for row, lane in enumerate(on):
-                if ended[lane]:
-                    infos = self._add_info(infos, _info(self._lanes, row, lane), lane)
+            obs[on], reward[on], ended[on], about = self._lanes.step(on, actions[on])
+            for lane, info in about.items():
+                infos = self._add_info(infos, info, lane)
         if again.size:
             obs[again] = self._lanes.reset(again, [_key(self._random[i], self._lanes.env) for i in again])
         self._over = ended != 0

@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._environment import Environment
-from ._errors import UnsupportedError
+from ._environment import Environment, environment
+from ._errors import DiffsimError, UnsupportedError, UsageError
+from ._settings import reals, undo_rounding
 
 
 def loss(env: Environment, noise_key=None):
@@ -19,35 +20,56 @@ def loss(env: Environment, noise_key=None):
         jax.jit(jax.vmap(jax.grad(f)))(points)       # one batch, in parallel by the workers of env
 
     The simulation computes in double precision on the processor; ``jax.config.update("jax_enable_x64", True)`` keeps that.
-    ``noise_key`` as in :meth:`Environment.loss`. Failures raise as in PyTorch. Second derivatives raise UnsupportedError.
+    Arrays of other types are refused. ``noise_key`` as in :meth:`Environment.loss`. Failures raise as in PyTorch; inside ``jit``
+    JAX raises its own RuntimeError, with our line in it. Second derivatives raise UnsupportedError. Threads take turns, as with
+    ``env`` itself; a process that was forked makes an environment of its own.
     """
+    environment(env, "diffsim.jax.loss()")
 
-    def points(x):
-        a = np.asarray(x)
-        wide = a.astype(np.float64).reshape(-1, env.n)
-        if a.dtype != np.float64:  # single precision may have rounded a bound outwards
-            near = env.clip(wide)
-            wide = np.where(near.astype(a.dtype) == a.reshape(-1, env.n), near, wide)
-        return wide
+    failures: list = []  # of callbacks, which JAX wraps in errors of its own
+
+    def evaluated(function, x):
+        x = np.asarray(x)
+        rows = x.reshape(-1, env.n)
+        failures.clear()
+        try:
+            return function(undo_rounding(rows, rows.astype(np.float64), env.lower, env.upper), noise_key)
+        except Exception as e:
+            failures.append(e)
+            raise
 
     def host_loss(x):
-        return np.asarray(env.loss(points(x), noise_key), x.dtype).reshape(x.shape[:-1])
+        return np.asarray(evaluated(env.loss, x), x.dtype).reshape(x.shape[:-1])
 
     def host_both(x):
-        value, grad = env.loss_and_grad(points(x), noise_key)
+        value, grad = evaluated(env.loss_and_grad, x)
         return np.asarray(value, x.dtype).reshape(x.shape[:-1]), np.asarray(grad, x.dtype).reshape(x.shape)
 
-    def check(x):
-        x = jnp.asarray(x)
-        if x.ndim < 1 or x.shape[-1] != env.n or not jnp.issubdtype(x.dtype, jnp.floating):
-            raise TypeError(
-                f"x is {x.dtype}{list(x.shape)}: real numbers of shape ({env.n},) or (..., {env.n}) are wanted"
+    def checked(x):
+        """x as an array of JAX, (..., n), in single or double precision."""
+        env._check_open()  # before JAX begins what a closed environment cannot end
+        if not isinstance(x, (jax.Array, list, tuple, int, float)):
+            a = reals(x, "x")
+            kind = np.asarray(x).dtype
+            if kind.kind != "f" or kind.itemsize < 4:
+                raise TypeError(f"x is {kind}{list(a.shape)}: float64 or float32 is wanted, as by x.astype(float)")
+            x = a.astype(np.float32 if kind.itemsize == 4 else np.float64, copy=False)
+        try:
+            x = jnp.asarray(x)
+        except (TypeError, ValueError, OverflowError) as e:
+            raise TypeError(f"x: real numbers are wanted ({str(e).splitlines()[0][:120]})") from None
+        if x.dtype not in (jnp.float32, jnp.float64):
+            raise TypeError(f"x is {x.dtype}{list(x.shape)}: float64 or float32 is wanted, as by x.astype(float)")
+        if x.ndim < 1 or x.shape[-1] != env.n or 0 in x.shape:
+            raise UsageError(
+                f"x is {x.dtype}{list(x.shape)}: {env.name} takes ({env.n},), or (..., {env.n}) for many points"
             )
         return x
 
     @jax.custom_vjp
     def f(x):
-        x = check(x)
+        if not isinstance(x, jax.core.Tracer):  # JAX would wrap an exception
+            return jnp.asarray(host_loss(np.asarray(x)))
         return jax.pure_callback(host_loss, jax.ShapeDtypeStruct(x.shape[:-1], x.dtype), x, vmap_method="broadcast_all")
 
     @jax.custom_jvp
@@ -63,11 +85,25 @@ def loss(env: Environment, noise_key=None):
         )
 
     def forward(x):
-        value, grad = both(check(x))
-        return value, grad
+        if not env.has_gradient:
+            raise UnsupportedError(f"{env.name} has no gradient")
+        if not isinstance(x, jax.core.Tracer):
+            return tuple(map(jnp.asarray, host_both(np.asarray(x))))
+        return both(x)
 
     def backward(grad, weight):
         return (weight[..., None] * grad,)
 
     f.defvjp(forward, backward)
-    return f
+
+    def loss_of(x):
+        x = checked(x)
+        try:
+            return f(x)
+        except (RuntimeError, ValueError) as e:
+            if failures and not isinstance(e, DiffsimError):
+                raise failures.pop() from None
+            raise
+
+    loss_of.__name__ = f"loss_of_{env.name}"
+    return loss_of

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-__all__ = ["Diverged", "Infeasible", "Stopped", "Real", "Int", "Bool", "Text", "Path", "Array", "List", "Choice",
+__all__ = ["Diverged", "Infeasible", "Stopped", "Misused", "Real", "Int", "Bool", "Text", "Path", "Array", "List", "Choice",
            "rng", "should_stop"]
 
 
@@ -50,6 +50,11 @@ class Stopped(BaseException):
     It is no ``Exception``, so that ``except Exception`` in a search lets it pass. Who catches it to save something
     (``Objective.save``) returns soon after.
     """
+
+
+class Misused(RuntimeError):
+    """Raised by the objective where another thread than that of ``run()`` calls it, a process that was forked, or a second call
+    while one is under way. The run ends with status 4, also where the exception is swallowed."""
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ if __name__ == "__main__":
     sys.modules["diffsim"] = _light = _Light("diffsim")
     _light.__spec__, _light.__path__, _light.__file__ = _spec, [_folder], _spec.origin
 
+import contextlib  # noqa: E402
 import ctypes as c  # noqa: E402
 import hashlib  # noqa: E402
 import inspect  # noqa: E402
@@ -41,9 +42,11 @@ import math  # noqa: E402
 import mmap  # noqa: E402
 import re  # noqa: E402
 import signal  # noqa: E402
+import threading  # noqa: E402
 
 import diffsim.plugin as api  # noqa: E402; not `from diffsim import`, which would ask the package for it and load all
-from diffsim._serve_errors import E_GENERIC, TEXT, Refused, describe, line_of, one_line  # noqa: E402
+from diffsim._serve_errors import (  # noqa: E402
+    E_GENERIC, TEXT, Refused, describe, line_of, numbers, one_line, one_number, whole_number)
 from diffsim._serve_gradients import (  # noqa: E402
     JTV, JV, VALUE, Jax, JaxBatch, JaxResiduals, Residuals, Torch, TorchBatch, TorchResiduals, framework_of)
 from diffsim._serve_steps import Steps, has_steps, keywords_of, says_horizon  # noqa: E402
@@ -75,7 +78,7 @@ class Head(c.Structure):
                 ("text", c.c_char * TEXT), ("spin_now", c.c_uint64 * 2), ("waits", c.c_uint64 * 2),
                 ("residuals", c.c_uint64), ("can", c.c_uint32), ("asks", c.c_uint32), ("ask", c.c_uint32 * 16),
                 ("horizon", c.c_uint64), ("n_act", c.c_uint64), ("n_obs", c.c_uint64), ("time_limit", c.c_uint32),
-                ("batches", c.c_uint32), ("ended", c.c_uint32), ("unused", c.c_uint32), ("reward", c.c_double)]
+                ("batches", c.c_uint32), ("ended", c.c_uint32), ("strayed", c.c_uint32), ("reward", c.c_double)]
 
 
 def flush(stream):
@@ -191,7 +194,7 @@ class FunctionEnvironment:
 
 class Server:
     def __init__(self, library, file, name, parent):
-        self.file, self.name, self.parent = file, name, int(parent)
+        self.file, self.name, self.parent, self.pid = file, name, int(parent), os.getpid()
         self.base = os.path.basename(file)
         self.lib = c.CDLL(library)
         self.await_, self.pass_ = self.lib.ds_python_await, self.lib.ds_python_pass
@@ -221,8 +224,14 @@ class Server:
 
     def exchange(self):
         """Passes the turn, and waits until it is ours again."""
-        self.pass_(self.at)
+        self.pass_turn()
         self.wait()
+
+    def pass_turn(self):
+        """A process that the plugin has forked, and let return to here, has no turn to pass."""
+        if os.getpid() != self.pid:
+            os._exit(1)
+        self.pass_(self.at)
 
     def wait(self):
         while not self.await_(self.at):
@@ -329,13 +338,26 @@ class Server:
         if value is None:
             return None
         try:
-            numbers = numpy.asarray(value, dtype=float).reshape(-1)
-            if self.steps and numbers.size == self.n_act:
-                numbers = numpy.tile(numbers, self.steps.horizon)
-            return numpy.broadcast_to(numbers, (n,)).copy()
-        except (TypeError, ValueError):
+            given = numbers(value, name).reshape(-1)
+            if self.steps and given.size == self.n_act:
+                given = numpy.tile(given, self.steps.horizon)
+            return numpy.broadcast_to(given, (n,)).copy()
+        except ValueError:
             each = f", {self.n_act} for the numbers of an action," if self.steps else ""
             raise Refused(f"{self.base}:{self.name}: {name} has to be one number{each} or {n}, it is {describe(value)}") from None
+
+    def whole(self, name, none):
+        """The attribute `name`, a whole number; `none` where it is missing or None."""
+        value = getattr(self.instance, name, None)
+        return none if value is None else whole_number(value, f"{self.base}:{self.name}: {name}", 0, (1 << 40) - 1)
+
+    def real(self, name, none, test, wanted):
+        """The attribute `name`, a number that passes a test."""
+        value = getattr(self.instance, name, None)
+        number = none if value is None else one_number(value, f"{self.base}:{self.name}: {name} is")
+        if not test(number):
+            raise Refused(f"{self.base}:{self.name}: {name} is {number}: {wanted} is wanted")
+        return number
 
     def size(self, whose):
         """How many variables there are: as many as there are bounds, or steps times the numbers of an action."""
@@ -345,11 +367,11 @@ class Server:
         if x0 is not None and not (self.steps and numpy.size(x0) == self.steps.horizon * max(sizes, default=0)):
             sizes.append(numpy.size(x0))  # else it is that of all steps
         if self.steps is None:
-            n = int(getattr(self.instance, "n", 0) or max(sizes, default=0))
+            n = self.whole("n", 0) or max(sizes, default=0)
             if n < 1:
                 raise Refused(f"{whose}: how many variables are there? Set lower and upper (a number for each), or n")
             return n
-        self.n_act = int(getattr(self.instance, "n_act", 0) or max(sizes, default=0))
+        self.n_act = self.whole("n_act", 0) or max(sizes, default=0)
         if self.n_act < 1:
             raise Refused(f"{whose}: how many numbers has an action? Set lower and upper (a number for each), or n_act")
         return self.steps.horizon * self.n_act
@@ -378,9 +400,11 @@ class Server:
         size = self.put_text(text, 24 * n)
         self.numbers(3 * n)[:] = numpy.concatenate([lower, upper, x0])
         horizon = self.steps.horizon if self.steps else 0
-        h.n, h.count, h.loss = n, int(getattr(e, "steps", horizon)), float(getattr(e, "dt", 0.0))
+        h.n, h.count = n, self.whole("steps", horizon)
+        h.loss = self.real("dt", 0.0, lambda v: 0 <= v < math.inf, "finite seconds of a step, 0 where time has no meaning,")
         h.reward = h.loss * h.count / horizon if horizon else 0.0 # seconds per control step
-        h.loss_floor, h.target = float(getattr(e, "floor", -math.inf)), float(getattr(e, "tolerance", 0.0))
+        h.loss_floor = self.real("floor", -math.inf, lambda v: v < math.inf, "a lower bound of the loss, -inf where there is none,")
+        h.target = self.real("tolerance", 0.0, lambda v: 0 <= v < math.inf, "a finite relative difference, at least 0,")
         h.has_gradient = 1 if self.both is not None else 0
         h.has_scene = 1 if any(hasattr(e, k) for k in ("metrics", "scene")) else 0
         h.bytes = size
@@ -391,6 +415,8 @@ class Server:
         given = given() if callable(given) else given
         if given is None:
             return None
+        if isinstance(given, (str, bytes)) or not hasattr(given, "__len__"):
+            raise Refused(f"{self.base}:{self.name}: variables is {describe(given)}: a list of {n} names is wanted")
         if len(given) != n:
             raise Refused(f"{self.base}:{self.name}: variables has {len(given)} names, there are {n} variables")
         found = [re.fullmatch(r"\s*([^\[\]]*?)\s*(?:\[(.*)\])?\s*", str(v)) for v in given]
@@ -401,14 +427,18 @@ class Server:
         import numpy
         e, h = self.instance, self.head
         r = TorchResiduals(e, h.threads) if self.framework == "torch" else JaxResiduals(e) if self.framework == "jax" else Residuals(e)
-        first = r.value(x0.copy())
+        first = numbers(r.value(x0.copy()), "residuals(x)")
         if first.ndim != 1 or first.size == 0:
             raise Refused(f"{self.base}:{self.name}: residuals(x) returned {describe(first)}: one row of numbers is wanted")
         self.residuals, self.m, h.residuals = r, first.size, first.size
+        r.rows = first.size
         h.can = sum(1 << op for op in r.can)
 
         def loss(x):
             self.r = r.value(x)
+            if self.r.shape != (self.m,):
+                raise Refused(f"residuals(x) has the shape {self.r.shape}, at the start point it had ({self.m},): how many there "
+                              "are must not depend on x")
             return float(numpy.dot(self.r, self.r))
 
         def loss_and_grad(x):
@@ -418,7 +448,6 @@ class Server:
 
     def answer_questions(self, x):
         """What is asked about the residuals of x, which have been computed with the loss."""
-        import numpy
         h, at = self.head, 2 * self.n
         slopes = self.residuals.slopes(x) if any(h.ask[k] != VALUE for k in range(h.asks)) else None
         for k in range(h.asks):
@@ -428,7 +457,7 @@ class Server:
             at += size
             answer = self.r if op == VALUE else slopes[0](v) if op == JV else slopes[1](v)
             room = self.n if op == JTV else self.m
-            out = numpy.asarray(answer, dtype=numpy.float64)
+            out = numbers(answer, ("", "residuals(x)", "jacobian(x) times v", "v times jacobian(x)")[op])
             if out.shape != (room,):
                 raise Refused(f"{('', 'residuals(x)', 'jacobian(x) times v', 'v times jacobian(x)')[op]} has the shape "
                               f"{out.shape}, ({room},) is wanted")
@@ -477,8 +506,10 @@ class Server:
         """Episodes; how much is observed is looked up at the first reset()."""
         h, steps = self.head, self.steps
         if has_loss(self.instance) or hasattr(self.instance, "residuals"):
-            steps.loss = lambda x, key: float(self.alone(x, **({"noise": key} if self.noisy else {})))
+            steps.loss = lambda x, key: one_number(self.alone(x, **({"noise": key} if self.noisy else {})), "loss(x) returned")
         steps.begin(0)
+        if not steps.says_time_limit:
+            steps.try_out(self.x0)
         self.ensure(8 * (self.n_act + steps.n_obs))
         h.horizon, h.n_act, h.n_obs, h.time_limit = steps.horizon, self.n_act, steps.n_obs, steps.time_limit
 
@@ -508,12 +539,11 @@ class Server:
 
     def answers(self, x, want_gradient, more):
         """Losses, and gradients where they are wanted, of the rows of x, tested for their shapes."""
-        import numpy
         answer = self.many_both(x, **more) if want_gradient else (self.many_alone(x, **more), None)
         if not isinstance(answer, (tuple, list)) or len(answer) != 2:
             raise Refused(f"loss_and_grad_batch(x) returned {describe(answer)}: (losses, gradients) are wanted")
-        loss = numpy.asarray(answer[0], dtype=numpy.float64)
-        grad = numpy.asarray(answer[1], dtype=numpy.float64) if want_gradient else None
+        loss = numbers(answer[0], "the losses of a batch")
+        grad = numbers(answer[1], "the gradients of a batch") if want_gradient else None
         if loss.shape != x.shape[:1]:
             raise Refused(f"the losses of a batch have the shape {loss.shape}, {x.shape[:1]} is wanted")
         if want_gradient and grad.shape != x.shape:
@@ -532,7 +562,6 @@ class Server:
             self.numbers(k * n, 8 * k * (n + 2))[:] = grad.ravel()
 
     def evaluate(self):
-        import numpy
         h = self.head
         want = h.want & WANT_GRAD and self.both is not None
         x = self.x.copy()
@@ -541,28 +570,25 @@ class Server:
         try:
             if want:
                 answer = self.both(x, **more)
-                try:
-                    loss, grad = answer
-                except (TypeError, ValueError):
-                    raise Refused(f"loss_and_grad(x) returned {describe(answer)}: (loss, gradient) is wanted") from None
+                if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+                    raise Refused(f"loss_and_grad(x) returned {describe(answer)}: (loss, gradient) is wanted")
+                loss, grad = answer
             else:
                 loss, grad = self.alone(x, **more), None
         except api.Diverged as error:
-            h.outcome, h.bad_step, h.loss = EVAL_DIVERGED, error.step, math.inf
+            h.outcome, h.loss = EVAL_DIVERGED, math.inf
+            h.bad_step = error.step if isinstance(error.step, int) and -1 <= error.step < 1 << 62 else -1
             h.text = one_line(line_of(error, self.file))
             return
         except api.Infeasible as error:
             h.outcome, h.loss = EVAL_INFEASIBLE, math.inf
             h.text = one_line(line_of(error, self.file))
             return
-        try:
-            h.loss = loss = float(loss)
-        except (TypeError, ValueError):
-            raise Refused(f"loss(x) returned {describe(loss)}: one number is wanted") from None
+        h.loss = loss = one_number(loss, "loss(x) returned")
         if not math.isfinite(loss):
             h.outcome, h.loss, h.text = EVAL_DIVERGED, math.inf, f"loss(x) is {loss}".encode()
         elif want:
-            g = numpy.asarray(grad, dtype=numpy.float64)
+            g = numbers(grad, "the gradient of loss_and_grad(x)")
             if g.shape != (self.n,):
                 raise Refused(f"loss_and_grad(x) returned a gradient of shape {g.shape}, ({self.n},) is wanted")
             self.g[:] = g
@@ -573,16 +599,19 @@ class Server:
     def scene(self):
         import numpy
         e, h = self.instance, self.head
-        frames = int(getattr(e, "steps", self.steps.horizon if self.steps else 0)) + 1
+        frames = self.whole("steps", self.steps.horizon if self.steps else 0) + 1
         given = e.metrics() if callable(getattr(e, "metrics", None)) else getattr(e, "metrics", {})
         scene = e.scene() if callable(getattr(e, "scene", None)) else getattr(e, "scene", {})
+        for name, told in (("metrics", given), ("scene", scene)):
+            if not hasattr(told, "items"):
+                raise Refused(f"{name}() returned {describe(told)}: a dict is wanted")
         metrics, values, data = [], [], []
         for key, value in dict(given).items():
             unit = ""
             if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str):
                 value, unit = value
             metrics.append([str(key), unit])
-            values.append(numpy.asarray(value, dtype=float).reshape(-1))
+            values.append(numbers(value, f"metrics(): '{key}'").reshape(-1))
         if self.steps or not hasattr(e, "steps"): # an episode may have ended before
             frames = self.frames_of(values, scene, frames)
         for (key, _), v in zip(metrics, values):
@@ -614,7 +643,8 @@ class Server:
         roles = {"material": 0, "tool": 1, "fixed": 2, "target": 3}
         about["flat"] = int(bool(given.get("flat", False)))
         ground = given.get("ground")
-        about["ground"] = float(ground) if ground is not None and math.isfinite(ground) else None
+        ground = None if ground is None else one_number(ground, "scene(): ground is")
+        about["ground"] = ground if ground is not None and math.isfinite(ground) else None
         lows, highs = [], []
         for name, body in given.get("bodies", {}).items():
             shape, role = body.get("shape", "points"), body.get("role", "material")
@@ -622,23 +652,30 @@ class Server:
                 raise Refused(f"scene(): body '{name}': shape is one of {', '.join(shapes)}, role one of "
                               f"{', '.join(roles)}")
             each = 3 if shapes[shape] in (1, 7, 8) else 7
-            p = numpy.asarray(body["frames"], dtype=float)
+            if "frames" not in body:
+                raise Refused(f"scene(): body '{name}' has no frames: an array ({frames}, count, {each}) is wanted")
+            p = numbers(body["frames"], f"scene(): frames of body '{name}'")
             if p.ndim != 3 or p.shape[0] != frames or p.shape[2] != each:
                 raise Refused(f"scene(): body '{name}' has frames of shape {p.shape}, ({frames}, count, {each}) is wanted")
             if p.shape[1] == 0: # there is nothing of it
                 continue
-            size = [float(v) for v in numpy.ravel(body.get("size", 0.02))][:4]
+            size = numbers(body.get("size", 0.02), f"scene(): size of body '{name}'").ravel().tolist()
+            if not 1 <= len(size) <= 4 or not all(0 <= v < math.inf for v in size):
+                raise Refused(f"scene(): body '{name}' has the size {size}: 1 to 4 finite lengths are wanted")
+            variety = whole_number(body.get("variety", 0), f"scene(): variety of body '{name}'", 0, 2**31 - 1)
             about["bodies"].append({"name": name, "shape": shapes[shape], "role": roles[role], "count": p.shape[1],
-                                    "variety": int(body.get("variety", 0)), "size": size,
-                                    "index": [int(i) for i in numpy.ravel(body.get("index", []))]})
+                                    "variety": variety, "size": size, "index": vertices(name, body, p.shape[1])})
             data.append(p)
             places = p[..., :3].reshape(-1, 3)
             places = places[numpy.isfinite(places).all(axis=1)] # where nothing is to be seen
             if len(places):
                 lows.append(places.min(axis=0) - size[0])
                 highs.append(places.max(axis=0) + size[0])
-        if "box" in given and numpy.isfinite(numpy.asarray(given["box"], dtype=float)).all():
-            about["box"] = [float(v) for v in numpy.ravel(given["box"])]
+        box = numbers(given.get("box", []), "scene(): box").ravel()
+        if box.size not in (0, 6):
+            raise Refused(f"scene(): box has {box.size} numbers: 6 are wanted, the lower x y z and the upper x y z")
+        if box.size and numpy.isfinite(box).all():
+            about["box"] = box.tolist()
         elif lows:
             about["box"] = [float(v) for v in (*numpy.min(lows, axis=0), *numpy.max(highs, axis=0))]
 
@@ -656,6 +693,8 @@ class Server:
                 self.head.status = STOPPED
             else:
                 self.fail(line_of(error, self.file), getattr(error, "status", E_GENERIC))
+        if self.head.strayed:
+            self.fail(f"{self.base}:{self.name}: {misused('evaluate', self.head.strayed)}", E_GENERIC)
         self.head.what = RUN
 
     # -- the loop --
@@ -696,7 +735,30 @@ class Server:
             else:
                 self.answer(what)
             flush(sys.stdout)
-            self.pass_(self.at)
+            self.pass_turn()
+
+
+def vertices(name, body, count):
+    """Numbers of vertices of a mesh or of lines, as they are: none is cut off to fit."""
+    import numpy
+    given = numpy.asarray(body.get("index", []))
+    if given.size == 0:
+        return []
+    each = {"mesh": 3, "lines": 2}.get(body.get("shape"), 1)
+    if given.dtype.kind not in "iu" or isinstance(given, numpy.ma.MaskedArray) or given.size % each:
+        raise Refused(f"scene(): index of body '{name}' is {describe(body['index'])}: rows of {each} whole numbers are wanted")
+    wrong = given[(given < 0) | (given >= count)]
+    if wrong.size:
+        raise Refused(f"scene(): index of body '{name}' has {wrong[0]}: its vertices are 0 to {count - 1}")
+    return given.ravel().tolist()
+
+
+def misused(what, strayed):
+    return (f"objective.{what}() was called {STRAYED[strayed]}: only the thread of run() may call it, one call at a time; put what can "
+            "be computed in parallel into one call: evaluate(X)")
+
+
+STRAYED = (None, "from a process that run() has forked", "from another thread than that of run()", "while a call was under way")
 
 
 class Objective:
@@ -707,11 +769,15 @@ class Objective:
 
     Every row of a call costs one evaluation of the budget. When the search is to end a call raises
     :class:`diffsim.plugin.Stopped`; let it pass. The same seed and answers must lead to the same questions.
+
+    Only the thread of run() may call it, one call at a time; a call from another thread or from a process that was forked
+    raises :class:`diffsim.plugin.Misused` and ends the run with status 4. What can be computed in parallel belongs into one call.
     """
 
     def __init__(self, server):
         import numpy
         h, self._server, self.ended = server.head, server, False
+        self._thread, self._busy, h.strayed = threading.get_ident(), False, 0
         self.n = n = h.n
         server.ensure(24 * n)
         self.lower, self.upper, self.x0 = server.numbers(3 * n).reshape(3, n).copy()
@@ -726,6 +792,31 @@ class Objective:
         """Is the search to end? For long computations of its own."""
         return self._server.head.stop != 0
 
+    @contextlib.contextmanager
+    def _turn(self, what):
+        """One call of evaluate() or save(), by whom and when the contract allows it. What strays is noted where every process of
+        this plugin sees it: the run fails even where the exception is swallowed."""
+        h, strayed = self._server.head, 0
+        if os.getpid() != self._server.pid:
+            strayed = 1
+        elif threading.get_ident() != self._thread:
+            strayed = 2
+        elif self._busy:
+            strayed = 3
+        h.strayed = strayed or h.strayed
+        if h.strayed:
+            raise api.Misused(misused(what, h.strayed))
+        if self.ended:
+            raise api.Stopped()
+        self._busy = True
+        try:
+            yield h
+        finally:
+            self._busy = False
+
+    def __reduce__(self):
+        raise TypeError("the objective cannot be pickled or copied: it belongs to the process of run()")
+
     def evaluate(self, x, gradient: bool = False, tag: str = "", group: int = 0, noise=None):
         """Losses of the rows of x (shape (rows, n), inside the bounds): an array of ``rows`` numbers, +inf where the
         evaluation failed; with ``gradient`` also one of shape (rows, n), zeros where it failed.
@@ -734,28 +825,39 @@ class Objective:
         15 bytes) and ``group`` say what the rows are for; ``noise`` are numbers, equal ones mean equal noise.
         """
         import numpy
-        s, h, n = self._server, self._server.head, self.n
-        if self.ended:
-            raise api.Stopped()
-        x = numpy.ascontiguousarray(x, dtype=numpy.float64)
-        if x.ndim != 2 or x.shape[1] != n or len(x) == 0:
-            raise ValueError(f"evaluate(x): x has shape {x.shape}, (rows, {n}) is wanted")
-        count, width = len(x), 2 * n if gradient else n
-        s.ensure(count * (8 * width + 24))
-        s.numbers(count * n)[:] = x.ravel()
-        behind = 8 * count * (width + 1)
-        if noise is not None:
-            numpy.frombuffer(s.room_map, numpy.uint64, count, behind)[:] = noise
-        h.what, h.want, h.count, h.group, h.status = BATCH, WANT_GRAD if gradient else 0, count, group, OK
-        h.key, h.text = noise is not None, tag.encode()[:15]
-        s.exchange()
-        status = h.status
-        if status != OK:
-            self.ended = True
-            raise api.Stopped()
-        loss = s.numbers(count, 8 * count * n).copy()
-        self.outcomes = numpy.frombuffer(s.room_map, numpy.uint32, count, behind + 8 * count).copy()
-        return (loss, s.numbers(count * n, 8 * count * (n + 1)).reshape(count, n).copy()) if gradient else loss
+        from diffsim._settings import reals
+        s, n = self._server, self.n
+        with self._turn("evaluate") as h:
+            x = reals(x, "evaluate(x): x")
+            if x.ndim != 2 or x.shape[1] != n or len(x) == 0:
+                raise ValueError(f"evaluate(x): x has shape {x.shape}, (rows, {n}) is wanted")
+            count, width = len(x), 2 * n if gradient else n
+            text = str(tag).encode()
+            if len(text) > 15:
+                raise ValueError(f"evaluate(tag={tag!r}): at most 15 bytes are possible")
+            if noise is not None:
+                noise = numpy.asarray(noise)
+                if noise.dtype.kind not in "iu" or noise.shape not in ((), (count,)) or (noise < 0).any():
+                    raise ValueError(f"evaluate(noise=...): {count} whole numbers that are not negative are wanted")
+            if isinstance(group, bool) or not hasattr(group, "__index__") or not 0 <= group.__index__() < 1 << 64:
+                raise ValueError(f"evaluate(group={group!r}): a whole number that is not negative is wanted")
+            s.ensure(count * (8 * width + 24))
+            s.numbers(count * n)[:] = x.ravel()
+            behind = 8 * count * (width + 1)
+            if noise is not None:
+                numpy.frombuffer(s.room_map, numpy.uint64, count, behind)[:] = noise
+            h.what, h.want, h.count, h.group, h.status = BATCH, WANT_GRAD if gradient else 0, count, group.__index__(), OK
+            h.key, h.text = noise is not None, text
+            s.exchange()
+            status = h.status
+            if status != OK:
+                self.ended = True
+                raise api.Stopped()
+            loss = s.numbers(count, 8 * count * n).copy()
+            self.outcomes = numpy.frombuffer(s.room_map, numpy.uint32, count, behind + 8 * count).copy()
+            if not gradient:
+                return loss
+            return loss, s.numbers(count * n, 8 * count * (n + 1)).reshape(count, n).copy()
 
     def loss(self, x, **more) -> float:
         """The loss of one point."""
@@ -771,14 +873,15 @@ class Objective:
     def save(self, name: str, data: bytes) -> bool:
         """Leaves a file in the folder of the run: True, or False where there is no folder. The bytes follow from
         parameters, seed, problem and answers alone."""
-        s, h = self._server, self._server.head
-        s.ensure(len(data))
-        s.room[:len(data)] = data
-        h.what, h.bytes, h.text, h.status = SAVE, len(data), name.encode()[:TEXT - 1], OK
-        s.exchange()
-        if h.status not in (OK, E_UNSUPPORTED):
-            raise ValueError(f"save('{name}'): refused by the host")
-        return h.status == OK
+        s, data = self._server, bytes(memoryview(data))
+        with self._turn("save") as h:
+            s.ensure(len(data))
+            s.room[:len(data)] = data
+            h.what, h.bytes, h.text, h.status = SAVE, len(data), str(name).encode()[:TEXT - 1], OK
+            s.exchange()
+            if h.status not in (OK, E_UNSUPPORTED):
+                raise ValueError(f"save('{name}'): refused by the host")
+            return h.status == OK
 
 
 def let_others_be_ended():

@@ -6,8 +6,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from ._environment import Environment
-from ._errors import UnsupportedError
+from ._environment import Environment, environment
+from ._errors import UnsupportedError, UsageError
+from ._settings import undo_rounding
 
 try:  # is a transform of torch.func under way? Its tensors do not tell that they need gradients
     from torch._C._functorch import peek_interpreter_stack as _transform
@@ -17,14 +18,29 @@ except ImportError:
         return None
 
 
+def _check(env, x):
+    """Refuses what is not a tensor (..., n) of single or double precision on a device with memory."""
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"x is {type(x).__name__}: a torch.Tensor is wanted, as by torch.as_tensor(x)")
+    if x.dtype not in (torch.float64, torch.float32):
+        raise TypeError(f"x is {x.dtype}: torch.float64 or torch.float32 is wanted, as by x.double()")
+    if x.layout != torch.strided or x.device.type == "meta":
+        raise TypeError(f"x is a tensor of layout {x.layout} on {x.device}: a dense one with values is wanted, as by x.to_dense()")
+    if x.ndim < 1 or x.shape[-1] != env.n or 0 in x.shape:
+        raise UsageError(f"x has shape {tuple(x.shape)}: {env.name} takes ({env.n},), or (..., {env.n}) for many points")
+
+
 def _points(env, x):
     """x as NumPy's doubles. Single precision may have rounded a bound outwards; that is undone."""
     a = x.detach().cpu().numpy()
-    if a.dtype == np.float64:
-        return a
-    wide = a.astype(np.float64)
-    near = env.clip(wide)
-    return np.where(near.astype(a.dtype) == a, near, wide)
+    return undo_rounding(a, a.astype(np.float64), env.lower, env.upper)
+
+
+def _no_forward(env):
+    return UnsupportedError(
+        f"forward-mode and second derivatives of the loss of {env.name} by PyTorch: there are none; backward() has the gradient, "
+        'env.hvp() products with second derivatives where the environment has them (channels with "hv")'
+    )
 
 
 class _Loss(torch.autograd.Function):
@@ -57,6 +73,10 @@ class _Loss(torch.autograd.Function):
         return _Product.apply(x, weight, grad, ctx.env), None, None, None
 
     @staticmethod
+    def jvp(ctx, *tangents):
+        raise _no_forward(ctx.env)
+
+    @staticmethod
     def vmap(info, in_dims, x, env, noise_key, with_grad):
         return _Loss.apply(x.movedim(in_dims[0], 0), env, noise_key, with_grad), (0, 0)
 
@@ -85,6 +105,10 @@ class _Product(torch.autograd.Function):
         return None, (outer * grad).sum(-1), None, None
 
     @staticmethod
+    def jvp(ctx, *tangents):
+        raise _no_forward(ctx.env)
+
+    @staticmethod
     def vmap(info, in_dims, x, weight, grad, env):
         x, weight, grad = (t if d is None else t.movedim(d, 0) for t, d in zip((x, weight, grad), in_dims))
         return _Product.apply(x, weight, grad, env), 0
@@ -98,14 +122,16 @@ def loss(env: Environment, noise_key=None):
         f(x).backward()                    # x.grad is the exact gradient
 
     The simulation computes in double precision on the processor; a batch is evaluated by the workers of ``env`` in parallel.
-    ``noise_key`` as in :meth:`Environment.loss`. Failed simulations raise EvaluationError, or with
+    Tensors of other types than float64 and float32 are refused. Threads take turns, as with ``env`` itself; a process that was
+    forked makes an environment of its own. ``noise_key`` as in :meth:`Environment.loss`. Failed simulations raise EvaluationError, or with
     ``make(..., on_failure="inf")`` have the loss inf and the gradient NaN. Second derivatives raise UnsupportedError,
     and so does backward() where ``env`` has no gradient.
     """
 
+    environment(env, "diffsim.torch.loss()")
+
     def f(x):
-        if not isinstance(x, torch.Tensor):
-            raise TypeError(f"x is {type(x).__name__}: a torch.Tensor is wanted")
+        _check(env, x)
         with_grad = env.has_gradient and (x.requires_grad or _transform() is not None)
         return _Loss.apply(x, env, noise_key, with_grad)[0]
 

@@ -71,10 +71,10 @@ class Stepwise(Case):
             ("Discrete", "its action_space is no Box"),
             ("Nowhere", "reset.. gave an observation that is not finite"),
             ("Wide", "reset.. gave 1048577 numbers as observation: at most 1048576 are possible"),
+            ("Untold", "create.. failed: .*step.action. says truncated at the horizon: set time_limit = True"),
         ):
             self.raises(diffsim.PluginError, words, diffsim.make, plugin(name))
         for name, words in (
-            ("Untold", "step.action. says truncated at the horizon: set time_limit = True"),
             ("Short", "step.action. returned float: .observation, reward., .observation, reward, terminated., or the five"),
             ("Changing", "step.action. gave 2 numbers as observation, 1 are wanted"),
             ("Lost", "step 3: reward or observation is not finite"),

@@ -59,7 +59,7 @@ typedef struct talk_head {
         [DS_MAX_ASKS]; /* DS_ASK_*: behind x and gradient lie v of the first, its answer, v of the second */
     uint64_t horizon, n_act, n_obs; /* of stepwise control, else 0 */
     uint32_t time_limit, batches;   /* the horizon is one; TALK_BATCH_* */
-    uint32_t ended, unused;         /* DS_RL_* */
+    uint32_t ended, strayed;        /* DS_RL_*; of Python alone: somebody broke the rules of the objective */
     double reward;                  /* of a step; of TALK_CREATE: seconds per step */
 } talk_head;
 
