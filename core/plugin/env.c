@@ -160,8 +160,8 @@ static int check_numbers(const ds_env *env, ds_error *e)
     }
     if (!(isfinite(info->dt) && info->dt >= 0)) {
         return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s: info() says a dt of %g s: say the seconds of a step, 0 where time has no meaning", id,
-                       info->dt);
+                       "%s: info() says a dt of %g s: say the seconds of a step, 0 where time has no meaning",
+                       id, info->dt);
     }
     return check_tolerance(env, e);
 }

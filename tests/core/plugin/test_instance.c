@@ -25,7 +25,7 @@ static struct plan {
     ds_status create, info, bounds, evaluate;
     int no_instance;
     uint64_t n;
-    double tolerance;
+    double tolerance, loss_floor, dt;
     double lower, upper, x0, loss, grad;
     uint32_t outcome, kind;
     const char *error;
@@ -54,6 +54,8 @@ static ds_status info(void *self, ds_env_info *out)
     (void)self;
     out->n = plan.n;
     out->tolerance = plan.tolerance;
+    out->loss_floor = plan.loss_floor;
+    out->dt = plan.dt;
     return plan.info;
 }
 
@@ -268,6 +270,14 @@ static void refuses_instances(void **state)
     desc.flags = DS_ENV_INEXACT;
     plan.tolerance = NAN;
     refused(4, "tolerance of nan");
+    plan.loss_floor = NAN;
+    refused(4, "toy: info() says a loss_floor of nan: say a lower bound of the loss");
+    plan.loss_floor = INFINITY;
+    refused(4, "loss_floor of inf");
+    plan.dt = INFINITY;
+    refused(4, "toy: info() says a dt of inf s: say the seconds of a step");
+    plan.dt = -0.1;
+    refused(4, "a dt of -0.1 s");
     plan.bounds = DS_E_IO;
     refused(6, "toy: bounds() failed");
     plan.lower = 2;
