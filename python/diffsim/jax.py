@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._environment import Environment, environment
-from ._errors import DiffsimError, UnsupportedError, UsageError
+from ._errors import DiffsimError, UnsupportedError
 from ._settings import reals, undo_rounding
 
 
@@ -61,8 +61,8 @@ def loss(env: Environment, noise_key=None):
         if x.dtype not in (jnp.float32, jnp.float64):
             raise TypeError(f"x is {x.dtype}{list(x.shape)}: float64 or float32 is wanted, as by x.astype(float)")
         if x.ndim < 1 or x.shape[-1] != env.n or 0 in x.shape:
-            raise UsageError(
-                f"x is {x.dtype}{list(x.shape)}: {env.name} takes ({env.n},), or (..., {env.n}) for many points"
+            raise TypeError(
+                f"x is {x.dtype}{list(x.shape)}: real numbers of shape ({env.n},) or (..., {env.n}) are wanted"
             )
         return x
 
