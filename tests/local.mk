@@ -198,7 +198,8 @@ EXTRA_DIST += %D%/cli/plugins/faulty_plugins.py %D%/support/tap-wrap.sh %D%/supp
 
 # Programs and scripts that take minutes: `make check-slow`.
 slow_scripts = %D%/cli/install/deb_slow.sh %D%/cli/install/wheel_slow.sh %D%/cli/store/kill_every_slow.sh \
-	%D%/cli/methods/optimizers_slow.sh %D%/cli/methods/orders_slow.sh %D%/cli/portable_slow.sh \
+	%D%/cli/methods/optimizers_slow.sh %D%/cli/methods/orders_slow.sh %D%/cli/methods/recordings_slow.sh \
+	%D%/cli/portable_slow.sh \
 	%D%/cli/install/install_slow.sh %D%/cli/tools/bench/bench_kill_slow.sh \
 	%D%/cli/tools/check/check_gradients_slow.sh %D%/cli/tools/check/check_plugins_slow.sh \
 	%D%/cli/tools/bench/mpi_slow.sh %D%/cli/tools/view/pages_browser_slow.sh \
