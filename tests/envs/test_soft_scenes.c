@@ -429,6 +429,56 @@ static void broken_product(void **state)
     fake_env_close(&e);
 }
 
+/* Residuals of a state of walker, J v along v[8] and J' w. */
+static void walker_products(fake_env *e, const double *x, const double *v, const double *w, double r[3],
+                            double jv[3], double *back)
+{
+    ds_ask ask[] = {
+        {.struct_size = sizeof *ask, .op = DS_ASK_VALUE, .out = r, .out_bytes = 3 * sizeof *r},
+        {.struct_size = sizeof *ask, .op = DS_ASK_JV, .v = v, .out = jv, .out_bytes = 3 * sizeof *r},
+        {.struct_size = sizeof *ask, .op = DS_ASK_JTV, .v = w, .out = back, .out_bytes = 8 * sizeof *r}};
+    ds_ask *asks[] = {ask, ask + 1, ask + 2};
+    ds_eval io = {.struct_size = sizeof io, .n = 8, .x = x, .asks = 3, .ask = asks};
+    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    assert_int_equal(io.outcome, DS_EVAL_OK);
+}
+
+/* The walker is a sheet that moves in a plane. Across it the adjoint grows by 1e300 within the episode and
+ * would overflow, though its part in the gradient is 0. */
+static void flat_sheet_has_gradients(void **state)
+{
+    (void)state;
+    static const double x[8] = {-1.6574033314255026, -1.0527579736156012, 1.2050978608255876,
+                                0.32864814425747113, -1.6234854310384033, -0.2674922390541048,
+                                -0.0837948074366639, -1.3610443414516857};
+    static const double v[8] = {1, -0.5, 0.25, 2, -1, 0.75, -0.3, 1};
+    double g[8], back[8], r[3], jv[3], slope = 0, by_products = 0, size = 0;
+    uint32_t outcome = 0;
+    fake_env e;
+    fake_env_open(&e, "envs/walker", (const char *const[]){"observe=state", NULL}, 0, -INFINITY);
+    fake_eval(&e, x, g, 0, &outcome);
+    assert_int_equal(outcome, DS_EVAL_OK);
+    const double across[2][3] = {{0, 0, 1}, {0, 0, 1e-300}};
+    for (int k = 0; k < 2; k++) {
+        walker_products(&e, x, v, across[k], r, jv, back);
+        for (int i = 0; i < 8; i++) {
+            assert_true(back[i] == 0);
+        }
+        assert_true(r[2] == 0 && jv[2] == 0);
+    }
+    const double w[3] = {2 * r[0], 2 * r[1], 5};
+    walker_products(&e, x, v, w, r, jv, back);
+    for (int i = 0; i < 8; i++) {
+        slope += g[i] * v[i];
+        size += fabs(g[i] * v[i]);
+        assert_near(back[i], g[i], 1e-12 * fabs(g[i]));
+    }
+    by_products = 2 * (r[0] * jv[0] + r[1] * jv[1]);
+    assert_true(size > 0);
+    assert_near(slope, by_products, 1e-9 * size);
+    fake_env_close(&e);
+}
+
 static void refused(void **state)
 {
     (void)state;
@@ -467,6 +517,7 @@ int main(void)
         cmocka_unit_test(starts_of_velocities),
         cmocka_unit_test(throws_are_drawn),
         cmocka_unit_test(target_from_file),
+        cmocka_unit_test(flat_sheet_has_gradients),
         cmocka_unit_test(refused),
         cmocka_unit_test(defaults),
         cmocka_unit_test(throw_hits),

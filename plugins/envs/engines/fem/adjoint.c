@@ -45,6 +45,52 @@ void fem_variation_clear(fem_variation *v, const fem_model *m)
     clear(v->gravity, 3);
 }
 
+/* ---- motion in a plane ---- */
+
+static int all_zero(const double *x, size_t n)
+{
+    size_t i = 0;
+    while (i < n && x[i] == 0) {
+        i++;
+    }
+    return i == n;
+}
+
+/* Do all particles lie and move in one plane across this axis, at the start and in the last state? */
+static int lies_across(const fem_episode *e, size_t axis, const double *last)
+{
+    const fem_model *m = e->model;
+    const double at = m->q[axis];
+    size_t i = 0;
+    while (i < m->particles && m->q[3 * i + axis] == at && m->u[3 * i + axis] == 0 &&
+           last[FEM_WIDTH * i + axis] == at && last[FEM_WIDTH * i + 4 + axis] == 0) {
+        i++;
+    }
+    return i == m->particles;
+}
+
+/* The axis across the plane of the motion, or -1. Every law gives the mirror image of its forces for the mirror
+ * image of a state, so that only gravity, the ground or a bent edge could push particles out of their plane. */
+static int axis_across(const fem_episode *e, const double *last)
+{
+    const fem_model *m = e->model;
+    const int flat = all_zero(m->edge_rest, m->edges) && all_zero(e->pack.edge.act, m->edges);
+    int axis = flat && (e->options.want & FEM_WANT_IN_PLANE) ? 2 : -1;
+    while (axis >= 0 &&
+           (m->gravity[axis] != 0 || (m->ground.on && axis == 1) || !lies_across(e, (size_t)axis, last))) {
+        axis--;
+    }
+    return axis;
+}
+
+static void stay_in_plane(fem_episode *e)
+{
+    for (size_t i = 0; i < e->pack.particles && e->across >= 0; i++) {
+        double *bar = e->bar + FEM_WIDTH * i + e->across;
+        bar[0] = bar[4] = 0;
+    }
+}
+
 /* ---- one step ---- */
 
 /* The direct derivatives by state k. */
@@ -105,6 +151,7 @@ static int reverse_step(fem_episode *e, uint64_t k, const double *state, const d
     e->kernels->vjp(&e->pack, state, e->force, e->bar);
     pass_activations(e, k, g);
     add_frame(e, k, state);
+    stay_in_plane(e);
     return 1;
 }
 
@@ -218,7 +265,10 @@ ds_status fem_episode_adjoint(fem_episode *e, fem_variation *gradient, int64_t *
     const uint64_t last = (steps - 1) / e->segment * e->segment;
     ds_status status = repeat_segment(e, last, steps);
     if (status == DS_OK) {
-        add_frame(e, steps, e->kept + (steps - last) * episode_width(e));
+        const double *end = e->kept + (steps - last) * episode_width(e);
+        e->across = axis_across(e, end);
+        add_frame(e, steps, end);
+        stay_in_plane(e);
     }
     for (uint64_t end = steps, begin = last; end > 0 && status == DS_OK && *bad < 0;
          end = begin, begin -= e->segment) {

@@ -30,6 +30,7 @@ struct fem_episode {
     double *bar;        /* [particles][8] */
     double *mass_bar;   /* [particles] */
     double gravity_bar[4];
+    int across;                 /* axis that the adjoint leaves out, see FEM_WANT_IN_PLANE; -1: none */
     fem_state shown, shown_bar; /* [particles][3] */
 };
 

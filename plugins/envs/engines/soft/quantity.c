@@ -134,6 +134,16 @@ int quantity_moves(const fem_model *m, quantity_kind kind, size_t j)
     }
 }
 
+int quantity_stays_in_plane(const quantity_set *set)
+{
+    uint64_t i = 0;
+    while (i < set->count && !quantity_is_vector(set->item[i]->kind) &&
+           set->item[i]->kind != QUANTITY_VELOCITIES) {
+        i++;
+    }
+    return i == set->count;
+}
+
 /* Variable of number j; *next counts those of quantities with one for each number. */
 static size_t variable(quantity_kind kind, size_t j, size_t *next)
 {

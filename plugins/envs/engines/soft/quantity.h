@@ -108,6 +108,9 @@ void quantity_keep(quantity_set *set, memory *room);
  * of the width away from each; look at room->failed. */
 void quantity_draw(quantity_set *set, memory *room);
 
+/* Is none of the variables a place or velocity, which could move a body out of the plane that it lies in? */
+int quantity_stays_in_plane(const quantity_set *set);
+
 /* The model, and the weights of the controller, get the values of x[n]; NULL: the truth, and no weights. */
 void quantity_apply(const quantity_set *set, const double *x);
 /* grad[n] = the derivatives by x of what has the derivatives `bar` by the model; x has been applied. */

@@ -240,7 +240,9 @@ ds_status soft_allocate(void *self)
     if (status != DS_OK) {
         return DS_OK; /* the kit says so */
     }
-    const fem_options o = {.dt = s->dt, .steps = s->steps, .want = FEM_WANT_MATERIAL | FEM_WANT_ACTIVATION};
+    const uint32_t want = FEM_WANT_MATERIAL | FEM_WANT_ACTIVATION |
+                          (quantity_stays_in_plane(&s->unknown) ? FEM_WANT_IN_PLANE : 0u);
+    const fem_options o = {.dt = s->dt, .steps = s->steps, .want = want};
     status = fem_episode_open(&s->episode, &s->model, &o, host);
     status = status != DS_OK ? ds_host_fail(host, status, "the episode cannot be made") : DS_OK;
     status = status != DS_OK ? status : open_watch(s);

@@ -155,12 +155,117 @@ static void tangents_are_adjoint_to_gradients(void **state)
     }
 }
 
+/* ---- a sheet in its plane ---- */
+
+enum { PLANE_STEPS = 200 };
+
+/* The loss is a sum of places and velocities in the last state. */
+static void see_plane(void *self, uint64_t k, const fem_state *s, fem_state *bar)
+{
+    const size_t n = *(const size_t *)self;
+    (void)k;
+    (void)s;
+    for (size_t i = 0; i < 3 * n; i++) {
+        bar->q[i] += sin((double)i + 1);
+        bar->u[i] += cos((double)i + 1);
+    }
+}
+
+/* The model of a walker, a little pressed, that falls to the ground; its plane is z = 0, or x = 0. */
+static void open_plane(fem_model *m, fem_mesh *mesh, int turned)
+{
+    const fem_placing where = {{0, 0.02, 0}, {0, 0, 0}, {0, 1, 0}, turned ? 0.5 * 3.14159265358979323846 : 0};
+    fem_model_open(m);
+    assert_int_equal(fem_mesh_walker(mesh), DS_OK);
+    m->membrane = (fem_membrane){1e4, 1e4, 100, 0, 0};
+    fem_add_cloth(m, mesh, &where, 1, 0, 0);
+    assert_int_equal(fem_model_finish(m), DS_OK);
+    m->ground = (fem_ground){.on = 1,
+                             .friction = FEM_FRICTION_ISOTROPIC,
+                             .offset = 0.01,
+                             .ke = 1e4,
+                             .kd = 1e3,
+                             .kf = 1e3,
+                             .mu = 0.5};
+    for (size_t t = 0; t < m->triangles; t++) {
+        m->triangle_act[t] = 0.1 * sin((double)t);
+    }
+    for (size_t i = 0; i < m->particles && turned; i++) {
+        m->q[3 * i] = 0;
+    }
+}
+
+static void run_plane(fem_model *m, uint32_t want, const char *isa, memory *room, fem_variation *out)
+{
+    static const uint64_t last = PLANE_STEPS;
+    const fem_driver driver = {.frames = &last, .frame_count = 1, .state_bar = see_plane};
+    const fem_options o = {.dt = 1.0 / 1920,
+                           .steps = PLANE_STEPS,
+                           .want = FEM_WANT_MATERIAL | FEM_WANT_ACTIVATION | want,
+                           .isa = isa};
+    fem_episode *e = NULL;
+    int64_t bad = 0;
+    fem_variation_open(out, room, m);
+    assert_int_equal(fem_episode_open(&e, m, &o, NULL), DS_OK);
+    assert_int_equal(fem_episode_run(e, &driver, &m->particles, 1, &bad), DS_OK);
+    assert_true(bad < 0);
+    assert_int_equal(fem_episode_adjoint(e, out, &bad), DS_OK);
+    assert_true(bad < 0);
+    fem_episode_close(e);
+}
+
+/* The share of the vector that is nonzero along `axis`; elsewhere both are the same bits. */
+static size_t across(const double *a, const double *b, size_t n, size_t axis)
+{
+    size_t moved = 0;
+    for (size_t i = 0; i < 3 * n; i++) {
+        if (i % 3 == axis) {
+            moved += a[i] != 0;
+            assert_true(b[i] == 0);
+        } else {
+            assert_true(a[i] == b[i]);
+        }
+    }
+    return moved;
+}
+
+static void in_plane_changes_nothing_in_the_plane(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        const size_t axis = k % 2 ? 0 : 2;
+        fem_model m;
+        fem_mesh mesh;
+        memory room = {0};
+        fem_variation a, b;
+        open_plane(&m, &mesh, k % 2);
+        run_plane(&m, 0, k < 2 ? NULL : "plain", &room, &a);
+        run_plane(&m, FEM_WANT_IN_PLANE, k < 2 ? NULL : "plain", &room, &b);
+        assert_true(across(a.q, b.q, m.particles, axis) == m.particles);
+        assert_true(across(a.u, b.u, m.particles, axis) == m.particles);
+        assert_memory_equal(a.mass, b.mass, m.particles * sizeof *a.mass);
+        assert_memory_equal(a.triangle_act, b.triangle_act, m.triangles * sizeof *a.mass);
+        assert_memory_equal(&a.membrane, &b.membrane, sizeof a.membrane);
+        assert_true(a.ke == b.ke && a.mu == b.mu && a.gravity[1] == b.gravity[1] && b.gravity[axis] == 0);
+        /* What leaves the plane has all of its derivatives. */
+        m.u[axis] = 1e-9;
+        run_plane(&m, 0, NULL, &room, &a);
+        run_plane(&m, FEM_WANT_IN_PLANE, NULL, &room, &b);
+        assert_memory_equal(a.q, b.q, 3 * m.particles * sizeof *a.q);
+        assert_memory_equal(a.u, b.u, 3 * m.particles * sizeof *a.u);
+        fem_model_close(&m);
+        fem_mesh_free(&mesh);
+        memory_free(&room);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(smooth_gradients_match_differences),
         cmocka_unit_test(contact_gradients_match_differences),
         cmocka_unit_test(tangents_are_adjoint_to_gradients),
+        cmocka_unit_test(in_plane_changes_nothing_in_the_plane),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
