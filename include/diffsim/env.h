@@ -12,6 +12,10 @@
  * handlers or children) says DS_ENV_OWN_PROCESS in its descriptor: each instance then has a process to
  * itself. One whose results are not the same to the last bit says DS_ENV_INEXACT, and how far they may
  * be apart in ds_env_info.tolerance.
+ *
+ * An environment with DS_ENV_GRADIENT has a gradient wherever it has a loss. One that lacks it at some points
+ * (the loss has no derivative there, or the derivative overflows) returns DS_EVAL_BAD_GRAD at these points and
+ * sets DS_ENV_GRADIENT_HOLES; its description says where they are. Without the flag `dshost check` refuses it.
  */
 #ifndef DIFFSIM_ENV_H
 #define DIFFSIM_ENV_H

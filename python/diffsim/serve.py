@@ -61,7 +61,7 @@ WANT_GRAD, WANT_SCENE = 1, 2
 EVAL_OK, EVAL_BAD_GRAD, EVAL_DIVERGED, EVAL_INFEASIBLE = 0, 1, 2, 3
 GRAD_ADJOINT = 1
 ENV, OPTIMIZER = 1, 2
-FLAG_GRADIENT, FLAG_STOCHASTIC, FLAG_OWN_PROCESS, FLAG_INEXACT = 1, 2, 4, 8
+FLAG_GRADIENT, FLAG_STOCHASTIC, FLAG_OWN_PROCESS, FLAG_INEXACT, FLAG_GRADIENT_HOLES = 1, 2, 4, 8, 16
 FLAG_USES_BUDGET = 4
 HAS_GRADIENT, EXT_SCENE, EXT_VARIABLES = "ds.env.gradient/1", "ds.env.scene/1", "ds.env.variables/1"
 EXT_CHANNELS, EXT_RL, EXT_BATCH = "ds.env.channels/1", "ds.env.rl/1", "ds.env.batch/1"
@@ -291,6 +291,7 @@ class Server:
             extensions += [EXT_RL] if self.stepwise else []
             extensions += [EXT_BATCH] if any(hasattr(t, k) for k in LOSSES[2:]) else []
             flags += FLAG_STOCHASTIC * bool(getattr(t, "stochastic", False))
+            flags += FLAG_GRADIENT_HOLES * bool(getattr(t, "gradient_holes", False))
             extensions += [EXT_SCENE] if any(hasattr(t, k) for k in ("metrics", "scene")) else []
             extensions += [EXT_VARIABLES] if hasattr(t, "variables") else []
         else:

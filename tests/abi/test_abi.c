@@ -467,6 +467,7 @@ static const row numbers[] = {
     IS(DS_ENV_STOCHASTIC, 2),
     IS(DS_ENV_OWN_PROCESS, 4),
     IS(DS_ENV_INEXACT, 8),
+    IS(DS_ENV_GRADIENT_HOLES, 16),
     IS(DS_OPT_USES_BUDGET, 4),
     IS(DS_ENV_BATCH_SIZE_1_0, 16),
     IS(DS_CHANNEL_SIZE_1_0, 128),

@@ -5,7 +5,7 @@
  * BAD_WEIGHT one of the speed at the end, BAD_PENALTY one of a penalty on positions beyond BAD_LIMIT;
  * BAD_AFTER are statements at the end, where g holds the gradient, BAD_LOSS_ONLY where none is wanted,
  * BAD_KEEPS declarations that both see; BAD_REAL is the type of all numbers, BAD_MS milliseconds of one
- * evaluation. */
+ * evaluation; BAD_FLAGS are those of the descriptor. */
 #include <diffsim/helper/simple.h>
 #include <string.h>
 #include <time.h>
@@ -39,6 +39,9 @@
 #endif
 #ifndef BAD_REAL
 #define BAD_REAL double
+#endif
+#ifndef BAD_FLAGS
+#define BAD_FLAGS DS_ENV_GRADIENT
 #endif
 #ifndef BAD_MS
 #define BAD_MS 0
@@ -103,4 +106,4 @@ static double loss(const double *param, const double *x, double *grad)
     return (double)sum;
 }
 
-DS_SIMPLE_ENV(BAD_ID, "A smooth environment.", params, DS_ENV_GRADIENT, N, -1, 1, 0.5, loss)
+DS_SIMPLE_ENV(BAD_ID, "A smooth environment.", params, BAD_FLAGS, N, -1, 1, 0.5, loss)

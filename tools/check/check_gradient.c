@@ -16,6 +16,9 @@
 
 /* Points at random are so many: a prime number, so that their strata are easily spread. */
 enum { POINTS_FEW_VARIABLES = 101, POINTS = 31, POINTS_COSTLY = 11, FEW_VARIABLES = 3, DIRECTIONS = 4 };
+/* Points that are only asked for their gradient, and seconds for them. */
+enum { HOLE_POINTS = 400 };
+static const double SECONDS_HOLES = 1.5;
 enum {
     SEARCHES = 3,
     TRIES = 30 /* for the component behind a direction */,
@@ -171,6 +174,29 @@ static double *copy(const double *x, uint64_t n)
     return own != NULL ? memcpy(own, x, n * sizeof *own) : NULL;
 }
 
+/* Counts a point that was asked for its gradient: does it have a loss, and a gradient with it? */
+static void count_hole(work *w, const ds_check_answer *a, uint64_t wild)
+{
+    ds_gradient_seen *g = w->seen;
+    const uint64_t n = w->env->n;
+    if (a->status != DS_OK || a->io.outcome > DS_EVAL_BAD_GRAD || !isfinite(a->io.loss)) {
+        return;
+    }
+    g->with_loss++;
+    if (a->io.outcome == DS_EVAL_OK && wild == n) {
+        return;
+    }
+    g->missing++;
+    if (a->io.outcome == DS_EVAL_OK && g->wild++ == 0) {
+        g->wild_component = wild;
+        g->wild_x = copy(w->x, n);
+    }
+    if (a->io.outcome == DS_EVAL_BAD_GRAD && g->holes++ == 0) {
+        g->hole_x = copy(w->x, n);
+        g->hole_noise = w->noise;
+    }
+}
+
 /* The gradient at a point, and what it claims. `counted`: for the first time. 0 where there is none. */
 static int visit(work *w, unsigned point, int counted)
 {
@@ -185,14 +211,11 @@ static int visit(work *w, unsigned point, int counted)
     uint64_t wild = ds_gradient_wild(n, w->grad);
     double loss = loss_at(w, w->x, &failed);
     w->point = point;
+    if (counted) {
+        count_hole(w, &a, wild);
+    }
     if (a.status != DS_OK || a.io.outcome != DS_EVAL_OK || wild < n || failed) {
-        int lost = a.status == DS_OK && a.io.outcome == DS_EVAL_OK && wild < n;
         g->failed += counted != 0;
-        g->missing += counted && a.status == DS_OK && a.io.outcome <= DS_EVAL_BAD_GRAD && isfinite(a.io.loss);
-        if (counted && lost && g->wild++ == 0) {
-            g->wild_component = wild;
-            g->wild_x = copy(w->x, n);
-        }
         memset(w->grad, 0, n * sizeof *w->grad);
         return 0;
     }
@@ -549,6 +572,24 @@ static void look(work *w)
     }
 }
 
+/* More random points, which have a gradient or not: quotients take so long that few points are looked at. */
+static void look_for_holes(work *w)
+{
+    const ds_check_env *env = w->env;
+    const double end = ds_check_worked() + SECONDS_HOLES;
+    for (unsigned k = 0; k < HOLE_POINTS && time_left(w, end); k++) {
+        ds_random r = ds_random_open(w->key, "hole", k);
+        ds_check_answer a;
+        for (uint64_t i = 0; i < env->n; i++) {
+            w->x[i] =
+                fmin(env->lower[i] + ds_random_uniform(&r) * (env->upper[i] - env->lower[i]), env->upper[i]);
+        }
+        w->noise = w->stochastic && k % 2 != 0 ? DS_NOISY : 0;
+        ds_check_evaluate(w->env, w->x, DS_WANT_GRAD, w->noise, w->again, &a);
+        count_hole(w, &a, ds_gradient_wild(env->n, w->again));
+    }
+}
+
 static void gradient_difference(ds_check *c)
 {
     const ds_check_env *env = c->env;
@@ -579,7 +620,9 @@ static void gradient_difference(ds_check *c)
         w.bad = w.wrong + n;
         seen->single = 1;
         look(&w);
+        look_for_holes(&w);
         ds_gradient_report(c, env, seen);
+        free(seen->hole_x);
         free(seen->wild_x);
         free(seen->fault_x);
     }

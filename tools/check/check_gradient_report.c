@@ -262,8 +262,11 @@ static void tell_tally(ds_check *c, const char *what, const ds_gradient_tally *t
 static void tell_seen(ds_check *c, const ds_check_env *env, ds_gradient_seen *g)
 {
     uint64_t single = 0;
-    ds_check_note(c, "%u points with a gradient (%u more without one, %u with a gradient of zero)", g->points,
-                  g->failed, g->zero);
+    ds_check_note(c, "%u of %u points with a loss have no gradient (%.3g %%)", g->missing, g->with_loss,
+                  g->with_loss > 0 ? 100.0 * g->missing / g->with_loss : 0.0);
+    ds_check_note(c,
+                  "%u points whose gradient was compared (%u more without one, %u with a gradient of zero)",
+                  g->points, g->failed, g->zero);
     tell_tally(c, "single components", &g->components);
     tell_tally(c, "random directions", &g->directions);
     for (int k = 0; k <= DS_SLOPE_WRONG; k++) {
@@ -298,9 +301,10 @@ static void tell_wild(ds_check *c, const ds_check_env *env, const ds_gradient_se
 {
     char name[120];
     name_component(env, g->wild_component, name, sizeof name);
-    ds_check_fail(
-        c, "%s of the gradient is not finite, or not written, at %u of %u points, and the outcome says ok",
-        name, g->wild, g->points + g->failed);
+    ds_check_fail(c,
+                  "%s of the gradient is not finite, or not written, at %u of %u points with a loss, and the "
+                  "outcome says ok",
+                  name, g->wild, g->with_loss);
     char *again =
         g->wild_x != NULL ? ds_check_point_command(c->options, g->wild_x, env->n, " --gradient") : NULL;
     if (again != NULL) {
@@ -312,6 +316,30 @@ static void tell_wild(ds_check *c, const ds_check_env *env, const ds_gradient_se
            "is broken, the outcome is DS_EVAL_BAD_GRAD");
 }
 
+/* Points with a loss, but without a gradient: a fault unless the descriptor declares them. */
+static void tell_holes(ds_check *c, const ds_check_env *env, const ds_gradient_seen *g)
+{
+    if (g->holes == 0) {
+        return;
+    }
+    if (c->module->plugin->desc->flags & DS_ENV_GRADIENT_HOLES) {
+        ds_check_note(c, "the descriptor declares points without a gradient (DS_ENV_GRADIENT_HOLES)");
+        return;
+    }
+    ds_check_fail(c, "%u of %u points (%.3g %%) have a loss but no gradient (outcome bad_gradient)", g->holes,
+                  g->with_loss, 100.0 * g->holes / g->with_loss);
+    char *again =
+        g->hole_x != NULL ? ds_check_point_command(c->options, g->hole_x, env->n, " --gradient") : NULL;
+    if (again != NULL) {
+        ds_check_hint(c, "one of them%s: %s", g->hole_noise != 0 ? " (with noise)" : "", again);
+    }
+    free(again);
+    ds_check_hint(c,
+                  "find the first step whose adjoint is not finite: an unstable direction may overflow, and "
+                  "infinity times 0 is NaN, though it has no part in the gradient. Where the loss has no "
+                  "derivative, declare it: DS_ENV_GRADIENT_HOLES in the flags");
+}
+
 void ds_gradient_report(ds_check *c, const ds_check_env *env, ds_gradient_seen *g)
 {
     uint64_t agree = g->components.count[DS_SLOPE_AGREES] + g->directions.count[DS_SLOPE_AGREES], all = 0;
@@ -321,11 +349,13 @@ void ds_gradient_report(ds_check *c, const ds_check_env *env, ds_gradient_seen *
     tell_seen(c, env, g);
     if (g->wild > 0) {
         tell_wild(c, env, g);
-    } else if (g->points == 0 && g->missing > 0) {
-        ds_check_fail(c, "none of %u points has a gradient in finite numbers, though %u of them have a loss",
-                      g->failed, g->missing);
+    }
+    if (g->missing > 0 && g->missing == g->with_loss) {
+        ds_check_fail(c, "none of %u points with a loss has a gradient in finite numbers", g->with_loss);
         ds_check_hint(c, "find the first step whose adjoint is not finite, or leave DS_ENV_GRADIENT out of "
                          "the flags");
+    } else {
+        tell_holes(c, env, g);
     }
     if (g->kind == DS_GRAD_SMOOTHED) {
         ds_check_skip(c, "cannot decide: the gradient is said to be that of a smoothed loss");

@@ -43,8 +43,12 @@ typedef struct ds_gradient_seen {
     ds_gradient_fault fault[DS_FAULTS];
     size_t faults;
     unsigned points, failed, zero; /* with a gradient; without; where it is zero */
-    unsigned missing;              /* of the failed ones: a loss, but no gradient */
-    unsigned wild;                 /* points whose gradient is not finite though the outcome says ok, */
+    unsigned with_loss;            /* points that were asked for their gradient and have a loss; */
+    unsigned missing;              /* of these, without a gradient: */
+    unsigned holes;                /* the outcome says DS_EVAL_BAD_GRAD; */
+    double *hole_x;                /* one of them (n values, or NULL) */
+    uint64_t hole_noise;           /* and its noise key */
+    unsigned wild;                 /* the outcome says ok, but the gradient is not finite; */
     uint64_t wild_component;       /* the first such component, */
     double *wild_x;                /* and the point (n values, or NULL) */
     unsigned whole;                /* points of which all components were looked at */

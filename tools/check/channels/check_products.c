@@ -15,7 +15,7 @@
 
 /* Some more steps, shorter ones, follow for values in double precision where none of the first has agreed: of
  * many elements with kinks, the fewer have one within a step the shorter it is. */
-enum { POINTS = 5, STEPS = 3, MORE_STEPS = 2, COMPARISONS = 4 };
+enum { POINTS = 5, STEPS = 3, MORE_STEPS = 4, COMPARISONS = 4 };
 
 /* Step sizes relative to the box, the first one for each type: what is rounded more needs longer ones. */
 static const double first_step[] = {0, 1e-4, 1e-2, 3e-2}, shorter[] = {0, 0.1, 0.3, 0.6};

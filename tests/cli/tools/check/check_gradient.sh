@@ -19,6 +19,37 @@ for id in one_component half_term first_zero last_zero first_step last_step wron
     [ -z "$accepted" ]
     result $? "$id is refused at three seeds${accepted:+, but not at$accepted}"
 done
+# ---- points with a loss but without a gradient ----
+hole() { # hole ID WHERE FLAGS
+    printf '#define BAD_ID "%s"\n#define BAD_HOLE (%s)\n#define BAD_FLAGS (%s)\n#include "envs/holes.c"\n' "$@" > "$1.c"
+    compile "$1.c"
+}
+compile "$bad/envs/holes.c" && hole few_holes 'fabs(x[3] - 0.3) < 0.02' DS_ENV_GRADIENT &&
+    hole declared 'x[3] > 0.6' 'DS_ENV_GRADIENT | DS_ENV_GRADIENT_HOLES'
+result $? "plugins without a gradient at some points compile"
+while read -r id text; do
+    accepted=
+    for seed in 1 2 3; do
+        "$dshost" check ./$id.so --only grad --seed $seed > out 2> err
+        { [ $? -eq 8 ] && grep -qE "^# [0-9]* of 4[0-9]* points \\($text %\\) have a loss but no gradient \\(outcome bad_gradient\\)$" out &&
+            grep -qE '^# [1-9][0-9]* of 4[0-9]* points with a loss have no gradient' out; } || accepted="$accepted $seed"
+    done
+    [ -z "$accepted" ]
+    result $? "$id is refused at three seeds, with the share of such points${accepted:+, but not at$accepted}"
+done << 'END'
+holes (1[5-9]|2[0-5])(\.[0-9])?
+few_holes [0-5]?(\.[0-9]*)?
+END
+"$dshost" check ./holes.so --only grad > out 2> err
+grep -q '^# hint: find the first step whose adjoint is not finite.*DS_ENV_GRADIENT_HOLES' out
+result $? "the report says what to look for"
+again=$(sed -n 's/^# hint: one of them: dshost //p' out)
+eval "\"$dshost\" $again" > out 2> err
+grep -qx 'outcome   bad_gradient' out
+result $? "the command that check prints shows one of them"
+"$dshost" check ./declared.so --only grad > out 2> err && grep -qE '^# [1-9][0-9]* of [0-9]* points with a loss have no gradient \(' out &&
+    grep -qx '# the descriptor declares points without a gradient (DS_ENV_GRADIENT_HOLES)' out
+result $? "points without a gradient that are declared are no fault, and their share is printed"
 # ---- gradients that are right where each is looked at for the first time ----
 while read -r id test text; do
     accepted=
