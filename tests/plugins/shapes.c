@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const shapes[] = {"bowl",       "step",     "plateau",   "wrong",  "exploding", "saw",
-                                     "ball_naive", "ball_toi", "billiards", "blowup", "flat",      NULL};
-enum { BOWL, STEP, PLATEAU, WRONG, EXPLODING, SAW, BALL_NAIVE, BALL_TOI, BILLIARDS, BLOWUP, FLAT };
+static const char *const shapes[] = {"bowl", "step",       "plateau",  "wrong",     "exploding",
+                                     "saw",  "ball_naive", "ball_toi", "billiards", "blowup",
+                                     "flat", "holes",      NULL};
+enum { BOWL, STEP, PLATEAU, WRONG, EXPLODING, SAW, BALL_NAIVE, BALL_TOI, BILLIARDS, BLOWUP, FLAT, HOLES };
 
 static const ds_param *const params[] = {
     DS_ENUM("shape", "bowl", shapes, "Which landscape."),
@@ -237,6 +238,10 @@ static ds_status evaluate(void *self, ds_eval *io)
             io->grad[1] = f.d[1];
         }
         io->grad_kind = DS_GRAD_FORWARD;
+        /* A gradient is missing where x0 is large, and away from the middle of the third variable. */
+        if (s->shape == HOLES && (io->x[0] > 0.75 || (io->n > 2 && fabs(io->x[2]) > 0.5))) {
+            io->outcome = DS_EVAL_BAD_GRAD;
+        }
     }
     return DS_OK;
 }

@@ -19,6 +19,7 @@
 
 enum { PATHS_MAX = 7 };
 #define ADVICE_GRID "21"    /* points along each axis */
+#define ADVICE_BOX "40"     /* random points */
 #define ADVICE_SAMPLES "40" /* at which differences are taken, of four steps along both axes */
 
 typedef struct flags {
@@ -112,6 +113,9 @@ static int be_quick(flags *f, ds_error *e)
     if (rc == 0 && ds_settings_find(s, DS_SECTION_LANDSCAPE, "samples") == NULL) {
         rc = ds_settings_add_flag(s, DS_SECTION_LANDSCAPE, "samples", ADVICE_SAMPLES, e);
     }
+    if (rc == 0 && ds_settings_find(s, DS_SECTION_LANDSCAPE, "box") == NULL) {
+        rc = ds_settings_add_flag(s, DS_SECTION_LANDSCAPE, "box", ADVICE_BOX, e);
+    }
     if (rc == 0 && ds_settings_find(s, DS_SECTION_RUN, "pictures") == NULL) {
         rc = ds_settings_add_flag(s, DS_SECTION_RUN, "pictures", "false", e);
     }
@@ -176,7 +180,7 @@ static void print_help(void)
            "  --config       Read settings from an .ini file; flags and --set win over it.\n"
            "  --advise       Print only the verdict and which optimizers to try; a grid of " ADVICE_GRID
            " points an axis,\n"
-           "                 " ADVICE_SAMPLES " samples, no pictures.\n"
+           "                 " ADVICE_SAMPLES " samples, " ADVICE_BOX " points of the box, no pictures.\n"
            "  --json         Print the summary as JSON instead of text.\n");
 }
 

@@ -2,7 +2,8 @@
 /* landscape.h - the loss and its gradient on a slice through the box of an environment: evaluated by the
  * worker pool, recorded like a run (landscape.sqlite), measured, described and drawn.
  *
- * Rows of the record have three values: x is the two coordinates on the slice and 0; grad, where it was asked
+ * Rows of the record have three values: x is the two coordinates on the slice and 0, or of a random point of
+ * the box its number, 0 and 1; grad, where it was asked
  * for, the derivatives along both axes and the norm of the whole gradient in widths of the box.
  */
 #ifndef DS_LANDSCAPE_LANDSCAPE_H

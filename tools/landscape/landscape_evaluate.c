@@ -3,6 +3,7 @@
  * or answers from the record what was asked before it was interrupted. */
 #include "config.h"
 
+#include <diffsim/helper/random.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ enum {
 /* The rows of one call that are asked for together, those inside of the box. */
 typedef struct chunk {
     uint64_t *row;        /* number of each of them in the call */
-    double *x, *c, *grad; /* points, and their record: two coordinates and 0; derivatives and norm */
+    double *x, *c, *grad; /* points, and their record (landscape.h); derivatives and norm */
     double *loss;
     uint32_t *outcome;
 } chunk;
@@ -123,18 +124,70 @@ static int evaluate(ds_landscape *l, chunk *k, uint64_t from, uint64_t to, const
     return end_of(l, e);
 }
 
+/* Points that are asked for together. */
+static uint64_t rows_of_chunk(const ds_landscape *l, uint64_t count)
+{
+    uint64_t rows = CHUNK_BYTES / (l->slice.n * sizeof(double));
+    rows = rows > CHUNK_ROWS ? CHUNK_ROWS : rows < 64 ? 64 : rows;
+    return rows > count ? count : rows;
+}
+
 int ds_landscape_ask(ds_landscape *l, uint64_t count, const double *c, int gradient, const char *tag,
                      ds_slice_value *out, ds_error *e)
 {
-    uint64_t n = l->slice.n;
-    uint64_t rows = CHUNK_BYTES / (n * sizeof(double));
-    rows = rows > CHUNK_ROWS ? CHUNK_ROWS : rows < 64 ? 64 : rows;
-    rows = rows > count ? count : rows;
+    const uint64_t n = l->slice.n, rows = rows_of_chunk(l, count);
     chunk k = {0};
     int rc = open_chunk(&k, rows, n, e);
     for (uint64_t from = 0, to; rc == 0 && from < count; from = to) {
         to = count - from < rows ? count : from + rows;
         rc = evaluate(l, &k, from, to, c, gradient, tag, out, e);
+    }
+    close_chunk(&k);
+    return rc;
+}
+
+/* Random points first .. first + count - 1 of the box. */
+static void draw_points(const ds_landscape *l, uint64_t first, uint64_t count, chunk *k)
+{
+    const ds_slice *s = &l->slice;
+    for (uint64_t i = 0; i < count; i++) {
+        ds_random r = ds_random_open(l->session.options.seed, "landscape box", first + i);
+        for (uint64_t d = 0; d < s->n; d++) {
+            const double x = s->lower[d] + ds_random_uniform(&r) * (s->upper[d] - s->lower[d]);
+            k->x[i * s->n + d] = fmin(x, s->upper[d]);
+        }
+        memcpy(k->c + 3 * i, (double[]){(double)(first + i), 0, 1}, 3 * sizeof *k->c);
+    }
+}
+
+int ds_landscape_ask_box(ds_landscape *l, uint64_t count, ds_error *e)
+{
+    const uint64_t rows = rows_of_chunk(l, count);
+    ds_box_measure *b = &l->measures.box;
+    chunk k = {0};
+    int rc = open_chunk(&k, rows, l->slice.n, e);
+    for (uint64_t first = 0; rc == 0 && first < count; first += rows) {
+        uint64_t done = 0;
+        ds_question q = {.count = count - first < rows ? count - first : rows,
+                         .x = k.x,
+                         .recorded = k.c,
+                         .want = DS_WANT_GRAD,
+                         .tag = "box",
+                         .loss = k.loss,
+                         .outcome = k.outcome,
+                         .values = k.grad,
+                         .condense = condense,
+                         .ctx = &l->slice};
+        draw_points(l, first, q.count, &k);
+        ds_journal_ask(&l->session.journal, &q, &done);
+        for (uint64_t i = 0; i < done; i++) {
+            const int loss = k.outcome[i] <= DS_EVAL_BAD_GRAD && isfinite(k.loss[i]);
+            b->points++;
+            b->failed += !loss && k.outcome[i] != DS_EVAL_INFEASIBLE;
+            b->with_loss += (uint64_t)loss;
+            b->missing += loss && k.outcome[i] == DS_EVAL_BAD_GRAD;
+        }
+        rc = end_of(l, e);
     }
     close_chunk(&k);
     return rc;

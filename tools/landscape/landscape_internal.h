@@ -77,6 +77,9 @@ typedef struct ds_landscape {
 int ds_landscape_ask(ds_landscape *l, uint64_t count, const double *c, int gradient, const char *tag,
                      ds_slice_value *out, ds_error *e);
 
+/* The same for random points of the whole box, with gradients: fills the box of the measures. */
+int ds_landscape_ask_box(ds_landscape *l, uint64_t count, ds_error *e);
+
 /* landscape_survey.c: everything that is evaluated, and the measures. As ds_landscape_ask(). */
 int ds_landscape_survey(ds_landscape *l, ds_error *e);
 uint64_t ds_landscape_planned(const ds_landscape *l);

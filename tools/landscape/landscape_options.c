@@ -30,6 +30,10 @@ const ds_param *const ds_landscape_schema[] = {
             "Steps of these differences, in widths of the slice, from large to small."),
     DS_INT("jumps", "50", 0, 1e6, "",
            "Steep places that are halved twelve times, to tell jumps from steep slopes."),
+    DS_INT(
+        "box", "100", 0, 1e6, "",
+        "Random points of the whole box where a loss may be without a gradient; at most as many as the grid "
+        "has."),
     NULL};
 
 int ds_landscape_refuse(const ds_settings *settings, const char *key, const char *why, ds_error *e)
@@ -62,7 +66,7 @@ static int take_steps(const ds_settings *settings, ds_landscape_options *o, ds_e
 
 int ds_landscape_options_make(const ds_settings *settings, ds_landscape_options *out, ds_error *e)
 {
-    int64_t gradient = 0, samples = 0, jumps = 0;
+    int64_t gradient = 0, samples = 0, jumps = 0, box = 0;
     const char *key = "axes";
     char why[160] = "";
 
@@ -81,9 +85,11 @@ int ds_landscape_options_make(const ds_settings *settings, ds_landscape_options 
     ds_params_int(p, "gradient", &gradient);
     ds_params_int(p, "samples", &samples);
     ds_params_int(p, "jumps", &jumps);
+    ds_params_int(p, "box", &box);
     out->gradient = (int)gradient;
     out->samples = (uint64_t)samples;
     out->jumps = (uint64_t)jumps;
+    out->box = (uint64_t)box;
     rc = take_steps(settings, out, e);
     if (rc == 0 && ds_slice_parse(&out->text, &out->plan, &key, why) != 0) {
         rc = ds_landscape_refuse(settings, key, why, e);

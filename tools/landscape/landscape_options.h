@@ -15,7 +15,7 @@ typedef struct ds_landscape_options {
     ds_slice_text text;
     ds_slice_plan plan;
     int gradient; /* DS_GRADIENT_* */
-    uint64_t samples, jumps;
+    uint64_t samples, jumps, box;
     int steps;
     double step[DS_MEASURE_STEPS]; /* descending, in widths of the slice */
     ds_params *params;             /* owns the texts */

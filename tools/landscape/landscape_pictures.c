@@ -114,7 +114,7 @@ static void describe_gradient(sheet *s)
                   g->points);
     }
     if (g->missing > 0) {
-        add_share(s, "not finite", g->missing, g->points + g->missing);
+        add_share(s, "missing", g->missing, g->points + g->missing);
     }
     add_share(s, "exploding (> 100 ranges)", g->exploding, g->points);
     ds_label_number(number, sizeof number, g->size.median, 3);

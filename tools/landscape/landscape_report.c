@@ -101,6 +101,16 @@ static json_t *agreement_json(const ds_agreement *a)
                                             {NULL, NULL}});
 }
 
+/* Random points of the whole box. */
+static json_t *box_json(const ds_box_measure *b)
+{
+    return ds_json_object((ds_json_entry[]){{"points", ds_json_whole(b->points)},
+                                            {"with_loss", ds_json_whole(b->with_loss)},
+                                            {"missing", ds_json_whole(b->missing)},
+                                            {"missing_share", share(b->missing, b->with_loss)},
+                                            {NULL, NULL}});
+}
+
 static json_t *gradient_json(const ds_landscape *l)
 {
     const ds_gradient_measure *g = &l->measures.gradient;
@@ -111,7 +121,8 @@ static json_t *gradient_json(const ds_landscape *l)
     }
     return ds_json_object((ds_json_entry[]){{"points", ds_json_whole(g->points)},
                                             {"missing", ds_json_whole(g->missing)},
-                                            {"missing_share", ds_json_real(l->verdict.missing_share)},
+                                            {"missing_share", share(g->missing, g->points + g->missing)},
+                                            {"box", box_json(&l->measures.box)},
                                             {"zero_share", share(g->zero, g->points)},
                                             {"zero_share_along", each_axis(l, axis_zero)},
                                             {"all_zero_share", share(g->all_zero, g->points)},
@@ -242,6 +253,7 @@ static void print_gradient(const ds_landscape *l, FILE *f)
 {
     const ds_gradient_measure *g = &l->measures.gradient;
     const ds_quality_measure *q = &l->measures.quality;
+    const ds_box_measure *b = &l->measures.box;
     fprintf(f, "\ngradient\n");
     print_share(f, "zero on the slice", g->zero, g->points, "points");
     for (int a = 0; a < l->slice.dims && l->slice.dims > 1; a++) {
@@ -249,7 +261,8 @@ static void print_gradient(const ds_landscape *l, FILE *f)
                     "points");
     }
     print_share(f, "zero altogether", g->all_zero, g->points, "points");
-    print_share(f, "not finite", g->missing, g->points + g->missing, "points");
+    print_share(f, "missing", g->missing, g->points + g->missing, "points with a loss");
+    print_share(f, "missing in the box", b->missing, b->with_loss, "random points with a loss");
     print_share(f, "exploding", g->exploding, g->points, "points");
     print_share(f, "changes its sign", g->turns, g->pairs, "neighbours");
     fprintf(f, "  %-24s median %.3g, largest %.3g (times the range, across the slice)\n", "size",
@@ -334,4 +347,15 @@ void ds_landscape_print_advice(const ds_landscape *l, FILE *f)
 {
     const ds_verdict *v = &l->verdict;
     fprintf(f, "verdict   %s\nadvice    %s\n", v->words, v->advice[0] != '\0' ? v->advice : "none");
+    if (l->measures.has_gradient) {
+        const ds_gradient_measure *g = &l->measures.gradient;
+        const ds_box_measure *b = &l->measures.box;
+        const uint64_t all = g->points + g->missing;
+        fprintf(f,
+                "gradient  missing at %" PRIu64 " of %" PRIu64
+                " points of the slice with a loss (%.3g %%), and at %" PRIu64 " of %" PRIu64
+                " random points of the box (%.3g %%)\n",
+                g->missing, all, all > 0 ? 100 * (double)g->missing / (double)all : 0.0, b->missing,
+                b->with_loss, b->with_loss > 0 ? 100 * (double)b->missing / (double)b->with_loss : 0.0);
+    }
 }

@@ -161,27 +161,31 @@ static void warn_outside(const ds_landscape *l)
     }
 }
 
-/* More failures than are allowed? A box with infeasible parts is none, a slice without any loss is. Only what
- * is worse than a simulation that diverges has left files. */
+/* More failures on the slice than are allowed? A box with infeasible parts is none, a slice without any loss
+ * is. Only what is worse than a simulation that diverges has left files. */
 static int judge_failures(const ds_landscape *l, ds_error *e)
 {
     const ds_session *s = &l->session;
     const ds_statistics *n = &s->journal.statistics;
     const int lossless = l->measures.loss.with_loss == 0;
-    uint64_t failed = n->failed + (lossless ? n->outcome[DS_EVAL_INFEASIBLE] : 0), broken = 0;
+    const ds_box_measure *box = &l->measures.box;
+    const uint64_t infeasible = n->outcome[DS_EVAL_INFEASIBLE] - (box->points - box->with_loss - box->failed);
+    const uint64_t count = n->count - box->points,
+                   failed = n->failed - box->failed + (lossless ? infeasible : 0);
+    uint64_t broken = 0;
     char files[PATH_MAX + 60] = "";
     for (uint32_t k = DS_EVAL_INVALID; k < DS_OUTCOMES; k++) {
         broken += n->outcome[k];
     }
-    if (!((double)failed > s->options.max_failed * (double)n->count)) {
+    if (!((double)failed > s->options.max_failed * (double)count)) {
         return 0;
     }
     if (broken > 0) {
         snprintf(files, sizeof files, "; the files %s/failure-*.ini repeat single ones", s->folder);
     }
     return ds_fail(e, DS_EXIT_ENV, "%s: %llu of %llu evaluations %s (run.max_failed allows a share of %g)%s",
-                   s->spec.env.id, (unsigned long long)failed, (unsigned long long)n->count,
-                   failed > n->failed ? "have no loss" : "failed", s->options.max_failed, files);
+                   s->spec.env.id, (unsigned long long)failed, (unsigned long long)count,
+                   lossless && infeasible > 0 ? "have no loss" : "failed", s->options.max_failed, files);
 }
 
 /* Everything that is made from the answers. */
@@ -300,6 +304,9 @@ static int open_stored(ds_landscape *l, const ds_settings *overrides, ds_error *
         rc = ds_fail(e, DS_EXIT_IO, "%s: not the record of a landscape", ds_store_path(s->journal.store));
     }
     rc = rc != 0 ? rc : make_options(l, e);
+    if (rc == 0 && ds_settings_find(&s->settings, DS_SECTION_LANDSCAPE, "box") == NULL) {
+        l->wish.box = 0; /* made by a version that looked at the slice alone */
+    }
     return rc != 0 || l->recorded == 0 ? rc : ds_replay_open(s->journal.store, NULL, &s->journal.replay, e);
 }
 

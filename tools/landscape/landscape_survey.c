@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* landscape_survey.c - what is evaluated, in this order: the grid, finite differences of several steps at
- * some of its points, and steep places halved again and again. What is asked depends on answers alone. */
+ * some of its points, steep places halved again and again, and random points of the box. What is asked
+ * depends on answers alone. */
 #include "config.h"
 
 #include <math.h>
@@ -238,10 +239,17 @@ static int survey_jumps(ds_landscape *l, const ds_field *f, ds_error *e)
 
 /* ---- all ---- */
 
+/* Random points of the box: no more than the slice has. */
+static uint64_t box_count(const ds_landscape *l)
+{
+    const uint64_t points = ds_slice_points(&l->slice);
+    return !l->want_gradient ? 0 : l->wish.box < points ? l->wish.box : points;
+}
+
 uint64_t ds_landscape_planned(const ds_landscape *l)
 {
     return ds_slice_points(&l->slice) + sample_count(l) * (uint64_t)(2 * l->slice.dims * l->wish.steps) +
-           l->wish.jumps * DS_JUMP_LEVELS;
+           l->wish.jumps * DS_JUMP_LEVELS + box_count(l);
 }
 
 int ds_landscape_survey(ds_landscape *l, ds_error *e)
@@ -267,6 +275,7 @@ int ds_landscape_survey(ds_landscape *l, ds_error *e)
         rc = ds_no_memory(e);
     }
     rc = rc != 0 ? rc : survey_jumps(l, &f, e);
+    rc = rc != 0 ? rc : ds_landscape_ask_box(l, box_count(l), e);
     free(memory);
     if (rc == 0) {
         ds_verdict_make(m, &l->verdict);

@@ -36,13 +36,16 @@ const ds_threshold ds_thresholds[DS_THRESHOLDS] = {
     [T_JUMPS] = {"jumps", "jump_share", 0.002},
     [T_LOSSLESS] = {"no loss at", "lossless_share", 0.01},
     [T_ZERO] = {"zero in large areas", "zero_share", 0.1},
-    [T_MISSING] = {"not finite in places", "missing_share", 0.02},
+    [T_MISSING] = {"missing in places", "missing_share", 1e-9},
     [T_EXPLODING] = {"exploding", "exploding_share", 0.02},
     [T_SOMETIMES] = {"sometimes the wrong way", "wrong_way_share", 0.05},
     [T_OFTEN] = {"often the wrong way", "wrong_way_share", 0.2},
     [T_NOISY] = {"finite differences do not converge", "1 - converged_share", 0.5},
     [T_WRONG] = {"not the derivative of the loss", "1 - exact_share", 0.1},
 };
+
+/* From this share of missing gradients on, the advice is about them. */
+static const double MISSING_MATTERS = 0.02;
 
 enum { ENOUGH = 10 /* samples that a share is taken from */ };
 
@@ -132,7 +135,8 @@ static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
         return;
     }
     v->zero_share = share(g->zero, g->points);
-    v->missing_share = share(g->missing, g->points + g->missing);
+    v->missing_share =
+        fmax(share(g->missing, g->points + g->missing), share(m->box.missing, m->box.with_loss));
     v->exploding_share = share(g->exploding, g->points);
     v->wrong_way_share = share(g->trend.wrong_way, g->trend.compared);
     v->zero = !v->constant && reached(v->zero_share, T_ZERO);
@@ -242,13 +246,14 @@ static void advise(const ds_landscape_measures *m, ds_verdict *v)
                  "gradients vanish at %.0f %% of the points, where descents stand still: racer, which "
                  "samples there, or cmaes; not adam, lbfgsb, randdescents",
                  100 * v->zero_share);
-    } else if (v->exploding || v->missing || v->noisy || v->not_derivative) {
+    } else if (v->exploding || v->missing_share >= MISSING_MATTERS || v->noisy || v->not_derivative) {
         snprintf(out, room,
                  "gradients are %s: racer, which measures what they are worth, or cmaes, which does without; "
                  "not lbfgsb",
-                 v->exploding || v->missing ? "huge or not finite in places"
-                 : v->noisy                 ? "no limit of differences"
-                                            : "not the derivative of the loss");
+                 v->exploding                          ? "huge in places"
+                 : v->missing_share >= MISSING_MATTERS ? "missing in places"
+                 : v->noisy                            ? "no limit of differences"
+                                                       : "not the derivative of the loss");
     } else if (v->wrong_way > 0 || v->rugged > 0 || v->jumps) {
         advise_leaps(m, v);
     } else {

@@ -11,11 +11,18 @@ typedef struct ds_jump_measure {
     uint64_t tested, jumps;
 } ds_jump_measure;
 
+/* Random points of the whole box. */
+typedef struct ds_box_measure {
+    uint64_t points, failed;     /* of these, without a loss for another reason than that x is infeasible */
+    uint64_t with_loss, missing; /* of these, without a gradient */
+} ds_box_measure;
+
 typedef struct ds_landscape_measures {
     uint64_t n; /* variables of the environment, for the advice; 0 = few */
     ds_loss_measure loss;
     ds_basin_measure basins;
     ds_jump_measure jump;
+    ds_box_measure box;
     uint64_t outside; /* points of the grid outside of the box, which are not evaluated */
     int has_gradient;
     int not_measured; /* the environment has gradients that were not asked for */

@@ -47,15 +47,25 @@ tail -n 4 out > end
 grep -q '^why$' out && grep -q '  rugged  *turns_per_line is [0-9.]*, from 6 on' end && grep -q '  rugged  *basins is 121, from 10 on' end
 result $? "with the measures that were held against the thresholds"
 survey advised --env "$shapes" --set env.shape=plateau --advise
-[ "$(wc -l < out)" -eq 2 ] && grep -q '^verdict   smooth, 1 basin, with plateaus' out &&
-    grep -q '^advice    gradients vanish at [0-9]* % of the points.*: racer' out
-result $? "--advise says what to do about it, and nothing else"
+[ "$(wc -l < out)" -eq 3 ] && grep -q '^verdict   smooth, 1 basin, with plateaus' out &&
+    grep -q '^advice    gradients vanish at [0-9]* % of the points.*: racer' out &&
+    grep -qx 'gradient  missing at 0 of 441 points of the slice with a loss (0 %), and at 0 of 40 random points of the box (0 %)' out
+result $? "--advise says what to do about it, where gradients are missing, and nothing else"
 [ "$(wc -l < advised/grid.csv)" -eq 442 ] && [ ! -e advised/landscape.png ] &&
     grep -q '"advice": "gradients vanish' advised/summary.json
 result $? "from a small grid, without pictures; summary.json has it, too"
 status 0 "doctor --env" "$dshost" doctor --env "$shapes" --set env.shape=plateau --out examined
 cmp -s examined/grid.csv advised/grid.csv && grep -q '^advice ' "$tmp/out"
 result $? "is the same"
+status 0 "doctor: gradients that are missing" "$dshost" doctor --env "$shapes" --set env.shape=holes --set env.n=3 --out missing
+grep -qE '^verdict   .*; gradients .*missing in places' out && grep -q '^advice    gradients are missing in places: ' out &&
+    grep -qE '^gradient  missing at 63 of 441 points of the slice with a loss \(14.3 %\), and at (1[5-9]|2[0-9]|3[0-3]) of 40 random points of the box' out
+result $? "reports their share on the slice and in the box"
+survey missed --env "$shapes" --set env.shape=holes --set env.n=3 --axes 1 --grid 201 --box 80 --pictures no
+grep -qE '^  missing  *0.00 %  of 201 points with a loss$' out && grep -qE '^  missing in the box  *[4-7][0-9]\.[0-9]* %  of 80 random points with a loss$' out &&
+    [ "$(jq '.gradient | (.missing_share == 0) and (.box.points == 80) and (.box.missing > 32) and .box.missing_share == .box.missing / 80' missed/summary.json)" = true ] &&
+    grep -qF 'missing in places' missed/summary.json
+result $? "a slice may miss them; the box does not"
 status 4 "doctor of an environment that there is not" "$dshost" doctor --env=nosuch
 grep -q "no environment 'nosuch'" "$tmp/err"
 result $? "says so"

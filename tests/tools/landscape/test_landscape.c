@@ -301,7 +301,7 @@ static void test_exploding(void **state)
     assert_true(m.gradient.trend.ratio.median > 0.99e6 && m.gradient.trend.ratio.median < 1.01e6);
     ds_verdict_make(&m, &v);
     assert_true(v.exploding && !v.wrong_way && !v.zero);
-    assert_non_null(strstr(v.advice, "huge or not finite in places"));
+    assert_non_null(strstr(v.advice, "gradients are huge in places"));
     m = measure_function(bowl, 21, 21);
     assert_int_equal(m.gradient.exploding, 0);
 }
@@ -358,6 +358,17 @@ static void test_missing(void **state)
     m.outside = 101 * 29; /* what is not in the box is not missing */
     ds_verdict_make(&m, &v);
     assert_null(strstr(v.words, "no loss"));
+    m = measure_function(bowl, 21, 21); /* one point of the slice, or of the box, is enough for a word */
+    m.gradient.missing = 1;
+    ds_verdict_make(&m, &v);
+    assert_string_equal(v.gradients, "gradients missing in places");
+    assert_non_null(strstr(v.advice, "gradients are good"));
+    m.gradient.missing = 0;
+    m.box = (ds_box_measure){.points = 50, .with_loss = 40, .missing = 1};
+    ds_verdict_make(&m, &v);
+    assert_string_equal(v.gradients, "gradients missing in places");
+    assert_true(v.missing_share == 1.0 / 40);
+    assert_non_null(strstr(v.advice, "gradients are missing in places: racer"));
     m.has_gradient = 0;
     m.not_measured = 1;
     ds_verdict_make(&m, &v);
