@@ -69,8 +69,8 @@ static int lies_across(const fem_episode *e, size_t axis, const double *last)
     return i == m->particles;
 }
 
-/* The axis across the plane of the motion, or -1. Every law gives the mirror image of its forces for the mirror
- * image of a state, so that only gravity, the ground or a bent edge could push particles out of their plane. */
+/* The axis across the plane of the motion, or -1. Every law gives the mirror image of its forces for the
+ * mirror image of a state, so that only gravity, the ground or a bent edge could push particles out of it. */
 static int axis_across(const fem_episode *e, const double *last)
 {
     const fem_model *m = e->model;

@@ -62,10 +62,10 @@ void fem_variation_clear(fem_variation *v, const fem_model *m);
 enum {
     FEM_WANT_MATERIAL = 1, /* derivatives by spring, membrane, bending and solid constants are wanted */
     FEM_WANT_ACTIVATION = 2,
-    /* Only derivatives by what acts alike on both sides of a plane are wanted: by no q, u or gravity across an
-     * axis-parallel plane that all particles lie and move in, and by no angle of an edge. The adjoint then stays
-     * in that plane. By symmetry the motion across it has no part in these derivatives, but a sheet that is
-     * pressed in its plane buckles: the adjoint across it grows without bound and would overflow. */
+    /* Only derivatives by what acts alike on both sides of a plane are wanted: by no q, u or gravity across
+     * an axis-parallel plane that all particles lie and move in, and by no angle of an edge. The adjoint then
+     * stays in that plane. By symmetry the motion across it has no part in these derivatives, but a sheet
+     * that is pressed in its plane buckles: the adjoint across it grows without bound and would overflow. */
     FEM_WANT_IN_PLANE = 4
 };
 
