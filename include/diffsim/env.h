@@ -14,8 +14,8 @@
  * be apart in ds_env_info.tolerance.
  *
  * An environment with DS_ENV_GRADIENT has a gradient wherever it has a loss. One that lacks it at some points
- * (the loss has no derivative there, or the derivative overflows) returns DS_EVAL_BAD_GRAD at these points and
- * sets DS_ENV_GRADIENT_HOLES; its description says where they are. Without the flag `dshost check` refuses it.
+ * (no derivative there, or one that overflows) returns DS_EVAL_BAD_GRAD at these points and sets
+ * DS_ENV_GRADIENT_HOLES; its description says where they are. Without the flag `dshost check` refuses it.
  */
 #ifndef DIFFSIM_ENV_H
 #define DIFFSIM_ENV_H
