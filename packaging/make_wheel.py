@@ -22,6 +22,7 @@ from pathlib import Path
 
 # What every Linux of manylinux has, or what must not come twice into a process: the C library, the compiler's runtime.
 SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|util|resolv|nsl|gcc_s|stdc\+\+)\.so|ld-linux)")
+NAME, DISTRIBUTION = "diffsim-global", "diffsim_global"  # "diffsim" on PyPI is another project; the module is diffsim
 FONTS = Path("/usr/share/fonts/truetype/dejavu")
 FONTS_CONF = '''<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
@@ -175,16 +176,26 @@ def make_tree(stage, prefix, root, package, keep_docs):
     return vendor(native, native / "lib" / "vendored")
 
 
-def metadata(root, version, tag, originals, readme, licence):
-    info = root / f"diffsim-{version}.dist-info"
+def extras(project):
+    """The optional dependencies of pyproject.toml, as lines of METADATA."""
+    section = re.search(r"\[project\.optional-dependencies\]\n(.*?)\n\n", project.read_text(), re.DOTALL)
+    text = ""
+    for name, packages in re.findall(r"^(\w+) = \[(.*)\]$", section[1], re.MULTILINE):
+        text += f"Provides-Extra: {name}\n"
+        text += "".join(f"Requires-Dist: {package}; extra == '{name}'\n" for package in re.findall(r'"([^"]+)"', packages))
+    return text
+
+
+def metadata(root, version, tag, originals, readme, licence, project):
+    info = root / f"{DISTRIBUTION}-{version}.dist-info"
     (info / "licenses" / "vendored").mkdir(parents=True)
     shutil.copyfile(licence, info / "licenses" / "LICENSE")
     for name, text in sorted(copyrights(originals).items()):
         shutil.copyfile(text, info / "licenses" / "vendored" / f"{name}.txt")
     (info / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: diffsim\n" f"Version: {version}\n"
+        f"Metadata-Version: 2.1\nName: {NAME}\nVersion: {version}\n"
         "Summary: Global optimization with differentiable simulation\nLicense: Apache-2.0\nRequires-Python: >=3.9\n"
-        "Requires-Dist: numpy>=1.22\nClassifier: Operating System :: POSIX :: Linux\n"
+        "Requires-Dist: numpy>=1.22\n" + extras(project) + "Classifier: Operating System :: POSIX :: Linux\n"
         "Classifier: Topic :: Scientific/Engineering\nDescription-Content-Type: text/markdown\n\n" + readme.read_text())
     (info / "WHEEL").write_text("Wheel-Version: 1.0\nGenerator: diffsim make_wheel\nRoot-Is-Purelib: false\n" f"Tag: {tag}\n")
     (info / "entry_points.txt").write_text("[console_scripts]\ndshost = diffsim._dshost:main\n")
@@ -230,12 +241,12 @@ def main():
         originals, files = make_tree(Path(o.stage), o.prefix, root, Path(o.package), o.docs)
         glibc = max(v for f in files for v in versions(f))
         tag = f"py3-none-manylinux_{glibc[0]}_{glibc[1]}_{os.uname().machine}"
-        info = metadata(root, o.version, tag, originals, Path(o.readme), Path(o.licence))
+        info = metadata(root, o.version, tag, originals, Path(o.readme), Path(o.licence), Path(o.package).parent / "pyproject.toml")
         out = Path(o.out)
         out.mkdir(parents=True, exist_ok=True)
-        for old in out.glob(f"diffsim-{o.version}-*.whl"):
+        for old in out.glob(f"{DISTRIBUTION}-{o.version}-*.whl"):
             old.unlink()
-        wheel = out / f"diffsim-{o.version}-{tag}.whl"
+        wheel = out / f"{DISTRIBUTION}-{o.version}-{tag}.whl"
         write_wheel(root, info, wheel)
     print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB, {len(originals)} libraries and fonts inside")
 

@@ -2,9 +2,9 @@
 """Global optimization with differentiable simulation.
 
     import diffsim
-    env = diffsim.make("torus", preset="small", seed=0)
+    env = diffsim.make("cartpole")
     loss, grad = env.loss_and_grad(env.x0)
-    result = diffsim.minimize(env, method="boleap", budget=300)
+    result = diffsim.minimize(env, method="racer", budget=200)
 
 make()       environments: losses, gradients, channels, trajectories, pictures
 minimize()   whole runs, of environments and of any function
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import importlib as _importlib
 import importlib.util as _importlib_util
+import os as _os
 import sys as _sys
 import threading as _threading
 
@@ -106,6 +107,35 @@ class _Gymnasium:
             spec.loader.exec_module = execute_and_register
         return spec
 
+
+def _namesakes():
+    """Folders of the module search path in which PyPI's other `diffsim` (diffraction patterns) is installed: its files and ours
+    have one folder, so that each installation overwrites the other."""
+    found = []
+    for folder in dict.fromkeys(_sys.path):
+        try:
+            names = [n for n in _os.listdir(folder or ".") if n.startswith("diffsim-") and n.endswith((".dist-info", ".egg-info"))]
+        except OSError:
+            continue
+        for name in names:
+            file = _os.path.join(folder, name, "METADATA" if name.endswith(".dist-info") else "PKG-INFO")
+            try:
+                with open(file, encoding="utf-8", errors="replace") as f:
+                    ours = "Summary: Global optimization with differentiable simulation" in f.read(2000)
+            except OSError:
+                ours = False
+            found += [] if ours else [_os.path.join(folder, name)]
+    return found
+
+
+for _path in _namesakes():
+    import warnings as _warnings
+
+    _warnings.warn(
+        f"{_path}: PyPI's `diffsim` is another project, whose files overwrite those of this module: pip uninstall diffsim, then "
+        "install diffsim-global again",
+        stacklevel=2,
+    )
 
 if "gymnasium" in _sys.modules:
     _Gymnasium.register()

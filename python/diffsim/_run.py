@@ -92,6 +92,7 @@ def minimize(
     bounds=None,
     x0=None,
     jac=None,
+    fix: dict | None = None,
     vectorized: bool = False,
     target: float | None = None,
     seconds: float | None = None,
@@ -116,7 +117,10 @@ def minimize(
     resume        go on with the run in ``out``, or begin it there: the same call after a crash or Ctrl-C, or with a larger
                   budget. Everything but limits (budget, seconds, ...), jobs, threads and isolation has to be as it was; a
                   parameter that is left out has its default
-    bounds, x0    of a function: a :class:`Space`, or (lower, upper); a start point, by default the middle
+    bounds        of a function: n pairs (low, high) as SciPy has them, ``scipy.optimize.Bounds``, (lower, upper), an environment or
+                  a :class:`Space`. Two rows of two numbers that can be read as pairs and as (lower, upper) are refused
+    x0            of a function: a start point, which is evaluated first; by default the optimizer begins where it likes
+    fix           variables that are not searched: {"name" or number: value}
     jac           of a function: True where it returns (loss, gradient), or a function that returns the gradient (n,);
                   None: it has none
     vectorized    a function takes (k, n) points and returns (k,) losses (and (k, n) gradients)
@@ -154,7 +158,7 @@ def minimize(
             wrong = [k for k, v in given.items() if v is not None]
             if wrong:
                 raise UsageError(f"{', '.join(wrong)}: not with an environment, which has its own")
-            result = _run(f, method, budget, seed, jobs, out, resume, target, seconds, progress, run, opt)
+            result = _run(f, method, budget, seed, jobs, out, resume, target, seconds, progress, run, opt, fix)
             return result
         if not callable(f):
             hint = f": diffsim.make({f!r}) makes one" if isinstance(f, str) else ""
@@ -162,7 +166,7 @@ def minimize(
         verify = _verify(run)
         if bounds is None:
             raise UsageError("bounds are missing: n pairs (low, high), (lower, upper), or a Space; optimizers search in a box")
-        space = Space.of(bounds, x0)
+        space = _fixed(Space.of(bounds, x0), fix)
         ask = _Asked(f, jac, vectorized, 1 if jobs is None else whole(jobs, "jobs", 0, 1024) or os.cpu_count() or 1)
         name = (
             record_as
@@ -197,6 +201,38 @@ _MAY_CHANGE = {
 }
 
 
+def _numbered(fix, names) -> dict:
+    """{number: value} of variables by their names or numbers."""
+    if not hasattr(fix, "items"):
+        raise TypeError(f"fix is {shown(fix)}: a mapping of names or numbers of variables to values is wanted")
+    found = {}
+    for key, value in fix.items():
+        if isinstance(key, str):
+            if key not in names:
+                raise UsageError(f"fix: there is no variable {key!r}: names are {', '.join(names[:8])}" + (", ..." if len(names) > 8 else ""))
+            i = names.index(key)
+        else:
+            i = whole(key, "fix: the number of a variable", 0, len(names) - 1)
+        if i in found:
+            raise UsageError(f"fix: variable {names[i]!r} is there twice")
+        found[i] = real(value, f"fix[{key!r}]")
+    return found
+
+
+def _fixed(space, fix) -> Space:
+    """The space with some variables at a value."""
+    if not fix:
+        return space
+    lower, upper, x0 = space.lower.copy(), space.upper.copy(), space.x0.copy()
+    for i, value in _numbered(fix, list(space.names)).items():
+        if not lower[i] <= value <= upper[i]:
+            raise UsageError(f"fix: {space.names[i]} = {value:g}: outside of its bounds {lower[i]:g} and {upper[i]:g}")
+        lower[i] = upper[i] = x0[i] = value
+    chosen = Space(lower, upper, x0, space.names)
+    chosen._has_start = space._has_start
+    return chosen
+
+
 def _folder(out) -> str:
     try:
         path = os.fsdecode(out)
@@ -222,7 +258,7 @@ def _has_run(folder) -> bool:
     return (Path(folder) / "run.sqlite").is_file()
 
 
-def _run(env, method, budget, seed, jobs, out, resume, target, seconds, progress, run, opt) -> Run:
+def _run(env, method, budget, seed, jobs, out, resume, target, seconds, progress, run, opt, fix) -> Run:
     env._check_open()
     given = env._given
     section = {
@@ -235,6 +271,10 @@ def _run(env, method, budget, seed, jobs, out, resume, target, seconds, progress
     first = {"seed": given["seed"] if seed is None else seed}
     if target is not None:
         first["target"] = target
+    if fix:
+        names = [v.name for v in env.variables]
+        fixed = _numbered(fix, names)
+        first["fix"] = " ".join(f"{names[i]}={v!r}" for i, v in fixed.items())
     if seconds is not None:
         section["seconds"] = limit_of(seconds, "seconds")
     if given["timeout"]:
@@ -253,7 +293,7 @@ def _run(env, method, budget, seed, jobs, out, resume, target, seconds, progress
     going_on = resume and _has_run(out)
     if going_on:
         kept = {k: v for k, v in section.items() if k not in _MAY_CHANGE and k != "pictures"}
-        _check_same(Run(out), env, method, {"target": -math.inf, **first, **kept}, opt)
+        _check_same(Run(out), env, method, {"target": -math.inf, "fix": "", **first, **kept}, opt)
         section = {k: v for k, v in section.items() if k in _MAY_CHANGE}
     return _run_in(out, env, method, section if going_on else {**first, **section}, opt, progress, going_on)
 

@@ -3,6 +3,7 @@
 
 import json
 import os
+import threading
 import unittest
 import warnings
 
@@ -158,6 +159,82 @@ class Gymnasium(Case):
         env.reset(seed=0)
         self.raises(diffsim.UsageError, "outside of its bounds", env.step, [1e6, 0.0])
         env.close()
+
+    def test_wrong(self):
+        """actions, seeds, options and orders that are wrong: one line each, and the episode goes on"""
+        usage = diffsim.UsageError
+        env = diffsim.gym.Env("cartpole_gym")
+        self.raises(usage, "no episode has begun: call reset", env.step, [0.0])
+        env.reset(seed=1)
+        for kind, words, action in (
+            (usage, "number 0 of the action is nan", [np.nan]),
+            (usage, "number 0 of the action is inf", [np.inf]),
+            (usage, "number 0 of the action is 5, outside of its bounds -1 and 1", [5.0]),
+            (usage, r"the action has shape \(2,\): \(1,\) is wanted", np.zeros(2)),
+            (usage, r"the action has shape \(0,\)", []),
+            (usage, "masked", np.ma.array([1.0], mask=[1])),
+            (TypeError, "not dtype <U1", "a"),
+            (TypeError, "not None", None),
+            (TypeError, "not complex", np.array([1j])),
+            (TypeError, "not dict", {}),
+        ):
+            self.raises(kind, words, env.step, action)
+        for action in ([1], np.array([1], "f4"), np.array([[1.0]]), 0.5, np.array([True])):
+            self.assertEqual(env.step(action)[1], 1.0)
+        for kind, words, seed in (
+            (usage, "seed is -1", -1),
+            (usage, "allowed are 0 to", 2**70),
+            (TypeError, "seed is 1.5", 1.5),
+            (TypeError, "seed is 'a'", "a"),
+            (TypeError, "seed is True", True),
+        ):
+            self.raises(kind, words, lambda s: env.reset(seed=s), seed)
+        self.raises(usage, "there are no options", lambda: env.reset(options={"a": 1}))
+        env.reset(seed=1, options={})
+        while not any(env.step([0.0])[2:4]):
+            pass
+        self.raises(usage, "the episode is over", env.step, [0.0])
+        env.close()
+        env.close()
+        self.raises(diffsim.ClosedError, "was closed", env.step, [0.0])
+        self.raises(diffsim.ClosedError, "was closed", env.reset)
+        self.raises(usage, "render_mode is 'human'", diffsim.gym.Env, "cartpole_gym", render_mode="human")
+        self.raises(diffsim.UnsupportedError, "analytic has no stepwise control", diffsim.gym.Env, "analytic")
+        for kind, count in ((usage, 0), (usage, -1), (usage, 65), (TypeError, 1.5), (TypeError, "2")):
+            self.raises(kind, "num_envs is", diffsim.gym.VectorEnv, "cartpole_gym", count)
+        many = diffsim.gym.VectorEnv("cartpole_gym", 3, jobs=1)
+        self.raises(usage, "no episode has begun", many.step, np.zeros((3, 1)))
+        for kind, seed in ((usage, -1), (TypeError, 1.5), (usage, [1, 2]), (TypeError, [1, 2, "x"])):
+            self.raises(kind, "seed", lambda s: many.reset(seed=s), seed)
+        many.reset(seed=[1, None, 3])
+        for actions in (np.zeros((2, 1)), np.zeros((1, 3)), [[0.0], [0.0, 1.0], [0.0]]):
+            self.raises(usage, "the action", many.step, actions)
+        self.raises(usage, "number 0 of the action is nan.*episode 0", many.step, np.full((3, 1), np.nan))
+        many.close()
+
+    def test_lanes(self):
+        """several Gymnasium environments over one of ours, also in threads, have episodes of their own"""
+        with diffsim.make("cartpole_gym", start="random", jobs=2) as env:
+            both = [diffsim.gym.Env(env), diffsim.gym.Env(env)]
+            alone, got = [], [[], []]
+            for i in (0, 1):
+                with diffsim.make("cartpole_gym", start="random", jobs=1) as other:
+                    one = diffsim.gym.Env(other)
+                    alone.append([one.reset(seed=i)[0]] + [one.step([0.3])[0] for _ in range(8)])
+
+            def play(i):
+                got[i].append(both[i].reset(seed=i)[0])
+                got[i].extend(both[i].step([0.3])[0] for _ in range(8))
+
+            threads = [threading.Thread(target=play, args=(i,)) for i in (0, 1)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            self.same(got, alone)
+            self.raises(diffsim.UsageError, "has 64 lanes, of which 2 are in use", diffsim.gym.VectorEnv, env, 63)
+            del both[1]
+            diffsim.gym.VectorEnv(env, 63)
 
     def test_video(self):
         """RecordVideo works"""

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradients through SciPy, PyTorch and JAX are those of the environments; second derivatives are refused."""
 
+import concurrent.futures
+import logging
+import os
+import warnings
 import unittest
 
 import numpy as np
@@ -82,8 +86,84 @@ class SciPy(Case):
         self.raises(diffsim.UsageError, "bounds are missing", minimize, rosen, [0.5] * 3, method=diffsim.scipy("cmaes"))
 
 
+    def test_wrong(self):
+        """never worse than x0, which comes first; fixed bounds; points outside, answers and options that are wrong"""
+        from scipy.optimize import Bounds, OptimizeWarning, minimize
+
+        def bowl(x):
+            return float(((x - 0.3) ** 2).sum())
+
+        for name in ("rand", "cmaes", "bo", "racer", "turbo", "cem", "nlopt"):
+            seen = []
+            found = minimize(
+                lambda x: seen.append(x.copy()) or bowl(x), [0.3] * 3, bounds=[(-1, 1)] * 3, method=diffsim.scipy(name, 4)
+            )
+            self.same(seen[0], [0.3] * 3, name)
+            self.assertEqual((found.fun, found.success, len(seen)), (0.0, True, 4), name)
+        with open(self.path("own.py"), "w", encoding="utf-8") as f:  # an optimizer that knows no start
+            f.write("class Own:\n    def run(self, objective):\n        objective.evaluate([objective.lower, objective.upper])\n")
+        found = minimize(bowl, [0.3] * 3, bounds=[(-1, 1)] * 3, method=diffsim.scipy(self.path("own.py"), 9))
+        self.assertEqual((found.fun, found.nfev), (0.0, 3))
+        for bounds in ([(-1, 1), (0.5, 0.5), (-1, 1)], Bounds([-1, 0.5, -1], [1, 0.5, 1])):
+            with self.assertWarnsRegex(OptimizeWarning, "x0 is outside of the bounds"):
+                found = minimize(bowl, [0.0, 9.0, 0.0], bounds=bounds, method=diffsim.scipy("cmaes", 200))
+            self.assertEqual(found.x[1], 0.5)
+            self.assertLess(abs(found.fun - 0.04), 1e-6)
+        given = {"x0": np.zeros(3), "bounds": [(-1, 1)] * 3, "method": diffsim.scipy("cmaes", 20)}
+        for kind, words, fun, more in (
+            (TypeError, "not complex", lambda x: np.complex128(1), {}),
+            (TypeError, "not None", lambda x: None, {}),
+            (diffsim.UsageError, "budget is 0", bowl, {"options": {"budget": 0}}),
+            (TypeError, "maxfun is 1.5", bowl, {"options": {"maxfun": 1.5}}),
+            (diffsim.UsageError, "x0 has shape .2,.", bowl, {"x0": np.zeros(2)}),
+        ):
+            self.raises(kind, words, minimize, fun, **{**given, **more})
+        wrong = {**given, "method": diffsim.scipy("lbfgsb", 20)}
+        self.raises(diffsim.UsageError, "the gradient of jac has 2 numbers: 3", minimize, bowl, jac=lambda x: x[:2], **wrong)
+        self.raises(diffsim.PluginError, "needs gradients", minimize, bowl, jac="2-point", **wrong)
+
+
 @unittest.skipIf(torch is None, "there is no PyTorch")
 class PyTorch(Case):
+    def test_inputs(self):
+        """types, shapes, layouts, threads and forks: the loss in floating numbers, or a line"""
+        with diffsim.make("bounce", jobs=1) as env:
+            f, x = diffsim.torch.loss(env), torch.tensor(env.clip(np.array([1.0, 2.0, 3.0])))
+            want = env.loss(x.numpy())
+            for good in (x, x.repeat_interleave(2)[::2], x.repeat(4, 1).T.contiguous().T, torch.nn.Parameter(x), x.float()):
+                loss = f(good)
+                self.assertEqual(loss.dtype, good.dtype)
+                np.testing.assert_allclose(loss.detach().numpy(), want, rtol=1e-5)
+            for dtype in ("bool", "uint8", "int32", "int64", "float16", "bfloat16", "complex128"):
+                self.raises(TypeError, f"x is torch.{dtype}: torch.float64 or torch.float32", f, x.to(getattr(torch, dtype)))
+            for wrong in (x.numpy(), x.tolist(), None, 1.0):
+                self.raises(TypeError, "a torch.Tensor is wanted", f, wrong)
+            for wrong in (x.to_sparse(), x.to("meta")):
+                self.raises(TypeError, "a dense one with values is wanted", f, wrong)
+            for wrong in (x[0], x[:, None], x[:2], x.repeat(2), x.repeat(3, 2), torch.empty(0, 3, dtype=x.dtype)):
+                self.raises(diffsim.UsageError, "x has shape .*bounce takes .3,., or", f, wrong)
+            self.raises(diffsim.UsageError, "variable 0 is nan", f, x * float("nan"))
+            self.raises(diffsim.UsageError, "variable 1 is 52", f, x + 50 * torch.tensor([0.0, 1, 0]))
+            self.raises(TypeError, "requires a gradient: detach", env.loss, x.requires_grad_())
+            self.raises(TypeError, "BFloat16", env.loss, x.detach().bfloat16())
+            self.raises(diffsim.UnsupportedError, "forward-mode", torch.func.jvp, f, (x.detach(),), (x.detach(),))
+            self.raises(TypeError, "'torus' is not an environment", diffsim.torch.loss, "torus")
+            many = env.random(32, seed=1)
+            with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                self.same(list(pool.map(lambda p: f(torch.tensor(p)).item(), many)), env.loss(many))
+            with warnings.catch_warnings():  # JAX and Python warn of forks
+                warnings.simplefilter("ignore")
+                pid = os.fork()
+            if pid == 0:
+                try:
+                    f(x)
+                except diffsim.ClosedError:
+                    os._exit(7)
+                finally:
+                    os._exit(1)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 7)
+        self.raises(diffsim.ClosedError, "bounce was closed", f, x)
+
     def test_gradcheck(self):
         """torch.autograd.gradcheck passes, single and batched"""
         for env, x, tolerance in places():
@@ -141,6 +221,35 @@ class Jax(Case):
     def setUp(self):
         super().setUp()
         jax.config.update("jax_enable_x64", True)
+
+    def test_inputs(self):
+        """types, shapes, containers: the loss in the precision of x, or a line; failures are our exceptions outside of jit"""
+        logging.disable(logging.CRITICAL)  # JAX prints what its callbacks raise
+        self.addCleanup(logging.disable, logging.NOTSET)
+        with diffsim.make("bounce", jobs=1) as env:
+            f, p = diffsim.jax.loss(env), np.array([1.0, 2.0, 3.0])
+            want = env.loss(p)
+            for good in (p, p.astype(">f8"), p.astype("g"), p.tolist(), tuple(p), jax.numpy.array(p), np.repeat(p, 2)[::2], np.ma.array(p)):
+                self.assertEqual(float(f(good)), want)
+            self.assertEqual(f(p.astype("f4")).dtype, np.float32)
+            for wrong in ("?", "i4", "i8", "u8", ">i4", "f2", jax.numpy.bfloat16):
+                with self.assertRaisesRegex(TypeError, "float64 or float32 is wanted|not dtype bfloat16"):
+                    f(p.astype(wrong))
+            for wrong in (p.astype(complex), p.astype(object), p.astype(str), None, {}, (v for v in p)):
+                self.raises(TypeError, "real numbers are wanted, not", f, wrong)
+            self.raises(diffsim.UsageError, "masked", f, np.ma.array(p, mask=[0, 1, 0]))
+            for wrong in (p[:, None], p[:2], np.zeros(0), np.zeros((0, 3)), np.float64(1)):
+                self.raises(TypeError, r"x is float64\[.*\]: real numbers of shape \(3,\)", f, wrong)
+            self.raises(diffsim.UsageError, "variable 0 is 51", f, p + 50)
+            self.raises(diffsim.UsageError, "variable 0 is 51", jax.grad(f), p + 50)
+            self.raises(diffsim.UsageError, "variable 0 is 51", jax.vmap(jax.grad(f)), (p + 50)[None])
+            with self.assertRaisesRegex(RuntimeError, "variable 0 is 51"):
+                jax.block_until_ready(jax.jit(f)(p + 50))
+            self.raises(TypeError, "JAX traces this array", jax.jit(env.loss), p)
+            self.raises(TypeError, "'torus' is not an environment", diffsim.jax.loss, "torus")
+        self.raises(diffsim.ClosedError, "bounce was closed", f, p)
+        with diffsim.make("cartpole_gym", jobs=1) as env:
+            self.raises(diffsim.UnsupportedError, "cartpole_gym has no gradient", jax.grad(diffsim.jax.loss(env)), np.array(env.x0))
 
     def test_check_grads(self):
         """jax.test_util.check_grads passes"""

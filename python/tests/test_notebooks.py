@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The notebooks run, as scripts with small budgets, and become .ipynb files."""
 
+import contextlib
 import importlib.util
+import io
+import itertools
 import json
 import os
 import subprocess
 import sys
 
-from support import Case
+import diffsim
+from support import SOURCE, Case
 
 FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "notebooks")
 
@@ -29,7 +33,26 @@ class Notebooks(Case):
 
     def test_first_search(self):
         """a first search"""
-        self.assertRegex(self.script("first_search.py", 12), r"boleap  12 evaluations, best loss [0-9]")
+        said = self.script("first_search.py", 200)
+        self.assertRegex(said, r"racer   200 evaluations, best loss [0-9]")
+        self.assertRegex(said, r"\n[1-9][0-9]*\.[0-9] % of the picture changed")
+
+    def test_first_lines(self):
+        """the first lines of README and docs/python.md change what the scene looks like, and its loss by a factor of 1000"""
+        for name in ("README.md", "docs/python.md"):
+            file = os.path.join(SOURCE, name)
+            if not os.path.exists(file):
+                self.skipTest(f"{name} is not here")
+            with open(file, encoding="utf-8") as f:
+                lines = f.read().partition("    import diffsim\n")[2].splitlines()
+            block = [line[4:] for line in itertools.takewhile(lambda line: line.startswith("    "), lines)]
+            known = {"diffsim": diffsim}
+            with contextlib.redirect_stderr(io.StringIO()):
+                exec("\n".join(block), known)
+            env, result = known["env"], known["result"]
+            self.assertLess(result.best_loss, 1e-3 * env.loss(env.x0), name)
+            self.assertGreater((known["before"] != known["after"]).any(axis=2).sum(), 1000, name)
+            env.close()
 
     def test_my_function(self):
         """a simulation of your own"""

@@ -46,7 +46,8 @@ def unscaled(env, u) -> np.ndarray:
 
 def scaled(env, x) -> np.ndarray:
     """The inverse of :func:`unscaled`."""
-    return (np.asarray(x, dtype=float) - env.lower) / (env.upper - env.lower)
+    width = env.upper - env.lower
+    return (np.asarray(x, dtype=float) - env.lower) / np.where(width > 0, width, 1.0)  # a fixed variable is at 0
 
 
 def peers() -> str:
