@@ -41,6 +41,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/report/report_overview.c %D%/report/report_overview.h \
 	%D%/report/report_episodes.c %D%/report/report_episodes.h %D%/report/report_point.c \
 	%D%/report/report_point.h %D%/report/report_settings.c %D%/report/report_settings.h \
+	%D%/table/grid.c %D%/table/grid.h \
 	%D%/report/report_style.c %D%/report/report_style.h %D%/report/report_tables.c \
 	%D%/report/report_tables.h \
 	%D%/gradients/estimate.c %D%/gradients/estimate.h %D%/gradients/gradients.h \
@@ -102,7 +103,7 @@ pkglibexec_PROGRAMS += libexec/dshost-bench libexec/dshost-check libexec/dshost-
 	libexec/dshost-doctor libexec/dshost-eval libexec/dshost-export libexec/dshost-gradients libexec/dshost-help \
 	libexec/dshost-landscape libexec/dshost-list libexec/dshost-merge libexec/dshost-new \
 	libexec/dshost-picture \
-	libexec/dshost-plot libexec/dshost-report libexec/dshost-template libexec/dshost-view
+	libexec/dshost-plot libexec/dshost-report libexec/dshost-table libexec/dshost-template libexec/dshost-view
 pkglibexec_SCRIPTS = libexec/dshost-complete
 EXTRA_DIST += tools/complete/dshost-complete.sh
 CLEANFILES += libexec/dshost-complete
@@ -131,6 +132,7 @@ nodist_libexec_dshost_new_SOURCES = tools/catalog/new_files.c
 libexec_dshost_picture_SOURCES = tools/eval/cmd_picture.c
 libexec_dshost_plot_SOURCES = tools/report/cmd_plot.c
 libexec_dshost_report_SOURCES = tools/report/cmd_report.c
+libexec_dshost_table_SOURCES = tools/table/cmd_table.c
 libexec_dshost_template_SOURCES = tools/catalog/cmd_template.c
 libexec_dshost_view_SOURCES = tools/view/cmd_view.c tools/view/live_run.c tools/view/live_run.h tools/view/live_server.c \
 	tools/view/live_server.h tools/view/view.h tools/view/view_formats.c

@@ -183,6 +183,24 @@ void ds_text_shell_word(FILE *f, const char *text)
     fputc('\'', f);
 }
 
+char *ds_text_shell_line(const char *first, int count, char *const *word)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    if (f == NULL) {
+        return NULL;
+    }
+    fputs(first, f);
+    for (int i = 0; i < count; i++) {
+        if (i > 0 || first[0] != '\0') {
+            fputc(' ', f);
+        }
+        ds_text_shell_word(f, word[i]);
+    }
+    return fclose(f) == 0 ? text : NULL;
+}
+
 /* ---- HTML ---- */
 
 void ds_text_html(FILE *f, const char *text)

@@ -38,6 +38,9 @@ void ds_text_choices(const char *word, const char *const *known, size_t count, c
 /* Writes `text` as one word for a POSIX shell, in quotes where it needs them. */
 void ds_text_shell_word(FILE *f, const char *text);
 
+/* "FIRST WORD WORD ...", as a shell takes it; to be freed, NULL without memory. */
+char *ds_text_shell_line(const char *first, int count, char *const *word);
+
 /* Writes `text` with what has a meaning in HTML escaped, in elements and in attributes with "quotes". */
 void ds_text_html(FILE *f, const char *text);
 

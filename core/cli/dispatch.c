@@ -24,6 +24,7 @@ static const struct command {
     {"bench", "run an experiment: environments x optimizers x seeds, resumable, in parallel", 0},
     {"merge", "put the parts of an experiment, made on several machines, together", 0},
     {"plot", "one figure about many runs: curves, bars, scores, profiles", 0},
+    {"table", "a table for a paper or a page: LaTeX, Markdown, CSV", 0},
     {"report", "one HTML page about many runs: tables, intervals, tests, figures", 0},
     {"compare", "which of two sets of runs is better, by how much, how sure", 0},
     {"export", "write the evaluations of a run as CSV, JSONL, NumPy, IOHanalyzer or COCO files", 0},

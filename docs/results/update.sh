@@ -11,7 +11,7 @@
 # is there: what needs curves stays empty then, and pictures stay as they are. NAME is rigid, cloth, particles, optimizers, methods, methods_full (its particles, full size),
 # methods_small (particles, with racer), methods_all (the summary of methods/runs.csv and methods_small/runs.csv together), training, or gradsim/X for examples/paper/gradsim/X.ini, of which only the means of errors and distances are kept. Figures of scores are
 # drawn anew each time. The tables stand between lines
-# `<!-- table NAME KIND FLAGS -->` and `<!-- end of table -->`; KIND and FLAGS are those of tables.sh. What is said about
+# `<!-- table NAME STAT FLAGS -->` and `<!-- end of table -->`; STAT and FLAGS are those of dshost table. What is said about
 # the numbers is written by hand.
 #
 # DSHOST  the program (./dshost)
@@ -59,26 +59,51 @@ at_home() {
 	{ print }'
 }
 
-# table NAME KIND FLAGS...
-table() {
-	name=$1 kind=$2
+# named KEY COLUMN EXPERIMENT.ini... -- RUNS.csv...: what the experiments have as KEY (envs, opts), in their order, as far as it is in that
+# column of the tables, and then the rest
+named() {
+	key=$1 column=$2
 	shift 2
-	files=
-	of=$(experiments "$name")
-	for x in $of; do
-		files="$files $top/examples/$x.ini"
-	done
-	case $kind in
-	metric | middle) files="$files $docs/results/$name.csv" ;;
-	scores) files="$docs/results/$name/summary.csv" ;;
-	*)
-		for x in $of; do
-			files="$files $docs/results/$name/$(prefix "$x")cells.csv"
-		done
-		;;
+	awk -v key="$key" -v column="$column" '
+		function take(list, n, k, w) {
+			n = split(list, w, " ")
+			for (k = 1; k <= n; k++)
+				if (!(w[k] in known)) {
+					known[w[k]]
+					name[++names] = w[k]
+				}
+		}
+		FNR == 1 { csv = FILENAME ~ /\.csv$/; section = at = "" }
+		csv { split($0, f, ","); ran[f[column]]; next }
+		{ sub(/[ \t]*;.*/, "") }
+		/^\[/ { section = $0; at = ""; next }
+		section == "[bench]" && /^[ \t]+[^ \t]/ { if (at == key) take($0); next }
+		section == "[bench]" && /=/ { at = $1; if (at == key) { sub(/^[^=]*=/, ""); take($0) } }
+		END { for (k = 1; k <= names; k++) if (name[k] in ran) printf "%s,", name[k]; print "*" }' "$@"
+}
+
+# The flags of dshost report for an experiment. What has been published counts every difference, however small.
+flags() {
+	case $1 in
+	methods | methods_full | methods_small | methods_all) echo "--any-version --tolerance 0 --reference racer" ;;
+	training) echo "--tolerance 0 --reference racer" ;;
+	*) echo "--tolerance 0 --reference boleap" ;;
 	esac
-	# shellcheck disable=SC2086 # words
-	sh "$top/docs/results/tables.sh" "$kind" "$@" $files
+}
+
+# table NAME STAT FLAGS...: by dshost table, of the published numbers
+table() {
+	name=$1 stat=$2
+	shift 2
+	inis= files= of=$(experiments "$name")
+	for x in $of; do
+		inis="$inis $top/examples/$x.ini"
+		case $name in methods_all) ;; gradsim/methods) files=$docs/results/$name/runs.csv ;; gradsim/*) files=$docs/results/$name.csv ;; *) files="$files $docs/results/$name/$(prefix "$x")runs.csv" ;; esac
+	done
+	[ "$name" != methods_all ] || files="$docs/results/methods/runs.csv $docs/results/methods_small/runs.csv"
+	# shellcheck disable=SC2046,SC2086 # words
+	"$dshost" table $files --stat "$stat" --format md --mark reference --no-note $(flags "$name") \
+		--envs "$(named envs 1 $inis $files)" --methods "$(named opts 2 $inis $files)" "$@"
 }
 
 # tables PAGE: it, with its tables made anew
@@ -140,11 +165,7 @@ report() {
 		own=$((own - 1))
 	done
 	shift "$others"
-	flags="--no-pictures --reference boleap" # pictures would be some MB
-	case $name in
-	methods | methods_full | methods_small | methods_all) flags="--no-pictures --any-version --reference racer" ;;
-	training) flags="--no-pictures --reference racer" ;;
-	esac
+	flags="--no-pictures $(flags "$name")" # pictures would be some MB
 	if is_table "$1"; then out=$scratch/report; else out=$1/report; fi
 	# shellcheck disable=SC2086 # words
 	"$dshost" report "$@" $flags --out "$out" > /dev/null

@@ -14,6 +14,7 @@
 typedef struct request {
     const char *set[2];
     int json, any_version;
+    double tolerance;
 } request;
 
 static const char usage[] =
@@ -27,12 +28,26 @@ static const char usage[] =
     "none "
     "of them has\n"
     "                 to do with\n"
+    "  --tolerance T  losses that differ by at most T are equal; by default 1e-9 of the way from the first "
+    "losses to the lowest\n"
+    "                 one, and what an inexact environment declares\n"
     "  --json         one object with all numbers on the standard output\n";
+
+static int take_tolerance(void *to, const char *name, const char *value, ds_error *e)
+{
+    request *q = to;
+    (void)name;
+    return ds_tolerance_read(value, &q->tolerance, e);
+}
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
-    const ds_flag flags[] = {
-        {"json", .set = &q->json}, {"any-version", .set = &q->any_version}, {"help", .usage = usage}, {0}};
+    const ds_flag flags[] = {{"json", .set = &q->json},
+                             {"any-version", .set = &q->any_version},
+                             {"tolerance", .take = take_tolerance},
+                             {"help", .usage = usage},
+                             {0}};
+    q->tolerance = NAN;
     int rc = ds_arguments_read(argc, argv, "compare", flags, -1, q, e);
     if (rc != 0) {
         return rc;
@@ -49,7 +64,13 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
 
 static void say_side(const char *name, const ds_side *s)
 {
-    printf("  %s  %zu run%s, mean %.6g", name, s->runs, s->runs == 1 ? "" : "s", s->mean);
+    printf("  %s  %zu run%s", name, s->runs + s->repeated, s->runs + s->repeated == 1 ? "" : "s");
+    if (s->repeated > 0) {
+        printf(" (%zu different: the search is deterministic, and the others repeat it to the last bit; they "
+               "count as one)",
+               s->runs);
+    }
+    printf(", mean %.6g", s->mean);
     if (s->runs > 1) {
         printf(" (90 %%: %.6g to %.6g)", s->mean90.low, s->mean90.high);
     }
@@ -103,6 +124,9 @@ static void say_env(const ds_versus *v, size_t envs, size_t needed)
     }
     if (v->paired && !isnan(v->pairs.p)) {
         printf("; paired by seed (Wilcoxon) p = %.3g", v->pairs.p);
+    }
+    if (v->tolerance > 0) {
+        printf("; losses that differ by at most %.2g are equal", v->tolerance);
     }
     if (!v->same_budget) {
         printf("\n  different budgets:");
@@ -167,7 +191,8 @@ static json_t *counts(uint64_t first, uint64_t second)
 
 static json_t *side(const ds_side *s)
 {
-    json_t *o = json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "runs", (json_int_t)s->runs, "values",
+    json_t *o = json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "runs",
+                          (json_int_t)(s->runs + s->repeated), "samples", (json_int_t)s->runs, "values",
                           ds_json_reals(s->value, s->runs), "mean", ds_json_real(s->mean), "mean90",
                           interval(s->mean90), "median", ds_json_real(s->median), "evaluations",
                           counts(s->least, s->most), "budget", counts(s->budget, s->budget_most),
@@ -183,14 +208,15 @@ static json_t *object(const request *q, const ds_comparison *c)
     json_object_set_new(o, "b", ds_json_text(q->set[1]));
     for (size_t i = 0; i < c->count; i++) {
         const ds_versus *v = &c->item[i];
-        json_t *env = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:b, s:o}",
-                                "env", ds_json_text(v->env), "a", side(&v->a), "b", side(&v->b), "difference",
-                                ds_json_real(v->difference), "difference95", interval(v->difference95), "u",
-                                ds_json_real(v->test.u), "a12", ds_json_real(v->test.a12), "a12_95",
-                                interval(v->a12_95), "p", ds_json_real(v->test.p), "exact", v->test.exact,
-                                "p_holm", ds_json_real(v->p_holm), "least_p_holm", ds_json_real(v->least_p),
-                                "p_paired", v->paired ? ds_json_real(v->pairs.p) : json_null(), "same_budget",
-                                v->same_budget, "verdict", json_string(verdict[1 + ds_versus_verdict(v)]));
+        json_t *env = json_pack(
+            "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:b, s:o, s:o}", "env",
+            ds_json_text(v->env), "a", side(&v->a), "b", side(&v->b), "difference",
+            ds_json_real(v->difference), "difference95", interval(v->difference95), "u",
+            ds_json_real(v->test.u), "a12", ds_json_real(v->test.a12), "a12_95", interval(v->a12_95), "p",
+            ds_json_real(v->test.p), "exact", v->test.exact, "p_holm", ds_json_real(v->p_holm),
+            "least_p_holm", ds_json_real(v->least_p), "p_paired",
+            v->paired ? ds_json_real(v->pairs.p) : json_null(), "same_budget", v->same_budget, "verdict",
+            json_string(verdict[1 + ds_versus_verdict(v)]), "tolerance", ds_json_real(v->tolerance));
         json_array_append_new(envs, env);
     }
     json_object_set_new(o, "envs", envs);
@@ -209,7 +235,7 @@ static int command(int argc, char **argv, ds_error *e)
     request q = {0};
     ds_comparison c;
     int rc = parse(argc, argv, &q, e);
-    rc = rc != 0 ? rc : ds_compare(q.set, q.any_version, &c, e);
+    rc = rc != 0 ? rc : ds_compare(q.set, q.any_version, q.tolerance, &c, e);
     if (rc == 0) {
         if (q.json) {
             json_t *o = object(&q, &c);

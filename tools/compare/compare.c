@@ -190,7 +190,8 @@ static int read_sets(const char *const set[2], int any_version, ds_comparison *c
 
 static int fill_side(const ds_results *r, const char *env, ds_side *s, ds_error *e)
 {
-    s->value = calloc(r->count + 1, sizeof *s->value);
+    s->value = calloc(2 * r->count + 1, sizeof *s->value);
+    s->ranked = s->value + r->count;
     s->seed = calloc(r->count + 1, sizeof *s->seed);
     double *sorted = calloc(r->count + 1, sizeof *sorted);
     if (s->value == NULL || s->seed == NULL || sorted == NULL) {
@@ -205,6 +206,14 @@ static int fill_side(const ds_results *r, const char *env, ds_side *s, ds_error 
             s->most = first || run->evaluations > s->most ? run->evaluations : s->most;
             s->budget = first || run->budget < s->budget ? run->budget : s->budget;
             s->budget_most = first || run->budget > s->budget_most ? run->budget : s->budget_most;
+            int same = 0;
+            for (size_t j = 0; j < i && !same; j++) {
+                same = ds_results_identical(&r->item[j], run);
+            }
+            if (same) {
+                s->repeated++;
+                continue;
+            }
             s->cost_steps += (double)run->cost_steps;
             s->value[s->runs] = run->best_loss;
             s->seed[s->runs++] = run->seed;
@@ -251,23 +260,75 @@ static int differ(ds_versus *v, ds_error *e)
     return 0;
 }
 
-static int test_env(const ds_comparison *c, ds_versus *v, ds_error *e)
+/* The default tolerance, see ds_compare(). */
+static int default_tolerance(const ds_comparison *c, ds_versus *v, ds_error *e)
+{
+    double *first = malloc((c->results[0].count + c->results[1].count + 1) * sizeof *first);
+    double lowest = (double)INFINITY, inexact = 0;
+    size_t n = 0;
+    if (first == NULL) {
+        return ds_no_memory(e);
+    }
+    for (int k = 0; k < 2; k++) {
+        for (size_t i = 0; i < c->results[k].count; i++) {
+            const ds_result *run = &c->results[k].item[i];
+            if (strcmp(run->env, v->env) == 0) {
+                lowest = fmin(lowest, run->best_loss);
+                inexact = fmax(inexact, run->inexact);
+                first[n] = run->first_loss;
+                n += isfinite(run->first_loss);
+            }
+        }
+    }
+    ds_sample_sort(first, n);
+    const double from = n > 0 ? ds_sorted_quantile(first, n, 0.5) : fmax(v->a.median, v->b.median);
+    v->tolerance = isfinite(from) && isfinite(lowest)
+                       ? fmax(DS_COMPARE_TOLERANCE * fmax(0, from - lowest), inexact * fabs(lowest))
+                       : 0;
+    free(first);
+    return 0;
+}
+
+/* Losses within the tolerance become equal. */
+static int set_ranked(ds_versus *v, ds_error *e)
+{
+    const size_t n = v->a.runs, m = v->b.runs;
+    double *value = malloc((n + m + 1) * sizeof *value);
+    if (value == NULL) {
+        return ds_no_memory(e);
+    }
+    memcpy(value, v->a.value, n * sizeof *value);
+    memcpy(value + n, v->b.value, m * sizeof *value);
+    const size_t groups = ds_equal_groups(value, n + m, v->tolerance);
+    for (size_t i = 0; i < n + m; i++) {
+        ds_side *s = i < n ? &v->a : &v->b;
+        const size_t k = i < n ? i : i - n;
+        s->ranked[k] = ds_equal_value(value, groups, s->value[k]);
+    }
+    free(value);
+    return 0;
+}
+
+static int test_env(const ds_comparison *c, ds_versus *v, double tolerance, ds_error *e)
 {
     int rc = fill_side(&c->results[0], v->env, &v->a, e);
     rc = rc != 0 ? rc : fill_side(&c->results[1], v->env, &v->b, e);
     rc = rc != 0 ? rc : differ(v, e);
+    v->tolerance = tolerance;
+    rc = rc == 0 && isnan(tolerance) ? default_tolerance(c, v, e) : rc;
+    rc = rc != 0 ? rc : set_ranked(v, e);
     if (rc != 0) {
         return rc;
     }
     v->same_budget =
         v->a.budget == v->a.budget_most && v->b.budget == v->b.budget_most && v->a.budget == v->b.budget;
-    v->test = ds_mann_whitney_test(v->a.value, v->a.runs, v->b.value, v->b.runs);
+    v->test = ds_mann_whitney_test(v->a.ranked, v->a.runs, v->b.ranked, v->b.runs);
     v->paired = v->a.runs == v->b.runs && memcmp(v->a.seed, v->b.seed, v->a.runs * sizeof *v->a.seed) == 0;
     for (size_t i = 1; i < v->a.runs; i++) {
         v->paired = v->paired && v->a.seed[i] != v->a.seed[i - 1];
     }
     if (v->paired) {
-        v->pairs = ds_wilcoxon_test(v->a.value, v->b.value, v->a.runs);
+        v->pairs = ds_wilcoxon_test(v->a.ranked, v->b.ranked, v->a.runs);
     }
     return 0;
 }
@@ -297,15 +358,15 @@ static int first_of_env(const ds_results *r, size_t i)
     return i == 0 || strcmp(r->item[i - 1].env, r->item[i].env) != 0;
 }
 
-static int compare_all(ds_comparison *c, ds_error *e)
+static int compare_all(ds_comparison *c, double tolerance, ds_error *e)
 {
     ds_runs *a = calloc(2 * c->count + 1, sizeof *a), *b = a + c->count;
     double *p = calloc(2 * c->count + 1, sizeof *p), *least = p + c->count;
     int rc = a == NULL || p == NULL ? ds_no_memory(e) : 0;
     for (size_t i = 0; rc == 0 && i < c->count; i++) {
-        rc = test_env(c, &c->item[i], e);
-        a[i] = (ds_runs){c->item[i].a.value, c->item[i].a.runs};
-        b[i] = (ds_runs){c->item[i].b.value, c->item[i].b.runs};
+        rc = test_env(c, &c->item[i], tolerance, e);
+        a[i] = (ds_runs){c->item[i].a.ranked, c->item[i].a.runs};
+        b[i] = (ds_runs){c->item[i].b.ranked, c->item[i].b.runs};
         p[i] = c->item[i].test.p;
         least[i] = ds_mann_whitney_least_p(c->item[i].a.runs, c->item[i].b.runs);
     }
@@ -329,7 +390,7 @@ static int compare_all(ds_comparison *c, ds_error *e)
     return rc;
 }
 
-int ds_compare(const char *const set[2], int any_version, ds_comparison *out, ds_error *e)
+int ds_compare(const char *const set[2], int any_version, double tolerance, ds_comparison *out, ds_error *e)
 {
     memset(out, 0, sizeof *out);
     int rc = read_sets(set, any_version, out, e);
@@ -353,7 +414,7 @@ int ds_compare(const char *const set[2], int any_version, ds_comparison *out, ds
                      "the sets have no environment in common: the first has %.90s, the second %.90s",
                      a->item[0].env, b->item[0].env);
     }
-    rc = rc != 0 ? rc : compare_all(out, e);
+    rc = rc != 0 ? rc : compare_all(out, tolerance, e);
     if (rc != 0) {
         ds_comparison_clear(out);
     }

@@ -8,11 +8,15 @@
 #include "stats/aggregate.h"
 #include "stats/hypothesis.h"
 
+#define DS_COMPARE_TOLERANCE 1e-9
+
 /* The runs of one set on one environment. */
 typedef struct ds_side {
-    double *value; /* best losses, ordered by seed; +INFINITY = none */
+    double *value;  /* best losses, ordered by seed; +INFINITY = none */
+    double *ranked; /* the same for the tests: equal within the tolerance */
     uint64_t *seed;
-    size_t runs;
+    size_t runs;     /* samples: runs that are one search under several seeds count as one */
+    size_t repeated; /* the others of those */
     double mean, median;
     ds_interval mean90;           /* ds_mean_intervals(); NaN for one run */
     uint64_t least, most;         /* evaluations of its runs */
@@ -32,6 +36,7 @@ typedef struct ds_versus {
     double difference;        /* mean of b - mean of a */
     ds_interval difference95; /* bootstrap of both sets, percentile; NaN where one of them has one run */
     int same_budget;          /* of all runs of both */
+    double tolerance;         /* losses no farther apart are equal */
 } ds_versus;
 
 typedef struct ds_comparison {
@@ -53,9 +58,11 @@ int ds_versus_verdict(const ds_versus *v);
 
 /* A set is a folder or a table (tables/run_table.h), or FOLDER:OPT or TABLE:OPT for one optimizer of it.
  * Environments with other settings in one set than in the other are different ones (see
- * ds_results_disambiguate(), also of any_version); settings of a table's runs are not known. Exit status and
+ * ds_results_disambiguate(), also of any_version); settings of a table's runs are not known. tolerance NaN:
+ * 1e-9 of the way from the median first loss of the runs (of tables alone: the higher median) to the lowest
+ * one, and what an inexact environment declares. Exit status and
  * message on failure; then nothing is to be cleared. */
-int ds_compare(const char *const set[2], int any_version, ds_comparison *out, ds_error *e);
+int ds_compare(const char *const set[2], int any_version, double tolerance, ds_comparison *out, ds_error *e);
 void ds_comparison_clear(ds_comparison *c);
 
 #endif

@@ -126,8 +126,8 @@ int ds_picture_fit(const char *path, const ds_snapshot *scene, const ds_caption 
             }
         }
         snprintf(label, sizeof label, "%s", c->unit);
-        const ds_lines p = {title, subtitle, "time, s", label, DS_SCALE_LINEAR, DS_SCALE_LINEAR, NAN,
-                            NAN,   c->line,  c->lines,  0};
+        const ds_lines p = {title,   subtitle, "time, s", label, DS_SCALE_LINEAR, DS_SCALE_LINEAR, NAN, NAN,
+                            c->line, c->lines, NULL,      0};
         const int vector = ds_text_ends_with(path, svg);
         status = ds_plot_lines(vector ? NULL : path, vector ? path : NULL, &p, e);
     }

@@ -5,6 +5,7 @@
 #include "plot/canvas.h"
 
 #include <ctype.h>
+#include <cairo-pdf.h>
 #include <cairo.h>
 #include <math.h>
 #include <stdio.h>
@@ -31,7 +32,10 @@ struct ds_canvas {
     int width, height;
     cairo_surface_t *surface; /* an SVG canvas has one of 1x1 pixels, to measure text */
     cairo_t *cr;
-    ds_svg *svg; /* NULL = pixels */
+    ds_svg *svg; /* NULL = pixels, or PDF: */
+    FILE *pdf;   /* into `text`; NULL = no PDF */
+    char *text;
+    size_t size;
     int failed;
 };
 
@@ -85,6 +89,57 @@ ds_canvas *ds_canvas_new(int kind, int width, int height)
     return c;
 }
 
+static cairo_status_t put_pdf(void *closure, const unsigned char *data, unsigned int length)
+{
+    return fwrite(data, 1, length, closure) == length ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
+}
+
+/* Of width x height pixels of the layout, `per_mm` of them in a millimetre. */
+static ds_canvas *new_paper(int kind, double width, double height, double per_mm)
+{
+    const double inch = 25.4, dots = kind == DS_CANVAS_PDF ? 72 : DS_PAPER_DPI;
+    const double scale = dots / (inch * per_mm); /* units of the surface in a pixel of the layout */
+    if (kind == DS_CANVAS_SVG) {
+        ds_canvas *c = ds_canvas_new(kind, 1, 1);
+        ds_svg_free(c != NULL ? c->svg : NULL);
+        if (c == NULL || (c->svg = ds_svg_new_paper(width, height, per_mm)) == NULL) {
+            ds_canvas_free(c);
+            return NULL;
+        }
+        ds_canvas_rect(c, 0, 0, width, height, ds_color_hex(0xffffff, 1), ds_color_hex(0, 0), 0);
+        return c;
+    }
+    ds_canvas *c = calloc(1, sizeof *c);
+    if (c == NULL) {
+        return NULL;
+    }
+    c->width = (int)ceil(width * scale);
+    c->height = (int)ceil(height * scale);
+    if (kind == DS_CANVAS_PDF && (c->pdf = open_memstream(&c->text, &c->size)) == NULL) {
+        free(c);
+        return NULL;
+    }
+    c->surface = kind == DS_CANVAS_PDF
+                     ? cairo_pdf_surface_create_for_stream(put_pdf, c->pdf, width * scale, height * scale)
+                     : cairo_image_surface_create(CAIRO_FORMAT_RGB24, c->width, c->height);
+#if CAIRO_VERSION >= CAIRO_VERSION_ENCODE(1, 16, 0)
+    if (kind == DS_CANVAS_PDF) { /* the same figure is the same file, whenever it is drawn */
+        cairo_pdf_surface_set_metadata(c->surface, CAIRO_PDF_METADATA_CREATE_DATE, "");
+    }
+#endif
+    c->cr = cairo_create(c->surface);
+    if (cairo_status(c->cr) != CAIRO_STATUS_SUCCESS) {
+        ds_canvas_free(c);
+        return NULL;
+    }
+    cairo_scale(c->cr, scale, scale);
+    cairo_set_line_join(c->cr, CAIRO_LINE_JOIN_ROUND);
+    if (kind == DS_CANVAS_PNG) {
+        ds_canvas_rect(c, 0, 0, width + 1, height + 1, ds_color_hex(0xffffff, 1), ds_color_hex(0, 0), 0);
+    }
+    return c;
+}
+
 void ds_canvas_free(ds_canvas *c)
 {
     if (c == NULL) {
@@ -93,6 +148,10 @@ void ds_canvas_free(ds_canvas *c)
     cairo_destroy(c->cr);
     cairo_surface_destroy(c->surface);
     ds_svg_free(c->svg);
+    if (c->pdf != NULL) {
+        fclose(c->pdf);
+    }
+    free(c->text);
     free(c);
 }
 
@@ -486,6 +545,12 @@ int ds_canvas_write(ds_canvas *c, const char *path_name, ds_error *e)
         return !ds_svg_document(c->svg, &text, &length) ? no_memory(path_name, e)
                                                         : ds_file_write_atomic(path_name, text, length, e);
     }
+    if (c->pdf != NULL) {
+        cairo_surface_finish(c->surface);
+        return cairo_surface_status(c->surface) != CAIRO_STATUS_SUCCESS || fflush(c->pdf) != 0
+                   ? no_memory(path_name, e)
+                   : ds_file_write_atomic(path_name, c->text, c->size, e);
+    }
     sink s = {NULL, e};
     int status = ds_file_open(&s.file, path_name, e);
     if (status != 0) {
@@ -505,6 +570,20 @@ int ds_canvas_png(ds_canvas *c, char **png, size_t *size, ds_error *e)
 {
     *png = NULL;
     return c->failed || c->surface == NULL || !ds_surface_png(c->surface, png, size) ? ds_no_memory(e) : 0;
+}
+
+double ds_paper_scale(const ds_paper *p)
+{
+    return DS_PAPER_FONT / (p->font_pt * 25.4 / 72);
+}
+
+int ds_canvas_paper(const ds_paper *p, double width, double height, ds_canvas_draw *draw, const void *what,
+                    ds_error *e)
+{
+    ds_canvas *c = new_paper(p->kind, width, height, ds_paper_scale(p));
+    int rc = c == NULL || draw(c, what) != 0 ? no_memory(p->path, e) : ds_canvas_write(c, p->path, e);
+    ds_canvas_free(c);
+    return rc;
 }
 
 int ds_canvas_files(const char *png_path, const char *svg_path, int width, int height, ds_canvas_draw *draw,

@@ -15,7 +15,21 @@ typedef struct ds_canvas ds_canvas;
 
 enum { DS_TEXT_LEFT = 0, DS_TEXT_CENTER = 1, DS_TEXT_RIGHT = 2, DS_TEXT_BOLD = 4 };
 
-enum { DS_CANVAS_PNG = 0, DS_CANVAS_SVG = 1 };
+enum { DS_CANVAS_PNG = 0, DS_CANVAS_SVG = 1, DS_CANVAS_PDF = 2 };
+
+/* A figure for print: text is as large as asked for at the width that it is printed in, and the layout
+ * follows. PNG has DS_PAPER_DPI. */
+typedef struct ds_paper {
+    const char *path;
+    int kind;                   /* DS_CANVAS_* */
+    double width_mm, height_mm; /* height 0: as high as it needs */
+    double font_pt;             /* of labels; DS_PAPER_FONT pixels of the layout */
+    int no_title;
+} ds_paper;
+enum { DS_PAPER_DPI = 300, DS_PAPER_FONT = 15 };
+
+/* Pixels of the layout in a millimetre. */
+double ds_paper_scale(const ds_paper *p);
 
 /* A white canvas; NULL where memory is short. */
 ds_canvas *ds_canvas_new(int kind, int width, int height);
@@ -80,6 +94,10 @@ int ds_canvas_png(ds_canvas *c, char **png, size_t *size, ds_error *e);
 typedef int ds_canvas_draw(ds_canvas *c, const void *what);
 int ds_canvas_files(const char *png_path, const char *svg_path, int width, int height, ds_canvas_draw *draw,
                     const void *what, ds_error *e);
+
+/* Draws `what` to the file of the paper, on a canvas of width x height pixels. */
+int ds_canvas_paper(const ds_paper *p, double width, double height, ds_canvas_draw *draw, const void *what,
+                    ds_error *e);
 
 /* A number as a label: 5 significant digits or `digits`, '.' in every locale, a real minus sign. */
 void ds_label_number(char *out, size_t room, double v, int digits);

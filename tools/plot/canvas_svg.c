@@ -18,18 +18,34 @@ struct ds_svg {
     int failed;
 };
 
-ds_svg *ds_svg_new(int width, int height)
+static ds_svg *begin(const char *size)
 {
     ds_svg *s = calloc(1, sizeof *s);
     s = s != NULL && (s->f = open_memstream(&s->text, &s->length)) != NULL ? s : (free(s), NULL);
     if (s != NULL) {
         fprintf(s->f,
                 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" %s "
                 "font-family=\"DejaVu Sans, Verdana, sans-serif\" stroke-linejoin=\"round\">\n",
-                width, height, width, height);
+                size);
     }
     return s;
+}
+
+ds_svg *ds_svg_new(int width, int height)
+{
+    char size[120];
+    snprintf(size, sizeof size, "width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\"", width, height, width,
+             height);
+    return begin(size);
+}
+
+ds_svg *ds_svg_new_paper(double width, double height, double per_mm)
+{
+    char size[200];
+    snprintf(size, sizeof size, "width=\"%.4gmm\" height=\"%.4gmm\" viewBox=\"0 0 %.2f %.2f\"",
+             width / per_mm, height / per_mm, width, height);
+    return begin(size);
 }
 
 void ds_svg_free(ds_svg *s)

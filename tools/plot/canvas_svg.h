@@ -14,6 +14,8 @@ typedef struct ds_svg ds_svg;
 
 /* What the functions of canvas.h say that are called like these. */
 ds_svg *ds_svg_new(int width, int height);
+/* With its size on paper: `per_mm` pixels in a millimetre. */
+ds_svg *ds_svg_new_paper(double width, double height, double per_mm);
 void ds_svg_free(ds_svg *s);
 void ds_svg_rect(ds_svg *s, const double box[4], ds_color fill, ds_color stroke, double line);
 void ds_svg_circle(ds_svg *s, const double circle[3], ds_color fill, ds_color stroke, double line);

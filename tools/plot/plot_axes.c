@@ -61,6 +61,7 @@ static void begin_frame(ds_canvas *c, const ds_axes *a)
 void ds_axes_draw(ds_canvas *c, const ds_axes *a)
 {
     ds_color none = {0, 0, 0, 0};
+    const double label = a->on_paper ? DS_PAPER_FONT : 17;
     begin_frame(c, a);
     draw_ticks(c, a, 0);
     if (a->y != NULL) {
@@ -68,11 +69,11 @@ void ds_axes_draw(ds_canvas *c, const ds_axes *a)
     }
     ds_canvas_rect(c, a->left, a->top, a->right - a->left, a->bottom - a->top, none, DS_PLOT_SOFT, 1.2);
     if (a->x_label != NULL && !a->hide_x) {
-        ds_canvas_text(c, (a->left + a->right) / 2, a->bottom + 48, 17, DS_TEXT_CENTER, DS_PLOT_TEXT, 0,
-                       a->x_label);
+        ds_canvas_text(c, (a->left + a->right) / 2, a->bottom + (a->on_paper ? 44 : 48), label,
+                       DS_TEXT_CENTER, DS_PLOT_TEXT, 0, a->x_label);
     }
     if (a->y_label != NULL) {
-        ds_canvas_text(c, a->left - a->y_room, (a->top + a->bottom) / 2, 17, DS_TEXT_CENTER, DS_PLOT_TEXT,
+        ds_canvas_text(c, a->left - a->y_room, (a->top + a->bottom) / 2, label, DS_TEXT_CENTER, DS_PLOT_TEXT,
                        -90, a->y_label);
     }
     ds_canvas_group_end(c);
@@ -84,6 +85,17 @@ void ds_plot_title(ds_canvas *c, const char *title, const char *subtitle, double
     double size = fmax(17, 27 * fmin(1, (width - 80) / ds_canvas_text_width(c, 27, DS_TEXT_BOLD, title)));
     ds_canvas_text_fit(c, 40, 50, size, DS_TEXT_BOLD, DS_PLOT_TEXT, width - 80, title);
     ds_canvas_text_fit(c, 40, 80, 17, 0, DS_PLOT_SOFT, width - 80, subtitle);
+}
+
+double ds_plot_paper_title(ds_canvas *c, const ds_paper *p, const char *title, const char *subtitle,
+                           double width)
+{
+    if (p->no_title) {
+        return 0;
+    }
+    ds_canvas_text_fit(c, 6, 19, DS_PAPER_FONT, DS_TEXT_BOLD, DS_PLOT_TEXT, width - 12, title);
+    ds_canvas_text_fit(c, 6, 38, 0.8 * DS_PAPER_FONT, 0, DS_PLOT_SOFT, width - 12, subtitle);
+    return DS_PAPER_TITLE;
 }
 
 void ds_plot_nothing(ds_canvas *c, double x, double y)

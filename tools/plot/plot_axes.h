@@ -19,12 +19,18 @@ typedef struct ds_axes {
     int grid;      /* lines across the frame, to be drawn before the data */
     int hide_x;    /* no labels at the x axis (of a panel with another one below) */
     double y_room; /* pixels from the frame to the middle of the label of the y axis */
+    int on_paper;  /* labels are as large as all other text */
 } ds_axes;
 
 void ds_axes_draw(ds_canvas *c, const ds_axes *a);
 
 /* The two lines above a picture. */
 void ds_plot_title(ds_canvas *c, const char *title, const char *subtitle, double width);
+
+/* The same on paper; returns the y below them. */
+double ds_plot_paper_title(ds_canvas *c, const ds_paper *p, const char *title, const char *subtitle,
+                           double width);
+enum { DS_PAPER_TITLE = 46 /* pixels that it takes */ };
 
 /* Says about a point that there is no data, in place of a frame. */
 void ds_plot_nothing(ds_canvas *c, double x, double y);

@@ -11,10 +11,10 @@
 #include "plot/plot_marker.h"
 
 enum {
-    TOP = 104,
-    RIGHT = DS_GROUPS_WIDTH - 110, /* numbers stand behind it */
-    BELOW = 66,                    /* for ticks and label */
-    SIZE = 15,                     /* of names */
+    SCREEN_TOP = 104,
+    NUMBERS = 110, /* room for the numbers at the right */
+    BELOW = 66,    /* for ticks and label */
+    SIZE = 15,     /* of names */
     ROW = 34,
     NAME_MAX_WIDTH = 260,
     LOG_RATIO = 10
@@ -22,7 +22,7 @@ enum {
 
 typedef struct frame {
     ds_scale x;
-    double left, bottom;
+    double width, left, top, right, bottom, row;
     int at_edge; /* values of 0 on a logarithmic axis */
 } frame;
 
@@ -68,19 +68,42 @@ static int range_of(const ds_groups *p, double *low, double *high, frame *f, int
     return any;
 }
 
+/* All but the left edge of the frame, which names need first. */
+static frame layout_of(const ds_groups *p)
+{
+    const double rows = (double)(p->groups > 0 ? p->groups : 1);
+    if (p->paper == NULL) {
+        return (frame){.width = DS_GROUPS_WIDTH,
+                       .top = SCREEN_TOP,
+                       .right = DS_GROUPS_WIDTH - NUMBERS,
+                       .bottom = SCREEN_TOP + ROW * rows,
+                       .row = ROW};
+    }
+    const double scale = ds_paper_scale(p->paper);
+    frame f = {
+        .width = p->paper->width_mm * scale, .top = p->paper->no_title ? 8 : DS_PAPER_TITLE + 4, .row = 27};
+    f.right = f.width - 106;
+    if (p->paper->height_mm > 0) {
+        f.row = (p->paper->height_mm * scale - f.top - BELOW) / rows;
+    }
+    f.bottom = f.top + f.row * rows;
+    return f;
+}
+
 static frame frame_of(ds_canvas *c, const ds_groups *p, int *any)
 {
     double low, high, name = 60;
     int logarithmic;
-    frame f = {.bottom = TOP + ROW * (double)(p->groups > 0 ? p->groups : 1)};
+    frame f = layout_of(p);
+    const double margin = p->paper != NULL ? 6 : 40;
     for (size_t k = 0; k < p->groups; k++) {
         name = fmax(name, ds_canvas_text_width(c, SIZE, 0, p->group[k].name));
     }
-    f.left = 40 + fmin(name, NAME_MAX_WIDTH) + 14;
+    f.left = margin + fmin(name, p->paper != NULL ? 0.3 * f.width : NAME_MAX_WIDTH) + 14;
     *any = range_of(p, &low, &high, &f, &logarithmic);
     if (*any) {
         widen(p->line, &low, &high);
-        f.x = ds_scale_make(logarithmic ? DS_SCALE_LOG : DS_SCALE_LINEAR, low, high, 1, f.left, RIGHT);
+        f.x = ds_scale_make(logarithmic ? DS_SCALE_LOG : DS_SCALE_LINEAR, low, high, 1, f.left, f.right);
         if (p->losses && !logarithmic && low >= 0 && f.x.low < 0) {
             f.x.low = 0; /* no air below what cannot be */
         }
@@ -115,18 +138,18 @@ static void tell(const ds_group *g, char *out, size_t room)
 static void draw_group(ds_canvas *c, const ds_groups *p, const frame *f, size_t k)
 {
     const ds_group *g = &p->group[k];
-    const double y = TOP + ROW * ((double)k + 0.5);
+    const double row = f->row, y = f->top + row * ((double)k + 0.5), margin = p->paper != NULL ? 6 : 40;
     char number[40] = "none", words[400];
     ds_color soft = g->color;
     soft.a = 0.5;
     if (k % 2 == 1) {
-        ds_canvas_rect(c, f->left, y - ROW / 2.0, RIGHT - f->left, ROW, ds_color_hex(0x888888, 0.07),
+        ds_canvas_rect(c, f->left, y - row / 2, f->right - f->left, row, ds_color_hex(0x888888, 0.07),
                        g->color, 0);
     }
     tell(g, words, sizeof words);
     ds_canvas_group(c, "row", g->name, words);
     ds_canvas_group(c, "entry", g->name, NULL);
-    ds_canvas_text_fit(c, 40, y + 5, SIZE, 0, DS_PLOT_TEXT, f->left - 54, g->name);
+    ds_canvas_text_fit(c, margin, y + 5, SIZE, 0, DS_PLOT_TEXT, f->left - margin - 14, g->name);
     ds_canvas_group_end(c);
     if (isfinite(g->low) && isfinite(g->high)) {
         const double low = place(f, g->low), high = place(f, g->high);
@@ -136,7 +159,7 @@ static void draw_group(ds_canvas *c, const ds_groups *p, const frame *f, size_t 
     }
     /* Single values one below the other in a fixed order, so that equal ones stay apart. */
     for (size_t i = 0; i < g->dots; i++) {
-        const double at = y + (g->dots > 1 ? 0.62 * ROW * ((double)i / (double)(g->dots - 1) - 0.5) : 0);
+        const double at = y + (g->dots > 1 ? 0.62 * row * ((double)i / (double)(g->dots - 1) - 0.5) : 0);
         if (isfinite(g->dot[i])) {
             ds_canvas_circle(c, place(f, g->dot[i]), at, 2.6, soft, soft, 0);
         }
@@ -145,7 +168,8 @@ static void draw_group(ds_canvas *c, const ds_groups *p, const frame *f, size_t 
         ds_label_number(number, sizeof number, g->value, 4);
         ds_plot_marker(c, g->marker > 0 ? g->marker : 1, place(f, g->value), y, 5.5, g->color);
     }
-    ds_canvas_text(c, DS_GROUPS_WIDTH - 24, y + 5, SIZE - 1, DS_TEXT_RIGHT, DS_PLOT_SOFT, 0, number);
+    ds_canvas_text(c, f->width - (p->paper != NULL ? 6 : 24), y + 5, SIZE - 1, DS_TEXT_RIGHT, DS_PLOT_SOFT, 0,
+                   number);
     ds_canvas_group_end(c);
 }
 
@@ -154,20 +178,24 @@ static int draw(ds_canvas *c, const void *what)
     const ds_groups *p = what;
     int any;
     const frame f = frame_of(c, p, &any);
-    ds_plot_title(c, p->title, p->subtitle, DS_GROUPS_WIDTH);
+    if (p->paper != NULL) {
+        ds_plot_paper_title(c, p->paper, p->title, p->subtitle, f.width);
+    } else {
+        ds_plot_title(c, p->title, p->subtitle, f.width);
+    }
     if (!any) {
-        ds_plot_nothing(c, (f.left + RIGHT) / 2.0, (TOP + f.bottom) / 2);
+        ds_plot_nothing(c, (f.left + f.right) / 2.0, (f.top + f.bottom) / 2);
         return 0;
     }
     char label[160];
     snprintf(label, sizeof label, "%.80s%s%s", p->label,
              f.x.kind == DS_SCALE_LOG ? " (logarithmic axis)" : "",
              f.at_edge ? "; 0 stands at the left edge" : "");
-    ds_axes axes = {f.left, TOP, RIGHT, f.bottom, &f.x, NULL, label, NULL, 1, 0, 0};
+    ds_axes axes = {f.left, f.top, f.right, f.bottom, &f.x, NULL, label, NULL, 1, 0, 0, p->paper != NULL};
     ds_axes_draw(c, &axes);
     if (isfinite(p->line)) {
         const double x = ds_scale_map(&f.x, p->line);
-        ds_canvas_line(c, x, TOP, x, f.bottom, DS_PLOT_SOFT, 1.4, 6);
+        ds_canvas_line(c, x, f.top, x, f.bottom, DS_PLOT_SOFT, 1.4, 6);
     }
     for (size_t k = 0; k < p->groups; k++) {
         draw_group(c, p, &f, k);
@@ -177,6 +205,15 @@ static int draw(ds_canvas *c, const void *what)
 
 int ds_plot_groups(const char *png_path, const char *svg_path, const ds_groups *groups, ds_error *e)
 {
-    const int height = TOP + ROW * (int)(groups->groups > 0 ? groups->groups : 1) + BELOW;
+    if (groups->paper != NULL) {
+        const frame f = layout_of(groups);
+        if (f.row < 14 || f.right - f.width * 0.4 < 40) {
+            return ds_fail(e, DS_EXIT_USAGE,
+                           "%.200s: too small for its text: let it be wider or higher, or the font smaller",
+                           groups->paper->path);
+        }
+        return ds_canvas_paper(groups->paper, f.width, f.bottom + BELOW, draw, groups, e);
+    }
+    const int height = SCREEN_TOP + ROW * (int)(groups->groups > 0 ? groups->groups : 1) + BELOW;
     return ds_canvas_files(png_path, svg_path, DS_GROUPS_WIDTH, height, draw, groups, e);
 }

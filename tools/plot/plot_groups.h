@@ -24,6 +24,7 @@ typedef struct ds_groups {
     double line; /* drawn across where finite */
     const ds_group *group;
     size_t groups;
+    const ds_paper *paper; /* its layout and file, in place of the two paths; NULL = for a screen */
 } ds_groups;
 
 /* Writes both files; either path may be NULL. 0 or an exit status. Pictures get higher with the groups. */

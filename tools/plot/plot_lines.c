@@ -13,18 +13,46 @@
 #include "plot/plot_marker.h"
 
 enum {
-    LEFT = 100,
-    TOP = 100,
-    RIGHT = 740,
-    BOTTOM = DS_LINES_HEIGHT - 74,
     LEGEND = 22,
-    MARKS = 4 /* along a line */
+    MARKS = 4,           /* along a line */
+    PAPER_WIDE = 680,    /* pixels from which on names stand beside the frame, else below it */
+    PAPER_NAMES = 170,   /* room for them there */
+    PAPER_ENTRY = 150,   /* of one of them below */
+    PAPER_AXIS = 58,     /* below the frame */
+    PAPER_FRAME_MIN = 90 /* height */
 };
+
+/* Where the frame lies, and the names of the lines. */
+typedef struct layout {
+    double width, height, left, top, right, bottom;
+    int columns; /* of names below it; 0 = they stand beside it */
+} layout;
+
+static layout layout_of(const ds_lines *p)
+{
+    const ds_paper *paper = p->paper;
+    if (paper == NULL) {
+        return (layout){DS_LINES_WIDTH, DS_LINES_HEIGHT, 100, 100, 740, DS_LINES_HEIGHT - 74, 0};
+    }
+    layout l = {.width = paper->width_mm * ds_paper_scale(paper),
+                .left = 80,
+                .top = paper->no_title ? 12 : DS_PAPER_TITLE + 8};
+    const int beside = l.width >= PAPER_WIDE;
+    l.right = beside ? l.width - PAPER_NAMES : l.width - 12;
+    l.columns = beside ? 0 : (int)fmax(1, floor((l.width - 12) / PAPER_ENTRY));
+    const double rows = beside ? 0 : ceil((double)p->lines / l.columns);
+    const double below = PAPER_AXIS + LEGEND * rows + (beside ? 0 : 6);
+    l.height = paper->height_mm > 0 ? paper->height_mm * ds_paper_scale(paper)
+                                    : l.top + 0.68 * (l.right - l.left) + below;
+    l.bottom = l.height - below;
+    return l;
+}
 
 /* Lengths of dashes, by DS_LINE_*. */
 static const double dash[DS_LINE_STYLES] = {0, 8, 3};
 
 typedef struct frame {
+    layout at;
     ds_scale x, y;
     int steps;
     double band; /* opacity: of many, each is paler */
@@ -165,7 +193,7 @@ static void draw_marks(ds_canvas *c, const ds_lines *p, size_t k, const frame *f
     const ds_line *l = &p->line[k];
     const double shift = (double)(k % 8) / 8;
     for (int m = 0; m <= MARKS && l->count > 0; m++) {
-        const double at = LEFT + (RIGHT - LEFT) * (m + shift) / (MARKS + 1);
+        const double at = f->at.left + (f->at.right - f->at.left) * (m + shift) / (MARKS + 1);
         size_t i = 0;
         while (i + 1 < l->count && ds_scale_map(&f->x, l->x[i + 1]) <= at) {
             i++;
@@ -227,11 +255,11 @@ static int by_end(const void *a, const void *b)
 
 static tag tag_of(const ds_line *l, const frame *f)
 {
-    tag t = {l, RIGHT, BOTTOM, 0};
+    tag t = {l, f->at.right, f->at.bottom, 0};
     for (size_t i = l->count; i > 0; i--) {
         if (isfinite(l->y[i - 1])) {
             t.x = ds_scale_map(&f->x, l->x[i - 1]);
-            t.end = fmax(TOP, fmin(BOTTOM, ds_scale_map(&f->y, l->y[i - 1])));
+            t.end = fmax(f->at.top, fmin(f->at.bottom, ds_scale_map(&f->y, l->y[i - 1])));
             break;
         }
     }
@@ -239,10 +267,30 @@ static tag tag_of(const ds_line *l, const frame *f)
 }
 
 /* Names lie in the order in which the lines end, closer together and smaller where they are many. */
+static void draw_entry(ds_canvas *c, const ds_line *l, double x, double y, double size, double room)
+{
+    ds_canvas_line(c, x, y, x + 32, y, l->color, 2.6, dash[l->dashed]);
+    ds_plot_marker(c, l->marker, x + 16, y, 4.2, l->color);
+    ds_canvas_text_fit(c, x + 40, y + 0.35 * size, size, 0, DS_PLOT_TEXT, room, l->name);
+}
+
+/* In columns below the frame. */
+static void draw_legend_below(ds_canvas *c, const ds_lines *p, const frame *f)
+{
+    const double width = (f->at.width - 12) / f->at.columns;
+    for (size_t k = 0; k < p->lines; k++) {
+        const double x = 6 + width * (double)(k % (size_t)f->at.columns);
+        const double y = f->at.bottom + PAPER_AXIS + LEGEND * ((double)(k / (size_t)f->at.columns) + 0.5);
+        ds_canvas_group(c, "entry", p->line[k].name, NULL);
+        draw_entry(c, &p->line[k], x, y, 0.9 * DS_PAPER_FONT, width - 44);
+        ds_canvas_group_end(c);
+    }
+}
+
 static int draw_legend(ds_canvas *c, const ds_lines *p, const frame *f)
 {
-    const double room = BOTTOM - TOP, step = fmin(LEGEND, room / (double)p->lines),
-                 size = fmin(15, 0.8 * step);
+    const double right = f->at.right, room = f->at.bottom - f->at.top,
+                 step = fmin(LEGEND, room / (double)p->lines), size = fmin(15, 0.8 * step);
     tag *t = calloc(p->lines + 1, sizeof *t);
     if (t == NULL) {
         return DS_EXIT_MEMORY;
@@ -255,7 +303,7 @@ static int draw_legend(ds_canvas *c, const ds_lines *p, const frame *f)
         t[k].y = k > 0 ? fmax(t[k].end, t[k - 1].y + step) : t[k].end;
     }
     for (size_t k = p->lines; k-- > 0;) { /* and up from the lower edge */
-        const double lowest = k + 1 < p->lines ? t[k + 1].y - step : BOTTOM;
+        const double lowest = k + 1 < p->lines ? t[k + 1].y - step : f->at.bottom;
         t[k].y = fmin(t[k].y, lowest);
     }
     for (size_t k = 0; k < p->lines; k++) {
@@ -263,11 +311,8 @@ static int draw_legend(ds_canvas *c, const ds_lines *p, const frame *f)
         ds_color soft = l->color;
         soft.a = 0.45;
         ds_canvas_group(c, "entry", l->name, NULL);
-        ds_canvas_line(c, fmin(RIGHT, t[k].x), t[k].end, RIGHT + 16, t[k].y, soft, 1, 2);
-        ds_canvas_line(c, RIGHT + 18, t[k].y, RIGHT + 50, t[k].y, l->color, 2.6, dash[l->dashed]);
-        ds_plot_marker(c, l->marker, RIGHT + 34, t[k].y, 4.2, l->color);
-        ds_canvas_text_fit(c, RIGHT + 58, t[k].y + 0.35 * size, size, 0, DS_PLOT_TEXT,
-                           DS_LINES_WIDTH - RIGHT - 64, l->name);
+        ds_canvas_line(c, fmin(right, t[k].x), t[k].end, right + 16, t[k].y, soft, 1, 2);
+        draw_entry(c, l, right + 18, t[k].y, size, f->at.width - right - 64);
         ds_canvas_group_end(c);
     }
     free(t);
@@ -286,18 +331,34 @@ static int draw(ds_canvas *c, const void *what)
     if (xy == NULL) {
         return DS_EXIT_MEMORY;
     }
-    ds_plot_title(c, p->title, p->subtitle, DS_LINES_WIDTH);
+    const layout at = layout_of(p);
+    if (p->paper != NULL) {
+        ds_plot_paper_title(c, p->paper, p->title, p->subtitle, at.width);
+    } else {
+        ds_plot_title(c, p->title, p->subtitle, at.width);
+    }
     if (!(xr.low <= xr.high && yr.low <= yr.high)) {
-        ds_plot_nothing(c, (LEFT + RIGHT) / 2.0, (TOP + BOTTOM) / 2.0);
+        ds_plot_nothing(c, (at.left + at.right) / 2, (at.top + at.bottom) / 2);
         free(xy);
         return 0;
     }
-    const frame f = {ds_scale_make(p->x_kind, xr.low, xr.high, 1, LEFT, RIGHT),
-                     ds_scale_make(p->y_kind, yr.low, yr.high, 1, BOTTOM, TOP), p->steps,
+    const frame f = {at, ds_scale_make(p->x_kind, xr.low, xr.high, 1, at.left, at.right),
+                     ds_scale_make(p->y_kind, yr.low, yr.high, 1, at.bottom, at.top), p->steps,
                      p->lines > 6 ? 0.07 : 0.16};
-    const ds_axes axes = {LEFT, TOP, RIGHT, BOTTOM, &f.x, &f.y, p->x_label, p->y_label, 1, 0, 74};
+    const ds_axes axes = {at.left,
+                          at.top,
+                          at.right,
+                          at.bottom,
+                          &f.x,
+                          &f.y,
+                          p->x_label,
+                          p->y_label,
+                          1,
+                          0,
+                          p->paper != NULL ? 66 : 74,
+                          p->paper != NULL};
     ds_axes_draw(c, &axes);
-    ds_canvas_clip(c, LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP);
+    ds_canvas_clip(c, at.left, at.top, at.right - at.left, at.bottom - at.top);
     for (int pass = 0; pass < 2; pass++) { /* all bands lie below all lines */
         for (size_t k = 0; k < p->lines; k++) {
             if (pass == 1 || p->line[k].low != NULL) {
@@ -314,10 +375,23 @@ static int draw(ds_canvas *c, const void *what)
     }
     ds_canvas_unclip(c);
     free(xy);
+    if (at.columns > 0) {
+        draw_legend_below(c, p, &f);
+        return 0;
+    }
     return draw_legend(c, p, &f);
 }
 
 int ds_plot_lines(const char *png_path, const char *svg_path, const ds_lines *lines, ds_error *e)
 {
+    if (lines->paper != NULL) {
+        const layout l = layout_of(lines);
+        if (l.bottom - l.top < PAPER_FRAME_MIN || l.right - l.left < PAPER_FRAME_MIN) {
+            return ds_fail(e, DS_EXIT_USAGE,
+                           "%.200s: too small for its text: let it be wider or higher, or the font smaller",
+                           lines->paper->path);
+        }
+        return ds_canvas_paper(lines->paper, l.width, l.height, draw, lines, e);
+    }
     return ds_canvas_files(png_path, svg_path, DS_LINES_WIDTH, DS_LINES_HEIGHT, draw, lines, e);
 }

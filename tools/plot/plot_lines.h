@@ -26,7 +26,8 @@ typedef struct ds_lines {
     double y_low, y_high; /* NAN = those of the curves */
     const ds_line *line;
     size_t lines;
-    int steps; /* values hold until the next point: stairs, not slopes */
+    const ds_paper *paper; /* its layout and file, in place of the two paths; NULL = for a screen */
+    int steps;             /* values hold until the next point: stairs, not slopes */
 } ds_lines;
 
 /* Writes both files; either path may be NULL. 0 or an exit status. */

@@ -425,7 +425,7 @@ static int draw(ds_canvas *c, const void *what)
 {
     const ds_map *m = what;
     drawing d = begin_map(c, m);
-    ds_axes axes = {LEFT, TOP, LEFT + SIDE, TOP + SIDE, &d.x, &d.y, m->x_label, m->y_label, 0, 0, 76};
+    ds_axes axes = {LEFT, TOP, LEFT + SIDE, TOP + SIDE, &d.x, &d.y, m->x_label, m->y_label, 0, 0, 76, 0};
     ds_plot_title(c, m->title, m->subtitle, DS_MAP_WIDTH);
     ds_canvas_clip(c, LEFT, TOP, SIDE, SIDE);
     int rc = draw_field(&d);

@@ -94,7 +94,7 @@ static int draw_panel(ds_canvas *c, const ds_panels *g, int k)
     low = isfinite(p->low) ? p->low : low;
     high = isfinite(p->high) ? p->high : high;
     ds_scale y = ds_scale_make(p->kind, low, high, p->linear, top + height, top);
-    ds_axes axes = {LEFT, top, right, top + height, &x, &y, g->x_label, p->label, 1, k + 1 < g->count, 92};
+    ds_axes axes = {LEFT, top, right, top + height, &x, &y, g->x_label, p->label, 1, k + 1 < g->count, 92, 0};
     int rc = 0;
     ds_axes_draw(c, &axes);
     if (low < 0 && high > 0) {

@@ -2,6 +2,7 @@
 /* cmd_plot.c - `dshost plot`: one figure about the runs in some folders and tables, as PNG, SVG or CSV. */
 #include "config.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ typedef struct request {
     const char *out, *env, *pool;
     char *only; /* of all flags --only */
     int kind, along, any_version;
+    ds_paper paper; /* width 0: not asked for */
 } request;
 
 static const char usage[] =
@@ -37,9 +39,17 @@ static const char usage[] =
     "  --any-version  runs on different versions of an environment are not kept apart\n"
     "  --along A      horizontal axis of curves and targets: evaluations (default), steps (of simulation), "
     "seconds\n"
-    "  --out FILE     .png, .svg or .csv (the numbers); DIR/KIND.png by default (of the first DIR; needed "
+    "  --out FILE     .png, .svg, .pdf or .csv (the numbers); DIR/KIND.png by default (of the first DIR; "
+    "needed "
     "where\n"
-    "                 there is none)\n";
+    "                 there is none)\n"
+    "\n"
+    "For print (a PDF has fonts in it; a PNG 300 dots per inch):\n"
+    "\n"
+    "  --width W      such as 85mm, 3.3in or 240pt; 160mm by default for a PDF\n"
+    "  --height H     by default as high as it needs\n"
+    "  --font-size P  of labels, in points; 8 by default\n"
+    "  --no-title     nothing above the frame: the caption says it\n";
 
 /* --kind or --along: a number of a word. */
 static int take_choice(void *to, const char *name, const char *value, ds_error *e)
@@ -59,12 +69,50 @@ static int take_choice(void *to, const char *name, const char *value, ds_error *
     return ds_fail(e, DS_EXIT_USAGE, "--%s %.40s: %s", name, value, choices);
 }
 
+/* --width, --height, --font-size. */
+static int take_size(void *to, const char *name, const char *value, ds_error *e)
+{
+    static const struct {
+        const char *unit;
+        double mm;
+    } units[] = {{"mm", 1}, {"cm", 10}, {"in", 25.4}, {"pt", 25.4 / 72}};
+    request *q = to;
+    char number[40];
+    double v = 0, mm = 0;
+    const size_t n = strlen(value);
+    if (strcmp(name, "font-size") == 0) {
+        const size_t unit = n > 2 && strcmp(value + n - 2, "pt") == 0 ? 2 : 0;
+        snprintf(number, sizeof number, "%.*s", (int)(n - unit < 39 ? n - unit : 39), value);
+        if (!ds_parse_real(number, &v) || !(v >= 3 && v <= 72)) {
+            return ds_fail(e, DS_EXIT_USAGE, "--font-size %.40s: expected points from 3 to 72", value);
+        }
+        q->paper.font_pt = v;
+        return 0;
+    }
+    for (size_t k = 0; k < sizeof units / sizeof *units; k++) {
+        if (n > 2 && n < sizeof number && strcmp(value + n - 2, units[k].unit) == 0) {
+            snprintf(number, sizeof number, "%.*s", (int)(n - 2), value);
+            mm = ds_parse_real(number, &v) ? v * units[k].mm : 0;
+        }
+    }
+    if (!(mm >= 20 && mm <= 2000)) {
+        return ds_fail(e, DS_EXIT_USAGE, "--%s %.40s: expected 20mm to 2000mm, in mm, cm, in or pt", name,
+                       value);
+    }
+    *(strcmp(name, "width") == 0 ? &q->paper.width_mm : &q->paper.height_mm) = mm;
+    return 0;
+}
+
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
     const ds_flag flags[] = {{"kind", .take = take_choice},
                              {"env", .text = &q->env},
                              {"along", .take = take_choice},
                              {"out", .text = &q->out},
+                             {"width", .take = take_size},
+                             {"height", .take = take_size},
+                             {"font-size", .take = take_size},
+                             {"no-title", .set = &q->paper.no_title},
                              {"only", .list = &q->only},
                              {"pool", .text = &q->pool},
                              {"any-version", .set = &q->any_version},
@@ -114,15 +162,31 @@ static int find_env(const ds_report *r, const request *q, size_t *env, ds_error 
     return rc;
 }
 
+/* Sizes are for print: what is not said is chosen for the width of a page. */
+static int is_paper(const request *q, int pdf)
+{
+    return pdf || q->paper.width_mm > 0 || q->paper.height_mm > 0 || q->paper.font_pt > 0 ||
+           q->paper.no_title;
+}
+
 static int draw(const ds_report *r, const request *q, const char *path, ds_error *e)
 {
     size_t env, n = strlen(path);
     const char *ending = n > 4 ? path + n - 4 : "";
-    const ds_figure f = {strcmp(ending, ".png") == 0 ? path : NULL, strcmp(ending, ".svg") == 0 ? path : NULL,
-                         strcmp(ending, ".csv") == 0 ? path : NULL};
+    const int pdf = strcmp(ending, ".pdf") == 0;
+    ds_figure f = {strcmp(ending, ".png") == 0 ? path : NULL, strcmp(ending, ".svg") == 0 ? path : NULL,
+                   strcmp(ending, ".csv") == 0 ? path : NULL, NULL};
+    ds_paper paper = q->paper;
     int rc = find_env(r, q, &env, e);
-    if (rc == 0 && f.png == NULL && f.svg == NULL && f.csv == NULL) {
-        rc = ds_fail(e, DS_EXIT_USAGE, "--out %.200s: the name must end with .png, .svg or .csv", path);
+    if (rc == 0 && f.png == NULL && f.svg == NULL && f.csv == NULL && !pdf) {
+        rc = ds_fail(e, DS_EXIT_USAGE, "--out %.200s: the name must end with .png, .svg, .pdf or .csv", path);
+    }
+    if (is_paper(q, pdf) && f.csv == NULL) {
+        paper.path = path;
+        paper.kind = pdf ? DS_CANVAS_PDF : f.svg != NULL ? DS_CANVAS_SVG : DS_CANVAS_PNG;
+        paper.width_mm = paper.width_mm > 0 ? paper.width_mm : 160;
+        paper.font_pt = paper.font_pt > 0 ? paper.font_pt : 8;
+        f.paper = &paper;
     }
     return rc != 0 ? rc : ds_figure_draw(r, q->kind, env, q->along, &f, e);
 }
@@ -154,7 +218,8 @@ static int plot(const request *q, int sources, char *const *source, ds_error *e)
                                      .sources = (size_t)sources,
                                      .only = q->only,
                                      .pool = q->pool,
-                                     .any_version = q->any_version};
+                                     .any_version = q->any_version,
+                                     .tolerance = NAN};
     char *path = path_of(q, sources, source, e);
     int rc = path == NULL ? e->status : ds_report_make(&choice, &r, e);
     if (rc == 0) {

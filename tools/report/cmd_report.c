@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ typedef struct request {
     const char *out, *pool, *reference;
     char *only; /* of all flags --only */
     int no_pictures, no_episodes, page_only, metrics, any_version;
+    double tolerance;
 } request;
 
 static const char usage[] =
@@ -38,9 +40,15 @@ static const char usage[] =
     "\n"
     "  --out FOLDER       where to; DIR/report by default (of the first DIR; needed where there is none)\n"
     "  --only PATTERN     only cells ENV/OPT that match, as in 'torus/*'; several times, or with commas\n"
-    "  --reference OPT    the optimizer that others are compared with; boleap, else the one with the highest "
-    "score of\n"
-    "                     those that ran on the most environments\n"
+    "  --reference OPT    the optimizer that others are compared with; by default the first of boleap, rand, "
+    "cmaes that\n"
+    "                     ran, else the first by name of those that ran on the most environments\n"
+    "  --tolerance T      losses that differ by at most T are equal in tests, ranks and marks; by default "
+    "1e-9 "
+    "of the range\n"
+    "                     of losses of each environment (from the median of random search, or of the first "
+    "losses, to the\n"
+    "                     lowest one), and what an inexact environment declares\n"
     "  --metrics          simulate the best episode of every run for its metrics, which optimizers do not "
     "see (errors of\n"
     "                     what is identified, distances): medians in the page, all of them in metrics.csv\n"
@@ -56,6 +64,13 @@ static const char usage[] =
     "side by side\n"
     "  --page-only        the page and its tables, without a folder of figures beside them\n";
 
+static int take_tolerance(void *to, const char *name, const char *value, ds_error *e)
+{
+    request *q = to;
+    (void)name;
+    return ds_tolerance_read(value, &q->tolerance, e);
+}
+
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
     const ds_flag flags[] = {{"out", .text = &q->out},
@@ -63,12 +78,14 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
                              {"pool", .text = &q->pool},
                              {"any-version", .set = &q->any_version},
                              {"only", .list = &q->only},
+                             {"tolerance", .take = take_tolerance},
                              {"metrics", .set = &q->metrics},
                              {"no-pictures", .set = &q->no_pictures},
                              {"no-episodes", .set = &q->no_episodes},
                              {"page-only", .set = &q->page_only},
                              {"help", .usage = usage},
                              {0}};
+    q->tolerance = NAN;
     int rc = ds_arguments_read(argc, argv, "report", flags, -1, q, e);
     if (rc == 0 && optind >= argc) {
         rc = ds_fail(e, DS_EXIT_USAGE,
@@ -83,25 +100,6 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
             q->out);
     }
     return rc;
-}
-
-/* "FIRST WORD WORD ...", as a shell takes it; to be freed, NULL without memory. */
-static char *shell_line(const char *first, int count, char *const *word)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    if (f == NULL) {
-        return NULL;
-    }
-    fputs(first, f);
-    for (int i = 0; i < count; i++) {
-        if (i > 0 || first[0] != '\0') {
-            fputc(' ', f);
-        }
-        ds_text_shell_word(f, word[i]);
-    }
-    return fclose(f) == 0 ? text : NULL;
 }
 
 /* What is in the page needs no file any more. */
@@ -142,8 +140,9 @@ static int make(const request *q, int sources, char *const *source, const char *
                                      .only = q->only,
                                      .pool = q->pool,
                                      .any_version = q->any_version,
-                                     .reference = q->reference};
-    char *list = shell_line("", sources, source);
+                                     .reference = q->reference,
+                                     .tolerance = q->tolerance};
+    char *list = ds_text_shell_line("", sources, source);
     char *out = list != NULL ? place_of(q, sources, source, e) : NULL;
     int rc = list == NULL ? ds_no_memory(e) : out == NULL ? e->status : ds_report_make(&choice, &r, e);
     if (rc == 0) {
@@ -151,6 +150,7 @@ static int make(const request *q, int sources, char *const *source, const char *
                                          .first = source[0],
                                          .folders = list,
                                          .only = q->only,
+                                         .reference = q->reference,
                                          .pool = q->pool,
                                          .any_version = q->any_version,
                                          .page_only = q->page_only,
@@ -176,7 +176,7 @@ static int make(const request *q, int sources, char *const *source, const char *
 static int command(int argc, char **argv, ds_error *e)
 {
     request q = {0};
-    char *line = shell_line("dshost report", argc - 1, argv + 1); /* parse() changes the order */
+    char *line = ds_text_shell_line("dshost report", argc - 1, argv + 1); /* parse() changes the order */
     int rc = line == NULL ? ds_no_memory(e) : parse(argc, argv, &q, e);
     rc = rc != 0 ? rc : make(&q, argc - optind, argv + optind, line, e);
     free(q.only);

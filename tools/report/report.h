@@ -17,6 +17,14 @@ enum {
     DS_REPORT_SEED = 1 /* of the bootstrap: reports are reproducible */
 };
 
+/* The default tolerance, as a share of the range of losses: from the median of random search to the lowest
+ * loss; without random search from the median first loss of the runs; of tables alone from the highest median
+ * of an optimizer. A divergent optimizer moves none of these. */
+#define DS_REPORT_TOLERANCE 1e-9
+
+/* Which optimizer others are compared with, ends with NULL. */
+extern const char *const ds_report_references[];
+
 /* Scores to which running times are reported. */
 extern const double ds_report_score[DS_REPORT_SCORES];
 
@@ -35,11 +43,13 @@ typedef struct ds_report_run {
 /* The runs of one optimizer on one environment, in the order of their seeds. All numbers but the counts are
  * NaN where there is no run. */
 typedef struct ds_report_cell {
-    size_t runs;
-    size_t rows;    /* of tables, among them: with one, all that needs curves or episodes is NaN */
-    int unfinished; /* no run of it has finished: these are counted as far as they got */
+    size_t runs;     /* samples: of runs that are one search under several seeds the first counts */
+    size_t repeated; /* the others, behind them in `run`; they are in no statistic */
+    size_t rows;     /* of tables, among them: with one, all that needs curves or episodes is NaN */
+    int unfinished;  /* no run of it has finished: these are counted as far as they got */
     ds_report_run *run;
     double *final;                        /* best loss of each run; +INFINITY = no valid one */
+    double *ranked;                       /* the same for tests and ranks: equal within the tolerance */
     double *score;                        /* ds_normal_score() of each */
     double expected[2][DS_REPORT_SCORES]; /* evaluations, and simulation steps, until each of
                                            * ds_report_score[]; +INFINITY = never */
@@ -64,7 +74,10 @@ typedef struct ds_report_env {
     size_t tests;    /* optimizers compared with the reference */
     /* what scores 0 and 1, see ds_normal_score(); not finite where no run has a valid loss */
     double random, best;
+    int recommended;   /* noisy: runs are ranked by the point that they recommend, not by their lowest loss */
     int zero;          /* what `random` is: DS_ZERO_* */
+    double tolerance;  /* losses no farther apart are equal, see ds_report_choice.tolerance */
+    double range;      /* that it is a share of; 0 where it was given */
     double least_mean; /* of all optimizers here */
     const ds_result *best_run;
     const ds_result *best_record; /* the best run that is no row of a table; NULL = none */
@@ -113,10 +126,16 @@ typedef struct ds_report {
  * = worse, 0 = neither is shown. */
 int ds_report_verdict(const ds_report_cell *c);
 
+/* Of a repeated run j (runs <= j < runs + repeated): the one that it repeats. */
+size_t ds_report_first(const ds_report_cell *c, size_t j);
+
+/* The mean of a cell for ranks and marks: means within the tolerance of the environment are equal. */
+double ds_report_mean(const ds_report *r, size_t env, size_t opt);
+
 /* Parts of ds_report_make() (report_overall.c): scores and ranks of the optimizers, and their order; how they
  * stand against the reference, and the test of all of them. */
-int ds_report_score_all(ds_report *r, ds_error *e);
-int ds_report_judge_all(ds_report *r, ds_error *e);
+int ds_report_score_all(ds_report *r, unsigned skip, ds_error *e);
+int ds_report_judge_all(ds_report *r, unsigned skip, ds_error *e);
 
 /* The optimizers with runs on an environment, the lowest mean first; `order` has room for all.
  * Returns how many. */
@@ -134,17 +153,25 @@ typedef struct ds_metric_summary {
  * DS_EXIT_MEMORY on failure. */
 int ds_report_metric(const ds_report_cell *c, size_t m, ds_metric_summary *out, ds_error *e);
 
+/* What is not needed, and takes time: intervals of means; scores over all environments, their order and the
+ * tests over all environments. They are NaN then. */
+enum { DS_REPORT_NO_INTERVALS = 1, DS_REPORT_NO_SCORES = 2, DS_REPORT_NO_OVERALL = 4 };
+
 /* What a report is about. */
 typedef struct ds_report_choice {
     const char *const *source; /* folders, and tables (ds_run_table_is()) */
     size_t sources;
     const char
         *only; /* patterns of cells ENV/OPT, as they are called there (ds_run_table_only()); NULL = all */
-    const char *pool; /* a key whose sweep is one environment (ds_results_pool()), or NULL */
-    int any_version;  /* versions of an environment are no difference (ds_results_disambiguate()) */
-    const char
-        *reference; /* the name of an optimizer; NULL = boleap where there is one, else the one with the
-                            * highest score of those that ran on the most environments */
+    const char *pool;      /* a key whose sweep is one environment (ds_results_pool()), or NULL */
+    int any_version;       /* versions of an environment are no difference (ds_results_disambiguate()) */
+    const char *reference; /* the name of an optimizer; NULL = the first of ds_report_references[] with runs,
+                            * else the first by name of those that ran on the most environments: never the
+                            * best one, which would choose the tests by their result */
+    unsigned skip;         /* DS_REPORT_NO_* */
+    double tolerance;      /* losses no farther apart are equal in tests, ranks and marks; NaN =
+                            * DS_REPORT_TOLERANCE of the range of losses of each environment, and what an
+                            * inexact environment declares */
 } ds_report_choice;
 
 /* Reads all runs below the folders and of the tables. Every environment and every optimizer has a run that

@@ -97,17 +97,23 @@ int ds_report_runs_csv(const ds_report *r, const char *path, ds_error *e)
     ds_table *t = ds_table_new(
         "environment,optimizer,seed,variables,budget,evaluations,gradients,best_loss,score,cost_steps,"
         "evaluation_s,wall_s,ended,folder,version_dshost,version_environment,version_optimizer,"
-        "processor,arithmetic");
+        "processor,arithmetic,losses");
     if (t == NULL) {
         return ds_no_memory(e);
     }
     for (size_t i = 0; i < r->envs * r->opts; i++) {
-        for (size_t j = 0; j < r->cell[i].runs; j++) {
-            const ds_result *s = r->cell[i].run[j].result;
-            ds_table_row(t, "ttnnnnnrrnrrttttttt", s->env, s->opt, s->seed, s->n, s->budget, s->evaluations,
-                         s->gradients, r->cell[i].final[j], r->cell[i].score[j], s->cost_steps,
-                         s->evaluation_s, s->wall_s, s->partial ? "unfinished" : s->ended, s->folder,
-                         s->host_version, s->env_version, s->opt_version, s->processor, s->arithmetic);
+        const ds_report_cell *c = &r->cell[i];
+        for (size_t j = 0; j < c->runs + c->repeated; j++) {
+            const ds_result *s = c->run[j].result;
+            const size_t at = j < c->runs ? j : ds_report_first(c, j);
+            char losses[24] = "";
+            if (s->losses != 0) {
+                snprintf(losses, sizeof losses, "%" PRIu64, s->losses);
+            }
+            ds_table_row(t, "ttnnnnnrrnrrtttttttt", s->env, s->opt, s->seed, s->n, s->budget, s->evaluations,
+                         s->gradients, c->final[at], c->score[at], s->cost_steps, s->evaluation_s, s->wall_s,
+                         s->partial ? "unfinished" : s->ended, s->folder, s->host_version, s->env_version,
+                         s->opt_version, s->processor, s->arithmetic, losses);
         }
     }
     return ds_table_close(t, path, 0, e);
@@ -121,20 +127,21 @@ int ds_report_cells_csv(const ds_report *r, const char *path, ds_error *e)
         "high,"
         "area,evaluations,cost_steps,wall_s,u,a12,p,p_holm,exact,area_steps,ert_50,"
         "ert_90,ert_99,ert_50_steps,ert_90_steps,ert_99_steps,rank,verdict,least_p_holm,compared_after,"
-        "p_holm_alone,least_p_holm_alone");
+        "p_holm_alone,least_p_holm_alone,samples,tolerance");
     if (t == NULL) {
         return ds_no_memory(e);
     }
     for (size_t i = 0; i < r->envs * r->opts; i++) {
         const ds_report_cell *c = &r->cell[i];
         if (c->runs > 0) {
-            ds_table_row(t, "ttnrrrrrrrrrrrrrrrrrrrnrRRRRRRrtrnrr", r->env[i / r->opts].name,
-                         r->opt[i % r->opts].name, (uint64_t)c->runs, c->mean, c->sd, c->median, c->q1, c->q3,
-                         c->least, c->most, c->mean90.low, c->mean90.high, c->mean95.low, c->mean95.high,
-                         c->area[0], c->evaluations, c->cost_steps, c->wall_s, c->test.u, c->test.a12,
-                         c->test.p, c->p_holm, (uint64_t)c->test.exact, c->area[1], c->expected[0], c->rank,
-                         word[1 + ds_report_verdict(c)], c->least_p, r->env[i / r->opts].common, c->p_alone,
-                         c->least_alone);
+            ds_table_row(t, "ttnrrrrrrrrrrrrrrrrrrrnrRRRRRRrtrnrrnr", r->env[i / r->opts].name,
+                         r->opt[i % r->opts].name, (uint64_t)(c->runs + c->repeated), c->mean, c->sd,
+                         c->median, c->q1, c->q3, c->least, c->most, c->mean90.low, c->mean90.high,
+                         c->mean95.low, c->mean95.high, c->area[0], c->evaluations, c->cost_steps, c->wall_s,
+                         c->test.u, c->test.a12, c->test.p, c->p_holm, (uint64_t)c->test.exact, c->area[1],
+                         c->expected[0], c->rank, word[1 + ds_report_verdict(c)], c->least_p,
+                         r->env[i / r->opts].common, c->p_alone, c->least_alone, (uint64_t)c->runs,
+                         r->env[i / r->opts].tolerance);
         }
     }
     return ds_table_close(t, path, 0, e);

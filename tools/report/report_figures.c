@@ -14,6 +14,7 @@
 #include "plot/plot_marker.h"
 #include "plot/plot_scale.h"
 #include "report/report_csv.h"
+#include "report/report_overview.h"
 #include "stats/sample.h"
 
 enum { POINTS = 200, TAUS = 121, STEPS_MAX = 1000, CURVE_RESAMPLES = 1000 };
@@ -145,7 +146,7 @@ static int figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_er
     snprintf(title, sizeof title, "%.100s: best loss after the budget", r->env[env].name);
     snprintf(subtitle, sizeof subtitle, "mean with its 90 %% interval (bootstrap), every run as a dot; %s",
              budget);
-    const ds_groups p = {title, subtitle, "best loss", 1, NAN, a.group, n};
+    const ds_groups p = {title, subtitle, "best loss", 1, NAN, a.group, n, f->paper};
     return rows_write(&a, &p, f, e);
 }
 
@@ -165,13 +166,10 @@ static int figure_scores(const ds_report *r, const ds_figure *f, ds_error *e)
             (ds_group){a.name[j], l.color, l.marker, o->score, o->score95.low, o->score95.high, NULL, 0};
         ds_table_row(a.table, "tnrrr", o->name, (uint64_t)o->envs, o->score, o->score95.low, o->score95.high);
     }
-    const ds_groups p = {"Score over all environments",
-                         "interquartile mean, 95 % interval; 0 = random search, 1 = best known loss",
-                         "score",
-                         0,
-                         0,
-                         a.group,
-                         r->opts};
+    char subtitle[200];
+    snprintf(subtitle, sizeof subtitle, "interquartile mean, 95 %% interval; 0 = %s, 1 = best known loss",
+             ds_report_zero_text(r));
+    const ds_groups p = {"Score over all environments", subtitle, "score", 0, 0, a.group, r->opts, f->paper};
     return rows_write(&a, &p, f, e);
 }
 
@@ -270,6 +268,7 @@ static int curves_write(curves *c, ds_lines *p, const char *x_name, const ds_fig
              c->band ? ",low90,high90,median,q1,q3" : "");
     ds_table *t = ds_table_new(header);
     p->line = c->line;
+    p->paper = f->paper;
     p->lines = c->lines;
     int rc = t == NULL ? ds_no_memory(e) : ds_plot_lines(f->png, f->svg, p, e);
     for (size_t k = 0; rc == 0 && k < c->lines; k++) {
@@ -419,7 +418,8 @@ static int figure_anytime(const ds_report *r, size_t env, int along, const ds_fi
     snprintf(subtitle, sizeof subtitle, "median of the runs, band from the first to the third quartile%s",
              without(r->env[env].rows));
     ds_lines p = {
-        title, subtitle, label[along], "best loss so far", DS_SCALE_LOG, DS_SCALE_LOG, NAN, NAN, NULL, 0, 1};
+        title, subtitle, label[along], "best loss so far", DS_SCALE_LOG, DS_SCALE_LOG, NAN, NAN, NULL, 0,
+        NULL,  1};
     return curves_write(&c, &p, ds_figure_alongs[along], f, e);
 }
 
@@ -458,6 +458,7 @@ static int figure_profile(const ds_report *r, const ds_figure *f, ds_error *e)
                   1,
                   NULL,
                   0,
+                  NULL,
                   1};
     return curves_write(&c, &p, "tau", f, e);
 }
@@ -558,17 +559,9 @@ static int figure_targets(const ds_report *r, int along, const ds_figure *f, ds_
     }
     snprintf(subtitle, sizeof subtitle,
              "share of (environment, target, run) reached; 51 targets as in COCO%s", without(of_tables));
-    ds_lines p = {title[along],
-                  subtitle,
-                  label[along],
-                  "share reached",
-                  DS_SCALE_LOG,
-                  DS_SCALE_LINEAR,
-                  0,
-                  1,
-                  NULL,
-                  0,
-                  1};
+    ds_lines p = {
+        title[along], subtitle, label[along], "share reached", DS_SCALE_LOG, DS_SCALE_LINEAR, 0, 1, NULL, 0,
+        NULL,         1};
     return curves_write(&c, &p, column[along], f, e);
 }
 

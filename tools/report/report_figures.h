@@ -3,11 +3,13 @@
 #ifndef DS_REPORT_REPORT_FIGURES_H
 #define DS_REPORT_REPORT_FIGURES_H
 
+#include "plot/canvas.h"
 #include "report/report.h"
 
 /* Where a figure goes; a path that is NULL is not written. */
 typedef struct ds_figure {
     const char *png, *svg, *csv;
+    const ds_paper *paper; /* in place of PNG and SVG; NULL = for a screen */
 } ds_figure;
 
 /* What counts along the horizontal axis of curves and targets. */

@@ -14,6 +14,7 @@
 #include "report/report_read.h"
 
 const double ds_report_score[DS_REPORT_SCORES] = {0.5, 0.9, 0.99};
+const char *const ds_report_references[] = {"boleap", "rand", "cmaes", NULL};
 
 /* ---- grouping ---- */
 
@@ -105,12 +106,22 @@ static int add_run(ds_report *r, size_t env, size_t opt, const ds_result *result
 {
     ds_report_cell *cell = &r->cell[env * r->opts + opt];
     const size_t row = result->table != NULL;
-    ds_report_run *run = realloc(cell->run, (cell->runs + 1) * sizeof *run);
+    ds_report_run *run = realloc(cell->run, (cell->runs + cell->repeated + 1) * sizeof *run);
     if (run == NULL) {
         return ds_no_memory(e);
     }
     cell->run = run;
-    run[cell->runs++] = (ds_report_run){.result = result, .curve = *curve, .compared = *curve};
+    const ds_report_run added = {.result = result, .curve = *curve, .compared = *curve};
+    size_t same = 0;
+    while (same < cell->runs && !ds_results_identical(run[same].result, result)) {
+        same++;
+    }
+    if (same < cell->runs) {
+        run[cell->runs + cell->repeated++] = added;
+    } else {
+        memmove(run + cell->runs + 1, run + cell->runs, cell->repeated * sizeof *run);
+        run[cell->runs++] = added;
+    }
     cell->unfinished |= result->partial;
     cell->rows += row;
     r->env[env].rows += row;
@@ -173,7 +184,7 @@ static int find_common(ds_report *r, size_t i, ds_error *e)
     for (size_t k = 0; k < r->opts; k++) {
         const ds_report_cell *c = ds_report_at(r, i, k);
         open |= c->unfinished;
-        for (size_t j = 0; j < c->runs; j++) {
+        for (size_t j = 0; j < c->runs + c->repeated; j++) {
             least = c->run[j].curve.evaluations < least ? c->run[j].curve.evaluations : least;
         }
     }
@@ -181,11 +192,20 @@ static int find_common(ds_report *r, size_t i, ds_error *e)
     int rc = 0;
     for (size_t k = 0; open && k < r->opts; k++) {
         const ds_report_cell *c = ds_report_at(r, i, k);
-        for (size_t j = 0; rc == 0 && j < c->runs; j++) {
+        for (size_t j = 0; rc == 0 && j < c->runs + c->repeated; j++) {
             rc = ds_curve_until(c->run[j].result->folder, &c->run[j].curve, least, &c->run[j].compared, e);
         }
     }
     return rc;
+}
+
+size_t ds_report_first(const ds_report_cell *c, size_t j)
+{
+    size_t k = 0;
+    while (k + 1 < c->runs && !ds_results_identical(c->run[k].result, c->run[j].result)) {
+        k++;
+    }
+    return k;
 }
 
 /* ---- one cell ---- */
@@ -198,7 +218,7 @@ static double best_of(const ds_report_run *run)
                                       : (double)INFINITY;
 }
 
-static int describe(ds_report_cell *c, ds_error *e)
+static int describe(ds_report_cell *c, unsigned skip, ds_error *e)
 {
     static const double level[2] = {0.9, 0.95};
     ds_interval mean[2];
@@ -215,13 +235,14 @@ static int describe(ds_report_cell *c, ds_error *e)
     if (n == 0) {
         return 0;
     }
-    c->final = calloc(2 * n, sizeof *c->final);
+    c->final = calloc(3 * n, sizeof *c->final);
     double *sorted = malloc(n * sizeof *sorted);
     if (c->final == NULL || sorted == NULL) {
         free(sorted);
         return ds_no_memory(e);
     }
     c->score = c->final + n;
+    c->ranked = c->score + n;
     c->evaluations = c->cost_steps = c->wall_s = 0;
     for (size_t i = 0; i < n; i++) {
         const ds_curve *curve = &c->run[i].curve;
@@ -240,6 +261,9 @@ static int describe(ds_report_cell *c, ds_error *e)
     c->least = sorted[0];
     c->most = sorted[n - 1];
     free(sorted);
+    if ((skip & DS_REPORT_NO_INTERVALS) != 0) {
+        return 0;
+    }
     if (ds_mean_intervals(c->final, n, DS_REPORT_SEED, DS_REPORT_RESAMPLES, level, 2, mean) != 0) {
         return ds_no_memory(e);
     }
@@ -286,6 +310,79 @@ static void set_scale(ds_report *r, size_t i)
                 : isfinite(worst_mean) ? DS_ZERO_WORST_MEAN
                                        : DS_ZERO_WORST_RUN;
     env->random = isfinite(random) ? random : isfinite(worst_mean) ? worst_mean : worst;
+}
+
+/* ---- which losses are equal ---- */
+
+/* The distance from what an ordinary point has to the lowest loss. */
+static double range_of(const ds_report *r, size_t i, ds_error *e)
+{
+    size_t runs = 0, firsts = 0;
+    double random = NAN, highest = -(double)INFINITY;
+    for (size_t k = 0; k < r->opts; k++) {
+        const ds_report_cell *c = ds_report_at(r, i, k);
+        runs += c->runs;
+        highest = c->runs > 0 && isfinite(c->median) ? fmax(highest, c->median) : highest;
+        random = c->runs > 0 && strcmp(r->opt[k].name, "rand") == 0 ? c->median : random;
+    }
+    double *first = malloc((runs + 1) * sizeof *first);
+    if (first == NULL) {
+        ds_no_memory(e);
+        return NAN;
+    }
+    for (size_t k = 0; k < r->opts; k++) {
+        const ds_report_cell *c = ds_report_at(r, i, k);
+        for (size_t j = 0; j < c->runs; j++) {
+            if (isfinite(c->run[j].result->first_loss)) {
+                first[firsts++] = c->run[j].result->first_loss;
+            }
+        }
+    }
+    ds_sample_sort(first, firsts);
+    const double from = isfinite(random) ? random
+                        : firsts > 0     ? ds_sorted_quantile(first, firsts, 0.5)
+                                         : highest;
+    free(first);
+    return isfinite(from) && isfinite(r->env[i].best) ? fmax(0, from - r->env[i].best) : 0;
+}
+
+/* Gives the losses of an environment that are equal one value. */
+static int set_ranked(ds_report *r, size_t i, double tolerance, ds_error *e)
+{
+    ds_report_env *env = &r->env[i];
+    size_t n = 0;
+    double inexact = 0;
+    for (size_t k = 0; k < r->opts; k++) {
+        n += ds_report_at(r, i, k)->runs;
+        for (size_t j = 0; j < ds_report_at(r, i, k)->runs; j++) {
+            inexact = fmax(inexact, ds_report_at(r, i, k)->run[j].result->inexact);
+        }
+    }
+    double *value = malloc((n + 1) * sizeof *value);
+    if (value == NULL) {
+        return ds_no_memory(e);
+    }
+    n = 0;
+    for (size_t k = 0; k < r->opts; k++) {
+        const ds_report_cell *c = ds_report_at(r, i, k);
+        for (size_t j = 0; j < c->runs; j++) {
+            value[n++] = c->final[j];
+        }
+    }
+    env->range = isnan(tolerance) ? range_of(r, i, e) : 0;
+    env->tolerance = isnan(tolerance) ? DS_REPORT_TOLERANCE * env->range : tolerance;
+    if (isnan(tolerance) && inexact > 0 && isfinite(env->best)) {
+        env->tolerance = fmax(env->tolerance, inexact * fabs(env->best));
+    }
+    const size_t groups = ds_equal_groups(value, n, env->tolerance);
+    for (size_t k = 0; k < r->opts; k++) {
+        ds_report_cell *c = &r->cell[i * r->opts + k];
+        for (size_t j = 0; j < c->runs; j++) {
+            c->ranked[j] = ds_equal_value(value, groups, c->final[j]);
+        }
+    }
+    free(value);
+    return isnan(env->tolerance) ? e->status : 0;
 }
 
 /* What a run had spent at each step of its curve, and in all: evaluations, or simulation steps. */
@@ -376,7 +473,7 @@ static int rank_means(ds_report *r, size_t i, ds_error *e)
     }
     for (size_t k = 0; k < r->opts; k++) {
         if (ds_report_at(r, i, k)->runs > 0) {
-            mean[n++] = ds_report_at(r, i, k)->mean;
+            mean[n++] = ds_report_mean(r, i, k);
         }
     }
     ds_ranks(mean, n, rank);
@@ -411,7 +508,7 @@ static int compare_with_reference(ds_report *r, size_t i, ds_error *e)
     for (size_t k = 0; k < r->opts; k++) {
         ds_report_cell *c = &r->cell[i * r->opts + k];
         if (is_tested(r, i, k)) {
-            c->test = ds_mann_whitney_test(c->final, c->runs, reference->final, reference->runs);
+            c->test = ds_mann_whitney_test(c->ranked, c->runs, reference->ranked, reference->runs);
             least[n] = ds_mann_whitney_least_p(c->runs, reference->runs);
             p[n++] = c->test.p;
         }
@@ -443,32 +540,41 @@ int ds_report_can_decide(const ds_report *r, size_t env, size_t *needed)
     return can;
 }
 
+/* The first of the fixed list, else the first by name of those that ran on the most environments. */
+static size_t default_reference(const ds_report *r)
+{
+    size_t best = 0;
+    for (const char *const *name = ds_report_references; *name != NULL; name++) {
+        for (size_t k = 0; k < r->opts; k++) {
+            if (strcmp(r->opt[k].name, *name) == 0) {
+                return k;
+            }
+        }
+    }
+    for (size_t k = 1; k < r->opts; k++) { /* with one that did not run everywhere little is compared */
+        best = r->opt[k].envs > r->opt[best].envs ? k : best;
+    }
+    return best;
+}
+
 static int choose_reference(ds_report *r, const char *reference, ds_error *e)
 {
     const char **name = calloc(r->opts, sizeof *name);
     if (name == NULL) {
         return ds_no_memory(e);
     }
-    int rc = 0, found = 0;
+    int rc = 0;
+    size_t at = reference != NULL ? r->opts : default_reference(r);
     for (size_t k = 0; k < r->opts; k++) {
         name[k] = r->opt[k].name;
-        if (strcmp(name[k], reference != NULL ? reference : "boleap") == 0) {
-            r->reference = k;
-            found = 1;
-        }
+        at = reference != NULL && strcmp(name[k], reference) == 0 ? k : at;
     }
-    if (reference != NULL && !found) {
+    if (at == r->opts) {
         const char *near = ds_nearest(reference, name, r->opts);
         rc = ds_fail(e, DS_EXIT_USAGE, "--reference %.60s: there are no runs of it; %s %.60s", reference,
                      near != NULL ? "nearest is" : "there are some of", near != NULL ? near : name[0]);
     }
-    for (size_t k = 1; !found && k < r->opts;
-         k++) { /* with one that did not run everywhere little is compared */
-        const ds_report_opt *o = &r->opt[k], *so_far = &r->opt[r->reference];
-        if (o->envs > so_far->envs || (o->envs == so_far->envs && o->score > so_far->score)) {
-            r->reference = k;
-        }
-    }
+    r->reference = at < r->opts ? at : 0;
     free(name);
     return rc;
 }
@@ -485,19 +591,20 @@ int ds_report_make(const ds_report_choice *choice, ds_report *out, ds_error *e)
         rc = find_common(out, i, e);
     }
     for (size_t i = 0; rc == 0 && i < out->envs * out->opts; i++) {
-        rc = describe(&out->cell[i], e);
+        rc = describe(&out->cell[i], choice->skip, e);
     }
     for (size_t i = 0; rc == 0 && i < out->envs; i++) {
         set_scale(out, i);
-        rc = score_runs(out, i, e);
+        rc = set_ranked(out, i, choice->tolerance, e);
+        rc = rc != 0 ? rc : score_runs(out, i, e);
         rc = rc != 0 ? rc : rank_means(out, i, e);
     }
-    rc = rc != 0 ? rc : ds_report_score_all(out, e);
+    rc = rc != 0 ? rc : ds_report_score_all(out, choice->skip, e);
     rc = rc != 0 ? rc : choose_reference(out, choice->reference, e);
     for (size_t i = 0; rc == 0 && i < out->envs; i++) {
         rc = compare_with_reference(out, i, e);
     }
-    rc = rc != 0 ? rc : ds_report_judge_all(out, e);
+    rc = rc != 0 ? rc : ds_report_judge_all(out, choice->skip, e);
     if (rc != 0) {
         ds_report_clear(out);
     }
@@ -507,7 +614,7 @@ int ds_report_make(const ds_report_choice *choice, ds_report *out, ds_error *e)
 void ds_report_clear(ds_report *r)
 {
     for (size_t i = 0; r->cell != NULL && i < r->envs * r->opts; i++) {
-        for (size_t j = 0; j < r->cell[i].runs; j++) {
+        for (size_t j = 0; j < r->cell[i].runs + r->cell[i].repeated; j++) {
             ds_curve_clear(&r->cell[i].run[j].curve);
             free(r->cell[i].run[j].metric);
         }

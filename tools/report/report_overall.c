@@ -11,6 +11,26 @@
 enum { SCORE_RESAMPLES = 50000, RANK_DRAWS = 99999 };
 static const uint64_t SEED = 1; /* reports are reproducible */
 
+double ds_report_mean(const ds_report *r, size_t i, size_t opt)
+{
+    const double own = ds_report_at(r, i, opt)->mean;
+    double low = own, next = -(double)INFINITY;
+    if (!isfinite(own)) {
+        return own;
+    }
+    do { /* groups from the lowest mean up, as those of single losses */
+        const double above = next;
+        low = isfinite(above) ? above : low;
+        next = (double)INFINITY;
+        for (size_t k = 0; k < r->opts; k++) {
+            const ds_report_cell *c = ds_report_at(r, i, k);
+            const int outside = !isfinite(above) || c->mean > above + r->env[i].tolerance;
+            next = c->runs > 0 && outside && c->mean < next ? c->mean : next;
+        }
+    } while (isfinite(next) && next <= own);
+    return low;
+}
+
 /* Scores (or losses, as pairs with the reference) of an optimizer, per environment. */
 static size_t collect(const ds_report *r, size_t k, int pairs, ds_runs *own, ds_runs *other)
 {
@@ -18,14 +38,14 @@ static size_t collect(const ds_report *r, size_t k, int pairs, ds_runs *own, ds_
     for (size_t i = 0; i < r->envs; i++) {
         const ds_report_cell *c = ds_report_at(r, i, k), *b = ds_report_at(r, i, r->reference);
         if (c->runs > 0 && (!pairs || b->runs > 0)) {
-            own[n] = (ds_runs){pairs ? c->final : c->score, c->runs};
-            other[n++] = (ds_runs){b->final, b->runs};
+            own[n] = (ds_runs){pairs ? c->ranked : c->score, c->runs};
+            other[n++] = (ds_runs){b->ranked, b->runs};
         }
     }
     return n;
 }
 
-static int score_optimizers(ds_report *r, ds_error *e)
+static int score_optimizers(ds_report *r, unsigned skip, ds_error *e)
 {
     ds_runs *own = calloc(2 * r->envs + 1, sizeof *own), *other = own + r->envs;
     int failed = own == NULL;
@@ -34,7 +54,7 @@ static int score_optimizers(ds_report *r, ds_error *e)
         o->score = NAN;
         o->score95 = (ds_interval){NAN, NAN};
         o->envs = collect(r, k, 0, own, other);
-        if (o->envs > 0) {
+        if (o->envs > 0 && (skip & DS_REPORT_NO_SCORES) == 0) {
             failed = ds_interquartile_mean(own, o->envs, SCORE_RESAMPLES, SEED, 0.95, &o->score, &o->score95);
         }
         for (size_t i = 0; i < r->envs; i++) {
@@ -63,9 +83,9 @@ static void order_by_merit(ds_report *r)
     }
 }
 
-int ds_report_score_all(ds_report *r, ds_error *e)
+int ds_report_score_all(ds_report *r, unsigned skip, ds_error *e)
 {
-    int rc = score_optimizers(r, e);
+    int rc = score_optimizers(r, skip, e);
     order_by_merit(r);
     return rc;
 }
@@ -187,7 +207,7 @@ static int test_all(ds_report *r, ds_error *e)
             o->envs++;
             for (size_t k = 0; k < r->opts; k++) {
                 if (r->opt[k].in_test) {
-                    mean[n++] = ds_report_at(r, i, k)->mean;
+                    mean[n++] = ds_report_mean(r, i, k);
                 }
             }
         }
@@ -204,9 +224,10 @@ static int test_all(ds_report *r, ds_error *e)
     return rc;
 }
 
-int ds_report_judge_all(ds_report *r, ds_error *e)
+int ds_report_judge_all(ds_report *r, unsigned skip, ds_error *e)
 {
-    int rc = improve_on_reference(r, e);
+    const int overall = (skip & DS_REPORT_NO_OVERALL) == 0;
+    int rc = overall ? improve_on_reference(r, e) : 0;
     rc = rc != 0 ? rc : judge_alone(r, e);
-    return rc != 0 ? rc : test_all(r, e);
+    return rc != 0 || !overall ? rc : test_all(r, e);
 }

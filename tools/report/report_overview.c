@@ -60,7 +60,7 @@ static int is_best(const ds_report *r, size_t i, const ds_report_cell *c)
 {
     for (size_t k = 0; k < r->opts; k++) {
         const ds_report_cell *other = ds_report_at(r, i, k);
-        if (other->runs > 0 && other->median < c->median) {
+        if (other->runs > 0 && other->median < c->median - r->env[i].tolerance) {
             return 0;
         }
     }
@@ -85,6 +85,17 @@ static void put_cell(FILE *f, const ds_report *r, size_t i, size_t k)
     fputs("</small></td>", f);
 }
 
+const char *ds_report_zero_text(const ds_report *r)
+{
+    int random = 0, other = 0;
+    for (size_t i = 0; i < r->envs; i++) {
+        *(r->env[i].zero == DS_ZERO_RANDOM ? &random : &other) += 1;
+    }
+    return random == 0  ? "the worst mean of an optimizer (there is no random search)"
+           : other == 0 ? "the mean of random search"
+                        : "the mean of random search (where there is none, the worst mean of an optimizer)";
+}
+
 static void put_legend(FILE *f, const ds_report *r)
 {
     int open = 0;
@@ -95,9 +106,10 @@ static void put_legend(FILE *f, const ds_report *r)
     for (int k = 0; k < DS_REPORT_SHADES; k++) {
         fprintf(f, "<span class=\"h h%d\">%.1f</span>", k, (double)k / DS_REPORT_SHADES);
     }
-    fputs(
-        " 0 is random search, 1 the best loss that any run found there. Framed: the lowest median. Against ",
-        f);
+    fprintf(f,
+            " 0 is %s, 1 the best loss that any run found there. Framed: the lowest median, and what is no "
+            "farther above it than the tolerance. Against ",
+            ds_report_zero_text(r));
     ds_html_text(f, r->opt[r->reference].name);
     fputs(": \xe2\x96\xb2 better, \xe2\x96\xbc worse (p &lt; 0.05 after Holm's correction), \xe2\x96\xb3 "
           "\xe2\x96\xbd p &lt; "

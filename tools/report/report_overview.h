@@ -11,6 +11,9 @@
 /* A table of scores, coloured, with marks for what is significant, and its legend. */
 void ds_report_put_overview(FILE *f, const ds_report *r);
 
+/* What the score 0 is, in words, over all environments. */
+const char *ds_report_zero_text(const ds_report *r);
+
 /* What these numbers of runs can show at all. */
 void ds_report_put_power(FILE *f, const ds_report *r);
 

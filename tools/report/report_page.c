@@ -111,7 +111,7 @@ static void put_figure(page *p, const figure *g)
         asprintf(&csv, "%s/figures/%s.csv", p->folder, name) < 0) {
         p->rc = ds_no_memory(p->e);
     } else if (known) {
-        const ds_figure f = {NULL, svg, csv};
+        const ds_figure f = {NULL, svg, csv, NULL};
         p->rc = ds_figure_draw(p->r, g->kind, g->env, g->along, &f, p->e);
     } else { /* those of an earlier report */
         unlink(svg);
@@ -218,7 +218,7 @@ static void put_counts(page *p)
     const ds_report *r = p->r;
     size_t runs = 0, open = 0;
     for (size_t i = 0; i < r->envs * r->opts; i++) {
-        *(r->cell[i].unfinished ? &open : &runs) += r->cell[i].runs;
+        *(r->cell[i].unfinished ? &open : &runs) += r->cell[i].runs + r->cell[i].repeated;
     }
     fprintf(p->f, "<p>%zu finished run%s ", runs, runs == 1 ? "" : "s");
     if (open > 0) {
@@ -230,7 +230,11 @@ static void put_counts(page *p)
     fprintf(p->f, "of %zu optimizer%s on %zu environment%s. Others are compared with <b>", r->opts,
             r->opts == 1 ? "" : "s", r->envs, r->envs == 1 ? "" : "s");
     ds_html_text(p->f, r->opt[r->reference].name);
-    fputs("</b>.</p>\n", p->f);
+    fputs(p->origin->reference
+              ? "</b> (--reference).</p>\n"
+              : "</b>: without --reference the first of boleap, rand, cmaes that ran, else the first by "
+                "name.</p>\n",
+          p->f);
 }
 
 static void put_head(page *p)

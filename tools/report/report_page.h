@@ -8,14 +8,15 @@
 
 /* How a report was asked for, as text for a shell. */
 typedef struct ds_report_origin {
-    const char *command; /* makes it again */
-    const char *first;   /* folder or table: it names the page */
-    const char *folders; /* and tables with the runs, as `plot` takes them, too */
-    const char *only;    /* the cells that were chosen; NULL = all */
-    const char *pool;    /* the key whose variants are one environment; NULL = none */
-    int any_version;     /* versions of an environment are no difference */
-    int page_only;       /* leave no files of the figures, and no links to them */
-    int metrics;         /* ds_report_metrics() was called: write metrics.csv and metric_cells.csv */
+    const char *command;   /* makes it again */
+    const char *first;     /* folder or table: it names the page */
+    const char *folders;   /* and tables with the runs, as `plot` takes them, too */
+    const char *only;      /* the cells that were chosen; NULL = all */
+    const char *reference; /* that was asked for; NULL = the default one */
+    const char *pool;      /* the key whose variants are one environment; NULL = none */
+    int any_version;       /* versions of an environment are no difference */
+    int page_only;         /* leave no files of the figures, and no links to them */
+    int metrics;           /* ds_report_metrics() was called: write metrics.csv and metric_cells.csv */
 } ds_report_origin;
 
 /* Writes `folder`/index.html, the tables as CSV, and the figures as SVG and CSV in `folder`/figures/, which

@@ -22,11 +22,17 @@ static void put_means(FILE *f, const ds_report *r, size_t i, const size_t *order
     fputs("<thead><tr><th scope=col>optimizer<th scope=col>runs<th scope=col>mean<th scope=col>95 "
           "%<th scope=col>median<th scope=col>quartiles<th scope=col>best<th scope=col>worst</tr></thead>\n",
           f);
+    size_t repeated = 0;
     for (size_t j = 0; j < rows; j++) {
         const ds_report_cell *c = ds_report_at(r, i, order[j]);
         begin_row(f, r, order[j]);
-        fprintf(f, "<td>%zu%s</td><td%s>", c->runs, c->unfinished ? " unfinished" : "",
-                c->mean == r->env[i].least_mean ? " class=b" : "");
+        fprintf(f, "<td>%zu", c->runs + c->repeated);
+        if (c->repeated > 0) {
+            fprintf(f, ", %zu different", c->runs);
+            repeated += c->repeated;
+        }
+        fprintf(f, "%s</td><td%s>", c->unfinished ? " unfinished" : "",
+                c->mean <= r->env[i].least_mean + r->env[i].tolerance ? " class=b" : "");
         ds_html_number(f, c->mean, 5);
         fputs("</td>", f);
         ds_html_interval_cell(f, c->mean95, 4);
@@ -37,6 +43,11 @@ static void put_means(FILE *f, const ds_report *r, size_t i, const size_t *order
         fputs("</tr>\n", f);
     }
     ds_html_table_end(f);
+    if (repeated > 0) {
+        fputs("<p class=s>Runs whose losses are the same to the last bit under several seeds come from a "
+              "deterministic search: they count as one sample in means, intervals and tests.</p>\n",
+              f);
+    }
 }
 
 static void put_tests(FILE *f, const ds_report *r, size_t i, const size_t *order, size_t rows)
@@ -76,7 +87,13 @@ static void put_tests(FILE *f, const ds_report *r, size_t i, const size_t *order
     }
     ds_html_table_end(f);
     fputs("<p class=s>Bold: the lowest mean. Better and worse (p (Holm) &lt; 0.05) go by ranks, so that one "
-          "run far off, which moves a mean, counts as one run.",
+          "run far off, which moves a mean, counts as one run. Losses that differ by at most ",
+          f);
+    ds_html_number(f, r->env[i].tolerance, 2);
+    fputs(r->env[i].range > 0
+              ? " (1e-9 of the range of losses, or what the environment declares; --tolerance) "
+                "are equal."
+              : " (--tolerance) are equal.",
           f);
     if (!can) {
         fprintf(f, " <b>Nothing can be shown here with so few runs: it takes %zu of each optimizer.</b>",

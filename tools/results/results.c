@@ -104,6 +104,7 @@ int ds_result_read(const char *folder, ds_result *out, ds_error *e)
     out->folder = strdup(folder);
     out->place = realpath(folder, NULL);
     out->best_loss = (double)INFINITY;
+    out->recommended = out->recommended_se = out->first_loss = NAN;
     if (path == NULL || out->folder == NULL) {
         free(path);
         ds_no_memory(e);
@@ -126,6 +127,7 @@ int ds_result_read(const char *folder, ds_result *out, ds_error *e)
         out->best_loss = real_of(o, "best_loss");
         out->evaluation_s = real_of(o, "evaluation_s");
         out->wall_s = real_of(o, "wall_s");
+        out->inexact = json_number_value(json_object_get(o, "inexact"));
         const json_t *versions = json_object_get(o, "versions");
         out->host_version = text_of(versions, "dshost");
         out->env_version = text_of(versions, "env");
@@ -220,12 +222,19 @@ int ds_result_whole(const char *folder, ds_store **out, ds_error *e)
 /* The losses of a run. */
 typedef struct tally {
     uint64_t evaluations, best_id, cost_steps;
-    double best_loss, evaluation_s;
+    double best_loss, evaluation_s, first_loss;
+    uint64_t losses; /* see ds_result */
 } tally;
 
 static int count_row(void *ctx, uint64_t id, double loss, uint64_t cost_steps, double wall_s)
 {
     tally *t = ctx;
+    uint64_t bits;
+    memcpy(&bits, &loss, sizeof bits);
+    t->losses = (t->losses ^ bits) * 0x9e3779b97f4a7c15u;
+    t->losses ^= t->losses >> 29;
+    t->losses += t->losses == 0;
+    t->first_loss = isfinite(loss) && isnan(t->first_loss) ? loss : t->first_loss;
     t->evaluations = id;
     t->cost_steps += cost_steps;
     t->evaluation_s += wall_s;
@@ -323,7 +332,7 @@ static int read_store(ds_result *r, ds_store *s, ds_error *e)
     const int has_summary = r->ended != NULL;
     double budget = (double)r->budget;
     uint64_t seed = 0;
-    tally t = {.best_loss = (double)INFINITY};
+    tally t = {.best_loss = (double)INFINITY, .first_loss = NAN};
     char *ended = NULL;
     int rc = ds_store_get_settings(s, &r->settings, e);
     rc = rc != 0 ? rc : ds_store_verify(s, e);
@@ -352,6 +361,8 @@ static int read_store(ds_result *r, ds_store *s, ds_error *e)
     other |= memcmp(&r->best_loss, &t.best_loss, sizeof t.best_loss) != 0 && r->best_loss != t.best_loss;
     other |= has_summary && ended != NULL && strcmp(ended, r->ended) != 0;
     r->best_loss = t.best_loss;
+    r->first_loss = t.first_loss;
+    r->losses = t.losses;
     r->evaluation_s = t.evaluation_s;
     r->budget = budget > 0 ? (uint64_t)budget : 0;
     r->format = ds_store_format(s);
@@ -667,6 +678,22 @@ int ds_curve_until(const char *folder, const ds_curve *c, uint64_t evaluations, 
     rc = rc != 0 ? rc : ds_store_scan(s, add_until, out, e);
     ds_store_close(s, NULL);
     return rc;
+}
+
+int ds_tolerance_read(const char *text, double *tolerance, ds_error *e)
+{
+    return ds_parse_real(text, tolerance) && isfinite(*tolerance) && *tolerance >= 0
+               ? 0
+               : ds_fail(e, DS_EXIT_USAGE, "--tolerance %.40s: expected a number of 0 or more", text);
+}
+
+int ds_results_identical(const ds_result *a, const ds_result *b)
+{
+    const int known = a->losses != 0 && b->losses != 0 && a->evaluations > 0;
+    const char *x = a->variant != NULL ? a->variant : "", *y = b->variant != NULL ? b->variant : "";
+    return known && a->losses == b->losses && a->evaluations == b->evaluations &&
+           a->gradients == b->gradients && a->cost_steps == b->cost_steps && a->seed != b->seed &&
+           strcmp(a->env, b->env) == 0 && strcmp(a->opt, b->opt) == 0 && strcmp(x, y) == 0;
 }
 
 void ds_curve_clear(ds_curve *c)

@@ -42,6 +42,13 @@ typedef struct ds_result {
     uint64_t gradients, cost_steps, best_id; /* 0 where there is no summary */
     double best_loss;                        /* +INFINITY = none */
     double evaluation_s, wall_s;
+    uint64_t losses;   /* a hash of the bits of all its losses in their order; 0 = not known */
+    double first_loss; /* the first valid one; NaN = not known, or none */
+    double inexact;    /* how far two calls of its environment may be apart, relative to the loss */
+    /* Under noise: the mean loss, over fixed noise keys, of the point that the run recommends
+     * (run/recommend.h), its standard error, and the number of keys; NaN and 0 where there is none. */
+    double recommended, recommended_se;
+    uint64_t recommended_keys;
 } ds_result;
 
 typedef struct ds_results {
@@ -150,5 +157,12 @@ int ds_curve_read(const char *folder, ds_curve *out, ds_error *e);
  * to be cleared. */
 int ds_curve_until(const char *folder, const ds_curve *c, uint64_t evaluations, ds_curve *out, ds_error *e);
 void ds_curve_clear(ds_curve *c);
+
+/* --tolerance of the commands: a number of 0 or more. DS_EXIT_USAGE. */
+int ds_tolerance_read(const char *text, double *tolerance, ds_error *e);
+
+/* Are they one and the same search under two seeds? A deterministic optimizer asks for the same points
+ * whatever its seed is, and such runs are one sample. Where the losses of either are not known: no. */
+int ds_results_identical(const ds_result *a, const ds_result *b);
 
 #endif

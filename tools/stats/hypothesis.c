@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "stats/distribution.h"
+#include "stats/sample.h"
 
 enum { EXACT_VALUES = 200, EXACT_PAIRS = 500, EXACT_SCALE = 20000 };
 
@@ -56,6 +57,29 @@ static double rank_values(const double *x, size_t n, double *rank)
 void ds_ranks(const double *x, size_t n, double *rank)
 {
     rank_values(x, n, rank);
+}
+
+size_t ds_equal_groups(double *value, size_t n, double tolerance)
+{
+    size_t groups = 0;
+    ds_sample_sort(value, n);
+    for (size_t k = 0; k < n; k++) {
+        const double low = groups > 0 ? value[groups - 1] : (double)NAN;
+        if (!(value[k] == low || value[k] - low <= tolerance)) {
+            value[groups++] = value[k];
+        }
+    }
+    return groups;
+}
+
+double ds_equal_value(const double *group, size_t groups, double value)
+{
+    size_t low = 0, high = groups; /* the last group that begins at or below it */
+    while (low + 1 < high) {
+        const size_t middle = (low + high) / 2;
+        *(group[middle] <= value ? &low : &high) = middle;
+    }
+    return groups > 0 ? group[low] : value;
 }
 
 /* ---- Mann-Whitney ---- */

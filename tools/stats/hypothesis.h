@@ -6,6 +6,12 @@
 
 #include <stddef.h>
 
+/* Values no farther apart than a tolerance are equal. From the lowest value up, a group holds what lies no
+ * farther above its lowest member. Sorts `value`, leaves the lowest member of each group in it, and returns
+ * how many groups there are; then the lowest member of the group of one of the values. */
+size_t ds_equal_groups(double *value, size_t n, double tolerance);
+double ds_equal_value(const double *group, size_t groups, double value);
+
 /* Two independent samples (Mann and Whitney 1947). */
 typedef struct ds_mann_whitney {
     double u;   /* pairs with x < y, equal ones counted half */

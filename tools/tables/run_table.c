@@ -19,7 +19,7 @@
 enum { FILE_MAX = 64 << 20, ROWS_MAX = 100000 };
 
 /* What a column holds, and where it goes. */
-typedef enum kind { NAME, TEXT, WORD, COUNT, POSITIVE, LOSS, SECONDS } kind;
+typedef enum kind { NAME, TEXT, WORD, COUNT, POSITIVE, LOSS, SECONDS, HASH } kind;
 typedef struct column {
     const char *name;
     kind kind;
@@ -46,6 +46,7 @@ static const column columns[] = {
     {"folder", TEXT, 0, offsetof(ds_result, folder)},
     {"processor", TEXT, 0, offsetof(ds_result, processor)},
     {"arithmetic", TEXT, 0, offsetof(ds_result, arithmetic)},
+    {"losses", HASH, 0, offsetof(ds_result, losses)},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
@@ -140,6 +141,11 @@ static int take(const ds_csv *c, const column *k, const char *text, ds_result *r
             return refuse(c, k, text, k->kind == POSITIVE ? "a whole number above 0" : "a whole number", e);
         }
         return 0;
+    case HASH:
+        if (text[0] != '\0' && !ds_parse_seed(text, to)) {
+            return refuse(c, k, text, "the hash that dshost report writes, or nothing", e);
+        }
+        return 0;
     case LOSS:
     case SECONDS:
         return take_real(c, k, text, to, e);
@@ -159,7 +165,7 @@ static ds_result *append(ds_results *all, ds_error *e)
         all->item = grown;
     }
     ds_result *r = &all->item[all->count++];
-    memset(r, 0, sizeof *r);
+    *r = (ds_result){.recommended = NAN, .recommended_se = NAN, .first_loss = NAN};
     return r;
 }
 

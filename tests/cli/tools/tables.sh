@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tables.sh - docs/results/tables.sh and update.sh: the tables of docs/experiments.md and gradsim.md are what the numbers in docs/results say,
+# tables.sh - dshost table, and docs/results/update.sh: the tables of docs/experiments.md and gradsim.md are what the numbers in docs/results say,
 # and a new experiment gets into page and folder by one command.
 . "$(dirname "$0")/../lib.sh"
 results=$DS_TOP_SRC/docs/results
@@ -9,72 +9,67 @@ export DSHOST="$dshost"
 
 status 0 "the tables of docs/experiments.md" sh "$results/update.sh" --check
 
-# ---- tables.sh ----
-cat > two.ini <<'END'
-[bench]
-envs = slope
-    a_hill ; beside it
-opts = rand cmaes
-    boleap adam
-END
-cat > cells.csv <<'END'
-environment,optimizer,runs,mean,median,q1,q3,t90_low,t90_high,wall_s,a12,p_holm
-a_hill,boleap,10,0.5,0.00012345,1e-7,123456,0.4,0.6,12.4,,
-a_hill,cmaes,10,250.25,2,1,3,-0.0004567,1234.5,0.6,0.9,0.04
-a_hill,rand,10,2,2,1,3,1.5,2.5,3,0.1,0.01
-slope,boleap,10,1,1,1,1,1,1,1,,
-slope,cmaes,10,1,1,1,1,1,1,1,0.6,0.2
-slope,late,10,7,7,7,7,7,7,7,0.6,
-END
+# ---- dshost table ----
+head='environment,optimizer,seed,variables,budget,evaluations,gradients,best_loss,cost_steps,evaluation_s,wall_s,ended,version_environment,version_optimizer'
+row() { # ENV OPT SEED LOSS [WALL]
+	echo "$1,$2,$3,4,60,60,0,$4,60,0.1,${5:-12.4},budget,1,1"
+}
+rows() { # ENV OPT LOSS...
+	e=$1 o=$2 seed=0
+	shift 2
+	for loss; do row "$e" "$o" $seed "$loss" && seed=$((seed + 1)); done
+}
+{
+	echo "$head"
+	rows a_hill boleap 0.00011 0.00012 0.00013 0.00014 0.00015 0.00016
+	rows a_hill cmaes 250.1 250.2 250.3 250.4 250.5 251
+	rows a_hill rand 2 2.25 2.5 2.75 3 123456
+	rows slope boleap 1 1.1 1.2 1.3 1.4 1.5
+	rows slope cmaes 0.9 1.15 1.21 1.31 1.41 1.6
+	rows slope late 7 7 7 7 7 nan
+} > runs.csv
+table() {
+	"$dshost" table "$@" > out 2> err
+}
 cat > want <<'END'
 | | slope | a_hill |
 | --- | --- | --- |
-| `rand` | - | 2 [1.5, 2.5] (-) |
-| `cmaes` | 1 [1, 1] | 250 [-0.00046, 1234] (+) |
-| `boleap` | 1 [1, 1] | 0.5 [0.4, 0.6] |
-| `late` | 7 [7, 7] | - |
+| `rand` | - | 2.62 [2.31, 2.94] (-) |
+| `cmaes` | 1.26 [1.17, 1.39] | 250 [250, 250] (-) |
+| `boleap` | 1.25 [1.12, 1.38] | 0.00013 [0.00012, 0.00015] |
+| `late` | 7 [7, 7] (-) | - |
 END
-sh "$results/tables.sh" mean two.ini cells.csv > out 2> err
-cmp -s want out && [ ! -s err ]
-result $? "means, in the order of the experiment, what it does not name behind it"
-sh "$results/tables.sh" median --columns 1 two.ini cells.csv > out 2> err
-grep -qx '| `boleap` | 0.00012 \[1e-07, 1.2e+05\] |' out && [ "$(grep -c '^| ---' out)" -eq 2 ] && ! grep -q adam out
-result $? "medians, one environment a table, no row without a number"
-printf '| | better than `boleap` | no difference shown | worse |\n| --- | --- | --- | --- |\n| `rand` | 0 | 0 | 1 |\n| `cmaes` | 1 | 1 | 0 |\n| `late` | 0 | 1 | 0 |\n' > want
-sh "$results/tables.sh" counts two.ini cells.csv > out 2> err
-cmp -s want out
+table runs.csv --stat median --mark reference --no-note --envs 'slope,*' --methods 'rand,cmaes,*' --format md && cmp -s want out && [ ! -s err ]
+result $? "medians, in the order that is asked for, against the reference"
+cat > want <<'END'
+| | a_hill | slope |
+| --- | --- | --- |
+| `boleap` | **0.00013** [0.00012, 0.00015] | **1.25** [1.12, 1.38] |
+| `cmaes` | 250 [250, 250] | **1.26** [1.17, 1.39] |
+| `late` | - | 7 [7, 7] |
+| `rand` | 2.62 [2.31, 2.94] | - |
+END
+table runs.csv --stat median && head -n 6 out | cmp -s want - && grep -q '^Median .* 6 runs each. Bold: .*not shown to be worse' out
+result $? "bold: the best, and what the test does not tell from it; and what bold means"
+for k in 1 2 3 4; do row few a $k $k && row few b $k 9$k; done | sed '/,[34],4,60/d' | { echo "$head" && cat; } > few.csv
+table few.csv --stat median && [ "$(grep -c '\*\*' out)" -eq 1 ] && grep -q 'On 1 of 1 environments the runs are too few to show any difference' out
+result $? "with too few runs just the lowest, and that is said"
+table runs.csv --stat median --columns 1 && [ "$(grep -c '^| ---' out)" -eq 2 ] && table runs.csv --stat median --transpose && grep -q '^| | `boleap` | `cmaes`' out
+result $? "one environment a table; environments as rows"
+printf '| | better than `boleap` | no difference shown | worse | alone: better | no difference shown | worse |\n| --- | --- | --- | --- | --- | --- | --- |\n| `cmaes` | 0 | 1 | 1 | 0 | 1 | 1 |\n| `late` | 0 | 0 | 1 | 0 | 0 | 1 |\n| `rand` | 0 | 0 | 1 | 0 | 0 | 1 |\n' > want
+table runs.csv --stat counts --no-note && cmp -s want out
 result $? "how many are better or worse"
-sed '1s/$/,p/; 3s/$/,0.03/; 4s/$/,0.02/; 6s/$/,0.024/; 7s/$/,/; 2s/$/,/; 5s/$/,/' cells.csv > alone.csv
-printf '| | better than `boleap` | no difference shown | worse | alone: better | no difference shown | worse |\n| --- | --- | --- | --- | --- | --- | --- |\n| `rand` | 0 | 0 | 1 | 0 | 0 | 1 |\n| `cmaes` | 1 | 1 | 0 | 2 | 0 | 0 |\n| `late` | 0 | 1 | 0 | 0 | 1 | 0 |\n' > wanted
-sh "$results/tables.sh" counts two.ini alone.csv > out 2> err
-cmp -s wanted out
-result $? "and how many are alone"
-sed '6s/0.024$/0.026/; 3s/0.03$/0.04/; s/_hill//' alone.csv > three.csv; sed 1d three.csv | grep '^a' | sed 's/^a/third/' > a; cat a >> three.csv
-sed -i '/^third,cmaes/s/0.04$/0.01/' three.csv
-sh "$results/tables.sh" counts two.ini three.csv > out 2> err
-grep -qx '| `cmaes` | 2 | 1 | 0 | 1 | 2 | 0 |' out
-result $? "corrected for all of them: 0.01 of three is below 0.05, 0.026 of the two left is not, nor is then 0.04"
-printf 'last,cmaes,10,1,1,1,1,1,1,1,,\nlast,zz,10,1,1,1,1,1,1,1,,\n' | cat cells.csv - > without.csv
-sh "$results/tables.sh" counts two.ini without.csv > out 2> err
-cmp -s want out
-result $? "where the reference did not run nothing is counted"
-cat > summary.csv <<'END'
-optimizer,environments,of,score,score95_low,score95_high
-few,1,3,0.9,0.8,1
-good,3,3,0.7,0.6,0.8
-better,3,3,0.8,0.7,0.9
-END
-printf '| | score | interval |\n| --- | --- | --- |\n| `better` | 0.80 | [0.70, 0.90] |\n| `good` | 0.70 | [0.60, 0.80] |\n| `few` (1 of 3) | 0.90 | [0.80, 1.00] |\n' > want
-sh "$results/tables.sh" scores summary.csv > out 2> err
-cmp -s want out
-result $? "scores, and who did not run everywhere"
-sh "$results/tables.sh" mean --columns 0 two.ini cells.csv > out 2> err
-[ $? -eq 2 ] && [ ! -s out ]
-result $? "no table without columns"
-sh "$results/tables.sh" time --latex two.ini cells.csv > out 2> err
-grep -qFx '\begin{tabular}{lrr}' out && grep -qFx ' & \texttt{slope} & \texttt{a\_hill} \\' out &&
-	grep -qFx '\texttt{boleap} & 1 & 12 \\' out && grep -qFx '\end{tabular}' out
-result $? "times, for LaTeX"
+table runs.csv --stat scores && grep -q '^| `cmaes` | \*\*[01].[0-9][0-9]\*\* | \[' out && grep -q '^| `late` (1 of 2) | ' out && grep -q '0 is the mean of random search (where there is none' out
+result $? "scores, who did not run everywhere, and what 0 is"
+table runs.csv --stat mean --format csv && [ "$(head -n 1 out)" = method,environment,runs,mean,low,high,bold,than_reference ] && [ "$(wc -l < out)" -eq 7 ]
+result $? "a row for each cell, as CSV"
+table runs.csv --stat time --out t.tex && grep -qFx '\begin{tabular}{lrr}' t.tex && grep -qFx '\toprule' t.tex && grep -qFx ' & \texttt{a\_hill} & \texttt{slope} \\' t.tex &&
+	grep -qFx '\texttt{boleap} & $12$ & $12$ \\' t.tex && grep -qFx '\end{tabular}' t.tex && ! grep -q 'begin{table}' t.tex
+result $? "times for LaTeX, by the ending of the file"
+{ echo "$head" && rows 'a&b_{100%}' 'x^2~\y$#' 1e-7 2e-7 3e-7 -1e30; } > odd.csv
+table odd.csv --format latex --caption 'Losses.' && grep -qF '\texttt{a\&b\_\{100\%\}}' out && grep -qF '\texttt{x\textasciicircum{}2\textasciitilde{}' out && grep -qF '\caption{Losses. Mean ' out &&
+	grep -qF '{\times}10^{29}' out
+result $? "names and numbers that TeX would read otherwise"
 cat > metric_cells.csv <<'END'
 environment,optimizer,metric,unit,runs,mean,bca95_low,bca95_high,median,q1,q3,least,most
 slope,cmaes,error,,10,0.5,0.4,0.6,0.3,0.2,0.7,0,1
@@ -82,30 +77,42 @@ slope,cmaes,distance,m,10,5,4,6,3,2,7,0,10
 slope,rand,error,,10,1e-7,1e-8,2e-7,0,0,3e-7,0,1
 END
 printf '| | slope |\n| --- | --- |\n| `rand` | 1e-07 [1e-08, 2e-07] |\n| `cmaes` | 0.5 [0.4, 0.6] |\n' > want
-sh "$results/tables.sh" metric --metric error two.ini metric_cells.csv > out 2> err
-cmp -s want out && [ ! -s err ]
+table metric_cells.csv --metric error --methods rand,cmaes --no-note && cmp -s want out && [ ! -s err ]
 result $? "means of a metric"
-sh "$results/tables.sh" middle --metric distance two.ini metric_cells.csv > out 2> err
-grep -qx '| `cmaes` | 3 \[2, 7\] |' out && ! grep -q rand out
+table metric_cells.csv --metric distance --stat median && grep -qx '| `cmaes` | 3 \[2, 7\] |' out && ! grep -q rand out
 result $? "medians of another"
-sed 's/a_hill ; beside it/nothing_yet a_hill/' two.ini > three.ini
-sh "$results/tables.sh" mean three.ini cells.csv > out 2> err
-grep -q '^| | slope | a_hill |$' out && [ ! -s err ]
-result $? "no column for an environment without a run"
-cut -d, -f1-6 cells.csv > few.csv
-sh "$results/tables.sh" mean two.ini few.csv > out 2> err
-[ $? -eq 3 ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] && grep -q 'few.csv: no column "q3"' err
-result $? "a column that is missing is named"
-sh "$results/tables.sh" mean nowhere.csv > out 2> err
-[ $? -eq 6 ] && grep -q "nowhere.csv" err
-result $? "so is a file"
-sh "$results/tables.sh" maximum cells.csv > out 2> err
-[ $? -eq 2 ] && grep -q "tables.sh KIND" err
-result $? "and what it can do"
+bad() { # STATUS TEXT ARGUMENTS...
+	want=$1 text=$2
+	shift 2
+	"$dshost" table "$@" > out 2> err
+	[ $? -eq "$want" ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] && grep -q "$text" err
+	result $? "refused: $*"
+}
+bad 2 'nearest is cmaes' runs.csv --methods cmeas
+bad 2 'nearest is error' metric_cells.csv --metric eror
+bad 2 'name one with --metric' metric_cells.csv
+bad 2 'best, reference, none' runs.csv --mark bold
+bad 2 'caption is for' runs.csv --caption x
+bad 2 'from 1 to 17' runs.csv --digits 0
+bad 2 'end with .tex, .md or .csv' runs.csv --out x.doc
+printf 'environment,optimizer,metric,unit,runs,mean_of\n' > few2.csv
+bad 3 'no column "mean"' few2.csv --metric error
+bad 6 'nowhere' nowhere.csv
+if [ -n "$(command -v pdflatex)" ]; then
+	{ printf '\\documentclass{article}\\usepackage{booktabs}\\begin{document}\n' && "$dshost" table runs.csv odd.csv --format latex --caption 'All.' && printf '\\end{document}\n'; } > t.tex 2> err
+	pdflatex -interaction=nonstopmode t.tex > out 2>&1 && [ -s t.pdf ] && ! grep -q '^!' out
+	result $? "pdflatex takes it"
+fi
 
 # ---- a new experiment ----
 mkdir -p docs/results && cp "$DS_TOP_SRC/docs/experiments.md" "$DS_TOP_SRC/docs/gradsim.md" docs
 cp -R "$results"/* docs/results && rm docs/results/rigid/*
+# Of the tables of the pages those that change here: all of them have been made above.
+for page in experiments gradsim; do
+	awk '/^<!-- table / { keep = /^<!-- table (rigid|gradsim.pendula) /; skip = !keep } !skip { print } /^<!-- end of table -->/ { skip = 0 }' \
+		"$DS_TOP_SRC/docs/$page.md" > docs/$page.md
+done
+cp docs/experiments.md whole.md
 export DOCS="$tmp/docs"
 "$dshost" bench "$DS_TOP_SRC/examples/rigid_methods.ini" --only 'bounce/*' --budget 30 --runs 2 --out new > out 2> err
 sh "$results/update.sh" rigid new > out 2> err
@@ -119,7 +126,7 @@ sed -n '/^<!-- table rigid/,/^<!-- end of table/p' docs/experiments.md > table
 grep -q '^| | bounce |$' table && grep -q '^| `rand` | [0-9.]* \[[-0-9., e]*\]' table && [ "$(grep -c '^| `' table)" -eq 6 ]
 result $? "its table"
 sed '/^<!-- table rigid/,/^<!-- end of table/d' docs/experiments.md > rest
-sed '/^<!-- table rigid/,/^<!-- end of table/d' "$DS_TOP_SRC/docs/experiments.md" | cmp -s - rest
+sed '/^<!-- table rigid/,/^<!-- end of table/d' whole.md | cmp -s - rest
 result $? "nothing else of the page"
 status 0 "and it is up to date" sh "$results/update.sh" --check
 cp docs/results/rigid/runs.csv published.csv && cp docs/results/rigid/cells.csv before.csv
@@ -153,8 +160,8 @@ bad_folder=$(sh "$results/update.sh" methods_full 2>&1 > out)
 result $? "a part is not read from the folder of the whole experiment"
 "$dshost" bench "$DS_TOP_SRC/examples/paper/gradsim/pendula_small.ini" --only 'pendulum/lm' --budget 8 --runs 2 --out new2 > out 2> err
 sh "$results/update.sh" gradsim/pendula new2 > out 2> err
-[ $? -eq 0 ] && grep -q '^pendulum,lm,error_length,,2,' docs/results/gradsim/pendula.csv && ! grep -q ',y,' docs/results/gradsim/pendula.csv
-result $? "errors and distances of an experiment of gradSim"
+[ $? -eq 0 ] && grep -q '^pendulum,lm,error_length,,1,' docs/results/gradsim/pendula.csv && ! grep -q ',y,' docs/results/gradsim/pendula.csv
+result $? "errors and distances of an experiment of gradSim: two runs of a deterministic search, which are one sample"
 sed -n '/^<!-- table gradsim.pendula/,/^<!-- end of table/p' docs/gradsim.md > table
 grep -q '^| `lm` | [-0-9.e]* \[[-0-9., e]*\] |$' table && [ "$(grep -c '^| `' table)" -eq 2 ]
 result $? "their table"

@@ -60,7 +60,7 @@ static char *lines(const double *y, size_t count, size_t how_many)
                             .dashed = (int)(k / 8) % DS_LINE_STYLES};
     }
     const ds_lines p = {"title", "subtitle", "x",  "y",      DS_SCALE_LOG, DS_SCALE_LOG,
-                        NAN,     NAN,        line, how_many, how_steps};
+                        NAN,     NAN,        line, how_many, NULL,         how_steps};
     assert_int_equal(ds_plot_lines(NULL, path, &p, &e), 0);
     return text_of_file();
 }
@@ -74,7 +74,7 @@ static char *groups(const double *value, size_t how_many, const char *name)
         snprintf(names[k], sizeof names[k], "%s%zu", name, k);
         group[k] = (ds_group){names[k], {0, 0, 0, 1}, 1, value[k], NAN, NAN, NULL, 0};
     }
-    const ds_groups p = {"title", "subtitle", "loss", 1, NAN, group, how_many};
+    const ds_groups p = {"title", "subtitle", "loss", 1, NAN, group, how_many, NULL};
     assert_int_equal(ds_plot_groups(NULL, path, &p, &e), 0);
     return text_of_file();
 }
