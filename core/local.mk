@@ -45,7 +45,7 @@ store_sources = core/store/file_name.c core/store/file_name.h core/store/recorde
 	core/store/store_sum.h core/store/store_tables.c core/store/store_variables.c core/store/vacant.c
 progress_sources = core/progress/pieces.c core/progress/pieces.h core/progress/progress.c core/progress/progress.h \
 	core/progress/runs_table.c core/progress/runs_table.h
-run_sources = core/run/asked.c core/run/asked.h core/run/episodes.c core/run/episodes_back.c core/run/episodes_internal.h core/run/files.c core/run/files.h core/run/free_variables.c core/run/free_variables.h core/run/isolated.c core/run/isolated.h \
+run_sources = core/run/asked.c core/run/asked.h core/run/episodes.c core/run/episodes_back.c core/run/episodes_internal.h core/run/files.c core/run/files.h core/run/free_variables.c core/run/free_variables.h core/run/isolated.c core/run/isolated.h core/run/recommend.c core/run/recommend.h \
 	core/run/journal.c core/run/journal.h core/run/objective.c core/run/objective.h \
 	core/run/run.c core/run/run.h \
 	core/run/run_recheck.c core/run/run_series.c core/run/session.c core/run/session.h \

@@ -431,6 +431,10 @@ int ds_journal_live(ds_journal *j)
     rc = rc != 0 || j->spec->survey ? rc : ds_store_set(j->store, "budget", text, &j->error);
     rc = rc != 0 ? rc : write_halts(j);
     rc = rc != 0 ? rc : ds_store_set(j->store, "ended", "", &j->error);
+    char *recommended = NULL; /* of the run before it was extended */
+    rc = rc != 0 ? rc : ds_store_get(j->store, "recommended", &recommended, &j->error);
+    rc = rc != 0 || recommended == NULL ? rc : ds_store_set(j->store, "recommended", "", &j->error);
+    free(recommended);
     rc = rc != 0 || j->arithmetic == NULL
              ? rc
              : ds_store_set(j->store, "resumed_arithmetic", j->arithmetic, &j->error);

@@ -16,6 +16,7 @@
 #include "plugin/needs.h"
 #include "run/isolated.h"
 #include "run/objective.h"
+#include "run/recommend.h"
 #include "run/signals.h"
 
 typedef struct ds_run {
@@ -450,6 +451,48 @@ static void note_failure(ds_journal *j, int full, int rc, const ds_error *e)
     }
 }
 
+/* Has the run come to its end, in an environment that may have noise? */
+static int may_recommend(const ds_session *s)
+{
+    const int end = s->journal.end;
+    return s->env_module != NULL && s->env->stochastic &&
+           (end == DS_END_BUDGET || end == DS_END_TARGET || end == DS_END_OPTIMIZER || end == DS_END_TIME);
+}
+
+/* A finished run whose environment may have noise, and that recommends no point: it was stopped before, or made by
+ * an earlier version. */
+static void recommend_later(ds_run *run, json_t **summary)
+{
+    ds_session *s = &run->session;
+    ds_error e = {0, ""};
+    json_t *known = ds_recommended(s->journal.store);
+    int rc = known != NULL ? 1 : ds_session_find_env(s, &e);
+    json_decref(known);
+    if (rc != 0 || (s->env_module->plugin->desc->flags & DS_ENV_STOCHASTIC) == 0) {
+        return;
+    }
+    s->spec.opt = (ds_plugin_name){s->options.opt, s->options.opt, "", "", NULL};
+    rc = ds_session_open_pool(s, 0, &e);
+    rc = rc == 0 && s->env->info.n == ds_store_n(s->journal.store) ? ds_run_recheck(s, &e) : 1;
+    if (rc == 0) {
+        ds_recommend(s);
+    }
+    json_t *o = NULL, *found = ds_recommended(s->journal.store);
+    old_summary(s, &o);
+    if (found != NULL && o != NULL) {
+        json_object_set_new(o, "recommended", json_incref(found));
+        if (ds_session_write_summary(s, o, &e) != 0) {
+            ds_log(DS_LOG_WARNING, NULL, "%s", e.text);
+        }
+        if (summary != NULL) {
+            json_decref(*summary);
+            *summary = json_incref(o);
+        }
+    }
+    json_decref(o);
+    json_decref(found);
+}
+
 /* The search is over: commits the last rows, and leaves the summary. */
 static void finish(ds_run *run, json_t **summary)
 {
@@ -473,6 +516,9 @@ static void finish(ds_run *run, json_t **summary)
         ds_crash_watch_run(j->crash_text, NULL);
     }
     say_end(s, left);
+    if (!keep && j->end != DS_END_ERROR && may_recommend(s)) {
+        ds_recommend(s);
+    }
     if (j->error.status != DS_EXIT_IO && !keep) {
         note_failure(j, full, ds_session_note_end(s, ds_end_name(j->end), &e), &e);
     }
@@ -480,6 +526,10 @@ static void finish(ds_run *run, json_t **summary)
         old_summary(s, summary);
     } else if (!keep) {
         json_t *o = ds_session_summary(s, run->plan), *files = ds_files_names(&run->client.files);
+        json_t *recommended = ds_recommended(j->store);
+        if (recommended != NULL) {
+            json_object_set_new(o, "recommended", recommended);
+        }
         if (files != NULL) {
             json_object_set_new(o, "files", files);
         }
@@ -687,6 +737,7 @@ int ds_run_resume(const char *folder, const ds_settings *overrides, const ds_obs
                "nothing to do: the budget of %llu evaluations is used up%s; --budget N extends the run",
                (unsigned long long)j->budget, is_unmet(s) ? " and the target not reached" : "");
         old_summary(s, summary);
+        recommend_later(run, summary);
         rc = exit_status(s);
     } else if (rc == 0) {
         rc = open_rest(run, e);

@@ -131,6 +131,13 @@ class Run:
         return a["x"][np.nanargmin(a["loss"])].copy() if np.isfinite(a["loss"]).any() else None
 
     # as SciPy calls them
+    @property
+    def recommended(self) -> dict | None:
+        """Of a run in a noisy environment: the point that it recommends ("x") and its loss over noise keys that are the
+        same for all runs ("mean", "se", "n_keys"); the lowest loss is the luckiest draw. None without noise."""
+        found = self.summary.get("recommended")
+        return None if found is None else dict(found, x=np.array(found["x"]))
+
     x = property(lambda self: self.best_x, doc="best_x")
     fun = property(lambda self: self.best_loss, doc="best_loss")
     nfev = property(lambda self: self.evaluations, doc="evaluations")

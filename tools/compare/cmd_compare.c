@@ -104,7 +104,8 @@ static void say_verdict(const ds_versus *v, size_t envs, size_t needed)
 
 static void say_env(const ds_versus *v, size_t envs, size_t needed)
 {
-    printf("%s\n", v->env);
+    printf("%s%s\n", v->env,
+           v->recommended ? " (noisy: mean losses of the recommended points over fixed noise keys)" : "");
     say_side("A", &v->a);
     say_side("B", &v->b);
     if (isfinite(v->difference)) {
@@ -208,15 +209,16 @@ static json_t *object(const request *q, const ds_comparison *c)
     json_object_set_new(o, "b", ds_json_text(q->set[1]));
     for (size_t i = 0; i < c->count; i++) {
         const ds_versus *v = &c->item[i];
-        json_t *env = json_pack(
-            "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:b, s:o, s:o}", "env",
-            ds_json_text(v->env), "a", side(&v->a), "b", side(&v->b), "difference",
-            ds_json_real(v->difference), "difference95", interval(v->difference95), "u",
-            ds_json_real(v->test.u), "a12", ds_json_real(v->test.a12), "a12_95", interval(v->a12_95), "p",
-            ds_json_real(v->test.p), "exact", v->test.exact, "p_holm", ds_json_real(v->p_holm),
-            "least_p_holm", ds_json_real(v->least_p), "p_paired",
-            v->paired ? ds_json_real(v->pairs.p) : json_null(), "same_budget", v->same_budget, "verdict",
-            json_string(verdict[1 + ds_versus_verdict(v)]), "tolerance", ds_json_real(v->tolerance));
+        json_t *env =
+            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:b, s:o, s:b, s:o}",
+                      "env", ds_json_text(v->env), "a", side(&v->a), "b", side(&v->b), "difference",
+                      ds_json_real(v->difference), "difference95", interval(v->difference95), "u",
+                      ds_json_real(v->test.u), "a12", ds_json_real(v->test.a12), "a12_95",
+                      interval(v->a12_95), "p", ds_json_real(v->test.p), "exact", v->test.exact, "p_holm",
+                      ds_json_real(v->p_holm), "least_p_holm", ds_json_real(v->least_p), "p_paired",
+                      v->paired ? ds_json_real(v->pairs.p) : json_null(), "same_budget", v->same_budget,
+                      "verdict", json_string(verdict[1 + ds_versus_verdict(v)]), "recommended",
+                      v->recommended, "tolerance", ds_json_real(v->tolerance));
         json_array_append_new(envs, env);
     }
     json_object_set_new(o, "envs", envs);

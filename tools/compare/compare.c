@@ -188,7 +188,28 @@ static int read_sets(const char *const set[2], int any_version, ds_comparison *c
 
 /* ---- one environment ---- */
 
-static int fill_side(const ds_results *r, const char *env, ds_side *s, ds_error *e)
+/* Does every run recommend a point, as under noise? */
+static int all_recommend(const ds_comparison *c, const char *env)
+{
+    size_t with = 0, runs = 0;
+    for (int k = 0; k < 2; k++) {
+        for (size_t i = 0; i < c->results[k].count; i++) {
+            const int own = strcmp(c->results[k].item[i].env, env) == 0;
+            runs += (size_t)own;
+            with += (size_t)(own && isfinite(c->results[k].item[i].recommended));
+        }
+    }
+    if (with > 0 && with < runs) {
+        ds_log(DS_LOG_WARNING, NULL,
+               "%s is noisy, and %zu of %zu runs recommend no point: all are ranked by their lowest loss, "
+               "which is the "
+               "luckiest draw; `dshost resume` of a finished run makes up for it",
+               env, runs - with, runs);
+    }
+    return with > 0 && with == runs;
+}
+
+static int fill_side(const ds_results *r, const char *env, int recommended, ds_side *s, ds_error *e)
 {
     s->value = calloc(2 * r->count + 1, sizeof *s->value);
     s->ranked = s->value + r->count;
@@ -215,7 +236,7 @@ static int fill_side(const ds_results *r, const char *env, ds_side *s, ds_error 
                 continue;
             }
             s->cost_steps += (double)run->cost_steps;
-            s->value[s->runs] = run->best_loss;
+            s->value[s->runs] = recommended ? run->recommended : run->best_loss;
             s->seed[s->runs++] = run->seed;
         }
     }
@@ -311,8 +332,9 @@ static int set_ranked(ds_versus *v, ds_error *e)
 
 static int test_env(const ds_comparison *c, ds_versus *v, double tolerance, ds_error *e)
 {
-    int rc = fill_side(&c->results[0], v->env, &v->a, e);
-    rc = rc != 0 ? rc : fill_side(&c->results[1], v->env, &v->b, e);
+    v->recommended = all_recommend(c, v->env);
+    int rc = fill_side(&c->results[0], v->env, v->recommended, &v->a, e);
+    rc = rc != 0 ? rc : fill_side(&c->results[1], v->env, v->recommended, &v->b, e);
     rc = rc != 0 ? rc : differ(v, e);
     v->tolerance = tolerance;
     rc = rc == 0 && isnan(tolerance) ? default_tolerance(c, v, e) : rc;

@@ -36,6 +36,7 @@ typedef struct ds_versus {
     double difference;        /* mean of b - mean of a */
     ds_interval difference95; /* bootstrap of both sets, percentile; NaN where one of them has one run */
     int same_budget;          /* of all runs of both */
+    int recommended;          /* under noise: values are the means of the recommended points */
     double tolerance;         /* losses no farther apart are equal */
 } ds_versus;
 

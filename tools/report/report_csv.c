@@ -97,7 +97,7 @@ int ds_report_runs_csv(const ds_report *r, const char *path, ds_error *e)
     ds_table *t = ds_table_new(
         "environment,optimizer,seed,variables,budget,evaluations,gradients,best_loss,score,cost_steps,"
         "evaluation_s,wall_s,ended,folder,version_dshost,version_environment,version_optimizer,"
-        "processor,arithmetic,losses");
+        "processor,arithmetic,losses,first_loss,recommended,recommended_se");
     if (t == NULL) {
         return ds_no_memory(e);
     }
@@ -110,10 +110,12 @@ int ds_report_runs_csv(const ds_report *r, const char *path, ds_error *e)
             if (s->losses != 0) {
                 snprintf(losses, sizeof losses, "%" PRIu64, s->losses);
             }
-            ds_table_row(t, "ttnnnnnrrnrrtttttttt", s->env, s->opt, s->seed, s->n, s->budget, s->evaluations,
-                         s->gradients, c->final[at], c->score[at], s->cost_steps, s->evaluation_s, s->wall_s,
-                         s->partial ? "unfinished" : s->ended, s->folder, s->host_version, s->env_version,
-                         s->opt_version, s->processor, s->arithmetic, losses);
+            ds_table_row(t, "ttnnnnnrrnrrttttttttrrr", s->env, s->opt, s->seed, s->n, s->budget,
+                         s->evaluations, s->gradients,
+                         r->env[i / r->opts].recommended ? s->best_loss : c->final[at], c->score[at],
+                         s->cost_steps, s->evaluation_s, s->wall_s, s->partial ? "unfinished" : s->ended,
+                         s->folder, s->host_version, s->env_version, s->opt_version, s->processor,
+                         s->arithmetic, losses, s->first_loss, s->recommended, s->recommended_se);
         }
     }
     return ds_table_close(t, path, 0, e);

@@ -210,15 +210,43 @@ size_t ds_report_first(const ds_report_cell *c, size_t j)
 
 /* ---- one cell ---- */
 
-static double best_of(const ds_report_run *run)
+/* Under noise the lowest loss is the luckiest draw: where all runs of an environment recommend a point, its mean
+ * over fixed noise keys counts, and no score before the end of a run is known. */
+static void note_recommended(ds_report *r, size_t i)
 {
+    size_t with = 0, runs = 0;
+    const ds_result *without = NULL;
+    for (size_t k = 0; k < r->opts; k++) {
+        const ds_report_cell *c = ds_report_at(r, i, k);
+        for (size_t j = 0; j < c->runs; j++) {
+            const int has = isfinite(c->run[j].result->recommended);
+            with += (size_t)has;
+            without = has ? without : c->run[j].result;
+            runs++;
+        }
+    }
+    if (with > 0 && with < runs) {
+        ds_log(DS_LOG_WARNING, NULL,
+               "%s is noisy, and %zu of %zu runs recommend no point (the first is %s): all are ranked by "
+               "their lowest "
+               "loss, which is the luckiest draw; `dshost resume` of a finished run makes up for it",
+               r->env[i].name, runs - with, runs, ds_result_where(without));
+    }
+    r->env[i].recommended = with > 0 && with == runs && r->env[i].common == 0;
+}
+
+static double best_of(const ds_report_run *run, int recommended)
+{
+    if (recommended) {
+        return run->result->recommended;
+    }
     const ds_curve *c = &run->compared;
     return run->result->table != NULL ? run->result->best_loss
            : c->count > 0             ? c->loss[c->count - 1]
                                       : (double)INFINITY;
 }
 
-static int describe(ds_report_cell *c, unsigned skip, ds_error *e)
+static int describe(ds_report_cell *c, int recommended, unsigned skip, ds_error *e)
 {
     static const double level[2] = {0.9, 0.95};
     ds_interval mean[2];
@@ -246,7 +274,7 @@ static int describe(ds_report_cell *c, unsigned skip, ds_error *e)
     c->evaluations = c->cost_steps = c->wall_s = 0;
     for (size_t i = 0; i < n; i++) {
         const ds_curve *curve = &c->run[i].curve;
-        c->final[i] = best_of(&c->run[i]);
+        c->final[i] = best_of(&c->run[i], recommended);
         c->evaluations += (double)curve->evaluations / (double)n;
         c->cost_steps += (double)curve->all_cost_steps / (double)n;
         c->wall_s += c->run[i].result->wall_s / (double)n;
@@ -589,9 +617,10 @@ int ds_report_make(const ds_report_choice *choice, ds_report *out, ds_error *e)
     rc = group(out, e);
     for (size_t i = 0; rc == 0 && i < out->envs; i++) {
         rc = find_common(out, i, e);
+        note_recommended(out, i);
     }
     for (size_t i = 0; rc == 0 && i < out->envs * out->opts; i++) {
-        rc = describe(&out->cell[i], choice->skip, e);
+        rc = describe(&out->cell[i], out->env[i / out->opts].recommended, choice->skip, e);
     }
     for (size_t i = 0; rc == 0 && i < out->envs; i++) {
         set_scale(out, i);

@@ -424,6 +424,14 @@ static void put_env(page *p, size_t i)
         p->rc = p->rc != 0 ? p->rc : ds_report_put_tables(p->f, p->r, i, p->e);
         return;
     }
+    if (env->recommended) {
+        fputs("<b>The environment is noisy.</b> The loss of a run is the mean loss, over fixed noise keys "
+              "that are the "
+              "same for all runs, of the point that it recommends; curves show the lowest loss so far, which "
+              "is the "
+              "luckiest draw. ",
+              p->f);
+    }
     fputs("Best loss known here (score 1): ", p->f);
     ds_html_number(p->f, env->best, 8);
     fprintf(p->f, "; %s (score 0): ", zero[env->zero]);

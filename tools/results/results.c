@@ -325,6 +325,23 @@ static int read_machine(ds_result *r, ds_store *s, ds_error *e)
     return rc;
 }
 
+/* What the run recommends under noise (core/run/recommend.h). */
+static int read_recommended(ds_result *r, ds_store *s, ds_error *e)
+{
+    char *text = NULL;
+    int rc = ds_store_get(s, "recommended", &text, e);
+    json_t *o = rc == 0 && text != NULL && text[0] != '\0' ? json_loads(text, 0, NULL) : NULL;
+    const json_t *mean = json_object_get(o, "mean"), *keys = json_object_get(o, "n_keys");
+    if (json_is_number(mean) && json_is_integer(keys) && json_integer_value(keys) > 0) {
+        r->recommended = json_number_value(mean);
+        r->recommended_se = json_number_value(json_object_get(o, "se"));
+        r->recommended_keys = (uint64_t)json_integer_value(keys);
+    }
+    json_decref(o);
+    free(text);
+    return rc;
+}
+
 /* Settings, variables, and what the summary says, too: the store counts. Every row is looked at, also what is
  * not read here: no figure or table is made of a record that is damaged anywhere. */
 static int read_store(ds_result *r, ds_store *s, ds_error *e)
@@ -341,6 +358,7 @@ static int read_store(ds_result *r, ds_store *s, ds_error *e)
     rc = rc != 0 ? rc : fill_text(s, "created", &r->created, e);
     rc = rc != 0 ? rc : fill_text(s, "dshost_version", &r->host_version, e);
     rc = rc != 0 ? rc : read_machine(r, s, e);
+    rc = rc != 0 ? rc : read_recommended(r, s, e);
     int other = take_plugin(s, "env", r->named, &r->env_id, &r->env, &rc, e);
     other |= take_plugin(s, "opt", r->named, &r->opt_id, &r->opt, &rc, e);
     other |= take_text(s, "env_version", &r->env_version, &rc, e);
@@ -692,8 +710,9 @@ int ds_results_identical(const ds_result *a, const ds_result *b)
     const int known = a->losses != 0 && b->losses != 0 && a->evaluations > 0;
     const char *x = a->variant != NULL ? a->variant : "", *y = b->variant != NULL ? b->variant : "";
     return known && a->losses == b->losses && a->evaluations == b->evaluations &&
-           a->gradients == b->gradients && a->cost_steps == b->cost_steps && a->seed != b->seed &&
-           strcmp(a->env, b->env) == 0 && strcmp(a->opt, b->opt) == 0 && strcmp(x, y) == 0;
+           a->gradients == b->gradients && a->cost_steps == b->cost_steps && a->budget == b->budget &&
+           a->seed != b->seed && strcmp(a->env, b->env) == 0 && strcmp(a->opt, b->opt) == 0 &&
+           strcmp(x, y) == 0;
 }
 
 void ds_curve_clear(ds_curve *c)

@@ -19,7 +19,7 @@
 enum { FILE_MAX = 64 << 20, ROWS_MAX = 100000 };
 
 /* What a column holds, and where it goes. */
-typedef enum kind { NAME, TEXT, WORD, COUNT, POSITIVE, LOSS, SECONDS, HASH } kind;
+typedef enum kind { NAME, TEXT, WORD, COUNT, POSITIVE, LOSS, SECONDS, HASH, MEAN } kind;
 typedef struct column {
     const char *name;
     kind kind;
@@ -47,6 +47,8 @@ static const column columns[] = {
     {"processor", TEXT, 0, offsetof(ds_result, processor)},
     {"arithmetic", TEXT, 0, offsetof(ds_result, arithmetic)},
     {"losses", HASH, 0, offsetof(ds_result, losses)},
+    {"first_loss", MEAN, 0, offsetof(ds_result, first_loss)},
+    {"recommended", MEAN, 0, offsetof(ds_result, recommended)},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
@@ -144,6 +146,11 @@ static int take(const ds_csv *c, const column *k, const char *text, ds_result *r
     case HASH:
         if (text[0] != '\0' && !ds_parse_seed(text, to)) {
             return refuse(c, k, text, "the hash that dshost report writes, or nothing", e);
+        }
+        return 0;
+    case MEAN:
+        if (text[0] != '\0' && (!ds_parse_real(text, to) || !isfinite(*(double *)to))) {
+            return refuse(c, k, text, "a number, or nothing", e);
         }
         return 0;
     case LOSS:

@@ -52,7 +52,7 @@ result $? "a curve has every number of evaluations once"
 [ "$(grep -c '<path d="M[0-9. ]*[0-9.HV-]*" .*stroke-width="2.4"' all/report/figures/evaluations-sphere.svg)" -eq 3 ]
 result $? "curves are steps"
 # Every number of the page is in a table, and every figure has its command.
-[ "$(wc -l <all/report/summary.csv)" -eq 4 ] && head -n 1 all/report/cells.csv | grep -q ',area_steps,ert_50,.*,rank,verdict,least_p_holm,compared_after,p_holm_alone,least_p_holm_alone$'
+[ "$(wc -l <all/report/summary.csv)" -eq 4 ] && head -n 1 all/report/cells.csv | grep -q ',area_steps,ert_50,.*,rank,verdict,least_p_holm,compared_after,p_holm_alone,least_p_holm_alone,samples,tolerance$'
 result $? "scores and running times are in tables"
 for file in runs.csv cells.csv summary.csv figures/bars-sphere.svg figures/steps-sphere.csv; do
     grep -q "href=\"$file\"" $page && [ -s "all/report/$file" ]
@@ -277,5 +277,15 @@ refuses 2 'two sets' "compare with one set" "$dshost" compare all
 refuses 2 'environment in common' "compare different environments" "$dshost" compare all/sphere/rand all/rastrigin/rand
 refuses 2 "did you mean 'bars'" "plot of an unknown kind" "$dshost" plot all --kind bar
 refuses 2 '2 environments with --env' "plot needs an environment" "$dshost" plot all --kind bars
-refuses 2 '.png, .svg or .csv' "plot to an unknown kind of file" "$dshost" plot all --kind scores --out x.pdf
+refuses 2 '.png, .svg, .pdf or .csv' "plot to an unknown kind of file" "$dshost" plot all --kind scores --out x.eps
+"$dshost" plot all --kind curves --env sphere --width 85mm --no-title --out paper.pdf >"$tmp/out" 2>"$tmp/err" &&
+    "$dshost" plot all --kind curves --env sphere --width 85mm --no-title --out again.pdf >"$tmp/out" 2>"$tmp/err" &&
+    [ "$(head -c 5 paper.pdf)" = %PDF- ] && cmp -s paper.pdf again.pdf && grep -aq 'MediaBox \[ *0 0 240.94' paper.pdf && grep -aq FontFile paper.pdf
+result $? "a figure for print: 85 mm wide, with its fonts in it, the same file twice"
+"$dshost" plot all --kind bars --env sphere --width 3in --font-size 9 --out paper.svg >"$tmp/out" 2>"$tmp/err" && grep -q '<svg [^>]*width="76.2mm"' paper.svg
+result $? "and as SVG"
+refuses 2 '20mm to 2000mm' "a width without a unit" "$dshost" plot all --kind scores --out x.pdf --width 85
+refuses 2 'from 3 to 72' "a font of 300 points" "$dshost" plot all --kind scores --out x.pdf --font-size 300
+refuses 2 'too small for its text' "a figure without room" "$dshost" plot all --kind scores --out x.pdf --height 20mm --font-size 30
+refuses 2 '0 or more' "a tolerance below 0" "$dshost" report all --tolerance=-1 --out x
 finish

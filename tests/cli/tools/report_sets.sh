@@ -288,4 +288,56 @@ grep -q 'compared with <b>rand</b>' page/index.html
 result $? "and not the reference of the others"
 [ "$(cut -d, -f1 page/figures/profile.csv | sort -u | tr '\n' ' ')" = "cmaes optimizer rand " ]
 result $? "the numbers have its plain name"
+
+# ---- noise ----
+noisy() { # FOLDER FLAGS...
+    out=$1
+    shift
+    "$dshost" --env analytic --set env.dim=3 --set env.noise=1 --pictures no --out "$out" "$@" >"$tmp/out" 2>"$tmp/err"
+}
+recommendation() { # of a run folder
+    awk '/"recommended": \{/ { inside = 1 } inside { print } /^  \}/ { inside = 0 }' "$1/summary.json"
+}
+noisy noise/rand --opt rand --budget 80 --runs 2 --jobs 1 && noisy noise/cmaes --opt cmaes --budget 80 --runs 2 --jobs 1 &&
+    noisy noise2 --opt cmaes --budget 80 --seed 1 --jobs 2 && recommendation noise2 >x && grep -q '"n_keys": 64' x && recommendation noise/cmaes/seed-1 | cmp -s - x
+result $? "a run in a noisy environment recommends a point, the same for every number of jobs"
+grep -q 'recommended: mean loss .* over 64 fixed noise keys.* outside the budget' "$tmp/err" && [ "$(sed -n 's/.*"evaluations": \([0-9]*\).*/\1/p' noise2/summary.json | head -n 1)" -eq 80 ]
+result $? "outside the budget"
+noisy noise3 --opt rand --budget 50 && "$dshost" resume noise3 --budget 80 >"$tmp/out" 2>"$tmp/err" && recommendation noise3 >x &&
+    recommendation noise/rand/seed-0 | cmp -s - x && [ -s x ]
+result $? "an extended run recommends what one without a break does"
+"$dshost" resume noise3 >"$tmp/out" 2>"$tmp/err" && recommendation noise3 | cmp -s - x
+result $? "and stays with it"
+"$dshost" --env analytic --set env.dim=3 --opt rand --budget 50 --pictures no --out calm >"$tmp/out" 2>"$tmp/err" && ! grep -q recommended calm/summary.json "$tmp/err"
+result $? "without noise there is none"
+report noise && awk -F, 'NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k; next }
+    FNR == NR { sum[$at["optimizer"]] += $(NF - 1); next }' noise/report/runs.csv noise/report/cells.csv &&
+    rand=$(awk -F, '$2 == "rand" { s += $(NF - 1) } END { printf "%.10g", s / 2 }' noise/report/runs.csv) &&
+    [ "$(awk -F, '$2 == "rand" { printf "%.10g", $4 }' noise/report/cells.csv)" = "$rand" ] && grep -q 'The environment is noisy' noise/report/index.html
+result $? "a report ranks by the recommended points, and says so"
+"$dshost" compare noise/rand noise/report/runs.csv:cmaes >"$tmp/out" 2>"$tmp/err" && grep -q '^analytic (noisy: mean losses of the recommended points' "$tmp/out" && [ ! -s "$tmp/err" ]
+result $? "so does compare, of a folder and a table"
+cut -d, -f1-15 noise/report/runs.csv >old.csv # without the columns behind the folders
+"$dshost" compare noise/rand old.csv:cmaes >"$tmp/out" 2>"$tmp/err"
+grep -q 'analytic is noisy, and 2 of 4 runs recommend no point: all are ranked by their lowest loss' "$tmp/err" && grep -qx analytic "$tmp/out"
+result $? "where one run has none the lowest losses count, with a warning"
+
+# ---- equal losses, repeated searches, references ----
+head='environment,optimizer,seed,variables,budget,evaluations,gradients,best_loss,cost_steps,evaluation_s,wall_s,ended,version_environment,version_optimizer,losses,first_loss'
+for k in 0 1 2 3 4 5 6 7 8 9; do
+    echo "e,good,$k,4,60,60,0,4e-3$k,60,0.1,1,budget,1,1,$k,2"
+    echo "e,zeal,$k,4,60,60,0,1.9e-1$((k % 2)),60,0.1,1,budget,1,1,5$k,2"
+    echo "e,fixed,$k,4,60,60,0,0.5,60,0.1,1,budget,1,1,77,2"
+done | { echo "$head" && cat; } >equal.csv
+"$dshost" compare equal.csv:good equal.csv:zeal >"$tmp/out" 2>"$tmp/err" && grep -q 'no significant difference' "$tmp/out" && grep -q 'differ by at most 2e-09 are equal' "$tmp/out"
+result $? "losses within the tolerance are equal"
+"$dshost" compare equal.csv:good equal.csv:zeal --tolerance 0 >"$tmp/out" 2>"$tmp/err" && grep -q 'A is better' "$tmp/out"
+result $? "and different with a tolerance of 0"
+"$dshost" compare equal.csv:good equal.csv:fixed >"$tmp/out" 2>"$tmp/err" && grep -q '10 runs (1 different: the search is deterministic' "$tmp/out" && grep -q 'p = 0.182' "$tmp/out"
+result $? "ten runs that are the same to the last bit are one sample"
+"$dshost" report equal.csv --no-pictures --no-episodes --out equal >"$tmp/out" 2>"$tmp/err" && grep -q '<td>10, 1 different</td>' equal/index.html && [ "$(wc -l <equal/runs.csv)" -eq 31 ] &&
+    grep -q '^e,fixed,10,.*,1,2.0*[0-9]*e-09$' equal/cells.csv
+result $? "in the report, too, which lists all of them"
+grep -q 'compared with <b>fixed</b>: without --reference' equal/index.html && ! grep -q ' 0 is random search\|0 is the mean of random' equal/index.html && grep -q 'there is no random search' equal/index.html
+result $? "the reference is not chosen by the results, and 0 is not called random search where none ran"
 finish
