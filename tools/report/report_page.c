@@ -503,10 +503,9 @@ static void put_columns(page *p)
                         "p (Holm) below 0.05. Too few runs: no p (Holm) below 0.05 can be reached with so "
                         "many."},
         {"score",
-         "(random - loss) / (random - best): 0 is the mean of random search, 1 the best loss that any run "
-         "found; 0 for a run without a valid loss. Without random search its place is taken by the worst "
-         "mean. Over environments: interquartile mean over all runs, 95 % by the stratified bootstrap, 50000 "
-         "resamples."},
+         "(zero - loss) / (zero - best): zero is the mean of random search, without it the worst mean; 1 is "
+         "the best loss that any run found; 0 for a run without a valid loss. Over environments: "
+         "interquartile mean over all runs, 95 % by the stratified bootstrap, 50000 resamples."},
         {"mean rank", "of the mean losses on each environment, 1 is best."},
         {"beats reference",
          "mean over environments of A12; its interval from those of the environments (Zou and Donner 2008)."},

@@ -316,7 +316,7 @@ report noise &&
 result $? "a report ranks by the recommended points, and says so"
 "$dshost" compare noise/rand page/runs.csv:cmaes >"$tmp/out" 2>"$tmp/err" && grep -q '^analytic (noisy: mean losses of the recommended points' "$tmp/out" && [ ! -s "$tmp/err" ]
 result $? "so does compare, of a folder and a table"
-cut -d, -f1-15 page/runs.csv >old.csv # without the columns behind the folders
+cut -d, -f1-17 page/runs.csv >old.csv # without the columns behind the folders
 "$dshost" compare noise/rand old.csv:cmaes >"$tmp/out" 2>"$tmp/err"
 grep -q 'analytic is noisy, and 2 of 4 runs recommend no point: all are ranked by their lowest loss' "$tmp/err" && grep -qx analytic "$tmp/out"
 result $? "where one run has none the lowest losses count, with a warning"
