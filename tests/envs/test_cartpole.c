@@ -195,12 +195,18 @@ static void gradient_descent(void **state)
 static void central_differences(void **state)
 {
     (void)state;
-    static const char *const cases[][5] = {{"links=1", NULL},
-                                           {"links=3", NULL},
-                                           {"links=4", "loss=state_sq", "hold=3", "steps=20", NULL},
-                                           {"links=2", "control=force", "loss=state_norm", NULL},
-                                           {"variant=nimble", NULL},
-                                           {"links=10", "steps=40", "h=0.005", NULL}};
+    static const char *const cases[][6] = {
+        {"links=1", NULL},
+        {"links=3", NULL},
+        {"links=4", "loss=state_sq", "hold=3", "steps=20", NULL},
+        {"links=2", "control=force", "loss=state_norm", NULL},
+        {"variant=nimble", NULL},
+        {"links=10", "steps=40", "h=0.005", NULL},
+        {"links=3", "integrator=rk4", "hold=2", "steps=50", NULL},
+        {"variant=nimble", "links=2", "integrator=rk4", NULL},
+        {"links=2", "integrator=rk4", "residual=joint_torque = joint_angle, joint_rate", "steps=30", NULL},
+        {"links=2", "integrator=rk4", "residual=cart_force, joint_torque.1 = cart_velocity, joint_rate",
+         "control=force", NULL}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         fake_env e;
         double x[500], g[500], size = 0, worst = 0;

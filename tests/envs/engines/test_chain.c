@@ -225,7 +225,7 @@ static double free_motion_error(const json_t *c, double h, int integrator)
     return farthest(p.links, &end, &exact);
 }
 
-/* Both orders converge to the recorded motion with the first power of the step. */
+/* Both orders converge to the recorded motion with the first power of the step, RK4 with the fourth. */
 static void recorded_free_motion(void **state)
 {
     (void)state;
@@ -239,6 +239,11 @@ static void recorded_free_motion(void **state)
             if (!(coarse / fine > 3.9 && coarse / fine < 4.1)) {
                 fail_msg("motion %zu, order %d: errors %g, %g", k, order, coarse, fine);
             }
+        }
+        double coarse = free_motion_error(c, 1.0 / 512, CHAIN_RK4),
+               fine = free_motion_error(c, 1.0 / 1024, CHAIN_RK4);
+        if (!(coarse / fine > 12 && coarse / fine < 24 && fine < 1e-6)) {
+            fail_msg("motion %zu, rk4: errors %g, %g", k, coarse, fine);
         }
     }
     json_decref(root);
@@ -347,6 +352,32 @@ static void energy_of_long_chains(void **state)
     }
 }
 
+/* A free chain of 2 links for 10 s with the steps of the defaults: RK4 keeps its energy, measured from that
+ * of the chain at rest; the explicit step multiplies it. */
+static void energy_of_integrators(void **state)
+{
+    (void)state;
+    for (int integrator = CHAIN_EXPLICIT; integrator <= CHAIN_RK4; integrator++) {
+        chain_params p = usual(2);
+        const double none[3] = {0};
+        chain_state s = {.theta = {pi - 1, pi - 1}}, rest = {.theta = {pi, pi}};
+        p.control = CHAIN_FORCE;
+        p.integrator = integrator;
+        p.h = 0.02;
+        const double lowest = chain_energy(&p, &rest), before = chain_energy(&p, &s) - lowest;
+        memory room = {0};
+        chain *sim = chain_create(&room, &p, 500);
+        chain_simulate(sim, &s, 500, none, 500);
+        chain_get(sim, 500, &s);
+        const double after = (chain_energy(&p, &s) - lowest) / before;
+        print_message("# integrator %d: energy times %.6f\n", integrator, after);
+        assert_true(integrator == CHAIN_EXPLICIT        ? after > 2
+                    : integrator == CHAIN_SEMI_IMPLICIT ? fabs(after - 1) < 0.2
+                                                        : fabs(after - 1) < 1e-3);
+        memory_free(&room);
+    }
+}
+
 /* Links without mass do not disturb the first one (they keep an inertia, so that they have an equation). */
 static void massless_links(void **state)
 {
@@ -394,6 +425,18 @@ static void cart_velocity(void **state)
         assert_near(s.x, 0.5 + p.h * sum, 1e-13);
         sum += u[3 * t];
     }
+    p.integrator = CHAIN_RK4; /* with one acceleration for the whole step */
+    sim = chain_create(&room, &p, 40);
+    s = (chain_state){.x = 0.5, .v = 0.3, .theta = {1, 2}};
+    chain_simulate(sim, &s, 40, u, 1);
+    double x = 0.5, v = 0.3;
+    for (int t = 0; t < 40; t++) {
+        chain_get(sim, (uint64_t)t + 1, &s);
+        x += 0.5 * p.h * (v + u[3 * t]);
+        v = u[3 * t];
+        assert_near(s.v, v, 1e-14);
+        assert_near(s.x, x, 1e-13);
+    }
     memory_free(&room);
 }
 
@@ -434,7 +477,7 @@ static void central_differences(void **state)
 {
     (void)state;
     for (int n = 1; n <= CHAIN_MAX_LINKS; n++) {
-        for (int mode = 0; mode < 4; mode++) {
+        for (int mode = 0; mode < 6; mode++) {
             chain_params p = usual(n);
             double w[22], u[20 * (CHAIN_MAX_LINKS + 1)], bar_u[20 * (CHAIN_MAX_LINKS + 1)], r[20];
             int m = n + 1;
@@ -484,8 +527,9 @@ int main(void)
         cmocka_unit_test(recorded_episodes),     cmocka_unit_test(recorded_accelerations),
         cmocka_unit_test(recorded_free_motion),  cmocka_unit_test(known_accelerations),
         cmocka_unit_test(textbook_cartpole),     cmocka_unit_test(momentum_and_energy),
-        cmocka_unit_test(energy_of_long_chains), cmocka_unit_test(massless_links),
-        cmocka_unit_test(cart_velocity),         cmocka_unit_test(central_differences),
+        cmocka_unit_test(energy_of_long_chains), cmocka_unit_test(energy_of_integrators),
+        cmocka_unit_test(massless_links),        cmocka_unit_test(cart_velocity),
+        cmocka_unit_test(central_differences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

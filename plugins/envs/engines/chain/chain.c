@@ -26,8 +26,9 @@ struct chain {
     chain_params p;
     double A[N][N], b[N], M0;
     uint64_t steps, hold;
-    double *tape;             /* one record per state */
-    double *net_tape, *w_bar; /* of networks: one tape per step; see chain_weights() */
+    uint64_t stages;          /* records of a step: the state before it, and with RK4 three more stages */
+    double *tape;             /* the records of all steps, then the final state */
+    double *net_tape, *w_bar; /* of networks: one tape per record; see chain_weights() */
     const double *w;
     int stopped;
 };
@@ -98,8 +99,9 @@ INLINE void times_A(const chain *c, const int n, const double *cv, const double 
 
 /* ---- forward ---- */
 
-/* Fills sin, cos, factor, alpha and a of record r from its state and the controls u. */
-INLINE void accelerate(const chain *c, double *r, const double *u, const int n, const int force)
+/* Fills sin, cos, factor, alpha and a of record r from its state and the controls u; v is the velocity of the
+ * cart at the begin of the step. */
+INLINE void accelerate(const chain *c, double *r, const double *u, double v, const int n, const int force)
 {
     const double *omega = OMEGA(r, n);
     double *sn = SIN(r, n), *cs = COS(r, n), *F = FACTOR(r, n), *cart = CART(r, n);
@@ -128,7 +130,7 @@ INLINE void accelerate(const chain *c, double *r, const double *u, const int n, 
         }
         F[ROW(n) + n] = c->M0;
     } else {
-        cart[2] = (u[0] - cart[1]) / c->p.h;
+        cart[2] = (u[0] - v) / c->p.h;
         for (int i = 0; i < n; i++) {
             rhs[i] += c->b[i] * cs[i] * cart[2];
         }
@@ -154,6 +156,32 @@ INLINE void advance(const chain *c, const double *r, double *next, const int n)
     }
     to[1] = cart[1] + h * cart[2];
     to[0] = cart[0] + h * (semi ? to[1] : cart[1]);
+}
+
+/* Stages of the classical Runge-Kutta method: where they lie in the step, and what they weigh. */
+static const double ahead[4] = {0, 0.5, 0.5, 1}, weight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+
+/* State of record `to`: that of record r, moved for a time h at the rates of record `by`. */
+INLINE void move(const double *r, const double *by, double h, double *to, const int n)
+{
+    for (int i = 0; i < n; i++) {
+        THETA(to, n)[i] = THETA(r, n)[i] + h * OMEGA(by, n)[i];
+        OMEGA(to, n)[i] = OMEGA(r, n)[i] + h * ALPHA(by, n)[i];
+    }
+    CART(to, n)[0] = CART(r, n)[0] + h * CART(by, n)[1];
+    CART(to, n)[1] = CART(r, n)[1] + h * CART(by, n)[2];
+}
+
+/* State of record `next` from the four stages that begin with record r. */
+INLINE void advance_rk4(const chain *c, const double *r, double *next, const int n)
+{
+    double *to = CART(next, n);
+    memcpy(next, r, 2 * (size_t)n * sizeof *r);
+    to[0] = CART(r, n)[0];
+    to[1] = CART(r, n)[1];
+    for (int k = 0; k < 4; k++, r += RECORD(n)) {
+        move(next, r, c->p.h * weight[k], next, n);
+    }
 }
 
 /* ---- networks ---- */
@@ -211,10 +239,22 @@ INLINE void simulate(chain *c, const double *u, const int n, const int force)
 {
     double *r = c->tape;
     uint64_t held = 0;
-    for (uint64_t t = 0; t < c->steps && !should_stop(c, t); t++, r += RECORD(n)) {
+    for (uint64_t t = 0; t < c->steps && !should_stop(c, t); t++) {
+        const double *begin = r;
         double changed[N + 1];
-        accelerate(c, r, c->p.hybrid ? net_controls(c, t, r, u, n, force, changed) : u, n, force);
-        advance(c, r, r + RECORD(n), n);
+        for (uint64_t k = 0; k < c->stages; k++, r += RECORD(n)) {
+            if (k > 0) {
+                move(begin, r - RECORD(n), c->p.h * ahead[k], r, n);
+            }
+            const double *controls =
+                c->p.hybrid ? net_controls(c, t * c->stages + k, r, u, n, force, changed) : u;
+            accelerate(c, r, controls, CART(begin, n)[1], n, force);
+        }
+        if (c->stages > 1) {
+            advance_rk4(c, begin, r, n);
+        } else {
+            advance(c, begin, r, n);
+        }
         if (++held == c->hold) {
             held = 0;
             u += n + 1;
@@ -224,26 +264,15 @@ INLINE void simulate(chain *c, const double *u, const int n, const int force)
 
 /* ---- reverse ---- */
 
-/* One step backwards: xb, vb, tb, ob are the derivatives by the state after the step, then by the state
- * before it; the derivatives by the controls are added to ub. */
-INLINE void reverse_step(const chain *c, const double *r, double cart_bar[2], double *tb, double *ob,
-                         double *ub, const int n, const int force)
+/* Reverse of the accelerations of record r: lam, in, the derivatives by alpha and a. Adds those by the state
+ * to tb and ob, and those by the torques to ub. Returns that by the force, or by the acceleration of the cart
+ * where it is prescribed. */
+INLINE double reverse_accelerations(const chain *c, const double *r, double *lam, double *tb, double *ob,
+                                    double *ub, const int n, const int force)
 {
-    const double h = c->p.h, g = c->p.gravity, a = CART(r, n)[2];
-    const int semi = c->p.integrator == CHAIN_SEMI_IMPLICIT;
+    const double g = c->p.gravity, a = CART(r, n)[2];
     const double *omega = OMEGA(r, n), *alpha = ALPHA(r, n), *sn = SIN(r, n), *cs = COS(r, n);
-    double lam[N + 1], p[N], q[N], P[N], Q[N], cl[N], sl[N], X[N], Y[N], kept[N], kept_x = cart_bar[0];
-    for (int i = 0; i < n; i++) {
-        kept[i] = tb[i];
-        if (semi) {
-            ob[i] += h * tb[i];
-        }
-        lam[i] = h * ob[i];
-    }
-    if (semi) {
-        cart_bar[1] += h * kept_x;
-    }
-    lam[n] = h * cart_bar[1];
+    double p[N], q[N], P[N], Q[N], cl[N], sl[N], X[N], Y[N];
     solve(FACTOR(r, n), n + force, lam);
     for (int i = 0; i < n; i++) {
         double square = omega[i] * omega[i];
@@ -265,14 +294,80 @@ INLINE void reverse_step(const chain *c, const double *r, double cart_bar[2], do
         } else {
             lam[n] += lam[i] * bc;
         }
-        if (!semi) {
-            ob[i] += h * kept[i];
-        }
         ub[i + 1] += i ? lam[i] - lam[i - 1] : lam[i];
     }
-    /* lam[n] is now the derivative by the force, or by the prescribed acceleration (u0 - v)/h of the cart. */
-    ub[0] += force ? lam[n] : lam[n] / h;
-    cart_bar[1] += (semi ? 0 : h * kept_x) - (force ? 0 : lam[n] / h);
+    return lam[n];
+}
+
+/* One step backwards: cart_bar, tb, ob are the derivatives by the state after the step, then by the state
+ * before it; the derivatives by the controls are added to ub. */
+INLINE void reverse_step(const chain *c, const double *r, double cart_bar[2], double *tb, double *ob,
+                         double *ub, const int n, const int force)
+{
+    const double h = c->p.h, kept_x = cart_bar[0];
+    const int semi = c->p.integrator == CHAIN_SEMI_IMPLICIT;
+    double lam[N + 1], kept[N];
+    for (int i = 0; i < n; i++) {
+        kept[i] = tb[i];
+        if (semi) {
+            ob[i] += h * tb[i];
+        }
+        lam[i] = h * ob[i];
+    }
+    if (semi) {
+        cart_bar[1] += h * kept_x;
+    }
+    lam[n] = h * cart_bar[1];
+    const double by_cart = reverse_accelerations(c, r, lam, tb, ob, ub, n, force);
+    for (int i = 0; i < n && !semi; i++) {
+        ob[i] += h * kept[i];
+    }
+    ub[0] += force ? by_cart : by_cart / h; /* a = (u0 - v)/h of a cart whose velocity is prescribed */
+    cart_bar[1] += (semi ? 0 : h * kept_x) - (force ? 0 : by_cart / h);
+}
+
+/* The same for the four stages of a step of RK4, which begin with record r. */
+INLINE void reverse_rk4(const chain *c, uint64_t t, const double *r, double cart_bar[2], double *tb,
+                        double *ob, double *ub, const int n, const int force)
+{
+    const double h = c->p.h;
+    double sum_t[N], sum_o[N], st[N] = {0}, so[N] = {0}, sum_cart[2] = {cart_bar[0], cart_bar[1]};
+    double cart[2] = {0, 0};
+    memcpy(sum_t, tb, (size_t)n * sizeof *tb);
+    memcpy(sum_o, ob, (size_t)n * sizeof *ob);
+    for (int k = 3; k >= 0;
+         k--) { /* st, so, cart: derivatives by the state of stage k + 1, then of stage k */
+        const double next = k < 3 ? ahead[k + 1] : 0;
+        double lam[N + 1], of_stage[N + 1] = {0}, rate_o[N];
+        for (int i = 0; i < n; i++) {
+            rate_o[i] = h * (weight[k] * tb[i] + next * st[i]);
+            lam[i] = h * (weight[k] * ob[i] + next * so[i]);
+            st[i] = 0;
+            so[i] = rate_o[i];
+        }
+        const double rate_v = h * (weight[k] * cart_bar[0] + next * cart[0]);
+        lam[n] = h * (weight[k] * cart_bar[1] + next * cart[1]);
+        cart[0] = 0;
+        cart[1] = rate_v;
+        const double by_cart = reverse_accelerations(c, r + k * RECORD(n), lam, st, so, of_stage, n, force);
+        of_stage[0] = force ? by_cart : by_cart / h;
+        if (c->p.hybrid) {
+            net_reverse(c, 4 * t + (uint64_t)k, of_stage, n, force, cart, st, so);
+        }
+        for (int i = 0; i <= n; i++) {
+            ub[i] += of_stage[i];
+        }
+        for (int i = 0; i < n; i++) {
+            sum_t[i] += st[i];
+            sum_o[i] += so[i];
+        }
+        sum_cart[0] += cart[0];
+        sum_cart[1] += cart[1] - (force ? 0 : by_cart / h);
+    }
+    cart_bar[0] = sum_cart[0];
+    cart_bar[1] = sum_cart[1];
+    memcpy(tb, sum_t, (size_t)n * sizeof *tb);
+    memcpy(ob, sum_o, (size_t)n * sizeof *ob);
 }
 
 INLINE void reverse(chain *c, chain_state *bar, double *u_bar, const int n, const int force)
@@ -283,7 +378,9 @@ INLINE void reverse(chain *c, chain_state *bar, double *u_bar, const int n, cons
     memcpy(tb, bar->theta, (size_t)n * sizeof *tb);
     memcpy(ob, bar->omega, (size_t)n * sizeof *ob);
     for (uint64_t t = c->steps; t-- > 0 && !should_stop(c, t);) {
-        if (c->p.hybrid) {
+        if (c->stages > 1) {
+            reverse_rk4(c, t, c->tape + 4 * t * RECORD(n), cart_bar, tb, ob, ub, n, force);
+        } else if (c->p.hybrid) {
             double of_step[N + 1] = {0};
             reverse_step(c, c->tape + t * RECORD(n), cart_bar, tb, ob, of_step, n, force);
             net_reverse(c, t, of_step, n, force, cart_bar, tb, ob);
@@ -334,7 +431,7 @@ INLINE void reverse(chain *c, chain_state *bar, double *u_bar, const int n, cons
 static void put(chain *c, uint64_t t, const chain_state *s)
 {
     int n = c->p.links;
-    double *r = c->tape + t * (uint64_t)RECORD(n);
+    double *r = c->tape + t * c->stages * (uint64_t)RECORD(n);
     memcpy(THETA(r, n), s->theta, (size_t)n * sizeof *r);
     memcpy(OMEGA(r, n), s->omega, (size_t)n * sizeof *r);
     CART(r, n)[0] = s->x;
@@ -344,7 +441,7 @@ static void put(chain *c, uint64_t t, const chain_state *s)
 void chain_get(const chain *c, uint64_t t, chain_state *out)
 {
     int n = c->p.links;
-    const double *r = c->tape + t * (uint64_t)RECORD(n);
+    const double *r = c->tape + t * c->stages * (uint64_t)RECORD(n);
     memset(out, 0, sizeof *out);
     memcpy(out->theta, THETA(r, n), (size_t)n * sizeof *r);
     memcpy(out->omega, OMEGA(r, n), (size_t)n * sizeof *r);
@@ -385,7 +482,7 @@ int chain_stopped(const chain *c)
 int chain_finite(const chain *c, uint64_t t)
 {
     int n = c->p.links;
-    const double *r = c->tape + t * (uint64_t)RECORD(n);
+    const double *r = c->tape + t * c->stages * (uint64_t)RECORD(n);
     int finite = isfinite(CART(r, n)[0]) && isfinite(CART(r, n)[1]);
     for (int i = 0; i < 2 * n; i++) {
         finite = finite && isfinite(r[i]);
@@ -408,7 +505,7 @@ void chain_accelerations(chain *c, const chain_state *s, const double *u, double
     int n = c->p.links;
     c->steps = 0;
     put(c, 0, s);
-    accelerate(c, c->tape, u, n, c->p.control == CHAIN_FORCE);
+    accelerate(c, c->tape, u, s->v, n, c->p.control == CHAIN_FORCE);
     memcpy(alpha, ALPHA(c->tape, n), (size_t)n * sizeof *alpha);
     *a = CART(c->tape, n)[2];
 }
@@ -422,8 +519,9 @@ static double arm(const chain_params *p, int k, int j)
 chain *chain_create(memory *m, const chain_params *p, uint64_t steps)
 {
     chain *c = memory_take(m, 1, sizeof *c);
-    double *tape = memory_doubles(m, (steps + 1) * (uint64_t)RECORD(p->links));
-    double *net_tape = p->hybrid && p->hybrid->nets > 0 ? memory_doubles(m, steps * p->hybrid->tape) : NULL;
+    const uint64_t stages = p->integrator == CHAIN_RK4 ? 4 : 1, records = steps * stages;
+    double *tape = memory_doubles(m, (records + 1) * (uint64_t)RECORD(p->links));
+    double *net_tape = p->hybrid && p->hybrid->nets > 0 ? memory_doubles(m, records * p->hybrid->tape) : NULL;
     if (m->failed) {
         return NULL;
     }
@@ -431,6 +529,7 @@ chain *chain_create(memory *m, const chain_params *p, uint64_t steps)
     c->p.hybrid = net_tape ? p->hybrid : NULL;
     c->net_tape = net_tape;
     c->tape = tape;
+    c->stages = stages;
     c->M0 = p->cart_mass;
     for (int k = 0; k < p->links; k++) {
         c->M0 += p->mass[k];

@@ -24,8 +24,10 @@ enum {
 };
 
 enum {
-    CHAIN_EXPLICIT = 0,     /* q' = q + h v, v' = v + h a(q, v): Nimble's order */
-    CHAIN_SEMI_IMPLICIT = 1 /* v' = v + h a(q, v), q' = q + h v' */
+    CHAIN_EXPLICIT = 0,      /* q' = q + h v, v' = v + h a(q, v): Nimble's order */
+    CHAIN_SEMI_IMPLICIT = 1, /* v' = v + h a(q, v), q' = q + h v' */
+    CHAIN_RK4 = 2 /* the classical Runge-Kutta method; a cart of prescribed velocity has one a for all
+                              * stages */
 };
 
 typedef struct chain_params {
