@@ -483,6 +483,8 @@ def _verify(run) -> bool:
 def _recheck(ask, run, space):
     """Repeats the best recorded evaluation, as `dshost resume` does: another function would mix two problems in one record."""
     rows = run.history()
+    if rows["x"].shape[1] == space.n and not ((rows["x"] >= space.lower) & (rows["x"] <= space.upper)).all():
+        raise UsageError(f"{run.folder} holds a search with other bounds: give those it was begun with, or another folder")
     have = np.flatnonzero(np.isfinite(rows["loss"]))
     if have.size == 0 or rows["x"].shape[1] != space.n:
         return

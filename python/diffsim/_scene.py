@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import ctypes as c
+import os
 import struct
 import subprocess
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from . import _library
+from . import _library, _settings
 from ._errors import UsageError, by_exit_status
 from ._library import lib
 
@@ -99,11 +100,15 @@ class Scene:
         """A picture of kept frame ``frame`` (as in a list, -1 = the last): (height, width, 3) bytes, red green blue.
 
         ``frame=None``: all kept frames, (kept, height, width, 3). ``size`` is (width, height) in pixels."""
-        width, height = (int(v) for v in size)
+        if not isinstance(size, (tuple, list, np.ndarray)) or len(size) != 2:
+            raise TypeError(f"size is {_settings.shown(size)}: (width, height) in pixels is wanted")
+        width, height = (_settings.whole(v, what, 16, 8192) for v, what in zip(size, ("size: the width", "size: the height")))
         kept = len(self.frame)
-        chosen = range(kept) if frame is None else [range(kept)[frame]] if -kept <= frame < kept else None
-        if chosen is None:
-            raise UsageError(f"frame is {frame}: there are {kept} frames")
+        if frame is not None:
+            frame = _settings.whole(frame, "frame", -(2**40), 2**40)
+            if not -kept <= frame < kept:
+                raise UsageError(f"frame is {frame}: there are {kept} frames")
+        chosen = range(kept) if frame is None else [range(kept)[frame]]
         shown = list(range(kept)) if frame is None else self._kept(chosen[0])
         command = [_library.program(), "frames", "--size", f"{width}x{height}"]
         if frame is not None:
@@ -133,7 +138,7 @@ class Scene:
         for b in self.bodies.values():
             arrays.update({f"{b.name}_{key}": value for key, value in _arrays(b).items()})
         arrays.update({"metrics/" + name: v for name, v in self.metrics.items()})
-        with open(path, "wb") as f:
+        with open(os.fspath(path), "wb") as f:  # a number would be a descriptor of somebody else
             np.savez_compressed(f, **arrays)  # type: ignore[arg-type]
 
     def _kept(self, chosen) -> list:

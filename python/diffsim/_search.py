@@ -162,8 +162,12 @@ class Optimizer(Opened):
         raise TypeError(f"the search of {self.name} cannot be pickled or copied: it computes in this process; begin another one there")
 
     def __iter__(self):
+        asked = 0
         while True:
             x = self.ask()
+            if asked == self._batch and x is not None:
+                raise UsageError("the points of the last step have no losses yet: call tell() in the loop, before the next step")
+            asked = self._batch
             if x is None:
                 return
             yield x

@@ -245,7 +245,7 @@ class Scenes(Case):
             self.assertEqual(film.shape, (101, 48, 64, 3))
             self.same(film[7], env.render(env.upper, 7, (64, 48)))
             self.raises(diffsim.UsageError, "frame is 101: there are 101 frames", env.render, env.upper, 101)
-            self.raises(diffsim.UsageError, "16 to 8192 pixels", env.render, env.upper, 0, (4, 4))
+            self.raises(diffsim.UsageError, "16 to 8192", env.render, env.upper, 0, (4, 4))
         with diffsim.make("analytic") as env:
             self.raises(diffsim.UnsupportedError, "analytic has no scene", env.render, env.x0)
         block = scene._block([0, 5])

@@ -199,7 +199,9 @@ class Arguments(Case):
     def test_table(self):
         """arguments of make(), minimize(), optimizer(), scipy(): one line, of the right kind"""
         env = diffsim.make("analytic", dim=3, jobs=1)
+        pole = diffsim.make("cartpole", jobs=1)
         self.addCleanup(env.close)
+        self.addCleanup(pole.close)
         f = {"bounds": BOX}
         make, minimize, optimizer = diffsim.make, diffsim.minimize, diffsim.optimizer
         for kind, words, call, arguments, keywords in (
@@ -264,6 +266,13 @@ class Arguments(Case):
             (USAGE, "budget is 0", diffsim.scipy, ["cmaes", 0], {}),
             (TypeError, "seed is 'a'", diffsim.scipy, ["cmaes"], {"seed": "a"}),
             (diffsim.InputOutputError, "there is no such folder", diffsim.load, [self.path("none")], {}),
+            (TypeError, "size is 480: .width, height. in pixels", pole.render, [pole.x0, -1, 480], {}),
+            (TypeError, "size: the height is 'b'", pole.render, [pole.x0, -1, (64, "b")], {}),
+            (USAGE, "size: the width is 4: allowed are 16 to 8192", pole.render, [pole.x0, -1, (4, 64)], {}),
+            (USAGE, "frame is 101: there are 101 frames", pole.render, [pole.x0, 101], {}),
+            (TypeError, "frame is 'last'", pole.render, [pole.x0, "last"], {}),
+            (TypeError, "expected str, bytes or os.PathLike", pole.trajectory(pole.x0).save, [3], {}),
+            (USAGE, "no point is given, and none was evaluated", env.render, [], {}),
             (USAGE, "frames is 'some'", env.trajectory, [], {"frames": "some"}),
             (USAGE, "no channel 'x'", env.channel_values, [env.x0, "x"], {}),
             (USAGE, "v has 2 rows for 1 points", env.jvp, [env.x0, np.zeros((2, 3))], {}),
@@ -331,6 +340,10 @@ class States(Case):
             self.assertIn('run={"verify": False}', str(e))
             self.assertEqual(begun, {name: os.stat(os.path.join(out, name)).st_size for name in os.listdir(out)})
         self.same(diffsim.load(out).history(), before)
+        self.raises(
+            USAGE, "holds a search with other bounds", diffsim.minimize, bowl, "lbfgsb", 40, bounds=(BOX[0], [0.1] * 3), out=out,
+            jac=lambda x: 2 * (x - 0.3), record_as="f", resume=True,
+        )
         whole = again(bowl)
         self.assertEqual(whole.evaluations, 40)
         self.same(whole.history()["x"][:20], before["x"])
@@ -428,6 +441,13 @@ class Threads(Case):
             self.assertEqual(search.used, len(x) + len(y) + len(z))
             rows = {tuple(p) for a in (x, y, z) for p in a}
             self.assertEqual(search.best_loss, min(bowl(np.array(p)) for p in rows))
+
+    def test_loop(self):
+        """a loop over a search that never answers ends with an exception, not never; two searches do not share a folder"""
+        with diffsim.optimizer("cmaes", BOX, budget=20, folder=self.path("run")) as search:
+            self.raises(USAGE, "have no losses yet: call tell", list, search)
+            for more in ({}, {"resume": True}):
+                self.raises(diffsim.LockedError, "is working on this run", diffsim.optimizer, "cmaes", BOX, budget=20, folder=self.path("run"), **more)
 
     def test_share(self):
         """searches over one environment in several threads"""
