@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inifile.h - the shape of .ini files (through inih): sections, keys, values and their indented continuation,
+/* inifile.h - the shape of .ini files: sections, keys, values and their indented continuation,
  * with file and line in every message. What the names mean is up to the caller. */
 #ifndef DS_CONFIG_INIFILE_H
 #define DS_CONFIG_INIFILE_H
@@ -10,6 +10,7 @@
 
 enum {
     DS_INI_NAME_LIMIT = DS_MAX_NAME, /* bytes of a key or of the name of a section */
+    DS_INI_LINE_LIMIT = 8000,        /* of one line: every path has room, PATH_MAX is 4096 */
     DS_INI_FILE_LIMIT = 1 << 20,
     DS_INI_LARGE_LIMIT = 16 << 20 /* all parameters of a thousand plugins */
 };
@@ -27,7 +28,7 @@ typedef struct ds_ini_handler {
 } ds_ini_handler;
 
 /* Reads a text of at most `limit` bytes; `name` stands for the file in messages, `section` (NULL = none)
- * is the one that the first lines belong to. Refused, with file and line: lines over 197 bytes, control
+ * is the one that the first lines belong to. Refused, with file and line: lines over DS_INI_LINE_LIMIT bytes, control
  * characters, text that is not UTF-8, unclosed sections, keys outside a section, lines without '='.
  * Returns 0, DS_EXIT_CONFIG, or what a handler returned. */
 int ds_ini_parse(const char *section, const char *text, size_t length, size_t limit, const char *name,

@@ -13,10 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/inifile.h"
 #include "config/npy.h"
 
-/* Bytes of a line of an .ini file (settings.h) that are left for the key and its text. */
-enum { LINE_LIMIT = 197 - 3, LIST_LIMIT = DS_MAX_VARIABLES };
+/* Bytes of a line of an .ini file that are left for the key and its text. */
+enum { LINE_LIMIT = DS_INI_LINE_LIMIT - 3, LIST_LIMIT = DS_MAX_VARIABLES };
 
 typedef struct value {
     const ds_param *info;
@@ -175,7 +176,7 @@ const char *ds_ini_text_problem(const char *key, const char *text)
         return "not UTF-8 text, or a line break or control character in it";
     }
     if (n + strlen(key) > LINE_LIMIT) {
-        return "too long for a line of 197 bytes in an .ini file";
+        return "too long for a line of 8000 bytes in an .ini file";
     }
     for (size_t i = 0; i < n; i++) {
         if (text[i] == ';' && (i == 0 || is_space(text[i - 1]))) {

@@ -16,8 +16,8 @@
 #include "arithmetic/arithmetic.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "config/inifile.h"
 
-enum { LINE_MAX_BYTES = 190 /* of an .ini file: settings.h */ };
 
 int ds_folder_make(const char *path, ds_error *e)
 {
@@ -93,7 +93,7 @@ const char *ds_folder_plugin_name(const ds_plugin_name *p)
     /* What an adapter makes of a file, "FILE.py:NAME", has no name that would be found from anywhere. */
     const int by_path =
         p->path != NULL && (strchr(p->given, '/') != NULL || strcmp(ds_text_ending(p->path), "so") != 0);
-    return by_path && strlen(p->path) < LINE_MAX_BYTES - 8 ? p->path : p->id;
+    return by_path && strlen(p->path) + 8 < DS_INI_LINE_LIMIT ? p->path : p->id;
 }
 
 static int is_one_of(const char *key, const char *const *list)

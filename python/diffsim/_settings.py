@@ -11,7 +11,7 @@ import numpy as np
 from ._errors import UsageError
 
 _LINE = 140  # bytes; a longer list goes on in the next line, indented
-_LONGEST = 197 - 3  # bytes of a key and its text in one line of an .ini file (core/config/params.c)
+_LONGEST = 8000 - 3  # bytes of a key and its text in one line of an .ini file (core/config/params.c)
 _BLANKS = " \t"
 _EXACT = 2**53  # whole numbers up to here are doubles
 
@@ -88,7 +88,7 @@ def _text(key, text) -> str:
         raise UsageError(f"{key} = {shown(text)}: a blank at an end gets lost in an .ini file")
     if size > _LONGEST:
         raise UsageError(
-            f"{key} = {shown(text)}...: too long for a line of 197 bytes in an .ini file: with its name it has {size} bytes, "
+            f"{key} = {shown(text)}...: too long for a line of 8000 bytes in an .ini file: with its name it has {size} bytes, "
             f"{_LONGEST} are possible; a file may have a shorter path, also by a link to it or its folder"
         )
     return text

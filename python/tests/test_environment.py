@@ -279,7 +279,7 @@ class Wrong(Case):
             ("; sphere", "begins a comment"),
             (" sphere", "a blank at an end"),
             ("sph\udce4re", "no text of UTF-8"),
-            ("/" + "long/" * 40 + "name", "too long for a line.*a shorter path"),
+            ("/" + "long/" * 1600 + "name", "too long for a line.*a shorter path"),
         ):
             self.raises(diffsim.UsageError, why, diffsim.make, "analytic", settings={"function": text})
         with diffsim.make("analytic", function="sphere", dim=3, lower=" -2, -1*2 ", jobs=1) as env:

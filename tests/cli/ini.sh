@@ -19,7 +19,7 @@ x1() { # the first line of "n = ..." of --json, for quick looks at what was take
     sed -n 's/.*"n": \([0-9]*\),.*/\1/p' out
 }
 
-long=$(printf '%0190d' 0)
+long=$(printf '%08000d' 0)
 
 refuse '[run]\nenv\n' 'a.ini:2: expected KEY = VALUE'
 refuse '[run]\n= 3\n' 'a.ini:2: a value without a key'
@@ -35,7 +35,7 @@ bad 3 "a.ini:4: unknown section [walk]" bench a.ini
 refuse '[run\n' "a.ini:1: section without ']'"
 refuse '[run] x\n' "a.ini:1: text after ']'"
 refuse '[run]\nenv = analytic\nseed = 1\nseed = 2\n' "a.ini:4: 'seed' is set twice (first at a.ini:3): remove one"
-refuse "[run]\n# $long 12345\nenv = $long 1\n" 'a.ini:2: line longer than 197 bytes'
+refuse "[run]\n# $long 12345\nenv = $long 1\n" 'a.ini:2: line longer than 8000 bytes'
 refuse '[run]\nenv = a\000b\n' 'a.ini:2: NUL byte'
 refuse '[run]\nenv = \377\n' 'a.ini:2: not UTF-8 text'
 refuse '[run]\n\nenv = \033[1mx\n' 'a.ini:3: not UTF-8 text, or a control character'
@@ -69,10 +69,10 @@ ini '\357\273\277[run]\r\nenv = analytic\r\n\r\n[env] ; remark\r\nlower = -1 ; r
 good 'byte order mark, CRLF, remarks, continuation, no last newline' eval --config a.ini --json
 [ "$(x1)" = 4 ]
 result $? 'all lines were taken'
-printf '[run]\nenv = analytic\n[env]\n; %s\ndim = 3\n' "$(printf '%0195d' 0)" > a.ini
-good 'a line of 197 bytes is fine' eval --config a.ini
-printf '[run]\nenv = analytic\n[env]\n; %s\ndim = 3\n' "$(printf '%0196d' 0)" > a.ini
-bad 3 'a.ini:4: line longer than 197 bytes' eval --config a.ini
+printf '[run]\nenv = analytic\n[env]\n; %s\ndim = 3\n' "$(printf '%07998d' 0)" > a.ini
+good 'a line of 8000 bytes is fine' eval --config a.ini
+printf '[run]\nenv = analytic\n[env]\n; %s\ndim = 3\n' "$(printf '%07999d' 0)" > a.ini
+bad 3 'a.ini:4: line longer than 8000 bytes' eval --config a.ini
 
 # --set
 for a in '' dim dim=3 env.dim env.=3 .dim=3; do
