@@ -41,7 +41,7 @@ snapshot_sources = core/snapshot/episode_scene.c core/snapshot/episode_scene.h c
 store_sources = core/store/file_name.c core/store/file_name.h core/store/recorder.c core/store/recorder.h core/store/replay.c \
 	core/store/replay.h core/store/run_folder.c core/store/run_folder.h core/store/runlock.c \
 	core/store/runlock.h core/store/store.c core/store/store.h core/store/store_internal.h \
-	core/store/store_check.c core/store/store_note.c core/store/store_present.c core/store/store_repair.c core/store/store_rows.c core/store/store_sql.c core/store/store_sum.c \
+	core/store/store_check.c core/store/store_long_path.c core/store/store_note.c core/store/store_present.c core/store/store_repair.c core/store/store_rows.c core/store/store_sql.c core/store/store_sum.c \
 	core/store/store_sum.h core/store/store_tables.c core/store/store_variables.c core/store/vacant.c
 progress_sources = core/progress/pieces.c core/progress/pieces.h core/progress/progress.c core/progress/progress.h \
 	core/progress/runs_table.c core/progress/runs_table.h

@@ -15,11 +15,12 @@ int ds_fail(ds_error *e, int status, const char *format, ...)
     if (e != NULL) {
         va_list ap;
         va_start(ap, format);
-        e->status = status;
-        vsnprintf(e->text, sizeof e->text, format, ap);
+        char text[DS_TEXT_LONG];
+        vsnprintf(text, sizeof text, format, ap);
         va_end(ap);
+        e->status = status;
         /* Texts may quote plugin messages and file contents: keep the promise of one line of text. */
-        ds_text_clean(e->text);
+        ds_text_shorten(e->text, sizeof e->text, text);
     }
     return status;
 }

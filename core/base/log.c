@@ -72,16 +72,16 @@ static void erase(void)
 void ds_log(uint32_t level, const char *source, const char *format, ...)
 {
     static const char *const prefix[] = {"debug: ", "", "warning: ", "error: "};
-    char text[1100];
+    char text[1100], whole[DS_TEXT_LONG];
     va_list ap;
 
     if (level < threshold) {
         return;
     }
     va_start(ap, format);
-    vsnprintf(text, sizeof text, format, ap);
+    vsnprintf(whole, sizeof whole, format, ap);
     va_end(ap);
-    ds_text_clean(text);
+    ds_text_shorten(text, sizeof text, whole);
     pthread_mutex_lock(&lock);
     erase();
     fprintf(stderr, "dshost: %s%s%s%s\n", prefix[level <= DS_LOG_ERROR ? level : DS_LOG_ERROR],

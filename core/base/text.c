@@ -275,6 +275,20 @@ void ds_text_clean(char *s)
     }
 }
 
+void ds_text_shorten(char *to, size_t room, const char *from)
+{
+    static const char gap[] = "...";
+    const size_t n = strlen(from), tail = room / 2, head = room - 1 - tail - (sizeof gap - 1);
+    if (n < room) {
+        memcpy(to, from, n + 1);
+    } else {
+        memcpy(to, from, head);
+        memcpy(to + head, gap, sizeof gap - 1);
+        memcpy(to + head + sizeof gap - 1, from + n - tail, tail + 1);
+    }
+    ds_text_clean(to); /* it may have been cut inside of a character */
+}
+
 const char *ds_text_ending(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;

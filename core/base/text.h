@@ -60,4 +60,9 @@ int ds_text_ends_with(const char *path, const char *const *endings);
 /* Makes it one in place: control characters become blanks, bytes that are not UTF-8 become '?'. */
 void ds_text_clean(char *s);
 
+/* Copies a text of one message, cleaned. Where it is longer than there is room, its middle is left out as
+ * "...": the end has the reason, whatever names stand before it. */
+enum { DS_TEXT_LONG = 10000 /* bytes of a message before that: two paths and a line */ };
+void ds_text_shorten(char *to, size_t room, const char *from);
+
 #endif

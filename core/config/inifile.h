@@ -27,9 +27,9 @@ typedef struct ds_ini_handler {
     int (*value)(void *user, const char *key, const char *value, const char *origin, int more, ds_error *e);
 } ds_ini_handler;
 
-/* Reads a text of at most `limit` bytes; `name` stands for the file in messages, `section` (NULL = none)
- * is the one that the first lines belong to. Refused, with file and line: lines over DS_INI_LINE_LIMIT bytes, control
- * characters, text that is not UTF-8, unclosed sections, keys outside a section, lines without '='.
+/* Reads a text of at most `limit` bytes; `name` stands for the file in messages, `section` (NULL = none) is
+ * the one that the first lines belong to. Refused, with file and line: lines over DS_INI_LINE_LIMIT bytes,
+ * control characters, text that is not UTF-8, unclosed sections, keys outside a section, lines without '='.
  * Returns 0, DS_EXIT_CONFIG, or what a handler returned. */
 int ds_ini_parse(const char *section, const char *text, size_t length, size_t limit, const char *name,
                  const ds_ini_handler *handler, ds_error *e);

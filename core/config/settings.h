@@ -54,10 +54,10 @@ void ds_settings_clear(ds_settings *s);
 /* Deep copy into an empty *to. */
 int ds_settings_copy(ds_settings *to, const ds_settings *from, ds_error *e);
 
-/* Reads an .ini file. Refused, with file and line: lines over 8000 bytes, control characters, text that is not
- * UTF-8, unknown or unclosed sections, keys outside a section, keys that a file has set before, lines without
- * '=', files over 1 MiB, what is no regular file. An indented line continues the value of the line before.
- * After a failure the settings are incomplete and only good for ds_settings_clear(). */
+/* Reads an .ini file. Refused, with file and line: lines over 8000 bytes, control characters, text that is
+ * not UTF-8, unknown or unclosed sections, keys outside a section, keys that a file has set before, lines
+ * without '=', files over 1 MiB, what is no regular file. An indented line continues the value of the line
+ * before. After a failure the settings are incomplete and only good for ds_settings_clear(). */
 int ds_settings_read(ds_settings *s, const char *path, ds_error *e);
 
 /* The same from memory; `name` stands for the file in messages, `base` for its folder (may be NULL). */

@@ -18,7 +18,6 @@
 #include "base/text.h"
 #include "config/inifile.h"
 
-
 int ds_folder_make(const char *path, ds_error *e)
 {
     char *copy = strdup(path);

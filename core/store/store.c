@@ -52,12 +52,19 @@ static void restrict_schema(sqlite3 *db)
 static int connect_file(const char *path, const char *vfs, int flags, ds_store **out, ds_error *e)
 {
     ds_store *s = calloc(1, sizeof(*s));
-    char *name = sqlite_name(path, (flags & SQLITE_OPEN_URI) != 0);
+    int folder = -1;
+    char *brief = vfs == NULL ? ds_store_short_path(path, &folder, &vfs) : NULL;
+    char *name = sqlite_name(brief != NULL ? brief : path, (flags & SQLITE_OPEN_URI) != 0);
+    free(brief);
     if (s == NULL || name == NULL || (s->path = strdup(path)) == NULL) {
         free(s);
         free(name);
+        if (folder >= 0) {
+            close(folder);
+        }
         return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory", path);
     }
+    s->folder = folder;
     s->writable = (flags & SQLITE_OPEN_READWRITE) != 0;
     s->format = DS_STORE_FORMAT;
     s->place = -1;

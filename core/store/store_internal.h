@@ -40,6 +40,7 @@ struct ds_store {
     sqlite3 *db;
     sqlite3_stmt *insert[DS_STORE_TABLES]; /* made with the first such row */
     char *path;                            /* as the caller wrote it */
+    int folder;                            /* see ds_store_short_path(); -1 = none */
     uint64_t n;
     int writable;
     int format;
@@ -67,6 +68,11 @@ int ds_store_end(ds_store *s, sqlite3_stmt *q, int step, int rc, ds_error *e);
 
 /* Runs a statement that gives one integer, or one real. */
 int ds_store_query(ds_store *s, const char *sql, int64_t *whole, double *real, ds_error *e);
+
+/* store_long_path.c: a short name, to be freed, by which SQLite opens a path that is too long for it, below
+ * the descriptor *folder, which stays open as long as the store; *layer is the file layer that takes the
+ * name. NULL and -1 where the path is short enough. */
+char *ds_store_short_path(const char *path, int *folder, const char **layer);
 
 /* store_present.c: from now on ds_store_present() knows the file. */
 void ds_store_remember_place(ds_store *s);

@@ -104,8 +104,8 @@ void ds_store_discard(ds_store *s)
             sqlite3_finalize(s->insert[k]);
         }
         sqlite3_close(s->db);
-        int fds[] = {s->place, s->note};
-        for (int i = 0; i < 2; i++) {
+        const int fds[] = {s->place, s->note, s->folder};
+        for (int i = 0; i < 3; i++) {
             if (fds[i] >= 0) {
                 close(fds[i]);
             }

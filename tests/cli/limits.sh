@@ -146,4 +146,33 @@ else
     skip "limits of processes: not root, or nobody else may come here"
 fi
 rm -rf "$open"
+
+# Paths up to PATH_MAX less what the longest name inside needs; SQLite itself takes 512 bytes.
+name=$(printf '%0200d' 0)
+far=$tmp
+while [ "${#far}" -lt 3800 ]; do
+    far=$far/$name
+done
+mkdir -p "$far"
+printf '[bench]\nenvs = analytic\nopts = rand\nout = b\nruns = 2\n[run]\nbudget = 5\n' >"$far/b.ini"
+cp "$wild" "$far/wild.so"
+far_does() {
+    what=$1
+    shift
+    "$dshost" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    result $? "a path of ${#far} bytes: $what"
+}
+far_does run run --env analytic --opt rand --budget 20 --out "$far/r"
+far_does resume resume "$far/r" --budget 30
+far_does "run --config" run --config "$far/r/run.ini" --out "$far/again" --pictures no
+far_does eval eval --x "$far/r"
+far_does "export npz" export "$far/r" --format npz
+far_does "export ioh" export "$far/r" --format ioh
+far_does report report "$far/r" --out "$far/report"
+far_does landscape landscape --env analytic --grid 5 --pictures no --out "$far/land"
+far_does bench bench "$far/b.ini" --out "$far/b"
+far_does "a plugin there" run --env "$far/wild.so" --opt rand --budget 5 --pictures no --out "$far/w"
+"$dshost" run --env analytic --opt rand --budget 5 --out "$far/$name/$name" >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 6 ] && [ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -q "File name too long" "$tmp/err"
+result $? "a path that the system does not take is one line"
 finish
