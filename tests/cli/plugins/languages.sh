@@ -45,6 +45,39 @@ run in_c hill && run in_c walk
 result $? "the twins in C compile"
 
 # Libraries as CMake and Cargo call them, found by path and by name.
+# A table of things: shapes, roles, lines, orientations; balls of one radius as before.
+cat >things.c <<'END'
+#include <diffsim/helper/scene.h>
+static const ds_thing things[] = {
+	DS_THING("ball", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 0.1),
+	DS_THING("hand", DS_BODY_BOX, DS_ROLE_TOOL, 0.1, 0.3, 0.1),
+	DS_THING("goal", DS_BODY_TORUS, DS_ROLE_TARGET, 0.2, 0.05),
+	{.name = "beads", .shape = DS_BODY_POINTS, .variety = 1, .count = 3, .size = {0.02}},
+	DS_LINK("string", DS_ROLE_MATERIAL, 1, BROKEN, 0.01),
+	{.name = "chain", .shape = DS_BODY_LINES, .count = 2, .from = 3, .to = 4, .size = {0.01}}};
+static double loss(const double *param, const double *x, double *grad)
+{
+	(void)param, (void)grad;
+	for (uint64_t k = 0; k <= 10; k++) {
+		ds_see(k, 0, x[0] + 0.1 * (double)k, 1, 0);
+		ds_see_angle(k, 1, x[1], 0, 0.1 * (double)k);
+		for (uint64_t i = 0; i < 3; i++) {
+			ds_see(k, 3 + i, 0.1 * (double)i, 0.5, 0);
+		}
+	}
+	ds_see(0, 2, 1, 1, 0);
+	return x[0] * x[0] + x[1] * x[1];
+}
+DS_SIMPLE_THINGS("things", "Things.", NULL, 0, 2, -1, 1, 0.5, 10, 0.1, things, loss)
+END
+${DS_CC:-cc} -std=c11 -Wall -Wextra -Werror -DBROKEN=0 -O1 -fPIC -shared -I "$DS_TOP_SRC/include" things.c -o things.so -lm &&
+	"$dshost" eval --env ./things.so --trajectory things.npz --picture things.png >out 2>err && [ -s things.png ] &&
+	for body in ball hand goal beads string chain; do grep -aq "$body" things.npz || exit 1; done &&
+	"$dshost" check ./things.so >out 2>err
+result $? "a table of things has a body for each row"
+${DS_CC:-cc} -std=c11 -DBROKEN=6 -O1 -fPIC -shared -I "$DS_TOP_SRC/include" things.c -o things.so -lm &&
+	! "$dshost" eval --env ./things.so >out 2>err && grep -q 'row 4 of the table of things (string): its lines join things that there are not' err
+result $? "a line to a thing that is not there is refused"
 mkdir named && cp hill.so named/libhill.so && cp walk.so named/libwalk.so
 good "a file lib.so by its path" eval --env named/libhill.so
 DS_PLUGIN_PATH=$tmp/named run "$dshost" run --env hill --opt walk --budget 30 --pictures false --out named/run
