@@ -50,6 +50,19 @@
  *
  * examples/hill.c is one.
  *
+ * Sizes, in metres, with the body's own axes (ds_see_turned() turns them into those of the world):
+ *     POINTS, SPHERE  radius
+ *     BOX             half extents along x, y, z
+ *     CAPSULE         radius, distance of the centres of its ends along y
+ *     CYLINDER        radius, height along y
+ *     TORUS           major radius, minor radius; its axis is y
+ *     LINES           thickness; no thing of its own: it joins others
+ *
+ * The host chooses the colour by the role: what is moved (MATERIAL), what moves it (TOOL), walls and ground
+ * (FIXED), where something should be (TARGET, drawn pale). Rows of one role with another `variety` get
+ * another colour.
+ *
+ *
  * Shapes and units: metres and seconds, y is up; a scene whose z are all 0 is flat and drawn with axes.
  * Ownership: the instance keeps what is told until its next evaluation. Errors: a table that cannot be is
  * told when the instance is made, as is too little memory.
@@ -79,6 +92,8 @@
 #include <diffsim/helper/simple.h>
 
 #ifndef __cplusplus
+
+/* ---- the table ---- */
 
 /* Things of one kind, or lines between things; fields that are 0 or NULL have the value in brackets. */
 typedef struct ds_thing {
@@ -114,6 +129,8 @@ typedef struct ds_simple_seen {
     uint64_t *first;   /* number of the first thing of each kind */
     uint32_t *segment; /* 0 1 2 3 ...: vertices of lines */
 } ds_simple_seen;
+
+/* ---- what the simulation reports ---- */
 
 /* Whose episode this thread simulates to be seen; NULL = nobody's. */
 static _Thread_local ds_simple_seen *ds_simple_watched;
@@ -156,6 +173,8 @@ static inline void ds_see_angle(uint64_t step, uint64_t thing, double x, double 
         ds_see_turned(step, thing, x, y, 0, quaternion);
     }
 }
+
+/* ---- the instance and its scene: used by the macros below only ---- */
 
 /* destroy(). [instance] */
 static inline void ds_simple_seen_end(void *self)
