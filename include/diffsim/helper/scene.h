@@ -62,6 +62,12 @@
  * (FIXED), where something should be (TARGET, drawn pale). Rows of one role with another `variety` get
  * another colour.
  *
+ * What does not move is told once, at step 0, where somebody looks:
+ *
+ *     if (ds_is_seen()) {
+ *         ds_see(0, GOAL, target, 0, 0);
+ *     }
+ *
  *
  * Shapes and units: metres and seconds, y is up; a scene whose z are all 0 is flat and drawn with axes.
  * Ownership: the instance keeps what is told until its next evaluation. Errors: a table that cannot be is
