@@ -13,6 +13,62 @@
 #include "plugin/descriptor.h"
 #include "catalog/describe.h"
 #include "catalog/plugin_list.h"
+#include "plugin/instance.h"
+
+/* Families of our own environments, as docs/environments.md has them. */
+static const char *family_of(const char *id)
+{
+    static const struct {
+        const char *family, *ids;
+    } known[] = {
+        {"PlasticineLab", " assembly chopsticks move pinch rollingpin rope table torus triplemove writer "},
+        {"rigid", " bounce cartpole cartpole_gym pinball cube_throw billiards "},
+        {"cloth", " swing flip realtosim "},
+        {"fluid", " fluid smoke "},
+        {"gradSim", " beam soft_ball cloth_velocity cloth_throw walker gear spring_cage rigid_contact "
+                    "rigid_mass pendulum_id "
+                    "double_pendulum ball2d "},
+        {"smoothing", " heaviside soft_heaviside sine_quadratic lp_norm momentum ball_wall ball_wall_soft "
+                      "pivot push push_far "
+                      "friction spring_wall roomba pendulum tennis lqr pusher1d hydro2d "},
+        {"functions", " analytic ffi "},
+    };
+    char word[80];
+    snprintf(word, sizeof word, " %.70s ", id);
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        if (strstr(known[k].ids, word) != NULL) {
+            return known[k].family;
+        }
+    }
+    return NULL;
+}
+
+/* What an instance with default parameters says; `known` 0: it is not of this host, which loads no others, or cannot
+ * be made. */
+typedef struct facts {
+    int known;
+    uint64_t n;
+    const char *gradient; /* "yes", "no", or "some": it has one with other parameters */
+} facts;
+
+static facts facts_of(const ds_found *f)
+{
+    const ds_settings none = {0};
+    ds_error e = {0, ""};
+    ds_env *env = NULL;
+    facts out = {0, 0, "?"};
+    if (f->module == NULL || f->kind != DS_KIND_ENV) {
+        return out;
+    }
+    const int has = (f->module->plugin->desc->flags & DS_ENV_GRADIENT) != 0;
+    out.gradient = has ? "yes" : "no";
+    if (f->module->own && !f->shadowed && ds_env_open(f->module, &none, 0, 1, NULL, &env, &e) == 0) {
+        const ds_env_facts now = ds_env_facts_of(env);
+        out = (facts){1, now.info.n, now.has_gradient ? "yes" : has ? "some" : "no"};
+        ds_env_close(env);
+    }
+    return out;
+}
 
 static const char *kind_word(uint32_t kind)
 {
@@ -25,14 +81,21 @@ static int print_json(const ds_found *list, size_t count, ds_error *e)
     for (size_t i = 0; i < count; i++) {
         const ds_found *f = &list[i];
         const ds_desc *d = f->module != NULL ? f->module->plugin->desc : NULL;
-        json_array_append_new(
-            all,
+        const facts now = facts_of(f);
+        const char *family = f->module != NULL && f->module->own ? family_of(f->id) : NULL;
+        json_t *one =
             json_pack("{s:o, s:s, s:o, s:b, s:s*, s:s*, s:o, s:o, s:o, s:s*}", "id", ds_json_text(f->id),
                       "kind", kind_word(f->kind), "path", ds_json_text(f->path), "shadowed", f->shadowed,
                       "version", d != NULL ? d->version : NULL, "summary", d != NULL ? d->summary : NULL,
                       "extensions", ds_describe_ids(d != NULL ? d->extensions : NULL), "needs",
                       ds_describe_ids(d != NULL ? d->needs : NULL), "uses",
-                      ds_describe_ids(d != NULL ? d->uses : NULL), "refused", d == NULL ? f->refusal : NULL));
+                      ds_describe_ids(d != NULL ? d->uses : NULL), "refused", d == NULL ? f->refusal : NULL);
+        if (f->kind == DS_KIND_ENV) {
+            json_object_set_new(one, "variables", now.known ? json_integer((json_int_t)now.n) : json_null());
+            json_object_set_new(one, "gradient", json_string(now.gradient));
+            json_object_set_new(one, "family", family != NULL ? json_string(family) : json_null());
+        }
+        json_array_append_new(all, one);
     }
     int status = ds_json_write(all, stdout, "standard output", e);
     json_decref(all);
@@ -41,12 +104,26 @@ static int print_json(const ds_found *list, size_t count, ds_error *e)
 
 static void print_kind(const ds_found *list, size_t count, uint32_t kind, const char *title)
 {
-    printf("%s\n", title);
+    if (kind == DS_KIND_ENV) {
+        printf("%-16s %9s  %-8s  %s\n", title, "variables", "gradient", "family");
+    } else {
+        printf("%s\n", title);
+    }
     for (size_t i = 0; i < count; i++) {
         if (list[i].module != NULL && list[i].kind == kind && !list[i].shadowed) {
             const ds_desc *d = list[i].module->plugin->desc;
             int rl = kind == DS_KIND_ENV && ds_desc_offers(d, DS_EXT_RL);
-            printf("  %-14s %s%s", list[i].id, d->summary, rl ? " [stepwise control]" : "");
+            printf("  %-15s", list[i].id);
+            if (kind == DS_KIND_ENV) {
+                const facts now = facts_of(&list[i]);
+                const char *family = list[i].module->own ? family_of(list[i].id) : NULL;
+                char n[24] = "?";
+                if (now.known) {
+                    snprintf(n, sizeof n, "%llu", (unsigned long long)now.n);
+                }
+                printf("%9s  %-8s  %-13s  ", n, now.gradient, family != NULL ? family : "-");
+            }
+            printf("%s%s", d->summary, rl ? " [stepwise control]" : "");
             ds_describe_needs(stdout, " [needs ", d->needs, "]");
             ds_describe_needs(stdout, " [uses ", d->uses, "]");
             printf("\n");
@@ -89,10 +166,15 @@ static void print_text(const ds_found *list, size_t count)
 
 static int command(int argc, char **argv, ds_error *e)
 {
-    static const char usage[] =
-        "usage: dshost list [--json]\n"
-        "Lists the plugins on the search path, and the files there that were refused.\n"
-        "  --json       an array with one object per file\n";
+    static const char usage[] = "usage: dshost list [--json]\n"
+                                "Lists the plugins on the search path, and the files there that were "
+                                "refused. Of an environment also the "
+                                "number of\n"
+                                "variables and whether it has a gradient (some: with other parameters), with "
+                                "its default parameters, and "
+                                "its family in\n"
+                                "docs/environments.md; ? where that would start a process.\n"
+                                "  --json       an array with one object per file\n";
     ds_found *list = NULL;
     size_t count = 0;
     int json = 0;

@@ -3,6 +3,8 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <ftw.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,7 +182,9 @@ static void print_help(void)
            "  --config       Read settings from an .ini file; flags and --set win over it.\n"
            "  --advise       Print only the verdict and which optimizers to try; a grid of " ADVICE_GRID
            " points an axis,\n"
-           "                 " ADVICE_SAMPLES " samples, " ADVICE_BOX " points of the box, no pictures.\n"
+           "                 " ADVICE_SAMPLES " samples, " ADVICE_BOX
+           " points of the box, no pictures. Without\n"
+           "                 --out nothing is left behind.\n"
            "  --json         Print the summary as JSON instead of text.\n");
 }
 
@@ -207,11 +211,44 @@ static char *choose_folder(const flags *f, ds_error *e)
     return folder;
 }
 
+/* An advice without --out leaves nothing behind: its folder is a temporary one. To be freed. */
+static char *temporary_folder(ds_error *e)
+{
+    const char *place = getenv("TMPDIR");
+    char *path = NULL;
+    if (asprintf(&path, "%s/diffsim-advice-XXXXXX", place != NULL && place[0] != '\0' ? place : "/tmp") < 0) {
+        ds_no_memory(e);
+        return NULL;
+    }
+    if (mkdtemp(path) == NULL) {
+        ds_fail(e, DS_EXIT_IO, "%s: %s; name a folder with --out", path, strerror(errno));
+        free(path);
+        return NULL;
+    }
+    return path;
+}
+
+static int remove_one(const char *path, const struct stat *s, int kind, struct FTW *at)
+{
+    (void)s;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
+static int names_folder(const flags *f)
+{
+    return f->folder != NULL || ds_settings_find(&f->settings, DS_SECTION_RUN, "out") != NULL;
+}
+
 static int run(const flags *f, ds_error *e)
 {
     json_t *summary = NULL;
     ds_error out = {0, ""};
-    char *folder = f->folder != NULL ? strdup(f->folder) : choose_folder(f, e);
+    const int temporary = f->advise && !f->json && !names_folder(f);
+    char *folder = f->folder != NULL ? strdup(f->folder)
+                   : temporary       ? temporary_folder(e)
+                                     : choose_folder(f, e);
     if (folder == NULL) {
         return e->status != 0 ? e->status : ds_no_memory(e);
     }
@@ -224,6 +261,9 @@ static int run(const flags *f, ds_error *e)
     if ((out.status != 0 || ds_stdout_done(&out) != 0) && rc == 0) {
         *e = out;
         rc = out.status;
+    }
+    if (temporary) {
+        nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     }
     json_decref(summary);
     free(folder);

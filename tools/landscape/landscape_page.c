@@ -179,6 +179,38 @@ static void put_report(const ds_landscape *l, FILE *f)
     free(text);
 }
 
+/* What the words of the report mean. */
+static void put_glossary(FILE *f)
+{
+    static const char *const word[][2] = {
+        {"slice",
+         "the line or plane through the box on which the loss is measured; other variables stay where the "
+         "slice is centred"},
+        {"basin",
+         "points of the grid from which walking downhill leads to one minimum. Minima less than 1 % of the "
+         "range deep are not counted. The number is that of the grid: a finer one may find more"},
+        {"turns",
+         "how often the loss along a line changes between falling and rising by more than 1 % of its range"},
+        {"plateau", "neighbouring points with the same loss: no direction to go"},
+        {"jump", "a difference between neighbours that does not shrink with their distance"},
+        {"rugged", "many turns or basins: single descents end in one of many minima"},
+        {"trend",
+         "the difference of the loss across cells of the grid, which a search with large steps follows"},
+        {"wrong way", "the gradient points uphill of the trend"},
+        {"cosine, ratio",
+         "angle and size of the gradient compared with a difference quotient of that step: 1 and 1 "
+         "where they agree"},
+        {"exploding", "a gradient far larger than the differences on the slice, as chaotic motion has it"},
+        {"zero, missing", "the gradient is 0, or there is a loss but no gradient"},
+    };
+    fputs("<h2>Words</h2>\n<dl>\n", f);
+    for (size_t k = 0; k < sizeof word / sizeof *word; k++) {
+        ds_html_element(f, "dt", word[k][0]);
+        ds_html_element(f, "dd", word[k][1]);
+    }
+    fputs("</dl>\n", f);
+}
+
 static int put_page(const ds_landscape *l, FILE *f)
 {
     static const char *const *const style[] = {ds_page_page_css, ds_page_figure_css, ds_page_landscape_css,
@@ -199,11 +231,17 @@ static int put_page(const ds_landscape *l, FILE *f)
     fputs("<header>", f);
     ds_html_element(f, "h1", title);
     ds_html_element(f, "p", l->verdict.words);
+    if (l->verdict.advice[0] != '\0') {
+        fputs("<p><b>Advice:</b> ", f);
+        ds_html_text(f, l->verdict.advice);
+        fputs("</p>\n", f);
+    }
     fputs("</header>\n<main>\n<div id=tools></div>\n", f);
     put_picture(l, f, "landscape", "Loss on the slice");
     put_picture(l, f, "gradient", "Size of the gradient");
     put_picture(l, f, "time", "Gradient through time");
     put_report(l, f);
+    put_glossary(f);
     fputs("</main>\n", f);
     ds_page_data(f, "data", json);
     ds_page_end(f, &page);

@@ -327,6 +327,16 @@ static void print_measures(const ds_landscape *l, FILE *f)
     }
 }
 
+/* Numbers of basins, turns and steep cells are those of a grid. */
+static void print_grid(const ds_landscape *l, FILE *f)
+{
+    fprintf(f, "grid      %" PRIu64, l->slice.count[0]);
+    if (l->slice.dims > 1) {
+        fprintf(f, " x %" PRIu64, l->slice.count[1]);
+    }
+    fprintf(f, " points: basins are counted on them, and a finer grid may find more (--grid)\n");
+}
+
 void ds_landscape_print(const ds_landscape *l, FILE *f)
 {
     const ds_landscape_measures *m = &l->measures;
@@ -341,12 +351,14 @@ void ds_landscape_print(const ds_landscape *l, FILE *f)
     }
     print_reasons(&l->verdict, f);
     fprintf(f, "\nverdict   %s\n", l->verdict.words);
+    print_grid(l, f);
 }
 
 void ds_landscape_print_advice(const ds_landscape *l, FILE *f)
 {
     const ds_verdict *v = &l->verdict;
     fprintf(f, "verdict   %s\nadvice    %s\n", v->words, v->advice[0] != '\0' ? v->advice : "none");
+    print_grid(l, f);
     if (l->measures.has_gradient) {
         const ds_gradient_measure *g = &l->measures.gradient;
         const ds_box_measure *b = &l->measures.box;

@@ -55,7 +55,7 @@ const char ds_report_style[] =
 
 const char ds_report_media_style[] =
     "@media(max-width:760px){body{margin:.6em auto}figure .o "
-    "svg{max-width:none;width:680px}h1{font-size:1.35em}"
+    "svg{width:100%}h1{font-size:1.35em}"
     "dd{margin-left:.6em}}"
     "@media screen and (prefers-color-scheme:dark){"
     ":root{--f:#e6e6e6;--b:#16181b;--s:#a9adb3;--l:#3a3e44;--h:#7d838b;--r:#1d2b3c;--g:#5fd39a;--w:#ff9077;"

@@ -188,4 +188,9 @@ grep -qF "env = $DS_TOP_BUILD/plugins/envs/" out
 result $? "keeps the path"
 bad 4 "no environment 'nope'" template nope rand
 bad 4 "rand is an optimizer, an environment is wanted here" template rand rand
+"$dshost" list >out 2>err && grep -q '^environments  *variables  *gradient  *family$' out && grep -q '^  torus  *15  yes  *PlasticineLab  Press' out && grep -q '^  cartpole_gym  *500  no  *rigid ' out &&
+    [ "$(awk '/^[a-z]/ { kind = $1 } /^  / && kind == "environments" && ($2 !~ /^[0-9]+$/ || $4 == "-")' out)" = "" ]
+result $? "list: number of variables, gradient and family of every environment of this host"
+"$dshost" list --json >out 2>err && grep -q '"id": "lqr", "kind": "environment".*"variables": 10000, "gradient": "yes", "family": "smoothing"' out
+result $? "so does --json"
 finish

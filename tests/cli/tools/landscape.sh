@@ -43,17 +43,20 @@ result $? "the page has the loss of every point"
 survey rastrigin --env analytic --set env.function=rastrigin --set env.optimum=origin
 grep -q '"verdict": "rugged, 121 basins; good gradients"' rastrigin/summary.json
 result $? "Rastrigin's function has 121 basins"
-tail -n 4 out > end
+tail -n 5 out > end
 grep -q '^why$' out && grep -q '  rugged  *turns_per_line is [0-9.]*, from 6 on' end && grep -q '  rugged  *basins is 121, from 10 on' end
 result $? "with the measures that were held against the thresholds"
 survey advised --env "$shapes" --set env.shape=plateau --advise
-[ "$(wc -l < out)" -eq 3 ] && grep -q '^verdict   smooth, 1 basin, with plateaus' out &&
+[ "$(wc -l < out)" -eq 4 ] && grep -q '^grid      21 x 21 points: basins are counted on them' out && grep -q '^verdict   smooth, 1 basin, with plateaus' out &&
     grep -q '^advice    gradients vanish at [0-9]* % of the points.*: racer' out &&
     grep -qx 'gradient  missing at 0 of 441 points of the slice with a loss (0 %), and at 0 of 40 random points of the box (0 %)' out
 result $? "--advise says what to do about it, where gradients are missing, and nothing else"
 [ "$(wc -l < advised/grid.csv)" -eq 442 ] && [ ! -e advised/landscape.png ] &&
     grep -q '"advice": "gradients vanish' advised/summary.json
 result $? "from a small grid, without pictures; summary.json has it, too"
+mkdir place quiet
+(cd quiet && TMPDIR=../place "$dshost" landscape --env analytic --advise > ../out 2> ../err) && grep -q '^advice ' out && [ -z "$(ls place quiet | grep -v ':$')" ]
+result $? "without --out nothing is left behind"
 status 0 "doctor --env" "$dshost" doctor --env "$shapes" --set env.shape=plateau --out examined
 cmp -s examined/grid.csv advised/grid.csv && grep -q '^advice ' "$tmp/out"
 result $? "is the same"
