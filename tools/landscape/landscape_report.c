@@ -297,6 +297,16 @@ static void print_reasons(const ds_verdict *v, FILE *f)
     }
 }
 
+/* Numbers of basins, turns and steep cells are those of a grid. */
+static void put_grid(const ds_landscape *l, FILE *f)
+{
+    fprintf(f, "%" PRIu64, l->slice.count[0]);
+    if (l->slice.dims > 1) {
+        fprintf(f, " x %" PRIu64, l->slice.count[1]);
+    }
+    fputs(" points", f);
+}
+
 static void print_measures(const ds_landscape *l, FILE *f)
 {
     const ds_landscape_measures *m = &l->measures;
@@ -322,19 +332,12 @@ static void print_measures(const ds_landscape *l, FILE *f)
     fprintf(
         f, "  %-24s %" PRIu64 " deeper than 1 %%, %" PRIu64 " minima in all; %.3g %% drain into the lowest\n",
         "basins", m->basins.basins, m->basins.minima, 100 * m->basins.drain);
+    fprintf(f, "  %-24s ", "counted on a grid of");
+    put_grid(l, f);
+    fprintf(f, "; a finer one may find more\n");
     if (m->has_gradient) {
         print_gradient(l, f);
     }
-}
-
-/* Numbers of basins, turns and steep cells are those of a grid. */
-static void print_grid(const ds_landscape *l, FILE *f)
-{
-    fprintf(f, "grid      %" PRIu64, l->slice.count[0]);
-    if (l->slice.dims > 1) {
-        fprintf(f, " x %" PRIu64, l->slice.count[1]);
-    }
-    fprintf(f, " points: basins are counted on them, and a finer grid may find more (--grid)\n");
 }
 
 void ds_landscape_print(const ds_landscape *l, FILE *f)
@@ -351,14 +354,15 @@ void ds_landscape_print(const ds_landscape *l, FILE *f)
     }
     print_reasons(&l->verdict, f);
     fprintf(f, "\nverdict   %s\n", l->verdict.words);
-    print_grid(l, f);
 }
 
 void ds_landscape_print_advice(const ds_landscape *l, FILE *f)
 {
     const ds_verdict *v = &l->verdict;
     fprintf(f, "verdict   %s\nadvice    %s\n", v->words, v->advice[0] != '\0' ? v->advice : "none");
-    print_grid(l, f);
+    fputs("grid      ", f);
+    put_grid(l, f);
+    fputs(": basins are counted on them, and a finer grid may find more (--grid)\n", f);
     if (l->measures.has_gradient) {
         const ds_gradient_measure *g = &l->measures.gradient;
         const ds_box_measure *b = &l->measures.box;

@@ -43,7 +43,9 @@ result $? "the page has the loss of every point"
 survey rastrigin --env analytic --set env.function=rastrigin --set env.optimum=origin
 grep -q '"verdict": "rugged, 121 basins; good gradients"' rastrigin/summary.json
 result $? "Rastrigin's function has 121 basins"
-tail -n 5 out > end
+tail -n 4 out > end
+grep -q '^  counted on a grid of .* points; a finer one may find more' out
+result $? "and what they are counted on"
 grep -q '^why$' out && grep -q '  rugged  *turns_per_line is [0-9.]*, from 6 on' end && grep -q '  rugged  *basins is 121, from 10 on' end
 result $? "with the measures that were held against the thresholds"
 survey advised --env "$shapes" --set env.shape=plateau --advise
