@@ -228,7 +228,8 @@ static int fill_side(const ds_results *r, const char *env, int recommended, ds_s
             s->budget = first || run->budget < s->budget ? run->budget : s->budget;
             s->budget_most = first || run->budget > s->budget_most ? run->budget : s->budget_most;
             int same = 0;
-            for (size_t j = 0; j < i && !same; j++) {
+            for (size_t j = i; run->losses != 0 && !same && j-- > 0 && strcmp(r->item[j].env, env) == 0 &&
+                               strcmp(r->item[j].opt, run->opt) == 0;) {
                 same = ds_results_identical(&r->item[j], run);
             }
             if (same) {

@@ -61,6 +61,19 @@ int ds_run_table_is(const char *path)
 
 /* ---- rows ---- */
 
+/* A header of one field that other programs would split. */
+static int is_other_separator(const ds_csv *c)
+{
+    return c->fields == 1 && strpbrk(c->field[0], ";\t") != NULL;
+}
+
+/* Does a field of the header name the column? Blanks about it do not count. */
+static int is_named(const char *field, const char *name)
+{
+    const size_t blank = strspn(field, " "), n = strlen(name);
+    return strncmp(field + blank, name, n) == 0 && field[blank + n + strspn(field + blank + n, " ")] == '\0';
+}
+
 /* Where each column stands; SIZE_MAX = nowhere. */
 static int read_header(ds_csv *c, size_t at[COLUMNS], ds_error *e)
 {
@@ -71,13 +84,20 @@ static int read_header(ds_csv *c, size_t at[COLUMNS], ds_error *e)
     for (size_t k = 0; k < COLUMNS; k++) {
         at[k] = SIZE_MAX;
         for (size_t i = 0; got > 0 && i < c->fields; i++) {
-            if (strcmp(c->field[i], columns[k].name) != 0) {
+            if (!is_named(c->field[i], columns[k].name)) {
                 continue;
             }
             if (at[k] != SIZE_MAX) {
                 return ds_fail(e, DS_EXIT_CONFIG, "%.300s: two columns \"%s\"", c->path, columns[k].name);
             }
             at[k] = i;
+        }
+        if (at[k] == SIZE_MAX && columns[k].needed && got > 0 && is_other_separator(c)) {
+            return ds_fail(
+                e, DS_EXIT_CONFIG,
+                "%.300s: its fields are separated by %s: write it with commas between the fields and points "
+                "in numbers",
+                c->path, strchr(c->field[0], ';') != NULL ? "semicolons" : "tabs");
         }
         if (at[k] == SIZE_MAX && columns[k].needed) {
             return ds_fail(e, DS_EXIT_CONFIG, "%.300s: no column \"%s\"; a runs.csv of dshost report has it",
@@ -133,13 +153,29 @@ static int take_text(const ds_csv *c, const column *k, const char *text, char **
     return 0;
 }
 
+/* Whole numbers; other programs write 1000 as 1000.0. */
+static int take_count(const char *text, uint64_t *to)
+{
+    const size_t digits = strspn(text, "0123456789");
+    char whole[32];
+    if (ds_parse_seed(text, to)) {
+        return 1;
+    }
+    if (digits == 0 || digits >= sizeof whole || text[digits] != '.' ||
+        text[digits + 1 + strspn(text + digits + 1, "0")] != '\0') {
+        return 0;
+    }
+    snprintf(whole, sizeof whole, "%.*s", (int)digits, text);
+    return ds_parse_seed(whole, to);
+}
+
 static int take(const ds_csv *c, const column *k, const char *text, ds_result *r, ds_error *e)
 {
     void *to = (char *)r + k->to;
     switch (k->kind) {
     case COUNT:
     case POSITIVE:
-        if (!ds_parse_seed(text, to) || (k->kind == POSITIVE && *(uint64_t *)to == 0)) {
+        if (!take_count(text, to) || (k->kind == POSITIVE && *(uint64_t *)to == 0)) {
             return refuse(c, k, text, k->kind == POSITIVE ? "a whole number above 0" : "a whole number", e);
         }
         return 0;

@@ -144,6 +144,7 @@ static inline void ds_simple_outcome(const double *param, ds_eval *io, uint32_t 
     io->loss = isfinite(io->loss) ? io->loss : INFINITY;
     io->grad_kind = graded ? DS_GRAD_ADJOINT : DS_GRAD_NONE;
     io->bad_step = -1;
+    /* What the author's gradient costs is not known here: cost_steps counts the forward simulation alone. */
     io->cost_steps = steps;
 }
 

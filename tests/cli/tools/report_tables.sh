@@ -382,4 +382,45 @@ bad 2 'curves: every optimizer has runs of tables on sphere, which tell how runs
 bad 2 'targets: every optimizer has runs of tables, which tell how' plot full/runs.csv --kind targets --out nix.svg
 [ ! -e nix ] && [ ! -e nix.svg ]
 result $? "nothing is written then"
+
+# ---- tables of other programs ----
+head='environment,optimizer,seed,variables,budget,evaluations,gradients,best_loss,cost_steps,evaluation_s,wall_s,ended,version_environment,version_optimizer'
+{ echo "$head" && for k in 0 1 2 3; do echo "e,a,$k,4,60,60,0,1.$k,60,0.1,1,budget,1,1" && echo "e,b,$k,4,60,60,0,2.$k,60,0.1,1,budget,1,1"; done; } >ours.csv
+"$dshost" compare ours.csv:a ours.csv:b | sed 1,2d >want
+same() { # FILE NAME
+    "$dshost" compare "$1:a" "$1:b" 2>"$tmp/err" | sed 1,2d | cmp -s - want && [ ! -s "$tmp/err" ]
+    result $? "$2"
+}
+awk 'NR == 1 { print "," $0; next } { print NR - 2 "," $0 }' ours.csv >t.csv
+same t.csv "a column of row numbers"
+sed 's/,60,/,60.0,/g; s/,4,/,4.0,/' ours.csv >t.csv
+same t.csv "whole numbers with a point"
+{ printf '\357\273\277' && sed 's/$/\r/' ours.csv; } >t.csv
+same t.csv "a byte order mark, and CR at the ends of lines"
+sed '1s/,/ , /g' ours.csv >t.csv
+same t.csv "blanks in the header"
+odd() { # TEXT NAME
+    "$dshost" compare t.csv:a ours.csv:b >"$tmp/out" 2>"$tmp/err"
+    [ $? -eq 3 ] && [ ! -s "$tmp/out" ] && [ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -q "$1" "$tmp/err"
+    result $? "$2"
+}
+tr ',' ';' <ours.csv >t.csv
+odd 'separated by semicolons: write it with commas' "semicolons"
+tr ',' '\t' <ours.csv >t.csv
+odd 'separated by tabs' "tabs"
+sed 's/,1\.\([0-9]\),/,"1,\1",/' ours.csv >t.csv
+odd 't.csv:2: best_loss "1,0": expected a number' "decimal commas"
+sed 's/,60,60,/,60.5,60,/' ours.csv >t.csv
+odd 'budget "60.5": expected a whole number' "half an evaluation"
+
+# ---- versions that compute the same ----
+sed 's/^e,/bounce,/; s/budget,1,1$/budget,2,1/' ours.csv >two.csv
+sed 's/^e,/bounce,/; s/budget,1,1$/budget,3,1/' ours.csv >three.csv
+"$dshost" compare two.csv:a three.csv:b 2>"$tmp/err" | sed 1,2d >"$tmp/out"
+sed 's/^e$/bounce/' want | cmp -s - "$tmp/out" && grep -q 'bounce: versions 2 and 3 are taken as one: they compute the same where residual is empty' "$tmp/err"
+result $? "versions of bounce that compute the same are one, which is said"
+sed 's/^bounce,/pendulum,/' two.csv >x.csv && sed 's/^bounce,/pendulum,/' three.csv >y.csv
+"$dshost" compare x.csv:a y.csv:b >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 2 ] && grep -q 'no environment in common' "$tmp/err"
+result $? "others are not"
 finish
