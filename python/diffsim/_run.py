@@ -119,7 +119,7 @@ def minimize(
                   parameter that is left out has its default
     bounds        of a function: n pairs (low, high) as SciPy has them, ``scipy.optimize.Bounds``, (lower, upper), an environment or
                   a :class:`Space`. Two rows of two numbers that can be read as pairs and as (lower, upper) are refused
-    x0            of a function: a start point, which is evaluated first; by default the optimizer begins where it likes
+    x0            a start point, which is evaluated first; by default the optimizer begins where it likes
     fix           variables that are not searched: {"name" or number: value}
     jac           of a function: True where it returns (loss, gradient), or a function that returns the gradient (n,);
                   None: it has none
@@ -154,10 +154,14 @@ def minimize(
     result = None
     try:
         if isinstance(f, Environment):
-            given = {"bounds": bounds, "x0": x0, "jac": jac, "record_as": record_as, "vectorized": vectorized or None}
+            given = {"bounds": bounds, "jac": jac, "record_as": record_as, "vectorized": vectorized or None}
             wrong = [k for k, v in given.items() if v is not None]
             if wrong:
                 raise UsageError(f"{', '.join(wrong)}: not with an environment, which has its own")
+            if x0 is not None:
+                if "x0" in opt:
+                    raise UsageError("x0 is given twice: in settings and as an argument")
+                opt["x0"] = _start(f, x0, fix)
             result = _run(f, method, budget, seed, jobs, out, resume, target, seconds, progress, run, opt, fix)
             return result
         if not callable(f):
@@ -217,6 +221,15 @@ def _numbered(fix, names) -> dict:
             raise UsageError(f"fix: variable {names[i]!r} is there twice")
         found[i] = real(value, f"fix[{key!r}]")
     return found
+
+
+def _start(env, x0, fix) -> list:
+    """A start point in an environment, as the optimizer takes it: the variables that are free."""
+    space = Space(env.lower, env.upper, x0)
+    fixed = space.fixed()
+    for i in _numbered(fix or {}, [v.name for v in env.variables]):
+        fixed[i] = True
+    return space.x0[~fixed].tolist()
 
 
 def _fixed(space, fix) -> Space:

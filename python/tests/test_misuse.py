@@ -156,6 +156,20 @@ class Inputs(Case):
         x = run.history()["x"]
         self.assertTrue(((x >= [0, 2, -1]) & (x <= [1, 4, 0])).all())
 
+    def test_start(self):
+        """a start point is evaluated first, exactly, by every optimizer; fixed variables stay where they are"""
+        start = [0.3, -0.7, 1.1]
+        with diffsim.make("analytic", dim=3, jobs=1) as env:
+            for method in ("rand", "cmaes", "bo", "racer", "cem", "turbo"):
+                for f, more in ((env, {}), (bowl, {"bounds": BOX})):
+                    self.same(diffsim.minimize(f, method, 3, x0=start, **more).history()["x"][0], start, method)
+                    x = diffsim.minimize(f, method, 8, x0=start, fix={1: 0.25}, **more).history()["x"]
+                    self.same(x[0], [0.3, 0.25, 1.1], method)
+                    self.assertEqual(set(x[:, 1].tolist()), {0.25}, method)
+        pairs = [(-1, 1), (0.5, 0.5), (-1, 1)]
+        found = diffsim.minimize(bowl, "lbfgsb", 30, bounds=pairs, jac=lambda x: 2 * (x - 0.3))
+        self.same(np.round(found.best_x, 6), [0.3, 0.5, 0.3])
+
     def test_answers(self):
         """what a function returns is one number, and n for its gradient"""
         for answer, kind, words in (
@@ -243,7 +257,14 @@ class Arguments(Case):
             (USAGE, r"x0\[1\] is nan", minimize, [bowl, "cmaes", 5], {**f, "x0": [0, np.nan, 0]}),
             (USAGE, r"x0 has shape \(2,\): \(3,\) is wanted", minimize, [bowl, "cmaes", 5], {**f, "x0": [0, 0]}),
             (TypeError, "x0: real numbers are wanted", minimize, [bowl, "cmaes", 5], {**f, "x0": "abc"}),
-            (USAGE, "x0: not with an environment", minimize, [env, "cmaes", 5], {"x0": [0, 0, 0]}),
+            (USAGE, "bounds: not with an environment", minimize, [env, "cmaes", 5], {"bounds": BOX}),
+            (USAGE, r"x0\[2\] is 99.0, outside of its bounds", minimize, [env, "cmaes", 5], {"x0": [0, 0, 99]}),
+            (USAGE, r"x0 has shape \(2,\): \(3,\) is wanted", minimize, [env, "cmaes", 5], {"x0": [0, 0]}),
+            (USAGE, "fix: there is no variable 'y'", minimize, [env, "cmaes", 5], {"fix": {"y": 0}}),
+            (USAGE, "fix: the number of a variable is 3", minimize, [bowl, "cmaes", 5], {**f, "fix": {3: 0}}),
+            (USAGE, "fix: x0 = 5: outside of its bounds", minimize, [bowl, "cmaes", 5], {**f, "fix": {0: 5}}),
+            (TypeError, "fix is 3", minimize, [bowl, "cmaes", 5], {**f, "fix": 3}),
+            (USAGE, "every variable is fixed", minimize, [bowl, "cmaes", 5], {**f, "fix": {0: 0, 1: 0, 2: 0}}),
             (TypeError, "jac is 'exact'", minimize, [bowl, "cmaes", 5], {**f, "jac": "exact"}),
             (TypeError, "target is 'low'", minimize, [bowl, "cmaes", 5], {**f, "target": "low"}),
             (USAGE, "target is NaN", minimize, [env, "cmaes", 5], {"target": np.nan}),
