@@ -12,7 +12,7 @@ from gymnasium.vector.utils import batch_space
 
 from . import _library
 from ._environment import OUTCOMES, Environment, make
-from ._errors import UnsupportedError, UsageError
+from ._errors import ClosedError, UnsupportedError, UsageError
 from ._library import lib
 from ._settings import reals, shown, whole
 
@@ -74,6 +74,7 @@ class _Lanes:
 
     def __init__(self, env, options, count):
         count = whole(count, "num_envs", 1, _LANES)
+        self.owned, self.closed = not isinstance(env, Environment), False
         if not isinstance(env, Environment):
             env = make(env, **options)
         elif options:
@@ -82,7 +83,7 @@ class _Lanes:
             raise UnsupportedError(f"{env.name} has no stepwise control: {', '.join(STEPWISE)} have")
         self.env, self.info, self.count = env, env.episodes, count
         self.own = np.array(env._take_lanes(count, _LANES), np.uint64)
-        weakref.finalize(self, env._lanes.difference_update, self.own.tolist())
+        self.release = weakref.finalize(self, env._lanes.difference_update, self.own.tolist())
         i = self.info
         self.lower, self.upper = env.lower.reshape(i.horizon, i.n_act), env.upper.reshape(i.horizon, i.n_act)
         self.x = np.zeros((count, i.horizon, i.n_act))  # what was done in each lane
@@ -113,6 +114,7 @@ class _Lanes:
         """The first observations, (len(lanes), n_obs)."""
         chosen = np.ascontiguousarray(keys, np.uint64)
         with self.env._lock:
+            self.check_open()
             self.begun[lanes] = False  # until it has worked
             self.key[lanes], self.steps[lanes] = keys, 0
             said = self.env._rows(lib.ds_environment_reset, self._rows(lanes), chosen.ctypes.data)
@@ -132,7 +134,7 @@ class _Lanes:
     def step(self, lanes, actions):
         """(observations, rewards, ended, abouts) of the lanes; abouts has the _info() of those that have ended."""
         with self.env._lock:
-            self.env._ready()
+            self.check_open()
             if not self.begun[lanes].all():
                 raise UsageError("no episode has begun: call reset() first")
             t, i = self.steps[lanes], self.info
@@ -165,6 +167,18 @@ class _Lanes:
             x[:t] = self.x[lane, :t]
         scene = self.env.trajectory(x.ravel(), noise_key=key)
         return scene.render(min(round(t * (scene.frames - 1) / self.info.horizon), scene.frames - 1), size)
+
+    def close(self):
+        """Closes the environment where it was opened here; else only leaves its lanes."""
+        self.closed = True
+        self.release()
+        if self.owned:
+            self.env.close()
+
+    def check_open(self):
+        self.env._check_open()
+        if self.closed:
+            raise ClosedError(f"the Gymnasium environment over {self.env.name} was closed: make another one")
 
     def fps(self):
         dt = self.info.dt or self.env.dt
@@ -217,7 +231,7 @@ class Env(gymnasium.Env):
         return obs, {}
 
     def step(self, action):
-        if self._over and self._lanes.begun[0] and not self._lanes.env.closed:
+        if self._over and self._lanes.begun[0] and not self._lanes.closed:
             raise UsageError("the episode is over: reset() begins another one")
         obs, reward, ended, about = self._lanes.step([0], self._lanes.actions(action, 1))
         self._over = bool(ended[0])
@@ -236,7 +250,7 @@ class Env(gymnasium.Env):
         return self._lanes.picture(0, self._size)
 
     def close(self):
-        self._lanes.env.close()
+        self._lanes.close()
 
 
 def _info(lanes, row, lane):
@@ -300,7 +314,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         return self._lanes.reset(lanes, [_key(self._random[i], self._lanes.env) for i in lanes]), {}
 
     def step(self, actions):
-        if not self._lanes.begun.all() and not self._lanes.env.closed:
+        if not self._lanes.begun.all() and not self._lanes.closed:
             raise UsageError("no episode has begun: call reset() first")
         actions = self._lanes.actions(actions, self.num_envs)
         on, again = np.flatnonzero(~self._over), np.flatnonzero(self._over)
@@ -322,7 +336,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         return tuple(self._lanes.picture(lane, self._size) for lane in range(self.num_envs))
 
     def close_extras(self, **_):
-        self._lanes.env.close()
+        self._lanes.close()
 
 
 register()

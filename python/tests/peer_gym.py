@@ -233,7 +233,10 @@ class Gymnasium(Case):
                 t.join()
             self.same(got, alone)
             self.raises(diffsim.UsageError, "has 64 lanes, of which 2 are in use", diffsim.gym.VectorEnv, env, 63)
-            del both[1]
+            both[1].close()
+            self.raises(diffsim.ClosedError, "was closed", both[1].step, [0.0])
+            self.assertFalse(env.closed, "it belongs to whoever opened it")
+            both[0].step([0.3])
             diffsim.gym.VectorEnv(env, 63)
 
     def test_video(self):
