@@ -83,13 +83,15 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/harness/check_watch.c %D%/harness/check_watch.h \
 	%D%/check/channels/check_asking.c %D%/check/channels/check_asking.h \
 	%D%/check/channels/check_channels.c %D%/check/channels/check_elements.c \
+	%D%/check/channels/check_linear.c \
 	%D%/check/channels/check_product_point.c %D%/check/channels/check_product_point.h \
 	%D%/check/channels/check_products.c %D%/check/check_eval.c \
 	%D%/check/check_extensions.c %D%/check/check_gradient.c %D%/check/check_gradient_report.h \
 	%D%/check/check_gradient_report.c %D%/check/check_hooks.c %D%/check/check_info.c \
-	%D%/check/check_instance.c %D%/check/check_load.c \
+	%D%/check/check_instance.c %D%/check/check_items.c %D%/check/check_items.h \
+	%D%/check/check_load.c \
 	%D%/check/check_pure.c %D%/check/check_report.c %D%/check/check_report.h \
-	%D%/check/check_rl.c %D%/check/check_run.c %D%/check/check_run.h %D%/check/check_scene.c \
+	%D%/check/check_rl.c %D%/check/check_rl.h %D%/check/check_sweeps.c %D%/check/check_run.c %D%/check/check_run.h %D%/check/check_scene.c \
 	%D%/check/check_score.c %D%/check/check_search.c %D%/check/check_tests.h %D%/check/check_variables.c \
 	%D%/difference/finite_difference.c %D%/difference/finite_difference.h \
 	%D%/difference/gradient_claim.c %D%/difference/gradient_claim.h \

@@ -9,112 +9,198 @@
 #include <string.h>
 
 #include "base/sized.h"
-#include "harness/check_flight.h"
-#include "harness/check_host.h"
+#include "check/check_items.h"
 #include "check/check_tests.h"
+#include "harness/check_flight.h"
 
 /* Points, and rows of the longest call. */
-enum { ROWS = 5, MANY = DS_MAX_ROWS };
+enum { MANY = DS_MAX_ROWS };
+/* Seconds of all calls of one test, and numbers that are kept of one question. */
+static const double BATCH_SECONDS = 4;
+static const uint64_t KEPT_NUMBERS = 8000000;
 
-static const void *ask_extension(const ds_check_env *env, const char *id)
+typedef struct company {
+    ds_check *c;
+    ds_check_env *env;
+    const ds_env_batch *ext;
+    ds_check_items items;
+    ds_check_player player;
+    ds_check_row row[MANY];
+    uint64_t rows;     /* opened */
+    double *alone, *together;
+    int answered;      /* some call had an answer */
+    uint64_t sizes, wanted;
+} company;
+
+/* The order in which sizes are tried where there is no time for all of them: the longest call, those with a
+ * remainder of every length, and then the others. */
+static uint64_t size_at(uint64_t k)
 {
-    return env->vt->get_extension != NULL ? env->vt->get_extension(env->self, id) : NULL;
+    static const uint64_t first[] = {MANY, 7, 1, 5, 33, 2, 3, 4, 6, 9, 16, 63};
+    const uint64_t count = sizeof first / sizeof first[0];
+    if (k < count) {
+        return first[k];
+    }
+    uint64_t left = k - count, size = 1;
+    for (;; size++) {
+        uint64_t i = 0;
+        while (i < count && first[i] != size) {
+            i++;
+        }
+        if (i == count && left-- == 0) {
+            return size;
+        }
+    }
 }
 
-/* One call with `count` rows of x in the order given, compared with single calls. 0 = the environment does
- * not answer such a call: the host asks for the points one by one then. */
-static int compare_rows(ds_check *c, ds_check_env *env, const ds_env_batch *ext, uint64_t count,
-                        const double *x, const uint64_t *order, uint32_t want, double *grad, double *single)
+/* One call with the questions of the items in `pick`. 0 = the environment does not answer such a call: the
+ * host asks for the points one by one then. */
+static int call_rows(company *t, const ds_check_item *item, uint64_t count, const uint64_t *pick)
 {
-    ds_eval io[MANY], *list[MANY];
-    uint64_t n = env->n;
+    ds_check *c = t->c;
+    ds_eval *list[MANY];
+    const uint64_t size = item->size;
     for (uint64_t k = 0; k < count; k++) {
-        double *g = grad + k * n;
-        for (uint64_t i = 0; i < n; i++) {
-            g[i] = ds_check_poison();
-        }
-        io[k] = (ds_eval){.struct_size = sizeof io[k],
-                          .want = want,
-                          .n = n,
-                          .x = x + order[k] * n,
-                          .noise_key = order[k],
-                          .grad = want != 0 ? g : NULL,
-                          .loss = NAN,
-                          .outcome = UINT32_MAX,
-                          .bad_step = -1};
-        list[k] = &io[k];
+        ds_check_row_ask(&t->items, &item[pick[k]], &t->row[k]);
+        list[k] = &t->row[k].io;
     }
-    ds_flight_begin(x + order[0] * n, n, want, order[0], (uint32_t)count);
-    ds_status st = ext->evaluate(env->self, count, list);
+    const ds_eval *first = list[0];
+    t->env->h.error_text[0] = '\0';
+    ds_flight_begin(first->x, first->n, first->want, first->noise_key, (uint32_t)count);
+    const ds_status status = t->ext->evaluate(t->env->self, count, list);
     ds_flight_end();
-    if (st == DS_E_UNSUPPORTED) {
+    if (status == DS_E_UNSUPPORTED) {
         return 0;
     }
-    if (st != DS_OK) {
+    if (status != DS_OK) {
         ds_check_fail(c, "evaluate() of %llu points returned %s: %.200s", (unsigned long long)count,
-                      ds_status_name(st), env->h.error_text);
+                      ds_status_name(status), t->env->h.error_text);
         return 1;
     }
-    for (uint64_t k = 0; k < count; k++) {
-        ds_check_answer many = {.status = DS_OK, .io = io[k]}, alone;
+    for (uint64_t k = 0; k < count && c->failed == 0; k++) {
+        const double *alone = t->alone + pick[k] * size;
         char where[80];
-        snprintf(where, sizeof where, "point %llu of %llu in one call", (unsigned long long)k,
+        snprintf(where, sizeof where, "alone, and as row %llu of %llu in one call", (unsigned long long)k,
                  (unsigned long long)count);
-        ds_check_evaluate(env, x + order[k] * n, want, order[k], want != 0 ? single : NULL, &alone);
-        ds_check_same(c, &many, &alone, n, want != 0 && alone.io.outcome == DS_EVAL_OK, where);
+        ds_check_row_take(&t->items, &item[pick[k]], &t->row[k], DS_OK, NULL, t->together);
+        ds_check_row_same(c, &t->items, &item[pick[k]], alone, t->together, where);
     }
     return 1;
 }
 
-static void extension_batch(ds_check *c)
+/* Calls of many sizes with one question: distinct points in the order of a shuffle, and some that repeat. */
+static void try_sizes(company *t, const ds_check_item *item)
 {
-    static const uint64_t orders[][ROWS] = {{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {1, 1, 1, 0, 1}};
-    ds_check_env *env = c->env;
-    const ds_env_batch *theirs = ask_extension(env, DS_EXT_BATCH);
-    ds_env_batch own, *ext = &own;
-    ds_error e;
-    double *x = calloc((size_t)(ROWS + MANY + 1) * env->n, sizeof *x);
-    if (theirs == NULL) {
-        ds_check_skip(c, "this environment does not offer it");
-    } else if (x == NULL) {
-        ds_check_fail(c, "out of memory");
-    } else if (DS_SIZED_READ(ext, theirs, DS_ENV_BATCH_SIZE_1_0, "", "the table of " DS_EXT_BATCH, &e) != 0) {
-        ds_check_fail(c, "%s", e.text);
-        ds_check_hint(c, "static const ds_env_batch table = {.struct_size = sizeof table, ...};");
-    } else if (ext->evaluate == NULL) {
-        ds_check_fail(c, "evaluate() is missing in the table of " DS_EXT_BATCH);
-    } else {
-        double *grad = x + ROWS * env->n, *single = grad + MANY * env->n;
-        int answered = 0;
-        for (uint64_t k = 1; k < ROWS; k++) {
-            ds_check_random_point(c, env, x + k * env->n);
-        }
-        memcpy(x, env->x0, env->n * sizeof *x);
-        for (size_t k = 0; k < sizeof orders / sizeof orders[0]; k++) {
-            answered |= compare_rows(c, env, ext, ROWS, x, orders[k], 0, grad, single);
-            if (env->has_gradient) {
-                answered |= compare_rows(c, env, ext, ROWS, x, orders[k], DS_WANT_GRAD, grad, single);
+    ds_check *c = t->c;
+    uint64_t points = t->items.points, pick[MANY];
+    for (uint64_t k = 0; k < points; k++) {
+        ds_check_item_play(&t->player, &item[k], t->alone + k * item->size);
+    }
+    for (uint64_t k = 0; k < t->sizes && c->failed == 0; k++) {
+        const uint64_t count = size_at(k), from = ds_random_u32(&c->random) % points;
+        for (uint64_t i = 0; i < count; i++) {
+            pick[i] = (from + i * (k % 3 == 1 ? points - 1 : 1)) % points;
+            if (k % 4 == 3 && i % 3 == 2) {
+                pick[i] = pick[i - 1]; /* the same point twice */
             }
         }
-        answered |= compare_rows(c, env, ext, 1, x, orders[0], 0, grad, single);
-        const uint32_t want = env->has_gradient ? DS_WANT_GRAD : 0;
-        uint64_t many[MANY],
-            rows = ds_check_plan(c, "rows of one call", MANY, 1,
-                                 2 * (want != 0 ? c->options->cost_gradient : c->options->cost));
-        for (uint64_t k = 0; k < rows; k++) {
-            many[k] = ds_random_u32(&c->random) % ROWS;
-        }
-        answered |= compare_rows(c, env, ext, rows, x, many, want, grad, single);
-        if (!answered) {
-            ds_check_skip(c, "it answers no call with several points (DS_E_UNSUPPORTED)");
-        }
-        if (c->failed > 0) {
-            ds_check_hint(
-                c, "a point's answer must not depend on its company: no state that goes from one to the "
-                   "next, sums in the same order as for a point alone");
+        t->answered |= call_rows(t, item, count, pick);
+    }
+}
+
+static void try_questions(company *t)
+{
+    const ds_check_items *s = &t->items;
+    for (uint64_t q = 0; q < s->questions && t->c->failed == 0; q++) {
+        try_sizes(t, &s->item[q * s->points]);
+    }
+    if (t->sizes < t->wanted) {
+        ds_check_note(t->c,
+                      "%llu of %llu sizes of a call, because evaluations take too long for all (smaller "
+                      "parameters, given with --set, make it complete)",
+                      (unsigned long long)t->sizes, (unsigned long long)t->wanted);
+    }
+    if (!t->answered) {
+        ds_check_skip(t->c, "it answers no call with several points (DS_E_UNSUPPORTED)");
+    }
+    if (t->c->failed > 0) {
+        ds_check_hint(t->c,
+                      "a point's answer must not depend on its company, nor on how many there are: look at the "
+                      "loop over what is left of a vector, at state that goes from one point to the next, at "
+                      "sums in another order than for a point alone");
+    }
+}
+
+/* Rows of the longest call have points of their own where there is time and memory for them; the time goes to
+ * sizes otherwise. */
+static void batch_with(company *t)
+{
+    ds_check *c = t->c;
+    const ds_check_options *o = c->options;
+    const double each = t->env->has_gradient ? o->cost_gradient : o->cost;
+    uint64_t points = each * 16 * MANY > BATCH_SECONDS ? 5 : MANY, largest = 1;
+    if (!ds_check_items_open(c, t->env, points, 0, &t->items)) {
+        return;
+    }
+    for (uint64_t q = 0; q < t->items.questions; q++) {
+        const uint64_t size = t->items.item[q * points].size;
+        largest = size > largest ? size : largest;
+    }
+    if (largest * points > KEPT_NUMBERS) {
+        ds_check_items_close(&t->items);
+        points = 5;
+        if (!ds_check_items_open(c, t->env, points, 0, &t->items)) {
+            return;
         }
     }
-    free(x);
+    /* A call has 33 rows in the mean. */
+    const double size_seconds = 33 * t->items.seconds / (double)points;
+    t->wanted = MANY;
+    t->sizes = size_seconds * MANY > BATCH_SECONDS ? (uint64_t)fmax(3, BATCH_SECONDS / size_seconds) : MANY;
+    t->alone = malloc((points + 1) * largest * sizeof *t->alone);
+    t->together = t->alone + points * largest;
+    int room = t->alone != NULL && ds_check_player_open(&t->items, t->env, &t->player);
+    while (room && t->rows < MANY && ds_check_row_open(&t->items, &t->row[t->rows])) {
+        t->rows++;
+    }
+    if (t->rows == MANY) {
+        try_questions(t);
+    } else if (c->failed == 0) {
+        ds_check_fail(c, "out of memory");
+    }
+    while (t->rows > 0) {
+        ds_check_row_close(&t->row[--t->rows]);
+    }
+    ds_check_player_close(&t->player);
+    free(t->alone);
+    ds_check_items_close(&t->items);
+}
+
+static void extension_batch(ds_check *c)
+{
+    const ds_env_vtable *vt = c->env->vt;
+    const ds_env_batch *theirs =
+        vt->get_extension != NULL ? vt->get_extension(c->env->self, DS_EXT_BATCH) : NULL;
+    ds_env_batch own;
+    ds_error e;
+    company *t = calloc(1, sizeof *t);
+    if (theirs == NULL) {
+        ds_check_skip(c, "this environment does not offer it");
+    } else if (DS_SIZED_READ(&own, theirs, DS_ENV_BATCH_SIZE_1_0, "", "the table of " DS_EXT_BATCH, &e) !=
+               0) {
+        ds_check_fail(c, "%s", e.text);
+        ds_check_hint(c, "static const ds_env_batch table = {.struct_size = sizeof table, ...};");
+    } else if (own.evaluate == NULL) {
+        ds_check_fail(c, "evaluate() is missing in the table of " DS_EXT_BATCH);
+    } else if (t == NULL) {
+        ds_check_fail(c, "out of memory");
+    } else {
+        t->c = c;
+        t->env = c->env;
+        t->ext = &own;
+        batch_with(t);
+    }
+    free(t);
 }
 
 const ds_check_test ds_check_extension_tests[] = {{"ext.batch",

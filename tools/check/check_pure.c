@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/check_apart.h"
-#include "harness/check_host.h"
+#include "check/check_items.h"
 #include "check/check_tests.h"
+#include "harness/check_apart.h"
 
 static const char hint_state[] =
     "look for state that outlives a call: static variables, warm starts, buffers that are not "
@@ -90,6 +90,120 @@ static void compare_reference(ds_check *c, const ds_check_env *env, const ds_che
     }
 }
 
+/* ---- everything that an instance can be asked ---- */
+
+typedef struct bench {
+    ds_check_items items;
+    ds_check_player player;
+    double *first, *again; /* numbers of all items; of the longest one */
+} bench;
+
+/* The items of an instance, played once. 0 = out of memory (recorded). */
+static int open_bench(ds_check *c, ds_check_env *env, bench *b)
+{
+    memset(b, 0, sizeof *b);
+    if (!ds_check_items_open(c, env, 0, 1, &b->items)) {
+        return 0;
+    }
+    b->first = malloc(2 * b->items.size * sizeof *b->first);
+    if (b->first == NULL || !ds_check_player_open(&b->items, env, &b->player)) {
+        free(b->first);
+        ds_check_items_close(&b->items);
+        return 0;
+    }
+    b->again = b->first + b->items.size;
+    ds_check_items_play(&b->player, b->first);
+    return 1;
+}
+
+static void close_bench(bench *b)
+{
+    ds_check_player_close(&b->player);
+    free(b->first);
+    ds_check_items_close(&b->items);
+}
+
+static int play_again(ds_check *c, bench *b, uint64_t k, const char *what)
+{
+    const ds_check_items *s = &b->items;
+    ds_check_item_play(&b->player, &s->item[k], b->again);
+    return ds_check_item_same(c, s, &s->item[k], b->first + ds_check_item_place(s, k), b->again, what);
+}
+
+/* Backwards, and in an order without pattern. */
+static void items_repeat(ds_check *c)
+{
+    bench b;
+    if (!open_bench(c, c->env, &b)) {
+        return;
+    }
+    const uint64_t count = b.items.count;
+    for (uint64_t k = count; k-- > 0 && c->failed == 0;) {
+        play_again(c, &b, k, "again, in reverse order");
+    }
+    for (uint64_t k = 0; k < count && c->failed == 0; k++) {
+        play_again(c, &b, ds_random_u32(&c->random) % count, "again, in another order");
+    }
+    close_bench(&b);
+}
+
+/* Each item many times: as often as it goes into its share of the time. */
+static void items_often(ds_check *c)
+{
+    enum { LEAST = 100, MOST = 2000 };
+    static const double SHARE = 0.01, LONGEST = 0.5;
+    const double end = ds_check_worked() + LONGEST;
+    bench b;
+    if (!open_bench(c, c->env, &b)) {
+        return;
+    }
+    const ds_check_items *s = &b.items;
+    const double each = s->seconds / (double)s->points + 1e-7; /* of the items of one point */
+    const uint64_t rounds = (uint64_t)fmin(MOST, fmax(LEAST, SHARE / each));
+    for (uint64_t round = 0; round < rounds && c->failed == 0 && ds_check_worked() < end; round++) {
+        char what[80];
+        snprintf(what, sizeof what, "again, %llu rounds later", (unsigned long long)round + 1);
+        for (uint64_t k = 0; k < s->count && c->failed == 0; k++) {
+            if (s->item[k].point == round % s->points) {
+                play_again(c, &b, k, what);
+            }
+        }
+    }
+    close_bench(&b);
+}
+
+/* Two instances, a call of each in turn: one item of the one beside one of the other. */
+static void items_in_turn(ds_check *c, ds_check_env *two)
+{
+    bench b;
+    ds_check_player other;
+    double *out;
+    if (!open_bench(c, c->env, &b)) {
+        return;
+    }
+    const ds_check_items *s = &b.items;
+    out = malloc(s->size * sizeof *out);
+    if (out != NULL && ds_check_player_open(s, two, &other)) {
+        for (uint64_t k = 0; k < s->count && c->failed == 0; k++) {
+            const uint64_t l = s->count - 1 - (k + s->count / 3) % s->count;
+            ds_check_item_begin(&b.player, &s->item[k], b.again);
+            ds_check_item_begin(&other, &s->item[l], out);
+            int more = 1;
+            while (more) {
+                more = ds_check_item_next(&b.player);
+                more |= ds_check_item_next(&other);
+            }
+            ds_check_item_same(c, s, &s->item[k], b.first + ds_check_item_place(s, k), b.again,
+                               "in turn with calls of another instance");
+            ds_check_item_same(c, s, &s->item[l], b.first + ds_check_item_place(s, l), out,
+                               "in another instance");
+        }
+        ds_check_player_close(&other);
+    }
+    free(out);
+    close_bench(&b);
+}
+
 /* ---- tests ---- */
 
 static void pure_repeat(ds_check *c)
@@ -124,6 +238,9 @@ static void pure_repeat(ds_check *c)
     free(p.x);
     free(first.grad);
     free(again.grad);
+    if (c->failed == 0) {
+        items_repeat(c);
+    }
 }
 
 /* ---- what is kept from call to call ---- */
@@ -257,6 +374,9 @@ static void pure_often(ds_check *c)
     free(p.x);
     free(first.grad);
     free(again.grad);
+    if (c->failed == 0) {
+        items_often(c);
+    }
 }
 
 static const char after_loss[] = "the gradient alone, and after the loss of the same point";
@@ -340,6 +460,9 @@ static void pure_instance(ds_check *c)
     free(p.x);
     free(a.grad);
     free(b.grad);
+    if (c->failed == 0) {
+        items_in_turn(c, &two);
+    }
     ds_check_env_close(&two);
 }
 
@@ -360,7 +483,9 @@ static void call_once(ds_check *c, void *arg)
     if (ds_check_answer_look(c, &env, &a, "start point")) {
         compare_reference(c, &env, &a, call->what);
     }
-    if (c->failed > 0) {
+    if (c->failed == 0) {
+        ds_check_items_as_kept(c, &env, call->what);
+    } else {
         ds_check_hint(c, "%s", call->hint);
     }
     ds_check_env_close(&env);
@@ -373,10 +498,27 @@ static void start_point(ds_check *c, uint32_t threads, const char *what, const c
     ds_check_apart(c, call_once, &call, sizeof call);
 }
 
+static void call_in_process(ds_check *c, void *arg)
+{
+    ds_check_env env;
+    if (ds_check_env_open(c, 1, &env)) {
+        ds_check_items_as_kept(c, &env, (const char *)arg);
+        ds_check_env_close(&env);
+    }
+}
+
+/* In some more processes where that costs little: their numbers have other remainders. */
 static void pure_process(ds_check *c)
 {
-    start_point(c, 1, "another process",
+    enum { PROCESSES = 8 };
+    static const double LONGEST = 0.1, ENDLESS = 60;
+    char what[] = "another process";
+    start_point(c, 1, what,
                 "no time, no addresses, no process id, no uninitialised memory in the computation");
+    const double each = 20 * (c->options->cost + c->options->cost_gradient);
+    for (int k = 0; k < PROCESSES && c->failed == 0 && each < LONGEST && !ds_check_alone(c); k++) {
+        ds_check_limited(c, call_in_process, what, sizeof what, ENDLESS);
+    }
 }
 
 static void pure_threads(ds_check *c)
@@ -396,7 +538,25 @@ typedef struct parallel {
     answers r;
     uint64_t rounds;
     pthread_barrier_t *start;
+    bench *bench; /* items, and what they give alone; NULL = none */
+    ds_check_player player;
+    double *out;
+    int64_t differs; /* item that was not the same, then in `out` at its place; -1 = none */
 } parallel;
+
+/* All items some times; it ends with the first one that the other instance has disturbed. */
+static void run_items(parallel *t)
+{
+    const ds_check_items *s = &t->bench->items;
+    t->differs = -1;
+    for (uint64_t round = 0; round < t->rounds && t->differs < 0; round++) {
+        for (uint64_t k = 0, at = 0; k < s->count && t->differs < 0; at += s->item[k++].size) {
+            ds_check_item_play(&t->player, &s->item[k], t->out);
+            t->differs =
+                ds_check_item_same(NULL, s, &s->item[k], t->bench->first + at, t->out, "") ? -1 : (int64_t)k;
+        }
+    }
+}
 
 /* Each point some times; an answer that the other instance disturbed is kept, whatever came after it. */
 static void *run_parallel(void *arg)
@@ -416,6 +576,9 @@ static void *run_parallel(void *arg)
             }
         }
     }
+    if (t->bench != NULL) {
+        run_items(t);
+    }
     return NULL;
 }
 
@@ -428,6 +591,12 @@ static void compare_parallel(ds_check *c, const parallel *t)
         }
         for (uint64_t k = 0; t[i].alone != NULL && k < t[i].p->count; k++) {
             ds_check_same(c, &t[i].alone->a[k], &t[i].r.a[k], t[i].p->n, 1, what);
+        }
+        if (t[i].bench != NULL && t[i].differs >= 0) {
+            const ds_check_items *s = &t[i].bench->items;
+            const uint64_t k = (uint64_t)t[i].differs;
+            ds_check_item_same(c, s, &s->item[k], t[i].bench->first + ds_check_item_place(s, k), t[i].out,
+                               what);
         }
     }
     if (c->failed > 0) {
@@ -458,6 +627,7 @@ static void two_at_once(ds_check *c, parallel *t)
 static void pure_parallel(ds_check *c)
 {
     parallel t[2];
+    bench b = {0};
     points p = {0};
     answers alone = {0};
     int made = 0;
@@ -479,11 +649,23 @@ static void pure_parallel(ds_check *c)
         }
         t[0].rounds = t[1].rounds =
             p.count == POINTS ? ds_check_plan(c, "rounds", 5, 1, POINTS * seconds(c, &t[0].env)) : 1;
+        if (p.count == POINTS && open_bench(c, &t[0].env, &b)) {
+            for (int i = 0; i < 2; i++) {
+                t[i].out = malloc(b.items.size * sizeof *t[i].out);
+                t[i].bench =
+                    t[i].out != NULL && ds_check_player_open(&b.items, &t[i].env, &t[i].player) ? &b : NULL;
+            }
+        }
         two_at_once(c, t);
     }
     for (int i = 0; i < made; i++) {
+        ds_check_player_close(&t[i].player);
+        free(t[i].out);
         free(t[i].r.grad);
         ds_check_env_close(&t[i].env);
+    }
+    if (b.first != NULL) {
+        close_bench(&b);
     }
     free(alone.grad);
     free(p.x);

@@ -3,8 +3,8 @@
  * simulates, it repeats itself, and strange calls do no harm. */
 #include "config.h"
 
-#include <diffsim/ext/rl_gradient.h>
-#include <diffsim/ext/rl.h>
+#include "check/check_rl.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,24 +14,7 @@
 #include "harness/check_host.h"
 #include "check/check_tests.h"
 
-/* One episode, as the plugin answered. */
-typedef struct episode {
-    uint64_t steps; /* taken */
-    uint32_t outcome, ended;
-    double loss, sum; /* of the rewards */
-    uint64_t hash;    /* of all answers */
-} episode;
-
-typedef struct bench {
-    ds_check *c;
-    ds_check_env env;
-    const ds_rl *rl; /* NULL, or `table`: in our own size */
-    ds_rl table;
-    ds_rl_info info;
-    double *x, *obs;
-} bench;
-
-static int open_bench(ds_check *c, bench *b)
+int ds_check_steps_open(ds_check *c, ds_check_steps *b)
 {
     memset(b, 0, sizeof *b);
     b->c = c;
@@ -73,7 +56,7 @@ static int open_bench(ds_check *c, bench *b)
     return 1;
 }
 
-static void close_bench(bench *b)
+void ds_check_steps_close(ds_check_steps *b)
 {
     free(b->x);
     free(b->obs);
@@ -88,7 +71,7 @@ static uint64_t mix(uint64_t hash, double v)
 }
 
 /* Everything observed is finite and written. */
-static int look_at_obs(bench *b, uint64_t step, uint64_t *hash)
+static int look_at_obs(ds_check_steps *b, uint64_t step, uint64_t *hash)
 {
     for (uint64_t i = 0; i < b->info.n_obs; i++) {
         *hash = mix(*hash, b->obs[i]);
@@ -102,15 +85,14 @@ static int look_at_obs(bench *b, uint64_t step, uint64_t *hash)
     return 1;
 }
 
-static void poison(bench *b)
+static void poison(ds_check_steps *b)
 {
     for (uint64_t i = 0; i < b->info.n_obs; i++) {
         b->obs[i] = ds_check_poison();
     }
 }
 
-/* Steps through the actions b->x. 0 where the contract was broken (recorded). */
-static int play(bench *b, uint64_t key, episode *ep)
+int ds_check_steps_play(ds_check_steps *b, uint64_t key, uint64_t most, ds_check_episode *ep)
 {
     ds_check *c = b->c;
     memset(ep, 0, sizeof *ep);
@@ -123,7 +105,7 @@ static int play(bench *b, uint64_t key, episode *ep)
     if (!look_at_obs(b, 0, &ep->hash)) {
         return 0;
     }
-    for (uint64_t t = 0; t < b->info.horizon; t++) {
+    for (uint64_t t = 0; t < b->info.horizon && t < most; t++) {
         ds_rl_step io = {.struct_size = sizeof io,
                          .action = b->x + t * b->info.n_act,
                          .obs = b->obs,
@@ -147,12 +129,19 @@ static int play(bench *b, uint64_t key, episode *ep)
             ds_check_fail(c, "step %llu: the reward is %g", (unsigned long long)t, io.reward);
             return 0;
         }
+        if (b->observed != NULL) {
+            b->rewards[t] = io.reward;
+            memcpy(b->observed + t * b->info.n_obs, b->obs, b->info.n_obs * sizeof *b->obs);
+        }
         ep->sum += io.reward;
         ep->hash = mix(ep->hash, io.reward);
         if (io.ended != DS_RL_GOES_ON) {
             ep->loss = io.loss;
             return 1;
         }
+    }
+    if (most < b->info.horizon) {
+        return 1;
     }
     ds_check_fail(c, "the episode goes on after its last step");
     ds_check_hint(
@@ -161,8 +150,13 @@ static int play(bench *b, uint64_t key, episode *ep)
     return 0;
 }
 
+static int play(ds_check_steps *b, uint64_t key, ds_check_episode *ep)
+{
+    return ds_check_steps_play(b, key, b->info.horizon, ep);
+}
+
 /* The loss of an episode is that of evaluate() at its actions. */
-static void compare_with_evaluate(bench *b, uint64_t key, const episode *ep, const char *where)
+static void compare_with_evaluate(ds_check_steps *b, uint64_t key, const ds_check_episode *ep, const char *where)
 {
     ds_check_answer a;
     uint64_t taken = ep->steps * b->info.n_act;
@@ -190,15 +184,15 @@ static void compare_with_evaluate(bench *b, uint64_t key, const episode *ep, con
 
 static void rl_loss(ds_check *c)
 {
-    bench b;
+    ds_check_steps b;
     double constant = 0, scale = 0;
     uint64_t failed = 0;
-    if (!open_bench(c, &b)) {
+    if (!ds_check_steps_open(c, &b)) {
         return;
     }
     uint64_t count = ds_check_plan(c, "episodes", 8, 2, 2 * c->options->cost);
     for (uint64_t k = 0; k < count && c->failed == 0; k++) {
-        episode ep;
+        ds_check_episode ep;
         uint64_t key = k < count / 2 ? 0 : 0x123456789abu + k;
         if (k == 0) {
             memcpy(b.x, b.env.x0, b.env.n * sizeof *b.x);
@@ -227,11 +221,11 @@ static void rl_loss(ds_check *c)
     ds_check_note(c, "%llu steps of %llu numbers, %llu observed; %llu of %llu episodes failed",
                   (unsigned long long)b.info.horizon, (unsigned long long)b.info.n_act,
                   (unsigned long long)b.info.n_obs, (unsigned long long)failed, (unsigned long long)count);
-    close_bench(&b);
+    ds_check_steps_close(&b);
 }
 
 /* What is wrong with the end of one episode; 0 = recorded. */
-static int sound_end(const bench *b, const episode *ep)
+static int sound_end(const ds_check_steps *b, const ds_check_episode *ep)
 {
     int limit = (b->info.flags & DS_RL_TIME_LIMIT) != 0, reached = ep->steps == b->info.horizon;
     if (ep->outcome != DS_EVAL_OK) { /* over in any case, and terminated */
@@ -254,7 +248,7 @@ static int sound_end(const bench *b, const episode *ep)
 }
 
 /* That none is truncated by the time limit shows over many: one may end by the rules in its last step. */
-static void judge_limit(const bench *b, uint64_t reached, uint64_t truncated)
+static void judge_limit(const ds_check_steps *b, uint64_t reached, uint64_t truncated)
 {
     if ((b->info.flags & DS_RL_TIME_LIMIT) != 0 && reached > 0 && truncated == 0) {
         ds_check_fail(b->c,
@@ -269,14 +263,14 @@ static void judge_limit(const bench *b, uint64_t reached, uint64_t truncated)
 
 static void rl_ended(ds_check *c)
 {
-    bench b;
+    ds_check_steps b;
     uint64_t reached = 0, truncated = 0, early = 0, count;
-    if (!open_bench(c, &b)) {
+    if (!ds_check_steps_open(c, &b)) {
         return;
     }
     count = ds_check_plan(c, "episodes", 6, 2, c->options->cost);
     for (uint64_t k = 0; k < count && c->failed == 0; k++) {
-        episode ep;
+        ds_check_episode ep;
         if (k == 0) {
             memcpy(b.x, b.env.x0, b.env.n * sizeof *b.x);
         } else {
@@ -298,10 +292,10 @@ static void rl_ended(ds_check *c)
             b.info.flags & DS_RL_TIME_LIMIT ? "a time limit" : "a part of the task",
             (unsigned long long)truncated, (unsigned long long)early);
     }
-    close_bench(&b);
+    ds_check_steps_close(&b);
 }
 
-static void same(bench *b, const episode *a, const episode *other, const char *what)
+static void same(ds_check_steps *b, const ds_check_episode *a, const ds_check_episode *other, const char *what)
 {
     int observed = a->hash == other->hash || b->c->tolerance > 0;
     if (!observed || a->steps != other->steps || a->outcome != other->outcome || a->ended != other->ended ||
@@ -313,10 +307,10 @@ static void same(bench *b, const episode *a, const episode *other, const char *w
 
 static void rl_repeat(ds_check *c)
 {
-    bench b, other;
-    episode first, again;
+    ds_check_steps b, other;
+    ds_check_episode first, again;
     ds_check_answer a;
-    if (!open_bench(c, &b)) {
+    if (!ds_check_steps_open(c, &b)) {
         return;
     }
     ds_check_random_point(c, &b.env, b.x);
@@ -329,19 +323,19 @@ static void rl_repeat(ds_check *c)
         if (play(&b, 7, &again)) {
             same(&b, &first, &again, "after an episode that was given up");
         }
-        if (!ds_check_alone(c) && open_bench(c, &other)) {
+        if (!ds_check_alone(c) && ds_check_steps_open(c, &other)) {
             memcpy(other.x, b.x, b.env.n * sizeof *b.x);
             if (play(&other, 7, &again)) {
                 same(&b, &first, &again, "in another instance");
             }
-            close_bench(&other);
+            ds_check_steps_close(&other);
         }
     }
-    close_bench(&b);
+    ds_check_steps_close(&b);
 }
 
 /* A step where there is no episode. */
-static void expect_state(bench *b, const char *when)
+static void expect_state(ds_check_steps *b, const char *when)
 {
     ds_rl_step io = {.struct_size = sizeof io, .action = b->x, .obs = b->obs};
     ds_status st = b->rl->step(b->env.self, &io);
@@ -357,10 +351,10 @@ static void expect_state(bench *b, const char *when)
 static void rl_strange(ds_check *c)
 {
     static const double strange[] = {1e300, -1e300, 1e6, NAN, INFINITY};
-    bench b;
-    episode before, after;
+    ds_check_steps b;
+    ds_check_episode before, after;
     ds_check_answer a;
-    if (!open_bench(c, &b)) {
+    if (!ds_check_steps_open(c, &b)) {
         return;
     }
     memcpy(b.x, b.env.x0, b.env.n * sizeof *b.x);
@@ -386,183 +380,7 @@ static void rl_strange(ds_check *c)
             same(&b, &before, &after, "after actions far outside of the box");
         }
     }
-    close_bench(&b);
-}
-
-/* ---- derivatives ---- */
-
-/* Its derivatives in a struct of our own; 0 where there are none, or where they are wrong (recorded). */
-static int open_gradient(const bench *b, ds_rl_gradient *own)
-{
-    ds_error e;
-    const ds_rl_gradient *theirs = b->env.vt->get_extension(b->env.self, DS_EXT_RL_GRADIENT);
-    if (theirs == NULL) {
-        ds_check_skip(b->c, "this environment offers no derivatives of stepwise control");
-        return 0;
-    }
-    if (DS_SIZED_READ(own, theirs, DS_RL_GRADIENT_SIZE_1_0, "", "the table of " DS_EXT_RL_GRADIENT, &e) !=
-        0) {
-        ds_check_fail(b->c, "%s", e.text);
-        return 0;
-    }
-    if (own->begin == NULL || own->back == NULL) {
-        ds_check_fail(b->c, "a function of " DS_EXT_RL_GRADIENT " is missing");
-        return 0;
-    }
-    return 1;
-}
-
-/* What back() has written is finite. */
-static int look_at_bar(const bench *b, uint64_t step, const double *bar)
-{
-    for (uint64_t i = 0; i < b->info.n_act; i++) {
-        if (!isfinite(bar[i])) {
-            ds_check_fail(b->c, "step %llu backwards: number %llu of the adjoint of the action is %s",
-                          (unsigned long long)step, (unsigned long long)i,
-                          ds_check_is_poison(bar[i]) ? "not written" : "not finite");
-            return 0;
-        }
-    }
-    return 1;
-}
-
-/* Goes back over the first `last` steps with reward_bar at each of them, and obs_bar behind the last one
- * (NULL = 0). 0 where the contract was broken (recorded). */
-static int sweep(const bench *b, const ds_rl_gradient *g, uint64_t last, double reward_bar,
-                 const double *obs_bar, double *out)
-{
-    const uint64_t m = b->info.n_act;
-    double *none = calloc(b->info.n_obs, sizeof *none);
-    ds_status st = none == NULL ? DS_E_NOMEM : g->begin(b->env.self, last);
-    int sound = 1;
-    for (uint64_t t = last; sound && st == DS_OK && t-- > 0;) {
-        ds_rl_back io = {.struct_size = sizeof io,
-                         .step = t,
-                         .reward_bar = reward_bar,
-                         .obs_bar = obs_bar != NULL && t + 1 == last ? obs_bar : none,
-                         .action_bar = out + t * m};
-        for (uint64_t i = 0; i < m; i++) {
-            io.action_bar[i] = ds_check_poison();
-        }
-        st = g->back(b->env.self, &io);
-        sound = st != DS_OK || look_at_bar(b, t, io.action_bar);
-    }
-    free(none);
-    if (st != DS_OK) {
-        ds_check_fail(b->c, "a sweep over %llu steps returned %s: %.200s", (unsigned long long)last,
-                      ds_status_name(st), b->env.h.error_text);
-    }
-    return sound && st == DS_OK;
-}
-
-static double distance_of(uint64_t n, const double *v, const double *w)
-{
-    double sum = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        double d = v[i] - (w != NULL ? w[i] : 0);
-        sum += d * d;
-    }
-    return sqrt(sum);
-}
-
-/* Rewards backwards are the gradient of evaluate(). */
-static void compare_with_gradient(bench *b, const ds_rl_gradient *g, double *swept, double *grad)
-{
-    ds_check_answer a;
-    episode ep;
-    if (!play(b, 5, &ep) || ep.outcome != DS_EVAL_OK || !sweep(b, g, ep.steps, -1, NULL, swept)) {
-        return;
-    }
-    const uint64_t taken = ep.steps * b->info.n_act;
-    ds_check_evaluate(&b->env, b->x, DS_WANT_GRAD, 5, grad, &a);
-    double size = distance_of(taken, grad, NULL), off = distance_of(taken, swept, grad);
-    if (a.io.outcome == DS_EVAL_OK && a.io.grad_kind != DS_GRAD_NONE && !(off <= 1e-6 * size + 1e-12)) {
-        ds_check_fail(b->c, "a sweep over %llu steps is off the gradient of evaluate() by %.3g of its length",
-                      (unsigned long long)ep.steps, off / (size > 0 ? size : 1));
-        ds_check_hint(b->c,
-                      "with reward_bar = -1 and obs_bar = 0 the adjoints of the actions are d loss / d x");
-    }
-}
-
-/* The weighted sum of the numbers of the last observation, at x + h d. */
-static double observed(bench *b, const double *weight, const double *d, double h, double *room)
-{
-    episode ep;
-    double sum = 0, *x = b->x;
-    for (uint64_t i = 0; i < b->env.n; i++) {
-        room[i] = x[i] + h * d[i];
-    }
-    b->x = room;
-    int played = play(b, 5, &ep) && ep.outcome == DS_EVAL_OK;
-    b->x = x;
-    for (uint64_t i = 0; played && i < b->info.n_obs; i++) {
-        sum += weight[i] * b->obs[i];
-    }
-    return played ? sum : (double)NAN;
-}
-
-static double number(uint64_t i)
-{
-    return (double)(ds_random_mix(i) >> 12) * 0x1p-52 - 0.5;
-}
-
-/* Adjoints of the last observation along one direction, against central differences of two widths: where
- * these disagree there is a switch, and nothing is said. */
-static void compare_observations(bench *b, const ds_rl_gradient *g, double *swept, double *d)
-{
-    episode ep;
-    double *weight = calloc(b->info.n_obs, sizeof *weight), slope = 0, quotient[2] = {0, 0};
-    for (uint64_t i = 0; weight != NULL && i < b->info.n_obs; i++) {
-        weight[i] = number(i + 11);
-    }
-    for (uint64_t i = 0; i < b->env.n; i++) { /* away from the bounds */
-        d[i] = number(i + 3) * (b->env.upper[i] - b->env.lower[i]);
-        b->x[i] = 0.5 * b->x[i] + 0.25 * (b->env.lower[i] + b->env.upper[i]);
-    }
-    int ok = weight != NULL && play(b, 5, &ep) && ep.outcome == DS_EVAL_OK &&
-             sweep(b, g, ep.steps, 0, weight, swept);
-    for (uint64_t i = 0; ok && i < ep.steps * b->info.n_act; i++) {
-        slope += swept[i] * d[i];
-    }
-    for (int i = 0; ok && i < 2; i++) {
-        double h = i ? 5e-6 : 1e-5;
-        quotient[i] = (observed(b, weight, d, h, swept) - observed(b, weight, d, -h, swept)) / (2 * h);
-    }
-    free(weight);
-    double size = fabs(quotient[1]);
-    if (ok && fabs(quotient[0] - quotient[1]) <= 1e-5 * size &&
-        fabs(slope - quotient[1]) > 1e-3 * size + 1e-7) {
-        ds_check_fail(b->c, "adjoints of the last observation give the slope %.9g, central differences %.9g",
-                      slope, quotient[1]);
-        ds_check_hint(b->c, "obs_bar belongs to the observation after the step");
-    }
-}
-
-static void rl_gradient(ds_check *c)
-{
-    bench b;
-    ds_rl_gradient g;
-    if (!open_bench(c, &b)) {
-        return;
-    }
-    double *swept = calloc(2 * b.env.n, sizeof *swept);
-    if (swept != NULL && open_gradient(&b, &g)) {
-        if (g.begin(b.env.self, 1) != DS_E_STATE) {
-            ds_check_fail(c, "a sweep begins before the first reset()");
-            ds_check_hint(c,
-                          "return DS_E_STATE where fewer steps were taken than the sweep is to begin behind");
-        }
-        uint64_t count = ds_check_plan(c, "sweeps", 3, 1, 6 * c->options->cost);
-        for (uint64_t k = 0; k < count && c->failed == 0; k++) {
-            ds_check_random_point(c, &b.env, b.x);
-            compare_with_gradient(&b, &g, swept, swept + b.env.n);
-            if (c->failed == 0) {
-                compare_observations(&b, &g, swept, swept + b.env.n);
-            }
-        }
-    }
-    free(swept);
-    close_bench(&b);
+    ds_check_steps_close(&b);
 }
 
 const ds_check_test ds_check_rl_tests[] = {
@@ -572,6 +390,4 @@ const ds_check_test ds_check_rl_tests[] = {
     {"rl.ended", "an episode has terminated or was truncated, as its horizon has it", 0, 0, 0, rl_ended},
     {"rl.repeat", "the same actions give the same answers", 0, 0, 0, rl_repeat},
     {"rl.strange", "steps without an episode and actions outside of the box do no harm", 0, 0, 0, rl_strange},
-    {"rl.gradient", "steps backwards give the gradient of evaluate(), and that of what is observed", 0, 0, 0,
-     rl_gradient},
     {NULL, NULL, 0, 0, 0, NULL}};

@@ -35,8 +35,8 @@ static const double LEAST_SECONDS = 100;
 
 enum { TESTS_MAX = 100 };
 
-/* Descriptors of a child: its lines, and the evaluations that are going on. */
-enum { RESULT = 3, FLIGHT = 4 };
+/* Descriptors of a child: its lines, the evaluations that are going on, numbers of the items. */
+enum { RESULT = 3, FLIGHT = 4, KEPT = 5 };
 
 static const ds_check_test describe_test = {"describe", "", 0, 0, 0, ds_check_describe};
 static const ds_check_test env_measure_test = {"measure_env", "", DS_CHECK_ENV, 1, 1, ds_check_env_measure};
@@ -49,7 +49,7 @@ static const ds_check_test *const *const tables[] = {
     (const ds_check_test *const[]){ds_check_instance_tests, ds_check_info_tests, ds_check_eval_tests,
                                    ds_check_pure_tests, ds_check_gradient_tests, ds_check_extension_tests,
                                    ds_check_channel_tests, ds_check_variables_tests, ds_check_scene_tests,
-                                   ds_check_rl_tests, ds_check_score_tests, ds_check_hook_tests, NULL},
+                                   ds_check_rl_tests, ds_check_sweep_tests, ds_check_score_tests, ds_check_hook_tests, NULL},
     (const ds_check_test *const[]){ds_check_instance_tests, ds_check_search_tests, NULL}};
 
 /* Test k of a kind, or NULL. */
@@ -118,7 +118,7 @@ static void run_test(const ds_check_options *o, const ds_check_test *test, int f
     ds_check_record(&c, DS_CHECK_END, "");
 }
 
-int ds_check_child(const ds_check_options *o, const char *id, int flight, ds_error *e)
+int ds_check_child(ds_check_options *o, const char *id, int flight, int kept, ds_error *e)
 {
     const int fd = RESULT;
     const ds_check_test *test = find_test(id);
@@ -131,6 +131,7 @@ int ds_check_child(const ds_check_options *o, const char *id, int flight, ds_err
     if (flight && fcntl(FLIGHT, F_SETFD, FD_CLOEXEC) == 0) {
         ds_flight_attach(FLIGHT);
     }
+    o->kept = kept && fcntl(KEPT, F_SETFD, FD_CLOEXEC) == 0 ? KEPT : -1;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setrlimit(RLIMIT_CORE, &no_core);
     ds_log_set_level(DS_LOG_ERROR + 1); /* stderr belongs to what the plugin prints */
@@ -206,6 +207,9 @@ static pid_t start_child(const ds_check_options *o, const ds_check_test *test, i
     if (flight >= 0) {
         argv[n++] = "--flight";
     }
+    if (o->kept >= 0) {
+        argv[n++] = "--kept";
+    }
     if (o->has_reference) {
         argv[n++] = "--reference";
         argv[n++] = numbers[2];
@@ -224,6 +228,9 @@ static pid_t start_child(const ds_check_options *o, const ds_check_test *test, i
     posix_spawn_file_actions_adddup2(&actions, result, RESULT);
     if (flight >= 0) {
         posix_spawn_file_actions_adddup2(&actions, flight, FLIGHT);
+    }
+    if (o->kept >= 0) {
+        posix_spawn_file_actions_adddup2(&actions, o->kept, KEPT);
     }
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); /* what a plugin starts is killed with it */
@@ -559,6 +566,9 @@ int ds_check_run(ds_check_options *o, ds_error *e)
 {
     ds_check_report report = {.options = o};
     int loads = 0, status = o->only != NULL ? texts_known(o->only, e) : 0;
+    const int kept = memfd_create("kept", MFD_CLOEXEC);
+    o->kept = kept >= 0 ? fcntl(kept, F_DUPFD_CLOEXEC, 10) : -1; /* out of the way of the child's own */
+    close(kept);
     status = status != 0 ? status : learn(o, &report, &loads, e);
 
     if (status != 0) {

@@ -33,7 +33,7 @@ typedef struct request {
     ds_check_options options;
     const char *child; /* hidden: run this one test and write what it records to descriptor 3 */
     char *only;        /* of all flags --only */
-    int list, flight;
+    int list, flight, kept;
     char path[PATH_MAX];
 } request;
 
@@ -112,11 +112,13 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
                              {"in-process", .set = &q->options.in_process},
                              {"child", .text = &q->child},
                              {"flight", .set = &q->flight},
+                             {"kept", .set = &q->kept},
                              {"cost", .take = take_value},
                              {"reference", .take = take_value},
                              {"help", .usage = usage},
                              {0}};
     q->options.timeout = 45;
+    q->options.kept = -1;
     q->options.sets = calloc((size_t)argc, sizeof *q->options.sets);
     int status =
         q->options.sets == NULL ? ds_no_memory(e) : ds_arguments_read(argc, argv, "check", flags, -1, q, e);
@@ -139,7 +141,7 @@ static int command(int argc, char **argv, ds_error *e)
     int status = parse(argc, argv, &q, e);
 
     if (status == 0 && q.child != NULL) {
-        status = ds_check_child(&q.options, q.child, q.flight, e);
+        status = ds_check_child(&q.options, q.child, q.flight, q.kept, e);
     } else if (status == 0 && q.list) {
         const ds_module *m = NULL;
         const ds_probe_config look = {.start_timeout = DS_LOOK_SECONDS};

@@ -59,6 +59,8 @@ typedef struct ds_check_options {
     double cost, cost_gradient; /* seconds of one evaluation without and with gradient; 0 = not known */
     int has_reference;
     ds_check_bits reference;
+    int kept; /* memory file with the numbers of the items (check_items.h) as the parent's measurement found
+               * them; -1 = none */
 } ds_check_options;
 
 typedef struct ds_check ds_check;

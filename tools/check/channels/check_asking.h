@@ -60,8 +60,10 @@ double ds_check_element(const ds_channel *c, const void *values, uint64_t k);
 /* "its values", "J v", "J' v", "H v". */
 const char *ds_check_op_name(uint32_t op);
 
-/* The tests channel.products, of all elements together, and channel.elements, of single ones. */
+/* The tests channel.products, of all elements together, channel.linear, of unit vectors, sums and multiples,
+ * and channel.elements, of single ones. */
 void ds_check_channel_products(ds_check *c);
+void ds_check_channel_linear(ds_check *c);
 void ds_check_channel_elements(ds_check *c);
 
 #endif

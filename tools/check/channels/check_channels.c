@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "check/channels/check_asking.h"
+#include "check/check_items.h"
 #include "check/check_tests.h"
 #include "harness/check_apart.h"
 #include "harness/check_guard.h"
@@ -362,6 +363,24 @@ static void values_at(ds_check_asking *b, const double *x, const char *where)
     free(all);
 }
 
+/* The same numbers whatever else is asked in the same call. */
+static void in_company(ds_check *c)
+{
+    ds_check_items s;
+    ds_check_player p;
+    if (!ds_check_items_open(c, c->env, 0, 0, &s)) {
+        return;
+    }
+    double *out = malloc(s.size * sizeof *out);
+    if (out != NULL && ds_check_player_open(&s, c->env, &p)) {
+        ds_check_items_play(&p, out);
+        ds_check_items_agree(c, &s, out, 0);
+        ds_check_player_close(&p);
+    }
+    free(out);
+    ds_check_items_close(&s);
+}
+
 static void channel_value(ds_check *c)
 {
     ds_check_asking b;
@@ -381,6 +400,8 @@ static void channel_value(ds_check *c)
     }
     if (b.answered == 0 && c->failed == 0) {
         ds_check_skip(c, "no point has a loss");
+    } else if (c->failed == 0) {
+        in_company(c);
     }
     ds_check_asking_close(&b);
 }
@@ -552,6 +573,8 @@ const ds_check_test ds_check_channel_tests[] = {
      channel_value},
     {"channel.products", "products are derivatives of the values, and fit each other", DS_CHECK_ENV, 8, 4,
      ds_check_channel_products},
+    {"channel.linear", "products are linear: unit vectors, sums, multiples, signs and zeros", DS_CHECK_ENV, 4, 8,
+     ds_check_channel_linear},
     {"channel.elements", "the derivative of each element equals its own difference quotients", DS_CHECK_ENV,
      8, 4, ds_check_channel_elements},
     {"channel.guard", "a question is answered inside of its buffers", DS_CHECK_ENV, 2, 2, channel_guard},

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_items.h - everything that an instance can be asked, as items that can be played again: evaluations with
+ * and without gradient, values and products of channels, and episodes step by step with sweeps backwards. An
+ * item gives the same numbers in every instance, process and thread, whatever was played before it. */
+#ifndef DS_CHECK_CHECK_ITEMS_H
+#define DS_CHECK_CHECK_ITEMS_H
+
+#include <diffsim/ext/rl_gradient.h>
+
+#include "harness/check_host.h"
+#include "plugin/channels.h"
+
+/* What one evaluation is asked for besides its loss. */
+typedef struct ds_check_question {
+    uint32_t want;    /* DS_WANT_GRAD or 0 */
+    uint32_t op;      /* of the product; 0 = none */
+    uint64_t channel; /* of the product */
+    int values;       /* values of all channels, too, as many as fit */
+} ds_check_question;
+
+/* One call of the plugin, and where its numbers lie among those of its item. */
+typedef struct ds_check_item_call {
+    int what; /* evaluate, reset, step, begin, back: see check_items.c */
+    uint64_t step, at, count;
+    uint64_t weights; /* back: which adjoints */
+    uint64_t last;    /* back: where its sweep begins */
+} ds_check_item_call;
+
+typedef struct ds_check_item {
+    const ds_check_question *question; /* NULL: an episode */
+    uint64_t point, size, calls;
+    ds_check_item_call *call;
+    double seconds; /* estimate */
+} ds_check_item;
+
+enum { DS_CHECK_QUESTIONS = 40 };
+
+typedef struct ds_check_items {
+    ds_check *c;
+    uint64_t n, points, count, questions;
+    double *x; /* points x n */
+    ds_channels channels;
+    uint64_t shown; /* channels whose values are asked together: the first ones */
+    ds_check_question question[DS_CHECK_QUESTIONS];
+    int has_steps, has_sweeps;
+    ds_rl_info rl;
+    ds_check_item *item;
+    uint64_t size;  /* numbers of all items */
+    double seconds; /* estimate for playing all items once */
+} ds_check_items;
+
+/* Makes the items of an instance for `points` points; 0 = as many as there is time for. Without `episodes`
+ * only evaluations. 0 without memory (recorded). The items depend on the seed alone. */
+int ds_check_items_open(ds_check *c, ds_check_env *env, uint64_t points, int episodes, ds_check_items *s);
+void ds_check_items_close(ds_check_items *s);
+
+/* The buffers of one evaluation with a question. */
+typedef struct ds_check_row {
+    ds_eval io;
+    ds_ask ask[DS_MAX_ASKS], *list[DS_MAX_ASKS];
+    double *room;
+    unsigned char *out;
+    double *x, *grad, *v, *w;
+} ds_check_row;
+
+int ds_check_row_open(const ds_check_items *s, ds_check_row *r); /* 0 without memory (recorded) */
+void ds_check_row_close(ds_check_row *r);
+/* Fills in the question of an item; copies the answer, which came with `status`, into its numbers. */
+void ds_check_row_ask(const ds_check_items *s, const ds_check_item *item, ds_check_row *r);
+void ds_check_row_take(const ds_check_items *s, const ds_check_item *item, const ds_check_row *r,
+                       ds_status status, const char *message, double *out);
+
+/* Are the numbers of a row of many those of the same question alone? Messages of rows are not known: the host
+ * asks for a point that has failed once more, alone. */
+void ds_check_row_same(ds_check *c, const ds_check_items *s, const ds_check_item *item, const double *alone,
+                       double *together, const char *what);
+
+/* Plays items on one instance, a call of the plugin at a time. */
+typedef struct ds_check_player {
+    const ds_check_items *s;
+    ds_check_env *env;
+    ds_rl rl;
+    ds_rl_gradient sweeps;
+    ds_check_row row;
+    double *action, *obs, *bar; /* room */
+    const ds_check_item *item;
+    double *out;
+    uint64_t at, taken; /* next call; steps of the episode taken with outcome DS_EVAL_OK */
+    int over, sweeping;
+} ds_check_player;
+
+int ds_check_player_open(const ds_check_items *s, ds_check_env *env, ds_check_player *p);
+void ds_check_player_close(ds_check_player *p);
+void ds_check_item_begin(ds_check_player *p, const ds_check_item *item, double *out);
+int ds_check_item_next(ds_check_player *p); /* 0 = there was no call left */
+void ds_check_item_play(ds_check_player *p, const ds_check_item *item, double *out);
+/* All items one after the other; `out` has s->size numbers. */
+void ds_check_items_play(ds_check_player *p, double *out);
+uint64_t ds_check_item_place(const ds_check_items *s, uint64_t k); /* of item k in there */
+
+/* Are the numbers of an item the same, up to the tolerance of the environment? Records it where they are not,
+ * with `c` (its thread's own), unless that is NULL. */
+int ds_check_item_same(ds_check *c, const ds_check_items *s, const ds_check_item *item, const double *first,
+                       const double *again, const char *what);
+
+/* Do items agree in what they share: one point's losses, gradients, values, products, steps and sweeps? */
+void ds_check_items_agree(ds_check *c, const ds_check_items *s, const double *out, int episodes);
+
+/* Plays all items and keeps their numbers in ds_check_options.kept, where another process finds them. */
+void ds_check_items_keep(ds_check *c, ds_check_env *env);
+/* Compares an instance with them. */
+void ds_check_items_as_kept(ds_check *c, ds_check_env *env, const char *what);
+
+/* A number in -1..1 that depends on its arguments alone. */
+double ds_check_number(uint64_t a, uint64_t b, uint64_t i);
+
+#endif
