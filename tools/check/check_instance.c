@@ -15,6 +15,7 @@
 #include "harness/check_host.h"
 #include "harness/check_problem.h"
 #include "harness/check_process.h"
+#include "check/check_items.h"
 #include "check/check_tests.h"
 
 /* Wall time for one loop over instances, seconds. */
@@ -51,6 +52,7 @@ static int section_of(const ds_check *c)
 }
 
 typedef struct tally {
+    struct bystander *bystander;
     unsigned made, refused;
     double end; /* when to stop trying */
     char last_refusal[340];
@@ -147,12 +149,64 @@ static void make_trial(ds_check *c, void *arg)
     ds_settings_clear(&s);
 }
 
+/* An instance that lives on while others are made with other parameters. */
+typedef struct bystander {
+    ds_check_env env;
+    ds_check_items items;
+    ds_check_player player;
+    double *first, *again; /* what it has answered, and answers now */
+} bystander;
+
+static void open_bystander(ds_check *c, bystander *b)
+{
+    static const double LONGEST = 2e-4; /* seconds of all items: that often it is asked */
+    if (section_of(c) != DS_SECTION_ENV || ds_check_alone(c) || !c->options->has_reference ||
+        !ds_check_env_open(c, 1, &b->env)) {
+        return;
+    }
+    if (ds_check_items_open(c, &b->env, 1, 1, &b->items) && b->items.seconds < LONGEST) {
+        b->first = malloc(2 * b->items.size * sizeof *b->first);
+    }
+    if (b->first != NULL && ds_check_player_open(&b->items, &b->env, &b->player)) {
+        b->again = b->first + b->items.size;
+        ds_check_items_play(&b->player, b->first);
+    }
+}
+
+static void close_bystander(bystander *b)
+{
+    if (b->again != NULL) {
+        ds_check_player_close(&b->player);
+    }
+    free(b->first);
+    ds_check_items_close(&b->items);
+    if (b->env.self != NULL) {
+        ds_check_env_close(&b->env);
+    }
+}
+
+static void ask_bystander(ds_check *c, bystander *b, const char *where)
+{
+    char what[200];
+    if (b->again == NULL || c->failed > 0) {
+        return;
+    }
+    ds_check_items_play(&b->player, b->again);
+    snprintf(what, sizeof what, "after another instance with %s", where);
+    for (uint64_t k = 0, at = 0; k < b->items.count && c->failed == 0; at += b->items.item[k++].size) {
+        ds_check_item_same(c, &b->items, &b->items.item[k], b->first + at, b->again + at, what);
+    }
+}
+
 static void try_value(ds_check *c, const ds_param *q, const char *text, tally *t)
 {
     trial given = {q, text, *t};
+    char where[160];
     if (ds_check_now() <= t->end) {
         ds_check_apart(c, make_trial, &given, sizeof given);
         *t = given.tally;
+        snprintf(where, sizeof where, "%s = %.80s", q->name, text);
+        ask_bystander(c, t->bystander, where);
     }
 }
 
@@ -198,7 +252,8 @@ static void try_param(ds_check *c, const ds_param *q, tally *t)
 static void instance_params(ds_check *c)
 {
     const ds_desc *d = c->module->plugin->desc;
-    tally t = {.end = ds_check_now() + LOOP_SECONDS};
+    bystander b = {0};
+    tally t = {.bystander = &b, .end = ds_check_now() + LOOP_SECONDS};
     size_t count = 0, tried = 0;
 
 #ifndef DS_SANITIZERS
@@ -207,12 +262,14 @@ static void instance_params(ds_check *c)
         setrlimit(RLIMIT_AS, &limit);
     }
 #endif
+    open_bystander(c, &b);
     for (size_t i = 0; d->params != NULL && d->params[i] != NULL; i++, count++) {
         if (ds_settings_find(&c->options->settings, section_of(c), d->params[i]->name) == NULL) {
             tried += ds_check_now() < t.end;
             try_param(c, d->params[i], &t);
         }
     }
+    close_bystander(&b);
     ds_check_note(c, "%zu of %zu parameters tried: %u instances made, %u refused with a message", tried,
                   count, t.made, t.refused);
     if (t.refused > 0) {

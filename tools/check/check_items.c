@@ -308,15 +308,6 @@ void ds_check_items_close(ds_check_items *s)
     memset(s, 0, sizeof *s);
 }
 
-uint64_t ds_check_item_place(const ds_check_items *s, uint64_t k)
-{
-    uint64_t at = 0;
-    for (uint64_t i = 0; i < k; i++) {
-        at += s->item[i].size;
-    }
-    return at;
-}
-
 /* ---- evaluations ---- */
 
 int ds_check_row_open(const ds_check_items *s, ds_check_row *r)

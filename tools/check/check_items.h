@@ -96,7 +96,6 @@ int ds_check_item_next(ds_check_player *p); /* 0 = there was no call left */
 void ds_check_item_play(ds_check_player *p, const ds_check_item *item, double *out);
 /* All items one after the other; `out` has s->size numbers. */
 void ds_check_items_play(ds_check_player *p, double *out);
-uint64_t ds_check_item_place(const ds_check_items *s, uint64_t k); /* of item k in there */
 
 /* Are the numbers of an item the same, up to the tolerance of the environment? Records it where they are not,
  * with `c` (its thread's own), unless that is NULL. */

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "check/check_items.h"
 #include "check/check_tests.h"
 #include "harness/check_apart.h"
+#include "harness/check_process.h"
 
 static const char hint_state[] =
     "look for state that outlives a call: static variables, warm starts, buffers that are not "
@@ -96,6 +98,7 @@ typedef struct bench {
     ds_check_items items;
     ds_check_player player;
     double *first, *again; /* numbers of all items; of the longest one */
+    uint64_t *place;       /* of an item in `first` */
 } bench;
 
 /* The items of an instance, played once. 0 = out of memory (recorded). */
@@ -106,10 +109,16 @@ static int open_bench(ds_check *c, ds_check_env *env, bench *b)
         return 0;
     }
     b->first = malloc(2 * b->items.size * sizeof *b->first);
-    if (b->first == NULL || !ds_check_player_open(&b->items, env, &b->player)) {
+    b->place = calloc(b->items.count + 1, sizeof *b->place);
+    if (b->first == NULL || b->place == NULL || !ds_check_player_open(&b->items, env, &b->player)) {
         free(b->first);
+        free(b->place);
         ds_check_items_close(&b->items);
+        b->first = NULL;
         return 0;
+    }
+    for (uint64_t k = 0; k < b->items.count; k++) {
+        b->place[k + 1] = b->place[k] + b->items.item[k].size;
     }
     b->again = b->first + b->items.size;
     ds_check_items_play(&b->player, b->first);
@@ -120,6 +129,7 @@ static void close_bench(bench *b)
 {
     ds_check_player_close(&b->player);
     free(b->first);
+    free(b->place);
     ds_check_items_close(&b->items);
 }
 
@@ -127,7 +137,7 @@ static int play_again(ds_check *c, bench *b, uint64_t k, const char *what)
 {
     const ds_check_items *s = &b->items;
     ds_check_item_play(&b->player, &s->item[k], b->again);
-    return ds_check_item_same(c, s, &s->item[k], b->first + ds_check_item_place(s, k), b->again, what);
+    return ds_check_item_same(c, s, &s->item[k], b->first + b->place[k], b->again, what);
 }
 
 /* Backwards, and in an order without pattern. */
@@ -147,20 +157,20 @@ static void items_repeat(ds_check *c)
     close_bench(&b);
 }
 
-/* Each item many times: as often as it goes into its share of the time. */
+/* Each item many times: for its share of the time, but some times at least, and no longer than LONGEST. */
 static void items_often(ds_check *c)
 {
     enum { LEAST = 100, MOST = 2000 };
-    static const double SHARE = 0.01, LONGEST = 0.5;
-    const double end = ds_check_worked() + LONGEST;
+    static const double SHARE = 0.008, LONGEST = 0.5; /* seconds */
+    const double begin = ds_check_worked();
     bench b;
     if (!open_bench(c, c->env, &b)) {
         return;
     }
     const ds_check_items *s = &b.items;
-    const double each = s->seconds / (double)s->points + 1e-7; /* of the items of one point */
-    const uint64_t rounds = (uint64_t)fmin(MOST, fmax(LEAST, SHARE / each));
-    for (uint64_t round = 0; round < rounds && c->failed == 0 && ds_check_worked() < end; round++) {
+    double now = begin;
+    for (uint64_t round = 0; round < MOST && c->failed == 0 && now < begin + (round < LEAST ? LONGEST : SHARE);
+         round++) {
         char what[80];
         snprintf(what, sizeof what, "again, %llu rounds later", (unsigned long long)round + 1);
         for (uint64_t k = 0; k < s->count && c->failed == 0; k++) {
@@ -168,8 +178,20 @@ static void items_often(ds_check *c)
                 play_again(c, &b, k, what);
             }
         }
+        now = ds_check_worked();
     }
     close_bench(&b);
+}
+
+/* An item of the same kind at another point: another evaluation, another episode. */
+static uint64_t partner(const ds_check_items *s, uint64_t k)
+{
+    uint64_t evaluations = 0;
+    while (evaluations < s->count && s->item[evaluations].question != NULL) {
+        evaluations++;
+    }
+    return k < evaluations ? (k + 1) % evaluations
+                           : evaluations + (k - evaluations + 1) % (s->count - evaluations);
 }
 
 /* Two instances, a call of each in turn: one item of the one beside one of the other. */
@@ -185,7 +207,7 @@ static void items_in_turn(ds_check *c, ds_check_env *two)
     out = malloc(s->size * sizeof *out);
     if (out != NULL && ds_check_player_open(s, two, &other)) {
         for (uint64_t k = 0; k < s->count && c->failed == 0; k++) {
-            const uint64_t l = s->count - 1 - (k + s->count / 3) % s->count;
+            const uint64_t l = partner(s, k);
             ds_check_item_begin(&b.player, &s->item[k], b.again);
             ds_check_item_begin(&other, &s->item[l], out);
             int more = 1;
@@ -193,9 +215,9 @@ static void items_in_turn(ds_check *c, ds_check_env *two)
                 more = ds_check_item_next(&b.player);
                 more |= ds_check_item_next(&other);
             }
-            ds_check_item_same(c, s, &s->item[k], b.first + ds_check_item_place(s, k), b.again,
+            ds_check_item_same(c, s, &s->item[k], b.first + b.place[k], b.again,
                                "in turn with calls of another instance");
-            ds_check_item_same(c, s, &s->item[l], b.first + ds_check_item_place(s, l), out,
+            ds_check_item_same(c, s, &s->item[l], b.first + b.place[l], out,
                                "in another instance");
         }
         ds_check_player_close(&other);
@@ -530,6 +552,23 @@ static void pure_threads(ds_check *c)
 
 /* ---- two instances at once ---- */
 
+/* Do calls change static variables of the plugin, once all items were played? Where they do, two instances have
+ * something in common, and more time is spent on finding out whether it matters. */
+static int changes_statics(ds_check *c, bench *b)
+{
+    enum { MOST = 1 << 18 };
+    const void *code = (const void *)(uintptr_t)c->module->env.evaluate;
+    uint64_t before = ds_process_statics(code, MOST);
+    int changed = 0;
+    for (uint64_t k = 0; before != 0 && k < b->items.count && !changed; k++) {
+        ds_check_item_play(&b->player, &b->items.item[k], b->again);
+        const uint64_t after = ds_process_statics(code, MOST);
+        changed = after != before;
+        before = after;
+    }
+    return changed;
+}
+
 typedef struct parallel {
     const ds_check *c;
     ds_check_env env;
@@ -541,19 +580,38 @@ typedef struct parallel {
     bench *bench; /* items, and what they give alone; NULL = none */
     ds_check_player player;
     double *out;
-    int64_t differs; /* item that was not the same, then in `out` at its place; -1 = none */
+    int second;
+    double longest;    /* seconds of work for more rounds */
+    atomic_ulong *met; /* calls begun by both */
+    int64_t differs;   /* item that was not the same, its numbers in `out`; -1 = none */
 } parallel;
 
-/* All items some times; it ends with the first one that the other instance has disturbed. */
+/* Waits until the other thread is at the same call, too, but not for long: it may have no processor. */
+static void meet(atomic_ulong *met, unsigned long number)
+{
+    enum { PATIENCE = 2000 };
+    atomic_fetch_add(met, 1);
+    for (int k = 0; k < PATIENCE && atomic_load(met) < 2 * number; k++) {
+    }
+}
+
+/* All items some times, where the other thread has the same question at another point; it ends with the first
+ * one that the other instance has disturbed. */
 static void run_items(parallel *t)
 {
     const ds_check_items *s = &t->bench->items;
+    const double end = ds_check_worked() + t->longest;
+    unsigned long number = 0;
     t->differs = -1;
-    for (uint64_t round = 0; round < t->rounds && t->differs < 0; round++) {
-        for (uint64_t k = 0, at = 0; k < s->count && t->differs < 0; at += s->item[k++].size) {
+    for (uint64_t round = 0; t->differs < 0 && (round < t->rounds || ds_check_worked() < end); round++) {
+        for (uint64_t i = 0; i < s->count && t->differs < 0; i++) {
+            const uint64_t k = t->second ? partner(s, i) : i;
+            meet(t->met, ++number);
             ds_check_item_play(&t->player, &s->item[k], t->out);
-            t->differs =
-                ds_check_item_same(NULL, s, &s->item[k], t->bench->first + at, t->out, "") ? -1 : (int64_t)k;
+            t->differs = ds_check_item_same(NULL, s, &s->item[k], t->bench->first + t->bench->place[k],
+                                            t->out, "")
+                             ? -1
+                             : (int64_t)k;
         }
     }
 }
@@ -595,7 +653,7 @@ static void compare_parallel(ds_check *c, const parallel *t)
         if (t[i].bench != NULL && t[i].differs >= 0) {
             const ds_check_items *s = &t[i].bench->items;
             const uint64_t k = (uint64_t)t[i].differs;
-            ds_check_item_same(c, s, &s->item[k], t[i].bench->first + ds_check_item_place(s, k), t[i].out,
+            ds_check_item_same(c, s, &s->item[k], t[i].bench->first + t[i].bench->place[k], t[i].out,
                                what);
         }
     }
@@ -626,6 +684,8 @@ static void two_at_once(ds_check *c, parallel *t)
 
 static void pure_parallel(ds_check *c)
 {
+    static const double AT_ODDS_SECONDS = 0.5;
+    atomic_ulong met = 0;
     parallel t[2];
     bench b = {0};
     points p = {0};
@@ -654,7 +714,10 @@ static void pure_parallel(ds_check *c)
                 t[i].out = malloc(b.items.size * sizeof *t[i].out);
                 t[i].bench =
                     t[i].out != NULL && ds_check_player_open(&b.items, &t[i].env, &t[i].player) ? &b : NULL;
+                t[i].second = i;
+                t[i].met = &met;
             }
+            t[0].longest = t[1].longest = changes_statics(c, &b) ? AT_ODDS_SECONDS : 0;
         }
         two_at_once(c, t);
     }

@@ -44,7 +44,8 @@ int ds_check_steps_open(ds_check *c, ds_check_steps *b)
         ds_check_hint(c, "x holds the actions of all steps, one after the other");
         b->rl = NULL;
     } else {
-        b->x = calloc(b->env.n, sizeof *b->x);
+        b->x = calloc(b->env.n + b->info.n_act, sizeof *b->x);
+        b->action = b->x + b->env.n;
         b->obs = calloc(b->info.n_obs, sizeof *b->obs);
     }
     if (b->x == NULL || b->obs == NULL) {
@@ -106,13 +107,17 @@ int ds_check_steps_play(ds_check_steps *b, uint64_t key, uint64_t most, ds_check
         return 0;
     }
     for (uint64_t t = 0; t < b->info.horizon && t < most; t++) {
+        memcpy(b->action, b->x + t * b->info.n_act, b->info.n_act * sizeof *b->action);
         ds_rl_step io = {.struct_size = sizeof io,
-                         .action = b->x + t * b->info.n_act,
+                         .action = b->action,
                          .obs = b->obs,
                          .reward = ds_check_poison(),
                          .loss = ds_check_poison()};
         poison(b);
         st = b->rl->step(b->env.self, &io);
+        for (uint64_t i = 0; i < b->info.n_act; i++) {
+            b->action[i] = ds_check_poison(); /* dead for the plugin */
+        }
         ep->steps = t + 1;
         ep->outcome = io.outcome;
         ep->ended = io.ended;

@@ -21,7 +21,7 @@ typedef struct ds_check_steps {
     const ds_rl *rl; /* NULL, or `table`: in our own size */
     ds_rl table;
     ds_rl_info info;
-    double *x, *obs; /* actions of all steps; the last observation */
+    double *x, *obs, *action; /* actions of all steps; the last observation; room for an action */
     /* Of every step, where they are not NULL: horizon rewards, horizon x n_obs numbers. */
     double *rewards, *observed;
 } ds_check_steps;

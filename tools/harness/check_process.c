@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <link.h>
 #include <fenv.h>
 #include <locale.h>
 #include <malloc.h>
@@ -238,6 +239,63 @@ uint64_t ds_process_resident(void)
         fclose(f);
     }
     return FOREIGN_ALLOCATOR ? 0 : (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* ---- static variables ---- */
+
+typedef struct statics {
+    uintptr_t code;
+    uint64_t most, bytes, hash;
+} statics;
+
+static int is_inside(uintptr_t at, uintptr_t from, uint64_t size)
+{
+    return at >= from && at - from < size;
+}
+
+/* Adds what lies in from..end, in whole words. */
+static void add_words(statics *s, uintptr_t from, uintptr_t end)
+{
+    for (uintptr_t at = (from + 7) / 8 * 8; at + 8 <= end && s->bytes <= s->most; at += 8, s->bytes += 8) {
+        uint64_t word;
+        memcpy(&word, (const void *)at, sizeof word);
+        s->hash = word != 0 ? ds_random_mix(s->hash ^ word ^ (at << 20)) : s->hash;
+    }
+}
+
+/* What can be written in the object of s->code, without the part that is read-only once it is loaded. */
+static int add_object(struct dl_phdr_info *object, size_t size, void *to)
+{
+    statics *s = to;
+    uintptr_t relro = 0, relro_end = 0;
+    int mine = 0;
+    (void)size;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+        const uintptr_t from = object->dlpi_addr + p->p_vaddr;
+        mine |= p->p_type == PT_LOAD && is_inside(s->code, from, p->p_memsz);
+        if (p->p_type == PT_GNU_RELRO) {
+            relro = from;
+            relro_end = from + p->p_memsz;
+        }
+    }
+    for (int i = 0; mine && i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &object->dlpi_phdr[i];
+        const uintptr_t from = object->dlpi_addr + p->p_vaddr, end = from + p->p_memsz;
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_W) != 0) {
+            const int split = relro_end > from && relro < end;
+            add_words(s, from, split ? relro : end);
+            add_words(s, split ? relro_end : end, end);
+        }
+    }
+    return mine;
+}
+
+uint64_t ds_process_statics(const void *code, uint64_t most)
+{
+    statics s = {.code = (uintptr_t)code, .most = most};
+    dl_iterate_phdr(add_object, &s);
+    return s.bytes <= most ? s.hash : 0;
 }
 
 /* ---- output ---- */

@@ -39,6 +39,10 @@ void ds_process_compare_threads(ds_check *c, const ds_process *before, const cha
 uint64_t ds_process_heap(void);
 uint64_t ds_process_resident(void);
 
+/* A hash of the static variables of the shared object that `code` belongs to; 0 where there are none, or more
+ * than `most` bytes of them. */
+uint64_t ds_process_statics(const void *code, uint64_t most);
+
 /* Sends stdout and stderr to a memory file until capture_end(), which records an excerpt if anything came.
  * Returns a handle for it, or NULL. */
 typedef struct ds_capture ds_capture;
