@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -149,13 +150,21 @@ static double time_limit(const ds_check_options *o, const ds_check_test *test)
     return o->timeout + 3 * (test->least_loss * o->cost + test->least_grad * o->cost_gradient);
 }
 
-/* The environment of a child: this one's, and settings of glibc's allocator. Without its cache of freed
- * blocks the heap of a test that looks for leaks is counted exactly; with new memory filled with a pattern, a
- * test that compares with the parent's measurement sees where uninitialised memory is used. */
+/* Settings of glibc's allocator for a test, or NULL. Without its cache of freed blocks the heap of a test that
+ * looks for leaks is counted exactly; with new memory filled with a pattern, a test that compares with the
+ * parent's measurement sees where uninitialised memory is used. */
+static const char *allocator_of(const ds_check_test *test)
+{
+    return strstr(test->id, "leak") != NULL || strcmp(test->id, "inst.errors") == 0
+               ? "glibc.malloc.tcache_count=0"
+           : strstr(test->id, "process") != NULL ? "glibc.malloc.perturb=85"
+                                                 : NULL;
+}
+
+/* The environment of a child: this one's, and those settings. */
 static const char **child_environment(const ds_check_test *test)
 {
     size_t count = 0, n = 0;
-    const char *leak = strstr(test->id, "leak"), *pure = strstr(test->id, "process");
     while (environ[count] != NULL) {
         count++;
     }
@@ -168,16 +177,47 @@ static const char **child_environment(const ds_check_test *test)
     if (e != NULL) {
         /* Those of the user stay: some choose how libm computes. */
         static char tunables[1200];
-        const char *old = getenv("GLIBC_TUNABLES");
-        const char *own = leak != NULL || strcmp(test->id, "inst.errors") == 0 ? "glibc.malloc.tcache_count=0"
-                          : pure != NULL                                       ? "glibc.malloc.perturb=85"
-                                                                               : NULL;
+        const char *old = getenv("GLIBC_TUNABLES"), *own = allocator_of(test);
         const char *both[] = {old != NULL ? old : own, old != NULL ? own : NULL};
         snprintf(tunables, sizeof tunables, "GLIBC_TUNABLES=%.1000s%s%s", both[0] != NULL ? both[0] : "",
                  both[1] != NULL ? ":" : "", both[1] != NULL ? both[1] : "");
         e[n] = both[0] != NULL ? tunables : NULL;
     }
     return e;
+}
+
+/* A child can be a copy of this process, which is quicker than a program of its own, except where its memory
+ * is to be laid out in another way (the measurements, and what needs settings of the allocator), or where
+ * something is to happen at the end of the program (sanitizers). */
+static int may_fork(const ds_check_test *test)
+{
+#ifdef DS_SANITIZERS
+    (void)test;
+    return 0;
+#else
+    return allocator_of(test) == NULL && test != &env_measure_test && test != &opt_measure_test;
+#endif
+}
+
+static pid_t fork_child(const ds_check_options *o, const ds_check_test *test, int result, int errors,
+                        int flight)
+{
+    fflush(stdout); /* else the child would print it as well */
+    const pid_t pid = fork();
+    if (pid != 0) {
+        return pid;
+    }
+    const int from[] = {open("/dev/null", O_RDONLY), open("/dev/null", O_WRONLY), errors, result, flight, o->kept};
+    ds_check_options own = *o;
+    ds_error e = {0};
+    setpgid(0, 0);
+    for (int to = 0; to < (int)(sizeof from / sizeof from[0]); to++) {
+        if (from[to] >= 0 && dup2(from[to], to) < 0) {
+            _exit(1);
+        }
+    }
+    syscall(SYS_close_range, KEPT + 1, ~0u, 0);
+    _exit(ds_check_child(&own, test->id, flight >= 0, o->kept >= 0, &e));
 }
 
 static pid_t start_child(const ds_check_options *o, const ds_check_test *test, int result, int errors,
@@ -418,7 +458,8 @@ static void run_in_child(const ds_check_options *o, ds_check_result *r)
             close(result[1]);
             result[1] = moved;
         }
-        pid = start_child(o, r->test, result[1], errors, flight);
+        pid = may_fork(r->test) ? fork_child(o, r->test, result[1], errors, flight)
+                                : start_child(o, r->test, result[1], errors, flight);
         close(result[1]);
     }
     if (pid < 0) {
