@@ -26,9 +26,9 @@ typedef struct company {
     ds_check_items items;
     ds_check_player player;
     ds_check_row row[MANY];
-    uint64_t rows;     /* opened */
+    uint64_t rows; /* opened */
     double *alone, *together;
-    int answered;      /* some call had an answer */
+    int answered; /* some call had an answer */
     uint64_t sizes, wanted;
 } company;
 
@@ -124,10 +124,10 @@ static void try_questions(company *t)
         ds_check_skip(t->c, "it answers no call with several points (DS_E_UNSUPPORTED)");
     }
     if (t->c->failed > 0) {
-        ds_check_hint(t->c,
-                      "a point's answer must not depend on its company, nor on how many there are: look at the "
-                      "loop over what is left of a vector, at state that goes from one point to the next, at "
-                      "sums in another order than for a point alone");
+        ds_check_hint(
+            t->c, "a point's answer must not depend on its company, nor on how many there are: look at the "
+                  "loop over what is left of a vector, at state that goes from one point to the next, at "
+                  "sums in another order than for a point alone");
     }
 }
 

@@ -102,6 +102,9 @@ void ds_check_items_play(ds_check_player *p, double *out);
 int ds_check_item_same(ds_check *c, const ds_check_items *s, const ds_check_item *item, const double *first,
                        const double *again, const char *what);
 
+/* "point 1, J v of channel error", "episode 2". */
+void ds_check_item_name(const ds_check_items *s, const ds_check_item *item, char *text, size_t size);
+
 /* Do items agree in what they share: one point's losses, gradients, values, products, steps and sweeps? */
 void ds_check_items_agree(ds_check *c, const ds_check_items *s, const double *out, int episodes);
 

@@ -160,7 +160,7 @@ static void items_repeat(ds_check *c)
 /* Each item many times: for its share of the time, but some times at least, and no longer than LONGEST. */
 static void items_often(ds_check *c)
 {
-    enum { LEAST = 100, MOST = 2000 };
+    enum { LEAST = 100, MOST = 2000 };                /* rounds */
     static const double SHARE = 0.008, LONGEST = 0.5; /* seconds */
     const double begin = ds_check_worked();
     bench b;
@@ -169,8 +169,8 @@ static void items_often(ds_check *c)
     }
     const ds_check_items *s = &b.items;
     double now = begin;
-    for (uint64_t round = 0; round < MOST && c->failed == 0 && now < begin + (round < LEAST ? LONGEST : SHARE);
-         round++) {
+    for (uint64_t round = 0;
+         round < MOST && c->failed == 0 && now < begin + (round < LEAST ? LONGEST : SHARE); round++) {
         char what[80];
         snprintf(what, sizeof what, "again, %llu rounds later", (unsigned long long)round + 1);
         for (uint64_t k = 0; k < s->count && c->failed == 0; k++) {
@@ -217,8 +217,7 @@ static void items_in_turn(ds_check *c, ds_check_env *two)
             }
             ds_check_item_same(c, s, &s->item[k], b.first + b.place[k], b.again,
                                "in turn with calls of another instance");
-            ds_check_item_same(c, s, &s->item[l], b.first + b.place[l], out,
-                               "in another instance");
+            ds_check_item_same(c, s, &s->item[l], b.first + b.place[l], out, "in another instance");
         }
         ds_check_player_close(&other);
     }
@@ -552,21 +551,27 @@ static void pure_threads(ds_check *c)
 
 /* ---- two instances at once ---- */
 
-/* Do calls change static variables of the plugin, once all items were played? Where they do, two instances have
- * something in common, and more time is spent on finding out whether it matters. */
-static int changes_statics(ds_check *c, bench *b)
+/* Calls must not change static variables of the plugin once all items were played: instances have nothing in
+ * common. That two threads disturb each other there may take long to be seen. */
+static void look_at_statics(ds_check *c, bench *b)
 {
-    enum { MOST = 1 << 18 };
+    enum { MOST = 1 << 18 }; /* bytes */
     const void *code = (const void *)(uintptr_t)c->module->env.evaluate;
     uint64_t before = ds_process_statics(code, MOST);
-    int changed = 0;
-    for (uint64_t k = 0; before != 0 && k < b->items.count && !changed; k++) {
+    for (uint64_t k = 0; before != 0 && k < b->items.count && c->failed == 0; k++) {
+        char name[160];
         ds_check_item_play(&b->player, &b->items.item[k], b->again);
         const uint64_t after = ds_process_statics(code, MOST);
-        changed = after != before;
+        if (after != before) {
+            ds_check_item_name(&b->items, &b->items.item[k], name, sizeof name);
+            ds_check_fail(c, "%s: static variables of the plugin have changed", name);
+            ds_check_hint(
+                c, "a plugin keeps no mutable global state (diffsim/env.h), as instances may be used by "
+                   "several threads: move it into the instance; nm -S FILE.so | grep -i ' [bd] ' "
+                   "lists static variables");
+        }
         before = after;
     }
-    return changed;
 }
 
 typedef struct parallel {
@@ -581,7 +586,6 @@ typedef struct parallel {
     ds_check_player player;
     double *out;
     int second;
-    double longest;    /* seconds of work for more rounds */
     atomic_ulong *met; /* calls begun by both */
     int64_t differs;   /* item that was not the same, its numbers in `out`; -1 = none */
 } parallel;
@@ -600,18 +604,18 @@ static void meet(atomic_ulong *met, unsigned long number)
 static void run_items(parallel *t)
 {
     const ds_check_items *s = &t->bench->items;
-    const double end = ds_check_worked() + t->longest;
+    const uint64_t rounds = s->seconds < 0.05 ? t->rounds : 1;
     unsigned long number = 0;
     t->differs = -1;
-    for (uint64_t round = 0; t->differs < 0 && (round < t->rounds || ds_check_worked() < end); round++) {
+    for (uint64_t round = 0; t->differs < 0 && round < rounds; round++) {
         for (uint64_t i = 0; i < s->count && t->differs < 0; i++) {
             const uint64_t k = t->second ? partner(s, i) : i;
             meet(t->met, ++number);
             ds_check_item_play(&t->player, &s->item[k], t->out);
-            t->differs = ds_check_item_same(NULL, s, &s->item[k], t->bench->first + t->bench->place[k],
-                                            t->out, "")
-                             ? -1
-                             : (int64_t)k;
+            t->differs =
+                ds_check_item_same(NULL, s, &s->item[k], t->bench->first + t->bench->place[k], t->out, "")
+                    ? -1
+                    : (int64_t)k;
         }
     }
 }
@@ -653,8 +657,7 @@ static void compare_parallel(ds_check *c, const parallel *t)
         if (t[i].bench != NULL && t[i].differs >= 0) {
             const ds_check_items *s = &t[i].bench->items;
             const uint64_t k = (uint64_t)t[i].differs;
-            ds_check_item_same(c, s, &s->item[k], t[i].bench->first + t[i].bench->place[k], t[i].out,
-                               what);
+            ds_check_item_same(c, s, &s->item[k], t[i].bench->first + t[i].bench->place[k], t[i].out, what);
         }
     }
     if (c->failed > 0) {
@@ -684,7 +687,6 @@ static void two_at_once(ds_check *c, parallel *t)
 
 static void pure_parallel(ds_check *c)
 {
-    static const double AT_ODDS_SECONDS = 0.5;
     atomic_ulong met = 0;
     parallel t[2];
     bench b = {0};
@@ -717,7 +719,7 @@ static void pure_parallel(ds_check *c)
                 t[i].second = i;
                 t[i].met = &met;
             }
-            t[0].longest = t[1].longest = changes_statics(c, &b) ? AT_ODDS_SECONDS : 0;
+            look_at_statics(c, &b);
         }
         two_at_once(c, t);
     }

@@ -161,7 +161,8 @@ static int play(ds_check_steps *b, uint64_t key, ds_check_episode *ep)
 }
 
 /* The loss of an episode is that of evaluate() at its actions. */
-static void compare_with_evaluate(ds_check_steps *b, uint64_t key, const ds_check_episode *ep, const char *where)
+static void compare_with_evaluate(ds_check_steps *b, uint64_t key, const ds_check_episode *ep,
+                                  const char *where)
 {
     ds_check_answer a;
     uint64_t taken = ep->steps * b->info.n_act;
@@ -300,7 +301,8 @@ static void rl_ended(ds_check *c)
     ds_check_steps_close(&b);
 }
 
-static void same(ds_check_steps *b, const ds_check_episode *a, const ds_check_episode *other, const char *what)
+static void same(ds_check_steps *b, const ds_check_episode *a, const ds_check_episode *other,
+                 const char *what)
 {
     int observed = a->hash == other->hash || b->c->tolerance > 0;
     if (!observed || a->steps != other->steps || a->outcome != other->outcome || a->ended != other->ended ||

@@ -50,7 +50,8 @@ static const ds_check_test *const *const tables[] = {
     (const ds_check_test *const[]){ds_check_instance_tests, ds_check_info_tests, ds_check_eval_tests,
                                    ds_check_pure_tests, ds_check_gradient_tests, ds_check_extension_tests,
                                    ds_check_channel_tests, ds_check_variables_tests, ds_check_scene_tests,
-                                   ds_check_rl_tests, ds_check_sweep_tests, ds_check_score_tests, ds_check_hook_tests, NULL},
+                                   ds_check_rl_tests, ds_check_sweep_tests, ds_check_score_tests,
+                                   ds_check_hook_tests, NULL},
     (const ds_check_test *const[]){ds_check_instance_tests, ds_check_search_tests, NULL}};
 
 /* Test k of a kind, or NULL. */
@@ -207,7 +208,8 @@ static pid_t fork_child(const ds_check_options *o, const ds_check_test *test, in
     if (pid != 0) {
         return pid;
     }
-    const int from[] = {open("/dev/null", O_RDONLY), open("/dev/null", O_WRONLY), errors, result, flight, o->kept};
+    const int from[] = {
+        open("/dev/null", O_RDONLY), open("/dev/null", O_WRONLY), errors, result, flight, o->kept};
     ds_check_options own = *o;
     ds_error e = {0};
     setpgid(0, 0);

@@ -10,7 +10,8 @@ extern const ds_check_test ds_check_load_tests[];
 extern const ds_check_test ds_check_instance_tests[];
 extern const ds_check_test ds_check_info_tests[], ds_check_eval_tests[], ds_check_pure_tests[];
 extern const ds_check_test ds_check_gradient_tests[], ds_check_extension_tests[], ds_check_scene_tests[];
-extern const ds_check_test ds_check_channel_tests[], ds_check_variables_tests[], ds_check_rl_tests[], ds_check_sweep_tests[];
+extern const ds_check_test ds_check_channel_tests[], ds_check_variables_tests[], ds_check_rl_tests[],
+    ds_check_sweep_tests[];
 extern const ds_check_test ds_check_score_tests[], ds_check_hook_tests[];
 extern const ds_check_test ds_check_search_tests[];
 

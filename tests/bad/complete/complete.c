@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* complete - an environment with all that an instance can be asked: gradient, batches, channels with products,
- * steps, sweeps, points without a loss. FAULT is the name of the one thing that is wrong with it; the list
- * below says what. tests/cli/tools/check/check_faults.sh compiles one plugin of each. */
+ * steps, sweeps, points without a loss. The environment variable FAULT names the one thing that is wrong with it;
+ * the list below says what. */
 #include <diffsim/diffsim.h>
 #include <diffsim/ext/batch.h>
 #include <diffsim/ext/channel.h>
@@ -13,96 +13,99 @@
 #include <time.h>
 #include <unistd.h>
 
-enum fault {
-    NONE,
-    /* many points in one call */
-    BATCH_REMAINDER,    /* what is left behind a multiple of 4 has the last place of its loss wrong */
-    BATCH_SEVEN,        /* calls of 7 points */
-    BATCH_33,           /* the last of 33 points */
-    BATCH_63_GRADIENT,  /* the gradient of row 62 */
-    BATCH_NO_GRADIENT,  /* the loss where no gradient is wanted, from 9 points on */
-    BATCH_VALUES,       /* values of row 0 in all rows */
-    BATCH_VALUES_LAST,  /* values of the last row are not written */
-    BATCH_PRODUCT,      /* J v with the direction of the row before */
-    BATCH_BACK,         /* J' v where the gradient is wanted, too */
-    BATCH_POISONED,     /* the row behind one that has failed */
-    BATCH_STEPS,        /* cost_steps are those of all rows */
-    BATCH_PAIRS,        /* the same point twice in a row */
-    BATCH_CALLS,        /* the 40th call */
-    /* state outside of the instance */
-    STATIC_EPISODE,     /* the state of the episode is static */
-    STATIC_TIME,        /* the number of the step alone is static */
-    STATIC_TRACE,       /* what a sweep needs is static */
-    STATIC_PARAMETER,   /* a parameter is static: another instance changes it */
-    STATIC_DIRECTION,   /* the direction of J v is copied into a static buffer */
-    STATIC_ADJOINT,     /* the adjoint of a sweep is static */
-    /* process, time, calls */
-    MESSAGE_PROCESS,    /* the message of a failure has the process id in it */
-    MESSAGE_ADDRESS,    /* ... an address */
-    MESSAGE_CALLS,      /* ... a number of calls */
-    BAD_STEP_PROCESS,   /* bad_step is shifted by it, where it is odd */
-    COST_PROCESS,       /* cost_steps have a remainder of the process id in it */
-    COST_ADDRESS,       /* ... of an address */
-    COST_CALLS,         /* ... grow with the calls */
-    COST_TIME,          /* ... of the clock */
-    COST_STEP_PROCESS,  /* the same of a step */
-    OBSERVED_PROCESS,   /* an observation */
-    PRODUCT_PROCESS,    /* J' v */
-    SWEEP_PROCESS,      /* a sweep */
-    /* many calls, order */
-    STEP_CALLS,         /* the 5000th step */
-    EPISODE_CALLS,      /* the 200th episode */
-    SWEEP_CALLS,        /* the 300th sweep */
-    PRODUCT_CALLS,      /* the 1000th product */
-    VALUES_CALLS,       /* the 90th question for values */
-    ORDER_PRODUCT,      /* J' v behind J v */
-    RESET_FORGETS,      /* reset() leaves the speed */
-    EPISODE_AFTER_SWEEP, /* an episode behind a sweep begins elsewhere */
-    KEEPS_ACTION,       /* a sweep reads the action where step() found it */
-    KEEPS_POINT,        /* what was computed for x is used again where x lies at the same place */
-    /* sweeps */
-    OBS_LAST,           /* adjoints of observations count behind the last step only */
-    OBS_FIRST,          /* ... are lost behind the first step */
-    OBS_SIGN,           /* ... have the wrong sign in the middle */
-    OBS_SECOND,         /* one number of the observation has no adjoint */
-    OBS_OPEN,           /* ... are lost while the episode is open */
-    SWEEP_OPEN,         /* a sweep of an open episode forgets its last step */
-    SWEEP_SECOND,       /* a second sweep goes on with the adjoint of the first */
-    SWEEP_PART,         /* the same where the first one ended before step 0 */
-    SWEEP_CHANGES,      /* a sweep leaves the state of the step where it ends */
-    SWEEP_CHANGES_TIME, /* ... the reward of the next step */
-    SWEEP_EVALUATE,     /* evaluate() behind a sweep */
-    SWEEP_SHORT,        /* a sweep that begins before the last step taken uses the state of that step */
-    REWARD_UNIT,        /* reward_bar counts as -1 unless it is 0 */
-    REWARD_SIGN,        /* ... by its size */
-    REWARD_LAST,        /* ... of the last step for all */
-    REWARD_SMALL,       /* ... below 0.2 is taken for 0 */
-    SWEEP_CUBE,         /* large adjoints are cut */
-    SWEEP_ALWAYS,       /* a sweep may begin behind more steps than were taken */
-    SWEEP_ANY_STEP,     /* steps may be left out */
-    /* products */
-    JV_UNIT,            /* J v of unit vectors is off by a thousandth */
-    JV_UNIT_ONE,        /* ... of one of them */
-    JV_UNIT_ZERO,       /* ... is 0 */
-    JV_SPARSE,          /* of vectors with fewer than 4 numbers */
-    JV_SIGN,            /* negative directions count as positive ones */
-    JV_SIZE,            /* long directions are cut */
-    JV_SMALL,           /* short ones are 0 */
-    JV_ZERO,            /* a direction of 0 gives 1e-3 */
-    JV_NORMALISED,      /* directions are made one long */
-    JV_SQUARE,          /* a small term of second order */
-    JTV_UNIT,           /* J' of one element */
-    JTV_SIGN,           /* weights count by their size where they are below -0.9 */
-    JTV_SIZE,           /* large weights are cut */
-    JTV_GRADIENT,       /* J' v where the gradient is wanted, too */
-    JTV_VALUES,         /* ... where values are asked for, too */
-    JV_GRADIENT,        /* J v where the gradient is wanted, too */
-    GRADIENT_PRODUCT,   /* the gradient where a product is asked for, too */
-    VALUES_GRADIENT     /* values where the gradient is wanted, too */
-};
+#define FAULTS(X)                                                                                            \
+    /* many points in one call */                                                                            \
+    X(BATCH_REMAINDER)   /* what is left behind a multiple of 4 has the last place of its loss wrong */      \
+    X(BATCH_SEVEN)       /* calls of 7 points */                                                             \
+    X(BATCH_33)          /* the last of 33 points */                                                         \
+    X(BATCH_63_GRADIENT) /* the gradient of row 62 */                                                        \
+    X(BATCH_NO_GRADIENT) /* the loss where no gradient is wanted, from 9 points on */                        \
+    X(BATCH_VALUES)      /* values of row 0 in all rows */                                                   \
+    X(BATCH_VALUES_LAST) /* values of the last row are not written */                                        \
+    X(BATCH_PRODUCT)     /* J v with the direction of the row before */                                      \
+    X(BATCH_BACK)        /* J' v where the gradient is wanted, too */                                        \
+    X(BATCH_POISONED)    /* the row behind one that has failed */                                            \
+    X(BATCH_STEPS)       /* cost_steps are those of all rows */                                              \
+    X(BATCH_PAIRS)       /* the same point twice in a row */                                                 \
+    X(BATCH_CALLS)       /* the 40th call */                                                                 \
+    /* state outside of the instance */                                                                      \
+    X(STATIC_EPISODE)   /* the state of the episode is static */                                             \
+    X(STATIC_TIME)      /* the number of the step alone is static */                                         \
+    X(STATIC_TRACE)     /* what a sweep needs is static */                                                   \
+    X(STATIC_PARAMETER) /* a parameter is static: another instance changes it */                             \
+    X(STATIC_DIRECTION) /* the direction of J v is copied into a static buffer */                            \
+    X(STATIC_ADJOINT)   /* the adjoint of a sweep is static */                                               \
+    /* process, time, calls */                                                                               \
+    X(MESSAGE_PROCESS)   /* the message of a failure has the process id in it */                             \
+    X(MESSAGE_ADDRESS)   /* ... an address */                                                                \
+    X(MESSAGE_CALLS)     /* ... a number of calls */                                                         \
+    X(BAD_STEP_PROCESS)  /* bad_step is shifted by it, where it is odd */                                    \
+    X(COST_PROCESS)      /* cost_steps have a remainder of the process id in it */                           \
+    X(COST_ADDRESS)      /* ... of an address */                                                             \
+    X(COST_CALLS)        /* ... grow with the calls */                                                       \
+    X(COST_TIME)         /* ... of the clock */                                                              \
+    X(COST_STEP_PROCESS) /* the same of a step */                                                            \
+    X(OBSERVED_PROCESS)  /* an observation */                                                                \
+    X(PRODUCT_PROCESS)   /* J' v */                                                                          \
+    X(SWEEP_PROCESS)     /* a sweep */                                                                       \
+    /* many calls, order */                                                                                  \
+    X(STEP_CALLS)          /* the 5000th step */                                                             \
+    X(EPISODE_CALLS)       /* the 200th episode */                                                           \
+    X(SWEEP_CALLS)         /* the 300th sweep */                                                             \
+    X(PRODUCT_CALLS)       /* the 1000th product */                                                          \
+    X(VALUES_CALLS)        /* the 90th question for values */                                                \
+    X(ORDER_PRODUCT)       /* J' v behind J v */                                                             \
+    X(RESET_FORGETS)       /* reset() leaves the speed */                                                    \
+    X(EPISODE_AFTER_SWEEP) /* an episode behind a sweep begins elsewhere */                                  \
+    X(KEEPS_ACTION)        /* a sweep reads the action where step() found it */                              \
+    X(KEEPS_POINT)         /* what was computed for x is used again where x lies at the same place */        \
+    /* sweeps */                                                                                             \
+    X(OBS_LAST)           /* adjoints of observations count behind the last step only */                     \
+    X(OBS_FIRST)          /* ... are lost behind the first step */                                           \
+    X(OBS_SIGN)           /* ... have the wrong sign in the middle */                                        \
+    X(OBS_SECOND)         /* one number of the observation has no adjoint */                                 \
+    X(OBS_OPEN)           /* ... are lost while the episode is open */                                       \
+    X(SWEEP_OPEN)         /* a sweep of an open episode forgets its last step */                             \
+    X(SWEEP_SECOND)       /* a second sweep goes on with the adjoint of the first */                         \
+    X(SWEEP_PART)         /* the same where the first one ended before step 0 */                             \
+    X(SWEEP_CHANGES)      /* a sweep leaves the state of the step where it ends */                           \
+    X(SWEEP_CHANGES_TIME) /* ... the reward of the next step */                                              \
+    X(SWEEP_EVALUATE)     /* evaluate() behind a sweep */                                                    \
+    X(SWEEP_SHORT)        /* a sweep that begins before the last step taken uses the state of that step */   \
+    X(REWARD_UNIT)        /* reward_bar counts as -1 unless it is 0 */                                       \
+    X(REWARD_SIGN)        /* ... by its size */                                                              \
+    X(REWARD_LAST)        /* ... of the last step for all */                                                 \
+    X(REWARD_SMALL)       /* ... below 0.2 is taken for 0 */                                                 \
+    X(SWEEP_CUBE)         /* large adjoints are cut */                                                       \
+    X(SWEEP_ALWAYS)       /* a sweep may begin behind more steps than were taken */                          \
+    X(SWEEP_ANY_STEP)     /* steps may be left out */                                                        \
+    /* products */                                                                                           \
+    X(JV_UNIT)          /* J v of unit vectors is off by a thousandth */                                     \
+    X(JV_UNIT_ONE)      /* ... of one of them */                                                             \
+    X(JV_UNIT_ZERO)     /* ... is 0 */                                                                       \
+    X(JV_SPARSE)        /* of vectors with fewer than 4 numbers */                                           \
+    X(JV_SIGN)          /* negative directions count as positive ones */                                     \
+    X(JV_SIZE)          /* long directions are cut */                                                        \
+    X(JV_SMALL)         /* short ones are 0 */                                                               \
+    X(JV_ZERO)          /* a direction of 0 gives 1e-3 */                                                    \
+    X(JV_NORMALISED)    /* directions are made one long */                                                   \
+    X(JV_SQUARE)        /* a small term of second order */                                                   \
+    X(JTV_UNIT)         /* J' of one element */                                                              \
+    X(JTV_SIGN)         /* weights count by their size where they are below -0.9 */                          \
+    X(JTV_SIZE)         /* large weights are cut */                                                          \
+    X(JTV_GRADIENT)     /* J' v where the gradient is wanted, too */                                         \
+    X(JTV_VALUES)       /* ... where values are asked for, too */                                            \
+    X(JV_GRADIENT)      /* J v where the gradient is wanted, too */                                          \
+    X(GRADIENT_PRODUCT) /* the gradient where a product is asked for, too */                                 \
+    X(VALUES_GRADIENT)  /* values where the gradient is wanted, too */
+
+#define VALUE(name) name,
+#define TEXT(name) #name,
+enum fault { NONE, FAULTS(VALUE) COUNT };
+static const char *const fault_name[] = {"NONE", FAULTS(TEXT)};
+#define F (s->fault)
 
 enum { H = 6, ACT = 2, OBS = 3, N = H * ACT, M = 2 * H };
-static const enum fault F = FAULT;
 #define DT 0.2
 #define EFFORT 0.31622776601683794 /* sqrt(0.1) */
 
@@ -112,8 +115,9 @@ typedef struct state {
 
 typedef struct instance {
     const ds_host *host;
+    enum fault fault;
     double pull, limit;
-    state s;          /* of the open episode */
+    state s;           /* of the open episode */
     state path[H + 1]; /* before each step, of the episode or the evaluation */
     double act[N];
     const double *act_at[H];
@@ -132,7 +136,8 @@ static double static_pull, static_v[N], static_gp, static_gv;
 static unsigned static_calls;
 
 static const ds_param *const params[] = {DS_REAL("pull", "1", 0.5, 2, "", "How strong the spring is."),
-                                         DS_REAL("limit", "1.6", 1.2, 3, "m", "Where an episode fails."), NULL};
+                                         DS_REAL("limit", "1.6", 1.2, 3, "m", "Where an episode fails."),
+                                         NULL};
 
 static ds_status create(const ds_host *host, void **out)
 {
@@ -142,6 +147,10 @@ static ds_status create(const ds_host *host, void **out)
         host->error(host, DS_E_GENERIC, "no memory or no parameter");
         free(s);
         return DS_E_GENERIC;
+    }
+    const char *chosen = getenv("FAULT");
+    while (chosen != NULL && s->fault + 1 < COUNT && strcmp(chosen, fault_name[s->fault]) != 0) {
+        s->fault++;
     }
     s->host = host;
     static_pull = s->pull;
@@ -214,7 +223,6 @@ static void observe(const instance *s, state q, double *obs)
     if (F == OBSERVED_PROCESS && getpid() % 2 != 0) {
         obs[1] += 1e-12;
     }
-    (void)s;
 }
 
 static uint64_t by_process(void)
@@ -285,16 +293,16 @@ static void forward(instance *s, const double *x, const double *v, double *out, 
         out[t] = dp;
         out[H + t] = EFFORT * b[0];
     }
-    cut = F == JV_SIZE && size > 1e4                                ? 1e2 / sqrt(size)
-          : F == JV_SMALL && size < 1e-12                           ? 0
-          : F == JV_NORMALISED && size > 0 && size < 1              ? 1 / sqrt(size)
-          : F == JV_UNIT && few == 1 && size == 1                   ? 1.001
-          : F == JV_UNIT_ONE && few == 1 && size == 1 && one == 5   ? 1.001
-          : F == JV_UNIT_ZERO && few == 1 && size == 1 && one > 7   ? 0
-          : F == JV_SPARSE && few < 4                               ? 1.0001
-          : F == JV_GRADIENT && (want & DS_WANT_GRAD)               ? 1.00001
-          : F == PRODUCT_CALLS && s->calls[3] > 1000                ? 1.001
-                                                                    : 1;
+    cut = F == JV_SIZE && size > 1e4                              ? 1e2 / sqrt(size)
+          : F == JV_SMALL && size < 1e-12                         ? 0
+          : F == JV_NORMALISED && size > 0 && size < 1            ? 1 / sqrt(size)
+          : F == JV_UNIT && few == 1 && size == 1                 ? 1.001
+          : F == JV_UNIT_ONE && few == 1 && size == 1 && one == 5 ? 1.001
+          : F == JV_UNIT_ZERO && few == 1 && size == 1 && one > 7 ? 0
+          : F == JV_SPARSE && few < 4                             ? 1.0001
+          : F == JV_GRADIENT && (want & DS_WANT_GRAD)             ? 1.00001
+          : F == PRODUCT_CALLS && s->calls[3] > 1000              ? 1.001
+                                                                  : 1;
     for (uint64_t k = 0; k < M; k++) {
         out[k] *= cut;
         out[k] += F == JV_SQUARE ? 1e-6 * size : F == JV_ZERO && size == 0 ? 1e-3 : 0;
@@ -353,7 +361,9 @@ static void answer_all(instance *s, ds_eval *io)
     }
     for (uint64_t k = 0; k < io->asks; k++) {
         ds_ask *q = io->ask[k];
-        q->kind = q->op == DS_ASK_VALUE ? DS_GRAD_NONE : q->op == DS_ASK_JV ? DS_GRAD_FORWARD : DS_GRAD_ADJOINT;
+        q->kind = q->op == DS_ASK_VALUE ? DS_GRAD_NONE
+                  : q->op == DS_ASK_JV  ? DS_GRAD_FORWARD
+                                        : DS_GRAD_ADJOINT;
         answer(s, io, q, values);
         if (F == GRADIENT_PRODUCT && q->op != DS_ASK_VALUE && (io->want & DS_WANT_GRAD)) {
             io->grad[0] *= 1 + 1e-12;
@@ -366,7 +376,8 @@ static void answer_all(instance *s, ds_eval *io)
 static ds_status evaluate(void *self, ds_eval *io)
 {
     instance *s = self;
-    const int same = F == KEEPS_POINT && s->last_x == io->x && (io->want & DS_WANT_GRAD) == 0 && io->asks == 0;
+    const int same =
+        F == KEEPS_POINT && s->last_x == io->x && (io->want & DS_WANT_GRAD) == 0 && io->asks == 0;
     s->open = 0;
     s->good = 0;
     s->sweeping = 0;
@@ -465,6 +476,7 @@ static instance *episode_of(void *self)
 {
     instance *s = self;
     if (F == STATIC_EPISODE) {
+        shared.fault = F;
         shared.host = s->host;
         shared.pull = s->pull;
         shared.limit = s->limit;
@@ -573,7 +585,8 @@ static ds_status back_begin(void *self, uint64_t last)
     if (last < 1 || (last > s->good && F != SWEEP_ALWAYS) || last > H) {
         return DS_E_STATE;
     }
-    const int carries = (F == SWEEP_SECOND && s->swept > 0) || (F == SWEEP_PART && s->sweeping && s->next > 0);
+    const int carries =
+        (F == SWEEP_SECOND && s->swept > 0) || (F == SWEEP_PART && s->sweeping && s->next > 0);
     if (!carries) {
         *gp_of(s) = *gv_of(s) = 0;
     }
@@ -603,16 +616,17 @@ static ds_status back(void *self, ds_rl_back *io)
     const state q = F == SWEEP_SHORT && s->odd > 0 && t + 1 == s->next ? s->s : path[t + 1];
     double o[OBS], r = io->reward_bar, *gp = gp_of(s), *gv = gv_of(s);
     memcpy(o, io->obs_bar, sizeof o);
-    const int lost = (F == OBS_LAST && t + 1 < s->good) || (F == OBS_FIRST && t == 0) || (F == OBS_OPEN && s->open);
+    const int lost =
+        (F == OBS_LAST && t + 1 < s->good) || (F == OBS_FIRST && t == 0) || (F == OBS_OPEN && s->open);
     for (int i = 0; i < OBS; i++) {
         o[i] *= lost ? 0 : F == OBS_SIGN && t > 0 && t + 1 < H ? -1 : 1;
     }
     o[1] = F == OBS_SECOND && t + 1 < H ? 0 : o[1];
-    r = F == REWARD_UNIT && r != 0             ? -1
-        : F == REWARD_SIGN                     ? -fabs(r)
-        : F == REWARD_SMALL && fabs(r) < 0.2   ? 0
-        : F == REWARD_LAST && t + 1 < s->good  ? s->last_loss
-                                               : r;
+    r = F == REWARD_UNIT && r != 0            ? -1
+        : F == REWARD_SIGN                    ? -fabs(r)
+        : F == REWARD_SMALL && fabs(r) < 0.2  ? 0
+        : F == REWARD_LAST && t + 1 < s->good ? s->last_loss
+                                              : r;
     if (F == REWARD_LAST && t + 1 >= s->good) {
         s->last_loss = r;
     }
@@ -622,9 +636,8 @@ static ds_status back(void *self, ds_rl_back *io)
     *gp = F == SWEEP_CUBE ? fmin(fmax(*gp, -20), 20) : *gp;
     retreat(s, path[t], a, gp, gv, io->action_bar);
     io->action_bar[0] += 2 * EFFORT * EFFORT * a[0] * c;
-    io->action_bar[1] *= (F == SWEEP_PROCESS && getpid() % 2 != 0) || (F == SWEEP_CALLS && s->calls[5] > 300)
-                             ? 1 + 1e-9
-                             : 1;
+    io->action_bar[1] *=
+        (F == SWEEP_PROCESS && getpid() % 2 != 0) || (F == SWEEP_CALLS && s->calls[5] > 300) ? 1 + 1e-9 : 1;
     io->cost_steps = 1;
     s->next = t;
     s->swept = 1;
@@ -659,7 +672,7 @@ static const ds_env_vtable vtable = {.struct_size = sizeof vtable,
 static const ds_desc desc = {.struct_size = sizeof desc,
                              .kind = DS_KIND_ENV,
                              .flags = DS_ENV_GRADIENT,
-                             .id = BAD_ID,
+                             .id = "complete",
                              .version = "1",
                              .license = "Apache-2.0",
                              .summary = "An environment with one fault.",

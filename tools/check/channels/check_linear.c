@@ -19,10 +19,10 @@ static const double EXACT = 1e-6, BESIDE = 1e-9, SINGLE = 1e-4;
 typedef struct linear {
     ds_check_product_point *t;
     uint32_t op;
-    uint64_t in, out;              /* numbers of a vector, and of a product */
-    double *v, *u, *sum;           /* vectors */
+    uint64_t in, out;             /* numbers of a vector, and of a product */
+    double *v, *u, *sum;          /* vectors */
     double *of_v, *of_u, *of_sum; /* products with them */
-    const double *w;               /* of H v; NULL elsewhere */
+    const double *w;              /* of H v; NULL elsewhere */
     double exact, beside;
     double end; /* of the time for unit vectors */
     uint64_t units;
@@ -54,9 +54,11 @@ static void fail(const linear *l, uint64_t i, const char *what, double expected)
 {
     ds_check *c = l->t->b->c;
     ds_check_fail(c, "channel %s: %s is not linear: number %llu of the product with %s is %.9g, not %.9g",
-                  l->t->ch->name, ds_check_op_name(l->op), (unsigned long long)i, what, l->of_sum[i], expected);
-    ds_check_hint(c, "a product with a derivative is linear in its vector, whatever its size and sign, and however "
-                     "many of its numbers are 0: no limits, no thresholds, no absolute values, no lengths");
+                  l->t->ch->name, ds_check_op_name(l->op), (unsigned long long)i, what, l->of_sum[i],
+                  expected);
+    ds_check_hint(
+        c, "a product with a derivative is linear in its vector, whatever its size and sign, and however "
+           "many of its numbers are 0: no limits, no thresholds, no absolute values, no lengths");
 }
 
 /* v times a factor. */
