@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_items.h - everything that an instance can be asked, as items that can be played again: evaluations with
- * and without gradient, values and products of channels, and episodes step by step with sweeps backwards. An
- * item gives the same numbers in every instance, process and thread, whatever was played before it. */
+/* check_items.h - everything that an instance can be asked, as items that can be played again: evaluations
+ * with and without gradient, values and products of channels, and episodes step by step with sweeps
+ * backwards. An item gives the same numbers in every instance, process and thread, whatever was played
+ * before it. */
 #ifndef DS_CHECK_CHECK_ITEMS_H
 #define DS_CHECK_CHECK_ITEMS_H
 

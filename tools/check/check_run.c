@@ -151,9 +151,9 @@ static double time_limit(const ds_check_options *o, const ds_check_test *test)
     return o->timeout + 3 * (test->least_loss * o->cost + test->least_grad * o->cost_gradient);
 }
 
-/* Settings of glibc's allocator for a test, or NULL. Without its cache of freed blocks the heap of a test that
- * looks for leaks is counted exactly; with new memory filled with a pattern, a test that compares with the
- * parent's measurement sees where uninitialised memory is used. */
+/* Settings of glibc's allocator for a test, or NULL. Without its cache of freed blocks the heap of a test
+ * that looks for leaks is counted exactly; with new memory filled with a pattern, a test that compares with
+ * the parent's measurement sees where uninitialised memory is used. */
 static const char *allocator_of(const ds_check_test *test)
 {
     return strstr(test->id, "leak") != NULL || strcmp(test->id, "inst.errors") == 0

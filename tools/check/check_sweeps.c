@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_sweeps.c - conformance of the derivatives of stepwise control: sweeps backwards over an episode are the
- * gradient of evaluate(), that of any sum of rewards and observations, linear, and without a trace. */
+/* check_sweeps.c - conformance of the derivatives of stepwise control: sweeps backwards over an episode are
+ * the gradient of evaluate(), that of any sum of rewards and observations, linear, and without a trace. */
 #include "config.h"
 
 #include <diffsim/ext/rl_gradient.h>

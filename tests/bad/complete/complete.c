@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* complete - an environment with all that an instance can be asked: gradient, batches, channels with products,
- * steps, sweeps, points without a loss. The environment variable FAULT names the one thing that is wrong with it;
- * the list below says what. */
+/* complete - an environment with all that an instance can be asked: gradient, batches, channels with
+ * products, steps, sweeps, points without a loss. The environment variable FAULT names the one thing that
+ * is wrong with it; the list below says what. */
 #include <diffsim/diffsim.h>
 #include <diffsim/ext/batch.h>
 #include <diffsim/ext/channel.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_linear.c - conformance of products as linear maps: unit vectors, sums, multiples, signs and zeros. What
- * agrees with differences along random directions may still be wrong along those that are asked for: columns of
- * a Jacobian are products with unit vectors. */
+/* check_linear.c - conformance of products as linear maps: unit vectors, sums, multiples, signs and zeros.
+ * What agrees with differences along random directions may still be wrong along those that are asked for:
+ * columns of a Jacobian are products with unit vectors. */
 #include "config.h"
 
 #include <math.h>
