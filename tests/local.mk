@@ -109,7 +109,7 @@ check_PROGRAMS += \
 	%D%/envs/engines/test_contact %D%/envs/engines/test_control %D%/envs/engines/test_floor_ball %D%/envs/engines/rigid/test_mass %D%/envs/engines/rigid/test_momentum \
 	%D%/envs/engines/rigid/test_rigid %D%/envs/engines/pendulum/test_ode_pendulum \
 	%D%/envs/engines/smoke/test_smoke %D%/envs/test_analytic %D%/envs/test_bounce \
-	%D%/envs/test_cartpole %D%/envs/test_cartpole_gym \
+	%D%/envs/test_box %D%/envs/test_cartpole %D%/envs/test_cartpole_gym \
 	%D%/envs/test_foreign %D%/envs/test_near_optimum %D%/envs/test_pendulum %D%/envs/test_pinball \
 	%D%/envs/smoothing/test_distance %D%/envs/smoothing/test_functions %D%/envs/smoothing/test_rollouts \
 	%D%/envs/smoothing/test_score %D%/envs/test_swept_scenes %D%/envs/test_drawn_objects %D%/envs/engines/test_recording %D%/envs/engines/test_vector_math \
@@ -205,7 +205,7 @@ slow_scripts = %D%/cli/install/deb_slow.sh %D%/cli/install/wheel_slow.sh %D%/cli
 	%D%/cli/tools/bench/mpi_slow.sh %D%/cli/tools/view/pages_browser_slow.sh \
 	%D%/cli/tools/view/view_readers_slow.sh %D%/cli/tools/view/view_browser_slow.sh \
 	%D%/cli/tools/results_slow.sh
-SLOW_TESTS = %D%/envs/engines/fem/test_fem_episode_slow %D%/envs/engines/fem/test_fem_scenes_slow \
+SLOW_TESTS = %D%/envs/test_box_slow %D%/envs/engines/fem/test_fem_episode_slow %D%/envs/engines/fem/test_fem_scenes_slow \
 	%D%/optimizers/methods/test_cma_evals_slow %D%/envs/test_pinball_slow %D%/optimizers/slow_bo \
 	%D%/envs/engines/mpm/test_mpm_golden_slow %D%/envs/engines/mpm/test_mpm_tables \
 	%D%/envs/engines/mpm/test_mpm_gradient %D%/envs/engines/mpm/test_mpm_golden_fast_slow \
@@ -218,6 +218,8 @@ EXTRA_PROGRAMS += $(SLOW_TESTS)
 %C%_envs_engines_fem_test_fem_scenes_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 %C%_optimizers_methods_test_cma_evals_slow_SOURCES = %D%/optimizers/methods/test_cma_evals.c
 %C%_optimizers_methods_test_cma_evals_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
+%C%_envs_test_box_slow_SOURCES = %D%/envs/test_box.c
+%C%_envs_test_box_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 %C%_envs_test_pinball_slow_SOURCES = %D%/envs/test_pinball.c
 %C%_envs_test_pinball_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 %C%_envs_engines_mpm_test_mpm_golden_slow_SOURCES = %D%/envs/engines/mpm/test_mpm_golden.c
