@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The host: layers from the ground up, the programs dshost and dshost-worker, and libdiffsim for others.
 host_include = -I$(top_srcdir)/core -I$(top_srcdir)/tools
-host_cppflags = $(host_include) $(SQLITE_CFLAGS) $(JANSSON_CFLAGS) $(XXHASH_CFLAGS)
+host_cppflags = $(host_include) $(INIH_CFLAGS) $(SQLITE_CFLAGS) $(JANSSON_CFLAGS) $(XXHASH_CFLAGS)
 core/%.$(OBJEXT) core/%.lo: AM_CPPFLAGS += $(host_cppflags)
 # The folders of an installation, which find each other when it is moved, are known to this file alone.
 core/base/program.lo: AM_CPPFLAGS += \
@@ -9,7 +9,7 @@ core/base/program.lo: AM_CPPFLAGS += \
 	-DDS_PLUGINDIR='"$(plugindir)"' -DDS_MODULEDIR='"$(modulesdir)"' \
 	-DDS_INCLUDEDIR='"$(includedir)"' -DDS_PKGCONFIGDIR='"$(pkgconfigdir)"'
 core/base/program.lo: installed-folders
-core_libs = $(SQLITE_LIBS) $(JANSSON_LIBS)
+core_libs = $(SQLITE_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 noinst_LTLIBRARIES += core/libcore.la
 base_sources = core/base/answer.h core/base/clock.c core/base/clock.h core/base/error.c \
 	core/base/error.h core/base/file.c core/base/file.h core/base/guard.c core/base/guard.h \
@@ -85,6 +85,6 @@ dshost_SOURCES = core/cli/cmd_run.c core/cli/cmd_run.h core/cli/main.c
 
 # Evaluates for a host; it starts often, and needs little.
 pkglibexec_PROGRAMS += libexec/dshost-worker
-libexec_dshost_worker_LDADD = core/libcore.la
+libexec_dshost_worker_LDADD = core/libcore.la $(INIH_LIBS)
 libexec_dshost_worker_SOURCES = core/worker/float_mode.c core/worker/float_mode.h core/worker/life.c core/worker/life.h \
 	core/worker/duty.c core/worker/duty.h core/worker/work.c core/worker/worker.c

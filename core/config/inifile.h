@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inifile.h - the shape of .ini files: sections, keys, values and their indented continuation,
+/* inifile.h - the shape of .ini files (through inih): sections, keys, values and their indented continuation,
  * with file and line in every message. What the names mean is up to the caller. */
 #ifndef DS_CONFIG_INIFILE_H
 #define DS_CONFIG_INIFILE_H

@@ -40,8 +40,8 @@ one_line 1 "sudo refuses; as root: apt-get install" "no password" build
 fake sudo 'exec "$@"'
 fake apt-get 'echo "W: Temporary failure resolving deb.debian.org" >&2; exit 100'
 one_line 1 "is there a network?" "no network" build
-fake apt-get 'echo "E: Unable to locate package libffi-dev" >&2; exit 100'
-one_line 1 "libffi-dev is in no package source of" "another distribution" build
+fake apt-get 'echo "E: Unable to locate package libinih-dev" >&2; exit 100'
+one_line 1 "libinih-dev is in no package source of" "another distribution" build
 fake apt-get 'echo "E: The lock is held by another process" >&2; exit 100'
 one_line 1 "apt-get failed: E: The lock is held" "another failure" build
 

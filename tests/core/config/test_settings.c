@@ -155,6 +155,35 @@ static void limits_lines(void **state)
     refused(text, "a.ini:1: ", "8000");
 }
 
+/* Long lines reach inih in pieces: blanks, '=' and '[' at a cut are kept, whatever the lengths before it. */
+static void keeps_every_byte_of_long_lines(void **state)
+{
+    static const char *const parts[] = {" ", "=", "[x]", ":", "#", "\xc3\xa4", "a;b", "  "};
+    (void)state;
+    for (size_t before = 150; before < 400; before++) {
+        char text[2000], expected[1000];
+        size_t n = 0;
+        ds_settings s;
+        ds_error e;
+        for (size_t k = 0; k < before; k++) {
+            expected[n++] = 'x';
+        }
+        for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
+            n += (size_t)snprintf(expected + n, sizeof expected - n, "%sy", parts[k]);
+        }
+        snprintf(text, sizeof text, "[run]\nout = %s ; remark %0300d\nseed = 1\n", expected, 0);
+        assert_int_equal(parse(&s, text, &e), 0);
+        assert_string_equal(value(&s, DS_SECTION_RUN, "out"), expected);
+        ds_settings_clear(&s);
+        snprintf(text, sizeof text, "[run]  ; %0300d\nout =%*s%s\n# %0300d\nseed = 1\n", 0, (int)before, "",
+                 expected, 0);
+        assert_int_equal(parse(&s, text, &e), 0);
+        assert_string_equal(value(&s, DS_SECTION_RUN, "out"), expected);
+        assert_string_equal(value(&s, DS_SECTION_RUN, "seed"), "1");
+        ds_settings_clear(&s);
+    }
+}
+
 static void refuses_bad_lines(void **state)
 {
     (void)state;
@@ -363,6 +392,7 @@ int main(void)
         cmocka_unit_test(joins_indented_lines),
         cmocka_unit_test(joins_many_lines_quickly),
         cmocka_unit_test(limits_lines),
+        cmocka_unit_test(keeps_every_byte_of_long_lines),
         cmocka_unit_test(refuses_bad_lines),
         cmocka_unit_test(refuses_large_files),
         cmocka_unit_test(reads_files),
