@@ -91,6 +91,45 @@ int ds_json_write(const json_t *object, FILE *f, const char *name, ds_error *e)
     return 0;
 }
 
+/* Writes [1.0, null, ...] as jansson would. */
+static int write_reals(const ds_json_array *a, FILE *f)
+{
+    int bad = fputc('[', f) == EOF;
+    for (uint64_t i = 0; i < a->n && !bad; i++) {
+        json_t *number = ds_json_real(a->v[i]);
+        bad = (i > 0 && fputs(", ", f) == EOF) ||
+              json_dumpf(number, f, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17)) != 0;
+        json_decref(number);
+    }
+    return bad || fputc(']', f) == EOF;
+}
+
+int ds_json_write_arrays(const json_t *object, const ds_json_array *arrays, FILE *f, const char *name,
+                         ds_error *e)
+{
+    const char *key, *before = "{";
+    json_t *value;
+    if (object == NULL) {
+        return ds_no_memory(e);
+    }
+    int bad = 0;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        const ds_json_array *a = arrays;
+        while (a->key != NULL && strcmp(a->key, key) != 0) {
+            a++;
+        }
+        bad = bad || fprintf(f, "%s\"%s\": ", before, key) < 0 ||
+              (a->key != NULL && a->v != NULL
+                   ? write_reals(a, f)
+                   : json_dumpf(value, f, JSON_ENCODE_ANY | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17)));
+        before = ", ";
+    }
+    return bad || fputs(before[0] == '{' ? "{}\n" : "}\n", f) == EOF
+               ? ds_fail(e, DS_EXIT_IO, "%s: cannot write: %s", name, strerror(errno))
+               : 0;
+}
+
 int ds_stdout_done(ds_error *e)
 {
     if (fflush(stdout) != 0 || ferror(stdout)) {

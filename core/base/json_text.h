@@ -41,6 +41,16 @@ void ds_json_add_variables(json_t *object, const ds_named_variable *v, uint64_t 
  * the order in which they were added. */
 int ds_json_write(const json_t *object, FILE *f, const char *name, ds_error *e);
 
+/* The same with arrays that are too long for an object in memory: each takes the place of the entry `key`,
+ * which is null there. Ends with an entry whose key is NULL. */
+typedef struct ds_json_array {
+    const char *key;
+    const double *v; /* n values; NULL = the entry stays null */
+    uint64_t n;
+} ds_json_array;
+int ds_json_write_arrays(const json_t *object, const ds_json_array *arrays, FILE *f, const char *name,
+                         ds_error *e);
+
 /* Writes one object, indented, to a file, atomically (file.h). */
 int ds_json_write_file(const json_t *object, const char *path, ds_error *e);
 

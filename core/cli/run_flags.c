@@ -58,6 +58,28 @@ int ds_run_flag_take(void *settings, const char *name, const char *value, ds_err
                                          : ds_settings_add_flag(settings, DS_SECTION_RUN, name, value, e);
 }
 
+int ds_run_sets_check(const ds_settings *settings, const char *command, unsigned used, ds_error *e)
+{
+    char names[80] = "";
+    for (int k = 0; k < DS_SECTIONS; k++) {
+        if ((used & 1u << k) != 0) {
+            const size_t n = strlen(names);
+            snprintf(names + n, sizeof names - n, "%s[%s]", n > 0 ? ", " : "", ds_section_names[k]);
+        }
+    }
+    for (int k = 0; k < DS_SECTIONS; k++) {
+        const ds_section *s = &settings->section[k];
+        for (size_t i = 0; i < s->count && (used & 1u << k) == 0; i++) {
+            if (s->item[i].layer == DS_LAYER_SET) {
+                return ds_fail(e, DS_EXIT_CONFIG,
+                               "%s: %s does not use section [%s]: leave it out, or set one of %s",
+                               s->item[i].origin, command, ds_section_names[k], names);
+            }
+        }
+    }
+    return 0;
+}
+
 int ds_run_flags_read(int argc, char **argv, int resume, ds_run_flags *out, const char **folder, ds_error *e)
 {
     ds_flag flags[DS_FLAGS_MAX] = {{0}};
@@ -73,6 +95,9 @@ int ds_run_flags_read(int argc, char **argv, int resume, ds_run_flags *out, cons
     flags[k++] = (ds_flag){"json", .set = &out->json};
     flags[k++] = (ds_flag){"help", .set = &out->help};
     int rc = ds_arguments_read(argc, argv, command, flags, resume ? 1 : 0, &out->settings, e);
+    rc = rc != 0 ? rc
+                 : ds_run_sets_check(&out->settings, command,
+                                     1u << DS_SECTION_RUN | 1u << DS_SECTION_ENV | 1u << DS_SECTION_OPT, e);
     if (rc != 0 || out->help) {
         return rc;
     }

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -241,13 +242,20 @@ static int is_same_truth(const char *choice, const char *text)
     return truth && parse_bool(choice, &a) && parse_bool(text, &b) && a == b;
 }
 
-static int parse_enum(const char *text, value *v, char *why, size_t size)
+/* A choice in letters of any case, also with the name of the plugin before it, as libraries name their
+ * constants: NLOPT_LD_LBFGS of nlopt. What is spelled exactly as a choice goes first. */
+static int parse_enum(const char *text, const char *owner, value *v, char *why, size_t size)
 {
     const char *const *choice = v->info->choices;
+    const size_t prefix = strlen(owner);
+    const char *rest =
+        prefix > 0 && strncasecmp(text, owner, prefix) == 0 && text[prefix] == '_' ? text + prefix + 1 : text;
     size_t n = 0;
     int ok = 0;
     for (; choice[n] != NULL; n++) {
-        if (strcmp(choice[n], text) == 0 || (!ok && is_same_truth(choice[n], text))) {
+        const int exact = strcmp(choice[n], text) == 0;
+        if (exact || (!ok && (is_same_truth(choice[n], text) || strcasecmp(choice[n], text) == 0 ||
+                              strcasecmp(choice[n], rest) == 0))) {
             v->number = (int64_t)n;
             ok = 1;
         }
@@ -293,7 +301,7 @@ static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e
         problem = ds_parse_real(text, &v->real) && in_range(info, v->real) ? NULL : why;
         break;
     case DS_PARAM_ENUM:
-        problem = parse_enum(text, v, why, sizeof why) ? NULL : why;
+        problem = parse_enum(text, owner, v, why, sizeof why) ? NULL : why;
         text = problem == NULL ? info->choices[v->number] : text;
         break;
     case DS_PARAM_LIST:

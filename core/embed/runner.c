@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/npy.h"
 #include "guest/surroundings.h"
 #include "embed/embed.h"
 #include "run/run.h"
@@ -174,14 +175,29 @@ static uint64_t whole(const json_t *summary, const char *key)
     return v > 0 ? (uint64_t)v : 0;
 }
 
+/* The best point of a run with many variables. */
+static int read_best_x(ds_runner *r, const char *file)
+{
+    char *path = ds_folder_path(r->folder, file);
+    ds_array a = {0};
+    int rc = path == NULL ? ds_no_memory(&r->error) : ds_array_read(path, 0, DS_EXIT_IO, &a, &r->error);
+    r->best_x = a.data;
+    free(path);
+    return rc;
+}
+
 /* Takes the result over from the summary of the run, whose numbers are exact. */
 static int keep_result(ds_runner *r, const json_t *summary)
 {
     const json_t *x = json_object_get(summary, "best_x"), *loss = json_object_get(summary, "best_loss");
     const char *ended = json_string_value(json_object_get(summary, "ended"));
     size_t n = json_array_size(x);
+    const char *file = json_string_value(json_object_get(summary, "best_x_file"));
+    if (file != NULL && read_best_x(r, file) != 0) {
+        return r->error.status;
+    }
     r->summary = json_dumps(summary, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    r->best_x = n > 0 ? malloc(n * sizeof *r->best_x) : NULL;
+    r->best_x = n > 0 ? malloc(n * sizeof *r->best_x) : r->best_x;
     if (r->summary == NULL || (n > 0 && r->best_x == NULL)) {
         return ds_no_memory(&r->error);
     }

@@ -4,6 +4,7 @@
 
 #include "run/session.h"
 
+#include <diffsim/helper/npz.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "arithmetic/arithmetic.h"
 #include "arithmetic/portable.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/stop.h"
@@ -281,13 +283,16 @@ json_t *ds_session_outcomes(const ds_session *s)
     return o;
 }
 
+static const char best_x_name[] = "best_x.npy";
+
 json_t *ds_session_summary(const ds_session *s, uint64_t plan)
 {
     const ds_journal *j = &s->journal;
     const ds_statistics *l = &j->statistics;
     uint64_t recorded = 0; /* fewer than were answered where the disk was full */
     int readable = ds_store_count(j->store, &recorded, NULL) == 0, found = l->best_id > 0;
-    int plugin = s->env_module != NULL; /* else a program has answered */
+    const int apart = found && l->n > DS_SUMMARY_VARIABLES; /* best_x is a file of its own */
+    int plugin = s->env_module != NULL;                     /* else a program has answered */
     int inexact = plugin && (s->env_module->plugin->desc->flags & DS_ENV_INEXACT) != 0;
     char abi[32];
     snprintf(abi, sizeof(abi), "%u.%u", DS_ABI_MAJOR, DS_ABI_MINOR);
@@ -310,7 +315,10 @@ json_t *ds_session_summary(const ds_session *s, uint64_t plan)
                           {"gradients", ds_json_whole(l->gradients)},
                           {"best_loss", ds_json_real(l->best_loss)},
                           {"best_evaluation", found ? ds_json_whole(l->best_id) : json_null()},
-                          {"best_x", found ? ds_json_reals(l->best_x, l->n) : json_null()},
+                          {"best_x", apart   ? NULL
+                                     : found ? ds_json_reals(l->best_x, l->n)
+                                             : json_null()},
+                          {"best_x_file", apart ? json_string(best_x_name) : NULL},
                           {"outcomes", ds_session_outcomes(s)},
                           {"cost_steps", ds_json_whole(l->cost_steps)},
                           {"evaluation_s", ds_json_real(l->wall_s)},
@@ -327,10 +335,28 @@ json_t *ds_session_summary(const ds_session *s, uint64_t plan)
                           {NULL, NULL}});
 }
 
+static int write_best_x(const ds_session *s, ds_error *e)
+{
+    const ds_statistics *l = &s->journal.statistics;
+    char header[DS_NPZ_HEADER];
+    char *path = ds_folder_path(s->folder, best_x_name);
+    ds_file *f = NULL;
+    int rc = path == NULL ? ds_no_memory(e) : ds_file_open(&f, path, e);
+    if (rc == 0) { /* a failure is kept, and returned by commit */
+        (void)ds_file_write(f, header, ds_npy_head(header, "<f8", 1, &l->n), NULL);
+        (void)ds_file_write(f, l->best_x, l->n * sizeof(double), NULL);
+        rc = ds_file_commit(f, e);
+    }
+    free(path);
+    return rc;
+}
+
 int ds_session_write_summary(const ds_session *s, const json_t *summary, ds_error *e)
 {
     char *path = ds_folder_path(s->folder, "summary.json");
-    int rc = path == NULL ? ds_no_memory(e) : ds_json_write_file(summary, path, e);
+    int rc = path == NULL ? ds_no_memory(e) : 0;
+    rc = rc == 0 && json_object_get(summary, "best_x_file") != NULL ? write_best_x(s, e) : rc;
+    rc = rc != 0 ? rc : ds_json_write_file(summary, path, e);
     free(path);
     return rc;
 }

@@ -82,6 +82,10 @@ double ds_session_seconds(const ds_session *s);
 /* Writes the seconds and why it ended into the store. */
 int ds_session_note_end(const ds_session *s, const char *ended, ds_error *e);
 
+/* Above so many variables, best_x is in a file of its own, "best_x.npy", which best_x_file of summary.json
+ * names. */
+enum { DS_SUMMARY_VARIABLES = 65536 };
+
 /* For summary.json: the seed, how many evaluations had which outcome, and all of it for a run; `plan` is
  * the budget of its first start. */
 json_t *ds_session_seed(const ds_session *s);

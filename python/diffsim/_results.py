@@ -125,6 +125,8 @@ class Run:
     @property
     def best_x(self) -> np.ndarray | None:
         """Its point, (n,); None where there is none."""
+        if "best_x_file" in self.summary:
+            return np.load(os.path.join(self.folder, self.summary["best_x_file"]))
         if "best_x" in self.summary:
             return None if self.summary["best_x"] is None else np.array(self.summary["best_x"])
         a = self._read()

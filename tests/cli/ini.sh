@@ -91,6 +91,19 @@ good 'the last --set wins' eval --env analytic --set env.dim=0 --set env.dim=7 -
 [ "$(x1)" = 7 ]
 result $? 'the last --set has won'
 
+# A section that a command does not use.
+bad 3 '--set opt.k: eval does not use section [opt]: leave it out, or set one of [run], [env]' eval --env analytic --set opt.k=3
+bad 3 '--set landscape.grid: run does not use section [landscape]' run --env analytic --opt rand --set landscape.grid=3
+bad 3 '--set opt.k: landscape does not use section [opt]' landscape --env analytic --set opt.k=3
+bad 3 '--set opt.k: gradients does not use section [opt]' gradients --env analytic --set opt.k=3
+bad 3 '--set opt.k: view does not use section [opt]' view --env analytic --set opt.k=3 -o x.html
+bad 3 'check: --set run.seed: analytic is an environment: only parameters of [env] can be set here' check analytic --set run.seed=3
+good 'choices in letters of any case' eval --env analytic --set env.function=RosenBrock
+good 'with the name of the plugin before them' eval --env analytic --set env.function=ANALYTIC_SPHERE
+"$dshost" run --env analytic --opt rand --budget 5 --runs 2 --pictures no --out several >out 2>err
+bad 3 '--x several: a folder of several runs: name one of them, such as several/seed-0' eval --x several
+good 'eval has a time limit' eval --env analytic --timeout-s 5 --memory-mb 1000
+
 # .ini < --set < flags, in every order.
 printf '[run]\nenv = rand\nseed = 5\n[env]\ndim = 2\n' > low.ini
 for order in "--config low.ini --set run.env=torus --env analytic" "--env analytic --set run.env=torus --config low.ini" \

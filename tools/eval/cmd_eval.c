@@ -190,9 +190,8 @@ static int print_json(const evaluation *v, const request *q, ds_error *e)
     uint64_t n = v->env->info.n;
     int has_gradient = q->gradient && v->answer.grad_kind != DS_GRAD_NONE;
     json_t *o = json_pack("{s:s*, s:I, s:o, s:o, s:s*, s:o, s:s*}", "env", v->id, "n", (json_int_t)n, "x",
-                          ds_json_reals(v->x, n), "loss", ds_json_real(v->answer.loss), "outcome",
-                          ds_outcome_name(v->answer.outcome), "gradient",
-                          has_gradient ? ds_json_reals(v->grad, n) : json_null(), "gradient_kind",
+                          json_null(), "loss", ds_json_real(v->answer.loss), "outcome",
+                          ds_outcome_name(v->answer.outcome), "gradient", json_null(), "gradient_kind",
                           ds_gradient_name(has_gradient ? v->answer.grad_kind : DS_GRAD_NONE));
     if (v->played != NULL) {
         json_object_set_new(o, "policy", ds_policy_json(&q->policy, v->policy, v->played));
@@ -217,7 +216,9 @@ static int print_json(const evaluation *v, const request *q, ds_error *e)
     if (v->intervals.n > 0) {
         json_object_set_new(o, "intervals", ds_intervals_json(&v->intervals, v->x));
     }
-    int status = ds_json_write(o, stdout, "standard output", e);
+    const ds_json_array arrays[] = {
+        {"x", v->x, n}, {"gradient", has_gradient ? v->grad : NULL, n}, {NULL, NULL, 0}};
+    int status = ds_json_write_arrays(o, arrays, stdout, "standard output", e);
     json_decref(o);
     return status;
 }
@@ -399,6 +400,9 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
                              {"help", .usage = usage},
                              {0}};
     int status = ds_arguments_read(argc, argv, "eval", flags, 0, settings, e);
+    status = status != 0
+                 ? status
+                 : ds_run_sets_check(settings, "eval", 1u << DS_SECTION_RUN | 1u << DS_SECTION_ENV, e);
     status = status != 0 ? status : check_files(q, e);
     status = status != 0 ? status : ds_policy_request_check(&q->policy, e);
     return status != 0 ? status : check_policy(q, e);

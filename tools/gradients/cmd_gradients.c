@@ -61,6 +61,10 @@ static int read_flags(int argc, char **argv, flags *f, ds_error *e)
     k = ds_flags_add(flag, k, ds_run_schema, ds_run_flag_of_measures, take_run);
     memcpy(flag + k, fixed, sizeof fixed);
     int rc = ds_arguments_read(argc, argv, "gradients", flag, 0, f, e);
+    rc = rc != 0
+             ? rc
+             : ds_run_sets_check(&f->settings, "gradients",
+                                 1u << DS_SECTION_RUN | 1u << DS_SECTION_ENV | 1u << DS_SECTION_GRADIENTS, e);
     return rc != 0 || f->help ? rc : ds_arguments_end(argc, argv, "gradients", e);
 }
 

@@ -146,6 +146,10 @@ static int read_flags(int argc, char **argv, flags *f, ds_error *e)
     }
     f->folder = optind < argc ? argv[optind++] : NULL;
     rc = f->folder != NULL ? check_resume(f, e) : 0;
+    rc = rc != 0
+             ? rc
+             : ds_run_sets_check(&f->settings, "landscape",
+                                 1u << DS_SECTION_RUN | 1u << DS_SECTION_ENV | 1u << DS_SECTION_LANDSCAPE, e);
     rc = rc == 0 && f->advise && f->folder == NULL ? be_quick(f, e) : rc;
     return rc != 0 ? rc : ds_arguments_end(argc, argv, "landscape", e);
 }

@@ -2,11 +2,14 @@
 /* export_table.c - one row per evaluation: CSV, JSON lines, NumPy arrays. */
 #include "config.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "results/printer.h"
 #include "results/export.h"
@@ -210,9 +213,12 @@ int ds_export_jsonl(ds_export_run *r, const char *path, int times, ds_error *e)
 /* The arrays: those of the columns, x, the gradient. */
 enum { X = COLUMNS, GRADIENT, ARRAYS };
 
+/* Each array goes to a temporary file first: in one pass over the record, whatever its length, with little
+ * memory. */
 typedef struct arrays {
-    char *data[ARRAYS];
+    FILE *file[ARRAYS];
     uint64_t rows;
+    int full; /* a file could not be written */
 } arrays;
 
 /* The type of a column, or -1 where it is none of the arrays: messages would be most of the file. */
@@ -235,12 +241,16 @@ static size_t size_of(const column *k)
 }
 
 /* Recorded texts are printable ASCII. */
-static void keep_tag(const char *tag, char *out)
+static void keep_tag(const char *tag, uint32_t out[DS_NPY_TAG_CHARACTERS])
 {
     for (size_t i = 0; i < DS_NPY_TAG_CHARACTERS; i++) {
-        const uint32_t c = *tag != '\0' ? (unsigned char)*tag++ : 0;
-        memcpy(out + i * sizeof c, &c, sizeof c);
+        out[i] = *tag != '\0' ? (unsigned char)*tag++ : 0;
     }
+}
+
+static void keep(arrays *a, int k, const void *data, size_t bytes)
+{
+    a->full |= fwrite(data, 1, bytes, a->file[k]) != bytes;
 }
 
 static void keep_row(void *ctx, const ds_export_run *r, const ds_row *row, double best)
@@ -250,37 +260,54 @@ static void keep_row(void *ctx, const ds_export_run *r, const ds_row *row, doubl
         return;
     }
     for (int k = 0; k < COLUMNS; k++) {
-        const size_t size = size_of(&columns[k]);
+        uint32_t tag[DS_NPY_TAG_CHARACTERS];
         const int type = type_of(&columns[k]);
         if (type == DS_NPY_TAG) {
-            keep_tag(row->tag, a->data[k] + a->rows * size);
+            keep_tag(row->tag, tag);
+            keep(a, k, tag, sizeof tag);
         } else if (type >= 0) {
-            memcpy(a->data[k] + a->rows * size,
-                   columns[k].kind == 'b' ? (const char *)&best : (const char *)row + columns[k].offset,
-                   size);
+            keep(a, k, columns[k].kind == 'b' ? (const char *)&best : (const char *)row + columns[k].offset,
+                 size_of(&columns[k]));
         }
     }
-    const size_t bytes = r->n * sizeof(double);
-    memcpy(a->data[X] + a->rows * bytes, row->x, bytes);
-    for (uint64_t i = 0; i < r->n && r->gradients; i++) {
-        const double g = row->grad != NULL ? row->grad[i] : (double)NAN;
-        memcpy(a->data[GRADIENT] + a->rows * bytes + i * sizeof g, &g, sizeof g);
+    keep(a, X, row->x, r->n * sizeof(double));
+    if (r->gradients && row->grad != NULL) {
+        keep(a, GRADIENT, row->grad, r->n * sizeof(double));
+    }
+    for (uint64_t i = 0; i < r->n && r->gradients && row->grad == NULL; i++) {
+        keep(a, GRADIENT, &(const double){NAN}, sizeof(double));
     }
     a->rows++;
 }
 
 static int add_arrays(ds_npz *z, const ds_export_run *r, const arrays *a, int times, ds_error *e)
 {
-    const uint64_t shape[2] = {r->count, r->n};
-    int rc = ds_npz_add(z, "x", DS_NPY_F8, 2, shape, a->data[X], e);
+    const uint64_t shape[2] = {a->rows, r->n};
+    int rc = ds_npz_add_file(z, "x", DS_NPY_F8, 2, shape, a->file[X], e);
     for (int k = 0; k < (times ? COLUMNS : COLUMNS - TIMES) && rc == 0; k++) {
         const int type = type_of(&columns[k]);
-        rc = type >= 0 ? ds_npz_add(z, columns[k].name, type, 1, shape, a->data[k], e) : 0;
+        rc = type >= 0 ? ds_npz_add_file(z, columns[k].name, type, 1, shape, a->file[k], e) : 0;
         if (rc == 0 && columns[k].kind == 'b' && r->gradients) {
-            rc = ds_npz_add(z, "gradient", DS_NPY_F8, 2, shape, a->data[GRADIENT], e);
+            rc = ds_npz_add_file(z, "gradient", DS_NPY_F8, 2, shape, a->file[GRADIENT], e);
         }
     }
     return rc != 0 ? rc : ds_npz_add_variables(z, r->variables, r->n, e);
+}
+
+/* A file without a name, in the folder of `path`: /tmp may be memory. */
+static FILE *open_nameless(const char *path)
+{
+    char *name = NULL;
+    const char *slash = strrchr(path, '/');
+    if (asprintf(&name, "%.*s.export-XXXXXX", slash != NULL ? (int)(slash + 1 - path) : 0, path) < 0) {
+        return NULL;
+    }
+    const int fd = mkostemp(name, O_CLOEXEC);
+    if (fd >= 0) {
+        unlink(name);
+    }
+    free(name);
+    return fd >= 0 ? fdopen(fd, "w+b") : NULL;
 }
 
 int ds_export_npz(ds_export_run *r, const char *path, int times, ds_error *e)
@@ -289,12 +316,18 @@ int ds_export_npz(ds_export_run *r, const char *path, int times, ds_error *e)
     ds_npz *z = NULL;
     int rc = 0;
     for (int k = 0; k < ARRAYS && rc == 0; k++) {
-        a.data[k] = calloc(r->count + 1, k < COLUMNS ? size_of(&columns[k]) : r->n * sizeof(double));
-        rc = a.data[k] == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory for %llu evaluations",
-                                         (unsigned long long)r->count)
+        a.file[k] = open_nameless(path);
+        rc = a.file[k] == NULL ? ds_fail(e, DS_EXIT_IO, "%s: no temporary file can be made beside it: %s",
+                                         path, strerror(errno))
                                : 0;
     }
     rc = rc != 0 ? rc : for_rows(r, keep_row, &a, e);
+    for (int k = 0; k < ARRAYS && rc == 0; k++) {
+        a.full |= fflush(a.file[k]) != 0;
+    }
+    rc = rc == 0 && a.full
+             ? ds_fail(e, DS_EXIT_IO, "%s: its temporary files cannot be written: %s", path, strerror(errno))
+             : rc;
     rc = rc != 0 ? rc : ds_npz_open(&z, path, e);
     rc = rc != 0 ? rc : add_arrays(z, r, &a, times, e);
     if (z != NULL && rc == 0) {
@@ -303,7 +336,9 @@ int ds_export_npz(ds_export_run *r, const char *path, int times, ds_error *e)
         ds_npz_abort(z);
     }
     for (int k = 0; k < ARRAYS; k++) {
-        free(a.data[k]);
+        if (a.file[k] != NULL) {
+            fclose(a.file[k]);
+        }
     }
     return rc;
 }

@@ -206,10 +206,18 @@ static uint32_t crc_of(uint32_t crc, const void *data, uint64_t len)
     return crc;
 }
 
-int ds_npz_add(ds_npz *z, const char *name, int type, uint32_t ndim, const uint64_t *shape, const void *data,
-               ds_error *e)
-{
+/* A member that is begun: its header, and how much data follows. */
+typedef struct opening {
     char header[DS_NPY_HEADER_MAX];
+    size_t header_size;
+    uint64_t bytes;
+    member *m;
+} opening;
+
+/* Enters a member whose data have not been looked at. */
+static int begin_member(ds_npz *z, const char *name, int type, uint32_t ndim, const uint64_t *shape,
+                        opening *out, ds_error *e)
+{
     uint64_t bytes;
     if (z->failed.status != 0) {
         return tell(z, e);
@@ -229,17 +237,66 @@ int ds_npz_add(ds_npz *z, const char *name, int type, uint32_t ndim, const uint6
         z->members = more;
         z->room = room;
     }
-    size_t header_size = ds_npy_header(header, type, ndim, shape);
-    member *m = &z->members[z->count++];
+    member *m = out->m = &z->members[z->count++];
+    out->header_size = ds_npy_header(out->header, type, ndim, shape);
+    out->bytes = bytes;
     snprintf(m->name, sizeof m->name, "%s.npy", name);
-    m->crc = crc_of(crc_of(0, header, header_size), data, bytes);
-    m->size = header_size + bytes;
+    m->crc = crc_of(0, out->header, out->header_size);
+    m->size = out->header_size + bytes;
     m->offset = z->at;
+    return 0;
+}
+
+/* Writes what stands before the data; the sum of the member is complete. */
+static int emit_heads(ds_npz *z, const opening *o, ds_error *e)
+{
     record r;
-    local_header(&r, m);
+    local_header(&r, o->m);
     int status = emit(z, r.b, r.n, e);
-    status = status != 0 ? status : emit(z, header, header_size, e);
-    status = status != 0 ? status : emit(z, data, (size_t)bytes, e);
+    return status != 0 ? status : emit(z, o->header, o->header_size, e);
+}
+
+int ds_npz_add(ds_npz *z, const char *name, int type, uint32_t ndim, const uint64_t *shape, const void *data,
+               ds_error *e)
+{
+    opening o;
+    int status = begin_member(z, name, type, ndim, shape, &o, e);
+    if (status != 0) {
+        return status;
+    }
+    o.m->crc = crc_of(o.m->crc, data, o.bytes);
+    status = emit_heads(z, &o, e);
+    return status != 0 ? status : emit(z, data, (size_t)o.bytes, e);
+}
+
+int ds_npz_add_file(ds_npz *z, const char *name, int type, uint32_t ndim, const uint64_t *shape, FILE *data,
+                    ds_error *e)
+{
+    enum { BLOCK = 1 << 16 };
+    opening o;
+    int status = begin_member(z, name, type, ndim, shape, &o, e);
+    char *block = status == 0 ? malloc(BLOCK) : NULL;
+    if (status == 0 && block == NULL) {
+        ds_fail(&z->failed, DS_EXIT_MEMORY, "%s: out of memory", z->path);
+        status = tell(z, e);
+    }
+    for (int pass = 0; pass < 2 && status == 0; pass++) {
+        rewind(data);
+        status = pass == 1 ? emit_heads(z, &o, e) : 0;
+        for (uint64_t left = o.bytes; left > 0 && status == 0;) {
+            const size_t n = fread(block, 1, left < BLOCK ? (size_t)left : BLOCK, data);
+            if (n == 0) {
+                ds_fail(&z->failed, DS_EXIT_IO, "%s: its temporary file cannot be read", z->path);
+                status = tell(z, e);
+            } else if (pass == 0) {
+                o.m->crc = crc_of(o.m->crc, block, n);
+            } else {
+                status = emit(z, block, n, e);
+            }
+            left -= n;
+        }
+    }
+    free(block);
     return status;
 }
 

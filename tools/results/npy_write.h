@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/error.h"
 
@@ -45,6 +46,10 @@ int ds_npz_open(ds_npz **out, const char *path, ds_error *e);
  * closed with the same failure. */
 int ds_npz_add(ds_npz *z, const char *name, int type, uint32_t ndim, const uint64_t *shape, const void *data,
                ds_error *e);
+
+/* The same with the data in a file, from its beginning on, which is read twice. */
+int ds_npz_add_file(ds_npz *z, const char *name, int type, uint32_t ndim, const uint64_t *shape, FILE *data,
+                    ds_error *e);
 
 /* Writes the directory and makes the file appear under its name. Frees `z` in every case. */
 int ds_npz_close(ds_npz *z, ds_error *e);

@@ -6,6 +6,7 @@
 #include "results/point.h"
 
 #include <diffsim/helper/random.h>
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -281,8 +282,35 @@ int ds_point_names_run(const char *spec, char **folder, uint64_t *id)
     return *folder != NULL;
 }
 
+/* The first run in a folder of several ("seed-1"), to be freed; NULL = it holds none. */
+static char *run_inside(const char *folder)
+{
+    char *first = NULL;
+    DIR *d = opendir(folder);
+    for (struct dirent *item; d != NULL && (item = readdir(d)) != NULL;) {
+        char *path = strncmp(item->d_name, "seed-", 5) == 0 ? ds_folder_path(folder, item->d_name) : NULL;
+        if (path != NULL && ds_folder_has_run(path) && (first == NULL || strverscmp(path, first) < 0)) {
+            free(first);
+            first = path;
+            path = NULL;
+        }
+        free(path);
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    return first;
+}
+
 int ds_point_check_run(const char *origin, const char *spec, ds_error *e)
 {
+    char *inside = ds_folder_has_run(spec) ? NULL : run_inside(spec);
+    if (inside != NULL) {
+        ds_fail(e, DS_EXIT_CONFIG, "%s %.200s: a folder of several runs: name one of them, such as %.300s",
+                origin, spec, inside);
+        free(inside);
+        return DS_EXIT_CONFIG;
+    }
     const char *colon = strrchr(spec, ':');
     char *folder = colon != NULL ? strndup(spec, (size_t)(colon - spec)) : NULL;
     uint64_t id = 0;

@@ -225,6 +225,8 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
         print_usage();
         return -1;
     }
+    rc = rc != 0 ? rc
+                 : ds_run_sets_check(&q->settings, "view", 1u << DS_SECTION_RUN | 1u << DS_SECTION_ENV, e);
     if (rc == 0 && q->live != NULL && (q->out != NULL || q->points > 0 || optind < argc)) {
         return ds_fail(e, DS_EXIT_USAGE,
                        "view: --live follows one run and writes no file: leave out the rest");
