@@ -5,8 +5,8 @@
 #include "methods/base/opt_kit.h"
 #include "methods/base/sobol.h"
 
-/* Rows per call: enough to feed the workers. Results do not depend on it. */
-enum { ROWS = 64 };
+/* Rows per call: enough to feed the workers, and fewer where they are long. Results do not depend on it. */
+enum { ROWS = 64, FEW = 4, NUMBERS = 1 << 24 };
 
 enum { IID = 0, SOBOL = 1 };
 static const char *const sequences[] = {"iid", "sobol", NULL};
@@ -22,8 +22,9 @@ typedef struct rand_search {
     ds_random random;
     int64_t sequence;
     uint64_t drawn; /* points so far */
-    double *x;      /* ROWS x n */
-    double *loss;   /* ROWS */
+    uint64_t rows;  /* of one call */
+    double *x;      /* rows x n */
+    double *loss;   /* rows */
 } rand_search;
 
 static void read_parameters(void *self, ds_param_reader *in)
@@ -36,28 +37,30 @@ static void read_parameters(void *self, ds_param_reader *in)
 static int allocate(void *self)
 {
     rand_search *r = self;
-    r->x = memory_doubles(&r->kit.memory, ROWS * r->kit.n);
-    r->loss = memory_doubles(&r->kit.memory, ROWS);
+    r->rows = NUMBERS / r->kit.n < ROWS ? NUMBERS / r->kit.n : ROWS;
+    r->rows = r->rows > FEW ? r->rows : FEW;
+    r->x = memory_doubles(&r->kit.memory, r->rows * r->kit.n);
+    r->loss = memory_doubles(&r->kit.memory, r->rows);
     return 1;
 }
 
-/* The next ROWS points of the unit cube. */
+/* The next points of the unit cube. */
 static void draw(rand_search *r)
 {
     if (r->sequence == SOBOL) {
         ds_random shift = r->random; /* every block with the same random shift */
-        sobol_points_from(r->drawn, ROWS, r->kit.n, &shift, r->x);
-        r->drawn += ROWS;
+        sobol_points_from(r->drawn, r->rows, r->kit.n, &shift, r->x);
+        r->drawn += r->rows;
         return;
     }
-    for (uint64_t k = 0; k < ROWS * r->kit.n; k++) {
+    for (uint64_t k = 0; k < r->rows * r->kit.n; k++) {
         r->x[k] = ds_random_uniform(&r->random);
     }
 }
 
-static void stretch_to_box(const ds_problem *p, double *x)
+static void stretch_to_box(const ds_problem *p, uint64_t rows, double *x)
 {
-    for (uint64_t k = 0; k < ROWS * p->n; k++) {
+    for (uint64_t k = 0; k < rows * p->n; k++) {
         double lower = p->lower[k % p->n], upper = p->upper[k % p->n];
         x[k] = fmin(fmax((1 - x[k]) * lower + x[k] * upper, lower), upper);
     }
@@ -67,9 +70,9 @@ static ds_status rand_round(void *self)
 {
     rand_search *r = self;
     draw(r);
-    stretch_to_box(r->kit.problem, r->x);
+    stretch_to_box(r->kit.problem, r->rows, r->x);
     ds_batch batch = {
-        .struct_size = sizeof batch, .count = ROWS, .x = r->x, .loss = r->loss, .tag = "sample"};
+        .struct_size = sizeof batch, .count = r->rows, .x = r->x, .loss = r->loss, .tag = "sample"};
     return r->kit.objective->evaluate(r->kit.objective, &batch);
 }
 
