@@ -147,6 +147,19 @@ else
 fi
 rm -rf "$open"
 
+# Many variables: the best point is a file of its own, and an export needs no memory for all rows.
+"$dshost" run --env analytic --set env.dim=70000 --opt rand --budget 3 --pictures no --out wide >"$tmp/out" 2>"$tmp/err" &&
+    grep -q '"best_x_file": "best_x.npy"' wide/summary.json && ! grep -q '"best_x"' wide/summary.json &&
+    [ "$(wc -c <wide/best_x.npy)" -eq $((128 + 8 * 70000)) ] &&
+    "$dshost" eval --env analytic --set env.dim=70000 --x wide/best_x.npy --json >"$tmp/a" 2>"$tmp/err" &&
+    "$dshost" eval --x wide --json >"$tmp/b" 2>"$tmp/err" && [ "$(sed 's/"wall_s".*//' "$tmp/a")" = "$(sed 's/"wall_s".*//' "$tmp/b")" ]
+result $? "the best point of many variables is in best_x.npy"
+if [ -z "$DS_SANITIZE" ]; then
+    "$dshost" run --env analytic --set env.dim=100000 --opt rand --budget 100 --pictures no --out long >"$tmp/out" 2>"$tmp/err" &&
+        (ulimit -v 80000 && exec "$dshost" export long --format npz) >"$tmp/out" 2>"$tmp/err" &&
+        [ "$(wc -c <long/export/evaluations.npz)" -gt 80000000 ]
+    result $? "an npz of 80 MB is written with less memory"
+fi
 # Paths up to PATH_MAX less what the longest name inside needs; SQLite itself takes 512 bytes.
 name=$(printf '%0200d' 0)
 far=$tmp
