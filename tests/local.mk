@@ -178,7 +178,7 @@ long_scripts = %D%/cli/tools/check/check_plugins.sh %D%/cli/plugins/wild.sh %D%/
 	%D%/cli/tools/landscape.sh %D%/abi/grow.sh %D%/cli/portable.sh %D%/cli/plugins/isolate_optimizer.sh \
 	%D%/cli/store/kill.sh %D%/cli/store/kill_channels.sh %D%/cli/store/kill_lm.sh %D%/cli/store/kill_pbh.sh \
 	%D%/cli/fix.sh %D%/cli/limits.sh %D%/cli/methods/optimizers.sh %D%/cli/methods/policy_gradient.sh %D%/cli/methods/rl.sh \
-	%D%/cli/methods/squares.sh %D%/cli/methods/identification.sh %D%/cli/tools/bench/bench.sh \
+	%D%/cli/methods/squares.sh %D%/cli/methods/units.sh %D%/cli/methods/identification.sh %D%/cli/tools/bench/bench.sh \
 	%D%/cli/tools/bench/bench_held.sh %D%/cli/tools/bench/bench_kill.sh %D%/cli/tools/bench/bench_merge.sh \
 	%D%/cli/tools/gradients.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/bench/progress.sh \
 	%D%/cli/tools/report.sh %D%/cli/tools/report_sets.sh %D%/cli/tools/report_tables.sh

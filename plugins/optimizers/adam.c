@@ -4,7 +4,7 @@
  * b = beta1:
  *
  *     adam      m = b m + (1 - b) g,  q = beta2 q + (1 - beta2) g^2
- *               x = x - eta (m / (1 - b^t)) / (sqrt(q / (1 - beta2^t)) + eps)
+ *               x = x - eta (m / (1 - b^t)) / ((sqrt(q) + eps max sqrt(q)) / sqrt(1 - beta2^t))
  *     sgd       x = x - eta g
  *     momentum  m = b m + (1 - b) g,  x = x - eta m
  *     nesterov  g taken at x - eta b m;  m = b m + g,  x = x - eta m      (Y. Nesterov 1983)
@@ -12,7 +12,8 @@
  *               m = b m + (1 - b) g / |g|,  x = x - eta sqrt((f - floor) / (f_1 - floor)) m / |m|,
  *               f_1 the loss of the start
  *
- * in [-1, 1]^n, clamped after each step. Where a coordinate is held by the box, its first moment is
+ * in [-1, 1]^n, clamped after each step. With clip > 0, g of sgd, momentum and nesterov is in units of the
+ * largest component of the first gradient of the search: the unit of the loss changes no step. Where a coordinate is held by the box, its first moment is
  * dropped: it would keep it there after the gradient has turned. Unlike the short descents of
  * randdescents, a search is long, its learning rate follows a schedule, outliers of the gradient
  * (chaos, contacts) are shortened, and with blind > 0, where one is bad, the step goes by the moments as
@@ -33,14 +34,15 @@ static const char *const rules[] = {"adam", "sgd", "momentum", "nesterov", "norm
 static const char *const schedules[] = {"constant", "cosine", "halve", NULL};
 
 typedef struct arm {
-    double *x;         /* iterate */
-    double *probe;     /* point to simulate: x, with nesterov ahead of it */
-    double *m, *q;     /* moments of the gradient; sgd: m is the last one */
-    int64_t t;         /* simulations of this search */
-    int64_t learned;   /* gradients that are in the moments */
-    int64_t blind;     /* bad ones since */
-    double best, rate; /* least smoothed loss; factor of the schedule "halve" */
-    double first;      /* loss of the start */
+    double *x;              /* iterate */
+    double *probe;          /* point to simulate: x, with nesterov ahead of it */
+    double *m, *q;          /* moments of the gradient; sgd: m is the last one */
+    int64_t t;              /* simulations of this search */
+    int64_t learned;        /* gradients that are in the moments */
+    int64_t blind;          /* bad ones since */
+    double best, rate;      /* least smoothed loss; factor of the schedule "halve" */
+    double first;           /* loss of the start */
+    double unit, component; /* of the first gradient: length, largest component; 0 = none yet */
     int64_t stall;
     double recent[3]; /* last losses */
     outlier norms;    /* of its gradients */
@@ -69,6 +71,7 @@ static void adam_begin(void *self_, size_t i, const double *start)
     a->t = a->stall = a->learned = 0;
     a->blind = 0;
     a->norms.count = 0;
+    a->unit = a->component = 0.0;
     a->best = INFINITY;
     a->rate = 1.0;
 }
@@ -96,7 +99,7 @@ static int progress(const adam *self, arm *a, double loss)
 {
     a->recent[(a->t - 1) % 3] = loss;
     double smoothed = self->smooth && a->t >= 3 ? outlier_median(3, a->recent) : loss;
-    if (a->t == 1 || smoothed < a->best - self->tol * fmax(1.0, fabs(a->best))) {
+    if (a->t == 1 || smoothed < a->best - self->tol * (a->first - a->best)) {
         a->best = smoothed;
         a->stall = 0;
     } else if (++a->stall > self->patience) {
@@ -127,10 +130,16 @@ static double norm2(size_t n, const double *g)
 
 /* Factor of a gradient of length `norm`: an outlier gets the median length of the last ones; clipped where
  * the step is as long as the gradient. */
-static double gradient_scale(const adam *self, arm *a, double norm)
+static double gradient_scale(const adam *self, arm *a, const double *gradient, double norm)
 {
     double length = outlier_length(&a->norms, self->outlier, norm);
-    return (self->rule != ADAM && self->clip > 0.0 ? fmin(length, self->clip) : length) / norm;
+    for (size_t k = 0; !(a->unit > 0.0) && k < self->n; k++) {
+        a->component = fmax(a->component, fabs(gradient[k]));
+    }
+    a->unit = a->unit > 0.0 ? a->unit : norm;
+    return self->rule == ADAM || self->rule == NORMALIZED || !(self->clip > 0.0)
+               ? length / norm
+               : fmin(length / a->unit, self->clip) * (a->unit / a->component) / norm;
 }
 
 /* Takes component k of a gradient into the moments; those of "normalized" are turn()'s. */
@@ -157,15 +166,15 @@ static void absorb(const adam *self, arm *a, size_t k, double g)
     }
 }
 
-/* The change of coordinate k, which is subtracted. */
-static double step(const adam *self, const arm *a, size_t k, double eta)
+/* The change of coordinate k, which is subtracted; `root`: the largest root of a second moment. */
+static double step(const adam *self, const arm *a, size_t k, double eta, double root)
 {
     if (self->rule != ADAM) {
         return eta * a->m[k];
     }
     const double t = (double)a->learned;
     return eta * (a->m[k] / (1.0 - pow(self->beta1, t))) /
-           (a->q[k] / sqrt(1.0 - pow(self->beta2, t)) + self->eps);
+           ((a->q[k] + self->eps * root) / sqrt(1.0 - pow(self->beta2, t)));
 }
 
 /* Of the rule "normalized": the first moment, of directions, with one more where there is a gradient. Returns
@@ -182,17 +191,21 @@ static double turn(const adam *self, arm *a, const double *gradient, double norm
 /* One step; gradient = NULL: by the moments as they are. Returns whether it leads anywhere. */
 static int update(const adam *self, arm *a, double loss, const double *gradient, double norm)
 {
-    double eta = learning_rate(self, a), scale = gradient ? gradient_scale(self, a, norm) : 0.0;
+    double eta = learning_rate(self, a), scale = gradient ? gradient_scale(self, a, gradient, norm) : 0.0;
     int moved = 0;
     a->learned += gradient != NULL;
     if (self->rule == NORMALIZED) {
         eta *= way_left(self, a, loss) * turn(self, a, gradient, norm);
     }
+    double root = 0.0;
     for (size_t k = 0; k < self->n; k++) {
         if (gradient) {
             absorb(self, a, k, scale * gradient[k]);
         }
-        double before = a->probe[k], change = step(self, a, k, eta), target = a->x[k] - change;
+        root = fmax(root, a->q[k]);
+    }
+    for (size_t k = 0; k < self->n; k++) {
+        double before = a->probe[k], change = step(self, a, k, eta, root), target = a->x[k] - change;
         double push = gradient ? scale * gradient[k] : change;
         if (!isnan(target)) {
             a->x[k] = box_clamp(target, -1.0, 1.0);
@@ -288,19 +301,25 @@ static const ds_param *const params[] = {
     DS_REAL("beta1", "0.9", 0, 0.999999, "",
             "Decay of the first moment: adam, momentum, nesterov, normalized."),
     DS_REAL("beta2", "0.999", 0, 0.999999, "", "Decay of the second moment: adam."),
-    DS_REAL("eps", "1e-8", 0, 1, "", "Added to the root of the second moment: adam."),
+    DS_REAL("eps", "1e-8", 0, 1, "",
+            "Share of the largest root of a second moment that is added to all of them: adam."),
     DS_REAL("clip", "1", 0, INFINITY, "",
-            "Longest gradient; a longer one is scaled down to it: sgd, momentum, nesterov; 0 = none is."),
+            "Longest gradient, in units of the length of the first one of the search; a longer one is scaled "
+            "down to "
+            "it, and the first step moves no variable by more than lr: sgd, momentum, nesterov. 0 = none is, "
+            "and lr is "
+            "per unit of the loss."),
     DS_REAL("outlier", "1000", 0, INFINITY, "",
             "A gradient more than so many times longer than the median of the last ones is cut to that; 0 = "
             "none is."),
     DS_BOOL("smooth", "false", "Judge progress by the median of the last three losses, for noisy ones."),
-    DS_REAL("tol", "1e-9", 0, 1, "", "Least relative improvement that counts as one."),
+    DS_REAL("tol", "1e-9", 0, 1, "",
+            "Least fall of the loss that is progress, as a share of the fall since the start."),
     MULTISTART_PARAMS,
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("adam", "0.1.0"),
+    OPT_KIT_DESC("adam", "0.2.0"),
     .needs = opt_gradient,
     .summary = "Adam, gradient descent, momentum or Nesterov's method from random starts",
     .description =

@@ -37,6 +37,7 @@ enum { CENTER, MEAN, NONE };
 enum { RANDOM, X0 };
 enum { BOX, UNITS_X };
 enum { LINE = 200 };
+#define ADAM_EPS 1e-8 /* of the largest root of a second moment: it has the unit of the loss */
 static const char *const rules[] = {"ivw", "bias", NULL};
 static const char *const steps[] = {"adam", "sgd", "armijo", NULL};
 static const char *const orders[] = {"alpha", "first", "zeroth", NULL};
@@ -60,6 +61,7 @@ typedef struct alphaorder {
     const double *scale;   /* of a variable: what is one in [-1, 1] is so much in the unit of s and lr */
     ds_random rng;         /* of the present search */
     double *x, *m, *q, *g; /* n each: iterate, moments, gradient */
+    double unit;           /* length of the first gradient of the search; 0 = none yet */
     double *v, *gradient;  /* rows x n: x where it is asked for, then the samples */
     double *loss;          /* rows */
     double *w, *work;      /* sets x N x n, (2 N + 1) x n */
@@ -170,18 +172,30 @@ static double length_of_gradient(const alphaorder *self)
     return norm;
 }
 
+/* Factor of the gradient in a step of sgd or armijo: with clip = inf that of the paper; else it is measured by
+ * the first one of the search. */
+static double gradient_scale(alphaorder *self)
+{
+    double norm = length_of_gradient(self);
+    self->unit = self->unit > 0.0 ? self->unit : norm;
+    return isinf(self->clip) || !(norm > 0.0) ? 1.0 : fmin(norm / self->unit, self->clip) / norm;
+}
+
 /* x = clamp(x - step(g)) in iteration t = 1, 2, ... */
 static void take_step(alphaorder *self, int64_t t)
 {
-    double norm = length_of_gradient(self), lr = self->lr / pow((double)t, self->lr_decay);
+    double scale = gradient_scale(self), lr = self->lr / pow((double)t, self->lr_decay), root = 0.0;
     for (size_t k = 0; k < self->n; k++) {
-        double g = self->g[k], change = lr * (norm > self->clip ? g / norm * self->clip : g);
+        self->m[k] = 0.9 * self->m[k] + 0.1 * self->g[k];
+        /* the root of the second moment: the square of a huge gradient would overflow */
+        self->q[k] = hypot(sqrt(0.999) * self->q[k], sqrt(0.001) * self->g[k]);
+        root = fmax(root, self->q[k]);
+    }
+    for (size_t k = 0; k < self->n; k++) {
+        double change = lr * scale * self->g[k];
         if (self->step == ADAM) {
-            self->m[k] = 0.9 * self->m[k] + 0.1 * g;
-            /* the root of the second moment: the square of a huge gradient would overflow */
-            self->q[k] = hypot(sqrt(0.999) * self->q[k], sqrt(0.001) * g);
             change = lr * (self->m[k] / (1.0 - pow(0.9, (double)t))) /
-                     (self->q[k] / sqrt(1.0 - pow(0.999, (double)t)) + 1e-8);
+                     ((self->q[k] + ADAM_EPS * root) / sqrt(1.0 - pow(0.999, (double)t)));
         }
         double target = self->x[k] - change / self->scale[k];
         self->x[k] = isnan(target) ? self->x[k] : box_clamp(target, -1.0, 1.0);
@@ -191,8 +205,8 @@ static void take_step(alphaorder *self, int64_t t)
 /* armijo in iteration t; v, of which nothing is needed any more, takes the trials one after the other. */
 static ds_status search_line(alphaorder *self, int64_t t, batch_label label)
 {
-    const double here = self->loss[0], norm = length_of_gradient(self);
-    double rate = self->lr / pow((double)t, self->lr_decay) * (norm > self->clip ? self->clip / norm : 1.0);
+    const double here = self->loss[0];
+    double rate = self->lr / pow((double)t, self->lr_decay) * gradient_scale(self);
     double loss = INFINITY;
     ds_status status = DS_OK;
     for (int64_t i = 0; i < self->trials; i++, rate *= self->shrink) {
@@ -226,8 +240,9 @@ static ds_status descend(void *self_)
 {
     alphaorder *self = self_;
     uint64_t number = self->kit.round;
-    double best = INFINITY;
+    double best = INFINITY, first = INFINITY;
     int64_t stall = 0;
+    self->unit = 0.0;
     self->rng = ds_random_open(self->kit.host->seed, "smooth", number);
     opt_kit_start(&self->kit, number, self->x);
     if (self->start == X0 && number == 1 && !self->kit.start.v) {
@@ -246,7 +261,8 @@ static ds_status descend(void *self_)
             return status;
         }
         double mean = mean_loss(self); /* estimates the smoothed loss */
-        if (mean < best - self->tol * fmax(1.0, fabs(best)) || t == 1) {
+        first = t == 1 ? mean : first;
+        if (t == 1 || mean < best - self->tol * (first - best)) {
             best = mean;
             stall = 0;
         } else {
@@ -430,8 +446,10 @@ static const ds_param *const params[] = {
             "step = armijo: share of the fall that the gradient promises which a step has to bring."),
     DS_REAL("shrink", "0.5", 1e-3, 0.999, "", "step = armijo: factor from one length to the next."),
     DS_INT("trials", "10", 1, 1000, "", "step = armijo: most lengths in an iteration; then the point stays."),
-    DS_REAL("clip", "1", 1e-12, INFINITY, "",
-            "step = sgd, armijo: the gradient is clipped to this length; inf = not (the paper)."),
+    DS_REAL(
+        "clip", "1", 1e-12, INFINITY, "",
+        "step = sgd, armijo: the gradient, in units of the length of the first one of the search, is "
+        "clipped to this length; inf = it is taken as it is, and lr is per unit of the loss (the paper)."),
     DS_REAL("lr", "0.05", 1e-12, 1e6, "", "Learning rate, in `units`."),
     DS_REAL("lr_decay", "0", 0, 10, "", "In iteration t it is lr / t^lr_decay."),
     DS_ENUM("start", "random", starts,
@@ -441,14 +459,15 @@ static const ds_param *const params[] = {
     DS_INT("j", "100", 1, 1e9, "", "Most iterations of a search."),
     DS_INT("patience", "10", 0, 1e9, "",
            "A search ends when the mean loss has not fallen for more than so many iterations in a row."),
-    DS_REAL("tol", "1e-9", 0, 1, "", "Least relative improvement that counts as one."),
+    DS_REAL("tol", "1e-9", 0, 1, "",
+            "Least fall of the mean loss that is progress, as a share of the fall since the start."),
     DS_BOOL("trace", "false",
             "Leave trace.csv in the folder of the run: per iteration the empirical variances, |g1 - g0|, "
             "eps, alpha and the case (uncertain, inside, hit), the mean loss, and the first variable."),
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("alphaorder", "0.2.1"),
+    OPT_KIT_DESC("alphaorder", "0.3.0"),
     .uses = opt_gradient,
     .summary = "Descent on a smoothed loss with first-order, zeroth-order or mixed gradients",
     .description =

@@ -101,7 +101,7 @@ static ds_status apg_search(void *self)
     analytic_policy *p = &a->policy;
     ds_status status = analytic_roll_out(
         p, &a->train, a->kit.host, rl_episodes_left(&a->kit, &a->train, &a->trial), "rollout", a->update);
-    double scale = a->common.reward_scale >= 0.0 ? a->common.reward_scale : 1.0;
+    double scale = a->common.reward_scale >= 0.0 ? a->common.reward_scale : stepwise_scale(&a->train);
     status = status != DS_OK ? status : analytic_back(p, &a->train, a->common.gamma, scale, NULL);
     if (status != DS_OK) {
         return status;
@@ -163,7 +163,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("apg", "0.2.1"),
+    OPT_KIT_DESC("apg", "0.3.0"),
     .flags = DS_OPT_USES_BUDGET,
     .needs = opt_episode_gradients,
     .summary = "Analytic policy gradient (stepwise control with gradients)",

@@ -123,7 +123,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("bo", "0.2.1"),
+    OPT_KIT_DESC("bo", "0.3.0"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = opt_gradient,
     .summary = "Bayesian optimization that chooses the starts of gradient descents",

@@ -180,6 +180,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
     }
     self->leaps = (size_t)ds_param_int(in, "leaps");
     self->n_init = ds_param_int(in, "n_init");
+    o->floor = problem->loss_floor;
     o->sigma = ds_param_real(in, "sigma1");
     if (o->sigma == 0.0) {
         o->sigma = ds_param_int(in, "profile") == 1 ? 1.0 : 0.3;
@@ -275,7 +276,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("boleap", "0.2.2"),
+    OPT_KIT_DESC("boleap", "0.3.0"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = opt_gradient, /* polish */
     .summary = "BO-Leap: Bayesian optimization over leaps of CMA-ES and gradient descent",

@@ -190,6 +190,9 @@ static int allocate(void *self_)
     self->best_loss = INFINITY;
     if (self->left > 0) {
         self->polish = refine_create(n, polish_arms(self), self->kit.host->seed);
+        if (self->polish) {
+            refine_know_floor(self->polish, p->loss_floor);
+        }
     }
     size_t most = refine_rows(n);
     return (self->polish || self->left <= 0) && opt_kit_rows(&self->kit, rows > most ? rows : most);
@@ -249,7 +252,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("cem", "0.1.2"),
+    OPT_KIT_DESC("cem", "0.2.0"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = opt_gradient,
     .summary = "Cross-entropy method: a normal distribution fitted to the best of what it drew",

@@ -53,9 +53,10 @@ static const ds_param *const params[] = {
             "c-cmaes); 0 = as often as the tutorial says. Costs no evaluations up to 0.05 and is several "
             "times faster from 40 variables on."),
     OPT_START_PARAMS("false"),
-    DS_REAL("tolfun", "1e-12", 0, 1e100, "",
-            "A run has converged where the losses of its last 10 + ceil(30 n/lambda) generations differ by "
-            "less."),
+    DS_REAL(
+        "tolfun", "1e-12", 0, 1e100, "",
+        "A run has converged where the losses of its last 10 + ceil(30 n/lambda) generations differ by less "
+        "than this share of the range of its first generation."),
     DS_ENUM("model", "none", model_choices,
             "quad = a full quadratic through the best points of the run, as many as it has coefficients; its "
             "least point takes the place of a sample from time to time. At most 40 variables; for smooth "
@@ -75,10 +76,11 @@ typedef struct cmaes {
     cma_stop stop;
     cma_bounds box;
     ds_random random;
-    double *mean;            /* n */
-    double *x, *v, *point;   /* lambda x n: as drawn, in [-1, 1], in the environment's units */
-    double *loss, *adjusted; /* lambda: as told, with penalty */
-    uint64_t evaluations;    /* of this run */
+    double *mean;              /* n */
+    double *x, *v, *point;     /* lambda x n: as drawn, in [-1, 1], in the environment's units */
+    double *loss, *adjusted;   /* lambda: as told, with penalty */
+    uint64_t evaluations;      /* of this run */
+    double first_best, best; /* losses of its first generation, and of all; HUGE_VAL = none */
     int warned;
     int64_t model;
     quad_model quad;
@@ -208,6 +210,7 @@ static ds_status start_run(cmaes *o)
     o->evaluations = 0;
     quad_model_clear(&o->quad);
     int stall = o->restart_stalled && o->restarts != CMA_RESTART_NONE;
+    o->first_best = o->best = HUGE_VAL;
     if (cma_stop_start(&o->stop, o->strategy, o->tolfun, o->plan.max_generations, stall) != 0 ||
         cma_bounds_start(&o->box, (int)o->bounds, o->strategy) != 0) {
         return DS_E_NOMEM;
@@ -271,6 +274,18 @@ static ds_status evaluate(cmaes *o)
     return status;
 }
 
+/* Losses that differ little compared with the fall since the first generation have converged. */
+static void scale_tolerance(cmaes *o)
+{
+    double least = HUGE_VAL;
+    for (uint64_t k = 0; k < o->plan.lambda; k++) {
+        least = isfinite(o->loss[k]) ? fmin(least, o->loss[k]) : least;
+    }
+    o->first_best = isfinite(o->first_best) ? o->first_best : least;
+    o->best = fmin(o->best, least);
+    o->stop.tolfun = isfinite(o->best) ? o->tolfun * (o->first_best - o->best) : 0;
+}
+
 static int all_failed(const cmaes *o)
 {
     for (uint64_t k = 0; k < o->plan.lambda; k++) {
@@ -309,6 +324,7 @@ static ds_status do_run(cmaes *o, int *reason)
             continue;
         }
         failed = 0;
+        scale_tolerance(o);
         cma_bounds_penalise(&o->box, o->x, o->v, o->loss, o->plan.lambda, o->adjusted);
         if (proposed) { /* it lies in the box, however far it was pulled towards the mean */
             o->adjusted[o->plan.lambda - 1] = o->loss[o->plan.lambda - 1];
@@ -350,7 +366,7 @@ static ds_status cmaes_search(void *self)
 }
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("cmaes", "1.2"),
+    OPT_KIT_DESC("cmaes", "1.3"),
     .flags = DS_OPT_USES_BUDGET,
     .summary = "CMA-ES with active update, boundary handling and restarts; uses no gradient.",
     .description =

@@ -66,8 +66,12 @@ static void read_parameters(void *self_, ds_param_reader *in)
     static const local_search quasi_newton = {multi_lbfgsb_begin, multi_lbfgsb_point, multi_lbfgsb_tell};
     multi_lbfgsb *self = self_;
     blas_use_one_thread();
-    self->options = (lbfgsb_options){(int)ds_param_int(in, "memory"), ds_param_real(in, "ftol"),
-                                     ds_param_real(in, "gtol"), INT_MAX, INT_MAX};
+    self->options = (lbfgsb_options){(int)ds_param_int(in, "memory"),
+                                     ds_param_real(in, "ftol"),
+                                     ds_param_real(in, "gtol"),
+                                     INT_MAX,
+                                     INT_MAX,
+                                     1};
     self->limit = ds_param_int(in, "j");
     self->patience = ds_param_int(in, "patience");
     multistart_read(&self->starts, in, &quasi_newton);
@@ -99,10 +103,11 @@ static const ds_param *const params[] = {
     DS_INT("memory", "10", 1, 20, "",
            "Pairs of steps and gradient changes that the model of the loss is made of."),
     DS_REAL("ftol", "2.220446e-9", 0, 1, "",
-            "A search ends when a step lowers the loss by less than ftol max(1, |loss|)."),
+            "A search ends when a step lowers the loss by less than this share of the fall since its start."),
     DS_REAL(
         "gtol", "1e-5", 0, INFINITY, "",
-        "A search ends when no component of the projected gradient exceeds gtol, where the box is [-1, 1]."),
+        "A search ends when no component of the projected gradient exceeds this share of the largest one at "
+        "its start, or of the fall since then, where the box is [-1, 1]."),
     DS_INT("patience", "20", 0, 1e6, "",
            "A search ends when more than so many evaluations in a row were no improvement; 3 suits rugged "
            "losses."),
@@ -111,7 +116,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("lbfgsb", "0.1.0"),
+    OPT_KIT_DESC("lbfgsb", "0.2.0"),
     .needs = opt_gradient,
     .summary = "Limited-memory quasi-Newton searches (L-BFGS-B) from random starts",
     .description =

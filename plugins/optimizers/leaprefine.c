@@ -12,7 +12,7 @@
  *         else
  *             x_n = argmin LCB(x | Gaussian process of S)
  *             mu, l = descent of at most J evaluations from x_n
- *             while the leap has evaluations left, or holds the best point of the run and improved it by 1 %
+ *             while the leap has evaluations left, or holds the best point of the run and gained 1 % of what there may be
  *                 x_k ~ N(mu, sigma^2 C), k = 1..K;  s = mean of the K/2 best
  *                 mu, l = descent of at most J evaluations from s;  update sigma, C
  *                 J = half of J, at least 2, if that descent never improved on its start, else twice, at
@@ -96,6 +96,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
     o->lengths = ds_param_int(in, "trust") ? LEAP_TRUST : LEAP_FIXED;
     o->gradients = self->bayes.kit.has_gradient && ds_param_int(in, "sample_gradients") != 0;
     o->steps = ds_param_int(in, "leap_steps");
+    o->floor = self->bayes.kit.problem->loss_floor;
     o->sigma = ds_param_real(in, "sigma1");
     o->descent = descent_read_options(in);
     bayes_read(&self->bayes, in, "refine");
@@ -148,7 +149,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("leaprefine", "0.2.2"),
+    OPT_KIT_DESC("leaprefine", "0.3.0"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = opt_gradient,
     .summary = "LeapRefine: BO-Leap with descents first, leaps that go on while they pay, and refinement",

@@ -4,7 +4,7 @@
  *     repeat
  *         x = x0 at first, then Uniform[-1, 1]^n;  mu = radius, nu = 2
  *         repeat
- *             r = residuals, J = their Jacobian at x;  D = clamp(diag J^T J)
+ *             r = residuals, J = their Jacobian at x;  D = diag J^T J, at least 1e-6 of its largest at first
  *             p = argmin |J p + r|^2 + p^T D p / mu over the variables that are free to move
  *                 (bounds = damp: D/mu + |g_i| / distance to the bound ahead, see squares/levenberg.h)
  *             x' = clamp(x + p);  rho = actual decrease / predicted decrease of |r|^2 / 2

@@ -9,6 +9,9 @@
  * and one that uses no random numbers is not repeated. NLopt wants a finite answer: a failed simulation is
  * given the worst loss of the search so far, with a zero gradient, and a local search whose start fails is
  * given up for the next start.
+ *
+ * The library has absolute constants. It sees (loss - zero) / unit: zero is the floor of the loss, or its first value in
+ * the search; unit the length of the first gradient, or without gradients the first difference from zero.
  */
 #include "methods/base/box.h"
 #include "methods/base/opt_kit.h"
@@ -17,7 +20,8 @@
 #include <nlopt.h>
 #include <string.h>
 
-#define LARGE 1e100          /* losses are cut at this size: NLopt squares them */
+#define LARGE 1e100 /* losses are cut at this size: NLopt squares them */
+#define COBYLA_BITS 36
 #define MEMORY 20            /* gradients kept by the quasi-Newton methods; NLopt's own choice fills 10 MB */
 #define UNKNOWN_FAILURE 1e10 /* loss of a failed simulation as long as none has succeeded */
 
@@ -87,8 +91,9 @@ typedef struct library_search {
     double *start; /* n values, then the end of the search */
     double *v;
     uint64_t evaluations;
-    double worst;     /* largest finite loss; -INFINITY = none yet */
-    ds_status status; /* what the objective answered last */
+    double worst;      /* largest finite loss as the library sees it; -INFINITY = none yet */
+    double zero, unit; /* of its losses; NAN, 0 = not known yet */
+    ds_status status;  /* what the objective answered last */
 } library_search;
 
 static int is_local(const struct algorithm *a)
@@ -119,11 +124,43 @@ static int takes_gradient(const struct algorithm *a)
     return a->name[1] == 'd' && a->name[2] == '_';
 }
 
+/* Loss and gradient as the library sees them. */
+static double in_units(library_search *self, double loss, double *gradient)
+{
+    double norm = 0.0;
+    if (!isfinite(loss)) {
+        return loss;
+    }
+    for (size_t k = 0; gradient && k < self->kit.n; k++) {
+        norm = hypot(norm, gradient[k]);
+    }
+    const double floor = self->kit.problem->loss_floor;
+    self->zero = !isnan(self->zero) ? self->zero : isfinite(floor) ? floor : loss;
+    if (!(self->unit > 0.0)) {
+        self->unit = norm > 0.0 && isfinite(norm) ? norm : fabs(loss - self->zero);
+    }
+    const double unit = self->unit > 0.0 && isfinite(self->unit) ? self->unit : 1.0;
+    for (size_t k = 0; gradient && k < self->kit.n; k++) {
+        gradient[k] = box_clamp(gradient[k] / unit, -LARGE, LARGE);
+    }
+    return (loss - self->zero) / unit;
+}
+
+/* COBYLA compares numbers that differ by rounding alone: it gets losses of 36 bits, the same in every unit. */
+static double without_rounding(const library_search *self, double loss)
+{
+    int exponent;
+    const double mantissa = frexp(loss, &exponent);
+    return self->algorithm->constant == NLOPT_LN_COBYLA
+               ? ldexp(rint(ldexp(mantissa, COBYLA_BITS)), exponent - COBYLA_BITS)
+               : loss;
+}
+
 /* The loss in the form that NLopt can live with. */
 static double finite_loss(library_search *self, double loss)
 {
     if (isfinite(loss)) {
-        loss = box_clamp(loss, -LARGE, LARGE);
+        loss = without_rounding(self, box_clamp(loss, -LARGE, LARGE));
         self->worst = fmax(self->worst, loss);
         return loss;
     }
@@ -174,10 +211,7 @@ static double objective(unsigned n, const double *v, double *gradient, void *sel
         nlopt_force_stop(self->opt);
         return HUGE_VAL;
     }
-    for (unsigned k = 0; gradient && k < n; k++) {
-        gradient[k] = box_clamp(gradient[k], -LARGE, LARGE);
-    }
-    return finite_loss(self, loss);
+    return finite_loss(self, in_units(self, loss, gradient));
 }
 
 static void draw_start(library_search *self)
@@ -206,6 +240,8 @@ static ds_status nlopt_search(void *self_)
     double least;
     self->evaluations = 0;
     self->worst = -INFINITY;
+    self->zero = NAN;
+    self->unit = 0.0;
     draw_start(self);
     nlopt_set_force_stop(self->opt, 0);
     nlopt_result result = nlopt_optimize(self->opt, self->start, &least);
@@ -312,7 +348,9 @@ static const ds_param *const params[] = {
             "Local algorithm inside auglag, auglag_eq, g_mlsl, g_mlsl_lds. auto: ld_lbfgs with, ln_sbplx "
             "without gradient."),
     DS_REAL("ftol", "1e-9", 0, 1, "",
-            "A local search ends when the loss changes by less than this share of itself."),
+            "A local search ends when the loss changes by less than this share of what it lies above its "
+            "floor, or "
+            "where that is not known has changed since the start."),
     DS_REAL("xtol", "1e-8", 0, 2, "",
             "A local search ends when no variable changes by more than this, where the box is [-1, 1]."),
     DS_REAL("initial_step", "0.5", 0, 1, "",
@@ -324,7 +362,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("nlopt", "0.1.0"),
+    OPT_KIT_DESC("nlopt", "0.2.0"),
     .uses = opt_gradient,
     .summary = "The algorithms of the NLopt library: DIRECT, CRS, MLSL, BOBYQA, COBYLA, SBPLX, MMA, SLSQP "
                "and others",

@@ -445,7 +445,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("ppo", "0.2"),
+    OPT_KIT_DESC("ppo", "0.3"),
     .flags = DS_OPT_USES_BUDGET,
     .needs = opt_episodes,
     .summary = "Proximal policy optimization (stepwise control)",

@@ -285,6 +285,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
     o->basin.noisy = ds_param_real(in, "noisy");
     o->basin.blind = ds_param_real(in, "blind");
     o->basin.stall = ds_param_int(in, "stall");
+    o->basin.floor = self->bayes.kit.problem->loss_floor;
     self->use_model = ds_param_int(in, "model") != 0;
     self->anywhere = ds_param_int(in, "anywhere");
     self->polish_lanes = (size_t)ds_param_int(in, "polish_lanes");

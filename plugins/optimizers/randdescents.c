@@ -75,7 +75,7 @@ static const ds_param *const params[] = {
     MULTISTART_PARAMS, NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("randdescents", "0.2.0"),
+    OPT_KIT_DESC("randdescents", "0.3.0"),
     .needs = opt_gradient,
     .summary = "Gradient descents from random starts",
     .description = "Repeats: draw a start uniformly from the box; follow the negative gradient from there, "

@@ -291,7 +291,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("sac", "0.2"),
+    OPT_KIT_DESC("sac", "0.3"),
     .needs = opt_episodes,
     .summary = "Soft actor-critic (stepwise control)",
     .description =

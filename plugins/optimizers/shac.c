@@ -320,7 +320,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("shac", "0.2.1"),
+    OPT_KIT_DESC("shac", "0.3.0"),
     .flags = DS_OPT_USES_BUDGET,
     .needs = opt_episode_gradients,
     .summary = "Short-horizon actor-critic (stepwise control with gradients)",

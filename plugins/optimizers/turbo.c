@@ -28,9 +28,12 @@
 
 #define L_INIT 0.8
 #define L_MAX 1.6
-#define L_MIN 0.0078125      /* 0.5^7 */
-#define SUCCESSES 3          /* in a row until the trust region grows */
-#define SUCCESS_GAIN 1e-3    /* relative improvement that is a success */
+#define L_MIN 0.0078125   /* 0.5^7 */
+#define SUCCESSES 3       /* in a row until the trust region grows */
+#define SUCCESS_GAIN 1e-3 /* share of what there may be to gain that is a success */
+#define TARGET_STEPS                                                                                         \
+    0x1p32 /* targets and inputs of the model are multiples of 1 over these: what the unit of the */
+#define INPUT_STEPS 0x1p40   /* loss changes in last digits does not reach its fit */
 #define CHANGED_VARIABLES 20 /* expected number of variables in which a candidate leaves the best point */
 #define FIT_ITERATIONS 50
 #define FIT_ALWAYS 200       /* up to so many points a fit in every trial, */
@@ -87,6 +90,7 @@ static ds_status learn(turbo *self, size_t count, const double *v, const double 
     for (size_t i = 0; i < count; i++) {
         double *u = self->u + self->count * self->n;
         box_u_from_v(self->n, v + i * self->n, u);
+        box_snap(self->n, u);
         self->loss[self->count++] = loss[i];
         if (loss[i] < self->best_loss) {
             self->best_loss = loss[i];
@@ -177,7 +181,7 @@ static void scale_losses(turbo *self, size_t count)
         square += (self->y[i] - mean) * (self->y[i] - mean) / (double)count;
     }
     for (size_t i = 0; i < count && square > 0.0; i++) {
-        self->y[i] /= sqrt(square);
+        self->y[i] = rint(self->y[i] / sqrt(square) * TARGET_STEPS) / TARGET_STEPS;
     }
 }
 
@@ -266,11 +270,28 @@ static ds_status choose_batch(turbo *self, ds_status fitted)
     return DS_OK;
 }
 
-/* Success: the best loss of the trust region fell by more than a thousandth of itself. */
+/* What there may be to gain at the best loss: the way to its floor, or where that is not known from the median of the
+ * last 2 n losses (at least 10) to the best. */
+static double left_to_gain(turbo *self, double best)
+{
+    size_t most = 2 * self->n > 10 ? 2 * self->n : 10, count = 0;
+    if (isfinite(self->kit.problem->loss_floor)) {
+        return best - self->kit.problem->loss_floor;
+    }
+    for (size_t i = self->count > most ? self->count - most : 0; i < self->count; i++) {
+        if (isfinite(self->loss[i])) {
+            self->order[count++] = self->loss[i];
+        }
+    }
+    qsort(self->order, count, sizeof(double), ascending);
+    return count > 0 ? fmax(self->order[count / 2] - best, 0.0) : 0.0;
+}
+
+/* Success: the best loss of the trust region fell by more than a thousandth of what there was to gain. */
 static void adjust_trust_region(turbo *self, double before)
 {
     double n = (double)self->n, q = (double)self->batch;
-    if (self->best_loss < before - SUCCESS_GAIN * fabs(before)) {
+    if (self->best_loss < before - SUCCESS_GAIN * left_to_gain(self, before)) {
         self->successes++;
         self->failures = 0;
     } else {
@@ -392,7 +413,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("turbo", "0.2.1"),
+    OPT_KIT_DESC("turbo", "0.3.0"),
     .uses = opt_gradient, /* with j > 0 */
     .summary = "Bayesian optimization in a trust region that follows the best point (TuRBO-1)",
     .description =

@@ -19,82 +19,85 @@ enum { N = 4, M = 6, BUDGET = 120 };
 
 typedef struct method {
     const char *plugin, *parameters;
-    int budget; /* 0 = BUDGET */
+    int budget;   /* 0 = BUDGET */
+    int agreeing; /* see test_units(); 0 = all */
+    int floor;    /* it uses the floor of the loss where it is known, or residuals */
 } method;
+
+#define MODEL "raw=32 starts=1 "
 
 /* All that optimize a function, with the modes in which losses or gradients are used differently. */
 static const method methods[] = {
-    {"adam", "", 0},
-    {"adam", "rule=sgd", 0},
-    {"adam", "rule=momentum", 0},
-    {"adam", "rule=nesterov", 0},
-    {"adam", "rule=normalized", 0},
-    {"adam", "schedule=halve smooth=true j=40 patience=3 arms=2", 0},
-    {"alphaorder", "", 0},
-    {"alphaorder", "order=first baseline=none", 0},
-    {"alphaorder", "order=zeroth baseline=mean antithetic=false", 0},
-    {"alphaorder", "step=sgd", 0},
-    {"alphaorder", "step=armijo shared=false", 0},
-    {"bo", "raw=64 starts=2", 0},
-    {"bo", "raw=64 starts=2 j=1 acquisition=ei kernel=matern52", 40},
-    {"bo", "raw=64 starts=2 j=5 acquisition=logei gp=2022 polish=0.3", 60},
-    {"bo", "raw=64 starts=2 j=1 n_init=10 warp=log", 40},
-    {"boleap", "raw=64 starts=2", 0},
-    {"boleap", "raw=64 starts=2 k=0 n_init=5 resume=true leaps=2 polish=0.2", 0},
-    {"boleap", "raw=64 starts=2 resume=true sample_gradients=true step=armijo", 0},
-    {"cem", "samples=20 elite=5", 0},
-    {"cem", "samples=20 elite=5 start=random polish=0.5", 0},
-    {"cmaes", "", 0},
-    {"cmaes", "profile=paper lambda=8", 0},
-    {"cmaes", "profile=c-cmaes bounds=penalty", 0},
-    {"cmaes", "model=quad covariance=full", 400},
-    {"lbfgsb", "", 0},
-    {"lbfgsb", "patience=3 arms=2", 0},
-    {"leaprefine", "raw=64 starts=2", 0},
-    {"leaprefine", "raw=64 starts=2 first=false refine=0.6", 0},
-    {"lm", "", 0},
-    {"lm", "residuals=scalar bounds=damp", 0},
-    {"nlopt", "", 0},
-    {"nlopt", "algorithm=gn_direct", 0},
-    {"nlopt", "algorithm=gn_direct_l_rand", 0},
-    {"nlopt", "algorithm=gn_orig_direct_l", 0},
-    {"nlopt", "algorithm=gn_crs2_lm", 0},
-    {"nlopt", "algorithm=gn_isres", 0},
-    {"nlopt", "algorithm=gn_esch", 0},
-    {"nlopt", "algorithm=gd_mlsl_lds", 0},
-    {"nlopt", "algorithm=ld_lbfgs", 0},
-    {"nlopt", "algorithm=ld_var2", 0},
-    {"nlopt", "algorithm=ld_tnewton_precond_restart", 0},
-    {"nlopt", "algorithm=ld_mma", 0},
-    {"nlopt", "algorithm=ld_ccsaq", 0},
-    {"nlopt", "algorithm=ld_slsqp", 0},
-    {"nlopt", "algorithm=auglag", 0},
-    {"nlopt", "algorithm=ln_praxis", 0},
-    {"nlopt", "algorithm=ln_cobyla", 0},
-    {"nlopt", "algorithm=ln_newuoa_bound", 0},
-    {"nlopt", "algorithm=ln_bobyqa", 0},
-    {"nlopt", "algorithm=ln_neldermead", 0},
-    {"nlopt", "algorithm=ln_sbplx", 0},
-    {"pbh", "workers=3", 0},
-    {"pbh", "workers=3 residuals=scalar", 0},
-    {"pbh", "workers=3 local=lbfgsb", 0},
-    {"pbh", "workers=3 local=adam", 0},
-    {"racer", "raw=64 starts=2", 200},
-    {"racer", "raw=64 starts=2 lanes=2 polish_lanes=2 model=false good=0 noisy=0.01 blind=0.02", 200},
-    {"rand", "", 0},
-    {"rand", "sequence=sobol", 0},
-    {"randdescents", "", 0},
-    {"randdescents", "step=gd", 0},
-    {"randdescents", "step=nsgd", 0},
-    {"randdescents", "step=momentum", 0},
-    {"randdescents", "step=armijo", 0},
-    {"randdescents", "step=lbfgsb", 0},
-    {"turbo", "candidates=200", 60},
-    {"turbo", "candidates=200 j=3 batch=2", 60},
+    {"adam", "", 0, 0, 0},
+    {"adam", "rule=sgd", 0, 0, 0},
+    {"adam", "rule=momentum", 0, 0, 0},
+    {"adam", "rule=nesterov", 0, 0, 0},
+    {"adam", "rule=normalized", 0, 0, 1},
+    {"adam", "schedule=halve smooth=true j=40 patience=3 arms=2", 0, 0, 0},
+    {"alphaorder", "", 0, 0, 0},
+    {"alphaorder", "order=first baseline=none", 0, 0, 0},
+    {"alphaorder", "order=zeroth baseline=mean antithetic=false", 0, 0, 0},
+    {"alphaorder", "step=sgd", 0, 0, 0},
+    {"alphaorder", "step=armijo shared=false", 0, 0, 0},
+    {"bo", MODEL, 60, 55, 0},
+    {"bo", MODEL "j=1 acquisition=ei kernel=matern52", 24, 0, 0},
+    {"bo", MODEL "j=5 acquisition=logei gp=2022 polish=0.3", 40, 30, 1},
+    {"bo", MODEL "j=1 n_init=10 warp=log", 24, 0, 1},
+    {"boleap", MODEL, 60, 0, 0},
+    {"boleap", MODEL "k=0 j=8 leap_steps=8 n_init=5 resume=true leaps=2 polish=0.2", 60, 50, 1},
+    {"boleap", MODEL "resume=true leap_steps=30 sample_gradients=true step=armijo", 60, 0, 1},
+    {"cem", "samples=20 elite=5", 0, 0, 0},
+    {"cem", "samples=20 elite=5 start=random polish=0.5", 0, 0, 1},
+    {"cmaes", "", 0, 0, 0},
+    {"cmaes", "profile=paper lambda=8", 0, 0, 0},
+    {"cmaes", "profile=c-cmaes bounds=penalty", 0, 0, 0},
+    {"cmaes", "model=quad covariance=full", 400, 0, 0},
+    {"lbfgsb", "", 0, 0, 0},
+    {"lbfgsb", "patience=3 arms=2", 0, 0, 0},
+    {"leaprefine", MODEL, 0, 80, 1},
+    {"leaprefine", MODEL "first=false refine=0.6", 0, 50, 1},
+    {"lm", "", 0, 30, 1},
+    {"lm", "residuals=scalar bounds=damp", 0, 30, 1},
+    {"nlopt", "", 0, 0, 1},
+    {"nlopt", "algorithm=gn_direct", 0, 0, 1},
+    {"nlopt", "algorithm=gn_direct_l_rand", 0, 0, 0},
+    {"nlopt", "algorithm=gn_orig_direct_l", 0, 0, 0},
+    {"nlopt", "algorithm=gn_crs2_lm", 0, 0, 0},
+    {"nlopt", "algorithm=gn_isres", 0, 0, 0},
+    {"nlopt", "algorithm=gn_esch", 0, 0, 0},
+    {"nlopt", "algorithm=gd_mlsl_lds", 0, 0, 1},
+    {"nlopt", "algorithm=ld_lbfgs", 0, 0, 1},
+    {"nlopt", "algorithm=ld_var2", 0, 0, 0},
+    {"nlopt", "algorithm=ld_tnewton_precond_restart", 0, 0, 0},
+    {"nlopt", "algorithm=ld_mma", 0, 0, 1},
+    {"nlopt", "algorithm=ld_ccsaq", 0, 0, 0},
+    {"nlopt", "algorithm=ld_slsqp", 0, 0, 1},
+    {"nlopt", "algorithm=auglag", 0, 0, 0},
+    {"nlopt", "algorithm=ln_praxis", 0, 50, 0},
+    {"nlopt", "algorithm=ln_cobyla", 0, 50, 0},
+    {"nlopt", "algorithm=ln_bobyqa", 0, 50, 1},
+    {"nlopt", "algorithm=ln_neldermead", 0, 0, 0},
+    {"nlopt", "algorithm=ln_sbplx", 0, 0, 0},
+    {"pbh", "workers=3", 0, 60, 1},
+    {"pbh", "workers=3 residuals=scalar", 0, 60, 1},
+    {"pbh", "workers=3 local=lbfgsb", 0, 0, 0},
+    {"pbh", "workers=3 local=adam", 0, 0, 0},
+    {"racer", MODEL, 0, 80, 1},
+    {"racer", "lanes=2 polish_lanes=2 model=false good=0 noisy=0.01 blind=0.02", 200, 120, 1},
+    {"rand", "", 0, 0, 0},
+    {"rand", "sequence=sobol", 0, 0, 0},
+    {"randdescents", "", 0, 0, 0},
+    {"randdescents", "step=gd", 0, 0, 0},
+    {"randdescents", "step=nsgd", 0, 0, 0},
+    {"randdescents", "step=momentum", 0, 0, 0},
+    {"randdescents", "step=armijo", 0, 0, 0},
+    {"randdescents", "step=lbfgsb", 0, 60, 0},
+    {"turbo", "candidates=100", 40, 0, 1},
+    {"turbo", "candidates=100 j=3 batch=2", 40, 0, 0},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
-/* What learns from steps; tests/cli/methods/rl_unit.sh has its cases. */
+/* What learns from steps; tests/cli/methods/units.sh has its cases. */
 static const char *const stepwise[] = {"apg", "ppo", "sac", "shac"};
 
 /* ---- the problem: unit |r(x)|^2 + offset, a valley with ripples ---- */
@@ -169,7 +172,7 @@ static void test_start_is_evaluated_first(void **state)
             fake_problem p = problem_of(&methods[k], &s);
             char parameters[256];
             double middle[N] = {0.5, 0.5, 0.5, 0.5};
-            p.budget = 24;
+            p.budget = 12;
             p.no_gradient = kind == 2;
             snprintf(parameters, sizeof parameters, "%s %s", methods[k].parameters,
                      kind == 1 ? "use_x0=true" : "x0=0.1234567890123456,-1.7,2.9999999999999996,-2");
@@ -203,6 +206,65 @@ static void test_bad_starts_are_refused(void **state)
             assert_int_equal(r.create_status, DS_E_PARAM);
             assert_non_null(strstr(r.error, bad[i].word));
             fake_free(&r);
+        }
+    }
+}
+
+/* ---- units ---- */
+
+/* The run of a method where the loss is unit * loss + offset. */
+static fake_result run_in(const method *m, double unit, double offset, int squares, int knows_floor)
+{
+    scaled s = {unit, offset, squares};
+    fake_problem p = problem_of(m, &s);
+    p.loss_floor = knows_floor ? offset : -(double)INFINITY;
+    return fake_run(m->plugin, m->parameters, &p, 5);
+}
+
+/* Rows from the first on whose points agree to `tolerance`. */
+static uint64_t same_rows(const fake_result *a, const fake_result *b, double tolerance)
+{
+    uint64_t most = a->evaluations < b->evaluations ? a->evaluations : b->evaluations;
+    for (uint64_t i = 0; i < most; i++) {
+        for (size_t k = 0; k < N; k++) {
+            if (!(fabs(a->x[i * N + k] - b->x[i * N + k]) <= tolerance)) {
+                return i;
+            }
+        }
+    }
+    return most;
+}
+
+/* A unit that is a power of two changes no bit. In others, and with another zero, points differ by rounding, which
+ * some methods make large in time: `agreeing` rows of theirs have to agree. */
+static void test_units(void **state)
+{
+    static const struct {
+        double unit, offset;
+    } cases[] = {{0x1p-40, 0}, {0x1p40, 0}, {1e-12, 0}, {1e12, 0}, {1, -5}, {1e-9, 3e-9}};
+    (void)state;
+    for (size_t k = 0; k < METHODS; k++) {
+        const method *m = &methods[k];
+        const int has_squares = uses_residuals(m);
+        for (int knows_floor = 0; knows_floor < (m->floor ? 2 : 1); knows_floor++) {
+            fake_result one = run_in(m, 1.0, 0.0, has_squares && knows_floor, knows_floor);
+            assert_int_equal(one.create_status, DS_OK);
+            for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+                if (has_squares && knows_floor && cases[i].offset != 0) {
+                    continue; /* residuals have no other zero */
+                }
+                fake_result r =
+                    run_in(m, cases[i].unit, cases[i].offset, has_squares && knows_floor, knows_floor);
+                uint64_t rows = i < 2 || m->agreeing == 0 ? one.evaluations : (uint64_t)m->agreeing;
+                uint64_t same = same_rows(&one, &r, i < 2 ? 0.0 : 1e-6);
+                if (same < rows || (rows == one.evaluations && r.evaluations != rows)) {
+                    fail_msg("%s %s, floor %sknown: in units of %g, with %g added, %d rows agree", m->plugin,
+                             m->parameters, knows_floor ? "" : "not ", cases[i].unit, cases[i].offset,
+                             (int)same);
+                }
+                fake_free(&r);
+            }
+            fake_free(&one);
         }
     }
 }
@@ -252,6 +314,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_start_is_evaluated_first),
         cmocka_unit_test(test_bad_starts_are_refused),
+        cmocka_unit_test(test_units),
         cmocka_unit_test(test_every_optimizer_is_tested),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* faulty_rl.c - an environment with stepwise control that misbehaves on request, for tests of the host. Where
- * it behaves a point is moved by the actions: loss = squared distance from 1 at the end, more numbers are
+ * it behaves a point is moved by the actions: loss = unit squared distance from 1 at the end + offset, more numbers are
  * observed than there are variables, and the start depends on the noise key. */
 #include <diffsim/ext/rl.h>
 #include <diffsim/ext/rl_gradient.h>
@@ -31,12 +31,14 @@ static const ds_param *const params[] = {
     DS_BOOL("limit", "false", "The horizon is a time limit."),
     DS_REAL("share", "0.2", 0, 1, "", "Share of the episodes (chosen by their actions) where it does."),
     DS_REAL("work", "0", 0, 10, "s", "Sleep of every step."),
+    DS_REAL("unit", "1", 1e-300, 1e300, "", "Factor of the loss."),
+    DS_REAL("offset", "0", -1e300, 1e300, "", "Added to the loss."),
     NULL};
 
 typedef struct env {
     const ds_host *host;
     int64_t fault;
-    double share, work;
+    double share, work, unit, offset;
     int64_t limit;
     int open;
     uint64_t t;
@@ -63,17 +65,19 @@ static ds_status create(const ds_host *host, void **out)
     host->get_int(host, "back", &e->back);
     host->get_real(host, "share", &e->share);
     host->get_real(host, "work", &e->work);
+    host->get_real(host, "unit", &e->unit);
+    host->get_real(host, "offset", &e->offset);
     *out = e;
     return DS_OK;
 }
 
 static ds_status info(void *self, ds_env_info *out)
 {
-    (void)self;
+    const env *e = self;
     out->n = HORIZON;
     out->steps = HORIZON;
     out->dt = 0;
-    out->loss_floor = 0;
+    out->loss_floor = e->offset;
     return DS_OK;
 }
 
@@ -100,9 +104,10 @@ static void begin(env *e, uint64_t key)
     e->chance = 0.5;
 }
 
+/* Without the offset. */
 static double loss_of(const env *e)
 {
-    return (e->at - 1) * (e->at - 1);
+    return e->unit * ((e->at - 1) * (e->at - 1));
 }
 
 /* One step; returns the fault that happens in it. */
@@ -144,7 +149,7 @@ static ds_status evaluate(void *self, ds_eval *io)
         }
         io->outcome = fault == F_NONE ? DS_EVAL_OK : DS_EVAL_DIVERGED;
     }
-    io->loss = io->outcome == DS_EVAL_OK ? loss_of(e) : (double)INFINITY;
+    io->loss = io->outcome == DS_EVAL_OK ? loss_of(e) + e->offset : (double)INFINITY;
     return DS_OK;
 }
 
@@ -195,7 +200,7 @@ static ds_status step(void *self, ds_rl_step *io)
     int64_t fault = move(e, io->action[0]);
     io->ended = end_of_step(e, fault);
     io->reward = before - loss_of(e);
-    io->loss = loss_of(e);
+    io->loss = loss_of(e) + e->offset;
     io->outcome = fault == F_DIVERGE ? DS_EVAL_DIVERGED : DS_EVAL_OK;
     io->cost_steps = 1;
     observe(e, io->obs);
@@ -233,7 +238,7 @@ static ds_status back(void *self, ds_rl_back *io)
     for (int i = 0; i < N_OBS; i++) {
         e->bar += io->obs_bar[i];
     }
-    e->bar -= io->reward_bar * 2 * (e->path[io->step + 1] - 1);
+    e->bar -= io->reward_bar * 2 * e->unit * (e->path[io->step + 1] - 1);
     int64_t wrong = io->step == FAULT_STEP && e->chance < e->share ? e->back : B_RIGHT;
     if (wrong == B_SEGV) {
         *nowhere = 1;
@@ -246,7 +251,7 @@ static ds_status back(void *self, ds_rl_back *io)
     if (wrong != B_UNWRITTEN) {
         io->action_bar[0] = wrong == B_NAN ? (double)NAN : wrong == B_SIGN ? -out : out;
     }
-    e->bar += io->reward_bar * 2 * (e->path[io->step] - 1);
+    e->bar += io->reward_bar * 2 * e->unit * (e->path[io->step] - 1);
     io->cost_steps = 1;
     return DS_OK;
 }

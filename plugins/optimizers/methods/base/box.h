@@ -9,6 +9,7 @@
 #ifndef DS_METHODS_BOX_H
 #define DS_METHODS_BOX_H
 
+#include <math.h>
 #include <stddef.h>
 
 static inline double box_clamp(double t, double lower, double upper)
@@ -47,6 +48,16 @@ static inline void box_v_from_x(size_t n, const double *lower, const double *upp
     for (size_t i = 0; i < n; i++) {
         double half = 0.5 * upper[i] - 0.5 * lower[i];
         v[i] = box_clamp((x[i] - (0.5 * upper[i] + 0.5 * lower[i])) / half, -1.0, 1.0);
+    }
+}
+
+/* In place: multiples of 2^-40, in [-1, 1] or [0, 1]. Where a search draws or fits anew from a point that descents
+ * have found: in another unit of the loss such points differ in their last digits, and what begins there would
+ * differ as a whole. */
+static inline void box_snap(size_t n, double *v)
+{
+    for (size_t i = 0; i < n; i++) {
+        v[i] = rint(v[i] * 0x1p40) * 0x1p-40;
     }
 }
 

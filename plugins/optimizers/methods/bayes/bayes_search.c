@@ -24,6 +24,9 @@ int bayes_allocate(bayes_search *b, size_t rows, unsigned arms)
     }
     if (b->refine_from != INT64_MAX) {
         b->refine = refine_create(kit->n, arms, kit->host->seed);
+        if (b->refine) {
+            refine_know_floor(b->refine, kit->problem->loss_floor);
+        }
     }
     return b->best && b->model && (b->refine || b->refine_from == INT64_MAX) &&
            opt_kit_rows(kit, rows > most ? rows : most);

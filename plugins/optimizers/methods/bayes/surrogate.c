@@ -27,6 +27,9 @@
 #define FIRST_FIT_ITERATIONS 200
 #define NEXT_FIT_ITERATIONS 75
 #define ACQUISITION_ITERATIONS 200
+#define LOG_OFFSET                                                                                           \
+    1e-3 /* in units of the interquartile range, so that the logarithm of the least loss is finite */
+#define ROUNDING 1e-15
 
 const char *const surrogate_priors[] = {"2024", "2022", NULL};
 const char *const surrogate_kernels[] = {"auto", "se", "matern52", NULL};
@@ -59,7 +62,7 @@ struct surrogate {
     size_t usable_at_fit; /* records with a finite loss at the last fit */
     int fitted;
 
-    double cap, log_offset; /* how a loss becomes a target: capped, or its logarithm, */
+    double cap, range; /* how a loss becomes a target: capped, or its logarithm in units of the quartiles, */
     int is_log;
     double mean, sd;                    /* then standardised */
     double *inputs, *targets, *scratch; /* capacity x n, capacity, 2 x capacity */
@@ -146,13 +149,27 @@ static int reserve_records(surrogate *s, size_t count)
     return 1;
 }
 
+/* A target as a multiple of 2^-32: what the unit of the loss changes in last digits does not reach the fit, which
+ * would make it large. Inputs are rounded for the same reason. */
+static double rounded(double t)
+{
+    return rint(t * 0x1p32) * 0x1p-32;
+}
+
+/* A point as an input of the process. */
+static void inputs_of(const surrogate *s, const double *v, double *u)
+{
+    box_u_from_v(s->n, v, u);
+    box_snap(s->n, u);
+}
+
 int surrogate_add(surrogate *s, size_t count, const double *v, const double *loss, int is_start)
 {
     if (!reserve_records(s, s->recorded + count)) {
         return 0;
     }
     for (size_t i = 0; i < count; i++) {
-        box_u_from_v(s->n, v + i * s->n, s->u + s->recorded * s->n);
+        inputs_of(s, v + i * s->n, s->u + s->recorded * s->n);
         record r = {loss[i], is_start && i == 0, loss[i] < s->best_loss};
         s->best_loss = fmin(s->best_loss, loss[i]);
         s->records[s->recorded++] = r;
@@ -322,7 +339,12 @@ static double quantile(const double *sorted, size_t count, double p)
 
 static double capped_or_log(const surrogate *s, double loss)
 {
-    return s->is_log ? log(fmax(loss - s->loss_floor, 0.0) + s->log_offset) : fmin(loss, s->cap);
+    return s->is_log ? log(fmax(loss - s->loss_floor, 0.0) / s->range + LOG_OFFSET) : fmin(loss, s->cap);
+}
+
+static double standardised(const surrogate *s, double loss)
+{
+    return rounded((capped_or_log(s, loss) - s->mean) / s->sd);
 }
 
 /* Standardised targets of the kept points. */
@@ -342,7 +364,7 @@ static void make_targets(surrogate *s)
     double median = quantile(s->scratch, count, 0.5);
     double range = quantile(s->scratch, count, 0.75) - quantile(s->scratch, count, 0.25);
     s->is_log = s->options.warp == SURROGATE_WARP_LOG && isfinite(s->loss_floor) && range > 0.0;
-    s->log_offset = 1e-3 * range;
+    s->range = range;
     s->cap = range > 0.0 && isfinite(range) ? median + 5.0 * range : (double)INFINITY;
     double mean = 0.0, largest = 0.0, square = 0.0;
     for (size_t i = 0; i < count; i++) {
@@ -355,11 +377,11 @@ static void make_targets(surrogate *s)
     for (size_t i = 0; i < count && largest > 0.0; i++) { /* scaled: squares of huge losses overflow */
         square += ((y[i] - mean) / largest) * ((y[i] - mean) / largest);
     }
-    double sd = count > 1 ? largest * sqrt(square / (double)(count - 1)) : 1.0;
+    double sd = count > 1 ? largest * sqrt(square / (double)(count - 1)) : 0.0;
     s->mean = mean;
-    s->sd = sd < 1e-8 ? 1.0 : sd;
+    s->sd = sd > ROUNDING * fabs(mean) ? sd : (double)INFINITY; /* all the same */
     for (size_t i = 0; i < count; i++) {
-        y[i] = (y[i] - s->mean) / s->sd;
+        y[i] = rounded((y[i] - s->mean) / s->sd);
     }
 }
 
@@ -507,15 +529,15 @@ static ds_status add_fantasies(surrogate *s, size_t count, const double *points,
     *expected = 0;
     for (size_t i = 0; status == DS_OK && i < count; i++) {
         if (isfinite(loss[i])) {
-            box_u_from_v(s->n, points + i * s->n, s->inputs);
-            status = add_fantasy(s, s->inputs, (capped_or_log(s, loss[i]) - s->mean) / s->sd);
+            inputs_of(s, points + i * s->n, s->inputs);
+            status = add_fantasy(s, s->inputs, standardised(s, loss[i]));
         }
     }
     gp_set_targets(s->process, s->targets);
     for (size_t i = 0; status == DS_OK && i < count; i++) {
         if (!isfinite(loss[i])) {
             double mean, sd, *u = s->u + (s->recorded + (*expected)++) * s->n;
-            box_u_from_v(s->n, points + i * s->n, u);
+            inputs_of(s, points + i * s->n, u);
             status = gp_predict(s->process, 1, u, &mean, &sd, NULL, NULL);
             status = status != DS_OK ? status : add_fantasy(s, u, fmax(mean, 0.0));
             gp_set_targets(s->process, s->targets);

@@ -10,12 +10,17 @@
 #include <string.h>
 
 #define ARMIJO_TRIALS 10 /* shorter steps tried before a descent ends */
+#define ADAM_EPS 1e-8    /* of the largest root of a second moment: it has the unit of the loss */
 
 const char *const descent_steps[] = {"adam", "gd", "nsgd", "momentum", "armijo", "lbfgsb", NULL};
 
 descent_options descent_read_options(ds_param_reader *in)
 {
-    descent_options o = {(int)ds_param_int(in, "step"), ds_param_real(in, "lr"), ds_param_int(in, "patience"),
+    int step = (int)ds_param_int(in, "step");
+    step = step == DESCENT_GD         ? DESCENT_MEASURED_GD
+           : step == DESCENT_MOMENTUM ? DESCENT_MEASURED_MOMENTUM
+                                      : step;
+    descent_options o = {step, ds_param_real(in, "lr"), ds_param_int(in, "patience"),
                          ds_param_real(in, "tol"), ds_param_real(in, "outlier")};
     return o;
 }
@@ -24,7 +29,7 @@ descent_options descent_read_options(ds_param_reader *in)
  * tolerances. */
 static lbfgsb *make_quasi_newton(size_t n)
 {
-    const lbfgsb_options options = {10, 0.0, 0.0, INT_MAX, INT_MAX};
+    const lbfgsb_options options = {10, 0.0, 0.0, INT_MAX, INT_MAX, 1};
     memory bounds = {NULL, 0};
     double *lower = memory_doubles(&bounds, n), *upper = memory_doubles(&bounds, n);
     for (size_t k = 0; !bounds.failed && k < n; k++) {
@@ -70,20 +75,35 @@ static double max_norm(size_t n, const double *g)
     return norm;
 }
 
-/* The change of coordinate k at step t = 1, 2, ...; `norm` is the Euclidean norm of the gradient. */
-static double step_size(descent *d, size_t k, int64_t t, double norm)
+/* Takes the gradient into the moments of Adam. Returns the largest root of the second one. */
+static double absorb(descent *d)
 {
-    double g = d->gradient[k], lr = d->options.lr;
-    switch (d->options.step) {
-    case DESCENT_ADAM:
+    double largest = 0.0;
+    for (size_t k = 0; k < d->n; k++) {
+        double g = d->gradient[k];
         d->moment[k] = 0.9 * d->moment[k] + 0.1 * g;
         /* the root of the second moment: the square of a huge gradient would overflow */
         d->root[k] = hypot(sqrt(0.999) * d->root[k], sqrt(0.001) * g);
+        largest = fmax(largest, d->root[k]);
+    }
+    return largest;
+}
+
+/* The change of coordinate k at step t = 1, 2, ...; `norm` is the Euclidean norm of the gradient, `largest` what
+ * absorb() returned. */
+static double step_size(descent *d, size_t k, int64_t t, double norm, double largest)
+{
+    int step = d->options.step,
+        is_measured = step == DESCENT_MEASURED_GD || step == DESCENT_MEASURED_MOMENTUM;
+    double lr = d->options.lr, g = d->gradient[k] * (is_measured ? sqrt((double)d->n) / d->unit : 1.0);
+    switch (step) {
+    case DESCENT_ADAM:
         return lr * (d->moment[k] / (1.0 - pow(0.9, (double)t))) /
-               (d->root[k] / sqrt(1.0 - pow(0.999, (double)t)) + 1e-8);
+               ((d->root[k] + ADAM_EPS * largest) / sqrt(1.0 - pow(0.999, (double)t)));
     case DESCENT_NSGD:
         return lr * sqrt((double)d->n) * (g / norm);
     case DESCENT_MOMENTUM:
+    case DESCENT_MEASURED_MOMENTUM:
         d->moment[k] = 0.9 * d->moment[k] + 0.1 * g;
         return lr * d->moment[k];
     default:
@@ -99,9 +119,11 @@ static int take_step(descent *d, int64_t t, double largest)
         sum += (d->gradient[k] / largest) * (d->gradient[k] / largest);
     }
     double norm = largest * sqrt(sum); /* scaled: squares of huge gradients overflow */
+    double root = d->options.step == DESCENT_ADAM ? absorb(d) : 0.0;
     int moved = 0;
+    d->unit = d->unit > 0.0 ? d->unit : norm;
     for (size_t k = 0; k < d->n; k++) {
-        double before = d->s[k], after = before - step_size(d, k, t, norm);
+        double before = d->s[k], after = before - step_size(d, k, t, norm, root);
         d->s[k] = isnan(after) ? before : box_clamp(after, -1.0, 1.0);
         moved |= d->s[k] != before;
     }
@@ -160,7 +182,8 @@ void descent_begin(descent *d, const double *start, int64_t limit)
     d->limit = limit;
     d->told = 0;
     d->stall = 0;
-    d->best_loss = INFINITY;
+    d->best_loss = d->first_loss = INFINITY;
+    d->unit = 0.0;
     d->evaluations = 0;
     memset(d->moment, 0, bytes);
     memset(d->root, 0, bytes);
@@ -181,7 +204,8 @@ static void note_loss(descent *d, double loss, int may_stall)
     size_t bytes = d->n * sizeof(double);
     d->evaluations = d->told;
     memcpy(d->last, d->s, bytes);
-    if (d->told == 1 || loss < d->best_loss - d->options.tol * fmax(1.0, fabs(d->best_loss))) {
+    d->first_loss = d->told == 1 ? loss : d->first_loss;
+    if (d->told == 1 || loss < d->best_loss - d->options.tol * (d->first_loss - d->best_loss)) {
         d->best_loss = loss;
         memcpy(d->best, d->s, bytes);
         d->stall = 0;

@@ -21,21 +21,25 @@
 #include <stddef.h>
 
 enum {
-    DESCENT_ADAM,     /* D. Kingma, J. Ba 2015: beta 0.9, 0.999, eps 1e-8, bias correction */
-    DESCENT_GD,       /* s - lr g */
-    DESCENT_NSGD,     /* s - lr sqrt(n) g / |g| */
+    DESCENT_ADAM, /* D. Kingma, J. Ba 2015: beta 0.9, 0.999, eps 1e-8 of the largest root, bias correction */
+    DESCENT_GD,   /* s - lr g */
+    DESCENT_NSGD, /* s - lr sqrt(n) g / |g| */
     DESCENT_MOMENTUM, /* m = 0.9 m + 0.1 g, s - lr m */
     /* nsgd with backtracking: a step is taken where the loss falls by 1e-4 of what the slope promises; else
      * half of it is tried, at most ten times; the next step begins with twice the last one. */
     DESCENT_ARMIJO,
-    DESCENT_LBFGSB /* quasi-Newton steps and line searches, see lbfgsb.h; lr is not used */
+    DESCENT_LBFGSB, /* quasi-Newton steps and line searches, see lbfgsb.h; lr is not used */
+    /* gd and momentum with sqrt(n) g / |g_1| for g, g_1 the first gradient of the descent: no step depends on the
+     * unit of the loss. Those are the ones of descent_read_options(). */
+    DESCENT_MEASURED_GD,
+    DESCENT_MEASURED_MOMENTUM
 };
 
 typedef struct descent_options {
     int step;  /* DESCENT_ADAM ... */
     double lr; /* learning rate in units of [-1, 1] */
     int64_t patience;
-    double tol;     /* the loss must fall by more than tol max(1, |best|) to count as progress */
+    double tol;     /* progress is a fall by more than this share of the fall so far */
     double outlier; /* gradients so many times as long as usual are shortened, see outlier.h; 0 = none */
 } descent_options;
 
@@ -45,10 +49,12 @@ extern const char *const descent_steps[];
 #define DESCENT_PARAMS                                                                                       \
     DS_ENUM("step", "adam", descent_steps, "Step rule of the descents."),                                    \
         DS_REAL("lr", "0.1", 1e-12, 1e6, "",                                                                 \
-                "Learning rate of the descents, in units in which the box is [-1, 1]."),                     \
+                "Learning rate of the descents, in units in which the box is [-1, 1]: the first step of gd " \
+                "and nsgd is lr sqrt(n) long."),                                                             \
         DS_INT("patience", "3", 0, 1e6, "",                                                                  \
                "A descent ends when more than so many evaluations in a row did not improve."),               \
-        DS_REAL("tol", "1e-9", 0, 1, "", "Least relative improvement that counts as one."),                  \
+        DS_REAL("tol", "1e-9", 0, 1, "",                                                                     \
+                "Least fall of the loss that is progress, as a share of the fall since the start."),         \
         DS_REAL(                                                                                             \
             "outlier", "1000", 0, 1e300, "",                                                                 \
             "A gradient more than so many times as long as the median of the last 15 gets the length of "    \
@@ -66,6 +72,8 @@ typedef struct descent {
     descent_options options;
     double *best;                     /* s_best: the point of least loss, n values */
     double best_loss;                 /* INFINITY where no evaluation succeeded */
+    double first_loss;                /* of the start */
+    double unit;                      /* length of the first gradient; 0 = none yet */
     double *last;                     /* the last point evaluated successfully */
     int64_t evaluations;              /* of the last run */
     double *s;                        /* the point to evaluate next */

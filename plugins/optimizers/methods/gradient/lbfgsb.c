@@ -19,6 +19,7 @@
 
 #define MAX_MEMORY 20
 #define MAX_LINE_TRIALS 20
+#define FIRST_STEP 0.1 /* is_relative: largest component of a step without a model */
 
 struct lbfgsb {
     size_t n;
@@ -49,6 +50,8 @@ struct lbfgsb {
     int started;        /* the start point has been evaluated */
     int iterations, evaluations;
     double pg_norm;
+    double first_f, unit; /* is_relative: f and largest component of g at the start; else unit is 1 */
+    double curvature;     /* of the last pair; 0 = none yet */
 };
 
 lbfgsb *lbfgsb_create(size_t n, const double *lower, const double *upper, const lbfgsb_options *options)
@@ -100,8 +103,17 @@ void lbfgsb_start(lbfgsb *s, const double *x0)
     s->started = 0;
     s->iterations = 0;
     s->evaluations = 0;
-    s->f = INFINITY;
+    s->f = s->first_f = INFINITY;
     s->pg_norm = INFINITY;
+    s->unit = 1.0;
+    s->curvature = 0.0;
+}
+
+void lbfgsb_start_again(lbfgsb *s, const double *x0)
+{
+    const double curvature = s->curvature;
+    lbfgsb_start(s, x0);
+    s->curvature = curvature;
 }
 
 const double *lbfgsb_point(const lbfgsb *s)
@@ -148,12 +160,38 @@ static double dot(size_t n, const double *a, const double *b)
     return (sum[0] + sum[1]) + (sum[2] + sum[3]) + rest;
 }
 
-/* Largest component of P(x - g) - x. */
+static double largest_component(size_t n, const double *g)
+{
+    double largest = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        largest = fmax(largest, fabs(g[i]));
+    }
+    return largest;
+}
+
+/* Drops the pairs: the model is theta I. */
+static void forget_pairs(lbfgsb *s)
+{
+    const double largest = largest_component(s->n, s->g);
+    s->pairs = 0;
+    s->theta = !s->opt.is_relative || !(largest > 0.0) ? 1.0
+               : s->curvature > 0.0                    ? s->curvature
+                                                       : largest / FIRST_STEP;
+}
+
+/* Is the projected gradient small? */
+static int has_flat_gradient(const lbfgsb *s)
+{
+    const double fall = s->opt.is_relative ? fmin(1.0, (s->first_f - s->f) / s->unit) : 1.0;
+    return s->pg_norm <= s->opt.gtol * fall;
+}
+
+/* Largest component of P(x - g) - x, g in its unit. */
 static double projected_gradient_norm(const lbfgsb *s)
 {
     double norm = 0.0;
     for (size_t i = 0; i < s->n; i++) {
-        norm = fmax(norm, fabs(box_clamp(s->x[i] - s->g[i], s->lower[i], s->upper[i]) - s->x[i]));
+        norm = fmax(norm, fabs(box_clamp(s->x[i] - s->g[i] / s->unit, s->lower[i], s->upper[i]) - s->x[i]));
     }
     return norm;
 }
@@ -468,8 +506,7 @@ static int begin_iteration(lbfgsb *s)
         if (s->pairs == 0) {
             return LBFGSB_STUCK;
         }
-        s->pairs = 0;
-        s->theta = 1.0;
+        forget_pairs(s);
     }
 }
 
@@ -484,7 +521,7 @@ static void remember_pair(lbfgsb *s, const double *gradient)
         change[i] = gradient[i] - s->g[i];
     }
     double sy = dot(n, step, change), yy = dot(n, change, change);
-    if (!(sy > DBL_EPSILON * yy)) {
+    if (!(sy > DBL_EPSILON * (s->opt.is_relative ? sqrt(yy) * sqrt(dot(n, step, step)) : yy))) {
         return;
     }
     if (s->pairs == m) {
@@ -504,10 +541,9 @@ static void remember_pair(lbfgsb *s, const double *gradient)
         s->SY[j][k] = dot(n, s->S + (size_t)j * n, change);
         s->SS[k][j] = s->SS[j][k] = dot(n, step, s->S + (size_t)j * n);
     }
-    s->theta = yy / sy;
+    s->theta = s->curvature = yy / sy;
     if (!factor_middle(s)) {
-        s->pairs = 0;
-        s->theta = 1.0;
+        forget_pairs(s);
     }
 }
 
@@ -521,10 +557,11 @@ static int accept_trial(lbfgsb *s, double f, const double *gradient)
     s->f = f;
     s->iterations++;
     s->pg_norm = projected_gradient_norm(s);
-    if (s->pg_norm <= s->opt.gtol) {
+    if (has_flat_gradient(s)) {
         return LBFGSB_CONVERGED_G;
     }
-    if (f_before - f <= s->opt.ftol * fmax(fmax(fabs(f_before), fabs(f)), 1.0)) {
+    const double size = s->opt.is_relative ? s->first_f - f : fmax(fmax(fabs(f_before), fabs(f)), 1.0);
+    if (f_before - f <= s->opt.ftol * size) {
         return LBFGSB_CONVERGED_F;
     }
     if (s->iterations >= s->opt.max_iterations) {
@@ -545,12 +582,15 @@ int lbfgsb_tell(lbfgsb *s, double f, const double *gradient)
             return LBFGSB_NONFINITE;
         }
         s->started = 1;
-        s->f = f;
+        s->f = s->first_f = f;
         memcpy(s->g, gradient, s->n * sizeof(double));
+        const double largest = largest_component(s->n, gradient);
+        s->unit = s->opt.is_relative && largest > 0.0 ? largest : 1.0;
         s->pg_norm = projected_gradient_norm(s);
-        if (s->pg_norm <= s->opt.gtol) {
+        if (has_flat_gradient(s)) {
             return LBFGSB_CONVERGED_G;
         }
+        forget_pairs(s);
         return s->opt.max_iterations > 0 ? begin_iteration(s) : LBFGSB_LIMIT;
     }
     s->trials++;
@@ -568,8 +608,7 @@ int lbfgsb_tell(lbfgsb *s, double f, const double *gradient)
         if (s->pairs == 0) {
             return LBFGSB_STUCK;
         }
-        s->pairs = 0;
-        s->theta = 1.0;
+        forget_pairs(s);
         return begin_iteration(s);
     }
     set_trial(s);

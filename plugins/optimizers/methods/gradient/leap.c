@@ -11,7 +11,7 @@
 
 #define MAX_RETRIES 5    /* generations without a single success before a leap is given up */
 #define MAX_REDRAWS 100  /* draws of a sample outside the box with LEAP_RESAMPLE */
-#define RESUME_GAIN 0.01 /* relative improvement that makes a leap go on */
+#define RESUME_GAIN 0.01 /* share of what there may be to gain that makes a leap go on */
 #define LONGEST 40       /* longest descent with LEAP_RIVAL, */
 #define CAREFUL 0.7      /* and the factor of its learning rate after a failure */
 
@@ -97,7 +97,7 @@ void leap_begin(leap *l, const double *start, uint64_t number, ds_random rng)
     l->rng = rng;
     l->J = l->options.J;
     l->left = l->options.steps;
-    l->best = l->best_before = INFINITY;
+    l->best = l->best_before = l->first_best = INFINITY;
     l->is_first = l->J > 0 && (l->options.first || l->options.K == 0);
     l->at_start = l->is_first;
     if (l->is_first) {
@@ -147,6 +147,11 @@ static void end_generation(leap *l, int descended)
         }
         adapt_descent(l);
     }
+    memmove(l->s, s_J, l->n * sizeof(double));
+    if (descended || l->options.gradients) {
+        box_snap(l->n, l->s);
+    }
+    s_J = l->s;
     const double *x_new = l->options.path == LEAP_PATH_SAMPLES ? l->s_1 : s_J;
     for (size_t k = 0; k < l->n; k++) {
         l->shift[k] = x_new[k] - l->cma.mean[k];
@@ -188,6 +193,12 @@ static void move_start(leap *l, const double *gradient, const uint32_t *outcome)
     }
 }
 
+static void note_best(leap *l, double loss)
+{
+    l->best = fmin(l->best, loss);
+    l->first_best = isfinite(l->first_best) ? l->first_best : l->best;
+}
+
 static void tell_samples(leap *l, const double *loss, const double *gradient, const uint32_t *outcome)
 {
     size_t K = l->options.K;
@@ -202,7 +213,7 @@ static void tell_samples(leap *l, const double *loss, const double *gradient, co
         }
         return;
     }
-    l->best = fmin(l->best, l->loss[l->order[0]]);
+    note_best(l, l->loss[l->order[0]]);
     cma2001_recombine(&l->cma, l->ranked, l->finite, l->s_1); /* s_1 = mean of Kbest */
     move_start(l, gradient, outcome);
     if (l->J > 0 && l->left > 0) {
@@ -216,7 +227,7 @@ static void tell_step(leap *l, double loss, const double *gradient, uint32_t out
 {
     l->left--;
     l->at_start = 0;
-    l->best = fmin(l->best, loss);
+    note_best(l, loss);
     if (l->descent.told == 0) {
         l->start_loss = loss;
     }
@@ -230,6 +241,7 @@ static void tell_step(leap *l, double loss, const double *gradient, uint32_t out
     l->is_first = 0;
     if (isfinite(l->descent.best_loss)) {
         memcpy(l->cma.mean, l->descent.best, l->n * sizeof(double));
+        box_snap(l->n, l->cma.mean);
     }
     begin_generation(l);
 }
@@ -245,7 +257,10 @@ void leap_tell(leap *l, const double *loss, const double *gradient, const uint32
 
 int leap_resume(leap *l, double run_best)
 {
-    int gained = !isfinite(l->best_before) || l->best_before - l->best > RESUME_GAIN * fabs(l->best_before);
+    /* what there may be to gain: the way to the floor, or where that is not known what was gained already */
+    const double left =
+        isfinite(l->options.floor) ? l->best_before - l->options.floor : l->first_best - l->best_before;
+    int gained = !isfinite(l->best_before) || l->best_before - l->best > RESUME_GAIN * left;
     if (!isfinite(l->best) || l->best > run_best || !gained) {
         return 0;
     }

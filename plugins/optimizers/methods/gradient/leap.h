@@ -38,6 +38,7 @@ typedef struct leap_options {
     int64_t J;     /* evaluations of a descent; 0 = none */
     int64_t steps; /* evaluations of the leap */
     double sigma;  /* of the first generation */
+    double floor;  /* known lower bound of the loss, or -INFINITY */
     descent_options descent;
 } leap_options;
 
@@ -65,6 +66,7 @@ typedef struct leap {
     ds_random rng;
     int64_t J;
     double best_before; /* `best` when the last `steps` evaluations began */
+    double first_best;  /* the first finite one */
     double start_loss;  /* of the present descent */
     int failures;       /* generations in a row without a single success */
     int is_first;

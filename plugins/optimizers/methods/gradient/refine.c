@@ -20,13 +20,15 @@
 #define SIGMA 0.05 /* of the first generation */
 #define LEAST_SIGMA 1e-4
 #define GENERATIONS 2 /* of a turn */
-#define GAIN 1e-4     /* a turn that improves the loss by a smaller share of it is fruitless */
+#define GAIN 1e-4     /* a turn that gains a smaller share of what there may be to gain is fruitless */
 
 struct refine {
     size_t n;
     unsigned arms;
     uint64_t seed, turns;
-    double gain[REFINE_ARMS]; /* per evaluation, in the last turn */
+    double floor;               /* of the loss, or -INFINITY */
+    double gain[REFINE_ARMS];   /* per evaluation, in the last turn */
+    double gained[REFINE_ARMS]; /* in all of it */
     int out[REFINE_ARMS], fruitless[REFINE_ARMS];
 
     double *best, best_loss; /* the caller's point */
@@ -63,7 +65,7 @@ int refine_suits(size_t n, unsigned arms)
 refine *refine_create(size_t n, unsigned arms, uint64_t seed)
 {
     static const descent_options steps = {DESCENT_ADAM, ADAM_LR, ADAM_PATIENCE, 1e-9, 1000.0};
-    static const lbfgsb_options options = {10, 0.0, 0.0, 1000000, 1000000};
+    static const lbfgsb_options options = {10, 0.0, 0.0, 1000000, 1000000, 1};
     size_t lambda = refine_rows(n);
     refine *r = calloc(1, sizeof(*r));
     if (!r) {
@@ -72,6 +74,7 @@ refine *refine_create(size_t n, unsigned arms, uint64_t seed)
     r->n = n;
     r->arms = suited(n, arms);
     r->seed = seed;
+    r->floor = -INFINITY;
     memory *own = &r->memory;
     const double *box = opt_kit_box(own, n);
     r->x = memory_doubles(own, lambda * n);
@@ -102,6 +105,11 @@ void refine_destroy(refine *r)
     }
 }
 
+void refine_know_floor(refine *r, double floor)
+{
+    r->floor = floor;
+}
+
 /* Evaluates points and keeps the best. */
 static ds_status simulate(refine *r, size_t count, const double *v, double *loss, double *gradient,
                           uint32_t *outcome)
@@ -120,6 +128,17 @@ static ds_status simulate(refine *r, size_t count, const double *v, double *loss
     return status;
 }
 
+/* What there may be to gain at a loss: what it lies above its floor, or where that is not known as much as one of
+ * the last turns gained. */
+static double left_to_gain(const refine *r, double loss)
+{
+    double most = 0.0;
+    for (int arm = 0; arm < REFINE_ARMS; arm++) {
+        most = fmax(most, r->gained[arm]);
+    }
+    return isfinite(r->floor) ? fmax(loss - r->floor, 0.0) : most;
+}
+
 /* ---- arms ---- */
 
 static ds_status simulate_step(void *self, const double *s, double *loss, double *gradient, uint32_t *outcome)
@@ -133,7 +152,7 @@ static ds_status adam_turn(refine *r)
     r->descent.options.lr = r->lr;
     memcpy(r->mean, r->best, r->n * sizeof(double)); /* the descent moves `best` */
     ds_status status = descent_run(&r->descent, r->mean, ADAM_TURN, simulate_step, r);
-    if (!(r->best_loss < before - r->descent.options.tol * fmax(1.0, fabs(before)))) {
+    if (!(r->best_loss < before - r->descent.options.tol * left_to_gain(r, before))) {
         r->lr = fmax(0.5 * r->lr, ADAM_LEAST_LR);
     } else if (r->descent.evaluations < ADAM_TURN) { /* it oscillates already */
         r->lr = fmax(0.5 * r->lr, ADAM_LEAST_LR);
@@ -144,7 +163,7 @@ static ds_status adam_turn(refine *r)
 static ds_status lbfgsb_turn(refine *r)
 {
     if (!r->is_searching) {
-        lbfgsb_start(r->search, r->best);
+        lbfgsb_start_again(r->search, r->best);
     }
     int state = LBFGSB_EVALUATE;
     r->is_searching = 1;
@@ -172,6 +191,7 @@ static ds_status sample_turn(refine *r)
     ds_random rng = ds_random_open(r->seed, "refine", r->turns);
     if (!r->is_sampling) {
         cma2001_start(c, r->best, c->generation > 0 ? box_clamp(c->sigma, LEAST_SIGMA, SIGMA) : SIGMA);
+        box_snap(r->n, c->mean);
         r->is_sampling = 1;
     }
     for (int generation = 0; generation < GENERATIONS; generation++) {
@@ -239,16 +259,18 @@ ds_status refine_run(refine *r, double *best, double *best_loss, refine_evaluate
     r->cma.generation = 0;
     for (int arm = 0; arm < REFINE_ARMS; arm++) {
         r->gain[arm] = INFINITY;
+        r->gained[arm] = 0.0;
         r->out[arm] = r->fruitless[arm] = 0;
     }
     int arm;
     while (status == DS_OK && (arm = choose(r)) < REFINE_ARMS) {
-        double before = r->best_loss;
+        double before = r->best_loss, least = GAIN * left_to_gain(r, before);
         int64_t used = r->used;
         status = turn[arm](r);
+        r->gained[arm] = before - r->best_loss;
         r->gain[arm] = (before - r->best_loss) / (double)(r->used - used);
         r->turns++;
-        if (before - r->best_loss > GAIN * fabs(before)) {
+        if (r->gained[arm] > least) {
             point_moved(r, arm);
             r->fruitless[arm] = 0;
         } else if (arm == REFINE_SAMPLES) {

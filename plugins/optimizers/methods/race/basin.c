@@ -7,17 +7,18 @@
 #include <math.h>
 #include <string.h>
 
-#define TOL 1e-9          /* a fall of the loss by a smaller share is no progress */
+#define TOL 1e-9          /* a fall by a smaller share of the fall so far is no progress */
 #define OUTLIER 1000.0    /* gradients so many times as long as usual are shortened */
 #define CAREFUL (1.0 / 3) /* learning rate of a descent in terms of that before it */
 #define LEAST_LR 2e-3  /* where it falls below, the search is over: closer in is the work of the refinement */
 #define TRUST_KEPT 0.8 /* of the doubt's sums at each step: it is that of the last five */
 #define TRUST_STEPS 3  /* steps before the doubt is believed */
-#define NEWTON_PATIENCE 8  /* evaluations without progress that end L-BFGS-B; its line searches have some */
-#define NEWTON_GAIN 1e-4   /* share of the loss that it must gain to be followed by another descent */
-#define LEAP_J 10          /* longest descent of a leap, as in boleap */
+#define NEWTON_PATIENCE 8 /* evaluations without progress that end L-BFGS-B; its line searches have some */
+#define NEWTON_GAIN                                                                                          \
+    1e-4          /* share of what there may be to gain that it must gain to be followed by another descent */
+#define LEAP_J 10 /* longest descent of a leap, as in boleap */
 #define LEAP_MOST 400      /* variables up to which there are leaps: their matrix costs n^3 a generation */
-#define LEAP_GAIN 1e-3     /* share of the loss that a generation must gain */
+#define LEAP_GAIN 1e-3     /* the same of a generation of a leap */
 #define LEAP_GENERATIONS 3 /* so many in a row that do not end the leap */
 #define GENERATIONS 6      /* the same of the samples without gradients */
 #define LEAST_SIGMA 2e-3   /* where they lie closer together, the search is over */
@@ -33,7 +34,7 @@ size_t basin_rows(size_t n)
 basin *basin_create(size_t n, const double *box, const basin_options *options)
 {
     const descent_options steps = {DESCENT_ADAM, options->lr, options->patience, TOL, OUTLIER};
-    const lbfgsb_options endless = {10, 0.0, 0.0, 1000000, 1000000};
+    const lbfgsb_options endless = {10, 0.0, 0.0, 1000000, 1000000, 1};
     basin *b = calloc(1, sizeof *b);
     if (!b) {
         return NULL;
@@ -99,6 +100,7 @@ static void begin_leap(basin *b)
                                       .J = LEAP_J,
                                       .steps = INT64_MAX,
                                       .sigma = b->options.sigma,
+                                      .floor = b->options.floor,
                                       .descent = b->descent.options};
         b->leap = memory_take(&b->memory, 1, sizeof *b->leap);
         if (!b->leap || !leap_init(b->leap, b->n, &options)) {
@@ -107,7 +109,17 @@ static void begin_leap(basin *b)
         }
         b->leap->options.descent.lr = b->options.lr;
     }
-    leap_begin(b->leap, b->best, 1, b->rng);
+    memcpy(b->last, b->best, b->n * sizeof(double)); /* free in this turn */
+    box_snap(b->n, b->last);
+    leap_begin(b->leap, b->last, 1, b->rng);
+}
+
+/* Around the best point. */
+static void start_samples(basin *b, double sigma)
+{
+    memcpy(b->x, b->best, b->n * sizeof(double));
+    box_snap(b->n, b->x);
+    cma_start(b->samples, b->x, sigma);
 }
 
 static void begin_samples(basin *b)
@@ -122,8 +134,8 @@ static void begin_samples(basin *b)
         b->v = memory_doubles(&b->memory, basin_rows(b->n) * b->n);
         b->memory.failed |= !b->samples;
     }
-    if (b->samples) {
-        cma_start(b->samples, b->best, b->options.sigma);
+    if (b->samples && b->x) {
+        start_samples(b, b->options.sigma);
     }
 }
 
@@ -133,12 +145,21 @@ static int may_leap(const basin *b)
     return !b->has_leapt && b->n <= LEAP_MOST;
 }
 
+/* Has this turn gained more than a share of what there may be to gain? That is the way to the floor of the loss, or
+ * where that is not known what the search had gained before. */
+static int has_gained(const basin *b, double share)
+{
+    const double left =
+        isfinite(b->options.floor) ? b->turn_loss - b->options.floor : b->first_loss - b->turn_loss;
+    return isfinite(b->turn_loss) && b->turn_loss - b->best_loss > share * left;
+}
+
 /* A descent or L-BFGS-B has come to its end; at a point whose gradient is 0 or missing, it `is_flat`. */
 static void go_on(basin *b, int is_flat)
 {
     double doubt = trust_doubt(&b->trust);
     int knows = b->options.trust && b->trust.steps >= TRUST_STEPS, is_good = knows && doubt < b->options.good;
-    int gained = b->turn_loss - b->best_loss > NEWTON_GAIN * fabs(b->turn_loss), ended = b->mode;
+    int gained = has_gained(b, NEWTON_GAIN), ended = b->mode;
     if (ended == BASIN_NEWTON) {
         b->over = !gained && b->lr < b->options.lr;
     }
@@ -162,11 +183,12 @@ static void go_on(basin *b, int is_flat)
 
 static int is_progress(const basin *b, double before)
 {
-    return b->best_loss < before - TOL * fmax(1.0, fabs(before));
+    return b->best_loss < before - TOL * (b->first_loss - before);
 }
 
 static void keep_best(basin *b, const double *point, double loss)
 {
+    b->first_loss = isfinite(b->first_loss) ? b->first_loss : loss;
     if (loss < b->best_loss) {
         b->best_loss = loss;
         memcpy(b->best, point, b->n * sizeof(double));
@@ -247,8 +269,7 @@ static void tell_leap(basin *b, const double *loss, const double *gradient, cons
     }
     leap_tell(b->leap, loss, gradient, outcome);
     if (b->leap->cma.generation != generation) {
-        int gained = b->best_loss < b->turn_loss - LEAP_GAIN * fabs(b->turn_loss);
-        b->fruitless = gained ? 0 : b->fruitless + 1;
+        b->fruitless = has_gained(b, LEAP_GAIN) ? 0 : b->fruitless + 1;
         b->turn_loss = b->best_loss;
     }
     if (b->leap->state == LEAP_OVER || b->fruitless > LEAP_GENERATIONS) {
@@ -280,7 +301,7 @@ static size_t draw(basin *b)
 {
     cma *c = b->samples;
     if (cma_sample(c, &b->rng, b->x) != 0) { /* the matrix is not finite any more */
-        cma_start(c, b->best, LEAST_SIGMA);
+        start_samples(b, LEAST_SIGMA);
         cma_sample(c, &b->rng, b->x);
     }
     for (size_t k = 0; k < c->k.lambda; k++) {
@@ -309,7 +330,7 @@ void basin_begin(basin *b, const double *start, int patient, ds_random rng)
     b->over = b->turned = b->has_leapt = 0;
     b->evaluations = b->mark = 0;
     memset(b->spent, 0, sizeof b->spent);
-    b->best_loss = b->marked = b->marked_before = INFINITY;
+    b->best_loss = b->first_loss = b->marked = b->marked_before = INFINITY;
     b->lr = b->options.lr;
     b->rng = rng;
     trust_clear(&b->trust);

@@ -38,6 +38,7 @@ typedef struct basin_options {
     double blind;         /* and above which they are blind */
     int sample_gradients; /* of the samples of leaps move their descents, see leap.h */
     double sigma;         /* standard deviation of the first samples, of leaps and without gradients */
+    double floor;         /* known lower bound of the loss, or -INFINITY */
 } basin_options;
 
 enum { BASIN_DESCENT, BASIN_NEWTON, BASIN_LEAP, BASIN_SAMPLES, BASIN_MODES };
@@ -52,6 +53,7 @@ typedef struct basin {
     int64_t evaluations; /* of this search, and of them in each mode */
     int64_t spent[BASIN_MODES];
     double *best, best_loss; /* n values; INFINITY where no evaluation succeeded */
+    double first_loss;       /* the first finite one; INFINITY as long as there is none */
     trust trust;
     int patient; /* Adam goes on to its end also where gradients are good */
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { SCALE_EPISODES = 10 };
-#define LARGEST_REWARD 1e15 /* what is larger would overflow in the networks */
+#define LARGEST_REWARD 1e30 /* what is larger would overflow in the networks */
 
 static int allocate(stepwise *s, size_t lanes)
 {
@@ -193,6 +193,7 @@ ds_status stepwise_step(stepwise *s, const float *action)
         l->t++;
         l->reward = box_clamp(s->reward[i], -LARGEST_REWARD, LARGEST_REWARD);
         l->sum += l->reward;
+        s->largest_sum = fmax(s->largest_sum, fabs(l->sum));
         features(s, l, s->raw + i * n_obs);
         if (s->ended[i] != DS_RL_GOES_ON) {
             finish_episode(s, l, s->ended[i], s->loss[i], s->outcome[i]);
@@ -293,5 +294,6 @@ int stepwise_has_limit(const stepwise *s)
 double stepwise_scale(const stepwise *s)
 {
     double spread = s->first_most - s->first_least;
-    return s->first < 2 ? 1.0 : box_clamp(spread > 0.0 ? 1.0 / spread : 1e3, 1e-3, 1e3);
+    double size = s->first >= 2 && spread > 0.0 && isfinite(spread) ? spread : s->largest_sum;
+    return size > 0.0 ? 1.0 / size : 1.0;
 }

@@ -46,6 +46,7 @@ typedef struct stepwise {
     /* Losses of the first episodes: see stepwise_scale(). */
     double first_least, first_most;
     uint64_t first;
+    double largest_sum; /* of rewards, in size, in an episode so far */
     /* Buffers of one call. */
     uint64_t *number;
     double *x, *raw, *reward, *loss;
@@ -102,8 +103,8 @@ size_t stepwise_open(const stepwise *s);
 /* Is an episode truncated that reaches its horizon? */
 int stepwise_has_limit(const stepwise *s);
 
-/* 1 / (largest - smallest loss of the first ten finished episodes) in [1e-3, 1e3]; 1 while there are fewer
- * than two. */
+/* 1 / (largest - smallest loss of the first ten finished episodes): rewards times this have no unit. As long as these
+ * do not differ, 1 / the largest sum of rewards of an episode so far, in size; 1 where that is 0, too. */
 double stepwise_scale(const stepwise *s);
 
 #endif

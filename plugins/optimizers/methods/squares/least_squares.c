@@ -65,6 +65,7 @@ ds_status least_squares_open(least_squares *q, const opt_kit *kit, int wanted, s
     q->floor = memory_doubles(&q->memory, arms);
     q->last_gradient = memory_doubles(&q->memory, arms * q->n);
     q->fresh = memory_take(&q->memory, arms, sizeof *q->fresh);
+    q->has_slopes = memory_take(&q->memory, arms, sizeof *q->has_slopes);
     if (!evaluator_init(&q->evaluator, problem, rows) || q->memory.failed) {
         return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
@@ -101,16 +102,19 @@ static ds_status ask(least_squares *q, uint32_t op, batch_label label, size_t co
     return q->objective->evaluate(q->objective, &batch);
 }
 
-/* The loss above its floor. Where none is known, one far below the first loss of the search is made up. */
-static double above_floor(least_squares *q, size_t arm, double loss)
+/* The floor of a search with its first loss. Where none is known, one far below that is made up: ten times as far
+ * as the loss would fall across the box with the slopes of the start. */
+static void choose_floor(least_squares *q, size_t arm, double loss)
 {
-    if (q->fresh[arm] && isfinite(loss)) {
-        int known = isfinite(q->problem->loss_floor);
-        q->floor[arm] = known ? q->problem->loss_floor : loss - 10 * (1 + fabs(loss));
-        q->fresh[arm] = 0;
+    double slopes = 0;
+    for (size_t k = 0; k < q->n; k++) {
+        slopes += fabs(q->last_gradient[arm * q->n + k]);
     }
-    return fmax(0, loss - q->floor[arm]);
+    q->floor[arm] = isfinite(q->problem->loss_floor) ? q->problem->loss_floor : loss - 10 * slopes;
+    q->fresh[arm] = 0;
 }
+
+static ds_status differences(least_squares *q, batch_label label, size_t arm, const double *v, double *j);
 
 ds_status least_squares_residuals(least_squares *q, batch_label label, size_t count, const size_t *arm,
                                   const double *v, double *r, double *loss)
@@ -127,10 +131,21 @@ ds_status least_squares_residuals(least_squares *q, batch_label label, size_t co
     ds_status status = evaluator_run(&q->evaluator, label, count, v, loss, gradient, q->outcome, &done);
     for (size_t k = 0; k < done; k++) {
         q->last_loss[arm[k]] = loss[k];
-        r[k] = above_floor(q, arm[k], loss[k]);
+        q->has_slopes[arm[k]] = 0;
         if (gradient) {
             memcpy(q->last_gradient + arm[k] * n, gradient + k * n, n * sizeof(double));
         }
+    }
+    for (size_t k = 0; status == DS_OK && k < done; k++) {
+        const size_t a = arm[k];
+        if (q->fresh[a] && isfinite(loss[k])) {
+            if (!gradient && !isfinite(p->loss_floor)) { /* the floor needs slopes: those of the Jacobian */
+                status = differences(q, label, a, v + k * n, q->last_gradient + a * n);
+                q->has_slopes[a] = 1;
+            }
+            choose_floor(q, a, loss[k]);
+        }
+        r[k] = fmax(0, loss[k] - q->floor[a]);
     }
     return status;
 }
@@ -196,6 +211,10 @@ ds_status least_squares_jacobian(least_squares *q, batch_label label, size_t arm
         return products(q, label, v, j);
     }
     if (q->problem->has_gradient) {
+        memcpy(j, q->last_gradient + arm * q->n, q->n * sizeof(double));
+        return DS_OK;
+    }
+    if (q->has_slopes[arm]) {
         memcpy(j, q->last_gradient + arm * q->n, q->n * sizeof(double));
         return DS_OK;
     }

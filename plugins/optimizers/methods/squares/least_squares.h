@@ -32,6 +32,7 @@ typedef struct least_squares {
     uint32_t *outcome;
     double *last_loss, *last_gradient, *floor; /* of each arm: scalar */
     int *fresh;                                /* of each arm: its floor is not known yet */
+    int *has_slopes; /* of each arm: last_gradient are the differences at the point of its last residual */
 } least_squares;
 
 /* Begins with the objective of run(): `wanted` is LEAST_SQUARES_*, `arms` the number of searches. On failure

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double damping_min = 1e-6, damping_max = 1e32, radius_min = 1e-32, radius_max = 1e16;
+static const double damping_min = 1e-6, /* of the largest component at the start */
+    near_max = 1e32, radius_min = 1e-32, radius_max = 1e16;
 
 struct lm {
     size_t n, m;
@@ -23,6 +24,7 @@ struct lm {
     double *near;        /* what is added to D/mu; 0 with LM_CLAMPED_BOUNDS */
     double *step;        /* trial - x */
     double cost, radius, factor, predicted;
+    double square; /* largest component of diag J^T J at the start; 0 = not known yet */
     size_t iterations;
     size_t *free, frees; /* variables that may move */
     double *stack, *rhs; /* (m + n) min(m, n), and m + n: the system of a step, by columns */
@@ -82,6 +84,7 @@ int lm_start(lm *s, const double *x)
     s->radius = s->options.radius;
     s->factor = 2;
     s->cost = INFINITY;
+    s->square = 0;
     s->iterations = 0;
     s->started = 0;
     return LM_RESIDUALS;
@@ -103,14 +106,15 @@ static int done(lm *s)
     return LM_DONE;
 }
 
-/* Lists the variables that may move; returns the largest component of the projected gradient. */
+/* Lists the variables that may move; returns the largest component of the projected gradient, g in units of L. */
 static double choose_free(lm *s)
 {
     double largest = 0;
     s->frees = 0;
     for (size_t i = 0; i < s->n; i++) {
-        double moved = box_clamp(s->x[i] - s->g[i], s->lower[i], s->upper[i]) - s->x[i];
-        if (moved != 0) {
+        const int is_free = s->g[i] > 0 ? s->x[i] > s->lower[i] : s->g[i] < 0 && s->x[i] < s->upper[i];
+        if (is_free) {
+            double moved = box_clamp(s->x[i] - s->g[i] / s->cost, s->lower[i], s->upper[i]) - s->x[i];
             s->free[s->frees++] = i;
             largest = fmax(largest, fabs(moved));
         }
@@ -261,13 +265,13 @@ static void damp_bounds(lm *s)
 {
     for (size_t i = 0; i < s->n; i++) {
         const double room = s->g[i] < 0 ? s->upper[i] - s->x[i] : s->x[i] - s->lower[i];
-        s->near[i] = room > 0 ? fmin(fabs(s->g[i]) / room, damping_max) : 0;
+        s->near[i] = room > 0 ? fmin(fabs(s->g[i]) / room, near_max * s->square) : 0;
     }
 }
 
 int lm_tell_jacobian(lm *s, const double *j)
 {
-    double sum = 0;
+    double sum = 0, most = 0;
     memcpy(s->j, j, s->m * s->n * sizeof(double));
     for (size_t i = 0; i < s->n; i++) {
         const double *column = s->j + i * s->m;
@@ -277,8 +281,13 @@ int lm_tell_jacobian(lm *s, const double *j)
             s->g[i] += column[k] * s->r[k];
             square += column[k] * column[k];
         }
-        s->damping[i] = box_clamp(square, damping_min, damping_max);
+        s->damping[i] = square;
         sum += fabs(s->g[i]) + square;
+        most = fmax(most, square);
+    }
+    s->square = s->square > 0 ? s->square : most;
+    for (size_t i = 0; i < s->n; i++) {
+        s->damping[i] = fmax(s->damping[i], damping_min * s->square);
     }
     if (s->options.bounds == LM_DAMPED_BOUNDS) {
         damp_bounds(s);

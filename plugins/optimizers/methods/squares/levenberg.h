@@ -4,7 +4,7 @@
  * Nielsen, O. Tingleff, "Methods for non-linear least squares problems", 2004, with the constants of the
  * library Ceres.
  *
- * Minimises L(x) = |r(x)|^2 / 2. With D = clamp(diag J^T J) and the trust radius mu a step p minimises
+ * Minimises L(x) = |r(x)|^2 / 2. With D = max(diag J^T J, 1e-6 of its largest component at the start) and the trust radius mu a step p minimises
  * |J p + r|^2 + p^T D p / mu over the free variables: those that are not at a bound towards which L falls;
  * what leads out of the box is clamped.
  *
@@ -27,8 +27,10 @@ typedef struct lm_options {
     double accept;     /* least ratio of actual to predicted decrease, 1e-3 */
     double ftol;       /* ends when a step lowers L by less than ftol L, 1e-6 */
     double xtol;       /* ends when |p| < xtol (|x| + xtol), 1e-8 */
-    double gtol;       /* ends when no component of the projected gradient of L exceeds gtol, 1e-10 */
-    int bounds;        /* LM_*_BOUNDS */
+    double
+        gtol;   /* ends when no component of the projected gradient of L exceeds this share of the largest one
+                          at the start, 1e-10 */
+    int bounds; /* LM_*_BOUNDS */
 } lm_options;
 
 typedef struct lm lm;

@@ -18,8 +18,8 @@
                 "A search ends when a step lowers the loss by less than ftol times it."),                    \
         DS_REAL("xtol", "1e-8", 0, 1, "", "A search ends when a step is shorter than xtol (|x| + xtol)."),   \
         DS_REAL("gtol", "1e-10", 0, INFINITY, "",                                                            \
-                "A search ends when no component of the projected gradient of half the loss exceeds "        \
-                "gtol, where the box is [-1, 1]."),                                                          \
+                "A search ends when no component of the projected gradient of the loss exceeds gtol times "  \
+                "the loss, where the box is [-1, 1]."),                                                      \
         DS_ENUM("bounds", "clamp", lm_bounds_choices,                                                        \
                 "clamp = a step is cut where it leaves the box; damp = besides, variables are damped the "   \
                 "more, the nearer they are to the bound that the gradient leads to: fewer searches end in "  \
