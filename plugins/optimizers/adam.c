@@ -13,12 +13,11 @@
  *               f_1 the loss of the start
  *
  * in [-1, 1]^n, clamped after each step. With clip > 0, g of sgd, momentum and nesterov is in units of the
- * largest component of the first gradient of the search: the unit of the loss changes no step. Where a coordinate is held by the box, its first moment is
- * dropped: it would keep it there after the gradient has turned. Unlike the short descents of
- * randdescents, a search is long, its learning rate follows a schedule, outliers of the gradient
- * (chaos, contacts) are shortened, and with blind > 0, where one is bad, the step goes by the moments as
- * they are.
- */
+ * largest component of the first gradient of the search: the unit of the loss changes no step. Where a
+ * coordinate is held by the box, its first moment is dropped: it would keep it there after the gradient has
+ * turned. Unlike the short descents of randdescents, a search is long, its learning rate follows a schedule,
+ * outliers of the gradient (chaos, contacts) are shortened, and with blind > 0, where one is bad, the step
+ * goes by the moments as they are. */
 #include "methods/base/box.h"
 #include "methods/gradient/multistart.h"
 #include "methods/gradient/outlier.h"

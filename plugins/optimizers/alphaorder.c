@@ -172,8 +172,8 @@ static double length_of_gradient(const alphaorder *self)
     return norm;
 }
 
-/* Factor of the gradient in a step of sgd or armijo: with clip = inf that of the paper; else it is measured by
- * the first one of the search. */
+/* Factor of the gradient in a step of sgd or armijo: with clip = inf that of the paper; else it is measured
+ * by the first one of the search. */
 static double gradient_scale(alphaorder *self)
 {
     double norm = length_of_gradient(self);

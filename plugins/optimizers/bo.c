@@ -92,6 +92,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
     bayes_read(&self->bayes, in, "polish");
     opt_kit_check_polish(in, problem, ds_param_real(in, "polish"));
     self->steps = descent_read_options(in);
+    in->status = in->status != DS_OK ? in->status : bayes_check_size(in->host, self->bayes.kit.n);
 }
 
 static int allocate(void *self_)
@@ -127,9 +128,9 @@ static const ds_desc desc = {
     .flags = DS_OPT_USES_BUDGET,
     .uses = opt_gradient,
     .summary = "Bayesian optimization that chooses the starts of gradient descents",
-    .description =
-        "Repeats: fit a Gaussian process to all simulations so far, start a gradient descent where the "
-        "acquisition function is least, add every point of the descent to the data.",
+    .description = "At most 5000 variables. Repeats: fit a Gaussian process to all simulations so far, start "
+                   "a gradient descent where the "
+                   "acquisition function is least, add every point of the descent to the data.",
     .citation = OPT_KIT_ANTONOVA " (the baseline BO)",
 };
 

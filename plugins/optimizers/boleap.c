@@ -153,7 +153,7 @@ static ds_status check_parameters(const boleap *self)
                             "leap_steps = %lld is too few for k = %zu samples%s: at least %lld",
                             (long long)o->steps, o->K, o->J > 0 ? " and one descent step" : "", least);
     }
-    return leap_check_size(host, self->n);
+    return bayes_check_size(host, self->n);
 }
 
 static void read_parameters(void *self_, ds_param_reader *in)

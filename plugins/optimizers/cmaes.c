@@ -76,10 +76,10 @@ typedef struct cmaes {
     cma_stop stop;
     cma_bounds box;
     ds_random random;
-    double *mean;              /* n */
-    double *x, *v, *point;     /* lambda x n: as drawn, in [-1, 1], in the environment's units */
-    double *loss, *adjusted;   /* lambda: as told, with penalty */
-    uint64_t evaluations;      /* of this run */
+    double *mean;            /* n */
+    double *x, *v, *point;   /* lambda x n: as drawn, in [-1, 1], in the environment's units */
+    double *loss, *adjusted; /* lambda: as told, with penalty */
+    uint64_t evaluations;    /* of this run */
     double first_best, best; /* losses of its first generation, and of all; HUGE_VAL = none */
     int warned;
     int64_t model;

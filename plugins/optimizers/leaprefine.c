@@ -12,7 +12,8 @@
  *         else
  *             x_n = argmin LCB(x | Gaussian process of S)
  *             mu, l = descent of at most J evaluations from x_n
- *             while the leap has evaluations left, or holds the best point of the run and gained 1 % of what there may be
+ *             while the leap has evaluations left, or holds the best point of the run and gained 1 % of
+ *                     what there may be to gain
  *                 x_k ~ N(mu, sigma^2 C), k = 1..K;  s = mean of the K/2 best
  *                 mu, l = descent of at most J evaluations from s;  update sigma, C
  *                 J = half of J, at least 2, if that descent never improved on its start, else twice, at
@@ -100,7 +101,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
     o->sigma = ds_param_real(in, "sigma1");
     o->descent = descent_read_options(in);
     bayes_read(&self->bayes, in, "refine");
-    in->status = in->status != DS_OK ? in->status : leap_check_size(in->host, self->bayes.kit.n);
+    in->status = in->status != DS_OK ? in->status : bayes_check_size(in->host, self->bayes.kit.n);
     if (in->status == DS_OK && o->steps < (int64_t)o->K + (o->J > 0)) {
         in->status =
             ds_host_fail(in->host, DS_E_PARAM,

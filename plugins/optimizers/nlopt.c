@@ -10,9 +10,9 @@
  * given the worst loss of the search so far, with a zero gradient, and a local search whose start fails is
  * given up for the next start.
  *
- * The library has absolute constants. It sees (loss - zero) / unit: zero is the floor of the loss, or its first value in
- * the search; unit the length of the first gradient, or without gradients the first difference from zero.
- */
+ * The library has absolute constants. It sees (loss - zero) / unit: zero is the floor of the loss, or its
+ * first value in the search; unit the length of the first gradient, or without gradients the first difference
+ * from zero. */
 #include "methods/base/box.h"
 #include "methods/base/opt_kit.h"
 
@@ -146,7 +146,7 @@ static double in_units(library_search *self, double loss, double *gradient)
     return (loss - self->zero) / unit;
 }
 
-/* COBYLA compares numbers that differ by rounding alone: it gets losses of 36 bits, the same in every unit. */
+/* COBYLA compares numbers that differ by rounding alone: it gets losses of 36 bits, equal in every unit. */
 static double without_rounding(const library_search *self, double loss)
 {
     int exponent;
@@ -310,6 +310,12 @@ static int allocate(void *self_)
     return ok;
 }
 
+/* Those whose memory grows as the variables do: without matrices of them, or populations. */
+static int is_lean(const struct algorithm *a)
+{
+    return takes_gradient(a) && a->constant != NLOPT_LD_SLSQP && strncmp(a->name, "gd_stogo", 8) != 0;
+}
+
 static ds_status check_algorithm(const library_search *self)
 {
     const struct algorithm *a = takes_local(self->algorithm) ? self->local : self->algorithm;
@@ -317,6 +323,14 @@ static ds_status check_algorithm(const library_search *self)
         return ds_host_fail(self->kit.host, DS_E_PARAM,
                             "local = %s is no local algorithm: choose one that begins with ln_ or ld_",
                             a->name);
+    }
+    if (!is_lean(a)) {
+        ds_status status =
+            opt_kit_check_size(self->kit.host, self->kit.n, "this algorithm keeps matrices or populations",
+                               "ld_lbfgs, ld_mma or ld_ccsaq, or the optimizer cmaes");
+        if (status != DS_OK) {
+            return status;
+        }
     }
     if (takes_gradient(a) && !self->kit.problem->has_gradient) {
         return ds_host_fail(self->kit.host, DS_E_UNSUPPORTED,

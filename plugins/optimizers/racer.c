@@ -287,6 +287,12 @@ static void read_parameters(void *self_, ds_param_reader *in)
     o->basin.stall = ds_param_int(in, "stall");
     o->basin.floor = self->bayes.kit.problem->loss_floor;
     self->use_model = ds_param_int(in, "model") != 0;
+    if (self->use_model && self->bayes.kit.n > OPT_KIT_MOST) {
+        in->host->log(in->host, DS_LOG_INFO,
+                      "more than 5000 variables: model = false, starts are uniform in the box");
+        self->use_model = 0;
+    }
+    self->bayes.is_deaf = !self->use_model;
     self->anywhere = ds_param_int(in, "anywhere");
     self->polish_lanes = (size_t)ds_param_int(in, "polish_lanes");
     bayes_read(&self->bayes, in, "polish");
@@ -365,7 +371,8 @@ static const ds_param *const params[] = {
            "Evaluations of a search before it is compared with others; each further rung has twice as many."),
     DS_REAL("keep", "2", 1, 1e6, "", "One in so many searches goes on at the end of a rung."),
     OPT_START_PARAMS("true"),
-    DS_BOOL("model", "true", "A Gaussian process proposes starts. false: they are uniform in the box."),
+    DS_BOOL("model", "true",
+            "A Gaussian process proposes starts, up to 5000 variables. false: they are uniform in the box."),
     DS_INT("anywhere", "4", 0, 1e6, "",
            "With the model, every so many-th start is uniform in the box all the same; 0 = none."),
     DS_BOOL("trust", "true",

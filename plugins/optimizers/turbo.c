@@ -270,8 +270,8 @@ static ds_status choose_batch(turbo *self, ds_status fitted)
     return DS_OK;
 }
 
-/* What there may be to gain at the best loss: the way to its floor, or where that is not known from the median of the
- * last 2 n losses (at least 10) to the best. */
+/* What there may be to gain at the best loss: the way to its floor, or where that is not known from the
+ * median of the last 2 n losses (at least 10) to the best. */
 static double left_to_gain(turbo *self, double best)
 {
     size_t most = 2 * self->n > 10 ? 2 * self->n : 10, count = 0;
@@ -355,6 +355,10 @@ static void read_parameters(void *self_, ds_param_reader *in)
     self->n_max = (size_t)ds_param_int(in, "n_max");
     self->J = ds_param_int(in, "j");
     self->steps = descent_read_options(in);
+    in->status = in->status != DS_OK
+                     ? in->status
+                     : opt_kit_check_size(in->host, n, "its model holds all candidates and points",
+                                          "cmaes, or with gradients racer, adam or lbfgsb");
     if (self->J > 0 && !self->kit.has_gradient) {
         in->host->log(in->host, DS_LOG_INFO, "the environment has no gradient: j = 0, no descents");
         self->J = 0;
@@ -421,7 +425,7 @@ static const ds_desc desc = {
         "process to the points since then and evaluate the minimiser of a random draw from it among "
         "many candidates. The box doubles after 3 successes in a row and halves after max(4, n) "
         "failures; once it is smaller than 1/128 of the search space, begin again elsewhere.\n"
-        "Needs no gradient; with j > 0 a short gradient descent follows every batch.",
+        "At most 5000 variables. Needs no gradient; with j > 0 a short gradient descent follows every batch.",
     .citation =
         "D. Eriksson, M. Pearce, J. Gardner, R. Turner, M. Poloczek: Scalable global optimization via local "
         "Bayesian optimization. NeurIPS 2019, arXiv:1910.01739; constants of uber-research/TuRBO",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_invariance.c - what holds for every optimizer: a start that is given is evaluated first, exactly; the unit
- * and the zero of the loss change nothing; sizes that no memory holds are refused. */
+/* test_invariance.c - what holds for every optimizer: a start that is given is evaluated first, exactly; the
+ * unit and the zero of the loss change nothing; sizes that no memory holds are refused. */
 #include "optimizer_cases.h"
 
 #include "functions.h"
@@ -235,8 +235,8 @@ static uint64_t same_rows(const fake_result *a, const fake_result *b, double tol
     return most;
 }
 
-/* A unit that is a power of two changes no bit. In others, and with another zero, points differ by rounding, which
- * some methods make large in time: `agreeing` rows of theirs have to agree. */
+/* A unit that is a power of two changes no bit. In others, and with another zero, points differ by rounding,
+ * which some methods make large in time: `agreeing` rows of theirs have to agree. */
 static void test_units(void **state)
 {
     static const struct {
@@ -266,6 +266,44 @@ static void test_units(void **state)
             }
             fake_free(&one);
         }
+    }
+}
+
+/* ---- sizes ---- */
+
+/* What would need more memory than there is says at once what to take instead; the others take 6000
+ * variables. */
+static void test_sizes(void **state)
+{
+    static const struct {
+        const char *plugin, *parameters;
+        int is_refused;
+    } cases[] = {{"bo", "", 1},
+                 {"boleap", "", 1},
+                 {"leaprefine", "", 1},
+                 {"turbo", "", 1},
+                 {"nlopt", "", 0},
+                 {"nlopt", "algorithm=ln_bobyqa", 1},
+                 {"nlopt", "algorithm=ld_slsqp", 1},
+                 {"nlopt", "algorithm=ld_lbfgs", 0},
+                 {"racer", "", 0},
+                 {"lm", "", 0},
+                 {"pbh", "", 0},
+                 {"cmaes", "", 0},
+                 {"cem", "", 0},
+                 {"lbfgsb", "", 0}};
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        fake_problem p = optimizer_box(6000, -1, 1, sphere, 12);
+        fake_result r = fake_run(cases[k].plugin, cases[k].parameters, &p, 1);
+        assert_int_equal(r.create_status, cases[k].is_refused ? DS_E_PARAM : DS_OK);
+        if (cases[k].is_refused) {
+            assert_non_null(strstr(r.error, "6000 variables are too many"));
+            assert_non_null(strstr(r.error, "take "));
+        } else {
+            assert_int_equal(r.evaluations, 12);
+        }
+        fake_free(&r);
     }
 }
 
@@ -315,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_start_is_evaluated_first),
         cmocka_unit_test(test_bad_starts_are_refused),
         cmocka_unit_test(test_units),
+        cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_every_optimizer_is_tested),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

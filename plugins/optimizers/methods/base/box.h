@@ -51,9 +51,9 @@ static inline void box_v_from_x(size_t n, const double *lower, const double *upp
     }
 }
 
-/* In place: multiples of 2^-40, in [-1, 1] or [0, 1]. Where a search draws or fits anew from a point that descents
- * have found: in another unit of the loss such points differ in their last digits, and what begins there would
- * differ as a whole. */
+/* In place: multiples of 2^-40, in [-1, 1] or [0, 1]. Where a search draws or fits anew from a point that
+ * descents have found: in another unit of the loss such points differ in their last digits, and what begins
+ * there would differ as a whole. */
 static inline void box_snap(size_t n, double *v)
 {
     for (size_t i = 0; i < n; i++) {

@@ -195,12 +195,12 @@ int opt_kit_begins_at_start(const void *self)
     return 1;
 }
 
-ds_status opt_kit_check_size(const ds_host *host, size_t n, size_t most, const char *holds,
-                             const char *instead)
+ds_status opt_kit_check_size(const ds_host *host, size_t n, const char *grows, const char *instead)
 {
-    return n <= most ? DS_OK
-                     : ds_host_fail(host, DS_E_PARAM, "%zu variables: %s, at most %zu variables; take %s", n,
-                                    holds, most, instead);
+    return n <= OPT_KIT_MOST ? DS_OK
+                             : ds_host_fail(host, DS_E_PARAM,
+                                            "%zu variables are too many: %s, so it takes at most %d; take %s",
+                                            n, grows, (int)OPT_KIT_MOST, instead);
 }
 
 void opt_kit_x0(const ds_problem *problem, double *v)

@@ -93,10 +93,12 @@ int opt_kit_begins_at_start(const void *self);
 /* The start that the environment suggests, in [-1, 1]^n. */
 void opt_kit_x0(const ds_problem *problem, double *v);
 
-/* Refuses more than `most` variables, for what grows faster than they do: "too many" and what to take
- * instead, DS_E_PARAM. */
-ds_status opt_kit_check_size(const ds_host *host, size_t n, size_t most, const char *holds,
-                             const char *instead);
+/* Variables that an optimizer takes which keeps matrices, or many points, of all of them. */
+enum { OPT_KIT_MOST = 5000 };
+
+/* More variables than OPT_KIT_MOST: tells the host what grows too fast and what to take instead, DS_E_PARAM;
+ * else DS_OK. */
+ds_status opt_kit_check_size(const ds_host *host, size_t n, const char *grows, const char *instead);
 
 /* The corners of [-1, 1]^n: n lower bounds, then n upper ones. NULL without memory. */
 double *opt_kit_box(memory *m, size_t n);

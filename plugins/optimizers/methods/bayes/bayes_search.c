@@ -4,6 +4,12 @@
 
 #include <string.h>
 
+ds_status bayes_check_size(const ds_host *host, size_t n)
+{
+    return opt_kit_check_size(host, n, "its model holds all points",
+                              "cmaes, or with gradients racer, adam or lbfgsb");
+}
+
 void bayes_read(bayes_search *b, ds_param_reader *in, const char *share)
 {
     double part = ds_param_real(in, share);
@@ -42,7 +48,7 @@ void bayes_release(bayes_search *b)
 static int learn(bayes_search *b, const double *v, double loss, int is_start)
 {
     b->told++;
-    if (!surrogate_add(b->model, 1, v, &loss, is_start)) {
+    if (!b->is_deaf && !surrogate_add(b->model, 1, v, &loss, is_start)) {
         return 0;
     }
     if (loss < b->best_loss) {

@@ -13,6 +13,7 @@ typedef struct bayes_search {
     opt_kit kit;
     surrogate_options options;
     surrogate *model;
+    int is_deaf;    /* points do not enter the model: they are too long, and it is not asked */
     uint64_t group; /* of the batches: the search in progress */
     int64_t told;   /* evaluations so far */
     double *best, best_loss;
@@ -29,6 +30,9 @@ typedef struct bayes_search {
     DS_REAL("polish", "0", 0, 1, "",                                                                         \
             "Share of the budget at the end for ever more careful descents from the best point; without "    \
             "gradient, for CMA-ES around it.")
+
+/* Refuses more variables than a model can have, see opt_kit_check_size(). */
+ds_status bayes_check_size(const ds_host *host, size_t n);
 
 /* Reads the options of the model, and `share` of the budget for the refinement. */
 void bayes_read(bayes_search *b, ds_param_reader *in, const char *share);

@@ -149,8 +149,8 @@ static int reserve_records(surrogate *s, size_t count)
     return 1;
 }
 
-/* A target as a multiple of 2^-32: what the unit of the loss changes in last digits does not reach the fit, which
- * would make it large. Inputs are rounded for the same reason. */
+/* A target as a multiple of 2^-32: what the unit of the loss changes in last digits does not reach the fit,
+ * which would make it large. Inputs are rounded for the same reason. */
 static double rounded(double t)
 {
     return rint(t * 0x1p32) * 0x1p-32;

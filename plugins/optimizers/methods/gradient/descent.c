@@ -89,8 +89,8 @@ static double absorb(descent *d)
     return largest;
 }
 
-/* The change of coordinate k at step t = 1, 2, ...; `norm` is the Euclidean norm of the gradient, `largest` what
- * absorb() returned. */
+/* The change of coordinate k at step t = 1, 2, ...; `norm` is the Euclidean norm of the gradient, `largest`
+ * what absorb() returned. */
 static double step_size(descent *d, size_t k, int64_t t, double norm, double largest)
 {
     int step = d->options.step,

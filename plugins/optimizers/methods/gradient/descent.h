@@ -29,8 +29,8 @@ enum {
      * half of it is tried, at most ten times; the next step begins with twice the last one. */
     DESCENT_ARMIJO,
     DESCENT_LBFGSB, /* quasi-Newton steps and line searches, see lbfgsb.h; lr is not used */
-    /* gd and momentum with sqrt(n) g / |g_1| for g, g_1 the first gradient of the descent: no step depends on the
-     * unit of the loss. Those are the ones of descent_read_options(). */
+    /* gd and momentum with sqrt(n) g / |g_1| for g, g_1 the first gradient of the descent: no step depends on
+     * the unit of the loss. Those are the ones of descent_read_options(). */
     DESCENT_MEASURED_GD,
     DESCENT_MEASURED_MOMENTUM
 };

@@ -15,17 +15,6 @@
 #define LONGEST 40       /* longest descent with LEAP_RIVAL, */
 #define CAREFUL 0.7      /* and the factor of its learning rate after a failure */
 
-ds_status leap_check_size(const ds_host *host, size_t n)
-{
-    return n <= CMA2001_MOST
-               ? DS_OK
-               : ds_host_fail(
-                     host, DS_E_PARAM,
-                     "%zu variables: leaps hold matrices of n^2 numbers, up to %d variables; take adam, "
-                     "lbfgsb or racer",
-                     n, CMA2001_MOST);
-}
-
 int leap_init(leap *l, size_t n, const leap_options *options)
 {
     size_t K = options->K > 0 ? options->K : 1;

@@ -76,9 +76,6 @@ typedef struct leap {
     memory memory;
 } leap;
 
-/* Where there are more variables than CMA2001_MOST: DS_E_PARAM, with a line. */
-ds_status leap_check_size(const ds_host *host, size_t n);
-
 /* 0 without memory; leap_free() releases also what a failed call left. */
 int leap_init(leap *l, size_t n, const leap_options *options);
 void leap_free(leap *l);

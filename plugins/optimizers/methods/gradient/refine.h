@@ -37,7 +37,8 @@ size_t refine_rows(size_t n);
 refine *refine_create(size_t n, unsigned arms, uint64_t seed);
 void refine_destroy(refine *r);
 
-/* A lower bound of the loss: what it lies above that is what there may be to gain. -INFINITY = none, the default. */
+/* A lower bound of the loss: what it lies above that is what there may be to gain. -INFINITY = none, the
+ * default. */
 void refine_know_floor(refine *r, double floor);
 
 /* Refines `best` (n values, loss *best_loss), both updated, until no arm gains any more (DS_OK) or `evaluate`

@@ -145,8 +145,8 @@ static int may_leap(const basin *b)
     return !b->has_leapt && b->n <= LEAP_MOST;
 }
 
-/* Has this turn gained more than a share of what there may be to gain? That is the way to the floor of the loss, or
- * where that is not known what the search had gained before. */
+/* Has this turn gained more than a share of what there may be to gain? That is the way to the floor of the
+ * loss, or where that is not known what the search had gained before. */
 static int has_gained(const basin *b, double share)
 {
     const double left =

@@ -103,8 +103,9 @@ size_t stepwise_open(const stepwise *s);
 /* Is an episode truncated that reaches its horizon? */
 int stepwise_has_limit(const stepwise *s);
 
-/* 1 / (largest - smallest loss of the first ten finished episodes): rewards times this have no unit. As long as these
- * do not differ, 1 / the largest sum of rewards of an episode so far, in size; 1 where that is 0, too. */
+/* 1 / (largest - smallest loss of the first ten finished episodes): rewards times this have no unit. As long
+ * as these do not differ, 1 / the largest sum of rewards of an episode so far, in size; 1 where that is 0,
+ * too. */
 double stepwise_scale(const stepwise *s);
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { ROWS = 256, NUMBERS = 1 << 22 }; /* of one batch, at most */
+enum { MOST_NUMBERS = 1 << 27 };        /* of the system of a step: 1 GiB */
 
 static const double difference = 1e-6; /* in units of half the box */
 
@@ -53,6 +54,14 @@ ds_status least_squares_open(least_squares *q, const opt_kit *kit, int wanted, s
             "parameter residuals = vector: this environment has no residuals; use auto or scalar");
     }
     q->m = q->vector ? (size_t)ds_channel_elements(q->vector) : 1;
+    const double least = (double)(q->m < q->n ? q->m : q->n);
+    if (least * ((double)q->m + (double)q->n) > MOST_NUMBERS) {
+        return ds_host_fail(
+            host, DS_E_PARAM,
+            "%zu residuals of %zu variables are too many for a Jacobian of at most %d numbers; use "
+            "residuals = scalar, or take lbfgsb, adam or racer",
+            q->m, q->n, (int)MOST_NUMBERS);
+    }
     size_t most = q->n > q->m ? q->n : q->m, rows = NUMBERS / most < ROWS ? NUMBERS / most + 1 : ROWS;
     q->chunk = rows;
     rows = rows > arms ? rows : arms;
@@ -102,8 +111,8 @@ static ds_status ask(least_squares *q, uint32_t op, batch_label label, size_t co
     return q->objective->evaluate(q->objective, &batch);
 }
 
-/* The floor of a search with its first loss. Where none is known, one far below that is made up: ten times as far
- * as the loss would fall across the box with the slopes of the start. */
+/* The floor of a search with its first loss. Where none is known, one far below that is made up: ten times as
+ * far as the loss would fall across the box with the slopes of the start. */
 static void choose_floor(least_squares *q, size_t arm, double loss)
 {
     double slopes = 0;

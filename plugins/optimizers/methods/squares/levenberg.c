@@ -106,7 +106,8 @@ static int done(lm *s)
     return LM_DONE;
 }
 
-/* Lists the variables that may move; returns the largest component of the projected gradient, g in units of L. */
+/* Lists the variables that may move; returns the largest component of the projected gradient, g in units of
+ * L. */
 static double choose_free(lm *s)
 {
     double largest = 0;

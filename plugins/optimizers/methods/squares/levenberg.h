@@ -4,9 +4,9 @@
  * Nielsen, O. Tingleff, "Methods for non-linear least squares problems", 2004, with the constants of the
  * library Ceres.
  *
- * Minimises L(x) = |r(x)|^2 / 2. With D = max(diag J^T J, 1e-6 of its largest component at the start) and the trust radius mu a step p minimises
- * |J p + r|^2 + p^T D p / mu over the free variables: those that are not at a bound towards which L falls;
- * what leads out of the box is clamped.
+ * Minimises L(x) = |r(x)|^2 / 2. With D = max(diag J^T J, 1e-6 of its largest component at the start) and the
+ * trust radius mu a step p minimises |J p + r|^2 + p^T D p / mu over the free variables: those that are not
+ * at a bound towards which L falls; what leads out of the box is clamped.
  *
  * LM_DAMPED_BOUNDS adds |g_i| / v_i to D_ii / mu, g the gradient of L and v_i the distance to the bound
  * towards which L falls: the scaling of T. Coleman, Y. Li, "An interior trust region approach for nonlinear
