@@ -11,9 +11,9 @@
  * DS_RECOMMEND_FINAL best points of the first one reach. */
 enum { DS_RECOMMEND_BEST = 10, DS_RECOMMEND_FIRST = 8, DS_RECOMMEND_KEYS = 64, DS_RECOMMEND_FINAL = 3 };
 
-/* Evaluates again and writes the recommendation into the store, as JSON under the key "recommended" of meta. A
- * run without noise (the same loss under several keys), with episodes of stepwise control, or without a valid
- * loss has none. The search is over and all rows are committed. What cannot be done costs a warning. */
+/* Evaluates again and writes the recommendation into the store, as JSON under the key "recommended" of meta.
+ * A run without noise (the same loss under several keys), with episodes of stepwise control, or without a
+ * valid loss has none. The search is over and all rows are committed. What cannot be done costs a warning. */
 void ds_recommend(ds_session *s);
 
 /* That of the store: NULL = there is none. */

@@ -459,8 +459,8 @@ static int may_recommend(const ds_session *s)
            (end == DS_END_BUDGET || end == DS_END_TARGET || end == DS_END_OPTIMIZER || end == DS_END_TIME);
 }
 
-/* A finished run whose environment may have noise, and that recommends no point: it was stopped before, or made by
- * an earlier version. */
+/* A finished run whose environment may have noise, and that recommends no point: it was stopped before, or
+ * made by an earlier version. */
 static void recommend_later(ds_run *run, json_t **summary)
 {
     ds_session *s = &run->session;

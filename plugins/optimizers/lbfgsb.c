@@ -103,11 +103,12 @@ static const ds_param *const params[] = {
     DS_INT("memory", "10", 1, 20, "",
            "Pairs of steps and gradient changes that the model of the loss is made of."),
     DS_REAL("ftol", "2.220446e-9", 0, 1, "",
-            "A search ends when a step lowers the loss by less than this share of the fall since its start."),
+            "A search ends when a step lowers the loss by less than this share of its fall over the last 10 "
+            "steps."),
     DS_REAL(
         "gtol", "1e-5", 0, INFINITY, "",
         "A search ends when no component of the projected gradient exceeds this share of the largest one at "
-        "its start, or of the fall since then, where the box is [-1, 1]."),
+        "its start, and of the fall of the loss over the last 10 steps, where the box is [-1, 1]."),
     DS_INT("patience", "20", 0, 1e6, "",
            "A search ends when more than so many evaluations in a row were no improvement; 3 suits rugged "
            "losses."),

@@ -43,8 +43,8 @@ static const char *family_of(const char *id)
     return NULL;
 }
 
-/* What an instance with default parameters says; `known` 0: it is not of this host, which loads no others, or cannot
- * be made. */
+/* What an instance with default parameters says; `known` 0: it is not of this host, which loads no others, or
+ * cannot be made. */
 typedef struct facts {
     int known;
     uint64_t n;

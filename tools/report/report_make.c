@@ -210,8 +210,8 @@ size_t ds_report_first(const ds_report_cell *c, size_t j)
 
 /* ---- one cell ---- */
 
-/* Under noise the lowest loss is the luckiest draw: where all runs of an environment recommend a point, its mean
- * over fixed noise keys counts, and no score before the end of a run is known. */
+/* Under noise the lowest loss is the luckiest draw: where all runs of an environment recommend a point, its
+ * mean over fixed noise keys counts, and no score before the end of a run is known. */
 static void note_recommended(ds_report *r, size_t i)
 {
     size_t with = 0, runs = 0;

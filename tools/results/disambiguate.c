@@ -46,10 +46,10 @@ static const char *value_of(const ds_result *r, int section, const char *key, ch
     return text != NULL ? text : "";
 }
 
-/* Versions of our environments that compute the same to the last bit as long as a setting has this value. Evidence:
- * the commits that raised them ("hybrid: outputs without hidden layers are identity ...": other results for some
- * wirings of networks only; "realtosim: what is held out ...": the same bits with held_out = 0), and repeated runs
- * (docs/experiments.md). VERSIONING.md lists them. */
+/* Versions of our environments that compute the same to the last bit as long as a setting has this value.
+ * Evidence: the commits that raised them ("hybrid: outputs without hidden layers are identity ...": other
+ * results for some wirings of networks only; "realtosim: what is held out ...": the same bits with held_out =
+ * 0), and repeated runs (docs/experiments.md). VERSIONING.md lists them. */
 static const struct {
     const char *ids, *from, *to, *key, *value;
 } compatible[] = {
@@ -62,7 +62,8 @@ static const struct {
 };
 enum { COMPATIBLE = sizeof compatible / sizeof *compatible };
 
-/* The plugin of a bunch: of a run that tells, else (rows of tables) the name without the number of a variant. */
+/* The plugin of a bunch: of a run that tells, else (rows of tables) the name without the number of a variant.
+ * */
 static void plugin_of(const bunch *b, char id[64])
 {
     const char *name = b->run[0]->env;

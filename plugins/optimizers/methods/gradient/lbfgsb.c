@@ -19,6 +19,7 @@
 
 #define MAX_MEMORY 20
 #define MAX_LINE_TRIALS 20
+#define RECENT 10
 #define FIRST_STEP 0.1 /* is_relative: largest component of a step without a model */
 
 struct lbfgsb {
@@ -50,8 +51,9 @@ struct lbfgsb {
     int started;        /* the start point has been evaluated */
     int iterations, evaluations;
     double pg_norm;
-    double first_f, unit; /* is_relative: f and largest component of g at the start; else unit is 1 */
-    double curvature;     /* of the last pair; 0 = none yet */
+    double past[RECENT]; /* f of the last iterates, a ring: that of iterate i in i % RECENT */
+    double unit;         /* is_relative: largest component of g at the start; else 1 */
+    double curvature;    /* of the last pair; 0 = none yet */
 };
 
 lbfgsb *lbfgsb_create(size_t n, const double *lower, const double *upper, const lbfgsb_options *options)
@@ -103,7 +105,7 @@ void lbfgsb_start(lbfgsb *s, const double *x0)
     s->started = 0;
     s->iterations = 0;
     s->evaluations = 0;
-    s->f = s->first_f = INFINITY;
+    s->f = INFINITY;
     s->pg_norm = INFINITY;
     s->unit = 1.0;
     s->curvature = 0.0;
@@ -179,10 +181,17 @@ static void forget_pairs(lbfgsb *s)
                                                        : largest / FIRST_STEP;
 }
 
+/* is_relative: the fall over the last iterations, which do not remember from how high the search came. */
+static double recent_fall(const lbfgsb *s)
+{
+    const int oldest = s->iterations < RECENT ? 0 : s->iterations % RECENT;
+    return s->past[oldest] - s->f;
+}
+
 /* Is the projected gradient small? */
 static int has_flat_gradient(const lbfgsb *s)
 {
-    const double fall = s->opt.is_relative ? fmin(1.0, (s->first_f - s->f) / s->unit) : 1.0;
+    const double fall = s->opt.is_relative ? fmin(1.0, recent_fall(s) / s->unit) : 1.0;
     return s->pg_norm <= s->opt.gtol * fall;
 }
 
@@ -560,10 +569,11 @@ static int accept_trial(lbfgsb *s, double f, const double *gradient)
     if (has_flat_gradient(s)) {
         return LBFGSB_CONVERGED_G;
     }
-    const double size = s->opt.is_relative ? s->first_f - f : fmax(fmax(fabs(f_before), fabs(f)), 1.0);
+    const double size = s->opt.is_relative ? recent_fall(s) : fmax(fmax(fabs(f_before), fabs(f)), 1.0);
     if (f_before - f <= s->opt.ftol * size) {
         return LBFGSB_CONVERGED_F;
     }
+    s->past[s->iterations % RECENT] = f;
     if (s->iterations >= s->opt.max_iterations) {
         return LBFGSB_LIMIT;
     }
@@ -582,7 +592,7 @@ int lbfgsb_tell(lbfgsb *s, double f, const double *gradient)
             return LBFGSB_NONFINITE;
         }
         s->started = 1;
-        s->f = s->first_f = f;
+        s->f = s->past[0] = f;
         memcpy(s->g, gradient, s->n * sizeof(double));
         const double largest = largest_component(s->n, gradient);
         s->unit = s->opt.is_relative && largest > 0.0 ? largest : 1.0;

@@ -23,9 +23,9 @@ typedef struct lbfgsb_options {
     double gtol; /* stop when the largest component of the projected gradient is <= gtol */
     int max_iterations;
     int max_evaluations;
-    /* 1: nothing depends on the unit or the zero of the objective. ftol is a share of the fall since the
-     * start, gtol of the first gradient, or of the gradient that loses that fall over a length of 1; the
-     * first step is 0.1 long in the largest component (else it is the gradient). */
+    /* 1: nothing depends on the unit or the zero of the objective. ftol is a share of the fall over the last
+     * 10 iterations, gtol of the first gradient, or of the gradient that loses that fall over a length of 1;
+     * the first step is 0.1 long in the largest component (else it is the gradient). */
     int is_relative;
 } lbfgsb_options;
 
