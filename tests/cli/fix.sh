@@ -108,6 +108,12 @@ END
 "$dshost" bench f.ini >out 2>err && [ "$(column bench/a/r/seed-1 2)" = $half ] && "$dshost" bench f.ini >out 2>err &&
     sed -i 's/2=0.5/2=1/' f.ini && ! "$dshost" bench f.ini >out 2>err && grep -q "with fix = " err
 result $? "bench: fixed in the file, skipped again, refused with another value"
+for f in 0=1 0=2; do
+    "$dshost" run --env analytic --opt rand --fix "$f" --budget 5 --pictures no --out "sets/$f" >out 2>err
+done
+"$dshost" report sets --out sets-report >out 2>err && grep -q '^analytic@fix=0_1,' sets-report/runs.csv &&
+    grep -q '^analytic@fix=0_2,' sets-report/runs.csv
+result $? "report keeps runs with other fixed variables apart"
 many=$(seq -s ' ' -f '%g=1.2345678901234567' 0 98)
 "$dshost" run --env analytic --set env.dim=100 --opt rand --budget 3 --fix "$many" --pictures no --out many >out 2>err &&
     "$dshost" run --config many/run.ini --out again >out 2>err && [ "$(points many)" = "$(points again)" ]

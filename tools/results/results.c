@@ -342,6 +342,16 @@ static int read_recommended(ds_result *r, ds_store *s, ds_error *e)
     return rc;
 }
 
+/* Fixed variables make another problem: they count as a setting of the environment. */
+static int count_fix(ds_result *r, ds_error *e)
+{
+    const ds_setting *s = ds_settings_find(&r->settings, DS_SECTION_RUN, "fix");
+    return s == NULL || s->value[0] == '\0' || ds_settings_find(&r->settings, DS_SECTION_ENV, "fix") != NULL
+               ? 0
+               : ds_settings_add(&r->settings, DS_SECTION_ENV, "fix", s->value, s->origin, NULL, s->status,
+                                 s->layer, e);
+}
+
 /* Settings, variables, and what the summary says, too: the store counts. Every row is looked at, also what is
  * not read here: no figure or table is made of a record that is damaged anywhere. */
 static int read_store(ds_result *r, ds_store *s, ds_error *e)
@@ -352,6 +362,7 @@ static int read_store(ds_result *r, ds_store *s, ds_error *e)
     tally t = {.best_loss = (double)INFINITY, .first_loss = NAN};
     char *ended = NULL;
     int rc = ds_store_get_settings(s, &r->settings, e);
+    rc = rc != 0 ? rc : count_fix(r, e);
     rc = rc != 0 ? rc : ds_store_verify(s, e);
     rc = rc != 0 ? rc : ds_store_scan(s, count_row, &t, e);
     rc = rc != 0 ? rc : ds_store_get(s, "ended", &ended, e);
