@@ -111,5 +111,5 @@ static void info_answers(ds_check *c)
 const ds_check_test ds_check_info_tests[] = {
     {"env.info", "info() and bounds() are consistent and repeatable, the start point is inside", DS_CHECK_ENV,
      0, 0, info_answers},
-    {"env.speed", "time of one evaluation", 0, 0, 0, info_speed},
+    {"env.speed", "time of one evaluation", DS_CHECK_ENV, 0, 0, info_speed},
     {NULL, NULL, 0, 0, 0, NULL}};

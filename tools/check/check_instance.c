@@ -255,10 +255,12 @@ static void instance_params(ds_check *c)
     bystander b = {0};
     tally t = {.bystander = &b, .end = ds_check_now() + LOOP_SECONDS};
     size_t count = 0, tried = 0;
+    struct rlimit before = {RLIM_INFINITY, RLIM_INFINITY};
 
+    getrlimit(RLIMIT_AS, &before);
 #ifndef DS_SANITIZERS
     if (!c->options->in_process) { /* a large size may be refused, but must not take the machine with it */
-        struct rlimit limit = {(rlim_t)4 << 30, (rlim_t)4 << 30};
+        const struct rlimit limit = {(rlim_t)4 << 30, before.rlim_max};
         setrlimit(RLIMIT_AS, &limit);
     }
 #endif
@@ -270,6 +272,7 @@ static void instance_params(ds_check *c)
         }
     }
     close_bystander(&b);
+    setrlimit(RLIMIT_AS, &before); /* another test may follow in this process */
     ds_check_note(c, "%zu of %zu parameters tried: %u instances made, %u refused with a message", tried,
                   count, t.made, t.refused);
     if (t.refused > 0) {

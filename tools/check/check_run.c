@@ -97,36 +97,83 @@ void ds_check_list(uint32_t kind)
 
 /* ---- the test's own process ---- */
 
-static void run_test(const ds_check_options *o, const ds_check_test *test, int fd, ds_check_lines *lines)
+/* An instance that several tests of one process use in turn. */
+typedef struct common {
+    ds_check_env env;
+    double tolerance, *width; /* those of ds_check */
+    int open;
+} common;
+
+static void close_common(common *in)
+{
+    if (in->open) {
+        ds_check_env_close(&in->env);
+        free(in->width);
+    }
+    in->open = 0;
+}
+
+static double *copy_of(const double *numbers, uint64_t n)
+{
+    double *copy = malloc(n * sizeof *copy);
+    if (copy != NULL) {
+        memcpy(copy, numbers, n * sizeof *copy);
+    }
+    return copy;
+}
+
+/* The instance of a test: the common one, as good as new, or one that becomes it. */
+static int take_common(ds_check *c, common *in)
+{
+    ds_env_info info = {.struct_size = sizeof info, .loss_floor = -INFINITY};
+    if (in->open) {
+        c->tolerance = in->tolerance;
+        c->width = copy_of(in->width, in->env.n);
+        in->env.vt->info(in->env.self, &info);
+        in->env.loss_floor = info.loss_floor;
+        memcpy(in->env.x, in->env.x0, in->env.n * sizeof *in->env.x);
+        return c->width != NULL;
+    }
+    in->open = ds_check_env_open(c, 1, &in->env);
+    in->tolerance = c->tolerance;
+    in->width = in->open ? copy_of(c->width, in->env.n) : NULL;
+    return in->open && in->width != NULL;
+}
+
+static void run_test(const ds_check_options *o, const ds_check_test *test, int fd, ds_check_lines *lines,
+                     common *in)
 {
     ds_check c = {.options = o, .test = test, .fd = fd, .lines = lines};
     int raw = strncmp(test->id, "load.", 5) == 0 || strncmp(test->id, "desc.", 5) == 0;
 
     c.random = ds_random_open(o->seed, test->id, 0);
+    if (!raw && (test->flags & DS_CHECK_ENV) == 0) {
+        close_common(in); /* the test may make an instance that wants the process to itself */
+    }
     if (raw || ds_check_load(&c)) {
-        ds_check_env env;
-        c.env = (test->flags & DS_CHECK_ENV) != 0 && ds_check_env_open(&c, 1, &env) ? &env : NULL;
+        c.env = (test->flags & DS_CHECK_ENV) != 0 && take_common(&c, in) ? &in->env : NULL;
         if (c.env != NULL || (test->flags & DS_CHECK_ENV) == 0) {
             test->run(&c);
         }
         if (c.distance > 0 && c.tolerance > 0) {
             ds_check_note(&c, "answers are up to %.2g apart, the tolerance is %.2g", c.distance, c.tolerance);
         }
-        if (c.env != NULL) {
-            ds_check_env_close(&env);
-        }
     }
     free(c.width);
+    if (c.failed > 0) {
+        close_common(in);
+    }
     ds_check_record(&c, DS_CHECK_END, "");
 }
 
-int ds_check_child(ds_check_options *o, const char *id, int flight, int kept, ds_error *e)
+int ds_check_child(ds_check_options *o, const char *ids, int flight, int kept, ds_error *e)
 {
     const int fd = RESULT;
-    const ds_check_test *test = find_test(id);
-    struct rlimit no_core = {0, 0};
+    const struct rlimit no_core = {0, 0};
+    common in = {.open = 0};
+    char id[64];
 
-    if (test == NULL || fcntl(fd, F_GETFD) < 0) {
+    if (fcntl(fd, F_GETFD) < 0) {
         return ds_fail(e, DS_EXIT_USAGE, "check: --child is for the program itself");
     }
     fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -137,7 +184,21 @@ int ds_check_child(ds_check_options *o, const char *id, int flight, int kept, ds
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setrlimit(RLIMIT_CORE, &no_core);
     ds_log_set_level(DS_LOG_ERROR + 1); /* stderr belongs to what the plugin prints */
-    run_test(o, test, fd, NULL);
+    for (const char *at = ids; *at != '\0'; at += *at == ',') {
+        const size_t n = strcspn(at, ",");
+        snprintf(id, sizeof id, "%.*s", (int)n, at);
+        const ds_check_test *test = find_test(id);
+        if (test == NULL) {
+            return ds_fail(e, DS_EXIT_USAGE, "check: --child is for the program itself");
+        }
+        if (at != ids) {
+            ds_check next = {.options = o, .fd = fd};
+            ds_check_record(&next, DS_CHECK_NEXT, "");
+        }
+        run_test(o, test, fd, NULL, &in);
+        at += n;
+    }
+    close_common(&in);
     return 0;
 }
 
@@ -200,8 +261,7 @@ static int may_fork(const ds_check_test *test)
 #endif
 }
 
-static pid_t fork_child(const ds_check_options *o, const ds_check_test *test, int result, int errors,
-                        int flight)
+static pid_t fork_child(const ds_check_options *o, const char *ids, int result, int errors, int flight)
 {
     fflush(stdout); /* else the child would print it as well */
     const pid_t pid = fork();
@@ -219,7 +279,7 @@ static pid_t fork_child(const ds_check_options *o, const ds_check_test *test, in
         }
     }
     syscall(SYS_close_range, KEPT + 1, ~0u, 0);
-    _exit(ds_check_child(&own, test->id, flight >= 0, o->kept >= 0, &e));
+    _exit(ds_check_child(&own, ids, flight >= 0, o->kept >= 0, &e));
 }
 
 static pid_t start_child(const ds_check_options *o, const ds_check_test *test, int result, int errors,
@@ -287,13 +347,27 @@ static pid_t start_child(const ds_check_options *o, const ds_check_test *test, i
     return pid;
 }
 
+/* Results of the tests of one child, which come one after the other. */
+typedef struct series {
+    const ds_check_options *o;
+    ds_check_result *result;
+    size_t at;    /* the present one */
+    double begin; /* of it */
+    int changed;  /* there was another one before */
+} series;
+
 /* Takes the complete lines out of the text received so far. */
-static void take_lines(char *text, size_t *length, ds_check_lines *lines)
+static void take_lines(char *text, size_t *length, series *s)
 {
     char *from = text, *end = text + *length, *newline;
     while ((newline = memchr(from, '\n', (size_t)(end - from))) != NULL) {
-        if (newline - from >= 2) {
-            ds_check_lines_add(lines, from[0], from + 2, (size_t)(newline - from) - 2);
+        if (newline - from >= 2 && from[0] == DS_CHECK_NEXT) {
+            const double now = ds_check_now();
+            s->result[s->at++].wall = now - s->begin;
+            s->begin = now;
+            s->changed = 1;
+        } else if (newline - from >= 2) {
+            ds_check_lines_add(&s->result[s->at].lines, from[0], from + 2, (size_t)(newline - from) - 2);
         }
         from = newline + 1;
     }
@@ -302,13 +376,13 @@ static void take_lines(char *text, size_t *length, ds_check_lines *lines)
 }
 
 /* Reads until the child is gone. Returns its wait status, or -1 after killing it at the end of its time. */
-static int follow_child(pid_t pid, int fd, double limit, ds_check_lines *lines)
+static int follow_child(pid_t pid, int fd, series *s)
 {
     char text[8192];
     size_t length = 0;
     int status = 0, open = 1, gone = 0;
     ds_check_other child;
-    ds_check_other_open(&child, pid, limit);
+    ds_check_other_open(&child, pid, time_limit(s->o, s->result[s->at].test));
 
     while (open) {
         struct pollfd p = {fd, POLLIN, 0};
@@ -317,8 +391,12 @@ static int follow_child(pid_t pid, int fd, double limit, ds_check_lines *lines)
             (p.revents & (POLLIN | POLLHUP)) != 0 ? read(fd, text + length, sizeof text - length) : -1;
         if (n > 0) {
             length += (size_t)n;
-            take_lines(text, &length, lines);
+            take_lines(text, &length, s);
             length = length == sizeof text ? 0 : length;
+            if (s->changed) { /* each test has its own time */
+                ds_check_other_open(&child, pid, time_limit(s->o, s->result[s->at].test));
+                s->changed = 0;
+            }
         } else if (n == 0) {
             open = 0;
         } else if (gone) { /* a process started by the plugin holds the pipe */
@@ -445,22 +523,28 @@ static void judge_end(const ds_check_options *o, ds_check_result *r, int status,
     ds_check_lines_add(&r->lines, DS_CHECK_HINT, text, strlen(text));
 }
 
-static void run_in_child(const ds_check_options *o, ds_check_result *r)
+/* Runs the tests of `count` results in one child, more than one only where may_join() says so; returns how many
+ * it came to. */
+static size_t run_in_child(const ds_check_options *o, ds_check_result *r, size_t count)
 {
     int result[2] = {-1, -1};
     int errors = memfd_create("stderr", MFD_CLOEXEC), memory = memfd_create("flight", MFD_CLOEXEC);
     int flight =
         memory >= 0 ? fcntl(memory, F_DUPFD_CLOEXEC, 10) : -1; /* out of the way of the child's own */
-    char excerpt[1000] = "";
+    series s = {.o = o, .result = r, .begin = ds_check_now()};
+    char excerpt[1000] = "", ids[64 * TESTS_MAX] = "";
     pid_t pid = -1;
 
+    for (size_t k = 0; k < count; k++) {
+        strcat(strcat(ids, k > 0 ? "," : ""), r[k].test->id);
+    }
     if (errors >= 0 && pipe2(result, O_CLOEXEC) == 0) {
         if (result[1] == 3) { /* adddup2 of 3 to itself would leave it close-on-exec */
             int moved = fcntl(result[1], F_DUPFD_CLOEXEC, 4);
             close(result[1]);
             result[1] = moved;
         }
-        pid = may_fork(r->test) ? fork_child(o, r->test, result[1], errors, flight)
+        pid = may_fork(r->test) ? fork_child(o, ids, result[1], errors, flight)
                                 : start_child(o, r->test, result[1], errors, flight);
         close(result[1]);
     }
@@ -468,11 +552,11 @@ static void run_in_child(const ds_check_options *o, ds_check_result *r)
         const char *text = "the test's process could not be started";
         ds_check_lines_add(&r->lines, DS_CHECK_FAILURE, text, strlen(text));
     } else {
-        double limit = time_limit(o, r->test);
-        int status = follow_child(pid, result[0], limit, &r->lines);
+        int status = follow_child(pid, result[0], &s);
         error_excerpt(errors, excerpt, sizeof excerpt);
-        judge_end(o, r, status, limit, excerpt, flight);
+        judge_end(o, &r[s.at], status, time_limit(o, r[s.at].test), excerpt, flight);
     }
+    r[s.at].wall = ds_check_now() - s.begin;
     if (result[0] >= 0) {
         close(result[0]);
     }
@@ -482,12 +566,29 @@ static void run_in_child(const ds_check_options *o, ds_check_result *r)
             close(own[i]);
         }
     }
+    return s.at + 1;
 }
 
-static void perform(const ds_check_options *o, ds_check_result *r)
+static double least_seconds(const ds_check_options *o, const ds_check_test *test)
 {
-    double begin = ds_check_now();
-    double least = r->test->least_loss * o->cost + r->test->least_grad * o->cost_gradient;
+    return test->least_loss * o->cost + test->least_grad * o->cost_gradient;
+}
+
+/* May a test share its process with others? A plugin of an adapter runs in processes of its own anyway, which take
+ * long to start: an interpreter, and what it imports. */
+static int may_join(const ds_check_options *o, const ds_check_test *test)
+{
+    const size_t n = strlen(o->path);
+    const int shared_object = n > 3 && strcmp(o->path + n - 3, ".so") == 0;
+    return !shared_object && !o->in_process && may_fork(test) && (test->flags & DS_CHECK_ALONE) == 0 &&
+           least_seconds(o, test) <= LEAST_SECONDS;
+}
+
+/* Runs the first test, and those of the `count` that may share its process; returns how many. */
+static size_t perform(const ds_check_options *o, ds_check_result *r, size_t count)
+{
+    const double begin = ds_check_now(), least = least_seconds(o, r->test);
+    size_t joined = 1;
     char text[200];
 
     if (least > LEAST_SECONDS) {
@@ -498,11 +599,17 @@ static void perform(const ds_check_options *o, ds_check_result *r)
         const char *why = "needs a process of its own";
         ds_check_lines_add(&r->lines, DS_CHECK_SKIP, why, strlen(why));
     } else if (o->in_process) {
-        run_test(o, r->test, -1, &r->lines);
+        common in = {.open = 0};
+        run_test(o, r->test, -1, &r->lines, &in);
+        close_common(&in);
     } else {
-        run_in_child(o, r);
+        while (joined < count && may_join(o, r->test) && may_join(o, r[joined].test)) {
+            joined++;
+        }
+        return run_in_child(o, r, joined);
     }
     r->wall = ds_check_now() - begin;
+    return 1;
 }
 
 /* What the parent needs to know of the plugin before the tests. *loads: can it be loaded at all? Fails where
@@ -513,7 +620,7 @@ static int learn(ds_check_options *o, ds_check_report *report, int *loads, ds_er
     const char *text;
     unsigned long long flags = 0, loss = 0, grad = 0;
 
-    perform(o, &r);
+    perform(o, &r, 1);
     text = ds_check_lines_find(&r.lines, DS_CHECK_KIND);
     if (text != NULL && sscanf(text, "%u %llu %63s", &report->kind, &flags, report->id) != 3) {
         report->kind = 0;
@@ -535,7 +642,7 @@ static int learn(ds_check_options *o, ds_check_report *report, int *loads, ds_er
                        report->id);
     }
     r.test = report->kind == DS_KIND_ENV ? &env_measure_test : &opt_measure_test;
-    perform(o, &r);
+    perform(o, &r, 1);
     text = ds_check_lines_find(&r.lines, DS_CHECK_COST);
     if (text != NULL && sscanf(text, "%lf %lf", &o->cost, &o->cost_gradient) != 2) {
         o->cost = o->cost_gradient = 0;
@@ -636,9 +743,10 @@ int ds_check_run(ds_check_options *o, ds_error *e)
                        "check: no test of this plugin has an id with %.60s; --list shows them", o->only);
     }
     ds_check_report_begin(&report);
-    for (size_t k = 0; k < report.count; k++) {
-        perform(o, &report.result[k]);
-        ds_check_report_result(&report, k);
+    for (size_t k = 0, done; k < report.count;) {
+        for (done = k + perform(o, &report.result[k], report.count - k); k < done; k++) {
+            ds_check_report_result(&report, k);
+        }
     }
     status = ds_check_report_end(&report, loads, e);
     for (size_t k = 0; k < report.count; k++) {

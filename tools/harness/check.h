@@ -28,6 +28,7 @@ enum {
     DS_CHECK_COST = 'C',    /* "SECONDS SECONDS": one evaluation without and with gradient */
     DS_CHECK_BITS = 'B',    /* "HEX HEX": ds_check_bits of the reference evaluation */
     DS_CHECK_DOING = 'D',   /* the call that is made now, where its failure would not explain itself */
+    DS_CHECK_NEXT = 'T',    /* what follows is of the next test of this process */
     DS_CHECK_END = 'E'      /* the test function has returned */
 };
 
