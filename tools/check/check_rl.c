@@ -16,8 +16,16 @@
 
 int ds_check_steps_open(ds_check *c, ds_check_steps *b)
 {
+    const char *const *listed = c->module->plugin->desc->extensions;
     memset(b, 0, sizeof *b);
     b->c = c;
+    while (listed != NULL && *listed != NULL && strcmp(*listed, DS_EXT_RL) != 0) {
+        listed++;
+    }
+    if (listed == NULL || *listed == NULL) {
+        ds_check_skip(c, "this environment offers no stepwise control");
+        return 0;
+    }
     if (!ds_check_env_open(c, 1, &b->env)) {
         return 0;
     }

@@ -147,9 +147,8 @@ static void run_test(const ds_check_options *o, const ds_check_test *test, int f
     int raw = strncmp(test->id, "load.", 5) == 0 || strncmp(test->id, "desc.", 5) == 0;
 
     c.random = ds_random_open(o->seed, test->id, 0);
-    if (!raw && (test->flags & DS_CHECK_ENV) == 0) {
-        close_common(in); /* the test may make an instance that wants the process to itself */
-    }
+    c.idle = in->open && (test->flags & DS_CHECK_ENV) == 0 ? &in->env : NULL;
+    const int idle = c.idle != NULL;
     if (raw || ds_check_load(&c)) {
         c.env = (test->flags & DS_CHECK_ENV) != 0 && take_common(&c, in) ? &in->env : NULL;
         if (c.env != NULL || (test->flags & DS_CHECK_ENV) == 0) {
@@ -160,6 +159,10 @@ static void run_test(const ds_check_options *o, const ds_check_test *test, int f
         }
     }
     free(c.width);
+    if (idle && c.idle == NULL) { /* closed: it may want the process to itself */
+        free(in->width);
+        in->open = 0;
+    }
     if (c.failed > 0) {
         close_common(in);
     }

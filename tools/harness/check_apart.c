@@ -28,6 +28,7 @@ int ds_check_alone(const ds_check *c)
 
 static void in_child(ds_check *c, void (*fn)(ds_check *c, void *arg), letter *l)
 {
+    c->idle = NULL; /* the parent's */
     fn(c, l->arg);
     l->failed = c->failed;
     l->hints = c->hints;

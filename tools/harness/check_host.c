@@ -229,6 +229,10 @@ static int ask_environment(ds_check *c, ds_check_env *env)
 
 int ds_check_env_open(ds_check *c, uint32_t threads, ds_check_env *env)
 {
+    if (c->idle != NULL) {
+        ds_check_env_close(c->idle);
+        c->idle = NULL;
+    }
     memset(env, 0, sizeof *env);
     env->vt = &c->module->env;
     env->has_gradient = (c->module->plugin->desc->flags & DS_ENV_GRADIENT) != 0;
