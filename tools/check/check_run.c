@@ -526,8 +526,8 @@ static void judge_end(const ds_check_options *o, ds_check_result *r, int status,
     ds_check_lines_add(&r->lines, DS_CHECK_HINT, text, strlen(text));
 }
 
-/* Runs the tests of `count` results in one child, more than one only where may_join() says so; returns how many
- * it came to. */
+/* Runs the tests of `count` results in one child, more than one only where may_join() says so; returns how
+ * many it came to. */
 static size_t run_in_child(const ds_check_options *o, ds_check_result *r, size_t count)
 {
     int result[2] = {-1, -1};
@@ -577,8 +577,8 @@ static double least_seconds(const ds_check_options *o, const ds_check_test *test
     return test->least_loss * o->cost + test->least_grad * o->cost_gradient;
 }
 
-/* May a test share its process with others? A plugin of an adapter runs in processes of its own anyway, which take
- * long to start: an interpreter, and what it imports. */
+/* May a test share its process with others? A plugin of an adapter runs in processes of its own anyway, which
+ * take long to start: an interpreter, and what it imports. */
 static int may_join(const ds_check_options *o, const ds_check_test *test)
 {
     const size_t n = strlen(o->path);

@@ -88,7 +88,7 @@ struct ds_check {
     const ds_check_test *test;
     const ds_module *module;  /* NULL in the tests of loading */
     struct ds_check_env *env; /* of a test with DS_CHECK_ENV, closed after it; else NULL */
-    /* One that an earlier test of this process has left, closed as soon as this test makes another; else NULL. */
+    /* One that an earlier test of this process has left, closed once this test makes another; else NULL. */
     struct ds_check_env *idle;
     ds_random random; /* depends on the seed and the test's id */
     int fd;           /* lines go there, or, where it is negative, to `lines` */
