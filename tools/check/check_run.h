@@ -9,8 +9,8 @@
  * of its texts, matches nothing. */
 int ds_check_run(ds_check_options *o, ds_error *e);
 
-/* In the child: runs a test by its id, or several between commas, and writes their lines to descriptor 3; with
- * `flight`, what it evaluates to the memory file in descriptor 4 (harness/check_flight.h); with `kept`,
+/* In the child: runs a test by its id, or several between commas, and writes their lines to descriptor 3;
+ * with `flight`, what it evaluates to the memory file in descriptor 4 (harness/check_flight.h); with `kept`,
  * descriptor 5 is ds_check_options.kept. */
 int ds_check_child(ds_check_options *o, const char *ids, int flight, int kept, ds_error *e);
 
