@@ -186,9 +186,8 @@ static void print_help(void)
            "  --config       Read settings from an .ini file; flags and --set win over it.\n"
            "  --advise       Print only the verdict and which optimizers to try; a grid of " ADVICE_GRID
            " points an axis,\n"
-           "                 " ADVICE_SAMPLES " samples, " ADVICE_BOX
-           " points of the box, no pictures. Without\n"
-           "                 --out nothing is left behind.\n"
+           "                 " ADVICE_SAMPLES " samples, " ADVICE_BOX " points of the box, no pictures.\n"
+           "                 Nothing is left behind unless a folder is named.\n"
            "  --json         Print the summary as JSON instead of text.\n");
 }
 

@@ -52,7 +52,11 @@ static const char usage[] =
     "  --columns N     at most so many columns in a table, then another one below it\n"
     "  --transpose     environments as rows\n"
     "  --no-note       do not say below the table what it shows\n"
-    "  --only PATTERN, --pool KEY, --any-version, --reference OPT, --tolerance T   as of dshost report\n";
+    "  --only PATTERN, and the flags below it: as of dshost report\n"
+    "  --pool KEY\n"
+    "  --any-version\n"
+    "  --reference OPT\n"
+    "  --tolerance T\n";
 
 static int take_choice(const char *name, const char *value, const char *const *known, int count, int *to,
                        ds_error *e)
