@@ -13,9 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdatomic.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 extern char **environ;
 
@@ -237,6 +241,72 @@ void ds_program_hold_standard(void)
             (void)held;
         }
     }
+}
+
+/* ---- open files ---- */
+
+static atomic_ullong files_before;
+
+/* Raises the soft limit to `wanted`, as far as the hard one allows. Returns what it is then. */
+static rlim_t raise_files(rlim_t wanted)
+{
+    struct rlimit l;
+    if (getrlimit(RLIMIT_NOFILE, &l) != 0) {
+        return RLIM_INFINITY;
+    }
+    if (l.rlim_cur < wanted) {
+        const rlim_t before = l.rlim_cur;
+        unsigned long long none = 0;
+        l.rlim_cur = l.rlim_max < wanted ? l.rlim_max : wanted;
+        if (l.rlim_cur == before || setrlimit(RLIMIT_NOFILE, &l) != 0) {
+            return before;
+        }
+        atomic_compare_exchange_strong(&files_before, &none, before);
+    }
+    return l.rlim_cur;
+}
+
+/* The lowest free number: about as many are open. */
+static uint64_t files_open(void)
+{
+    const int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return fd >= 0 ? (uint64_t)fd : 0;
+}
+
+void ds_files_least(void)
+{
+    enum { LEAST = 1024 }; /* what most systems begin with: no program is surprised by it */
+    raise_files(LEAST);
+}
+
+int ds_files_reserve(uint64_t count, uint64_t *limit, uint64_t *need)
+{
+    const uint64_t all = files_open() + count;
+    const rlim_t allowed = raise_files(all);
+    if (limit != NULL) {
+        *limit = allowed;
+    }
+    if (need != NULL) {
+        *need = all;
+    }
+    return allowed >= all;
+}
+
+uint64_t ds_files_before(void)
+{
+    return atomic_load(&files_before);
+}
+
+uint32_t ds_jobs_default(void)
+{
+    const uint64_t processors = ds_processors(), taken = files_open() + DS_FILES_SPARE;
+    struct rlimit l;
+    const rlim_t most = getrlimit(RLIMIT_NOFILE, &l) == 0 ? l.rlim_max : RLIM_INFINITY;
+    const uint64_t fit = most > taken ? (most - taken) / DS_FILES_PER_WORKER : 0;
+    return (uint32_t)(fit < 1 ? 1 : fit < processors ? fit : processors);
 }
 
 const char *ds_program_self(void)

@@ -6,6 +6,7 @@
 #define DS_BASE_PROGRAM_H
 
 #include <limits.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -40,6 +41,25 @@ int ds_program_find(const char *name, char out[PATH_MAX], ds_error *e);
  * written, so that no file, socket or memory gets their numbers, and with them what is printed. First thing
  * in main(). */
 void ds_program_hold_standard(void);
+
+/* Open files: a process has a soft limit, which it may raise itself up to a hard one (`ulimit -Sn`, `ulimit
+ * -Hn`).
+ *
+ * ds_files_least() is for the programs of dshost: it raises a soft limit below 1024 to that, or to the hard one.
+ * ds_files_reserve() raises the soft limit where `count` more descriptors need it, and does nothing else, so that
+ * libdiffsim may call it. 1, or 0 where the hard limit is below that; *limit is what is allowed, *need what
+ * would be needed (both may be NULL). */
+void ds_files_least(void);
+int ds_files_reserve(uint64_t count, uint64_t *limit, uint64_t *need);
+
+/* The soft limit from before, for processes that are started with code of others; 0 = it was not raised. */
+uint64_t ds_files_before(void);
+
+/* As many workers as there are processors, or as the limit of open files allows. */
+uint32_t ds_jobs_default(void);
+
+/* Descriptors of this process for one worker, and for everything else that a run opens. */
+enum { DS_FILES_PER_WORKER = 4, DS_FILES_SPARE = 24 };
 
 /* The running program, to start it once more. */
 const char *ds_program_self(void);

@@ -28,6 +28,7 @@ int ds_command_main(int argc, char **argv, int (*command)(int argc, char **argv,
 {
     ds_error e = {0, ""};
     ds_program_hold_standard();
+    ds_files_least();
     ds_locale_plain();
     ds_crash_allow();
     /* A file that grows beyond `ulimit -f` is an error of write(), not the end of the program. */

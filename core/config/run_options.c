@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/program.h"
 
 static const char *const isolations[] = {"process", "none", NULL};
 static const char *const apart[] = {"auto", "true", "false", NULL};
@@ -112,7 +112,7 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
     out->page = (int)page;
     out->verify = (int)verify;
     out->noise_key = (uint64_t)noise_key;
-    out->jobs = out->jobs == 0 ? ds_processors() : out->jobs;
+    out->jobs = out->jobs == 0 ? ds_jobs_default() : out->jobs;
     const char *key = NULL;
     char why[200];
     if (!ds_parse_seed(seed, &out->seed)) {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/program.h"
 #include "guest/surroundings.h"
 #include "embed/embed.h"
 #include "run/asked.h"
@@ -49,7 +50,7 @@ static int read_options(const ds_environment_options *o, ds_pool_config *c, ds_e
     }
     c->seed = o->seed;
     c->threads = o->threads > 0 ? o->threads : 1;
-    c->jobs = o->jobs > 0 ? o->jobs : ds_processors();
+    c->jobs = o->jobs > 0 ? o->jobs : ds_jobs_default();
     c->isolation = o->isolation == DS_ISOLATE_NONE ? DS_ISOLATION_NONE : DS_ISOLATION_PROCESS;
     c->timeout = o->timeout_s;
     c->memory = (int64_t)o->memory_mb;

@@ -11,6 +11,7 @@
 
 #include "guest/surroundings.h"
 #include "base/clock.h"
+#include "base/program.h"
 
 enum {
     SPIN_NS = 40000 /* longest busy wait for an answer */
@@ -41,6 +42,10 @@ int ds_lanes_open(const ds_pool *pool, ds_lanes **out, ds_error *e)
     l->jobs = config->jobs > 0 ? config->jobs : 1;
     l->jobs = l->jobs > DS_MAX_LANES ? DS_MAX_LANES : l->jobs;
     l->workers = (config->module->plugin->desc->flags & DS_ENV_OWN_PROCESS) != 0 ? DS_MAX_LANES : l->jobs;
+    /* What each supervisor asks for says whether that was enough. */
+    enum { FILES_OF_ALL = 3 /* of a supervisor */ };
+    ds_files_reserve((uint64_t)(FILES_OF_ALL + DS_FILES_PER_WORKER) * l->workers + DS_FILES_SPARE, NULL,
+                     NULL);
     uint32_t spin = l->jobs < ds_processors() ? SPIN_NS : 0;
     l->spin = (ds_spin){spin, spin};
     l->supervisor = calloc(l->workers, sizeof(*l->supervisor));

@@ -39,7 +39,17 @@ static void offer_to_be_killed(void)
     }
 }
 
-int ds_life_begin(int64_t parent)
+/* The soft limit of open files that the host began with: a plugin must not see that it was raised. */
+static void restore_files(uint64_t files)
+{
+    struct rlimit l;
+    if (files > 0 && getrlimit(RLIMIT_NOFILE, &l) == 0 && files < l.rlim_cur) {
+        l.rlim_cur = files;
+        setrlimit(RLIMIT_NOFILE, &l);
+    }
+}
+
+int ds_life_begin(int64_t parent, uint64_t files)
 {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
     struct rlimit none = {0, 0};
@@ -56,6 +66,7 @@ int ds_life_begin(int64_t parent)
     for (int fd = DS_WORKER_SOCKET; fd < DS_WORKER_FDS; fd++) {
         fcntl(fd, F_SETFD, FD_CLOEXEC);
     }
+    restore_files(files);
     pthread_atfork(NULL, NULL, note_copy);
     offer_to_be_killed();
     host = (pid_t)parent;

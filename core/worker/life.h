@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 /* Dies with the host (process `parent`), leaves no core file, leaves the signals of the terminal to the host,
- * and its descriptors to nobody that the plugin starts. -1 where the host is gone. */
-int ds_life_begin(int64_t parent);
+ * and its descriptors to nobody that the plugin starts. `files`: the soft limit of open files that the host
+ * has raised for itself, which is put back; 0 = none. -1 where the host is gone. */
+int ds_life_begin(int64_t parent, uint64_t files);
 
 /* Is the host gone? A plugin may have undone what ds_life_begin() has arranged. */
 int ds_life_orphaned(void);

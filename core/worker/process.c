@@ -150,7 +150,8 @@ static ds_worker_start head_of(const ds_orders *o, uint32_t index, int describe)
                              .settings = o->settings,
                              .describe = describe != 0,
                              .texts = o->bytes,
-                             .parent = getpid()};
+                             .parent = getpid(),
+                             .files = ds_files_before()};
 }
 
 static void close_channels(ds_process *p)
@@ -323,7 +324,13 @@ int ds_process_listen(ds_process *p, int ms, char *byte)
     ds_process_poll(p, fds);
     if (poll(fds, DS_PROCESS_POLLS, ds_process_poll_ms(p, ms)) < 0) {
         *byte = 0;
-        return 1; /* interrupted: the caller looks again */
+        if (errno == EINTR) {
+            return 1; /* the caller looks again */
+        }
+        ds_sleep_ms(BLIND_MS); /* and without poll(), at intervals */
+        ds_process_read_output(p);
+        const ssize_t got = recv(p->socket, byte, 1, MSG_DONTWAIT);
+        return got > 0 || (got < 0 && !has_ended(p->pid));
     }
     return ds_process_hear(p, fds, byte);
 }
@@ -343,7 +350,9 @@ static int await_end(const ds_process *p, int ms)
         if (ds_clock_ns() > until) {
             return 0;
         }
-        poll(&fd, 1, p->end >= 0 ? 50 : 1);
+        if (poll(&fd, 1, p->end >= 0 ? 50 : 1) < 0 && errno != EINTR) {
+            ds_sleep_ms(1);
+        }
     }
     return 1;
 }

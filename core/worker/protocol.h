@@ -42,6 +42,7 @@ typedef struct ds_worker_start {
     uint32_t describe; /* nonzero = describe the plugin first */
     uint64_t texts;    /* bytes of the texts */
     int64_t parent;    /* process id of the host */
+    uint64_t files;    /* soft limit of open files, which the host has raised for itself; 0 = it has not */
 } ds_worker_start;
 
 /* Exit status of a worker that found the shared memory in a state that neither it nor the host leaves. */
@@ -50,7 +51,7 @@ enum { DS_WORKER_SPOILT = 96 };
 /* Of one that could not write down what its plugin is: files must not have that size here. */
 enum { DS_WORKER_MUTE = 97 };
 
-#define DS_WORKER_MAGIC 0x3131524b524f5744u
+#define DS_WORKER_MAGIC 0x3231524b524f5744u
 
 /* The worker's answer replaces the content of the start file: this head, then lower, upper, x0, the names
  * of the variables where they have some, and the channels as ds_channel_entry. */

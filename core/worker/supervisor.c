@@ -22,17 +22,19 @@
 #include "base/clock.h"
 #include "guest/surroundings.h"
 #include "base/log.h"
+#include "base/program.h"
 #include "worker/estate.h"
 #include "worker/greeting.h"
 #include "worker/probe.h"
 #include "worker/process.h"
 
 enum {
-    IDLE_DEATHS_MAX = 5,  /* deaths in a row outside of evaluations that are forgiven */
-    WAIT_NS = 50000000,   /* longest sleep between two looks at the stop flag */
-    STOP_NS = 1000000000, /* evaluations in hand get this long to notice that they should stop */
-    LOOK_NS = 100000000,  /* between two looks at the shared memory */
-    STILL_NS = 1000000000 /* a slot may stay as it is for this long before somebody is asked why */
+    IDLE_DEATHS_MAX = 5,   /* deaths in a row outside of evaluations that are forgiven */
+    WAIT_NS = 50000000,    /* longest sleep between two looks at the stop flag */
+    STOP_NS = 1000000000,  /* evaluations in hand get this long to notice that they should stop */
+    LOOK_NS = 100000000,   /* between two looks at the shared memory */
+    STILL_NS = 1000000000, /* a slot may stay as it is for this long before somebody is asked why */
+    BROKEN_MS = 20         /* between two looks where nothing can be waited for */
 };
 static const uint64_t CLOSE_NS = 2000000000; /* to end in, when asked */
 static const uint64_t LIFE_NS = 10000000000; /* of a worker whose death is no sign of a worse problem */
@@ -350,6 +352,22 @@ static void kill_members(ds_supervisor *c, int starting_only)
     }
 }
 
+/* What to wait for: of the workers that there are, one behind the other, as poll() takes no more descriptors
+ * than may be open; event_fd behind them. Returns their number. */
+static size_t list_polls(const ds_supervisor *c, struct pollfd *fds)
+{
+    size_t n = 0;
+    for (uint32_t w = 0; w < c->config.jobs; w++) {
+        if (c->process[w].state != DS_PROCESS_NONE) {
+            ds_process_poll(&c->process[w], fds + n);
+            n += DS_PROCESS_POLLS;
+        }
+    }
+    fds[n++] = (struct pollfd){c->event_fd, POLLIN, 0};
+    return n;
+}
+
+/* Behind poll(), with what list_polls() made. */
 static void look(ds_supervisor *c, const struct pollfd *fds)
 {
     for (uint32_t w = 0; w < c->config.jobs; w++) {
@@ -358,7 +376,9 @@ static void look(ds_supervisor *c, const struct pollfd *fds)
         if (m->state == DS_PROCESS_NONE) {
             continue;
         }
-        if (!ds_process_hear(m, fds + DS_PROCESS_POLLS * (size_t)w, &byte)) {
+        const struct pollfd *its = fds;
+        fds += DS_PROCESS_POLLS;
+        if (!ds_process_hear(m, its, &byte)) {
             bury(c, w);
             continue;
         }
@@ -369,11 +389,26 @@ static void look(ds_supervisor *c, const struct pollfd *fds)
     }
 }
 
+/* No waiting for the workers is possible: the pool ends, with what the system says, and does so without poll(). */
+static void cannot_wait(ds_supervisor *c, int code)
+{
+    ds_error e;
+    ds_fail(&e, code == ENOMEM ? DS_EXIT_MEMORY : DS_EXIT_IO, "%s: cannot wait for the workers: %s",
+            c->config.module->id,
+            code == EINVAL ? "too few open files are allowed (ulimit -n)" : strerror(code));
+    fail(c, &e);
+    for (uint32_t w = 0; w < c->config.jobs; w++) {
+        if (c->process[w].state != DS_PROCESS_NONE) {
+            ds_process_bury(&c->process[w], 1);
+        }
+    }
+    ds_sleep_ms(BROKEN_MS);
+}
+
 static void *watch(void *arg)
 {
     ds_supervisor *c = arg;
-    const size_t polls = DS_PROCESS_POLLS * (size_t)c->config.jobs;
-    struct pollfd *fds = calloc(polls + 1, sizeof(*fds)); /* the last one is event_fd */
+    struct pollfd *fds = calloc(DS_PROCESS_POLLS * (size_t)c->config.jobs + 1, sizeof(*fds));
     uint64_t closing = 0;
     ds_locale_plain();
     if (fds == NULL) {
@@ -400,17 +435,17 @@ static void *watch(void *arg)
                 }
             }
         }
-        for (uint32_t w = 0; w < c->config.jobs; w++) {
-            ds_process_poll(&c->process[w], fds + DS_PROCESS_POLLS * (size_t)w);
-        }
-        fds[polls] = (struct pollfd){c->event_fd, POLLIN, 0};
-        if (poll(fds, (nfds_t)polls + 1, ms) < 0) {
+        const size_t polls = list_polls(c, fds);
+        if (poll(fds, (nfds_t)polls, ms) < 0) {
+            if (errno != EINTR) {
+                cannot_wait(c, errno);
+            }
             continue;
         }
-        if (fds[polls].revents != 0) {
+        if (fds[polls - 1].revents != 0) {
             uint64_t ignored;
-            if (read(c->event_fd, &ignored, sizeof(ignored)) < 0) {
-                continue;
+            if (read(c->event_fd, &ignored, sizeof(ignored)) < 0 && errno != EINTR && errno != EAGAIN) {
+                cannot_wait(c, errno);
             }
             if (atomic_load(&c->killed)) {
                 kill_members(c, 0);
@@ -506,8 +541,26 @@ static int wait_ready(ds_supervisor *c, ds_error *e)
     return rc != 0 ? rc : has_failed(c, e);
 }
 
+/* May as many workers be started? One is tried in any case. */
+static int reserve_files(uint32_t jobs, const char *id, ds_error *e)
+{
+    uint64_t limit, need;
+    if (ds_files_reserve((uint64_t)DS_FILES_PER_WORKER * jobs + DS_FILES_SPARE, &limit, &need) || jobs <= 1) {
+        return 0;
+    }
+    const uint64_t other = need - (uint64_t)DS_FILES_PER_WORKER * jobs;
+    const uint64_t most = limit > other + DS_FILES_PER_WORKER ? (limit - other) / DS_FILES_PER_WORKER : 1;
+    return ds_fail(e, DS_EXIT_IO,
+                   "%s: %u workers need %llu open files, but only %llu are allowed (ulimit -n); set jobs to "
+                   "%llu or less, or raise the limit",
+                   id, jobs, (unsigned long long)need, (unsigned long long)limit, (unsigned long long)most);
+}
+
 int ds_supervisor_open(const ds_supervisor_config *config, ds_supervisor **out, ds_error *e)
 {
+    if (reserve_files(config->jobs, config->module->id, e) != 0) {
+        return e->status;
+    }
     ds_supervisor *c = calloc(1, sizeof(*c));
     if (c == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");

@@ -209,7 +209,7 @@ int main(int argc, char **argv)
         ds_log(DS_LOG_ERROR, NULL, "%s", e.text);
         return e.status;
     }
-    if (ds_life_begin(w.start.parent) != 0) {
+    if (ds_life_begin(w.start.parent, w.start.files) != 0) {
         return DS_EXIT_UNMET;
     }
     ds_log_set_level(DS_LOG_DEBUG); /* the host decides what is shown */

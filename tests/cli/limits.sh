@@ -46,6 +46,14 @@ sweep check -n "8 12 16 20 24 30" check analytic --only load
 limited -n 10 --env analytic --opt boleap --budget 40 --jobs 4 --pictures no --out run
 [ "$status" -eq 6 ] && grep -q "too few open files are allowed (ulimit -n)" "$tmp/err"
 result $? "too few open files are named"
+# More workers than files: once a loop without end.
+refuses 6 "analytic: 342 workers need 1[34][0-9]* open files, but only 1024 are allowed (ulimit -n); set jobs to 2[45][0-9] or less" \
+    "as many workers as a machine with many processors has" sh -c "ulimit -n 1024 && exec timeout -s KILL 60 '$dshost' \
+    --env analytic --opt cmaes --budget 40 --jobs 342 --pictures no --out many"
+(ulimit -Sn 40 && exec timeout -s KILL 60 "$dshost" --env analytic --opt rand --budget 40 --jobs 16 --pictures no --out soft) >"$tmp/out" 2>"$tmp/err"
+result $? "a soft limit is raised"
+status 0 "and without --jobs there are as many as fit" sh -c "ulimit -n 34 && exec timeout -s KILL 60 '$dshost' \
+    --env analytic --opt rand --budget 40 --pictures no --out fitting"
 if [ -z "$DS_SANITIZE" ]; then
     memory="20000 40000 70000 100000 130000 160000 180000 200000 220000 240000 300000 500000"
     sweep run -v "$memory" --env analytic --opt boleap --budget 40 --jobs 2 --pictures no --out run

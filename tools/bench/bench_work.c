@@ -14,13 +14,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/program.h"
 #include "results/results.h"
 #include "run/run.h"
 #include "store/run_folder.h"
 
-enum { ARGS_MAX = 48, LINE_BYTES = 1200, LOG_BYTES = 8192 };
+enum { ARGS_MAX = 48, LINE_BYTES = 1200, LOG_BYTES = 8192, BLIND_MS = 20, FILES_PER_SLOT = 2 };
 
 typedef struct child {
     pid_t pid; /* 0 = free */
@@ -42,6 +43,14 @@ struct ds_bench_work {
 
 int ds_bench_work_open(const ds_bench_plan *plan, size_t slots, ds_bench_work **out, ds_error *e)
 {
+    uint64_t limit, need;
+    if (!ds_files_reserve((uint64_t)FILES_PER_SLOT * slots + DS_FILES_SPARE, &limit, &need) && slots > 1) {
+        return ds_fail(
+            e, DS_EXIT_IO,
+            "bench: %zu runs at once need %llu open files, but only %llu are allowed (ulimit -n); use "
+            "fewer jobs, or raise the limit",
+            slots, (unsigned long long)need, (unsigned long long)limit);
+    }
     ds_bench_work *w = calloc(1, sizeof(*w));
     if (w == NULL || (w->slot = calloc(slots, sizeof(*w->slot))) == NULL) {
         free(w);
@@ -157,7 +166,8 @@ int ds_bench_work_start(ds_bench_work *w, size_t run, ds_error *e)
     c->run = run;
     int rc = folder == NULL ? ds_no_memory(e) : make_arguments(w->plan, run, folder, &a, e);
     if (rc == 0 && pipe2(pipes, O_CLOEXEC | O_NONBLOCK) != 0) {
-        rc = ds_fail(e, DS_EXIT_IO, "cannot make a pipe: %s", strerror(errno));
+        rc = ds_fail(e, DS_EXIT_IO, "cannot make a pipe: %s%s", strerror(errno),
+                     errno == EMFILE ? " (ulimit -n)" : "");
     }
     if (rc == 0) {
         fcntl(pipes[1], F_SETFL, 0); /* the child may block, we must not */
@@ -288,13 +298,22 @@ int ds_bench_work_next(ds_bench_work *w, int ms, ds_bench_event *out)
     if (fds == NULL) {
         return 0;
     }
+    size_t n =
+        0; /* poll() takes no more descriptors than may be open: those of the children that there are */
     for (size_t i = 0; i < w->slots; i++) {
-        fds[i] = (struct pollfd){w->slot[i].pid != 0 ? w->slot[i].fd : -1, POLLIN, 0};
+        if (w->slot[i].pid != 0) {
+            fds[n++] = (struct pollfd){w->slot[i].fd, POLLIN, 0};
+        }
     }
-    int ready = poll(fds, w->slots, ms);
-    for (size_t i = 0; i < w->slots && ready > 0 && !found; i++) {
+    const int blind =
+        poll(fds, n, ms) < 0 && errno != EINTR; /* they are looked at all the same, at intervals */
+    if (blind) {
+        ds_sleep_ms(BLIND_MS);
+    }
+    n = 0;
+    for (size_t i = 0; i < w->slots && !found; i++) {
         child *c = &w->slot[i];
-        if (fds[i].fd < 0 || fds[i].revents == 0) {
+        if (c->pid == 0 || (fds[n++].revents == 0 && !blind)) {
             continue;
         }
         memset(out, 0, sizeof(*out));

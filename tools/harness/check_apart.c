@@ -43,7 +43,11 @@ static int await(pid_t child, double seconds)
     const struct timespec pause = {0, 1000000};
     double end = ds_check_now() + seconds;
     int status = 0;
-    while (waitpid(child, &status, seconds > 0 ? WNOHANG : 0) != child) {
+    pid_t ended;
+    while ((ended = waitpid(child, &status, seconds > 0 ? WNOHANG : 0)) != child) {
+        if (ended < 0 && errno != EINTR) {
+            return 1 << 8; /* the plugin has collected it: as one that ended with status 1 */
+        }
         if (seconds > 0 && ds_check_now() > end) {
             kill(child, SIGKILL);
             waitpid(child, &status, 0);
