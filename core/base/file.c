@@ -62,6 +62,68 @@ int ds_fd_write_all(int fd, const void *data, size_t len, const char *name, ds_e
     return error == 0 ? 0 : write_failed(name, error, e);
 }
 
+/* ---- in folders that others may have filled ---- */
+
+/* 0, or the errno that says what is wrong with it. */
+static int fault_inside(const struct stat *st)
+{
+    return S_ISLNK(st->st_mode) ? ELOOP : !S_ISREG(st->st_mode) ? EINVAL : st->st_nlink > 1 ? EMLINK : 0;
+}
+
+int ds_file_inside(const char *path, int flags, mode_t mode)
+{
+    struct stat st;
+    int error = lstat(path, &st) == 0 ? fault_inside(&st) : errno == ENOENT ? 0 : errno;
+    int fd = error == 0 ? open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, mode) : -1;
+    error = error == 0 && fd < 0 ? errno : error;
+    if (fd >= 0 && (error = fstat(fd, &st) != 0 ? errno : S_ISREG(st.st_mode) ? 0 : EINVAL) == 0) {
+        /* none: whoever had locked it has removed it since, which the caller finds out */
+        error = st.st_nlink > 1 ? EMLINK : 0;
+    }
+    if (error != 0 && fd >= 0) {
+        close(fd);
+        fd = -1;
+    }
+    errno = error != 0 ? error : errno;
+    return fd;
+}
+
+const char *ds_file_inside_error(int error)
+{
+    return error == ELOOP ? "is a symbolic link; dshost changes nothing outside the result folder: remove it"
+           : error == EMLINK ? "has a second name (a hard link); dshost changes nothing outside the result "
+                               "folder: put a copy in its place"
+           : error == EINVAL ? "is not a regular file; remove it"
+                             : strerror(error);
+}
+
+int ds_file_check_inside(const char *path, ds_error *e)
+{
+    struct stat st;
+    const int error = lstat(path, &st) == 0 ? fault_inside(&st) : 0;
+    return error == 0 ? 0 : ds_fail(e, DS_EXIT_IO, "%s: %s", path, ds_file_inside_error(error));
+}
+
+enum { NAMED_MOST = 32 };
+static char *named_path[NAMED_MOST];
+static size_t named_count;
+
+void ds_file_named(const char *path)
+{
+    if (path != NULL && named_count < NAMED_MOST && (named_path[named_count] = strdup(path)) != NULL) {
+        named_count++;
+    }
+}
+
+static int is_named(const char *path)
+{
+    size_t i = 0;
+    while (i < named_count && strcmp(named_path[i], path) != 0) {
+        i++;
+    }
+    return i < named_count;
+}
+
 int ds_file_open(ds_file **out, const char *path, ds_error *e)
 {
     *out = NULL;
@@ -76,15 +138,19 @@ int ds_file_open(ds_file **out, const char *path, ds_error *e)
     f->fd = -1;
     int error = 0;
     struct stat st;
-    if (stat(path, &st) == 0) {
+    const int named = is_named(path);
+    if ((named ? stat(path, &st) : lstat(path, &st)) == 0) {
         if (S_ISDIR(st.st_mode)) {
             error = EISDIR;
+        } else if (!S_ISREG(st.st_mode) && !named) {
+            ds_file_abort(f);
+            return ds_fail(e, DS_EXIT_IO, "%s: %s", path, ds_file_inside_error(fault_inside(&st)));
         } else if (!S_ISREG(st.st_mode)) {
             f->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
             f->direct = 1;
             error = f->fd < 0 ? errno : 0;
         } else {
-            f->target = realpath(path, NULL);
+            f->target = named ? realpath(path, NULL) : strdup(path);
             error = f->target == NULL ? errno : ds_temporary_open(f->target, 0600, &f->fd, &f->temporary);
             if (error == 0 && fchmod(f->fd, st.st_mode & 0777) != 0) {
                 error = errno;

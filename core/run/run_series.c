@@ -72,7 +72,7 @@ static int run_all(const ds_settings *settings, const ds_run_options *options, c
         ds_error mine = {0, ""};
         snprintf(name, sizeof(name), "seed-%llu", (unsigned long long)seed);
         char *path = ds_folder_path(folder, name);
-        int rc = path == NULL ? ds_no_memory(&mine) : 0;
+        int rc = path == NULL ? ds_no_memory(&mine) : ds_folder_check_below(folder, path, &mine);
         int over = DS_STOP_TIME; /* the time limit of the run before; a signal in between must not be lost */
         atomic_compare_exchange_strong(&ds_stop_flag, &over, 0);
         if (rc == 0 && overrides != NULL && ds_folder_has_run(path)) {
@@ -206,7 +206,8 @@ int ds_run_repair(const char *folder, ds_error *e)
     int rc = 0;
     for (struct dirent *item; d != NULL && rc == 0 && (item = readdir(d)) != NULL;) {
         char *path = strncmp(item->d_name, "seed-", 5) == 0 ? ds_folder_path(folder, item->d_name) : NULL;
-        rc = path != NULL && ds_folder_has_run(path) ? repair_one(path, e) : 0;
+        rc = path != NULL && ds_folder_has_run(path) ? ds_folder_check_below(folder, path, e) : 0;
+        rc = rc == 0 && path != NULL && ds_folder_has_run(path) ? repair_one(path, e) : rc;
         free(path);
     }
     if (d != NULL) {

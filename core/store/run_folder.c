@@ -17,25 +17,64 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "config/inifile.h"
+#include "store/store_internal.h"
 
-int ds_folder_make(const char *path, ds_error *e)
+/* Tests, and makes where `make`, the folders of a path: those within the first `trusted` bytes may be links. */
+static int go_down(const char *path, size_t trusted, int make, ds_error *e)
 {
     char *copy = strdup(path);
     struct stat st;
-    int rc = copy == NULL ? ds_no_memory(e) : 0;
-    for (size_t k = 0; rc == 0 && path[k] != '\0';) {
+    int rc = copy == NULL ? ds_no_memory(e) : 0, there = 1;
+    for (size_t k = 0; rc == 0 && there && path[k] != '\0';) {
         k += 1 + strcspn(path + k + 1, "/");
         copy[k] = '\0';
-        if (mkdir(copy, 0777) != 0 && errno != EEXIST) {
+        if (make && mkdir(copy, 0777) != 0 && errno != EEXIST) {
             rc = ds_fail(e, DS_EXIT_IO, "%s: cannot make this folder: %s", copy, strerror(errno));
+        } else if (k > trusted && path[k - 1] != '/') {
+            there = lstat(copy, &st) == 0;
+            rc = there && !S_ISDIR(st.st_mode)
+                     ? ds_fail(e, DS_EXIT_IO, "%s: %s", copy,
+                               S_ISLNK(st.st_mode) ? "is a symbolic link; dshost changes nothing outside the "
+                                                     "result folder: remove it"
+                                                   : "exists and is not a folder")
+                     : 0;
         }
         copy[k] = path[k];
     }
-    if (rc == 0 && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))) {
+    if (rc == 0 && make && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))) {
         rc = ds_fail(e, DS_EXIT_IO, "%s: exists and is not a folder", path);
     }
     free(copy);
     return rc;
+}
+
+int ds_folder_make(const char *path, ds_error *e)
+{
+    return go_down(path, SIZE_MAX, 1, e);
+}
+
+/* How much of a path is the folder that the user has named. */
+static size_t length_of_root(const char *root, const char *path)
+{
+    size_t n = strlen(root);
+    while (n > 1 && root[n - 1] == '/') {
+        n--;
+    }
+    if (strncmp(root, path, n) == 0 && (path[n] == '/' || path[n] == '\0' || (n == 1 && root[0] == '/'))) {
+        return n;
+    }
+    const char *slash = strrchr(path, '/'); /* not written alike: the last name at least */
+    return slash != NULL ? (size_t)(slash - path) : 0;
+}
+
+int ds_folder_make_below(const char *root, const char *path, ds_error *e)
+{
+    return go_down(path, length_of_root(root, path), 1, e);
+}
+
+int ds_folder_check_below(const char *root, const char *path, ds_error *e)
+{
+    return go_down(path, length_of_root(root, path), 0, e);
 }
 
 char *ds_folder_path(const char *folder, const char *name)
@@ -247,25 +286,6 @@ static int put_facts(ds_store *s, const ds_run_spec *r, ds_error *e)
     return rc;
 }
 
-/* Of a store that is not there any more: SQLite would take them for those of the new one. */
-static int remove_logs(const char *path, ds_error *e)
-{
-    static const char *const endings[] = {"-wal", "-shm", "-journal", "-rows"};
-    for (size_t k = 0; k < sizeof(endings) / sizeof(endings[0]); k++) {
-        char *log = NULL;
-        if (asprintf(&log, "%s%s", path, endings[k]) < 0) {
-            return ds_no_memory(e);
-        }
-        const int bad = unlink(log) != 0 && errno != ENOENT;
-        const int rc = bad ? ds_fail(e, DS_EXIT_IO, "%s: cannot be removed: %s", log, strerror(errno)) : 0;
-        free(log);
-        if (rc != 0) {
-            return rc;
-        }
-    }
-    return 0;
-}
-
 int ds_folder_create_store(const char *folder, const ds_run_spec *r, uint64_t n, ds_store **out, ds_error *e)
 {
     char name[48];
@@ -277,8 +297,8 @@ int ds_folder_create_store(const char *folder, const ds_run_spec *r, uint64_t n,
     if (path == NULL) {
         rc = ds_no_memory(e);
     } else {
-        unlink(draft); /* of a start that was killed */
-        rc = ds_store_create(draft, NULL, n, &s, e);
+        rc = ds_store_clear_place(draft, e); /* of a start that was killed */
+        rc = rc != 0 ? rc : ds_store_create(draft, NULL, n, &s, e);
         rc = rc != 0 ? rc : ds_store_begin(s, e);
         rc = rc != 0 ? rc : put_settings(s, r, e);
         rc = rc != 0 ? rc : put_facts(s, r, e);
@@ -286,7 +306,7 @@ int ds_folder_create_store(const char *folder, const ds_run_spec *r, uint64_t n,
         rc = rc != 0 ? rc : ds_store_commit(s, e);
         int closed = ds_store_close(s, rc == 0 ? e : NULL);
         rc = rc != 0 ? rc : closed;
-        rc = rc != 0 ? rc : remove_logs(path, e);
+        rc = rc != 0 ? rc : ds_store_clear_beside(path, e);
         if (rc == 0 && rename(draft, path) != 0) {
             rc = ds_fail(e, DS_EXIT_IO, "%s: cannot be renamed: %s", draft, strerror(errno));
         }

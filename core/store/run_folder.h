@@ -10,6 +10,13 @@
 /* Makes a folder and its parents. */
 int ds_folder_make(const char *path, ds_error *e);
 
+/* The same of a path that lies in the folder `root`, which a user has named: what is below it may be made by
+ * others, so that each folder there has to be one, and no link to another place. */
+int ds_folder_make_below(const char *root, const char *path, ds_error *e);
+
+/* Only the test of that, before something at `path` is changed: 0 also where there is nothing yet. */
+int ds_folder_check_below(const char *root, const char *path, ds_error *e);
+
 /* "FOLDER/NAME", to be freed; NULL without memory. */
 char *ds_folder_path(const char *folder, const char *name);
 

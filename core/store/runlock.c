@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "store/run_folder.h"
 
 enum { WAIT_NS = 20000000, WAITS_MAX = 100 /* 2 s for a dead holder's children */ };
@@ -28,16 +29,16 @@ struct ds_runlock {
 static int is_at(int fd, const char *path)
 {
     struct stat mine, there;
-    return fstat(fd, &mine) == 0 && stat(path, &there) == 0 && mine.st_ino == there.st_ino &&
+    return fstat(fd, &mine) == 0 && lstat(path, &there) == 0 && mine.st_ino == there.st_ino &&
            mine.st_dev == there.st_dev;
 }
 
 /* One attempt. 1 = the file was removed by its last holder in between: try again. */
 static int attempt(const char *path, int *out, long *holder, ds_error *e)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    int fd = ds_file_inside(path, O_RDWR | O_CREAT, 0666);
     if (fd < 0) {
-        return ds_fail(e, DS_EXIT_IO, "%s: %s", path, strerror(errno));
+        return ds_fail(e, DS_EXIT_IO, "%s: %s", path, ds_file_inside_error(errno));
     }
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         int code = errno;

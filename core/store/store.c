@@ -12,6 +12,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
+/* The files that SQLite and we keep beside a store. */
+static const char *const beside[] = {"-wal", "-shm", "-journal", "-rows", NULL};
+
+/* A path whose links are resolved, but for the last name where it is one that may not be a link: links on the
+ * way to the folder are the user's. NULL without memory. */
+static char *resolve(const char *path, int last)
+{
+    char *whole = last ? realpath(path, NULL) : NULL;
+    const char *slash = strrchr(path, '/');
+    char *folder = whole != NULL ? NULL : strndup(path, slash != NULL ? (size_t)(slash - path) + 1 : 0);
+    char *real = folder != NULL ? realpath(folder[0] != '\0' ? folder : ".", NULL) : NULL;
+    if (whole == NULL && real != NULL &&
+        asprintf(&whole, "%s%s%s", real, strcmp(real, "/") == 0 ? "" : "/",
+                 slash != NULL ? slash + 1 : path) < 0) {
+        whole = NULL;
+    }
+    free(folder);
+    free(real);
+    return whole != NULL ? whole : strdup(path);
+}
+
 /* The name by which SQLite opens a path, whatever is in it: "file:x", ":memory:" and "" mean something else
  * to it. Where the file system lets nobody make lock files it is told that nobody writes (`immutable`). */
 static char *sqlite_name(const char *path, int immutable)
@@ -39,9 +62,32 @@ static char *sqlite_name(const char *path, int immutable)
     return name;
 }
 
+/* No statement reaches another file, or makes what would be carried out later. */
+static int authorize(void *ctx, int action, const char *a, const char *b, const char *database,
+                     const char *trigger)
+{
+    (void)ctx, (void)a, (void)b, (void)database;
+    switch (action) {
+    case SQLITE_ATTACH:
+    case SQLITE_DETACH:
+    case SQLITE_CREATE_TRIGGER:
+    case SQLITE_CREATE_TEMP_TRIGGER:
+    case SQLITE_CREATE_VIEW:
+    case SQLITE_CREATE_TEMP_VIEW:
+    case SQLITE_CREATE_VTABLE:
+        return SQLITE_DENY;
+    default:
+        return trigger != NULL ? SQLITE_DENY : SQLITE_OK; /* asked for by a trigger, or a view */
+    }
+}
+
 /* A file may have been written by anybody: nothing in its schema is carried out. */
 static void restrict_schema(sqlite3 *db)
 {
+    sqlite3_set_authorizer(db, authorize, NULL);
+    sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_limit(db, SQLITE_LIMIT_TRIGGER_DEPTH, 0);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
     sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
@@ -53,8 +99,10 @@ static int connect_file(const char *path, const char *vfs, int flags, ds_store *
 {
     ds_store *s = calloc(1, sizeof(*s));
     int folder = -1;
+    const int immutable = (flags & SQLITE_OPEN_URI) != 0;
     char *brief = vfs == NULL ? ds_store_short_path(path, &folder, &vfs) : NULL;
-    char *name = sqlite_name(brief != NULL ? brief : path, (flags & SQLITE_OPEN_URI) != 0);
+    brief = brief != NULL ? brief : resolve(path, immutable);
+    char *name = brief != NULL ? sqlite_name(brief, immutable) : NULL;
     free(brief);
     if (s == NULL || name == NULL || (s->path = strdup(path)) == NULL) {
         free(s);
@@ -69,7 +117,7 @@ static int connect_file(const char *path, const char *vfs, int flags, ds_store *
     s->format = DS_STORE_FORMAT;
     s->place = -1;
     s->note = -1;
-    int code = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX, vfs);
+    int code = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, vfs);
     free(name);
     if (code != SQLITE_OK) {
         int rc = ds_store_fail(s, e, "opening");
@@ -133,6 +181,46 @@ static int prepare_writing(ds_store *s, ds_error *e)
     return rc;
 }
 
+int ds_store_check_files(const char *path, ds_error *e)
+{
+    int rc = ds_file_check_inside(path, e);
+    for (size_t k = 0; beside[k] != NULL && rc == 0; k++) {
+        char *name = NULL;
+        rc = asprintf(&name, "%s%s", path, beside[k]) < 0 ? ds_no_memory(e) : ds_file_check_inside(name, e);
+        free(name);
+    }
+    return rc;
+}
+
+/* Removes what lies beside a store that is not there: SQLite would take it for the new one's. */
+int ds_store_clear_beside(const char *path, ds_error *e)
+{
+    int rc = 0;
+    for (size_t k = 0; beside[k] != NULL && rc == 0; k++) {
+        char *name = NULL;
+        if (asprintf(&name, "%s%s", path, beside[k]) < 0) {
+            return ds_no_memory(e);
+        }
+        if (unlink(name) != 0 && errno != ENOENT) {
+            rc = ds_fail(e, DS_EXIT_IO, "%s: cannot be removed: %s", name, strerror(errno));
+        }
+        free(name);
+    }
+    return rc;
+}
+
+int ds_store_clear_place(const char *path, ds_error *e)
+{
+    return unlink(path) != 0 && errno != ENOENT
+               ? ds_fail(e, DS_EXIT_IO, "%s: cannot be removed: %s", path, strerror(errno))
+               : ds_store_clear_beside(path, e);
+}
+
+int ds_store_connect_new(const char *path, ds_store **out, ds_error *e)
+{
+    return connect_file(path, NULL, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, out, e);
+}
+
 static int make_schema(ds_store *s, ds_error *e)
 {
     static const int always[] = {DS_STORE_META, DS_STORE_SETTING, DS_STORE_EVAL, DS_STORE_TOTAL};
@@ -153,8 +241,12 @@ static int make_schema(ds_store *s, ds_error *e)
 int ds_store_create(const char *path, const char *vfs, uint64_t n, ds_store **out, ds_error *e)
 {
     ds_store *s = NULL;
-    if (access(path, F_OK) == 0) {
+    struct stat st;
+    if (lstat(path, &st) == 0) {
         return ds_fail(e, DS_EXIT_IO, "%s: exists already", path);
+    }
+    if (ds_store_check_files(path, e) != 0) {
+        return e->status;
     }
     int rc = connect_file(path, vfs, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &s, e);
     if (rc != 0) {
@@ -201,6 +293,10 @@ static int accept_file(ds_store *s, ds_error *e)
                        (long long)format, DS_STORE_FORMAT);
     }
     s->format = (int)format;
+    rc = ds_store_check_objects(s, e);
+    if (rc != 0) {
+        return rc;
+    }
     rc =
         ds_store_query(s, "SELECT count(*) FROM pragma_table_info('eval') WHERE name='sum'", &newer, NULL, e);
     return rc != 0 || (newer > 0) == (format > 1)
@@ -233,30 +329,63 @@ static int needs_room_only(const ds_store *s)
     return only;
 }
 
+/* A record that is a link, or has a second name, is only read, and nothing beside it is made: 1. Where that
+ * cannot be, as something waits in its log, it is refused. */
+static int is_linked(const char *path, int mode, int *linked, ds_error *e)
+{
+    struct stat st, log;
+    *linked = lstat(path, &st) == 0 && (S_ISLNK(st.st_mode) || st.st_nlink > 1);
+    if (!*linked || mode == DS_STORE_WRITE) {
+        *linked = 0;
+        return ds_store_check_files(path, e);
+    }
+    char *real = realpath(path, NULL), *name = NULL;
+    int rc = 0;
+    for (size_t k = 0; real != NULL && beside[k] != NULL && rc == 0; k++) {
+        if (asprintf(&name, "%s%s", real, beside[k]) < 0) {
+            name = NULL;
+        }
+        if (name != NULL && lstat(name, &log) == 0 && (!S_ISREG(log.st_mode) || log.st_size > 0)) {
+            rc = ds_file_check_inside(path, e);
+        }
+        free(name);
+    }
+    free(real);
+    return rc;
+}
+
 int ds_store_open_raw(const char *path, int mode, ds_store **out, ds_error *e)
 {
     struct stat st;
     ds_store *s = NULL;
+    int linked = 0;
     if (stat(path, &st) != 0) {
         return ds_fail(e, DS_EXIT_IO, "%s: %s", path, strerror(errno));
     }
     if (!S_ISREG(st.st_mode)) {
         return ds_fail(e, DS_EXIT_IO, "%s: not a regular file", path);
     }
-    /* Readers may write, too, as far as the system lets them: only then does the last one take the files of
-     * the write-ahead log away with it. */
-    int rc = connect_file(path, NULL, SQLITE_OPEN_READWRITE, &s, e);
+    int rc = is_linked(path, mode, &linked, e);
     if (rc != 0) {
         return rc;
     }
-    s->writable = mode == DS_STORE_WRITE;
-    if (!s->writable) {
-        sqlite3_exec(s->db, "PRAGMA query_only=1", NULL, NULL, NULL);
+    /* Readers may write, too, as far as the system lets them: only then does the last one take the files of
+     * the write-ahead log away with it. */
+    int code = SQLITE_CANTOPEN;
+    if (!linked) {
+        rc = connect_file(path, NULL, SQLITE_OPEN_READWRITE, &s, e);
+        if (rc != 0) {
+            return rc;
+        }
+        s->writable = mode == DS_STORE_WRITE;
+        if (!s->writable) {
+            sqlite3_exec(s->db, "PRAGMA query_only=1", NULL, NULL, NULL);
+        }
+        rc = accept_file(s, e);
+        code = sqlite3_errcode(s->db);
     }
-    rc = accept_file(s, e);
-    int code = sqlite3_errcode(s->db);
-    if (rc != 0 && mode == DS_STORE_READ &&
-        (code == SQLITE_CANTOPEN || code == SQLITE_READONLY || needs_room_only(s))) {
+    if (linked || (rc != 0 && mode == DS_STORE_READ &&
+                   (code == SQLITE_CANTOPEN || code == SQLITE_READONLY || needs_room_only(s)))) {
         ds_store_discard(s);
         s = NULL;
         rc = connect_file(path, NULL, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, &s, e);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "store/store_internal.h"
 
 /* What is found, put together: neighbours of a table with the same damage are one entry. */
@@ -121,6 +122,85 @@ static void check_schema(ds_store *s, finding *f)
             s->has[k] = made;
         }
     }
+}
+
+/* ---- what may be in the schema ---- */
+
+/* Is `word` one of the words of a text? */
+static int is_word_of(const char *text, const char *word, size_t length)
+{
+    static const char between[] = " ,()";
+    while (text[0] != '\0') {
+        const size_t n = strcspn(text, between);
+        if (n == length && strncmp(text, word, n) == 0) {
+            return 1;
+        }
+        text += n;
+        text += strspn(text, between);
+    }
+    return 0;
+}
+
+/* Does a text make a table of these columns and of nothing that SQLite would carry out: no default, no
+ * generated column, no condition, no module? */
+static int is_plain(const char *sql, const char *name, const char *columns)
+{
+    static const char words[] = "CREATE TABLE INTEGER REAL TEXT BLOB NOT NULL PRIMARY KEY WITHOUT ROWID",
+                      between[] = " ,()\n\t";
+    while (sql[0] != '\0') {
+        const size_t n = strcspn(sql, between);
+        if (n > 0 && !is_word_of(words, sql, n) && !is_word_of(columns, sql, n) &&
+            !(strlen(name) == n && strncmp(name, sql, n) == 0)) {
+            return 0;
+        }
+        sql += n;
+        sql += strspn(sql, between);
+    }
+    return 1;
+}
+
+/* One of our tables, or the statistics that a user had SQLite make of them (ANALYZE). */
+static const char *columns_of(const char *name)
+{
+    int k = 0;
+    while (k < DS_STORE_TABLES && strcmp(ds_store_table_of[k].name, name) != 0) {
+        k++;
+    }
+    return k < DS_STORE_TABLES                     ? ds_store_table_of[k].columns
+           : strncmp(name, "sqlite_stat", 11) == 0 ? "tbl, idx, stat, neq, nlt, ndlt, sample"
+                                                   : NULL;
+}
+
+int ds_store_check_objects(ds_store *s, ds_error *e)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = ds_store_select(s, "SELECT type, name, tbl_name, sql FROM sqlite_master", &q, e);
+    int step = SQLITE_DONE;
+    while (rc == 0 && (step = sqlite3_step(q)) == SQLITE_ROW) {
+        const char *type = text_at(q, 0), *name = text_at(q, 1), *columns = columns_of(name);
+        const int is_table = strcmp(type, "table") == 0;
+        if (is_table && columns != NULL && !is_plain(text_at(q, 3), name, columns)) {
+            rc =
+                ds_fail(e, DS_EXIT_IO,
+                        "%s: damaged: the schema of %s is not one that dshost writes; restore it from a copy",
+                        s->path, name);
+        } else if (!(is_table && columns != NULL) &&
+                   !(strcmp(type, "index") == 0 && sqlite3_column_type(q, 3) == SQLITE_NULL)) {
+            char clean[80];
+            snprintf(clean, sizeof(clean), "%.70s", name);
+            ds_text_clean(clean);
+            rc = ds_fail(
+                e, DS_EXIT_IO,
+                "%s: refused: it holds %s '%s', which dshost does not write; restore it from a copy, or "
+                "remove that with sqlite3",
+                s->path,
+                is_table                     ? "a table"
+                : strcmp(type, "index") == 0 ? "an index"
+                                             : type,
+                clean);
+        }
+    }
+    return ds_store_end(s, q, step, rc, e);
 }
 
 static void check_totals(ds_store *s, finding *f)

@@ -89,6 +89,9 @@ uint64_t ds_store_noted(const char *path, int *damaged);
 /* Warns where fewer evaluations are there than were noted. */
 void ds_store_note_compare(const ds_store *s, uint64_t noted, int damaged);
 
+/* The statement that makes a table, in a store of that format; NULL where it has none. */
+const char *ds_store_create_text(int table, int format);
+
 /* Is there such a table? */
 int ds_store_has_table(ds_store *s, const char *name, int *has, ds_error *e);
 
@@ -106,6 +109,14 @@ void ds_store_view_end(ds_store *s, int own);
 /* A step of a group has failed: nothing of it is kept. Returns rc. */
 int ds_store_rollback(ds_store *s, int rc);
 
+/* Is the store, with what lies beside it, a file that may be changed (base/file.h)? 0, or DS_EXIT_IO. */
+int ds_store_check_files(const char *path, ds_error *e);
+/* Makes room for a new store: removes what is there, with what lies beside it, or only the latter. */
+int ds_store_clear_place(const char *path, ds_error *e);
+int ds_store_clear_beside(const char *path, ds_error *e);
+/* Connects to a file that is made, without tables. */
+int ds_store_connect_new(const char *path, ds_store **out, ds_error *e);
+
 /* Opens the file and looks at nothing but its kind: for what repairs it. */
 int ds_store_open_raw(const char *path, int mode, ds_store **out, ds_error *e);
 void ds_store_discard(ds_store *s);
@@ -116,6 +127,10 @@ int ds_store_damaged(ds_store *s, ds_error *e, const char *what, ...) __attribut
 
 /* What is always looked at: the schema, the counts, meta, setting and variable. Fills s->rows and s->has. */
 int ds_store_check_head(ds_store *s, ds_error *e);
+
+/* Refuses a file whose schema has anything but our tables, of plain columns: nothing of its text is carried
+ * out. */
+int ds_store_check_objects(ds_store *s, ds_error *e);
 
 /* All that ds_store_damaged() and ds_store_verify() know of a store. */
 typedef struct ds_store_damage {

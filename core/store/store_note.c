@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "store/store_internal.h"
 
@@ -33,7 +34,7 @@ void ds_store_note(ds_store *s)
     }
     if (s->note < 0) {
         char *name = name_of(s->path);
-        s->note = name != NULL ? open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666) : -1;
+        s->note = name != NULL ? ds_file_inside(name, O_WRONLY | O_CREAT, 0666) : -1;
         sqlite3_free(name);
     }
     snprintf(text, sizeof(text), "%016" PRIx64 " %016" PRIx64 "\n", rows, ~rows);
@@ -57,7 +58,7 @@ uint64_t ds_store_noted(const char *path, int *damaged)
     char text[NOTE_BYTES + 1] = "";
     uint64_t rows = 0, turned = 0;
     char *name = name_of(path);
-    int fd = name != NULL ? open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+    int fd = name != NULL ? ds_file_inside(name, O_RDONLY, 0) : -1;
     ssize_t got = fd >= 0 ? read(fd, text, NOTE_BYTES) : 0;
     int whole = got == NOTE_BYTES && text[NOTE_BYTES - 1] == '\n' &&
                 sscanf(text, "%16" SCNx64 " %16" SCNx64, &rows, &turned) == 2 && rows == ~turned;

@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,45 +26,84 @@ static char *name_for(const char *path)
     return NULL;
 }
 
-/* Copies a table: its rows before evaluation `first`, or all where it is none of evaluations. */
-static int copy_table(ds_store *from, int table, uint64_t first, ds_error *e)
+/* The columns of a table in the format of the file; of the first versions' episodes one is missing. */
+static int columns_of(ds_store *from, int table, char out[300], ds_error *e)
+{
+    const ds_store_table *t = &ds_store_table_of[table];
+    int64_t has = 1;
+    int rc = 0;
+    if (table == DS_STORE_EPISODE && from->format == 1) {
+        rc = ds_store_query(from, "SELECT count(*) FROM pragma_table_info('episode') WHERE name='ended'",
+                            &has, NULL, e);
+    }
+    out[0] = '\0';
+    for (const char *at = t->columns; *at != '\0';) {
+        const size_t n = strcspn(at, ",");
+        const int only_now =
+            (n == 3 && strncmp(at, "sum", n) == 0) || (n == 5 && strncmp(at, "parts", n) == 0);
+        if (from->format > 1 || !only_now) {
+            const int missing = n == 5 && strncmp(at, "ended", n) == 0 && !has;
+            const size_t used = strlen(out);
+            snprintf(out + used, 300 - used, "%s%.*s", used > 0 ? ", " : "", missing ? 4 : (int)n,
+                     missing ? "NULL" : at);
+        }
+        at += n;
+        at += strspn(at, ", ");
+    }
+    return rc;
+}
+
+/* Copies rows value by value. */
+static int copy_rows(ds_store *from, ds_store *to, const char *select, const char *insert, ds_error *e)
+{
+    sqlite3_stmt *q = NULL, *put = NULL;
+    int step = SQLITE_DONE, rc = ds_store_select(from, select, &q, e);
+    rc = rc != 0 ? rc : ds_store_select(to, insert, &put, e);
+    while (rc == 0 && (step = sqlite3_step(q)) == SQLITE_ROW) {
+        for (int k = 0; k < sqlite3_column_count(q); k++) {
+            sqlite3_bind_value(put, k + 1, sqlite3_column_value(q, k));
+        }
+        rc = sqlite3_step(put) != SQLITE_DONE ? ds_store_fail(to, e, "copying") : 0;
+        sqlite3_reset(put);
+    }
+    sqlite3_finalize(put);
+    return ds_store_end(from, q, step, rc, e);
+}
+
+/* Copies a table: its rows before evaluation `first`, or all where it is none of evaluations. The new table is
+ * made as we make it: the text in the file is not carried out. */
+static int copy_table(ds_store *from, ds_store *to, int table, uint64_t first, ds_error *e)
 {
     const ds_store_table *t = &ds_store_table_of[table];
     const int of_evaluations = table == DS_STORE_EVAL || table == DS_STORE_EXTRA || table == DS_STORE_EPISODE;
-    sqlite3_stmt *q = NULL;
-    char *create = NULL, *fill = NULL;
-    int rc = ds_store_select(from, "SELECT sql FROM sqlite_master WHERE type='table' AND name=?1", &q, e);
-    if (rc != 0) {
+    const char *create = ds_store_create_text(table, from->format);
+    char columns[300], values[80] = "?";
+    int has = 0, rc = ds_store_has_table(from, t->name, &has, e);
+    if (rc != 0 || !has || create == NULL) {
         return rc;
     }
-    sqlite3_bind_text(q, 1, t->name, -1, SQLITE_STATIC);
-    if (sqlite3_step(q) == SQLITE_ROW) {
-        const char *sql = (const char *)sqlite3_column_text(q, 0);
-        const size_t head = strlen("CREATE TABLE ");
-        create = sql != NULL && strncmp(sql, "CREATE TABLE ", head) == 0
-                     ? sqlite3_mprintf("CREATE TABLE fresh.%s", sql + head)
-                     : NULL;
-        fill = sqlite3_mprintf(of_evaluations
-                                   ? "INSERT INTO fresh.%s SELECT * FROM main.%s WHERE id<%lld ORDER BY id"
-                                   : "INSERT INTO fresh.%s SELECT * FROM main.%s",
-                               t->name, t->name, first > INT64_MAX ? INT64_MAX : (long long)first);
-        rc = create == NULL || fill == NULL ? ds_store_fail(from, e, "reading")
-                                            : ds_store_execute(from, create, "copying", e);
-        rc = rc != 0 ? rc : ds_store_execute(from, fill, "copying", e);
+    rc = columns_of(from, table, columns, e);
+    for (const char *c = columns; (c = strchr(c, ',')) != NULL; c++) {
+        strcat(values, ",?");
     }
-    sqlite3_finalize(q);
-    sqlite3_free(create);
-    sqlite3_free(fill);
+    char *select =
+        sqlite3_mprintf(of_evaluations ? "SELECT %s FROM %s WHERE id<%lld ORDER BY id" : "SELECT %s FROM %s",
+                        columns, t->name, first > INT64_MAX ? INT64_MAX : (long long)first);
+    char *insert = sqlite3_mprintf("INSERT INTO %s VALUES(%s)", t->name, values);
+    rc = rc != 0 ? rc : select == NULL || insert == NULL ? ds_no_memory(e) : 0;
+    rc = rc != 0 ? rc : ds_store_execute(to, create, "copying", e);
+    rc = rc != 0 ? rc : copy_rows(from, to, select, insert, e);
+    sqlite3_free(select);
+    sqlite3_free(insert);
     return rc;
 }
 
 /* A row of eval less is a smaller count. */
-static int put_count(ds_store *from, uint64_t rows, ds_error *e)
+static int put_count(ds_store *to, uint64_t rows, ds_error *e)
 {
     sqlite3_stmt *q = NULL;
     ds_sum sum;
-    int rc =
-        ds_store_select(from, "INSERT OR REPLACE INTO fresh.total(name, rows, sum) VALUES(?1,?2,?3)", &q, e);
+    int rc = ds_store_select(to, "INSERT OR REPLACE INTO total(name, rows, sum) VALUES(?1,?2,?3)", &q, e);
     if (rc != 0) {
         return rc;
     }
@@ -73,26 +111,26 @@ static int put_count(ds_store *from, uint64_t rows, ds_error *e)
     ds_sum_text(&sum, ds_store_table_of[DS_STORE_EVAL].name);
     ds_sum_whole(&sum, (int64_t)rows);
     ds_sum_end(&sum);
-    rc = sqlite3_step(q) != SQLITE_DONE ? ds_store_fail(from, e, "copying") : 0;
+    rc = sqlite3_step(q) != SQLITE_DONE ? ds_store_fail(to, e, "copying") : 0;
     sqlite3_finalize(q);
     return rc;
 }
 
 static int copy_before(ds_store *from, const char *draft, uint64_t first, ds_error *e)
 {
-    char head[120];
-    char *attach = sqlite3_mprintf("ATTACH %Q AS fresh", draft);
+    char head[160];
+    ds_store *to = NULL;
     sqlite3_snprintf(sizeof(head), head,
-                     "BEGIN; PRAGMA fresh.application_id=%d; PRAGMA fresh.user_version=%d",
+                     "PRAGMA page_size=8192; BEGIN; PRAGMA application_id=%d; PRAGMA user_version=%d",
                      DS_STORE_APPLICATION, from->format);
-    int rc = attach == NULL ? ds_no_memory(e) : ds_store_execute(from, attach, "copying", e);
-    rc = rc != 0 ? rc : ds_store_execute(from, head, "copying", e);
+    int rc = ds_store_connect_new(draft, &to, e);
+    rc = rc != 0 ? rc : ds_store_execute(to, head, "copying", e);
     for (int k = 0; k < DS_STORE_TABLES && rc == 0; k++) {
-        rc = copy_table(from, k, first, e);
+        rc = copy_table(from, to, k, first, e);
     }
-    rc = rc == 0 && from->format > 1 ? put_count(from, first - 1, e) : rc;
-    rc = rc != 0 ? rc : ds_store_execute(from, "COMMIT", "copying", e);
-    sqlite3_free(attach);
+    rc = rc == 0 && from->format > 1 ? put_count(to, first - 1, e) : rc;
+    rc = rc != 0 ? rc : ds_store_execute(to, "COMMIT", "copying", e);
+    ds_store_discard(to);
     return rc;
 }
 
@@ -123,18 +161,8 @@ static int replace(ds_store **s, const ds_store_damage *d, const char *path, cha
     char *draft = NULL, *name = name_for(path);
     int rc = name == NULL || asprintf(&draft, "%s.new", path) < 0 ? ds_no_memory(e) : 0;
     if (rc == 0) {
-        unlink(draft);
-        int fd =
-            open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); /* an empty file is an empty store */
-        rc = fd < 0 ? ds_fail(e, DS_EXIT_IO, "%s: cannot be made: %s", draft, strerror(errno)) : 0;
-        if (fd >= 0) {
-            close(fd);
-        }
-        char *plain = NULL; /* as SQLite takes it */
-        rc = rc == 0 && asprintf(&plain, "%s%s", draft[0] == '/' ? "" : "./", draft) < 0 ? ds_no_memory(e)
-                                                                                         : rc;
-        rc = rc != 0 ? rc : copy_before(*s, plain, d->first, e);
-        free(plain);
+        rc = ds_store_clear_place(draft, e);
+        rc = rc != 0 ? rc : copy_before(*s, draft, d->first, e);
     }
     ds_store_discard(*s);
     *s = NULL;

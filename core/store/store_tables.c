@@ -105,12 +105,28 @@ static const char *const insert_then[DS_STORE_TABLES] = {
     [DS_STORE_TOTAL] = "SELECT ?1, ?2, ?3",
 };
 static const char *const create_then[DS_STORE_TABLES] = {
+    [DS_STORE_META] = "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    [DS_STORE_SETTING] = "CREATE TABLE setting(section TEXT, key TEXT, value TEXT NOT NULL, PRIMARY "
+                         "KEY(section, key)) WITHOUT ROWID",
+    [DS_STORE_VARIABLE] =
+        "CREATE TABLE variable(id INTEGER PRIMARY KEY, name TEXT NOT NULL, unit TEXT NOT NULL, "
+        "grp TEXT NOT NULL, flags INTEGER NOT NULL)",
+    [DS_STORE_EVAL] =
+        "CREATE TABLE eval(id INTEGER PRIMARY KEY, loss REAL, grad_kind INTEGER NOT NULL, outcome "
+        "INTEGER NOT NULL, tag TEXT, grp INTEGER NOT NULL, cost_steps INTEGER NOT NULL, bad_step "
+        "INTEGER NOT NULL, message TEXT, wall REAL NOT NULL, at REAL NOT NULL, x BLOB NOT NULL, grad "
+        "BLOB)",
     [DS_STORE_EXTRA] =
         "CREATE TABLE extra(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, asked BLOB, answered BLOB)",
     [DS_STORE_EPISODE] =
         "CREATE TABLE episode(id INTEGER PRIMARY KEY, key INTEGER NOT NULL, steps INTEGER NOT "
         "NULL, ended INTEGER, obs BLOB NOT NULL, reward BLOB NOT NULL)",
 };
+
+const char *ds_store_create_text(int table, int format)
+{
+    return format > 1 ? ds_store_table_of[table].create : create_then[table];
+}
 
 int ds_store_has_table(ds_store *s, const char *name, int *has, ds_error *e)
 {
@@ -137,7 +153,7 @@ static int add_end_column(ds_store *s, ds_error *e)
 static int make_table(ds_store *s, int table, ds_error *e)
 {
     const ds_store_table *t = &ds_store_table_of[table];
-    const char *create = s->format > 1 ? t->create : create_then[table];
+    const char *create = ds_store_create_text(table, s->format);
     int has = 1;
     int rc = create != NULL ? ds_store_has_table(s, t->name, &has, e) : 0;
     rc = rc != 0 || has ? rc : ds_store_execute(s, create, "writing", e);

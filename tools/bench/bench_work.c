@@ -164,7 +164,8 @@ int ds_bench_work_start(ds_bench_work *w, size_t run, ds_error *e)
     }
     memset(c, 0, sizeof(*c));
     c->run = run;
-    int rc = folder == NULL ? ds_no_memory(e) : make_arguments(w->plan, run, folder, &a, e);
+    int rc = folder == NULL ? ds_no_memory(e) : ds_folder_check_below(w->plan->out, folder, e);
+    rc = rc != 0 ? rc : make_arguments(w->plan, run, folder, &a, e);
     if (rc == 0 && pipe2(pipes, O_CLOEXEC | O_NONBLOCK) != 0) {
         rc = ds_fail(e, DS_EXIT_IO, "cannot make a pipe: %s%s", strerror(errno),
                      errno == EMFILE ? " (ulimit -n)" : "");

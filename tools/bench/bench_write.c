@@ -115,7 +115,7 @@ static int write_cell(const ds_bench_plan *p, const ds_bench_cell *c, ds_error *
     char *folder = ds_folder_path(p->out, c->name);
     ds_settings s = {0};
     ds_run_options o = {0};
-    int rc = folder == NULL ? ds_no_memory(e) : ds_folder_make(folder, e);
+    int rc = folder == NULL ? ds_no_memory(e) : ds_folder_make_below(p->out, folder, e);
     rc = rc != 0 ? rc : ds_bench_cell_settings(p, c, &s, e);
     rc = rc != 0 ? rc : ds_run_options_make(&s, &o, e);
     if (rc == 0) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -403,6 +404,9 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
     status = status != 0
                  ? status
                  : ds_run_sets_check(settings, "eval", 1u << DS_SECTION_RUN | 1u << DS_SECTION_ENV, e);
+    ds_file_named(q->fit);
+    ds_file_named(q->trajectory);
+    ds_file_named(q->picture);
     status = status != 0 ? status : check_files(q, e);
     status = status != 0 ? status : ds_policy_request_check(&q->policy, e);
     return status != 0 ? status : check_policy(q, e);

@@ -29,6 +29,10 @@ enum { CHUNK = 1 << 20 };
 
 static int remove_folder(const char *folder)
 {
+    struct stat st;
+    if (lstat(folder, &st) == 0 && !S_ISDIR(st.st_mode)) { /* a link: it goes, and what it names stays */
+        return unlink(folder);
+    }
     DIR *d = opendir(folder);
     if (d == NULL) {
         return errno == ENOENT ? 0 : -1;
@@ -268,8 +272,11 @@ static char *best_part(const char *name, const char *to, const char *const *part
     char *best = NULL;
     for (size_t i = 0; i < count && e->status == 0; i++) {
         char *from = ds_folder_path(parts[i], name);
-        int64_t here = from != NULL ? progress_of(from, e) : -1;
-        if (from == NULL) {
+        const int mine = from == NULL || ds_folder_check_below(parts[i], from, e) == 0;
+        int64_t here = from != NULL && mine ? progress_of(from, e) : -1;
+        if (!mine) {
+            leave_out(counts, e);
+        } else if (from == NULL) {
             ds_no_memory(e);
         } else if (here == -2) { /* one damaged store must not keep all others out */
             leave_out(counts, e);
@@ -293,7 +300,10 @@ static int merge_run(const ds_bench_plan *plan, size_t k, const char *const *par
     char *best = NULL;
     ds_runlock *own = NULL; /* nobody goes on with the run that is there while a copy may take its place */
     int64_t most = -1;
-    if (to != NULL && access(to, F_OK) == 0 && ds_runlock_take(to, &own, e) != 0) {
+    if (to != NULL && ds_folder_check_below(plan->out, to, e) != 0) {
+        leave_out(counts, e);
+        most = -2;
+    } else if (to != NULL && access(to, F_OK) == 0 && ds_runlock_take(to, &own, e) != 0) {
         leave_out(counts, e);
         most = -2;
     } else if (to != NULL && (most = progress_of(to, e)) == -2) {

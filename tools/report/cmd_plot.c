@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
@@ -120,6 +121,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
                              {0}};
     q->kind = DS_FIGURE_CURVES;
     int rc = ds_arguments_read(argc, argv, "plot", flags, -1, q, e);
+    ds_file_named(q->out);
     return rc != 0 || optind < argc
                ? rc
                : ds_fail(e, DS_EXIT_USAGE,

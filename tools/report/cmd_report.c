@@ -128,6 +128,9 @@ static char *place_of(const request *q, int sources, char *const *source, ds_err
     char *out = q->out != NULL ? strdup(q->out) : ds_folder_path(first, "report");
     if (out == NULL) {
         ds_no_memory(e);
+    } else if (q->out == NULL && ds_folder_check_below(first, out, e) != 0) {
+        free(out);
+        out = NULL;
     }
     return out;
 }

@@ -44,7 +44,7 @@ static int has_picture(const ds_result *run)
 int ds_report_pictures(const ds_report *r, const char *folder, int draw, ds_error *e)
 {
     char *figures = ds_folder_path(folder, "figures");
-    int rc = figures == NULL ? ds_no_memory(e) : ds_folder_make(figures, e);
+    int rc = figures == NULL ? ds_no_memory(e) : ds_folder_make_below(folder, figures, e);
     for (size_t i = 0; rc == 0 && i < r->envs; i++) {
         const ds_result *run = r->env[i].best_record;
         ds_error why = {0, ""};

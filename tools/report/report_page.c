@@ -603,7 +603,7 @@ int ds_report_page(const ds_report *r, const char *folder, const ds_report_origi
     if (figures == NULL || path == NULL || (p.f = open_memstream(&text, &size)) == NULL) {
         p.rc = ds_no_memory(e);
     }
-    p.rc = p.rc != 0 ? p.rc : ds_folder_make(figures, e);
+    p.rc = p.rc != 0 ? p.rc : ds_folder_make_below(folder, figures, e);
     p.rc = p.rc != 0 ? p.rc : write_tables(r, folder, origin->metrics, e);
     if (p.rc == 0) {
         put_page(&p);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/arguments.h"
@@ -82,6 +83,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
                        "export: unknown format '%.40s': csv, jsonl, npz, ioh or coco are possible",
                        q->format);
     }
+    ds_file_named(q->out);
     rc = q->out != NULL ? check_out(q, e) : 0;
     return rc != 0 ? rc : ds_arguments_end(argc, argv, "export", e);
 }
@@ -183,7 +185,7 @@ static int export_tables(const request *q, ds_export_run *runs, size_t count, ds
         } else if (q->out != NULL) {
             rc = export_table(q, &runs[i], q->out, e);
         } else {
-            rc = ds_folder_make(folder, e);
+            rc = ds_folder_make_below(runs[i].folder, folder, e);
             rc = rc != 0 ? rc : export_table(q, &runs[i], name, e);
             if (rc == 0) {
                 printf("%s\n", name);
@@ -241,8 +243,9 @@ static int export_folder(const request *q, ds_export_run *runs, size_t count, ds
                         : asprintf(&folder, "%s/export/%s", q->folder, q->format)) < 0) {
         return ds_no_memory(e);
     }
-    char *place = place_of(folder);
-    int rc = place == NULL ? ds_no_memory(e) : 0;
+    int rc = q->out == NULL ? ds_folder_make_below(q->folder, folder, e) : 0;
+    char *place = rc == 0 ? place_of(folder) : NULL;
+    rc = rc == 0 && place == NULL ? ds_no_memory(e) : rc;
     if (rc == 0 && strcmp(folder, "-") == 0) {
         rc = ds_fail(e, DS_EXIT_USAGE, "export: --format %s makes a folder, not standard output", q->format);
     } else if (rc == 0 && (place[0] == '\0' || strcmp(place, "/") == 0)) {

@@ -95,7 +95,7 @@ static int open_in(const work *w, const char *folder, const char *name, ds_print
 static int make_in(const char *folder, const char *name, ds_error *e)
 {
     char *path = ds_folder_path(folder, name);
-    int rc = path == NULL ? ds_no_memory(e) : ds_folder_make(path, e);
+    int rc = path == NULL ? ds_no_memory(e) : ds_folder_make_below(folder, path, e);
     free(path);
     return rc;
 }
@@ -155,7 +155,7 @@ static int for_all(const work *w, write_function *write, ds_error *e)
     for (size_t i = 0; i < set->count && rc == 0;) {
         size_t n = part_length(set, i, 1);
         char *place = several ? ds_folder_path(w->folder, set->run[i].opt) : strdup(w->folder);
-        rc = place == NULL ? ds_no_memory(e) : ds_folder_make(place, e);
+        rc = place == NULL ? ds_no_memory(e) : ds_folder_make_below(w->folder, place, e);
         rc = rc != 0 ? rc : write(w, i, n, place, e);
         free(place);
         i += n;

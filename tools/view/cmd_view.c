@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/stop.h"
 #include "base/text.h"
 #include "cli/arguments.h"
@@ -231,6 +232,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
         return ds_fail(e, DS_EXIT_USAGE,
                        "view: --live follows one run and writes no file: leave out the rest");
     }
+    ds_file_named(q->out);
     return rc != 0 || q->live != NULL ? rc : find_format(q, e);
 }
 

@@ -1,0 +1,150 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# No command changes a file outside the result folder, whatever lies in it: a link, a second name of a file or a pipe in the
+# place of each file that a command writes, a link in the place of each folder; and no text of a record is carried out.
+. "$(dirname "$0")/../lib.sh"
+cd "$tmp" || exit 99
+quiet="--pictures no"
+mkdir made victims
+"$dshost" --env analytic --opt rand --budget 20 $quiet --out made/run >/dev/null 2>&1
+printf '[bench]\nenvs = analytic\nopts = rand\nruns = 1\n[run]\nbudget = 20\npictures = no\n' >b.ini
+"$dshost" bench b.ini --out made/bench >/dev/null 2>&1
+"$dshost" landscape --env analytic --grid 3 $quiet --out made/land >/dev/null 2>&1
+sed 's/budget = 20/budget = 30/' b.ini >c.ini
+
+# plant KIND PATH: a link, a second name, a pipe there, instead of a file or folder; a folder for a name that ends with /.
+plant() {
+    name=${2%/}
+    rm -rf "$name" victims
+    mkdir -p "$(dirname "$name")" victims/folder
+    echo precious >victims/file
+    echo precious >victims/folder/seed-0.log
+    echo precious >victims/folder/run.ini
+    echo precious >victims/folder/evaluations.csv
+    case $1:$2 in
+    *:*/) ln -s "$tmp/victims/folder" "$name" ;;
+    link:*) ln -s "$tmp/victims/file" "$name" ;;
+    gone:*) ln -s "$tmp/victims/new" "$name" ;;
+    hard:*) ln victims/file "$name" ;;
+    pipe:*) mkfifo "$name" ;;
+    esac
+}
+
+whole() {
+    [ "$(cat victims/file)" = precious ] && [ "$(ls victims)" = "$(printf 'file\nfolder')" ] &&
+        [ "$(cat victims/folder/*)" = "$(printf 'precious\nprecious\nprecious')" ] &&
+        [ "$(ls -A victims/folder)" = "$(printf 'evaluations.csv\nrun.ini\nseed-0.log')" ]
+}
+
+# keeps "FROM or -" "NAMES" COMMAND...: with each of the names planted in a copy of FROM, called it.
+keeps() {
+    from=$1
+    names=$2
+    shift 2
+    bad=
+    for name in $names; do
+        for kind in link gone hard pipe; do
+            case $kind:$name in gone:*/ | hard:*/ | pipe:*/) continue ;; esac
+            rm -rf it
+            mkdir it
+            [ "$from" = - ] || cp -r "$from/." it
+            plant $kind "it/$name"
+            got=0
+            timeout -s KILL 20 "$dshost" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null || got=$?
+            whole && [ $got -le 8 ] || bad="$bad $kind:$name($got)"
+            if [ $got -ne 0 ] && [ "$(grep -c '^dshost: \(error\|failed\): ' "$tmp/err")" -ne 1 ]; then
+                bad="$bad $kind:$name(lines)"
+            fi
+        done
+    done
+    [ -z "$bad" ] || echo "#  $bad"
+    [ -z "$bad" ]
+    result $? "what lies elsewhere stays as it is: $*"
+}
+store="run.sqlite run.sqlite-wal run.sqlite-shm run.sqlite-journal run.sqlite-rows"
+keeps - "run.lock run.ini run.sqlite.new run.sqlite.new-wal run.sqlite.new-shm run.sqlite.new-journal run.sqlite.new-rows
+    run.sqlite-wal run.sqlite-rows summary.json" --env analytic --opt rand --budget 5 $quiet --out it
+keeps made/run "run.lock $store summary.json" resume it --budget 25 $quiet
+keeps made/run "convergence.png convergence.svg" resume it --budget 25
+keeps - failure-0001.ini --env "$faulty" --set env.fail_every=1 --opt rand --budget 2 --max-failed 1 $quiet --out it
+keeps - policy.npz --env cartpole_gym --opt ppo --budget 2 $quiet --out it
+keeps made/run "export/ export/evaluations.csv $store" export it --format csv
+keeps made/run "export/ export/ioh/ export/ioh.json" export it --format ioh
+keeps made/run "report/ report/figures/ report/index.html report/runs.csv" report it --no-pictures --no-episodes
+keeps made/run "curves.png" plot it
+keeps - "seed-0/ seed-1/ run.ini" --env analytic --opt rand --budget 2 --runs 2 $quiet --out it
+keeps made/bench "run.lock bench.json bench.ini analytic/ analytic/rand/ analytic/rand/run.ini analytic/rand/seed-0.log
+    analytic/rand/seed-0/" bench c.ini --out it
+keeps - "run.lock bench.json bench.ini analytic/ analytic/rand/ analytic/rand/.seed-0.new/ analytic/rand/.seed-0.old/
+    analytic/rand/seed-0/" merge it made/bench
+keeps made/bench "run.lock analytic/ analytic/rand/seed-0/ analytic/rand/seed-0/run.lock" merge other it
+keeps - "run.lock landscape.ini landscape.sqlite.new landscape.sqlite.new-wal summary.json grid.csv center.npy landscape.html" \
+    landscape --env analytic --grid 3 $quiet --out it
+keeps made/run "run.lock $store" eval --env analytic --x it
+
+# ---- what the user has named may be a link, as may the folder that he names ----
+mkdir target
+ln -s target by_link
+status 0 "a result folder that is named by a link" "$dshost" --env analytic --opt rand --budget 5 $quiet --out by_link
+[ -e target/run.sqlite ] && "$dshost" resume by_link --budget 9 $quiet >"$tmp/out" 2>"$tmp/err"
+result $? "and resumed"
+echo old >table
+ln -s table linked.csv
+status 0 "a file that is named by a link" "$dshost" export target --format csv --out linked.csv
+[ -h linked.csv ] && [ "$(wc -l <table)" -eq 10 ]
+result $? "is written where it leads"
+rm -rf copy && cp -r target copy && rm copy/run.sqlite && ln target/run.sqlite copy/run.sqlite
+status 0 "a record with a second name, as in a backup, is read" "$dshost" export copy --format csv --out copy.csv
+refuses 6 "copy/run.sqlite: has a second name (a hard link)" "and not gone on with" "$dshost" resume copy --budget 12
+
+# ---- the text of a record ----
+if command -v sqlite3 >/dev/null; then
+    "$dshost" --env analytic --opt rand --budget 20 --seed 1 $quiet --out text >/dev/null 2>&1
+    sqlite3 other.db "create table t(a); insert into t values('precious')"
+    cp other.db before.db
+    # hostile NAME PATTERN SQL: each command refuses the record.
+    hostile() {
+        bad=
+        for old in no yes; do
+            rm -rf it
+            cp -r text it
+            [ $old = no ] || old_format it
+            # shellcheck disable=SC2059
+            sqlite3 it/run.sqlite "$3"
+            sqlite3 it/run.sqlite "update eval set x = zeroblob(1) where id = 15"
+            for command in "resume it --repair" "resume it --budget 25" "export it --format csv --out -" "report it --out page" \
+                "eval --env analytic --x it" "merge whole it"; do
+                got=0
+                # shellcheck disable=SC2086
+                timeout -s KILL 20 "$dshost" $command >"$tmp/out" 2>"$tmp/err" </dev/null || got=$?
+                [ "$command" = "merge whole it" ] || grep -q "it/run.sqlite: $2" "$tmp/err" || bad="$bad $old:$command"
+                [ $got -ge 2 ] && [ $got -le 6 ] && cmp -s other.db before.db || bad="$bad $old:$command($got)"
+            done
+        done
+        [ -z "$bad" ] || echo "#  $bad"
+        [ -z "$bad" ]
+        result $? "a record with $1 is refused"
+    }
+    hostile "a statement behind a table" "damaged: the schema of eval" "pragma writable_schema = 1; update sqlite_master set sql = sql ||
+        '; ATTACH ''other.db'' AS o; DELETE FROM o.t' where name = 'eval'"
+    hostile "a generated column" "damaged: the schema of extra" "create table extra(id integer primary key, kind as (1))"
+    hostile "a default" "damaged: the schema of extra" "create table extra(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL DEFAULT 3)"
+    hostile "a trigger" "refused: it holds trigger 't'" "create trigger t after insert on eval begin delete from meta; end"
+    hostile "a view" "refused: it holds view 'extra'" "create view extra as select 1"
+    hostile "another table" "refused: it holds a table 'mine'" "create table mine(a)"
+    hostile "an index" "refused: it holds an index 'i'" "create index i on eval(abs(loss))"
+    if sqlite3 :memory: "create virtual table f using fts5(a)" 2>/dev/null; then
+        hostile "a virtual table" "refused: it holds a table 'f" "create virtual table f using fts5(a)"
+    fi
+    for old in no yes; do
+        rm -rf it
+        cp -r text it
+        [ $old = no ] || old_format it
+        sqlite3 it/run.sqlite "update eval set x = zeroblob(1) where id = 15"
+        status 0 "a record of ours is repaired (format 1: $old)" "$dshost" resume it --repair
+        same "and is what it was" text it
+    done
+else
+    skip "the text of a record: no sqlite3"
+fi
+finish
