@@ -174,7 +174,7 @@ check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badop
 # Left out of a short check: what takes long, and what asks nothing of where it lies. The longest first: whoever has more
 # jobs than processors is not left with one of them in the end.
 long_scripts = %D%/cli/tools/check/check_plugins.sh %D%/cli/plugins/wild.sh %D%/cli/plugins/rogue.sh \
-	%D%/cli/store/stored.sh %D%/cli/tools/check/check.sh %D%/cli/tools/check/check_gradient.sh \
+	%D%/cli/store/stored.sh %D%/cli/store/outside.sh %D%/cli/tools/check/check.sh %D%/cli/tools/check/check_gradient.sh \
 	%D%/cli/tools/landscape.sh %D%/abi/grow.sh %D%/cli/portable.sh %D%/cli/plugins/isolate_optimizer.sh \
 	%D%/cli/store/kill.sh %D%/cli/store/kill_channels.sh %D%/cli/store/kill_lm.sh %D%/cli/store/kill_pbh.sh \
 	%D%/cli/fix.sh %D%/cli/limits.sh %D%/cli/methods/optimizers.sh %D%/cli/methods/policy_gradient.sh %D%/cli/methods/rl.sh \

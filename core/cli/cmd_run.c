@@ -132,7 +132,8 @@ int ds_cmd_resume(int argc, char **argv, ds_error *e)
         return 0;
     }
     rc = rc == 0 && flags.repair ? ds_run_repair(folder, e) : rc;
-    if (rc == 0 && ds_folder_has_landscape(folder)) {
+    if (rc == 0 && (ds_folder_has_landscape(folder) ||
+                    (!ds_folder_has(folder, "run.ini") && ds_folder_begun(folder, "landscape")))) {
         rc = resume_landscape(argv, e);
     } else if (rc == 0) {
         json_t *summary = NULL;

@@ -106,6 +106,10 @@ static int compare(const ds_client *c, const episode *ep, const double *obs, con
     for (uint64_t i = 0; same && i < s->info.n_obs; i++) {
         same = is_near(obs[i], then[i]);
     }
+    if (ds_journal_worker_lost(&out->answer)) {
+        return ds_journal_not_repeated(ds_store_path(c->journal->store), ep->id, &out->answer,
+                                       &c->journal->error);
+    }
     return same ? 0
                 : ds_fail(
                       &c->journal->error, DS_EXIT_PLUGIN,
@@ -121,10 +125,14 @@ static int compare(const ds_client *c, const episode *ep, const double *obs, con
 static int bring(ds_client *c, episode *ep)
 {
     ds_run_episodes *s = c->episodes;
-    ds_lane_step step = {.lane = ep->lane, .key = ep->key, .x = ep->x, .obs = s->seen};
-    int rc = ds_lanes_step(s->lanes, 1, &step, &c->journal->error);
-    step.step = ep->t;
-    rc = rc != 0 ? rc : ds_lanes_step(s->lanes, 1, &step, &c->journal->error);
+    ds_lane_step step;
+    int rc = 0, tries = 0;
+    do { /* a worker that died is tried once more: that may have been for want of memory */
+        step = (ds_lane_step){.lane = ep->lane, .key = ep->key, .x = ep->x, .obs = s->seen};
+        rc = ds_lanes_step(s->lanes, 1, &step, &c->journal->error);
+        step.step = ep->t;
+        rc = rc != 0 ? rc : ds_lanes_step(s->lanes, 1, &step, &c->journal->error);
+    } while (rc == 0 && ep->stored && ds_journal_worker_lost(&step.out.answer) && ++tries < 2);
     rc = rc == 0 && ep->stored ? compare(c, ep, s->seen, &step.out) : rc;
     ep->present = ep->t;
     return rc;

@@ -289,7 +289,22 @@ typedef struct repetition {
     ds_answer *answer; /* recorded */
     uint64_t from, first;
     int differs;
+    unsigned char *lost; /* rows whose worker died: they are tried once more; NULL = this is that time */
 } repetition;
+
+int ds_journal_worker_lost(const ds_answer *a)
+{
+    return a->outcome == DS_EVAL_CRASHED || a->outcome == DS_EVAL_TIMEOUT;
+}
+
+int ds_journal_not_repeated(const char *path, uint64_t id, const ds_answer *a, ds_error *e)
+{
+    return ds_fail(
+        e, DS_EXIT_PLUGIN,
+        "%s: evaluation %llu, which is recorded, could not be repeated, twice: %s; nothing was changed, "
+        "and nothing is lost: the same command tries it again",
+        path, (unsigned long long)id, a->message);
+}
 
 static int repeat_row(void *ctx, uint64_t i, const ds_answer *a, const double *grad, const void *out)
 {
@@ -298,6 +313,15 @@ static int repeat_row(void *ctx, uint64_t i, const ds_answer *a, const double *g
     (void)grad;
     memcpy(out_of(r->q, r->from + i), out, r->q->asks->out * sizeof(double));
     r->answer[i].product_kind = a->product_kind;
+    if (ds_journal_worker_lost(a)) {
+        if (r->lost != NULL) {
+            r->lost[i] = 1;
+            return 0;
+        }
+        ds_journal_not_repeated(ds_store_path(r->journal->store), r->first + i, a, &r->journal->error);
+        r->differs = 1;
+        return 1;
+    }
     if (a->outcome != DS_EVAL_OK || !(fabs(a->loss - loss) <= allowed * fabs(loss))) {
         ds_fail(&r->journal->error, DS_EXIT_PLUGIN,
                 "%s: evaluation %llu now gives the loss %.17g (%s), recorded %.17g: the environment is not "
@@ -326,9 +350,19 @@ static ds_pool_question rows_from(const ds_journal *j, const ds_question *q, uin
 static int repeat_products(ds_journal *j, const ds_question *q, uint64_t from, uint64_t rows,
                            ds_answer *answer)
 {
-    repetition r = {j, q, answer, from, j->statistics.count + 1, 0};
-    const ds_pool_question again = rows_from(j, q, from, rows, r.first);
-    int rc = ds_pool_ask(j->pool, &again, repeat_row, &r, &j->error);
+    unsigned char *lost = calloc(rows, 1);
+    repetition r = {j, q, answer, from, j->statistics.count + 1, 0, lost};
+    ds_pool_question again = rows_from(j, q, from, rows, r.first);
+    int rc = lost == NULL ? ds_no_memory(&j->error) : ds_pool_ask(j->pool, &again, repeat_row, &r, &j->error);
+    for (uint64_t k = 0; rc == 0 && !r.differs && k < rows; k++) {
+        if (lost[k]) {
+            repetition one = {j, q, answer + k, from + k, r.first + k, 0, NULL};
+            again = rows_from(j, q, one.from, 1, one.first);
+            rc = ds_pool_ask(j->pool, &again, repeat_row, &one, &j->error);
+            r.differs = one.differs;
+        }
+    }
+    free(lost);
     return rc > 0 || r.differs ? fail(j) : rc;
 }
 

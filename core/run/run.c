@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/stop.h"
 #include "guest/surroundings.h"
@@ -571,6 +572,22 @@ static int carry_out(ds_run *run, json_t **summary, ds_error *e)
 
 /* ---- start ---- */
 
+/* Up to a record without evaluations. */
+static int prepare(ds_run *run, const ds_settings *settings, ds_error *e)
+{
+    ds_session *s = &run->session;
+    int rc = ds_session_taken(s, e);
+    rc = rc != 0 ? rc : ds_session_configure(s, settings, e);
+    if (rc == 0) {
+        s->journal.budget = run->plan = (uint64_t)s->options.budget;
+    }
+    rc = rc != 0 ? rc : open_plugins(run, e);
+    rc = rc != 0 ? rc : ds_session_open_pool(s, 0, e);
+    rc = rc != 0 ? rc : open_optimizer(run, e);
+    rc = rc != 0 ? rc : ds_session_make_folder(s, e);
+    return rc != 0 ? rc : ds_session_make_store(s, e);
+}
+
 int ds_run_start(const ds_settings *settings, const char *folder, const ds_observer *observer,
                  json_t **summary, ds_error *e)
 {
@@ -580,16 +597,7 @@ int ds_run_start(const ds_settings *settings, const char *folder, const ds_obser
     }
     ds_session *s = &run->session;
     ds_journal *j = &s->journal;
-    int rc = ds_session_taken(s, e);
-    rc = rc != 0 ? rc : ds_session_configure(s, settings, e);
-    if (rc == 0) {
-        j->budget = run->plan = (uint64_t)s->options.budget;
-    }
-    rc = rc != 0 ? rc : open_plugins(run, e);
-    rc = rc != 0 ? rc : ds_session_open_pool(s, 0, e);
-    rc = rc != 0 ? rc : open_optimizer(run, e);
-    rc = rc != 0 ? rc : ds_session_make_folder(s, e);
-    rc = rc != 0 ? rc : ds_session_make_store(s, e);
+    int rc = prepare(run, settings, e);
     if (rc == 0) {
         watch_crashes(run);
     }
@@ -716,11 +724,59 @@ static int check_evaluator(const ds_session *s, ds_error *e)
     return rc;
 }
 
+/* Was it begun by a program (libdiffsim) that makes the evaluations itself? The first line of its run.ini says
+ * so. */
+static int is_of_program(const char *path)
+{
+    void *text = NULL;
+    size_t length = 0;
+    int is = 0;
+    if (ds_file_read(path, 1 << 20, &text, &length, DS_EXIT_IO, NULL) == 0) {
+        const char *end = memchr(text, '\n', length);
+        is = end != NULL && memmem(text, (size_t)(end - (const char *)text), " (a program) ", 13) != NULL;
+    }
+    free(text);
+    return is;
+}
+
+/* A start that was killed before it had a record has left run.ini: the record is made now, and the run goes on
+ * with it as with any other. */
+static int begin_again(const char *folder, const ds_observer *observer, ds_error *e)
+{
+    ds_settings settings = {0};
+    char *path = ds_folder_path(folder, "run.ini");
+    int rc = path == NULL ? ds_no_memory(e) : 0;
+    if (rc == 0 && is_of_program(path)) {
+        rc = ds_fail(e, DS_EXIT_USAGE,
+                     "%s: begun by a program, and nothing is recorded: start that program again", folder);
+    }
+    rc = rc != 0 ? rc : ds_settings_read(&settings, path, e);
+    ds_run *run = rc == 0 ? new_run(folder, observer, e) : NULL;
+    rc = rc == 0 && run == NULL ? e->status : rc;
+    rc = rc != 0 ? rc : prepare(run, &settings, e);
+    if (run != NULL) {
+        const int closed = ds_store_close(run->session.journal.store, rc == 0 ? e : NULL);
+        rc = rc != 0 ? rc : closed;
+        run->session.journal.store = NULL;
+        close_run(run);
+    }
+    if (rc == 0) {
+        ds_log(DS_LOG_INFO, NULL, "%s: no record was made before its start ended: begun again with run.ini",
+               folder);
+    }
+    ds_settings_clear(&settings);
+    free(path);
+    return rc;
+}
+
 int ds_run_resume(const char *folder, const ds_settings *overrides, const ds_observer *observer,
                   json_t **summary, ds_error *e)
 {
     uint64_t done = 0;
     int complete = 0;
+    if (ds_folder_begun(folder, "run") && begin_again(folder, observer, e) != 0) {
+        return e->status;
+    }
     ds_run *run = new_run(folder, observer, e);
     if (run == NULL) {
         return e->status;

@@ -109,6 +109,9 @@ static int judge(const repetition *r, ds_error *e)
                (unsigned long long)r->row->id, r->difference);
         return 0;
     }
+    if (ds_journal_worker_lost(&r->answer)) {
+        return ds_journal_not_repeated(session->folder, r->row->id, &r->answer, e);
+    }
     if (!isfinite(r->answer.loss)) {
         snprintf(now, sizeof(now), "fails now (%s)", ds_outcome_name(r->answer.outcome));
     } else if (fabs(r->answer.loss - r->row->answer.loss) > allowed * r->scale) {
@@ -141,6 +144,9 @@ int ds_run_recheck(const ds_session *session, ds_error *e)
     if (rc == 0) {
         repetition r = {.session = session, .row = &row, .scale = fmax(fabs(c.best), fabs(c.first))};
         rc = ask(session, &row, &r, e);
+        if (rc == 0 && ds_journal_worker_lost(&r.answer)) { /* which may have been for want of memory */
+            rc = ask(session, &row, &r, e);
+        }
         rc = rc != 0 ? rc : judge(&r, e);
     }
     ds_cursor_close(cursor);

@@ -226,6 +226,15 @@ static json_t *recorded_fact(const ds_session *s, const char *key)
     return o;
 }
 
+/* What else is not there: of a start that ended before it had a record the settings would be enough. */
+static const char *missing_ini(const ds_session *s)
+{
+    const int is_run = !s->spec.survey;
+    return ds_folder_has(s->folder, is_run ? "run.ini" : "landscape.ini") ? ""
+           : is_run                                                       ? ", and no run.ini"
+                                                                          : ", and no landscape.ini";
+}
+
 int ds_session_reopen(ds_session *s, const ds_settings *overrides, const char *hint, uint64_t *done,
                       ds_error *e)
 {
@@ -235,8 +244,8 @@ int ds_session_reopen(ds_session *s, const ds_settings *overrides, const char *h
     int rc = path == NULL                   ? ds_no_memory(e)
              : access(s->folder, F_OK) != 0 ? ds_fail(e, DS_EXIT_IO, "%s: %s", s->folder, strerror(errno))
              : has_store(s)                 ? 0
-                            : ds_fail(e, DS_EXIT_IO, "%s holds no %s (there is no %s)%s", s->folder,
-                                      s->spec.kind, name, hint);
+                            : ds_fail(e, DS_EXIT_IO, "%s holds no %s (there is no %s%s)%s", s->folder,
+                                      s->spec.kind, name, missing_ini(s), hint);
     rc = rc != 0 ? rc : ds_runlock_take(s->folder, &s->lock, e);
     rc = rc != 0 ? rc : ds_store_open(path, DS_STORE_WRITE, &s->journal.store, e);
     rc = rc != 0 ? rc : ds_store_verify(s->journal.store, e);

@@ -30,6 +30,10 @@ int ds_folder_has_landscape(const char *folder);
  * may be there. */
 int ds_folder_vacant(const char *folder, int results_only, ds_error *e);
 
+/* Has a start of a run (`kind` "run", "landscape") ended before it had a record: is its .ini file there, no
+ * store, and nothing that follows one? */
+int ds_folder_begun(const char *folder, const char *kind);
+
 /* The name that the user gets who names none: results/ENV-OPT-sSEED, with -2, -3, ... where that is taken. To
  * be freed. */
 char *ds_folder_default(const char *env, const char *opt, uint64_t seed);

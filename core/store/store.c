@@ -280,7 +280,10 @@ static int accept_file(ds_store *s, ds_error *e)
         return rc;
     }
     if (stat(s->path, &st) == 0 && st.st_size == 0 && application == 0) {
-        return ds_fail(e, DS_EXIT_IO, "%s: damaged: the file is empty; restore it from a copy", s->path);
+        return ds_fail(e, DS_EXIT_IO,
+                       "%s: damaged: the file is empty; restore it from a copy, or start anew "
+                       "with the .ini file beside it",
+                       s->path);
     }
     if (application != DS_STORE_APPLICATION) {
         return ds_fail(e, DS_EXIT_IO,

@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -85,4 +86,13 @@ int ds_folder_vacant(const char *folder, int results_only, ds_error *e)
     }
     closedir(d);
     return rc;
+}
+
+int ds_folder_begun(const char *folder, const char *kind)
+{
+    char ini[48], store[48];
+    snprintf(ini, sizeof(ini), "%s.ini", kind);
+    snprintf(store, sizeof(store), "%s.sqlite", kind);
+    return ds_folder_has(folder, ini) && !ds_folder_has(folder, store) &&
+           ds_folder_vacant(folder, 0, NULL) == 0;
 }

@@ -310,6 +310,27 @@ static int open_stored(ds_landscape *l, const ds_settings *overrides, ds_error *
     return rc != 0 || l->recorded == 0 ? rc : ds_replay_open(s->journal.store, NULL, &s->journal.replay, e);
 }
 
+/* A start that was killed before it had a record has left landscape.ini. */
+static int begin_again(const ds_settings *overrides, const ds_landscape_request *q, json_t **summary,
+                       ds_error *e)
+{
+    ds_settings settings = {0};
+    const ds_section *given = &overrides->section[DS_SECTION_RUN];
+    char *path = ds_folder_path(q->folder, "landscape.ini");
+    int rc = path == NULL ? ds_no_memory(e) : ds_settings_read(&settings, path, e);
+    for (size_t i = 0; i < given->count && rc == 0; i++) {
+        const ds_setting *o = &given->item[i];
+        if (strcmp(o->key, "verify") != 0) {
+            rc = ds_settings_add(&settings, DS_SECTION_RUN, o->key, o->value, o->origin, o->base, o->status,
+                                 o->layer, e);
+        }
+    }
+    rc = rc != 0 ? rc : ds_landscape_start(&settings, q, summary, e);
+    ds_settings_clear(&settings);
+    free(path);
+    return rc;
+}
+
 int ds_landscape_resume(const ds_settings *overrides, const ds_landscape_request *q, json_t **summary,
                         ds_error *e)
 {
@@ -324,6 +345,10 @@ int ds_landscape_resume(const ds_settings *overrides, const ds_landscape_request
         if (ds_settings_find(overrides, DS_SECTION_RUN, searches[i]) != NULL) {
             rc = ds_fail(e, DS_EXIT_USAGE, "%s holds a landscape: --%s is for runs", q->folder, searches[i]);
         }
+    }
+    if (rc == 0 && ds_folder_begun(q->folder, "landscape")) {
+        close_landscape(l);
+        return begin_again(overrides, q, summary, e);
     }
     rc = rc != 0 ? rc : open_stored(l, overrides, e);
     rc = rc != 0 ? rc : open_env(l, e);

@@ -3,6 +3,7 @@
 # What is stored is what was written: damaged rows are named by every reader and can be repaired, folders belong to
 # one run, names stay names, temporary files go, and a record that disappears is noticed.
 . "$(dirname "$0")/../lib.sh"
+trust=
 cd "$tmp" || exit 99
 new() {
     "$dshost" --env analytic --opt cmaes --budget "${2:-60}" --pictures no --out "$1" >/dev/null 2>&1
@@ -195,6 +196,59 @@ fi
 copy good bad
 : >bad/run.sqlite
 refuses 6 "bad/run.sqlite: damaged: the file is empty" "an empty store" "$dshost" resume bad
+
+# ---- starts that were killed before there was a record ----
+for budget in 60 80; do
+    rm -rf early whole
+    mkdir early
+    cp good/run.ini early/
+    : >early/run.lock
+    status 0 "with run.ini alone a run begins" "$dshost" resume early --budget $budget
+    cp -r good whole
+    "$dshost" resume whole --budget $budget --pictures no >/dev/null 2>&1
+    same "and is the same, with a budget of $budget" whole early
+done
+rm -rf early
+mkdir early
+: >early/run.lock
+refuses 6 "early holds no run (there is no run.sqlite, and no run.ini)" "without it none does" "$dshost" resume early
+cp good/run.ini good/summary.json early/
+refuses 6 "early holds no run (there is no run.sqlite)" "nor where there was a record" "$dshost" resume early
+"$dshost" landscape --env analytic --grid 3 --pictures no --out slice >/dev/null 2>&1
+mkdir early_slice
+cp slice/landscape.ini early_slice/
+status 0 "a landscape begins, too" "$dshost" resume early_slice
+cmp -s slice/grid.csv early_slice/grid.csv
+result $? "and is the same"
+
+# ---- a worker that is killed while a record is repeated ----
+# The products that lm asks for are not recorded: they are computed again. The bytes of the file are the deaths.
+killing=$DS_TOP_BUILD/tests/plugins/.libs/channels.so
+"$dshost" --env "$killing" --opt lm --budget 30 --jobs 1 --pictures no --out gauss >/dev/null 2>&1
+cp -r gauss gauss_killed
+"$dshost" resume gauss --budget 60 --pictures no $trust >/dev/null 2>&1
+CHANNELS_KILLS=$tmp/kills
+export CHANNELS_KILLS
+for jobs in 1 2; do
+    for how in "" "--verify false"; do
+        rm -rf again
+        cp -r gauss_killed again
+        printf x >kills
+        # shellcheck disable=SC2086
+        status 0 "one death is forgiven (jobs $jobs $how)" "$dshost" resume again --budget 60 --jobs $jobs --pictures no $how $trust
+        [ ! -s kills ]
+        result $? "there was one"
+        same "and nothing is lost" gauss again
+        rm -rf again
+        cp -r gauss_killed again
+        printf xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx >kills
+        # shellcheck disable=SC2086
+        refuses 4 "could not be repeated, twice: the worker died of SIGKILL .*; nothing was changed, and nothing is lost" \
+            "two are said (jobs $jobs $how)" "$dshost" resume again --budget 60 --jobs $jobs --pictures no $how $trust
+        same "and the record is as it was" gauss_killed again
+    done
+done
+unset CHANNELS_KILLS
 
 # ---- the log that a killed process has left ----
 killed() { # DIR: a run with a log that is not folded in

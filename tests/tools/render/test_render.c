@@ -12,6 +12,7 @@
 
 #include <cairo.h>
 
+#include "base/file.h"
 #include "plot/canvas.h"
 #include "plot/plot.h"
 #include "plot/plot_scale.h"
@@ -653,6 +654,7 @@ static void test_errors(void **state)
     ds_error e = {0};
     char gone[512];
     snprintf(gone, sizeof gone, "%s/none/x.png", t.folder);
+    ds_file_named("/dev/full");
     const char *const paths[] = {"/dev/full", gone, t.folder};
     for (int i = access("/dev/full", W_OK) == 0 ? 0 : 1; i < 3; i++) {
         assert_int_equal(ds_picture_best(paths[i], d, 0, &caption, &e), DS_EXIT_IO);
