@@ -34,7 +34,8 @@ worker_sources = core/worker/estate.c core/worker/estate.h core/worker/greeting.
 	core/worker/process.h core/worker/protocol.h core/worker/proxy.c core/worker/proxy.h \
 	core/worker/remote.c core/worker/remote.h core/worker/ring.c core/worker/ring.h \
 	core/worker/supervisor.c core/worker/supervisor.h
-evaluate_sources = core/evaluate/fix.c core/evaluate/fix.h core/evaluate/pool.c core/evaluate/pool.h core/evaluate/rl_pool.c \
+evaluate_sources = core/evaluate/fix.c core/evaluate/fix.h core/evaluate/pool.c core/evaluate/pool.h \
+	core/evaluate/trust.c core/evaluate/trust.h core/evaluate/rl_pool.c \
 	core/evaluate/rl_pool.h
 snapshot_sources = core/snapshot/episode_scene.c core/snapshot/episode_scene.h core/snapshot/snapshot.c \
 	core/snapshot/snapshot.h

@@ -304,3 +304,13 @@ int ds_text_ends_with(const char *path, const char *const *endings)
     }
     return *endings != NULL;
 }
+
+int ds_path_leaves(const char *path)
+{
+    int leaves = path[0] == '/';
+    for (const char *part = path; part != NULL && !leaves; part = strchr(part, '/')) {
+        part += part[0] == '/';
+        leaves = strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0');
+    }
+    return leaves;
+}

@@ -57,6 +57,9 @@ const char *ds_text_ending(const char *path);
 /* Is it one of `endings` (NULL-terminated), in letters of any case? */
 int ds_text_ends_with(const char *path, const char *const *endings);
 
+/* May a path lead out of the folder that it is relative to: does it begin with / or have a part ".."? */
+int ds_path_leaves(const char *path);
+
 /* Makes it one in place: control characters become blanks, bytes that are not UTF-8 become '?'. */
 void ds_text_clean(char *s);
 

@@ -15,6 +15,7 @@
 #include "cli/pictures.h"
 #include "cli/run_flags.h"
 #include "plugin/search_path.h"
+#include "evaluate/trust.h"
 #include "run/run.h"
 #include "run/signals.h"
 #include "store/run_folder.h"
@@ -45,6 +46,9 @@ static int run(const ds_run_flags *flags, ds_error *e)
                        "run: name an environment with --env and an optimizer with --opt (`dshost list` "
                        "shows them)");
     }
+    /* dshost-picture, and what else is started for this run, finds them in its record. */
+    ds_trust_named(options.env, DS_KIND_ENV, 1);
+    ds_trust_named(options.opt, DS_KIND_OPTIMIZER, 1);
     char *folder = choose_folder(&options);
     if (folder == NULL) {
         rc = ds_no_memory(e);

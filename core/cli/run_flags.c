@@ -10,6 +10,7 @@
 
 #include "base/json_text.h"
 #include "cli/arguments.h"
+#include "evaluate/trust.h"
 #include "run/run.h"
 
 static int is_resume_flag(const ds_param *p)
@@ -80,6 +81,12 @@ int ds_run_sets_check(const ds_settings *settings, const char *command, unsigned
     return 0;
 }
 
+int ds_trust_flag_take(void *request, const char *name, const char *value, ds_error *e)
+{
+    (void)request, (void)name;
+    return ds_trust_add(value, e);
+}
+
 int ds_run_flags_read(int argc, char **argv, int resume, ds_run_flags *out, const char **folder, ds_error *e)
 {
     ds_flag flags[DS_FLAGS_MAX] = {{0}};
@@ -91,6 +98,7 @@ int ds_run_flags_read(int argc, char **argv, int resume, ds_run_flags *out, cons
         flags[k++] = (ds_flag){"config", .take = ds_run_flag_take};
     } else {
         flags[k++] = (ds_flag){"repair", .set = &out->repair};
+        flags[k++] = (ds_flag){"trust-plugin", .take = ds_trust_flag_take};
     }
     flags[k++] = (ds_flag){"json", .set = &out->json};
     flags[k++] = (ds_flag){"help", .set = &out->help};
@@ -124,7 +132,11 @@ void ds_run_flags_help(int resume)
     } else {
         printf("  --repair       Where the record is damaged: keep the evaluations before the first damaged "
                "one, and make the others\n"
-               "                 anew. The damaged file stays, as run.sqlite.damaged.\n");
+               "                 anew. The damaged file stays, as run.sqlite.damaged.\n"
+               "  --trust-plugin Run a plugin that the record names and that is not on the plugin path: its "
+               "file, "
+               "a folder, or an id;\n"
+               "                 may be repeated.\n");
     }
     printf("  --json         Print the summary as JSON instead of the folder.\n");
 }

@@ -26,6 +26,9 @@ int ds_run_flag_take(void *settings, const char *name, const char *value, ds_err
 /* Refuses a --set of a section that the command does not use; `used` has bit k for section k. */
 int ds_run_sets_check(const ds_settings *settings, const char *command, unsigned used, ds_error *e);
 
+/* Takes --trust-plugin (evaluate/trust.h), a flag of the commands that run what a record names. */
+int ds_trust_flag_take(void *request, const char *name, const char *value, ds_error *e);
+
 /* Is this setting of [run] a flag of the commands that measure (landscape, gradients), too? */
 int ds_run_flag_of_measures(const ds_param *p);
 

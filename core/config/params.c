@@ -49,7 +49,7 @@ static int refuse(const ds_setting *s, const char *owner, const value *v, const 
     return ds_fail(e, s != NULL ? s->status : DS_EXIT_PLUGIN, "%s: %s%s%s = %.200s: %s%s",
                    s != NULL ? s->origin : "default", owner, owner[0] != '\0' ? ": " : "", v->info->name,
                    text, allowed,
-                   s != NULL && s->layer == DS_LAYER_FILE && has_hash(text)
+                   s != NULL && s->layer <= DS_LAYER_FILE && has_hash(text)
                        ? " (a comment behind a value begins with ' ;')"
                        : "");
 }
@@ -267,7 +267,7 @@ static int parse_enum(const char *text, const char *owner, value *v, char *why, 
 /* A name of a plugin with a comment behind it? A file may have such a name. */
 static int looks_commented(const value *v, const ds_setting *s)
 {
-    return (v->info->flags & DS_PARAM_NAME_OR_PATH) != 0 && s != NULL && s->layer == DS_LAYER_FILE &&
+    return (v->info->flags & DS_PARAM_NAME_OR_PATH) != 0 && s != NULL && s->layer <= DS_LAYER_FILE &&
            has_hash(s->value) && access(v->text != NULL ? v->text : s->value, F_OK) != 0;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/program.h"
+#include "base/text.h"
 
 static const char *const isolations[] = {"process", "none", NULL};
 static const char *const apart[] = {"auto", "true", "false", NULL};
@@ -114,8 +115,16 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
     out->noise_key = (uint64_t)noise_key;
     out->jobs = out->jobs == 0 ? ds_jobs_default() : out->jobs;
     const char *key = NULL;
-    char why[200];
-    if (!ds_parse_seed(seed, &out->seed)) {
+    char why[400];
+    const ds_setting *place = ds_settings_find(settings, DS_SECTION_RUN, "out");
+    if (place != NULL && place->layer <= DS_LAYER_FILE && ds_path_leaves(place->value)) {
+        key = "out";
+        snprintf(why, sizeof why,
+                 "%.100s: a file may only name a folder below the working directory; name another one on the "
+                 "command "
+                 "line: --out %.100s",
+                 place->value, place->value);
+    } else if (!ds_parse_seed(seed, &out->seed)) {
         key = "seed";
         snprintf(why, sizeof why, "%.60s: expected a whole number from 0 to 18446744073709551615", seed);
     } else if (out->seed + (uint64_t)out->runs - 1 < out->seed) {

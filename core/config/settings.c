@@ -82,7 +82,7 @@ int ds_settings_add(ds_settings *s, int section, const char *key, const char *va
 {
     ds_section *sec = &s->section[section];
     ds_setting *old = find_in_layer(sec, key, layer);
-    if (old != NULL && layer == DS_LAYER_FILE) {
+    if (old != NULL && layer <= DS_LAYER_FILE) {
         return ds_fail(e, status, "%s: '%s' is set twice (first at %s): remove one", origin, key,
                        old->origin);
     }
@@ -251,4 +251,16 @@ int ds_settings_read(ds_settings *s, const char *path, ds_error *e)
     int status = ds_ini_read(path, DS_INI_FILE_LIMIT, &handler, &folder, e);
     free(folder);
     return status;
+}
+
+int ds_settings_read_record(ds_settings *s, const char *path, ds_error *e)
+{
+    int rc = ds_settings_read(s, path, e);
+    for (int k = 0; k < DS_SECTIONS; k++) {
+        for (size_t i = 0; i < s->section[k].count; i++) {
+            ds_setting *one = &s->section[k].item[i];
+            one->layer = one->layer == DS_LAYER_FILE ? DS_LAYER_RECORD : one->layer;
+        }
+    }
+    return rc;
 }

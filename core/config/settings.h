@@ -26,7 +26,12 @@ enum {
 extern const char *const ds_section_names[DS_SECTIONS];
 
 /* Where a setting comes from; a higher layer wins. */
-enum { DS_LAYER_FILE = 0, DS_LAYER_SET = 1, DS_LAYER_FLAG = 2 };
+enum {
+    DS_LAYER_RECORD = -1, /* of a result folder, which anybody may have made */
+    DS_LAYER_FILE = 0,
+    DS_LAYER_SET = 1,
+    DS_LAYER_FLAG = 2
+};
 
 typedef struct ds_setting {
     char *key;
@@ -59,6 +64,9 @@ int ds_settings_copy(ds_settings *to, const ds_settings *from, ds_error *e);
  * without '=', files over 1 MiB, what is no regular file. An indented line continues the value of the line
  * before. After a failure the settings are incomplete and only good for ds_settings_clear(). */
 int ds_settings_read(ds_settings *s, const char *path, ds_error *e);
+
+/* The same of a file that lies in a result folder, and was named by nobody: DS_LAYER_RECORD. */
+int ds_settings_read_record(ds_settings *s, const char *path, ds_error *e);
 
 /* The same from memory; `name` stands for the file in messages, `base` for its folder (may be NULL). */
 int ds_settings_parse(ds_settings *s, const char *text, size_t length, const char *name, const char *base,

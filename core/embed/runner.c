@@ -12,6 +12,7 @@
 #include "config/npy.h"
 #include "guest/surroundings.h"
 #include "embed/embed.h"
+#include "evaluate/trust.h"
 #include "run/run.h"
 #include "worker/probe.h"
 
@@ -48,8 +49,7 @@ static int check(const ds_runner_options *o, ds_error *e)
     if (o->resume > 1 || o->folder == NULL || o->folder[0] == '\0') {
         return ds_fail(e, DS_EXIT_USAGE, "a run needs a folder, and resume is 0 or 1");
     }
-    if (o->resume ? o->environment != NULL || o->optimizer != NULL || o->env != NULL || o->opt != NULL
-                  : o->environment == NULL || o->optimizer == NULL) {
+    if (o->resume ? o->env != NULL || o->opt != NULL : o->environment == NULL || o->optimizer == NULL) {
         return ds_fail(
             e, DS_EXIT_USAGE,
             o->resume ? "a run that goes on has its environment, its optimizer and their settings already"
@@ -99,6 +99,12 @@ static int prepare(ds_runner *r, const ds_runner_options *o, ds_error *e)
     rc = rc != 0 ? rc : ds_embed_settings(DS_SECTION_RUN, o->run, &r->settings, e);
     rc = rc != 0 ? rc : ds_embed_settings(DS_SECTION_ENV, o->env, &r->settings, e);
     rc = rc != 0 ? rc : ds_embed_settings(DS_SECTION_OPT, o->opt, &r->settings, e);
+    if (o->resume && o->environment != NULL) {
+        ds_trust_named(o->environment, DS_KIND_ENV, 0);
+    }
+    if (o->resume && o->optimizer != NULL) {
+        ds_trust_named(o->optimizer, DS_KIND_OPTIMIZER, 0);
+    }
     rc = rc != 0 || o->resume ? rc : add(r, "env", o->environment, e);
     rc = rc != 0 || o->resume ? rc : add(r, "opt", o->optimizer, e);
     return rc != 0 ? rc : check_settings(r, e);

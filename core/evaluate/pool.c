@@ -16,6 +16,7 @@
 #include "guest/crash.h"
 #include "guest/surroundings.h"
 #include "plugin/needs.h"
+#include "evaluate/trust.h"
 #include "worker/probe.h"
 
 enum {
@@ -123,6 +124,9 @@ int ds_pool_find_env(ds_pool_config *config, const char *name, ds_error *e)
                                    .stop = config->stop,
                                    .waiting = config->waiting,
                                    .ctx = config->ctx};
+    if (ds_trust_check(config->settings, "env", name, e) != 0) {
+        return e->status;
+    }
     return config->isolation == DS_ISOLATION_NONE
                ? ds_probe_load(name, DS_KIND_ENV, &probe, &config->module, e)
                : ds_probe_open(name, DS_KIND_ENV, &probe, &config->module, e);
@@ -130,6 +134,9 @@ int ds_pool_find_env(ds_pool_config *config, const char *name, ds_error *e)
 
 int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e)
 {
+    if (ds_trust_check_parameters(config->settings, config->module, e) != 0) {
+        return e->status;
+    }
     ds_pool *p = calloc(1, sizeof(*p));
     if (p == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");

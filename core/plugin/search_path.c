@@ -469,3 +469,16 @@ int ds_plugin_is_own(const ds_plugin_file *f)
     }
     return folder != NULL && *folder != NULL;
 }
+
+int ds_plugin_on_path(const char *name, const ds_plugin_file *f)
+{
+    const char *const *folder = ds_loader_path();
+    ds_object_path o;
+    if (strchr(name, '/') == NULL && !ds_plugin_adapted(name, &o)) {
+        return 1;
+    }
+    while (*folder != NULL && !lies_in(f->path, *folder)) {
+        folder++;
+    }
+    return *folder != NULL;
+}

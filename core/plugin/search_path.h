@@ -62,6 +62,9 @@ size_t ds_plugin_files(const char *folder, char *names[DS_FILES_MAX], size_t cou
  * first (worker/probe.h). */
 int ds_plugin_is_own(const ds_plugin_file *f);
 
+/* Was the file found on the plugin path: by an id, or does it lie in one of its folders? */
+int ds_plugin_on_path(const char *name, const ds_plugin_file *f);
+
 /* "environment", "optimizer", "plugin". */
 const char *ds_kind_name(uint32_t kind);
 

@@ -123,8 +123,10 @@ static int wait_created(ds_isolated *p, ds_error *e)
     ds_worker_hello hello;
     for (char byte = 0; byte != DS_WORKER_HELLO;) {
         if (!ds_process_listen(&p->process, POLL_MS, &byte)) {
-            bury(p, NULL);
-            return ds_fail(e, DS_EXIT_PLUGIN, "%s: create() failed: %s", id, p->how);
+            const int status = bury(p, NULL);
+            return ds_process_was_mute(id, status, e) != 0
+                       ? e->status
+                       : ds_fail(e, DS_EXIT_PLUGIN, "%s: create() failed: %s", id, p->how);
         }
         if (byte == 0 && atomic_load(p->config.journal->stop) != 0) {
             return ds_fail(e, DS_EXIT_SIGINT, "stopped before the first evaluation");

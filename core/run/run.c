@@ -82,7 +82,8 @@ static int open_plugins(ds_run *run, ds_error *e)
                        "shows them)");
     }
     int rc = ds_session_find_env(s, e);
-    rc = rc != 0 ? rc : ds_session_find_optimizer(o, s->journal.stop, &run->module, &run->apart, e);
+    rc = rc != 0 ? rc
+                 : ds_session_find_optimizer(o, &s->settings, s->journal.stop, &run->module, &run->apart, e);
     rc = rc != 0 ? rc
                  : ds_params_make(run->module->plugin->desc->params, run->module->id, &s->settings,
                                   DS_SECTION_OPT, &run->params, e);
@@ -750,7 +751,7 @@ static int begin_again(const char *folder, const ds_observer *observer, ds_error
         rc = ds_fail(e, DS_EXIT_USAGE,
                      "%s: begun by a program, and nothing is recorded: start that program again", folder);
     }
-    rc = rc != 0 ? rc : ds_settings_read(&settings, path, e);
+    rc = rc != 0 ? rc : ds_settings_read_record(&settings, path, e);
     ds_run *run = rc == 0 ? new_run(folder, observer, e) : NULL;
     rc = rc == 0 && run == NULL ? e->status : rc;
     rc = rc != 0 ? rc : prepare(run, &settings, e);

@@ -108,7 +108,9 @@ static int write_plan(const ds_settings *settings, const ds_run_options *options
     const ds_module *module[DS_SECTIONS] = {NULL};
     int apart = 0;
     int rc = ds_pool_find_env(&c, options->env, e);
-    rc = rc != 0 ? rc : ds_session_find_optimizer(options, &ds_stop_flag, &module[DS_SECTION_OPT], &apart, e);
+    rc = rc != 0 ? rc
+                 : ds_session_find_optimizer(options, settings, &ds_stop_flag, &module[DS_SECTION_OPT],
+                                             &apart, e);
     module[DS_SECTION_ENV] = c.module;
     for (int k = 0; k < DS_SECTIONS && rc == 0; k++) {
         const ds_module *m = module[k];
@@ -161,7 +163,7 @@ int ds_series_resume(const char *folder, const ds_settings *overrides, const ds_
     ds_settings settings = {0};
     ds_run_options options = {0};
     char *path = ds_folder_path(folder, "run.ini");
-    int rc = path == NULL ? ds_no_memory(e) : ds_settings_read(&settings, path, e);
+    int rc = path == NULL ? ds_no_memory(e) : ds_settings_read_record(&settings, path, e);
     rc = rc != 0 ? rc : ds_portable_settle(&settings, e);
     rc = rc != 0 ? rc : ds_run_options_make(&settings, &options, e);
     rc = rc != 0 ? rc : run_all(&settings, &options, overrides, folder, observer, summaries, e);

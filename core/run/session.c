@@ -18,6 +18,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "evaluate/trust.h"
 #include "worker/probe.h"
 
 int ds_session_open(ds_session *s, const char *kind, const char *folder, ds_error *e)
@@ -90,9 +91,12 @@ int ds_session_find_env(ds_session *s, ds_error *e)
     return rc;
 }
 
-int ds_session_find_optimizer(const ds_run_options *o, const atomic_int *stop, const ds_module **out,
-                              int *apart, ds_error *e)
+int ds_session_find_optimizer(const ds_run_options *o, const ds_settings *settings, const atomic_int *stop,
+                              const ds_module **out, int *apart, ds_error *e)
 {
+    if (ds_trust_check(settings, "opt", o->opt, e) != 0) {
+        return e->status;
+    }
     const ds_probe_config probe = {.start_timeout = o->start_timeout, .stop = stop};
     ds_plugin_file f;
     int rc = ds_plugin_find(o->opt, DS_KIND_OPTIMIZER, &f, e);

@@ -50,8 +50,8 @@ int ds_session_find_env(ds_session *s, ds_error *e);
 
 /* The optimizer that the options name: loaded into this process, or *apart, described by one of its own
  * (run.isolate_optimizer). */
-int ds_session_find_optimizer(const ds_run_options *o, const atomic_int *stop, const ds_module **out,
-                              int *apart, ds_error *e);
+int ds_session_find_optimizer(const ds_run_options *o, const ds_settings *settings, const atomic_int *stop,
+                              const ds_module **out, int *apart, ds_error *e);
 
 /* Opens the pool of s->env_module, and the journal of `recorded` variables a row (0 = all of them). */
 int ds_session_open_pool(ds_session *s, uint64_t recorded, ds_error *e);

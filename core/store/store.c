@@ -154,21 +154,35 @@ static int note_log(void *store, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
-/* Write-ahead log where the file system can do it; without shared memory (network file systems)
- * in exclusive mode. */
-static int prepare_writing(ds_store *s, ds_error *e)
+/* The connection has failed: can the index of the log not be shared (network file systems)? Alone, without others
+ * that read at the same time, SQLite needs none, which has to be said before anything is read. */
+static int needs_no_index(const ds_store *s, int mode)
 {
+    const int code = sqlite3_extended_errcode(s->db);
+    return !s->alone &&
+           (code == SQLITE_IOERR_SHMOPEN || code == SQLITE_IOERR_SHMSIZE || code == SQLITE_IOERR_SHMMAP ||
+            code == SQLITE_IOERR_SHMLOCK || (mode == DS_STORE_WRITE && (code & 0xff) == SQLITE_CANTOPEN));
+}
+
+static int be_alone(ds_store *s, ds_error *e)
+{
+    s->alone = 1;
+    return ds_store_execute(s, "PRAGMA locking_mode=EXCLUSIVE", "locking", e);
+}
+
+/* Write-ahead log where the file system can do it. *again: not with this connection, but perhaps with one that is
+ * alone. */
+static int prepare_writing(ds_store *s, int *again, ds_error *e)
+{
+    *again = 0;
     s->has_log = journal(s, "wal");
     if (!s->has_log) {
-        int system = sqlite3_system_errno(s->db);
-        if (system == EFBIG || system == ENOSPC || system == EDQUOT) { /* another file would not help */
-            return ds_store_fail(s, e, "preparing it");
+        const int system = sqlite3_system_errno(s->db), code = sqlite3_errcode(s->db) & 0xff;
+        if (system == EFBIG || system == ENOSPC || system == EDQUOT || code == SQLITE_BUSY) {
+            return ds_store_fail(s, e, "preparing it"); /* another way would not help */
         }
-        int rc = ds_store_execute(s, "PRAGMA locking_mode=EXCLUSIVE", "locking", e);
-        if (rc != 0) {
-            return rc;
-        }
-        if (!journal(s, "wal") && !journal(s, "truncate")) {
+        *again = !s->alone;
+        if (*again || !journal(s, "truncate")) {
             return ds_store_fail(s, e, "locking (put the result folder on a local disk)");
         }
     }
@@ -238,6 +252,19 @@ static int make_schema(ds_store *s, ds_error *e)
     return rc != 0 ? rc : ds_store_set(s, "n", text, e);
 }
 
+/* An empty file is an empty store; SQLite would not say why it cannot be made. */
+static int make_file(const char *path, ds_error *e)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return ds_fail(e, DS_EXIT_IO, "%s: cannot be made: %s%s", path, strerror(errno),
+                       errno == ENOSPC ? "; make room on the disk (df, and df -i for the number of files)"
+                                       : "");
+    }
+    close(fd);
+    return 0;
+}
+
 int ds_store_create(const char *path, const char *vfs, uint64_t n, ds_store **out, ds_error *e)
 {
     ds_store *s = NULL;
@@ -248,7 +275,8 @@ int ds_store_create(const char *path, const char *vfs, uint64_t n, ds_store **ou
     if (ds_store_check_files(path, e) != 0) {
         return e->status;
     }
-    int rc = connect_file(path, vfs, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &s, e);
+    int rc = vfs == NULL ? make_file(path, e) : 0;
+    rc = rc != 0 ? rc : connect_file(path, vfs, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &s, e);
     if (rc != 0) {
         return rc;
     }
@@ -258,10 +286,14 @@ int ds_store_create(const char *path, const char *vfs, uint64_t n, ds_store **ou
     rc = rc != 0 ? rc : ds_store_begin(s, e);
     rc = rc != 0 ? rc : make_schema(s, e);
     rc = rc != 0 ? rc : ds_store_commit(s, e);
-    rc = rc != 0 ? rc : prepare_writing(s, e);
+    int again = 0;
+    rc = rc != 0 ? rc : prepare_writing(s, &again, e);
     if (rc != 0) {
         ds_store_discard(s);
-        unlink(path);
+        rc = again && vfs == NULL ? ds_store_open(path, DS_STORE_WRITE, out, e) : rc;
+        if (rc != 0) {
+            unlink(path);
+        }
         return rc;
     }
     ds_store_remember_place(s);
@@ -357,7 +389,22 @@ static int is_linked(const char *path, int mode, int *linked, ds_error *e)
     return rc;
 }
 
-int ds_store_open_raw(const char *path, int mode, ds_store **out, ds_error *e)
+/* Opens and looks at the kind of the file, `alone` or with others. */
+static int open_as(const char *path, int mode, int flags, int alone, ds_store **out, ds_error *e)
+{
+    int rc = connect_file(path, NULL, flags, out, e);
+    if (rc != 0) {
+        return rc;
+    }
+    (*out)->writable = mode == DS_STORE_WRITE;
+    if (!(*out)->writable) {
+        sqlite3_exec((*out)->db, "PRAGMA query_only=1", NULL, NULL, NULL);
+    }
+    rc = alone ? be_alone(*out, e) : 0;
+    return rc != 0 ? rc : accept_file(*out, e);
+}
+
+static int open_raw(const char *path, int mode, int alone, ds_store **out, ds_error *e)
 {
     struct stat st;
     ds_store *s = NULL;
@@ -374,25 +421,22 @@ int ds_store_open_raw(const char *path, int mode, ds_store **out, ds_error *e)
     }
     /* Readers may write, too, as far as the system lets them: only then does the last one take the files of
      * the write-ahead log away with it. */
-    int code = SQLITE_CANTOPEN;
+    int only_read = linked;
     if (!linked) {
-        rc = connect_file(path, NULL, SQLITE_OPEN_READWRITE, &s, e);
-        if (rc != 0) {
-            return rc;
+        rc = open_as(path, mode, SQLITE_OPEN_READWRITE, alone, &s, e);
+        if (rc != 0 && s != NULL && needs_no_index(s, mode)) {
+            ds_store_discard(s);
+            s = NULL;
+            rc = open_as(path, mode, SQLITE_OPEN_READWRITE, 1, &s, e);
         }
-        s->writable = mode == DS_STORE_WRITE;
-        if (!s->writable) {
-            sqlite3_exec(s->db, "PRAGMA query_only=1", NULL, NULL, NULL);
-        }
-        rc = accept_file(s, e);
-        code = sqlite3_errcode(s->db);
+        const int code = rc != 0 && s != NULL ? sqlite3_errcode(s->db) & 0xff : SQLITE_OK;
+        only_read = rc != 0 && s != NULL && mode == DS_STORE_READ &&
+                    (code == SQLITE_CANTOPEN || code == SQLITE_READONLY || needs_room_only(s));
     }
-    if (linked || (rc != 0 && mode == DS_STORE_READ &&
-                   (code == SQLITE_CANTOPEN || code == SQLITE_READONLY || needs_room_only(s)))) {
+    if (only_read) {
         ds_store_discard(s);
         s = NULL;
-        rc = connect_file(path, NULL, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, &s, e);
-        rc = rc != 0 ? rc : accept_file(s, e);
+        rc = open_as(path, mode, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, 0, &s, e);
     }
     if (rc != 0) {
         ds_store_discard(s);
@@ -402,17 +446,32 @@ int ds_store_open_raw(const char *path, int mode, ds_store **out, ds_error *e)
     return 0;
 }
 
+int ds_store_open_raw(const char *path, int mode, ds_store **out, ds_error *e)
+{
+    return open_raw(path, mode, 0, out, e);
+}
+
+static int open_whole(const char *path, int mode, int alone, ds_store **out, int *again, ds_error *e)
+{
+    int rc = open_raw(path, mode, alone, out, e);
+    rc = rc != 0 ? rc : ds_store_check_head(*out, e);
+    rc = rc != 0 ? rc : read_n(*out, e);
+    rc = rc == 0 && mode == DS_STORE_WRITE ? prepare_writing(*out, again, e) : rc;
+    if (rc != 0) {
+        ds_store_discard(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
 int ds_store_open(const char *path, int mode, ds_store **out, ds_error *e)
 {
     ds_store *s = NULL;
-    int damaged = 0;
+    int damaged = 0, again = 0;
     const uint64_t noted = ds_store_noted(path, &damaged);
-    int rc = ds_store_open_raw(path, mode, &s, e);
-    rc = rc != 0 ? rc : ds_store_check_head(s, e);
-    rc = rc != 0 ? rc : read_n(s, e);
-    rc = rc == 0 && mode == DS_STORE_WRITE ? prepare_writing(s, e) : rc;
+    int rc = open_whole(path, mode, 0, &s, &again, e);
+    rc = rc != 0 && again ? open_whole(path, mode, 1, &s, &again, e) : rc;
     if (rc != 0) {
-        ds_store_discard(s);
         return rc;
     }
     ds_store_note_compare(s, noted, damaged);
@@ -421,6 +480,15 @@ int ds_store_open(const char *path, int mode, ds_store **out, ds_error *e)
     }
     *out = s;
     return 0;
+}
+
+static void remove_index(const ds_store *s)
+{
+    char *name = sqlite3_mprintf("%s-shm", s->path);
+    if (name != NULL && !ds_store_displaced(s)) {
+        unlink(name);
+    }
+    sqlite3_free(name);
 }
 
 int ds_store_close(ds_store *s, ds_error *e)
@@ -436,6 +504,9 @@ int ds_store_close(ds_store *s, ds_error *e)
         }
         if (code == SQLITE_OK) {
             ds_store_note_end(s);
+        }
+        if (s->alone) {
+            remove_index(s); /* that an attempt to share it has left */
         }
     }
     ds_store_discard(s);
@@ -530,7 +601,8 @@ int ds_store_get_settings(ds_store *s, ds_settings *out, ds_error *e)
         rc = name == NULL || key == NULL || value == NULL || section == DS_SECTIONS
                  ? ds_fail(e, DS_EXIT_IO, "%s: damaged: a setting of section '%s'", s->path,
                            name != NULL ? name : "")
-                 : ds_settings_add(out, section, key, value, s->path, NULL, DS_EXIT_CONFIG, 0, e);
+                 : ds_settings_add(out, section, key, value, s->path, NULL, DS_EXIT_CONFIG, DS_LAYER_RECORD,
+                                   e);
     }
     return ds_store_end(s, q, step, rc, e);
 }

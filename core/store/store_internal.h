@@ -44,6 +44,7 @@ struct ds_store {
     uint64_t n;
     int writable;
     int format;
+    int alone; /* nobody else can have it open: no shared index of the log is needed */
     uint64_t rows[DS_STORE_TOTALS], committed[DS_STORE_TOTALS]; /* format 2 */
     int has[DS_STORE_TOTALS];                                   /* the table is there */
     int place;                                                  /* of the file: O_PATH; -1 = not known */

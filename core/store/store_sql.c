@@ -3,11 +3,56 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "store/store_internal.h"
+
+/* SQLite takes a lock that cannot be had for one that another has, and a file that cannot be made for one that is
+ * not there: the errno of a lock, and of a file, beside the store; 0 = that is possible. */
+static int fault_of_locks(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = strndup(path, slash != NULL ? (size_t)(slash - path) + 1 : 0);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    const int fd =
+        folder != NULL ? open(folder[0] != '\0' ? folder : ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600) : -1;
+    const int error = fd >= 0 && fcntl(fd, F_SETLK, &lock) != 0 ? errno : 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    free(folder);
+    return error;
+}
+
+static int fault_of_files(const char *path)
+{
+    struct stat st;
+    struct statvfs disk;
+    const char *slash = strrchr(path, '/');
+    char *folder = strndup(path, slash != NULL ? (size_t)(slash - path) + 1 : 0);
+    const int full = folder != NULL && stat(path, &st) == 0 &&
+                     statvfs(folder[0] != '\0' ? folder : ".", &disk) == 0 && disk.f_files > 0 &&
+                     disk.f_favail == 0;
+    free(folder);
+    return full ? ENOSPC : 0;
+}
+
+static int fail_locked(const ds_store *s, ds_error *e, const char *doing)
+{
+    const int error = fault_of_locks(s->path);
+    return error == 0
+               ? ds_fail(e, DS_EXIT_IO, "%s: failed %s: another program is writing to it", s->path, doing)
+               : ds_fail(
+                     e, DS_EXIT_IO,
+                     "%s: failed %s: its file system gives no locks (%s); put the result folder on a local "
+                     "disk",
+                     s->path, doing, strerror(error));
+}
 
 int ds_store_fail(ds_store *s, ds_error *e, const char *doing)
 {
@@ -37,6 +82,11 @@ int ds_store_fail(ds_store *s, ds_error *e, const char *doing)
         return ds_fail(e, DS_EXIT_IO, "%s: failed %s: %s; make room on the disk", s->path, doing,
                        strerror(ENOSPC));
     case SQLITE_IOERR:
+        if ((code == SQLITE_IOERR_LOCK || code == SQLITE_IOERR_RDLOCK || code == SQLITE_IOERR_SHMLOCK ||
+             code == SQLITE_IOERR_CHECKRESERVEDLOCK) &&
+            fault_of_locks(s->path) != 0) {
+            return fail_locked(s, e, doing);
+        }
         return ds_fail(e, DS_EXIT_IO, "%s: failed %s: %s%s", s->path, doing, why,
                        system == EFBIG    ? "; the file size limit (ulimit -f) is too small"
                        : system == EDQUOT ? "; the quota of the disk is used up"
@@ -44,8 +94,15 @@ int ds_store_fail(ds_store *s, ds_error *e, const char *doing)
     case SQLITE_CONSTRAINT: /* an evaluation is there already */
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return ds_fail(e, DS_EXIT_IO, "%s: failed %s: another program is writing to it", s->path, doing);
+        return fail_locked(s, e, doing);
     case SQLITE_CANTOPEN:
+        if (fault_of_files(s->path) != 0) {
+            return ds_fail(
+                e, DS_EXIT_IO,
+                "%s: failed %s: no file can be made beside it: %s; the number of files of the disk is used "
+                "up (df -i)",
+                s->path, doing, strerror(ENOSPC));
+        }
         return ds_fail(e, DS_EXIT_IO, "%s: cannot be opened: %s", s->path, why);
     default:
         return ds_fail(e, DS_EXIT_IO, "%s: failed %s: %s", s->path, doing, sqlite3_errmsg(s->db));

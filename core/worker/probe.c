@@ -78,12 +78,8 @@ static int wait_described(ds_probe *p, const ds_plugin_file *f, const ds_probe_c
         char byte;
         if (!ds_process_listen(m, POLL_MS, &byte)) {
             const int status = ds_process_bury(m, 0);
-            return WIFEXITED(status) && WEXITSTATUS(status) == DS_WORKER_MUTE
-                       ? ds_fail(e, DS_EXIT_IO,
-                                 "%s: its process cannot write down what it is: the file size limit (ulimit "
-                                 "-f) is too small, or its start-up code has set one",
-                                 f->path)
-                       : ds_loader_died(f->path, status, e);
+            const int mute = ds_process_was_mute(f->path, status, e);
+            return mute != 0 ? mute : ds_loader_died(f->path, status, e);
         }
         if (byte == DS_WORKER_DESCRIBED) {
             return 0;

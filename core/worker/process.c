@@ -387,6 +387,17 @@ double ds_process_start_limit(double start, double timeout, const char **name)
     return start > 0.0 ? start : set ? timeout : DS_START_SECONDS;
 }
 
+int ds_process_was_mute(const char *what, int status, ds_error *e)
+{
+    return WIFEXITED(status) && WEXITSTATUS(status) == DS_WORKER_MUTE
+               ? ds_fail(e, DS_EXIT_IO,
+                         "%s: its process cannot write down what it is: the file size limit (ulimit -f) is "
+                         "too small, "
+                         "or its start-up code has set one",
+                         what)
+               : 0;
+}
+
 void ds_process_say_how(const ds_process *p, const char *who, int status, const char *limit, char *text,
                         size_t size)
 {

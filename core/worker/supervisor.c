@@ -209,6 +209,9 @@ static int failed_to_start(const ds_supervisor *c, uint32_t w, int status, ds_er
         !m->cut_off) {
         return 0;
     }
+    if (ds_process_was_mute(c->config.module->id, status, e) != 0) {
+        return e->status;
+    }
     ds_process_say_how(m, "the worker", status, limit, how, sizeof(how));
     return ds_fail(e, DS_EXIT_PLUGIN, "%s: create() failed: %s", c->config.module->id, how);
 }

@@ -19,6 +19,16 @@
 
 enum { MANY_NUMBERS = 1 << 16 /* variables of all points in one call */ };
 
+/* Writes into the start file, whose size the system may limit: the host is told that by how this process ends. */
+static void write_down(const void *data, size_t size)
+{
+    ds_error e;
+    errno = 0;
+    if (ds_fd_write_all(DS_WORKER_START, data, size, "start file", &e) != 0) {
+        _exit(errno == EFBIG ? DS_WORKER_MUTE : DS_EXIT_UNMET);
+    }
+}
+
 /* Tells the host what the plugin is, and waits for settings. -1 where there are none: the plugin was
  * refused, or the host has no use for it. */
 static int describe(ds_duty *w)
@@ -29,9 +39,11 @@ static int describe(ds_duty *w)
     ds_error e = {0, ""};
     int rc = ds_duty_load(w, &module, &rest, &e);
     void *report = ds_loader_report(module, &e, &size);
-    if (report != NULL && (ds_duty_empty(DS_WORKER_START) != 0 ||
-                           ds_fd_write_all(DS_WORKER_START, report, size, "start file", &e) != 0)) {
-        _exit(errno == EFBIG ? DS_WORKER_MUTE : DS_EXIT_UNMET);
+    if (report != NULL && ds_duty_empty(DS_WORKER_START) != 0) {
+        _exit(DS_EXIT_UNMET);
+    }
+    if (report != NULL) {
+        write_down(report, size);
     }
     int told = report != NULL && ds_duty_say(DS_WORKER_DESCRIBED) == 0;
     free(report);
@@ -44,7 +56,6 @@ static int describe(ds_duty *w)
 static int send_hello(const ds_duty *w, const ds_error *why)
 {
     ds_worker_hello hello;
-    ds_error e;
     memset(&hello, 0, sizeof(hello));
     hello.magic = DS_WORKER_MAGIC;
     hello.error = *why;
@@ -52,10 +63,10 @@ static int send_hello(const ds_duty *w, const ds_error *why)
         hello.env = ds_env_facts_of(w->env);
         hello.channels = w->env->channels.count;
     }
-    if (ds_duty_empty(DS_WORKER_START) != 0 ||
-        ds_fd_write_all(DS_WORKER_START, &hello, sizeof(hello), "start file", &e) != 0) {
+    if (ds_duty_empty(DS_WORKER_START) != 0) {
         return -1;
     }
+    write_down(&hello, sizeof(hello));
     if (w->env != NULL) {
         uint64_t n = w->env->info.n;
         const struct {
@@ -67,9 +78,8 @@ static int send_hello(const ds_duty *w, const ds_error *why)
                     {w->env->variables, w->env->variables != NULL ? n * sizeof(ds_named_variable) : 0},
                     {w->env->channels.entry, hello.channels * sizeof(ds_channel_entry)}};
         for (int i = 0; i < 5; i++) {
-            if (part[i].bytes > 0 &&
-                ds_fd_write_all(DS_WORKER_START, part[i].data, part[i].bytes, "start file", &e) != 0) {
-                return -1;
+            if (part[i].bytes > 0) {
+                write_down(part[i].data, part[i].bytes);
             }
         }
     }

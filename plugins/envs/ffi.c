@@ -396,7 +396,7 @@ static const env_table env = {.size = sizeof(ffi_env),
 
 static const ds_desc desc = {
     ENV_KIT_DESC("ffi", "2"),
-    .flags = DS_ENV_GRADIENT,
+    .flags = DS_ENV_GRADIENT | DS_ENV_RUNS_CODE,
     .summary = "The loss is a C function of any shared library.",
     .description =
         "Name a library, a function of it, how it is called and the box; the function's gradient, if there "

@@ -326,8 +326,8 @@ def _run_in(out, env, method, section, opt, progress, going_on) -> Run:
     callback = _library.Progress(see) if progress is not None else _library.Progress()
     o = _library.RunnerOptions(
         resume=1 if going_on else 0,
-        environment=None if going_on else _library.encoded(env._given["name"], "the environment"),
-        optimizer=None if going_on else _library.encoded(method, "method"),
+        environment=_library.encoded(env._given["name"], "the environment"),
+        optimizer=_library.encoded(method, "method"),
         folder=_library.encoded(out, "out"),
         run=lines(section),
         env=None if going_on else env._text,

@@ -10,6 +10,9 @@ LSAN_OPTIONS=suppressions=$DS_TOP_SRC/tests/support/lsan.supp:print_suppressions
 export LC_ALL LSAN_OPTIONS
 unset DS_PLUGIN_PATH POSIXLY_CORRECT
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/diffsim-cli-XXXXXX") || exit 99
+# Records of the tests name plugins of the tests: outside.sh has those that nobody trusts.
+DS_TRUSTED_PLUGINS=$DS_TOP_BUILD/tests/plugins:$DS_TOP_BUILD/examples:$tmp
+export DS_TRUSTED_PLUGINS
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 tests_run=0

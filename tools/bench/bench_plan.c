@@ -11,7 +11,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "plugin/needs.h"
+#include "evaluate/trust.h"
 #include "store/run_folder.h"
 #include "worker/probe.h"
 
@@ -76,7 +78,7 @@ static double start_limit(const ds_bench_plan *p)
     return limit;
 }
 
-static int load_variants(ds_bench_plan *p, int which, missing *m, ds_error *e)
+static int load_variants(ds_bench_plan *p, int which, int of_record, missing *m, ds_error *e)
 {
     const ds_bench_parts *parts = &p->file.part[which];
     uint32_t kind = which == DS_BENCH_ENV ? DS_KIND_ENV : DS_KIND_OPTIMIZER;
@@ -91,6 +93,10 @@ static int load_variants(ds_bench_plan *p, int which, missing *m, ds_error *e)
         const ds_bench_part *part = &parts->item[i];
         ds_bench_variant v = {part, NULL, NULL};
         ds_error why = {0, ""};
+        rc = of_record ? ds_trust_plugin(part->origin, part->plugin, &why) : 0;
+        if (rc != 0) {
+            return ds_fail(e, rc, "%s", why.text);
+        }
         rc = ds_probe_look_for(part->plugin, kind, &probe, &v.module, &why);
         if (rc != 0) {
             note_missing(m, which, part, &why);
@@ -209,6 +215,13 @@ static char *default_folder(const char *path)
 static int choose_folder(ds_bench_plan *p, const ds_bench_choice *choice, ds_error *e)
 {
     const char *out = choice->out != NULL ? choice->out : ds_bench_text(&p->file, "out");
+    if (choice->out == NULL && ds_path_leaves(out)) {
+        return ds_fail(
+            e, DS_EXIT_CONFIG,
+            "%s: out = %.200s: a file may only name a folder below the working directory; name another "
+            "one on the command line: --out %.200s",
+            p->path, out, out);
+    }
     char *base = out[0] != '\0' ? strdup(out) : default_folder(p->path);
     if (base == NULL) {
         return ds_no_memory(e);
@@ -261,8 +274,8 @@ int ds_bench_plan_make(const char *path, const ds_settings *flags, const ds_sett
     out->shard = choice->shard;
     out->shards = choice->shards;
     int rc = out->path == NULL ? ds_no_memory(e) : ds_bench_file_read(path, flags, sets, &out->file, e);
-    rc = rc != 0 ? rc : load_variants(out, DS_BENCH_ENV, &m, e);
-    rc = rc != 0 ? rc : load_variants(out, DS_BENCH_OPT, &m, e);
+    rc = rc != 0 ? rc : load_variants(out, DS_BENCH_ENV, choice->of_record, &m, e);
+    rc = rc != 0 ? rc : load_variants(out, DS_BENCH_OPT, choice->of_record, &m, e);
     rc = rc != 0 ? rc : report_missing(out, &m, choice->skip_missing, e);
     rc = rc != 0 ? rc : make_cells(out, choice->only, e);
     rc = rc != 0 ? rc : choose_folder(out, choice, e);

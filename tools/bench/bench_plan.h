@@ -52,6 +52,7 @@ typedef struct ds_bench_choice {
     const char *out;      /* NULL = as the file says */
     const char *only;     /* pattern of cells, NULL = all */
     int skip_missing;     /* leave out what cannot be loaded */
+    int of_record;        /* the file lies in a result folder: its plugins need trust (evaluate/trust.h) */
     size_t shard, shards; /* 0, 1 = everything */
 } ds_bench_choice;
 

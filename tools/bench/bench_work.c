@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/program.h"
+#include "evaluate/trust.h"
 #include "results/results.h"
 #include "run/run.h"
 #include "store/run_folder.h"
@@ -55,6 +56,12 @@ int ds_bench_work_open(const ds_bench_plan *plan, size_t slots, ds_bench_work **
     if (w == NULL || (w->slot = calloc(slots, sizeof(*w->slot))) == NULL) {
         free(w);
         return ds_no_memory(e);
+    }
+    /* The runs that go on find in their records what the plan has named. */
+    for (int which = 0; which < 2; which++) {
+        for (size_t i = 0; i < plan->variants[which]; i++) {
+            ds_trust_named(plan->variant[which][i].part->plugin, 0, 1);
+        }
     }
     w->plan = plan;
     w->slots = slots;

@@ -75,7 +75,7 @@ int ds_best_episode_open_folder(const ds_result *run, ds_best_episode *out, ds_e
     ds_settings settings = {0};
     char *ini = ds_folder_path(run->folder, "run.ini");
     memset(out, 0, sizeof *out);
-    int rc = ini == NULL ? ds_no_memory(e) : ds_settings_read(&settings, ini, e);
+    int rc = ini == NULL ? ds_no_memory(e) : ds_settings_read_record(&settings, ini, e);
     rc = rc != 0 ? rc : open_with(run, &settings, out, e);
     ds_settings_clear(&settings);
     free(ini);

@@ -397,6 +397,7 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
                              {"threads", .take = ds_run_flag_take},
                              {"isolation", .take = ds_run_flag_take},
                              {"portable", .take = ds_run_flag_take, .is_switch = 1},
+                             {"trust-plugin", .take = ds_trust_flag_take},
                              {"json", .set = &q->json},
                              {"help", .usage = usage},
                              {0}};

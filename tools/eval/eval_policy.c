@@ -99,10 +99,13 @@ static int adopt_file(const ds_policy *p, ds_settings *settings, ds_error *e)
     char name[320];
     snprintf(name, sizeof name, "%.300s: env_settings", p->path);
     int rc = ds_settings_add(&from, DS_SECTION_RUN, "env", p->env, p->path, NULL, DS_EXIT_CONFIG,
-                             DS_LAYER_FILE, e);
+                             DS_LAYER_RECORD, e);
     rc = rc == 0 && p->env_settings[0] != '\0'
              ? ds_settings_parse_section(&from, DS_SECTION_ENV, p->env_settings, name, e)
              : rc;
+    for (size_t i = 0; i < from.section[DS_SECTION_ENV].count; i++) {
+        from.section[DS_SECTION_ENV].item[i].layer = DS_LAYER_RECORD;
+    }
     rc = rc != 0 ? rc : ds_provenance_adopt(&from, settings, e);
     ds_settings_clear(&from);
     return rc;

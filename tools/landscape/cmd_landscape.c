@@ -132,6 +132,7 @@ static int read_flags(int argc, char **argv, flags *f, ds_error *e)
                              {"marks", .take = take_marks},
                              {"set", .take = take_run},
                              {"config", .take = take_run},
+                             {"trust-plugin", .take = ds_trust_flag_take},
                              {"advise", .set = &f->advise},
                              {"json", .set = &f->json},
                              {"help", .set = &f->help},

@@ -317,7 +317,7 @@ static int begin_again(const ds_settings *overrides, const ds_landscape_request 
     ds_settings settings = {0};
     const ds_section *given = &overrides->section[DS_SECTION_RUN];
     char *path = ds_folder_path(q->folder, "landscape.ini");
-    int rc = path == NULL ? ds_no_memory(e) : ds_settings_read(&settings, path, e);
+    int rc = path == NULL ? ds_no_memory(e) : ds_settings_read_record(&settings, path, e);
     for (size_t i = 0; i < given->count && rc == 0; i++) {
         const ds_setting *o = &given->item[i];
         if (strcmp(o->key, "verify") != 0) {

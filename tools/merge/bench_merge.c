@@ -212,7 +212,7 @@ static int check_parts(const char *out, const char *const *parts, size_t count, 
 
 static int plan_of(const char *folder, const char *out, ds_bench_plan *plan, ds_error *e)
 {
-    const ds_bench_choice choice = {.out = out, .shards = 1};
+    const ds_bench_choice choice = {.out = out, .of_record = 1, .shards = 1};
     ds_settings none = {0};
     char *ini = ds_folder_path(folder, "bench.ini");
     int rc = ini == NULL ? ds_no_memory(e) : ds_bench_plan_make(ini, &none, &none, &choice, plan, e);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/run_flags.h"
 #include "merge/bench_merge.h"
 #include "run/signals.h"
 
@@ -69,7 +70,8 @@ static int merge_parts(int argc, char **argv, int json, ds_error *e)
 static int command(int argc, char **argv, ds_error *e)
 {
     int json = 0;
-    const ds_flag flags[] = {{"json", .set = &json}, {"help", .usage = usage}, {0}};
+    const ds_flag flags[] = {
+        {"trust-plugin", .take = ds_trust_flag_take}, {"json", .set = &json}, {"help", .usage = usage}, {0}};
     int rc = ds_arguments_read(argc, argv, "merge", flags, argc, NULL, e);
     if (rc != 0) {
         return rc;

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/run_flags.h"
 #include "report/report_page.h"
 #include "report/report_episodes.h"
 #include "store/run_folder.h"
@@ -82,6 +83,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
                              {"metrics", .set = &q->metrics},
                              {"no-pictures", .set = &q->no_pictures},
                              {"no-episodes", .set = &q->no_episodes},
+                             {"trust-plugin", .take = ds_trust_flag_take},
                              {"page-only", .set = &q->page_only},
                              {"help", .usage = usage},
                              {0}};

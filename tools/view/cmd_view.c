@@ -217,6 +217,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
                              {"fps", .take = take_shown},
                              {"background", .take = take_shown},
                              {"caption", .text = &q->options.caption},
+                             {"trust-plugin", .take = ds_trust_flag_take},
                              {"live", .text = &q->live},
                              {"port", .take = take_port},
                              {"help", .set = &help},

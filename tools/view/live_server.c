@@ -23,14 +23,21 @@
 #include "view/live_run.h"
 #include "view/page_files.h"
 
-enum { CONNECTIONS = 16, LOOK_MS = 500, PATIENCE = 20 /* looks at a record that cannot be read just now */ };
-/* For a head to come; for an answer to make some progress; without a request before the run is looked at
- * no more. */
-static const double HEAD_SECONDS = 5, ANSWER_SECONDS = 15, IDLE_SECONDS = 30;
+enum {
+    CONNECTIONS = 64, /* at once; where all are taken, the oldest one that has not shown the token goes */
+    PENDING = 256,    /* that the system keeps until we take them */
+    LOOK_MS = 500,
+    PATIENCE = 20 /* looks at a record that cannot be read just now */
+};
+/* For a head to come, for an answer to one without the token to leave; for an answer to make some progress;
+ * without a request before the run is looked at no more. */
+static const double HEAD_SECONDS = 2, ANSWER_SECONDS = 15, IDLE_SECONDS = 30;
 
 typedef struct connection {
     int fd; /* -1 = free */
     double deadline;
+    uint64_t number; /* in the order in which they came */
+    int known;       /* it has shown the token */
     char head[DS_LIVE_HEAD];
     size_t got;
     char *answer; /* NULL while the head comes */
@@ -42,6 +49,7 @@ typedef struct server {
     ds_live_guard guard;
     ds_live_run *run;
     connection connection[CONNECTIONS];
+    uint64_t accepted;
     double asked_at, looked_at;
     double deaf_until; /* no connection is taken before: the last one could not be */
 } server;
@@ -161,23 +169,47 @@ static void close_connection(connection *c)
     c->fd = -1;
 }
 
-static void accept_one(server *s, double now)
+/* A free place, or that of the oldest of those that have not shown the token: who only holds connections keeps
+ * nobody out. NULL where all belong to the user. */
+static connection *place_for_one(server *s)
+{
+    connection *oldest = NULL;
+    for (size_t i = 0; i < CONNECTIONS; i++) {
+        connection *c = &s->connection[i];
+        if (c->fd < 0) {
+            return c;
+        }
+        if (!c->known && (oldest == NULL || c->number < oldest->number)) {
+            oldest = c;
+        }
+    }
+    if (oldest != NULL) {
+        close_connection(oldest);
+    }
+    return oldest;
+}
+
+/* Takes one that waits; 0 where there is none. */
+static int accept_one(server *s, double now)
 {
     const int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    connection *c = NULL;
-    if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) {
-        s->deaf_until = now + 1; /* no descriptors: it waits, and poll() would tell of it at once */
+    if (fd < 0) {
+        if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) {
+            s->deaf_until = now + 1; /* no descriptors: it waits, and poll() would tell of it at once */
+        }
+        return 0;
     }
-    for (size_t i = 0; i < CONNECTIONS && c == NULL; i++) {
-        c = s->connection[i].fd < 0 ? &s->connection[i] : NULL;
+    connection *c = place_for_one(s);
+    if (c == NULL) {
+        close(fd);
+        return 1;
     }
-    if (fd >= 0 && c == NULL) {
-        close(fd); /* as many as there may be */
-    } else if (fd >= 0) {
-        c->fd = fd;
-        c->deadline = now + HEAD_SECONDS;
-        c->got = c->size = c->sent = 0;
-    }
+    c->fd = fd;
+    c->deadline = now + HEAD_SECONDS;
+    c->number = s->accepted++;
+    c->known = 0;
+    c->got = c->size = c->sent = 0;
+    return 1;
 }
 
 static void receive(server *s, connection *c, double now)
@@ -198,11 +230,12 @@ static void receive(server *s, connection *c, double now)
     const int status = end == 0 ? 431 : ds_live_request_read(c->head, end, &s->guard, path);
     if (status == 200) {
         s->asked_at = now;
+        c->known = 1;
         respond(s, c, path);
     } else {
         refuse(c, status);
     }
-    c->deadline = now + ANSWER_SECONDS;
+    c->deadline = now + (c->known ? ANSWER_SECONDS : HEAD_SECONDS);
     if (c->answer == NULL) {
         close_connection(c);
     }
@@ -213,7 +246,7 @@ static void send_more(connection *c, double now)
     const ssize_t n = send(c->fd, c->answer + c->sent, c->size - c->sent, MSG_NOSIGNAL);
     if (n > 0) {
         c->sent += (size_t)n;
-        c->deadline = now + ANSWER_SECONDS;
+        c->deadline = c->known ? now + ANSWER_SECONDS : c->deadline;
     }
     if (c->sent == c->size || (n < 0 && errno != EAGAIN && errno != EINTR)) {
         if (c->sent == c->size) {
@@ -226,30 +259,58 @@ static void send_more(connection *c, double now)
     }
 }
 
+/* What has come, or can be sent, of one connection. */
+static void serve_one(server *s, connection *c, double now)
+{
+    if (c->answer == NULL) {
+        receive(s, c, now);
+    }
+    if (c->fd >= 0 && c->answer != NULL) { /* most answers leave at once */
+        send_more(c, now);
+    }
+}
+
 static void serve_connections(server *s, struct pollfd *wait)
 {
+    connection *of[CONNECTIONS + 1];
     size_t n = 0;
-    wait[n++] = (struct pollfd){.fd = ds_clock_s() < s->deaf_until ? -1 : s->fd, .events = POLLIN};
-    for (size_t i = 0; i < CONNECTIONS; i++) {
-        const connection *c = &s->connection[i];
-        wait[n++] = (struct pollfd){.fd = c->fd, .events = c->answer != NULL ? POLLOUT : POLLIN};
+    if (ds_clock_s() >= s->deaf_until) {
+        of[n] = NULL;
+        wait[n++] = (struct pollfd){.fd = s->fd, .events = POLLIN};
     }
-    poll(wait, n, LOOK_MS);
-    const double now = ds_clock_s();
-    for (size_t i = 0; i < CONNECTIONS; i++) {
+    for (size_t i = 0; i < CONNECTIONS;
+         i++) { /* those that there are: poll() takes no more than may be open */
         connection *c = &s->connection[i];
-        const short events = wait[i + 1].revents;
-        if (c->fd >= 0 && events != 0 && c->answer != NULL) {
-            send_more(c, now);
-        } else if (c->fd >= 0 && events != 0) {
-            receive(s, c, now);
-        }
-        if (c->fd >= 0 && now > c->deadline) {
-            close_connection(c);
+        if (c->fd >= 0) {
+            of[n] = c;
+            wait[n++] = (struct pollfd){.fd = c->fd, .events = c->answer != NULL ? POLLOUT : POLLIN};
         }
     }
-    if (wait[0].revents != 0) {
-        accept_one(s, now);
+    if (poll(wait, n, LOOK_MS) < 0 && errno != EINTR) {
+        ds_sleep_ms(LOOK_MS / 10);
+    }
+    const double now = ds_clock_s();
+    int more = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (of[i] == NULL) {
+            more = wait[i].revents != 0;
+            continue;
+        }
+        if (wait[i].revents != 0) {
+            serve_one(s, of[i], now);
+        }
+        if (of[i]->fd >= 0 && now > of[i]->deadline) {
+            close_connection(of[i]);
+        }
+    }
+    /* All that wait, and what they have sent already: the user is not behind a queue of others. */
+    for (int k = 0; more && k < PENDING && accept_one(s, now); k++) {
+        for (size_t i = 0; i < CONNECTIONS; i++) {
+            connection *c = &s->connection[i];
+            if (c->fd >= 0 && c->number + 1 == s->accepted) {
+                serve_one(s, c, now);
+            }
+        }
     }
 }
 
@@ -277,7 +338,7 @@ static int listen_at(server *s, int port, ds_error *e)
     if (s->fd >= 0) {
         setsockopt(s->fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     }
-    if (s->fd < 0 || bind(s->fd, (struct sockaddr *)&at, sizeof at) != 0 || listen(s->fd, CONNECTIONS) != 0 ||
+    if (s->fd < 0 || bind(s->fd, (struct sockaddr *)&at, sizeof at) != 0 || listen(s->fd, PENDING) != 0 ||
         getsockname(s->fd, (struct sockaddr *)&at, &size) != 0) {
         return ds_fail(e, DS_EXIT_IO,
                        "view --live: cannot listen at 127.0.0.1:%d: %s; choose another with --port", port,

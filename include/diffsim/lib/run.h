@@ -63,7 +63,8 @@ typedef struct ds_runner_result {
 /* All texts are copied. */
 typedef struct ds_runner_options {
     uint32_t struct_size; /* sizeof(ds_runner_options) */
-    /* 1 = go on with the run in `folder`: environment, optimizer, env and opt are NULL, and `run` has
+    /* 1 = go on with the run in `folder`: env and opt are NULL; environment and optimizer, too, or they name
+     * plugins that may be loaded where the record names them and they are not on the plugin path. `run` has
      * settings that do not change results (budget, seconds, jobs, threads, isolation, isolate_optimizer,
      * timeout_s, start_timeout_s, memory_mb, max_failed, pictures, page, verify). */
     uint32_t resume;

@@ -3,7 +3,6 @@
 # What is stored is what was written: damaged rows are named by every reader and can be repaired, folders belong to
 # one run, names stay names, temporary files go, and a record that disappears is noticed.
 . "$(dirname "$0")/../lib.sh"
-trust=
 cd "$tmp" || exit 99
 new() {
     "$dshost" --env analytic --opt cmaes --budget "${2:-60}" --pictures no --out "$1" >/dev/null 2>&1
@@ -226,7 +225,7 @@ result $? "and is the same"
 killing=$DS_TOP_BUILD/tests/plugins/.libs/channels.so
 "$dshost" --env "$killing" --opt lm --budget 30 --jobs 1 --pictures no --out gauss >/dev/null 2>&1
 cp -r gauss gauss_killed
-"$dshost" resume gauss --budget 60 --pictures no $trust >/dev/null 2>&1
+"$dshost" resume gauss --budget 60 --pictures no >/dev/null 2>&1
 CHANNELS_KILLS=$tmp/kills
 export CHANNELS_KILLS
 for jobs in 1 2; do
@@ -235,7 +234,7 @@ for jobs in 1 2; do
         cp -r gauss_killed again
         printf x >kills
         # shellcheck disable=SC2086
-        status 0 "one death is forgiven (jobs $jobs $how)" "$dshost" resume again --budget 60 --jobs $jobs --pictures no $how $trust
+        status 0 "one death is forgiven (jobs $jobs $how)" "$dshost" resume again --budget 60 --jobs $jobs --pictures no $how
         [ ! -s kills ]
         result $? "there was one"
         same "and nothing is lost" gauss again
@@ -244,7 +243,7 @@ for jobs in 1 2; do
         printf xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx >kills
         # shellcheck disable=SC2086
         refuses 4 "could not be repeated, twice: the worker died of SIGKILL .*; nothing was changed, and nothing is lost" \
-            "two are said (jobs $jobs $how)" "$dshost" resume again --budget 60 --jobs $jobs --pictures no $how $trust
+            "two are said (jobs $jobs $how)" "$dshost" resume again --budget 60 --jobs $jobs --pictures no $how
         same "and the record is as it was" gauss_killed again
     done
 done

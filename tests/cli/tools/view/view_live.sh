@@ -142,6 +142,43 @@ for k in $kids; do wait "$k"; done
 get "/$token/state"
 answers 200 "after more clients than there is room for"
 
+# 100 local programs that hold connections without the token, and some that come again and again: the user is served.
+cat > hold.py <<'EOT'
+import socket, sys, threading, time
+port, path = int(sys.argv[1]), sys.argv[2]
+held = []
+def hold(k):
+    end = time.time() + 12
+    while time.time() < end:
+        try:
+            s = socket.create_connection(("127.0.0.1", port), timeout=5)
+            s.sendall(b"GET /" if k % 2 else b"")
+            held.append(s)
+            time.sleep(0.05 if k % 10 == 0 else 3)
+        except OSError:
+            time.sleep(0.05)
+for k in range(100):
+    threading.Thread(target=hold, args=(k,), daemon=True).start()
+time.sleep(1)
+worst = 0
+for _ in range(40):
+    begin = time.time()
+    s = socket.create_connection(("127.0.0.1", port), timeout=5)
+    s.settimeout(5)
+    s.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+    text = b""
+    while chunk := s.recv(65536):
+        text += chunk
+    assert text.startswith(b"HTTP/1.1 200 "), text[:80]
+    worst = max(worst, time.time() - begin)
+assert worst < 3, worst
+EOT
+if command -v python3 >/dev/null; then
+	status 0 "40 of 40 requests beside 100 slow clients without the token" python3 hold.py "$port" "/$token/state"
+else
+	skip "slow clients: no python3"
+fi
+
 # ---- the end ----
 ls -A run > after
 cmp -s before after
