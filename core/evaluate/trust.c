@@ -21,6 +21,7 @@ static char *trusted[TRUSTED_MOST]; /* real paths of files and folders */
 static size_t count;
 static char *told[TRUSTED_MOST]; /* what was named already */
 static size_t told_count;
+static int quiet;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both */
 
 /* ---- what is trusted ---- */
@@ -125,13 +126,18 @@ static int is_trusted(const char *file)
 
 /* ---- what a record names ---- */
 
+void ds_trust_quiet(void)
+{
+    quiet = 1;
+}
+
 /* Says once that a plugin of others is run because a record names it. */
 static void tell(const char *record, const char *path)
 {
     pthread_mutex_lock(&lock);
     const int is_new = keep(told, &told_count, path);
     pthread_mutex_unlock(&lock);
-    if (is_new) {
+    if (is_new && !quiet) {
         ds_log(DS_LOG_INFO, NULL, "running the plugin %s, which %s names", path, record);
     }
 }

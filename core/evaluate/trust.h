@@ -16,6 +16,9 @@ int ds_trust_add(const char *what, ds_error *e);
  * programs that this one starts. What cannot be found is left to whoever loads it. */
 void ds_trust_named(const char *name, uint32_t kind, int inherit);
 
+/* Of a program that a run has started: it has said already what it runs. */
+void ds_trust_quiet(void);
+
 /* `name` is what the setting `key` of [run] says: may that plugin be loaded? Always, where the setting is not one
  * of a record; else 0 after a line that names its file, or DS_EXIT_PLUGIN and a line that says what to do. */
 int ds_trust_check(const ds_settings *settings, const char *key, const char *name, ds_error *e);

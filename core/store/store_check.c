@@ -145,8 +145,9 @@ static int is_word_of(const char *text, const char *word, size_t length)
  * generated column, no condition, no module? */
 static int is_plain(const char *sql, const char *name, const char *columns)
 {
-    static const char words[] = "CREATE TABLE INTEGER REAL TEXT BLOB NOT NULL PRIMARY KEY WITHOUT ROWID",
-                      between[] = " ,()\n\t";
+    static const char words[] =
+        "CREATE TABLE INTEGER INT NUM REAL TEXT BLOB NOT NULL PRIMARY KEY WITHOUT ROWID",
+                      between[] = " ,()\"\n\t";
     while (sql[0] != '\0') {
         const size_t n = strcspn(sql, between);
         if (n > 0 && !is_word_of(words, sql, n) && !is_word_of(columns, sql, n) &&

@@ -73,8 +73,19 @@ status 0 "merge" "$dshost" merge apart disk/b
 status 0 "compare" "$dshost" compare disk/b:rand disk/b:cmaes
 status 0 "eval" "$dshost" eval --env analytic --x disk/a
 
-# ---- read-only ----
+# ---- no more files ----
 rm disk/fill
+mount -o remount,nr_inodes=$(($(df -i --output=iused disk | tail -n 1) + 0)) disk
+each 6 "disk/.*$full" --env analytic --opt rand --budget 10 --out disk/c
+each 6 "disk/a/.*$full" resume disk/a --budget 200
+each 6 "disk/.*$full" export disk/a --format csv
+mount -o remount,nr_inodes=0 disk
+mkdir disk/d
+mount -o remount,nr_inodes=$(($(df -i --output=iused disk | tail -n 1) + 2)) disk
+each 6 "disk/d/.*$full" --env analytic --opt rand --budget 10 --out disk/d
+mount -o remount,nr_inodes=0 disk
+
+# ---- read-only ----
 mount -o remount,ro disk
 only="Read-only file system"
 each 6 "disk/.*$only" --env analytic --opt rand --budget 10 --out disk/c

@@ -93,6 +93,11 @@ sweep run -f "$sizes" --env analytic --opt rand --budget 400 --pictures no --out
 sweep list -f "$sizes" list
 sweep check -f "$sizes" check analytic --only load
 sweep landscape -f "$sizes" landscape --env analytic --grid 15 --out run
+for v in 2 4 8; do
+    limited -f $v eval --env analytic
+    [ "$status" -eq 6 ] && grep -q "the file size limit (ulimit -f) is too small" "$tmp/err"
+    result $? "and one of $v blocks, where a worker cannot answer"
+done
 limited -f 1 --env analytic --opt rand --budget 40 --pictures no --out run
 [ "$status" -eq 6 ] && grep -q "analytic.so: its process cannot write down what it is: the file size limit (ulimit -f) is too small" "$tmp/err"
 result $? "one that leaves no room for what a plugin says is named"

@@ -15,8 +15,10 @@
 #include "base/log.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/run_flags.h"
 #include "episode/episode.h"
 #include "eval/best_picture.h"
+#include "evaluate/trust.h"
 #include "plot/plot.h"
 #include "results/results.h"
 #include "store/run_folder.h"
@@ -265,16 +267,25 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
         "Draws the pictures of a run anew from its record, and prints the evaluation that best.png shows.\n"
         "  --best         only best.png\n"
         "  --convergence  only convergence.png and convergence.svg\n"
-        "  --page         only best.html, which plays the best episode\n";
+        "  --page         only best.html, which plays the best episode\n"
+        "  --trust-plugin P\n"
+        "                 run this plugin where the run names it and it is not on the plugin path\n";
     const char *of = NULL;
-    const ds_flag flags[] = {{"best", .set = &q->best}, {"convergence", .set = &q->convergence},
-                             {"page", .set = &q->page}, {"of", .text = &of},
-                             {"help", .usage = usage},  {0}};
+    const ds_flag flags[] = {{"best", .set = &q->best},
+                             {"convergence", .set = &q->convergence},
+                             {"page", .set = &q->page},
+                             {"of", .text = &of},
+                             {"trust-plugin", .take = ds_trust_flag_take},
+                             {"help", .usage = usage},
+                             {0}};
     int rc = ds_arguments_read(argc, argv, "picture", flags, -1, NULL, e);
     if (rc != 0) {
         return rc;
     }
     q->of = of != NULL ? (pid_t)strtol(of, NULL, 10) : 0;
+    if (of != NULL) {
+        ds_trust_quiet();
+    }
     if (optind >= argc) {
         return ds_fail(e, DS_EXIT_USAGE, "picture: name the result folder: dshost picture DIR");
     }

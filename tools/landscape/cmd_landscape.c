@@ -189,6 +189,9 @@ static void print_help(void)
            " points an axis,\n"
            "                 " ADVICE_SAMPLES " samples, " ADVICE_BOX " points of the box, no pictures.\n"
            "                 Nothing is left behind unless a folder is named.\n"
+           "  --trust-plugin Run a plugin that the record in DIR names and that is not on the plugin path: "
+           "its file, "
+           "a folder, or an id.\n"
            "  --json         Print the summary as JSON instead of text.\n");
 }
 

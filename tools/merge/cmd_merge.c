@@ -20,6 +20,10 @@ static const char usage[] =
     "bench`\n"
     "would have put them. Of a run that is in several folders the one with the most evaluations counts.\n"
     "\n"
+    "  --trust-plugin P\n"
+    "                load this plugin where a part names it and it is not on the plugin path: its file, a "
+    "folder,\n"
+    "                or an id\n"
     "  --json        print counts as JSON instead of the folder\n";
 
 static int print_counts(const char *out, const ds_merge_counts *n, int json, ds_error *e)

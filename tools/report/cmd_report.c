@@ -63,6 +63,9 @@ static const char usage[] =
     "no picture\n"
     "  --no-episodes      do not simulate the best episode of each optimizer for the pages that play them "
     "side by side\n"
+    "  --trust-plugin P   run this plugin where a record names it and it is not on the plugin path: its "
+    "file, a "
+    "folder, or an id\n"
     "  --page-only        the page and its tables, without a folder of figures beside them\n";
 
 static int take_tolerance(void *to, const char *name, const char *value, ds_error *e)

@@ -97,6 +97,87 @@ rm -rf copy && cp -r target copy && rm copy/run.sqlite && ln target/run.sqlite c
 status 0 "a record with a second name, as in a backup, is read" "$dshost" export copy --format csv --out copy.csv
 refuses 6 "copy/run.sqlite: has a second name (a hard link)" "and not gone on with" "$dshost" resume copy --budget 12
 
+# ---- the code that a record names ----
+# The plugin leaves a file where it is loaded.
+cat >plugin.c <<'EOT'
+#include <diffsim/helper/scene.h>
+#include <stdio.h>
+static void __attribute__((constructor)) loaded(void)
+{
+    FILE *f = fopen(TRACE, "a");
+    if (f != NULL) {
+        fclose(f);
+    }
+}
+EOT
+sed -n '/^#include/!p' "$DS_TOP_SRC/examples/hill.c" >>plugin.c
+unset DS_TRUSTED_PLUGINS
+trace=$tmp/trace
+if ${DS_CC:-cc} -O1 -fPIC -shared -fvisibility=hidden -DTRACE="\"$trace\"" -I"$DS_TOP_SRC/include" -o hill.so plugin.c -lm 2>"$tmp/err"; then
+    mkdir theirs
+    status 0 "a plugin that the user names runs" "$dshost" --env ./hill.so --opt rand --budget 12 --out theirs/run
+    ! grep -q "running the plugin" "$tmp/err" && [ -e theirs/run/convergence.png ]
+    result $? "and nothing is said about it"
+    printf '[bench]\nenvs = hill\nopts = rand\nruns = 1\n[env hill]\nplugin = %s/hill.so\n[run]\nbudget = 12\npictures = no\n' "$tmp" >hill.ini
+    status 0 "so does one of an experiment" "$dshost" bench hill.ini --out theirs/bench
+    sed 's/budget = 12/budget = 20/' hill.ini >longer.ini
+    status 0 "whose runs go on" "$dshost" bench longer.ini --out theirs/bench
+    "$dshost" landscape --env ./hill.so --grid 3 $quiet --out theirs/land >/dev/null 2>&1
+    mkdir theirs/begun && cp theirs/run/run.ini theirs/begun/
+    "$dshost" --env ./hill.so --opt rand --budget 4 --runs 2 $quiet --out theirs/series >/dev/null 2>&1
+    rm -r theirs/series/seed-1
+    names="names the plugin $tmp/hill.so, which is not on the plugin path: .* add --trust-plugin $tmp/hill.so"
+    cp -r theirs before
+    for command in "resume theirs/run --budget 14" "eval --x theirs/run" "view theirs/run -o v.html" "resume theirs/begun" \
+        "resume theirs/series" "landscape theirs/land" "resume theirs/land" "merge whole theirs/bench"; do
+        rm -f "$trace"
+        # shellcheck disable=SC2086
+        refuses 4 "$names" "refused: $command" "$dshost" $command
+        [ ! -e "$trace" ]
+        result $? "and nothing of it was loaded"
+    done
+    rm -f "$trace"
+    status 0 "report leaves its pictures out" "$dshost" report theirs/run --out page --metrics
+    grep -q "warning: .*$names" "$tmp/err" && [ ! -e "$trace" ]
+    result $? "says so, and loads nothing"
+    for command in "export theirs/run --format csv --out -" "plot theirs/run --out p.png" "compare theirs/bench:rand theirs/bench:rand" "doctor theirs"; do
+        # shellcheck disable=SC2086
+        run "$dshost" $command
+        [ ! -e "$trace" ]
+        result $? "nothing is loaded: $command"
+    done
+    rm -rf theirs && cp -r before theirs
+    for flag in "$tmp/hill.so" ./hill.so "$tmp"; do
+        status 0 "trusted: $flag" "$dshost" eval --x theirs/run --trust-plugin "$flag"
+        grep -q "^dshost: running the plugin $tmp/hill.so, which theirs/run/run.sqlite names" "$tmp/err"
+        result $? "and named"
+    done
+    for command in "resume theirs/run --budget 14" "resume theirs/begun" "resume theirs/series" "resume theirs/land" "merge whole theirs/bench" \
+        "view theirs/run -o v.html" "report theirs/run --out page"; do
+        # shellcheck disable=SC2086
+        status 0 "trusted: $command" "$dshost" $command --trust-plugin hill.so
+    done
+    status 0 "by the variable" env DS_TRUSTED_PLUGINS="/nowhere:$tmp" "$dshost" resume theirs/run --budget 16
+    status 0 "or on the plugin path" env DS_PLUGIN_PATH="$tmp" "$dshost" resume theirs/run --budget 18
+    refuses 2 "trust-plugin nowhere.so: there is no such file" "nothing to trust" "$dshost" resume theirs/run --trust-plugin nowhere.so
+else
+    result 1 "the plugin of this test compiles"
+fi
+"$dshost" --env ffi --opt rand --budget 4 $quiet --out code >/dev/null 2>&1
+refuses 4 "code/run.sqlite has parameters of ffi, which runs code that they name: .* add --trust-plugin ffi" \
+    "parameters that name code" "$dshost" eval --x code
+status 0 "trusted" "$dshost" eval --x code --trust-plugin ffi
+mkdir below
+printf '[run]\nenv = analytic\nopt = rand\nbudget = 4\npictures = no\nout = ../up\n' >below/o.ini
+cd below || exit 99
+refuses 3 "o.ini:6: out = ../up: a file may only name a folder below the working directory" "a file whose results would go elsewhere" "$dshost" --config o.ini
+sed "s|../up|$tmp/up|" o.ini >p.ini
+refuses 3 "a file may only name a folder below the working directory" "or anywhere" "$dshost" --config p.ini
+printf '[bench]\nenvs = analytic\nopts = rand\nruns = 1\nout = /tmp/x\n[run]\nbudget = 4\n' >q.ini
+refuses 3 "a file may only name a folder below the working directory" "or those of an experiment" "$dshost" bench q.ini
+status 0 "the user may say so" "$dshost" --config o.ini --out ../up
+cd .. || exit 99
+
 # ---- the text of a record ----
 if command -v sqlite3 >/dev/null; then
     "$dshost" --env analytic --opt rand --budget 20 --seed 1 $quiet --out text >/dev/null 2>&1

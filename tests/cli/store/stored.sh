@@ -457,4 +457,77 @@ done
 status 0 "what was done is resumed" "$dshost" resume limit2
 [ "$(rows limit2)" = 9000 ]
 result $? "to its end"
+# ---- file systems that cannot do what SQLite wants ----
+# As on network file systems: no locks (two ways to say so), or an index of the log that cannot be mapped.
+cat >shim.c <<'EOT'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static int is(const char *what)
+{
+    const char *s = getenv("SHIM");
+    return s != NULL && strcmp(s, what) == 0;
+}
+#define LOCKS(name) \
+    int name(int fd, int what, ...) \
+    { \
+        va_list list; \
+        va_start(list, what); \
+        void *arg = va_arg(list, void *); \
+        va_end(list); \
+        int (*real)(int, int, ...) = (int (*)(int, int, ...))dlsym(RTLD_NEXT, #name); \
+        if ((what == F_SETLK || what == F_SETLKW) && (is("enolck") || is("einval"))) { \
+            errno = is("enolck") ? ENOLCK : EINVAL; \
+            return -1; \
+        } \
+        return real(fd, what, arg); \
+    }
+LOCKS(fcntl)
+LOCKS(fcntl64)
+#define MAPS(name, type) \
+    void *name(void *at, size_t n, int prot, int flags, int fd, type from) \
+    { \
+        void *(*real)(void *, size_t, int, int, int, type) = \
+            (void *(*)(void *, size_t, int, int, int, type))dlsym(RTLD_NEXT, #name); \
+        char link[40], path[4096]; \
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd); \
+        ssize_t k = fd >= 0 && is("shm") ? readlink(link, path, sizeof path) : 0; \
+        if (k > 4 && memcmp(path + k - 4, "-shm", 4) == 0) { \
+            errno = ENODEV; \
+            return MAP_FAILED; \
+        } \
+        return real(at, n, prot, flags, fd, from); \
+    }
+MAPS(mmap, off_t)
+MAPS(mmap64, off64_t)
+EOT
+if [ -z "$DS_SANITIZE" ] && ${DS_CC:-cc} -O1 -fPIC -shared -o shim.so shim.c -ldl 2>"$tmp/err"; then
+    shim() {
+        env SHIM="$1" LD_PRELOAD="$tmp/shim.so" "$dshost" "$2" "$3" "$4" "$5" --pictures no
+    }
+    for how in "enolck:No locks available" "einval:Invalid argument"; do
+        copy good bad
+        # shellcheck disable=SC2086
+        refuses 6 "its file system gives no locks (${how#*:}); put the result folder on a local disk" "no locks: run" \
+            env SHIM="${how%:*}" LD_PRELOAD="$tmp/shim.so" "$dshost" --env analytic --opt rand --budget 5 --pictures no --out unlocked
+        refuses 6 "its file system gives no locks (${how#*:})" "no locks: resume" shim "${how%:*}" resume bad --budget 70
+        rm -rf unlocked
+    done
+    status 0 "an index that cannot be mapped is done without: run" env SHIM=shm LD_PRELOAD="$tmp/shim.so" \
+        "$dshost" --env analytic --opt cmaes --budget 60 --pictures no --out unmapped
+    same "and the record is the same" good unmapped
+    status 0 "so does resuming" shim shm resume unmapped --budget 90
+    status 0 "and reading" env SHIM=shm LD_PRELOAD="$tmp/shim.so" "$dshost" export unmapped --format csv --out unmapped.csv
+    [ "$(wc -l <unmapped.csv)" -eq 91 ] && [ -z "$(ls unmapped | grep run.sqlite-)" ]
+    result $? "of all rows, with no file left beside"
+else
+    skip "file systems: a sanitizer, or the shim does not compile"
+fi
 finish
