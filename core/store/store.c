@@ -288,6 +288,11 @@ int ds_store_create(const char *path, const char *vfs, uint64_t n, ds_store **ou
     rc = rc != 0 ? rc : ds_store_commit(s, e);
     int again = 0;
     rc = rc != 0 ? rc : prepare_writing(s, &again, e);
+    if (rc != 0 && again && vfs != NULL) { /* which a file that is opened anew would not have */
+        rc = be_alone(s, e);
+        rc = rc != 0 ? rc : prepare_writing(s, &again, e);
+        again = 0;
+    }
     if (rc != 0) {
         ds_store_discard(s);
         rc = again && vfs == NULL ? ds_store_open(path, DS_STORE_WRITE, out, e) : rc;
@@ -505,9 +510,9 @@ int ds_store_close(ds_store *s, ds_error *e)
         if (code == SQLITE_OK) {
             ds_store_note_end(s);
         }
-        if (s->alone) {
-            remove_index(s); /* that an attempt to share it has left */
-        }
+    }
+    if (s->alone) {
+        remove_index(s); /* that an attempt to share it has left */
     }
     ds_store_discard(s);
     return rc;

@@ -75,13 +75,13 @@ status 0 "eval" "$dshost" eval --env analytic --x disk/a
 
 # ---- no more files ----
 rm disk/fill
-mount -o remount,nr_inodes=$(($(df -i --output=iused disk | tail -n 1) + 0)) disk
+mkdir disk/d
+used=$(df --output=iused disk | tail -n 1)
+mount -o remount,nr_inodes=$((used)) disk
 each 6 "disk/.*$full" --env analytic --opt rand --budget 10 --out disk/c
 each 6 "disk/a/.*$full" resume disk/a --budget 200
 each 6 "disk/.*$full" export disk/a --format csv
-mount -o remount,nr_inodes=0 disk
-mkdir disk/d
-mount -o remount,nr_inodes=$(($(df -i --output=iused disk | tail -n 1) + 2)) disk
+mount -o remount,nr_inodes=$((used + 2)) disk
 each 6 "disk/d/.*$full" --env analytic --opt rand --budget 10 --out disk/d
 mount -o remount,nr_inodes=0 disk
 

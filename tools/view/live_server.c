@@ -169,8 +169,8 @@ static void close_connection(connection *c)
     c->fd = -1;
 }
 
-/* A free place, or that of the oldest of those that have not shown the token: who only holds connections keeps
- * nobody out. NULL where all belong to the user. */
+/* A free place, or that of the oldest of those that have not shown the token: who only holds connections
+ * keeps nobody out. NULL where all belong to the user. */
 static connection *place_for_one(server *s)
 {
     connection *oldest = NULL;

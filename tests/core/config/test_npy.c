@@ -394,8 +394,8 @@ static void test_atomic(void **state)
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_size, 777000);
     assert_int_equal(st.st_mode & 0777, 0640);
-    /* Nothing is written through a symbolic link, unless the user has named it: then the file that it names is
-     * replaced. */
+    /* Nothing is written through a symbolic link, unless the user has named it: then the file that it names
+     * is replaced. */
     char link_path[512];
     ds_error e;
     snprintf(link_path, sizeof link_path, "%s", temporary_path(&t, "link"));
