@@ -1,29 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # What stands on the host: statistics, plots, pictures, reports, landscapes, gradients, experiments, the conformance kit.
 tools/%.$(OBJEXT) tools/%.lo: AM_CPPFLAGS += $(host_cppflags) $(CAIRO_CFLAGS) $(WEBP_CFLAGS) $(ZLIB_CFLAGS)
-tools_link = tools/libtools.la core/libcore.la $(CAIRO_LIBS) $(WEBP_LIBS) $(ZLIB_LIBS) $(core_libs)
+pictures_link = tools/libpictures.la core/libcore.la $(CAIRO_LIBS) $(ZLIB_LIBS) $(core_libs)
+tools_link = tools/libtools.la tools/libpictures.la core/libcore.la $(CAIRO_LIBS) $(WEBP_LIBS) $(ZLIB_LIBS) $(core_libs)
 LDADD = $(tools_link)
 noinst_LTLIBRARIES += tools/libtools.la
 tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stats/distribution.c \
 	%D%/stats/distribution.h %D%/stats/friedman.c %D%/stats/friedman.h %D%/stats/hypothesis.c %D%/stats/hypothesis.h %D%/stats/sample.c \
-	%D%/stats/sample.h %D%/plot/canvas.c %D%/plot/canvas.h %D%/plot/canvas_svg.c \
-	%D%/plot/canvas_svg.h %D%/plot/plot.c %D%/plot/plot.h %D%/plot/plot_axes.c \
-	%D%/plot/plot_axes.h %D%/plot/plot_bars.c %D%/plot/plot_color.c %D%/plot/plot_color.h \
+	%D%/stats/sample.h \
 	%D%/plot/plot_contour.c %D%/plot/plot_contour.h %D%/plot/plot_groups.c \
 	%D%/plot/plot_groups.h %D%/plot/plot_lines.c %D%/plot/plot_lines.h %D%/plot/plot_marker.c %D%/plot/plot_marker.h %D%/plot/plot_map.c \
-	%D%/plot/plot_map.h %D%/plot/plot_panels.c %D%/plot/plot_panels.h %D%/plot/plot_scale.c \
-	%D%/plot/plot_scale.h %D%/render/picture.c \
+	%D%/plot/plot_map.h %D%/plot/plot_panels.c %D%/plot/plot_panels.h \
 	%D%/page/html.c %D%/page/html.h %D%/page/page.c %D%/page/page.h %D%/page/page_texts.h \
-	%D%/render/picture.h %D%/render/render.c %D%/render/render.h %D%/render/render_flat.c %D%/render/render_overlay.h %D%/render/render_overlay.c \
-	%D%/render/render_flat.h %D%/render/render_geometry.c %D%/render/render_internal.h \
-	%D%/render/render_primitives.c %D%/render/render_raster.c %D%/render/render_shade.c \
-	%D%/render/render_shapes.c %D%/render/render_smooth.c %D%/results/trajectory.h \
 	%D%/compare/compare.c %D%/compare/compare.h %D%/results/disambiguate.c %D%/results/mixed.c \
 	%D%/results/export.c %D%/results/export.h %D%/results/export_bench.c %D%/results/export_earlier.c %D%/results/export_earlier.h \
 	%D%/results/export_table.c %D%/results/npy_names.c %D%/results/npy_names.h \
-	%D%/results/npy_write.c %D%/results/npy_write.h %D%/results/point.c %D%/results/point.h %D%/results/pool.c \
-	%D%/results/printer.c %D%/results/printer.h %D%/results/results.c %D%/results/results.h %D%/results/settings_text.c \
-	%D%/results/settings_text.h \
+	%D%/results/npy_write.c %D%/results/npy_write.h %D%/results/pool.c \
+	%D%/results/printer.c %D%/results/printer.h \
 	%D%/tables/csv.c %D%/tables/csv.h %D%/tables/join.c %D%/tables/only.c %D%/tables/run_table.c %D%/tables/run_table.h \
 	%D%/film/film.h %D%/film/film_ffmpeg.c %D%/film/film_frame.c %D%/film/film_frame.h %D%/film/film_png.c \
 	%D%/film/film_webp.c %D%/film/film_write.c %D%/film/film_write.h \
@@ -31,10 +24,8 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/exchange/exchange_vtk.c %D%/exchange/present.c %D%/exchange/present.h %D%/exchange/series.c %D%/exchange/series.h %D%/exchange/surface.c \
 	%D%/exchange/surface.h \
 	%D%/results/trajectory.c %D%/policy/npz_read.c %D%/policy/npz_read.h %D%/policy/policy.c \
-	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h %D%/episode/best_episode.c %D%/episode/best_episode.h \
-	%D%/episode/episode.c %D%/episode/episode.h %D%/view/live_request.c %D%/view/live_request.h %D%/view/page_files.h %D%/view/view_pack.c \
-	%D%/view/view_pack.h %D%/view/view_page.c %D%/view/view_page.h \
-	%D%/eval/best_picture.c %D%/eval/best_picture.h \
+	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h \
+	%D%/view/live_request.c %D%/view/live_request.h \
 	%D%/report/report_make.c %D%/report/report.h %D%/report/report_read.c %D%/report/report_read.h %D%/report/report_csv.c %D%/report/report_csv.h \
 	%D%/report/report_figures.c %D%/report/report_figures.h %D%/report/report_overall.c \
 	%D%/report/report_page.c %D%/report/report_page.h \
@@ -100,6 +91,21 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/catalog/describe.c %D%/catalog/describe.h %D%/catalog/plugin_list.c \
 	%D%/catalog/plugin_list.h
 
+# What draws a run when it has ended: all that dshost-picture needs, so that a first result does not wait for the rest.
+noinst_LTLIBRARIES += tools/libpictures.la
+tools_libpictures_la_SOURCES = %D%/plot/canvas.c %D%/plot/canvas.h %D%/plot/canvas_svg.c %D%/plot/canvas_svg.h %D%/plot/plot.c \
+	%D%/plot/plot.h %D%/plot/plot_axes.c %D%/plot/plot_axes.h %D%/plot/plot_bars.c %D%/plot/plot_color.c \
+	%D%/plot/plot_color.h %D%/plot/plot_scale.c %D%/plot/plot_scale.h %D%/render/picture.c %D%/render/picture.h \
+	%D%/render/render.c %D%/render/render.h %D%/render/render_flat.c %D%/render/render_overlay.h \
+	%D%/render/render_overlay.c %D%/render/render_flat.h %D%/render/render_geometry.c %D%/render/render_internal.h \
+	%D%/render/render_primitives.c %D%/render/render_raster.c %D%/render/render_shade.c %D%/render/render_shapes.c \
+	%D%/render/render_smooth.c %D%/results/trajectory.h %D%/results/point.c %D%/results/point.h \
+	%D%/results/results.c %D%/results/results.h %D%/results/settings_text.c %D%/results/settings_text.h \
+	%D%/episode/best_episode.c %D%/episode/best_episode.h %D%/episode/episode.c %D%/episode/episode.h \
+	%D%/view/page_files.h %D%/view/view_pack.c %D%/view/view_pack.h %D%/view/view_page.c %D%/view/view_page.h \
+	%D%/eval/best_picture.c %D%/eval/best_picture.h
+nodist_tools_libpictures_la_SOURCES = tools/view/page_files.c
+
 # A command of dshost is a program of its own: dshost NAME becomes dshost-NAME.
 pkglibexec_PROGRAMS += libexec/dshost-bench libexec/dshost-check libexec/dshost-compare \
 	libexec/dshost-doctor libexec/dshost-eval libexec/dshost-export libexec/dshost-gradients libexec/dshost-help \
@@ -132,6 +138,7 @@ libexec_dshost_merge_SOURCES = tools/merge/cmd_merge.c
 libexec_dshost_new_SOURCES = tools/catalog/cmd_new.c tools/catalog/new_files.h
 nodist_libexec_dshost_new_SOURCES = tools/catalog/new_files.c
 libexec_dshost_picture_SOURCES = tools/eval/cmd_picture.c
+libexec_dshost_picture_LDADD = $(pictures_link)
 libexec_dshost_plot_SOURCES = tools/report/cmd_plot.c
 libexec_dshost_report_SOURCES = tools/report/cmd_report.c
 libexec_dshost_table_SOURCES = tools/table/cmd_table.c
@@ -177,7 +184,7 @@ tools/landscape/page_texts.c: tools/page/page_files.sh $(landscape_page)/landsca
 page_folder = $(top_srcdir)/tools/view/page
 page_scripts = $(page_folder)/math.js $(page_folder)/data.js $(page_folder)/shapes.js $(page_folder)/shaders.js \
 	$(page_folder)/draw.js $(page_folder)/plot.js $(page_folder)/episodes.js
-nodist_tools_libtools_la_SOURCES = tools/landscape/page_texts.c tools/page/page_texts.c tools/view/page_files.c
+nodist_tools_libtools_la_SOURCES = tools/landscape/page_texts.c tools/page/page_texts.c
 EXTRA_DIST += tools/view/page
 CLEANFILES += tools/view/page_files.c
 live_scripts = $(page_folder)/math.js $(page_folder)/plot.js $(page_folder)/live.js
