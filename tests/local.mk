@@ -44,6 +44,10 @@ test_libs = %D%/support/libtest.la $(methods)/librace.la $(methods)/libcma.la $(
 	$(engines)/pendulum/libcompound.la $(engines)/recording/librecording.la $(engines)/throw/libthrow.la $(engines)/billiards/libbilliards.la $(engines)/smoke/libsmoke.la \
 	$(tools_link) $(CMOCKA_LIBS)
 
+# The archives of test_libs, and what they need of the system: libtool takes a second for each program to find that out.
+test_archives = $(foreach la,$(filter %.la,$(test_libs)),$(dir $(la)).libs/$(notdir $(la:.la=.a))) \
+	$(filter-out %.la,$(test_libs)) $(OPENBLAS_LIBS) $(FFI_LIBS) $(PNG_LIBS)
+
 # What several tests use.
 check_LTLIBRARIES += %D%/support/libtest.la
 %C%_support_libtest_la_SOURCES = %D%/fuzz/fuzz.h %D%/fuzz/fuzz_mesh.h %D%/support/parameter_sets.c %D%/support/parameter_sets.h
@@ -79,6 +83,7 @@ check_PROGRAMS += \
 	%D%/core/run/test_asked %D%/core/run/test_isolated %D%/core/scene/test_snapshot \
 	%D%/core/store/test_store
 # As other programs use libdiffsim.
+library_tests = %D%/core/embed/test_environment %D%/core/embed/test_runner %D%/core/embed/test_search
 %C%_core_embed_test_environment_LDADD = libdiffsim.la $(test_libs)
 %C%_core_embed_test_runner_LDADD = libdiffsim.la $(test_libs)
 %C%_core_embed_test_search_LDADD = libdiffsim.la $(test_libs)
@@ -90,7 +95,7 @@ check_PROGRAMS += \
 	%D%/tools/results/test_results %D%/tools/stats/test_hypothesis %D%/tools/view/test_live_request %D%/tools/view/test_view_page
 if HAVE_WEBP
 %C%_tools_film_test_film_files_CPPFLAGS = $(AM_CPPFLAGS) $(WEBPDEMUX_CFLAGS) -DFILM_WEBP=1
-%C%_tools_film_test_film_files_LDADD = $(test_libs) $(WEBPDEMUX_LIBS)
+%C%_tools_film_test_film_files_LDADD = $(test_archives) $(WEBPDEMUX_LIBS)
 endif
 
 check_PROGRAMS += \
@@ -235,7 +240,8 @@ EXTRA_PROGRAMS += $(SLOW_TESTS)
 %C%_fuzz_parameters_slow_SOURCES = %D%/fuzz/parameters.c
 %C%_fuzz_parameters_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 test_programs = $(check_PROGRAMS) $(fuzz_targets) $(SLOW_TESTS) $(BENCHMARKS)
-$(test_programs): LDADD = $(test_libs)
+$(test_programs): LDADD = $(test_archives)
+$(filter-out $(library_tests),$(test_programs)): private LINK = $(CCLD) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@
 $(test_programs): $(filter %.la,$(test_libs))
 check-slow: all $(check_PROGRAMS) $(check_LTLIBRARIES) $(SLOW_TESTS)
 	@$(AM_TESTS_ENVIRONMENT) { \
