@@ -5,6 +5,7 @@
  * and losses of such a run. Prints shares, and writes pictures and a table: DS_TOP_BUILD=.
  * DS_PLUGIN_PATH=plugins bench/bench_basins FOLDER [SIDE [SCENE | METHOD...]] */
 #define _POSIX_C_SOURCE 200809L
+#include "bench/bench.h"
 #include "host.h"
 
 #include <diffsim/ext/channel.h>
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "plot/plot_map.h"
 
@@ -184,13 +184,6 @@ static double search(fake_host *optimizer, ds_env *env, const struct scene *s, c
 
 /* ---- a scene ---- */
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Start k: a cell of the grid, row by row from below, or a uniform point. */
 static void start_of(const struct scene *s, const ds_env *env, uint64_t side, uint64_t k, double *x)
 {
@@ -292,14 +285,14 @@ static int try_method(const struct scene *s, const struct method *m, ds_env *env
     snprintf(limit, sizeof limit, "cost_limit=%g", s->limit);
     settings[given] = m->limited ? limit : NULL;
     fake_host_open(&optimizer, m->plugin, 0, settings);
-    const double before = now();
+    const double before = bench_cpu_s();
     for (uint64_t k = 0; k < starts; k++) {
         start_of(s, env, side, k, x);
         const double loss = search(&optimizer, env, s, m, 1000 + k, x, &used);
         error[k] = sqrt(loss / (2 * s->samples));
         found += error[k] < s->found;
     }
-    const double seconds = now() - before;
+    const double seconds = bench_cpu_s() - before;
     fake_host_close(&optimizer);
     share_of(found, starts, share);
     printf(

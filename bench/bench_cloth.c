@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench/bench.h"
 #include "plugin/instance.h"
 
 enum { POINTS = 4, ROUNDS = 5, MOST = 128 };
@@ -25,9 +25,7 @@ static const struct scene {
 
 static double now_ms(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+    return 1e3 * bench_cpu_s();
 }
 
 static double time_episodes(ds_env *env, uint32_t want)

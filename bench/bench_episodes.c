@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_episodes.c - processor time of one episode with gradient of the tasks of the material point engine,
  * in terms of the full-size torus in the same run and the same precision. */
+#include "bench/bench.h"
 #include "host.h"
 
 #include <diffsim/helper/random.h>
@@ -8,14 +9,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* The least time of `rounds` episodes at a random point of the box. */
 static double episode_seconds(const char *environment, const char *preset, const char *precision, int rounds)
@@ -33,9 +26,9 @@ static double episode_seconds(const char *environment, const char *preset, const
     }
     for (int round = 0; x != NULL && round < rounds; round++) {
         uint32_t outcome;
-        double t = now();
+        double t = bench_cpu_s();
         fake_eval(&e, x, x + e.info.n, 0, &outcome);
-        best = fmin(best, now() - t);
+        best = fmin(best, bench_cpu_s() - t);
     }
     free(x);
     fake_env_close(&e);

@@ -2,6 +2,7 @@
 /* bench_gp.c - times of the Gaussian process: one evaluation of the fit objective with gradient, a
  * refit, and the search of the acquisition function, at the sizes that Bayesian optimization meets; then
  * whole trials of Bayesian optimization with their memory, up to 4000 points. CPU time of one thread. */
+#include "bench/bench.h"
 #include "methods/base/blas.h"
 #include "methods/bayes/acquisition.h"
 #include "methods/bayes/gp.h"
@@ -11,15 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
-
-/* Seconds of CPU time: other processes disturb it little. */
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* A rugged function at uniform random points, standardised. */
 static void make_data(size_t n, size_t d, double *u, double *y)
@@ -53,28 +45,28 @@ static void bench(const char *name, const gp_model *model, size_t n, size_t d, i
     gp_objective(g, n, u, y, theta, gradient);
     double best = INFINITY;
     for (int i = 0; i < repeats; i++) {
-        double t = now();
+        double t = bench_cpu_s();
         gp_objective(g, n, u, y, theta, gradient);
-        best = fmin(best, now() - t);
+        best = fmin(best, bench_cpu_s() - t);
     }
     gp_default_hyper(g);
     ds_random rng = ds_random_open(1, "fit", 0);
-    double t = now();
+    double t = bench_cpu_s();
     gp_fit(g, n, u, y, 200, &rng, NULL, NULL);
-    double first = now() - t;
-    t = now(); /* warm start: one tenth less data, then all of it */
+    double first = bench_cpu_s() - t;
+    t = bench_cpu_s(); /* warm start: one tenth less data, then all of it */
     gp_fit(g, n - n / 10, u, y, 75, &rng, NULL, NULL);
-    t = now();
+    t = bench_cpu_s();
     gp_fit(g, n, u, y, 75, &rng, NULL, NULL);
     gp_condition(g, n, u);
     gp_set_targets(g, y);
-    double refit = now() - t;
+    double refit = bench_cpu_s() - t;
     acquisition a = {ACQUISITION_LCB, 1.0, 0.0};
     acquisition_search search = {512, 10, 200, u, (n + 19) / 20, u, n, 1e-3};
     double *point = malloc(d * sizeof(double));
-    t = now();
+    t = bench_cpu_s();
     acquisition_minimise(g, &a, &search, &rng, NULL, NULL, point);
-    double search_time = now() - t;
+    double search_time = bench_cpu_s() - t;
     printf("%-14s n %4zu d %2zu  objective+gradient %7.2f ms  first fit %6.3f s  refit %6.3f s  acquisition "
            "%6.3f s\n",
            name, n, d, 1e3 * best, first, refit, search_time);
@@ -121,13 +113,13 @@ static void bench_trial(size_t n, size_t d)
     surrogate_add(s, first, v, y, 0);
     surrogate_propose(s, 1, point);
     surrogate_add(s, second - first, v + first * d, y + first, 0);
-    double t = now();
+    double t = bench_cpu_s();
     surrogate_propose(s, 2, point);
-    double with_fit = now() - t;
+    double with_fit = bench_cpu_s() - t;
     surrogate_add(s, 1, v + second * d, y + second, 0);
-    t = now();
+    t = bench_cpu_s();
     surrogate_propose(s, 3, point);
-    double without = now() - t;
+    double without = bench_cpu_s() - t;
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     printf("trial          n %4zu d %3zu  with a fit %6.3f s  without %6.3f s  memory at most %.0f MB\n", n,

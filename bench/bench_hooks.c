@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench/bench.h"
 #include "plugin/instance.h"
 
 enum { POINTS = 16, ROUNDS = 20 };
@@ -35,9 +35,7 @@ enum { SCENES = sizeof scenes / sizeof *scenes };
 
 static double now_us(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+    return 1e6 * bench_cpu_s();
 }
 
 static void episode(ds_env *env, const double *x, double *grad)

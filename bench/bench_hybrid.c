@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench/bench.h"
 #include "plugin/instance.h"
 
 enum { POINTS = 16, ROUNDS = 40, SETTINGS = 3 };
@@ -63,9 +63,7 @@ typedef struct subject {
 
 static double now_us(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+    return 1e6 * bench_cpu_s();
 }
 
 static int ask_columns(subject *s, uint64_t n, ds_error *e)

@@ -2,12 +2,12 @@
 /* bench_methods.c - what an optimizer itself costs: processor time of whole runs less that of their
  * evaluations, beside the evaluations of 1000 episodes of the small torus, so that the ratio does not
  * depend on the machine. */
+#include "bench/bench.h"
 #include "host.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { BUDGET = 1000 };
 
@@ -15,18 +15,11 @@ enum { BUDGET = 1000 };
 static ds_status (*inner)(const ds_objective *objective, ds_batch *batch);
 static double simulated_s;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static ds_status timed(const ds_objective *objective, ds_batch *batch)
 {
-    double t = now();
+    double t = bench_cpu_s();
     ds_status status = inner(objective, batch);
-    simulated_s += now() - t;
+    simulated_s += bench_cpu_s() - t;
     return status;
 }
 
@@ -42,9 +35,9 @@ static double own_seconds(const char *environment, const char *const *settings, 
     inner = e.objective.evaluate;
     e.objective.evaluate = timed;
     simulated_s = 0.0;
-    double t = now();
+    double t = bench_cpu_s();
     fake_env_run(&e, plugin, seed, NULL);
-    double own = now() - t - simulated_s;
+    double own = bench_cpu_s() - t - simulated_s;
     fake_env_close(&e);
     return own;
 }

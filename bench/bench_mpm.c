@@ -2,6 +2,7 @@
 /* Speed of the material point engine on the full-size torus: the fast engine against the scalar one,
  * where its time goes, how it scales, and episodes per second. bench_mpm [--steps N] [table ...]; how
  * to read it: bench/README.md. */
+#include "bench/bench.h"
 #include "plasticine/tasks.h"
 
 #include <stdio.h>
@@ -164,7 +165,7 @@ static void table_isas(void)
     cost scalar = measure(&how);
     printf("\ninstruction sets: gradient, checkpoint, 1 thread\n");
     how.engine = MPM_ENGINE_FAST;
-    for (size_t i = 0; i < sizeof isas / sizeof isas[0]; i++) {
+    for (size_t i = 0; i < sizeof isas / sizeof isas[0] && bench_has(isas[i]); i++) {
         for (how.bits = 64; how.bits >= 32; how.bits -= 32) {
             char what[64];
             how.isa = isas[i];

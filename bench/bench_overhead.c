@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_overhead.c - what the host adds to one evaluation (analytic sphere, two variables): in this process,
- * isolated, and isolated with the store; and whether the memory of the host stays flat.
+ * isolated, and isolated with the store, in processor time of the host and its workers together; and whether
+ * the memory of the host stays flat.
  *
  *     make bench/bench_overhead && bench/bench_overhead [EVALUATIONS]
  */
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "bench/bench.h"
 #include "evaluate/pool.h"
 #include "store/recorder.h"
 
@@ -87,42 +88,48 @@ static ds_pool *open_pool(int isolation, uint32_t jobs)
     return p;
 }
 
-/* Microseconds per evaluation in batches of `batch` rows. */
-static double measure(ds_pool *p, uint64_t total, uint64_t batch, ds_recorder *recorder, const double *x)
+/* Evaluates `total` points in batches of `batch` rows. */
+static void evaluate(ds_pool *p, uint64_t total, uint64_t batch, sum *s, const double *x)
 {
-    sum s = {0.0, 0, 0, x, recorder};
     ds_error e = {0, ""};
-    uint64_t start = ds_clock_ns();
     for (uint64_t done = 0; done < total; done += batch) {
-        if (ds_pool_evaluate(p, batch, x, 0, done + 1, add, &s, &e) != 0) {
+        if (ds_pool_evaluate(p, batch, x, 0, done + 1, add, s, &e) != 0) {
             die(&e);
         }
     }
-    if (recorder != NULL && ds_recorder_drain(recorder, &e) != 0) {
+    if (s->recorder != NULL && ds_recorder_drain(s->recorder, &e) != 0) {
         die(&e);
     }
-    return 1e-3 * (double)(ds_clock_ns() - start) / (double)total;
 }
 
-static double best_of(ds_pool *p, uint64_t total, uint64_t batch, const double *x)
+/* Seconds of this process and of the workers of a pool, which count when they have ended. */
+static double pool_seconds(int isolation, uint32_t jobs, uint64_t total, uint64_t batch, const double *x)
 {
-    double best = (double)INFINITY;
+    sum s = {.x = x};
+    const double start = bench_cpu_all_s();
+    ds_pool *p = open_pool(isolation, jobs);
+    evaluate(p, total, batch, &s, x);
+    ds_pool_close(p);
+    return bench_cpu_all_s() - start;
+}
+
+/* Microseconds of an evaluation, the best of five, without those of a tenth and of starting and ending. */
+static double best_of(int isolation, uint32_t jobs, uint64_t total, uint64_t batch, const double *x)
+{
+    const uint64_t each = (total / 5 + batch - 1) / batch * batch,
+                   few = (each / 10 + batch - 1) / batch * batch;
+    double best = (double)INFINITY, start = (double)INFINITY;
     for (int k = 0; k < 5; k++) {
-        double us = measure(p, total / 5, batch, NULL, x);
-        best = us < best ? us : best;
+        start = fmin(start, pool_seconds(isolation, jobs, few, batch, x));
+        best = fmin(best, pool_seconds(isolation, jobs, few + each, batch, x));
     }
-    return best;
+    return 1e6 * (best - start) / (double)each;
 }
 
-/* `limit` 0: for information; one by one, every evaluation waits for two wake-ups unless a
- * processor is free. */
-static void report(const char *what, double us, double limit, double bare)
+static void report(const char *what, double us, double bare)
 {
-    printf("%-46s %8.3f us  (", what, us);
-    if (limit > 0.0) {
-        printf("limit %.1f us: %s; ", limit, us <= limit ? "met" : "MISSED");
-    }
-    printf("%.1f x the bare call)\n", us / bare);
+    printf("%-46s %8.3f us  (%.1f x the bare call)\n", what, us, us / bare);
+    fflush(stdout);
 }
 
 /* The environment alone, through its function pointer. */
@@ -140,13 +147,13 @@ static double bare_call(uint64_t total, const double *x)
     }
     double sum_loss = 0.0;
     ds_eval io = {.struct_size = sizeof(io), .n = N};
-    uint64_t start = ds_clock_ns();
+    const double start = bench_cpu_s();
     for (uint64_t i = 0; i < total; i++) {
         io.x = x + i % BATCH * N;
         env->vt->evaluate(env->self, &io);
         sum_loss += io.loss;
     }
-    double us = 1e-3 * (double)(ds_clock_ns() - start) / (double)total;
+    double us = 1e6 * (bench_cpu_s() - start) / (double)total;
     printf("%-46s %8.3f us  (checksum %g)\n", "bare call of the environment", us, sum_loss);
     ds_env_close(env);
     ds_settings_clear(&s);
@@ -163,21 +170,18 @@ int main(int argc, char **argv)
         x[i] = -1.0 + 2.0 * (double)i / (BATCH * N);
     }
     double bare = bare_call(total, x);
-    ds_pool *p = open_pool(DS_ISOLATION_NONE, 1);
-    report("in this process, batches of 1000", best_of(p, total, BATCH, x), 0.2, bare);
-    report("in this process, one by one", best_of(p, total, 1, x), 0.2, bare);
-    ds_pool_close(p);
+    report("in this process, batches of 1000", best_of(DS_ISOLATION_NONE, 1, total, BATCH, x), bare);
+    report("in this process, one by one", best_of(DS_ISOLATION_NONE, 1, total, 1, x), bare);
     for (uint32_t jobs = 1; jobs <= 2; jobs++) {
-        char what[64];
-        p = open_pool(DS_ISOLATION_PROCESS, jobs);
-        measure(p, 20000, BATCH, NULL, x);
-        snprintf(what, sizeof(what), "isolated, %u job%s, batches of 1000", jobs, jobs > 1 ? "s" : "");
-        report(what, best_of(p, total, BATCH, x), 5.0, bare);
-        snprintf(what, sizeof(what), "isolated, %u job%s, batches of 16", jobs, jobs > 1 ? "s" : "");
-        report(what, best_of(p, total / 80 * 80, 16, x), 5.0, bare);
-        snprintf(what, sizeof(what), "isolated, %u job%s, one by one", jobs, jobs > 1 ? "s" : "");
-        report(what, best_of(p, total / 10, 1, x), 0.0, bare);
-        ds_pool_close(p);
+        static const uint64_t batches[] = {BATCH, 16, 1};
+        for (int i = 0; i < 3; i++) {
+            char what[64];
+            snprintf(what, sizeof(what), "isolated, %u job%s, batches of %d", jobs, jobs > 1 ? "s" : "",
+                     (int)batches[i]);
+            report(what,
+                   best_of(DS_ISOLATION_PROCESS, jobs, batches[i] > 1 ? total : total / 10, batches[i], x),
+                   bare);
+        }
     }
 
     char folder[] = "/tmp/diffsim-bench-XXXXXX";
@@ -188,35 +192,25 @@ int main(int argc, char **argv)
         return 1;
     }
     snprintf(path, sizeof(path), "%s/run.sqlite", folder);
-    p = open_pool(DS_ISOLATION_PROCESS, 1);
+    const double opening = pool_seconds(DS_ISOLATION_PROCESS, 1, BATCH, BATCH, x), start = bench_cpu_all_s();
+    ds_pool *p = open_pool(DS_ISOLATION_PROCESS, 1);
     if (ds_store_create(path, NULL, N, &store, &e) != 0 || ds_recorder_open(store, 0, &recorder, &e) != 0) {
         die(&e);
     }
-    sum warm = {0.0, 0, 0, x, recorder};
-    ds_pool_evaluate(p, BATCH, x, 0, 1, add, &warm, &e);
-    ds_recorder_drain(recorder, &e);
-    long before = resident_kib();
-    sum s = {0.0, 0, BATCH, x, recorder};
-    uint64_t start = ds_clock_ns();
-    long after_tenth = 0;
-    for (uint64_t done = 0; done < total; done += BATCH) {
-        if (ds_pool_evaluate(p, BATCH, x, 0, done + 1, add, &s, &e) != 0) {
-            die(&e);
-        }
-        if (done <= total / 10) {
-            after_tenth = resident_kib();
-        }
-    }
-    if (ds_recorder_drain(recorder, &e) != 0) {
-        die(&e);
-    }
-    report("isolated with store, 1 job, batches of 1000",
-           1e-3 * (double)(ds_clock_ns() - start) / (double)total, 15.0, bare);
-    printf("memory of the host: %ld KiB before, %ld KiB after a tenth, %ld KiB after %llu evaluations\n",
-           before, after_tenth, resident_kib(), (unsigned long long)total);
+    sum s = {.x = x, .recorder = recorder};
+    evaluate(p, BATCH, BATCH, &s, x);
+    const long before = resident_kib();
+    evaluate(p, total / 10 / BATCH * BATCH, BATCH, &s, x);
+    const long after_tenth = resident_kib();
+    evaluate(p, total - total / 10 / BATCH * BATCH, BATCH, &s, x);
+    const long after = resident_kib();
     ds_recorder_close(recorder, NULL);
     ds_store_close(store, NULL);
     ds_pool_close(p);
+    report("isolated with store, 1 job, batches of 1000",
+           1e6 * (bench_cpu_all_s() - start - opening) / (double)total, bare);
+    printf("memory of the host: %ld KiB before, %ld KiB after a tenth, %ld KiB after %llu evaluations\n",
+           before, after_tenth, after, (unsigned long long)total);
     unlink(path);
     rmdir(folder);
     free(x);

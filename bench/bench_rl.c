@@ -2,6 +2,7 @@
 /* bench_rl.c - CPU time of one gradient step of soft actor-critic and of the critic of shac, beside that of
  * their matrix products alone, and of ppo per 1000 steps of the pendulum, environment included. The kernels
  * that OpenBLAS has chosen for the processor, or that OPENBLAS_CORETYPE names, decide. */
+#include "bench/bench.h"
 #include "methods/base/blas.h"
 #include "methods/rl/float_adam.h"
 #include "methods/rl/mlp.h"
@@ -12,19 +13,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { OBS = 3, ACT = 1, BATCH = 256, PASSES = 16 };
 
-/* Stable-Baselines3 2.9.2 with PyTorch 2.15 on one core of an AMD EPYC (family 26), the machine
- * of the project. */
-static const double sb3_256 = 10.6e-3, sb3_64 = 3.8e-3, sb3_ppo = 0.36;
-
-static double now(void)
+/* What Stable-Baselines3 takes on this machine, where it is installed. */
+static void print_peer(const char *work, double ours)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    const double peer = bench_peer_s(work);
+    if (peer > 0) {
+        printf("; Stable-Baselines3 %.2f ms, ratio %.3f", 1e3 * peer, ours / peer);
+    }
+    printf("\n");
 }
 
 /* As gradient_step() of sac.c. */
@@ -52,18 +51,18 @@ static double products(int width)
     float *a = calloc(3 * most, sizeof *a), *b = a + most, *c = b + most;
     double best = INFINITY;
     for (int k = 0; k < 20; k++) {
-        double t = now();
+        double t = bench_cpu_s();
         for (int i = 0; i < PASSES; i++) {
             cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, BATCH, width, width, 1.0f, a, width, b,
                         width, 0.0f, c, width);
         }
-        best = fmin(best, now() - t);
+        best = fmin(best, bench_cpu_s() - t);
     }
     free(a);
     return best;
 }
 
-static void bench_sac(size_t width, double peer)
+static void bench_sac(size_t width, const char *peer)
 {
     sac_shape shape = {.obs = OBS, .act = ACT, .batch = BATCH, .hidden_count = 2, .hidden = {width, width}};
     shape.activation = MLP_RELU;
@@ -80,16 +79,16 @@ static void bench_sac(size_t width, double peer)
     double best = INFINITY;
     int repeats = width > 100 ? 20 : 100;
     for (int round = 0; round < 8; round++) {
-        double t = now();
+        double t = bench_cpu_s();
         for (int i = 0; i < repeats; i++) {
             gradient_step(&s, &b, &r);
         }
-        best = fmin(best, (now() - t) / repeats);
+        best = fmin(best, (bench_cpu_s() - t) / repeats);
     }
     double alone = products((int)width);
-    printf("sac gradient step, %zu-%zu, batch %d: %.2f ms; matrix products alone %.2f ms, ratio %.2f; "
-           "Stable-Baselines3 %.1f ms, ratio %.2f\n",
-           width, width, BATCH, 1e3 * best, 1e3 * alone, best / alone, 1e3 * peer, best / peer);
+    printf("sac gradient step, %zu-%zu, batch %d: %.2f ms; matrix products alone %.2f ms, ratio %.2f", width,
+           width, BATCH, 1e3 * best, 1e3 * alone, best / alone);
+    print_peer(peer, best);
     sac_free(&s);
 }
 
@@ -103,11 +102,11 @@ static void bench_ppo(void)
                      "opt.minibatch=64 opt.gamma=0.9 opt.anneal=false opt.normalise_obs=false "
                      "opt.target_kl=0",
                  .budget = 200};
+    const double start = bench_cpu_s();
     if (fake_rl_run(&f)) {
-        double each = 1e3 * f.wall / (double)f.steps;
-        printf("ppo, 4 envs x 1024, batch 64, 10 epochs, 64-64: %.4f s per 1000 steps (environment %.4f); "
-               "Stable-Baselines3 %.2f s, ratio %.3f\n",
-               each, 1e3 * f.env_seconds / (double)f.steps, sb3_ppo, each / sb3_ppo);
+        const double each = 1e3 * (bench_cpu_s() - start) / (double)f.steps;
+        printf("ppo, 4 envs x 1024, batch 64, 10 epochs, 64-64: %.1f ms per 1000 steps", 1e3 * each);
+        print_peer("ppo", each);
         fake_rl_free(&f);
     }
 }
@@ -138,20 +137,20 @@ static void bench_critic(size_t width)
     adam.beta2 = 0.95;
     mlp_init_uniform(&net, w, &r);
     for (int round = 0; round < 8; round++) {
-        double t = now();
+        double t = bench_cpu_s();
         for (int i = 0; i < REPEATS; i++) {
             mlp_forward(&net, w, ROWS, x, &tape);
             mlp_backward(&net, w, ROWS, x, &tape, dy, g, NULL);
             const double norm = float_length(net.weights, g);
             float_adam_step(&adam, 1e-3, norm > 1 ? 1 / norm : 1.0, g, w);
         }
-        step = fmin(step, (now() - t) / REPEATS);
-        t = now();
+        step = fmin(step, (bench_cpu_s() - t) / REPEATS);
+        t = bench_cpu_s();
         for (int i = 0; i < 3 * REPEATS; i++) { /* forward; backward to the inputs, and to the weights */
             cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, ROWS, (int)width, (int)width, 1.0f, a,
                         (int)width, w, (int)width, 0.0f, a + 2 * ROWS * width, (int)width);
         }
-        products = fmin(products, (now() - t) / REPEATS);
+        products = fmin(products, (bench_cpu_s() - t) / REPEATS);
     }
     printf("shac critic step, %zu-%zu, batch %d: %.3f ms; matrix products alone %.3f ms, ratio %.2f\n", width,
            width, ROWS, 1e3 * step, 1e3 * products, step / products);
@@ -165,8 +164,8 @@ int main(void)
 {
     openblas_set_num_threads(1);
     printf("OpenBLAS kernels: %s\n", openblas_get_corename());
-    bench_sac(256, sb3_256);
-    bench_sac(64, sb3_64);
+    bench_sac(256, "sac-256");
+    bench_sac(64, "sac-64");
     bench_ppo();
     bench_critic(64);
     bench_critic(256);

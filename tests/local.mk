@@ -206,7 +206,7 @@ slow_scripts = %D%/cli/install/deb_slow.sh %D%/cli/install/wheel_slow.sh %D%/cli
 	%D%/cli/methods/optimizers_slow.sh %D%/cli/methods/orders_slow.sh %D%/cli/methods/recordings_slow.sh \
 	%D%/cli/portable_slow.sh \
 	%D%/cli/install/install_slow.sh %D%/cli/tools/bench/bench_kill_slow.sh \
-	%D%/cli/tools/check/check_gradients_slow.sh %D%/cli/tools/check/check_plugins_slow.sh \
+	%D%/cli/tools/check/check_gradients_slow.sh \
 	%D%/cli/tools/bench/mpi_slow.sh %D%/cli/tools/view/pages_browser_slow.sh \
 	%D%/cli/tools/view/view_readers_slow.sh %D%/cli/tools/view/view_browser_slow.sh \
 	%D%/cli/tools/results_slow.sh
@@ -243,8 +243,15 @@ test_programs = $(check_PROGRAMS) $(fuzz_targets) $(SLOW_TESTS) $(BENCHMARKS)
 $(test_programs): LDADD = $(test_archives)
 $(filter-out $(library_tests),$(test_programs)): private LINK = $(CCLD) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@
 $(test_programs): $(filter %.la,$(test_libs))
+# These try less in `make check` than with CHECK_ALL set.
+wide_tests = %D%/cli/tools/check/check_plugins.sh %D%/cli/tools/check/check_gradient.sh %D%/cli/tools/tables.sh \
+	%D%/cli/plugins/examples.sh %D%/cli/plugins/python_plugins.sh %D%/cli/plugins/rogue.sh %D%/cli/plugins/wild.sh \
+	%D%/cli/plugins/languages.sh %D%/cli/portable.sh %D%/cli/store/stored.sh
+wide_programs = %D%/envs/test_image_losses %D%/envs/test_mpm_derivatives
 check-slow: all $(check_PROGRAMS) $(check_LTLIBRARIES) $(SLOW_TESTS)
 	@$(AM_TESTS_ENVIRONMENT) { \
+	for t in $(wide_programs); do echo "== $$t"; CHECK_ALL=1 $(SHELL) $(srcdir)/tests/support/tap-wrap.sh ./$$t; done; \
+	for t in $(wide_tests); do echo "== $$t"; CHECK_ALL=1 $(SHELL) $(srcdir)/$$t || echo "not ok - $$t"; done; \
 	for t in $(SLOW_TESTS); do echo "== $$t"; $(SHELL) $(srcdir)/tests/support/tap-wrap.sh ./$$t; done; \
 	for t in $(slow_scripts); do echo "== $$t"; $(SHELL) $(srcdir)/$$t || echo "not ok - $$t"; done; \
 	} 2>&1 | tee check-slow.log; \

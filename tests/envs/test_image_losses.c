@@ -47,8 +47,13 @@ static const scene particles[] = {
     {"envs/writer", {"loss=image", "preset=small", "image_size=32", "disc_opacity=0.05"}, 0.9},
     {"envs/fluid", {"loss=image", "preset=small", "image_size=32", "steps=20", "frames=2"}, 0.3},
 };
-/* Under sanitizers every fifth of them, down to fluid: the others have the engine of assembly and rope. */
-enum { PARTICLES = sizeof particles / sizeof *particles, NEXT = SANITIZED ? 5 : 1 };
+enum { PARTICLES = sizeof particles / sizeof *particles };
+
+/* Every fifth of them, down to fluid: the others have the engine of assembly and rope. */
+static int next(void)
+{
+    return check_all() ? 1 : 5;
+}
 
 /* Before anything lands: then neighbouring vertices touch the floor in another order for tiny changes. */
 static const scene cloths[] = {
@@ -132,7 +137,7 @@ static void derivatives_of(const scene *s, double agree)
 {
     fake_env e;
     fake_env_open(&e, s->name, s->settings, 0, 0);
-    for (uint64_t key = 0; key < (SANITIZED ? 1 : 2); key++) {
+    for (uint64_t key = 0; key < (check_all() ? 2u : 1u); key++) {
         const double error = derivative_error(&e, s->spread, key);
         print_message("%s: %.2g\n", s->name, error);
         assert_true(error <= agree);
@@ -143,7 +148,7 @@ static void derivatives_of(const scene *s, double agree)
 static void derivatives_of_particles(void **state)
 {
     (void)state;
-    for (int k = 0; k < PARTICLES; k += NEXT) {
+    for (int k = 0; k < PARTICLES; k += next()) {
         /* Close to one of its points the rolling pin touches more: there the quotients still get nearer when
          * rounding stops them. */
         derivatives_of(&particles[k], strcmp(particles[k].name, "envs/rollingpin") == 0 ? 1e-4 : 1e-5);
@@ -164,7 +169,7 @@ static void derivatives_of_cloths(void **state)
 static void single_precision(void **state)
 {
     (void)state;
-    for (int k = 0; k < PARTICLES; k += NEXT) {
+    for (int k = 0; k < PARTICLES; k += next()) {
         double x[MOST], g[2][MOST], error = 0, norm = 0, loss[2];
         for (int single = 0; single < 2; single++) {
             const char *settings[SETTINGS + 1] = {NULL};
@@ -375,7 +380,7 @@ static void products_of(const scene *s, double agree)
     fake_env e;
     double worst = 0;
     fake_env_open(&e, s->name, s->settings, 0, 0);
-    for (uint64_t key = 30; key < (SANITIZED ? 33 : 36); key += 3) {
+    for (uint64_t key = 30; key < (check_all() ? 36u : 33u); key += 3) {
         worst = fmax(worst, misfit(&e, s, key, 0));
     }
     print_message("%s: w . J v differs from J' w . v by %.2g\n", s->name, worst);
@@ -387,7 +392,7 @@ static void products_of(const scene *s, double agree)
 static void products_of_particles(void **state)
 {
     (void)state;
-    for (int k = 0; k < PARTICLES; k += NEXT) {
+    for (int k = 0; k < PARTICLES; k += next()) {
         products_of(&particles[k], 1e-5);
     }
 }

@@ -141,7 +141,7 @@ static void test_network_gradient(void **state)
         for (int i = 0; i < ALL; i++) {
             scale[i >= N] = fmax(scale[i >= N], fabs(grad[k][i]));
         }
-        for (int i = 0; i < ALL; i += k == 0 && !SANITIZED ? 1 : 4, all++) {
+        for (int i = 0; i < ALL; i += k == 0 && check_all() ? 1 : 4, all++) {
             const double h = i < N ? 1e-5 : 1e-3, tolerance = 1e-5 * scale[i >= N];
             const double d = difference(f, env, x, i, h), again = difference(f, env, x, i, 0.3 * h);
             compared += fabs(d - again) <= tolerance;
@@ -301,7 +301,7 @@ static void test_sweep_differences(void **state)
         }
     }
     static const int tried[] = {0, 3, 2}; /* of the losses; step_sum is as segment_sum */
-    for (int t = 0; t < (SANITIZED ? 2 : 3); t++) {
+    for (int t = 0; t < (check_all() ? 3 : 2); t++) {
         const int l = tried[t];
         double(*by_obs)[N_OBS] = l == 3 ? none : noise;
         for (int k = 0; k < 2; k++) {
@@ -315,7 +315,7 @@ static void test_sweep_differences(void **state)
             for (int i = 0; i < 4 * ACTIONS; i++) {
                 size = fmax(size, fabs(grad[i]));
             }
-            for (int i = 0; i < 4 * ACTIONS; i += k == 0 && !SANITIZED ? 1 : 3, all++) {
+            for (int i = 0; i < 4 * ACTIONS; i += k == 0 && check_all() ? 1 : 3, all++) {
                 double quotient[2];
                 for (int h = 0; h < 2; h++) {
                     const double step = h == 0 ? 1e-5 : 3e-6, before = x[i];

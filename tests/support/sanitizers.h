@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sanitizers.h - whether the build has sanitizers. They look at memory and make everything take ten times as
- * long: fewer points, one scene of each engine and the small presets are enough then. */
+/* sanitizers.h - how much a test tries: whether the build has sanitizers, which look at memory and make
+ * everything take ten times as long, and whether it is to try all that it can. Else fewer points, one scene
+ * of each engine and the small presets are enough. */
 #ifndef DS_TESTS_SANITIZERS_H
 #define DS_TESTS_SANITIZERS_H
 
 #include "config.h"
+
+#include <stdlib.h>
 
 #ifdef DS_SANITIZERS
 enum { SANITIZED = 1 };
 #else
 enum { SANITIZED = 0 };
 #endif
+
+/* `make check-slow` sets CHECK_ALL for the tests that are named wide_tests in local.mk. */
+static inline int check_all(void)
+{
+    return !SANITIZED && getenv("CHECK_ALL") != NULL;
+}
 
 #endif

@@ -22,8 +22,8 @@
 #ifndef DIFFSIM_RANDOM_H
 #define DIFFSIM_RANDOM_H
 
-/* Philox needs no SSE; without it Random123 leaves out <x86intrin.h>, which takes ten times as long to compile as the
- * rest. A file that wants Random123's SSE generators includes them before this header. */
+/* Philox needs no SSE; without it Random123 leaves out <x86intrin.h>, which takes ten times as long to
+ * compile as the rest. A file that wants Random123's SSE generators includes them before this header. */
 #ifndef R123_USE_SSE
 #define R123_USE_SSE 0
 #endif

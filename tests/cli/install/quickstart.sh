@@ -48,14 +48,14 @@ one_line 1 "apt-get failed: E: The lock is held" "another failure" build
 # What it does once packages are there.
 fake dpkg-query 'echo installed'
 fake autoreconf 'printf "#!/bin/sh\necho \"\$@\" > flags; touch Makefile\n" > configure; chmod +x configure; touch Makefile.in'
-fake make 'for k in 1 2 3 4 5 6 7 8 9 10; do if [ "$1" = -n ]; then echo "echo \"  CC      \" f$k.o"; else echo "  CC       f$k.o"; fi
+fake make '[ "$1" = -n ] || echo "make $*" >> order; for k in 1 2 3 4 5 6 7 8 9 10; do if [ "$1" = -n ]; then echo "echo \"  CC      \" f$k.o"; else echo "  CC       f$k.o"; fi
 done; echo /opt > installed-folders; ! [ -f broken ] || { echo "f.c:1:1: error: no"; exit 2; }'
 DS_CONFIGURE_FLAGS="--prefix=/opt --enable-werror"
 export DS_CONFIGURE_FLAGS
 run env PATH="$tmp/bin:$PATH" ./quickstart build
 [ "$status" -eq 0 ] && [ "$(cat flags)" = "--prefix=/opt --enable-werror" ] && [ ! -s err ]
 result $? "a build with the flags of DS_CONFIGURE_FLAGS"
-for text in 'configured in [0-9]* s' 'building 50 %' 'building 100 %' 'built in [0-9]* s' 'Next:' './dshost list' 'make install .*/opt'; do
+for text in 'configured in [0-9]* s' 'building 50 %' 'building 100 %' 'built everything in [0-9]* s' 'Next:' './dshost list' 'make install .*/opt'; do
 	grep -q "$text" out
 	result $? "it says '$text'"
 done
@@ -63,9 +63,19 @@ rm flags
 run env PATH="$tmp/bin:$PATH" ./quickstart build
 [ "$status" -eq 0 ] && [ ! -e flags ]
 result $? "the same flags do not configure anew"
+# The main job has its result before the rest is built.
+printf '#!/bin/sh\necho "dshost $1" >> order\n' > dshost && chmod +x dshost
+: > order
+DS_JOBS=3 run env PATH="$tmp/bin:$PATH" ./quickstart
+[ "$status" -eq 0 ] && printf 'make -j3 main-job\ndshost --env\nmake -j3 all\n' | cmp -s - order
+result $? "what the main job needs, the main job, the rest"
+for text in 'building what the main job needs' 'the first result is there after [0-9]* s' 'built the rest in [0-9]* s' 'best.png'; do
+	grep -q "$text" out
+	result $? "it says '$text'"
+done
 DS_CONFIGURE_FLAGS=--without-mpi run env PATH="$tmp/bin:$PATH" ./quickstart build
 [ "$status" -eq 0 ] && [ "$(cat flags)" = --without-mpi ]
 result $? "others do"
 touch broken
-one_line 1 "failed: make (quickstart.log has all of it; line [0-9]*:f.c:1:1: error: no)" "a compiler that fails" build
+one_line 1 "failed: make all (quickstart.log has all of it; line [0-9]*:f.c:1:1: error: no)" "a compiler that fails" build
 finish

@@ -84,8 +84,9 @@ spoilt="the memory that the workers share with the host was overwritten"
 for how in punch_files litter_files fill_ones fill_zeros fill_head fill_slots fill_noise word_posted word_posted_far word_taken \
     word_stop word_quit word_layout states_free states_posted states_foreign states_neighbour states_killed states_strange \
     thread_scribbles; do
-    ends evaluate $how "$spoilt" --jobs 2
-    ends evaluate $how "$spoilt" --jobs 1
+    for jobs in 2 $(all 1); do
+        ends evaluate $how "$spoilt" --jobs "$jobs"
+    done
 done
 wild evaluate states_done --jobs 2 --timeout-s 1
 table run | awk -F, 'NR > 1 && $4 == "ok" && $2 != $2 + 0 { bad = 1 } NR > 1 && $4 == "ok" && $2 == 0 { bad = 1 } END { exit bad }'

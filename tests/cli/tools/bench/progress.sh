@@ -17,7 +17,7 @@ if ! command -v script >/dev/null || ! script -qec true /dev/null </dev/null >/d
     exit 0
 fi
 search="'$dshost' --env '$faulty' --set env.work=0.001 --opt cmaes --seed 4242 --budget 30000 --seconds 1.2 --pictures no"
-for columns in 40 60 80 120 200; do
+for columns in 40 80 200; do
     on_terminal $columns "$search --out w$columns"
     grep '/30000' "$tmp/shown" >"$tmp/out"
     [ "$(wc -l <"$tmp/out")" -ge 1 ] && [ "$(awk -v n=$columns 'length($0) >= n' "$tmp/out" | wc -l)" -eq 0 ]

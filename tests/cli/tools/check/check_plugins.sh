@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check_plugins.sh - every plugin of the tree passes the conformance kit: the whole of it where that is
-# quick, else, and under sanitizers, the tests that need few evaluations. With CHECK_ALL set
-# (check_plugins_slow.sh) the whole of it for all.
+# check_plugins.sh - every plugin of the tree passes the conformance kit: one of each family the whole of it, the others,
+# and under sanitizers all, the tests that need few evaluations. With CHECK_ALL set (make check-slow) the whole of it for all.
 . "$(dirname "$0")/../../lib.sh"
 all=${CHECK_ALL-}
 some=load,desc,inst.errors,inst.extensions,env.info,eval.buffers,eval.quiet,pure.want,pure.process,rl,scene,search.stop,search.repeat,search.quiet
@@ -31,14 +30,12 @@ for so in "$DS_TOP_BUILD"/plugins/envs/*.so "$DS_TOP_BUILD"/plugins/optimizers/*
         set -- "$@" $(awk '$2 == "=" && $1 == "duration" { printf "--set env.duration=%.4g ", $3 / 5 }
             $2 == "=" && $1 == "steps" { printf "--set env.steps=%d ", ($3 > 0 ? $3 / 5 : 10) }' "$tmp/help")
     fi
-    slow=${DS_SANITIZE-}
-    case $id in bo | ball2d | cube_throw | double_pendulum) slow=many ;; esac # quick, and the whole kit takes ten seconds and more
-    if [ -z "$slow" ]; then # milliseconds of one evaluation, or of the optimizer's own work for one
-        run "$dshost" check "$so" --only speed "$@"
-        slow=$(sed -n 's/^# one evaluation: \([^ ]*\) ms.*/\1 3/p; s/^# \([^ ]*\) ms of its own.*/\1 1/p' "$tmp/out" |
-            awk '{ print ($1 > $2) ? "slow" : "" }')
-    fi
-    if [ -n "$slow" ] && [ -z "$all" ]; then
+    whole=$all
+    case $id in
+    analytic | pendulum | cartpole_gym | pinball | bounce | push | hydro2d | pendulum_id | billiards | \
+        rand | cmaes | adam | racer | lm) [ -n "${DS_SANITIZE-}" ] || whole=yes ;;
+    esac
+    if [ -z "$whole" ]; then
         run "$dshost" check "$so" --only "$some" "$@"
         result "$status" "$id passes the short tests"
     else
