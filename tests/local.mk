@@ -178,23 +178,23 @@ check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badop
 
 # Left out of a short check: what takes long, and what asks nothing of where it lies. The longest first: whoever has more
 # jobs than processors is not left with one of them in the end.
-long_scripts = %D%/cli/tools/check/check_plugins.sh %D%/cli/plugins/wild.sh %D%/cli/plugins/rogue.sh \
-	%D%/cli/store/stored.sh %D%/cli/store/outside.sh %D%/cli/tools/check/check.sh %D%/cli/tools/check/check_gradient.sh \
-	%D%/cli/tools/landscape.sh %D%/abi/grow.sh %D%/cli/portable.sh %D%/cli/plugins/isolate_optimizer.sh \
-	%D%/cli/store/kill.sh %D%/cli/store/kill_channels.sh %D%/cli/store/kill_lm.sh %D%/cli/store/kill_pbh.sh \
-	%D%/cli/fix.sh %D%/cli/limits.sh %D%/cli/methods/optimizers.sh %D%/cli/methods/policy_gradient.sh %D%/cli/methods/rl.sh \
-	%D%/cli/methods/squares.sh %D%/cli/methods/units.sh %D%/cli/methods/identification.sh %D%/cli/tools/bench/bench.sh \
-	%D%/cli/tools/bench/bench_held.sh %D%/cli/tools/bench/bench_kill.sh %D%/cli/tools/bench/bench_merge.sh \
-	%D%/cli/tools/gradients.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/bench/progress.sh \
-	%D%/cli/tools/report.sh %D%/cli/tools/report_sets.sh %D%/cli/tools/report_tables.sh
-short_scripts = %D%/cli/plugins/plugins.sh %D%/abi/exports.sh %D%/abi/headers.sh %D%/cli/plugins/channels.sh \
-	%D%/cli/docs.sh %D%/cli/eval.sh %D%/cli/plugins/examples.sh %D%/cli/plugins/faults.sh %D%/cli/plugins/ffi.sh \
-	%D%/cli/flags.sh %D%/cli/full.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/install/install.sh \
-	%D%/cli/plugins/languages.sh %D%/cli/plugins/loader.sh %D%/cli/messages.sh %D%/cli/methods/optimizer_edges.sh \
-	%D%/cli/plugins/own_process.sh %D%/cli/programs.sh %D%/cli/plugins/python_plugins.sh \
-	%D%/cli/install/quickstart.sh %D%/cli/methods/recordings.sh %D%/cli/run.sh %D%/cli/tools/bench/mpi.sh \
-	%D%/cli/tools/new.sh %D%/cli/tools/policy.sh %D%/cli/tools/tables.sh %D%/cli/tools/view/view.sh \
-	%D%/cli/tools/view/view_files.sh %D%/cli/tools/view/view_live.sh %D%/layers.sh
+long_scripts = %D%/cli/tools/check/check_plugins.sh %D%/cli/plugins/languages.sh %D%/cli/store/stored.sh \
+	%D%/cli/tools/check/check.sh %D%/abi/grow.sh %D%/cli/plugins/rogue.sh %D%/cli/plugins/wild.sh \
+	%D%/cli/portable.sh %D%/cli/tools/bench/progress.sh %D%/cli/plugins/isolate_optimizer.sh \
+	%D%/cli/tools/check/check_gradient.sh %D%/abi/headers.sh %D%/cli/tools/report_tables.sh %D%/cli/tools/tables.sh \
+	%D%/cli/tools/landscape.sh %D%/cli/store/kill.sh %D%/cli/store/kill_channels.sh %D%/cli/store/kill_lm.sh \
+	%D%/cli/store/kill_pbh.sh %D%/cli/fix.sh %D%/cli/limits.sh %D%/cli/methods/optimizers.sh \
+	%D%/cli/methods/policy_gradient.sh %D%/cli/methods/rl.sh %D%/cli/store/outside.sh %D%/cli/methods/squares.sh %D%/cli/methods/units.sh \
+	%D%/cli/methods/identification.sh %D%/cli/tools/bench/bench.sh %D%/cli/tools/bench/bench_held.sh \
+	%D%/cli/tools/bench/bench_kill.sh %D%/cli/tools/bench/bench_merge.sh %D%/cli/tools/gradients.sh \
+	%D%/cli/tools/landscape_kill.sh %D%/cli/tools/report.sh %D%/cli/tools/report_sets.sh %D%/cli/plugins/channels.sh \
+	%D%/cli/plugins/faults.sh %D%/cli/plugins/ffi.sh %D%/cli/full.sh %D%/cli/plugins/loader.sh \
+	%D%/cli/methods/optimizer_edges.sh %D%/cli/plugins/own_process.sh %D%/cli/tools/policy.sh \
+	%D%/cli/tools/view/view.sh %D%/cli/tools/view/view_files.sh %D%/cli/tools/view/view_live.sh
+short_scripts = %D%/cli/plugins/python_plugins.sh %D%/cli/plugins/examples.sh %D%/cli/install/install.sh \
+	%D%/cli/tools/new.sh %D%/cli/tools/bench/mpi.sh %D%/cli/plugins/plugins.sh %D%/abi/exports.sh %D%/cli/docs.sh \
+	%D%/cli/eval.sh %D%/cli/flags.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/messages.sh %D%/cli/programs.sh \
+	%D%/cli/install/quickstart.sh %D%/cli/methods/recordings.sh %D%/cli/run.sh %D%/layers.sh
 EXTRA_DIST += $(long_scripts) $(short_scripts)
 EXTRA_DIST += %D%/cli/plugins/faulty_plugins.py %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh \
 	%D%/cli/portable_cases.sh %D%/cli/tools/bench/bench_lib.sh %D%/cli/tools/view/view_readers.py \
