@@ -247,7 +247,7 @@ $(test_programs): $(filter %.la,$(test_libs))
 wide_tests = %D%/cli/tools/check/check_plugins.sh %D%/cli/tools/check/check_gradient.sh %D%/cli/tools/tables.sh \
 	%D%/cli/plugins/examples.sh %D%/cli/plugins/python_plugins.sh %D%/cli/plugins/rogue.sh %D%/cli/plugins/wild.sh \
 	%D%/cli/plugins/languages.sh %D%/cli/portable.sh %D%/cli/store/stored.sh
-wide_programs = %D%/envs/test_image_losses %D%/envs/test_mpm_derivatives
+wide_programs = %D%/envs/test_image_losses %D%/envs/test_mpm_derivatives %D%/optimizers/test_racer
 check-slow: all $(check_PROGRAMS) $(check_LTLIBRARIES) $(SLOW_TESTS)
 	@$(AM_TESTS_ENVIRONMENT) { \
 	for t in $(wide_programs); do echo "== $$t"; CHECK_ALL=1 $(SHELL) $(srcdir)/tests/support/tap-wrap.sh ./$$t; done; \
