@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inifile.c - tests the shape of every line before inih sees it, and joins continued values.
  *
- * inih keeps 199 bytes of a line and passes a cut line on as if it were whole. A longer line therefore goes to inih
- * in pieces: the first ends with MARK, each later one is an indented continuation between two MARKs. MARK is a
- * control character, which the text of a file cannot contain, and it keeps inih from trimming blanks at the cuts. */
+ * inih keeps 199 bytes of a line and passes a cut line on as if it were whole. A longer line therefore goes
+ * to inih in pieces: the first ends with MARK, each later one is an indented continuation between two MARKs.
+ * MARK is a control character, which the text of a file cannot contain, and it keeps inih from trimming
+ * blanks at the cuts. */
 #include "config.h"
 
 #include "config/inifile.h"
