@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 
-/* Files inside a folder that others may have filled. The folder itself may be reached through links that the
- * user named, what lies in it may not: a link, a file with a second name, a pipe or a device there would have a
- * program change what lies elsewhere.
+/* Files inside a folder that others may have filled. The folder itself may be reached through links that
+ * the user named, what lies in it may not: a link, a file with a second name, a pipe or a device there
+ * would have a program change what lies elsewhere.
  *
  * ds_file_inside() opens such a file, without waiting and without cutting it, if it is regular and has this
  * one name. Returns the descriptor (closed on exec), or -1 with errno. */
@@ -31,9 +31,9 @@ void ds_file_named(const char *path);
 
 /* A file being written. The bytes go to a temporary file in the folder of `path`; commit() makes it durable
  * (fsync) and renames it over `path`. A file that is there is replaced and not written to, so that another
- * name of it keeps its content; its mode is kept. At a path of ds_file_named() a symbolic link is followed, and
- * what exists and is not a regular file (a device, a pipe) is written directly; elsewhere both are refused.
- * Errors are DS_EXIT_IO and name the path. */
+ * name of it keeps its content; its mode is kept. At a path of ds_file_named() a symbolic link is followed,
+ * and what exists and is not a regular file (a device, a pipe) is written directly; elsewhere both are
+ * refused. Errors are DS_EXIT_IO and name the path. */
 typedef struct ds_file ds_file;
 
 /* Returns 0 and *out, or an exit status. `path` is copied. */

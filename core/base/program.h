@@ -45,10 +45,10 @@ void ds_program_hold_standard(void);
 /* Open files: a process has a soft limit, which it may raise itself up to a hard one (`ulimit -Sn`, `ulimit
  * -Hn`).
  *
- * ds_files_least() is for the programs of dshost: it raises a soft limit below 1024 to that, or to the hard one.
- * ds_files_reserve() raises the soft limit where `count` more descriptors need it, and does nothing else, so that
- * libdiffsim may call it. 1, or 0 where the hard limit is below that; *limit is what is allowed, *need what
- * would be needed (both may be NULL). */
+ * ds_files_least() is for the programs of dshost: it raises a soft limit below 1024 to that, or to the hard
+ * one. ds_files_reserve() raises the soft limit where `count` more descriptors need it, and does nothing
+ * else, so that libdiffsim may call it. 1, or 0 where the hard limit is below that; *limit is what is
+ * allowed, *need what would be needed (both may be NULL). */
 void ds_files_least(void);
 int ds_files_reserve(uint64_t count, uint64_t *limit, uint64_t *need);
 

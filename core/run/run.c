@@ -725,8 +725,8 @@ static int check_evaluator(const ds_session *s, ds_error *e)
     return rc;
 }
 
-/* Was it begun by a program (libdiffsim) that makes the evaluations itself? The first line of its run.ini says
- * so. */
+/* Was it begun by a program (libdiffsim) that makes the evaluations itself? The first line of its run.ini
+ * says so. */
 static int is_of_program(const char *path)
 {
     void *text = NULL;
@@ -740,8 +740,8 @@ static int is_of_program(const char *path)
     return is;
 }
 
-/* A start that was killed before it had a record has left run.ini: the record is made now, and the run goes on
- * with it as with any other. */
+/* A start that was killed before it had a record has left run.ini: the record is made now, and the run goes
+ * on with it as with any other. */
 static int begin_again(const char *folder, const ds_observer *observer, ds_error *e)
 {
     ds_settings settings = {0};

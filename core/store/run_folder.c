@@ -19,7 +19,8 @@
 #include "config/inifile.h"
 #include "store/store_internal.h"
 
-/* Tests, and makes where `make`, the folders of a path: those within the first `trusted` bytes may be links. */
+/* Tests, and makes where `make`, the folders of a path: those within the first `trusted` bytes may be
+ * links. */
 static int go_down(const char *path, size_t trusted, int make, ds_error *e)
 {
     char *copy = strdup(path);

@@ -154,8 +154,8 @@ static int note_log(void *store, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
-/* The connection has failed: can the index of the log not be shared (network file systems)? Alone, without others
- * that read at the same time, SQLite needs none, which has to be said before anything is read. */
+/* The connection has failed: can the index of the log not be shared (network file systems)? Alone, without
+ * others that read at the same time, SQLite needs none, which has to be said before anything is read. */
 static int needs_no_index(const ds_store *s, int mode)
 {
     const int code = sqlite3_extended_errcode(s->db);
@@ -170,8 +170,8 @@ static int be_alone(ds_store *s, ds_error *e)
     return ds_store_execute(s, "PRAGMA locking_mode=EXCLUSIVE", "locking", e);
 }
 
-/* Write-ahead log where the file system can do it. *again: not with this connection, but perhaps with one that is
- * alone. */
+/* Write-ahead log where the file system can do it. *again: not with this connection, but perhaps with one
+ * that is alone. */
 static int prepare_writing(ds_store *s, int *again, ds_error *e)
 {
     *again = 0;

@@ -70,8 +70,8 @@ static int copy_rows(ds_store *from, ds_store *to, const char *select, const cha
     return ds_store_end(from, q, step, rc, e);
 }
 
-/* Copies a table: its rows before evaluation `first`, or all where it is none of evaluations. The new table is
- * made as we make it: the text in the file is not carried out. */
+/* Copies a table: its rows before evaluation `first`, or all where it is none of evaluations. The new table
+ * is made as we make it: the text in the file is not carried out. */
 static int copy_table(ds_store *from, ds_store *to, int table, uint64_t first, ds_error *e)
 {
     const ds_store_table *t = &ds_store_table_of[table];

@@ -12,8 +12,8 @@
 
 #include "store/store_internal.h"
 
-/* SQLite takes a lock that cannot be had for one that another has, and a file that cannot be made for one that is
- * not there: the errno of a lock, and of a file, beside the store; 0 = that is possible. */
+/* SQLite takes a lock that cannot be had for one that another has, and a file that cannot be made for one
+ * that is not there: the errno of a lock, and of a file, beside the store; 0 = that is possible. */
 static int fault_of_locks(const char *path)
 {
     const char *slash = strrchr(path, '/');

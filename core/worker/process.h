@@ -96,8 +96,8 @@ enum { DS_START_SECONDS = 60 }; /* least time limit of a start, unless one is se
  * an evaluation: 0 = no limit. *name gets the setting to change. */
 double ds_process_start_limit(double start, double timeout, const char **name);
 
-/* Has it ended because files, and so its start file, may not be that large? Then DS_EXIT_IO and a line; `what` is the
- * plugin. Else 0. */
+/* Has it ended because files, and so its start file, may not be that large? Then DS_EXIT_IO and a line;
+ * `what` is the plugin. Else 0. */
 int ds_process_was_mute(const char *what, int status, ds_error *e);
 
 /* How a process has ended, called `who`; `limit` ("5 s (timeout_s)"): the time that it had to answer. */

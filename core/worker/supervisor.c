@@ -392,7 +392,8 @@ static void look(ds_supervisor *c, const struct pollfd *fds)
     }
 }
 
-/* No waiting for the workers is possible: the pool ends, with what the system says, and does so without poll(). */
+/* No waiting for the workers is possible: the pool ends, with what the system says, and does so without
+ * poll(). */
 static void cannot_wait(ds_supervisor *c, int code)
 {
     ds_error e;

@@ -19,7 +19,8 @@
 
 enum { MANY_NUMBERS = 1 << 16 /* variables of all points in one call */ };
 
-/* Writes into the start file, whose size the system may limit: the host is told that by how this process ends. */
+/* Writes into the start file, whose size the system may limit: the host is told that by how this process
+ * ends. */
 static void write_down(const void *data, size_t size)
 {
     ds_error e;
