@@ -8,9 +8,10 @@
 #include "config/settings.h"
 #include "plugin/loader.h"
 
-/* The user trusts a plugin: its file, a folder with plugins, or an id on the plugin path
- * (`--trust-plugin`). Programs that this one starts do so, too (DS_TRUSTED_PLUGINS, a colon list, which a
- * user may set himself). For programs, before they have threads. DS_EXIT_USAGE where there is no such file. */
+/* The user trusts a plugin (`--trust-plugin`): its file, a folder with plugins, or an id on the plugin path.
+ * Programs that this one starts trust it, too: it is added to the environment variable DS_TRUSTED_PLUGINS, a
+ * colon list that users may also set. Call it before the program has threads. DS_EXIT_USAGE where there is no
+ * such file. */
 int ds_trust_add(const char *what, ds_error *e);
 
 /* A plugin that the user has named himself: whatever goes on with his run may load it, and with `inherit` the

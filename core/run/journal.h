@@ -121,7 +121,8 @@ typedef struct ds_question {
 ds_status ds_journal_ask(ds_journal *j, ds_question *q, uint64_t *done);
 
 /* A recorded evaluation is made again: has its worker died, or been killed at its time limit? Then it is
- * tried once more; ds_journal_not_repeated() says that this has come out no better. Returns DS_EXIT_PLUGIN. */
+ * tried once more; ds_journal_not_repeated() reports that the second try failed, too. Returns
+ * DS_EXIT_PLUGIN. */
 int ds_journal_worker_lost(const ds_answer *a);
 int ds_journal_not_repeated(const char *path, uint64_t id, const ds_answer *a, ds_error *e);
 

@@ -12,6 +12,10 @@
  * handlers or children) says DS_ENV_OWN_PROCESS in its descriptor: each instance then has a process to
  * itself. One whose results are not the same to the last bit says DS_ENV_INEXACT, and how far they may
  * be apart in ds_env_info.tolerance.
+ *
+ * An environment with DS_ENV_GRADIENT has a gradient wherever it has a loss. One that lacks it at some points
+ * (no derivative there, or one that overflows) returns DS_EVAL_BAD_GRAD at these points and sets
+ * DS_ENV_GRADIENT_HOLES; its description says where they are. Without the flag `dshost check` refuses it.
  */
 #ifndef DIFFSIM_ENV_H
 #define DIFFSIM_ENV_H
@@ -79,8 +83,8 @@ typedef struct ds_env_vtable {
     /* [instance] Fills the fields that fit into out->struct_size. The same at every call. */
     ds_status(DS_CALL *info)(void *self, ds_env_info *out);
 
-    /* [instance] lower[i] < upper[i], finite, n values each. x0, where not NULL, gets a start point inside
-     * them (the middle where no point is special). */
+    /* [instance] lower[i] <= upper[i], finite, n values each; equal ones fix a variable. x0, where not NULL,
+     * gets a start point inside them (the middle where no point is special). */
     ds_status(DS_CALL *bounds)(void *self, uint64_t n, double *lower, double *upper, double *x0);
 
     /* [instance] Simulates one episode. Pure: the result depends on the parameters, x and noise_key alone,

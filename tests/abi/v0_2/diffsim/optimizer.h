@@ -25,7 +25,7 @@ typedef struct ds_problem {
     uint32_t struct_size;
     uint32_t has_gradient; /* 1 where the environment returns d loss / d x */
     uint64_t n;            /* number of decision variables */
-    const double *lower;   /* n values each, finite, lower < upper */
+    const double *lower;   /* n values each, finite; lower < upper: what the user fixes is left out */
     const double *upper;
     const double *x0;    /* n values: a start point that the environment suggests */
     uint64_t budget;     /* evaluations planned at the first start of the run; 0 = no limit */

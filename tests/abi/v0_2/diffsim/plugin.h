@@ -87,10 +87,14 @@ enum { DS_KIND_ENV = 1, DS_KIND_OPTIMIZER = 2 };
 
 /* ds_desc.flags of an environment. */
 enum {
-    DS_ENV_GRADIENT = 1,    /* evaluate() can return d loss / d x */
-    DS_ENV_STOCHASTIC = 2,  /* the result may depend on noise_key */
-    DS_ENV_OWN_PROCESS = 4, /* each instance gets a process to itself, or the host refuses it (env.h) */
-    DS_ENV_INEXACT = 8      /* results may differ by ds_env_info.tolerance (env.h) */
+    DS_ENV_GRADIENT = 1,        /* evaluate() can return d loss / d x */
+    DS_ENV_STOCHASTIC = 2,      /* the result may depend on noise_key */
+    DS_ENV_OWN_PROCESS = 4,     /* each instance gets a process to itself, or the host refuses it (env.h) */
+    DS_ENV_INEXACT = 8,         /* results may differ by ds_env_info.tolerance (env.h) */
+    DS_ENV_GRADIENT_HOLES = 16, /* some points have a loss but no gradient (env.h) */
+    /* its parameters name code that it runs (a library, a script): a host does not run it with parameters
+     * that it found in a result folder unless the user says so */
+    DS_ENV_RUNS_CODE = 32
 };
 
 /* ds_desc.flags of an optimizer. */
