@@ -113,7 +113,7 @@ done
 cmp hill.loss hill_full.loss > out 2>&1 && test -s hill.loss
 ok $? "hill and hill_full give the same loss"
 run "$dshost" view --env plugins/hill.so --x 0.5,2 -o short.html && run "$dshost" eval --env plugins/hill.so --x 0.5,2 --trajectory short.npz &&
-    grep -q '"things"' short.html && grep -q '"frames":201' short.html
+    grep -q '"name":"ball","shape":"sphere"' short.html && grep -q '"frames":201' short.html
 ok $? "what hill tells of itself is shown"
 run "$dshost" view --env plugins/hill_full.so --x 0.5,2 -o hill.html && run "$dshost" view --env plugins/hill_full.so -o hill.png --every 50 &&
     grep -q '"hills"' hill.html && grep -q '"target"' hill.html && [ -s hill.png ]

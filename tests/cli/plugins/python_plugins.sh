@@ -116,7 +116,8 @@ DS_PLUGIN_PATH=$tmp/path
 export DS_PLUGIN_PATH
 good "a name on the plugin path" eval --env pusher --json
 good "is listed" list
-has "  pusher         A ball pushed over hilly ground." "with its summary"
+grep -q '^  pusher  .* A ball pushed over hilly ground\.$' "$tmp/out"
+result $? "with its summary"
 [ "$(grep -c helper "$tmp/out")" -eq 0 ]
 result $? "and helpers are left alone"
 unset DS_PLUGIN_PATH
