@@ -95,7 +95,6 @@ check_PROGRAMS += \
 	%D%/tools/results/test_results %D%/tools/stats/test_hypothesis %D%/tools/view/test_live_request %D%/tools/view/test_view_page
 if HAVE_WEBP
 %C%_tools_film_test_film_files_CPPFLAGS = $(AM_CPPFLAGS) $(WEBPDEMUX_CFLAGS) -DFILM_WEBP=1
-%C%_tools_film_test_film_files_LDADD = $(test_archives) $(WEBPDEMUX_LIBS)
 endif
 
 check_PROGRAMS += \
@@ -241,6 +240,8 @@ EXTRA_PROGRAMS += $(SLOW_TESTS)
 %C%_fuzz_parameters_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 test_programs = $(check_PROGRAMS) $(fuzz_targets) $(SLOW_TESTS) $(BENCHMARKS)
 $(test_programs): LDADD = $(test_archives)
+webp_tests = %D%/tools/film/test_film_files
+$(webp_tests): LDADD = $(test_archives) $(WEBPDEMUX_LIBS)
 $(filter-out $(library_tests),$(test_programs)): private LINK = $(CCLD) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@
 $(test_programs): $(filter %.la,$(test_libs))
 # These try less in `make check` than with CHECK_ALL set.

@@ -32,7 +32,7 @@ struct ds_file {
     unsigned char buffer[BUFFER];
 };
 
-static int write_failed(const char *name, int error, ds_error *e)
+int ds_file_write_failed(const char *name, int error, ds_error *e)
 {
     return ds_fail(e, DS_EXIT_IO, "%s: cannot write: %s%s", name, strerror(error),
                    error == ENOSPC || error == EDQUOT ? "; free some space or choose another folder"
@@ -59,7 +59,7 @@ static int write_fully(int fd, const void *data, size_t len)
 int ds_fd_write_all(int fd, const void *data, size_t len, const char *name, ds_error *e)
 {
     int error = write_fully(fd, data, len);
-    return error == 0 ? 0 : write_failed(name, error, e);
+    return error == 0 ? 0 : ds_file_write_failed(name, error, e);
 }
 
 /* ---- in folders that others may have filled ---- */
@@ -164,7 +164,7 @@ int ds_file_open(ds_file **out, const char *path, ds_error *e)
     }
     if (error != 0) {
         ds_file_abort(f);
-        return write_failed(path, error, e);
+        return ds_file_write_failed(path, error, e);
     }
     *out = f;
     return 0;
@@ -174,7 +174,7 @@ static int fail_with(ds_file *f, int error, ds_error *e)
 {
     f->failed = DS_EXIT_IO;
     f->error = error;
-    return write_failed(f->path, error, e);
+    return ds_file_write_failed(f->path, error, e);
 }
 
 static int put(ds_file *f, const void *data, size_t len, ds_error *e)
@@ -193,7 +193,7 @@ static int flush(ds_file *f, ds_error *e)
 int ds_file_write(ds_file *f, const void *data, size_t len, ds_error *e)
 {
     if (f->failed != 0) {
-        return write_failed(f->path, f->error, e);
+        return ds_file_write_failed(f->path, f->error, e);
     }
     int status = len > BUFFER - f->used ? flush(f, e) : 0;
     if (status != 0 || len >= BUFFER) {
@@ -221,7 +221,7 @@ static void sync_folder(const char *target)
 
 int ds_file_commit(ds_file *f, ds_error *e)
 {
-    int status = f->failed != 0 ? write_failed(f->path, f->error, e) : flush(f, e);
+    int status = f->failed != 0 ? ds_file_write_failed(f->path, f->error, e) : flush(f, e);
     if (status == 0 && fsync(f->fd) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) {
         status = fail_with(f, errno, e);
     }

@@ -45,6 +45,9 @@ int ds_file_write(ds_file *f, const void *data, size_t len, ds_error *e);
 /* Finishes the file, or removes the temporary one where anything failed. Frees `f` in every case. */
 int ds_file_commit(ds_file *f, ds_error *e);
 
+/* The message of a file that could not be written, from an errno. Returns DS_EXIT_IO. */
+int ds_file_write_failed(const char *name, int error, ds_error *e);
+
 /* Gives up: removes the temporary file and frees `f` (NULL is fine). */
 void ds_file_abort(ds_file *f);
 

@@ -225,7 +225,7 @@ static void test_bad_parameters(void **state)
     fake_env_refuses("envs/analytic", SETTINGS("function=rosenbrock", "dim=1"), "at least 2");
     fake_env_refuses("envs/analytic", SETTINGS("function=bbob_f10", "rotate=true"), "rotations of its suite");
     fake_env_refuses("envs/analytic", SETTINGS("function=bbob_f10", "dim=501"), "up to 500");
-    fake_env_refuses("envs/analytic", SETTINGS("lower=1", "upper=1"), "lower");
+    fake_env_refuses("envs/analytic", SETTINGS("lower=1", "upper=0.5"), "lower");
     fake_env_refuses("envs/analytic", SETTINGS("lower=1,2,3"), "3 values");
 }
 

@@ -438,7 +438,7 @@ static void divergence_and_errors(void **state)
     assert_non_null(strstr(e.host.log, "above 4"));
     assert_non_null(strstr(e.host.error, "reduce parameter h, ke"));
     fake_env_close(&e);
-    static const char *const bad[2][3] = {{"lower=1", "upper=1", NULL}, {"wall=-1", NULL}};
+    static const char *const bad[2][3] = {{"lower=1", "upper=0.5", NULL}, {"wall=-1", NULL}};
     for (int k = 0; k < 2; k++) {
         fake_env_refuses("envs/bounce", bad[k], k ? "wall" : "lower");
     }

@@ -150,6 +150,7 @@ static ds_status evaluate(void *self, ds_eval *io)
         io->outcome = fault == F_NONE ? DS_EVAL_OK : DS_EVAL_DIVERGED;
     }
     io->loss = io->outcome == DS_EVAL_OK ? loss_of(e) + e->offset : (double)INFINITY;
+    begin(e, 0); /* no sweep goes back over an evaluation */
     return DS_OK;
 }
 

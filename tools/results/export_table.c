@@ -11,9 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "results/printer.h"
+#include "base/file.h"
 #include "results/export.h"
 #include "results/npy_names.h"
+#include "results/printer.h"
 
 /* The columns of all formats, in the order of the texts; x and the gradient come after them. */
 typedef struct column {
@@ -325,9 +326,7 @@ int ds_export_npz(ds_export_run *r, const char *path, int times, ds_error *e)
     for (int k = 0; k < ARRAYS && rc == 0; k++) {
         a.full |= fflush(a.file[k]) != 0;
     }
-    rc = rc == 0 && a.full
-             ? ds_fail(e, DS_EXIT_IO, "%s: its temporary files cannot be written: %s", path, strerror(errno))
-             : rc;
+    rc = rc == 0 && a.full ? ds_file_write_failed(path, errno, e) : rc;
     rc = rc != 0 ? rc : ds_npz_open(&z, path, e);
     rc = rc != 0 ? rc : add_arrays(z, r, &a, times, e);
     if (z != NULL && rc == 0) {
