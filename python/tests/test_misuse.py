@@ -5,7 +5,10 @@ hangs, and no wrong result passes for a right one."""
 import copy
 import os
 import pickle
+import resource
 import signal
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -537,3 +540,32 @@ class PluginFaults(Case):
             for name, count in (("Returns", 3), ("Keywords", 1)):
                 self.assertEqual(diffsim.minimize(env, f"{PLUGINS}:{name}", 300).evaluations, count)
         self.no_new_children()
+
+
+class Limits(Case):
+    def test_files(self):
+        """more workers than open files are allowed: a line that says how many are possible, never a wait without end"""
+        code = (
+            "import diffsim\n"
+            "for jobs in (1, 400):\n"
+            "    try:\n"
+            "        with diffsim.make('analytic', jobs=jobs) as env:\n"
+            "            print(jobs, len(env.loss(env.random(9, seed=1))))\n"
+            "            print(diffsim.minimize(env, 'cmaes', 9, jobs=300).evaluations)\n"
+            "    except diffsim.InputOutputError as e:\n"
+            "        print(e)\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+        said = done.stdout.decode().splitlines()
+        self.assertEqual((done.returncode, len(said)), (0, 3), done.stderr.decode())
+        self.assertEqual(said[0], "1 9")
+        for line in said[1:]:
+            self.assertRegex(line, r"workers need \d+ open files, but only 128 are allowed.*set jobs to \d+ or less")
