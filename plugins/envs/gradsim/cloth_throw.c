@@ -97,7 +97,7 @@ static const env_table env = {.size = sizeof(throw),
                               SOFT_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("cloth_throw", "1"),
+    ENV_KIT_DESC("cloth_throw", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "A cloth is to be thrown to where a target is in the air (gradSim, control-cloth).",
     .description = "A cloth of 20 x 20 cells (neo-Hookean membrane, bending, lift and drag) flies for 1.5 s. "

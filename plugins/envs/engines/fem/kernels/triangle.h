@@ -84,7 +84,10 @@ VEC_INLINE void triangle_wind_of(triangle_wind *w, const vec3v q[3], const vec3v
     const vec_bits still = (vec_bits)(size == 0.0);
     const vec one = vec_all(1), over = 1.0 / vec_choose(still, one, size);
     const vec ch = vec_most(-one, vec_least(one, w->eta * over));
-    const vec root = 1.0 / vec_sqrt(vec_most(1.0 - ch * ch, vec_all(1e-6)));
+    /* The sine between v and n is the part of v across n: 1 - ch^2 has no digits where they are parallel. */
+    const vec3v across =
+        along(times(vec_sqrt(nn) * over, w->v), -ch / vec_choose(still, one, vec_sqrt(nn)), w->n);
+    const vec root = 1.0 / vec_sqrt(vec_most(dot(across, across), vec_all(1e-24)));
     w->still = vec_choose(still, vec_all(0), one);
     w->angle = vec_asin(ch);
     w->by_n = times(root, along(times(over, w->v), -ch / vec_choose(still, one, nn), w->n));

@@ -140,9 +140,12 @@ static wind wind_of(const vec3 q[3], const vec3 u[3])
     if (w.still) {
         return w;
     }
-    const double ch = fmax(-1, fmin(1, w.eta / size)), root = sqrt(fmax(1 - ch * ch, 1e-6));
+    /* The sine between v and n is the part of v across n: 1 - ch^2 has no digits where they are parallel. */
+    const double nn = v3_dot(w.n, w.n), ch = fmax(-1, fmin(1, w.eta / size));
+    const vec3 across = v3_along(v3_times(sqrt(nn) / size, w.v), -ch / sqrt(nn), w.n);
+    const double root = sqrt(fmax(v3_dot(across, across), 1e-24));
     w.angle = asin(ch);
-    w.by_n = v3_times(1 / root, v3_along(v3_times(1 / size, w.v), -ch / v3_dot(w.n, w.n), w.n));
+    w.by_n = v3_times(1 / root, v3_along(v3_times(1 / size, w.v), -ch / nn, w.n));
     w.by_v = v3_times(1 / root, v3_along(v3_times(1 / size, w.n), -ch / w.s, w.v));
     return w;
 }
