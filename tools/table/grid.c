@@ -191,7 +191,11 @@ static void put_runs(char *note, size_t room, const ds_report *r, const selectio
         }
     }
     const size_t n = strlen(note);
-    snprintf(note + n, room - n, least < most ? " %zu to %zu runs each." : " %zu runs each.", least, most);
+    snprintf(note + n, room - n,
+             least < most ? " %zu to %zu runs each."
+             : most == 1  ? " %zu run each."
+                          : " %zu runs each.",
+             least, most);
     if (repeated > 0) {
         const size_t m = strlen(note);
         snprintf(note + m, room - m,
