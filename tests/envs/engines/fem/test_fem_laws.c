@@ -354,8 +354,8 @@ static void derivatives_match_differences(void **state)
     }
 }
 
-/* A triangle that flies along its normal, up to an angle: there the lift changes fast with the direction. Below
- * 3e-4 rad the differences have no digits, because the cosine of the angle has few. */
+/* A triangle that flies along its normal, up to an angle: there the lift changes fast with the direction.
+ * Below 3e-4 rad the differences have no digits, because the cosine of the angle has few. */
 static void lift_is_differentiated_up_to_head_on(void **state)
 {
     (void)state;
