@@ -268,7 +268,7 @@ static char *next_line(char *buffer, int size, void *stream)
     while (n > 0 && is_blank(line[n - 1])) {
         n--;
     }
-    /* Long indents are no part of a value. */
+    /* A value does not include the indent of its line. */
     const size_t indent = (size_t)(shown - line);
     r->rest = indent > 0 ? shown - 1 : line;
     r->rest_length = n - (size_t)(r->rest - line);

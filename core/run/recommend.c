@@ -255,7 +255,7 @@ static void rank(const contest *c, int *order)
     }
 }
 
-/* *winner = NULL: there is no noise, or no valid loss. */
+/* *winner is NULL where the losses have no noise or none is valid. */
 static int decide(contest *c, const candidate **winner, ds_error *e)
 {
     int order[MOST], first = 0;
