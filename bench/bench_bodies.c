@@ -66,7 +66,7 @@ static double time_plain(scene *s)
 
 static void time_fast(scene *s, const char *isa, double plain)
 {
-    memory room = {0};
+    ds_memory room = {0};
     smoke *r = smoke_create(&room, N, SWEEPS, STEPS, isa, NULL);
     const smoke_state start = view(s->start), end = view(s->end), bar = view(s->bar);
     double forward = INFINITY, all = INFINITY;
@@ -85,7 +85,7 @@ static void time_fast(scene *s, const char *isa, double plain)
                "\"mib\": %.0f}\n",
                N, STEPS, smoke_isa(r), forward, all, plain, plain / all, (double)smoke_bytes(r) / 1048576);
     }
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 static int bench_smoke(void)
@@ -110,7 +110,7 @@ static int bench_smoke(void)
 
 static void time_rigid(size_t points)
 {
-    memory room = {0};
+    ds_memory room = {0};
     rigid *r = rigid_create(&room, points, ROLL);
     rigid_point point[MOST];
     rigid_mass m;
@@ -136,7 +136,7 @@ static void time_rigid(size_t points)
         "{\"engine\": \"rigid\", \"points\": %zu, \"steps\": %d, \"loss_ms\": %.3f, \"gradient_ms\": %.3f, "
         "\"gradient_by_loss\": %.2f}\n",
         points, ROLL, forward, all, all / forward);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 int main(void)

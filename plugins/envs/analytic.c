@@ -123,7 +123,7 @@ static ds_status allocate_analytic(void *self)
     analytic *a = self;
     ds_param_reader in = {a->kit.host, DS_OK};
     const uint64_t n = a->kit.n;
-    memory_each(&a->kit.memory, n, (double **const[]){&a->lower, &a->upper, NULL});
+    ds_memory_each(&a->kit.memory, n, (double **const[]){&a->lower, &a->upper, NULL});
     if (a->kit.memory.failed) {
         return DS_E_NOMEM;
     }

@@ -250,10 +250,10 @@ static ds_status allocate_cartpole(void *self)
     cartpole *e = self;
     e->p.hybrid = &e->kit.hybrid;
     e->sim = chain_create(&e->kit.memory, &e->p, e->kit.steps);
-    e->u = memory_doubles(&e->kit.memory, e->kit.n);
-    e->u_bar = memory_doubles(&e->kit.memory, e->kit.n);
-    e->taken = memory_doubles(&e->kit.memory, e->kit.n);
-    e->path = memory_take(&e->kit.memory, e->kit.horizon + 1, sizeof *e->path);
+    e->u = ds_memory_doubles(&e->kit.memory, e->kit.n);
+    e->u_bar = ds_memory_doubles(&e->kit.memory, e->kit.n);
+    e->taken = ds_memory_doubles(&e->kit.memory, e->kit.n);
+    e->path = ds_memory_take(&e->kit.memory, e->kit.horizon + 1, sizeof *e->path);
     return DS_OK;
 }
 

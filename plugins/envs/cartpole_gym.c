@@ -106,7 +106,7 @@ static void read_balance(void *self, ds_param_reader *in)
 static ds_status allocate_balance(void *self)
 {
     balance *b = self;
-    b->at = memory_take(&b->kit.memory, b->kit.steps + 1, sizeof *b->at);
+    b->at = ds_memory_take(&b->kit.memory, b->kit.steps + 1, sizeof *b->at);
     return DS_OK;
 }
 

@@ -71,7 +71,7 @@ static ds_status read_box(ffi_env *e)
         return in.status;
     }
     e->kit.n = dim > 0 ? dim : most;
-    memory_each(&e->kit.memory, e->kit.n, (double **const[]){&e->lower, &e->upper, &e->x0, NULL});
+    ds_memory_each(&e->kit.memory, e->kit.n, (double **const[]){&e->lower, &e->upper, &e->x0, NULL});
     if (e->kit.memory.failed) {
         return DS_E_NOMEM;
     }
@@ -199,7 +199,7 @@ static ds_status open_functions(ffi_env *e)
     s = s == DS_OK ? check_loss(e, &sig) : s;
     if (s == DS_OK && signature_find(&sig, ROLE_J)) {
         e->has_jacobian = 1;
-        e->jacobian = memory_doubles(&e->kit.memory, e->m * e->kit.n);
+        e->jacobian = ds_memory_doubles(&e->kit.memory, e->m * e->kit.n);
         s = e->jacobian ? DS_OK : DS_E_NOMEM;
     }
     e->loss_has_gradient = s == DS_OK && (signature_find(&sig, ROLE_G) != NULL || e->has_jacobian);
@@ -232,7 +232,7 @@ static ds_status allocate_ffi(void *self)
     ffi_env *e = self;
     ds_status s = read_box(e);
     if (s == DS_OK) {
-        e->residual = memory_doubles(&e->kit.memory, e->m + 1);
+        e->residual = ds_memory_doubles(&e->kit.memory, e->m + 1);
         s = e->residual ? open_functions(e) : DS_E_NOMEM;
     }
     e->kit.flags = e->loss_has_gradient || e->slope ? 0 : DS_INFO_NO_GRADIENT;

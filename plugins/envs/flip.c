@@ -439,9 +439,9 @@ static ds_status open_pictures(flip *e)
 {
     const size_t n = e->c.mesh.stride;
     const double *x = cloth_start(&e->c);
-    memory room = {0};
-    uint32_t *face = memory_take(&room, 2 * (size_t)e->corners, sizeof *face);
-    double *target = memory_doubles(&room, 3 * n);
+    ds_memory room = {0};
+    uint32_t *face = ds_memory_take(&room, 2 * (size_t)e->corners, sizeof *face);
+    double *target = ds_memory_doubles(&room, 3 * n);
     ds_status status = DS_E_NOMEM;
     for (size_t v = 0; target != NULL && v < n; v++) {
         target[v] = -x[v];
@@ -456,7 +456,7 @@ static ds_status open_pictures(flip *e)
         status = cloth_seen_open(&e->seen, &halves, n, e->vertex, x, target, e->kit.host);
         status = status != DS_OK ? status : cloth_seen_target_all(&e->seen, target);
     }
-    memory_free(&room);
+    ds_memory_free(&room);
     return status;
 }
 
@@ -464,7 +464,7 @@ static ds_status allocate_flip(void *self)
 {
     flip *e = self;
     cloth_mesh mesh;
-    memory *m = &e->kit.memory;
+    ds_memory *m = &e->kit.memory;
     const cloth_disc pancake = {LAYERS, RADIUS, spacing, e->stiffness, e->damping};
     if (!cloth_disc_mesh(&mesh, m, &pancake)) {
         return DS_E_NOMEM;
@@ -476,12 +476,12 @@ static ds_status allocate_flip(void *self)
                            .thickness = 0.03,
                            .mu = e->c.pan.mu,
                            .soft = e->c.pan.soft};
-    e->goal = memory_doubles(m, 3 * mesh.stride);
-    e->frame = memory_doubles(m, (e->kit.steps + 1) * 3 * mesh.stride);
-    e->vertex = memory_take(m, mesh.vertices, sizeof *e->vertex);
-    e->triangle = memory_take(m, cloth_disc_room(&mesh), sizeof *e->triangle);
-    e->face = memory_take(m, cloth_disc_room(&mesh), sizeof *e->face);
-    e->pan = memory_take(m, PAN_CORNERS, sizeof *e->pan);
+    e->goal = ds_memory_doubles(m, 3 * mesh.stride);
+    e->frame = ds_memory_doubles(m, (e->kit.steps + 1) * 3 * mesh.stride);
+    e->vertex = ds_memory_take(m, mesh.vertices, sizeof *e->vertex);
+    e->triangle = ds_memory_take(m, cloth_disc_room(&mesh), sizeof *e->triangle);
+    e->face = ds_memory_take(m, cloth_disc_room(&mesh), sizeof *e->face);
+    e->pan = ds_memory_take(m, PAN_CORNERS, sizeof *e->pan);
     if (!cloth_open(&e->c, m, &mesh, e->kit.cost, CHECKPOINT, e->kit.host, &driver, e)) {
         return DS_E_NOMEM;
     }

@@ -201,11 +201,11 @@ static uint64_t hooks_of_pinball(const void *self, ds_hook *out)
 static ds_status allocate_pinball(void *self)
 {
     pinball *e = self;
-    e->bar = memory_take(&e->kit.memory, e->kit.n, sizeof *e->bar);
-    e->angle = memory_doubles(&e->kit.memory, e->kit.n);
+    e->bar = ds_memory_take(&e->kit.memory, e->kit.n, sizeof *e->bar);
+    e->angle = ds_memory_doubles(&e->kit.memory, e->kit.n);
     if (e->near.weight > 0) {
-        e->seen = memory_take(&e->kit.memory, e->kit.n, sizeof *e->seen);
-        e->more = memory_doubles(&e->kit.memory, 2 * (e->kit.steps + 1));
+        e->seen = ds_memory_take(&e->kit.memory, e->kit.n, sizeof *e->seen);
+        e->more = ds_memory_doubles(&e->kit.memory, 2 * (e->kit.steps + 1));
     }
     if (e->kit.memory.failed) {
         return DS_E_NOMEM;

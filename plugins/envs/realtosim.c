@@ -274,7 +274,7 @@ static ds_status open_pictures(realtosim *e)
 static ds_status allocate_realtosim(void *self)
 {
     realtosim *e = self;
-    e->side = memory_doubles(&e->kit.memory, 2 * lift_residual_count(&e->l));
+    e->side = ds_memory_doubles(&e->kit.memory, 2 * lift_residual_count(&e->l));
     const ds_status status = lift_check_step(&e->l, cure);
     return status == DS_OK && e->seen.sight.wanted ? open_pictures(e) : status;
 }

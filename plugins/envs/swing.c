@@ -451,15 +451,15 @@ static ds_status allocate_swing(void *self)
 {
     swing *e = self;
     cloth_mesh mesh;
-    memory *m = &e->kit.memory;
+    ds_memory *m = &e->kit.memory;
     if (!sheet_open(&e->s, &mesh, m, e->cells, e->across, e->along, e->damping)) {
         return DS_E_NOMEM;
     }
-    memory_each(m, e->patches, (double **const[]){&e->k, &e->k_bar, NULL});
-    e->target = memory_doubles(m, 3 * mesh.stride);
-    e->goal = memory_doubles(m, 3);
-    e->tape = memory_doubles(m, e->kit.hybrid.tape + 1);
-    e->frame = memory_doubles(m, (e->kit.steps + 1) * 3 * mesh.stride);
+    ds_memory_each(m, e->patches, (double **const[]){&e->k, &e->k_bar, NULL});
+    e->target = ds_memory_doubles(m, 3 * mesh.stride);
+    e->goal = ds_memory_doubles(m, 3);
+    e->tape = ds_memory_doubles(m, e->kit.hybrid.tape + 1);
+    e->frame = ds_memory_doubles(m, (e->kit.steps + 1) * 3 * mesh.stride);
     if (!cloth_open(&e->c, m, &mesh, e->kit.cost, CHECKPOINT, e->kit.host,
                     e->kit.hybrid.nets > 0 ? &driver_with_networks : &driver, e)) {
         return DS_E_NOMEM;

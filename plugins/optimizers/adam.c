@@ -267,14 +267,14 @@ static void read_parameters(void *self_, ds_param_reader *in)
 static int allocate(void *self_)
 {
     adam *self = self_;
-    memory *own = &self->starts.kit.memory;
-    self->arms = memory_take(own, self->starts.arms, sizeof *self->arms);
+    ds_memory *own = &self->starts.kit.memory;
+    self->arms = ds_memory_take(own, self->starts.arms, sizeof *self->arms);
     for (size_t i = 0; !own->failed && i < self->starts.arms; i++) {
         arm *a = &self->arms[i];
-        a->x = memory_doubles(own, self->n);
-        a->probe = memory_doubles(own, self->n);
-        a->m = memory_doubles(own, self->n);
-        a->q = memory_doubles(own, self->n);
+        a->x = ds_memory_doubles(own, self->n);
+        a->probe = ds_memory_doubles(own, self->n);
+        a->m = ds_memory_doubles(own, self->n);
+        a->q = ds_memory_doubles(own, self->n);
     }
     return multistart_allocate(&self->starts);
 }

@@ -284,7 +284,7 @@ static ds_status descend(void *self_)
 static int find_scale(alphaorder *self)
 {
     const ds_problem *p = self->kit.problem;
-    double *scale = memory_doubles(&self->kit.memory, self->n);
+    double *scale = ds_memory_doubles(&self->kit.memory, self->n);
     for (size_t k = 0; scale && k < self->n; k++) {
         scale[k] = self->units == UNITS_X ? 0.5 * p->upper[k] - 0.5 * p->lower[k] : 1.0;
     }
@@ -295,18 +295,18 @@ static int find_scale(alphaorder *self)
 static int allocate(void *self_)
 {
     alphaorder *self = self_;
-    memory *own = &self->kit.memory;
+    ds_memory *own = &self->kit.memory;
     size_t n = self->n, rows = self->rows;
-    self->x = memory_doubles(own, n);
-    self->m = memory_doubles(own, n);
-    self->q = memory_doubles(own, n);
-    self->g = memory_doubles(own, n);
-    self->v = memory_doubles(own, rows * n);
-    self->gradient = memory_doubles(own, rows * n);
-    self->loss = memory_doubles(own, rows);
-    self->w = memory_doubles(own, (rows - self->centre) * n);
-    self->work = memory_doubles(own, (2 * self->N + 1) * n);
-    self->outcome = memory_take(own, rows, sizeof *self->outcome);
+    self->x = ds_memory_doubles(own, n);
+    self->m = ds_memory_doubles(own, n);
+    self->q = ds_memory_doubles(own, n);
+    self->g = ds_memory_doubles(own, n);
+    self->v = ds_memory_doubles(own, rows * n);
+    self->gradient = ds_memory_doubles(own, rows * n);
+    self->loss = ds_memory_doubles(own, rows);
+    self->w = ds_memory_doubles(own, (rows - self->centre) * n);
+    self->work = ds_memory_doubles(own, (2 * self->N + 1) * n);
+    self->outcome = ds_memory_take(own, rows, sizeof *self->outcome);
     return find_scale(self) && opt_kit_rows(&self->kit, rows);
 }
 

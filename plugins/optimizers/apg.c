@@ -88,7 +88,7 @@ static ds_status apg_begin(void *self)
     rl_warn_lanes(&a->kit, &a->train, (size_t)a->envs);
     size_t horizon = a->train.horizon, steps = a->window > 0 ? (size_t)a->window : horizon;
     ds_random random = ds_random_open(a->kit.host->seed, "init", 0);
-    a->action = memory_take(&a->kit.memory, (a->trial.lanes + 1) * a->train.act, sizeof(float));
+    a->action = ds_memory_take(&a->kit.memory, (a->trial.lanes + 1) * a->train.act, sizeof(float));
     return analytic_init(&a->policy, &a->shape, &a->train, steps < horizon ? steps : horizon, &random) &&
                    !a->kit.memory.failed
                ? DS_OK

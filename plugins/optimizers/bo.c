@@ -99,7 +99,7 @@ static int allocate(void *self_)
 {
     bo *self = self_;
     opt_kit *kit = &self->bayes.kit;
-    self->x_n = memory_doubles(&kit->memory, kit->n);
+    self->x_n = ds_memory_doubles(&kit->memory, kit->n);
     return descent_init(&self->descent, kit->n, &self->steps) &&
            bayes_allocate(&self->bayes, (size_t)self->n_init, 1u << REFINE_ADAM);
 }

@@ -205,17 +205,17 @@ static int allocate(void *self_)
 {
     boleap *self = self_;
     opt_kit *kit = &self->bayes.kit;
-    memory *own = &kit->memory;
+    ds_memory *own = &kit->memory;
     size_t n = self->n, K = self->leap_options.K, rows = self->leaps * (K > 0 ? K : 1);
-    self->v = memory_doubles(own, rows * n);
-    self->loss = memory_doubles(own, rows);
-    self->gradient = memory_doubles(own, (self->leap_options.gradients ? rows : self->leaps) * n);
-    self->x_n = memory_doubles(own, n);
-    self->mean = memory_doubles(own, self->leaps * n);
-    self->at_mean = memory_doubles(own, self->leaps);
-    self->outcome = memory_take(own, rows, sizeof *self->outcome);
-    self->start = memory_take(own, rows, 1);
-    self->leap = memory_take(own, self->leaps, sizeof *self->leap);
+    self->v = ds_memory_doubles(own, rows * n);
+    self->loss = ds_memory_doubles(own, rows);
+    self->gradient = ds_memory_doubles(own, (self->leap_options.gradients ? rows : self->leaps) * n);
+    self->x_n = ds_memory_doubles(own, n);
+    self->mean = ds_memory_doubles(own, self->leaps * n);
+    self->at_mean = ds_memory_doubles(own, self->leaps);
+    self->outcome = ds_memory_take(own, rows, sizeof *self->outcome);
+    self->start = ds_memory_take(own, rows, 1);
+    self->leap = ds_memory_take(own, self->leaps, sizeof *self->leap);
     int made = !own->failed;
     for (size_t i = 0; made && i < self->leaps; i++) {
         made = leap_init(&self->leap[i], n, &self->leap_options);

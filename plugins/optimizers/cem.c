@@ -172,21 +172,21 @@ static ds_status search(void *self_)
 static int allocate(void *self_)
 {
     cem *self = self_;
-    memory *own = &self->kit.memory;
+    ds_memory *own = &self->kit.memory;
     const ds_problem *p = self->kit.problem;
     size_t n = self->n, rows = self->samples;
-    self->mean = memory_doubles(own, n);
-    self->sd = memory_doubles(own, n);
-    self->scale = memory_doubles(own, n);
-    self->v = memory_doubles(own, rows * n);
-    self->ranked = memory_doubles(own, rows * n);
-    self->loss = memory_doubles(own, rows);
-    self->order = memory_take(own, rows, sizeof *self->order);
-    self->outcome = memory_take(own, rows, sizeof *self->outcome);
+    self->mean = ds_memory_doubles(own, n);
+    self->sd = ds_memory_doubles(own, n);
+    self->scale = ds_memory_doubles(own, n);
+    self->v = ds_memory_doubles(own, rows * n);
+    self->ranked = ds_memory_doubles(own, rows * n);
+    self->loss = ds_memory_doubles(own, rows);
+    self->order = ds_memory_take(own, rows, sizeof *self->order);
+    self->outcome = ds_memory_take(own, rows, sizeof *self->outcome);
     for (size_t k = 0; self->scale && k < n; k++) {
         self->scale[k] = self->units == UNITS_X ? 0.5 * p->upper[k] - 0.5 * p->lower[k] : 1.0;
     }
-    self->best = memory_doubles(own, n);
+    self->best = ds_memory_doubles(own, n);
     self->best_loss = INFINITY;
     if (self->left > 0) {
         self->polish = refine_create(n, polish_arms(self), self->kit.host->seed);

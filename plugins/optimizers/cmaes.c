@@ -71,7 +71,7 @@ typedef struct cmaes {
     int diagonal;
     /* The run in work. */
     cma_restart plan;
-    memory memory; /* its arrays */
+    ds_memory memory; /* its arrays */
     cma *strategy;
     cma_stop stop;
     cma_bounds box;
@@ -95,7 +95,7 @@ static void free_run(void *self)
     cma_free(o->strategy);
     cma_stop_free(&o->stop);
     cma_bounds_free(&o->box);
-    memory_free(&o->memory);
+    ds_memory_free(&o->memory);
     o->strategy = NULL;
 }
 
@@ -134,8 +134,8 @@ static ds_status make_model(cmaes *o, ds_param_reader *in)
                             "model = quad with %" PRIu64 " variables: at most %d; set model = none", o->n,
                             QUAD_MODEL_MAX_N);
     }
-    o->least = memory_doubles(&o->kit.memory, o->n);
-    o->unfolded = memory_doubles(&o->kit.memory, o->n);
+    o->least = ds_memory_doubles(&o->kit.memory, o->n);
+    o->unfolded = ds_memory_doubles(&o->kit.memory, o->n);
     o->kit.memory.failed |= !quad_model_init(&o->quad, o->n);
     return DS_OK;
 }
@@ -145,7 +145,7 @@ static void read_params(void *self, ds_param_reader *in)
     cmaes *o = self;
     blas_use_one_thread();
     o->n = o->kit.n;
-    o->mean = memory_doubles(&o->kit.memory, o->n);
+    o->mean = ds_memory_doubles(&o->kit.memory, o->n);
     o->profile = ds_param_int(in, "profile");
     o->lambda = ds_param_int(in, "lambda");
     o->sigma0 = ds_param_real(in, "sigma0");
@@ -196,11 +196,11 @@ static ds_status start_run(cmaes *o)
     free_run(o);
     uint64_t rows = o->plan.lambda;
     o->strategy = cma_new(&options);
-    o->x = memory_doubles(&o->memory, rows * o->n);
-    o->v = memory_doubles(&o->memory, rows * o->n);
-    o->point = memory_doubles(&o->memory, rows * o->n);
-    o->loss = memory_doubles(&o->memory, rows);
-    o->adjusted = memory_doubles(&o->memory, rows);
+    o->x = ds_memory_doubles(&o->memory, rows * o->n);
+    o->v = ds_memory_doubles(&o->memory, rows * o->n);
+    o->point = ds_memory_doubles(&o->memory, rows * o->n);
+    o->loss = ds_memory_doubles(&o->memory, rows);
+    o->adjusted = ds_memory_doubles(&o->memory, rows);
     if (!o->strategy || o->memory.failed) {
         return DS_E_NOMEM;
     }

@@ -82,7 +82,7 @@ static int allocate(void *self_)
     multi_lbfgsb *self = self_;
     opt_kit *kit = &self->starts.kit;
     const double *box = opt_kit_box(&kit->memory, kit->n);
-    self->arms = memory_take(&kit->memory, self->starts.arms, sizeof *self->arms);
+    self->arms = ds_memory_take(&kit->memory, self->starts.arms, sizeof *self->arms);
     int made = multistart_allocate(&self->starts);
     for (size_t i = 0; made && i < self->starts.arms; i++) {
         self->arms[i].search = lbfgsb_create(kit->n, box, box + kit->n, &self->options);

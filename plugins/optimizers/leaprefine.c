@@ -113,12 +113,12 @@ static void read_parameters(void *self_, ds_param_reader *in)
 static int allocate(void *self_)
 {
     leaprefine *self = self_;
-    memory *own = &self->bayes.kit.memory;
+    ds_memory *own = &self->bayes.kit.memory;
     size_t n = self->bayes.kit.n, K = self->options.K;
-    self->x_n = memory_doubles(own, n);
-    self->loss = memory_doubles(own, K);
-    self->gradient = memory_doubles(own, self->options.gradients ? K * n : n);
-    self->outcome = memory_take(own, K, sizeof *self->outcome);
+    self->x_n = ds_memory_doubles(own, n);
+    self->loss = ds_memory_doubles(own, K);
+    self->gradient = ds_memory_doubles(own, self->options.gradients ? K * n : n);
+    self->outcome = ds_memory_take(own, K, sizeof *self->outcome);
     return leap_init(&self->leap, n, &self->options) &&
            bayes_allocate(&self->bayes, K, 1u << REFINE_LBFGSB | 1u << REFINE_ADAM | 1u << REFINE_SAMPLES);
 }

@@ -64,9 +64,9 @@ static ds_status lm_begin(void *self_)
     }
     size_t n = kit->n, m = self->squares.m;
     const double *box = opt_kit_box(&kit->memory, n);
-    self->v = memory_doubles(&kit->memory, n);
-    self->r = memory_doubles(&kit->memory, m);
-    self->j = memory_doubles(&kit->memory, m * n);
+    self->v = ds_memory_doubles(&kit->memory, n);
+    self->r = ds_memory_doubles(&kit->memory, m);
+    self->j = ds_memory_doubles(&kit->memory, m * n);
     self->search = kit->memory.failed ? NULL : lm_create(n, m, box, box + n, &self->options);
     if (!self->search) {
         return ds_host_fail(kit->host, DS_E_NOMEM, "out of memory for the Jacobian: use residuals = scalar");

@@ -276,13 +276,13 @@ static int allocate(void *self_)
 {
     library_search *self = self_;
     unsigned n = (unsigned)self->kit.n;
-    self->start = memory_doubles(&self->kit.memory, n);
-    self->v = memory_doubles(&self->kit.memory, n);
+    self->start = ds_memory_doubles(&self->kit.memory, n);
+    self->v = ds_memory_doubles(&self->kit.memory, n);
     if (!opt_kit_rows(&self->kit, 1)) {
         return 0;
     }
     if (self->kit.start.v && takes_gradient(takes_local(self->algorithm) ? self->local : self->algorithm)) {
-        self->kit.start.gradient = memory_doubles(&self->kit.memory, n);
+        self->kit.start.gradient = ds_memory_doubles(&self->kit.memory, n);
     }
     self->opt = nlopt_create(self->algorithm->constant, n);
     if (!self->opt) {

@@ -102,11 +102,11 @@ static void read_parameters(void *self_, ds_param_reader *in)
 static int allocate(void *self_)
 {
     basin_hopping *self = self_;
-    memory *own = &self->kit.memory;
-    self->start = memory_doubles(own, self->workers * self->n);
-    self->end = memory_doubles(own, self->workers * self->n);
-    self->loss = memory_doubles(own, self->workers);
-    self->best = memory_doubles(own, self->n);
+    ds_memory *own = &self->kit.memory;
+    self->start = ds_memory_doubles(own, self->workers * self->n);
+    self->end = ds_memory_doubles(own, self->workers * self->n);
+    self->loss = ds_memory_doubles(own, self->workers);
+    self->best = ds_memory_doubles(own, self->n);
     return 1;
 }
 

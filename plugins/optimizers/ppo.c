@@ -325,15 +325,15 @@ static ds_status ppo_begin(void *self)
     int ok = actor_critic_init(&p->ac, &p->shape, mini > most ? mini : most, &random) &&
              float_adam_init(&p->adam, p->ac.count, p->adam_eps) &&
              rollout_init(&p->rollout, rows, s->lanes, s->obs, s->act, mini);
-    memory *own = &p->kit.memory;
-    p->moments = memory_take(own, s->obs, sizeof *p->moments);
-    p->next_moments = memory_take(own, s->obs, sizeof *p->moments);
-    p->was_open = memory_take(own, most, sizeof *p->was_open);
-    p->random = memory_take(own, most, sizeof *p->random);
-    p->batch_obs = memory_take(own, most * s->obs, sizeof(float));
-    p->lane_action = memory_take(own, most * s->act, sizeof(float));
-    p->map = memory_take(own, most * p->ac.latent * s->act, sizeof(float));
-    p->state = memory_take(own, s->obs, sizeof(float));
+    ds_memory *own = &p->kit.memory;
+    p->moments = ds_memory_take(own, s->obs, sizeof *p->moments);
+    p->next_moments = ds_memory_take(own, s->obs, sizeof *p->moments);
+    p->was_open = ds_memory_take(own, most, sizeof *p->was_open);
+    p->random = ds_memory_take(own, most, sizeof *p->random);
+    p->batch_obs = ds_memory_take(own, most * s->obs, sizeof(float));
+    p->lane_action = ds_memory_take(own, most * s->act, sizeof(float));
+    p->map = ds_memory_take(own, most * p->ac.latent * s->act, sizeof(float));
+    p->state = ds_memory_take(own, s->obs, sizeof(float));
     if (!ok || own->failed) {
         return ds_host_fail(p->kit.host, DS_E_NOMEM,
                             "out of memory: lower episodes, n_steps, envs or hidden");

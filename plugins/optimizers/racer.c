@@ -307,13 +307,13 @@ static void read_parameters(void *self_, ds_param_reader *in)
 
 static int allocate_polish(racer *self, const double *box)
 {
-    memory *own = &self->bayes.kit.memory;
+    ds_memory *own = &self->bayes.kit.memory;
     basin_options careful = self->options.basin;
     careful.lr = POLISH_LR;
     careful.sigma = POLISH_SIGMA;
-    self->candidates = memory_doubles(own, most_candidates(self) * self->bayes.kit.n);
-    self->found = memory_take(own, most_candidates(self), sizeof *self->found);
-    self->polisher = memory_take(own, self->polish_lanes, sizeof(basin *));
+    self->candidates = ds_memory_doubles(own, most_candidates(self) * self->bayes.kit.n);
+    self->found = ds_memory_take(own, most_candidates(self), sizeof *self->found);
+    self->polisher = ds_memory_take(own, self->polish_lanes, sizeof(basin *));
     for (size_t lane = 0; box && self->polisher && lane < self->polish_lanes; lane++) {
         self->polisher[lane] = basin_create(self->bayes.kit.n, box, &careful);
         if (!self->polisher[lane]) {
@@ -327,20 +327,20 @@ static int allocate_polish(racer *self, const double *box)
 static int allocate(void *self_)
 {
     racer *self = self_;
-    memory *own = &self->bayes.kit.memory;
+    ds_memory *own = &self->bayes.kit.memory;
     size_t n = self->bayes.kit.n, most = self->polish_lanes > 1 ? self->polish_lanes : 0,
            lanes = self->options.lanes > most ? self->options.lanes : most, rows = lanes * basin_rows(n);
     const double *box = opt_kit_box(own, n);
-    memory_each(own, rows * n, (double **const[]){&self->v, &self->gradient, NULL});
-    self->start = memory_doubles(own, n);
-    self->others = memory_doubles(own, lanes * n);
-    self->other_loss = memory_doubles(own, lanes);
-    self->loss = memory_doubles(own, rows);
-    self->outcome = memory_take(own, rows, sizeof *self->outcome);
-    self->is_start = memory_take(own, rows, 1);
-    self->lane = memory_take(own, lanes, sizeof *self->lane);
-    self->count = memory_take(own, lanes, sizeof *self->count);
-    self->with_gradient = memory_take(own, lanes, sizeof *self->with_gradient);
+    ds_memory_each(own, rows * n, (double **const[]){&self->v, &self->gradient, NULL});
+    self->start = ds_memory_doubles(own, n);
+    self->others = ds_memory_doubles(own, lanes * n);
+    self->other_loss = ds_memory_doubles(own, lanes);
+    self->loss = ds_memory_doubles(own, rows);
+    self->outcome = ds_memory_take(own, rows, sizeof *self->outcome);
+    self->is_start = ds_memory_take(own, rows, 1);
+    self->lane = ds_memory_take(own, lanes, sizeof *self->lane);
+    self->count = ds_memory_take(own, lanes, sizeof *self->count);
+    self->with_gradient = ds_memory_take(own, lanes, sizeof *self->with_gradient);
     self->race = box ? race_create(n, box, &self->options) : NULL;
     if (most > 0 && !allocate_polish(self, box)) {
         return 0;

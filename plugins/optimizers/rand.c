@@ -39,8 +39,8 @@ static int allocate(void *self)
     rand_search *r = self;
     r->rows = NUMBERS / r->kit.n < ROWS ? NUMBERS / r->kit.n : ROWS;
     r->rows = r->rows > FEW ? r->rows : FEW;
-    r->x = memory_doubles(&r->kit.memory, r->rows * r->kit.n);
-    r->loss = memory_doubles(&r->kit.memory, r->rows);
+    r->x = ds_memory_doubles(&r->kit.memory, r->rows * r->kit.n);
+    r->loss = ds_memory_doubles(&r->kit.memory, r->rows);
     return 1;
 }
 

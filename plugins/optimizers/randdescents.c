@@ -54,7 +54,7 @@ static int allocate(void *self_)
 {
     randdescents *self = self_;
     opt_kit *kit = &self->starts.kit;
-    self->arm = memory_take(&kit->memory, self->starts.arms, sizeof *self->arm);
+    self->arm = ds_memory_take(&kit->memory, self->starts.arms, sizeof *self->arm);
     int made = multistart_allocate(&self->starts);
     for (size_t arm = 0; made && arm < self->starts.arms; arm++) {
         made = descent_init(&self->arm[arm], kit->n, &self->steps);

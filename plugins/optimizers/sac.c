@@ -195,8 +195,8 @@ static ds_status sac_begin(void *self)
     s->sample = ds_random_open(s->kit.host->seed, "sample", 0);
     s->draw = ds_random_open(s->kit.host->seed, "minibatch", 0);
     ds_random init = ds_random_open(s->kit.host->seed, "init", 0);
-    s->action = memory_take(&s->kit.memory, lanes * s->shape.act, sizeof(float));
-    s->mini = memory_take(&s->kit.memory, rows * (2 * s->shape.obs + s->shape.act + 2), sizeof(float));
+    s->action = ds_memory_take(&s->kit.memory, lanes * s->shape.act, sizeof(float));
+    s->mini = ds_memory_take(&s->kit.memory, rows * (2 * s->shape.obs + s->shape.act + 2), sizeof(float));
     if (s->kit.memory.failed || !sac_init(&s->nets, &s->shape, s->alpha, &init) ||
         !replay_buffer_init(&s->buffer, s->shape.obs, s->shape.act, (size_t)s->buffer_size)) {
         return ds_host_fail(s->kit.host, DS_E_NOMEM, "out of memory: lower buffer, batch or hidden");

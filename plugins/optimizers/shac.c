@@ -61,12 +61,12 @@ static double learning_rate(const shac *s, double lr)
 
 /* ---- the critic ---- */
 
-static int critic_init(critic *c, size_t obs, size_t rows, const shac *s, ds_random *random, memory *own)
+static int critic_init(critic *c, size_t obs, size_t rows, const shac *s, ds_random *random, ds_memory *own)
 {
     c->net = mlp_make(obs, s->critic_count, s->critic_hidden, 1, s->shape.activation);
-    c->w = memory_take(own, c->net.weights, sizeof(float));
-    c->target = memory_take(own, c->net.weights, sizeof(float));
-    c->g = memory_take(own, c->net.weights, sizeof(float));
+    c->w = ds_memory_take(own, c->net.weights, sizeof(float));
+    c->target = ds_memory_take(own, c->net.weights, sizeof(float));
+    c->g = ds_memory_take(own, c->net.weights, sizeof(float));
     if (own->failed || !mlp_tape_init(&c->tape, &c->net, rows) ||
         !float_adam_init(&c->adam, c->net.weights, s->shape.adam_eps) ||
         !mlp_init_orthogonal(&c->net, c->w, sqrt(2.0), 1.0, random)) {
@@ -213,19 +213,19 @@ static ds_status shac_begin(void *self)
         return status;
     }
     rl_warn_lanes(&s->kit, &s->train, (size_t)s->envs);
-    memory *own = &s->kit.memory;
+    ds_memory *own = &s->kit.memory;
     size_t steps = steps_of_window(s), lanes = s->train.lanes, rows = steps * lanes, obs = s->train.obs;
     ds_random random = ds_random_open(s->kit.host->seed, "init", 0);
     int ok = analytic_init(&s->policy, &s->shape, &s->train, steps, &random) &&
              critic_init(&s->critic, obs, rows, s, &random, own);
-    s->state = memory_take(own, (rows + lanes) * obs, sizeof(float));
-    s->batch = memory_take(own, rows * obs, sizeof(float));
-    s->value_bar = memory_take(own, lanes * obs, sizeof(float));
-    s->d_value = memory_take(own, rows, sizeof(float));
-    s->value = memory_doubles(own, rows + lanes);
-    s->target = memory_doubles(own, rows);
-    s->order = memory_take(own, rows, sizeof *s->order);
-    s->action = memory_take(own, (s->trial.lanes + 1) * s->train.act, sizeof(float));
+    s->state = ds_memory_take(own, (rows + lanes) * obs, sizeof(float));
+    s->batch = ds_memory_take(own, rows * obs, sizeof(float));
+    s->value_bar = ds_memory_take(own, lanes * obs, sizeof(float));
+    s->d_value = ds_memory_take(own, rows, sizeof(float));
+    s->value = ds_memory_doubles(own, rows + lanes);
+    s->target = ds_memory_doubles(own, rows);
+    s->order = ds_memory_take(own, rows, sizeof *s->order);
+    s->action = ds_memory_take(own, (s->trial.lanes + 1) * s->train.act, sizeof(float));
     return ok && !own->failed
                ? DS_OK
                : ds_host_fail(s->kit.host, DS_E_NOMEM, "out of memory: lower envs, window or hidden");

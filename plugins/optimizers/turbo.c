@@ -380,13 +380,13 @@ static int allocate(void *self_)
 {
     static const gp_model matern = {GP_MATERN52, GP_PRIOR_FLAT, 0.0};
     turbo *self = self_;
-    memory *own = &self->kit.memory;
+    ds_memory *own = &self->kit.memory;
     size_t n = self->n, rows = self->n_init > self->batch ? self->n_init : self->batch;
-    self->candidate = memory_doubles(own, self->candidates * n);
-    self->draw = memory_doubles(own, self->candidates * self->batch);
-    self->v = memory_doubles(own, rows * n);
-    self->batch_loss = memory_doubles(own, rows);
-    self->best = memory_doubles(own, n);
+    self->candidate = ds_memory_doubles(own, self->candidates * n);
+    self->draw = ds_memory_doubles(own, self->candidates * self->batch);
+    self->v = ds_memory_doubles(own, rows * n);
+    self->batch_loss = ds_memory_doubles(own, rows);
+    self->best = ds_memory_doubles(own, n);
     self->model = gp_create(n, &matern);
     return self->model && reserve_data(self, rows) && descent_init(&self->descent, n, &self->steps) &&
            opt_kit_rows(&self->kit, rows);

@@ -77,7 +77,7 @@ static void check_case(const json_t *meta, const json_t *c, const char *file)
     rigid_numbers(json_object_get(meta, "x0"), x, 3);
     rigid_numbers(json_object_get(meta, "target"), target, 3);
     rigid_numbers(json_object_get(c, "v0"), v, 3);
-    memory room = {0};
+    ds_memory room = {0};
     penalty *sim = penalty_create(&room, &p, steps);
     penalty_simulate(sim, x, v, steps, 1);
     check3(exact, "x_T", x, 0, tolerance, file);
@@ -99,7 +99,7 @@ static void check_case(const json_t *meta, const json_t *c, const char *file)
     check3(warp, "grad_v0", v_bar, 0, paper ? 5e-3 : 5e-4, file);
     check3(warp, "grad_x0", x_bar, 0, 5e-3,
            file); /* no tolerance is recorded for this one; float, stiff contact */
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 static void recorded_episodes(void **state)
@@ -273,7 +273,7 @@ static void flight(void **state)
     double x[3], v[3], T = 700;
     memcpy(x, x0, sizeof x);
     memcpy(v, v0, sizeof v);
-    memory room = {0};
+    ds_memory room = {0};
     penalty *sim = penalty_create(&room, &p, 700);
     penalty_simulate(sim, x, v, 700, 0);
     for (int i = 0; i < 3; i++) {
@@ -284,7 +284,7 @@ static void flight(void **state)
     penalty_adjoint(sim, x_bar, v_bar);
     assert_near(v_bar[1], 0.25 + 2 * p.h * T, 1e-13);
     assert_near(x_bar[1], 2, 0);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* A drop rises again to 0.75 to 0.9 of the fall height; without damping the height is kept up to the order of
@@ -299,7 +299,7 @@ static void rebound(void **state)
         uint64_t steps = k ? 100000 : 500;
         double x[3] = {0, 1.1, 0}, v[3] = {0, 0, 0}, apex = 0;
         int touched = 0;
-        memory room = {0};
+        ds_memory room = {0};
         penalty *sim = penalty_create(&room, &p, steps);
         penalty_simulate(sim, x, v, steps, 1);
         for (uint64_t t = 0; t <= steps; t++) {
@@ -309,7 +309,7 @@ static void rebound(void **state)
         }
         print_message("kd = %g: rises to %.4f of the height of the fall\n", p.kd, apex - p.radius);
         assert_true(k ? fabs(apex - 1.1) < 1e-4 : apex - p.radius > 0.75 && apex - p.radius < 0.9);
-        memory_free(&room);
+        ds_memory_free(&room);
     }
 }
 
@@ -347,7 +347,7 @@ static void central_differences(void **state)
         p.mu = constants[s][1];
         p.wall = constants[s][2];
         p.ke = constants[s][3];
-        memory room = {0};
+        ds_memory room = {0};
         penalty *sim = penalty_create(&room, &p, 960);
         int switched = 0, wrong = 0;
         double worst = 0;
@@ -383,7 +383,7 @@ static void central_differences(void **state)
             p.kf, p.mu, worst, switched, wrong);
         assert_true(worst < 1e-7);
         assert_true(switched < 45);
-        memory_free(&room);
+        ds_memory_free(&room);
     }
 }
 

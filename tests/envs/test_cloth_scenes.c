@@ -223,7 +223,7 @@ static void synthetic_lift(void **state)
         memcpy(row, first, sizeof first);
     }
     lift l;
-    memory room = {0};
+    ds_memory room = {0};
     assert_true(lift_open(&l, &room, &t, t.rows, 2e-4, NULL));
     assert_int_equal(lift_simulate(&l, u, &bad), DS_OK);
     assert_true(bad < 0 && lift_loss(&l) > 0.01);
@@ -253,7 +253,7 @@ static void synthetic_lift(void **state)
         }
     }
     assert_near(lift_loss(&l), 0.0032, 4e-4);
-    memory_free(&room);
+    ds_memory_free(&room);
     trajectory_free(&t);
 }
 

@@ -433,7 +433,7 @@ static void long_scene(void **state)
 static void unit_quaternion(void **state)
 {
     (void)state;
-    memory m = {.last = NULL};
+    ds_memory m = {.last = NULL};
     throw_motion t = {.h = 0};
     const double theta[LAW_CONSTANTS] = {5000, 5000, 0.2, 0.5, 0.01};
     const double start[THROW_STATES] = {0, 0.6, 0, 0.8, 0, 0, 1.2, 3, -2, 5, 0.7, 5, 0};
@@ -444,7 +444,7 @@ static void unit_quaternion(void **state)
         const double *q = throw_state(&t, k);
         assert_near(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3], 1, 1e-12);
     }
-    memory_free(&m);
+    ds_memory_free(&m);
 }
 
 int main(void)

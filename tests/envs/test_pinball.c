@@ -70,7 +70,7 @@ static double run_in(ball *sim, const layout *l, const double *angle, double *gr
     return d;
 }
 
-static memory room; /* of the balls in use */
+static ds_memory room; /* of the balls in use */
 
 static ball *make(const layout *l, int gradient)
 {
@@ -89,7 +89,7 @@ static double run(const layout *l, int gradient, const double *angle, double *gr
     if (kept) {
         *kept = sim;
     } else {
-        memory_free(&room);
+        ds_memory_free(&room);
     }
     return d;
 }
@@ -191,7 +191,7 @@ static void recorded_episodes(void **state)
                 assert_near(at[3], v[1], 1e-8);
             }
             check_impacts(sim, c);
-            memory_free(&room);
+            ds_memory_free(&room);
             check_gradient(grad, l.n, c, "grad_theta_discrete");
             check_gradient(start_bar, 4, c, "grad_start_discrete");
             check_differences(grad, l.n, c, "grad_theta_fd");
@@ -380,7 +380,7 @@ static void central_differences(void **state)
                 }
             }
         }
-        memory_free(&room);
+        ds_memory_free(&room);
         print_message("%d bars%s: worst error %.1e of the norm; %d of %d components next to a switch, %d of "
                       "them disagree\n",
                       (int)l.n, c == 2 ? " with friction" : "", worst, switched, total, wrong);

@@ -256,7 +256,7 @@ static void list_states(contact *e, uint64_t frames)
     swept *s = &e->swept;
     const uint64_t count = frames < s->steps ? frames : s->steps,
                    each = count > 1 ? s->steps / (count - 1) : 1;
-    e->compared = memory_take(&s->watcher.kit.memory, count, sizeof *e->compared);
+    e->compared = ds_memory_take(&s->watcher.kit.memory, count, sizeof *e->compared);
     for (uint64_t k = 0; e->compared != NULL && k < count; k++) {
         e->compared[k] = k + 1 < count ? 1 + k * each : s->steps;
     }

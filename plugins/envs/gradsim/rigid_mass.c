@@ -269,7 +269,7 @@ static ds_status read_shape(pushed *e, int shape, const char *path, const ds_hos
 {
     static ds_status (*const make[])(fem_mesh *) = {fem_mesh_cube,    make_box,      fem_mesh_sphere,
                                                     fem_mesh_capsule, fem_mesh_cone, fem_mesh_cylinder};
-    memory *m = &e->swept.watcher.kit.memory;
+    ds_memory *m = &e->swept.watcher.kit.memory;
     if ((shape == MESH) != (path[0] != '\0')) {
         return ds_host_fail(host, DS_E_PARAM, "parameters shape and mesh_file: %s",
                             shape == MESH ? "shape=mesh needs a file" : "a file needs shape=mesh");
@@ -279,11 +279,11 @@ static ds_status read_shape(pushed *e, int shape, const char *path, const ds_hos
         return status;
     }
     const size_t n = e->mesh.points;
-    memory_each(m, n, (double **const[]){&e->mass, &e->mass_bar, NULL});
-    memory_each(m, 3 * n, (double **const[]){&e->point, &e->point_bar, NULL});
-    e->yellow = memory_doubles(m, 3 * e->mesh.triangles);
-    e->knobs = memory_take(m, MASSES + n, sizeof *e->knobs);
-    e->name = memory_take(m, n, sizeof *e->name);
+    ds_memory_each(m, n, (double **const[]){&e->mass, &e->mass_bar, NULL});
+    ds_memory_each(m, 3 * n, (double **const[]){&e->point, &e->point_bar, NULL});
+    e->yellow = ds_memory_doubles(m, 3 * e->mesh.triangles);
+    e->knobs = ds_memory_take(m, MASSES + n, sizeof *e->knobs);
+    e->name = ds_memory_take(m, n, sizeof *e->name);
     if (m->failed) {
         return DS_E_NOMEM;
     }
@@ -370,7 +370,7 @@ static void read_frames(pushed *e, ds_param_reader *in, int video)
     uint64_t count = 0;
     const double *list = ds_param_list(in, "frames", &count);
     const uint64_t each = video ? 5 : 1, most = count > 0 ? count : (s->steps + each - 1) / each;
-    e->compared = memory_take(&s->watcher.kit.memory, most, sizeof *e->compared);
+    e->compared = ds_memory_take(&s->watcher.kit.memory, most, sizeof *e->compared);
     s->compared = e->compared;
     s->states = e->compared != NULL ? most : 0;
     for (uint64_t k = 0; in->status == DS_OK && k < s->states; k++) {

@@ -85,7 +85,7 @@ static void index_squares(uint32_t *corner)
 static ds_status allocate_smoke(void *self)
 {
     smoke_env *e = self;
-    memory *m = &e->kit.memory;
+    ds_memory *m = &e->kit.memory;
     const size_t field = e->size * e->size;
     if (e->variables == WAVES && 4 * e->waves > e->size) {
         return ds_host_fail(e->kit.host, DS_E_PARAM,
@@ -94,10 +94,12 @@ static ds_status allocate_smoke(void *self)
     }
     e->sim = smoke_create(m, e->size, e->sweeps, e->kit.steps, NULL, e->kit.host);
     e->stream = e->variables == WAVES ? stream_create(m, e->size, e->waves) : NULL;
-    e->wanted = memory_doubles(m, field);
-    e->start = (smoke_state){memory_doubles(m, field), memory_doubles(m, field), memory_doubles(m, field)};
-    e->now = (smoke_state){memory_doubles(m, field), memory_doubles(m, field), memory_doubles(m, field)};
-    e->corner = memory_take(m, DOTS * DOTS * 6, sizeof *e->corner);
+    e->wanted = ds_memory_doubles(m, field);
+    e->start =
+        (smoke_state){ds_memory_doubles(m, field), ds_memory_doubles(m, field), ds_memory_doubles(m, field)};
+    e->now =
+        (smoke_state){ds_memory_doubles(m, field), ds_memory_doubles(m, field), ds_memory_doubles(m, field)};
+    e->corner = ds_memory_take(m, DOTS * DOTS * 6, sizeof *e->corner);
     if (!m->failed) {
         draw_pictures(e);
         index_squares(e->corner);

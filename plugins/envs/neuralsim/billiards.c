@@ -47,8 +47,8 @@ static void read_billiards(void *self, ds_param_reader *in)
     e->kit.steps = (uint64_t)ds_param_int(in, "steps");
     e->kit.dt = e->rules.h;
     e->kit.grad_kind = DS_GRAD_FORWARD;
-    e->at = memory_take(&e->kit.memory, e->kit.steps + 1, sizeof *e->at);
-    e->impulses = memory_doubles(&e->kit.memory, e->kit.steps + 1);
+    e->at = ds_memory_take(&e->kit.memory, e->kit.steps + 1, sizeof *e->at);
+    e->impulses = ds_memory_doubles(&e->kit.memory, e->kit.steps + 1);
 }
 
 static void range_of_force(const void *self, uint64_t i, double *lower, double *upper, double *start)

@@ -198,7 +198,7 @@ static ds_status take_recording(cube *e, ds_param_reader *in, const recorded *r,
 
 static void make_target(cube *e, ds_param_reader *in, uint64_t samples, uint64_t held_out)
 {
-    memory *m = &e->kit.memory;
+    ds_memory *m = &e->kit.memory;
     const double mu = ds_param_real(in, "target_mu"), rate = ds_param_real(in, "sample_rate");
     const int file = *ds_param_text(in, "file") != '\0';
     const uint64_t each = file ? (uint64_t)ds_param_int(in, "steps_per_sample") : 1;
@@ -223,7 +223,7 @@ static void make_target(cube *e, ds_param_reader *in, uint64_t samples, uint64_t
     e->kit.cost = e->fitted;
     if (in->status == DS_OK && throw_open(&e->motion, m, h, steps)) {
         e->motion.steps = e->fitted; /* a scene goes on behind them */
-        memory_each(m, (steps + 1) * THROW_STATES, (double **const[]){&e->target, &e->bar, NULL});
+        ds_memory_each(m, (steps + 1) * THROW_STATES, (double **const[]){&e->target, &e->bar, NULL});
     }
     if (in->status == DS_OK && !m->failed && file) {
         in->status = take_recording(e, in, &r, each);
@@ -266,7 +266,7 @@ static ds_status allocate_cube(void *self)
         return DS_OK;
     }
     e->motion.law.hybrid = &e->kit.hybrid;
-    e->motion.law.tape = memory_doubles(&e->kit.memory, e->kit.hybrid.tape);
+    e->motion.law.tape = ds_memory_doubles(&e->kit.memory, e->kit.hybrid.tape);
     return DS_OK;
 }
 

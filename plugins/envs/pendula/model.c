@@ -114,11 +114,11 @@ void model_observe_bar(const model *m, uint64_t q, double bar, double *y_bar)
 }
 
 /* Target and recorded states by the motion of the truth, with noise in the angles. */
-static void made_recording(model *m, ds_param_reader *in, memory *room, double noise)
+static void made_recording(model *m, ds_param_reader *in, ds_memory *room, double noise)
 {
     compound p;
     ds_random r = ds_random_open((uint64_t)ds_param_int(in, "seed"), "recording", 0);
-    double *y = memory_doubles(room, m->rows * COMPOUND_STATES);
+    double *y = ds_memory_doubles(room, m->rows * COMPOUND_STATES);
     model_set(m, m->truth, &p);
     if (in->status != DS_OK || room->failed) {
         return;
@@ -341,10 +341,10 @@ static void read_size(model *m, ds_param_reader *in)
     }
 }
 
-static void make_target(model *m, ds_param_reader *in, memory *room, const recorded *r)
+static void make_target(model *m, ds_param_reader *in, ds_memory *room, const recorded *r)
 {
     const double noise = ds_param_real(in, "noise");
-    m->given = memory_doubles(room, m->rows * COMPOUND_STATES);
+    m->given = ds_memory_doubles(room, m->rows * COMPOUND_STATES);
     if (in->status != DS_OK || !fit_open(&m->fit, room, m->rows, model_quantities(m))) {
         return;
     }
@@ -384,7 +384,7 @@ static void read_search(model *m, ds_param_reader *in)
     }
 }
 
-void model_read(model *m, ds_param_reader *in, memory *room)
+void model_read(model *m, ds_param_reader *in, ds_memory *room)
 {
     recorded r = {.dt = 0};
     double fade[2] = {0, 1};

@@ -43,7 +43,7 @@ typedef struct model {
 } model;
 
 /* Reads the parameters of a variant and makes what it is compared with, of `room`. */
-void model_read(model *m, ds_param_reader *in, memory *room);
+void model_read(model *m, ds_param_reader *in, ds_memory *room);
 /* Constants and start for variables x[n]. */
 void model_set(const model *m, const double *x, compound *out);
 /* Lengths of the arms as they are drawn, m. */

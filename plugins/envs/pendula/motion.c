@@ -62,19 +62,19 @@ static uint64_t hooks_of_motion(const void *self, ds_hook *out)
 static ds_status allocate_motion(void *self)
 {
     motion *e = self;
-    memory *m = &e->kit.memory;
+    ds_memory *m = &e->kit.memory;
     const size_t rows = e->model.rows;
     if (e->kit.hybrid.nets > 0) {
-        e->bar = memory_doubles(m, rows * S);
+        e->bar = ds_memory_doubles(m, rows * S);
         if (!compound_net_open(&e->net, m, &e->kit.hybrid, e->model.dt / (double)e->model.substeps,
                                e->onestep ? 1 : rows - 1, e->model.substeps)) {
             return DS_E_NOMEM;
         }
         e->kit.grad_kind = DS_GRAD_ADJOINT;
     }
-    e->y = memory_doubles(m, rows * S);
-    e->y_dot = memory_doubles(m, rows * SLOPES);
-    e->got = memory_doubles(m, rows * model_quantities(&e->model));
+    e->y = ds_memory_doubles(m, rows * S);
+    e->y_dot = ds_memory_doubles(m, rows * SLOPES);
+    e->got = ds_memory_doubles(m, rows * model_quantities(&e->model));
     return DS_OK;
 }
 

@@ -173,8 +173,8 @@ static ds_status open_image(fluid *e)
 {
     const mpm_particle *start = e->episode.start;
     const double half = 0.5 * e->scene.bodies[CUBE].size[1], to[3] = {axis[0], rim + half, axis[1]};
-    memory room = {0};
-    double c[3], *p = memory_doubles(&room, 3 * (size_t)e->count[CUBE]);
+    ds_memory room = {0};
+    double c[3], *p = ds_memory_doubles(&room, 3 * (size_t)e->count[CUBE]);
     cube_center(e, start, c);
     if (!(e->image.sight.radius > 0.0)) {
         e->image.sight.radius = e->scene.bodies[CUBE].spacing;
@@ -186,7 +186,7 @@ static ds_status open_image(fluid *e)
     const ds_status status =
         p ? mpm_image_open(&e->image, &e->episode, e->first[CUBE], e->count[CUBE], target, e->kit.host)
           : DS_E_NOMEM;
-    memory_free(&room);
+    ds_memory_free(&room);
     return status;
 }
 
@@ -383,10 +383,10 @@ static int reserve_frames(fluid *e)
 {
     size_t frames = e->episode.steps + (size_t)1;
     if (!e->positions) {
-        e->positions = memory_doubles(&e->kit.memory, frames * e->episode.sim.n_particles * 3);
+        e->positions = ds_memory_doubles(&e->kit.memory, frames * e->episode.sim.n_particles * 3);
     }
     if (!e->ladle) {
-        e->ladle = memory_take(&e->kit.memory, frames, sizeof *e->ladle);
+        e->ladle = ds_memory_take(&e->kit.memory, frames, sizeof *e->ladle);
     }
     return e->positions && e->ladle;
 }

@@ -62,7 +62,7 @@ static void read_tower(void *self, ds_param_reader *in)
     e->plain.kit.steps = e->plain.kit.cost = steps > 0 ? steps : hard ? 80 : 250;
     e->plain.kit.dt = e->h;
     e->plain.kit.loss_floor = -INFINITY;
-    e->path = memory_doubles(&e->plain.kit.memory, (e->plain.kit.steps + 1) * STATES);
+    e->path = ds_memory_doubles(&e->plain.kit.memory, (e->plain.kit.steps + 1) * STATES);
     if (in->status == DS_OK && hard && e->x <= 0.5 * e->width) {
         in->status =
             ds_host_fail(in->host, DS_E_PARAM,

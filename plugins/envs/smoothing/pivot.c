@@ -57,7 +57,7 @@ static void read_pivot(void *self, ds_param_reader *in)
     e->plain.kit.steps = e->plain.kit.cost = steps;
     e->plain.kit.dt = e->h;
     e->plain.kit.loss_floor = -INFINITY;
-    e->path = memory_doubles(&e->plain.kit.memory, (steps + 1) * STATES);
+    e->path = ds_memory_doubles(&e->plain.kit.memory, (steps + 1) * STATES);
 }
 
 /* ---- a step, with derivatives by the angle of the throw ---- */

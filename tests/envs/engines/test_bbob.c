@@ -18,7 +18,7 @@
 
 static const double box[2][10] = {{-5, -5, -5, -5, -5, -5, -5, -5, -5, -5}, {5, 5, 5, 5, 5, 5, 5, 5, 5, 5}};
 
-static memory room; /* of the function in use */
+static ds_memory room; /* of the function in use */
 
 static fn_problem *place(int number, uint64_t n, int optimum, uint64_t instance)
 {
@@ -79,7 +79,7 @@ static void test_recorded(void **state)
             fail_msg("f%d, %d variables, instance %d: %.17g, recorded %.17g", recorded[k].number,
                      (int)recorded[k].n, (int)recorded[k].instance, loss, recorded[k].loss);
         }
-        memory_free(&room);
+        ds_memory_free(&room);
     }
 }
 
@@ -96,7 +96,7 @@ static void test_penalty(void **state)
         fn_problem *p = place(cases[k].number, 3, FN_OPTIMUM_RANDOM, 1);
         assert_near(fn_eval(p, x, NULL), cases[k].loss, 1e-10 * cases[k].loss);
         assert_true(cases[k].loss > cases[k].factor * (0.5 * 0.5 + 1));
-        memory_free(&room);
+        ds_memory_free(&room);
     }
 }
 
@@ -121,7 +121,7 @@ static void test_optimum(void **state)
                 x[i] += 1e-3;
                 assert_true(fn_eval(p, x, NULL) > 0);
             }
-            memory_free(&room);
+            ds_memory_free(&room);
         }
     }
 }

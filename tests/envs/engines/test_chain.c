@@ -113,7 +113,7 @@ static void check_case(const chain_params *p, const json_t *meta, const json_t *
     for (uint64_t i = 0; i < n; i++) {
         u[i] *= scale[i % m];
     }
-    memory room = {0};
+    ds_memory room = {0};
     chain *sim = chain_create(&room, p, T);
     chain_state start = read_state(json_object_get(c, "start")), s, bar;
     chain_simulate(sim, &start, T, u, 1);
@@ -146,7 +146,7 @@ static void check_case(const chain_params *p, const json_t *meta, const json_t *
         int i = rigid_int(row, "index");
         assert_near(bar_u[i] * scale[(uint64_t)i % m], golden_number(row, "value"), 1e-6 * fmax(1, largest));
     }
-    memory_free(&room);
+    ds_memory_free(&room);
     free(u);
 }
 
@@ -186,7 +186,7 @@ static void recorded_accelerations(void **state)
         rigid_numbers(json_object_get(c, "link_inertia_about_com"), p.inertia, CHAIN_MAX_LINKS);
         rigid_numbers(json_object_get(c, "torques"), u + 1, CHAIN_MAX_LINKS);
         rigid_numbers(json_object_get(c, "alpha"), want, CHAIN_MAX_LINKS);
-        memory room = {0};
+        ds_memory room = {0};
         chain *sim = chain_create(&room, &p, 1);
         chain_accelerations(sim, &s, u, &a, alpha);
         double size = fabs(golden_number(c, "a"));
@@ -197,7 +197,7 @@ static void recorded_accelerations(void **state)
         for (int i = 0; i < p.links; i++) {
             assert_near(alpha[i], want[i], 1e-11 * size);
         }
-        memory_free(&room);
+        ds_memory_free(&room);
     }
     json_decref(root);
 }
@@ -215,11 +215,11 @@ static double free_motion_error(const json_t *c, double h, int integrator)
     rigid_numbers(json_object_get(c, "theta0"), start.theta, CHAIN_MAX_LINKS);
     uint64_t T = (uint64_t)lround(1 / h);
     const double none[CHAIN_MAX_LINKS + 1] = {0};
-    memory room = {0};
+    ds_memory room = {0};
     chain *sim = chain_create(&room, &p, T);
     chain_simulate(sim, &start, T, none, T);
     chain_get(sim, T, &end);
-    memory_free(&room);
+    ds_memory_free(&room);
     const json_t *states = json_object_get(c, "states");
     chain_state exact = read_state(json_array_get(states, json_array_size(states) - 1));
     return farthest(p.links, &end, &exact);
@@ -257,7 +257,7 @@ static void known_accelerations(void **state)
     chain_params p = usual(1);
     double u[2] = {0, 0}, a = 0, alpha = 0;
     p.control = CHAIN_FORCE;
-    memory room = {0};
+    ds_memory room = {0};
     chain *sim = chain_create(&room, &p, 1);
     chain_state s = {.theta = {0.1}};
     chain_accelerations(sim, &s, u, &a, &alpha);
@@ -268,7 +268,7 @@ static void known_accelerations(void **state)
     chain_accelerations(sim, &s, u, &a, &alpha);
     assert_near(a, 5.0 / 9, 1e-15);
     assert_near(alpha, 2.0 / 9, 1e-15);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* The textbook cart-pole (Barto, Sutton and Anderson 1983 without friction), clockwise angle, any mass and
@@ -289,14 +289,14 @@ static void textbook_cartpole(void **state)
     double temp = (F + m * l * w * w * sin(th)) / (mc + m);
     double accel = (g * sin(th) - cos(th) * temp) / (l * (4.0 / 3 - m * cos(th) * cos(th) / (mc + m)));
     double cart = temp - m * l * accel * cos(th) / (mc + m), a = 0, alpha = 0;
-    memory room = {0};
+    ds_memory room = {0};
     chain *sim = chain_create(&room, &p, 1);
     chain_state s = {.theta = {-th}, .omega = {-w}};
     const double u[2] = {F, 0};
     chain_accelerations(sim, &s, u, &a, &alpha);
     assert_near(a, cart, 1e-13);
     assert_near(alpha, -accel, 1e-13);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* Without force: drift of momentum and energy as measured, linear in h. */
@@ -313,13 +313,13 @@ static void momentum_and_energy(void **state)
         p.control = CHAIN_FORCE;
         p.h = h[k];
         assert_near(chain_energy(&p, &s), 4.880495, 5e-6);
-        memory room = {0};
+        ds_memory room = {0};
         chain *sim = chain_create(&room, &p, T);
         chain_simulate(sim, &s, T, none, T);
         chain_get(sim, T, &s);
         assert_near(fabs(chain_momentum(&p, &s)), momentum[k], 0.02 * momentum[k]);
         assert_near(chain_energy(&p, &s), energy[k], 5e-6);
-        memory_free(&room);
+        ds_memory_free(&room);
     }
 }
 
@@ -338,7 +338,7 @@ static void energy_of_long_chains(void **state)
         p.integrator = CHAIN_SEMI_IMPLICIT;
         p.h = 1e-5;
         double before = chain_energy(&p, &s), kick = 0;
-        memory room = {0};
+        ds_memory room = {0};
         chain *sim = chain_create(&room, &p, 20000);
         chain_simulate(sim, &s, 20000, none, 20000);
         chain_get(sim, 20000, &s);
@@ -348,7 +348,7 @@ static void energy_of_long_chains(void **state)
         assert_true(kick > 0.05);
         assert_near(chain_energy(&p, &s), before, 1e-4);
         assert_near(chain_momentum(&p, &s), 0, 1e-4);
-        memory_free(&room);
+        ds_memory_free(&room);
     }
 }
 
@@ -365,7 +365,7 @@ static void energy_of_integrators(void **state)
         p.integrator = integrator;
         p.h = 0.02;
         const double lowest = chain_energy(&p, &rest), before = chain_energy(&p, &s) - lowest;
-        memory room = {0};
+        ds_memory room = {0};
         chain *sim = chain_create(&room, &p, 500);
         chain_simulate(sim, &s, 500, none, 500);
         chain_get(sim, 500, &s);
@@ -374,7 +374,7 @@ static void energy_of_integrators(void **state)
         assert_true(integrator == CHAIN_EXPLICIT        ? after > 2
                     : integrator == CHAIN_SEMI_IMPLICIT ? fabs(after - 1) < 0.2
                                                         : fabs(after - 1) < 1e-3);
-        memory_free(&room);
+        ds_memory_free(&room);
     }
 }
 
@@ -394,7 +394,7 @@ static void massless_links(void **state)
     three.mass[1] = three.mass[2] = 0;
     for (int control = 0; control < 2; control++) {
         one.control = three.control = control;
-        memory room = {0};
+        ds_memory room = {0};
         chain *a = chain_create(&room, &one, 50), *b = chain_create(&room, &three, 50);
         chain_state s = {.theta = {pi, pi, pi}}, t;
         chain_simulate(a, &s, 50, u1, 1);
@@ -404,7 +404,7 @@ static void massless_links(void **state)
         assert_near(s.x, t.x, 1e-12);
         assert_near(s.theta[0], t.theta[0], 1e-12);
         assert_near(s.omega[0], t.omega[0], 1e-11);
-        memory_free(&room);
+        ds_memory_free(&room);
     }
 }
 
@@ -415,7 +415,7 @@ static void cart_velocity(void **state)
     chain_params p = usual(2);
     double u[3 * 40], sum = 0.3;
     rigid_random(u, 120, 4);
-    memory room = {0};
+    ds_memory room = {0};
     chain *sim = chain_create(&room, &p, 40);
     chain_state s = {.x = 0.5, .v = 0.3, .theta = {1, 2}};
     chain_simulate(sim, &s, 40, u, 1);
@@ -437,7 +437,7 @@ static void cart_velocity(void **state)
         assert_near(s.v, v, 1e-14);
         assert_near(s.x, x, 1e-13);
     }
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* ---- gradients ---- */
@@ -496,7 +496,7 @@ static void central_differences(void **state)
             for (int i = 0; i < 20 * m; i++) {
                 u[i] *= i % m ? 2 * ldexp(1, -(i % m)) : 1;
             }
-            memory room = {0};
+            ds_memory room = {0};
             chain *sim = chain_create(&room, &p, 60);
             probe(sim, &p, &start, u, w);
             chain_adjoint(sim, &bar, bar_u);
@@ -516,7 +516,7 @@ static void central_differences(void **state)
                 assert_near(bar.omega[i], slope(sim, &p, &start, u, w, &start.omega[i]),
                             1e-7 * fmax(1, size));
             }
-            memory_free(&room);
+            ds_memory_free(&room);
         }
     }
 }

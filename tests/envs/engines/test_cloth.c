@@ -36,13 +36,13 @@ typedef struct sample {
     sheet s;
     cloth_mesh m;
     double *x, *v, *f, *work;
-    memory room;
+    ds_memory room;
 } sample;
 
 static void open_sample(sample *t, int set_patches)
 {
     double patch[16];
-    t->room = (memory){0};
+    t->room = (ds_memory){0};
     assert_true(sheet_open(&t->s, &t->m, &t->room, 16, 4, 4, 0.002));
     for (int i = 0; i < 16; i++) {
         patch[i] = set_patches ? 20 + 10 * i : 80;
@@ -64,7 +64,7 @@ static void open_sample(sample *t, int set_patches)
 static void close_sample(sample *t)
 {
     free(t->x);
-    memory_free(&t->room);
+    ds_memory_free(&t->room);
 }
 
 static void spring_counts(void **state)
@@ -283,7 +283,7 @@ enum { TRIES = 400 };
 static double probe(int pan, const double *p, const double w[6], double *bar)
 {
     cloth_mesh m;
-    memory room = {0};
+    ds_memory room = {0};
     double x[24] = {0}, u[24] = {0}, x_new[24], v_new[24], mu_bar[8] = {0}, sum = 0;
     touch_floor floor = {.height = 0.01, .mu = p[6], .toi = 1};
     touch_pan pot = {.flat = 0.15, .radius = 0.2, .curve = 16, .thickness = 0.03, .mu = 0.3};
@@ -326,7 +326,7 @@ static double probe(int pan, const double *p, const double w[6], double *bar)
                                 pose_bar.omega};
         memcpy(bar + 6, rest, sizeof rest);
     }
-    memory_free(&room);
+    ds_memory_free(&room);
     return sum;
 }
 

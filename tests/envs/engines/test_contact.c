@@ -323,7 +323,7 @@ static void one_step(const json_t *c, int gradient, double after[4], double jaco
     const json_t *before = json_object_get(c, "before");
     rigid_numbers(json_object_get(before, "q"), s, 2);
     rigid_numbers(json_object_get(before, "v"), s + 2, 2);
-    memory room = {0};
+    ds_memory room = {0};
     ball *sim = ball_create(&room, &p, 1, &b, 1);
     ball_simulate(sim, &angle, s, 1);
     memcpy(after, ball_state(sim, 1), 4 * sizeof *after);
@@ -333,7 +333,7 @@ static void one_step(const json_t *c, int gradient, double after[4], double jaco
         memcpy(jacobian + 4 * i, bar, sizeof bar);
     }
     assert_int_equal(ball_events(sim), rigid_int(c, "contacts"));
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 static void recorded_impacts(void **state)

@@ -16,7 +16,7 @@ static void controllers_share_weights_in_groups(void **state)
 {
     (void)state;
     enum { E = 11, G = 3, P = 2 };
-    memory room = {0};
+    ds_memory room = {0};
     uint32_t group[E];
     double phase[P], w[G * P], bar[G * P], act[E], act_bar[E], up, down;
     for (uint32_t i = 0; i < E; i++) {
@@ -66,7 +66,7 @@ static void controllers_share_weights_in_groups(void **state)
                    .elements = E, .groups = G, .group = group, .phases = P, .phase = phase, .steps = 1}));
     assert_null(
         control_open(&room, &(control_options){.elements = E, .phases = 0, .phase = phase, .steps = 1}));
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 int main(void)

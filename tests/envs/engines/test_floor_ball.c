@@ -29,7 +29,7 @@ static void near(double value, double want, double tolerance)
 static void bounces(void **state)
 {
     (void)state;
-    memory room = {0};
+    ds_memory room = {0};
     floor_ball *b = floor_ball_create(&room, STEPS);
     int hits = 0;
     assert_int_equal(floor_ball_simulate(b, radius, -9, step, start, STEPS), -1);
@@ -49,20 +49,20 @@ static void bounces(void **state)
         }
     }
     assert_int_equal(hits, 2);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* A ball that leaves the floor too slowly to get off it in one step stays where it is. */
 static void slow_ball(void **state)
 {
     (void)state;
-    memory room = {0};
+    ds_memory room = {0};
     floor_ball *b = floor_ball_create(&room, STEPS);
     assert_int_equal(floor_ball_simulate(b, radius, -9, step, (double[]){0, radius, 1, 1e-3}, STEPS), -1);
     for (uint64_t t = 1; t <= STEPS; t++) {
         assert_true(floor_ball_at(b, t)[1] == radius && fabs(floor_ball_at(b, t)[3]) <= 1e-3);
     }
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* ---- derivatives ---- */
@@ -85,7 +85,7 @@ static void derivatives(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 8; seed++) {
-        memory room = {0};
+        ds_memory room = {0};
         problem p = {.b = floor_ball_create(&room, STEPS)};
         double x[NUMBERS] = {-9, start[0], start[1], start[2], start[3]}, noise[NUMBERS], grad[NUMBERS] = {0};
         double dot[NUMBERS];
@@ -119,7 +119,7 @@ static void derivatives(void **state)
                          .step = 1e-5,
                          .tolerance = 1e-6};
         assert_int_equal(differences_check(&d, NULL), 0);
-        memory_free(&room);
+        ds_memory_free(&room);
     }
 }
 

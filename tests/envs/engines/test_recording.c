@@ -203,7 +203,7 @@ static void files(void **state)
 static void fits(void **state)
 {
     (void)state;
-    memory m = {.last = NULL};
+    ds_memory m = {.last = NULL};
     fit f;
     const double turn = 2 * M_PI, got[6] = {0.5, 1, 3.1, 2, 7, 3};
     double r[4];
@@ -221,7 +221,7 @@ static void fits(void **state)
     fit_fade(&f, 0.1, 10, 1.2);
     assert_true(fabs(f.weight[1]) <= 0 && fabs(f.weight[2] - 1) < 1e-15);
     assert_true(fabs(f.weight[4] - pow(2, -0.6)) < 1e-15);
-    memory_free(&m);
+    ds_memory_free(&m);
 }
 
 int main(void)

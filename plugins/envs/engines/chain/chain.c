@@ -516,12 +516,13 @@ static double arm(const chain_params *p, int k, int j)
     return j < k ? p->length[j] : p->com[k];
 }
 
-chain *chain_create(memory *m, const chain_params *p, uint64_t steps)
+chain *chain_create(ds_memory *m, const chain_params *p, uint64_t steps)
 {
-    chain *c = memory_take(m, 1, sizeof *c);
+    chain *c = ds_memory_take(m, 1, sizeof *c);
     const uint64_t stages = p->integrator == CHAIN_RK4 ? 4 : 1, records = steps * stages;
-    double *tape = memory_doubles(m, (records + 1) * (uint64_t)RECORD(p->links));
-    double *net_tape = p->hybrid && p->hybrid->nets > 0 ? memory_doubles(m, records * p->hybrid->tape) : NULL;
+    double *tape = ds_memory_doubles(m, (records + 1) * (uint64_t)RECORD(p->links));
+    double *net_tape =
+        p->hybrid && p->hybrid->nets > 0 ? ds_memory_doubles(m, records * p->hybrid->tape) : NULL;
     if (m->failed) {
         return NULL;
     }

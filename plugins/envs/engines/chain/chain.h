@@ -9,9 +9,8 @@
 #ifndef DS_ENGINES_CHAIN_H
 #define DS_ENGINES_CHAIN_H
 
-#include "common/memory.h"
-
 #include <diffsim/helper/hybrid.h>
+#include <diffsim/helper/memory.h>
 #include <diffsim/host.h>
 #include <stdint.h>
 
@@ -53,7 +52,7 @@ typedef struct chain_state {
 typedef struct chain chain;
 
 /* Memory for episodes of up to `steps` steps, taken of `m`; NULL where there is none. */
-chain *chain_create(memory *m, const chain_params *p, uint64_t steps);
+chain *chain_create(ds_memory *m, const chain_params *p, uint64_t steps);
 
 /* Simulates `steps` steps from `start`. u holds links + 1 controls (cart, tau_1..tau_n) for
  * every `hold` steps. */

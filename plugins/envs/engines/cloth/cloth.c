@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-int cloth_open(cloth *c, memory *room, const cloth_mesh *mesh, uint64_t steps, uint64_t segment,
+int cloth_open(cloth *c, ds_memory *room, const cloth_mesh *mesh, uint64_t steps, uint64_t segment,
                const ds_host *host, const cloth_driver *driver, void *self)
 {
     c->mesh = *mesh;
@@ -16,13 +16,13 @@ int cloth_open(cloth *c, memory *room, const cloth_mesh *mesh, uint64_t steps, u
     c->self = self;
     c->set = spring_widest();
     const size_t n = c->mesh.stride, slots = c->mesh.springs;
-    c->anchored = memory_take(room, n, sizeof *c->anchored);
-    memory_each(room, slots, (double **const[]){&c->k_bar, &c->rest_bar, NULL});
-    memory_each(room, 3 * n, (double **const[]){&c->x_bar, &c->v_bar, &c->f, NULL});
-    memory_each(room, 6 * n, (double **const[]){&c->now, &c->work, NULL});
-    c->checkpoint = memory_doubles(room, (steps / segment + 1) * 6 * n);
-    c->frame = memory_doubles(room, (segment + 1) * 9 * n);
-    c->vertex_bar = memory_doubles(room, 2 * n);
+    c->anchored = ds_memory_take(room, n, sizeof *c->anchored);
+    ds_memory_each(room, slots, (double **const[]){&c->k_bar, &c->rest_bar, NULL});
+    ds_memory_each(room, 3 * n, (double **const[]){&c->x_bar, &c->v_bar, &c->f, NULL});
+    ds_memory_each(room, 6 * n, (double **const[]){&c->now, &c->work, NULL});
+    c->checkpoint = ds_memory_doubles(room, (steps / segment + 1) * 6 * n);
+    c->frame = ds_memory_doubles(room, (segment + 1) * 9 * n);
+    c->vertex_bar = ds_memory_doubles(room, 2 * n);
     return !room->failed;
 }
 

@@ -76,7 +76,7 @@ typedef struct cloth {
 
 /* Of zeros, or of what the environment has set already; its arrays are of `room`, as those of the mesh are.
  * Episodes have at most `steps` steps and are kept every `segment` steps. 0 where there is no memory. */
-int cloth_open(cloth *c, memory *room, const cloth_mesh *mesh, uint64_t steps, uint64_t segment,
+int cloth_open(cloth *c, ds_memory *room, const cloth_mesh *mesh, uint64_t steps, uint64_t segment,
                const ds_host *host, const cloth_driver *driver, void *self);
 
 /* Room for a state at the start: positions; velocities are stride * 3 doubles further.

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int cloth_disc_mesh(cloth_mesh *m, memory *room, const cloth_disc *d)
+int cloth_disc_mesh(cloth_mesh *m, ds_memory *room, const cloth_disc *d)
 {
     static const int layer_step[6][2] = {{0, 1}, {1, 0}, {1, 1}, {1, -1}, {0, 2}, {2, 0}};
     int radius = (int)d->radius;

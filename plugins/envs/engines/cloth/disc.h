@@ -13,7 +13,7 @@ typedef struct cloth_disc {
 
 /* Lattice points within the radius, in layers of (2 radius + 1)^2; springs to all neighbours closer than 1.75
  * steps and over two steps of a layer. 0 where there is no memory. */
-int cloth_disc_mesh(cloth_mesh *m, memory *room, const cloth_disc *d);
+int cloth_disc_mesh(cloth_mesh *m, ds_memory *room, const cloth_disc *d);
 
 /* The vertices that are present, in order; `vertex` has room for m->vertices. Returns how many. */
 uint64_t cloth_disc_vertices(const cloth_mesh *m, uint32_t *vertex);

@@ -206,7 +206,7 @@ static void grip_after(const lift *l, uint64_t k, double out[3])
     lift_gripper(&l->data, k <= l->fitted_steps ? fmin(time, last) : time, out);
 }
 
-static int allocate(lift *l, memory *room, double h, const ds_host *host)
+static int allocate(lift *l, ds_memory *room, double h, const ds_host *host)
 {
     const trajectory data = l->data;
     cloth_mesh mesh;
@@ -222,19 +222,20 @@ static int allocate(lift *l, memory *room, double h, const ds_host *host)
     l->c.drag = drag;
     l->c.gravity = gravity;
     l->c.floor.toi = 1;
-    l->sample_step = memory_take(room, data.rows, sizeof *l->sample_step);
-    l->corners = memory_doubles(room, 12 * data.rows);
-    l->grip = memory_doubles(room, 3 * l->steps);
-    l->frame = memory_doubles(room, (l->frames + 1) * 3 * mesh.stride);
+    l->sample_step = ds_memory_take(room, data.rows, sizeof *l->sample_step);
+    l->corners = ds_memory_doubles(room, 12 * data.rows);
+    l->grip = ds_memory_doubles(room, 3 * l->steps);
+    l->frame = ds_memory_doubles(room, (l->frames + 1) * 3 * mesh.stride);
     l->fitted_frame = l->fitted_steps == l->steps || l->fitted_steps % l->every == 0
                           ? l->frame
-                          : memory_doubles(room, (l->fitted_frames + 1) * 3 * mesh.stride);
+                          : ds_memory_doubles(room, (l->fitted_frames + 1) * 3 * mesh.stride);
     const int opened = cloth_open(&l->c, room, &mesh, l->steps, SEGMENT, host, &driver, l);
     l->c.steps = l->fitted_steps;
     return opened;
 }
 
-int lift_open(lift *l, memory *room, const trajectory *data, uint64_t fitted, double h, const ds_host *host)
+int lift_open(lift *l, ds_memory *room, const trajectory *data, uint64_t fitted, double h,
+              const ds_host *host)
 {
     static const uint32_t side = LIFT_CELLS + 1;
     const uint32_t corner[4] = {0, side * (side - 1), side - 1, side * side - 1};

@@ -40,7 +40,8 @@ typedef struct lift {
 
 /* Its arrays are of `room`, the rows stay those of the data, of which the first `fitted` are compared. 0
  * where there is no memory. The time of the last row is at most LIFT_MAX_STEPS h. */
-int lift_open(lift *l, memory *room, const trajectory *data, uint64_t fitted, double h, const ds_host *host);
+int lift_open(lift *l, ds_memory *room, const trajectory *data, uint64_t fitted, double h,
+              const ds_host *host);
 
 /* Warns where h is too long for the lightest and stiffest cloth. */
 ds_status lift_check_step(lift *l, const char *cure);

@@ -69,8 +69,8 @@ int main(int argc, char **argv)
     double u[LIFT_VARIABLES];
     int64_t bad = -1;
     lift l;
-    memory room = {0};
-    trajectory t = {{nominal, nominal}, RATE, ROWS, memory_doubles(&room, ROWS * TRAJECTORY_COLUMNS)};
+    ds_memory room = {0};
+    trajectory t = {{nominal, nominal}, RATE, ROWS, ds_memory_doubles(&room, ROWS * TRAJECTORY_COLUMNS)};
     lift_hidden(seed, u);
     for (uint64_t r = 0; t.row && r < ROWS; r++) {
         path(t.row + TRAJECTORY_COLUMNS * r, (double)r / RATE, nominal * (1 + 0.5 * u[1]));
@@ -82,6 +82,6 @@ int main(int argc, char **argv)
         return 1;
     }
     print(&l, seed, strtod(argv[2], NULL), strtod(argv[3], NULL));
-    memory_free(&room);
+    ds_memory_free(&room);
     return 0;
 }

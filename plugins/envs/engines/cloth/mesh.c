@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-int cloth_mesh_open(cloth_mesh *m, memory *room, size_t layers, size_t rows, size_t columns)
+int cloth_mesh_open(cloth_mesh *m, ds_memory *room, size_t layers, size_t rows, size_t columns)
 {
     memset(m, 0, sizeof *m);
     m->layers = layers;
@@ -12,9 +12,9 @@ int cloth_mesh_open(cloth_mesh *m, memory *room, size_t layers, size_t rows, siz
     m->columns = columns;
     m->vertices = layers * rows * columns;
     m->stride = (m->vertices + 2 * CLOTH_LANES - 2) / CLOTH_LANES * CLOTH_LANES;
-    m->present = memory_take(room, m->stride, 1);
-    m->k = memory_doubles(room, CLOTH_BANDS * m->stride);
-    m->c = memory_doubles(room, CLOTH_BANDS * m->stride);
+    m->present = ds_memory_take(room, m->stride, 1);
+    m->k = ds_memory_doubles(room, CLOTH_BANDS * m->stride);
+    m->c = ds_memory_doubles(room, CLOTH_BANDS * m->stride);
     if (room->failed) {
         return 0;
     }

@@ -4,7 +4,7 @@
 #ifndef DS_ENGINES_CLOTH_MESH_H
 #define DS_ENGINES_CLOTH_MESH_H
 
-#include "common/memory.h"
+#include <diffsim/helper/memory.h>
 
 enum { CLOTH_BANDS = 16, CLOTH_LANES = 8 };
 
@@ -32,7 +32,7 @@ typedef struct cloth_mesh {
 
 /* A lattice with all points present and no springs; its arrays, with room for all bands, are of `room`.
  * 0 where there is no memory. */
-int cloth_mesh_open(cloth_mesh *m, memory *room, size_t layers, size_t rows, size_t columns);
+int cloth_mesh_open(cloth_mesh *m, ds_memory *room, size_t layers, size_t rows, size_t columns);
 
 /* Adds the springs of one step: layers >= 0, and the first component that is not 0 is positive. Vertices that
  * are to be absent have been marked before. At most CLOTH_BANDS of them. */

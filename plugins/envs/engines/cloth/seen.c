@@ -21,8 +21,8 @@ ds_status cloth_seen_open(cloth_seen *c, const film_subject *subject, size_t str
                           const double *start, const double *target, const ds_host *host)
 {
     const size_t points = subject->mesh.vertices;
-    memory room = {0};
-    double *p = memory_doubles(&room, 6 * points);
+    ds_memory room = {0};
+    double *p = ds_memory_doubles(&room, 6 * points);
     ds_status status = DS_E_NOMEM; /* the kit says so */
     c->stride = stride;
     c->vertex = vertex;
@@ -33,7 +33,7 @@ ds_status cloth_seen_open(cloth_seen *c, const film_subject *subject, size_t str
         gather(c, points, target, p + 3 * points);
         status = sight_open(&c->sight, &at_rest, 1, &(const sight_points){2 * points, p}, host);
     }
-    memory_free(&room);
+    ds_memory_free(&room);
     return status;
 }
 

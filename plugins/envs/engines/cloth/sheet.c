@@ -58,7 +58,7 @@ static void set_triangles(sheet *s)
     }
 }
 
-int sheet_open(sheet *s, cloth_mesh *m, memory *room, size_t cells, size_t rows, size_t columns,
+int sheet_open(sheet *s, cloth_mesh *m, ds_memory *room, size_t cells, size_t rows, size_t columns,
                double damping)
 {
     memset(s, 0, sizeof *s);
@@ -71,9 +71,9 @@ int sheet_open(sheet *s, cloth_mesh *m, memory *room, size_t cells, size_t rows,
     for (int i = 0; i < 6; i++) {
         cloth_mesh_band(m, 0, kinds[i].row, kinds[i].column, kinds[i].factor, damping, 0);
     }
-    s->patch = memory_take(room, m->springs, sizeof *s->patch);
-    s->factor = memory_doubles(room, m->springs);
-    s->triangle = memory_take(room, 6 * cells * cells, sizeof *s->triangle);
+    s->patch = ds_memory_take(room, m->springs, sizeof *s->patch);
+    s->factor = ds_memory_doubles(room, m->springs);
+    s->triangle = ds_memory_take(room, 6 * cells * cells, sizeof *s->triangle);
     if (room->failed) {
         return 0;
     }

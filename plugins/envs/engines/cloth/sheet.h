@@ -16,7 +16,7 @@ typedef struct sheet {
 } sheet;
 
 /* Builds the mesh of a sheet, of arrays of `room`. 0 where there is no memory. */
-int sheet_open(sheet *s, cloth_mesh *m, memory *room, size_t cells, size_t rows, size_t columns,
+int sheet_open(sheet *s, cloth_mesh *m, ds_memory *room, size_t cells, size_t rows, size_t columns,
                double damping);
 
 /* Rest lengths of a sheet of the given width (along i) and length (along j), in metres. */

@@ -67,13 +67,13 @@ static cloth_limit power_iteration(const cloth *c, cloth_mesh *springs, const do
 
 cloth_limit cloth_step_limit(const cloth *c, const double *x)
 {
-    memory room = {0};
+    ds_memory room = {0};
     cloth_mesh springs = c->mesh;
     const size_t n = springs.stride;
     double *v, *f, *work;
-    memory_each(&room, 3 * n, (double **const[]){&v, &f, NULL});
-    memory_each(&room, springs.springs, (double **const[]){&springs.k, &springs.c, NULL});
-    work = memory_doubles(&room, 6 * n);
+    ds_memory_each(&room, 3 * n, (double **const[]){&v, &f, NULL});
+    ds_memory_each(&room, springs.springs, (double **const[]){&springs.k, &springs.c, NULL});
+    work = ds_memory_doubles(&room, 6 * n);
     cloth_limit out = {NAN, NAN};
     if (!room.failed) {
         for (size_t i = 0; i < springs.springs; i++) {
@@ -81,7 +81,7 @@ cloth_limit cloth_step_limit(const cloth *c, const double *x)
         }
         out = power_iteration(c, &springs, x, v, f, work);
     }
-    memory_free(&room);
+    ds_memory_free(&room);
     return out;
 }
 

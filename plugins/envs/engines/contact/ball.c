@@ -148,17 +148,17 @@ void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t
     s[3] = v[1];
 }
 
-ball *ball_create(memory *m, const ball_params *p, uint64_t n, const shape_box *boxes, uint64_t steps)
+ball *ball_create(ds_memory *m, const ball_params *p, uint64_t n, const shape_box *boxes, uint64_t steps)
 {
     const uint64_t tape = p->hybrid ? p->hybrid->tape : 0; /* 0 without networks */
     const ball filled = {.p = *p,
-                         .tape = tape > 0 ? memory_doubles(m, tape) : NULL,
+                         .tape = tape > 0 ? ds_memory_doubles(m, tape) : NULL,
                          .n = n,
-                         .box = memory_take(m, n + 1, sizeof(shape_box)),
-                         .state = memory_doubles(m, (steps + 1) * 4),
-                         .event = memory_take(m, (steps + 1) * IMPACT_MAX, sizeof(ball_event)),
-                         .contact = memory_take(m, (steps + 1) * IMPACT_MAX, sizeof(impact_contact))};
-    ball *b = memory_take(m, 1, sizeof *b);
+                         .box = ds_memory_take(m, n + 1, sizeof(shape_box)),
+                         .state = ds_memory_doubles(m, (steps + 1) * 4),
+                         .event = ds_memory_take(m, (steps + 1) * IMPACT_MAX, sizeof(ball_event)),
+                         .contact = ds_memory_take(m, (steps + 1) * IMPACT_MAX, sizeof(impact_contact))};
+    ball *b = ds_memory_take(m, 1, sizeof *b);
     if (m->failed) {
         return NULL;
     }

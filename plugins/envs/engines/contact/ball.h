@@ -17,11 +17,11 @@
 #ifndef DS_ENGINES_BALL_H
 #define DS_ENGINES_BALL_H
 
-#include "common/memory.h"
 #include "engines/smoothing/softness.h"
 #include "impact.h"
 
 #include <diffsim/helper/hybrid.h>
+#include <diffsim/helper/memory.h>
 #include <diffsim/host.h>
 
 enum { BALL_EXPLICIT = 0, BALL_SEMI_IMPLICIT = 1 };
@@ -72,7 +72,7 @@ typedef struct ball_event {
 typedef struct ball ball;
 
 /* Centres and half sizes of n boxes; memory for `steps` steps, taken of `m`. NULL where there is none. */
-ball *ball_create(memory *m, const ball_params *p, uint64_t n, const shape_box *boxes, uint64_t steps);
+ball *ball_create(ds_memory *m, const ball_params *p, uint64_t n, const shape_box *boxes, uint64_t steps);
 
 /* Simulates `steps` steps; state = x, y, vx, vy. The first with impacts, the second with softened contact. */
 void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t steps);

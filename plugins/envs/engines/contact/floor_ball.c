@@ -13,10 +13,10 @@ struct floor_ball {
     double *state;
 };
 
-floor_ball *floor_ball_create(memory *m, uint64_t steps)
+floor_ball *floor_ball_create(ds_memory *m, uint64_t steps)
 {
-    floor_ball *b = memory_take(m, 1, sizeof *b);
-    double *state = memory_doubles(m, (steps + 1) * FLOOR_BALL_STATE);
+    floor_ball *b = ds_memory_take(m, 1, sizeof *b);
+    double *state = ds_memory_doubles(m, (steps + 1) * FLOOR_BALL_STATE);
     if (m->failed) {
         return NULL;
     }

@@ -9,14 +9,14 @@
 #ifndef DS_ENGINES_FLOOR_BALL_H
 #define DS_ENGINES_FLOOR_BALL_H
 
-#include "common/memory.h"
+#include <diffsim/helper/memory.h>
 
 enum { FLOOR_BALL_STATE = 4 }; /* x, y, v_x, v_y; SI units */
 
 typedef struct floor_ball floor_ball;
 
 /* Memory for roll-outs of up to `steps` steps, taken of `m`; NULL where there is none. */
-floor_ball *floor_ball_create(memory *m, uint64_t steps);
+floor_ball *floor_ball_create(ds_memory *m, uint64_t steps);
 
 /* Simulates `steps` steps under `gravity` (negative: downward) and keeps all states. Returns -1, or the
  * first step after which the state is not finite: the roll-out ends before it. */

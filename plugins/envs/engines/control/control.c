@@ -50,24 +50,25 @@ static void fill_signals(control *c)
     }
 }
 
-control *control_open(memory *room, const control_options *o)
+control *control_open(ds_memory *room, const control_options *o)
 {
     const control_kernel *kernel = control_kernel_find(o->isa);
     if (!makes_sense(o) || !kernel) {
         return NULL;
     }
-    control *c = memory_take(room, 1, sizeof *c);
+    control *c = ds_memory_take(room, 1, sizeof *c);
     if (!c) {
         return NULL;
     }
     const size_t groups = o->groups > 0 ? o->groups : o->elements;
     *c = (control){
         .o = *o, .kernel = kernel, .groups = groups, .padded = (groups + CHUNK - 1) / CHUNK * CHUNK};
-    c->group = o->groups > 0 ? memory_take(room, o->elements, sizeof *c->group) : NULL;
-    c->signal =
-        o->steps <= SIZE_MAX / o->phases / sizeof(double) ? memory_doubles(room, o->steps * o->phases) : NULL;
-    memory_each(room, c->padded * o->phases, (double **const[]){&c->weight, &c->bar, NULL});
-    memory_each(room, c->padded, (double **const[]){&c->tanh, &c->sum, NULL});
+    c->group = o->groups > 0 ? ds_memory_take(room, o->elements, sizeof *c->group) : NULL;
+    c->signal = o->steps <= SIZE_MAX / o->phases / sizeof(double)
+                    ? ds_memory_doubles(room, o->steps * o->phases)
+                    : NULL;
+    ds_memory_each(room, c->padded * o->phases, (double **const[]){&c->weight, &c->bar, NULL});
+    ds_memory_each(room, c->padded, (double **const[]){&c->tanh, &c->sum, NULL});
     if (room->failed || !c->signal) {
         room->failed = 1;
         return NULL;

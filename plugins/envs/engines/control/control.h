@@ -9,7 +9,7 @@
 #ifndef DS_ENGINES_CONTROL_CONTROL_H
 #define DS_ENGINES_CONTROL_CONTROL_H
 
-#include "common/memory.h"
+#include <diffsim/helper/memory.h>
 
 typedef struct control_options {
     size_t elements, groups; /* groups = 0: each element has weights of its own */
@@ -28,7 +28,7 @@ enum { CONTROL_MOST_PHASES = 1024 };
 typedef struct control control;
 
 /* NULL where there is no memory (room->failed), or where the options make no sense. */
-control *control_open(memory *room, const control_options *o);
+control *control_open(ds_memory *room, const control_options *o);
 
 /* How many weights there are: (groups or elements) times phases. */
 size_t control_weights(const control *c);

@@ -6,17 +6,17 @@
 #include <math.h>
 #include <string.h>
 
-void fem_variation_open(fem_variation *v, memory *room, const fem_model *m)
+void fem_variation_open(fem_variation *v, ds_memory *room, const fem_model *m)
 {
     *v = (fem_variation){0};
-    memory_each(room, 3 * m->particles, (double **const[]){&v->q, &v->u, NULL});
-    v->mass = memory_doubles(room, m->particles);
-    memory_each(room, m->springs + 1,
-                (double **const[]){&v->spring_ke, &v->spring_kd, &v->spring_rest, NULL});
-    v->triangle_act = memory_doubles(room, m->triangles + 1);
-    memory_each(room, m->edges + 1, (double **const[]){&v->edge_act, &v->edge_rest, NULL});
-    v->tet_act = memory_doubles(room, m->tets + 1);
-    v->solid = memory_take(room, m->tets + 1, sizeof *v->solid);
+    ds_memory_each(room, 3 * m->particles, (double **const[]){&v->q, &v->u, NULL});
+    v->mass = ds_memory_doubles(room, m->particles);
+    ds_memory_each(room, m->springs + 1,
+                   (double **const[]){&v->spring_ke, &v->spring_kd, &v->spring_rest, NULL});
+    v->triangle_act = ds_memory_doubles(room, m->triangles + 1);
+    ds_memory_each(room, m->edges + 1, (double **const[]){&v->edge_act, &v->edge_rest, NULL});
+    v->tet_act = ds_memory_doubles(room, m->tets + 1);
+    v->solid = ds_memory_take(room, m->tets + 1, sizeof *v->solid);
 }
 
 static void clear(double *x, size_t n)

@@ -23,7 +23,7 @@ static uint64_t segment_of(const fem_options *o, size_t state_bytes)
 static void *take(fem_episode *e, size_t count, size_t size)
 {
     e->bytes += count * size;
-    return memory_take(&e->room, count, size);
+    return ds_memory_take(&e->room, count, size);
 }
 
 /* A line of the cache for each particle. */
@@ -77,7 +77,7 @@ ds_status fem_episode_open(fem_episode **out, const fem_model *m, const fem_opti
 void fem_episode_close(fem_episode *e)
 {
     if (e) {
-        memory_free(&e->room);
+        ds_memory_free(&e->room);
         free(e);
     }
 }

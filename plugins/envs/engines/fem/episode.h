@@ -56,7 +56,7 @@ typedef struct fem_variation {
 } fem_variation;
 
 /* Zeros of the shape of the model; arrays of `room`, look at room->failed. */
-void fem_variation_open(fem_variation *v, memory *room, const fem_model *m);
+void fem_variation_open(fem_variation *v, ds_memory *room, const fem_model *m);
 void fem_variation_clear(fem_variation *v, const fem_model *m);
 
 enum {

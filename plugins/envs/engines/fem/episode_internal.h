@@ -12,7 +12,7 @@ struct fem_episode {
     const fem_kernels *kernels;
     fem_options options;
     fem_pack pack;
-    memory room;
+    ds_memory room;
     size_t bytes;
 
     const fem_driver *driver;

@@ -15,8 +15,9 @@
 #ifndef DS_ENGINES_FEM_MODEL_H
 #define DS_ENGINES_FEM_MODEL_H
 
-#include "common/memory.h"
 #include "engines/fem/mesh.h"
+
+#include <diffsim/helper/memory.h>
 
 enum {
     FEM_FRICTION_BOX = 0,       /* x and z apart, each within mu ke |c|; the default */

@@ -4,18 +4,18 @@
 
 #include <string.h>
 
-static void open_set(fem_set *s, memory *room, size_t count, size_t *slots, size_t corners, size_t fields,
+static void open_set(fem_set *s, ds_memory *room, size_t count, size_t *slots, size_t corners, size_t fields,
                      size_t bars)
 {
     s->count = count;
     s->chunks = (count + FEM_CHUNK - 1) / FEM_CHUNK;
     s->first = *slots;
     *slots += s->chunks * corners * FEM_CHUNK;
-    s->vertex = memory_take(room, s->chunks * corners * FEM_CHUNK + 1, sizeof *s->vertex);
-    s->constant = memory_doubles(room, s->chunks * fields * FEM_CHUNK + 1);
-    s->act = memory_doubles(room, s->chunks * FEM_CHUNK + 1);
-    s->bar = memory_doubles(room, (s->chunks + 1) * bars * FEM_CHUNK);
-    s->act_bar = memory_doubles(room, s->chunks * FEM_CHUNK + 1);
+    s->vertex = ds_memory_take(room, s->chunks * corners * FEM_CHUNK + 1, sizeof *s->vertex);
+    s->constant = ds_memory_doubles(room, s->chunks * fields * FEM_CHUNK + 1);
+    s->act = ds_memory_doubles(room, s->chunks * FEM_CHUNK + 1);
+    s->bar = ds_memory_doubles(room, (s->chunks + 1) * bars * FEM_CHUNK);
+    s->act_bar = ds_memory_doubles(room, s->chunks * FEM_CHUNK + 1);
 }
 
 static void set_vertices(fem_set *s, const uint32_t *vertex, size_t corners)
@@ -69,17 +69,17 @@ static void gather_lists(fem_pack *p, const fem_model *m)
     p->begin[0] = 0;
 }
 
-void fem_pack_open(fem_pack *p, memory *room, const fem_model *m)
+void fem_pack_open(fem_pack *p, ds_memory *room, const fem_model *m)
 {
     *p = (fem_pack){.particles = m->particles};
     open_set(&p->spring, room, m->springs, &p->slots, 2, FEM_SPRING_FIELDS, FEM_SPRING_BARS);
     open_set(&p->triangle, room, m->triangles, &p->slots, 3, FEM_TRIANGLE_FIELDS, FEM_TRIANGLE_BARS);
     open_set(&p->edge, room, m->edges, &p->slots, 4, FEM_EDGE_FIELDS, FEM_EDGE_BARS);
     open_set(&p->tet, room, m->tets, &p->slots, 4, FEM_TET_FIELDS, FEM_TET_BARS);
-    p->inverse_mass = memory_doubles(room, m->particles);
-    p->share = memory_doubles(room, (p->slots + 1) * FEM_WIDTH);
-    p->begin = memory_take(room, m->particles + 2, sizeof *p->begin);
-    p->list = memory_take(room, p->slots + 1, sizeof *p->list);
+    p->inverse_mass = ds_memory_doubles(room, m->particles);
+    p->share = ds_memory_doubles(room, (p->slots + 1) * FEM_WIDTH);
+    p->begin = ds_memory_take(room, m->particles + 2, sizeof *p->begin);
+    p->list = ds_memory_take(room, p->slots + 1, sizeof *p->list);
     if (room->failed) {
         return;
     }

@@ -9,8 +9,9 @@
 #ifndef DS_ENGINES_FEM_PACK_H
 #define DS_ENGINES_FEM_PACK_H
 
-#include "common/memory.h"
 #include "engines/fem/model.h"
+
+#include <diffsim/helper/memory.h>
 
 enum { FEM_CHUNK = 8, FEM_WIDTH = 8 };
 
@@ -62,7 +63,7 @@ typedef struct fem_pack {
 } fem_pack;
 
 /* Topology and rest data of the model, and room; look at room->failed. */
-void fem_pack_open(fem_pack *p, memory *room, const fem_model *m);
+void fem_pack_open(fem_pack *p, ds_memory *room, const fem_model *m);
 /* The numbers that may change between episodes: masses, constants, activations, ground, gravity. */
 void fem_pack_load(fem_pack *p, const fem_model *m);
 /* Clears derivatives, bar and act_bar. */

@@ -78,13 +78,13 @@ static double ground_load(const fem_pack *p, double dt)
 
 fem_limit fem_step_limit(const fem_model *m, double dt)
 {
-    memory room = {0};
+    ds_memory room = {0};
     probe p = {.kernels = fem_kernels_find("plain")};
     fem_limit out = {NAN, NAN, NAN};
     fem_pack_open(&p.pack, &room, m);
-    p.state = memory_doubles(&room, FEM_WIDTH * m->particles);
-    p.bar = memory_doubles(&room, FEM_WIDTH * m->particles);
-    memory_each(&room, 4 * m->particles, (double **const[]){&p.force, &p.v, NULL});
+    p.state = ds_memory_doubles(&room, FEM_WIDTH * m->particles);
+    p.bar = ds_memory_doubles(&room, FEM_WIDTH * m->particles);
+    ds_memory_each(&room, 4 * m->particles, (double **const[]){&p.force, &p.v, NULL});
     if (!room.failed) {
         fem_pack_load(&p.pack, m);
         fem_pack_to_state(m->particles, m->q, p.state, 0);
@@ -94,7 +94,7 @@ fem_limit fem_step_limit(const fem_model *m, double dt)
         out = power_iteration(&p, dt);
         out.ground = on_ground;
     }
-    memory_free(&room);
+    ds_memory_free(&room);
     return out;
 }
 

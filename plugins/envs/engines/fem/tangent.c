@@ -17,19 +17,19 @@ typedef struct tangent {
     double *dot;        /* [particles][8]: the change of the state */
     double *force_dot;  /* [particles][4] */
     fem_state shown;    /* [particles][3] */
-    memory room;
+    ds_memory room;
 } tangent;
 
 static int open_tangent(tangent *t, fem_episode *e, const fem_variation *direction)
 {
     const size_t n = e->pack.particles;
     *t = (tangent){.e = e, .along = direction};
-    t->act.triangle = memory_doubles(&t->room, e->pack.triangle.count + 1);
-    t->act.edge = memory_doubles(&t->room, e->pack.edge.count + 1);
-    t->act.tet = memory_doubles(&t->room, e->pack.tet.count + 1);
-    memory_each(&t->room, FEM_WIDTH * n, (double **const[]){&t->state[0], &t->state[1], &t->dot, NULL});
-    t->force_dot = memory_doubles(&t->room, 4 * n);
-    memory_each(&t->room, 3 * n, (double **const[]){&t->shown.q, &t->shown.u, NULL});
+    t->act.triangle = ds_memory_doubles(&t->room, e->pack.triangle.count + 1);
+    t->act.edge = ds_memory_doubles(&t->room, e->pack.edge.count + 1);
+    t->act.tet = ds_memory_doubles(&t->room, e->pack.tet.count + 1);
+    ds_memory_each(&t->room, FEM_WIDTH * n, (double **const[]){&t->state[0], &t->state[1], &t->dot, NULL});
+    t->force_dot = ds_memory_doubles(&t->room, 4 * n);
+    ds_memory_each(&t->room, 3 * n, (double **const[]){&t->shown.q, &t->shown.u, NULL});
     return !t->room.failed;
 }
 
@@ -211,6 +211,6 @@ ds_status fem_tangent(fem_episode *e, const fem_driver *driver, void *self, cons
         fem_pack_to_state(n, direction->u, t.dot, 4);
         status = run(&t, bad);
     }
-    memory_free(&t.room);
+    ds_memory_free(&t.room);
     return status;
 }

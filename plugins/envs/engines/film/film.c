@@ -77,9 +77,9 @@ ds_status film_open(film **out, const look *l, const film_subject *subject, uint
             "the pictures have %.3g numbers, at most %u are possible: reduce parameter image_size",
             (double)film_size(f), DS_MAX_ELEMENTS);
     }
-    f->picture = memory_doubles(&f->memory, film_size(f));
-    f->target = memory_doubles(&f->memory, film_size(f));
-    f->side = memory_doubles(&f->memory, film_frame_size(f));
+    f->picture = ds_memory_doubles(&f->memory, film_size(f));
+    f->target = ds_memory_doubles(&f->memory, film_size(f));
+    f->side = ds_memory_doubles(&f->memory, film_frame_size(f));
     f->radius = subject->radius;
     f->opacity = subject->opacity;
     return cloud ? open_cloud(f, subject->particles, &f->cloud, host) : open_mesh(f, subject, host);
@@ -94,7 +94,7 @@ void film_close(film *f)
         film_part_close(&f->part[i]);
     }
     splat_destroy(f->cloud);
-    memory_free(&f->memory);
+    ds_memory_free(&f->memory);
     free(f);
 }
 

@@ -50,7 +50,7 @@ static render_mesh mesh_of_sides(film *f, const film_part *part)
 {
     const render_mesh *m = &part->mesh;
     const size_t numbers = 3 * (size_t)m->faces;
-    uint32_t *face = memory_take(&f->memory, part->sides * numbers, sizeof *face);
+    uint32_t *face = ds_memory_take(&f->memory, part->sides * numbers, sizeof *face);
     for (size_t i = 0; face != NULL && i < numbers; i++) {
         face[i] = m->face[i];
         if (part->sides == 2) {
@@ -94,9 +94,9 @@ static ds_status open_sides(film *f, film_part *part, const film_subject *s)
     const int one_side = closed(&part->mesh);
     part->sides = one_side ? 1 : 2;
     const size_t vertices = part->sides * part->mesh.vertices;
-    memory_each(&f->memory, 3 * vertices, (double **const[]){&part->p, &part->paint, &part->change, NULL});
-    part->raw = memory_doubles(&f->memory, DIBR_CHANNELS * (size_t)f->look.size * f->look.size);
-    part->uv = f->skin.width > 0 ? memory_doubles(&f->memory, 2 * vertices) : NULL;
+    ds_memory_each(&f->memory, 3 * vertices, (double **const[]){&part->p, &part->paint, &part->change, NULL});
+    part->raw = ds_memory_doubles(&f->memory, DIBR_CHANNELS * (size_t)f->look.size * f->look.size);
+    part->uv = f->skin.width > 0 ? ds_memory_doubles(&f->memory, 2 * vertices) : NULL;
     if (one_side < 0 || f->memory.failed) {
         return DS_E_NOMEM;
     }

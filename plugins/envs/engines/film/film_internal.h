@@ -3,13 +3,13 @@
 #ifndef DS_ENGINES_FILM_INTERNAL_H
 #define DS_ENGINES_FILM_INTERNAL_H
 
-#include "common/memory.h"
 #include "engines/film/film.h"
 #include "engines/render/light.h"
 #include "engines/render/read_png.h"
 #include "engines/render/splat.h"
 
 #include <diffsim/helper/fail.h>
+#include <diffsim/helper/memory.h>
 
 /* Faces that are seen together: one image for each camera, by either renderer. */
 typedef struct film_part {
@@ -34,7 +34,7 @@ typedef struct film_skin {
 } film_skin;
 
 struct film {
-    memory memory;
+    ds_memory memory;
     look look;
     light light;
     film_skin skin;

@@ -12,13 +12,13 @@
 static void copy_faces(film *f, film_part *part, const film_subject *s, film_group g)
 {
     const size_t numbers = 3 * (size_t)g.faces;
-    uint32_t *face = memory_take(&f->memory, numbers, sizeof *face);
-    double *color = memory_doubles(&f->memory, numbers);
+    uint32_t *face = ds_memory_take(&f->memory, numbers, sizeof *face);
+    double *color = ds_memory_doubles(&f->memory, numbers);
     part->mesh = (render_mesh){.vertices = s->mesh.vertices, .faces = g.faces, .face = face};
     part->color = color;
     if (f->look.mode != SOFTRAS_ALPHA) {
-        part->lit = memory_doubles(&f->memory, numbers);
-        part->lit_bar = memory_doubles(&f->memory, numbers);
+        part->lit = ds_memory_doubles(&f->memory, numbers);
+        part->lit_bar = ds_memory_doubles(&f->memory, numbers);
     }
     if (f->memory.failed) {
         return;

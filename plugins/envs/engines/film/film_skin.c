@@ -24,7 +24,7 @@ ds_status film_skin_read(film *f, const char *path, const ds_host *host)
     }
     f->skin.width = png.width;
     f->skin.height = png.height;
-    f->skin.texel = memory_doubles(&f->memory, 3 * (size_t)png.width * png.height);
+    f->skin.texel = ds_memory_doubles(&f->memory, 3 * (size_t)png.width * png.height);
     if (f->skin.texel != NULL) {
         paint_rgb(&png, f->skin.texel);
     }

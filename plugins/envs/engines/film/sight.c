@@ -160,7 +160,7 @@ ds_status sight_open(sight *s, const film_subject *subject, size_t count, const 
 {
     s->host = host;
     s->points = subject->mesh.faces > 0 ? subject->mesh.vertices : subject->particles;
-    memory_each(&s->memory, 3 * s->points, (double **const[]){&s->p, &s->p_bar, NULL});
+    ds_memory_each(&s->memory, 3 * s->points, (double **const[]){&s->p, &s->p_bar, NULL});
     if (s->memory.failed) {
         return say(s, DS_E_NOMEM);
     }
@@ -171,7 +171,7 @@ ds_status sight_open(sight *s, const film_subject *subject, size_t count, const 
 void sight_close(sight *s)
 {
     film_close(s->film);
-    memory_free(&s->memory);
+    ds_memory_free(&s->memory);
     memset(s, 0, sizeof *s);
 }
 

@@ -9,9 +9,10 @@
 #ifndef DS_ENGINES_FILM_SIGHT_H
 #define DS_ENGINES_FILM_SIGHT_H
 
-#include "common/memory.h"
 #include "engines/film/film.h"
 #include "engines/kit/env_kit.h"
+
+#include <diffsim/helper/memory.h>
 
 typedef struct sight {
     /* Set by sight_read(). */
@@ -33,7 +34,7 @@ typedef struct sight {
     size_t points;
     double *p, *p_bar; /* [points][3], in m: of the state in hand, and derivatives by it */
     const double *w;   /* of the residuals, while J' w is made; else NULL */
-    memory memory;
+    ds_memory memory;
 } sight;
 
 /* Points that the cameras have to see, [points][3]. */

@@ -119,10 +119,11 @@ static ds_status difference(const sight *s, env_kit *kit, ds_eval *io, ds_ask *a
 
 static ds_status forward(const sight *s, env_kit *kit, ds_eval *io, ds_ask *ask)
 {
-    memory room = {0};
+    ds_memory room = {0};
     walk there;
-    memory_each(&room, io->n, (double **const[]){&there.x, &there.lower, &there.upper, &there.start, NULL});
-    there.near = memory_doubles(&room, film_size(s->film));
+    ds_memory_each(&room, io->n,
+                   (double **const[]){&there.x, &there.lower, &there.upper, &there.start, NULL});
+    there.near = ds_memory_doubles(&room, film_size(s->film));
     ds_status status =
         room.failed ? DS_E_NOMEM : env_kit_bounds(kit, io->n, there.lower, there.upper, there.start);
     status = status != DS_OK ? status : difference(s, kit, io, ask, &there);
@@ -130,7 +131,7 @@ static ds_status forward(const sight *s, env_kit *kit, ds_eval *io, ds_ask *ask)
         ds_eval again;
         status = repeat(kit, io, io->x, DS_WANT_SCENE, NULL, &again);
     }
-    memory_free(&room);
+    ds_memory_free(&room);
     ask->kind = DS_GRAD_FD;
     return status;
 }

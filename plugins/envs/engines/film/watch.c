@@ -9,7 +9,7 @@
 static void take_weights(watch *w, const double *weight)
 {
     double sum = 0;
-    w->weight = memory_doubles(&w->memory, w->points);
+    w->weight = ds_memory_doubles(&w->memory, w->points);
     for (size_t i = 0; i < w->points; i++) {
         sum += weight != NULL ? weight[i] : 1;
     }
@@ -31,8 +31,8 @@ ds_status watch_open(watch *w, watch_kind kind, uint64_t states, size_t points, 
     if (kind == WATCH_CENTRE) {
         take_weights(w, weight);
     }
-    w->here = memory_doubles(&w->memory, states * w->size);
-    w->target = memory_doubles(&w->memory, states * w->size);
+    w->here = ds_memory_doubles(&w->memory, states * w->size);
+    w->target = ds_memory_doubles(&w->memory, states * w->size);
     return w->memory.failed ? ds_host_fail(host, DS_E_NOMEM, "no memory for the states that are compared")
                             : DS_OK;
 }
@@ -41,7 +41,7 @@ void watch_close(watch *w)
 {
     film_close(w->film);
     w->film = NULL;
-    memory_free(&w->memory);
+    ds_memory_free(&w->memory);
 }
 
 /* What is compared of points, or of their changes. */

@@ -11,8 +11,9 @@
 #ifndef DS_ENGINES_FILM_WATCH_H
 #define DS_ENGINES_FILM_WATCH_H
 
-#include "common/memory.h"
 #include "engines/film/film.h"
+
+#include <diffsim/helper/memory.h>
 
 typedef enum watch_kind { WATCH_PICTURES = 0, WATCH_POINTS = 1, WATCH_CENTRE = 2 } watch_kind;
 
@@ -24,7 +25,7 @@ typedef struct watch {
     double *weight;        /* of points in their centre, sum 1; NULL: all the same */
     double *here, *target; /* [states][size]: points or centres */
     size_t size;           /* residuals of one state */
-    memory memory;
+    ds_memory memory;
 } watch;
 
 /* Compares `states` states of `points` points. Pictures: of `subject`, whose vertices or particles the points

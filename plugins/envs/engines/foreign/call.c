@@ -51,12 +51,12 @@ static size_t size_of(scalar t)
     return t == SCALAR_I32 || t == SCALAR_U32 || t == SCALAR_F32 ? 4 : 8;
 }
 
-static int block_open(memory *room, block *b, scalar type, uint64_t count)
+static int block_open(ds_memory *room, block *b, scalar type, uint64_t count)
 {
     b->type = type;
     b->count = count;
     b->size = (size_t)count * size_of(type);
-    b->memory = memory_take(room, b->size + 2 * BORDER, 1);
+    b->memory = ds_memory_take(room, b->size + 2 * BORDER, 1);
     if (!b->memory) {
         return 0;
     }
@@ -128,7 +128,7 @@ static ffi_type *type_of(scalar t, int pointer)
 }
 
 /* Memory of argument i; 0 where there is none. */
-static int open_argument(memory *room, foreign *f, size_t i)
+static int open_argument(ds_memory *room, foreign *f, size_t i)
 {
     const argument *a = &f->s.argument[i];
     uint64_t count = a->role == ROLE_X || a->role == ROLE_G ? f->n
@@ -149,10 +149,10 @@ static int open_argument(memory *room, foreign *f, size_t i)
     return 1;
 }
 
-foreign *foreign_open(memory *room, void *address, const signature *s, uint64_t n, uint64_t m,
+foreign *foreign_open(ds_memory *room, void *address, const signature *s, uint64_t n, uint64_t m,
                       char error[SIGNATURE_ERROR])
 {
-    foreign *f = memory_take(room, 1, sizeof *f);
+    foreign *f = ds_memory_take(room, 1, sizeof *f);
     error[0] = '\0';
     if (!f) {
         return NULL;

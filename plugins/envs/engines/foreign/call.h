@@ -4,8 +4,9 @@
 #ifndef FOREIGN_CALL_H
 #define FOREIGN_CALL_H
 
-#include "common/memory.h"
 #include "signature.h"
+
+#include <diffsim/helper/memory.h>
 
 typedef struct foreign foreign;
 
@@ -18,7 +19,7 @@ enum {
 
 /* Prepares calls of `address` with n variables and m residuals (0 = none), with arrays taken of `room`. NULL
  * and one line into `error` where that is impossible; the line is empty where memory is short. */
-foreign *foreign_open(memory *room, void *address, const signature *s, uint64_t n, uint64_t m,
+foreign *foreign_open(ds_memory *room, void *address, const signature *s, uint64_t n, uint64_t m,
                       char error[SIGNATURE_ERROR]);
 
 /* Where results go; NULL = they are not wanted. */

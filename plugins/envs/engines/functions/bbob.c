@@ -235,11 +235,11 @@ static void draw_optimum(fn_problem *p, double seed, double factor)
 }
 
 /* linear = Q Lambda, times R again for f15. */
-static int make_linear(memory *m, bbob *s, double seed)
+static int make_linear(ds_memory *m, bbob *s, double seed)
 {
     uint64_t n = s->n;
     double *q = malloc(n * n * sizeof(double));
-    s->linear = memory_doubles(m, n * n);
+    s->linear = ds_memory_doubles(m, n * n);
     if (!q || !s->linear || !bbob_rotation(seed, n, q)) {
         free(q);
         return 0;
@@ -279,16 +279,16 @@ static void permutation(double seed, uint64_t count, double *u, keyed *k)
     qsort(k, count, sizeof *k, by_key);
 }
 
-static int make_peaks(memory *m, fn_problem *p, double seed, int zero)
+static int make_peaks(ds_memory *m, fn_problem *p, double seed, int zero)
 {
     bbob *s = p->bbob;
     uint64_t n = s->n, most = n > PEAKS ? n : PEAKS;
-    memory scratch = {0};
+    ds_memory scratch = {0};
     double condition[PEAKS];
-    double *u = memory_doubles(&scratch, most), *place = memory_doubles(&scratch, PEAKS * n);
-    keyed *order = memory_take(&scratch, most, sizeof *order);
-    s->peak = memory_doubles(m, PEAKS * n);
-    s->shape = memory_doubles(m, PEAKS * n);
+    double *u = ds_memory_doubles(&scratch, most), *place = ds_memory_doubles(&scratch, PEAKS * n);
+    keyed *order = ds_memory_take(&scratch, most, sizeof *order);
+    s->peak = ds_memory_doubles(m, PEAKS * n);
+    s->shape = ds_memory_doubles(m, PEAKS * n);
     int ok = !scratch.failed && !m->failed;
     if (ok) {
         permutation(seed, PEAKS - 1, u, order);
@@ -316,14 +316,14 @@ static int make_peaks(memory *m, fn_problem *p, double seed, int zero)
         }
         memcpy(p->x_opt, place, n * sizeof(double));
     }
-    memory_free(&scratch);
+    ds_memory_free(&scratch);
     return ok;
 }
 
-int bbob_place(memory *m, fn_problem *p, int zero, uint64_t instance)
+int bbob_place(ds_memory *m, fn_problem *p, int zero, uint64_t instance)
 {
     const recipe *r = find_recipe(p->def);
-    bbob *s = p->bbob = memory_take(m, 1, sizeof *s);
+    bbob *s = p->bbob = ds_memory_take(m, 1, sizeof *s);
     double seed = r->seed + 1e4 * (double)instance;
     uint64_t n = p->n;
     if (!s) {
@@ -333,8 +333,8 @@ int bbob_place(memory *m, fn_problem *p, int zero, uint64_t instance)
     s->n = n;
     s->scale = r->core == &fn_rosenbrock ? fmax(1, sqrt((double)n) / 8) : 1;
     s->shift = r->core == &fn_rosenbrock ? 1 : 0;
-    memory_each(m, n,
-                (double **const[]){&s->a, &s->b, &s->c, &s->z, &s->bar, &s->diagonal, &s->weight, NULL});
+    ds_memory_each(m, n,
+                   (double **const[]){&s->a, &s->b, &s->c, &s->z, &s->bar, &s->diagonal, &s->weight, NULL});
     if (m->failed) {
         return 0;
     }
@@ -348,7 +348,7 @@ int bbob_place(memory *m, fn_problem *p, int zero, uint64_t instance)
         draw_optimum(p, seed, r->core == &fn_rosenbrock ? 0.75 : 1);
     }
     if (r->rotate) {
-        s->rotation = memory_doubles(m, n * n);
+        s->rotation = ds_memory_doubles(m, n * n);
         if (!s->rotation || !bbob_rotation(r->def == &fn_bbob_f21 ? seed : seed + 1e6, n, s->rotation)) {
             return 0;
         }

@@ -4,8 +4,9 @@
 #ifndef BBOB_H
 #define BBOB_H
 
-#include "common/memory.h"
 #include "function.h"
+
+#include <diffsim/helper/memory.h>
 
 enum { BBOB_MAX_N = 500 }; /* rotations are dense, made by orthogonalisation */
 
@@ -17,7 +18,7 @@ int bbob_is(const fn_def *def);
 
 /* Draws x_opt (`zero` puts it at 0), rotations and peaks of an instance into p. Takes arrays of `m`; 0 where
  * memory is short. */
-int bbob_place(memory *m, fn_problem *p, int zero, uint64_t instance);
+int bbob_place(ds_memory *m, fn_problem *p, int zero, uint64_t instance);
 
 extern const fn_def fn_bbob_f1, fn_bbob_f2, fn_bbob_f3, fn_bbob_f8, fn_bbob_f10, fn_bbob_f15, fn_bbob_f17,
     fn_bbob_f18, fn_bbob_f21;

@@ -111,21 +111,21 @@ static void set_weights(fn_problem *p)
     }
 }
 
-fn_problem *fn_create(memory *m, const fn_def *def, uint64_t n, const double *lower, const double *upper,
+fn_problem *fn_create(ds_memory *m, const fn_def *def, uint64_t n, const double *lower, const double *upper,
                       int optimum, int rotate, uint64_t instance)
 {
-    fn_problem *p = memory_take(m, 1, sizeof *p);
+    fn_problem *p = ds_memory_take(m, 1, sizeof *p);
     if (!p) {
         return NULL;
     }
     p->def = def;
     p->n = n;
-    memory_each(m, n, (double **const[]){&p->z, &p->gz, &p->weight, &p->x_opt, NULL});
+    ds_memory_each(m, n, (double **const[]){&p->z, &p->gz, &p->weight, &p->x_opt, NULL});
     if (rotate && n > 1) {
-        p->reflector = memory_doubles(m, n * (n + 1) / 2 - 1);
+        p->reflector = ds_memory_doubles(m, n * (n + 1) / 2 - 1);
     }
     if (def == &fn_plateau) {
-        p->bump = memory_doubles(m, FN_BUMPS * n);
+        p->bump = ds_memory_doubles(m, FN_BUMPS * n);
     }
     if (m->failed) {
         return NULL;

@@ -4,8 +4,9 @@
 #ifndef FUNCTIONS_H
 #define FUNCTIONS_H
 
-#include "common/memory.h"
 #include "function.h"
+
+#include <diffsim/helper/memory.h>
 
 /* Where the optimum lies. */
 enum {
@@ -22,7 +23,7 @@ extern const fn_def *const fn_table[];
  * has checked n and, for functions with fixed_n (they cannot be moved) or of the BBOB suite (they have
  * rotations of their own), that no rotation is asked for. Takes its arrays of `m`; NULL where memory is
  * short. */
-fn_problem *fn_create(memory *m, const fn_def *def, uint64_t n, const double *lower, const double *upper,
+fn_problem *fn_create(ds_memory *m, const fn_def *def, uint64_t n, const double *lower, const double *upper,
                       int optimum, int rotate, uint64_t instance);
 
 /* f(x), and its gradient into g[n] where g is not NULL. Uses the scratch of p. */

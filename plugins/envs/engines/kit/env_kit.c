@@ -98,7 +98,7 @@ void env_kit_destroy(void *self)
         kit->env->release(kit);
     }
     ds_hybrid_close(&kit->hybrid);
-    memory_free(&kit->memory);
+    ds_memory_free(&kit->memory);
     free(kit);
 }
 

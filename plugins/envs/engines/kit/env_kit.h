@@ -5,7 +5,6 @@
 #ifndef DS_ENGINES_ENV_KIT_H
 #define DS_ENGINES_ENV_KIT_H
 
-#include "common/memory.h"
 #include "scene_kit.h"
 
 #include <diffsim/ext/channel.h>
@@ -14,6 +13,7 @@
 #include <diffsim/ext/rl_gradient.h>
 #include <diffsim/ext/variables.h>
 #include <diffsim/helper/hybrid.h>
+#include <diffsim/helper/memory.h>
 #include <diffsim/helper/params.h>
 #include <diffsim/plugin.h>
 #include <math.h>
@@ -30,7 +30,7 @@ typedef struct env_kit {
     scene_kit scene; /* first: see scene_kit.h */
     const env_table *env;
     const ds_host *host;
-    memory memory; /* what is taken of it is released with the instance */
+    ds_memory memory; /* what is taken of it is released with the instance */
 
     uint32_t flags;     /* DS_INFO_* */
     uint64_t n, steps;  /* decision variables without those of networks, output steps */

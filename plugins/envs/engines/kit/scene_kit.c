@@ -32,10 +32,10 @@ uint64_t scene_kit_body(scene_kit *s, const char *name, uint32_t shape, uint32_t
     return s->info.bodies++;
 }
 
-int scene_kit_ready(scene_kit *s, memory *m)
+int scene_kit_ready(scene_kit *s, ds_memory *m)
 {
     memcpy(s->view, s->info.box, sizeof s->view);
-    s->value = memory_doubles(m, s->info.metrics * s->capacity);
+    s->value = ds_memory_doubles(m, s->info.metrics * s->capacity);
     return s->value != NULL;
 }
 

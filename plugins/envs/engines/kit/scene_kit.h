@@ -4,9 +4,8 @@
 #ifndef DS_ENGINES_SCENE_KIT_H
 #define DS_ENGINES_SCENE_KIT_H
 
-#include "common/memory.h"
-
 #include <diffsim/ext/scene.h>
+#include <diffsim/helper/memory.h>
 
 enum { SCENE_KIT_BODIES = 24, SCENE_KIT_METRICS = 16 };
 
@@ -39,7 +38,7 @@ uint64_t scene_kit_body(scene_kit *s, const char *name, uint32_t shape, uint32_t
 
 /* Allocates the metrics and notes the visible box. Called once, after all were added; 0 where there
  * is no memory. */
-int scene_kit_ready(scene_kit *s, memory *m);
+int scene_kit_ready(scene_kit *s, ds_memory *m);
 
 /* The metrics of frame k, in their order. */
 void scene_kit_measured(scene_kit *s, uint64_t k, const double *values);

@@ -238,14 +238,14 @@ void penalty_adjoint(const penalty *s, double x_bar[3], double v_bar[3])
     }
 }
 
-penalty *penalty_create(memory *m, const penalty_params *p, uint64_t steps)
+penalty *penalty_create(ds_memory *m, const penalty_params *p, uint64_t steps)
 {
     const uint64_t tape = p->hybrid ? p->hybrid->tape : 0; /* 0 without networks */
     const penalty filled = {.p = *p,
-                            .tape = tape > 0 ? memory_doubles(m, steps * tape) : NULL,
-                            .record = memory_take(m, steps + 1, sizeof(record)),
-                            .state = memory_doubles(m, (steps + 1) * 6)};
-    penalty *s = memory_take(m, 1, sizeof *s);
+                            .tape = tape > 0 ? ds_memory_doubles(m, steps * tape) : NULL,
+                            .record = ds_memory_take(m, steps + 1, sizeof(record)),
+                            .state = ds_memory_doubles(m, (steps + 1) * 6)};
+    penalty *s = ds_memory_take(m, 1, sizeof *s);
     if (m->failed) {
         return NULL;
     }

@@ -12,10 +12,10 @@
 #ifndef DS_ENGINES_PENALTY_H
 #define DS_ENGINES_PENALTY_H
 
-#include "common/memory.h"
 #include "engines/smoothing/softness.h"
 
 #include <diffsim/helper/hybrid.h>
+#include <diffsim/helper/memory.h>
 
 typedef struct penalty_params {
     double h;       /* s */
@@ -38,7 +38,7 @@ enum { PENALTY_GROUND = 1, PENALTY_WALL = 2 };
 typedef struct penalty penalty;
 
 /* Memory for episodes of up to `steps` steps, taken of `m`; NULL where there is none. */
-penalty *penalty_create(memory *m, const penalty_params *p, uint64_t steps);
+penalty *penalty_create(ds_memory *m, const penalty_params *p, uint64_t steps);
 
 /* Simulates `steps` steps; x and v hold the state before and after. The states of all steps are
  * kept where `keep`. */

@@ -222,7 +222,7 @@ static void step_tangent(const compound_net *n, const compound *p, uint64_t at_s
 
 /* ---- motions ---- */
 
-int compound_net_open(compound_net *n, memory *m, const ds_hybrid *hybrid, double h, uint64_t frames,
+int compound_net_open(compound_net *n, ds_memory *m, const ds_hybrid *hybrid, double h, uint64_t frames,
                       uint64_t substeps)
 {
     const uint64_t steps = frames * substeps, each = sizeof(stages) + STAGES * hybrid->tape * sizeof(double);
@@ -231,9 +231,9 @@ int compound_net_open(compound_net *n, memory *m, const ds_hybrid *hybrid, doubl
     *n = (compound_net){.hybrid = hybrid,
                         .h = h,
                         .substeps = substeps,
-                        .step = memory_doubles(m, (steps + 1) * N),
-                        .stages = memory_take(m, kept, sizeof(stages)),
-                        .tape = memory_doubles(m, kept * STAGES * hybrid->tape),
+                        .step = ds_memory_doubles(m, (steps + 1) * N),
+                        .stages = ds_memory_take(m, kept, sizeof(stages)),
+                        .tape = ds_memory_doubles(m, kept * STAGES * hybrid->tape),
                         .keeps = keeps};
     return !m->failed;
 }

@@ -10,10 +10,10 @@
 #ifndef DS_ENGINES_COMPOUND_NET_H
 #define DS_ENGINES_COMPOUND_NET_H
 
-#include "common/memory.h"
 #include "compound.h"
 
 #include <diffsim/helper/hybrid.h>
+#include <diffsim/helper/memory.h>
 
 enum { COMPOUND_NET_INPUTS = 4, COMPOUND_NET_OUTPUTS = 2 };
 
@@ -32,7 +32,7 @@ typedef struct compound_net {
 } compound_net;
 
 /* Arrays for motions of up to so many frames, of `m`; 0: no memory. */
-int compound_net_open(compound_net *n, memory *m, const ds_hybrid *hybrid, double h, uint64_t frames,
+int compound_net_open(compound_net *n, ds_memory *m, const ds_hybrid *hybrid, double h, uint64_t frames,
                       uint64_t substeps);
 
 /* As compound_run() without derivatives, for `frames` frames. */

@@ -20,12 +20,12 @@ struct rk4 {
 static const double weight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
 static const double ahead[4] = {0, 0.5, 0.5, 1};
 
-rk4 *rk4_create(memory *m, const rk4_law *law, uint64_t frames, uint64_t substeps)
+rk4 *rk4_create(ds_memory *m, const rk4_law *law, uint64_t frames, uint64_t substeps)
 {
-    rk4 *r = memory_take(m, 1, sizeof *r);
+    rk4 *r = ds_memory_take(m, 1, sizeof *r);
     const size_t n = law->states;
-    double *theta = memory_doubles(m, law->parameters + 1);
-    double *state = memory_doubles(m, (frames * substeps + 1) * n), *work = memory_doubles(m, 9 * n);
+    double *theta = ds_memory_doubles(m, law->parameters + 1);
+    double *state = ds_memory_doubles(m, (frames * substeps + 1) * n), *work = ds_memory_doubles(m, 9 * n);
     if (m->failed) {
         return NULL;
     }

@@ -4,7 +4,7 @@
 #ifndef DS_ENGINES_RK4_H
 #define DS_ENGINES_RK4_H
 
-#include "common/memory.h"
+#include <diffsim/helper/memory.h>
 
 /* A right-hand side, of `states` numbers and `parameters`. `self` is whatever rk4_simulate() was given. */
 typedef struct rk4_law {
@@ -23,7 +23,7 @@ typedef struct rk4 rk4;
 
 /* Memory for roll-outs of up to `frames` frames of `substeps` steps each, taken of `m`; NULL where there is
  * none. */
-rk4 *rk4_create(memory *m, const rk4_law *law, uint64_t frames, uint64_t substeps);
+rk4 *rk4_create(ds_memory *m, const rk4_law *law, uint64_t frames, uint64_t substeps);
 
 /* From `start`, frame 0, to frame `frames`; dt seconds from frame to frame. Keeps all states and theta.
  * Returns -1, or the first frame that could not be reached because the state is no longer finite: the

@@ -4,10 +4,10 @@
 
 #include <math.h>
 
-int fit_open(fit *f, memory *m, uint64_t rows, uint64_t quantities)
+int fit_open(fit *f, ds_memory *m, uint64_t rows, uint64_t quantities)
 {
     *f = (fit){.rows = rows, .fitted = rows, .quantities = quantities};
-    memory_each(m, rows * quantities, (double **const[]){&f->target, &f->weight, NULL});
+    ds_memory_each(m, rows * quantities, (double **const[]){&f->target, &f->weight, NULL});
     for (uint64_t i = 0; !m->failed && i < rows * quantities; i++) {
         f->weight[i] = 1;
     }

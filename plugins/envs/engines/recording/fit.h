@@ -7,7 +7,7 @@
 #ifndef DS_ENGINES_RECORDING_FIT_H
 #define DS_ENGINES_RECORDING_FIT_H
 
-#include "common/memory.h"
+#include <diffsim/helper/memory.h>
 
 enum { FIT_QUANTITIES = 16 };
 
@@ -21,7 +21,7 @@ typedef struct fit {
 } fit;
 
 /* Arrays for it of `m`, with weights of 1. 0: no memory. */
-int fit_open(fit *f, memory *m, uint64_t rows, uint64_t quantities);
+int fit_open(fit *f, ds_memory *m, uint64_t rows, uint64_t quantities);
 /* Multiplies the weights of sample i by those of its time, i dt: (a t)^(-b/2); that of sample 0, which the
  * start makes what it is, becomes 0. */
 void fit_fade(fit *f, double dt, double a, double b);

@@ -3,10 +3,10 @@
  * threads, and the way from faces to vertices and camera (see softras.h). */
 #include "softras_internal.h"
 
-#include "common/memory.h"
 #include "engines/kit/team.h"
 #include "vec3.h"
 
+#include <diffsim/helper/memory.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ struct softras {
     render_mesh mesh; /* a copy */
     const render_kernels *kernels;
     kit_team *team;
-    memory memory;
+    ds_memory memory;
     size_t bytes; /* of `memory` */
     render_bins bins;
     softras_face *face;
@@ -154,7 +154,7 @@ static softras_pixels pixels_of(const softras *r, int tile)
 static void *take(softras *r, size_t count, size_t size)
 {
     r->bytes += count * size;
-    return memory_take(&r->memory, count, size);
+    return ds_memory_take(&r->memory, count, size);
 }
 
 static void take_pixels(softras *r)
@@ -222,7 +222,7 @@ void softras_destroy(softras *r)
     if (r) {
         kit_team_destroy(r->team);
         bins_close(&r->bins);
-        memory_free(&r->memory);
+        ds_memory_free(&r->memory);
         free(r->pair);
         free(r);
     }

@@ -4,9 +4,9 @@
 #include "splat.h"
 
 #include "bins.h"
-#include "common/memory.h"
 #include "engines/kit/team.h"
 
+#include <diffsim/helper/memory.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ struct splat {
     uint32_t particles;
     const render_kernels *kernels;
     kit_team *team;
-    memory memory;
+    ds_memory memory;
     size_t bytes; /* of `memory` */
     eye *eye;
     int drawn;
@@ -74,7 +74,7 @@ static int splat_check(const splat_options *o, uint32_t particles, char text[REN
 static void *take(splat *s, size_t count, size_t size)
 {
     s->bytes += count * size;
-    return memory_take(&s->memory, count, size);
+    return ds_memory_take(&s->memory, count, size);
 }
 
 static int open_arrays(splat *s)
@@ -131,7 +131,7 @@ void splat_destroy(splat *s)
         bins_close(&s->eye[k].bins);
         free(s->eye[k].pair);
     }
-    memory_free(&s->memory);
+    ds_memory_free(&s->memory);
     free(s);
 }
 
@@ -427,12 +427,12 @@ ds_status splat_plain(const splat_options *o, uint32_t particles, const camera *
                       const double *radius, size_t radius_stride, double *image, const double *image_bar,
                       double *p_bar, double *radius_bar, camera_pose *bar)
 {
-    memory room = {0};
+    ds_memory room = {0};
     const size_t n = particles, pixels = (size_t)o->size * o->size;
     render_report ignored = {.drawn = 0};
-    splat_disc *disc = memory_take(&room, n + 1, sizeof *disc);
-    splat_disc_bar *disc_bar = memory_take(&room, n + 1, sizeof *disc_bar);
-    double *q = memory_doubles(&room, 3 * n + 1), *q_bar = memory_doubles(&room, 3 * n + 1);
+    splat_disc *disc = ds_memory_take(&room, n + 1, sizeof *disc);
+    splat_disc_bar *disc_bar = ds_memory_take(&room, n + 1, sizeof *disc_bar);
+    double *q = ds_memory_doubles(&room, 3 * n + 1), *q_bar = ds_memory_doubles(&room, 3 * n + 1);
     for (uint32_t k = 0; k < o->cameras && !room.failed; k++) {
         const double scale = scale_of(&c[k]);
         double scale_bar = 0;
@@ -455,6 +455,6 @@ ds_status splat_plain(const splat_options *o, uint32_t particles, const camera *
         }
     }
     int failed = room.failed;
-    memory_free(&room);
+    ds_memory_free(&room);
     return failed ? DS_E_NOMEM : DS_OK;
 }

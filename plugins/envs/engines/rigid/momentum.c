@@ -7,12 +7,12 @@
 #include "engines/algebra/quaternion.h"
 #include "momentum_internal.h"
 
-momentum *momentum_create(memory *m, size_t points, uint64_t steps)
+momentum *momentum_create(ds_memory *m, size_t points, uint64_t steps)
 {
-    momentum *r = memory_take(m, 1, sizeof *r);
-    double *point = memory_doubles(m, 3 * points + 1);
-    momentum_state *state = memory_take(m, steps + 1, sizeof *state);
-    momentum_hit *hit = memory_take(m, points + 1, sizeof *hit);
+    momentum *r = ds_memory_take(m, 1, sizeof *r);
+    double *point = ds_memory_doubles(m, 3 * points + 1);
+    momentum_state *state = ds_memory_take(m, steps + 1, sizeof *state);
+    momentum_hit *hit = ds_memory_take(m, points + 1, sizeof *hit);
     if (m->failed) {
         return NULL;
     }

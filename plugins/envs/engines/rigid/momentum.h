@@ -14,9 +14,9 @@
 #ifndef DS_ENGINES_RIGID_MOMENTUM_H
 #define DS_ENGINES_RIGID_MOMENTUM_H
 
-#include "common/memory.h"
 #include "wrench_net.h"
 
+#include <diffsim/helper/memory.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -67,7 +67,7 @@ typedef struct momentum momentum;
 
 /* Memory for roll-outs of up to `steps` steps with up to `points` vertices, taken of `m`; NULL where there is
  * none. */
-momentum *momentum_create(memory *m, size_t points, uint64_t steps);
+momentum *momentum_create(ds_memory *m, size_t points, uint64_t steps);
 
 /* Networks for the roll-outs that follow and their derivatives, the caller's, or NULL. Inputs: position,
  * momentum and angular momentum, 3 each; outputs: a force at the centre of mass and a torque, added to those

@@ -7,11 +7,11 @@
 #include "engines/algebra/quaternion.h"
 #include "rigid_internal.h"
 
-rigid *rigid_create(memory *m, size_t points, uint64_t steps)
+rigid *rigid_create(ds_memory *m, size_t points, uint64_t steps)
 {
-    rigid *r = memory_take(m, 1, sizeof *r);
-    rigid_point *point = memory_take(m, points + 1, sizeof *point);
-    rigid_state *state = memory_take(m, steps + 1, sizeof *state);
+    rigid *r = ds_memory_take(m, 1, sizeof *r);
+    rigid_point *point = ds_memory_take(m, points + 1, sizeof *point);
+    rigid_state *state = ds_memory_take(m, steps + 1, sizeof *state);
     if (m->failed) {
         return NULL;
     }

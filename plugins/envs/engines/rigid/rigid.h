@@ -17,10 +17,11 @@
 #ifndef DS_ENGINES_RIGID_H
 #define DS_ENGINES_RIGID_H
 
-#include "common/memory.h"
 #include "engines/smoothing/softness.h"
 #include "pose.h"
 #include "wrench_net.h"
+
+#include <diffsim/helper/memory.h>
 
 /* A state, derivatives of a loss by it (`bar`), or a direction (`dot`): doubles only. */
 typedef struct rigid_state {
@@ -52,7 +53,7 @@ typedef struct rigid rigid;
 
 /* Memory for roll-outs of up to `steps` steps with up to `points` contact points, taken of `m`; NULL where
  * there is none. */
-rigid *rigid_create(memory *m, size_t points, uint64_t steps);
+rigid *rigid_create(ds_memory *m, size_t points, uint64_t steps);
 
 /* Networks for the roll-outs that follow and their derivatives, the caller's, or NULL. Inputs: position,
  * velocity and angular velocity, 3 each, axes of the world; outputs begin as the known force and torque of

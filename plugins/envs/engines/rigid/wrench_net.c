@@ -16,10 +16,10 @@ uint64_t wrench_hooks(ds_hook *out, const char *const inputs[3][3], const char *
     return k;
 }
 
-void wrench_open(wrench_net *n, memory *m, const ds_hybrid *h)
+void wrench_open(wrench_net *n, ds_memory *m, const ds_hybrid *h)
 {
     *n = (wrench_net){.hybrid = h->nets > 0 ? h : NULL};
-    n->tape = h->nets > 0 ? memory_doubles(m, h->tape) : NULL;
+    n->tape = h->nets > 0 ? ds_memory_doubles(m, h->tape) : NULL;
 }
 
 static void forward(const wrench_net *n, const double *in, const double *force, const double *torque,

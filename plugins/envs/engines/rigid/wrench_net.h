@@ -4,9 +4,8 @@
 #ifndef DS_ENGINES_RIGID_WRENCH_NET_H
 #define DS_ENGINES_RIGID_WRENCH_NET_H
 
-#include "common/memory.h"
-
 #include <diffsim/helper/hybrid.h>
+#include <diffsim/helper/memory.h>
 
 enum { WRENCH_INPUTS = 9, WRENCH_OUTPUTS = 6 }; /* of outputs the force first */
 
@@ -23,7 +22,7 @@ typedef struct wrench_net {
 uint64_t wrench_hooks(ds_hook *out, const char *const inputs[3][3], const char *force_begins);
 
 /* Networks of `h`, with a tape of `m`; none where it has none. */
-void wrench_open(wrench_net *n, memory *m, const ds_hybrid *h);
+void wrench_open(wrench_net *n, ds_memory *m, const ds_hybrid *h);
 
 /* Changes force and torque. */
 void wrench_add(const wrench_net *n, const double in[WRENCH_INPUTS], double force[3], double torque[3]);

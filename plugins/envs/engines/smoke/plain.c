@@ -150,15 +150,15 @@ static void run(const plain *s, uint64_t steps, const smoke_state *start, const 
 int smoke_plain(size_t n, size_t sweeps, uint64_t steps, const smoke_state *start, const smoke_state *end,
                 const smoke_state *bar)
 {
-    memory room = {0};
+    ds_memory room = {0};
     plain s = {.n = n, .sweeps = sweeps};
-    s.states = memory_doubles(&room, (steps + 1) * 3 * n * n);
-    s.bar = memory_doubles(&room, 6 * n * n);
-    s.work = memory_doubles(&room, 3 * n * n);
+    s.states = ds_memory_doubles(&room, (steps + 1) * 3 * n * n);
+    s.bar = ds_memory_doubles(&room, 6 * n * n);
+    s.work = ds_memory_doubles(&room, 3 * n * n);
     if (!room.failed) {
         run(&s, steps, start, end, bar);
     }
     int done = !room.failed;
-    memory_free(&room);
+    ds_memory_free(&room);
     return done;
 }

@@ -28,13 +28,15 @@ struct smoke {
     double *source, *pressure[2];
 };
 
-smoke *smoke_create(memory *m, size_t n, size_t sweeps, uint64_t steps, const char *isa, const ds_host *host)
+smoke *smoke_create(ds_memory *m, size_t n, size_t sweeps, uint64_t steps, const char *isa,
+                    const ds_host *host)
 {
     const smoke_grid grid = {.n = n, .stride = (n + 2 + LANES - 1) / LANES * LANES};
     const size_t field = smoke_field(&grid);
-    smoke *s = memory_take(m, 1, sizeof *s);
-    double *states = memory_doubles(m, (steps + 1) * FIELDS * field), *work = memory_doubles(m, 11 * field);
-    int32_t *cell = memory_take(m, field, sizeof *cell);
+    smoke *s = ds_memory_take(m, 1, sizeof *s);
+    double *states = ds_memory_doubles(m, (steps + 1) * FIELDS * field),
+           *work = ds_memory_doubles(m, 11 * field);
+    int32_t *cell = ds_memory_take(m, field, sizeof *cell);
     const smoke_kernels *kernels = smoke_kernels_find(isa);
     if (m->failed || kernels == NULL) {
         return NULL;

@@ -12,8 +12,7 @@
 #ifndef DS_ENGINES_SMOKE_H
 #define DS_ENGINES_SMOKE_H
 
-#include "common/memory.h"
-
+#include <diffsim/helper/memory.h>
 #include <diffsim/host.h>
 
 enum { SMOKE_LEAST = 4, SMOKE_MOST = 512 }; /* N */
@@ -33,7 +32,8 @@ typedef struct smoke smoke;
  * for `isa` ("baseline", "avx2", "avx512"), or where that is NULL for what the environment variable DS_ISA
  * says, or for the best of this machine; what a machine lacks is replaced by the next lower one. `host` is
  * asked now and then whether to stop; may be NULL. NULL where there is no memory, or no such set. */
-smoke *smoke_create(memory *m, size_t n, size_t sweeps, uint64_t steps, const char *isa, const ds_host *host);
+smoke *smoke_create(ds_memory *m, size_t n, size_t sweeps, uint64_t steps, const char *isa,
+                    const ds_host *host);
 
 /* Simulates `steps` steps and keeps all states. Returns 0 where an element of `start` is not finite or faster
  * than SMOKE_FASTEST; nothing is simulated then. */

@@ -48,14 +48,14 @@ static void set_direction(stream *s, size_t m)
     s->along[m][1] = y / norm;
 }
 
-stream *stream_create(memory *m, size_t n, size_t k)
+stream *stream_create(ds_memory *m, size_t n, size_t k)
 {
     const int most = (int)k;
     size_t count = 0;
-    stream *s = memory_take(m, 1, sizeof *s);
-    int(*vector)[2] = memory_take(m, k * k, sizeof *vector);
-    double(*along)[2] = memory_take(m, k * k, sizeof *along);
-    double *cosine = memory_doubles(m, n), *sine = memory_doubles(m, n);
+    stream *s = ds_memory_take(m, 1, sizeof *s);
+    int(*vector)[2] = ds_memory_take(m, k * k, sizeof *vector);
+    double(*along)[2] = ds_memory_take(m, k * k, sizeof *along);
+    double *cosine = ds_memory_doubles(m, n), *sine = ds_memory_doubles(m, n);
     if (m->failed) {
         return NULL;
     }

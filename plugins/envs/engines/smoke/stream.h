@@ -9,14 +9,14 @@
 #ifndef DS_ENGINES_SMOKE_STREAM_H
 #define DS_ENGINES_SMOKE_STREAM_H
 
-#include "common/memory.h"
+#include <diffsim/helper/memory.h>
 
 enum { STREAM_MOST = 16 }; /* K; N is at least 4 K */
 
 typedef struct stream stream;
 
 /* Tables for one grid, taken of `m`; NULL where there is no memory. */
-stream *stream_create(memory *m, size_t n, size_t k);
+stream *stream_create(ds_memory *m, size_t n, size_t k);
 
 /* Wave vector of wave 0 .. K^2 - 1. */
 void stream_wave(const stream *s, size_t wave, int vector[2]);

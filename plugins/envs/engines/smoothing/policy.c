@@ -15,8 +15,8 @@ void policy_read(policy *p, ds_param_reader *in, const rollout_system *system, u
     p->draw = draw;
     rollout_open(&p->roll, &p->kit.memory, system, p, steps);
     p->roll.host = in->host;
-    p->noise = memory_doubles(&p->kit.memory, steps * system->controls);
-    p->usual = memory_doubles(&p->kit.memory, system->states);
+    p->noise = ds_memory_doubles(&p->kit.memory, steps * system->controls);
+    p->usual = ds_memory_doubles(&p->kit.memory, system->states);
     p->kit.n = system->states * system->controls;
     p->kit.steps = steps;
     p->kit.dt = dt;

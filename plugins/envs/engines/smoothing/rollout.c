@@ -5,14 +5,14 @@
 #include <math.h>
 #include <string.h>
 
-void rollout_open(rollout *r, memory *m, const rollout_system *system, const void *self, uint64_t steps)
+void rollout_open(rollout *r, ds_memory *m, const rollout_system *system, const void *self, uint64_t steps)
 {
     const size_t ns = system->states, nu = system->controls;
     *r = (rollout){.system = system, .self = self, .steps = steps};
-    memory_each(m, ns, (double **const[]){&r->start, &r->goal, &r->q, &r->qd, &r->bar, &r->x_bar, NULL});
-    memory_each(m, nu, (double **const[]){&r->r, &r->u_bar, NULL});
-    r->x = memory_doubles(m, (steps + 1) * ns);
-    r->u = memory_doubles(m, steps * nu);
+    ds_memory_each(m, ns, (double **const[]){&r->start, &r->goal, &r->q, &r->qd, &r->bar, &r->x_bar, NULL});
+    ds_memory_each(m, nu, (double **const[]){&r->r, &r->u_bar, NULL});
+    r->x = ds_memory_doubles(m, (steps + 1) * ns);
+    r->u = ds_memory_doubles(m, steps * nu);
 }
 
 /* Asks about every 2^20 operations of a policy whether to stop. */

@@ -11,8 +11,7 @@
 #ifndef DS_ENGINES_ROLLOUT_H
 #define DS_ENGINES_ROLLOUT_H
 
-#include "common/memory.h"
-
+#include <diffsim/helper/memory.h>
 #include <diffsim/host.h>
 
 /* A system. States and controls are `states` and `controls` numbers. */
@@ -38,7 +37,7 @@ typedef struct rollout {
 } rollout;
 
 /* Memory for episodes of `steps` steps; arrays are 0. What cannot be had is noted in `m`. */
-void rollout_open(rollout *r, memory *m, const rollout_system *system, const void *self, uint64_t steps);
+void rollout_open(rollout *r, ds_memory *m, const rollout_system *system, const void *self, uint64_t steps);
 
 /* Simulates with controls u of all steps and returns the cost. */
 double rollout_simulate(rollout *r, const double *u);

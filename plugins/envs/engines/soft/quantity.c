@@ -150,7 +150,7 @@ static size_t variable(quantity_kind kind, size_t j, size_t *next)
     return quantity_is_each(kind) ? (*next)++ : kind == QUANTITY_VELOCITY ? j % 3 : 0;
 }
 
-void quantity_keep(quantity_set *set, memory *room)
+void quantity_keep(quantity_set *set, ds_memory *room)
 {
     const fem_model *m = set->model;
     fem_variation_open(&set->truth, room, m);

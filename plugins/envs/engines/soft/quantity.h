@@ -4,11 +4,12 @@
 #ifndef DS_ENGINES_SOFT_QUANTITY_H
 #define DS_ENGINES_SOFT_QUANTITY_H
 
-#include "common/memory.h"
 #include "engines/control/control.h"
 #include "engines/fem/episode.h"
 #include "engines/kit/env_kit.h"
 #include "engines/kit/identified.h"
+
+#include <diffsim/helper/memory.h>
 
 /* What a quantity stands for in the model. */
 typedef enum quantity_kind {
@@ -103,10 +104,10 @@ typedef struct quantity_set {
 void quantity_pick(quantity_set *set, ds_param_reader *in, const quantity *offered);
 
 /* Remembers the numbers of the model as the truth; look at room->failed. */
-void quantity_keep(quantity_set *set, memory *room);
+void quantity_keep(quantity_set *set, ds_memory *room);
 /* Draws the variables of the target where it is to be another object: uniformly between their bounds, a tenth
  * of the width away from each; look at room->failed. */
-void quantity_draw(quantity_set *set, memory *room);
+void quantity_draw(quantity_set *set, ds_memory *room);
 
 /* Is none of the variables a place or velocity, which could move a body out of the plane that it lies in? */
 int quantity_stays_in_plane(const quantity_set *set);

@@ -196,10 +196,10 @@ void quantity_name(const quantity_set *set, uint64_t i, env_variable *out)
     }
 }
 
-void quantity_draw(quantity_set *set, memory *room)
+void quantity_draw(quantity_set *set, ds_memory *room)
 {
     double lower, upper, start;
-    set->drawn = set->object > 0 ? memory_doubles(room, set->n) : NULL;
+    set->drawn = set->object > 0 ? ds_memory_doubles(room, set->n) : NULL;
     for (uint64_t i = 0; set->drawn != NULL && i < set->n; i++) {
         const uint64_t k = item_of(set, i);
         ds_random r = ds_random_open(set->object, set->item[k]->name, i - set->at[k]);

@@ -133,7 +133,7 @@ static void list_states(soft *s)
 {
     size_t count = 0;
     s->state =
-        memory_take(&s->watcher.kit.memory, s->watcher.kit.steps + 2 + soft_compared(s), sizeof *s->state);
+        ds_memory_take(&s->watcher.kit.memory, s->watcher.kit.steps + 2 + soft_compared(s), sizeof *s->state);
     for (uint64_t k = 0; s->state != NULL && k <= s->steps; k++) {
         if (soft_is_shown(s, k) || soft_compared_at(s, k) != SOFT_NOT_COMPARED) {
             s->state[count++] = k;
@@ -214,11 +214,11 @@ static ds_status make_target(soft *s)
 
 static ds_status take_memory(soft *s)
 {
-    memory *m = &s->watcher.kit.memory;
+    ds_memory *m = &s->watcher.kit.memory;
     const size_t numbers = 3 * s->model.particles;
     list_states(s);
-    s->shown = memory_doubles(m, (s->watcher.kit.steps + 1) * numbers);
-    s->goal = memory_doubles(m, numbers);
+    s->shown = ds_memory_doubles(m, (s->watcher.kit.steps + 1) * numbers);
+    s->goal = ds_memory_doubles(m, numbers);
     quantity_keep(&s->unknown, m);
     quantity_draw(&s->unknown, m);
     fem_variation_open(&s->bar, m, &s->model);

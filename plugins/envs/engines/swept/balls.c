@@ -20,7 +20,7 @@ static void copy(balls *b, const fem_mesh *one, double radius, const double *con
     }
 }
 
-ds_status balls_open(balls *b, memory *m, uint32_t count, double radius, const double *const *color,
+ds_status balls_open(balls *b, ds_memory *m, uint32_t count, double radius, const double *const *color,
                      film_subject *subject)
 {
     fem_mesh one;
@@ -30,9 +30,9 @@ ds_status balls_open(balls *b, memory *m, uint32_t count, double radius, const d
     }
     b->count = count;
     b->points = one.points;
-    b->shape = memory_doubles(m, 3 * one.points * count);
-    b->face = memory_take(m, 3 * one.triangles * count, sizeof *b->face);
-    b->color = memory_doubles(m, 3 * one.triangles * count);
+    b->shape = ds_memory_doubles(m, 3 * one.points * count);
+    b->face = ds_memory_take(m, 3 * one.triangles * count, sizeof *b->face);
+    b->color = ds_memory_doubles(m, 3 * one.triangles * count);
     if (!m->failed) {
         copy(b, &one, radius, color);
     }

@@ -4,10 +4,10 @@
 #ifndef DS_ENGINES_SWEPT_BALLS_H
 #define DS_ENGINES_SWEPT_BALLS_H
 
-#include "common/memory.h"
 #include "engines/film/film.h"
 
 #include <diffsim/base.h>
+#include <diffsim/helper/memory.h>
 
 enum { BALLS = 2 };
 
@@ -24,7 +24,7 @@ typedef struct balls {
 
 /* Takes its arrays of `m`. Sets `subject` to show each ball in a picture of its own; its points are those of
  * ball 0, then those of ball 1. DS_OK or DS_E_NOMEM. */
-ds_status balls_open(balls *b, memory *m, uint32_t count, double radius, const double *const *color,
+ds_status balls_open(balls *b, ds_memory *m, uint32_t count, double radius, const double *const *color,
                      film_subject *subject);
 
 /* Points [count][points][3] of balls about centre[count][2]; the adjoint sets centre_bar, the

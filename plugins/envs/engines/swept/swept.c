@@ -51,7 +51,7 @@ void swept_frames(swept *s, ds_param_reader *in, double between, int64_t first)
     s->steps = (uint64_t)((first + frames - 1) * substeps);
     s->shown_each = (uint64_t)substeps;
     s->states = (uint64_t)((frames - 1) / each + 1);
-    uint64_t *compared = memory_take(&s->watcher.kit.memory, s->states, sizeof *compared);
+    uint64_t *compared = ds_memory_take(&s->watcher.kit.memory, s->states, sizeof *compared);
     for (uint64_t k = 0; compared != NULL && k < s->states; k++) {
         compared[k] = (uint64_t)((first + (int64_t)k * each) * substeps);
     }
@@ -204,7 +204,7 @@ static ds_status make_target(swept *s)
 ds_status swept_allocate(void *self)
 {
     swept *s = self;
-    memory *m = &s->watcher.kit.memory;
+    ds_memory *m = &s->watcher.kit.memory;
     const size_t points = s->subject.mesh.vertices;
     const ds_hybrid *h = &s->watcher.kit.hybrid;
     if (h->l1 > 0 || h->l2 > 0) {
@@ -215,7 +215,7 @@ ds_status swept_allocate(void *self)
     }
     s->watcher.forward = swept_forward;
     s->watcher.reverse = swept_reverse;
-    memory_each(m, 3 * points, (double **const[]){&s->points, &s->points_bar, &s->goal, NULL});
+    ds_memory_each(m, 3 * points, (double **const[]){&s->points, &s->points_bar, &s->goal, NULL});
     if (m->failed) {
         return DS_OK; /* the kit says so */
     }

@@ -10,12 +10,12 @@
 
 enum { CORNERS = 8 };
 
-int throw_open(throw_motion *t, memory *m, double h, uint64_t steps)
+int throw_open(throw_motion *t, ds_memory *m, double h, uint64_t steps)
 {
     t->h = h;
     t->steps = steps;
-    t->kept = memory_doubles(m, (steps + 1) * THROW_KEPT);
-    t->contact = memory_take(m, CORNERS * steps, sizeof *t->contact);
+    t->kept = ds_memory_doubles(m, (steps + 1) * THROW_KEPT);
+    t->contact = ds_memory_take(m, CORNERS * steps, sizeof *t->contact);
     return t->kept != NULL && t->contact != NULL;
 }
 

@@ -10,9 +10,10 @@
 #ifndef DS_ENGINES_THROW_H
 #define DS_ENGINES_THROW_H
 
-#include "common/memory.h"
 #include "contact_law.h"
 #include "state.h"
+
+#include <diffsim/helper/memory.h>
 
 /* A sphere that touches the plane in a step. */
 typedef struct throw_contact {
@@ -33,7 +34,7 @@ typedef struct throw_motion {
 } throw_motion;
 
 /* Memory for motions of so many steps; 0: there is none. */
-int throw_open(throw_motion *t, memory *m, double h, uint64_t steps);
+int throw_open(throw_motion *t, ds_memory *m, double h, uint64_t steps);
 /* State after so many steps. */
 static inline const double *throw_state(const throw_motion *t, uint64_t step)
 {

@@ -31,8 +31,8 @@ static void read_start(opt_kit *kit, ds_param_reader *in)
                                   (unsigned long long)count, (unsigned long long)p->n);
         return;
     }
-    s->x = memory_doubles(&kit->memory, kit->n);
-    s->v = memory_doubles(&kit->memory, kit->n);
+    s->x = ds_memory_doubles(&kit->memory, kit->n);
+    s->v = ds_memory_doubles(&kit->memory, kit->n);
     for (size_t i = 0; s->x && s->v && i < kit->n; i++) {
         double x = count == 0 ? p->x0[i] : given[count == 1 ? 0 : i];
         if (!(x >= p->lower[i] && x <= p->upper[i])) {
@@ -100,7 +100,7 @@ void opt_kit_destroy(void *self)
         kit->table->release(kit);
     }
     evaluator_free(&kit->evaluator);
-    memory_free(&kit->memory);
+    ds_memory_free(&kit->memory);
     free(kit);
 }
 
@@ -208,9 +208,9 @@ void opt_kit_x0(const ds_problem *problem, double *v)
     box_v_from_x((size_t)problem->n, problem->lower, problem->upper, problem->x0, v);
 }
 
-double *opt_kit_box(memory *m, size_t n)
+double *opt_kit_box(ds_memory *m, size_t n)
 {
-    double *corners = memory_doubles(m, 2 * n);
+    double *corners = ds_memory_doubles(m, 2 * n);
     for (size_t i = 0; corners && i < n; i++) {
         corners[i] = -1.0;
         corners[n + i] = 1.0;

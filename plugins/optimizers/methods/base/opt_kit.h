@@ -5,9 +5,9 @@
 #ifndef DS_METHODS_OPT_KIT_H
 #define DS_METHODS_OPT_KIT_H
 
-#include "common/memory.h"
 #include "methods/base/evaluator.h"
 
+#include <diffsim/helper/memory.h>
 #include <diffsim/helper/params.h>
 #include <diffsim/plugin.h>
 #include <diffsim/helper/random.h>
@@ -31,7 +31,7 @@ typedef struct opt_kit {
     size_t n;
     int has_gradient;
     opt_start start;
-    memory memory;       /* released with the instance */
+    ds_memory memory;    /* released with the instance */
     evaluator evaluator; /* of those that take rows for it, see opt_kit_rows() */
 
     const ds_objective *objective; /* of the run */
@@ -101,7 +101,7 @@ enum { OPT_KIT_MOST = 5000 };
 ds_status opt_kit_check_size(const ds_host *host, size_t n, const char *grows, const char *instead);
 
 /* The corners of [-1, 1]^n: n lower bounds, then n upper ones. NULL without memory. */
-double *opt_kit_box(memory *m, size_t n);
+double *opt_kit_box(ds_memory *m, size_t n);
 
 /* ds_desc.needs or uses of those that want gradients, residuals or episodes of stepwise control, plain or
  * with derivatives. */

@@ -83,7 +83,7 @@ double acquisition_value(const acquisition *a, double mean, double sd, double *d
 typedef struct raw_points {
     size_t count;
     double *u, *value, *mean, *sd;
-    memory memory;
+    ds_memory memory;
 } raw_points;
 
 /* One point near `good`: all coordinates moved by N(0, 1e-3^2), or about 20 of them by N(0, 0.1^2),
@@ -110,8 +110,8 @@ static ds_status make_raw(gp *g, const acquisition *a, const acquisition_search 
 {
     size_t d = g->d, near = search->good_count > 0 ? search->raw / 2 : 0;
     raw->count = search->raw + 2 * near;
-    raw->u = memory_doubles(&raw->memory, raw->count * d);
-    memory_each(&raw->memory, raw->count, (double **const[]){&raw->value, &raw->mean, &raw->sd, NULL});
+    raw->u = ds_memory_doubles(&raw->memory, raw->count * d);
+    ds_memory_each(&raw->memory, raw->count, (double **const[]){&raw->value, &raw->mean, &raw->sd, NULL});
     if (raw->memory.failed) {
         return DS_E_NOMEM;
     }
@@ -188,7 +188,7 @@ typedef struct search_group {
     size_t *owner; /* row of the round -> search */
     size_t *rank;  /* of each row among the others */
     double *u, *mean, *sd, *dmean, *dsd;
-    memory memory;
+    ds_memory memory;
 } search_group;
 
 static void free_group(search_group *s)
@@ -196,7 +196,7 @@ static void free_group(search_group *s)
     for (size_t j = 0; s->search && j < s->count; j++) {
         lbfgsb_destroy(s->search[j]);
     }
-    memory_free(&s->memory);
+    ds_memory_free(&s->memory);
 }
 
 static ds_status make_group(size_t d, size_t count, int max_iterations, search_group *s)
@@ -204,12 +204,12 @@ static ds_status make_group(size_t d, size_t count, int max_iterations, search_g
     lbfgsb_options options = LBFGSB_DEFAULTS;
     options.max_iterations = max_iterations;
     s->count = count;
-    s->search = memory_take(&s->memory, count, sizeof(*s->search));
-    s->owner = memory_take(&s->memory, count, sizeof(*s->owner));
-    s->rank = memory_take(&s->memory, count, sizeof(*s->rank));
-    memory_each(&s->memory, count * d, (double **const[]){&s->u, &s->dmean, &s->dsd, NULL});
-    memory_each(&s->memory, count, (double **const[]){&s->mean, &s->sd, NULL});
-    double *lower = memory_doubles(&s->memory, d), *upper = memory_doubles(&s->memory, d);
+    s->search = ds_memory_take(&s->memory, count, sizeof(*s->search));
+    s->owner = ds_memory_take(&s->memory, count, sizeof(*s->owner));
+    s->rank = ds_memory_take(&s->memory, count, sizeof(*s->rank));
+    ds_memory_each(&s->memory, count * d, (double **const[]){&s->u, &s->dmean, &s->dsd, NULL});
+    ds_memory_each(&s->memory, count, (double **const[]){&s->mean, &s->sd, NULL});
+    double *lower = ds_memory_doubles(&s->memory, d), *upper = ds_memory_doubles(&s->memory, d);
     if (s->memory.failed) {
         return DS_E_NOMEM;
     }
@@ -363,6 +363,6 @@ ds_status acquisition_minimise(gp *g, const acquisition *a, const acquisition_se
     status = status != DS_OK ? status : pick_best(g, search, &group, &raw, best_point);
     free(index);
     free_group(&group);
-    memory_free(&raw.memory);
+    ds_memory_free(&raw.memory);
     return status;
 }

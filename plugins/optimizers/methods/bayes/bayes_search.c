@@ -22,7 +22,7 @@ int bayes_allocate(bayes_search *b, size_t rows, unsigned arms)
 {
     opt_kit *kit = &b->kit;
     size_t most = refine_rows(kit->n);
-    b->best = memory_doubles(&kit->memory, kit->n);
+    b->best = ds_memory_doubles(&kit->memory, kit->n);
     b->model = surrogate_create(kit->host, kit->problem, &b->options);
     arms = kit->has_gradient ? arms : 1u << REFINE_SAMPLES;
     if (!refine_suits(kit->n, arms)) { /* the search goes on instead */
@@ -94,8 +94,8 @@ ds_status bayes_design(bayes_search *b, size_t count)
     if (count <= 1) {
         return DS_OK;
     }
-    double *v = memory_doubles(&b->kit.memory, count * b->kit.n);
-    double *loss = memory_doubles(&b->kit.memory, count);
+    double *v = ds_memory_doubles(&b->kit.memory, count * b->kit.n);
+    double *loss = ds_memory_doubles(&b->kit.memory, count);
     if (!v || !loss) {
         return DS_E_NOMEM;
     }

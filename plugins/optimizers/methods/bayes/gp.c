@@ -35,8 +35,8 @@ void gp_destroy(gp *g)
     if (g) {
         gp_free_fit_space(g);
         free(g->hyper.length);
-        memory_free(&g->data);
-        memory_free(&g->prediction);
+        ds_memory_free(&g->data);
+        ds_memory_free(&g->prediction);
         free(g);
     }
 }
@@ -50,11 +50,11 @@ static int reserve_data(gp *g, size_t n)
         return 1;
     }
     size_t room = n + n / 4 + 16;
-    memory data = {0};
-    double *z = memory_doubles(&data, room * g->d), *y = memory_doubles(&data, room);
-    double *factor = memory_doubles(&data, room * room), *weight = memory_doubles(&data, room);
+    ds_memory data = {0};
+    double *z = ds_memory_doubles(&data, room * g->d), *y = ds_memory_doubles(&data, room);
+    double *factor = ds_memory_doubles(&data, room * room), *weight = ds_memory_doubles(&data, room);
     if (data.failed) {
-        memory_free(&data);
+        ds_memory_free(&data);
         return 0;
     }
     if (g->n > 0) {
@@ -65,7 +65,7 @@ static int reserve_data(gp *g, size_t n)
             memcpy(factor + j * room, g->factor + j * g->capacity, (j + 1) * sizeof(double));
         }
     }
-    memory_free(&g->data);
+    ds_memory_free(&g->data);
     g->data = data;
     g->z = z;
     g->y = y;
@@ -152,10 +152,10 @@ static int reserve_prediction(gp *g)
     if (g->capacity <= g->predict_capacity) {
         return 1;
     }
-    memory_free(&g->prediction);
-    g->k = memory_doubles(&g->prediction, g->capacity * chunk);
-    g->h = memory_doubles(&g->prediction, 2 * g->capacity * chunk);
-    g->t = memory_doubles(&g->prediction, g->capacity + chunk + 3 * chunk * g->d);
+    ds_memory_free(&g->prediction);
+    g->k = ds_memory_doubles(&g->prediction, g->capacity * chunk);
+    g->h = ds_memory_doubles(&g->prediction, 2 * g->capacity * chunk);
+    g->t = ds_memory_doubles(&g->prediction, g->capacity + chunk + 3 * chunk * g->d);
     g->predict_capacity = g->prediction.failed ? 0 : g->capacity;
     return g->predict_capacity > 0;
 }

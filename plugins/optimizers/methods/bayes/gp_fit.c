@@ -20,13 +20,13 @@ struct gp_fit_space {
     double *kernel, *slope;        /* n x n each: K, then T, then K^{-1}, then G; H */
     double *z, *gz;                /* n x d each */
     double *square, *weight, *rho; /* n each */
-    memory memory;
+    ds_memory memory;
 };
 
 void gp_free_fit_space(gp *g)
 {
     if (g->fit_space) {
-        memory_free(&g->fit_space->memory);
+        ds_memory_free(&g->fit_space->memory);
         free(g->fit_space);
         g->fit_space = NULL;
     }
@@ -41,11 +41,11 @@ static int reserve_fit_space(gp *g, size_t n)
     if (n <= w->n) {
         return 1;
     }
-    memory_free(&w->memory);
+    ds_memory_free(&w->memory);
     size_t room = n + n / 4 + 8;
-    memory_each(&w->memory, room * room, (double **const[]){&w->kernel, &w->slope, NULL});
-    memory_each(&w->memory, room * g->d, (double **const[]){&w->z, &w->gz, NULL});
-    memory_each(&w->memory, room, (double **const[]){&w->square, &w->weight, &w->rho, NULL});
+    ds_memory_each(&w->memory, room * room, (double **const[]){&w->kernel, &w->slope, NULL});
+    ds_memory_each(&w->memory, room * g->d, (double **const[]){&w->z, &w->gz, NULL});
+    ds_memory_each(&w->memory, room, (double **const[]){&w->square, &w->weight, &w->rho, NULL});
     w->n = w->memory.failed ? 0 : room;
     return w->n > 0;
 }

@@ -8,9 +8,8 @@
 #ifndef DS_METHODS_GP_MODEL_H
 #define DS_METHODS_GP_MODEL_H
 
-#include "common/memory.h"
-
 #include <diffsim/base.h>
+#include <diffsim/helper/memory.h>
 #include <diffsim/helper/random.h>
 #include <stddef.h>
 
@@ -45,7 +44,7 @@ typedef struct gp {
     struct gp_fit_space *fit_space; /* work space of gp_objective() */
     double *k, *h, *t;              /* work space of gp_predict() */
     size_t predict_capacity;
-    memory data, prediction; /* what is released together */
+    ds_memory data, prediction; /* what is released together */
 } gp;
 
 /* The start values of the first fit: the modes of the priors of 2024, softplus(0) and 2 under

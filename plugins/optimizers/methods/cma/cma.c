@@ -21,17 +21,17 @@ static int place_arrays(cma *c)
 {
     uint64_t n = c->k.n, lambda = c->k.lambda, matrix = c->diagonal ? n : n * n;
     uint64_t work = c->diagonal ? n : eigen_work_size(n);
-    memory *own = &c->memory;
-    memory_each(own, n,
-                (double **const[]){&c->m, &c->p_c, &c->p_s, &c->d, &c->y_w, &c->z_w, &c->invsqrt_y_w, NULL});
-    memory_each(own, matrix, (double **const[]){&c->c, &c->b, NULL});
-    memory_each(own, lambda * n, (double **const[]){&c->y, &c->z, NULL});
-    c->rows = memory_doubles(own, (lambda + 1) * n); /* the samples and p_c */
-    c->work = memory_doubles(own, work);
-    c->iwork = memory_take(own, c->diagonal ? 1 : eigen_iwork_size(n), sizeof(int));
-    c->repaired = memory_take(own, lambda, 1);
-    c->order = memory_take(own, lambda, sizeof(uint64_t));
-    c->ranked = memory_take(own, lambda, sizeof *c->ranked);
+    ds_memory *own = &c->memory;
+    ds_memory_each(
+        own, n, (double **const[]){&c->m, &c->p_c, &c->p_s, &c->d, &c->y_w, &c->z_w, &c->invsqrt_y_w, NULL});
+    ds_memory_each(own, matrix, (double **const[]){&c->c, &c->b, NULL});
+    ds_memory_each(own, lambda * n, (double **const[]){&c->y, &c->z, NULL});
+    c->rows = ds_memory_doubles(own, (lambda + 1) * n); /* the samples and p_c */
+    c->work = ds_memory_doubles(own, work);
+    c->iwork = ds_memory_take(own, c->diagonal ? 1 : eigen_iwork_size(n), sizeof(int));
+    c->repaired = ds_memory_take(own, lambda, 1);
+    c->order = ds_memory_take(own, lambda, sizeof(uint64_t));
+    c->ranked = ds_memory_take(own, lambda, sizeof *c->ranked);
     return own->failed ? -1 : 0;
 }
 
@@ -54,7 +54,7 @@ void cma_free(cma *c)
 {
     if (c) {
         cma_constants_free(&c->k);
-        memory_free(&c->memory);
+        ds_memory_free(&c->memory);
         free(c);
     }
 }

@@ -8,9 +8,9 @@
 #ifndef CMA_H
 #define CMA_H
 
-#include "common/memory.h"
 #include "methods/cma/cma_constants.h"
 
+#include <diffsim/helper/memory.h>
 #include <diffsim/helper/random.h>
 #include <stdint.h>
 
@@ -39,7 +39,7 @@ struct cma {
     double *rows, *y_w, *z_w, *invsqrt_y_w, *work;
     int *iwork;
     struct cma_ranked *ranked;
-    memory memory;
+    ds_memory memory;
 };
 
 /* NULL where memory is short. */

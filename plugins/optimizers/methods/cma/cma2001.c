@@ -78,11 +78,11 @@ int cma2001_init(cma2001 *c, size_t n, size_t lambda, size_t mu, int weights, in
     double size, unused = 0.0;
     dsyevd_("V", "U", &order, &unused, &order, &unused, &size, &query, &c->liwork, &query, &info, 1, 1);
     c->lwork = (int)size;
-    c->weights = memory_doubles(&c->memory, lambda);
-    memory_each(&c->memory, n, (double **const[]){&c->mean, &c->D, &c->p_c, &c->p_s, &c->z, &c->y, NULL});
-    memory_each(&c->memory, n * n, (double **const[]){&c->C, &c->B, NULL});
-    c->work = memory_doubles(&c->memory, (size_t)c->lwork);
-    c->iwork = memory_take(&c->memory, (size_t)c->liwork, sizeof(int));
+    c->weights = ds_memory_doubles(&c->memory, lambda);
+    ds_memory_each(&c->memory, n, (double **const[]){&c->mean, &c->D, &c->p_c, &c->p_s, &c->z, &c->y, NULL});
+    ds_memory_each(&c->memory, n * n, (double **const[]){&c->C, &c->B, NULL});
+    c->work = ds_memory_doubles(&c->memory, (size_t)c->lwork);
+    c->iwork = ds_memory_take(&c->memory, (size_t)c->liwork, sizeof(int));
     if (c->memory.failed) {
         return 0;
     }
@@ -97,7 +97,7 @@ int cma2001_init(cma2001 *c, size_t n, size_t lambda, size_t mu, int weights, in
 
 void cma2001_free(cma2001 *c)
 {
-    memory_free(&c->memory);
+    ds_memory_free(&c->memory);
     memset(c, 0, sizeof(*c));
 }
 

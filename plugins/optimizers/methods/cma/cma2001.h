@@ -9,8 +9,7 @@
 #ifndef DS_METHODS_CMA2001_H
 #define DS_METHODS_CMA2001_H
 
-#include "common/memory.h"
-
+#include <diffsim/helper/memory.h>
 #include <diffsim/helper/random.h>
 
 enum { CMA2001_RANK_ONE, CMA2001_TUTORIAL };
@@ -33,7 +32,7 @@ typedef struct cma2001 {
     int generation, is_identity, is_decomposed;
     double *z, *y, *work;
     int *iwork, lwork, liwork;
-    memory memory;
+    ds_memory memory;
 } cma2001;
 
 /* 0 without memory, or where n > CMA2001_MOST; cma2001_free() releases also what a failed call left. */

@@ -23,15 +23,15 @@ int cma_bounds_start(cma_bounds *b, int method, const cma *c)
     }
     b->window = 20 + (uint64_t)(3 * (double)c->k.n / (double)c->k.lambda);
     uint64_t scratch = b->window > c->k.lambda ? b->window : c->k.lambda;
-    b->gamma = memory_doubles(&b->memory, b->n);
-    b->history = memory_doubles(&b->memory, b->window);
-    b->scratch = memory_doubles(&b->memory, scratch);
+    b->gamma = ds_memory_doubles(&b->memory, b->n);
+    b->history = ds_memory_doubles(&b->memory, b->window);
+    b->scratch = ds_memory_doubles(&b->memory, scratch);
     return b->memory.failed ? -1 : 0;
 }
 
 void cma_bounds_free(cma_bounds *b)
 {
-    memory_free(&b->memory);
+    ds_memory_free(&b->memory);
 }
 
 /* ---- transformation ---- */

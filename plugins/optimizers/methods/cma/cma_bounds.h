@@ -4,8 +4,9 @@
 #ifndef CMA_BOUNDS_H
 #define CMA_BOUNDS_H
 
-#include "common/memory.h"
 #include "methods/cma/cma.h"
+
+#include <diffsim/helper/memory.h>
 
 enum {
     CMA_BOUNDS_TRANSFORM = 0, /* evaluate T(x), T smooth and onto the box */
@@ -22,7 +23,7 @@ typedef struct cma_bounds {
     double *gamma;   /* n: weights of the squared violations */
     double *history; /* ring of loss ranges over variance */
     double *scratch;
-    memory memory;
+    ds_memory memory;
     uint64_t window, filled, next;
 } cma_bounds;
 

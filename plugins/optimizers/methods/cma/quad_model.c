@@ -20,7 +20,7 @@
 
 int quad_model_init(quad_model *q, size_t n)
 {
-    memory *own = &q->memory;
+    ds_memory *own = &q->memory;
     size_t k = (n + 1) * (n + 2) / 2;
     int order = (int)k, one = 1, ask = -1, info;
     double size = 0.0;
@@ -29,20 +29,20 @@ int quad_model_init(quad_model *q, size_t n)
     q->points = k;
     dgels_("N", &order, &order, &one, NULL, &order, NULL, &order, &size, &ask, &info, 1);
     q->lwork = (int)size;
-    q->x = memory_doubles(own, k * n);
-    q->rows = memory_doubles(own, k * k);
-    q->work = memory_doubles(own, (size_t)q->lwork);
-    q->hessian = memory_doubles(own, n * n);
-    q->eigen = memory_doubles(own, eigen_work_size(n));
-    q->iwork = memory_take(own, eigen_iwork_size(n), sizeof *q->iwork);
-    memory_each(own, k, (double **const[]){&q->loss, &q->rhs, NULL});
-    memory_each(own, n, (double **const[]){&q->z, &q->value, &q->slope, &q->step, &q->mean, NULL});
+    q->x = ds_memory_doubles(own, k * n);
+    q->rows = ds_memory_doubles(own, k * k);
+    q->work = ds_memory_doubles(own, (size_t)q->lwork);
+    q->hessian = ds_memory_doubles(own, n * n);
+    q->eigen = ds_memory_doubles(own, eigen_work_size(n));
+    q->iwork = ds_memory_take(own, eigen_iwork_size(n), sizeof *q->iwork);
+    ds_memory_each(own, k, (double **const[]){&q->loss, &q->rhs, NULL});
+    ds_memory_each(own, n, (double **const[]){&q->z, &q->value, &q->slope, &q->step, &q->mean, NULL});
     return !own->failed;
 }
 
 void quad_model_free(quad_model *q)
 {
-    memory_free(&q->memory);
+    ds_memory_free(&q->memory);
 }
 
 void quad_model_clear(quad_model *q)

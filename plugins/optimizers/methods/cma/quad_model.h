@@ -15,8 +15,7 @@
 #ifndef DS_METHODS_QUAD_MODEL_H
 #define DS_METHODS_QUAD_MODEL_H
 
-#include "common/memory.h"
-
+#include <diffsim/helper/memory.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,7 +32,7 @@ typedef struct quad_model {
     /* Private. */
     double *rows, *rhs, *z, *hessian, *value, *slope, *step, *mean, *work, *eigen;
     int lwork, *iwork;
-    memory memory;
+    ds_memory memory;
 } quad_model;
 
 /* For n <= QUAD_MODEL_MAX_N variables; 0 without memory. quad_model_free() releases also what a failed call

@@ -30,14 +30,14 @@ descent_options descent_read_options(ds_param_reader *in)
 static lbfgsb *make_quasi_newton(size_t n)
 {
     const lbfgsb_options options = {10, 0.0, 0.0, INT_MAX, INT_MAX, 1};
-    memory bounds = {NULL, 0};
-    double *lower = memory_doubles(&bounds, n), *upper = memory_doubles(&bounds, n);
+    ds_memory bounds = {NULL, 0};
+    double *lower = ds_memory_doubles(&bounds, n), *upper = ds_memory_doubles(&bounds, n);
     for (size_t k = 0; !bounds.failed && k < n; k++) {
         lower[k] = -1.0;
         upper[k] = 1.0;
     }
     lbfgsb *made = bounds.failed ? NULL : lbfgsb_create(n, lower, upper, &options);
-    memory_free(&bounds);
+    ds_memory_free(&bounds);
     return made;
 }
 
@@ -46,8 +46,8 @@ int descent_init(descent *d, size_t n, const descent_options *options)
     memset(d, 0, sizeof(*d));
     d->n = n;
     d->options = *options;
-    memory_each(&d->memory, n,
-                (double **const[]){&d->best, &d->last, &d->s, &d->gradient, &d->moment, &d->root, NULL});
+    ds_memory_each(&d->memory, n,
+                   (double **const[]){&d->best, &d->last, &d->s, &d->gradient, &d->moment, &d->root, NULL});
     if (options->step == DESCENT_LBFGSB) {
         d->quasi_newton = make_quasi_newton(n);
         d->memory.failed |= !d->quasi_newton;
@@ -59,7 +59,7 @@ void descent_free(descent *d)
 {
     lbfgsb_destroy(d->quasi_newton);
     d->quasi_newton = NULL;
-    memory_free(&d->memory);
+    ds_memory_free(&d->memory);
 }
 
 /* Largest component, NAN if one is not finite. */

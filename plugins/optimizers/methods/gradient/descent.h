@@ -11,11 +11,11 @@
 #ifndef DS_METHODS_DESCENT_H
 #define DS_METHODS_DESCENT_H
 
-#include "common/memory.h"
 #include "methods/gradient/lbfgsb.h"
 #include "methods/gradient/outlier.h"
 
 #include <diffsim/base.h>
+#include <diffsim/helper/memory.h>
 #include <diffsim/helper/params.h>
 #include <diffsim/host.h>
 #include <stddef.h>
@@ -68,7 +68,7 @@ typedef ds_status (*descent_evaluate)(void *ctx, const double *s, double *loss, 
 
 typedef struct descent {
     size_t n;
-    memory memory;
+    ds_memory memory;
     descent_options options;
     double *best;                     /* s_best: the point of least loss, n values */
     double best_loss;                 /* INFINITY where no evaluation succeeded */

@@ -7,11 +7,11 @@
  */
 #include "methods/gradient/lbfgsb.h"
 
-#include "common/memory.h"
 #include "methods/base/blas.h"
 #include "methods/base/box.h"
 #include "methods/gradient/linesearch.h"
 
+#include <diffsim/helper/memory.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 
 struct lbfgsb {
     size_t n;
-    memory memory;
+    ds_memory memory;
     lbfgsb_options opt;
     double *lower, *upper;
     int constrained, boxed; /* any bound; two bounds everywhere */
@@ -66,12 +66,12 @@ lbfgsb *lbfgsb_create(size_t n, const double *lower, const double *upper, const 
     s->opt = *options;
     s->opt.memory = s->opt.memory < 1 ? 1 : (s->opt.memory > MAX_MEMORY ? MAX_MEMORY : s->opt.memory);
     size_t m = (size_t)s->opt.memory;
-    memory_each(&s->memory, n,
-                (double **const[]){&s->lower, &s->upper, &s->x, &s->g, &s->trial, &s->direction, &s->cauchy,
-                                   &s->work, &s->breakpoint, NULL});
-    memory_each(&s->memory, m * n, (double **const[]){&s->S, &s->Y, NULL});
-    s->heap = memory_take(&s->memory, n, sizeof(*s->heap));
-    s->is_free = memory_take(&s->memory, n, 1);
+    ds_memory_each(&s->memory, n,
+                   (double **const[]){&s->lower, &s->upper, &s->x, &s->g, &s->trial, &s->direction,
+                                      &s->cauchy, &s->work, &s->breakpoint, NULL});
+    ds_memory_each(&s->memory, m * n, (double **const[]){&s->S, &s->Y, NULL});
+    s->heap = ds_memory_take(&s->memory, n, sizeof(*s->heap));
+    s->is_free = ds_memory_take(&s->memory, n, 1);
     if (s->memory.failed) {
         lbfgsb_destroy(s);
         return NULL;
@@ -89,7 +89,7 @@ lbfgsb *lbfgsb_create(size_t n, const double *lower, const double *upper, const 
 void lbfgsb_destroy(lbfgsb *s)
 {
     if (s) {
-        memory_free(&s->memory);
+        ds_memory_free(&s->memory);
         free(s);
     }
 }

@@ -21,10 +21,10 @@ int leap_init(leap *l, size_t n, const leap_options *options)
     memset(l, 0, sizeof(*l));
     l->n = n;
     l->options = *options;
-    memory_each(&l->memory, K * n, (double **const[]){&l->x, &l->ranked, NULL});
-    memory_each(&l->memory, n, (double **const[]){&l->s_1, &l->s, &l->shift, NULL});
-    l->loss = memory_doubles(&l->memory, K);
-    l->order = memory_take(&l->memory, K, sizeof(*l->order));
+    ds_memory_each(&l->memory, K * n, (double **const[]){&l->x, &l->ranked, NULL});
+    ds_memory_each(&l->memory, n, (double **const[]){&l->s_1, &l->s, &l->shift, NULL});
+    l->loss = ds_memory_doubles(&l->memory, K);
+    l->order = ds_memory_take(&l->memory, K, sizeof(*l->order));
     int ok = !l->memory.failed && descent_init(&l->descent, n, &options->descent) &&
              cma2001_init(&l->cma, n, K, options->K > 0 ? options->mu : 1, options->weights, options->update);
     l->mean = l->cma.mean;
@@ -35,7 +35,7 @@ void leap_free(leap *l)
 {
     cma2001_free(&l->cma);
     descent_free(&l->descent);
-    memory_free(&l->memory);
+    ds_memory_free(&l->memory);
 }
 
 /* x_k ~ N(mu_i, sigma_i^2 C_i), inside the box. */

@@ -73,7 +73,7 @@ typedef struct leap {
     size_t finite; /* samples of this generation with a loss */
     double *x, *ranked, *loss, *s_1, *s, *shift;
     size_t *order;
-    memory memory;
+    ds_memory memory;
 } leap;
 
 /* 0 without memory; leap_free() releases also what a failed call left. */

@@ -12,14 +12,14 @@ void multistart_read(multistart *m, ds_param_reader *in, const local_search *sea
 
 int multistart_allocate(multistart *m)
 {
-    memory *own = &m->kit.memory;
-    m->v = memory_doubles(own, m->arms * m->kit.n);
-    m->gradient = memory_doubles(own, m->arms * m->kit.n);
-    m->loss = memory_doubles(own, m->arms);
-    m->start = memory_doubles(own, m->kit.n);
-    m->number = memory_take(own, m->arms, sizeof *m->number);
-    m->fresh = memory_take(own, m->arms, sizeof *m->fresh);
-    m->outcome = memory_take(own, m->arms, sizeof *m->outcome);
+    ds_memory *own = &m->kit.memory;
+    m->v = ds_memory_doubles(own, m->arms * m->kit.n);
+    m->gradient = ds_memory_doubles(own, m->arms * m->kit.n);
+    m->loss = ds_memory_doubles(own, m->arms);
+    m->start = ds_memory_doubles(own, m->kit.n);
+    m->number = ds_memory_take(own, m->arms, sizeof *m->number);
+    m->fresh = ds_memory_take(own, m->arms, sizeof *m->fresh);
+    m->outcome = ds_memory_take(own, m->arms, sizeof *m->outcome);
     return opt_kit_rows(&m->kit, m->arms) && !own->failed;
 }
 

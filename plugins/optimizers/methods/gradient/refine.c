@@ -44,7 +44,7 @@ struct refine {
     int is_sampling;
     double *x, *ranked, *mean, *shift, *gradient, *loss; /* lambda x n twice, n thrice, lambda */
     size_t *order;
-    memory memory;
+    ds_memory memory;
 };
 
 size_t refine_rows(size_t n)
@@ -75,15 +75,15 @@ refine *refine_create(size_t n, unsigned arms, uint64_t seed)
     r->arms = suited(n, arms);
     r->seed = seed;
     r->floor = -INFINITY;
-    memory *own = &r->memory;
+    ds_memory *own = &r->memory;
     const double *box = opt_kit_box(own, n);
-    r->x = memory_doubles(own, lambda * n);
-    r->ranked = memory_doubles(own, lambda * n);
-    r->mean = memory_doubles(own, n);
-    r->shift = memory_doubles(own, n);
-    r->gradient = memory_doubles(own, n);
-    r->loss = memory_doubles(own, lambda);
-    r->order = memory_take(own, lambda, sizeof *r->order);
+    r->x = ds_memory_doubles(own, lambda * n);
+    r->ranked = ds_memory_doubles(own, lambda * n);
+    r->mean = ds_memory_doubles(own, n);
+    r->shift = ds_memory_doubles(own, n);
+    r->gradient = ds_memory_doubles(own, n);
+    r->loss = ds_memory_doubles(own, lambda);
+    r->order = ds_memory_take(own, lambda, sizeof *r->order);
     r->search = box ? lbfgsb_create(n, box, box + n, &options) : NULL;
     int ok = !own->failed && r->search && descent_init(&r->descent, n, &steps);
     if (!ok || ((r->arms & (1u << REFINE_SAMPLES)) &&
@@ -100,7 +100,7 @@ void refine_destroy(refine *r)
         descent_free(&r->descent);
         lbfgsb_destroy(r->search);
         cma2001_free(&r->cma);
-        memory_free(&r->memory);
+        ds_memory_free(&r->memory);
         free(r);
     }
 }

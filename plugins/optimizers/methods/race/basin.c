@@ -41,7 +41,7 @@ basin *basin_create(size_t n, const double *box, const basin_options *options)
     }
     b->n = n;
     b->options = *options;
-    memory_each(&b->memory, n, (double **const[]){&b->best, &b->last, &b->last_gradient, NULL});
+    ds_memory_each(&b->memory, n, (double **const[]){&b->best, &b->last, &b->last_gradient, NULL});
     b->newton = lbfgsb_create(n, box, box + n, &endless);
     if (!descent_init(&b->descent, n, &steps) || b->memory.failed || !b->newton) {
         basin_destroy(b);
@@ -59,7 +59,7 @@ void basin_destroy(basin *b)
             leap_free(b->leap);
         }
         cma_free(b->samples);
-        memory_free(&b->memory);
+        ds_memory_free(&b->memory);
         free(b);
     }
 }
@@ -102,7 +102,7 @@ static void begin_leap(basin *b)
                                       .sigma = b->options.sigma,
                                       .floor = b->options.floor,
                                       .descent = b->descent.options};
-        b->leap = memory_take(&b->memory, 1, sizeof *b->leap);
+        b->leap = ds_memory_take(&b->memory, 1, sizeof *b->leap);
         if (!b->leap || !leap_init(b->leap, b->n, &options)) {
             b->memory.failed = 1;
             return;
@@ -130,8 +130,8 @@ static void begin_samples(basin *b)
         const cma_options options = {
             .n = b->n, .profile = CMA_TUTORIAL, .active = 1, .diagonal = b->n > FULL_MATRIX};
         b->samples = cma_new(&options);
-        b->x = memory_doubles(&b->memory, basin_rows(b->n) * b->n);
-        b->v = memory_doubles(&b->memory, basin_rows(b->n) * b->n);
+        b->x = ds_memory_doubles(&b->memory, basin_rows(b->n) * b->n);
+        b->v = ds_memory_doubles(&b->memory, basin_rows(b->n) * b->n);
         b->memory.failed |= !b->samples;
     }
     if (b->samples && b->x) {

@@ -72,7 +72,7 @@ typedef struct basin {
     ds_random rng;
     int64_t mark; /* evaluations at the newer of two marks, each at twice as many as the one before, */
     double marked, marked_before; /* and the best losses at both */
-    memory memory;
+    ds_memory memory;
 } basin;
 
 /* The most points that basin_points() may be. */

@@ -18,9 +18,9 @@ int actor_critic_init(actor_critic *ac, const actor_critic_shape *shape, size_t 
     ac->latent = ac->policy.size[ac->policy.layers - 1];
     size_t free_count = shape->sde ? ac->latent * shape->act : shape->act;
     ac->count = ac->policy.weights + ac->value.weights + free_count;
-    ac->w = memory_take(&ac->memory, 2 * ac->count, sizeof(float));
-    ac->d_mean = memory_take(&ac->memory, rows * (shape->act + 1), sizeof(float));
-    ac->deviation = memory_doubles(&ac->memory, rows * shape->act);
+    ac->w = ds_memory_take(&ac->memory, 2 * ac->count, sizeof(float));
+    ac->d_mean = ds_memory_take(&ac->memory, rows * (shape->act + 1), sizeof(float));
+    ac->deviation = ds_memory_doubles(&ac->memory, rows * shape->act);
     if (ac->memory.failed || !mlp_tape_init(&ac->policy_tape, &ac->policy, rows) ||
         !mlp_tape_init(&ac->value_tape, &ac->value, rows)) {
         return 0;
@@ -40,7 +40,7 @@ int actor_critic_init(actor_critic *ac, const actor_critic_shape *shape, size_t 
 
 void actor_critic_free(actor_critic *ac)
 {
-    memory_free(&ac->memory);
+    ds_memory_free(&ac->memory);
     mlp_tape_free(&ac->policy_tape);
     mlp_tape_free(&ac->value_tape);
     memset(ac, 0, sizeof *ac);

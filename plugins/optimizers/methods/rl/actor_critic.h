@@ -13,8 +13,9 @@
 #ifndef DS_METHODS_ACTOR_CRITIC_H
 #define DS_METHODS_ACTOR_CRITIC_H
 
-#include "common/memory.h"
 #include "methods/rl/mlp.h"
+
+#include <diffsim/helper/memory.h>
 
 typedef struct actor_critic_shape {
     size_t obs, act;
@@ -35,7 +36,7 @@ typedef struct actor_critic {
     mlp_tape policy_tape, value_tape;
     float *d_mean, *d_value; /* work space of ppo_loss() */
     double *deviation;       /* rows x act, of the last actor_critic_policy() */
-    memory memory;
+    ds_memory memory;
 } actor_critic;
 
 /* Networks for up to `rows` samples at a time with orthogonal weights; 0 without memory. */

@@ -12,28 +12,28 @@
 
 static int allocate(analytic_policy *p)
 {
-    memory *own = &p->memory;
+    ds_memory *own = &p->memory;
     size_t rows = p->steps * p->lanes;
-    p->w = memory_take(own, p->count, sizeof(float));
-    p->g = memory_take(own, p->count, sizeof(float));
-    p->part = memory_take(own, p->count, sizeof(float));
-    p->moments = memory_take(own, p->obs, sizeof *p->moments);
-    p->next = memory_take(own, p->obs, sizeof *p->next);
-    p->features = memory_take(own, (rows + p->lanes) * p->obs, sizeof(float));
-    p->action = memory_take(own, rows * p->act, sizeof(float));
-    p->noise = memory_take(own, rows * p->act, sizeof(float));
-    p->input = memory_take(own, p->tape.rows * p->obs, sizeof(float));
-    p->reward = memory_doubles(own, rows);
-    p->first = memory_take(own, p->lanes, sizeof *p->first);
-    p->length = memory_take(own, p->lanes, sizeof *p->length);
-    p->end = memory_take(own, p->lanes, sizeof *p->end);
-    p->obs_bar = memory_take(own, p->lanes * p->obs, sizeof(float));
-    p->input_bar = memory_take(own, p->lanes * p->obs, sizeof(float));
-    p->action_bar = memory_take(own, p->lanes * p->act, sizeof(float));
-    p->mean_bar = memory_take(own, p->lanes * p->act, sizeof(float));
-    p->reward_bar = memory_doubles(own, p->lanes);
-    p->at = memory_take(own, p->lanes, sizeof *p->at);
-    p->take = memory_take(own, p->lanes, sizeof *p->take);
+    p->w = ds_memory_take(own, p->count, sizeof(float));
+    p->g = ds_memory_take(own, p->count, sizeof(float));
+    p->part = ds_memory_take(own, p->count, sizeof(float));
+    p->moments = ds_memory_take(own, p->obs, sizeof *p->moments);
+    p->next = ds_memory_take(own, p->obs, sizeof *p->next);
+    p->features = ds_memory_take(own, (rows + p->lanes) * p->obs, sizeof(float));
+    p->action = ds_memory_take(own, rows * p->act, sizeof(float));
+    p->noise = ds_memory_take(own, rows * p->act, sizeof(float));
+    p->input = ds_memory_take(own, p->tape.rows * p->obs, sizeof(float));
+    p->reward = ds_memory_doubles(own, rows);
+    p->first = ds_memory_take(own, p->lanes, sizeof *p->first);
+    p->length = ds_memory_take(own, p->lanes, sizeof *p->length);
+    p->end = ds_memory_take(own, p->lanes, sizeof *p->end);
+    p->obs_bar = ds_memory_take(own, p->lanes * p->obs, sizeof(float));
+    p->input_bar = ds_memory_take(own, p->lanes * p->obs, sizeof(float));
+    p->action_bar = ds_memory_take(own, p->lanes * p->act, sizeof(float));
+    p->mean_bar = ds_memory_take(own, p->lanes * p->act, sizeof(float));
+    p->reward_bar = ds_memory_doubles(own, p->lanes);
+    p->at = ds_memory_take(own, p->lanes, sizeof *p->at);
+    p->take = ds_memory_take(own, p->lanes, sizeof *p->take);
     return !own->failed;
 }
 
@@ -68,7 +68,7 @@ void analytic_free(analytic_policy *p)
 {
     mlp_tape_free(&p->tape);
     float_adam_free(&p->adam);
-    memory_free(&p->memory);
+    ds_memory_free(&p->memory);
     memset(p, 0, sizeof *p);
 }
 

@@ -43,7 +43,7 @@ typedef struct analytic_policy {
     double *reward_bar;
     size_t *at;
     unsigned char *take;
-    memory memory;
+    ds_memory memory;
 } analytic_policy;
 
 typedef struct analytic_shape {

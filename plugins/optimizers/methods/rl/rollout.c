@@ -9,25 +9,25 @@ int rollout_init(rollout *r, size_t rows, size_t lanes, size_t obs, size_t act, 
     memset(r, 0, sizeof *r);
     r->n = obs;
     r->m = act;
-    r->obs = memory_take(&r->memory, rows * obs, sizeof(float));
-    r->action = memory_take(&r->memory, rows * act, sizeof(float));
-    r->mini_obs = memory_take(&r->memory, most * obs, sizeof(float));
-    r->mini_action = memory_take(&r->memory, most * act, sizeof(float));
+    r->obs = ds_memory_take(&r->memory, rows * obs, sizeof(float));
+    r->action = ds_memory_take(&r->memory, rows * act, sizeof(float));
+    r->mini_obs = ds_memory_take(&r->memory, most * obs, sizeof(float));
+    r->mini_action = ds_memory_take(&r->memory, most * act, sizeof(float));
     double **column[] = {&r->log_density, &r->reward, &r->value, &r->advantage, &r->target};
     for (size_t i = 0; i < sizeof column / sizeof column[0]; i++) {
-        *column[i] = memory_doubles(&r->memory, rows);
+        *column[i] = ds_memory_doubles(&r->memory, rows);
     }
-    r->mini = memory_doubles(&r->memory, 4 * most);
-    r->segment = memory_take(&r->memory, rows + lanes, sizeof *r->segment);
-    r->order = memory_take(&r->memory, rows, sizeof *r->order);
-    r->block = memory_take(&r->memory, lanes, sizeof *r->block);
-    r->fill = memory_take(&r->memory, lanes, sizeof *r->fill);
+    r->mini = ds_memory_doubles(&r->memory, 4 * most);
+    r->segment = ds_memory_take(&r->memory, rows + lanes, sizeof *r->segment);
+    r->order = ds_memory_take(&r->memory, rows, sizeof *r->order);
+    r->block = ds_memory_take(&r->memory, lanes, sizeof *r->block);
+    r->fill = ds_memory_take(&r->memory, lanes, sizeof *r->fill);
     return !r->memory.failed;
 }
 
 void rollout_free(rollout *r)
 {
-    memory_free(&r->memory);
+    ds_memory_free(&r->memory);
 }
 
 void rollout_clear(rollout *r)

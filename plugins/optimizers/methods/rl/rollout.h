@@ -4,9 +4,9 @@
 #ifndef DS_METHODS_ROLLOUT_H
 #define DS_METHODS_ROLLOUT_H
 
-#include "common/memory.h"
 #include "methods/rl/actor_critic.h"
 
+#include <diffsim/helper/memory.h>
 #include <diffsim/helper/random.h>
 #include <stddef.h>
 
@@ -27,7 +27,7 @@ typedef struct rollout {
     size_t *block, *fill; /* per lane: where its rows begin, and how many there are in the open segment */
     float *mini_obs, *mini_action;
     double *mini;
-    memory memory;
+    ds_memory memory;
 } rollout;
 
 /* Room for `rows` steps of `lanes` lanes, and minibatches of at most `most` steps. 0 without memory. */

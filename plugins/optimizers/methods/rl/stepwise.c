@@ -14,17 +14,17 @@ enum { SCALE_EPISODES = 10 };
 static int allocate(stepwise *s, size_t lanes)
 {
     size_t n_obs = (size_t)s->ext->info->n_obs;
-    s->lane = memory_take(&s->memory, lanes, sizeof *s->lane);
-    s->number = memory_take(&s->memory, lanes, sizeof *s->number);
-    s->at = memory_take(&s->memory, lanes, sizeof *s->at);
-    s->row = memory_take(&s->memory, lanes, sizeof *s->row);
-    s->x = memory_doubles(&s->memory, lanes * s->act);
-    s->raw = memory_doubles(&s->memory, lanes * n_obs);
-    s->reward = memory_doubles(&s->memory, lanes);
-    s->loss = memory_doubles(&s->memory, lanes);
-    s->ended = memory_take(&s->memory, lanes, sizeof *s->ended);
-    s->outcome = memory_take(&s->memory, lanes, sizeof *s->outcome);
-    float *features = memory_take(&s->memory, 2 * lanes * s->obs, sizeof(float));
+    s->lane = ds_memory_take(&s->memory, lanes, sizeof *s->lane);
+    s->number = ds_memory_take(&s->memory, lanes, sizeof *s->number);
+    s->at = ds_memory_take(&s->memory, lanes, sizeof *s->at);
+    s->row = ds_memory_take(&s->memory, lanes, sizeof *s->row);
+    s->x = ds_memory_doubles(&s->memory, lanes * s->act);
+    s->raw = ds_memory_doubles(&s->memory, lanes * n_obs);
+    s->reward = ds_memory_doubles(&s->memory, lanes);
+    s->loss = ds_memory_doubles(&s->memory, lanes);
+    s->ended = ds_memory_take(&s->memory, lanes, sizeof *s->ended);
+    s->outcome = ds_memory_take(&s->memory, lanes, sizeof *s->outcome);
+    float *features = ds_memory_take(&s->memory, 2 * lanes * s->obs, sizeof(float));
     if (s->memory.failed) {
         return 0;
     }
@@ -66,7 +66,7 @@ ds_status stepwise_init(stepwise *s, const ds_host *host, const ds_problem *prob
 
 void stepwise_free(stepwise *s)
 {
-    memory_free(&s->memory);
+    ds_memory_free(&s->memory);
     memset(s, 0, sizeof *s);
 }
 

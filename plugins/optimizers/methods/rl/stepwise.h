@@ -5,10 +5,9 @@
 #ifndef DS_METHODS_STEPWISE_H
 #define DS_METHODS_STEPWISE_H
 
-#include "common/memory.h"
-
 #include <diffsim/ext/rl.h>
 #include <diffsim/ext/rl_gradient.h>
+#include <diffsim/helper/memory.h>
 #include <diffsim/optimizer.h>
 
 /* Features of an observation are cut to it: what is larger would overflow in the networks. */
@@ -39,7 +38,7 @@ typedef struct stepwise {
     double range;                          /* half width of the box in the units of the policy */
     size_t first_lane, lanes;              /* of the host */
     stepwise_lane *lane;
-    memory memory;
+    ds_memory memory;
     uint64_t begun, finished; /* episodes */
     double worst;             /* least sum of rewards of a finished episode; INFINITY before the first */
     double losses;            /* sum of those of all finished episodes, or of the last trial */

@@ -17,7 +17,7 @@ static const double difference = 1e-6; /* in units of half the box */
 void least_squares_free(least_squares *q)
 {
     evaluator_free(&q->evaluator);
-    memory_free(&q->memory);
+    ds_memory_free(&q->memory);
     memset(q, 0, sizeof *q);
 }
 
@@ -65,16 +65,16 @@ ds_status least_squares_open(least_squares *q, const opt_kit *kit, int wanted, s
     size_t most = q->n > q->m ? q->n : q->m, rows = NUMBERS / most < ROWS ? NUMBERS / most + 1 : ROWS;
     q->chunk = rows;
     rows = rows > arms ? rows : arms;
-    q->x = memory_doubles(&q->memory, rows * q->n);
-    q->seed = memory_doubles(&q->memory, rows * most);
-    q->out = memory_doubles(&q->memory, rows * most);
-    q->loss = memory_doubles(&q->memory, rows);
-    q->outcome = memory_take(&q->memory, rows, sizeof *q->outcome);
-    q->last_loss = memory_doubles(&q->memory, arms);
-    q->floor = memory_doubles(&q->memory, arms);
-    q->last_gradient = memory_doubles(&q->memory, arms * q->n);
-    q->fresh = memory_take(&q->memory, arms, sizeof *q->fresh);
-    q->has_slopes = memory_take(&q->memory, arms, sizeof *q->has_slopes);
+    q->x = ds_memory_doubles(&q->memory, rows * q->n);
+    q->seed = ds_memory_doubles(&q->memory, rows * most);
+    q->out = ds_memory_doubles(&q->memory, rows * most);
+    q->loss = ds_memory_doubles(&q->memory, rows);
+    q->outcome = ds_memory_take(&q->memory, rows, sizeof *q->outcome);
+    q->last_loss = ds_memory_doubles(&q->memory, arms);
+    q->floor = ds_memory_doubles(&q->memory, arms);
+    q->last_gradient = ds_memory_doubles(&q->memory, arms * q->n);
+    q->fresh = ds_memory_take(&q->memory, arms, sizeof *q->fresh);
+    q->has_slopes = ds_memory_take(&q->memory, arms, sizeof *q->has_slopes);
     if (!evaluator_init(&q->evaluator, problem, rows) || q->memory.failed) {
         return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }

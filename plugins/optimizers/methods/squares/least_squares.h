@@ -12,11 +12,11 @@
 #ifndef DS_METHODS_LEAST_SQUARES_H
 #define DS_METHODS_LEAST_SQUARES_H
 
-#include "common/memory.h"
 #include "methods/base/evaluator.h"
 #include "methods/base/opt_kit.h"
 
 #include <diffsim/ext/channel.h>
+#include <diffsim/helper/memory.h>
 
 enum { LEAST_SQUARES_AUTO = 0, LEAST_SQUARES_VECTOR = 1, LEAST_SQUARES_SCALAR = 2 };
 
@@ -26,7 +26,7 @@ typedef struct least_squares {
     const ds_channel *vector; /* NULL = one residual */
     uint32_t channel;         /* its number */
     evaluator evaluator;
-    memory memory;
+    ds_memory memory;
     size_t n, m, arms, chunk;      /* chunk: most rows of one batch */
     double *x, *seed, *out, *loss; /* `chunk` rows of a batch */
     uint32_t *outcome;

@@ -2,10 +2,10 @@
 /* levenberg.c - the Levenberg-Marquardt method in a box, see levenberg.h. */
 #include "methods/squares/levenberg.h"
 
-#include "common/memory.h"
 #include "methods/base/blas.h"
 #include "methods/base/box.h"
 
+#include <diffsim/helper/memory.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ struct lm {
     double *work;
     int lwork;
     int started; /* r at x is known */
-    memory memory;
+    ds_memory memory;
 };
 
 lm *lm_create(size_t n, size_t m, const double *lower, const double *upper, const lm_options *options)
@@ -49,16 +49,16 @@ lm *lm_create(size_t n, size_t m, const double *lower, const double *upper, cons
     s->options = *options;
     dgels_("N", &rows, &columns, &one, NULL, &rows, NULL, &longest, &size, &query, &info, 1);
     s->lwork = (int)size;
-    memory *own = &s->memory;
-    memory_each(own, n,
-                (double **const[]){&s->lower, &s->upper, &s->x, &s->trial, &s->g, &s->damping, &s->near,
-                                   &s->step, NULL});
-    s->r = memory_doubles(own, m);
-    s->j = memory_doubles(own, m * n);
-    s->free = memory_take(own, n, sizeof(*s->free));
-    s->stack = memory_doubles(own, (m + n) * least);
-    s->rhs = memory_doubles(own, m + n);
-    s->work = memory_doubles(own, (size_t)s->lwork);
+    ds_memory *own = &s->memory;
+    ds_memory_each(own, n,
+                   (double **const[]){&s->lower, &s->upper, &s->x, &s->trial, &s->g, &s->damping, &s->near,
+                                      &s->step, NULL});
+    s->r = ds_memory_doubles(own, m);
+    s->j = ds_memory_doubles(own, m * n);
+    s->free = ds_memory_take(own, n, sizeof(*s->free));
+    s->stack = ds_memory_doubles(own, (m + n) * least);
+    s->rhs = ds_memory_doubles(own, m + n);
+    s->work = ds_memory_doubles(own, (size_t)s->lwork);
     if (own->failed) {
         lm_destroy(s);
         return NULL;
@@ -71,7 +71,7 @@ lm *lm_create(size_t n, size_t m, const double *lower, const double *upper, cons
 void lm_destroy(lm *s)
 {
     if (s) {
-        memory_free(&s->memory);
+        ds_memory_free(&s->memory);
         free(s);
     }
 }

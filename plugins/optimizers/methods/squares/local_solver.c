@@ -17,7 +17,7 @@ typedef struct worker {
 
 struct local_solver {
     const ds_host *host;
-    memory memory;
+    ds_memory memory;
     local_options options;
     size_t n, workers;
     worker *worker;
@@ -38,7 +38,7 @@ void local_solver_destroy(local_solver *s)
         }
         least_squares_free(&s->squares);
         evaluator_free(&s->evaluator);
-        memory_free(&s->memory);
+        ds_memory_free(&s->memory);
         free(s);
     }
 }
@@ -82,13 +82,13 @@ static ds_status make_workers(local_solver *s)
 {
     size_t n = s->n, workers = s->workers, m = s->options.kind == LOCAL_LM ? s->squares.m : 1;
     const double *box = opt_kit_box(&s->memory, n);
-    s->worker = memory_take(&s->memory, workers, sizeof *s->worker);
-    s->v = memory_doubles(&s->memory, workers * n);
-    s->value = memory_doubles(&s->memory, workers);
-    s->gradient = memory_doubles(&s->memory, workers * (n > m ? n : m));
-    s->j = memory_doubles(&s->memory, m * n);
-    s->arm = memory_take(&s->memory, workers, sizeof *s->arm);
-    s->outcome = memory_take(&s->memory, workers, sizeof *s->outcome);
+    s->worker = ds_memory_take(&s->memory, workers, sizeof *s->worker);
+    s->v = ds_memory_doubles(&s->memory, workers * n);
+    s->value = ds_memory_doubles(&s->memory, workers);
+    s->gradient = ds_memory_doubles(&s->memory, workers * (n > m ? n : m));
+    s->j = ds_memory_doubles(&s->memory, m * n);
+    s->arm = ds_memory_take(&s->memory, workers, sizeof *s->arm);
+    s->outcome = ds_memory_take(&s->memory, workers, sizeof *s->outcome);
     int made = !s->memory.failed;
     for (size_t w = 0; made && w < workers; w++) {
         made = make_worker(s, &s->worker[w], box);

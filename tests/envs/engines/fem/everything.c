@@ -121,8 +121,8 @@ int everything_open(everything *s, int contact, const char *isa, size_t memory_b
                                                        .steps = o.steps,
                                                        .isa = isa});
     assert_non_null(s->net);
-    memory_each(&s->room, control_weights(s->net),
-                (double **const[]){&s->weights, &s->bar, &s->weights_dot, NULL});
+    ds_memory_each(&s->room, control_weights(s->net),
+                   (double **const[]){&s->weights, &s->bar, &s->weights_dot, NULL});
     for (size_t i = 0; i < control_weights(s->net); i++) {
         s->weights[i] = cos((double)(i * i));
         s->weights_dot[i] = sin((double)i);
@@ -137,7 +137,7 @@ void everything_close(everything *s)
 {
     fem_episode_close(s->episode);
     fem_model_close(&s->model);
-    memory_free(&s->room);
+    ds_memory_free(&s->room);
 }
 
 double everything_run(everything *s, int gradient)

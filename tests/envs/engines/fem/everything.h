@@ -13,7 +13,7 @@ typedef struct everything {
     fem_model model;
     fem_episode *episode;
     fem_variation gradient;
-    memory room;
+    ds_memory room;
     fem_driver driver;
     uint64_t frames[EVERYTHING_FRAMES];
     control *net;

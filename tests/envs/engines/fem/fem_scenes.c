@@ -51,7 +51,7 @@ int fem_scene_open(fem_scene *s, const fem_options *o)
         return 0;
     }
     fem_variation_open(&s->gradient, &s->room, &s->model);
-    s->last = memory_doubles(&s->room, 3 * s->model.particles);
+    s->last = ds_memory_doubles(&s->room, 3 * s->model.particles);
     for (size_t i = 0; i < s->model.particles; i++) {
         s->total_mass += s->model.mass[i];
     }
@@ -65,8 +65,8 @@ int fem_scene_open(fem_scene *s, const fem_options *o)
     if (s->net) {
         s->driver.activate = activate;
         s->driver.activate_bar = activate_bar;
-        s->weights = memory_doubles(&s->room, control_weights(s->net));
-        s->bar = memory_doubles(&s->room, control_weights(s->net));
+        s->weights = ds_memory_doubles(&s->room, control_weights(s->net));
+        s->bar = ds_memory_doubles(&s->room, control_weights(s->net));
     }
     return !s->room.failed;
 }
@@ -75,7 +75,7 @@ void fem_scene_close(fem_scene *s)
 {
     fem_episode_close(s->episode);
     fem_model_close(&s->model);
-    memory_free(&s->room);
+    ds_memory_free(&s->room);
 }
 
 void fem_scene_run(fem_scene *s, int gradient)

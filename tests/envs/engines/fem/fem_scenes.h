@@ -14,7 +14,7 @@ typedef struct fem_scene {
     control *net;          /* NULL: no actuation */
     double *weights, *bar; /* of the controller */
     fem_variation gradient;
-    memory room;
+    ds_memory room;
     uint64_t frames[16];
     fem_driver driver;
     double target[3];

@@ -119,7 +119,7 @@ static void particles_fall(void **state)
     fem_model m;
     fem_episode *e;
     fem_variation g;
-    memory room = {0};
+    ds_memory room = {0};
     int64_t bad;
     fem_model_open(&m);
     fem_add_particle(&m, (double[]){1, 20, 3}, (double[]){0.5, 0, 0}, 2);
@@ -139,7 +139,7 @@ static void particles_fall(void **state)
     assert_true(fabs(g.u[1] - N * dt) < 1e-13 && g.q[1] == 1 && g.u[0] == 0);
     assert_true(fabs(g.gravity[1] - dt * dt * N * (N + 1) / 2) < 1e-13);
     assert_true(fabs(g.mass[0]) < 1e-12); /* gravity does not know it, but to rounding */
-    memory_free(&room);
+    ds_memory_free(&room);
     fem_episode_close(e);
     fem_model_close(&m);
 }

@@ -195,7 +195,7 @@ static void open_plane(fem_model *m, fem_mesh *mesh, int turned)
     }
 }
 
-static void run_plane(fem_model *m, uint32_t want, const char *isa, memory *room, fem_variation *out)
+static void run_plane(fem_model *m, uint32_t want, const char *isa, ds_memory *room, fem_variation *out)
 {
     static const uint64_t last = PLANE_STEPS;
     const fem_driver driver = {.frames = &last, .frame_count = 1, .state_bar = see_plane};
@@ -236,7 +236,7 @@ static void in_plane_changes_nothing_in_the_plane(void **state)
         const size_t axis = k % 2 ? 0 : 2;
         fem_model m;
         fem_mesh mesh;
-        memory room = {0};
+        ds_memory room = {0};
         fem_variation a, b;
         open_plane(&m, &mesh, k % 2);
         run_plane(&m, 0, k < 2 ? NULL : "plain", &room, &a);
@@ -255,7 +255,7 @@ static void in_plane_changes_nothing_in_the_plane(void **state)
         assert_memory_equal(a.u, b.u, 3 * m.particles * sizeof *a.u);
         fem_model_close(&m);
         fem_mesh_free(&mesh);
-        memory_free(&room);
+        ds_memory_free(&room);
     }
 }
 

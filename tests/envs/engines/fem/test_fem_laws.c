@@ -537,11 +537,13 @@ static void append_bars(outcome *o, const fem_set *s, size_t bars, int shared)
 static outcome outcome_of(const fem_model *m, const fem_kernels *kernels)
 {
     outcome o = {0};
-    memory room = {0};
+    ds_memory room = {0};
     fem_pack p;
     fem_pack_open(&p, &room, m);
-    double *state = memory_doubles(&room, 8 * m->particles), *bar = memory_doubles(&room, 8 * m->particles);
-    double *force = memory_doubles(&room, 4 * m->particles), *fb = memory_doubles(&room, 4 * m->particles);
+    double *state = ds_memory_doubles(&room, 8 * m->particles),
+           *bar = ds_memory_doubles(&room, 8 * m->particles);
+    double *force = ds_memory_doubles(&room, 4 * m->particles),
+           *fb = ds_memory_doubles(&room, 4 * m->particles);
     fem_pack_load(&p, m);
     fem_pack_to_state(m->particles, m->q, state, 0);
     fem_pack_to_state(m->particles, m->u, state, 4);
@@ -558,7 +560,7 @@ static outcome outcome_of(const fem_model *m, const fem_kernels *kernels)
     append_bars(&o, &p.edge, FEM_EDGE_BARS, 1);
     append_bars(&o, &p.tet, FEM_TET_BARS, 0);
     append(&o, (double[]){p.ground_bar.ke, p.ground_bar.kd, p.ground_bar.kf, p.ground_bar.mu}, 4);
-    memory_free(&room);
+    ds_memory_free(&room);
     return o;
 }
 

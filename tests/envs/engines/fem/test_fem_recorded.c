@@ -96,7 +96,7 @@ static void recorded_episode(void **state)
     fem_model m;
     fem_episode *e;
     fem_variation g;
-    memory room = {0};
+    ds_memory room = {0};
     int64_t bad;
     r = (recorded){.frames = json_object_get(c, "frames"), .steps = (uint64_t)golden_number(c, "steps")};
     r.n = golden_array(c, "target", r.target) / 3;
@@ -136,7 +136,7 @@ static void recorded_episode(void **state)
         loss[side] = r.loss;
     }
     check_share("derivative by v0y (against our differences)", by[1], (loss[1] - loss[0]) / (2 * h), 0.01);
-    memory_free(&room);
+    ds_memory_free(&room);
     fem_episode_close(e);
     fem_model_close(&m);
     json_decref(root);

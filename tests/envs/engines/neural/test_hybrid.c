@@ -480,7 +480,7 @@ static void kept_stages(void **state)
         double w[MOST], dot[MOST], y[2][(FRAMES + 1) * S], x_bar[2][K] = {{0}}, w_bar[2][MOST] = {{0}},
                                                            y_dot[2][(FRAMES + 1) * S], x_dot[K];
         char why[DS_NETWORK_FILE_TEXT];
-        memory m = {.last = NULL};
+        ds_memory m = {.last = NULL};
         ds_hybrid h;
         compound_net net;
         compound p = {.method = method == 0 ? COMPOUND_RK4 : COMPOUND_SEMI_IMPLICIT,
@@ -504,7 +504,7 @@ static void kept_stages(void **state)
         assert_memory_equal(w_bar[0], w_bar[1], h.variables * sizeof(double));
         assert_memory_equal(y_dot[0], y_dot[1], sizeof y_dot[0]);
         assert_true(x_bar[0][0] != 0 && w_bar[0][0] != 0 && y_dot[0][FRAMES * S] != 0);
-        memory_free(&m);
+        ds_memory_free(&m);
     }
 }
 

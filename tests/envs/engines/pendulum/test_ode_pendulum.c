@@ -46,7 +46,7 @@ static void near_all(size_t n, const double *value, const double *want, double t
 static void recorded_motions(void **state)
 {
     (void)state;
-    memory room = {0};
+    ds_memory room = {0};
     const double start[] = {3 * pi / 7, 0, 3 * pi / 4, 0};
     rk4 *r = rk4_create(&room, &pendulum_simple, 49, SUBSTEPS),
         *d = rk4_create(&room, &pendulum_double, 50, SUBSTEPS);
@@ -62,7 +62,7 @@ static void recorded_motions(void **state)
     for (uint64_t k = 1; k <= 50; k++) {
         near(double_pendulum_energy(twins, rk4_frame(d, k)), 2.620649132739, 1e-7 * 2.62);
     }
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* Mean square of the bob's coordinates at frames 0, 10, ... 40 against those of length 1. */
@@ -86,7 +86,7 @@ static double loss_by_length(rk4 *r, double length)
 static void recorded_losses(void **state)
 {
     (void)state;
-    memory room = {0};
+    ds_memory room = {0};
     rk4 *r = rk4_create(&room, &pendulum_simple, 49, SUBSTEPS);
     const double want[][2] = {{0.3, .2538}, {0.5, .1527}, {0.7, .1071},
                               {0.9, .0207}, {1.1, .0186}, {1.3, .1164}};
@@ -94,7 +94,7 @@ static void recorded_losses(void **state)
         near(loss_by_length(r, want[i][0]), want[i][1], 6e-5);
     }
     near(loss_by_length(r, 2), .789, 6e-4);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* ---- other programs of the same physics ---- */
@@ -105,7 +105,7 @@ static void accelerations_of_the_chain(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
-        memory room = {0};
+        ds_memory room = {0};
         double x[9], torque[2], a[2], cart = 0, alpha[CHAIN_MAX_LINKS];
         differences_random(seed, 9, x);
         const double theta[DOUBLE_PARAMETERS] = {1 + 0.5 * x[0], 1 + 0.5 * x[1], 2 + x[2], 2 + x[3],
@@ -125,7 +125,7 @@ static void accelerations_of_the_chain(void **state)
         chain_accelerations(chain_create(&room, &p, 1), &s, (double[]){0, x[0], x[1]}, &cart, alpha);
         double_pendulum_acceleration(theta, y, torque, a);
         near_all(2, a, alpha, 1e-11 * fmax(1, fabs(alpha[0]) + fabs(alpha[1])));
-        memory_free(&room);
+        ds_memory_free(&room);
     }
 }
 
@@ -135,11 +135,11 @@ static void order_four(void **state)
     (void)state;
     double end[3][4], error[2] = {0};
     for (uint64_t k = 0; k < 3; k++) {
-        memory room = {0};
+        ds_memory room = {0};
         rk4 *r = rk4_create(&room, &pendulum_double, 1, k == 2 ? 4000 : 100u << k);
         rk4_simulate(r, NULL, twins, (double[]){0.5, 0, 0.3, 0}, 1, 1);
         memcpy(end[k], rk4_frame(r, 1), sizeof end[k]);
-        memory_free(&room);
+        ds_memory_free(&room);
     }
     for (int i = 0; i < 8; i++) {
         error[i / 4] += fabs(end[i / 4][i % 4] - end[2][i % 4]);
@@ -153,7 +153,7 @@ static void order_four(void **state)
 static void damping(void **state)
 {
     (void)state;
-    memory room = {0};
+    ds_memory room = {0};
     double theta[DOUBLE_PARAMETERS], y[] = {0.3, 1, 0.3, 1}, with[4], without[4];
     memcpy(theta, twins, sizeof theta);
     pendulum_double.rate(NULL, theta, y, without);
@@ -167,7 +167,7 @@ static void damping(void **state)
         assert_true(double_pendulum_energy(theta, rk4_frame(r, k)) <
                     double_pendulum_energy(theta, rk4_frame(r, k - 1)));
     }
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* ---- derivatives ---- */
@@ -235,7 +235,7 @@ static double along(problem *p, const double *x, const double *direction)
 
 static void check_derivatives(const char *name, const rk4_law *law, const double *theta, uint64_t seed)
 {
-    memory room = {0};
+    ds_memory room = {0};
     const size_t n = law->parameters + law->states;
     problem p = {.r = rk4_create(&room, law, FRAMES, SUBSTEPS), .law = law, .bobs = law->states};
     double x[MOST], grad[MOST], direction[MOST];
@@ -258,7 +258,7 @@ static void check_derivatives(const char *name, const rk4_law *law, const double
     assert_int_equal(differences_check(&d, NULL), 0);
     double reverse = differences_dot(n, grad, direction);
     near(along(&p, x, direction), reverse, 1e-11 * fmax(1, fabs(reverse)));
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 static void derivatives(void **state)
@@ -275,7 +275,7 @@ static void derivatives(void **state)
 static void find_length(void **state)
 {
     (void)state;
-    memory room = {0};
+    ds_memory room = {0};
     rk4 *r = rk4_create(&room, &pendulum_simple, 49, SUBSTEPS);
     double theta[SIMPLE_PARAMETERS], want[5][2], first = 0, second = 0;
     memcpy(theta, simple, sizeof theta);
@@ -300,13 +300,13 @@ static void find_length(void **state)
             0.1 * first / (1 - pow(0.9, it)) / (sqrt(second / (1 - pow(0.999, it))) + 1e-8);
     }
     near(theta[SIMPLE_LENGTH], 1, 1e-3);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 static void divergence(void **state)
 {
     (void)state;
-    memory room = {0};
+    ds_memory room = {0};
     double theta[SIMPLE_PARAMETERS];
     rk4 *r = rk4_create(&room, &pendulum_simple, 49, SUBSTEPS);
     memcpy(theta, simple, sizeof theta);
@@ -315,7 +315,7 @@ static void divergence(void **state)
     assert_true(bad > 1 && bad < 49);
     assert_int_equal(rk4_frames(r), bad - 1);
     assert_true(isfinite(rk4_frame(r, (uint64_t)bad - 1)[1]));
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 int main(void)

@@ -56,7 +56,7 @@ static const momentum_rules push = {
 static void recorded_motion(void **state)
 {
     (void)state;
-    memory room = {0};
+    ds_memory room = {0};
     momentum *r = momentum_create(&room, POINTS, 20);
     double mass[POINTS], vertex[3 * POINTS], point[3 * POINTS], v[3], omega[3];
     momentum_body b = {.force = {{0, -10, 0}}};
@@ -75,7 +75,7 @@ static void recorded_motion(void **state)
     near(end->q[0], 0.97399, 1.5e-5);
     near(end->q[3], 0.22653, 1.5e-5);
     near(omega[2], 1.44338, 5e-6);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* The same with levers that turn with the body, against the motion in the plane: a step turns the unit
@@ -83,7 +83,7 @@ static void recorded_motion(void **state)
 static void turning_levers(void **state)
 {
     (void)state;
-    memory room = {0};
+    ds_memory room = {0};
     momentum *r = momentum_create(&room, POINTS, 20);
     double mass[POINTS], vertex[3 * POINTS], point[3 * POINTS], v[3], omega[3], angle = 0, rate = 0;
     momentum_body b = {.force = {{0, -10, 0}}};
@@ -102,7 +102,7 @@ static void turning_levers(void **state)
         near(omega[2], rate, 1e-13);
         near(2 * atan2(momentum_at(r, t)->q[3], momentum_at(r, t)->q[0]), angle, 1e-13);
     }
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* ---- invariants ---- */
@@ -112,7 +112,7 @@ static void turning_levers(void **state)
 static void impulses(void **state)
 {
     (void)state;
-    memory room = {0};
+    ds_memory room = {0};
     momentum *r = momentum_create(&room, 1, 960);
     const double point[3] = {0, -1, 0};
     momentum_body b = {.mass = 2, .inertia = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .restitution = 1};
@@ -125,7 +125,7 @@ static void impulses(void **state)
     b.restitution = 0.5;
     momentum_simulate(r, &rules, &b, 1, point, &start, 960);
     near(momentum_at(r, 960)->P[1], 1, 1e-12);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* A vertex that is hit off the centre keeps its speed of separation e times that of approach, and an elastic
@@ -133,7 +133,7 @@ static void impulses(void **state)
 static void impulse_off_centre(void **state)
 {
     (void)state;
-    memory room = {0};
+    ds_memory room = {0};
     momentum *r = momentum_create(&room, 1, 1);
     const double point[3] = {0.4, -1, 0.3};
     momentum_body b = {.mass = 2, .inertia = {1, 0.1, 0, 0.1, 2, 0.2, 0, 0.2, 1.5}, .restitution = 1};
@@ -150,7 +150,7 @@ static void impulse_off_centre(void **state)
     }
     assert_true(momentum_at(r, 1)->P[1] > start.P[1] + 1);
     near(energy[1], energy[0], 1e-8 * energy[0]);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* ---- derivatives ---- */
@@ -264,7 +264,7 @@ static void check_tangent(problem *p, const double *x, uint64_t seed)
 
 static void check_derivatives(const char *name, uint64_t seed, int parity, int contact)
 {
-    memory room = {0};
+    ds_memory room = {0};
     const uint64_t steps = contact ? 960 : 60;
     problem p = {.r = momentum_create(&room, POINTS, steps), .steps = steps};
     double x[NUMBERS], grad[NUMBERS];
@@ -310,7 +310,7 @@ static void check_derivatives(const char *name, uint64_t seed, int parity, int c
         assert_true(grad[AT_E] != 0);
     }
     check_tangent(&p, x, seed + 300);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 static void smooth_derivatives(void **state)
@@ -333,7 +333,7 @@ static void impulse_derivatives(void **state)
 static void divergence(void **state)
 {
     (void)state;
-    memory room = {0};
+    ds_memory room = {0};
     momentum *r = momentum_create(&room, POINTS, 20);
     double vertex[3 * POINTS];
     momentum_body b = {.mass = 0, .force = {{0, -10, 0}}};
@@ -341,7 +341,7 @@ static void divergence(void **state)
     cube(vertex);
     assert_int_equal(momentum_simulate(r, &push, &b, POINTS, vertex, &start, 20), 0);
     assert_int_equal(momentum_steps(r), 0);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 int main(void)

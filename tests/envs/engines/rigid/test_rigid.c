@@ -49,7 +49,7 @@ static const rigid_state *after(const rigid *r, double seconds)
 static void recorded_motions(void **state)
 {
     (void)state;
-    memory room = {0};
+    ds_memory room = {0};
     rigid *r = rigid_create(&room, POINTS, 1920);
     rigid_body b;
     rigid_point point[POINTS];
@@ -80,7 +80,7 @@ static void recorded_motions(void **state)
     near(after(r, 1)->omega[2], 2.5326, 5e-5);
     near(after(r, 2)->x[0], 1.59651, 5e-6);
     near(after(r, 2)->x[1], 2.36396, 5e-6);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* ---- invariants ---- */
@@ -89,7 +89,7 @@ static void free_fall(void **state)
 {
     (void)state;
     enum { STEPS = 100 };
-    memory room = {0};
+    ds_memory room = {0};
     rigid *r = rigid_create(&room, POINTS, STEPS);
     rigid_body b, body_bar = {0};
     rigid_point point[POINTS];
@@ -102,14 +102,14 @@ static void free_fall(void **state)
     assert_true(rigid_adjoint(r, 0, STEPS, &bar, &body_bar, NULL));
     near(bar.v[1], STEPS * step, 1e-14);
     near(body_bar.gravity[1], step * step * STEPS * (STEPS + 1) / 2, 1e-14);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* Change of angular momentum and energy of a box that turns freely for 1 s, by |L| and the energy; the
  * length of its quaternion at the end, less 1. */
 static void free_turn(uint64_t steps, double out[3])
 {
-    memory room = {0};
+    ds_memory room = {0};
     rigid *r = rigid_create(&room, POINTS, steps);
     rigid_mass m;
     rigid_point point[1] = {{.at = {0}}};
@@ -132,7 +132,7 @@ static void free_turn(uint64_t steps, double out[3])
     out[0] = size[1] / size[0] - 1;
     out[1] = energy[1] / energy[0] - 1;
     out[2] = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]) - 1;
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* With the gyroscopic term what is conserved drifts with the first power of the step. */
@@ -154,7 +154,7 @@ static void free_rotation(void **state)
 static void rest(void **state)
 {
     (void)state;
-    memory room = {0};
+    ds_memory room = {0};
     rigid *r = rigid_create(&room, POINTS, 9600);
     rigid_mass m;
     rigid_point point[POINTS];
@@ -171,7 +171,7 @@ static void rest(void **state)
     memcpy(b.inertia, m.inertia, sizeof b.inertia);
     assert_int_equal(rigid_simulate(r, &b, RIGID_CAPSULE_POINTS, point, &start, step, 9600), -1);
     near(rigid_at(r, 9600)->x[1], 0.5 - m.mass * 9.8 / 2e4, 1e-6);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* ---- derivatives ---- */
@@ -289,7 +289,7 @@ static void random_start(uint64_t seed, double height, double x[NUMBERS])
 
 static void check_derivatives(const char *name, uint64_t seed, double height, uint64_t steps, int contact)
 {
-    memory room = {0};
+    ds_memory room = {0};
     problem p = {.r = rigid_create(&room, POINTS, steps), .steps = steps};
     double x[NUMBERS], grad[NUMBERS], direction[NUMBERS];
     size_t switched = 0;
@@ -317,7 +317,7 @@ static void check_derivatives(const char *name, uint64_t seed, double height, ui
     }
     double forward = along(&p, x, direction), reverse = differences_dot(NUMBERS, grad, direction);
     near(forward, reverse, 1e-9 * fmax(1, fabs(reverse)));
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 static void smooth_derivatives(void **state)
@@ -341,7 +341,7 @@ static void contact_derivatives(void **state)
 static void divergence(void **state)
 {
     (void)state;
-    memory room = {0};
+    ds_memory room = {0};
     rigid *r = rigid_create(&room, POINTS, 4000);
     rigid_body b;
     rigid_point point[POINTS];
@@ -360,7 +360,7 @@ static void divergence(void **state)
     cube(&b, point, &start);
     b.mass = 0;
     assert_int_equal(rigid_simulate(r, &b, POINTS, point, &start, step, 10), 0);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 int main(void)

@@ -47,7 +47,7 @@ static void random_state(uint64_t seed, size_t n, double speed, double *numbers)
 static void run_fast(const char *set, size_t n, uint64_t steps, double *start, double *end, double *bar,
                      double *dot)
 {
-    memory room = {0};
+    ds_memory room = {0};
     smoke *s = smoke_create(&room, n, SWEEPS, steps, set, NULL);
     const smoke_state first = view(start, n), last = view(end, n), adjoint = view(bar, n),
                       tangent = view(dot, n);
@@ -56,7 +56,7 @@ static void run_fast(const char *set, size_t n, uint64_t steps, double *start, d
     smoke_get(s, steps, &last);
     smoke_adjoint(s, 0, steps, &adjoint);
     smoke_tangent(s, 0, steps, &tangent);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 static void compare(size_t n, uint64_t steps, double speed)
@@ -178,7 +178,7 @@ static void uniform_wind(void **state)
 static void refused_starts(void **state)
 {
     (void)state;
-    memory room = {0};
+    ds_memory room = {0};
     enum { N = 8 };
     double start[3 * N * N] = {0};
     const smoke_state s = view(start, N);
@@ -193,7 +193,7 @@ static void refused_starts(void **state)
     assert_false(smoke_simulate(r, &s, 3));
     start[2 * N * N + 1] = 0;
     assert_true(smoke_simulate(r, &s, 3));
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* ---- derivatives ---- */
@@ -239,8 +239,8 @@ static uint64_t branches_of(void *self)
 static void derivatives(void **state)
 {
     (void)state;
-    memory room = {0};
-    problem *p = memory_take(&room, 1, sizeof *p);
+    ds_memory room = {0};
+    problem *p = ds_memory_take(&room, 1, sizeof *p);
     double x[NUMBERS], grad[NUMBERS], dot[NUMBERS], along = 0;
     const smoke_state bar = view(grad, GRID), direction = view(dot, GRID);
     size_t switched = 0;
@@ -274,7 +274,7 @@ static void derivatives(void **state)
     assert_int_equal(differences_check(&d, &switched), 0);
     print_message("%zu of %d components disagree across a switch\n", switched, NUMBERS);
     assert_true(switched <= NUMBERS / 100);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* ---- the descents of gradSim's demonstration, to targets of our own ---- */
@@ -356,8 +356,8 @@ enum { RECORDED = 2 };
 static void recorded_descents(void **state)
 {
     (void)state;
-    memory room = {0};
-    descent *d = memory_take(&room, 1, sizeof *d);
+    ds_memory room = {0};
+    descent *d = ds_memory_take(&room, 1, sizeof *d);
     const recorded disc[] = {{0, 0.4035}, {10, 0.0107}, {50, 0.0037}, {100, 0.0031}};
     const recorded ring[] = {{0, 0.4028}, {10, 0.0369}, {50, 0.0162}, {100, 0.0136}};
     d->s = smoke_create(&room, N, SWEEPS, ROLL, NULL, NULL);
@@ -367,7 +367,7 @@ static void recorded_descents(void **state)
     follow(d, "disc", RECORDED, disc);
     set_scene(d, 20, 30);
     follow(d, "ring", RECORDED, ring);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 /* ---- stream function ---- */
@@ -376,7 +376,7 @@ static void waves(void **state)
 {
     (void)state;
     enum { G = 24, K = 4, C = 2 * K * K };
-    memory room = {0};
+    ds_memory room = {0};
     stream *s = stream_create(&room, G, K);
     static double vx[G * G], vy[G * G], wx[G * G], wy[G * G];
     double c[C], c_bar[C];
@@ -403,7 +403,7 @@ static void waves(void **state)
     c[2 * 2] = 1.5;
     stream_velocity(s, c, vx, vy);
     near(hypot(vx[0], vy[0]), 1.5, 1e-14);
-    memory_free(&room);
+    ds_memory_free(&room);
 }
 
 int main(void)

@@ -266,13 +266,13 @@ void mpm_env_read_engine(ds_param_reader *in, mpm_episode_spec *spec)
 static ds_status open_image(mpm_env *env)
 {
     const mpm_episode *e = &env->episode;
-    memory room = {0};
+    ds_memory room = {0};
     sight_points target;
     target.p = mpm_shape_points(&e->sim.domain, e->objective.target, &room, &target.points);
     const ds_status status =
         target.p ? mpm_image_open(&env->image, e, 0, e->sim.n_particles, target, env->kit.host)
                  : ds_host_fail(env->kit.host, DS_E_NOMEM, "no memory for the shape of the target");
-    memory_free(&room);
+    ds_memory_free(&room);
     return status;
 }
 

@@ -44,7 +44,7 @@ static bool make_target_points(mpm_env *env)
     sum = isfinite(sum) ? sum : 0.0;
     mpm_spread points = {.point_mass = mpm_point_mass(domain, sum)};
     points.count = mpm_spread_points(sum, points.point_mass);
-    env->target_points = memory_doubles(&env->kit.memory, (points.count + 1) * 3);
+    env->target_points = ds_memory_doubles(&env->kit.memory, (points.count + 1) * 3);
     points.out = env->target_points;
     if (!points.out) {
         return false;
@@ -62,10 +62,10 @@ static bool reserve(mpm_env *env)
 {
     size_t frames = env->episode.steps + (size_t)1;
     if (!env->positions) {
-        env->positions = memory_doubles(&env->kit.memory, frames * env->episode.sim.n_particles * 3);
+        env->positions = ds_memory_doubles(&env->kit.memory, frames * env->episode.sim.n_particles * 3);
     }
     if (!env->poses) {
-        env->poses = memory_take(&env->kit.memory, frames * (env->scene.n_tools + 1), sizeof(mpm_pose));
+        env->poses = ds_memory_take(&env->kit.memory, frames * (env->scene.n_tools + 1), sizeof(mpm_pose));
     }
     return env->positions && env->poses && (env->target_points || make_target_points(env));
 }

@@ -35,9 +35,9 @@ mpm_result mpm_episode_init(mpm_episode *e, const mpm_episode_spec *spec)
         e->start_pose[t] = spec->tool_start ? spec->tool_start[t] : scene->tools[t].start;
     }
     size_t frames = (size_t)spec->steps * (size_t)spec->domain.substeps + 1;
-    e->start = memory_take(&e->memory, count, sizeof *e->start);
-    e->now = memory_take(&e->memory, count, sizeof *e->now);
-    e->poses = memory_take(&e->memory, frames * scene->n_tools, sizeof *e->poses);
+    e->start = ds_memory_take(&e->memory, count, sizeof *e->start);
+    e->now = ds_memory_take(&e->memory, count, sizeof *e->now);
+    e->poses = ds_memory_take(&e->memory, frames * scene->n_tools, sizeof *e->poses);
     if (e->memory.failed) {
         return MPM_NO_MEMORY;
     }
@@ -50,7 +50,7 @@ void mpm_episode_free(mpm_episode *e)
     for (int j = 0; e->tape && j < e->sim.domain.substeps; j++) {
         mpm_grid_record_free(&e->tape[j].grid);
     }
-    memory_free(&e->memory);
+    ds_memory_free(&e->memory);
     mpm_fast_destroy(e->fast);
     mpm_objective_free(&e->objective);
     mpm_sim_free(&e->sim);
@@ -68,10 +68,10 @@ static mpm_result reserve(mpm_episode *e, bool gradient)
     size_t count = e->sim.n_particles, substeps = (size_t)e->sim.domain.substeps;
     if (gradient &&
         !e->loss_bar) { /* each by itself: what was had before a failure is not to be taken again */
-        e->loss_bar = memory_take(&e->memory, count, sizeof *e->loss_bar);
+        e->loss_bar = ds_memory_take(&e->memory, count, sizeof *e->loss_bar);
     }
     if (gradient && !e->bar) {
-        e->bar = memory_take(&e->memory, count, sizeof *e->bar);
+        e->bar = ds_memory_take(&e->memory, count, sizeof *e->bar);
     }
     if (gradient && (!e->bar || !e->loss_bar)) {
         return MPM_NO_MEMORY;
@@ -89,20 +89,20 @@ static mpm_result reserve(mpm_episode *e, bool gradient)
         return MPM_OK;
     }
     if (!e->checkpoint) {
-        e->checkpoint = memory_take(&e->memory, (e->steps + (size_t)1) * count, sizeof *e->checkpoint);
+        e->checkpoint = ds_memory_take(&e->memory, (e->steps + (size_t)1) * count, sizeof *e->checkpoint);
     }
     if (!e->frame) {
-        e->frame = memory_take(&e->memory, (substeps + 1) * count, sizeof *e->frame);
+        e->frame = ds_memory_take(&e->memory, (substeps + 1) * count, sizeof *e->frame);
     }
     if (!e->tape) {
-        e->tape = memory_take(&e->memory, substeps, sizeof *e->tape);
+        e->tape = ds_memory_take(&e->memory, substeps, sizeof *e->tape);
     }
     if (!e->checkpoint || !e->frame || !e->tape) {
         return MPM_NO_MEMORY;
     }
     for (size_t j = 0; j < substeps; j++) {
         if (!e->tape[j].svd) {
-            e->tape[j].svd = memory_take(&e->memory, count, sizeof *e->tape[j].svd);
+            e->tape[j].svd = ds_memory_take(&e->memory, count, sizeof *e->tape[j].svd);
         }
         if (!e->tape[j].svd) {
             return MPM_NO_MEMORY;

@@ -72,7 +72,7 @@ typedef struct mpm_parts {
 
 typedef struct mpm_episode {
     mpm_sim sim;
-    memory memory;           /* of the arrays below */
+    ds_memory memory;        /* of the arrays below */
     mpm_objective objective; /* weights are set by the owner; mpm_objective_init() too */
     mpm_goal goal;           /* goal.loss is NULL where the objective above is meant */
     const mpm_scene *scene;

@@ -75,8 +75,8 @@ ds_status mpm_image_open(mpm_image *image, const mpm_episode *e, uint32_t first,
                          sight_points target, const ds_host *host)
 {
     sight *s = &image->sight;
-    memory room = {0};
-    double *start = memory_doubles(&room, 3 * (size_t)count + 1);
+    ds_memory room = {0};
+    double *start = ds_memory_doubles(&room, 3 * (size_t)count + 1);
     image->first = first;
     image->count = count;
     s->radius = s->radius > 0.0 ? s->radius : 0.5 * e->sim.domain.dx;
@@ -87,7 +87,7 @@ ds_status mpm_image_open(mpm_image *image, const mpm_episode *e, uint32_t first,
     const sight_points seen[2] = {{count, start}, target};
     ds_status status = start ? sight_open(s, &subject, 2, seen, host)
                              : ds_host_fail(host, DS_E_NOMEM, "no memory for the pictures");
-    memory_free(&room);
+    ds_memory_free(&room);
     status = status != DS_OK ? status : sight_target_cloud(s, target);
     return status != DS_OK ? status : sight_target_file(s);
 }

@@ -37,7 +37,7 @@ ds_status mpm_stepwise_reset(mpm_episode *e, const ds_host *host, uint64_t n_obs
     mpm_parts *p = &e->parts;
     p->open = false;
     if (!p->x) {
-        p->x = memory_doubles(&e->memory, mpm_episode_dim(e));
+        p->x = ds_memory_doubles(&e->memory, mpm_episode_dim(e));
     }
     mpm_result result = p->x ? mpm_episode_begin(e, p->wanted, &p->sum) : MPM_NO_MEMORY;
     p->segment = 0;

@@ -30,7 +30,7 @@ ds_status mpm_sweep_begin(mpm_episode *e, const ds_host *host, uint64_t last)
     p->cost = 0;
     p->value_bar = 0.0;
     if (!p->grad) {
-        p->grad = memory_doubles(&e->memory, mpm_episode_dim(e));
+        p->grad = ds_memory_doubles(&e->memory, mpm_episode_dim(e));
         result = p->grad ? MPM_OK : MPM_NO_MEMORY;
     }
     if (result == MPM_OK && (!p->kept || p->turned || last != p->segment)) {

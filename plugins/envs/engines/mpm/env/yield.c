@@ -64,14 +64,14 @@ static void strain_adjoint(void *self, uint32_t part, size_t count, const double
     }
 }
 
-bool mpm_net_open(mpm_net *net, const ds_hybrid *hybrid, double stress, double mu, memory *room)
+bool mpm_net_open(mpm_net *net, const ds_hybrid *hybrid, double stress, double mu, ds_memory *room)
 {
     net->yield = (mpm_yield){.self = net, .strain = strain, .adjoint = strain_adjoint};
     net->hybrid = hybrid;
     net->stress = stress;
     net->mu = mu;
-    net->tape = memory_doubles(room, MPM_PARTS * (hybrid->tape + 1));
-    net->w_bar = memory_doubles(room, MPM_PARTS * hybrid->variables);
+    net->tape = ds_memory_doubles(room, MPM_PARTS * (hybrid->tape + 1));
+    net->w_bar = ds_memory_doubles(room, MPM_PARTS * hybrid->variables);
     return net->tape && net->w_bar;
 }
 

@@ -5,9 +5,9 @@
 #define MPM_ENV_YIELD_H
 
 #include "engines/mpm/sim/material.h"
-#include "common/memory.h"
 
 #include <diffsim/helper/hybrid.h>
+#include <diffsim/helper/memory.h>
 #include <stdbool.h>
 
 typedef struct mpm_net {
@@ -24,7 +24,7 @@ uint64_t mpm_net_hooks(ds_hook *out);
 
 /* Takes memory of `room`; `hybrid` must outlive the net. stress, mu: yield stress and shear modulus in Pa.
  * False when there is no memory. */
-bool mpm_net_open(mpm_net *net, const ds_hybrid *hybrid, double stress, double mu, memory *room);
+bool mpm_net_open(mpm_net *net, const ds_hybrid *hybrid, double stress, double mu, ds_memory *room);
 
 /* Before an episode: its weights, which must stay until the episode is over. */
 void mpm_net_begin(mpm_net *net, const double *weights);

@@ -7,8 +7,7 @@
  * the neighbour whose point a node had taken offers a worse one does that node look around again. */
 #include "distance.h"
 
-#include "common/memory.h"
-
+#include <diffsim/helper/memory.h>
 #include <math.h>
 #include <string.h>
 
@@ -50,7 +49,7 @@ typedef struct field {
     int32_t *touched;
     node *changed; /* those whose point was changed by the previous sweep */
     size_t count;
-    memory memory;
+    ds_memory memory;
 } field;
 
 enum { TOUCHED = 1, DOUBTFUL = 2 };
@@ -67,11 +66,11 @@ static bool init_field(field *f, int n)
     f->row = (size_t)n + 2 * BACK + LANES;
     f->plane = f->row * ((size_t)n + 2 * BACK);
     f->all = f->plane * ((size_t)n + 2 * BACK) + LANES;
-    f->nearest = memory_take(&f->memory, f->all, sizeof *f->nearest);
-    f->best = memory_take(&f->memory, f->all, sizeof *f->best);
-    f->giver = memory_take(&f->memory, f->all, sizeof *f->giver);
-    f->touched = memory_take(&f->memory, f->all, sizeof *f->touched);
-    f->changed = memory_take(&f->memory, (size_t)n * (size_t)n * (size_t)n, sizeof *f->changed);
+    f->nearest = ds_memory_take(&f->memory, f->all, sizeof *f->nearest);
+    f->best = ds_memory_take(&f->memory, f->all, sizeof *f->best);
+    f->giver = ds_memory_take(&f->memory, f->all, sizeof *f->giver);
+    f->touched = ds_memory_take(&f->memory, f->all, sizeof *f->touched);
+    f->changed = ds_memory_take(&f->memory, (size_t)n * (size_t)n * (size_t)n, sizeof *f->changed);
     if (f->memory.failed) {
         return false;
     }
@@ -234,6 +233,6 @@ bool mpm_distance_field(int n, const double *density, double *distance)
             }
         }
     }
-    memory_free(&f.memory);
+    ds_memory_free(&f.memory);
     return ok;
 }

@@ -36,7 +36,7 @@ static mpm_nodes_box nodes_of(int n, const double *field)
 mpm_result mpm_objective_init(mpm_objective *o, int n, const double *target)
 {
     size_t cells = cells_of(n);
-    memory_each(&o->memory, cells, (double **const[]){&o->target, &o->mass, &o->mass_bar, NULL});
+    ds_memory_each(&o->memory, cells, (double **const[]){&o->target, &o->mass, &o->mass_bar, NULL});
     if (o->memory.failed) {
         return MPM_NO_MEMORY;
     }
@@ -53,7 +53,7 @@ mpm_result mpm_objective_init(mpm_objective *o, int n, const double *target)
 
 void mpm_objective_free(mpm_objective *o)
 {
-    memory_free(&o->memory);
+    ds_memory_free(&o->memory);
     memset(o, 0, sizeof *o);
 }
 
@@ -62,7 +62,7 @@ static mpm_result need_distance(mpm_objective *o, int n)
     if (o->distance) {
         return MPM_OK;
     }
-    double *distance = memory_doubles(&o->memory, cells_of(n));
+    double *distance = ds_memory_doubles(&o->memory, cells_of(n));
     if (!distance || !mpm_distance_field(n, o->target, distance)) {
         return MPM_NO_MEMORY;
     }
@@ -72,7 +72,7 @@ static mpm_result need_distance(mpm_objective *o, int n)
 
 static mpm_result need_gap(mpm_objective *o, const mpm_sim *sim)
 {
-    o->gap = o->gap ? o->gap : memory_doubles(&o->memory, sim->n_particles);
+    o->gap = o->gap ? o->gap : ds_memory_doubles(&o->memory, sim->n_particles);
     return o->gap ? MPM_OK : MPM_NO_MEMORY;
 }
 

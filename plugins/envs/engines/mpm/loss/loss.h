@@ -4,8 +4,9 @@
 #ifndef MPM_LOSS_H
 #define MPM_LOSS_H
 
-#include "common/memory.h"
 #include "engines/mpm/sim/sim.h"
+
+#include <diffsim/helper/memory.h>
 
 /* Grid nodes lower .. upper - 1 along each axis. */
 typedef struct mpm_nodes_box {
@@ -24,7 +25,7 @@ typedef struct mpm_objective {
     double *gap;                /* work: distance of each particle to a tool; NULL until it is needed */
     double target_sum, target_max;
     mpm_nodes_box target_nodes, mass_nodes; /* that hold all that is not 0 */
-    memory memory;                          /* of the arrays */
+    ds_memory memory;                       /* of the arrays */
 } mpm_objective;
 
 /* The unweighted measures of one state. */

@@ -117,14 +117,14 @@ static double visit(const mpm_domain *domain, const double *density, double leve
     return sum;
 }
 
-double *mpm_shape_points(const mpm_domain *domain, const double *density, memory *room, size_t *count)
+double *mpm_shape_points(const mpm_domain *domain, const double *density, ds_memory *room, size_t *count)
 {
     double mass;
     const double level = level_of(domain->n, density, &mass),
                  inside = visit(domain, density, level, 0.0, NULL);
     mpm_spread points = {.point_mass = mpm_point_mass(domain, mass)};
     points.count = mpm_spread_points(mass, points.point_mass);
-    points.out = memory_doubles(room, 3 * points.count + 1);
+    points.out = ds_memory_doubles(room, 3 * points.count + 1);
     if (points.out && inside > 0.0) {
         visit(domain, density, level, mass / inside, &points);
     }

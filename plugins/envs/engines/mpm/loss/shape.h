@@ -3,8 +3,9 @@
 #ifndef MPM_SHAPE_H
 #define MPM_SHAPE_H
 
-#include "common/memory.h"
 #include "engines/mpm/scene/scene.h"
+
+#include <diffsim/helper/memory.h>
 
 /* Points spread like mass, cell after cell: as many in a cell as its mass has point masses, at the places of
  * a low-discrepancy sequence (Roberts 2018, generalised golden ratio). They are counted in sums, rounded, so
@@ -30,6 +31,6 @@ double mpm_point_mass(const mpm_domain *domain, double mass);
 /* As many points as the density (n^3 masses of nodes) has particle masses, there where it is more than a
  * share of what it is inside, linear between the nodes: mass is spread to the nodes around a particle, also
  * to some outside of the body. Returns [*count][3], of `room`; NULL without memory. */
-double *mpm_shape_points(const mpm_domain *domain, const double *density, memory *room, size_t *count);
+double *mpm_shape_points(const mpm_domain *domain, const double *density, ds_memory *room, size_t *count);
 
 #endif

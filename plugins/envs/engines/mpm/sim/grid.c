@@ -20,7 +20,7 @@ typedef struct wall_state {
 static double *alloc_field(mpm_grid *grid)
 {
     size_t n = (size_t)grid->n;
-    return memory_doubles(&grid->memory, n * n * n * 4);
+    return ds_memory_doubles(&grid->memory, n * n * n * 4);
 }
 
 bool mpm_grid_init(mpm_grid *grid, int n)
@@ -45,7 +45,7 @@ bool mpm_grid_init_adjoint(mpm_grid *grid)
 
 void mpm_grid_free(mpm_grid *grid)
 {
-    memory_free(&grid->memory);
+    ds_memory_free(&grid->memory);
     memset(grid, 0, sizeof *grid);
 }
 

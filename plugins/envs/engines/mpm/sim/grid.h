@@ -4,9 +4,9 @@
 #ifndef MPM_GRID_H
 #define MPM_GRID_H
 
-#include "common/memory.h"
 #include "engines/mpm/scene/scene.h"
 
+#include <diffsim/helper/memory.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -49,7 +49,7 @@ typedef struct mpm_grid {
     double *velocity;       /* 4 per node: velocity x y z, 0 */
     double *velocity_bar;   /* their adjoints, allocated by mpm_grid_init(with_adjoint) */
     double *node_bar;
-    memory memory;
+    ds_memory memory;
 } mpm_grid;
 
 /* A node that carried mass in one substep: kept for the backward pass. */

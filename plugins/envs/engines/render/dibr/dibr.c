@@ -57,12 +57,12 @@ static int dibr_check(const dibr_options *o, char text[RENDER_TEXT])
 static int open_arrays(dibr *r, const render_mesh *m)
 {
     const size_t faces = m->faces, vertices = m->vertices;
-    uint32_t *face = memory_take(&r->memory, 3 * faces + 1, sizeof *face);
+    uint32_t *face = ds_memory_take(&r->memory, 3 * faces + 1, sizeof *face);
     r->mesh = (render_mesh){m->vertices, m->faces, face};
-    r->face = memory_take(&r->memory, faces + 1, sizeof *r->face);
-    memory_each(&r->memory, 3 * vertices + 1,
-                (double **const[]){&r->q, &r->q_bar, &r->normal, &r->normal_bar, NULL});
-    r->shown = memory_take(&r->memory, (size_t)r->o.size * r->o.size, sizeof *r->shown);
+    r->face = ds_memory_take(&r->memory, faces + 1, sizeof *r->face);
+    ds_memory_each(&r->memory, 3 * vertices + 1,
+                   (double **const[]){&r->q, &r->q_bar, &r->normal, &r->normal_bar, NULL});
+    r->shown = ds_memory_take(&r->memory, (size_t)r->o.size * r->o.size, sizeof *r->shown);
     int bins = bins_open(&r->bins, r->o.size);
     r->team = kit_team_create(r->o.threads);
     if (!bins || !r->team || r->memory.failed) {
@@ -100,7 +100,7 @@ void dibr_destroy(dibr *r)
     if (r) {
         kit_team_destroy(r->team);
         bins_close(&r->bins);
-        memory_free(&r->memory);
+        ds_memory_free(&r->memory);
         free(r->pair);
         free(r);
     }

@@ -8,9 +8,10 @@
 #include "dibr.h"
 
 #include "common/exp.h"
-#include "common/memory.h"
 #include "engines/kit/team.h"
 #include "engines/render/softras_internal.h"
+
+#include <diffsim/helper/memory.h>
 
 /* Of a vertex, and interpolated of a pixel; what a mode does not use is 0. */
 typedef struct dibr_attributes {
@@ -59,7 +60,7 @@ struct dibr {
     dibr_options o;
     render_mesh mesh; /* a copy */
     kit_team *team;
-    memory memory;
+    ds_memory memory;
     render_bins bins;
     dibr_face *face;
     dibr_corner_bar *pair; /* per face and tile, in the order of bins.item */
