@@ -7,17 +7,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/temporary.h"
 
 enum {
     BUFFER = 1 << 16,
-    STREAM_LIMIT = 1 << 28 /* devices such as /dev/zero never end */
+    STREAM_LIMIT = 1 << 28, /* devices such as /dev/zero never end */
+    WRITER_MS = 2000        /* how long we wait for the writer of a named pipe */
 };
 
 struct ds_file {
@@ -291,6 +295,35 @@ static int read_fully(int fd, size_t room, size_t limit, unsigned char **data, s
     return *len > limit ? EFBIG : n != 0 ? ENOMEM : 0;
 }
 
+/* Opening a named pipe for reading blocks until it has a writer, which may be never: waits for data a few
+ * seconds. A pipe without a name, such as that of a process substitution, has its writer. 0 or an errno. */
+static int await_writer(int fd)
+{
+    struct statfs fs;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    int unnamed = fstatfs(fd, &fs) == 0 && fs.f_type == PIPEFS_MAGIC;
+    return unnamed || poll(&p, 1, WRITER_MS) > 0 ? 0 : ETIMEDOUT;
+}
+
+int ds_file_open_input(const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int error = fd < 0 || fstat(fd, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? EISDIR : 0;
+    error = error == 0 && S_ISFIFO(st.st_mode) ? await_writer(fd) : error;
+    error = error == 0 && fcntl(fd, F_SETFL, 0) != 0 ? errno : error;
+    if (error != 0 && fd >= 0) {
+        close(fd);
+    }
+    errno = error;
+    return error == 0 ? fd : -1;
+}
+
+const char *ds_file_input_error(int error)
+{
+    return error == ETIMEDOUT ? "it is a named pipe, and nothing is written to it" : strerror(error);
+}
+
 int ds_file_read(const char *path, size_t limit, void **data, size_t *len, int status, ds_error *e)
 {
     *data = NULL;
@@ -298,9 +331,9 @@ int ds_file_read(const char *path, size_t limit, void **data, size_t *len, int s
     limit = limit > SIZE_MAX - 2 ? SIZE_MAX - 2 : limit;
     int from_stdin = strcmp(path, "-") == 0;
     const char *name = from_stdin ? "standard input" : path;
-    int fd = from_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = from_stdin ? STDIN_FILENO : ds_file_open_input(path);
     if (fd < 0) {
-        return ds_fail(e, status, "%s: cannot open: %s", name, strerror(errno));
+        return ds_fail(e, status, "%s: cannot open: %s", name, ds_file_input_error(errno));
     }
     struct stat st;
     size_t room = 4096;

@@ -58,6 +58,13 @@ int ds_file_write_atomic(const char *path, const void *data, size_t len, ds_erro
  * the error line. */
 int ds_fd_write_all(int fd, const void *data, size_t len, const char *name, ds_error *e);
 
+/* Opens a file for reading. A named pipe that nobody writes to for some seconds is an error (ETIMEDOUT): a
+ * plain open() would wait for ever. Returns the descriptor (closed on exec), or -1 with errno. */
+int ds_file_open_input(const char *path);
+
+/* Why that failed, as a text for "PATH: cannot open: ...". */
+const char *ds_file_input_error(int error);
+
 /* Reads a whole file (or pipe; "-" is the standard input) of at most `limit` bytes into *data (malloc; one
  * NUL byte is appended that *len does not count); at most 256 MiB of what is not a regular file. On failure
  * returns `status`, or DS_EXIT_MEMORY. */

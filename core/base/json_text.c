@@ -79,6 +79,18 @@ void ds_json_add_variables(json_t *object, const ds_named_variable *v, uint64_t 
     json_decref(groups);
 }
 
+json_t *ds_json_read_file(const char *path)
+{
+    void *text = NULL;
+    size_t length = 0;
+    json_t *o = NULL;
+    if (ds_file_read(path, SIZE_MAX, &text, &length, DS_EXIT_IO, NULL) == 0) {
+        o = json_loadb(text, length, 0, NULL);
+    }
+    free(text);
+    return o;
+}
+
 int ds_json_write(const json_t *object, FILE *f, const char *name, ds_error *e)
 {
     if (object == NULL) {

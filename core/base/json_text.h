@@ -37,6 +37,9 @@ json_t *ds_json_object(const ds_json_entry *entry);
 /* Adds the arrays names, units and groups of n variables; none where they have no names (v is NULL). */
 void ds_json_add_variables(json_t *object, const ds_named_variable *v, uint64_t n);
 
+/* Reads the JSON file at `path`; NULL where there is none that can be read. The caller releases it. */
+json_t *ds_json_read_file(const char *path);
+
 /* Writes one object and a newline; `name` is the file in the message. DS_EXIT_IO where that fails. Keys keep
  * the order in which they were added. */
 int ds_json_write(const json_t *object, FILE *f, const char *name, ds_error *e);

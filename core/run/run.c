@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "base/stop.h"
 #include "guest/surroundings.h"
@@ -433,7 +434,7 @@ static void old_summary(const ds_session *s, json_t **summary)
 {
     char *path = ds_folder_path(s->folder, "summary.json");
     if (summary != NULL && path != NULL) {
-        *summary = json_load_file(path, 0, NULL);
+        *summary = ds_json_read_file(path);
     }
     free(path);
 }

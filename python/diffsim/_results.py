@@ -355,7 +355,7 @@ def _called_in(folder):
 def goes_on(folder) -> bool:
     """Does a process work on the run, this one or another?"""
     try:
-        with open(Path(folder) / "run.lock", "rb") as f:
+        with _open(Path(folder) / "run.lock", "rb") as f:
             fcntl.flock(f, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return False
     except BlockingIOError:
@@ -391,9 +391,16 @@ def _record(file):
     return None
 
 
+def _open(path, mode="r", encoding=None):
+    """Opens a regular file: a named pipe in its place would make open() wait for ever."""
+    if Path(path).exists() and not Path(path).is_file():
+        raise InputOutputError(f"{path}: it is not a regular file")
+    return open(path, mode, encoding=encoding)
+
+
 def _json(path) -> dict:
     try:
-        with open(path, encoding="utf-8") as f:
+        with _open(path, encoding="utf-8") as f:
             return json.load(f)
     except FileNotFoundError:
         return {}
@@ -408,7 +415,8 @@ def _settings(path) -> dict:
     )
     parser.optionxform = str  # type: ignore[assignment,method-assign]  # keys keep their case
     try:
-        text = path.read_text(encoding="utf-8")
+        with _open(path, encoding="utf-8") as f:
+            text = f.read()
     except FileNotFoundError:
         text = ""
     parser.read_file(io.StringIO(text), str(path))

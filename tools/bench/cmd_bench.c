@@ -197,7 +197,7 @@ static int print_end(const ds_bench_state *s, int json, ds_error *e)
         return ds_stdout_done(e);
     }
     char *path = ds_folder_path(s->plan->out, "bench.json");
-    json_t *o = path != NULL ? json_load_file(path, 0, NULL) : NULL;
+    json_t *o = path != NULL ? ds_json_read_file(path) : NULL;
     int rc = o == NULL ? ds_fail(e, DS_EXIT_IO, "%s: cannot be read", path != NULL ? path : s->plan->out)
                        : ds_json_write(o, stdout, "standard output", e);
     json_decref(o);

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/json_text.h"
 #include "landscape/landscape_internal.h"
 #include "results/printer.h"
@@ -91,10 +93,15 @@ int ds_landscape_read_marks(ds_landscape *l, const char *path, ds_error *e)
     char *own = path == NULL ? ds_folder_path(l->session.folder, "marks.csv") : NULL, *text = NULL;
     const char *from = path != NULL ? path : own;
     size_t room = 0;
-    FILE *f = from != NULL ? fopen(from, "re") : NULL;
+    int fd = from != NULL ? ds_file_open_input(from) : -1;
     int rc = from != NULL ? 0 : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-    if (rc == 0 && f == NULL && (path != NULL || errno != ENOENT)) {
-        rc = ds_fail(e, DS_EXIT_CONFIG, "%s: %s", from, strerror(errno));
+    if (rc == 0 && fd < 0 && (path != NULL || errno != ENOENT)) {
+        rc = ds_fail(e, DS_EXIT_CONFIG, "%s: %s", from, ds_file_input_error(errno));
+    }
+    FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (fd >= 0 && f == NULL) {
+        close(fd);
+        rc = ds_fail(e, DS_EXIT_MEMORY, "out of memory for %s", from);
     }
     for (unsigned line = 1; f != NULL && rc == 0 && getline(&text, &room, f) >= 0; line++) {
         rc = take_line(l, text, from, line, e);

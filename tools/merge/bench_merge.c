@@ -51,11 +51,11 @@ static int remove_folder(const char *folder)
 
 static int copy_file(const char *from, const char *to, ds_error *e)
 {
-    int fd = open(from, O_RDONLY | O_CLOEXEC);
+    int fd = ds_file_open_input(from);
     char *chunk = malloc(CHUNK);
     ds_file *f = NULL;
     int rc = chunk == NULL ? ds_no_memory(e)
-             : fd < 0      ? ds_fail(e, DS_EXIT_IO, "%s: %s", from, strerror(errno))
+             : fd < 0      ? ds_fail(e, DS_EXIT_IO, "%s: %s", from, ds_file_input_error(errno))
                            : 0;
     rc = rc != 0 ? rc : ds_file_open(&f, to, e);
     ssize_t n = 0;

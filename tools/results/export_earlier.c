@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json_text.h"
 #include "store/run_folder.h"
 
 /* Is it a name that an export gives a file, one or two folders below at most? A note may have been written by
@@ -74,7 +75,7 @@ int ds_export_remove_earlier(const char *folder, ds_error *e)
         return ds_no_memory(e);
     }
     const int there = access(note, F_OK) == 0;
-    json_t *o = there ? json_load_file(note, 0, NULL) : NULL;
+    json_t *o = there ? ds_json_read_file(note) : NULL;
     const json_t *files = json_object_get(o, "files");
     int rc = 0;
     if (there && !json_is_array(files)) {

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json_text.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "store/run_folder.h"
@@ -110,7 +111,7 @@ int ds_result_read(const char *folder, ds_result *out, ds_error *e)
         ds_no_memory(e);
         return -1;
     }
-    json_t *o = json_load_file(path, 0, NULL);
+    json_t *o = ds_json_read_file(path);
     free(path);
     if (o != NULL) {
         out->env_id = text_of(o, "env");

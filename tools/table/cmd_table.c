@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -182,7 +183,9 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
 static int is_metric_table(const char *path)
 {
     char line[200] = "";
-    FILE *f = ds_run_table_is(path) ? fopen(path, "r") : NULL;
+    struct stat s;
+    const int regular = stat(path, &s) == 0 && S_ISREG(s.st_mode); /* a pipe can be read only once */
+    FILE *f = regular && ds_run_table_is(path) ? fopen(path, "re") : NULL;
     if (f == NULL) {
         return 0;
     }

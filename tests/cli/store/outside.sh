@@ -82,6 +82,32 @@ keeps - "run.lock landscape.ini landscape.sqlite.new landscape.sqlite.new-wal su
     landscape --env analytic --grid 3 $quiet --out it
 keeps made/run "run.lock $store" eval --env analytic --x it
 
+# ---- a named pipe in the place of a file that is only read: no command waits for its writer ----
+# answers FROM "NAMES" COMMAND...: with each of the names a pipe in a copy of FROM, the command ends.
+answers() {
+    from=$1
+    names=$2
+    shift 2
+    bad=
+    for name in $names; do
+        rm -rf it
+        cp -r "$from" it
+        plant pipe "it/$name"
+        got=0
+        timeout -s KILL 20 "$dshost" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null || got=$?
+        [ $got -le 8 ] || bad="$bad $name($got)"
+    done
+    [ -z "$bad" ] || echo "#  $bad"
+    [ -z "$bad" ]
+    result $? "does not wait for a pipe: $*"
+}
+answers made/run "run.ini summary.json run.sqlite" report it --no-pictures --no-episodes
+answers made/run "run.ini summary.json" resume it --budget 22 $quiet
+answers made/run "run.ini run.sqlite" eval --env analytic --x it
+answers made/bench "bench.json analytic/rand/seed-0/summary.json" table it
+answers made/bench "bench.json analytic/rand/seed-0/run.ini" bench b.ini --out it
+answers made/land "marks.csv landscape.ini" landscape it
+
 # ---- what the user has named may be a link, as may the folder that he names ----
 mkdir target
 ln -s target by_link
