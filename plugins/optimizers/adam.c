@@ -18,7 +18,7 @@
  * turned. Unlike the short descents of randdescents, a search is long, its learning rate follows a schedule,
  * outliers of the gradient (chaos, contacts) are shortened, and with blind > 0, where one is bad, the step
  * goes by the moments as they are. */
-#include "methods/base/box.h"
+#include "methods/base/own.h"
 #include "methods/gradient/multistart.h"
 #include "methods/gradient/outlier.h"
 
@@ -207,14 +207,14 @@ static int update(const adam *self, arm *a, double loss, const double *gradient,
         double before = a->probe[k], change = step(self, a, k, eta, root), target = a->x[k] - change;
         double push = gradient ? scale * gradient[k] : change;
         if (!isnan(target)) {
-            a->x[k] = box_clamp(target, -1.0, 1.0);
+            a->x[k] = ds_box_clamp(target, -1.0, 1.0);
         }
         if (a->x[k] != target &&
             push * (a->x[k] - target) > 0.0) { /* held by the box, and pushed out further */
             a->m[k] = 0.0;
         }
         double ahead = self->rule == NESTEROV ? eta * self->beta1 * a->m[k] : 0.0;
-        a->probe[k] = box_clamp(a->x[k] - ahead, -1.0, 1.0);
+        a->probe[k] = ds_box_clamp(a->x[k] - ahead, -1.0, 1.0);
         moved |= a->probe[k] != before;
     }
     return moved;
@@ -318,8 +318,8 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("adam", "0.2.0"),
-    .needs = opt_gradient,
+    OPT_DESC("adam", "0.2.0"),
+    .needs = DS_OPT_IDS(DS_HAS_GRADIENT),
     .summary = "Adam, gradient descent, momentum or Nesterov's method from random starts",
     .description =
         "Repeats: draw a start uniformly from the box; step against the gradient, averaged over the "
@@ -331,15 +331,14 @@ static const ds_desc desc = {
     .citation = "D. Kingma, J. Ba: Adam: a method for stochastic optimization. ICLR 2015, arXiv:1412.6980",
 };
 
-static const opt_table table = {
+static const ds_opt_table table = {
     .size = sizeof(adam),
-    .needs_gradient = "adam",
     .no_memory = "out of memory: lower arms",
     .read = read_parameters,
     .allocate = allocate,
-    .begins_at_start = opt_kit_begins_at_start,
+    .begins_at_start = ds_opt_kit_begins_at_start,
     .begin = multistart_begin,
     .round = multistart_round,
 };
 
-OPT_KIT_DEFINE(table, desc)
+DS_OPT_KIT_DEFINE(table, desc)

@@ -21,8 +21,7 @@
  * clamp(x - t g)) (L. Armijo 1966), by the loss without noise; where none of the trials is, x stays, and the
  * samples are drawn anew.
  */
-#include "methods/base/box.h"
-#include "methods/base/opt_kit.h"
+#include "methods/base/own.h"
 #include "methods/gradient/alpha_gradient.h"
 
 #include <diffsim/ext/files.h>
@@ -47,7 +46,7 @@ static const char *const units[] = {"box", "x", NULL};
 static const char *const cases[] = {"uncertain", "inside", "hit"};
 
 typedef struct alphaorder {
-    opt_kit kit;
+    ds_opt_kit kit;
     size_t n, N;   /* N: samples of one set */
     size_t rows;   /* of one batch: the sets, then x where the baseline is its loss */
     size_t centre; /* rows before the samples: that of x, where its loss is asked for */
@@ -83,7 +82,7 @@ static void draw_samples(alphaorder *self)
             int mirrored = self->rule.antithetic && i % self->N >= half;
             double *w = self->w + i * n + k;
             *w = mirrored ? -self->w[(i - half) * n + k] : self->rule.s * ds_random_normal(&self->rng);
-            self->v[(i + first) * n + k] = box_clamp(self->x[k] + *w / self->scale[k], -1.0, 1.0);
+            self->v[(i + first) * n + k] = ds_box_clamp(self->x[k] + *w / self->scale[k], -1.0, 1.0);
         }
     }
 }
@@ -126,7 +125,7 @@ static void note(alphaorder *self, int64_t t, double mean, const alpha_report *r
     }
     const ds_problem *p = self->kit.problem;
     double first;
-    box_x_from_v(1, p->lower, p->upper, self->x, &first);
+    ds_box_x_from_v(1, p->lower, p->upper, self->x, &first);
     int used = snprintf(self->trace + self->trace_used, LINE,
                         "%llu,%lld,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%s,%.9g\n",
                         (unsigned long long)self->kit.round, (long long)t, mean, self->rule.s, r->v1, r->v0,
@@ -198,12 +197,12 @@ static void take_step(alphaorder *self, int64_t t)
                      ((self->q[k] + ADAM_EPS * root) / sqrt(1.0 - pow(0.999, (double)t)));
         }
         double target = self->x[k] - change / self->scale[k];
-        self->x[k] = isnan(target) ? self->x[k] : box_clamp(target, -1.0, 1.0);
+        self->x[k] = isnan(target) ? self->x[k] : ds_box_clamp(target, -1.0, 1.0);
     }
 }
 
 /* armijo in iteration t; v, of which nothing is needed any more, takes the trials one after the other. */
-static ds_status search_line(alphaorder *self, int64_t t, batch_label label)
+static ds_status search_line(alphaorder *self, int64_t t, ds_evaluator_label label)
 {
     const double here = self->loss[0];
     double rate = self->lr / pow((double)t, self->lr_decay) * gradient_scale(self);
@@ -214,10 +213,10 @@ static ds_status search_line(alphaorder *self, int64_t t, batch_label label)
         size_t done;
         for (size_t k = 0; k < self->n; k++) {
             const double target = self->x[k] - rate * self->g[k] / self->scale[k];
-            self->v[k] = isnan(target) ? self->x[k] : box_clamp(target, -1.0, 1.0);
+            self->v[k] = isnan(target) ? self->x[k] : ds_box_clamp(target, -1.0, 1.0);
             promised += self->g[k] * self->scale[k] * (self->x[k] - self->v[k]);
         }
-        status = evaluator_run(&self->kit.evaluator, label, 1, self->v, &loss, NULL, self->outcome, &done);
+        status = ds_evaluator_run(&self->kit.evaluator, label, 1, self->v, &loss, NULL, self->outcome, &done);
         if (status != DS_OK) {
             return status;
         }
@@ -244,9 +243,9 @@ static ds_status descend(void *self_)
     int64_t stall = 0;
     self->unit = 0.0;
     self->rng = ds_random_open(self->kit.host->seed, "smooth", number);
-    opt_kit_start(&self->kit, number, self->x);
+    ds_opt_kit_start(&self->kit, number, self->x);
     if (self->start == X0 && number == 1 && !self->kit.start.v) {
-        opt_kit_x0(self->kit.problem, self->x);
+        ds_opt_kit_x0(self->kit.problem, self->x);
     }
     memset(self->m, 0, self->n * sizeof(double));
     memset(self->q, 0, self->n * sizeof(double));
@@ -254,9 +253,10 @@ static ds_status descend(void *self_)
         size_t done;
         self->rule.s = self->s / pow((double)t, self->s_decay);
         draw_samples(self);
-        batch_label label = {t == 1 ? "init" : "sample", number};
-        ds_status status = evaluator_run(&self->kit.evaluator, label, self->rows, self->v, self->loss,
-                                         self->order != ZEROTH ? self->gradient : NULL, self->outcome, &done);
+        ds_evaluator_label label = {t == 1 ? "init" : "sample", number};
+        ds_status status =
+            ds_evaluator_run(&self->kit.evaluator, label, self->rows, self->v, self->loss,
+                             self->order != ZEROTH ? self->gradient : NULL, self->outcome, &done);
         if (status != DS_OK) {
             return status;
         }
@@ -273,7 +273,7 @@ static ds_status descend(void *self_)
         }
         if (self->step != ARMIJO) {
             take_step(self, t);
-        } else if ((status = search_line(self, t, (batch_label){"line", number})) != DS_OK) {
+        } else if ((status = search_line(self, t, (ds_evaluator_label){"line", number})) != DS_OK) {
             return status;
         }
     }
@@ -307,7 +307,7 @@ static int allocate(void *self_)
     self->w = ds_memory_doubles(own, (rows - self->centre) * n);
     self->work = ds_memory_doubles(own, (2 * self->N + 1) * n);
     self->outcome = ds_memory_take(own, rows, sizeof *self->outcome);
-    return find_scale(self) && opt_kit_rows(&self->kit, rows);
+    return find_scale(self) && ds_opt_kit_rows(&self->kit, rows);
 }
 
 static void release(void *self_)
@@ -319,11 +319,8 @@ static void release(void *self_)
 static void end(void *self_)
 {
     alphaorder *self = self_;
-    const ds_objective *objective = self->kit.objective;
-    const ds_objective_files *files =
-        self->trace && objective->get_extension ? objective->get_extension(objective, DS_EXT_FILES) : NULL;
-    if (files) {
-        files->save(objective, "trace.csv", self->trace, self->trace_used);
+    if (self->trace) {
+        ds_opt_kit_save(&self->kit, "trace.csv", self->trace, self->trace_used);
     }
 }
 
@@ -455,7 +452,7 @@ static const ds_param *const params[] = {
     DS_ENUM("start", "random", starts,
             "Where the first search starts without use_x0 and x0: random, or x0, which the environment "
             "suggests."),
-    OPT_START_PARAMS("false"),
+    DS_OPT_START_PARAMS("false"),
     DS_INT("j", "100", 1, 1e9, "", "Most iterations of a search."),
     DS_INT("patience", "10", 0, 1e9, "",
            "A search ends when the mean loss has not fallen for more than so many iterations in a row."),
@@ -467,8 +464,8 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("alphaorder", "0.3.0"),
-    .uses = opt_gradient,
+    OPT_DESC("alphaorder", "0.3.0"),
+    .uses = DS_OPT_IDS(DS_HAS_GRADIENT),
     .summary = "Descent on a smoothed loss with first-order, zeroth-order or mixed gradients",
     .description =
         "Repeats from random starts: sample around the present point; estimate the gradient of the smoothed "
@@ -483,7 +480,7 @@ static const ds_desc desc = {
         "gradients? ICML 2022, arXiv:2202.00817",
 };
 
-static const opt_table table = {
+static const ds_opt_table table = {
     .size = sizeof(alphaorder),
     .no_memory = "out of memory: lower samples",
     .read = read_parameters,
@@ -494,4 +491,4 @@ static const opt_table table = {
     .end = end,
 };
 
-OPT_KIT_DEFINE(table, desc)
+DS_OPT_KIT_DEFINE(table, desc)

@@ -12,12 +12,12 @@
  * engine for large scale rigid body simulation", NeurIPS 2021, section "Analytic policy gradients".
  */
 #include "methods/base/blas.h"
-#include "methods/base/opt_kit.h"
+#include "methods/base/own.h"
 #include "methods/rl/analytic_policy.h"
 #include "methods/rl/rl_settings.h"
 
 typedef struct apg {
-    opt_kit kit;
+    ds_opt_kit kit;
     /* parameters */
     analytic_shape shape;
     rl_settings common;
@@ -81,7 +81,7 @@ static ds_status apg_begin(void *self)
         a->common.gamma = 1.0;
     }
     ds_status status = rl_open(&a->common, &a->kit, (size_t)a->envs, &a->train, &a->trial);
-    status = status != DS_OK ? status : stepwise_differentiate(&a->train, a->kit.host);
+    status = status != DS_OK ? status : stepwise_differentiate(&a->train);
     if (status != DS_OK) {
         return status;
     }
@@ -163,9 +163,9 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("apg", "0.3.0"),
+    OPT_DESC("apg", "0.3.0"),
     .flags = DS_OPT_USES_BUDGET,
-    .needs = opt_episode_gradients,
+    .needs = DS_OPT_IDS(DS_EXT_RL, DS_EXT_RL_GRADIENT),
     .summary = "Analytic policy gradient (stepwise control with gradients)",
     .description = "Learns a control law by differentiating the return of its episodes through simulation "
                    "and policy, back through time. Needs an environment with ds.env.rl_gradient/1. Each "
@@ -177,7 +177,7 @@ static const ds_desc desc = {
         "physics engine for large scale rigid body simulation. NeurIPS 2021, arXiv:2106.13281",
 };
 
-static const opt_table table = {
+static const ds_opt_table table = {
     .size = sizeof(apg),
     .read = read_params,
     .release = apg_release,
@@ -186,4 +186,4 @@ static const opt_table table = {
     .end = apg_end,
 };
 
-OPT_KIT_DEFINE(table, desc)
+DS_OPT_KIT_DEFINE(table, desc)

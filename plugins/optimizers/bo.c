@@ -3,6 +3,7 @@
  * optimization alone. The baseline "BO" of R. Antonova et al., "Rethinking optimization with differentiable
  * simulation from a global perspective" (CoRL 2022, arXiv:2207.00167). */
 #include "methods/base/blas.h"
+#include "methods/base/own.h"
 #include "methods/bayes/bayes_search.h"
 #include "methods/gradient/descent.h"
 
@@ -90,7 +91,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
         self->n_init = (int64_t)count;
     }
     bayes_read(&self->bayes, in, "polish");
-    opt_kit_check_polish(in, problem, ds_param_real(in, "polish"));
+    opt_check_polish(in, problem, ds_param_real(in, "polish"));
     self->steps = descent_read_options(in);
     in->status = in->status != DS_OK ? in->status : bayes_check_size(in->host, self->bayes.kit.n);
 }
@@ -98,7 +99,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
 static int allocate(void *self_)
 {
     bo *self = self_;
-    opt_kit *kit = &self->bayes.kit;
+    ds_opt_kit *kit = &self->bayes.kit;
     self->x_n = ds_memory_doubles(&kit->memory, kit->n);
     return descent_init(&self->descent, kit->n, &self->steps) &&
            bayes_allocate(&self->bayes, (size_t)self->n_init, 1u << REFINE_ADAM);
@@ -120,21 +121,21 @@ static const ds_param *const params[] = {
     BAYES_POLISH,
     DESCENT_PARAMS,
     SURROGATE_PARAMS,
-    OPT_START_PARAMS("false"),
+    DS_OPT_START_PARAMS("false"),
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("bo", "0.3.0"),
+    OPT_DESC("bo", "0.3.0"),
     .flags = DS_OPT_USES_BUDGET,
-    .uses = opt_gradient,
+    .uses = DS_OPT_IDS(DS_HAS_GRADIENT),
     .summary = "Bayesian optimization that chooses the starts of gradient descents",
     .description = "At most 5000 variables. Repeats: fit a Gaussian process to all simulations so far, start "
                    "a gradient descent where the "
                    "acquisition function is least, add every point of the descent to the data.",
-    .citation = OPT_KIT_ANTONOVA " (the baseline BO)",
+    .citation = OPT_ANTONOVA " (the baseline BO)",
 };
 
-static const opt_table table = {
+static const ds_opt_table table = {
     .size = sizeof(bo),
     .no_memory_run = BAYES_NO_MEMORY,
     .read = read_parameters,
@@ -145,4 +146,4 @@ static const opt_table table = {
     .round = bo_search,
 };
 
-OPT_KIT_DEFINE(table, desc)
+DS_OPT_KIT_DEFINE(table, desc)

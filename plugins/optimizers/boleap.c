@@ -10,6 +10,7 @@
  * the adaptation see the mean of the best samples: their length then still tells selection from chance.
  */
 #include "methods/base/blas.h"
+#include "methods/base/own.h"
 #include "methods/bayes/bayes_search.h"
 #include "methods/gradient/leap.h"
 
@@ -198,13 +199,13 @@ static void read_parameters(void *self_, ds_param_reader *in)
     self->run_best = INFINITY;
     in->status = in->status != DS_OK ? in->status : check_parameters(self);
     bayes_read(&self->bayes, in, "polish");
-    opt_kit_check_polish(in, problem, ds_param_real(in, "polish"));
+    opt_check_polish(in, problem, ds_param_real(in, "polish"));
 }
 
 static int allocate(void *self_)
 {
     boleap *self = self_;
-    opt_kit *kit = &self->bayes.kit;
+    ds_opt_kit *kit = &self->bayes.kit;
     ds_memory *own = &kit->memory;
     size_t n = self->n, K = self->leap_options.K, rows = self->leaps * (K > 0 ? K : 1);
     self->v = ds_memory_doubles(own, rows * n);
@@ -272,22 +273,22 @@ static const ds_param *const params[] = {
     BAYES_POLISH,
     DESCENT_PARAMS,
     SURROGATE_PARAMS,
-    OPT_START_PARAMS("false"),
+    DS_OPT_START_PARAMS("false"),
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("boleap", "0.3.0"),
+    OPT_DESC("boleap", "0.3.0"),
     .flags = DS_OPT_USES_BUDGET,
-    .uses = opt_gradient, /* polish */
+    .uses = DS_OPT_IDS(DS_HAS_GRADIENT), /* polish */
     .summary = "BO-Leap: Bayesian optimization over leaps of CMA-ES and gradient descent",
     .description =
         "Repeats: fit a Gaussian process to all simulations so far; start a leap where the acquisition "
         "function is least; in the leap, generations of samples, each followed by a gradient descent from "
         "the mean of the best ones, which moves the mean of the next generation.",
-    .citation = OPT_KIT_ANTONOVA,
+    .citation = OPT_ANTONOVA,
 };
 
-static const opt_table table = {
+static const ds_opt_table table = {
     .size = sizeof(boleap),
     .no_memory_run = BAYES_NO_MEMORY,
     .read = read_parameters,
@@ -298,4 +299,4 @@ static const opt_table table = {
     .round = boleap_search,
 };
 
-OPT_KIT_DEFINE(table, desc)
+DS_OPT_KIT_DEFINE(table, desc)

@@ -16,8 +16,7 @@
  * sampling first, gradients after, as in the Diff-CEM-MPC of DaXBench (S. Chen et al., ICLR 2023).
  */
 #include "methods/base/blas.h"
-#include "methods/base/box.h"
-#include "methods/base/opt_kit.h"
+#include "methods/base/own.h"
 #include "methods/base/rank.h"
 #include "methods/gradient/refine.h"
 
@@ -30,7 +29,7 @@ enum { BOX, UNITS_X };
 static const char *const units[] = {"box", "x", NULL};
 
 typedef struct cem {
-    opt_kit kit;
+    ds_opt_kit kit;
     size_t n, samples, elite;
     int start, units;
     double init_std, min_std, smoothing, tol;
@@ -59,9 +58,9 @@ static void begin_search(cem *self)
     uint64_t number = self->kit.round;
     self->rng = ds_random_open(self->kit.host->seed, "sample", number);
     if (number > 1 || self->start == RANDOM || self->kit.start.v) {
-        opt_kit_start(&self->kit, number, self->mean);
+        ds_opt_kit_start(&self->kit, number, self->mean);
     } else if (self->start == X0) {
-        opt_kit_x0(self->kit.problem, self->mean);
+        ds_opt_kit_x0(self->kit.problem, self->mean);
     } else {
         memset(self->mean, 0, self->n * sizeof(double));
     }
@@ -78,7 +77,7 @@ static void draw(cem *self)
     self->count = is_cut ? (size_t)self->left : self->samples;
     for (size_t i = 0; i < self->count * self->n; i++) {
         size_t k = i % self->n;
-        self->v[i] = box_clamp(self->mean[k] + self->sd[k] * ds_random_normal(&self->rng), -1.0, 1.0);
+        self->v[i] = ds_box_clamp(self->mean[k] + self->sd[k] * ds_random_normal(&self->rng), -1.0, 1.0);
     }
 }
 
@@ -123,8 +122,8 @@ static ds_status simulate(void *self_, const char *tag, size_t count, const doub
 {
     cem *self = self_;
     size_t done;
-    ds_status status = evaluator_run(&self->kit.evaluator, (batch_label){tag, self->kit.round}, count, v,
-                                     loss, gradient, outcome, &done);
+    ds_status status = ds_evaluator_run(&self->kit.evaluator, (ds_evaluator_label){tag, self->kit.round},
+                                        count, v, loss, gradient, outcome, &done);
     self->left -= (int64_t)done;
     for (size_t i = 0; i < done; i++) {
         if (loss[i] < self->best_loss) {
@@ -195,7 +194,7 @@ static int allocate(void *self_)
         }
     }
     size_t most = refine_rows(n);
-    return (self->polish || self->left <= 0) && opt_kit_rows(&self->kit, rows > most ? rows : most);
+    return (self->polish || self->left <= 0) && ds_opt_kit_rows(&self->kit, rows > most ? rows : most);
 }
 
 static void cem_release(void *self_)
@@ -220,7 +219,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
     uint64_t budget = self->kit.problem->budget;
     self->left = share > 0.0 ? (int64_t)fmax(1.0, ceil((1.0 - share) * (double)budget)) : 0;
     self->share = (int64_t)budget - self->left;
-    opt_kit_check_polish(in, self->kit.problem, share);
+    opt_check_polish(in, self->kit.problem, share);
     blas_use_one_thread();
     if (in->status == DS_OK && self->elite > self->samples) {
         in->status = ds_host_fail(in->host, DS_E_PARAM, "elite = %zu are more than samples = %zu: give fewer",
@@ -239,7 +238,7 @@ static const ds_param *const params[] = {
         "start", "x0", starts,
         "Mean of the first search without use_x0 and x0: x0, which the environment suggests; the center of "
         "the box; or random, as those of all further searches are."),
-    OPT_START_PARAMS("false"),
+    DS_OPT_START_PARAMS("false"),
     DS_REAL("min_std", "0", 0, 1e12, "",
             "No standard deviation falls below this: keeps a search from ending early."),
     DS_REAL("smoothing", "0", 0, 0.999, "", "Share of the old mean and standard deviation in the new ones."),
@@ -252,9 +251,9 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("cem", "0.2.0"),
+    OPT_DESC("cem", "0.2.0"),
     .flags = DS_OPT_USES_BUDGET,
-    .uses = opt_gradient,
+    .uses = DS_OPT_IDS(DS_HAS_GRADIENT),
     .summary = "Cross-entropy method: a normal distribution fitted to the best of what it drew",
     .description =
         "Draws generations of points from a normal distribution with independent variables and moves its "
@@ -266,7 +265,7 @@ static const ds_desc desc = {
                 "Methodology and Computing in Applied Probability 1, 1999",
 };
 
-static const opt_table table = {
+static const ds_opt_table table = {
     .size = sizeof(cem),
     .no_memory = "out of memory: lower samples",
     .read = read_parameters,
@@ -276,4 +275,4 @@ static const opt_table table = {
     .round = search,
 };
 
-OPT_KIT_DEFINE(table, desc)
+DS_OPT_KIT_DEFINE(table, desc)

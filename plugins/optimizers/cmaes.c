@@ -2,8 +2,7 @@
 /* cmaes - covariance matrix adaptation evolution strategy with active update, boundary handling and restarts.
  * N. Hansen, arXiv:1604.00772; the strategy itself is cma/cma.c, this is the search around it. */
 #include "methods/base/blas.h"
-#include "methods/base/box.h"
-#include "methods/base/opt_kit.h"
+#include "methods/base/own.h"
 #include "methods/cma/cma.h"
 #include "methods/cma/cma_bounds.h"
 #include "methods/cma/cma_restart.h"
@@ -52,7 +51,7 @@ static const ds_param *const params[] = {
             "The matrix is decomposed again when this share of it has been replaced (profiles tutorial and "
             "c-cmaes); 0 = as often as the tutorial says. Costs no evaluations up to 0.05 and is several "
             "times faster from 40 variables on."),
-    OPT_START_PARAMS("false"),
+    DS_OPT_START_PARAMS("false"),
     DS_REAL(
         "tolfun", "1e-12", 0, 1e100, "",
         "A run has converged where the losses of its last 10 + ceil(30 n/lambda) generations differ by less "
@@ -64,7 +63,7 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct cmaes {
-    opt_kit kit;
+    ds_opt_kit kit;
     uint64_t n;
     int64_t profile, lambda, active, bounds, restarts, restart_stalled;
     double sigma0, tolfun, eigen_share;
@@ -237,7 +236,7 @@ static int propose_least(cmaes *o)
         return 0;
     }
     for (uint64_t i = 0; i < o->n; i++) {
-        double v = box_clamp(o->least[i], -1.0, 1.0);
+        double v = ds_box_clamp(o->least[i], -1.0, 1.0);
         o->v[row * o->n + i] = v;
         o->unfolded[i] = o->bounds == CMA_BOUNDS_TRANSFORM ? cma_bounds_unfold(v) : v;
     }
@@ -263,14 +262,10 @@ static ds_status evaluate(cmaes *o)
             o->point[j] = fmin(fmax(x, p->lower[i]), p->upper[i]);
         }
     }
-    ds_batch batch = {.struct_size = sizeof batch,
-                      .count = lambda,
-                      .x = o->point,
-                      .loss = o->loss,
-                      .tag = "sample",
-                      .group = o->plan.run};
-    ds_status status = o->kit.objective->evaluate(o->kit.objective, &batch);
-    o->evaluations += batch.done;
+    ds_evaluator_request request = {.count = lambda, .x = o->point, .loss = o->loss};
+    ds_status status =
+        ds_evaluator_ask(&o->kit.evaluator, (ds_evaluator_label){"sample", o->plan.run}, &request);
+    o->evaluations += request.done;
     return status;
 }
 
@@ -366,7 +361,7 @@ static ds_status cmaes_search(void *self)
 }
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("cmaes", "1.3"),
+    OPT_DESC("cmaes", "1.3"),
     .flags = DS_OPT_USES_BUDGET,
     .summary = "CMA-ES with active update, boundary handling and restarts; uses no gradient.",
     .description =
@@ -378,7 +373,7 @@ static const ds_desc desc = {
         "a BI-population CMA-ES on the BBOB-2009 function testbed, GECCO 2009.",
 };
 
-static const opt_table table = {
+static const ds_opt_table table = {
     .size = sizeof(cmaes),
     .no_memory_run = "out of memory: set covariance = diagonal, a smaller lambda or restarts = none",
     .read = read_params,
@@ -387,4 +382,4 @@ static const opt_table table = {
     .round = cmaes_search,
 };
 
-OPT_KIT_DEFINE(table, desc)
+DS_OPT_KIT_DEFINE(table, desc)

@@ -14,6 +14,7 @@
  * Every trial of a line search is one simulation. A trial that fails counts as infinitely high.
  */
 #include "methods/base/blas.h"
+#include "methods/base/own.h"
 #include "methods/gradient/lbfgsb.h"
 #include "methods/gradient/multistart.h"
 
@@ -80,8 +81,8 @@ static void read_parameters(void *self_, ds_param_reader *in)
 static int allocate(void *self_)
 {
     multi_lbfgsb *self = self_;
-    opt_kit *kit = &self->starts.kit;
-    const double *box = opt_kit_box(&kit->memory, kit->n);
+    ds_opt_kit *kit = &self->starts.kit;
+    const double *box = ds_opt_kit_box(&kit->memory, kit->n);
     self->arms = ds_memory_take(&kit->memory, self->starts.arms, sizeof *self->arms);
     int made = multistart_allocate(&self->starts);
     for (size_t i = 0; made && i < self->starts.arms; i++) {
@@ -117,8 +118,8 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("lbfgsb", "0.2.0"),
-    .needs = opt_gradient,
+    OPT_DESC("lbfgsb", "0.2.0"),
+    .needs = DS_OPT_IDS(DS_HAS_GRADIENT),
     .summary = "Limited-memory quasi-Newton searches (L-BFGS-B) from random starts",
     .description =
         "Repeats: draw a start uniformly from the box; minimise a quadratic model made of the last "
@@ -131,16 +132,15 @@ static const ds_desc desc = {
                 "algorithm 778. ACM Trans. Math. Softw. 38 (2011) 7",
 };
 
-static const opt_table table = {
+static const ds_opt_table table = {
     .size = sizeof(multi_lbfgsb),
-    .needs_gradient = "lbfgsb",
     .no_memory = "out of memory: lower arms or memory",
     .read = read_parameters,
     .allocate = allocate,
     .release = lbfgsb_release,
-    .begins_at_start = opt_kit_begins_at_start,
+    .begins_at_start = ds_opt_kit_begins_at_start,
     .begin = multistart_begin,
     .round = multistart_round,
 };
 
-OPT_KIT_DEFINE(table, desc)
+DS_OPT_KIT_DEFINE(table, desc)

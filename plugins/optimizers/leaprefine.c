@@ -25,6 +25,7 @@
  * began to oscillate.
  */
 #include "methods/base/blas.h"
+#include "methods/base/own.h"
 #include "methods/bayes/bayes_search.h"
 #include "methods/gradient/leap.h"
 
@@ -146,23 +147,23 @@ static const ds_param *const params[] = {
     LEAP_GRADIENTS,
     DESCENT_PARAMS,
     SURROGATE_PARAMS,
-    OPT_START_PARAMS("false"),
+    DS_OPT_START_PARAMS("false"),
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("leaprefine", "0.3.0"),
+    OPT_DESC("leaprefine", "0.3.0"),
     .flags = DS_OPT_USES_BUDGET,
-    .uses = opt_gradient,
+    .uses = DS_OPT_IDS(DS_HAS_GRADIENT),
     .summary = "LeapRefine: BO-Leap with descents first, leaps that go on while they pay, and refinement",
     .description =
         "Repeats leaps like those of boleap, from points that a Gaussian process proposes, but each "
         "begins with a gradient descent. For the last part of the budget L-BFGS-B, Adam and CMA-ES take "
         "turns at the best point, each turn given to the one that gained most lately; when none gains "
         "any more, leaps begin again.",
-    .citation = "This project; after " OPT_KIT_ANTONOVA,
+    .citation = "This project; after " OPT_ANTONOVA,
 };
 
-static const opt_table table = {
+static const ds_opt_table table = {
     .size = sizeof(leaprefine),
     .no_memory_run = BAYES_NO_MEMORY,
     .read = read_parameters,
@@ -173,4 +174,4 @@ static const opt_table table = {
     .round = leaprefine_search,
 };
 
-OPT_KIT_DEFINE(table, desc)
+DS_OPT_KIT_DEFINE(table, desc)

@@ -16,13 +16,13 @@
  * (squares/least_squares.h). A step into a failing simulation is a rejected one.
  */
 #include "methods/base/blas.h"
-#include "methods/base/opt_kit.h"
+#include "methods/base/own.h"
 #include "methods/squares/lm_params.h"
 
 #include <math.h>
 
 typedef struct levenberg {
-    opt_kit kit;
+    ds_opt_kit kit;
     lm_options options;
     int residuals;
     least_squares squares;
@@ -35,9 +35,10 @@ static ds_status lm_search(void *self_)
 {
     levenberg *self = self_;
     const size_t arm = 0;
-    const batch_label residuals = {"residuals", self->kit.round}, jacobian = {"jacobian", self->kit.round};
+    const ds_evaluator_label residuals = {"residuals", self->kit.round},
+                             jacobian = {"jacobian", self->kit.round};
     ds_status status = DS_OK;
-    opt_kit_start(&self->kit, self->kit.round, self->v);
+    ds_opt_kit_start(&self->kit, self->kit.round, self->v);
     int next = lm_start(self->search, self->v);
     least_squares_begin(&self->squares, arm);
     while (status == DS_OK && next != LM_DONE) {
@@ -57,13 +58,13 @@ static ds_status lm_search(void *self_)
 static ds_status lm_begin(void *self_)
 {
     levenberg *self = self_;
-    opt_kit *kit = &self->kit;
+    ds_opt_kit *kit = &self->kit;
     ds_status status = least_squares_open(&self->squares, kit, self->residuals, 1);
     if (status != DS_OK) {
         return status;
     }
     size_t n = kit->n, m = self->squares.m;
-    const double *box = opt_kit_box(&kit->memory, n);
+    const double *box = ds_opt_kit_box(&kit->memory, n);
     self->v = ds_memory_doubles(&kit->memory, n);
     self->r = ds_memory_doubles(&kit->memory, m);
     self->j = ds_memory_doubles(&kit->memory, m * n);
@@ -89,11 +90,11 @@ static void lm_release(void *self_)
     least_squares_free(&self->squares);
 }
 
-static const ds_param *const params[] = {LM_PARAMS, OPT_START_PARAMS("true"), NULL};
+static const ds_param *const params[] = {LM_PARAMS, DS_OPT_START_PARAMS("true"), NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("lm", "0.2"),
-    .uses = opt_residuals,
+    OPT_DESC("lm", "0.2"),
+    .uses = DS_OPT_IDS(DS_HAS_RESIDUALS, DS_HAS_GRADIENT),
     .summary = "Levenberg-Marquardt searches for sums of squares",
     .description =
         "Repeats: linearise the residuals at x; step to the minimum of the linear model, damped; accept "
@@ -108,13 +109,13 @@ static const ds_desc desc = {
         "for non-linear least squares problems. DTU 2004",
 };
 
-static const opt_table table = {
+static const ds_opt_table table = {
     .size = sizeof(levenberg),
     .read = read_parameters,
     .release = lm_release,
-    .begins_at_start = opt_kit_begins_at_start,
+    .begins_at_start = ds_opt_kit_begins_at_start,
     .begin = lm_begin,
     .round = lm_search,
 };
 
-OPT_KIT_DEFINE(table, desc)
+DS_OPT_KIT_DEFINE(table, desc)

@@ -5,9 +5,8 @@ AM_CPPFLAGS += -I$(top_srcdir)/plugins/optimizers $(OPENBLAS_CFLAGS)
 noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/libbayes.la \
 	%D%/methods/libalpha.la %D%/methods/librace.la %D%/methods/libsquares.la %D%/methods/librl.la
 
-%C%_methods_libbase_la_SOURCES = %D%/methods/base/blas.h %D%/methods/base/box.h %D%/methods/base/rank.h \
-	%D%/methods/base/evaluator.c %D%/methods/base/evaluator.h %D%/methods/base/opt_kit.c \
-	%D%/methods/base/opt_kit.h %D%/methods/base/sobol.c %D%/methods/base/sobol.h plugins/common/exp.h plugins/common/isa.h plugins/common/number.h \
+%C%_methods_libbase_la_SOURCES = %D%/methods/base/blas.h %D%/methods/base/own.h %D%/methods/base/rank.h \
+	%D%/methods/base/sobol.c %D%/methods/base/sobol.h plugins/common/exp.h plugins/common/isa.h plugins/common/number.h \
 	plugins/common/vector.h plugins/common/vector_math.h
 
 %C%_methods_libcma_la_LIBADD = $(OPENBLAS_LIBS)

@@ -13,8 +13,7 @@
  * The library has absolute constants. It sees (loss - zero) / unit: zero is the floor of the loss, or its
  * first value in the search; unit the length of the first gradient, or without gradients the first difference
  * from zero. */
-#include "methods/base/box.h"
-#include "methods/base/opt_kit.h"
+#include "methods/base/own.h"
 
 #include <math.h>
 #include <nlopt.h>
@@ -81,7 +80,7 @@ static const struct algorithm {
 } algorithms[] = {ALGORITHMS(ENTRY)};
 
 typedef struct library_search {
-    opt_kit kit;
+    ds_opt_kit kit;
     const struct algorithm *algorithm, *local; /* local: of those that are made of another one */
     double ftol, xtol, initial_step;
     int64_t population;
@@ -141,7 +140,7 @@ static double in_units(library_search *self, double loss, double *gradient)
     }
     const double unit = self->unit > 0.0 && isfinite(self->unit) ? self->unit : 1.0;
     for (size_t k = 0; gradient && k < self->kit.n; k++) {
-        gradient[k] = box_clamp(gradient[k] / unit, -LARGE, LARGE);
+        gradient[k] = ds_box_clamp(gradient[k] / unit, -LARGE, LARGE);
     }
     return (loss - self->zero) / unit;
 }
@@ -160,7 +159,7 @@ static double without_rounding(const library_search *self, double loss)
 static double finite_loss(library_search *self, double loss)
 {
     if (isfinite(loss)) {
-        loss = without_rounding(self, box_clamp(loss, -LARGE, LARGE));
+        loss = without_rounding(self, ds_box_clamp(loss, -LARGE, LARGE));
         self->worst = fmax(self->worst, loss);
         return loss;
     }
@@ -187,15 +186,15 @@ static double objective(unsigned n, const double *v, double *gradient, void *sel
             nlopt_force_stop(self->opt);
             return isfinite(self->worst) ? self->worst : UNKNOWN_FAILURE;
         }
-        self->v[k] = box_clamp(v[k], -1.0, 1.0);
+        self->v[k] = ds_box_clamp(v[k], -1.0, 1.0);
     }
     if (self->status == DS_OK && self->kit.host->should_stop(self->kit.host)) {
         self->status = DS_STOPPED;
     }
     if (self->status == DS_OK) {
-        batch_label label = {self->evaluations == 0 ? "init"
-                                                    : (is_local(self->algorithm) ? "descent" : "sample"),
-                             self->kit.round};
+        ds_evaluator_label label = {
+            self->evaluations == 0 ? "init" : (is_local(self->algorithm) ? "descent" : "sample"),
+            self->kit.round};
         if (is_at_start(self)) { /* the kit has evaluated it */
             loss = self->kit.start.loss;
             for (unsigned k = 0; gradient && k < n; k++) {
@@ -203,7 +202,7 @@ static double objective(unsigned n, const double *v, double *gradient, void *sel
             }
         } else {
             self->status =
-                evaluator_run(&self->kit.evaluator, label, 1, self->v, &loss, gradient, NULL, &done);
+                ds_evaluator_run(&self->kit.evaluator, label, 1, self->v, &loss, gradient, NULL, &done);
         }
         self->evaluations++;
     }
@@ -216,7 +215,7 @@ static double objective(unsigned n, const double *v, double *gradient, void *sel
 
 static void draw_start(library_search *self)
 {
-    opt_kit_start(&self->kit, self->kit.round, self->start);
+    ds_opt_kit_start(&self->kit, self->kit.round, self->start);
     /* NLopt's generator is global in each thread; every search seeds it anew. */
     ds_random rng = ds_random_open(self->kit.host->seed, "nlopt", self->kit.round);
     nlopt_srand(ds_random_u32(&rng));
@@ -278,7 +277,7 @@ static int allocate(void *self_)
     unsigned n = (unsigned)self->kit.n;
     self->start = ds_memory_doubles(&self->kit.memory, n);
     self->v = ds_memory_doubles(&self->kit.memory, n);
-    if (!opt_kit_rows(&self->kit, 1)) {
+    if (!ds_opt_kit_rows(&self->kit, 1)) {
         return 0;
     }
     if (self->kit.start.v && takes_gradient(takes_local(self->algorithm) ? self->local : self->algorithm)) {
@@ -326,8 +325,8 @@ static ds_status check_algorithm(const library_search *self)
     }
     if (!is_lean(a)) {
         ds_status status =
-            opt_kit_check_size(self->kit.host, self->kit.n, "this algorithm keeps matrices or populations",
-                               "ld_lbfgs, ld_mma or ld_ccsaq, or the optimizer cmaes");
+            opt_check_size(self->kit.host, self->kit.n, "this algorithm keeps matrices or populations",
+                           "ld_lbfgs, ld_mma or ld_ccsaq, or the optimizer cmaes");
         if (status != DS_OK) {
             return status;
         }
@@ -372,12 +371,12 @@ static const ds_param *const params[] = {
             "which is short where the start is near a bound."),
     DS_INT("population", "0", 0, 1e6, "",
            "Points of a generation of gn_crs2_lm, gn_isres, gn_esch and mlsl; 0 = NLopt's choice."),
-    OPT_START_PARAMS("false"),
+    DS_OPT_START_PARAMS("false"),
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("nlopt", "0.2.0"),
-    .uses = opt_gradient,
+    OPT_DESC("nlopt", "0.2.0"),
+    .uses = DS_OPT_IDS(DS_HAS_GRADIENT),
     .summary = "The algorithms of the NLopt library: DIRECT, CRS, MLSL, BOBYQA, COBYLA, SBPLX, MMA, SLSQP "
                "and others",
     .description =
@@ -393,7 +392,7 @@ static const ds_desc desc = {
         "of each algorithm is named there",
 };
 
-static const opt_table table = {
+static const ds_opt_table table = {
     .size = sizeof(library_search),
     .no_memory = "NLopt could not be set up: out of memory",
     .read = read_parameters,
@@ -402,4 +401,4 @@ static const opt_table table = {
     .round = nlopt_search,
 };
 
-OPT_KIT_DEFINE(table, desc)
+DS_OPT_KIT_DEFINE(table, desc)

@@ -14,8 +14,7 @@
  * their random numbers belong to worker and round: the search is the same for every number of jobs.
  */
 #include "methods/base/blas.h"
-#include "methods/base/box.h"
-#include "methods/base/opt_kit.h"
+#include "methods/base/own.h"
 #include "methods/squares/lm_params.h"
 #include "methods/squares/local_solver.h"
 
@@ -23,7 +22,7 @@
 #include <string.h>
 
 typedef struct basin_hopping {
-    opt_kit kit;
+    ds_opt_kit kit;
     local_options local;
     local_solver *solver;
     size_t n, workers;
@@ -44,8 +43,9 @@ static void draw_start(basin_hopping *self, uint64_t k, size_t w)
         return;
     }
     for (size_t i = 0; i < self->n; i++) {
-        v[i] = isfinite(self->best_loss) ? box_clamp(self->best[i] + std * ds_random_normal(&random), -1, 1)
-                                         : 2 * ds_random_uniform(&random) - 1;
+        v[i] = isfinite(self->best_loss)
+                   ? ds_box_clamp(self->best[i] + std * ds_random_normal(&random), -1, 1)
+                   : 2 * ds_random_uniform(&random) - 1;
     }
 }
 
@@ -95,7 +95,8 @@ static void read_parameters(void *self_, ds_param_reader *in)
     self->fade = ds_param_int(in, "fade_std") != 0;
     self->cost_limit = ds_param_real(in, "cost_limit");
     if (in->status == DS_OK && self->local.kind != LOCAL_LM) {
-        in->status = opt_kit_need_gradient(in->host, self->kit.problem, "the local solver (parameter local)");
+        in->status =
+            ds_opt_kit_need_gradient(in->host, self->kit.problem, "the local solver (parameter local)");
     }
 }
 
@@ -130,13 +131,13 @@ static const ds_param *const params[] = {
     DS_INT("j", "0", 0, 1e9, "",
            "Most evaluations of one local search, products with the Jacobian included; 0 = until it ends."),
     DS_REAL("lr", "0.1", 1e-12, 1e3, "", "Learning rate of local = adam, where the box is [-1, 1]."),
-    OPT_START_PARAMS("true"),
+    DS_OPT_START_PARAMS("true"),
     LM_PARAMS,
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("pbh", "0.2"),
-    .uses = opt_residuals,
+    OPT_DESC("pbh", "0.2"),
+    .uses = DS_OPT_IDS(DS_HAS_RESIDUALS, DS_HAS_GRADIENT),
     .summary = "Parallel basin hopping: local searches from random steps around the best",
     .description =
         "Several workers minimise from different starts with a local solver; then all of them start "
@@ -150,15 +151,15 @@ static const ds_desc desc = {
                 "trajectory optimization. 2018",
 };
 
-static const opt_table table = {
+static const ds_opt_table table = {
     .size = sizeof(basin_hopping),
     .no_memory = "out of memory: lower workers",
     .read = read_parameters,
     .allocate = allocate,
     .release = pbh_release,
-    .begins_at_start = opt_kit_begins_at_start,
+    .begins_at_start = ds_opt_kit_begins_at_start,
     .begin = pbh_begin,
     .round = pbh_search,
 };
 
-OPT_KIT_DEFINE(table, desc)
+DS_OPT_KIT_DEFINE(table, desc)

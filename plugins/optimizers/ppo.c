@@ -13,7 +13,7 @@
  * rl/actor_critic.h. Source: J. Schulman et al., arXiv:1707.06347, Algorithm 1.
  */
 #include "methods/base/blas.h"
-#include "methods/base/opt_kit.h"
+#include "methods/base/own.h"
 #include "methods/rl/actor_critic.h"
 #include "methods/rl/float_adam.h"
 #include "methods/rl/rl_settings.h"
@@ -28,7 +28,7 @@ static const double kl_tolerance =
     1.5; /* an update ends where the divergence exceeds target_kl by this factor */
 
 typedef struct ppo {
-    opt_kit kit;
+    ds_opt_kit kit;
     /* parameters */
     actor_critic_shape shape;
     ppo_coefficients loss;
@@ -445,9 +445,9 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("ppo", "0.3"),
+    OPT_DESC("ppo", "0.3"),
     .flags = DS_OPT_USES_BUDGET,
-    .needs = opt_episodes,
+    .needs = DS_OPT_IDS(DS_EXT_RL),
     .summary = "Proximal policy optimization (stepwise control)",
     .description = "Learns a control law from observations and rewards of every step, without gradients of "
                    "the simulation: a baseline of model-free reinforcement learning. Needs an environment "
@@ -459,7 +459,7 @@ static const ds_desc desc = {
                 "algorithms. arXiv:1707.06347",
 };
 
-static const opt_table table = {
+static const ds_opt_table table = {
     .size = sizeof(ppo),
     .read = read_params,
     .release = ppo_release,
@@ -468,4 +468,4 @@ static const opt_table table = {
     .end = ppo_end,
 };
 
-OPT_KIT_DEFINE(table, desc)
+DS_OPT_KIT_DEFINE(table, desc)

@@ -23,6 +23,7 @@
  * All lanes are one call (two, where some want no gradients), whatever `--jobs` is.
  */
 #include "methods/base/blas.h"
+#include "methods/base/own.h"
 #include "methods/bayes/bayes_search.h"
 #include "methods/race/race.h"
 
@@ -76,11 +77,11 @@ static size_t gather_others(racer *self)
 
 static ds_status propose(racer *self)
 {
-    const opt_kit *kit = &self->bayes.kit;
+    const ds_opt_kit *kit = &self->bayes.kit;
     uint64_t number = ++self->starts;
     if ((number == 1 && kit->start.v) || !self->use_model ||
         (self->anywhere > 0 && number % (uint64_t)self->anywhere == 0)) {
-        opt_kit_start(kit, number, self->start);
+        ds_opt_kit_start(kit, number, self->start);
         return DS_OK;
     }
     size_t others = gather_others(self);
@@ -194,7 +195,7 @@ static size_t gather_candidates(racer *self)
  * is left of the budget. What is left is for the best point alone. */
 static ds_status polish_together(racer *self)
 {
-    const opt_kit *kit = &self->bayes.kit;
+    const ds_opt_kit *kit = &self->bayes.kit;
     int64_t planned = (int64_t)kit->problem->budget,
             until = planned > 0 ? self->bayes.told + (planned - self->bayes.told) / 2 : INT64_MAX;
     size_t count = gather_candidates(self), next = 0, running = 1;
@@ -287,7 +288,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
     o->basin.stall = ds_param_int(in, "stall");
     o->basin.floor = self->bayes.kit.problem->loss_floor;
     self->use_model = ds_param_int(in, "model") != 0;
-    if (self->use_model && self->bayes.kit.n > OPT_KIT_MOST) {
+    if (self->use_model && self->bayes.kit.n > OPT_MOST) {
         in->host->log(in->host, DS_LOG_INFO,
                       "more than 5000 variables: model = false, starts are uniform in the box");
         self->use_model = 0;
@@ -330,7 +331,7 @@ static int allocate(void *self_)
     ds_memory *own = &self->bayes.kit.memory;
     size_t n = self->bayes.kit.n, most = self->polish_lanes > 1 ? self->polish_lanes : 0,
            lanes = self->options.lanes > most ? self->options.lanes : most, rows = lanes * basin_rows(n);
-    const double *box = opt_kit_box(own, n);
+    const double *box = ds_opt_kit_box(own, n);
     ds_memory_each(own, rows * n, (double **const[]){&self->v, &self->gradient, NULL});
     self->start = ds_memory_doubles(own, n);
     self->others = ds_memory_doubles(own, lanes * n);
@@ -370,7 +371,7 @@ static const ds_param *const params[] = {
     DS_INT("first", "6", 1, 1e6, "",
            "Evaluations of a search before it is compared with others; each further rung has twice as many."),
     DS_REAL("keep", "2", 1, 1e6, "", "One in so many searches goes on at the end of a rung."),
-    OPT_START_PARAMS("true"),
+    DS_OPT_START_PARAMS("true"),
     DS_BOOL("model", "true",
             "A Gaussian process proposes starts, up to 5000 variables. false: they are uniform in the box."),
     DS_INT("anywhere", "4", 0, 1e6, "",
@@ -410,9 +411,9 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("racer", "0.4.0"),
+    OPT_DESC("racer", "0.4.0"),
     .flags = DS_OPT_USES_BUDGET,
-    .uses = opt_gradient,
+    .uses = DS_OPT_IDS(DS_HAS_GRADIENT),
     .summary =
         "Local searches that race and trust gradients as far as they are worth it; a good first choice",
     .description = "A Gaussian process proposes where local searches start, the start that is given is among "
@@ -421,19 +422,19 @@ static const ds_desc desc = {
                    "gradients promised, each learns whether to use L-BFGS-B, Adam, samples with descents, or "
                    "samples alone. For the last part of the budget L-BFGS-B, Adam and CMA-ES take turns at "
                    "the best point.",
-    .citation = "This project; after " OPT_KIT_ANTONOVA ", and L. Li et al.: A system for massively parallel "
+    .citation = "This project; after " OPT_ANTONOVA ", and L. Li et al.: A system for massively parallel "
                 "hyperparameter tuning. MLSys 2020, arXiv:1810.05934",
 };
 
-static const opt_table table = {
+static const ds_opt_table table = {
     .size = sizeof(racer),
     .no_memory = "out of memory: lower lanes",
     .no_memory_run = BAYES_NO_MEMORY,
     .read = read_parameters,
     .allocate = allocate,
     .release = racer_release,
-    .begins_at_start = opt_kit_begins_at_start,
+    .begins_at_start = ds_opt_kit_begins_at_start,
     .round = racer_search,
 };
 
-OPT_KIT_DEFINE(table, desc)
+DS_OPT_KIT_DEFINE(table, desc)

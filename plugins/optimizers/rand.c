@@ -2,7 +2,7 @@
 /* rand - random search: every point is drawn uniformly from the box, whatever the answers are.
  * The baseline that any other optimizer has to beat at equal budget. Independent points, or a Sobol sequence.
  */
-#include "methods/base/opt_kit.h"
+#include "methods/base/own.h"
 #include "methods/base/sobol.h"
 
 /* Rows per call: enough to feed the workers, and fewer where they are long. Results do not depend on it. */
@@ -15,10 +15,10 @@ static const ds_param *const params[] = {
     DS_ENUM("sequence", "iid", sequences,
             "iid = independent points; sobol = Joe and Kuo's sequence with a random digital shift, which "
             "fills the box more evenly (up to 53 variables; independent points beyond)."),
-    OPT_START_PARAMS("false"), NULL};
+    DS_OPT_START_PARAMS("false"), NULL};
 
 typedef struct rand_search {
-    opt_kit kit;
+    ds_opt_kit kit;
     ds_random random;
     int64_t sequence;
     uint64_t drawn; /* points so far */
@@ -71,23 +71,22 @@ static ds_status rand_round(void *self)
     rand_search *r = self;
     draw(r);
     stretch_to_box(r->kit.problem, r->rows, r->x);
-    ds_batch batch = {
-        .struct_size = sizeof batch, .count = r->rows, .x = r->x, .loss = r->loss, .tag = "sample"};
-    return r->kit.objective->evaluate(r->kit.objective, &batch);
+    ds_evaluator_request request = {.count = r->rows, .x = r->x, .loss = r->loss};
+    return ds_evaluator_ask(&r->kit.evaluator, (ds_evaluator_label){"sample", 0}, &request);
 }
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("rand", "1"),
+    OPT_DESC("rand", "1"),
     .summary = "Random search: points drawn uniformly from the box.",
     .description = "",
     .citation = "",
 };
 
-static const opt_table table = {
+static const ds_opt_table table = {
     .size = sizeof(rand_search),
     .read = read_parameters,
     .allocate = allocate,
     .round = rand_round,
 };
 
-OPT_KIT_DEFINE(table, desc)
+DS_OPT_KIT_DEFINE(table, desc)

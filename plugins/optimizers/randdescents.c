@@ -13,6 +13,7 @@
  * With several arms as many descents advance in step (gradient/multistart.h). The paper leaves step rule
  * and length open.
  */
+#include "methods/base/own.h"
 #include "methods/gradient/descent.h"
 #include "methods/gradient/multistart.h"
 
@@ -53,7 +54,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
 static int allocate(void *self_)
 {
     randdescents *self = self_;
-    opt_kit *kit = &self->starts.kit;
+    ds_opt_kit *kit = &self->starts.kit;
     self->arm = ds_memory_take(&kit->memory, self->starts.arms, sizeof *self->arm);
     int made = multistart_allocate(&self->starts);
     for (size_t arm = 0; made && arm < self->starts.arms; arm++) {
@@ -75,27 +76,26 @@ static const ds_param *const params[] = {
     MULTISTART_PARAMS, NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("randdescents", "0.3.0"),
-    .needs = opt_gradient,
+    OPT_DESC("randdescents", "0.3.0"),
+    .needs = DS_OPT_IDS(DS_HAS_GRADIENT),
     .summary = "Gradient descents from random starts",
     .description = "Repeats: draw a start uniformly from the box; follow the negative gradient from there, "
                    "clamped to the box, for at most j evaluations; stop earlier once the loss has failed to "
                    "fall more than `patience` times in a row, at a zero gradient, or where the simulation "
                    "fails.\n"
                    "With arms > 1 as many descents advance in step and are simulated in parallel.",
-    .citation = OPT_KIT_ANTONOVA " (the baseline RandDescents)",
+    .citation = OPT_ANTONOVA " (the baseline RandDescents)",
 };
 
-static const opt_table table = {
+static const ds_opt_table table = {
     .size = sizeof(randdescents),
-    .needs_gradient = "randdescents",
     .no_memory = "out of memory: lower arms",
     .read = read_parameters,
     .allocate = allocate,
     .release = randdescents_release,
-    .begins_at_start = opt_kit_begins_at_start,
+    .begins_at_start = ds_opt_kit_begins_at_start,
     .begin = multistart_begin,
     .round = multistart_round,
 };
 
-OPT_KIT_DEFINE(table, desc)
+DS_OPT_KIT_DEFINE(table, desc)

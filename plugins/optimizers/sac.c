@@ -14,7 +14,7 @@
  * arXiv:1812.05905, Algorithm 1.
  */
 #include "methods/base/blas.h"
-#include "methods/base/opt_kit.h"
+#include "methods/base/own.h"
 #include "methods/rl/replay_buffer.h"
 #include "methods/rl/rl_settings.h"
 #include "methods/rl/soft_actor_critic.h"
@@ -24,7 +24,7 @@
 enum { WIDE_STEPS = 20000 }; /* from so many steps per thousand episodes on, wide networks */
 
 typedef struct sac {
-    opt_kit kit;
+    ds_opt_kit kit;
     /* parameters */
     sac_shape shape;
     rl_settings common;
@@ -291,8 +291,8 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("sac", "0.3"),
-    .needs = opt_episodes,
+    OPT_DESC("sac", "0.3"),
+    .needs = DS_OPT_IDS(DS_EXT_RL),
     .summary = "Soft actor-critic (stepwise control)",
     .description =
         "Learns a control law from observations and rewards of every step, without gradients of the "
@@ -304,7 +304,7 @@ static const ds_desc desc = {
                 "applications. arXiv:1812.05905",
 };
 
-static const opt_table table = {
+static const ds_opt_table table = {
     .size = sizeof(sac),
     .read = read_params,
     .release = sac_release,
@@ -313,4 +313,4 @@ static const opt_table table = {
     .end = sac_end,
 };
 
-OPT_KIT_DEFINE(table, desc)
+DS_OPT_KIT_DEFINE(table, desc)

@@ -16,7 +16,7 @@
  * simulation", ICLR 2022, Algorithm 1.
  */
 #include "methods/base/blas.h"
-#include "methods/base/opt_kit.h"
+#include "methods/base/own.h"
 #include "methods/rl/analytic_policy.h"
 #include "methods/rl/rl_settings.h"
 
@@ -30,7 +30,7 @@ typedef struct critic {
 } critic;
 
 typedef struct shac {
-    opt_kit kit;
+    ds_opt_kit kit;
     /* parameters */
     analytic_shape shape;
     rl_settings common;
@@ -208,7 +208,7 @@ static ds_status shac_begin(void *self)
 {
     shac *s = self;
     ds_status status = rl_open(&s->common, &s->kit, (size_t)s->envs, &s->train, &s->trial);
-    status = status != DS_OK ? status : stepwise_differentiate(&s->train, s->kit.host);
+    status = status != DS_OK ? status : stepwise_differentiate(&s->train);
     if (status != DS_OK) {
         return status;
     }
@@ -320,9 +320,9 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("shac", "0.3.0"),
+    OPT_DESC("shac", "0.3.0"),
     .flags = DS_OPT_USES_BUDGET,
-    .needs = opt_episode_gradients,
+    .needs = DS_OPT_IDS(DS_EXT_RL, DS_EXT_RL_GRADIENT),
     .summary = "Short-horizon actor-critic (stepwise control with gradients)",
     .description =
         "Learns a control law by differentiating short windows of episodes through simulation and policy, "
@@ -335,7 +335,7 @@ static const ds_desc desc = {
                 "policy learning with parallel differentiable simulation. ICLR 2022, arXiv:2204.07137",
 };
 
-static const opt_table table = {
+static const ds_opt_table table = {
     .size = sizeof(shac),
     .read = read_params,
     .release = shac_release,
@@ -344,4 +344,4 @@ static const opt_table table = {
     .end = shac_end,
 };
 
-OPT_KIT_DEFINE(table, desc)
+DS_OPT_KIT_DEFINE(table, desc)

@@ -16,8 +16,7 @@
  * points are data, too. Everything is in [0, 1]^n.
  */
 #include "methods/base/blas.h"
-#include "methods/base/box.h"
-#include "methods/base/opt_kit.h"
+#include "methods/base/own.h"
 #include "methods/base/sobol.h"
 #include "methods/bayes/gp_sample.h"
 #include "methods/gradient/descent.h"
@@ -41,7 +40,7 @@
 #define MOST_CANDIDATES 2000 /* a draw costs their cube; the paper has 5000 */
 
 typedef struct turbo {
-    opt_kit kit;
+    ds_opt_kit kit;
     size_t n, n_init, batch, candidates, n_max;
     int64_t J; /* evaluations of a descent; 0 = none */
     descent_options steps;
@@ -89,8 +88,8 @@ static ds_status learn(turbo *self, size_t count, const double *v, const double 
     }
     for (size_t i = 0; i < count; i++) {
         double *u = self->u + self->count * self->n;
-        box_u_from_v(self->n, v + i * self->n, u);
-        box_snap(self->n, u);
+        ds_box_u_from_v(self->n, v + i * self->n, u);
+        ds_box_snap(self->n, u);
         self->loss[self->count++] = loss[i];
         if (loss[i] < self->best_loss) {
             self->best_loss = loss[i];
@@ -105,8 +104,9 @@ static ds_status simulate(turbo *self, const char *tag, size_t count, const doub
                           double *gradient, uint32_t *outcome)
 {
     size_t done;
-    batch_label label = {tag, self->kit.round};
-    ds_status status = evaluator_run(&self->kit.evaluator, label, count, v, loss, gradient, outcome, &done);
+    ds_evaluator_label label = {tag, self->kit.round};
+    ds_status status =
+        ds_evaluator_run(&self->kit.evaluator, label, count, v, loss, gradient, outcome, &done);
     ds_status learned = learn(self, done, v, loss);
     return learned != DS_OK ? learned : status;
 }
@@ -141,7 +141,7 @@ static ds_status evaluate_design(turbo *self)
         }
         for (size_t i = 0; i < m; i++) {
             double u = (self->v[i * self->n + k] + ds_random_uniform(&rng)) / (double)m;
-            self->v[i * self->n + k] = box_clamp(2.0 * u - 1.0, -1.0, 1.0);
+            self->v[i * self->n + k] = ds_box_clamp(2.0 * u - 1.0, -1.0, 1.0);
         }
     }
     return simulate(self, "init", m, self->v, self->batch_loss, NULL, NULL);
@@ -238,7 +238,7 @@ static void draw_candidates(turbo *self)
             double lower = fmax(self->best[at] - half, 0.0), upper = fmin(self->best[at] + half, 1.0);
             int take = k == n || change >= 1.0 || ds_random_uniform(&rng) <= change;
             double t = k == n ? of_always : c[at];
-            c[at] = take ? box_clamp(lower + t * (upper - lower), 0.0, 1.0) : self->best[at];
+            c[at] = take ? ds_box_clamp(lower + t * (upper - lower), 0.0, 1.0) : self->best[at];
             changed += (size_t)take;
         }
     }
@@ -265,7 +265,7 @@ static ds_status choose_batch(turbo *self, ds_status fitted)
         for (size_t r = q + 1; status == DS_OK && r < self->batch; r++) {
             self->draw[r * m + least] = INFINITY;
         }
-        box_v_from_u(n, self->candidate + least * n, self->v + q * n);
+        ds_box_v_from_u(n, self->candidate + least * n, self->v + q * n);
     }
     return DS_OK;
 }
@@ -357,8 +357,8 @@ static void read_parameters(void *self_, ds_param_reader *in)
     self->steps = descent_read_options(in);
     in->status = in->status != DS_OK
                      ? in->status
-                     : opt_kit_check_size(in->host, n, "its model holds all candidates and points",
-                                          "cmaes, or with gradients racer, adam or lbfgsb");
+                     : opt_check_size(in->host, n, "its model holds all candidates and points",
+                                      "cmaes, or with gradients racer, adam or lbfgsb");
     if (self->J > 0 && !self->kit.has_gradient) {
         in->host->log(in->host, DS_LOG_INFO, "the environment has no gradient: j = 0, no descents");
         self->J = 0;
@@ -389,7 +389,7 @@ static int allocate(void *self_)
     self->best = ds_memory_doubles(own, n);
     self->model = gp_create(n, &matern);
     return self->model && reserve_data(self, rows) && descent_init(&self->descent, n, &self->steps) &&
-           opt_kit_rows(&self->kit, rows);
+           ds_opt_kit_rows(&self->kit, rows);
 }
 
 static void turbo_release(void *self_)
@@ -413,12 +413,12 @@ static const ds_param *const params[] = {
     DS_INT("n_max", "1000", 4, 1e5, "",
            "The model takes at most so many points of the trust region, the latest ones."),
     DESCENT_PARAMS,
-    OPT_START_PARAMS("false"),
+    DS_OPT_START_PARAMS("false"),
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("turbo", "0.3.0"),
-    .uses = opt_gradient, /* with j > 0 */
+    OPT_DESC("turbo", "0.3.0"),
+    .uses = DS_OPT_IDS(DS_HAS_GRADIENT), /* with j > 0 */
     .summary = "Bayesian optimization in a trust region that follows the best point (TuRBO-1)",
     .description =
         "Repeats: evaluate a Latin hypercube; then, in a box around the best point, fit a Gaussian "
@@ -431,7 +431,7 @@ static const ds_desc desc = {
         "Bayesian optimization. NeurIPS 2019, arXiv:1910.01739; constants of uber-research/TuRBO",
 };
 
-static const opt_table table = {
+static const ds_opt_table table = {
     .size = sizeof(turbo),
     .no_memory = "out of memory: lower candidates or batch",
     .no_memory_run = "out of memory: lower n_max, candidates or batch",
@@ -441,4 +441,4 @@ static const opt_table table = {
     .round = turbo_search,
 };
 
-OPT_KIT_DEFINE(table, desc)
+DS_OPT_KIT_DEFINE(table, desc)

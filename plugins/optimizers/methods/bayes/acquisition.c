@@ -4,10 +4,10 @@
  * product for all. */
 #include "methods/bayes/acquisition.h"
 
-#include "methods/base/box.h"
 #include "methods/base/sobol.h"
 #include "methods/gradient/lbfgsb.h"
 
+#include <diffsim/helper/box.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +99,7 @@ static void draw_near(size_t d, const double *good, int few, ds_random *rng, dou
         } else if (ds_random_uniform(rng) < share || k == forced) {
             u[k] += 0.1 * ds_random_normal(rng);
         }
-        u[k] = box_clamp(u[k], 0.0, 1.0);
+        u[k] = ds_box_clamp(u[k], 0.0, 1.0);
     }
 }
 

@@ -2,12 +2,14 @@
 /* bayes_search.c - data, best point and refinement of Bayesian optimization, see bayes_search.h. */
 #include "methods/bayes/bayes_search.h"
 
+#include "methods/base/own.h"
+
 #include <string.h>
 
 ds_status bayes_check_size(const ds_host *host, size_t n)
 {
-    return opt_kit_check_size(host, n, "its model holds all points",
-                              "cmaes, or with gradients racer, adam or lbfgsb");
+    return opt_check_size(host, n, "its model holds all points",
+                          "cmaes, or with gradients racer, adam or lbfgsb");
 }
 
 void bayes_read(bayes_search *b, ds_param_reader *in, const char *share)
@@ -20,7 +22,7 @@ void bayes_read(bayes_search *b, ds_param_reader *in, const char *share)
 
 int bayes_allocate(bayes_search *b, size_t rows, unsigned arms)
 {
-    opt_kit *kit = &b->kit;
+    ds_opt_kit *kit = &b->kit;
     size_t most = refine_rows(kit->n);
     b->best = ds_memory_doubles(&kit->memory, kit->n);
     b->model = surrogate_create(kit->host, kit->problem, &b->options);
@@ -35,7 +37,7 @@ int bayes_allocate(bayes_search *b, size_t rows, unsigned arms)
         }
     }
     return b->best && b->model && (b->refine || b->refine_from == INT64_MAX) &&
-           opt_kit_rows(kit, rows > most ? rows : most);
+           ds_opt_kit_rows(kit, rows > most ? rows : most);
 }
 
 void bayes_release(bayes_search *b)
@@ -60,7 +62,7 @@ static int learn(bayes_search *b, const double *v, double loss, int is_start)
 
 int bayes_take_start(bayes_search *b)
 {
-    const opt_start *s = &b->kit.start;
+    const ds_evaluator_start *s = &b->kit.start;
     return !s->evaluated || learn(b, s->v, s->loss, 1);
 }
 
@@ -79,8 +81,8 @@ ds_status bayes_simulate(bayes_search *b, const char *tag, size_t count, const u
 {
     size_t done, n = b->kit.n;
     gradient = b->kit.has_gradient ? gradient : NULL;
-    ds_status status = evaluator_run(&b->kit.evaluator, (batch_label){tag, b->group}, count, v, loss,
-                                     gradient, outcome, &done);
+    ds_status status = ds_evaluator_run(&b->kit.evaluator, (ds_evaluator_label){tag, b->group}, count, v,
+                                        loss, gradient, outcome, &done);
     for (size_t i = 0; i < done; i++) {
         if (!learn(b, v + i * n, loss[i], start != NULL && start[i])) {
             return DS_E_NOMEM;

@@ -4,13 +4,13 @@
 #ifndef DS_METHODS_BAYES_SEARCH_H
 #define DS_METHODS_BAYES_SEARCH_H
 
-#include "methods/base/opt_kit.h"
+#include "methods/base/own.h"
 #include "methods/bayes/surrogate.h"
 #include "methods/gradient/refine.h"
 
 /* What the instance of such an optimizer begins with. */
 typedef struct bayes_search {
-    opt_kit kit;
+    ds_opt_kit kit;
     surrogate_options options;
     surrogate *model;
     int is_deaf;    /* points do not enter the model: they are too long, and it is not asked */
@@ -31,7 +31,7 @@ typedef struct bayes_search {
             "Share of the budget at the end for ever more careful descents from the best point; without "    \
             "gradient, for CMA-ES around it.")
 
-/* Refuses more variables than a model can have, see opt_kit_check_size(). */
+/* Refuses more variables than a model can have, see opt_check_size(). */
 ds_status bayes_check_size(const ds_host *host, size_t n);
 
 /* Reads the options of the model, and `share` of the budget for the refinement. */

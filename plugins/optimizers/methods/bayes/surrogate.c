@@ -13,11 +13,10 @@
  */
 #include "methods/bayes/surrogate.h"
 
-#include "methods/base/box.h"
-#include "methods/base/opt_kit.h"
 #include "methods/base/sobol.h"
 #include "methods/bayes/acquisition.h"
 
+#include <diffsim/helper/opt_kit.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,8 +158,8 @@ static double rounded(double t)
 /* A point as an input of the process. */
 static void inputs_of(const surrogate *s, const double *v, double *u)
 {
-    box_u_from_v(s->n, v, u);
-    box_snap(s->n, u);
+    ds_box_u_from_v(s->n, v, u);
+    ds_box_snap(s->n, u);
 }
 
 int surrogate_add(surrogate *s, size_t count, const double *v, const double *loss, int is_start)
@@ -568,7 +567,7 @@ ds_status surrogate_propose_beside(surrogate *s, uint64_t trial, size_t count, c
             s->host->log(s->host, DS_LOG_WARNING,
                          "no Gaussian process fits the data: starting at a random point");
         }
-        opt_kit_random_start(s->host, trial, s->n, v);
+        ds_opt_kit_random_start(s->host, trial, s->n, v);
         return DS_OK;
     }
     if (status != DS_OK) {
@@ -598,7 +597,7 @@ ds_status surrogate_propose_beside(surrogate *s, uint64_t trial, size_t count, c
     ds_random rng = ds_random_open(s->host->seed, "acquisition", trial);
     status = acquisition_minimise(s->process, &a, &search, &rng, host_says_stop, s->host, v);
     drop_fantasies(s);
-    box_v_from_u(s->n, v, v);
+    ds_box_v_from_u(s->n, v, v);
     return status;
 }
 
@@ -607,6 +606,6 @@ void surrogate_design(const surrogate *s, size_t count, double *v)
     ds_random rng = ds_random_open(s->host->seed, "design", 0);
     sobol_points(count, s->n, &rng, v);
     for (size_t i = 0; i < count; i++) {
-        box_v_from_u(s->n, v + i * s->n, v + i * s->n);
+        ds_box_v_from_u(s->n, v + i * s->n, v + i * s->n);
     }
 }

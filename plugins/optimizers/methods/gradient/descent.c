@@ -2,8 +2,7 @@
 /* descent.c - projected gradient descent with Adam and simpler step rules, see descent.h. */
 #include "methods/gradient/descent.h"
 
-#include "methods/base/box.h"
-
+#include <diffsim/helper/box.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -124,7 +123,7 @@ static int take_step(descent *d, int64_t t, double largest)
     d->unit = d->unit > 0.0 ? d->unit : norm;
     for (size_t k = 0; k < d->n; k++) {
         double before = d->s[k], after = before - step_size(d, k, t, norm, root);
-        d->s[k] = isnan(after) ? before : box_clamp(after, -1.0, 1.0);
+        d->s[k] = isnan(after) ? before : ds_box_clamp(after, -1.0, 1.0);
         moved |= d->s[k] != before;
     }
     return moved;
@@ -136,7 +135,7 @@ static int try_step(descent *d)
 {
     int moved = 0;
     for (size_t k = 0; k < d->n; k++) {
-        d->s[k] = box_clamp(d->root[k] - d->length * d->moment[k], -1.0, 1.0);
+        d->s[k] = ds_box_clamp(d->root[k] - d->length * d->moment[k], -1.0, 1.0);
         moved |= d->s[k] != d->root[k];
     }
     return moved;
@@ -188,7 +187,7 @@ void descent_begin(descent *d, const double *start, int64_t limit)
     memset(d->moment, 0, bytes);
     memset(d->root, 0, bytes);
     for (size_t k = 0; k < d->n; k++) {
-        d->s[k] = box_clamp(start[k], -1.0, 1.0);
+        d->s[k] = ds_box_clamp(start[k], -1.0, 1.0);
     }
     memcpy(d->best, d->s, bytes);
     memcpy(d->last, d->s, bytes);

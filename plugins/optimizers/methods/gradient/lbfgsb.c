@@ -8,9 +8,9 @@
 #include "methods/gradient/lbfgsb.h"
 
 #include "methods/base/blas.h"
-#include "methods/base/box.h"
 #include "methods/gradient/linesearch.h"
 
+#include <diffsim/helper/box.h>
 #include <diffsim/helper/memory.h>
 #include <float.h>
 #include <math.h>
@@ -97,7 +97,7 @@ void lbfgsb_destroy(lbfgsb *s)
 void lbfgsb_start(lbfgsb *s, const double *x0)
 {
     for (size_t i = 0; i < s->n; i++) {
-        s->x[i] = box_clamp(x0[i], s->lower[i], s->upper[i]);
+        s->x[i] = ds_box_clamp(x0[i], s->lower[i], s->upper[i]);
         s->trial[i] = s->x[i];
     }
     s->pairs = 0;
@@ -200,7 +200,8 @@ static double projected_gradient_norm(const lbfgsb *s)
 {
     double norm = 0.0;
     for (size_t i = 0; i < s->n; i++) {
-        norm = fmax(norm, fabs(box_clamp(s->x[i] - s->g[i] / s->unit, s->lower[i], s->upper[i]) - s->x[i]));
+        norm =
+            fmax(norm, fabs(ds_box_clamp(s->x[i] - s->g[i] / s->unit, s->lower[i], s->upper[i]) - s->x[i]));
     }
     return norm;
 }
@@ -361,7 +362,7 @@ static void cauchy_point(lbfgsb *s)
     best = fmax(best, 0.0);
     for (size_t i = 0; i < s->n; i++) {
         if (d[i] != 0.0) {
-            s->cauchy[i] = box_clamp(s->x[i] + (t + best) * d[i], s->lower[i], s->upper[i]);
+            s->cauchy[i] = ds_box_clamp(s->x[i] + (t + best) * d[i], s->lower[i], s->upper[i]);
         }
     }
     for (int j = 0; j < order; j++) {
@@ -438,7 +439,7 @@ static int subspace_minimum(lbfgsb *s)
         row_of_w(s, i, w);
         r[i] = (r[i] + dot((size_t)order, w, v) / s->theta) / s->theta;
         double target = s->cauchy[i] + r[i];
-        s->work[i] = box_clamp(target, s->lower[i], s->upper[i]);
+        s->work[i] = ds_box_clamp(target, s->lower[i], s->upper[i]);
         if (s->work[i] != target) {
             clipped = 1;
             cut = fmin(cut, (s->work[i] - s->cauchy[i]) / r[i]);
@@ -447,7 +448,7 @@ static int subspace_minimum(lbfgsb *s)
     }
     if (clipped && slope > 0.0) {
         for (size_t i = 0; i < n; i++) {
-            s->work[i] = box_clamp(s->cauchy[i] + cut * r[i], s->lower[i], s->upper[i]);
+            s->work[i] = ds_box_clamp(s->cauchy[i] + cut * r[i], s->lower[i], s->upper[i]);
         }
     }
     memcpy(s->cauchy, s->work, n * sizeof(double));
@@ -479,7 +480,7 @@ static void set_trial(lbfgsb *s)
 {
     for (size_t i = 0; i < s->n; i++) {
         double t = s->step == 1.0 ? s->cauchy[i] : s->x[i] + s->step * s->direction[i];
-        s->trial[i] = box_clamp(t, s->lower[i], s->upper[i]);
+        s->trial[i] = ds_box_clamp(t, s->lower[i], s->upper[i]);
     }
 }
 

@@ -2,9 +2,9 @@
 /* leap.c - the semi-local search of BO-Leap as a state machine, see leap.h. */
 #include "methods/gradient/leap.h"
 
-#include "methods/base/box.h"
 #include "methods/base/rank.h"
 
+#include <diffsim/helper/box.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static void draw_sample(leap *l, double *x)
         }
     }
     for (size_t k = 0; k < l->n; k++) {
-        x[k] = box_clamp(x[k], -1.0, 1.0);
+        x[k] = ds_box_clamp(x[k], -1.0, 1.0);
     }
 }
 
@@ -138,7 +138,7 @@ static void end_generation(leap *l, int descended)
     }
     memmove(l->s, s_J, l->n * sizeof(double));
     if (descended || l->options.gradients) {
-        box_snap(l->n, l->s);
+        ds_box_snap(l->n, l->s);
     }
     s_J = l->s;
     const double *x_new = l->options.path == LEAP_PATH_SAMPLES ? l->s_1 : s_J;
@@ -178,7 +178,7 @@ static void move_start(leap *l, const double *gradient, const uint32_t *outcome)
     const double narrowed = fmin(1.0, l->cma.sigma / l->options.sigma),
                  step = known > 0 ? l->descent.options.lr * sqrt((double)n) * narrowed / (double)known : 0.0;
     for (size_t i = 0; i < n; i++) {
-        l->s[i] = known > 0 ? box_clamp(l->s_1[i] - step * l->s[i], -1.0, 1.0) : l->s_1[i];
+        l->s[i] = known > 0 ? ds_box_clamp(l->s_1[i] - step * l->s[i], -1.0, 1.0) : l->s_1[i];
     }
 }
 
@@ -230,7 +230,7 @@ static void tell_step(leap *l, double loss, const double *gradient, uint32_t out
     l->is_first = 0;
     if (isfinite(l->descent.best_loss)) {
         memcpy(l->cma.mean, l->descent.best, l->n * sizeof(double));
-        box_snap(l->n, l->cma.mean);
+        ds_box_snap(l->n, l->cma.mean);
     }
     begin_generation(l);
 }

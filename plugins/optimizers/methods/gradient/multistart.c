@@ -20,14 +20,14 @@ int multistart_allocate(multistart *m)
     m->number = ds_memory_take(own, m->arms, sizeof *m->number);
     m->fresh = ds_memory_take(own, m->arms, sizeof *m->fresh);
     m->outcome = ds_memory_take(own, m->arms, sizeof *m->outcome);
-    return opt_kit_rows(&m->kit, m->arms) && !own->failed;
+    return ds_opt_kit_rows(&m->kit, m->arms) && !own->failed;
 }
 
 static void begin_search(multistart *m, size_t arm)
 {
     m->number[arm] = ++m->starts;
     m->fresh[arm] = 1;
-    opt_kit_start(&m->kit, m->starts, m->start);
+    ds_opt_kit_start(&m->kit, m->starts, m->start);
     m->search->begin(m, arm, m->start);
 }
 
@@ -35,7 +35,7 @@ static void begin_search(multistart *m, size_t arm)
 static ds_status simulate_arms(multistart *m)
 {
     size_t n = m->kit.n, done;
-    batch_label label = {"init", m->starts};
+    ds_evaluator_label label = {"init", m->starts};
     for (size_t arm = 0; arm < m->arms; arm++) {
         memcpy(m->v + arm * n, m->search->point(m, arm), n * sizeof(double));
         if (!m->fresh[arm]) {
@@ -46,7 +46,7 @@ static ds_status simulate_arms(multistart *m)
         }
         m->fresh[arm] = 0;
     }
-    return evaluator_run(&m->kit.evaluator, label, m->arms, m->v, m->loss, m->gradient, m->outcome, &done);
+    return ds_evaluator_run(&m->kit.evaluator, label, m->arms, m->v, m->loss, m->gradient, m->outcome, &done);
 }
 
 ds_status multistart_begin(void *self)

@@ -9,13 +9,13 @@
 #ifndef DS_METHODS_MULTISTART_H
 #define DS_METHODS_MULTISTART_H
 
-#include "methods/base/opt_kit.h"
+#include <diffsim/helper/opt_kit.h>
 
 /* Schema entries of the options. */
 #define MULTISTART_PARAMS                                                                                    \
     DS_INT("arms", "1", 1, 1e4, "",                                                                          \
            "Searches that advance in step; their next points are simulated in parallel, as one batch."),     \
-        OPT_START_PARAMS("false")
+        DS_OPT_START_PARAMS("false")
 
 /* The local search of the optimizer `self`: each arm has a state machine. Points are in [-1, 1]^n. */
 typedef struct local_search {
@@ -27,7 +27,7 @@ typedef struct local_search {
 
 /* What an optimizer made of such searches begins with. */
 typedef struct multistart {
-    opt_kit kit;
+    ds_opt_kit kit;
     const local_search *search;
     size_t arms;
     uint64_t starts;  /* begun so far */
@@ -41,7 +41,7 @@ typedef struct multistart {
 void multistart_read(multistart *m, ds_param_reader *in, const local_search *search);
 int multistart_allocate(multistart *m);
 
-/* opt_table.begin and round: the first starts; the next point of every arm. Batches carry the tag "init"
+/* ds_opt_table.begin and round: the first starts; the next point of every arm. Batches carry the tag "init"
  * where every row is a start, else "descent", and as their group the least start number among their rows. */
 ds_status multistart_begin(void *self);
 ds_status multistart_round(void *self);

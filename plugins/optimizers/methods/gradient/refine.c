@@ -2,13 +2,12 @@
 /* refine.c - local searches that take turns at the best point, see refine.h. */
 #include "methods/gradient/refine.h"
 
-#include "methods/base/box.h"
-#include "methods/base/opt_kit.h"
 #include "methods/base/rank.h"
 #include "methods/cma/cma2001.h"
 #include "methods/gradient/descent.h"
 #include "methods/gradient/lbfgsb.h"
 
+#include <diffsim/helper/opt_kit.h>
 #include <math.h>
 #include <string.h>
 
@@ -76,7 +75,7 @@ refine *refine_create(size_t n, unsigned arms, uint64_t seed)
     r->seed = seed;
     r->floor = -INFINITY;
     ds_memory *own = &r->memory;
-    const double *box = opt_kit_box(own, n);
+    const double *box = ds_opt_kit_box(own, n);
     r->x = ds_memory_doubles(own, lambda * n);
     r->ranked = ds_memory_doubles(own, lambda * n);
     r->mean = ds_memory_doubles(own, n);
@@ -190,8 +189,8 @@ static ds_status sample_turn(refine *r)
     cma2001 *c = &r->cma;
     ds_random rng = ds_random_open(r->seed, "refine", r->turns);
     if (!r->is_sampling) {
-        cma2001_start(c, r->best, c->generation > 0 ? box_clamp(c->sigma, LEAST_SIGMA, SIGMA) : SIGMA);
-        box_snap(r->n, c->mean);
+        cma2001_start(c, r->best, c->generation > 0 ? ds_box_clamp(c->sigma, LEAST_SIGMA, SIGMA) : SIGMA);
+        ds_box_snap(r->n, c->mean);
         r->is_sampling = 1;
     }
     for (int generation = 0; generation < GENERATIONS; generation++) {
@@ -199,7 +198,7 @@ static ds_status sample_turn(refine *r)
             double *x = r->x + k * r->n;
             cma2001_sample(c, &rng, x);
             for (size_t i = 0; i < r->n; i++) {
-                x[i] = box_clamp(x[i], -1.0, 1.0);
+                x[i] = ds_box_clamp(x[i], -1.0, 1.0);
             }
         }
         ds_status status = simulate(r, c->lambda, r->x, r->loss, NULL, NULL);

@@ -20,7 +20,7 @@
 enum { REFINE_LBFGSB, REFINE_ADAM, REFINE_SAMPLES, REFINE_ARMS };
 enum { REFINE_SAMPLES_MOST = 400 };
 
-/* Simulates `count` points; `gradient` is NULL where none is wanted. As evaluator_run(), DS_STOPPED
+/* Simulates `count` points; `gradient` is NULL where none is wanted. As ds_evaluator_run(), DS_STOPPED
  * ends the refinement. */
 typedef ds_status (*refine_evaluate)(void *ctx, const char *tag, size_t count, const double *v, double *loss,
                                      double *gradient, uint32_t *outcome);

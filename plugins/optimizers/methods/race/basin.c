@@ -2,8 +2,7 @@
 /* basin.c - a local search that follows gradients, averages them or does without, see basin.h. */
 #include "methods/race/basin.h"
 
-#include "methods/base/box.h"
-
+#include <diffsim/helper/box.h>
 #include <math.h>
 #include <string.h>
 
@@ -110,7 +109,7 @@ static void begin_leap(basin *b)
         b->leap->options.descent.lr = b->options.lr;
     }
     memcpy(b->last, b->best, b->n * sizeof(double)); /* free in this turn */
-    box_snap(b->n, b->last);
+    ds_box_snap(b->n, b->last);
     leap_begin(b->leap, b->last, 1, b->rng);
 }
 
@@ -118,7 +117,7 @@ static void begin_leap(basin *b)
 static void start_samples(basin *b, double sigma)
 {
     memcpy(b->x, b->best, b->n * sizeof(double));
-    box_snap(b->n, b->x);
+    ds_box_snap(b->n, b->x);
     cma_start(b->samples, b->x, sigma);
 }
 
@@ -306,7 +305,7 @@ static size_t draw(basin *b)
     }
     for (size_t k = 0; k < c->k.lambda; k++) {
         for (size_t i = k * b->n; i < (k + 1) * b->n; i++) {
-            b->v[i] = box_clamp(b->x[i], -1.0, 1.0);
+            b->v[i] = ds_box_clamp(b->x[i], -1.0, 1.0);
             c->repaired[k] |= b->v[i] != b->x[i];
             b->x[i] = b->v[i];
         }

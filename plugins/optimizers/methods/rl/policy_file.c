@@ -78,10 +78,10 @@ int policy_file_make(ds_npz_memory *z, const policy_parts *p, const stepwise *s,
         put_real(z, "trial_loss", when->loss);
     }
     put_count(z, "horizon", s->horizon);
-    put_count(z, "n_obs", s->ext->info->n_obs);
+    put_count(z, "n_obs", s->host.info->n_obs);
     put_count(z, "n_act", s->act);
     put_count(z, "time", s->time ? 1 : 0);
-    put_real(z, "dt", s->ext->info->dt);
+    put_real(z, "dt", s->host.info->dt);
     put_moments(z, p, s);
     ds_npz_put_text(z, "activation", p->net->activation == MLP_RELU ? "relu" : "tanh");
     put_net(z, p->net, p->w);
@@ -96,12 +96,10 @@ int policy_file_make(ds_npz_memory *z, const policy_parts *p, const stepwise *s,
     return ds_npz_finish(z);
 }
 
-void policy_file_save(const opt_kit *kit, const char *name, const policy_parts *p, const stepwise *s,
+void policy_file_save(const ds_opt_kit *kit, const char *name, const policy_parts *p, const stepwise *s,
                       const policy_moment *when)
 {
-    const ds_objective *objective = kit->objective;
-    const ds_objective_files *files =
-        objective->get_extension ? objective->get_extension(objective, DS_EXT_FILES) : NULL;
+    const ds_objective_files *files = ds_opt_kit_files(kit);
     ds_npz_memory z = {0};
     if (!files) {
         return;
@@ -111,7 +109,7 @@ void policy_file_save(const opt_kit *kit, const char *name, const policy_parts *
     } else if (z.bytes > DS_MAX_FILE_BYTES) {
         ds_host_say(kit->host, DS_LOG_WARNING, "no %s: it would have more than %u MiB", name,
                     DS_MAX_FILE_BYTES >> 20);
-    } else if (files->save(objective, name, z.data, z.bytes) == DS_E_NOMEM) {
+    } else if (ds_opt_kit_save(kit, name, z.data, z.bytes) == DS_E_NOMEM) {
         ds_host_say(kit->host, DS_LOG_WARNING, "no %s: the host is out of memory", name);
     }
     ds_npz_free(&z);

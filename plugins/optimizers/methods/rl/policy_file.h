@@ -4,13 +4,13 @@
 #ifndef DS_METHODS_POLICY_FILE_H
 #define DS_METHODS_POLICY_FILE_H
 
-#include "methods/base/opt_kit.h"
 #include "methods/rl/mlp.h"
 #include "methods/rl/running_moments.h"
 #include "methods/rl/stepwise.h"
 
 #include <diffsim/ext/files.h>
 #include <diffsim/helper/npz.h>
+#include <diffsim/helper/opt_kit.h>
 
 /* What an optimizer knows of its policy. */
 typedef struct policy_parts {
@@ -38,7 +38,7 @@ int policy_file_make(ds_npz_memory *z, const policy_parts *p, const stepwise *s,
                      const ds_objective_files *files, const ds_host *host, const policy_moment *when);
 
 /* Makes it and hands it to the host, where it takes files; says so where that fails. */
-void policy_file_save(const opt_kit *kit, const char *name, const policy_parts *p, const stepwise *s,
+void policy_file_save(const ds_opt_kit *kit, const char *name, const policy_parts *p, const stepwise *s,
                       const policy_moment *when);
 
 #endif

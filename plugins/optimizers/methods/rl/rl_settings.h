@@ -4,11 +4,11 @@
 #ifndef DS_METHODS_RL_SETTINGS_H
 #define DS_METHODS_RL_SETTINGS_H
 
-#include "methods/base/opt_kit.h"
 #include "methods/rl/mlp.h"
 #include "methods/rl/policy_file.h"
 #include "methods/rl/stepwise.h"
 
+#include <diffsim/helper/opt_kit.h>
 #include <math.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ static const char *const rl_ends[] = {"auto", "terminate", "truncate", NULL}; /*
                "After so many training episodes the policy is tried without noise; 0 = never. These "        \
                "episodes cost budget, too."),                                                                \
         DS_INT("evaluate_episodes", "20", 1, 1e6, "", "Episodes of one such trial."),                        \
-        OPT_START_PARAMS("false")
+        DS_OPT_START_PARAMS("false")
 
 typedef struct rl_settings {
     stepwise_options look;
@@ -99,19 +99,21 @@ static inline void rl_hidden_layers(const rl_settings *s, size_t *count, size_t 
 
 /* Takes `lanes` lanes of the host for training and, where there are trials, more for these; chooses gamma.
  * DS_E_UNSUPPORTED or DS_E_NOMEM after host->error(). */
-static inline ds_status rl_open(rl_settings *s, const opt_kit *kit, size_t lanes, stepwise *train,
+static inline ds_status rl_open(rl_settings *s, const ds_opt_kit *kit, size_t lanes, stepwise *train,
                                 stepwise *trial)
 {
-    const ds_objective *objective = kit->objective;
-    const ds_episodes *host_lanes =
-        objective->get_extension ? objective->get_extension(objective, DS_EXT_EPISODES) : NULL;
-    if (host_lanes && s->evaluate_every > 0 && host_lanes->lanes > 1 && lanes >= host_lanes->lanes) {
-        lanes = (size_t)host_lanes->lanes - 1; /* one is left for the trials */
+    ds_evaluator_lanes host;
+    ds_status status = ds_evaluator_lanes_open(&kit->evaluator, &host);
+    if (status != DS_OK) {
+        return status;
     }
-    ds_status status = stepwise_init(train, kit->host, kit->problem, objective, 0, lanes, &s->look);
+    if (s->evaluate_every > 0 && host.count > 1 && lanes >= host.count) {
+        lanes = host.count - 1; /* one is left for the trials */
+    }
+    status = stepwise_init(train, kit->problem, &host, 0, lanes, &s->look);
     if (status == DS_OK && s->evaluate_every > 0) {
-        status = stepwise_init(trial, kit->host, kit->problem, objective, train->lanes,
-                               (size_t)s->evaluate_episodes, &s->look);
+        status =
+            stepwise_init(trial, kit->problem, &host, train->lanes, (size_t)s->evaluate_episodes, &s->look);
     }
     if (status == DS_OK && s->gamma < 0.0) {
         s->gamma = train->horizon <= RL_SHORT_HORIZON && !stepwise_has_limit(train) ? 1.0 : 0.99;
@@ -120,7 +122,7 @@ static inline ds_status rl_open(rl_settings *s, const opt_kit *kit, size_t lanes
 }
 
 /* Says where fewer episodes are open at a time than parameter `envs` wanted. */
-static inline void rl_warn_lanes(const opt_kit *kit, const stepwise *train, size_t wanted)
+static inline void rl_warn_lanes(const ds_opt_kit *kit, const stepwise *train, size_t wanted)
 {
     if (train->lanes < wanted) {
         kit->host->log(kit->host, DS_LOG_WARNING,
@@ -131,7 +133,7 @@ static inline void rl_warn_lanes(const opt_kit *kit, const stepwise *train, size
 /* Episodes that the budget planned at the first start leaves; any number where there is none, or it is used
  * up. Who learns while episodes are open begins no more at a time, so that a run that is extended goes
  * through the same steps again. */
-static inline uint64_t rl_episodes_left(const opt_kit *kit, const stepwise *train, const stepwise *trial)
+static inline uint64_t rl_episodes_left(const ds_opt_kit *kit, const stepwise *train, const stepwise *trial)
 {
     const uint64_t begun = train->begun + trial->begun + (kit->start.evaluated != 0),
                    planned = kit->problem->budget;
@@ -139,7 +141,7 @@ static inline uint64_t rl_episodes_left(const opt_kit *kit, const stepwise *trai
 }
 
 /* Leaves the policy in the folder of the run, as it is after the episodes so far. */
-static inline void rl_save_policy(const opt_kit *kit, const char *name, const policy_parts *parts,
+static inline void rl_save_policy(const ds_opt_kit *kit, const char *name, const policy_parts *parts,
                                   const stepwise *train, const stepwise *trial, uint64_t episodes,
                                   double loss)
 {
@@ -148,7 +150,7 @@ static inline void rl_save_policy(const opt_kit *kit, const char *name, const po
 }
 
 /* The policy of the best trial so far is left, too. */
-static inline void rl_keep_best(rl_settings *s, const opt_kit *kit, const policy_parts *parts,
+static inline void rl_keep_best(rl_settings *s, const ds_opt_kit *kit, const policy_parts *parts,
                                 const stepwise *train, const stepwise *trial)
 {
     const uint64_t episodes = (uint64_t)s->evaluate_episodes;
@@ -161,7 +163,7 @@ static inline void rl_keep_best(rl_settings *s, const opt_kit *kit, const policy
 
 /* A trial without noise of the policy that `choose` follows and `parts` describes, where enough training
  * episodes are finished for one; `group` numbers it. */
-static inline ds_status rl_try_policy(rl_settings *s, const opt_kit *kit, const policy_parts *parts,
+static inline ds_status rl_try_policy(rl_settings *s, const ds_opt_kit *kit, const policy_parts *parts,
                                       const stepwise *train, stepwise *trial, uint64_t group, float *action,
                                       stepwise_policy choose, void *self)
 {

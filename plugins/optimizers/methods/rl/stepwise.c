@@ -2,8 +2,7 @@
 /* stepwise.c - see stepwise.h. */
 #include "methods/rl/stepwise.h"
 
-#include "methods/base/box.h"
-
+#include <diffsim/helper/box.h>
 #include <diffsim/helper/fail.h>
 #include <math.h>
 #include <string.h>
@@ -13,7 +12,7 @@ enum { SCALE_EPISODES = 10 };
 
 static int allocate(stepwise *s, size_t lanes)
 {
-    size_t n_obs = (size_t)s->ext->info->n_obs;
+    size_t n_obs = (size_t)s->host.info->n_obs;
     s->lane = ds_memory_take(&s->memory, lanes, sizeof *s->lane);
     s->number = ds_memory_take(&s->memory, lanes, sizeof *s->number);
     s->at = ds_memory_take(&s->memory, lanes, sizeof *s->at);
@@ -36,30 +35,24 @@ static int allocate(stepwise *s, size_t lanes)
     return 1;
 }
 
-ds_status stepwise_init(stepwise *s, const ds_host *host, const ds_problem *problem,
-                        const ds_objective *objective, size_t first, size_t lanes,
-                        const stepwise_options *options)
+ds_status stepwise_init(stepwise *s, const ds_problem *problem, const ds_evaluator_lanes *host, size_t first,
+                        size_t lanes, const stepwise_options *options)
 {
     memset(s, 0, sizeof *s);
-    s->ext = objective->get_extension ? objective->get_extension(objective, DS_EXT_EPISODES) : NULL;
-    if (!s->ext) {
-        return ds_host_fail(host, DS_E_UNSUPPORTED,
-                            "this environment has no stepwise control (ds.env.rl/1): take another optimizer");
-    }
     s->problem = problem;
-    s->objective = objective;
+    s->host = *host;
     s->time = options->time;
     s->worst = INFINITY;
     s->end = options->end;
     s->range = options->range;
     s->first_lane = first;
-    s->horizon = (size_t)s->ext->info->horizon;
-    s->act = (size_t)s->ext->info->n_act;
-    s->obs = (size_t)s->ext->info->n_obs + (s->time ? 1 : 0);
-    size_t free_lanes = s->ext->lanes > first ? (size_t)s->ext->lanes - first : 1;
+    s->horizon = (size_t)host->info->horizon;
+    s->act = (size_t)host->info->n_act;
+    s->obs = (size_t)host->info->n_obs + (s->time ? 1 : 0);
+    size_t free_lanes = host->count > first ? host->count - first : 1;
     lanes = lanes > free_lanes ? free_lanes : lanes;
     if (!allocate(s, lanes)) {
-        return ds_host_fail(host, DS_E_NOMEM, "out of memory for the episodes: lower envs");
+        return ds_host_fail(host->host, DS_E_NOMEM, "out of memory for the episodes: lower envs");
     }
     return DS_OK;
 }
@@ -74,7 +67,7 @@ static void features(const stepwise *s, stepwise_lane *l, const double *raw)
 {
     size_t n = s->obs - (s->time ? 1 : 0);
     for (size_t i = 0; i < n; i++) {
-        l->obs[i] = (float)box_clamp(raw[i], -STEPWISE_LARGEST_FEATURE, STEPWISE_LARGEST_FEATURE);
+        l->obs[i] = (float)ds_box_clamp(raw[i], -STEPWISE_LARGEST_FEATURE, STEPWISE_LARGEST_FEATURE);
     }
     if (s->time) {
         l->obs[n] = (float)((double)l->t / (double)s->horizon);
@@ -82,25 +75,24 @@ static void features(const stepwise *s, stepwise_lane *l, const double *raw)
 }
 
 /* The rows of a call, for the lanes in s->row. */
-static ds_episode_rows rows_of(stepwise *s, size_t count)
+static ds_evaluator_steps rows_of(stepwise *s, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         s->number[i] = s->first_lane + s->row[i];
     }
-    return (ds_episode_rows){.struct_size = sizeof(ds_episode_rows),
-                             .count = count,
-                             .lane = s->number,
-                             .action = s->x,
-                             .obs = s->raw,
-                             .reward = s->reward,
-                             .ended = s->ended,
-                             .loss = s->loss,
-                             .outcome = s->outcome};
+    return (ds_evaluator_steps){.count = count,
+                                .lane = s->number,
+                                .action = s->x,
+                                .obs = s->raw,
+                                .reward = s->reward,
+                                .ended = s->ended,
+                                .loss = s->loss,
+                                .outcome = s->outcome};
 }
 
 ds_status stepwise_begin(stepwise *s, uint64_t most, const char *tag, uint64_t group)
 {
-    size_t count = 0, n_obs = (size_t)s->ext->info->n_obs;
+    size_t count = 0, n_obs = (size_t)s->host.info->n_obs;
     for (size_t i = 0; i < s->lanes && count < most; i++) {
         if (!s->lane[i].open) {
             s->row[count++] = i;
@@ -109,10 +101,8 @@ ds_status stepwise_begin(stepwise *s, uint64_t most, const char *tag, uint64_t g
     if (count == 0) {
         return DS_OK;
     }
-    ds_episode_rows rows = rows_of(s, count);
-    rows.tag = tag;
-    rows.group = group;
-    ds_status status = s->ext->begin(s->objective, &rows);
+    ds_evaluator_steps rows = rows_of(s, count);
+    ds_status status = ds_evaluator_lanes_begin(&s->host, (ds_evaluator_label){tag, group}, &rows);
     if (status != DS_OK) {
         return status;
     }
@@ -135,8 +125,8 @@ static void to_units(const stepwise *s, size_t i, const float *action, double *x
     const double *lower = s->problem->lower + l->t * s->act, *upper = s->problem->upper + l->t * s->act;
     for (size_t k = 0; k < s->act; k++) {
         double a = (double)action[i * s->act + k];
-        double u = isnan(a) ? 0.5 : 0.5 * (box_clamp(a / s->range, -1.0, 1.0) + 1.0);
-        x[k] = box_clamp((1.0 - u) * lower[k] + u * upper[k], lower[k], upper[k]);
+        double u = isnan(a) ? 0.5 : 0.5 * (ds_box_clamp(a / s->range, -1.0, 1.0) + 1.0);
+        x[k] = ds_box_clamp((1.0 - u) * lower[k] + u * upper[k], lower[k], upper[k]);
     }
 }
 
@@ -170,7 +160,7 @@ static void finish_episode(stepwise *s, stepwise_lane *l, uint32_t ended, double
 
 ds_status stepwise_step(stepwise *s, const float *action)
 {
-    size_t count = 0, n_obs = (size_t)s->ext->info->n_obs;
+    size_t count = 0, n_obs = (size_t)s->host.info->n_obs;
     for (size_t i = 0; i < s->lanes; i++) {
         if (s->lane[i].open) {
             to_units(s, i, action, s->x + count * s->act);
@@ -180,8 +170,8 @@ ds_status stepwise_step(stepwise *s, const float *action)
     if (count == 0) {
         return DS_OK;
     }
-    ds_episode_rows rows = rows_of(s, count);
-    ds_status status = s->ext->step(s->objective, &rows);
+    ds_evaluator_steps rows = rows_of(s, count);
+    ds_status status = ds_evaluator_lanes_step(&s->host, &rows);
     if (status != DS_OK) {
         return status;
     }
@@ -191,7 +181,7 @@ ds_status stepwise_step(stepwise *s, const float *action)
         l->previous = l->obs;
         l->obs = swap;
         l->t++;
-        l->reward = box_clamp(s->reward[i], -LARGEST_REWARD, LARGEST_REWARD);
+        l->reward = ds_box_clamp(s->reward[i], -LARGEST_REWARD, LARGEST_REWARD);
         l->sum += l->reward;
         s->largest_sum = fmax(s->largest_sum, fabs(l->sum));
         features(s, l, s->raw + i * n_obs);
@@ -202,14 +192,9 @@ ds_status stepwise_step(stepwise *s, const float *action)
     return DS_OK;
 }
 
-ds_status stepwise_differentiate(stepwise *s, const ds_host *host)
+ds_status stepwise_differentiate(stepwise *s)
 {
-    s->gradients = s->objective->get_extension(s->objective, DS_EXT_EPISODE_GRADIENTS);
-    return s->gradients
-               ? DS_OK
-               : ds_host_fail(host, DS_E_UNSUPPORTED,
-                              "this environment has no gradients of stepwise control (" DS_EXT_RL_GRADIENT
-                              "): take another optimizer, for example ppo");
+    return ds_evaluator_lanes_differentiate(&s->host);
 }
 
 /* The derivative of an action in the units of the environment by that of the policy. */
@@ -222,7 +207,7 @@ static double slope_of_units(const stepwise *s, size_t step, size_t k)
 ds_status stepwise_back(stepwise *s, const size_t *step, unsigned char *take, const double *reward_bar,
                         const float *obs_bar, float *action_bar)
 {
-    size_t count = 0, n_obs = (size_t)s->ext->info->n_obs;
+    size_t count = 0, n_obs = (size_t)s->host.info->n_obs;
     for (size_t i = 0; i < s->lanes; i++) {
         if (take[i]) {
             for (size_t k = 0; k < n_obs; k++) {
@@ -238,21 +223,20 @@ ds_status stepwise_back(stepwise *s, const size_t *step, unsigned char *take, co
     if (count == 0) {
         return DS_OK;
     }
-    ds_back_rows rows = {.struct_size = sizeof rows,
-                         .count = count,
-                         .lane = s->number,
-                         .step = s->at,
-                         .reward_bar = s->reward,
-                         .obs_bar = s->raw,
-                         .action_bar = s->x,
-                         .outcome = s->outcome};
-    ds_status status = s->gradients->back(s->objective, &rows);
+    ds_evaluator_back rows = {.count = count,
+                              .lane = s->number,
+                              .step = s->at,
+                              .reward_bar = s->reward,
+                              .obs_bar = s->raw,
+                              .action_bar = s->x,
+                              .outcome = s->outcome};
+    ds_status status = ds_evaluator_lanes_back(&s->host, &rows);
     for (size_t j = 0; status == DS_OK && j < count; j++) {
         size_t i = s->row[j];
         take[i] = s->outcome[j] == DS_EVAL_OK;
         for (size_t k = 0; take[i] && k < s->act; k++) {
             double bar = s->x[j * s->act + k] * slope_of_units(s, step[i], k);
-            action_bar[i * s->act + k] = (float)box_clamp(bar, -LARGEST_REWARD, LARGEST_REWARD);
+            action_bar[i * s->act + k] = (float)ds_box_clamp(bar, -LARGEST_REWARD, LARGEST_REWARD);
         }
     }
     return status;
@@ -287,7 +271,7 @@ size_t stepwise_open(const stepwise *s)
 
 int stepwise_has_limit(const stepwise *s)
 {
-    return s->end == STEPWISE_AUTO ? (s->ext->info->flags & DS_RL_TIME_LIMIT) != 0
+    return s->end == STEPWISE_AUTO ? (s->host.info->flags & DS_RL_TIME_LIMIT) != 0
                                    : s->end == STEPWISE_TRUNCATE;
 }
 

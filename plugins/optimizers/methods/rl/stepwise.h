@@ -5,10 +5,8 @@
 #ifndef DS_METHODS_STEPWISE_H
 #define DS_METHODS_STEPWISE_H
 
-#include <diffsim/ext/rl.h>
-#include <diffsim/ext/rl_gradient.h>
+#include <diffsim/helper/evaluator.h>
 #include <diffsim/helper/memory.h>
-#include <diffsim/optimizer.h>
 
 /* Features of an observation are cut to it: what is larger would overflow in the networks. */
 #define STEPWISE_LARGEST_FEATURE 1e6
@@ -29,14 +27,12 @@ typedef struct stepwise_lane {
 
 typedef struct stepwise {
     const ds_problem *problem;
-    const ds_objective *objective;
-    const ds_episodes *ext;
-    const ds_episode_gradients *gradients; /* see stepwise_differentiate() */
-    size_t horizon, act, obs;              /* obs: features, time included */
-    int time;                              /* last feature is t / horizon */
-    int end;                               /* STEPWISE_* */
-    double range;                          /* half width of the box in the units of the policy */
-    size_t first_lane, lanes;              /* of the host */
+    ds_evaluator_lanes host;  /* all lanes of the run */
+    size_t horizon, act, obs; /* obs: features, time included */
+    int time;                 /* last feature is t / horizon */
+    int end;                  /* STEPWISE_* */
+    double range;             /* half width of the box in the units of the policy */
+    size_t first_lane, lanes; /* those of `host` that are taken */
     stepwise_lane *lane;
     ds_memory memory;
     uint64_t begun, finished; /* episodes */
@@ -64,15 +60,14 @@ typedef struct stepwise_options {
     double range;
 } stepwise_options;
 
-/* Looks for the extension and takes lanes first .. first + lanes - 1 of the host, fewer where it has fewer.
- * DS_E_UNSUPPORTED or DS_E_NOMEM after host->error(). */
-ds_status stepwise_init(stepwise *s, const ds_host *host, const ds_problem *problem,
-                        const ds_objective *objective, size_t first, size_t lanes,
-                        const stepwise_options *options);
+/* Takes lanes first .. first + lanes - 1 of the run, fewer where it has fewer. DS_E_NOMEM after
+ * host->error(). */
+ds_status stepwise_init(stepwise *s, const ds_problem *problem, const ds_evaluator_lanes *host, size_t first,
+                        size_t lanes, const stepwise_options *options);
 void stepwise_free(stepwise *s);
 
 /* Begins episodes in the free lanes, at most `most`. DS_OK where nothing is to be begun;
- * DS_STOPPED: see ds_episodes. */
+ * DS_STOPPED: see ds_evaluator_lanes_begin(). */
 ds_status stepwise_begin(stepwise *s, uint64_t most, const char *tag, uint64_t group);
 
 /* Takes a step in every open lane with action[lane * act ...], in [-range, range], cut to it. Sets the fields
@@ -80,7 +75,7 @@ ds_status stepwise_begin(stepwise *s, uint64_t most, const char *tag, uint64_t g
 ds_status stepwise_step(stepwise *s, const float *action);
 
 /* Before the first episode, where steps are to be gone back over. DS_E_UNSUPPORTED after host->error(). */
-ds_status stepwise_differentiate(stepwise *s, const ds_host *host);
+ds_status stepwise_differentiate(stepwise *s);
 
 /* Goes back over step step[i] (0 = the first of the episode) of each lane i with take[i] nonzero: the last
  * one taken, or the one before that of the call before. reward_bar and obs_bar (lanes x features): the

@@ -2,21 +2,19 @@
 /* least_squares.c - residuals and Jacobians from what the environment has, see least_squares.h. */
 #include "methods/squares/least_squares.h"
 
-#include "methods/base/box.h"
-
+#include <diffsim/helper/box.h>
 #include <diffsim/helper/fail.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 256, NUMBERS = 1 << 22 }; /* of one batch, at most */
+enum { ROWS = 256, NUMBERS = 1 << 22 }; /* of one request, at most */
 enum { MOST_NUMBERS = 1 << 27 };        /* of the system of a step: 1 GiB */
 
 static const double difference = 1e-6; /* in units of half the box */
 
 void least_squares_free(least_squares *q)
 {
-    evaluator_free(&q->evaluator);
     ds_memory_free(&q->memory);
     memset(q, 0, sizeof *q);
 }
@@ -25,27 +23,19 @@ void least_squares_free(least_squares *q)
 static void find_residuals(least_squares *q)
 {
     const uint32_t needed = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
-    const ds_objective_channels *all = q->objective->get_extension(q->objective, DS_EXT_OBJECTIVE_CHANNELS);
-    for (uint32_t i = 0; all != NULL && i < all->count; i++) {
-        const ds_channel *c = all->channel[i];
-        if (c->role == DS_CHANNEL_RESIDUAL && c->type == DS_TYPE_F64 && (c->ops & needed) == needed) {
-            q->vector = c;
-            q->channel = i;
-        }
-    }
+    q->vector = ds_evaluator_find(q->evaluator, DS_CHANNEL_RESIDUAL, DS_TYPE_F64, needed, &q->channel);
 }
 
-ds_status least_squares_open(least_squares *q, const opt_kit *kit, int wanted, size_t arms)
+ds_status least_squares_open(least_squares *q, ds_opt_kit *kit, int wanted, size_t arms)
 {
     const ds_host *host = kit->host;
     const ds_problem *problem = kit->problem;
-    const ds_objective *objective = kit->objective;
     memset(q, 0, sizeof *q);
     q->problem = problem;
-    q->objective = objective;
+    q->evaluator = &kit->evaluator;
     q->n = (size_t)problem->n;
     q->arms = arms;
-    if (wanted != LEAST_SQUARES_SCALAR && objective->get_extension) {
+    if (wanted != LEAST_SQUARES_SCALAR) {
         find_residuals(q);
     }
     if (wanted == LEAST_SQUARES_VECTOR && !q->vector) {
@@ -65,7 +55,7 @@ ds_status least_squares_open(least_squares *q, const opt_kit *kit, int wanted, s
     size_t most = q->n > q->m ? q->n : q->m, rows = NUMBERS / most < ROWS ? NUMBERS / most + 1 : ROWS;
     q->chunk = rows;
     rows = rows > arms ? rows : arms;
-    q->x = ds_memory_doubles(&q->memory, rows * q->n);
+    q->v = ds_memory_doubles(&q->memory, rows * q->n);
     q->seed = ds_memory_doubles(&q->memory, rows * most);
     q->out = ds_memory_doubles(&q->memory, rows * most);
     q->loss = ds_memory_doubles(&q->memory, rows);
@@ -75,11 +65,9 @@ ds_status least_squares_open(least_squares *q, const opt_kit *kit, int wanted, s
     q->last_gradient = ds_memory_doubles(&q->memory, arms * q->n);
     q->fresh = ds_memory_take(&q->memory, arms, sizeof *q->fresh);
     q->has_slopes = ds_memory_take(&q->memory, arms, sizeof *q->has_slopes);
-    if (!evaluator_init(&q->evaluator, problem, rows) || q->memory.failed) {
+    if (!ds_opt_kit_rows(kit, rows) || q->memory.failed) {
         return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
-    q->evaluator.objective = objective;
-    q->evaluator.start = kit->evaluator.start;
     return DS_OK;
 }
 
@@ -88,27 +76,15 @@ void least_squares_begin(least_squares *q, size_t arm)
     q->fresh[arm] = 1;
 }
 
-/* One question about the residuals; the rows of x, seeds and answers are those of q. */
-static ds_status ask(least_squares *q, uint32_t op, batch_label label, size_t count, double *out,
-                     double *loss)
+/* Queries the residuals at `count` points v. Products take their seeds from q->seed. */
+static ds_status query(least_squares *q, uint32_t op, ds_evaluator_label label, size_t count, const double *v,
+                       double *out, double *loss)
 {
-    ds_ask question = {.struct_size = sizeof question,
-                       .op = op,
-                       .channel = q->channel,
-                       .v = op == DS_ASK_VALUE ? NULL : q->seed,
-                       .out = out,
-                       .out_bytes = count * ds_channel_bytes(q->vector, op, q->n)};
-    ds_ask *questions[] = {&question};
-    ds_batch batch = {.struct_size = sizeof batch,
-                      .count = count,
-                      .x = q->x,
-                      .loss = loss,
-                      .outcome = q->outcome,
-                      .tag = label.tag,
-                      .group = label.group,
-                      .asks = 1,
-                      .ask = questions};
-    return q->objective->evaluate(q->objective, &batch);
+    ds_evaluator_query residuals = {
+        .op = op, .channel = q->channel, .v = op == DS_ASK_VALUE ? NULL : q->seed, .out = out};
+    ds_evaluator_request request = {
+        .count = count, .v = v, .loss = loss, .outcome = q->outcome, .queries = 1, .query = &residuals};
+    return ds_evaluator_ask(q->evaluator, label, &request);
 }
 
 /* The floor of a search with its first loss. Where none is known, one far below that is made up: ten times as
@@ -123,21 +99,19 @@ static void choose_floor(least_squares *q, size_t arm, double loss)
     q->fresh[arm] = 0;
 }
 
-static ds_status differences(least_squares *q, batch_label label, size_t arm, const double *v, double *j);
+static ds_status differences(least_squares *q, ds_evaluator_label label, size_t arm, const double *v,
+                             double *j);
 
-ds_status least_squares_residuals(least_squares *q, batch_label label, size_t count, const size_t *arm,
+ds_status least_squares_residuals(least_squares *q, ds_evaluator_label label, size_t count, const size_t *arm,
                                   const double *v, double *r, double *loss)
 {
     size_t n = q->n, done = 0;
     const ds_problem *p = q->problem;
     if (q->vector) {
-        for (size_t k = 0; k < count; k++) {
-            evaluator_x(&q->evaluator, v + k * n, q->x + k * n);
-        }
-        return ask(q, DS_ASK_VALUE, label, count, r, loss);
+        return query(q, DS_ASK_VALUE, label, count, v, r, loss);
     }
     double *gradient = p->has_gradient ? q->out : NULL;
-    ds_status status = evaluator_run(&q->evaluator, label, count, v, loss, gradient, q->outcome, &done);
+    ds_status status = ds_evaluator_run(q->evaluator, label, count, v, loss, gradient, q->outcome, &done);
     for (size_t k = 0; k < done; k++) {
         q->last_loss[arm[k]] = loss[k];
         q->has_slopes[arm[k]] = 0;
@@ -160,7 +134,7 @@ ds_status least_squares_residuals(least_squares *q, batch_label label, size_t co
 }
 
 /* Column `column` of J, or row, is the product with a unit vector. */
-static ds_status products(least_squares *q, batch_label label, const double *v, double *j)
+static ds_status products(least_squares *q, ds_evaluator_label label, const double *v, double *j)
 {
     const ds_problem *p = q->problem;
     size_t n = q->n, m = q->m, total = m < n ? m : n;
@@ -171,14 +145,14 @@ static ds_status products(least_squares *q, batch_label label, const double *v, 
         size_t count = total - from < q->chunk ? total - from : q->chunk;
         memset(q->seed, 0, count * in * sizeof(double));
         for (size_t k = 0; k < count; k++) {
-            evaluator_x(&q->evaluator, v, q->x + k * n);
+            memcpy(q->v + k * n, v, n * sizeof *v);
             q->seed[k * in + from + k] = 1;
         }
-        status = ask(q, op, label, count, q->out, q->loss);
+        status = query(q, op, label, count, q->v, q->out, q->loss);
         for (size_t k = 0; status == DS_OK && k < count; k++) {
             for (size_t i = 0; i < out; i++) {
                 size_t row = m < n ? from + k : i, column = m < n ? i : from + k;
-                double half = 0.5 * p->upper[column] - 0.5 * p->lower[column];
+                const double half = ds_box_half(p->lower[column], p->upper[column]);
                 j[column * m + row] = half * q->out[k * out + i];
             }
         }
@@ -186,7 +160,8 @@ static ds_status products(least_squares *q, batch_label label, const double *v, 
     return status;
 }
 
-static ds_status differences(least_squares *q, batch_label label, size_t arm, const double *v, double *j)
+static ds_status differences(least_squares *q, ds_evaluator_label label, size_t arm, const double *v,
+                             double *j)
 {
     size_t n = q->n, done = 0;
     ds_status status = DS_OK;
@@ -197,7 +172,7 @@ static ds_status differences(least_squares *q, batch_label label, size_t arm, co
             memcpy(row, v, n * sizeof(double));
             row[from + k] += row[from + k] < 0 ? difference : -difference; /* inside of the box */
         }
-        status = evaluator_run(&q->evaluator, label, count, q->seed, q->loss, NULL, q->outcome, &done);
+        status = ds_evaluator_run(q->evaluator, label, count, q->seed, q->loss, NULL, q->outcome, &done);
         for (size_t k = 0; status == DS_OK && k < count; k++) {
             double slope = (q->loss[k] - q->last_loss[arm]) / (q->seed[k * n + from + k] - v[from + k]);
             j[from + k] = isfinite(slope) ? slope : 0;
@@ -214,7 +189,8 @@ size_t least_squares_cost(const least_squares *q)
     return q->problem->has_gradient ? 0 : q->n;
 }
 
-ds_status least_squares_jacobian(least_squares *q, batch_label label, size_t arm, const double *v, double *j)
+ds_status least_squares_jacobian(least_squares *q, ds_evaluator_label label, size_t arm, const double *v,
+                                 double *j)
 {
     if (q->vector) {
         return products(q, label, v, j);

@@ -3,8 +3,8 @@
 #include "methods/squares/levenberg.h"
 
 #include "methods/base/blas.h"
-#include "methods/base/box.h"
 
+#include <diffsim/helper/box.h>
 #include <diffsim/helper/memory.h>
 #include <math.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ void lm_destroy(lm *s)
 int lm_start(lm *s, const double *x)
 {
     for (size_t i = 0; i < s->n; i++) {
-        s->x[i] = s->trial[i] = box_clamp(x[i], s->lower[i], s->upper[i]);
+        s->x[i] = s->trial[i] = ds_box_clamp(x[i], s->lower[i], s->upper[i]);
     }
     s->radius = s->options.radius;
     s->factor = 2;
@@ -115,7 +115,7 @@ static double choose_free(lm *s)
     for (size_t i = 0; i < s->n; i++) {
         const int is_free = s->g[i] > 0 ? s->x[i] > s->lower[i] : s->g[i] < 0 && s->x[i] < s->upper[i];
         if (is_free) {
-            double moved = box_clamp(s->x[i] - s->g[i] / s->cost, s->lower[i], s->upper[i]) - s->x[i];
+            double moved = ds_box_clamp(s->x[i] - s->g[i] / s->cost, s->lower[i], s->upper[i]) - s->x[i];
             s->free[s->frees++] = i;
             largest = fmax(largest, fabs(moved));
         }
@@ -210,7 +210,7 @@ static int propose(lm *s)
         s->iterations++;
         if (solve(s)) {
             for (size_t i = 0; i < s->n; i++) {
-                s->trial[i] = box_clamp(s->x[i] + s->step[i], s->lower[i], s->upper[i]);
+                s->trial[i] = ds_box_clamp(s->x[i] + s->step[i], s->lower[i], s->upper[i]);
                 s->step[i] = s->trial[i] - s->x[i];
                 length += s->step[i] * s->step[i];
                 size += s->x[i] * s->x[i];

@@ -22,7 +22,7 @@ struct local_solver {
     size_t n, workers;
     worker *worker;
     least_squares squares;            /* LOCAL_LM */
-    evaluator evaluator;              /* the others */
+    ds_evaluator *evaluator;          /* the others: of the optimizer */
     double *v, *value, *gradient, *j; /* workers x n, losses, workers x (n or m), m x n */
     size_t *arm;
     uint32_t *outcome;
@@ -37,7 +37,6 @@ void local_solver_destroy(local_solver *s)
             descent_free(&s->worker[w].descent);
         }
         least_squares_free(&s->squares);
-        evaluator_free(&s->evaluator);
         ds_memory_free(&s->memory);
         free(s);
     }
@@ -59,13 +58,11 @@ static int make_worker(local_solver *s, worker *w, const double *box)
 }
 
 /* What the solver asks for losses. */
-static ds_status open_objective(local_solver *s, const opt_kit *kit)
+static ds_status open_objective(local_solver *s, ds_opt_kit *kit)
 {
     if (s->options.kind != LOCAL_LM) {
-        int made = evaluator_init(&s->evaluator, kit->problem, s->workers);
-        s->evaluator.objective = kit->objective;
-        s->evaluator.start = kit->evaluator.start;
-        return made ? DS_OK : DS_E_NOMEM;
+        s->evaluator = &kit->evaluator;
+        return ds_opt_kit_rows(kit, s->workers) ? DS_OK : DS_E_NOMEM;
     }
     ds_status status = least_squares_open(&s->squares, kit, s->options.residuals, s->workers);
     if (status == DS_OK && s->options.limit > 0 && s->options.limit < least_squares_cost(&s->squares) + 2) {
@@ -81,7 +78,7 @@ static ds_status open_objective(local_solver *s, const opt_kit *kit)
 static ds_status make_workers(local_solver *s)
 {
     size_t n = s->n, workers = s->workers, m = s->options.kind == LOCAL_LM ? s->squares.m : 1;
-    const double *box = opt_kit_box(&s->memory, n);
+    const double *box = ds_opt_kit_box(&s->memory, n);
     s->worker = ds_memory_take(&s->memory, workers, sizeof *s->worker);
     s->v = ds_memory_doubles(&s->memory, workers * n);
     s->value = ds_memory_doubles(&s->memory, workers);
@@ -96,7 +93,7 @@ static ds_status make_workers(local_solver *s)
     return made ? DS_OK : DS_E_NOMEM;
 }
 
-local_solver *local_solver_create(const opt_kit *kit, size_t workers, const local_options *options,
+local_solver *local_solver_create(ds_opt_kit *kit, size_t workers, const local_options *options,
                                   ds_status *status)
 {
     local_solver *s = calloc(1, sizeof *s);
@@ -159,7 +156,7 @@ static int tell_gradient(local_solver *s, worker *w, double loss, const double *
 static ds_status values(local_solver *s, uint64_t group, double *loss, double *best)
 {
     size_t n = s->n, count = 0, done = 0;
-    const batch_label label = {"local", group};
+    const ds_evaluator_label label = {"local", group};
     for (size_t i = 0; i < s->workers; i++) {
         if (s->worker[i].next == LM_RESIDUALS) {
             memcpy(s->v + count * n, point(s, i), n * sizeof(double));
@@ -172,8 +169,9 @@ static ds_status values(local_solver *s, uint64_t group, double *loss, double *b
     int squares = s->options.kind == LOCAL_LM;
     size_t row = squares ? s->squares.m : n;
     ds_status status =
-        squares ? least_squares_residuals(&s->squares, label, count, s->arm, s->v, s->gradient, s->value)
-                : evaluator_run(&s->evaluator, label, count, s->v, s->value, s->gradient, s->outcome, &done);
+        squares
+            ? least_squares_residuals(&s->squares, label, count, s->arm, s->v, s->gradient, s->value)
+            : ds_evaluator_run(s->evaluator, label, count, s->v, s->value, s->gradient, s->outcome, &done);
     for (size_t k = 0; status == DS_OK && k < count; k++) {
         size_t i = s->arm[k];
         worker *w = &s->worker[i];
@@ -196,7 +194,7 @@ static ds_status values(local_solver *s, uint64_t group, double *loss, double *b
 /* Jacobians of the workers that wait for one. */
 static ds_status jacobians(local_solver *s, uint64_t group)
 {
-    const batch_label label = {"jacobian", group};
+    const ds_evaluator_label label = {"jacobian", group};
     ds_status status = DS_OK;
     for (size_t i = 0; status == DS_OK && i < s->workers; i++) {
         worker *w = &s->worker[i];

@@ -4,11 +4,12 @@
 #ifndef DS_METHODS_LOCAL_SOLVER_H
 #define DS_METHODS_LOCAL_SOLVER_H
 
-#include "methods/base/opt_kit.h"
 #include "methods/gradient/descent.h"
 #include "methods/gradient/lbfgsb.h"
 #include "methods/squares/least_squares.h"
 #include "methods/squares/levenberg.h"
+
+#include <diffsim/helper/opt_kit.h>
 
 enum { LOCAL_LM, LOCAL_LBFGSB, LOCAL_ADAM };
 
@@ -22,9 +23,9 @@ typedef struct local_options {
 
 typedef struct local_solver local_solver;
 
-/* Solvers for `workers` searches, for the objective of run(). NULL where that is impossible: the host has
- * been told why and *status says so. */
-local_solver *local_solver_create(const opt_kit *kit, size_t workers, const local_options *options,
+/* Makes solvers for `workers` searches, in run(). Returns NULL after a failure: *status says which, and the
+ * host has a message. */
+local_solver *local_solver_create(ds_opt_kit *kit, size_t workers, const local_options *options,
                                   ds_status *status);
 void local_solver_destroy(local_solver *s);
 
