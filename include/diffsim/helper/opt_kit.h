@@ -206,7 +206,8 @@ static inline double *ds_opt_kit_box(ds_memory *m, size_t n)
     return corners;
 }
 
-/* The service for files in the folder of the run (diffsim/ext/files.h); NULL where there is no folder. */
+/* The service for files in the folder of the run (diffsim/ext/files.h); NULL where there is no folder, as in a
+ * program that embeds the search. Call it in begin(), round() or end(). */
 static inline const ds_objective_files *ds_opt_kit_files(const ds_opt_kit *kit)
 {
     return (const ds_objective_files *)ds_evaluator_extension(&kit->evaluator, DS_EXT_FILES);
@@ -261,7 +262,8 @@ static inline void ds_opt_kit_take_start_(ds_opt_kit *kit, ds_param_reader *in, 
     }
 }
 
-/* Reads parameters use_x0 and x0, where the schema has them. */
+/* Reads parameters use_x0 and x0, where the schema has them; x0 wins. What the environment suggests lies inside
+ * its bounds, what the user gives may not. */
 static inline void ds_opt_kit_read_start_(ds_opt_kit *kit, ds_param_reader *in)
 {
     uint64_t count = 0;
