@@ -155,10 +155,11 @@ check_PROGRAMS += %D%/fuzz/parameters
 endif
 
 # Plugins that misbehave, and a library that knows nothing of diffsim; built as modules but never installed.
-check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badopt.la %D%/plugins/channels.la \
+check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badopt.la %D%/plugins/calls.la %D%/plugins/channels.la \
 	%D%/plugins/digester.la %D%/plugins/faulty.la %D%/plugins/faulty_rl.la %D%/plugins/foreign.la \
 	%D%/plugins/rogue.la %D%/plugins/rogue_env.la %D%/plugins/saver.la %D%/plugins/scenery.la %D%/plugins/shapes.la %D%/plugins/wild.la
 %C%_plugins_alone_la_LDFLAGS = $(plugin_link) -rpath /nowhere
+%C%_plugins_calls_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_digester_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_asker_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_badopt_la_LDFLAGS = $(plugin_link) -rpath /nowhere
@@ -186,7 +187,7 @@ long_scripts = %D%/cli/tools/check/check_plugins.sh %D%/cli/plugins/languages.sh
 	%D%/cli/methods/policy_gradient.sh %D%/cli/methods/rl.sh %D%/cli/store/outside.sh %D%/cli/methods/squares.sh %D%/cli/methods/units.sh \
 	%D%/cli/methods/identification.sh %D%/cli/tools/bench/bench.sh %D%/cli/tools/bench/bench_held.sh \
 	%D%/cli/tools/bench/bench_kill.sh %D%/cli/tools/bench/bench_merge.sh %D%/cli/tools/gradients.sh \
-	%D%/cli/tools/landscape_kill.sh %D%/cli/tools/report.sh %D%/cli/tools/report_sets.sh %D%/cli/plugins/channels.sh \
+	%D%/cli/tools/landscape_kill.sh %D%/cli/tools/report.sh %D%/cli/tools/report_sets.sh %D%/cli/plugins/calls.sh %D%/cli/plugins/channels.sh \
 	%D%/cli/plugins/faults.sh %D%/cli/plugins/ffi.sh %D%/cli/full.sh %D%/cli/plugins/loader.sh \
 	%D%/cli/methods/optimizer_edges.sh %D%/cli/plugins/own_process.sh %D%/cli/tools/policy.sh \
 	%D%/cli/tools/view/view.sh %D%/cli/tools/view/view_files.sh %D%/cli/tools/view/view_live.sh

@@ -92,7 +92,7 @@ static int open_local(ds_pool *p, ds_error *e)
     uint64_t n = p->local->info.n, in, out;
     ds_asks_room(&p->local->channels, n, &in, &out);
     ds_score_room(&p->local->score, n, &in, &out);
-    p->many = p->local->batch != NULL ? DS_MAX_ROWS : 1;
+    p->many = ds_env_rows(p->local);
     p->grad = malloc((p->many * n + out) * sizeof(double));
     if (p->grad == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
@@ -289,8 +289,28 @@ typedef struct passage {
     uint64_t base;    /* ticket of row 0 */
     uint64_t sent;    /* rows posted */
     uint64_t head;    /* rows answered */
+    uint64_t rows;    /* of a call, but for the last one */
     uint64_t stop_at; /* ds_clock_ns() at which workers are killed; 0 = not stopping */
 } passage;
+
+/* Divides a table evenly among the workers: rows of a call, at most as many as the environment takes. */
+static uint64_t rows_of_call(const ds_pool *p, const ds_pool_question *q, uint64_t capacity)
+{
+    const uint64_t jobs = p->config.jobs, part = (q->count + jobs - 1) / jobs;
+    const uint64_t most = p->env.rows < capacity ? p->env.rows : capacity;
+    const uint64_t calls = (part + most - 1) / most; /* of each worker */
+    return q->asks != NULL || (q->want & DS_WANT_SCENE) != 0 ? 1
+           : calls == 1                                      ? part
+           : jobs == 1                                       ? most
+                                                             : (part + calls - 1) / calls;
+}
+
+/* Rows of the call that row `row` is part of, from it on. */
+static uint64_t rows_from(const passage *b, const ds_pool_question *q, uint64_t row)
+{
+    const uint64_t rest = b->rows - row % b->rows;
+    return rest < q->count - row ? rest : q->count - row;
+}
 
 /* What is asked in a row. */
 static ds_slot_ask ask_of(const ds_pool *p, const ds_pool_question *q, uint64_t row)
@@ -306,7 +326,8 @@ static void post_next(passage *b, const ds_pool_question *q)
 {
     ds_ring *s = b->share;
     uint64_t row = b->sent++;
-    const ds_slot_ask ask = ask_of(b->pool, q, row);
+    ds_slot_ask ask = ask_of(b->pool, q, row);
+    ask.rows = rows_from(b, q, row);
     ds_slot *slot = ds_ring_fill(s, b->base + row, &ask, q->x + row * s->at.n, s->at.n);
     if (q->asks != NULL) {
         *ds_slot_asks(s, slot) = *q->asks;
@@ -376,12 +397,32 @@ static int collect(passage *b, const question *asked, ds_error *e)
     return 0;
 }
 
+/* Posts the rows of the next call, where they all fit. 0 = they do not. */
+static int post_call(passage *b, const ds_pool_question *q)
+{
+    if (b->sent == q->count || b->stop_at != 0) {
+        return 0;
+    }
+    uint64_t rows = rows_from(b, q, b->sent);
+    if (b->sent - b->head + rows > b->share->at.capacity) {
+        return 0;
+    }
+    const int single = b->rows == 1;
+    while (rows-- > 0) {
+        post_next(b, q);
+    }
+    if (!single || b->sent == 1 || b->sent % PUBLISH_ROWS == 0) {
+        ds_ring_publish(b->share, b->base + b->sent);
+    }
+    return 1;
+}
+
 static int evaluate_crew(ds_pool *p, const question *asked, ds_error *e)
 {
     const ds_pool_question *q = asked->q;
     uint64_t count = q->count;
     ds_ring *s = ds_supervisor_share(p->supervisor);
-    passage b = {.pool = p, .share = s, .base = p->tickets};
+    passage b = {.pool = p, .share = s, .base = p->tickets, .rows = rows_of_call(p, q, s->at.capacity)};
     int rc = 0;
     ds_supervisor_want(p->supervisor, count < p->config.jobs ? (uint32_t)count : p->config.jobs);
     while (b.head < count && rc == 0) {
@@ -389,11 +430,7 @@ static int evaluate_crew(ds_pool *p, const question *asked, ds_error *e)
             rc = DS_POOL_STOPPED;
             break;
         }
-        while (b.sent < count && b.sent - b.head < s->at.capacity && b.stop_at == 0) {
-            post_next(&b, q);
-            if (b.sent == 1 || b.sent % PUBLISH_ROWS == 0) {
-                ds_ring_publish(s, b.base + b.sent);
-            }
+        while (post_call(&b, q)) {
         }
         ds_ring_publish(s, b.base + b.sent);
         uint64_t before = b.head;

@@ -12,6 +12,8 @@
 #include "guest/surroundings.h"
 #include "plugin/needs.h"
 
+enum { NUMBERS_OF_CALL = 1 << 16 /* variables of all rows of one call: bounds the buffers of a worker */ };
+
 int ds_bounds_check(const char *who, uint64_t n, const double *lower, const double *upper, const double *x0,
                     int status, ds_error *e)
 {
@@ -271,9 +273,16 @@ void ds_env_close(ds_env *env)
     free(env);
 }
 
+uint64_t ds_env_rows(const ds_env *env)
+{
+    const uint64_t most = NUMBERS_OF_CALL / env->info.n;
+    return env->batch == NULL || most < 2 ? 1 : most < DS_MAX_ROWS ? most : DS_MAX_ROWS;
+}
+
 ds_env_facts ds_env_facts_of(const ds_env *env)
 {
     return (ds_env_facts){.info = env->info,
+                          .rows = ds_env_rows(env),
                           .rl = env->rl_info,
                           .score = env->score,
                           .channels = &env->channels,

@@ -52,6 +52,7 @@ typedef struct ds_env_facts {
     ds_rl_info rl;       /* horizon 0 = no stepwise control */
     ds_score_info score; /* noise 0 = none on actions */
     const ds_channels *channels;
+    uint64_t rows; /* that one call takes; 1 = one at a time */
     int has_gradient;
     int rl_gradient; /* stepwise control with derivatives */
     int stochastic;
@@ -62,6 +63,9 @@ typedef struct ds_env_facts {
 } ds_env_facts;
 
 ds_env_facts ds_env_facts_of(const ds_env *env);
+
+/* Rows of a table that go into one call of its evaluate(): 1 = one at a time. */
+uint64_t ds_env_rows(const ds_env *env);
 
 /* Are bounds finite and in order (equal ones fix a variable), and is x0 (may be NULL) inside? `who` ("" =
  * nobody) begins the line that says that they are not, for which `status` is returned. */

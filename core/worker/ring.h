@@ -42,6 +42,7 @@ typedef struct ds_slot_ask {
     uint64_t episode; /* 1 + lane of a step of an episode; 0 = an evaluation */
     uint32_t asks;    /* questions about channels: see ds_slot_asks() */
     uint32_t alone;   /* not in one call with other slots */
+    uint64_t rows;    /* of the same call, from this slot on; 0 or 1: this one only */
 } ds_slot_ask;
 
 typedef struct ds_slot {

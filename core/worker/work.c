@@ -273,6 +273,22 @@ static void evaluate_many(ds_duty *w, ds_slot *const *slot, uint64_t count)
     }
 }
 
+/* How many of the tickets `first` .. `first + there - 1` this worker takes at once. The host has divided
+ * a table into equal calls for an environment that takes many rows in one; else several at once while they
+ * are cheap, but never more than a fair share of what is there. */
+static uint64_t count_to_take(const ds_duty *w, uint64_t first, uint64_t there)
+{
+    uint64_t count = ds_ring_slot(w->share, first)->ask.rows;
+    if (count < 2) {
+        const uint64_t fair = there / (2u * w->share->at.workers);
+        const uint64_t cheap =
+            w->typical_ns > CHEAP_NS / CHUNK_MAX ? (uint64_t)(CHEAP_NS / w->typical_ns) : CHUNK_MAX;
+        count = fair < cheap ? fair : cheap;
+    }
+    count = count < there ? count : there;
+    return count > 0 ? count : 1;
+}
+
 /* Takes the next tickets. 0 = there are none. */
 static int take(ds_duty *w)
 {
@@ -284,13 +300,7 @@ static int take(ds_duty *w)
         if (taken >= posted || posted - taken > s->at.capacity) {
             return 0;
         }
-        /* Several at once while they are cheap, but never more than a fair share of what is there. */
-        unsigned long long fair = (posted - taken) / (2u * s->at.workers);
-        unsigned long long cheap =
-            w->typical_ns > CHEAP_NS / CHUNK_MAX ? (unsigned long long)(CHEAP_NS / w->typical_ns) : CHUNK_MAX;
-        cheap = cheap > w->many ? cheap : w->many;
-        unsigned long long count = fair < cheap ? fair : cheap;
-        count = count > 0 ? count : 1;
+        const unsigned long long count = count_to_take(w, taken, posted - taken);
         if (atomic_compare_exchange_weak(&s->head->taken, &taken, taken + count)) {
             atomic_store_explicit(&w->mine->next, taken, memory_order_relaxed);
             atomic_store_explicit(&w->mine->end, taken + count, memory_order_release);
@@ -377,13 +387,14 @@ static uint64_t do_tickets(ds_duty *w, uint64_t ticket, uint64_t end)
 {
     ds_ring *s = w->share;
     ds_slot *slot[DS_MAX_ROWS];
-    uint64_t count = 0, taken = 0;
-    if (w->many < 2 || end - ticket < 2 || atomic_load_explicit(&s->head->stop, memory_order_relaxed) != 0) {
+    uint64_t count = 0, taken = 0, most = ds_ring_slot(s, ticket)->ask.rows;
+    most = most < w->many ? most : w->many;
+    if (most < 2 || end - ticket < 2 || atomic_load_explicit(&s->head->stop, memory_order_relaxed) != 0) {
         do_ticket(w, ticket);
         return 1;
     }
     atomic_store(&w->mine->many, 1); /* before the first is ours: our successor has to know */
-    for (; ticket + taken < end && count < w->many; taken++) {
+    for (; ticket + taken < end && taken < most; taken++) {
         ds_slot *next = ds_ring_slot(s, ticket + taken);
         if (!seize(w, next)) {
             continue;

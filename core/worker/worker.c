@@ -17,8 +17,6 @@
 #include "worker/life.h"
 #include "worker/proxy.h"
 
-enum { MANY_NUMBERS = 1 << 16 /* variables of all points in one call */ };
-
 /* Writes into the start file, whose size the system may limit: the host is told that by how this process
  * ends. */
 static void write_down(const void *data, size_t size)
@@ -90,11 +88,8 @@ static int send_hello(const ds_duty *w, const ds_error *why)
 /* Makes the buffers between guard pages; -1 without memory. */
 static int open_guards(ds_duty *w)
 {
-    uint64_t n = w->share->at.n, rows = 0;
-    if (w->env->batch != NULL) {
-        w->many = MANY_NUMBERS / n < DS_MAX_ROWS ? MANY_NUMBERS / n : DS_MAX_ROWS;
-        rows = w->many < 2 ? 0 : w->many * (n + DS_DUTY_GAP);
-    }
+    w->many = ds_env_rows(w->env);
+    const uint64_t n = w->share->at.n, rows = w->many < 2 ? 0 : w->many * (n + DS_DUTY_GAP);
     const uint64_t count[DS_DUTY_GUARDS] = {n, n, w->share->at.in, w->share->at.out, rows, rows};
     for (int i = 0; i < DS_DUTY_GUARDS; i++) {
         if (count[i] > 0 && ds_guard_open(&w->guard[i], count[i], 1) != 0) {
