@@ -3,17 +3,16 @@
  * form of Kern et al. 2004). One normal step from the best point so far; a success widens the steps, else
  * they shrink. */
 #include <diffsim/helper/simple.h>
-#include <string.h>
 
 static const ds_param *const params[] = {
     DS_REAL("sigma", "0.3", 1e-9, 1, "", "Standard deviation of the first step, as a share of the box."),
-    NULL};
+    DS_OPT_START_PARAMS("true"), NULL};
 
 static ds_status search(ds_simple_search *s)
 {
     const ds_problem *p = s->problem;
     double *best = s->point, *x = best + p->n, sigma = s->param[0], f_best = INFINITY, f = INFINITY;
-    memcpy(x, p->x0, p->n * sizeof *x);
+    ds_simple_start_x(s, 1, x);
     ds_status status = ds_simple_ask(s, x, &f, NULL); /* says when the run is over */
     while (status == DS_OK) {
         if (f <= f_best) {
@@ -25,7 +24,7 @@ static ds_status search(ds_simple_search *s)
         }
         for (uint64_t i = 0; i < p->n; i++) {
             double step = sigma * (p->upper[i] - p->lower[i]) * ds_random_normal(&s->random);
-            x[i] = fmin(fmax(best[i] + step, p->lower[i]), p->upper[i]);
+            x[i] = ds_box_clamp(best[i] + step, p->lower[i], p->upper[i]);
         }
         status = ds_simple_ask(s, x, &f, NULL);
     }

@@ -129,7 +129,7 @@ check_PROGRAMS += \
 	%D%/optimizers/methods/test_mlp_loops %D%/optimizers/methods/test_quad_model %D%/optimizers/methods/test_race \
 	%D%/optimizers/methods/test_surrogate \
 	%D%/optimizers/test_alphaorder %D%/optimizers/test_boleap %D%/optimizers/test_cem %D%/optimizers/test_cmaes \
-	%D%/optimizers/test_gradients %D%/optimizers/test_lm %D%/optimizers/test_rand \
+	%D%/optimizers/test_gradients %D%/optimizers/test_lm %D%/optimizers/test_opt_kit %D%/optimizers/test_rand \
 	%D%/optimizers/test_turbo
 if HAVE_NLOPT
 check_PROGRAMS += %D%/optimizers/test_nlopt

@@ -8,7 +8,7 @@
  *     #include <diffsim/helper/opt_kit.h>
  *
  *     typedef struct stroll {
- *         ds_opt_kit kit;                                    the instance begins with the kit
+ *         ds_opt_kit kit;                                    // the instance begins with the kit
  *         double length, best, *x, *v;
  *         ds_random random;
  *     } stroll;
@@ -206,8 +206,8 @@ static inline double *ds_opt_kit_box(ds_memory *m, size_t n)
     return corners;
 }
 
-/* The service for files in the folder of the run (diffsim/ext/files.h); NULL where there is no folder, as in a
- * program that embeds the search. Call it in begin(), round() or end(). */
+/* The service for files in the folder of the run (diffsim/ext/files.h); NULL where there is no folder, as in
+ * a program that embeds the search. Call it in begin(), round() or end(). */
 static inline const ds_objective_files *ds_opt_kit_files(const ds_opt_kit *kit)
 {
     return (const ds_objective_files *)ds_evaluator_extension(&kit->evaluator, DS_EXT_FILES);
@@ -262,8 +262,8 @@ static inline void ds_opt_kit_take_start_(ds_opt_kit *kit, ds_param_reader *in, 
     }
 }
 
-/* Reads parameters use_x0 and x0, where the schema has them; x0 wins. What the environment suggests lies inside
- * its bounds, what the user gives may not. */
+/* Reads parameters use_x0 and x0, where the schema has them; x0 wins. What the environment suggests lies
+ * inside its bounds, what the user gives may not. */
 static inline void ds_opt_kit_read_start_(ds_opt_kit *kit, ds_param_reader *in)
 {
     uint64_t count = 0;

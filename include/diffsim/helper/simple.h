@@ -7,7 +7,8 @@
  *     static double loss(const double *param, const double *x, double *grad);
  *     DS_SIMPLE_ENV("hill", "A ball on hilly ground.", params, DS_ENV_GRADIENT, 2, -4, 4, 0.5, loss)
  *
- * and an optimizer one loop over ds_simple_ask():
+ * An optimizer is one loop over ds_simple_ask(), see diffsim/helper/simple_optimizer.h, which this header
+ * includes:
  *
  *     static ds_status search(ds_simple_search *s);
  *     DS_SIMPLE_OPTIMIZER("walk", "Evolution strategy.", params, 0, search)
@@ -30,26 +31,6 @@
  *
  *     DS_SIMPLE_ENV("spring", "Energy of a spring.", params, DS_ENV_GRADIENT, 1, -1, 1, 0.5, loss)
  *
- * A whole optimizer:
- *
- *     #include <diffsim/helper/simple.h>
- *
- *     static ds_status search(ds_simple_search *s)
- *     {
- *         const ds_problem *p = s->problem;
- *         double f;
- *         ds_status status;
- *         do {
- *             for (uint64_t i = 0; i < p->n; i++) {
- *                 s->point[i] = p->lower[i] + ds_random_uniform(&s->random) * (p->upper[i] - p->lower[i]);
- *             }
- *             status = ds_simple_ask(s, s->point, &f, NULL);
- *         } while (status == DS_OK);
- *         return status;
- *     }
- *
- *     DS_SIMPLE_OPTIMIZER("dice", "Uniform random points.", NULL, 0, search)
- *
  * diffsim/helper/scene.h adds pictures, diffsim/helper/episode.h constraints, residuals, images and noise,
  * diffsim/helper/steps.h control step by step; whole examples of each are in docs/plugin-authors.md.
  *
@@ -64,9 +45,9 @@
  *     #define DS_SIMPLE_DESCRIPTION "A mass on a spring, in the units of the SI."
  *     #include <diffsim/helper/simple.h>
  *
- * What does not fit (bounds or a number of variables that depend on parameters, extensions, text or
- * list parameters, state that is costly to set up) uses those directly; examples/hill_full.c and
- * walk_full.c show how.
+ * An environment that does not fit (bounds or a number of variables that depend on parameters, extensions,
+ * text or list parameters, state that is costly to set up) uses those tables directly, as in
+ * examples/hill_full.c.
  */
 #ifndef DIFFSIM_SIMPLE_H
 #define DIFFSIM_SIMPLE_H
@@ -74,25 +55,15 @@
 #include <diffsim/diffsim.h>
 #include <diffsim/helper/params.h>
 #include <diffsim/helper/random.h>
+#include <diffsim/helper/simple_optimizer.h>
 
 #ifndef __cplusplus
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef DS_SIMPLE_VERSION
-#define DS_SIMPLE_VERSION "1"
-#endif
-#ifndef DS_SIMPLE_LICENSE
-#define DS_SIMPLE_LICENSE "unstated"
-#endif
-#ifndef DS_SIMPLE_DESCRIPTION
-#define DS_SIMPLE_DESCRIPTION ""
-#endif
-
 /* How the parts below hang together: ds_simple_params() reads the schema once, when an instance is
- * made; the two DS_SIMPLE_ macros define the functions of a vtable around the author's function, all
- * static, so that a plugin still exports ds_plugin_query() alone; DS_DEFINE_ENV and DS_DEFINE_OPTIMIZER
- * (plugin.h) announce them. */
+ * made; the macro DS_SIMPLE_ENV defines the functions of a vtable around the author's function, all
+ * static, so that a plugin still exports ds_plugin_query() alone; DS_DEFINE_ENV (plugin.h) announces them. */
 
 /* Reads the numbers of a schema (BOOL, INT, REAL, and ENUM as the index of the choice) in its order. Returns
  * an array of `extra` + number-of-parameters doubles that the caller frees, the first `extra` of them 0; NULL
@@ -219,19 +190,11 @@ static inline void ds_simple_outcome(const double *param, ds_eval *io, uint32_t 
     }                                                                                                        \
     DS_SIMPLE_TABLES_(id_, summary_, params_, flags_, free, ds_simple_evaluate, NULL, NULL)
 
-/* Among flags_ of DS_SIMPLE_OPTIMIZER: what its descriptor says in `uses` and `needs`. */
-enum { DS_SIMPLE_USES_GRADIENT = 1 << 30, DS_SIMPLE_NEEDS_GRADIENT = 1 << 29 };
-#define DS_SIMPLE_GRADIENT_IF_(flags_, bit_) (((flags_) & (bit_)) != 0 ? ds_simple_gradient : NULL)
-
-/* The descriptor of either kind; used by the macros of the short ways only. */
+/* The descriptor; used by the macros of the short ways only. */
 #define DS_SIMPLE_DESC_(kind_, id_, summary_, params_, flags_, extensions_)                                  \
-    static const char *const ds_simple_gradient[] = {DS_HAS_GRADIENT, NULL};                                 \
     static const ds_desc ds_simple_desc = {.struct_size = sizeof(ds_desc),                                   \
                                            .kind = (kind_),                                                  \
                                            .flags = (flags_)&0xffffff,                                       \
-                                           .needs =                                                          \
-                                               DS_SIMPLE_GRADIENT_IF_(flags_, DS_SIMPLE_NEEDS_GRADIENT),     \
-                                           .uses = DS_SIMPLE_GRADIENT_IF_(flags_, DS_SIMPLE_USES_GRADIENT),  \
                                            .id = id_,                                                        \
                                            .version = DS_SIMPLE_VERSION,                                     \
                                            .license = DS_SIMPLE_LICENSE,                                     \
@@ -240,76 +203,6 @@ enum { DS_SIMPLE_USES_GRADIENT = 1 << 30, DS_SIMPLE_NEEDS_GRADIENT = 1 << 29 };
                                            .citation = "",                                                   \
                                            .params = params_,                                                \
                                            .extensions = extensions_};
-
-/* A search, as the function of DS_SIMPLE_OPTIMIZER sees it. Owned by the host side of this header; the
- * function may draw from `random` and reads the rest. */
-typedef struct ds_simple_search {
-    const ds_host *host;
-    const ds_problem *problem; /* n, bounds, start point, budget (optimizer.h) */
-    const double *param;       /* values of the schema in its order */
-    double *point;             /* 2 n zeros for the search's own use: say, the best point and the next one */
-    ds_random random;          /* stream of the run's seed, named after the plugin */
-    const ds_objective *objective; /* for batches; see ds_simple_ask() for single points */
-} ds_simple_search;
-
-/* Evaluates one point (n values inside the bounds) and writes its loss, +INFINITY where the episode
- * failed, and where `grad` is not NULL its n derivatives. Returns DS_OK, or what search() shall return
- * at once: DS_STOPPED when budget, time, target or the user end the run, DS_E_ARG for a point outside
- * the bounds. [instance] */
-static inline ds_status ds_simple_ask(ds_simple_search *s, const double *x, double *loss, double *grad)
-{
-    ds_batch batch = {.struct_size = sizeof batch, .count = 1, .x = x, .loss = loss, .grad = grad};
-    batch.want = grad != NULL ? DS_WANT_GRAD : 0;
-    return s->objective->evaluate(s->objective, &batch);
-}
-
-/* Defines the whole plugin of an optimizer; use it once, at file scope.
- *   id_, summary_, params_   as above
- *   flags_    DS_SIMPLE_USES_GRADIENT, DS_SIMPLE_NEEDS_GRADIENT, DS_OPT_USES_BUDGET or 0
- *   search_   ds_status search_(ds_simple_search *s): loops over ds_simple_ask() until that returns
- *             something else than DS_OK, and returns it; returns DS_OK when it has nothing more to ask.
- *             Deterministic, see optimizer.h. */
-#define DS_SIMPLE_OPTIMIZER(id_, summary_, params_, flags_, search_)                                         \
-    static ds_status ds_simple_create(const ds_host *host, const ds_problem *problem, void **out)            \
-    {                                                                                                        \
-        const uint64_t n = problem->n;                                                                       \
-        double *memory = ds_simple_params(host, params_, 2 * n);                                             \
-        ds_simple_search *s = (ds_simple_search *)calloc(1, sizeof *s);                                      \
-        if (memory == NULL || s == NULL) {                                                                   \
-            if (memory != NULL) {                                                                            \
-                host->error(host, DS_E_NOMEM, "no memory for the search");                                   \
-            }                                                                                                \
-            free(memory);                                                                                    \
-            free(s);                                                                                         \
-            return DS_E_GENERIC;                                                                             \
-        }                                                                                                    \
-        s->host = host;                                                                                      \
-        s->problem = problem;                                                                                \
-        s->param = memory + 2 * n;                                                                           \
-        s->point = memory;                                                                                   \
-        s->random = ds_random_open(host->seed, id_, 0);                                                      \
-        *out = s;                                                                                            \
-        return DS_OK;                                                                                        \
-    }                                                                                                        \
-    static void ds_simple_destroy(void *self)                                                                \
-    {                                                                                                        \
-        if (self != NULL) {                                                                                  \
-            free(((ds_simple_search *)self)->point);                                                         \
-            free(self);                                                                                      \
-        }                                                                                                    \
-    }                                                                                                        \
-    static ds_status ds_simple_run(void *self, const ds_objective *objective)                                \
-    {                                                                                                        \
-        ds_simple_search *s = (ds_simple_search *)self;                                                      \
-        s->objective = objective;                                                                            \
-        return search_(s);                                                                                   \
-    }                                                                                                        \
-    static const ds_optimizer_vtable ds_simple_vtable = {.struct_size = sizeof(ds_optimizer_vtable),         \
-                                                         .create = ds_simple_create,                         \
-                                                         .destroy = ds_simple_destroy,                       \
-                                                         .run = ds_simple_run};                              \
-    DS_SIMPLE_DESC_(DS_KIND_OPTIMIZER, id_, summary_, params_, flags_, NULL)                                 \
-    DS_DEFINE_OPTIMIZER(ds_simple_desc, ds_simple_vtable)
 
 #endif
 #endif

@@ -69,10 +69,10 @@ for f in hill walk hill_full walk_full drag; do
 done
 
 # The whole plugins in the comments of the helpers.
-for of in simple/spring simple/dice episode/valley episode/lamp steps/glide; do
+for of in simple/spring simple_optimizer/dice simple_optimizer/slide opt_kit/stroll episode/valley episode/lamp steps/glide; do
     f=${of#*/}
-    sed -n 's/^ \* \{0,1\}//; /^    #include/,/^    DS_SIMPLE_/p' "$DS_TOP_SRC/include/diffsim/helper/${of%/*}.h" |
-        awk -v id="\"$f\"" '{ text = text $0 "\n" } /DS_SIMPLE_/ { if (index($0, id)) { printf "%s", text } text = "" }' > $f.c
+    sed -n 's/^ \* \{0,1\}//; /^    #include/,/^    DS_\(SIMPLE_\|OPT_KIT_DEFINE\)/p' "$DS_TOP_SRC/include/diffsim/helper/${of%/*}.h" |
+        awk -v id="\"$f\"" '{ text = text $0 "\n" } /^    DS_(SIMPLE_|OPT_KIT_DEFINE)/ { if (index(text, id)) { printf "%s", text } text = "" }' > $f.c
     run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror \
         -O2 -fPIC -shared -fvisibility=hidden \$(pkg-config --cflags diffsim) -o $f.so $f.c -lm && '$dshost' check $short ./$f.so"
     ok $? "$f of the header's comment compiles and passes dshost check"
@@ -93,6 +93,23 @@ for with in light_beam/lbfgsb decay/lm camera/cmaes gusts/cmaes cart/ppo; do
 done
 sed -n 's/.*"best_loss": *\([^,]*\),*$/\1/p' guide_decay/summary.json guide_camera/summary.json guide_gusts/summary.json > out
 awk '$1 < (NR == 1 ? 0.01 : NR == 2 ? 1e-4 : 0.1) { good++ } END { exit good != 3 }' out
+ok $? "and finds what is to be found"
+
+# The optimizers of the guide, each in an environment of the guide that it is made for.
+for with in decay/sweep cart/climb; do
+    f=${with#*/}
+    sed -n '/^    #include <diffsim/,/^    DS_SIMPLE_/p' "$DS_TOP_SRC/docs/plugin-authors.md" |
+        awk -v id="\"$f\"" '/#include/ { text = "" } { text = text $0 "\n" }
+            /^    DS_SIMPLE_/ { if (index($0, id)) { printf "%s", text } }' > $f.c
+    run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror \
+        -O2 -fPIC -shared -fvisibility=hidden \$(pkg-config --cflags diffsim) -o $f.so $f.c -lm && '$dshost' check $short ./$f.so"
+    ok $? "$f of the guide compiles and passes dshost check"
+    "$dshost" run --env ./${with%/*}.so --opt ./$f.so --budget 200 --seed 1 --pictures false --out "$tmp/guide_$f" > out 2> err
+    grep -q '"best_loss"' "$tmp/guide_$f/summary.json"
+    ok $? "$f searches in ${with%/*}"
+done
+sed -n 's/.*"best_loss": *\([^,]*\),*$/\1/p' guide_sweep/summary.json guide_climb/summary.json > out
+awk '$1 < (NR == 1 ? 0.01 : 6) { good++ } END { exit good != 2 }' out
 ok $? "and finds what is to be found"
 
 # What a short plugin says about itself.
