@@ -40,7 +40,7 @@ static ds_status walk_round(void *self)
         ds_opt_kit_start_x(&w->kit, 1, w->x);
     }
     ds_evaluator_request request = {.count = 1, .x = w->x, .loss = &f};
-    ds_status status = ds_evaluator_ask(&w->kit.evaluator, (ds_evaluator_label){NULL, 0}, &request);
+    ds_status status = ds_evaluator_send(&w->kit.evaluator, (ds_evaluator_label){NULL, 0}, &request);
     const int success = f <= w->f_best;
     if (status == DS_OK && success) {
         memcpy(w->best, w->x, w->kit.n * sizeof *w->x);

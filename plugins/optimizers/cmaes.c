@@ -264,7 +264,7 @@ static ds_status evaluate(cmaes *o)
     }
     ds_evaluator_request request = {.count = lambda, .x = o->point, .loss = o->loss};
     ds_status status =
-        ds_evaluator_ask(&o->kit.evaluator, (ds_evaluator_label){"sample", o->plan.run}, &request);
+        ds_evaluator_send(&o->kit.evaluator, (ds_evaluator_label){"sample", o->plan.run}, &request);
     o->evaluations += request.done;
     return status;
 }

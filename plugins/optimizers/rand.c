@@ -72,7 +72,7 @@ static ds_status rand_round(void *self)
     draw(r);
     stretch_to_box(r->kit.problem, r->rows, r->x);
     ds_evaluator_request request = {.count = r->rows, .x = r->x, .loss = r->loss};
-    return ds_evaluator_ask(&r->kit.evaluator, (ds_evaluator_label){"sample", 0}, &request);
+    return ds_evaluator_send(&r->kit.evaluator, (ds_evaluator_label){"sample", 0}, &request);
 }
 
 static const ds_desc desc = {

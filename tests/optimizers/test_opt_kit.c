@@ -250,7 +250,7 @@ static void a_request_reaches_the_host(void **state)
                               .gradient = gradient,
                               .outcome = outcome,
                               .cost_steps = steps};
-    assert_int_equal(ds_evaluator_ask(&e, (ds_evaluator_label){"descent", 4}, &r), DS_OK);
+    assert_int_equal(ds_evaluator_send(&e, (ds_evaluator_label){"descent", 4}, &r), DS_OK);
     assert_true(r.done == 2 && f.want == DS_WANT_GRAD && f.group == 4 && strcmp(f.tag, "descent") == 0);
     assert_true(f.noise[0] == 7 && f.noise[1] == 7 && outcome[1] == DS_EVAL_OK && steps[1] == 11);
     assert_true(f.x[0] == 1 && f.x[3] == upper[0] && f.x[4] == lower[1]);
@@ -259,7 +259,7 @@ static void a_request_reaches_the_host(void **state)
     memcpy(x, f.x, sizeof x);
     ds_evaluator_request again = {.count = 2, .x = x, .loss = loss, .gradient = of_x};
     const double before = loss[1];
-    assert_int_equal(ds_evaluator_ask(&e, (ds_evaluator_label){NULL, 0}, &again), DS_OK);
+    assert_int_equal(ds_evaluator_send(&e, (ds_evaluator_label){NULL, 0}, &again), DS_OK);
     assert_true(loss[1] == before && f.noise[0] == 0 && f.tag[0] == '\0');
     for (size_t i = 0; i < 2 * N; i++) {
         assert_true(gradient[i] == of_x[i] * ds_box_half(lower[i % N], upper[i % N]));
@@ -329,14 +329,14 @@ static void queries_reach_their_channel(void **state)
     ds_evaluator_query query[DS_MAX_ASKS + 1] = {{.op = DS_ASK_VALUE, .channel = 1, .out = value, .kind = 99},
                                                  {.op = DS_ASK_JV, .channel = 1, .v = seed, .out = product}};
     ds_evaluator_request r = {.count = 2, .v = v, .loss = loss, .queries = 2, .query = query};
-    assert_int_equal(ds_evaluator_ask(&e, (ds_evaluator_label){NULL, 0}, &r), DS_OK);
+    assert_int_equal(ds_evaluator_send(&e, (ds_evaluator_label){NULL, 0}, &r), DS_OK);
     assert_true(query[0].kind == DS_GRAD_NONE && query[1].kind == DS_GRAD_FORWARD);
     assert_true(value[2] == upper[0] - suggested[0] && product[1] == 2 && product[2] == 3);
     query[0].channel = 2;
-    assert_int_equal(ds_evaluator_ask(&e, (ds_evaluator_label){NULL, 0}, &r), DS_E_ARG);
+    assert_int_equal(ds_evaluator_send(&e, (ds_evaluator_label){NULL, 0}, &r), DS_E_ARG);
     assert_int_equal(r.done, 0);
     r.queries = DS_MAX_ASKS + 1;
-    assert_int_equal(ds_evaluator_ask(&e, (ds_evaluator_label){NULL, 0}, &r), DS_E_ARG);
+    assert_int_equal(ds_evaluator_send(&e, (ds_evaluator_label){NULL, 0}, &r), DS_E_ARG);
     assert_non_null(strstr(f.error, "17 queries; send at most 16"));
     /* An objective without extensions. */
     f.objective.get_extension = NULL;

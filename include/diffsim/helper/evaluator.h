@@ -191,8 +191,8 @@ static inline const ds_channel *ds_evaluator_find(const ds_evaluator *e, uint32_
 
 /* Writes the query k of a request in the form of the binary interface. A channel that does not exist gets 0
  * bytes: the host refuses it and says why. Private to this header. */
-static inline ds_ask ds_evaluator_ask_(const ds_evaluator *e, const ds_objective_channels *all,
-                                       const ds_evaluator_request *r, size_t k)
+static inline ds_ask ds_evaluator_fill_(const ds_evaluator *e, const ds_objective_channels *all,
+                                        const ds_evaluator_request *r, size_t k)
 {
     const ds_evaluator_query *q = &r->query[k];
     ds_ask a;
@@ -210,7 +210,7 @@ static inline ds_ask ds_evaluator_ask_(const ds_evaluator *e, const ds_objective
 }
 
 /* Sends a batch with the queries of a request. Private to this header. */
-static inline ds_status ds_evaluator_send_(ds_evaluator *e, ds_batch *batch, ds_evaluator_request *r)
+static inline ds_status ds_evaluator_batch_(ds_evaluator *e, ds_batch *batch, ds_evaluator_request *r)
 {
     ds_ask ask[DS_MAX_ASKS], *asks[DS_MAX_ASKS];
     const ds_objective_channels *all = r->queries > 0 ? ds_evaluator_channels(e) : NULL;
@@ -219,7 +219,7 @@ static inline ds_status ds_evaluator_send_(ds_evaluator *e, ds_batch *batch, ds_
                             (unsigned long long)r->queries, DS_MAX_ASKS);
     }
     for (size_t k = 0; k < r->queries; k++) {
-        ask[k] = ds_evaluator_ask_(e, all, r, k);
+        ask[k] = ds_evaluator_fill_(e, all, r, k);
         asks[k] = &ask[k];
     }
     batch->asks = r->queries;
@@ -233,7 +233,7 @@ static inline ds_status ds_evaluator_send_(ds_evaluator *e, ds_batch *batch, ds_
 
 /* Evaluates the rows of a request, each of which costs one evaluation of the budget, with or without gradient
  * and queries, failed or not. Sets r->done. */
-static inline ds_status ds_evaluator_ask(ds_evaluator *e, ds_evaluator_label label, ds_evaluator_request *r)
+static inline ds_status ds_evaluator_send(ds_evaluator *e, ds_evaluator_label label, ds_evaluator_request *r)
 {
     const ds_problem *p = e->problem;
     ds_batch batch;
@@ -257,7 +257,7 @@ static inline ds_status ds_evaluator_ask(ds_evaluator *e, ds_evaluator_label lab
     batch.noise = r->noise;
     batch.tag = label.tag;
     batch.group = label.group;
-    ds_status status = ds_evaluator_send_(e, &batch, r);
+    ds_status status = ds_evaluator_batch_(e, &batch, r);
     r->done = status == DS_OK ? r->count : (status > 0 ? (size_t)batch.done : 0);
     for (size_t i = 0; r->v != NULL && r->gradient != NULL && i < r->done; i++) {
         ds_box_gradient_to_v(e->n, p->lower, p->upper, r->gradient + i * e->n);
@@ -278,7 +278,7 @@ static inline ds_status ds_evaluator_run(ds_evaluator *e, ds_evaluator_label lab
     r.loss = loss;
     r.gradient = gradient;
     r.outcome = outcome;
-    ds_status status = ds_evaluator_ask(e, label, &r);
+    ds_status status = ds_evaluator_send(e, label, &r);
     *done = r.done;
     return status;
 }

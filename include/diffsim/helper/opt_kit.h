@@ -402,7 +402,7 @@ static inline ds_status ds_opt_kit_run(void *self, const ds_objective *objective
 /* ---- macros ---- */
 
 /* Schema entries of the start point. The kit reads them where the schema has them, and the search begins at
- * kit.start or asks ds_opt_kit_start(). use_x0_: text, the default of use_x0, "true" or "false". */
+ * kit.start or calls ds_opt_kit_start(). use_x0_: text, the default of use_x0, "true" or "false". */
 #define DS_OPT_START_PARAMS(use_x0_)                                                                         \
     DS_BOOL("use_x0", use_x0_,                                                                               \
             "Evaluate the start point that the environment suggests first; the search begins there."),       \

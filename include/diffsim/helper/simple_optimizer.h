@@ -29,7 +29,7 @@
  *                           diffsim/helper/box.h maps
  *     many points at once   ds_simple_ask_v(), in parallel
  *     texts and lists       ds_simple_text(), ds_simple_list()
- *     residuals, channels   ds_evaluator_find() and ds_evaluator_ask() with s->kit.evaluator
+ *     residuals, channels   ds_evaluator_find() and ds_evaluator_send() with s->kit.evaluator
  *     common noise          ds_evaluator_request.noise
  *     memory                ds_memory_doubles(&s->kit.memory, count), released with the instance
  *     stepwise control      ds_evaluator_lanes_open() with s->kit.evaluator, and DS_SIMPLE_NEEDS_STEPS
@@ -119,7 +119,7 @@ static inline ds_status ds_simple_ask(ds_simple_search *s, const double *x, doub
 {
     const ds_evaluator_label label = {NULL, 0};
     ds_evaluator_request request = {.count = 1, .x = x, .loss = loss, .gradient = grad};
-    return ds_evaluator_ask(&s->kit.evaluator, label, &request);
+    return ds_evaluator_send(&s->kit.evaluator, label, &request);
 }
 
 /* Evaluates `count` points v of [-1, 1]^n (count x n values) in parallel. Writes `count` losses and, where

@@ -84,7 +84,7 @@ static ds_status query(least_squares *q, uint32_t op, ds_evaluator_label label, 
         .op = op, .channel = q->channel, .v = op == DS_ASK_VALUE ? NULL : q->seed, .out = out};
     ds_evaluator_request request = {
         .count = count, .v = v, .loss = loss, .outcome = q->outcome, .queries = 1, .query = &residuals};
-    return ds_evaluator_ask(q->evaluator, label, &request);
+    return ds_evaluator_send(q->evaluator, label, &request);
 }
 
 /* The floor of a search with its first loss. Where none is known, one far below that is made up: ten times as
