@@ -240,7 +240,8 @@ static ds_status shac_search(void *self)
     if (status != DS_OK) {
         return status;
     }
-    const double scale = s->common.reward_scale >= 0.0 ? s->common.reward_scale : stepwise_scale(&s->train);
+    const double scale =
+        s->common.reward_scale >= 0.0 ? s->common.reward_scale : stepwise_sum_scale(&s->train);
     value_states(s);
     differentiate_values(s);
     status = analytic_back(p, &s->train, s->common.gamma, scale, s->value_bar);
@@ -320,7 +321,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_DESC("shac", "0.3.0"),
+    OPT_DESC("shac", "0.3.1"),
     .flags = DS_OPT_USES_BUDGET,
     .needs = DS_OPT_IDS(DS_EXT_RL, DS_EXT_RL_GRADIENT),
     .summary = "Short-horizon actor-critic (stepwise control with gradients)",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls.c - a sphere that takes many rows in one call and appends the number of rows of each call to a file. */
+/* calls.c - a sphere that takes many rows in one call, and appends how many rows each call has to a file. */
 #include <diffsim/ext/batch.h>
 #include <diffsim/helper/params.h>
 #include <diffsim/plugin.h>
@@ -14,7 +14,8 @@ typedef struct calls {
 } calls;
 
 static const ds_param *const params[] = {
-    DS_TEXT("log", "", "File to which each call appends a line with its number of rows; empty = none."), NULL};
+    DS_TEXT("log", "", "File to which each call appends a line with its number of rows; empty = none."),
+    NULL};
 
 static ds_status create(const ds_host *host, void **out)
 {

@@ -28,8 +28,8 @@ static const char *const rl_ends[] = {"auto", "terminate", "truncate", NULL}; /*
 /* The same, where gamma is another. */
 #define RL_OTHER_PARAMS(time_, activation_)                                                                  \
     DS_LIST("reward_scale", "", 0, 1e9, 1, "",                                                               \
-            "Factor of the rewards; empty = 1/(largest - smallest loss of the first ten episodes), or as "   \
-            "long as these do not differ 1/(largest sum of rewards)."),                                      \
+            "Factor of the rewards; empty = 1/(largest - smallest loss of the first ten episodes), while "   \
+            "these do not differ 1/(largest sum of rewards); shac always takes the latter."),                \
         DS_BOOL("time", time_,                                                                               \
                 "Give the networks the time of the episode, 0 to 1, as a further observation."),             \
         DS_ENUM("end", "auto", rl_ends,                                                                      \

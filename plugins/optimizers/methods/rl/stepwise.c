@@ -281,3 +281,8 @@ double stepwise_scale(const stepwise *s)
     double size = s->first >= 2 && spread > 0.0 && isfinite(spread) ? spread : s->largest_sum;
     return size > 0.0 ? 1.0 / size : 1.0;
 }
+
+double stepwise_sum_scale(const stepwise *s)
+{
+    return s->largest_sum > 0.0 ? 1.0 / s->largest_sum : 1.0;
+}

@@ -102,4 +102,8 @@ int stepwise_has_limit(const stepwise *s);
  * too. */
 double stepwise_scale(const stepwise *s);
 
+/* 1 / the largest sum of rewards of an episode so far, in size, open ones included; 1 where that is 0. It is
+ * known from the first step on, unlike stepwise_scale(): shac updates its critic before any episode ends. */
+double stepwise_sum_scale(const stepwise *s);
+
 #endif
