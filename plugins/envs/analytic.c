@@ -5,9 +5,8 @@
 #include "engines/functions/bbob.h"
 #include "engines/functions/functions.h"
 #include "engines/functions/squares.h"
-#include "engines/kit/env_kit.h"
+#include "engines/kit/bundled.h"
 
-#include <diffsim/ext/batch.h>
 #include <diffsim/helper/random.h>
 #include <inttypes.h>
 #include <string.h>
@@ -44,7 +43,7 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct analytic {
-    env_kit kit; /* first */
+    ds_env_kit kit; /* first */
     fn_problem *fn;
     const fn_def *def;
     int optimum, rotate;
@@ -201,7 +200,7 @@ __attribute__((noinline)) static void disturb(const analytic *a, ds_eval *io, do
     }
 }
 
-static ds_status simulate_analytic(void *self, ds_eval *io)
+static inline ds_status simulate_analytic(void *self, ds_eval *io)
 {
     analytic *a = self;
     double *g = io->want & DS_WANT_GRAD ? io->grad : NULL;
@@ -218,20 +217,13 @@ static ds_status simulate_analytic(void *self, ds_eval *io)
     return DS_OK;
 }
 
-/* ---- extensions ---- */
-
-static const env_table env;
-
-static ds_status evaluate_many(void *self, uint64_t count, ds_eval *const *io)
+static ds_status simulate_rows(void *self, uint64_t count, ds_eval *const *io)
 {
-    ds_status status = DS_OK;
-    for (uint64_t k = 0; status == DS_OK && k < count; k++) {
-        status = env_kit_evaluate(&env, self, io[k]);
+    for (uint64_t k = 0; k < count; k++) {
+        simulate_analytic(self, io[k]);
     }
-    return status;
+    return DS_OK;
 }
-
-static const ds_env_batch many = {.struct_size = sizeof(ds_env_batch), .evaluate = evaluate_many};
 
 /* Noise is added to the loss, not to residuals. */
 static uint64_t channels_of_analytic(const void *self)
@@ -266,27 +258,19 @@ static ds_status answer_of_analytic(void *self, ds_eval *io, ds_ask *ask)
     return DS_OK;
 }
 
-static const void *extension_of_analytic(const void *self, const char *id)
-{
-    (void)self;
-    return strcmp(id, DS_EXT_BATCH) == 0 ? &many : NULL;
-}
-
-static const char *const extensions[] = {DS_EXT_BATCH, DS_EXT_CHANNELS, NULL};
-
-static const env_table env = {.size = sizeof(analytic),
-                              .advice = "reduce parameter dim",
-                              .read = read_analytic,
-                              .allocate = allocate_analytic,
-                              .range = range_of_analytic,
-                              .simulate = simulate_analytic,
-                              .channels = channels_of_analytic,
-                              .channel = channel_of_analytic,
-                              .answer = answer_of_analytic,
-                              .extension = extension_of_analytic};
+static const ds_env_table env = {.size = sizeof(analytic),
+                                 .advice = "reduce parameter dim",
+                                 .read = read_analytic,
+                                 .allocate = allocate_analytic,
+                                 .range = range_of_analytic,
+                                 .simulate = simulate_analytic,
+                                 .rows = simulate_rows,
+                                 .channels = channels_of_analytic,
+                                 .channel = channel_of_analytic,
+                                 .answer = answer_of_analytic};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("analytic", "1"),
+    BUNDLED_DESC("analytic", "1"),
     .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
     .summary = "Test functions with known optimum and exact gradient.",
     .description =
@@ -303,7 +287,6 @@ static const ds_desc desc = {
     .citation =
         "N. Hansen et al., Real-parameter black-box optimization benchmarking 2009: noiseless functions "
         "definitions, INRIA RR-6829.",
-    .extensions = extensions,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -2,7 +2,7 @@
 /* bounce - a ball is thrown at the ground (and a wall) and is to be at a target after a given time: the
  * decision variables are its initial velocity. */
 #include "common/number.h"
-#include "engines/kit/env_kit.h"
+#include "engines/kit/bundled.h"
 #include "engines/penalty/penalty.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ static const ds_param *const params[] = {
 static const char cure[] = "reduce parameter h, ke or kd, or raise mass";
 
 typedef struct bounce {
-    env_kit kit; /* first */
+    ds_env_kit kit; /* first */
     penalty_params p;
     penalty *sim;
     int64_t variant, loss;
@@ -134,11 +134,12 @@ static uint64_t hooks_of_bounce(const void *self, ds_hook *out)
 {
     uint64_t k = 0;
     (void)self;
-    env_kit_hook(out, &k, DS_HOOK_INPUT, 3, "position", "m", "Of the ball (y is up), before the step.");
-    env_kit_hook(out, &k, DS_HOOK_INPUT, 3, "velocity", "m/s", "Of the ball.");
-    env_kit_hook(out, &k, DS_HOOK_INPUT, 3, "contact_force", "N", "Of ground and wall by the contact law.");
-    env_kit_hook(out, &k, DS_HOOK_OUTPUT, 3, "force", "N",
-                 "On the ball without gravity: begins as contact_force.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 3, "position", "m", "Of the ball (y is up), before the step.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 3, "velocity", "m/s", "Of the ball.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 3, "contact_force", "N",
+                    "Of ground and wall by the contact law.");
+    ds_env_kit_hook(out, &k, DS_HOOK_OUTPUT, 3, "force", "N",
+                    "On the ball without gravity: begins as contact_force.");
     return k;
 }
 
@@ -150,12 +151,12 @@ static ds_status allocate_bounce(void *self)
     return DS_OK;
 }
 
-static void name_velocity(const void *self, uint64_t i, env_variable *out)
+static void name_velocity(const void *self, uint64_t i, ds_env_variable *out)
 {
     (void)self;
-    env_variable_put(out->name, "velocity.%c", "xyz"[i]);
-    env_variable_put(out->unit, "m/s");
-    env_variable_put(out->group, "velocity");
+    ds_env_variable_put(out->name, "velocity.%c", "xyz"[i]);
+    ds_env_variable_put(out->unit, "m/s");
+    ds_env_variable_put(out->group, "velocity");
 }
 
 /* Warp's example starts from (5, -5, 0). */
@@ -230,32 +231,33 @@ static void place_bounce(const void *self, uint64_t k, uint64_t b, double *out)
     const bounce *e = self;
     const double *at = penalty_state(e->sim, k);
     if (b == BALL) {
-        scene_kit_pose(at[0], at[1], at[2], 0, out);
+        ds_scene_kit_pose(at[0], at[1], at[2], 0, out);
     } else if (b == TARGET) {
-        scene_kit_pose(e->target[0], e->target[1], e->target[2], 0, out);
+        ds_scene_kit_pose(e->target[0], e->target[1], e->target[2], 0, out);
     } else {
-        scene_kit_pose(e->p.wall + 0.25, 1, 0, 0, out);
+        ds_scene_kit_pose(e->p.wall + 0.25, 1, 0, 0, out);
     }
 }
 
-static void bodies_of_bounce(void *self, scene_kit *s)
+static void bodies_of_bounce(void *self, ds_scene_kit *s)
 {
     const bounce *e = self;
     const double r = e->p.radius;
-    scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){r, 0, 0, 0});
-    scene_kit_body(s, "target", DS_BODY_SPHERE, DS_ROLE_TARGET, 1, (double[4]){r, 0, 0, 0});
+    ds_scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){r, 0, 0, 0});
+    ds_scene_kit_body(s, "target", DS_BODY_SPHERE, DS_ROLE_TARGET, 1, (double[4]){r, 0, 0, 0});
     if (isfinite(e->p.wall)) {
-        scene_kit_body(s, "wall", DS_BODY_BOX, DS_ROLE_FIXED, 1, (double[4]){0.25, 1, 1, 0});
-        scene_kit_include(s, e->p.wall, 1, 0, 1);
+        ds_scene_kit_body(s, "wall", DS_BODY_BOX, DS_ROLE_FIXED, 1, (double[4]){0.25, 1, 1, 0});
+        ds_scene_kit_include(s, e->p.wall, 1, 0, 1);
     }
-    scene_kit_include(s, e->start[0], e->start[1], e->start[2], 1 + r);
-    scene_kit_include(s, e->target[0], e->target[1], e->target[2], 1 + r);
+    ds_scene_kit_include(s, e->start[0], e->start[1], e->start[2], 1 + r);
+    ds_scene_kit_include(s, e->target[0], e->target[1], e->target[2], 1 + r);
     s->info.box[1] = 0;
     s->info.ground = 0;
 }
 
-static const scene_metric metrics[] = {{"x", "m"},        {"y", "m"},      {"z", "m"},     {"speed", "m/s"},
-                                       {"distance", "m"}, {"energy", "J"}, {"force", "N"}, {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"x", "m"},       {"y", "m"},        {"z", "m"},
+                                             {"speed", "m/s"}, {"distance", "m"}, {"energy", "J"},
+                                             {"force", "N"},   {NULL, NULL}};
 
 static void measure_bounce(void *self, uint64_t k, double *out)
 {
@@ -263,7 +265,7 @@ static void measure_bounce(void *self, uint64_t k, double *out)
     const double *x = penalty_state(e->sim, k), *v = x + 3;
     double force[3], square = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
     penalty_force(&e->p, x, v, force);
-    scene_kit_include(&e->kit.scene, x[0], fmax(x[1], e->p.radius), x[2], e->p.radius);
+    ds_scene_kit_include(&e->kit.scene, x[0], fmax(x[1], e->p.radius), x[2], e->p.radius);
     memcpy(out, x, 3 * sizeof *out);
     out[3] = sqrt(square);
     out[4] = sqrt(square_distance(e, x));
@@ -273,25 +275,25 @@ static void measure_bounce(void *self, uint64_t k, double *out)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(bounce),
-                              .cure = cure,
-                              .advice = "reduce parameter steps",
-                              .read = read_bounce,
-                              .hook_points = hooks_of_bounce,
-                              .allocate = allocate_bounce,
-                              .range = range_of_velocity,
-                              .variable = name_velocity,
-                              .simulate = simulate_bounce,
-                              .bad_step = bad_step_of_bounce,
-                              .adjoint = adjoint_of_bounce,
-                              .passes = 1,
-                              .metrics = metrics,
-                              .bodies = bodies_of_bounce,
-                              .place = place_bounce,
-                              .measure = measure_bounce};
+static const ds_env_table env = {.size = sizeof(bounce),
+                                 .cure = cure,
+                                 .advice = "reduce parameter steps",
+                                 .read = read_bounce,
+                                 .hook_points = hooks_of_bounce,
+                                 .allocate = allocate_bounce,
+                                 .range = range_of_velocity,
+                                 .variable = name_velocity,
+                                 .simulate = simulate_bounce,
+                                 .bad_step = bad_step_of_bounce,
+                                 .adjoint = adjoint_of_bounce,
+                                 .passes = 1,
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_bounce,
+                                 .place = place_bounce,
+                                 .measure = measure_bounce};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("bounce", "3"),
+    BUNDLED_DESC("bounce", "3"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Throw a ball so that it bounces to a target.",
     .description =
@@ -304,8 +306,7 @@ static const ds_desc desc = {
         "Metrics: x, y, z, speed, distance to the target, energy (without that of the contact spring), "
         "force of contact.",
     .citation = "M. Macklin, Warp: a high-performance Python framework for GPU simulation and graphics, 2022 "
-                "(example bounce). " ENV_KIT_ANTONOVA,
-    .extensions = env_kit_scene_hooks,
+                "(example bounce). " PAPER_ANTONOVA,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -2,7 +2,7 @@
 /* cartpole - a chain of links hangs from a cart on a rail and is to be thrown to a target: the decision
  * variables are the cart's velocity (or the force on it) and one torque per joint, at every step. */
 #include "engines/chain/chain.h"
-#include "engines/kit/env_kit.h"
+#include "engines/kit/bundled.h"
 #include "engines/kit/norm.h"
 
 #include <string.h>
@@ -65,7 +65,7 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct cartpole {
-    env_kit kit; /* first */
+    ds_env_kit kit; /* first */
     chain_params p;
     chain *sim;
     chain_state start;
@@ -213,19 +213,19 @@ static void read_cartpole(void *self, ds_param_reader *in)
     e->kit.control_dt = p->h * (double)e->hold;
 }
 
-static void name_control(const void *self, uint64_t i, env_variable *out)
+static void name_control(const void *self, uint64_t i, ds_env_variable *out)
 {
     const cartpole *e = self;
     unsigned m = (unsigned)e->p.links + 1, step = (unsigned)i / m, j = (unsigned)i % m;
     int velocity = e->p.control == CHAIN_VELOCITY;
     if (j == 0) {
-        env_variable_put(out->name, "cart.%s.%u", velocity ? "velocity" : "force", step);
-        env_variable_put(out->group, "cart");
-        env_variable_unit(out, e->scale[j], velocity ? "m/s" : "N");
+        ds_env_variable_put(out->name, "cart.%s.%u", velocity ? "velocity" : "force", step);
+        ds_env_variable_put(out->group, "cart");
+        ds_env_variable_unit(out, e->scale[j], velocity ? "m/s" : "N");
     } else {
-        env_variable_put(out->name, "joint%u.torque.%u", j, step);
-        env_variable_put(out->group, "joint%u", j);
-        env_variable_unit(out, e->scale[j], "N m");
+        ds_env_variable_put(out->name, "joint%u.torque.%u", j, step);
+        ds_env_variable_put(out->group, "joint%u", j);
+        ds_env_variable_unit(out, e->scale[j], "N m");
     }
 }
 
@@ -233,15 +233,15 @@ static uint64_t hooks_of_cartpole(const void *self, ds_hook *out)
 {
     const cartpole *e = self;
     uint64_t k = 0, n = (uint64_t)e->p.links;
-    env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "cart_position", "m", "Of the cart along the rail.");
-    env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "cart_velocity", "m/s", "Of the cart.");
-    env_kit_hook(out, &k, DS_HOOK_INPUT, n, "joint_angle", "rad",
-                 "Of a link against the one before (1: the vertical).");
-    env_kit_hook(out, &k, DS_HOOK_INPUT, n, "joint_rate", "rad/s", "Of these angles.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "cart_position", "m", "Of the cart along the rail.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "cart_velocity", "m/s", "Of the cart.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, n, "joint_angle", "rad",
+                    "Of a link against the one before (1: the vertical).");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, n, "joint_rate", "rad/s", "Of these angles.");
     if (e->p.control == CHAIN_FORCE) {
-        env_kit_hook(out, &k, DS_HOOK_OUTPUT, 1, "cart_force", "N", "On the cart, with its control.");
+        ds_env_kit_hook(out, &k, DS_HOOK_OUTPUT, 1, "cart_force", "N", "On the cart, with its control.");
     }
-    env_kit_hook(out, &k, DS_HOOK_OUTPUT, n, "joint_torque", "N m", "Of each joint, with its control.");
+    ds_env_kit_hook(out, &k, DS_HOOK_OUTPUT, n, "joint_torque", "N m", "Of each joint, with its control.");
     return k;
 }
 
@@ -416,30 +416,31 @@ static double reach(const cartpole *e)
     return length + (e->p.control == CHAIN_VELOCITY ? 0.5 * slide : length);
 }
 
-static void bodies_of_cartpole(void *self, scene_kit *s)
+static void bodies_of_cartpole(void *self, ds_scene_kit *s)
 {
     const cartpole *e = self;
     static const char *const names[CHAIN_MAX_LINKS] = {"link1", "link2", "link3", "link4", "link5",
                                                        "link6", "link7", "link8", "link9", "link10"};
     const double wide = reach(e), thick = 0.04 * e->p.length[0];
-    scene_kit_body(s, "rail", DS_BODY_BOX, DS_ROLE_FIXED, 1, (double[4]){wide, 0.25 * thick, thick, 0});
-    scene_kit_body(s, "cart", DS_BODY_BOX, DS_ROLE_TOOL, 1, (double[4]){5 * thick, 2 * thick, 2 * thick, 0});
+    ds_scene_kit_body(s, "rail", DS_BODY_BOX, DS_ROLE_FIXED, 1, (double[4]){wide, 0.25 * thick, thick, 0});
+    ds_scene_kit_body(s, "cart", DS_BODY_BOX, DS_ROLE_TOOL, 1,
+                      (double[4]){5 * thick, 2 * thick, 2 * thick, 0});
     for (int i = 0; i < e->p.links; i++) {
-        uint64_t b = scene_kit_body(s, names[i], DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1,
-                                    (double[4]){thick, e->p.length[i], 0, 0});
-        s->body[b].variety = (uint32_t)i % 2;
+        uint64_t b = ds_scene_kit_body(s, names[i], DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1,
+                                       (double[4]){thick, e->p.length[i], 0, 0});
+        ds_scene_kit_at(s, b)->variety = (uint32_t)i % 2;
     }
-    scene_kit_body(s, "tip", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){2 * thick, 0, 0, 0});
+    ds_scene_kit_body(s, "tip", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){2 * thick, 0, 0, 0});
     if (e->loss == TIP) {
-        scene_kit_body(s, "target", DS_BODY_SPHERE, DS_ROLE_TARGET, 1, (double[4]){2 * thick, 0, 0, 0});
-        scene_kit_include(s, e->target[0], e->target[1], 0, 4 * thick);
+        ds_scene_kit_body(s, "target", DS_BODY_SPHERE, DS_ROLE_TARGET, 1, (double[4]){2 * thick, 0, 0, 0});
+        ds_scene_kit_include(s, e->target[0], e->target[1], 0, 4 * thick);
     }
     double length = 0;
     for (int i = 0; i < e->p.links; i++) {
         length += e->p.length[i];
     }
-    scene_kit_include(s, e->start.x, 0, 0, length + 2 * thick);
-    scene_kit_include(s, e->start.x, 0, 0, wide);
+    ds_scene_kit_include(s, e->start.x, 0, 0, length + 2 * thick);
+    ds_scene_kit_include(s, e->start.x, 0, 0, wide);
     s->info.box[1] = fmax(s->info.box[1], -length - 2 * thick);
     s->info.box[4] = fmin(s->info.box[4], fmax(length, e->target[1]) + 4 * thick);
     s->info.flat = 1;
@@ -453,9 +454,9 @@ static void place_cartpole(const void *self, uint64_t k, uint64_t b, double *out
     double tip[2];
     chain_get(e->sim, k, &s);
     if (b == RAIL) {
-        scene_kit_pose(e->start.x, 0, 0, 0, out);
+        ds_scene_kit_pose(e->start.x, 0, 0, 0, out);
     } else if (b == CART) {
-        scene_kit_pose(s.x, 0, 0, 0, out);
+        ds_scene_kit_pose(s.x, 0, 0, 0, out);
     } else if (b < LINK_1 + n) {
         double x = s.x, y = 0, half = 0;
         for (uint64_t i = 0; i <= b - LINK_1; i++) { /* from the middle of a link to the middle of the next */
@@ -464,17 +465,17 @@ static void place_cartpole(const void *self, uint64_t k, uint64_t b, double *out
             x -= half * sin(s.theta[i]) + (i ? from * sin(s.theta[i - 1]) : 0);
             y += half * cos(s.theta[i]) + (i ? from * cos(s.theta[i - 1]) : 0);
         }
-        scene_kit_pose(x, y, 0, s.theta[b - LINK_1], out);
+        ds_scene_kit_pose(x, y, 0, s.theta[b - LINK_1], out);
     } else if (b == LINK_1 + n) {
         chain_tip(&e->p, &s, tip);
-        scene_kit_pose(tip[0], tip[1], 0, 0, out);
+        ds_scene_kit_pose(tip[0], tip[1], 0, 0, out);
     } else {
-        scene_kit_pose(e->target[0], e->target[1], 0, 0, out);
+        ds_scene_kit_pose(e->target[0], e->target[1], 0, 0, out);
     }
 }
 
-static const scene_metric metrics[] = {{"tip_x", "m"}, {"tip_y", "m"}, {"distance", "m"}, {"x", "m"},
-                                       {"v", "m/s"},   {"loss", ""},   {"energy", "J"},   {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"tip_x", "m"}, {"tip_y", "m"}, {"distance", "m"}, {"x", "m"},
+                                             {"v", "m/s"},   {"loss", ""},   {"energy", "J"},   {NULL, NULL}};
 
 static void measure_cartpole(void *self, uint64_t k, double *out)
 {
@@ -491,30 +492,30 @@ static void measure_cartpole(void *self, uint64_t k, double *out)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(cartpole),
-                              .cure = "reduce parameter h, scale or gravity, or raise mass and length",
-                              .advice = "reduce parameters steps and hold",
-                              .read = read_cartpole,
-                              .hook_points = hooks_of_cartpole,
-                              .allocate = allocate_cartpole,
-                              .limit = 1,
-                              .variable = name_control,
-                              .simulate = simulate_cartpole,
-                              .bad_step = bad_step_of_cartpole,
-                              .adjoint = adjoint_of_cartpole,
-                              .passes = 1,
-                              .metrics = metrics,
-                              .bodies = bodies_of_cartpole,
-                              .place = place_cartpole,
-                              .measure = measure_cartpole,
-                              .begin = begin_cartpole,
-                              .observe = observe_cartpole,
-                              .act = act_on_cartpole,
-                              .back_begin = begin_sweep,
-                              .back = sweep_cartpole};
+static const ds_env_table env = {.size = sizeof(cartpole),
+                                 .cure = "reduce parameter h, scale or gravity, or raise mass and length",
+                                 .advice = "reduce parameters steps and hold",
+                                 .read = read_cartpole,
+                                 .hook_points = hooks_of_cartpole,
+                                 .allocate = allocate_cartpole,
+                                 .limit = 1,
+                                 .variable = name_control,
+                                 .simulate = simulate_cartpole,
+                                 .bad_step = bad_step_of_cartpole,
+                                 .adjoint = adjoint_of_cartpole,
+                                 .passes = 1,
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_cartpole,
+                                 .place = place_cartpole,
+                                 .measure = measure_cartpole,
+                                 .begin = begin_cartpole,
+                                 .observe = observe_cartpole,
+                                 .act = act_on_cartpole,
+                                 .back_begin = begin_sweep,
+                                 .back = sweep_cartpole};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("cartpole", "3"),
+    BUNDLED_DESC("cartpole", "3"),
     .flags = DS_ENV_GRADIENT,
     .summary = "n-link cart-pole: throw the tip of a hanging chain to a target.",
     .description =
@@ -526,9 +527,8 @@ static const ds_desc desc = {
         "rewards are the decrease of the loss of the state.\n"
         "Metrics: tip_x, tip_y; distance of the tip to the target; x, v of the cart; loss as if the episode "
         "ended there; energy.",
-    .citation = ENV_KIT_ANTONOVA " Nimble: K. Werling et al., Fast and feature-complete differentiable "
-                                 "physics for articulated rigid bodies with contact, RSS 2021.",
-    .extensions = env_kit_scene_rl_gradient_hooks,
+    .citation = PAPER_ANTONOVA " Nimble: K. Werling et al., Fast and feature-complete differentiable "
+                               "physics for articulated rigid bodies with contact, RSS 2021.",
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cartpole_gym - CartPole-v1 of Gymnasium: keep a pole on a cart upright by pushing the cart left or right. A
  * push is the sign of a decision variable, so there is no gradient: a yardstick for stepwise control. */
-#include "engines/kit/env_kit.h"
+#include "engines/kit/bundled.h"
 
 #include <diffsim/helper/random.h>
 #include <string.h>
@@ -36,7 +36,7 @@ typedef struct state {
 } state;
 
 typedef struct balance {
-    env_kit kit; /* first */
+    ds_env_kit kit; /* first */
     int64_t start;
     double theta0;
     state *at;      /* steps + 1 states of the last episode */
@@ -112,11 +112,11 @@ static ds_status allocate_balance(void *self)
 
 /* The suggested start pushes to and fro. */
 /* Its sign is the direction of the push. */
-static void name_push(const void *self, uint64_t i, env_variable *out)
+static void name_push(const void *self, uint64_t i, ds_env_variable *out)
 {
     (void)self;
-    env_variable_put(out->name, "push.%u", (unsigned)i);
-    env_variable_put(out->group, "push");
+    ds_env_variable_put(out->name, "push.%u", (unsigned)i);
+    ds_env_variable_put(out->group, "push");
 }
 
 static void range_of_push(const void *self, uint64_t i, double *lower, double *upper, double *start)
@@ -162,16 +162,17 @@ static ds_status act_on_balance(void *self, uint64_t k, ds_rl_step *io)
 
 /* ---- scene ---- */
 
-static void bodies_of_balance(void *self, scene_kit *s)
+static void bodies_of_balance(void *self, ds_scene_kit *s)
 {
     (void)self;
     s->info.flat = 1;
-    scene_kit_body(s, "rail", DS_BODY_BOX, DS_ROLE_FIXED, 1, (double[4]){x_limit, 0.02, 0.02, 0});
-    scene_kit_body(s, "cart", DS_BODY_BOX, DS_ROLE_TOOL, 1, (double[4]){0.2, 0.1, 0.1, 0});
-    scene_kit_body(s, "pole", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1, (double[4]){0.03, 2 * half_length, 0, 0});
-    scene_kit_include(s, -x_limit, 0, 0, 0.3);
-    scene_kit_include(s, x_limit, 0, 0, 0.3);
-    scene_kit_include(s, 0, 2 * half_length, 0, 0.2);
+    ds_scene_kit_body(s, "rail", DS_BODY_BOX, DS_ROLE_FIXED, 1, (double[4]){x_limit, 0.02, 0.02, 0});
+    ds_scene_kit_body(s, "cart", DS_BODY_BOX, DS_ROLE_TOOL, 1, (double[4]){0.2, 0.1, 0.1, 0});
+    ds_scene_kit_body(s, "pole", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1,
+                      (double[4]){0.03, 2 * half_length, 0, 0});
+    ds_scene_kit_include(s, -x_limit, 0, 0, 0.3);
+    ds_scene_kit_include(s, x_limit, 0, 0, 0.3);
+    ds_scene_kit_include(s, 0, 2 * half_length, 0, 0.2);
 }
 
 /* After its end the episode stands still. */
@@ -185,15 +186,15 @@ static void place_balance(const void *self, uint64_t k, uint64_t body, double *o
     const balance *b = self;
     const state *s = state_of_frame(b, k);
     if (body == RAIL) {
-        scene_kit_pose(0, 0, 0, 0, out);
+        ds_scene_kit_pose(0, 0, 0, 0, out);
     } else if (body == CART) {
-        scene_kit_pose(s->x, 0, 0, 0, out);
+        ds_scene_kit_pose(s->x, 0, 0, 0, out);
     } else { /* angles of the original count clockwise */
-        scene_kit_pose(s->x + half_length * sin(s->theta), half_length * cos(s->theta), 0, -s->theta, out);
+        ds_scene_kit_pose(s->x + half_length * sin(s->theta), half_length * cos(s->theta), 0, -s->theta, out);
     }
 }
 
-static const scene_metric metrics[] = {{"x", "m"}, {"theta", "rad"}, {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"x", "m"}, {"theta", "rad"}, {NULL, NULL}};
 
 static void measure_balance(void *self, uint64_t k, double *out)
 {
@@ -204,22 +205,22 @@ static void measure_balance(void *self, uint64_t k, double *out)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(balance),
-                              .read = read_balance,
-                              .allocate = allocate_balance,
-                              .range = range_of_push,
-                              .variable = name_push,
-                              .simulate = simulate_balance,
-                              .metrics = metrics,
-                              .bodies = bodies_of_balance,
-                              .place = place_balance,
-                              .measure = measure_balance,
-                              .begin = begin_balance,
-                              .observe = observe_balance,
-                              .act = act_on_balance};
+static const ds_env_table env = {.size = sizeof(balance),
+                                 .read = read_balance,
+                                 .allocate = allocate_balance,
+                                 .range = range_of_push,
+                                 .variable = name_push,
+                                 .simulate = simulate_balance,
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_balance,
+                                 .place = place_balance,
+                                 .measure = measure_balance,
+                                 .begin = begin_balance,
+                                 .observe = observe_balance,
+                                 .act = act_on_balance};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("cartpole_gym", "2"),
+    BUNDLED_DESC("cartpole_gym", "2"),
     .flags = DS_ENV_STOCHASTIC,
     .summary = "CartPole-v1 of Gymnasium: keep the pole up by pushes left or right.",
     .description =
@@ -235,7 +236,6 @@ static const ds_desc desc = {
     .citation = "CartPole-v1, Gymnasium (Towers et al., arXiv:2407.17032); A. Barto, R. Sutton, C. Anderson: "
                 "Neuronlike adaptive elements that can solve difficult learning control problems. IEEE SMC "
                 "13 (1983).",
-    .extensions = env_kit_scene_rl,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -4,7 +4,7 @@
 #include "common/number.h"
 #include "engines/foreign/call.h"
 #include "engines/foreign/printed.h"
-#include "engines/kit/env_kit.h"
+#include "engines/kit/bundled.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct ffi_env {
-    env_kit kit;           /* first */
+    ds_env_kit kit;        /* first */
     foreign *loss, *slope; /* slope is NULL where the loss brings its gradient, or there is none */
     int loss_has_gradient, slope_returned, has_jacobian;
     int may_print, told; /* parameter stderr; it was said once what it means */
@@ -381,21 +381,19 @@ static ds_status answer_of_ffi(void *self, ds_eval *io, ds_ask *ask)
     return DS_OK;
 }
 
-static const char *const extensions[] = {DS_EXT_CHANNELS, NULL};
-
-static const env_table env = {.size = sizeof(ffi_env),
-                              .advice = "reduce parameter dim or residuals",
-                              .read = read_ffi,
-                              .allocate = allocate_ffi,
-                              .range = range_of_ffi,
-                              .simulate = simulate_ffi,
-                              .adjoint = adjoint_of_ffi,
-                              .channels = channels_of_ffi,
-                              .channel = channel_of_ffi,
-                              .answer = answer_of_ffi};
+static const ds_env_table env = {.size = sizeof(ffi_env),
+                                 .advice = "reduce parameter dim or residuals",
+                                 .read = read_ffi,
+                                 .allocate = allocate_ffi,
+                                 .range = range_of_ffi,
+                                 .simulate = simulate_ffi,
+                                 .adjoint = adjoint_of_ffi,
+                                 .channels = channels_of_ffi,
+                                 .channel = channel_of_ffi,
+                                 .answer = answer_of_ffi};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("ffi", "2"),
+    BUNDLED_DESC("ffi", "2"),
     .flags = DS_ENV_GRADIENT | DS_ENV_RUNS_CODE,
     .summary = "The loss is a C function of any shared library.",
     .description =
@@ -411,7 +409,6 @@ static const ds_desc desc = {
         "The default is an example: the Bessel function J0 of the C library between 0 and 20; its gradient "
         "is -J1, with gradient_symbol = j1, gradient_signature = f64(x0:f64), gradient_factor = -1.",
     .citation = "",
-    .extensions = extensions,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

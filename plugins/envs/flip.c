@@ -7,7 +7,7 @@
 #include "engines/cloth/seen.h"
 #include "engines/cloth/sheet.h"
 #include "engines/cloth/stability.h"
-#include "engines/kit/env_kit.h"
+#include "engines/kit/bundled.h"
 #include "engines/smoothing/proximity.h"
 
 #include <string.h>
@@ -48,7 +48,7 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct flip {
-    env_kit kit; /* first */
+    ds_env_kit kit; /* first */
     cloth c;
     uint64_t per, every; /* `per` steps of the simulation make a segment, `every` an output step */
     double stiffness, damping, lower[3], upper[3];
@@ -298,13 +298,13 @@ static void range_of_pan(const void *self, uint64_t i, double *lower, double *up
     *start = *lower < 0 && *upper > 0 ? 0 : 0.5 * (*lower + *upper); /* the pan stays where it starts */
 }
 
-static void name_of_pan(const void *self, uint64_t i, env_variable *out)
+static void name_of_pan(const void *self, uint64_t i, ds_env_variable *out)
 {
     static const char *const names[N_ACT] = {"x", "y", "tilt"};
     (void)self;
-    env_variable_put(out->name, "pan.%s.%u", names[i % N_ACT], (unsigned)(i / N_ACT));
-    env_variable_put(out->unit, i % N_ACT < 2 ? "m" : "rad");
-    env_variable_put(out->group, "pan");
+    ds_env_variable_put(out->name, "pan.%s.%u", names[i % N_ACT], (unsigned)(i / N_ACT));
+    ds_env_variable_put(out->unit, i % N_ACT < 2 ? "m" : "rad");
+    ds_env_variable_put(out->group, "pan");
 }
 
 static void set_corners(flip *e)
@@ -350,36 +350,36 @@ static void place_flip(const void *self, uint64_t k, uint64_t b, double *out)
             out[3 * q + 1] = x[n + v];
             out[3 * q + 2] = x[2 * n + v];
         } else {
-            scene_kit_pose(x[v], x[n + v], x[2 * n + v], 0, out + 7 * q);
+            ds_scene_kit_pose(x[v], x[n + v], x[2 * n + v], 0, out + 7 * q);
         }
     }
 }
 
-static void bodies_of_flip(void *self, scene_kit *s)
+static void bodies_of_flip(void *self, ds_scene_kit *s)
 {
     const flip *e = self;
-    scene_kit_body(s, "pancake", DS_BODY_MESH, DS_ROLE_MATERIAL, e->vertices, (double[4]){0, 0, 0, 0});
-    s->body[PANCAKE].index = e->triangle;
-    s->body[PANCAKE].index_count = e->corners;
-    scene_kit_body(s, "pancake_upper", DS_BODY_MESH, DS_ROLE_MATERIAL, e->vertices / LAYERS,
-                   (double[4]){0, 0, 0, 0});
-    s->body[UPPER].index = e->face;
-    s->body[UPPER].index_count = e->face_corners;
-    s->body[UPPER].variety = 2;
-    scene_kit_body(s, "pan", DS_BODY_MESH, DS_ROLE_TOOL, PAN_POINTS, (double[4]){0, 0, 0, 0});
-    s->body[PAN].index = e->pan;
-    s->body[PAN].index_count = PAN_CORNERS;
-    scene_kit_body(s, "marks", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 4, (double[4]){0.006, 0, 0, 0});
-    s->body[MARKS].variety = 1;
-    scene_kit_body(s, "target", DS_BODY_SPHERE, DS_ROLE_TARGET, 4, (double[4]){0.008, 0, 0, 0});
-    scene_kit_include(s, 0, 0, 0, e->c.pan.radius);
+    ds_scene_kit_body(s, "pancake", DS_BODY_MESH, DS_ROLE_MATERIAL, e->vertices, (double[4]){0, 0, 0, 0});
+    ds_scene_kit_at(s, PANCAKE)->index = e->triangle;
+    ds_scene_kit_at(s, PANCAKE)->index_count = e->corners;
+    ds_scene_kit_body(s, "pancake_upper", DS_BODY_MESH, DS_ROLE_MATERIAL, e->vertices / LAYERS,
+                      (double[4]){0, 0, 0, 0});
+    ds_scene_kit_at(s, UPPER)->index = e->face;
+    ds_scene_kit_at(s, UPPER)->index_count = e->face_corners;
+    ds_scene_kit_at(s, UPPER)->variety = 2;
+    ds_scene_kit_body(s, "pan", DS_BODY_MESH, DS_ROLE_TOOL, PAN_POINTS, (double[4]){0, 0, 0, 0});
+    ds_scene_kit_at(s, PAN)->index = e->pan;
+    ds_scene_kit_at(s, PAN)->index_count = PAN_CORNERS;
+    ds_scene_kit_body(s, "marks", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 4, (double[4]){0.006, 0, 0, 0});
+    ds_scene_kit_at(s, MARKS)->variety = 1;
+    ds_scene_kit_body(s, "target", DS_BODY_SPHERE, DS_ROLE_TARGET, 4, (double[4]){0.008, 0, 0, 0});
+    ds_scene_kit_include(s, 0, 0, 0, e->c.pan.radius);
     s->info.box[1] = e->lower[1] - 0.05;
     s->info.box[4] = 0.25;
 }
 
-static const scene_metric metrics[] = {{"angle", "rad"}, {"distance", "m"},   {"x", "m"},
-                                       {"y", "m"},       {"z", "m"},          {"pan_x", "m"},
-                                       {"pan_y", "m"},   {"pan_tilt", "rad"}, {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"angle", "rad"}, {"distance", "m"},   {"x", "m"},
+                                             {"y", "m"},       {"z", "m"},          {"pan_x", "m"},
+                                             {"pan_y", "m"},   {"pan_tilt", "rad"}, {NULL, NULL}};
 
 static void measure_flip(void *self, uint64_t k, double *out)
 {
@@ -396,7 +396,7 @@ static void measure_flip(void *self, uint64_t k, double *out)
             at[i] += x[i * n + e->vertex[v]] / (double)e->vertices;
         }
     }
-    scene_kit_include(&e->kit.scene, at[0], at[1], at[2], 0.08);
+    ds_scene_kit_include(&e->kit.scene, at[0], at[1], at[2], 0.08);
     out[0] = atan2(x[n + c[0]] - x[n + c[1]], x[c[0]] - x[c[1]]);
     out[5] = p.x;
     out[6] = p.y;
@@ -580,28 +580,28 @@ static void release_flip(void *self)
 
 SIGHT_DEFINE_CHANNELS(flip, seen.sight)
 
-static const env_table env = {.size = sizeof(flip),
-                              .advice = "reduce parameter duration",
-                              .cure = cure,
-                              .read = read_flip,
-                              .allocate = allocate_flip,
-                              .release = release_flip,
-                              .range = range_of_pan,
-                              .variable = name_of_pan,
-                              .simulate = simulate_flip,
-                              .adjoint = adjoint_of_flip,
-                              .passes = 2, /* again from the checkpoints, and backward */
-                              .metrics = metrics,
-                              .bodies = bodies_of_flip,
-                              .place = place_flip,
-                              .measure = measure_flip,
-                              .begin = begin_flip,
-                              .observe = observe_flip,
-                              .act = act_on_flip,
-                              SIGHT_TABLE};
+static const ds_env_table env = {.size = sizeof(flip),
+                                 .advice = "reduce parameter duration",
+                                 .cure = cure,
+                                 .read = read_flip,
+                                 .allocate = allocate_flip,
+                                 .release = release_flip,
+                                 .range = range_of_pan,
+                                 .variable = name_of_pan,
+                                 .simulate = simulate_flip,
+                                 .adjoint = adjoint_of_flip,
+                                 .passes = 2, /* again from the checkpoints, and backward */
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_flip,
+                                 .place = place_flip,
+                                 .measure = measure_flip,
+                                 .begin = begin_flip,
+                                 .observe = observe_flip,
+                                 .act = act_on_flip,
+                                 SIGHT_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("flip", "2"),
+    BUNDLED_DESC("flip", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "A pancake in a pan is turned over by moving and tilting the pan.",
     .description =
@@ -619,8 +619,7 @@ static const ds_desc desc = {
         "the loss of the state.\n"
         "Metrics: angle of the pancake, loss if the episode ended there, x, y, z of the centre of mass, "
         "place of the pan.",
-    .citation = ENV_KIT_ANTONOVA,
-    .extensions = env_kit_scene_channels_rl,
+    .citation = PAPER_ANTONOVA,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

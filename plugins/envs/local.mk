@@ -26,9 +26,9 @@ include %D%/engines/smoothing/local.mk
 
 # The kit: what environments have in common, a table of functions and the scene extension from tables; a team of
 # threads for engines.
-%C%_engines_kit_libkit_la_SOURCES = %D%/engines/kit/env_kit.h %D%/engines/kit/env_kit.c \
+%C%_engines_kit_libkit_la_SOURCES = %D%/engines/kit/bundled.h \
 	%D%/engines/kit/identified.c %D%/engines/kit/identified.h %D%/engines/kit/knob.c %D%/engines/kit/knob.h \
-	%D%/engines/kit/memory_share.h %D%/engines/kit/memory_share.c %D%/engines/kit/norm.h %D%/engines/kit/scene_kit.h %D%/engines/kit/scene_kit.c \
+	%D%/engines/kit/memory_share.h %D%/engines/kit/memory_share.c %D%/engines/kit/norm.h \
 	%D%/engines/kit/team.h %D%/engines/kit/team.c
 
 # Test functions with known optimum.

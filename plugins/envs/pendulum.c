@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pendulum - a rod on a pivot, moved by a weak torque: one torque per step is the decision variable. theta =
  * 0 is upright; the torque cannot lift the rod, it has to be swung up. */
-#include "engines/kit/env_kit.h"
+#include "engines/kit/bundled.h"
 
 #include <diffsim/helper/random.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct pendulum {
-    env_kit kit; /* first */
+    ds_env_kit kit; /* first */
     int64_t variant, start;
     double theta0, omega0, speed_weight, effort_weight;
     double dt, weight_rate, torque_rate, limit; /* of the variant */
@@ -188,12 +188,12 @@ static void read_pendulum(void *self, ds_param_reader *in)
 
 /* The suggested start is a constant push: without torque the hanging rod is a stationary point
  * of the loss. */
-static void name_torque(const void *self, uint64_t i, env_variable *out)
+static void name_torque(const void *self, uint64_t i, ds_env_variable *out)
 {
     (void)self;
-    env_variable_put(out->name, "torque.%u", (unsigned)i);
-    env_variable_put(out->unit, "N m");
-    env_variable_put(out->group, "torque");
+    ds_env_variable_put(out->name, "torque.%u", (unsigned)i);
+    ds_env_variable_put(out->unit, "N m");
+    ds_env_variable_put(out->group, "torque");
 }
 
 static void range_of_torque(const void *self, uint64_t i, double *lower, double *upper, double *start)
@@ -296,15 +296,15 @@ static ds_status sweep_pendulum(void *self, ds_rl_back *io)
 
 /* ---- scene ---- */
 
-static void bodies_of_pendulum(void *self, scene_kit *s)
+static void bodies_of_pendulum(void *self, ds_scene_kit *s)
 {
     static const double box[6] = {-1.2, -1.2, -0.2, 1.2, 1.2, 0.2};
     (void)self;
     s->info.flat = 1;
     memcpy(s->info.box, box, sizeof box);
-    scene_kit_body(s, "rod", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1, (double[4]){0.05, 1, 0, 0});
-    scene_kit_body(s, "pivot", DS_BODY_SPHERE, DS_ROLE_FIXED, 1, (double[4]){0.06, 0, 0, 0});
-    scene_kit_body(s, "upright", DS_BODY_CAPSULE, DS_ROLE_TARGET, 1, (double[4]){0.05, 1, 0, 0});
+    ds_scene_kit_body(s, "rod", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1, (double[4]){0.05, 1, 0, 0});
+    ds_scene_kit_body(s, "pivot", DS_BODY_SPHERE, DS_ROLE_FIXED, 1, (double[4]){0.06, 0, 0, 0});
+    ds_scene_kit_body(s, "upright", DS_BODY_CAPSULE, DS_ROLE_TARGET, 1, (double[4]){0.05, 1, 0, 0});
 }
 
 /* Angles count counter-clockwise from the upright y axis. */
@@ -312,10 +312,10 @@ static void place_pendulum(const void *self, uint64_t k, uint64_t b, double *out
 {
     const pendulum *p = self;
     double angle = b == ROD ? p->theta[k] : 0, middle = b == PIVOT ? 0 : 0.5;
-    scene_kit_pose(-middle * sin(angle), middle * cos(angle), 0, angle, out);
+    ds_scene_kit_pose(-middle * sin(angle), middle * cos(angle), 0, angle, out);
 }
 
-static const scene_metric metrics[] = {
+static const ds_scene_kit_label metrics[] = {
     {"theta", "rad"}, {"omega", "rad/s"}, {"torque", "N m"}, {"cost", ""}, {NULL, NULL}};
 
 static void measure_pendulum(void *self, uint64_t k, double *out)
@@ -331,25 +331,25 @@ static void measure_pendulum(void *self, uint64_t k, double *out)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(pendulum),
-                              .read = read_pendulum,
-                              .range = range_of_torque,
-                              .variable = name_torque,
-                              .simulate = simulate_pendulum,
-                              .adjoint = adjoint_of_pendulum,
-                              .passes = 1,
-                              .metrics = metrics,
-                              .bodies = bodies_of_pendulum,
-                              .place = place_pendulum,
-                              .measure = measure_pendulum,
-                              .begin = begin_pendulum,
-                              .observe = observe_pendulum,
-                              .act = act_on_pendulum,
-                              .back_begin = begin_sweep,
-                              .back = sweep_pendulum};
+static const ds_env_table env = {.size = sizeof(pendulum),
+                                 .read = read_pendulum,
+                                 .range = range_of_torque,
+                                 .variable = name_torque,
+                                 .simulate = simulate_pendulum,
+                                 .adjoint = adjoint_of_pendulum,
+                                 .passes = 1,
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_pendulum,
+                                 .place = place_pendulum,
+                                 .measure = measure_pendulum,
+                                 .begin = begin_pendulum,
+                                 .observe = observe_pendulum,
+                                 .act = act_on_pendulum,
+                                 .back_begin = begin_sweep,
+                                 .back = sweep_pendulum};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("pendulum", "2"),
+    BUNDLED_DESC("pendulum", "2"),
     .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
     .summary = "Swing-up of a pendulum by a weak torque.",
     .description =
@@ -370,7 +370,6 @@ static const ds_desc desc = {
     .citation = "Pendulum-v1, Gymnasium (Towers et al., arXiv:2407.17032). swingup200: H. J. T. Suh, M. "
                 "Simchowitz, K. Zhang, R. Tedrake: Do differentiable simulators give better policy "
                 "gradients? ICML 2022, arXiv:2202.00817.",
-    .extensions = env_kit_scene_rl_gradient,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -2,7 +2,7 @@
 /* pinball - a ball drops through a grid of tilted bars: the decision variables are their angles, the loss is
  * the distance of the ball to a target after a fixed time. */
 #include "engines/contact/ball.h"
-#include "engines/kit/env_kit.h"
+#include "engines/kit/bundled.h"
 #include "engines/kit/norm.h"
 #include "engines/smoothing/proximity.h"
 
@@ -69,7 +69,7 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct pinball {
-    env_kit kit; /* first */
+    ds_env_kit kit; /* first */
     ball_params p;
     ball *sim;
     shape_box *bar;
@@ -175,26 +175,26 @@ static void set_bars(pinball *e)
 }
 
 /* Rows and columns are counted from the top left. */
-static void name_bar(const void *self, uint64_t i, env_variable *out)
+static void name_bar(const void *self, uint64_t i, ds_env_variable *out)
 {
     const pinball *e = self;
     unsigned row = (unsigned)(i / e->columns), column = (unsigned)(i % e->columns);
-    env_variable_put(out->name, "bar.%u.%u", row, column);
-    env_variable_put(out->unit, "rad");
-    env_variable_put(out->group, "row%u", row);
+    ds_env_variable_put(out->name, "bar.%u.%u", row, column);
+    ds_env_variable_put(out->unit, "rad");
+    ds_env_variable_put(out->group, "row%u", row);
 }
 
 static uint64_t hooks_of_pinball(const void *self, ds_hook *out)
 {
     uint64_t k = 0;
     (void)self;
-    env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "normal_velocity", "m/s",
-                 "Before the impact; negative: approaching.");
-    env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "sliding_velocity", "m/s",
-                 "Before the impact, along the surface.");
-    env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "depth", "m", "Of penetration.");
-    env_kit_hook(out, &k, DS_HOOK_OUTPUT, 1, "friction", "N s",
-                 "Impulse along the surface at each impact, added to that of parameter friction.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "normal_velocity", "m/s",
+                    "Before the impact; negative: approaching.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "sliding_velocity", "m/s",
+                    "Before the impact, along the surface.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "depth", "m", "Of penetration.");
+    ds_env_kit_hook(out, &k, DS_HOOK_OUTPUT, 1, "friction", "N s",
+                    "Impulse along the surface at each impact, added to that of parameter friction.");
     return k;
 }
 
@@ -319,19 +319,20 @@ static ds_status adjoint_of_pinball(void *self, ds_eval *io)
 
 /* ---- scene ---- */
 
-static void bodies_of_pinball(void *self, scene_kit *s)
+static void bodies_of_pinball(void *self, ds_scene_kit *s)
 {
     const pinball *e = self;
     const double r = e->p.radius, W = 0.5 * e->width, H = 0.5 * e->height;
-    scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){r, 0, 0, 0});
-    scene_kit_body(s, "bars", DS_BODY_BOX, DS_ROLE_TOOL, e->kit.n, (double[4]){e->half[0], e->half[1], r, 0});
-    scene_kit_body(s, "sides", DS_BODY_BOX, DS_ROLE_FIXED, 2,
-                   (double[4]){wall_half_m, H + 2 * wall_half_m, r, 0});
-    scene_kit_body(s, "floor_and_top", DS_BODY_BOX, DS_ROLE_FIXED, 2, (double[4]){W, wall_half_m, r, 0});
-    scene_kit_body(s, "target", DS_BODY_SPHERE, DS_ROLE_TARGET, 1, (double[4]){r, 0, 0, 0});
-    scene_kit_include(s, 0, 0, 0, 2 * wall_half_m);
-    scene_kit_include(s, e->width, e->height, 0, 2 * wall_half_m);
-    scene_kit_include(s, e->target[0], e->target[1], 0, r);
+    ds_scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){r, 0, 0, 0});
+    ds_scene_kit_body(s, "bars", DS_BODY_BOX, DS_ROLE_TOOL, e->kit.n,
+                      (double[4]){e->half[0], e->half[1], r, 0});
+    ds_scene_kit_body(s, "sides", DS_BODY_BOX, DS_ROLE_FIXED, 2,
+                      (double[4]){wall_half_m, H + 2 * wall_half_m, r, 0});
+    ds_scene_kit_body(s, "floor_and_top", DS_BODY_BOX, DS_ROLE_FIXED, 2, (double[4]){W, wall_half_m, r, 0});
+    ds_scene_kit_body(s, "target", DS_BODY_SPHERE, DS_ROLE_TARGET, 1, (double[4]){r, 0, 0, 0});
+    ds_scene_kit_include(s, 0, 0, 0, 2 * wall_half_m);
+    ds_scene_kit_include(s, e->width, e->height, 0, 2 * wall_half_m);
+    ds_scene_kit_include(s, e->target[0], e->target[1], 0, r);
     s->info.flat = 1;
 }
 
@@ -340,25 +341,25 @@ static void place_pinball(const void *self, uint64_t k, uint64_t b, double *out)
     const pinball *e = self;
     const double *at = ball_state(e->sim, k), W = e->width, H = e->height;
     if (b == BALL) {
-        scene_kit_pose(at[0], at[1], 0, 0, out);
+        ds_scene_kit_pose(at[0], at[1], 0, 0, out);
     } else if (b == TARGET) {
-        scene_kit_pose(e->target[0], e->target[1], 0, 0, out);
+        ds_scene_kit_pose(e->target[0], e->target[1], 0, 0, out);
     } else if (b == SIDES) {
-        scene_kit_pose(-wall_half_m, 0.5 * H, 0, 0, out);
-        scene_kit_pose(W + wall_half_m, 0.5 * H, 0, 0, out + 7);
+        ds_scene_kit_pose(-wall_half_m, 0.5 * H, 0, 0, out);
+        ds_scene_kit_pose(W + wall_half_m, 0.5 * H, 0, 0, out + 7);
     } else if (b == FLOOR_AND_TOP) {
-        scene_kit_pose(0.5 * W, -wall_half_m, 0, 0, out);
-        scene_kit_pose(0.5 * W, H + wall_half_m, 0, 0, out + 7);
+        ds_scene_kit_pose(0.5 * W, -wall_half_m, 0, 0, out);
+        ds_scene_kit_pose(0.5 * W, H + wall_half_m, 0, 0, out + 7);
     } else {
         for (uint64_t i = 0; i < e->kit.n; i++) {
-            scene_kit_pose(e->bar[i].centre[0], e->bar[i].centre[1], 0, e->angle[i], out + 7 * i);
+            ds_scene_kit_pose(e->bar[i].centre[0], e->bar[i].centre[1], 0, e->angle[i], out + 7 * i);
         }
     }
 }
 
-static const scene_metric metrics[] = {{"x", "m"},       {"y", "m"},      {"distance", "m"},
-                                       {"speed", "m/s"}, {"energy", "J"}, {"impulse", "N s"},
-                                       {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"x", "m"},       {"y", "m"},      {"distance", "m"},
+                                             {"speed", "m/s"}, {"energy", "J"}, {"impulse", "N s"},
+                                             {NULL, NULL}};
 
 static void measure_pinball(void *self, uint64_t k, double *out)
 {
@@ -386,25 +387,25 @@ static void measure_pinball(void *self, uint64_t k, double *out)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(pinball),
-                              .cure = "reduce parameter h, gravity or start_velocity",
-                              .advice = "reduce parameter steps",
-                              .read = read_pinball,
-                              .hook_points = hooks_of_pinball,
-                              .allocate = allocate_pinball,
-                              .limit = 1,
-                              .variable = name_bar,
-                              .simulate = simulate_pinball,
-                              .bad_step = bad_step_of_pinball,
-                              .adjoint = adjoint_of_pinball,
-                              .passes = 1,
-                              .metrics = metrics,
-                              .bodies = bodies_of_pinball,
-                              .place = place_pinball,
-                              .measure = measure_pinball};
+static const ds_env_table env = {.size = sizeof(pinball),
+                                 .cure = "reduce parameter h, gravity or start_velocity",
+                                 .advice = "reduce parameter steps",
+                                 .read = read_pinball,
+                                 .hook_points = hooks_of_pinball,
+                                 .allocate = allocate_pinball,
+                                 .limit = 1,
+                                 .variable = name_bar,
+                                 .simulate = simulate_pinball,
+                                 .bad_step = bad_step_of_pinball,
+                                 .adjoint = adjoint_of_pinball,
+                                 .passes = 1,
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_pinball,
+                                 .place = place_pinball,
+                                 .measure = measure_pinball};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("pinball", "3"),
+    BUNDLED_DESC("pinball", "3"),
     .flags = DS_ENV_GRADIENT,
     .summary = "A ball drops through a grid of tilted bars and is to reach a target.",
     .description =
@@ -422,8 +423,7 @@ static const ds_desc desc = {
         "contact_loss (how near the ball came to each bar). See docs/contact.md.\n"
         "No stepwise control: the bars stand still, there are no actions during an episode.\n"
         "Metrics: x, y, distance to the target, speed, energy, impulse of the contacts in the step before.",
-    .citation = ENV_KIT_ANTONOVA " Contact: K. Werling et al., RSS 2021.",
-    .extensions = env_kit_scene_hooks,
+    .citation = PAPER_ANTONOVA " Contact: K. Werling et al., RSS 2021.",
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -2,7 +2,7 @@
 /* realtosim - the properties of a cloth are to be found from a recording of its corners while a gripper lifts
  * it: the decision variables are size, mass, friction and the stiffness of 64 patches. */
 #include "engines/cloth/lift.h"
-#include "engines/kit/env_kit.h"
+#include "engines/kit/bundled.h"
 #include "engines/recording/recorded.h"
 
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static const ds_param *const params[] = {
 static const double ground = -0.003; /* m, of the table as it is drawn */
 
 typedef struct realtosim {
-    env_kit kit; /* first */
+    ds_env_kit kit; /* first */
     lift l;
     cloth_seen seen; /* loss = image */
     int own;         /* the recording is ours */
@@ -212,17 +212,17 @@ static void read_realtosim(void *self, ds_param_reader *in)
 }
 
 /* All of them have scales of their own, see lift.c: -1 and 1 are the ends of a range. */
-static void name_property(const void *self, uint64_t i, env_variable *out)
+static void name_property(const void *self, uint64_t i, ds_env_variable *out)
 {
     static const char *const names[4] = {"width", "length", "mass", "friction"};
     (void)self;
     if (i < 4) {
-        env_variable_put(out->name, "%s", names[i]);
-        env_variable_put(out->group, i < 2 ? "size" : "");
+        ds_env_variable_put(out->name, "%s", names[i]);
+        ds_env_variable_put(out->group, i < 2 ? "size" : "");
     } else {
         unsigned patch = (unsigned)i - 4;
-        env_variable_put(out->name, "stiffness.%u.%u", patch / LIFT_CELLS, patch % LIFT_CELLS);
-        env_variable_put(out->group, "stiffness");
+        ds_env_variable_put(out->name, "stiffness.%u.%u", patch / LIFT_CELLS, patch % LIFT_CELLS);
+        ds_env_variable_put(out->group, "stiffness");
     }
 }
 
@@ -309,11 +309,11 @@ static void place_realtosim(const void *self, uint64_t k, uint64_t b, double *ou
     } else if (b == GRIPPER) {
         double at[3];
         lift_gripper(t, time_of(e, k), at);
-        scene_kit_pose(at[0], at[1], at[2], 0, out);
+        ds_scene_kit_pose(at[0], at[1], at[2], 0, out);
     } else if (b == CORNERS) {
         for (uint64_t c = 0; c < 4; c++) {
             const double *at = x + e->l.corner[c];
-            scene_kit_pose(at[0], at[m->stride], at[2 * m->stride], 0, out + 7 * c);
+            ds_scene_kit_pose(at[0], at[m->stride], at[2 * m->stride], 0, out + 7 * c);
         }
     } else { /* where each corner was seen last */
         for (uint64_t c = 0; c < 4; c++) {
@@ -321,27 +321,28 @@ static void place_realtosim(const void *self, uint64_t k, uint64_t b, double *ou
             while (isnan(*seen)) {
                 seen -= TRAJECTORY_COLUMNS;
             }
-            scene_kit_pose(seen[0], seen[1], seen[2], 0, out + 7 * c);
+            ds_scene_kit_pose(seen[0], seen[1], seen[2], 0, out + 7 * c);
         }
     }
 }
 
-static void bodies_of_realtosim(void *self, scene_kit *s)
+static void bodies_of_realtosim(void *self, ds_scene_kit *s)
 {
     const realtosim *e = self;
     const trajectory *t = &e->l.data;
-    scene_kit_body(s, "cloth", DS_BODY_MESH, DS_ROLE_MATERIAL, e->l.c.mesh.vertices, (double[4]){0, 0, 0, 0});
-    s->body[CLOTH].index = e->l.s.triangle;
-    s->body[CLOTH].index_count = 6 * LIFT_CELLS * LIFT_CELLS;
-    scene_kit_body(s, "gripper", DS_BODY_SPHERE, DS_ROLE_TOOL, 1, (double[4]){0.012, 0, 0, 0});
-    scene_kit_body(s, "corners", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 4, (double[4]){0.004, 0, 0, 0});
-    s->body[CORNERS].variety = 1;
-    scene_kit_body(s, "target", DS_BODY_SPHERE, DS_ROLE_TARGET, 4, (double[4]){0.008, 0, 0, 0});
+    ds_scene_kit_body(s, "cloth", DS_BODY_MESH, DS_ROLE_MATERIAL, e->l.c.mesh.vertices,
+                      (double[4]){0, 0, 0, 0});
+    ds_scene_kit_at(s, CLOTH)->index = e->l.s.triangle;
+    ds_scene_kit_at(s, CLOTH)->index_count = 6 * LIFT_CELLS * LIFT_CELLS;
+    ds_scene_kit_body(s, "gripper", DS_BODY_SPHERE, DS_ROLE_TOOL, 1, (double[4]){0.012, 0, 0, 0});
+    ds_scene_kit_body(s, "corners", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 4, (double[4]){0.004, 0, 0, 0});
+    ds_scene_kit_at(s, CORNERS)->variety = 1;
+    ds_scene_kit_body(s, "target", DS_BODY_SPHERE, DS_ROLE_TARGET, 4, (double[4]){0.008, 0, 0, 0});
     for (uint64_t r = 0; r < t->rows; r++) {
         const double *row = t->row + TRAJECTORY_COLUMNS * r;
         for (int p = 1; p < TRAJECTORY_COLUMNS; p += 3) {
             if (!isnan(row[p])) {
-                scene_kit_include(s, row[p], row[p + 1], row[p + 2], 0.02);
+                ds_scene_kit_include(s, row[p], row[p + 1], row[p + 2], 0.02);
             }
         }
     }
@@ -355,10 +356,10 @@ static void bodies_of_realtosim(void *self, scene_kit *s)
     {                                                                                                        \
         "recorded_corner" #c_ "_y", "m"                                                                      \
     }
-static const scene_metric metrics[] = {{"stretch", ""},   {"gripper_y", "m"}, {"x", "m"},
-                                       {"y", "m"},        {"z", "m"},         CORNER_METRICS(0),
-                                       CORNER_METRICS(1), CORNER_METRICS(2),  CORNER_METRICS(3),
-                                       {"held_out", ""},  {"rmse", "m"},      {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"stretch", ""},   {"gripper_y", "m"}, {"x", "m"},
+                                             {"y", "m"},        {"z", "m"},         CORNER_METRICS(0),
+                                             CORNER_METRICS(1), CORNER_METRICS(2),  CORNER_METRICS(3),
+                                             {"held_out", ""},  {"rmse", "m"},      {NULL, NULL}};
 
 /* Rows of the recording up to frame k. */
 static uint64_t rows_until(const realtosim *e, uint64_t k)
@@ -385,7 +386,7 @@ static void measure_realtosim(void *self, uint64_t k, double *out)
         }
     }
     if (there) {
-        scene_kit_include(&e->kit.scene, at[0], at[1], at[2], 0.02);
+        ds_scene_kit_include(&e->kit.scene, at[0], at[1], at[2], 0.02);
     }
     e->kit.scene.info.box[1] = ground;
     lift_gripper(&e->l.data, time_of(e, k), grip);
@@ -529,27 +530,27 @@ static ds_status answer_of_realtosim(void *self, ds_eval *io, ds_ask *ask)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(realtosim),
-                              .advice = "raise parameter h or shorten the recording",
-                              .cure = cure,
-                              .read = read_realtosim,
-                              .allocate = allocate_realtosim,
-                              .release = release_realtosim,
-                              .limit = 1,
-                              .variable = name_property,
-                              .simulate = simulate_realtosim,
-                              .adjoint = adjoint_of_realtosim,
-                              .passes = 2, /* again from the checkpoints, and backward */
-                              .metrics = metrics,
-                              .bodies = bodies_of_realtosim,
-                              .place = place_realtosim,
-                              .measure = measure_realtosim,
-                              .channels = channels_of_realtosim,
-                              .channel = channel_of_realtosim,
-                              .answer = answer_of_realtosim};
+static const ds_env_table env = {.size = sizeof(realtosim),
+                                 .advice = "raise parameter h or shorten the recording",
+                                 .cure = cure,
+                                 .read = read_realtosim,
+                                 .allocate = allocate_realtosim,
+                                 .release = release_realtosim,
+                                 .limit = 1,
+                                 .variable = name_property,
+                                 .simulate = simulate_realtosim,
+                                 .adjoint = adjoint_of_realtosim,
+                                 .passes = 2, /* again from the checkpoints, and backward */
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_realtosim,
+                                 .place = place_realtosim,
+                                 .measure = measure_realtosim,
+                                 .channels = channels_of_realtosim,
+                                 .channel = channel_of_realtosim,
+                                 .answer = answer_of_realtosim};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("realtosim", "3"),
+    BUNDLED_DESC("realtosim", "3"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Find size, mass, friction and stiffness of a cloth from a recording of a lift.",
     .description =
@@ -567,8 +568,7 @@ static const ds_desc desc = {
         "Metrics: largest stretch of a spring, height of the gripper, x, y, z of the centre of mass, heights "
         "of the corners and what was recorded of them, held_out, rmse: of the corners so far, of those held "
         "out from their first on.",
-    .citation = ENV_KIT_ANTONOVA,
-    .extensions = env_kit_scene_channels,
+    .citation = PAPER_ANTONOVA,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

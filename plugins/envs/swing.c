@@ -5,7 +5,7 @@
 #include "engines/cloth/seen.h"
 #include "engines/cloth/sheet.h"
 #include "engines/cloth/stability.h"
-#include "engines/kit/env_kit.h"
+#include "engines/kit/bundled.h"
 #include "engines/kit/norm.h"
 
 #include <stdio.h>
@@ -65,7 +65,7 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct swing {
-    env_kit kit; /* first; its output steps are of `every` steps of the simulation */
+    ds_env_kit kit; /* first; its output steps are of `every` steps of the simulation */
     cloth c;
     sheet s;
     int64_t variables, loss, size;
@@ -185,10 +185,10 @@ static uint64_t hooks_of_swing(const void *self, ds_hook *out)
 {
     uint64_t k = 0;
     (void)self;
-    env_kit_hook(out, &k, DS_HOOK_INPUT, 3, "velocity", "m/s", "Of the vertex (y is up).");
-    env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "height", "m", "Of the vertex above the floor.");
-    env_kit_hook(out, &k, DS_HOOK_OUTPUT, 3, "force", "N",
-                 "On each vertex at each step, besides springs, drag and gravity; the target has none.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 3, "velocity", "m/s", "Of the vertex (y is up).");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "height", "m", "Of the vertex above the floor.");
+    ds_env_kit_hook(out, &k, DS_HOOK_OUTPUT, 3, "force", "N",
+                    "On each vertex at each step, besides springs, drag and gravity; the target has none.");
     return k;
 }
 
@@ -475,20 +475,20 @@ static ds_status allocate_swing(void *self)
 }
 
 /* A stiffness is the logarithm of one, -1 and 1 the ends of its range. */
-static void name_of_swing(const void *self, uint64_t i, env_variable *out)
+static void name_of_swing(const void *self, uint64_t i, ds_env_variable *out)
 {
     const swing *e = self;
     if (e->size && i + 2 >= e->kit.n) {
-        env_variable_put(out->name, i + 2 == e->kit.n ? "width" : "length");
-        env_variable_put(out->unit, "m");
-        env_variable_put(out->group, "size");
+        ds_env_variable_put(out->name, i + 2 == e->kit.n ? "width" : "length");
+        ds_env_variable_put(out->unit, "m");
+        ds_env_variable_put(out->group, "size");
     } else if (e->variables == VELOCITY) {
-        env_variable_put(out->name, "velocity.%c", "xyz"[i]);
-        env_variable_put(out->unit, "m/s");
-        env_variable_put(out->group, "velocity");
+        ds_env_variable_put(out->name, "velocity.%c", "xyz"[i]);
+        ds_env_variable_put(out->unit, "m/s");
+        ds_env_variable_put(out->group, "velocity");
     } else {
-        env_variable_put(out->name, "stiffness.%u.%u", (unsigned)(i / e->along), (unsigned)(i % e->along));
-        env_variable_put(out->group, "stiffness");
+        ds_env_variable_put(out->name, "stiffness.%u.%u", (unsigned)(i / e->along), (unsigned)(i % e->along));
+        ds_env_variable_put(out->group, "stiffness");
     }
 }
 
@@ -543,29 +543,29 @@ static void place_swing(const void *self, uint64_t k, uint64_t b, double *out)
     }
 }
 
-static void bodies_of_swing(void *self, scene_kit *s)
+static void bodies_of_swing(void *self, ds_scene_kit *s)
 {
     static const char *const names[2] = {"cloth", "target"};
     const swing *e = self;
     for (int b = 0; b < 2; b++) {
-        scene_kit_body(s, names[b], DS_BODY_MESH, b ? DS_ROLE_TARGET : DS_ROLE_MATERIAL, e->c.mesh.vertices,
-                       (double[4]){0, 0, 0, 0});
-        s->body[b].index = e->s.triangle;
-        s->body[b].index_count = 6 * e->s.cells * e->s.cells;
+        ds_scene_kit_body(s, names[b], DS_BODY_MESH, b ? DS_ROLE_TARGET : DS_ROLE_MATERIAL,
+                          e->c.mesh.vertices, (double[4]){0, 0, 0, 0});
+        ds_scene_kit_at(s, b)->index = e->s.triangle;
+        ds_scene_kit_at(s, b)->index_count = 6 * e->s.cells * e->s.cells;
     }
     for (size_t v = 0; v < e->c.mesh.vertices; v++) {
         const double *x = e->target + v;
-        scene_kit_include(s, x[0], x[e->c.mesh.stride], x[2 * e->c.mesh.stride], 0.02);
+        ds_scene_kit_include(s, x[0], x[e->c.mesh.stride], x[2 * e->c.mesh.stride], 0.02);
     }
-    scene_kit_include(s, 0, e->height, 0, 0.5 * e->fixed_size[0] + 0.02);
+    ds_scene_kit_include(s, 0, e->height, 0, 0.5 * e->fixed_size[0] + 0.02);
     /* Drawn a little lower: a cloth without thickness would lie in the very plane of the floor. */
     const double ground = e->c.floor.height - 0.003;
     s->info.box[1] = fmax(s->info.box[1], ground);
     s->info.ground = ground > s->info.box[1] - 1 ? ground : -HUGE_VAL;
 }
 
-static const scene_metric metrics[] = {{"distance", "m"}, {"stretch", ""}, {"lowest", "m"}, {"x", "m"},
-                                       {"y", "m"},        {"z", "m"},      {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"distance", "m"}, {"stretch", ""}, {"lowest", "m"}, {"x", "m"},
+                                             {"y", "m"},        {"z", "m"},      {NULL, NULL}};
 
 static void measure_swing(void *self, uint64_t k, double *out)
 {
@@ -573,7 +573,7 @@ static void measure_swing(void *self, uint64_t k, double *out)
     const cloth_mesh *m = &e->c.mesh;
     const double *x = frame_of(e, k);
     centre(e, x, out + 3);
-    scene_kit_include(&e->kit.scene, out[3], out[4], out[5], 0);
+    ds_scene_kit_include(&e->kit.scene, out[3], out[4], out[5], 0);
     out[2] = HUGE_VAL;
     for (size_t v = 0; v < m->vertices; v++) {
         out[2] = fmin(out[2], x[m->stride + v]);
@@ -591,26 +591,26 @@ static void release_swing(void *self)
 
 SIGHT_DEFINE_CHANNELS(swing, seen.sight)
 
-static const env_table env = {.size = sizeof(swing),
-                              .advice = "reduce parameter cells or duration",
-                              .cure = cure,
-                              .read = read_swing,
-                              .hook_points = hooks_of_swing,
-                              .allocate = allocate_swing,
-                              .release = release_swing,
-                              .range = range_of_swing,
-                              .variable = name_of_swing,
-                              .simulate = simulate_swing,
-                              .adjoint = adjoint_of_swing,
-                              .passes = 2, /* again from the checkpoints, and backward */
-                              .metrics = metrics,
-                              .bodies = bodies_of_swing,
-                              .place = place_swing,
-                              .measure = measure_swing,
-                              SIGHT_TABLE};
+static const ds_env_table env = {.size = sizeof(swing),
+                                 .advice = "reduce parameter cells or duration",
+                                 .cure = cure,
+                                 .read = read_swing,
+                                 .hook_points = hooks_of_swing,
+                                 .allocate = allocate_swing,
+                                 .release = release_swing,
+                                 .range = range_of_swing,
+                                 .variable = name_of_swing,
+                                 .simulate = simulate_swing,
+                                 .adjoint = adjoint_of_swing,
+                                 .passes = 2, /* again from the checkpoints, and backward */
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_swing,
+                                 .place = place_swing,
+                                 .measure = measure_swing,
+                                 SIGHT_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("swing", "4"),
+    BUNDLED_DESC("swing", "4"),
     .flags = DS_ENV_GRADIENT,
     .summary = "A cloth is swung by two corners, let go, and is to lie on the floor like a target.",
     .description =
@@ -624,8 +624,7 @@ static const ds_desc desc = {
         "No stepwise control: the variables are constants of an episode, not actions in it.\n"
         "Metrics: loss if the episode ended there (loss = image: that of loss = mesh), largest stretch of a "
         "spring, lowest point, x, y, z of the centre of mass.",
-    .citation = ENV_KIT_ANTONOVA " Springs and time of impact: Y. Hu et al., DiffTaichi, ICLR 2020.",
-    .extensions = env_kit_scene_channels_hooks,
+    .citation = PAPER_ANTONOVA " Springs and time of impact: Y. Hu et al., DiffTaichi, ICLR 2020.",
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

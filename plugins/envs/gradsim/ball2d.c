@@ -3,6 +3,7 @@
  * gradSim (Jatavallabhula et al., ICLR 2021, its demonstration of bouncing in the plane). */
 #include "engines/algebra/finite.h"
 #include "engines/contact/floor_ball.h"
+#include "engines/kit/bundled.h"
 #include "engines/swept/ball_scene.h"
 
 #include <string.h>
@@ -120,7 +121,7 @@ static void read_ball2d(void *self, ds_param_reader *in)
     ball_scene_ready(&e->scene, in, 1, e->radius, colors);
 }
 
-static const scene_metric metrics[] = {
+static const ds_scene_kit_label metrics[] = {
     {"x", "m"}, {"y", "m"}, {"distance", "m"}, {"error", ""}, {NULL, NULL}};
 
 static void measure_ball2d(void *self, uint64_t k, double *out)
@@ -135,17 +136,16 @@ static void measure_ball2d(void *self, uint64_t k, double *out)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(thrown),
-                              .advice = "reduce parameter image_size or frames",
-                              .cure = cure,
-                              .read = read_ball2d,
-                              .metrics = metrics,
-                              .measure = measure_ball2d,
-                              SWEPT_TABLE(swept_allocate, swept_release)};
+static const ds_env_table env = {.size = sizeof(thrown),
+                                 .advice = "reduce parameter image_size or frames",
+                                 .cure = cure,
+                                 .read = read_ball2d,
+                                 .metrics = metrics,
+                                 .measure = measure_ball2d,
+                                 SWEPT_TABLE(swept_allocate, swept_release)};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("ball2d", "2"),
-    .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("ball2d", "2"), .flags = DS_ENV_GRADIENT,
     .summary = "How fast is a bouncing ball, and how strong is gravity? From pictures (gradSim).",
     .description =
         "A ball of radius 0.75 m is thrown from 5 m along the floor, which throws it back without loss, and "
@@ -157,7 +157,6 @@ static const ds_desc desc = {
         "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric "
         "error: mean error of the variables, in proportion where they are positive, which the optimizer does "
         "not see.",
-    .citation = ENV_KIT_GRADSIM,
-    .extensions = env_kit_scene_channels};
+    .citation = PAPER_GRADSIM};
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -2,6 +2,7 @@
 /* beam - a soft beam that is held at both ends sags under its weight: what it is made of is to be found from
  * what a camera sees. System identification of gradSim (Jatavallabhula et al., ICLR 2021, figures 4 and 11,
  * table 3). */
+#include "engines/kit/bundled.h"
 #include "engines/soft/soft.h"
 
 #include <math.h>
@@ -58,7 +59,7 @@ static void read_beam(void *self, ds_param_reader *in)
     soft_ready(s, in);
 }
 
-static const scene_metric metrics[] = {{"sag", "m"}, {"distance", "m"}, {"error", ""}, {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"sag", "m"}, {"distance", "m"}, {"error", ""}, {NULL, NULL}};
 
 static void measure_beam(void *self, uint64_t k, double *out)
 {
@@ -73,17 +74,16 @@ static void measure_beam(void *self, uint64_t k, double *out)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(soft),
-                              .advice = "reduce parameter image_size or duration",
-                              .cure = cure,
-                              .read = read_beam,
-                              .metrics = metrics,
-                              .measure = measure_beam,
-                              SOFT_TABLE};
+static const ds_env_table env = {.size = sizeof(soft),
+                                 .advice = "reduce parameter image_size or duration",
+                                 .cure = cure,
+                                 .read = read_beam,
+                                 .metrics = metrics,
+                                 .measure = measure_beam,
+                                 SOFT_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("beam", "1"),
-    .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("beam", "1"), .flags = DS_ENV_GRADIENT,
     .summary = "What is a sagging beam made of? From pictures (gradSim, Lame parameters).",
     .description =
         "A beam of 400 tetrahedra (stable neo-Hookean), 2 m x 0.2 m x 0.2 m, held at both ends, falls "
@@ -93,7 +93,6 @@ static const ds_desc desc = {
         "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric "
         "error: mean error of the variables, in proportion where they are logarithms, which the "
         "optimizer does not see.",
-    .citation = ENV_KIT_GRADSIM,
-    .extensions = env_kit_scene_channels};
+    .citation = PAPER_GRADSIM};
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

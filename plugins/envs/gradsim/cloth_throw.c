@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cloth_throw - a cloth is thrown so that it falls where another one lies in the air: control-cloth of
  * gradSim (Jatavallabhula et al., ICLR 2021, figures 5 and 6b). */
+#include "engines/kit/bundled.h"
 #include "engines/soft/soft.h"
 
 static const char cure[] = "raise substeps, or throw slower";
@@ -88,17 +89,16 @@ static void read_cloth_throw(void *self, ds_param_reader *in)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(throw),
-                              .advice = "reduce parameter image_size, cells or duration",
-                              .cure = cure,
-                              .read = read_cloth_throw,
-                              .metrics = soft_goal_metrics,
-                              .measure = soft_measure_goal,
-                              SOFT_TABLE};
+static const ds_env_table env = {.size = sizeof(throw),
+                                 .advice = "reduce parameter image_size, cells or duration",
+                                 .cure = cure,
+                                 .read = read_cloth_throw,
+                                 .metrics = soft_goal_metrics,
+                                 .measure = soft_measure_goal,
+                                 SOFT_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("cloth_throw", "2"),
-    .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("cloth_throw", "2"), .flags = DS_ENV_GRADIENT,
     .summary = "A cloth is to be thrown to where a target is in the air (gradSim, control-cloth).",
     .description = "A cloth of 20 x 20 cells (neo-Hookean membrane, bending, lift and drag) flies for 1.5 s. "
                    "The variables are its velocity at the start; others of its properties can be variables, "
@@ -108,7 +108,6 @@ static const ds_desc desc = {
                    "the cloth out of view. observe = state: error of the centre of mass. frames = 24 "
                    "compares all pictures to the one of the target, as gradSim does.\n"
                    "Channels: residuals with J v and J' w; with observe = image also pictures and target.",
-    .citation = ENV_KIT_GRADSIM,
-    .extensions = env_kit_scene_channels};
+    .citation = PAPER_GRADSIM};
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -2,6 +2,7 @@
 /* cloth_velocity - a cloth between two anchors swings and falls: the velocities of its particles at the start
  * are to be found from what a camera sees. System identification of gradSim (Jatavallabhula et al., ICLR
  * 2021, table 3). */
+#include "engines/kit/bundled.h"
 #include "engines/soft/soft.h"
 
 #include <diffsim/helper/random.h>
@@ -127,17 +128,16 @@ static void read_cloth_velocity(void *self, ds_param_reader *in)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(soft),
-                              .advice = "reduce parameter image_size or duration",
-                              .cure = cure,
-                              .read = read_cloth_velocity,
-                              .metrics = soft_fit_metrics,
-                              .measure = soft_measure_fit,
-                              SOFT_TABLE};
+static const ds_env_table env = {.size = sizeof(soft),
+                                 .advice = "reduce parameter image_size or duration",
+                                 .cure = cure,
+                                 .read = read_cloth_velocity,
+                                 .metrics = soft_fit_metrics,
+                                 .measure = soft_measure_fit,
+                                 SOFT_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("cloth_velocity", "1"),
-    .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("cloth_velocity", "1"), .flags = DS_ENV_GRADIENT,
     .summary = "How fast did the particles of a cloth start? From pictures (gradSim).",
     .description = "A cloth of 20 x 10 cells (neo-Hookean membrane, bending) hangs between two anchors on "
                    "springs, a metre to the left and to the right of two of its corners. The variables are "
@@ -149,7 +149,6 @@ static const ds_desc desc = {
                    "Channels: residuals with J v and J' w; with observe = image also pictures and target. "
                    "Metric error: mean error of the variables, in proportion where they are logarithms, "
                    "which the optimizer does not see.",
-    .citation = ENV_KIT_GRADSIM,
-    .extensions = env_kit_scene_channels};
+    .citation = PAPER_GRADSIM};
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gear - a soft wheel with teeth makes its way to a target by contracting its parts in turn: control-fem of
  * gradSim (Jatavallabhula et al., ICLR 2021, figures 5 and 6a). */
+#include "engines/kit/bundled.h"
 #include "engines/soft/soft.h"
 
 #include <math.h>
@@ -98,17 +99,16 @@ static void read_gear(void *self, ds_param_reader *in)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(gear),
-                              .advice = "reduce parameter image_size or duration",
-                              .cure = cure,
-                              .read = read_gear,
-                              .metrics = soft_goal_metrics,
-                              .measure = soft_measure_goal,
-                              SOFT_TABLE};
+static const ds_env_table env = {.size = sizeof(gear),
+                                 .advice = "reduce parameter image_size or duration",
+                                 .cure = cure,
+                                 .read = read_gear,
+                                 .metrics = soft_goal_metrics,
+                                 .measure = soft_measure_goal,
+                                 SOFT_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("gear", "2"),
-    .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("gear", "2"), .flags = DS_ENV_GRADIENT,
     .summary = "A soft wheel is to get to a target by contracting its parts in turn (gradSim, control-fem).",
     .description = "A wheel with 16 teeth of 1152 tetrahedra (stable neo-Hookean) is thrown at 1.5 m/s and "
                    "rolls on the ground. A tetrahedron contracts by scale tanh(w . sinusoids of 2.5 rad/s); "
@@ -117,7 +117,6 @@ static const ds_desc desc = {
                    "the wheel against that of one at rest at the target; where the two do not overlap the "
                    "gradient makes the wheel look smaller, not closer.\n"
                    "Channels: residuals with J v and J' w; with observe = image also pictures and target.",
-    .citation = ENV_KIT_GRADSIM,
-    .extensions = env_kit_scene_channels};
+    .citation = PAPER_GRADSIM};
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -2,6 +2,7 @@
 /* pendulum_id - a damped pendulum swings before a camera: its length and gravity are to be found, and how it
  * started. System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 6 and
  * its demonstrations). */
+#include "engines/kit/bundled.h"
 #include "engines/pendulum/pendulum.h"
 #include "engines/swept/ball_scene.h"
 
@@ -106,7 +107,7 @@ static void read_pendulum_id(void *self, ds_param_reader *in)
     ball_scene_ready(&e->scene, in, 1, 1, colors);
 }
 
-static const scene_metric metrics[] = {
+static const ds_scene_kit_label metrics[] = {
     {"angle", "rad"}, {"rate", "rad/s"}, {"distance", "m"}, {"error", ""}, {NULL, NULL}};
 
 static void measure_pendulum_id(void *self, uint64_t k, double *out)
@@ -120,17 +121,16 @@ static void measure_pendulum_id(void *self, uint64_t k, double *out)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(pendulum),
-                              .advice = "reduce parameter image_size or frames",
-                              .cure = cure,
-                              .read = read_pendulum_id,
-                              .metrics = metrics,
-                              .measure = measure_pendulum_id,
-                              SWEPT_TABLE(swept_allocate, swept_release)};
+static const ds_env_table env = {.size = sizeof(pendulum),
+                                 .advice = "reduce parameter image_size or frames",
+                                 .cure = cure,
+                                 .read = read_pendulum_id,
+                                 .metrics = metrics,
+                                 .measure = measure_pendulum_id,
+                                 SWEPT_TABLE(swept_allocate, swept_release)};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("pendulum_id", "1"),
-    .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("pendulum_id", "1"), .flags = DS_ENV_GRADIENT,
     .summary = "How long is a pendulum, and how strong is gravity? From pictures (gradSim).",
     .description =
         "A pendulum with a bob of radius 1 m swings for 4.9 s and loses speed. The variables are what is "
@@ -141,7 +141,6 @@ static const ds_desc desc = {
         "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric "
         "error: mean error of the variables, in proportion where they are positive, which the optimizer does "
         "not see.",
-    .citation = ENV_KIT_GRADSIM,
-    .extensions = env_kit_scene_channels};
+    .citation = PAPER_GRADSIM};
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -4,6 +4,7 @@
  * table 2). */
 #include "engines/algebra/quaternion.h"
 #include "engines/fem/mesh.h"
+#include "engines/kit/bundled.h"
 #include "engines/rigid/mass.h"
 #include "engines/rigid/pose.h"
 #include "engines/rigid/rigid.h"
@@ -358,7 +359,7 @@ static void release_rigid_contact(void *self)
     fem_mesh_free(&((contact *)self)->mesh);
 }
 
-static const scene_metric metrics[] = {
+static const ds_scene_kit_label metrics[] = {
     {"x", "m"}, {"y", "m"}, {"distance", "m"}, {"error", ""}, {NULL, NULL}};
 
 static void measure_rigid_contact(void *self, uint64_t k, double *out)
@@ -373,18 +374,17 @@ static void measure_rigid_contact(void *self, uint64_t k, double *out)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(contact),
-                              .advice = "reduce parameter image_size or duration",
-                              .cure = cure,
-                              .read = read_rigid_contact,
-                              .hook_points = hooks_of_contact,
-                              .metrics = metrics,
-                              .measure = measure_rigid_contact,
-                              SWEPT_TABLE(allocate_contact, release_rigid_contact)};
+static const ds_env_table env = {.size = sizeof(contact),
+                                 .advice = "reduce parameter image_size or duration",
+                                 .cure = cure,
+                                 .read = read_rigid_contact,
+                                 .hook_points = hooks_of_contact,
+                                 .metrics = metrics,
+                                 .measure = measure_rigid_contact,
+                                 SWEPT_TABLE(allocate_contact, release_rigid_contact)};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("rigid_contact", "2"),
-    .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("rigid_contact", "2"), .flags = DS_ENV_GRADIENT,
     .summary = "Density and contact of a bouncing cube? From pictures (gradSim, table 2).",
     .description =
         "A cube of side 1.15 m falls from 4 m, thrown at 2 m/s, and bounces and slides on the ground: a "
@@ -400,7 +400,6 @@ static const ds_desc desc = {
         "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric error: "
         "mean error of the variables, in proportion where they are positive, which the optimizer does not "
         "see.",
-    .citation = ENV_KIT_GRADSIM,
-    .extensions = env_kit_scene_channels_hooks};
+    .citation = PAPER_GRADSIM};
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -4,6 +4,7 @@
 #include "engines/algebra/quaternion.h"
 #include "engines/fem/mesh.h"
 #include "engines/fem/read.h"
+#include "engines/kit/bundled.h"
 #include "engines/rigid/mass.h"
 #include "engines/rigid/momentum.h"
 #include "engines/rigid/pose.h"
@@ -443,7 +444,7 @@ static void release_rigid_mass(void *self)
     fem_mesh_free(&((pushed *)self)->mesh);
 }
 
-static const scene_metric metrics[] = {{"y", "m"}, {"distance", "m"}, {"error", ""}, {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"y", "m"}, {"distance", "m"}, {"error", ""}, {NULL, NULL}};
 
 static void measure_rigid_mass(void *self, uint64_t k, double *out)
 {
@@ -456,18 +457,17 @@ static void measure_rigid_mass(void *self, uint64_t k, double *out)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(pushed),
-                              .advice = "reduce parameter image_size or steps",
-                              .cure = cure,
-                              .read = read_rigid_mass,
-                              .hook_points = hooks_of_mass,
-                              .metrics = metrics,
-                              .measure = measure_rigid_mass,
-                              SWEPT_TABLE(allocate_mass, release_rigid_mass)};
+static const ds_env_table env = {.size = sizeof(pushed),
+                                 .advice = "reduce parameter image_size or steps",
+                                 .cure = cure,
+                                 .read = read_rigid_mass,
+                                 .hook_points = hooks_of_mass,
+                                 .metrics = metrics,
+                                 .measure = measure_rigid_mass,
+                                 SWEPT_TABLE(allocate_mass, release_rigid_mass)};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("rigid_mass", "2"),
-    .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("rigid_mass", "2"), .flags = DS_ENV_GRADIENT,
     .summary = "How heavy is a body that is pushed? From pictures (gradSim, table 1).",
     .description =
         "A cube, or another body, with a point mass at each of its vertices is pushed by known forces; there "
@@ -481,7 +481,6 @@ static const ds_desc desc = {
         "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric error: "
         "mean error of the variables, in proportion where they are positive, which the optimizer does not "
         "see.",
-    .citation = ENV_KIT_GRADSIM,
-    .extensions = env_kit_scene_channels_hooks};
+    .citation = PAPER_GRADSIM};
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

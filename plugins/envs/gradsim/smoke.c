@@ -2,7 +2,7 @@
 /* smoke - a wind is to carry smoke so that it becomes a disc or a ring: the decision variables are the
  * velocity at the start, everywhere or by the waves of a stream function. */
 #include "engines/smoke/smoke.h"
-#include "engines/kit/env_kit.h"
+#include "engines/kit/bundled.h"
 #include "engines/smoke/stream.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct smoke_env {
-    env_kit kit; /* first */
+    ds_env_kit kit; /* first */
     int64_t variables, target;
     size_t waves, size, sweeps;
     double limit;
@@ -117,19 +117,19 @@ static void range_of_smoke(const void *self, uint64_t i, double *lower, double *
     *start = e->variables == WAVES ? 0.05 * e->limit : 0;
 }
 
-static void name_velocity(const void *self, uint64_t i, env_variable *out)
+static void name_velocity(const void *self, uint64_t i, ds_env_variable *out)
 {
     const smoke_env *e = self;
-    env_variable_put(out->unit, "cells/step");
+    ds_env_variable_put(out->unit, "cells/step");
     if (e->variables == WAVES) {
-        env_variable_put(out->name, "wave.%u.%s", (unsigned)(i / 2), i % 2 ? "sin" : "cos");
-        env_variable_put(out->group, "wave");
+        ds_env_variable_put(out->name, "wave.%u.%s", (unsigned)(i / 2), i % 2 ? "sin" : "cos");
+        ds_env_variable_put(out->group, "wave");
         return;
     }
     const uint64_t field = e->size * e->size, cell = i % field;
-    env_variable_put(out->group, i < field ? "vx" : "vy");
-    env_variable_put(out->name, "%s.%u.%u", out->group, (unsigned)(cell / e->size),
-                     (unsigned)(cell % e->size));
+    ds_env_variable_put(out->group, i < field ? "vx" : "vy");
+    ds_env_variable_put(out->name, "%s.%u.%u", out->group, (unsigned)(cell / e->size),
+                        (unsigned)(cell % e->size));
 }
 
 /* ---- loss ---- */
@@ -296,22 +296,22 @@ static void place_smoke(const void *self, uint64_t k, uint64_t b, double *out)
     }
 }
 
-static void bodies_of_smoke(void *self, scene_kit *s)
+static void bodies_of_smoke(void *self, ds_scene_kit *s)
 {
     smoke_env *e = self;
     static const double box[6] = {0, 0, -0.1, 1, 1, 0.1};
     s->info.flat = 1;
     memcpy(s->info.box, box, sizeof box);
     for (int b = SMOKE; b <= TARGET; b++) {
-        uint64_t body =
-            scene_kit_body(s, b == SMOKE ? "smoke" : "target", DS_BODY_MESH,
-                           b == SMOKE ? DS_ROLE_MATERIAL : DS_ROLE_TARGET, 4 * DOTS * DOTS, (double[4]){0});
-        s->body[body].index = e->corner;
-        s->body[body].index_count = 6 * DOTS * DOTS;
+        uint64_t body = ds_scene_kit_body(s, b == SMOKE ? "smoke" : "target", DS_BODY_MESH,
+                                          b == SMOKE ? DS_ROLE_MATERIAL : DS_ROLE_TARGET, 4 * DOTS * DOTS,
+                                          (double[4]){0});
+        ds_scene_kit_at(s, body)->index = e->corner;
+        ds_scene_kit_at(s, body)->index_count = 6 * DOTS * DOTS;
     }
 }
 
-static const scene_metric metrics[] = {
+static const ds_scene_kit_label metrics[] = {
     {"off_target", ""}, {"smoke", "cells"}, {"speed", "cells/step"}, {NULL, NULL}};
 
 static void measure_smoke(void *self, uint64_t k, double *out)
@@ -330,27 +330,25 @@ static void measure_smoke(void *self, uint64_t k, double *out)
 
 /* ---- plugin ---- */
 
-static const char *const extensions[] = {DS_EXT_SCENE, DS_EXT_VARIABLES, DS_EXT_CHANNELS, NULL};
-
-static const env_table env = {.size = sizeof(smoke_env),
-                              .advice = "reduce parameter size or steps",
-                              .read = read_smoke,
-                              .allocate = allocate_smoke,
-                              .range = range_of_smoke,
-                              .variable = name_velocity,
-                              .simulate = simulate_smoke,
-                              .adjoint = adjoint_of_smoke,
-                              .passes = 2, /* feet again, and backward */
-                              .metrics = metrics,
-                              .bodies = bodies_of_smoke,
-                              .place = place_smoke,
-                              .measure = measure_smoke,
-                              .channels = channels_of_smoke,
-                              .channel = channel_of_smoke,
-                              .answer = answer_of_smoke};
+static const ds_env_table env = {.size = sizeof(smoke_env),
+                                 .advice = "reduce parameter size or steps",
+                                 .read = read_smoke,
+                                 .allocate = allocate_smoke,
+                                 .range = range_of_smoke,
+                                 .variable = name_velocity,
+                                 .simulate = simulate_smoke,
+                                 .adjoint = adjoint_of_smoke,
+                                 .passes = 2, /* feet again, and backward */
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_smoke,
+                                 .place = place_smoke,
+                                 .measure = measure_smoke,
+                                 .channels = channels_of_smoke,
+                                 .channel = channel_of_smoke,
+                                 .answer = answer_of_smoke};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("smoke", "1"),
+    BUNDLED_DESC("smoke", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Find the wind that turns smoke into a disc or a ring.",
     .description = "Stable fluids on a periodic square: each step carries the velocity by itself, makes it "
@@ -366,7 +364,6 @@ static const ds_desc desc = {
                    "Metrics: off_target (the loss, of each frame), smoke (its sum), speed (the largest).",
     .citation = "J. Stam: Stable fluids. SIGGRAPH 1999. K. M. Jatavallabhula et al.: gradSim: Differentiable "
                 "simulation for system identification and visuomotor control. ICLR 2021, arXiv:2104.02646.",
-    .extensions = extensions,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* soft_ball - a soft ball is thrown and bounces: what it is made of is to be found from what a camera sees.
  * System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 3). */
+#include "engines/kit/bundled.h"
 #include "engines/soft/soft.h"
 
 static const char cure[] = "reduce mu, lambda or damping in parameter truth, or raise substeps";
@@ -61,17 +62,16 @@ static void read_soft_ball(void *self, ds_param_reader *in)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(soft),
-                              .advice = "reduce parameter image_size or duration",
-                              .cure = cure,
-                              .read = read_soft_ball,
-                              .metrics = soft_fit_metrics,
-                              .measure = soft_measure_fit,
-                              SOFT_TABLE};
+static const ds_env_table env = {.size = sizeof(soft),
+                                 .advice = "reduce parameter image_size or duration",
+                                 .cure = cure,
+                                 .read = read_soft_ball,
+                                 .metrics = soft_fit_metrics,
+                                 .measure = soft_measure_fit,
+                                 SOFT_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("soft_ball", "1"),
-    .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("soft_ball", "1"), .flags = DS_ENV_GRADIENT,
     .summary = "What is a bouncing soft ball made of? From pictures (gradSim, masses and Lame parameters).",
     .description =
         "A ball of 320 tetrahedra (stable neo-Hookean) of radius 1 m is thrown at 2 m/s and bounces "
@@ -82,7 +82,6 @@ static const ds_desc desc = {
         "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric "
         "error: mean error of the variables, in proportion where they are logarithms, which the "
         "optimizer does not see.",
-    .citation = ENV_KIT_GRADSIM,
-    .extensions = env_kit_scene_channels};
+    .citation = PAPER_GRADSIM};
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

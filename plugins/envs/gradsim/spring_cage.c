@@ -2,6 +2,7 @@
 /* spring_cage - a mass hangs on springs from the corners of a cage and is to end at a target: the springs are
  * the variables. After the test scene of DiffRL's engine (Xu et al., ICLR 2022), for the quantities of
  * springs in table 6 of gradSim (Jatavallabhula et al., ICLR 2021). */
+#include "engines/kit/bundled.h"
 #include "engines/soft/soft.h"
 
 #include <math.h>
@@ -85,7 +86,8 @@ static void read_spring_cage(void *self, ds_param_reader *in)
     soft_ready(s, in);
 }
 
-static const scene_metric metrics[] = {{"distance", "m"}, {"x", "m"}, {"y", "m"}, {"z", "m"}, {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {
+    {"distance", "m"}, {"x", "m"}, {"y", "m"}, {"z", "m"}, {NULL, NULL}};
 
 static void measure_spring_cage(void *self, uint64_t k, double *out)
 {
@@ -99,17 +101,16 @@ static void measure_spring_cage(void *self, uint64_t k, double *out)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(cage),
-                              .advice = "reduce parameter image_size or duration",
-                              .cure = cure,
-                              .read = read_spring_cage,
-                              .metrics = metrics,
-                              .measure = measure_spring_cage,
-                              SOFT_TABLE};
+static const ds_env_table env = {.size = sizeof(cage),
+                                 .advice = "reduce parameter image_size or duration",
+                                 .cure = cure,
+                                 .read = read_spring_cage,
+                                 .metrics = metrics,
+                                 .measure = measure_spring_cage,
+                                 SOFT_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("spring_cage", "1"),
-    .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("spring_cage", "1"), .flags = DS_ENV_GRADIENT,
     .summary = "Springs of a cage are to be chosen so that a mass among them ends at a target.",
     .description = "A mass of 1 kg in the middle of a square, or a cube, hangs on springs from its corners "
                    "(100 N/m, 10 N s/m), without gravity. The variables are the lengths of the springs at "
@@ -117,7 +118,6 @@ static const ds_desc desc = {
                    "distance of the mass to its target after 2 s, a third of it.\n"
                    "Channels: residuals with J v and J' w; with observe = image (a disc for the mass) also "
                    "pictures and target.",
-    .citation = ENV_KIT_GRADSIM,
-    .extensions = env_kit_scene_channels};
+    .citation = PAPER_GRADSIM};
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* walker - a soft sheet on two legs walks to a target by contracting its triangles: control-walker of gradSim
  * (Jatavallabhula et al., ICLR 2021, figure 5). */
+#include "engines/kit/bundled.h"
 #include "engines/soft/soft.h"
 
 #include <math.h>
@@ -101,7 +102,7 @@ static void read_walker(void *self, ds_param_reader *in)
     soft_ready(s, in);
 }
 
-static const scene_metric metrics[] = {{"x", "m"}, {"y", "m"}, {"distance", "m"}, {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"x", "m"}, {"y", "m"}, {"distance", "m"}, {NULL, NULL}};
 
 static void measure_walker(void *self, uint64_t k, double *out)
 {
@@ -113,17 +114,16 @@ static void measure_walker(void *self, uint64_t k, double *out)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(walker),
-                              .advice = "reduce parameter image_size or duration",
-                              .cure = cure,
-                              .read = read_walker,
-                              .metrics = metrics,
-                              .measure = measure_walker,
-                              SOFT_TABLE};
+static const ds_env_table env = {.size = sizeof(walker),
+                                 .advice = "reduce parameter image_size or duration",
+                                 .cure = cure,
+                                 .read = read_walker,
+                                 .metrics = metrics,
+                                 .measure = measure_walker,
+                                 SOFT_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("walker", "2"),
-    .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("walker", "2"), .flags = DS_ENV_GRADIENT,
     .summary = "A soft sheet on two legs is to walk to a target (gradSim, control-walker).",
     .description = "A sheet of 104 triangles (neo-Hookean membrane) stands on two legs. A triangle contracts "
                    "by scale tanh(w . sinusoids of 20 rad/s); the weights w are the variables. With none it "
@@ -131,7 +131,6 @@ static const ds_desc desc = {
                    "observe = image: the last picture against that of the walker at the target. observe = "
                    "state: error of the centre of mass at the end.\n"
                    "Channels: residuals with J v and J' w; with observe = image also pictures and target.",
-    .citation = ENV_KIT_GRADSIM,
-    .extensions = env_kit_scene_channels};
+    .citation = PAPER_GRADSIM};
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -3,7 +3,7 @@
  * target? After the example of billiards in google-research/tiny-differentiable-simulator (E. Heiden et al.,
  * NeuralSim, ICRA 2021). */
 #include "engines/billiards/billiards.h"
-#include "engines/kit/env_kit.h"
+#include "engines/kit/bundled.h"
 
 #include <string.h>
 
@@ -23,7 +23,7 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct table {
-    env_kit kit; /* first */
+    ds_env_kit kit; /* first */
     billiards rules;
     double target[2];
     double (*at)[BILLIARDS_BALLS][2]; /* [steps + 1]: where the balls were */
@@ -59,12 +59,12 @@ static void range_of_force(const void *self, uint64_t i, double *lower, double *
     *start = i == 0 ? 500 : 400;
 }
 
-static void name_of_force(const void *self, uint64_t i, env_variable *out)
+static void name_of_force(const void *self, uint64_t i, ds_env_variable *out)
 {
     (void)self;
-    env_variable_put(out->name, "force.%c", i == 0 ? 'x' : 'y');
-    env_variable_put(out->unit, "N");
-    env_variable_put(out->group, "force");
+    ds_env_variable_put(out->name, "force.%c", i == 0 ? 'x' : 'y');
+    ds_env_variable_put(out->unit, "N");
+    ds_env_variable_put(out->group, "force");
 }
 
 /* ---- an episode ---- */
@@ -161,30 +161,30 @@ static void place_billiards(const void *self, uint64_t k, uint64_t b, double *ou
     const table *e = self;
     static const int first[] = {0, AIMED, PUSHED};
     if (b == TARGET) {
-        scene_kit_pose(e->target[0], e->target[1], 0, 0, out);
+        ds_scene_kit_pose(e->target[0], e->target[1], 0, 0, out);
         return;
     }
     for (int i = 0; i < (b == RACK ? AIMED : 1); i++) {
         const double *at = e->at[k][first[b] + i];
-        scene_kit_pose(at[0], at[1], 0, 0, out + 7 * i);
+        ds_scene_kit_pose(at[0], at[1], 0, 0, out + 7 * i);
     }
 }
 
-static void bodies_of_billiards(void *self, scene_kit *s)
+static void bodies_of_billiards(void *self, ds_scene_kit *s)
 {
     const table *e = self;
     const double size[4] = {e->rules.radius, 0, 0, 0};
-    scene_kit_body(s, "rack", DS_BODY_SPHERE, DS_ROLE_MATERIAL, AIMED, size);
-    scene_kit_body(s, "last", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, size);
-    scene_kit_body(s, "white", DS_BODY_SPHERE, DS_ROLE_TOOL, 1, size);
-    scene_kit_body(s, "target", DS_BODY_SPHERE, DS_ROLE_TARGET, 1, size);
-    s->body[LAST].variety = 1;
-    scene_kit_include(s, 0, 0, 0, 3);
-    scene_kit_include(s, e->target[0], e->target[1], 0, 2);
+    ds_scene_kit_body(s, "rack", DS_BODY_SPHERE, DS_ROLE_MATERIAL, AIMED, size);
+    ds_scene_kit_body(s, "last", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, size);
+    ds_scene_kit_body(s, "white", DS_BODY_SPHERE, DS_ROLE_TOOL, 1, size);
+    ds_scene_kit_body(s, "target", DS_BODY_SPHERE, DS_ROLE_TARGET, 1, size);
+    ds_scene_kit_at(s, LAST)->variety = 1;
+    ds_scene_kit_include(s, 0, 0, 0, 3);
+    ds_scene_kit_include(s, e->target[0], e->target[1], 0, 2);
     s->info.flat = 1;
 }
 
-static const scene_metric metrics[] = {
+static const ds_scene_kit_label metrics[] = {
     {"x", "m"}, {"y", "m"}, {"distance", "m"}, {"impulses", ""}, {NULL, NULL}};
 
 static void measure_billiards(void *self, uint64_t k, double *out)
@@ -198,24 +198,23 @@ static void measure_billiards(void *self, uint64_t k, double *out)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(table),
-                              .advice = "reduce steps",
-                              .read = read_billiards,
-                              .range = range_of_force,
-                              .variable = name_of_force,
-                              .simulate = simulate_billiards,
-                              .adjoint = gradient_of_billiards,
-                              .metrics = metrics,
-                              .bodies = bodies_of_billiards,
-                              .place = place_billiards,
-                              .measure = measure_billiards,
-                              .channels = channels_of_billiards,
-                              .channel = channel_of_billiards,
-                              .answer = answer_of_billiards};
+static const ds_env_table env = {.size = sizeof(table),
+                                 .advice = "reduce steps",
+                                 .read = read_billiards,
+                                 .range = range_of_force,
+                                 .variable = name_of_force,
+                                 .simulate = simulate_billiards,
+                                 .adjoint = gradient_of_billiards,
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_billiards,
+                                 .place = place_billiards,
+                                 .measure = measure_billiards,
+                                 .channels = channels_of_billiards,
+                                 .channel = channel_of_billiards,
+                                 .answer = answer_of_billiards};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("billiards", "1"),
-    .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("billiards", "1"), .flags = DS_ENV_GRADIENT,
     .summary = "Push the white ball so that the last ball of a rack rolls to a target.",
     .description = "Seven balls of 1 kg and radius 0.5 m: six are racked in rows of 1, 2 and 3, the white "
                    "one lies before them. The variables are the force on the white ball in the first of 300 "
@@ -230,7 +229,6 @@ static const ds_desc desc = {
     .citation =
         "E. Heiden, D. Millard, E. Coumans, Y. Sheng, G. S. Sukhatme: NeuralSim: Augmenting differentiable "
         "simulators with neural networks. ICRA 2021, arXiv:2011.04217; E. Coumans and others: "
-        "google-research/tiny-differentiable-simulator.",
-    .extensions = env_kit_scene_channels};
+        "google-research/tiny-differentiable-simulator."};
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -2,7 +2,7 @@
 /* cube_throw - a cube that is thrown onto a plane moves by impulses; a model with springs and a small network
  * in its friction is to move like it. After E. Heiden et al., "NeuralSim: Augmenting differentiable
  * simulators with neural networks" (ICRA 2021). */
-#include "engines/kit/env_kit.h"
+#include "engines/kit/bundled.h"
 #include "engines/kit/knob.h"
 #include "engines/recording/recorded.h"
 #include "engines/throw/throw.h"
@@ -67,7 +67,7 @@ static const knob physical[] = {KNOB("stiffness", "N m^-3/2", 0, 20000, 0),
                                 KNOB("mu_static", "", 0, 1, 0.5), KNOB("slip", "m/s", 0.001, 0.5, 0.01)};
 
 typedef struct cube {
-    env_kit kit; /* first */
+    ds_env_kit kit; /* first */
     throw_motion motion;
     knob_set knobs;
     knob knob[LAW_CONSTANTS];
@@ -275,7 +275,7 @@ static void range_of_cube(const void *self, uint64_t i, double *lower, double *u
     knob_range(&((const cube *)self)->knobs, i, lower, upper, start);
 }
 
-static void name_of_cube(const void *self, uint64_t i, env_variable *out)
+static void name_of_cube(const void *self, uint64_t i, ds_env_variable *out)
 {
     knob_name(&((const cube *)self)->knobs, i, out);
 }
@@ -450,26 +450,26 @@ static void place_cube(const void *self, uint64_t k, uint64_t b, double *out)
     memcpy(out, pose, sizeof pose);
 }
 
-static void bodies_of_cube(void *self, scene_kit *s)
+static void bodies_of_cube(void *self, ds_scene_kit *s)
 {
     const cube *e = self;
     const double half = throw_corner + throw_radius, size[4] = {half, half, half, 0};
-    scene_kit_body(s, "cube", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, size);
-    scene_kit_body(s, "recorded", DS_BODY_BOX, DS_ROLE_TOOL, 1, size);
+    ds_scene_kit_body(s, "cube", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, size);
+    ds_scene_kit_body(s, "recorded", DS_BODY_BOX, DS_ROLE_TOOL, 1, size);
     for (uint64_t k = 0; k <= e->kit.steps; k++) {
         const double *at = e->target + k * THROW_STATES + THROW_PLACE;
         if (!isnan(at[0] + at[1] + at[2])) {
-            scene_kit_include(s, at[0], at[2], -at[1], 0.9);
+            ds_scene_kit_include(s, at[0], at[2], -at[1], 0.9);
         }
     }
     s->info.box[1] = fmax(s->info.box[1], -0.1);
     s->info.ground = 0;
 }
 
-static const scene_metric metrics[] = {{"x", "m"},          {"y", "m"},          {"z", "m"},
-                                       {"recorded_x", "m"}, {"recorded_y", "m"}, {"recorded_z", "m"},
-                                       {"distance", "m"},   {"error_sum", ""},   {"held_out", ""},
-                                       {"rmse", "m"},       {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"x", "m"},          {"y", "m"},          {"z", "m"},
+                                             {"recorded_x", "m"}, {"recorded_y", "m"}, {"recorded_z", "m"},
+                                             {"distance", "m"},   {"error_sum", ""},   {"held_out", ""},
+                                             {"rmse", "m"},       {NULL, NULL}};
 
 /* Adds frame k to the sums; those of places begin again with the first that is held out. */
 static void add_frame(cube *e, uint64_t k)
@@ -515,28 +515,27 @@ static void measure_cube(void *self, uint64_t k, double *out)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(cube),
-                              .advice = "reduce n_samples",
-                              .cure = cure,
-                              .read = read_cube,
-                              .hook_points = hooks_of_cube,
-                              .allocate = allocate_cube,
-                              .range = range_of_cube,
-                              .variable = name_of_cube,
-                              .simulate = simulate_cube,
-                              .adjoint = adjoint_of_cube,
-                              .passes = 2,
-                              .metrics = metrics,
-                              .bodies = bodies_of_cube,
-                              .place = place_cube,
-                              .measure = measure_cube,
-                              .channels = channels_of_cube,
-                              .channel = channel_of_cube,
-                              .answer = answer_of_cube};
+static const ds_env_table env = {.size = sizeof(cube),
+                                 .advice = "reduce n_samples",
+                                 .cure = cure,
+                                 .read = read_cube,
+                                 .hook_points = hooks_of_cube,
+                                 .allocate = allocate_cube,
+                                 .range = range_of_cube,
+                                 .variable = name_of_cube,
+                                 .simulate = simulate_cube,
+                                 .adjoint = adjoint_of_cube,
+                                 .passes = 2,
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_cube,
+                                 .place = place_cube,
+                                 .measure = measure_cube,
+                                 .channels = channels_of_cube,
+                                 .channel = channel_of_cube,
+                                 .answer = answer_of_cube};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("cube_throw", "3"),
-    .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("cube_throw", "3"), .flags = DS_ENV_GRADIENT,
     .summary =
         "Contact by springs and a small network is to move a thrown cube like impulses do (NeuralSim).",
     .description =
@@ -559,7 +558,6 @@ static const ds_desc desc = {
         "their first on.",
     .citation =
         "E. Heiden, D. Millard, E. Coumans, Y. Sheng, G. S. Sukhatme: NeuralSim: Augmenting differentiable "
-        "simulators with neural networks. ICRA 2021, arXiv:2011.04217.",
-    .extensions = env_kit_scene_channels_hooks};
+        "simulators with neural networks. ICRA 2021, arXiv:2011.04217."};
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

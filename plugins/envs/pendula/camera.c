@@ -167,9 +167,9 @@ static void read_double_pendulum(void *self, ds_param_reader *in)
     swept_ready(s, in);
 }
 
-static const scene_metric metrics[] = {{"angle1", "rad"},  {"rate1", "rad/s"}, {"angle2", "rad"},
-                                       {"rate2", "rad/s"}, {"energy", "J"},    {"distance", "m"},
-                                       {"error", ""},      {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"angle1", "rad"},  {"rate1", "rad/s"}, {"angle2", "rad"},
+                                             {"rate2", "rad/s"}, {"energy", "J"},    {"distance", "m"},
+                                             {"error", ""},      {NULL, NULL}};
 
 static void measure_double_pendulum(void *self, uint64_t k, double *out)
 {
@@ -182,10 +182,10 @@ static void measure_double_pendulum(void *self, uint64_t k, double *out)
     identified_put(&e->swept.error, out + 6);
 }
 
-const env_table camera_table = {.size = sizeof(twins),
-                                .advice = "reduce parameter image_size or frames",
-                                .cure = cure,
-                                .read = read_double_pendulum,
-                                .metrics = metrics,
-                                .measure = measure_double_pendulum,
-                                SWEPT_TABLE(swept_allocate, swept_release)};
+const ds_env_table camera_table = {.size = sizeof(twins),
+                                   .advice = "reduce parameter image_size or frames",
+                                   .cure = cure,
+                                   .read = read_double_pendulum,
+                                   .metrics = metrics,
+                                   .measure = measure_double_pendulum,
+                                   SWEPT_TABLE(swept_allocate, swept_release)};

@@ -3,8 +3,8 @@
 #ifndef DS_ENVS_PENDULA_CAMERA_H
 #define DS_ENVS_PENDULA_CAMERA_H
 
-#include "engines/kit/env_kit.h"
+#include <diffsim/helper/env_kit.h>
 
-extern const env_table camera_table;
+extern const ds_env_table camera_table;
 
 #endif

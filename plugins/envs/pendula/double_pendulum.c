@@ -2,6 +2,7 @@
 /* double_pendulum - what is unknown of a double pendulum is to be found: from pictures (gradSim,
  * Jatavallabhula et al., ICLR 2021), or from its motion, simulated or recorded (NeuralSim, Heiden et al.,
  * ICRA 2021; Suh et al., ICML 2022). */
+#include "engines/kit/bundled.h"
 #include "engines/swept/swept.h"
 
 #include "camera.h"
@@ -81,25 +82,27 @@ static ds_status double_pendulum_create(const ds_host *host, void **out)
     }
     return in.status != DS_OK
                ? in.status
-               : env_kit_create(variant == VARIANT_CAMERA ? &camera_table : &motion_table, host, out);
+               : ds_env_kit_create(variant == VARIANT_CAMERA ? &camera_table : &motion_table, host, out);
 }
 
 static ds_status double_pendulum_evaluate(void *self, ds_eval *io)
 {
-    const env_kit *kit = self;
-    return env_kit_evaluate(kit->env, self, io);
+    const ds_env_kit *kit = self;
+    return ds_env_kit_evaluate(kit->env, self, io);
 }
 
 static const ds_env_vtable vtable = {.struct_size = sizeof(ds_env_vtable),
                                      .create = double_pendulum_create,
-                                     .destroy = env_kit_destroy,
-                                     .info = env_kit_info,
-                                     .bounds = env_kit_bounds,
+                                     .destroy = ds_env_kit_destroy,
+                                     .info = ds_env_kit_info,
+                                     .bounds = ds_env_kit_bounds,
                                      .evaluate = double_pendulum_evaluate,
-                                     .get_extension = env_kit_extension};
+                                     .get_extension = ds_env_kit_extension};
+
+static const char *const extensions[] = {DS_EXT_SCENE, DS_EXT_CHANNELS, DS_EXT_VARIABLES, DS_EXT_HOOKS, NULL};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("double_pendulum", "4"),
+    BUNDLED_DESC("double_pendulum", "4"),
     .flags = DS_ENV_GRADIENT,
     .summary = "What is unknown of a double pendulum? From pictures, or from its recorded motion.",
     .description =
@@ -119,12 +122,12 @@ static const ds_desc desc = {
         "mean error of the variables, in proportion where they are positive, which the optimizer does not "
         "see; distance: that of the middle of the bobs; rmse: of the angles so far, of those held out from "
         "their first on.",
-    .citation = ENV_KIT_GRADSIM " E. Heiden, D. Millard, E. Coumans, Y. Sheng, G. S. Sukhatme: NeuralSim: "
-                                "Augmenting differentiable simulators with neural networks. ICRA 2021, "
-                                "arXiv:2011.04217. A. Asseman, T. Kornuta, A. Ozcan: Learning beyond "
-                                "simulated physics. NeurIPS 2018 workshop. H. J. T. Suh, M. Simchowitz, K. "
-                                "Zhang, R. Tedrake: Do differentiable simulators give better policy "
-                                "gradients? ICML 2022, arXiv:2202.00817.",
-    .extensions = env_kit_scene_channels_hooks};
+    .citation = PAPER_GRADSIM " E. Heiden, D. Millard, E. Coumans, Y. Sheng, G. S. Sukhatme: NeuralSim: "
+                              "Augmenting differentiable simulators with neural networks. ICRA 2021, "
+                              "arXiv:2011.04217. A. Asseman, T. Kornuta, A. Ozcan: Learning beyond "
+                              "simulated physics. NeurIPS 2018 workshop. H. J. T. Suh, M. Simchowitz, K. "
+                              "Zhang, R. Tedrake: Do differentiable simulators give better policy "
+                              "gradients? ICML 2022, arXiv:2202.00817.",
+    .extensions = extensions};
 
 DS_DEFINE_ENV(desc, vtable)

@@ -4,10 +4,11 @@
 #ifndef DS_ENVS_PENDULA_MODEL_H
 #define DS_ENVS_PENDULA_MODEL_H
 
-#include "engines/kit/env_kit.h"
 #include "engines/pendulum/compound.h"
 #include "engines/recording/fit.h"
 #include "engines/recording/recorded.h"
+
+#include <diffsim/helper/env_kit.h>
 
 /* Parameter `variant`. */
 enum {

@@ -14,7 +14,7 @@ enum { FIRST, SECOND, BOBS, SEEN };
 static const char cure[] = "raise steps_per_sample";
 
 typedef struct motion {
-    env_kit kit; /* first */
+    ds_env_kit kit; /* first */
     model model;
     compound now;
     int onestep;
@@ -50,11 +50,12 @@ static uint64_t hooks_of_motion(const void *self, ds_hook *out)
     const int scaled = ((const motion *)self)->model.variant == VARIANT_RECORDING ||
                        ((const motion *)self)->model.variant == VARIANT_SYNTHETIC;
     uint64_t k = 0;
-    env_kit_hook(out, &k, DS_HOOK_INPUT, 2, "joint_angle", "rad",
-                 "Of the first arm from the downward vertical, of the second one from the first.");
-    env_kit_hook(out, &k, DS_HOOK_INPUT, 2, "joint_rate", "rad/s", "Rates of these.");
-    env_kit_hook(out, &k, DS_HOOK_OUTPUT, 2, "joint_torque", scaled ? "1/s^2" : "N m",
-                 scaled ? "Of the joints, divided by C as all constants are; begins as that of the damping."
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 2, "joint_angle", "rad",
+                    "Of the first arm from the downward vertical, of the second one from the first.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 2, "joint_rate", "rad/s", "Rates of these.");
+    ds_env_kit_hook(out, &k, DS_HOOK_OUTPUT, 2, "joint_torque", scaled ? "1/s^2" : "N m",
+                    scaled
+                        ? "Of the joints, divided by C as all constants are; begins as that of the damping."
                         : "Of the joints; begins as that of the damping.");
     return k;
 }
@@ -86,12 +87,12 @@ static void range_of_motion(const void *self, uint64_t i, double *lower, double 
     *start = v->start;
 }
 
-static void name_of_motion(const void *self, uint64_t i, env_variable *out)
+static void name_of_motion(const void *self, uint64_t i, ds_env_variable *out)
 {
     const model_variable *v = &((const motion *)self)->model.variable[i];
-    env_variable_put(out->name, "%s", v->name);
-    env_variable_put(out->unit, "%s", v->unit);
-    env_variable_put(out->group, "%s", v->group);
+    ds_env_variable_put(out->name, "%s", v->name);
+    ds_env_variable_put(out->unit, "%s", v->unit);
+    ds_env_variable_put(out->group, "%s", v->group);
 }
 
 /* ---- an episode ---- */
@@ -365,42 +366,42 @@ static void place_motion(const void *self, uint64_t k, uint64_t b, double *out)
     }
     tips(length, angle, at);
     if (b == FIRST) {
-        scene_kit_pose(0.5 * at[0][0], 0.5 * at[0][1], 0, angle[0], out);
+        ds_scene_kit_pose(0.5 * at[0][0], 0.5 * at[0][1], 0, angle[0], out);
     } else if (b == SECOND) {
-        scene_kit_pose(0.5 * (at[0][0] + at[1][0]), 0.5 * (at[0][1] + at[1][1]), 0, angle[1], out);
+        ds_scene_kit_pose(0.5 * (at[0][0] + at[1][0]), 0.5 * (at[0][1] + at[1][1]), 0, angle[1], out);
     } else {
-        scene_kit_pose(at[0][0], at[0][1], 0, 0, out);
-        scene_kit_pose(at[1][0], at[1][1], 0, 0, out + 7);
+        ds_scene_kit_pose(at[0][0], at[0][1], 0, 0, out);
+        ds_scene_kit_pose(at[1][0], at[1][1], 0, 0, out + 7);
     }
 }
 
-static void bodies_of_motion(void *self, scene_kit *s)
+static void bodies_of_motion(void *self, ds_scene_kit *s)
 {
     const motion *e = self;
     const double *length = e->model.length, reach = length[0] + length[1], thick = 0.02 * reach;
     const int seen = e->model.variant != VARIANT_LENGTHS;
-    scene_kit_body(s, "arm1", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1,
-                   (double[4]){thick, seen ? length[0] : 0, 0, 0});
-    scene_kit_body(s, "arm2", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1,
-                   (double[4]){thick, seen ? length[1] : 0, 0, 0});
-    scene_kit_body(s, "tips", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 2, (double[4]){2 * thick, 0, 0, 0});
-    scene_kit_body(s, "recorded", DS_BODY_SPHERE, DS_ROLE_TOOL, 2, (double[4]){1.5 * thick, 0, 0, 0});
-    s->body[SECOND].variety = 1;
-    scene_kit_include(s, 0, 0, 0, reach + 2 * thick);
+    ds_scene_kit_body(s, "arm1", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1,
+                      (double[4]){thick, seen ? length[0] : 0, 0, 0});
+    ds_scene_kit_body(s, "arm2", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1,
+                      (double[4]){thick, seen ? length[1] : 0, 0, 0});
+    ds_scene_kit_body(s, "tips", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 2, (double[4]){2 * thick, 0, 0, 0});
+    ds_scene_kit_body(s, "recorded", DS_BODY_SPHERE, DS_ROLE_TOOL, 2, (double[4]){1.5 * thick, 0, 0, 0});
+    ds_scene_kit_at(s, SECOND)->variety = 1;
+    ds_scene_kit_include(s, 0, 0, 0, reach + 2 * thick);
     s->info.flat = 1;
 }
 
-static const scene_metric metrics[] = {{"angle1", "rad"},
-                                       {"angle2", "rad"},
-                                       {"rate1", "rad/s"},
-                                       {"rate2", "rad/s"},
-                                       {"recorded_angle1", "rad"},
-                                       {"recorded_angle2", "rad"},
-                                       {"held_out", ""},
-                                       {"rmse", "rad"},
-                                       {"energy", "J"},
-                                       {"error", ""},
-                                       {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"angle1", "rad"},
+                                             {"angle2", "rad"},
+                                             {"rate1", "rad/s"},
+                                             {"rate2", "rad/s"},
+                                             {"recorded_angle1", "rad"},
+                                             {"recorded_angle2", "rad"},
+                                             {"held_out", ""},
+                                             {"rmse", "rad"},
+                                             {"energy", "J"},
+                                             {"error", ""},
+                                             {NULL, NULL}};
 
 /* Mean error of the variables, in proportion where they are positive; NAN where the truth is not known. */
 static double error_of(const motion *e)
@@ -436,21 +437,21 @@ static void measure_motion(void *self, uint64_t k, double *out)
     out[9] = error_of(e);
 }
 
-const env_table motion_table = {.size = sizeof(motion),
-                                .advice = "reduce n_samples",
-                                .cure = cure,
-                                .read = read_motion,
-                                .hook_points = hooks_of_motion,
-                                .allocate = allocate_motion,
-                                .range = range_of_motion,
-                                .variable = name_of_motion,
-                                .simulate = simulate_motion,
-                                .adjoint = adjoint_of_motion,
-                                .passes = 1,
-                                .metrics = metrics,
-                                .bodies = bodies_of_motion,
-                                .place = place_motion,
-                                .measure = measure_motion,
-                                .channels = channels_of_motion,
-                                .channel = channel_of_motion,
-                                .answer = answer_of_motion};
+const ds_env_table motion_table = {.size = sizeof(motion),
+                                   .advice = "reduce n_samples",
+                                   .cure = cure,
+                                   .read = read_motion,
+                                   .hook_points = hooks_of_motion,
+                                   .allocate = allocate_motion,
+                                   .range = range_of_motion,
+                                   .variable = name_of_motion,
+                                   .simulate = simulate_motion,
+                                   .adjoint = adjoint_of_motion,
+                                   .passes = 1,
+                                   .metrics = metrics,
+                                   .bodies = bodies_of_motion,
+                                   .place = place_motion,
+                                   .measure = measure_motion,
+                                   .channels = channels_of_motion,
+                                   .channel = channel_of_motion,
+                                   .answer = answer_of_motion};

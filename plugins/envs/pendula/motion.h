@@ -3,8 +3,8 @@
 #ifndef DS_ENVS_PENDULA_MOTION_H
 #define DS_ENVS_PENDULA_MOTION_H
 
-#include "engines/kit/env_kit.h"
+#include <diffsim/helper/env_kit.h>
 
-extern const env_table motion_table;
+extern const ds_env_table motion_table;
 
 #endif

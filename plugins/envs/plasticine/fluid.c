@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fluid - a ladle is to lift a sugar cube out of a tank of syrup: the decision variables are the velocities
  * of the ladle in the segments of an episode. */
-#include "engines/kit/env_kit.h"
+#include "engines/kit/bundled.h"
 #include "engines/mpm/env/env_params.h"
 #include "engines/mpm/env/evaluate.h"
 #include "engines/mpm/env/image.h"
@@ -57,7 +57,7 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct fluid {
-    env_kit kit; /* first */
+    ds_env_kit kit; /* first */
     mpm_scene scene;
     mpm_episode episode;
     mpm_image image; /* loss = image */
@@ -305,8 +305,8 @@ static void place_fluid(const void *self, uint64_t k, uint64_t b, double *out)
             }
         }
     } else if (b == DRAWN_HANDLE) {
-        scene_kit_pose(e->ladle[k][0] - e->scene.tools[0].size[0], e->ladle[k][1] + 0.06, e->ladle[k][2], 0.0,
-                       out);
+        ds_scene_kit_pose(e->ladle[k][0] - e->scene.tools[0].size[0], e->ladle[k][1] + 0.06, e->ladle[k][2],
+                          0.0, out);
     } else {
         for (int v = 0; v < 8; v++) {
             out[3 * v] = v & 1 ? tank[0] : 0.0;
@@ -319,28 +319,29 @@ static void place_fluid(const void *self, uint64_t k, uint64_t b, double *out)
 static const double seen_height = 0.36; /* of the picture, m; more where the ladle goes higher ... */
 static const double handle_top = 0.13;  /* ... with its handle */
 
-static const scene_metric metrics[] = {{"cube_y", "m"},      {"success", ""},     {"level", "m"},
-                                       {"cube_x", "m"},      {"cube_z", "m"},     {"ladle_x", "m"},
-                                       {"ladle_y", "m"},     {"loss", ""},        {"speed", "m/s"},
-                                       {"volume_least", ""}, {"volume_most", ""}, {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"cube_y", "m"},      {"success", ""},     {"level", "m"},
+                                             {"cube_x", "m"},      {"cube_z", "m"},     {"ladle_x", "m"},
+                                             {"ladle_y", "m"},     {"loss", ""},        {"speed", "m/s"},
+                                             {"volume_least", ""}, {"volume_most", ""}, {NULL, NULL}};
 
-static void bodies_of_fluid(void *self, scene_kit *s)
+static void bodies_of_fluid(void *self, ds_scene_kit *s)
 {
     fluid *e = self;
     const double spacing = e->scene.bodies[SYRUP].spacing;
-    scene_kit_body(s, "syrup", DS_BODY_POINTS, DS_ROLE_MATERIAL, e->count[SYRUP],
-                   (double[4]){0.6 * spacing, 0.45, 0, 0});
-    scene_kit_body(s, "cube", DS_BODY_POINTS, DS_ROLE_MATERIAL, e->count[CUBE], (double[4]){0.0065, 0, 0, 0});
-    s->body[SYRUP].variety = 2; /* golden, and red */
-    s->body[CUBE].variety = 3;
-    scene_kit_body(s, "ladle", DS_BODY_MESH, DS_ROLE_TOOL, RINGS * SECTORS, (double[4]){0, 0, 0, 0});
-    s->body[DRAWN_LADLE].index = e->triangles;
-    s->body[DRAWN_LADLE].index_count = sizeof e->triangles / sizeof e->triangles[0];
-    scene_kit_body(s, "handle", DS_BODY_CAPSULE, DS_ROLE_TOOL, 1, (double[4]){0.006, 0.12, 0, 0});
-    s->body[DRAWN_HANDLE].variety = 1;
-    scene_kit_body(s, "tank", DS_BODY_LINES, DS_ROLE_FIXED, 8, (double[4]){0.003, 0, 0, 0});
-    s->body[DRAWN_TANK].index = tank_edges;
-    s->body[DRAWN_TANK].index_count = sizeof tank_edges / sizeof tank_edges[0];
+    ds_scene_kit_body(s, "syrup", DS_BODY_POINTS, DS_ROLE_MATERIAL, e->count[SYRUP],
+                      (double[4]){0.6 * spacing, 0.45, 0, 0});
+    ds_scene_kit_body(s, "cube", DS_BODY_POINTS, DS_ROLE_MATERIAL, e->count[CUBE],
+                      (double[4]){0.0065, 0, 0, 0});
+    ds_scene_kit_at(s, SYRUP)->variety = 2; /* golden, and red */
+    ds_scene_kit_at(s, CUBE)->variety = 3;
+    ds_scene_kit_body(s, "ladle", DS_BODY_MESH, DS_ROLE_TOOL, RINGS * SECTORS, (double[4]){0, 0, 0, 0});
+    ds_scene_kit_at(s, DRAWN_LADLE)->index = e->triangles;
+    ds_scene_kit_at(s, DRAWN_LADLE)->index_count = sizeof e->triangles / sizeof e->triangles[0];
+    ds_scene_kit_body(s, "handle", DS_BODY_CAPSULE, DS_ROLE_TOOL, 1, (double[4]){0.006, 0.12, 0, 0});
+    ds_scene_kit_at(s, DRAWN_HANDLE)->variety = 1;
+    ds_scene_kit_body(s, "tank", DS_BODY_LINES, DS_ROLE_FIXED, 8, (double[4]){0.003, 0, 0, 0});
+    ds_scene_kit_at(s, DRAWN_TANK)->index = tank_edges;
+    ds_scene_kit_at(s, DRAWN_TANK)->index_count = sizeof tank_edges / sizeof tank_edges[0];
     for (int d = 0; d < 3; d++) {
         s->info.box[d] = 0.0;
         s->info.box[3 + d] = d == 1 ? seen_height : tank[d];
@@ -354,7 +355,7 @@ static void keep_frame(void *context, uint32_t step, const mpm_particle *particl
                        const mpm_measure *measure)
 {
     fluid *e = context;
-    scene_kit *s = &e->kit.scene;
+    ds_scene_kit *s = &e->kit.scene;
     uint32_t n = e->episode.sim.n_particles;
     double *x = e->positions + 3 * (size_t)step * n, c[3];
     double speed = 0.0, least = INFINITY, most = 0.0, level = 0.0;
@@ -376,7 +377,7 @@ static void keep_frame(void *context, uint32_t step, const mpm_particle *particl
     const double values[] = {c[1],  c[1] > rim, level, c[0],
                              c[2],  at[0],      at[1], task_loss(e, particles, poses),
                              speed, least,      most};
-    scene_kit_measured(s, step, values);
+    ds_scene_kit_measured(s, step, values);
 }
 
 static int reserve_frames(fluid *e)
@@ -404,12 +405,12 @@ static ds_status simulate_fluid(void *self, ds_eval *io)
     return mpm_env_episode(&e->episode, e->kit.host, io, scene ? keep_frame : NULL, e);
 }
 
-static void name_of_fluid(const void *self, uint64_t i, env_variable *out)
+static void name_of_fluid(const void *self, uint64_t i, ds_env_variable *out)
 {
     (void)self;
-    env_variable_put(out->name, "ladle.v%c.%u", "xy"[i % 2], (unsigned)(i / 2));
-    env_variable_put(out->unit, "m/s");
-    env_variable_put(out->group, "ladle");
+    ds_env_variable_put(out->name, "ladle.v%c.%u", "xy"[i % 2], (unsigned)(i / 2));
+    ds_env_variable_put(out->unit, "m/s");
+    ds_env_variable_put(out->group, "ladle");
 }
 
 /* ---- stepwise control ---- */
@@ -480,25 +481,25 @@ SIGHT_DEFINE_CHANNELS(fluid, image.sight)
 
 /* ---- plugin ---- */
 
-static const env_table env = {.size = sizeof(fluid),
-                              .advice = "use preset=fast or fewer steps",
-                              .read = read_fluid,
-                              .release = release_fluid,
-                              .limit = speed_limit,
-                              .variable = name_of_fluid,
-                              .simulate = simulate_fluid,
-                              .metrics = metrics,
-                              .bodies = bodies_of_fluid,
-                              .place = place_fluid,
-                              .begin = begin_fluid,
-                              .observe = observe_fluid,
-                              .act = act_on_fluid,
-                              .back_begin = begin_sweep,
-                              .back = sweep_fluid,
-                              SIGHT_TABLE};
+static const ds_env_table env = {.size = sizeof(fluid),
+                                 .advice = "use preset=fast or fewer steps",
+                                 .read = read_fluid,
+                                 .release = release_fluid,
+                                 .limit = speed_limit,
+                                 .variable = name_of_fluid,
+                                 .simulate = simulate_fluid,
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_fluid,
+                                 .place = place_fluid,
+                                 .begin = begin_fluid,
+                                 .observe = observe_fluid,
+                                 .act = act_on_fluid,
+                                 .back_begin = begin_sweep,
+                                 .back = sweep_fluid,
+                                 SIGHT_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("fluid", "0.2.0"),
+    BUNDLED_DESC("fluid", "0.2.0"),
     .flags = DS_ENV_GRADIENT,
     .summary = "A ladle lifts a sugar cube out of a tank of syrup.",
     .description =
@@ -516,8 +517,7 @@ static const ds_desc desc = {
         "Metrics: centre of the cube, place of the ladle, loss if the episode ended there, success (the cube "
         "is above 0.2 m), level of the syrup, highest speed, and least and most relative volume of the "
         "syrup.",
-    .citation = ENV_KIT_ANTONOVA,
-    .extensions = env_kit_scene_channels_rl_gradient,
+    .citation = PAPER_ANTONOVA,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ball_wall - throw a ball as far as possible over a wall, in closed form: a plateau where the wall stops
  * it, and a jump where it just clears it (Suh et al., ICML 2022, figure 1). */
+#include "engines/kit/bundled.h"
 #include "engines/smoothing/plain.h"
 #include "engines/smoothing/sources.h"
 
@@ -74,17 +75,17 @@ static void ball_at(const shot *e, uint64_t k, double at[2])
     at[1] = fmax(0, t * (vy - 0.5 * e->gravity * t));
 }
 
-static void bodies_of_shot(void *self, scene_kit *s)
+static void bodies_of_shot(void *self, ds_scene_kit *s)
 {
     const shot *e = self;
     const double farthest = e->speed * e->speed / e->gravity, size = 0.02 * farthest;
     s->info.flat = 1;
     s->info.ground = 0;
-    scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){size, 0, 0, 0});
-    scene_kit_body(s, "wall", DS_BODY_BOX, DS_ROLE_FIXED, 1,
-                   (double[4]){0.25 * size, 0.5 * e->height, 0.25 * size, 0});
-    scene_kit_include(s, 0, 0, 0, size);
-    scene_kit_include(s, fmax(farthest, e->distance), 0.5 * farthest, 0, size);
+    ds_scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){size, 0, 0, 0});
+    ds_scene_kit_body(s, "wall", DS_BODY_BOX, DS_ROLE_FIXED, 1,
+                      (double[4]){0.25 * size, 0.5 * e->height, 0.25 * size, 0});
+    ds_scene_kit_include(s, 0, 0, 0, size);
+    ds_scene_kit_include(s, fmax(farthest, e->distance), 0.5 * farthest, 0, size);
 }
 
 static void place_shot(const void *self, uint64_t k, uint64_t b, double *out)
@@ -94,28 +95,28 @@ static void place_shot(const void *self, uint64_t k, uint64_t b, double *out)
     if (b == BALL) {
         ball_at(e, k, at);
     }
-    scene_kit_pose(at[0], at[1], 0, 0, out);
+    ds_scene_kit_pose(at[0], at[1], 0, 0, out);
 }
 
-static const scene_metric metrics[] = {{"x", "m"}, {"y", "m"}, {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"x", "m"}, {"y", "m"}, {NULL, NULL}};
 
 static void measure_shot(void *self, uint64_t k, double *out)
 {
     ball_at(self, k, out);
 }
 
-static const env_table env = {.size = sizeof(shot),
-                              .read = read_shot,
-                              .simulate = simulate_shot,
-                              .adjoint = adjoint_of_shot,
-                              .metrics = metrics,
-                              .bodies = bodies_of_shot,
-                              .place = place_shot,
-                              .measure = measure_shot,
-                              PLAIN_TABLE};
+static const ds_env_table env = {.size = sizeof(shot),
+                                 .read = read_shot,
+                                 .simulate = simulate_shot,
+                                 .adjoint = adjoint_of_shot,
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_shot,
+                                 .place = place_shot,
+                                 .measure = measure_shot,
+                                 PLAIN_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("ball_wall", "1"),
+    BUNDLED_DESC("ball_wall", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Throw a ball over a wall, in closed form.",
     .description =
@@ -125,7 +126,6 @@ static const ds_desc desc = {
         "pi/4; its mean under noise of 0.1 rad at 0.861.\n"
         "Metrics: place of the ball on its flight.",
     .citation = SMOOTHING_SUH,
-    .extensions = env_kit_scene,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ball_wall_soft - throw a ball over a tower, simulated: a soft tower that acts at a distance, or a hard
  * one with or without a dome (Suh et al., ICML 2022, figure 3). One variable, forward mode. */
+#include "engines/kit/bundled.h"
 #include "engines/smoothing/plain.h"
 #include "engines/smoothing/rounded.h"
 #include "engines/smoothing/softness.h"
@@ -183,21 +184,22 @@ static int64_t bad_step_of_tower(void *self, ds_eval *io)
 
 enum { BALL, TOWER, TOP };
 
-static void bodies_of_tower(void *self, scene_kit *s)
+static void bodies_of_tower(void *self, ds_scene_kit *s)
 {
     const tower *e = self;
     const double grown = e->variant == SOFT ? e->round : 0, half = 0.5 * e->width + grown, height = e->height;
     s->info.flat = 1;
-    scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){0.02, 0, 0, 0});
-    scene_kit_body(s, "tower", DS_BODY_BOX, DS_ROLE_FIXED, 1, (double[4]){half, 0.5 * height, half, 0});
+    ds_scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){0.02, 0, 0, 0});
+    ds_scene_kit_body(s, "tower", DS_BODY_BOX, DS_ROLE_FIXED, 1, (double[4]){half, 0.5 * height, half, 0});
     if (e->variant == SOFT) {
-        scene_kit_body(s, "top", DS_BODY_BOX, DS_ROLE_FIXED, 1, (double[4]){0.5 * e->width, grown, half, 0});
-        scene_kit_body(s, "corner", DS_BODY_SPHERE, DS_ROLE_FIXED, 2, (double[4]){grown, 0, 0, 0});
+        ds_scene_kit_body(s, "top", DS_BODY_BOX, DS_ROLE_FIXED, 1,
+                          (double[4]){0.5 * e->width, grown, half, 0});
+        ds_scene_kit_body(s, "corner", DS_BODY_SPHERE, DS_ROLE_FIXED, 2, (double[4]){grown, 0, 0, 0});
     } else if (e->dome) {
-        scene_kit_body(s, "dome", DS_BODY_SPHERE, DS_ROLE_FIXED, 1, (double[4]){half, 0, 0, 0});
+        ds_scene_kit_body(s, "dome", DS_BODY_SPHERE, DS_ROLE_FIXED, 1, (double[4]){half, 0, 0, 0});
     }
-    scene_kit_include(s, 0, 0, 0, 0.1);
-    scene_kit_include(s, e->x, height, 0, 0.3);
+    ds_scene_kit_include(s, 0, 0, 0, 0.1);
+    ds_scene_kit_include(s, e->x, height, 0, 0.3);
     s->info.box[1] = 0;
 }
 
@@ -206,43 +208,43 @@ static void place_tower(const void *self, uint64_t k, uint64_t b, double *out)
     const tower *e = self;
     const double *x = e->path + k * STATES;
     if (b == BALL) {
-        scene_kit_pose(x[X], x[Y], 0, 0, out);
+        ds_scene_kit_pose(x[X], x[Y], 0, 0, out);
     } else if (b == TOWER) {
-        scene_kit_pose(e->x, 0.5 * e->height, 0, 0, out);
+        ds_scene_kit_pose(e->x, 0.5 * e->height, 0, 0, out);
     } else if (b == TOP) {
-        scene_kit_pose(e->x, e->height, 0, 0, out);
+        ds_scene_kit_pose(e->x, e->height, 0, 0, out);
     } else {
-        scene_kit_pose(e->x - 0.5 * e->width, e->height, 0, 0, out);
-        scene_kit_pose(e->x + 0.5 * e->width, e->height, 0, 0, out + 7);
+        ds_scene_kit_pose(e->x - 0.5 * e->width, e->height, 0, 0, out);
+        ds_scene_kit_pose(e->x + 0.5 * e->width, e->height, 0, 0, out + 7);
     }
 }
 
-static const scene_metric metrics[] = {{"x", "m"}, {"y", "m"}, {"speed", "m/s"}, {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"x", "m"}, {"y", "m"}, {"speed", "m/s"}, {NULL, NULL}};
 
 static void measure_tower(void *self, uint64_t k, double *out)
 {
     tower *e = self;
     const double *x = e->path + k * STATES;
-    scene_kit_include(&e->plain.kit.scene, x[X], x[Y], 0, 0.05);
+    ds_scene_kit_include(&e->plain.kit.scene, x[X], x[Y], 0, 0.05);
     out[0] = x[X];
     out[1] = x[Y];
     out[2] = hypot(x[VX], x[VY]);
 }
 
-static const env_table env = {.size = sizeof(tower),
-                              .advice = "reduce parameter steps",
-                              .cure = "reduce parameter h or k",
-                              .read = read_tower,
-                              .simulate = simulate_tower,
-                              .bad_step = bad_step_of_tower,
-                              .metrics = metrics,
-                              .bodies = bodies_of_tower,
-                              .place = place_tower,
-                              .measure = measure_tower,
-                              PLAIN_TABLE};
+static const ds_env_table env = {.size = sizeof(tower),
+                                 .advice = "reduce parameter steps",
+                                 .cure = "reduce parameter h or k",
+                                 .read = read_tower,
+                                 .simulate = simulate_tower,
+                                 .bad_step = bad_step_of_tower,
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_tower,
+                                 .place = place_tower,
+                                 .measure = measure_tower,
+                                 PLAIN_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("ball_wall_soft", "1"),
+    BUNDLED_DESC("ball_wall_soft", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Throw a ball over a tower, soft or hard.",
     .description =
@@ -254,7 +256,6 @@ static const ds_desc desc = {
         "continuous, but no less steep to few samples.\n"
         "Metrics: x, y and speed of the ball.",
     .citation = SMOOTHING_SUH,
-    .extensions = env_kit_scene,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* friction - a box that is pushed carries a block by friction; pushed too hard it slides out from under
  * it (Suh et al., ICML 2022, figures 4 and 8). */
+#include "engines/kit/bundled.h"
 #include "engines/smoothing/open_loop.h"
 #include "engines/smoothing/sources.h"
 
@@ -84,36 +85,36 @@ static void read_carrier(void *self, ds_param_reader *in)
 
 enum { BOX, BLOCK, GOAL };
 
-static void bodies_of_carrier(void *self, scene_kit *s)
+static void bodies_of_carrier(void *self, ds_scene_kit *s)
 {
     const carrier *e = self;
     const double small[4] = {0.4 * e->reach, 0.4 * e->reach, 0.4 * e->reach, 0};
     s->info.flat = 1;
-    scene_kit_body(s, "box", DS_BODY_BOX, DS_ROLE_TOOL, 1,
-                   (double[4]){e->reach, 0.5 * e->reach, e->reach, 0});
-    scene_kit_body(s, "block", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, small);
-    scene_kit_body(s, "goal", DS_BODY_BOX, DS_ROLE_TARGET, 1, small);
-    scene_kit_include(s, e->loop.roll.start[X2], e->reach, 0, 2 * e->reach);
-    scene_kit_include(s, e->loop.roll.goal[X2], e->reach, 0, 2 * e->reach);
+    ds_scene_kit_body(s, "box", DS_BODY_BOX, DS_ROLE_TOOL, 1,
+                      (double[4]){e->reach, 0.5 * e->reach, e->reach, 0});
+    ds_scene_kit_body(s, "block", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, small);
+    ds_scene_kit_body(s, "goal", DS_BODY_BOX, DS_ROLE_TARGET, 1, small);
+    ds_scene_kit_include(s, e->loop.roll.start[X2], e->reach, 0, 2 * e->reach);
+    ds_scene_kit_include(s, e->loop.roll.goal[X2], e->reach, 0, 2 * e->reach);
 }
 
 static void place_carrier(const void *self, uint64_t k, uint64_t b, double *out)
 {
     const carrier *e = self;
     const double *x = b == GOAL ? e->loop.roll.goal : open_loop_state(&e->loop, k);
-    scene_kit_pose(x[b == BOX ? X1 : X2], (b == BOX ? 0.5 : 1.4) * e->reach, 0, 0, out);
+    ds_scene_kit_pose(x[b == BOX ? X1 : X2], (b == BOX ? 0.5 : 1.4) * e->reach, 0, 0, out);
 }
 
-static const scene_metric metrics[] = {{"x1", "m"}, {"x2", "m"},  {"slip", "m/s"}, {"friction", "N"},
-                                       {"u", "N"},  {"cost", ""}, {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"x1", "m"}, {"x2", "m"},  {"slip", "m/s"}, {"friction", "N"},
+                                             {"u", "N"},  {"cost", ""}, {NULL, NULL}};
 
 static void measure_carrier(void *self, uint64_t k, double *out)
 {
     carrier *e = self;
     const double *x = open_loop_state(&e->loop, k);
     double slope;
-    scene_kit_include(&e->loop.kit.scene, x[X1], e->reach, 0, 2 * e->reach);
-    scene_kit_include(&e->loop.kit.scene, x[X2], e->reach, 0, 2 * e->reach);
+    ds_scene_kit_include(&e->loop.kit.scene, x[X1], e->reach, 0, 2 * e->reach);
+    ds_scene_kit_include(&e->loop.kit.scene, x[X2], e->reach, 0, 2 * e->reach);
     out[0] = x[X1];
     out[1] = x[X2];
     out[2] = x[V1] - x[V2];
@@ -122,19 +123,19 @@ static void measure_carrier(void *self, uint64_t k, double *out)
     out[5] = rollout_cost(&e->loop.roll, k);
 }
 
-static const env_table env = {.size = sizeof(carrier),
-                              .cure = "reduce parameter h or mu",
-                              .read = read_carrier,
-                              .simulate = open_loop_simulate,
-                              .adjoint = open_loop_adjoint,
-                              .metrics = metrics,
-                              .bodies = bodies_of_carrier,
-                              .place = place_carrier,
-                              .measure = measure_carrier,
-                              OPEN_LOOP_TABLE};
+static const ds_env_table env = {.size = sizeof(carrier),
+                                 .cure = "reduce parameter h or mu",
+                                 .read = read_carrier,
+                                 .simulate = open_loop_simulate,
+                                 .adjoint = open_loop_adjoint,
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_carrier,
+                                 .place = place_carrier,
+                                 .measure = measure_carrier,
+                                 OPEN_LOOP_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("friction", "1"),
+    BUNDLED_DESC("friction", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Carry a block on a box that is pushed, by friction.",
     .description =
@@ -145,7 +146,6 @@ static const ds_desc desc = {
         "search starts at u = 0.\n"
         "Metrics: x1, x2, slip, friction, u and cost of the step that begins at the frame.",
     .citation = SMOOTHING_SUH,
-    .extensions = env_kit_scene,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

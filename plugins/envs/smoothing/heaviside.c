@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* heaviside - a step: 1 where the variables are not negative, else 0. Its gradient is 0 almost
  * everywhere, though its mean under noise has a slope (Suh et al., ICML 2022, section 3). */
+#include "engines/kit/bundled.h"
 #include "engines/smoothing/plain.h"
 #include "engines/smoothing/sources.h"
 
@@ -44,14 +45,14 @@ static ds_status adjoint_of_heaviside(void *self, ds_eval *io)
     return DS_OK;
 }
 
-static const env_table env = {.size = sizeof(heaviside),
-                              .read = read_heaviside,
-                              .simulate = simulate_heaviside,
-                              .adjoint = adjoint_of_heaviside,
-                              PLAIN_DIM_TABLE};
+static const ds_env_table env = {.size = sizeof(heaviside),
+                                 .read = read_heaviside,
+                                 .simulate = simulate_heaviside,
+                                 .adjoint = adjoint_of_heaviside,
+                                 PLAIN_DIM_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("heaviside", "1"),
+    BUNDLED_DESC("heaviside", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "A step whose gradient is 0 everywhere, the mean under noise is not.",
     .description =
@@ -61,7 +62,6 @@ static const ds_desc desc = {
         "first-order estimates (always 0) miss; a zeroth-order sample (f(x + w) - f(x)) w / s^2 has the "
         "variance [Phi(-|a|) + |a| phi(a) - phi(a)^2] / s^2 with a = x/s.",
     .citation = SMOOTHING_SUH,
-    .extensions = plain_extensions,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

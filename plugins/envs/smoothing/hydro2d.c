@@ -2,7 +2,7 @@
 /* hydro2d - force and torque of a box on the ground, or of two boxes at their corners, as functions of
  * the pose: with a pressure field (hydroelastic contact), which is continuous, or at a point, which jumps.
  * */
-#include "engines/kit/env_kit.h"
+#include "engines/kit/bundled.h"
 #include "engines/smoothing/sources.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct hydro {
-    env_kit kit; /* first */
+    ds_env_kit kit; /* first */
     int64_t scene, contact, loss;
     double wanted[2], modulus, stiffness, a, b; /* modulus: with the factor of the dissipation */
     double pose[2];                             /* the last one */
@@ -84,13 +84,13 @@ static void range_of_pose(const void *self, uint64_t i, double *lower, double *u
     }
 }
 
-static void name_pose(const void *self, uint64_t i, env_variable *out)
+static void name_pose(const void *self, uint64_t i, ds_env_variable *out)
 {
     static const char *const names[2][2] = {{"height", "tilt"}, {"overlap.x", "overlap.y"}};
     const hydro *e = self;
-    env_variable_put(out->name, "%s", names[e->scene][i]);
-    env_variable_put(out->unit, "%s", e->scene == GROUND && i == 1 ? "rad" : "m");
-    env_variable_put(out->group, "%s", e->scene == CORNERS ? "overlap" : "");
+    ds_env_variable_put(out->name, "%s", names[e->scene][i]);
+    ds_env_variable_put(out->unit, "%s", e->scene == GROUND && i == 1 ? "rad" : "m");
+    ds_env_variable_put(out->group, "%s", e->scene == CORNERS ? "overlap" : "");
 }
 
 /* ---- scene A ---- */
@@ -255,20 +255,20 @@ static ds_status adjoint_of_hydro(void *self, ds_eval *io)
 
 static const double half_of_b = 0.5; /* m, of the boxes of scene B, as they are drawn */
 
-static void bodies_of_hydro(void *self, scene_kit *s)
+static void bodies_of_hydro(void *self, ds_scene_kit *s)
 {
     const hydro *e = self;
     s->info.flat = 1;
     if (e->scene == GROUND) {
         s->info.ground = 0;
-        scene_kit_body(s, "box", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, (double[4]){e->a, e->b, e->b, 0});
-        scene_kit_include(s, 0, e->b, 0, 1.2 * (e->a + e->b));
+        ds_scene_kit_body(s, "box", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, (double[4]){e->a, e->b, e->b, 0});
+        ds_scene_kit_include(s, 0, e->b, 0, 1.2 * (e->a + e->b));
         return;
     }
     const double size[4] = {half_of_b, half_of_b, half_of_b, 0};
-    scene_kit_body(s, "upper", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, size);
-    scene_kit_body(s, "lower", DS_BODY_BOX, DS_ROLE_FIXED, 1, size);
-    scene_kit_include(s, 0, 0, 0, 2.4 * half_of_b);
+    ds_scene_kit_body(s, "upper", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, size);
+    ds_scene_kit_body(s, "lower", DS_BODY_BOX, DS_ROLE_FIXED, 1, size);
+    ds_scene_kit_include(s, 0, 0, 0, 2.4 * half_of_b);
 }
 
 /* The inner corner of the lower box is the origin. */
@@ -277,15 +277,15 @@ static void place_hydro(const void *self, uint64_t k, uint64_t b, double *out)
     const hydro *e = self;
     (void)k;
     if (e->scene == GROUND) {
-        scene_kit_pose(0, e->pose[0], 0, e->pose[1], out);
+        ds_scene_kit_pose(0, e->pose[0], 0, e->pose[1], out);
     } else if (b == 0) {
-        scene_kit_pose(half_of_b - e->pose[0], half_of_b - e->pose[1], 0, 0, out);
+        ds_scene_kit_pose(half_of_b - e->pose[0], half_of_b - e->pose[1], 0, 0, out);
     } else {
-        scene_kit_pose(-half_of_b, -half_of_b, 0, 0, out);
+        ds_scene_kit_pose(-half_of_b, -half_of_b, 0, 0, out);
     }
 }
 
-static const scene_metric metrics[] = {{"first", ""}, {"second", ""}, {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"first", ""}, {"second", ""}, {NULL, NULL}};
 
 static void measure_hydro(void *self, uint64_t k, double *out)
 {
@@ -294,19 +294,19 @@ static void measure_hydro(void *self, uint64_t k, double *out)
     memcpy(out, e->answer, sizeof e->answer);
 }
 
-static const env_table env = {.size = sizeof(hydro),
-                              .read = read_hydro,
-                              .range = range_of_pose,
-                              .variable = name_pose,
-                              .simulate = simulate_hydro,
-                              .adjoint = adjoint_of_hydro,
-                              .metrics = metrics,
-                              .bodies = bodies_of_hydro,
-                              .place = place_hydro,
-                              .measure = measure_hydro};
+static const ds_env_table env = {.size = sizeof(hydro),
+                                 .read = read_hydro,
+                                 .range = range_of_pose,
+                                 .variable = name_pose,
+                                 .simulate = simulate_hydro,
+                                 .adjoint = adjoint_of_hydro,
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_hydro,
+                                 .place = place_hydro,
+                                 .measure = measure_hydro};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("hydro2d", "1"),
+    BUNDLED_DESC("hydro2d", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Force and torque of contact over the pose: a pressure field, or a point.",
     .description =
@@ -322,7 +322,6 @@ static const ds_desc desc = {
         "0 (A); a spring along the axis of the smaller overlap, which turns by 90 degrees at wx = wy (B).\n"
         "Metrics: both numbers of the answer.",
     .citation = SMOOTHING_ELANDT,
-    .extensions = env_kit_scene,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lp_norm - the norm of a long vector: where zeroth-order estimates pay for the dimension (Suh et al.,
  * ICML 2022). */
+#include "engines/kit/bundled.h"
 #include "engines/smoothing/plain.h"
 #include "engines/smoothing/sources.h"
 
@@ -57,21 +58,20 @@ static ds_status adjoint_of_norm(void *self, ds_eval *io)
     return DS_OK;
 }
 
-static const env_table env = {.size = sizeof(norm),
-                              .read = read_norm,
-                              .simulate = simulate_norm,
-                              .adjoint = adjoint_of_norm,
-                              PLAIN_DIM_TABLE};
+static const ds_env_table env = {.size = sizeof(norm),
+                                 .read = read_norm,
+                                 .simulate = simulate_norm,
+                                 .adjoint = adjoint_of_norm,
+                                 PLAIN_DIM_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("lp_norm", "1"),
+    BUNDLED_DESC("lp_norm", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "The norm of a long vector.",
     .description =
         "Loss (sum |x_i|^p)^(1/p), 5000 variables that start at 1. The variance of zeroth-order estimates "
         "grows with the dimension, that of first-order ones does not.",
     .citation = SMOOTHING_SUH,
-    .extensions = plain_extensions,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lqr - a linear system with a linear policy of many gains: where estimates pay for the dimension of the
  * noise on actions, not for that of the policy (Suh et al., ICML 2022). */
+#include "engines/kit/bundled.h"
 #include "engines/smoothing/policy.h"
 #include "engines/smoothing/sources.h"
 
@@ -67,13 +68,13 @@ static void read_lqr(void *self, ds_param_reader *in)
     }
 }
 
-static const env_table env = {
+static const ds_env_table env = {
     .size = sizeof(lqr), .cure = "reduce parameter limit or steps", .read = read_lqr, POLICY_TABLE};
 
-static const char *const extensions[] = {DS_EXT_VARIABLES, DS_EXT_SCORE, NULL};
+static const char *const extensions[] = {DS_EXT_SCORE, NULL};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("lqr", "1"),
+    BUNDLED_DESC("lqr", "1"),
     .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
     .summary = "A linear system with a linear policy of 10000 gains.",
     .description =
@@ -85,4 +86,4 @@ static const ds_desc desc = {
     .extensions = extensions,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

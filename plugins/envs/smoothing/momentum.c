@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* momentum - a ball hits a bar that can turn: the momentum it transfers grows with its angle up to the
  * one at which it misses the bar (Suh et al., ICML 2022, section 5, in closed form). */
+#include "engines/kit/bundled.h"
 #include "engines/smoothing/plain.h"
 #include "engines/smoothing/sources.h"
 
@@ -59,16 +60,17 @@ static void state_of(const shot *e, uint64_t k, double out[4])
     out[2] = t >= hit ? s * (t - hit) : 0;
 }
 
-static void bodies_of_shot(void *self, scene_kit *s)
+static void bodies_of_shot(void *self, ds_scene_kit *s)
 {
     const shot *e = self;
     const double x = cos(e->cliff), length = sin(e->cliff);
     s->info.flat = 1;
-    scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_TOOL, 1, (double[4]){radius, 0, 0, 0});
-    scene_kit_body(s, "bar", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1, (double[4]){0.5 * radius, length, 0, 0});
-    scene_kit_body(s, "pivot", DS_BODY_SPHERE, DS_ROLE_FIXED, 1, (double[4]){radius, 0, 0, 0});
-    scene_kit_include(s, 0, 0, 0, 2 * radius);
-    scene_kit_include(s, x, 0, 0, 1.1 * length + 2 * radius);
+    ds_scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_TOOL, 1, (double[4]){radius, 0, 0, 0});
+    ds_scene_kit_body(s, "bar", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1,
+                      (double[4]){0.5 * radius, length, 0, 0});
+    ds_scene_kit_body(s, "pivot", DS_BODY_SPHERE, DS_ROLE_FIXED, 1, (double[4]){radius, 0, 0, 0});
+    ds_scene_kit_include(s, 0, 0, 0, 2 * radius);
+    ds_scene_kit_include(s, x, 0, 0, 1.1 * length + 2 * radius);
 }
 
 static void place_shot(const void *self, uint64_t k, uint64_t b, double *out)
@@ -77,38 +79,38 @@ static void place_shot(const void *self, uint64_t k, uint64_t b, double *out)
     double at[4];
     state_of(e, k, at);
     if (b == BALL) {
-        scene_kit_pose(at[0], at[1], 0, 0, out);
+        ds_scene_kit_pose(at[0], at[1], 0, 0, out);
         return;
     }
     const double half =
         b == BAR ? (e->angle < 0 ? -0.5 : 0.5) * sin(e->cliff) : 0; /* it stands where the ball comes */
     const double tilt = e->angle < 0 ? -at[2] : at[2];
-    scene_kit_pose(cos(e->cliff) + fabs(half) * sin(tilt), half * cos(tilt), 0, e->angle < 0 ? tilt : -tilt,
-                   out);
+    ds_scene_kit_pose(cos(e->cliff) + fabs(half) * sin(tilt), half * cos(tilt), 0,
+                      e->angle < 0 ? tilt : -tilt, out);
 }
 
-static const scene_metric metrics[] = {
+static const ds_scene_kit_label metrics[] = {
     {"x", "m"}, {"y", "m"}, {"tilt", "rad"}, {"rate", "rad/s"}, {NULL, NULL}};
 
 static void measure_shot(void *self, uint64_t k, double *out)
 {
     shot *e = self;
     state_of(e, k, out);
-    scene_kit_include(&e->plain.kit.scene, out[0], out[1], 0, radius);
+    ds_scene_kit_include(&e->plain.kit.scene, out[0], out[1], 0, radius);
 }
 
-static const env_table env = {.size = sizeof(shot),
-                              .read = read_shot,
-                              .simulate = simulate_shot,
-                              .adjoint = adjoint_of_shot,
-                              .metrics = metrics,
-                              .bodies = bodies_of_shot,
-                              .place = place_shot,
-                              .measure = measure_shot,
-                              PLAIN_TABLE};
+static const ds_env_table env = {.size = sizeof(shot),
+                                 .read = read_shot,
+                                 .simulate = simulate_shot,
+                                 .adjoint = adjoint_of_shot,
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_shot,
+                                 .place = place_shot,
+                                 .measure = measure_shot,
+                                 PLAIN_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("momentum", "1"),
+    BUNDLED_DESC("momentum", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Hit a bar as hard as possible without missing it, in closed form.",
     .description =
@@ -117,7 +119,6 @@ static const ds_desc desc = {
         "The picture takes the loss for minus the square of the rate at which a bar turns that was hit. "
         "Metrics: place of the ball, tilt and rate of the bar.",
     .citation = SMOOTHING_SUH,
-    .extensions = env_kit_scene,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

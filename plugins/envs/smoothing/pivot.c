@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pivot - a ball is thrown at a bar that can turn, and is to make it turn as fast as possible: the
  * simulation behind momentum (Suh et al., ICML 2022, section 5). One variable, forward mode. */
+#include "engines/kit/bundled.h"
 #include "engines/smoothing/plain.h"
 #include "engines/smoothing/softness.h"
 #include "engines/smoothing/sources.h"
@@ -146,16 +147,17 @@ static int64_t bad_step_of_pivot(void *self, ds_eval *io)
 
 /* ---- scene ---- */
 
-static void bodies_of_pivot(void *self, scene_kit *s)
+static void bodies_of_pivot(void *self, ds_scene_kit *s)
 {
     const pivot *e = self;
     s->info.flat = 1;
-    scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_TOOL, 1, (double[4]){e->radius, 0, 0, 0});
-    scene_kit_body(s, "bar", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1,
-                   (double[4]){e->bar_radius, e->length, 0, 0});
-    scene_kit_body(s, "pivot", DS_BODY_SPHERE, DS_ROLE_FIXED, 1, (double[4]){1.2 * e->bar_radius, 0, 0, 0});
-    scene_kit_include(s, 0, 0, 0, 0.1);
-    scene_kit_include(s, e->distance, 0, 0, 1.1 * e->length + 2 * e->bar_radius);
+    ds_scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_TOOL, 1, (double[4]){e->radius, 0, 0, 0});
+    ds_scene_kit_body(s, "bar", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1,
+                      (double[4]){e->bar_radius, e->length, 0, 0});
+    ds_scene_kit_body(s, "pivot", DS_BODY_SPHERE, DS_ROLE_FIXED, 1,
+                      (double[4]){1.2 * e->bar_radius, 0, 0, 0});
+    ds_scene_kit_include(s, 0, 0, 0, 0.1);
+    ds_scene_kit_include(s, e->distance, 0, 0, 1.1 * e->length + 2 * e->bar_radius);
 }
 
 static void place_pivot(const void *self, uint64_t k, uint64_t b, double *out)
@@ -163,20 +165,20 @@ static void place_pivot(const void *self, uint64_t k, uint64_t b, double *out)
     const pivot *e = self;
     const double *x = e->path + k * STATES, half = b == 1 ? 0.5 * e->length : 0;
     if (b == 0) {
-        scene_kit_pose(x[X], x[Y], 0, 0, out);
+        ds_scene_kit_pose(x[X], x[Y], 0, 0, out);
     } else {
-        scene_kit_pose(e->distance + half * sin(x[TILT]), half * cos(x[TILT]), 0, -x[TILT], out);
+        ds_scene_kit_pose(e->distance + half * sin(x[TILT]), half * cos(x[TILT]), 0, -x[TILT], out);
     }
 }
 
-static const scene_metric metrics[] = {{"x", "m"},      {"y", "m"},        {"speed", "m/s"},
-                                       {"tilt", "rad"}, {"rate", "rad/s"}, {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"x", "m"},      {"y", "m"},        {"speed", "m/s"},
+                                             {"tilt", "rad"}, {"rate", "rad/s"}, {NULL, NULL}};
 
 static void measure_pivot(void *self, uint64_t k, double *out)
 {
     pivot *e = self;
     const double *x = e->path + k * STATES;
-    scene_kit_include(&e->plain.kit.scene, x[X], x[Y], 0, e->radius);
+    ds_scene_kit_include(&e->plain.kit.scene, x[X], x[Y], 0, e->radius);
     out[0] = x[X];
     out[1] = x[Y];
     out[2] = hypot(x[VX], x[VY]);
@@ -184,20 +186,20 @@ static void measure_pivot(void *self, uint64_t k, double *out)
     out[4] = x[RATE];
 }
 
-static const env_table env = {.size = sizeof(pivot),
-                              .advice = "reduce parameter steps",
-                              .cure = "reduce parameter h or k",
-                              .read = read_pivot,
-                              .simulate = simulate_pivot,
-                              .bad_step = bad_step_of_pivot,
-                              .metrics = metrics,
-                              .bodies = bodies_of_pivot,
-                              .place = place_pivot,
-                              .measure = measure_pivot,
-                              PLAIN_TABLE};
+static const ds_env_table env = {.size = sizeof(pivot),
+                                 .advice = "reduce parameter steps",
+                                 .cure = "reduce parameter h or k",
+                                 .read = read_pivot,
+                                 .simulate = simulate_pivot,
+                                 .bad_step = bad_step_of_pivot,
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_pivot,
+                                 .place = place_pivot,
+                                 .measure = measure_pivot,
+                                 PLAIN_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("pivot", "1"),
+    BUNDLED_DESC("pivot", "1"),
     .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
     .summary = "Throw a ball at a bar to make it turn fast.",
     .description =
@@ -208,7 +210,6 @@ static const ds_desc desc = {
         "With a noise key and length_noise > 0 the length of the bar is drawn for each episode.\n"
         "Metrics: place and speed of the ball, tilt (towards +x) and rate of the bar.",
     .citation = SMOOTHING_SUH,
-    .extensions = env_kit_scene,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

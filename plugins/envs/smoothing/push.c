@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* push - a block is pushed by a force and pushes another one to its place: the stiffer the contact, the
  * worse are first-order estimates under noise (Suh et al., ICML 2022, figures 5 and 8). */
+#include "engines/kit/bundled.h"
 #include "engines/smoothing/blocks.h"
 #include "engines/smoothing/sources.h"
 
@@ -37,21 +38,21 @@ static void read_push(void *self, ds_param_reader *in)
                                    .guess = 0.1});
 }
 
-static const scene_metric metrics[] = {BLOCKS_METRICS_LIST, {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {BLOCKS_METRICS_LIST, {NULL, NULL}};
 
-static const env_table env = {.size = sizeof(blocks),
-                              .cure = "reduce parameter h or k",
-                              .read = read_push,
-                              .simulate = open_loop_simulate,
-                              .adjoint = open_loop_adjoint,
-                              .metrics = metrics,
-                              .bodies = blocks_bodies,
-                              .place = blocks_place,
-                              .measure = blocks_measure,
-                              OPEN_LOOP_TABLE};
+static const ds_env_table env = {.size = sizeof(blocks),
+                                 .cure = "reduce parameter h or k",
+                                 .read = read_push,
+                                 .simulate = open_loop_simulate,
+                                 .adjoint = open_loop_adjoint,
+                                 .metrics = metrics,
+                                 .bodies = blocks_bodies,
+                                 .place = blocks_place,
+                                 .measure = blocks_measure,
+                                 OPEN_LOOP_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("push", "1"),
+    BUNDLED_DESC("push", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Push a block with a block, through contact of any stiffness.",
     .description =
@@ -63,7 +64,6 @@ static const ds_desc desc = {
         "Usual numbers: h 0.005, start 0, 1, 0, 0, goal 1, 2, 0, 0, Q = Qd = 0.1, 10, 0.1, 0.1, R 1.\n"
         "Metrics: x1, x2, gap, force of contact, u and cost of the step that begins at the frame.",
     .citation = SMOOTHING_SUH,
-    .extensions = env_kit_scene,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

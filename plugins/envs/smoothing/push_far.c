@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* push_far - the blocks of push with a gap between them: without contact there is no gradient, unless the
  * loss knows how near they came, or force or gradient act at a distance. */
+#include "engines/kit/bundled.h"
 #include "engines/smoothing/blocks.h"
 #include "engines/smoothing/proximity.h"
 #include "engines/smoothing/sources.h"
@@ -78,21 +79,21 @@ static ds_status adjoint_of_far(void *self, ds_eval *io)
     return e->blocks.loop.roll.stopped ? DS_STOPPED : DS_OK;
 }
 
-static const scene_metric metrics[] = {BLOCKS_METRICS_LIST, {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {BLOCKS_METRICS_LIST, {NULL, NULL}};
 
-static const env_table env = {.size = sizeof(far),
-                              .cure = "reduce parameter h or k",
-                              .read = read_far,
-                              .simulate = simulate_far,
-                              .adjoint = adjoint_of_far,
-                              .metrics = metrics,
-                              .bodies = blocks_bodies,
-                              .place = blocks_place,
-                              .measure = blocks_measure,
-                              OPEN_LOOP_TABLE};
+static const ds_env_table env = {.size = sizeof(far),
+                                 .cure = "reduce parameter h or k",
+                                 .read = read_far,
+                                 .simulate = simulate_far,
+                                 .adjoint = adjoint_of_far,
+                                 .metrics = metrics,
+                                 .bodies = blocks_bodies,
+                                 .place = blocks_place,
+                                 .measure = blocks_measure,
+                                 OPEN_LOOP_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("push_far", "1"),
+    BUNDLED_DESC("push_far", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Push a block that is far away: no contact, no gradient.",
     .description =
@@ -105,7 +106,6 @@ static const ds_desc desc = {
         "0. The goal of q and qd is 0, target, 0, 0.\n"
         "Metrics: x1, x2, gap, force of contact, u and quadratic cost of the step that begins at the frame.",
     .citation = SMOOTHING_HUANG " " SMOOTHING_SUH,
-    .extensions = env_kit_scene,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

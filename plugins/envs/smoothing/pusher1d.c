@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pusher1d - one step of a stiffness-controlled pusher against a block on a line: what softened contact
  * and what noise make of the command, in closed form (Pang et al., 2023, in one dimension). */
+#include "engines/kit/bundled.h"
 #include "engines/smoothing/plain.h"
 #include "engines/smoothing/softness.h"
 #include "engines/smoothing/sources.h"
@@ -98,20 +99,20 @@ static double half_width(const pusher *e)
     return 0.04 * (e->plain.upper - e->plain.lower);
 }
 
-static void bodies_of_pusher(void *self, scene_kit *s)
+static void bodies_of_pusher(void *self, ds_scene_kit *s)
 {
     const pusher *e = self;
     const double half = half_width(e), size[4] = {half, half, half, 0};
     s->info.flat = 1;
     s->info.ground = 0;
-    scene_kit_body(s, "pusher", DS_BODY_BOX, DS_ROLE_TOOL, 1, size);
-    scene_kit_body(s, "block", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, size);
-    scene_kit_body(s, "command", DS_BODY_SPHERE, DS_ROLE_TOOL, 1, (double[4]){0.25 * half, 0, 0, 0});
+    ds_scene_kit_body(s, "pusher", DS_BODY_BOX, DS_ROLE_TOOL, 1, size);
+    ds_scene_kit_body(s, "block", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, size);
+    ds_scene_kit_body(s, "command", DS_BODY_SPHERE, DS_ROLE_TOOL, 1, (double[4]){0.25 * half, 0, 0, 0});
     if (e->loss == SQUARED) {
-        scene_kit_body(s, "target", DS_BODY_SPHERE, DS_ROLE_FIXED, 1, (double[4]){0.25 * half, 0, 0, 0});
+        ds_scene_kit_body(s, "target", DS_BODY_SPHERE, DS_ROLE_FIXED, 1, (double[4]){0.25 * half, 0, 0, 0});
     }
-    scene_kit_include(s, e->plain.lower - 2 * half, half, 0, half);
-    scene_kit_include(s, e->block + 2 * half, half, 0, half);
+    ds_scene_kit_include(s, e->plain.lower - 2 * half, half, 0, half);
+    ds_scene_kit_include(s, e->block + 2 * half, half, 0, half);
 }
 
 /* Faces of the boxes that meet stand at the places; command and target hang above them. */
@@ -122,10 +123,10 @@ static void place_pusher(const void *self, uint64_t k, uint64_t b, double *out)
     double at[4];
     state_of(e, k, at);
     const double x[] = {at[1] - half, at[2] + half, at[0], e->target};
-    scene_kit_pose(x[b], b <= BLOCK ? half : 2.5 * half, 0, 0, out);
+    ds_scene_kit_pose(x[b], b <= BLOCK ? half : 2.5 * half, 0, 0, out);
 }
 
-static const scene_metric metrics[] = {
+static const ds_scene_kit_label metrics[] = {
     {"command", "m"}, {"pusher", "m"}, {"position", "m"}, {"force", "N"}, {NULL, NULL}};
 
 static void measure_pusher(void *self, uint64_t k, double *out)
@@ -133,22 +134,23 @@ static void measure_pusher(void *self, uint64_t k, double *out)
     pusher *e = self;
     const double half = half_width(e);
     state_of(e, k, out);
-    scene_kit_include(&e->plain.kit.scene, out[1] - 2 * half, half, 0, half);
-    scene_kit_include(&e->plain.kit.scene, fmax(out[0], fmax(out[2] + half, e->target)), half, 0, 2 * half);
+    ds_scene_kit_include(&e->plain.kit.scene, out[1] - 2 * half, half, 0, half);
+    ds_scene_kit_include(&e->plain.kit.scene, fmax(out[0], fmax(out[2] + half, e->target)), half, 0,
+                         2 * half);
 }
 
-static const env_table env = {.size = sizeof(pusher),
-                              .read = read_pusher,
-                              .simulate = simulate_pusher,
-                              .adjoint = adjoint_of_pusher,
-                              .metrics = metrics,
-                              .bodies = bodies_of_pusher,
-                              .place = place_pusher,
-                              .measure = measure_pusher,
-                              PLAIN_TABLE};
+static const ds_env_table env = {.size = sizeof(pusher),
+                                 .read = read_pusher,
+                                 .simulate = simulate_pusher,
+                                 .adjoint = adjoint_of_pusher,
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_pusher,
+                                 .place = place_pusher,
+                                 .measure = measure_pusher,
+                                 PLAIN_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("pusher1d", "1"),
+    BUNDLED_DESC("pusher1d", "1"),
     .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
     .summary = "One push on a line: softened contact and noise, side by side.",
     .description =
@@ -162,7 +164,6 @@ static const ds_desc desc = {
         "The picture moves the command from the lower bound to the variable. Metrics: command, pusher, which "
         "stays behind it, block, and the force between them.",
     .citation = SMOOTHING_PANG " " SMOOTHING_SUH,
-    .extensions = env_kit_scene,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* roomba - a robot among discs that stop it is to come to a goal behind them (motion planning of Suh et
  * al., ICML 2022); a point, or a bicycle. */
+#include "engines/kit/bundled.h"
 #include "engines/smoothing/open_loop.h"
 #include "engines/smoothing/softness.h"
 #include "engines/smoothing/sources.h"
@@ -254,7 +255,7 @@ static ds_status simulate_robot(void *self, ds_eval *io)
 
 enum { ROBOT, GOAL, DISC };
 
-static void bodies_of_robot(void *self, scene_kit *s)
+static void bodies_of_robot(void *self, ds_scene_kit *s)
 {
     static const char *const names[MOST_DISCS] = {"disc_a", "disc_b", "disc_c", "disc_d", "disc_e", "disc_f",
                                                   "disc_g", "disc_h", "disc_i", "disc_j", "disc_k", "disc_l",
@@ -262,15 +263,15 @@ static void bodies_of_robot(void *self, scene_kit *s)
     const robot *e = self;
     const double *start = e->loop.roll.start, *goal = e->loop.roll.goal;
     s->info.flat = 1;
-    scene_kit_body(s, "robot", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){0.05, 0, 0, 0});
-    scene_kit_body(s, "goal", DS_BODY_SPHERE, DS_ROLE_TARGET, 1, (double[4]){0.05, 0, 0, 0});
+    ds_scene_kit_body(s, "robot", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){0.05, 0, 0, 0});
+    ds_scene_kit_body(s, "goal", DS_BODY_SPHERE, DS_ROLE_TARGET, 1, (double[4]){0.05, 0, 0, 0});
     for (uint64_t k = 0; k < e->discs; k++) {
         const double r = fabs(e->disc[k][2]);
-        scene_kit_body(s, names[k], DS_BODY_SPHERE, DS_ROLE_FIXED, 1, (double[4]){r, 0, 0, 0});
-        scene_kit_include(s, e->disc[k][0], e->disc[k][1], 0, 1.1 * r);
+        ds_scene_kit_body(s, names[k], DS_BODY_SPHERE, DS_ROLE_FIXED, 1, (double[4]){r, 0, 0, 0});
+        ds_scene_kit_include(s, e->disc[k][0], e->disc[k][1], 0, 1.1 * r);
     }
-    scene_kit_include(s, start[X], start[Y], 0, 0.1);
-    scene_kit_include(s, goal[X], goal[Y], 0, 0.1);
+    ds_scene_kit_include(s, start[X], start[Y], 0, 0.1);
+    ds_scene_kit_include(s, goal[X], goal[Y], 0, 0.1);
 }
 
 static void place_robot(const void *self, uint64_t k, uint64_t b, double *out)
@@ -279,17 +280,17 @@ static void place_robot(const void *self, uint64_t k, uint64_t b, double *out)
     const double *x = b == ROBOT  ? open_loop_state(&e->loop, k)
                       : b == GOAL ? e->loop.roll.goal
                                   : e->disc[b - DISC];
-    scene_kit_pose(x[X], x[Y], 0, 0, out);
+    ds_scene_kit_pose(x[X], x[Y], 0, 0, out);
 }
 
-static const scene_metric metrics[] = {{"x", "m"},      {"y", "m"},   {"distance", "m"},
-                                       {"stopped", ""}, {"cost", ""}, {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"x", "m"},      {"y", "m"},   {"distance", "m"},
+                                             {"stopped", ""}, {"cost", ""}, {NULL, NULL}};
 
 static void measure_robot(void *self, uint64_t k, double *out)
 {
     robot *e = self;
     const double *x = open_loop_state(&e->loop, k), *goal = e->loop.roll.goal;
-    scene_kit_include(&e->loop.kit.scene, x[X], x[Y], 0, 0.1);
+    ds_scene_kit_include(&e->loop.kit.scene, x[X], x[Y], 0, 0.1);
     out[0] = x[X];
     out[1] = x[Y];
     out[2] = hypot(x[X] - goal[X], x[Y] - goal[Y]);
@@ -297,19 +298,19 @@ static void measure_robot(void *self, uint64_t k, double *out)
     out[4] = rollout_cost(&e->loop.roll, k);
 }
 
-static const env_table env = {.size = sizeof(robot),
-                              .cure = "reduce parameter h or limit",
-                              .read = read_robot,
-                              .simulate = simulate_robot,
-                              .adjoint = open_loop_adjoint,
-                              .metrics = metrics,
-                              .bodies = bodies_of_robot,
-                              .place = place_robot,
-                              .measure = measure_robot,
-                              OPEN_LOOP_TABLE};
+static const ds_env_table env = {.size = sizeof(robot),
+                                 .cure = "reduce parameter h or limit",
+                                 .read = read_robot,
+                                 .simulate = simulate_robot,
+                                 .adjoint = open_loop_adjoint,
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_robot,
+                                 .place = place_robot,
+                                 .measure = measure_robot,
+                                 OPEN_LOOP_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("roomba", "1"),
+    BUNDLED_DESC("roomba", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Drive around discs that stop the robot.",
     .description =
@@ -325,7 +326,6 @@ static const ds_desc desc = {
         "Metrics: x, y, distance to the goal, whether the step that begins at the frame is stopped, its "
         "cost.",
     .citation = SMOOTHING_SUH,
-    .extensions = env_kit_scene,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

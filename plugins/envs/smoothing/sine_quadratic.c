@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sine_quadratic - a parabola with ripples, about 11 local minima in each unit of length; noise smooths
  * them away (Suh et al., ICML 2022, figure 1). */
+#include "engines/kit/bundled.h"
 #include "engines/smoothing/plain.h"
 #include "engines/smoothing/sources.h"
 
@@ -42,21 +43,20 @@ static ds_status adjoint_of_ripples(void *self, ds_eval *io)
     return DS_OK;
 }
 
-static const env_table env = {.size = sizeof(ripples),
-                              .read = read_ripples,
-                              .simulate = simulate_ripples,
-                              .adjoint = adjoint_of_ripples,
-                              PLAIN_DIM_TABLE};
+static const ds_env_table env = {.size = sizeof(ripples),
+                                 .read = read_ripples,
+                                 .simulate = simulate_ripples,
+                                 .adjoint = adjoint_of_ripples,
+                                 PLAIN_DIM_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("sine_quadratic", "1"),
+    BUNDLED_DESC("sine_quadratic", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "A parabola with ripples that noise smooths away.",
     .description =
         "Loss sum x^2 + amplitude sin(omega x). Under normal noise of standard deviation s its mean is x^2 + "
         "s^2 + amplitude exp(-omega^2 s^2 / 2) sin(omega x): with s = 0.1 a parabola to 1e-11.",
     .citation = SMOOTHING_SUH,
-    .extensions = plain_extensions,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

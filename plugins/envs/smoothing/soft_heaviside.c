@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* soft_heaviside - a steep ramp between -1 and 1: continuous, and yet a step to few samples (Suh et al.,
  * ICML 2022, section 3). */
+#include "engines/kit/bundled.h"
 #include "engines/smoothing/plain.h"
 #include "engines/smoothing/sources.h"
 
@@ -51,14 +52,14 @@ static ds_status adjoint_of_ramp(void *self, ds_eval *io)
     return DS_OK;
 }
 
-static const env_table env = {.size = sizeof(ramp),
-                              .read = read_ramp,
-                              .simulate = simulate_ramp,
-                              .adjoint = adjoint_of_ramp,
-                              PLAIN_DIM_TABLE};
+static const ds_env_table env = {.size = sizeof(ramp),
+                                 .read = read_ramp,
+                                 .simulate = simulate_ramp,
+                                 .adjoint = adjoint_of_ramp,
+                                 PLAIN_DIM_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("soft_heaviside", "1"),
+    BUNDLED_DESC("soft_heaviside", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "A steep ramp, a step to few samples.",
     .description =
@@ -67,7 +68,6 @@ static const ds_desc desc = {
         "ramp: slope of the mean 2 P / delta; a first-order sample has the variance (2/delta)^2 P (1 - P), "
         "which grows without bound as delta goes to 0.",
     .citation = SMOOTHING_SUH,
-    .extensions = plain_extensions,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spring_wall - a mass that bounces between two springy walls is to be brought to rest (Suh et al., ICML
  * 2022). */
+#include "engines/kit/bundled.h"
 #include "engines/smoothing/open_loop.h"
 #include "engines/smoothing/sources.h"
 
@@ -94,31 +95,31 @@ static void read_bouncer(void *self, ds_param_reader *in)
 
 enum { MASS, WALLS, REST };
 
-static void bodies_of_bouncer(void *self, scene_kit *s)
+static void bodies_of_bouncer(void *self, ds_scene_kit *s)
 {
     const bouncer *e = self;
     const double size = 0.05 * e->wall;
     s->info.flat = 1;
-    scene_kit_body(s, "mass", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){size, 0, 0, 0});
-    scene_kit_body(s, "walls", DS_BODY_BOX, DS_ROLE_FIXED, 2,
-                   (double[4]){0.25 * e->wall, 0.5 * e->wall, size, 0});
-    scene_kit_body(s, "rest", DS_BODY_SPHERE, DS_ROLE_TARGET, 1, (double[4]){size, 0, 0, 0});
-    scene_kit_include(s, 0, 0, 0, 1.6 * e->wall);
+    ds_scene_kit_body(s, "mass", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){size, 0, 0, 0});
+    ds_scene_kit_body(s, "walls", DS_BODY_BOX, DS_ROLE_FIXED, 2,
+                      (double[4]){0.25 * e->wall, 0.5 * e->wall, size, 0});
+    ds_scene_kit_body(s, "rest", DS_BODY_SPHERE, DS_ROLE_TARGET, 1, (double[4]){size, 0, 0, 0});
+    ds_scene_kit_include(s, 0, 0, 0, 1.6 * e->wall);
 }
 
 static void place_bouncer(const void *self, uint64_t k, uint64_t b, double *out)
 {
     const bouncer *e = self;
     if (b == WALLS) {
-        scene_kit_pose(-1.25 * e->wall, 0, 0, 0, out);
-        scene_kit_pose(1.25 * e->wall, 0, 0, 0, out + 7);
+        ds_scene_kit_pose(-1.25 * e->wall, 0, 0, 0, out);
+        ds_scene_kit_pose(1.25 * e->wall, 0, 0, 0, out + 7);
     } else {
-        scene_kit_pose(b == MASS ? open_loop_state(&e->loop, k)[X] : e->loop.roll.goal[X], 0, 0, 0, out);
+        ds_scene_kit_pose(b == MASS ? open_loop_state(&e->loop, k)[X] : e->loop.roll.goal[X], 0, 0, 0, out);
     }
 }
 
-static const scene_metric metrics[] = {{"x", "m"}, {"v", "m/s"}, {"depth", "m"},
-                                       {"u", "N"}, {"cost", ""}, {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {{"x", "m"}, {"v", "m/s"}, {"depth", "m"},
+                                             {"u", "N"}, {"cost", ""}, {NULL, NULL}};
 
 static void measure_bouncer(void *self, uint64_t k, double *out)
 {
@@ -131,19 +132,19 @@ static void measure_bouncer(void *self, uint64_t k, double *out)
     out[4] = rollout_cost(&e->loop.roll, k);
 }
 
-static const env_table env = {.size = sizeof(bouncer),
-                              .cure = "reduce parameter h, k or d",
-                              .read = read_bouncer,
-                              .simulate = open_loop_simulate,
-                              .adjoint = open_loop_adjoint,
-                              .metrics = metrics,
-                              .bodies = bodies_of_bouncer,
-                              .place = place_bouncer,
-                              .measure = measure_bouncer,
-                              OPEN_LOOP_TABLE};
+static const ds_env_table env = {.size = sizeof(bouncer),
+                                 .cure = "reduce parameter h, k or d",
+                                 .read = read_bouncer,
+                                 .simulate = open_loop_simulate,
+                                 .adjoint = open_loop_adjoint,
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_bouncer,
+                                 .place = place_bouncer,
+                                 .measure = measure_bouncer,
+                                 OPEN_LOOP_TABLE};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("spring_wall", "1"),
+    BUNDLED_DESC("spring_wall", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Bring a mass to rest that bounces between springy walls.",
     .description =
@@ -152,7 +153,6 @@ static const ds_desc desc = {
         "stiffness and speed; a search starts at u = 0.\n"
         "Metrics: x, v, depth in a wall, u and cost of the step that begins at the frame.",
     .citation = SMOOTHING_SUH,
-    .extensions = env_kit_scene,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tennis - a paddle with a linear policy is to return a ball to a place: its episodes differ by whether
  * and where it hits (Suh et al., ICML 2022, figure 8). */
+#include "engines/kit/bundled.h"
 #include "engines/smoothing/policy.h"
 #include "engines/smoothing/rounded.h"
 #include "engines/smoothing/softness.h"
@@ -272,35 +273,36 @@ static void read_tennis(void *self, ds_param_reader *in)
 
 enum { BALL, PADDLE, GOAL };
 
-static void bodies_of_tennis(void *self, scene_kit *s)
+static void bodies_of_tennis(void *self, ds_scene_kit *s)
 {
     const tennis *e = self;
     const double *goal = e->policy.roll.goal;
     s->info.flat = 1;
-    scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){e->radius, 0, 0, 0});
-    scene_kit_body(s, "paddle", DS_BODY_BOX, DS_ROLE_TOOL, 1, (double[4]){e->a, e->b, e->b, 0});
-    scene_kit_body(s, "goal", DS_BODY_SPHERE, DS_ROLE_TARGET, 1, (double[4]){e->radius, 0, 0, 0});
-    scene_kit_include(s, 0, 0, 0, 1);
-    scene_kit_include(s, goal[BX], goal[BY], 0, 2 * e->radius);
+    ds_scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){e->radius, 0, 0, 0});
+    ds_scene_kit_body(s, "paddle", DS_BODY_BOX, DS_ROLE_TOOL, 1, (double[4]){e->a, e->b, e->b, 0});
+    ds_scene_kit_body(s, "goal", DS_BODY_SPHERE, DS_ROLE_TARGET, 1, (double[4]){e->radius, 0, 0, 0});
+    ds_scene_kit_include(s, 0, 0, 0, 1);
+    ds_scene_kit_include(s, goal[BX], goal[BY], 0, 2 * e->radius);
 }
 
 static void place_tennis(const void *self, uint64_t k, uint64_t b, double *out)
 {
     const tennis *e = self;
     const double *x = b == GOAL ? e->policy.roll.goal : e->policy.roll.x + k * STATES;
-    b == PADDLE ? scene_kit_pose(x[PX], x[PY], 0, x[ANGLE], out) : scene_kit_pose(x[BX], x[BY], 0, 0, out);
+    b == PADDLE ? ds_scene_kit_pose(x[PX], x[PY], 0, x[ANGLE], out)
+                : ds_scene_kit_pose(x[BX], x[BY], 0, 0, out);
 }
 
-static const scene_metric metrics[] = {{"x", "m"},      {"y", "m"},   {"speed", "m/s"}, {"distance", "m"},
-                                       {"contact", ""}, {"cost", ""}, {NULL, NULL}};
+static const ds_scene_kit_label metrics[] = {
+    {"x", "m"}, {"y", "m"}, {"speed", "m/s"}, {"distance", "m"}, {"contact", ""}, {"cost", ""}, {NULL, NULL}};
 
 static void measure_tennis(void *self, uint64_t k, double *out)
 {
     tennis *e = self;
     const rollout *r = &e->policy.roll;
     const double *x = r->x + k * STATES, *u = r->u + 3 * k;
-    scene_kit_include(&e->policy.kit.scene, x[BX], x[BY], 0, e->radius);
-    scene_kit_include(&e->policy.kit.scene, x[PX], x[PY], 0, e->a);
+    ds_scene_kit_include(&e->policy.kit.scene, x[BX], x[BY], 0, e->radius);
+    ds_scene_kit_include(&e->policy.kit.scene, x[PX], x[PY], 0, e->a);
     out[0] = x[BX];
     out[1] = x[BY];
     out[2] = hypot(x[VX], x[VY]);
@@ -311,19 +313,19 @@ static void measure_tennis(void *self, uint64_t k, double *out)
     out[5] = rollout_cost(r, k);
 }
 
-static const env_table env = {.size = sizeof(tennis),
-                              .cure = "reduce parameter limit, h or k",
-                              .read = read_tennis,
-                              .metrics = metrics,
-                              .bodies = bodies_of_tennis,
-                              .place = place_tennis,
-                              .measure = measure_tennis,
-                              POLICY_TABLE};
+static const ds_env_table env = {.size = sizeof(tennis),
+                                 .cure = "reduce parameter limit, h or k",
+                                 .read = read_tennis,
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_tennis,
+                                 .place = place_tennis,
+                                 .measure = measure_tennis,
+                                 POLICY_TABLE};
 
-static const char *const extensions[] = {DS_EXT_SCENE, DS_EXT_VARIABLES, DS_EXT_SCORE, NULL};
+static const char *const extensions[] = {DS_EXT_SCORE, NULL};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("tennis", "1"),
+    BUNDLED_DESC("tennis", "1"),
     .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
     .summary = "A paddle with a linear policy returns a ball.",
     .description =
@@ -340,4 +342,4 @@ static const ds_desc desc = {
     .extensions = extensions,
 };
 
-ENV_KIT_DEFINE(env, desc)
+DS_ENV_KIT_DEFINE(env, desc)

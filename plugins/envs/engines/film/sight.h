@@ -10,8 +10,8 @@
 #define DS_ENGINES_FILM_SIGHT_H
 
 #include "engines/film/film.h"
-#include "engines/kit/env_kit.h"
 
+#include <diffsim/helper/env_kit.h>
 #include <diffsim/helper/memory.h>
 
 typedef struct sight {
@@ -88,16 +88,16 @@ ds_status sight_show(sight *s, uint64_t k, double *share);
 ds_status sight_adjoint(sight *s, uint64_t k);
 
 /* Channels "residuals", with J v and J' w, "pictures" and "target": how many; what they are; what is in them.
- * Products are made by more episodes of the instance, whose env_table has simulate() and, unless that makes
- * the gradient too, adjoint(): one with gradient for J' w, with the derivatives of the residuals in s->w in
+ * Products are made by more episodes of the instance, whose table has simulate() and, unless that makes the
+ * gradient too, adjoint(): one with gradient for J' w, with the derivatives of the residuals in s->w in
  * place of those of the loss; two for J v, by differences, or three at a bound (DS_GRAD_FD), and one more at
  * x where its scene is wanted; no J v where `single` is set. Where `partial` is set, or weights of networks
  * have a cost, there are none, and the differences are no residuals of the loss. */
 uint64_t sight_channels(const sight *s);
-void sight_channel(const sight *s, const env_kit *kit, uint64_t i, ds_channel *out);
-ds_status sight_answer(sight *s, env_kit *kit, ds_eval *io, ds_ask *ask);
+void sight_channel(const sight *s, const ds_env_kit *kit, uint64_t i, ds_channel *out);
+ds_status sight_answer(sight *s, ds_env_kit *kit, ds_eval *io, ds_ask *ask);
 
-/* Defines them for instances of this type with this sight; SIGHT_TABLE are the entries of the env_table. */
+/* Defines them for instances of this type with this sight; SIGHT_TABLE are the entries of the table. */
 #define SIGHT_DEFINE_CHANNELS(type_, sight_)                                                                 \
     static uint64_t sight_channels_of(const void *self)                                                      \
     {                                                                                                        \

@@ -13,7 +13,7 @@ static const double share = 1e-8;
 /* The episode at x once more, as evaluate() has it, with nothing else asked; scene: DS_WANT_SCENE where it is
  * the one that is looked at. grad: NULL, or where the derivatives go: of the loss, or with s->w of the
  * weighted residuals. What it costs is added to *io. */
-static ds_status repeat(env_kit *kit, ds_eval *io, const double *x, uint32_t scene, double *grad,
+static ds_status repeat(ds_env_kit *kit, ds_eval *io, const double *x, uint32_t scene, double *grad,
                         ds_eval *again)
 {
     const uint64_t cost = kit->cost ? kit->cost : kit->steps;
@@ -38,7 +38,7 @@ static ds_status repeat(env_kit *kit, ds_eval *io, const double *x, uint32_t sce
     return status;
 }
 
-static ds_status reverse(sight *s, env_kit *kit, ds_eval *io, ds_ask *ask)
+static ds_status reverse(sight *s, ds_env_kit *kit, ds_eval *io, ds_ask *ask)
 {
     ds_eval again;
     s->w = ask->v;
@@ -59,7 +59,7 @@ typedef struct walk {
 } walk;
 
 /* there = x + t v, and the residuals of its episode, which may have none. */
-static ds_status residuals_at(const sight *s, env_kit *kit, ds_eval *io, const double *v, double t,
+static ds_status residuals_at(const sight *s, ds_env_kit *kit, ds_eval *io, const double *v, double t,
                               const walk *there, double *out)
 {
     ds_eval again;
@@ -94,7 +94,7 @@ static int is_inside(const ds_eval *io, const double *v, double t, const walk *t
 }
 
 /* Central where both sides lie between the bounds, else from the side that does, as far as one does. */
-static ds_status difference(const sight *s, env_kit *kit, ds_eval *io, ds_ask *ask, const walk *there)
+static ds_status difference(const sight *s, ds_env_kit *kit, ds_eval *io, ds_ask *ask, const walk *there)
 {
     const size_t size = film_size(s->film);
     const double *v = ask->v;
@@ -117,7 +117,7 @@ static ds_status difference(const sight *s, env_kit *kit, ds_eval *io, ds_ask *a
     return status;
 }
 
-static ds_status forward(const sight *s, env_kit *kit, ds_eval *io, ds_ask *ask)
+static ds_status forward(const sight *s, ds_env_kit *kit, ds_eval *io, ds_ask *ask)
 {
     ds_memory room = {0};
     walk there;
@@ -125,7 +125,7 @@ static ds_status forward(const sight *s, env_kit *kit, ds_eval *io, ds_ask *ask)
                    (double **const[]){&there.x, &there.lower, &there.upper, &there.start, NULL});
     there.near = ds_memory_doubles(&room, film_size(s->film));
     ds_status status =
-        room.failed ? DS_E_NOMEM : env_kit_bounds(kit, io->n, there.lower, there.upper, there.start);
+        room.failed ? DS_E_NOMEM : ds_env_kit_bounds(kit, io->n, there.lower, there.upper, there.start);
     status = status != DS_OK ? status : difference(s, kit, io, ask, &there);
     if (status == DS_OK && (io->want & DS_WANT_SCENE) != 0) { /* which is read later */
         ds_eval again;
@@ -143,7 +143,7 @@ uint64_t sight_channels(const sight *s)
     return s->wanted ? FILM_CHANNELS : 0;
 }
 
-void sight_channel(const sight *s, const env_kit *kit, uint64_t i, ds_channel *out)
+void sight_channel(const sight *s, const ds_env_kit *kit, uint64_t i, ds_channel *out)
 {
     const int partial = s->partial || kit->hybrid.l1 > 0 || kit->hybrid.l2 > 0;
     const uint32_t reverse_only = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JTV);
@@ -156,7 +156,7 @@ void sight_channel(const sight *s, const env_kit *kit, uint64_t i, ds_channel *o
     }
 }
 
-ds_status sight_answer(sight *s, env_kit *kit, ds_eval *io, ds_ask *ask)
+ds_status sight_answer(sight *s, ds_env_kit *kit, ds_eval *io, ds_ask *ask)
 {
     if (ask->op == DS_ASK_VALUE) {
         film_answer(s->film, ask->channel, ask->out);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watcher.h - an environment whose loss is that of a watch: its channels, from two functions.
  *
- * The instance begins with a watcher; its env_table has .channels = watcher_channels, .channel =
+ * The instance begins with a watcher; its ds_env_table has .channels = watcher_channels, .channel =
  * watcher_channel and .answer = watcher_answer. Channels: "residuals" with J v and J' w; where pictures are
  * compared, "pictures" and "target": images with the views below each other and the states side by side. */
 #ifndef DS_ENGINES_FILM_WATCHER_H
 #define DS_ENGINES_FILM_WATCHER_H
 
 #include "engines/film/watch.h"
-#include "engines/kit/env_kit.h"
+
+#include <diffsim/helper/env_kit.h>
 
 typedef struct watcher {
-    env_kit kit; /* first */
+    ds_env_kit kit; /* first */
     watch watch;
     /* Of the episode just simulated: out[watch_residuals()] = J v for a direction v of the variables, and
      * x_bar[n] = J' w. They may simulate again, and add what that costs to io->cost_steps. */

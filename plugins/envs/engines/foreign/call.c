@@ -183,7 +183,7 @@ foreign *foreign_open(ds_memory *room, void *address, const signature *s, uint64
 /* ---- call ---- */
 
 /* Where the result of argument i goes; NULL = it is an input, or not wanted. */
-static double *result_of(role r, const foreign_results *out)
+static double *result_of(argument_role r, const foreign_results *out)
 {
     switch (r) {
     case ROLE_F:

@@ -97,7 +97,7 @@ static int read_role(const char *word, size_t length, argument *a, char error[SI
 {
     static const struct {
         const char *name;
-        role role;
+        argument_role role;
     } names[] = {{"n", ROLE_N}, {"m", ROLE_M}, {"x", ROLE_X}, {"g", ROLE_G},
                  {"f", ROLE_F}, {"r", ROLE_R}, {"J", ROLE_J}, {"ctx", ROLE_CTX}};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
@@ -194,7 +194,7 @@ int signature_parse(const char *text, signature *s, char error[SIGNATURE_ERROR])
     return *at == '\0' || bad(error, "nothing may follow the last ')': '%.20s'", at);
 }
 
-const argument *signature_find(const signature *s, role wanted)
+const argument *signature_find(const signature *s, argument_role wanted)
 {
     for (size_t i = 0; i < s->count; i++) {
         if (s->argument[i].role == wanted) {

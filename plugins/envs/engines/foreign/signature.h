@@ -32,7 +32,7 @@ typedef enum scalar {
     SCALAR_F64
 } scalar;
 
-typedef enum role {
+typedef enum argument_role {
     ROLE_N,
     ROLE_M,
     ROLE_X,
@@ -43,10 +43,10 @@ typedef enum role {
     ROLE_J,
     ROLE_CTX,
     ROLE_CONSTANT /* `value` */
-} role;
+} argument_role;
 
 typedef struct argument {
-    role role;
+    argument_role role;
     scalar type;
     int pointer;
     uint64_t index;
@@ -63,6 +63,6 @@ typedef struct signature {
 int signature_parse(const char *text, signature *out, char error[SIGNATURE_ERROR]);
 
 /* The first argument with this role, or NULL. */
-const argument *signature_find(const signature *s, role wanted);
+const argument *signature_find(const signature *s, argument_role wanted);
 
 #endif

@@ -28,12 +28,12 @@ void identified_set(identified *d, uint64_t part, double error)
     }
 }
 
-void identified_metrics(const identified *d, scene_kit *s)
+void identified_metrics(const identified *d, ds_scene_kit *s)
 {
     const uint64_t last = s->info.metrics - 1;
     if (s->info.metrics > 0 && strcmp(s->metric[last].name, "error") == 0) {
-        for (uint64_t k = 0; k < d->parts && s->info.metrics < SCENE_KIT_METRICS; k++) {
-            s->metric[s->info.metrics++] = (scene_metric){d->name[k], ""};
+        for (uint64_t k = 0; k < d->parts; k++) {
+            ds_scene_kit_metric(s, d->name[k], "");
         }
     }
 }

@@ -4,7 +4,7 @@
 #ifndef DS_ENGINES_KIT_IDENTIFIED_H
 #define DS_ENGINES_KIT_IDENTIFIED_H
 
-#include "engines/kit/scene_kit.h"
+#include <diffsim/helper/scene_kit.h>
 
 enum { IDENTIFIED_PARTS = 8, IDENTIFIED_NAME = 48 };
 
@@ -22,7 +22,7 @@ void identified_name(identified *d, uint64_t part, const char *quantity);
 void identified_set(identified *d, uint64_t part, double error);
 
 /* Where `error` is the last metric so far, those of the quantities follow it. */
-void identified_metrics(const identified *d, scene_kit *s);
+void identified_metrics(const identified *d, ds_scene_kit *s);
 /* Values of `error` and of those behind it. */
 void identified_put(const identified *d, double *out);
 

@@ -139,12 +139,12 @@ void knob_range(const knob_set *set, uint64_t i, double *lower, double *upper, d
     *start = k->start + k->random * ds_random_uniform(&r);
 }
 
-void knob_name(const knob_set *set, uint64_t i, env_variable *out)
+void knob_name(const knob_set *set, uint64_t i, ds_env_variable *out)
 {
     const knob *k = &set->knob[set->at[i]];
-    env_variable_put(out->name, "%s", k->name);
-    env_variable_put(out->unit, k->log ? "log10 %s" : "%s", k->unit);
+    ds_env_variable_put(out->name, "%s", k->name);
+    ds_env_variable_put(out->unit, k->log ? "log10 %s" : "%s", k->unit);
     if (strchr(k->name, '.') != NULL) {
-        env_variable_put(out->group, "%.*s", (int)strcspn(k->name, "."), k->name);
+        ds_env_variable_put(out->group, "%.*s", (int)strcspn(k->name, "."), k->name);
     }
 }

@@ -4,8 +4,9 @@
 #ifndef DS_ENGINES_SWEPT_KNOB_H
 #define DS_ENGINES_SWEPT_KNOB_H
 
-#include "engines/kit/env_kit.h"
 #include "engines/kit/identified.h"
+
+#include <diffsim/helper/env_kit.h>
 
 /* One number. "velocity.x" is picked by its own name or by "velocity", with all that have this name before
  * the dot. */
@@ -53,8 +54,8 @@ void knob_identify(const knob_set *set, identified *out);
  * of others. */
 void knob_error(const knob_set *set, const double *value, identified *out);
 
-/* For an env_table. */
+/* For an ds_env_table. */
 void knob_range(const knob_set *set, uint64_t i, double *lower, double *upper, double *start);
-void knob_name(const knob_set *set, uint64_t i, env_variable *out);
+void knob_name(const knob_set *set, uint64_t i, ds_env_variable *out);
 
 #endif

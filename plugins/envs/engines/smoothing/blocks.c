@@ -52,17 +52,17 @@ void blocks_read(blocks *b, ds_param_reader *in, const open_loop_usual *usual)
 
 enum { PUSHER, PUSHED, GOAL };
 
-void blocks_bodies(void *self, scene_kit *s)
+void blocks_bodies(void *self, ds_scene_kit *s)
 {
     const blocks *b = self;
     const double half[4] = {0.5, 0.25, 0.25, 0}, *start = b->loop.roll.start;
     s->info.flat = 1;
-    scene_kit_body(s, "pusher", DS_BODY_BOX, DS_ROLE_TOOL, 1, half);
-    scene_kit_body(s, "pushed", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, half);
-    scene_kit_body(s, "goal", DS_BODY_BOX, DS_ROLE_TARGET, 1, half);
-    scene_kit_include(s, start[BLOCKS_X1], 0.25, 0, 0.6);
-    scene_kit_include(s, start[BLOCKS_X2], 0.25, 0, 0.6);
-    scene_kit_include(s, b->loop.roll.goal[BLOCKS_X2], 0.25, 0, 0.6);
+    ds_scene_kit_body(s, "pusher", DS_BODY_BOX, DS_ROLE_TOOL, 1, half);
+    ds_scene_kit_body(s, "pushed", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, half);
+    ds_scene_kit_body(s, "goal", DS_BODY_BOX, DS_ROLE_TARGET, 1, half);
+    ds_scene_kit_include(s, start[BLOCKS_X1], 0.25, 0, 0.6);
+    ds_scene_kit_include(s, start[BLOCKS_X2], 0.25, 0, 0.6);
+    ds_scene_kit_include(s, b->loop.roll.goal[BLOCKS_X2], 0.25, 0, 0.6);
     s->info.ground = 0;
 }
 
@@ -70,15 +70,15 @@ void blocks_place(const void *self, uint64_t k, uint64_t b, double *out)
 {
     const blocks *e = self;
     const double *x = b == GOAL ? e->loop.roll.goal : open_loop_state(&e->loop, k);
-    scene_kit_pose(x[b == PUSHER ? BLOCKS_X1 : BLOCKS_X2], 0.25, 0, 0, out);
+    ds_scene_kit_pose(x[b == PUSHER ? BLOCKS_X1 : BLOCKS_X2], 0.25, 0, 0, out);
 }
 
 void blocks_measure(void *self, uint64_t k, double *out)
 {
     blocks *e = self;
     const double *x = open_loop_state(&e->loop, k);
-    scene_kit_include(&e->loop.kit.scene, x[BLOCKS_X1], 0.25, 0, 0.6);
-    scene_kit_include(&e->loop.kit.scene, x[BLOCKS_X2], 0.25, 0, 0.6);
+    ds_scene_kit_include(&e->loop.kit.scene, x[BLOCKS_X1], 0.25, 0, 0.6);
+    ds_scene_kit_include(&e->loop.kit.scene, x[BLOCKS_X2], 0.25, 0, 0.6);
     out[0] = x[BLOCKS_X1];
     out[1] = x[BLOCKS_X2];
     out[2] = blocks_gap(x);

@@ -41,7 +41,7 @@ enum { BLOCKS_METRICS = 6 };
     {                                                                                                        \
         "cost", ""                                                                                           \
     }
-void blocks_bodies(void *self, scene_kit *s);
+void blocks_bodies(void *self, ds_scene_kit *s);
 void blocks_place(const void *self, uint64_t k, uint64_t b, double *out);
 void blocks_measure(void *self, uint64_t k, double *out);
 

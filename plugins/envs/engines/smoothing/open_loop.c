@@ -44,13 +44,13 @@ void open_loop_range(const void *self, uint64_t i, double *lower, double *upper,
     *start = fmin(fmax(o->guess, -o->limit), o->limit);
 }
 
-void open_loop_variable(const void *self, uint64_t i, env_variable *out)
+void open_loop_variable(const void *self, uint64_t i, ds_env_variable *out)
 {
     const open_loop *o = self;
     const uint64_t nu = o->roll.system->controls;
-    env_variable_put(out->name, "%s.%u", o->names[i % nu], (unsigned)(i / nu));
-    env_variable_put(out->unit, "%s", o->unit);
-    env_variable_put(out->group, "%s", o->names[i % nu]);
+    ds_env_variable_put(out->name, "%s.%u", o->names[i % nu], (unsigned)(i / nu));
+    ds_env_variable_put(out->unit, "%s", o->unit);
+    ds_env_variable_put(out->group, "%s", o->names[i % nu]);
 }
 
 ds_status open_loop_simulate(void *self, ds_eval *io)

@@ -4,8 +4,9 @@
 #ifndef DS_ENGINES_OPEN_LOOP_H
 #define DS_ENGINES_OPEN_LOOP_H
 
-#include "engines/kit/env_kit.h"
 #include "rollout.h"
+
+#include <diffsim/helper/env_kit.h>
 
 enum { OPEN_LOOP_STATES = 5, OPEN_LOOP_CONTROLS = 2 };
 
@@ -19,7 +20,7 @@ typedef struct open_loop_usual {
 } open_loop_usual;
 
 typedef struct open_loop {
-    env_kit kit; /* first */
+    ds_env_kit kit; /* first */
     rollout roll;
     double h, limit, guess;
     const char *const *names; /* of the controls, and their unit */
@@ -52,7 +53,7 @@ void open_loop_read(open_loop *o, ds_param_reader *in, const rollout_system *sys
 
 /* Functions of the table. */
 void open_loop_range(const void *self, uint64_t i, double *lower, double *upper, double *start);
-void open_loop_variable(const void *self, uint64_t i, env_variable *out);
+void open_loop_variable(const void *self, uint64_t i, ds_env_variable *out);
 ds_status open_loop_simulate(void *self, ds_eval *io);
 int64_t open_loop_bad_step(void *self, ds_eval *io);
 ds_status open_loop_adjoint(void *self, ds_eval *io);

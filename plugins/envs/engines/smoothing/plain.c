@@ -4,8 +4,6 @@
 
 #include "common/number.h"
 
-const char *const plain_extensions[] = {DS_EXT_VARIABLES, NULL};
-
 void plain_read(plain *p, ds_param_reader *in, uint64_t n, const char *name, const char *unit)
 {
     p->lower = ds_param_real(in, "lower");
@@ -31,14 +29,14 @@ void plain_range(const void *self, uint64_t i, double *lower, double *upper, dou
     *start = fmin(fmax(p->guess, p->lower), p->upper);
 }
 
-void plain_variable(const void *self, uint64_t i, env_variable *out)
+void plain_variable(const void *self, uint64_t i, ds_env_variable *out)
 {
     const plain *p = self;
     if (p->kit.n == 1) {
-        env_variable_put(out->name, "%s", p->name);
+        ds_env_variable_put(out->name, "%s", p->name);
     } else {
-        env_variable_put(out->name, "%s.%u", p->name, (unsigned)i);
-        env_variable_put(out->group, "%s", p->name);
+        ds_env_variable_put(out->name, "%s.%u", p->name, (unsigned)i);
+        ds_env_variable_put(out->group, "%s", p->name);
     }
-    env_variable_put(out->unit, "%s", p->unit);
+    ds_env_variable_put(out->unit, "%s", p->unit);
 }

@@ -4,10 +4,10 @@
 #ifndef DS_ENGINES_PLAIN_H
 #define DS_ENGINES_PLAIN_H
 
-#include "engines/kit/env_kit.h"
+#include <diffsim/helper/env_kit.h>
 
 typedef struct plain {
-    env_kit kit; /* first */
+    ds_env_kit kit; /* first */
     double lower, upper, guess;
     const char *name, *unit; /* of the variables; "" = a pure number */
 } plain;
@@ -25,10 +25,7 @@ typedef struct plain {
 void plain_read(plain *p, ds_param_reader *in, uint64_t n, const char *name, const char *unit);
 
 void plain_range(const void *self, uint64_t i, double *lower, double *upper, double *start);
-void plain_variable(const void *self, uint64_t i, env_variable *out); /* "name.i", one alone "name" */
-
-/* Extensions of those without a scene. */
-extern const char *const plain_extensions[];
+void plain_variable(const void *self, uint64_t i, ds_env_variable *out); /* "name.i", one alone "name" */
 
 #define PLAIN_TABLE .range = plain_range, .variable = plain_variable
 #define PLAIN_DIM_TABLE .advice = "reduce parameter dim", PLAIN_TABLE

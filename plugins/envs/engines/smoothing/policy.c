@@ -31,12 +31,12 @@ void policy_range(const void *self, uint64_t i, double *lower, double *upper, do
     *start = 0;
 }
 
-void policy_variable(const void *self, uint64_t i, env_variable *out)
+void policy_variable(const void *self, uint64_t i, ds_env_variable *out)
 {
     const policy *p = self;
     const uint64_t ns = p->roll.system->states;
-    env_variable_put(out->name, "gain.%u.%u", (unsigned)(i / ns), (unsigned)(i % ns));
-    env_variable_put(out->group, "gain");
+    ds_env_variable_put(out->name, "gain.%u.%u", (unsigned)(i / ns), (unsigned)(i % ns));
+    ds_env_variable_put(out->group, "gain");
 }
 
 /* Start and noise of a key; without one the usual start, and no noise. */
@@ -113,7 +113,7 @@ static ds_status score_evaluate(void *self, ds_eval *io, ds_score *ask)
         return DS_STOPPED;
     }
     p->sigma_now = ask->sigma > 0 ? ask->sigma : p->sigma;
-    const ds_status status = env_kit_evaluate(p->kit.env, self, io);
+    const ds_status status = ds_env_kit_evaluate(p->kit.env, self, io);
     p->sigma_now = p->sigma;
     io->cost_steps += twice ? p->roll.steps : 0;
     memset(ask->score, 0, p->kit.n * sizeof *ask->score);

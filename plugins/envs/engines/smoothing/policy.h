@@ -5,14 +5,14 @@
 #ifndef DS_ENGINES_POLICY_H
 #define DS_ENGINES_POLICY_H
 
-#include "engines/kit/env_kit.h"
 #include "rollout.h"
 
 #include <diffsim/ext/score.h>
+#include <diffsim/helper/env_kit.h>
 #include <diffsim/helper/random.h>
 
 typedef struct policy {
-    env_kit kit; /* first */
+    ds_env_kit kit; /* first */
     rollout roll;
     double limit, sigma;
     double sigma_now; /* of the episode in hand */
@@ -39,7 +39,7 @@ void policy_read(policy *p, ds_param_reader *in, const rollout_system *system, u
 
 /* Functions of the table. */
 void policy_range(const void *self, uint64_t i, double *lower, double *upper, double *start);
-void policy_variable(const void *self, uint64_t i, env_variable *out);
+void policy_variable(const void *self, uint64_t i, ds_env_variable *out);
 ds_status policy_simulate(void *self, ds_eval *io);
 int64_t policy_bad_step(void *self, ds_eval *io);
 ds_status policy_adjoint(void *self, ds_eval *io);

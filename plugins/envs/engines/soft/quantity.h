@@ -6,9 +6,9 @@
 
 #include "engines/control/control.h"
 #include "engines/fem/episode.h"
-#include "engines/kit/env_kit.h"
 #include "engines/kit/identified.h"
 
+#include <diffsim/helper/env_kit.h>
 #include <diffsim/helper/memory.h>
 
 /* What a quantity stands for in the model. */
@@ -125,8 +125,8 @@ void quantity_identify(const quantity_set *set, identified *out);
  * in their unit; NaN where there is no truth, as of weights. */
 void quantity_error(const quantity_set *set, const double *x, identified *out);
 
-/* Entries of an env_table. */
+/* Entries of an ds_env_table. */
 void quantity_range(const quantity_set *set, uint64_t i, double *lower, double *upper, double *start);
-void quantity_name(const quantity_set *set, uint64_t i, env_variable *out);
+void quantity_name(const quantity_set *set, uint64_t i, ds_env_variable *out);
 
 #endif

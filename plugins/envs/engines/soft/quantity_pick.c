@@ -176,23 +176,23 @@ void quantity_range(const quantity_set *set, uint64_t i, double *lower, double *
     }
 }
 
-void quantity_name(const quantity_set *set, uint64_t i, env_variable *out)
+void quantity_name(const quantity_set *set, uint64_t i, ds_env_variable *out)
 {
     const uint64_t k = item_of(set, i);
     const quantity *q = set->item[k];
     const unsigned j = (unsigned)(i - set->at[k]);
     if (quantity_is_vector(q->kind)) {
-        env_variable_put(out->name, "%s.%c", q->name, "xyz"[j]);
+        ds_env_variable_put(out->name, "%s.%c", q->name, "xyz"[j]);
     } else if (q->kind == QUANTITY_VELOCITIES) {
-        env_variable_put(out->name, "%s.%u.%c", q->name, j / 3, "xyz"[j % 3]);
+        ds_env_variable_put(out->name, "%s.%u.%c", q->name, j / 3, "xyz"[j % 3]);
     } else if (set->at[k + 1] - set->at[k] > 1 || quantity_is_each(q->kind)) {
-        env_variable_put(out->name, "%s.%u", q->name, j);
+        ds_env_variable_put(out->name, "%s.%u", q->name, j);
     } else {
-        env_variable_put(out->name, "%s", q->name);
+        ds_env_variable_put(out->name, "%s", q->name);
     }
-    env_variable_put(out->unit, q->log ? "log10 %s" : "%s", q->unit);
+    ds_env_variable_put(out->unit, q->log ? "log10 %s" : "%s", q->unit);
     if (set->at[k + 1] - set->at[k] > 1) {
-        env_variable_put(out->group, "%s", q->name);
+        ds_env_variable_put(out->group, "%s", q->name);
     }
 }
 

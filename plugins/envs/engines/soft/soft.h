@@ -3,7 +3,7 @@
  * pictures or states. An environment says what its bodies are and what its variables mean; the rest is here.
  *
  * The instance begins with a `soft`. Its read() calls soft_read(), builds the model, and sets what is named
- * below; its env_table has the entries of SOFT_TABLE. */
+ * below; its ds_env_table has the entries of SOFT_TABLE. */
 #ifndef DS_ENGINES_SOFT_SOFT_H
 #define DS_ENGINES_SOFT_SOFT_H
 
@@ -108,15 +108,15 @@ void soft_control(soft *s, ds_param_reader *in, const soft_controller *c);
     DS_ENUM("controller", first_, names_, words_, .flags = DS_PARAM_SHAPE),                                  \
         DS_REAL("scale", scale_, 0, 1, "", "Largest activation.")
 
-/* Entries of an env_table. */
+/* Entries of an ds_env_table. */
 ds_status soft_allocate(void *self);
 void soft_release(void *self);
 ds_status soft_simulate(void *self, ds_eval *io);
 ds_status soft_adjoint(void *self, ds_eval *io);
-void soft_bodies(void *self, scene_kit *s);
+void soft_bodies(void *self, ds_scene_kit *s);
 void soft_place(const void *self, uint64_t k, uint64_t b, double *out);
 void soft_range(const void *self, uint64_t i, double *lower, double *upper, double *start);
-void soft_variable(const void *self, uint64_t i, env_variable *out);
+void soft_variable(const void *self, uint64_t i, ds_env_variable *out);
 #define SOFT_TABLE                                                                                           \
     .allocate = soft_allocate, .release = soft_release, .simulate = soft_simulate, .adjoint = soft_adjoint,  \
     .passes = 2, .channels = watcher_channels, .channel = watcher_channel, .answer = watcher_answer,         \
@@ -129,7 +129,7 @@ const double *soft_frame(const soft *s, uint64_t k);
 double soft_measure(soft *s, uint64_t k, double centre[3]);
 /* Two tables of metrics with their function: x, y, z and distance of the centre of mass; its x, y and
  * distance with the error of the variables and those of the quantities. */
-extern const scene_metric soft_goal_metrics[], soft_fit_metrics[];
+extern const ds_scene_kit_label soft_goal_metrics[], soft_fit_metrics[];
 void soft_measure_goal(void *self, uint64_t k, double *out);
 void soft_measure_fit(void *self, uint64_t k, double *out);
 

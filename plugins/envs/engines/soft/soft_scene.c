@@ -7,32 +7,32 @@
 enum { BODY, TARGET };
 
 /* What is drawn of the body, or of its target: triangles, or particles with their springs. */
-static void add_body(const soft *s, scene_kit *k, int b)
+static void add_body(const soft *s, ds_scene_kit *k, int b)
 {
     const size_t n = s->model.particles;
     const int mesh = s->mesh.triangles > 0;
     const uint64_t at =
-        scene_kit_body(k, b == BODY ? "body" : "target", mesh ? DS_BODY_MESH : DS_BODY_POINTS,
-                       b == BODY ? DS_ROLE_MATERIAL : DS_ROLE_TARGET, n, (double[4]){s->radius, 0, 0, 0});
+        ds_scene_kit_body(k, b == BODY ? "body" : "target", mesh ? DS_BODY_MESH : DS_BODY_POINTS,
+                          b == BODY ? DS_ROLE_MATERIAL : DS_ROLE_TARGET, n, (double[4]){s->radius, 0, 0, 0});
     k->body[at].index = mesh ? s->mesh.triangle : NULL;
     k->body[at].index_count = 3 * s->mesh.triangles;
 }
 
-void soft_bodies(void *self, scene_kit *k)
+void soft_bodies(void *self, ds_scene_kit *k)
 {
     soft *s = self;
     add_body(s, k, BODY);
     add_body(s, k, TARGET);
     if (s->model.springs > 0) {
-        const uint64_t at = scene_kit_body(k, "springs", DS_BODY_LINES, DS_ROLE_FIXED, s->model.particles,
-                                           (double[4]){0.01, 0, 0, 0});
+        const uint64_t at = ds_scene_kit_body(k, "springs", DS_BODY_LINES, DS_ROLE_FIXED, s->model.particles,
+                                              (double[4]){0.01, 0, 0, 0});
         k->body[at].index = s->model.spring;
         k->body[at].index_count = 2 * s->model.springs;
     }
     for (size_t i = 0; i < s->model.particles; i++) {
         const double *q = s->model.q + 3 * i, *goal = s->goal + 3 * i;
-        scene_kit_include(k, q[0], q[1], q[2], s->radius);
-        scene_kit_include(k, goal[0], goal[1], goal[2], s->radius);
+        ds_scene_kit_include(k, q[0], q[1], q[2], s->radius);
+        ds_scene_kit_include(k, goal[0], goal[1], goal[2], s->radius);
     }
     identified_metrics(&s->error, k);
     k->info.ground = s->model.ground.on ? 0 : -HUGE_VAL;
@@ -55,7 +55,7 @@ double soft_measure(soft *s, uint64_t k, double centre[3])
     const double *q = soft_frame(s, k);
     double goal[3];
     for (size_t i = 0; i < s->model.particles; i++) {
-        scene_kit_include(&s->watcher.kit.scene, q[3 * i], q[3 * i + 1], q[3 * i + 2], s->radius);
+        ds_scene_kit_include(&s->watcher.kit.scene, q[3 * i], q[3 * i + 1], q[3 * i + 2], s->radius);
     }
     fem_centre(&s->model, q, centre);
     fem_centre(&s->model, s->goal, goal);
@@ -64,7 +64,7 @@ double soft_measure(soft *s, uint64_t k, double centre[3])
                 (centre[2] - goal[2]) * (centre[2] - goal[2]));
 }
 
-const scene_metric soft_goal_metrics[] = {
+const ds_scene_kit_label soft_goal_metrics[] = {
     {"x", "m"}, {"y", "m"}, {"z", "m"}, {"distance", "m"}, {NULL, NULL}};
 
 void soft_measure_goal(void *self, uint64_t k, double *out)
@@ -72,7 +72,7 @@ void soft_measure_goal(void *self, uint64_t k, double *out)
     out[3] = soft_measure(self, k, out);
 }
 
-const scene_metric soft_fit_metrics[] = {
+const ds_scene_kit_label soft_fit_metrics[] = {
     {"x", "m"}, {"y", "m"}, {"distance", "m"}, {"error", ""}, {NULL, NULL}};
 
 void soft_measure_fit(void *self, uint64_t k, double *out)

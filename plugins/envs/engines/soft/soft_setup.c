@@ -103,7 +103,7 @@ void soft_control(soft *s, ds_param_reader *in, const soft_controller *c)
 
 void soft_ready(soft *s, ds_param_reader *in)
 {
-    env_kit *kit = &s->watcher.kit;
+    ds_env_kit *kit = &s->watcher.kit;
     if (in->status == DS_OK && s->model.status != DS_OK) {
         in->status = ds_host_fail(in->host, s->model.status, "%s", s->model.problem);
     }
@@ -122,7 +122,7 @@ void soft_range(const void *self, uint64_t i, double *lower, double *upper, doub
     quantity_range(&((const soft *)self)->unknown, i, lower, upper, start);
 }
 
-void soft_variable(const void *self, uint64_t i, env_variable *out)
+void soft_variable(const void *self, uint64_t i, ds_env_variable *out)
 {
     quantity_name(&((const soft *)self)->unknown, i, out);
 }

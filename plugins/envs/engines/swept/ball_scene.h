@@ -3,7 +3,7 @@
  * constants and its state at the start, and the balls are where its state says.
  *
  * The instance begins with a `ball_scene`. Its read() calls ball_scene_read(), then swept_frames(), makes the
- * engine, and ends with ball_scene_ready(); its env_table has the entries of SWEPT_TABLE. */
+ * engine, and ends with ball_scene_ready(); its ds_env_table has the entries of SWEPT_TABLE. */
 #ifndef DS_ENGINES_SWEPT_BALL_SCENE_H
 #define DS_ENGINES_SWEPT_BALL_SCENE_H
 

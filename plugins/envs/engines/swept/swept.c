@@ -25,7 +25,7 @@ void swept_object(swept *s, ds_param_reader *in)
 
 void swept_ready(swept *s, ds_param_reader *in)
 {
-    env_kit *kit = &s->watcher.kit;
+    ds_env_kit *kit = &s->watcher.kit;
     if (in->status == DS_OK) {
         knob_pick(&s->knobs, in);
         knob_identify(&s->knobs, &s->error);
@@ -63,7 +63,7 @@ void swept_range(const void *self, uint64_t i, double *lower, double *upper, dou
     knob_range(&((const swept *)self)->knobs, i, lower, upper, start);
 }
 
-void swept_variable(const void *self, uint64_t i, env_variable *out)
+void swept_variable(const void *self, uint64_t i, ds_env_variable *out)
 {
     knob_name(&((const swept *)self)->knobs, i, out);
 }
@@ -233,18 +233,18 @@ void swept_release(void *self)
 
 enum { BODY, TARGET };
 
-void swept_bodies(void *self, scene_kit *k)
+void swept_bodies(void *self, ds_scene_kit *k)
 {
     const swept *s = self;
     for (int b = BODY; b <= TARGET; b++) {
-        const uint64_t at = scene_kit_body(k, b == BODY ? "body" : "target", DS_BODY_MESH,
-                                           b == BODY ? DS_ROLE_MATERIAL : DS_ROLE_TARGET,
-                                           s->subject.mesh.vertices, (double[4]){0, 0, 0, 0});
+        const uint64_t at = ds_scene_kit_body(k, b == BODY ? "body" : "target", DS_BODY_MESH,
+                                              b == BODY ? DS_ROLE_MATERIAL : DS_ROLE_TARGET,
+                                              s->subject.mesh.vertices, (double[4]){0, 0, 0, 0});
         k->body[at].index = s->subject.mesh.face;
         k->body[at].index_count = 3 * (uint64_t)s->subject.mesh.faces;
     }
     for (size_t i = 0; i < s->subject.mesh.vertices; i++) {
-        scene_kit_include(k, s->goal[3 * i], s->goal[3 * i + 1], s->goal[3 * i + 2], 0);
+        ds_scene_kit_include(k, s->goal[3 * i], s->goal[3 * i + 1], s->goal[3 * i + 2], 0);
     }
     identified_metrics(&s->error, k);
     k->info.ground = s->floor;
@@ -276,7 +276,7 @@ double swept_measure(swept *s, uint64_t k, double mean[3])
     s->task->place(s, swept_state(s, k), s->points);
     for (size_t i = 0; i < n; i++) {
         const double *p = s->points + 3 * i;
-        scene_kit_include(&s->watcher.kit.scene, p[0], p[1], p[2], 0);
+        ds_scene_kit_include(&s->watcher.kit.scene, p[0], p[1], p[2], 0);
         for (int d = 0; d < 3; d++) {
             mean[d] += p[d] / (double)n;
             goal[d] += s->goal[3 * i + (size_t)d] / (double)n;

@@ -5,7 +5,7 @@
  * (knob.h) do to it.
  *
  * The instance begins with a `swept`. Its read() calls swept_read(), sets what is named below, and calls
- * swept_ready(); its env_table has the entries of SWEPT_TABLE, with swept_allocate and swept_release or
+ * swept_ready(); its ds_env_table has the entries of SWEPT_TABLE, with swept_allocate and swept_release or
  * functions that call them. */
 #ifndef DS_ENGINES_SWEPT_SWEPT_H
 #define DS_ENGINES_SWEPT_SWEPT_H
@@ -92,15 +92,15 @@ void swept_frames(swept *s, ds_param_reader *in, double between, int64_t first);
 /* Which object the target is, from WATCHER_OBJECT_PARAM, before swept_ready(). */
 void swept_object(swept *s, ds_param_reader *in);
 
-/* Entries of an env_table. */
+/* Entries of an ds_env_table. */
 ds_status swept_allocate(void *self);
 void swept_release(void *self);
 ds_status swept_simulate(void *self, ds_eval *io);
 ds_status swept_adjoint(void *self, ds_eval *io);
-void swept_bodies(void *self, scene_kit *s);
+void swept_bodies(void *self, ds_scene_kit *s);
 void swept_place(const void *self, uint64_t k, uint64_t b, double *out);
 void swept_range(const void *self, uint64_t i, double *lower, double *upper, double *start);
-void swept_variable(const void *self, uint64_t i, env_variable *out);
+void swept_variable(const void *self, uint64_t i, ds_env_variable *out);
 #define SWEPT_TABLE(allocate_, release_)                                                                     \
     .allocate = (allocate_), .release = (release_), .simulate = swept_simulate, .adjoint = swept_adjoint,    \
     .passes = 2, .channels = watcher_channels, .channel = watcher_channel, .answer = watcher_answer,         \

@@ -11,7 +11,7 @@
 ds_status mpm_env_wire(void *self);
 void mpm_env_release(void *self);
 uint64_t mpm_env_hooks(const void *self, ds_hook *out);
-void mpm_env_variable(const void *self, uint64_t i, env_variable *out);
+void mpm_env_variable(const void *self, uint64_t i, ds_env_variable *out);
 ds_status mpm_env_begin(void *self, uint64_t noise_key);
 void mpm_env_observe(const void *self, double *obs);
 ds_status mpm_env_act(void *self, uint64_t k, ds_rl_step *io);
@@ -32,7 +32,7 @@ ds_status mpm_env_back(void *self, ds_rl_back *io);
     .version = "0.2.1", .license = "Apache-2.0",                                                             \
     .citation = "Huang et al., PlasticineLab: A soft-body manipulation benchmark with differentiable "       \
                 "physics, ICLR 2021",                                                                        \
-    .params = mpm_env_params, .extensions = env_kit_scene_channels_rl_gradient_hooks
+    .params = mpm_env_params
 
 /* Everything that a task's plugin needs besides its description. With MPM_TASKS_ONLY the description
  * alone, under a name of its own, for programs that know all tasks (tasks.h). */
@@ -49,25 +49,25 @@ ds_status mpm_env_back(void *self, ds_rl_back *io);
         mpm_env_configure(self, &(task_), in);                                                               \
     }                                                                                                        \
     SIGHT_DEFINE_CHANNELS(mpm_env, image.sight)                                                              \
-    static const env_table task_table = {.size = sizeof(mpm_env),                                            \
-                                         .advice = "",                                                       \
-                                         .read = read_task,                                                  \
-                                         .hook_points = mpm_env_hooks,                                       \
-                                         .allocate = mpm_env_wire,                                           \
-                                         .release = mpm_env_release,                                         \
-                                         .limit = 1,                                                         \
-                                         .variable = mpm_env_variable,                                       \
-                                         .simulate = mpm_env_simulate,                                       \
-                                         .metrics = mpm_env_metrics,                                         \
-                                         .bodies = mpm_env_bodies,                                           \
-                                         .place = mpm_env_place,                                             \
-                                         .begin = mpm_env_begin,                                             \
-                                         .observe = mpm_env_observe,                                         \
-                                         .act = mpm_env_act,                                                 \
-                                         .back_begin = mpm_env_back_begin,                                   \
-                                         .back = mpm_env_back,                                               \
-                                         SIGHT_TABLE};                                                       \
-    ENV_KIT_DEFINE(task_table, desc_)
+    static const ds_env_table task_table = {.size = sizeof(mpm_env),                                         \
+                                            .advice = "",                                                    \
+                                            .read = read_task,                                               \
+                                            .hook_points = mpm_env_hooks,                                    \
+                                            .allocate = mpm_env_wire,                                        \
+                                            .release = mpm_env_release,                                      \
+                                            .limit = 1,                                                      \
+                                            .variable = mpm_env_variable,                                    \
+                                            .simulate = mpm_env_simulate,                                    \
+                                            .metrics = mpm_env_metrics,                                      \
+                                            .bodies = mpm_env_bodies,                                        \
+                                            .place = mpm_env_place,                                          \
+                                            .begin = mpm_env_begin,                                          \
+                                            .observe = mpm_env_observe,                                      \
+                                            .act = mpm_env_act,                                              \
+                                            .back_begin = mpm_env_back_begin,                                \
+                                            .back = mpm_env_back,                                            \
+                                            SIGHT_TABLE};                                                    \
+    DS_ENV_KIT_DEFINE(task_table, desc_)
 #endif
 
 #endif

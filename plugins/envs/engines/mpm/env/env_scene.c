@@ -10,10 +10,10 @@
 #include <math.h>
 #include <string.h>
 
-const scene_metric mpm_env_metrics[] = {{"density", "kg"},       {"sdf", "kg m"}, {"contact_soft", "m^2"},
-                                        {"contact_hard", "m^2"}, {"iou", ""},     {"com_x", "m"},
-                                        {"com_y", "m"},          {"com_z", "m"},  {"sum_sq", "m^2"},
-                                        {"det_f_mean", ""},      {NULL, NULL}};
+const ds_scene_kit_label mpm_env_metrics[] = {
+    {"density", "kg"}, {"sdf", "kg m"}, {"contact_soft", "m^2"}, {"contact_hard", "m^2"}, {"iou", ""},
+    {"com_x", "m"},    {"com_y", "m"},  {"com_z", "m"},          {"sum_sq", "m^2"},       {"det_f_mean", ""},
+    {NULL, NULL}};
 
 static const char *const body_names[MPM_MAX_BODIES] = {"material",   "material_2", "material_3",
                                                        "material_4", "material_5", "material_6",
@@ -54,7 +54,7 @@ static bool make_target_points(mpm_env *env)
         const double node[3] = {(double)(i / (n * n)), (double)(i / n % n), (double)(i % n)};
         mpm_spread_cell(&points, target[i] > 0.0 ? target[i] : 0.0, node, domain->dx);
     }
-    env->kit.scene.body[target_of(env)].count = points.points;
+    ds_scene_kit_at(&env->kit.scene, target_of(env))->count = points.points;
     return true;
 }
 
@@ -82,7 +82,7 @@ static void keep_step(void *context, uint32_t step, const mpm_particle *particle
     memcpy(env->poses + step * (size_t)env->scene.n_tools, poses, env->scene.n_tools * sizeof(mpm_pose));
     const double values[] = {m->density, m->sdf,    m->contact_soft, m->contact_hard, m->iou,
                              m->com[0],  m->com[1], m->com[2],       m->sum_sq,       m->det_f_mean};
-    scene_kit_measured(&env->kit.scene, step, values);
+    ds_scene_kit_measured(&env->kit.scene, step, values);
     env->kit.scene.info.frames = step + (uint64_t)1;
 }
 
@@ -173,9 +173,9 @@ static void widen_by_tool(double box[6], const mpm_tool *tool, const mpm_pose *p
 /* The visible box holds what is seen in all frames. */
 static void set_box(mpm_env *env)
 {
-    scene_kit *s = &env->kit.scene;
+    ds_scene_kit *s = &env->kit.scene;
     const double no_margin[3] = {0.0, 0.0, 0.0};
-    scene_kit_reset_box(s);
+    ds_scene_kit_reset_box(s);
     for (size_t p = 0; p < s->info.frames * env->episode.sim.n_particles; p++) {
         widen(s->info.box, env->positions + 3 * p, no_margin);
     }
@@ -218,7 +218,7 @@ static ds_status run(mpm_env *env, ds_eval *io, mpm_step_hook *hook)
 ds_status mpm_env_simulate(void *self, ds_eval *io)
 {
     mpm_env *env = self;
-    scene_kit *s = &env->kit.scene;
+    ds_scene_kit *s = &env->kit.scene;
     bool scene = (io->want & DS_WANT_SCENE) != 0;
     s->info.frames = 0;
     if (scene && !reserve(env)) {
@@ -233,18 +233,18 @@ ds_status mpm_env_simulate(void *self, ds_eval *io)
     return status;
 }
 
-static void add_tool(scene_kit *s, const char *name, const mpm_tool *tool)
+static void add_tool(ds_scene_kit *s, const char *name, const mpm_tool *tool)
 {
     static const uint32_t shapes[] = {DS_BODY_SPHERE, DS_BODY_CAPSULE, DS_BODY_CYLINDER, DS_BODY_TORUS,
                                       DS_BODY_BOX,    DS_BODY_CAPSULE, DS_BODY_CAPSULE};
     /* the tool has half the height of a cylinder */
     const double size[4] = {tool->size[0], (tool->shape == MPM_CYLINDER ? 2.0 : 1.0) * tool->size[1],
                             tool->size[2], 0.0};
-    scene_kit_body(s, name, shapes[tool->shape], tool->action_dim > 0 ? DS_ROLE_TOOL : DS_ROLE_FIXED,
-                   tool->shape == MPM_CHOPSTICKS ? 2 : 1, size);
+    ds_scene_kit_body(s, name, shapes[tool->shape], tool->action_dim > 0 ? DS_ROLE_TOOL : DS_ROLE_FIXED,
+                      tool->shape == MPM_CHOPSTICKS ? 2 : 1, size);
 }
 
-void mpm_env_bodies(void *self, scene_kit *s)
+void mpm_env_bodies(void *self, ds_scene_kit *s)
 {
     const mpm_env *env = self;
     const mpm_domain *domain = &env->episode.sim.domain;
@@ -252,20 +252,21 @@ void mpm_env_bodies(void *self, scene_kit *s)
     const double size[4] = {0.25 * domain->dx, 0.0, 0.0, 0.0};
     for (uint32_t b = 0; b < env->scene.n_bodies; b++) {
         uint32_t count = mpm_body_count(&env->scene, domain, env->particles_asked, b);
-        s->body[scene_kit_body(s, body_names[b], DS_BODY_POINTS, DS_ROLE_MATERIAL, count, size)].variety = b;
+        ds_scene_kit_at(s, ds_scene_kit_body(s, body_names[b], DS_BODY_POINTS, DS_ROLE_MATERIAL, count, size))
+            ->variety = b;
     }
     for (uint32_t t = 0; t < env->scene.n_tools; t++) {
         add_tool(s, tool_names[t], &env->scene.tools[t]);
-        s->body[env->scene.n_bodies + t].variety = t;
+        ds_scene_kit_at(s, env->scene.n_bodies + t)->variety = t;
     }
-    scene_kit_body(s, "target", DS_BODY_POINTS, DS_ROLE_TARGET, 0, size); /* counted when it is made */
+    ds_scene_kit_body(s, "target", DS_BODY_POINTS, DS_ROLE_TARGET, 0, size); /* counted when it is made */
     s->info.ground = 0.0;
 }
 
 void mpm_env_place(const void *self, uint64_t k, uint64_t b, double *out)
 {
     const mpm_env *env = self;
-    const scene_kit *s = &env->kit.scene;
+    const ds_scene_kit *s = &env->kit.scene;
     if (b == target_of(env)) {
         memcpy(out, env->target_points, s->body[b].count * 3 * sizeof(double));
     } else if (b < env->scene.n_bodies) {

@@ -26,13 +26,13 @@ static void name_tool(const mpm_scene *scene, uint32_t tool, char out[DS_MAX_NAM
     }
     const char *name = names[scene->tools[tool].shape];
     if (moved > 1) {
-        env_variable_put(out, "%s%u", name, number);
+        ds_env_variable_put(out, "%s%u", name, number);
     } else {
-        env_variable_put(out, "%s", name);
+        ds_env_variable_put(out, "%s", name);
     }
 }
 
-void mpm_env_variable(const void *self, uint64_t i, env_variable *out)
+void mpm_env_variable(const void *self, uint64_t i, ds_env_variable *out)
 {
     const mpm_env *env = self;
     const mpm_scene *scene = &env->scene;
@@ -43,6 +43,6 @@ void mpm_env_variable(const void *self, uint64_t i, env_variable *out)
     const mpm_tool *tool = &scene->tools[t];
     const component *c = tool->shape == MPM_ROLLING_PIN ? &rolls[k] : &moves[k];
     name_tool(scene, t, out->group);
-    env_variable_put(out->name, "%.20s.%s.%u", out->group, c->name, (unsigned)(i / dim));
-    env_variable_unit(out, tool->scale[k], c->unit);
+    ds_env_variable_put(out->name, "%.20s.%s.%u", out->group, c->name, (unsigned)(i / dim));
+    ds_env_variable_unit(out, tool->scale[k], c->unit);
 }

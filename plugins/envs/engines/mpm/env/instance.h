@@ -4,9 +4,10 @@
 #define MPM_INSTANCE_H
 
 #include "image.h"
-#include "engines/kit/env_kit.h"
 #include "engines/mpm/loss/target.h"
 #include "yield.h"
+
+#include <diffsim/helper/env_kit.h>
 
 typedef struct mpm_task {
     mpm_scene scene;
@@ -21,7 +22,7 @@ typedef struct mpm_task {
 } mpm_task;
 
 typedef struct mpm_env {
-    env_kit kit;     /* first */
+    ds_env_kit kit;  /* first */
     mpm_scene scene; /* the task's, for this variant */
     mpm_episode episode;
     mpm_image image;          /* loss = image */

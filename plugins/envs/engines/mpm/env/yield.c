@@ -2,8 +2,7 @@
 /* A network in the yield stress of the plasticine, see yield.h. */
 #include "yield.h"
 
-#include "engines/kit/env_kit.h"
-
+#include <diffsim/helper/env_kit.h>
 #include <string.h>
 
 enum { INPUTS = 2 };
@@ -11,12 +10,12 @@ enum { INPUTS = 2 };
 uint64_t mpm_net_hooks(ds_hook *out)
 {
     uint64_t k = 0;
-    env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "volume", "",
-                 "Of a particle, 1 at the start: det F of the trial state of a substep, before it "
-                 "flows.");
-    env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "shear", "",
-                 "Of a particle in that state: norm of the deviator of the logarithmic strain.");
-    env_kit_hook(
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "volume", "",
+                    "Of a particle, 1 at the start: det F of the trial state of a substep, before it "
+                    "flows.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "shear", "",
+                    "Of a particle in that state: norm of the deviator of the logarithmic strain.");
+    ds_env_kit_hook(
         out, &k, DS_HOOK_OUTPUT, 1, "yield_stress", "Pa",
         "Of a particle in a substep: begins as that of the task (50 to 200 Pa); below 0 it counts as 0. "
         "The built-in targets are made without it.");

@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* diffsim/helper/env_kit.inl - the functions of env_kit.h, which includes it. */
+
+/* A function that an evaluation without questions does not need: not part of the caller's code, whose few
+ * instructions then stay together. */
+#if defined(__GNUC__)
+#define DS_ENV_KIT_APART_ static __attribute__((noinline, unused))
+#else
+#define DS_ENV_KIT_APART_ static inline
+#endif
+
+/* ---- an instance ---- */
+
+static inline void ds_env_kit_open_scene(ds_env_kit *kit)
+{
+    const ds_env_table *env = kit->env;
+    if (env->place == NULL) {
+        return;
+    }
+    ds_scene_kit_open(&kit->scene, &kit->memory, kit->steps, kit->dt, env->place);
+    for (const ds_scene_kit_label *m = env->metrics; m != NULL && m->name != NULL; m++) {
+        ds_scene_kit_metric(&kit->scene, m->name, m->unit);
+    }
+    env->bodies(kit, &kit->scene);
+    ds_scene_kit_ready(&kit->scene);
+}
+
+static inline ds_status ds_env_kit_no_memory(const ds_env_table *env, const ds_host *host)
+{
+    const char *advice = env->advice != NULL ? env->advice : "";
+    return ds_host_fail(host, DS_E_NOMEM, "out of memory%s%s", *advice ? ": " : "", advice);
+}
+
+static inline ds_status ds_env_kit_wire(ds_env_kit *kit, const ds_host *host)
+{
+    kit->hooks = kit->env->hook_points(kit, kit->hook);
+    return ds_hybrid_open(&kit->hybrid, host, kit->hooks, kit->hook);
+}
+
+static inline ds_status ds_env_kit_open(ds_env_kit *kit, const ds_env_table *env, const ds_host *host)
+{
+    ds_param_reader in = {host, DS_OK};
+    kit->env = env;
+    kit->host = host;
+    kit->grad_kind = DS_GRAD_ADJOINT;
+    kit->next = kit->taken = kit->back = DS_ENV_KIT_CLOSED;
+    env->read(kit, &in);
+    if (in.status == DS_OK && env->hook_points != NULL) {
+        in.status = ds_env_kit_wire(kit, host);
+    }
+    if (in.status == DS_OK && env->allocate != NULL) {
+        in.status = env->allocate(kit);
+    }
+    in.status = in.status == DS_OK && kit->memory.failed ? DS_E_NOMEM : in.status;
+    if (in.status == DS_OK) {
+        ds_env_kit_open_scene(kit);
+        in.status = kit->memory.failed ? ds_env_kit_no_memory(env, host) : DS_OK;
+    }
+    return in.status;
+}
+
+static inline ds_status ds_env_kit_create(const ds_env_table *env, const ds_host *host, void **out)
+{
+    ds_env_kit *kit = (ds_env_kit *)calloc(1, (size_t)env->size);
+    ds_status status = kit != NULL ? ds_env_kit_open(kit, env, host) : DS_E_NOMEM;
+    if (kit == NULL || (status == DS_E_NOMEM && (env->advice == NULL || *env->advice))) {
+        ds_env_kit_no_memory(env, host);
+    }
+    if (status != DS_OK) {
+        ds_env_kit_destroy(kit);
+        return status;
+    }
+    *out = kit;
+    return DS_OK;
+}
+
+static inline void ds_env_kit_destroy(void *self)
+{
+    ds_env_kit *kit = (ds_env_kit *)self;
+    if (kit == NULL) {
+        return;
+    }
+    if (kit->env->release != NULL) {
+        kit->env->release(kit);
+    }
+    ds_hybrid_close(&kit->hybrid);
+    ds_memory_free(&kit->memory);
+    free(kit);
+}
+
+static inline ds_status ds_env_kit_info(void *self, ds_env_info *out)
+{
+    const ds_env_kit *kit = (const ds_env_kit *)self;
+    out->flags = kit->flags;
+    out->n = kit->n + kit->hybrid.variables;
+    out->steps = kit->steps;
+    out->dt = kit->dt;
+    out->loss_floor = kit->loss_floor;
+    return DS_OK;
+}
+
+static inline ds_status ds_env_kit_bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)
+{
+    const ds_env_kit *kit = (const ds_env_kit *)self;
+    const ds_env_table *env = kit->env;
+    const uint64_t all = kit->n + kit->hybrid.variables;
+    if (n != all) {
+        return ds_host_fail(kit->host, DS_E_ARG, "bounds of %llu variables asked for, there are %llu",
+                            (unsigned long long)n, (unsigned long long)all);
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        double start = 0;
+        lower[i] = -env->limit;
+        upper[i] = env->limit;
+        if (i >= kit->n) {
+            ds_hybrid_range(&kit->hybrid, i - kit->n, &lower[i], &upper[i], &start);
+        } else if (env->range != NULL) {
+            env->range(kit, i, &lower[i], &upper[i], &start);
+        }
+        if (x0 != NULL) {
+            x0[i] = start;
+        }
+    }
+    return DS_OK;
+}
+
+/* ---- an evaluation ---- */
+
+/* Completes an episode without a loss. */
+DS_ENV_KIT_APART_ void ds_env_kit_diverged(ds_env_kit *kit, ds_eval *io)
+{
+    const ds_env_table *env = kit->env;
+    io->outcome = DS_EVAL_DIVERGED;
+    if (io->bad_step < 0 && env->bad_step != NULL) {
+        io->bad_step = env->bad_step(kit, io);
+    }
+    if (io->bad_step < 0) { /* every state is finite, but the last one is too far away for its loss */
+        io->bad_step = (int64_t)kit->steps - 1;
+    }
+    io->loss = INFINITY;
+    if (env->cure != NULL) {
+        ds_host_fail(kit->host, DS_OK, "not finite any more at %.4g s: %s",
+                     (double)(io->bad_step + 1) * kit->dt, env->cure);
+    }
+    if (io->want & DS_WANT_GRAD) {
+        memset(io->grad, 0, (size_t)io->n * sizeof *io->grad);
+    }
+}
+
+static inline ds_status ds_env_kit_differentiate(ds_env_kit *kit, ds_eval *io)
+{
+    const ds_env_table *env = kit->env;
+    if (env->adjoint != NULL) {
+        const ds_status status = env->adjoint(kit, io);
+        if (status != DS_OK) {
+            return status;
+        }
+        if (kit->hybrid.nets > 0) {
+            ds_hybrid_penalty(&kit->hybrid, io->x + kit->n, io->grad + kit->n);
+        }
+        io->grad_kind = kit->grad_kind;
+        io->cost_steps += env->passes * (kit->cost ? kit->cost : kit->steps);
+    }
+    for (uint64_t i = 0; io->grad_kind != DS_GRAD_NONE && i < io->n; i++) {
+        if (!isfinite(io->grad[i])) {
+            memset(io->grad, 0, (size_t)io->n * sizeof *io->grad);
+            io->outcome = DS_EVAL_BAD_GRAD;
+        }
+    }
+    return DS_OK;
+}
+
+static inline void ds_env_kit_keep_scene(ds_env_kit *kit)
+{
+    ds_scene_kit *s = &kit->scene;
+    if (kit->env->measure != NULL) {
+        ds_scene_kit_reset_box(s);
+        for (uint64_t k = 0; k <= kit->steps; k++) {
+            kit->env->measure(kit, k, s->row);
+            ds_scene_kit_measured(s, k, s->row);
+        }
+    }
+    s->kept = 1;
+}
+
+/* Replaces a product that is not finite by zeros. */
+static inline void ds_env_kit_judge_product(ds_eval *io, const ds_ask *ask)
+{
+    const double *out = (const double *)ask->out;
+    for (uint64_t i = 0; i < ask->out_bytes / sizeof *out; i++) {
+        if (!isfinite(out[i])) {
+            memset(ask->out, 0, (size_t)ask->out_bytes);
+            io->outcome = DS_EVAL_BAD_GRAD;
+            return;
+        }
+    }
+}
+
+/* Answers the questions about values, or those about products. */
+static inline ds_status ds_env_kit_answer(ds_env_kit *kit, ds_eval *io, int products)
+{
+    ds_status status = DS_OK;
+    for (uint64_t i = 0; status == DS_OK && i < io->asks; i++) {
+        ds_ask *ask = io->ask[i];
+        if ((ask->op != DS_ASK_VALUE) == products) {
+            ask->kind = DS_GRAD_NONE;
+            status = kit->env->answer != NULL ? kit->env->answer(kit, io, ask) : DS_E_UNSUPPORTED;
+            if (products && status == DS_OK) {
+                ds_env_kit_judge_product(io, ask);
+            }
+        }
+    }
+    return status;
+}
+
+/* Does what an evaluation asks for besides the loss. */
+DS_ENV_KIT_APART_ ds_status ds_env_kit_more(ds_env_kit *kit, ds_eval *io)
+{
+    ds_status status = ds_env_kit_answer(kit, io, 0);
+    if (status == DS_OK && (io->want & DS_WANT_GRAD)) {
+        status = ds_env_kit_differentiate(kit, io);
+    }
+    if (status == DS_OK && (io->want & DS_WANT_SCENE) && io->outcome != DS_EVAL_DIVERGED) {
+        ds_env_kit_keep_scene(kit);
+    }
+    return status == DS_OK && io->outcome == DS_EVAL_OK ? ds_env_kit_answer(kit, io, 1) : status;
+}
+
+/* Adds what the weights of networks cost. */
+DS_ENV_KIT_APART_ void ds_env_kit_penalize(const ds_env_kit *kit, ds_eval *io)
+{
+    io->loss += ds_hybrid_penalty(&kit->hybrid, io->x + kit->n, NULL);
+}
+
+/* What comes before simulate(), and after it returned `status`. */
+static inline void ds_env_kit_before(ds_env_kit *kit, ds_eval *io)
+{
+    kit->scene.kept = 0;
+    kit->next = kit->taken = kit->back = DS_ENV_KIT_CLOSED;
+    io->outcome = DS_EVAL_OK;
+    io->grad_kind = DS_GRAD_NONE;
+    io->bad_step = -1;
+    io->cost_steps = kit->cost ? kit->cost : kit->steps;
+}
+
+static inline ds_status ds_env_kit_after(ds_env_kit *kit, ds_eval *io, ds_status status)
+{
+    if (kit->hybrid.nets > 0) {
+        ds_env_kit_penalize(kit, io);
+    }
+    if (status == DS_OK && !isfinite(io->loss)) {
+        ds_env_kit_diverged(kit, io);
+    } else if (status == DS_OK) {
+        io->bad_step = -1;
+        status = (io->want | io->asks) != 0 ? ds_env_kit_more(kit, io) : DS_OK;
+    }
+    return status;
+}
+
+static inline ds_status ds_env_kit_evaluate(const ds_env_table *env, void *self, ds_eval *io)
+{
+    ds_env_kit *kit = (ds_env_kit *)self;
+    ds_env_kit_before(kit, io);
+    const ds_status status = env->simulate(self, io);
+    return ds_env_kit_after(kit, io, status);
+}
+
+/* ---- many points in one call ---- */
+
+/* Does a row need the episode after its simulation? */
+static inline int ds_env_kit_is_followed(const ds_env_table *env, const ds_eval *io)
+{
+    return io->asks > 0 || (io->want & DS_WANT_SCENE) != 0 ||
+           ((io->want & DS_WANT_GRAD) != 0 && env->adjoint != NULL);
+}
+
+static inline ds_status ds_env_kit_evaluate_rows(void *self, uint64_t count, ds_eval *const *io)
+{
+    ds_env_kit *kit = (ds_env_kit *)self;
+    const ds_env_table *env = kit->env;
+    ds_status status = DS_OK;
+    if (ds_env_kit_is_followed(env, io[0])) { /* `want` and questions are those of all rows */
+        for (uint64_t k = 0; status == DS_OK && k < count; k++) {
+            status = ds_env_kit_evaluate(env, self, io[k]);
+        }
+        return status;
+    }
+    for (uint64_t k = 0; k < count; k++) {
+        ds_env_kit_before(kit, io[k]);
+    }
+    status = env->rows(self, count, io);
+    for (uint64_t k = 0; status == DS_OK && k < count; k++) {
+        status = ds_env_kit_after(kit, io[k], DS_OK);
+    }
+    return status;
+}
+
+/* ---- channels ---- */
+
+static inline ds_status ds_env_kit_channel_count(void *self, uint64_t *count)
+{
+    *count = ((const ds_env_kit *)self)->env->channels(self);
+    return DS_OK;
+}
+
+static inline ds_status ds_env_kit_describe_channel(void *self, uint64_t i, ds_channel *out)
+{
+    out->type = DS_TYPE_F64;
+    out->ndim = 1;
+    out->unit = "";
+    ((const ds_env_kit *)self)->env->channel(self, i, out);
+    return DS_OK;
+}
+
+/* ---- stepwise control ---- */
+
+static inline ds_status ds_env_kit_rl_info(void *self, ds_rl_info *out)
+{
+    const ds_env_kit *kit = (const ds_env_kit *)self;
+    out->horizon = kit->horizon;
+    out->n_act = kit->n / kit->horizon;
+    out->n_obs = kit->n_obs;
+    out->dt = kit->control_dt;
+    out->flags = kit->time_limit ? DS_RL_TIME_LIMIT : 0;
+    return DS_OK;
+}
+
+static inline ds_status ds_env_kit_rl_reset(void *self, uint64_t noise_key, double *obs)
+{
+    ds_env_kit *kit = (ds_env_kit *)self;
+    kit->scene.kept = 0;
+    kit->next = kit->taken = kit->back = DS_ENV_KIT_CLOSED;
+    const ds_status status = kit->env->begin(kit, noise_key);
+    if (status == DS_OK) {
+        kit->next = kit->taken = 0;
+        kit->env->observe(kit, obs);
+    }
+    return status;
+}
+
+/* Completes a step that failed. */
+static inline void ds_env_kit_rl_failed(ds_env_kit *kit, ds_rl_step *io, ds_status status)
+{
+    if (status == DS_OK && io->outcome == DS_EVAL_DIVERGED && kit->env->cure != NULL) {
+        ds_host_fail(kit->host, DS_OK, "not finite any more in control step %llu: %s",
+                     (unsigned long long)(kit->next - 1), kit->env->cure);
+    }
+    io->ended = DS_RL_TERMINATED;
+    io->reward = 0;
+    io->loss = INFINITY;
+}
+
+static inline ds_status ds_env_kit_rl_step(void *self, ds_rl_step *io)
+{
+    ds_env_kit *kit = (ds_env_kit *)self;
+    if (kit->next >= kit->horizon) {
+        return DS_E_STATE;
+    }
+    io->outcome = DS_EVAL_OK;
+    io->ended = DS_RL_GOES_ON;
+    const ds_status status = kit->env->act(kit, kit->next, io);
+    if (status == DS_E_ARG) { /* the action was refused and the episode has not changed */
+        return status;
+    }
+    kit->next++;
+    kit->back = DS_ENV_KIT_CLOSED;
+    if (status != DS_OK || io->outcome != DS_EVAL_OK) {
+        ds_env_kit_rl_failed(kit, io, status);
+    } else {
+        kit->taken = kit->next;
+        if (io->ended == DS_RL_GOES_ON && kit->next == kit->horizon) {
+            io->ended = kit->time_limit ? DS_RL_TRUNCATED : DS_RL_TERMINATED;
+        }
+        io->loss = io->ended != DS_RL_GOES_ON ? io->loss : 0;
+        kit->env->observe(kit, io->obs);
+    }
+    kit->next = io->ended != DS_RL_GOES_ON ? DS_ENV_KIT_CLOSED : kit->next;
+    return status;
+}
+
+/* ---- derivatives of control steps ---- */
+
+static inline ds_status ds_env_kit_back_begin(void *self, uint64_t last)
+{
+    ds_env_kit *kit = (ds_env_kit *)self;
+    if (kit->taken == DS_ENV_KIT_CLOSED || last < 1 || last > kit->taken) {
+        return DS_E_STATE;
+    }
+    kit->back = last;
+    return kit->env->back_begin(kit, last);
+}
+
+static inline ds_status ds_env_kit_back(void *self, ds_rl_back *io)
+{
+    ds_env_kit *kit = (ds_env_kit *)self;
+    if (kit->back == DS_ENV_KIT_CLOSED || kit->back == 0 || io->step != kit->back - 1) {
+        return DS_E_STATE;
+    }
+    io->cost_steps = 0;
+    const ds_status status = kit->env->back(kit, io);
+    kit->back = status == DS_OK ? io->step : DS_ENV_KIT_CLOSED;
+    return status;
+}
+
+/* ---- names of the variables ---- */
+
+static inline void ds_env_variable_put(char text[DS_MAX_NAME + 1], const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, DS_MAX_NAME + 1, format, args);
+    va_end(args);
+}
+
+static inline void ds_env_variable_unit(ds_env_variable *v, double size, const char *unit)
+{
+    if (fabs(size) > 0 && fabs(size - 1) > 0) {
+        ds_env_variable_put(v->unit, "%.6g %s", size, unit);
+    } else {
+        ds_env_variable_put(v->unit, "%s", fabs(size) > 0 ? unit : "");
+    }
+}
+
+static inline ds_status ds_env_kit_describe(void *self, uint64_t i, ds_variable *out)
+{
+    ds_env_kit *kit = (ds_env_kit *)self;
+    const uint64_t all = kit->n + kit->hybrid.variables;
+    ds_env_variable *v = &kit->described;
+    if (i >= all) {
+        return ds_host_fail(kit->host, DS_E_ARG, "variable %llu asked for, there are %llu",
+                            (unsigned long long)i, (unsigned long long)all);
+    }
+    memset(v, 0, sizeof *v);
+    if (i < kit->n) {
+        kit->env->variable(kit, i, v);
+    } else {
+        ds_hybrid_name(&kit->hybrid, i - kit->n, v->name, v->group, sizeof v->name);
+    }
+    out->flags = 0;
+    out->name = v->name;
+    out->unit = v->unit;
+    out->group = v->group;
+    return DS_OK;
+}
+
+/* ---- hook points ---- */
+
+static inline void ds_env_kit_hook(ds_hook *out, uint64_t *count, uint32_t kind, uint64_t numbers,
+                                   const char *name, const char *unit, const char *doc)
+{
+    const ds_hook hook = {
+        .struct_size = sizeof *out, .kind = kind, .count = numbers, .name = name, .unit = unit, .doc = doc};
+    out[(*count)++] = hook;
+}
+
+static inline ds_status ds_env_kit_hook_count(void *self, uint64_t *count)
+{
+    *count = ((const ds_env_kit *)self)->hooks;
+    return DS_OK;
+}
+
+static inline ds_status ds_env_kit_describe_hook(void *self, uint64_t i, ds_hook *out)
+{
+    const ds_hook *h = &((const ds_env_kit *)self)->hook[i];
+    out->kind = h->kind;
+    out->count = h->count;
+    out->name = h->name;
+    out->unit = h->unit;
+    out->doc = h->doc;
+    return DS_OK;
+}
+
+/* ---- extensions ---- */
+
+/* An extension that the kit writes: its id, the table for get_extension(), whether an environment has it. */
+typedef struct ds_env_kit_offer {
+    const char *id;
+    const void *table;
+    int is_offered;
+} ds_env_kit_offer;
+
+enum { DS_ENV_KIT_OWN = 7 }; /* extensions of the kit */
+
+static inline void ds_env_kit_own_offers(const ds_env_table *env, ds_env_kit_offer out[DS_ENV_KIT_OWN])
+{
+    static const ds_env_batch rows = {.struct_size = sizeof rows, .evaluate = ds_env_kit_evaluate_rows};
+    static const ds_env_channels channels = {.struct_size = sizeof channels,
+                                             .count = ds_env_kit_channel_count,
+                                             .describe = ds_env_kit_describe_channel};
+    static const ds_rl rl = {.struct_size = sizeof rl,
+                             .info = ds_env_kit_rl_info,
+                             .reset = ds_env_kit_rl_reset,
+                             .step = ds_env_kit_rl_step};
+    static const ds_rl_gradient rl_gradient = {
+        .struct_size = sizeof rl_gradient, .begin = ds_env_kit_back_begin, .back = ds_env_kit_back};
+    static const ds_env_variables variables = {.struct_size = sizeof variables,
+                                               .describe = ds_env_kit_describe};
+    static const ds_env_hooks hooks = {.struct_size = sizeof hooks,
+                                       .count = ds_env_kit_hook_count,
+                                       .describe = ds_env_kit_describe_hook};
+    const ds_env_kit_offer offers[DS_ENV_KIT_OWN] = {
+        {DS_EXT_BATCH, &rows, env->rows != NULL},
+        {DS_EXT_SCENE, ds_scene_kit_table(), env->place != NULL},
+        {DS_EXT_CHANNELS, &channels, env->channels != NULL},
+        {DS_EXT_RL, &rl, env->act != NULL},
+        {DS_EXT_RL_GRADIENT, &rl_gradient, env->act != NULL && env->back != NULL},
+        {DS_EXT_VARIABLES, &variables, env->variable != NULL},
+        {DS_EXT_HOOKS, &hooks, env->hook_points != NULL}};
+    memcpy(out, offers, sizeof offers);
+}
+
+/* Does this instance have the extension, which its table has for some parameters? */
+static inline int ds_env_kit_has(const ds_env_kit *kit, const char *id)
+{
+    const ds_env_table *env = kit->env;
+    if (strcmp(id, DS_EXT_CHANNELS) == 0) {
+        return env->channels(kit) > 0;
+    }
+    /* Weights are not actions: with networks the variables are not those of control steps. */
+    if (strcmp(id, DS_EXT_RL) == 0) {
+        return kit->hybrid.nets == 0;
+    }
+    if (strcmp(id, DS_EXT_RL_GRADIENT) == 0) {
+        return kit->hybrid.nets == 0 && (env->differentiable == NULL || env->differentiable(kit));
+    }
+    return 1;
+}
+
+static inline const void *ds_env_kit_extension(void *self, const char *id)
+{
+    const ds_env_table *env = ((const ds_env_kit *)self)->env;
+    ds_env_kit_offer own[DS_ENV_KIT_OWN];
+    ds_env_kit_own_offers(env, own);
+    for (int i = 0; i < DS_ENV_KIT_OWN; i++) {
+        if (own[i].is_offered && strcmp(id, own[i].id) == 0) {
+            return ds_env_kit_has((const ds_env_kit *)self, id) ? own[i].table : NULL;
+        }
+    }
+    return env->extension != NULL ? env->extension(self, id) : NULL;
+}
+
+/* ---- the plugin ---- */
+
+/* Writes what ds_plugin_query() returns: the author's descriptor with all extensions in its list. */
+static inline void ds_env_kit_fill(ds_env_kit_plugin *p, const ds_env_table *env, const ds_desc *desc,
+                                   const ds_env_vtable *vtable)
+{
+    ds_env_kit_offer own[DS_ENV_KIT_OWN];
+    uint32_t count = 0;
+    ds_env_kit_own_offers(env, own);
+    for (int i = 0; i < DS_ENV_KIT_OWN; i++) {
+        if (own[i].is_offered) {
+            p->offers[count++] = own[i].id;
+        }
+    }
+    for (const char *const *id = desc->extensions; id != NULL && *id != NULL && count < DS_ENV_KIT_OFFERS;) {
+        p->offers[count++] = *id++;
+    }
+    p->desc = *desc;
+    p->desc.extensions = count > 0 ? p->offers : NULL;
+    p->plugin.magic = DS_MAGIC;
+    p->plugin.struct_size = sizeof(ds_plugin);
+    p->plugin.abi_major = DS_ABI_MAJOR;
+    p->plugin.abi_minor = DS_ABI_MINOR;
+    p->plugin.layout = DS_LAYOUT;
+    p->plugin.build = __VERSION__;
+    p->plugin.desc = &p->desc;
+    p->plugin.env = vtable;
+}
+
+/* True for the one caller that has to write, and then call ds_env_kit_written(); else waits for it. */
+static inline int ds_env_kit_must_write(atomic_uint *state)
+{
+    unsigned seen = 0;
+    const int first = atomic_compare_exchange_strong(state, &seen, 1u);
+    while (!first && atomic_load(state) != 2u) { /* less than a microsecond */
+    }
+    return first;
+}
+
+static inline void ds_env_kit_written(atomic_uint *state)
+{
+    atomic_store(state, 2u);
+}
+
+static inline const ds_plugin *ds_env_kit_query(ds_env_kit_plugin *p, const ds_env_table *env,
+                                                const ds_desc *desc, const ds_env_vtable *vtable)
+{
+    if (ds_env_kit_must_write(&p->state)) {
+        ds_env_kit_fill(p, env, desc, vtable);
+        ds_env_kit_written(&p->state);
+    }
+    return &p->plugin;
+}
