@@ -113,7 +113,7 @@ check_PROGRAMS += \
 	%D%/envs/engines/test_contact %D%/envs/engines/test_control %D%/envs/engines/test_floor_ball %D%/envs/engines/rigid/test_mass %D%/envs/engines/rigid/test_momentum \
 	%D%/envs/engines/rigid/test_rigid %D%/envs/engines/pendulum/test_ode_pendulum \
 	%D%/envs/engines/smoke/test_smoke %D%/envs/test_analytic %D%/envs/test_bounce \
-	%D%/envs/test_box %D%/envs/test_cartpole %D%/envs/test_cartpole_gym \
+	%D%/envs/test_box %D%/envs/test_cartpole %D%/envs/test_env_kit %D%/envs/test_cartpole_gym \
 	%D%/envs/test_foreign %D%/envs/test_near_optimum %D%/envs/test_pendulum %D%/envs/test_pinball \
 	%D%/envs/smoothing/test_distance %D%/envs/smoothing/test_functions %D%/envs/smoothing/test_rollouts \
 	%D%/envs/smoothing/test_score %D%/envs/test_swept_scenes %D%/envs/test_drawn_objects %D%/envs/engines/test_recording %D%/envs/engines/test_vector_math \

@@ -1,208 +1,297 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diffsim/helper/simple.h - the short way to a plugin, in C: one function and one line that announces it.
  *
- * An environment whose number of variables is fixed and whose bounds are the same for every variable
- * is one function
- *
- *     static double loss(const double *param, const double *x, double *grad);
- *     DS_SIMPLE_ENV("hill", "A ball on hilly ground.", params, DS_ENV_GRADIENT, 2, -4, 4, 0.5, loss)
- *
- * An optimizer is one loop over ds_simple_ask(), see diffsim/helper/simple_optimizer.h, which this header
- * includes:
- *
- *     static ds_status search(ds_simple_search *s);
- *     DS_SIMPLE_OPTIMIZER("walk", "Evolution strategy.", params, 0, search)
- *
- * Header only, no part of the binary interface: the macros write the tables of env.h, optimizer.h and
- * plugin.h. A whole environment:
+ * An environment is a function of its variables and the macro DS_DEFINE_SIMPLE with the fields that it needs:
  *
  *     #include <diffsim/helper/simple.h>
  *
  *     static const ds_param *const params[] = {
  *         DS_REAL("stiffness", "2", 0, 10, "N/m", "Of the spring."), NULL};
  *
- *     static double loss(const double *param, const double *x, double *grad)
+ *     static double loss(const ds_simple_episode *e)
  *     {
- *         if (grad != NULL) {
- *             grad[0] = param[0] * x[0];
+ *         if (e->grad != NULL) {
+ *             e->grad[0] = e->param[0] * e->x[0];
  *         }
- *         return 0.5 * param[0] * x[0] * x[0];
+ *         return 0.5 * e->param[0] * e->x[0] * e->x[0];
  *     }
  *
- *     DS_SIMPLE_ENV("spring", "Energy of a spring.", params, DS_ENV_GRADIENT, 1, -1, 1, 0.5, loss)
+ *     DS_DEFINE_SIMPLE(.id = "spring", .summary = "Energy of a spring.", .params = params,
+ *                      .flags = DS_ENV_GRADIENT, .n = 1, .lower = -1, .upper = 1, .start = 0.5, .loss = loss)
  *
- * diffsim/helper/scene.h adds pictures, diffsim/helper/episode.h constraints, residuals, images and noise,
- * diffsim/helper/steps.h control step by step; whole examples of each are in docs/plugin-authors.md.
+ * Every further field of ds_simple_env adds a feature, and all of them combine: names, units and bounds of
+ * each variable; data that setup() makes from the parameters; a scene; channels; stepwise control; many
+ * points in one call. A whole environment with most of them:
+ *
+ *     #include <diffsim/helper/simple.h>
+ *
+ *     enum { STEPS = 50 };
+ *     static const ds_param *const params[] = {
+ *         DS_LIST("goal", "1 0.5", -5, 5, 2, "m", "Where the cart should be at the end, x and y."),
+ *         DS_REAL("wind", "0.1", 0, 1, "m/s", "Standard deviation of the gusts."), NULL};
+ *     static const ds_simple_variable variables[] = {
+ *         {"velocity.x", "m/s", "velocity", -4, 4, 0.5}, {"velocity.y", "m/s", "velocity", -4, 4, 0.5}};
+ *     static const ds_thing things[] = {DS_THING("cart", DS_BODY_BOX, DS_ROLE_MATERIAL, 0.1, 0.1, 0.1),
+ *                                       DS_THING("goal", DS_BODY_SPHERE, DS_ROLE_TARGET, 0.1)};
+ *     static const ds_channel *const channels[] = {DS_RESIDUALS("miss", 2, "m", "Of the goal."), NULL};
+ *
+ *     typedef struct data {
+ *         double goal[2];
+ *     } data;
+ *
+ *     static void setup(ds_simple_setup *s)
+ *     {
+ *         ds_param_values(s->in, "goal", 2, ((data *)s->data)->goal);
+ *     }
+ *
+ *     static double loss(const ds_simple_episode *e)
+ *     {
+ *         const data *d = e->data;
+ *         double at[2] = {0, 0}, *miss = e->channel[0].value, *J = e->channel[0].jacobian;
+ *         ds_random wind = ds_random_open(e->noise_key, "wind", 0);
+ *         for (uint64_t k = 0; k <= STEPS; k++) {
+ *             ds_see(k, 0, at[0], at[1], 0);
+ *             for (int i = 0; i < 2 && k < STEPS; i++) {
+ *                 const double gust = e->noise_key != 0 ? e->param[1] * ds_random_normal(&wind) : 0;
+ *                 at[i] += (e->x[i] + gust) / STEPS;
+ *             }
+ *         }
+ *         ds_see(0, 1, d->goal[0], d->goal[1], 0);
+ *         for (int i = 0; i < 2; i++) {
+ *             miss[i] = at[i] - d->goal[i];
+ *             J[2 * i + i] = 1;
+ *         }
+ *         return ds_simple_squares(e, 0, 2);
+ *     }
+ *
+ *     DS_DEFINE_SIMPLE(.id = "gusty_cart", .summary = "A cart in the wind.", .params = params,
+ *                      .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC, .n = 2, .variables = variables,
+ *                      .data_size = sizeof(data), .setup = setup, .steps = STEPS, .dt = 1.0 / STEPS,
+ *                      DS_THINGS(things), .channels = channels, .loss = loss)
+ *
+ * Stepwise control is in diffsim/helper/steps.h. An optimizer is one loop over ds_simple_ask(), see
+ * diffsim/helper/simple_optimizer.h, which this header includes:
+ *
+ *     static ds_status search(ds_simple_search *s);
+ *     DS_SIMPLE_OPTIMIZER("walk", "Evolution strategy.", params, 0, search)
  *
  * The host does the rest, as for every plugin: help, templates and checks of the parameters, parallel
  * evaluation, isolation, budget, record and resume. Test it with `dshost check ./spring.so`.
  *
- * Version, license and description of the plugin are "1", "unstated" and "" unless they are defined before
- * this header is included:
- *
- *     #define DS_SIMPLE_VERSION "2"
- *     #define DS_SIMPLE_LICENSE "Apache-2.0"
- *     #define DS_SIMPLE_DESCRIPTION "A mass on a spring, in the units of the SI."
- *     #include <diffsim/helper/simple.h>
- *
- * An environment that does not fit (bounds or a number of variables that depend on parameters, extensions,
- * text or list parameters, state that is costly to set up) uses those tables directly, as in
- * examples/hill_full.c.
+ * Header only, no part of the binary interface. An environment that does not fit (metrics, meshes, adjoints
+ * that run after the simulation, derivatives of control steps) uses diffsim/helper/env_kit.h, of which this
+ * header is made.
  */
 #ifndef DIFFSIM_SIMPLE_H
 #define DIFFSIM_SIMPLE_H
 
 #include <diffsim/diffsim.h>
+#include <diffsim/ext/channel.h>
+#include <diffsim/helper/env_kit.h>
 #include <diffsim/helper/params.h>
 #include <diffsim/helper/random.h>
 #include <diffsim/helper/simple_optimizer.h>
+#include <diffsim/helper/things.h>
 
 #ifndef __cplusplus
-#include <stdlib.h>
-#include <string.h>
 
-/* How the parts below hang together: ds_simple_params() reads the schema once, when an instance is
- * made; the macro DS_SIMPLE_ENV defines the functions of a vtable around the author's function, all
- * static, so that a plugin still exports ds_plugin_query() alone; DS_DEFINE_ENV (plugin.h) announces them. */
+/* ---- what the functions of an author see ---- */
 
-/* Reads the numbers of a schema (BOOL, INT, REAL, and ENUM as the index of the choice) in its order. Returns
- * an array of `extra` + number-of-parameters doubles that the caller frees, the first `extra` of them 0; NULL
- * when it has said through host->error() what is wrong. [any] */
-static inline double *ds_simple_params(const ds_host *host, const ds_param *const *params, uint64_t extra)
-{
-    uint64_t count = 0;
-    while (params != NULL && params[count] != NULL) {
-        count++;
-    }
-    double *value = (double *)calloc((size_t)(extra + count + 1), sizeof *value);
-    if (value == NULL) {
-        host->error(host, DS_E_NOMEM, "no memory for the parameters");
-        return NULL;
-    }
-    ds_param_reader in = {host, DS_OK};
-    for (uint64_t i = 0; i < count && in.status == DS_OK; i++) {
-        const uint32_t type = params[i]->type;
-        if (type == DS_PARAM_REAL) {
-            value[extra + i] = ds_param_real(&in, params[i]->name);
-        } else if (type == DS_PARAM_BOOL || type == DS_PARAM_INT || type == DS_PARAM_ENUM) {
-            value[extra + i] = (double)ds_param_int(&in, params[i]->name);
-        } else {
-            in.status = ds_host_fail(
-                host, DS_E_PARAM,
-                "diffsim/helper/simple.h passes numbers, switches and choices only: use the full "
-                "interface for texts, lists and files");
-        }
-    }
-    if (in.status != DS_OK) {
-        free(value);
-        value = NULL;
-    }
-    return value;
-}
+/* Where an episode writes a channel. */
+typedef struct ds_simple_channel {
+    double *value;    /* its elements; NULL for an image */
+    float *pixel;     /* those of an image, 0..1, the first row on top; else NULL */
+    double *jacobian; /* residuals and constraints: d value[i] / d x[j] at i n + j; else NULL */
+} ds_simple_channel;
 
-/* Evaluates the function of an author; see DS_SIMPLE_ENV. [instance] */
-static inline void ds_simple_outcome(const double *param, ds_eval *io, uint32_t flags, uint64_t steps,
-                                     double (*loss)(const double *, const double *, double *))
-{
-    /* The same forward code with and without gradient: the loss must not depend on what is wanted. */
-    const int graded = (io->want & DS_WANT_GRAD) != 0 && (flags & DS_ENV_GRADIENT) != 0;
-    io->loss = loss(param, io->x, graded ? io->grad : NULL);
-    io->outcome = isfinite(io->loss) ? DS_EVAL_OK : DS_EVAL_DIVERGED;
-    /* A gradient with a hole in it is none; the loss beside it still counts. */
-    for (uint64_t i = 0; graded && i < io->n; i++) {
-        io->outcome = io->outcome == DS_EVAL_OK && !isfinite(io->grad[i]) ? DS_EVAL_BAD_GRAD : io->outcome;
-    }
-    io->loss = isfinite(io->loss) ? io->loss : INFINITY;
-    io->grad_kind = graded ? DS_GRAD_ADJOINT : DS_GRAD_NONE;
-    io->bad_step = -1;
-    /* What the author's gradient costs is not known here: cost_steps counts the forward simulation alone. */
-    io->cost_steps = steps;
-}
+/* One episode. The function reads the fields and writes to what grad, channel and state point to. */
+typedef struct ds_simple_episode {
+    /* Values of the schema in its order: switches as 0 or 1, choices as their index; 0 at texts, lists, files
+     * and arrays, which setup() can read. */
+    const double *param;
+    const double *x;                  /* n values; NULL in stepwise control and in range() and variable() */
+    uint64_t n;                       /* number of variables */
+    double *grad;                     /* n values to be written; NULL where they are not wanted */
+    uint64_t noise_key;               /* 0 = no noise, else for ds_random_open(noise_key, "wind", 0) */
+    const ds_simple_channel *channel; /* in the order of the list; NULL in rows() */
+    const void *data;                 /* what setup() made */
+    double *state;                    /* stepwise control: n_state values, 0 before reset() */
+    uint64_t step;                    /* stepwise control: the step that step() takes, from 0 on */
+    uint64_t steps;                   /* steps of an episode */
+} ds_simple_episode;
 
-/* Parts of an environment, used by the macros of the short ways only: the same box for every variable; the
- * answer to one extension id; the tables. */
-#define DS_SIMPLE_BOX_(n_, steps_, dt_, lower_, upper_, start_)                                              \
-    static ds_status ds_simple_info(void *self, ds_env_info *out)                                            \
+/* What setup() sees. It fills `data`, may change n, steps and dt, which have the values of the table, and
+ * reports an error of the user by in->status = ds_host_fail(in->host, DS_E_PARAM, ...). */
+typedef struct ds_simple_setup {
+    ds_param_reader *in;
+    const double *param; /* as in ds_simple_episode */
+    void *data;          /* data_size bytes, 0 */
+    ds_memory *memory;   /* for arrays; released with the instance. The caller looks at its `failed` */
+    uint64_t n, steps;
+    double dt;
+} ds_simple_setup;
+
+/* Name, unit, group ("" = none), bounds and start value of one variable. */
+typedef struct ds_simple_variable {
+    const char *name, *unit, *group;
+    double lower, upper, start;
+} ds_simple_variable;
+
+/* ---- the environment ---- */
+
+/* All fields are optional but id, summary, n, and loss or step. Functions get a ds_simple_episode that is
+ * valid during the call. They are pure, see ds_env_vtable.evaluate. [instance] */
+typedef struct ds_simple_env {
+    const char *id, *summary;                               /* the file name without ".so"; one line */
+    const char *description, *version, *license, *citation; /* ["" "1" "unstated" ""], see below */
+    const ds_param *const *params;                          /* NULL-terminated, of any types */
+    uint64_t flags; /* DS_ENV_GRADIENT where loss() writes the gradient, DS_ENV_STOCHASTIC, ... */
+
+    /* Variables: their number; bounds and start value of all, or of each: from a table of n rows, which also
+     * names them, or by functions. */
+    uint64_t n;
+    double lower, upper, start;
+    const ds_simple_variable *variables;
+    void (*range)(const ds_simple_episode *e, uint64_t i, double *lower, double *upper, double *start);
+    void (*variable)(const ds_simple_episode *e, uint64_t i, ds_env_variable *out);
+
+    /* What an instance makes once of its parameters: bytes of `data`; the function that fills it; one that
+     * releases what is not in `memory`, also after an error. */
+    size_t data_size;
+    void (*setup)(ds_simple_setup *s);
+    void (*release)(void *data);
+
+    /* The episode: its output steps [1] and the seconds of each; whether the loss is never below 0.
+     * loss() simulates the episode at e->x, writes all channels, and the gradient where e->grad is not NULL,
+     * and returns the loss; not finite = the simulation diverged. grad_kind says how it makes derivatives
+     * [DS_GRAD_ADJOINT]. */
+    uint64_t steps;
+    double dt;
+    int nonnegative;
+    double (*loss)(const ds_simple_episode *e);
+    uint32_t grad_kind;
+
+    /* Many points in one call: simulates episodes e[0] .. e[count - 1], count <= DS_SIMPLE_ROWS, and writes
+     * their losses, each the same as loss() returns for it, bit for bit, and their gradients where e->grad
+     * is not NULL. Called where neither channels nor a scene are asked for. */
+    void (*rows)(const ds_simple_episode *e, uint64_t count, double *loss);
+
+    /* Scene: the table of things, see DS_THINGS(). The functions report positions by ds_see(). */
+    const ds_thing *things;
+    uint64_t kinds;
+
+    /* Channels: a NULL-terminated list of DS_RESIDUALS(), DS_CONSTRAINTS(), DS_OBSERVED(), DS_IMAGE(). */
+    const ds_channel *const *channels;
+
+    /* Stepwise control (diffsim/helper/steps.h): numbers of an action, an observation and the state; n =
+     * steps x n_act [which is set where n is 0]. reset() writes the state at the start. step() takes one
+     * step and returns what it costs. observe() writes what a policy sees. Without loss(), the loss is the
+     * sum of the costs; with it, loss() at the actions must return the same. time_limit: see ds_env_kit. */
+    uint64_t n_act, n_obs, n_state;
+    void (*reset)(const ds_simple_episode *e);
+    double (*step)(const ds_simple_episode *e, const double *action);
+    void (*observe)(const ds_simple_episode *e, double *obs);
+    int time_limit;
+} ds_simple_env;
+
+enum { DS_SIMPLE_ROWS = 64 }; /* most episodes of one call of rows() */
+
+/* The fields `things` and `kinds` for an array of ds_thing. */
+#define DS_THINGS(table_) .things = (table_), .kinds = sizeof(table_) / sizeof *(table_)
+
+/* Entries of a list of channels, `static const ds_channel *const []` with NULL at its end: name, number of
+ * elements (of an image height and width), range of a constraint (-INFINITY, INFINITY = no limit; equal for
+ * an equation), unit, one sentence. */
+#define DS_RESIDUALS(name_, count_, unit_, doc_)                                                             \
+    DS_SIMPLE_CHANNEL_(DS_CHANNEL_RESIDUAL, DS_SIMPLE_PRODUCTS_, name_, unit_, doc_, -INFINITY, INFINITY,    \
+                       count_)
+#define DS_CONSTRAINTS(name_, count_, lower_, upper_, unit_, doc_)                                           \
+    DS_SIMPLE_CHANNEL_(DS_CHANNEL_CONSTRAINT, DS_SIMPLE_PRODUCTS_, name_, unit_, doc_, lower_, upper_, count_)
+#define DS_OBSERVED(name_, count_, unit_, doc_)                                                              \
+    DS_SIMPLE_CHANNEL_(DS_CHANNEL_STATE, 0u, name_, unit_, doc_, -INFINITY, INFINITY, count_)
+#define DS_IMAGE(name_, height_, width_, doc_)                                                               \
+    DS_SIMPLE_CHANNEL_(DS_CHANNEL_IMAGE, 0u, name_, "", doc_, -INFINITY, INFINITY, height_, width_)
+/* What they are made of. */
+#define DS_SIMPLE_PRODUCTS_ (DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV))
+#define DS_SIMPLE_CHANNEL_(role_, ops_, name_, unit_, doc_, lower_, upper_, ...)                             \
+    (&(const ds_channel){.struct_size = sizeof(ds_channel),                                                  \
+                         .role = (role_),                                                                    \
+                         .type = (role_) == DS_CHANNEL_IMAGE ? DS_TYPE_F32 : DS_TYPE_F64,                    \
+                         .ops = DS_CAN(DS_ASK_VALUE) | (ops_),                                               \
+                         .ndim = (role_) == DS_CHANNEL_IMAGE ? 2 : 1,                                        \
+                         .shape = {__VA_ARGS__},                                                             \
+                         .lower = (lower_),                                                                  \
+                         .upper = (upper_),                                                                  \
+                         .name = (name_),                                                                    \
+                         .unit = (unit_),                                                                    \
+                         .doc = (doc_)})
+
+/* Returns the sum of the `count` squares of residual channel k and writes its gradient 2 J' r where that is
+ * wanted: what loss() returns where it has residuals. [instance] */
+static inline double ds_simple_squares(const ds_simple_episode *e, uint64_t k, uint64_t count);
+
+/* ---- the plugin ---- */
+
+/* Private: the plugin of one ds_simple_env, written by the first ds_plugin_query() (env_kit.h). */
+typedef struct ds_simple_plugin {
+    ds_env_table table; /* first */
+    const ds_simple_env *env;
+    ds_desc desc;
+    ds_env_kit_plugin kit;
+} ds_simple_plugin;
+
+/* Defines the whole plugin of an environment from fields of ds_simple_env; use it once, at file scope, after
+ * its functions. Description, version and license that are left out are those defined before this header is
+ * included:
+ *
+ *     #define DS_SIMPLE_VERSION "2"
+ *     #define DS_SIMPLE_LICENSE "Apache-2.0"
+ *     #define DS_SIMPLE_DESCRIPTION "A mass on a spring, in the units of the SI."
+ *     #include <diffsim/helper/simple.h>
+ */
+#define DS_DEFINE_SIMPLE(...)                                                                                \
+    static const ds_simple_env ds_simple_env_ = {__VA_ARGS__};                                               \
+    static ds_simple_plugin ds_simple_plugin_ = {.env = &ds_simple_env_};                                    \
+    static ds_status ds_simple_make_(const ds_host *host, void **out)                                        \
     {                                                                                                        \
-        (void)self;                                                                                          \
-        out->n = (n_);                                                                                       \
-        out->steps = (steps_);                                                                               \
-        out->dt = (dt_);                                                                                     \
-        out->loss_floor = -INFINITY;                                                                         \
-        return DS_OK;                                                                                        \
+        return ds_env_kit_create(&ds_simple_plugin_.table, host, out);                                       \
     }                                                                                                        \
-    static ds_status ds_simple_bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)      \
+    static ds_status ds_simple_call_(void *self, ds_eval *io)                                                \
     {                                                                                                        \
-        (void)self;                                                                                          \
-        for (uint64_t i = 0; i < n; i++) {                                                                   \
-            lower[i] = (lower_);                                                                             \
-            upper[i] = (upper_);                                                                             \
-            if (x0 != NULL) {                                                                                \
-                x0[i] = (start_);                                                                            \
-            }                                                                                                \
-        }                                                                                                    \
-        return DS_OK;                                                                                        \
-    }
-#define DS_SIMPLE_OFFERS_(extension_, table_)                                                                \
-    static const char *const ds_simple_offers[] = {extension_, NULL};                                        \
-    static const void *ds_simple_extension(void *self, const char *id)                                       \
+        return ds_env_kit_evaluate(&ds_simple_plugin_.table, self, io);                                      \
+    }                                                                                                        \
+    const ds_plugin *DS_CALL ds_plugin_query(uint32_t host_major, uint32_t host_minor)                       \
     {                                                                                                        \
-        (void)self;                                                                                          \
-        return strcmp(id, extension_) == 0 ? &(table_) : NULL;                                               \
+        static const ds_env_vtable vtable = {.struct_size = sizeof(ds_env_vtable),                           \
+                                             .create = ds_simple_make_,                                      \
+                                             .destroy = ds_env_kit_destroy,                                  \
+                                             .info = ds_env_kit_info,                                        \
+                                             .bounds = ds_env_kit_bounds,                                    \
+                                             .evaluate = ds_simple_call_,                                    \
+                                             .get_extension = ds_env_kit_extension};                         \
+        (void)host_major, (void)host_minor;                                                                  \
+        return ds_simple_query(&ds_simple_plugin_, &vtable);                                                 \
     }
-#define DS_SIMPLE_TABLES_(id_, summary_, params_, flags_, destroy_, evaluate_, extension_, offers_)          \
-    static const ds_env_vtable ds_simple_vtable = {.struct_size = sizeof(ds_env_vtable),                     \
-                                                   .create = ds_simple_create,                               \
-                                                   .destroy = destroy_,                                      \
-                                                   .info = ds_simple_info,                                   \
-                                                   .bounds = ds_simple_bounds,                               \
-                                                   .evaluate = evaluate_,                                    \
-                                                   .get_extension = extension_};                             \
-    DS_SIMPLE_DESC_(DS_KIND_ENV, id_, summary_, params_, flags_, offers_)                                    \
-    DS_DEFINE_ENV(ds_simple_desc, ds_simple_vtable)
 
-/* Defines the whole plugin of an environment; use it once, at file scope, after its functions.
- *   id_       text, the file name without ".so"
- *   summary_  text, one line
- *   params_   const ds_param *const [], NULL-terminated, of number types (DS_BOOL, DS_INT, DS_REAL, DS_ENUM)
- *   flags_    DS_ENV_GRADIENT where loss_ writes the gradient, else 0
- *   n_        number of variables
- *   lower_, upper_, start_   bounds and start value of every variable
- *   loss_     double loss_(const double *param, const double *x, double *grad): simulates one episode at x
- *             (n_ values) and returns the loss; `param` has the values of the schema in its order. Writes the
- *             n_ derivatives where grad is not NULL. Pure, see ds_env_vtable.evaluate. A result that is not
- *             finite means that the simulation diverged. [any] */
+/* The same in one line for an environment that is one function of parameters and variables:
+ *   id_, summary_, params_, flags_, n_, lower_, upper_, start_   the fields of that name
+ *   loss_   double loss_(const double *param, const double *x, double *grad): param, x and grad of
+ *           ds_simple_episode */
 #define DS_SIMPLE_ENV(id_, summary_, params_, flags_, n_, lower_, upper_, start_, loss_)                     \
-    static ds_status ds_simple_create(const ds_host *host, void **out)                                       \
+    DS_SIMPLE_LOSS_(loss_)                                                                                   \
+    DS_DEFINE_SIMPLE(DS_SIMPLE_FIELDS_(id_, summary_, params_, flags_, n_, lower_, upper_, start_),          \
+                     .loss = ds_simple_loss_)
+/* Parts of it that diffsim/helper/scene.h uses as well. */
+#define DS_SIMPLE_LOSS_(loss_)                                                                               \
+    static double ds_simple_loss_(const ds_simple_episode *e)                                                \
     {                                                                                                        \
-        double *value = ds_simple_params(host, params_, 0);                                                  \
-        if (value == NULL) {                                                                                 \
-            return DS_E_PARAM;                                                                               \
-        }                                                                                                    \
-        *out = value;                                                                                        \
-        return DS_OK;                                                                                        \
-    }                                                                                                        \
-    DS_SIMPLE_BOX_(n_, 1, 0, lower_, upper_, start_)                                                         \
-    static ds_status ds_simple_evaluate(void *self, ds_eval *io)                                             \
-    {                                                                                                        \
-        ds_simple_outcome((const double *)self, io, flags_, 1, loss_);                                       \
-        return DS_OK;                                                                                        \
-    }                                                                                                        \
-    DS_SIMPLE_TABLES_(id_, summary_, params_, flags_, free, ds_simple_evaluate, NULL, NULL)
+        return loss_(e->param, e->x, e->grad);                                                               \
+    }
+#define DS_SIMPLE_FIELDS_(id_, summary_, params_, flags_, n_, lower_, upper_, start_)                        \
+    .id = id_, .summary = summary_, .params = params_, .flags = (flags_), .n = (n_), .lower = (lower_),      \
+    .upper = (upper_), .start = (start_)
 
-/* The descriptor; used by the macros of the short ways only. */
-#define DS_SIMPLE_DESC_(kind_, id_, summary_, params_, flags_, extensions_)                                  \
-    static const ds_desc ds_simple_desc = {.struct_size = sizeof(ds_desc),                                   \
-                                           .kind = (kind_),                                                  \
-                                           .flags = (flags_)&0xffffff,                                       \
-                                           .id = id_,                                                        \
-                                           .version = DS_SIMPLE_VERSION,                                     \
-                                           .license = DS_SIMPLE_LICENSE,                                     \
-                                           .summary = summary_,                                              \
-                                           .description = DS_SIMPLE_DESCRIPTION,                             \
-                                           .citation = "",                                                   \
-                                           .params = params_,                                                \
-                                           .extensions = extensions_};
+#include <diffsim/helper/simple.inl>
 
 #endif
 #endif

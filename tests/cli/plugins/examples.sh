@@ -10,7 +10,7 @@ mkdir "$tmp/plugins" && cd "$tmp" || exit 99
 PKG_CONFIG_PATH=$top${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 export PKG_CONFIG_PATH
 unset DS_PLUGIN_PATH
-# What needs few evaluations, as in check_plugins.sh; all for hill and walk, and without sanitizers with CHECK_ALL for others.
+# What needs few evaluations, as in check_plugins.sh; all for hill, walk and tram, and without sanitizers with CHECK_ALL for others.
 short='--only load,desc,inst.errors,env.info,eval.buffers,eval.quiet,pure.want,pure.process,search.stop,search.repeat,search.quiet'
 [ -n "$DS_SANITIZE" ] || [ -z "${CHECK_ALL-}" ] || short=
 HOME=$tmp
@@ -36,13 +36,24 @@ run() { # output to the files out and err
     "$@" > out 2> err
 }
 
+# plugin_of_text ID: of a text on standard input, the whole plugin that calls itself ID: from its first #include to the
+# end of the macro that announces it.
+plugin_of_text() {
+    awk -v id="\"$1\"" '
+        /^    #include/ && !include { text = ""; open = 1 }
+        { include = /^    #include/ }
+        open { text = text $0 "\n" }
+        open && /^    DS_(SIMPLE_|DEFINE_SIMPLE|ENV_KIT_DEFINE|OPT_KIT_DEFINE)/ { closing = 1 }
+        closing && /\)$/ { if (index(text, id)) { printf "%s", text } open = closing = 0 }'
+}
+
 if ! command -v pkg-config > /dev/null; then
     echo "1..0 # SKIP pkg-config is missing"
     exit 0
 fi
 cp "$DS_TOP_SRC"/examples/*.c .
 
-for f in hill walk hill_full walk_full drag; do
+for f in hill walk hill_full walk_full tram drag; do
     # The line that the guide for authors gives, with the compiler of this build.
     run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror \
         -O2 -fPIC -shared -fvisibility=hidden \$(pkg-config --cflags diffsim) -o $f.so $f.c -lm"
@@ -61,18 +72,17 @@ ok $? "hill evaluates by its name"
 DS_PLUGIN_PATH=$tmp/plugins run "$dshost" help walk
 ok $? "walk has its help"
 
-for f in hill walk hill_full walk_full drag; do
+for f in hill walk hill_full walk_full tram drag; do
     tests=$short
-    case $f in hill | walk) [ -n "$DS_SANITIZE" ] || tests= ;; esac
+    case $f in hill | walk | tram) [ -n "$DS_SANITIZE" ] || tests= ;; esac
     run "$dshost" check $tests plugins/$f.so
     ok $? "dshost check passes $f"
 done
 
 # The whole plugins in the comments of the helpers.
-for of in simple/spring simple_optimizer/dice simple_optimizer/slide opt_kit/stroll episode/valley episode/lamp steps/glide; do
+for of in simple/spring simple/gusty_cart env_kit/coil scene/swinger simple_optimizer/dice simple_optimizer/slide opt_kit/stroll episode/valley episode/lamp steps/glide; do
     f=${of#*/}
-    sed -n 's/^ \* \{0,1\}//; /^    #include/,/^    DS_\(SIMPLE_\|OPT_KIT_DEFINE\)/p' "$DS_TOP_SRC/include/diffsim/helper/${of%/*}.h" |
-        awk -v id="\"$f\"" '{ text = text $0 "\n" } /^    DS_(SIMPLE_|OPT_KIT_DEFINE)/ { if (index(text, id)) { printf "%s", text } text = "" }' > $f.c
+    sed 's/^ \* \{0,1\}//' "$DS_TOP_SRC/include/diffsim/helper/${of%/*}.h" | plugin_of_text $f > $f.c
     run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror \
         -O2 -fPIC -shared -fvisibility=hidden \$(pkg-config --cflags diffsim) -o $f.so $f.c -lm && '$dshost' check $short ./$f.so"
     ok $? "$f of the header's comment compiles and passes dshost check"
@@ -81,9 +91,7 @@ done
 # Those of the guide for authors, each with an optimizer that it is made for.
 for with in light_beam/lbfgsb decay/lm camera/cmaes gusts/cmaes cart/ppo; do
     f=${with%/*}
-    sed -n '/^    #include <diffsim/,/^    DS_SIMPLE_/p' "$DS_TOP_SRC/docs/plugin-authors.md" |
-        awk -v id="\"$f\"" '/#include/ { text = "" } { text = text $0 "\n" }
-            /^    DS_SIMPLE_/ { if (index($0, id)) { printf "%s", text } }' > $f.c
+    plugin_of_text $f < "$DS_TOP_SRC/docs/plugin-authors.md" > $f.c
     run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror \
         -O2 -fPIC -shared -fvisibility=hidden \$(pkg-config --cflags diffsim) -o $f.so $f.c -lm && '$dshost' check $short ./$f.so"
     ok $? "$f of the guide compiles and passes dshost check"
@@ -98,9 +106,7 @@ ok $? "and finds what is to be found"
 # The optimizers of the guide, each in an environment of the guide that it is made for.
 for with in decay/sweep cart/climb; do
     f=${with#*/}
-    sed -n '/^    #include <diffsim/,/^    DS_SIMPLE_/p' "$DS_TOP_SRC/docs/plugin-authors.md" |
-        awk -v id="\"$f\"" '/#include/ { text = "" } { text = text $0 "\n" }
-            /^    DS_SIMPLE_/ { if (index($0, id)) { printf "%s", text } }' > $f.c
+    plugin_of_text $f < "$DS_TOP_SRC/docs/plugin-authors.md" > $f.c
     run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror \
         -O2 -fPIC -shared -fvisibility=hidden \$(pkg-config --cflags diffsim) -o $f.so $f.c -lm && '$dshost' check $short ./$f.so"
     ok $? "$f of the guide compiles and passes dshost check"
