@@ -89,7 +89,7 @@ for of in simple/spring simple/gusty_cart env_kit/coil scene/swinger simple_opti
 done
 
 # Those of the guide for authors, each with an optimizer that it is made for.
-for with in light_beam/lbfgsb decay/lm camera/cmaes gusts/cmaes cart/ppo; do
+for with in pushed/lbfgsb light_beam/lbfgsb decay/lm camera/cmaes gusts/cmaes cart/ppo; do
     f=${with%/*}
     plugin_of_text $f < "$DS_TOP_SRC/docs/plugin-authors.md" > $f.c
     run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror \
