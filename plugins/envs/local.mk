@@ -24,8 +24,8 @@ include %D%/engines/billiards/local.mk
 include %D%/engines/smoke/local.mk
 include %D%/engines/smoothing/local.mk
 
-# The kit: what environments have in common, a table of functions and the scene extension from tables; a team of
-# threads for engines.
+# What the bundled environments share besides the public kit (diffsim/helper/env_kit.h): parts of descriptors, decision
+# variables that stand for parameters, errors of identified parameters, a team of threads for engines.
 %C%_engines_kit_libkit_la_SOURCES = %D%/engines/kit/bundled.h \
 	%D%/engines/kit/identified.c %D%/engines/kit/identified.h %D%/engines/kit/knob.c %D%/engines/kit/knob.h \
 	%D%/engines/kit/memory_share.h %D%/engines/kit/memory_share.c %D%/engines/kit/norm.h \

@@ -574,6 +574,46 @@ static void not_finite(void **state)
     ds_env_kit_destroy(self);
 }
 
+static double seen_step(const ds_simple_episode *e, const double *action)
+{
+    const double *const misses = e->channel[0].value;
+    e->channel[0].value[e->step] = action[0] - 1;
+    e->channel[0].jacobian[e->step * N + e->step] = 1;
+    ds_see(e->step + 1, 0, action[0], 0, 0);
+    return misses[e->step] * misses[e->step];
+}
+
+/* Without loss() the steps make the loss, the scene and the channels. */
+static void steps_alone(void **state)
+{
+    (void)state;
+    ds_simple_env env = combine(STEPS | SCENE | CHANNELS);
+    env.n = 0;
+    env.flags = 0;
+    env.loss = NULL;
+    env.step = seen_step;
+    env.observe = bowl_observe;
+    ds_simple_plugin p = {.env = &env};
+    fixture f;
+    void *self = open_env(&f, &p);
+    double value[N], pose[7];
+    ds_env_info info = {.struct_size = sizeof info};
+    assert_int_equal(ds_env_kit_info(self, &info), DS_OK);
+    assert_int_equal(info.n, N);
+    ds_ask ask = {.struct_size = sizeof ask, .op = DS_ASK_VALUE, .out = value, .out_bytes = sizeof value};
+    ds_ask *const asks[] = {&ask};
+    ds_eval io = {
+        .struct_size = sizeof io, .want = DS_WANT_SCENE, .n = N, .x = start, .asks = 1, .ask = asks};
+    assert_int_equal(ds_env_kit_evaluate(&p.table, self, &io), DS_OK);
+    assert_true(io.loss == 0.25 + 1.25 * 1.25 + 1 && value[1] == -1.25 && io.grad_kind == DS_GRAD_NONE);
+    const ds_scene *scene = ds_env_kit_extension(self, DS_EXT_SCENE);
+    assert_int_equal(scene->frame(self, N, 0, 7, pose), DS_OK);
+    assert_true(pose[0] == start[2]);
+    assert_int_equal(scene->frame(self, 0, 0, 7, pose), DS_OK);
+    assert_true(isnan(pose[0]) && pose[3] == 1); /* nothing was reported */
+    ds_env_kit_destroy(self);
+}
+
 static double fall(const ds_simple_episode *e, const double *action)
 {
     return e->step == 1 ? (double)NAN : action[0];
@@ -736,6 +776,7 @@ int main(void)
                                        cmocka_unit_test(errors_reach_the_host),
                                        cmocka_unit_test(not_finite),
                                        cmocka_unit_test(steps_that_fail),
+                                       cmocka_unit_test(steps_alone),
                                        cmocka_unit_test(queries_at_once),
                                        cmocka_unit_test(lists_of_extensions),
                                        cmocka_unit_test(memory_is_zero_and_aligned),

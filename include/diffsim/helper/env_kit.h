@@ -123,11 +123,10 @@ typedef struct ds_env_kit {
     uint64_t hooks;
     ds_hook hook[DS_MAX_HOOKS];
 
-    uint64_t next; /* next control step of the open episode; DS_ENV_KIT_CLOSED: no episode is open */
-    uint64_t
-        taken; /* control steps of the last episode that back() can differentiate, else DS_ENV_KIT_CLOSED */
-    uint64_t back;             /* last step that back() has differentiated, else DS_ENV_KIT_CLOSED */
-    ds_env_variable described; /* last; texts of the variable that was described last */
+    /* Control steps, DS_ENV_KIT_CLOSED where there is none: the next one of the open episode; how many of the
+     * last episode back() can differentiate; the last one that it has differentiated. */
+    uint64_t next, taken, back;
+    ds_env_variable described; /* texts of the variable that was described last */
 } ds_env_kit;
 
 #define DS_ENV_KIT_CLOSED UINT64_MAX

@@ -184,9 +184,10 @@ typedef struct ds_simple_env {
     const ds_channel *const *channels;
 
     /* Stepwise control (diffsim/helper/steps.h): numbers of an action, an observation and the state; n =
-     * steps x n_act [which is set where n is 0]. reset() writes the state at the start. step() takes one
-     * step and returns what it costs. observe() writes what a policy sees. Without loss(), the loss is the
-     * sum of the costs; with it, loss() at the actions must return the same. time_limit: see ds_env_kit. */
+     * steps x n_act [which is set where n is 0]. reset() writes the state at the start. step() takes step
+     * e->step and returns what it costs. observe() writes what a policy sees. With loss(), loss() at the
+     * actions must return the sum of the costs. Without it that sum is the loss: step() reports frame
+     * e->step + 1 and writes the channels in the last step. time_limit: see ds_env_kit. */
     uint64_t n_act, n_obs, n_state;
     void (*reset)(const ds_simple_episode *e);
     double (*step)(const ds_simple_episode *e, const double *action);
