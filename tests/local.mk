@@ -32,6 +32,8 @@ check_SCRIPTS += $(short_scripts)
 test_cppflags = $(host_include) -I$(top_srcdir)/tests/support $(CMOCKA_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) \
 	$(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
 %D%/%.$(OBJEXT) %D%/%.lo: AM_CPPFLAGS += $(test_cppflags)
+# Test programs spend their time in what they test: compiling them takes longer than running them.
+%D%/%.$(OBJEXT): CFLAGS += -O0
 methods = plugins/optimizers/methods
 engines = plugins/envs/engines
 test_libs = %D%/support/libtest.la $(methods)/librace.la $(methods)/libcma.la $(methods)/libsquares.la $(methods)/libbayes.la \
