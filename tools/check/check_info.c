@@ -42,7 +42,7 @@ void ds_check_env_measure(ds_check *c)
     char text[80];
     double plain = 0, full = 0;
 
-    for (int k = 0; k < 20 && (k == 0 || (k + 1) * (plain + full) / k < 0.2); k++) {
+    for (int k = 0; k < 20 && (k == 0 || (k + 1) * (plain + full) / k < 0.1); k++) {
         ds_check_call(env, env->x0, 1, &a);
         full += a.seconds;
         if (k == 0 && a.status == DS_OK) {

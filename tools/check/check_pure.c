@@ -768,8 +768,8 @@ const ds_check_test ds_check_pure_tests[] = {
      "the loss is the same with and without gradient, and the gradient with and without loss before",
      DS_CHECK_ENV | DS_CHECK_GRADIENT, 1, 1, pure_want},
     {"pure.instance", "another instance gives the same bits", DS_CHECK_ENV, 0, 1, pure_instance},
-    {"pure.process", "another process gives the same bits", 0, 0, 1, pure_process},
-    {"pure.threads", "every number of threads gives the same bits", 0, 0, 3, pure_threads},
+    {"pure.process", "another process gives the same bits", DS_CHECK_KEPT, 0, 1, pure_process},
+    {"pure.threads", "every number of threads gives the same bits", DS_CHECK_KEPT, 0, 3, pure_threads},
     {"pure.parallel", "instances in two threads do not disturb each other", 0, 0, 2, pure_parallel},
     {"pure.noise", "noise depends on the noise key alone", DS_CHECK_ENV, 1, 0, pure_noise},
     {NULL, NULL, 0, 0, 0, NULL}};

@@ -140,11 +140,17 @@ static int take_common(ds_check *c, common *in)
     return in->open && in->width != NULL;
 }
 
+/* Does a test look at the file alone? */
+static int is_raw(const ds_check_test *test)
+{
+    return strncmp(test->id, "load.", 5) == 0 || strncmp(test->id, "desc.", 5) == 0;
+}
+
 static void run_test(const ds_check_options *o, const ds_check_test *test, int fd, ds_check_lines *lines,
                      common *in)
 {
     ds_check c = {.options = o, .test = test, .fd = fd, .lines = lines};
-    int raw = strncmp(test->id, "load.", 5) == 0 || strncmp(test->id, "desc.", 5) == 0;
+    const int raw = is_raw(test);
 
     c.random = ds_random_open(o->seed, test->id, 0);
     c.idle = in->open && (test->flags & DS_CHECK_ENV) == 0 ? &in->env : NULL;
@@ -615,13 +621,13 @@ static size_t perform(const ds_check_options *o, ds_check_result *r, size_t coun
     return 1;
 }
 
-/* What the parent needs to know of the plugin before the tests. *loads: can it be loaded at all? Fails where
- * the settings are wrong. */
+/* What the parent needs to know of the plugin before it chooses the tests. *loads: can it be loaded at all?
+ * Fails where the settings are wrong. */
 static int learn(ds_check_options *o, ds_check_report *report, int *loads, ds_error *e)
 {
     ds_check_result r = {.test = &describe_test};
     const char *text;
-    unsigned long long flags = 0, loss = 0, grad = 0;
+    unsigned long long flags = 0;
 
     perform(o, &r, 1);
     text = ds_check_lines_find(&r.lines, DS_CHECK_KIND);
@@ -644,9 +650,29 @@ static int learn(ds_check_options *o, ds_check_report *report, int *loads, ds_er
                        "--in-process",
                        report->id);
     }
-    r.test = report->kind == DS_KIND_ENV ? &env_measure_test : &opt_measure_test;
+    return 0;
+}
+
+/* What the tests need to know of the plugin's answers: what they take, and what they are. */
+static void measure(ds_check_options *o, const ds_check_report *report)
+{
+    ds_check_result r = {.test = report->kind == DS_KIND_ENV ? &env_measure_test : &opt_measure_test};
+    unsigned long long loss = 0, grad = 0;
+    int raw = 1, kept = 0;
+    for (size_t k = 0; k < report->count; k++) {
+        raw = raw && is_raw(report->result[k].test);
+        kept = kept || (report->result[k].test->flags & DS_CHECK_KEPT) != 0;
+    }
+    if (raw) {
+        return;
+    }
+    if (kept) {
+        const int fd = memfd_create("kept", MFD_CLOEXEC);
+        o->kept = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 10) : -1; /* out of the way of the child's own */
+        close(fd);
+    }
     perform(o, &r, 1);
-    text = ds_check_lines_find(&r.lines, DS_CHECK_COST);
+    const char *text = ds_check_lines_find(&r.lines, DS_CHECK_COST);
     if (text != NULL && sscanf(text, "%lf %lf", &o->cost, &o->cost_gradient) != 2) {
         o->cost = o->cost_gradient = 0;
     }
@@ -657,7 +683,6 @@ static int learn(ds_check_options *o, ds_check_report *report, int *loads, ds_er
         o->has_reference = 1;
     }
     ds_check_lines_clear(&r.lines);
-    return 0;
 }
 
 /* Does the id contain one of the texts, which are separated by commas? */
@@ -719,9 +744,7 @@ int ds_check_run(ds_check_options *o, ds_error *e)
 {
     ds_check_report report = {.options = o};
     int loads = 0, status = o->only != NULL ? texts_known(o->only, e) : 0;
-    const int kept = memfd_create("kept", MFD_CLOEXEC);
-    o->kept = kept >= 0 ? fcntl(kept, F_DUPFD_CLOEXEC, 10) : -1; /* out of the way of the child's own */
-    close(kept);
+    o->kept = -1;
     status = status != 0 ? status : learn(o, &report, &loads, e);
 
     if (status != 0) {
@@ -744,6 +767,9 @@ int ds_check_run(ds_check_options *o, ds_error *e)
         free(report.result);
         return ds_fail(e, DS_EXIT_USAGE,
                        "check: no test of this plugin has an id with %.60s; --list shows them", o->only);
+    }
+    if (loads) {
+        measure(o, &report);
     }
     ds_check_report_begin(&report);
     for (size_t k = 0, done; k < report.count;) {

@@ -70,7 +70,8 @@ typedef struct ds_check ds_check;
 enum {
     DS_CHECK_GRADIENT = 1, /* environments with gradient */
     DS_CHECK_ALONE = 2,    /* changes its own process: not with --in-process */
-    DS_CHECK_ENV = 4       /* gets an instance of the environment, see ds_check.env */
+    DS_CHECK_ENV = 4,      /* gets an instance of the environment, see ds_check.env */
+    DS_CHECK_KEPT = 8      /* compares with what the measurement kept, see ds_check_options.kept */
 };
 
 typedef struct ds_check_test {
