@@ -41,7 +41,8 @@ sweep run -n "$files" --env analytic --opt boleap --budget 40 --jobs 4 --picture
 sweep "an optimizer apart" -n "$files" --env analytic --opt rand --isolate-optimizer yes --budget 40 --jobs 2 --pictures no \
     --out run
 sweep eval -n "$files" eval --env analytic
-sweep list -n "5 7 9 12" list
+few "$tmp/few" envs/analytic envs/pendulum optimizers/rand
+dshost=$few sweep list -n "5 7 9 12" list
 sweep check -n "8 12 16 20 24 30" check analytic --only load
 limited -n 10 --env analytic --opt boleap --budget 40 --jobs 4 --pictures no --out run
 [ "$status" -eq 6 ] && grep -q "too few open files are allowed (ulimit -n)" "$tmp/err"
@@ -90,7 +91,7 @@ result $? "and the run is whole"
 # ---- sizes of files ----
 sizes="1 8 40 100"
 sweep run -f "$sizes" --env analytic --opt rand --budget 400 --pictures no --out run
-sweep list -f "$sizes" list
+dshost=$few sweep list -f "$sizes" list
 sweep check -f "$sizes" check analytic --only load
 sweep landscape -f "$sizes" landscape --env analytic --grid 15 --out run
 for v in 2 4 8; do
@@ -122,7 +123,8 @@ grep -q "the limit of processor time (ulimit -t) is used up; stopping after this
 result $? "with a line"
 rm -rf timed
 refuses 7 "faulty: a worker has used up the limit of processor time of 2 s (ulimit -t)" "that of a worker" sh -c "ulimit -t 2 &&
-    exec timeout -s KILL 100 '$dshost' --env '$faulty' --set env.work=0.1 --opt rand --budget 100000 --pictures no --out timed"
+    exec timeout -s KILL 100 '$dshost' --env '$faulty' --set env.work=0.1 --set env.busy=true \
+    --opt rand --jobs 1 --budget 100000 --pictures no --out timed"
 status 0 "what was done is resumed" "$dshost" resume timed --budget "$(($(rows timed) + 3))"
 
 # ---- processes: root has no limit ----
@@ -134,13 +136,15 @@ as_nobody() {
 if [ -z "$DS_SANITIZE" ] && [ "$(id -u)" -eq 0 ] && as_nobody test -x "$dshost" 2>/dev/null && as_nobody bash -c : 2>/dev/null; then
     cd "$open" || exit 99
     bad=
+    few "$open/few" envs/analytic envs/pendulum optimizers/rand
     for v in 4 5 6 8 10 14; do
         for command in "--env analytic --opt rand --budget 40 --jobs 4 --pictures no --out run" list \
             "landscape --env analytic --grid 3 --out run"; do
             rm -rf run
             got=0
+            [ "$command" = list ] && from=$few || from=$dshost
             # shellcheck disable=SC2016
-            as_nobody bash -c 'ulimit -u "$0" && exec timeout -s KILL 60 "$@"' $v "$dshost" $command >"$tmp/out" 2>"$tmp/err" </dev/null || got=$?
+            as_nobody bash -c 'ulimit -u "$0" && exec timeout -s KILL 60 "$@"' $v "$from" $command >"$tmp/out" 2>"$tmp/err" </dev/null || got=$?
             case $got in
             0) ;;
             7) [ "$(grep -c '^dshost: error: .*(.*ulimit -u)' "$tmp/err")" -eq 1 ] || bad="$bad $v:$got:$command" ;;

@@ -134,6 +134,7 @@ static ds_status spoil(search *s, ds_batch *b)
         break;
     case B_LOOP:
         while (forever) {
+            sleep(1);
         }
         break;
     case B_ALLOC:

@@ -22,7 +22,7 @@ static const ds_param *const params[] = {
     DS_REAL("noise", "0", 0, 1, "", "Amplitude of noise by the noise key."),
     DS_ENUM("fault", "none", faults, "What goes wrong where something is asked."),
     DS_REAL("share", "1", 0, 1, "", "Share of the points (chosen by a hash of x) where it does."),
-    DS_REAL("work", "0", 0, 10, "s", "Busy time of one evaluation."),
+    DS_REAL("work", "0", 0, 10, "s", "Time of one evaluation, which sleeps."),
     DS_BOOL("later", "false", "List a channel of a role that is not known."),
     NULL};
 
@@ -264,16 +264,6 @@ static void spoil(const ds_ask *q, int64_t fault)
     }
 }
 
-static void be_busy(double seconds)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    double until = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec + seconds;
-    do {
-        clock_gettime(CLOCK_MONOTONIC, &t);
-    } while ((double)t.tv_sec + 1e-9 * (double)t.tv_nsec < until);
-}
-
 /* Dies as one for which there is no memory left, once for each byte of the file that CHANNELS_KILLS names. */
 static void maybe_die(void)
 {
@@ -291,7 +281,8 @@ static ds_status evaluate(void *self, ds_eval *io)
     int64_t fault = io->asks > 0 && hash_of(io->x, io->n) < e->share ? e->fault : F_NONE;
     double last = 0.5 * sin(io->x[0]) + e->noise * (double)(io->noise_key >> 12) * 0x1p-52;
     if (e->work > 0) {
-        be_busy(e->work);
+        const struct timespec nap = {(time_t)e->work, (long)(1e9 * fmod(e->work, 1))};
+        nanosleep(&nap, NULL);
     }
     io->loss = last * last;
     for (uint64_t i = 0; i < io->n; i++) {

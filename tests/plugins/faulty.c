@@ -45,7 +45,8 @@ static const ds_param *const params[] = {
     DS_REAL("share", "1", 0, 1, "", "Share of the points (chosen by a hash of x) where it does."),
     DS_REAL("above", "-inf", -INFINITY, INFINITY, "", "It happens only where x[0] is above this."),
     DS_INT("n", "2", 1, 100000, "", "Decision variables."),
-    DS_REAL("work", "0", 0, 10, "s", "Busy time of one evaluation."),
+    DS_REAL("work", "0", 0, 10, "s", "Time of one evaluation, which sleeps."),
+    DS_BOOL("busy", "false", "Instead of sleeping it computes."),
     DS_REAL("noise", "0", 0, 1, "", "Amplitude of noise by the noise key."),
     DS_BOOL("batch", "false", "Offer many points in one call."),
     DS_BOOL("residuals", "false", "Offer the residuals x_i and 0 as a channel."),
@@ -53,7 +54,7 @@ static const ds_param *const params[] = {
 
 typedef struct env {
     const ds_host *host;
-    int64_t fault, n, batch, residuals;
+    int64_t fault, n, busy, batch, residuals;
     double share, above, work, noise;
 } env;
 
@@ -139,6 +140,7 @@ static ds_status create(const ds_host *host, void **out)
     host->get_real(host, "share", &e->share);
     host->get_real(host, "above", &e->above);
     host->get_real(host, "work", &e->work);
+    host->get_int(host, "busy", &e->busy);
     host->get_real(host, "noise", &e->noise);
     host->get_int(host, "batch", &e->batch);
     host->get_int(host, "residuals", &e->residuals);
@@ -209,6 +211,22 @@ static void answer_asks(ds_eval *io, int64_t fault)
     }
 }
 
+/* 0 = stopped before the end of its time. */
+static int pass_time(const env *e)
+{
+    const double until = now() + e->work;
+    for (double left = e->work; left > 0; left = until - now()) {
+        if (e->host->should_stop(e->host)) {
+            return 0;
+        }
+        if (!e->busy) {
+            const struct timespec nap = {0, (long)(1e9 * fmin(left, 0.002))};
+            nanosleep(&nap, NULL);
+        }
+    }
+    return 1;
+}
+
 static ds_status evaluate(void *self, ds_eval *io)
 {
     env *e = self;
@@ -216,13 +234,8 @@ static ds_status evaluate(void *self, ds_eval *io)
     if (io->x[0] > e->above && hash_of(io->x, io->n) < e->share) {
         fault = e->fault;
     }
-    if (e->work > 0.0) {
-        double until = now() + e->work;
-        while (now() < until) {
-            if (e->host->should_stop(e->host)) {
-                return DS_STOPPED;
-            }
-        }
+    if (e->work > 0.0 && !pass_time(e)) {
+        return DS_STOPPED;
     }
     misbehave(fault);
     io->loss = 0.0;

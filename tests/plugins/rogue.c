@@ -51,6 +51,7 @@ static void *ask_for_ever(void *ctx)
 {
     while (rogue_forever) {
         one(ctx, 7, 1);
+        usleep(100);
     }
     return NULL;
 }
@@ -68,6 +69,7 @@ static void *ask_behind(void *late)
     while (rogue_forever) {
         one(&left, 7, 1);
         atomic_store(&asked, 1);
+        usleep(100);
     }
     return NULL;
 }

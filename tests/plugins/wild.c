@@ -209,7 +209,7 @@ static void deaf(void)
 static void deaf_and_hang(void)
 {
     deaf();
-    spin();
+    hang();
 }
 
 static void set_alarm(void)

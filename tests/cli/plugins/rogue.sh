@@ -14,6 +14,7 @@ done
 DS_PLUGIN_PATH=$tmp/plugins
 export DS_PLUGIN_PATH
 start="its start-up code"
+few "$tmp/few" envs/analytic optimizers/boleap
 : "${LIMIT:=100}" # seconds that no command may take, on any machine
 
 # rogue WISH COMMAND...: with that wish (rogue.h), in a process group of its own.
@@ -39,7 +40,7 @@ await() {
 }
 begin patient rogue start:hang "$dshost" --env analytic --opt rogue --out patient
 for what in block multiply; do
-    begin list_$what rogue start:$what "$dshost" list
+    begin list_$what rogue start:$what "$few" list
 done
 begin create_block rogue "" "$dshost" --env analytic --opt rogue --budget 60 --pictures no --out create_block \
     --set opt.create=block --start-timeout-s 10
@@ -90,7 +91,7 @@ lists() {
         await "list_${3#start:}"
     else
         got=0
-        rogue "$3" "$dshost" list >out 2>err || got=$?
+        rogue "$3" "$few" list >out 2>err || got=$?
     fi
     [ $got -eq 0 ] && grep -q '^  boleap ' out && grep -q "plugins/rogue.so: $2" out && grep -q "plugins/rogue_env.so: $2" out
     result $? "list: $1"
@@ -105,17 +106,17 @@ lists "one that closes all descriptors" "$start" start:close_range
 lists "one that lets nobody write any more" "its process cannot write down what it is: the file size limit" start:limits
 # goes_on NAME WISH: it does nothing to the host, and is listed.
 goes_on() {
-    rogue "$2" "$dshost" list >out 2>err
+    rogue "$2" "$few" list >out 2>err
     [ $? -eq 0 ] && grep -q '^  boleap ' out && grep -q '^  rogue ' out && grep -q '^  rogue_env ' out
     result $? "list: $1"
 }
 for what in stdout read place restart ties variables write term trace open handlers; do
     goes_on "start-up code that does not matter: $what" start:$what
 done
-rogue start:print "$dshost" list --json >out 2>err
+rogue start:print "$few" list --json >out 2>err
 [ $? -eq 0 ] && ! grep -q '"rogue": 1' out && grep -q '"id": "rogue"' out
 result $? "list --json: what a plugin prints is no data"
-rogue start:exit "$dshost" doctor >out 2>err
+rogue start:exit "$few" doctor >out 2>err
 [ $? -eq 1 ] && grep -q "rogue.so: $start ended the process with exit status 0" out
 result $? "doctor names it"
 refuses 4 "$start has not ended within 3 s" "run: start-up code that hangs" rogue start:hang "$dshost" --env analytic \

@@ -351,7 +351,7 @@ result $? "which goes, but for what may be at work"
 # ---- records that disappear ----
 vanish() { # NAME PATTERN COMMAND
     rm -rf live moved
-    "$dshost" --env pendulum --opt rand --pictures no --budget 100000000 --out live >"$tmp/out" 2>"$tmp/err" &
+    "$dshost" --env "$faulty" --set env.work=0.001 --opt rand --pictures no --budget 100000000 --out live >"$tmp/out" 2>"$tmp/err" &
     pid=$!
     begun live
     sleep 0.3
@@ -373,12 +373,12 @@ status 0 "is whole" "$dshost" export live --format csv --out m.csv
 
 # ---- a folder that is moved, and another run in its place ----
 rm -rf live moved
-"$dshost" --env pendulum --opt rand --pictures no --budget 100000000 --out live >"$tmp/out" 2>"$tmp/err" &
+"$dshost" --env "$faulty" --set env.work=0.001 --opt rand --pictures no --budget 100000000 --out live >"$tmp/out" 2>"$tmp/err" &
 first=$!
 begun live
 kill -STOP $first
 mv live moved
-"$dshost" --env pendulum --opt rand --seed 7 --pictures no --budget 100000000 --out live >"$tmp/out2" 2>"$tmp/err2" &
+"$dshost" --env "$faulty" --set env.work=0.001 --opt rand --seed 7 --pictures no --budget 100000000 --out live >"$tmp/out2" 2>"$tmp/err2" &
 pid=$!
 begun live
 kill -CONT $first
@@ -417,7 +417,7 @@ kill -INT $pid
 wait $pid
 [ $? -eq 130 ] && "$dshost" doctor shared | grep -q "shared: [0-9]* evaluations, each as it was written"
 result $? "the run is as if nobody had looked"
-printf '[bench]\nenvs = pendulum\nopts = rand\nruns = 2\n[run]\nbudget = 100000\npictures = no\n' >two.ini
+printf '[bench]\nenvs = pendulum\nopts = rand\nruns = 2\n[run]\nbudget = 20000\npictures = no\n' >two.ini
 "$dshost" bench two.ini --out twice --jobs 1 >"$tmp/out" 2>"$tmp/err" &
 pid=$!
 begun twice/pendulum/rand/seed-0
