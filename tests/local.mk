@@ -250,8 +250,9 @@ $(test_programs): $(filter %.la,$(test_libs))
 # These try less in `make check` than with CHECK_ALL set.
 wide_tests = %D%/cli/tools/check/check_plugins.sh %D%/cli/tools/check/check_gradient.sh %D%/cli/tools/tables.sh \
 	%D%/cli/plugins/examples.sh %D%/cli/plugins/python_plugins.sh %D%/cli/plugins/rogue.sh %D%/cli/plugins/wild.sh \
-	%D%/cli/plugins/languages.sh %D%/cli/portable.sh %D%/cli/store/stored.sh
-wide_programs = %D%/envs/test_image_losses %D%/envs/test_mpm_derivatives %D%/optimizers/test_racer
+	%D%/cli/plugins/languages.sh %D%/cli/portable.sh %D%/cli/store/stored.sh %D%/cli/methods/squares.sh
+wide_programs = %D%/envs/test_image_losses %D%/envs/test_mpm_derivatives %D%/optimizers/test_racer %D%/optimizers/test_leaprefine \
+	%D%/optimizers/methods/test_cma
 check-slow: all $(check_PROGRAMS) $(check_LTLIBRARIES) $(SLOW_TESTS)
 	@$(AM_TESTS_ENVIRONMENT) { \
 	for t in $(wide_programs); do echo "== $$t"; CHECK_ALL=1 $(SHELL) $(srcdir)/tests/support/tap-wrap.sh ./$$t; done; \

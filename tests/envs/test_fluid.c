@@ -271,11 +271,12 @@ static void test_engines(void **state)
     (void)state;
     double x[MOST];
     dive(7, 10, x);
-    check_engines("preset=small", "steps=50", x, 1e-11, 1e-8);
+    check_engines("preset=small", "steps=20", x, 1e-11, 1e-8);
     if (!SANITIZED) {
         check_engines("preset=fast", "steps=10", x, 1e-11, 1e-8);
     }
 #ifdef SLOW
+    check_engines("preset=small", "steps=50", x, 1e-11, 1e-8);
     check_engines("preset=fast", "steps=50", scoop, 1e-10, 1e-7);
     check_engines("preset=default", "steps=50", scoop, 1e-10, 1e-7);
 #endif

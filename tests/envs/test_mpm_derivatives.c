@@ -27,6 +27,9 @@ static int set_up(void **state)
     fake_host *f = calloc(1, sizeof *f);
     fake_host_open(f, "envs/torus", 0, NULL);
     fake_host_set(f, "preset", "small");
+    if (!check_all()) {
+        fake_host_set(f, "steps", "5");
+    }
     fake_host_set(f, "tool_start", "0.5 0.11 0.5 0 0 0 1"); /* in the slab, which yields at once */
     *state = f;
     return 0;
@@ -262,7 +265,7 @@ static void test_sweep_is_gradient(void **state)
     const double weight[SEGMENTS] = {-1.0, -1.0, -1.0, -1.0, -1.0};
     random_point(5, 0.0, x);
     for (int l = 0; l < 4; l++) {
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < (l == 0 || l == 3 || check_all() ? 2 : 1); k++) {
             steps s;
             double size = 0.0, error = 0.0;
             open_steps(&s, f, losses[l], engines_of_steps[k]);

@@ -184,7 +184,7 @@ static void test_polish_lanes(void **state)
         double alone = 0.0, together = 0.0, without = 0.0;
         uint64_t calls = 0, fewer = 0;
         p.no_gradient = blind;
-        const uint64_t seeds = check_all() ? 20 : 8;
+        const uint64_t seeds = check_all() ? 20 : 5;
         for (uint64_t seed = 0; seed < seeds; seed++) {
             fake_result a = fake_run("racer", "raw=32 starts=2 lanes=8 polish=0.6", &p, seed);
             fake_result b = fake_run("racer", "raw=32 starts=2 lanes=8 polish=0.6 polish_lanes=8", &p, seed);
@@ -220,7 +220,7 @@ static void test_reaches(void **state)
     static const struct {
         const char *name;
         fake_function f;
-        uint64_t runs;     /* of 500 evaluations */
+        uint64_t runs;     /* of 500 evaluations, 3 in a quick test */
         double goal, lead; /* mean loss, and at most this share of boleap's */
     } cases[] = {{"valley", rosenbrock, 5, 1e-12, 1e-6},
                  {"stairs", stairs, 5, 0.3, 0.5},
@@ -228,12 +228,13 @@ static void test_reaches(void **state)
                  {"ripples", ripples, 60, 0.5, 0.5}};
     for (size_t i = 0; i < (check_all() ? 3 : 2); i++) {
         fake_problem p = optimizer_box(10, -2, 2, cases[i].f, 500);
+        const uint64_t runs = check_all() ? cases[i].runs : 3;
         double ours = 0.0, theirs = 0.0;
-        for (uint64_t seed = 0; seed < cases[i].runs; seed++) {
+        for (uint64_t seed = 0; seed < runs; seed++) {
             fake_result a = fake_run("racer", "raw=64 starts=2 use_x0=false", &p, seed);
             fake_result b = fake_run("boleap", "raw=64 starts=2", &p, seed);
-            ours += a.best / (double)cases[i].runs;
-            theirs += b.best / (double)cases[i].runs;
+            ours += a.best / (double)runs;
+            theirs += b.best / (double)runs;
             fake_free(&a);
             fake_free(&b);
         }

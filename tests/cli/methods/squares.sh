@@ -39,7 +39,7 @@ refuses 4 "residuals = vector: this environment has no residuals" "asking for th
     "$dshost" run --env pendulum --opt lm --set opt.residuals=vector --budget 5 --pictures no --out refused
 
 status 0 "a recorded lift: residuals fit the loss, its gradient and each other" \
-    "$dshost" check realtosim --set env.r2s_norm=sq --only channel
+    "$dshost" check realtosim --set env.r2s_norm=sq --only "channel.list,channel.value,channel.products,channel.guard$(all ,channel)"
 grep -q '^# [a-z]*: 372 elements; relative errors, J v' "$tmp/out"
 result $? "3 coordinates of 4 corners in 31 samples"
 
