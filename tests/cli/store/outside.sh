@@ -12,15 +12,22 @@ printf '[bench]\nenvs = analytic\nopts = rand\nruns = 1\n[run]\nbudget = 20\npic
 "$dshost" landscape --env analytic --grid 3 $quiet --out made/land >/dev/null 2>&1
 sed 's/budget = 20/budget = 30/' b.ini >c.ini
 
-# plant KIND PATH: a link, a second name, a pipe there, instead of a file or folder; a folder for a name that ends with /.
-plant() {
-    name=${2%/}
-    rm -rf "$name" victims
-    mkdir -p "$(dirname "$name")" victims/folder
+# What lies elsewhere. The shell itself looks at it: it does so some hundred times.
+victims() {
+    rm -rf victims
+    mkdir -p victims/folder
     echo precious >victims/file
     echo precious >victims/folder/seed-0.log
     echo precious >victims/folder/run.ini
     echo precious >victims/folder/evaluations.csv
+}
+victims
+
+# plant KIND PATH: a link, a second name, a pipe there, instead of a file or folder; a folder for a name that ends with /.
+plant() {
+    name=${2%/}
+    rm -rf "$name"
+    [ -d "${name%/*}" ] || mkdir -p "${name%/*}"
     case $1:$2 in
     *:*/) ln -s "$tmp/victims/folder" "$name" ;;
     link:*) ln -s "$tmp/victims/file" "$name" ;;
@@ -30,10 +37,21 @@ plant() {
     esac
 }
 
+# is_precious FILE: one line, as it was written.
+is_precious() {
+    { read -r line && [ "$line" = precious ] && ! read -r line && [ -z "$line" ]; } <"$1"
+}
+
 whole() {
-    [ "$(cat victims/file)" = precious ] && [ "$(ls victims)" = "$(printf 'file\nfolder')" ] &&
-        [ "$(cat victims/folder/*)" = "$(printf 'precious\nprecious\nprecious')" ] &&
-        [ "$(ls -A victims/folder)" = "$(printf 'evaluations.csv\nrun.ini\nseed-0.log')" ]
+    there=
+    for file in victims/* victims/.[!.]* victims/folder/* victims/folder/.[!.]*; do
+        there="$there $file"
+    done
+    [ "$there" = " victims/file victims/folder victims/.[!.]* victims/folder/evaluations.csv victims/folder/run.ini\
+ victims/folder/seed-0.log victims/folder/.[!.]*" ] || return 1
+    for file in victims/file victims/folder/*; do
+        is_precious "$file" || return 1
+    done
 }
 
 # keeps "FROM or -" "NAMES" COMMAND...: with each of the names planted in a copy of FROM, called it.
@@ -51,7 +69,11 @@ keeps() {
             plant $kind "it/$name"
             got=0
             timeout -s KILL 20 "$dshost" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null || got=$?
-            whole && [ $got -le 8 ] || bad="$bad $kind:$name($got)"
+            if ! whole; then
+                bad="$bad $kind:$name"
+                victims
+            fi
+            [ $got -le 8 ] || bad="$bad $kind:$name($got)"
             if [ $got -ne 0 ] && [ "$(grep -c '^dshost: \(error\|failed\): ' "$tmp/err")" -ne 1 ]; then
                 bad="$bad $kind:$name(lines)"
             fi
