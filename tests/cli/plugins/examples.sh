@@ -143,7 +143,7 @@ run "$dshost" view --env plugins/hill_full.so --x 0.5,2 -o hill.html && run "$ds
 ok $? "what hill_full tells of itself is shown"
 
 # Dropped into plugins/ of a tree as it is built: one of this test's own, for others list what is in the real one.
-mkdir tree && cp -rs "$top/plugins" tree/ && cp -r "$dshost" "$top/libexec" "$top/.dshost-build" tree/ &&
+mkdir -p tree/plugins/envs && cp -s "$top/plugins/envs/analytic.so" tree/plugins/envs/ && cp -r "$dshost" "$top/libexec" "$top/.dshost-build" tree/ &&
     cp plugins/hill.so plugins/walk.so tree/plugins/
 run tree/dshost list
 grep -q '^  hill ' out && grep -q '^  walk ' out

@@ -86,7 +86,8 @@ result $? "by the id of its plugin"
 DS_PLUGIN_PATH=$tmp/named run "$dshost" resume named/run --budget 40
 [ "$status" -eq 0 ] && [ "$(rows named/run)" -eq 40 ]
 result $? "and the run is resumed"
-DS_PLUGIN_PATH=$tmp/named run "$dshost" list
+few "$tmp/few" envs/analytic
+DS_PLUGIN_PATH=$tmp/named run "$few" list
 grep -q '^  hill ' "$tmp/out" && ! grep -q libhill "$tmp/out"
 result $? "and it is listed by its id"
 good "and it passes its check" check named/libhill.so
@@ -310,7 +311,8 @@ else
 	# shellcheck disable=SC2086
 	status 0 "embedded_python compiles" ${DS_CC:-cc} -Wall -Wextra -Werror -O2 -fPIC -shared -fvisibility=hidden \
 		$(pkg-config --cflags diffsim) -o embedded_python.so embedded_python.c $python_flags
-	status 0 "dshost check passes it" "$dshost" check ./embedded_python.so
+	status 0 "dshost check passes it" "$dshost" check ./embedded_python.so \
+		--only "load,desc,inst,env,eval$(all ,pure,grad,ext,scene)"
 	loss embedded_python | cmp -s - hill.loss
 	result $? "it has the loss and the gradient of hill, bit for bit"
 	status 0 "it runs in two processes" "$dshost" run --env ./embedded_python.so --opt ./walk.so --budget 40 --jobs 2 \

@@ -214,21 +214,22 @@ refused ./p_default.so "a default out of range" "a = 12" "0 to 9"
 # ---- where plugins are found ----
 mkdir -p here/envs home/.local/lib/diffsim
 cp good.so here/envs/
-DS_PLUGIN_PATH=$tmp/here "$dshost" list > out 2> err
+few "$tmp/few" envs/analytic
+DS_PLUGIN_PATH=$tmp/here "$few" list > out 2> err
 grep -q '^  good ' out
 result $? "DS_PLUGIN_PATH with its folder envs"
 cp good.so home/.local/lib/diffsim/
-HOME=$tmp/home "$dshost" list > out 2> err
+HOME=$tmp/home "$few" list > out 2> err
 grep -q '^  good ' out
 result $? "~/.local/lib/diffsim"
 cp text.so here/
-DS_PLUGIN_PATH=$tmp/here "$dshost" list > out 2> err
+DS_PLUGIN_PATH=$tmp/here "$few" list > out 2> err
 is=$?
 grep -q '^  good ' out && grep -q 'text.so' out err
 result $? "a bad file beside it is named and does no harm (status $is)"
 ln -s "$tmp/moved/away.so" here/away.so
 ln -s circle.so here/circle.so
-DS_PLUGIN_PATH=$tmp/here "$dshost" list > out 2> err
+DS_PLUGIN_PATH=$tmp/here "$few" list > out 2> err
 is=$?
 [ $is -eq 0 ] && grep -q '^  good ' out && grep -q 'here/away.so: cannot be opened: No such file' out &&
     grep -q 'here/circle.so: cannot be opened: Too many levels' out

@@ -73,10 +73,11 @@ if $cc -o foreign.so foreign.c 2> err; then
     mkdir crash
     printf '#include <signal.h>\n__attribute__((constructor)) static void c(void) { raise(SIGKILL); }\n' > crash.c
     $cc -o crash/crash.so crash.c
-    DS_PLUGIN_PATH=$PWD/crash run "$dshost" list
+    few "$tmp/few" envs/analytic optimizers/rand
+    DS_PLUGIN_PATH=$PWD/crash run "$few" list
     [ $status -eq 0 ] && grep -q 'crash.so: its start-up code ended the process with signal 9' out && grep -q '^  analytic' out
     result $? "list survives start-up code that crashes"
-    DS_PLUGIN_PATH=$PWD/crash run "$dshost" doctor
+    DS_PLUGIN_PATH=$PWD/crash run "$few" doctor
     [ $status -eq 1 ] && grep -q '^plugins_refused .*crash.so' out
     result $? "doctor says so and ends with 1"
 else
