@@ -14,6 +14,7 @@ from diffsim import _library
 TOP = os.environ.get("DS_TOP_BUILD") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SOURCE = os.environ.get("DS_TOP_SRC") or TOP
 FAULTY = os.path.join(TOP, "tests", "plugins", ".libs", "faulty.so")
+ALL = bool(os.environ.get("CHECK_ALL"))  # make check-slow
 CHANNELS = os.path.join(TOP, "tests", "plugins", ".libs", "channels.so")
 
 

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# grow.sh - structs may grow. A host whose structs are all longer (DS_TEST_GROW in diffsim/base.h) loads the
-# plugins that are kept here with the headers of ABI 0.2, gives the same results as today's host, and refuses
-# a plugin of ABI 0.1 with one line; and today's host takes plugins whose structs are longer than its own.
+# grow.sh - structs may grow. Today's host takes plugins whose structs are longer (DS_TEST_GROW in diffsim/base.h) than its
+# own. With CHECK_ALL set (.ci/run, make check-slow) a host whose structs are all longer is built, too: it loads the
+# plugins that are kept here with the headers of ABI 0.2, gives the same results as today's host, and refuses a plugin of
+# ABI 0.1 with one line.
 . "$(dirname "$0")/../cli/lib.sh"
 cc=${DS_CC:-cc}
 abi=$DS_TOP_SRC/tests/abi
@@ -90,12 +91,14 @@ if [ -z "${DS_HOST_LIBS+set}" ]; then
     finish
     exit
 fi
-build_grown > out 2> err
-built=$?
-result $built "the host compiles with longer structs"
-if [ $built -ne 0 ]; then
-    finish
-    exit
+if [ -n "${CHECK_ALL-}" ]; then
+    build_grown > out 2> err
+    built=$?
+    result $built "the host compiles with longer structs"
+    if [ $built -ne 0 ]; then
+        finish
+        exit
+    fi
 fi
 
 # ---- the same answers ----
@@ -120,27 +123,33 @@ answers "$dshost" plain/env_v0_2.so plain/opt_v0_2.so > today 2> err
 result $? "today's host evaluates, runs, steps and draws"
 grep -q ',episode,' today && grep -q ',asked,\|,step,' today && [ "$(wc -l < today)" -gt 60 ]
 result $? "... with episodes and points"
-answers "$grown/dshost" plain/env_v0_2.so plain/opt_v0_2.so > out 2> err
-result $? "a host with longer structs does all that with the plugins of 0.2"
-cmp today out > err 2>&1
-result $? "... and gives the same answers, bit for bit"
+if [ -n "${CHECK_ALL-}" ]; then
+    answers "$grown/dshost" plain/env_v0_2.so plain/opt_v0_2.so > out 2> err
+    result $? "a host with longer structs does all that with the plugins of 0.2"
+    cmp today out > err 2>&1
+    result $? "... and gives the same answers, bit for bit"
+    answers "$grown/dshost" plain/env_v0_2.so longer/opt_v0_2.so > out 2> err && cmp today out > err 2>&1
+    result $? "and so do plugins of two versions together"
+else
+    skip "a host with longer structs: with CHECK_ALL set"
+fi
 answers "$dshost" longer/env_v0_2.so longer/opt_v0_2.so > out 2> err
 result $? "today's host does all that with plugins whose structs are longer"
 cmp today out > err 2>&1
 result $? "... and gives the same answers, bit for bit"
-answers "$grown/dshost" plain/env_v0_2.so longer/opt_v0_2.so > out 2> err && cmp today out > err 2>&1
-result $? "and so do plugins of two versions together"
 
 # ---- conformance ----
 for p in env opt; do
-    "$grown/dshost" check ./plain/${p}_v0_2.so > out 2> err
-    result $? "${p}_v0_2 passes the conformance tests of the host with longer structs"
+    if [ -n "${CHECK_ALL-}" ]; then
+        "$grown/dshost" check ./plain/${p}_v0_2.so > out 2> err
+        result $? "${p}_v0_2 passes the conformance tests of the host with longer structs"
+    fi
     "$dshost" check ./longer/${p}_v0_2.so > out 2> err
     result $? "with longer structs it passes those of today's host"
 done
 
 # ---- what is refused ----
-for host in "$dshost" "$grown/dshost"; do
+for host in "$dshost" $(all "$grown/dshost"); do
     for isolation in process none; do
         "$host" eval --env plain/plugin_v0_1.so --isolation $isolation > out 2> err
         is=$?
