@@ -248,10 +248,12 @@ $(webp_tests): LDADD = $(test_archives) $(WEBPDEMUX_LIBS)
 $(filter-out $(library_tests),$(test_programs)): private LINK = $(CCLD) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@
 $(test_programs): $(filter %.la,$(test_libs))
 # These try less in `make check` than with CHECK_ALL set.
-wide_tests = %D%/cli/tools/check/check_plugins.sh %D%/cli/tools/check/check_gradient.sh %D%/cli/tools/tables.sh \
+wide_tests = %D%/abi/grow.sh %D%/cli/tools/check/check.sh %D%/cli/tools/check/check_plugins.sh %D%/cli/tools/check/check_gradient.sh %D%/cli/tools/tables.sh \
 	%D%/cli/plugins/examples.sh %D%/cli/plugins/python_plugins.sh %D%/cli/plugins/rogue.sh %D%/cli/plugins/wild.sh \
 	%D%/cli/plugins/languages.sh %D%/cli/portable.sh %D%/cli/store/stored.sh %D%/cli/methods/squares.sh
-wide_programs = %D%/envs/test_image_losses %D%/envs/test_mpm_derivatives %D%/optimizers/test_racer %D%/optimizers/test_leaprefine \
+wide_programs = %D%/core/store/test_store %D%/envs/engines/mpm/test_mpm_fast %D%/envs/smoothing/test_distance \
+	%D%/envs/smoothing/test_rollouts %D%/envs/test_identification %D%/envs/test_image_losses %D%/envs/test_mpm_derivatives \
+	%D%/envs/test_mpm_plugins %D%/optimizers/test_racer %D%/optimizers/test_leaprefine \
 	%D%/optimizers/methods/test_cma
 check-slow: all $(check_PROGRAMS) $(check_LTLIBRARIES) $(SLOW_TESTS)
 	@$(AM_TESTS_ENVIRONMENT) { \

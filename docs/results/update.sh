@@ -15,6 +15,7 @@
 # the numbers is written by hand.
 #
 # DSHOST  the program (./dshost)
+# QUICK   if not empty: tables of scores, whose intervals take seconds, stay as they are
 # DOCS    the folder of the documentation that is changed (this one)
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -111,6 +112,14 @@ tables() {
 	inside=0
 	while IFS= read -r line; do
 		case $line in
+		"<!-- table "*" scores "*)
+			if [ -n "${QUICK-}" ]; then
+				printf '%s\n' "$line"
+				continue
+			fi
+			;;
+		esac
+		case $line in
 		"<!-- table "*)
 			printf '%s\n\n' "$line"
 			words=${line#"<!-- table "}
@@ -119,7 +128,8 @@ tables() {
 			inside=1
 			;;
 		"<!-- end of table -->")
-			printf '\n%s\n' "$line"
+			[ "$inside" -eq 0 ] || printf '\n'
+			printf '%s\n' "$line"
 			inside=0
 			;;
 		*) [ "$inside" -eq 1 ] || printf '%s\n' "$line" ;;

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "host.h"
+#include "sanitizers.h"
 
 #include <diffsim/ext/rl.h>
 #include <diffsim/ext/scene.h>
@@ -573,10 +574,12 @@ static void test_tasks_gradient(void **state)
         fake_host_set(&f, "segments", "3");
         fake_host_set(&f, "tool_start", t->in_contact);
         check_direction(&f, t->id, 3 * t->action_dim, 1e-5);
-        fake_host_set(&f, "engine", "scalar");
-        fake_host_set(&f, "steps", "2");
-        fake_host_set(&f, "contact", "hard");
-        check_direction(&f, t->id, 3 * t->action_dim, 1e-5);
+        if (k % 3 == 0 || check_all()) {
+            fake_host_set(&f, "engine", "scalar");
+            fake_host_set(&f, "steps", "2");
+            fake_host_set(&f, "contact", "hard");
+            check_direction(&f, t->id, 3 * t->action_dim, 1e-5);
+        }
         fake_host_close(&f);
     }
 }

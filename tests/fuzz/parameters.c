@@ -29,7 +29,7 @@
 #ifdef SLOW
 enum { FEW = 2000, MANY = 1000000 };
 #else
-enum { FEW = 12, MANY = 1000 };
+enum { FEW = 6, MANY = 500 };
 #endif
 enum { TOO_LONG = 50 };
 static const double stop_after = 0.05, least_limit = 2; /* s */

@@ -5,6 +5,7 @@
 #include "differences.h"
 #include "host.h"
 #include "rigid_cases.h"
+#include "sanitizers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,7 +81,7 @@ static void gradients_are_slopes(void **state)
         fake_env e;
         fake_env_open(&e, gradients[k].env, gradients[k].settings, 0, 0);
         assert_true(e.info.n <= MOST);
-        for (uint64_t point = 0; point < 3; point++) {
+        for (uint64_t point = 0; point < (check_all() ? 3u : 1u); point++) {
             rigid_random(x, e.info.n, 40 + point);
             for (uint64_t i = 0; i < e.info.n; i++) {
                 x[i] = 0.5 * (e.upper[i] + e.lower[i]) +

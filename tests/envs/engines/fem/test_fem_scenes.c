@@ -134,7 +134,7 @@ static void gradients_of_whole_episodes(void **state)
 #ifdef SLOW
     const size_t count = 200;
 #else
-    const size_t count = 5;
+    const size_t count = 2;
 #endif
     fem_scene s;
     assert_true(fem_scene_gear(&s, 5760, NULL));
