@@ -80,66 +80,69 @@ typedef struct objective {
     double limit, best;
 } objective;
 
-/* One evaluation of the environment answers rows `from` to `to` of a batch, one row where a gradient is
+/* One evaluation of the environment answers rows `from` to `to` of a table, one row where a gradient is
  * wanted: they have the same x, and differ in what is multiplied with the Jacobian. */
-static ds_status answer(const objective *o, ds_batch *b, uint64_t from, uint64_t to)
+static ds_status answer(const objective *o, const ds_rows *rows, const ds_results *results, uint64_t from,
+                        uint64_t to)
 {
     const uint64_t n = o->env->info.n;
-    ds_ask ask[DS_MAX_ASKS], *asks[DS_MAX_ASKS];
+    ds_eval_query query[DS_MAX_QUERIES], *list[DS_MAX_QUERIES];
     uint64_t count = 0;
     for (uint64_t i = from; i < to; i++) {
-        for (uint64_t k = 0; k < b->asks; k++, count++) {
-            const ds_ask *q = b->ask[k];
-            const ds_channel *c = o->env->channels.list[q->channel];
-            const uint64_t in = q->op == DS_ASK_JV ? n : ds_channel_elements(c);
-            ask[count] = *q;
-            ask[count].v = q->v != NULL ? q->v + i * in : NULL;
-            ask[count].out_bytes = q->out_bytes / b->count;
-            ask[count].out = (char *)q->out + i * ask[count].out_bytes;
-            asks[count] = &ask[count];
+        for (uint64_t k = 0; k < rows->queries; k++, count++) {
+            const ds_query *q = rows->query[k];
+            const ds_reply *r = results->reply[k];
+            query[count] = (ds_eval_query){.op = q->op,
+                                           .channel = q->channel,
+                                           .v = q->v != NULL ? q->v + i * q->v_stride : NULL,
+                                           .out = (char *)r->out + i * r->stride,
+                                           .bytes = r->bytes};
+            list[count] = &query[count];
         }
     }
-    ds_eval io = {.struct_size = sizeof io,
-                  .want = b->want,
+    ds_eval io = {.bad_step = -1,
+                  .want = rows->want,
                   .n = n,
-                  .x = b->x + from * n,
-                  .grad = (b->want & DS_WANT_GRAD) != 0 ? b->grad + from * n : NULL,
-                  .asks = count,
-                  .ask = asks};
-    const ds_status status = o->env->vt->evaluate(o->env->self, &io);
+                  .x = rows->x + from * rows->stride,
+                  .grad = (rows->want & DS_WANT_GRAD) != 0 ? results->grad + from * results->stride : NULL,
+                  .queries = count,
+                  .query = list};
+    const ds_status status = ds_eval_call(o->env->vt, o->env->self, &io);
     for (uint64_t i = from; i < to; i++) {
-        b->loss[i] = io.outcome == DS_EVAL_OK ? io.loss : HUGE_VAL;
-        if (b->outcome) {
-            b->outcome[i] = io.outcome;
+        results->loss[i] = io.outcome == DS_EVAL_OK ? io.loss : HUGE_VAL;
+        if (results->outcome) {
+            results->outcome[i] = io.outcome;
         }
     }
     return status;
 }
 
-static ds_status evaluate(const ds_objective *table, ds_batch *b)
+static ds_status evaluate(const ds_objective *table, const ds_rows *rows, const ds_label *label,
+                          const ds_results *results, uint64_t *done)
 {
     objective *o = table->ctx;
-    const size_t row = o->env->info.n * sizeof *b->x;
-    b->done = 0;
-    if ((o->once && b->group > 1) || o->best < o->limit) {
+    const size_t bytes = rows->n * sizeof *rows->x;
+    uint64_t from = 0;
+    *done = 0;
+    if ((o->once && label != NULL && label->group > 1) || o->best < o->limit) {
         return DS_STOPPED;
     }
-    while (b->done < b->count && o->used < o->budget) {
-        const char *x = (const char *)b->x;
-        uint64_t to = b->done + 1;
-        while (to < b->count && b->asks > 0 && (to - b->done + 1) * b->asks <= DS_MAX_ASKS &&
-               o->used + (to - b->done) < o->budget && memcmp(x + to * row, x + b->done * row, row) == 0) {
+    while (from < rows->count && o->used < o->budget) {
+        const double *x = rows->x + from * rows->stride;
+        uint64_t to = from + 1;
+        while (to < rows->count && rows->queries > 0 && (to - from + 1) * rows->queries <= DS_MAX_QUERIES &&
+               o->used + (to - from) < o->budget && memcmp(rows->x + to * rows->stride, x, bytes) == 0) {
             to++;
         }
-        const ds_status status = answer(o, b, b->done, to);
+        const ds_status status = answer(o, rows, results, from, to);
         if (status != DS_OK) {
             return status;
         }
-        o->best = fmin(o->best, b->loss[b->done]);
-        o->used += to - b->done;
-        b->done = to;
+        o->best = fmin(o->best, results->loss[from]);
+        o->used += to - from;
+        *done = from = to;
     }
-    return b->done < b->count ? DS_STOPPED : DS_OK;
+    return from < rows->count ? DS_STOPPED : DS_OK;
 }
 
 static const void *extension(const ds_objective *table, const char *id)

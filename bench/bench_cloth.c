@@ -3,6 +3,7 @@
  * core, without and with gradient: mean over random points of the best of some rounds. Prints one
  * JSON object per line. DS_PLUGIN_PATH=plugins bench/bench_cloth */
 #define _POSIX_C_SOURCE 200809L
+#include <diffsim/helper/eval.h>
 #include <diffsim/helper/random.h>
 #include <math.h>
 #include <stdio.h>
@@ -38,9 +39,9 @@ static double time_episodes(ds_env *env, uint32_t want)
             x[i] = env->lower[i] + ds_random_uniform(&r) * (env->upper[i] - env->lower[i]);
         }
         for (int round = 0; round < ROUNDS; round++) {
-            ds_eval io = {.struct_size = sizeof io, .want = want, .n = env->info.n, .x = x, .grad = grad};
+            ds_eval io = {.bad_step = -1, .want = want, .n = env->info.n, .x = x, .grad = grad};
             double start = now_ms();
-            env->vt->evaluate(env->self, &io);
+            ds_eval_call(env->vt, env->self, &io);
             best = fmin(best, now_ms() - start);
         }
         sum += best / POINTS;

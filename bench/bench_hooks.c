@@ -4,6 +4,7 @@
  * so many episodes of one of them, for a tool that counts instructions. DS_PLUGIN_PATH=plugins
  * bench/bench_hooks [SCENE EPISODES [wired]] */
 #define _POSIX_C_SOURCE 200809L
+#include <diffsim/helper/eval.h>
 #include <diffsim/helper/random.h>
 #include <math.h>
 #include <stdio.h>
@@ -40,8 +41,8 @@ static double now_us(void)
 
 static void episode(ds_env *env, const double *x, double *grad)
 {
-    ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_GRAD, .n = env->info.n, .x = x, .grad = grad};
-    env->vt->evaluate(env->self, &io);
+    ds_eval io = {.bad_step = -1, .want = DS_WANT_GRAD, .n = env->info.n, .x = x, .grad = grad};
+    ds_eval_call(env->vt, env->self, &io);
 }
 
 /* Mean over the points of the best time of each, or the time of `episodes` where that is not 0. Variables of

@@ -6,6 +6,7 @@
  * bench/bench_hybrid [FOLDER | SCENE EPISODES] */
 #define _POSIX_C_SOURCE 200809L
 #include <diffsim/ext/channel.h>
+#include <diffsim/helper/eval.h>
 #include <diffsim/helper/random.h>
 #include <math.h>
 #include <stdio.h>
@@ -57,7 +58,7 @@ typedef struct subject {
     ds_settings settings;
     ds_env *env;
     double *grad, *unit, *column; /* of the products: n unit vectors, one column of the Jacobian */
-    ds_ask *ask, **asks;
+    ds_eval_query *ask, **asks;
     uint64_t count;
 } subject;
 
@@ -78,11 +79,8 @@ static int ask_columns(subject *s, uint64_t n, ds_error *e)
     }
     for (uint64_t i = 0; i < n; i++) {
         s->unit[i * n + i] = 1;
-        s->ask[i] = (ds_ask){.struct_size = sizeof(ds_ask),
-                             .op = DS_ASK_JV,
-                             .v = s->unit + i * n,
-                             .out = s->column + i * m,
-                             .out_bytes = m * sizeof(double)};
+        s->ask[i] = (ds_eval_query){
+            .op = DS_QUERY_JV, .v = s->unit + i * n, .out = s->column + i * m, .bytes = m * sizeof(double)};
         s->asks[i] = &s->ask[i];
     }
     s->count = n;
@@ -119,14 +117,14 @@ static void close_subject(subject *s)
 
 static void episode(subject *s, const double *x)
 {
-    ds_eval io = {.struct_size = sizeof io,
+    ds_eval io = {.bad_step = -1,
                   .want = DS_WANT_GRAD,
                   .n = s->env->info.n,
                   .x = x,
                   .grad = s->grad,
-                  .asks = s->count,
-                  .ask = s->asks};
-    s->env->vt->evaluate(s->env->self, &io);
+                  .queries = s->count,
+                  .query = s->asks};
+    ds_eval_call(s->env->vt, s->env->self, &io);
 }
 
 /* Points in the middle half of the bounds. */

@@ -12,13 +12,15 @@
 enum { BUDGET = 1000 };
 
 /* The objective of the environment, and the seconds it took. */
-static ds_status (*inner)(const ds_objective *objective, ds_batch *batch);
+static ds_status (*inner)(const ds_objective *objective, const ds_rows *rows, const ds_label *label,
+                          const ds_results *results, uint64_t *done);
 static double simulated_s;
 
-static ds_status timed(const ds_objective *objective, ds_batch *batch)
+static ds_status timed(const ds_objective *objective, const ds_rows *rows, const ds_label *label,
+                       const ds_results *results, uint64_t *done)
 {
     double t = bench_cpu_s();
-    ds_status status = inner(objective, batch);
+    ds_status status = inner(objective, rows, label, results, done);
     simulated_s += bench_cpu_s() - t;
     return status;
 }

@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include <diffsim/helper/eval.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,11 +147,11 @@ static double bare_call(uint64_t total, const double *x)
         die(&e);
     }
     double sum_loss = 0.0;
-    ds_eval io = {.struct_size = sizeof(io), .n = N};
+    ds_eval io = {.bad_step = -1, .n = N};
     const double start = bench_cpu_s();
     for (uint64_t i = 0; i < total; i++) {
         io.x = x + i % BATCH * N;
-        env->vt->evaluate(env->self, &io);
+        ds_eval_call(env->vt, env->self, &io);
         sum_loss += io.loss;
     }
     double us = 1e6 * (bench_cpu_s() - start) / (double)total;

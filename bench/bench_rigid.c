@@ -3,6 +3,7 @@
  * core, without and with gradient, at random points, beside the goals that we have set for some. Prints one
  * JSON object per line. DS_PLUGIN_PATH=plugins bench/bench_rigid */
 #define _POSIX_C_SOURCE 200809L
+#include <diffsim/helper/eval.h>
 #include <diffsim/helper/random.h>
 #include <math.h>
 #include <stdio.h>
@@ -69,12 +70,12 @@ static double time_episodes(ds_env *env, const double *x, double *grad, double *
             const int count = best < SPAN_US ? (int)(SPAN_US / best) + 1 : 1;
             double start = now_us();
             for (int i = 0; i < count; i++) {
-                ds_eval io = {.struct_size = sizeof io,
+                ds_eval io = {.bad_step = -1,
                               .want = grad ? DS_WANT_GRAD : 0,
                               .n = n,
                               .x = x + (uint64_t)k * n,
                               .grad = grad};
-                env->vt->evaluate(env->self, &io);
+                ds_eval_call(env->vt, env->self, &io);
             }
             best = fmin(best, (now_us() - start) / count);
         }

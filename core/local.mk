@@ -24,7 +24,7 @@ config_sources = core/config/inifile.c core/config/inifile.h core/config/npy.h \
 	core/config/run_options.h core/config/settings.c core/config/settings.h
 plugin_sources = core/plugin/accept.c core/plugin/accept.h core/plugin/blas_room.c core/plugin/blas_room.h core/plugin/channels.c \
 	core/plugin/channels.h core/hooks/hooks.c core/hooks/hooks.h core/plugin/descriptor.c core/plugin/descriptor.h \
-	core/plugin/elf_file.c core/plugin/elf_file.h core/plugin/env.c core/plugin/env_rl.c \
+	core/plugin/elf_file.c core/plugin/elf_file.h core/plugin/env.c core/plugin/env_steps.c \
 	core/plugin/env_variables.c core/plugin/inquiry.c core/plugin/inquiry.h \
 	core/plugin/instance.c core/plugin/instance.h core/plugin/loader.c core/plugin/loader.h \
 	core/plugin/needs.c core/plugin/needs.h \
@@ -35,8 +35,8 @@ worker_sources = core/worker/estate.c core/worker/estate.h core/worker/greeting.
 	core/worker/remote.c core/worker/remote.h core/worker/ring.c core/worker/ring.h \
 	core/worker/supervisor.c core/worker/supervisor.h
 evaluate_sources = core/evaluate/fix.c core/evaluate/fix.h core/evaluate/pool.c core/evaluate/pool.h \
-	core/evaluate/trust.c core/evaluate/trust.h core/evaluate/rl_pool.c \
-	core/evaluate/rl_pool.h
+	core/evaluate/request.c core/evaluate/request.h \
+	core/evaluate/trust.c core/evaluate/trust.h \
 snapshot_sources = core/snapshot/episode_scene.c core/snapshot/episode_scene.h core/snapshot/snapshot.c \
 	core/snapshot/snapshot.h
 store_sources = core/store/file_name.c core/store/file_name.h core/store/recorder.c core/store/recorder.h core/store/replay.c \

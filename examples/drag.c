@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* drag - where a user may put a network: a ball is thrown through air whose drag nobody has told us. The
- * recorded flight has quadratic drag; the model has none, but a hook point "force" that a network can be
- * added to:
+/* drag - an environment with hook points for networks: a ball is thrown through air. The recorded flight has
+ * quadratic drag. The model has none, but a hook point "force" to which a network can be added:
  *
  *     dshost --env ./drag.so --opt lbfgsb --set 'env.residual=force = velocity | 5 | tanh | residual'
  *
- * diffsim/ext/hooks.h lists the hook points, diffsim/helper/hybrid.h is the rest of it. */
+ * diffsim/ext/draft/hooks.h describes hook points, diffsim/helper/hybrid.h wires networks to them. */
 #include <diffsim/diffsim.h>
+#include <diffsim/helper/eval.h>
 #include <diffsim/helper/hybrid.h>
 
 #include <stdlib.h>
@@ -152,7 +152,7 @@ static void adjoint(drag *e, const double *x, double *grad)
     grad[1] = v_bar[1];
 }
 
-static ds_status evaluate(void *self, ds_eval *io)
+static ds_status evaluate_row(void *self, ds_eval *io)
 {
     drag *e = self;
     const double *w = io->x + PHYSICAL;
@@ -169,7 +169,12 @@ static ds_status evaluate(void *self, ds_eval *io)
     return DS_OK;
 }
 
-/* ---- what they are called ---- */
+static ds_status evaluate(void *self, const ds_rows *rows, const ds_results *results)
+{
+    return ds_eval_each(self, rows, results, evaluate_row);
+}
+
+/* ---- hook points ---- */
 
 static ds_status hook_count(void *self, uint64_t *count)
 {

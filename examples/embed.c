@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* embed.c - an optimizer and an environment of diffsim in a program of one's own, by ask and tell:
+/* embed.c - an optimizer and an environment of diffsim inside another program, by ask and tell:
  *     embed ENVIRONMENT OPTIMIZER BUDGET
- * Compile: see README.md beside it. Replace either side by your own code. */
+ * Compile: see README.md in this folder. Replace either side by your own code. */
 #include <diffsim/lib/environment.h>
 #include <diffsim/lib/ask_tell.h>
 
@@ -52,12 +52,11 @@ int main(int argc, char **argv)
             status = 1;
             break;
         }
-        ds_environment_batch rows = {.struct_size = sizeof rows,
-                                     .count = count,
-                                     .x = x,
-                                     .loss = loss,
-                                     .grad = want & DS_WANT_GRAD ? grad : NULL};
-        if (ds_environment_evaluate_many(e, &rows) != DS_OK) {
+        const ds_rows rows = {
+            .struct_size = sizeof rows, .want = want, .count = count, .n = box.n, .stride = box.n, .x = x};
+        const ds_results results = {
+            .struct_size = sizeof results, .stride = box.n, .loss = loss, .grad = grad};
+        if (ds_environment_evaluate_many(e, &rows, &results, NULL, NULL) != DS_OK) {
             fprintf(stderr, "%s\n", ds_environment_message(e));
             status = 1;
             break;

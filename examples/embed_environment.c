@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* embed_environment.c - what an environment can tell a program: many points at once, the channels and metrics
- * of the best one, where its bodies end, and an episode step by step:
+/* embed_environment.c - an environment inside another program: losses of many points at once, channels,
+ * metrics and last positions of the best one, and its episode step by step:
  *     embed_environment ENVIRONMENT [SETTINGS]
- * Compile: see README.md beside it. */
+ * Compile: see README.md in this folder. */
 #include <diffsim/lib/environment.h>
 
 #include <stdio.h>
@@ -10,24 +10,25 @@
 
 enum { POINTS = 16 };
 
-/* Points on the way from the start point to the upper bounds, evaluated in parallel. Returns the best one. */
+/* Evaluates points between the start point and the upper bounds in parallel. Returns the number of the best
+ * one, or -1 after an error. */
 static int scan(ds_environment *e, const ds_environment_box *box, double *x)
 {
     double loss[POINTS];
     uint32_t outcome[POINTS];
-    ds_environment_batch b = {
-        .struct_size = sizeof b, .count = POINTS, .x = x, .loss = loss, .outcome = outcome};
+    const ds_rows rows = {.struct_size = sizeof rows, .count = POINTS, .n = box->n, .stride = box->n, .x = x};
+    const ds_results results = {.struct_size = sizeof results, .loss = loss, .outcome = outcome};
     int best = 0;
     for (uint64_t i = 0; i < POINTS * box->n; i++) {
         uint64_t k = i / box->n, v = i % box->n;
         x[i] = box->x0[v] + (double)k / POINTS * (box->upper[v] - box->x0[v]);
     }
-    if (ds_environment_evaluate_many(e, &b) != DS_OK) {
+    if (ds_environment_evaluate_many(e, &rows, &results, NULL, NULL) != DS_OK) {
         fprintf(stderr, "%s\n", ds_environment_message(e));
         return -1;
     }
     for (int k = 0; k < POINTS; k++) {
-        if (outcome[k] != DS_EVAL_OK) { /* a simulation that broke down, or a plugin that crashed */
+        if (outcome[k] != DS_EVAL_OK) { /* a simulation that diverged, or a plugin that crashed */
             printf("point %d has no loss: %s\n", k, ds_environment_message_of(e, (uint64_t)k));
         }
         best = loss[k] < loss[best] ? k : best;
@@ -36,7 +37,7 @@ static int scan(ds_environment *e, const ds_environment_box *box, double *x)
     return best;
 }
 
-/* What the simulation of a point looked like in its last frame. */
+/* Prints metrics and positions of the last frame of a point. */
 static void show(ds_environment *e, const double *x)
 {
     ds_scene_view scene = {.struct_size = sizeof scene};
@@ -56,9 +57,8 @@ static void show(ds_environment *e, const double *x)
     }
 }
 
-/* What else the environment says of a point: residuals, constraints, states; here the sum of squares of
- * each. */
-static void tell_channels(ds_environment *e, const double *x)
+/* Prints the sum of squares of each channel of a point: residuals, constraints, states. */
+static void print_channels(ds_environment *e, const ds_environment_box *box, const double *x)
 {
     for (uint64_t i = 0; i < ds_environment_channels(e); i++) {
         ds_channel c = {.struct_size = sizeof c};
@@ -66,15 +66,20 @@ static void tell_channels(ds_environment *e, const double *x)
             continue;
         }
         double loss, sum = 0, *value = calloc(ds_channel_elements(&c), sizeof *value);
-        ds_ask ask = {.struct_size = sizeof ask,
-                      .op = DS_ASK_VALUE,
-                      .channel = (uint32_t)i,
-                      .out = value,
-                      .out_bytes = ds_channel_bytes(&c, DS_ASK_VALUE, 0)};
-        ds_ask *asks[] = {&ask};
-        ds_environment_batch b = {
-            .struct_size = sizeof b, .count = 1, .x = x, .loss = &loss, .asks = 1, .ask = asks};
-        if (value != NULL && ds_environment_evaluate_many(e, &b) == DS_OK) {
+        const uint64_t bytes = ds_channel_bytes(&c, DS_QUERY_VALUE, box->n);
+        const ds_query query = {.struct_size = sizeof query, .op = DS_QUERY_VALUE, .channel = (uint32_t)i};
+        const ds_query *queries[] = {&query};
+        const ds_reply reply = {.struct_size = sizeof reply, .out = value, .stride = bytes, .bytes = bytes};
+        const ds_reply *replies[] = {&reply};
+        const ds_rows rows = {.struct_size = sizeof rows,
+                              .count = 1,
+                              .n = box->n,
+                              .stride = box->n,
+                              .x = x,
+                              .queries = 1,
+                              .query = queries};
+        const ds_results results = {.struct_size = sizeof results, .loss = &loss, .reply = replies};
+        if (value != NULL && ds_environment_evaluate_many(e, &rows, &results, NULL, NULL) == DS_OK) {
             for (uint64_t k = 0; k < ds_channel_elements(&c); k++) {
                 sum += value[k] * value[k];
             }
@@ -84,29 +89,25 @@ static void tell_channels(ds_environment *e, const double *x)
     }
 }
 
-/* The same point, one action after the other: the loss at the end is the same. */
+/* Simulates the same point, one action after the other: the loss at the end is the same. */
 static void play(ds_environment *e, const double *x)
 {
-    ds_rl_info info = {.struct_size = sizeof info};
-    uint64_t lane = 0;
-    uint32_t ended = DS_RL_GOES_ON;
+    ds_steps_info info = {.struct_size = sizeof info};
+    const uint64_t lane = 0;
+    uint32_t ended = DS_STEPS_CONTINUES;
     double reward, loss = 0, sum = 0;
     if (ds_environment_episodes(e, &info) != DS_OK) {
         printf("no stepwise control\n");
         return;
     }
     double *obs = calloc(info.n_obs, sizeof *obs);
-    ds_episode_rows r = {.struct_size = sizeof r,
-                         .count = 1,
-                         .lane = &lane,
-                         .obs = obs,
-                         .reward = &reward,
-                         .ended = &ended,
-                         .loss = &loss};
-    ds_status status = obs != NULL ? ds_environment_reset(e, &r, NULL) : DS_E_NOMEM;
-    while (status == DS_OK && ended == DS_RL_GOES_ON) {
-        r.action = x; /* a policy would choose it from obs */
-        status = ds_environment_step(e, &r);
+    ds_step_rows rows = {.struct_size = sizeof rows, .count = 1, .lane = &lane};
+    const ds_step_results results = {
+        .struct_size = sizeof results, .obs = obs, .reward = &reward, .ended = &ended, .loss = &loss};
+    ds_status status = obs != NULL ? ds_environment_reset(e, &rows, &results, NULL) : DS_E_NOMEM;
+    while (status == DS_OK && ended == DS_STEPS_CONTINUES) {
+        rows.action = x; /* a policy would choose it from obs */
+        status = ds_environment_step(e, &rows, &results, NULL);
         sum += reward;
         x += info.n_act;
     }
@@ -129,7 +130,7 @@ int main(int argc, char **argv)
     double *x = malloc(POINTS * box.n * sizeof *x);
     int best = x != NULL ? scan(e, &box, x) : -1;
     if (best >= 0) {
-        tell_channels(e, x + (uint64_t)best * box.n);
+        print_channels(e, &box, x + (uint64_t)best * box.n);
         show(e, x + (uint64_t)best * box.n);
         play(e, x + (uint64_t)best * box.n);
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* embed_record.c - a search whose losses the program measures itself, recorded in a result folder:
  *     embed_record OPTIMIZER FOLDER BUDGET [STOP]
- * Started again, it goes on: what was measured is not measured again. STOP ends it after so many
+ * A second start resumes the search without repeating measurements. STOP ends the program after that many
  * measurements, as a power cut would. Then: dshost report FOLDER, dshost export FOLDER. Compile: see
- * README.md beside it. */
+ * README.md in this folder. */
 #include <diffsim/lib/ask_tell.h>
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* embed_run.c - a whole run of dshost inside a program, which watches it and can end it:
+/* embed_run.c - a whole run of dshost inside a program, which observes the run and can end it:
  *     embed_run ENVIRONMENT OPTIMIZER FOLDER BUDGET
- * Where the folder holds a run already it goes on, up to BUDGET evaluations. Compile: see README.md
- * beside it. */
+ * Resumes the run of the folder where it holds one, up to BUDGET evaluations. Compile: see README.md in this
+ * folder. */
 #include <diffsim/lib/run.h>
 
 #include <signal.h>

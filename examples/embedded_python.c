@@ -13,6 +13,7 @@
 #define _GNU_SOURCE /* dladdr() */
 #include <Python.h>
 #include <diffsim/diffsim.h>
+#include <diffsim/helper/eval.h>
 #include <diffsim/helper/params.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -195,7 +196,7 @@ static ds_status bounds(void *self, uint64_t n, double *lower, double *upper, do
     return DS_OK;
 }
 
-static ds_status evaluate(void *self, ds_eval *io)
+static ds_status simulate_row(void *self, ds_eval *io)
 {
     ball *b = self;
     double loss = 0, grad[2] = {0, 0};
@@ -210,8 +211,6 @@ static ds_status evaluate(void *self, ds_eval *io)
     }
     io->outcome = isfinite(loss) ? DS_EVAL_OK : DS_EVAL_DIVERGED;
     io->loss = isfinite(loss) ? loss : INFINITY;
-    io->grad_kind = DS_GRAD_NONE;
-    io->bad_step = -1;
     io->cost_steps = 200;
     if ((io->want & DS_WANT_GRAD) != 0) {
         io->grad[0] = grad[0];
@@ -219,6 +218,11 @@ static ds_status evaluate(void *self, ds_eval *io)
         io->grad_kind = DS_GRAD_FORWARD;
     }
     return DS_OK;
+}
+
+static ds_status evaluate(void *self, const ds_rows *rows, const ds_results *results)
+{
+    return ds_eval_each(self, rows, results, simulate_row);
 }
 
 static const ds_env_vtable vtable = {.struct_size = sizeof vtable,

@@ -85,26 +85,25 @@ extern "C" fn bounds(_this: *mut c_void, n: u64, lower: *mut f64, upper: *mut f6
     DS_OK
 }
 
-extern "C" fn evaluate(this: *mut c_void, io: *mut Eval) -> Status {
+/// A table has one row, because max_rows of info() is 0. The host has preset all results.
+extern "C" fn evaluate(this: *mut c_void, rows: *const Rows, results: *const Results) -> Status {
     let hill = unsafe { &*(this as *const Hill) };
-    guarded(hill.host, || {
-        let io = unsafe { &mut *io };
-        let (loss, grad) = hill.simulate(unsafe { std::slice::from_raw_parts(io.x, io.n as usize) });
+    guarded(hill.host, || unsafe {
+        let (rows, results) = (&*rows, &*results);
+        let (loss, grad) = hill.simulate(std::slice::from_raw_parts(rows.x, rows.n as usize));
         let finite = loss.is_finite();
-        io.outcome = if finite { DS_EVAL_OK } else { DS_EVAL_DIVERGED };
-        io.loss = if finite { loss } else { f64::INFINITY };
-        io.grad_kind = DS_GRAD_NONE;
-        io.bad_step = -1;
-        io.cost_steps = STEPS;
-        if io.want & DS_WANT_GRAD != 0 {
-            unsafe { std::slice::from_raw_parts_mut(io.grad, io.n as usize) }.copy_from_slice(&grad);
-            io.grad_kind = DS_GRAD_FORWARD;
+        *results.outcome = if finite { DS_EVAL_OK } else { DS_EVAL_DIVERGED };
+        *results.loss = if finite { loss } else { f64::INFINITY };
+        *results.cost_steps = STEPS;
+        if rows.want & DS_WANT_GRAD != 0 {
+            std::slice::from_raw_parts_mut(results.grad, rows.n as usize).copy_from_slice(&grad);
+            *results.grad_kind = DS_GRAD_FORWARD;
         }
         Ok(())
     })
 }
 
-// ---- what it says about itself ----
+// ---- descriptor ----
 
 /// A text of C.
 macro_rules! c {
@@ -183,17 +182,17 @@ pub extern "C" fn ds_plugin_query(_host_major: u32, _host_minor: u32) -> *const 
     &PLUGIN.0
 }
 
-// ---- what every plugin in Rust needs ----
+// ---- for every plugin in Rust ----
 
-/// A constant with pointers in it, which are never written through.
+/// A constant with pointers, through which nobody writes.
 #[repr(transparent)]
 struct Constant<T>(T);
 unsafe impl<T> Sync for Constant<T> {}
 
-/// Why a call fails: a status, and a line for the host unless it knows already.
+/// Why a call fails: a status, and a line for the host, or None where the host has the reason.
 struct Failure(Status, Option<String>);
 
-/// Calls `f`. Its failure, or its panic, is told to the host: neither may cross the interface.
+/// Calls `f` and reports its failure or its panic to the host: neither may cross the interface.
 fn guarded(host: *const Host, f: impl FnOnce() -> Result<(), Failure>) -> Status {
     let failure = match catch_unwind(AssertUnwindSafe(f)) {
         Ok(Ok(())) => return DS_OK,
@@ -207,8 +206,7 @@ fn guarded(host: *const Host, f: impl FnOnce() -> Result<(), Failure>) -> Status
     failure.0
 }
 
-/// The words of a panic go nowhere: a plugin prints nothing. This is the hook of the Rust library inside this
-/// file.
+/// Drops the text of a panic: a plugin prints nothing. The hook belongs to the Rust library inside this file.
 fn silence() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| set_hook(Box::new(|_| {})));
@@ -236,13 +234,15 @@ struct Host {
     ctx: *mut c_void,
     seed: u64,
     threads: u32,
+    worker: u32,
+    workers: u32,
     reserved: u32,
     log: extern "C" fn(*const Host, u32, *const c_char),
     error: extern "C" fn(*const Host, Status, *const c_char),
     should_stop: extern "C" fn(*const Host) -> u32,
     get_int: extern "C" fn(*const Host, *const c_char, *mut i64) -> Status,
     get_real: extern "C" fn(*const Host, *const c_char, *mut f64) -> Status,
-    // ... get_text and what follows: not used here, and only ever behind a pointer
+    // ... get_text and the fields after it: not used here, and the struct is only used behind a pointer
 }
 
 #[repr(C)]
@@ -293,7 +293,7 @@ pub struct Plugin {
 }
 const DS_MAGIC: u32 = 0x31505344;
 const DS_ABI_MAJOR: u32 = 0;
-const DS_ABI_MINOR: u32 = 2;
+const DS_ABI_MINOR: u32 = 3;
 const DS_LAYOUT: u32 = (if cfg!(target_endian = "big") { 2 } else { 1 } << 24)
     | ((size_of::<*const c_void>() as u32) << 16)
     | ((size_of::<f64>() as u32) << 8)
@@ -310,28 +310,41 @@ struct EnvInfo {
     dt: f64,
     loss_floor: f64,
     tolerance: f64,
+    max_rows: u64,
+    good_rows: u64,
 }
 
 #[repr(C)]
-struct Eval {
+struct Rows {
     struct_size: u32,
     want: u32,
+    count: u64,
     n: u64,
+    stride: u64,
     x: *const f64,
-    noise_key: u64,
+    noise_key: *const u64,
+    queries: u64,
+    query: *const *const c_void,
+    memory: u32,
+    device: u32,
+}
+
+#[repr(C)]
+struct Results {
+    struct_size: u32,
+    reserved: u32,
+    stride: u64,
+    loss: *mut f64,
     grad: *mut f64,
-    loss: f64,
-    outcome: u32,
-    grad_kind: u32,
-    bad_step: i64,
-    cost_steps: u64,
-    asks: u64,
-    ask: *const *mut c_void,
+    outcome: *mut u32,
+    grad_kind: *mut u32,
+    bad_step: *mut i64,
+    cost_steps: *mut u64,
+    reply: *const *const c_void,
 }
 const DS_WANT_GRAD: u32 = 1;
 const DS_EVAL_OK: u32 = 0;
 const DS_EVAL_DIVERGED: u32 = 2;
-const DS_GRAD_NONE: u32 = 0;
 const DS_GRAD_FORWARD: u32 = 2;
 
 #[repr(C)]
@@ -342,6 +355,6 @@ struct EnvVtable {
     destroy: extern "C" fn(*mut c_void),
     info: extern "C" fn(*mut c_void, *mut EnvInfo) -> Status,
     bounds: extern "C" fn(*mut c_void, u64, *mut f64, *mut f64, *mut f64) -> Status,
-    evaluate: extern "C" fn(*mut c_void, *mut Eval) -> Status,
+    evaluate: extern "C" fn(*mut c_void, *const Rows, *const Results) -> Status,
     get_extension: Option<extern "C" fn(*mut c_void, *const c_char) -> *const c_void>,
 }

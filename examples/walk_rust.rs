@@ -53,26 +53,35 @@ impl Walk {
     }
 }
 
-/// The loss at x, or what run() returns at once: the host knows why.
+/// The loss at x, or the failure that run() returns at once.
 fn ask(objective: *const Objective, x: &[f64]) -> Result<f64, Failure> {
-    let mut loss = 0.0;
-    let mut batch = Batch {
-        struct_size: size_of::<Batch>() as u32,
+    let (mut loss, mut done) = (0.0, 0);
+    let rows = Rows {
+        struct_size: size_of::<Rows>() as u32,
         want: 0,
         count: 1,
+        n: x.len() as u64,
+        stride: x.len() as u64,
         x: x.as_ptr(),
+        noise_key: null(),
+        queries: 0,
+        query: null(),
+        memory: 0,
+        device: 0,
+    };
+    let results = Results {
+        struct_size: size_of::<Results>() as u32,
+        reserved: 0,
+        stride: 0,
         loss: &mut loss,
         grad: null_mut(),
         outcome: null_mut(),
-        tag: null(),
-        group: 0,
-        done: 0,
-        asks: 0,
-        ask: null(),
-        noise: null(),
+        grad_kind: null_mut(),
+        bad_step: null_mut(),
         cost_steps: null_mut(),
+        reply: null(),
     };
-    match unsafe { ((*objective).evaluate)(objective, &mut batch) } {
+    match unsafe { ((*objective).evaluate)(objective, &rows, null(), &results, &mut done) } {
         DS_OK => Ok(loss),
         status => Err(Failure(status, None)),
     }
@@ -166,7 +175,7 @@ extern "C" fn run(this: *mut c_void, objective: *const Objective) -> Status {
     guarded(walk.host, || walk.search(objective))
 }
 
-// ---- what it says about itself ----
+// ---- descriptor ----
 
 /// A text of C.
 macro_rules! c {
@@ -230,17 +239,17 @@ pub extern "C" fn ds_plugin_query(_host_major: u32, _host_minor: u32) -> *const 
     &PLUGIN.0
 }
 
-// ---- what every plugin in Rust needs ----
+// ---- for every plugin in Rust ----
 
-/// A constant with pointers in it, which are never written through.
+/// A constant with pointers, through which nobody writes.
 #[repr(transparent)]
 struct Constant<T>(T);
 unsafe impl<T> Sync for Constant<T> {}
 
-/// Why a call fails: a status, and a line for the host unless it knows already.
+/// Why a call fails: a status, and a line for the host, or None where the host has the reason.
 struct Failure(Status, Option<String>);
 
-/// Calls `f`. Its failure, or its panic, is told to the host: neither may cross the interface.
+/// Calls `f` and reports its failure or its panic to the host: neither may cross the interface.
 fn guarded(host: *const Host, f: impl FnOnce() -> Result<(), Failure>) -> Status {
     let failure = match catch_unwind(AssertUnwindSafe(f)) {
         Ok(Ok(())) => return DS_OK,
@@ -254,8 +263,7 @@ fn guarded(host: *const Host, f: impl FnOnce() -> Result<(), Failure>) -> Status
     failure.0
 }
 
-/// The words of a panic go nowhere: a plugin prints nothing. This is the hook of the Rust library inside this
-/// file.
+/// Drops the text of a panic: a plugin prints nothing. The hook belongs to the Rust library inside this file.
 fn silence() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| set_hook(Box::new(|_| {})));
@@ -283,13 +291,15 @@ struct Host {
     ctx: *mut c_void,
     seed: u64,
     threads: u32,
+    worker: u32,
+    workers: u32,
     reserved: u32,
     log: extern "C" fn(*const Host, u32, *const c_char),
     error: extern "C" fn(*const Host, Status, *const c_char),
     should_stop: extern "C" fn(*const Host) -> u32,
     get_int: extern "C" fn(*const Host, *const c_char, *mut i64) -> Status,
     get_real: extern "C" fn(*const Host, *const c_char, *mut f64) -> Status,
-    // ... get_text and what follows: not used here, and only ever behind a pointer
+    // ... get_text and the fields after it: not used here, and the struct is only used behind a pointer
 }
 
 #[repr(C)]
@@ -340,7 +350,7 @@ pub struct Plugin {
 }
 const DS_MAGIC: u32 = 0x31505344;
 const DS_ABI_MAJOR: u32 = 0;
-const DS_ABI_MINOR: u32 = 2;
+const DS_ABI_MINOR: u32 = 3;
 const DS_LAYOUT: u32 = (if cfg!(target_endian = "big") { 2 } else { 1 } << 24)
     | ((size_of::<*const c_void>() as u32) << 16)
     | ((size_of::<f64>() as u32) << 8)
@@ -363,21 +373,41 @@ struct Problem {
 }
 
 #[repr(C)]
-struct Batch {
+struct Rows {
     struct_size: u32,
     want: u32,
     count: u64,
+    n: u64,
+    stride: u64,
     x: *const f64,
+    noise_key: *const u64,
+    queries: u64,
+    query: *const *const c_void,
+    memory: u32,
+    device: u32,
+}
+
+#[repr(C)]
+struct Label {
+    struct_size: u32,
+    reserved: u32,
+    tag: *const c_char,
+    group: u64,
+    noise: *const u64,
+}
+
+#[repr(C)]
+struct Results {
+    struct_size: u32,
+    reserved: u32,
+    stride: u64,
     loss: *mut f64,
     grad: *mut f64,
     outcome: *mut u32,
-    tag: *const c_char,
-    group: u64,
-    done: u64,
-    asks: u64,
-    ask: *const *mut c_void,
-    noise: *const u64,
+    grad_kind: *mut u32,
+    bad_step: *mut i64,
     cost_steps: *mut u64,
+    reply: *const *const c_void,
 }
 
 #[repr(C)]
@@ -385,7 +415,7 @@ struct Objective {
     struct_size: u32,
     reserved: u32,
     ctx: *mut c_void,
-    evaluate: extern "C" fn(*const Objective, *mut Batch) -> Status,
+    evaluate: extern "C" fn(*const Objective, *const Rows, *const Label, *const Results, *mut u64) -> Status,
     get_extension: extern "C" fn(*const Objective, *const c_char) -> *const c_void,
 }
 

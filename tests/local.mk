@@ -200,7 +200,8 @@ short_scripts = %D%/cli/plugins/python_plugins.sh %D%/cli/plugins/examples.sh %D
 EXTRA_DIST += $(long_scripts) $(short_scripts)
 EXTRA_DIST += %D%/cli/plugins/faulty_plugins.py %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh \
 	%D%/cli/portable_cases.sh %D%/cli/tools/bench/bench_lib.sh %D%/cli/tools/view/view_readers.py \
-	%D%/abi/env_v0_2.c %D%/abi/opt_v0_2.c %D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/abi/v0_2 \
+	%D%/abi/env_grow.c %D%/abi/opt_grow.c %D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/abi/plugin_v0_2.c \
+	%D%/abi/plugin_v0_2.h \
 	%D%/bad %D%/data $(slow_scripts) %D%/cli/tools/results_slow.py core/LAYERS
 
 # Programs and scripts that take minutes: `make check-slow`.

@@ -42,9 +42,32 @@ typedef struct word {
     const char *name, *text;
 } word;
 
-#define WORD(name, value, text) {value, #name, text},
-static const word statuses[] = {DS_STATUS_LIST(WORD){LONG_MAX, "?", "?"}};
-static const word outcomes[] = {DS_OUTCOME_LIST(WORD){LONG_MAX, "?", "?"}};
+#define WORD(value, text)                                                                                    \
+    {                                                                                                        \
+        value, #value, text                                                                                  \
+    }
+static const word statuses[] = {WORD(DS_OK, "ok"),
+                                WORD(DS_STOPPED, "stopped on request of the host"),
+                                WORD(DS_E_GENERIC, "error"),
+                                WORD(DS_E_ARG, "invalid argument"),
+                                WORD(DS_E_NOMEM, "out of memory"),
+                                WORD(DS_E_STATE, "call not allowed in this state"),
+                                WORD(DS_E_UNSUPPORTED, "not supported"),
+                                WORD(DS_E_PARAM, "bad or unknown parameter"),
+                                WORD(DS_E_IO, "input or output failed"),
+                                WORD(DS_E_DATA, "malformed data"),
+                                WORD(DS_E_NUMERIC, "numerical failure"),
+                                {LONG_MAX, "?", "?"}};
+static const word outcomes[] = {WORD(DS_EVAL_OK, "ok"),
+                                WORD(DS_EVAL_BAD_GRAD, "bad_gradient"),
+                                WORD(DS_EVAL_DIVERGED, "diverged"),
+                                WORD(DS_EVAL_INFEASIBLE, "infeasible"),
+                                WORD(DS_EVAL_STOPPED, "stopped"),
+                                WORD(DS_EVAL_INVALID, "invalid"),
+                                WORD(DS_EVAL_CRASHED, "crashed"),
+                                WORD(DS_EVAL_TIMEOUT, "timeout"),
+                                WORD(DS_EVAL_ERROR, "error"),
+                                {LONG_MAX, "?", "?"}};
 
 static const word *find(const word *list, long value)
 {

@@ -58,6 +58,14 @@ static int take(char to[DS_MAX_NAME + 1], const char *what, const char *text, in
 int ds_variable_set(ds_named_variable *out, const char *name, const char *unit, const char *group,
                     uint32_t flags, char why[DS_VARIABLE_WHY])
 {
+    if ((flags & ~(uint32_t)DS_VARIABLE_LOG) != 0) {
+        snprintf(why, DS_VARIABLE_WHY,
+                 (flags & (DS_VARIABLE_INTEGER | DS_VARIABLE_CATEGORICAL)) != 0
+                     ? "it takes whole numbers or choices (flags 0x%x), which this host does not have"
+                     : "it has flags 0x%x, which this host does not know",
+                 flags);
+        return -1;
+    }
     out->flags = flags;
     int rc = take(out->name, "name", name, 1, why);
     rc = rc != 0 ? rc : take(out->unit, "unit", unit, 0, why);

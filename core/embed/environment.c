@@ -155,7 +155,7 @@ DS_EXPORT ds_status ds_environment_describe(const ds_environment *e, ds_environm
                                 .x0 = f->x0,
                                 .loss_floor = f->info.loss_floor,
                                 .stochastic = f->stochastic != 0,
-                                .stepwise = f->rl.horizon > 0,
+                                .stepwise = f->steps.horizon > 0,
                                 .steps = f->info.steps,
                                 .dt = f->info.dt};
     return DS_OK;
@@ -203,20 +203,28 @@ DS_EXPORT ds_status ds_environment_channel(const ds_environment *e, uint64_t i, 
 
 /* ---- evaluations ---- */
 
-static ds_status check_batch(ds_environment *e, const ds_environment_batch *b)
+static ds_status check_request(ds_environment *e, const ds_request *r)
 {
-    if (!DS_ENVIRONMENT_TAKES(ds_environment_batch, b, ask)) {
-        return ds_environment_say(
-            e, DS_E_ARG, "the batch is missing or its struct_size is not sizeof(ds_environment_batch)");
-    }
-    if (b->count == 0 || b->x == NULL || b->loss == NULL) {
+    if (r->rows.count == 0 || r->rows.x == NULL || r->results.loss == NULL) {
         return ds_environment_say(e, DS_E_ARG, "count is 0, or x or loss is NULL");
     }
-    if (b->grad != NULL && !e->facts->has_gradient) {
+    if (r->rows.n != e->facts->info.n || r->rows.stride < r->rows.n || r->rows.memory != DS_MEMORY_HOST) {
+        return ds_environment_say(e, DS_E_ARG,
+                                  "n is not that of the environment, stride is less than n, or memory is not "
+                                  "DS_MEMORY_HOST");
+    }
+    if ((r->rows.want & DS_WANT_GRAD) != 0 && !e->facts->has_gradient) {
         return ds_environment_say(e, DS_E_UNSUPPORTED, "%s has no gradient", e->id);
     }
-    for (uint64_t row = 0; row < b->count; row++) {
-        if (!ds_environment_inside(e, b->x + row * e->facts->info.n, row)) {
+    if ((r->rows.want & ~(uint32_t)DS_WANT_GRAD) != 0 ||
+        ((r->rows.want & DS_WANT_GRAD) != 0 && (r->results.grad == NULL || r->results.stride < r->rows.n))) {
+        return ds_environment_say(
+            e, DS_E_ARG,
+            "want holds more than DS_WANT_GRAD, or a gradient is wanted and grad is NULL "
+            "or its stride is less than n");
+    }
+    for (uint64_t row = 0; row < r->rows.count; row++) {
+        if (!ds_environment_inside(e, r->rows.x + row * r->rows.stride, row)) {
             return DS_E_ARG;
         }
     }
@@ -226,7 +234,9 @@ static ds_status check_batch(ds_environment *e, const ds_environment_batch *b)
 /* Rows on their way back. */
 typedef struct passage {
     ds_environment *e;
-    ds_environment_batch *batch;
+    const ds_request *request;
+    double *seconds; /* count, or NULL */
+    uint64_t done;
     ds_asked_rows asked; /* about channels */
     uint32_t kind;       /* how the products were made */
 } passage;
@@ -253,25 +263,29 @@ static void keep_reason(ds_environment *e, uint64_t row, const ds_answer *a)
 static int take_row(void *ctx, uint64_t i, const ds_answer *a, const double *grad, const void *out)
 {
     passage *p = ctx;
-    ds_environment_batch *b = p->batch;
-    uint64_t n = p->e->facts->info.n;
+    const ds_results *b = &p->request->results;
+    const uint64_t n = p->e->facts->info.n;
+    const int graded = (p->request->rows.want & DS_WANT_GRAD) != 0;
     b->loss[i] = a->loss;
-    if (b->grad != NULL && a->grad_kind != DS_GRAD_NONE) {
-        memcpy(b->grad + i * n, grad, n * sizeof *grad);
-    } else if (b->grad != NULL) {
-        memset(b->grad + i * n, 0, n * sizeof *grad);
+    if (graded && a->grad_kind != DS_GRAD_NONE) {
+        memcpy(b->grad + i * b->stride, grad, n * sizeof *grad);
+    } else if (graded) {
+        memset(b->grad + i * b->stride, 0, n * sizeof *grad);
     }
     if (b->outcome != NULL) {
         b->outcome[i] = a->outcome;
     }
     if (b->grad_kind != NULL) {
-        b->grad_kind[i] = b->grad != NULL ? a->grad_kind : DS_GRAD_NONE;
+        b->grad_kind[i] = graded ? a->grad_kind : DS_GRAD_NONE;
+    }
+    if (b->bad_step != NULL) {
+        b->bad_step[i] = a->bad_step;
     }
     if (b->cost_steps != NULL) {
         b->cost_steps[i] = a->cost_steps;
     }
-    if (b->seconds != NULL) {
-        b->seconds[i] = a->wall_s;
+    if (p->seconds != NULL) {
+        p->seconds[i] = a->wall_s;
     }
     if (out != NULL) {
         memcpy(p->asked.out + i * p->asked.asks.out, out, p->asked.asks.out * sizeof(double));
@@ -280,7 +294,7 @@ static int take_row(void *ctx, uint64_t i, const ds_answer *a, const double *gra
         p->kind = a->product_kind;
     }
     keep_reason(p->e, i, a);
-    b->done = i + 1;
+    p->done = i + 1;
     return 0;
 }
 
@@ -292,60 +306,80 @@ static void remember(ds_environment *e, const double *x, uint64_t noise_key)
     e->evaluated = 1;
 }
 
-/* The question of a batch that keeps the rules; p->asked is open. */
-static ds_status ask(passage *p, const uint64_t *key)
+/* Asks for rows one behind the other, of a request that keeps the rules; p->asked is open. */
+static ds_status ask(passage *p, const double *x, const uint64_t *key)
 {
     ds_environment *e = p->e;
-    const ds_environment_batch *b = p->batch;
+    const ds_rows *r = &p->request->rows;
     ds_error error = {0, ""};
-    const ds_pool_question q = {.count = b->count,
-                                .x = b->x,
-                                .want = b->grad != NULL ? DS_WANT_GRAD : 0,
+    const ds_pool_question q = {.count = r->count,
+                                .x = x,
+                                .want = r->want,
                                 .asks = p->asked.asks.count > 0 ? &p->asked.asks : NULL,
                                 .in = p->asked.in,
                                 .key = key};
     drop_reasons(e);
-    e->reason = calloc(b->count, sizeof *e->reason);
-    if (e->reason == NULL || key == NULL) {
+    e->reason = calloc(r->count, sizeof *e->reason);
+    if (e->reason == NULL || key == NULL || x == NULL) {
         return ds_environment_say(e, DS_E_NOMEM, "out of memory for %llu points",
-                                  (unsigned long long)b->count);
+                                  (unsigned long long)r->count);
     }
-    e->reasons = b->count;
-    remember(e, b->x + (b->count - 1) * e->facts->info.n, key[b->count - 1]);
+    e->reasons = r->count;
+    remember(e, x + (r->count - 1) * r->n, key[r->count - 1]);
     int rc = ds_pool_ask(e->source.pool, &q, take_row, p, &error);
     return ds_environment_outcome(e, rc, &error);
 }
 
-DS_EXPORT ds_status ds_environment_evaluate_many(ds_environment *e, ds_environment_batch *b)
+/* The points of a request without gaps: *room, where it had to be made. */
+static const double *dense(const ds_rows *r, double **room)
+{
+    *room = NULL;
+    if (r->stride == r->n) {
+        return r->x;
+    }
+    *room = malloc(r->count * r->n * sizeof **room);
+    for (uint64_t k = 0; *room != NULL && k < r->count; k++) {
+        memcpy(*room + k * r->n, r->x + k * r->stride, r->n * sizeof **room);
+    }
+    return *room;
+}
+
+DS_EXPORT ds_status ds_environment_evaluate_many(ds_environment *e, const ds_rows *rows,
+                                                 const ds_results *results, double *seconds, uint64_t *done)
 {
     DS_LOCALE_PLAIN_HERE;
-    passage p = {.e = e, .batch = b};
-    char text[DS_ASKS_TEXT] = "out of memory";
+    ds_request r;
+    passage p = {.e = e, .request = &r, .seconds = seconds};
+    char text[DS_REQUEST_TEXT] = "out of memory";
     if (e == NULL) {
         return DS_E_ARG;
     }
     e->message[0] = '\0';
-    ds_status status = check_batch(e, b);
+    if (done != NULL) {
+        *done = 0;
+    }
+    if (ds_request_read(&r, rows, NULL, results, text) != 0) {
+        return ds_environment_say(e, DS_E_ARG, "%s", text);
+    }
+    ds_status status = check_request(e, &r);
     if (status != DS_OK) {
         return status;
     }
-    b->done = 0;
-    const ds_batch asked = {.struct_size = sizeof asked,
-                            .want = b->grad != NULL ? DS_WANT_GRAD : 0,
-                            .count = b->count,
-                            .x = b->x,
-                            .asks = b->asks,
-                            .ask = b->ask};
-    int rc = ds_asked_open(&p.asked, &asked, e->facts->channels, e->facts->info.n, text);
+    int rc = ds_asked_open(&p.asked, &r, e->facts->channels, e->facts->info.n, text);
     if (rc != 0) {
         status = ds_environment_say(e, rc < 0 ? DS_E_ARG : DS_E_NOMEM, "%s", text);
     } else {
-        uint64_t *none = b->noise_key == NULL ? calloc(b->count, sizeof *none) : NULL;
-        status = ask(&p, b->noise_key != NULL ? b->noise_key : none);
+        double *room;
+        uint64_t *none = r.rows.noise_key == NULL ? calloc(r.rows.count, sizeof *none) : NULL;
+        status = ask(&p, dense(&r.rows, &room), r.rows.noise_key != NULL ? r.rows.noise_key : none);
         free(none);
-        ds_asked_answer(&p.asked, &asked, b->done, p.kind);
+        free(room);
+        ds_asked_answer(&p.asked, &r, p.done, p.kind);
     }
     ds_asked_close(&p.asked);
+    if (done != NULL) {
+        *done = p.done;
+    }
     return status;
 }
 
@@ -357,12 +391,15 @@ DS_EXPORT const char *ds_environment_message_of(const ds_environment *e, uint64_
 DS_EXPORT ds_status ds_environment_evaluate(ds_environment *e, const double *x, uint64_t noise_key,
                                             double *loss, double *grad, uint32_t *outcome)
 {
-    ds_environment_batch b = {.struct_size = sizeof b,
-                              .count = 1,
-                              .x = x,
-                              .noise_key = &noise_key,
-                              .loss = loss,
-                              .grad = grad,
-                              .outcome = outcome};
-    return ds_environment_evaluate_many(e, &b);
+    const uint64_t n = e != NULL ? e->facts->info.n : 0;
+    const ds_rows rows = {.struct_size = sizeof rows,
+                          .want = grad != NULL ? DS_WANT_GRAD : 0,
+                          .count = 1,
+                          .n = n,
+                          .stride = n,
+                          .x = x,
+                          .noise_key = &noise_key};
+    const ds_results results = {
+        .struct_size = sizeof results, .stride = n, .loss = loss, .grad = grad, .outcome = outcome};
+    return ds_environment_evaluate_many(e, &rows, &results, NULL, NULL);
 }

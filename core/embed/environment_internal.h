@@ -5,7 +5,8 @@
 
 #include <diffsim/lib/environment.h>
 
-#include "evaluate/rl_pool.h"
+#include "evaluate/pool.h"
+#include "run/asked.h"
 #include "snapshot/episode_scene.h"
 
 struct ds_environment {
@@ -26,9 +27,11 @@ struct ds_environment {
 
     ds_snapshot *scene; /* NULL = none */
 
-    ds_lanes *lanes; /* NULL until the first episode */
-    struct ds_open_episode *episode;
-    ds_lane_step *step; /* DS_MAX_LANES */
+    /* Stepwise control; NULL until the first episode. */
+    uint64_t lanes;
+    struct ds_open_episode *episode; /* lanes */
+    ds_lane_step *step;              /* lanes */
+    unsigned char *named;            /* lanes; zeros between calls */
 };
 
 /* Keeps the line for people, and returns `status`. */

@@ -225,19 +225,19 @@ int ds_recording_take(ds_recording *r, const double *x, uint32_t want, double *l
     return enter(r, &again, want, 1, e);
 }
 
-int ds_recording_add(ds_recording *r, const ds_batch *b, uint64_t row, double loss, const double *grad,
+int ds_recording_add(ds_recording *r, const ds_request *b, uint64_t row, double loss, const double *grad,
                      uint32_t outcome, ds_error *e)
 {
     ds_journal *j = &r->session.journal;
     ds_row entry = {
-        .x = b->x + row * r->facts.info.n,
+        .x = b->rows.x + row * r->facts.info.n,
         .grad = grad,
         .answer = {.loss = loss,
                    .outcome = outcome,
                    .grad_kind = grad != NULL && outcome == DS_EVAL_OK ? DS_GRAD_ADJOINT : DS_GRAD_NONE,
                    .bad_step = -1},
-        .group = b->group};
-    ds_journal_tag(entry.tag, b->tag);
+        .group = b->label.group};
+    ds_journal_tag(entry.tag, b->label.tag);
     if (j->recorder == NULL && ds_journal_live(j) != 0) {
         *e = j->error;
         return e->status;

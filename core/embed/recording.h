@@ -5,10 +5,12 @@
 #define DS_EMBED_RECORDING_H
 
 #include <diffsim/lib/ask_tell.h>
+
 #include <diffsim/optimizer.h>
 
 #include "config/params.h"
 #include "plugin/loader.h"
+#include "run/asked.h"
 
 typedef struct ds_recording ds_recording;
 
@@ -25,8 +27,8 @@ int ds_recording_take(ds_recording *r, const double *x, uint32_t want, double *l
                       uint32_t *outcome, ds_error *e);
 
 /* Enters an answer; `grad` NULL = none was asked for. */
-int ds_recording_add(ds_recording *r, const ds_batch *batch, uint64_t row, double loss, const double *grad,
-                     uint32_t outcome, ds_error *e);
+int ds_recording_add(ds_recording *r, const ds_request *request, uint64_t row, double loss,
+                     const double *grad, uint32_t outcome, ds_error *e);
 
 /* Why the search ended, as summary.json tells it. */
 enum {

@@ -44,7 +44,8 @@ struct ds_search {
     atomic_int strayed; /* somebody else called it, or during such a call */
 
     /* Written by the side whose turn it is. */
-    ds_batch *open; /* the batch of the optimizer that waits for answers, with all variables; or NULL */
+    const ds_request
+        *open;      /* the request of the optimizer that waits for answers, with all variables; or NULL */
     uint64_t first; /* row of it that the program is asked for first: those before were recorded */
     uint64_t rows;  /* from there on, as far as the budget allows */
     int told;       /* and they have been answered */
@@ -90,26 +91,34 @@ static void compute(ds_search *s)
 
 /* ---- the side of the optimizer ---- */
 
-/* Row `row` of a batch, answered by the program or the record, is the optimizer's. */
-static void deliver_row(ds_search *s, ds_batch *b, uint64_t row, double loss, uint32_t outcome)
+/* Row `row` of a request, answered by the program or the record, is the optimizer's. */
+static void deliver_row(ds_search *s, const ds_request *b, uint64_t row, double loss, uint32_t outcome)
 {
-    uint64_t n = s->problem.n;
-    b->loss[row] = loss;
-    if (b->outcome != NULL) {
-        b->outcome[row] = outcome;
+    const uint64_t n = s->problem.n;
+    const ds_results *r = &b->results;
+    const int graded = (b->rows.want & DS_WANT_GRAD) != 0;
+    r->loss[row] = loss;
+    if (r->outcome != NULL) {
+        r->outcome[row] = outcome;
     }
-    if (b->cost_steps != NULL) {
-        b->cost_steps[row] = 0;
+    if (r->grad_kind != NULL) {
+        r->grad_kind[row] = graded && outcome == DS_EVAL_OK ? DS_GRAD_ADJOINT : DS_GRAD_NONE;
+    }
+    if (r->bad_step != NULL) {
+        r->bad_step[row] = -1;
+    }
+    if (r->cost_steps != NULL) {
+        r->cost_steps[row] = 0;
     }
     if (loss < s->best) {
         s->best = loss;
-        memcpy(s->best_x, b->x + row * n, n * sizeof *s->best_x);
+        memcpy(s->best_x, b->rows.x + row * n, n * sizeof *s->best_x);
     }
     s->used++;
 }
 
-/* Answers the first rows of a batch from the record, as many as it has. */
-static int repeat_rows(ds_search *s, ds_batch *b, uint64_t rows)
+/* Answers the first rows of a request from the record, as many as it has. */
+static int repeat_rows(ds_search *s, const ds_request *b, uint64_t rows)
 {
     uint64_t n = s->problem.n;
     int rc = 0;
@@ -117,11 +126,12 @@ static int repeat_rows(ds_search *s, ds_batch *b, uint64_t rows)
          s->first++) {
         double loss = INFINITY, *grad = NULL;
         uint32_t outcome = DS_EVAL_ERROR;
-        if ((b->want & DS_WANT_GRAD) != 0) {
-            grad = b->grad + s->first * n;
+        if ((b->rows.want & DS_WANT_GRAD) != 0) {
+            grad = b->results.grad + s->first * n;
             memset(grad, 0, n * sizeof *grad);
         }
-        rc = ds_recording_take(s->record, b->x + s->first * n, b->want, &loss, grad, &outcome, &s->error);
+        rc = ds_recording_take(s->record, b->rows.x + s->first * n, b->rows.want, &loss, grad, &outcome,
+                               &s->error);
         if (rc == 0) {
             deliver_row(s, b, s->first, loss, outcome);
         }
@@ -143,8 +153,8 @@ static int has_strayed(ds_search *s)
     return 1;
 }
 
-/* Answers the first rows of a batch of all variables, which keeps the rules. */
-static ds_status answer_rows(ds_search *s, ds_batch *b, uint64_t rows, uint64_t *done)
+/* Answers the first rows of a request about all variables, which keeps the rules. */
+static ds_status answer_rows(ds_search *s, const ds_request *b, uint64_t rows, uint64_t *done)
 {
     if (repeat_rows(s, b, rows) != 0) {
         return s->broken = DS_E_DATA;
@@ -158,59 +168,71 @@ static ds_status answer_rows(ds_search *s, ds_batch *b, uint64_t rows, uint64_t 
         s->open = NULL;
     }
     *done = s->rows == 0 || s->told ? rows : s->first; /* close() tells nothing */
-    return *done < b->count ? DS_STOPPED : DS_OK;
+    return *done < b->rows.count ? DS_STOPPED : DS_OK;
 }
 
-/* The same for a batch of the free variables, where others are fixed. */
-static ds_status answer_free(ds_search *s, const ds_batch *b, uint64_t rows, uint64_t *done)
+/* The same about the free variables, where others are fixed, or with gaps between rows. */
+static ds_status answer_free(ds_search *s, const ds_request *b, uint64_t rows, uint64_t *done)
 {
-    ds_full_batch full;
-    if (ds_full_batch_open(&s->free_variables, b, NULL, &full) != 0) {
+    ds_full_request full;
+    if (ds_full_request_open(&s->free_variables, b, NULL, &full) != 0) {
         ds_no_memory(&s->error);
         return s->broken = DS_E_NOMEM;
     }
-    ds_status st = answer_rows(s, &full.batch, rows, done);
-    ds_full_batch_answer(&s->free_variables, &full, b, *done);
-    ds_full_batch_close(&full);
+    ds_status st = answer_rows(s, &full.request, rows, done);
+    ds_full_request_answer(&s->free_variables, &full, b, *done);
+    ds_full_request_close(&full);
     return st;
 }
 
-static ds_status answer_batch(ds_search *s, ds_batch *theirs)
+static ds_status refuse(ds_search *s, const char *text)
 {
-    ds_batch own, *b = &own;
-    char text[DS_BATCH_TEXT];
+    ds_fail(&s->error, DS_EXIT_PLUGIN, "%s: breaks the contract of evaluate(): %s", s->module->id, text);
+    return s->broken = DS_E_ARG;
+}
+
+/* A call of evaluate(). */
+typedef struct evaluate_call {
+    const ds_rows *rows;
+    const ds_label *label;
+    const ds_results *results;
+    uint64_t *done;
+} evaluate_call;
+
+static ds_status answer_call(ds_search *s, const evaluate_call *call)
+{
+    ds_request r;
+    char text[DS_REQUEST_TEXT];
     uint64_t left = s->budget > 0 ? s->budget - s->used : UINT64_MAX;
-    if (s->broken != DS_OK) {
+    if (s->broken != DS_OK || has_strayed(s)) {
         return s->broken;
     }
-    if (has_strayed(s)) {
-        return s->broken;
+    if (call->done == NULL || ds_request_read(&r, call->rows, call->label, call->results, text) != 0) {
+        return refuse(s, call->done == NULL ? "done is NULL" : text);
     }
-    if (DS_SIZED_READ(b, theirs, DS_BATCH_SIZE_1_0, s->module->id, "the batch", &s->error) != 0) {
-        return s->broken = DS_E_ARG;
+    *call->done = 0;
+    if (!ds_rows_allowed(&r.rows, &r.results, &s->free_variables.problem, text)) {
+        return refuse(s, text);
     }
-    if (!ds_batch_allowed(b, &s->free_variables.problem, text)) {
-        ds_fail(&s->error, DS_EXIT_PLUGIN, "%s: breaks the contract of evaluate(): %s", s->module->id, text);
-        return s->broken = DS_E_ARG;
-    }
-    if (b->asks > 0) {
+    if (r.rows.queries > 0) {
         ds_fail(&s->error, DS_EXIT_PLUGIN, "%s: asks about channels, which a program does not answer",
                 s->module->id);
         return s->broken = DS_E_UNSUPPORTED;
     }
-    theirs->done = 0;
-    uint64_t rows = b->count < left ? b->count : left;
+    uint64_t rows = r.rows.count < left ? r.rows.count : left;
     if (rows == 0 || atomic_load(&s->stop)) {
         atomic_store(&s->stop, 1);
         return DS_STOPPED;
     }
-    return s->free_variables.index != NULL ? answer_free(s, b, rows, &theirs->done)
-                                           : answer_rows(s, b, rows, &theirs->done);
+    return ds_full_request_needed(&s->free_variables, &r) ? answer_free(s, &r, rows, call->done)
+                                                          : answer_rows(s, &r, rows, call->done);
 }
 
-static ds_status evaluate(const ds_objective *objective, ds_batch *batch)
+static ds_status evaluate(const ds_objective *objective, const ds_rows *rows, const ds_label *label,
+                          const ds_results *results, uint64_t *done)
 {
     ds_search *s = objective->ctx;
+    const evaluate_call call = {rows, label, results, done};
     if (!pthread_equal(s->thread, pthread_self()) || s->busy) {
         atomic_store(&s->strayed, 1);
         return DS_E_ARG;
@@ -218,7 +240,7 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *batch)
     s->busy = 1;
     const ds_surroundings theirs = ds_surroundings_note();
     ds_locale_plain();
-    ds_status st = answer_batch(s, batch);
+    ds_status st = answer_call(s, &call);
     ds_surroundings_put_back(&theirs);
     s->busy = 0;
     return st;
@@ -431,8 +453,8 @@ DS_EXPORT ds_status ds_search_ask(ds_search *s, uint64_t *count, const double **
         compute(s);
     }
     *count = s->ended ? 0 : s->rows;
-    *x = s->ended ? NULL : s->open->x + s->first * s->problem.n;
-    *want = s->ended ? 0 : s->open->want;
+    *x = s->ended ? NULL : s->open->rows.x + s->first * s->problem.n;
+    *want = s->ended ? 0 : s->open->rows.want;
     return s->ended ? end_status(s) : DS_OK;
 }
 
@@ -449,25 +471,27 @@ static int all_finite(uint64_t n, const double *v)
 static int answer_row(ds_search *s, uint64_t row, double loss, const double *grad)
 {
     uint64_t n = s->problem.n;
-    ds_batch *b = s->open;
-    int wanted = (b->want & DS_WANT_GRAD) != 0, sound = isfinite(loss);
+    const ds_request *b = s->open;
+    int wanted = (b->rows.want & DS_WANT_GRAD) != 0, sound = isfinite(loss);
     int good = wanted && sound && all_finite(n, grad);
     uint32_t outcome = !sound ? DS_EVAL_INVALID : wanted && !good ? DS_EVAL_BAD_GRAD : DS_EVAL_OK;
-    double *to = wanted ? b->grad + row * n : NULL;
+    double *to = wanted ? b->results.grad + row * n : NULL;
     if (good) {
         memcpy(to, grad, n * sizeof *to);
     } else if (wanted) {
         memset(to, 0, n * sizeof *to);
     }
     deliver_row(s, b, row, sound ? loss : (double)INFINITY, outcome);
-    return s->record != NULL ? ds_recording_add(s->record, b, row, b->loss[row], to, outcome, &s->error) : 0;
+    return s->record != NULL
+               ? ds_recording_add(s->record, b, row, b->results.loss[row], to, outcome, &s->error)
+               : 0;
 }
 
 DS_EXPORT ds_status ds_search_tell(ds_search *s, const double *loss, const double *grad)
 {
     DS_LOCALE_PLAIN_HERE;
     if (s == NULL || s->ended || s->open == NULL || s->told || loss == NULL ||
-        ((s->open->want & DS_WANT_GRAD) != 0 && grad == NULL)) {
+        ((s->open->rows.want & DS_WANT_GRAD) != 0 && grad == NULL)) {
         return DS_E_ARG;
     }
     if (s->broken != DS_OK) {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/program.h"
 #include "base/text.h"
 #include "evaluate/fix.h"
 #include "guest/crash.h"
@@ -20,8 +21,9 @@
 #include "worker/probe.h"
 
 enum {
-    SPIN_NS = 40000,  /* longest busy wait for an answer, where a processor is free */
-    PUBLISH_ROWS = 16 /* rows handed over at once */
+    SPIN_NS = 40000,   /* longest busy wait for an answer, where a processor is free */
+    PUBLISH_ROWS = 16, /* rows handed over at once */
+    LANES = 64         /* that optimizers and programs may use of an environment with fewer in an instance */
 };
 #define GROUPS 0x70756f7267ull /* "group": keeps noise groups apart from evaluations */
 #define SLOW_SECONDS 200e-6    /* from here on every single answer is worth waking up for */
@@ -33,10 +35,15 @@ struct ds_pool {
     ds_supervisor *supervisor; /* process isolation */
     ds_env *local;             /* no isolation */
     double *box;               /* bounds and start where variables are fixed, or NULL */
-    double *grad, *out;        /* local: gradients of DS_MAX_ROWS rows; answers about channels of one */
-    uint64_t many;             /* local: rows of one call */
-    uint64_t tickets;          /* posted so far */
-    uint32_t collected;        /* answers taken so far, modulo 2^32 */
+    double *grad;              /* local: gradients of max_rows rows */
+    uint64_t *out;             /* local: answers about channels of max_rows rows */
+    uint64_t *key;             /* local: of max_rows rows */
+    ds_answer *answer, **list; /* local: of max_rows rows */
+    /* Stepwise control: lane l belongs to crew l % crews, a worker of its own each, of which it is lane
+     * l / crews. Without isolation all lanes are here. */
+    ds_lane_set lanes;
+    ds_supervisor **crew; /* NULL until needed */
+    uint32_t crews;
     uint32_t processors;
     double typical; /* running mean of the seconds of one evaluation */
     ds_spin spin;
@@ -55,6 +62,7 @@ ds_supervisor_config ds_pool_crew(const ds_pool *p, uint32_t jobs)
                                   .seed = c->seed,
                                   .threads = c->threads,
                                   .jobs = jobs,
+                                  .workers = c->jobs,
                                   .timeout = c->timeout,
                                   .start_timeout = c->start_timeout,
                                   .memory = c->memory,
@@ -92,13 +100,19 @@ static int open_local(ds_pool *p, ds_error *e)
     uint64_t n = p->local->info.n, in, out;
     ds_asks_room(&p->local->channels, n, &in, &out);
     ds_score_room(&p->local->score, n, &in, &out);
-    p->many = ds_env_rows(p->local);
-    p->grad = malloc((p->many * n + out) * sizeof(double));
-    if (p->grad == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-    }
-    p->out = p->grad + p->many * n;
     p->env = ds_env_facts_of(p->local);
+    const uint64_t rows = p->env.max_rows;
+    p->grad = malloc(rows * n * sizeof *p->grad);
+    p->out = malloc((rows * out + 1) * sizeof *p->out);
+    p->key = malloc(rows * sizeof *p->key);
+    p->answer = malloc(rows * sizeof *p->answer);
+    p->list = malloc(rows * sizeof(ds_answer *));
+    if (p->grad == NULL || p->out == NULL || p->key == NULL || p->answer == NULL || p->list == NULL) {
+        return ds_no_memory(e);
+    }
+    for (uint64_t k = 0; k < rows; k++) {
+        p->list[k] = &p->answer[k];
+    }
     return 0;
 }
 
@@ -157,6 +171,11 @@ int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e)
 void ds_pool_close(ds_pool *p)
 {
     if (p != NULL) {
+        for (uint32_t w = 0; p->crew != NULL && w < p->crews; w++) {
+            ds_supervisor_close(p->crew[w]);
+        }
+        free(p->crew);
+        ds_lane_set_close(&p->lanes, NULL);
         ds_supervisor_close(p->supervisor);
         ds_env_close(p->local);
         if (p->watches) {
@@ -164,6 +183,10 @@ void ds_pool_close(ds_pool *p)
         }
         ds_params_free(p->params);
         free(p->grad);
+        free(p->out);
+        free(p->key);
+        free(p->answer);
+        free(p->list);
         free(p->box);
         free(p);
     }
@@ -210,69 +233,88 @@ static int stop_asked(const ds_pool *p)
     return p->config.stop != NULL && atomic_load_explicit(p->config.stop, memory_order_relaxed) != 0;
 }
 
-/* What is asked, and who gets the answers. */
-typedef struct question {
-    const ds_pool_question *q;
-    ds_pool_sink *sink;
-    void *ctx;
-} question;
-
 static uint64_t key_of(const ds_pool *p, const ds_pool_question *q, uint64_t row)
 {
     return q->key != NULL ? q->key[row]
                           : ds_pool_noise_key(p, q->first + row, q->noise != NULL ? q->noise[row] : 0);
 }
 
+/* ---- a request ---- */
+
+/* Rows on their way: evaluations, steps of lanes or steps backwards. */
+typedef struct request {
+    uint32_t what; /* DS_DO_* */
+    uint64_t count;
+    /* Evaluations: the answers go to a sink, in order. */
+    const ds_pool_question *q;
+    ds_pool_sink *sink;
+    void *ctx;
+    /* Steps: the answers go where the rows say. */
+    ds_lane_step *step;
+    ds_lane_back *back;
+} request;
+
 /* ---- without isolation ---- */
 
 /* Evaluates rows from i on, as many as go into one call; returns their number. */
-static uint64_t ask_local(ds_pool *p, const ds_pool_question *q, uint64_t i, ds_answer *a)
+static uint64_t evaluate_here(ds_pool *p, const ds_pool_question *q, uint64_t i)
 {
-    uint64_t n = p->env.info.n, rows = q->count - i < p->many ? q->count - i : p->many, key[DS_MAX_ROWS];
-    ds_answer *answer[DS_MAX_ROWS];
-    const double *x = q->x + i * n;
-    rows = q->asks != NULL ? 1 : rows;
+    const uint64_t n = p->env.info.n, most = (q->want & DS_WANT_SCENE) != 0 ? 1 : p->env.max_rows;
+    const uint64_t rows = q->count - i < most ? q->count - i : most;
     for (uint64_t k = 0; k < rows; k++) {
-        key[k] = key_of(p, q, i + k);
-        answer[k] = &a[k];
+        p->key[k] = key_of(p, q, i + k);
     }
     if ((q->want & DS_WANT_GRAD) != 0) {
         memset(p->grad, 0xff, rows * n * sizeof(double)); /* NaN: a gradient that is not filled is noticed */
     }
-    if (rows > 1) {
-        ds_env_evaluate_many(p->local, rows, x, n, key, q->want, p->grad, answer);
-        return rows;
-    }
-    const ds_inquiry inquiry = {q->asks, q->in != NULL ? q->in + i * q->asks->in : NULL, p->out};
-    ds_env_inquire(p->local, x, key[0], q->want, p->grad, q->asks != NULL ? &inquiry : NULL, a);
-    return 1;
+    const ds_env_rows t = {.count = rows,
+                           .want = q->want,
+                           .x = q->x + i * n,
+                           .x_stride = n,
+                           .noise_key = p->key,
+                           .asks = q->asks,
+                           .in = q->in != NULL ? q->in + i * q->asks->in : NULL,
+                           .in_stride = q->asks != NULL ? q->asks->in : 0,
+                           .grad = p->grad,
+                           .grad_stride = n,
+                           .out = p->out,
+                           .out_stride = q->asks != NULL ? q->asks->out : 0,
+                           .answer = p->list};
+    ds_env_evaluate_table(p->local, &t);
+    return rows;
 }
 
-static int evaluate_local(ds_pool *p, const question *asked)
+/* A plugin that stops by itself. */
+static void blame_stop(ds_answer *a, const char *function)
 {
-    const ds_pool_question *q = asked->q;
-    uint64_t n = p->env.info.n;
-    int graded = (q->want & DS_WANT_GRAD) != 0, foreign = !p->config.module->own;
-    const void *out = q->asks != NULL ? p->out : NULL;
-    ds_answer a[DS_MAX_ROWS];
+    char text[100];
+    snprintf(text, sizeof text, "%s returned DS_STOPPED though nobody asked to stop", function);
+    ds_answer_fail(a, DS_EVAL_INVALID, text);
+}
+
+static int evaluate_local(ds_pool *p, const request *r)
+{
+    const ds_pool_question *q = r->q;
+    const int graded = (q->want & DS_WANT_GRAD) != 0, foreign = !p->config.module->own;
     for (uint64_t i = 0, rows; i < q->count; i += rows) {
         if (stop_asked(p)) {
             return DS_POOL_STOPPED;
         }
         const ds_surroundings ours = foreign ? ds_surroundings_note() : (ds_surroundings){0};
-        rows = ask_local(p, q, i, a);
+        rows = evaluate_here(p, q, i);
         if (foreign) {
             ds_surroundings_put_back(&ours);
         }
         for (uint64_t k = 0; k < rows; k++) {
-            if (a[k].outcome == DS_EVAL_STOPPED) {
+            ds_answer *a = &p->answer[k];
+            if (a->outcome == DS_EVAL_STOPPED) {
                 if (stop_asked(p)) {
                     return DS_POOL_STOPPED;
                 }
-                a[k].outcome = DS_EVAL_INVALID;
-                strcpy(a[k].message, "evaluate() returned DS_STOPPED though nobody asked to stop");
+                blame_stop(a, "evaluate()");
             }
-            if (asked->sink(asked->ctx, i + k, &a[k], graded ? p->grad + k * n : NULL, out) != 0) {
+            if (r->sink(r->ctx, i + k, a, graded ? p->grad + k * p->env.info.n : NULL,
+                        q->asks != NULL ? p->out + k * q->asks->out : NULL) != 0) {
                 return DS_POOL_STOPPED;
             }
         }
@@ -280,115 +322,354 @@ static int evaluate_local(ds_pool *p, const question *asked)
     return 0;
 }
 
+static int make_lane_env(void *ctx, ds_env **out, ds_error *e)
+{
+    const ds_pool_config *c = &((ds_pool *)ctx)->config;
+    return ds_env_open(c->module, c->settings, c->seed, c->threads, c->stop, out, e);
+}
+
+static ds_episode_step step_of(ds_lane_step *s, ds_episode *ep)
+{
+    return (ds_episode_step){
+        .episode = ep, .key = s->key, .step = s->step, .x = s->x, .obs = s->obs, .answer = &s->answer};
+}
+
+static ds_episode_back back_of(ds_lane_back *b, ds_episode *ep)
+{
+    return (ds_episode_back){.episode = ep,
+                             .key = b->key,
+                             .taken = b->taken,
+                             .step = b->step,
+                             .reward_bar = b->reward_bar,
+                             .obs_bar = b->obs_bar,
+                             .action_bar = b->action_bar,
+                             .answer = &b->answer};
+}
+
+/* The rows of a request in the lanes that are here. */
+typedef struct here {
+    ds_episode_step *step, **steps;
+    ds_episode_back *back, **backs;
+} here;
+
+static void here_close(here *h)
+{
+    free(h->step);
+    free(h->steps);
+    free(h->back);
+    free(h->backs);
+}
+
+static int here_open(ds_pool *p, const request *r, here *h, ds_error *e)
+{
+    const int back = r->what == DS_DO_BACK;
+    h->step = back ? NULL : calloc(r->count, sizeof *h->step);
+    h->steps = back ? NULL : calloc(r->count, sizeof(ds_episode_step *));
+    h->back = back ? calloc(r->count, sizeof *h->back) : NULL;
+    h->backs = back ? calloc(r->count, sizeof(ds_episode_back *)) : NULL;
+    if (back ? h->back == NULL || h->backs == NULL : h->step == NULL || h->steps == NULL) {
+        return ds_no_memory(e);
+    }
+    p->lanes.make = make_lane_env;
+    p->lanes.ctx = p;
+    for (uint64_t k = 0; k < r->count; k++) {
+        ds_episode *ep = NULL;
+        const uint64_t lane = back ? r->back[k].lane : r->step[k].lane;
+        int rc = ds_lane_set_find(&p->lanes, lane, p->env.steps.max_lanes, &ep, e);
+        if (rc != 0) {
+            return rc;
+        }
+        if (back) {
+            h->back[k] = back_of(&r->back[k], ep);
+            h->backs[k] = &h->back[k];
+        } else {
+            h->step[k] = step_of(&r->step[k], ep);
+            h->steps[k] = &h->step[k];
+        }
+    }
+    return 0;
+}
+
+static int lanes_local(ds_pool *p, const request *r, ds_error *e)
+{
+    here h = {0};
+    int rc = here_open(p, r, &h, e);
+    ds_status st = DS_OK;
+    if (rc == 0) {
+        const ds_surroundings ours = ds_surroundings_note();
+        st = r->what == DS_DO_BACK ? ds_episodes_go_back(r->count, h.backs)
+                                   : ds_episodes_advance(r->count, h.steps);
+        ds_surroundings_put_back(&ours);
+    }
+    for (uint64_t k = 0; k < r->count && rc == 0; k++) {
+        ds_answer *a = r->what == DS_DO_BACK ? &r->back[k].answer : &r->step[k].answer;
+        if (a->outcome == DS_EVAL_STOPPED && !stop_asked(p)) {
+            blame_stop(a, r->what == DS_DO_BACK ? "back()" : "step()");
+        }
+        if (r->what == DS_DO_BACK) {
+            r->back[k].lost = h.back[k].lost;
+        } else {
+            r->step[k].reward = h.step[k].reward;
+            r->step[k].ended = h.step[k].ended;
+        }
+    }
+    here_close(&h);
+    return rc != 0 ? rc : st == DS_STOPPED && stop_asked(p) ? DS_POOL_STOPPED : 0;
+}
+
 /* ---- with workers ---- */
 
-/* One batch on its way through the ring. */
+/* The rows of a request on their way through one ring: all of them, or those of some lanes. */
 typedef struct passage {
     ds_pool *pool;
-    ds_ring *share;
-    uint64_t base;    /* ticket of row 0 */
-    uint64_t sent;    /* rows posted */
-    uint64_t head;    /* rows answered */
-    uint64_t rows;    /* of a call, but for the last one */
-    uint64_t stop_at; /* ds_clock_ns() at which workers are killed; 0 = not stopping */
+    const request *r;
+    ds_supervisor *supervisor;
+    ds_ring *ring;
+    const uint64_t *row; /* which rows of the request; NULL = all, in order */
+    uint64_t count;      /* how many */
+    uint64_t base;       /* ticket of the first */
+    uint64_t sent;       /* rows posted */
+    uint64_t head;       /* rows answered */
+    uint64_t rows;       /* of a call, but for the last one */
+    uint32_t collected;  /* `done` of the ring when all answers so far are taken, modulo 2^32 */
+    uint64_t stop_at;    /* ds_clock_ns() at which workers are killed; 0 = not stopping */
 } passage;
+
+static uint64_t row_at(const passage *b, uint64_t i)
+{
+    return b->row != NULL ? b->row[i] : i;
+}
 
 /* Divides a table evenly among the workers: rows of a call, at most as many as the environment takes. */
 static uint64_t rows_of_call(const ds_pool *p, const ds_pool_question *q, uint64_t capacity)
 {
     const uint64_t jobs = p->config.jobs, part = (q->count + jobs - 1) / jobs;
-    const uint64_t most = p->env.rows < capacity ? p->env.rows : capacity;
+    const uint64_t most = p->env.max_rows < capacity ? p->env.max_rows : capacity;
     const uint64_t calls = (part + most - 1) / most; /* of each worker */
-    return q->asks != NULL || (q->want & DS_WANT_SCENE) != 0 ? 1
-           : calls == 1                                      ? part
-           : jobs == 1                                       ? most
-                                                             : (part + calls - 1) / calls;
+    return (q->want & DS_WANT_SCENE) != 0 ? 1
+           : calls == 1                   ? part
+           : jobs == 1                    ? most
+                                          : (part + calls - 1) / calls;
 }
 
-/* Rows of the call that row `row` is part of, from it on. */
-static uint64_t rows_from(const passage *b, const ds_pool_question *q, uint64_t row)
+static passage passage_open(ds_pool *p, const request *r, ds_supervisor *supervisor, const uint64_t *row,
+                            uint64_t count)
 {
-    const uint64_t rest = b->rows - row % b->rows;
-    return rest < q->count - row ? rest : q->count - row;
+    ds_ring *s = ds_supervisor_share(supervisor);
+    /* Lanes that share an instance go into one call; else each step is a call of its own, and costs no other
+     * lane its time where its process dies. */
+    const uint64_t lanes = p->env.steps.max_lanes > 1 ? (s->at.capacity < count ? s->at.capacity : count) : 1;
+    return (passage){.pool = p,
+                     .r = r,
+                     .supervisor = supervisor,
+                     .ring = s,
+                     .row = row,
+                     .count = count,
+                     .base = ds_ring_posted(s),
+                     .rows = r->what == DS_DO_EVALUATE ? rows_of_call(p, r->q, s->at.capacity) : lanes,
+                     .collected = atomic_load(&s->head->done)};
 }
 
-/* What is asked in a row. */
-static ds_slot_ask ask_of(const ds_pool *p, const ds_pool_question *q, uint64_t row)
+/* Rows of the call that row `i` of a passage is part of, from it on. */
+static uint64_t rows_from(const passage *b, uint64_t i)
 {
-    return (ds_slot_ask){.want = q->want,
-                         .asks = q->asks != NULL ? q->asks->count : 0,
-                         .alone = q->asks != NULL,
-                         .noise_key = key_of(p, q, row)};
+    const uint64_t rest = b->rows - i % b->rows;
+    return rest < b->count - i ? rest : b->count - i;
 }
 
-/* The next row of a question. */
-static void post_next(passage *b, const ds_pool_question *q)
+/* What is asked in a row of the request, and the numbers that go with it. */
+static ds_slot_ask ask_of(const passage *b, uint64_t row, const double **x, uint64_t *numbers)
 {
-    ds_ring *s = b->share;
-    uint64_t row = b->sent++;
-    ds_slot_ask ask = ask_of(b->pool, q, row);
-    ask.rows = rows_from(b, q, row);
-    ds_slot *slot = ds_ring_fill(s, b->base + row, &ask, q->x + row * s->at.n, s->at.n);
-    if (q->asks != NULL) {
-        *ds_slot_asks(s, slot) = *q->asks;
+    const request *r = b->r;
+    const ds_pool *p = b->pool;
+    if (r->what == DS_DO_EVALUATE) {
+        *x = r->q->x + row * p->env.info.n;
+        *numbers = p->env.info.n;
+        return (ds_slot_ask){.want = r->q->want,
+                             .asks = r->q->asks != NULL ? r->q->asks->count : 0,
+                             .noise_key = key_of(p, r->q, row)};
     }
-    if (q->in != NULL) {
-        memcpy(ds_slot_in(s, slot), q->in + row * q->asks->in, q->asks->in * sizeof(double));
+    if (r->what == DS_DO_STEP) {
+        const ds_lane_step *s = &r->step[row];
+        *x = s->x;
+        *numbers = s->step * p->env.steps.n_act;
+        return (ds_slot_ask){
+            .what = DS_DO_STEP, .lane = s->lane / p->crews, .step = s->step, .noise_key = s->key};
+    }
+    const ds_lane_back *k = &r->back[row];
+    *x = k->obs_bar;
+    *numbers = 0;
+    return (ds_slot_ask){.what = DS_DO_BACK,
+                         .want = DS_WANT_GRAD,
+                         .lane = k->lane / p->crews,
+                         .step = k->step,
+                         .taken = k->taken,
+                         .noise_key = k->key};
+}
+
+/* The next row of a passage. */
+static void post_next(passage *b)
+{
+    ds_ring *s = b->ring;
+    const request *r = b->r;
+    const double *x;
+    uint64_t numbers;
+    const uint64_t row = row_at(b, b->sent);
+    ds_slot_ask ask = ask_of(b, row, &x, &numbers);
+    ask.rows = rows_from(b, b->sent);
+    ds_slot *slot = ds_ring_fill(s, b->base + b->sent, &ask, x, numbers);
+    double *extra = ds_slot_extra(s, slot);
+    b->sent++;
+    if (r->what == DS_DO_BACK) {
+        extra[DS_SLOT_REWARD] = r->back[row].reward_bar;
+        extra[DS_SLOT_ENDED] = DS_SLOT_UNKNOWN;
+        memcpy(extra + DS_SLOT_STEP_HEAD, r->back[row].obs_bar, b->pool->env.steps.n_obs * sizeof(double));
+    } else if (r->what == DS_DO_STEP) {
+        extra[DS_SLOT_REWARD] = extra[DS_SLOT_ENDED] = 0.0;
+    } else if (r->q->asks != NULL) {
+        *ds_slot_asks(s, slot) = *r->q->asks;
+        if (r->q->asks->in > 0) {
+            memcpy(ds_slot_in(s, slot), r->q->in + row * r->q->asks->in, r->q->asks->in * sizeof(double));
+        }
     }
     ds_slot_post(slot);
+}
+
+/* Posts the rows of the next call, where they all fit. 0 = they do not, or there are none. */
+static int post_call(passage *b)
+{
+    if (b->sent == b->count || b->stop_at != 0) {
+        return 0;
+    }
+    uint64_t rows = rows_from(b, b->sent);
+    if (b->sent - b->head + rows > b->ring->at.capacity) {
+        return 0;
+    }
+    while (rows-- > 0) {
+        post_next(b);
+    }
+    if (b->rows > 1 || b->sent == 1 || b->sent % PUBLISH_ROWS == 0) {
+        ds_ring_publish(b->ring, b->base + b->sent);
+    }
+    return 1;
+}
+
+static void post(passage *b)
+{
+    while (post_call(b)) {
+    }
+    ds_ring_publish(b->ring, b->base + b->sent);
 }
 
 /* Sleeps until answers may have arrived. 0 = look again, else the pool has stopped or failed. */
 static int await(passage *b, ds_error *e)
 {
     ds_pool *p = b->pool;
-    ds_slot *head = ds_ring_slot(b->share, b->base + b->head);
+    ds_slot *head = ds_ring_slot(b->ring, b->base + b->head);
     p->spin.max_ns = b->sent - b->head < p->processors ? SPIN_NS : 0;
     if (ds_spin_until(&p->spin, ds_slot_done, head)) {
         return 0;
     }
     /* Quick answers are taken in bulk: wake up when half of what is missing is there. */
-    uint32_t seen = atomic_load(&b->share->head->done);
-    uint64_t there = (uint32_t)(seen - p->collected);
+    uint32_t seen = atomic_load(&b->ring->head->done);
+    uint64_t there = (uint32_t)(seen - b->collected);
     uint64_t open = b->sent - b->head > there ? b->sent - b->head - there : 1;
     uint32_t few = p->typical > SLOW_SECONDS || open < 2 ? 1 : (uint32_t)(open / 2);
-    return ds_supervisor_sleep(p->supervisor, b->base + b->head, seen + few, &b->stop_at, e);
+    return ds_supervisor_sleep(b->supervisor, b->base + b->head, seen + few, &b->stop_at, e);
 }
 
-/* Takes the answer of the row at the head; *grad points into the shared memory. */
-static void take_answer(const passage *b, const ds_pool_question *q, const ds_slot *slot, const double *grad,
-                        ds_answer *a)
+static void distrust(ds_answer *a)
 {
-    const ds_pool *p = b->pool;
-    const ds_slot_ask ask = ask_of(p, q, b->head);
-    ds_slot_answer(slot, &ask, q->x + b->head * b->share->at.n, b->share->at.n, a);
-    if (grad != NULL && a->outcome == DS_EVAL_OK && !ds_all_finite(grad, b->share->at.n)) {
-        ds_answer_fail(a, DS_EVAL_INVALID, "its gradient was overwritten in the memory of the workers");
+    ds_answer_fail(a, DS_EVAL_INVALID, "its answer was overwritten in the memory of the workers");
+}
+
+/* Takes the answer of a step. What a plugin gone wild may have left there is made harmless. */
+static void take_step(const passage *b, const ds_slot *slot, const double *extra, ds_lane_step *s)
+{
+    const ds_steps_info *info = &b->pool->env.steps;
+    ds_answer *a = &s->answer;
+    const double ended = extra[DS_SLOT_ENDED];
+    (void)slot;
+    s->reward = extra[DS_SLOT_REWARD];
+    s->ended = ended == DS_STEPS_TRUNCATED ? DS_STEPS_TRUNCATED : ended == DS_STEPS_TERMINATED;
+    int possible = ended == (double)s->ended && (s->ended != DS_STEPS_CONTINUES || s->step < info->horizon) &&
+                   isfinite(s->reward);
+    if (a->outcome == DS_EVAL_OK) {
+        memcpy(s->obs, extra + DS_SLOT_STEP_HEAD, info->n_obs * sizeof(double));
+        possible = possible && ds_all_finite(s->obs, info->n_obs);
+    }
+    if (a->outcome == DS_EVAL_BAD_GRAD || (a->outcome == DS_EVAL_OK && !possible)) {
+        distrust(a);
+    }
+    if (a->outcome != DS_EVAL_OK) {
+        a->loss = INFINITY;
+        s->reward = 0.0;
+        s->ended = DS_STEPS_TERMINATED;
     }
 }
 
-/* Takes the answers that are there, in order. */
-static int collect(passage *b, const question *asked, ds_error *e)
+/* The same of a step backwards. */
+static void take_back(const passage *b, const double *grad, const double *extra, ds_lane_back *k)
 {
-    ds_pool *p = b->pool;
-    const ds_pool_question *q = asked->q;
-    ds_answer answer, *a = &answer;
+    const uint64_t m = b->pool->env.steps.n_act;
+    const double said = extra[DS_SLOT_ENDED];
+    ds_answer *a = &k->answer;
+    k->lost = a->outcome == DS_EVAL_OK && said == DS_SLOT_LOST;
+    memcpy(k->action_bar, grad, m * sizeof(double));
+    if (a->outcome == DS_EVAL_OK &&
+        ((said != DS_SLOT_BACK && !k->lost) || !ds_all_finite(k->action_bar, m))) {
+        distrust(a);
+    }
+    if (a->outcome != DS_EVAL_OK || k->lost) {
+        memset(k->action_bar, 0, m * sizeof(double));
+    }
+}
+
+/* Takes the answer of a row. Nonzero = enough. */
+static int take_row(passage *b, uint64_t row, ds_slot *slot, ds_answer *a)
+{
+    const request *r = b->r;
+    const ds_ring *s = b->ring;
+    const double *grad = ds_slot_grad(s, slot), *extra = ds_slot_extra(s, slot);
+    if (r->what == DS_DO_STEP) {
+        r->step[row].answer = *a;
+        take_step(b, slot, extra, &r->step[row]);
+        return 0;
+    }
+    if (r->what == DS_DO_BACK) {
+        r->back[row].answer = *a;
+        take_back(b, grad, extra, &r->back[row]);
+        return 0;
+    }
+    const int graded = (r->q->want & DS_WANT_GRAD) != 0;
+    if (graded && a->outcome == DS_EVAL_OK && !ds_all_finite(grad, s->at.n)) {
+        ds_answer_fail(a, DS_EVAL_INVALID, "its gradient was overwritten in the memory of the workers");
+    }
+    b->pool->typical += 0.1 * (a->wall_s - b->pool->typical);
+    return r->sink(r->ctx, row, a, graded ? grad : NULL, r->q->asks != NULL ? ds_slot_out(s, slot) : NULL);
+}
+
+/* Takes the answers that are there, in order. */
+static int collect(passage *b, ds_error *e)
+{
     while (b->head < b->sent) {
-        ds_slot *slot = ds_ring_slot(b->share, b->base + b->head);
+        ds_slot *slot = ds_ring_slot(b->ring, b->base + b->head);
         if (!ds_slot_done(slot)) {
             break;
         }
-        const double *grad = (q->want & DS_WANT_GRAD) != 0 ? ds_slot_grad(b->share, slot) : NULL;
-        take_answer(b, q, slot, grad, a);
-        if (a->outcome == DS_EVAL_STOPPED) {
-            return atomic_load(&b->share->stopped) != 0 ? DS_POOL_STOPPED
-                                                        : ds_supervisor_spoilt(p->supervisor, e);
+        ds_answer a;
+        const double *x;
+        uint64_t numbers;
+        const uint64_t row = row_at(b, b->head);
+        const ds_slot_ask ask = ask_of(b, row, &x, &numbers);
+        ds_slot_answer(slot, &ask, x, numbers, &a);
+        if (a.outcome == DS_EVAL_STOPPED) {
+            return atomic_load(&b->ring->stopped) != 0 ? DS_POOL_STOPPED
+                                                       : ds_supervisor_spoilt(b->supervisor, e);
         }
-        p->typical += 0.1 * (a->wall_s - p->typical);
-        const void *out = q->asks != NULL ? ds_slot_out(b->share, slot) : NULL;
-        int enough = asked->sink(asked->ctx, b->head, a, grad, out);
+        int enough = take_row(b, row, slot, &a);
         atomic_store_explicit(&slot->state, DS_SLOT_FREE, memory_order_relaxed);
-        p->collected++;
+        b->collected++;
         b->head++;
         if (enough) {
             return DS_POOL_STOPPED;
@@ -397,66 +678,153 @@ static int collect(passage *b, const question *asked, ds_error *e)
     return 0;
 }
 
-/* Posts the rows of the next call, where they all fit. 0 = they do not. */
-static int post_call(passage *b, const ds_pool_question *q)
+/* Sees a passage through. */
+static int finish(passage *b, ds_error *e)
 {
-    if (b->sent == q->count || b->stop_at != 0) {
-        return 0;
+    int rc = 0;
+    while (b->head < b->count && rc == 0) {
+        if (stop_asked(b->pool) && b->sent == b->head) {
+            return DS_POOL_STOPPED;
+        }
+        post(b);
+        uint64_t before = b->head;
+        rc = collect(b, e);
+        if (rc == 0 && b->head == before && b->head < b->count) {
+            rc = await(b, e);
+        }
     }
-    uint64_t rows = rows_from(b, q, b->sent);
-    if (b->sent - b->head + rows > b->share->at.capacity) {
-        return 0;
-    }
-    const int single = b->rows == 1;
-    while (rows-- > 0) {
-        post_next(b, q);
-    }
-    if (!single || b->sent == 1 || b->sent % PUBLISH_ROWS == 0) {
-        ds_ring_publish(b->share, b->base + b->sent);
-    }
-    return 1;
+    return rc;
 }
 
-static int evaluate_crew(ds_pool *p, const question *asked, ds_error *e)
+static int evaluate_crew(ds_pool *p, const request *r, ds_error *e)
 {
-    const ds_pool_question *q = asked->q;
-    uint64_t count = q->count;
-    ds_ring *s = ds_supervisor_share(p->supervisor);
-    passage b = {.pool = p, .share = s, .base = p->tickets, .rows = rows_of_call(p, q, s->at.capacity)};
+    passage b = passage_open(p, r, p->supervisor, NULL, r->count);
+    ds_supervisor_want(p->supervisor, r->count < p->config.jobs ? (uint32_t)r->count : p->config.jobs);
+    return finish(&b, e);
+}
+
+/* ---- lanes in workers: each belongs to one, which keeps an instance for it ---- */
+
+uint64_t ds_pool_lanes(const ds_pool *p)
+{
+    return p->env.steps.max_lanes > LANES ? p->env.steps.max_lanes : LANES;
+}
+
+static int open_crews(ds_pool *p, ds_error *e)
+{
+    const uint64_t lanes = ds_pool_lanes(p), each = p->env.steps.max_lanes;
+    const uint64_t jobs = p->config.jobs < lanes ? p->config.jobs : lanes;
+    const int own_process = (p->config.module->plugin->desc->flags & DS_ENV_OWN_PROCESS) != 0;
+    p->crews = (uint32_t)(own_process && (lanes + each - 1) / each > jobs ? (lanes + each - 1) / each : jobs);
+    /* What each supervisor asks for says whether that was enough. */
+    enum { FILES_OF_ALL = 3 /* of a supervisor */ };
+    ds_files_reserve((uint64_t)(FILES_OF_ALL + DS_FILES_PER_WORKER) * p->crews + DS_FILES_SPARE, NULL, NULL);
+    p->crew = calloc(p->crews, sizeof(ds_supervisor *));
+    return p->crew != NULL ? 0 : ds_no_memory(e);
+}
+
+static int open_one(ds_pool *p, uint32_t w, ds_error *e)
+{
+    ds_supervisor_config config = ds_pool_crew(p, 1);
+    config.first = w < p->config.jobs ? w : p->config.jobs - 1;
+    config.capacity = (ds_pool_lanes(p) + p->crews - 1) / p->crews;
+    config.extra = DS_SLOT_STEP_HEAD + p->env.steps.n_obs;
+    return ds_supervisor_open(&config, &p->crew[w], e);
+}
+
+static uint32_t crew_of(const ds_pool *p, const request *r, uint64_t row)
+{
+    return (uint32_t)((r->what == DS_DO_BACK ? r->back[row].lane : r->step[row].lane) % p->crews);
+}
+
+/* Sends rows `first` .. `end` - 1 to the workers of their lanes, and waits for all of them. `row` has room
+ * for as many, `b` for as many passages as there are crews. */
+static int call_crews(ds_pool *p, const request *r, uint64_t first, uint64_t end, uint64_t *row, passage *b,
+                      ds_error *e)
+{
+    uint64_t at = 0;
+    uint32_t used = 0;
     int rc = 0;
-    ds_supervisor_want(p->supervisor, count < p->config.jobs ? (uint32_t)count : p->config.jobs);
-    while (b.head < count && rc == 0) {
-        if (stop_asked(p) && b.sent == b.head) {
-            rc = DS_POOL_STOPPED;
-            break;
+    for (uint32_t w = 0; w < p->crews && rc == 0; w++) {
+        const uint64_t begin = at;
+        for (uint64_t k = first; k < end; k++) {
+            if (crew_of(p, r, k) == w) {
+                row[at++] = k;
+            }
         }
-        while (post_call(&b, q)) {
+        if (at > begin && p->crew[w] == NULL) {
+            rc = open_one(p, w, e);
         }
-        ds_ring_publish(s, b.base + b.sent);
-        uint64_t before = b.head;
-        rc = collect(&b, asked, e);
-        if (rc == 0 && b.head == before && b.head < count) {
-            rc = await(&b, e);
+        if (at > begin && rc == 0) {
+            b[used++] = passage_open(p, r, p->crew[w], row + begin, at - begin);
         }
     }
-    p->tickets = b.base + b.sent;
-    if (b.head == count) {
-        p->collected = atomic_load(&s->head->done); /* a worker that died may have missed counting */
+    for (uint32_t i = 0; i < used && rc == 0; i++) {
+        post(&b[i]);
     }
+    for (uint32_t i = 0; i < used && rc == 0; i++) {
+        rc = finish(&b[i], e);
+    }
+    return rc;
+}
+
+/* A lane with a process to itself has no worker beside it to wait for: no more than `jobs` get a call at
+ * once. */
+static int lanes_crew(ds_pool *p, const request *r, ds_error *e)
+{
+    int rc = p->crew == NULL ? open_crews(p, e) : 0;
+    uint64_t *row = rc == 0 ? malloc(r->count * sizeof *row) : NULL;
+    passage *b = rc == 0 ? malloc(p->crews * sizeof *b) : NULL;
+    if (rc == 0 && (row == NULL || b == NULL)) {
+        rc = ds_no_memory(e);
+    }
+    const uint64_t most = p->crews > p->config.jobs ? p->config.jobs : r->count;
+    for (uint64_t k = 0; k < r->count && rc == 0; k += most) {
+        rc = call_crews(p, r, k, r->count - k < most ? r->count : k + most, row, b, e);
+    }
+    free(row);
+    free(b);
+    return rc;
+}
+
+/* ---- every request ---- */
+
+static int ask(ds_pool *p, const request *r, ds_error *e)
+{
+    const int lanes = r->what != DS_DO_EVALUATE;
+    if (p->dead || (lanes && stop_asked(p))) {
+        return DS_POOL_STOPPED;
+    }
+    if (r->count == 0) {
+        return 0;
+    }
+    if (p->local != NULL) {
+        return lanes ? lanes_local(p, r, e) : evaluate_local(p, r);
+    }
+    const int rc = lanes ? lanes_crew(p, r, e) : evaluate_crew(p, r, e);
     if (rc != 0) {
-        ds_ring_stop(s);
+        ds_ring_stop(ds_supervisor_share(p->supervisor));
         p->dead = 1;
     }
     return rc;
 }
 
+int ds_pool_step(ds_pool *p, uint64_t count, ds_lane_step *step, ds_error *e)
+{
+    const request r = {.what = DS_DO_STEP, .count = count, .step = step};
+    return ask(p, &r, e);
+}
+
+int ds_pool_back(ds_pool *p, uint64_t count, ds_lane_back *back, ds_error *e)
+{
+    const request r = {.what = DS_DO_BACK, .count = count, .back = back};
+    return ask(p, &r, e);
+}
+
 int ds_pool_ask(ds_pool *p, const ds_pool_question *q, ds_pool_sink *sink, void *ctx, ds_error *e)
 {
-    const question asked = {q, sink, ctx};
-    if (p->dead) {
-        return DS_POOL_STOPPED;
-    }
-    return p->local != NULL ? evaluate_local(p, &asked) : evaluate_crew(p, &asked, e);
+    const request r = {.what = DS_DO_EVALUATE, .count = q->count, .q = q, .sink = sink, .ctx = ctx};
+    return ask(p, &r, e);
 }
 
 int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first,
@@ -466,7 +834,7 @@ int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want,
     return ds_pool_ask(p, &q, sink, ctx, e);
 }
 
-/* ---- the contract of a batch ---- */
+/* ---- the contract of a request ---- */
 
 static int refuse(char text[DS_BATCH_TEXT], const char *why)
 {
@@ -474,16 +842,16 @@ static int refuse(char text[DS_BATCH_TEXT], const char *why)
     return 0;
 }
 
-static int rows_allowed(const ds_batch *b, const ds_problem *problem, char text[DS_BATCH_TEXT])
+static int rows_allowed(const ds_rows *r, const ds_problem *problem, char text[DS_BATCH_TEXT])
 {
     uint64_t n = problem->n;
-    for (uint64_t row = 0; row < b->count; row++) {
-        const double *x = b->x + row * n;
+    for (uint64_t row = 0; row < r->count; row++) {
+        const double *x = r->x + row * r->stride;
         for (uint64_t i = 0; i < n; i++) {
             if (!(x[i] >= problem->lower[i] && x[i] <= problem->upper[i])) { /* also catches NaN */
                 snprintf(text, DS_BATCH_TEXT,
                          "row %llu of %llu, variable %llu is %s, outside of its bounds %s..%s",
-                         (unsigned long long)row, (unsigned long long)b->count, (unsigned long long)i,
+                         (unsigned long long)row, (unsigned long long)r->count, (unsigned long long)i,
                          DS_TEXT_OF(x[i]), DS_TEXT_OF(problem->lower[i]), DS_TEXT_OF(problem->upper[i]));
                 return 0;
             }
@@ -492,18 +860,31 @@ static int rows_allowed(const ds_batch *b, const ds_problem *problem, char text[
     return 1;
 }
 
-int ds_batch_allowed(const ds_batch *b, const ds_problem *problem, char text[DS_BATCH_TEXT])
+int ds_rows_allowed(const ds_rows *r, const ds_results *results, const ds_problem *problem,
+                    char text[DS_BATCH_TEXT])
 {
-    if (b->count == 0 || b->x == NULL || b->loss == NULL) {
+    if (r->count == 0 || r->x == NULL || results->loss == NULL) {
         return refuse(text, "count is 0, or x or loss is NULL");
     }
-    if ((b->want & ~(uint32_t)DS_WANT_GRAD) != 0) {
+    if (r->n != problem->n || r->stride < r->n) {
+        return refuse(text, "n is not that of the problem, or stride is less than n");
+    }
+    if (r->memory != DS_MEMORY_HOST) {
+        return refuse(text, "memory is not DS_MEMORY_HOST");
+    }
+    if ((r->want & ~(uint32_t)DS_WANT_GRAD) != 0) {
         return refuse(text, "want holds more than DS_WANT_GRAD");
     }
-    if ((b->want & DS_WANT_GRAD) != 0 && (!problem->has_gradient || b->grad == NULL)) {
+    if ((r->want & DS_WANT_GRAD) != 0 && (!problem->has_gradient || results->grad == NULL)) {
         return refuse(text, problem->has_gradient
                                 ? "a gradient is wanted but grad is NULL"
                                 : "a gradient is wanted, which the environment does not have");
     }
-    return rows_allowed(b, problem, text);
+    if ((r->want & DS_WANT_GRAD) != 0 && results->stride < r->n) {
+        return refuse(text, "the stride of the gradients is less than n");
+    }
+    if (r->queries > 0 && (r->query == NULL || results->reply == NULL)) {
+        return refuse(text, "query or reply is NULL");
+    }
+    return rows_allowed(r, problem, text);
 }

@@ -87,10 +87,47 @@ uint64_t ds_pool_noise_key(const ds_pool *p, uint64_t id, uint64_t group);
 /* The key that evaluation `id` of a run with this seed gets, where its environment is stochastic. */
 uint64_t ds_noise_key_of(uint64_t seed, uint64_t id);
 
+/* ---- stepwise control ---- */
+
+/* One step of the episode in a lane, see ds_episode_step. */
+typedef struct ds_lane_step {
+    uint64_t lane, key, step;
+    const double *x;  /* actions of the steps 1..step, and room to n values */
+    double *obs;      /* out: n_obs values */
+    double reward;    /* out */
+    uint32_t ended;   /* out: DS_STEPS_* */
+    ds_answer answer; /* out */
+} ds_lane_step;
+
+/* One step backwards, see ds_episode_back. */
+typedef struct ds_lane_back {
+    uint64_t lane, key, taken, step;
+    double reward_bar;
+    const double *obs_bar; /* n_obs values */
+    double *action_bar;    /* out: n_act values */
+    int lost;              /* out */
+    ds_answer answer;      /* out */
+} ds_lane_back;
+
+/* Lanes that may be used: their numbers are below this one. */
+uint64_t ds_pool_lanes(const ds_pool *p);
+
+/* Makes `count` steps in different lanes, in parallel, of an environment whose steps.horizon is not 0. 0,
+ * DS_POOL_STOPPED when config.stop ended it, or an exit status. A crash costs the episode of the step in
+ * hand; the other lanes of that worker are brought back to where they were. */
+int ds_pool_step(ds_pool *p, uint64_t count, ds_lane_step *step, ds_error *e);
+
+/* Goes one step backwards in `count` different lanes, in parallel; else as ds_pool_step(). A crash costs the
+ * sweep of the step in hand; the other lanes of that worker are lost. */
+int ds_pool_back(ds_pool *p, uint64_t count, ds_lane_back *back, ds_error *e);
+
+/* ---- the contract ---- */
+
 enum { DS_BATCH_TEXT = 300 };
 
-/* What an optimizer may ask for: 1 where the batch of ds_objective.evaluate() keeps the rules for a
+/* What an optimizer may ask for: 1 where the request of ds_objective.evaluate() keeps the rules for a
  * problem, else 0 and what is wrong in `text`. */
-int ds_batch_allowed(const ds_batch *b, const ds_problem *problem, char text[DS_BATCH_TEXT]);
+int ds_rows_allowed(const ds_rows *r, const ds_results *results, const ds_problem *problem,
+                    char text[DS_BATCH_TEXT]);
 
 #endif

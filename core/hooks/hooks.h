@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hooks.h - the hook points that an environment lists (diffsim/ext/hooks.h), as values that travel from the
- * process of the plugin to those who show them. */
+/* hooks.h - the hook points that an environment lists (diffsim/ext/draft/hooks.h), as values that travel from
+ * the process of the plugin to those who show them. */
 #ifndef DS_HOOKS_HOOKS_H
 #define DS_HOOKS_HOOKS_H
 
-#include <diffsim/ext/hooks.h>
+#include <diffsim/ext/draft/hooks.h>
 
 #include "base/error.h"
 

@@ -4,6 +4,8 @@
 
 #include "plugin/channels.h"
 
+#include "base/sized.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +50,8 @@ static int accept(const char *id, const ds_channels *all, uint64_t i, ds_error *
 {
     ds_channel_entry *to = &all->entry[i];
     ds_channel *c = &to->c;
-    const uint32_t known = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV) | DS_CAN(DS_ASK_HV);
+    const uint32_t known =
+        DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV) | DS_CAN(DS_QUERY_HV);
     if (!is_name(to->name)) {
         return refuse(id, i, "has a name that does not match [a-z][a-z0-9_]{0,46}", e);
     }
@@ -62,8 +65,8 @@ static int accept(const char *id, const ds_channels *all, uint64_t i, ds_error *
     if (!(c->lower <= c->upper)) {
         return refuse(id, i, "has limits with lower > upper, or NaN", e);
     }
-    if ((c->ops & DS_CAN(DS_ASK_VALUE)) == 0) {
-        return refuse(id, i, "does not offer its values (DS_CAN(DS_ASK_VALUE))", e);
+    if ((c->ops & DS_CAN(DS_QUERY_VALUE)) == 0) {
+        return refuse(id, i, "does not offer its values (DS_CAN(DS_QUERY_VALUE))", e);
     }
     for (uint64_t k = 0; k < i; k++) {
         if (strcmp(all->entry[k].name, to->name) == 0) {
@@ -128,11 +131,19 @@ static int describe(const char *id, const ds_env_channels *table, void *self, ui
     return 0;
 }
 
-int ds_channels_ask(const char *id, const ds_env_channels *table, void *self, ds_channels *out, ds_error *e)
+int ds_channels_ask(const char *id, const ds_env_channels *theirs, void *self, ds_channels *out, ds_error *e)
 {
+    ds_env_channels table;
     uint64_t count = 0;
     memset(out, 0, sizeof *out);
-    ds_status st = table->count(self, &count);
+    if (DS_SIZED_READ(&table, theirs, DS_ENV_CHANNELS_SIZE_1_0, id, "the table of " DS_EXT_CHANNELS, e) !=
+        0) {
+        return DS_EXIT_PLUGIN;
+    }
+    if (table.count == NULL || table.describe == NULL) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: extension " DS_EXT_CHANNELS ": a function is missing", id);
+    }
+    ds_status st = table.count(self, &count);
     if (st != DS_OK) {
         return ds_fail(e, ds_status_exit(st), "%s: count() of " DS_EXT_CHANNELS " failed (%s)", id,
                        ds_status_name(st));
@@ -148,7 +159,7 @@ int ds_channels_ask(const char *id, const ds_env_channels *table, void *self, ds
     out->count = count;
     int rc = 0;
     for (uint64_t i = 0; rc == 0 && i < count; i++) {
-        rc = describe(id, table, self, i, &out->entry[i], e);
+        rc = describe(id, &table, self, i, &out->entry[i], e);
     }
     return rc != 0 ? rc : list_all(id, out, e);
 }
@@ -160,7 +171,7 @@ int ds_channels_take(const char *id, ds_channel_entry *entry, uint64_t count, ds
         entry[i].name[sizeof entry[i].name - 1] = '\0';
         entry[i].unit[sizeof entry[i].unit - 1] = '\0';
         entry[i].doc[sizeof entry[i].doc - 1] = '\0';
-        entry[i].c.ops |= DS_CAN(DS_ASK_VALUE); /* taken away where nothing can be asked */
+        entry[i].c.ops |= DS_CAN(DS_QUERY_VALUE); /* taken away where nothing can be asked */
     }
     return count == 0 ? 0 : list_all(id, out, e);
 }
@@ -222,14 +233,14 @@ static int may_ask(const ds_asks *a, const ds_channels *channels, uint32_t i, ch
         return wrong(text, q, "", "the environment has no such channel");
     }
     const ds_channel *c = &channels->entry[q->channel].c;
-    if (q->op < DS_ASK_VALUE || q->op > DS_ASK_HV || (c->ops & DS_CAN(q->op)) == 0) {
+    if (q->op < DS_QUERY_VALUE || q->op > DS_QUERY_HV || (c->ops & DS_CAN(q->op)) == 0) {
         return wrong(text, q, c->name, "it does not offer that");
     }
     for (uint32_t k = 0; k < i; k++) {
         if (a->ask[k].channel == q->channel && a->ask[k].op == q->op) {
             return wrong(text, q, c->name, "it is asked twice");
         }
-        if (a->ask[k].op != DS_ASK_VALUE && q->op != DS_ASK_VALUE) {
+        if (a->ask[k].op != DS_QUERY_VALUE && q->op != DS_QUERY_VALUE) {
             return wrong(text, q, c->name, "it is a second product in one row");
         }
     }
@@ -242,16 +253,16 @@ static void lay_out(ds_asks *a, const ds_channel *c, uint64_t n, uint32_t i)
     ds_asked *q = &a->ask[i];
     uint64_t elements = ds_channel_elements(c);
     q->v = a->in;
-    q->v_count = q->op == DS_ASK_JTV ? elements : q->op == DS_ASK_VALUE ? 0 : n;
+    q->v_count = q->op == DS_QUERY_JTV ? elements : q->op == DS_QUERY_VALUE ? 0 : n;
     q->w = q->v + q->v_count;
     q->w_count = q->weighted != 0 ? elements : 0;
     q->out = a->out;
     q->bytes = ds_channel_bytes(c, q->op, n);
-    q->elements = q->op == DS_ASK_VALUE || q->op == DS_ASK_JV ? elements : n;
+    q->elements = q->op == DS_QUERY_VALUE || q->op == DS_QUERY_JV ? elements : n;
     a->in = q->w + q->w_count;
     a->out += (q->bytes + 7) / 8;
-    a->values = q->op == DS_ASK_VALUE ? a->out : a->values;
-    a->product = q->op != DS_ASK_VALUE;
+    a->values = q->op == DS_QUERY_VALUE ? a->out : a->values;
+    a->product = q->op != DS_QUERY_VALUE;
 }
 
 int ds_asks_make(ds_asks *a, const ds_channels *channels, uint64_t n, uint32_t *place,
@@ -262,7 +273,7 @@ int ds_asks_make(ds_asks *a, const ds_channels *channels, uint64_t n, uint32_t *
         if (may_ask(a, channels, i, text) != 0) {
             return -1;
         }
-        last = a->ask[i].op != DS_ASK_VALUE ? i : last;
+        last = a->ask[i].op != DS_QUERY_VALUE ? i : last;
         if (place != NULL) {
             place[i] = i;
         }
@@ -291,10 +302,10 @@ void ds_asks_room(const ds_channels *channels, uint64_t n, uint64_t *in, uint64_
     for (uint64_t i = 0; i < channels->count; i++) {
         const ds_channel *c = &channels->entry[i].c;
         uint64_t elements = ds_channel_elements(c);
-        uint64_t need = (c->ops & DS_CAN(DS_ASK_HV)) != 0 ? n + elements : elements;
+        uint64_t need = (c->ops & DS_CAN(DS_QUERY_HV)) != 0 ? n + elements : elements;
         v = need > v ? need : v;
         largest = elements > largest ? elements : largest;
-        *out += (ds_channel_bytes(c, DS_ASK_VALUE, n) + 7) / 8;
+        *out += (ds_channel_bytes(c, DS_QUERY_VALUE, n) + 7) / 8;
     }
     if (channels->count > 0) {
         *in = v > n ? v : n;

@@ -25,9 +25,9 @@ typedef struct ds_channels {
     const ds_channel **list; /* the same, as optimizers get it */
 } ds_channels;
 
-/* Asks an instance of a plugin `id` for all of its channels and tests them: 0, or
- * DS_EXIT_PLUGIN with one line. */
-int ds_channels_ask(const char *id, const ds_env_channels *table, void *self, ds_channels *out, ds_error *e);
+/* Reads the table of a plugin `id`, gets all channels of an instance and tests them: 0, or DS_EXIT_PLUGIN
+ * with one line. */
+int ds_channels_ask(const char *id, const ds_env_channels *theirs, void *self, ds_channels *out, ds_error *e);
 
 /* Makes the list of entries that come from another process, which are taken over;
  * nothing of them is believed. */
@@ -65,7 +65,7 @@ typedef struct ds_asks {
     uint64_t in;      /* doubles that go into a row */
     uint64_t out;     /* words of 8 bytes that come out of it */
     uint64_t values;  /* of these, words of values: the first ones */
-    ds_asked ask[DS_MAX_ASKS];
+    ds_asked ask[DS_MAX_QUERIES];
 } ds_asks;
 
 enum { DS_ASKS_TEXT = 200 };

@@ -12,7 +12,12 @@
 #include "guest/surroundings.h"
 #include "plugin/needs.h"
 
-enum { NUMBERS_OF_CALL = 1 << 16 /* variables of all rows of one call: bounds the buffers of a worker */ };
+/* Bounds of the buffers of a worker. */
+enum {
+    NUMBERS_OF_CALL = 1 << 20,  /* variables of all rows of one call */
+    NUMBERS_OF_LANES = 1 << 26, /* variables and observed numbers of all lanes of an instance */
+    LANES_OF_INSTANCE = 65536
+};
 
 int ds_bounds_check(const char *who, uint64_t n, const double *lower, const double *upper, const double *x0,
                     int status, ds_error *e)
@@ -44,18 +49,8 @@ static int ask_bounds(ds_env *env, ds_error *e)
 
 static int ask_channels(ds_env *env, ds_error *e)
 {
-    const char *id = env->module->id;
     const ds_env_channels *theirs = ds_env_extension(env, DS_EXT_CHANNELS);
-    ds_env_channels t;
-    if (theirs == NULL) {
-        return 0;
-    }
-    if (DS_SIZED_READ(&t, theirs, DS_ENV_CHANNELS_SIZE_1_0, id, "the table of " DS_EXT_CHANNELS, e) != 0) {
-        return DS_EXIT_PLUGIN;
-    }
-    return t.count != NULL && t.describe != NULL
-               ? ds_channels_ask(id, &t, env->self, &env->channels, e)
-               : ds_fail(e, DS_EXIT_PLUGIN, "%s: extension " DS_EXT_CHANNELS ": a function is missing", id);
+    return theirs != NULL ? ds_channels_ask(env->module->id, theirs, env->self, &env->channels, e) : 0;
 }
 
 static int ask_hooks(ds_env *env, ds_error *e)
@@ -64,75 +59,68 @@ static int ask_hooks(ds_env *env, ds_error *e)
     return theirs != NULL ? ds_hooks_ask(env->module->id, theirs, env->self, &env->hooks, e) : 0;
 }
 
-static int ask_rl_gradient(ds_env *env, ds_error *e)
+static int missing_function(const ds_env *env, const char *extension, ds_error *e)
 {
-    ds_rl_gradient *own = &env->rl_gradient_table;
-    const ds_rl_gradient *theirs = ds_env_extension(env, DS_EXT_RL_GRADIENT);
-    const char *id = env->module->id;
+    return ds_fail(e, DS_EXIT_PLUGIN, "%s: extension %s: a function is missing", env->module->id, extension);
+}
+
+static int ask_steps_gradient(ds_env *env, ds_error *e)
+{
+    ds_env_steps_gradient *own = &env->steps_gradient_table;
+    const ds_env_steps_gradient *theirs = ds_env_extension(env, DS_EXT_STEPS_GRADIENT);
     if (theirs == NULL) {
         return 0;
     }
-    if (DS_SIZED_READ(own, theirs, DS_RL_GRADIENT_SIZE_1_0, id, "the table of " DS_EXT_RL_GRADIENT, e) != 0) {
+    if (DS_SIZED_READ(own, theirs, DS_ENV_STEPS_GRADIENT_SIZE_1_0, env->module->id,
+                      "the table of " DS_EXT_STEPS_GRADIENT, e) != 0) {
         return DS_EXIT_PLUGIN;
     }
-    env->rl_gradient = own;
-    return own->begin != NULL && own->back != NULL
-               ? 0
-               : ds_fail(e, DS_EXIT_PLUGIN, "%s: extension " DS_EXT_RL_GRADIENT ": a function is missing",
-                         id);
+    env->steps_gradient = own;
+    return own->back != NULL ? 0 : missing_function(env, DS_EXT_STEPS_GRADIENT, e);
 }
 
-static int ask_rl(ds_env *env, ds_error *e)
+static int check_steps(const ds_env *env, const ds_steps_info *info, ds_error *e)
 {
-    ds_rl_info *info = &env->rl_info;
-    const ds_rl *rl = ds_env_extension(env, DS_EXT_RL);
-    if (rl == NULL) {
+    const uint64_t n = env->info.n;
+    return info->horizon >= 1 && info->n_act >= 1 && info->n_act <= n && info->horizon <= n &&
+                   info->horizon * info->n_act == n && info->n_obs >= 1 && info->n_obs <= DS_MAX_OBSERVED
+               ? 0
+               : ds_fail(e, DS_EXIT_PLUGIN,
+                         "%s: extension " DS_EXT_STEPS
+                         ": %llu steps of %llu numbers with %llu observed ones do not fit %llu variables: "
+                         "horizon x n_act must be n, and 1 to %u numbers be observed",
+                         env->module->id, (unsigned long long)info->horizon, (unsigned long long)info->n_act,
+                         (unsigned long long)info->n_obs, (unsigned long long)n, DS_MAX_OBSERVED);
+}
+
+static int ask_steps(ds_env *env, ds_error *e)
+{
+    ds_steps_info *info = &env->steps_info;
+    const ds_env_steps *theirs = ds_env_extension(env, DS_EXT_STEPS), *own = &env->steps_table;
+    if (theirs == NULL) {
         return 0;
     }
-    if (DS_SIZED_READ(&env->rl_table, rl, DS_RL_SIZE_1_0, env->module->id, "the table of " DS_EXT_RL, e) !=
-        0) {
+    if (DS_SIZED_READ(&env->steps_table, theirs, DS_ENV_STEPS_SIZE_1_0, env->module->id,
+                      "the table of " DS_EXT_STEPS, e) != 0) {
         return DS_EXIT_PLUGIN;
     }
-    rl = &env->rl_table;
-    *info = (ds_rl_info){.struct_size = sizeof(*info)};
-    if (rl->info == NULL || rl->reset == NULL || rl->step == NULL) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: extension " DS_EXT_RL ": a function is missing",
-                       env->module->id);
+    *info = (ds_steps_info){.struct_size = sizeof(*info)};
+    if (own->info == NULL || own->begin == NULL || own->step == NULL) {
+        return missing_function(env, DS_EXT_STEPS, e);
     }
-    ds_status st = rl->info(env->self, info);
+    ds_status st = own->info(env->self, info);
     if (st != DS_OK) {
-        return ds_services_fail(&env->services, e, "info() of " DS_EXT_RL, st);
+        return ds_services_fail(&env->services, e, "info() of " DS_EXT_STEPS, st);
     }
-    uint64_t n = env->info.n;
-    if (info->horizon < 1 || info->n_act < 1 || info->n_act > n || info->horizon > n ||
-        info->horizon * info->n_act != n || info->n_obs < 1 || info->n_obs > DS_MAX_OBSERVED) {
-        return ds_fail(
-            e, DS_EXIT_PLUGIN,
-            "%s: extension " DS_EXT_RL
-            ": %llu steps of %llu numbers with %llu observed ones do not fit %llu variables: horizon x "
-            "n_act must be n, and 1 to %u numbers be observed",
-            env->module->id, (unsigned long long)info->horizon, (unsigned long long)info->n_act,
-            (unsigned long long)info->n_obs, (unsigned long long)n, DS_MAX_OBSERVED);
+    if (check_steps(env, info, e) != 0) {
+        return e->status;
     }
-    env->rl = rl;
-    return ask_rl_gradient(env, e);
-}
-
-static int ask_batch(ds_env *env, ds_error *e)
-{
-    ds_env_batch *own = &env->batch_table;
-    const ds_env_batch *b = ds_env_extension(env, DS_EXT_BATCH);
-    const char *id = env->module->id;
-    if (b == NULL) {
-        return 0;
-    }
-    if (DS_SIZED_READ(own, b, DS_ENV_BATCH_SIZE_1_0, id, "the table of " DS_EXT_BATCH, e) != 0) {
-        return DS_EXIT_PLUGIN;
-    }
-    env->batch = own;
-    return own->evaluate != NULL
-               ? 0
-               : ds_fail(e, DS_EXIT_PLUGIN, "%s: extension " DS_EXT_BATCH ": evaluate() is missing", id);
+    const uint64_t most = NUMBERS_OF_LANES / (env->info.n + info->n_obs);
+    info->max_lanes = info->max_lanes < LANES_OF_INSTANCE ? info->max_lanes : LANES_OF_INSTANCE;
+    info->max_lanes = info->max_lanes < most ? info->max_lanes : most;
+    info->max_lanes = info->max_lanes > 1 ? info->max_lanes : 1;
+    env->steps = own;
+    return ask_steps_gradient(env, e);
 }
 
 static int check_tolerance(const ds_env *env, ds_error *e)
@@ -188,6 +176,14 @@ static int ask_info(ds_env *env, ds_error *e)
     if (env->lower == NULL) {
         return ds_no_memory(e);
     }
+    /* What takes many rows gets as many as buffers of a bounded size hold. */
+    const uint64_t most = NUMBERS_OF_CALL / n;
+    env->max_rows = most < env->info.max_rows ? most : env->info.max_rows;
+    env->max_rows = env->max_rows > 1 ? env->max_rows : 1;
+    env->results = ds_env_results_make(env->max_rows);
+    if (env->results == NULL) {
+        return ds_no_memory(e);
+    }
     env->upper = env->lower + n;
     env->x0 = env->upper + n;
     uint64_t flags = env->module->plugin->desc->flags;
@@ -219,16 +215,22 @@ static int ask_all(ds_env *env, ds_error *e)
     static int (*const described[])(ds_env *, ds_error *) = {ask_channels, ask_score, ask_hooks};
     int status = ask_info(env, e);
     status = status != 0 ? status : ask_bounds(env, e);
-    status = status != 0 ? status : ask_batch(env, e);
     for (size_t i = 0; i < sizeof described / sizeof described[0] && status == 0; i++) {
         env->services.last_error[0] = '\0';
         status = ds_services_explain(&env->services, described[i](env, e), e);
     }
-    return status != 0 ? status : ask_rl(env, e);
+    return status != 0 ? status : ask_steps(env, e);
 }
 
 int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t seed, uint32_t threads,
                 const atomic_int *stop, ds_env **out, ds_error *e)
+{
+    const ds_place place = {threads, 0, 1};
+    return ds_env_open_at(module, settings, seed, &place, stop, out, e);
+}
+
+int ds_env_open_at(const ds_module *module, const ds_settings *settings, uint64_t seed, const ds_place *place,
+                   const atomic_int *stop, ds_env **out, ds_error *e)
 {
     ds_env *env = calloc(1, sizeof *env);
     ds_params *params = NULL;
@@ -242,7 +244,9 @@ int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t s
     status = status != 0 ? status
                          : ds_params_make(module->plugin->desc->params, module->id, settings, DS_SECTION_ENV,
                                           &params, e);
-    ds_services_init(&env->services, module, params, seed, threads, stop);
+    ds_services_init(&env->services, module, params, seed, place->threads, stop);
+    env->services.host.worker = place->worker;
+    env->services.host.workers = place->workers > 0 ? place->workers : 1;
     const ds_surroundings ours = ds_surroundings_note();
     status = status != 0 ? status : create(env, e);
     ds_surroundings_put_back(&ours);
@@ -270,24 +274,19 @@ void ds_env_close(ds_env *env)
     ds_channels_clear(&env->channels);
     free(env->lower);
     free(env->variables);
+    free(env->results);
     free(env);
-}
-
-uint64_t ds_env_rows(const ds_env *env)
-{
-    const uint64_t most = NUMBERS_OF_CALL / env->info.n;
-    return env->batch == NULL || most < 2 ? 1 : most < DS_MAX_ROWS ? most : DS_MAX_ROWS;
 }
 
 ds_env_facts ds_env_facts_of(const ds_env *env)
 {
     return (ds_env_facts){.info = env->info,
-                          .rows = ds_env_rows(env),
-                          .rl = env->rl_info,
+                          .max_rows = env->max_rows,
+                          .steps = env->steps_info,
                           .score = env->score,
                           .channels = &env->channels,
                           .has_gradient = env->has_gradient != 0,
-                          .rl_gradient = env->rl_gradient != NULL,
+                          .steps_gradient = env->steps_gradient != NULL,
                           .stochastic = (env->module->plugin->desc->flags & DS_ENV_STOCHASTIC) != 0,
                           .lower = env->lower,
                           .upper = env->upper,

@@ -10,81 +10,59 @@
 
 #include "base/sized.h"
 
-void ds_inquiry_open(const ds_inquiry *q, ds_ask ask[DS_MAX_ASKS], ds_ask *list[DS_MAX_ASKS])
-{
-    unsigned char *out = q->out;
-    memset(out, 0xff, q->asks->out * 8); /* NaN: an answer that is not filled is noticed */
-    for (uint32_t i = 0; i < q->asks->count; i++) {
-        const ds_asked *a = &q->asks->ask[i];
-        ask[i] = (ds_ask){.struct_size = sizeof ask[i],
-                          .op = a->op,
-                          .channel = a->channel,
-                          .v = a->v_count > 0 ? q->in + a->v : NULL,
-                          .w = a->w_count > 0 ? q->in + a->w : NULL,
-                          .out = out + 8 * a->out,
-                          .out_bytes = a->bytes};
-        list[i] = &ask[i];
-    }
-}
-
 /* The first number of an answer that is not finite; their count where all are. */
 static uint64_t first_wild(const ds_asked *a, uint32_t type, const void *out)
 {
-    int single = a->op == DS_ASK_VALUE && type == DS_TYPE_F32;
-    uint64_t i = a->op == DS_ASK_VALUE && type == DS_TYPE_U8 ? a->elements : 0;
+    int single = a->op == DS_QUERY_VALUE && type == DS_TYPE_F32;
+    uint64_t i = a->op == DS_QUERY_VALUE && type == DS_TYPE_U8 ? a->elements : 0;
     while (i < a->elements && isfinite(single ? (double)((const float *)out)[i] : ((const double *)out)[i])) {
         i++;
     }
     return i;
 }
 
-static void check_one(const ds_channels *channels, const ds_asked *a, const ds_ask *said, const void *out,
+static void check_one(const ds_channels *channels, const ds_asked *a, uint32_t kind, const void *out,
                       ds_answer *answer)
 {
     static const char *const what[] = {"", "element", "component of J v", "component of J' v",
                                        "component of H v"};
     const ds_channel *c = channels->list[a->channel];
-    int product = a->op != DS_ASK_VALUE;
+    int product = a->op != DS_QUERY_VALUE;
     uint64_t wild = first_wild(a, c->type, out);
-    if (said->out != out) {
-        answer->outcome = DS_EVAL_INVALID;
-        answer->loss = INFINITY;
-        snprintf(answer->message, sizeof answer->message,
-                 "channel %s: evaluate() changed out in ds_ask, which belongs to the host", c->name);
-    } else if (wild < a->elements) {
+    if (wild < a->elements) {
         answer->outcome = product ? DS_EVAL_BAD_GRAD : DS_EVAL_INVALID;
         answer->loss = product ? answer->loss : (double)INFINITY;
         snprintf(answer->message, sizeof answer->message, "channel %s: %s %llu is not finite", c->name,
                  what[a->op], (unsigned long long)wild);
-    } else if (product && said->kind == DS_GRAD_NONE) {
+    } else if (product && kind == DS_GRAD_NONE) {
         answer->outcome = DS_EVAL_BAD_GRAD;
         snprintf(answer->message, sizeof answer->message,
                  "evaluate() did not say how it made the product with channel '%s'", c->name);
     }
 }
 
-void ds_inquiry_check(const ds_channels *channels, const ds_inquiry *q, const ds_ask ask[DS_MAX_ASKS],
+void ds_inquiry_check(const ds_channels *channels, const ds_inquiry *q, const uint32_t *kind, uint64_t stride,
                       ds_answer *answer)
 {
     const ds_asks *asks = q->asks;
     unsigned char *out = q->out;
     for (uint32_t i = 0; answer->outcome == DS_EVAL_OK && i < asks->count; i++) {
-        check_one(channels, &asks->ask[i], &ask[i], out + 8 * asks->ask[i].out, answer);
+        check_one(channels, &asks->ask[i], kind[i * stride], out + 8 * asks->ask[i].out, answer);
     }
     if (answer->outcome > DS_EVAL_BAD_GRAD) {
         memset(out, 0, asks->out * 8);
     } else if (answer->outcome == DS_EVAL_BAD_GRAD) {
         memset(out + asks->values * 8, 0, (asks->out - asks->values) * 8);
     } else if (asks->product) {
-        uint32_t kind = ask[asks->count - 1].kind;
+        const uint32_t last = kind[(asks->count - 1) * stride];
         answer->product_kind =
-            kind <= DS_GRAD_SMOOTHED ? kind : DS_GRAD_SMOOTHED; /* that of a later version */
+            last <= DS_GRAD_SMOOTHED ? last : DS_GRAD_SMOOTHED; /* that of a later version */
     }
 }
 
 /* ---- the score ---- */
 
-/* Numbers of operations that no plugin sees: beyond those of ds_ask.op. */
+/* Numbers of operations that no plugin sees: beyond those of ds_query.op. */
 enum { SCORE = 0x10000, SCORE_AND_BASELINE = 0x10001 };
 
 int ds_score_credible(const ds_score_info *info)

@@ -4,7 +4,7 @@
 #ifndef DS_PLUGIN_INQUIRY_H
 #define DS_PLUGIN_INQUIRY_H
 
-#include <diffsim/ext/score.h>
+#include <diffsim/ext/draft/score.h>
 
 #include "base/answer.h"
 #include "plugin/channels.h"
@@ -16,14 +16,12 @@ typedef struct ds_inquiry {
     void *out;
 } ds_inquiry;
 
-/* The questions as a plugin gets them. */
-void ds_inquiry_open(const ds_inquiry *q, ds_ask ask[DS_MAX_ASKS], ds_ask *list[DS_MAX_ASKS]);
-
-/* Tests what the plugin has answered beside a loss; `out` is zeroed as far as there is no answer. */
-void ds_inquiry_check(const ds_channels *channels, const ds_inquiry *q, const ds_ask ask[DS_MAX_ASKS],
+/* Tests what the plugin has answered beside a loss; kind[i stride] is how it made answer i. `out` is zeroed
+ * as far as there is no answer. */
+void ds_inquiry_check(const ds_channels *channels, const ds_inquiry *q, const uint32_t *kind, uint64_t stride,
                       ds_answer *answer);
 
-/* ---- noise on the actions of a policy and its score (diffsim/ext/score.h) ---- */
+/* ---- noise on the actions of a policy and its score (diffsim/ext/draft/score.h) ---- */
 
 /* Takes the table of an instance of plugin `id` (NULL = it has none: info->noise is 0) into *own and asks
  * what is drawn. DS_EXIT_PLUGIN and a line where what it says is not possible. */

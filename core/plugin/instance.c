@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* instance.c - evaluations of an environment instance, one or many at once, and their answers made safe. */
+/* instance.c - evaluations of an environment instance, and their answers made safe. */
 #include "config.h"
 
 #include "plugin/instance.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -32,117 +33,112 @@ void ds_answer_fail_status(const ds_env *env, ds_answer *a, ds_status st)
     ds_answer_fail(a, st > 0 ? DS_EVAL_STOPPED : DS_EVAL_ERROR, why[0] != '\0' ? why : ds_status_text(st));
 }
 
-/* What one evaluation was told. The plugin gets it in a struct that it can write to: answers are looked at
- * through this copy alone. */
-typedef struct told {
-    const double *x;
-    double *grad; /* NULL where none is wanted */
-    uint64_t noise_key, asks;
-    ds_ask *const *ask;
-    uint32_t want;
-} told;
+/* ---- a table ---- */
 
-/* The field of the question that the plugin has changed, or NULL. */
-static const char *rewritten(const ds_env *env, const told *t, const ds_eval *io)
+/* Results of the rows of one call, as the plugin writes them. */
+struct ds_env_results {
+    double *loss;
+    uint32_t *outcome, *grad_kind, *kind; /* kind: of each query for each row */
+    int64_t *bad_step;
+    uint64_t *cost_steps;
+};
+
+struct ds_env_results *ds_env_results_make(uint64_t rows)
 {
-    return io->grad != t->grad              ? "grad"
-           : io->n != env->info.n           ? "n"
-           : io->want != t->want            ? "want"
-           : io->x != t->x                  ? "x"
-           : io->noise_key != t->noise_key  ? "noise_key"
-           : io->asks != t->asks            ? "asks"
-           : io->ask != t->ask              ? "ask"
-           : io->struct_size != sizeof(*io) ? "struct_size"
-                                            : NULL;
+    const uint64_t numbers = rows * (3 + 1 + (DS_MAX_QUERIES + 1) / 2);
+    struct ds_env_results *r = malloc(sizeof *r + numbers * sizeof(double));
+    if (r != NULL) {
+        r->loss = (double *)(void *)(r + 1);
+        r->bad_step = (int64_t *)(void *)(r->loss + rows);
+        r->cost_steps = (uint64_t *)(void *)(r->bad_step + rows);
+        r->outcome = (uint32_t *)(void *)(r->cost_steps + rows);
+        r->grad_kind = r->outcome + rows;
+        r->kind = r->grad_kind + rows;
+    }
+    return r;
 }
 
-static void validate_gradient(const ds_env *env, const told *t, const ds_eval *io, ds_answer *a)
+static double *grad_of(const ds_env_rows *t, uint64_t k)
+{
+    return (t->want & DS_WANT_GRAD) != 0 && t->grad != NULL ? t->grad + k * t->grad_stride : NULL;
+}
+
+static ds_inquiry inquiry_of(const ds_env_rows *t, uint64_t k)
+{
+    return (ds_inquiry){t->asks, t->in != NULL ? t->in + k * t->in_stride : NULL, t->out + k * t->out_stride};
+}
+
+static void validate_gradient(const ds_env *env, const double *grad, ds_answer *a)
 {
     for (uint64_t i = 0; i < env->info.n; i++) {
-        if (!isfinite(t->grad[i])) {
+        if (!isfinite(grad[i])) {
             a->outcome = DS_EVAL_BAD_GRAD;
             snprintf(a->message, sizeof a->message, "component %llu of the gradient is not finite",
                      (unsigned long long)i);
             return;
         }
     }
-    if (io->grad_kind == DS_GRAD_NONE) {
+    if (a->grad_kind == DS_GRAD_NONE) {
         a->outcome = DS_EVAL_BAD_GRAD;
         set_message(a, "evaluate() did not say which kind of gradient it returned");
-    } else if (io->grad_kind > DS_GRAD_SMOOTHED) {
+    } else if (a->grad_kind > DS_GRAD_SMOOTHED) {
         a->grad_kind = DS_GRAD_SMOOTHED; /* of a later version: the least that it can be */
     }
 }
 
 /* Without success there is no gradient. */
-static void drop_gradient(const ds_env *env, const told *t, ds_answer *a)
+static void drop_gradient(const ds_env *env, double *grad, ds_answer *a)
 {
-    if (t->grad != NULL && a->outcome != DS_EVAL_OK) {
-        memset(t->grad, 0, env->info.n * sizeof *t->grad);
+    if (grad != NULL && a->outcome != DS_EVAL_OK) {
+        memset(grad, 0, env->info.n * sizeof *grad);
         a->grad_kind = DS_GRAD_NONE;
     }
 }
 
-/* What evaluate() answered, made safe. */
-static void validate(const ds_env *env, const told *t, const ds_eval *io, ds_answer *a)
+/* What evaluate() answered for row k, made safe. */
+static void validate(const ds_env *env, const ds_env_rows *t, uint64_t k, ds_answer *a)
 {
-    const char *field = rewritten(env, t, io);
-    a->loss = io->loss;
-    a->outcome = io->outcome;
-    a->grad_kind = (t->want & DS_WANT_GRAD) != 0 ? io->grad_kind : DS_GRAD_NONE;
-    a->bad_step = io->bad_step;
-    a->cost_steps = ds_cost_of(io->cost_steps);
-    if (field != NULL) {
-        char text[sizeof a->message];
-        snprintf(text, sizeof text, "evaluate() changed %s in ds_eval, which belongs to the host", field);
-        ds_answer_fail(a, DS_EVAL_INVALID, text);
-    } else if (io->outcome >= DS_EVAL_OUTCOMES) {
+    const struct ds_env_results *r = env->results;
+    const uint32_t outcome = r->outcome[k];
+    double *grad = grad_of(t, k);
+    a->loss = r->loss[k];
+    a->outcome = outcome;
+    a->grad_kind = (t->want & DS_WANT_GRAD) != 0 ? r->grad_kind[k] : DS_GRAD_NONE;
+    a->bad_step = r->bad_step[k];
+    a->cost_steps = ds_cost_of(r->cost_steps[k]);
+    if (outcome >= DS_EVAL_OUTCOMES) {
         ds_answer_fail(a, DS_EVAL_ERROR, "evaluate() set an outcome that this host does not know");
-    } else if (io->outcome > DS_EVAL_INFEASIBLE) {
+    } else if (outcome > DS_EVAL_INFEASIBLE) {
         ds_answer_fail(a, DS_EVAL_INVALID, "evaluate() set an outcome that only the host sets");
-    } else if (io->outcome >= DS_EVAL_DIVERGED) {
-        ds_answer_fail(a, io->outcome, env->services.last_error);
-    } else if (!isfinite(io->loss)) {
+    } else if (outcome >= DS_EVAL_DIVERGED) {
+        ds_answer_fail(a, outcome, env->services.last_error);
+    } else if (!isfinite(a->loss)) {
         ds_answer_fail(a, DS_EVAL_INVALID, "evaluate() returned a loss that is not finite as a success");
-    } else if (io->outcome == DS_EVAL_BAD_GRAD) {
+    } else if (outcome == DS_EVAL_BAD_GRAD) {
         set_message(a, env->services.last_error);
-    } else if (t->grad != NULL) {
-        validate_gradient(env, t, io, a);
+    } else if (grad != NULL) {
+        validate_gradient(env, grad, a);
     }
-    drop_gradient(env, t, a);
+    drop_gradient(env, grad, a);
 }
 
-/* Field by field: a copy of the whole would wait for its parts to be written. */
-static void question(ds_eval *io, const ds_env *env, const told *t)
-{
-    io->struct_size = sizeof *io;
-    io->want = t->want;
-    io->n = env->info.n;
-    io->x = t->x;
-    io->noise_key = t->noise_key;
-    io->grad = t->grad;
-    io->loss = NAN;
-    io->outcome = DS_EVAL_OK;
-    io->grad_kind = DS_GRAD_NONE;
-    io->bad_step = -1;
-    io->cost_steps = 0;
-    io->asks = t->asks;
-    io->ask = t->ask;
-}
+/* ---- the score of noise on actions ---- */
 
-/* The episode with noise on the actions, its score and, where asked for, its baseline: `out` is filled. */
-static ds_status evaluate_score(ds_env *env, const ds_inquiry *q, ds_eval *io)
+/* The episode with noise on the actions, its score and, where wanted, its baseline: `out` is filled. */
+static ds_status evaluate_score(ds_env *env, const ds_inquiry *q, const ds_rows *rows,
+                                const ds_results *results)
 {
     const uint64_t n = env->info.n;
     double *out = q->out;
     memset(out, 0xff, (n + 1) * sizeof *out); /* NaN: a score that is not filled is noticed */
-    ds_score ask = {.struct_size = sizeof ask,
-                    .flags = ds_score_baseline_asked(q->asks) ? DS_SCORE_BASELINE : 0,
-                    .sigma = q->in[0],
-                    .score = out,
-                    .baseline = NAN};
-    ds_status st = env->score.noise > 0 ? env->score_table.evaluate(env->self, io, &ask) : DS_E_UNSUPPORTED;
-    out[n] = ask.baseline;
+    ds_score score = {.struct_size = sizeof score,
+                      .flags = ds_score_baseline_asked(q->asks) ? DS_SCORE_BASELINE : 0,
+                      .sigma = q->in[0],
+                      .score = out,
+                      .baseline = NAN};
+    ds_status st =
+        env->score.noise > 0 ? env->score_table.evaluate(env->self, rows, results, &score) : DS_E_UNSUPPORTED;
+    out[n] = score.baseline;
     return st;
 }
 
@@ -168,75 +164,186 @@ static void check_score(const ds_env *env, const ds_inquiry *q, ds_answer *a)
     }
 }
 
+/* ---- a call ---- */
+
+/* Presets the results of the rows, and points to them. */
+static void preset(const ds_env *env, const ds_env_rows *t, uint64_t queries)
+{
+    const struct ds_env_results *r = env->results;
+    for (uint64_t k = 0; k < t->count; k++) {
+        r->loss[k] = NAN;
+        r->outcome[k] = DS_EVAL_OK;
+        r->grad_kind[k] = DS_GRAD_NONE;
+        r->bad_step[k] = -1;
+        r->cost_steps[k] = 0;
+        for (uint64_t i = 0; i < queries; i++) {
+            r->kind[i * t->count + k] = DS_GRAD_NONE;
+        }
+    }
+}
+
+/* One call of the plugin for all rows. Out of line, as most evaluations have no queries. */
+static __attribute__((noinline)) ds_status call_with_queries(ds_env *env, const ds_env_rows *t, ds_rows *rows,
+                                                             ds_results *results)
+{
+    ds_query query[DS_MAX_QUERIES];
+    const ds_query *list[DS_MAX_QUERIES];
+    ds_reply reply[DS_MAX_QUERIES];
+    const ds_reply *replies[DS_MAX_QUERIES];
+    const ds_asks *asks = t->asks;
+    for (uint64_t k = 0; k < t->count; k++) {
+        /* NaN: an answer that is not filled is noticed */
+        memset(t->out + k * t->out_stride, 0xff, asks->out * sizeof *t->out);
+    }
+    for (uint32_t i = 0; i < asks->count; i++) {
+        const ds_asked *a = &asks->ask[i];
+        query[i] = (ds_query){.struct_size = sizeof query[i],
+                              .op = a->op,
+                              .channel = a->channel,
+                              .v = a->v_count > 0 ? t->in + a->v : NULL,
+                              .w = a->w_count > 0 ? t->in + a->w : NULL,
+                              .v_stride = t->in_stride,
+                              .w_stride = t->in_stride};
+        reply[i] = (ds_reply){.struct_size = sizeof reply[i],
+                              .out = t->out + a->out,
+                              .stride = t->out_stride * sizeof *t->out,
+                              .bytes = a->bytes,
+                              .kind = env->results->kind + i * t->count};
+        list[i] = &query[i];
+        replies[i] = &reply[i];
+    }
+    rows->queries = asks->count;
+    rows->query = list;
+    results->reply = replies;
+    return env->vt->evaluate(env->self, rows, results);
+}
+
+static ds_status call(ds_env *env, const ds_env_rows *t)
+{
+    const struct ds_env_results *r = env->results;
+    const int scored = t->asks != NULL && ds_score_asked(t->asks);
+    const int graded = (t->want & DS_WANT_GRAD) != 0 && t->grad != NULL;
+    ds_rows rows = {.struct_size = sizeof rows,
+                    .want = t->want,
+                    .count = t->count,
+                    .n = env->info.n,
+                    .stride = t->x_stride,
+                    .x = t->x,
+                    .noise_key = t->noise_key};
+    ds_results results = {.struct_size = sizeof results,
+                          .stride = t->grad_stride,
+                          .loss = r->loss,
+                          .grad = graded ? t->grad : NULL,
+                          .outcome = r->outcome,
+                          .grad_kind = r->grad_kind,
+                          .bad_step = r->bad_step,
+                          .cost_steps = r->cost_steps};
+    preset(env, t, t->asks != NULL && !scored ? t->asks->count : 0);
+    env->services.last_error[0] = '\0';
+    if (scored) {
+        const ds_inquiry q = inquiry_of(t, 0);
+        return evaluate_score(env, &q, &rows, &results);
+    }
+    return t->asks != NULL ? call_with_queries(env, t, &rows, &results)
+                           : env->vt->evaluate(env->self, &rows, &results);
+}
+
+/* The answer to row k of a call that returned `st`. */
+static void take_row(ds_env *env, const ds_env_rows *t, uint64_t k, ds_status st)
+{
+    ds_answer *a = t->answer[k];
+    double *grad = grad_of(t, k);
+    a->message[0] = '\0';
+    a->product_kind = DS_GRAD_NONE;
+    if (st == DS_OK) {
+        validate(env, t, k, a);
+    } else {
+        a->bad_step = -1;
+        a->cost_steps = ds_cost_of(env->results->cost_steps[k]);
+        ds_answer_fail_status(env, a, st);
+        drop_gradient(env, grad, a);
+    }
+    if (t->asks == NULL) {
+        return;
+    }
+    const ds_inquiry q = inquiry_of(t, k);
+    if (ds_score_asked(t->asks)) {
+        check_score(env, &q, a);
+    } else {
+        ds_inquiry_check(&env->channels, &q, env->results->kind + k, t->count, a);
+        a->grad_kind = (t->want & DS_WANT_GRAD) != 0 ? a->grad_kind : a->product_kind;
+    }
+    drop_gradient(env, grad, a); /* an answer that is not finite spoils the row */
+}
+
+/* Row k of a table alone. */
+static ds_env_rows row_of(const ds_env_rows *t, uint64_t k)
+{
+    ds_env_rows row = *t;
+    row.count = 1;
+    row.x = t->x + k * t->x_stride;
+    row.noise_key = t->noise_key + k;
+    row.in = t->in != NULL ? t->in + k * t->in_stride : NULL;
+    row.grad = grad_of(t, k);
+    row.out = t->out != NULL ? t->out + k * t->out_stride : NULL;
+    row.answer = t->answer + k;
+    return row;
+}
+
+static int is_stopping(const ds_env *env)
+{
+    return env->services.stop != NULL && atomic_load_explicit(env->services.stop, memory_order_relaxed) != 0;
+}
+
+ds_status ds_env_evaluate_table(ds_env *env, const ds_env_rows *t)
+{
+    const double start = ds_clock_s();
+    const ds_status st = call(env, t);
+    const double each = (ds_clock_s() - start) / (double)t->count;
+    for (uint64_t k = 0; k < t->count; k++) {
+        take_row(env, t, k, st);
+        t->answer[k]->wall_s = each;
+    }
+    if (t->count == 1 || (st > 0 && is_stopping(env))) {
+        return st > 0 ? DS_STOPPED : DS_OK;
+    }
+    ds_status status = DS_OK;
+    for (uint64_t k = 0; k < t->count; k++) {
+        if (t->answer[k]->outcome != DS_EVAL_OK) {
+            /* Alone once more: then the message that the plugin gives belongs to this row, and so does a
+             * stop that nobody asked for. */
+            const ds_env_rows row = row_of(t, k);
+            status = ds_env_evaluate_table(env, &row) != DS_OK ? DS_STOPPED : status;
+        }
+    }
+    return status;
+}
+
 ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                          const ds_inquiry *inquiry, ds_answer *answer)
 {
-    ds_ask ask[DS_MAX_ASKS], *list[DS_MAX_ASKS];
-    ds_eval io;
-    told t = {x, (want & DS_WANT_GRAD) != 0 ? grad : NULL, noise_key, 0, NULL, want};
-    const int scored = inquiry != NULL && ds_score_asked(inquiry->asks);
-    if (inquiry != NULL && !scored) {
-        ds_inquiry_open(inquiry, ask, list);
-        t.asks = inquiry->asks->count;
-        t.ask = list;
-    }
-    question(&io, env, &t);
-    double start = ds_clock_s();
-    answer->message[0] = '\0';
-    answer->product_kind = DS_GRAD_NONE;
-    env->services.last_error[0] = '\0';
-    ds_status st = scored ? evaluate_score(env, inquiry, &io) : env->vt->evaluate(env->self, &io);
-    if (st == DS_OK) {
-        validate(env, &t, &io, answer);
-    } else {
-        answer->bad_step = -1;
-        answer->cost_steps = ds_cost_of(io.cost_steps);
-        ds_answer_fail_status(env, answer, st);
-        drop_gradient(env, &t, answer);
-    }
-    if (scored) {
-        check_score(env, inquiry, answer);
-        drop_gradient(env, &t, answer);
-    } else if (inquiry != NULL) {
-        ds_inquiry_check(&env->channels, inquiry, ask, answer);
-        answer->grad_kind = (want & DS_WANT_GRAD) != 0 ? answer->grad_kind : answer->product_kind;
-        drop_gradient(env, &t, answer); /* an answer that is not finite spoils the row */
-    }
-    answer->wall_s = ds_clock_s() - start;
-    return st > 0 ? DS_STOPPED : DS_OK;
+    const uint64_t n = env->info.n;
+    ds_answer *const list[] = {answer};
+    const ds_env_rows t = {.count = 1,
+                           .want = want,
+                           .x = x,
+                           .x_stride = n,
+                           .noise_key = &noise_key,
+                           .asks = inquiry != NULL ? inquiry->asks : NULL,
+                           .in = inquiry != NULL ? inquiry->in : NULL,
+                           .in_stride = inquiry != NULL ? inquiry->asks->in : 0,
+                           .grad = grad,
+                           .grad_stride = n,
+                           .out = inquiry != NULL ? inquiry->out : NULL,
+                           .out_stride = inquiry != NULL ? inquiry->asks->out : 0,
+                           .answer = list};
+    return ds_env_evaluate_table(env, &t);
 }
 
 ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                           ds_answer *answer)
 {
     return ds_env_inquire(env, x, noise_key, want, grad, NULL, answer);
-}
-
-void ds_env_evaluate_many(ds_env *env, uint64_t count, const double *x, uint64_t stride,
-                          const uint64_t *noise_key, uint32_t want, double *grad, ds_answer *const *answer)
-{
-    ds_eval io[DS_MAX_ROWS], *list[DS_MAX_ROWS];
-    told t[DS_MAX_ROWS];
-    double start = ds_clock_s();
-    for (uint64_t k = 0; k < count; k++) {
-        t[k] = (told){x + k * stride, NULL, noise_key[k], 0, NULL, want};
-        t[k].grad = (want & DS_WANT_GRAD) != 0 && grad != NULL ? grad + k * stride : NULL;
-        question(&io[k], env, &t[k]);
-        list[k] = &io[k];
-    }
-    ds_status st = env->batch->evaluate(env->self, count, list);
-    double each = (ds_clock_s() - start) / (double)count;
-    for (uint64_t k = 0; k < count; k++) {
-        if (st != DS_OK || io[k].outcome != DS_EVAL_OK) {
-            /* Alone once more: then the message that the plugin gives belongs to this point. */
-            ds_env_evaluate(env, x + k * stride, noise_key[k], want, t[k].grad, answer[k]);
-            continue;
-        }
-        answer[k]->message[0] = '\0';
-        answer[k]->product_kind = DS_GRAD_NONE;
-        validate(env, &t[k], &io[k], answer[k]);
-        answer[k]->wall_s = each;
-    }
 }
 
 const void *ds_env_extension(const ds_env *env, const char *id)

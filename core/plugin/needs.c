@@ -16,8 +16,8 @@ ds_offer ds_offer_of_env(const ds_desc *env)
     return (ds_offer){.who = env->id,
                       .gradient = (env->flags & DS_ENV_GRADIENT) != 0,
                       .residuals = ds_desc_offers(env, DS_EXT_CHANNELS),
-                      .episodes = ds_desc_offers(env, DS_EXT_RL),
-                      .episode_gradients = ds_desc_offers(env, DS_EXT_RL_GRADIENT),
+                      .episodes = ds_desc_offers(env, DS_EXT_STEPS),
+                      .episode_gradients = ds_desc_offers(env, DS_EXT_STEPS_GRADIENT),
                       .extensions = env->extensions,
                       .advice = other_plugin};
 }
@@ -27,8 +27,8 @@ ds_offer ds_offer_of_instance(const ds_desc *env, const ds_env_facts *facts)
     ds_offer o = ds_offer_of_env(env);
     o.gradient = facts->has_gradient;
     o.residuals = ds_channels_residuals(facts->channels) > 0;
-    o.episodes = facts->rl.horizon > 0;
-    o.episode_gradients = facts->rl_gradient != 0;
+    o.episodes = facts->steps.horizon > 0;
+    o.episode_gradients = facts->steps_gradient != 0;
     return o;
 }
 
@@ -41,10 +41,10 @@ static int offers(const ds_offer *o, const char *id)
     if (strcmp(id, DS_HAS_RESIDUALS) == 0) {
         return o->residuals;
     }
-    if (strcmp(id, DS_EXT_RL) == 0) {
+    if (strcmp(id, DS_EXT_STEPS) == 0) {
         return o->episodes;
     }
-    if (strcmp(id, DS_EXT_RL_GRADIENT) == 0) {
+    if (strcmp(id, DS_EXT_STEPS_GRADIENT) == 0) {
         return o->episode_gradients;
     }
     while (at != NULL && *at != NULL && strcmp(*at, id) != 0) {
@@ -64,11 +64,11 @@ const char *ds_need_unmet(const ds_desc *d, const ds_offer *o)
 
 const char *ds_need_words(const char *id)
 {
-    return strcmp(id, DS_HAS_GRADIENT) == 0      ? "gradients"
-           : strcmp(id, DS_HAS_RESIDUALS) == 0   ? "residuals"
-           : strcmp(id, DS_EXT_RL) == 0          ? "stepwise control"
-           : strcmp(id, DS_EXT_RL_GRADIENT) == 0 ? "gradients of stepwise control"
-                                                 : id;
+    return strcmp(id, DS_HAS_GRADIENT) == 0         ? "gradients"
+           : strcmp(id, DS_HAS_RESIDUALS) == 0      ? "residuals"
+           : strcmp(id, DS_EXT_STEPS) == 0          ? "stepwise control"
+           : strcmp(id, DS_EXT_STEPS_GRADIENT) == 0 ? "gradients of stepwise control"
+                                                    : id;
 }
 
 int ds_need_check(const ds_desc *d, const ds_offer *o, ds_error *e)

@@ -10,8 +10,8 @@ typedef struct ds_offer {
     const char *who;               /* "torus" */
     int gradient;                  /* DS_HAS_GRADIENT */
     int residuals;                 /* DS_HAS_RESIDUALS */
-    int episodes;                  /* DS_EXT_RL */
-    int episode_gradients;         /* DS_EXT_RL_GRADIENT */
+    int episodes;                  /* DS_EXT_STEPS */
+    int episode_gradients;         /* DS_EXT_STEPS_GRADIENT */
     const char *const *extensions; /* any other id, NULL-terminated; may be NULL */
     const char *advice;            /* what to do without it */
 } ds_offer;

@@ -120,6 +120,7 @@ void ds_services_init(ds_services *s, const ds_module *module, ds_params *params
                                 .ctx = s,
                                 .seed = module->plugin->desc->kind == DS_KIND_ENV ? 0 : seed,
                                 .threads = threads > 0 ? threads : 1,
+                                .workers = 1,
                                 .log = service_log,
                                 .error = service_error,
                                 .should_stop = service_stop,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* asked.c - packs the questions of a batch, hands out their answers, and writes them for the record. */
+/* asked.c - packs the queries of a request, hands out their answers, and writes them for the record. */
 #include "config.h"
 
 #include "run/asked.h"
@@ -13,94 +13,103 @@
 
 enum { HEAD = 3, PER_ASK = 3 }; /* numbers of a list: noise and count; op, channel, weighted */
 
-/* ---- a batch ---- */
+/* ---- a request ---- */
 
 static int wrong(char text[DS_ASKS_TEXT], uint64_t i, const char *why)
 {
-    snprintf(text, DS_ASKS_TEXT, "question %llu %s", (unsigned long long)i, why);
+    snprintf(text, DS_ASKS_TEXT, "query %llu %s", (unsigned long long)i, why);
     return -1;
 }
 
 /* Copies `count` rows of `width` numbers to their place in the rows of `in`. */
-static int pack(ds_asked_rows *r, const double *from, uint64_t count, uint64_t width, uint64_t at)
+static int pack(ds_asked_rows *r, const double *from, uint64_t stride, uint64_t count, uint64_t width,
+                uint64_t at)
 {
-    for (uint64_t k = 0; k < count * width; k++) {
-        if (!isfinite(from[k])) {
-            return -1;
+    for (uint64_t k = 0; k < count; k++) {
+        for (uint64_t i = 0; i < width; i++) {
+            if (!isfinite(from[k * stride + i])) {
+                return -1;
+            }
+            r->in[k * r->asks.in + at + i] = from[k * stride + i];
         }
-        r->in[k / width * r->asks.in + at + k % width] = from[k];
     }
     return 0;
 }
 
-/* Takes the numbers of question i of the batch. */
-static int take(ds_asked_rows *r, const ds_batch *b, uint32_t i, char text[DS_ASKS_TEXT])
+/* Takes the numbers of query i of the request. */
+static int take(ds_asked_rows *r, const ds_request *q, uint32_t i, char text[DS_ASKS_TEXT])
 {
-    const ds_ask *q = b->ask[i];
+    const ds_query *query = &q->query[i];
+    const ds_reply *reply = &q->reply[i];
     const ds_asked *a = &r->asks.ask[r->place[i]];
-    if ((a->v_count > 0) != (q->v != NULL) || q->out == NULL) {
+    const uint64_t count = q->rows.count;
+    if ((a->v_count > 0) != (query->v != NULL) || reply->out == NULL) {
         return wrong(text, i, "has no v, or one where there is none to give, or no out");
     }
-    if (q->out_bytes != b->count * a->bytes) {
-        return wrong(text, i, "has out_bytes that are not what the answers of all rows take");
+    if (reply->bytes != a->bytes || (count > 1 && (reply->stride < a->bytes || reply->stride % 8 != 0))) {
+        return wrong(text, i,
+                     "has a reply whose bytes are not what an answer takes, or a stride that is less or no "
+                     "multiple of 8");
     }
-    if ((q->v != NULL && pack(r, q->v, b->count, a->v_count, a->v) != 0) ||
-        (q->w != NULL && pack(r, q->w, b->count, a->w_count, a->w) != 0)) {
+    if (count > 1 && ((query->v != NULL && query->v_stride < a->v_count) ||
+                      (query->w != NULL && query->w_stride < a->w_count))) {
+        return wrong(text, i, "has a v_stride or w_stride that is less than a row");
+    }
+    if ((query->v != NULL && pack(r, query->v, query->v_stride, count, a->v_count, a->v) != 0) ||
+        (query->w != NULL && pack(r, query->w, query->w_stride, count, a->w_count, a->w) != 0)) {
         return wrong(text, i, "has a number in v or w that is not finite");
     }
     return 0;
 }
 
-static int read_list(ds_asked_rows *r, const ds_batch *b, char text[DS_ASKS_TEXT])
+static int read_list(ds_asked_rows *r, const ds_request *q, char text[DS_ASKS_TEXT])
 {
-    if (b->asks > DS_MAX_ASKS || b->ask == NULL) {
-        return wrong(text, b->asks, "is too many, or ask is NULL");
-    }
-    for (uint32_t i = 0; i < b->asks; i++) {
-        const ds_ask *q = b->ask[i];
-        if (q == NULL || q->struct_size < DS_ASK_SIZE_1_0) {
-            return wrong(text, i, "is NULL or its struct_size is too small");
+    for (uint32_t i = 0; i < q->rows.queries; i++) {
+        const ds_query *query = &q->query[i];
+        if (query->w != NULL && query->op != DS_QUERY_HV) {
+            return wrong(text, i, "has weights, which are for DS_QUERY_HV");
         }
-        if (q->w != NULL && q->op != DS_ASK_HV) {
-            return wrong(text, i, "has weights, which are for DS_ASK_HV");
-        }
-        r->asks.ask[i] = (ds_asked){.op = q->op, .channel = q->channel, .weighted = q->w != NULL};
+        r->asks.ask[i] = (ds_asked){.op = query->op, .channel = query->channel, .weighted = query->w != NULL};
     }
-    r->asks.count = (uint32_t)b->asks;
+    r->asks.count = (uint32_t)q->rows.queries;
     return 0;
 }
 
-int ds_asked_open(ds_asked_rows *r, const ds_batch *b, const ds_channels *channels, uint64_t n,
+int ds_asked_open(ds_asked_rows *r, const ds_request *q, const ds_channels *channels, uint64_t n,
                   char text[DS_ASKS_TEXT])
 {
+    const uint64_t count = q->rows.count;
     memset(r, 0, sizeof(*r));
-    if (b->asks == 0) {
+    if (q->rows.queries == 0) {
         return 0;
     }
-    if (read_list(r, b, text) != 0 || ds_asks_make(&r->asks, channels, n, r->place, text) != 0) {
+    if (read_list(r, q, text) != 0 || ds_asks_make(&r->asks, channels, n, r->place, text) != 0) {
         return -1;
     }
-    r->in = malloc((b->count * r->asks.in + 1) * sizeof(double));
-    r->out = malloc(b->count * r->asks.out * sizeof(double));
+    r->in = malloc((count * r->asks.in + 1) * sizeof(double));
+    r->out = malloc(count * r->asks.out * sizeof(double));
     if (r->in == NULL || r->out == NULL) {
         return DS_EXIT_MEMORY;
     }
-    for (uint32_t i = 0; i < b->asks; i++) {
-        if (take(r, b, i, text) != 0) {
+    for (uint32_t i = 0; i < r->asks.count; i++) {
+        if (take(r, q, i, text) != 0) {
             return -1;
         }
     }
     return 0;
 }
 
-void ds_asked_answer(const ds_asked_rows *r, const ds_batch *b, uint64_t done, uint32_t kind)
+void ds_asked_answer(const ds_asked_rows *r, const ds_request *q, uint64_t done, uint32_t kind)
 {
-    for (uint32_t i = 0; i < b->asks; i++) {
-        ds_ask *q = b->ask[i];
+    for (uint32_t i = 0; i < q->rows.queries; i++) {
+        const ds_reply *reply = &q->reply[i];
         const ds_asked *a = &r->asks.ask[r->place[i]];
-        q->kind = a->op == DS_ASK_VALUE ? DS_GRAD_NONE : kind;
         for (uint64_t k = 0; k < done; k++) {
-            memcpy((unsigned char *)q->out + k * a->bytes, r->out + k * r->asks.out + a->out, a->bytes);
+            memcpy((unsigned char *)reply->out + k * reply->stride, r->out + k * r->asks.out + a->out,
+                   a->bytes);
+            if (reply->kind != NULL) {
+                reply->kind[k] = a->op == DS_QUERY_VALUE ? DS_GRAD_NONE : kind;
+            }
         }
     }
 }
@@ -117,13 +126,13 @@ uint64_t ds_asked_room(const ds_channels *channels, uint64_t n)
 {
     uint64_t in, out;
     ds_asks_room(channels, n, &in, &out);
-    return HEAD + PER_ASK * DS_MAX_ASKS + in + out;
+    return HEAD + PER_ASK * DS_MAX_QUERIES + in + out;
 }
 
 /* One question about the residuals. */
 static int is_plain(const ds_channels *channels, const ds_asks *a, uint64_t noise)
 {
-    return noise == 0 && a->count == 1 && a->ask[0].op <= DS_ASK_JTV &&
+    return noise == 0 && a->count == 1 && a->ask[0].op <= DS_QUERY_JTV &&
            channels->entry[a->ask[0].channel].c.role == DS_CHANNEL_RESIDUAL;
 }
 
@@ -163,7 +172,8 @@ ds_extra ds_asked_extra(const ds_channels *channels, const ds_asks *a, const dou
 /* The questions of a list of `count` numbers; the number that they take, or 0 where it is none. */
 static uint64_t read_questions(const double *at, uint64_t count, ds_asks *asks)
 {
-    if (count < HEAD || !(at[2] >= 0 && at[2] <= DS_MAX_ASKS) || count < HEAD + PER_ASK * (uint64_t)at[2]) {
+    if (count < HEAD || !(at[2] >= 0 && at[2] <= DS_MAX_QUERIES) ||
+        count < HEAD + PER_ASK * (uint64_t)at[2]) {
         return 0;
     }
     asks->count = (uint32_t)at[2];

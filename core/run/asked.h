@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* asked.h - questions about channels between an optimizer's batch, the journal and the record.
+/* asked.h - queries about channels between the request of an optimizer, the journal and the record.
  *
  * Recorded is what went in, and the values that came out; products are computed again. Rows that ask one
- * thing of the residuals are recorded as the first versions did: kind DS_ASK_VALUE, DS_ASK_JV or DS_ASK_JTV,
- * `asked` = v. All others have the kind DS_ASKED_LIST, and `asked` is their noise group (upper and lower 32
- * bits), the number of questions, op, channel and weighted of each, then what went in.
- */
+ * thing of the residuals are recorded as the first versions did: kind DS_QUERY_VALUE, DS_QUERY_JV or
+ * DS_QUERY_JTV, `asked` = v. All others have the kind DS_ASKED_LIST, and `asked` is their noise group (upper
+ * and lower 32 bits), the number of questions, op, channel and weighted of each, then what went in. */
 #ifndef DS_RUN_ASKED_H
 #define DS_RUN_ASKED_H
 
 #include <diffsim/optimizer.h>
 
 #include "plugin/channels.h"
+#include "evaluate/request.h"
 #include "store/store.h"
 
 enum { DS_ASKED_LIST = 16 };
 
-/* The questions of a batch, its rows packed one behind the other; all zero = none. */
+/* The queries of a request, their rows packed one behind the other; all zero = none. */
 typedef struct ds_asked_rows {
     ds_asks asks;
-    uint32_t place[DS_MAX_ASKS]; /* where the questions of the batch have gone */
-    double *in;                  /* count x asks.in */
-    double *out;                 /* count x asks.out words */
+    uint32_t place[DS_MAX_QUERIES]; /* where the queries of the request have gone */
+    double *in;                     /* count x asks.in */
+    double *out;                    /* count x asks.out words */
 } ds_asked_rows;
 
-/* Takes the questions of a batch of which count and x are sound. 0; -1 and in `text` what breaks the
+/* Takes the queries of a request of which count and x are sound. 0; -1 and in `text` what breaks the
  * contract; or DS_EXIT_MEMORY. */
-int ds_asked_open(ds_asked_rows *rows, const ds_batch *b, const ds_channels *channels, uint64_t n,
+int ds_asked_open(ds_asked_rows *rows, const ds_request *r, const ds_channels *channels, uint64_t n,
                   char text[DS_ASKS_TEXT]);
 
 /* Hands out the answers of the first `done` rows; `kind` is how the products were made. */
-void ds_asked_answer(const ds_asked_rows *rows, const ds_batch *b, uint64_t done, uint32_t kind);
+void ds_asked_answer(const ds_asked_rows *rows, const ds_request *r, uint64_t done, uint32_t kind);
 void ds_asked_close(ds_asked_rows *rows);
 
 /* The most numbers that a row's part in the record takes. */

@@ -4,11 +4,10 @@
 #ifndef DS_RUN_EPISODES_INTERNAL_H
 #define DS_RUN_EPISODES_INTERNAL_H
 
-#include <diffsim/ext/rl_gradient.h>
+#include <diffsim/ext/draft/steps_gradient.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "evaluate/rl_pool.h"
 #include "run/objective.h"
 
 /* An episode: begun, and not yet recorded, or kept. */
@@ -19,7 +18,7 @@ typedef struct episode {
     int over;   /* waits to be recorded */
     int stored; /* answered from the store, which holds `steps` steps */
     uint64_t steps;
-    uint32_t ended;   /* DS_RL_*: of the last step, or of the end of a stored one */
+    uint32_t ended;   /* DS_STEPS_*: of the last step, or of the end of a stored one */
     ds_answer answer; /* of the episode */
     double *x, *obs, *reward;
     uint64_t group;
@@ -33,17 +32,20 @@ typedef struct episode {
 } episode;
 
 typedef struct ds_run_episodes {
-    ds_episodes table;
-    ds_episode_gradients gradients;
-    ds_rl_info info;
-    ds_lanes *lanes;
+    ds_objective_steps table;
+    ds_objective_steps_gradient gradients;
+    ds_steps_info info;
+    uint64_t lanes;
     episode *first, *last;
-    episode *lane[DS_MAX_LANES];
-    ds_lane_step *step; /* of one call */
+    episode **lane; /* `lanes` of them, as of all that follow */
+    /* Of one call. */
+    unsigned char *named; /* lanes; zeros between calls */
+    ds_lane_step *step;
+    uint64_t *row;
     int warned;
     /* Of an optimizer that has asked for derivatives: the last episode of each lane. */
     int keeps;
-    episode *kept[DS_MAX_LANES];
+    episode **kept;
     ds_lane_back *back; /* of one call */
     double *seen;       /* n_obs values: the observation of an episode that is made again */
 } ds_run_episodes;
@@ -66,8 +68,12 @@ static inline void ds_episode_discard(episode *ep)
 
 /* ---- episodes_back.c ---- */
 
+/* Tests that `count` lanes are lanes, and different ones; else says so in the name of `function`. */
+ds_status ds_episodes_check_lanes(const ds_client *c, const char *function, const uint64_t *lane,
+                                  uint64_t count);
+
 /* The extension, from which on episodes are kept; NULL without memory. */
-const ds_episode_gradients *ds_episodes_gradients(ds_client *c);
+const ds_objective_steps_gradient *ds_episodes_gradients(ds_client *c);
 
 /* An episode begins in its lane, in place of the one that was kept. */
 void ds_episodes_keep(ds_run_episodes *s, episode *ep);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* files.h - the files that the optimizer of a run leaves in its folder (diffsim/ext/files.h): when they are
- * written. */
+/* files.h - the files that the optimizer of a run leaves in its folder (diffsim/ext/draft/files.h): when they
+ * are written. */
 #ifndef DS_RUN_FILES_H
 #define DS_RUN_FILES_H
 
-#include <diffsim/ext/files.h>
+#include <diffsim/ext/draft/files.h>
 #include <jansson.h>
 
 #include "run/journal.h"

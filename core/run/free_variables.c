@@ -61,100 +61,106 @@ void ds_free_variables_close(ds_free_variables *f)
     f->point = NULL;
 }
 
-/* Writes rows of the free variables into rows of all of them, whose other values are those of `rest`, or 0
- * where it is NULL. */
-static void expand(const ds_free_variables *f, uint64_t rows, const double *from, const double *rest,
-                   double *to)
+/* Writes rows of the free variables, `stride` apart, into rows of all of them, whose other values are those
+ * of `rest`, or 0 where it is NULL. */
+static void expand(const ds_free_variables *f, uint64_t rows, const double *from, uint64_t stride,
+                   const double *rest, double *to)
 {
-    for (uint64_t row = 0; row < rows; row++, from += f->problem.n, to += f->n) {
+    for (uint64_t row = 0; row < rows; row++, from += stride, to += f->n) {
         if (rest != NULL) {
             memcpy(to, rest, f->n * sizeof *to);
         } else {
             memset(to, 0, f->n * sizeof *to);
         }
         for (uint64_t k = 0; k < f->problem.n; k++) {
-            to[f->index[k]] = from[k];
+            to[f->index != NULL ? f->index[k] : k] = from[k];
         }
     }
 }
 
-static void reduce(const ds_free_variables *f, uint64_t rows, const double *from, double *to)
+static void reduce(const ds_free_variables *f, uint64_t rows, const double *from, double *to, uint64_t stride)
 {
-    for (uint64_t row = 0; row < rows; row++, from += f->n, to += f->problem.n) {
+    for (uint64_t row = 0; row < rows; row++, from += f->n, to += stride) {
         for (uint64_t k = 0; k < f->problem.n; k++) {
-            to[k] = from[f->index[k]];
+            to[k] = from[f->index != NULL ? f->index[k] : k];
         }
     }
 }
 
 /* Does an operation take a vector of the variables, or give one? */
-static int takes_variables(const ds_ask *q)
+static int takes_variables(const ds_query *q)
 {
-    return q->op == DS_ASK_JV || q->op == DS_ASK_HV;
+    return q->op == DS_QUERY_JV || q->op == DS_QUERY_HV;
 }
 
-static int gives_variables(const ds_ask *q)
+static int gives_variables(const ds_query *q)
 {
-    return q->op == DS_ASK_JTV || q->op == DS_ASK_HV;
+    return q->op == DS_QUERY_JTV || q->op == DS_QUERY_HV;
 }
 
-int ds_full_batch_open(const ds_free_variables *f, const ds_batch *b, const ds_channels *channels,
-                       ds_full_batch *out)
+int ds_full_request_needed(const ds_free_variables *f, const ds_request *r)
 {
-    const uint64_t row = b->count * f->n;
-    uint64_t parts = (b->want & DS_WANT_GRAD) != 0 ? 2 : 1;
-    for (uint64_t i = 0; i < b->asks; i++) {
-        parts += (uint64_t)takes_variables(b->ask[i]) + (uint64_t)gives_variables(b->ask[i]);
+    return f->index != NULL || r->rows.stride != r->rows.n ||
+           ((r->rows.want & DS_WANT_GRAD) != 0 && r->results.stride != r->rows.n);
+}
+
+int ds_full_request_open(const ds_free_variables *f, const ds_request *r, const ds_channels *channels,
+                         ds_full_request *out)
+{
+    const uint64_t count = r->rows.count, row = count * f->n;
+    uint64_t parts = (r->rows.want & DS_WANT_GRAD) != 0 ? 2 : 1;
+    for (uint64_t i = 0; i < r->rows.queries; i++) {
+        parts += (uint64_t)takes_variables(&r->query[i]) + (uint64_t)gives_variables(&r->query[i]);
     }
-    out->batch = *b;
+    out->request = *r;
     out->room = calloc(parts, row * sizeof *out->room);
     if (out->room == NULL) {
         return DS_EXIT_MEMORY;
     }
     double *at = out->room;
-    expand(f, b->count, b->x, f->point, at);
-    out->batch.x = at;
-    if ((b->want & DS_WANT_GRAD) != 0) {
-        out->batch.grad = at += row;
+    expand(f, count, r->rows.x, r->rows.stride, f->point, at);
+    ds_rows *rows = &out->request.rows;
+    ds_results *results = &out->request.results;
+    rows->x = at;
+    rows->n = rows->stride = results->stride = f->n;
+    if ((rows->want & DS_WANT_GRAD) != 0) {
+        results->grad = at += row;
     }
-    for (uint64_t i = 0; i < b->asks; i++) {
-        ds_ask *q = out->list[i] = &out->ask[i];
-        *q = (ds_ask){.struct_size = sizeof *q,
-                      .op = b->ask[i]->op,
-                      .channel = b->ask[i]->channel,
-                      .v = b->ask[i]->v,
-                      .w = b->ask[i]->w,
-                      .out = b->ask[i]->out,
-                      .out_bytes = b->ask[i]->out_bytes};
+    for (uint64_t i = 0; i < rows->queries; i++) {
+        ds_query *q = &out->request.query[i];
+        ds_reply *reply = &out->request.reply[i];
+        out->request.queries[i] = q;
+        out->request.replies[i] = reply;
         if (takes_variables(q)) {
             at += row;
-            expand(f, b->count, q->v, NULL, at);
+            expand(f, count, q->v, q->v_stride, NULL, at);
             q->v = at;
+            q->v_stride = f->n;
         }
         if (gives_variables(q)) {
-            q->out = at += row;
-            q->out_bytes = b->count * ds_channel_bytes(channels->list[q->channel], q->op, f->n);
+            reply->out = at += row;
+            reply->bytes = reply->stride = ds_channel_bytes(channels->list[q->channel], q->op, f->n);
         }
     }
-    out->batch.ask = out->list;
+    rows->query = out->request.queries;
+    results->reply = out->request.replies;
     return 0;
 }
 
-void ds_full_batch_answer(const ds_free_variables *f, const ds_full_batch *full, const ds_batch *b,
-                          uint64_t done)
+void ds_full_request_answer(const ds_free_variables *f, const ds_full_request *full, const ds_request *r,
+                            uint64_t done)
 {
-    if ((b->want & DS_WANT_GRAD) != 0) {
-        reduce(f, done, full->batch.grad, b->grad);
+    if ((r->rows.want & DS_WANT_GRAD) != 0) {
+        reduce(f, done, full->request.results.grad, r->results.grad, r->results.stride);
     }
-    for (uint64_t i = 0; i < b->asks; i++) {
-        b->ask[i]->kind = full->ask[i].kind;
-        if (gives_variables(b->ask[i])) {
-            reduce(f, done, full->ask[i].out, b->ask[i]->out);
+    for (uint64_t i = 0; i < r->rows.queries; i++) {
+        if (gives_variables(&r->query[i])) {
+            reduce(f, done, full->request.reply[i].out, r->reply[i].out, r->reply[i].stride / sizeof(double));
         }
     }
 }
 
-void ds_full_batch_close(ds_full_batch *full)
+void ds_full_request_close(ds_full_request *full)
 {
     free(full->room);
     full->room = NULL;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* free_variables.h - what an optimizer gets of a problem in which some variables are fixed (lower == upper):
  * the free ones alone. Whoever evaluates and records gets all of them. Where no variable is fixed, problem
- * and batches pass through unchanged.
+ * and requests pass through unchanged.
  */
 #ifndef DS_RUN_FREE_VARIABLES_H
 #define DS_RUN_FREE_VARIABLES_H
 
 #include <diffsim/optimizer.h>
 
-#include "plugin/channels.h"
+#include "run/asked.h"
 
 typedef struct ds_free_variables {
     uint64_t n;      /* variables of the environment */
@@ -24,21 +24,24 @@ int ds_free_variables_open(const char *who, const ds_problem *full, int status, 
                            ds_error *e);
 void ds_free_variables_close(ds_free_variables *f);
 
-/* A batch of all variables, made from one of the free ones. */
-typedef struct ds_full_batch {
-    ds_batch batch; /* loss, outcome and cost_steps point into the optimizer's batch */
-    ds_ask ask[DS_MAX_ASKS], *list[DS_MAX_ASKS];
-    double *room; /* x, gradients, and the vectors of the questions */
-} ds_full_batch;
+/* A request about all variables, made from one about the free ones; its rows of points and gradients lie one
+ * behind the other. */
+typedef struct ds_full_request {
+    ds_request request; /* loss and what else is one number a row point into the optimizer's results */
+    double *room;       /* x, gradients, and the vectors of the queries */
+} ds_full_request;
 
-/* Makes it from a batch that keeps all rules. 0, or DS_EXIT_MEMORY. */
-int ds_full_batch_open(const ds_free_variables *f, const ds_batch *b, const ds_channels *channels,
-                       ds_full_batch *out);
+/* Is it needed: are variables fixed, or rows of points or gradients apart from each other? */
+int ds_full_request_needed(const ds_free_variables *f, const ds_request *r);
 
-/* Copies gradients and products of the first `done` rows to the optimizer's batch `b`, and releases the full
- * one. */
-void ds_full_batch_answer(const ds_free_variables *f, const ds_full_batch *full, const ds_batch *b,
-                          uint64_t done);
-void ds_full_batch_close(ds_full_batch *full);
+/* Makes it from a request that keeps all rules. 0, or DS_EXIT_MEMORY. */
+int ds_full_request_open(const ds_free_variables *f, const ds_request *r, const ds_channels *channels,
+                         ds_full_request *out);
+
+/* Copies gradients and products of the first `done` rows to the optimizer's request `r`, and releases the
+ * full one. */
+void ds_full_request_answer(const ds_free_variables *f, const ds_full_request *full, const ds_request *r,
+                            uint64_t done);
+void ds_full_request_close(ds_full_request *full);
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/variables.h"
 #include "worker/probe.h"
 #include "worker/remote.h"
 
@@ -31,10 +32,10 @@ struct ds_isolated {
     int share_fd, scene_fd;
     ds_remote_view view;
     ds_remote_shape shape;
-    unsigned char *rows;         /* of the call that is being made */
-    uint64_t room;               /* bytes of them */
-    const ds_episodes *episodes; /* what the objective has offered */
-    const ds_episode_gradients *gradients;
+    unsigned char *rows;                /* of the call that is being made */
+    uint64_t room;                      /* bytes of them */
+    const ds_objective_steps *episodes; /* what the objective has offered */
+    const ds_objective_steps_gradient *gradients;
     const ds_objective_files *files;
     uint64_t told;      /* ds_clock_ns() of the first answer or signal that ends the search; 0 = not yet */
     uint64_t late;      /* calls behind it */
@@ -208,82 +209,106 @@ static int take_rows(ds_isolated *p, uint64_t bytes)
     return bytes == 0 || p->rows != NULL ? 0 : -1;
 }
 
+/* A stride that the plugin gave for its own buffer: here rows lie one behind the other, but what would be
+ * refused stays as it is. */
+static uint64_t stride_here(uint64_t theirs, uint64_t dense)
+{
+    return theirs < dense ? theirs : dense;
+}
+
 static ds_status evaluate(const ds_isolated *p, const ds_objective *objective, ds_remote_call *c,
                           const ds_remote_array *array)
 {
-    ds_ask ask[DS_MAX_ASKS];
-    ds_ask *list[DS_MAX_ASKS];
-    for (int i = 0; i < (int)DS_MAX_ASKS; i++) {
+    ds_query query[DS_MAX_QUERIES];
+    ds_reply reply[DS_MAX_QUERIES];
+    const ds_query *queries[DS_MAX_QUERIES];
+    const ds_reply *replies[DS_MAX_QUERIES];
+    uint32_t *kind = c->asks > 0 ? calloc(c->count > 0 ? c->count : 1, sizeof *kind) : NULL;
+    for (int i = 0; i < (int)DS_MAX_QUERIES; i++) {
         const ds_remote_ask *a = &c->ask[i];
         const int k = DS_REMOTE_ASKS + 3 * i;
-        ask[i] = (ds_ask){.struct_size = a->struct_size,
-                          .op = a->op,
-                          .channel = a->channel,
-                          .kind = a->kind,
-                          .v = rows(p, c, array, k),
-                          .w = rows(p, c, array, k + 1),
-                          .out = rows(p, c, array, k + 2),
-                          .out_bytes = a->out_bytes};
-        list[i] = a->struct_size != 0 ? &ask[i] : NULL;
+        query[i] = (ds_query){.struct_size = a->query_size,
+                              .op = a->op,
+                              .channel = a->channel,
+                              .v = rows(p, c, array, k),
+                              .w = rows(p, c, array, k + 1),
+                              .v_stride = stride_here(a->v_stride, array[k].each / sizeof(double)),
+                              .w_stride = stride_here(a->w_stride, array[k + 1].each / sizeof(double))};
+        reply[i] = (ds_reply){.struct_size = a->reply_size,
+                              .out = rows(p, c, array, k + 2),
+                              .stride = stride_here(a->stride, array[k + 2].each),
+                              .bytes = a->bytes};
+        /* Values have no kind; there is one product at most. */
+        reply[i].kind = a->op != DS_QUERY_VALUE ? kind : NULL;
+        queries[i] = a->query_size != 0 ? &query[i] : NULL;
+        replies[i] = a->reply_size != 0 ? &reply[i] : NULL;
     }
-    ds_batch b = {.struct_size = c->struct_size,
-                  .want = c->want,
-                  .count = c->count,
-                  .x = rows(p, c, array, DS_REMOTE_X),
-                  .loss = rows(p, c, array, DS_REMOTE_LOSS),
-                  .grad = rows(p, c, array, DS_REMOTE_GRAD),
-                  .outcome = rows(p, c, array, DS_REMOTE_OUTCOME),
-                  .tag = c->tag,
-                  .group = c->group,
-                  .done = c->done,
-                  .asks = c->asks,
-                  .ask = c->asks > 0 && c->asks <= DS_MAX_ASKS ? list : NULL,
-                  .noise = rows(p, c, array, DS_REMOTE_NOISE),
-                  .cost_steps = rows(p, c, array, DS_REMOTE_COST)};
-    ds_status st = objective->evaluate(objective, &b);
-    c->done = b.done;
-    for (int i = 0; i < (int)DS_MAX_ASKS; i++) {
-        c->ask[i].kind = ask[i].kind;
+    const int listed = c->asks > 0 && c->asks <= DS_MAX_QUERIES;
+    const ds_rows table = {.struct_size = c->rows_size,
+                           .want = c->want,
+                           .count = c->count,
+                           .n = c->n,
+                           .stride = stride_here(c->stride, c->n),
+                           .x = rows(p, c, array, DS_REMOTE_X),
+                           .queries = c->asks,
+                           .query = listed ? queries : NULL,
+                           .memory = c->memory};
+    const ds_label label = {.struct_size = c->label_size,
+                            .tag = c->tag,
+                            .group = c->group,
+                            .noise = rows(p, c, array, DS_REMOTE_NOISE)};
+    const ds_results results = {.struct_size = c->results_size,
+                                .stride = stride_here(c->grad_stride, c->n),
+                                .loss = rows(p, c, array, DS_REMOTE_LOSS),
+                                .grad = rows(p, c, array, DS_REMOTE_GRAD),
+                                .outcome = rows(p, c, array, DS_REMOTE_OUTCOME),
+                                .grad_kind = rows(p, c, array, DS_REMOTE_KIND),
+                                .bad_step = rows(p, c, array, DS_REMOTE_BAD_STEP),
+                                .cost_steps = rows(p, c, array, DS_REMOTE_COST),
+                                .reply = listed ? replies : NULL};
+    ds_status st =
+        objective->evaluate(objective, &table, c->label_size != 0 ? &label : NULL, &results, &c->done);
+    for (int i = 0; kind != NULL && i < (int)DS_MAX_QUERIES; i++) {
+        c->ask[i].kind = c->ask[i].op != DS_QUERY_VALUE && c->done > 0 ? kind[0] : DS_GRAD_NONE;
     }
+    free(kind);
     return st;
 }
 
 static ds_status advance(const ds_isolated *p, const ds_objective *objective, ds_remote_call *c,
                          const ds_remote_array *array)
 {
-    ds_episode_rows r = {.struct_size = c->struct_size,
-                         .count = c->count,
-                         .lane = rows(p, c, array, DS_REMOTE_LANE),
-                         .action = rows(p, c, array, DS_REMOTE_ACTION),
-                         .obs = rows(p, c, array, DS_REMOTE_OBS),
-                         .reward = rows(p, c, array, DS_REMOTE_REWARD),
-                         .ended = rows(p, c, array, DS_REMOTE_ENDED),
-                         .loss = rows(p, c, array, DS_REMOTE_EPISODE_LOSS),
-                         .outcome = rows(p, c, array, DS_REMOTE_EPISODE_OUTCOME),
-                         .tag = c->tag,
-                         .group = c->group,
-                         .done = c->done};
-    ds_status st =
-        c->what == DS_REMOTE_BEGIN ? p->episodes->begin(objective, &r) : p->episodes->step(objective, &r);
-    c->done = r.done;
-    return st;
+    const ds_step_rows r = {.struct_size = c->rows_size,
+                            .count = c->count,
+                            .lane = rows(p, c, array, DS_REMOTE_LANE),
+                            .action = rows(p, c, array, DS_REMOTE_ACTION)};
+    const ds_label label = {.struct_size = c->label_size, .tag = c->tag, .group = c->group};
+    const ds_step_results results = {.struct_size = c->results_size,
+                                     .obs = rows(p, c, array, DS_REMOTE_OBS),
+                                     .reward = rows(p, c, array, DS_REMOTE_REWARD),
+                                     .ended = rows(p, c, array, DS_REMOTE_ENDED),
+                                     .loss = rows(p, c, array, DS_REMOTE_EPISODE_LOSS),
+                                     .outcome = rows(p, c, array, DS_REMOTE_EPISODE_OUTCOME),
+                                     .cost_steps = rows(p, c, array, DS_REMOTE_EPISODE_COST)};
+    return c->what == DS_REMOTE_BEGIN
+               ? p->episodes->begin(objective, &r, c->label_size != 0 ? &label : NULL, &results, &c->done)
+               : p->episodes->step(objective, &r, &results, &c->done);
 }
 
 static ds_status back(const ds_isolated *p, const ds_objective *objective, ds_remote_call *c,
                       const ds_remote_array *array)
 {
-    ds_back_rows r = {.struct_size = c->struct_size,
-                      .count = c->count,
-                      .lane = rows(p, c, array, DS_REMOTE_BACK_LANE),
-                      .step = rows(p, c, array, DS_REMOTE_BACK_STEP),
-                      .reward_bar = rows(p, c, array, DS_REMOTE_BACK_REWARD),
-                      .obs_bar = rows(p, c, array, DS_REMOTE_BACK_OBS),
-                      .action_bar = rows(p, c, array, DS_REMOTE_BACK_ACTION),
-                      .outcome = rows(p, c, array, DS_REMOTE_BACK_OUTCOME),
-                      .done = c->done};
-    ds_status st = p->gradients->back(objective, &r);
-    c->done = r.done;
-    return st;
+    const ds_back_rows r = {.struct_size = c->rows_size,
+                            .count = c->count,
+                            .lane = rows(p, c, array, DS_REMOTE_BACK_LANE),
+                            .step = rows(p, c, array, DS_REMOTE_BACK_STEP),
+                            .reward_bar = rows(p, c, array, DS_REMOTE_BACK_REWARD),
+                            .obs_bar = rows(p, c, array, DS_REMOTE_BACK_OBS)};
+    const ds_back_results results = {.struct_size = c->results_size,
+                                     .action_bar = rows(p, c, array, DS_REMOTE_BACK_ACTION),
+                                     .outcome = rows(p, c, array, DS_REMOTE_BACK_OUTCOME),
+                                     .cost_steps = rows(p, c, array, DS_REMOTE_BACK_COST)};
+    return p->gradients->back(objective, &r, &results, &c->done);
 }
 
 /* ---- extensions ---- */
@@ -304,6 +329,24 @@ static ds_status put_channels(ds_isolated *p, const ds_objective_channels *list)
     }
     p->shape.channels = list->count;
     p->shape.channel = list->channel;
+    return DS_OK;
+}
+
+/* Writes the variables into the rows, as ds_named_variable. */
+static ds_status put_variables(ds_isolated *p, const ds_objective_variables *list)
+{
+    if (ds_remote_grow(&p->view, list->count * sizeof(ds_named_variable)) != 0) {
+        return DS_E_NOMEM;
+    }
+    ds_named_variable *to = (ds_named_variable *)(void *)p->view.rows;
+    for (uint64_t i = 0; i < list->count; i++) {
+        const ds_variable *v = list->variable[i];
+        memset(&to[i], 0, sizeof to[i]);
+        snprintf(to[i].name, sizeof(to[i].name), "%s", v->name);
+        snprintf(to[i].unit, sizeof(to[i].unit), "%s", v->unit);
+        snprintf(to[i].group, sizeof(to[i].group), "%s", v->group);
+        to[i].flags = v->flags;
+    }
     return DS_OK;
 }
 
@@ -329,8 +372,10 @@ static ds_status offer(ds_isolated *p, const ds_objective *objective, ds_remote_
     c->text[sizeof(c->text) - 1] = '\0';
     int channels_asked = strcmp(c->text, DS_EXT_OBJECTIVE_CHANNELS) == 0;
     int files_asked = strcmp(c->text, DS_EXT_FILES) == 0;
-    int gradients_asked = strcmp(c->text, DS_EXT_EPISODE_GRADIENTS) == 0;
-    int known = channels_asked || files_asked || gradients_asked || strcmp(c->text, DS_EXT_EPISODES) == 0;
+    int gradients_asked = strcmp(c->text, DS_EXT_OBJECTIVE_STEPS_GRADIENT) == 0;
+    int variables_asked = strcmp(c->text, DS_EXT_OBJECTIVE_VARIABLES) == 0;
+    int known = channels_asked || files_asked || gradients_asked || variables_asked ||
+                strcmp(c->text, DS_EXT_OBJECTIVE_STEPS) == 0;
     const void *table = known ? objective->get_extension(objective, c->text) : NULL;
     if (table == NULL) {
         return DS_E_UNSUPPORTED;
@@ -340,19 +385,24 @@ static ds_status offer(ds_isolated *p, const ds_objective *objective, ds_remote_
         c->count = channels->count;
         return put_channels(p, channels);
     }
+    if (variables_asked) {
+        const ds_objective_variables *variables = table;
+        c->count = variables->count;
+        return put_variables(p, variables);
+    }
     if (files_asked) {
         p->files = table;
         return put_texts(p, c);
     }
     if (gradients_asked) { /* the shape of its rows is that of the episodes */
         p->gradients = table;
-        table = objective->get_extension(objective, DS_EXT_EPISODES);
+        table = objective->get_extension(objective, DS_EXT_OBJECTIVE_STEPS);
     }
     p->episodes = table;
-    c->rl = *p->episodes->info;
+    c->steps = *p->episodes->info;
     c->count = p->episodes->lanes;
-    p->shape.n_act = c->rl.n_act;
-    p->shape.n_obs = c->rl.n_obs;
+    p->shape.n_act = c->steps.n_act;
+    p->shape.n_obs = c->steps.n_obs;
     return DS_OK;
 }
 

@@ -232,6 +232,12 @@ static int deliver(ds_journal *j, ds_question *q, uint64_t i, const ds_answer *a
     if (q->cost_steps != NULL) {
         q->cost_steps[i] = answer->cost_steps;
     }
+    if (q->grad_kind != NULL) {
+        q->grad_kind[i] = (q->want & DS_WANT_GRAD) != 0 ? answer->grad_kind : DS_GRAD_NONE;
+    }
+    if (q->bad_step != NULL) {
+        q->bad_step[i] = answer->bad_step;
+    }
     ds_journal_tag(row.tag, q->tag);
     if ((q->want & DS_WANT_GRAD) != 0) {
         row.grad = q->values + i * j->statistics.n;

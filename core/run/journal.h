@@ -106,11 +106,12 @@ typedef struct ds_question {
     uint64_t group;
     /* Answers, row by row. */
     double *loss;
-    uint32_t *outcome;    /* or NULL */
-    uint64_t *cost_steps; /* or NULL */
-    double *values;       /* gradients as they are recorded; NULL where none are asked for */
-    double *out;          /* count x asks->out words: answers to the questions */
-    uint32_t kind;        /* how the last product was made; DS_GRAD_NONE where none was */
+    uint32_t *outcome, *grad_kind; /* or NULL */
+    int64_t *bad_step;             /* or NULL */
+    uint64_t *cost_steps;          /* or NULL */
+    double *values;                /* gradients as they are recorded; NULL where none are asked for */
+    double *out;                   /* count x asks->out words: answers to the questions */
+    uint32_t kind;                 /* how the last product was made; DS_GRAD_NONE where none was */
     /* What is recorded of a gradient; NULL = all of it. */
     void (*condense)(const void *ctx, const double *grad, double *values);
     const void *ctx;

@@ -5,11 +5,11 @@
 
 #include "run/objective.h"
 
-#include <diffsim/ext/rl_gradient.h>
+#include <diffsim/ext/draft/steps_gradient.h>
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/sized.h"
 /* ---- who calls ---- */
 
 /* Begins a call of the objective: 0 = it is refused. `theirs` gets what the optimizer has set for its
@@ -72,103 +72,115 @@ static ds_status refuse(const ds_client *c, const char *text)
     return ds_journal_refuse(c->journal, "evaluate()", text);
 }
 
-static ds_status check_batch(const ds_client *c, const ds_batch *b)
+static ds_status check_request(const ds_client *c, const ds_request *r)
 {
     char text[DS_BATCH_TEXT];
-    return c->open > 0                               ? refuse(c, "episodes are open")
-           : !ds_batch_allowed(b, &c->problem, text) ? refuse(c, text)
-                                                     : DS_OK;
+    return c->open > 0                                                  ? refuse(c, "episodes are open")
+           : !ds_rows_allowed(&r->rows, &r->results, &c->problem, text) ? refuse(c, text)
+                                                                        : DS_OK;
 }
 
-/* Asks the journal about a batch that keeps the rules; `rows` holds its questions. */
-static ds_status ask_journal(ds_client *c, const ds_batch *b, const ds_asked_rows *rows, uint64_t *done)
+/* Asks the journal about a request that keeps the rules, with rows one behind the other; `asked` holds its
+ * queries. */
+static ds_status ask_journal(ds_client *c, const ds_request *r, const ds_asked_rows *asked, uint64_t *done)
 {
-    ds_question q = {.count = b->count,
-                     .x = b->x,
-                     .want = b->want,
-                     .asks = rows->asks.count > 0 ? &rows->asks : NULL,
-                     .in = rows->in,
-                     .noise = c->problem.stochastic ? b->noise : NULL,
-                     .tag = b->tag,
-                     .group = b->group,
-                     .loss = b->loss,
-                     .outcome = b->outcome,
-                     .cost_steps = b->cost_steps,
-                     .values = b->grad,
-                     .out = rows->out};
+    ds_question q = {.count = r->rows.count,
+                     .x = r->rows.x,
+                     .want = r->rows.want,
+                     .asks = asked->asks.count > 0 ? &asked->asks : NULL,
+                     .in = asked->in,
+                     .noise = c->problem.stochastic ? r->label.noise : NULL,
+                     .tag = r->label.tag,
+                     .group = r->label.group,
+                     .loss = r->results.loss,
+                     .outcome = r->results.outcome,
+                     .grad_kind = r->results.grad_kind,
+                     .bad_step = r->results.bad_step,
+                     .cost_steps = r->results.cost_steps,
+                     .values = r->results.grad,
+                     .out = asked->out};
     ds_module_end(c->optimizer); /* while evaluations are made it does not compute */
     ds_status st = ds_journal_ask(c->journal, &q, done);
     ds_module_begin(c->optimizer);
-    ds_asked_answer(rows, b, *done, q.kind);
+    ds_asked_answer(asked, r, *done, q.kind);
     return st;
 }
 
-/* Answers a batch of the environment's variables, which keeps the rules but for its questions. */
-static ds_status answer_full(ds_client *c, const ds_batch *b, uint64_t *done)
+static ds_status no_memory(ds_client *c)
+{
+    ds_no_memory(&c->journal->error);
+    return ds_journal_stop(c->journal, DS_EXIT_MEMORY);
+}
+
+/* Answers a request about the environment's variables, which keeps the rules but for its queries. */
+static ds_status answer_full(ds_client *c, const ds_request *r, uint64_t *done)
 {
     char text[DS_ASKS_TEXT];
-    ds_asked_rows rows = {0};
-    ds_status st;
-    int rc = ds_asked_open(&rows, b, c->journal->env->channels, c->journal->env->info.n, text);
-    if (rc == 0) {
-        st = ask_journal(c, b, &rows, done);
-    } else if (rc < 0) {
-        st = refuse(c, text);
-    } else {
-        ds_no_memory(&c->journal->error);
-        st = ds_journal_stop(c->journal, rc);
-    }
-    ds_asked_close(&rows);
+    ds_asked_rows asked = {0};
+    int rc = ds_asked_open(&asked, r, c->journal->env->channels, c->journal->env->info.n, text);
+    ds_status st = rc == 0 ? ask_journal(c, r, &asked, done) : rc < 0 ? refuse(c, text) : no_memory(c);
+    ds_asked_close(&asked);
     return st;
 }
 
-/* Answers a batch of the free variables, where others are fixed. */
-static ds_status answer_free(ds_client *c, const ds_batch *b, uint64_t *done)
+/* The same about the free variables, where others are fixed, or with gaps between rows. */
+static ds_status answer_free(ds_client *c, const ds_request *r, uint64_t *done)
 {
     const ds_channels *channels = c->journal->env->channels;
     char text[DS_ASKS_TEXT];
-    ds_asked_rows rows = {0};
-    ds_full_batch full = {.room = NULL};
-    uint64_t answered = 0;
+    ds_asked_rows asked = {0};
+    ds_full_request full = {.room = NULL};
     ds_status st;
-    int rc = ds_asked_open(&rows, b, channels, c->problem.n, text); /* do its questions keep the rules? */
-    ds_asked_close(&rows);
+    int rc = ds_asked_open(&asked, r, channels, c->problem.n, text); /* do its queries keep the rules? */
+    ds_asked_close(&asked);
     if (rc < 0) {
         return refuse(c, text);
     }
-    rc = rc != 0 ? rc : ds_full_batch_open(&c->free_variables, b, channels, &full);
+    rc = rc != 0 ? rc : ds_full_request_open(&c->free_variables, r, channels, &full);
     if (rc == 0) {
-        st = answer_full(c, &full.batch, &answered);
-        ds_full_batch_answer(&c->free_variables, &full, b, answered);
-        *done = answered;
+        st = answer_full(c, &full.request, done);
+        ds_full_request_answer(&c->free_variables, &full, r, *done);
     } else {
-        ds_no_memory(&c->journal->error);
-        st = ds_journal_stop(c->journal, rc);
+        st = no_memory(c);
     }
-    ds_full_batch_close(&full);
+    ds_full_request_close(&full);
     return st;
 }
 
-static ds_status answer_batch(ds_client *c, void *batch)
+/* A call of evaluate(). */
+typedef struct evaluate_call {
+    const ds_rows *rows;
+    const ds_label *label;
+    const ds_results *results;
+    uint64_t *done;
+} evaluate_call;
+
+static ds_status answer_call(ds_client *c, void *argument)
 {
-    ds_batch own, *b = &own, *theirs = batch;
-    ds_error why;
-    int readable = DS_SIZED_READ(b, theirs, DS_BATCH_SIZE_1_0, "", "the batch", &why) == 0;
-    int over = ds_client_over(c);
-    if (over && readable) {
-        theirs->done = 0;
+    const evaluate_call *call = argument;
+    char text[DS_REQUEST_TEXT];
+    ds_request r;
+    uint64_t none = 0, *done = call->done != NULL ? call->done : &none;
+    *done = 0;
+    if (ds_client_over(c)) {
+        return DS_STOPPED;
     }
-    ds_status st = over ? DS_STOPPED : readable ? check_batch(c, b) : refuse(c, why.text);
+    if (call->done == NULL || ds_request_read(&r, call->rows, call->label, call->results, text) != 0) {
+        return refuse(c, call->done == NULL ? "done is NULL" : text);
+    }
+    ds_status st = check_request(c, &r);
     if (st != DS_OK) {
         return st;
     }
-    return c->free_variables.index != NULL ? answer_free(c, b, &theirs->done)
-                                           : answer_full(c, b, &theirs->done);
+    return ds_full_request_needed(&c->free_variables, &r) ? answer_free(c, &r, done)
+                                                          : answer_full(c, &r, done);
 }
 
-static ds_status evaluate(const ds_objective *objective, ds_batch *batch)
+static ds_status evaluate(const ds_objective *objective, const ds_rows *rows, const ds_label *label,
+                          const ds_results *results, uint64_t *done)
 {
-    return ds_client_guard(objective, answer_batch, batch);
+    evaluate_call call = {rows, label, results, done};
+    return ds_client_guard(objective, answer_call, &call);
 }
 
 /* ---- files ---- */
@@ -205,6 +217,35 @@ static const ds_objective_files *files_of(ds_client *c)
     return c->files.table.save != NULL ? &c->files.table : NULL;
 }
 
+/* ---- variables ---- */
+
+/* Names of the free variables, made when the optimizer asks for them; NULL where they have none. */
+static const ds_objective_variables *variables_of(ds_client *c)
+{
+    const ds_named_variable *all = c->journal->env->variables;
+    const uint64_t n = c->problem.n, *index = c->free_variables.index;
+    if (all == NULL || c->variables.count > 0) {
+        return all != NULL ? &c->variables : NULL;
+    }
+    c->variable = calloc(n, sizeof *c->variable);
+    c->variable_list = calloc(n, sizeof(const ds_variable *));
+    if (c->variable == NULL || c->variable_list == NULL) {
+        return NULL;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        const ds_named_variable *v = &all[index != NULL ? index[i] : i];
+        c->variable[i] = (ds_variable){.struct_size = sizeof(ds_variable),
+                                       .flags = v->flags,
+                                       .name = v->name,
+                                       .unit = v->unit,
+                                       .group = v->group};
+        c->variable_list[i] = &c->variable[i];
+    }
+    c->variables = (ds_objective_variables){
+        .struct_size = sizeof(ds_objective_variables), .count = n, .variable = c->variable_list};
+    return &c->variables;
+}
+
 /* ---- the client ---- */
 
 static const void *extension(const ds_objective *objective, const char *id)
@@ -214,9 +255,11 @@ static const void *extension(const ds_objective *objective, const char *id)
         atomic_store(&c->strayed, 1);
         return NULL;
     }
-    int gradients = strcmp(id, DS_EXT_EPISODE_GRADIENTS) == 0;
-    return gradients || strcmp(id, DS_EXT_EPISODES) == 0 ? (c->offer != NULL ? c->offer(c, gradients) : NULL)
+    int gradients = strcmp(id, DS_EXT_OBJECTIVE_STEPS_GRADIENT) == 0;
+    return gradients || strcmp(id, DS_EXT_OBJECTIVE_STEPS) == 0
+               ? (c->offer != NULL ? c->offer(c, gradients) : NULL)
            : strcmp(id, DS_EXT_FILES) == 0               ? (const void *)files_of(c)
+           : strcmp(id, DS_EXT_OBJECTIVE_VARIABLES) == 0 ? (const void *)variables_of(c)
            : strcmp(id, DS_EXT_OBJECTIVE_CHANNELS) == 0 && c->channels.count > 0 ? &c->channels
                                                                                  : NULL;
 }
@@ -234,5 +277,7 @@ void ds_client_init(ds_client *c)
 void ds_client_close(ds_client *c)
 {
     ds_free_variables_close(&c->free_variables);
+    free(c->variable);
+    free(c->variable_list);
     ds_files_close(&c->files);
 }

@@ -4,7 +4,8 @@
 #ifndef DS_RUN_OBJECTIVE_H
 #define DS_RUN_OBJECTIVE_H
 
-#include <diffsim/ext/rl.h>
+#include <diffsim/ext/steps.h>
+#include <diffsim/ext/variables.h>
 #include <diffsim/optimizer.h>
 #include <pthread.h>
 
@@ -20,6 +21,9 @@ typedef struct ds_client {
     ds_problem problem;     /* of the free variables: what the optimizer gets */
     ds_objective objective; /* its ctx is this struct */
     ds_objective_channels channels;
+    ds_objective_variables variables; /* count 0 until the optimizer asks for them */
+    ds_variable *variable;            /* those, or NULL */
+    const ds_variable **variable_list;
     /* Stepwise control: NULL where nobody offers it, and until the optimizer asks; episodes in progress. */
     const void *(*offer)(struct ds_client *c, int gradients);
     struct ds_run_episodes *episodes;

@@ -182,9 +182,10 @@ static int write_body(writer *w, uint64_t b)
 static int write_metric(writer *w, uint64_t m)
 {
     ds_block_metric metric = {.name = ""};
-    const char *name = NULL, *unit = NULL;
-    const double *values = NULL;
-    ds_status st = w->ext->metric(w->self, m, &name, &unit, &values);
+    ds_scene_metric told = {.struct_size = sizeof told};
+    ds_status st = w->ext->metric(w->self, m, &told);
+    const char *name = told.name, *unit = told.unit;
+    const double *values = told.values;
     if (st != DS_OK) {
         return refused(w, st, "metric");
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_name.h - which files an optimizer may leave in the folder of its run (diffsim/ext/files.h). */
+/* file_name.h - which files an optimizer may leave in the folder of its run (diffsim/ext/draft/files.h). */
 #ifndef DS_STORE_FILE_NAME_H
 #define DS_STORE_FILE_NAME_H
 
-#include <diffsim/ext/files.h>
+#include <diffsim/ext/draft/files.h>
 
 enum { DS_FILES_TEXT = 200 };
 

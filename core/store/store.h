@@ -45,7 +45,7 @@ typedef struct ds_extra {
     uint64_t head; /* of a question of now: so many numbers of `asked` have to be the recorded ones exactly */
 } ds_extra;
 
-/* What an episode of stepwise control adds: its noise key, how it ended (DS_RL_TERMINATED or _TRUNCATED; 0
+/* What an episode of stepwise control adds: its noise key, how it ended (DS_STEPS_TERMINATED or _TRUNCATED; 0
  * where a dshost before 0.2 wrote it, which did not record that), (steps + 1) x n_obs observations and
  * `steps` rewards. Where it ended before its horizon the actions behind `steps` in the row's x were never
  * asked for: they are the start point's. */

@@ -2,7 +2,7 @@
 /* store_rows.c - the evaluations in a store: groups of new ones, and reading in order. */
 #include "config.h"
 
-#include <diffsim/ext/rl.h>
+#include <diffsim/ext/steps.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -410,7 +410,7 @@ int ds_store_read_episode(ds_store *s, uint64_t id, uint64_t horizon, uint64_t n
         uint64_t count = (uint64_t)sqlite3_column_int64(q, 2), end = (uint64_t)sqlite3_column_int64(q, 3);
         size_t obs_bytes = (size_t)((count + 1) * n_obs) * sizeof(double),
                reward_bytes = (size_t)count * sizeof(double);
-        whole = count >= 1 && count <= horizon && end <= DS_RL_TRUNCATED &&
+        whole = count >= 1 && count <= horizon && end <= DS_STEPS_TRUNCATED &&
                 (size_t)sqlite3_column_bytes(q, 5) == obs_bytes &&
                 (size_t)sqlite3_column_bytes(q, 6) == reward_bytes &&
                 (s->format == 1 ||

@@ -97,7 +97,8 @@ int ds_duty_make_env(ds_duty *w, ds_env **out, ds_error *e)
         if (w->env == NULL) {
             ds_duty_limit_memory(w);
         }
-        rc = ds_env_open(module, &settings, w->start.seed, w->start.threads, NULL, out, e);
+        const ds_place place = {w->start.threads, w->start.worker, w->start.workers};
+        rc = ds_env_open_at(module, &settings, w->start.seed, &place, NULL, out, e);
         ds_life_after("create()");
     }
     ds_settings_clear(&settings);

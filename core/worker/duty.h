@@ -10,9 +10,8 @@
 
 enum { DS_DUTY_GAP = 8 /* numbers between two points in one call */ };
 
-/* Buffers for x and gradient, with channels for questions and answers, with the
- * extension batch for `many` rows. */
-enum { DS_DUTY_X, DS_DUTY_GRAD, DS_DUTY_IN, DS_DUTY_OUT, DS_DUTY_XS, DS_DUTY_GRADS, DS_DUTY_GUARDS };
+/* Buffers of the rows of one call: x and gradients, with channels questions and answers. */
+enum { DS_DUTY_X, DS_DUTY_GRAD, DS_DUTY_IN, DS_DUTY_OUT, DS_DUTY_GUARDS };
 
 typedef struct ds_duty {
     ds_worker_start start;
@@ -22,11 +21,14 @@ typedef struct ds_duty {
     ds_ring_worker *mine;
     int spoilt;                     /* what should be the ring is none */
     ds_guard guard[DS_DUTY_GUARDS]; /* what the plugin gets to see */
-    uint64_t many;
+    uint64_t many;                  /* rows of one call */
+    uint64_t *key;                  /* of the rows of one call, `many` of each */
+    ds_answer **answer;
+    ds_slot **slot;    /* in hand: as many as there are in the ring */
     double typical_ns; /* running mean of the time of one evaluation */
     ds_spin spin;
-    ds_episode lane[DS_MAX_LANES]; /* of stepwise control */
-    double *actions, *obs;         /* what its plugin gets to see */
+    ds_lane_set lanes; /* of stepwise control */
+    int serves_lanes;  /* env does */
 } ds_duty;
 
 /* ---- duty.c ---- */
@@ -56,7 +58,9 @@ int ds_duty_make_env(ds_duty *w, ds_env **out, ds_error *e);
 
 /* ---- work.c ---- */
 
-/* Evaluates until the host says that it is enough; then ds_work_end(). */
+/* Makes room, with the ring there; -1 without memory. Evaluates until the host says that it is enough; then
+ * ds_work_end(). */
+int ds_work_begin(ds_duty *w);
 void ds_work(ds_duty *w);
 void ds_work_end(ds_duty *w);
 

@@ -58,12 +58,12 @@ static int read_channels(const char *id, const ds_worker_hello *hello, int fd, s
 /* Can the numbers of an environment be those of one that was accepted (plugin/env.c)? */
 static int credible(const ds_env_facts *f)
 {
-    const ds_rl_info *rl = &f->rl;
+    const ds_steps_info *rl = &f->steps;
     int steps = rl->horizon == 0 ||
                 (rl->horizon <= f->info.n && rl->n_act >= 1 && rl->n_act <= f->info.n &&
                  rl->horizon * rl->n_act == f->info.n && rl->n_obs >= 1 && rl->n_obs <= DS_MAX_OBSERVED);
-    return f->info.n >= 1 && f->info.n <= DS_MAX_VARIABLES && f->rows >= 1 && f->rows <= DS_MAX_ROWS &&
-           steps && isfinite(f->info.tolerance) && f->info.tolerance >= 0.0 && ds_score_credible(&f->score);
+    return f->info.n >= 1 && f->info.n <= DS_MAX_VARIABLES && f->max_rows >= 1 && steps &&
+           isfinite(f->info.tolerance) && f->info.tolerance >= 0.0 && ds_score_credible(&f->score);
 }
 
 /* Texts of the names of variables are ended and shown as they are. */

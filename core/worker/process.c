@@ -147,6 +147,8 @@ static ds_worker_start head_of(const ds_orders *o, uint32_t index, int describe)
                              .memory = o->memory,
                              .threads = o->threads,
                              .index = index,
+                             .worker = o->first + index,
+                             .workers = o->workers,
                              .settings = o->settings,
                              .describe = describe != 0,
                              .texts = o->bytes,

@@ -14,9 +14,10 @@ typedef struct ds_orders {
     uint64_t seed;
     int64_t memory; /* bytes beyond the start; 0 = no limit */
     uint32_t threads;
-    uint32_t settings; /* pairs in the texts */
-    char *texts;       /* of the start file; to be freed */
-    uint64_t bytes;    /* of them */
+    uint32_t first, workers; /* worker i is number first + i of so many */
+    uint32_t settings;       /* pairs in the texts */
+    char *texts;             /* of the start file; to be freed */
+    uint64_t bytes;          /* of them */
 } ds_orders;
 
 /* Makes the texts for a plugin and those of its parameters (NULL = none) that were given. */

@@ -37,12 +37,13 @@ typedef struct ds_worker_start {
     uint64_t seed;
     int64_t memory; /* bytes beyond the start; 0 = no limit */
     uint32_t threads;
-    uint32_t index;    /* number of the worker */
-    uint32_t settings; /* pairs */
-    uint32_t describe; /* nonzero = describe the plugin first */
-    uint64_t texts;    /* bytes of the texts */
-    int64_t parent;    /* process id of the host */
-    uint64_t files;    /* soft limit of open files, which the host has raised for itself; 0 = it has not */
+    uint32_t index;           /* number of the worker */
+    uint32_t worker, workers; /* its number among all workers, and how many those may be, for ds_host */
+    uint32_t settings;        /* pairs */
+    uint32_t describe;        /* nonzero = describe the plugin first */
+    uint64_t texts;           /* bytes of the texts */
+    int64_t parent;           /* process id of the host */
+    uint64_t files; /* soft limit of open files, which the host has raised for itself; 0 = it has not */
 } ds_worker_start;
 
 /* Exit status of a worker that found the shared memory in a state that neither it nor the host leaves. */

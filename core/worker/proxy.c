@@ -28,9 +28,12 @@ struct ds_proxy {
     double *bounds; /* of the problem */
     /* What run() gets. */
     ds_objective objective;
-    ds_episodes episodes;
-    ds_episode_gradients gradients;
-    ds_rl_info rl;
+    ds_objective_steps episodes;
+    ds_objective_steps_gradient gradients;
+    ds_steps_info steps_info;
+    uint64_t lanes;
+    ds_named_variable *named; /* with the structs of the variables behind them; NULL = not asked for */
+    ds_objective_variables variables;
     ds_objective_channels channels;
     ds_objective_files files;
     char *texts;               /* of the files, as they came from the host */
@@ -90,6 +93,40 @@ static ds_status make_room(ds_proxy *p, uint64_t bytes)
     return c.status == DS_OK && ds_remote_follow(&p->view) == 0 ? DS_OK : no_room(p);
 }
 
+/* Copies an array of the plugin into the rows, one row behind the other. */
+static void put(const ds_proxy *p, const ds_remote_array *a, uint64_t count)
+{
+    const uint64_t stride = a->stride > 0 ? a->stride : a->each;
+    unsigned char *to = p->view.rows + a->at;
+    if (a->in == NULL || a->each == 0) {
+        return;
+    }
+    if (stride == a->each) {
+        memcpy(to, a->in, a->each * count);
+        return;
+    }
+    for (uint64_t k = 0; k < count; k++) {
+        memcpy(to + k * a->each, (const unsigned char *)a->in + k * stride, a->each);
+    }
+}
+
+/* Copies the first `done` rows of an array to the plugin. */
+static void get(const ds_proxy *p, const ds_remote_array *a, uint64_t done)
+{
+    const uint64_t stride = a->stride > 0 ? a->stride : a->each, bytes = a->bytes > 0 ? a->bytes : a->each;
+    const unsigned char *from = p->view.rows + a->at;
+    if (a->out == NULL || a->each == 0) {
+        return;
+    }
+    if (stride == a->each && bytes == a->each) {
+        memcpy(a->out, from, a->each * done);
+        return;
+    }
+    for (uint64_t k = 0; k < done; k++) {
+        memcpy((unsigned char *)a->out + k * stride, from + k * a->each, bytes < a->each ? bytes : a->each);
+    }
+}
+
 /* A call with the arrays whose pointers are set. Afterwards c->done is what the host has left there. */
 static ds_status call(ds_proxy *p, ds_remote_call *c, ds_remote_array array[DS_REMOTE_ARRAYS])
 {
@@ -102,17 +139,13 @@ static ds_status call(ds_proxy *p, ds_remote_call *c, ds_remote_array array[DS_R
         return st;
     }
     for (int k = 0; k < DS_REMOTE_ARRAYS; k++) {
-        if (array[k].in != NULL && array[k].each > 0) {
-            memcpy(p->view.rows + array[k].at, array[k].in, array[k].each * c->count);
-        }
+        put(p, &array[k], c->count);
     }
     uint64_t count = c->count;
     exchange(p, c);
     uint64_t done = c->done == DS_REMOTE_UNTOUCHED ? 0 : c->done < count ? c->done : count;
     for (int k = 0; k < DS_REMOTE_ARRAYS; k++) {
-        if (array[k].out != NULL && done > 0) {
-            memcpy(array[k].out, p->view.rows + array[k].at, array[k].each * done);
-        }
+        get(p, &array[k], done);
     }
     return c->status;
 }
@@ -177,145 +210,221 @@ static const ds_objective_channels *channels(ds_proxy *p)
     return &p->channels;
 }
 
+/* The variables, asked for once. */
+static const ds_objective_variables *variables(ds_proxy *p)
+{
+    ds_remote_call c;
+    if (p->named != NULL) {
+        return &p->variables;
+    }
+    if (ask_extension(p, DS_EXT_OBJECTIVE_VARIABLES, &c) != DS_OK || ds_remote_follow(&p->view) != 0 ||
+        c.count != p->shape.n || c.count * sizeof(ds_named_variable) > p->view.mapped) {
+        return NULL;
+    }
+    p->named = malloc(c.count * (sizeof(*p->named) + sizeof(ds_variable) + sizeof(const ds_variable *)));
+    if (p->named == NULL) {
+        return NULL;
+    }
+    ds_variable *variable = (ds_variable *)(void *)(p->named + c.count);
+    const ds_variable **list = (const ds_variable **)(void *)(variable + c.count);
+    memcpy(p->named, p->view.rows, c.count * sizeof(*p->named));
+    for (uint64_t i = 0; i < c.count; i++) {
+        const ds_named_variable *v = &p->named[i];
+        variable[i] = (ds_variable){.struct_size = sizeof(ds_variable),
+                                    .flags = v->flags,
+                                    .name = v->name,
+                                    .unit = v->unit,
+                                    .group = v->group};
+        list[i] = &variable[i];
+    }
+    p->variables =
+        (ds_objective_variables){.struct_size = sizeof(p->variables), .count = c.count, .variable = list};
+    return &p->variables;
+}
+
 /* ---- evaluations ---- */
 
-static void put_questions(ds_proxy *p, const ds_batch *b, ds_remote_call *c, ds_remote_array *array)
+/* The replies of the plugin, for how their products were made. */
+typedef struct replies {
+    ds_reply reply[DS_MAX_QUERIES];
+} replies;
+
+static void put_queries(ds_proxy *p, const ds_rows *rows, const ds_results *results, ds_remote_call *c,
+                        ds_remote_array *array, replies *kept)
 {
-    c->asks = b->asks;
-    if (b->asks > 0) {
+    c->asks = rows->queries;
+    if (rows->queries > 0) {
         channels(p); /* the sizes depend on them */
     }
-    for (uint64_t i = 0; b->ask != NULL && i < b->asks && i < DS_MAX_ASKS; i++) {
-        ds_ask a;
+    const int there = rows->query != NULL && results->reply != NULL;
+    for (uint64_t i = 0; there && i < rows->queries && i < DS_MAX_QUERIES; i++) {
+        ds_query q;
+        ds_reply *r = &kept->reply[i];
         ds_remote_array *to = &array[DS_REMOTE_ASKS + 3 * i];
-        uint32_t size = take(&a, sizeof(a), b->ask[i], DS_ASK_SIZE_1_0);
-        c->ask[i] = (ds_remote_ask){size, a.op, a.channel, a.kind, a.out_bytes};
-        to[0].in = a.v;
-        to[1].in = a.w;
-        to[2].out = a.out;
+        const uint32_t size = take(&q, sizeof(q), rows->query[i], DS_QUERY_SIZE_1_0);
+        const uint32_t reply_size = take(r, sizeof(*r), results->reply[i], DS_REPLY_SIZE_1_0);
+        c->ask[i] = (ds_remote_ask){.query_size = size,
+                                    .reply_size = reply_size,
+                                    .op = q.op,
+                                    .channel = q.channel,
+                                    .v_stride = q.v_stride,
+                                    .w_stride = q.w_stride,
+                                    .stride = r->stride,
+                                    .bytes = r->bytes};
+        to[0] = (ds_remote_array){.in = q.v, .stride = q.v_stride * sizeof(double)};
+        to[1] = (ds_remote_array){.in = q.w, .stride = q.w_stride * sizeof(double)};
+        to[2] = (ds_remote_array){.out = r->out, .stride = r->stride, .bytes = r->bytes};
     }
 }
 
-static ds_status ask_batch(ds_proxy *p, ds_batch *given)
+static ds_status ask_rows(ds_proxy *p, const ds_rows *given, const ds_label *tag, const ds_results *out,
+                          uint64_t *done)
 {
-    ds_batch b;
+    ds_rows rows;
+    ds_label label;
+    ds_results results;
+    replies kept = {0};
     ds_remote_array array[DS_REMOTE_ARRAYS] = {{0}};
     ds_remote_call c = {.what = DS_REMOTE_EVALUATE};
-    c.struct_size = take(&b, sizeof(b), given, DS_SIZE_WITH(ds_batch, done));
-    c.want = b.want;
-    c.count = b.count;
-    c.group = b.group;
-    copy_tag(&c, b.tag);
-    array[DS_REMOTE_X].in = b.x;
-    array[DS_REMOTE_LOSS].out = b.loss;
-    array[DS_REMOTE_GRAD].out = (b.want & DS_WANT_GRAD) != 0 ? b.grad : NULL;
-    array[DS_REMOTE_OUTCOME].out = b.outcome;
-    array[DS_REMOTE_NOISE].in = b.noise;
-    array[DS_REMOTE_COST].out = b.cost_steps;
-    put_questions(p, &b, &c, array);
-    ds_status st = call(p, &c, array);
-    if (c.struct_size != 0 && c.done != DS_REMOTE_UNTOUCHED) {
-        given->done = c.done;
+    c.rows_size = take(&rows, sizeof(rows), given, DS_ROWS_SIZE_1_0);
+    c.results_size = take(&results, sizeof(results), out, DS_RESULTS_SIZE_1_0);
+    c.label_size = take(&label, sizeof(label), tag, DS_LABEL_SIZE_1_0);
+    c.want = rows.want;
+    c.memory = rows.memory;
+    c.count = rows.count;
+    c.n = rows.n;
+    c.stride = rows.stride;
+    c.grad_stride = results.stride;
+    c.group = label.group;
+    copy_tag(&c, label.tag);
+    if (rows.n == p->shape.n && rows.stride >= rows.n) { /* else it is refused */
+        array[DS_REMOTE_X] = (ds_remote_array){.in = rows.x, .stride = rows.stride * sizeof(double)};
     }
-    for (uint64_t i = 0; i < DS_MAX_ASKS; i++) {
-        if (c.ask[i].struct_size != 0) {
-            b.ask[i]->kind = c.ask[i].kind;
+    array[DS_REMOTE_LOSS].out = results.loss;
+    if ((rows.want & DS_WANT_GRAD) != 0) {
+        array[DS_REMOTE_GRAD] =
+            (ds_remote_array){.out = results.grad, .stride = results.stride * sizeof(double)};
+    }
+    array[DS_REMOTE_OUTCOME].out = results.outcome;
+    array[DS_REMOTE_NOISE].in = label.noise;
+    array[DS_REMOTE_COST].out = results.cost_steps;
+    array[DS_REMOTE_KIND].out = results.grad_kind;
+    array[DS_REMOTE_BAD_STEP].out = results.bad_step;
+    put_queries(p, &rows, &results, &c, array, &kept);
+    ds_status st = call(p, &c, array);
+    *done = c.done != DS_REMOTE_UNTOUCHED ? c.done : 0;
+    for (uint64_t i = 0; i < DS_MAX_QUERIES; i++) {
+        for (uint64_t k = 0; kept.reply[i].kind != NULL && k < *done; k++) {
+            kept.reply[i].kind[k] = c.ask[i].kind;
         }
     }
     return st;
 }
 
-static ds_status evaluate(const ds_objective *objective, ds_batch *given)
+static ds_status evaluate(const ds_objective *objective, const ds_rows *rows, const ds_label *label,
+                          const ds_results *results, uint64_t *done)
 {
     ds_proxy *p = objective->ctx;
+    uint64_t none = 0;
     if (!come_in(p)) {
         return DS_E_ARG;
     }
-    ds_status st = ask_batch(p, given);
+    ds_status st = ask_rows(p, rows, label, done != NULL ? results : NULL, done != NULL ? done : &none);
     p->busy = 0;
     return st;
 }
 
 /* ---- episodes ---- */
 
-static ds_status ask_rows(ds_proxy *p, uint32_t what, ds_episode_rows *given)
+static ds_status ask_steps(ds_proxy *p, uint32_t what, const ds_step_rows *given, const ds_label *tag,
+                           const ds_step_results *out, uint64_t *done)
 {
-    ds_episode_rows r;
+    ds_step_rows rows;
+    ds_label label;
+    ds_step_results results;
     ds_remote_array array[DS_REMOTE_ARRAYS] = {{0}};
     ds_remote_call c = {.what = what};
-    c.struct_size = take(&r, sizeof(r), given, DS_EPISODE_ROWS_SIZE_1_0);
-    c.count = r.count;
-    c.group = r.group;
-    if (r.count <= DS_MAX_LANES) { /* more are refused */
-        array[DS_REMOTE_LANE].in = r.lane;
-        array[DS_REMOTE_OBS].out = r.obs;
+    c.rows_size = take(&rows, sizeof(rows), given, DS_STEP_ROWS_SIZE_1_0);
+    c.results_size = take(&results, sizeof(results), out, DS_STEP_RESULTS_SIZE_1_0);
+    c.label_size = take(&label, sizeof(label), tag, DS_LABEL_SIZE_1_0);
+    c.count = rows.count;
+    c.group = label.group;
+    copy_tag(&c, label.tag);
+    if (rows.count <= p->lanes) { /* more are refused */
+        array[DS_REMOTE_LANE].in = rows.lane;
+        array[DS_REMOTE_OBS].out = results.obs;
     }
-    if (r.count <= DS_MAX_LANES && what == DS_REMOTE_STEP) {
-        array[DS_REMOTE_ACTION].in = r.action;
-        array[DS_REMOTE_REWARD].out = r.reward;
-        array[DS_REMOTE_ENDED].out = r.ended;
-        array[DS_REMOTE_EPISODE_LOSS].out = r.loss;
-        array[DS_REMOTE_EPISODE_OUTCOME].out = r.outcome;
-    } else {
-        copy_tag(&c, r.tag);
+    if (rows.count <= p->lanes && what == DS_REMOTE_STEP) {
+        array[DS_REMOTE_ACTION].in = rows.action;
+        array[DS_REMOTE_REWARD].out = results.reward;
+        array[DS_REMOTE_ENDED].out = results.ended;
+        array[DS_REMOTE_EPISODE_LOSS].out = results.loss;
+        array[DS_REMOTE_EPISODE_OUTCOME].out = results.outcome;
+        array[DS_REMOTE_EPISODE_COST].out = results.cost_steps;
     }
     ds_status st = call(p, &c, array);
-    if (c.struct_size != 0 && c.done != DS_REMOTE_UNTOUCHED) {
-        given->done = c.done;
-    }
+    *done = c.done != DS_REMOTE_UNTOUCHED ? c.done : 0;
     return st;
 }
 
-static ds_status advance(const ds_objective *objective, uint32_t what, ds_episode_rows *given)
+static ds_status advance(const ds_objective *objective, uint32_t what, const ds_step_rows *rows,
+                         const ds_label *label, const ds_step_results *results, uint64_t *done)
 {
     ds_proxy *p = objective->ctx;
+    uint64_t none = 0;
     if (!come_in(p)) {
         return DS_E_ARG;
     }
-    ds_status st = ask_rows(p, what, given);
+    ds_status st =
+        ask_steps(p, what, rows, label, done != NULL ? results : NULL, done != NULL ? done : &none);
     p->busy = 0;
     return st;
 }
 
-static ds_status begin(const ds_objective *objective, ds_episode_rows *r)
+static ds_status begin(const ds_objective *objective, const ds_step_rows *rows, const ds_label *label,
+                       const ds_step_results *results, uint64_t *done)
 {
-    return advance(objective, DS_REMOTE_BEGIN, r);
+    return advance(objective, DS_REMOTE_BEGIN, rows, label, results, done);
 }
 
-static ds_status step(const ds_objective *objective, ds_episode_rows *r)
+static ds_status step(const ds_objective *objective, const ds_step_rows *rows, const ds_step_results *results,
+                      uint64_t *done)
 {
-    return advance(objective, DS_REMOTE_STEP, r);
+    return advance(objective, DS_REMOTE_STEP, rows, NULL, results, done);
 }
 
-static ds_status ask_back(ds_proxy *p, ds_back_rows *given)
+static ds_status ask_back(ds_proxy *p, const ds_back_rows *given, const ds_back_results *out, uint64_t *done)
 {
-    ds_back_rows r;
+    ds_back_rows rows;
+    ds_back_results results;
     ds_remote_array array[DS_REMOTE_ARRAYS] = {{0}};
     ds_remote_call c = {.what = DS_REMOTE_BACK};
-    c.struct_size = take(&r, sizeof(r), given, DS_BACK_ROWS_SIZE_1_0);
-    c.count = r.count;
-    if (r.count <= DS_MAX_LANES) { /* more are refused */
-        array[DS_REMOTE_BACK_LANE].in = r.lane;
-        array[DS_REMOTE_BACK_STEP].in = r.step;
-        array[DS_REMOTE_BACK_REWARD].in = r.reward_bar;
-        array[DS_REMOTE_BACK_OBS].in = r.obs_bar;
-        array[DS_REMOTE_BACK_ACTION].out = r.action_bar;
-        array[DS_REMOTE_BACK_OUTCOME].out = r.outcome;
+    c.rows_size = take(&rows, sizeof(rows), given, DS_BACK_ROWS_SIZE_1_0);
+    c.results_size = take(&results, sizeof(results), out, DS_BACK_RESULTS_SIZE_1_0);
+    c.count = rows.count;
+    if (rows.count <= p->lanes) { /* more are refused */
+        array[DS_REMOTE_BACK_LANE].in = rows.lane;
+        array[DS_REMOTE_BACK_STEP].in = rows.step;
+        array[DS_REMOTE_BACK_REWARD].in = rows.reward_bar;
+        array[DS_REMOTE_BACK_OBS].in = rows.obs_bar;
+        array[DS_REMOTE_BACK_ACTION].out = results.action_bar;
+        array[DS_REMOTE_BACK_OUTCOME].out = results.outcome;
+        array[DS_REMOTE_BACK_COST].out = results.cost_steps;
     }
     ds_status st = call(p, &c, array);
-    if (c.struct_size != 0 && c.done != DS_REMOTE_UNTOUCHED) {
-        given->done = c.done;
-    }
+    *done = c.done != DS_REMOTE_UNTOUCHED ? c.done : 0;
     return st;
 }
 
-static ds_status back(const ds_objective *objective, ds_back_rows *r)
+static ds_status back(const ds_objective *objective, const ds_back_rows *rows, const ds_back_results *results,
+                      uint64_t *done)
 {
     ds_proxy *p = objective->ctx;
+    uint64_t none = 0;
     if (!come_in(p)) {
         return DS_E_ARG;
     }
-    ds_status st = ask_back(p, r);
+    ds_status st = ask_back(p, rows, done != NULL ? results : NULL, done != NULL ? done : &none);
     p->busy = 0;
     return st;
 }
@@ -372,29 +481,34 @@ static const ds_objective_files *files(ds_proxy *p)
 
 /* ---- the objective ---- */
 
-static const ds_episodes *episodes(ds_proxy *p)
+static const ds_objective_steps *episodes(ds_proxy *p)
 {
     ds_remote_call c;
-    if (ask_extension(p, DS_EXT_EPISODES, &c) != DS_OK) {
+    if (ask_extension(p, DS_EXT_OBJECTIVE_STEPS, &c) != DS_OK) {
         return NULL;
     }
-    p->rl = c.rl;
-    p->shape.n_act = c.rl.n_act;
-    p->shape.n_obs = c.rl.n_obs;
-    p->episodes = (ds_episodes){
-        .struct_size = sizeof(p->episodes), .info = &p->rl, .lanes = c.count, .begin = begin, .step = step};
+    p->steps_info = c.steps;
+    p->lanes = c.count;
+    p->shape.n_act = c.steps.n_act;
+    p->shape.n_obs = c.steps.n_obs;
+    p->episodes = (ds_objective_steps){.struct_size = sizeof(p->episodes),
+                                       .info = &p->steps_info,
+                                       .lanes = c.count,
+                                       .begin = begin,
+                                       .step = step};
     return &p->episodes;
 }
 
-static const ds_episode_gradients *gradients(ds_proxy *p)
+static const ds_objective_steps_gradient *gradients(ds_proxy *p)
 {
     ds_remote_call c;
-    if (ask_extension(p, DS_EXT_EPISODE_GRADIENTS, &c) != DS_OK) {
+    if (ask_extension(p, DS_EXT_OBJECTIVE_STEPS_GRADIENT, &c) != DS_OK) {
         return NULL;
     }
-    p->shape.n_act = c.rl.n_act;
-    p->shape.n_obs = c.rl.n_obs;
-    p->gradients = (ds_episode_gradients){.struct_size = sizeof(p->gradients), .back = back};
+    p->lanes = c.count;
+    p->shape.n_act = c.steps.n_act;
+    p->shape.n_obs = c.steps.n_obs;
+    p->gradients = (ds_objective_steps_gradient){.struct_size = sizeof(p->gradients), .back = back};
     return &p->gradients;
 }
 
@@ -404,11 +518,12 @@ static const void *extension(const ds_objective *objective, const char *id)
     if (!come_in(p)) {
         return NULL;
     }
-    const void *table = strcmp(id, DS_EXT_EPISODES) == 0             ? (const void *)episodes(p)
-                        : strcmp(id, DS_EXT_EPISODE_GRADIENTS) == 0  ? (const void *)gradients(p)
-                        : strcmp(id, DS_EXT_FILES) == 0              ? (const void *)files(p)
-                        : strcmp(id, DS_EXT_OBJECTIVE_CHANNELS) == 0 ? (const void *)channels(p)
-                                                                     : NULL;
+    const void *table = strcmp(id, DS_EXT_OBJECTIVE_STEPS) == 0            ? (const void *)episodes(p)
+                        : strcmp(id, DS_EXT_OBJECTIVE_STEPS_GRADIENT) == 0 ? (const void *)gradients(p)
+                        : strcmp(id, DS_EXT_FILES) == 0                    ? (const void *)files(p)
+                        : strcmp(id, DS_EXT_OBJECTIVE_VARIABLES) == 0      ? (const void *)variables(p)
+                        : strcmp(id, DS_EXT_OBJECTIVE_CHANNELS) == 0       ? (const void *)channels(p)
+                                                                           : NULL;
     p->busy = 0;
     return table;
 }

@@ -167,15 +167,18 @@ int ds_remote_await(ds_remote_view *v)
 
 static void size_of_questions(const ds_remote_shape *s, const ds_remote_call *c, ds_remote_array *array)
 {
-    for (uint64_t i = 0; i < c->asks && i < DS_MAX_ASKS; i++) {
+    for (uint64_t i = 0; i < c->asks && i < DS_MAX_QUERIES; i++) {
         const ds_remote_ask *a = &c->ask[i];
         ds_remote_array *v = &array[DS_REMOTE_ASKS + 3 * i], *w = v + 1, *out = v + 2;
         const ds_channel *channel = a->channel < s->channels ? s->channel[a->channel] : NULL;
-        if (channel != NULL && a->op <= DS_ASK_HV && (channel->ops & DS_CAN(a->op)) != 0) { /* else refused */
+        if (channel != NULL && a->op <= DS_QUERY_HV &&
+            (channel->ops & DS_CAN(a->op)) != 0) { /* else refused */
             uint64_t elements = ds_channel_elements(channel) * sizeof(double), row = s->n * sizeof(double);
-            v->each = a->op == DS_ASK_JTV ? elements : a->op == DS_ASK_JV || a->op == DS_ASK_HV ? row : 0;
-            w->each = a->op == DS_ASK_HV ? elements : 0;
-            out->each = ds_channel_bytes(channel, a->op, s->n);
+            v->each = a->op == DS_QUERY_JTV                          ? elements
+                      : a->op == DS_QUERY_JV || a->op == DS_QUERY_HV ? row
+                                                                     : 0;
+            w->each = a->op == DS_QUERY_HV ? elements : 0;
+            out->each = (ds_channel_bytes(channel, a->op, s->n) + 7) / 8 * 8;
         }
     }
 }
@@ -192,10 +195,12 @@ static void size_of_arrays(const ds_remote_shape *s, const ds_remote_call *c, ds
         array[DS_REMOTE_OBS].each = s->n_obs * sizeof(double);
         array[DS_REMOTE_REWARD].each = array[DS_REMOTE_EPISODE_LOSS].each = sizeof(double);
         array[DS_REMOTE_ENDED].each = array[DS_REMOTE_EPISODE_OUTCOME].each = sizeof(uint32_t);
+        array[DS_REMOTE_EPISODE_COST].each = sizeof(uint64_t);
         return;
     }
     if (c->what == DS_REMOTE_BACK) {
         array[DS_REMOTE_BACK_LANE].each = array[DS_REMOTE_BACK_STEP].each = sizeof(uint64_t);
+        array[DS_REMOTE_BACK_COST].each = sizeof(uint64_t);
         array[DS_REMOTE_BACK_REWARD].each = sizeof(double);
         array[DS_REMOTE_BACK_OBS].each = s->n_obs * sizeof(double);
         array[DS_REMOTE_BACK_ACTION].each = s->n_act * sizeof(double);
@@ -207,6 +212,8 @@ static void size_of_arrays(const ds_remote_shape *s, const ds_remote_call *c, ds
     array[DS_REMOTE_OUTCOME].each = sizeof(uint32_t);
     array[DS_REMOTE_GRAD].each = s->n * sizeof(double);
     array[DS_REMOTE_NOISE].each = array[DS_REMOTE_COST].each = sizeof(uint64_t);
+    array[DS_REMOTE_KIND].each = sizeof(uint32_t);
+    array[DS_REMOTE_BAD_STEP].each = sizeof(int64_t);
     size_of_questions(s, c, array);
 }
 

@@ -13,9 +13,10 @@
 #ifndef DS_WORKER_REMOTE_H
 #define DS_WORKER_REMOTE_H
 
-#include <diffsim/ext/files.h>
-#include <diffsim/ext/rl.h>
-#include <diffsim/ext/rl_gradient.h>
+#include <diffsim/ext/draft/files.h>
+#include <diffsim/ext/steps.h>
+#include <diffsim/ext/variables.h>
+#include <diffsim/ext/draft/steps_gradient.h>
 #include <diffsim/optimizer.h>
 
 #include "plugin/channels.h"
@@ -26,8 +27,9 @@
 /* What is called. */
 enum {
     DS_REMOTE_ROOM = 1, /* the rows are to have `count` bytes */
-    /* get_extension() of `text`; `count` channels come in the rows, as ds_channel_entry, or `count` bytes
-     * of the texts of ds_objective_files, one behind the other */
+    /* get_extension() of `text`; `count` channels come in the rows, as ds_channel_entry, or as many
+     * variables, as ds_named_variable, or `count` bytes of the texts of ds_objective_files, one behind the
+     * other */
     DS_REMOTE_EXTENSION,
     DS_REMOTE_EVALUATE,
     DS_REMOTE_BEGIN, /* of episodes */
@@ -39,7 +41,16 @@ enum {
 
 /* The arrays of a call, one after the other in the rows. */
 enum { DS_REMOTE_DATA = 0 };
-enum { DS_REMOTE_X, DS_REMOTE_LOSS, DS_REMOTE_GRAD, DS_REMOTE_OUTCOME, DS_REMOTE_NOISE, DS_REMOTE_COST };
+enum {
+    DS_REMOTE_X,
+    DS_REMOTE_LOSS,
+    DS_REMOTE_GRAD,
+    DS_REMOTE_OUTCOME,
+    DS_REMOTE_NOISE,
+    DS_REMOTE_COST,
+    DS_REMOTE_KIND,
+    DS_REMOTE_BAD_STEP
+};
 enum {
     DS_REMOTE_LANE,
     DS_REMOTE_ACTION,
@@ -47,7 +58,8 @@ enum {
     DS_REMOTE_REWARD,
     DS_REMOTE_ENDED,
     DS_REMOTE_EPISODE_LOSS,
-    DS_REMOTE_EPISODE_OUTCOME
+    DS_REMOTE_EPISODE_OUTCOME,
+    DS_REMOTE_EPISODE_COST
 };
 enum {
     DS_REMOTE_BACK_LANE,
@@ -55,33 +67,39 @@ enum {
     DS_REMOTE_BACK_REWARD,
     DS_REMOTE_BACK_OBS,
     DS_REMOTE_BACK_ACTION,
-    DS_REMOTE_BACK_OUTCOME
+    DS_REMOTE_BACK_OUTCOME,
+    DS_REMOTE_BACK_COST
 };
 enum {
-    DS_REMOTE_ASKS = 7, /* v, w and out of each question */
-    DS_REMOTE_ARRAYS = DS_REMOTE_ASKS + 3 * DS_MAX_ASKS
+    DS_REMOTE_ASKS = 8, /* v, w and out of each query */
+    DS_REMOTE_ARRAYS = DS_REMOTE_ASKS + 3 * DS_MAX_QUERIES
 };
 
-/* A question of a batch without its pointers. */
+/* A query and its reply without their pointers. */
 typedef struct ds_remote_ask {
-    uint32_t struct_size; /* 0 = there is none */
-    uint32_t op, channel, kind;
-    uint64_t out_bytes;
+    uint32_t query_size, reply_size; /* struct_size of both; 0 = there is none */
+    uint32_t op, channel;
+    uint32_t kind; /* out: how the products of all rows were made */
+    uint32_t reserved;
+    uint64_t v_stride, w_stride, stride, bytes;
 } ds_remote_ask;
 
 /* The fields of the structs of a call without their pointers. */
 typedef struct ds_remote_call {
-    uint32_t what;        /* DS_REMOTE_* */
-    int32_t status;       /* what it returned; of an extension: DS_OK where there is one */
-    uint32_t struct_size; /* of the struct, as far as this host knows it */
-    uint32_t want;        /* DS_WANT_* */
+    uint32_t what;  /* DS_REMOTE_* */
+    int32_t status; /* what it returned; of an extension: DS_OK where there is one */
+    uint32_t rows_size, results_size, label_size; /* struct_size of the structs, as far as this host knows
+                                                   * them; 0 = NULL or too short */
+    uint32_t want;                                /* DS_WANT_* */
+    uint32_t memory;                              /* DS_MEMORY_* */
     uint64_t count, group, asks;
-    uint64_t done;  /* DS_REMOTE_UNTOUCHED = the call has left it alone */
-    uint64_t given; /* bit k: array k is not NULL */
+    uint64_t n, stride, grad_stride; /* of the rows and the results of the plugin */
+    uint64_t done;                   /* DS_REMOTE_UNTOUCHED = the call has left it alone */
+    uint64_t given;                  /* bit k: array k is not NULL */
     char tag[DS_MAX_TAG + 2];
     char text[DS_MAX_ERROR + 1];
-    ds_rl_info rl; /* of the extension for episodes; its `count` are the lanes */
-    ds_remote_ask ask[DS_MAX_ASKS];
+    ds_steps_info steps; /* of the extension for episodes; its `count` are the lanes */
+    ds_remote_ask ask[DS_MAX_QUERIES];
 } ds_remote_call;
 
 #define DS_REMOTE_UNTOUCHED UINT64_MAX
@@ -137,11 +155,13 @@ typedef struct ds_remote_shape {
     const ds_channel *const *channel;
 } ds_remote_shape;
 
-/* An array of a call. The optimizer's side sets one of the pointers to the plugin's buffer. */
+/* An array of a call. The optimizer's side sets one of the pointers to the plugin's buffer, in which the rows
+ * are `stride` bytes apart and have `bytes` bytes; 0 = `each`. */
 typedef struct ds_remote_array {
-    uint64_t each, at; /* bytes of a row, offset in the rows */
+    uint64_t each, at; /* bytes of a row, a multiple of 8 of those with queries; offset in the rows */
     const void *in;
     void *out;
+    uint64_t stride, bytes;
 } ds_remote_array;
 
 /* Fills `each` and `at` of all arrays of a call. Returns the bytes that they take,

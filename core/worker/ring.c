@@ -21,7 +21,7 @@
 #include "base/text.h"
 
 enum {
-    SLOT_BYTES = 32 << 20, /* memory of all slots, unless single ones are larger */
+    SLOT_BYTES = 64 << 20, /* memory of all slots, unless single ones are larger */
     CAPACITY_MAX = 1024,
     SPIN_NS = 40000 /* longest busy wait of a worker */
 };
@@ -50,11 +50,12 @@ static uint64_t lay_out(ds_ring_layout *head, const ds_ring_plan *plan, uint64_t
 
 static uint64_t choose_capacity(ds_ring_layout *head, const ds_ring_plan *plan)
 {
-    uint64_t least = 2 * plan->workers;
+    const uint64_t least = 2 * plan->workers, calls = plan->workers * plan->rows;
+    const uint64_t most = calls > CAPACITY_MAX ? calls : CAPACITY_MAX;
     lay_out(head, plan, 1);
     uint64_t capacity = SLOT_BYTES / head->stride;
     capacity = capacity < least ? least : capacity;
-    return capacity > CAPACITY_MAX && capacity > 2 * least ? CAPACITY_MAX : capacity;
+    return capacity > most && capacity > 2 * least ? most : capacity;
 }
 
 /* A file that was cut short would end who touches it by SIGBUS; nobody may change its size, or seal it
@@ -237,8 +238,8 @@ static void tidy(ds_answer *a)
 /* The host marks slots that are asked once more after a death as `alone`. */
 static int same_question(const ds_slot_ask *a, const ds_slot_ask *b)
 {
-    return a->want == b->want && a->keep == b->keep && a->noise_key == b->noise_key &&
-           a->episode == b->episode && a->asks == b->asks;
+    return a->what == b->what && a->want == b->want && a->keep == b->keep && a->noise_key == b->noise_key &&
+           a->lane == b->lane && a->step == b->step && a->taken == b->taken && a->asks == b->asks;
 }
 
 void ds_slot_answer(const ds_slot *slot, const ds_slot_ask *ask, const double *x, uint64_t numbers,

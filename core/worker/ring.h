@@ -34,15 +34,20 @@ enum { DS_SLOT_FREE = 0, DS_SLOT_POSTED = 1, DS_SLOT_RUNNING = 2, DS_SLOT_DONE =
 /* State of a slot that worker w holds. */
 #define DS_SLOT_OF(state, w) ((uint32_t)(state) | ((uint32_t)(w) << 8))
 
-/* What is asked about a point. */
+/* What a slot is for. */
+enum { DS_DO_EVALUATE = 0, DS_DO_STEP = 1, DS_DO_BACK = 2 };
+
+/* What is asked about a point, or of an episode. */
 typedef struct ds_slot_ask {
+    uint32_t what; /* DS_DO_* */
     uint32_t want; /* DS_WANT_* */
     uint32_t keep; /* DS_KEEP_*, where the scene is wanted */
+    uint32_t asks; /* questions about channels: see ds_slot_asks() */
     uint64_t noise_key;
-    uint64_t episode; /* 1 + lane of a step of an episode; 0 = an evaluation */
-    uint32_t asks;    /* questions about channels: see ds_slot_asks() */
-    uint32_t alone;   /* not in one call with other slots */
-    uint64_t rows;    /* of the same call, from this slot on; 0 or 1: this one only */
+    uint64_t lane, step, taken; /* STEP: lane of the worker, number of the step, 0 = the beginning; BACK: the
+                                 * step to go back over, and the steps that were taken */
+    uint64_t rows;              /* of the same call, from this slot on; 0 or 1: this one only */
+    uint64_t alone;             /* not in one call with other slots */
 } ds_slot_ask;
 
 typedef struct ds_slot {
@@ -59,7 +64,7 @@ typedef struct ds_ring_worker {
     alignas(64) atomic_ullong next;
     atomic_ullong end;
     atomic_ullong started; /* ds_clock_ns() of the evaluation in hand, 0 = none */
-    atomic_uint many;      /* several slots may be in hand at once */
+    atomic_uint many;      /* so many slots may be in hand at once; 0 = one */
 } ds_ring_worker;
 
 /* Sizes and places. */
@@ -110,6 +115,7 @@ typedef struct ds_ring_plan {
     uint64_t in, out;  /* room for questions about channels; 0 = none */
     uint64_t capacity; /* slots; 0 = choose */
     uint64_t extra;    /* doubles at the end of each slot */
+    uint64_t rows;     /* that one worker takes in a call; 0 = 1 */
     int watched;       /* there is a time limit */
 } ds_ring_plan;
 
@@ -155,12 +161,11 @@ static inline double *ds_slot_out(const ds_ring *s, ds_slot *slot)
     return ds_slot_in(s, slot) + s->at.in;
 }
 
-/* The end of a slot. For steps of episodes: number of the step (0 = beginning), then what it gave: reward,
- * how the episode has ended (DS_RL_*), observation. For steps backwards (DS_WANT_GRAD): the step, the
- * adjoints of reward and observation, steps taken, and in their place in the answer DS_SLOT_BACK or
- * DS_SLOT_LOST; the adjoint of the action is in place of the gradient. */
-enum { DS_SLOT_STEP = 0, DS_SLOT_REWARD = 1, DS_SLOT_ENDED = 2, DS_SLOT_STEP_HEAD = 3 };
-enum { DS_SLOT_BACK = -1, DS_SLOT_LOST = -2 };
+/* The end of a slot. What a step gave: reward, how the episode has ended (DS_STEPS_*), observation. For a
+ * step backwards what it is given, the adjoints of reward and observation, and in the place of the end
+ * whether the episode was there (DS_SLOT_*); the adjoint of the action is in place of the gradient. */
+enum { DS_SLOT_REWARD = 0, DS_SLOT_ENDED = 1, DS_SLOT_STEP_HEAD = 2 };
+enum { DS_SLOT_UNKNOWN = 0, DS_SLOT_BACK = -1, DS_SLOT_LOST = -2 };
 
 static inline double *ds_slot_extra(const ds_ring *s, ds_slot *slot)
 {

@@ -152,6 +152,7 @@ static int take_greeting(ds_supervisor *c, int fd, ds_error *e)
                          .n = c->env.facts.info.n,
                          .capacity = c->config.capacity,
                          .extra = c->config.extra,
+                         .rows = c->env.facts.max_rows,
                          .watched = c->config.timeout > 0.0};
     ds_asks_room(&c->env.channels, plan.n, &plan.in, &plan.out);
     ds_score_room(&c->env.facts.score, plan.n, &plan.in, &plan.out);
@@ -319,7 +320,8 @@ static void enforce_limit(ds_supervisor *c, uint32_t w)
         return;
     }
     uint64_t started = began(c, w, now);
-    if (started == 0 || 1e-9 * (double)(now - started) <= limit) {
+    const unsigned rows = atomic_load(&c->share->head->worker[w].many); /* each has as much time */
+    if (started == 0 || 1e-9 * (double)(now - started) <= limit * (rows > 1 ? rows : 1)) {
         return;
     }
     ds_slot *slot = ds_estate_held(c->share, w);
@@ -592,7 +594,9 @@ int ds_supervisor_open(const ds_supervisor_config *config, ds_supervisor **out, 
     }
     c->orders = (ds_orders){.seed = config->seed,
                             .memory = config->memory > 0 ? config->memory << 20 : 0,
-                            .threads = config->threads};
+                            .threads = config->threads,
+                            .first = config->first,
+                            .workers = config->workers > 0 ? config->workers : config->jobs};
     rc = rc != 0 ? rc
                  : ds_orders_write(&c->orders, config->module->path, config->module->id, config->params, e);
     if (rc == 0) {

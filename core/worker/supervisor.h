@@ -20,6 +20,8 @@ typedef struct ds_supervisor_config {
     /* Asked some 20 times a second by the thread that waits for an answer; nonzero = give up. May be NULL. */
     int (*waiting)(void *ctx);
     void *ctx;
+    uint32_t first;    /* number of the first worker among all of the run */
+    uint32_t workers;  /* of the run; 0 = jobs */
     uint64_t capacity; /* slots; 0 = choose */
     uint64_t extra;    /* doubles at the end of each slot */
 } ds_supervisor_config;

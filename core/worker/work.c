@@ -24,101 +24,6 @@ enum {
     PATIENCE_S = 10        /* for the host to kill it */
 };
 
-/* ---- stepwise control: an instance for each lane; the worker's own serves the first ---- */
-
-static int prepare_lane(ds_duty *w, ds_episode *ep, ds_error *e)
-{
-    int taken = 0, rc = 0;
-    if (w->actions == NULL) {
-        w->actions = malloc(w->share->at.n * sizeof(double));
-        w->obs = malloc(w->env->rl_info.n_obs * sizeof(double));
-    }
-    if (w->actions == NULL || w->obs == NULL) {
-        return ds_no_memory(e);
-    }
-    for (size_t i = 0; i < DS_MAX_LANES; i++) {
-        taken |= w->lane[i].env == w->env;
-    }
-    if (ep->env == NULL && !taken) {
-        ep->env = w->env;
-    } else if (ep->env == NULL && (rc = ds_duty_make_env(w, &ep->env, e)) == 0) {
-        ep->env->services.stop = &w->share->head->stop;
-    }
-    return rc;
-}
-
-/* Makes the step in a slot. */
-static void step(ds_duty *w, ds_slot *slot)
-{
-    const ds_rl_info *info = &w->env->rl_info;
-    ds_episode *ep = &w->lane[(slot->ask.episode - 1) % DS_MAX_LANES];
-    double *head = ds_slot_extra(w->share, slot);
-    uint64_t number = (uint64_t)head[DS_SLOT_STEP];
-    ds_episode_answer out;
-    ds_error e = {0, ""};
-    if (w->env->rl == NULL || number > info->horizon || prepare_lane(w, ep, &e) != 0) {
-        slot->answer = (ds_answer){.loss = INFINITY, .outcome = DS_EVAL_ERROR, .bad_step = -1};
-        snprintf(slot->answer.message, sizeof(slot->answer.message), "%.199s", e.text);
-        return;
-    }
-    memcpy(w->actions, ds_slot_x(slot), number * info->n_act * sizeof(double));
-    ds_episode_advance(ep, slot->ask.noise_key, number, w->actions, w->obs, &out);
-    ds_life_after("step()");
-    if (out.answer.outcome == DS_EVAL_STOPPED && atomic_load(&w->share->head->stop) == 0) {
-        out.answer.outcome = DS_EVAL_INVALID;
-        strcpy(out.answer.message, "step() returned DS_STOPPED though nobody asked to stop");
-    }
-    slot->answer = out.answer;
-    head[DS_SLOT_REWARD] = out.reward;
-    head[DS_SLOT_ENDED] = out.ended;
-    if (out.answer.outcome == DS_EVAL_OK) {
-        memcpy(head + DS_SLOT_STEP_HEAD, w->obs, info->n_obs * sizeof(double));
-    }
-}
-
-/* Makes the step backwards in a slot. */
-static void step_back(ds_duty *w, ds_slot *slot)
-{
-    const ds_rl_info *info = &w->env->rl_info;
-    ds_episode *ep = &w->lane[(slot->ask.episode - 1) % DS_MAX_LANES];
-    double *head = ds_slot_extra(w->share, slot);
-    ds_error e = {0, ""};
-    int lost = 0;
-    if (w->env->rl_gradient == NULL || prepare_lane(w, ep, &e) != 0) {
-        slot->answer = (ds_answer){.loss = INFINITY, .outcome = DS_EVAL_ERROR, .bad_step = -1};
-        snprintf(slot->answer.message, sizeof(slot->answer.message), "%.199s", e.text);
-        return;
-    }
-    const ds_episode_back b = {.key = slot->ask.noise_key,
-                               .taken = (uint64_t)head[DS_SLOT_ENDED],
-                               .step = (uint64_t)head[DS_SLOT_STEP],
-                               .reward_bar = head[DS_SLOT_REWARD],
-                               .obs_bar = w->obs,
-                               .action_bar = w->actions};
-    memcpy(w->obs, head + DS_SLOT_STEP_HEAD, info->n_obs * sizeof(double));
-    ds_episode_go_back(ep, &b, &lost, &slot->answer);
-    ds_life_after("back()");
-    if (slot->answer.outcome == DS_EVAL_STOPPED && atomic_load(&w->share->head->stop) == 0) {
-        slot->answer.outcome = DS_EVAL_INVALID;
-        strcpy(slot->answer.message, "back() returned DS_STOPPED though nobody asked to stop");
-    }
-    memcpy(ds_slot_grad(w->share, slot), w->actions, info->n_act * sizeof(double));
-    head[DS_SLOT_ENDED] = lost ? DS_SLOT_LOST : DS_SLOT_BACK;
-}
-
-void ds_work_end(ds_duty *w)
-{
-    for (size_t i = 0; i < DS_MAX_LANES; i++) {
-        if (w->lane[i].env != w->env) {
-            ds_env_close(w->lane[i].env);
-        }
-    }
-    free(w->actions);
-    free(w->obs);
-}
-
-/* ---- work ---- */
-
 static void refuse(ds_answer *a, const char *text)
 {
     a->loss = INFINITY;
@@ -126,6 +31,160 @@ static void refuse(ds_answer *a, const char *text)
     a->grad_kind = DS_GRAD_NONE;
     snprintf(a->message, sizeof(a->message), "%s", text);
 }
+
+/* A plugin stopped by itself. */
+static void blame_stop(const ds_duty *w, ds_answer *a, const char *function)
+{
+    char text[100];
+    if (a->outcome == DS_EVAL_STOPPED && atomic_load(&w->share->head->stop) == 0) {
+        snprintf(text, sizeof text, "%s returned DS_STOPPED though nobody asked to stop", function);
+        refuse(a, text);
+    }
+}
+
+/* ---- stepwise control ---- */
+
+static int make_lane_env(void *ctx, ds_env **out, ds_error *e)
+{
+    ds_duty *w = ctx;
+    if (!w->serves_lanes) { /* the worker's own instance serves the first lanes */
+        w->serves_lanes = 1;
+        *out = w->env;
+        return 0;
+    }
+    int rc = ds_duty_make_env(w, out, e);
+    if (rc == 0) {
+        (*out)->services.stop = &w->share->head->stop;
+    }
+    return rc;
+}
+
+static void fail_slot(ds_slot *slot, const ds_error *e)
+{
+    slot->answer = (ds_answer){.loss = INFINITY, .outcome = DS_EVAL_ERROR, .bad_step = -1};
+    snprintf(slot->answer.message, sizeof(slot->answer.message), "%.199s", e->text);
+}
+
+/* The episode that a slot is about; NULL and an answer where there is none. */
+static ds_episode *episode_of(ds_duty *w, ds_slot *slot)
+{
+    const ds_steps_info *info = &w->env->steps_info;
+    const int back = slot->ask.what == DS_DO_BACK;
+    ds_error e = {DS_EXIT_PLUGIN, "the shared memory was overwritten"};
+    ds_episode *ep = NULL;
+    if (w->env->steps == NULL || slot->ask.step > info->horizon || slot->ask.taken > info->horizon ||
+        (back && w->env->steps_gradient == NULL) ||
+        ds_lane_set_find(&w->lanes, slot->ask.lane, info->max_lanes, &ep, &e) != 0) {
+        fail_slot(slot, &e);
+        return NULL;
+    }
+    return ep;
+}
+
+/* Makes the steps in some slots. */
+static void step_slots(ds_duty *w, ds_slot *const *slot, uint64_t count)
+{
+    ds_episode_step *step = calloc(count, sizeof *step), **list = calloc(count, sizeof(ds_episode_step *));
+    uint64_t live = 0;
+    for (uint64_t k = 0; k < count; k++) {
+        ds_episode *ep = step != NULL && list != NULL ? episode_of(w, slot[k]) : NULL;
+        double *extra = ds_slot_extra(w->share, slot[k]);
+        extra[DS_SLOT_REWARD] = 0.0;
+        extra[DS_SLOT_ENDED] = DS_STEPS_TERMINATED;
+        if (step == NULL || list == NULL) {
+            fail_slot(slot[k], &(ds_error){DS_EXIT_MEMORY, "out of memory"});
+        } else if (ep != NULL) {
+            step[k] = (ds_episode_step){.episode = ep,
+                                        .key = slot[k]->ask.noise_key,
+                                        .step = slot[k]->ask.step,
+                                        .x = ds_slot_x(slot[k]),
+                                        .obs = extra + DS_SLOT_STEP_HEAD,
+                                        .answer = &slot[k]->answer};
+            list[live++] = &step[k];
+        }
+    }
+    if (live > 0) {
+        ds_episodes_advance(live, list);
+        ds_life_after("step()");
+    }
+    for (uint64_t k = 0; k < count && live > 0; k++) {
+        if (step[k].episode != NULL) {
+            double *extra = ds_slot_extra(w->share, slot[k]);
+            blame_stop(w, &slot[k]->answer, "step()");
+            extra[DS_SLOT_REWARD] = step[k].reward;
+            extra[DS_SLOT_ENDED] = step[k].ended;
+        }
+    }
+    free(step);
+    free(list);
+}
+
+/* Makes the steps backwards in some slots. */
+static void back_slots(ds_duty *w, ds_slot *const *slot, uint64_t count)
+{
+    ds_episode_back *back = calloc(count, sizeof *back), **list = calloc(count, sizeof(ds_episode_back *));
+    uint64_t live = 0;
+    for (uint64_t k = 0; k < count; k++) {
+        ds_episode *ep = back != NULL && list != NULL ? episode_of(w, slot[k]) : NULL;
+        const double *extra = ds_slot_extra(w->share, slot[k]);
+        if (back == NULL || list == NULL) {
+            fail_slot(slot[k], &(ds_error){DS_EXIT_MEMORY, "out of memory"});
+        } else if (ep != NULL) {
+            back[k] = (ds_episode_back){.episode = ep,
+                                        .key = slot[k]->ask.noise_key,
+                                        .taken = slot[k]->ask.taken,
+                                        .step = slot[k]->ask.step,
+                                        .reward_bar = extra[DS_SLOT_REWARD],
+                                        .obs_bar = extra + DS_SLOT_STEP_HEAD,
+                                        .action_bar = ds_slot_grad(w->share, slot[k]),
+                                        .answer = &slot[k]->answer};
+            list[live++] = &back[k];
+        }
+    }
+    if (live > 0) {
+        ds_episodes_go_back(live, list);
+        ds_life_after("back()");
+    }
+    for (uint64_t k = 0; k < count && live > 0; k++) {
+        if (back[k].episode != NULL) {
+            blame_stop(w, &slot[k]->answer, "back()");
+            ds_slot_extra(w->share, slot[k])[DS_SLOT_ENDED] = back[k].lost ? DS_SLOT_LOST : DS_SLOT_BACK;
+        }
+    }
+    free(back);
+    free(list);
+}
+
+int ds_work_begin(ds_duty *w)
+{
+    const ds_ring_layout *at = &w->share->at;
+    w->many = w->env->max_rows < at->capacity ? w->env->max_rows : at->capacity;
+    const uint64_t numbers[DS_DUTY_GUARDS] = {at->n, at->n, at->in, at->out};
+    for (int i = 0; i < DS_DUTY_GUARDS; i++) {
+        if (numbers[i] > 0 && ds_guard_open(&w->guard[i], w->many * (numbers[i] + GAP), 1) != 0) {
+            return -1;
+        }
+    }
+    w->lanes.make = make_lane_env;
+    w->lanes.ctx = w;
+    w->key = calloc(w->many, sizeof *w->key);
+    w->answer = calloc(w->many, sizeof(ds_answer *));
+    w->slot = calloc(at->capacity, sizeof(ds_slot *));
+    return w->key != NULL && w->answer != NULL && w->slot != NULL ? 0 : -1;
+}
+
+void ds_work_end(ds_duty *w)
+{
+    ds_lane_set_close(&w->lanes, w->env);
+    for (int i = 0; i < DS_DUTY_GUARDS; i++) {
+        ds_guard_close(&w->guard[i]);
+    }
+    free(w->key);
+    free(w->answer);
+    free(w->slot);
+}
+
+/* ---- evaluations ---- */
 
 /* The frames and metrics of the evaluation just made go to the scene file. An empty file means
  * that there are none, one that begins with DS_SCENE_REFUSED has the exit status and the reason
@@ -152,126 +211,177 @@ static void write_scene(ds_duty *w, const ds_answer *a, uint32_t keep)
     }
 }
 
-/* After a call of the plugin for a slot: has it kept to the rules? */
-static void check(ds_duty *w, ds_slot *slot, const ds_inquiry *q)
+/* ---- rows between guard pages ---- */
+
+static const double mark = -1.25e-123;
+
+/* `count` rows of `n` numbers in a guarded buffer, the last one directly before the page behind it, with
+ * marks before each. */
+typedef struct span {
+    ds_guard *guard;
+    double *first;
+    uint64_t count, n, stride;
+} span;
+
+static span span_open(ds_guard *g, uint64_t count, uint64_t n)
 {
-    ds_answer *a = &slot->answer;
-    ds_guard *g = w->guard;
-    if (a->outcome == DS_EVAL_STOPPED && atomic_load(&w->share->head->stop) == 0) {
-        refuse(a, "evaluate() returned DS_STOPPED though nobody asked to stop");
+    const uint64_t stride = n + GAP;
+    const span s = {g, n > 0 ? g->data + g->n - count * stride + GAP : NULL, count, n, stride};
+    for (uint64_t k = 0; k < count && n > 0; k++) {
+        for (uint64_t i = 1; i <= GAP; i++) {
+            s.first[k * stride - i] = mark;
+        }
     }
-    if (!ds_guard_intact(&g[DS_DUTY_GRAD]) || !ds_guard_intact(&g[DS_DUTY_X]) ||
-        (q != NULL && (!ds_guard_intact(&g[DS_DUTY_OUT]) || !ds_guard_intact(&g[DS_DUTY_IN])))) {
-        refuse(a, "evaluate() wrote before the beginning of one of its buffers");
-    }
-    if (memcmp(g[DS_DUTY_X].data, ds_slot_x(slot), w->share->at.n * sizeof(double)) != 0 ||
-        (q != NULL && memcmp(q->in, ds_slot_in(w->share, slot), q->asks->in * sizeof(double)) != 0)) {
-        refuse(a, q != NULL ? "evaluate() changed x, v or w" : "evaluate() changed x");
-    }
+    return s;
 }
 
-/* The questions of a slot between the guard pages; the host alone writes there, yet a wild plugin might. */
-static int take_questions(ds_duty *w, ds_slot *slot, ds_asks *asks, ds_inquiry *q)
+static double *span_row(const span *s, uint64_t k)
 {
-    *asks = *ds_slot_asks(w->share, slot);
-    if (asks->count > DS_MAX_ASKS || asks->in > w->share->at.in || asks->out > w->share->at.out) {
-        return -1;
+    return s->first + k * s->stride;
+}
+
+static int span_sound(const span *s)
+{
+    int sound = s->n == 0 || ds_guard_intact(s->guard);
+    for (uint64_t k = 0; k < s->count && s->n > 0; k++) {
+        for (uint64_t i = 1; i <= GAP; i++) {
+            sound = sound && memcmp(s->first + k * s->stride - i, &mark, sizeof mark) == 0;
+        }
     }
-    double *in = w->guard[DS_DUTY_IN].data + (w->guard[DS_DUTY_IN].n - asks->in);
-    memcpy(in, ds_slot_in(w->share, slot), asks->in * sizeof(double));
-    *q = (ds_inquiry){asks, in, w->guard[DS_DUTY_OUT].data + (w->guard[DS_DUTY_OUT].n - asks->out)};
+    return sound;
+}
+
+/* What the plugin sees of some slots. */
+typedef struct rows {
+    span x, grad, in, out;
+    ds_asks asks;
+} rows;
+
+/* Copies the questions of slots between the guard pages; -1 where they cannot be: the host alone writes
+ * there, yet a wild plugin might. */
+static int rows_open(ds_duty *w, ds_slot *const *slot, uint64_t count, rows *r)
+{
+    const ds_ring *s = w->share;
+    const uint64_t n = s->at.n;
+    r->asks.count = 0;
+    r->asks.in = r->asks.out = 0;
+    if (slot[0]->ask.asks != 0) {
+        r->asks = *ds_slot_asks(s, slot[0]);
+        if (r->asks.count > DS_MAX_QUERIES || r->asks.in > s->at.in || r->asks.out > s->at.out) {
+            return -1;
+        }
+    }
+    r->x = span_open(&w->guard[DS_DUTY_X], count, n);
+    r->grad = span_open(&w->guard[DS_DUTY_GRAD], count, n);
+    r->in = span_open(&w->guard[DS_DUTY_IN], count, r->asks.in);
+    r->out = span_open(&w->guard[DS_DUTY_OUT], count, r->asks.out);
+    for (uint64_t k = 0; k < count; k++) {
+        memcpy(span_row(&r->x, k), ds_slot_x(slot[k]), n * sizeof(double));
+        if ((slot[0]->ask.want & DS_WANT_GRAD) != 0) {
+            memset(span_row(&r->grad, k), 0xff, n * sizeof(double)); /* NaN: one not filled is noticed */
+        }
+        if (r->asks.in > 0) {
+            memcpy(span_row(&r->in, k), ds_slot_in(s, slot[k]), r->asks.in * sizeof(double));
+        }
+        w->key[k] = slot[k]->ask.noise_key;
+        w->answer[k] = &slot[k]->answer;
+    }
     return 0;
 }
 
-/* Evaluates the row in a slot. The plugin works on copies between guard pages;
- * numbers lie directly before them. */
-static void evaluate_slot(ds_duty *w, ds_slot *slot)
+/* What the plugin has done wrong with its buffers; NULL = nothing. */
+static const char *breach(const ds_duty *w, ds_slot *const *slot, const rows *r)
 {
-    uint64_t n = w->share->at.n;
-    ds_answer *a = &slot->answer;
-    const ds_slot_ask ask = slot->ask;
-    const uint32_t want = ask.want;
-    double *x = w->guard[DS_DUTY_X].data, *grad = w->guard[DS_DUTY_GRAD].data;
-    ds_asks asks;
-    ds_inquiry inquiry, *q = ask.asks != 0 ? &inquiry : NULL;
-    if (atomic_load_explicit(&w->share->head->stop, memory_order_relaxed) != 0) {
-        a->outcome = DS_EVAL_STOPPED;
-        a->message[0] = '\0';
-        return;
+    if (!span_sound(&r->x) || !span_sound(&r->grad) || !span_sound(&r->in) || !span_sound(&r->out)) {
+        return "evaluate() wrote before the beginning of one of its buffers";
     }
-    if (ask.episode != 0) {
-        ((want & DS_WANT_GRAD) != 0 ? step_back : step)(w, slot);
-        return;
+    for (uint64_t k = 0; k < r->x.count; k++) {
+        if (memcmp(span_row(&r->x, k), ds_slot_x(slot[k]), r->x.n * sizeof(double)) != 0) {
+            return "evaluate() changed x";
+        }
+        if (r->in.n > 0 &&
+            memcmp(span_row(&r->in, k), ds_slot_in(w->share, slot[k]), r->in.n * sizeof(double)) != 0) {
+            return "evaluate() changed v or w";
+        }
     }
-    memcpy(x, ds_slot_x(slot), n * sizeof(double));
-    if (q != NULL && take_questions(w, slot, &asks, q) != 0) {
-        refuse(a, "the shared memory was overwritten");
-        return;
+    return NULL;
+}
+
+/* Copies what came out of row k to its slot. */
+static void take_row(ds_duty *w, ds_slot *slot, const rows *r, uint64_t k)
+{
+    const ds_answer *a = &slot->answer;
+    if ((slot->ask.want & DS_WANT_GRAD) != 0 && a->outcome == DS_EVAL_OK) {
+        memcpy(ds_slot_grad(w->share, slot), span_row(&r->grad, k), r->grad.n * sizeof(double));
+    } else if ((slot->ask.want & DS_WANT_GRAD) != 0) {
+        memset(ds_slot_grad(w->share, slot), 0, r->grad.n * sizeof(double));
     }
-    if ((want & DS_WANT_GRAD) != 0) {
-        memset(grad, 0xff, n * sizeof(double)); /* NaN: a gradient that is not filled is noticed */
+    if (r->asks.count > 0 && a->outcome <= DS_EVAL_BAD_GRAD) {
+        memcpy(ds_slot_out(w->share, slot), span_row(&r->out, k), r->asks.out * sizeof(double));
+    } else if (r->asks.count > 0) {
+        memset(ds_slot_out(w->share, slot), 0, r->asks.out * sizeof(double));
     }
-    ds_env_inquire(w->env, x, ask.noise_key, want, grad, q, a);
-    ds_life_after("evaluate()");
-    check(w, slot, q);
-    if ((want & DS_WANT_GRAD) != 0 && a->outcome == DS_EVAL_OK) {
-        memcpy(ds_slot_grad(w->share, slot), grad, n * sizeof(double));
-    } else if ((want & DS_WANT_GRAD) != 0) {
-        memset(ds_slot_grad(w->share, slot), 0, n * sizeof(double));
-    }
-    if (q != NULL && a->outcome <= DS_EVAL_BAD_GRAD) {
-        memcpy(ds_slot_out(w->share, slot), q->out, asks.out * sizeof(double));
-    } else if (q != NULL) {
-        memset(ds_slot_out(w->share, slot), 0, asks.out * sizeof(double));
-    }
-    if ((want & DS_WANT_SCENE) != 0) {
-        write_scene(w, a, ask.keep);
+    if ((slot->ask.want & DS_WANT_SCENE) != 0) {
+        write_scene(w, a, slot->ask.keep);
         ds_life_after("the scene");
     }
     w->typical_ns += 0.1 * (1e9 * a->wall_s - w->typical_ns);
 }
 
-/* The rows of several slots in one call, apart and with marks behind each; all want the same. Where the
- * plugin has touched what is not its own, each gets its own try, as if there were no extension. */
-static void evaluate_many(ds_duty *w, ds_slot *const *slot, uint64_t count)
+/* Evaluates the rows of some slots, which want the same, in one call. Where the plugin has touched what is
+ * not its own, each row gets its own try. */
+static void evaluate_slots(ds_duty *w, ds_slot *const *slot, uint64_t count)
 {
-    static const double mark = -1.25e-123;
-    uint64_t n = w->share->at.n, stride = n + GAP, key[DS_MAX_ROWS];
-    uint32_t want = slot[0]->ask.want;
-    double *x = w->guard[DS_DUTY_XS].data + (w->many - count) * stride,
-           *grad = w->guard[DS_DUTY_GRADS].data + (w->many - count) * stride;
-    ds_answer *answer[DS_MAX_ROWS];
-    for (uint64_t k = 0; k < count; k++) {
-        memcpy(x + k * stride, ds_slot_x(slot[k]), n * sizeof(double));
-        memset(grad + k * stride, 0xff, n * sizeof(double));
-        for (uint64_t i = n; i < stride; i++) {
-            x[k * stride + i] = grad[k * stride + i] = mark;
+    rows r;
+    if (rows_open(w, slot, count, &r) != 0) {
+        for (uint64_t k = 0; k < count; k++) {
+            refuse(&slot[k]->answer, "the shared memory was overwritten");
         }
-        key[k] = slot[k]->ask.noise_key;
-        answer[k] = &slot[k]->answer;
+        return;
     }
-    ds_env_evaluate_many(w->env, count, x, stride, key, want, grad, answer);
-    ds_life_after("evaluate() of " DS_EXT_BATCH);
-    int sound = ds_guard_intact(&w->guard[DS_DUTY_GRADS]) && ds_guard_intact(&w->guard[DS_DUTY_XS]);
+    const ds_env_rows t = {.count = count,
+                           .want = slot[0]->ask.want,
+                           .x = r.x.first,
+                           .x_stride = r.x.stride,
+                           .noise_key = w->key,
+                           .asks = r.asks.count > 0 ? &r.asks : NULL,
+                           .in = r.in.first,
+                           .in_stride = r.in.stride,
+                           .grad = r.grad.first,
+                           .grad_stride = r.grad.stride,
+                           .out = (uint64_t *)(void *)r.out.first,
+                           .out_stride = r.out.stride,
+                           .answer = w->answer};
+    ds_env_evaluate_table(w->env, &t);
+    ds_life_after("evaluate()");
+    const char *wrong = breach(w, slot, &r);
     for (uint64_t k = 0; k < count; k++) {
-        sound = sound && memcmp(x + k * stride, ds_slot_x(slot[k]), n * sizeof(double)) == 0 &&
-                answer[k]->outcome != DS_EVAL_STOPPED;
-        for (uint64_t i = n; i < stride; i++) {
-            sound = sound && memcmp(&x[k * stride + i], &mark, sizeof mark) == 0 &&
-                    memcmp(&grad[k * stride + i], &mark, sizeof mark) == 0;
-        }
-    }
-    for (uint64_t k = 0; k < count; k++) {
-        if (!sound) {
-            evaluate_slot(w, slot[k]);
+        if (wrong != NULL && count > 1) {
+            evaluate_slots(w, slot + k, 1);
             continue;
         }
-        if ((want & DS_WANT_GRAD) != 0) {
-            memcpy(ds_slot_grad(w->share, slot[k]), grad + k * stride, n * sizeof(double));
+        blame_stop(w, &slot[k]->answer, "evaluate()");
+        if (wrong != NULL) {
+            refuse(&slot[k]->answer, wrong);
         }
-        w->typical_ns += 0.1 * (1e9 * answer[k]->wall_s - w->typical_ns);
+        take_row(w, slot[k], &r, k);
     }
 }
+
+static void work_slots(ds_duty *w, ds_slot *const *slot, uint64_t count)
+{
+    if (atomic_load_explicit(&w->share->head->stop, memory_order_relaxed) != 0) {
+        for (uint64_t k = 0; k < count; k++) {
+            slot[k]->answer.outcome = DS_EVAL_STOPPED;
+            slot[k]->answer.message[0] = '\0';
+        }
+        return;
+    }
+    const uint32_t what = slot[0]->ask.what;
+    (what == DS_DO_STEP ? step_slots : what == DS_DO_BACK ? back_slots : evaluate_slots)(w, slot, count);
+}
+
+/* ---- tickets ---- */
 
 /* How many of the tickets `first` .. `first + there - 1` this worker takes at once. The host has divided
  * a table into equal calls for an environment that takes many rows in one; else several at once while they
@@ -363,60 +473,57 @@ static void release(ds_duty *w, ds_slot *slot)
     ds_ring_finished(w->share);
 }
 
-/* Works off the ticket at hand. */
-static void do_ticket(ds_duty *w, uint64_t ticket)
+/* May this slot be worked off in one call with `first`? Only the host writes there. */
+static int can_join(const ds_slot *first, const ds_slot *slot)
 {
-    ds_slot *slot = ds_ring_slot(w->share, ticket);
-    if (seize(w, slot)) {
-        watch_from(w, w->share->at.watched ? ds_clock_ns() : 0);
-        evaluate_slot(w, slot);
-        watch_from(w, 0);
-        release(w, slot);
-    }
+    return slot->ask.alone == 0 && first->ask.alone == 0 && slot->ask.what == first->ask.what &&
+           slot->ask.want == first->ask.want && slot->ask.asks == first->ask.asks &&
+           (slot->ask.want & DS_WANT_SCENE) == 0;
 }
 
-/* May this posted slot be evaluated together with others that want the same? Only the host writes there. */
-static int sociable(const ds_slot *slot, uint32_t want)
+/* Rows of the call that the ticket begins, at most as many as the buffers hold. */
+static uint64_t rows_at(const ds_duty *w, uint64_t ticket, uint64_t end)
 {
-    return slot->ask.asks == 0 && slot->ask.alone == 0 && slot->ask.want == want &&
-           (want & DS_WANT_SCENE) == 0;
+    const ds_slot_ask *ask = &ds_ring_slot(w->share, ticket)->ask;
+    const uint64_t most = ask->what == DS_DO_EVALUATE ? w->many : w->share->at.capacity;
+    uint64_t count = ask->rows < most ? ask->rows : most;
+    count = count < end - ticket ? count : end - ticket;
+    return count > 1 ? count : 1;
 }
 
-/* Works off tickets from the one at hand on, as many as go together; returns their number. */
+/* Works off the tickets of one call from the one at hand on; returns their number. */
 static uint64_t do_tickets(ds_duty *w, uint64_t ticket, uint64_t end)
 {
     ds_ring *s = w->share;
-    ds_slot *slot[DS_MAX_ROWS];
-    uint64_t count = 0, taken = 0, most = ds_ring_slot(s, ticket)->ask.rows;
-    most = most < w->many ? most : w->many;
-    if (most < 2 || end - ticket < 2 || atomic_load_explicit(&s->head->stop, memory_order_relaxed) != 0) {
-        do_ticket(w, ticket);
-        return 1;
+    const uint64_t most = rows_at(w, ticket, end);
+    uint64_t count = 0, taken = 0;
+    if (most > 1) { /* before the first is ours: our successor has to know */
+        atomic_store(&w->mine->many, (unsigned)most);
     }
-    atomic_store(&w->mine->many, 1); /* before the first is ours: our successor has to know */
-    for (; ticket + taken < end && taken < most; taken++) {
+    for (; taken < most; taken++) {
         ds_slot *next = ds_ring_slot(s, ticket + taken);
         if (!seize(w, next)) {
             continue;
         }
-        if (!sociable(next, count > 0 ? slot[0]->ask.want : next->ask.want)) {
+        if (count > 0 && !can_join(w->slot[0], next)) {
             atomic_store(&next->state, DS_SLOT_POSTED); /* ours still: nobody else holds this ticket */
             break;
         }
-        slot[count++] = next;
+        w->slot[count++] = next;
+    }
+    if (count == 1 && most > 1) {
+        atomic_store(&w->mine->many, 0);
     }
     if (count > 0) {
         watch_from(w, s->at.watched ? ds_clock_ns() : 0);
-        evaluate_many(w, slot, count);
+        work_slots(w, w->slot, count);
         watch_from(w, 0);
         for (uint64_t k = 0; k < count; k++) {
-            release(w, slot[k]);
+            release(w, w->slot[k]);
         }
     }
-    atomic_store(&w->mine->many, 0);
-    if (taken == 0) {
-        do_ticket(w, ticket);
-        return 1;
+    if (most > 1) {
+        atomic_store(&w->mine->many, 0);
     }
     return taken;
 }

@@ -85,20 +85,6 @@ static int send_hello(const ds_duty *w, const ds_error *why)
     return ds_duty_say(DS_WORKER_HELLO);
 }
 
-/* Makes the buffers between guard pages; -1 without memory. */
-static int open_guards(ds_duty *w)
-{
-    w->many = ds_env_rows(w->env);
-    const uint64_t n = w->share->at.n, rows = w->many < 2 ? 0 : w->many * (n + DS_DUTY_GAP);
-    const uint64_t count[DS_DUTY_GUARDS] = {n, n, w->share->at.in, w->share->at.out, rows, rows};
-    for (int i = 0; i < DS_DUTY_GUARDS; i++) {
-        if (count[i] > 0 && ds_guard_open(&w->guard[i], count[i], 1) != 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
 /* Waits for the shared memory and maps it. */
 static int join_share(ds_duty *w)
 {
@@ -120,7 +106,7 @@ static int join_share(ds_duty *w)
     ds_asks_room(&w->env->channels, w->env->info.n, &in, &out);
     ds_score_room(&w->env->score, w->env->info.n, &in, &out);
     if (w->share->at.n != w->env->info.n || w->share->at.in != in || w->share->at.out != out ||
-        open_guards(w) != 0) {
+        ds_work_begin(w) != 0) {
         return -1;
     }
     w->mine = &w->share->head->worker[w->start.index];
@@ -148,12 +134,9 @@ static int serve_env(ds_duty *w)
     int ready = report(w, rc, &e) && join_share(w) == 0;
     if (ready) {
         ds_work(w);
-        ds_work_end(w);
     }
+    ds_work_end(w);
     ds_env_close(w->env);
-    for (int i = 0; i < DS_DUTY_GUARDS; i++) {
-        ds_guard_close(&w->guard[i]);
-    }
     ds_ring_close(&w->ring);
     free(w->texts);
     return ready ? DS_EXIT_OK : w->spoilt ? DS_WORKER_SPOILT : DS_EXIT_UNMET;

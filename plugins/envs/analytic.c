@@ -237,18 +237,18 @@ static void channel_of_analytic(const void *self, uint64_t i, ds_channel *out)
     const analytic *a = self;
     (void)i;
     out->role = DS_CHANNEL_RESIDUAL;
-    out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    out->ops = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
     out->shape[0] = fn_squares(a->fn);
     out->name = "residuals";
     out->doc = "Their squares add up to the function.";
 }
 
-static ds_status answer_of_analytic(void *self, ds_eval *io, ds_ask *ask)
+static ds_status answer_of_analytic(void *self, ds_eval *io, ds_eval_query *ask)
 {
     const analytic *a = self;
-    if (ask->op == DS_ASK_VALUE) {
+    if (ask->op == DS_QUERY_VALUE) {
         fn_residuals(a->fn, io->x, ask->out);
-    } else if (ask->op == DS_ASK_JV) {
+    } else if (ask->op == DS_QUERY_JV) {
         ask->kind = DS_GRAD_FORWARD;
         fn_residuals_jv(a->fn, io->x, ask->v, ask->out);
     } else {

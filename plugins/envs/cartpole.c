@@ -331,7 +331,7 @@ static void observe_cartpole(const void *self, double *obs)
 }
 
 /* The reward is by how much the loss of the state falls. */
-static ds_status act_on_cartpole(void *self, uint64_t k, ds_rl_step *io)
+static ds_status act_on_cartpole(void *self, uint64_t k, ds_step *io)
 {
     cartpole *e = self;
     const uint64_t m = (uint64_t)e->p.links + 1;
@@ -383,7 +383,7 @@ static void add_obs_bar(cartpole *e, const chain_state *s, const double *obs_bar
     }
 }
 
-static ds_status sweep_cartpole(void *self, ds_rl_back *io)
+static ds_status sweep_cartpole(void *self, ds_back *io)
 {
     cartpole *e = self;
     const uint64_t m = (uint64_t)e->p.links + 1;

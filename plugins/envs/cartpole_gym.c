@@ -149,11 +149,11 @@ static void observe_balance(const void *self, double *obs)
     memcpy(obs, values, sizeof values);
 }
 
-static ds_status act_on_balance(void *self, uint64_t k, ds_rl_step *io)
+static ds_status act_on_balance(void *self, uint64_t k, ds_step *io)
 {
     balance *b = self;
     (void)k;
-    io->ended = advance(b, io->action[0]) ? DS_RL_TERMINATED : DS_RL_GOES_ON;
+    io->ended = advance(b, io->action[0]) ? DS_STEPS_TERMINATED : DS_STEPS_CONTINUES;
     io->reward = 1;
     io->loss = loss_of(b);
     io->cost_steps = 1;

@@ -349,23 +349,23 @@ static void channel_of_ffi(const void *self, uint64_t i, ds_channel *out)
     const ffi_env *e = self;
     (void)i;
     out->role = DS_CHANNEL_RESIDUAL;
-    out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    out->ops = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
     out->shape[0] = e->m;
     out->name = "residuals";
     out->doc = "What the function writes to r, times the root of parameter factor.";
 }
 
-static ds_status answer_of_ffi(void *self, ds_eval *io, ds_ask *ask)
+static ds_status answer_of_ffi(void *self, ds_eval *io, ds_eval_query *ask)
 {
     ffi_env *e = self;
     double root = sqrt(e->factor), loss, *out = ask->out;
-    if (ask->op == DS_ASK_VALUE) {
+    if (ask->op == DS_QUERY_VALUE) {
         for (uint64_t i = 0; i < e->m; i++) {
             out[i] = root * e->residual[i];
         }
         return DS_OK;
     }
-    int forward = ask->op == DS_ASK_JV;
+    int forward = ask->op == DS_QUERY_JV;
     int left = call_loss(e, io->x, &loss, NULL, e->jacobian);
     if (left != FOREIGN_OK) {
         io->outcome = DS_EVAL_BAD_GRAD;
@@ -373,7 +373,7 @@ static ds_status answer_of_ffi(void *self, ds_eval *io, ds_ask *ask)
     }
     io->cost_steps++;
     ask->kind = DS_GRAD_FORWARD;
-    memset(out, 0, ask->out_bytes);
+    memset(out, 0, ask->bytes);
     for (uint64_t k = 0; k < e->m * e->kit.n; k++) {
         uint64_t row = k / e->kit.n, column = k % e->kit.n;
         out[forward ? row : column] += root * e->jacobian[k] * ask->v[forward ? column : row];

@@ -550,7 +550,7 @@ static ds_status begin_flip(void *self, uint64_t noise_key)
 
 /* One segment. The reward is by how much the loss of the state falls, or minus what it adds to a sum
  * over time. */
-static ds_status act_on_flip(void *self, uint64_t k, ds_rl_step *io)
+static ds_status act_on_flip(void *self, uint64_t k, ds_step *io)
 {
     flip *e = self;
     int64_t bad = -1;

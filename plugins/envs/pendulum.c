@@ -228,7 +228,7 @@ static void observe_pendulum(const void *self, double *obs)
 
 /* gym, swingup200: minus the cost of the step, and in the end that of the last state; swingup60: by how
  * much the state has become better, less the effort. */
-static ds_status act_on_pendulum(void *self, uint64_t k, ds_rl_step *io)
+static ds_status act_on_pendulum(void *self, uint64_t k, ds_step *io)
 {
     pendulum *p = self;
     io->reward = -advance(p, k, io->action[0]);
@@ -264,7 +264,7 @@ static void add_final_bar(pendulum *p, uint64_t k, double weight)
 }
 
 /* The branches as in adjoint_of_pendulum(). */
-static ds_status sweep_pendulum(void *self, ds_rl_back *io)
+static ds_status sweep_pendulum(void *self, ds_back *io)
 {
     pendulum *p = self;
     const uint64_t k = io->step;

@@ -456,7 +456,7 @@ static ds_status residuals_at(realtosim *e, const double *x, const double *v, do
 
 /* J v by differences of second order, central where both sides lie in the box: the engine has no forward
  * mode. The step is short because contacts begin and end everywhere. */
-static ds_status forward_product(realtosim *e, ds_eval *io, ds_ask *ask)
+static ds_status forward_product(realtosim *e, ds_eval *io, ds_eval_query *ask)
 {
     const uint64_t m = lift_residual_count(&e->l);
     const double *v = ask->v;
@@ -500,13 +500,13 @@ static void channel_of_realtosim(const void *self, uint64_t i, ds_channel *out)
         return;
     }
     out->role = DS_CHANNEL_RESIDUAL;
-    out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    out->ops = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
     out->shape[0] = lift_residual_count(&e->l);
     out->name = "residuals";
     out->doc = "Weighted distances from the recording; their squares add up to the loss.";
 }
 
-static ds_status answer_of_realtosim(void *self, ds_eval *io, ds_ask *ask)
+static ds_status answer_of_realtosim(void *self, ds_eval *io, ds_eval_query *ask)
 {
     realtosim *e = self;
     if (e->seen.sight.wanted) {
@@ -516,11 +516,11 @@ static ds_status answer_of_realtosim(void *self, ds_eval *io, ds_ask *ask)
     if (back != DS_OK) {
         return back;
     }
-    if (ask->op == DS_ASK_VALUE) {
+    if (ask->op == DS_QUERY_VALUE) {
         lift_residuals(&e->l, ask->out);
         return DS_OK;
     }
-    if (ask->op == DS_ASK_JV) {
+    if (ask->op == DS_QUERY_JV) {
         return forward_product(e, io, ask);
     }
     ask->kind = DS_GRAD_ADJOINT;

@@ -24,7 +24,7 @@
 #include "methods/base/own.h"
 #include "methods/gradient/alpha_gradient.h"
 
-#include <diffsim/ext/files.h>
+#include <diffsim/ext/draft/files.h>
 
 #include <math.h>
 #include <stdio.h>

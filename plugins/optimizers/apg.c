@@ -165,13 +165,14 @@ static const ds_param *const params[] = {
 static const ds_desc desc = {
     OPT_DESC("apg", "0.3.0"),
     .flags = DS_OPT_USES_BUDGET,
-    .needs = DS_OPT_IDS(DS_EXT_RL, DS_EXT_RL_GRADIENT),
+    .needs = DS_OPT_IDS(DS_EXT_STEPS, DS_EXT_STEPS_GRADIENT),
     .summary = "Analytic policy gradient (stepwise control with gradients)",
-    .description = "Learns a control law by differentiating the return of its episodes through simulation "
-                   "and policy, back through time. Needs an environment with ds.env.rl_gradient/1. Each "
-                   "episode costs one evaluation, with its gradient. Long or chaotic episodes have gradients "
-                   "that say little: cut them (window), or take shac.\n"
-                   "A gradient longer than 1e6, or not finite, is not followed.",
+    .description =
+        "Learns a control law by differentiating the return of its episodes through simulation "
+        "and policy, back through time. Needs an environment with ds.draft.env.steps_gradient/1. Each "
+        "episode costs one evaluation, with its gradient. Long or chaotic episodes have gradients "
+        "that say little: cut them (window), or take shac.\n"
+        "A gradient longer than 1e6, or not finite, is not followed.",
     .citation =
         "C. D. Freeman, E. Frey, A. Raichuk, S. Girgin, I. Mordatch, O. Bachem: Brax - A differentiable "
         "physics engine for large scale rigid body simulation. NeurIPS 2021, arXiv:2106.13281",

@@ -447,11 +447,11 @@ static const ds_param *const params[] = {
 static const ds_desc desc = {
     OPT_DESC("ppo", "0.3"),
     .flags = DS_OPT_USES_BUDGET,
-    .needs = DS_OPT_IDS(DS_EXT_RL),
+    .needs = DS_OPT_IDS(DS_EXT_STEPS),
     .summary = "Proximal policy optimization (stepwise control)",
     .description = "Learns a control law from observations and rewards of every step, without gradients of "
                    "the simulation: a baseline of model-free reinforcement learning. Needs an environment "
-                   "with ds.env.rl/1. Each episode costs one evaluation; what is reported as best is the "
+                   "with ds.env.steps/1. Each episode costs one evaluation; what is reported as best is the "
                    "best episode, noise included.\n"
                    "Defaults suit budgets of a thousand episodes; docs/optimizers.md has the settings of "
                    "Stable-Baselines3 and CleanRL.",

@@ -292,12 +292,12 @@ static const ds_param *const params[] = {
 
 static const ds_desc desc = {
     OPT_DESC("sac", "0.3"),
-    .needs = DS_OPT_IDS(DS_EXT_RL),
+    .needs = DS_OPT_IDS(DS_EXT_STEPS),
     .summary = "Soft actor-critic (stepwise control)",
     .description =
         "Learns a control law from observations and rewards of every step, without gradients of the "
         "simulation, and reuses old steps: fewer episodes than ppo, more computation per step. Needs an "
-        "environment with ds.env.rl/1. Each episode costs one evaluation; episodes are made one after the "
+        "environment with ds.env.steps/1. Each episode costs one evaluation; episodes are made one after the "
         "other (a single job).\n"
         "docs/optimizers.md has the settings of Stable-Baselines3 and CleanRL.",
     .citation = "T. Haarnoja, A. Zhou, K. Hartikainen, G. Tucker et al.: Soft actor-critic algorithms and "

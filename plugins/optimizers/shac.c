@@ -323,11 +323,12 @@ static const ds_param *const params[] = {
 static const ds_desc desc = {
     OPT_DESC("shac", "0.3.1"),
     .flags = DS_OPT_USES_BUDGET,
-    .needs = DS_OPT_IDS(DS_EXT_RL, DS_EXT_RL_GRADIENT),
+    .needs = DS_OPT_IDS(DS_EXT_STEPS, DS_EXT_STEPS_GRADIENT),
     .summary = "Short-horizon actor-critic (stepwise control with gradients)",
     .description =
         "Learns a control law by differentiating short windows of episodes through simulation and policy, "
-        "with a critic for what comes behind them. Needs an environment with ds.env.rl_gradient/1. Each "
+        "with a critic for what comes behind them. Needs an environment with ds.draft.env.steps_gradient/1. "
+        "Each "
         "episode costs one evaluation, with its gradient.\n"
         "Constants are those of the paper's cart-pole, but for N, which suits budgets of a thousand "
         "episodes; networks have tanh without normalised layers. A gradient longer than 1e6, or not finite, "

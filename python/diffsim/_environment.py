@@ -22,6 +22,7 @@ GRADIENT_KINDS = ("none", "adjoint", "forward", "finite_differences", "smoothed"
 _ROLES = {1: "residual", 2: "constraint", 3: "objective", 4: "image", 5: "state", 6: "loss"}
 _TYPES = {1: np.float64, 2: np.float32, 3: np.uint8}
 _VALUE, _JV, _JTV, _HV = 1, 2, 3, 4
+_WANT_GRAD = 1
 _OPERATIONS = {_VALUE: "value", _JV: "jv", _JTV: "jtv", _HV: "hv"}
 _F64 = np.dtype(np.float64)
 
@@ -197,16 +198,15 @@ class Environment(Opened):
         self._x, self._grad = np.empty(n), np.empty(n)
         self._loss, self._outcome = c.c_double(), c.c_uint32()
         self._key = c.c_uint64(0)
-        one = {
-            "count": 1,
-            "x": self._x.ctypes.data,
-            "noise_key": c.addressof(self._key),
-            "loss": c.addressof(self._loss),
-            "outcome": c.addressof(self._outcome),
-        }
-        self._one = _library.Batch(**one)
-        self._one_with_grad = _library.Batch(grad=self._grad.ctypes.data, **one)
-        self._one_ref, self._one_with_grad_ref = c.byref(self._one), c.byref(self._one_with_grad)
+        point = {"count": 1, "n": n, "stride": n, "x": self._x.ctypes.data, "noise_key": c.addressof(self._key)}
+        results = _library.Results(
+            stride=n,
+            loss=c.addressof(self._loss),
+            grad=self._grad.ctypes.data,
+            outcome=c.addressof(self._outcome),
+        )
+        self._one = c.byref(_library.Rows(**point)), c.byref(results), None, None
+        self._one_with_grad = c.byref(_library.Rows(want=_WANT_GRAD, **point)), c.byref(results), None, None
         self._channels = None
         self._variables = None
         self._lanes: set = set()  # of stepwise control, that somebody has
@@ -360,7 +360,7 @@ class Environment(Opened):
         if type(x) is np.ndarray and x.dtype == _F64 and x.shape == self._shape and noise_key is None:
             with self._lock:
                 self._x[:] = x
-                status = _evaluate(self._handle or self._ready(), self._one_ref)
+                status = _evaluate(self._handle or self._ready(), *self._one)
                 if status == 0 and self._outcome.value == 0 and not self._interrupts:
                     return self._loss.value
                 return self._failed_one(status, None)[0]
@@ -375,7 +375,7 @@ class Environment(Opened):
         if type(x) is np.ndarray and x.dtype == _F64 and x.shape == self._shape and noise_key is None:
             with self._lock:
                 self._x[:] = x
-                status = _evaluate(self._handle or self._ready(), self._one_with_grad_ref)
+                status = _evaluate(self._handle or self._ready(), *self._one_with_grad)
                 if status == 0 and self._outcome.value == 0 and not self._interrupts:
                     return self._loss.value, self._grad.copy()
                 return self._failed_one(status, self._grad)
@@ -437,8 +437,8 @@ class Environment(Opened):
         Rows are evaluated in parallel, and each has the answer that it would have alone."""
         return self._batch(x, grad, noise_key, [])[0]
 
-    def _batch(self, x, grad, noise_key, asks):
-        """Evaluates, with questions about channels; (Evaluation, was it one point?)."""
+    def _batch(self, x, grad, noise_key, queries):
+        """Evaluates, with queries about channels, pairs of structs (query, reply); (Evaluation, was it one point?)."""
         a, single = self._points(x)
         k = len(a)
         if grad and not self.has_gradient:
@@ -447,23 +447,28 @@ class Environment(Opened):
         loss, seconds_ = np.empty(k), np.empty(k)
         outcome, kind, steps = np.zeros(k, np.uint32), np.zeros(k, np.uint32), np.zeros(k, np.uint64)
         g = np.empty((k, self.n)) if grad else None
-        b = _library.Batch(
+        rows = _library.Rows(
+            want=_WANT_GRAD if grad else 0,
             count=k,
+            n=self.n,
+            stride=self.n,
             x=a.ctypes.data,
             noise_key=keys.ctypes.data,
+        )
+        results = _library.Results(
+            stride=self.n,
             loss=loss.ctypes.data,
             grad=g.ctypes.data if grad else None,
             outcome=outcome.ctypes.data,
             grad_kind=kind.ctypes.data,
             cost_steps=steps.ctypes.data,
-            seconds=seconds_.ctypes.data,
         )
-        if asks:
-            addresses = (c.c_void_p * len(asks))(*(c.addressof(q) for q in asks))
-            b.asks, b.ask = len(asks), c.addressof(addresses)
+        if queries:
+            asked, replies = ((c.c_void_p * len(queries))(*map(c.addressof, side)) for side in zip(*queries))
+            rows.queries, rows.query, results.reply = len(queries), c.addressof(asked), c.addressof(replies)
         with self._lock:
             self._ready()
-            self._check(_evaluate(self._handle, c.byref(b)))
+            self._check(_evaluate(self._handle, c.byref(rows), c.byref(results), seconds_.ctypes.data, None))
             words = [OUTCOMES[min(o, 8)] for o in outcome.tolist()]
             messages = ["" if o == "ok" else self._words(i, o) for i, o in enumerate(words)]
         if grad:
@@ -511,38 +516,41 @@ class Environment(Opened):
             )
         return channels[channel]
 
-    def _ask(self, x, noise_key, questions):
-        """questions: [(channel, operation number, v, w)] -> [array]: one evaluation of every row of x answers all."""
+    def _query(self, x, noise_key, wanted):
+        """wanted: [(channel, operation number, v, w)] -> [array]: one evaluation of every row of x answers all."""
         a, single = self._points(x)
-        k, asks, outs, keep = len(a), [], [], []
-        for ch, op, v, w in questions:
+        k, queries, outs, keep = len(a), [], [], []
+        for ch, op, v, w in wanted:
             shape, dtype = (
                 (ch.shape, ch.dtype) if op == _VALUE else (ch.shape, _F64) if op == _JV else (self._shape, _F64)
             )
-            out = np.zeros((k, *shape), dtype)
+            out = np.zeros((1, *shape), dtype)  # of a row, which begins at a multiple of 8 bytes
+            size, stride = out.nbytes, -(-out.nbytes // 8) * 8
+            room, kind = np.zeros(k * stride, np.uint8), np.zeros(k, np.uint32)
+            out = np.ndarray((k, *shape), dtype, room.data, 0, (stride, *out.strides[1:]))
             for what, m in (("v", v), ("w", w)):
                 if m is not None and m.ndim == 2 and m.shape[0] not in (1, k):
                     raise UsageError(f"{what} has {m.shape[0]} rows for {k} points: one row, or {k}, are wanted")
             v_, w_ = (
                 None if m is None else np.ascontiguousarray(np.broadcast_to(m, (k, *m.shape[-1:]))) for m in (v, w)
             )
-            keep += [v_, w_]
-            asks.append(
-                _library.Ask(
-                    op=op,
-                    channel=ch.number,
-                    v=None if v_ is None else v_.ctypes.data,
-                    w=None if w_ is None else w_.ctypes.data,
-                    out=out.ctypes.data,
-                    out_bytes=out.nbytes,
-                )
+            keep += [v_, w_, kind]
+            query = _library.Query(
+                op=op,
+                channel=ch.number,
+                v=None if v_ is None else v_.ctypes.data,
+                w=None if w_ is None else w_.ctypes.data,
+                v_stride=0 if v_ is None else v_.shape[1],
+                w_stride=0 if w_ is None else w_.shape[1],
             )
+            reply = _library.Reply(out=room.ctypes.data, stride=stride, bytes=size, kind=kind.ctypes.data)
+            queries.append((query, reply))
             outs.append(out)
-        e, _ = self._batch(a, False, noise_key, asks)
+        e, _ = self._batch(a, False, noise_key, queries)
         for outcome, message in zip(e.outcome, e.message):
             if outcome != "ok":
                 raise EvaluationError(message, outcome, e)
-        return [out[0] if single else out for out in outs]
+        return [np.array(out, order="C")[0] if single else np.array(out, order="C") for out in outs]
 
     def channel_values(self, x, names=None, noise_key=None) -> dict:
         """name -> array of the channel's shape and type; k rows of it for k points. One evaluation for each point."""
@@ -550,16 +558,16 @@ class Environment(Opened):
         wanted = list(channels) if names is None else [names] if isinstance(names, str) else list(names)
         chosen = [self._channel(name, "value") for name in wanted]
         found: dict = {}
-        for i in range(0, len(chosen), 16):  # DS_MAX_ASKS
+        for i in range(0, len(chosen), 16):  # DS_MAX_QUERIES
             part = chosen[i : i + 16]
-            found.update(zip((v.name for v in part), self._ask(x, noise_key, [(v, _VALUE, None, None) for v in part])))
+            found.update(zip((v.name for v in part), self._query(x, noise_key, [(v, _VALUE, None, None) for v in part])))
         return found
 
     def residuals(self, x, noise_key=None) -> np.ndarray:
         """The residuals r with loss = sum of r_i^2: their channel's shape, k rows of it for k points."""
         for v in self.channels.values():
             if v.role == "residual":
-                return self._ask(x, noise_key, [(v, _VALUE, None, None)])[0]
+                return self._query(x, noise_key, [(v, _VALUE, None, None)])[0]
         raise UnsupportedError(f"{self.name} has no residuals: its loss is no sum of squares that it tells")
 
     def _vector(self, v, size, what):
@@ -575,7 +583,7 @@ class Environment(Opened):
 
         For k points, v is (n,) or (k, n). One evaluation for each point."""
         ch = self._channel(channel, "jv")
-        return self._ask(x, noise_key, [(ch, _JV, self._vector(v, self.n, "v"), None)])[0]
+        return self._query(x, noise_key, [(ch, _JV, self._vector(v, self.n, "v"), None)])[0]
 
     def vjp(self, x, w, channel: str | None = None, noise_key=None) -> np.ndarray:
         """J' w, (n,), for weights w of the elements of a channel (its shape, or flat). Default: the residuals."""
@@ -586,13 +594,13 @@ class Environment(Opened):
             if w.shape[w.ndim - len(ch.shape) :] == ch.shape
             else w
         )
-        return self._ask(x, noise_key, [(ch, _JTV, self._vector(flat, ch.elements, "w"), None)])[0]
+        return self._query(x, noise_key, [(ch, _JTV, self._vector(flat, ch.elements, "w"), None)])[0]
 
     def hvp(self, x, v, w=None, channel: str | None = None, noise_key=None) -> np.ndarray:
         """(sum over i of w_i Hessian of element i) v, (n,). Default: of the channel of role "loss"."""
         ch = self._channel(channel, "hv")
         weights = None if w is None else self._vector(reals(w, "w").ravel(), ch.elements, "w")
-        return self._ask(x, noise_key, [(ch, _HV, self._vector(v, self.n, "v"), weights)])[0]
+        return self._query(x, noise_key, [(ch, _HV, self._vector(v, self.n, "v"), weights)])[0]
 
     def jacobian(self, x, channel: str | None = None, noise_key=None) -> np.ndarray:
         """J at one point: (elements, n), from n products J v, which are evaluated in parallel."""
@@ -600,7 +608,7 @@ class Environment(Opened):
         a, single = self._points(x)
         if not single:
             raise UsageError(f"x has shape {a.shape}: one point is wanted")
-        columns = self._ask(np.repeat(a, self.n, axis=0), noise_key, [(ch, _JV, np.eye(self.n), None)])[0]
+        columns = self._query(np.repeat(a, self.n, axis=0), noise_key, [(ch, _JV, np.eye(self.n), None)])[0]
         return np.ascontiguousarray(columns.reshape(self.n, ch.elements).T)
 
     # ---- what an episode looked like ----
@@ -648,15 +656,20 @@ class Environment(Opened):
     @property
     def episodes(self) -> EpisodeInfo:
         """What an episode of stepwise control is; :class:`UnsupportedError` where there are none."""
-        info = _library.Episodes()
+        info = _library.StepsInfo()
         with self._lock:
             if lib.ds_environment_episodes(self._ready(), c.byref(info)) != 0:
                 raise UnsupportedError(f"{self.name} has no stepwise control")
         return EpisodeInfo(info.horizon, info.n_act, info.n_obs, info.dt, bool(info.flags & 1))
 
-    def _take_lanes(self, count, most):
-        """Numbers of `count` lanes that no other object has; they are free again when their owner calls _free_lanes()."""
+    def _lane_count(self):
+        """How many lanes it has: episodes that can be open at once."""
+        return lib.ds_environment_lanes(self._handle or self._ready())
+
+    def _take_lanes(self, count):
+        """Numbers of `count` lanes that no other object has; they are free again when they leave self._lanes."""
         with self._lock:
+            most = self._lane_count()
             free = [i for i in range(most) if i not in self._lanes]
             if len(free) < count:
                 raise UsageError(
@@ -665,10 +678,10 @@ class Environment(Opened):
             self._lanes.update(free[:count])
             return free[:count]
 
-    def _rows(self, function, rows, *keys):
-        """reset() or step() of lanes, with the lock held; `rows` is a struct of the library that the caller has filled."""
+    def _step_rows(self, function, rows, results):
+        """reset() or step() of lanes, with the lock held; the structs of the library are filled by the caller."""
         self._ready()
-        self._check(function(self._handle, c.byref(rows), *keys))
+        self._check(function(self._handle, c.byref(rows), c.byref(results), None))
         return lib.ds_environment_message(self._handle)
 
     # ---- for people ----

@@ -159,21 +159,30 @@ Box = _struct(
     ("dt", f64),
 )
 Variable = _struct("Variable", ("flags", u32), ("name", text), ("unit", text), ("group", text))
-Batch = _struct(
-    "Batch",
-    ("reserved", u32),
+Rows = _struct(
+    "Rows",
+    ("want", u32),
     ("count", u64),
+    ("n", u64),
+    ("stride", u64),
     ("x", pointer),
     ("noise_key", pointer),
+    ("queries", u64),
+    ("query", pointer),
+    ("memory", u32),
+    ("device", u32),
+)
+Results = _struct(
+    "Results",
+    ("reserved", u32),
+    ("stride", u64),
     ("loss", pointer),
     ("grad", pointer),
     ("outcome", pointer),
     ("grad_kind", pointer),
+    ("bad_step", pointer),
     ("cost_steps", pointer),
-    ("seconds", pointer),
-    ("done", u64),
-    ("asks", u64),
-    ("ask", pointer),
+    ("reply", pointer),
 )
 Channel = _struct(
     "Channel",
@@ -189,15 +198,23 @@ Channel = _struct(
     ("unit", text),
     ("doc", text),
 )
-Ask = _struct(
-    "Ask",
+Query = _struct(
+    "Query",
     ("op", u32),
     ("channel", u32),
-    ("kind", u32),
+    ("reserved", u32),
     ("v", pointer),
     ("w", pointer),
+    ("v_stride", u64),
+    ("w_stride", u64),
+)
+Reply = _struct(
+    "Reply",
+    ("reserved", u32),
     ("out", pointer),
-    ("out_bytes", u64),
+    ("stride", u64),
+    ("bytes", u64),
+    ("kind", pointer),
 )
 SceneView = _struct(
     "SceneView",
@@ -228,21 +245,21 @@ BodyView = _struct(
 MetricView = _struct(
     "MetricView", ("reserved", u32), ("name", text), ("unit", text), ("values", pointer), ("count", u64)
 )
-Episodes = _struct("Episodes", ("flags", u32), ("horizon", u64), ("n_act", u64), ("n_obs", u64), ("dt", f64))
-EpisodeRows = _struct(
-    "EpisodeRows",
+StepsInfo = _struct(
+    "StepsInfo", ("flags", u32), ("horizon", u64), ("n_act", u64), ("n_obs", u64), ("dt", f64), ("max_lanes", u64)
+)
+StepRows = _struct(
+    "StepRows", ("reserved", u32), ("count", u64), ("lane", pointer), ("noise_key", pointer), ("action", pointer)
+)
+StepResults = _struct(
+    "StepResults",
     ("reserved", u32),
-    ("count", u64),
-    ("lane", pointer),
-    ("action", pointer),
     ("obs", pointer),
     ("reward", pointer),
     ("ended", pointer),
     ("loss", pointer),
     ("outcome", pointer),
-    ("tag", text),
-    ("group", u64),
-    ("done", u64),
+    ("cost_steps", pointer),
 )
 SearchOptions = _struct(
     "SearchOptions",
@@ -308,7 +325,7 @@ def _declare():
     function("ds_environment_variable", status, pointer, u64, of(Variable))
     function("ds_environment_message", text, pointer)
     function("ds_environment_message_of", text, pointer, u64)
-    function("ds_environment_evaluate_many", status, pointer, of(Batch))
+    function("ds_environment_evaluate_many", status, pointer, of(Rows), of(Results), pointer, of(u64))
     function("ds_environment_channels", u64, pointer)
     function("ds_environment_channel", status, pointer, u64, of(Channel))
     function("ds_environment_noise_key", u64, pointer, u64)
@@ -316,9 +333,10 @@ def _declare():
     function("ds_environment_scene", status, pointer, of(SceneView))
     function("ds_environment_body", status, pointer, u64, of(BodyView))
     function("ds_environment_metric", status, pointer, u64, of(MetricView))
-    function("ds_environment_episodes", status, pointer, of(Episodes))
-    function("ds_environment_reset", status, pointer, of(EpisodeRows), pointer)
-    function("ds_environment_step", status, pointer, of(EpisodeRows))
+    function("ds_environment_episodes", status, pointer, of(StepsInfo))
+    function("ds_environment_lanes", u64, pointer)
+    function("ds_environment_reset", status, pointer, of(StepRows), of(StepResults), of(u64))
+    function("ds_environment_step", status, pointer, of(StepRows), of(StepResults), of(u64))
     function("ds_search_open", pointer, text, of(SearchOptions), *why)
     function("ds_search_ask", status, pointer, of(u64), of(pointer), of(u32))
     function("ds_search_tell", status, pointer, pointer, pointer)

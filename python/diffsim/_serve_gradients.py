@@ -8,7 +8,7 @@ import types
 from ._serve_errors import Refused, describe, numbers
 from ._serve_parameters import annotations_of
 
-VALUE, JV, JTV = 1, 2, 3  # DS_ASK_*
+VALUE, JV, JTV = 1, 2, 3  # DS_QUERY_*
 
 
 def framework_of(target, module):
@@ -105,10 +105,10 @@ class TorchBatch:
 
 
 class JaxBatch:
-    """loss_batch(x) of JAX, compiled with its gradient for as many points as one call has at most, so that the bits of one
-    do not depend on how many there are: fewer are filled up."""
+    """loss_batch(x) of JAX, compiled with its gradient for blocks of points, the last of which is filled up: the bits of one
+    point do not depend on how many there are."""
 
-    ROWS = 64  # DS_MAX_ROWS
+    BLOCK = 64
 
     def __init__(self, losses):
         import jax
@@ -124,9 +124,11 @@ class JaxBatch:
     def loss_and_grad(self, x, **more):
         import numpy
         k = len(x)
-        filled = [numpy.concatenate([v, v[-1:].repeat(self.ROWS - k, axis=0)]) for v in (x, *more.values())]
-        losses, grads = self.both(filled[0], dict(zip(more, filled[1:])))
-        return losses[:k], grads[:k]
+        filled = [numpy.concatenate([v, v[-1:].repeat(-k % self.BLOCK, axis=0)]) for v in (x, *more.values())]
+        blocks = [self.both(part[0], dict(zip(more, part[1:])))
+                  for part in zip(*(v.reshape(-1, self.BLOCK, *v.shape[1:]) for v in filled))]
+        losses, grads = (numpy.concatenate(parts)[:k] for parts in zip(*blocks))
+        return losses, grads
 
 
 class Residuals:

@@ -10,7 +10,7 @@ import diffsim.plugin as api  # not `from . import`, which would ask the package
 from ._serve_errors import Refused, describe, numbers, one_number
 
 MOST_OBSERVED = 1 << 20  # DS_MAX_OBSERVED
-GOES_ON, TERMINATED, TRUNCATED = 0, 1, 2  # DS_RL_*
+CONTINUES, TERMINATED, TRUNCATED = 0, 1, 2  # DS_STEPS_*
 
 
 def has_steps(o):
@@ -103,7 +103,7 @@ class Steps:
         if not math.isfinite(reward) or not numpy.isfinite(obs).all():
             raise api.Diverged(f"step {self.step - 1}: reward or observation is not finite", self.step - 1)
         self.total -= reward
-        ended = TERMINATED if len(answer) > 2 and answer[2] else TRUNCATED if len(answer) == 5 and answer[3] else GOES_ON
+        ended = TERMINATED if len(answer) > 2 and answer[2] else TRUNCATED if len(answer) == 5 and answer[3] else CONTINUES
         if self.step == self.horizon and ended != TERMINATED:
             if ended == TRUNCATED and not self.time_limit:
                 raise Refused(TIME_LIMIT)
@@ -131,6 +131,6 @@ class Steps:
         """Minus the sum of the rewards of an episode with the actions x."""
         self.begin(noise)
         for action in x.reshape(self.horizon, -1):
-            if self.take(action)[2] != GOES_ON:
+            if self.take(action)[2] != CONTINUES:
                 break
         return self.total

@@ -34,7 +34,6 @@ STEPWISE = (
     "triplemove",
     "writer",
 )
-_LANES = 64  # DS_MAX_LANES
 _TERMINATED, _TRUNCATED = 1, 2
 
 
@@ -73,7 +72,7 @@ class _Lanes:
     All of it changes under the lock of the environment, so that threads take turns."""
 
     def __init__(self, env, options, count):
-        count = whole(count, "num_envs", 1, _LANES)
+        count = whole(count, "num_envs", 1, 2**32)
         self.owned, self.closed = not isinstance(env, Environment), False
         if not isinstance(env, Environment):
             env = make(env, **options)
@@ -81,8 +80,9 @@ class _Lanes:
             raise UsageError(f"{', '.join(options)}: not with an environment that is open already")
         if not env.stepwise:
             raise UnsupportedError(f"{env.name} has no stepwise control: {', '.join(STEPWISE)} have")
+        whole(count, "num_envs", 1, env._lane_count())
         self.env, self.info, self.count = env, env.episodes, count
-        self.own = np.array(env._take_lanes(count, _LANES), np.uint64)
+        self.own = np.array(env._take_lanes(count), np.uint64)
         self.release = weakref.finalize(self, env._lanes.difference_update, self.own.tolist())
         i = self.info
         self.lower, self.upper = env.lower.reshape(i.horizon, i.n_act), env.upper.reshape(i.horizon, i.n_act)
@@ -96,19 +96,18 @@ class _Lanes:
         self.reward, self.loss = np.zeros(count), np.zeros(count)
         self.ended, self.outcome = np.zeros(count, np.uint32), np.zeros(count, np.uint32)
 
-    def _rows(self, lanes):
-        """Rows of `lanes`, whose data lie at the front of the buffers."""
+    def _call(self, function, lanes, **more):
+        """Calls the library with a row for each of `lanes`, whose data lie at the front of the buffers."""
         self.lane[: len(lanes)] = self.own[lanes]
-        return _library.EpisodeRows(
-            count=len(lanes),
-            lane=self.lane.ctypes.data,
-            action=self.action.ctypes.data,
+        rows = _library.StepRows(count=len(lanes), lane=self.lane.ctypes.data, **more)
+        results = _library.StepResults(
             obs=self.obs.ctypes.data,
             reward=self.reward.ctypes.data,
             ended=self.ended.ctypes.data,
             loss=self.loss.ctypes.data,
             outcome=self.outcome.ctypes.data,
         )
+        return self.env._step_rows(function, rows, results)
 
     def reset(self, lanes, keys):
         """The first observations, (len(lanes), n_obs)."""
@@ -117,7 +116,7 @@ class _Lanes:
             self.check_open()
             self.begun[lanes] = False  # until it has worked
             self.key[lanes], self.steps[lanes] = keys, 0
-            said = self.env._rows(lib.ds_environment_reset, self._rows(lanes), chosen.ctypes.data)
+            said = self._call(lib.ds_environment_reset, lanes, noise_key=chosen.ctypes.data)
             if self.outcome[: len(lanes)].any():
                 raise _library.by_status(-9, said)
             self.begun[lanes] = True
@@ -151,7 +150,7 @@ class _Lanes:
                     f"{high[row, k]:.10g}" + (f" (episode {lanes[row]})" if self.count > 1 else "")
                 )
             self.action[: len(lanes)] = near
-            said = self.env._rows(lib.ds_environment_step, self._rows(lanes))
+            said = self._call(lib.ds_environment_step, lanes, action=self.action.ctypes.data)
             self.x[lanes, t] = near
             self.steps[lanes] += 1
             self.said = said.decode("utf-8", "replace")
@@ -268,7 +267,7 @@ def _info(lanes, row, lane):
 
 
 class VectorEnv(gymnasium.vector.VectorEnv):
-    """Up to 64 episodes of one environment at once, played in parallel by its worker processes (``jobs``).
+    """Several episodes of one environment at once, played in parallel by its worker processes (``jobs``).
 
     An episode that is over is begun anew by the next step, whose action for it is ignored (AutoresetMode.NEXT_STEP)."""
 

@@ -64,7 +64,7 @@ ENV, OPTIMIZER = 1, 2
 FLAG_GRADIENT, FLAG_STOCHASTIC, FLAG_OWN_PROCESS, FLAG_INEXACT, FLAG_GRADIENT_HOLES = 1, 2, 4, 8, 16
 FLAG_USES_BUDGET = 4
 HAS_GRADIENT, EXT_SCENE, EXT_VARIABLES = "ds.env.gradient/1", "ds.env.scene/1", "ds.env.variables/1"
-EXT_CHANNELS, EXT_RL, EXT_BATCH = "ds.env.channels/1", "ds.env.rl/1", "ds.env.batch/1"
+EXT_CHANNELS, EXT_STEPS = "ds.env.channels/1", "ds.env.steps/1"
 
 
 class Head(c.Structure):
@@ -288,8 +288,7 @@ class Server:
             flags += FLAG_GRADIENT * (self.framework != "" or hasattr(t, "loss_and_grad") or hasattr(t, "loss_and_grad_batch")
                                       or (hasattr(t, "residuals") and hasattr(t, "jacobian")))
             extensions += [EXT_CHANNELS] if hasattr(t, "residuals") and not has_loss(t) else []
-            extensions += [EXT_RL] if self.stepwise else []
-            extensions += [EXT_BATCH] if any(hasattr(t, k) for k in LOSSES[2:]) else []
+            extensions += [EXT_STEPS] if self.stepwise else []
             flags += FLAG_STOCHASTIC * bool(getattr(t, "stochastic", False))
             flags += FLAG_GRADIENT_HOLES * bool(getattr(t, "gradient_holes", False))
             extensions += [EXT_SCENE] if any(hasattr(t, k) for k in ("metrics", "scene")) else []

@@ -146,7 +146,7 @@ class Peers(Case):
             run("a", 40)
             run("b", 40)
             self.assertEqual(record(f"{room}/a"), record(f"{room}/b"))
-            dshost("resume", f"{room}/a", "--budget", 60)
+            dshost("resume", f"{room}/a", "--budget", 60, "--trust-plugin", bridges.peers())
             self.assertEqual(record(f"{room}/a").splitlines()[:41], record(f"{room}/b").splitlines())
             self.assertEqual(diffsim.load(f"{room}/a").evaluations, 60)
 

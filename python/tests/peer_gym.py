@@ -44,7 +44,7 @@ def options(name):
 class Gymnasium(Case):
     def test_complete(self):
         """all environments with stepwise control are registered"""
-        listed = {p["id"] for p in json.loads(dshost("list", "--json")) if "ds.env.rl/1" in p.get("extensions", [])}
+        listed = {p["id"] for p in json.loads(dshost("list", "--json")) if "ds.env.steps/1" in p.get("extensions", [])}
         self.assertEqual(listed, set(diffsim.gym.STEPWISE))
         self.assertTrue({diffsim.gym.gym_id(name) for name in listed} <= set(gymnasium.registry))
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# grow.sh - structs may grow. Today's host takes plugins whose structs are longer (DS_TEST_GROW in diffsim/base.h) than its
-# own. With CHECK_ALL set (.ci/run, make check-slow) a host whose structs are all longer is built, too: it loads the
-# plugins that are kept here with the headers of ABI 0.2, gives the same results as today's host, and refuses a plugin of
-# ABI 0.1 with one line.
+# grow.sh - structs may grow. A copy of the public headers has three words more at the end of each struct that
+# has a DS_..._SIZE_1_0. Today's host takes plugins compiled with the copy. With CHECK_ALL set (.ci/run,
+# make check-slow) a host compiled with the copy is built, too: it loads plugins compiled with the headers of today
+# and gives the same results as today's host. Plugins of ABI 0.1 and 0.2 are refused with one line.
 . "$(dirname "$0")/../cli/lib.sh"
 cc=${DS_CC:-cc}
 abi=$DS_TOP_SRC/tests/abi
@@ -14,18 +14,20 @@ if [ -n "${DS_SANITIZE-}" ]; then
     exit
 fi
 
-# ---- the frozen headers ----
-minor() { sed -n 's/^#define DS_ABI_MINOR \([0-9]*\)u$/\1/p' "$1/diffsim/base.h"; }
-if [ "$(minor "$DS_TOP_SRC/include")" = 2 ]; then
-    (cd "$abi/v0_2/diffsim" && find . -name '*.h') | while read -r h; do
-        cmp "$abi/v0_2/diffsim/$h" "$DS_TOP_SRC/include/diffsim/$h" || exit 1
-    done > out 2> err
-    result $? "tests/abi/v0_2 holds the headers of today while they are of 0.2 (else copy them)"
-else
-    skip "headers of another version than 0.2"
-fi
-[ "$(minor "$abi/v0_2")" = 2 ]
-result $? "tests/abi/v0_2 is of 0.2"
+# ---- headers whose structs are longer ----
+mkdir longer-include && cp -R "$DS_TOP_SRC/include/diffsim" longer-include/
+(cd "$DS_TOP_SRC/include" && find diffsim -name '*.h') > headers
+sed "s|^|$DS_TOP_SRC/include/|" headers | xargs cat |
+    sed -n 's/^#define DS_[A-Z_]*_SIZE_1_0 DS_SIZE_WITH(\([a-z_]*\), .*/\1/p' | sort -u > types
+while read -r h; do
+    awk 'NR == FNR { grows[$1] = 1; next }
+        /^(typedef )?struct ds_[a-z_]* \{$/ { name = $1 == "typedef" ? $3 : $2 }
+        /^}/ { if (name in grows) { print "    uint64_t grown_[3];"; print name > "grown-types" } name = "" }
+        { print }' types "$DS_TOP_SRC/include/$h" > "longer-include/$h"
+    [ ! -e grown-types ] || { cat grown-types >> all-grown && rm grown-types; }
+done < headers
+sort all-grown | cmp -s - types && [ "$(grep -c . types)" -gt 30 ]
+result $? "every struct with a DS_..._SIZE_1_0 is longer in the copy of the headers"
 
 # ---- the plugins ----
 compile() { # compile FOLDER NAME FLAGS...: makes FOLDER/NAME.so from tests/abi/NAME.c
@@ -37,11 +39,12 @@ compile() { # compile FOLDER NAME FLAGS...: makes FOLDER/NAME.so from tests/abi/
         "$@" -o "$folder/$id.so" "$abi/$id.c" -lm > out 2> err
     result $? "$folder/$id.so compiles"
 }
-compile plain env_v0_2 -I"$abi/v0_2"
-compile plain opt_v0_2 -I"$abi/v0_2"
-compile longer env_v0_2 -I"$abi/v0_2" -DDS_TEST_GROW
-compile longer opt_v0_2 -I"$abi/v0_2" -DDS_TEST_GROW
+compile plain env_grow -I"$DS_TOP_SRC/include"
+compile plain opt_grow -I"$DS_TOP_SRC/include"
+compile longer env_grow -Ilonger-include
+compile longer opt_grow -Ilonger-include
 compile plain plugin_v0_1
+compile plain plugin_v0_2
 
 # ---- the host with longer structs: a build tree of its own ----
 grown=$tmp/grown
@@ -52,17 +55,17 @@ for folder in BIN LIBEXEC LIB PLUGIN MODULE INCLUDE PKGCONFIG; do
     flags="$flags -DDS_${folder}DIR=\"\""
 done
 flags="$flags -I$DS_TOP_BUILD"
-flags="$flags -I$DS_TOP_SRC/core -I$DS_TOP_SRC/tools -I$DS_TOP_SRC/include $DS_HOST_CFLAGS"
+flags="$flags -I$DS_TOP_SRC/core -I$DS_TOP_SRC/tools"
 build_grown() {
     (cd "$DS_TOP_SRC/tools" && find ../core stats plot render difference results policy episode view \
         eval harness check -name '*.c' | sed 's|^\.\./core|core|; t; s|^|tools/|') > sources || return 1
     # shellcheck disable=SC2016
     xargs -P 2 -I '{}' sh -c '$0 $1 -c "$2/$3" -o "$4/$(echo "$3" | tr / -).o"' \
-        "$cc" "$flags -DDS_TEST_GROW" "$DS_TOP_SRC" '{}' "$grown/o" < sources || return 1
+        "$cc" "$flags -I$tmp/longer-include $DS_HOST_CFLAGS" "$DS_TOP_SRC" '{}' "$grown/o" < sources || return 1
     # What is made of files of tools/view/page lies where it is built.
     # shellcheck disable=SC2086
     [ -e "$DS_TOP_SRC/tools/view/page_files.c" ] ||
-        $cc $flags -DDS_TEST_GROW -c "$DS_TOP_BUILD/tools/view/page_files.c" -o "$grown/o/tools-view-page_files.c.o" || return 1
+        $cc $flags -Ilonger-include $DS_HOST_CFLAGS -c "$DS_TOP_BUILD/tools/view/page_files.c" -o "$grown/o/tools-view-page_files.c.o" || return 1
     mains='core-cli-main.c core-cli-cmd_run.c core-worker-worker.c tools-eval-cmd_eval.c
         tools-eval-cmd_picture.c tools-view-cmd_view.c tools-results-cmd_export.c
         tools-check-cmd_check.c'
@@ -119,21 +122,21 @@ answers() {
     "$host" eval --env "$env" --trajectory frames.npz > /dev/null && cksum < frames.npz
     "$host" eval --env "$env" --picture picture.png > /dev/null && cksum < picture.png
 }
-answers "$dshost" plain/env_v0_2.so plain/opt_v0_2.so > today 2> err
+answers "$dshost" plain/env_grow.so plain/opt_grow.so > today 2> err
 result $? "today's host evaluates, runs, steps and draws"
 grep -q ',episode,' today && grep -q ',asked,\|,step,' today && [ "$(wc -l < today)" -gt 60 ]
 result $? "... with episodes and points"
 if [ -n "${CHECK_ALL-}" ]; then
-    answers "$grown/dshost" plain/env_v0_2.so plain/opt_v0_2.so > out 2> err
-    result $? "a host with longer structs does all that with the plugins of 0.2"
+    answers "$grown/dshost" plain/env_grow.so plain/opt_grow.so > out 2> err
+    result $? "a host with longer structs does all that with plugins whose structs are not"
     cmp today out > err 2>&1
     result $? "... and gives the same answers, bit for bit"
-    answers "$grown/dshost" plain/env_v0_2.so longer/opt_v0_2.so > out 2> err && cmp today out > err 2>&1
-    result $? "and so do plugins of two versions together"
+    answers "$grown/dshost" plain/env_grow.so longer/opt_grow.so > out 2> err && cmp today out > err 2>&1
+    result $? "and so do plugins of both kinds together"
 else
     skip "a host with longer structs: with CHECK_ALL set"
 fi
-answers "$dshost" longer/env_v0_2.so longer/opt_v0_2.so > out 2> err
+answers "$dshost" longer/env_grow.so longer/opt_grow.so > out 2> err
 result $? "today's host does all that with plugins whose structs are longer"
 cmp today out > err 2>&1
 result $? "... and gives the same answers, bit for bit"
@@ -141,21 +144,23 @@ result $? "... and gives the same answers, bit for bit"
 # ---- conformance ----
 for p in env opt; do
     if [ -n "${CHECK_ALL-}" ]; then
-        "$grown/dshost" check ./plain/${p}_v0_2.so > out 2> err
-        result $? "${p}_v0_2 passes the conformance tests of the host with longer structs"
+        "$grown/dshost" check ./plain/${p}_grow.so > out 2> err
+        result $? "${p}_grow passes the conformance tests of the host with longer structs"
     fi
-    "$dshost" check ./longer/${p}_v0_2.so > out 2> err
+    "$dshost" check ./longer/${p}_grow.so > out 2> err
     result $? "with longer structs it passes those of today's host"
 done
 
 # ---- what is refused ----
 for host in "$dshost" $(all "$grown/dshost"); do
     for isolation in process none; do
-        "$host" eval --env plain/plugin_v0_1.so --isolation $isolation > out 2> err
-        is=$?
-        [ $is -eq 4 ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] &&
-            grep -q 'plugin_v0_1.*built for plugin ABI 0\.1, this host has 0\.2' err
-        result $? "a plugin of 0.1 is refused with one line (isolation $isolation, status $is)"
+        for minor in 1 2; do
+            "$host" eval --env plain/plugin_v0_$minor.so --isolation $isolation > out 2> err
+            is=$?
+            [ $is -eq 4 ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] &&
+                grep -q "plugin_v0_$minor.*built for plugin ABI 0\.$minor, this host has 0\.3" err
+            result $? "a plugin of 0.$minor is refused with one line (isolation $isolation, status $is)"
+        done
     done
 done
 
@@ -168,15 +173,16 @@ elif [ ! -e "$library_symbols" ]; then
     skip "no shared libdiffsim"
 else
     # All that it exports is in core/embed.
-    for grow in "" -DDS_TEST_GROW; do
+    for headers in "$DS_TOP_SRC/include" longer-include; do
+        library=$([ "$headers" = longer-include ] && echo library-longer || echo library)
         # shellcheck disable=SC2086
-        $cc $flags -g $grow -shared -o "library$grow.so" -Wl,-soname,libdiffsim.so.1 "$DS_TOP_SRC"/core/embed/*.c \
+        $cc $flags "-I$headers" $DS_HOST_CFLAGS -g -shared -o "$library.so" -Wl,-soname,libdiffsim.so.1 "$DS_TOP_SRC"/core/embed/*.c \
             -Wl,--version-script="$library_symbols" > out 2> err &&
-            [ "$(nm -D --defined-only "library$grow.so" | grep -c ' T ds_')" -eq "$(grep -c . "$DS_TOP_SRC/core/embed/libdiffsim.sym")" ]
-        result $? "libdiffsim ${grow:+with longer structs }has all of its functions"
+            [ "$(nm -D --defined-only "$library.so" | grep -c ' T ds_')" -eq "$(grep -c . "$DS_TOP_SRC/core/embed/libdiffsim.sym")" ]
+        result $? "$library.so has all functions of libdiffsim"
     done
     include=$DS_TOP_SRC/include/diffsim/lib
-    abidiff --headers-dir1 "$include" --headers-dir2 "$include" library.so library-DDS_TEST_GROW.so \
+    abidiff --headers-dir1 "$include" --headers-dir2 longer-include/diffsim/lib library.so library-longer.so \
         > out 2> err &&
         ! grep -E '[1-9][0-9]* (Removed|Changed|Added)' out
     result $? "abidiff of two builds of libdiffsim is silent"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batch_base.h - the extension batch for env_base.h, as single calls one after the other: BAD_ROW are
- * statements behind row k of `count`. */
-#include <diffsim/ext/batch.h>
-#include <string.h>
+/* batch_base.h - many rows in one call for env_base.h, one evaluation after the other: BAD_ROW are statements
+ * after row k of `count`. */
+#include "rows_base.h"
 
-#define BAD_EXTENSIONS DS_EXT_BATCH
-#define BAD_TABLE(id) (strcmp(id, DS_EXT_BATCH) == 0 ? &batch : NULL)
+#define BAD_MAX_ROWS MOST_ROWS
 #define BAD_TABLES                                                                                           \
     static ds_status many(void *self, uint64_t count, ds_eval *const *io)                                    \
     {                                                                                                        \
@@ -17,5 +15,5 @@
             BAD_ROW                                                                                          \
         }                                                                                                    \
         return DS_OK;                                                                                        \
-    }                                                                                                        \
-    static const ds_env_batch batch = {sizeof batch, 0, many};
+    }
+#define BAD_ROWS all_rows(self, rows, results, many)

@@ -2,9 +2,11 @@
 /* channel_base.h - channels for env_base.h: the residuals x_i - centre, and the loss with its H v. Holes:
  * BAD_SCALE is a factor of the residuals, BAD_JV(v, i), BAD_JTV(w, i) and BAD_HV(v, i) are numbers of
  * products, BAD_ELEMENTS is what describe() says, BAD_PRODUCTS which products with the Jacobian there are,
- * BAD_ANSWER are statements behind an answer, BAD_EVALUATE those instead of all answers. */
+ * BAD_TABLE_SIZE is the struct_size of their table, BAD_ANSWER are statements after an answer, BAD_EVALUATE
+ * those instead of all answers. */
 #include <diffsim/diffsim.h>
 #include <diffsim/ext/channel.h>
+#include <diffsim/helper/eval.h>
 #include <string.h>
 
 #ifndef BAD_SCALE
@@ -23,7 +25,10 @@
 #define BAD_ELEMENTS 3
 #endif
 #ifndef BAD_PRODUCTS
-#define BAD_PRODUCTS (DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV))
+#define BAD_PRODUCTS (DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV))
+#endif
+#ifndef BAD_TABLE_SIZE
+#define BAD_TABLE_SIZE sizeof(ds_env_channels)
 #endif
 #ifndef BAD_ANSWER
 #define BAD_ANSWER
@@ -47,7 +52,7 @@ static ds_status describe_channel(void *self, uint64_t i, ds_channel *out)
     (void)self;
     out->role = i == 0 ? DS_CHANNEL_RESIDUAL : DS_CHANNEL_LOSS;
     out->type = DS_TYPE_F64;
-    out->ops = DS_CAN(DS_ASK_VALUE) | BAD_PRODUCTS | (i == 0 ? 0 : DS_CAN(DS_ASK_HV));
+    out->ops = DS_CAN(DS_QUERY_VALUE) | BAD_PRODUCTS | (i == 0 ? 0 : DS_CAN(DS_QUERY_HV));
     out->ndim = i == 0;
     out->shape[0] = BAD_ELEMENTS;
     out->name = i == 0 ? "error" : "loss";
@@ -57,41 +62,41 @@ static ds_status describe_channel(void *self, uint64_t i, ds_channel *out)
 }
 
 static const ds_env_channels channels = {
-    .struct_size = sizeof channels, .count = count_channels, .describe = describe_channel};
+    .struct_size = BAD_TABLE_SIZE, .count = count_channels, .describe = describe_channel};
 
-static void answer_residuals(const ds_eval *io, const ds_ask *q, double centre)
+static void answer_residuals(const ds_eval *io, const ds_eval_query *q, double centre)
 {
     double *out = q->out;
     for (int i = 0; i < 3; i++) {
-        out[i] = BAD_SCALE * (q->op == DS_ASK_VALUE ? io->x[i] - centre
-                              : q->op == DS_ASK_JV  ? BAD_JV(q->v, i)
-                                                    : BAD_JTV(q->v, i));
+        out[i] = BAD_SCALE * (q->op == DS_QUERY_VALUE ? io->x[i] - centre
+                              : q->op == DS_QUERY_JV  ? BAD_JV(q->v, i)
+                                                      : BAD_JTV(q->v, i));
     }
 }
 
-static void answer_loss(const ds_eval *io, const ds_ask *q, double centre)
+static void answer_loss(const ds_eval *io, const ds_eval_query *q, double centre)
 {
     double *out = q->out, along = 0;
     for (int i = 0; i < 3; i++) {
         double slope = 2 * (io->x[i] - centre);
-        if (q->op == DS_ASK_JV) {
+        if (q->op == DS_QUERY_JV) {
             along += slope * q->v[i];
-        } else if (q->op == DS_ASK_JTV) {
+        } else if (q->op == DS_QUERY_JTV) {
             out[i] = slope * q->v[0];
-        } else if (q->op == DS_ASK_HV) {
+        } else if (q->op == DS_QUERY_HV) {
             out[i] = (q->w != NULL ? q->w[0] : 1) * BAD_HV(q->v, i);
         }
     }
-    if (q->op == DS_ASK_VALUE || q->op == DS_ASK_JV) {
-        out[0] = q->op == DS_ASK_VALUE ? io->loss : along;
+    if (q->op == DS_QUERY_VALUE || q->op == DS_QUERY_JV) {
+        out[0] = q->op == DS_QUERY_VALUE ? io->loss : along;
     }
 }
 
 static void answer_all(ds_eval *io, double centre)
 {
-    for (uint64_t k = 0; DS_HAS(ds_eval, io, ask) && k < io->asks; k++) {
-        ds_ask *q = io->ask[k];
-        q->kind = q->op == DS_ASK_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
+    for (uint64_t k = 0; k < io->queries; k++) {
+        ds_eval_query *q = io->query[k];
+        q->kind = q->op == DS_QUERY_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
         if (q->channel == 0) {
             answer_residuals(io, q, centre);
         } else {

@@ -3,9 +3,11 @@
  * commit one sin each: BAD_CREATE and BAD_EVALUATE (at its end) are statements, BAD_DESTROY is a function,
  * BAD_GETTER changes a status, BAD_ENTRIES is how much of the gradient is written, BAD_MAGIC, BAD_MINOR and
  * BAD_SIZE (of the descriptor) are numbers, BAD_FLAGS and BAD_NEEDS fill the descriptor, BAD_TOLERANCE and
- * BAD_STEPS ds_env_info, BAD_EXTENSIONS is a list of ids, BAD_TABLE(id) the table for an id, BAD_TABLES the
- * code that they need and BAD_FIELDS what it adds to an instance. */
+ * BAD_STEPS and BAD_MAX_ROWS ds_env_info, BAD_ROWS evaluates a table, BAD_EXTENSIONS is a list of ids,
+ * BAD_TABLE(id) the table for an id, BAD_TABLES the code that they need and BAD_FIELDS what it adds to an
+ * instance. */
 #include <diffsim/diffsim.h>
+#include <diffsim/helper/eval.h>
 #include <stdlib.h>
 
 #ifndef BAD_CREATE
@@ -44,6 +46,12 @@
 #endif
 #ifndef BAD_TOLERANCE
 #define BAD_TOLERANCE 0
+#endif
+#ifndef BAD_MAX_ROWS
+#define BAD_MAX_ROWS 1
+#endif
+#ifndef BAD_ROWS
+#define BAD_ROWS ds_eval_each(self, rows, results, evaluate)
 #endif
 #ifndef BAD_MAGIC
 #define BAD_MAGIC DS_MAGIC
@@ -85,6 +93,7 @@ static ds_status info(void *self, ds_env_info *out)
     out->dt = 0;
     out->loss_floor = 0;
     out->tolerance = BAD_TOLERANCE;
+    out->max_rows = BAD_MAX_ROWS;
     return DS_OK;
 }
 
@@ -124,6 +133,11 @@ static ds_status evaluate(void *self, ds_eval *io)
 
 BAD_TABLES
 
+static ds_status evaluate_rows(void *self, const ds_rows *rows, const ds_results *results)
+{
+    return BAD_ROWS;
+}
+
 static const void *get_extension(void *self, const char *id)
 {
     (void)self;
@@ -138,7 +152,7 @@ static const ds_env_vtable vtable = {.struct_size = sizeof vtable,
                                      .destroy = BAD_DESTROY,
                                      .info = info,
                                      .bounds = bounds,
-                                     .evaluate = evaluate,
+                                     .evaluate = evaluate_rows,
                                      .get_extension = get_extension};
 static const ds_desc desc = {.struct_size = BAD_SIZE,
                              .kind = DS_KIND_ENV,

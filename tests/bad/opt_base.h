@@ -60,13 +60,15 @@ static ds_status run(void *self, const ds_objective *objective)
     search *s = self;
     const ds_problem *p = s->problem;
     double f;
-    ds_batch batch = {
-        .struct_size = sizeof batch, .want = BAD_WANT, .count = 1, .x = s->x, .loss = &f, .grad = BAD_GRAD};
+    uint64_t done;
+    ds_rows rows = {
+        .struct_size = sizeof rows, .want = BAD_WANT, .count = 1, .n = p->n, .stride = p->n, .x = s->x};
+    const ds_results results = {.struct_size = sizeof results, .stride = p->n, .loss = &f, .grad = BAD_GRAD};
     for (;;) {
         for (uint64_t i = 0; i < p->n; i++) {
             s->x[i] = BAD_X(ds_random_uniform(&s->random));
         }
-        ds_status status = objective->evaluate(objective, &batch);
+        ds_status status = objective->evaluate(objective, &rows, NULL, &results, &done);
         BAD_AFTER
         if (status != DS_OK) {
             return status;

@@ -88,7 +88,7 @@ cp x.txt text.npy
 for f in "two.txt|--x two.txt: 2 numbers, but analytic has 3 variables" "far.txt|variable 2 is 6, outside of its bounds -5..5" \
     "rounded.txt|variable 2 is 5.000000000001, outside of its bounds -5..5" \
     "nan.txt|nan.txt" "word.txt|word.txt" "cut.npy|cut.npy" "text.npy|text.npy" "none.txt|none.txt" \
-    "missing.txt|--x missing.txt: cannot open: No such file or directory; a point is a list of numbers (1,2,3), a file" ".|: cannot read: Is a directory"; do
+    "missing.txt|--x missing.txt: cannot open: No such file or directory; a point is a list of numbers (1,2,3), a file" ".|: cannot open: Is a directory"; do
     # shellcheck disable=SC2086
     bad 3 "${f#*|}" eval $sphere --x "${f%%|*}"
 done

@@ -197,8 +197,8 @@ static void end_points(void **state)
     const ds_scene *scene = e.plugin->env->get_extension(e.self, DS_EXT_SCENE);
     for (int k = 0; k < 6; k++) {
         double at[7], v[3] = {2, vy[k], 0.5};
-        ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_SCENE, .n = 3, .x = v};
-        assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+        ds_eval io = {.bad_step = -1, .want = DS_WANT_SCENE, .n = 3, .x = v};
+        assert_int_equal(ds_eval_call(e.plugin->env, e.self, &io), DS_OK);
         assert_int_equal(scene->frame(e.self, 960, 0, 7, at), DS_OK);
         for (int i = 0; i < 3; i++) {
             assert_near(at[i], want[k][i], 1e-5);
@@ -416,9 +416,8 @@ static void pure(void **state)
     fake_eval(&other, w, again, 0, NULL);
     assert_true(fake_eval(&other, v, again, 0, NULL) == f);
     assert_memory_equal(g, again, sizeof g);
-    ds_eval io = {
-        .struct_size = sizeof io, .want = DS_WANT_SCENE | DS_WANT_GRAD, .n = 3, .x = v, .grad = again};
-    assert_int_equal(other.plugin->env->evaluate(other.self, &io), DS_OK);
+    ds_eval io = {.bad_step = -1, .want = DS_WANT_SCENE | DS_WANT_GRAD, .n = 3, .x = v, .grad = again};
+    assert_int_equal(ds_eval_call(other.plugin->env, other.self, &io), DS_OK);
     assert_true(io.loss == f);
     assert_memory_equal(g, again, sizeof g);
     fake_env_close(&e);
@@ -431,8 +430,8 @@ static void divergence_and_errors(void **state)
     fake_env e;
     double g[3];
     fake_env_open(&e, "envs/bounce", (const char *const[]){"ke=1e300", "mass=1e-9", NULL}, 0, 0);
-    ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_GRAD, .n = 3, .x = e.x0, .grad = g};
-    assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+    ds_eval io = {.bad_step = -1, .want = DS_WANT_GRAD, .n = 3, .x = e.x0, .grad = g};
+    assert_int_equal(ds_eval_call(e.plugin->env, e.self, &io), DS_OK);
     assert_int_equal(io.outcome, DS_EVAL_DIVERGED);
     assert_true(isinf(io.loss) && io.bad_step >= -1 && io.bad_step < 288);
     assert_non_null(strstr(e.host.log, "above 4"));

@@ -134,16 +134,15 @@ static void compare_products(work *t, uint32_t channel, const ds_channel *c, ds_
     double *value = calloc(3 * m, sizeof *value), *jv = value + m, *w = jv + m, size = 0, along = 0;
     assert_non_null(value);
     fill(r, m, w);
-    ds_ask ask[3] = {{.op = DS_ASK_VALUE, .out = value, .out_bytes = m * sizeof *value},
-                     {.op = DS_ASK_JV, .v = t->v, .out = jv, .out_bytes = m * sizeof *value},
-                     {.op = DS_ASK_JTV, .v = w, .out = t->back, .out_bytes = n * sizeof *value}};
-    ds_ask *asks[3] = {ask, ask + 1, ask + 2};
+    ds_eval_query ask[3] = {{.op = DS_QUERY_VALUE, .out = value, .bytes = m * sizeof *value},
+                            {.op = DS_QUERY_JV, .v = t->v, .out = jv, .bytes = m * sizeof *value},
+                            {.op = DS_QUERY_JTV, .v = w, .out = t->back, .bytes = n * sizeof *value}};
+    ds_eval_query *asks[3] = {ask, ask + 1, ask + 2};
     for (int k = 0; k < 3; k++) {
-        ask[k].struct_size = sizeof *ask;
         ask[k].channel = channel;
     }
-    ds_eval io = {.struct_size = sizeof io, .n = n, .x = t->x, .noise_key = key, .asks = 3, .ask = asks};
-    assert_int_equal(t->e.plugin->env->evaluate(t->e.self, &io), DS_OK);
+    ds_eval io = {.bad_step = -1, .n = n, .x = t->x, .noise_key = key, .queries = 3, .query = asks};
+    assert_int_equal(ds_eval_call(t->e.plugin->env, t->e.self, &io), DS_OK);
     const double off = fabs(dot(m, w, jv, &size) - dot(n, t->back, t->v, &size));
     double off_gradient = 0;
     if (c->role == DS_CHANNEL_RESIDUAL) {
@@ -160,7 +159,7 @@ static void compare_channels(work *t, ds_random *r, uint64_t key)
     const ds_env_channels *channels = t->e.plugin->env->get_extension != NULL
                                           ? t->e.plugin->env->get_extension(t->e.self, DS_EXT_CHANNELS)
                                           : NULL;
-    const uint32_t both = DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    const uint32_t both = DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
     uint64_t count = 0;
     if (channels != NULL) {
         assert_int_equal(channels->count(t->e.self, &count), DS_OK);
@@ -185,13 +184,13 @@ static void visit(work *t, uint64_t k)
         t->x[i] = fmin(t->e.lower[i] + width * ds_random_uniform(&r), t->e.upper[i]);
         t->v[i] = width * ds_random_normal(&r);
     }
-    ds_eval io = {.struct_size = sizeof io,
+    ds_eval io = {.bad_step = -1,
                   .want = DS_WANT_GRAD,
                   .n = t->e.info.n,
                   .x = t->x,
                   .grad = t->grad,
                   .noise_key = noise ? k + 1 : 0};
-    assert_int_equal(t->e.plugin->env->evaluate(t->e.self, &io), DS_OK);
+    assert_int_equal(ds_eval_call(t->e.plugin->env, t->e.self, &io), DS_OK);
     if (io.outcome > DS_EVAL_BAD_GRAD) {
         return;
     }

@@ -270,8 +270,8 @@ static void divergence(void **state)
     uint32_t outcome = 0;
     fake_env_open(&e, "envs/cartpole", (const char *const[]){"links=3", "h=10", "scale=1e6", NULL}, 0, 0);
     rigid_random(x, 400, 10);
-    ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_GRAD, .n = 400, .x = x, .grad = g};
-    assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+    ds_eval io = {.bad_step = -1, .want = DS_WANT_GRAD, .n = 400, .x = x, .grad = g};
+    assert_int_equal(ds_eval_call(e.plugin->env, e.self, &io), DS_OK);
     outcome = io.outcome;
     assert_int_equal(outcome, DS_EVAL_DIVERGED);
     assert_true(isinf(io.loss));
@@ -292,8 +292,8 @@ static void scene_of_an_episode(void **state)
     ds_scene_info info = {.struct_size = sizeof info};
     assert_int_equal(scene->info(e.self, &info), DS_E_STATE);
     rigid_random(x, 400, 11);
-    ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_SCENE, .n = 400, .x = x};
-    assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+    ds_eval io = {.bad_step = -1, .want = DS_WANT_SCENE, .n = 400, .x = x};
+    assert_int_equal(ds_eval_call(e.plugin->env, e.self, &io), DS_OK);
     assert_int_equal(scene->info(e.self, &info), DS_OK);
     assert_int_equal(info.frames, 101);
     assert_int_equal(info.bodies, 7);
@@ -305,11 +305,10 @@ static void scene_of_an_episode(void **state)
         assert_near(pose[1] + 0.5 * cosine, tip[1], 1e-12);
     }
     for (uint64_t m = 0; m < info.metrics; m++) {
-        const char *name = NULL, *unit = NULL;
-        const double *values = NULL;
-        assert_int_equal(scene->metric(e.self, m, &name, &unit, &values), DS_OK);
-        if (strcmp(name, "loss") == 0) {
-            assert_true(values[100] == io.loss);
+        ds_scene_metric metric = {.struct_size = sizeof metric};
+        assert_int_equal(scene->metric(e.self, m, &metric), DS_OK);
+        if (strcmp(metric.name, "loss") == 0) {
+            assert_true(metric.values[100] == io.loss);
         }
     }
     fake_eval(&e, x, NULL, 0, NULL);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <diffsim/ext/rl.h>
+#include <diffsim/ext/steps.h>
 #include <diffsim/ext/scene.h>
 #include <math.h>
 
@@ -86,8 +86,8 @@ static const recorded episodes[] = {
 
 static double loss_of(fake_env *e, const double *x, uint64_t noise_key)
 {
-    ds_eval io = {.struct_size = sizeof io, .n = e->info.n, .x = x, .noise_key = noise_key};
-    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    ds_eval io = {.bad_step = -1, .n = e->info.n, .x = x, .noise_key = noise_key};
+    assert_int_equal(ds_eval_call(e->plugin->env, e->self, &io), DS_OK);
     assert_int_equal(io.outcome, DS_EVAL_OK);
     assert_int_equal(io.cost_steps, STEPS - io.loss);
     return io.loss;
@@ -101,16 +101,16 @@ static void test_recorded(void **state)
         double x[STEPS], obs[4], sum = 0, action;
         fake_env e;
         fake_env_open(&e, "envs/cartpole_gym", SETTINGS(r->theta), 1, -1);
-        const ds_rl *rl = e.plugin->env->get_extension(e.self, DS_EXT_RL);
-        ds_rl_step io = {.struct_size = sizeof io, .action = &action, .obs = obs};
+        const ds_env_steps *rl = e.plugin->env->get_extension(e.self, DS_EXT_STEPS);
+        ds_step io = {.action = &action, .obs = obs};
         for (int k = 0; k < STEPS; k++) {
             x[k] = -1;
         }
-        assert_int_equal(rl->reset(e.self, 0, obs), DS_OK);
+        assert_int_equal(ds_step_begin_call(rl, e.self, 0, 0, obs, NULL), DS_OK);
         int k = 0;
         for (; !io.ended; k++) {
             x[k] = action = r->act(k, obs) ? 0.25 : -0.25;
-            assert_int_equal(rl->step(e.self, &io), DS_OK);
+            assert_int_equal(ds_step_call(rl, e.self, 0, &io), DS_OK);
             sum += io.reward;
             if (k < 2 || k == 9) {
                 assert_state(obs, r->state[k < 2 ? k : 2], 1e-13);
@@ -120,11 +120,12 @@ static void test_recorded(void **state)
             }
         }
         assert_int_equal(k, r->steps);
-        assert_int_equal(io.ended, k == STEPS ? DS_RL_TRUNCATED : DS_RL_TERMINATED);
+        assert_int_equal(io.ended, k == STEPS ? DS_STEPS_TRUNCATED : DS_STEPS_TERMINATED);
         assert_true(sum == r->steps && io.loss == STEPS - r->steps);
-        assert_int_equal(rl->step(e.self, &io), DS_E_STATE);
+        const double loss = io.loss; /* a call that fails has no results */
+        assert_int_equal(ds_step_call(rl, e.self, 0, &io), DS_E_STATE);
         /* What stepwise control left out has no effect on the loss of the whole sequence. */
-        assert_true(loss_of(&e, x, 0) == io.loss);
+        assert_true(loss_of(&e, x, 0) == loss);
         fake_env_close(&e);
     }
 }
@@ -138,16 +139,17 @@ static void test_end(void **state)
         double obs[4], action = 1;
         fake_env e;
         fake_env_open(&e, "envs/cartpole_gym", SETTINGS(steps[i]), 1, -1);
-        const ds_rl *rl = e.plugin->env->get_extension(e.self, DS_EXT_RL);
-        ds_rl_info info = {.struct_size = sizeof info};
-        ds_rl_step io = {.struct_size = sizeof io, .action = &action, .obs = obs};
+        const ds_env_steps *rl = e.plugin->env->get_extension(e.self, DS_EXT_STEPS);
+        ds_steps_info info = {.struct_size = sizeof info};
+        ds_step io = {.action = &action, .obs = obs};
         assert_int_equal(rl->info(e.self, &info), DS_OK);
-        assert_int_equal(info.flags, DS_RL_TIME_LIMIT);
-        assert_int_equal(rl->reset(e.self, 0, obs), DS_OK);
+        assert_int_equal(info.flags, DS_STEPS_TIME_LIMIT);
+        assert_int_equal(ds_step_begin_call(rl, e.self, 0, 0, obs, NULL), DS_OK);
         do {
-            assert_int_equal(rl->step(e.self, &io), DS_OK);
-        } while (io.ended == DS_RL_GOES_ON);
-        assert_int_equal(io.ended, i < 2 ? DS_RL_TRUNCATED : DS_RL_TERMINATED); /* it falls in step 10 */
+            assert_int_equal(ds_step_call(rl, e.self, 0, &io), DS_OK);
+        } while (io.ended == DS_STEPS_CONTINUES);
+        assert_int_equal(io.ended,
+                         i < 2 ? DS_STEPS_TRUNCATED : DS_STEPS_TERMINATED); /* it falls in step 10 */
         assert_true(io.loss == (i < 3 ? 0 : 1));
         fake_env_close(&e);
     }
@@ -160,18 +162,18 @@ static void test_sign(void **state)
     fake_env e;
     (void)state;
     fake_env_open(&e, "envs/cartpole_gym", NULL, 1, -1);
-    const ds_rl *rl = e.plugin->env->get_extension(e.self, DS_EXT_RL);
-    ds_rl_step io = {.struct_size = sizeof io, .action = &action, .obs = left};
-    rl->reset(e.self, 0, obs);
-    rl->step(e.self, &io);
+    const ds_env_steps *rl = e.plugin->env->get_extension(e.self, DS_EXT_STEPS);
+    ds_step io = {.action = &action, .obs = left};
+    ds_step_begin_call(rl, e.self, 0, 0, obs, NULL);
+    ds_step_call(rl, e.self, 0, &io);
     action = -1;
     io.obs = obs;
-    rl->reset(e.self, 0, obs);
-    rl->step(e.self, &io);
+    ds_step_begin_call(rl, e.self, 0, 0, obs, NULL);
+    ds_step_call(rl, e.self, 0, &io);
     assert_memory_equal(left, obs, sizeof obs);
     action = 1e-300;
-    rl->reset(e.self, 0, obs);
-    rl->step(e.self, &io);
+    ds_step_begin_call(rl, e.self, 0, 0, obs, NULL);
+    ds_step_call(rl, e.self, 0, &io);
     assert_true(obs[1] > 0 && left[1] < 0);
     for (int k = 0; k < STEPS; k++) {
         x[k] = never(k, obs) ? 1 : -1;
@@ -180,8 +182,8 @@ static void test_sign(void **state)
     /* The scene ends with the fall. */
     const ds_scene *scene = e.plugin->env->get_extension(e.self, DS_EXT_SCENE);
     ds_scene_info info = {.struct_size = sizeof info};
-    ds_eval seen = {.struct_size = sizeof seen, .want = DS_WANT_SCENE, .n = STEPS, .x = x};
-    assert_int_equal(e.plugin->env->evaluate(e.self, &seen), DS_OK);
+    ds_eval seen = {.bad_step = -1, .want = DS_WANT_SCENE, .n = STEPS, .x = x};
+    assert_int_equal(ds_eval_call(e.plugin->env, e.self, &seen), DS_OK);
     assert_int_equal(scene->info(e.self, &info), DS_OK);
     assert_int_equal(info.frames, 9 + 1);
     fake_env_close(&e);
@@ -194,10 +196,10 @@ static void test_start(void **state)
     fake_env e;
     (void)state;
     fake_env_open(&e, "envs/cartpole_gym", SETTINGS("start=random"), 1, -1);
-    const ds_rl *rl = e.plugin->env->get_extension(e.self, DS_EXT_RL);
+    const ds_env_steps *rl = e.plugin->env->get_extension(e.self, DS_EXT_STEPS);
     for (uint64_t key = 1; key <= 1000; key++) {
-        rl->reset(e.self, key, obs);
-        rl->reset(e.self, key, again);
+        ds_step_begin_call(rl, e.self, 0, key, obs, NULL);
+        ds_step_begin_call(rl, e.self, 0, key, again, NULL);
         assert_memory_equal(obs, again, sizeof obs);
         for (int i = 0; i < 4; i++) {
             least = fmin(least, obs[i]);

@@ -119,7 +119,7 @@ static void refuses(const ds_simple_env *env, const char *word)
 
 static ds_eval evaluate(const ds_simple_plugin *p, void *self, const double *x, uint64_t n, double *grad)
 {
-    ds_eval io = {.struct_size = sizeof io, .want = grad ? DS_WANT_GRAD : 0, .n = n, .x = x, .grad = grad};
+    ds_eval io = {.want = grad ? DS_WANT_GRAD : 0, .n = n, .x = x, .grad = grad};
     assert_int_equal(ds_env_kit_evaluate(&p->table, self, &io), DS_OK);
     return io;
 }
@@ -161,7 +161,7 @@ static double bowl_without_channels(const ds_simple_episode *e)
 static void bowl_rows(const ds_simple_episode *e, uint64_t count, double *loss)
 {
     rows_calls++;
-    assert_true(count >= 1 && count <= DS_SIMPLE_ROWS);
+    assert_true(count >= 1 && count <= MANY);
     for (uint64_t k = 0; k < count; k++) {
         assert_null(e[k].channel);
         loss[k] = bowl_without_channels(&e[k]);
@@ -214,6 +214,7 @@ static ds_simple_env combine(unsigned features)
     env.kinds = features & SCENE ? 3 : 0;
     env.channels = features & CHANNELS ? bowl_channels : NULL;
     env.rows = features & ROWS ? bowl_rows : NULL;
+    env.max_rows = MANY;
     if (features & STEPS) {
         env.n_act = env.n_obs = env.n_state = 1;
         env.reset = bowl_reset;
@@ -247,7 +248,7 @@ static void play_scene(const ds_scene *scene, const ds_simple_plugin *p, void *s
     ds_scene_info info = {.struct_size = sizeof info};
     ds_scene_body body = {.struct_size = sizeof body};
     double grad[N], pose[7], ends[6];
-    ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_SCENE, .n = N, .x = start, .grad = grad};
+    ds_eval io = {.want = DS_WANT_SCENE, .n = N, .x = start, .grad = grad};
     assert_int_equal(scene->info(self, &info), DS_E_STATE);
     assert_int_equal(ds_env_kit_evaluate(&p->table, self, &io), DS_OK);
     assert_int_equal(scene->info(self, &info), DS_OK);
@@ -280,18 +281,10 @@ static void ask_channels(const ds_env_channels *channels, const ds_simple_plugin
     assert_int_equal(channels->describe(self, 0, &c), DS_OK);
     assert_int_equal(c.shape[0], N);
     assert_string_equal(c.unit, "m");
-    ds_ask values = {
-        .struct_size = sizeof values, .op = DS_ASK_VALUE, .out = value, .out_bytes = sizeof value};
-    ds_ask product = {
-        .struct_size = sizeof product, .op = DS_ASK_JTV, .v = v, .out = jv, .out_bytes = sizeof jv};
-    ds_ask *const ask[] = {&values, &product};
-    ds_eval io = {.struct_size = sizeof io,
-                  .want = DS_WANT_GRAD,
-                  .n = N,
-                  .x = start,
-                  .grad = grad,
-                  .asks = 2,
-                  .ask = ask};
+    ds_eval_query values = {.op = DS_QUERY_VALUE, .out = value, .bytes = sizeof value};
+    ds_eval_query product = {.op = DS_QUERY_JTV, .v = v, .out = jv, .bytes = sizeof jv};
+    ds_eval_query *const ask[] = {&values, &product};
+    ds_eval io = {.want = DS_WANT_GRAD, .n = N, .x = start, .grad = grad, .queries = 2, .query = ask};
     assert_int_equal(ds_env_kit_evaluate(&p->table, self, &io), DS_OK);
     assert_int_equal(product.kind, DS_GRAD_ADJOINT);
     for (int i = 0; i < N; i++) {
@@ -299,18 +292,18 @@ static void ask_channels(const ds_env_channels *channels, const ds_simple_plugin
     }
 }
 
-static void take_steps(const ds_rl *rl, void *self, double loss)
+static void take_steps(const ds_env_steps *rl, void *self, double loss)
 {
     double obs, sum = 0;
-    ds_rl_info info = {.struct_size = sizeof info};
+    ds_steps_info info = {.struct_size = sizeof info};
     assert_int_equal(rl->info(self, &info), DS_OK);
     assert_int_equal(info.horizon, N);
     assert_int_equal(info.n_act, 1);
-    assert_int_equal(rl->reset(self, 0, &obs), DS_OK);
+    assert_int_equal(ds_step_begin_call(rl, self, 0, 0, &obs, NULL), DS_OK);
     for (int k = 0; k < N; k++) {
-        ds_rl_step io = {.struct_size = sizeof io, .action = &start[k], .obs = &obs};
-        assert_int_equal(rl->step(self, &io), DS_OK);
-        assert_int_equal(io.ended, k + 1 < N ? DS_RL_GOES_ON : DS_RL_TERMINATED);
+        ds_step io = {.action = &start[k], .obs = &obs};
+        assert_int_equal(ds_step_call(rl, self, 0, &io), DS_OK);
+        assert_int_equal(io.ended, k + 1 < N ? DS_STEPS_CONTINUES : DS_STEPS_TERMINATED);
         assert_true(obs == k + 1);
         sum += io.reward;
         assert_true(k + 1 < N || io.loss == loss);
@@ -318,29 +311,41 @@ static void take_steps(const ds_rl *rl, void *self, double loss)
     assert_true(sum == -loss);
 }
 
-/* `MANY` points in one call, those with a question one by one. */
-static void evaluate_rows(const ds_env_batch *batch, const ds_simple_plugin *p, void *self)
+/* `MANY` points in one call. */
+static void evaluate_rows(const ds_simple_plugin *p, void *self)
 {
-    static double x[MANY][N], grad[MANY][N];
-    static ds_eval row[MANY];
-    ds_eval *io[MANY];
+    enum { GAP = 2 };
+    static double x[MANY][N + GAP], grad[MANY][N + GAP], loss[MANY];
+    static uint32_t outcome[MANY], kind[MANY];
+    static int64_t bad[MANY];
+    static uint64_t cost[MANY];
     for (int k = 0; k < MANY; k++) {
         for (int i = 0; i < N; i++) {
             x[k][i] = 0.01 * k - i;
         }
-        row[k] =
-            (ds_eval){.struct_size = sizeof *row, .want = DS_WANT_GRAD, .n = N, .x = x[k], .grad = grad[k]};
-        io[k] = &row[k];
     }
+    const ds_rows rows = {.struct_size = sizeof rows,
+                          .want = DS_WANT_GRAD,
+                          .count = MANY,
+                          .n = N,
+                          .stride = N + GAP,
+                          .x = x[0]};
+    const ds_results results = {.struct_size = sizeof results,
+                                .stride = N + GAP,
+                                .loss = loss,
+                                .grad = grad[0],
+                                .outcome = outcome,
+                                .grad_kind = kind,
+                                .bad_step = bad,
+                                .cost_steps = cost};
     rows_calls = 0;
-    assert_int_equal(batch->evaluate(self, MANY, io), DS_OK);
-    assert_int_equal(rows_calls, 3);
+    assert_int_equal(ds_env_kit_evaluate_table(&p->table, self, &rows, &results), DS_OK);
+    assert_int_equal(rows_calls, 1);
     for (int k = 0; k < MANY; k++) {
         double alone[N];
         const ds_eval one = evaluate(p, self, x[k], N, alone);
-        assert_true(row[k].loss == one.loss && row[k].outcome == DS_EVAL_OK &&
-                    row[k].cost_steps == one.cost_steps);
-        assert_int_equal(row[k].grad_kind, DS_GRAD_ADJOINT);
+        assert_true(loss[k] == one.loss && outcome[k] == DS_EVAL_OK && cost[k] == one.cost_steps);
+        assert_int_equal(kind[k], DS_GRAD_ADJOINT);
         assert_memory_equal(alone, grad[k], sizeof alone);
     }
 }
@@ -363,9 +368,11 @@ static void features_combine(void **state)
         const ds_env_variables *variables = offers(desc, self, DS_EXT_VARIABLES, (features & VARIABLES) != 0);
         const ds_scene *scene = offers(desc, self, DS_EXT_SCENE, (features & SCENE) != 0);
         const ds_env_channels *channels = offers(desc, self, DS_EXT_CHANNELS, (features & CHANNELS) != 0);
-        const ds_rl *rl = offers(desc, self, DS_EXT_RL, (features & STEPS) != 0);
-        const ds_env_batch *batch = offers(desc, self, DS_EXT_BATCH, (features & ROWS) != 0);
-        offers(desc, self, DS_EXT_RL_GRADIENT, 0);
+        const ds_env_steps *rl = offers(desc, self, DS_EXT_STEPS, (features & STEPS) != 0);
+        ds_env_info info = {.struct_size = sizeof info};
+        assert_int_equal(ds_env_kit_info(self, &info), DS_OK);
+        assert_int_equal(info.max_rows, features & ROWS ? MANY : 1);
+        offers(desc, self, DS_EXT_STEPS_GRADIENT, 0);
         offers(desc, self, DS_EXT_HOOKS, 0);
         if (variables != NULL) {
             ds_variable v = {.struct_size = sizeof v};
@@ -382,8 +389,8 @@ static void features_combine(void **state)
         if (rl != NULL) {
             take_steps(rl, self, io.loss);
         }
-        if (batch != NULL) {
-            evaluate_rows(batch, &p, self);
+        if (info.max_rows > 1) {
+            evaluate_rows(&p, self);
         }
         ds_env_kit_destroy(self);
     }
@@ -397,19 +404,35 @@ static void rows_with_questions(void **state)
     ds_simple_plugin p = {.env = &env};
     fixture f;
     void *self = open_env(&f, &p);
-    const ds_env_batch *batch = ds_env_kit_extension(self, DS_EXT_BATCH);
-    double value[2][N];
-    ds_ask ask[2];
-    ds_ask *asks[2] = {&ask[0], &ask[1]};
-    ds_eval row[2], *io[2] = {&row[0], &row[1]};
+    double value[2][N], loss[2];
+    uint32_t outcome[2], kind[2], made[2];
+    int64_t bad[2];
+    uint64_t cost[2];
     const double x[2][N] = {{1, 2, 3}, {4, 5, 6}};
-    for (int k = 0; k < 2; k++) {
-        ask[k] = (ds_ask){
-            .struct_size = sizeof *ask, .op = DS_ASK_VALUE, .out = value[k], .out_bytes = sizeof value[k]};
-        row[k] = (ds_eval){.struct_size = sizeof *row, .n = N, .x = x[k], .asks = 1, .ask = &asks[k]};
-    }
+    const ds_query query = {.struct_size = sizeof query, .op = DS_QUERY_VALUE};
+    const ds_query *const queries[] = {&query};
+    const ds_reply reply = {.struct_size = sizeof reply,
+                            .out = value[0],
+                            .stride = sizeof value[0],
+                            .bytes = sizeof value[0],
+                            .kind = made};
+    const ds_reply *const replies[] = {&reply};
+    const ds_rows rows = {.struct_size = sizeof rows,
+                          .count = 2,
+                          .n = N,
+                          .stride = N,
+                          .x = x[0],
+                          .queries = 1,
+                          .query = queries};
+    const ds_results results = {.struct_size = sizeof results,
+                                .loss = loss,
+                                .outcome = outcome,
+                                .grad_kind = kind,
+                                .bad_step = bad,
+                                .cost_steps = cost,
+                                .reply = replies};
     rows_calls = loss_calls = 0;
-    assert_int_equal(batch->evaluate(self, 2, io), DS_OK);
+    assert_int_equal(ds_env_kit_evaluate_table(&p.table, self, &rows, &results), DS_OK);
     assert_true(rows_calls == 0 && loss_calls == 2);
     assert_true(value[0][2] == 2 && value[1][0] == 3);
     ds_env_kit_destroy(self);
@@ -561,9 +584,9 @@ static void not_finite(void **state)
     assert_int_equal(evaluate(&p, self, &x, 1, NULL).outcome, DS_EVAL_OK);
     const ds_eval no_gradient = evaluate(&p, self, &x, 1, &grad);
     assert_true(no_gradient.outcome == DS_EVAL_BAD_GRAD && no_gradient.loss == 0.5 && grad == 0);
-    ds_ask ask = {.struct_size = sizeof ask, .op = DS_ASK_JV, .v = &v, .out = &out, .out_bytes = sizeof out};
-    ds_ask *const asks[] = {&ask};
-    ds_eval io = {.struct_size = sizeof io, .n = 1, .x = &x, .asks = 1, .ask = asks};
+    ds_eval_query ask = {.op = DS_QUERY_JV, .v = &v, .out = &out, .bytes = sizeof out};
+    ds_eval_query *const asks[] = {&ask};
+    ds_eval io = {.n = 1, .x = &x, .queries = 1, .query = asks};
     assert_int_equal(ds_env_kit_evaluate(&p.table, self, &io), DS_OK);
     assert_true(io.outcome == DS_EVAL_BAD_GRAD && out == 0);
     for (x = 1.5; x < 4; x += 1) { /* a channel, then the loss itself */
@@ -600,10 +623,9 @@ static void steps_alone(void **state)
     ds_env_info info = {.struct_size = sizeof info};
     assert_int_equal(ds_env_kit_info(self, &info), DS_OK);
     assert_int_equal(info.n, N);
-    ds_ask ask = {.struct_size = sizeof ask, .op = DS_ASK_VALUE, .out = value, .out_bytes = sizeof value};
-    ds_ask *const asks[] = {&ask};
-    ds_eval io = {
-        .struct_size = sizeof io, .want = DS_WANT_SCENE, .n = N, .x = start, .asks = 1, .ask = asks};
+    ds_eval_query query = {.op = DS_QUERY_VALUE, .out = value, .bytes = sizeof value};
+    ds_eval_query *const queries[] = {&query};
+    ds_eval io = {.want = DS_WANT_SCENE, .n = N, .x = start, .queries = 1, .query = queries};
     assert_int_equal(ds_env_kit_evaluate(&p.table, self, &io), DS_OK);
     assert_true(io.loss == 0.25 + 1.25 * 1.25 + 1 && value[1] == -1.25 && io.grad_kind == DS_GRAD_NONE);
     const ds_scene *scene = ds_env_kit_extension(self, DS_EXT_SCENE);
@@ -630,21 +652,21 @@ static void steps_that_fail(void **state)
     ds_simple_plugin p = {.env = &env};
     fixture f;
     void *self = open_env(&f, &p);
-    const ds_rl *rl = ds_env_kit_extension(self, DS_EXT_RL);
+    const ds_env_steps *rl = ds_env_kit_extension(self, DS_EXT_STEPS);
     const double bad = NAN;
     double obs;
     const ds_eval all = evaluate(&p, self, start, N, NULL);
     assert_true(all.outcome == DS_EVAL_DIVERGED && all.bad_step == 1 && all.cost_steps == 2);
-    ds_rl_step io = {.struct_size = sizeof io, .action = &bad, .obs = &obs};
-    assert_int_equal(rl->step(self, &io), DS_E_STATE);
-    assert_int_equal(rl->reset(self, 0, &obs), DS_OK);
-    assert_int_equal(rl->step(self, &io), DS_E_ARG);
+    ds_step io = {.action = &bad, .obs = &obs};
+    assert_int_equal(ds_step_call(rl, self, 0, &io), DS_E_STATE);
+    assert_int_equal(ds_step_begin_call(rl, self, 0, 0, &obs, NULL), DS_OK);
+    assert_int_equal(ds_step_call(rl, self, 0, &io), DS_E_ARG);
     io.action = start;
-    assert_int_equal(rl->step(self, &io), DS_OK);
+    assert_int_equal(ds_step_call(rl, self, 0, &io), DS_OK);
     assert_true(io.outcome == DS_EVAL_OK && io.reward == -0.5);
-    assert_int_equal(rl->step(self, &io), DS_OK);
-    assert_true(io.outcome == DS_EVAL_DIVERGED && io.ended == DS_RL_TERMINATED && io.reward == 0);
-    assert_int_equal(rl->step(self, &io), DS_E_STATE);
+    assert_int_equal(ds_step_call(rl, self, 0, &io), DS_OK);
+    assert_true(io.outcome == DS_EVAL_DIVERGED && io.ended == DS_STEPS_TERMINATED && io.reward == 0);
+    assert_int_equal(ds_step_call(rl, self, 0, &io), DS_E_STATE);
     ds_env_kit_destroy(self);
 }
 
@@ -760,11 +782,11 @@ static void scenes_grow(void **state)
         assert_int_equal(scene->body(&s, i, &body), DS_OK);
         assert_true(body.variety == i && body.size[0] == i + 1.0 && strcmp(body.name, name[i]) == 0);
     }
-    const char *label = NULL, *unit = NULL;
-    const double *values = NULL;
-    assert_int_equal(scene->metric(&s, METRICS - 1, &label, &unit, &values), DS_OK);
-    assert_true(values != NULL && values[1] == METRICS - 1 && strcmp(label, name[METRICS - 1]) == 0);
-    assert_int_equal(scene->metric(&s, METRICS, &label, &unit, &values), DS_E_ARG);
+    ds_scene_metric last = {.struct_size = sizeof last};
+    assert_int_equal(scene->metric(&s, METRICS - 1, &last), DS_OK);
+    assert_true(last.values != NULL && last.values[1] == METRICS - 1 &&
+                strcmp(last.name, name[METRICS - 1]) == 0);
+    assert_int_equal(scene->metric(&s, METRICS, &last), DS_E_ARG);
     ds_memory_free(&m);
 }
 

@@ -180,8 +180,8 @@ static void test_failures(void **state)
     fake_env_close(&e);
     open_env(&e, SETTINGS(file, "symbol=writes_past", "signature=f64(x:f64*, g:f64*)"));
     assert_true(fake_eval(&e, &left, NULL, 0, NULL) == 0.25);
-    ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_GRAD, .n = 1, .x = &left, .grad = &g};
-    assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_E_DATA);
+    ds_eval io = {.bad_step = -1, .want = DS_WANT_GRAD, .n = 1, .x = &left, .grad = &g};
+    assert_int_equal(ds_eval_call(e.plugin->env, e.self, &io), DS_E_DATA);
     assert_non_null(strstr(e.host.error, "wrote outside"));
     fake_env_close(&e);
     open_env(&e, SETTINGS(file, "symbol=changes_x", "signature=f64(x:f64*)"));

@@ -26,24 +26,20 @@ enum { MOST = 8 };
 static int residuals(fake_env *e, uint64_t m, const double *x, double *r, double *columns)
 {
     double unit[MOST][MOST] = {{0}};
-    ds_ask ask[MOST + 1] = {
-        {.struct_size = sizeof *ask, .op = DS_ASK_VALUE, .out = r, .out_bytes = m * sizeof *r}};
-    ds_ask *asks[MOST + 1] = {ask};
+    ds_eval_query ask[MOST + 1] = {{.op = DS_QUERY_VALUE, .out = r, .bytes = m * sizeof *r}};
+    ds_eval_query *asks[MOST + 1] = {ask};
     for (uint64_t i = 0; columns != NULL && i < e->info.n; i++) {
         unit[i][i] = 1;
-        ask[i + 1] = (ds_ask){.struct_size = sizeof *ask,
-                              .op = DS_ASK_JV,
-                              .v = unit[i],
-                              .out = columns + i * m,
-                              .out_bytes = m * sizeof *r};
+        ask[i + 1] =
+            (ds_eval_query){.op = DS_QUERY_JV, .v = unit[i], .out = columns + i * m, .bytes = m * sizeof *r};
         asks[i + 1] = &ask[i + 1];
     }
-    ds_eval io = {.struct_size = sizeof io,
+    ds_eval io = {.bad_step = -1,
                   .n = e->info.n,
                   .x = x,
-                  .asks = columns != NULL ? e->info.n + 1 : 1,
-                  .ask = asks};
-    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+                  .queries = columns != NULL ? e->info.n + 1 : 1,
+                  .query = asks};
+    assert_int_equal(ds_eval_call(e->plugin->env, e->self, &io), DS_OK);
     return io.outcome == DS_EVAL_OK;
 }
 

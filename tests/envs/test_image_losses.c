@@ -12,7 +12,7 @@
 #include <cairo.h>
 #include <cmocka.h>
 #include <diffsim/ext/channel.h>
-#include <diffsim/ext/rl.h>
+#include <diffsim/ext/steps.h>
 #include <diffsim/ext/scene.h>
 #include <diffsim/helper/random.h>
 #include <math.h>
@@ -226,20 +226,17 @@ static double *values_of(fake_env *e, uint64_t channel, const char *name, const 
     *c = (ds_channel){.struct_size = sizeof *c};
     assert_int_equal(channels->describe(e->self, channel, c), DS_OK);
     assert_string_equal(c->name, name);
-    assert_int_equal(c->ops,
-                     DS_CAN(DS_ASK_VALUE) | (channel == 0 ? DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV) : 0));
+    assert_int_equal(c->ops, DS_CAN(DS_QUERY_VALUE) |
+                                 (channel == 0 ? DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV) : 0));
     for (uint32_t d = 0; d < c->ndim; d++) {
         size *= c->shape[d];
     }
     double *out = calloc(size, sizeof *out);
-    ds_ask ask = {.struct_size = sizeof ask,
-                  .channel = (uint32_t)channel,
-                  .op = DS_ASK_VALUE,
-                  .out = out,
-                  .out_bytes = size * sizeof *out};
-    ds_ask *asks = &ask;
-    ds_eval io = {.struct_size = sizeof io, .n = e->info.n, .x = x, .asks = 1, .ask = &asks};
-    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    ds_eval_query ask = {
+        .channel = (uint32_t)channel, .op = DS_QUERY_VALUE, .out = out, .bytes = size * sizeof *out};
+    ds_eval_query *asks = &ask;
+    ds_eval io = {.bad_step = -1, .n = e->info.n, .x = x, .queries = 1, .query = &asks};
+    assert_int_equal(ds_eval_call(e->plugin->env, e->self, &io), DS_OK);
     *loss = io.loss;
     return out;
 }
@@ -300,16 +297,15 @@ static double products(fake_env *e, uint64_t size, const double *x, const double
                        double *jv, double *jtw, uint32_t kind[2])
 {
     const size_t n = e->info.n;
-    ds_ask ask[2] = {
-        {.struct_size = sizeof *ask, .op = DS_ASK_JV, .v = v, .out = jv, .out_bytes = size * sizeof *jv},
-        {.struct_size = sizeof *ask, .op = DS_ASK_JTV, .v = w, .out = jtw, .out_bytes = n * sizeof *jtw}};
-    ds_ask *const asks[2] = {&ask[jv == NULL], &ask[1]};
-    ds_eval io = {.struct_size = sizeof io,
+    ds_eval_query ask[2] = {{.op = DS_QUERY_JV, .v = v, .out = jv, .bytes = size * sizeof *jv},
+                            {.op = DS_QUERY_JTV, .v = w, .out = jtw, .bytes = n * sizeof *jtw}};
+    ds_eval_query *const asks[2] = {&ask[jv == NULL], &ask[1]};
+    ds_eval io = {.bad_step = -1,
                   .n = n,
                   .x = x,
-                  .asks = (jv != NULL) + (jtw != NULL),
-                  .ask = jv != NULL ? asks : asks + 1};
-    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+                  .queries = (jv != NULL) + (jtw != NULL),
+                  .query = jv != NULL ? asks : asks + 1};
+    assert_int_equal(ds_eval_call(e->plugin->env, e->self, &io), DS_OK);
     assert_int_equal(io.outcome, DS_EVAL_OK);
     assert_true(io.cost_steps > e->info.steps);
     kind[0] = ask[0].kind;
@@ -361,12 +357,12 @@ static void half_the_gradient(fake_env *e, const scene *s)
     const size_t n = e->info.n, size = residuals_of(e);
     double x[MOST], g[MOST], half[MOST], *r = calloc(size, sizeof *r);
     uint32_t kind[2];
-    ds_ask ask = {.struct_size = sizeof ask, .op = DS_ASK_VALUE, .out = r, .out_bytes = size * sizeof *r};
-    ds_ask *asks = &ask;
-    ds_eval io = {.struct_size = sizeof io, .n = n, .x = x, .asks = 1, .ask = &asks};
+    ds_eval_query ask = {.op = DS_QUERY_VALUE, .out = r, .bytes = size * sizeof *r};
+    ds_eval_query *asks = &ask;
+    ds_eval io = {.bad_step = -1, .n = n, .x = x, .queries = 1, .query = &asks};
     random_point(e, s->spread, 21, x);
     fake_eval(e, x, g, 0, NULL);
-    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    assert_int_equal(ds_eval_call(e->plugin->env, e->self, &io), DS_OK);
     products(e, size, x, NULL, r, NULL, half, kind);
     const double longest = fabs(g[largest(n, g)]);
     for (uint64_t i = 0; i < n; i++) {
@@ -425,7 +421,7 @@ static void products_in_single_precision(void **state)
     fake_env_open(&e, s.name, s.settings, 0, 0);
     const ds_env_channels *channels = e.plugin->env->get_extension(e.self, DS_EXT_CHANNELS);
     assert_int_equal(channels->describe(e.self, 0, &c), DS_OK);
-    assert_int_equal(c.ops, DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JTV));
+    assert_int_equal(c.ops, DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JTV));
     half_the_gradient(&e, &s);
     fake_env_close(&e);
 }
@@ -441,7 +437,7 @@ static void no_residuals(void **state)
     const ds_env_channels *channels = e.plugin->env->get_extension(e.self, DS_EXT_CHANNELS);
     assert_int_equal(channels->describe(e.self, 0, &c), DS_OK);
     assert_int_equal(c.role, DS_CHANNEL_STATE);
-    assert_int_equal(c.ops, DS_CAN(DS_ASK_VALUE));
+    assert_int_equal(c.ops, DS_CAN(DS_QUERY_VALUE));
     fake_env_close(&e);
 }
 
@@ -466,24 +462,25 @@ static void no_residuals_with_costs(void **state)
         const ds_env_channels *channels = e.plugin->env->get_extension(e.self, DS_EXT_CHANNELS);
         assert_int_equal(channels->describe(e.self, 0, &c), DS_OK);
         assert_int_equal(c.role, k % 3 == 0 ? DS_CHANNEL_RESIDUAL : DS_CHANNEL_STATE);
-        assert_int_equal(c.ops & DS_CAN(DS_ASK_JTV), k % 3 == 0 ? DS_CAN(DS_ASK_JTV) : 0);
+        assert_int_equal(c.ops & DS_CAN(DS_QUERY_JTV), k % 3 == 0 ? DS_CAN(DS_QUERY_JTV) : 0);
         fake_env_close(&e);
     }
 }
 
 /* All that is seen of body 0 in the last frame, after an evaluation with these questions; to be freed. */
-static double *last_seen(fake_env *e, const double *x, uint64_t asks, ds_ask *const *ask, uint64_t *numbers)
+static double *last_seen(fake_env *e, const double *x, uint64_t asks, ds_eval_query *const *ask,
+                         uint64_t *numbers)
 {
-    ds_eval io = {.struct_size = sizeof io,
+    ds_eval io = {.bad_step = -1,
                   .want = DS_WANT_SCENE,
                   .n = e->info.n,
                   .x = x,
-                  .asks = asks,
-                  .ask = asks > 0 ? ask : NULL};
+                  .queries = asks,
+                  .query = asks > 0 ? ask : NULL};
     const ds_scene *drawn = e->plugin->env->get_extension(e->self, DS_EXT_SCENE);
     ds_scene_info info = {.struct_size = sizeof info};
     ds_scene_body body = {.struct_size = sizeof body};
-    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    assert_int_equal(ds_eval_call(e->plugin->env, e->self, &io), DS_OK);
     assert_int_equal(io.outcome, DS_EVAL_OK);
     assert_int_equal(drawn->info(e->self, &info), DS_OK);
     assert_int_equal(info.frames, e->info.steps + 1);
@@ -510,19 +507,11 @@ static void scene_after_products(void **state)
         random_point(&e, at[k]->spread, 50, x);
         differences_random(51, e.info.n, v);
         differences_random(52, size, w);
-        ds_ask ask[2] = {{.struct_size = sizeof *ask,
-                          .op = DS_ASK_JV,
-                          .v = v,
-                          .out = w + size,
-                          .out_bytes = size * sizeof *w},
-                         {.struct_size = sizeof *ask,
-                          .op = DS_ASK_JTV,
-                          .v = w,
-                          .out = back,
-                          .out_bytes = e.info.n * sizeof *back}};
+        ds_eval_query ask[2] = {{.op = DS_QUERY_JV, .v = v, .out = w + size, .bytes = size * sizeof *w},
+                                {.op = DS_QUERY_JTV, .v = w, .out = back, .bytes = e.info.n * sizeof *back}};
         double *alone = last_seen(&e, x, 0, NULL, &numbers);
         for (int which = 0; which < 2; which++) {
-            ds_ask *const asks[] = {&ask[which]};
+            ds_eval_query *const asks[] = {&ask[which]};
             double *seen = last_seen(&e, x, 1, asks, &same);
             assert_int_equal(same, numbers);
             assert_memory_equal(seen, alone, numbers * sizeof *seen);
@@ -654,17 +643,17 @@ static void stepwise(const scene *s, const char *frames)
     }
     settings[n] = frames;
     fake_env_open(&e, s->name, settings, 0, 0);
-    const ds_rl *rl = e.plugin->env->get_extension(e.self, DS_EXT_RL);
-    ds_rl_info info = {.struct_size = sizeof info};
+    const ds_env_steps *rl = e.plugin->env->get_extension(e.self, DS_EXT_STEPS);
+    ds_steps_info info = {.struct_size = sizeof info};
     assert_int_equal(rl->info(e.self, &info), DS_OK);
     double x[MOST], *obs = calloc(info.n_obs, sizeof *obs), sum = 0;
-    ds_rl_step step = {.struct_size = sizeof step, .obs = obs};
+    ds_step step = {.obs = obs};
     random_point(&e, s->spread, 11, x);
     const double loss = fake_eval(&e, x, NULL, 0, NULL);
-    assert_int_equal(rl->reset(e.self, 0, obs), DS_OK);
+    assert_int_equal(ds_step_begin_call(rl, e.self, 0, 0, obs, NULL), DS_OK);
     for (uint64_t k = 0; k < info.horizon; k++) {
         step.action = x + k * info.n_act;
-        assert_int_equal(rl->step(e.self, &step), DS_OK);
+        assert_int_equal(ds_step_call(rl, e.self, 0, &step), DS_OK);
         sum += step.reward;
     }
     assert_true(loss > 0 && fabs(step.loss - loss) <= 0);

@@ -11,9 +11,9 @@
 #include "host.h"
 #include "sanitizers.h"
 
-#include <diffsim/ext/hooks.h>
-#include <diffsim/ext/rl.h>
-#include <diffsim/ext/rl_gradient.h>
+#include <diffsim/ext/draft/hooks.h>
+#include <diffsim/ext/steps.h>
+#include <diffsim/ext/draft/steps_gradient.h>
 #include <diffsim/helper/random.h>
 
 #include <math.h>
@@ -54,8 +54,8 @@ static void *create(fake_host *f)
 
 static double evaluate(fake_host *f, void *env, uint64_t n, const double *x, double *grad)
 {
-    ds_eval io = {.struct_size = sizeof io, .want = grad ? DS_WANT_GRAD : 0, .n = n, .x = x, .grad = grad};
-    assert_int_equal(f->plugin->env->evaluate(env, &io), DS_OK);
+    ds_eval io = {.bad_step = -1, .want = grad ? DS_WANT_GRAD : 0, .n = n, .x = x, .grad = grad};
+    assert_int_equal(ds_eval_call(f->plugin->env, env, &io), DS_OK);
     if (io.outcome != DS_EVAL_OK) {
         print_error("%s\n", f->error);
     }
@@ -106,7 +106,7 @@ static void test_silent_network(void **state)
         x[N + 6] = 0.4;
         assert_true(evaluate(f, wired, ALL, x, NULL) != loss);
         x[N + 11] = x[N + 6] = 0.0;
-        assert_null(f->plugin->env->get_extension(wired, DS_EXT_RL));
+        assert_null(f->plugin->env->get_extension(wired, DS_EXT_STEPS));
         f->plugin->env->destroy(plain);
         f->plugin->env->destroy(wired);
     }
@@ -184,8 +184,8 @@ static void test_network_threads(void **state)
 enum { N_OBS = 6 * 25 + 7 }; /* every 50th of 1250 particles, and the ring */
 
 typedef struct steps {
-    const ds_rl *rl;
-    const ds_rl_gradient *gradient;
+    const ds_env_steps *rl;
+    const ds_env_steps_gradient *gradient;
     void *env;
     int idle; /* some control steps have no step of the simulation */
     double obs[SEGMENTS][N_OBS], reward[SEGMENTS], loss;
@@ -198,9 +198,9 @@ static void open_steps(steps *s, fake_host *f, const char *loss, const char *eng
     fake_host_set(f, "observed", "25");
     s->idle = 0;
     s->env = create(f);
-    s->rl = f->plugin->env->get_extension(s->env, DS_EXT_RL);
-    s->gradient = f->plugin->env->get_extension(s->env, DS_EXT_RL_GRADIENT);
-    ds_rl_info info = {.struct_size = sizeof info};
+    s->rl = f->plugin->env->get_extension(s->env, DS_EXT_STEPS);
+    s->gradient = f->plugin->env->get_extension(s->env, DS_EXT_STEPS_GRADIENT);
+    ds_steps_info info = {.struct_size = sizeof info};
     assert_int_equal(s->rl->info(s->env, &info), DS_OK);
     assert_int_equal(info.n_obs, N_OBS);
     assert_int_equal(info.horizon, SEGMENTS);
@@ -208,8 +208,8 @@ static void open_steps(steps *s, fake_host *f, const char *loss, const char *eng
 
 static void take_step(steps *s, int k, const double *x)
 {
-    ds_rl_step io = {.struct_size = sizeof io, .action = x + (size_t)k * ACTIONS, .obs = s->obs[k]};
-    assert_int_equal(s->rl->step(s->env, &io), DS_OK);
+    ds_step io = {.action = x + (size_t)k * ACTIONS, .obs = s->obs[k]};
+    assert_int_equal(ds_step_call(s->rl, s->env, 0, &io), DS_OK);
     assert_int_equal(io.outcome, DS_EVAL_OK);
     s->reward[k] = io.reward;
     s->loss = io.loss;
@@ -218,7 +218,7 @@ static void take_step(steps *s, int k, const double *x)
 static void play(steps *s, int count, const double *x)
 {
     double obs[N_OBS];
-    assert_int_equal(s->rl->reset(s->env, 0, obs), DS_OK);
+    assert_int_equal(ds_step_begin_call(s->rl, s->env, 0, 0, obs, NULL), DS_OK);
     for (int k = 0; k < count; k++) {
         take_step(s, k, x);
     }
@@ -241,14 +241,13 @@ static double objective(const steps *s, int first, int last, const double weight
 static void sweep(const steps *s, int first, int last, const double weight[SEGMENTS],
                   double by_obs[SEGMENTS][N_OBS], double *grad)
 {
-    assert_int_equal(s->gradient->begin(s->env, (uint64_t)last), DS_OK);
     for (int k = last - 1; k >= first; k--) {
-        ds_rl_back io = {.struct_size = sizeof io,
-                         .step = (uint64_t)k,
-                         .reward_bar = weight[k],
-                         .obs_bar = by_obs[k],
-                         .action_bar = grad + (size_t)k * ACTIONS};
-        assert_int_equal(s->gradient->back(s->env, &io), DS_OK);
+        ds_back io = {.step = (uint64_t)k,
+                      .begins = k == last - 1,
+                      .reward_bar = weight[k],
+                      .obs_bar = by_obs[k],
+                      .action_bar = grad + (size_t)k * ACTIONS};
+        assert_int_equal(ds_back_call(s->gradient, s->env, 0, &io), DS_OK);
         assert_true(io.cost_steps > 0 || s->idle);
     }
 }

@@ -11,7 +11,7 @@
 #include "host.h"
 #include "sanitizers.h"
 
-#include <diffsim/ext/rl.h>
+#include <diffsim/ext/steps.h>
 #include <diffsim/ext/scene.h>
 #include <diffsim/helper/random.h>
 
@@ -67,8 +67,8 @@ static void expect_refusal(fake_host *f, const char *part)
 
 static ds_eval evaluate(fake_host *f, void *env, uint32_t want, uint64_t n, const double *x, double *grad)
 {
-    ds_eval io = {.struct_size = sizeof io, .want = want, .n = n, .x = x, .grad = grad};
-    assert_int_equal(f->plugin->env->evaluate(env, &io), DS_OK);
+    ds_eval io = {.bad_step = -1, .want = want, .n = n, .x = x, .grad = grad};
+    assert_int_equal(ds_eval_call(f->plugin->env, env, &io), DS_OK);
     return io;
 }
 
@@ -290,9 +290,9 @@ static void test_stop(void **state)
     double x[15] = {0.0}, grad[15];
     void *env = create(f);
     for (uint64_t calls = 1; calls < 180; calls += 40) {
-        ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_GRAD, .n = 15, .x = x, .grad = grad};
+        ds_eval io = {.bad_step = -1, .want = DS_WANT_GRAD, .n = 15, .x = x, .grad = grad};
         stop_after(f, calls);
-        assert_int_equal(f->plugin->env->evaluate(env, &io), DS_STOPPED);
+        assert_int_equal(ds_eval_call(f->plugin->env, env, &io), DS_STOPPED);
     }
     stop_after(f, 0);
     evaluate(f, env, DS_WANT_GRAD, 15, x, grad);
@@ -324,13 +324,13 @@ static void test_divergence_is_reported(void **state)
     assert_non_null(strstr(f->error, "move the tools less"));
     assert_true(grad[0] == 0.0 && grad[14] == 0.0);
     /* Step by step the same. */
-    const ds_rl *rl = f->plugin->env->get_extension(env, DS_EXT_RL);
+    const ds_env_steps *rl = f->plugin->env->get_extension(env, DS_EXT_STEPS);
     double obs[N_OBS];
-    ds_rl_step step = {.struct_size = sizeof step, .action = x, .obs = obs};
-    assert_int_equal(rl->reset(env, 0, obs), DS_OK);
-    assert_int_equal(rl->step(env, &step), DS_OK);
+    ds_step step = {.action = x, .obs = obs};
+    assert_int_equal(ds_step_begin_call(rl, env, 0, 0, obs, NULL), DS_OK);
+    assert_int_equal(ds_step_call(rl, env, 0, &step), DS_OK);
     assert_true(step.outcome == DS_EVAL_DIVERGED && step.ended && isinf(step.loss));
-    assert_int_equal(rl->step(env, &step), DS_E_STATE);
+    assert_int_equal(ds_step_call(rl, env, 0, &step), DS_E_STATE);
     f->plugin->env->destroy(env);
 }
 
@@ -343,12 +343,12 @@ static void test_divergence_at_the_start(void **state)
     fake_host_set(f, "loss", "final");
     void *env = create(f);
     random_point(0, 15, x);
-    const ds_rl *rl = f->plugin->env->get_extension(env, DS_EXT_RL);
-    ds_rl_step step = {.struct_size = sizeof step, .action = x, .obs = obs};
+    const ds_env_steps *rl = f->plugin->env->get_extension(env, DS_EXT_STEPS);
+    ds_step step = {.action = x, .obs = obs};
     for (int k = 0; k < 2; k++) {
-        assert_int_equal(rl->reset(env, 0, obs), DS_OK);
+        assert_int_equal(ds_step_begin_call(rl, env, 0, 0, obs, NULL), DS_OK);
         assert_true(isfinite(obs[0]) && isfinite(obs[N_OBS - 1]));
-        assert_int_equal(rl->step(env, &step), DS_OK);
+        assert_int_equal(ds_step_call(rl, env, 0, &step), DS_OK);
         assert_true(step.outcome == DS_EVAL_DIVERGED && step.ended);
     }
     f->plugin->env->destroy(env);
@@ -362,17 +362,17 @@ static void test_stepwise_stops(void **state)
     void *env = create(f);
     random_point(0, 15, x);
     ds_eval whole = evaluate(f, env, 0, 15, x, NULL);
-    const ds_rl *rl = f->plugin->env->get_extension(env, DS_EXT_RL);
-    ds_rl_step step = {.struct_size = sizeof step, .action = x, .obs = obs};
-    assert_int_equal(rl->reset(env, 0, obs), DS_OK);
+    const ds_env_steps *rl = f->plugin->env->get_extension(env, DS_EXT_STEPS);
+    ds_step step = {.action = x, .obs = obs};
+    assert_int_equal(ds_step_begin_call(rl, env, 0, 0, obs, NULL), DS_OK);
     stop_after(f, 7);
-    assert_int_equal(rl->step(env, &step), DS_STOPPED);
+    assert_int_equal(ds_step_call(rl, env, 0, &step), DS_STOPPED);
     stop_after(f, 0);
-    assert_int_equal(rl->step(env, &step), DS_E_STATE);
-    assert_int_equal(rl->reset(env, 0, obs), DS_OK);
+    assert_int_equal(ds_step_call(rl, env, 0, &step), DS_E_STATE);
+    assert_int_equal(ds_step_begin_call(rl, env, 0, 0, obs, NULL), DS_OK);
     for (int t = 0; t < 5; t++) {
         step.action = x + 3 * t;
-        assert_int_equal(rl->step(env, &step), DS_OK);
+        assert_int_equal(ds_step_call(rl, env, 0, &step), DS_OK);
         assert_int_equal(step.cost_steps, 18);
     }
     assert_true(step.ended && step.loss == whole.loss);
@@ -414,10 +414,10 @@ static void test_scene(void **state)
     }
     double weighted = 0.0;
     for (uint64_t m = 0; m < 10; m++) {
-        const char *name, *unit;
-        const double *values;
-        assert_int_equal(scene->metric(env, m, &name, &unit, &values), DS_OK);
-        assert_string_equal(name, names[m]);
+        ds_scene_metric metric = {.struct_size = sizeof metric};
+        assert_int_equal(scene->metric(env, m, &metric), DS_OK);
+        assert_string_equal(metric.name, names[m]);
+        const double *values = metric.values;
         for (int s = 2; s <= 10; s += 2) {
             weighted += m == 2 ? 40.0 * values[s] : m < 2 ? 10.0 * values[s] : 0.0;
         }
@@ -426,8 +426,7 @@ static void test_scene(void **state)
         }
     }
     assert_true(fabs(weighted - io.loss) < 1e-12 * io.loss);
-    assert_true(
-        scene->metric(env, 10, &(const char *){NULL}, &(const char *){NULL}, &(const double *){NULL}) < 0);
+    assert_true(scene->metric(env, 10, &(ds_scene_metric){.struct_size = sizeof(ds_scene_metric)}) < 0);
     free(points);
     f->plugin->env->destroy(env);
 }
@@ -545,17 +544,16 @@ static void test_own_particles_as_target(void **state)
         const task *t = &tasks[moved[k]];
         fake_host f;
         double x[90] = {0.0};
-        const char *name, *unit;
-        const double *density;
+        ds_scene_metric density = {.struct_size = sizeof density};
         open_task(&f, t);
         fake_host_set(&f, "preset", "small");
         fake_host_set(&f, "steps", "1");
         void *env = create(&f);
         const ds_scene *scene = f.plugin->env->get_extension(env, DS_EXT_SCENE);
         evaluate(&f, env, DS_WANT_SCENE, 5 * t->action_dim, x, NULL);
-        assert_int_equal(scene->metric(env, 0, &name, &unit, &density), DS_OK);
+        assert_int_equal(scene->metric(env, 0, &density), DS_OK);
         double mass = (k == 0 ? 500.0 : (double)t->particles) / 4096.0;
-        assert_true(fabs(density[0] - 2.0 * mass) < 0.02 * mass);
+        assert_true(fabs(density.values[0] - 2.0 * mass) < 0.02 * mass);
         f.plugin->env->destroy(env);
         fake_host_close(&f);
     }

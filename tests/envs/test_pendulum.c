@@ -20,12 +20,11 @@
 static const double *metric(fake_env *e, const char *name)
 {
     const ds_scene *scene = e->plugin->env->get_extension(e->self, DS_EXT_SCENE);
-    const char *found = NULL, *unit = NULL;
-    const double *values = NULL;
+    ds_scene_metric found = {.struct_size = sizeof found};
     assert_non_null(scene);
-    for (uint64_t m = 0; scene->metric(e->self, m, &found, &unit, &values) == DS_OK; m++) {
-        if (strcmp(found, name) == 0) {
-            return values;
+    for (uint64_t m = 0; scene->metric(e->self, m, &found) == DS_OK; m++) {
+        if (strcmp(found.name, name) == 0) {
+            return found.values;
         }
     }
     fail_msg("no metric %s", name);
@@ -34,8 +33,8 @@ static const double *metric(fake_env *e, const char *name)
 
 static double episode(fake_env *e, const double *x)
 {
-    ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_SCENE, .n = e->info.n, .x = x};
-    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    ds_eval io = {.bad_step = -1, .want = DS_WANT_SCENE, .n = e->info.n, .x = x};
+    assert_int_equal(ds_eval_call(e->plugin->env, e->self, &io), DS_OK);
     assert_int_equal(io.outcome, DS_EVAL_OK);
     return io.loss;
 }

@@ -669,8 +669,8 @@ static void scene_of_an_episode(void **state)
     fake_env_open(&e, "envs/pinball", (const char *const[]){"variant=pinball16", NULL}, 0, 0);
     const ds_scene *scene = e.plugin->env->get_extension(e.self, DS_EXT_SCENE);
     rigid_random(x, 16, 12);
-    ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_SCENE, .n = 16, .x = x};
-    assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+    ds_eval io = {.bad_step = -1, .want = DS_WANT_SCENE, .n = 16, .x = x};
+    assert_int_equal(ds_eval_call(e.plugin->env, e.self, &io), DS_OK);
     assert_int_equal(scene->frame(e.self, 0, 1, 7 * 16 - 1, at), DS_E_ARG);
     assert_int_equal(scene->frame(e.self, 0, 1, 7 * 16, at), DS_OK);
     for (int i = 0; i < 16; i++) {

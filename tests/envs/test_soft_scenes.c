@@ -116,20 +116,15 @@ static void products_agree(fake_env *e, double agree)
     assert_int_equal(c.role, DS_CHANNEL_RESIDUAL);
     const size_t m = c.shape[0];
     double *r = calloc(4 * m, sizeof *r), *jv = r + m, *w = jv + m, *there = w + m;
-    ds_ask value = {.struct_size = sizeof value, .op = DS_ASK_VALUE, .out = r, .out_bytes = m * sizeof *r};
-    ds_ask forward = {
-        .struct_size = sizeof value, .op = DS_ASK_JV, .v = v, .out = jv, .out_bytes = m * sizeof *r};
-    ds_ask reverse = {.struct_size = sizeof value,
-                      .op = DS_ASK_JTV,
-                      .v = w,
-                      .out = back,
-                      .out_bytes = e->info.n * sizeof *r};
-    ds_ask *asks[3] = {&value, &forward, &reverse};
-    ds_eval io = {.struct_size = sizeof io, .n = e->info.n, .x = x, .asks = 3, .ask = asks};
+    ds_eval_query value = {.op = DS_QUERY_VALUE, .out = r, .bytes = m * sizeof *r};
+    ds_eval_query forward = {.op = DS_QUERY_JV, .v = v, .out = jv, .bytes = m * sizeof *r};
+    ds_eval_query reverse = {.op = DS_QUERY_JTV, .v = w, .out = back, .bytes = e->info.n * sizeof *r};
+    ds_eval_query *asks[3] = {&value, &forward, &reverse};
+    ds_eval io = {.bad_step = -1, .n = e->info.n, .x = x, .queries = 3, .query = asks};
     near_start(e, x, 3);
     random_numbers(e->info.n, v, 4);
     random_numbers(m, w, 5);
-    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    assert_int_equal(ds_eval_call(e->plugin->env, e->self, &io), DS_OK);
     assert_int_equal(io.outcome, DS_EVAL_OK);
     for (size_t i = 0; i < m; i++) {
         sum += r[i] * r[i];
@@ -149,8 +144,8 @@ static void products_agree(fake_env *e, double agree)
             ends[k][i] = x[i] + (k ? -h : h) * v[i];
         }
         io.x = ends[k];
-        io.asks = 1;
-        assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+        io.queries = 1;
+        assert_int_equal(ds_eval_call(e->plugin->env, e->self, &io), DS_OK);
         for (size_t i = 0; i < m; i++) {
             there[i] = k == 0 ? r[i] : (there[i] - r[i]) / (2 * h);
         }
@@ -377,19 +372,11 @@ static void target_from_file(void **state)
     snprintf(setting, sizeof setting, "target_image=%s", t.path);
     fake_env_open(&e, "envs/cloth_throw",
                   (const char *const[]){setting, "image_size=8", "duration=0.1", NULL}, 0, 0);
-    ds_ask asks[2] = {{.struct_size = sizeof(ds_ask),
-                       .op = DS_ASK_VALUE,
-                       .channel = 1,
-                       .out = picture,
-                       .out_bytes = sizeof picture},
-                      {.struct_size = sizeof(ds_ask),
-                       .op = DS_ASK_VALUE,
-                       .channel = 2,
-                       .out = target,
-                       .out_bytes = sizeof target}};
-    ds_ask *ask[2] = {&asks[0], &asks[1]};
-    ds_eval io = {.struct_size = sizeof io, .n = e.info.n, .x = e.x0, .asks = 2, .ask = ask};
-    assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+    ds_eval_query asks[2] = {{.op = DS_QUERY_VALUE, .channel = 1, .out = picture, .bytes = sizeof picture},
+                             {.op = DS_QUERY_VALUE, .channel = 2, .out = target, .bytes = sizeof target}};
+    ds_eval_query *ask[2] = {&asks[0], &asks[1]};
+    ds_eval io = {.bad_step = -1, .n = e.info.n, .x = e.x0, .queries = 2, .query = ask};
+    assert_int_equal(ds_eval_call(e.plugin->env, e.self, &io), DS_OK);
     for (int i = 0; i < 64; i++) {
         assert_near(target[i], i < 8, 0);
         sum += (picture[i] - target[i]) * (picture[i] - target[i]);
@@ -420,10 +407,10 @@ static void broken_product(void **state)
     for (uint64_t i = 0; i < c.shape[0]; i++) {
         w[i] = 1e308;
     }
-    ds_ask ask = {.struct_size = sizeof ask, .op = DS_ASK_JTV, .v = w, .out = back, .out_bytes = sizeof back};
-    ds_ask *asks[1] = {&ask};
-    ds_eval io = {.struct_size = sizeof io, .n = 3, .x = e.x0, .asks = 1, .ask = asks};
-    assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+    ds_eval_query ask = {.op = DS_QUERY_JTV, .v = w, .out = back, .bytes = sizeof back};
+    ds_eval_query *asks[1] = {&ask};
+    ds_eval io = {.bad_step = -1, .n = 3, .x = e.x0, .queries = 1, .query = asks};
+    assert_int_equal(ds_eval_call(e.plugin->env, e.self, &io), DS_OK);
     assert_int_equal(io.outcome, DS_EVAL_BAD_GRAD);
     assert_true(back[0] == 0 && back[1] == 0 && back[2] == 0);
     fake_env_close(&e);
@@ -433,13 +420,12 @@ static void broken_product(void **state)
 static void walker_products(fake_env *e, const double *x, const double *v, const double *w, double r[3],
                             double jv[3], double *back)
 {
-    ds_ask ask[] = {
-        {.struct_size = sizeof *ask, .op = DS_ASK_VALUE, .out = r, .out_bytes = 3 * sizeof *r},
-        {.struct_size = sizeof *ask, .op = DS_ASK_JV, .v = v, .out = jv, .out_bytes = 3 * sizeof *r},
-        {.struct_size = sizeof *ask, .op = DS_ASK_JTV, .v = w, .out = back, .out_bytes = 8 * sizeof *r}};
-    ds_ask *asks[] = {ask, ask + 1, ask + 2};
-    ds_eval io = {.struct_size = sizeof io, .n = 8, .x = x, .asks = 3, .ask = asks};
-    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    ds_eval_query ask[] = {{.op = DS_QUERY_VALUE, .out = r, .bytes = 3 * sizeof *r},
+                           {.op = DS_QUERY_JV, .v = v, .out = jv, .bytes = 3 * sizeof *r},
+                           {.op = DS_QUERY_JTV, .v = w, .out = back, .bytes = 8 * sizeof *r}};
+    ds_eval_query *asks[] = {ask, ask + 1, ask + 2};
+    ds_eval io = {.bad_step = -1, .n = 8, .x = x, .queries = 3, .query = asks};
+    assert_int_equal(ds_eval_call(e->plugin->env, e->self, &io), DS_OK);
     assert_int_equal(io.outcome, DS_EVAL_OK);
 }
 

@@ -143,11 +143,11 @@ static void bobs_are_seen_apart(void **state)
     fake_env_open(&e, "envs/double_pendulum",
                   (const char *const[]){"image_size=32", "mass=0.001", "variables=length.2", NULL}, 0, 0);
     static double r[FRAMES * 2 * PICTURE];
-    ds_ask ask = {.struct_size = sizeof ask, .op = DS_ASK_VALUE, .out = r, .out_bytes = sizeof r};
-    ds_ask *asks[1] = {&ask};
+    ds_eval_query ask = {.op = DS_QUERY_VALUE, .out = r, .bytes = sizeof r};
+    ds_eval_query *asks[1] = {&ask};
     const double longer = 1.5;
-    ds_eval io = {.struct_size = sizeof io, .n = 1, .x = &longer, .asks = 1, .ask = asks};
-    assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+    ds_eval io = {.bad_step = -1, .n = 1, .x = &longer, .queries = 1, .query = asks};
+    assert_int_equal(ds_eval_call(e.plugin->env, e.self, &io), DS_OK);
     double red = 0, blue = 0;
     for (size_t i = 0; i < PICTURE; i++) { /* of the first frame, the start */
         red += r[i] * r[i];
@@ -267,17 +267,12 @@ static void products_of(const char *name, const char *const *settings)
     double *r = calloc(3 * m, sizeof *r), *jv = r + m, *w = jv + m;
     random_numbers(e.info.n, v, 11);
     random_numbers(m, w, 12);
-    ds_ask value = {.struct_size = sizeof value, .op = DS_ASK_VALUE, .out = r, .out_bytes = m * sizeof *r};
-    ds_ask forward = {
-        .struct_size = sizeof value, .op = DS_ASK_JV, .v = v, .out = jv, .out_bytes = m * sizeof *r};
-    ds_ask reverse = {.struct_size = sizeof value,
-                      .op = DS_ASK_JTV,
-                      .v = w,
-                      .out = back,
-                      .out_bytes = e.info.n * sizeof *r};
-    ds_ask *asks[3] = {&value, &forward, &reverse};
-    ds_eval io = {.struct_size = sizeof io, .n = e.info.n, .x = e.x0, .asks = 3, .ask = asks};
-    assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+    ds_eval_query value = {.op = DS_QUERY_VALUE, .out = r, .bytes = m * sizeof *r};
+    ds_eval_query forward = {.op = DS_QUERY_JV, .v = v, .out = jv, .bytes = m * sizeof *r};
+    ds_eval_query reverse = {.op = DS_QUERY_JTV, .v = w, .out = back, .bytes = e.info.n * sizeof *r};
+    ds_eval_query *asks[3] = {&value, &forward, &reverse};
+    ds_eval io = {.bad_step = -1, .n = e.info.n, .x = e.x0, .queries = 3, .query = asks};
+    assert_int_equal(ds_eval_call(e.plugin->env, e.self, &io), DS_OK);
     for (size_t i = 0; i < m; i++) {
         sum += r[i] * r[i];
         left += w[i] * jv[i];

@@ -162,10 +162,11 @@ static ds_status bounds(void *self, uint64_t n, double *lower, double *upper, do
     return DS_E_GENERIC;
 }
 
-static ds_status evaluate(void *self, ds_eval *io)
+static ds_status evaluate(void *self, const ds_rows *rows, const ds_results *results)
 {
     (void)self;
-    (void)io;
+    (void)rows;
+    (void)results;
     return DS_E_GENERIC;
 }
 

@@ -31,7 +31,7 @@ static void require_run(const ds_result *r)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    ds_results all = {NULL, 0, 0}, own = {NULL, 0, 0};
+    ds_run_results all = {NULL, 0, 0}, own = {NULL, 0, 0};
     ds_error e = {0, ""};
     ds_log_set_level(DS_LOG_ERROR);
     int rc = ds_run_table_parse((const char *)data, size, "input", &all, &e);

@@ -168,10 +168,9 @@ static void read_scene(ds_env *env)
         free(numbers);
     }
     for (uint64_t m = 0; m < info.metrics; m++) {
-        const char *name, *unit;
-        const double *values;
-        REQUIRE(frames->metric(env->self, m, &name, &unit, &values) == DS_OK);
-        REQUIRE(name != NULL && unit != NULL && values != NULL);
+        ds_scene_metric metric = {.struct_size = sizeof metric};
+        REQUIRE(frames->metric(env->self, m, &metric) == DS_OK);
+        REQUIRE(metric.name != NULL && metric.unit != NULL && metric.values != NULL);
     }
 }
 
@@ -197,23 +196,25 @@ static void check_answer(const ds_env *env, const ds_answer *a, const double *gr
 static void check_steps(ds_env *env, const double *x, const ds_answer *whole)
 {
     ds_episode ep = {.env = env};
-    ds_episode_answer step = {.ended = 0};
-    double *obs = malloc(env->rl_info.n_obs * sizeof *obs);
+    ds_answer answer = {.outcome = DS_EVAL_OK};
+    double *obs = malloc(env->steps_info.n_obs * sizeof *obs);
     REQUIRE(obs != NULL);
-    for (uint64_t t = 0; t <= env->rl_info.horizon && !step.ended; t++) {
-        if (ds_episode_advance(&ep, 0, t, x, obs, &step) != DS_OK || step.answer.outcome != DS_EVAL_OK) {
+    ds_episode_step step = {.episode = &ep, .x = x, .obs = obs, .answer = &answer};
+    ds_episode_step *const steps[] = {&step};
+    for (; step.step <= env->steps_info.horizon && !step.ended; step.step++) {
+        if (ds_episodes_advance(1, steps) != DS_OK || answer.outcome != DS_EVAL_OK) {
             break;
         }
     }
-    REQUIRE(step.answer.outcome == whole->outcome || whole->outcome == DS_EVAL_BAD_GRAD);
-    REQUIRE(step.answer.outcome != DS_EVAL_OK || step.answer.loss == whole->loss);
+    REQUIRE(answer.outcome == whole->outcome || whole->outcome == DS_EVAL_BAD_GRAD);
+    REQUIRE(answer.outcome != DS_EVAL_OK || answer.loss == whole->loss);
     free(obs);
 }
 
 /* One question about a channel, with random vectors. */
 static void check_question(ds_random *r, ds_env *env, const double *x, uint32_t channel, uint32_t op)
 {
-    ds_asks asks = {.count = 1, .ask = {{.op = op, .channel = channel, .weighted = op == DS_ASK_HV}}};
+    ds_asks asks = {.count = 1, .ask = {{.op = op, .channel = channel, .weighted = op == DS_QUERY_HV}}};
     char text[DS_ASKS_TEXT];
     ds_answer a;
     REQUIRE(ds_asks_make(&asks, &env->channels, env->info.n, NULL, text) == 0);
@@ -225,7 +226,7 @@ static void check_question(ds_random *r, ds_env *env, const double *x, uint32_t 
     const ds_inquiry q = {&asks, in, in + asks.in};
     if (ds_env_inquire(env, x, 0, 0, NULL, &q, &a) == DS_OK) {
         check_answer(env, &a, NULL);
-        bool doubles = op != DS_ASK_VALUE || env->channels.list[channel]->type == DS_TYPE_F64;
+        bool doubles = op != DS_QUERY_VALUE || env->channels.list[channel]->type == DS_TYPE_F64;
         for (uint64_t i = 0; doubles && i < asks.out; i++) {
             REQUIRE(isfinite(in[asks.in + i]));
         }
@@ -236,7 +237,7 @@ static void check_question(ds_random *r, ds_env *env, const double *x, uint32_t 
 static void check_channels(ds_random *r, ds_env *env, const double *x)
 {
     for (uint32_t i = 0; i < env->channels.count; i++) {
-        for (uint32_t op = DS_ASK_VALUE; op <= DS_ASK_HV; op++) {
+        for (uint32_t op = DS_QUERY_VALUE; op <= DS_QUERY_HV; op++) {
             if ((env->channels.list[i]->ops & DS_CAN(op)) != 0) {
                 check_question(r, env, x, i, op);
             }
@@ -273,7 +274,7 @@ static void evaluate(ds_random *r, ds_env *env, tally *t)
         ds_env_evaluate(env, x, 0, want & DS_WANT_GRAD, again, &b);
         REQUIRE(b.outcome == a.outcome && memcmp(&a.loss, &b.loss, sizeof a.loss) == 0);
         REQUIRE(!gradient || memcmp(grad, again, n * sizeof *grad) == 0);
-        if (env->rl != NULL) {
+        if (env->steps != NULL) {
             check_steps(env, x, &a);
         }
         check_channels(r, env, x);

@@ -26,7 +26,7 @@ typedef struct fixture {
     uint64_t x0_count;
     uint64_t budget, evaluations, calls, polls, stop_after;
     char error[512], saved[64];
-    /* The last batch. */
+    /* The last table. */
     uint32_t want;
     uint64_t group, count, noise[MOST];
     char tag[16];
@@ -79,63 +79,75 @@ static ds_status host_list(const ds_host *host, const char *name, const double *
 }
 
 /* loss = sum of (x - suggested)^2, channels: the first two differences. */
-static void answer(const fixture *f, ds_batch *b, uint64_t row)
+static void answer(const fixture *f, const ds_rows *rows, const ds_results *results, uint64_t row)
 {
-    const double *x = b->x + row * N;
-    b->loss[row] = 0;
+    const double *x = rows->x + row * rows->stride;
+    results->loss[row] = 0;
     for (size_t k = 0; k < N; k++) {
         const double d = x[k] - suggested[k];
-        b->loss[row] += d * d;
-        if (b->grad) {
-            b->grad[row * N + k] = 2 * d;
+        results->loss[row] += d * d;
+        if (results->grad) {
+            results->grad[row * results->stride + k] = 2 * d;
         }
     }
-    if (b->outcome) {
-        b->outcome[row] = DS_EVAL_OK;
+    if (results->outcome) {
+        results->outcome[row] = DS_EVAL_OK;
     }
-    if (b->cost_steps) {
-        b->cost_steps[row] = 10 + f->evaluations;
+    if (results->cost_steps) {
+        results->cost_steps[row] = 10 + f->evaluations;
     }
-    for (uint64_t k = 0; k < b->asks; k++) {
-        ds_ask *q = b->ask[k];
-        double *out = q->out;
-        q->kind = q->op == DS_ASK_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
+    for (uint64_t k = 0; k < rows->queries; k++) {
+        const ds_query *q = rows->query[k];
+        const ds_reply *r = results->reply[k];
+        double *out = (double *)r->out + row * (r->stride / sizeof(double));
+        if (r->kind) {
+            r->kind[row] = q->op == DS_QUERY_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
+        }
         for (size_t i = 0; i < ELEMENTS; i++) {
-            out[row * ELEMENTS + i] = q->op == DS_ASK_JV ? q->v[row * N + i] : x[i] - suggested[i];
+            out[i] = q->op == DS_QUERY_JV ? q->v[row * q->v_stride + i] : x[i] - suggested[i];
         }
     }
 }
 
-static ds_status evaluate(const ds_objective *objective, ds_batch *b)
+static ds_status evaluate(const ds_objective *objective, const ds_rows *rows, const ds_label *label,
+                          const ds_results *results, uint64_t *done)
 {
     fixture *f = objective->ctx;
-    assert_int_equal(b->struct_size, sizeof *b);
-    assert_in_range(b->count, 1, MOST);
+    assert_int_equal(rows->struct_size, sizeof *rows);
+    assert_int_equal(results->struct_size, sizeof *results);
+    assert_int_equal(label->struct_size, sizeof *label);
+    assert_in_range(rows->count, 1, MOST);
+    assert_true(rows->n == N && rows->stride >= N && !rows->noise_key && rows->memory == DS_MEMORY_HOST);
     f->calls++;
-    f->want = b->want;
-    f->group = b->group;
-    f->count = b->count;
-    snprintf(f->tag, sizeof f->tag, "%s", b->tag ? b->tag : "");
-    memcpy(f->x, b->x, b->count * N * sizeof *b->x);
-    memset(f->noise, 0, sizeof f->noise);
-    if (b->noise) {
-        memcpy(f->noise, b->noise, b->count * sizeof *b->noise);
+    f->want = rows->want;
+    f->group = label->group;
+    f->count = rows->count;
+    snprintf(f->tag, sizeof f->tag, "%s", label->tag ? label->tag : "");
+    for (uint64_t k = 0; k < rows->count; k++) {
+        memcpy(f->x + k * N, rows->x + k * rows->stride, N * sizeof *rows->x);
     }
-    for (uint64_t k = 0; k < b->asks; k++) {
-        const ds_ask *q = b->ask[k];
+    memset(f->noise, 0, sizeof f->noise);
+    if (label->noise) {
+        memcpy(f->noise, label->noise, rows->count * sizeof *label->noise);
+    }
+    for (uint64_t k = 0; k < rows->queries; k++) {
+        const ds_query *q = rows->query[k];
+        const ds_reply *r = results->reply[k];
         assert_int_equal(q->struct_size, sizeof *q);
+        assert_int_equal(r->struct_size, sizeof *r);
         if (q->channel >= f->channels.count) {
             return ds_host_fail(&f->host, DS_E_ARG, "no such channel");
         }
-        assert_int_equal(q->out_bytes, b->count * ELEMENTS * sizeof(double));
+        assert_int_equal(r->bytes, ELEMENTS * sizeof(double));
+        assert_true(r->stride >= r->bytes && (!q->v || q->v_stride >= N));
     }
-    for (b->done = 0; b->done < b->count; b->done++) {
+    for (*done = 0; *done < rows->count; ++*done) {
         if (f->evaluations == f->budget) {
             return DS_STOPPED;
         }
-        answer(f, b, b->done);
+        answer(f, rows, results, *done);
         if (f->evaluations++ == 0) {
-            memcpy(f->first, b->x, sizeof f->first);
+            memcpy(f->first, rows->x, sizeof f->first);
         }
     }
     return DS_OK;
@@ -161,13 +173,13 @@ static const void *extension(const ds_objective *objective, const char *id)
 static const ds_channel point = {.struct_size = sizeof(ds_channel),
                                  .role = DS_CHANNEL_STATE,
                                  .type = DS_TYPE_F64,
-                                 .ops = DS_CAN(DS_ASK_VALUE),
+                                 .ops = DS_CAN(DS_QUERY_VALUE),
                                  .ndim = 1,
                                  .shape = {ELEMENTS}},
                         residual = {.struct_size = sizeof(ds_channel),
                                     .role = DS_CHANNEL_RESIDUAL,
                                     .type = DS_TYPE_F64,
-                                    .ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV),
+                                    .ops = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV),
                                     .ndim = 1,
                                     .shape = {ELEMENTS}};
 
@@ -319,15 +331,16 @@ static void queries_reach_their_channel(void **state)
     uint32_t number = 99;
     ds_evaluator_open(&e, &f.host, &f.problem);
     ds_evaluator_begin(&e, &f.objective);
-    assert_null(ds_evaluator_find(&e, DS_CHANNEL_RESIDUAL, DS_TYPE_F64, DS_CAN(DS_ASK_JTV), &number));
-    assert_null(ds_evaluator_find(&e, DS_CHANNEL_RESIDUAL, DS_TYPE_F32, DS_CAN(DS_ASK_VALUE), &number));
-    assert_ptr_equal(ds_evaluator_find(&e, DS_CHANNEL_RESIDUAL, DS_TYPE_F64, DS_CAN(DS_ASK_JV), &number),
+    assert_null(ds_evaluator_find(&e, DS_CHANNEL_RESIDUAL, DS_TYPE_F64, DS_CAN(DS_QUERY_JTV), &number));
+    assert_null(ds_evaluator_find(&e, DS_CHANNEL_RESIDUAL, DS_TYPE_F32, DS_CAN(DS_QUERY_VALUE), &number));
+    assert_ptr_equal(ds_evaluator_find(&e, DS_CHANNEL_RESIDUAL, DS_TYPE_F64, DS_CAN(DS_QUERY_JV), &number),
                      &residual);
     assert_int_equal(number, 1);
     const double v[2 * N] = {0, 0, 0, 1, 1, 1}, seed[2 * N] = {1, 2, 0, 3, 4, 0};
     double loss[2], value[2 * ELEMENTS], product[2 * ELEMENTS];
-    ds_evaluator_query query[DS_MAX_ASKS + 1] = {{.op = DS_ASK_VALUE, .channel = 1, .out = value, .kind = 99},
-                                                 {.op = DS_ASK_JV, .channel = 1, .v = seed, .out = product}};
+    ds_evaluator_query query[DS_MAX_QUERIES + 1] = {
+        {.op = DS_QUERY_VALUE, .channel = 1, .out = value, .kind = 99},
+        {.op = DS_QUERY_JV, .channel = 1, .v = seed, .out = product}};
     ds_evaluator_request r = {.count = 2, .v = v, .loss = loss, .queries = 2, .query = query};
     assert_int_equal(ds_evaluator_send(&e, (ds_evaluator_label){NULL, 0}, &r), DS_OK);
     assert_true(query[0].kind == DS_GRAD_NONE && query[1].kind == DS_GRAD_FORWARD);
@@ -335,7 +348,7 @@ static void queries_reach_their_channel(void **state)
     query[0].channel = 2;
     assert_int_equal(ds_evaluator_send(&e, (ds_evaluator_label){NULL, 0}, &r), DS_E_ARG);
     assert_int_equal(r.done, 0);
-    r.queries = DS_MAX_ASKS + 1;
+    r.queries = DS_MAX_QUERIES + 1;
     assert_int_equal(ds_evaluator_send(&e, (ds_evaluator_label){NULL, 0}, &r), DS_E_ARG);
     assert_non_null(strstr(f.error, "17 queries; send at most 16"));
     /* An objective without extensions. */
@@ -350,43 +363,56 @@ static void queries_reach_their_channel(void **state)
 
 /* ---- lanes ---- */
 
-static const ds_rl_info episode = {.struct_size = sizeof episode, .horizon = 2, .n_act = 1, .n_obs = 2};
-static ds_episode_rows sent;
-static ds_back_rows sent_back;
+static const ds_steps_info episode = {.struct_size = sizeof episode, .horizon = 2, .n_act = 1, .n_obs = 2};
+static struct {
+    ds_step_rows rows;
+    ds_step_results results;
+    ds_label label;
+    ds_back_rows back;
+    ds_back_results bars;
+} sent;
 
-static ds_status begin_rows(const ds_objective *objective, ds_episode_rows *r)
+static ds_status begin_rows(const ds_objective *objective, const ds_step_rows *rows, const ds_label *label,
+                            const ds_step_results *results, uint64_t *done)
 {
     (void)objective;
-    sent = *r;
-    r->done = 1; /* the budget allows one more */
+    sent.rows = *rows;
+    sent.label = *label;
+    sent.results = *results;
+    *done = 1; /* the budget allows one more */
     return DS_OK;
 }
 
-static ds_status step_rows(const ds_objective *objective, ds_episode_rows *r)
+static ds_status step_rows(const ds_objective *objective, const ds_step_rows *rows,
+                           const ds_step_results *results, uint64_t *done)
 {
     (void)objective;
-    sent = *r;
-    r->done = r->count;
-    r->reward[1] = r->action[1];
+    sent.rows = *rows;
+    sent.results = *results;
+    *done = rows->count;
+    results->reward[1] = rows->action[1];
     return DS_OK;
 }
 
-static ds_status back_rows(const ds_objective *objective, ds_back_rows *r)
+static ds_status back_rows(const ds_objective *objective, const ds_back_rows *rows,
+                           const ds_back_results *results, uint64_t *done)
 {
     (void)objective;
-    sent_back = *r;
+    sent.back = *rows;
+    sent.bars = *results;
+    *done = 0;
     return DS_E_ARG;
 }
 
-static const ds_episodes episodes = {sizeof episodes, 0, &episode, 4, begin_rows, step_rows};
-static const ds_episode_gradients episode_gradients = {sizeof episode_gradients, 0, back_rows};
+static const ds_objective_steps episodes = {sizeof episodes, 0, &episode, 4, begin_rows, step_rows};
+static const ds_objective_steps_gradient episode_gradients = {sizeof episode_gradients, 0, back_rows};
 
 static const void *episode_extension(const ds_objective *objective, const char *id)
 {
     const fixture *f = objective->ctx;
-    return strcmp(id, DS_EXT_EPISODES) == 0            ? (const void *)&episodes
-           : strcmp(id, DS_EXT_EPISODE_GRADIENTS) == 0 ? (f->budget > 0 ? &episode_gradients : NULL)
-                                                       : NULL;
+    return strcmp(id, DS_EXT_OBJECTIVE_STEPS) == 0            ? (const void *)&episodes
+           : strcmp(id, DS_EXT_OBJECTIVE_STEPS_GRADIENT) == 0 ? (f->budget > 0 ? &episode_gradients : NULL)
+                                                              : NULL;
 }
 
 static void lanes_reach_the_host(void **state)
@@ -414,10 +440,14 @@ static void lanes_reach_the_host(void **state)
                                .loss = loss,
                                .outcome = outcome};
     assert_int_equal(ds_evaluator_lanes_begin(&lanes, (ds_evaluator_label){"train", 8}, &rows), DS_OK);
-    assert_true(rows.done == 1 && sent.group == 8 && strcmp(sent.tag, "train") == 0 && sent.obs == obs);
+    assert_true(rows.done == 1 && sent.label.group == 8 && strcmp(sent.label.tag, "train") == 0);
+    assert_true(sent.label.struct_size == sizeof(ds_label) && !sent.rows.noise_key &&
+                sent.results.obs == obs);
+    assert_true(sent.rows.struct_size == sizeof(ds_step_rows) &&
+                sent.results.struct_size == sizeof(ds_step_results));
     assert_int_equal(ds_evaluator_lanes_step(&lanes, &rows), DS_OK);
-    assert_true(rows.done == 2 && reward[1] == 0.25 && sent.lane == lane && sent.tag == NULL);
-    assert_true(sent.ended == ended && sent.loss == loss && sent.outcome == outcome);
+    assert_true(rows.done == 2 && reward[1] == 0.25 && sent.rows.lane == lane);
+    assert_true(sent.results.ended == ended && sent.results.loss == loss && sent.results.outcome == outcome);
     assert_int_equal(ds_evaluator_lanes_differentiate(&lanes), DS_OK);
     ds_evaluator_back back = {.count = 2,
                               .lane = lane,
@@ -427,7 +457,8 @@ static void lanes_reach_the_host(void **state)
                               .action_bar = bar,
                               .outcome = outcome};
     assert_int_equal(ds_evaluator_lanes_back(&lanes, &back), DS_E_ARG);
-    assert_true(sent_back.step == at && sent_back.action_bar == bar && sent_back.obs_bar == obs);
+    assert_true(sent.back.step == at && sent.bars.action_bar == bar && sent.back.obs_bar == obs &&
+                !sent.back.begins);
     f.budget = 0;
     assert_int_equal(ds_evaluator_lanes_differentiate(&lanes), DS_E_UNSUPPORTED);
     assert_non_null(strstr(f.error, "no gradients of stepwise control"));

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <diffsim/ext/rl.h>
+#include <diffsim/ext/steps.h>
 #include <diffsim/ext/scene.h>
 #include <diffsim/helper/random.h>
 #include <math.h>
@@ -24,8 +24,8 @@ enum { MOST = 3000 };
 
 typedef struct player {
     fake_env e;
-    const ds_rl *rl;
-    ds_rl_info info;
+    const ds_env_steps *rl;
+    ds_steps_info info;
     double obs[MOST], sum, loss; /* the last observation; sum of the rewards; loss at the end */
     uint64_t steps, hash;        /* taken; of all answers */
     uint32_t outcome, ended;
@@ -35,7 +35,7 @@ static void player_open(player *p, const char *name, const char *const *settings
 {
     memset(p, 0, sizeof *p);
     fake_env_open(&p->e, name, settings, 0, 0);
-    p->rl = p->e.plugin->env->get_extension(p->e.self, DS_EXT_RL);
+    p->rl = p->e.plugin->env->get_extension(p->e.self, DS_EXT_STEPS);
     assert_non_null(p->rl);
     p->info.struct_size = sizeof p->info;
     assert_int_equal(p->rl->info(p->e.self, &p->info), DS_OK);
@@ -61,7 +61,7 @@ static void look(player *p)
 static void reset(player *p)
 {
     memset(p->obs, 0xff, sizeof p->obs);
-    assert_int_equal(p->rl->reset(p->e.self, 0, p->obs), DS_OK);
+    assert_int_equal(ds_step_begin_call(p->rl, p->e.self, 0, 0, p->obs, NULL), DS_OK);
     p->sum = p->loss = 0;
     p->steps = p->hash = 0;
     p->outcome = DS_EVAL_OK;
@@ -71,9 +71,9 @@ static void reset(player *p)
 /* The next step with its action in x; 1 = the episode goes on. */
 static int step(player *p, const double *x)
 {
-    ds_rl_step io = {.struct_size = sizeof io, .action = x + p->steps * p->info.n_act, .obs = p->obs};
+    ds_step io = {.action = x + p->steps * p->info.n_act, .obs = p->obs};
     memset(p->obs, 0xff, sizeof p->obs);
-    assert_int_equal(p->rl->step(p->e.self, &io), DS_OK);
+    assert_int_equal(ds_step_call(p->rl, p->e.self, 0, &io), DS_OK);
     p->steps++;
     p->outcome = io.outcome;
     p->loss = io.loss;
@@ -85,7 +85,7 @@ static int step(player *p, const double *x)
     } else {
         assert_true(io.ended && isinf(io.loss));
     }
-    assert_true(io.ended <= DS_RL_TRUNCATED);
+    assert_true(io.ended <= DS_STEPS_TRUNCATED);
     assert_true(io.ended || p->steps < p->info.horizon);
     p->ended = io.ended;
     return !io.ended;
@@ -100,8 +100,8 @@ static void play(player *p, const double *x)
 
 static ds_status try_step(player *p, const double *action)
 {
-    ds_rl_step io = {.struct_size = sizeof io, .action = action, .obs = p->obs};
-    return p->rl->step(p->e.self, &io);
+    ds_step io = {.action = action, .obs = p->obs};
+    return ds_step_call(p->rl, p->e.self, 0, &io);
 }
 
 static void random_point(const player *p, double *x, uint64_t key)
@@ -133,7 +133,7 @@ static void check_losses(player *p, int episodes)
         play(p, x);
         assert_int_equal(p->outcome, DS_EVAL_OK);
         assert_int_equal(p->steps, p->info.horizon);
-        assert_int_equal(p->ended, p->info.flags ? DS_RL_TRUNCATED : DS_RL_TERMINATED);
+        assert_int_equal(p->ended, p->info.flags ? DS_STEPS_TRUNCATED : DS_STEPS_TERMINATED);
         same_bits(p->loss, fake_eval(&p->e, x, NULL, 0, NULL));
         constant = k == 0 ? p->sum + p->loss : constant;
         assert_near(p->sum + p->loss, constant, 1e-12 * (1 + fabs(p->loss)));
@@ -158,12 +158,12 @@ static void check_state(player *p, const char *name, const char *const *settings
         bad[i] = i + 1 < p->info.n_act ? 0 : (double)NAN;
     }
     for (int sign = -1; sign <= 1; sign += 2) { /* no harm done, whatever comes of it */
-        ds_rl_step io = {.struct_size = sizeof io, .action = g[0], .obs = p->obs};
+        ds_step io = {.action = g[0], .obs = p->obs};
         for (uint64_t i = 0; i < p->info.n_act; i++) {
             g[0][i] = sign * 1e300;
         }
         reset(p);
-        while (p->rl->step(p->e.self, &io) == DS_OK && !io.ended) {
+        while (ds_step_call(p->rl, p->e.self, 0, &io) == DS_OK && !io.ended) {
         }
     }
     reset(p);
@@ -236,7 +236,7 @@ static void test_limits(void **state)
     static const struct {
         const char *name, *setting;
         uint32_t flags;
-    } cases[] = {{"envs/pendulum", "variant=gym", DS_RL_TIME_LIMIT},
+    } cases[] = {{"envs/pendulum", "variant=gym", DS_STEPS_TIME_LIMIT},
                  {"envs/pendulum", "variant=swingup60", 0},
                  {"envs/cartpole", "steps=20", 0},
                  {"envs/flip", "duration=0.3", 0},
@@ -265,7 +265,7 @@ static void test_failures(void **state)
     for (int k = 0; k < 2; k++) {
         play(&p, x);
         assert_int_equal(p.outcome, DS_EVAL_DIVERGED);
-        assert_int_equal(p.ended, DS_RL_TERMINATED);
+        assert_int_equal(p.ended, DS_STEPS_TERMINATED);
         assert_int_equal(try_step(&p, x), DS_E_STATE);
         fake_eval(&p.e, x, NULL, 0, &outcome);
         assert_int_equal(outcome, DS_EVAL_DIVERGED);

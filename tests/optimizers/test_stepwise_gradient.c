@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <diffsim/ext/rl_gradient.h>
+#include <diffsim/ext/draft/steps_gradient.h>
 #include <diffsim/helper/random.h>
 #include <math.h>
 
@@ -22,9 +22,9 @@ enum { MOST = 2000, MOST_ACT = 16 };
 
 typedef struct player {
     fake_env e;
-    const ds_rl *rl;
-    const ds_rl_gradient *back;
-    ds_rl_info info;
+    const ds_env_steps *rl;
+    const ds_env_steps_gradient *back;
+    ds_steps_info info;
     uint64_t key;
     double *obs;                  /* of all states */
     double x[MOST], reward[MOST]; /* of all steps */
@@ -37,8 +37,8 @@ static void player_open(player *p, const char *name, const char *const *settings
 {
     memset(p, 0, sizeof *p);
     fake_env_open(&p->e, name, settings, 0, 0);
-    p->rl = p->e.plugin->env->get_extension(p->e.self, DS_EXT_RL);
-    p->back = p->e.plugin->env->get_extension(p->e.self, DS_EXT_RL_GRADIENT);
+    p->rl = p->e.plugin->env->get_extension(p->e.self, DS_EXT_STEPS);
+    p->back = p->e.plugin->env->get_extension(p->e.self, DS_EXT_STEPS_GRADIENT);
     assert_non_null(p->back);
     p->info.struct_size = sizeof p->info;
     assert_int_equal(p->rl->info(p->e.self, &p->info), DS_OK);
@@ -76,15 +76,13 @@ static double preference(const player *p, uint64_t t, uint64_t k)
 
 static void reset(player *p)
 {
-    assert_int_equal(p->rl->reset(p->e.self, p->key, p->obs), DS_OK);
+    assert_int_equal(ds_step_begin_call(p->rl, p->e.self, 0, p->key, p->obs, NULL), DS_OK);
 }
 
 static void step(player *p, uint64_t t)
 {
-    ds_rl_step io = {.struct_size = sizeof io,
-                     .action = p->x + t * p->info.n_act,
-                     .obs = p->obs + (t + 1) * p->info.n_obs};
-    assert_int_equal(p->rl->step(p->e.self, &io), DS_OK);
+    ds_step io = {.action = p->x + t * p->info.n_act, .obs = p->obs + (t + 1) * p->info.n_obs};
+    assert_int_equal(ds_step_call(p->rl, p->e.self, 0, &io), DS_OK);
     assert_int_equal(io.outcome, DS_EVAL_OK);
     p->reward[t] = io.reward;
     p->loss = io.loss;
@@ -103,17 +101,19 @@ static void play(player *p, uint64_t from, uint64_t to, int follow)
     }
 }
 
-static ds_status back(player *p, uint64_t t, double reward_bar, const double *obs_bar, double *action_bar)
+/* Goes back over step t, which begins a sweep where `begins`. */
+static ds_status back(player *p, uint64_t t, int begins, double reward_bar, const double *obs_bar,
+                      double *action_bar)
 {
-    ds_rl_back io = {.struct_size = sizeof io,
-                     .step = t,
-                     .reward_bar = reward_bar,
-                     .obs_bar = obs_bar,
-                     .action_bar = action_bar};
+    ds_back io = {.step = t,
+                  .begins = begins != 0,
+                  .reward_bar = reward_bar,
+                  .obs_bar = obs_bar,
+                  .action_bar = action_bar};
     for (uint64_t k = 0; k < p->info.n_act; k++) {
         action_bar[k] = (double)NAN;
     }
-    return p->back->back(p->e.self, &io);
+    return ds_back_call(p->back, p->e.self, 0, &io);
 }
 
 static double distance(uint64_t n, const double *a, const double *b)
@@ -132,9 +132,8 @@ static double distance(uint64_t n, const double *a, const double *b)
 static void sweep_all(player *p, double *grad)
 {
     double *none = calloc(p->info.n_obs, sizeof(double));
-    assert_int_equal(p->back->begin(p->e.self, p->info.horizon), DS_OK);
     for (uint64_t t = p->info.horizon; t-- > 0;) {
-        assert_int_equal(back(p, t, -1, none, grad + t * p->info.n_act), DS_OK);
+        assert_int_equal(back(p, t, t + 1 == p->info.horizon, -1, none, grad + t * p->info.n_act), DS_OK);
     }
     free(none);
 }
@@ -146,31 +145,30 @@ static void check_gradient(player *p, double tolerance)
     const uint64_t n = p->e.info.n, horizon = p->info.horizon, half = horizon / 2;
     double *none = calloc(p->info.n_obs, sizeof(double)), action_bar[MOST_ACT];
     double loss = fake_eval(&p->e, p->x, g, p->key, NULL);
-    assert_int_equal(p->back->begin(p->e.self, 1), DS_E_STATE); /* no episode */
+    assert_int_equal(back(p, 0, 1, -1, none, action_bar), DS_E_STATE); /* no episode */
     reset(p);
-    assert_int_equal(p->back->begin(p->e.self, 1), DS_E_STATE); /* no step */
+    assert_int_equal(back(p, 0, 1, -1, none, action_bar), DS_E_STATE); /* no step */
     play(p, 0, horizon, 0);
     sweep_all(p, swept);
     assert_near(distance(n, swept, g), 0, tolerance);
     sweep_all(p, again);
     assert_memory_equal(swept, again, n * sizeof(double));
-    assert_int_equal(back(p, 0, -1, none, action_bar), DS_E_STATE); /* it is over */
+    assert_int_equal(back(p, 0, 0, -1, none, action_bar), DS_E_STATE); /* it is over */
 
     reset(p);
     play(p, 0, half, 0);
-    assert_int_equal(p->back->begin(p->e.self, half + 1), DS_E_STATE);
-    assert_int_equal(back(p, half - 1, -1, none, action_bar), DS_E_STATE);
-    assert_int_equal(p->back->begin(p->e.self, half), DS_OK);
-    assert_int_equal(back(p, half, -1, none, action_bar), DS_E_STATE);
-    assert_int_equal(back(p, half - 1, -1, none, action_bar), DS_OK);
+    assert_int_equal(back(p, half, 1, -1, none, action_bar), DS_E_STATE);     /* not taken */
+    assert_int_equal(back(p, half - 1, 0, -1, none, action_bar), DS_E_STATE); /* no sweep */
+    assert_int_equal(back(p, half - 1, 1, -1, none, action_bar), DS_OK);
+    assert_int_equal(back(p, half - 1, 0, -1, none, action_bar), DS_E_STATE); /* the one before is next */
     step(p, half);
-    assert_int_equal(back(p, half - 2, -1, none, action_bar), DS_E_STATE); /* stepped since */
+    assert_int_equal(back(p, half - 2, 0, -1, none, action_bar), DS_E_STATE); /* stepped since */
     play(p, half + 1, horizon, 0);
     assert_true(p->loss == loss);
     sweep_all(p, again);
     assert_memory_equal(swept, again, n * sizeof(double));
     fake_eval(&p->e, p->x, NULL, p->key, NULL);
-    assert_int_equal(p->back->begin(p->e.self, 1), DS_E_STATE);
+    assert_int_equal(back(p, 0, 1, -1, none, action_bar), DS_E_STATE);
     free(none);
 }
 
@@ -204,10 +202,10 @@ static void gradient(player *p, uint64_t from, uint64_t to, double *g)
         obs_bar[i] = pow(discount, (double)(to - from)) * p->value[i];
     }
     memset(g, 0, (n + 1) * m * sizeof(double));
-    assert_int_equal(p->back->begin(p->e.self, to), DS_OK);
     for (uint64_t t = to; t-- > from;) {
         const double *obs = p->obs + t * n;
-        assert_int_equal(back(p, t, pow(discount, (double)(t - from)), obs_bar, action_bar), DS_OK);
+        assert_int_equal(back(p, t, t + 1 == to, pow(discount, (double)(t - from)), obs_bar, action_bar),
+                         DS_OK);
         memset(obs_bar, 0, n * sizeof(double));
         for (uint64_t k = 0; k < m; k++) {
             double y = preference(p, t, k), half = 0.5 * (p->e.upper[t * m + k] - p->e.lower[t * m + k]);
@@ -303,7 +301,7 @@ static void test_none(void **state)
     (void)state;
     fake_env e;
     fake_env_open(&e, "envs/cartpole_gym", NULL, 0, 0);
-    assert_null(e.plugin->env->get_extension(e.self, DS_EXT_RL_GRADIENT));
+    assert_null(e.plugin->env->get_extension(e.self, DS_EXT_STEPS_GRADIENT));
     fake_env_close(&e);
 }
 

@@ -3,8 +3,9 @@
  * host. It allows one instance in the whole life of a process, and behaves there as an interpreter would: a
  * locale, a signal handler, a thread for ever. */
 #include <diffsim/diffsim.h>
+#include <diffsim/helper/eval.h>
 
-#include <diffsim/ext/rl.h>
+#include <diffsim/ext/steps.h>
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
@@ -123,7 +124,7 @@ static ds_status evaluate(void *self, ds_eval *io)
     return DS_OK;
 }
 
-static ds_status rl_info(void *self, ds_rl_info *out)
+static ds_status steps_info(void *self, ds_steps_info *out)
 {
     (void)self;
     out->horizon = HORIZON;
@@ -138,9 +139,10 @@ static void observe(const env *e, double *obs)
     obs[1] = fmin(e->sum, 1e6);
 }
 
-static ds_status reset(void *self, uint64_t noise_key, double *obs)
+static ds_status begin(void *self, uint64_t lane, uint64_t noise_key, double *obs)
 {
     env *e = self;
+    (void)lane;
     (void)noise_key;
     e->open = 1;
     e->t = 0;
@@ -149,9 +151,10 @@ static ds_status reset(void *self, uint64_t noise_key, double *obs)
     return DS_OK;
 }
 
-static ds_status step(void *self, ds_rl_step *io)
+static ds_status step(void *self, uint64_t lane, ds_step *io)
 {
     env *e = self;
+    (void)lane;
     if (!e->open) {
         return DS_E_STATE;
     }
@@ -161,28 +164,44 @@ static ds_status step(void *self, ds_rl_step *io)
     observe(e, io->obs);
     io->outcome = isfinite(term) ? DS_EVAL_OK : DS_EVAL_DIVERGED;
     io->reward = -term;
-    io->ended = e->t == HORIZON || io->outcome != DS_EVAL_OK ? DS_RL_TERMINATED : DS_RL_GOES_ON;
+    io->ended = e->t == HORIZON || io->outcome != DS_EVAL_OK ? DS_STEPS_TERMINATED : DS_STEPS_CONTINUES;
     io->loss = e->sum;
     io->cost_steps = 1;
-    e->open = io->ended == DS_RL_GOES_ON;
+    e->open = io->ended == DS_STEPS_CONTINUES;
     return DS_OK;
 }
 
-static const ds_rl rl = {.struct_size = sizeof rl, .info = rl_info, .reset = reset, .step = step};
+static ds_status begin_rows(void *self, const ds_step_rows *rows, const ds_step_results *results)
+{
+    return ds_step_begin_each(self, rows, results, N_OBS, begin);
+}
+
+static ds_status step_rows(void *self, const ds_step_rows *rows, const ds_step_results *results)
+{
+    return ds_step_each(self, rows, results, 1, N_OBS, step);
+}
+
+static const ds_env_steps steps = {
+    .struct_size = sizeof steps, .info = steps_info, .begin = begin_rows, .step = step_rows};
+
+static ds_status evaluate_rows(void *self, const ds_rows *rows, const ds_results *results)
+{
+    return ds_eval_each(self, rows, results, evaluate);
+}
 
 static const void *get_extension(void *self, const char *id)
 {
     (void)self;
-    return strcmp(id, DS_EXT_RL) == 0 ? &rl : NULL;
+    return strcmp(id, DS_EXT_STEPS) == 0 ? &steps : NULL;
 }
 
-static const char *const extensions[] = {DS_EXT_RL, NULL};
+static const char *const extensions[] = {DS_EXT_STEPS, NULL};
 static const ds_env_vtable vtable = {.struct_size = sizeof vtable,
                                      .create = create,
                                      .destroy = free,
                                      .info = info,
                                      .bounds = bounds,
-                                     .evaluate = evaluate,
+                                     .evaluate = evaluate_rows,
                                      .get_extension = get_extension};
 static const ds_desc desc = {.struct_size = sizeof desc,
                              .kind = DS_KIND_ENV,

@@ -41,9 +41,9 @@ enum {
 static const ds_param *const params[] = {
     DS_ENUM("fault", "none", faults, "What goes wrong."),
     DS_INT("after", "20", 0, 1000000, "", "Evaluations before it goes wrong."),
-    DS_INT("rows", "4", 1, 1000, "", "Rows of a batch."),
+    DS_INT("rows", "4", 1, 1000, "", "Rows of a request."),
     DS_BOOL("gradient", "false", "Ask for gradients."),
-    DS_INT("work_ms", "0", 0, 1000, "ms", "Work of its own before each batch."),
+    DS_INT("work_ms", "0", 0, 1000, "ms", "Work of its own before each request."),
     NULL};
 
 typedef struct search {
@@ -102,8 +102,8 @@ static int descend(volatile char *up, int depth)
     return forever ? descend(page, depth + 1) + page[0] : 0;
 }
 
-/* Spoils the next batch, or worse. */
-static ds_status spoil(search *s, ds_batch *b)
+/* Spoils the next request, or worse. */
+static ds_status spoil(search *s, ds_rows *rows, ds_results *results)
 {
     struct timespec t;
     switch (s->fault) {
@@ -114,17 +114,17 @@ static ds_status spoil(search *s, ds_batch *b)
         s->x[0] = NAN;
         break;
     case B_GRADIENT:
-        b->want = DS_WANT_GRAD;
-        b->grad = NULL;
+        rows->want = DS_WANT_GRAD;
+        results->grad = NULL;
         break;
     case B_EMPTY:
-        b->count = 0;
+        rows->count = 0;
         break;
     case B_ZERO:
-        b->struct_size = 0;
+        rows->struct_size = 0;
         break;
     case B_HUGE:
-        b->struct_size = 0xdeadbeef;
+        rows->struct_size = 0xdeadbeef;
         break;
     case B_SEGV:
         *nowhere = 1.0;
@@ -177,14 +177,18 @@ static ds_status run(void *self, const ds_objective *objective)
         if (s->work_ms > 0) {
             nanosleep(&work, NULL);
         }
-        ds_batch b = {.struct_size = sizeof(b),
-                      .want = s->gradient ? DS_WANT_GRAD : 0,
-                      .count = (uint64_t)s->rows,
-                      .x = s->x,
-                      .loss = s->loss,
-                      .grad = s->gradient ? s->grad : NULL,
-                      .tag = "grid",
-                      .group = k / 10};
+        uint64_t done = 0;
+        ds_rows rows = {.struct_size = sizeof(rows),
+                        .want = s->gradient ? DS_WANT_GRAD : 0,
+                        .count = (uint64_t)s->rows,
+                        .n = p->n,
+                        .stride = p->n,
+                        .x = s->x};
+        ds_results results = {.struct_size = sizeof(results),
+                              .stride = p->n,
+                              .loss = s->loss,
+                              .grad = s->gradient ? s->grad : NULL};
+        const ds_label label = {.struct_size = sizeof(label), .tag = "grid", .group = k / 10};
         for (uint64_t i = 0; i < (uint64_t)s->rows * p->n; i++) {
             double u = (double)((k * p->n + i) * 7919 % 1000) / 1001.0;
             s->x[i] = p->lower[i % p->n] + u * (p->upper[i % p->n] - p->lower[i % p->n]);
@@ -193,16 +197,16 @@ static ds_status run(void *self, const ds_objective *objective)
             if (s->fault == B_EARLY) {
                 return DS_OK;
             }
-            ds_status st = spoil(s, &b);
+            ds_status st = spoil(s, &rows, &results);
             if (st != DS_OK) {
                 return st;
             }
         }
-        ds_status st = objective->evaluate(objective, &b);
+        ds_status st = objective->evaluate(objective, &rows, &label, &results, &done);
         if (st != DS_OK && s->fault != B_STUBBORN) {
             return st;
         }
-        k += b.done;
+        k += done;
     }
 }
 

@@ -3,6 +3,7 @@
  * conformance kit. The loss is sum (x_i - 0.3)^2 + (sin(x_0) / 2 + noise)^2. On request it fails for a share
  * of the points. */
 #include <diffsim/ext/channel.h>
+#include <diffsim/helper/eval.h>
 #include <diffsim/plugin.h>
 
 #include <math.h>
@@ -108,10 +109,10 @@ static ds_status describe(void *self, uint64_t i, ds_channel *out)
         return DS_E_IO;
     }
     enum {
-        VALUE = DS_CAN(DS_ASK_VALUE),
-        JV = DS_CAN(DS_ASK_JV),
-        JTV = DS_CAN(DS_ASK_JTV),
-        HV = DS_CAN(DS_ASK_HV)
+        VALUE = DS_CAN(DS_QUERY_VALUE),
+        JV = DS_CAN(DS_QUERY_JV),
+        JTV = DS_CAN(DS_QUERY_JTV),
+        HV = DS_CAN(DS_QUERY_HV)
     };
     const struct {
         const char *name;
@@ -151,16 +152,16 @@ static double wave(uint64_t k, const double *x, uint64_t n, double size, double 
     return size * sin((double)k * 0.7 + x[*variable]);
 }
 
-static void answer_waves(const ds_eval *io, const ds_ask *q, uint64_t elements, double size)
+static void answer_waves(const ds_eval *io, const ds_eval_query *q, uint64_t elements, double size)
 {
     double *out = q->out, slope;
     uint64_t i;
-    memset(q->out, 0, q->out_bytes);
+    memset(q->out, 0, q->bytes);
     for (uint64_t k = 0; k < elements; k++) {
         double v = wave(k, io->x, io->n, size, &slope, &i);
-        if (q->op == DS_ASK_JTV) {
+        if (q->op == DS_QUERY_JTV) {
             out[i] += slope * q->v[k];
-        } else if (q->op == DS_ASK_JV) {
+        } else if (q->op == DS_QUERY_JV) {
             out[k] = slope * q->v[i];
         } else if (q->channel == PATH) {
             out[k] = v;
@@ -172,18 +173,18 @@ static void answer_waves(const ds_eval *io, const ds_ask *q, uint64_t elements, 
     }
 }
 
-static void answer_error(const ds_eval *io, const ds_ask *q, double last)
+static void answer_error(const ds_eval *io, const ds_eval_query *q, double last)
 {
     double *out = q->out, slope = 0.5 * cos(io->x[0]);
     const uint64_t n = io->n;
     for (uint64_t i = 0; i < n; i++) {
-        out[i] = q->op == DS_ASK_VALUE ? io->x[i] - CENTRE : q->op == DS_ASK_HV ? 0 : q->v[i];
+        out[i] = q->op == DS_QUERY_VALUE ? io->x[i] - CENTRE : q->op == DS_QUERY_HV ? 0 : q->v[i];
     }
-    if (q->op == DS_ASK_VALUE) {
+    if (q->op == DS_QUERY_VALUE) {
         out[n] = last;
-    } else if (q->op == DS_ASK_JV) {
+    } else if (q->op == DS_QUERY_JV) {
         out[n] = slope * q->v[0];
-    } else if (q->op == DS_ASK_JTV) {
+    } else if (q->op == DS_QUERY_JTV) {
         out[0] += slope * q->v[n];
     } else {
         out[0] = (q->w != NULL ? q->w[n] : 1) * -0.5 * sin(io->x[0]) * q->v[0];
@@ -195,41 +196,43 @@ static double slope_of_loss(const ds_eval *io, uint64_t i, double last)
     return 2 * (io->x[i] - CENTRE) + (i == 0 ? last * cos(io->x[0]) : 0);
 }
 
-static void answer_cost(const ds_eval *io, const ds_ask *q, double last)
+static void answer_cost(const ds_eval *io, const ds_eval_query *q, double last)
 {
     double *out = q->out, along = 0, c = cos(io->x[0]);
-    for (uint64_t i = 0; q->op != DS_ASK_VALUE && i < io->n; i++) {
+    for (uint64_t i = 0; q->op != DS_QUERY_VALUE && i < io->n; i++) {
         double curve = 2 + (i == 0 ? 0.5 * c * c - last * sin(io->x[0]) : 0);
-        if (q->op == DS_ASK_JV) {
+        if (q->op == DS_QUERY_JV) {
             along += slope_of_loss(io, i, last) * q->v[i];
-        } else if (q->op == DS_ASK_JTV) {
+        } else if (q->op == DS_QUERY_JTV) {
             out[i] = slope_of_loss(io, i, last) * q->v[0];
         } else {
             out[i] = (q->w != NULL ? q->w[0] : 1) * curve * q->v[i];
         }
     }
-    if (q->op == DS_ASK_VALUE || q->op == DS_ASK_JV) {
-        out[0] = q->op == DS_ASK_VALUE ? io->loss : along;
+    if (q->op == DS_QUERY_VALUE || q->op == DS_QUERY_JV) {
+        out[0] = q->op == DS_QUERY_VALUE ? io->loss : along;
     }
 }
 
-static void answer_limit(const ds_eval *io, const ds_ask *q)
+static void answer_limit(const ds_eval *io, const ds_eval_query *q)
 {
     double *out = q->out, sum = 0;
     for (uint64_t i = 0; i < io->n; i++) {
-        sum += q->op == DS_ASK_VALUE ? io->x[i] : q->op == DS_ASK_JV ? q->v[i] : 0;
-        if (q->op == DS_ASK_JTV) {
+        sum += q->op == DS_QUERY_VALUE ? io->x[i] : q->op == DS_QUERY_JV ? q->v[i] : 0;
+        if (q->op == DS_QUERY_JTV) {
             out[i] = q->v[0];
         }
     }
-    if (q->op != DS_ASK_JTV) {
+    if (q->op != DS_QUERY_JTV) {
         out[0] = sum;
     }
 }
 
-static void answer(const ds_eval *io, ds_ask *q, double last)
+static void answer(const ds_eval *io, ds_eval_query *q, double last)
 {
-    q->kind = q->op == DS_ASK_VALUE ? DS_GRAD_NONE : q->op == DS_ASK_JV ? DS_GRAD_FORWARD : DS_GRAD_ADJOINT;
+    q->kind = q->op == DS_QUERY_VALUE ? DS_GRAD_NONE
+              : q->op == DS_QUERY_JV  ? DS_GRAD_FORWARD
+                                      : DS_GRAD_ADJOINT;
     switch (q->channel) {
     case ERROR:
         answer_error(io, q, last);
@@ -253,9 +256,9 @@ static void answer(const ds_eval *io, ds_ask *q, double last)
 }
 
 /* What goes wrong with one answer. */
-static void spoil(const ds_ask *q, int64_t fault)
+static void spoil(const ds_eval_query *q, int64_t fault)
 {
-    int product = q->op != DS_ASK_VALUE;
+    int product = q->op != DS_QUERY_VALUE;
     if ((fault == F_PRODUCT && product) ||
         (fault == F_VALUE && (q->channel == ERROR || q->channel == PATH))) {
         ((double *)q->out)[0] = NAN;
@@ -278,7 +281,7 @@ static ds_status evaluate(void *self, ds_eval *io)
 {
     maybe_die();
     const env *e = self;
-    int64_t fault = io->asks > 0 && hash_of(io->x, io->n) < e->share ? e->fault : F_NONE;
+    int64_t fault = io->queries > 0 && hash_of(io->x, io->n) < e->share ? e->fault : F_NONE;
     double last = 0.5 * sin(io->x[0]) + e->noise * (double)(io->noise_key >> 12) * 0x1p-52;
     if (e->work > 0) {
         const struct timespec nap = {(time_t)e->work, (long)(1e9 * fmod(e->work, 1))};
@@ -293,7 +296,7 @@ static ds_status evaluate(void *self, ds_eval *io)
         io->grad_kind = DS_GRAD_ADJOINT;
     }
     io->outcome = DS_EVAL_OK;
-    io->cost_steps = 10 + io->asks;
+    io->cost_steps = 10 + io->queries;
     if (!isfinite(io->loss)) {
         io->loss = INFINITY;
         io->outcome = DS_EVAL_INFEASIBLE;
@@ -305,15 +308,20 @@ static ds_status evaluate(void *self, ds_eval *io)
         e->host->error(e->host, DS_E_NUMERIC, "the renderer has failed");
         return DS_E_NUMERIC;
     }
-    for (uint64_t k = 0; fault != F_UNWRITTEN && k < io->asks; k++) {
-        answer(io, io->ask[k], last);
-        spoil(io->ask[k], fault);
+    for (uint64_t k = 0; fault != F_UNWRITTEN && k < io->queries; k++) {
+        answer(io, io->query[k], last);
+        spoil(io->query[k], fault);
     }
     if (fault == F_DIVERGE) {
         io->loss = INFINITY;
         io->outcome = DS_EVAL_DIVERGED;
     }
     return DS_OK;
+}
+
+static ds_status evaluate_rows(void *self, const ds_rows *rows, const ds_results *results)
+{
+    return ds_eval_each(self, rows, results, evaluate);
 }
 
 static const void *get_extension(void *self, const char *id)
@@ -346,7 +354,7 @@ static const ds_env_vtable vtable = {
     .destroy = free,
     .info = info,
     .bounds = bounds,
-    .evaluate = evaluate,
+    .evaluate = evaluate_rows,
     .get_extension = get_extension,
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* digester.c - an optimizer that uses every field of a batch, rightly and wrongly, and asks for its last
+/* digester.c - an optimizer that uses every field of a request, rightly and wrongly, and asks for its last
  * points by what it was answered: where one bit of an answer is another one, so are they. For tests of what
  * stands between an optimizer and its objective. */
 #include <diffsim/ext/channel.h>
@@ -72,13 +72,14 @@ static void fill(search *s, double *x, uint64_t rows)
     }
 }
 
-/* What a call with questions works on; four variables at most, five elements at most. */
+/* What a call with queries works on; four variables at most, five elements at most. */
 typedef struct buffers {
     double x[ROWS * 4], loss[ROWS], grad[ROWS * 4], v[ROWS * 5], w[ROWS * 5], values[ROWS * 5],
         product[ROWS * 5];
     uint64_t noise[ROWS], cost[ROWS];
-    uint32_t outcome[ROWS];
-    unsigned char image[ROWS * 6];
+    int64_t bad_step[ROWS];
+    uint32_t outcome[ROWS], grad_kind[ROWS], kind[4][ROWS];
+    unsigned char image[ROWS * 8];
 } buffers;
 
 /* Asks with everything; `wrong` spoils it. */
@@ -86,7 +87,9 @@ static void ask(search *s, const ds_objective *o, const char *tag, int wrong)
 {
     buffers b;
     memset(&b, 0x55, sizeof(b)); /* what is not answered stays as it was */
-    fill(s, b.x, ROWS);
+    for (int i = 0; i < ROWS; i++) {
+        fill(s, b.x + i * 4, 1);
+    }
     for (int i = 0; i < ROWS * 5; i++) {
         b.v[i] = 0.5 * i;
         b.w[i] = 1.0 / (i + 1);
@@ -94,40 +97,44 @@ static void ask(search *s, const ds_objective *o, const char *tag, int wrong)
     for (int i = 0; i < ROWS; i++) {
         b.noise[i] = (uint64_t)i * 7;
     }
-    ds_ask image = {
-        .struct_size = sizeof(image), .op = DS_ASK_VALUE, .out = b.image, .out_bytes = sizeof(b.image)};
-    ds_ask values = {.struct_size = sizeof(values),
-                     .op = DS_ASK_VALUE,
-                     .channel = wrong == 3 ? 9 : 1,
-                     .out = b.values,
-                     .out_bytes = sizeof(b.values)};
-    ds_ask transposed = {.struct_size = sizeof(transposed),
-                         .op = DS_ASK_JTV,
-                         .channel = 1,
-                         .v = b.v,
-                         .out = b.product,
-                         .out_bytes = ROWS * s->problem->n * sizeof(double)};
-    ds_ask curved = transposed;
-    curved.op = DS_ASK_HV;
+    const uint64_t n = s->problem->n;
+    const ds_query image = {.struct_size = sizeof(image), .op = DS_QUERY_VALUE};
+    const ds_query values = {
+        .struct_size = sizeof(values), .op = DS_QUERY_VALUE, .channel = wrong == 3 ? 9 : 1};
+    const ds_query transposed = {
+        .struct_size = sizeof(transposed), .op = DS_QUERY_JTV, .channel = 1, .v = b.v, .v_stride = 5};
+    ds_query curved = transposed;
+    curved.op = DS_QUERY_HV;
     curved.w = b.w;
-    ds_ask *list[DS_MAX_ASKS + 1] = {&image, &values, wrong == 2 ? NULL : &transposed, &curved};
-    ds_batch batch = {.struct_size = sizeof(batch),
-                      .want = DS_WANT_GRAD,
-                      .count = ROWS,
-                      .x = b.x,
-                      .loss = b.loss,
-                      .grad = b.grad,
-                      .outcome = b.outcome,
-                      .tag = tag,
-                      .group = 5,
-                      .done = 77,
-                      .asks = wrong == 1 ? DS_MAX_ASKS + 1 : 4,
-                      .ask = list,
-                      .noise = b.noise,
-                      .cost_steps = b.cost};
-    fold_number(s, (uint64_t)(int64_t)o->evaluate(o, &batch));
-    fold_number(s, batch.done);
-    fold_number(s, image.kind + 10 * transposed.kind + 100 * curved.kind);
+    curved.w_stride = 5;
+    const ds_query *query[DS_MAX_QUERIES + 1] = {&image, &values, wrong == 2 ? NULL : &transposed, &curved};
+    const ds_reply reply[] = {
+        {.struct_size = sizeof(ds_reply), .out = b.image, .stride = 8, .bytes = 6, .kind = b.kind[0]},
+        {.struct_size = sizeof(ds_reply), .out = b.values, .stride = 40, .bytes = 40, .kind = b.kind[1]},
+        {.struct_size = sizeof(ds_reply), .out = b.product, .stride = 40, .bytes = n * 8, .kind = b.kind[2]},
+        {.struct_size = sizeof(ds_reply), .out = b.product, .stride = 40, .bytes = n * 8, .kind = b.kind[3]}};
+    const ds_reply *replies[DS_MAX_QUERIES + 1] = {&reply[0], &reply[1], &reply[2], &reply[3]};
+    const ds_rows rows = {.struct_size = sizeof(rows),
+                          .want = DS_WANT_GRAD,
+                          .count = ROWS,
+                          .n = n,
+                          .stride = 4,
+                          .x = b.x,
+                          .queries = wrong == 1 ? DS_MAX_QUERIES + 1 : 4,
+                          .query = query};
+    const ds_results results = {.struct_size = sizeof(results),
+                                .stride = 4,
+                                .loss = b.loss,
+                                .grad = b.grad,
+                                .outcome = b.outcome,
+                                .grad_kind = b.grad_kind,
+                                .bad_step = b.bad_step,
+                                .cost_steps = b.cost,
+                                .reply = replies};
+    const ds_label label = {.struct_size = sizeof(label), .tag = tag, .group = 5, .noise = b.noise};
+    uint64_t done = 77;
+    fold_number(s, (uint64_t)(int64_t)o->evaluate(o, &rows, &label, &results, &done));
+    fold_number(s, done);
     fold(s, &b, sizeof(b));
 }
 
@@ -141,8 +148,13 @@ static ds_status ask_many(search *s, const ds_objective *o)
         return DS_E_NOMEM;
     }
     fill(s, x, MANY);
-    ds_batch b = {.struct_size = sizeof(b), .count = MANY, .x = x, .loss = loss, .tag = "many"};
-    fold_number(s, (uint64_t)(int64_t)o->evaluate(o, &b));
+    const uint64_t n = s->problem->n;
+    const ds_rows rows = {.struct_size = sizeof(rows), .count = MANY, .n = n, .stride = n, .x = x};
+    const ds_results results = {.struct_size = sizeof(results), .loss = loss};
+    const ds_label label = {.struct_size = sizeof(label), .tag = "many"};
+    uint64_t done = 77;
+    fold_number(s, (uint64_t)(int64_t)o->evaluate(o, &rows, &label, &results, &done));
+    fold_number(s, done);
     fold(s, loss, MANY * sizeof(double));
     free(x);
     free(loss);
@@ -169,9 +181,12 @@ static ds_status run(void *self, const ds_objective *o)
     ask(s, o, "a tag of more than fifteen bytes", 0);
     ask(s, o, "part", 0);
     fill(s, x, 1);
-    ds_batch b = {
-        .struct_size = sizeof(b), .count = 1, .x = x, .loss = &loss, .tag = "digest", .group = s->digest};
-    o->evaluate(o, &b);
+    const uint64_t n = s->problem->n;
+    const ds_rows rows = {.struct_size = sizeof(rows), .count = 1, .n = n, .stride = n, .x = x};
+    const ds_results results = {.struct_size = sizeof(results), .loss = &loss};
+    const ds_label label = {.struct_size = sizeof(label), .tag = "digest", .group = s->digest};
+    uint64_t done;
+    o->evaluate(o, &rows, &label, &results, &done);
     s->host->error(s->host, DS_E_NUMERIC, "it has asked enough");
     return st != DS_OK ? st : DS_E_NUMERIC;
 }
@@ -182,7 +197,7 @@ static const ds_desc desc = {
     .id = "digester",
     .version = "1",
     .license = "Apache-2.0",
-    .summary = "An optimizer that uses every field of a batch.",
+    .summary = "An optimizer that uses every field of a request.",
     .description = "",
     .citation = "",
 };

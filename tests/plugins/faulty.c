@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* faulty.c - an environment that misbehaves on request, for tests of the host. Where it behaves it is a
  * sphere function with gradient: loss = sum x_i^2, x in [-1, 1]^n. */
-#include <diffsim/ext/batch.h>
 #include <diffsim/ext/channel.h>
+#include <diffsim/helper/eval.h>
 #include <diffsim/plugin.h>
 
 #include <math.h>
@@ -48,7 +48,7 @@ static const ds_param *const params[] = {
     DS_REAL("work", "0", 0, 10, "s", "Time of one evaluation, which sleeps."),
     DS_BOOL("busy", "false", "Instead of sleeping it computes."),
     DS_REAL("noise", "0", 0, 1, "", "Amplitude of noise by the noise key."),
-    DS_BOOL("batch", "false", "Offer many points in one call."),
+    DS_BOOL("batch", "false", "Take many rows in one call."),
     DS_BOOL("residuals", "false", "Offer the residuals x_i and 0 as a channel."),
     NULL};
 
@@ -171,6 +171,7 @@ static ds_status info(void *self, ds_env_info *out)
     out->steps = 1;
     out->dt = 0.0;
     out->loss_floor = 0.0;
+    out->max_rows = e->batch ? 64 : 1;
     return DS_OK;
 }
 
@@ -197,17 +198,17 @@ static double now(void)
 /* The residuals; J is the identity over a row of zeros. */
 static void answer_asks(ds_eval *io, int64_t fault)
 {
-    for (uint64_t k = 0; k < io->asks; k++) {
-        ds_ask *q = io->ask[k];
+    for (uint64_t k = 0; k < io->queries; k++) {
+        ds_eval_query *q = io->query[k];
         double *out = q->out;
-        memcpy(out, q->op == DS_ASK_VALUE ? io->x : q->v, io->n * sizeof(double));
-        if (q->op != DS_ASK_JTV) {
+        memcpy(out, q->op == DS_QUERY_VALUE ? io->x : q->v, io->n * sizeof(double));
+        if (q->op != DS_QUERY_JTV) {
             out[io->n] = 0;
         }
-        if (fault == F_NANGRAD && q->op != DS_ASK_VALUE) {
+        if (fault == F_NANGRAD && q->op != DS_QUERY_VALUE) {
             out[0] = NAN;
         }
-        q->kind = q->op == DS_ASK_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
+        q->kind = q->op == DS_QUERY_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
     }
 }
 
@@ -293,16 +294,12 @@ static ds_status evaluate(void *self, ds_eval *io)
     return DS_OK;
 }
 
-/* ---- extensions: the same faults ---- */
-
-static ds_status evaluate_many(void *self, uint64_t count, ds_eval *const *io)
+static ds_status evaluate_rows(void *self, const ds_rows *rows, const ds_results *results)
 {
-    ds_status status = DS_OK;
-    for (uint64_t k = 0; status == DS_OK && k < count; k++) {
-        status = evaluate(self, io[k]);
-    }
-    return status;
+    return ds_eval_each(self, rows, results, evaluate);
 }
+
+/* ---- channels: the same faults ---- */
 
 static ds_status count_channels(void *self, uint64_t *count)
 {
@@ -316,7 +313,7 @@ static ds_status describe_channel(void *self, uint64_t i, ds_channel *out)
     (void)i;
     out->role = DS_CHANNEL_RESIDUAL;
     out->type = DS_TYPE_F64;
-    out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    out->ops = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
     out->ndim = 1;
     out->shape[0] = (uint64_t)((const env *)self)->n + 1;
     out->name = "residual";
@@ -327,17 +324,13 @@ static ds_status describe_channel(void *self, uint64_t i, ds_channel *out)
 
 static const void *get_extension(void *self, const char *id)
 {
-    static const ds_env_batch batch = {sizeof(batch), 0, evaluate_many};
     static const ds_env_channels channels = {
         .struct_size = sizeof(channels), .count = count_channels, .describe = describe_channel};
     const env *e = self;
-    if (strcmp(id, DS_EXT_BATCH) == 0) {
-        return e->batch ? &batch : NULL;
-    }
     return strcmp(id, DS_EXT_CHANNELS) == 0 && e->residuals ? &channels : NULL;
 }
 
-static const char *const extensions[] = {DS_EXT_BATCH, DS_EXT_CHANNELS, NULL};
+static const char *const extensions[] = {DS_EXT_CHANNELS, NULL};
 
 static const ds_desc desc = {
     .struct_size = sizeof(ds_desc),
@@ -359,7 +352,7 @@ static const ds_env_vtable vtable = {
     .destroy = destroy,
     .info = info,
     .bounds = bounds,
-    .evaluate = evaluate,
+    .evaluate = evaluate_rows,
     .get_extension = get_extension,
 };
 

@@ -2,10 +2,11 @@
 /* faulty_rl.c - an environment with stepwise control that misbehaves on request, for tests of the host. Where
  * it behaves a point is moved by the actions: loss = unit squared distance from 1 at the end + offset, more
  * numbers are observed than there are variables, and the start depends on the noise key. */
-#include <diffsim/ext/rl.h>
-#include <diffsim/ext/rl_gradient.h>
-#include <diffsim/plugin.h>
+#include <diffsim/ext/draft/steps_gradient.h>
+#include <diffsim/ext/steps.h>
+#include <diffsim/helper/eval.h>
 #include <diffsim/helper/random.h>
+#include <diffsim/plugin.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -154,10 +155,15 @@ static ds_status evaluate(void *self, ds_eval *io)
     return DS_OK;
 }
 
-static ds_status rl_info(void *self, ds_rl_info *out)
+static ds_status evaluate_rows(void *self, const ds_rows *rows, const ds_results *results)
+{
+    return ds_eval_each(self, rows, results, evaluate);
+}
+
+static ds_status steps_info(void *self, ds_steps_info *out)
 {
     const env *e = self;
-    out->flags = e->limit ? DS_RL_TIME_LIMIT : 0;
+    out->flags = e->limit ? DS_STEPS_TIME_LIMIT : 0;
     out->horizon = HORIZON;
     out->n_act = 1;
     out->n_obs = N_OBS;
@@ -172,9 +178,10 @@ static void observe(const env *e, double *obs)
     }
 }
 
-static ds_status reset(void *self, uint64_t key, double *obs)
+static ds_status begin_lane(void *self, uint64_t lane, uint64_t key, double *obs)
 {
     env *e = self;
+    (void)lane;
     begin(e, key);
     e->open = 1;
     observe(e, obs);
@@ -183,17 +190,18 @@ static ds_status reset(void *self, uint64_t key, double *obs)
 
 static uint32_t end_of_step(const env *e, int64_t fault)
 {
-    uint32_t last = e->limit ? DS_RL_TRUNCATED : DS_RL_TERMINATED;
-    return fault == F_EARLY                     ? DS_RL_TERMINATED
-           : fault == F_UNKNOWN                 ? DS_RL_TRUNCATED + 1
-           : fault == F_CUT                     ? DS_RL_TRUNCATED
+    uint32_t last = e->limit ? DS_STEPS_TRUNCATED : DS_STEPS_TERMINATED;
+    return fault == F_EARLY                     ? DS_STEPS_TERMINATED
+           : fault == F_UNKNOWN                 ? DS_STEPS_TRUNCATED + 1
+           : fault == F_CUT                     ? DS_STEPS_TRUNCATED
            : e->t == HORIZON && fault != F_LONG ? last
-                                                : DS_RL_GOES_ON;
+                                                : DS_STEPS_CONTINUES;
 }
 
-static ds_status step(void *self, ds_rl_step *io)
+static ds_status step(void *self, uint64_t lane, ds_step *io)
 {
     env *e = self;
+    (void)lane;
     if (!e->open) {
         return DS_E_STATE;
     }
@@ -208,7 +216,7 @@ static ds_status step(void *self, ds_rl_step *io)
     if (fault == F_NAN) {
         io->obs[N_OBS - 1] = (double)NAN;
     }
-    e->open = io->ended == DS_RL_GOES_ON;
+    e->open = io->ended == DS_STEPS_CONTINUES;
     if (fault == F_ERROR) {
         e->host->error(e->host, DS_E_NUMERIC, "the step did not converge");
         return DS_E_NUMERIC;
@@ -216,11 +224,20 @@ static ds_status step(void *self, ds_rl_step *io)
     return DS_OK;
 }
 
-static const ds_rl rl = {sizeof(ds_rl), 0, rl_info, reset, step};
-
-static ds_status back_begin(void *self, uint64_t last)
+static ds_status begin_rows(void *self, const ds_step_rows *rows, const ds_step_results *results)
 {
-    env *e = self;
+    return ds_step_begin_each(self, rows, results, N_OBS, begin_lane);
+}
+
+static ds_status step_rows(void *self, const ds_step_rows *rows, const ds_step_results *results)
+{
+    return ds_step_each(self, rows, results, 1, N_OBS, step);
+}
+
+static const ds_env_steps steps = {sizeof(ds_env_steps), 0, steps_info, begin_rows, step_rows};
+
+static ds_status begin_sweep(env *e, uint64_t last)
+{
     if ((last < 1 || last > e->t) && e->back != B_EAGER) {
         return DS_E_STATE;
     }
@@ -229,9 +246,13 @@ static ds_status back_begin(void *self, uint64_t last)
     return DS_OK;
 }
 
-static ds_status back(void *self, ds_rl_back *io)
+static ds_status back(void *self, uint64_t lane, ds_back *io)
 {
     env *e = self;
+    (void)lane;
+    if (io->begins && begin_sweep(e, io->step + 1) != DS_OK) {
+        return DS_E_STATE;
+    }
     if (e->sweep == 0 || io->step + 1 != e->sweep) {
         return DS_E_STATE;
     }
@@ -257,17 +278,23 @@ static ds_status back(void *self, ds_rl_back *io)
     return DS_OK;
 }
 
-static const ds_rl_gradient rl_gradient = {sizeof(ds_rl_gradient), 0, back_begin, back};
+static ds_status back_rows(void *self, const ds_back_rows *rows, const ds_back_results *results)
+{
+    return ds_back_each(self, rows, results, 1, N_OBS, back);
+}
+
+static const ds_env_steps_gradient steps_gradient = {sizeof(ds_env_steps_gradient), 0, back_rows};
 
 static const void *get_extension(void *self, const char *id)
 {
     const env *e = self;
-    return strcmp(id, DS_EXT_RL) == 0                                          ? (const void *)&rl
-           : strcmp(id, DS_EXT_RL_GRADIENT) == 0 && e->back != (int64_t)B_NONE ? (const void *)&rl_gradient
-                                                                               : NULL;
+    return strcmp(id, DS_EXT_STEPS) == 0 ? (const void *)&steps
+           : strcmp(id, DS_EXT_STEPS_GRADIENT) == 0 && e->back != (int64_t)B_NONE
+               ? (const void *)&steps_gradient
+               : NULL;
 }
 
-static const char *const extensions[] = {DS_EXT_RL, DS_EXT_RL_GRADIENT, NULL};
+static const char *const extensions[] = {DS_EXT_STEPS, DS_EXT_STEPS_GRADIENT, NULL};
 
 static const ds_desc desc = {
     .struct_size = sizeof(ds_desc),
@@ -289,7 +316,7 @@ static const ds_env_vtable vtable = {
     .destroy = free,
     .info = info,
     .bounds = bounds,
-    .evaluate = evaluate,
+    .evaluate = evaluate_rows,
     .get_extension = get_extension,
 };
 

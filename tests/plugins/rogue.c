@@ -37,8 +37,10 @@ static ds_status one(const search *s, uint64_t number, uint64_t count)
         double lo = s->problem->lower[i], hi = s->problem->upper[i];
         x[i] = lo + (hi - lo) * ((double)(number * (i + 1) % 101) / 100.0);
     }
-    ds_batch b = {.struct_size = sizeof b, .count = count, .x = x, .loss = loss};
-    return s->objective->evaluate(s->objective, &b);
+    uint64_t done;
+    const ds_rows rows = {.struct_size = sizeof rows, .count = count, .n = n, .stride = n, .x = x};
+    const ds_results results = {.struct_size = sizeof results, .loss = loss};
+    return s->objective->evaluate(s->objective, &rows, NULL, &results, &done);
 }
 
 static void *ask_once(void *ctx)

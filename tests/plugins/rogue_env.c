@@ -2,6 +2,7 @@
 /* rogue_env.c - an environment that does things to its process (rogue.h), for tests of the host. Its loss
  * is that of a sphere, with digits that depend on the floating-point mode. */
 #define _GNU_SOURCE
+#include <diffsim/helper/eval.h>
 #include <diffsim/plugin.h>
 
 #include <stdint.h>
@@ -70,6 +71,11 @@ static ds_status evaluate(void *self, ds_eval *io)
     return DS_OK;
 }
 
+static ds_status evaluate_rows(void *self, const ds_rows *rows, const ds_results *results)
+{
+    return ds_eval_each(self, rows, results, evaluate);
+}
+
 static const ds_desc desc = {
     .struct_size = sizeof(ds_desc),
     .kind = DS_KIND_ENV,
@@ -88,7 +94,7 @@ static const ds_env_vtable vtable = {
     .destroy = destroy,
     .info = info,
     .bounds = bounds,
-    .evaluate = evaluate,
+    .evaluate = evaluate_rows,
 };
 
 ROGUE_PLUGIN(.env = &vtable)

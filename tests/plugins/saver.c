@@ -2,7 +2,7 @@
 /* saver.c - an optimizer of somebody else that leaves files, for tests of the host: random points, and
  * every ten of them "state.txt" with their number and a sum of all losses. It can break the rules for
  * names, sizes and contents, and look at what lies on the disk meanwhile. */
-#include <diffsim/ext/files.h>
+#include <diffsim/ext/draft/files.h>
 #include <diffsim/helper/fail.h>
 #include <diffsim/helper/npz.h>
 #include <diffsim/helper/params.h>
@@ -135,7 +135,9 @@ static ds_status run(void *self, const ds_objective *o)
     const struct timespec wait = {(time_t)s->wait, (long)(1e9 * (s->wait - (double)(time_t)s->wait))};
     ds_random random = ds_random_open(s->host->seed, "saver", 0);
     double *x = malloc(n * sizeof *x), loss = 0.0, sum = 0.0;
-    ds_batch b = {.struct_size = sizeof b, .count = 1, .x = x, .loss = &loss};
+    uint64_t done;
+    const ds_rows rows = {.struct_size = sizeof rows, .count = 1, .n = n, .stride = n, .x = x};
+    const ds_results results = {.struct_size = sizeof results, .loss = &loss};
     ds_status st = files == NULL ? ds_host_fail(s->host, DS_E_UNSUPPORTED, "no files") : DS_OK;
     ds_status saved = DS_OK;
     for (uint64_t count = 1; st == DS_OK && saved == DS_OK; count++) {
@@ -144,7 +146,7 @@ static ds_status run(void *self, const ds_objective *o)
                    ds_random_uniform(&random) * (s->problem->upper[i] - s->problem->lower[i]);
         }
         nanosleep(&wait, NULL);
-        st = o->evaluate(o, &b);
+        st = o->evaluate(o, &rows, NULL, &results, &done);
         sum += loss;
         if (st == DS_OK && count % EVERY == 0) {
             saved = save_state(s, o, files, count, sum);

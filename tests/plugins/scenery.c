@@ -3,6 +3,7 @@
  * particles that are nowhere, a metric that is not always there. With `evil` its texts try to get out of
  * a page. */
 #include <diffsim/ext/scene.h>
+#include <diffsim/helper/eval.h>
 #include <diffsim/plugin.h>
 
 #include <math.h>
@@ -199,15 +200,19 @@ static ds_status scene_frame(void *self, uint64_t k, uint64_t b, uint64_t capaci
     return DS_OK;
 }
 
-static ds_status scene_metric(void *self, uint64_t m, const char **name, const char **unit,
-                              const double **values)
+static ds_status scene_metric(void *self, uint64_t m, ds_scene_metric *out)
 {
     static const char *const names[METRICS] = {"way", "swing"};
     const env *e = self;
-    *name = names[m];
-    *unit = e->evil ? "</script><script>alert(1)//\"" : m == 0 ? "m" : "kg m^2";
-    *values = e->metric[m];
+    out->name = names[m];
+    out->unit = e->evil ? "</script><script>alert(1)//\"" : m == 0 ? "m" : "kg m^2";
+    out->values = e->metric[m];
     return DS_OK;
+}
+
+static ds_status evaluate_rows(void *self, const ds_rows *rows, const ds_results *results)
+{
+    return ds_eval_each(self, rows, results, evaluate);
 }
 
 static const void *get_extension(void *self, const char *id)
@@ -243,7 +248,7 @@ static const ds_env_vtable vtable = {
     .destroy = free,
     .info = info,
     .bounds = bounds,
-    .evaluate = evaluate,
+    .evaluate = evaluate_rows,
     .get_extension = get_extension,
 };
 

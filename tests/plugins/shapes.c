@@ -2,6 +2,7 @@
 /* shapes.c - an environment with landscapes whose properties are known, for tests of their measures: bowls,
  * steps, plateaus, gradients that are wrong, and the pathologies of simulators: time of impact and billiards.
  */
+#include <diffsim/helper/eval.h>
 #include <diffsim/plugin.h>
 
 #include <math.h>
@@ -246,6 +247,11 @@ static ds_status evaluate(void *self, ds_eval *io)
     return DS_OK;
 }
 
+static ds_status evaluate_rows(void *self, const ds_rows *rows, const ds_results *results)
+{
+    return ds_eval_each(self, rows, results, evaluate);
+}
+
 static const ds_desc desc = {.struct_size = sizeof(ds_desc),
                              .kind = DS_KIND_ENV,
                              .flags = DS_ENV_GRADIENT,
@@ -261,5 +267,5 @@ static const ds_env_vtable vtable = {.struct_size = sizeof(ds_env_vtable),
                                      .destroy = destroy,
                                      .info = info,
                                      .bounds = bounds,
-                                     .evaluate = evaluate};
+                                     .evaluate = evaluate_rows};
 DS_DEFINE_ENV(desc, vtable)

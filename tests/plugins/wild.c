@@ -3,6 +3,7 @@
  * do, for tests of the host. Else it is a sphere function: loss = sum x_i^2, x in [-1, 1]^2. While it is
  * loaded it does what the variable DS_WILD_LOAD names. */
 #define _GNU_SOURCE
+#include <diffsim/helper/eval.h>
 #include <diffsim/plugin.h>
 
 #include <alloca.h>
@@ -762,6 +763,11 @@ static ds_status evaluate(void *self, ds_eval *io)
     return DS_OK;
 }
 
+static ds_status evaluate_rows(void *self, const ds_rows *rows, const ds_results *results)
+{
+    return ds_eval_each(self, rows, results, evaluate);
+}
+
 static const ds_desc desc = {
     .struct_size = sizeof(ds_desc),
     .kind = DS_KIND_ENV,
@@ -780,7 +786,7 @@ static const ds_env_vtable vtable = {
     .destroy = destroy,
     .info = info,
     .bounds = bounds,
-    .evaluate = evaluate,
+    .evaluate = evaluate_rows,
 };
 
 DS_DEFINE_ENV(desc, vtable)

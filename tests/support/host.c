@@ -139,13 +139,13 @@ void fake_env_refuses(const char *name, const char *const *settings, const char 
 
 double fake_eval(fake_env *e, const double *x, double *grad, uint64_t noise_key, uint32_t *outcome)
 {
-    ds_eval io = {.struct_size = sizeof io,
+    ds_eval io = {.bad_step = -1,
                   .want = grad ? DS_WANT_GRAD : 0,
                   .n = e->info.n,
                   .x = x,
                   .noise_key = noise_key,
                   .grad = grad};
-    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    assert_int_equal(ds_eval_call(e->plugin->env, e->self, &io), DS_OK);
     assert_true(io.outcome == DS_EVAL_OK || io.outcome == DS_EVAL_BAD_GRAD ? isfinite(io.loss)
                                                                            : isinf(io.loss));
     if (outcome) {
@@ -178,32 +178,35 @@ static void record(fake_env *e, const double *x, double loss)
     e->best = fmin(e->best, loss);
 }
 
-static ds_status evaluate(const ds_objective *objective, ds_batch *batch)
+static ds_status evaluate(const ds_objective *objective, const ds_rows *rows, const ds_label *label,
+                          const ds_results *results, uint64_t *done)
 {
     fake_env *e = objective->ctx;
-    uint64_t n = e->info.n;
-    assert_true(batch->count >= 1);
-    assert_true(!batch->tag || strlen(batch->tag) <= 15);
-    batch->done = 0;
+    const uint64_t n = e->info.n, group = label ? label->group : 0;
+    const int graded = (rows->want & DS_WANT_GRAD) != 0;
+    assert_true(rows->count >= 1 && rows->n == n && rows->stride >= n);
+    assert_true(!graded || (results->grad && results->stride >= n));
+    assert_true(!label || !label->tag || strlen(label->tag) <= DS_MAX_TAG);
+    *done = 0;
     e->calls++;
-    e->groups = batch->group > e->groups ? batch->group : e->groups;
-    for (uint64_t k = 0; k < batch->count; k++) {
+    e->groups = group > e->groups ? group : e->groups;
+    for (uint64_t k = 0; k < rows->count; k++) {
         if (e->done >= e->budget || e->best <= e->problem.target) {
             return DS_STOPPED;
         }
-        const double *x = batch->x + k * n;
+        const double *x = rows->x + k * rows->stride;
         uint32_t outcome = 0;
         if (!inside(e, x)) {
             e->out_of_bounds++;
             return DS_E_ARG;
         }
-        double loss = fake_eval(e, x, batch->want & DS_WANT_GRAD ? batch->grad + k * n : NULL, 0, &outcome);
+        double loss = fake_eval(e, x, graded ? results->grad + k * results->stride : NULL, 0, &outcome);
         record(e, x, loss);
-        batch->loss[k] = e->transform && isfinite(loss) ? e->transform(loss) : loss;
-        if (batch->outcome) {
-            batch->outcome[k] = outcome;
+        results->loss[k] = e->transform && isfinite(loss) ? e->transform(loss) : loss;
+        if (results->outcome) {
+            results->outcome[k] = outcome;
         }
-        batch->done++;
+        ++*done;
     }
     return DS_OK;
 }
@@ -252,11 +255,10 @@ void fake_env_close(fake_env *e)
 const double *fake_values(fake_env *e, const char *want)
 {
     const ds_scene *scene = e->plugin->env->get_extension(e->self, DS_EXT_SCENE);
-    const char *name = NULL, *unit = NULL;
-    const double *values = NULL;
-    for (uint64_t m = 0; scene->metric(e->self, m, &name, &unit, &values) == DS_OK; m++) {
-        if (strcmp(name, want) == 0) {
-            return values;
+    ds_scene_metric metric = {.struct_size = sizeof metric};
+    for (uint64_t m = 0; scene->metric(e->self, m, &metric) == DS_OK; m++) {
+        if (strcmp(metric.name, want) == 0) {
+            return metric.values;
         }
     }
     fail_msg("no metric %s", want);
@@ -265,8 +267,8 @@ const double *fake_values(fake_env *e, const char *want)
 
 const double *fake_metric(fake_env *e, const double *x, const char *want)
 {
-    ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_SCENE, .n = e->info.n, .x = x};
-    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    ds_eval io = {.bad_step = -1, .want = DS_WANT_SCENE, .n = e->info.n, .x = x};
+    assert_int_equal(ds_eval_call(e->plugin->env, e->self, &io), DS_OK);
     return fake_values(e, want);
 }
 
@@ -285,13 +287,12 @@ void fake_products(fake_env *e, const double *x, const double *v, double toleran
     for (uint64_t i = 0; i < m; i++) {
         w[i] = sin((double)i + 1);
     }
-    ds_ask ask[3] = {
-        {.struct_size = sizeof *ask, .op = DS_ASK_VALUE, .out = r, .out_bytes = m * sizeof *r},
-        {.struct_size = sizeof *ask, .op = DS_ASK_JV, .v = v, .out = jv, .out_bytes = m * sizeof *r},
-        {.struct_size = sizeof *ask, .op = DS_ASK_JTV, .v = w, .out = back, .out_bytes = n * sizeof *r}};
-    ds_ask *asks[3] = {ask, ask + 1, ask + 2};
-    ds_eval io = {.struct_size = sizeof io, .n = n, .x = x, .asks = 3, .ask = asks};
-    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    ds_eval_query ask[3] = {{.op = DS_QUERY_VALUE, .out = r, .bytes = m * sizeof *r},
+                            {.op = DS_QUERY_JV, .v = v, .out = jv, .bytes = m * sizeof *r},
+                            {.op = DS_QUERY_JTV, .v = w, .out = back, .bytes = n * sizeof *r}};
+    ds_eval_query *asks[3] = {ask, ask + 1, ask + 2};
+    ds_eval io = {.bad_step = -1, .n = n, .x = x, .queries = 3, .query = asks};
+    assert_int_equal(ds_eval_call(e->plugin->env, e->self, &io), DS_OK);
     for (uint64_t i = 0; i < m; i++) {
         sum += r[i] * r[i];
         left += w[i] * jv[i];

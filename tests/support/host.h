@@ -6,6 +6,7 @@
 #define DS_TESTS_HOST_H
 
 #include <diffsim/diffsim.h>
+#include <diffsim/helper/eval.h>
 
 #include "config/npy.h"
 #include "plugin/instance.h"

@@ -38,7 +38,8 @@ static int inside(const fake_problem *p, const double *x)
     return 1;
 }
 
-static void record(fake_objective *f, const ds_batch *batch, const double *x, double loss, uint32_t outcome)
+static void record(fake_objective *f, uint32_t want, const ds_label *label, const double *x, double loss,
+                   uint32_t outcome)
 {
     fake_result *r = f->result;
     size_t n = f->problem->n;
@@ -50,10 +51,10 @@ static void record(fake_objective *f, const ds_batch *batch, const double *x, do
     memcpy(r->x + r->evaluations * n, x, n * sizeof(double));
     fake_row *row = r->rows + r->evaluations++;
     row->loss = loss;
-    row->want = batch->want;
+    row->want = want;
     row->outcome = outcome;
-    row->group = batch->group;
-    snprintf(row->tag, sizeof(row->tag), "%s", batch->tag ? batch->tag : "");
+    row->group = label ? label->group : 0;
+    snprintf(row->tag, sizeof(row->tag), "%s", label && label->tag ? label->tag : "");
     r->best = loss < r->best ? loss : r->best;
 }
 
@@ -72,12 +73,12 @@ static void offer_channels(fake_objective *f)
         entry[i].c = (ds_channel){.struct_size = sizeof(ds_channel),
                                   .role = residual ? DS_CHANNEL_RESIDUAL : DS_CHANNEL_STATE,
                                   .type = DS_TYPE_F64,
-                                  .ops = DS_CAN(DS_ASK_VALUE),
+                                  .ops = DS_CAN(DS_QUERY_VALUE),
                                   .ndim = 1,
                                   .shape = {residual ? p->m : p->n},
                                   .lower = -INFINITY,
                                   .upper = INFINITY};
-        entry[i].c.ops |= residual ? DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV) : 0;
+        entry[i].c.ops |= residual ? DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV) : 0;
         snprintf(entry[i].name, sizeof(entry[i].name), "%s", residual ? "residual" : "point");
     }
     if (ds_channels_take("test", entry, CHANNELS, &f->channels, &e) != 0) {
@@ -89,34 +90,36 @@ static void offer_channels(fake_objective *f)
 }
 
 /* Do the questions keep the contract? */
-static int sound_asks(const fake_objective *f, const ds_batch *b)
+static int sound_queries(const fake_objective *f, const ds_rows *b, const ds_results *results)
 {
-    ds_asks asks = {.count = (uint32_t)b->asks};
-    uint32_t place[DS_MAX_ASKS];
+    ds_asks asks = {.count = (uint32_t)b->queries};
+    uint32_t place[DS_MAX_QUERIES];
     char text[DS_ASKS_TEXT];
-    if (b->asks == 0) {
+    if (b->queries == 0) {
         return 1;
     }
-    if (b->asks > DS_MAX_ASKS || !b->ask) {
+    if (b->queries > DS_MAX_QUERIES || !b->query || !results->reply) {
         return 0;
     }
-    for (uint64_t i = 0; i < b->asks; i++) {
-        const ds_ask *q = b->ask[i];
+    for (uint64_t i = 0; i < b->queries; i++) {
+        const ds_query *q = b->query[i];
         asks.ask[i] = (ds_asked){.op = q->op, .channel = q->channel, .weighted = q->w != NULL};
     }
     if (ds_asks_make(&asks, &f->channels, f->problem->n, place, text) != 0 ||
         (asks.product && (b->want & DS_WANT_GRAD) != 0)) {
         return 0;
     }
-    for (uint64_t i = 0; i < b->asks; i++) {
-        const ds_ask *q = b->ask[i];
+    for (uint64_t i = 0; i < b->queries; i++) {
+        const ds_query *q = b->query[i];
+        const ds_reply *r = results->reply[i];
         const ds_asked *a = &asks.ask[place[i]];
-        if (q->struct_size < DS_ASK_SIZE_1_0 || !q->out || q->out_bytes != b->count * a->bytes || q->w ||
-            (q->v != NULL) != (a->v_count > 0)) {
+        if (q->struct_size < DS_QUERY_SIZE_1_0 || r->struct_size < DS_REPLY_SIZE_1_0 || !r->out ||
+            r->bytes != a->bytes || r->stride < r->bytes || q->w || (q->v != NULL) != (a->v_count > 0) ||
+            (q->v && q->v_stride < a->v_count)) {
             return 0;
         }
         for (uint64_t k = 0; k < b->count * a->v_count; k++) {
-            if (!isfinite(q->v[k])) {
+            if (!isfinite(q->v[k / a->v_count * q->v_stride + k % a->v_count])) {
                 return 0;
             }
         }
@@ -125,35 +128,38 @@ static int sound_asks(const fake_objective *f, const ds_batch *b)
 }
 
 /* Values of the residuals, or one of their products, at x. */
-static void answer_residuals(const fake_problem *p, const ds_ask *q, uint64_t row, const double *x,
+static void answer_residuals(const fake_problem *p, const ds_query *q, uint64_t row, const double *x,
                              double *to)
 {
     double *r = calloc(p->m * (p->n + 1), sizeof(double)), *j = r + p->m;
-    size_t in = q->op == DS_ASK_JV ? p->n : p->m, out = q->op == DS_ASK_JTV ? p->n : p->m;
+    const size_t out = q->op == DS_QUERY_JTV ? p->n : p->m;
     p->squares(p->ctx, p->n, x, r, j);
     for (size_t i = 0; i < out; i++) {
-        to[i] = q->op == DS_ASK_VALUE ? r[i] : 0;
+        to[i] = q->op == DS_QUERY_VALUE ? r[i] : 0;
     }
-    for (size_t i = 0; q->op != DS_ASK_VALUE && i < p->m * p->n; i++) {
+    for (size_t i = 0; q->op != DS_QUERY_VALUE && i < p->m * p->n; i++) {
         size_t line = i / p->n, column = i % p->n;
-        to[q->op == DS_ASK_JV ? line : column] +=
-            j[i] * q->v[row * in + (q->op == DS_ASK_JV ? column : line)];
+        to[q->op == DS_QUERY_JV ? line : column] +=
+            j[i] * q->v[row * q->v_stride + (q->op == DS_QUERY_JV ? column : line)];
     }
     free(r);
 }
 
-static void answer_asks(const fake_problem *p, const ds_batch *b, uint64_t row, uint32_t outcome)
+static void answer_queries(const fake_problem *p, const ds_rows *b, const ds_results *results, uint64_t row,
+                           uint32_t outcome)
 {
-    for (uint64_t i = 0; i < b->asks; i++) {
-        ds_ask *q = b->ask[i];
-        uint64_t bytes = q->out_bytes / b->count;
-        double *to = (double *)q->out + row * (bytes / sizeof(double));
-        const double *x = b->x + row * p->n;
-        q->kind = q->op == DS_ASK_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
-        if (outcome > (q->op == DS_ASK_VALUE ? DS_EVAL_BAD_GRAD : DS_EVAL_OK)) {
-            memset(to, 0, bytes);
+    for (uint64_t i = 0; i < b->queries; i++) {
+        const ds_query *q = b->query[i];
+        const ds_reply *r = results->reply[i];
+        double *to = (double *)r->out + row * (r->stride / sizeof(double));
+        const double *x = b->x + row * b->stride;
+        if (r->kind) {
+            r->kind[row] = q->op == DS_QUERY_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
+        }
+        if (outcome > (q->op == DS_QUERY_VALUE ? DS_EVAL_BAD_GRAD : DS_EVAL_OK)) {
+            memset(to, 0, r->bytes);
         } else if (q->channel == POINT) {
-            memcpy(to, x, bytes);
+            memcpy(to, x, r->bytes);
         } else {
             answer_residuals(p, q, row, x, to);
         }
@@ -163,12 +169,13 @@ static void answer_asks(const fake_problem *p, const ds_batch *b, uint64_t row, 
 /* ---- rows ---- */
 
 /* Answers row i, the next evaluation of the run. */
-static void answer_row(fake_objective *f, ds_batch *batch, uint64_t i)
+static void answer_row(fake_objective *f, const ds_rows *rows, const ds_label *label,
+                       const ds_results *results, uint64_t i)
 {
     const fake_problem *p = f->problem;
     fake_result *r = f->result;
-    const double *x = batch->x + i * p->n;
-    double *g = (batch->want & DS_WANT_GRAD) != 0 ? batch->grad + i * p->n : NULL;
+    const double *x = rows->x + i * rows->stride;
+    double *g = (rows->want & DS_WANT_GRAD) != 0 ? results->grad + i * results->stride : NULL;
     double loss = p->f(p->ctx, p->n, x, g);
     uint32_t outcome = DS_EVAL_OK;
     if (happens(r->evaluations, "failure", p->failure_rate)) {
@@ -180,40 +187,49 @@ static void answer_row(fake_objective *f, ds_batch *batch, uint64_t i)
     if (g && outcome != DS_EVAL_OK) {
         memset(g, 0, p->n * sizeof(double));
     }
-    batch->loss[i] = loss;
-    if (batch->outcome) {
-        batch->outcome[i] = outcome;
+    results->loss[i] = loss;
+    if (results->outcome) {
+        results->outcome[i] = outcome;
     }
-    if (batch->cost_steps) {
-        batch->cost_steps[i] = 1;
+    if (results->grad_kind) {
+        results->grad_kind[i] = g && outcome == DS_EVAL_OK ? DS_GRAD_ADJOINT : DS_GRAD_NONE;
     }
-    answer_asks(p, batch, i, outcome);
-    record(f, batch, x, loss, outcome);
-    batch->done = i + 1;
+    if (results->bad_step) {
+        results->bad_step[i] = -1;
+    }
+    if (results->cost_steps) {
+        results->cost_steps[i] = 1;
+    }
+    answer_queries(p, rows, results, i, outcome);
+    record(f, rows->want, label, x, loss, outcome);
     f->stopped = r->evaluations >= p->budget || loss <= p->target;
 }
 
-static ds_status evaluate(const ds_objective *objective, ds_batch *batch)
+static ds_status evaluate(const ds_objective *objective, const ds_rows *rows, const ds_label *label,
+                          const ds_results *results, uint64_t *done)
 {
     fake_objective *f = objective->ctx;
     const fake_problem *p = f->problem;
     fake_result *r = f->result;
     r->calls++;
-    batch->done = 0;
+    *done = 0;
     if (f->stopped) {
         return DS_STOPPED;
     }
-    int gradient = (batch->want & DS_WANT_GRAD) != 0;
-    int sound = batch->count > 0 && !(gradient && (p->no_gradient || !batch->grad)) && sound_asks(f, batch);
-    for (size_t i = 0; sound && i < batch->count; i++) {
-        sound = inside(p, batch->x + i * p->n);
+    const int graded = (rows->want & DS_WANT_GRAD) != 0;
+    int sound = rows->count > 0 && rows->n == p->n && rows->stride >= p->n && !rows->noise_key &&
+                !(graded && (p->no_gradient || !results->grad || results->stride < p->n)) &&
+                sound_queries(f, rows, results);
+    for (size_t i = 0; sound && i < rows->count; i++) {
+        sound = inside(p, rows->x + i * rows->stride);
     }
     if (!sound) {
         r->violations++;
         return DS_E_ARG;
     }
-    for (size_t i = 0; i < batch->count && !f->stopped; i++) {
-        answer_row(f, batch, i);
+    for (size_t i = 0; i < rows->count && !f->stopped; i++) {
+        answer_row(f, rows, label, results, i);
+        *done = i + 1;
     }
     return f->stopped ? DS_STOPPED : DS_OK;
 }

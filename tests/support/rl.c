@@ -4,7 +4,8 @@
 
 #include "rl.h"
 
-#include <diffsim/ext/rl.h>
+#include <diffsim/ext/steps.h>
+#include <diffsim/helper/eval.h>
 #include <diffsim/helper/random.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,8 +29,8 @@ typedef struct state {
     const ds_module *env_module;
     lane lane[FAKE_RL_LANES];
     lane trial[64]; /* instances with a start of their own */
-    ds_rl_info info;
-    ds_episodes episodes;
+    ds_steps_info info;
+    ds_objective_steps episodes;
     ds_objective objective;
     ds_problem problem;
     uint64_t evaluations;
@@ -43,9 +44,9 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static const ds_rl *extension(const ds_env *env)
+static const ds_env_steps *extension(const ds_env *env)
 {
-    return env->vt->get_extension(env->self, DS_EXT_RL);
+    return env->vt->get_extension(env->self, DS_EXT_STEPS);
 }
 
 static int set_all(ds_settings *s, const char *text)
@@ -95,12 +96,14 @@ static ds_env *instance(state *s, size_t i, const char *tag)
 
 static ds_env *running[FAKE_RL_LANES]; /* instance of the open episode of each lane */
 
-static ds_status begin(const ds_objective *objective, ds_episode_rows *r)
+static ds_status begin(const ds_objective *objective, const ds_step_rows *r, const ds_label *label,
+                       const ds_step_results *results, uint64_t *done)
 {
     state *s = objective->ctx;
     fake_rl *f = s->f;
+    const char *tag = label && label->tag ? label->tag : "";
     size_t open = 0;
-    r->done = 0;
+    *done = 0;
     for (size_t i = 0; i < FAKE_RL_LANES; i++) {
         open += s->lane[i].open != 0;
     }
@@ -113,17 +116,19 @@ static ds_status begin(const ds_objective *objective, ds_episode_rows *r)
             f->broken++;
             return DS_E_ARG;
         }
-        running[r->lane[k]] = instance(s, (size_t)r->lane[k], r->tag);
+        running[r->lane[k]] = instance(s, (size_t)r->lane[k], tag);
         fake_rl_row *row = &f->rows[f->begun];
-        *row = (fake_rl_row){.group = r->group, .key = (ds_random_mix(f->seed ^ (f->begun + 1)) >> 12) | 1};
-        snprintf(row->tag, sizeof row->tag, "%s", r->tag ? r->tag : "");
+        *row = (fake_rl_row){.group = label ? label->group : 0,
+                             .key = (ds_random_mix(f->seed ^ (f->begun + 1)) >> 12) | 1};
+        snprintf(row->tag, sizeof row->tag, "%s", tag);
         ds_env *env = running[r->lane[k]];
-        extension(env)->reset(env->self, row->key, r->obs + k * s->info.n_obs);
-        memcpy(l->last, r->obs + k * s->info.n_obs, s->info.n_obs * sizeof(double));
+        double *obs = results->obs + k * s->info.n_obs;
+        ds_step_begin_call(extension(env), env->self, 0, row->key, obs, NULL);
+        memcpy(l->last, obs, s->info.n_obs * sizeof(double));
         l->open = 1;
         l->id = f->begun++;
         l->t = 0;
-        r->done++;
+        ++*done;
     }
     return DS_OK;
 }
@@ -146,28 +151,30 @@ static int in_box(const state *s, const lane *l, const double *a)
     return 1;
 }
 
-static ds_status step(const ds_objective *objective, ds_episode_rows *r)
+static ds_status step(const ds_objective *objective, const ds_step_rows *r, const ds_step_results *results,
+                      uint64_t *done)
 {
     state *s = objective->ctx;
     fake_rl *f = s->f;
     double start = seconds();
     uint64_t m = s->info.n_act;
+    *done = 0;
     for (uint64_t k = 0; k < r->count; k++) {
         lane *l = &s->lane[r->lane[k] % FAKE_RL_LANES];
         const double *a = r->action + k * m;
-        double *obs = r->obs + k * s->info.n_obs;
+        double *obs = results->obs + k * s->info.n_obs;
         if (!l->open || !in_box(s, l, a)) {
             f->broken++;
             return DS_E_ARG;
         }
         fake_rl_row *row = &f->rows[l->id];
         ds_env *env = running[r->lane[k]];
-        ds_rl_step io = {.struct_size = sizeof io, .action = a, .obs = obs};
+        ds_step io = {.action = a, .obs = obs};
         memcpy(f->x + l->id * s->problem.n + l->t * m, a, m * sizeof(double));
-        ds_status status = extension(env)->step(env->self, &io);
+        ds_status status = ds_step_call(extension(env), env->self, 0, &io);
         if (status != DS_OK || fails(f, l->id, l->t, s->info.horizon)) {
             io.outcome = DS_EVAL_DIVERGED;
-            io.ended = DS_RL_TERMINATED;
+            io.ended = DS_STEPS_TERMINATED;
             io.loss = INFINITY;
             io.reward = 0;
             memcpy(obs, l->last, s->info.n_obs * sizeof(double));
@@ -175,12 +182,13 @@ static ds_status step(const ds_objective *objective, ds_episode_rows *r)
         memcpy(l->last, obs, s->info.n_obs * sizeof(double));
         l->t++;
         f->steps++;
-        r->reward[k] = io.reward;
-        r->ended[k] = io.ended;
-        r->loss[k] = io.ended ? io.loss : 0;
-        if (r->outcome) {
-            r->outcome[k] = io.outcome;
+        results->reward[k] = io.reward;
+        results->ended[k] = io.ended;
+        results->loss[k] = io.ended ? io.loss : 0;
+        if (results->outcome) {
+            results->outcome[k] = io.outcome;
         }
+        ++*done;
         row->sum += io.reward;
         if (io.ended) {
             row->loss = io.loss;
@@ -197,10 +205,14 @@ static ds_status step(const ds_objective *objective, ds_episode_rows *r)
     return DS_OK;
 }
 
-static ds_status refuse(const ds_objective *objective, ds_batch *batch)
+static ds_status refuse(const ds_objective *objective, const ds_rows *rows, const ds_label *label,
+                        const ds_results *results, uint64_t *done)
 {
     state *s = objective->ctx;
-    (void)batch;
+    (void)rows;
+    (void)label;
+    (void)results;
+    *done = 0;
     s->f->broken++;
     return DS_E_ARG;
 }
@@ -208,7 +220,7 @@ static ds_status refuse(const ds_objective *objective, ds_batch *batch)
 static const void *get_extension(const ds_objective *objective, const char *id)
 {
     state *s = objective->ctx;
-    return strcmp(id, DS_EXT_EPISODES) == 0 ? &s->episodes : NULL;
+    return strcmp(id, DS_EXT_OBJECTIVE_STEPS) == 0 ? &s->episodes : NULL;
 }
 
 static void run_optimizer(state *s, const ds_module *opt, ds_params *params)
@@ -249,7 +261,7 @@ int fake_rl_run(fake_rl *f)
         return 0;
     }
     ds_env *env = instance(s, 0, NULL);
-    s->info = (ds_rl_info){.struct_size = sizeof s->info};
+    s->info = (ds_steps_info){.struct_size = sizeof s->info};
     extension(env)->info(env->self, &s->info);
     for (size_t i = 0; i < FAKE_RL_LANES; i++) {
         s->lane[i].last = calloc(s->info.n_obs, sizeof(double));
@@ -265,7 +277,7 @@ int fake_rl_run(fake_rl *f)
                               .budget = f->budget,
                               .target = -INFINITY,
                               .loss_floor = -INFINITY};
-    s->episodes = (ds_episodes){sizeof s->episodes, 0, &s->info, FAKE_RL_LANES, begin, step};
+    s->episodes = (ds_objective_steps){sizeof s->episodes, 0, &s->info, FAKE_RL_LANES, begin, step};
     s->objective = (ds_objective){sizeof s->objective, 0, s, refuse, get_extension};
     run_optimizer(s, opt, params);
     for (size_t i = 0; i < FAKE_RL_LANES; i++) {

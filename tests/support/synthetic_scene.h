@@ -84,13 +84,12 @@ static inline ds_status synthetic_frame(void *self, uint64_t k, uint64_t b, uint
     return s->fail_frame;
 }
 
-static inline ds_status synthetic_metric(void *self, uint64_t m, const char **name, const char **unit,
-                                         const double **values)
+static inline ds_status synthetic_metric(void *self, uint64_t m, ds_scene_metric *out)
 {
     synthetic *s = self;
-    *name = s->metric_name[m];
-    *unit = s->metric_unit[m];
-    *values = s->metric_values[m];
+    out->name = s->metric_name[m];
+    out->unit = s->metric_unit[m];
+    out->values = s->metric_values[m];
     return s->fail_metric;
 }
 

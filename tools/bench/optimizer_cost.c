@@ -4,7 +4,7 @@
 
 #include "bench/optimizer_cost.h"
 
-#include <diffsim/ext/rl.h>
+#include <diffsim/ext/steps.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -136,7 +136,7 @@ double ds_optimizer_cost(const ds_module *optimizer, const ds_settings *settings
 {
     double own = (double)INFINITY;
     int ends[2];
-    if (ds_desc_needs(optimizer->plugin->desc, DS_EXT_RL) || pipe(ends) != 0) {
+    if (ds_desc_needs(optimizer->plugin->desc, DS_EXT_STEPS) || pipe(ends) != 0) {
         return own;
     }
     pid_t child = fork();

@@ -5,7 +5,7 @@
 
 #include <cairo.h>
 #include <dirent.h>
-#include <diffsim/ext/rl.h>
+#include <diffsim/ext/steps.h>
 #include <errno.h>
 #include <gnu/libc-version.h>
 #include <inttypes.h>
@@ -153,7 +153,7 @@ static int plugins(json_t *o)
                 refused++;
             } else {
                 kinds = add_blas(blas, kinds, list[i].module->blas);
-                stepwise += !list[i].shadowed && ds_desc_offers(list[i].module->plugin->desc, DS_EXT_RL);
+                stepwise += !list[i].shadowed && ds_desc_offers(list[i].module->plugin->desc, DS_EXT_STEPS);
             }
         }
     }

@@ -151,9 +151,9 @@ static void problem_text(const ds_pool_env *env)
         const ds_channel *c = env->channels->list[i];
         printf("; %s %s (%" PRIu64 ")", ds_channel_role_name(c->role), c->name, ds_channel_elements(c));
     }
-    if (env->rl.horizon > 0) {
-        printf("; stepwise control, %" PRIu64 " steps%s", env->rl.horizon,
-               env->rl.flags & DS_RL_TIME_LIMIT ? " (a time limit)" : "");
+    if (env->steps.horizon > 0) {
+        printf("; stepwise control, %" PRIu64 " steps%s", env->steps.horizon,
+               env->steps.flags & DS_STEPS_TIME_LIMIT ? " (a time limit)" : "");
     }
     if (env->info.tolerance > 0) {
         printf("; exact to %g", env->info.tolerance);
@@ -200,7 +200,7 @@ static json_t *problem_json(const ds_pool_env *env)
         ds_json_reals(env->lower, env->info.n), "upper", ds_json_reals(env->upper, env->info.n), "start",
         ds_json_reals(env->x0, env->info.n), "gradient", env->has_gradient, "steps",
         (json_int_t)env->info.steps, "residuals", (json_int_t)ds_channels_residuals(env->channels),
-        "channels", channels_json(env->channels), "horizon", (json_int_t)env->rl.horizon, "stochastic",
+        "channels", channels_json(env->channels), "horizon", (json_int_t)env->steps.horizon, "stochastic",
         env->stochastic, "tolerance", env->info.tolerance, "hooks", hooks_json(&env->hooks));
     ds_json_add_variables(o, env->variables, env->info.n);
     return o;

@@ -2,7 +2,7 @@
 /* cmd_list.c - `dshost list`: the plugins on the search path, and why others were refused. */
 #include "config.h"
 
-#include <diffsim/ext/rl.h>
+#include <diffsim/ext/steps.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -112,7 +112,7 @@ static void print_kind(const ds_found *list, size_t count, uint32_t kind, const 
     for (size_t i = 0; i < count; i++) {
         if (list[i].module != NULL && list[i].kind == kind && !list[i].shadowed) {
             const ds_desc *d = list[i].module->plugin->desc;
-            int rl = kind == DS_KIND_ENV && ds_desc_offers(d, DS_EXT_RL);
+            int rl = kind == DS_KIND_ENV && ds_desc_offers(d, DS_EXT_STEPS);
             printf("  %-15s", list[i].id);
             if (kind == DS_KIND_ENV) {
                 const facts now = facts_of(&list[i]);

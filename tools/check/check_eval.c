@@ -95,7 +95,8 @@ static void eval_buffers(ds_check *c)
             if (!ds_check_is_poison(g[i])) {
                 ds_check_fail(c, "entry %llu of grad was written although no gradient was wanted",
                               (unsigned long long)i);
-                ds_check_hint(c, "touch io->grad only where io->want has DS_WANT_GRAD; else it may be NULL");
+                ds_check_hint(
+                    c, "touch results->grad only where rows->want has DS_WANT_GRAD; else it may be NULL");
                 break;
             }
         }

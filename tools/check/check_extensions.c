@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_extensions.c - conformance of the extension batch: the same numbers as from evaluate(). */
+/* check_extensions.c - conformance of tables: many rows in one call have the numbers of single rows. */
 #include "config.h"
 
-#include <diffsim/ext/batch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sized.h"
 #include "check/check_items.h"
 #include "check/check_tests.h"
 #include "harness/check_flight.h"
 
-/* Points, and rows of the longest call. */
-enum { MANY = DS_MAX_ROWS };
+/* Points, and rows of the longest call that is tried. */
+enum { MANY = 64, GAP = 3 };
 /* Seconds of all calls of one test, and numbers that are kept of one question. */
 static const double BATCH_SECONDS = 4;
 static const uint64_t KEPT_NUMBERS = 8000000;
@@ -22,7 +20,6 @@ static const uint64_t KEPT_NUMBERS = 8000000;
 typedef struct company {
     ds_check *c;
     ds_check_env *env;
-    const ds_env_batch *ext;
     ds_check_items items;
     ds_check_player player;
     ds_check_row row[MANY];
@@ -53,8 +50,199 @@ static uint64_t size_at(uint64_t k)
     }
 }
 
+/* A table made of rows that lie anywhere: x, gradients, and what goes into queries and comes out of them,
+ * with gaps between the rows. */
+typedef struct table {
+    uint64_t count, n;
+    double *x, *grad, *loss;
+    uint64_t *key, *cost;
+    int64_t *bad;
+    uint32_t *outcome, *kind, *made; /* made: of each query, count rows */
+    ds_query query[DS_MAX_QUERIES];
+    const ds_query *queries[DS_MAX_QUERIES];
+    ds_reply reply[DS_MAX_QUERIES];
+    const ds_reply *replies[DS_MAX_QUERIES];
+    void *room[3 * DS_MAX_QUERIES + 9];
+    size_t rooms;
+} table;
+
+static void *room(table *t, uint64_t count, size_t size)
+{
+    void *p = calloc(count + 1, size);
+    t->room[t->rooms++] = p;
+    return p;
+}
+
+/* Copies rows of `count` numbers into one array with gaps, NULL where they are none. */
+static double *gather(table *t, uint64_t count, uint64_t rows,
+                      const double *(*from)(const ds_eval *, uint64_t), ds_eval *const *io, uint64_t i)
+{
+    if (from(io[0], i) == NULL) {
+        return NULL;
+    }
+    double *to = room(t, rows * (count + GAP), sizeof *to);
+    for (uint64_t k = 0; to != NULL && k < rows; k++) {
+        memcpy(to + k * (count + GAP), from(io[k], i), count * sizeof *to);
+    }
+    return to;
+}
+
+static const double *x_of(const ds_eval *io, uint64_t i)
+{
+    (void)i;
+    return io->x;
+}
+
+static const double *v_of(const ds_eval *io, uint64_t i)
+{
+    return io->query[i]->v;
+}
+
+static const double *w_of(const ds_eval *io, uint64_t i)
+{
+    return io->query[i]->w;
+}
+
+static int gather_queries(table *t, const ds_channels *channels, ds_eval *const *io, uint64_t count)
+{
+    int whole = 1;
+    for (uint64_t i = 0; i < io[0]->queries; i++) {
+        const ds_eval_query *q = io[0]->query[i];
+        const uint64_t m = ds_channel_elements(channels->list[q->channel]);
+        const uint64_t in = q->op == DS_QUERY_JTV ? m : t->n, words = (q->bytes + 7) / 8 + GAP;
+        t->query[i] = (ds_query){.struct_size = sizeof t->query[i],
+                                 .op = q->op,
+                                 .channel = q->channel,
+                                 .v = gather(t, in, count, v_of, io, i),
+                                 .w = gather(t, m, count, w_of, io, i),
+                                 .v_stride = in + GAP,
+                                 .w_stride = m + GAP};
+        t->reply[i] = (ds_reply){.struct_size = sizeof t->reply[i],
+                                 .out = room(t, count * words, 8),
+                                 .stride = words * 8,
+                                 .bytes = q->bytes,
+                                 .kind = t->made + i * count};
+        whole = whole && t->reply[i].out != NULL && (q->v == NULL || t->query[i].v != NULL) &&
+                (q->w == NULL || t->query[i].w != NULL);
+        memset(t->reply[i].out != NULL ? t->reply[i].out : &whole, 0xff,
+               t->reply[i].out != NULL ? count * words * 8 : 0);
+        t->queries[i] = &t->query[i];
+        t->replies[i] = &t->reply[i];
+    }
+    return whole;
+}
+
+static int table_open(table *t, const ds_channels *channels, ds_eval *const *io, uint64_t count)
+{
+    memset(t, 0, sizeof *t);
+    t->count = count;
+    t->n = io[0]->n;
+    t->x = gather(t, t->n, count, x_of, io, 0);
+    t->grad = room(t, count * (t->n + GAP), sizeof *t->grad);
+    t->loss = room(t, count, sizeof *t->loss);
+    t->key = room(t, count, sizeof *t->key);
+    t->cost = room(t, count, sizeof *t->cost);
+    t->bad = room(t, count, sizeof *t->bad);
+    t->outcome = room(t, count, sizeof *t->outcome);
+    t->kind = room(t, count, sizeof *t->kind);
+    t->made = room(t, count * DS_MAX_QUERIES, sizeof *t->made);
+    int whole = 1;
+    for (size_t i = 0; i < t->rooms; i++) {
+        whole = whole && t->room[i] != NULL;
+    }
+    for (uint64_t k = 0; whole && k < count; k++) {
+        t->key[k] = io[k]->noise_key;
+        t->loss[k] = ds_check_poison();
+        t->bad[k] = -1;
+        for (uint64_t i = 0; i < t->n; i++) {
+            t->grad[k * (t->n + GAP) + i] = ds_check_poison();
+        }
+    }
+    return whole && gather_queries(t, channels, io, count);
+}
+
+static void table_close(table *t)
+{
+    while (t->rooms > 0) {
+        free(t->room[--t->rooms]);
+    }
+}
+
+/* Copies the results to the rows. */
+static void scatter(const table *t, ds_eval *const *io)
+{
+    for (uint64_t k = 0; k < t->count; k++) {
+        ds_eval *e = io[k];
+        e->loss = t->loss[k];
+        e->outcome = t->outcome[k];
+        e->grad_kind = t->kind[k];
+        e->bad_step = t->bad[k];
+        e->cost_steps = t->cost[k];
+        if (e->grad != NULL) {
+            memcpy(e->grad, t->grad + k * (t->n + GAP), t->n * sizeof *e->grad);
+        }
+        for (uint64_t i = 0; i < e->queries; i++) {
+            e->query[i]->kind = t->reply[i].kind[k];
+            memcpy(e->query[i]->out, (const unsigned char *)t->reply[i].out + k * t->reply[i].stride,
+                   e->query[i]->bytes);
+        }
+    }
+}
+
+/* Are the gaps between the rows of the gradients as they were? */
+static int gaps_whole(const table *t)
+{
+    int whole = 1;
+    for (uint64_t k = 0; k < t->count; k++) {
+        for (uint64_t i = t->n; i < t->n + GAP; i++) {
+            whole = whole && t->grad[k * (t->n + GAP) + i] == 0;
+        }
+    }
+    return whole;
+}
+
+/* Evaluates the rows, which want the same, in one call. 0 = it returned an error status, which says that the
+ * host evaluates the rows one by one, or something was wrong (recorded). */
+static int evaluate_rows(company *t, ds_eval *const *io, uint64_t count)
+{
+    table b;
+    ds_status status = DS_E_NOMEM;
+    if (table_open(&b, &t->items.channels, io, count)) {
+        const ds_rows rows = {.struct_size = sizeof rows,
+                              .want = io[0]->want,
+                              .count = count,
+                              .n = b.n,
+                              .stride = b.n + GAP,
+                              .x = b.x,
+                              .noise_key = b.key,
+                              .queries = io[0]->queries,
+                              .query = io[0]->queries > 0 ? b.queries : NULL};
+        const ds_results results = {.struct_size = sizeof results,
+                                    .stride = b.n + GAP,
+                                    .loss = b.loss,
+                                    .grad = io[0]->grad != NULL ? b.grad : NULL,
+                                    .outcome = b.outcome,
+                                    .grad_kind = b.kind,
+                                    .bad_step = b.bad,
+                                    .cost_steps = b.cost,
+                                    .reply = io[0]->queries > 0 ? b.replies : NULL};
+        t->env->h.error_text[0] = '\0';
+        ds_flight_begin(io[0]->x, b.n, io[0]->want, io[0]->noise_key, (uint32_t)count);
+        status = t->env->vt->evaluate(t->env->self, &rows, &results);
+        ds_flight_end();
+        scatter(&b, io);
+        if (!gaps_whole(&b)) {
+            ds_check_fail(t->c, "a call with %llu rows wrote between the rows of the gradients",
+                          (unsigned long long)count);
+            ds_check_hint(t->c, "row r of grad begins at grad + r * stride and has n numbers");
+        }
+    }
+    table_close(&b);
+    return status == DS_OK;
+}
+
 /* One call with the questions of the items in `pick`. 0 = the environment does not answer such a call, which
- * any error status may say (diffsim/ext/batch.h): the host asks for the points one by one then. */
+ * any error status may say (diffsim/env.h): the host asks for the rows one by one then. */
 static int call_rows(company *t, const ds_check_item *item, uint64_t count, const uint64_t *pick)
 {
     ds_check *c = t->c;
@@ -64,12 +252,7 @@ static int call_rows(company *t, const ds_check_item *item, uint64_t count, cons
         ds_check_row_ask(&t->items, &item[pick[k]], &t->row[k]);
         list[k] = &t->row[k].io;
     }
-    const ds_eval *first = list[0];
-    t->env->h.error_text[0] = '\0';
-    ds_flight_begin(first->x, first->n, first->want, first->noise_key, (uint32_t)count);
-    const ds_status status = t->ext->evaluate(t->env->self, count, list);
-    ds_flight_end();
-    if (status != DS_OK) {
+    if (!evaluate_rows(t, list, count)) {
         return 0;
     }
     for (uint64_t k = 0; k < count && c->failed == 0; k++) {
@@ -92,7 +275,8 @@ static void try_sizes(company *t, const ds_check_item *item)
         ds_check_item_play(&t->player, &item[k], t->alone + k * item->size);
     }
     for (uint64_t k = 0; k < t->sizes && c->failed == 0; k++) {
-        const uint64_t count = size_at(k), from = ds_random_u32(&c->random) % points;
+        const uint64_t size = size_at(k), most = t->env->max_rows;
+        const uint64_t count = size < most ? size : most, from = ds_random_u32(&c->random) % points;
         for (uint64_t i = 0; i < count; i++) {
             pick[i] = (from + i * (k % 3 == 1 ? points - 1 : 1)) % points;
             if (k % 4 == 3 && i % 3 == 2) {
@@ -171,34 +355,21 @@ static void batch_with(company *t)
     ds_check_items_close(&t->items);
 }
 
-static void extension_batch(ds_check *c)
+static void tables(ds_check *c)
 {
-    const ds_env_vtable *vt = c->env->vt;
-    const ds_env_batch *theirs =
-        vt->get_extension != NULL ? vt->get_extension(c->env->self, DS_EXT_BATCH) : NULL;
-    ds_env_batch own;
-    ds_error e;
     company *t = calloc(1, sizeof *t);
-    if (theirs == NULL) {
-        ds_check_skip(c, "this environment does not offer it");
-    } else if (DS_SIZED_READ(&own, theirs, DS_ENV_BATCH_SIZE_1_0, "", "the table of " DS_EXT_BATCH, &e) !=
-               0) {
-        ds_check_fail(c, "%s", e.text);
-        ds_check_hint(c, "static const ds_env_batch table = {.struct_size = sizeof table, ...};");
-    } else if (own.evaluate == NULL) {
-        ds_check_fail(c, "evaluate() is missing in the table of " DS_EXT_BATCH);
+    if (c->env->max_rows < 2) {
+        ds_check_skip(c, "it takes one row at a time");
     } else if (t == NULL) {
         ds_check_fail(c, "out of memory");
     } else {
         t->c = c;
         t->env = c->env;
-        t->ext = &own;
         batch_with(t);
     }
     free(t);
 }
 
-const ds_check_test ds_check_extension_tests[] = {{"ext.batch",
-                                                   "many points in one call give the bits of single calls",
-                                                   DS_CHECK_ENV, 8, 4, extension_batch},
-                                                  {NULL, NULL, 0, 0, 0, NULL}};
+const ds_check_test ds_check_extension_tests[] = {
+    {"rows.same", "many rows in one call give the bits of single rows", DS_CHECK_ENV, 8, 4, tables},
+    {NULL, NULL, 0, 0, 0, NULL}};

@@ -3,7 +3,7 @@
  * network whose weights are 0 changes no answer. */
 #include "config.h"
 
-#include <diffsim/ext/hooks.h>
+#include <diffsim/ext/draft/hooks.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

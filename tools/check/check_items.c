@@ -47,7 +47,7 @@ static uint64_t elements(const ds_check_items *s, uint64_t channel)
 
 static uint64_t product_numbers(const ds_check_items *s, const ds_check_question *q)
 {
-    return q->op == 0 ? 0 : q->op == DS_ASK_JV ? elements(s, q->channel) : s->n;
+    return q->op == 0 ? 0 : q->op == DS_QUERY_JV ? elements(s, q->channel) : s->n;
 }
 
 static uint64_t value_numbers(const ds_check_items *s)
@@ -85,7 +85,7 @@ static void make_questions(ds_check_items *s, const ds_check_env *env)
         }
     }
     for (uint64_t k = 0; k < s->channels.count; k++) {
-        for (uint32_t op = DS_ASK_JV; op <= DS_ASK_HV && products < PRODUCTS; op++) {
+        for (uint32_t op = DS_QUERY_JV; op <= DS_QUERY_HV && products < PRODUCTS; op++) {
             if ((s->channels.list[k]->ops & DS_CAN(op)) != 0 && elements(s, k) <= VALUE_NUMBERS) {
                 add_question(s, 0, 0, k, op);
                 if (grad != 0) {
@@ -247,17 +247,16 @@ static int make_items(ds_check_items *s)
 /* What the extensions of the instance offer. */
 static void look_at_offers(ds_check_items *s, ds_check_env *env, int episodes)
 {
-    ds_rl rl;
+    ds_env_steps rl;
     ds_error e;
     if (env->vt->get_extension == NULL) {
         return;
     }
     const ds_env_channels *channels = ds_check_channels_of(env);
-    if (channels != NULL && channels->count != NULL && DS_HAS(ds_env_channels, channels, describe) &&
-        ds_channels_ask(s->c->module->id, channels, env->self, &s->channels, &e) != 0) {
+    if (channels != NULL && ds_channels_ask(s->c->module->id, channels, env->self, &s->channels, &e) != 0) {
         ds_channels_clear(&s->channels);
     }
-    while (s->shown < s->channels.count && s->shown + 1 < DS_MAX_ASKS) {
+    while (s->shown < s->channels.count && s->shown + 1 < DS_MAX_QUERIES) {
         s->shown++;
         if (value_numbers(s) > VALUE_NUMBERS) {
             s->shown--;
@@ -265,12 +264,12 @@ static void look_at_offers(ds_check_items *s, ds_check_env *env, int episodes)
         }
     }
     s->rl.struct_size = sizeof s->rl;
-    const ds_rl *theirs = episodes ? env->vt->get_extension(env->self, DS_EXT_RL) : NULL;
-    s->has_steps = theirs != NULL && DS_SIZED_READ(&rl, theirs, DS_RL_SIZE_1_0, "", "", &e) == 0 &&
+    const ds_env_steps *theirs = episodes ? env->vt->get_extension(env->self, DS_EXT_STEPS) : NULL;
+    s->has_steps = theirs != NULL && DS_SIZED_READ(&rl, theirs, DS_ENV_STEPS_SIZE_1_0, "", "", &e) == 0 &&
                    rl.info(env->self, &s->rl) == DS_OK && s->rl.horizon > 0 && s->rl.n_act > 0 &&
                    s->rl.n_obs > 0 && s->rl.horizon * s->rl.n_act == s->n &&
                    s->rl.horizon * (s->rl.n_obs + s->rl.n_act + 8) < ITEM_NUMBERS / 4;
-    s->has_sweeps = s->has_steps && env->vt->get_extension(env->self, DS_EXT_RL_GRADIENT) != NULL;
+    s->has_sweeps = s->has_steps && env->vt->get_extension(env->self, DS_EXT_STEPS_GRADIENT) != NULL;
 }
 
 int ds_check_items_open(ds_check *c, ds_check_env *env, uint64_t points, int episodes, ds_check_items *s)
@@ -320,7 +319,7 @@ int ds_check_row_open(const ds_check_items *s, ds_check_row *r)
         most = elements(s, k) > most ? elements(s, k) : most;
     }
     for (uint64_t k = 0; k < s->shown; k++) {
-        bytes += ds_channel_bytes(s->channels.list[k], DS_ASK_VALUE, s->n) + 8;
+        bytes += ds_channel_bytes(s->channels.list[k], DS_QUERY_VALUE, s->n) + 8;
     }
     bytes += 8 * most;
     r->room = calloc(4 * s->n + 2 * most, sizeof *r->room);
@@ -350,16 +349,16 @@ void ds_check_row_close(ds_check_row *r)
 static void draw_vectors(const ds_check_items *s, const ds_check_item *item, ds_check_row *r)
 {
     const ds_check_question *q = item->question;
-    const uint64_t m = elements(s, q->channel), count = q->op == DS_ASK_JTV ? m : s->n;
+    const uint64_t m = elements(s, q->channel), count = q->op == DS_QUERY_JTV ? m : s->n;
     const uint64_t one = ds_random_mix(item->point + 5) % count;
     for (uint64_t i = 0; i < count; i++) {
         const double any = ds_check_number(item->point, 1, i);
         r->v[i] = item->point % 4 == 1   ? (i == one ? 1 : 0)
                   : item->point % 4 == 3 ? (i % 3 == one % 3 ? any : 0)
                                          : any;
-        r->v[i] *= q->op != DS_ASK_JTV && item->point % 4 != 1 ? s->c->width[i] : 1;
+        r->v[i] *= q->op != DS_QUERY_JTV && item->point % 4 != 1 ? s->c->width[i] : 1;
     }
-    for (uint64_t i = 0; q->op == DS_ASK_HV && i < m; i++) {
+    for (uint64_t i = 0; q->op == DS_QUERY_HV && i < m; i++) {
         r->w[i] = ds_check_number(item->point, 2, i);
     }
 }
@@ -367,17 +366,16 @@ static void draw_vectors(const ds_check_items *s, const ds_check_item *item, ds_
 static void add_ask(ds_check_row *r, const ds_check_items *s, uint64_t channel, uint32_t op, uint64_t *at)
 {
     const uint64_t bytes = ds_channel_bytes(s->channels.list[channel], op, s->n);
-    ds_ask *ask = &r->ask[r->io.asks];
-    *ask = (ds_ask){.struct_size = sizeof *ask,
-                    .op = op,
-                    .channel = (uint32_t)channel,
-                    .v = op == DS_ASK_VALUE ? NULL : r->v,
-                    .w = op == DS_ASK_HV ? r->w : NULL,
-                    .out = r->out + *at,
-                    .out_bytes = bytes};
+    ds_eval_query *ask = &r->ask[r->io.queries];
+    *ask = (ds_eval_query){.op = op,
+                           .channel = (uint32_t)channel,
+                           .v = op == DS_QUERY_VALUE ? NULL : r->v,
+                           .w = op == DS_QUERY_HV ? r->w : NULL,
+                           .out = r->out + *at,
+                           .bytes = bytes};
     memset(ask->out, 0xff, bytes);
     *at += (bytes + 7) / 8 * 8;
-    r->list[r->io.asks++] = ask;
+    r->list[r->io.queries++] = ask;
 }
 
 void ds_check_row_ask(const ds_check_items *s, const ds_check_item *item, ds_check_row *r)
@@ -388,23 +386,22 @@ void ds_check_row_ask(const ds_check_items *s, const ds_check_item *item, ds_che
     for (uint64_t i = 0; q->want != 0 && i < s->n; i++) {
         r->grad[i] = ds_check_poison();
     }
-    r->io = (ds_eval){.struct_size = sizeof r->io,
-                      .want = q->want,
+    r->io = (ds_eval){.want = q->want,
                       .n = s->n,
                       .x = r->x,
                       .noise_key = key_of(item->point),
                       .grad = q->want != 0 ? r->grad : NULL,
                       .loss = ds_check_poison(),
-                      .outcome = UINT32_MAX,
+                      .outcome = DS_EVAL_OK,
                       .bad_step = -1};
     if (q->op != 0) {
         draw_vectors(s, item, r);
         add_ask(r, s, q->channel, q->op, &at);
     }
     for (uint64_t k = 0; q->values && k < s->shown; k++) {
-        add_ask(r, s, k, DS_ASK_VALUE, &at);
+        add_ask(r, s, k, DS_QUERY_VALUE, &at);
     }
-    r->io.ask = r->io.asks > 0 ? r->list : NULL;
+    r->io.query = r->io.queries > 0 ? r->list : NULL;
 }
 
 /* A text as a number. */
@@ -468,7 +465,7 @@ static void evaluate(ds_check_player *p, double *out)
     env->h.errors = 0;
     env->h.error_text[0] = '\0';
     ds_flight_begin(r->x, s->n, r->io.want, r->io.noise_key, 1);
-    const ds_status status = env->vt->evaluate(env->self, &r->io);
+    const ds_status status = ds_eval_call(env->vt, env->self, &r->io);
     ds_flight_end();
     ds_check_row_take(s, p->item, r, status, env->h.error_text, out);
     forget_row(s, p->item, r);
@@ -488,7 +485,7 @@ static void reset(ds_check_player *p, const ds_check_item_call *call, double *ou
     const uint64_t key = key_of(p->item->point) + (call->step != 0 ? 3 : 0);
     p->env->h.error_text[0] = '\0';
     fill(p->obs, p->s->rl.n_obs);
-    const ds_status status = p->rl.reset(p->env->self, key, p->obs);
+    const ds_status status = ds_step_begin_call(&p->rl, p->env->self, 0, key, p->obs, NULL);
     out[0] = (double)status;
     out[1] = status != DS_OK ? text_number(p->env->h.error_text) : 0;
     if (status == DS_OK) {
@@ -502,20 +499,16 @@ static void reset(ds_check_player *p, const ds_check_item_call *call, double *ou
 
 static void step(ds_check_player *p, const ds_check_item_call *call, double *out)
 {
-    const ds_rl_info *rl = &p->s->rl;
+    const ds_steps_info *rl = &p->s->rl;
     const double *actions = p->s->x + p->item->point * p->s->n;
     if (p->over) {
         return;
     }
     memcpy(p->action, actions + call->step * rl->n_act, rl->n_act * sizeof *p->action);
     fill(p->obs, rl->n_obs);
-    ds_rl_step io = {.struct_size = sizeof io,
-                     .action = p->action,
-                     .obs = p->obs,
-                     .reward = ds_check_poison(),
-                     .loss = ds_check_poison()};
+    ds_step io = {.action = p->action, .obs = p->obs, .reward = ds_check_poison(), .loss = ds_check_poison()};
     p->env->h.error_text[0] = '\0';
-    const ds_status status = p->rl.step(p->env->self, &io);
+    const ds_status status = ds_step_call(&p->rl, p->env->self, 0, &io);
     const int good = status == DS_OK && io.outcome == DS_EVAL_OK;
     out[STATUS] = (double)status;
     out[OUTCOME] = (double)io.outcome;
@@ -524,11 +517,11 @@ static void step(ds_check_player *p, const ds_check_item_call *call, double *out
     if (good) {
         out[STEP_ENDED] = (double)io.ended;
         out[STEP_REWARD] = io.reward;
-        out[STEP_LOSS] = io.ended != DS_RL_GOES_ON ? io.loss : 0;
+        out[STEP_LOSS] = io.ended != DS_STEPS_CONTINUES ? io.loss : 0;
         memcpy(out + STEP_HEAD, p->obs, rl->n_obs * sizeof *out);
     }
     p->taken += good != 0;
-    p->over = !good || io.ended != DS_RL_GOES_ON;
+    p->over = !good || io.ended != DS_STEPS_CONTINUES;
     p->sweeping = 0;
     fill(p->obs, rl->n_obs); /* dead for the plugin */
     fill(p->action, rl->n_act);
@@ -538,15 +531,15 @@ static void begin(ds_check_player *p, const ds_check_item_call *call, double *ou
 {
     const uint64_t last = call->step < p->taken ? call->step : p->taken;
     if (last > 0) {
-        const ds_status status = p->sweeps.begin(p->env->self, last);
-        out[STATUS] = (double)status;
-        p->sweeping = status == DS_OK;
+        out[STATUS] = (double)DS_OK;
+        p->sweeping = 1;
+        p->last = last;
     }
 }
 
 static void back(ds_check_player *p, const ds_check_item_call *call, double *out)
 {
-    const ds_rl_info *rl = &p->s->rl;
+    const ds_steps_info *rl = &p->s->rl;
     const uint64_t point = p->item->point;
     if (!p->sweeping || call->step >= p->taken) {
         return;
@@ -555,12 +548,12 @@ static void back(ds_check_player *p, const ds_check_item_call *call, double *out
         p->obs[i] = call->weights == PLAIN ? 0 : ds_check_number(point + 11, call->step, i);
     }
     fill(p->bar, rl->n_act);
-    ds_rl_back io = {.struct_size = sizeof io,
-                     .step = call->step,
-                     .reward_bar = call->weights == PLAIN ? -1 : ds_check_number(point + 12, call->step, 0),
-                     .obs_bar = p->obs,
-                     .action_bar = p->bar};
-    const ds_status status = p->sweeps.back(p->env->self, &io);
+    ds_back io = {.step = call->step,
+                  .begins = call->step + 1 == p->last,
+                  .reward_bar = call->weights == PLAIN ? -1 : ds_check_number(point + 12, call->step, 0),
+                  .obs_bar = p->obs,
+                  .action_bar = p->bar};
+    const ds_status status = ds_back_call(&p->sweeps, p->env->self, 0, &io);
     out[STATUS] = (double)status;
     p->sweeping = status == DS_OK;
     if (status == DS_OK) {
@@ -584,13 +577,14 @@ int ds_check_player_open(const ds_check_items *s, ds_check_env *env, ds_check_pl
         p->bar = p->action + s->rl.n_act;
         p->obs = p->bar + s->rl.n_act;
         if (p->action == NULL ||
-            DS_SIZED_READ(&p->rl, (const ds_rl *)env->vt->get_extension(env->self, DS_EXT_RL), DS_RL_SIZE_1_0,
-                          "", "the table of " DS_EXT_RL, &e) != 0 ||
+            DS_SIZED_READ(&p->rl, (const ds_env_steps *)env->vt->get_extension(env->self, DS_EXT_STEPS),
+                          DS_ENV_STEPS_SIZE_1_0, "", "the table of " DS_EXT_STEPS, &e) != 0 ||
             (s->has_sweeps &&
-             (DS_SIZED_READ(&p->sweeps,
-                            (const ds_rl_gradient *)env->vt->get_extension(env->self, DS_EXT_RL_GRADIENT),
-                            DS_RL_GRADIENT_SIZE_1_0, "", "the table of " DS_EXT_RL_GRADIENT, &e) != 0 ||
-              p->sweeps.begin == NULL || p->sweeps.back == NULL))) {
+             (DS_SIZED_READ(
+                  &p->sweeps,
+                  (const ds_env_steps_gradient *)env->vt->get_extension(env->self, DS_EXT_STEPS_GRADIENT),
+                  DS_ENV_STEPS_GRADIENT_SIZE_1_0, "", "the table of " DS_EXT_STEPS_GRADIENT, &e) != 0 ||
+              p->sweeps.back == NULL))) {
             ds_check_fail(s->c, "the tables of stepwise control cannot be read");
             ds_check_player_close(p);
             return 0;

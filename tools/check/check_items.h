@@ -6,7 +6,7 @@
 #ifndef DS_CHECK_CHECK_ITEMS_H
 #define DS_CHECK_CHECK_ITEMS_H
 
-#include <diffsim/ext/rl_gradient.h>
+#include <diffsim/ext/draft/steps_gradient.h>
 
 #include "harness/check_host.h"
 #include "plugin/channels.h"
@@ -44,7 +44,7 @@ typedef struct ds_check_items {
     uint64_t shown; /* channels whose values are asked together: the first ones */
     ds_check_question question[DS_CHECK_QUESTIONS];
     int has_steps, has_sweeps;
-    ds_rl_info rl;
+    ds_steps_info rl;
     ds_check_item *item;
     uint64_t size;  /* numbers of all items */
     double seconds; /* estimate for playing all items once */
@@ -58,7 +58,7 @@ void ds_check_items_close(ds_check_items *s);
 /* The buffers of one evaluation with a question. */
 typedef struct ds_check_row {
     ds_eval io;
-    ds_ask ask[DS_MAX_ASKS], *list[DS_MAX_ASKS];
+    ds_eval_query ask[DS_MAX_QUERIES], *list[DS_MAX_QUERIES];
     double *room;
     unsigned char *out;
     double *x, *grad, *v, *w;
@@ -80,13 +80,14 @@ void ds_check_row_same(ds_check *c, const ds_check_items *s, const ds_check_item
 typedef struct ds_check_player {
     const ds_check_items *s;
     ds_check_env *env;
-    ds_rl rl;
-    ds_rl_gradient sweeps;
+    ds_env_steps rl;
+    ds_env_steps_gradient sweeps;
     ds_check_row row;
     double *action, *obs, *bar; /* room */
     const ds_check_item *item;
     double *out;
     uint64_t at, taken; /* next call; steps of the episode taken with outcome DS_EVAL_OK */
+    uint64_t last;      /* the sweep begins behind so many steps */
     int over, sweeping;
 } ds_check_player;
 

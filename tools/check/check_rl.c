@@ -19,7 +19,7 @@ int ds_check_steps_open(ds_check *c, ds_check_steps *b)
     const char *const *listed = c->module->plugin->desc->extensions;
     memset(b, 0, sizeof *b);
     b->c = c;
-    while (listed != NULL && *listed != NULL && strcmp(*listed, DS_EXT_RL) != 0) {
+    while (listed != NULL && *listed != NULL && strcmp(*listed, DS_EXT_STEPS) != 0) {
         listed++;
     }
     if (listed == NULL || *listed == NULL) {
@@ -30,19 +30,21 @@ int ds_check_steps_open(ds_check *c, ds_check_steps *b)
         return 0;
     }
     const ds_env_vtable *vt = b->env.vt;
-    const ds_rl *theirs = vt->get_extension != NULL ? vt->get_extension(b->env.self, DS_EXT_RL) : NULL;
+    const ds_env_steps *theirs =
+        vt->get_extension != NULL ? vt->get_extension(b->env.self, DS_EXT_STEPS) : NULL;
     ds_error e;
-    b->info = (ds_rl_info){.struct_size = sizeof b->info};
+    b->info = (ds_steps_info){.struct_size = sizeof b->info};
     b->rl = &b->table;
     if (theirs == NULL) {
         ds_check_skip(c, "this environment offers no stepwise control");
         b->rl = NULL;
-    } else if (DS_SIZED_READ(&b->table, theirs, DS_RL_SIZE_1_0, "", "the table of " DS_EXT_RL, &e) != 0) {
+    } else if (DS_SIZED_READ(&b->table, theirs, DS_ENV_STEPS_SIZE_1_0, "", "the table of " DS_EXT_STEPS,
+                             &e) != 0) {
         ds_check_fail(c, "%s", e.text);
-        ds_check_hint(c, "static const ds_rl table = {.struct_size = sizeof table, ...};");
+        ds_check_hint(c, "static const ds_env_steps table = {.struct_size = sizeof table, ...};");
         b->rl = NULL;
     } else if (b->rl->info(b->env.self, &b->info) != DS_OK) {
-        ds_check_fail(c, "info() of " DS_EXT_RL " fails");
+        ds_check_fail(c, "info() of " DS_EXT_STEPS " fails");
         b->rl = NULL;
     } else if (b->info.horizon < 1 || b->info.n_act < 1 || b->info.n_obs < 1 ||
                b->info.horizon * b->info.n_act != b->env.n) {
@@ -106,9 +108,9 @@ int ds_check_steps_play(ds_check_steps *b, uint64_t key, uint64_t most, ds_check
     ds_check *c = b->c;
     memset(ep, 0, sizeof *ep);
     poison(b);
-    ds_status st = b->rl->reset(b->env.self, key, b->obs);
+    ds_status st = ds_step_begin_call(b->rl, b->env.self, 0, key, b->obs, NULL);
     if (st != DS_OK) {
-        ds_check_fail(c, "reset() returned %s: %.200s", ds_status_name(st), b->env.h.error_text);
+        ds_check_fail(c, "begin() returned %s: %.200s", ds_status_name(st), b->env.h.error_text);
         return 0;
     }
     if (!look_at_obs(b, 0, &ep->hash)) {
@@ -116,13 +118,10 @@ int ds_check_steps_play(ds_check_steps *b, uint64_t key, uint64_t most, ds_check
     }
     for (uint64_t t = 0; t < b->info.horizon && t < most; t++) {
         memcpy(b->action, b->x + t * b->info.n_act, b->info.n_act * sizeof *b->action);
-        ds_rl_step io = {.struct_size = sizeof io,
-                         .action = b->action,
-                         .obs = b->obs,
-                         .reward = ds_check_poison(),
-                         .loss = ds_check_poison()};
+        ds_step io = {
+            .action = b->action, .obs = b->obs, .reward = ds_check_poison(), .loss = ds_check_poison()};
         poison(b);
-        st = b->rl->step(b->env.self, &io);
+        st = ds_step_call(b->rl, b->env.self, 0, &io);
         for (uint64_t i = 0; i < b->info.n_act; i++) {
             b->action[i] = ds_check_poison(); /* dead for the plugin */
         }
@@ -148,7 +147,7 @@ int ds_check_steps_play(ds_check_steps *b, uint64_t key, uint64_t most, ds_check
         }
         ep->sum += io.reward;
         ep->hash = mix(ep->hash, io.reward);
-        if (io.ended != DS_RL_GOES_ON) {
+        if (io.ended != DS_STEPS_CONTINUES) {
             ep->loss = io.loss;
             return 1;
         }
@@ -157,9 +156,9 @@ int ds_check_steps_play(ds_check_steps *b, uint64_t key, uint64_t most, ds_check
         return 1;
     }
     ds_check_fail(c, "the episode goes on after its last step");
-    ds_check_hint(
-        c, "set `ended` and the loss with step `horizon`: DS_RL_TERMINATED, or DS_RL_TRUNCATED where info() "
-           "says DS_RL_TIME_LIMIT");
+    ds_check_hint(c, "set `ended` and the loss with step `horizon`: DS_STEPS_TERMINATED, or "
+                     "DS_STEPS_TRUNCATED where info() "
+                     "says DS_STEPS_TIME_LIMIT");
     return 0;
 }
 
@@ -241,21 +240,21 @@ static void rl_loss(ds_check *c)
 /* What is wrong with the end of one episode; 0 = recorded. */
 static int sound_end(const ds_check_steps *b, const ds_check_episode *ep)
 {
-    int limit = (b->info.flags & DS_RL_TIME_LIMIT) != 0, reached = ep->steps == b->info.horizon;
+    int limit = (b->info.flags & DS_STEPS_TIME_LIMIT) != 0, reached = ep->steps == b->info.horizon;
     if (ep->outcome != DS_EVAL_OK) { /* over in any case, and terminated */
         return 1;
     }
-    if (ep->ended > DS_RL_TRUNCATED) {
+    if (ep->ended > DS_STEPS_TRUNCATED) {
         ds_check_fail(b->c, "step %llu: `ended` is %u", (unsigned long long)ep->steps - 1, ep->ended);
-        ds_check_hint(b->c, "it is DS_RL_GOES_ON, DS_RL_TERMINATED or DS_RL_TRUNCATED");
+        ds_check_hint(b->c, "it is DS_STEPS_CONTINUES, DS_STEPS_TERMINATED or DS_STEPS_TRUNCATED");
         return 0;
     }
-    if (reached && ep->ended == DS_RL_TRUNCATED && !limit) {
+    if (reached && ep->ended == DS_STEPS_TRUNCATED && !limit) {
         ds_check_fail(b->c,
-                      "an episode is truncated at the horizon, and info() does not say DS_RL_TIME_LIMIT");
+                      "an episode is truncated at the horizon, and info() does not say DS_STEPS_TIME_LIMIT");
         ds_check_hint(
             b->c, "where the loss is that of the final state the horizon is a part of the task: terminate "
-                  "there; where the task would go on behind it, set DS_RL_TIME_LIMIT in info()");
+                  "there; where the task would go on behind it, set DS_STEPS_TIME_LIMIT in info()");
         return 0;
     }
     return 1;
@@ -264,14 +263,15 @@ static int sound_end(const ds_check_steps *b, const ds_check_episode *ep)
 /* That none is truncated by the time limit shows over many: one may end by the rules in its last step. */
 static void judge_limit(const ds_check_steps *b, uint64_t reached, uint64_t truncated)
 {
-    if ((b->info.flags & DS_RL_TIME_LIMIT) != 0 && reached > 0 && truncated == 0) {
+    if ((b->info.flags & DS_STEPS_TIME_LIMIT) != 0 && reached > 0 && truncated == 0) {
         ds_check_fail(b->c,
-                      "info() says DS_RL_TIME_LIMIT, and all %llu episodes that reached the horizon are "
+                      "info() says DS_STEPS_TIME_LIMIT, and all %llu episodes that reached the horizon are "
                       "terminated there",
                       (unsigned long long)reached);
         ds_check_hint(
-            b->c, "set `ended` = DS_RL_TRUNCATED in step `horizon` unless the rules end the episode in that "
-                  "very step: whoever learns values takes that of a terminated state as 0");
+            b->c,
+            "set `ended` = DS_STEPS_TRUNCATED in step `horizon` unless the rules end the episode in that "
+            "very step: whoever learns values takes that of a terminated state as 0");
     }
 }
 
@@ -295,7 +295,7 @@ static void rl_ended(ds_check *c)
         }
         int whole = ep.outcome == DS_EVAL_OK && ep.steps == b.info.horizon;
         reached += whole;
-        truncated += whole && ep.ended == DS_RL_TRUNCATED;
+        truncated += whole && ep.ended == DS_STEPS_TRUNCATED;
         early += ep.outcome == DS_EVAL_OK && !whole;
     }
     if (c->failed == 0) {
@@ -303,7 +303,7 @@ static void rl_ended(ds_check *c)
         ds_check_note(
             c, "%llu of %llu episodes reached the horizon, %s; %llu were truncated there, %llu ended before",
             (unsigned long long)reached, (unsigned long long)count,
-            b.info.flags & DS_RL_TIME_LIMIT ? "a time limit" : "a part of the task",
+            b.info.flags & DS_STEPS_TIME_LIMIT ? "a time limit" : "a part of the task",
             (unsigned long long)truncated, (unsigned long long)early);
     }
     ds_check_steps_close(&b);
@@ -334,7 +334,7 @@ static void rl_repeat(ds_check *c)
         if (play(&b, 7, &again)) {
             same(&b, &first, &again, "after an evaluate() in between");
         }
-        b.rl->reset(b.env.self, 9, b.obs); /* an episode that is given up */
+        ds_step_begin_call(b.rl, b.env.self, 0, 9, b.obs, NULL); /* an episode that is given up */
         if (play(&b, 7, &again)) {
             same(&b, &first, &again, "after an episode that was given up");
         }
@@ -352,13 +352,13 @@ static void rl_repeat(ds_check *c)
 /* A step where there is no episode. */
 static void expect_state(ds_check_steps *b, const char *when)
 {
-    ds_rl_step io = {.struct_size = sizeof io, .action = b->x, .obs = b->obs};
-    ds_status st = b->rl->step(b->env.self, &io);
+    ds_step io = {.action = b->x, .obs = b->obs};
+    ds_status st = ds_step_call(b->rl, b->env.self, 0, &io);
     if (st != DS_E_STATE) {
         ds_check_fail(b->c, "step() %s returned %s, not DS_E_STATE", when, ds_status_name(st));
         ds_check_hint(
             b->c,
-            "keep in the instance whether an episode is open: reset() opens it, its end, evaluate() and "
+            "keep in the instance whether an episode is open: begin() opens it, its end, evaluate() and "
             "create() close it");
     }
 }
@@ -373,21 +373,21 @@ static void rl_strange(ds_check *c)
         return;
     }
     memcpy(b.x, b.env.x0, b.env.n * sizeof *b.x);
-    expect_state(&b, "before the first reset()");
+    expect_state(&b, "before the first begin()");
     if (play(&b, 0, &before)) {
         expect_state(&b, "after the end");
-        b.rl->reset(b.env.self, 0, b.obs);
+        ds_step_begin_call(b.rl, b.env.self, 0, 0, b.obs, NULL);
         ds_check_evaluate(&b.env, b.env.x0, 0, 0, NULL, &a);
         expect_state(&b, "after an evaluate()");
         double *action = calloc(b.info.n_act, sizeof *action);
         for (size_t k = 0; action != NULL && k < sizeof strange / sizeof strange[0]; k++) {
-            b.rl->reset(b.env.self, 0, b.obs);
+            ds_step_begin_call(b.rl, b.env.self, 0, 0, b.obs, NULL);
             for (uint64_t i = 0; i < b.info.n_act; i++) {
                 action[i] = strange[k];
             }
             for (uint64_t t = 0; t < b.info.horizon && t < 3; t++) {
-                ds_rl_step io = {.struct_size = sizeof io, .action = action, .obs = b.obs};
-                b.rl->step(b.env.self, &io); /* what it says does not matter: it must not crash */
+                ds_step io = {.action = action, .obs = b.obs};
+                ds_step_call(b.rl, b.env.self, 0, &io); /* what it says does not matter: it must not crash */
             }
         }
         free(action);

@@ -3,7 +3,7 @@
 #ifndef DS_CHECK_CHECK_RL_H
 #define DS_CHECK_CHECK_RL_H
 
-#include <diffsim/ext/rl.h>
+#include <diffsim/ext/steps.h>
 
 #include "harness/check_host.h"
 
@@ -18,9 +18,9 @@ typedef struct ds_check_episode {
 typedef struct ds_check_steps {
     ds_check *c;
     ds_check_env env;
-    const ds_rl *rl; /* NULL, or `table`: in our own size */
-    ds_rl table;
-    ds_rl_info info;
+    const ds_env_steps *rl; /* NULL, or `table`: in our own size */
+    ds_env_steps table;
+    ds_steps_info info;
     double *x, *obs, *action; /* actions of all steps; the last observation; room for an action */
     /* Of every step, where they are not NULL: horizon rewards, horizon x n_obs numbers. */
     double *rewards, *observed;

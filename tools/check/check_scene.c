@@ -3,7 +3,7 @@
  * on the loss. What ds_snapshot_collect() tests (sizes, names, index numbers) is not repeated. */
 #include "config.h"
 
-#include <diffsim/ext/rl.h>
+#include <diffsim/ext/steps.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,23 +41,23 @@ static void compare(ds_check *c, const ds_snapshot *a, const ds_snapshot *b)
  * played (rl.loss says why). */
 static int play_start(ds_check_env *env, uint64_t *taken, uint64_t *horizon)
 {
-    ds_rl own;
-    ds_rl_info info = {.struct_size = sizeof info};
-    const ds_rl *theirs = env->vt->get_extension(env->self, DS_EXT_RL), *rl = &own;
+    ds_env_steps own;
+    ds_steps_info info = {.struct_size = sizeof info};
+    const ds_env_steps *theirs = env->vt->get_extension(env->self, DS_EXT_STEPS), *rl = &own;
     ds_error e;
-    if (DS_SIZED_READ(&own, theirs, DS_RL_SIZE_1_0, "", "the table of " DS_EXT_RL, &e) != 0 ||
+    if (DS_SIZED_READ(&own, theirs, DS_ENV_STEPS_SIZE_1_0, "", "the table of " DS_EXT_STEPS, &e) != 0 ||
         rl->info(env->self, &info) != DS_OK || info.n_act < 1 || info.horizon < 1 ||
         info.horizon > env->n / info.n_act) {
         return 0;
     }
     double *obs = calloc(info.n_obs + 1, sizeof *obs);
-    int played = obs != NULL && rl->reset(env->self, 0, obs) == DS_OK;
+    int played = obs != NULL && ds_step_begin_call(rl, env->self, 0, 0, obs, NULL) == DS_OK;
     *taken = 0;
     *horizon = info.horizon;
-    for (uint32_t ended = 0; played && ended == DS_RL_GOES_ON && *taken < info.horizon; ++*taken) {
-        ds_rl_step io = {.struct_size = sizeof io, .action = env->x0 + *taken * info.n_act, .obs = obs};
-        played = rl->step(env->self, &io) == DS_OK;
-        ended = io.outcome != DS_EVAL_OK ? DS_RL_TERMINATED : io.ended;
+    for (uint32_t ended = 0; played && ended == DS_STEPS_CONTINUES && *taken < info.horizon; ++*taken) {
+        ds_step io = {.action = env->x0 + *taken * info.n_act, .obs = obs};
+        played = ds_step_call(rl, env->self, 0, &io) == DS_OK;
+        ended = io.outcome != DS_EVAL_OK ? DS_STEPS_TERMINATED : io.ended;
     }
     free(obs);
     return played;
@@ -71,7 +71,7 @@ static void look_at_frames(ds_check *c, ds_check_env *env, uint64_t frames)
     if (frames == steps + 1) {
         return;
     }
-    if (frames > steps + 1 || env->vt->get_extension(env->self, DS_EXT_RL) == NULL) {
+    if (frames > steps + 1 || env->vt->get_extension(env->self, DS_EXT_STEPS) == NULL) {
         ds_check_fail(c, "the scene has %llu frames, info() says %llu steps: steps + 1 are wanted",
                       (unsigned long long)frames, (unsigned long long)steps);
         ds_check_hint(c, "%s", hint);

@@ -3,7 +3,7 @@
  * keep its rules. */
 #include "config.h"
 
-#include <diffsim/ext/score.h>
+#include <diffsim/ext/draft/score.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -52,14 +52,13 @@ static int ask(ds_check *c, ds_check_env *env, const ds_env_score *ext, const ds
 {
     const uint32_t want = env->has_gradient ? DS_WANT_GRAD : 0;
     ds_check_answer with = {.status = DS_OK,
-                            .io = {.struct_size = sizeof with.io,
-                                   .want = want,
+                            .io = {.want = want,
                                    .n = env->n,
                                    .x = x,
                                    .noise_key = key,
                                    .grad = want != 0 ? out->grad : NULL,
                                    .loss = NAN,
-                                   .outcome = UINT32_MAX,
+                                   .outcome = DS_EVAL_OK,
                                    .bad_step = -1}},
                     alone;
     ds_score s = {.struct_size = sizeof s,
@@ -74,7 +73,9 @@ static int ask(ds_check *c, ds_check_env *env, const ds_env_score *ext, const ds
         out->noise[i] = ds_check_poison();
     }
     ds_flight_begin(x, env->n, want, key, 1);
-    const ds_status status = ext->evaluate(env->self, &with.io, &s);
+    ds_eval_table t;
+    ds_eval_table_of(&with.io, &t);
+    const ds_status status = ext->evaluate(env->self, &t.rows, &t.results, &s);
     ds_flight_end();
     out->baseline = s.baseline;
     if (status != DS_OK) {
@@ -132,9 +133,11 @@ static void compare_noise(ds_check *c, const ds_score_info *info, const asked *a
 
 static void refuse_sigma(ds_check *c, ds_check_env *env, const ds_env_score *ext, asked *a)
 {
-    ds_eval io = {.struct_size = sizeof io, .n = env->n, .x = env->x0};
+    ds_eval io = {.n = env->n, .x = env->x0};
     ds_score s = {.struct_size = sizeof s, .sigma = -1, .score = a->score};
-    const ds_status status = ext->evaluate(env->self, &io, &s);
+    ds_eval_table t;
+    ds_eval_table_of(&io, &t);
+    const ds_status status = ext->evaluate(env->self, &t.rows, &t.results, &s);
     if (status != DS_E_ARG) {
         ds_check_fail(c, "sigma = -1 is answered by %s", ds_status_name(status));
     } else {

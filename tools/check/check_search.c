@@ -2,7 +2,7 @@
 /* check_search.c - conformance of run(): what an optimizer asks, that it ends, that it repeats itself. */
 #include "config.h"
 
-#include <diffsim/ext/rl.h>
+#include <diffsim/ext/steps.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -200,7 +200,7 @@ static void look_at_wishes(ds_check *c, const ds_check_search *s, const char *wh
         const char *id, *words;
     } wishes[] = {{s->wanted_gradient, DS_HAS_GRADIENT, "gradients"},
                   {s->wanted_residuals + s->wanted_products, DS_HAS_RESIDUALS, "residuals"},
-                  {s->wanted_episodes, DS_EXT_RL, "episodes"}};
+                  {s->wanted_episodes, DS_EXT_STEPS, "episodes"}};
     for (size_t k = 0; k < sizeof wishes / sizeof wishes[0]; k++) {
         if (wishes[k].wanted > 0 && !ds_desc_uses(c->module->plugin->desc, wishes[k].id)) {
             ds_check_fail(c,
@@ -539,13 +539,13 @@ static void search_with_ends(ds_check *c, const char *name, ds_check_search *s)
     ds_check_search_run(c, name, s);
     if (s->created && s->status < 0) {
         ds_check_fail(c, "%s: run() returned %s: %.200s", name, ds_status_name(s->status), s->message);
-        ds_check_hint(c, "an episode is over where `ended` is DS_RL_TERMINATED or DS_RL_TRUNCATED");
+        ds_check_hint(c, "an episode is over where `ended` is DS_STEPS_TERMINATED or DS_STEPS_TRUNCATED");
     }
 }
 
 static void search_endings(ds_check *c)
 {
-    if (!ds_desc_uses(c->module->plugin->desc, DS_EXT_RL)) {
+    if (!ds_desc_uses(c->module->plugin->desc, DS_EXT_STEPS)) {
         ds_check_skip(c, "it does not step through episodes");
         return;
     }

@@ -3,7 +3,7 @@
  * the gradient of evaluate(), that of any sum of rewards and observations, linear, and without a trace. */
 #include "config.h"
 
-#include <diffsim/ext/rl_gradient.h>
+#include <diffsim/ext/draft/steps_gradient.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,21 +24,21 @@ static int play(ds_check_steps *b, ds_check_episode *ep)
 }
 
 /* Its derivatives in a struct of our own; 0 where there are none, or where they are wrong (recorded). */
-static int open_gradient(const ds_check_steps *b, ds_rl_gradient *own)
+static int open_gradient(const ds_check_steps *b, ds_env_steps_gradient *own)
 {
     ds_error e;
-    const ds_rl_gradient *theirs = b->env.vt->get_extension(b->env.self, DS_EXT_RL_GRADIENT);
+    const ds_env_steps_gradient *theirs = b->env.vt->get_extension(b->env.self, DS_EXT_STEPS_GRADIENT);
     if (theirs == NULL) {
         ds_check_skip(b->c, "this environment offers no derivatives of stepwise control");
         return 0;
     }
-    if (DS_SIZED_READ(own, theirs, DS_RL_GRADIENT_SIZE_1_0, "", "the table of " DS_EXT_RL_GRADIENT, &e) !=
-        0) {
+    if (DS_SIZED_READ(own, theirs, DS_ENV_STEPS_GRADIENT_SIZE_1_0, "", "the table of " DS_EXT_STEPS_GRADIENT,
+                      &e) != 0) {
         ds_check_fail(b->c, "%s", e.text);
         return 0;
     }
-    if (own->begin == NULL || own->back == NULL) {
-        ds_check_fail(b->c, "a function of " DS_EXT_RL_GRADIENT " is missing");
+    if (own->back == NULL) {
+        ds_check_fail(b->c, "a function of " DS_EXT_STEPS_GRADIENT " is missing");
         return 0;
     }
     return 1;
@@ -91,26 +91,26 @@ static double observation_adjoint(const adjoints *a, uint64_t t, uint64_t i)
 
 /* Goes back from behind step `last` to step `stop`; out has n numbers, those of other steps are left. 0 where
  * the contract was broken (recorded). */
-static int sweep(const ds_check_steps *b, const ds_rl_gradient *g, uint64_t last, uint64_t stop,
+static int sweep(const ds_check_steps *b, const ds_env_steps_gradient *g, uint64_t last, uint64_t stop,
                  const adjoints *a, double *out)
 {
     const uint64_t m = b->info.n_act, n_obs = b->info.n_obs;
     double *bar = malloc(n_obs * sizeof *bar);
-    ds_status st = bar == NULL ? DS_E_NOMEM : g->begin(b->env.self, last);
+    ds_status st = bar == NULL ? DS_E_NOMEM : DS_OK;
     int sound = 1;
     for (uint64_t t = last; sound && st == DS_OK && t-- > stop;) {
-        ds_rl_back io = {.struct_size = sizeof io,
-                         .step = t,
-                         .reward_bar = reward_adjoint(a, t),
-                         .obs_bar = bar,
-                         .action_bar = out + t * m};
+        ds_back io = {.step = t,
+                      .begins = t + 1 == last,
+                      .reward_bar = reward_adjoint(a, t),
+                      .obs_bar = bar,
+                      .action_bar = out + t * m};
         for (uint64_t i = 0; i < n_obs; i++) {
             bar[i] = observation_adjoint(a, t, i);
         }
         for (uint64_t i = 0; i < m; i++) {
             io.action_bar[i] = ds_check_poison();
         }
-        st = g->back(b->env.self, &io);
+        st = ds_back_call(g, b->env.self, 0, &io);
         sound = st != DS_OK || look_at_bar(b, t, io.action_bar);
     }
     free(bar);
@@ -132,7 +132,8 @@ static double distance_of(uint64_t n, const double *v, const double *w)
 }
 
 /* Rewards backwards are the gradient of evaluate(). */
-static void compare_with_gradient(ds_check_steps *b, const ds_rl_gradient *g, double *swept, double *grad)
+static void compare_with_gradient(ds_check_steps *b, const ds_env_steps_gradient *g, double *swept,
+                                  double *grad)
 {
     ds_check_answer a;
     ds_check_episode ep;
@@ -159,7 +160,7 @@ static void compare_with_gradient(ds_check_steps *b, const ds_rl_gradient *g, do
 /* What a sweep differentiates: the sum of its adjoints times rewards and observations of its steps. */
 typedef struct objective {
     ds_check_steps *b;
-    const ds_rl_gradient *g;
+    const ds_env_steps_gradient *g;
     const adjoints *a;
     uint64_t last, stop;
     double *swept, *d, *room; /* n values each */
@@ -266,7 +267,8 @@ static void compare_slopes(objective *o, double *x, const char *what)
 }
 
 /* Adjoints of everything at every step, of one step alone, of rewards or observations alone, and windows. */
-static void compare_with_differences(ds_check_steps *b, const ds_rl_gradient *g, double *room, uint64_t k)
+static void compare_with_differences(ds_check_steps *b, const ds_env_steps_gradient *g, double *room,
+                                     uint64_t k)
 {
     ds_check *c = b->c;
     ds_check_episode ep;
@@ -316,7 +318,7 @@ static void compare_with_differences(ds_check_steps *b, const ds_rl_gradient *g,
 static void rl_gradient(ds_check *c)
 {
     ds_check_steps b;
-    ds_rl_gradient g;
+    ds_env_steps_gradient g;
     if (!ds_check_steps_open(c, &b)) {
         return;
     }
@@ -359,7 +361,7 @@ static int adds_up(uint64_t n, const double *one, const double *two, const doubl
 }
 
 /* Sums, multiples and zeros of adjoints, over one episode. */
-static void sweeps_are_linear(ds_check_steps *b, const ds_rl_gradient *g, uint64_t steps, double *room)
+static void sweeps_are_linear(ds_check_steps *b, const ds_env_steps_gradient *g, uint64_t steps, double *room)
 {
     static const double sizes[] = {-1, 0.01, 1024, 0x1p-60, 0x1p60};
     const uint64_t taken = steps * b->info.n_act;
@@ -419,45 +421,51 @@ static void expect(ds_check *c, ds_status st, const char *what)
     }
 }
 
-static ds_status go_back(ds_check_steps *b, const ds_rl_gradient *g, uint64_t step, double *room)
+static ds_status go_back(ds_check_steps *b, const ds_env_steps_gradient *g, uint64_t step, uint32_t begins,
+                         double *room)
 {
-    ds_rl_back io = {.struct_size = sizeof io,
-                     .step = step,
-                     .reward_bar = -1,
-                     .obs_bar = memset(b->obs, 0, b->info.n_obs * sizeof *b->obs),
-                     .action_bar = room};
-    return g->back(b->env.self, &io);
+    ds_back io = {.step = step,
+                  .begins = begins,
+                  .reward_bar = -1,
+                  .obs_bar = memset(b->obs, 0, b->info.n_obs * sizeof *b->obs),
+                  .action_bar = room};
+    return ds_back_call(g, b->env.self, 0, &io);
 }
 
 /* Calls out of turn, in an episode of `steps` steps at b->x. */
-static void sweeps_out_of_turn(ds_check_steps *b, const ds_rl_gradient *g, uint64_t steps, double *room)
+static void sweeps_out_of_turn(ds_check_steps *b, const ds_env_steps_gradient *g, uint64_t steps,
+                               double *room)
 {
     ds_check *c = b->c;
     ds_check_episode ep;
     ds_check_answer a;
-    const uint64_t some = steps > 2 ? 2 : 1;
-    b->rl->reset(b->env.self, KEY, b->obs);
-    expect(c, g->begin(b->env.self, 1), "begin(1) of a sweep before the first step");
+    const uint64_t some = steps > 3 ? 3 : steps > 2 ? 2 : 1;
+    ds_step_begin_call(b->rl, b->env.self, 0, KEY, b->obs, NULL);
+    expect(c, go_back(b, g, 0, 1, room), "a sweep that begins before the first step");
     if (some < steps && ds_check_steps_play(b, KEY, some, &ep)) {
-        expect(c, g->begin(b->env.self, some + 1), "begin() of a sweep behind a step that was not taken yet");
-        if (some > 1 && g->begin(b->env.self, some) == DS_OK) {
-            expect(c, go_back(b, g, 0, room), "back() over step 0 before the step behind it");
+        expect(c, go_back(b, g, some, 1, room), "a sweep that begins at a step that was not taken yet");
+        if (go_back(b, g, some - 1, 1, room) == DS_OK) {
+            expect(c, go_back(b, g, some - 1, 0, room), "back() over the same step twice in one sweep");
         }
-        if (g->begin(b->env.self, some) == DS_OK) {
-            ds_rl_step io = {.struct_size = sizeof io, .action = b->x + some * b->info.n_act, .obs = b->obs};
-            if (b->rl->step(b->env.self, &io) == DS_OK) {
-                expect(c, go_back(b, g, some - 1, room), "back() behind another step");
+        if (some > 2 && go_back(b, g, some - 1, 1, room) == DS_OK) {
+            expect(c, go_back(b, g, some - 3, 0, room), "a sweep that leaves out a step");
+        }
+        if (some > 1 && go_back(b, g, some - 1, 1, room) == DS_OK) {
+            ds_step io = {.action = b->x + some * b->info.n_act, .obs = b->obs};
+            if (ds_step_call(b->rl, b->env.self, 0, &io) == DS_OK) {
+                expect(c, go_back(b, g, some - 2, 0, room),
+                       "back() that continues a sweep after another step");
             }
         }
     }
     ds_check_evaluate(&b->env, b->x, 0, 0, NULL, &a);
-    expect(c, g->begin(b->env.self, 1), "begin() of a sweep behind evaluate()");
+    expect(c, go_back(b, g, 0, 1, room), "a sweep that begins after evaluate()");
 }
 
 static void rl_sweeps(ds_check *c)
 {
     ds_check_steps b;
-    ds_rl_gradient g;
+    ds_env_steps_gradient g;
     ds_check_items s;
     ds_check_player p;
     ds_check_episode ep;
@@ -466,7 +474,7 @@ static void rl_sweeps(ds_check *c)
     }
     double *room = calloc(3 * b.env.n, sizeof *room), *out = NULL;
     if (room != NULL && open_gradient(&b, &g)) {
-        expect(c, g.begin(b.env.self, 1), "begin() of a sweep before the first reset()");
+        expect(c, go_back(&b, &g, 0, 1, room), "a sweep that begins before the first episode");
         if (c->options->cost_gradient < 1 && c->failed == 0 && ds_check_items_open(c, &b.env, 0, 1, &s)) {
             out = malloc(s.size * sizeof *out);
             if (out != NULL && ds_check_player_open(&s, &b.env, &p)) {

@@ -50,7 +50,7 @@ static char *split(const char *set, const char **opt)
 }
 
 /* The optimizers of finished runs, each once; to be freed. */
-static const char **optimizers_of(const ds_results *r, size_t *count)
+static const char **optimizers_of(const ds_run_results *r, size_t *count)
 {
     const char **opt = calloc(r->count + 1, sizeof *opt);
     *count = 0;
@@ -79,7 +79,7 @@ static const char *kept_apart(const char *name, const char *const *known, size_t
 }
 
 /* Is `opt` one that can be compared, or is there only one? */
-static int check_optimizer(const char *set, const char *folder, const char *opt, const ds_results *r,
+static int check_optimizer(const char *set, const char *folder, const char *opt, const ds_run_results *r,
                            ds_error *e)
 {
     size_t count = 0, at = 0;
@@ -108,7 +108,7 @@ static int check_optimizer(const char *set, const char *folder, const char *opt,
 }
 
 /* Keeps the finished runs of the optimizer of a set, and says of the first of the others why it is none. */
-static int keep_set(const char *set, ds_results *r, size_t *open, ds_error *e)
+static int keep_set(const char *set, ds_run_results *r, size_t *open, ds_error *e)
 {
     const char *opt;
     char *folder = split(set, &opt);
@@ -129,7 +129,7 @@ static int keep_set(const char *set, ds_results *r, size_t *open, ds_error *e)
     return rc;
 }
 
-static int read_set(const char *set, ds_results *out, ds_error *e)
+static int read_set(const char *set, ds_run_results *out, ds_error *e)
 {
     const char *opt;
     char *path = split(set, &opt);
@@ -149,7 +149,7 @@ static int read_set(const char *set, ds_results *out, ds_error *e)
 /* Names that tell apart what is different: in folders first, whose settings are known. */
 static int tell_apart(ds_comparison *c, int any_version, ds_error *e)
 {
-    ds_results *folders[2];
+    ds_run_results *folders[2];
     size_t n = 0;
     for (int k = 0; k < 2; k++) {
         if (c->results[k].count > 0 && c->results[k].item[0].table == NULL) {
@@ -157,9 +157,10 @@ static int tell_apart(ds_comparison *c, int any_version, ds_error *e)
         }
     }
     int rc = ds_results_disambiguate(folders, n, any_version, e);
-    return rc != 0 || n == 2 ? rc
-                             : ds_results_tell_apart((ds_results *const[]){&c->results[0], &c->results[1]}, 2,
-                                                     any_version, e);
+    return rc != 0 || n == 2
+               ? rc
+               : ds_results_tell_apart((ds_run_results *const[]){&c->results[0], &c->results[1]}, 2,
+                                       any_version, e);
 }
 
 /* Both sets, with names that tell apart what is different in them. */
@@ -181,7 +182,7 @@ static int read_sets(const char *const set[2], int any_version, ds_comparison *c
         rc = rc != 0 ? rc : ds_run_table_settle(&c->results[k], e);
     }
     if (rc == 0) {
-        ds_results_warn_mixed((ds_results *const[]){&c->results[0], &c->results[1]}, 2);
+        ds_results_warn_mixed((ds_run_results *const[]){&c->results[0], &c->results[1]}, 2);
     }
     return rc;
 }
@@ -209,7 +210,7 @@ static int all_recommend(const ds_comparison *c, const char *env)
     return with > 0 && with == runs;
 }
 
-static int fill_side(const ds_results *r, const char *env, int recommended, ds_side *s, ds_error *e)
+static int fill_side(const ds_run_results *r, const char *env, int recommended, ds_side *s, ds_error *e)
 {
     s->value = calloc(2 * r->count + 1, sizeof *s->value);
     s->ranked = s->value + r->count;
@@ -366,7 +367,7 @@ int ds_versus_verdict(const ds_versus *v)
 
 /* ---- all ---- */
 
-static int has_env(const ds_results *r, const char *env)
+static int has_env(const ds_run_results *r, const char *env)
 {
     for (size_t i = 0; i < r->count; i++) {
         if (strcmp(r->item[i].env, env) == 0) {
@@ -376,7 +377,7 @@ static int has_env(const ds_results *r, const char *env)
     return 0;
 }
 
-static int first_of_env(const ds_results *r, size_t i)
+static int first_of_env(const ds_run_results *r, size_t i)
 {
     return i == 0 || strcmp(r->item[i - 1].env, r->item[i].env) != 0;
 }
@@ -417,7 +418,7 @@ int ds_compare(const char *const set[2], int any_version, double tolerance, ds_c
 {
     memset(out, 0, sizeof *out);
     int rc = read_sets(set, any_version, out, e);
-    const ds_results *a = &out->results[0], *b = &out->results[1];
+    const ds_run_results *a = &out->results[0], *b = &out->results[1];
     out->item = rc == 0 ? calloc(a->count + 1, sizeof *out->item) : NULL;
     if (rc == 0 && out->item == NULL) {
         rc = ds_no_memory(e);

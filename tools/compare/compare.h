@@ -41,7 +41,7 @@ typedef struct ds_versus {
 } ds_versus;
 
 typedef struct ds_comparison {
-    ds_results results[2];
+    ds_run_results results[2];
     ds_versus *item; /* environments that both sets have, by name */
     size_t count;
     size_t only[2];     /* environments that one of them has alone */

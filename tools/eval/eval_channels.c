@@ -51,9 +51,9 @@ static int ask_some(ds_pool *pool, const double *x, uint64_t n, uint64_t *first,
 {
     ds_asks asks = {0};
     char text[DS_ASKS_TEXT];
-    for (; *first < v->channels->count && asks.count < DS_MAX_ASKS; (*first)++) {
+    for (; *first < v->channels->count && asks.count < DS_MAX_QUERIES; (*first)++) {
         if (v->channels->list[*first]->ops != 0) { /* 0: of a kind that is not known here */
-            asks.ask[asks.count++] = (ds_asked){.op = DS_ASK_VALUE, .channel = (uint32_t)*first};
+            asks.ask[asks.count++] = (ds_asked){.op = DS_QUERY_VALUE, .channel = (uint32_t)*first};
         }
     }
     if (ds_asks_make(&asks, v->channels, n, NULL, text) != 0) {

@@ -13,7 +13,7 @@ typedef struct ds_channel_values {
     ds_answer answer;
 } ds_channel_values;
 
-/* Evaluates x once for every DS_MAX_ASKS channels. An environment without channels
+/* Evaluates x once for every DS_MAX_QUERIES channels. An environment without channels
  * is refused (DS_EXIT_USAGE). */
 int ds_channel_values_get(ds_pool *pool, const char *id, const double *x, ds_channel_values *out,
                           ds_error *e);

@@ -43,7 +43,7 @@ static int find_channel(const ds_pool_env *env, const char *id, uint32_t *channe
 {
     for (uint64_t i = 0; i < env->channels->count; i++) {
         const ds_channel *c = env->channels->list[i];
-        if (c->role == DS_CHANNEL_RESIDUAL && c->type == DS_TYPE_F64 && (c->ops & DS_CAN(DS_ASK_JV)) != 0) {
+        if (c->role == DS_CHANNEL_RESIDUAL && c->type == DS_TYPE_F64 && (c->ops & DS_CAN(DS_QUERY_JV)) != 0) {
             *channel = (uint32_t)i;
             return 0;
         }
@@ -58,8 +58,9 @@ static int fill(ds_pool *pool, uint32_t channel, const double *x, matrix *j, ds_
     const ds_pool_env *env = ds_pool_env_of(pool);
     const uint64_t n = j->n;
     char text[DS_ASKS_TEXT];
-    ds_asks asks = {.count = 2,
-                    .ask = {{.op = DS_ASK_VALUE, .channel = channel}, {.op = DS_ASK_JV, .channel = channel}}};
+    ds_asks asks = {
+        .count = 2,
+        .ask = {{.op = DS_QUERY_VALUE, .channel = channel}, {.op = DS_QUERY_JV, .channel = channel}}};
     double *point = calloc(n, n * sizeof *point), *in = calloc(n, n * sizeof *in);
     int status = point == NULL || in == NULL ? ds_no_memory(e) : 0;
     if (status == 0 && ds_asks_make(&asks, env->channels, n, NULL, text) != 0) {

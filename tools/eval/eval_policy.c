@@ -136,7 +136,7 @@ int ds_policy_open(const ds_policy_request *q, ds_settings *settings, ds_policy 
 
 /* ---- episodes ---- */
 
-int ds_policy_episodes(const ds_policy_request *q, const ds_pool *pool, const char *id, uint64_t run_seed,
+int ds_policy_episodes(const ds_policy_request *q, ds_pool *pool, const char *id, uint64_t run_seed,
                        ds_policy *p, ds_played **played, double *x, ds_error *e)
 {
     const ds_pool_env *env = ds_pool_env_of(pool);

@@ -25,7 +25,7 @@ int ds_policy_open(const ds_policy_request *q, ds_settings *settings, ds_policy 
 
 /* One episode, whose actions become x; or one for each seed. *played (to be freed) has how they went. An
  * environment without noise, for which all seeds are the same, is refused. */
-int ds_policy_episodes(const ds_policy_request *q, const ds_pool *pool, const char *id, uint64_t run_seed,
+int ds_policy_episodes(const ds_policy_request *q, ds_pool *pool, const char *id, uint64_t run_seed,
                        ds_policy *p, ds_played **played, double *x, ds_error *e);
 
 /* A line about the policy and the one episode, and a table of several with mean and spread. */

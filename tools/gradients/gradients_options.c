@@ -41,7 +41,7 @@ const ds_param *const ds_gradients_schema[] = {
     DS_BOOL("antithetic", "false", "Draw samples in pairs w, -w."),
     DS_ENUM("noise", "auto", noises,
             "variables = noise on x; actions = on the actions of a policy, by the environment (extension "
-            "ds.env.score/1); auto = on actions where it offers that."),
+            "ds.draft.env.score/1); auto = on actions where it offers that."),
     DS_ENUM("rule", "bias", rules,
             "Weight of the first order: bias = inverse variances, limited by gamma; ivw = inverse variances "
             "alone."),

@@ -4,6 +4,7 @@
 #ifndef DS_HARNESS_CHECK_H
 #define DS_HARNESS_CHECK_H
 
+#include <diffsim/helper/eval.h>
 #include <diffsim/helper/random.h>
 #include <stdint.h>
 #include <sys/types.h>

@@ -13,11 +13,22 @@
 #include "base/sized.h"
 #include "base/text.h"
 
-enum { LANES = DS_MAX_LANES, N_OBS = 2 };
+enum { LANES = 64, N_OBS = 2 };
+
+/* The structs of a call, in our own size. */
+typedef struct call {
+    ds_step_rows rows;
+    ds_step_results results;
+} call;
+
+typedef struct back_call {
+    ds_back_rows rows;
+    ds_back_results results;
+} back_call;
 
 typedef struct lane {
     int open;
-    uint32_t ended; /* DS_RL_*: the episode that was here last */
+    uint32_t ended; /* DS_STEPS_*: the episode that was here last */
     uint64_t t;
     double loss; /* with the variables so far */
     double x[DS_CHECK_MAX_N];
@@ -29,9 +40,9 @@ typedef struct lane {
 } lane;
 
 typedef struct ds_check_episodes {
-    ds_episodes table;
-    ds_episode_gradients gradients;
-    ds_rl_info info;
+    ds_objective_steps table;
+    ds_objective_steps_gradient gradients;
+    ds_steps_info info;
     uint64_t open;
     lane lane[LANES];
 } ds_check_episodes;
@@ -40,28 +51,31 @@ typedef struct ds_check_episodes {
 static void wrong_lane(ds_check_watch *w, uint64_t row, uint64_t at, int twice)
 {
     const ds_check_episodes *s = w->episodes;
-    uint32_t ended = at < LANES ? s->lane[at].ended : DS_RL_GOES_ON;
+    uint32_t ended = at < LANES ? s->lane[at].ended : DS_STEPS_CONTINUES;
     ds_check_breach(w, "row %llu: lane %llu is %s", (unsigned long long)row, (unsigned long long)at,
-                    at >= LANES                 ? "out of range"
-                    : twice                     ? "named twice"
-                    : s->lane[at].open          ? "taken by an open episode"
-                    : ended == DS_RL_TRUNCATED  ? "without an episode: its last one was truncated"
-                    : ended == DS_RL_TERMINATED ? "without an episode: its last one has terminated"
-                                                : "without an episode");
-    if (at < LANES && ended != DS_RL_GOES_ON) {
+                    at >= LANES                    ? "out of range"
+                    : twice                        ? "named twice"
+                    : s->lane[at].open             ? "taken by an open episode"
+                    : ended == DS_STEPS_TRUNCATED  ? "without an episode: its last one was truncated"
+                    : ended == DS_STEPS_TERMINATED ? "without an episode: its last one has terminated"
+                                                   : "without an episode");
+    if (at < LANES && ended != DS_STEPS_CONTINUES) {
         ds_check_advise(
-            w, "an episode is over, and its lane free, wherever `ended` is not DS_RL_GOES_ON: terminated "
-               "or truncated");
+            w,
+            "an episode is over, and its lane free, wherever `ended` is not DS_STEPS_CONTINUES: terminated "
+            "or truncated");
     }
 }
 
 /* Are the rows what the contract says? */
-static int sound_rows(ds_check_watch *w, const ds_episode_rows *r, int stepping)
+static int sound_rows(ds_check_watch *w, const call *c, int stepping)
 {
+    const ds_step_rows *r = &c->rows;
+    const ds_step_results *out = &c->results;
     const ds_check_episodes *s = w->episodes;
     uint64_t seen = 0;
-    if (r->count < 1 || r->count > LANES || r->lane == NULL || r->obs == NULL ||
-        (stepping && (r->action == NULL || r->reward == NULL || r->ended == NULL || r->loss == NULL))) {
+    if (r->count < 1 || r->count > LANES || r->lane == NULL || out->obs == NULL ||
+        (stepping && (r->action == NULL || out->reward == NULL || out->ended == NULL || out->loss == NULL))) {
         ds_check_breach(w, "rows of episodes without lanes or without room for the answers");
         return 0;
     }
@@ -77,7 +91,7 @@ static int sound_rows(ds_check_watch *w, const ds_episode_rows *r, int stepping)
     return 1;
 }
 
-static int sound_actions(ds_check_watch *w, const ds_episode_rows *r)
+static int sound_actions(ds_check_watch *w, const ds_step_rows *r)
 {
     const ds_check_episodes *s = w->episodes;
     uint64_t m = s->info.n_act;
@@ -115,31 +129,38 @@ static void observe(const ds_check_episodes *s, const lane *l, double *obs)
     obs[1] = fmin(fmax(l->loss, -1e6), 1e6);
 }
 
-/* The rows of a call in a struct of our own size. */
-static void read_rows(ds_check_watch *w, const ds_episode_rows *theirs, int stepping, ds_episode_rows *r)
+static void read_rows(ds_check_watch *w, const ds_step_rows *rows, const ds_step_results *results,
+                      const uint64_t *done, int stepping, call *c)
 {
-    ds_error why;
-    if (DS_SIZED_READ(r, theirs, DS_EPISODE_ROWS_SIZE_1_0, "", "the rows of episodes", &why) != 0) {
+    ds_error why = {0, "rows, results or done of a call for episodes is NULL"};
+    if (rows == NULL || results == NULL || done == NULL ||
+        DS_SIZED_READ(&c->rows, rows, DS_STEP_ROWS_SIZE_1_0, "", "the rows of episodes", &why) != 0 ||
+        DS_SIZED_READ(&c->results, results, DS_STEP_RESULTS_SIZE_1_0, "", "the results of episodes", &why) !=
+            0) {
         ds_check_breach(w, "%s", why.text);
         longjmp(w->cut, 2);
     }
-    if (!sound_rows(w, r, stepping) || (stepping && !sound_actions(w, r))) {
+    if (!sound_rows(w, c, stepping) || (stepping && !sound_actions(w, &c->rows))) {
         longjmp(w->cut, 2);
     }
 }
 
-static ds_status episodes_begin(const ds_objective *objective, ds_episode_rows *theirs)
+static ds_status episodes_begin(const ds_objective *objective, const ds_step_rows *rows,
+                                const ds_label *label, const ds_step_results *results, uint64_t *done)
 {
-    ds_episode_rows own, *r = &own;
+    call c;
     ds_check_watch *w = objective->ctx;
     ds_check_search *s = w->s;
     ds_check_episodes *e = w->episodes;
     uint64_t limit = s->stop_after > 0 ? s->stop_after : s->budget;
+    (void)label;
+    if (done != NULL) {
+        *done = 0;
+    }
     if (w->stopped) {
         return ds_check_asked_after(w);
     }
-    read_rows(w, theirs, 0, r);
-    theirs->done = 0;
+    read_rows(w, rows, results, done, 0, &c);
     /* Time ends a search as a number of evaluations does, that of the episodes begun: a repetition that is
      * given the number then ends at the same place, between episodes. */
     if (ds_check_time_is_up(w) && s->used + e->open < limit) {
@@ -148,19 +169,19 @@ static ds_status episodes_begin(const ds_objective *objective, ds_episode_rows *
     if (ds_check_is_hurried(w) || (e->open == 0 && s->used >= limit)) {
         return ds_check_watch_stop(w);
     }
-    for (uint64_t k = 0; k < r->count && s->used + e->open < limit; k++) {
-        lane *l = &e->lane[r->lane[k]];
+    for (uint64_t k = 0; k < c.rows.count && s->used + e->open < limit; k++) {
+        lane *l = &e->lane[c.rows.lane[k]];
         l->open = l->held = 1;
         l->failed = 0;
         l->back = UINT64_MAX;
-        l->ended = DS_RL_GOES_ON;
+        l->ended = DS_STEPS_CONTINUES;
         l->t = 0;
         memcpy(l->x, w->problem.x0, s->n * sizeof l->x[0]);
         l->loss = value_of(s, l->x);
-        observe(e, l, r->obs + k * N_OBS);
+        observe(e, l, c.results.obs + k * N_OBS);
         e->open++;
         s->wanted_episodes++;
-        theirs->done++;
+        ++*done;
     }
     return DS_OK;
 }
@@ -180,26 +201,28 @@ static uint32_t end_of(const ds_check_watch *w, const lane *l)
 {
     const ds_check_search *s = w->s;
     double chance = (double)(ds_check_hash_row(l->x, s->n, 78) >> 12) * 0x1p-52;
-    return s->early_ends && chance < 0.15     ? DS_RL_TERMINATED
-           : l->t < w->episodes->info.horizon ? DS_RL_GOES_ON
-           : s->time_limit                    ? DS_RL_TRUNCATED
-                                              : DS_RL_TERMINATED;
+    return s->early_ends && chance < 0.15     ? DS_STEPS_TERMINATED
+           : l->t < w->episodes->info.horizon ? DS_STEPS_CONTINUES
+           : s->time_limit                    ? DS_STEPS_TRUNCATED
+                                              : DS_STEPS_TERMINATED;
 }
 
-static void step_row(ds_check_watch *w, ds_episode_rows *r, uint64_t k)
+static void step_row(ds_check_watch *w, const call *c, uint64_t k)
 {
+    const ds_step_rows *rows = &c->rows;
+    const ds_step_results *r = &c->results;
     ds_check_search *s = w->s;
     ds_check_episodes *e = w->episodes;
-    lane *l = &e->lane[r->lane[k]];
+    lane *l = &e->lane[rows->lane[k]];
     uint64_t m = e->info.n_act;
     double before = l->loss;
-    memcpy(l->x + l->t * m, r->action + k * m, m * sizeof l->x[0]);
+    memcpy(l->x + l->t * m, rows->action + k * m, m * sizeof l->x[0]);
     l->t++;
     l->back = UINT64_MAX;
     l->loss = value_of(s, l->x);
     int failed = l->failed = fails(w, l);
-    l->ended = failed ? DS_RL_TERMINATED : end_of(w, l);
-    int over = l->ended != DS_RL_GOES_ON;
+    l->ended = failed ? DS_STEPS_TERMINATED : end_of(w, l);
+    int over = l->ended != DS_STEPS_CONTINUES;
     observe(e, l, r->obs + k * N_OBS);
     r->reward[k] = failed ? 0.0 : before - l->loss;
     r->ended[k] = l->ended;
@@ -207,43 +230,50 @@ static void step_row(ds_check_watch *w, ds_episode_rows *r, uint64_t k)
     if (r->outcome != NULL) {
         r->outcome[k] = failed ? DS_EVAL_DIVERGED : DS_EVAL_OK;
     }
+    if (r->cost_steps != NULL) {
+        r->cost_steps[k] = 1;
+    }
     if (over) {
         l->open = 0;
         e->open--;
         s->trace[s->used++] = ds_check_hash_row(l->x, s->n, 0);
-        s->terminated += !failed && l->ended == DS_RL_TERMINATED;
-        s->truncated += l->ended == DS_RL_TRUNCATED;
+        s->terminated += !failed && l->ended == DS_STEPS_TERMINATED;
+        s->truncated += l->ended == DS_STEPS_TRUNCATED;
         s->best = failed ? s->best : fmin(s->best, l->loss);
     }
 }
 
-static ds_status episodes_step(const ds_objective *objective, ds_episode_rows *theirs)
+static ds_status episodes_step(const ds_objective *objective, const ds_step_rows *rows,
+                               const ds_step_results *results, uint64_t *done)
 {
     ds_check_watch *w = objective->ctx;
-    ds_episode_rows own, *r = &own;
+    call c;
+    if (done != NULL) {
+        *done = 0;
+    }
     if (w->stopped) {
         return ds_check_asked_after(w);
     }
-    read_rows(w, theirs, 1, r);
-    theirs->done = 0;
+    read_rows(w, rows, results, done, 1, &c);
     if (ds_check_is_hurried(w)) {
         return ds_check_watch_stop(w);
     }
-    for (uint64_t k = 0; k < r->count; k++) {
-        step_row(w, r, k);
+    for (uint64_t k = 0; k < c.rows.count; k++) {
+        step_row(w, &c, k);
     }
-    theirs->done = r->count;
+    *done = c.rows.count;
     return DS_OK;
 }
 
 /* ---- backwards ---- */
 
-static int sound_back(ds_check_watch *w, const ds_back_rows *r)
+static int sound_back(ds_check_watch *w, const back_call *c)
 {
+    const ds_back_rows *r = &c->rows;
     const ds_check_episodes *e = w->episodes;
     uint64_t seen = 0;
     if (r->count < 1 || r->count > LANES || r->lane == NULL || r->step == NULL || r->reward_bar == NULL ||
-        r->obs_bar == NULL || r->action_bar == NULL || r->outcome == NULL) {
+        r->obs_bar == NULL || c->results.action_bar == NULL || c->results.outcome == NULL) {
         ds_check_breach(w, "rows that go backwards without lanes or without room for the answers");
         return 0;
     }
@@ -270,8 +300,10 @@ static int sound_back(ds_check_watch *w, const ds_back_rows *r)
 
 /* The reward of a step is the loss before it less that behind it; each is the value of the problem with the
  * variables of later steps at the start point. */
-static void back_row(ds_check_watch *w, ds_back_rows *r, uint64_t k)
+static void back_row(ds_check_watch *w, const back_call *c, uint64_t k)
 {
+    const ds_back_rows *r = &c->rows;
+    const ds_back_results *out = &c->results;
     const ds_check_search *s = w->s;
     ds_check_episodes *e = w->episodes;
     lane *l = &e->lane[r->lane[k]];
@@ -292,54 +324,64 @@ static void back_row(ds_check_watch *w, ds_back_rows *r, uint64_t k)
     }
     l->x_bar[set - 1] += obs_bar[0];
     l->loss_bar = r->reward_bar[k];
-    r->outcome[k] = l->failed ? DS_EVAL_DIVERGED : DS_EVAL_OK;
+    uint32_t outcome = l->failed ? DS_EVAL_DIVERGED : DS_EVAL_OK;
     for (uint64_t i = 0; i < m; i++) {
         double v = l->x_bar[set - m + i];
-        r->outcome[k] = r->outcome[k] == DS_EVAL_OK && !isfinite(v) ? DS_EVAL_BAD_GRAD : r->outcome[k];
-        r->action_bar[k * m + i] = v;
+        outcome = outcome == DS_EVAL_OK && !isfinite(v) ? DS_EVAL_BAD_GRAD : outcome;
+        out->action_bar[k * m + i] = v;
     }
-    if (r->outcome[k] != DS_EVAL_OK) {
-        memset(r->action_bar + k * m, 0, m * sizeof(double));
+    if (outcome != DS_EVAL_OK) {
+        memset(out->action_bar + k * m, 0, m * sizeof(double));
+    }
+    out->outcome[k] = outcome;
+    if (out->cost_steps != NULL) {
+        out->cost_steps[k] = 1;
     }
 }
 
-static ds_status episodes_back(const ds_objective *objective, ds_back_rows *theirs)
+static ds_status episodes_back(const ds_objective *objective, const ds_back_rows *rows,
+                               const ds_back_results *results, uint64_t *done)
 {
     ds_check_watch *w = objective->ctx;
-    ds_back_rows r;
-    ds_error why;
+    back_call c;
+    ds_error why = {0, "rows, results or done of a call that goes backwards is NULL"};
+    if (done != NULL) {
+        *done = 0;
+    }
     if (w->stopped) {
         return ds_check_asked_after(w);
     }
-    if (DS_SIZED_READ(&r, theirs, DS_BACK_ROWS_SIZE_1_0, "", "the rows that go backwards", &why) != 0) {
+    if (rows == NULL || results == NULL || done == NULL ||
+        DS_SIZED_READ(&c.rows, rows, DS_BACK_ROWS_SIZE_1_0, "", "the rows that go backwards", &why) != 0 ||
+        DS_SIZED_READ(&c.results, results, DS_BACK_RESULTS_SIZE_1_0, "", "the results of going backwards",
+                      &why) != 0) {
         ds_check_breach(w, "%s", why.text);
         longjmp(w->cut, 2);
     }
-    if (!sound_back(w, &r)) {
+    if (!sound_back(w, &c)) {
         longjmp(w->cut, 2);
     }
-    theirs->done = 0;
     if (ds_check_is_hurried(w)) {
         return ds_check_watch_stop(w);
     }
-    for (uint64_t k = 0; k < r.count; k++) {
-        back_row(w, &r, k);
+    for (uint64_t k = 0; k < c.rows.count; k++) {
+        back_row(w, &c, k);
     }
-    theirs->done = r.count;
+    *done = c.rows.count;
     return DS_OK;
 }
 
-const ds_episode_gradients *ds_check_episode_gradients_of(ds_check_watch *w)
+const ds_objective_steps_gradient *ds_check_episode_gradients_of(ds_check_watch *w)
 {
     if (ds_check_episodes_of(w) == NULL) {
         return NULL;
     }
     w->episodes->gradients =
-        (ds_episode_gradients){.struct_size = sizeof w->episodes->gradients, .back = episodes_back};
+        (ds_objective_steps_gradient){.struct_size = sizeof w->episodes->gradients, .back = episodes_back};
     return &w->episodes->gradients;
 }
 
-const ds_episodes *ds_check_episodes_of(ds_check_watch *w)
+const ds_objective_steps *ds_check_episodes_of(ds_check_watch *w)
 {
     if (w->episodes == NULL) {
         ds_check_episodes *s = calloc(1, sizeof *s);
@@ -347,12 +389,12 @@ const ds_episodes *ds_check_episodes_of(ds_check_watch *w)
             return NULL;
         }
         uint64_t m = w->s->n > 2 && w->s->n % 2 == 0 ? 2 : 1;
-        s->info = (ds_rl_info){.struct_size = sizeof s->info,
-                               .flags = w->s->time_limit ? DS_RL_TIME_LIMIT : 0,
-                               .horizon = w->s->n / m,
-                               .n_act = m,
-                               .n_obs = N_OBS};
-        s->table = (ds_episodes){sizeof s->table, 0, &s->info, LANES, episodes_begin, episodes_step};
+        s->info = (ds_steps_info){.struct_size = sizeof s->info,
+                                  .flags = w->s->time_limit ? DS_STEPS_TIME_LIMIT : 0,
+                                  .horizon = w->s->n / m,
+                                  .n_act = m,
+                                  .n_obs = N_OBS};
+        s->table = (ds_objective_steps){sizeof s->table, 0, &s->info, LANES, episodes_begin, episodes_step};
         w->episodes = s;
     }
     return &w->episodes->table;

@@ -3,14 +3,14 @@
 #ifndef DS_HARNESS_CHECK_EPISODES_H
 #define DS_HARNESS_CHECK_EPISODES_H
 
-#include <diffsim/ext/rl_gradient.h>
+#include <diffsim/ext/draft/steps_gradient.h>
 
 #include "harness/check_watch.h"
 
-/* The extension ds.objective.rl/1 of the problem; NULL without memory. */
-const ds_episodes *ds_check_episodes_of(ds_check_watch *w);
+/* The extension ds.objective.steps/1 of the problem; NULL without memory. */
+const ds_objective_steps *ds_check_episodes_of(ds_check_watch *w);
 
 /* Their derivatives. */
-const ds_episode_gradients *ds_check_episode_gradients_of(ds_check_watch *w);
+const ds_objective_steps_gradient *ds_check_episode_gradients_of(ds_check_watch *w);
 
 #endif

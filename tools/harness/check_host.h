@@ -42,6 +42,7 @@ typedef struct ds_check_env {
     const ds_env_vtable *vt;
     void *self;
     uint64_t n, steps;
+    uint64_t max_rows; /* at least 1 */
     double loss_floor;
     double *lower, *upper, *x0; /* n values each */
     double *x, *g;              /* for the test, n values each: a point, at first x0, and a gradient */
@@ -55,8 +56,6 @@ void ds_check_env_close(ds_check_env *env);
 /* What evaluate() did, as it was. `grad` is NULL where none was asked for. */
 typedef struct ds_check_answer {
     ds_status status;
-    const char
-        *changed; /* the field of the question that evaluate() has changed, or NULL; `io` has it as it was */
     ds_eval io;
     double seconds; /* ds_check_worked() */
 } ds_check_answer;

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/sized.h"
 #include "base/text.h"
 #include "harness/check_asks.h"
 #include "harness/check_episodes.h"
@@ -21,39 +20,50 @@
 /* Calls after DS_STOPPED that are still taken for finishing. */
 enum { AFTER_FINE = 100 };
 
-/* Is the batch what the contract says? Records the first thing that is not. */
-static int sound_batch(ds_check_watch *w, const ds_batch *b)
+/* Does the request keep the contract? Records the first thing that does not. */
+static int sound_request(ds_check_watch *w, const ds_request *r)
 {
     const ds_problem *p = &w->problem.problem;
-    if (b->count < 1 || b->x == NULL || b->loss == NULL) {
-        ds_check_breach(w, "a batch without points or without a place for losses");
+    const ds_rows *rows = &r->rows;
+    if (rows->count < 1 || rows->x == NULL || r->results.loss == NULL) {
+        ds_check_breach(w, "a request without points or without a place for losses");
         ds_check_advise(
-            w, "ds_batch batch = {.struct_size = sizeof batch, .count = ..., .x = ..., .loss = ...};");
+            w, "ds_rows rows = {.struct_size = sizeof rows, .count = ..., .n = problem->n, .stride = "
+               "problem->n, .x = ...}; ds_results results = {.struct_size = sizeof results, .loss "
+               "= ...};");
         return 0;
     }
-    if ((b->want & ~(uint32_t)DS_WANT_GRAD) != 0 || ((b->want & DS_WANT_GRAD) != 0 && b->grad == NULL)) {
-        ds_check_breach(w, "a batch with want = %u and grad %s", b->want, b->grad == NULL ? "NULL" : "set");
-        ds_check_advise(w, "want is 0, or DS_WANT_GRAD with count x n numbers in grad");
+    if (rows->n != p->n || rows->stride < p->n || rows->memory != DS_MEMORY_HOST) {
+        ds_check_breach(w, "a request with n = %llu and stride = %llu, in memory %u",
+                        (unsigned long long)rows->n, (unsigned long long)rows->stride, rows->memory);
+        ds_check_advise(w, "n is problem->n, stride at least n, memory DS_MEMORY_HOST");
         return 0;
     }
-    if ((b->want & DS_WANT_GRAD) != 0 && !p->has_gradient) {
+    if ((rows->want & ~(uint32_t)DS_WANT_GRAD) != 0 ||
+        ((rows->want & DS_WANT_GRAD) != 0 && (r->results.grad == NULL || r->results.stride < p->n))) {
+        ds_check_breach(w, "a request with want = %u, grad %s and a stride of %llu", rows->want,
+                        r->results.grad == NULL ? "NULL" : "set", (unsigned long long)r->results.stride);
+        ds_check_advise(w, "want is 0, or DS_WANT_GRAD with grad and its stride");
+        return 0;
+    }
+    if ((rows->want & DS_WANT_GRAD) != 0 && !p->has_gradient) {
         ds_check_breach(w, "a gradient is wanted of a problem that has none");
         ds_check_advise(w, "look at problem->has_gradient; an optimizer that cannot do without lists "
                            "DS_HAS_GRADIENT in `needs`");
         return 0;
     }
-    if (b->tag != NULL && strnlen(b->tag, DS_MAX_TAG + 1) > DS_MAX_TAG) {
-        ds_check_breach(w, "the tag of a batch is longer than %u bytes", DS_MAX_TAG);
+    if (r->label.tag != NULL && strnlen(r->label.tag, DS_MAX_TAG + 1) > DS_MAX_TAG) {
+        ds_check_breach(w, "the tag of a request is longer than %u bytes", DS_MAX_TAG);
     }
-    if (!ds_check_asks_sound(w, b)) {
+    if (!ds_check_asks_sound(w, r)) {
         return 0;
     }
-    for (uint64_t r = 0; r < b->count; r++) {
+    for (uint64_t k = 0; k < rows->count; k++) {
         for (uint64_t i = 0; i < p->n; i++) {
-            double v = b->x[r * p->n + i];
+            double v = rows->x[k * rows->stride + i];
             if (!(v >= p->lower[i] && v <= p->upper[i])) {
                 ds_check_breach(w, "evaluation %llu: variable %llu is %s, outside of its bounds %s..%s",
-                                (unsigned long long)(w->s->used + r), (unsigned long long)i, DS_TEXT_OF(v),
+                                (unsigned long long)(w->s->used + k), (unsigned long long)i, DS_TEXT_OF(v),
                                 DS_TEXT_OF(p->lower[i]), DS_TEXT_OF(p->upper[i]));
                 ds_check_advise(
                     w, isnan(v) ? "a NaN comes from INFINITY - INFINITY or 0/0: failed points have the loss "
@@ -67,13 +77,15 @@ static int sound_batch(ds_check_watch *w, const ds_batch *b)
     return 1;
 }
 
-static void answer_row(ds_check_watch *w, ds_batch *b, uint64_t r)
+static void answer_row(ds_check_watch *w, const ds_request *b, uint64_t r)
 {
     ds_check_search *s = w->s;
-    uint64_t n = s->n, hash = ds_check_hash_row(b->x + r * n, n, b->want);
-    double *g = (b->want & DS_WANT_GRAD) != 0 ? b->grad + r * n : NULL;
-    double f = ds_check_problem_value(s->function, n, b->x + r * n, g);
-    double chance = (double)(ds_check_hash_row(b->x + r * n, n, 77) >> 12) * 0x1p-52;
+    const ds_results *out = &b->results;
+    const double *x = b->rows.x + r * b->rows.stride;
+    uint64_t n = s->n, hash = ds_check_hash_row(x, n, b->rows.want);
+    double *g = (b->rows.want & DS_WANT_GRAD) != 0 ? out->grad + r * out->stride : NULL;
+    double f = ds_check_problem_value(s->function, n, x, g);
+    double chance = (double)(ds_check_hash_row(x, n, 77) >> 12) * 0x1p-52;
     uint32_t outcome = DS_EVAL_OK;
     int zero = s->failure == DS_CHECK_FAIL_ZERO;
 
@@ -90,12 +102,18 @@ static void answer_row(ds_check_watch *w, ds_batch *b, uint64_t r)
     for (uint64_t i = 0; g != NULL && zero && i < n; i++) {
         g[i] = 0;
     }
-    b->loss[r] = f;
-    if (b->outcome != NULL) {
-        b->outcome[r] = outcome;
+    out->loss[r] = f;
+    if (out->outcome != NULL) {
+        out->outcome[r] = outcome;
     }
-    if (b->cost_steps != NULL) {
-        b->cost_steps[r] = 1;
+    if (out->grad_kind != NULL) {
+        out->grad_kind[r] = g != NULL && outcome == DS_EVAL_OK ? DS_GRAD_ADJOINT : DS_GRAD_NONE;
+    }
+    if (out->bad_step != NULL) {
+        out->bad_step[r] = -1;
+    }
+    if (out->cost_steps != NULL) {
+        out->cost_steps[r] = 1;
     }
     ds_check_asks_answer(w, b, r, outcome);
     s->trace[s->used++] = hash;
@@ -103,37 +121,36 @@ static void answer_row(ds_check_watch *w, ds_batch *b, uint64_t r)
     s->best = fmin(s->best, f);
 }
 
-static ds_status evaluate(const ds_objective *objective, ds_batch *theirs)
+static ds_status evaluate(const ds_objective *objective, const ds_rows *rows, const ds_label *label,
+                          const ds_results *results, uint64_t *done)
 {
     ds_check_watch *w = objective->ctx;
     ds_check_search *s = w->s;
-    ds_batch own, *b = &own;
-    ds_error why;
+    ds_request r;
+    char why[DS_REQUEST_TEXT] = "done is NULL";
     uint64_t limit = s->stop_after > 0 ? s->stop_after : s->budget;
-    int readable = DS_SIZED_READ(b, theirs, DS_BATCH_SIZE_1_0, "", "the batch", &why) == 0;
-
-    if (readable) {
-        theirs->done = b->done = 0;
+    if (done != NULL) {
+        *done = 0;
     }
     if (w->stopped) {
         return ds_check_asked_after(w);
     }
-    if (!readable) {
-        ds_check_breach(w, "%s", why.text);
-        ds_check_advise(w, "ds_batch batch = {.struct_size = sizeof batch, ...};");
+    if (done == NULL || ds_request_read(&r, rows, label, results, why) != 0) {
+        ds_check_breach(w, "%s", why);
+        ds_check_advise(w, "set struct_size of every struct to its sizeof, and pass a place for *done");
+        longjmp(w->cut, 2);
     }
-    if (!readable || !sound_batch(w, b)) {
+    if (!sound_request(w, &r)) {
         longjmp(w->cut, 2);
     }
     if (ds_check_time_is_up(w)) {
         return ds_check_watch_stop(w);
     }
-    while (b->done < b->count) {
+    while (*done < r.rows.count) {
         if (s->used >= limit) {
             return ds_check_watch_stop(w);
         }
-        answer_row(w, b, b->done++);
-        theirs->done = b->done;
+        answer_row(w, &r, (*done)++);
     }
     return DS_OK;
 }
@@ -171,10 +188,10 @@ static const void *extension(const ds_objective *objective, const char *id)
                                         .save = save};
         return &w->files;
     }
-    if (strcmp(id, DS_EXT_EPISODES) == 0) {
+    if (strcmp(id, DS_EXT_OBJECTIVE_STEPS) == 0) {
         return ds_check_episodes_of(w);
     }
-    if (strcmp(id, DS_EXT_EPISODE_GRADIENTS) == 0) {
+    if (strcmp(id, DS_EXT_OBJECTIVE_STEPS_GRADIENT) == 0) {
         return ds_check_episode_gradients_of(w);
     }
     return w->channels.count > 0 && strcmp(id, DS_EXT_OBJECTIVE_CHANNELS) == 0 ? &w->table : NULL;

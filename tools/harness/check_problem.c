@@ -77,7 +77,7 @@ void ds_check_problem_product(int function, uint64_t n, uint32_t op, const doubl
                               double *out)
 {
     uint64_t m = ds_check_problem_residuals(function, n);
-    for (uint64_t i = 0; op == DS_ASK_JTV && i < n; i++) {
+    for (uint64_t i = 0; op == DS_QUERY_JTV && i < n; i++) {
         out[i] = 0;
     }
     for (uint64_t k = 0; k < m; k++) {
@@ -92,9 +92,9 @@ void ds_check_problem_product(int function, uint64_t n, uint32_t op, const doubl
             d = -20 * (z + 1);
             e = 10;
         }
-        if (op == DS_ASK_VALUE) {
+        if (op == DS_QUERY_VALUE) {
             out[k] = r;
-        } else if (op == DS_ASK_JV) {
+        } else if (op == DS_QUERY_JV) {
             out[k] = d * v[i] + e * v[other];
         } else {
             out[i] += d * v[k];

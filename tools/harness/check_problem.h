@@ -23,8 +23,8 @@ typedef struct ds_check_problem {
 } ds_check_problem;
 
 void ds_check_problem_make(ds_check_problem *p, uint64_t n, int has_gradient, uint64_t budget);
-/* Residuals of such a problem, and products with their Jacobian; op is DS_ASK_VALUE, DS_ASK_JV or
- * DS_ASK_JTV. Their number is ds_check_problem_residuals(), 0 where there are none. */
+/* Residuals of such a problem, and products with their Jacobian; op is DS_QUERY_VALUE, DS_QUERY_JV or
+ * DS_QUERY_JTV. Their number is ds_check_problem_residuals(), 0 where there are none. */
 uint64_t ds_check_problem_residuals(int function, uint64_t n);
 void ds_check_problem_product(int function, uint64_t n, uint32_t op, const double *x, const double *v,
                               double *out);

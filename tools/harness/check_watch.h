@@ -5,8 +5,8 @@
 #define DS_HARNESS_CHECK_WATCH_H
 
 #include <diffsim/ext/channel.h>
-#include <diffsim/ext/files.h>
-#include <diffsim/ext/rl.h>
+#include <diffsim/ext/draft/files.h>
+#include <diffsim/ext/steps.h>
 #include <setjmp.h>
 
 #include "harness/check.h"

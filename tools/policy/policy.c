@@ -231,16 +231,16 @@ int ds_policy_check(const ds_policy *p, const char *id, const ds_env_facts *env,
     if (strcmp(p->env, id) != 0) {
         return ds_fail(e, DS_EXIT_CONFIG, "%.300s: a policy for %.60s, not for %s", p->path, p->env, id);
     }
-    if (env->rl.horizon == 0) {
+    if (env->steps.horizon == 0) {
         return ds_fail(e, DS_EXIT_CONFIG, "%s: with these parameters it has no stepwise control (%s)", id,
-                       DS_EXT_RL);
+                       DS_EXT_STEPS);
     }
-    if (env->rl.n_obs != p->n_obs || env->rl.n_act != p->n_act) {
+    if (env->steps.n_obs != p->n_obs || env->steps.n_act != p->n_act) {
         return ds_fail(e, DS_EXIT_CONFIG,
                        "%.300s: learned with %" PRIu64 " observations and %" PRIu64
                        " numbers of an action; with "
                        "these parameters %s has %" PRIu64 " and %" PRIu64,
-                       p->path, p->n_obs, p->n_act, id, env->rl.n_obs, env->rl.n_act);
+                       p->path, p->n_obs, p->n_act, id, env->steps.n_obs, env->steps.n_act);
     }
     return 0;
 }

@@ -18,7 +18,6 @@ typedef struct ds_played {
 /* Plays `count` episodes one after the other, of an environment that ds_policy_check() has let pass. x
  * (may be NULL) gets the actions of the last one: n values, those of steps that were not taken are the
  * ones of the start point, as a run records them. */
-int ds_policy_play(const ds_pool *pool, ds_policy *p, uint64_t count, ds_played *played, double *x,
-                   ds_error *e);
+int ds_policy_play(ds_pool *pool, ds_policy *p, uint64_t count, ds_played *played, double *x, ds_error *e);
 
 #endif

@@ -110,7 +110,7 @@ typedef struct ds_report_overall {
 } ds_report_overall;
 
 typedef struct ds_report {
-    ds_results results;
+    ds_run_results results;
     size_t envs, opts;
     ds_report_env *env;
     ds_report_opt *opt;

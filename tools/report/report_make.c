@@ -24,7 +24,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Distinct names of runs that count, sorted; to be freed. NULL without memory. */
-static const char **names(const ds_results *all, int of_env, size_t *count)
+static const char **names(const ds_run_results *all, int of_env, size_t *count)
 {
     const char **name = calloc(all->count + 1, sizeof *name);
     size_t n = 0, runs = 0;
@@ -69,7 +69,7 @@ static ds_curve sums_of(const ds_result *row)
 }
 
 /* The curves of all runs that count. One whose store breaks off counts as failed, and the others go on. */
-static ds_curve *read_curves(ds_results *all, ds_error *e)
+static ds_curve *read_curves(ds_run_results *all, ds_error *e)
 {
     ds_curve *curve = calloc(all->count + 1, sizeof *curve);
     int rc = curve == NULL ? ds_no_memory(e) : 0;

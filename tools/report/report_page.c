@@ -163,7 +163,7 @@ static char *name_of(const char *folder)
 /* Each different text of the runs that count, once; "" where there is none. */
 static void put_machines(page *p)
 {
-    const ds_results *all = &p->r->results;
+    const ds_run_results *all = &p->r->results;
     const char *between = "";
     for (size_t i = 0; i < all->count; i++) {
         const char *own = all->item[i].machine;
@@ -186,7 +186,7 @@ static void put_machines(page *p)
 /* The days of the first and the last run, and where they were made. */
 static void put_origin(page *p)
 {
-    const ds_results *all = &p->r->results;
+    const ds_run_results *all = &p->r->results;
     const char *first = NULL, *last = NULL;
     for (size_t i = 0; i < all->count; i++) {
         const char *day = ds_result_counts(&all->item[i]) ? all->item[i].created : NULL;

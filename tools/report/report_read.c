@@ -28,7 +28,7 @@ static int is_repeated(const ds_report_choice *from, size_t k)
     return 0;
 }
 
-static int read_tables(const ds_report_choice *from, ds_results *tables, ds_error *e)
+static int read_tables(const ds_report_choice *from, ds_run_results *tables, ds_error *e)
 {
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < from->sources; i++) {
@@ -39,7 +39,7 @@ static int read_tables(const ds_report_choice *from, ds_results *tables, ds_erro
     return rc;
 }
 
-static int read_folders(const ds_report_choice *from, ds_results *out, ds_error *e)
+static int read_folders(const ds_report_choice *from, ds_run_results *out, ds_error *e)
 {
     const char **folder = calloc(from->sources + 1, sizeof *folder);
     size_t n = 0;
@@ -56,7 +56,7 @@ static int read_folders(const ds_report_choice *from, ds_results *out, ds_error 
     return rc;
 }
 
-static int read_all(const ds_report_choice *from, ds_results *out, ds_results *tables, ds_error *e)
+static int read_all(const ds_report_choice *from, ds_run_results *out, ds_run_results *tables, ds_error *e)
 {
     int rc = read_tables(from, tables, e); /* the quicker ones */
     rc = rc != 0 ? rc : read_folders(from, out, e);
@@ -65,11 +65,11 @@ static int read_all(const ds_report_choice *from, ds_results *out, ds_results *t
                      from->sources > 1 ? ", ..." : "");
     }
     return rc == 0 && from->only != NULL
-               ? ds_run_table_only((ds_results *const[]){out, tables}, 2, from->only, e)
+               ? ds_run_table_only((ds_run_results *const[]){out, tables}, 2, from->only, e)
                : rc;
 }
 
-static void tell_unchecked(const ds_results *r)
+static void tell_unchecked(const ds_run_results *r)
 {
     const ds_result *first = NULL;
     const size_t count = ds_results_unchecked(r, &first);
@@ -82,7 +82,7 @@ static void tell_unchecked(const ds_results *r)
     }
 }
 
-size_t ds_report_records(const ds_results *r)
+size_t ds_report_records(const ds_run_results *r)
 {
     size_t count = 0;
     for (size_t i = 0; i < r->count; i++) {
@@ -91,25 +91,25 @@ size_t ds_report_records(const ds_results *r)
     return count;
 }
 
-int ds_report_read(const ds_report_choice *from, ds_results *out, ds_error *e)
+int ds_report_read(const ds_report_choice *from, ds_run_results *out, ds_error *e)
 {
-    ds_results tables = {NULL, 0, 0};
-    *out = (ds_results){NULL, 0, 0};
+    ds_run_results tables = {NULL, 0, 0};
+    *out = (ds_run_results){NULL, 0, 0};
     int rc = read_all(from, out, &tables, e);
     if (rc == 0) {
         ds_results_take_unfinished(out);
-        rc = ds_results_disambiguate((ds_results *const[]){out}, 1, from->any_version, e);
+        rc = ds_results_disambiguate((ds_run_results *const[]){out}, 1, from->any_version, e);
     }
     rc = rc != 0 ? rc : ds_run_table_join(out, &tables, from->any_version, e);
     if (rc == 0) {
-        ds_results_warn_mixed((ds_results *const[]){out}, 1);
+        ds_results_warn_mixed((ds_run_results *const[]){out}, 1);
         tell_unchecked(out);
     }
     if (rc == 0 && from->pool != NULL) {
         rc = ds_results_pool(out, from->pool, e);
         /* What pooling has given one name may differ in more than the pooled key, where rows of tables are
          * in it. */
-        rc = rc != 0 ? rc : ds_results_tell_apart((ds_results *const[]){out}, 1, from->any_version, e);
+        rc = rc != 0 ? rc : ds_results_tell_apart((ds_run_results *const[]){out}, 1, from->any_version, e);
     }
     rc = rc != 0 ? rc : ds_run_table_settle(out, e);
     rc = rc == 0 && from->pool != NULL ? ds_results_balance(out, from->pool, e) : rc;

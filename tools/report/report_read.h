@@ -7,9 +7,9 @@
 
 /* All runs of the sources, with names that tell apart what is different, each once; warnings as they come.
  * Exit status and message on failure; then nothing is to be cleared. */
-int ds_report_read(const ds_report_choice *from, ds_results *out, ds_error *e);
+int ds_report_read(const ds_report_choice *from, ds_run_results *out, ds_error *e);
 
 /* How many of them are of folders. */
-size_t ds_report_records(const ds_results *r);
+size_t ds_report_records(const ds_run_results *r);
 
 #endif

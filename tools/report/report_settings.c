@@ -135,7 +135,7 @@ static void put_rows_of(FILE *f, const ds_report *r, size_t env, const char *tab
 }
 
 /* Is it the first run of its table, of those that count? */
-static size_t is_first(const ds_results *all, size_t i)
+static size_t is_first(const ds_run_results *all, size_t i)
 {
     size_t first = all->item[i].table != NULL && ds_result_counts(&all->item[i]);
     for (size_t j = 0; first && j < i; j++) {
@@ -148,7 +148,7 @@ static size_t is_first(const ds_results *all, size_t i)
 
 void ds_report_put_sources(FILE *f, const ds_report *r, int any_version)
 {
-    const ds_results *all = &r->results;
+    const ds_run_results *all = &r->results;
     const size_t rows = ds_report_rows(r);
     if (rows == 0) {
         return;

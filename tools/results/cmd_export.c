@@ -90,9 +90,9 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
 
 /* For a comparison: the finished runs alone. What a run that was killed has found so far would pass for the
  * optimum, and its end for that of a run. */
-static int keep_finished(ds_results *r, const char *folder, int any_version, ds_error *e)
+static int keep_finished(ds_run_results *r, const char *folder, int any_version, ds_error *e)
 {
-    int rc = ds_results_disambiguate((ds_results *const[]){r}, 1, any_version, e);
+    int rc = ds_results_disambiguate((ds_run_results *const[]){r}, 1, any_version, e);
     for (size_t i = 0; rc == 0 && i < r->count; i++) {
         const ds_result *run = &r->item[i];
         if (!ds_result_is_finished(run) && !run->damaged) { /* of damaged ones it was said before */
@@ -111,7 +111,7 @@ static int keep_finished(ds_results *r, const char *folder, int any_version, ds_
 static int open_all(const request *q, int finished, ds_export_run **out, size_t *count, size_t *damaged,
                     ds_error *e)
 {
-    ds_results found;
+    ds_run_results found;
     const char *folder = q->folder, *const folders[] = {folder};
     *count = 0;
     if (ds_folder_has_landscape(folder)) {

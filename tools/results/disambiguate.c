@@ -216,8 +216,8 @@ static void append(char *name, const char *key, const char *value)
 }
 
 /* Is it the name of a run that is not of this bunch, or of one of an earlier class? */
-static int is_taken(const char *name, ds_results *const *set, size_t sets, const bunch *b, char *const *given,
-                    size_t classes)
+static int is_taken(const char *name, ds_run_results *const *set, size_t sets, const bunch *b,
+                    char *const *given, size_t classes)
 {
     for (size_t k = 0; k < classes; k++) {
         if (strcmp(given[k], name) == 0) {
@@ -236,7 +236,7 @@ static int is_taken(const char *name, ds_results *const *set, size_t sets, const
 
 /* One name for each class, from the values that tell them apart; long values that begin alike are numbered.
  */
-static int make_names(const bunch *b, const char *const *key, size_t keys, ds_results *const *set,
+static int make_names(const bunch *b, const char *const *key, size_t keys, ds_run_results *const *set,
                       size_t sets, char **given)
 {
     for (size_t k = 0; k < b->classes; k++) {
@@ -276,7 +276,7 @@ static void warn(const bunch *b, const char *const *key, size_t keys, char *cons
            versions ? "; --any-version takes them as one" : "");
 }
 
-static int rename_all(bunch *b, const char *const *key, size_t keys, ds_results *const *set, size_t sets,
+static int rename_all(bunch *b, const char *const *key, size_t keys, ds_run_results *const *set, size_t sets,
                       ds_error *e)
 {
     /* Classes by the keys alone: an optimizer has one name on all environments. */
@@ -358,7 +358,7 @@ static const char **keys_of(const bunch *b, size_t *count)
 }
 
 /* Renames the runs of a bunch where they differ, by as few keys as tell them apart. */
-static int split(bunch *b, ds_results *const *set, size_t sets, ds_error *e)
+static int split(bunch *b, ds_run_results *const *set, size_t sets, ds_error *e)
 {
     size_t all = 0, keys = 0;
     const char **key = keys_of(b, &all);
@@ -394,7 +394,7 @@ static int by_opt(const void *a, const void *b)
 }
 
 /* All bunches, or just those with runs of tables. */
-static int split_all(ds_results *const *set, size_t sets, int section, int just_tables, int any_version,
+static int split_all(ds_run_results *const *set, size_t sets, int section, int just_tables, int any_version,
                      ds_error *e)
 {
     size_t all = 0, n = 0;
@@ -424,7 +424,7 @@ static int split_all(ds_results *const *set, size_t sets, int section, int just_
     return rc;
 }
 
-int ds_results_tell_apart(ds_results *const *set, size_t sets, int any_version, ds_error *e)
+int ds_results_tell_apart(ds_run_results *const *set, size_t sets, int any_version, ds_error *e)
 {
     int rc = split_all(set, sets, DS_SECTION_ENV, 1, any_version, e);
     for (size_t s = 0; s < sets; s++) {
@@ -435,7 +435,7 @@ int ds_results_tell_apart(ds_results *const *set, size_t sets, int any_version, 
 }
 
 /* Copies of a folder would count twice. */
-static void warn_of_copies(const ds_results *r)
+static void warn_of_copies(const ds_run_results *r)
 {
     const ds_result *first = NULL, *second = NULL;
     size_t copies = 0;
@@ -456,13 +456,13 @@ static void warn_of_copies(const ds_results *r)
 }
 
 /* Sets may be parts of one folder: what is said of it is said once. */
-static int has_same_runs(const ds_results *a, const ds_results *b)
+static int has_same_runs(const ds_run_results *a, const ds_run_results *b)
 {
     return a != b && a->count == b->count && a->count > 0 && a->item[0].place != NULL &&
            b->item[0].place != NULL && strcmp(a->item[0].place, b->item[0].place) == 0;
 }
 
-int ds_results_disambiguate(ds_results *const *set, size_t sets, int any_version, ds_error *e)
+int ds_results_disambiguate(ds_run_results *const *set, size_t sets, int any_version, ds_error *e)
 {
     int rc = split_all(set, sets, DS_SECTION_ENV, 0, any_version, e);
     for (size_t s = 0; rc == 0 && s < sets; s++) {

@@ -35,7 +35,7 @@ static void warn(const ds_result *a, const ds_result *b)
            ds_result_where(a), a->arithmetic, ds_result_where(b), b->arithmetic);
 }
 
-void ds_results_warn_mixed(ds_results *const *set, size_t sets)
+void ds_results_warn_mixed(ds_run_results *const *set, size_t sets)
 {
     enum { KINDS = 64 }; /* texts, of which a run of each; more are passed over */
     const ds_result *kind[KINDS];

@@ -59,7 +59,7 @@ static int strip(ds_result *r, const char *key)
     return 0;
 }
 
-int ds_results_pool(ds_results *r, const char *key, ds_error *e)
+int ds_results_pool(ds_run_results *r, const char *key, ds_error *e)
 {
     size_t pooled = 0;
     for (size_t i = 0; i < r->count; i++) {
@@ -94,7 +94,7 @@ static int by_variant(const void *a, const void *b)
 }
 
 /* The variants of the runs that count of [first, end), each once, in order; `variant` has room for all. */
-static size_t variants_of(const ds_results *r, size_t first, size_t end, const char **variant)
+static size_t variants_of(const ds_run_results *r, size_t first, size_t end, const char **variant)
 {
     size_t n = 0, kept = 0;
     for (size_t i = first; i < end; i++) {
@@ -111,7 +111,7 @@ static size_t variants_of(const ds_results *r, size_t first, size_t end, const c
     return kept;
 }
 
-static share share_of(const ds_results *r, size_t first, size_t end, const char *const *variant,
+static share share_of(const ds_run_results *r, size_t first, size_t end, const char *const *variant,
                       size_t variants)
 {
     share s = {.least = SIZE_MAX, .known = 1};
@@ -132,7 +132,7 @@ static share share_of(const ds_results *r, size_t first, size_t end, const char 
     return s;
 }
 
-static int leave_out(ds_results *r, size_t first, size_t end, const char *why, ds_error *e)
+static int leave_out(ds_run_results *r, size_t first, size_t end, const char *why, ds_error *e)
 {
     for (size_t i = first; i < end; i++) {
         if (ds_result_counts(&r->item[i])) {
@@ -147,7 +147,7 @@ static int leave_out(ds_results *r, size_t first, size_t end, const char *why, d
 }
 
 /* The runs of one optimizer on one environment, on which there are `variants` in all. */
-static int balance(ds_results *r, size_t first, size_t end, const char *const *variant, size_t variants,
+static int balance(ds_run_results *r, size_t first, size_t end, const char *const *variant, size_t variants,
                    const char *key, ds_error *e)
 {
     const char *env = r->item[first].env, *opt = r->item[first].opt;
@@ -175,7 +175,7 @@ static int balance(ds_results *r, size_t first, size_t end, const char *const *v
     return 0;
 }
 
-int ds_results_balance(ds_results *r, const char *key, ds_error *e)
+int ds_results_balance(ds_run_results *r, const char *key, ds_error *e)
 {
     const char **variant = calloc(r->count + 1, sizeof *variant);
     int rc = variant == NULL ? ds_no_memory(e) : 0;

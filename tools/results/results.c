@@ -446,7 +446,7 @@ int ds_result_damaged(ds_result *r, const char *why, ds_error *e)
 
 /* ---- folders ---- */
 
-static int add_run(const char *folder, ds_results *all, ds_error *e)
+static int add_run(const char *folder, ds_run_results *all, ds_error *e)
 {
     if ((all->count & (all->count - 1)) == 0) { /* 0, 1, 2, 4, ...: the array is full */
         ds_result *grown = realloc(all->item, (all->count == 0 ? 1 : 2 * all->count) * sizeof(*grown));
@@ -468,7 +468,7 @@ static int add_run(const char *folder, ds_results *all, ds_error *e)
 }
 
 /* `run` is the run in whose folder this one lies, or NULL. */
-static int walk(const char *folder, const char *run, int depth, ds_results *all, ds_error *e)
+static int walk(const char *folder, const char *run, int depth, ds_run_results *all, ds_error *e)
 {
     int rc = 0;
     if (ds_folder_has_run(folder)) {
@@ -514,7 +514,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* A folder that is named twice, or lies in another one that is named, has its runs once. */
-static void drop_repeated(ds_results *r)
+static void drop_repeated(ds_run_results *r)
 {
     size_t kept = 0;
     qsort(r->item, r->count, sizeof(*r->item), by_place);
@@ -536,7 +536,7 @@ static int is_interrupted(const ds_result *r)
     return r->error == NULL && r->evaluations > 0 && (r->ended == NULL || strcmp(r->ended, "signal") == 0);
 }
 
-void ds_results_take_unfinished(ds_results *r)
+void ds_results_take_unfinished(ds_run_results *r)
 {
     for (size_t i = 0, end; i < r->count; i = end) { /* sorted: runs of one name lie together */
         int finished = 0;
@@ -551,7 +551,7 @@ void ds_results_take_unfinished(ds_results *r)
     }
 }
 
-void ds_results_keep_finished(ds_results *r, const char *opt)
+void ds_results_keep_finished(ds_run_results *r, const char *opt)
 {
     size_t kept = 0;
     for (size_t i = 0; i < r->count; i++) {
@@ -564,7 +564,7 @@ void ds_results_keep_finished(ds_results *r, const char *opt)
     r->count = kept;
 }
 
-size_t ds_results_unchecked(const ds_results *r, const ds_result **first)
+size_t ds_results_unchecked(const ds_run_results *r, const ds_result **first)
 {
     size_t count = 0;
     for (size_t i = r->count; i-- > 0;) {
@@ -576,17 +576,17 @@ size_t ds_results_unchecked(const ds_results *r, const ds_result **first)
     return count;
 }
 
-void ds_results_sort(ds_results *r)
+void ds_results_sort(ds_run_results *r)
 {
     if (r->count > 1) {
         qsort(r->item, r->count, sizeof(*r->item), by_names);
     }
 }
 
-int ds_results_read(const char *const *folders, size_t count, ds_results *out, ds_error *e)
+int ds_results_read(const char *const *folders, size_t count, ds_run_results *out, ds_error *e)
 {
     int rc = 0;
-    *out = (ds_results){NULL, 0, 0};
+    *out = (ds_run_results){NULL, 0, 0};
     for (size_t i = 0; i < count && rc == 0; i++) {
         rc = walk(folders[i], NULL, 0, out, e);
     }
@@ -603,13 +603,13 @@ int ds_results_read(const char *const *folders, size_t count, ds_results *out, d
     return 0;
 }
 
-void ds_results_clear(ds_results *r)
+void ds_results_clear(ds_run_results *r)
 {
     for (size_t i = 0; i < r->count; i++) {
         ds_result_clear(&r->item[i]);
     }
     free(r->item);
-    *r = (ds_results){NULL, 0, 0};
+    *r = (ds_run_results){NULL, 0, 0};
 }
 
 /* ---- curves ---- */

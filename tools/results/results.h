@@ -51,30 +51,30 @@ typedef struct ds_result {
     uint64_t recommended_keys;
 } ds_result;
 
-typedef struct ds_results {
+typedef struct ds_run_results {
     ds_result *item; /* sorted by environment, optimizer, seed, folder */
     size_t count;
     size_t damaged; /* runs that cannot be read, of those that were found */
-} ds_results;
+} ds_run_results;
 
 /* All runs in the given folders (and in their subfolders, without following links), each once, however many
  * of the folders it lies in. DS_EXIT_IO where a folder cannot be read or there is no run in any of them; a
  * run with a damaged store is marked. Runs that another process works on are read as far as they are. */
-int ds_results_read(const char *const *folders, size_t count, ds_results *out, ds_error *e);
-void ds_results_clear(ds_results *r);
+int ds_results_read(const char *const *folders, size_t count, ds_run_results *out, ds_error *e);
+void ds_results_clear(ds_run_results *r);
 
 /* The end of a command that did its work with the others: DS_EXIT_IO and a line where runs were damaged. */
 int ds_results_left_out(size_t damaged, ds_error *e);
 
 /* Lets runs count that were interrupted, or that another process works on, where their optimizer has no
  * finished run on their environment. */
-void ds_results_take_unfinished(ds_results *r);
+void ds_results_take_unfinished(ds_run_results *r);
 
 /* Drops all but the finished runs, and all but those of one optimizer where `opt` is not NULL. */
-void ds_results_keep_finished(ds_results *r, const char *opt);
+void ds_results_keep_finished(ds_run_results *r, const char *opt);
 
-/* Back into the order of ds_results, after names have changed. */
-void ds_results_sort(ds_results *r);
+/* Back into the order of ds_run_results, after names have changed. */
+void ds_results_sort(ds_run_results *r);
 
 /* Makes sets of runs fit for statistics (disambiguate.c): environments whose finished runs have different
  * settings, numbers of variables or plugin versions, in all sets together, get names that tell them apart,
@@ -82,17 +82,17 @@ void ds_results_sort(ds_results *r);
  * stderr of that, of runs that are there twice, and of damaged stores. With any_version the version of an
  * environment is no difference, nor is a parameter that one version lacks and another has with one value: a
  * new version may compute other losses, for some settings or for all. DS_EXIT_MEMORY on failure. */
-int ds_results_disambiguate(ds_results *const *set, size_t sets, int any_version, ds_error *e);
+int ds_results_disambiguate(ds_run_results *const *set, size_t sets, int any_version, ds_error *e);
 
 /* Makes one environment of the variants of a sweep over `key`: ball@object=1, ball@object=2, ... become ball,
  * whose samples are the runs of all of them, which keep their `variant` (pool.c). DS_EXIT_USAGE where there
  * are no such variants. */
-int ds_results_pool(ds_results *r, const char *key, ds_error *e);
+int ds_results_pool(ds_run_results *r, const char *key, ds_error *e);
 
 /* Leaves out runs of optimizers that have none on some variant of a pooled environment on which others have:
  * an easy variant alone is no sample of all. Warns of these, and of optimizers with more runs on one variant
  * than on another, which stay. */
-int ds_results_balance(ds_results *r, const char *key, ds_error *e);
+int ds_results_balance(ds_run_results *r, const char *key, ds_error *e);
 
 /* "ball@object=3" of ".../ball@object=3/lm/seed-1": the folder of its environment, where that is a variant of
  * a sweep. *length = 0 where the folder names none. */
@@ -101,13 +101,13 @@ const char *ds_result_variant_folder(const ds_result *r, size_t *length);
 /* As the first of these, for sets with runs of tables among those of folders, and without a word on copies
  * and damaged stores: settings of a table's runs are not known, so that numbers of variables and versions
  * alone tell them apart. What differs in folders has to have its names by then. */
-int ds_results_tell_apart(ds_results *const *set, size_t sets, int any_version, ds_error *e);
+int ds_results_tell_apart(ds_run_results *const *set, size_t sets, int any_version, ds_error *e);
 
 /* Runs whose records have no checksums (store format 1); *first gets one of them. */
-size_t ds_results_unchecked(const ds_results *r, const ds_result **first);
+size_t ds_results_unchecked(const ds_run_results *r, const ds_result **first);
 
 /* Warns where finished runs of the sets were made with different arithmetic. */
-void ds_results_warn_mixed(ds_results *const *set, size_t sets);
+void ds_results_warn_mixed(ds_run_results *const *set, size_t sets);
 
 /* Opens the store of a run's folder for reading. */
 int ds_result_store(const char *folder, ds_store **out, ds_error *e);

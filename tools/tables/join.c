@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "tables/run_table.h"
 
-static int append_all(ds_results *r, ds_results *tables, ds_error *e)
+static int append_all(ds_run_results *r, ds_run_results *tables, ds_error *e)
 {
     if (tables->count > 0) {
         ds_result *grown = realloc(r->item, (r->count + tables->count) * sizeof *grown);
@@ -26,7 +26,7 @@ static int append_all(ds_results *r, ds_results *tables, ds_error *e)
 }
 
 /* Where the runs of the environment of run i end: they lie together. */
-static size_t end_of_env(const ds_results *r, size_t i)
+static size_t end_of_env(const ds_run_results *r, size_t i)
 {
     size_t end = i;
     while (end < r->count && strcmp(r->item[end].env, r->item[i].env) == 0) {
@@ -35,7 +35,7 @@ static size_t end_of_env(const ds_results *r, size_t i)
     return end;
 }
 
-static const ds_result *first_of_table(const ds_results *r, size_t i, size_t end)
+static const ds_result *first_of_table(const ds_run_results *r, size_t i, size_t end)
 {
     for (; i < end; i++) {
         if (r->item[i].table != NULL && ds_result_counts(&r->item[i])) {
@@ -45,7 +45,7 @@ static const ds_result *first_of_table(const ds_results *r, size_t i, size_t end
     return NULL;
 }
 
-static void drop_unfinished(ds_results *r, size_t i, size_t end, const ds_result *row)
+static void drop_unfinished(ds_run_results *r, size_t i, size_t end, const ds_result *row)
 {
     size_t dropped = 0;
     for (; i < end; i++) {
@@ -60,7 +60,7 @@ static void drop_unfinished(ds_results *r, size_t i, size_t end, const ds_result
     }
 }
 
-static void warn_of_budgets(const ds_results *r, size_t i, size_t end, const ds_result *row)
+static void warn_of_budgets(const ds_run_results *r, size_t i, size_t end, const ds_result *row)
 {
     for (; i < end; i++) {
         const ds_result *other = &r->item[i];
@@ -74,7 +74,7 @@ static void warn_of_budgets(const ds_results *r, size_t i, size_t end, const ds_
     }
 }
 
-int ds_run_table_join(ds_results *r, ds_results *tables, int any_version, ds_error *e)
+int ds_run_table_join(ds_run_results *r, ds_run_results *tables, int any_version, ds_error *e)
 {
     const int any = tables->count > 0;
     int rc = append_all(r, tables, e);
@@ -130,7 +130,7 @@ static int refuse(const ds_result *a, const ds_result *b, ds_error *e)
 }
 
 /* Is row `at` one of the runs from `first` on that stay? 1, 0, or -1 after filling *e. */
-static int is_known(const ds_results *r, size_t first, size_t end, size_t at, const char *dropped,
+static int is_known(const ds_run_results *r, size_t first, size_t end, size_t at, const char *dropped,
                     ds_error *e)
 {
     const ds_result *row = &r->item[at], *other = NULL;
@@ -147,7 +147,7 @@ static int is_known(const ds_results *r, size_t first, size_t end, size_t at, co
     return other == NULL ? 0 : (refuse(other, row, e), -1);
 }
 
-static int mark_repeated(const ds_results *r, char *dropped, ds_error *e)
+static int mark_repeated(const ds_run_results *r, char *dropped, ds_error *e)
 {
     for (size_t i = 0, end; i < r->count; i = end) {
         for (end = i; end < r->count && same_cell_and_seed(&r->item[i], &r->item[end]); end++) {
@@ -164,7 +164,7 @@ static int mark_repeated(const ds_results *r, char *dropped, ds_error *e)
     return 0;
 }
 
-static int drop_repeated(ds_results *r, ds_error *e)
+static int drop_repeated(ds_run_results *r, ds_error *e)
 {
     char *dropped = calloc(r->count + 1, 1);
     size_t kept = 0;
@@ -181,7 +181,7 @@ static int drop_repeated(ds_results *r, ds_error *e)
     return rc;
 }
 
-int ds_run_table_settle(ds_results *r, ds_error *e)
+int ds_run_table_settle(ds_run_results *r, ds_error *e)
 {
     int rc = drop_repeated(r, e);
     for (size_t i = 0, end; rc == 0 && i < r->count; i = end) {

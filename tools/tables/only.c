@@ -53,7 +53,7 @@ static int is_wanted(patterns *p, const ds_result *r)
     return found;
 }
 
-static void keep(ds_results *r, patterns *p)
+static void keep(ds_run_results *r, patterns *p)
 {
     size_t kept = 0;
     for (size_t i = 0; i < r->count; i++) {
@@ -67,7 +67,7 @@ static void keep(ds_results *r, patterns *p)
     r->count = kept;
 }
 
-int ds_run_table_only(ds_results *const *set, size_t sets, const char *list, ds_error *e)
+int ds_run_table_only(ds_run_results *const *set, size_t sets, const char *list, ds_error *e)
 {
     patterns p;
     char first[256] = "";

@@ -197,7 +197,7 @@ static int take(const ds_csv *c, const column *k, const char *text, ds_result *r
     }
 }
 
-static ds_result *append(ds_results *all, ds_error *e)
+static ds_result *append(ds_run_results *all, ds_error *e)
 {
     if ((all->count & (all->count - 1)) == 0) { /* 0, 1, 2, 4, ...: the array is full */
         ds_result *grown = realloc(all->item, (all->count == 0 ? 1 : 2 * all->count) * sizeof *grown);
@@ -212,7 +212,8 @@ static ds_result *append(ds_results *all, ds_error *e)
     return r;
 }
 
-static int read_row(const ds_csv *c, const size_t at[COLUMNS], size_t fields, ds_results *all, ds_error *e)
+static int read_row(const ds_csv *c, const size_t at[COLUMNS], size_t fields, ds_run_results *all,
+                    ds_error *e)
 {
     if (c->fields != fields) {
         return ds_fail(e, DS_EXIT_CONFIG, "%.300s:%zu: %zu fields, but the header has %zu", c->path, c->line,
@@ -244,7 +245,7 @@ static int is_unfinished(const ds_result *r)
 }
 
 /* Marks the rows of an environment from `first` on that has an unfinished one. */
-static int mark_environment(ds_results *all, size_t first, const ds_result *open, ds_error *e)
+static int mark_environment(ds_run_results *all, size_t first, const ds_result *open, ds_error *e)
 {
     for (size_t i = first; i < all->count; i++) {
         ds_result *r = &all->item[i];
@@ -263,7 +264,7 @@ static int mark_environment(ds_results *all, size_t first, const ds_result *open
     return 0;
 }
 
-static int mark_unfinished(ds_results *all, size_t first, ds_error *e)
+static int mark_unfinished(ds_run_results *all, size_t first, ds_error *e)
 {
     int rc = 0;
     for (size_t i = first; rc == 0 && i < all->count; i++) {
@@ -274,7 +275,7 @@ static int mark_unfinished(ds_results *all, size_t first, ds_error *e)
     return rc;
 }
 
-int ds_run_table_parse(const char *text, size_t size, const char *path, ds_results *all, ds_error *e)
+int ds_run_table_parse(const char *text, size_t size, const char *path, ds_run_results *all, ds_error *e)
 {
     size_t at[COLUMNS];
     const size_t first = all->count;
@@ -295,7 +296,7 @@ int ds_run_table_parse(const char *text, size_t size, const char *path, ds_resul
     return rc != 0 ? rc : mark_unfinished(all, first, e);
 }
 
-int ds_run_table_read(const char *path, ds_results *all, ds_error *e)
+int ds_run_table_read(const char *path, ds_run_results *all, ds_error *e)
 {
     void *text = NULL;
     size_t size = 0;

@@ -71,12 +71,12 @@
 #ifndef DIFFSIM_HELPER_ENV_KIT_H
 #define DIFFSIM_HELPER_ENV_KIT_H
 
-#include <diffsim/ext/batch.h>
 #include <diffsim/ext/channel.h>
-#include <diffsim/ext/hooks.h>
-#include <diffsim/ext/rl.h>
-#include <diffsim/ext/rl_gradient.h>
+#include <diffsim/ext/draft/hooks.h>
+#include <diffsim/ext/steps.h>
+#include <diffsim/ext/draft/steps_gradient.h>
 #include <diffsim/ext/variables.h>
+#include <diffsim/helper/eval.h>
 #include <diffsim/helper/hybrid.h>
 #include <diffsim/helper/memory.h>
 #include <diffsim/helper/params.h>
@@ -115,6 +115,7 @@ typedef struct ds_env_kit {
     uint64_t horizon;   /* control steps; each has n / horizon actions */
     uint64_t n_obs;     /* numbers of an observation */
     double control_dt;  /* seconds per control step */
+    uint64_t max_rows;  /* rows of one call of rows(); 0 = 64 */
     int time_limit;     /* an episode that reaches the horizon is truncated, not terminated (ext/rl.h) */
 
     /* Networks in the equations of motion (table entry `hook_points`); hybrid.nets is 0 where nothing is
@@ -123,10 +124,12 @@ typedef struct ds_env_kit {
     uint64_t hooks;
     ds_hook hook[DS_MAX_HOOKS];
 
-    /* Control steps, DS_ENV_KIT_CLOSED where there is none: the next one of the open episode; how many of the
-     * last episode back() can differentiate; the last one that it has differentiated. */
-    uint64_t next, taken, back;
+    uint64_t next; /* next control step of the open episode; DS_ENV_KIT_CLOSED: no episode is open */
+    uint64_t
+        taken; /* control steps of the last episode that back() can differentiate, else DS_ENV_KIT_CLOSED */
+    uint64_t back;             /* last step that back() has differentiated, else DS_ENV_KIT_CLOSED */
     ds_env_variable described; /* texts of the variable that was described last */
+    ds_eval *row, **rows;      /* last; of one call of rows(): max_rows each, NULL without it */
 } ds_env_kit;
 
 #define DS_ENV_KIT_CLOSED UINT64_MAX
@@ -166,9 +169,9 @@ struct ds_env_table {
      * simulate() writes it where io->want says so and sets io->grad_kind, or there is no gradient. */
     ds_status (*adjoint)(void *self, ds_eval *io);
     uint64_t passes;
-    /* Simulates `count` points in one call: for every row what simulate() does for one, with the same result
-     * bit for bit. The kit calls it for rows without questions that need no adjoint(), else simulate() for
-     * each. NULL: the host evaluates one point per call. */
+    /* Simulates `count` points, at most kit.max_rows, in one call: for every row what simulate() does for
+     * one, with the same result bit for bit. The kit calls it for rows without queries that need no
+     * adjoint(), else simulate() for each. NULL: the host evaluates one point per call. */
     ds_status (*rows)(void *self, uint64_t count, ds_eval *const *io);
 
     /* The scene: metrics, up to one whose name is NULL (may be NULL); adds bodies and the visible box;
@@ -182,18 +185,19 @@ struct ds_env_table {
 
     /* Stepwise control: begins an episode; writes the observation of the present state; takes control step
      * `k`. act() sets reward, cost_steps and loss (as if the episode ended there), the outcome where it is
-     * not DS_EVAL_OK, and `ended` (DS_RL_*) where the rules end the episode in this step. The kit ends an
+     * not DS_EVAL_OK, and `ended` (DS_STEPS_*) where the rules end the episode in this step. The kit ends an
      * episode that reaches the horizon. */
     ds_status (*begin)(void *self, uint64_t noise_key);
     void (*observe)(const void *self, double *obs);
-    ds_status (*act)(void *self, uint64_t k, ds_rl_step *io);
+    ds_status (*act)(void *self, uint64_t k, ds_step *io);
 
-    /* Derivatives of control steps (diffsim/ext/rl_gradient.h): sets the adjoint of the state after `last`
-     * steps to 0; goes back over step io->step, which is `last` - 1 or the one before that of the previous
-     * call. The episode is valid up to there. differentiable() may be NULL: with all parameters. */
+    /* Derivatives of control steps (diffsim/ext/draft/steps_gradient.h): sets the adjoint of the state after
+     * `last` steps to 0; goes back over step io->step, which is `last` - 1 or the one before that of
+     * the previous call. The episode is valid up to there. differentiable() may be NULL: with all
+     * parameters. */
     int (*differentiable)(const void *self);
     ds_status (*back_begin)(void *self, uint64_t last);
-    ds_status (*back)(void *self, ds_rl_back *io);
+    ds_status (*back)(void *self, ds_back *io);
 
     /* Channels (diffsim/ext/channel.h): their number with these parameters; what channel i is (name, role,
      * operations and shape are missing, the type is F64 with one dimension); the answer to a question about
@@ -201,7 +205,7 @@ struct ds_env_table {
      * answer() may add to io->cost_steps, may set io->outcome, and sets ask->kind of a product. */
     uint64_t (*channels)(const void *self);
     void (*channel)(const void *self, uint64_t i, ds_channel *out);
-    ds_status (*answer)(void *self, ds_eval *io, ds_ask *ask);
+    ds_status (*answer)(void *self, ds_eval *io, ds_eval_query *ask);
 
     /* Further extensions, which .extensions of the descriptor lists; may be NULL. */
     const void *(*extension)(const void *self, const char *id);
@@ -215,6 +219,9 @@ static inline ds_status ds_env_kit_bounds(void *self, uint64_t n, double *lower,
 /* Evaluates a point. Where `env` is a constant of the caller's file, the compiler calls simulate() directly,
  * which an evaluation of a few nanoseconds needs. */
 static inline ds_status ds_env_kit_evaluate(const ds_env_table *env, void *self, ds_eval *io);
+/* ds_env_vtable.evaluate: all rows of a table. */
+static inline ds_status ds_env_kit_evaluate_table(const ds_env_table *env, void *self, const ds_rows *rows,
+                                                  const ds_results *results);
 static inline const void *ds_env_kit_extension(void *self, const char *id);
 
 /* Adds a hook point after out[*count - 1]. */
@@ -251,9 +258,9 @@ static inline const ds_plugin *ds_env_kit_query(ds_env_kit_plugin *p, const ds_e
     {                                                                                                        \
         return ds_env_kit_create(&(env_), host, out);                                                        \
     }                                                                                                        \
-    static ds_status ds_env_kit_call_(void *self, ds_eval *io)                                               \
+    static ds_status ds_env_kit_call_(void *self, const ds_rows *rows, const ds_results *results)            \
     {                                                                                                        \
-        return ds_env_kit_evaluate(&(env_), self, io);                                                       \
+        return ds_env_kit_evaluate_table(&(env_), self, rows, results);                                      \
     }                                                                                                        \
     const ds_plugin *DS_CALL ds_plugin_query(uint32_t host_major, uint32_t host_minor)                       \
     {                                                                                                        \

@@ -9,6 +9,8 @@
 #define DS_ENV_KIT_APART_ static inline
 #endif
 
+enum { DS_ENV_KIT_ROWS = 64 }; /* kit.max_rows where read() has not set it */
+
 /* ---- an instance ---- */
 
 static inline void ds_env_kit_open_scene(ds_env_kit *kit)
@@ -50,6 +52,11 @@ static inline ds_status ds_env_kit_open(ds_env_kit *kit, const ds_env_table *env
     }
     if (in.status == DS_OK && env->allocate != NULL) {
         in.status = env->allocate(kit);
+    }
+    if (in.status == DS_OK && env->rows != NULL) {
+        kit->max_rows = kit->max_rows > 0 ? kit->max_rows : DS_ENV_KIT_ROWS;
+        kit->row = (ds_eval *)ds_memory_take(&kit->memory, (size_t)kit->max_rows, sizeof *kit->row);
+        kit->rows = (ds_eval **)ds_memory_take(&kit->memory, (size_t)kit->max_rows, sizeof(ds_eval *));
     }
     in.status = in.status == DS_OK && kit->memory.failed ? DS_E_NOMEM : in.status;
     if (in.status == DS_OK) {
@@ -96,6 +103,7 @@ static inline ds_status ds_env_kit_info(void *self, ds_env_info *out)
     out->steps = kit->steps;
     out->dt = kit->dt;
     out->loss_floor = kit->loss_floor;
+    out->max_rows = kit->env->rows != NULL ? kit->max_rows : 1;
     return DS_OK;
 }
 
@@ -184,12 +192,12 @@ static inline void ds_env_kit_keep_scene(ds_env_kit *kit)
 }
 
 /* Replaces a product that is not finite by zeros. */
-static inline void ds_env_kit_judge_product(ds_eval *io, const ds_ask *ask)
+static inline void ds_env_kit_judge_product(ds_eval *io, const ds_eval_query *ask)
 {
     const double *out = (const double *)ask->out;
-    for (uint64_t i = 0; i < ask->out_bytes / sizeof *out; i++) {
+    for (uint64_t i = 0; i < ask->bytes / sizeof *out; i++) {
         if (!isfinite(out[i])) {
-            memset(ask->out, 0, (size_t)ask->out_bytes);
+            memset(ask->out, 0, (size_t)ask->bytes);
             io->outcome = DS_EVAL_BAD_GRAD;
             return;
         }
@@ -200,9 +208,9 @@ static inline void ds_env_kit_judge_product(ds_eval *io, const ds_ask *ask)
 static inline ds_status ds_env_kit_answer(ds_env_kit *kit, ds_eval *io, int products)
 {
     ds_status status = DS_OK;
-    for (uint64_t i = 0; status == DS_OK && i < io->asks; i++) {
-        ds_ask *ask = io->ask[i];
-        if ((ask->op != DS_ASK_VALUE) == products) {
+    for (uint64_t i = 0; status == DS_OK && i < io->queries; i++) {
+        ds_eval_query *ask = io->query[i];
+        if ((ask->op != DS_QUERY_VALUE) == products) {
             ask->kind = DS_GRAD_NONE;
             status = kit->env->answer != NULL ? kit->env->answer(kit, io, ask) : DS_E_UNSUPPORTED;
             if (products && status == DS_OK) {
@@ -252,7 +260,7 @@ static inline ds_status ds_env_kit_after(ds_env_kit *kit, ds_eval *io, ds_status
         ds_env_kit_diverged(kit, io);
     } else if (status == DS_OK) {
         io->bad_step = -1;
-        status = (io->want | io->asks) != 0 ? ds_env_kit_more(kit, io) : DS_OK;
+        status = (io->want | io->queries) != 0 ? ds_env_kit_more(kit, io) : DS_OK;
     }
     return status;
 }
@@ -268,29 +276,45 @@ static inline ds_status ds_env_kit_evaluate(const ds_env_table *env, void *self,
 /* ---- many points in one call ---- */
 
 /* Does a row need the episode after its simulation? */
-static inline int ds_env_kit_is_followed(const ds_env_table *env, const ds_eval *io)
+static inline int ds_env_kit_is_followed(const ds_env_table *env, const ds_rows *rows)
 {
-    return io->asks > 0 || (io->want & DS_WANT_SCENE) != 0 ||
-           ((io->want & DS_WANT_GRAD) != 0 && env->adjoint != NULL);
+    return rows->queries > 0 || (rows->want & DS_WANT_SCENE) != 0 ||
+           ((rows->want & DS_WANT_GRAD) != 0 && env->adjoint != NULL);
 }
 
-static inline ds_status ds_env_kit_evaluate_rows(void *self, uint64_t count, ds_eval *const *io)
+/* All rows in one call of rows(). */
+static inline ds_status ds_env_kit_evaluate_rows(const ds_env_table *env, ds_env_kit *kit,
+                                                 const ds_rows *rows, const ds_results *results)
 {
-    ds_env_kit *kit = (ds_env_kit *)self;
-    const ds_env_table *env = kit->env;
-    ds_status status = DS_OK;
-    if (ds_env_kit_is_followed(env, io[0])) { /* `want` and questions are those of all rows */
-        for (uint64_t k = 0; status == DS_OK && k < count; k++) {
-            status = ds_env_kit_evaluate(env, self, io[k]);
-        }
-        return status;
-    }
+    const uint64_t count = rows->count;
     for (uint64_t k = 0; k < count; k++) {
-        ds_env_kit_before(kit, io[k]);
+        kit->row[k] = ds_eval_row(rows, results, k, NULL, NULL);
+        kit->rows[k] = &kit->row[k];
+        ds_env_kit_before(kit, kit->rows[k]);
     }
-    status = env->rows(self, count, io);
+    ds_status status = env->rows(kit, count, kit->rows);
     for (uint64_t k = 0; status == DS_OK && k < count; k++) {
-        status = ds_env_kit_after(kit, io[k], DS_OK);
+        status = ds_env_kit_after(kit, kit->rows[k], DS_OK);
+        ds_eval_store(kit->rows[k], results, k);
+    }
+    return status;
+}
+
+static inline ds_status ds_env_kit_evaluate_table(const ds_env_table *env, void *self, const ds_rows *rows,
+                                                  const ds_results *results)
+{
+    ds_eval_query query[DS_MAX_QUERIES], *list[DS_MAX_QUERIES];
+    ds_status status = DS_OK;
+    if (rows->memory != DS_MEMORY_HOST) {
+        return DS_E_UNSUPPORTED;
+    }
+    if (env->rows != NULL && rows->count > 1 && !ds_env_kit_is_followed(env, rows)) {
+        return ds_env_kit_evaluate_rows(env, (ds_env_kit *)self, rows, results);
+    }
+    for (uint64_t k = 0; status == DS_OK && k < rows->count; k++) {
+        ds_eval io = ds_eval_row(rows, results, k, query, list);
+        status = ds_env_kit_evaluate(env, self, &io);
+        ds_eval_store(&io, results, k);
     }
     return status;
 }
@@ -314,20 +338,21 @@ static inline ds_status ds_env_kit_describe_channel(void *self, uint64_t i, ds_c
 
 /* ---- stepwise control ---- */
 
-static inline ds_status ds_env_kit_rl_info(void *self, ds_rl_info *out)
+static inline ds_status ds_env_kit_steps_info(void *self, ds_steps_info *out)
 {
     const ds_env_kit *kit = (const ds_env_kit *)self;
     out->horizon = kit->horizon;
     out->n_act = kit->n / kit->horizon;
     out->n_obs = kit->n_obs;
     out->dt = kit->control_dt;
-    out->flags = kit->time_limit ? DS_RL_TIME_LIMIT : 0;
+    out->flags = kit->time_limit ? DS_STEPS_TIME_LIMIT : 0;
     return DS_OK;
 }
 
-static inline ds_status ds_env_kit_rl_reset(void *self, uint64_t noise_key, double *obs)
+static inline ds_status ds_env_kit_steps_begin_one(void *self, uint64_t lane, uint64_t noise_key, double *obs)
 {
     ds_env_kit *kit = (ds_env_kit *)self;
+    (void)lane; /* an instance holds one episode */
     kit->scene.kept = 0;
     kit->next = kit->taken = kit->back = DS_ENV_KIT_CLOSED;
     const ds_status status = kit->env->begin(kit, noise_key);
@@ -339,25 +364,26 @@ static inline ds_status ds_env_kit_rl_reset(void *self, uint64_t noise_key, doub
 }
 
 /* Completes a step that failed. */
-static inline void ds_env_kit_rl_failed(ds_env_kit *kit, ds_rl_step *io, ds_status status)
+static inline void ds_env_kit_steps_failed(ds_env_kit *kit, ds_step *io, ds_status status)
 {
     if (status == DS_OK && io->outcome == DS_EVAL_DIVERGED && kit->env->cure != NULL) {
         ds_host_fail(kit->host, DS_OK, "not finite any more in control step %llu: %s",
                      (unsigned long long)(kit->next - 1), kit->env->cure);
     }
-    io->ended = DS_RL_TERMINATED;
+    io->ended = DS_STEPS_TERMINATED;
     io->reward = 0;
     io->loss = INFINITY;
 }
 
-static inline ds_status ds_env_kit_rl_step(void *self, ds_rl_step *io)
+static inline ds_status ds_env_kit_steps_step_one(void *self, uint64_t lane, ds_step *io)
 {
     ds_env_kit *kit = (ds_env_kit *)self;
+    (void)lane;
     if (kit->next >= kit->horizon) {
         return DS_E_STATE;
     }
     io->outcome = DS_EVAL_OK;
-    io->ended = DS_RL_GOES_ON;
+    io->ended = DS_STEPS_CONTINUES;
     const ds_status status = kit->env->act(kit, kit->next, io);
     if (status == DS_E_ARG) { /* the action was refused and the episode has not changed */
         return status;
@@ -365,41 +391,60 @@ static inline ds_status ds_env_kit_rl_step(void *self, ds_rl_step *io)
     kit->next++;
     kit->back = DS_ENV_KIT_CLOSED;
     if (status != DS_OK || io->outcome != DS_EVAL_OK) {
-        ds_env_kit_rl_failed(kit, io, status);
+        ds_env_kit_steps_failed(kit, io, status);
     } else {
         kit->taken = kit->next;
-        if (io->ended == DS_RL_GOES_ON && kit->next == kit->horizon) {
-            io->ended = kit->time_limit ? DS_RL_TRUNCATED : DS_RL_TERMINATED;
+        if (io->ended == DS_STEPS_CONTINUES && kit->next == kit->horizon) {
+            io->ended = kit->time_limit ? DS_STEPS_TRUNCATED : DS_STEPS_TERMINATED;
         }
-        io->loss = io->ended != DS_RL_GOES_ON ? io->loss : 0;
+        io->loss = io->ended != DS_STEPS_CONTINUES ? io->loss : 0;
         kit->env->observe(kit, io->obs);
     }
-    kit->next = io->ended != DS_RL_GOES_ON ? DS_ENV_KIT_CLOSED : kit->next;
+    kit->next = io->ended != DS_STEPS_CONTINUES ? DS_ENV_KIT_CLOSED : kit->next;
     return status;
+}
+
+static inline ds_status ds_env_kit_steps_begin(void *self, const ds_step_rows *rows,
+                                               const ds_step_results *results)
+{
+    return ds_step_begin_each(self, rows, results, ((const ds_env_kit *)self)->n_obs,
+                              ds_env_kit_steps_begin_one);
+}
+
+static inline ds_status ds_env_kit_steps_step(void *self, const ds_step_rows *rows,
+                                              const ds_step_results *results)
+{
+    const ds_env_kit *kit = (const ds_env_kit *)self;
+    return ds_step_each(self, rows, results, kit->n / kit->horizon, kit->n_obs, ds_env_kit_steps_step_one);
 }
 
 /* ---- derivatives of control steps ---- */
 
-static inline ds_status ds_env_kit_back_begin(void *self, uint64_t last)
+static inline ds_status ds_env_kit_back_one(void *self, uint64_t lane, ds_back *io)
 {
     ds_env_kit *kit = (ds_env_kit *)self;
-    if (kit->taken == DS_ENV_KIT_CLOSED || last < 1 || last > kit->taken) {
+    ds_status status = DS_OK;
+    (void)lane;
+    if (io->begins && (kit->taken == DS_ENV_KIT_CLOSED || io->step >= kit->taken)) {
         return DS_E_STATE;
     }
-    kit->back = last;
-    return kit->env->back_begin(kit, last);
-}
-
-static inline ds_status ds_env_kit_back(void *self, ds_rl_back *io)
-{
-    ds_env_kit *kit = (ds_env_kit *)self;
-    if (kit->back == DS_ENV_KIT_CLOSED || kit->back == 0 || io->step != kit->back - 1) {
+    if (io->begins) {
+        kit->back = io->step + 1;
+        status = kit->env->back_begin(kit, io->step + 1);
+    }
+    if (status == DS_OK && (kit->back == DS_ENV_KIT_CLOSED || kit->back == 0 || io->step != kit->back - 1)) {
         return DS_E_STATE;
     }
     io->cost_steps = 0;
-    const ds_status status = kit->env->back(kit, io);
+    status = status == DS_OK ? kit->env->back(kit, io) : status;
     kit->back = status == DS_OK ? io->step : DS_ENV_KIT_CLOSED;
     return status;
+}
+
+static inline ds_status ds_env_kit_back(void *self, const ds_back_rows *rows, const ds_back_results *results)
+{
+    const ds_env_kit *kit = (const ds_env_kit *)self;
+    return ds_back_each(self, rows, results, kit->n / kit->horizon, kit->n_obs, ds_env_kit_back_one);
 }
 
 /* ---- names of the variables ---- */
@@ -479,31 +524,28 @@ typedef struct ds_env_kit_offer {
     int is_offered;
 } ds_env_kit_offer;
 
-enum { DS_ENV_KIT_OWN = 7 }; /* extensions of the kit */
+enum { DS_ENV_KIT_OWN = 6 }; /* extensions of the kit */
 
 static inline void ds_env_kit_own_offers(const ds_env_table *env, ds_env_kit_offer out[DS_ENV_KIT_OWN])
 {
-    static const ds_env_batch rows = {.struct_size = sizeof rows, .evaluate = ds_env_kit_evaluate_rows};
     static const ds_env_channels channels = {.struct_size = sizeof channels,
                                              .count = ds_env_kit_channel_count,
                                              .describe = ds_env_kit_describe_channel};
-    static const ds_rl rl = {.struct_size = sizeof rl,
-                             .info = ds_env_kit_rl_info,
-                             .reset = ds_env_kit_rl_reset,
-                             .step = ds_env_kit_rl_step};
-    static const ds_rl_gradient rl_gradient = {
-        .struct_size = sizeof rl_gradient, .begin = ds_env_kit_back_begin, .back = ds_env_kit_back};
+    static const ds_env_steps steps = {.struct_size = sizeof steps,
+                                       .info = ds_env_kit_steps_info,
+                                       .begin = ds_env_kit_steps_begin,
+                                       .step = ds_env_kit_steps_step};
+    static const ds_env_steps_gradient steps_gradient = {.struct_size = sizeof steps_gradient,
+                                                         .back = ds_env_kit_back};
     static const ds_env_variables variables = {.struct_size = sizeof variables,
                                                .describe = ds_env_kit_describe};
-    static const ds_env_hooks hooks = {.struct_size = sizeof hooks,
-                                       .count = ds_env_kit_hook_count,
-                                       .describe = ds_env_kit_describe_hook};
+    static const ds_env_hooks hooks = {
+        .struct_size = sizeof hooks, .count = ds_env_kit_hook_count, .describe = ds_env_kit_describe_hook};
     const ds_env_kit_offer offers[DS_ENV_KIT_OWN] = {
-        {DS_EXT_BATCH, &rows, env->rows != NULL},
         {DS_EXT_SCENE, ds_scene_kit_table(), env->place != NULL},
         {DS_EXT_CHANNELS, &channels, env->channels != NULL},
-        {DS_EXT_RL, &rl, env->act != NULL},
-        {DS_EXT_RL_GRADIENT, &rl_gradient, env->act != NULL && env->back != NULL},
+        {DS_EXT_STEPS, &steps, env->act != NULL},
+        {DS_EXT_STEPS_GRADIENT, &steps_gradient, env->act != NULL && env->back != NULL},
         {DS_EXT_VARIABLES, &variables, env->variable != NULL},
         {DS_EXT_HOOKS, &hooks, env->hook_points != NULL}};
     memcpy(out, offers, sizeof offers);
@@ -517,10 +559,10 @@ static inline int ds_env_kit_has(const ds_env_kit *kit, const char *id)
         return env->channels(kit) > 0;
     }
     /* Weights are not actions: with networks the variables are not those of control steps. */
-    if (strcmp(id, DS_EXT_RL) == 0) {
+    if (strcmp(id, DS_EXT_STEPS) == 0) {
         return kit->hybrid.nets == 0;
     }
-    if (strcmp(id, DS_EXT_RL_GRADIENT) == 0) {
+    if (strcmp(id, DS_EXT_STEPS_GRADIENT) == 0) {
         return kit->hybrid.nets == 0 && (env->differentiable == NULL || env->differentiable(kit));
     }
     return 1;

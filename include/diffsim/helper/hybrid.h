@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diffsim/helper/hybrid.h - networks in the equations of motion, wired by the user to the hook points of an
- * environment (diffsim/ext/hooks.h).
+ * environment (diffsim/ext/draft/hooks.h).
  *
  * Header only, optional, no part of the binary interface. An environment puts DS_HYBRID_PARAMS at the end of
  * its schema and says which hook points it has. In create(),
@@ -34,7 +34,7 @@
 #ifndef DIFFSIM_HELPER_HYBRID_H
 #define DIFFSIM_HELPER_HYBRID_H
 
-#include <diffsim/ext/hooks.h>
+#include <diffsim/ext/draft/hooks.h>
 #include <diffsim/helper/network_file.h>
 #include <diffsim/helper/params.h>
 #include <diffsim/plugin.h>

@@ -2,7 +2,7 @@
 /* diffsim/helper/npz.h - makes an .npz file in memory: named arrays that numpy.load() reads.
  *
  * Header only, optional, no part of the binary interface; C library only. For files that an optimizer saves
- * (diffsim/ext/files.h):
+ * (diffsim/ext/draft/files.h):
  *
  *     ds_npz_memory z = {0};
  *     uint64_t shape[2] = {rows, columns};

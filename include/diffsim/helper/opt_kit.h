@@ -75,7 +75,7 @@
 #ifndef DIFFSIM_HELPER_OPT_KIT_H
 #define DIFFSIM_HELPER_OPT_KIT_H
 
-#include <diffsim/ext/files.h>
+#include <diffsim/ext/draft/files.h>
 #include <diffsim/helper/evaluator.h>
 #include <diffsim/helper/memory.h>
 #include <diffsim/helper/params.h>
@@ -206,8 +206,8 @@ static inline double *ds_opt_kit_box(ds_memory *m, size_t n)
     return corners;
 }
 
-/* The service for files in the folder of the run (diffsim/ext/files.h); NULL where there is no folder, as in
- * a program that embeds the search. Call it in begin(), round() or end(). */
+/* The service for files in the folder of the run (diffsim/ext/draft/files.h); NULL where there is no folder,
+ * as in a program that embeds the search. Call it in begin(), round() or end(). */
 static inline const ds_objective_files *ds_opt_kit_files(const ds_opt_kit *kit)
 {
     return (const ds_objective_files *)ds_evaluator_extension(&kit->evaluator, DS_EXT_FILES);

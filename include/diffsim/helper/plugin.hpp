@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diffsim/helper/plugin.hpp - a plugin as a C++ class: constructor, methods and exceptions in place of tables
- * of functions and statuses. C++17.
+/* diffsim/helper/plugin.hpp - a plugin as a C++17 class: constructor, methods and exceptions instead of
+ * tables of functions and statuses.
  *
- * Header only, optional, no part of the binary interface. A whole environment:
+ * Header only, not part of the binary interface. A whole environment:
  *
  *     #include <diffsim/helper/plugin.hpp>
  *
@@ -53,8 +53,8 @@
  *     static constexpr auto about = diffsim::optimizer("corners", "1", "Apache-2.0", "Two points.");
  *     DS_DEFINE_OPTIMIZER(about.desc, corners)
  *
- * No exception crosses the interface: what a constructor or method throws is told to the host, with what(),
- * and becomes a status (diffsim::failure has its own, std::bad_alloc is DS_E_NOMEM, all else DS_E_GENERIC). A
+ * No exception crosses the interface: the host gets the what() of an exception that a constructor or method
+ * throws, and a status (diffsim::failure has its own, std::bad_alloc is DS_E_NOMEM, all else DS_E_GENERIC). A
  * destructor must not throw. Everything here is [instance], as in env.h and optimizer.h.
  *
  * The standard library marks its templates as visible, so that -fvisibility=hidden does not hide them: link
@@ -65,7 +65,8 @@
 
 #include <diffsim/diffsim.h>
 #include <diffsim/ext/channel.h>
-#include <diffsim/ext/files.h>
+#include <diffsim/ext/draft/files.h>
+#include <diffsim/helper/eval.h>
 
 #include <cmath>
 #include <cstring>
@@ -376,9 +377,9 @@ class reader
 
 /* ---- channels (diffsim/ext/channel.h) ---- */
 
-/* A channel of an environment: role DS_CHANNEL_*, operations DS_CAN(DS_ASK_VALUE) | ..., shape. A class with
- * a method `std::vector<ds_channel> channels()` needs nothing else but to list DS_EXT_CHANNELS in its
- * descriptor and to answer what evaluate() is asked, see for_each_ask(). */
+/* A channel of an environment: role DS_CHANNEL_*, operations DS_CAN(DS_QUERY_VALUE) | ..., shape. A class
+ * with channels has a method `std::vector<ds_channel> channels()`, lists DS_EXT_CHANNELS in its descriptor,
+ * and answers the queries of a row in evaluate(), see for_each_query(). */
 inline ds_channel channel(const char *name, uint32_t role, uint32_t ops, const std::vector<uint64_t> &shape,
                           const char *unit, const char *doc, uint32_t type = DS_TYPE_F64)
 {
@@ -402,7 +403,7 @@ inline ds_channel channel(const char *name, uint32_t role, uint32_t ops, const s
     return c;
 }
 
-/* A constraint: every element is allowed to lie in [lower, upper]. */
+/* A constraint: every element should lie in [lower, upper]. */
 inline ds_channel constraint(const char *name, uint32_t ops, const std::vector<uint64_t> &shape, double lower,
                              double upper, const char *unit, const char *doc)
 {
@@ -412,37 +413,41 @@ inline ds_channel constraint(const char *name, uint32_t ops, const std::vector<u
     return c;
 }
 
-/* Calls f(ds_ask &) for each question of an evaluation; an older host asks none. */
-template <class F> void for_each_ask(const ds_eval &io, F &&f)
+/* Calls f(ds_eval_query &) for each query of a row. */
+template <class F> void for_each_query(const ds_eval &io, F &&f)
 {
-    for (uint64_t i = 0; DS_HAS(ds_eval, &io, ask) && i < io.asks; i++) {
-        f(*io.ask[i]);
+    for (uint64_t i = 0; i < io.queries; i++) {
+        f(*io.query[i]);
     }
 }
 
-/* ---- what an optimizer asks ---- */
+/* ---- requests of an optimizer ---- */
 
-/* Rows of one call with memory of their own. A row that failed has the loss +infinity and zeros for all else.
- * */
+/* A table of rows that owns its memory. A failed row has the loss +infinity and zeros for all else. */
 class batch
 {
   public:
-    batch(uint64_t rows, uint64_t n, bool gradient = false)
-        : n_(n), x_(rows * n), loss_(rows), grad_(gradient ? rows * n : 0), outcome_(rows), plain_{}
+    batch(uint64_t count, uint64_t n, bool gradient = false)
+        : x_(count * n), loss_(count), grad_(gradient ? count * n : 0), outcome_(count), table_{}, results_{},
+          label_{}
     {
-        plain_.struct_size = sizeof plain_;
-        plain_.count = rows;
-        plain_.want = gradient ? DS_WANT_GRAD : 0;
-        plain_.x = x_.data();
-        plain_.loss = loss_.data();
-        plain_.grad = gradient ? grad_.data() : nullptr;
-        plain_.outcome = outcome_.data();
+        table_.struct_size = sizeof table_;
+        table_.want = gradient ? DS_WANT_GRAD : 0;
+        table_.count = count;
+        table_.n = table_.stride = n;
+        table_.x = x_.data();
+        results_.struct_size = sizeof results_;
+        results_.stride = n;
+        results_.loss = loss_.data();
+        results_.grad = gradient ? grad_.data() : nullptr;
+        results_.outcome = outcome_.data();
+        label_.struct_size = sizeof label_;
     }
     batch(const batch &) = delete;
     batch &operator=(const batch &) = delete;
     double *x(uint64_t row)
     {
-        return &x_[row * n_];
+        return &x_[row * table_.n];
     }
     double loss(uint64_t row) const
     {
@@ -450,65 +455,82 @@ class batch
     }
     const double *grad(uint64_t row) const
     {
-        return &grad_[row * n_];
+        return &grad_[row * table_.n];
     }
     uint32_t outcome(uint64_t row) const
     {
         return outcome_[row];
     }
-    uint64_t rows() const
+    uint64_t count() const
     {
-        return plain_.count;
+        return table_.count;
     }
-    ds_batch &plain()
+    /* The structs of the interface: for queries, their replies and further results. */
+    ds_rows &table()
     {
-        return plain_;
-    } /* for tag, group, noise and questions */
+        return table_;
+    }
+    ds_results &results()
+    {
+        return results_;
+    }
+    /* For tag, group and noise. */
+    ds_label &label()
+    {
+        return label_;
+    }
 
   private:
-    uint64_t n_;
     std::vector<double> x_, loss_, grad_;
     std::vector<uint32_t> outcome_;
-    ds_batch plain_;
+    ds_rows table_;
+    ds_results results_;
+    ds_label label_;
 };
 
-/* The objective in run(). Where the run is over, it leaves run() by itself: no status is to be looked at. */
+/* The objective in run(). Where the run is over, its functions leave run() by an exception: there is no
+ * status to check. */
 class objective
 {
   public:
     const ds_objective *const plain;
 
-    explicit objective(const ds_objective *o) : plain(o)
+    objective(const ds_objective *o, uint64_t n) : plain(o), n_(n)
     {
     }
-    void evaluate(ds_batch &b)
+    void evaluate(const ds_rows &rows, const ds_results &results, const ds_label *label = nullptr)
     {
-        const ds_status status = plain->evaluate(plain, &b);
+        uint64_t done = 0;
+        const ds_status status = plain->evaluate(plain, &rows, label, &results, &done);
         if (status != DS_OK) {
             throw leave{status};
         }
     }
     void evaluate(batch &b)
     {
-        evaluate(b.plain());
+        evaluate(b.table(), b.results(), &b.label());
     }
-    /* One point, with its gradient where `grad` is given. */
+    /* One point of n values, with its gradient where `grad` is given. */
     double loss(const double *x, double *grad = nullptr)
     {
-        double answer = 0;
-        ds_batch b{};
-        b.struct_size = sizeof b;
-        b.count = 1;
-        b.want = grad != nullptr ? DS_WANT_GRAD : 0;
-        b.x = x;
-        b.loss = &answer;
-        b.grad = grad;
-        evaluate(b);
-        return answer;
+        double value = 0;
+        ds_rows rows{};
+        rows.struct_size = sizeof rows;
+        rows.want = grad != nullptr ? DS_WANT_GRAD : 0;
+        rows.count = 1;
+        rows.n = rows.stride = n_;
+        rows.x = x;
+        ds_results results{};
+        results.struct_size = sizeof results;
+        results.stride = n_;
+        results.loss = &value;
+        results.grad = grad;
+        evaluate(rows, results);
+        return value;
     }
-    /* Leaves a file in the folder of the run (diffsim/ext/files.h), in place of an earlier one of that
-     * name; false where there is no folder. Save whenever there is something better: the end of a run
-     * leaves run(). */
+    /* Saves a file in the folder of the run (diffsim/ext/draft/files.h), in place of an earlier one of that
+     * name; false where there is no folder. Save whenever the search has improved: the end of a run leaves
+     * run(). */
     bool save(const char *name, const void *data, uint64_t bytes)
     {
         const auto *files = extension<ds_objective_files>(DS_EXT_FILES);
@@ -518,11 +540,14 @@ class objective
         }
         return files != nullptr;
     }
-    /* What the host makes of an extension; nullptr where there is none. */
+    /* The table of an extension; nullptr where the host does not offer it. */
     template <class Table> const Table *extension(const char *id) const
     {
         return static_cast<const Table *>(plain->get_extension(plain, id));
     }
+
+  private:
+    uint64_t n_; // variables
 };
 
 /* ---- from a class to the tables of the interface ---- */
@@ -541,14 +566,16 @@ template <class T>
 struct has_extension<T, std::void_t<decltype(std::declval<T &>().extension(""))>> : std::true_type {
 };
 
-/* An instance: what the host holds. */
+/* An instance. */
 template <class T> struct instance {
     const ds_host *host;
+    uint64_t n; // variables, of an optimizer
     T object;
     std::vector<ds_channel> channels;
 
     template <class... A>
-    explicit instance(const ds_host *h, A &&...a) : host(h), object(std::forward<A>(a)...), channels()
+    explicit instance(const ds_host *h, uint64_t variables, A &&...a)
+        : host(h), n(variables), object(std::forward<A>(a)...), channels()
     {
         if constexpr (has_channels<T>::value) {
             channels = object.channels();
@@ -607,7 +634,7 @@ template <class T> ds_status DS_CALL create_env(const ds_host *host, void **out)
 {
     return guarded(host, [&] {
         reader in(host);
-        *out = new instance<T>(host, in);
+        *out = new instance<T>(host, 0, in);
     });
 }
 
@@ -626,7 +653,8 @@ template <class T> ds_status DS_CALL bounds(void *self, uint64_t n, double *lowe
     });
 }
 
-/* A loss that is not finite means that the simulation diverged, a gradient with a hole that there is none. */
+/* A loss that is not finite means that the simulation diverged, a gradient that is not finite that there is
+ * none. */
 inline void judge(ds_eval *io)
 {
     if (io->outcome == DS_EVAL_OK && !std::isfinite(io->loss)) {
@@ -641,11 +669,8 @@ inline void judge(ds_eval *io)
     }
 }
 
-template <class T> ds_status DS_CALL evaluate(void *self, ds_eval *io)
+template <class T> ds_status evaluate_row(void *self, ds_eval *io)
 {
-    io->outcome = DS_EVAL_OK;
-    io->grad_kind = DS_GRAD_NONE;
-    io->bad_step = -1;
     io->cost_steps = 1;
     return guarded(of<T>(self).host, [&] {
         of<T>(self).object.evaluate(*io);
@@ -653,19 +678,24 @@ template <class T> ds_status DS_CALL evaluate(void *self, ds_eval *io)
     });
 }
 
+template <class T> ds_status DS_CALL evaluate(void *self, const ds_rows *rows, const ds_results *results)
+{
+    return ds_eval_each(self, rows, results, evaluate_row<T>);
+}
+
 template <class T>
 ds_status DS_CALL create_optimizer(const ds_host *host, const ds_problem *problem, void **out)
 {
     return guarded(host, [&] {
         reader in(host);
-        *out = new instance<T>(host, in, *problem);
+        *out = new instance<T>(host, problem->n, in, *problem);
     });
 }
 
 template <class T> ds_status DS_CALL run(void *self, const ds_objective *plain)
 {
     return guarded(of<T>(self).host, [&] {
-        objective o(plain);
+        objective o(plain, of<T>(self).n);
         of<T>(self).object.run(o);
     });
 }
@@ -717,7 +747,7 @@ constexpr ds_plugin plugin(const ds_desc *desc, const ds_env_vtable *env,
  *     explicit T(diffsim::reader &)
  *     void info(ds_env_info &)                              sets n at least; steps is 1, loss_floor -infinity
  *     void bounds(uint64_t n, double *lower, double *upper, double *x0)     none of them nullptr
- *     void evaluate(ds_eval &)      sets loss, where wanted grad with grad_kind; the outcome is OK before
+ *     void evaluate(ds_eval &)      one row: sets loss, where wanted grad with grad_kind
  *     std::vector<ds_channel> channels()                    may be left out; asked once
  *     const void *extension(const char *id)                 may be left out; for all other extensions
  * and that of an optimizer

@@ -143,8 +143,7 @@ static inline ds_status ds_scene_kit_get_frame(void *self, uint64_t k, uint64_t 
         return DS_E_ARG;
     }
     const uint32_t shape = s->body[b].shape;
-    const uint64_t width =
-        shape == DS_BODY_POINTS || shape == DS_BODY_MESH || shape == DS_BODY_LINES ? 3 : 7;
+    const uint64_t width = shape == DS_BODY_POINTS || shape == DS_BODY_MESH || shape == DS_BODY_LINES ? 3 : 7;
     if (capacity < width * s->body[b].count) {
         return DS_E_ARG;
     }
@@ -152,8 +151,7 @@ static inline ds_status ds_scene_kit_get_frame(void *self, uint64_t k, uint64_t 
     return DS_OK;
 }
 
-static inline ds_status ds_scene_kit_get_metric(void *self, uint64_t m, const char **name, const char **unit,
-                                                const double **values)
+static inline ds_status ds_scene_kit_get_metric(void *self, uint64_t m, ds_scene_metric *out)
 {
     const ds_scene_kit *s = (const ds_scene_kit *)self;
     if (!s->kept) {
@@ -162,9 +160,9 @@ static inline ds_status ds_scene_kit_get_metric(void *self, uint64_t m, const ch
     if (m >= s->info.metrics) {
         return DS_E_ARG;
     }
-    *name = s->metric[m].name;
-    *unit = s->metric[m].unit;
-    *values = s->value + m * s->capacity;
+    out->name = s->metric[m].name;
+    out->unit = s->metric[m].unit;
+    out->values = s->value + m * s->capacity;
     return DS_OK;
 }
 

@@ -171,10 +171,11 @@ typedef struct ds_simple_env {
     double (*loss)(const ds_simple_episode *e);
     uint32_t grad_kind;
 
-    /* Many points in one call: simulates episodes e[0] .. e[count - 1], count <= DS_SIMPLE_ROWS, and writes
+    /* Many points in one call: simulates episodes e[0] .. e[count - 1], count <= max_rows, and writes
      * their losses, each the same as loss() returns for it, bit for bit, and their gradients where e->grad
      * is not NULL. Called where neither channels nor a scene are asked for. */
     void (*rows)(const ds_simple_episode *e, uint64_t count, double *loss);
+    uint64_t max_rows; /* 0 = DS_SIMPLE_ROWS */
 
     /* Scene: the table of things, see DS_THINGS(). The functions report positions by ds_see(). */
     const ds_thing *things;
@@ -195,7 +196,7 @@ typedef struct ds_simple_env {
     int time_limit;
 } ds_simple_env;
 
-enum { DS_SIMPLE_ROWS = 64 }; /* most episodes of one call of rows() */
+enum { DS_SIMPLE_ROWS = 64 }; /* most episodes of one call of rows() where max_rows is 0 */
 
 /* The fields `things` and `kinds` for an array of ds_thing. */
 #define DS_THINGS(table_) .things = (table_), .kinds = sizeof(table_) / sizeof *(table_)
@@ -213,12 +214,12 @@ enum { DS_SIMPLE_ROWS = 64 }; /* most episodes of one call of rows() */
 #define DS_IMAGE(name_, height_, width_, doc_)                                                               \
     DS_SIMPLE_CHANNEL_(DS_CHANNEL_IMAGE, 0u, name_, "", doc_, -INFINITY, INFINITY, height_, width_)
 /* What they are made of. */
-#define DS_SIMPLE_PRODUCTS_ (DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV))
+#define DS_SIMPLE_PRODUCTS_ (DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV))
 #define DS_SIMPLE_CHANNEL_(role_, ops_, name_, unit_, doc_, lower_, upper_, ...)                             \
     (&(const ds_channel){.struct_size = sizeof(ds_channel),                                                  \
                          .role = (role_),                                                                    \
                          .type = (role_) == DS_CHANNEL_IMAGE ? DS_TYPE_F32 : DS_TYPE_F64,                    \
-                         .ops = DS_CAN(DS_ASK_VALUE) | (ops_),                                               \
+                         .ops = DS_CAN(DS_QUERY_VALUE) | (ops_),                                             \
                          .ndim = (role_) == DS_CHANNEL_IMAGE ? 2 : 1,                                        \
                          .shape = {__VA_ARGS__},                                                             \
                          .lower = (lower_),                                                                  \
@@ -257,9 +258,9 @@ typedef struct ds_simple_plugin {
     {                                                                                                        \
         return ds_env_kit_create(&ds_simple_plugin_.table, host, out);                                       \
     }                                                                                                        \
-    static ds_status ds_simple_call_(void *self, ds_eval *io)                                                \
+    static ds_status ds_simple_call_(void *self, const ds_rows *rows, const ds_results *results)             \
     {                                                                                                        \
-        return ds_env_kit_evaluate(&ds_simple_plugin_.table, self, io);                                      \
+        return ds_env_kit_evaluate_table(&ds_simple_plugin_.table, self, rows, results);                     \
     }                                                                                                        \
     const ds_plugin *DS_CALL ds_plugin_query(uint32_t host_major, uint32_t host_minor)                       \
     {                                                                                                        \

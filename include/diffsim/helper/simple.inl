@@ -10,7 +10,9 @@ typedef struct ds_simple {
     void *data;
     ds_simple_channel *channel;
     ds_things things;
-    double loss; /* stepwise control: so far */
+    double loss;            /* stepwise control: so far */
+    ds_simple_episode *row; /* of one call of rows(): max_rows each */
+    double *row_loss;
 } ds_simple;
 
 static inline double ds_simple_squares(const ds_simple_episode *e, uint64_t k, uint64_t count)
@@ -85,6 +87,7 @@ static inline void ds_simple_read(void *self, ds_param_reader *in)
     kit->n = env->n;
     kit->steps = env->steps > 0 ? env->steps : 1;
     kit->dt = env->dt;
+    kit->max_rows = env->max_rows > 0 ? env->max_rows : DS_SIMPLE_ROWS;
     kit->loss_floor = env->nonnegative ? 0 : -INFINITY;
     kit->grad_kind = env->grad_kind != DS_GRAD_NONE ? env->grad_kind : (uint32_t)DS_GRAD_ADJOINT;
     s->base.param = ds_simple_numbers(&kit->memory, in, env->params);
@@ -103,8 +106,8 @@ static inline void ds_simple_read(void *self, ds_param_reader *in)
                                   kit->n == 0 ? "n" : "loss or step");
     }
     if (in->status == DS_OK && env->step != NULL && kit->n != kit->steps * env->n_act) {
-        in->status = ds_host_fail(in->host, DS_E_PARAM, "%s: n of ds_simple_env is not steps x n_act",
-                                  env->id);
+        in->status =
+            ds_host_fail(in->host, DS_E_PARAM, "%s: n of ds_simple_env is not steps x n_act", env->id);
     }
 }
 
@@ -140,6 +143,10 @@ static inline ds_status ds_simple_allocate(void *self)
     const ds_simple_env *env = s->env;
     ds_simple_open_channels(s);
     s->base.state = ds_memory_doubles(&s->kit.memory, (size_t)env->n_state);
+    if (env->rows != NULL) {
+        s->row = (ds_simple_episode *)ds_memory_take(&s->kit.memory, (size_t)s->kit.max_rows, sizeof *s->row);
+        s->row_loss = ds_memory_doubles(&s->kit.memory, (size_t)s->kit.max_rows);
+    }
     return env->kinds == 0 ? DS_OK
                            : ds_things_open(&s->things, s->kit.host, &s->kit.memory, env->things, env->kinds,
                                             s->kit.steps + 1);
@@ -215,7 +222,7 @@ static inline void ds_simple_observe(const void *self, double *obs)
     s->env->observe(&s->base, obs);
 }
 
-static inline ds_status ds_simple_act(void *self, uint64_t k, ds_rl_step *io)
+static inline ds_status ds_simple_act(void *self, uint64_t k, ds_step *io)
 {
     ds_simple *s = (ds_simple *)self;
     (void)k;
@@ -291,23 +298,17 @@ static inline ds_status ds_simple_simulate(void *self, ds_eval *io)
 static inline ds_status ds_simple_rows(void *self, uint64_t count, ds_eval *const *io)
 {
     ds_simple *s = (ds_simple *)self;
-    ds_simple_episode e[DS_SIMPLE_ROWS];
-    double loss[DS_SIMPLE_ROWS];
-    for (uint64_t first = 0; first < count; first += DS_SIMPLE_ROWS) {
-        const uint64_t rows = count - first < DS_SIMPLE_ROWS ? count - first : DS_SIMPLE_ROWS;
-        for (uint64_t k = 0; k < rows; k++) {
-            const ds_eval *row = io[first + k];
-            e[k] = s->base;
-            e[k].x = row->x;
-            e[k].grad = ds_simple_wants_gradient(s, row) ? row->grad : NULL;
-            e[k].noise_key = row->noise_key;
-            e[k].channel = NULL;
-        }
-        s->env->rows(e, rows, loss);
-        for (uint64_t k = 0; k < rows; k++) {
-            io[first + k]->loss = loss[k];
-            io[first + k]->grad_kind = e[k].grad != NULL ? s->kit.grad_kind : (uint32_t)DS_GRAD_NONE;
-        }
+    for (uint64_t k = 0; k < count; k++) {
+        s->row[k] = s->base;
+        s->row[k].x = io[k]->x;
+        s->row[k].grad = ds_simple_wants_gradient(s, io[k]) ? io[k]->grad : NULL;
+        s->row[k].noise_key = io[k]->noise_key;
+        s->row[k].channel = NULL;
+    }
+    s->env->rows(s->row, count, s->row_loss);
+    for (uint64_t k = 0; k < count; k++) {
+        io[k]->loss = s->row_loss[k];
+        io[k]->grad_kind = s->row[k].grad != NULL ? s->kit.grad_kind : (uint32_t)DS_GRAD_NONE;
     }
     return DS_OK;
 }
@@ -329,22 +330,22 @@ static inline void ds_simple_describe_channel(const void *self, uint64_t i, ds_c
 }
 
 /* Answers a question from what the episode has written. */
-static inline ds_status ds_simple_answer(void *self, ds_eval *io, ds_ask *ask)
+static inline ds_status ds_simple_answer(void *self, ds_eval *io, ds_eval_query *ask)
 {
     const ds_simple *s = (const ds_simple *)self;
     const ds_simple_channel *c = &s->channel[ask->channel];
     const uint64_t elements = ds_channel_elements(s->env->channels[ask->channel]), n = io->n;
     double *out = (double *)ask->out;
-    if (ask->op == DS_ASK_VALUE) {
-        memcpy(ask->out, c->value != NULL ? (const void *)c->value : c->pixel, (size_t)ask->out_bytes);
+    if (ask->op == DS_QUERY_VALUE) {
+        memcpy(ask->out, c->value != NULL ? (const void *)c->value : c->pixel, (size_t)ask->bytes);
         return DS_OK;
     }
     ask->kind = s->kit.grad_kind;
-    memset(out, 0, (size_t)ask->out_bytes);
+    memset(out, 0, (size_t)ask->bytes);
     for (uint64_t i = 0; i < elements; i++) {
         for (uint64_t j = 0; j < n; j++) {
             const double d = c->jacobian[i * n + j];
-            out[ask->op == DS_ASK_JV ? i : j] += d * ask->v[ask->op == DS_ASK_JV ? j : i];
+            out[ask->op == DS_QUERY_JV ? i : j] += d * ask->v[ask->op == DS_QUERY_JV ? j : i];
         }
     }
     return DS_OK;
@@ -400,8 +401,7 @@ static inline ds_desc ds_simple_env_desc(const ds_simple_env *env)
 {
     const char *version = env->version != NULL ? env->version : DS_SIMPLE_VERSION;
     const char *license = env->license != NULL ? env->license : DS_SIMPLE_LICENSE;
-    const ds_desc desc = {DS_ENV_KIT_DESC(env->id, version, license, env->params),
-                          .flags = env->flags,
+    const ds_desc desc = {DS_ENV_KIT_DESC(env->id, version, license, env->params), .flags = env->flags,
                           .summary = env->summary,
                           .description = env->description != NULL ? env->description : DS_SIMPLE_DESCRIPTION,
                           .citation = env->citation != NULL ? env->citation : ""};

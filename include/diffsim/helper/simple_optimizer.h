@@ -219,7 +219,7 @@ static inline void ds_simple_search_read(void *self, ds_param_reader *in)
                                                  .round = ds_simple_round};                                  \
     static const char *const ds_simple_gradient[] = {DS_HAS_GRADIENT, NULL};                                 \
     static const char *const ds_simple_both[] = {DS_HAS_GRADIENT, DS_HAS_RESIDUALS, NULL};                   \
-    static const char *const ds_simple_steps[] = {DS_EXT_RL_GRADIENT, DS_EXT_RL, NULL};                      \
+    static const char *const ds_simple_steps[] = {DS_EXT_STEPS_GRADIENT, DS_EXT_STEPS, NULL};                \
     static const ds_desc ds_simple_desc = {                                                                  \
         DS_OPT_KIT_DESC(id_, DS_SIMPLE_VERSION, DS_SIMPLE_LICENSE, params_),                                 \
         .flags = (flags_)&0xffffff,                                                                          \

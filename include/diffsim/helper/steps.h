@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diffsim/helper/steps.h - the short way to an environment that is controlled step by step
- * (diffsim/ext/rl.h), in C.
+ * (diffsim/ext/steps.h), in C.
  *
  * Header only, no part of the binary interface. Its variables are the actions of all steps, one after the
  * other, and its loss is the sum of what the steps cost: three functions, and one line. A whole environment:

@@ -27,6 +27,8 @@ static void env_destroy(void *self)
 }
 
 /* What Python has answered to TALK_CREATE. */
+enum { ROWS = 1024 /* of one call of a class that takes many */ };
+
 static ds_status take_facts(python_env *p)
 {
     const talk_head *h = p->child.talk.head;
@@ -40,18 +42,19 @@ static ds_status take_facts(python_env *p)
                             .steps = h->count,
                             .dt = h->loss,
                             .loss_floor = h->loss_floor,
-                            .tolerance = h->target};
+                            .tolerance = h->target,
+                            .max_rows = h->batches != 0 ? ROWS : 1};
     p->has_scene = h->has_scene;
     p->batches = h->batches;
-    p->rl = (ds_rl_info){.flags = h->time_limit ? DS_RL_TIME_LIMIT : 0,
-                         .horizon = h->horizon,
-                         .n_act = h->n_act,
-                         .n_obs = h->n_obs,
-                         .dt = h->reward};
-    if (p->rl.horizon > 0 && (p->rl.n_obs > DS_MAX_OBSERVED || p->rl.n_act > n ||
-                              p->child.talk.mapped < (p->rl.n_act + p->rl.n_obs) * sizeof(double))) {
+    p->steps = (ds_steps_info){.flags = h->time_limit ? DS_STEPS_TIME_LIMIT : 0,
+                               .horizon = h->horizon,
+                               .n_act = h->n_act,
+                               .n_obs = h->n_obs,
+                               .dt = h->reward};
+    if (p->steps.horizon > 0 && (p->steps.n_obs > DS_MAX_OBSERVED || p->steps.n_act > n ||
+                                 p->child.talk.mapped < (p->steps.n_act + p->steps.n_obs) * sizeof(double))) {
         return ds_host_fail(p->host, DS_E_DATA, "its Python process says %llu numbers of an observation",
-                            (unsigned long long)p->rl.n_obs);
+                            (unsigned long long)p->steps.n_obs);
     }
     p->residuals = h->residuals <= DS_MAX_ELEMENTS ? h->residuals : 0;
     p->can = h->can;
@@ -111,30 +114,30 @@ static ds_status env_bounds(void *self, uint64_t n, double *lower, double *upper
 /* Numbers of v, and of the answer. */
 static uint64_t asked_with(const python_env *p, uint32_t op)
 {
-    return op == DS_ASK_JV ? p->info.n : op == DS_ASK_JTV ? p->residuals : 0;
+    return op == DS_QUERY_JV ? p->info.n : op == DS_QUERY_JTV ? p->residuals : 0;
 }
 
 static uint64_t answered_with(const python_env *p, uint32_t op)
 {
-    return op == DS_ASK_JTV ? p->info.n : p->residuals;
+    return op == DS_QUERY_JTV ? p->info.n : p->residuals;
 }
 
 /* The questions of an evaluation, behind x and the gradient. */
 static ds_status put_questions(python_env *p, const ds_eval *io)
 {
     talk_head *h = p->child.talk.head;
-    const uint64_t asks = DS_HAS(ds_eval, io, ask) && p->residuals > 0 ? io->asks : 0;
+    const uint64_t asks = p->residuals > 0 ? io->queries : 0;
     uint64_t at = 2 * p->info.n;
     for (uint64_t k = 0; k < asks; k++) {
-        at += asked_with(p, io->ask[k]->op) + answered_with(p, io->ask[k]->op);
+        at += asked_with(p, io->query[k]->op) + answered_with(p, io->query[k]->op);
     }
-    if (asks > DS_MAX_ASKS || talk_grow(&p->child.talk, at * sizeof(double)) != 0) {
+    if (asks > DS_MAX_QUERIES || talk_grow(&p->child.talk, at * sizeof(double)) != 0) {
         return ds_host_fail(p->host, DS_E_NOMEM, "no memory for the questions of an evaluation");
     }
     at = 2 * p->info.n;
     h->asks = (uint32_t)asks;
     for (uint64_t k = 0; k < asks; k++) {
-        const ds_ask *q = io->ask[k];
+        const ds_eval_query *q = io->query[k];
         const uint64_t in = asked_with(p, q->op);
         h->ask[k] = q->op;
         if (in > 0) {
@@ -149,17 +152,17 @@ static void take_answers(const python_env *p, ds_eval *io)
 {
     uint64_t at = 2 * p->info.n;
     for (uint64_t k = 0; k < p->child.talk.head->asks; k++) {
-        ds_ask *q = io->ask[k];
+        ds_eval_query *q = io->query[k];
         at += asked_with(p, q->op);
         memcpy(q->out, p->child.talk.room + at * sizeof(double), answered_with(p, q->op) * sizeof(double));
-        q->kind = q->op == DS_ASK_VALUE ? DS_GRAD_NONE
-                  : q->op == DS_ASK_JV  ? DS_GRAD_FORWARD
-                                        : DS_GRAD_ADJOINT;
+        q->kind = q->op == DS_QUERY_VALUE ? DS_GRAD_NONE
+                  : q->op == DS_QUERY_JV  ? DS_GRAD_FORWARD
+                                          : DS_GRAD_ADJOINT;
         at += answered_with(p, q->op);
     }
 }
 
-static ds_status env_evaluate(void *self, ds_eval *io)
+ds_status python_env_evaluate(void *self, ds_eval *io)
 {
     python_env *p = self;
     talk *t = &p->child.talk;
@@ -288,12 +291,17 @@ static ds_status scene_frame(void *self, uint64_t k, uint64_t b, uint64_t capaci
     return st != DS_OK ? st : picture_frame(&p->picture, k, b, capacity, out);
 }
 
-static ds_status scene_metric(void *self, uint64_t m, const char **name, const char **unit,
-                              const double **values)
+static ds_status scene_metric(void *self, uint64_t m, ds_scene_metric *out)
 {
     python_env *p = self;
     const ds_status st = ready(p);
-    return st != DS_OK ? st : picture_metric(&p->picture, m, name, unit, values);
+    return st != DS_OK ? st : picture_metric(&p->picture, m, out);
+}
+
+static ds_status env_evaluate(void *self, const ds_rows *rows, const ds_results *results)
+{
+    return python_env_takes(self, rows) ? python_env_batch(self, rows, results)
+                                        : ds_eval_each(self, rows, results, python_env_evaluate);
 }
 
 static const void *env_extension(void *self, const char *id)
@@ -313,11 +321,8 @@ static const void *env_extension(void *self, const char *id)
     if (strcmp(id, DS_EXT_SCENE) == 0 && p->has_scene) {
         return &scene;
     }
-    if (strcmp(id, DS_EXT_RL) == 0 && p->rl.horizon > 0) {
+    if (strcmp(id, DS_EXT_STEPS) == 0 && p->steps.horizon > 0) {
         return &python_env_steps;
-    }
-    if (strcmp(id, DS_EXT_BATCH) == 0 && p->batches != 0) {
-        return &python_env_batch;
     }
     return strcmp(id, DS_EXT_VARIABLES) == 0 && p->variables != NULL ? &variables : NULL;
 }

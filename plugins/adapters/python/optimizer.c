@@ -3,7 +3,7 @@
  * the objective. */
 #include "adapters/python/adapted.h"
 
-#include <diffsim/ext/files.h>
+#include <diffsim/ext/draft/files.h>
 #include <diffsim/helper/fail.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,16 +72,24 @@ static ds_status evaluate(python_optimizer *p, const ds_objective *objective)
         return DS_E_ARG;
     }
     char *at = p->child.talk.room, tag[DS_MAX_TAG + 1] = "";
-    ds_batch b = {.struct_size = sizeof b, .want = h->want, .count = count, .group = h->group, .tag = tag};
     memcpy(tag, h->text, DS_MAX_TAG);
-    b.x = (const double *)(void *)at;
-    b.loss = (double *)(void *)(at + count * row);
-    b.grad = (h->want & DS_WANT_GRAD) != 0 ? (double *)(void *)(at + count * (row + 8)) : NULL;
-    uint64_t *noise = (uint64_t *)(void *)(at + count * (rows + 8));
-    b.noise = h->key != 0 ? noise : NULL;
-    b.outcome = (uint32_t *)(void *)(noise + count);
-    const ds_status st = objective->evaluate(objective, &b);
-    h->bytes = b.done;
+    uint64_t *noise = (uint64_t *)(void *)(at + count * (rows + 8)), done = 0;
+    const int graded = (h->want & DS_WANT_GRAD) != 0;
+    const ds_rows table = {.struct_size = sizeof table,
+                           .want = h->want,
+                           .count = count,
+                           .n = n,
+                           .stride = n,
+                           .x = (const double *)(void *)at};
+    const ds_label label = {
+        .struct_size = sizeof label, .tag = tag, .group = h->group, .noise = h->key != 0 ? noise : NULL};
+    const ds_results results = {.struct_size = sizeof results,
+                                .stride = n,
+                                .loss = (double *)(void *)(at + count * row),
+                                .grad = graded ? (double *)(void *)(at + count * (row + 8)) : NULL,
+                                .outcome = (uint32_t *)(void *)(noise + count)};
+    const ds_status st = objective->evaluate(objective, &table, &label, &results, &done);
+    h->bytes = done;
     return st;
 }
 

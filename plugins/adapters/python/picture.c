@@ -132,15 +132,14 @@ ds_status picture_frame(const picture *p, uint64_t k, uint64_t b, uint64_t capac
     return DS_OK;
 }
 
-ds_status picture_metric(const picture *p, uint64_t m, const char **name, const char **unit,
-                         const double **values)
+ds_status picture_metric(const picture *p, uint64_t m, ds_scene_metric *out)
 {
     const json_t *metric = json_array_get(json_object_get(p->json, "metrics"), m);
     if (metric == NULL) {
         return DS_E_ARG;
     }
-    *name = text(json_array_get(metric, 0));
-    *unit = text(json_array_get(metric, 1));
-    *values = p->number + m * p->frames;
+    out->name = text(json_array_get(metric, 0));
+    out->unit = text(json_array_get(metric, 1));
+    out->values = p->number + m * p->frames;
     return DS_OK;
 }

@@ -26,7 +26,6 @@ void picture_clear(picture *p);
 void picture_info(const picture *p, const ds_env_info *env, ds_scene_info *out);
 ds_status picture_body(picture *p, uint64_t b, ds_scene_body *out);
 ds_status picture_frame(const picture *p, uint64_t k, uint64_t b, uint64_t capacity, double *out);
-ds_status picture_metric(const picture *p, uint64_t m, const char **name, const char **unit,
-                         const double **values);
+ds_status picture_metric(const picture *p, uint64_t m, ds_scene_metric *out);
 
 #endif

@@ -55,12 +55,12 @@ typedef struct talk_head {
     uint64_t spin_now[2], waits[2]; /* of each side, its own */
     uint64_t residuals;             /* how many an environment has; 0 = none */
     uint32_t can, asks;             /* DS_CAN() of what can be asked about them; what TALK_EVALUATE asks */
-    uint32_t ask
-        [DS_MAX_ASKS]; /* DS_ASK_*: behind x and gradient lie v of the first, its answer, v of the second */
+    /* DS_QUERY_*: behind x and gradient lie v of the first, its answer, v of the second ... */
+    uint32_t ask[DS_MAX_QUERIES];
     uint64_t horizon, n_act, n_obs; /* of stepwise control, else 0 */
     uint32_t time_limit, batches;   /* the horizon is one; TALK_BATCH_* */
-    uint32_t ended, strayed;        /* DS_RL_*; of Python alone: somebody broke the rules of the objective */
-    double reward;                  /* of a step; of TALK_CREATE: seconds per step */
+    uint32_t ended, strayed; /* DS_STEPS_*; of Python alone: somebody broke the rules of the objective */
+    double reward;           /* of a step; of TALK_CREATE: seconds per step */
 } talk_head;
 
 typedef struct talk {

@@ -212,7 +212,7 @@ static uint64_t channels_of_smoke(const void *self)
 static void channel_of_smoke(const void *self, uint64_t i, ds_channel *out)
 {
     const smoke_env *e = self;
-    out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    out->ops = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
     out->ndim = 2;
     out->shape[0] = out->shape[1] = e->size;
     out->role = i == RESIDUALS ? DS_CHANNEL_RESIDUAL : DS_CHANNEL_IMAGE;
@@ -235,18 +235,18 @@ static ds_status push_forward(smoke_env *e, const double *v, double scale, doubl
     return smoke_stopped(e->sim) ? DS_STOPPED : DS_OK;
 }
 
-static ds_status answer_of_smoke(void *self, ds_eval *io, ds_ask *ask)
+static ds_status answer_of_smoke(void *self, ds_eval *io, ds_eval_query *ask)
 {
     smoke_env *e = self;
     const size_t field = e->size * e->size;
     const double scale = ask->channel == RESIDUALS ? 1 / (double)e->size : 1;
     double *out = ask->out;
     (void)io;
-    if (ask->op == DS_ASK_JV) {
+    if (ask->op == DS_QUERY_JV) {
         ask->kind = DS_GRAD_FORWARD;
         return push_forward(e, ask->v, scale, out);
     }
-    if (ask->op == DS_ASK_JTV) {
+    if (ask->op == DS_QUERY_JTV) {
         ask->kind = DS_GRAD_ADJOINT;
         for (size_t c = 0; c < field; c++) {
             e->now.density[c] = scale * ask->v[c];

@@ -133,24 +133,24 @@ static void channel_of_billiards(const void *self, uint64_t i, ds_channel *out)
     (void)self;
     (void)i;
     out->role = DS_CHANNEL_RESIDUAL;
-    out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    out->ops = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
     out->shape[0] = 2;
     out->name = "gap";
     out->unit = "m";
     out->doc = "Where the last ball is at the end, minus its target.";
 }
 
-static ds_status answer_of_billiards(void *self, ds_eval *io, ds_ask *ask)
+static ds_status answer_of_billiards(void *self, ds_eval *io, ds_eval_query *ask)
 {
     const table *e = self;
     double *out = ask->out;
     (void)io;
     for (int i = 0; i < 2; i++) {
-        out[i] = ask->op == DS_ASK_VALUE ? e->gap[i].v
-                 : ask->op == DS_ASK_JV  ? e->gap[i].d[0] * ask->v[0] + e->gap[i].d[1] * ask->v[1]
-                                         : e->gap[0].d[i] * ask->v[0] + e->gap[1].d[i] * ask->v[1];
+        out[i] = ask->op == DS_QUERY_VALUE ? e->gap[i].v
+                 : ask->op == DS_QUERY_JV  ? e->gap[i].d[0] * ask->v[0] + e->gap[i].d[1] * ask->v[1]
+                                           : e->gap[0].d[i] * ask->v[0] + e->gap[1].d[i] * ask->v[1];
     }
-    ask->kind = ask->op == DS_ASK_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
+    ask->kind = ask->op == DS_QUERY_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
     return DS_OK;
 }
 

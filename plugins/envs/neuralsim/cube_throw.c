@@ -387,18 +387,18 @@ static void channel_of_cube(const void *self, uint64_t i, ds_channel *out)
     const cube *e = self;
     (void)i;
     out->role = DS_CHANNEL_RESIDUAL;
-    out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    out->ops = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
     out->shape[0] = numbers_of(e) + (e->motion.law.network ? LAW_WEIGHTS : 0);
     out->name = "residuals";
     out->doc = "States minus those of the target, then the weights of the network as they count in the loss.";
 }
 
-static ds_status answer_of_cube(void *self, ds_eval *io, ds_ask *ask)
+static ds_status answer_of_cube(void *self, ds_eval *io, ds_eval_query *ask)
 {
     cube *e = self;
     double *out = ask->out, value_dot[KNOBS];
     const uint64_t numbers = numbers_of(e), weights = e->motion.law.network ? LAW_WEIGHTS : 0;
-    if (ask->op == DS_ASK_VALUE) {
+    if (ask->op == DS_QUERY_VALUE) {
         for (uint64_t k = 0; k <= e->fitted; k++) {
             errors_of(e, k, out + k * THROW_STATES);
         }
@@ -408,7 +408,7 @@ static ds_status answer_of_cube(void *self, ds_eval *io, ds_ask *ask)
         return DS_OK;
     }
     io->cost_steps += 2 * e->motion.steps;
-    if (ask->op == DS_ASK_JTV) {
+    if (ask->op == DS_QUERY_JTV) {
         reverse_product(e, ask->v, out);
         ask->kind = DS_GRAD_ADJOINT;
         return DS_OK;

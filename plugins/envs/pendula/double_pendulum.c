@@ -85,10 +85,10 @@ static ds_status double_pendulum_create(const ds_host *host, void **out)
                : ds_env_kit_create(variant == VARIANT_CAMERA ? &camera_table : &motion_table, host, out);
 }
 
-static ds_status double_pendulum_evaluate(void *self, ds_eval *io)
+static ds_status double_pendulum_evaluate(void *self, const ds_rows *rows, const ds_results *results)
 {
     const ds_env_kit *kit = self;
-    return ds_env_kit_evaluate(kit->env, self, io);
+    return ds_env_kit_evaluate_table(kit->env, self, rows, results);
 }
 
 static const ds_env_vtable vtable = {.struct_size = sizeof(ds_env_vtable),

@@ -134,8 +134,8 @@ static ds_status simulate_motion(void *self, ds_eval *io)
     const model *m = &e->model;
     const uint64_t rows = (io->want & DS_WANT_SCENE) != 0 ? m->rows : m->fitted;
     int derivatives = (io->want & DS_WANT_GRAD) != 0;
-    for (uint64_t i = 0; i < io->asks; i++) {
-        derivatives |= io->ask[i]->op != DS_ASK_VALUE;
+    for (uint64_t i = 0; i < io->queries; i++) {
+        derivatives |= io->query[i]->op != DS_QUERY_VALUE;
     }
     memcpy(e->x, io->x, m->n * sizeof *e->x);
     model_set(m, io->x, &e->now);
@@ -298,7 +298,7 @@ static void channel_of_motion(const void *self, uint64_t i, ds_channel *out)
     const motion *e = self;
     (void)i;
     out->role = DS_CHANNEL_RESIDUAL;
-    out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    out->ops = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
     out->ndim = 2;
     out->shape[0] = e->model.fitted;
     out->shape[1] = e->model.fit.quantities;
@@ -306,15 +306,15 @@ static void channel_of_motion(const void *self, uint64_t i, ds_channel *out)
     out->doc = "Weighted errors of what is compared, sample by sample; their squares add up to the loss.";
 }
 
-static ds_status answer_of_motion(void *self, ds_eval *io, ds_ask *ask)
+static ds_status answer_of_motion(void *self, ds_eval *io, ds_eval_query *ask)
 {
     motion *e = self;
-    if (ask->op == DS_ASK_VALUE) {
+    if (ask->op == DS_QUERY_VALUE) {
         fit_residuals(&e->model.fit, e->got, ask->out);
         return DS_OK;
     }
     const int networks = e->kit.hybrid.nets > 0;
-    if (ask->op == DS_ASK_JV) {
+    if (ask->op == DS_QUERY_JV) {
         (networks ? forward_with_networks : forward_product)(e, ask->v, ask->out);
         ask->kind = DS_GRAD_FORWARD;
     } else {

@@ -464,13 +464,13 @@ static ds_status begin_sweep(void *self, uint64_t last)
     return mpm_sweep_begin(&e->episode, e->kit.host, last);
 }
 
-static ds_status sweep_fluid(void *self, ds_rl_back *io)
+static ds_status sweep_fluid(void *self, ds_back *io)
 {
     fluid *e = self;
     return mpm_sweep_back(&e->episode, e->kit.host, io, observe_adjoint, e);
 }
 
-static ds_status act_on_fluid(void *self, uint64_t k, ds_rl_step *io)
+static ds_status act_on_fluid(void *self, uint64_t k, ds_step *io)
 {
     fluid *e = self;
     (void)k;

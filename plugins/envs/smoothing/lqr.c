@@ -81,7 +81,7 @@ static const ds_desc desc = {
         "x' = x + u, u = K x; the variables are the gains K, row by row. The loss is the sum of q |x|^2 + r "
         "|u|^2 over the steps and qd |x|^2 at the end; with K = 0 it is 20 for each number of the state.\n"
         "Episodes with noise (a noise key) have normal noise on u and, begin = random, on the start. The "
-        "score of the noise is offered (ds.env.score/1).",
+        "score of the noise is offered (ds.draft.env.score/1).",
     .citation = SMOOTHING_SUH,
     .extensions = extensions,
 };

@@ -334,7 +334,7 @@ static const ds_desc desc = {
         "the ball to (0, 2.5) and 10 times its squared speed at the end, and r u^2 of the steps.\n"
         "Episodes with noise (a noise key) have normal noise on u and, begin = random, a start with ball x "
         "uniform in [-2, 2], y 2 +- 0.2, velocity -0.2 (x, y) +- 0.03, paddle x +- 0.5, y and angle +- 0.05. "
-        "The score of the noise is offered (ds.env.score/1).\n"
+        "The score of the noise is offered (ds.draft.env.score/1).\n"
         "An impact is seen in the frame of the paddle's new angle at its old place, and takes its upper face "
         "for granted; the paddle keeps its pose in that step; a ball that is still inside turns again.\n"
         "Metrics: x, y, speed, distance to the goal, contact in the step that begins at the frame, its cost.",

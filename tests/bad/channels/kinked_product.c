@@ -7,6 +7,7 @@
 #endif
 #include <diffsim/diffsim.h>
 #include <diffsim/ext/channel.h>
+#include <diffsim/helper/eval.h>
 #include <math.h>
 #include <string.h>
 
@@ -30,7 +31,7 @@ static ds_status describe_channel(void *self, uint64_t i, ds_channel *out)
     (void)i;
     out->role = DS_CHANNEL_STATE;
     out->type = DS_TYPE_F64;
-    out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    out->ops = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
     out->ndim = 1;
     out->shape[0] = SAWS;
     out->name = "saws";
@@ -44,20 +45,20 @@ static const ds_env_channels channels = {
 
 static void answer_all(ds_eval *io)
 {
-    for (uint64_t k = 0; DS_HAS(ds_eval, io, ask) && k < io->asks; k++) {
-        ds_ask *q = io->ask[k];
+    for (uint64_t k = 0; k < io->queries; k++) {
+        ds_eval_query *q = io->query[k];
         double *out = q->out, sum = 0;
-        q->kind = q->op == DS_ASK_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
+        q->kind = q->op == DS_QUERY_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
         for (int i = 0; i < SAWS; i++) {
             double turns = io->x[0] / period + (double)i / SAWS, from = turns - floor(turns) - 0.5;
             double slope = KINKED_SLOPE * (from > 0 ? 1 : -1);
-            if (q->op == DS_ASK_JTV) {
+            if (q->op == DS_QUERY_JTV) {
                 sum += slope * q->v[i];
             } else {
-                out[i] = q->op == DS_ASK_VALUE ? period * fabs(from) : slope * q->v[0];
+                out[i] = q->op == DS_QUERY_VALUE ? period * fabs(from) : slope * q->v[0];
             }
         }
-        if (q->op == DS_ASK_JTV) {
+        if (q->op == DS_QUERY_JTV) {
             out[0] = sum;
             out[1] = out[2] = 0;
         }

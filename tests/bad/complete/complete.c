@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* complete - an environment with all that an instance can be asked: gradient, batches, channels with
+/* complete - an environment with all that an instance can be asked: gradient, many rows, channels with
  * products, steps, sweeps, points without a loss. The environment variable FAULT names the one thing that
  * is wrong with it; the list below says what. */
 #include <diffsim/diffsim.h>
-#include <diffsim/ext/batch.h>
 #include <diffsim/ext/channel.h>
-#include <diffsim/ext/rl_gradient.h>
+#include <diffsim/ext/draft/steps_gradient.h>
+#include <diffsim/helper/eval.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../rows_base.h"
+
 #define FAULTS(X)                                                                                            \
-    /* many points in one call */                                                                            \
+    /* many rows in one call */                                                                              \
     X(BATCH_REMAINDER)   /* what is left behind a multiple of 4 has the last place of its loss wrong */      \
     X(BATCH_SEVEN)       /* calls of 7 points */                                                             \
     X(BATCH_33)          /* the last of 33 points */                                                         \
@@ -28,6 +30,8 @@
     X(BATCH_STEPS)       /* cost_steps are those of all rows */                                              \
     X(BATCH_PAIRS)       /* the same point twice in a row */                                                 \
     X(BATCH_CALLS)       /* the 40th call */                                                                 \
+    X(BATCH_STRIDE)      /* points are read as if there were nothing between them */                         \
+    X(BATCH_GAP)         /* a number is written after the gradient of a row */                               \
     /* state outside of the instance */                                                                      \
     X(STATIC_EPISODE)   /* the state of the episode is static */                                             \
     X(STATIC_TIME)      /* the number of the step alone is static */                                         \
@@ -49,13 +53,13 @@
     X(PRODUCT_PROCESS)   /* J' v */                                                                          \
     X(SWEEP_PROCESS)     /* a sweep */                                                                       \
     /* many calls, order */                                                                                  \
-    X(STEP_CALLS)          /* the 5000th step */                                                             \
+    X(STEP_CALLS)          /* the 2000th step */                                                             \
     X(EPISODE_CALLS)       /* the 200th episode */                                                           \
     X(SWEEP_CALLS)         /* the 300th sweep */                                                             \
     X(PRODUCT_CALLS)       /* the 1000th product */                                                          \
     X(VALUES_CALLS)        /* the 90th question for values */                                                \
     X(ORDER_PRODUCT)       /* J' v behind J v */                                                             \
-    X(RESET_FORGETS)       /* reset() leaves the speed */                                                    \
+    X(RESET_FORGETS)       /* begin() leaves the speed */                                                    \
     X(EPISODE_AFTER_SWEEP) /* an episode behind a sweep begins elsewhere */                                  \
     X(KEEPS_ACTION)        /* a sweep reads the action where step() found it */                              \
     X(KEEPS_POINT)         /* what was computed for x is used again where x lies at the same place */        \
@@ -165,6 +169,7 @@ static ds_status info(void *self, ds_env_info *out)
     out->steps = H;
     out->dt = DT;
     out->loss_floor = 0;
+    out->max_rows = MOST_ROWS;
     return DS_OK;
 }
 
@@ -259,7 +264,7 @@ static ds_status channel_describe(void *self, uint64_t i, ds_channel *out)
     (void)i;
     out->role = DS_CHANNEL_RESIDUAL;
     out->type = DS_TYPE_F64;
-    out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    out->ops = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
     out->ndim = 1;
     out->shape[0] = M;
     out->name = "error";
@@ -324,23 +329,23 @@ static void backward(instance *s, const double *x, const double *w, double *out,
     }
     const int wrong = (F == JTV_GRADIENT && (want & DS_WANT_GRAD)) || (F == JTV_VALUES && values) ||
                       (F == JTV_UNIT && few == 1) || (F == PRODUCT_PROCESS && getpid() % 2 != 0) ||
-                      (F == ORDER_PRODUCT && s->odd == DS_ASK_JV);
+                      (F == ORDER_PRODUCT && s->odd == DS_QUERY_JV);
     out[N - 2] *= wrong ? 1 + 1e-9 * (F == JTV_UNIT ? 1e5 : 1) : 1;
 }
 
-static void answer(instance *s, const ds_eval *io, const ds_ask *q, int values)
+static void answer(instance *s, const ds_eval *io, const ds_eval_query *q, int values)
 {
     double *out = q->out;
-    if (q->op == DS_ASK_JV) {
+    if (q->op == DS_QUERY_JV) {
         s->calls[3]++;
         forward(s, io->x, q->v, out, io->want);
-        s->odd = DS_ASK_JV;
+        s->odd = DS_QUERY_JV;
         return;
     }
-    if (q->op == DS_ASK_JTV) {
+    if (q->op == DS_QUERY_JTV) {
         s->calls[3]++;
         backward(s, io->x, q->v, out, io->want, values);
-        s->odd = DS_ASK_JTV;
+        s->odd = DS_QUERY_JTV;
         return;
     }
     s->calls[4]++;
@@ -356,16 +361,16 @@ static void answer(instance *s, const ds_eval *io, const ds_ask *q, int values)
 static void answer_all(instance *s, ds_eval *io)
 {
     int values = 0;
-    for (uint64_t k = 0; k < io->asks; k++) {
-        values |= io->ask[k]->op == DS_ASK_VALUE;
+    for (uint64_t k = 0; k < io->queries; k++) {
+        values |= io->query[k]->op == DS_QUERY_VALUE;
     }
-    for (uint64_t k = 0; k < io->asks; k++) {
-        ds_ask *q = io->ask[k];
-        q->kind = q->op == DS_ASK_VALUE ? DS_GRAD_NONE
-                  : q->op == DS_ASK_JV  ? DS_GRAD_FORWARD
-                                        : DS_GRAD_ADJOINT;
+    for (uint64_t k = 0; k < io->queries; k++) {
+        ds_eval_query *q = io->query[k];
+        q->kind = q->op == DS_QUERY_VALUE ? DS_GRAD_NONE
+                  : q->op == DS_QUERY_JV  ? DS_GRAD_FORWARD
+                                          : DS_GRAD_ADJOINT;
         answer(s, io, q, values);
-        if (F == GRADIENT_PRODUCT && q->op != DS_ASK_VALUE && (io->want & DS_WANT_GRAD)) {
+        if (F == GRADIENT_PRODUCT && q->op != DS_QUERY_VALUE && (io->want & DS_WANT_GRAD)) {
             io->grad[0] *= 1 + 1e-12;
         }
     }
@@ -377,7 +382,7 @@ static ds_status evaluate(void *self, ds_eval *io)
 {
     instance *s = self;
     const int same =
-        F == KEEPS_POINT && s->last_x == io->x && (io->want & DS_WANT_GRAD) == 0 && io->asks == 0;
+        F == KEEPS_POINT && s->last_x == io->x && (io->want & DS_WANT_GRAD) == 0 && io->queries == 0;
     s->open = 0;
     s->good = 0;
     s->sweeping = 0;
@@ -428,14 +433,17 @@ static ds_status many(void *self, uint64_t count, ds_eval *const *io)
     instance *s = self;
     const unsigned call = s->calls[0]++;
     for (uint64_t k = 0; k < count; k++) {
-        ds_ask *ask = io[k]->asks > 0 ? io[k]->ask[0] : NULL;
-        const double *v = ask != NULL ? ask->v : NULL;
-        if (F == BATCH_PRODUCT && k > 0 && ask != NULL && ask->op == DS_ASK_JV) {
-            ask->v = io[k - 1]->ask[0]->v;
+        ds_eval_query *query = io[k]->queries > 0 ? io[k]->query[0] : NULL;
+        const double *v = query != NULL ? query->v : NULL;
+        if (F == BATCH_PRODUCT && k > 0 && query != NULL && query->op == DS_QUERY_JV) {
+            query->v = io[k - 1]->query[0]->v;
+        }
+        if (F == BATCH_STRIDE) {
+            io[k]->x = io[0]->x + k * N;
         }
         const ds_status status = evaluate(self, io[k]);
-        if (ask != NULL) {
-            ask->v = v;
+        if (query != NULL) {
+            query->v = v;
         }
         if (status != DS_OK) {
             return status;
@@ -451,13 +459,16 @@ static ds_status many(void *self, uint64_t count, ds_eval *const *io)
         if (F == BATCH_63_GRADIENT && k == 62 && grad && good) {
             io[k]->grad[0] *= 1 + 1e-12;
         }
-        for (uint64_t j = 0; good && j < io[k]->asks; j++) {
-            ds_ask *q = io[k]->ask[j], *first = io[0]->ask[j];
-            if (F == BATCH_VALUES && q->op == DS_ASK_VALUE && io[0]->outcome == DS_EVAL_OK) {
-                memcpy(q->out, first->out, q->out_bytes);
-            } else if (F == BATCH_VALUES_LAST && q->op == DS_ASK_VALUE && k + 1 == count && count > 1) {
+        if (F == BATCH_GAP && grad && k + 1 < count) {
+            io[k]->grad[N] = 1;
+        }
+        for (uint64_t j = 0; good && j < io[k]->queries; j++) {
+            ds_eval_query *q = io[k]->query[j], *first = io[0]->query[j];
+            if (F == BATCH_VALUES && q->op == DS_QUERY_VALUE && io[0]->outcome == DS_EVAL_OK) {
+                memcpy(q->out, first->out, q->bytes);
+            } else if (F == BATCH_VALUES_LAST && q->op == DS_QUERY_VALUE && k + 1 == count && count > 1) {
                 ((double *)q->out)[M - 1] = 0;
-            } else if (F == BATCH_BACK && q->op == DS_ASK_JTV && grad && count > 1) {
+            } else if (F == BATCH_BACK && q->op == DS_QUERY_JTV && grad && count > 1) {
                 ((double *)q->out)[0] *= 1 + 1e-12;
             }
         }
@@ -468,7 +479,11 @@ static ds_status many(void *self, uint64_t count, ds_eval *const *io)
     return DS_OK;
 }
 
-static const ds_env_batch batch = {.struct_size = sizeof batch, .evaluate = many};
+static ds_status evaluate_rows(void *self, const ds_rows *rows, const ds_results *results)
+{
+    return rows->count > 1 ? all_rows(self, rows, results, many)
+                           : ds_eval_each(self, rows, results, evaluate);
+}
 
 /* ---- steps ---- */
 
@@ -490,7 +505,7 @@ static uint64_t *time_of(instance *s)
     return F == STATIC_TIME ? &shared.t : &s->t;
 }
 
-static ds_status rl_info(void *self, ds_rl_info *out)
+static ds_status steps_info(void *self, ds_steps_info *out)
 {
     (void)self;
     out->horizon = H;
@@ -500,9 +515,10 @@ static ds_status rl_info(void *self, ds_rl_info *out)
     return DS_OK;
 }
 
-static ds_status reset(void *self, uint64_t noise_key, double *obs)
+static ds_status begin(void *self, uint64_t lane, uint64_t noise_key, double *obs)
 {
     instance *s = episode_of(self);
+    (void)lane;
     const state old = s->s;
     s->s = start(noise_key);
     if (F == RESET_FORGETS && s->t > 0 && s->t < H) {
@@ -527,9 +543,10 @@ static state *path_of(instance *s)
     return F == STATIC_TRACE ? shared.path : s->path;
 }
 
-static ds_status step(void *self, ds_rl_step *io)
+static ds_status step(void *self, uint64_t lane, ds_step *io)
 {
     instance *s = episode_of(self);
+    (void)lane;
     uint64_t *t = time_of(s);
     if (!s->open || *t >= H || !((instance *)self)->open) {
         return DS_E_STATE;
@@ -539,7 +556,7 @@ static ds_status step(void *self, ds_rl_step *io)
     s->act_at[*t] = io->action;
     s->s = advance(s, s->s, io->action);
     s->calls[2]++;
-    s->s.p += F == STEP_CALLS && s->calls[2] == 5000 ? 1e-9 : 0;
+    s->s.p += F == STEP_CALLS && s->calls[2] == 2000 ? 1e-9 : 0;
     const double cost = term(s->s, io->action);
     io->cost_steps = 1 + (F == COST_STEP_PROCESS ? by_process() : 0);
     s->loss += cost;
@@ -553,19 +570,30 @@ static ds_status step(void *self, ds_rl_step *io)
     if (io->outcome != DS_EVAL_OK) {
         fail_at(s, *t - 1);
         s->open = 0;
-        io->ended = DS_RL_TERMINATED;
+        io->ended = DS_STEPS_TERMINATED;
         io->loss = INFINITY;
         return DS_OK;
     }
     s->good = *t;
-    io->ended = *t == H ? DS_RL_TERMINATED : DS_RL_GOES_ON;
+    io->ended = *t == H ? DS_STEPS_TERMINATED : DS_STEPS_CONTINUES;
     io->loss = s->loss;
     s->open = *t < H;
     observe(s, s->s, io->obs);
     return DS_OK;
 }
 
-static const ds_rl rl = {.struct_size = sizeof rl, .info = rl_info, .reset = reset, .step = step};
+static ds_status begin_rows(void *self, const ds_step_rows *rows, const ds_step_results *results)
+{
+    return ds_step_begin_each(self, rows, results, OBS, begin);
+}
+
+static ds_status step_rows(void *self, const ds_step_rows *rows, const ds_step_results *results)
+{
+    return ds_step_each(self, rows, results, ACT, OBS, step);
+}
+
+static const ds_env_steps steps = {
+    .struct_size = sizeof steps, .info = steps_info, .begin = begin_rows, .step = step_rows};
 
 /* ---- sweeps ---- */
 
@@ -579,9 +607,8 @@ static double *gv_of(instance *s)
     return F == STATIC_ADJOINT ? &static_gv : &s->gv;
 }
 
-static ds_status back_begin(void *self, uint64_t last)
+static ds_status begin_sweep(instance *s, uint64_t last)
 {
-    instance *s = episode_of(self);
     if (last < 1 || (last > s->good && F != SWEEP_ALWAYS) || last > H) {
         return DS_E_STATE;
     }
@@ -604,10 +631,14 @@ static ds_status back_begin(void *self, uint64_t last)
     return DS_OK;
 }
 
-static ds_status back(void *self, ds_rl_back *io)
+static ds_status back(void *self, uint64_t lane, ds_back *io)
 {
     instance *s = episode_of(self);
     const uint64_t t = io->step;
+    (void)lane;
+    if (io->begins && begin_sweep(s, t + 1) != DS_OK) {
+        return DS_E_STATE;
+    }
     if (!s->sweeping || (t + 1 != s->next && !(F == SWEEP_ANY_STEP && t < s->next))) {
         return DS_E_STATE;
     }
@@ -647,27 +678,31 @@ static ds_status back(void *self, ds_rl_back *io)
     return DS_OK;
 }
 
-static const ds_rl_gradient gradient = {.struct_size = sizeof gradient, .begin = back_begin, .back = back};
+static ds_status back_rows(void *self, const ds_back_rows *rows, const ds_back_results *results)
+{
+    return ds_back_each(self, rows, results, ACT, OBS, back);
+}
+
+static const ds_env_steps_gradient gradient = {.struct_size = sizeof gradient, .back = back_rows};
 
 /* ---- plugin ---- */
 
 static const void *get_extension(void *self, const char *id)
 {
     (void)self;
-    return strcmp(id, DS_EXT_BATCH) == 0         ? (const void *)&batch
-           : strcmp(id, DS_EXT_CHANNELS) == 0    ? (const void *)&channels
-           : strcmp(id, DS_EXT_RL) == 0          ? (const void *)&rl
-           : strcmp(id, DS_EXT_RL_GRADIENT) == 0 ? (const void *)&gradient
-                                                 : NULL;
+    return strcmp(id, DS_EXT_CHANNELS) == 0         ? (const void *)&channels
+           : strcmp(id, DS_EXT_STEPS) == 0          ? (const void *)&steps
+           : strcmp(id, DS_EXT_STEPS_GRADIENT) == 0 ? (const void *)&gradient
+                                                    : NULL;
 }
 
-static const char *const extensions[] = {DS_EXT_BATCH, DS_EXT_CHANNELS, DS_EXT_RL, DS_EXT_RL_GRADIENT, NULL};
+static const char *const extensions[] = {DS_EXT_CHANNELS, DS_EXT_STEPS, DS_EXT_STEPS_GRADIENT, NULL};
 static const ds_env_vtable vtable = {.struct_size = sizeof vtable,
                                      .create = create,
                                      .destroy = free,
                                      .info = info,
                                      .bounds = bounds,
-                                     .evaluate = evaluate,
+                                     .evaluate = evaluate_rows,
                                      .get_extension = get_extension};
 static const ds_desc desc = {.struct_size = sizeof desc,
                              .kind = DS_KIND_ENV,

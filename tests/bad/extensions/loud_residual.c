@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loud_residual - a network adds what it says, and a little more. */
 #include <diffsim/diffsim.h>
+#include <diffsim/helper/eval.h>
 #include <diffsim/helper/hybrid.h>
 
 #include <stdlib.h>
@@ -90,6 +91,11 @@ static ds_status describe_hook(void *self, uint64_t i, ds_hook *out)
 static const ds_env_hooks hooks = {
     .struct_size = sizeof hooks, .count = hook_count, .describe = describe_hook};
 
+static ds_status evaluate_rows(void *self, const ds_rows *rows, const ds_results *results)
+{
+    return ds_eval_each(self, rows, results, evaluate);
+}
+
 static const void *get_extension(void *self, const char *id)
 {
     (void)self;
@@ -102,7 +108,7 @@ static const ds_env_vtable vtable = {.struct_size = sizeof vtable,
                                      .destroy = destroy,
                                      .info = info,
                                      .bounds = bounds,
-                                     .evaluate = evaluate,
+                                     .evaluate = evaluate_rows,
                                      .get_extension = get_extension};
 static const ds_desc desc = {.struct_size = sizeof desc,
                              .kind = DS_KIND_ENV,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* moving_hooks - there are other hook points once the environment has evaluated. */
-#include <diffsim/ext/hooks.h>
+#include <diffsim/ext/draft/hooks.h>
 #include <string.h>
 
 #define BAD_ID "moving_hooks"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* score_of_point - the noise of an action is drawn from the point, too. */
-#include <diffsim/ext/score.h>
+#include <diffsim/ext/draft/score.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,20 +16,21 @@
         out->sigma = 1;                                                                                      \
         return DS_OK;                                                                                        \
     }                                                                                                        \
-    static ds_status score_evaluate(void *self, ds_eval *io, ds_score *ask)                                  \
+    static ds_status score_evaluate(void *self, const ds_rows *rows, const ds_results *results,              \
+                                    ds_score *ask)                                                           \
     {                                                                                                        \
-        const ds_status status = evaluate(self, io);                                                         \
+        const ds_status status = ds_eval_each(self, rows, results, evaluate);                                \
         const bowl *b = self;                                                                                \
         if (ask->sigma < 0) {                                                                                \
             b->host->error(b->host, DS_E_ARG, "sigma is negative: give a positive one, or 0");               \
             return DS_E_ARG;                                                                                 \
         }                                                                                                    \
-        for (uint64_t i = 0; i < io->n; i++) {                                                               \
+        for (uint64_t i = 0; i < rows->n; i++) {                                                             \
             ask->score[i] = 0;                                                                               \
         }                                                                                                    \
-        ask->baseline = io->loss;                                                                            \
+        ask->baseline = results->loss[0];                                                                    \
         if (ask->noise != NULL) {                                                                            \
-            ask->noise[0] = io->noise_key != 0 ? io->x[0] : 0;                                               \
+            ask->noise[0] = rows->noise_key[0] != 0 ? rows->x[0] : 0;                                        \
         }                                                                                                    \
         return status;                                                                                       \
     }                                                                                                        \

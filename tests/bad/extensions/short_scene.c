@@ -4,9 +4,9 @@
 #include <diffsim/ext/scene.h>
 #define BAD_ID "short_scene"
 #define BAD_FLAGS 0
-#define BAD_END DS_RL_TERMINATED
+#define BAD_END DS_STEPS_TERMINATED
 #define BAD_STEPS 3
-#include "rl_base.h"
+#include "steps_base.h"
 
 static int kept;
 
@@ -48,14 +48,11 @@ static ds_status scene_frame(void *self, uint64_t k, uint64_t b, uint64_t capaci
     return DS_OK;
 }
 
-static ds_status scene_metric(void *self, uint64_t m, const char **name, const char **unit,
-                              const double **values)
+static ds_status scene_metric(void *self, uint64_t m, ds_scene_metric *out)
 {
     (void)self;
     (void)m;
-    (void)name;
-    (void)unit;
-    (void)values;
+    (void)out;
     return DS_E_ARG;
 }
 
@@ -68,9 +65,9 @@ static const ds_scene scene = {.struct_size = sizeof scene,
 #undef BAD_EXTENSIONS
 #undef BAD_TABLE
 #undef BAD_EVALUATE
-#define BAD_EXTENSIONS DS_EXT_RL, DS_EXT_SCENE
+#define BAD_EXTENSIONS DS_EXT_STEPS, DS_EXT_SCENE
 #define BAD_TABLE(id)                                                                                        \
-    (strcmp(id, DS_EXT_RL) == 0      ? (const void *)&rl                                                     \
+    (strcmp(id, DS_EXT_STEPS) == 0   ? (const void *)&steps                                                  \
      : strcmp(id, DS_EXT_SCENE) == 0 ? (const void *)&scene                                                  \
                                      : NULL)
 #define BAD_EVALUATE                                                                                         \

@@ -9,9 +9,9 @@ channels=$DS_TOP_BUILD/tests/plugins/.libs/channels.so
 asker=$DS_TOP_BUILD/tests/plugins/.libs/asker.so
 cd "$tmp" || exit 99
 
-# Points of later batches depend on every bit of the answers before; log() says what came in last.
+# Points of later requests depend on every bit of the answers before; log() says what came in last.
 answers() { # answers FILE
-    grep -o 'batch [0-9]*: .* answers .*' "$1"
+    grep -o 'request [0-9]*: .* answers .*' "$1"
 }
 # alike NAME DIR DIR LOG LOG: equal records, and equal answers.
 alike() {
@@ -42,10 +42,10 @@ table product-1 | grep -q ',bad_gradient,.*channel [a-z]*: component of J.* is n
     table value-1 | grep -q ',invalid,.*channel [a-z]*: element [0-9]* is not finite'
 result $? "numbers that are not finite are told with their channel"
 
-# Extended: the record answers values, products are computed again; the last batch was cut in the middle.
+# Extended: the record answers values, products are computed again; the last request was cut in the middle.
 run="$run --set env.noise=0.2 --set env.fault=product --set opt.noisy=true --set opt.rows=3 --seed 4"
 # shellcheck disable=SC2086
-status 0 "a run that ends inside of a batch" $run --budget 98 --out part
+status 0 "a run that ends inside of a request" $run --budget 98 --out part
 status 0 "goes on: its best evaluation, with common noise, is what it was" "$dshost" resume part --budget 250 --jobs 2
 cp err log1
 # shellcheck disable=SC2086
@@ -61,7 +61,7 @@ status 0 "a run that is complete is gone through again" "$dshost" resume part --
 # Common noise is a wish of the optimizer; the same points without it have losses of their own.
 first="$(table whole | awk -F, 'NR > 1 && NR < 5 { print $2 }' | uniq | wc -l)"
 [ "$first" -eq 2 ]
-result $? "the first two rows of a batch share their noise, the third does not"
+result $? "the first two rows of a request share their noise, the third does not"
 # shellcheck disable=SC2086
 status 0 "without noise groups" $run --set opt.same_noise=false --budget 9 --out apart
 [ "$(table apart | awk -F, 'NR > 1 && NR < 5 { print $2 }' | uniq | wc -l)" -eq 3 ]
@@ -75,12 +75,12 @@ while read -r fault text; do
     # shellcheck disable=SC2086
     refuses 4 "$text" "refused: $fault" $run --set "opt.fault=$fault" --out "refused-$fault"
     [ "$(rows "refused-$fault")" -eq 25 ]
-    result $? "... and nothing of the batch is evaluated"
+    result $? "... and nothing of the request is evaluated"
 done << 'END'
 twice operation 2 of channel 0 error: it is asked twice
 products operation 3 of channel 0 error: it is a second product in one row
 operation operation 9 of channel 0 error: it does not offer that
-bytes has out_bytes that are not what the answers of all rows take
+bytes has a reply whose bytes are not what an answer takes
 nan has a number in v or w that is not finite
 no_vector has no v
 channel operation 2 of channel 200: the environment has no such channel

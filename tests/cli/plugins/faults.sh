@@ -75,8 +75,8 @@ optimizer_fault outside 4 "row 1 of 4, variable 0 is .*outside of its bounds"
 optimizer_fault nan 4 "row 0 of 4, variable 0 is .*outside of its bounds"
 optimizer_fault gradient 4 "a gradient is wanted but grad is NULL"
 optimizer_fault empty 4 "count is 0"
-optimizer_fault zero 4 "the batch: struct_size is 0, 104 to 65536 are possible"
-optimizer_fault huge 4 "the batch: struct_size is 3735928559, 104 to 65536 are possible"
+optimizer_fault zero 4 "the rows: struct_size is 0, 72 to 65536 are possible"
+optimizer_fault huge 4 "the rows: struct_size is 3735928559, 72 to 65536 are possible"
 optimizer_fault error 4 "not positive definite"
 optimizer_fault abort 4 "crash (SIGABRT, abort) in badopt, .*dshost resume opt-abort"
 optimizer_fault segv 4 "crash (SIGSEGV, invalid memory access) in badopt"
@@ -123,7 +123,7 @@ static void destroy(void *s) { (void)s; }
 static ds_status info(void *s, ds_env_info *o) { (void)s; o->n = 1; return DS_OK; }
 static ds_status bounds(void *s, uint64_t n, double *l, double *u, double *x)
 { (void)s; (void)n; *l = -1; *u = 1; *x = 0; return DS_OK; }
-static ds_status evaluate(void *s, ds_eval *io) { (void)s; io->loss = io->x[0] * io->x[0]; return DS_OK; }
+static ds_status evaluate(void *s, const ds_rows *r, const ds_results *to) { (void)s; to->loss[0] = r->x[0] * r->x[0]; return DS_OK; }
 static const ds_param *const params[] = {DS_INT("steps", "5", 1, 9, "", "Steps."), NULL};
 static const ds_env_vtable vt = {sizeof vt, 0, create, destroy, info, bounds, evaluate, NULL};
 static const ds_desc desc = {.struct_size = sizeof desc, .kind = DS_KIND_ENV, .id = "born", .version = "1",

@@ -177,7 +177,9 @@ static ds_status run(void *v, const ds_objective *o)
     double x[2], loss;
     char line[60];
     for (int i = 0;; i++) {
-        ds_batch b = {.struct_size = sizeof b, .count = 1, .x = x, .loss = &loss};
+        uint64_t done;
+        const ds_rows rows = {.struct_size = sizeof rows, .count = 1, .n = 2, .stride = 2, .x = x};
+        const ds_results results = {.struct_size = sizeof results, .loss = &loss};
         x[0] = s->problem->lower[0] + 0.001 * i;
         x[1] = s->problem->x0[1];
         if (i == 10) {
@@ -185,7 +187,7 @@ static ds_status run(void *v, const ds_objective *o)
             s->host->log(s->host, DS_LOG_INFO, line);
         }
         if (i == 15 && strcmp(getenv("BORN"), "crash") == 0) *(volatile int *)16 = 1;
-        ds_status st = o->evaluate(o, &b);
+        ds_status st = o->evaluate(o, &rows, NULL, &results, &done);
         if (st != DS_OK) return st;
     }
 }

@@ -155,9 +155,9 @@ class line {
 	}
 	std::vector<ds_channel> channels()
 	{
-		return {diffsim::channel("error", DS_CHANNEL_RESIDUAL, DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV),
+		return {diffsim::channel("error", DS_CHANNEL_RESIDUAL, DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV),
 								 {size_}, "m", "Of a line through points."),
-				diffsim::constraint("slope", DS_CAN(DS_ASK_VALUE), {1}, 0, 0.5, "", "Of the line.")};
+				diffsim::constraint("slope", DS_CAN(DS_QUERY_VALUE), {1}, 0, 0.5, "", "Of the line.")};
 	}
 	void evaluate(ds_eval &io)
 	{
@@ -173,24 +173,24 @@ class line {
 			std::copy_n(grad, 2, io.grad);
 			io.grad_kind = DS_GRAD_ADJOINT;
 		}
-		diffsim::for_each_ask(io, [&](ds_ask &ask) { answer(io, ask); });
+		diffsim::for_each_query(io, [&](ds_eval_query &ask) { answer(io, ask); });
 	}
 
   private:
 	double at(uint64_t i) const { return static_cast<double>(i) / static_cast<double>(size_); }
-	void answer(const ds_eval &io, ds_ask &ask)
+	void answer(const ds_eval &io, ds_eval_query &ask)
 	{
 		double *out = static_cast<double *>(ask.out);
-		ask.kind = ask.op == DS_ASK_VALUE ? DS_GRAD_NONE : DS_GRAD_ADJOINT;
+		ask.kind = ask.op == DS_QUERY_VALUE ? DS_GRAD_NONE : DS_GRAD_ADJOINT;
 		if (ask.channel == 1) {
 			out[0] = io.x[1];
 			return;
 		}
-		std::fill_n(out, ask.op == DS_ASK_JTV ? 2 : size_, 0.0);
+		std::fill_n(out, ask.op == DS_QUERY_JTV ? 2 : size_, 0.0);
 		for (uint64_t i = 0; i < size_; i++) {
-			if (ask.op == DS_ASK_VALUE) {
+			if (ask.op == DS_QUERY_VALUE) {
 				out[i] = error_[i];
-			} else if (ask.op == DS_ASK_JV) {
+			} else if (ask.op == DS_QUERY_JV) {
 				out[i] = weight_[i] * (ask.v[0] + at(i) * ask.v[1]);
 			} else {
 				out[0] += weight_[i] * ask.v[i];
@@ -225,7 +225,7 @@ class grid {
 	{
 		const uint64_t n = problem_.n;
 		diffsim::batch rows(3, n, problem_.has_gradient != 0);
-		rows.plain().tag = "grid";
+		rows.label().tag = "grid";
 		std::vector<double> middle(problem_.x0, problem_.x0 + n);
 		std::vector<double> width(n, 0.4);
 		for (uint64_t c = 0;; c = (c + 1) % n) { // one variable after the other, the steepest first
@@ -233,7 +233,7 @@ class grid {
 			if (slope != nullptr && rows.outcome(1) == DS_EVAL_OK && c == 0) {
 				c = static_cast<uint64_t>(std::max_element(slope, slope + n) - slope);
 			}
-			for (uint64_t k = 0; k < rows.rows(); k++) {
+			for (uint64_t k = 0; k < rows.count(); k++) {
 				std::copy(middle.begin(), middle.end(), rows.x(k));
 				const double step = (static_cast<double>(k) - 1) * width[c] * (problem_.upper[c] - problem_.lower[c]);
 				rows.x(k)[c] = std::clamp(middle[c] + step, problem_.lower[c], problem_.upper[c]);

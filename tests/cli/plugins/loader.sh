@@ -72,7 +72,7 @@ static void destroy(void *s) { (void)s; }
 static ds_status info(void *s, ds_env_info *o) { (void)s; (void)o; return DS_OK; }
 static ds_status bounds(void *s, uint64_t n, double *l, double *u, double *x)
 { (void)s; (void)n; (void)l; (void)u; (void)x; return DS_OK; }
-static ds_status evaluate(void *s, ds_eval *io) { (void)s; (void)io; return DS_OK; }
+static ds_status evaluate(void *s, const ds_rows *r, const ds_results *to) { (void)s; (void)r; (void)to; return DS_OK; }
 static const char *const choices[] = {"a", NULL};
 static const char *const none[] = {NULL};
 static const char *const broken[] = {"ds.env.toy/1", "a\nb", NULL};
@@ -150,7 +150,7 @@ fi
 
 # ---- the data ----
 build returns_null -DRESULT=NULL
-refused ./returns_null.so "a plugin that cannot serve this host" "returned NULL" "0.2"
+refused ./returns_null.so "a plugin that cannot serve this host" "returned NULL" "0.3"
 build magic -DMAGIC=0x11223344u
 refused ./magic.so "another magic number" 11223344 31505344
 build short -DSIZE=8
@@ -162,9 +162,9 @@ refused ./huge.so "a huge struct" "plugin's data" "is 65537" "56 to 65536"
 build layout -DLAYOUT=0x01040804u
 refused ./layout.so "another data layout" 01040804 01080804
 build major -DMAJOR=7
-refused ./major.so "another major version" "ABI 7.2" "has 0.2"
+refused ./major.so "another major version" "ABI 7.3" "has 0.3"
 build minor -DMINOR=9
-refused ./minor.so "another minor version" "ABI 0.9" "has 0.2"
+refused ./minor.so "another minor version" "ABI 0.9" "has 0.3"
 build desc_short -DDESC_SIZE=16
 refused ./desc_short.so "a short descriptor" "descriptor" "is 16" "96 to 65536"
 build desc_huge -DDESC_SIZE=1000000

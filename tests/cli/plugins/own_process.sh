@@ -79,7 +79,7 @@ refuses 4 "lbfgsb needs gradients, which ffi does not have" "gradients" "$dshost
 "$dshost" help lbfgsb >out 2>err && grep -qx 'Needs gradients\.' out && "$dshost" help turbo >out 2>err &&
     grep -q '^Makes use of gradients' out
 result $? "help tells needs and uses"
-"$dshost" help lm --json >out 2>err && grep -q '"uses": *\[ *"ds.env.residuals/2"' out && "$dshost" list >out 2>err &&
+"$dshost" help lm --json >out 2>err && grep -q '"uses": *\[ *"ds.env.residuals/1"' out && "$dshost" list >out 2>err &&
     grep -q '^  lbfgsb .*\[needs gradients\]$' out && grep -q '^  turbo .*\[uses gradients\]$' out
 result $? "list, too"
 mkdir plugins && cp moon.so plugins

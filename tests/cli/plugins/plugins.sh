@@ -107,7 +107,7 @@ grep -q '^\[{"id": ' out && grep -q '"kind": "optimizer"' out
 result $? "list --json is an array"
 good "help --json" help analytic --json
 has '"name": "dim", "type": "int", "default": "0", "min": 0.0' "help --json has the schema"
-has '"extensions": ["ds.env.batch/1", "ds.env.channels/1"]' "help --json has the extensions"
+has '"extensions": ["ds.env.channels/1"]' "help --json has the extensions"
 good "help run" help run
 has "budget = 1000" "help run shows the defaults"
 good "help run --json" help run --json

@@ -175,7 +175,7 @@ result $? "an optimizer whose process ends with status 0 is no success"
 status 0 "check passes a good environment" "$dshost" check hill.py --only load,desc,eval.points,pure.repeat,grad$(all ,eval,pure,scene,ext)
 status 0 "and a good optimizer" "$dshost" check walk.py --only search.points,search.repeat$(all ,inst,search.failures)
 status 0 "and noise" "$dshost" check faulty_plugins.py:Noisy --only pure.repeat$(all ,pure)
-status 0 "and batches of losses beside single gradients" "$dshost" check faulty_plugins.py:Batched --only ext.batch
+status 0 "and batches of losses beside single gradients" "$dshost" check faulty_plugins.py:Batched --only rows.same
 has "1 passed, 0 failed, 0 skipped" "which are compared as far as they go"
 status 8 "check fails a wrong gradient" "$dshost" check faulty_plugins.py:Wrong --only grad
 has "component 1 of the gradient" "and names it"

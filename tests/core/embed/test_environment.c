@@ -189,8 +189,11 @@ static void test_null(void **state)
 {
     ds_environment *e = must_open("analytic", "dim = 2", DS_ISOLATE_NONE);
     ds_environment_box box = {.struct_size = 4};
-    ds_environment_batch b = {.struct_size = 4};
-    ds_rl_info info = {.struct_size = sizeof info};
+    ds_rows rows = {.struct_size = 4};
+    ds_results results = {.struct_size = sizeof results};
+    ds_step_rows lanes = {.struct_size = sizeof lanes};
+    ds_step_results stepped = {.struct_size = sizeof stepped};
+    ds_steps_info info = {.struct_size = sizeof info};
     ds_scene_view scene = {.struct_size = 4};
     double x[2] = {0, 0}, loss;
     (void)state;
@@ -200,21 +203,50 @@ static void test_null(void **state)
     assert_int_equal(ds_environment_evaluate(NULL, x, 0, &loss, NULL, NULL), DS_E_ARG);
     assert_int_equal(ds_environment_evaluate(e, NULL, 0, &loss, NULL, NULL), DS_E_ARG);
     assert_int_equal(ds_environment_evaluate(e, x, 0, NULL, NULL, NULL), DS_E_ARG);
-    assert_int_equal(ds_environment_evaluate_many(e, NULL), DS_E_ARG);
-    assert_int_equal(ds_environment_evaluate_many(e, &b), DS_E_ARG);
-    assert_non_null(strstr(ds_environment_message(e), "struct_size"));
-    b = (ds_environment_batch){.struct_size = sizeof b, .x = x, .loss = &loss};
-    assert_int_equal(ds_environment_evaluate_many(e, &b), DS_E_ARG); /* no rows */
-    assert_int_equal(ds_environment_simulate(NULL, x, 0, 0, NULL, NULL), DS_E_ARG);
     assert_int_equal(ds_environment_simulate(e, NULL, 0, 0, NULL, NULL), DS_E_STATE);
+    assert_int_equal(ds_environment_evaluate_many(NULL, &rows, &results, NULL, NULL), DS_E_ARG);
+    assert_int_equal(ds_environment_evaluate_many(e, NULL, &results, NULL, NULL), DS_E_ARG);
+    assert_int_equal(ds_environment_evaluate_many(e, &rows, &results, NULL, NULL), DS_E_ARG);
+    assert_non_null(strstr(ds_environment_message(e), "the rows: struct_size"));
+    rows = (ds_rows){.struct_size = sizeof rows, .n = 2, .stride = 2, .x = x};
+    assert_int_equal(ds_environment_evaluate_many(e, &rows, NULL, NULL, NULL), DS_E_ARG);
+    results.loss = &loss;
+    results.struct_size = 4;
+    assert_int_equal(ds_environment_evaluate_many(e, &rows, &results, NULL, NULL), DS_E_ARG);
+    assert_non_null(strstr(ds_environment_message(e), "the results: struct_size"));
+    results.struct_size = sizeof results;
+    assert_int_equal(ds_environment_evaluate_many(e, &rows, &results, NULL, NULL), DS_E_ARG); /* no rows */
+    rows.count = 1;
+    assert_int_equal(ds_environment_evaluate_many(e, &rows, &results, NULL, NULL), DS_OK);
+    rows.n = 1;
+    assert_int_equal(ds_environment_evaluate_many(e, &rows, &results, NULL, NULL), DS_E_ARG);
+    rows.n = 2;
+    rows.stride = 1;
+    assert_int_equal(ds_environment_evaluate_many(e, &rows, &results, NULL, NULL), DS_E_ARG);
+    rows.stride = 2;
+    rows.memory = 1;
+    assert_int_equal(ds_environment_evaluate_many(e, &rows, &results, NULL, NULL), DS_E_ARG);
+    rows.memory = DS_MEMORY_HOST;
+    rows.want = DS_WANT_SCENE;
+    assert_int_equal(ds_environment_evaluate_many(e, &rows, &results, NULL, NULL), DS_E_ARG);
+    rows.want = DS_WANT_GRAD; /* into no array */
+    assert_int_equal(ds_environment_evaluate_many(e, &rows, &results, NULL, NULL), DS_E_ARG);
+    results.grad = x;
+    results.stride = 1;
+    assert_int_equal(ds_environment_evaluate_many(e, &rows, &results, NULL, NULL), DS_E_ARG);
+    assert_int_equal(ds_environment_simulate(NULL, x, 0, 0, NULL, NULL), DS_E_ARG);
     assert_int_equal(ds_environment_simulate(e, x, 0, 3, NULL, NULL), DS_E_ARG);
     assert_int_equal(ds_environment_scene(e, &scene), DS_E_ARG);
     assert_int_equal(ds_environment_scene(NULL, NULL), DS_E_ARG);
     assert_int_equal(ds_environment_episodes(e, &info), DS_E_UNSUPPORTED);
     assert_int_equal(ds_environment_episodes(e, NULL), DS_E_ARG);
-    assert_int_equal(ds_environment_reset(NULL, NULL, NULL), DS_E_ARG);
-    assert_int_equal(ds_environment_reset(e, NULL, NULL), DS_E_UNSUPPORTED);
-    assert_int_equal(ds_environment_step(e, NULL), DS_E_UNSUPPORTED);
+    assert_int_equal(ds_environment_lanes(NULL), 0);
+    assert_int_equal(ds_environment_lanes(e), 0);
+    assert_int_equal(ds_environment_reset(NULL, &lanes, &stepped, NULL), DS_E_ARG);
+    assert_int_equal(ds_environment_reset(e, NULL, &stepped, NULL), DS_E_ARG);
+    assert_int_equal(ds_environment_reset(e, &lanes, &stepped, NULL), DS_E_UNSUPPORTED);
+    assert_int_equal(ds_environment_step(e, &lanes, NULL, NULL), DS_E_ARG);
+    assert_int_equal(ds_environment_step(e, &lanes, &stepped, NULL), DS_E_UNSUPPORTED);
     assert_int_equal(ds_environment_noise_key(NULL, 1), 0);
     assert_string_equal(ds_environment_message(NULL), "");
     assert_string_equal(ds_environment_message_of(NULL, 0), "");
@@ -253,8 +285,10 @@ static void test_variables(void **state)
 typedef struct answers {
     double x[MANY * 2], loss[MANY], grad[MANY * 2], seconds[MANY];
     uint32_t outcome[MANY], kind[MANY];
-    uint64_t key[MANY], cost[MANY];
-    ds_environment_batch batch;
+    uint64_t key[MANY], cost[MANY], done;
+    int64_t bad_step[MANY];
+    ds_rows rows;
+    ds_results results;
 } answers;
 
 static void prepare(answers *a)
@@ -264,16 +298,27 @@ static void prepare(answers *a)
         a->x[2 * k + 1] = 0.5;
         a->key[k] = (uint64_t)(k / 2);
     }
-    a->batch = (ds_environment_batch){.struct_size = sizeof a->batch,
-                                      .count = MANY,
-                                      .x = a->x,
-                                      .noise_key = a->key,
-                                      .loss = a->loss,
-                                      .grad = a->grad,
-                                      .outcome = a->outcome,
-                                      .grad_kind = a->kind,
-                                      .cost_steps = a->cost,
-                                      .seconds = a->seconds};
+    a->rows = (ds_rows){.struct_size = sizeof a->rows,
+                        .want = DS_WANT_GRAD,
+                        .count = MANY,
+                        .n = 2,
+                        .stride = 2,
+                        .x = a->x,
+                        .noise_key = a->key};
+    a->results = (ds_results){.struct_size = sizeof a->results,
+                              .stride = 2,
+                              .loss = a->loss,
+                              .grad = a->grad,
+                              .outcome = a->outcome,
+                              .grad_kind = a->kind,
+                              .bad_step = a->bad_step,
+                              .cost_steps = a->cost};
+    a->done = 99;
+}
+
+static ds_status evaluate(ds_environment *e, answers *a)
+{
+    return ds_environment_evaluate_many(e, &a->rows, &a->results, a->seconds, &a->done);
 }
 
 /* Every row has the answer that it has alone, whoever evaluates it, with its own noise. */
@@ -286,9 +331,9 @@ static void test_many(void **state)
     assert_int_equal(box_of(here).stochastic, 1);
     prepare(&a);
     prepare(&b);
-    assert_int_equal(ds_environment_evaluate_many(here, &a.batch), DS_OK);
-    assert_int_equal(ds_environment_evaluate_many(there, &b.batch), DS_OK);
-    assert_true(a.batch.done == MANY && b.batch.done == MANY);
+    assert_int_equal(evaluate(here, &a), DS_OK);
+    assert_int_equal(evaluate(there, &b), DS_OK);
+    assert_true(a.done == MANY && b.done == MANY);
     assert_memory_equal(a.loss, b.loss, sizeof a.loss);
     assert_memory_equal(a.grad, b.grad, sizeof a.grad);
     for (int k = 0; k < MANY; k++) {
@@ -297,12 +342,13 @@ static void test_many(void **state)
         assert_true(single == a.loss[k] && grad[0] == a.grad[2 * k] && a.grad[2 * k] != 0);
         assert_true(a.outcome[k] == DS_EVAL_OK && b.outcome[k] == DS_EVAL_OK && b.kind[k] == a.kind[k]);
         assert_true(a.kind[k] != DS_GRAD_NONE && a.cost[k] == b.cost[k] && b.seconds[k] >= 0);
+        assert_true(a.bad_step[k] == -1 && b.bad_step[k] == -1);
     }
     assert_true(a.loss[0] != a.loss[2]); /* the noise of key 0 is none */
     assert_int_not_equal(ds_environment_noise_key(here, 1), ds_environment_noise_key(here, 2));
     assert_int_equal(ds_environment_noise_key(here, 5), ds_environment_noise_key(there, 5));
     a.x[7] = 2;
-    assert_int_equal(ds_environment_evaluate_many(here, &a.batch), DS_E_ARG);
+    assert_int_equal(evaluate(here, &a), DS_E_ARG);
     assert_non_null(strstr(ds_environment_message(here), "point 3, variable 1"));
     ds_environment_close(here);
     ds_environment_close(there);
@@ -330,7 +376,7 @@ static void test_crashes(void **state)
         uint64_t failed = 0;
         assert_non_null(e);
         prepare(&a);
-        assert_int_equal(ds_environment_evaluate_many(e, &a.batch), DS_OK);
+        assert_int_equal(evaluate(e, &a), DS_OK);
         for (uint64_t row = 0; row < MANY; row++) {
             const char *why = ds_environment_message_of(e, row);
             if (a.outcome[row] != DS_EVAL_OK) {
@@ -380,9 +426,9 @@ static void test_stop(void **state)
         ds_environment *e = must_open(faulty, "work = 0.05", isolation);
         prepare(&a);
         assert_int_equal(pthread_create(&thread, NULL, stop_soon, e), 0);
-        assert_int_equal(ds_environment_evaluate_many(e, &a.batch), DS_STOPPED);
+        assert_int_equal(evaluate(e, &a), DS_STOPPED);
         pthread_join(thread, NULL);
-        assert_true(a.batch.done < MANY);
+        assert_true(a.done < MANY);
         assert_int_equal(ds_environment_evaluate(e, a.x, 0, &loss, NULL, NULL), DS_STOPPED);
         assert_int_equal(ds_environment_simulate(e, a.x, 0, DS_FRAMES_ALL, NULL, NULL), DS_STOPPED);
         ds_environment_close(e);
@@ -449,15 +495,68 @@ static void test_threads(void **state)
 
 /* ---- channels ---- */
 
-enum { DIM = 3, POINTS = 5, MOST = 16 };
+enum { DIM = 3, POINTS = 5, MOST = 16, MOST_ASKED = 4 };
 
-static ds_ask question(uint32_t op, const double *v, void *out, uint64_t count)
+/* Queries with gaps of one number between rows. */
+typedef struct question {
+    ds_query query;
+    ds_reply reply;
+    uint32_t kind[POINTS];
+} question;
+
+static void make_question(question *q, uint32_t op, const double *v, uint64_t v_count, void *out,
+                          uint64_t count)
 {
-    return (ds_ask){.struct_size = sizeof(ds_ask),
-                    .op = op,
-                    .v = v,
-                    .out = out,
-                    .out_bytes = count * POINTS * sizeof(double)};
+    q->query = (ds_query){.struct_size = sizeof q->query, .op = op, .v = v, .v_stride = v_count + 1};
+    q->reply = (ds_reply){.struct_size = sizeof q->reply,
+                          .out = out,
+                          .stride = (count + 1) * sizeof(double),
+                          .bytes = count * sizeof(double),
+                          .kind = q->kind};
+    memset(q->kind, 0x7f, sizeof q->kind);
+}
+
+/* Asks for losses and answers to `count` queries; NULL as the last one = no reply. */
+static ds_status ask(ds_environment *e, const double *x, double *loss, double *grad, uint64_t count,
+                     question *const *q)
+{
+    const ds_query *query[MOST_ASKED] = {NULL};
+    const ds_reply *reply[MOST_ASKED] = {NULL};
+    for (uint64_t i = 0; i < count; i++) {
+        query[i] = q[i] != NULL ? &q[i]->query : NULL;
+        reply[i] = q[i] != NULL ? &q[i]->reply : NULL;
+    }
+    const ds_rows rows = {.struct_size = sizeof rows,
+                          .want = grad != NULL ? DS_WANT_GRAD : 0,
+                          .count = POINTS,
+                          .n = DIM,
+                          .stride = DIM + 1,
+                          .x = x,
+                          .queries = count,
+                          .query = query};
+    const ds_results results = {
+        .struct_size = sizeof results, .stride = DIM + 1, .loss = loss, .grad = grad, .reply = reply};
+    return ds_environment_evaluate_many(e, &rows, &results, NULL, NULL);
+}
+
+static double not_a_number(double x)
+{
+    return 0 * x + (double)NAN;
+}
+
+/* A number for every element, and NaN in the gap of each row of `width` numbers. */
+static void fill_rows(double *to, uint64_t width, double (*of)(double))
+{
+    for (uint64_t i = 0; i < POINTS * (width + 1); i++) {
+        to[i] = i % (width + 1) < width ? of(3.0 * (double)i + 1) : (double)NAN;
+    }
+}
+
+static void gaps_untouched(const double *in, uint64_t width)
+{
+    for (uint64_t k = 0; k < POINTS; k++) {
+        assert_true(isnan(in[k * (width + 1) + width]));
+    }
 }
 
 /* The residuals of a sum of squares are those of its loss, its gradient and their products, row by row. */
@@ -468,70 +567,72 @@ static void test_channels(void **state)
         ds_environment *e = must_open("analytic", "dim = 3\nfunction = rosenbrock", isolation);
         ds_environment_box box = box_of(e);
         ds_channel c = {.struct_size = sizeof c};
-        double x[POINTS * DIM], loss[POINTS], grad[POINTS * DIM], v[POINTS * DIM], r[POINTS * MOST],
-            jv[POINTS * MOST], w[POINTS * MOST], jtw[POINTS * DIM];
+        enum { WIDE = DIM + 1 };
+        double x[POINTS * WIDE], loss[POINTS], grad[POINTS * WIDE], v[POINTS * WIDE], jtw[POINTS * WIDE],
+            r[POINTS * (MOST + 1)], jv[POINTS * (MOST + 1)], w[POINTS * (MOST + 1)];
         assert_int_equal(ds_environment_channels(e), 1);
         assert_int_equal(ds_environment_channel(e, 0, &c), DS_OK);
         assert_true(c.role == DS_CHANNEL_RESIDUAL && c.type == DS_TYPE_F64 && c.name[0] != '\0');
-        uint64_t m = ds_channel_elements(&c);
+        const uint64_t m = ds_channel_elements(&c), row = m + 1;
         assert_true(m >= 1 && m <= MOST);
-        for (int i = 0; i < POINTS * DIM; i++) {
-            x[i] = box.lower[i % DIM] + (0.5 + 0.4 * sin(i)) * (box.upper[i % DIM] - box.lower[i % DIM]);
-            v[i] = cos(3 * i);
+        fill_rows(x, DIM, sin);
+        fill_rows(v, DIM, cos);
+        fill_rows(w, m, sin);
+        for (int i = 0; i < POINTS * WIDE; i++) { /* gaps stay NaN */
+            x[i] = box.lower[i % WIDE % DIM] +
+                   (0.5 + 0.4 * x[i]) * (box.upper[i % WIDE % DIM] - box.lower[i % WIDE % DIM]);
         }
-        for (int i = 0; i < POINTS * MOST; i++) {
-            w[i] = sin(2 * i + 1);
-        }
-        ds_ask value = question(DS_ASK_VALUE, NULL, r, m), forward = question(DS_ASK_JV, v, jv, m),
-               backward = question(DS_ASK_JTV, w, jtw, DIM);
-        ds_ask *both[] = {&value, &forward}, *one[] = {&backward}, *two[] = {&forward, &backward};
-        ds_environment_batch b = {
-            .struct_size = sizeof b, .count = POINTS, .x = x, .loss = loss, .asks = 2, .ask = both};
-        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_OK);
-        b.asks = 1;
-        b.ask = one;
-        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_OK);
-        b.asks = 0;
-        b.grad = grad;
-        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_OK);
-        assert_true(forward.kind != DS_GRAD_NONE && backward.kind != DS_GRAD_NONE &&
-                    value.kind == DS_GRAD_NONE);
+        fill_rows(r, m, not_a_number);
+        fill_rows(jv, m, not_a_number);
+        fill_rows(jtw, DIM, not_a_number);
+        fill_rows(grad, DIM, not_a_number);
+        question value, forward, backward;
+        make_question(&value, DS_QUERY_VALUE, NULL, 0, r, m);
+        make_question(&forward, DS_QUERY_JV, v, DIM, jv, m);
+        make_question(&backward, DS_QUERY_JTV, w, m, jtw, DIM);
+        question *const both[] = {&value, &forward}, *const one[] = {&backward},
+                        *const two[] = {&forward, &backward}, *const none[] = {NULL};
+        assert_int_equal(ask(e, x, loss, NULL, 2, both), DS_OK);
+        assert_int_equal(ask(e, x, loss, NULL, 1, one), DS_OK);
+        assert_int_equal(ask(e, x, loss, grad, 0, NULL), DS_OK);
+        gaps_untouched(r, m);
+        gaps_untouched(jv, m);
+        gaps_untouched(jtw, DIM);
+        gaps_untouched(grad, DIM);
         for (uint64_t k = 0; k < POINTS; k++) {
             double sum = 0, slope = 0, expected = 0, left = 0, right = 0;
+            assert_true(value.kind[k] == DS_GRAD_NONE && forward.kind[k] != DS_GRAD_NONE);
+            assert_true(forward.kind[k] <= DS_GRAD_SMOOTHED && backward.kind[k] <= DS_GRAD_SMOOTHED &&
+                        backward.kind[k] != DS_GRAD_NONE);
             for (uint64_t i = 0; i < m; i++) {
-                sum += r[k * m + i] * r[k * m + i];
-                slope += 2 * r[k * m + i] * jv[k * m + i];
-                left += w[k * m + i] * jv[k * m + i];
+                sum += r[k * row + i] * r[k * row + i];
+                slope += 2 * r[k * row + i] * jv[k * row + i];
+                left += w[k * row + i] * jv[k * row + i];
             }
             for (uint64_t i = 0; i < DIM; i++) {
-                expected += grad[k * DIM + i] * v[k * DIM + i];
-                right += jtw[k * DIM + i] * v[k * DIM + i];
+                expected += grad[k * WIDE + i] * v[k * WIDE + i];
+                right += jtw[k * WIDE + i] * v[k * WIDE + i];
             }
             assert_true(fabs(sum - loss[k]) <= 1e-12 * loss[k]);
             assert_true(fabs(slope - expected) <= 1e-9 * (1 + fabs(expected)));
             assert_true(fabs(left - right) <= 1e-9 * (1 + fabs(left)));
         }
-        b.asks = 1;
-        b.ask = one;
-        double before[POINTS * DIM];
+        double before[POINTS * WIDE];
         memcpy(before, jtw, sizeof before);
-        memset(jtw, 0, sizeof jtw);
-        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_OK); /* a product beside the gradient */
+        fill_rows(jtw, DIM, cos);
+        assert_int_equal(ask(e, x, loss, grad, 1, one), DS_OK); /* a product beside the gradient */
         assert_memory_equal(jtw, before, sizeof before);
-        b.grad = NULL;
-        b.asks = 2;
-        b.ask = two;
-        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_E_ARG); /* two products */
-        b.asks = 1;
-        b.ask = both;
-        value.out_bytes--;
-        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_E_ARG);
-        assert_non_null(strstr(ds_environment_message(e), "out_bytes"));
-        value = question(DS_ASK_VALUE, NULL, r, m);
-        value.channel = 1;
-        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_E_ARG); /* no such channel */
-        b.ask = NULL;
-        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_E_ARG);
+        assert_int_equal(ask(e, x, loss, NULL, 2, two), DS_E_ARG); /* two products */
+        value.reply.bytes--;
+        assert_int_equal(ask(e, x, loss, NULL, 1, both), DS_E_ARG);
+        assert_non_null(strstr(ds_environment_message(e), "query 0 has a reply whose bytes"));
+        make_question(&value, DS_QUERY_VALUE, NULL, 0, r, m);
+        value.reply.stride = 8 * m - 8;
+        assert_int_equal(ask(e, x, loss, NULL, 1, both), m > 1 ? DS_E_ARG : DS_OK);
+        make_question(&value, DS_QUERY_VALUE, NULL, 0, r, m);
+        value.query.channel = 1;
+        assert_int_equal(ask(e, x, loss, NULL, 1, both), DS_E_ARG); /* no such channel */
+        assert_int_equal(ask(e, x, loss, NULL, 1, none), DS_E_ARG);
         assert_int_equal(ds_environment_channel(e, 1, &c), DS_E_ARG);
         assert_int_equal(ds_environment_channel(e, 0, NULL), DS_E_ARG);
         c.struct_size = 8;
@@ -609,10 +710,11 @@ static void test_no_scene(void **state)
 enum { LANES = 3, OBS = 64, ACT = 8 };
 
 typedef struct rows {
-    uint64_t lane[LANES];
+    uint64_t lane[LANES], cost[LANES], done;
     double action[LANES * ACT], obs[LANES * OBS], reward[LANES], loss[LANES];
     uint32_t ended[LANES], outcome[LANES];
-    ds_episode_rows r;
+    ds_step_rows r;
+    ds_step_results results;
 } rows;
 
 static void prepare_rows(rows *q, uint64_t count)
@@ -620,15 +722,25 @@ static void prepare_rows(rows *q, uint64_t count)
     for (uint64_t k = 0; k < LANES; k++) {
         q->lane[k] = 7 * k;
     }
-    q->r = (ds_episode_rows){.struct_size = sizeof q->r,
-                             .count = count,
-                             .lane = q->lane,
-                             .action = q->action,
-                             .obs = q->obs,
-                             .reward = q->reward,
-                             .ended = q->ended,
-                             .loss = q->loss,
-                             .outcome = q->outcome};
+    q->r = (ds_step_rows){.struct_size = sizeof q->r, .count = count, .lane = q->lane, .action = q->action};
+    q->results = (ds_step_results){.struct_size = sizeof q->results,
+                                   .obs = q->obs,
+                                   .reward = q->reward,
+                                   .ended = q->ended,
+                                   .loss = q->loss,
+                                   .outcome = q->outcome,
+                                   .cost_steps = q->cost};
+    q->done = 99;
+}
+
+static ds_status reset(ds_environment *e, rows *q)
+{
+    return ds_environment_reset(e, &q->r, &q->results, &q->done);
+}
+
+static ds_status step(ds_environment *e, rows *q)
+{
+    return ds_environment_step(e, &q->r, &q->results, &q->done);
 }
 
 /* The steps of an episode give the loss of the evaluation with all its actions, in every lane. */
@@ -639,15 +751,19 @@ static void test_steps(void **state)
         static rows q;
         ds_environment *e = must_open("pendulum", NULL, isolation);
         ds_environment_box box = box_of(e);
-        ds_rl_info info = {.struct_size = sizeof info};
+        ds_steps_info info = {.struct_size = sizeof info};
         assert_int_equal(box.stepwise, 1);
+        info.struct_size = DS_STEPS_INFO_SIZE_1_0 - 1;
+        assert_int_equal(ds_environment_episodes(e, &info), DS_E_ARG);
+        info.struct_size = sizeof info;
         assert_int_equal(ds_environment_episodes(e, &info), DS_OK);
+        assert_true(info.max_lanes == 1 && ds_environment_lanes(e) >= LANES);
         assert_true(info.horizon * info.n_act == box.n && info.n_obs <= OBS && info.n_act <= ACT);
         double *x = calloc(LANES * box.n, sizeof *x), loss;
         prepare_rows(&q, LANES);
-        assert_int_equal(ds_environment_step(e, &q.r), DS_E_STATE);
-        assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_OK);
-        assert_int_equal(q.r.done, LANES);
+        assert_int_equal(step(e, &q), DS_E_STATE);
+        assert_int_equal(reset(e, &q), DS_OK);
+        assert_int_equal(q.done, LANES);
         for (uint64_t t = 0; t < info.horizon; t++) {
             for (uint64_t k = 0; k < LANES; k++) {
                 for (uint64_t i = 0; i < info.n_act; i++) {
@@ -657,13 +773,14 @@ static void test_steps(void **state)
                         box.lower[at] + share * (box.upper[at] - box.lower[at]);
                 }
             }
-            assert_int_equal(ds_environment_step(e, &q.r), DS_OK);
+            assert_int_equal(step(e, &q), DS_OK);
+            assert_int_equal(q.done, LANES);
             for (uint64_t k = 0; k < LANES; k++) {
-                assert_int_equal(q.outcome[k], DS_EVAL_OK);
-                assert_int_equal(q.ended[k] != DS_RL_GOES_ON, t + 1 == info.horizon);
+                assert_true(q.outcome[k] == DS_EVAL_OK && q.cost[k] > 0);
+                assert_int_equal(q.ended[k] != DS_STEPS_CONTINUES, t + 1 == info.horizon);
             }
         }
-        assert_int_equal(ds_environment_step(e, &q.r), DS_E_STATE);
+        assert_int_equal(step(e, &q), DS_E_STATE);
         for (uint64_t k = 0; k < LANES; k++) {
             assert_int_equal(ds_environment_evaluate(e, x + k * box.n, 0, &loss, NULL, NULL), DS_OK);
             assert_true(loss == q.loss[k]);
@@ -680,33 +797,38 @@ static void test_steps_refused(void **state)
     ds_environment_box box = box_of(e);
     (void)state;
     prepare_rows(&q, 2);
-    assert_int_equal(ds_environment_reset(e, NULL, NULL), DS_E_ARG);
+    assert_int_equal(ds_environment_reset(e, NULL, &q.results, NULL), DS_E_ARG);
+    assert_int_equal(ds_environment_reset(e, &q.r, NULL, NULL), DS_E_ARG);
+    q.results.struct_size = 8;
+    assert_int_equal(reset(e, &q), DS_E_ARG);
+    assert_int_equal(q.done, 0);
+    prepare_rows(&q, 2);
     q.r.struct_size = 8;
-    assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_E_ARG);
+    assert_int_equal(reset(e, &q), DS_E_ARG);
     prepare_rows(&q, 2);
     q.lane[1] = q.lane[0];
-    assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_E_ARG);
+    assert_int_equal(reset(e, &q), DS_E_ARG);
     assert_non_null(strstr(ds_environment_message(e), "named twice"));
-    q.lane[1] = DS_MAX_LANES;
-    assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_E_ARG);
+    q.lane[1] = ds_environment_lanes(e);
+    assert_int_equal(reset(e, &q), DS_E_ARG);
     prepare_rows(&q, 0);
-    assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_E_ARG);
+    assert_int_equal(reset(e, &q), DS_E_ARG);
     prepare_rows(&q, 1);
-    q.r.obs = NULL;
-    assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_E_ARG);
+    q.results.obs = NULL;
+    assert_int_equal(reset(e, &q), DS_E_ARG);
     prepare_rows(&q, 1);
-    assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_OK);
+    assert_int_equal(reset(e, &q), DS_OK);
     q.action[0] = nextafter(box.upper[0], INFINITY);
-    assert_int_equal(ds_environment_step(e, &q.r), DS_E_ARG);
+    assert_int_equal(step(e, &q), DS_E_ARG);
     char shown[64]; /* enough digits for two numbers that differ */
     snprintf(shown, sizeof shown, "is %.17g, outside of its bounds", q.action[0]);
     assert_non_null(strstr(ds_environment_message(e), shown));
     q.action[0] = box.x0[0];
-    q.r.reward = NULL;
-    assert_int_equal(ds_environment_step(e, &q.r), DS_E_ARG);
+    q.results.reward = NULL;
+    assert_int_equal(step(e, &q), DS_E_ARG);
     prepare_rows(&q, 1);
-    assert_int_equal(ds_environment_step(e, &q.r), DS_OK);
-    assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_OK); /* in the middle of one */
+    assert_int_equal(step(e, &q), DS_OK);
+    assert_int_equal(reset(e, &q), DS_OK); /* in the middle of one */
     ds_environment_close(e);
 }
 
@@ -716,20 +838,20 @@ static void test_step_crashes(void **state)
     static rows q;
     ds_environment *e = must_open(faulty_rl, "fault = segv\nshare = 1", DS_ISOLATE_PROCESS);
     ds_environment_box box = box_of(e);
-    ds_rl_info info = {.struct_size = sizeof info};
+    ds_steps_info info = {.struct_size = sizeof info};
     uint32_t crashed = 0;
     (void)state;
     assert_int_equal(ds_environment_episodes(e, &info), DS_OK);
     prepare_rows(&q, 1);
-    assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_OK);
+    assert_int_equal(reset(e, &q), DS_OK);
     for (uint64_t t = 0; t < info.horizon && !crashed; t++) {
         memcpy(q.action, box.x0 + t * info.n_act, info.n_act * sizeof *q.action);
-        assert_int_equal(ds_environment_step(e, &q.r), DS_OK);
+        assert_int_equal(step(e, &q), DS_OK);
         crashed = q.outcome[0] == DS_EVAL_CRASHED;
     }
-    assert_true(crashed && q.ended[0] == DS_RL_TERMINATED && isinf(q.loss[0]) && q.reward[0] == 0);
+    assert_true(crashed && q.ended[0] == DS_STEPS_TERMINATED && isinf(q.loss[0]) && q.reward[0] == 0);
     assert_true(tells(ds_environment_message(e), "SIGSEGV"));
-    assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_OK);
+    assert_int_equal(reset(e, &q), DS_OK);
     assert_int_equal(q.outcome[0], DS_EVAL_OK);
     ds_environment_close(e);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_pool.c - evaluation by workers: answers in order and equal for any number of jobs; each fault costs
- * one. */
+ * one; tables and lanes go into few calls. */
 #include "config.h"
 
 #include <dirent.h>
@@ -21,8 +21,8 @@
 #include "base/log.h"
 #include "evaluate/pool.h"
 
-static char program[4096], plugin[4096];
-static const ds_module *module;
+static char program[4096], plugin[4096], log_path[64];
+static const ds_module *module, *counted; /* faulty; calls, which counts its calls */
 static atomic_int stop;
 
 typedef struct seen {
@@ -51,22 +51,24 @@ static int note(void *ctx, uint64_t i, const ds_answer *a, const double *grad, c
     return s->rows >= s->limit;
 }
 
-/* Opens a pool with "key=value" settings of the test environment, separated by blanks. */
-static ds_pool *open_pool(const char *settings, uint32_t jobs, int isolation, double timeout, int64_t memory)
+static ds_settings given; /* of the pool that is open: instances for lanes are made later */
+
+/* Opens a pool with "key=value" settings of an environment, separated by blanks. */
+static ds_pool *open_pool_of(const ds_module *env, const char *settings, uint32_t jobs, int isolation,
+                             double timeout, int64_t memory)
 {
-    ds_settings s;
     ds_error e = {0, ""};
     ds_pool *p = NULL;
     char text[256];
-    memset(&s, 0, sizeof(s));
+    ds_settings_clear(&given);
     snprintf(text, sizeof(text), "%s", settings);
     for (char *save, *t = strtok_r(text, " ", &save); t != NULL; t = strtok_r(NULL, " ", &save)) {
         char assignment[128];
         snprintf(assignment, sizeof(assignment), "env.%s", t);
-        assert_int_equal(ds_settings_set(&s, assignment, &e), 0);
+        assert_int_equal(ds_settings_set(&given, assignment, &e), 0);
     }
-    ds_pool_config c = {.module = module,
-                        .settings = &s,
+    ds_pool_config c = {.module = env,
+                        .settings = &given,
                         .seed = 7,
                         .threads = 1,
                         .jobs = jobs,
@@ -79,8 +81,12 @@ static ds_pool *open_pool(const char *settings, uint32_t jobs, int isolation, do
         print_message("%s\n", e.text);
         p = NULL;
     }
-    ds_settings_clear(&s);
     return p;
+}
+
+static ds_pool *open_pool(const char *settings, uint32_t jobs, int isolation, double timeout, int64_t memory)
+{
+    return open_pool_of(module, settings, jobs, isolation, timeout, memory);
 }
 
 static double *points(uint64_t count, uint64_t n)
@@ -174,7 +180,10 @@ static void fault(const char *settings, uint32_t outcome, const char *text, uint
         assert_non_null(p);
         assert_int_equal(ds_pool_evaluate(p, count, x, DS_WANT_GRAD, 1, note, &s, &e), 0);
         assert_int_equal(s.rows, count);
-        assert_true(s.failures > 0 && s.failures < count);
+        if (!(s.failures > 0 && s.failures < count)) {
+            fail_msg("%s: %llu failures of %llu", settings, (unsigned long long)s.failures,
+                     (unsigned long long)count);
+        }
         uint64_t failed = 0;
         for (uint64_t i = 0; i < count; i++) {
             if (s.outcome[i] == DS_EVAL_OK) {
@@ -381,6 +390,247 @@ static void test_killed_from_outside(void **state)
     free(x);
 }
 
+/* ---- how many rows a call has ---- */
+
+/* Opens a pool of the environment that counts, with an empty log. */
+static ds_pool *open_counted(const char *settings, uint32_t jobs, int isolation)
+{
+    char text[200];
+    snprintf(text, sizeof text, "log=%s %s", log_path, settings);
+    ds_pool *p = open_pool_of(counted, text, jobs, isolation, 60.0, 0);
+    assert_non_null(p);
+    unlink(log_path);
+    return p;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* The lines of the log since the last look, sorted: which worker is first is not known. */
+static void calls_were(const char *want)
+{
+    enum { LINES = 1000, LONG = 16 };
+    static char line[LINES][LONG], all[LINES * (LONG + 1)];
+    size_t count = 0, at = 0;
+    FILE *f = fopen(log_path, "r");
+    while (f != NULL && count < LINES && fgets(line[count], LONG, f) != NULL) {
+        line[count][strcspn(line[count], "\n")] = '\0';
+        count++;
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+    qsort(line, count, LONG, by_text);
+    all[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        at += (size_t)snprintf(all + at, sizeof all - at, "%s ", line[i]);
+    }
+    if (strcmp(all, want) != 0) {
+        fail_msg("calls '%s' instead of '%s'", all, want);
+    }
+    unlink(log_path);
+}
+
+/* What is asked of a table of the environment that counts: residuals x, and J v = v or nothing. */
+typedef struct tabled {
+    uint64_t count, rows;
+    const double *x, *in;
+    const ds_asks *asks;
+    uint32_t want;
+} tabled;
+
+static int look(void *ctx, uint64_t i, const ds_answer *a, const double *grad, const void *out)
+{
+    enum { N = 6 };
+    tabled *t = ctx;
+    const double *x = t->x + i * N, *answers = out;
+    double loss = 0;
+    assert_int_equal(i, t->rows++);
+    for (int k = 0; k < N; k++) {
+        loss += x[k] * x[k];
+        assert_true((grad != NULL) == (t->want != 0) && (grad == NULL || grad[k] == 2 * x[k]));
+        assert_true((out != NULL) == (t->asks != NULL));
+        assert_true(out == NULL || (answers[k] == x[k] && answers[N + k] == t->in[i * N + k]));
+    }
+    assert_true(a->outcome == DS_EVAL_OK && a->loss == loss && a->cost_steps == 1);
+    assert_int_equal(a->grad_kind, grad != NULL ? DS_GRAD_ADJOINT : out != NULL ? DS_GRAD_FORWARD : 0);
+    assert_int_equal(a->product_kind, out != NULL ? DS_GRAD_FORWARD : DS_GRAD_NONE);
+    return 0;
+}
+
+/* The host divides a table evenly among the workers and hands each its share whole, with gradients and with
+ * queries as without. */
+static void test_shares(void **state)
+{
+    enum { N = 6, MOST = 200 };
+    static const struct {
+        uint64_t count;
+        uint32_t jobs;
+        int isolation;
+        const char *settings, *calls;
+    } cases[] = {{64, 1, DS_ISOLATION_PROCESS, "", "64 "},
+                 {100, 2, DS_ISOLATION_PROCESS, "", "50 50 "},
+                 {65, 2, DS_ISOLATION_PROCESS, "", "32 33 "},
+                 {130, 2, DS_ISOLATION_PROCESS, "", "31 33 33 33 "},
+                 {100, 3, DS_ISOLATION_PROCESS, "", "32 34 34 "},
+                 {200, 1, DS_ISOLATION_PROCESS, "", "64 64 64 8 "},
+                 {200, 2, DS_ISOLATION_PROCESS, "max_rows=1000", "100 100 "},
+                 {200, 1, DS_ISOLATION_NONE, "", "64 64 64 8 "},
+                 {200, 2, DS_ISOLATION_NONE, "max_rows=1000", "200 "}};
+    double *x = points(MOST, N), *in = points(MOST, N);
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        ds_error e = {0, ""};
+        char text[DS_ASKS_TEXT];
+        ds_pool *p = open_counted(cases[c].settings, cases[c].jobs, cases[c].isolation);
+        ds_asks asks = {.count = 2, .ask = {{.op = DS_QUERY_VALUE}, {.op = DS_QUERY_JV}}};
+        assert_int_equal(ds_asks_make(&asks, ds_pool_env_of(p)->channels, N, NULL, text), 0);
+        assert_true(asks.in == N && asks.out == 2 * N);
+        for (int variant = 0; variant < 4; variant++) {
+            const int queries = variant % 2;
+            tabled t = {.count = cases[c].count,
+                        .x = x,
+                        .in = in,
+                        .asks = queries ? &asks : NULL,
+                        .want = variant < 2 ? 0 : DS_WANT_GRAD};
+            const ds_pool_question q = {.count = t.count,
+                                        .x = x,
+                                        .want = t.want,
+                                        .asks = t.asks,
+                                        .in = queries ? in : NULL,
+                                        .first = 1};
+            assert_int_equal(ds_pool_ask(p, &q, look, &t, &e), 0);
+            assert_int_equal(t.rows, t.count);
+            calls_were(cases[c].calls);
+        }
+        ds_pool_close(p);
+    }
+    free(x);
+    free(in);
+}
+
+enum { HORIZON = 6, MOST_LANES = 4096 };
+
+/* Episodes in lanes of the environment that counts. */
+typedef struct played {
+    double *x, *obs; /* HORIZON actions and 2 observations of each */
+    ds_lane_step *step;
+    uint64_t lanes;
+} played;
+
+static played open_lanes(uint64_t lanes)
+{
+    played s = {points(lanes, HORIZON), calloc(lanes, 2 * sizeof(double)), calloc(lanes, sizeof *s.step),
+                lanes};
+    assert_true(s.x != NULL && s.obs != NULL && s.step != NULL);
+    for (uint64_t k = 0; k < lanes; k++) {
+        s.step[k] = (ds_lane_step){.lane = k, .key = k % 7 + 1, .x = s.x + k * HORIZON, .obs = s.obs + 2 * k};
+    }
+    return s;
+}
+
+static void close_lanes(played *s)
+{
+    free(s->x);
+    free(s->obs);
+    free(s->step);
+}
+
+static void step_lanes(ds_pool *p, played *s, uint64_t step)
+{
+    ds_error e = {0, ""};
+    for (uint64_t k = 0; k < s->lanes; k++) {
+        s->step[k].step = step;
+    }
+    assert_int_equal(ds_pool_step(p, s->lanes, s->step, &e), 0);
+}
+
+static void lane_is_at(const played *s, uint64_t k, uint64_t step)
+{
+    const ds_lane_step *l = &s->step[k];
+    double loss = 0;
+    for (uint64_t t = 0; t < step; t++) {
+        loss += s->x[k * HORIZON + t] * s->x[k * HORIZON + t];
+    }
+    assert_int_equal(l->answer.outcome, DS_EVAL_OK);
+    assert_true(l->obs[0] == (double)l->key && l->obs[1] == loss);
+    assert_int_equal(l->ended, step == HORIZON ? DS_STEPS_TERMINATED : DS_STEPS_CONTINUES);
+    assert_true(l->answer.loss == (step == HORIZON ? loss : 0));
+    assert_int_equal(l->answer.cost_steps, step > 0);
+}
+
+/* Lanes that share an instance get a step in one call: all of them in this process, those of each worker. */
+static void test_lanes(void **state)
+{
+    static const struct {
+        uint64_t lanes;
+        uint32_t jobs;
+        int isolation;
+        const char *settings, *calls[2];
+    } cases[] = {{MOST_LANES, 1, DS_ISOLATION_NONE, "max_lanes=4096", {"b4096 ", "s4096 "}},
+                 {MOST_LANES, 2, DS_ISOLATION_NONE, "max_lanes=4096", {"b4096 ", "s4096 "}},
+                 {MOST_LANES, 1, DS_ISOLATION_PROCESS, "max_lanes=4096", {"b4096 ", "s4096 "}},
+                 {MOST_LANES, 2, DS_ISOLATION_PROCESS, "max_lanes=4096", {"b2048 b2048 ", "s2048 s2048 "}},
+                 {7, 1, DS_ISOLATION_NONE, "max_lanes=3", {"b1 b3 b3 ", "s1 s3 s3 "}},
+                 {7, 1, DS_ISOLATION_PROCESS, "max_lanes=3", {"b1 b3 b3 ", "s1 s3 s3 "}},
+                 {7, 2, DS_ISOLATION_PROCESS, "max_lanes=3", {"b1 b3 b3 ", "s1 s3 s3 "}},
+                 {3, 2, DS_ISOLATION_PROCESS, "max_lanes=1", {"b1 b1 b1 ", "s1 s1 s1 "}}};
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        ds_pool *p = open_counted(cases[c].settings, cases[c].jobs, cases[c].isolation);
+        played s = open_lanes(cases[c].lanes);
+        assert_int_equal(ds_pool_lanes(p), cases[c].lanes == MOST_LANES ? MOST_LANES : 64);
+        for (uint64_t t = 0; t <= HORIZON; t++) {
+            step_lanes(p, &s, t);
+            calls_were(cases[c].calls[t > 0]);
+            for (uint64_t k = 0; k < s.lanes; k++) {
+                lane_is_at(&s, k, t);
+            }
+        }
+        close_lanes(&s);
+        ds_pool_close(p);
+    }
+}
+
+/* A crash costs the episode of its own lane: others of the same instance, which dies with it, are brought
+ * back to where they were. */
+static void test_lane_crashes(void **state)
+{
+    enum { COUNT = 8, BAD = 5 };
+    (void)state;
+    for (uint32_t jobs = 1; jobs <= 2; jobs++) {
+        ds_pool *p = open_counted("max_lanes=8 crash=true", jobs, DS_ISOLATION_PROCESS);
+        played s = open_lanes(COUNT);
+        s.x[BAD * HORIZON + 2] = 2.9; /* in step 3 */
+        for (uint64_t t = 0; t <= HORIZON; t++) {
+            step_lanes(p, &s, t);
+            for (uint64_t k = 0; k < COUNT; k++) {
+                if (k != BAD || t < 3) {
+                    lane_is_at(&s, k, t);
+                }
+            }
+            if (t == 3) {
+                const ds_lane_step *bad = &s.step[BAD];
+                assert_int_equal(bad->answer.outcome, DS_EVAL_CRASHED);
+                assert_true(isinf(bad->answer.loss) && bad->ended == DS_STEPS_TERMINATED && bad->reward == 0);
+                s.x[BAD * HORIZON + 2] = 0.5; /* the lane is free for another episode */
+                s.step[BAD].key = 77;
+                s.step[BAD].step = 0;
+                ds_error e = {0, ""};
+                assert_int_equal(ds_pool_step(p, 1, &s.step[BAD], &e), 0);
+                lane_is_at(&s, BAD, 0);
+            }
+            if (t >= 4) { /* which catches up */
+                lane_is_at(&s, BAD, t);
+            }
+        }
+        close_lanes(&s);
+        ds_pool_close(p);
+    }
+}
+
 static int find_files(void **state)
 {
     const char *top = getenv("DS_TOP_BUILD");
@@ -395,6 +645,22 @@ static int find_files(void **state)
         return -1;
     }
     module = config.module;
+    snprintf(plugin, sizeof(plugin), "%s/tests/plugins/.libs/calls.so", top != NULL ? top : ".");
+    if (ds_pool_find_env(&config, plugin, &e) != 0) {
+        print_message("%s\n", e.text);
+        return -1;
+    }
+    counted = config.module;
+    snprintf(log_path, sizeof log_path, "/tmp/test_pool.XXXXXX");
+    int fd = mkstemp(log_path);
+    return fd >= 0 ? close(fd) : -1;
+}
+
+static int remove_files(void **state)
+{
+    (void)state;
+    ds_settings_clear(&given);
+    unlink(log_path);
     return 0;
 }
 
@@ -410,6 +676,9 @@ int main(void)
         cmocka_unit_test(test_sink_ends_batch),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_killed_from_outside),
+        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_lane_crashes),
     };
-    return cmocka_run_group_tests(tests, find_files, NULL);
+    return cmocka_run_group_tests(tests, find_files, remove_files);
 }

@@ -14,10 +14,10 @@
 #include "plugin/inquiry.h"
 
 enum {
-    VALUE = DS_CAN(DS_ASK_VALUE),
-    JV = DS_CAN(DS_ASK_JV),
-    JTV = DS_CAN(DS_ASK_JTV),
-    HV = DS_CAN(DS_ASK_HV)
+    VALUE = DS_CAN(DS_QUERY_VALUE),
+    JV = DS_CAN(DS_QUERY_JV),
+    JTV = DS_CAN(DS_QUERY_JTV),
+    HV = DS_CAN(DS_QUERY_HV)
 };
 enum { N = 4 };
 
@@ -273,19 +273,19 @@ static ds_asked ask_for(uint32_t op, uint32_t channel, uint32_t weighted)
 static void lays_out_questions(void **state)
 {
     char text[DS_ASKS_TEXT];
-    uint32_t place[DS_MAX_ASKS];
+    uint32_t place[DS_MAX_QUERIES];
     ds_channels c;
     (void)state;
     take(&c);
     ds_asks a = {.count = 4,
-                 .ask = {ask_for(DS_ASK_VALUE, 3, 0), ask_for(DS_ASK_HV, 1, 1), ask_for(DS_ASK_VALUE, 2, 0),
-                         ask_for(DS_ASK_VALUE, 0, 0)}};
+                 .ask = {ask_for(DS_QUERY_VALUE, 3, 0), ask_for(DS_QUERY_HV, 1, 1),
+                         ask_for(DS_QUERY_VALUE, 2, 0), ask_for(DS_QUERY_VALUE, 0, 0)}};
     assert_int_equal(ds_asks_make(&a, &c, N, place, text), 0);
     assert_true(a.count == 4 && a.product == 1);
     const uint32_t expected[] = {0, 3, 1, 2}; /* the product goes to the end */
     assert_memory_equal(place, expected, sizeof expected);
     assert_true(a.ask[0].channel == 3 && a.ask[1].channel == 2 && a.ask[2].channel == 0 &&
-                a.ask[3].op == DS_ASK_HV);
+                a.ask[3].op == DS_QUERY_HV);
     /* 7 bytes take a word, 9 floats five, 5 doubles five, and H v four. */
     assert_true(a.ask[0].out == 0 && a.ask[0].bytes == 7 && a.ask[0].elements == 7);
     assert_true(a.ask[1].out == 1 && a.ask[1].bytes == 36 && a.ask[1].elements == 9);
@@ -295,10 +295,10 @@ static void lays_out_questions(void **state)
     assert_true(a.ask[3].v == 0 && a.ask[3].v_count == N && a.ask[3].w == N && a.ask[3].w_count == 1);
     assert_int_equal(a.in, N + 1);
 
-    a = (ds_asks){.count = 1, .ask = {ask_for(DS_ASK_JTV, 0, 0)}};
+    a = (ds_asks){.count = 1, .ask = {ask_for(DS_QUERY_JTV, 0, 0)}};
     assert_int_equal(ds_asks_make(&a, &c, N, NULL, text), 0);
     assert_true(a.in == 5 && a.out == N && a.values == 0 && a.product == 1 && a.ask[0].v_count == 5);
-    a = (ds_asks){.count = 2, .ask = {ask_for(DS_ASK_JV, 0, 0), ask_for(DS_ASK_VALUE, 0, 0)}};
+    a = (ds_asks){.count = 2, .ask = {ask_for(DS_QUERY_JV, 0, 0), ask_for(DS_QUERY_VALUE, 0, 0)}};
     assert_int_equal(ds_asks_make(&a, &c, N, place, text), 0);
     assert_true(place[0] == 1 && place[1] == 0 && a.in == N && a.values == 5 && a.out == 10);
     a = (ds_asks){.count = 0};
@@ -313,13 +313,13 @@ static void refuses_questions(void **state)
         ds_asked ask[2];
         const char *text;
     } cases[] = {
-        {{ask_for(DS_ASK_VALUE, 5, 0)}, "the environment has no such channel"},
-        {{ask_for(DS_ASK_JV, 2, 0)}, "operation 2 of channel 2 photo: it does not offer that"},
+        {{ask_for(DS_QUERY_VALUE, 5, 0)}, "the environment has no such channel"},
+        {{ask_for(DS_QUERY_JV, 2, 0)}, "operation 2 of channel 2 photo: it does not offer that"},
         {{ask_for(0, 0, 0)}, "it does not offer that"},
         {{ask_for(5, 0, 0)}, "it does not offer that"},
-        {{ask_for(64 + DS_ASK_VALUE, 0, 0)}, "it does not offer that"},
-        {{ask_for(DS_ASK_VALUE, 0, 0), ask_for(DS_ASK_VALUE, 0, 0)}, "it is asked twice"},
-        {{ask_for(DS_ASK_JTV, 0, 0), ask_for(DS_ASK_JV, 1, 0)}, "it is a second product in one row"}};
+        {{ask_for(64 + DS_QUERY_VALUE, 0, 0)}, "it does not offer that"},
+        {{ask_for(DS_QUERY_VALUE, 0, 0), ask_for(DS_QUERY_VALUE, 0, 0)}, "it is asked twice"},
+        {{ask_for(DS_QUERY_JTV, 0, 0), ask_for(DS_QUERY_JV, 1, 0)}, "it is a second product in one row"}};
     char text[DS_ASKS_TEXT];
     ds_channels c;
     (void)state;
@@ -346,10 +346,10 @@ static void has_room(void **state)
     for (uint64_t n = 1; n < 100; n += 9) {
         ds_asks_room(&c, n, &in, &out);
         for (uint32_t k = 0; k < c.count; k++) {
-            for (uint32_t op = DS_ASK_JV; op <= DS_ASK_HV; op++) {
-                ds_asks a = {.count = 6, .ask = {ask_for(op, k, op == DS_ASK_HV)}};
+            for (uint32_t op = DS_QUERY_JV; op <= DS_QUERY_HV; op++) {
+                ds_asks a = {.count = 6, .ask = {ask_for(op, k, op == DS_QUERY_HV)}};
                 for (uint32_t i = 0; i < 5; i++) {
-                    a.ask[i + 1] = ask_for(DS_ASK_VALUE, i, 0);
+                    a.ask[i + 1] = ask_for(DS_QUERY_VALUE, i, 0);
                 }
                 if (ds_asks_make(&a, &c, n, NULL, text) == 0) {
                     assert_true(a.in <= in && a.out <= out);
@@ -367,13 +367,20 @@ static void has_room(void **state)
 
 /* Values of all channels but the loss, and J' v of the residuals; `spoil` changes one number of a
  * good answer. */
+enum { KINDS = 3 };
+
 typedef struct answered {
     ds_channels c;
     ds_asks asks;
     double in[8], out[20];
-    ds_ask ask[DS_MAX_ASKS], *list[DS_MAX_ASKS];
+    uint32_t kind[DS_MAX_QUERIES * KINDS]; /* that of query i is number i KINDS, as in a table of rows */
     ds_answer answer;
 } answered;
+
+static void *place_of(answered *t, uint32_t i)
+{
+    return t->out + t->asks.ask[i].out;
+}
 
 static void open_answered(answered *t)
 {
@@ -382,32 +389,31 @@ static void open_answered(answered *t)
     take(&t->c);
     t->asks.count = 5;
     for (uint32_t i = 0; i < 4; i++) {
-        t->asks.ask[i] = ask_for(DS_ASK_VALUE, i, 0);
+        t->asks.ask[i] = ask_for(DS_QUERY_VALUE, i, 0);
     }
-    t->asks.ask[4] = ask_for(DS_ASK_JTV, 0, 0);
+    t->asks.ask[4] = ask_for(DS_QUERY_JTV, 0, 0);
     assert_int_equal(ds_asks_make(&t->asks, &t->c, N, NULL, text), 0);
     assert_true(t->asks.out <= 20 && t->asks.in <= 8);
-    const ds_inquiry q = {&t->asks, t->in, t->out};
-    ds_inquiry_open(&q, t->ask, t->list);
     for (uint32_t i = 0; i < t->asks.count; i++) {
-        assert_true(t->list[i] == &t->ask[i] && t->ask[i].struct_size == sizeof(ds_ask));
-        assert_true((t->ask[i].v != NULL) == (i == 4) && t->ask[i].w == NULL);
+        memset(place_of(t, i), 0x3f, t->asks.ask[i].bytes);
+        t->kind[i * KINDS + 1] = DS_GRAD_SMOOTHED; /* of another row */
     }
-    assert_true(isnan(t->out[0]) && isnan(((float *)t->ask[2].out)[3])); /* what is not written is noticed */
-    for (uint32_t i = 0; i < t->asks.count; i++) {
-        memset(t->ask[i].out, 0x3f, t->ask[i].out_bytes);
-    }
-    t->ask[4].kind = DS_GRAD_ADJOINT;
+    t->kind[4 * KINDS] = DS_GRAD_ADJOINT;
     t->answer = (ds_answer){.loss = 3, .outcome = DS_EVAL_OK};
+}
+
+static void check(answered *t)
+{
+    const ds_inquiry q = {&t->asks, t->in, t->out};
+    ds_inquiry_check(&t->c, &q, t->kind, KINDS, &t->answer);
 }
 
 /* Looks at the answer: `outcome`, a message with `text`, and what is zero. */
 static void becomes(answered *t, uint32_t outcome, const char *text)
 {
-    const ds_inquiry q = {&t->asks, t->in, t->out};
     static const double zero[20];
     uint64_t values = t->asks.values, all = t->asks.out;
-    ds_inquiry_check(&t->c, &q, t->ask, &t->answer);
+    check(t);
     if (t->answer.outcome != outcome || strstr(t->answer.message, text) == NULL) {
         fail_msg("%u '%s' without '%s'", t->answer.outcome, t->answer.message, text);
     }
@@ -426,24 +432,23 @@ static void vets_answers(void **state)
     open_answered(&t);
     becomes(&t, DS_EVAL_OK, "");
     open_answered(&t);
-    memset(t.ask[3].out, 0xff, t.ask[3].out_bytes); /* bytes are always numbers */
+    memset(place_of(&t, 3), 0xff, t.asks.ask[3].bytes); /* bytes are always numbers */
     becomes(&t, DS_EVAL_OK, "");
     open_answered(&t);
-    ((double *)t.ask[0].out)[4] = NAN;
+    ((double *)place_of(&t, 0))[4] = NAN;
     becomes(&t, DS_EVAL_INVALID, "channel error: element 4 is not finite");
     open_answered(&t);
-    ((float *)t.ask[2].out)[8] = (float)INFINITY;
+    ((float *)place_of(&t, 2))[8] = (float)INFINITY;
     becomes(&t, DS_EVAL_INVALID, "channel photo: element 8 is not finite");
     open_answered(&t);
-    ((double *)t.ask[4].out)[1] = -INFINITY;
+    ((double *)place_of(&t, 4))[1] = -INFINITY;
     becomes(&t, DS_EVAL_BAD_GRAD, "channel error: component of J' v 1 is not finite");
     open_answered(&t);
-    t.ask[4].kind = DS_GRAD_NONE;
+    t.kind[4 * KINDS] = DS_GRAD_NONE;
     becomes(&t, DS_EVAL_BAD_GRAD, "did not say how it made the product with channel 'error'");
     open_answered(&t);
-    t.ask[4].kind = DS_GRAD_SMOOTHED + 1; /* that of a later version */
-    const ds_inquiry q = {&t.asks, t.in, t.out};
-    ds_inquiry_check(&t.c, &q, t.ask, &t.answer);
+    t.kind[4 * KINDS] = DS_GRAD_SMOOTHED + 1; /* that of a later version */
+    check(&t);
     assert_true(t.answer.outcome == DS_EVAL_OK && t.answer.product_kind == DS_GRAD_SMOOTHED);
     ds_channels_clear(&t.c);
     open_answered(&t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_instance.c - the host's services as a plugin sees them, the vetting of what environments say and
- * answer, names of status codes, and messages on a terminal. The environment is made here, without a plugin
- * file. */
+ * answer, tables of rows, queries and lanes, names of status codes, and messages on a terminal. The
+ * environment is made here, without a plugin file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,18 +20,67 @@
 #include "base/log.h"
 #include "plugin/instance.h"
 
+/* What goes wrong in rows with x[0] > 0.5, and in steps with such an action. */
+enum {
+    FAILS_NOT,
+    FAILS_OUTCOME, /* diverged */
+    FAILS_STATUS,  /* the call returns an error */
+    FAILS_STOP,    /* the call stops */
+    FAILS_LOSS,    /* not finite */
+    FAILS_GRAD,    /* not finite */
+    FAILS_SILENT,  /* an answer to a query is not written */
+    FAILS_KIND     /* a product has no kind */
+};
+
 /* What the environment of a test says and does. */
 static struct plan {
     ds_status create, info, bounds, evaluate;
-    int no_instance;
-    uint64_t n;
+    int no_instance, fails;
+    uint64_t n, max_rows, max_lanes, horizon;
     double tolerance, loss_floor, dt;
     double lower, upper, x0, loss, grad;
     uint32_t outcome, kind;
     const char *error;
 } plan;
 
+enum { MOST_LANES = 3 };
+
+typedef struct lane {
+    int open;
+    uint64_t key, step;
+    double sum;
+} lane;
+
+typedef struct instance {
+    const ds_host *host;
+    uint64_t number; /* 0, 1, ... in the order of create() */
+    lane lane[MOST_LANES];
+} instance;
+
 static const ds_host *host_seen;
+static uint64_t instances;
+static char calls[1000]; /* what was called, see note() */
+
+/* Notes a call: a letter and the number of its rows, or the instance and its lanes. */
+static void note(char what, uint64_t rows, const instance *in, const uint64_t *lanes)
+{
+    size_t at = strlen(calls);
+    assert_true(at < sizeof calls - 40);
+    at += (size_t)sprintf(calls + at, "%c%llu", what, (unsigned long long)(in != NULL ? in->number : rows));
+    for (uint64_t k = 0; lanes != NULL && k < rows; k++) {
+        at += (size_t)sprintf(calls + at, "%s%llu", k == 0 ? ":" : "", (unsigned long long)lanes[k]);
+    }
+    strcpy(calls + at, " ");
+}
+
+/* The calls since the last look. */
+static void called_were(const char *want)
+{
+    if (strcmp(calls, want) != 0) {
+        fail_msg("calls '%s' instead of '%s'", calls, want);
+    }
+    calls[0] = '\0';
+}
 
 static ds_status create(const ds_host *host, void **out)
 {
@@ -40,19 +89,25 @@ static ds_status create(const ds_host *host, void **out)
         host->error(host, plan.create, plan.error);
         return plan.create;
     }
-    *out = plan.no_instance ? NULL : &plan;
+    instance *in = plan.no_instance ? NULL : calloc(1, sizeof *in);
+    if (in != NULL) {
+        in->host = host;
+        in->number = instances++;
+    }
+    *out = in;
     return DS_OK;
 }
 
 static void destroy(void *self)
 {
-    (void)self;
+    free(self);
 }
 
 static ds_status info(void *self, ds_env_info *out)
 {
     (void)self;
     out->n = plan.n;
+    out->max_rows = plan.max_rows;
     out->tolerance = plan.tolerance;
     out->loss_floor = plan.loss_floor;
     out->dt = plan.dt;
@@ -70,53 +125,209 @@ static ds_status bounds(void *self, uint64_t n, double *lower, double *upper, do
     return plan.bounds;
 }
 
-static ds_status evaluate(void *self, ds_eval *io)
+static void complain(const ds_host *host, double x)
+{
+    char text[60];
+    snprintf(text, sizeof text, "it fails at %g", x);
+    host->error(host, DS_E_NUMERIC, text);
+}
+
+/* ---- its channels: an error of two numbers, a photo of three ---- */
+
+enum { ERROR, PHOTO, CHANNELS };
+
+static ds_status count_channels(void *self, uint64_t *count)
 {
     (void)self;
-    io->loss = plan.loss;
-    io->outcome = plan.outcome;
-    io->grad_kind = plan.kind;
-    io->cost_steps = 3;
-    for (uint64_t i = 0; (io->want & DS_WANT_GRAD) != 0 && i < io->n; i++) {
-        io->grad[i] = plan.grad;
+    *count = CHANNELS;
+    return DS_OK;
+}
+
+static ds_status describe_channel(void *self, uint64_t i, ds_channel *out)
+{
+    (void)self;
+    out->name = i == ERROR ? "error" : "photo";
+    out->role = i == ERROR ? DS_CHANNEL_RESIDUAL : DS_CHANNEL_IMAGE;
+    out->type = i == ERROR ? DS_TYPE_F64 : DS_TYPE_F32;
+    out->ops = DS_CAN(DS_QUERY_VALUE) | (i == ERROR ? DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_HV) : 0u);
+    out->ndim = 1;
+    out->shape[0] = i == ERROR ? 2 : 3;
+    out->unit = out->doc = "";
+    return DS_OK;
+}
+
+/* The answer to query i for row k: numbers that tell row, vectors and element. */
+static void answer_query(const ds_rows *rows, const ds_results *results, uint64_t i, uint64_t k, int fails)
+{
+    const ds_query *q = rows->query[i];
+    const ds_reply *r = results->reply[i];
+    unsigned char *out = (unsigned char *)r->out + k * r->stride;
+    const double x = rows->x[k * rows->stride];
+    assert_true(q->struct_size == sizeof *q && r->struct_size == sizeof *r && r->stride >= r->bytes);
+    assert_true(r->kind[k] == DS_GRAD_NONE && out[0] == 0xff && out[r->bytes - 1] == 0xff); /* preset */
+    assert_true((q->v != NULL) == (q->op != DS_QUERY_VALUE) && (q->w != NULL) == (q->op == DS_QUERY_HV));
+    if (q->op == DS_QUERY_VALUE && q->channel == PHOTO) {
+        const float photo[3] = {(float)x, (float)x + 1, (float)x + 2};
+        assert_int_equal(r->bytes, sizeof photo);
+        memcpy(out, photo, sizeof photo);
+    } else if (q->op == DS_QUERY_VALUE && !(fails && plan.fails == FAILS_SILENT)) {
+        const double error[2] = {x + 10, x + 20};
+        assert_int_equal(r->bytes, sizeof error);
+        memcpy(out, error, sizeof error);
+    } else if (q->op != DS_QUERY_VALUE) {
+        const double *v = q->v + k * q->v_stride, *w = q->w != NULL ? q->w + k * q->w_stride : v;
+        const double product[2] = {v[0] + 100 * w[1], v[1]};
+        assert_int_equal(r->bytes, sizeof product);
+        memcpy(out, product, sizeof product);
+        r->kind[k] = fails && plan.fails == FAILS_KIND ? DS_GRAD_NONE : DS_GRAD_FORWARD;
+    }
+}
+
+/* ---- its evaluations ---- */
+
+static ds_status evaluate_row(const ds_rows *rows, const ds_results *r, uint64_t k)
+{
+    const double *x = rows->x + k * rows->stride;
+    const int fails = x[0] > 0.5 && plan.fails != FAILS_NOT;
+    assert_true(isnan(r->loss[k]) && r->outcome[k] == DS_EVAL_OK && r->grad_kind[k] == DS_GRAD_NONE &&
+                r->bad_step[k] == -1 && r->cost_steps[k] == 0); /* preset */
+    r->loss[k] =
+        fails && plan.fails == FAILS_LOSS ? (double)NAN : plan.loss + x[0] + (double)rows->noise_key[k];
+    r->outcome[k] = fails && plan.fails == FAILS_OUTCOME ? DS_EVAL_DIVERGED : plan.outcome;
+    r->grad_kind[k] = plan.kind;
+    r->cost_steps[k] = 3;
+    for (uint64_t i = 0; (rows->want & DS_WANT_GRAD) != 0 && i < rows->n; i++) {
+        r->grad[k * r->stride + i] = plan.grad + x[i];
+    }
+    if (fails && plan.fails == FAILS_GRAD) {
+        r->grad[k * r->stride + 1] = INFINITY;
+    }
+    for (uint64_t i = 0; i < rows->queries; i++) {
+        answer_query(rows, r, i, k, fails);
     }
     if (plan.error != NULL) {
         host_seen->error(host_seen, DS_E_NUMERIC, plan.error);
     }
-    return plan.evaluate;
+    if (fails && plan.fails <= FAILS_STATUS) {
+        complain(host_seen, x[0]);
+    }
+    return !fails                       ? DS_OK
+           : plan.fails == FAILS_STATUS ? DS_E_NUMERIC
+           : plan.fails == FAILS_STOP   ? DS_STOPPED
+                                        : DS_OK;
 }
 
-/* Stepwise control: two steps, the outcome and status of which are those of the plan. */
-static ds_status rl_info(void *self, ds_rl_info *out)
+static ds_status evaluate(void *self, const ds_rows *rows, const ds_results *results)
+{
+    ds_status status = DS_OK;
+    (void)self;
+    assert_true(rows->struct_size == sizeof *rows && results->struct_size == sizeof *results);
+    assert_true(rows->n == plan.n && rows->memory == DS_MEMORY_HOST && rows->count >= 1 &&
+                (rows->count == 1 || rows->count <= plan.max_rows));
+    assert_true((results->grad != NULL) == ((rows->want & DS_WANT_GRAD) != 0));
+    note('e', rows->count, NULL, NULL);
+    for (uint64_t k = 0; k < rows->count && status == DS_OK; k++) {
+        status = evaluate_row(rows, results, k);
+    }
+    return status != DS_OK ? status : plan.evaluate;
+}
+
+/* ---- its stepwise control: a state that is the noise key and the sum of the actions ---- */
+
+static ds_status steps_info(void *self, ds_steps_info *out)
 {
     (void)self;
-    out->horizon = 2;
-    out->n_act = out->n_obs = 1;
+    out->horizon = plan.horizon;
+    out->n_act = 1;
+    out->n_obs = 2;
+    out->max_lanes = plan.max_lanes;
     return DS_OK;
 }
 
-static ds_status rl_reset(void *self, uint64_t noise_key, double *obs)
+static ds_status begin(void *self, const ds_step_rows *rows, const ds_step_results *results)
 {
-    (void)self;
-    (void)noise_key;
-    obs[0] = 0;
+    instance *in = self;
+    note('b', rows->count, in, rows->lane);
+    for (uint64_t k = 0; k < rows->count; k++) {
+        assert_true(rows->lane[k] < MOST_LANES && rows->action == NULL);
+        in->lane[rows->lane[k]] = (lane){.open = 1, .key = rows->noise_key[k]};
+        results->obs[2 * k] = (double)rows->noise_key[k];
+        results->obs[2 * k + 1] = 0;
+    }
     return DS_OK;
 }
 
-static ds_status rl_step(void *self, ds_rl_step *io)
+static ds_status step_row(instance *in, const ds_step_rows *rows, const ds_step_results *r, uint64_t k)
 {
-    (void)self;
-    io->outcome = plan.outcome;
-    io->obs[0] = 1;
-    io->reward = 0;
-    return plan.evaluate;
+    lane *l = &in->lane[rows->lane[k]];
+    const double action = rows->action[k];
+    const int fails = action > 0.5 && plan.fails != FAILS_NOT;
+    assert_true(r->reward[k] == 0 && r->loss[k] == 0 && r->ended[k] == DS_STEPS_CONTINUES &&
+                r->outcome[k] == DS_EVAL_OK && r->cost_steps[k] == 0); /* preset */
+    if (!l->open) {
+        return DS_E_STATE;
+    }
+    if (fails) {
+        complain(in->host, action);
+    }
+    l->sum += action;
+    l->step++;
+    r->obs[2 * k] = (double)l->key + l->sum;
+    r->obs[2 * k + 1] = (double)l->step;
+    r->reward[k] = -action;
+    r->cost_steps[k] = 5;
+    r->outcome[k] = fails && plan.fails == FAILS_OUTCOME ? DS_EVAL_DIVERGED : plan.outcome;
+    if (l->step == plan.horizon) {
+        r->ended[k] = DS_STEPS_TERMINATED;
+        r->loss[k] = (double)l->key + l->sum;
+        l->open = 0;
+    }
+    return fails && plan.fails == FAILS_STATUS ? DS_E_NUMERIC : DS_OK;
 }
 
-static const void *with_rl(void *self, const char *extension)
+static ds_status step(void *self, const ds_step_rows *rows, const ds_step_results *results)
 {
-    static const ds_rl rl = {.struct_size = sizeof rl, .info = rl_info, .reset = rl_reset, .step = rl_step};
+    instance *in = self;
+    ds_status status = DS_OK;
+    assert_true(rows->struct_size == sizeof *rows && results->struct_size == sizeof *results);
+    note('s', rows->count, in, rows->lane);
+    for (uint64_t k = 0; k < rows->count && status == DS_OK; k++) {
+        status = step_row(in, rows, results, k);
+    }
+    return status != DS_OK ? status : plan.evaluate;
+}
+
+/* The derivative tells the step, whether it begins a sweep, and the adjoints. */
+static ds_status back(void *self, const ds_back_rows *rows, const ds_back_results *results)
+{
+    instance *in = self;
+    assert_true(rows->struct_size == sizeof *rows && results->struct_size == sizeof *results);
+    note('k', rows->count, in, rows->lane);
+    for (uint64_t k = 0; k < rows->count; k++) {
+        const int fails = plan.fails != FAILS_NOT && rows->reward_bar[k] > 0.5;
+        assert_true(results->outcome[k] == DS_EVAL_OK && results->cost_steps[k] == 0); /* preset */
+        assert_true(rows->step[k] < in->lane[rows->lane[k]].step);
+        results->action_bar[k] = (double)(10 * rows->step[k]) + (rows->begins[k] ? 1000 : 0) +
+                                 100 * rows->obs_bar[2 * k + 1] + rows->reward_bar[k];
+        results->outcome[k] = fails ? DS_EVAL_BAD_GRAD : DS_EVAL_OK;
+        results->cost_steps[k] = 7;
+    }
+    return DS_OK;
+}
+
+/* All that the environment has: what the plan says of it. */
+static const void *all_extensions(void *self, const char *wanted)
+{
+    static const ds_env_channels channels = {
+        .struct_size = sizeof channels, .count = count_channels, .describe = describe_channel};
+    static const ds_env_steps steps = {
+        .struct_size = sizeof steps, .info = steps_info, .begin = begin, .step = step};
+    static const ds_env_steps_gradient gradient = {.struct_size = sizeof gradient, .back = back};
     (void)self;
-    return strcmp(extension, DS_EXT_RL) == 0 ? &rl : NULL;
+    return strcmp(wanted, DS_EXT_CHANNELS) == 0                             ? (const void *)&channels
+           : strcmp(wanted, DS_EXT_STEPS) == 0 && plan.horizon > 0          ? (const void *)&steps
+           : strcmp(wanted, DS_EXT_STEPS_GRADIENT) == 0 && plan.horizon > 0 ? (const void *)&gradient
+                                                                            : NULL;
 }
 
 static const ds_param *const params[] = {
@@ -147,6 +358,8 @@ static int good_plan(void **state)
     module.env = vtable;
     desc.flags = DS_ENV_GRADIENT;
     desc.needs = NULL;
+    instances = 0;
+    calls[0] = '\0';
     plan = (struct plan){.n = 2, .lower = -1, .upper = 1, .loss = 3, .grad = 4, .kind = DS_GRAD_ADJOINT};
     return 0;
 }
@@ -353,6 +566,508 @@ static void vets_answers(void **state)
     answers(DS_WANT_GRAD, DS_EVAL_BAD_GRAD, "at a kink");
 }
 
+/* ---- tables ---- */
+
+enum { ROWS = 5, X_STRIDE = 3, GRAD_STRIDE = 4, ROOM = 12 };
+#define GAP (-77.0)
+
+typedef struct row_table {
+    double x[ROWS * X_STRIDE], grad[ROWS * GRAD_STRIDE], in[ROWS * ROOM];
+    uint64_t key[ROWS], out[ROWS * ROOM];
+    ds_answer answer[ROWS], *list[ROWS];
+    ds_asks asks;
+    ds_env_rows t;
+} row_table;
+
+/* Rows with x[0] = 0.1, 0.9, 0.3, 0.7, 0.5, of which the second and the fourth may fail; keys 0, 10, ... */
+static void make_table(row_table *t, uint32_t want)
+{
+    static const double first[ROWS] = {0.1, 0.9, 0.3, 0.7, 0.5};
+    memset(t, 0, sizeof *t);
+    for (uint64_t k = 0; k < ROWS; k++) {
+        t->x[k * X_STRIDE] = first[k];
+        t->x[k * X_STRIDE + 1] = -first[k];
+        t->x[k * X_STRIDE + 2] = NAN;
+        for (uint64_t i = 0; i < GRAD_STRIDE; i++) {
+            t->grad[k * GRAD_STRIDE + i] = GAP;
+        }
+        t->key[k] = 10 * k;
+        memset(&t->answer[k], 0xff, sizeof t->answer[k]);
+        t->list[k] = &t->answer[k];
+    }
+    t->t = (ds_env_rows){.count = ROWS,
+                         .want = want,
+                         .x = t->x,
+                         .x_stride = X_STRIDE,
+                         .noise_key = t->key,
+                         .grad = t->grad,
+                         .grad_stride = GRAD_STRIDE,
+                         .answer = t->list};
+}
+
+/* Is row k answered as it would be alone? */
+static void row_is_good(const row_table *t, uint64_t k)
+{
+    const ds_answer *a = &t->answer[k];
+    const double *x = t->x + k * X_STRIDE, *grad = t->grad + k * GRAD_STRIDE;
+    assert_true(a->outcome == DS_EVAL_OK && a->loss == plan.loss + x[0] + (double)t->key[k]);
+    assert_true(a->bad_step == -1 && a->cost_steps == 3 && a->wall_s >= 0 && a->message[0] == '\0');
+    if ((t->t.want & DS_WANT_GRAD) != 0) {
+        assert_true(a->grad_kind == DS_GRAD_ADJOINT && grad[0] == plan.grad + x[0] &&
+                    grad[1] == plan.grad + x[1]);
+    } else {
+        assert_true(grad[0] == GAP && grad[1] == GAP);
+    }
+    assert_true(grad[2] == GAP && grad[3] == GAP);
+}
+
+static void row_has_failed(const row_table *t, uint64_t k, uint32_t outcome, const char *text)
+{
+    const ds_answer *a = &t->answer[k];
+    const double *grad = t->grad + k * GRAD_STRIDE;
+    assert_int_equal(a->outcome, outcome);
+    assert_true(isinf(a->loss) == (outcome != DS_EVAL_BAD_GRAD) && a->grad_kind == DS_GRAD_NONE);
+    if ((t->t.want & DS_WANT_GRAD) != 0) {
+        assert_true(grad[0] == 0 && grad[1] == 0);
+    }
+    assert_true(grad[2] == GAP && grad[3] == GAP);
+    if (strstr(a->message, text) == NULL) {
+        fail_msg("row %llu: '%s' without '%s'", (unsigned long long)k, a->message, text);
+    }
+}
+
+/* Several rows in one call; those that fail are called once more, alone, and get words of their own. */
+static void tables(void **state)
+{
+    static const struct {
+        int fails;
+        uint32_t outcome;
+        const char *calls, *text[2];
+    } cases[] = {{FAILS_NOT, DS_EVAL_OK, "e5 ", {"", ""}},
+                 {FAILS_OUTCOME, DS_EVAL_DIVERGED, "e5 e1 e1 ", {"it fails at 0.9", "it fails at 0.7"}},
+                 {FAILS_STATUS, DS_EVAL_ERROR, "e5 e1 e1 e1 e1 e1 ", {"it fails at 0.9", "it fails at 0.7"}},
+                 {FAILS_STOP, DS_EVAL_STOPPED, "e5 e1 e1 e1 e1 e1 ", {"request", "request"}},
+                 {FAILS_LOSS, DS_EVAL_INVALID, "e5 e1 e1 ", {"not finite", "not finite"}},
+                 {FAILS_GRAD, DS_EVAL_BAD_GRAD, "e5 e1 e1 ", {"component 1", "component 1"}}};
+    (void)state;
+    plan.max_rows = 8;
+    ds_env *env = open_env();
+    assert_int_equal(env->max_rows, 8);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        for (uint32_t want = 0; want < 2; want++) {
+            row_table t;
+            if (want == 0 && cases[c].fails == FAILS_GRAD) {
+                continue;
+            }
+            make_table(&t, want);
+            plan.fails = cases[c].fails;
+            assert_int_equal(ds_env_evaluate_table(env, &t.t), plan.fails == FAILS_STOP ? DS_STOPPED : DS_OK);
+            called_were(cases[c].calls);
+            for (uint64_t k = 0; k < ROWS; k++) {
+                if (k % 2 == 0 || plan.fails == FAILS_NOT) {
+                    row_is_good(&t, k);
+                } else {
+                    row_has_failed(&t, k, cases[c].outcome, cases[c].text[k / 2]);
+                }
+            }
+            t.t.count = 1; /* a failed row alone is not called again */
+            t.t.x = t.x + X_STRIDE;
+            ds_env_evaluate_table(env, &t.t);
+            called_were("e1 ");
+        }
+    }
+    ds_env_close(env);
+}
+
+/* When the host asks to stop, no row is called again. */
+static void table_stops(void **state)
+{
+    ds_settings none = {0};
+    ds_error e = {0};
+    ds_env *env = NULL;
+    atomic_int stop = 0;
+    row_table t;
+    (void)state;
+    plan.max_rows = 8;
+    plan.fails = FAILS_STOP;
+    assert_int_equal(ds_env_open(&module, &none, 0, 1, &stop, &env, &e), 0);
+    make_table(&t, DS_WANT_GRAD);
+    stop = 1;
+    assert_int_equal(ds_env_evaluate_table(env, &t.t), DS_STOPPED);
+    called_were("e5 ");
+    for (uint64_t k = 0; k < ROWS; k++) {
+        row_has_failed(&t, k, DS_EVAL_STOPPED, "request");
+    }
+    ds_env_close(env);
+}
+
+/* How many rows a call has: what the plugin says, as far as buffers of a bounded size hold them. */
+static void table_sizes(void **state)
+{
+    static const struct {
+        uint64_t n, said, taken;
+    } cases[] = {{2, 0, 1}, {2, 1, 1}, {2, 7, 7}, {2, UINT64_MAX, 1 << 19}, {1 << 20, 5, 1}, {1 << 21, 5, 1}};
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        plan.n = cases[c].n;
+        plan.max_rows = cases[c].said;
+        ds_env *env = open_env();
+        assert_int_equal(env->max_rows, cases[c].taken);
+        assert_int_equal(ds_env_facts_of(env).max_rows, cases[c].taken);
+        ds_env_close(env);
+    }
+}
+
+static void make_queries(row_table *t, const ds_env *env, uint32_t op, uint32_t want)
+{
+    char text[DS_ASKS_TEXT];
+    make_table(t, want);
+    t->asks = (ds_asks){.count = 3,
+                        .ask = {{.op = DS_QUERY_VALUE, .channel = PHOTO},
+                                {.op = DS_QUERY_VALUE, .channel = ERROR},
+                                {.op = op, .channel = ERROR, .weighted = op == DS_QUERY_HV}}};
+    assert_int_equal(ds_asks_make(&t->asks, &env->channels, plan.n, NULL, text), 0);
+    assert_true(t->asks.in < ROOM && t->asks.out < ROOM);
+    for (uint64_t i = 0; i < (uint64_t)ROWS * ROOM; i++) {
+        t->in[i] = i % ROOM < t->asks.in ? (double)i : (double)NAN;
+        memcpy(&t->out[i], &(double){GAP}, sizeof(double));
+    }
+    t->t.asks = &t->asks;
+    t->t.in = t->in;
+    t->t.out = t->out;
+    t->t.in_stride = t->t.out_stride = ROOM;
+}
+
+/* The numbers that came out of row k: zeros from word `from` on, gaps as they were. */
+static const double *numbers_of(const row_table *t, uint64_t k, uint64_t from)
+{
+    const double *out = (const double *)(const void *)(t->out + k * ROOM);
+    for (uint64_t i = from; i < ROOM; i++) {
+        assert_true(out[i] == (i < t->asks.out ? 0 : GAP));
+    }
+    return out;
+}
+
+/* Are the queries of row k answered as they would be alone? The product follows the values. */
+static void queries_are_good(const row_table *t, uint64_t k)
+{
+    const ds_asked *photo = &t->asks.ask[0], *error = &t->asks.ask[1], *product = &t->asks.ask[2];
+    const double *out = numbers_of(t, k, t->asks.out), *in = t->in + k * ROOM, x = t->x[k * X_STRIDE];
+    const double *w = product->w_count > 0 ? in + product->w : in + product->v;
+    float last;
+    memcpy(&last, (const char *)(out + photo->out) + 2 * sizeof last, sizeof last);
+    row_is_good(t, k);
+    assert_true(last == (float)x + 2 && out[error->out] == x + 10 && out[error->out + 1] == x + 20);
+    assert_true(out[product->out] == in[product->v] + 100 * w[1]);
+    assert_true(out[product->out + 1] == in[product->v + 1]);
+    assert_int_equal(t->answer[k].product_kind, DS_GRAD_FORWARD);
+}
+
+static void queries_in_tables(void **state)
+{
+    static const struct {
+        int fails;
+        uint32_t outcome;
+        const char *calls, *text;
+    } cases[] = {{FAILS_NOT, DS_EVAL_OK, "e5 ", ""},
+                 {FAILS_SILENT, DS_EVAL_INVALID, "e5 e1 e1 ", "channel error: element 0 is not finite"},
+                 {FAILS_KIND, DS_EVAL_BAD_GRAD, "e5 e1 e1 ", "did not say how it made the product"},
+                 {FAILS_OUTCOME, DS_EVAL_DIVERGED, "e5 e1 e1 ", "it fails at 0."},
+                 {FAILS_STATUS, DS_EVAL_ERROR, "e5 e1 e1 e1 e1 e1 ", "it fails at 0."}};
+    (void)state;
+    module.env.get_extension = all_extensions;
+    plan.max_rows = 8;
+    ds_env *env = open_env();
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        for (int variant = 0; variant < 4; variant++) {
+            row_table t;
+            const uint32_t want = variant < 2 ? 0 : DS_WANT_GRAD;
+            plan.fails = cases[c].fails;
+            make_queries(&t, env, variant % 2 == 0 ? DS_QUERY_JV : DS_QUERY_HV, want);
+            if (want == 0) { /* the kind of the product is that of the row */
+                t.t.grad = NULL;
+            }
+            assert_int_equal(ds_env_evaluate_table(env, &t.t), DS_OK);
+            called_were(cases[c].calls);
+            for (uint64_t k = 0; k < ROWS; k++) {
+                if (want == 0 && t.answer[k].outcome == DS_EVAL_OK) {
+                    assert_int_equal(t.answer[k].grad_kind, DS_GRAD_FORWARD);
+                }
+                if (k % 2 == 0 || plan.fails == FAILS_NOT) {
+                    queries_are_good(&t, k);
+                    continue;
+                }
+                row_has_failed(&t, k, cases[c].outcome, cases[c].text);
+                const int values = cases[c].outcome == DS_EVAL_BAD_GRAD; /* these count */
+                const double *out = numbers_of(&t, k, values ? t.asks.values : 0);
+                assert_true(!values || out[t.asks.ask[1].out] == t.x[k * X_STRIDE] + 10);
+                assert_int_equal(t.answer[k].product_kind, DS_GRAD_NONE);
+            }
+        }
+    }
+    ds_env_close(env);
+}
+
+/* ---- lanes ---- */
+
+enum { LANES = 7, HORIZON = 4 };
+
+/* Lanes as a process serves them, and a step of each. */
+typedef struct lanes {
+    ds_lane_set set;
+    ds_answer answer[LANES];
+    double x[LANES][HORIZON], obs[LANES][2], action_bar[LANES], obs_bar[LANES][2];
+    ds_episode_step step[LANES], *list[LANES];
+    ds_episode_back back[LANES], *backs[LANES];
+} lanes;
+
+static int make_instance(void *ctx, ds_env **out, ds_error *e)
+{
+    ds_settings none = {0};
+    (void)ctx;
+    return ds_env_open(&module, &none, 0, 1, NULL, out, e);
+}
+
+static void lanes_close(lanes *l)
+{
+    ds_lane_set_close(&l->set, NULL);
+}
+
+static ds_episode *episode_of(lanes *l, uint64_t k)
+{
+    ds_episode *ep = NULL;
+    ds_error e = {0};
+    assert_int_equal(ds_lane_set_find(&l->set, k, plan.max_lanes, &ep, &e), 0);
+    return ep;
+}
+
+/* Actions -0.01, -0.02, ... that tell lane and step; noise keys 1, 2, ... */
+static void lanes_open(lanes *l)
+{
+    memset(l, 0, sizeof *l);
+    module.env.get_extension = all_extensions;
+    plan.n = plan.horizon = HORIZON;
+    plan.max_lanes = MOST_LANES;
+    l->set.make = make_instance;
+    for (uint64_t k = 0; k < LANES; k++) {
+        for (int t = 0; t < HORIZON; t++) {
+            l->x[k][t] = -0.01 * (double)(k + 1) - 0.1 * t;
+        }
+        l->step[k] = (ds_episode_step){.key = k + 1, .x = l->x[k], .obs = l->obs[k], .answer = &l->answer[k]};
+        l->back[k] = (ds_episode_back){
+            .obs_bar = l->obs_bar[k], .action_bar = &l->action_bar[k], .answer = &l->answer[k]};
+    }
+}
+
+/* Brings lanes 0 .. count - 1 to step `step` of their episodes. */
+static ds_status lanes_to(lanes *l, uint64_t count, uint64_t step)
+{
+    for (uint64_t k = 0; k < count; k++) {
+        l->list[k] = &l->step[k];
+        l->step[k].episode = episode_of(l, k);
+        l->step[k].step = step;
+    }
+    return ds_episodes_advance(count, l->list);
+}
+
+/* Is lane k where its actions lead to, and did the last step cost what one costs? */
+static void lane_is_at(const lanes *l, uint64_t k, uint64_t step)
+{
+    double sum = 0;
+    for (uint64_t t = 0; t < step; t++) {
+        sum += l->x[k][t];
+    }
+    const double state = (double)l->step[k].key + sum;
+    assert_true(l->answer[k].outcome == DS_EVAL_OK && l->answer[k].message[0] == '\0');
+    assert_true(l->obs[k][0] == state && l->obs[k][1] == (double)step);
+    assert_true(l->step[k].reward == (step > 0 ? -l->x[k][step - 1] : 0));
+    assert_int_equal(l->step[k].ended, step == HORIZON ? DS_STEPS_TERMINATED : DS_STEPS_CONTINUES);
+    assert_true(l->answer[k].loss == (step == HORIZON ? state : 0));
+    assert_int_equal(l->answer[k].cost_steps, step > 0 ? 5 : 0);
+}
+
+/* An instance holds three lanes, and all of them get a step in one call. */
+static void lanes_share_calls(void **state)
+{
+    static const char *const want[HORIZON + 1] = {"b0:012 b1:012 b2:0 ", "s0:012 s1:012 s2:0 ",
+                                                  "s0:012 s1:012 s2:0 ", "s0:012 s1:012 s2:0 ",
+                                                  "s0:012 s1:012 s2:0 "};
+    lanes l;
+    (void)state;
+    lanes_open(&l);
+    for (uint64_t t = 0; t <= HORIZON; t++) {
+        assert_int_equal(lanes_to(&l, LANES, t), DS_OK);
+        called_were(want[t]);
+        for (uint64_t k = 0; k < LANES; k++) {
+            lane_is_at(&l, k, t);
+        }
+    }
+    assert_int_equal(instances, 3);
+    lanes_close(&l);
+}
+
+/* How many lanes of an instance are used: what the plugin says, within bounds. */
+static void lane_counts(void **state)
+{
+    static const struct {
+        uint64_t n, said, taken;
+    } cases[] = {{4, 0, 1},           {4, 1, 1},
+                 {4, 4096, 4096},     {4, UINT64_MAX, 65536},
+                 {1 << 20, 1000, 63}, {1 << 20, UINT64_MAX, 63},
+                 {1 << 24, 9, 3}};
+    (void)state;
+    module.env.get_extension = all_extensions;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        plan.n = plan.horizon = cases[c].n;
+        plan.max_lanes = cases[c].said;
+        ds_env *env = open_env();
+        assert_int_equal(env->steps_info.max_lanes, cases[c].taken);
+        assert_int_equal(ds_env_facts_of(env).steps.max_lanes, cases[c].taken);
+        ds_env_close(env);
+    }
+}
+
+/* A lane begins again while others stay open; one that the host has given another episode follows. */
+static void lanes_begin_again(void **state)
+{
+    lanes l;
+    (void)state;
+    lanes_open(&l);
+    lanes_to(&l, 3, 0);
+    lanes_to(&l, 3, 1);
+    lanes_to(&l, 3, 2);
+    called_were("b0:012 s0:012 s0:012 ");
+    l.step[1].key = 99;
+    l.step[1].step = 0;
+    assert_int_equal(ds_episodes_advance(1, &l.list[1]), DS_OK);
+    called_were("b0:1 ");
+    lane_is_at(&l, 1, 0);
+    l.step[0].step = l.step[2].step = 3;
+    l.step[1].step = 1;
+    assert_int_equal(ds_episodes_advance(3, l.list), DS_OK);
+    called_were("s0:012 ");
+    lane_is_at(&l, 0, 3);
+    lane_is_at(&l, 1, 1);
+    lane_is_at(&l, 2, 3);
+    l.step[2].key = 55; /* two steps into an episode that the lane does not hold */
+    l.step[2].step = l.step[1].step = 2;
+    l.step[0].step = 4;
+    assert_int_equal(ds_episodes_advance(3, l.list), DS_OK);
+    called_were("b0:2 s0:2 s0:012 ");
+    lane_is_at(&l, 0, 4);
+    lane_is_at(&l, 1, 2);
+    lane_is_at(&l, 2, 2);
+    /* Another episode that is as far, and an earlier step of the same one. */
+    l.step[1].key = 66;
+    l.step[1].step = 3;
+    assert_int_equal(ds_episodes_advance(2, l.list + 1), DS_OK);
+    called_were("b0:12 s0:1 s0:1 s0:2 s0:12 ");
+    lane_is_at(&l, 1, 3);
+    lane_is_at(&l, 2, 2);
+    lanes_close(&l);
+}
+
+/* The instance is new, as after a crash: its lanes go through their steps again, which are not counted, and
+ * take the next one together. */
+static void lanes_catch_up(void **state)
+{
+    lanes l;
+    (void)state;
+    lanes_open(&l);
+    lanes_to(&l, 3, 0);
+    lanes_to(&l, 3, 1);
+    lanes_to(&l, 3, 2);
+    lanes_close(&l);
+    calls[0] = '\0';
+    assert_int_equal(lanes_to(&l, 3, 3), DS_OK);
+    called_were("b1:012 s1:0 s1:0 s1:1 s1:1 s1:2 s1:2 s1:012 ");
+    for (uint64_t k = 0; k < 3; k++) {
+        lane_is_at(&l, k, 3);
+    }
+    lanes_close(&l);
+}
+
+/* A lane that fails ends its episode alone; an error of the call ends those of all its lanes. */
+static void lanes_fail(void **state)
+{
+    lanes l;
+    (void)state;
+    lanes_open(&l);
+    plan.fails = FAILS_OUTCOME;
+    l.x[1][1] = 0.9;
+    lanes_to(&l, 4, 0);
+    lanes_to(&l, 4, 1);
+    assert_int_equal(lanes_to(&l, 4, 2), DS_OK);
+    called_were("b0:012 b1:0 s0:012 s1:0 s0:012 s1:0 ");
+    for (uint64_t k = 0; k < 4; k++) {
+        if (k != 1) {
+            lane_is_at(&l, k, 2);
+        }
+    }
+    assert_true(l.answer[1].outcome == DS_EVAL_DIVERGED && isinf(l.answer[1].loss));
+    assert_true(l.step[1].ended == DS_STEPS_TERMINATED && l.step[1].reward == 0);
+    assert_int_equal(l.answer[1].bad_step, 0);
+    lanes_close(&l);
+    plan.fails = FAILS_STATUS;
+    lanes_to(&l, 4, 0);
+    lanes_to(&l, 4, 1);
+    assert_int_equal(lanes_to(&l, 4, 2), DS_OK);
+    for (uint64_t k = 0; k < 3; k++) {
+        assert_true(l.answer[k].outcome == DS_EVAL_ERROR && l.step[k].ended == DS_STEPS_TERMINATED);
+        assert_string_equal(l.answer[k].message, "step(): it fails at 0.9");
+    }
+    lane_is_at(&l, 3, 2); /* of another instance */
+    lanes_close(&l);
+}
+
+/* Sweeps of several lanes in one call; a lane whose episode is not there is lost, and no other. */
+static void lanes_go_back(void **state)
+{
+    lanes l;
+    (void)state;
+    lanes_open(&l);
+    for (uint64_t t = 0; t <= 3; t++) {
+        lanes_to(&l, 4, t);
+    }
+    calls[0] = '\0';
+    for (uint64_t k = 0; k < 4; k++) {
+        l.backs[k] = &l.back[k];
+        l.back[k].episode = l.step[k].episode;
+        l.back[k].key = k + 1;
+        l.back[k].taken = 3;
+        l.back[k].step = 2;
+        l.back[k].reward_bar = 0.25;
+        l.obs_bar[k][1] = (double)k;
+    }
+    assert_int_equal(ds_episodes_go_back(4, l.backs), DS_OK);
+    called_were("k0:012 k1:0 ");
+    for (uint64_t k = 0; k < 4; k++) {
+        assert_true(!l.back[k].lost && l.answer[k].outcome == DS_EVAL_OK && l.answer[k].cost_steps == 7);
+        assert_true(l.action_bar[k] == 1000 + 20 + 100 * (double)k + 0.25);
+        l.back[k].step = 1;
+    }
+    l.back[1].key = 99;         /* another episode */
+    l.back[2].reward_bar = 0.9; /* derivatives that are not finite */
+    plan.fails = FAILS_OUTCOME;
+    assert_int_equal(ds_episodes_go_back(4, l.backs), DS_OK);
+    called_were("k0:02 k1:0 ");
+    assert_true(l.back[1].lost && l.action_bar[1] == 0 && !l.back[0].lost && !l.back[2].lost);
+    assert_true(l.action_bar[0] == 10 + 0.25 && l.action_bar[3] == 10 + 300 + 0.25);
+    assert_true(l.answer[2].outcome == DS_EVAL_BAD_GRAD && l.action_bar[2] == 0);
+    for (uint64_t k = 0; k < 4; k++) {
+        l.back[k].step = 0;
+    }
+    assert_int_equal(ds_episodes_go_back(4, l.backs), DS_OK);
+    called_were("k0:0 k1:0 ");
+    assert_true(l.back[1].lost && l.back[2].lost); /* its sweep has failed */
+    /* Lanes that go on are where they were. */
+    plan.fails = FAILS_NOT;
+    assert_int_equal(lanes_to(&l, 4, 4), DS_OK);
+    called_were("s0:012 s1:0 ");
+    lane_is_at(&l, 2, 4);
+    lanes_close(&l);
+}
+
 /* ---- names of variables ---- */
 
 static ds_variable called[2];
@@ -486,17 +1201,19 @@ static void later_versions(void **state)
     assert_int_equal(ds_env_evaluate(env, x, 0, 0, NULL, &a), DS_STOPPED);
     assert_int_equal(a.outcome, DS_EVAL_STOPPED);
     ds_env_close(env);
-    module.env.get_extension = with_rl;
+    module.env.get_extension = all_extensions;
     plan.evaluate = DS_OK;
+    plan.horizon = 2;
     env = open_env();
     ds_episode episode = {.env = env};
-    ds_episode_answer step;
+    ds_episode_step one = {.episode = &episode, .step = 1, .x = x, .obs = grad, .answer = &a};
+    ds_episode_step *const list[] = {&one};
     plan.outcome = DS_EVAL_OUTCOMES;
-    assert_int_equal(ds_episode_advance(&episode, 0, 1, x, grad, &step), DS_OK);
-    assert_int_equal(step.answer.outcome, DS_EVAL_ERROR);
+    assert_int_equal(ds_episodes_advance(1, list), DS_OK);
+    assert_int_equal(a.outcome, DS_EVAL_ERROR);
     plan.outcome = DS_EVAL_OK;
     plan.evaluate = DS_STOPPED + 1;
-    assert_int_equal(ds_episode_advance(&episode, 0, 1, x, grad, &step), DS_STOPPED);
+    assert_int_equal(ds_episodes_advance(1, list), DS_STOPPED);
     ds_env_close(env);
     desc.needs = later;
     refused(4, "toy needs ds.host.later/1, which this host does not have; take a newer host, or another "
@@ -566,6 +1283,16 @@ int main(void)
         cmocka_unit_test_setup(resources, good_plan),
         cmocka_unit_test_setup(refuses_instances, good_plan),
         cmocka_unit_test_setup(vets_answers, good_plan),
+        cmocka_unit_test_setup(tables, good_plan),
+        cmocka_unit_test_setup(table_stops, good_plan),
+        cmocka_unit_test_setup(table_sizes, good_plan),
+        cmocka_unit_test_setup(queries_in_tables, good_plan),
+        cmocka_unit_test_setup(lanes_share_calls, good_plan),
+        cmocka_unit_test_setup(lane_counts, good_plan),
+        cmocka_unit_test_setup(lanes_begin_again, good_plan),
+        cmocka_unit_test_setup(lanes_catch_up, good_plan),
+        cmocka_unit_test_setup(lanes_fail, good_plan),
+        cmocka_unit_test_setup(lanes_go_back, good_plan),
         cmocka_unit_test_setup(variables, good_plan),
         cmocka_unit_test_setup(later_versions, good_plan),
         cmocka_unit_test(names),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_isolated.c - an optimizer in a process of its own asks and is answered as one in the host is, with
- * every field of a batch: questions about channels, noise, costs, what is refused, and what is answered
- * in part. */
+ * every field of a request, with gaps between its rows: queries about channels, noise, kinds, failed steps,
+ * costs, what is refused, and what is answered in part. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -23,7 +23,7 @@ enum { N = 4 };
 static const ds_channel image = {.struct_size = sizeof(ds_channel),
                                  .role = DS_CHANNEL_IMAGE,
                                  .type = DS_TYPE_U8,
-                                 .ops = DS_CAN(DS_ASK_VALUE),
+                                 .ops = DS_CAN(DS_QUERY_VALUE),
                                  .ndim = 2,
                                  .shape = {2, 3},
                                  .lower = -1.0,
@@ -34,7 +34,8 @@ static const ds_channel image = {.struct_size = sizeof(ds_channel),
 static const ds_channel residual = {.struct_size = sizeof(ds_channel),
                                     .role = DS_CHANNEL_RESIDUAL,
                                     .type = DS_TYPE_F64,
-                                    .ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JTV) | DS_CAN(DS_ASK_HV),
+                                    .ops =
+                                        DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JTV) | DS_CAN(DS_QUERY_HV),
                                     .ndim = 1,
                                     .shape = {5},
                                     .name = "error",
@@ -58,68 +59,94 @@ static void fold(asked *a, const void *bytes, uint64_t count)
     }
 }
 
-/* Fills an answer with what depends on everything asked so far. */
-static void fill(asked *a, void *out, uint64_t count)
+/* Fills an answer of row k with what depends on everything asked so far. */
+static void fill(const asked *a, void *out, uint64_t count, uint64_t k)
 {
     unsigned char *b = out;
     for (uint64_t i = 0; i < count; i++) {
-        b[i] = (unsigned char)((a->digest >> (i % 8 * 4)) + i);
+        b[i] = (unsigned char)((a->digest >> (i % 8 * 4)) + i + 17 * k);
     }
 }
 
-static int is_refused(const ds_batch *b)
+/* The same for one number of each row, where the array is there. */
+static void fill_each(const asked *a, void *out, uint64_t size, uint64_t rows)
 {
-    int refused = b->asks > DS_MAX_ASKS;
-    for (uint64_t i = 0; !refused && i < b->asks; i++) {
-        refused = b->ask[i] == NULL || b->ask[i]->channel >= channels.count;
+    for (uint64_t k = 0; out != NULL && k < rows; k++) {
+        fill(a, (unsigned char *)out + k * size, size, k);
+    }
+}
+
+static int is_refused(const ds_rows *r, const ds_results *results)
+{
+    int refused = r->queries > DS_MAX_QUERIES || (r->queries > 0 && (!r->query || !results->reply));
+    for (uint64_t i = 0; !refused && i < r->queries; i++) {
+        refused = r->query[i] == NULL || results->reply[i] == NULL || r->query[i]->channel >= channels.count;
     }
     return refused;
 }
 
-static void answer_question(asked *a, ds_ask *q, uint64_t count, uint64_t rows)
+static void answer_query(asked *a, const ds_query *q, const ds_reply *r, uint64_t count, uint64_t rows)
 {
     const ds_channel *c = list[q->channel];
-    uint64_t elements = ds_channel_elements(c);
+    const uint64_t elements = ds_channel_elements(c), bytes = ds_channel_bytes(c, q->op, N),
+                   v_count = q->op == DS_QUERY_JTV ? elements : N;
     fold(a, &q->op, sizeof(q->op));
-    fold(a, &q->out_bytes, sizeof(q->out_bytes));
-    assert_int_equal(q->v != NULL, q->op != DS_ASK_VALUE);
-    assert_int_equal(q->w != NULL, q->op == DS_ASK_HV);
-    if (q->v != NULL) {
-        fold(a, q->v, count * (q->op == DS_ASK_JTV ? elements : N) * sizeof(double));
+    fold(a, &r->bytes, sizeof(r->bytes));
+    assert_true(q->struct_size >= DS_QUERY_SIZE_1_0 && r->struct_size >= DS_REPLY_SIZE_1_0);
+    assert_int_equal(q->v != NULL, q->op != DS_QUERY_VALUE);
+    assert_int_equal(q->w != NULL, q->op == DS_QUERY_HV);
+    assert_true(r->bytes == bytes && r->stride >= bytes && r->stride % 8 == 0);
+    assert_true((q->v == NULL || q->v_stride >= v_count) && (q->w == NULL || q->w_stride >= elements));
+    for (uint64_t k = 0; k < count; k++) {
+        fold(a, q->v + k * q->v_stride, q->v != NULL ? v_count * sizeof(double) : 0);
+        fold(a, q->w + k * q->w_stride, q->w != NULL ? elements * sizeof(double) : 0);
     }
-    if (q->w != NULL) {
-        fold(a, q->w, count * elements * sizeof(double));
+    for (uint64_t k = 0; k < rows; k++) {
+        fill(a, (unsigned char *)r->out + k * r->stride, bytes, k);
+        if (r->kind != NULL) {
+            r->kind[k] = q->op == DS_QUERY_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
+        }
     }
-    fill(a, q->out, rows * ds_channel_bytes(c, q->op, N));
-    q->kind = q->op == DS_ASK_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
 }
 
-static ds_status evaluate(const ds_objective *objective, ds_batch *b)
+static ds_status evaluate(const ds_objective *objective, const ds_rows *r, const ds_label *label,
+                          const ds_results *results, uint64_t *done)
 {
     asked *a = objective->ctx;
     a->calls++;
-    if (is_refused(b)) {
+    *done = 0;
+    assert_true(r->struct_size >= DS_ROWS_SIZE_1_0 && results->struct_size >= DS_RESULTS_SIZE_1_0);
+    assert_true(label->struct_size >= DS_LABEL_SIZE_1_0);
+    if (is_refused(r, results)) {
         a->refused++;
         return DS_E_ARG;
     }
-    uint64_t rows = strcmp(b->tag, "part") == 0 ? 1 : b->count;
+    uint64_t rows = strcmp(label->tag, "part") == 0 ? 1 : r->count;
     a->rows += rows;
-    a->last_group = b->group;
-    strncat(a->tags, b->tag, 15);
+    a->last_group = label->group;
+    strncat(a->tags, label->tag, DS_MAX_TAG);
     strcat(a->tags, ";");
-    fold(a, &b->want, sizeof(b->want));
-    fold(a, &b->group, sizeof(b->group));
-    fold(a, b->x, b->count * N * sizeof(double));
-    fold(a, b->noise, b->noise != NULL ? b->count * sizeof(*b->noise) : 0);
-    for (uint64_t i = 0; i < b->asks; i++) {
-        answer_question(a, b->ask[i], b->count, rows);
+    assert_true(r->n == N && r->stride >= N && r->noise_key == NULL && r->memory == DS_MEMORY_HOST);
+    fold(a, &r->want, sizeof(r->want));
+    fold(a, &label->group, sizeof(label->group));
+    for (uint64_t k = 0; k < r->count; k++) {
+        fold(a, r->x + k * r->stride, N * sizeof(double));
     }
-    fill(a, b->loss, rows * sizeof(double));
-    fill(a, b->outcome, b->outcome != NULL ? rows * sizeof(uint32_t) : 0);
-    fill(a, b->cost_steps, b->cost_steps != NULL ? rows * sizeof(uint64_t) : 0);
-    fill(a, b->grad, (b->want & DS_WANT_GRAD) != 0 ? rows * N * sizeof(double) : 0);
-    b->done = rows;
-    return rows == b->count ? DS_OK : DS_STOPPED;
+    fold(a, label->noise, label->noise != NULL ? r->count * sizeof(*label->noise) : 0);
+    for (uint64_t i = 0; i < r->queries; i++) {
+        answer_query(a, r->query[i], results->reply[i], r->count, rows);
+    }
+    fill_each(a, results->loss, sizeof(double), rows);
+    fill_each(a, results->outcome, sizeof(uint32_t), rows);
+    fill_each(a, results->grad_kind, sizeof(uint32_t), rows);
+    fill_each(a, results->bad_step, sizeof(int64_t), rows);
+    fill_each(a, results->cost_steps, sizeof(uint64_t), rows);
+    for (uint64_t k = 0; (r->want & DS_WANT_GRAD) != 0 && k < rows; k++) {
+        assert_true(results->stride >= N);
+        fill(a, results->grad + k * results->stride, N * sizeof(double), k);
+    }
+    *done = rows;
+    return rows == r->count ? DS_OK : DS_STOPPED;
 }
 
 static const void *extension(const ds_objective *objective, const char *id)

@@ -240,8 +240,8 @@ static void kinds_of_gradient(void **state)
             fake_env e;
             fake_env_open(&e, envs[k], far ? SETTINGS("contact_grad=distance") : NULL, 0, 0);
             memcpy(x, e.x0, e.info.n * sizeof *x);
-            ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_GRAD, .n = e.info.n, .x = x, .grad = g};
-            assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+            ds_eval io = {.bad_step = -1, .want = DS_WANT_GRAD, .n = e.info.n, .x = x, .grad = g};
+            assert_int_equal(ds_eval_call(e.plugin->env, e.self, &io), DS_OK);
             assert_int_equal(io.grad_kind, far ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT);
             loss[far] = io.loss;
             fake_env_close(&e);

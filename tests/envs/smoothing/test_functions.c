@@ -413,8 +413,8 @@ static void gradient_at_a_distance(void **state)
     fake_env_open(&exact, "envs/pusher1d", NULL, 0, 0);
     fake_env_open(&far, "envs/pusher1d", SETTINGS("contact_grad=distance"), 0, 0);
     for (double x = -0.9; x < 1; x += 0.1) {
-        ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_GRAD, .n = 1, .x = &x, .grad = &grad};
-        assert_int_equal(far.plugin->env->evaluate(far.self, &io), DS_OK);
+        ds_eval io = {.bad_step = -1, .want = DS_WANT_GRAD, .n = 1, .x = &x, .grad = &grad};
+        assert_int_equal(ds_eval_call(far.plugin->env, far.self, &io), DS_OK);
         assert_int_equal(io.grad_kind, DS_GRAD_SMOOTHED);
         assert_true(io.loss == value(&exact, x));
         assert_true(x > 0.4 || grad < 0);

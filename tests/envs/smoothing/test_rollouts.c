@@ -417,8 +417,8 @@ static void discs_felt_from_afar(void **state)
                       (const char *const[]){"start=0,0.8", remedies[k][0] ? remedies[k][0] : "h=0.01",
                                             remedies[k][1], NULL},
                       0, 0);
-        ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_GRAD, .n = 400, .x = x, .grad = grad[k]};
-        assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+        ds_eval io = {.bad_step = -1, .want = DS_WANT_GRAD, .n = 400, .x = x, .grad = grad[k]};
+        assert_int_equal(ds_eval_call(e.plugin->env, e.self, &io), DS_OK);
         assert_int_equal(io.grad_kind, k == 1 ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT);
         loss[k] = io.loss;
         fake_env_close(&e);

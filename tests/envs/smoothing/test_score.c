@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_score.c - the score of noise on the actions of a policy (diffsim/ext/score.h), of lqr and tennis:
- * by its definition, beside evaluate(), and by the mean that both estimates of a gradient share. */
+/* test_score.c - the score of noise on the actions of a policy (diffsim/ext/draft/score.h), of lqr and
+ * tennis: by its definition, beside evaluate(), and by the mean that both estimates of a gradient share. */
 #include "host.h"
 
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <diffsim/ext/score.h>
+#include <diffsim/ext/draft/score.h>
 #include <math.h>
 
 #define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -31,7 +31,7 @@ typedef struct answer {
 static answer ask(fake_env *e, const double *x, uint64_t key, double sigma, double *grad, double *score,
                   double *noise)
 {
-    ds_eval io = {.struct_size = sizeof io,
+    ds_eval io = {.bad_step = -1,
                   .want = grad != NULL ? DS_WANT_GRAD : 0,
                   .n = e->info.n,
                   .x = x,
@@ -39,7 +39,9 @@ static answer ask(fake_env *e, const double *x, uint64_t key, double sigma, doub
                   .grad = grad};
     ds_score s = {
         .struct_size = sizeof s, .flags = DS_SCORE_BASELINE, .sigma = sigma, .score = score, .noise = noise};
-    assert_int_equal(table_of(e)->evaluate(e->self, &io, &s), DS_OK);
+    ds_eval_table t;
+    ds_eval_table_of(&io, &t);
+    assert_int_equal(table_of(e)->evaluate(e->self, &t.rows, &t.results, &s), DS_OK);
     assert_int_equal(io.outcome, DS_EVAL_OK);
     return (answer){io.loss, s.baseline, io.cost_steps};
 }
@@ -122,9 +124,11 @@ static void by_definition(void **state)
     for (int i = 0; i < D * D; i++) {
         assert_near(score[i], want[i], 1e-13);
     }
-    ds_eval io = {.struct_size = sizeof io, .n = e.info.n, .x = k};
+    ds_eval io = {.bad_step = -1, .n = e.info.n, .x = k};
     ds_score bad = {.struct_size = sizeof bad, .sigma = -1, .score = score};
-    assert_int_equal(table_of(&e)->evaluate(e.self, &io, &bad), DS_E_ARG);
+    ds_eval_table t;
+    ds_eval_table_of(&io, &t);
+    assert_int_equal(table_of(&e)->evaluate(e.self, &t.rows, &t.results, &bad), DS_E_ARG);
     assert_non_null(strstr(e.host.error, "sigma"));
     fake_env_close(&e);
 }

@@ -23,8 +23,8 @@ enum { OBS = 5, ACT = 3, FEATURES = OBS + 1, HORIZON = 40, TRIES = 50 };
 
 /* A network and an environment that it could belong to. */
 typedef struct learner {
-    ds_rl_info info;
-    ds_episodes episodes;
+    ds_steps_info info;
+    ds_objective_steps episodes;
     ds_problem problem;
     stepwise s;
     double lower[HORIZON * ACT], upper[HORIZON * ACT];
@@ -40,7 +40,7 @@ typedef struct learner {
 static void learner_open(learner *l, int same)
 {
     memset(l, 0, sizeof *l);
-    l->info = (ds_rl_info){.struct_size = sizeof l->info, .horizon = HORIZON, .n_act = ACT, .n_obs = OBS};
+    l->info = (ds_steps_info){.struct_size = sizeof l->info, .horizon = HORIZON, .n_act = ACT, .n_obs = OBS};
     l->episodes.info = &l->info;
     for (size_t i = 0; i < HORIZON * ACT; i++) {
         l->lower[i] = -1.0 - (double)(i % ACT) - (same ? 0.0 : 0.01 * (double)i);
@@ -49,7 +49,7 @@ static void learner_open(learner *l, int same)
     l->problem.lower = l->lower;
     l->problem.upper = l->upper;
     l->s = (stepwise){.problem = &l->problem,
-                      .ext = &l->episodes,
+                      .host = {.host = &l->host, .episodes = &l->episodes, .info = &l->info},
                       .horizon = HORIZON,
                       .act = ACT,
                       .obs = FEATURES,
@@ -511,17 +511,17 @@ static void test_check(void **state)
     ds_npz_memory z;
     ds_policy p;
     ds_error e = {0, ""};
-    ds_env_facts env = {.rl = {.horizon = 10, .n_act = 1, .n_obs = 2}};
+    ds_env_facts env = {.steps = {.horizon = 10, .n_act = 1, .n_obs = 2}};
     (void)state;
     make_small(&z, NULL);
     assert_int_equal(ds_policy_parse(&p, copy_of(&z), z.bytes, "f.npz", &e), 0);
     assert_int_equal(ds_policy_check(&p, "tube", &env, &e), 0);
     assert_int_equal(ds_policy_check(&p, "pipe", &env, &e), DS_EXIT_CONFIG);
     assert_string_equal(e.text, "f.npz: a policy for tube, not for pipe");
-    env.rl.n_obs = 4;
+    env.steps.n_obs = 4;
     assert_int_equal(ds_policy_check(&p, "tube", &env, &e), DS_EXIT_CONFIG);
     assert_non_null(strstr(e.text, "learned with 2 observations and 1 numbers of an action"));
-    env.rl.horizon = 0;
+    env.steps.horizon = 0;
     assert_int_equal(ds_policy_check(&p, "tube", &env, &e), DS_EXIT_CONFIG);
     assert_non_null(strstr(e.text, "no stepwise control"));
     ds_policy_free(&p);

@@ -112,7 +112,7 @@ static int tear_down(void **state)
 
 static void finds_runs(void **state)
 {
-    ds_results r;
+    ds_run_results r;
     ds_error e = {0, ""};
     const char *folders[] = {top};
     (void)state;
@@ -139,7 +139,7 @@ static void finds_runs(void **state)
 
 static void refuses_empty_folders(void **state)
 {
-    ds_results r;
+    ds_run_results r;
     ds_error e = {0, ""};
     char empty[400];
     (void)state;

@@ -23,10 +23,7 @@ int ds_check_asking_open(ds_check *c, ds_check_asking *b)
         ds_check_skip(c, "this environment does not offer them");
         return 0;
     }
-    if (!DS_HAS(ds_env_channels, b->table, describe) || b->table->count == NULL ||
-        b->table->describe == NULL) {
-        ds_check_fail(c, "the table of " DS_EXT_CHANNELS " ends before describe(), or a function is NULL");
-    } else if (ds_channels_ask(c->module->id, b->table, c->env->self, &b->channels, &e) != 0) {
+    if (ds_channels_ask(c->module->id, b->table, c->env->self, &b->channels, &e) != 0) {
         ds_check_fail(c, "the channels are not taken: %.400s", e.text);
         ds_check_hint(c, "diffsim/ext/channel.h says what a channel may be");
         ds_channels_clear(&b->channels);
@@ -48,14 +45,10 @@ int ds_check_query_open(ds_check_asking *b, uint64_t channel, uint32_t op, const
     uint64_t elements = ds_channel_elements(ch), bytes = ds_channel_bytes(ch, op, env->n);
     memset(q, 0, sizeof *q);
     q->x = x;
-    q->v_count = op == DS_ASK_VALUE ? 0 : op == DS_ASK_JTV ? elements : env->n;
-    q->w_count = op == DS_ASK_HV ? elements : 0;
+    q->v_count = op == DS_QUERY_VALUE ? 0 : op == DS_QUERY_JTV ? elements : env->n;
+    q->w_count = op == DS_QUERY_HV ? elements : 0;
     q->v = malloc((q->v_count + q->w_count + 1) * sizeof *q->v);
-    q->ask = (ds_ask){.struct_size = sizeof q->ask,
-                      .op = op,
-                      .channel = (uint32_t)channel,
-                      .out = malloc(bytes),
-                      .out_bytes = bytes};
+    q->ask = (ds_eval_query){.op = op, .channel = (uint32_t)channel, .out = malloc(bytes), .bytes = bytes};
     if (q->v == NULL || q->ask.out == NULL) {
         ds_check_fail(b->c, "out of memory");
         ds_check_query_close(q);
@@ -63,7 +56,7 @@ int ds_check_query_open(ds_check_asking *b, uint64_t channel, uint32_t op, const
     }
     q->w = q->v + q->v_count;
     for (uint64_t i = 0; i < q->v_count + q->w_count; i++) {
-        double width = op != DS_ASK_JTV && i < env->n ? env->upper[i] - env->lower[i] : 1;
+        double width = op != DS_QUERY_JTV && i < env->n ? env->upper[i] - env->lower[i] : 1;
         q->v[i] = width * (2 * ds_random_uniform(&b->c->random) - 1);
     }
     q->ask.v = q->v_count > 0 ? q->v : NULL;
@@ -78,31 +71,30 @@ void ds_check_query_close(ds_check_query *q)
 }
 
 void ds_check_ask_raw(ds_check_env *env, const double *x, uint32_t want, double *grad, uint64_t asks,
-                      ds_ask *const *ask, ds_check_answer *a)
+                      ds_eval_query *const *ask, ds_check_answer *a)
 {
     memset(a, 0, sizeof *a);
-    a->io = (ds_eval){.struct_size = sizeof a->io,
-                      .want = want,
+    a->io = (ds_eval){.want = want,
                       .n = env->n,
                       .x = x,
                       .grad = grad,
                       .loss = ds_check_poison(),
-                      .outcome = UINT32_MAX,
+                      .outcome = DS_EVAL_OK,
                       .bad_step = -1,
-                      .asks = asks,
-                      .ask = ask};
+                      .queries = asks,
+                      .query = ask};
     env->h.errors = 0;
     env->h.error_text[0] = '\0';
     ds_flight_begin(x, env->n, want, 0, 1);
-    a->status = env->vt->evaluate(env->self, &a->io);
+    a->status = ds_eval_call(env->vt, env->self, &a->io);
     ds_flight_end();
 }
 
 void ds_check_ask(ds_check_env *env, const double *x, uint32_t want, double *grad, uint64_t asks,
-                  ds_ask *const *ask, ds_check_answer *a)
+                  ds_eval_query *const *ask, ds_check_answer *a)
 {
     for (uint64_t i = 0; i < asks; i++) {
-        memset(ask[i]->out, 0xff, ask[i]->out_bytes);
+        memset(ask[i]->out, 0xff, ask[i]->bytes);
         ask[i]->kind = DS_GRAD_NONE;
     }
     for (uint64_t i = 0; grad != NULL && i < env->n; i++) {
@@ -127,20 +119,20 @@ int ds_check_same_loss(const ds_check_asking *b, double first, double second)
 static const ds_channel product = {.type = DS_TYPE_F64};
 
 /* How the numbers of an answer are stored, and in *count how many there are. */
-static const ds_channel *stored_as(const ds_check_asking *b, const ds_ask *q, uint64_t *count)
+static const ds_channel *stored_as(const ds_check_asking *b, const ds_eval_query *q, uint64_t *count)
 {
-    const ds_channel *as = q->op == DS_ASK_VALUE ? b->channels.list[q->channel] : &product;
-    *count = q->out_bytes / (as->type == DS_TYPE_U8 ? 1 : as->type == DS_TYPE_F32 ? 4 : 8);
+    const ds_channel *as = q->op == DS_QUERY_VALUE ? b->channels.list[q->channel] : &product;
+    *count = q->bytes / (as->type == DS_TYPE_U8 ? 1 : as->type == DS_TYPE_F32 ? 4 : 8);
     return as;
 }
 
-int ds_check_same_answer(const ds_check_asking *b, const ds_ask *q, const void *first, const void *second,
-                         uint64_t *element)
+int ds_check_same_answer(const ds_check_asking *b, const ds_eval_query *q, const void *first,
+                         const void *second, uint64_t *element)
 {
     uint64_t count, size, i = 0;
     const ds_channel *as = stored_as(b, q, &count);
     double largest = 0;
-    size = q->out_bytes / count;
+    size = q->bytes / count;
     for (uint64_t k = 0; b->c->tolerance > 0 && k < count; k++) {
         largest = fmax(largest, fabs(ds_check_element(as, first, k)));
     }
@@ -158,7 +150,7 @@ int ds_check_same_answer(const ds_check_asking *b, const ds_ask *q, const void *
 const char *ds_check_op_name(uint32_t op)
 {
     static const char *const names[] = {"nothing", "its values", "J v", "J' v", "H v"};
-    return names[op <= DS_ASK_HV ? op : 0];
+    return names[op <= DS_QUERY_HV ? op : 0];
 }
 
 /* Are the numbers of an answer finite? 0 after recording which is not. */
@@ -184,10 +176,10 @@ static int look_at_numbers(ds_check_asking *b, const ds_check_query *q, const ch
 int ds_check_query_run(ds_check_asking *b, ds_check_query *q, const char *where, int fill)
 {
     ds_check *c = b->c;
-    ds_ask *list[] = {&q->ask};
+    ds_eval_query *list[] = {&q->ask};
     ds_check_answer a;
     const char *name = b->channels.entry[q->ask.channel].name;
-    memset(q->ask.out, fill, q->ask.out_bytes);
+    memset(q->ask.out, fill, q->ask.bytes);
     q->ask.kind = DS_GRAD_NONE;
     ds_check_ask_raw(c->env, q->x, 0, NULL, 1, list, &a);
     q->io = a.io;
@@ -196,18 +188,18 @@ int ds_check_query_run(ds_check_asking *b, ds_check_query *q, const char *where,
         ds_check_note(c, "... when %s of channel %s was asked", ds_check_op_name(q->ask.op), name);
         return 0;
     }
-    if (a.io.outcome > (q->ask.op == DS_ASK_VALUE ? DS_EVAL_BAD_GRAD : DS_EVAL_OK)) {
-        if (q->ask.op == DS_ASK_VALUE) {
+    if (a.io.outcome > (q->ask.op == DS_QUERY_VALUE ? DS_EVAL_BAD_GRAD : DS_EVAL_OK)) {
+        if (q->ask.op == DS_QUERY_VALUE) {
             ds_check_fail(c, "%s: there is a loss, but none when the values of channel %s are asked", where,
                           name);
         }
         return 0;
     }
-    if (q->ask.op != DS_ASK_VALUE && (q->ask.kind == DS_GRAD_NONE || q->ask.kind > DS_GRAD_SMOOTHED)) {
+    if (q->ask.op != DS_QUERY_VALUE && (q->ask.kind == DS_GRAD_NONE || q->ask.kind > DS_GRAD_SMOOTHED)) {
         ds_check_fail(c, "%s, channel %s: kind of %s is %u", where, name, ds_check_op_name(q->ask.op),
                       q->ask.kind);
-        ds_check_hint(c,
-                      "say in ds_ask.kind how it was made: DS_GRAD_ADJOINT, DS_GRAD_FORWARD or DS_GRAD_FD");
+        ds_check_hint(
+            c, "say in ds_eval_query.kind how it was made: DS_GRAD_ADJOINT, DS_GRAD_FORWARD or DS_GRAD_FD");
         return 0;
     }
     return look_at_numbers(b, q, where);

@@ -24,7 +24,7 @@ void ds_check_asking_close(ds_check_asking *b);
 
 /* One question with its buffers; v and w hold random numbers, v of JV and HV as long as the box is wide. */
 typedef struct ds_check_query {
-    ds_ask ask;
+    ds_eval_query ask;
     const double *x;
     double *v, *w;
     uint64_t v_count, w_count;
@@ -43,16 +43,16 @@ int ds_check_query_run(ds_check_asking *b, ds_check_query *q, const char *where,
 /* ds_check_evaluate() with questions whose answers are filled with ones (NaN) before; raw:
  * they are left as they are. */
 void ds_check_ask(ds_check_env *env, const double *x, uint32_t want, double *grad, uint64_t asks,
-                  ds_ask *const *ask, ds_check_answer *a);
+                  ds_eval_query *const *ask, ds_check_answer *a);
 void ds_check_ask_raw(ds_check_env *env, const double *x, uint32_t want, double *grad, uint64_t asks,
-                      ds_ask *const *ask, ds_check_answer *a);
+                      ds_eval_query *const *ask, ds_check_answer *a);
 
 /* Are two losses, or two answers to the question, the same: in every bit, or, of an inexact
  * environment, up to its tolerance relative to the largest element? *element (may be NULL) gets
  * the first one that is not. */
 int ds_check_same_loss(const ds_check_asking *b, double first, double second);
-int ds_check_same_answer(const ds_check_asking *b, const ds_ask *q, const void *first, const void *second,
-                         uint64_t *element);
+int ds_check_same_answer(const ds_check_asking *b, const ds_eval_query *q, const void *first,
+                         const void *second, uint64_t *element);
 
 /* Element k of the values of a channel. */
 double ds_check_element(const ds_channel *c, const void *values, uint64_t k);

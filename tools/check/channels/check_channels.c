@@ -26,7 +26,8 @@ static const char *name_of(const ds_check_asking *b, uint64_t i)
 /* What describe() writes, before the host makes it safe. */
 static void look_at_one(ds_check *c, ds_check_asking *b, uint64_t i)
 {
-    const uint32_t known = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV) | DS_CAN(DS_ASK_HV);
+    const uint32_t known =
+        DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV) | DS_CAN(DS_QUERY_HV);
     union {
         ds_channel channel;
         unsigned char bytes[sizeof(ds_channel) + EXTRA];
@@ -50,7 +51,8 @@ static void look_at_one(ds_check *c, ds_check_asking *b, uint64_t i)
     }
     if ((q->ops & ~known) != 0) {
         ds_check_fail(c, "channel %s: ops is %#x, which has bits of no operation", name_of(b, i), q->ops);
-        ds_check_hint(c, "ops is DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | ..., not the numbers themselves");
+        ds_check_hint(
+            c, "ops is DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | ..., not the numbers themselves");
     }
     if (q->role < DS_CHANNEL_RESIDUAL || q->role > DS_CHANNEL_LOSS || q->type < DS_TYPE_F64 ||
         q->type > DS_TYPE_U8) {
@@ -106,7 +108,7 @@ static void note_list(ds_check *c, const ds_check_asking *b)
     for (uint64_t i = 0; i < b->channels.count; i++) {
         const ds_channel *q = b->channels.list[i];
         char ops[40] = "";
-        for (uint32_t op = DS_ASK_VALUE; op <= DS_ASK_HV; op++) {
+        for (uint32_t op = DS_QUERY_VALUE; op <= DS_QUERY_HV; op++) {
             strcat(ops, (q->ops & DS_CAN(op)) != 0 ? names[op] : "");
         }
         ds_check_note(c, "%s: %s, %llu %s, %s", q->name, ds_channel_role_name(q->role),
@@ -155,7 +157,7 @@ static void value_alone(ds_check_asking *b, ds_check_query *q, const char *where
 {
     ds_check *c = b->c;
     const ds_channel *ch = b->channels.list[q->ask.channel];
-    unsigned char *first = malloc(q->ask.out_bytes);
+    unsigned char *first = malloc(q->ask.bytes);
     if (first == NULL || !ds_check_query_run(b, q, where, 0xff)) {
         free(first);
         return;
@@ -166,9 +168,9 @@ static void value_alone(ds_check_asking *b, ds_check_query *q, const char *where
     if (q->ask.kind != DS_GRAD_NONE) {
         ds_check_fail(c, "%s, channel %s: kind is %u, and values are no derivative", where, ch->name,
                       q->ask.kind);
-        ds_check_hint(c, "leave ds_ask.kind at DS_GRAD_NONE where DS_ASK_VALUE is asked");
+        ds_check_hint(c, "leave ds_eval_query.kind at DS_GRAD_NONE where DS_QUERY_VALUE is asked");
     }
-    memcpy(first, q->ask.out, q->ask.out_bytes);
+    memcpy(first, q->ask.out, q->ask.bytes);
     if (ds_check_query_run(b, q, where, 0x11)) {
         uint64_t i;
         if (!ds_check_same_answer(b, &q->ask, first, q->ask.out, &i)) {
@@ -186,13 +188,13 @@ static void values_together(ds_check_asking *b, ds_check_query *all, const doubl
 {
     ds_check *c = b->c;
     ds_check_env *env = c->env;
-    uint64_t count = b->channels.count < DS_MAX_ASKS ? b->channels.count : DS_MAX_ASKS;
-    ds_ask ask[DS_MAX_ASKS], *list[DS_MAX_ASKS];
-    unsigned char *out[DS_MAX_ASKS] = {NULL};
+    uint64_t count = b->channels.count < DS_MAX_QUERIES ? b->channels.count : DS_MAX_QUERIES;
+    ds_eval_query ask[DS_MAX_QUERIES], *list[DS_MAX_QUERIES];
+    unsigned char *out[DS_MAX_QUERIES] = {NULL};
     ds_check_answer a;
     int room = 1;
     for (uint64_t i = 0; i < count; i++) {
-        out[i] = malloc(all[i].ask.out_bytes);
+        out[i] = malloc(all[i].ask.bytes);
         room = room && out[i] != NULL;
         ask[i] = all[i].ask;
         ask[i].out = out[i];
@@ -258,13 +260,13 @@ static void look_at_gradient(ds_check_asking *b, const ds_check_query *value, co
     ds_check_answer a;
     ds_check_query q;
     double factor = ch->role == DS_CHANNEL_RESIDUAL ? 2 : 1, error = 0, size = 0;
-    if (!env->has_gradient || (ch->ops & DS_CAN(DS_ASK_JTV)) == 0 ||
+    if (!env->has_gradient || (ch->ops & DS_CAN(DS_QUERY_JTV)) == 0 ||
         (ch->role != DS_CHANNEL_RESIDUAL && ch->role != DS_CHANNEL_LOSS)) {
         return;
     }
     ds_check_evaluate(env, x, DS_WANT_GRAD, 0, env->g, &a);
     if (a.status != DS_OK || a.io.outcome != DS_EVAL_OK ||
-        !ds_check_query_open(b, value->ask.channel, DS_ASK_JTV, x, &q)) {
+        !ds_check_query_open(b, value->ask.channel, DS_QUERY_JTV, x, &q)) {
         return;
     }
     for (uint64_t k = 0; k < ds_channel_elements(ch); k++) {
@@ -293,14 +295,14 @@ static void product_beside(ds_check_asking *b, const ds_check_query *value, uint
 {
     ds_check *c = b->c;
     const char *name = name_of(b, value->ask.channel);
-    unsigned char *values = malloc(value->ask.out_bytes);
+    unsigned char *values = malloc(value->ask.bytes);
     double *first = NULL;
     ds_check_query q;
     ds_check_answer a;
     if (values != NULL && ds_check_query_open(b, value->ask.channel, op, x, &q)) {
-        ds_ask beside = value->ask, *list[] = {&beside, &q.ask};
+        ds_eval_query beside = value->ask, *list[] = {&beside, &q.ask};
         beside.out = values;
-        memset(q.ask.out, 0xff, q.ask.out_bytes);
+        memset(q.ask.out, 0xff, q.ask.bytes);
         ds_check_ask(c->env, x, 0, NULL, 2, list, &a);
         int answered = a.status == DS_OK && a.io.outcome <= DS_EVAL_BAD_GRAD;
         if (!answered) {
@@ -312,9 +314,9 @@ static void product_beside(ds_check_asking *b, const ds_check_query *value, uint
             ds_check_fail(c, "%s, channel %s: other values beside %s", where, name, ds_check_op_name(op));
             ds_check_hint(c, "an answer must not depend on its company");
         }
-        first = answered && a.io.outcome == DS_EVAL_OK ? malloc(q.ask.out_bytes) : NULL;
+        first = answered && a.io.outcome == DS_EVAL_OK ? malloc(q.ask.bytes) : NULL;
         if (first != NULL) {
-            memcpy(first, q.ask.out, q.ask.out_bytes);
+            memcpy(first, q.ask.out, q.ask.bytes);
             if (ds_check_query_run(b, &q, where, 0x11) &&
                 !ds_check_same_answer(b, &q.ask, first, q.ask.out, NULL)) {
                 ds_check_fail(c, "%s, channel %s: another %s the second time", where, name,
@@ -340,7 +342,7 @@ static void values_at(ds_check_asking *b, const double *x, const char *where)
         return;
     }
     unsigned failed = c->failed;
-    while (made < count && ds_check_query_open(b, made, DS_ASK_VALUE, x, &all[made])) {
+    while (made < count && ds_check_query_open(b, made, DS_QUERY_VALUE, x, &all[made])) {
         value_alone(b, &all[made], where, a.io.loss);
         made++;
     }
@@ -351,7 +353,7 @@ static void values_at(ds_check_asking *b, const double *x, const char *where)
     for (uint64_t i = 0; made == count && c->failed == failed && i < count; i++) {
         look_at_role(b, &all[i], where, a.io.loss);
         look_at_gradient(b, &all[i], x, where);
-        for (uint32_t op = DS_ASK_JV; op <= DS_ASK_HV; op++) {
+        for (uint32_t op = DS_QUERY_JV; op <= DS_QUERY_HV; op++) {
             if ((b->channels.list[i]->ops & DS_CAN(op)) != 0) {
                 product_beside(b, &all[i], op, x, a.io.loss, where);
             }
@@ -412,22 +414,16 @@ enum { X, GRAD, V, W, OUT, GUARDS };
 
 static const char *const guard_names[GUARDS] = {"x", "grad", "ask->v", "ask->w", "ask->out"};
 static const char *const guard_sizes[GUARDS] = {
-    NULL, NULL, "n entries, for DS_ASK_JTV one per element of the channel",
+    NULL, NULL, "n entries, for DS_QUERY_JTV one per element of the channel",
     "one entry per element of the channel",
-    "ask->out_bytes bytes, which the type and the shape of the channel give"};
-
-/* A question in a struct that is longer than the plugin knows it. */
-typedef union longer_ask {
-    ds_ask ask;
-    unsigned char bytes[sizeof(ds_ask) + EXTRA];
-} longer_ask;
+    "ask->bytes bytes, which the type and the shape of the channel give"};
 
 /* Buffers of the question between pages without access; `out` is that of the answer, which may
  * be no whole number of words. */
 static int open_guards(const ds_check_asking *b, const ds_check_query *q, int at_end, ds_check_buffer *g,
                        unsigned char **out)
 {
-    const uint64_t n = b->c->env->n, words = (q->ask.out_bytes + 7) / 8;
+    const uint64_t n = b->c->env->n, words = (q->ask.bytes + 7) / 8;
     const uint64_t size[GUARDS] = {n, n, q->v_count > 0 ? q->v_count : 1, q->w_count > 0 ? q->w_count : 1,
                                    words};
     for (int i = 0; i < GUARDS; i++) {
@@ -440,31 +436,22 @@ static int open_guards(const ds_check_asking *b, const ds_check_query *q, int at
     memcpy(g[V].guard.data, q->v, q->v_count * sizeof(double));
     memcpy(g[W].guard.data, q->w, q->w_count * sizeof(double));
     memset(g[OUT].guard.data, FILL, words * 8);
-    *out = (unsigned char *)g[OUT].guard.data + (at_end ? words * 8 - q->ask.out_bytes : 0);
+    *out = (unsigned char *)g[OUT].guard.data + (at_end ? words * 8 - q->ask.bytes : 0);
     for (uint64_t i = 0; i < n; i++) {
         g[GRAD].guard.data[i] = ds_check_poison();
     }
     return 1;
 }
 
-/* The fields of the question, and what lies behind it and beside the answer. */
-static void look_at_question(ds_check *c, const longer_ask *u, const ds_ask *before, const ds_guard *out)
+/* What lies beside the answer. */
+static void look_beside(ds_check *c, const ds_eval_query *before, const ds_guard *out)
 {
-    const unsigned char *data = (const unsigned char *)out->data, *from = u->ask.out;
-    int kept = u->ask.struct_size == before->struct_size && u->ask.op == before->op &&
-               u->ask.channel == before->channel && u->ask.v == before->v && u->ask.w == before->w &&
-               u->ask.out == before->out && u->ask.out_bytes == before->out_bytes;
-    for (size_t i = sizeof u->ask; i < sizeof *u; i++) {
-        kept = kept && u->bytes[i] == FILL;
-    }
-    if (!kept) {
-        ds_check_fail(c, "evaluate() changed ds_ask, of which kind alone is its to fill, or wrote behind it");
-    }
+    const unsigned char *data = (const unsigned char *)out->data, *from = before->out;
     for (size_t i = 0; i < out->n * sizeof(double); i++) {
-        if ((data + i < from || data + i >= from + before->out_bytes) && data[i] != FILL) {
+        if ((data + i < from || data + i >= from + before->bytes) && data[i] != FILL) {
             ds_check_fail(c, "evaluate() wrote beside ask->out of %llu bytes",
-                          (unsigned long long)before->out_bytes);
-            ds_check_hint(c, "look at the type of the channel: the answer has ask->out_bytes bytes");
+                          (unsigned long long)before->bytes);
+            ds_check_hint(c, "look at the type of the channel: the answer has ask->bytes bytes");
             break;
         }
     }
@@ -476,21 +463,18 @@ static void guarded(ds_check_asking *b, const ds_check_query *q, int at_end, dou
     ds_check *c = b->c;
     ds_check_env *env = c->env;
     ds_check_buffer g[GUARDS] = {0};
-    longer_ask u;
-    ds_ask *list[] = {&u.ask};
+    ds_eval_query ask = q->ask;
+    ds_eval_query *list[] = {&ask};
     ds_check_answer a;
     unsigned char *out = NULL;
-    memset(&u, FILL, sizeof u);
-    u.ask = q->ask;
-    u.ask.struct_size = sizeof u;
     ds_check_buffer_watch(c, g, GUARDS, "evaluate()");
     if (!open_guards(b, q, at_end, g, &out)) {
         ds_check_note(c, "no memory for guarded buffers");
     } else {
-        u.ask.v = q->v_count > 0 ? g[V].guard.data : NULL;
-        u.ask.w = q->w_count > 0 ? g[W].guard.data : NULL;
-        u.ask.out = out;
-        const ds_ask before = u.ask;
+        ask.v = q->v_count > 0 ? g[V].guard.data : NULL;
+        ask.w = q->w_count > 0 ? g[W].guard.data : NULL;
+        ask.out = out;
+        const ds_eval_query before = ask;
         const int in[] = {X, V, W};
         for (size_t k = 0; k < sizeof in / sizeof in[0]; k++) {
             ds_guard_readonly(&g[in[k]].guard, 1);
@@ -499,7 +483,7 @@ static void guarded(ds_check_asking *b, const ds_check_query *q, int at_end, dou
         for (size_t k = 0; k < sizeof in / sizeof in[0]; k++) {
             ds_guard_readonly(&g[in[k]].guard, 0);
         }
-        look_at_question(c, &u, &before, &g[OUT].guard);
+        look_beside(c, &before, &g[OUT].guard);
         for (int i = 0; i < GUARDS; i++) {
             ds_check_buffer_look(c, &g[i], "evaluate()");
         }
@@ -524,14 +508,14 @@ static void guarded(ds_check_asking *b, const ds_check_query *q, int at_end, dou
 static void nothing_asked(ds_check_asking *b, ds_check_query *q)
 {
     ds_check *c = b->c;
-    ds_ask *list[] = {&q->ask};
+    ds_eval_query *list[] = {&q->ask};
     ds_check_answer a;
-    memset(q->ask.out, FILL, q->ask.out_bytes);
+    memset(q->ask.out, FILL, q->ask.bytes);
     ds_check_ask_raw(c->env, q->x, 0, NULL, 0, list, &a);
-    for (uint64_t i = 0; i < q->ask.out_bytes; i++) {
+    for (uint64_t i = 0; i < q->ask.bytes; i++) {
         if (((const unsigned char *)q->ask.out)[i] != FILL) {
             ds_check_fail(c, "channel %s was written although ds_eval.asks is 0", name_of(b, q->ask.channel));
-            ds_check_hint(c, "answer the first io->asks questions of io->ask, and nothing else");
+            ds_check_hint(c, "answer the first io->queries questions of io->query, and nothing else");
             return;
         }
     }
@@ -548,7 +532,7 @@ static void channel_guard(ds_check *c)
     double begin = ds_check_worked();
     ds_check_evaluate(c->env, b.x, 0, 0, NULL, &a);
     for (uint64_t i = 0; i < b.channels.count; i++) {
-        for (uint32_t op = DS_ASK_VALUE; op <= DS_ASK_HV; op++) {
+        for (uint32_t op = DS_QUERY_VALUE; op <= DS_QUERY_HV; op++) {
             ds_check_query q;
             if ((b.channels.list[i]->ops & DS_CAN(op)) == 0 || c->failed > 0 ||
                 ds_check_worked() - begin > 0.5 * c->options->timeout ||

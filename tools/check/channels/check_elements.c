@@ -49,7 +49,7 @@ static double element_at(void *ctx, const double *x, int *failed)
     if (k == s->kept) {
         k = s->kept < KEPT ? s->kept++ : KEPT - 1;
         memcpy(s->at + k * t->n, x, bytes);
-        if (!ds_check_product_get(t, DS_ASK_VALUE, x, NULL, NULL, s->all)) {
+        if (!ds_check_product_get(t, DS_QUERY_VALUE, x, NULL, NULL, s->all)) {
             s->kept = k;
             *failed = 1;
             return NAN;
@@ -67,7 +67,7 @@ static int pull(elements *s)
     ds_check_product_point *t = s->t;
     memset(t->high, 0, t->elements * sizeof *t->high);
     t->high[s->pick[s->element]] = 1;
-    return ds_check_product_get(t, DS_ASK_JTV, t->x, t->high, NULL, s->row);
+    return ds_check_product_get(t, DS_QUERY_JTV, t->x, t->high, NULL, s->row);
 }
 
 /* What the products say of the element along the variables first, first + 1, ... of v; 0 where they
@@ -75,14 +75,14 @@ static int pull(elements *s)
 static int claimed(elements *s, uint64_t first, uint64_t count, double *slope)
 {
     ds_check_product_point *t = s->t;
-    if (!ds_check_product_can(t, DS_ASK_JV)) {
+    if (!ds_check_product_can(t, DS_QUERY_JV)) {
         const int there = pull(s);
         *slope = ds_check_dot(count, s->row + first, t->v + first);
         return there;
     }
     memset(t->y, 0, t->n * sizeof *t->y);
     memcpy(t->y + first, t->v + first, count * sizeof *t->y);
-    if (!ds_check_product_get(t, DS_ASK_JV, t->x, t->y, NULL, t->low)) {
+    if (!ds_check_product_get(t, DS_QUERY_JV, t->x, t->y, NULL, t->low)) {
         return 0;
     }
     *slope = t->low[s->pick[s->element]];
@@ -223,8 +223,8 @@ static double largest_of(elements *s)
     double largest = fabs(element_at(s, t->x, &failed));
     for (uint64_t k = 0; k < t->elements && !failed; k++) {
         largest = fmax(largest, fabs(s->all[k]));
-        largest = ds_check_product_can(t, DS_ASK_JV) ? fmax(largest, fmax(fabs(s->jv[k]), fabs(s->ju[k])))
-                                                     : largest;
+        largest = ds_check_product_can(t, DS_QUERY_JV) ? fmax(largest, fmax(fabs(s->jv[k]), fabs(s->ju[k])))
+                                                       : largest;
     }
     return largest;
 }
@@ -235,14 +235,14 @@ static int single_precision(const elements *s)
     while (k < s->t->elements && (double)(float)s->jv[k] == s->jv[k]) {
         k++;
     }
-    return ds_check_product_can(s->t, DS_ASK_JV) && k == s->t->elements;
+    return ds_check_product_can(s->t, DS_QUERY_JV) && k == s->t->elements;
 }
 
 /* Some elements, the first and the last one among them, each on its own. */
 static void look_at_elements(elements *s)
 {
     ds_check_product_point *t = s->t;
-    const int forward = ds_check_product_can(t, DS_ASK_JV);
+    const int forward = ds_check_product_can(t, DS_QUERY_JV);
     const uint64_t most = forward ? ELEMENTS : ALONE;
     s->picked = t->elements < most ? t->elements : most;
     for (uint64_t k = 0; k < s->picked; k++) {
@@ -251,8 +251,8 @@ static void look_at_elements(elements *s)
     }
     ds_check_product_draw(t);
     s->kept = 0;
-    if (forward && (!ds_check_product_get(t, DS_ASK_JV, t->x, t->v, NULL, s->jv) ||
-                    !ds_check_product_get(t, DS_ASK_JV, t->x, t->u, NULL, s->ju))) {
+    if (forward && (!ds_check_product_get(t, DS_QUERY_JV, t->x, t->v, NULL, s->jv) ||
+                    !ds_check_product_get(t, DS_QUERY_JV, t->x, t->u, NULL, s->ju))) {
         return;
     }
     const double rounded = single_precision(s) ? ELEMENT_SINGLE : ELEMENT_EXACT;
@@ -262,7 +262,7 @@ static void look_at_elements(elements *s)
     for (uint64_t k = 0; k < s->picked && !t->smoothed && (k < 2 || ds_check_worked() < s->end); k++) {
         s->element = k;
         double slope = s->jv[s->pick[k]], scale = fmax(fabs(slope), fabs(s->ju[s->pick[k]]));
-        if (forward && ds_check_product_can(t, DS_ASK_JTV) && k % every == t->point % every) {
+        if (forward && ds_check_product_can(t, DS_QUERY_JTV) && k % every == t->point % every) {
             fit_element(s, scale);
         } else if (!forward && !pull(s)) {
             continue;
@@ -322,8 +322,8 @@ static void try_elements(ds_check_asking *b, uint64_t i, double seconds, double 
 
 static int has_elements(const ds_channel *ch)
 {
-    return ch->type == DS_TYPE_F64 && (ch->ops & (DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV))) != 0 &&
-           (ch->ops & DS_CAN(DS_ASK_VALUE)) != 0;
+    return ch->type == DS_TYPE_F64 && (ch->ops & (DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV))) != 0 &&
+           (ch->ops & DS_CAN(DS_QUERY_VALUE)) != 0;
 }
 
 void ds_check_channel_elements(ds_check *c)

@@ -142,7 +142,7 @@ static void try_units(linear *l)
     const uint64_t stride = l->in / count;
     for (uint64_t k = 0; k < count && (k < 3 || ds_check_worked() < l->end); k++) {
         const uint64_t i = (from + k * stride) % l->in;
-        const double width = l->op == DS_ASK_JTV ? 1 : env->upper[i] - env->lower[i];
+        const double width = l->op == DS_QUERY_JTV ? 1 : env->upper[i] - env->lower[i];
         l->units++;
         if (!try_unit(l, i, width)) {
             return;
@@ -156,9 +156,9 @@ static void try_product(linear *l)
     const int differenced = l->t->differenced;
     uint64_t left = sizeof sizes / sizeof sizes[0];
     ds_check_product_point *t = l->t;
-    memcpy(l->v, l->op == DS_ASK_JTV ? t->w : t->v, l->in * sizeof *l->v);
-    memcpy(l->u, t->u, (l->op == DS_ASK_JTV ? 0 : l->in) * sizeof *l->u);
-    for (uint64_t i = 0; l->op == DS_ASK_JTV && i < l->in; i++) {
+    memcpy(l->v, l->op == DS_QUERY_JTV ? t->w : t->v, l->in * sizeof *l->v);
+    memcpy(l->u, t->u, (l->op == DS_QUERY_JTV ? 0 : l->in) * sizeof *l->u);
+    for (uint64_t i = 0; l->op == DS_QUERY_JTV && i < l->in; i++) {
         l->u[i] = 2 * ds_random_uniform(&t->b->c->random) - 1;
     }
     if (!ask(l, l->v, l->of_v)) {
@@ -185,7 +185,7 @@ static void try_product(linear *l)
 
 static void try_channel(ds_check_asking *b, uint64_t channel, double end)
 {
-    static const uint32_t ops[] = {DS_ASK_JV, DS_ASK_JTV, DS_ASK_HV};
+    static const uint32_t ops[] = {DS_QUERY_JV, DS_QUERY_JTV, DS_QUERY_HV};
     ds_check_product_point t = ds_check_product_point_of(b, channel);
     const uint64_t n = t.n, m = t.elements;
     double *memory = calloc(4 * n + m + 8 * t.most, sizeof *memory);
@@ -205,9 +205,9 @@ static void try_channel(ds_check_asking *b, uint64_t channel, double end)
     ds_check_product_draw(&t);
     for (size_t k = 0; k < sizeof ops / sizeof ops[0] && b->c->failed == 0; k++) {
         linear l = {.t = &t, .op = ops[k], .end = end};
-        l.in = ops[k] == DS_ASK_JTV ? m : n;
-        l.out = ops[k] == DS_ASK_JV ? m : n;
-        l.w = ops[k] == DS_ASK_HV ? t.w : NULL;
+        l.in = ops[k] == DS_QUERY_JTV ? m : n;
+        l.out = ops[k] == DS_QUERY_JV ? m : n;
+        l.w = ops[k] == DS_QUERY_HV ? t.w : NULL;
         double **const parts[] = {&l.v, &l.u, &l.sum, &l.of_v, &l.of_u, &l.of_sum};
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
             *parts[i] = room + i * t.most;
@@ -223,7 +223,7 @@ static void try_channel(ds_check_asking *b, uint64_t channel, double end)
 
 void ds_check_channel_linear(ds_check *c)
 {
-    const uint32_t products = DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV) | DS_CAN(DS_ASK_HV);
+    const uint32_t products = DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV) | DS_CAN(DS_QUERY_HV);
     ds_check_asking b;
     uint64_t with = 0, tried = 0;
     if (!ds_check_asking_open(c, &b)) {

@@ -44,12 +44,13 @@ int ds_check_product_get(ds_check_product_point *t, uint32_t op, const double *x
     q.ask.w = w;
     snprintf(where, sizeof where, "point %llu", (unsigned long long)t->point);
     int there = ds_check_query_run(t->b, &q, where, 0xff);
-    uint64_t count = op == DS_ASK_VALUE || op == DS_ASK_JV ? t->elements : t->n;
+    uint64_t count = op == DS_QUERY_VALUE || op == DS_QUERY_JV ? t->elements : t->n;
     for (uint64_t i = 0; there && i < count; i++) {
-        out[i] = op == DS_ASK_VALUE ? ds_check_element(t->ch, q.ask.out, i) : ((const double *)q.ask.out)[i];
+        out[i] =
+            op == DS_QUERY_VALUE ? ds_check_element(t->ch, q.ask.out, i) : ((const double *)q.ask.out)[i];
     }
-    t->differenced |= op != DS_ASK_VALUE && q.ask.kind == DS_GRAD_FD;
-    t->smoothed |= op != DS_ASK_VALUE && q.ask.kind == DS_GRAD_SMOOTHED;
+    t->differenced |= op != DS_QUERY_VALUE && q.ask.kind == DS_GRAD_FD;
+    t->smoothed |= op != DS_QUERY_VALUE && q.ask.kind == DS_GRAD_SMOOTHED;
     ds_check_query_close(&q);
     return there;
 }

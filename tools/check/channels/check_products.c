@@ -66,8 +66,8 @@ static int pull_back(bench *t, const double *x, double *out)
 {
     ds_check_env *env = t->p.b->c->env;
     ds_check_answer a;
-    if (ds_check_product_can(&t->p, DS_ASK_JTV)) {
-        return ds_check_product_get(&t->p, DS_ASK_JTV, x, t->p.w, NULL, out);
+    if (ds_check_product_can(&t->p, DS_QUERY_JTV)) {
+        return ds_check_product_get(&t->p, DS_QUERY_JTV, x, t->p.w, NULL, out);
     }
     if (t->p.ch->role != DS_CHANNEL_LOSS || !env->has_gradient) {
         return 0;
@@ -90,7 +90,7 @@ static int quotient(bench *t, int of_values, double h, double *largest)
         for (uint64_t i = 0; i < t->p.n; i++) {
             t->p.y[i] = t->p.x[i] + side * h * t->p.v[i];
         }
-        if (!(of_values ? ds_check_product_get(&t->p, DS_ASK_VALUE, t->p.y, NULL, NULL, out)
+        if (!(of_values ? ds_check_product_get(&t->p, DS_QUERY_VALUE, t->p.y, NULL, NULL, out)
                         : pull_back(t, t->p.y, out))) {
             return 0;
         }
@@ -170,11 +170,11 @@ static double quotient_error(bench *t, int of_values, const double *weights, con
 
 static void try_jacobian(bench *t, double *jv, double *jtw)
 {
-    int have_jv = ds_check_product_can(&t->p, DS_ASK_JV) &&
-                  ds_check_product_get(&t->p, DS_ASK_JV, t->p.x, t->p.v, NULL, jv);
-    int have_jtw = ds_check_product_can(&t->p, DS_ASK_JTV) &&
-                   ds_check_product_get(&t->p, DS_ASK_JTV, t->p.x, t->p.w, NULL, jtw);
-    if (have_jv && ds_check_product_get(&t->p, DS_ASK_VALUE, t->p.x, NULL, NULL, t->here)) {
+    int have_jv = ds_check_product_can(&t->p, DS_QUERY_JV) &&
+                  ds_check_product_get(&t->p, DS_QUERY_JV, t->p.x, t->p.v, NULL, jv);
+    int have_jtw = ds_check_product_can(&t->p, DS_QUERY_JTV) &&
+                   ds_check_product_get(&t->p, DS_QUERY_JTV, t->p.x, t->p.w, NULL, jtw);
+    if (have_jv && ds_check_product_get(&t->p, DS_QUERY_VALUE, t->p.x, NULL, NULL, t->here)) {
         add(&t->error[OF_JV], quotient_error(t, 1, NULL, jv));
     }
     if (have_jtw) {
@@ -202,24 +202,24 @@ static double relative(uint64_t count, const double *a, const double *b)
 /* `hv` and `other` have room for n numbers. */
 static void try_hessian(bench *t, double *hv, double *other)
 {
-    if (!ds_check_product_can(&t->p, DS_ASK_HV) ||
-        !ds_check_product_get(&t->p, DS_ASK_HV, t->p.x, t->p.v, t->p.w, hv)) {
+    if (!ds_check_product_can(&t->p, DS_QUERY_HV) ||
+        !ds_check_product_get(&t->p, DS_QUERY_HV, t->p.x, t->p.v, t->p.w, hv)) {
         return;
     }
-    if (ds_check_product_get(&t->p, DS_ASK_HV, t->p.x, t->p.u, t->p.w, other)) {
+    if (ds_check_product_get(&t->p, DS_QUERY_HV, t->p.x, t->p.u, t->p.w, other)) {
         double size =
             fmax(length(t->p.n, t->p.u) * length(t->p.n, hv), length(t->p.n, t->p.v) * length(t->p.n, other));
         double d = fabs(ds_check_dot(t->p.n, t->p.u, hv) - ds_check_dot(t->p.n, t->p.v, other));
         t->asymmetry = fmax(t->asymmetry, size > 0 ? d / size : 0);
     }
-    if (ds_check_product_can(&t->p, DS_ASK_JTV) || t->p.ch->role == DS_CHANNEL_LOSS) {
+    if (ds_check_product_can(&t->p, DS_QUERY_JTV) || t->p.ch->role == DS_CHANNEL_LOSS) {
         add(&t->error[OF_HV], quotient_error(t, 0, NULL, hv));
     }
     for (uint64_t i = 0; i < t->p.elements; i++) {
         t->p.low[i] = 1;
     }
-    if (ds_check_product_get(&t->p, DS_ASK_HV, t->p.x, t->p.v, t->p.low, hv) &&
-        ds_check_product_get(&t->p, DS_ASK_HV, t->p.x, t->p.v, NULL, other)) {
+    if (ds_check_product_get(&t->p, DS_QUERY_HV, t->p.x, t->p.v, t->p.low, hv) &&
+        ds_check_product_get(&t->p, DS_QUERY_HV, t->p.x, t->p.v, NULL, other)) {
         t->unweighted = fmax(t->unweighted, relative(t->p.n, hv, other));
     }
 }
@@ -258,7 +258,7 @@ static void judge_hessian(bench *t, double limit)
     if (t->unweighted > DS_CHECK_FITTING + 4 * c->tolerance) {
         ds_check_fail(c, "channel %s: H v without weights differs by %.2g relative from weights of 1",
                       t->p.ch->name, t->unweighted);
-        ds_check_hint(c, "ds_ask.w = NULL means that all weights are 1");
+        ds_check_hint(c, "ds_eval_query.w = NULL means that all weights are 1");
     }
 }
 
@@ -375,7 +375,7 @@ static void try_channel(ds_check_asking *b, uint64_t i, uint64_t points)
 
 void ds_check_channel_products(ds_check *c)
 {
-    const uint32_t products = DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV) | DS_CAN(DS_ASK_HV);
+    const uint32_t products = DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV) | DS_CAN(DS_QUERY_HV);
     ds_check_asking b;
     uint64_t with = 0;
     if (!ds_check_asking_open(c, &b)) {

@@ -113,7 +113,7 @@ void film_describe(const film *f, uint64_t channel, uint32_t ops, ds_channel *ou
         return;
     }
     out->role = DS_CHANNEL_IMAGE;
-    out->ops = DS_CAN(DS_ASK_VALUE);
+    out->ops = DS_CAN(DS_QUERY_VALUE);
     out->ndim = f->channels > 1 ? 3 : 2;
     out->shape[0] = (uint64_t)f->views * f->look.size;
     out->shape[1] = f->frames * f->look.size;

@@ -95,7 +95,7 @@ ds_status sight_adjoint(sight *s, uint64_t k);
  * have a cost, there are none, and the differences are no residuals of the loss. */
 uint64_t sight_channels(const sight *s);
 void sight_channel(const sight *s, const ds_env_kit *kit, uint64_t i, ds_channel *out);
-ds_status sight_answer(sight *s, ds_env_kit *kit, ds_eval *io, ds_ask *ask);
+ds_status sight_answer(sight *s, ds_env_kit *kit, ds_eval *io, ds_eval_query *ask);
 
 /* Defines them for instances of this type with this sight; SIGHT_TABLE are the entries of the table. */
 #define SIGHT_DEFINE_CHANNELS(type_, sight_)                                                                 \
@@ -107,7 +107,7 @@ ds_status sight_answer(sight *s, ds_env_kit *kit, ds_eval *io, ds_ask *ask);
     {                                                                                                        \
         sight_channel(&((const type_ *)self)->sight_, self, i, out);                                         \
     }                                                                                                        \
-    static ds_status sight_answer_of(void *self, ds_eval *io, ds_ask *ask)                                   \
+    static ds_status sight_answer_of(void *self, ds_eval *io, ds_eval_query *ask)                            \
     {                                                                                                        \
         return sight_answer(&((type_ *)self)->sight_, self, io, ask);                                        \
     }

@@ -17,8 +17,7 @@ static ds_status repeat(ds_env_kit *kit, ds_eval *io, const double *x, uint32_t 
                         ds_eval *again)
 {
     const uint64_t cost = kit->cost ? kit->cost : kit->steps;
-    *again = (ds_eval){.struct_size = sizeof *again,
-                       .want = (grad != NULL ? DS_WANT_GRAD : 0) | scene,
+    *again = (ds_eval){.want = (grad != NULL ? DS_WANT_GRAD : 0) | scene,
                        .n = io->n,
                        .x = x,
                        .noise_key = io->noise_key,
@@ -38,7 +37,7 @@ static ds_status repeat(ds_env_kit *kit, ds_eval *io, const double *x, uint32_t 
     return status;
 }
 
-static ds_status reverse(sight *s, ds_env_kit *kit, ds_eval *io, ds_ask *ask)
+static ds_status reverse(sight *s, ds_env_kit *kit, ds_eval *io, ds_eval_query *ask)
 {
     ds_eval again;
     s->w = ask->v;
@@ -46,7 +45,7 @@ static ds_status reverse(sight *s, ds_env_kit *kit, ds_eval *io, ds_ask *ask)
     s->w = NULL;
     ask->kind = again.grad_kind;
     if (status != DS_OK || io->outcome != DS_EVAL_OK) {
-        memset(ask->out, 0, ask->out_bytes);
+        memset(ask->out, 0, ask->bytes);
     }
     return status;
 }
@@ -94,13 +93,14 @@ static int is_inside(const ds_eval *io, const double *v, double t, const walk *t
 }
 
 /* Central where both sides lie between the bounds, else from the side that does, as far as one does. */
-static ds_status difference(const sight *s, ds_env_kit *kit, ds_eval *io, ds_ask *ask, const walk *there)
+static ds_status difference(const sight *s, ds_env_kit *kit, ds_eval *io, ds_eval_query *ask,
+                            const walk *there)
 {
     const size_t size = film_size(s->film);
     const double *v = ask->v;
     double *out = ask->out, t = step_along(io, v, there);
     if (!(t > 0)) {
-        memset(out, 0, ask->out_bytes);
+        memset(out, 0, ask->bytes);
         return DS_OK;
     }
     const int central = is_inside(io, v, t, there) && is_inside(io, v, -t, there);
@@ -117,7 +117,7 @@ static ds_status difference(const sight *s, ds_env_kit *kit, ds_eval *io, ds_ask
     return status;
 }
 
-static ds_status forward(const sight *s, ds_env_kit *kit, ds_eval *io, ds_ask *ask)
+static ds_status forward(const sight *s, ds_env_kit *kit, ds_eval *io, ds_eval_query *ask)
 {
     ds_memory room = {0};
     walk there;
@@ -146,9 +146,9 @@ uint64_t sight_channels(const sight *s)
 void sight_channel(const sight *s, const ds_env_kit *kit, uint64_t i, ds_channel *out)
 {
     const int partial = s->partial || kit->hybrid.l1 > 0 || kit->hybrid.l2 > 0;
-    const uint32_t reverse_only = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JTV);
-    const uint32_t ops = s->single ? reverse_only : reverse_only | DS_CAN(DS_ASK_JV);
-    film_describe(s->film, i, partial ? DS_CAN(DS_ASK_VALUE) : ops, out);
+    const uint32_t reverse_only = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JTV);
+    const uint32_t ops = s->single ? reverse_only : reverse_only | DS_CAN(DS_QUERY_JV);
+    film_describe(s->film, i, partial ? DS_CAN(DS_QUERY_VALUE) : ops, out);
     if (i == FILM_RESIDUALS && partial) {
         out->role = DS_CHANNEL_STATE;
         out->doc = "Differences from the target, scaled so that their squares add up to what pictures have "
@@ -156,11 +156,11 @@ void sight_channel(const sight *s, const ds_env_kit *kit, uint64_t i, ds_channel
     }
 }
 
-ds_status sight_answer(sight *s, ds_env_kit *kit, ds_eval *io, ds_ask *ask)
+ds_status sight_answer(sight *s, ds_env_kit *kit, ds_eval *io, ds_eval_query *ask)
 {
-    if (ask->op == DS_ASK_VALUE) {
+    if (ask->op == DS_QUERY_VALUE) {
         film_answer(s->film, ask->channel, ask->out);
         return DS_OK;
     }
-    return ask->op == DS_ASK_JV ? forward(s, kit, io, ask) : reverse(s, kit, io, ask);
+    return ask->op == DS_QUERY_JV ? forward(s, kit, io, ask) : reverse(s, kit, io, ask);
 }

@@ -13,7 +13,7 @@ uint64_t watcher_channels(const void *self)
 void watcher_channel(const void *self, uint64_t i, ds_channel *out)
 {
     const watcher *e = self;
-    const uint32_t ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    const uint32_t ops = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
     if (e->watch.film != NULL) {
         film_describe(e->watch.film, i, ops, out);
         return;
@@ -25,14 +25,14 @@ void watcher_channel(const void *self, uint64_t i, ds_channel *out)
     out->doc = "Differences from the target, scaled so that their squares add up to the loss.";
 }
 
-ds_status watcher_answer(void *self, ds_eval *io, ds_ask *ask)
+ds_status watcher_answer(void *self, ds_eval *io, ds_eval_query *ask)
 {
     watcher *e = self;
-    if (ask->op == DS_ASK_JV) {
+    if (ask->op == DS_QUERY_JV) {
         ask->kind = e->kit.grad_kind == DS_GRAD_SMOOTHED ? DS_GRAD_SMOOTHED : DS_GRAD_FORWARD;
         return e->forward(e, io, ask->v, ask->out);
     }
-    if (ask->op == DS_ASK_JTV) {
+    if (ask->op == DS_QUERY_JTV) {
         ask->kind = e->kit.grad_kind == DS_GRAD_SMOOTHED ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
         return e->reverse(e, io, ask->v, ask->out);
     }
@@ -46,8 +46,8 @@ ds_status watcher_answer(void *self, ds_eval *io, ds_ask *ask)
 
 int watcher_reverses(const ds_eval *io)
 {
-    for (uint64_t i = 0; i < io->asks; i++) {
-        if (io->ask[i]->op == DS_ASK_JTV) {
+    for (uint64_t i = 0; i < io->queries; i++) {
+        if (io->query[i]->op == DS_QUERY_JTV) {
             return 1;
         }
     }

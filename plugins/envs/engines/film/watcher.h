@@ -22,7 +22,7 @@ typedef struct watcher {
 
 uint64_t watcher_channels(const void *self);
 void watcher_channel(const void *self, uint64_t i, ds_channel *out);
-ds_status watcher_answer(void *self, ds_eval *io, ds_ask *ask);
+ds_status watcher_answer(void *self, ds_eval *io, ds_eval_query *ask);
 
 /* Does an evaluation need what a derivative backwards through its episode is made from? */
 int watcher_reverses(const ds_eval *io);

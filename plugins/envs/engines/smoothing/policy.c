@@ -99,7 +99,8 @@ static double baseline(policy *p, const ds_eval *io)
     return isfinite(loss) ? loss : (double)INFINITY;
 }
 
-static ds_status score_evaluate(void *self, ds_eval *io, ds_score *ask)
+/* One episode, whose row is `io`. */
+static ds_status score_episode(void *self, ds_eval *io, ds_score *ask)
 {
     policy *p = self;
     const uint64_t numbers = p->roll.steps * p->roll.system->controls;
@@ -126,6 +127,15 @@ static ds_status score_evaluate(void *self, ds_eval *io, ds_score *ask)
             memcpy(ask->noise, p->noise, numbers * sizeof *ask->noise);
         }
     }
+    return status;
+}
+
+static ds_status score_evaluate(void *self, const ds_rows *rows, const ds_results *results, ds_score *ask)
+{
+    ds_eval_query query[DS_MAX_QUERIES], *list[DS_MAX_QUERIES];
+    ds_eval io = ds_eval_row(rows, results, 0, query, list);
+    const ds_status status = score_episode(self, &io, ask);
+    ds_eval_store(&io, results, 0);
     return status;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policy.h - environments whose variables are the gains K of a linear policy u = K x, row by row, with noise
- * on the controls and perhaps on the start; they offer its score (diffsim/ext/score.h). The instance begins
- * with a policy. */
+ * on the controls and perhaps on the start; they offer its score (diffsim/ext/draft/score.h). The instance
+ * begins with a policy. */
 #ifndef DS_ENGINES_POLICY_H
 #define DS_ENGINES_POLICY_H
 
 #include "rollout.h"
 
-#include <diffsim/ext/score.h>
+#include <diffsim/ext/draft/score.h>
 #include <diffsim/helper/env_kit.h>
 #include <diffsim/helper/random.h>
 

@@ -8,7 +8,7 @@
 #include "methods/rl/running_moments.h"
 #include "methods/rl/stepwise.h"
 
-#include <diffsim/ext/files.h>
+#include <diffsim/ext/draft/files.h>
 #include <diffsim/helper/npz.h>
 #include <diffsim/helper/opt_kit.h>
 

@@ -133,7 +133,7 @@ static void to_units(const stepwise *s, size_t i, const float *action, double *x
 static int truncated(const stepwise *s, const stepwise_lane *l, uint32_t ended)
 {
     return s->end != STEPWISE_TERMINATE &&
-           (ended == DS_RL_TRUNCATED || (s->end == STEPWISE_TRUNCATE && l->t == s->horizon));
+           (ended == DS_STEPS_TRUNCATED || (s->end == STEPWISE_TRUNCATE && l->t == s->horizon));
 }
 
 static void finish_episode(stepwise *s, stepwise_lane *l, uint32_t ended, double loss, uint32_t outcome)
@@ -185,7 +185,7 @@ ds_status stepwise_step(stepwise *s, const float *action)
         l->sum += l->reward;
         s->largest_sum = fmax(s->largest_sum, fabs(l->sum));
         features(s, l, s->raw + i * n_obs);
-        if (s->ended[i] != DS_RL_GOES_ON) {
+        if (s->ended[i] != DS_STEPS_CONTINUES) {
             finish_episode(s, l, s->ended[i], s->loss[i], s->outcome[i]);
         }
     }
@@ -271,7 +271,7 @@ size_t stepwise_open(const stepwise *s)
 
 int stepwise_has_limit(const stepwise *s)
 {
-    return s->end == STEPWISE_AUTO ? (s->host.info->flags & DS_RL_TIME_LIMIT) != 0
+    return s->end == STEPWISE_AUTO ? (s->host.info->flags & DS_STEPS_TIME_LIMIT) != 0
                                    : s->end == STEPWISE_TRUNCATE;
 }
 

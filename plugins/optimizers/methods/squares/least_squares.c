@@ -22,7 +22,7 @@ void least_squares_free(least_squares *q)
 /* The channel of residuals, where it offers all that is asked of it. */
 static void find_residuals(least_squares *q)
 {
-    const uint32_t needed = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    const uint32_t needed = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
     q->vector = ds_evaluator_find(q->evaluator, DS_CHANNEL_RESIDUAL, DS_TYPE_F64, needed, &q->channel);
 }
 
@@ -81,7 +81,7 @@ static ds_status query(least_squares *q, uint32_t op, ds_evaluator_label label, 
                        double *out, double *loss)
 {
     ds_evaluator_query residuals = {
-        .op = op, .channel = q->channel, .v = op == DS_ASK_VALUE ? NULL : q->seed, .out = out};
+        .op = op, .channel = q->channel, .v = op == DS_QUERY_VALUE ? NULL : q->seed, .out = out};
     ds_evaluator_request request = {
         .count = count, .v = v, .loss = loss, .outcome = q->outcome, .queries = 1, .query = &residuals};
     return ds_evaluator_send(q->evaluator, label, &request);
@@ -108,7 +108,7 @@ ds_status least_squares_residuals(least_squares *q, ds_evaluator_label label, si
     size_t n = q->n, done = 0;
     const ds_problem *p = q->problem;
     if (q->vector) {
-        return query(q, DS_ASK_VALUE, label, count, v, r, loss);
+        return query(q, DS_QUERY_VALUE, label, count, v, r, loss);
     }
     double *gradient = p->has_gradient ? q->out : NULL;
     ds_status status = ds_evaluator_run(q->evaluator, label, count, v, loss, gradient, q->outcome, &done);
@@ -138,7 +138,7 @@ static ds_status products(least_squares *q, ds_evaluator_label label, const doub
 {
     const ds_problem *p = q->problem;
     size_t n = q->n, m = q->m, total = m < n ? m : n;
-    uint32_t op = m < n ? DS_ASK_JTV : DS_ASK_JV;
+    uint32_t op = m < n ? DS_QUERY_JTV : DS_QUERY_JV;
     size_t in = m < n ? m : n, out = m < n ? n : m;
     ds_status status = DS_OK;
     for (size_t from = 0; status == DS_OK && from < total; from += q->chunk) {

@@ -18,7 +18,7 @@
 #include "host.h"
 #include "temporary.h"
 
-#include <diffsim/ext/hooks.h>
+#include <diffsim/ext/draft/hooks.h>
 #include <diffsim/ext/variables.h>
 #include <diffsim/helper/hybrid.h>
 
@@ -526,12 +526,12 @@ static void lost_behind(void **state)
         x[i] = i < 2 ? 0.1 : 1e3;
     }
     for (int k = 0; k < 2; k++) {
-        ds_eval io = {.struct_size = sizeof io,
+        ds_eval io = {.bad_step = -1,
                       .want = DS_WANT_GRAD | (k == 1 ? DS_WANT_SCENE : 0),
                       .n = e.info.n,
                       .x = x,
                       .grad = grad[k]};
-        assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_OK);
+        assert_int_equal(ds_eval_call(e.plugin->env, e.self, &io), DS_OK);
         assert_int_equal(io.outcome, DS_EVAL_OK);
         loss[k] = io.loss;
     }

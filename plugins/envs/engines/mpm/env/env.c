@@ -93,13 +93,13 @@ ds_status mpm_env_back_begin(void *self, uint64_t last)
     return mpm_sweep_begin(&env->episode, env->kit.host, last);
 }
 
-ds_status mpm_env_back(void *self, ds_rl_back *io)
+ds_status mpm_env_back(void *self, ds_back *io)
 {
     mpm_env *env = self;
     return mpm_sweep_back(&env->episode, env->kit.host, io, observe_adjoint, env);
 }
 
-ds_status mpm_env_act(void *self, uint64_t k, ds_rl_step *io)
+ds_status mpm_env_act(void *self, uint64_t k, ds_step *io)
 {
     mpm_env *env = self;
     (void)k;

@@ -14,9 +14,9 @@ uint64_t mpm_env_hooks(const void *self, ds_hook *out);
 void mpm_env_variable(const void *self, uint64_t i, ds_env_variable *out);
 ds_status mpm_env_begin(void *self, uint64_t noise_key);
 void mpm_env_observe(const void *self, double *obs);
-ds_status mpm_env_act(void *self, uint64_t k, ds_rl_step *io);
+ds_status mpm_env_act(void *self, uint64_t k, ds_step *io);
 ds_status mpm_env_back_begin(void *self, uint64_t last);
-ds_status mpm_env_back(void *self, ds_rl_back *io);
+ds_status mpm_env_back(void *self, ds_back *io);
 
 /* Stepwise control, for the description of a task. */
 #define MPM_STEPWISE_TEXT                                                                                    \

@@ -5,7 +5,7 @@
 
 #include "episode.h"
 
-#include <diffsim/env.h>
+#include <diffsim/helper/eval.h>
 
 /* One evaluation as an episode: sets all that io returns. hook and context: see mpm_episode_run(). */
 ds_status mpm_env_episode(mpm_episode *e, const ds_host *host, ds_eval *io, mpm_step_hook *hook,

@@ -90,7 +90,7 @@ static mpm_result simulate(mpm_episode *e, double *value)
     return result == MPM_OK && !isfinite(*value) ? MPM_DIVERGED : result;
 }
 
-ds_status mpm_stepwise_act(mpm_episode *e, const ds_host *host, ds_rl_step *io)
+ds_status mpm_stepwise_act(mpm_episode *e, const ds_host *host, ds_step *io)
 {
     mpm_parts *p = &e->parts;
     double value = 0.0;
@@ -110,7 +110,7 @@ ds_status mpm_stepwise_act(mpm_episode *e, const ds_host *host, ds_rl_step *io)
         mpm_env_say_diverged(host, mpm_stepwise_begin_of(e, p->segment));
     }
     p->open = good && p->segment < e->segments;
-    io->ended = p->open ? DS_RL_GOES_ON : DS_RL_TERMINATED;
+    io->ended = p->open ? DS_STEPS_CONTINUES : DS_STEPS_TERMINATED;
     io->reward = good ? p->value - value : 0.0;
     io->loss = !good ? (double)INFINITY : p->open ? 0.0 : p->sum.loss;
     io->cost_steps = p->sum.cost - cost + p->cost;

@@ -6,7 +6,7 @@
 
 #include "episode.h"
 
-#include <diffsim/ext/rl.h>
+#include <diffsim/helper/eval.h>
 
 /* Begins an episode in e->parts. n_obs: numbers of an observation. Errors: DS_E_NOMEM, told to the host. */
 ds_status mpm_stepwise_reset(mpm_episode *e, const ds_host *host, uint64_t n_obs);
@@ -14,7 +14,7 @@ ds_status mpm_stepwise_reset(mpm_episode *e, const ds_host *host, uint64_t n_obs
 /* Simulates a segment and sets all of *io but the observation. Rewards are the decrease of the loss of the
  * state or, where the loss is a sum over time, minus what the segment adds to it. DS_E_STATE without an
  * open episode; DS_E_ARG where the action is not finite, which leaves the episode as it was. */
-ds_status mpm_stepwise_act(mpm_episode *e, const ds_host *host, ds_rl_step *io);
+ds_status mpm_stepwise_act(mpm_episode *e, const ds_host *host, ds_step *io);
 
 /* Output steps before segment k begins. */
 uint32_t mpm_stepwise_begin_of(const mpm_episode *e, uint32_t k);

@@ -80,7 +80,7 @@ static bool any(const double *values, uint64_t n)
     return false;
 }
 
-ds_status mpm_sweep_back(mpm_episode *e, const ds_host *host, ds_rl_back *io, mpm_observe_adjoint *observed,
+ds_status mpm_sweep_back(mpm_episode *e, const ds_host *host, ds_back *io, mpm_observe_adjoint *observed,
                          const void *self)
 {
     mpm_parts *p = &e->parts;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rl_base.h - stepwise control for env_base.h: each step sets one variable, those to come stand at the start
- * point. BAD_FLAGS are those of info(), BAD_END how an episode ends with its last step. */
-#include <diffsim/ext/rl.h>
+/* steps_base.h - stepwise control for env_base.h: each step sets one variable, those to come stand at the
+ * start point. BAD_FLAGS are those of info(), BAD_END how an episode ends with its last step. */
+#include <diffsim/ext/steps.h>
+#include <diffsim/helper/eval.h>
 #include <string.h>
 
-#define BAD_EXTENSIONS DS_EXT_RL
-#define BAD_TABLE(id) (strcmp(id, DS_EXT_RL) == 0 ? &rl : NULL)
+#define BAD_EXTENSIONS DS_EXT_STEPS
+#define BAD_TABLE(id) (strcmp(id, DS_EXT_STEPS) == 0 ? &steps : NULL)
 #define BAD_FIELDS                                                                                           \
     int open;                                                                                                \
     uint64_t t;                                                                                              \
     double x[3];
 #define BAD_EVALUATE b->open = 0;
 #define BAD_TABLES                                                                                           \
-    static ds_status rl_info(void *self, ds_rl_info *out)                                                    \
+    static ds_status steps_info(void *self, ds_steps_info *out)                                              \
     {                                                                                                        \
         (void)self;                                                                                          \
         out->flags = BAD_FLAGS;                                                                              \
@@ -23,23 +24,24 @@
     }                                                                                                        \
     static double loss_of(bowl *b)                                                                           \
     {                                                                                                        \
-        ds_eval plain = {.struct_size = sizeof plain, .n = 3, .x = b->x};                                    \
+        ds_eval plain = {.n = 3, .x = b->x};                                                                 \
         evaluate(b, &plain);                                                                                 \
         return plain.loss;                                                                                   \
     }                                                                                                        \
-    static ds_status reset(void *self, uint64_t noise_key, double *obs)                                      \
+    static ds_status begin(void *self, uint64_t lane, uint64_t noise_key, double *obs)                       \
     {                                                                                                        \
         bowl *b = self;                                                                                      \
-        (void)noise_key;                                                                                     \
+        (void)lane, (void)noise_key;                                                                         \
         b->x[0] = b->x[1] = b->x[2] = 1;                                                                     \
         b->t = 0;                                                                                            \
         b->open = 1;                                                                                         \
         memcpy(obs, b->x, sizeof b->x);                                                                      \
         return DS_OK;                                                                                        \
     }                                                                                                        \
-    static ds_status step(void *self, ds_rl_step *io)                                                        \
+    static ds_status step(void *self, uint64_t lane, ds_step *io)                                            \
     {                                                                                                        \
         bowl *b = self;                                                                                      \
+        (void)lane;                                                                                          \
         if (!b->open) {                                                                                      \
             return DS_E_STATE;                                                                               \
         }                                                                                                    \
@@ -48,9 +50,21 @@
         io->loss = loss_of(b);                                                                               \
         io->reward = before - io->loss;                                                                      \
         io->outcome = isfinite(io->loss) ? DS_EVAL_OK : DS_EVAL_INFEASIBLE;                                  \
-        io->ended = io->outcome != DS_EVAL_OK ? DS_RL_TERMINATED : b->t == 3 ? BAD_END : DS_RL_GOES_ON;      \
+        io->ended = io->outcome != DS_EVAL_OK ? DS_STEPS_TERMINATED : DS_STEPS_CONTINUES;                    \
+        if (b->t == 3 && io->outcome == DS_EVAL_OK) {                                                        \
+            io->ended = BAD_END;                                                                             \
+        }                                                                                                    \
         memcpy(io->obs, b->x, sizeof b->x);                                                                  \
-        b->open = io->ended == DS_RL_GOES_ON;                                                                \
+        b->open = io->ended == DS_STEPS_CONTINUES;                                                           \
         return DS_OK;                                                                                        \
     }                                                                                                        \
-    static const ds_rl rl = {.struct_size = sizeof rl, .info = rl_info, .reset = reset, .step = step};
+    static ds_status begin_rows(void *self, const ds_step_rows *rows, const ds_step_results *results)        \
+    {                                                                                                        \
+        return ds_step_begin_each(self, rows, results, 3, begin);                                            \
+    }                                                                                                        \
+    static ds_status step_rows(void *self, const ds_step_rows *rows, const ds_step_results *results)         \
+    {                                                                                                        \
+        return ds_step_each(self, rows, results, 1, 3, step);                                                \
+    }                                                                                                        \
+    static const ds_env_steps steps = {                                                                      \
+        .struct_size = sizeof steps, .info = steps_info, .begin = begin_rows, .step = step_rows};

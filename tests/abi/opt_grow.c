@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opt_v0_2 - an optimizer of ABI 0.2 that uses every struct of an optimizer, kept as it was written: an
- * episode, a point with the questions that channels offer, then descent (with a gradient) or steps to and
- * fro. It is compiled with the headers in v0_2/, as on the machine of somebody who wrote it when that version
- * was new. */
+/* opt_grow - an optimizer that uses every struct of an optimizer: an episode, a point with the queries that
+ * channels offer, then descent (with a gradient) or steps to and fro. grow.sh compiles it with the public
+ * headers, and with a copy of them whose structs are longer. */
 #include <diffsim/ext/channel.h>
-#include <diffsim/ext/files.h>
-#include <diffsim/ext/rl.h>
+#include <diffsim/ext/draft/files.h>
+#include <diffsim/ext/steps.h>
 #include <diffsim/plugin.h>
 #include <math.h>
 #include <stdlib.h>
@@ -55,28 +54,35 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
 }
 
 /* Evaluates the first `count` rows of s->x and remembers the best one. */
-static ds_status look(search *s, const ds_objective *objective, uint64_t count, ds_ask *const *ask,
-                      uint64_t asks, uint64_t group)
+static ds_status look(search *s, const ds_objective *objective, uint64_t count, uint64_t queries,
+                      const ds_query *const *query, const ds_reply *const *reply, uint64_t group)
 {
     static const uint64_t noise[ROWS] = {1, 1, 1, 1};
     double loss[ROWS];
-    uint32_t outcome[ROWS];
-    uint64_t cost[ROWS] = {0}, n = s->problem->n, found = count;
-    ds_batch b = {.struct_size = sizeof b,
-                  .want = s->problem->has_gradient ? DS_WANT_GRAD : 0,
-                  .count = count,
-                  .x = s->x,
-                  .loss = loss,
-                  .grad = s->problem->has_gradient ? s->grad : NULL,
-                  .outcome = outcome,
-                  .tag = asks > 0 ? "asked" : "step",
-                  .group = group,
-                  .asks = asks,
-                  .ask = ask,
-                  .noise = noise,
-                  .cost_steps = cost};
-    ds_status status = objective->evaluate(objective, &b);
-    for (uint64_t k = 0; k < b.done; k++) {
+    uint32_t outcome[ROWS], kind[ROWS];
+    int64_t bad_step[ROWS];
+    uint64_t cost[ROWS] = {0}, n = s->problem->n, found = count, done = 0;
+    const ds_rows rows = {.struct_size = sizeof rows,
+                          .want = s->problem->has_gradient ? DS_WANT_GRAD : 0,
+                          .count = count,
+                          .n = n,
+                          .stride = n,
+                          .x = s->x,
+                          .queries = queries,
+                          .query = query};
+    const ds_results results = {.struct_size = sizeof results,
+                                .stride = n,
+                                .loss = loss,
+                                .grad = s->problem->has_gradient ? s->grad : NULL,
+                                .outcome = outcome,
+                                .grad_kind = kind,
+                                .bad_step = bad_step,
+                                .cost_steps = cost,
+                                .reply = reply};
+    const ds_label label = {
+        .struct_size = sizeof label, .tag = queries > 0 ? "asked" : "step", .group = group, .noise = noise};
+    ds_status status = objective->evaluate(objective, &rows, &label, &results, &done);
+    for (uint64_t k = 0; k < done; k++) {
         if (outcome[k] <= DS_EVAL_BAD_GRAD && loss[k] < s->best_loss) {
             s->best_loss = loss[k];
             found = k;
@@ -94,38 +100,37 @@ static ds_status look(search *s, const ds_objective *objective, uint64_t count, 
 /* Two episodes along the start point. */
 static ds_status play(search *s, const ds_objective *objective)
 {
-    const ds_episodes *episodes = objective->get_extension(objective, DS_EXT_EPISODES);
-    if (episodes == NULL || episodes->lanes < LANES || (s->problem->budget != 0 && s->problem->budget < 10)) {
+    const ds_objective_steps *steps = objective->get_extension(objective, DS_EXT_OBJECTIVE_STEPS);
+    if (steps == NULL || steps->lanes < LANES || (s->problem->budget != 0 && s->problem->budget < 10)) {
         return DS_OK;
     }
-    uint64_t m = episodes->info->n_act, o = episodes->info->n_obs, lane[LANES] = {0, 1};
+    uint64_t m = steps->info->n_act, o = steps->info->n_obs, lane[LANES] = {0, 1}, cost[LANES], done = 0;
     double *room = calloc(LANES * (m + o), sizeof *room), reward[LANES], loss[LANES];
     uint32_t ended[LANES] = {0}, outcome[LANES];
     if (room == NULL) {
         return DS_E_NOMEM;
     }
-    ds_episode_rows rows = {.struct_size = sizeof rows,
-                            .count = LANES,
-                            .lane = lane,
-                            .action = room,
-                            .obs = room + LANES * m,
-                            .reward = reward,
-                            .ended = ended,
-                            .loss = loss,
-                            .outcome = outcome,
-                            .tag = "episode",
-                            .group = 1};
-    ds_status status = episodes->begin(objective, &rows);
-    rows.count = rows.done;
-    for (uint64_t t = 0; status == DS_OK && rows.count > 0 && t < episodes->info->horizon; t++) {
+    ds_step_rows rows = {.struct_size = sizeof rows, .count = LANES, .lane = lane};
+    const ds_step_results results = {.struct_size = sizeof results,
+                                     .obs = room + LANES * m,
+                                     .reward = reward,
+                                     .ended = ended,
+                                     .loss = loss,
+                                     .outcome = outcome,
+                                     .cost_steps = cost};
+    const ds_label label = {.struct_size = sizeof label, .tag = "episode", .group = 1};
+    ds_status status = steps->begin(objective, &rows, &label, &results, &done);
+    rows.count = done;
+    rows.action = room;
+    for (uint64_t t = 0; status == DS_OK && rows.count > 0 && t < steps->info->horizon; t++) {
         for (uint64_t k = 0; k < rows.count; k++) {
             memcpy(room + k * m, s->problem->x0 + t * m, m * sizeof *room);
         }
-        status = episodes->step(objective, &rows);
+        status = steps->step(objective, &rows, &results, &done);
         uint64_t open = 0;
         for (uint64_t k = 0; k < rows.count; k++) {
             lane[open] = lane[k];
-            open += ended[k] == DS_RL_GOES_ON;
+            open += ended[k] == DS_STEPS_CONTINUES;
         }
         rows.count = open;
     }
@@ -144,11 +149,11 @@ static ds_status ask(search *s, const ds_objective *objective)
     }
     memcpy(s->x, s->problem->x0, n * sizeof *s->x);
     if (channels == NULL || found == channels->count ||
-        (channels->channel[found]->ops & DS_CAN(DS_ASK_JTV)) == 0) {
-        return look(s, objective, 1, NULL, 0, 1);
+        (channels->channel[found]->ops & DS_CAN(DS_QUERY_JTV)) == 0) {
+        return look(s, objective, 1, 0, NULL, NULL, 1);
     }
     const ds_channel *c = channels->channel[found];
-    uint64_t m = ds_channel_elements(c), bytes = ds_channel_bytes(c, DS_ASK_VALUE, n);
+    uint64_t m = ds_channel_elements(c), bytes = ds_channel_bytes(c, DS_QUERY_VALUE, n);
     double *v = calloc(2 * m + n, sizeof *v);
     if (v == NULL) {
         return DS_E_NOMEM;
@@ -156,25 +161,26 @@ static ds_status ask(search *s, const ds_objective *objective)
     for (uint64_t i = 0; i < m; i++) {
         v[i] = 1;
     }
-    ds_ask value = {.struct_size = sizeof value,
-                    .op = DS_ASK_VALUE,
-                    .channel = (uint32_t)found,
-                    .out = v + m,
-                    .out_bytes = bytes};
-    ds_ask product = {.struct_size = sizeof product,
-                      .op = DS_ASK_JTV,
-                      .channel = (uint32_t)found,
-                      .v = v,
-                      .out = v + 2 * m,
-                      .out_bytes = n * sizeof *v};
-    ds_ask *const both[] = {&value, &product};
-    ds_status status = look(s, objective, 1, both, 2, 1);
+    uint32_t kind[2];
+    const ds_query value = {.struct_size = sizeof value, .op = DS_QUERY_VALUE, .channel = (uint32_t)found};
+    const ds_query product = {
+        .struct_size = sizeof product, .op = DS_QUERY_JTV, .channel = (uint32_t)found, .v = v, .v_stride = m};
+    const ds_reply values = {
+        .struct_size = sizeof values, .out = v + m, .stride = bytes, .bytes = bytes, .kind = &kind[0]};
+    const ds_reply products = {.struct_size = sizeof products,
+                               .out = v + 2 * m,
+                               .stride = n * sizeof *v,
+                               .bytes = n * sizeof *v,
+                               .kind = &kind[1]};
+    const ds_query *const query[] = {&value, &product};
+    const ds_reply *const reply[] = {&values, &products};
+    ds_status status = look(s, objective, 1, 2, query, reply, 1);
     /* What was answered is of consequence: it makes the next point. */
     for (uint64_t i = 0; i < n; i++) {
         double at = s->x[i] - 0.1 * v[2 * m + i];
         s->x[i] = fmin(fmax(at, s->problem->lower[i]), s->problem->upper[i]);
     }
-    status = status != DS_OK ? status : look(s, objective, 1, NULL, 0, 1);
+    status = status != DS_OK ? status : look(s, objective, 1, 0, NULL, NULL, 1);
     free(v);
     return status;
 }
@@ -199,7 +205,7 @@ static ds_status descend(search *s, const ds_objective *objective)
                 s->x[k * n + i] = fmin(fmax(at, s->problem->lower[i]), s->problem->upper[i]);
             }
         }
-        status = look(s, objective, ROWS, NULL, 0, round + 2);
+        status = look(s, objective, ROWS, 0, NULL, NULL, round + 2);
         rate *= s->best_loss < before || (!s->problem->has_gradient && round % n + 1 < n) ? 1 : 0.5;
     }
     return status;
@@ -228,17 +234,17 @@ static ds_status run(void *self, const ds_objective *objective)
     return leave(s, objective, status);
 }
 
-static const char *const uses[] = {DS_HAS_GRADIENT, DS_HAS_RESIDUALS, DS_EXT_RL, NULL};
+static const char *const uses[] = {DS_HAS_GRADIENT, DS_HAS_RESIDUALS, DS_EXT_STEPS, NULL};
 static const ds_optimizer_vtable vtable = {
     .struct_size = sizeof vtable, .create = create, .destroy = destroy, .run = run};
 static const ds_desc desc = {.struct_size = sizeof desc,
                              .kind = DS_KIND_OPTIMIZER,
                              .flags = DS_OPT_USES_BUDGET,
-                             .id = "opt_v0_2",
+                             .id = "opt_grow",
                              .version = "1",
                              .license = "Apache-2.0",
-                             .summary = "Optimizer of ABI 0.2.",
-                             .description = "Episodes, questions, then a descent.",
+                             .summary = "Optimizer with longer structs.",
+                             .description = "Episodes, queries, then a descent.",
                              .citation = "",
                              .params = params,
                              .uses = uses};

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* env_v0_2 - an environment of ABI 0.2 that uses every struct of an environment, kept as it was written: a
- * ball that is pushed towards a goal, `horizon` pushes of two numbers. It is compiled with the headers in
- * v0_2/, as on the machine of somebody who wrote it when that version was new. */
-#include <diffsim/ext/batch.h>
+/* env_grow - an environment that uses every struct of an environment: a ball that is pushed towards a goal,
+ * `horizon` pushes of two numbers. grow.sh compiles it with the public headers, and with a copy of them whose
+ * structs are longer. */
 #include <diffsim/ext/channel.h>
-#include <diffsim/ext/rl.h>
 #include <diffsim/ext/scene.h>
+#include <diffsim/ext/steps.h>
 #include <diffsim/ext/variables.h>
+#include <diffsim/helper/eval.h>
 #include <diffsim/plugin.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { AXES = 2, MOST = 32 /* pushes */ };
+enum { AXES = 2, MOST = 32 /* pushes */, LANES = 2, ROWS = 16 };
 
 typedef struct ball {
     const ds_host *host;
@@ -21,8 +21,8 @@ typedef struct ball {
     double gain, start[AXES], goal[AXES];
     double track[MOST + 1][AXES], distance[MOST + 1]; /* of the episode that is kept */
     int kept;
-    double at[AXES]; /* of the episode that is stepped through */
-    int64_t step;    /* -1 = none is open */
+    double at[LANES][AXES]; /* of the episodes that are stepped through */
+    int64_t step[LANES];    /* -1 = none is open */
     char name[16];
 } ball;
 
@@ -72,6 +72,13 @@ static ds_status read_params(const ds_host *host, ball *b)
     return DS_OK;
 }
 
+static void close_lanes(ball *b)
+{
+    for (int lane = 0; lane < LANES; lane++) {
+        b->step[lane] = -1;
+    }
+}
+
 static ds_status create(const ds_host *host, void **out)
 {
     ball *b = calloc(1, sizeof *b);
@@ -81,7 +88,7 @@ static ds_status create(const ds_host *host, void **out)
         return status;
     }
     b->host = host;
-    b->step = -1;
+    close_lanes(b);
     *out = b;
     return DS_OK;
 }
@@ -95,6 +102,8 @@ static ds_status info(void *self, ds_env_info *out)
     out->dt = 0.1;
     out->loss_floor = b->floor ? 0 : -INFINITY;
     out->tolerance = 0;
+    out->max_rows = ROWS;
+    out->good_rows = ROWS / 2;
     return DS_OK;
 }
 
@@ -113,21 +122,21 @@ static ds_status bounds(void *self, uint64_t n, double *lower, double *upper, do
 
 /* ---- channel 0: where the ball is at the end, less the goal, so that the loss is its sum of squares ---- */
 
-static void answer(const ball *b, const double *end, uint64_t n, ds_ask *ask)
+static void answer(const ball *b, const double *end, uint64_t n, ds_eval_query *query)
 {
-    double *out = ask->out;
-    ask->kind = ask->op == DS_ASK_VALUE ? DS_GRAD_NONE : DS_GRAD_ADJOINT;
-    if (ask->op == DS_ASK_VALUE) {
+    double *out = query->out;
+    query->kind = query->op == DS_QUERY_VALUE ? DS_GRAD_NONE : DS_GRAD_ADJOINT;
+    if (query->op == DS_QUERY_VALUE) {
         out[0] = end[0] - b->goal[0];
         out[1] = end[1] - b->goal[1];
-    } else if (ask->op == DS_ASK_JV) {
+    } else if (query->op == DS_QUERY_JV) {
         out[0] = out[1] = 0;
         for (uint64_t i = 0; i < n; i++) {
-            out[i % AXES] += b->gain * ask->v[i];
+            out[i % AXES] += b->gain * query->v[i];
         }
-    } else if (ask->op == DS_ASK_JTV) {
+    } else if (query->op == DS_QUERY_JTV) {
         for (uint64_t i = 0; i < n; i++) {
-            out[i] = b->gain * ask->v[i % AXES];
+            out[i] = b->gain * query->v[i % AXES];
         }
     }
 }
@@ -147,7 +156,7 @@ static ds_status describe_channel(void *self, uint64_t i, ds_channel *out)
     }
     out->role = DS_CHANNEL_RESIDUAL;
     out->type = DS_TYPE_F64;
-    out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    out->ops = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
     out->ndim = 1;
     out->shape[0] = AXES;
     out->name = "error";
@@ -165,7 +174,7 @@ static ds_status evaluate(void *self, ds_eval *io)
 {
     ball *b = self;
     double at[AXES] = {b->start[0], b->start[1]};
-    b->step = -1;
+    close_lanes(b);
     b->kept = (io->want & DS_WANT_SCENE) != 0;
     for (int64_t t = 0; t <= b->horizon; t++) {
         for (int i = 0; i < AXES && t > 0; i++) {
@@ -185,76 +194,81 @@ static ds_status evaluate(void *self, ds_eval *io)
         io->grad[i] = 2 * b->gain * (at[i % AXES] - b->goal[i % AXES]);
         io->grad_kind = b->forward ? DS_GRAD_FORWARD : DS_GRAD_ADJOINT;
     }
-    for (uint64_t k = 0; k < io->asks; k++) {
-        answer(b, at, io->n, io->ask[k]);
+    for (uint64_t k = 0; k < io->queries; k++) {
+        answer(b, at, io->n, io->query[k]);
     }
     return b->host->should_stop(b->host) ? DS_STOPPED : DS_OK;
 }
 
-static ds_status evaluate_many(void *self, uint64_t count, ds_eval *const *io)
+static ds_status evaluate_rows(void *self, const ds_rows *rows, const ds_results *results)
 {
-    ds_status status = DS_OK;
-    for (uint64_t k = 0; k < count && status == DS_OK; k++) {
-        status = evaluate(self, io[k]);
-    }
-    return status;
+    return ds_eval_each(self, rows, results, evaluate);
 }
-
-static const ds_env_batch batch = {.struct_size = sizeof batch, .evaluate = evaluate_many};
 
 /* ---- stepwise control ---- */
 
-static ds_status rl_info(void *self, ds_rl_info *out)
+static ds_status steps_info(void *self, ds_steps_info *out)
 {
     out->flags = 0;
     out->horizon = (uint64_t)((const ball *)self)->horizon;
     out->n_act = AXES;
     out->n_obs = 2 * AXES;
     out->dt = 0.1;
+    out->max_lanes = LANES;
     return DS_OK;
 }
 
-static void observe(const ball *b, double *obs)
+static void observe(const ball *b, uint64_t lane, double *obs)
 {
     for (int i = 0; i < AXES; i++) {
-        obs[i] = b->at[i];
+        obs[i] = b->at[lane][i];
         obs[AXES + i] = b->goal[i];
     }
 }
 
-static ds_status rl_reset(void *self, uint64_t noise_key, double *obs)
+static ds_status begin(void *self, uint64_t lane, uint64_t noise_key, double *obs)
 {
     ball *b = self;
     (void)noise_key;
-    memcpy(b->at, b->start, sizeof b->at);
-    b->step = 0;
-    observe(b, obs);
+    memcpy(b->at[lane], b->start, sizeof b->start);
+    b->step[lane] = 0;
+    observe(b, lane, obs);
     return DS_OK;
 }
 
-static ds_status rl_step(void *self, ds_rl_step *io)
+static ds_status step(void *self, uint64_t lane, ds_step *io)
 {
     ball *b = self;
-    if (b->step < 0) {
+    if (b->step[lane] < 0) {
         b->host->error(b->host, DS_E_STATE, "no episode is open");
         return DS_E_STATE;
     }
-    double before = loss_at(b, b->at);
+    double before = loss_at(b, b->at[lane]);
     for (int i = 0; i < AXES; i++) {
-        b->at[i] += b->gain * io->action[i];
+        b->at[lane][i] += b->gain * io->action[i];
     }
-    observe(b, io->obs);
-    b->step++;
-    io->outcome = DS_EVAL_OK;
-    io->ended = b->step == b->horizon ? DS_RL_TERMINATED : DS_RL_GOES_ON;
-    io->loss = loss_at(b, b->at);
+    observe(b, lane, io->obs);
+    b->step[lane]++;
+    io->ended = b->step[lane] == b->horizon ? DS_STEPS_TERMINATED : DS_STEPS_CONTINUES;
+    io->loss = loss_at(b, b->at[lane]);
     io->reward = before - io->loss;
     io->cost_steps = 1;
-    b->step = io->ended ? -1 : b->step;
+    b->step[lane] = io->ended ? -1 : b->step[lane];
     return DS_OK;
 }
 
-static const ds_rl rl = {.struct_size = sizeof rl, .info = rl_info, .reset = rl_reset, .step = rl_step};
+static ds_status begin_rows(void *self, const ds_step_rows *rows, const ds_step_results *results)
+{
+    return ds_step_begin_each(self, rows, results, 2 * AXES, begin);
+}
+
+static ds_status step_rows(void *self, const ds_step_rows *rows, const ds_step_results *results)
+{
+    return ds_step_each(self, rows, results, AXES, 2 * AXES, step);
+}
+
+static const ds_env_steps steps = {
+    .struct_size = sizeof steps, .info = steps_info, .begin = begin_rows, .step = step_rows};
 
 /* ---- scene ---- */
 
@@ -305,15 +319,14 @@ static ds_status scene_frame(void *self, uint64_t k, uint64_t i, uint64_t capaci
     return DS_OK;
 }
 
-static ds_status scene_metric(void *self, uint64_t m, const char **name, const char **unit,
-                              const double **values)
+static ds_status scene_metric(void *self, uint64_t m, ds_scene_metric *out)
 {
     if (m != 0) {
         return DS_E_ARG;
     }
-    *name = "distance";
-    *unit = "m";
-    *values = ((const ball *)self)->distance;
+    out->name = "distance";
+    out->unit = "m";
+    out->values = ((const ball *)self)->distance;
     return DS_OK;
 }
 
@@ -346,30 +359,28 @@ static const ds_env_variables variables = {.struct_size = sizeof variables, .des
 static const void *get_extension(void *self, const char *id)
 {
     (void)self;
-    return strcmp(id, DS_EXT_BATCH) == 0       ? (const void *)&batch
-           : strcmp(id, DS_EXT_CHANNELS) == 0  ? (const void *)&channels
-           : strcmp(id, DS_EXT_RL) == 0        ? (const void *)&rl
+    return strcmp(id, DS_EXT_CHANNELS) == 0    ? (const void *)&channels
+           : strcmp(id, DS_EXT_STEPS) == 0     ? (const void *)&steps
            : strcmp(id, DS_EXT_SCENE) == 0     ? (const void *)&scene
            : strcmp(id, DS_EXT_VARIABLES) == 0 ? (const void *)&variables
                                                : NULL;
 }
 
-static const char *const extensions[] = {DS_EXT_BATCH, DS_EXT_CHANNELS,  DS_EXT_RL,
-                                         DS_EXT_SCENE, DS_EXT_VARIABLES, NULL};
+static const char *const extensions[] = {DS_EXT_CHANNELS, DS_EXT_STEPS, DS_EXT_SCENE, DS_EXT_VARIABLES, NULL};
 static const ds_env_vtable vtable = {.struct_size = sizeof vtable,
                                      .create = create,
                                      .destroy = free,
                                      .info = info,
                                      .bounds = bounds,
-                                     .evaluate = evaluate,
+                                     .evaluate = evaluate_rows,
                                      .get_extension = get_extension};
 static const ds_desc desc = {.struct_size = sizeof desc,
                              .kind = DS_KIND_ENV,
                              .flags = DS_ENV_GRADIENT,
-                             .id = "env_v0_2",
+                             .id = "env_grow",
                              .version = "1",
                              .license = "Apache-2.0",
-                             .summary = "Environment of ABI 0.2.",
+                             .summary = "Environment with longer structs.",
                              .description = "A ball is pushed towards a goal.",
                              .citation = "",
                              .params = params,

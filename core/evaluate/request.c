@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* request.c - see request.h. */
+#include "config.h"
+
+#include "evaluate/request.h"
+
+#include <stdio.h>
+
+#include "base/sized.h"
+
+static int wrong(char text[DS_REQUEST_TEXT], uint64_t i, const char *why)
+{
+    snprintf(text, DS_REQUEST_TEXT, "query %llu %s", (unsigned long long)i, why);
+    return -1;
+}
+
+static int read_queries(ds_request *r, char text[DS_REQUEST_TEXT])
+{
+    ds_error e;
+    if (r->rows.queries > DS_MAX_QUERIES || r->rows.query == NULL || r->results.reply == NULL) {
+        return wrong(text, r->rows.queries, "is too many, or query or reply is NULL");
+    }
+    for (uint64_t i = 0; i < r->rows.queries; i++) {
+        const ds_query *q = r->rows.query[i];
+        const ds_reply *out = r->results.reply[i];
+        if (q == NULL || out == NULL ||
+            DS_SIZED_READ(&r->query[i], q, DS_QUERY_SIZE_1_0, "", "a query", &e) != 0 ||
+            DS_SIZED_READ(&r->reply[i], out, DS_REPLY_SIZE_1_0, "", "a reply", &e) != 0) {
+            return wrong(text, i, "is NULL, or the struct_size of it or of its reply cannot be");
+        }
+        r->queries[i] = &r->query[i];
+        r->replies[i] = &r->reply[i];
+    }
+    r->rows.query = r->queries;
+    r->results.reply = r->replies;
+    return 0;
+}
+
+int ds_request_read(ds_request *r, const ds_rows *rows, const ds_label *label, const ds_results *results,
+                    char text[DS_REQUEST_TEXT])
+{
+    ds_error e = {0, "rows, results or done is NULL"};
+    r->label = (ds_label){.struct_size = sizeof r->label};
+    if (rows == NULL || results == NULL ||
+        DS_SIZED_READ(&r->rows, rows, DS_ROWS_SIZE_1_0, "", "the rows", &e) != 0 ||
+        DS_SIZED_READ(&r->results, results, DS_RESULTS_SIZE_1_0, "", "the results", &e) != 0 ||
+        (label != NULL && DS_SIZED_READ(&r->label, label, DS_LABEL_SIZE_1_0, "", "the label", &e) != 0)) {
+        snprintf(text, DS_REQUEST_TEXT, "%s", e.text);
+        return -1;
+    }
+    return r->rows.queries > 0 ? read_queries(r, text) : 0;
+}
