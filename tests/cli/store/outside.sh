@@ -148,7 +148,7 @@ refuses 6 "copy/run.sqlite: has a second name (a hard link)" "and not gone on wi
 # ---- the code that a record names ----
 # The plugin leaves a file where it is loaded.
 cat >plugin.c <<'EOT'
-#include <diffsim/helper/scene.h>
+#include <diffsim/helper/simple.h>
 #include <stdio.h>
 static void __attribute__((constructor)) loaded(void)
 {
