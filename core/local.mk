@@ -36,7 +36,7 @@ worker_sources = core/worker/estate.c core/worker/estate.h core/worker/greeting.
 	core/worker/supervisor.c core/worker/supervisor.h
 evaluate_sources = core/evaluate/fix.c core/evaluate/fix.h core/evaluate/pool.c core/evaluate/pool.h \
 	core/evaluate/request.c core/evaluate/request.h \
-	core/evaluate/trust.c core/evaluate/trust.h \
+	core/evaluate/trust.c core/evaluate/trust.h
 snapshot_sources = core/snapshot/episode_scene.c core/snapshot/episode_scene.h core/snapshot/snapshot.c \
 	core/snapshot/snapshot.h
 store_sources = core/store/file_name.c core/store/file_name.h core/store/recorder.c core/store/recorder.h core/store/replay.c \
