@@ -36,7 +36,7 @@ for so in "$DS_TOP_BUILD"/plugins/envs/*.so "$DS_TOP_BUILD"/plugins/optimizers/*
         set -- "$@" $(awk '$2 == "=" && $1 == "duration" { printf "--set env.duration=%.4g ", $3 / 5 }
             $2 == "=" && $1 == "steps" { printf "--set env.steps=%d ", ($3 > 0 ? $3 / 5 : 5) }' "$tmp/help")
         case $id in
-        # Its steps are those of torus; what another process computes has the engine of another one of them.
+        # fluid steps as torus does; these have an engine that another plugin tries in other processes.
         fluid) tests=${tests%,rl,*},${tests#*,rl,} ;;
         beam | flip | pendulum_id | realtosim | rigid_mass) tests=${tests%,pure.process,*},${tests#*,pure.process,} ;;
         sac) set -- "$@" --set opt.hidden=16 --set opt.batch=16 ;;

@@ -500,7 +500,8 @@ static void test_gradients(void **state)
 #ifdef FAST
     const int apart = 1;
 #else
-    const int apart = full ? 1 : 3;                  /* the others: test_mpm_golden_fast */
+    /* The quick test leaves the others to test_mpm_golden_fast. */
+    const int apart = full ? 1 : 3;
 #endif
     for (int t = apart > 1 ? 1 : 0; t < MPM_TASKS; t += apart) {
         gradients(t, full ? 50 : 2, 1e-6);
