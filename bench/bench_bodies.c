@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "engines/rigid/mass.h"
-#include "engines/rigid/rigid.h"
-#include "engines/smoke/plain.h"
-#include "engines/smoke/smoke.h"
+#include "engines/physics/rigid/mass.h"
+#include "engines/physics/rigid/rigid.h"
+#include "engines/physics/smoke/plain.h"
+#include "engines/physics/smoke/smoke.h"
 
 enum { N = 110, FIELD = N * N, SWEEPS = 6, STEPS = 99, ROUNDS = 5, ROLL = 1920, MOST = 512 };
 

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 
 #include "bench/bench.h"
-#include "tests/envs/engines/fem/fem_scenes.h"
+#include "tests/envs/engines/physics/fem/fem_scenes.h"
 
 enum { ROUNDS = 3 };
 

@@ -9,11 +9,11 @@
 #include <time.h>
 
 #include "bench/bench.h"
-#include "engines/render/dibr/dibr.h"
-#include "engines/render/image.h"
-#include "engines/render/light.h"
-#include "engines/render/softras_internal.h"
-#include "engines/render/splat.h"
+#include "engines/rendering/render/dibr/dibr.h"
+#include "engines/rendering/render/image.h"
+#include "engines/rendering/render/light.h"
+#include "engines/rendering/render/softras_internal.h"
+#include "engines/rendering/render/splat.h"
 
 enum { ROUNDS = 7, MOST_FACES = 20000 };
 

@@ -11,53 +11,183 @@ core/base/program.lo: AM_CPPFLAGS += \
 core/base/program.lo: installed-folders
 core_libs = $(SQLITE_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 noinst_LTLIBRARIES += core/libcore.la
-base_sources = core/base/answer.h core/base/clock.c core/base/clock.h core/base/error.c \
-	core/base/error.h core/base/file.c core/base/file.h core/base/guard.c core/base/guard.h \
-	core/base/json_text.c core/base/json_text.h core/base/log.c core/base/log.h \
-	core/base/program.c core/base/program.h core/base/sized.c core/base/sized.h core/base/stop.c core/base/stop.h core/base/temporary.c core/base/temporary.h core/base/text.c \
-	core/base/text.h core/base/variables.c core/base/variables.h
+base_sources = \
+	core/base/answer.h \
+	core/base/clock.c \
+	core/base/clock.h \
+	core/base/error.c \
+	core/base/error.h \
+	core/base/file.c \
+	core/base/file.h \
+	core/base/guard.c \
+	core/base/guard.h \
+	core/base/json_text.c \
+	core/base/json_text.h \
+	core/base/log.c \
+	core/base/log.h \
+	core/base/program.c \
+	core/base/program.h \
+	core/base/sized.c \
+	core/base/sized.h \
+	core/base/stop.c \
+	core/base/stop.h \
+	core/base/temporary.c \
+	core/base/temporary.h \
+	core/base/text.c \
+	core/base/text.h \
+	core/base/variables.c \
+	core/base/variables.h
 arithmetic_sources = core/arithmetic/arithmetic.c core/arithmetic/arithmetic.h \
 	core/arithmetic/portable.c core/arithmetic/portable.h
 guest_sources = core/guest/crash.c core/guest/crash.h core/guest/surroundings.c core/guest/surroundings.h
-config_sources = core/config/inifile.c core/config/inifile.h core/config/npy.h \
-	core/config/npy_read.c core/config/params.c core/config/params.h core/config/run_options.c \
-	core/config/run_options.h core/config/settings.c core/config/settings.h
-plugin_sources = core/plugin/accept.c core/plugin/accept.h core/plugin/blas_room.c core/plugin/blas_room.h core/plugin/channels.c \
-	core/plugin/channels.h core/hooks/hooks.c core/hooks/hooks.h core/plugin/descriptor.c core/plugin/descriptor.h \
-	core/plugin/elf_file.c core/plugin/elf_file.h core/plugin/env.c core/plugin/env_steps.c \
-	core/plugin/env_variables.c core/plugin/inquiry.c core/plugin/inquiry.h \
-	core/plugin/instance.c core/plugin/instance.h core/plugin/loader.c core/plugin/loader.h \
-	core/plugin/needs.c core/plugin/needs.h \
-	core/plugin/search_path.c core/plugin/search_path.h core/plugin/services.c core/plugin/services.h
+config_sources = \
+	core/config/inifile.c \
+	core/config/inifile.h \
+	core/config/npy.h \
+	core/config/npy_read.c \
+	core/config/params.c \
+	core/config/params.h \
+	core/config/run_options.c \
+	core/config/run_options.h \
+	core/config/settings.c \
+	core/config/settings.h
+plugin_sources = \
+	core/plugin/accept.c \
+	core/plugin/accept.h \
+	core/plugin/blas_room.c \
+	core/plugin/blas_room.h \
+	core/plugin/channels.c \
+	core/plugin/channels.h \
+	core/hooks/hooks.c \
+	core/hooks/hooks.h \
+	core/plugin/descriptor.c \
+	core/plugin/descriptor.h \
+	core/plugin/elf_file.c \
+	core/plugin/elf_file.h \
+	core/plugin/env.c \
+	core/plugin/env_steps.c \
+	core/plugin/env_variables.c \
+	core/plugin/inquiry.c \
+	core/plugin/inquiry.h \
+	core/plugin/instance.c \
+	core/plugin/instance.h \
+	core/plugin/loader.c \
+	core/plugin/loader.h \
+	core/plugin/needs.c \
+	core/plugin/needs.h \
+	core/plugin/search_path.c \
+	core/plugin/search_path.h \
+	core/plugin/services.c \
+	core/plugin/services.h
 scene_sources = core/scene/scene_write.h core/scene/scene_write.c
-worker_sources = core/worker/estate.c core/worker/estate.h core/worker/greeting.c core/worker/greeting.h core/worker/probe.c core/worker/probe.h core/worker/process.c \
-	core/worker/process.h core/worker/protocol.h core/worker/proxy.c core/worker/proxy.h \
-	core/worker/remote.c core/worker/remote.h core/worker/ring.c core/worker/ring.h \
-	core/worker/supervisor.c core/worker/supervisor.h
-evaluate_sources = core/evaluate/fix.c core/evaluate/fix.h core/evaluate/pool.c core/evaluate/pool.h \
-	core/evaluate/request.c core/evaluate/request.h \
-	core/evaluate/trust.c core/evaluate/trust.h
+worker_sources = \
+	core/worker/estate.c \
+	core/worker/estate.h \
+	core/worker/greeting.c \
+	core/worker/greeting.h \
+	core/worker/probe.c \
+	core/worker/probe.h \
+	core/worker/process.c \
+	core/worker/process.h \
+	core/worker/protocol.h \
+	core/worker/proxy.c \
+	core/worker/proxy.h \
+	core/worker/remote.c \
+	core/worker/remote.h \
+	core/worker/ring.c \
+	core/worker/ring.h \
+	core/worker/supervisor.c \
+	core/worker/supervisor.h
+evaluate_sources = \
+	core/evaluate/fix.c \
+	core/evaluate/fix.h \
+	core/evaluate/pool.c \
+	core/evaluate/pool.h \
+	core/evaluate/request.c \
+	core/evaluate/request.h \
+	core/evaluate/trust.c \
+	core/evaluate/trust.h
 snapshot_sources = core/snapshot/episode_scene.c core/snapshot/episode_scene.h core/snapshot/snapshot.c \
 	core/snapshot/snapshot.h
-store_sources = core/store/file_name.c core/store/file_name.h core/store/recorder.c core/store/recorder.h core/store/replay.c \
-	core/store/replay.h core/store/run_folder.c core/store/run_folder.h core/store/runlock.c \
-	core/store/runlock.h core/store/store.c core/store/store.h core/store/store_internal.h \
-	core/store/store_check.c core/store/store_long_path.c core/store/store_note.c core/store/store_present.c core/store/store_repair.c core/store/store_rows.c core/store/store_sql.c core/store/store_sum.c \
-	core/store/store_sum.h core/store/store_tables.c core/store/store_variables.c core/store/vacant.c
+store_sources = \
+	core/store/file_name.c \
+	core/store/file_name.h \
+	core/store/recorder.c \
+	core/store/recorder.h \
+	core/store/replay.c \
+	core/store/replay.h \
+	core/store/run_folder.c \
+	core/store/run_folder.h \
+	core/store/runlock.c \
+	core/store/runlock.h \
+	core/store/store.c \
+	core/store/store.h \
+	core/store/store_internal.h \
+	core/store/store_check.c \
+	core/store/store_long_path.c \
+	core/store/store_note.c \
+	core/store/store_present.c \
+	core/store/store_repair.c \
+	core/store/store_rows.c \
+	core/store/store_sql.c \
+	core/store/store_sum.c \
+	core/store/store_sum.h \
+	core/store/store_tables.c \
+	core/store/store_variables.c \
+	core/store/vacant.c
 progress_sources = core/progress/pieces.c core/progress/pieces.h core/progress/progress.c core/progress/progress.h \
 	core/progress/runs_table.c core/progress/runs_table.h
-run_sources = core/run/asked.c core/run/asked.h core/run/episodes.c core/run/episodes_back.c core/run/episodes_internal.h core/run/files.c core/run/files.h core/run/free_variables.c core/run/free_variables.h core/run/isolated.c core/run/isolated.h core/run/recommend.c core/run/recommend.h \
-	core/run/journal.c core/run/journal.h core/run/objective.c core/run/objective.h \
-	core/run/run.c core/run/run.h \
-	core/run/run_recheck.c core/run/run_series.c core/run/session.c core/run/session.h \
-	core/run/signals.c core/run/signals.h
-embed_sources = core/embed/embed.c core/embed/embed.h core/embed/environment.c \
-	core/embed/environment_internal.c core/embed/environment_internal.h \
-	core/embed/environment_scene.c core/embed/environment_steps.c core/embed/library.c core/embed/recording.c \
-	core/embed/recording.h core/embed/runner.c core/embed/search.c core/embed/search_internal.h
-cli_sources = core/cli/arguments.c core/cli/arguments.h core/cli/command.c core/cli/command.h \
-	core/cli/dispatch.c core/cli/dispatch.h core/cli/pictures.c core/cli/pictures.h \
-	core/cli/run_flags.c core/cli/run_flags.h
+run_sources = \
+	core/run/asked.c \
+	core/run/asked.h \
+	core/run/episodes.c \
+	core/run/episodes_back.c \
+	core/run/episodes_internal.h \
+	core/run/files.c \
+	core/run/files.h \
+	core/run/free_variables.c \
+	core/run/free_variables.h \
+	core/run/isolated.c \
+	core/run/isolated.h \
+	core/run/recommend.c \
+	core/run/recommend.h \
+	core/run/journal.c \
+	core/run/journal.h \
+	core/run/objective.c \
+	core/run/objective.h \
+	core/run/run.c \
+	core/run/run.h \
+	core/run/run_recheck.c \
+	core/run/run_series.c \
+	core/run/session.c \
+	core/run/session.h \
+	core/run/signals.c \
+	core/run/signals.h
+embed_sources = \
+	core/embed/embed.c \
+	core/embed/embed.h \
+	core/embed/environment.c \
+	core/embed/environment_internal.c \
+	core/embed/environment_internal.h \
+	core/embed/environment_scene.c \
+	core/embed/environment_steps.c \
+	core/embed/library.c \
+	core/embed/recording.c \
+	core/embed/recording.h \
+	core/embed/runner.c \
+	core/embed/search.c \
+	core/embed/search_internal.h
+cli_sources = \
+	core/cli/arguments.c \
+	core/cli/arguments.h \
+	core/cli/command.c \
+	core/cli/command.h \
+	core/cli/dispatch.c \
+	core/cli/dispatch.h \
+	core/cli/pictures.c \
+	core/cli/pictures.h \
+	core/cli/run_flags.c \
+	core/cli/run_flags.h
 
 core_libcore_la_SOURCES = $(base_sources) $(arithmetic_sources) $(config_sources) $(plugin_sources) $(scene_sources) $(guest_sources) \
 	$(worker_sources) $(evaluate_sources) $(snapshot_sources) $(store_sources) $(progress_sources) $(run_sources) \
@@ -87,5 +217,12 @@ dshost_SOURCES = core/cli/cmd_run.c core/cli/cmd_run.h core/cli/main.c
 # Evaluates for a host; it starts often, and needs little.
 pkglibexec_PROGRAMS += libexec/dshost-worker
 libexec_dshost_worker_LDADD = core/libcore.la $(INIH_LIBS)
-libexec_dshost_worker_SOURCES = core/worker/float_mode.c core/worker/float_mode.h core/worker/life.c core/worker/life.h \
-	core/worker/duty.c core/worker/duty.h core/worker/work.c core/worker/worker.c
+libexec_dshost_worker_SOURCES = \
+	core/worker/float_mode.c \
+	core/worker/float_mode.h \
+	core/worker/life.c \
+	core/worker/life.h \
+	core/worker/duty.c \
+	core/worker/duty.h \
+	core/worker/work.c \
+	core/worker/worker.c

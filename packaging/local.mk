@@ -4,9 +4,15 @@
 pythonpkgdir = $(datadir)/$(PACKAGE)/python/diffsim
 python_plugins = python/diffsim/_serve_errors.py python/diffsim/_serve_gradients.py python/diffsim/_serve_parameters.py \
 	python/diffsim/_serve_steps.py python/diffsim/plugin.py python/diffsim/serve.py
-python_bridges = python/diffsim/bridges/__init__.py python/diffsim/bridges/botorch.py python/diffsim/bridges/ioh.py \
-	python/diffsim/bridges/nevergrad.py python/diffsim/bridges/optuna.py python/diffsim/bridges/pycma.py \
-	python/diffsim/bridges/scipy.py python/diffsim/bridges/watch.py
+python_bridges = \
+	python/diffsim/bridges/__init__.py \
+	python/diffsim/bridges/botorch.py \
+	python/diffsim/bridges/ioh.py \
+	python/diffsim/bridges/nevergrad.py \
+	python/diffsim/bridges/optuna.py \
+	python/diffsim/bridges/pycma.py \
+	python/diffsim/bridges/scipy.py \
+	python/diffsim/bridges/watch.py
 python_peers = python/diffsim/bridges/plugins/peers.py
 dist_pythonpkg_DATA = $(python_package) $(python_plugins)
 pythonbridgesdir = $(pythonpkgdir)/bridges

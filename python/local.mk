@@ -6,9 +6,21 @@ python_package = %D%/diffsim/__init__.py %D%/diffsim/_calls.py %D%/diffsim/_envi
 	%D%/diffsim/py.typed %D%/diffsim/torch.py
 python_notebooks = %D%/notebooks/compare.py %D%/notebooks/first_search.py %D%/notebooks/fit_cloth.py \
 	%D%/notebooks/make_ipynb.py %D%/notebooks/my_function.py %D%/notebooks/policy_by_gradients.py
-python_tests = %D%/tests/misuse_plugins.py %D%/tests/peer_gym.py %D%/tests/peer_layers.py %D%/tests/peer_plugins.py %D%/tests/run.py %D%/tests/stepwise_plugins.py \
-	%D%/tests/support.py %D%/tests/test_environment.py %D%/tests/test_library.py %D%/tests/test_misuse.py %D%/tests/test_notebooks.py \
-	%D%/tests/test_plugins.py %D%/tests/test_run.py %D%/tests/test_stepwise.py
+python_tests = \
+	%D%/tests/misuse_plugins.py \
+	%D%/tests/peer_gym.py \
+	%D%/tests/peer_layers.py \
+	%D%/tests/peer_plugins.py \
+	%D%/tests/run.py \
+	%D%/tests/stepwise_plugins.py \
+	%D%/tests/support.py \
+	%D%/tests/test_environment.py \
+	%D%/tests/test_library.py \
+	%D%/tests/test_misuse.py \
+	%D%/tests/test_notebooks.py \
+	%D%/tests/test_plugins.py \
+	%D%/tests/test_run.py \
+	%D%/tests/test_stepwise.py
 EXTRA_DIST += %D%/README.md docs/python.md $(python_package) $(python_notebooks) $(python_tests) %D%/tests/package.sh %D%/tests/peers_slow.sh
 check_SCRIPTS += %D%/tests/package.sh
 slow_scripts += %D%/tests/peers_slow.sh

@@ -38,12 +38,12 @@ methods = plugins/optimizers/methods
 engines = plugins/envs/engines
 test_libs = %D%/support/libtest.la $(methods)/librace.la $(methods)/libcma.la $(methods)/libsquares.la $(methods)/libbayes.la \
 	$(methods)/libalpha.la $(methods)/librl.la $(methods)/libbase.la $(engines)/functions/libfunctions.la \
-	$(engines)/smoothing/libdistance.la $(engines)/foreign/libforeign.la $(engines)/chain/libchain.la $(engines)/contact/libcontact.la \
-	$(engines)/penalty/libpenalty.la $(engines)/cloth/libcloth.la $(engines)/soft/libsoft.la $(engines)/swept/libswept.la \
-	$(engines)/film/libfilm.la $(engines)/fem/libfem.la $(engines)/control/libcontrol.la \
-	$(engines)/render/librender.la $(engines)/render/libreadpng.la $(engines)/mpm/libtasks.la \
-	$(engines)/rigid/librigid.la $(engines)/pendulum/libpendulum.la \
-	$(engines)/pendulum/libcompound.la $(engines)/recording/librecording.la $(engines)/throw/libthrow.la $(engines)/billiards/libbilliards.la $(engines)/smoke/libsmoke.la \
+	$(engines)/physics/smoothing/libdistance.la $(engines)/ffi/libforeign.la $(engines)/physics/chain/libchain.la $(engines)/physics/contact/libcontact.la \
+	$(engines)/physics/penalty/libpenalty.la $(engines)/physics/cloth/libcloth.la $(engines)/physics/soft/libsoft.la $(engines)/rendering/swept/libswept.la \
+	$(engines)/rendering/film/libfilm.la $(engines)/physics/fem/libfem.la $(engines)/physics/control/libcontrol.la \
+	$(engines)/rendering/render/librender.la $(engines)/rendering/render/libreadpng.la $(engines)/physics/mpm/libtasks.la \
+	$(engines)/physics/rigid/librigid.la $(engines)/physics/pendulum/libpendulum.la \
+	$(engines)/physics/pendulum/libcompound.la $(engines)/data/librecording.la $(engines)/physics/throw/libthrow.la $(engines)/physics/billiards/libbilliards.la $(engines)/physics/smoke/libsmoke.la \
 	$(tools_link) $(CMOCKA_LIBS)
 
 # The archives of test_libs, and what they need of the system: libtool takes a second for each program to find that out.
@@ -58,22 +58,38 @@ if !FUZZERS
 endif
 if HAVE_CMOCKA
 %C%_support_libtest_la_SOURCES += \
-	%D%/envs/engines/mpm/mpm_random.h %D%/envs/engines/mpm/mpm_support.c \
-	%D%/envs/engines/mpm/mpm_support.h %D%/envs/engines/render/render_cases.h %D%/support/rigid_cases.c \
-	%D%/support/rigid_cases.h %D%/envs/engines/fem/everything.c %D%/envs/engines/fem/everything.h \
-	%D%/envs/engines/fem/fem_scenes.c %D%/envs/engines/fem/fem_scenes.h \
-	%D%/support/differences.c %D%/support/differences.h \
-	%D%/optimizers/methods/cma_cases.c %D%/optimizers/methods/cma_cases.h \
-	%D%/optimizers/optimizer_cases.c %D%/optimizers/optimizer_cases.h \
-	%D%/support/host.c %D%/support/host.h %D%/support/sanitizers.h \
-	%D%/support/rl.c %D%/support/rl.h %D%/support/objective.c \
-	%D%/support/objective.h %D%/support/functions.h %D%/support/golden.h \
-	%D%/support/synthetic_scene.h %D%/support/temporary.h
+	%D%/envs/engines/physics/mpm/mpm_random.h \
+	%D%/envs/engines/physics/mpm/mpm_support.c \
+	%D%/envs/engines/physics/mpm/mpm_support.h \
+	%D%/envs/engines/rendering/render/render_cases.h \
+	%D%/support/rigid_cases.c \
+	%D%/support/rigid_cases.h \
+	%D%/envs/engines/physics/fem/everything.c \
+	%D%/envs/engines/physics/fem/everything.h \
+	%D%/envs/engines/physics/fem/fem_scenes.c \
+	%D%/envs/engines/physics/fem/fem_scenes.h \
+	%D%/support/differences.c \
+	%D%/support/differences.h \
+	%D%/optimizers/methods/cma_cases.c \
+	%D%/optimizers/methods/cma_cases.h \
+	%D%/optimizers/optimizer_cases.c \
+	%D%/optimizers/optimizer_cases.h \
+	%D%/support/host.c \
+	%D%/support/host.h \
+	%D%/support/sanitizers.h \
+	%D%/support/rl.c \
+	%D%/support/rl.h \
+	%D%/support/objective.c \
+	%D%/support/objective.h \
+	%D%/support/functions.h \
+	%D%/support/golden.h \
+	%D%/support/synthetic_scene.h \
+	%D%/support/temporary.h
 
 if !SHORT_CHECK
 check_PROGRAMS += \
 	%D%/envs/test_fluid %D%/envs/test_cloth_scenes %D%/envs/test_image_losses %D%/envs/test_soft_scenes \
-	%D%/envs/test_mpm_plugins %D%/envs/test_mpm_derivatives %D%/envs/engines/mpm/test_mpm_fast %D%/envs/engines/fem/test_fem_scenes \
+	%D%/envs/test_mpm_plugins %D%/envs/test_mpm_derivatives %D%/envs/engines/physics/mpm/test_mpm_fast %D%/envs/engines/physics/fem/test_fem_scenes \
 	%D%/optimizers/test_stepwise %D%/optimizers/test_stepwise_gradient %D%/optimizers/test_rl %D%/optimizers/test_leaprefine \
 	%D%/optimizers/test_racer %D%/optimizers/test_invariance
 endif
@@ -100,29 +116,29 @@ if HAVE_WEBP
 endif
 
 check_PROGRAMS += \
-	%D%/envs/engines/fem/test_fem_episode %D%/envs/engines/fem/test_fem_gradient \
-	%D%/envs/engines/fem/test_fem_laws %D%/envs/engines/fem/test_fem_recorded \
-	%D%/envs/engines/fem/test_fem_mesh \
-	%D%/envs/engines/film/test_film %D%/envs/engines/mpm/test_mpm_bad \
-	%D%/envs/engines/mpm/test_mpm_golden %D%/envs/engines/mpm/test_mpm_golden_fast \
-	%D%/envs/engines/mpm/test_mpm_laws %D%/envs/engines/mpm/test_mpm_parts \
-	%D%/envs/engines/mpm/test_mpm_step %D%/envs/engines/mpm/test_mpm_tools \
+	%D%/envs/engines/physics/fem/test_fem_episode %D%/envs/engines/physics/fem/test_fem_gradient \
+	%D%/envs/engines/physics/fem/test_fem_laws %D%/envs/engines/physics/fem/test_fem_recorded \
+	%D%/envs/engines/physics/fem/test_fem_mesh \
+	%D%/envs/engines/rendering/film/test_film %D%/envs/engines/physics/mpm/test_mpm_bad \
+	%D%/envs/engines/physics/mpm/test_mpm_golden %D%/envs/engines/physics/mpm/test_mpm_golden_fast \
+	%D%/envs/engines/physics/mpm/test_mpm_laws %D%/envs/engines/physics/mpm/test_mpm_parts \
+	%D%/envs/engines/physics/mpm/test_mpm_step %D%/envs/engines/physics/mpm/test_mpm_tools \
 	%D%/envs/engines/neural/test_hybrid %D%/envs/engines/neural/test_network \
-	%D%/envs/engines/render/test_dibr %D%/envs/engines/render/test_read_png \
-	%D%/envs/engines/render/test_render %D%/envs/engines/render/test_softras \
-	%D%/envs/engines/render/test_splat %D%/envs/engines/render/test_video \
-	%D%/envs/engines/test_bbob %D%/envs/engines/test_chain %D%/envs/engines/test_cloth \
-	%D%/envs/engines/test_contact %D%/envs/engines/test_control %D%/envs/engines/test_floor_ball %D%/envs/engines/rigid/test_mass %D%/envs/engines/rigid/test_momentum \
-	%D%/envs/engines/rigid/test_rigid %D%/envs/engines/pendulum/test_ode_pendulum \
-	%D%/envs/engines/smoke/test_smoke %D%/envs/test_analytic %D%/envs/test_bounce \
+	%D%/envs/engines/rendering/render/test_dibr %D%/envs/engines/rendering/render/test_read_png \
+	%D%/envs/engines/rendering/render/test_render %D%/envs/engines/rendering/render/test_softras \
+	%D%/envs/engines/rendering/render/test_splat %D%/envs/engines/rendering/render/test_video \
+	%D%/envs/test_bbob %D%/envs/engines/physics/test_chain %D%/envs/engines/physics/test_cloth \
+	%D%/envs/engines/physics/test_contact %D%/envs/engines/physics/test_control %D%/envs/engines/physics/test_floor_ball %D%/envs/engines/physics/rigid/test_mass %D%/envs/engines/physics/rigid/test_momentum \
+	%D%/envs/engines/physics/rigid/test_rigid %D%/envs/engines/physics/pendulum/test_ode_pendulum \
+	%D%/envs/engines/physics/smoke/test_smoke %D%/envs/test_analytic %D%/envs/test_bounce \
 	%D%/envs/test_box %D%/envs/test_cartpole %D%/envs/test_env_kit %D%/envs/test_cartpole_gym \
 	%D%/envs/test_foreign %D%/envs/test_near_optimum %D%/envs/test_pendulum %D%/envs/test_pinball \
 	%D%/envs/smoothing/test_distance %D%/envs/smoothing/test_functions %D%/envs/smoothing/test_rollouts \
-	%D%/envs/smoothing/test_score %D%/envs/test_swept_scenes %D%/envs/test_drawn_objects %D%/envs/engines/test_recording %D%/envs/engines/test_vector_math \
+	%D%/envs/smoothing/test_score %D%/envs/test_swept_scenes %D%/envs/test_drawn_objects %D%/envs/engines/data/test_recording %D%/envs/test_vector_math \
 	%D%/envs/engines/kit/test_team %D%/envs/engines/kit/test_memory_share \
 	%D%/envs/test_double_pendulum %D%/envs/test_identification %D%/envs/test_pendulum_regression %D%/envs/test_cube_throw %D%/envs/test_billiards
-%C%_envs_engines_mpm_test_mpm_golden_fast_SOURCES = %D%/envs/engines/mpm/test_mpm_golden.c
-%C%_envs_engines_mpm_test_mpm_golden_fast_CPPFLAGS = $(AM_CPPFLAGS) -DFAST
+%C%_envs_engines_physics_mpm_test_mpm_golden_fast_SOURCES = %D%/envs/engines/physics/mpm/test_mpm_golden.c
+%C%_envs_engines_physics_mpm_test_mpm_golden_fast_CPPFLAGS = $(AM_CPPFLAGS) -DFAST
 
 check_PROGRAMS += \
 	%D%/optimizers/methods/test_acquisition %D%/optimizers/methods/test_cma \
@@ -180,23 +196,74 @@ check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badop
 
 # Left out of a short check: what takes long, and what asks nothing of where it lies. The longest first: whoever has more
 # jobs than processors is not left with one of them in the end.
-long_scripts = %D%/cli/tools/check/check_plugins.sh %D%/cli/plugins/languages.sh %D%/cli/store/stored.sh \
-	%D%/cli/tools/check/check.sh %D%/abi/grow.sh %D%/cli/plugins/rogue.sh %D%/cli/plugins/wild.sh \
-	%D%/cli/portable.sh %D%/cli/tools/bench/progress.sh %D%/cli/plugins/isolate_optimizer.sh \
-	%D%/cli/tools/check/check_gradient.sh %D%/abi/headers.sh %D%/cli/tools/report_tables.sh %D%/cli/tools/tables.sh \
-	%D%/cli/tools/landscape.sh %D%/cli/store/kill.sh %D%/cli/store/kill_channels.sh %D%/cli/store/kill_lm.sh \
-	%D%/cli/store/kill_pbh.sh %D%/cli/fix.sh %D%/cli/limits.sh %D%/cli/methods/optimizers.sh \
-	%D%/cli/methods/policy_gradient.sh %D%/cli/methods/rl.sh %D%/cli/store/outside.sh %D%/cli/methods/squares.sh %D%/cli/methods/units.sh \
-	%D%/cli/methods/identification.sh %D%/cli/tools/bench/bench.sh %D%/cli/tools/bench/bench_held.sh \
-	%D%/cli/tools/bench/bench_kill.sh %D%/cli/tools/bench/bench_merge.sh %D%/cli/tools/gradients.sh \
-	%D%/cli/tools/landscape_kill.sh %D%/cli/tools/report.sh %D%/cli/tools/report_sets.sh %D%/cli/plugins/calls.sh %D%/cli/plugins/channels.sh \
-	%D%/cli/plugins/faults.sh %D%/cli/plugins/ffi.sh %D%/cli/full.sh %D%/cli/plugins/loader.sh \
-	%D%/cli/methods/optimizer_edges.sh %D%/cli/plugins/own_process.sh %D%/cli/tools/policy.sh \
-	%D%/cli/tools/view/view.sh %D%/cli/tools/view/view_files.sh %D%/cli/tools/view/view_live.sh
-short_scripts = %D%/cli/plugins/python_plugins.sh %D%/cli/plugins/examples.sh %D%/cli/install/install.sh \
-	%D%/cli/tools/new.sh %D%/cli/tools/bench/mpi.sh %D%/cli/plugins/plugins.sh %D%/abi/exports.sh %D%/cli/docs.sh \
-	%D%/cli/eval.sh %D%/cli/flags.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/messages.sh %D%/cli/programs.sh \
-	%D%/cli/install/quickstart.sh %D%/cli/methods/recordings.sh %D%/cli/run.sh %D%/layers.sh
+long_scripts = \
+	%D%/cli/tools/check/check_plugins.sh \
+	%D%/cli/plugins/languages.sh \
+	%D%/cli/store/stored.sh \
+	%D%/cli/tools/check/check.sh \
+	%D%/abi/grow.sh \
+	%D%/cli/plugins/rogue.sh \
+	%D%/cli/plugins/wild.sh \
+	%D%/cli/portable.sh \
+	%D%/cli/tools/bench/progress.sh \
+	%D%/cli/plugins/isolate_optimizer.sh \
+	%D%/cli/tools/check/check_gradient.sh \
+	%D%/abi/headers.sh \
+	%D%/cli/tools/report_tables.sh \
+	%D%/cli/tools/tables.sh \
+	%D%/cli/tools/landscape.sh \
+	%D%/cli/store/kill.sh \
+	%D%/cli/store/kill_channels.sh \
+	%D%/cli/store/kill_lm.sh \
+	%D%/cli/store/kill_pbh.sh \
+	%D%/cli/fix.sh \
+	%D%/cli/limits.sh \
+	%D%/cli/methods/optimizers.sh \
+	%D%/cli/methods/policy_gradient.sh \
+	%D%/cli/methods/rl.sh \
+	%D%/cli/store/outside.sh \
+	%D%/cli/methods/squares.sh \
+	%D%/cli/methods/units.sh \
+	%D%/cli/methods/identification.sh \
+	%D%/cli/tools/bench/bench.sh \
+	%D%/cli/tools/bench/bench_held.sh \
+	%D%/cli/tools/bench/bench_kill.sh \
+	%D%/cli/tools/bench/bench_merge.sh \
+	%D%/cli/tools/gradients.sh \
+	%D%/cli/tools/landscape_kill.sh \
+	%D%/cli/tools/report.sh \
+	%D%/cli/tools/report_sets.sh \
+	%D%/cli/plugins/calls.sh \
+	%D%/cli/plugins/channels.sh \
+	%D%/cli/plugins/faults.sh \
+	%D%/cli/plugins/ffi.sh \
+	%D%/cli/full.sh \
+	%D%/cli/plugins/loader.sh \
+	%D%/cli/methods/optimizer_edges.sh \
+	%D%/cli/plugins/own_process.sh \
+	%D%/cli/tools/policy.sh \
+	%D%/cli/tools/view/view.sh \
+	%D%/cli/tools/view/view_files.sh \
+	%D%/cli/tools/view/view_live.sh
+short_scripts = \
+	%D%/cli/plugins/python_plugins.sh \
+	%D%/cli/plugins/examples.sh \
+	%D%/cli/install/install.sh \
+	%D%/cli/tools/new.sh \
+	%D%/cli/tools/bench/mpi.sh \
+	%D%/cli/plugins/plugins.sh \
+	%D%/abi/exports.sh \
+	%D%/cli/docs.sh \
+	%D%/cli/eval.sh \
+	%D%/cli/flags.sh \
+	%D%/cli/ini.sh \
+	%D%/cli/inputs.sh \
+	%D%/cli/messages.sh \
+	%D%/cli/programs.sh \
+	%D%/cli/install/quickstart.sh \
+	%D%/cli/methods/recordings.sh \
+	%D%/cli/run.sh \
+	%D%/layers.sh
 EXTRA_DIST += $(long_scripts) $(short_scripts)
 EXTRA_DIST += %D%/cli/plugins/faulty_plugins.py %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh \
 	%D%/cli/portable_cases.sh %D%/cli/tools/bench/bench_lib.sh %D%/cli/tools/view/view_readers.py \
@@ -205,37 +272,45 @@ EXTRA_DIST += %D%/cli/plugins/faulty_plugins.py %D%/support/tap-wrap.sh %D%/supp
 	%D%/bad %D%/data $(slow_scripts) %D%/cli/tools/results_slow.py core/LAYERS
 
 # Programs and scripts that take minutes: `make check-slow`.
-slow_scripts = %D%/cli/install/deb_slow.sh %D%/cli/install/wheel_slow.sh %D%/cli/store/kill_every_slow.sh \
-	%D%/cli/methods/optimizers_slow.sh %D%/cli/methods/orders_slow.sh %D%/cli/methods/recordings_slow.sh \
+slow_scripts = \
+	%D%/cli/install/deb_slow.sh \
+	%D%/cli/install/wheel_slow.sh \
+	%D%/cli/store/kill_every_slow.sh \
+	%D%/cli/methods/optimizers_slow.sh \
+	%D%/cli/methods/orders_slow.sh \
+	%D%/cli/methods/recordings_slow.sh \
 	%D%/cli/portable_slow.sh \
-	%D%/cli/install/install_slow.sh %D%/cli/tools/bench/bench_kill_slow.sh \
+	%D%/cli/install/install_slow.sh \
+	%D%/cli/tools/bench/bench_kill_slow.sh \
 	%D%/cli/tools/check/check_gradients_slow.sh \
-	%D%/cli/tools/bench/mpi_slow.sh %D%/cli/tools/view/pages_browser_slow.sh \
-	%D%/cli/tools/view/view_readers_slow.sh %D%/cli/tools/view/view_browser_slow.sh \
+	%D%/cli/tools/bench/mpi_slow.sh \
+	%D%/cli/tools/view/pages_browser_slow.sh \
+	%D%/cli/tools/view/view_readers_slow.sh \
+	%D%/cli/tools/view/view_browser_slow.sh \
 	%D%/cli/tools/results_slow.sh
-SLOW_TESTS = %D%/envs/test_box_slow %D%/envs/engines/fem/test_fem_episode_slow %D%/envs/engines/fem/test_fem_scenes_slow \
+SLOW_TESTS = %D%/envs/test_box_slow %D%/envs/engines/physics/fem/test_fem_episode_slow %D%/envs/engines/physics/fem/test_fem_scenes_slow \
 	%D%/optimizers/methods/test_cma_evals_slow %D%/envs/test_pinball_slow %D%/optimizers/slow_bo \
-	%D%/envs/engines/mpm/test_mpm_golden_slow %D%/envs/engines/mpm/test_mpm_tables \
-	%D%/envs/engines/mpm/test_mpm_gradient %D%/envs/engines/mpm/test_mpm_golden_fast_slow \
-	%D%/envs/engines/smoke/test_smoke_slow %D%/envs/test_fluid_slow %D%/optimizers/slow_rl %D%/tools/results/slow_results \
+	%D%/envs/engines/physics/mpm/test_mpm_golden_slow %D%/envs/engines/physics/mpm/test_mpm_tables \
+	%D%/envs/engines/physics/mpm/test_mpm_gradient %D%/envs/engines/physics/mpm/test_mpm_golden_fast_slow \
+	%D%/envs/engines/physics/smoke/test_smoke_slow %D%/envs/test_fluid_slow %D%/optimizers/slow_rl %D%/tools/results/slow_results \
 	%D%/fuzz/parameters_slow
 EXTRA_PROGRAMS += $(SLOW_TESTS)
-%C%_envs_engines_fem_test_fem_episode_slow_SOURCES = %D%/envs/engines/fem/test_fem_episode.c
-%C%_envs_engines_fem_test_fem_episode_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
-%C%_envs_engines_fem_test_fem_scenes_slow_SOURCES = %D%/envs/engines/fem/test_fem_scenes.c
-%C%_envs_engines_fem_test_fem_scenes_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
+%C%_envs_engines_physics_fem_test_fem_episode_slow_SOURCES = %D%/envs/engines/physics/fem/test_fem_episode.c
+%C%_envs_engines_physics_fem_test_fem_episode_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
+%C%_envs_engines_physics_fem_test_fem_scenes_slow_SOURCES = %D%/envs/engines/physics/fem/test_fem_scenes.c
+%C%_envs_engines_physics_fem_test_fem_scenes_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 %C%_optimizers_methods_test_cma_evals_slow_SOURCES = %D%/optimizers/methods/test_cma_evals.c
 %C%_optimizers_methods_test_cma_evals_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 %C%_envs_test_box_slow_SOURCES = %D%/envs/test_box.c
 %C%_envs_test_box_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 %C%_envs_test_pinball_slow_SOURCES = %D%/envs/test_pinball.c
 %C%_envs_test_pinball_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
-%C%_envs_engines_mpm_test_mpm_golden_slow_SOURCES = %D%/envs/engines/mpm/test_mpm_golden.c
-%C%_envs_engines_mpm_test_mpm_golden_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
-%C%_envs_engines_mpm_test_mpm_golden_fast_slow_SOURCES = %D%/envs/engines/mpm/test_mpm_golden.c
-%C%_envs_engines_mpm_test_mpm_golden_fast_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW -DFAST
-%C%_envs_engines_smoke_test_smoke_slow_SOURCES = %D%/envs/engines/smoke/test_smoke.c
-%C%_envs_engines_smoke_test_smoke_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
+%C%_envs_engines_physics_mpm_test_mpm_golden_slow_SOURCES = %D%/envs/engines/physics/mpm/test_mpm_golden.c
+%C%_envs_engines_physics_mpm_test_mpm_golden_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
+%C%_envs_engines_physics_mpm_test_mpm_golden_fast_slow_SOURCES = %D%/envs/engines/physics/mpm/test_mpm_golden.c
+%C%_envs_engines_physics_mpm_test_mpm_golden_fast_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW -DFAST
+%C%_envs_engines_physics_smoke_test_smoke_slow_SOURCES = %D%/envs/engines/physics/smoke/test_smoke.c
+%C%_envs_engines_physics_smoke_test_smoke_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 %C%_envs_test_fluid_slow_SOURCES = %D%/envs/test_fluid.c
 %C%_envs_test_fluid_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 %C%_tools_results_slow_results_SOURCES = %D%/tools/results/test_results.c
@@ -249,10 +324,21 @@ $(webp_tests): LDADD = $(test_archives) $(WEBPDEMUX_LIBS)
 $(filter-out $(library_tests),$(test_programs)): private LINK = $(CCLD) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@
 $(test_programs): $(filter %.la,$(test_libs))
 # These try less in `make check` than with CHECK_ALL set.
-wide_tests = %D%/abi/grow.sh %D%/cli/tools/check/check.sh %D%/cli/tools/check/check_plugins.sh %D%/cli/tools/check/check_gradient.sh %D%/cli/tools/tables.sh \
-	%D%/cli/plugins/examples.sh %D%/cli/plugins/python_plugins.sh %D%/cli/plugins/rogue.sh %D%/cli/plugins/wild.sh \
-	%D%/cli/plugins/languages.sh %D%/cli/portable.sh %D%/cli/store/stored.sh %D%/cli/methods/squares.sh
-wide_programs = %D%/core/store/test_store %D%/envs/engines/mpm/test_mpm_fast %D%/envs/smoothing/test_distance \
+wide_tests = \
+	%D%/abi/grow.sh \
+	%D%/cli/tools/check/check.sh \
+	%D%/cli/tools/check/check_plugins.sh \
+	%D%/cli/tools/check/check_gradient.sh \
+	%D%/cli/tools/tables.sh \
+	%D%/cli/plugins/examples.sh \
+	%D%/cli/plugins/python_plugins.sh \
+	%D%/cli/plugins/rogue.sh \
+	%D%/cli/plugins/wild.sh \
+	%D%/cli/plugins/languages.sh \
+	%D%/cli/portable.sh \
+	%D%/cli/store/stored.sh \
+	%D%/cli/methods/squares.sh
+wide_programs = %D%/core/store/test_store %D%/envs/engines/physics/mpm/test_mpm_fast %D%/envs/smoothing/test_distance \
 	%D%/envs/smoothing/test_rollouts %D%/envs/test_identification %D%/envs/test_image_losses %D%/envs/test_mpm_derivatives \
 	%D%/envs/test_mpm_plugins %D%/optimizers/test_racer %D%/optimizers/test_leaprefine \
 	%D%/optimizers/methods/test_cma

@@ -5,105 +5,296 @@ pictures_link = tools/libpictures.la core/libcore.la $(CAIRO_LIBS) $(ZLIB_LIBS) 
 tools_link = tools/libtools.la tools/libpictures.la core/libcore.la $(CAIRO_LIBS) $(WEBP_LIBS) $(ZLIB_LIBS) $(core_libs)
 LDADD = $(tools_link)
 noinst_LTLIBRARIES += tools/libtools.la
-tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stats/distribution.c \
-	%D%/stats/distribution.h %D%/stats/friedman.c %D%/stats/friedman.h %D%/stats/hypothesis.c %D%/stats/hypothesis.h %D%/stats/sample.c \
+tools_libtools_la_SOURCES = \
+	%D%/stats/aggregate.c \
+	%D%/stats/aggregate.h \
+	%D%/stats/distribution.c \
+	%D%/stats/distribution.h \
+	%D%/stats/friedman.c \
+	%D%/stats/friedman.h \
+	%D%/stats/hypothesis.c \
+	%D%/stats/hypothesis.h \
+	%D%/stats/sample.c \
 	%D%/stats/sample.h \
-	%D%/plot/plot_contour.c %D%/plot/plot_contour.h %D%/plot/plot_groups.c \
-	%D%/plot/plot_groups.h %D%/plot/plot_lines.c %D%/plot/plot_lines.h %D%/plot/plot_marker.c %D%/plot/plot_marker.h %D%/plot/plot_map.c \
-	%D%/plot/plot_map.h %D%/plot/plot_panels.c %D%/plot/plot_panels.h \
-	%D%/page/html.c %D%/page/html.h %D%/page/page.c %D%/page/page.h %D%/page/page_texts.h \
-	%D%/compare/compare.c %D%/compare/compare.h %D%/results/disambiguate.c %D%/results/mixed.c \
-	%D%/results/export.c %D%/results/export.h %D%/results/export_bench.c %D%/results/export_earlier.c %D%/results/export_earlier.h \
-	%D%/results/export_table.c %D%/results/npy_names.c %D%/results/npy_names.h \
-	%D%/results/npy_write.c %D%/results/npy_write.h %D%/results/pool.c \
-	%D%/results/printer.c %D%/results/printer.h \
-	%D%/tables/csv.c %D%/tables/csv.h %D%/tables/join.c %D%/tables/only.c %D%/tables/run_table.c %D%/tables/run_table.h \
-	%D%/film/film.h %D%/film/film_ffmpeg.c %D%/film/film_frame.c %D%/film/film_frame.h %D%/film/film_png.c \
-	%D%/film/film_webp.c %D%/film/film_write.c %D%/film/film_write.h \
-	%D%/exchange/exchange.h %D%/exchange/exchange_obj.c %D%/exchange/exchange_ply.c %D%/exchange/exchange_usd.c \
-	%D%/exchange/exchange_vtk.c %D%/exchange/present.c %D%/exchange/present.h %D%/exchange/series.c %D%/exchange/series.h %D%/exchange/surface.c \
+	%D%/plot/plot_contour.c \
+	%D%/plot/plot_contour.h \
+	%D%/plot/plot_groups.c \
+	%D%/plot/plot_groups.h \
+	%D%/plot/plot_lines.c \
+	%D%/plot/plot_lines.h \
+	%D%/plot/plot_marker.c \
+	%D%/plot/plot_marker.h \
+	%D%/plot/plot_map.c \
+	%D%/plot/plot_map.h \
+	%D%/plot/plot_panels.c \
+	%D%/plot/plot_panels.h \
+	%D%/page/html.c \
+	%D%/page/html.h \
+	%D%/page/page.c \
+	%D%/page/page.h \
+	%D%/page/page_texts.h \
+	%D%/compare/compare.c \
+	%D%/compare/compare.h \
+	%D%/results/disambiguate.c \
+	%D%/results/mixed.c \
+	%D%/results/export.c \
+	%D%/results/export.h \
+	%D%/results/export_bench.c \
+	%D%/results/export_earlier.c \
+	%D%/results/export_earlier.h \
+	%D%/results/export_table.c \
+	%D%/results/npy_names.c \
+	%D%/results/npy_names.h \
+	%D%/results/npy_write.c \
+	%D%/results/npy_write.h \
+	%D%/results/pool.c \
+	%D%/results/printer.c \
+	%D%/results/printer.h \
+	%D%/tables/csv.c \
+	%D%/tables/csv.h \
+	%D%/tables/join.c \
+	%D%/tables/only.c \
+	%D%/tables/run_table.c \
+	%D%/tables/run_table.h \
+	%D%/film/film.h \
+	%D%/film/film_ffmpeg.c \
+	%D%/film/film_frame.c \
+	%D%/film/film_frame.h \
+	%D%/film/film_png.c \
+	%D%/film/film_webp.c \
+	%D%/film/film_write.c \
+	%D%/film/film_write.h \
+	%D%/exchange/exchange.h \
+	%D%/exchange/exchange_obj.c \
+	%D%/exchange/exchange_ply.c \
+	%D%/exchange/exchange_usd.c \
+	%D%/exchange/exchange_vtk.c \
+	%D%/exchange/present.c \
+	%D%/exchange/present.h \
+	%D%/exchange/series.c \
+	%D%/exchange/series.h \
+	%D%/exchange/surface.c \
 	%D%/exchange/surface.h \
-	%D%/results/trajectory.c %D%/policy/npz_read.c %D%/policy/npz_read.h %D%/policy/policy.c \
-	%D%/policy/policy.h %D%/policy/policy_play.c %D%/policy/policy_play.h \
-	%D%/view/live_request.c %D%/view/live_request.h \
-	%D%/report/report_make.c %D%/report/report.h %D%/report/report_read.c %D%/report/report_read.h %D%/report/report_csv.c %D%/report/report_csv.h \
-	%D%/report/report_figures.c %D%/report/report_figures.h %D%/report/report_overall.c \
-	%D%/report/report_page.c %D%/report/report_page.h \
-	%D%/report/report_overview.c %D%/report/report_overview.h \
-	%D%/report/report_episodes.c %D%/report/report_episodes.h %D%/report/report_point.c \
-	%D%/report/report_point.h %D%/report/report_settings.c %D%/report/report_settings.h \
-	%D%/table/grid.c %D%/table/grid.h \
-	%D%/report/report_style.c %D%/report/report_style.h %D%/report/report_tables.c \
+	%D%/results/trajectory.c \
+	%D%/policy/npz_read.c \
+	%D%/policy/npz_read.h \
+	%D%/policy/policy.c \
+	%D%/policy/policy.h \
+	%D%/policy/policy_play.c \
+	%D%/policy/policy_play.h \
+	%D%/view/live_request.c \
+	%D%/view/live_request.h \
+	%D%/report/report_make.c \
+	%D%/report/report.h \
+	%D%/report/report_read.c \
+	%D%/report/report_read.h \
+	%D%/report/report_csv.c \
+	%D%/report/report_csv.h \
+	%D%/report/report_figures.c \
+	%D%/report/report_figures.h \
+	%D%/report/report_overall.c \
+	%D%/report/report_page.c \
+	%D%/report/report_page.h \
+	%D%/report/report_overview.c \
+	%D%/report/report_overview.h \
+	%D%/report/report_episodes.c \
+	%D%/report/report_episodes.h \
+	%D%/report/report_point.c \
+	%D%/report/report_point.h \
+	%D%/report/report_settings.c \
+	%D%/report/report_settings.h \
+	%D%/table/grid.c \
+	%D%/table/grid.h \
+	%D%/report/report_style.c \
+	%D%/report/report_style.h \
+	%D%/report/report_tables.c \
 	%D%/report/report_tables.h \
-	%D%/gradients/estimate.c %D%/gradients/estimate.h %D%/gradients/gradients.h \
-	%D%/gradients/gradients_cell.c %D%/gradients/gradients_internal.h \
-	%D%/gradients/gradients_options.c %D%/gradients/gradients_options.h \
-	%D%/gradients/gradients_pictures.c %D%/gradients/gradients_report.c \
-	%D%/gradients/gradients_run.c %D%/gradients/gradients_sample.c \
-	%D%/gradients/gradients_sample.h %D%/gradients/gradients_sweep.c \
+	%D%/gradients/estimate.c \
+	%D%/gradients/estimate.h \
+	%D%/gradients/gradients.h \
+	%D%/gradients/gradients_cell.c \
+	%D%/gradients/gradients_internal.h \
+	%D%/gradients/gradients_options.c \
+	%D%/gradients/gradients_options.h \
+	%D%/gradients/gradients_pictures.c \
+	%D%/gradients/gradients_report.c \
+	%D%/gradients/gradients_run.c \
+	%D%/gradients/gradients_sample.c \
+	%D%/gradients/gradients_sample.h \
+	%D%/gradients/gradients_sweep.c \
 	%D%/gradients/gradients_sweep.h \
-	%D%/landscape/landscape.h %D%/landscape/landscape_basins.c \
-	%D%/landscape/landscape_evaluate.c %D%/landscape/landscape_files.c \
-	%D%/landscape/landscape_gradient.c %D%/landscape/landscape_internal.h \
-	%D%/landscape/landscape_loss.c %D%/landscape/landscape_marks.c %D%/landscape/landscape_measure.h \
-	%D%/landscape/landscape_page.c %D%/landscape/landscape_scale.c %D%/landscape/page_texts.h \
-	%D%/landscape/landscape_options.c %D%/landscape/landscape_options.h \
-	%D%/landscape/landscape_pictures.c %D%/landscape/landscape_report.c \
-	%D%/landscape/landscape_run.c %D%/landscape/landscape_run_path.c \
-	%D%/landscape/landscape_slice.c %D%/landscape/landscape_slice.h \
-	%D%/landscape/landscape_survey.c %D%/landscape/landscape_time.c \
-	%D%/landscape/landscape_verdict.c %D%/landscape/landscape_verdict.h %D%/bench/bench_file.c \
-	%D%/bench/bench_file.h %D%/bench/bench_lines.c %D%/bench/bench_lines.h \
-	%D%/bench/bench_loop.c %D%/bench/bench_loop.h %D%/bench/bench_parts.c \
-	%D%/bench/bench_parts.h %D%/bench/bench_plan.c %D%/bench/bench_plan.h \
-	%D%/bench/bench_progress.c %D%/bench/bench_state.c %D%/bench/bench_state.h \
-	%D%/bench/bench_sweep.c %D%/bench/bench_sweep.h %D%/bench/bench_trial.c \
-	%D%/bench/bench_trial.h %D%/bench/bench_work.c %D%/bench/bench_work.h \
-	%D%/bench/bench_write.c %D%/bench/existing_runs.c %D%/bench/optimizer_cost.c \
-	%D%/bench/optimizer_cost.h %D%/merge/bench_merge.c %D%/merge/bench_merge.h \
-	%D%/merge/compare_runs.c %D%/merge/compare_runs.h %D%/ranks/ranks.c %D%/ranks/ranks.h \
-	%D%/harness/check.h %D%/harness/check_apart.c %D%/harness/check_apart.h \
+	%D%/landscape/landscape.h \
+	%D%/landscape/landscape_basins.c \
+	%D%/landscape/landscape_evaluate.c \
+	%D%/landscape/landscape_files.c \
+	%D%/landscape/landscape_gradient.c \
+	%D%/landscape/landscape_internal.h \
+	%D%/landscape/landscape_loss.c \
+	%D%/landscape/landscape_marks.c \
+	%D%/landscape/landscape_measure.h \
+	%D%/landscape/landscape_page.c \
+	%D%/landscape/landscape_scale.c \
+	%D%/landscape/page_texts.h \
+	%D%/landscape/landscape_options.c \
+	%D%/landscape/landscape_options.h \
+	%D%/landscape/landscape_pictures.c \
+	%D%/landscape/landscape_report.c \
+	%D%/landscape/landscape_run.c \
+	%D%/landscape/landscape_run_path.c \
+	%D%/landscape/landscape_slice.c \
+	%D%/landscape/landscape_slice.h \
+	%D%/landscape/landscape_survey.c \
+	%D%/landscape/landscape_time.c \
+	%D%/landscape/landscape_verdict.c \
+	%D%/landscape/landscape_verdict.h \
+	%D%/bench/bench_file.c \
+	%D%/bench/bench_file.h \
+	%D%/bench/bench_lines.c \
+	%D%/bench/bench_lines.h \
+	%D%/bench/bench_loop.c \
+	%D%/bench/bench_loop.h \
+	%D%/bench/bench_parts.c \
+	%D%/bench/bench_parts.h \
+	%D%/bench/bench_plan.c \
+	%D%/bench/bench_plan.h \
+	%D%/bench/bench_progress.c \
+	%D%/bench/bench_state.c \
+	%D%/bench/bench_state.h \
+	%D%/bench/bench_sweep.c \
+	%D%/bench/bench_sweep.h \
+	%D%/bench/bench_trial.c \
+	%D%/bench/bench_trial.h \
+	%D%/bench/bench_work.c \
+	%D%/bench/bench_work.h \
+	%D%/bench/bench_write.c \
+	%D%/bench/existing_runs.c \
+	%D%/bench/optimizer_cost.c \
+	%D%/bench/optimizer_cost.h \
+	%D%/merge/bench_merge.c \
+	%D%/merge/bench_merge.h \
+	%D%/merge/compare_runs.c \
+	%D%/merge/compare_runs.h \
+	%D%/ranks/ranks.c \
+	%D%/ranks/ranks.h \
+	%D%/harness/check.h \
+	%D%/harness/check_apart.c \
+	%D%/harness/check_apart.h \
 	%D%/harness/check_clock.c \
-	%D%/harness/check_asks.c %D%/harness/check_asks.h %D%/harness/check_episodes.c \
-	%D%/harness/check_episodes.h %D%/harness/check_guard.c %D%/harness/check_guard.h \
-	%D%/harness/check_host.c %D%/harness/check_host.h %D%/harness/check_objective.c \
-	%D%/harness/check_objective.h %D%/harness/check_problem.c %D%/harness/check_problem.h \
-	%D%/harness/check_flight.c %D%/harness/check_flight.h \
-	%D%/harness/check_point.c %D%/harness/check_point.h \
-	%D%/harness/check_process.c %D%/harness/check_process.h %D%/harness/check_record.c \
-	%D%/harness/check_watch.c %D%/harness/check_watch.h \
-	%D%/check/channels/check_asking.c %D%/check/channels/check_asking.h \
-	%D%/check/channels/check_channels.c %D%/check/channels/check_elements.c \
+	%D%/harness/check_asks.c \
+	%D%/harness/check_asks.h \
+	%D%/harness/check_episodes.c \
+	%D%/harness/check_episodes.h \
+	%D%/harness/check_guard.c \
+	%D%/harness/check_guard.h \
+	%D%/harness/check_host.c \
+	%D%/harness/check_host.h \
+	%D%/harness/check_objective.c \
+	%D%/harness/check_objective.h \
+	%D%/harness/check_problem.c \
+	%D%/harness/check_problem.h \
+	%D%/harness/check_flight.c \
+	%D%/harness/check_flight.h \
+	%D%/harness/check_point.c \
+	%D%/harness/check_point.h \
+	%D%/harness/check_process.c \
+	%D%/harness/check_process.h \
+	%D%/harness/check_record.c \
+	%D%/harness/check_watch.c \
+	%D%/harness/check_watch.h \
+	%D%/check/channels/check_asking.c \
+	%D%/check/channels/check_asking.h \
+	%D%/check/channels/check_channels.c \
+	%D%/check/channels/check_elements.c \
 	%D%/check/channels/check_linear.c \
-	%D%/check/channels/check_product_point.c %D%/check/channels/check_product_point.h \
-	%D%/check/channels/check_products.c %D%/check/check_eval.c \
-	%D%/check/check_extensions.c %D%/check/check_gradient.c %D%/check/check_gradient_report.h \
-	%D%/check/check_gradient_report.c %D%/check/check_hooks.c %D%/check/check_info.c \
-	%D%/check/check_instance.c %D%/check/check_items.c %D%/check/check_items.h \
+	%D%/check/channels/check_product_point.c \
+	%D%/check/channels/check_product_point.h \
+	%D%/check/channels/check_products.c \
+	%D%/check/check_eval.c \
+	%D%/check/check_extensions.c \
+	%D%/check/check_gradient.c \
+	%D%/check/check_gradient_report.h \
+	%D%/check/check_gradient_report.c \
+	%D%/check/check_hooks.c \
+	%D%/check/check_info.c \
+	%D%/check/check_instance.c \
+	%D%/check/check_items.c \
+	%D%/check/check_items.h \
 	%D%/check/check_load.c \
-	%D%/check/check_pure.c %D%/check/check_report.c %D%/check/check_report.h \
-	%D%/check/check_rl.c %D%/check/check_rl.h %D%/check/check_sweeps.c %D%/check/check_run.c %D%/check/check_run.h %D%/check/check_scene.c \
-	%D%/check/check_score.c %D%/check/check_search.c %D%/check/check_tests.h %D%/check/check_variables.c \
-	%D%/difference/finite_difference.c %D%/difference/finite_difference.h \
-	%D%/difference/gradient_claim.c %D%/difference/gradient_claim.h \
-	%D%/difference/gradient_seam.c %D%/difference/gradient_seam.h \
-	%D%/difference/slope_fit.c %D%/difference/slope_fit.h \
-	%D%/catalog/describe.c %D%/catalog/describe.h %D%/catalog/plugin_list.c \
+	%D%/check/check_pure.c \
+	%D%/check/check_report.c \
+	%D%/check/check_report.h \
+	%D%/check/check_rl.c \
+	%D%/check/check_rl.h \
+	%D%/check/check_sweeps.c \
+	%D%/check/check_run.c \
+	%D%/check/check_run.h \
+	%D%/check/check_scene.c \
+	%D%/check/check_score.c \
+	%D%/check/check_search.c \
+	%D%/check/check_tests.h \
+	%D%/check/check_variables.c \
+	%D%/difference/finite_difference.c \
+	%D%/difference/finite_difference.h \
+	%D%/difference/gradient_claim.c \
+	%D%/difference/gradient_claim.h \
+	%D%/difference/gradient_seam.c \
+	%D%/difference/gradient_seam.h \
+	%D%/difference/slope_fit.c \
+	%D%/difference/slope_fit.h \
+	%D%/catalog/describe.c \
+	%D%/catalog/describe.h \
+	%D%/catalog/plugin_list.c \
 	%D%/catalog/plugin_list.h
 
 # What draws a run when it has ended: all that dshost-picture needs, so that a first result does not wait for the rest.
 noinst_LTLIBRARIES += tools/libpictures.la
-tools_libpictures_la_SOURCES = %D%/plot/canvas.c %D%/plot/canvas.h %D%/plot/canvas_svg.c %D%/plot/canvas_svg.h %D%/plot/plot.c \
-	%D%/plot/plot.h %D%/plot/plot_axes.c %D%/plot/plot_axes.h %D%/plot/plot_bars.c %D%/plot/plot_color.c \
-	%D%/plot/plot_color.h %D%/plot/plot_scale.c %D%/plot/plot_scale.h %D%/render/picture.c %D%/render/picture.h \
-	%D%/render/render.c %D%/render/render.h %D%/render/render_flat.c %D%/render/render_overlay.h \
-	%D%/render/render_overlay.c %D%/render/render_flat.h %D%/render/render_geometry.c %D%/render/render_internal.h \
-	%D%/render/render_primitives.c %D%/render/render_raster.c %D%/render/render_shade.c %D%/render/render_shapes.c \
-	%D%/render/render_smooth.c %D%/results/trajectory.h %D%/results/point.c %D%/results/point.h \
-	%D%/results/results.c %D%/results/results.h %D%/results/settings_text.c %D%/results/settings_text.h \
-	%D%/episode/best_episode.c %D%/episode/best_episode.h %D%/episode/episode.c %D%/episode/episode.h \
-	%D%/view/page_files.h %D%/view/view_pack.c %D%/view/view_pack.h %D%/view/view_page.c %D%/view/view_page.h \
-	%D%/eval/best_picture.c %D%/eval/best_picture.h
+tools_libpictures_la_SOURCES = \
+	%D%/plot/canvas.c \
+	%D%/plot/canvas.h \
+	%D%/plot/canvas_svg.c \
+	%D%/plot/canvas_svg.h \
+	%D%/plot/plot.c \
+	%D%/plot/plot.h \
+	%D%/plot/plot_axes.c \
+	%D%/plot/plot_axes.h \
+	%D%/plot/plot_bars.c \
+	%D%/plot/plot_color.c \
+	%D%/plot/plot_color.h \
+	%D%/plot/plot_scale.c \
+	%D%/plot/plot_scale.h \
+	%D%/render/picture.c \
+	%D%/render/picture.h \
+	%D%/render/render.c \
+	%D%/render/render.h \
+	%D%/render/render_flat.c \
+	%D%/render/render_overlay.h \
+	%D%/render/render_overlay.c \
+	%D%/render/render_flat.h \
+	%D%/render/render_geometry.c \
+	%D%/render/render_internal.h \
+	%D%/render/render_primitives.c \
+	%D%/render/render_raster.c \
+	%D%/render/render_shade.c \
+	%D%/render/render_shapes.c \
+	%D%/render/render_smooth.c \
+	%D%/results/trajectory.h \
+	%D%/results/point.c \
+	%D%/results/point.h \
+	%D%/results/results.c \
+	%D%/results/results.h \
+	%D%/results/settings_text.c \
+	%D%/results/settings_text.h \
+	%D%/episode/best_episode.c \
+	%D%/episode/best_episode.h \
+	%D%/episode/episode.c \
+	%D%/episode/episode.h \
+	%D%/view/page_files.h \
+	%D%/view/view_pack.c \
+	%D%/view/view_pack.h \
+	%D%/view/view_page.c \
+	%D%/view/view_page.h \
+	%D%/eval/best_picture.c \
+	%D%/eval/best_picture.h
 nodist_tools_libpictures_la_SOURCES = tools/view/page_files.c
 
 # A command of dshost is a program of its own: dshost NAME becomes dshost-NAME.
@@ -121,9 +312,19 @@ libexec_dshost_bench_SOURCES = tools/bench/cmd_bench.c
 libexec_dshost_check_SOURCES = tools/check/cmd_check.c
 libexec_dshost_compare_SOURCES = tools/compare/cmd_compare.c
 libexec_dshost_doctor_SOURCES = tools/catalog/cmd_doctor.c
-libexec_dshost_eval_SOURCES = tools/eval/cmd_eval.c tools/eval/eval_channels.c tools/eval/eval_images.c tools/eval/eval_images.h \
-	tools/eval/eval_gradient.c tools/eval/eval_gradient.h tools/eval/eval_policy.c tools/eval/eval_policy.h \
-	tools/eval/eval_channels.h tools/eval/eval_fit.c tools/eval/eval_fit.h tools/eval/eval_intervals.c \
+libexec_dshost_eval_SOURCES = \
+	tools/eval/cmd_eval.c \
+	tools/eval/eval_channels.c \
+	tools/eval/eval_images.c \
+	tools/eval/eval_images.h \
+	tools/eval/eval_gradient.c \
+	tools/eval/eval_gradient.h \
+	tools/eval/eval_policy.c \
+	tools/eval/eval_policy.h \
+	tools/eval/eval_channels.h \
+	tools/eval/eval_fit.c \
+	tools/eval/eval_fit.h \
+	tools/eval/eval_intervals.c \
 	tools/eval/eval_intervals.h
 if HAVE_PNG
 libexec_dshost_eval_CPPFLAGS = $(AM_CPPFLAGS) $(PNG_CFLAGS) -DEVAL_LIBPNG=1
@@ -143,8 +344,14 @@ libexec_dshost_plot_SOURCES = tools/report/cmd_plot.c
 libexec_dshost_report_SOURCES = tools/report/cmd_report.c
 libexec_dshost_table_SOURCES = tools/table/cmd_table.c
 libexec_dshost_template_SOURCES = tools/catalog/cmd_template.c
-libexec_dshost_view_SOURCES = tools/view/cmd_view.c tools/view/live_run.c tools/view/live_run.h tools/view/live_server.c \
-	tools/view/live_server.h tools/view/view.h tools/view/view_formats.c
+libexec_dshost_view_SOURCES = \
+	tools/view/cmd_view.c \
+	tools/view/live_run.c \
+	tools/view/live_run.h \
+	tools/view/live_server.c \
+	tools/view/live_server.h \
+	tools/view/view.h \
+	tools/view/view_formats.c
 
 # Scenes as pixels, for programs.
 tools_libtools_la_SOURCES += %D%/eval/frames.c %D%/eval/frames.h

@@ -5,6 +5,20 @@ adapter_link = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined $(DS_Z
 %C%_py_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(JANSSON_CFLAGS)
 %C%_py_la_LDFLAGS = $(adapter_link) -export-symbols-regex '^(ds_adapter_query|ds_python_await|ds_python_pass)$$'
 %C%_py_la_LIBADD = $(JANSSON_LIBS)
-%C%_py_la_SOURCES = %D%/py.c %D%/python/adapted.c %D%/python/adapted.h %D%/python/batch.c %D%/python/child.c %D%/python/child.h \
-	%D%/python/describe.c %D%/python/describe.h %D%/python/env.c %D%/python/environment.h %D%/python/optimizer.c \
-	%D%/python/picture.c %D%/python/picture.h %D%/python/steps.c %D%/python/talk.c %D%/python/talk.h
+%C%_py_la_SOURCES = \
+	%D%/py.c \
+	%D%/python/adapted.c \
+	%D%/python/adapted.h \
+	%D%/python/batch.c \
+	%D%/python/child.c \
+	%D%/python/child.h \
+	%D%/python/describe.c \
+	%D%/python/describe.h \
+	%D%/python/env.c \
+	%D%/python/environment.h \
+	%D%/python/optimizer.c \
+	%D%/python/picture.c \
+	%D%/python/picture.h \
+	%D%/python/steps.c \
+	%D%/python/talk.c \
+	%D%/python/talk.h

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cartpole - a chain of links hangs from a cart on a rail and is to be thrown to a target: the decision
  * variables are the cart's velocity (or the force on it) and one torque per joint, at every step. */
-#include "engines/chain/chain.h"
+#include "engines/physics/chain/chain.h"
 #include "engines/kit/bundled.h"
 #include "engines/kit/norm.h"
 

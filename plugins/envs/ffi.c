@@ -2,8 +2,8 @@
 /* ffi - the loss is a C function of any shared library, its gradient, if there is one, too: library,
  * function, its arguments and the box are parameters. */
 #include "common/number.h"
-#include "engines/foreign/call.h"
-#include "engines/foreign/printed.h"
+#include "engines/ffi/call.h"
+#include "engines/ffi/printed.h"
 #include "engines/kit/bundled.h"
 
 #include <inttypes.h>

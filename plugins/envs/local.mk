@@ -6,152 +6,250 @@ if X86_VARIANTS
 isa_select = -DISA_X86=1
 endif
 env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.la \
-	%D%/engines/foreign/libforeign.la %D%/engines/chain/libchain.la %D%/engines/contact/libcontact.la \
-	%D%/engines/penalty/libpenalty.la %D%/engines/cloth/libcloth.la %D%/engines/mpm/libmpm.la \
+	%D%/engines/ffi/libforeign.la %D%/engines/physics/chain/libchain.la %D%/engines/physics/contact/libcontact.la \
+	%D%/engines/physics/penalty/libpenalty.la %D%/engines/physics/cloth/libcloth.la %D%/engines/physics/mpm/libmpm.la \
 	$(mpm_variants)
-include %D%/engines/render/local.mk
-include %D%/engines/fem/local.mk
-include %D%/engines/control/local.mk
-include %D%/engines/film/local.mk
-include %D%/engines/soft/local.mk
-include %D%/engines/swept/local.mk
-include %D%/engines/algebra/local.mk
-include %D%/engines/rigid/local.mk
-include %D%/engines/pendulum/local.mk
-include %D%/engines/recording/local.mk
-include %D%/engines/throw/local.mk
-include %D%/engines/billiards/local.mk
-include %D%/engines/smoke/local.mk
-include %D%/engines/smoothing/local.mk
+include %D%/engines/rendering/render/local.mk
+include %D%/engines/physics/fem/local.mk
+include %D%/engines/physics/control/local.mk
+include %D%/engines/rendering/film/local.mk
+include %D%/engines/physics/soft/local.mk
+include %D%/engines/rendering/swept/local.mk
+include %D%/engines/kit/algebra/local.mk
+include %D%/engines/physics/rigid/local.mk
+include %D%/engines/physics/pendulum/local.mk
+include %D%/engines/data/local.mk
+include %D%/engines/physics/throw/local.mk
+include %D%/engines/physics/billiards/local.mk
+include %D%/engines/physics/smoke/local.mk
+include %D%/engines/physics/smoothing/local.mk
 
 # What the bundled environments share besides the public kit (diffsim/helper/env_kit.h): parts of descriptors, decision
 # variables that stand for parameters, errors of identified parameters, a team of threads for engines.
-%C%_engines_kit_libkit_la_SOURCES = %D%/engines/kit/bundled.h \
-	%D%/engines/kit/identified.c %D%/engines/kit/identified.h %D%/engines/kit/knob.c %D%/engines/kit/knob.h \
-	%D%/engines/kit/memory_share.h %D%/engines/kit/memory_share.c %D%/engines/kit/norm.h \
-	%D%/engines/kit/team.h %D%/engines/kit/team.c
+%C%_engines_kit_libkit_la_SOURCES = \
+	%D%/engines/kit/bundled.h \
+	%D%/engines/kit/identified.c \
+	%D%/engines/kit/identified.h \
+	%D%/engines/kit/knob.c \
+	%D%/engines/kit/knob.h \
+	%D%/engines/kit/memory_share.h \
+	%D%/engines/kit/memory_share.c \
+	%D%/engines/kit/norm.h \
+	%D%/engines/kit/team.h \
+	%D%/engines/kit/team.c
 
 # Test functions with known optimum.
-%C%_engines_functions_libfunctions_la_SOURCES = %D%/engines/functions/function.h \
-	%D%/engines/functions/functions.h %D%/engines/functions/functions.c %D%/engines/functions/smooth.c \
-	%D%/engines/functions/rugged.c %D%/engines/functions/classic.c %D%/engines/functions/bbob.h \
-	%D%/engines/functions/bbob.c %D%/engines/functions/bbob_draw.h %D%/engines/functions/bbob_draw.c \
-	%D%/engines/functions/squares.h %D%/engines/functions/squares.c
+%C%_engines_functions_libfunctions_la_SOURCES = \
+	%D%/engines/functions/function.h \
+	%D%/engines/functions/functions.h \
+	%D%/engines/functions/functions.c \
+	%D%/engines/functions/smooth.c \
+	%D%/engines/functions/rugged.c \
+	%D%/engines/functions/classic.c \
+	%D%/engines/functions/bbob.h \
+	%D%/engines/functions/bbob.c \
+	%D%/engines/functions/bbob_draw.h \
+	%D%/engines/functions/bbob_draw.c \
+	%D%/engines/functions/squares.h \
+	%D%/engines/functions/squares.c
 
 # Calls of functions of other libraries, described by a signature.
-%C%_engines_foreign_libforeign_la_CPPFLAGS = $(AM_CPPFLAGS) $(FFI_CFLAGS)
-%C%_engines_foreign_libforeign_la_LIBADD = $(FFI_LIBS)
-%C%_engines_foreign_libforeign_la_SOURCES = %D%/engines/foreign/call.c %D%/engines/foreign/call.h \
-	%D%/engines/foreign/printed.c %D%/engines/foreign/printed.h %D%/engines/foreign/signature.c \
-	%D%/engines/foreign/signature.h
+%C%_engines_ffi_libforeign_la_CPPFLAGS = $(AM_CPPFLAGS) $(FFI_CFLAGS)
+%C%_engines_ffi_libforeign_la_LIBADD = $(FFI_LIBS)
+%C%_engines_ffi_libforeign_la_SOURCES = %D%/engines/ffi/call.c %D%/engines/ffi/call.h \
+	%D%/engines/ffi/printed.c %D%/engines/ffi/printed.h %D%/engines/ffi/signature.c \
+	%D%/engines/ffi/signature.h
 
 # Rigid bodies: a planar chain of links on a cart; a ball among boxes and walls in the plane (linear
 # complementarity, impact, episode), or over a floor; a particle against planes with penalty (compliant) contact.
-%C%_engines_chain_libchain_la_SOURCES = %D%/engines/chain/chain.h %D%/engines/chain/chain.c
-%C%_engines_contact_libcontact_la_SOURCES = %D%/engines/contact/ball.h %D%/engines/contact/ball.c \
-	%D%/engines/contact/ball_adjoint.c %D%/engines/contact/ball_far.c %D%/engines/contact/dense.h %D%/engines/contact/dense.c \
-	%D%/engines/contact/floor_ball.h %D%/engines/contact/floor_ball.c \
-	%D%/engines/contact/impact.h %D%/engines/contact/impact.c %D%/engines/contact/lcp.h \
-	%D%/engines/contact/lcp.c %D%/engines/contact/shape.h %D%/engines/contact/shape.c
-%C%_engines_contact_libcontact_la_LIBADD = %D%/engines/smoothing/libdistance.la
-%C%_engines_penalty_libpenalty_la_LIBADD = %D%/engines/smoothing/libdistance.la
-%C%_engines_penalty_libpenalty_la_SOURCES = %D%/engines/penalty/penalty.h %D%/engines/penalty/penalty.c
+%C%_engines_physics_chain_libchain_la_SOURCES = %D%/engines/physics/chain/chain.h %D%/engines/physics/chain/chain.c
+%C%_engines_physics_contact_libcontact_la_SOURCES = \
+	%D%/engines/physics/contact/ball.h \
+	%D%/engines/physics/contact/ball.c \
+	%D%/engines/physics/contact/ball_adjoint.c \
+	%D%/engines/physics/contact/ball_far.c \
+	%D%/engines/physics/contact/dense.h \
+	%D%/engines/physics/contact/dense.c \
+	%D%/engines/physics/contact/floor_ball.h \
+	%D%/engines/physics/contact/floor_ball.c \
+	%D%/engines/physics/contact/impact.h \
+	%D%/engines/physics/contact/impact.c \
+	%D%/engines/physics/contact/lcp.h \
+	%D%/engines/physics/contact/lcp.c \
+	%D%/engines/physics/contact/shape.h \
+	%D%/engines/physics/contact/shape.c
+%C%_engines_physics_contact_libcontact_la_LIBADD = %D%/engines/physics/smoothing/libdistance.la
+%C%_engines_physics_penalty_libpenalty_la_LIBADD = %D%/engines/physics/smoothing/libdistance.la
+%C%_engines_physics_penalty_libpenalty_la_SOURCES = %D%/engines/physics/penalty/penalty.h %D%/engines/physics/penalty/penalty.c
 
 # Mass-spring systems on a lattice with contact. Of OpenMP only the directives for vectorization, no threads.
-%C%_engines_cloth_libcloth_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -fopenmp-simd
-%C%_engines_cloth_libcloth_la_LIBADD = %D%/engines/smoothing/libdistance.la %D%/engines/film/libfilm.la
-%C%_engines_cloth_libcloth_la_SOURCES = %D%/engines/cloth/cloth.h %D%/engines/cloth/cloth.c \
-	%D%/engines/cloth/disc.h %D%/engines/cloth/disc.c %D%/engines/cloth/floor.c %D%/engines/cloth/lift.h \
-	%D%/engines/cloth/lift.c %D%/engines/cloth/mesh.h %D%/engines/cloth/mesh.c %D%/engines/cloth/pan.c \
-	%D%/engines/cloth/pan_shape.h %D%/engines/cloth/pan_shape.c %D%/engines/cloth/seen.h \
-	%D%/engines/cloth/seen.c %D%/engines/cloth/sets.h \
-	%D%/engines/cloth/sheet.h %D%/engines/cloth/sheet.c %D%/engines/cloth/spring.h \
-	%D%/engines/cloth/spring.c %D%/engines/cloth/stability.h %D%/engines/cloth/stability.c \
-	%D%/engines/cloth/touch.h %D%/engines/cloth/trajectory.h \
-	%D%/engines/cloth/trajectory.c
+%C%_engines_physics_cloth_libcloth_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -fopenmp-simd
+%C%_engines_physics_cloth_libcloth_la_LIBADD = %D%/engines/physics/smoothing/libdistance.la %D%/engines/rendering/film/libfilm.la
+%C%_engines_physics_cloth_libcloth_la_SOURCES = \
+	%D%/engines/physics/cloth/cloth.h \
+	%D%/engines/physics/cloth/cloth.c \
+	%D%/engines/physics/cloth/disc.h \
+	%D%/engines/physics/cloth/disc.c \
+	%D%/engines/physics/cloth/floor.c \
+	%D%/engines/physics/cloth/lift.h \
+	%D%/engines/physics/cloth/lift.c \
+	%D%/engines/physics/cloth/mesh.h \
+	%D%/engines/physics/cloth/mesh.c \
+	%D%/engines/physics/cloth/pan.c \
+	%D%/engines/physics/cloth/pan_shape.h \
+	%D%/engines/physics/cloth/pan_shape.c \
+	%D%/engines/physics/cloth/seen.h \
+	%D%/engines/physics/cloth/seen.c \
+	%D%/engines/physics/cloth/sets.h \
+	%D%/engines/physics/cloth/sheet.h \
+	%D%/engines/physics/cloth/sheet.c \
+	%D%/engines/physics/cloth/spring.h \
+	%D%/engines/physics/cloth/spring.c \
+	%D%/engines/physics/cloth/stability.h \
+	%D%/engines/physics/cloth/stability.c \
+	%D%/engines/physics/cloth/touch.h \
+	%D%/engines/physics/cloth/trajectory.h \
+	%D%/engines/physics/cloth/trajectory.c
 
 # Material points. scene: bodies, tools and where they are; sim: the plain scalar simulation, the oracle of
 # the fast one; loss: what the tasks measure; fast: the engine with vectors and threads; env: the environment
 # interface of the tasks. Options that help the fixed-size inner loops and never change what floating-point
 # code means.
-%C%_engines_mpm_libmpm_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
-%C%_engines_mpm_libmpm_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -finline-functions
-%C%_engines_mpm_libmpm_la_LIBADD = $(mpm_variants) %D%/engines/algebra/libalgebra.la %D%/engines/film/libfilm.la
-%C%_engines_mpm_libmpm_la_SOURCES = %D%/engines/mpm/scene/mt19937.c %D%/engines/mpm/scene/mt19937.h \
-	%D%/engines/mpm/scene/scene.c %D%/engines/mpm/scene/scene.h %D%/engines/mpm/scene/tool.h \
-	%D%/engines/mpm/scene/tool_contact.c \
-	%D%/engines/mpm/scene/tool_motion.c %D%/engines/mpm/scene/tool_shape.c %D%/engines/mpm/sim/deform.c \
-	%D%/engines/mpm/sim/deform.h %D%/engines/mpm/sim/grid.c %D%/engines/mpm/sim/grid.h \
-	%D%/engines/mpm/sim/material.c %D%/engines/mpm/sim/material.h %D%/engines/mpm/sim/sim.c \
-	%D%/engines/mpm/sim/sim.h %D%/engines/mpm/sim/svd3.c %D%/engines/mpm/sim/svd3.h \
-	%D%/engines/mpm/sim/transfer.c %D%/engines/mpm/sim/transfer.h %D%/engines/mpm/loss/distance.c \
-	%D%/engines/mpm/loss/distance.h %D%/engines/mpm/loss/loss.c %D%/engines/mpm/loss/loss.h \
-	%D%/engines/mpm/loss/shape.c %D%/engines/mpm/loss/shape.h \
-	%D%/engines/mpm/loss/target.c %D%/engines/mpm/loss/target.h %D%/engines/mpm/fast/adjoint.c %D%/engines/mpm/fast/bytes.c \
-	%D%/engines/mpm/fast/checkpoint.c %D%/engines/mpm/fast/engine.c %D%/engines/mpm/fast/engine.h %D%/engines/mpm/fast/engine_internal.h \
-	%D%/engines/mpm/fast/forward.c %D%/engines/mpm/fast/layout.c %D%/engines/mpm/fast/memory.c \
-	%D%/engines/mpm/fast/plan.c %D%/engines/mpm/fast/segment.c %D%/engines/mpm/fast/segment.h \
-	%D%/engines/mpm/fast/strike.c %D%/engines/mpm/fast/strike.h %D%/engines/mpm/fast/substep.c \
-	%D%/engines/mpm/fast/kernels/select.c \
-	%D%/engines/mpm/env/env.c %D%/engines/mpm/env/env.h %D%/engines/mpm/env/env_params.c \
-	%D%/engines/mpm/env/env_params.h %D%/engines/mpm/env/env_scene.c %D%/engines/mpm/env/env_scene.h \
-	%D%/engines/mpm/env/env_variables.c \
-	%D%/engines/mpm/env/episode.c %D%/engines/mpm/env/episode.h %D%/engines/mpm/env/evaluate.c \
-	%D%/engines/mpm/env/evaluate.h %D%/engines/mpm/env/image.c %D%/engines/mpm/env/image.h \
-	%D%/engines/mpm/env/instance.h %D%/engines/mpm/env/stepwise.c \
-	%D%/engines/mpm/env/stepwise.h %D%/engines/mpm/env/sweep.c %D%/engines/mpm/env/sweep.h %D%/engines/mpm/env/yield.c %D%/engines/mpm/env/yield.h
+%C%_engines_physics_mpm_libmpm_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
+%C%_engines_physics_mpm_libmpm_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -finline-functions
+%C%_engines_physics_mpm_libmpm_la_LIBADD = $(mpm_variants) %D%/engines/kit/algebra/libalgebra.la %D%/engines/rendering/film/libfilm.la
+%C%_engines_physics_mpm_libmpm_la_SOURCES = \
+	%D%/engines/physics/mpm/scene/mt19937.c \
+	%D%/engines/physics/mpm/scene/mt19937.h \
+	%D%/engines/physics/mpm/scene/scene.c \
+	%D%/engines/physics/mpm/scene/scene.h \
+	%D%/engines/physics/mpm/scene/tool.h \
+	%D%/engines/physics/mpm/scene/tool_contact.c \
+	%D%/engines/physics/mpm/scene/tool_motion.c \
+	%D%/engines/physics/mpm/scene/tool_shape.c \
+	%D%/engines/physics/mpm/sim/deform.c \
+	%D%/engines/physics/mpm/sim/deform.h \
+	%D%/engines/physics/mpm/sim/grid.c \
+	%D%/engines/physics/mpm/sim/grid.h \
+	%D%/engines/physics/mpm/sim/material.c \
+	%D%/engines/physics/mpm/sim/material.h \
+	%D%/engines/physics/mpm/sim/sim.c \
+	%D%/engines/physics/mpm/sim/sim.h \
+	%D%/engines/physics/mpm/sim/svd3.c \
+	%D%/engines/physics/mpm/sim/svd3.h \
+	%D%/engines/physics/mpm/sim/transfer.c \
+	%D%/engines/physics/mpm/sim/transfer.h \
+	%D%/engines/physics/mpm/loss/distance.c \
+	%D%/engines/physics/mpm/loss/distance.h \
+	%D%/engines/physics/mpm/loss/loss.c \
+	%D%/engines/physics/mpm/loss/loss.h \
+	%D%/engines/physics/mpm/loss/shape.c \
+	%D%/engines/physics/mpm/loss/shape.h \
+	%D%/engines/physics/mpm/loss/target.c \
+	%D%/engines/physics/mpm/loss/target.h \
+	%D%/engines/physics/mpm/fast/adjoint.c \
+	%D%/engines/physics/mpm/fast/bytes.c \
+	%D%/engines/physics/mpm/fast/checkpoint.c \
+	%D%/engines/physics/mpm/fast/engine.c \
+	%D%/engines/physics/mpm/fast/engine.h \
+	%D%/engines/physics/mpm/fast/engine_internal.h \
+	%D%/engines/physics/mpm/fast/forward.c \
+	%D%/engines/physics/mpm/fast/layout.c \
+	%D%/engines/physics/mpm/fast/memory.c \
+	%D%/engines/physics/mpm/fast/plan.c \
+	%D%/engines/physics/mpm/fast/segment.c \
+	%D%/engines/physics/mpm/fast/segment.h \
+	%D%/engines/physics/mpm/fast/strike.c \
+	%D%/engines/physics/mpm/fast/strike.h \
+	%D%/engines/physics/mpm/fast/substep.c \
+	%D%/engines/physics/mpm/fast/kernels/select.c \
+	%D%/engines/physics/mpm/env/env.c \
+	%D%/engines/physics/mpm/env/env.h \
+	%D%/engines/physics/mpm/env/env_params.c \
+	%D%/engines/physics/mpm/env/env_params.h \
+	%D%/engines/physics/mpm/env/env_scene.c \
+	%D%/engines/physics/mpm/env/env_scene.h \
+	%D%/engines/physics/mpm/env/env_variables.c \
+	%D%/engines/physics/mpm/env/episode.c \
+	%D%/engines/physics/mpm/env/episode.h \
+	%D%/engines/physics/mpm/env/evaluate.c \
+	%D%/engines/physics/mpm/env/evaluate.h \
+	%D%/engines/physics/mpm/env/image.c \
+	%D%/engines/physics/mpm/env/image.h \
+	%D%/engines/physics/mpm/env/instance.h \
+	%D%/engines/physics/mpm/env/stepwise.c \
+	%D%/engines/physics/mpm/env/stepwise.h \
+	%D%/engines/physics/mpm/env/sweep.c \
+	%D%/engines/physics/mpm/env/sweep.h \
+	%D%/engines/physics/mpm/env/yield.c \
+	%D%/engines/physics/mpm/env/yield.h
 
 # variant.c is compiled for each float type and instruction set; select.c chooses when the engine starts.
 # Vectors that a set does not have are fine: everything is inlined, no vector is passed between files.
 # Fused multiply-add is part of avx2 and avx512, and of their results. The portable ones compute the bits of
 # the baseline with wider vectors: nothing is fused, and chunks have its size.
-mpm_kernel_sources = %D%/engines/mpm/fast/kernels/variant.c %D%/engines/mpm/fast/kernels/kernels.h \
-	%D%/engines/mpm/fast/kernels/chunk.h %D%/engines/mpm/fast/kernels/chunk_law.h \
-	%D%/engines/mpm/fast/kernels/convert.h %D%/engines/mpm/fast/kernels/lanes.h \
-	%D%/engines/mpm/fast/kernels/law.h %D%/engines/mpm/fast/kernels/law_fluid.h \
-	%D%/engines/mpm/fast/kernels/nodes.h %D%/engines/mpm/fast/kernels/stencil.h
+mpm_kernel_sources = \
+	%D%/engines/physics/mpm/fast/kernels/variant.c \
+	%D%/engines/physics/mpm/fast/kernels/kernels.h \
+	%D%/engines/physics/mpm/fast/kernels/chunk.h \
+	%D%/engines/physics/mpm/fast/kernels/chunk_law.h \
+	%D%/engines/physics/mpm/fast/kernels/convert.h \
+	%D%/engines/physics/mpm/fast/kernels/lanes.h \
+	%D%/engines/physics/mpm/fast/kernels/law.h \
+	%D%/engines/physics/mpm/fast/kernels/law_fluid.h \
+	%D%/engines/physics/mpm/fast/kernels/nodes.h \
+	%D%/engines/physics/mpm/fast/kernels/stencil.h
 mpm_vector_cflags = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -Wno-psabi
 mpm_baseline_cflags = $(mpm_vector_cflags) -DMPM_ISA=baseline
 mpm_avx2_cflags = $(mpm_vector_cflags) -mavx2 -mfma -ffp-contract=fast -DMPM_FUSED -DMPM_ISA=avx2
 mpm_avx512_cflags = $(mpm_vector_cflags) $(AVX512_CFLAGS) -ffp-contract=fast -DMPM_FUSED -DMPM_ISA=avx512
 mpm_portable_avx2_cflags = $(mpm_vector_cflags) -mavx2 -DMPM_CHUNK=16 -DMPM_ISA=portable_avx2
 mpm_portable_avx512_cflags = $(mpm_vector_cflags) $(AVX512_CFLAGS) -mno-fma -DMPM_CHUNK=16 -DMPM_ISA=portable_avx512
-mpm_variants = %D%/engines/mpm/fast/lib64_baseline.la %D%/engines/mpm/fast/lib32_baseline.la
-%C%_engines_mpm_fast_lib64_baseline_la_SOURCES = $(mpm_kernel_sources)
-%C%_engines_mpm_fast_lib64_baseline_la_CFLAGS = $(mpm_baseline_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=4
-%C%_engines_mpm_fast_lib32_baseline_la_SOURCES = $(mpm_kernel_sources)
-%C%_engines_mpm_fast_lib32_baseline_la_CFLAGS = $(mpm_baseline_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=4
+mpm_variants = %D%/engines/physics/mpm/fast/lib64_baseline.la %D%/engines/physics/mpm/fast/lib32_baseline.la
+%C%_engines_physics_mpm_fast_lib64_baseline_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_physics_mpm_fast_lib64_baseline_la_CFLAGS = $(mpm_baseline_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=4
+%C%_engines_physics_mpm_fast_lib32_baseline_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_physics_mpm_fast_lib32_baseline_la_CFLAGS = $(mpm_baseline_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=4
 if X86_VARIANTS
-mpm_variants += %D%/engines/mpm/fast/lib64_avx2.la %D%/engines/mpm/fast/lib32_avx2.la \
-	%D%/engines/mpm/fast/lib64_avx512.la %D%/engines/mpm/fast/lib32_avx512.la \
-	%D%/engines/mpm/fast/lib64_portable_avx2.la %D%/engines/mpm/fast/lib32_portable_avx2.la \
-	%D%/engines/mpm/fast/lib64_portable_avx512.la %D%/engines/mpm/fast/lib32_portable_avx512.la
-%C%_engines_mpm_fast_lib64_avx2_la_SOURCES = $(mpm_kernel_sources)
-%C%_engines_mpm_fast_lib64_avx2_la_CFLAGS = $(mpm_avx2_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=4
-%C%_engines_mpm_fast_lib32_avx2_la_SOURCES = $(mpm_kernel_sources)
-%C%_engines_mpm_fast_lib32_avx2_la_CFLAGS = $(mpm_avx2_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=8
-%C%_engines_mpm_fast_lib64_avx512_la_SOURCES = $(mpm_kernel_sources)
-%C%_engines_mpm_fast_lib64_avx512_la_CFLAGS = $(mpm_avx512_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=8
-%C%_engines_mpm_fast_lib32_avx512_la_SOURCES = $(mpm_kernel_sources)
-%C%_engines_mpm_fast_lib32_avx512_la_CFLAGS = $(mpm_avx512_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=16
-%C%_engines_mpm_fast_lib64_portable_avx2_la_SOURCES = $(mpm_kernel_sources)
-%C%_engines_mpm_fast_lib64_portable_avx2_la_CFLAGS = $(mpm_portable_avx2_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=4
-%C%_engines_mpm_fast_lib32_portable_avx2_la_SOURCES = $(mpm_kernel_sources)
-%C%_engines_mpm_fast_lib32_portable_avx2_la_CFLAGS = $(mpm_portable_avx2_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=8
-%C%_engines_mpm_fast_lib64_portable_avx512_la_SOURCES = $(mpm_kernel_sources)
-%C%_engines_mpm_fast_lib64_portable_avx512_la_CFLAGS = $(mpm_portable_avx512_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=8
-%C%_engines_mpm_fast_lib32_portable_avx512_la_SOURCES = $(mpm_kernel_sources)
-%C%_engines_mpm_fast_lib32_portable_avx512_la_CFLAGS = $(mpm_portable_avx512_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=16
+mpm_variants += %D%/engines/physics/mpm/fast/lib64_avx2.la %D%/engines/physics/mpm/fast/lib32_avx2.la \
+	%D%/engines/physics/mpm/fast/lib64_avx512.la %D%/engines/physics/mpm/fast/lib32_avx512.la \
+	%D%/engines/physics/mpm/fast/lib64_portable_avx2.la %D%/engines/physics/mpm/fast/lib32_portable_avx2.la \
+	%D%/engines/physics/mpm/fast/lib64_portable_avx512.la %D%/engines/physics/mpm/fast/lib32_portable_avx512.la
+%C%_engines_physics_mpm_fast_lib64_avx2_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_physics_mpm_fast_lib64_avx2_la_CFLAGS = $(mpm_avx2_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=4
+%C%_engines_physics_mpm_fast_lib32_avx2_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_physics_mpm_fast_lib32_avx2_la_CFLAGS = $(mpm_avx2_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=8
+%C%_engines_physics_mpm_fast_lib64_avx512_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_physics_mpm_fast_lib64_avx512_la_CFLAGS = $(mpm_avx512_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=8
+%C%_engines_physics_mpm_fast_lib32_avx512_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_physics_mpm_fast_lib32_avx512_la_CFLAGS = $(mpm_avx512_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=16
+%C%_engines_physics_mpm_fast_lib64_portable_avx2_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_physics_mpm_fast_lib64_portable_avx2_la_CFLAGS = $(mpm_portable_avx2_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=4
+%C%_engines_physics_mpm_fast_lib32_portable_avx2_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_physics_mpm_fast_lib32_portable_avx2_la_CFLAGS = $(mpm_portable_avx2_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=8
+%C%_engines_physics_mpm_fast_lib64_portable_avx512_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_physics_mpm_fast_lib64_portable_avx512_la_CFLAGS = $(mpm_portable_avx512_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=8
+%C%_engines_physics_mpm_fast_lib32_portable_avx512_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_physics_mpm_fast_lib32_portable_avx512_la_CFLAGS = $(mpm_portable_avx512_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=16
 endif
 
 # PlasticineLab's tasks together, without their plugin interface: a library for tests and make_targets.
-EXTRA_LTLIBRARIES = %D%/engines/mpm/libtasks.la
-%C%_engines_mpm_libtasks_la_SOURCES = %D%/plasticine/assembly.c %D%/plasticine/chopsticks.c \
-	%D%/plasticine/move.c %D%/plasticine/pinch.c %D%/plasticine/rollingpin.c %D%/plasticine/rope.c \
-	%D%/plasticine/table.c %D%/plasticine/torus.c %D%/plasticine/triplemove.c %D%/plasticine/writer.c \
-	%D%/plasticine/tasks.c %D%/plasticine/tasks.h
-%C%_engines_mpm_libtasks_la_CPPFLAGS = $(AM_CPPFLAGS) -DMPM_TASKS_ONLY
-%C%_engines_mpm_libtasks_la_LIBADD = %D%/engines/mpm/libmpm.la
+EXTRA_LTLIBRARIES = %D%/engines/physics/mpm/libtasks.la
+%C%_engines_physics_mpm_libtasks_la_SOURCES = \
+	%D%/plasticine/assembly.c \
+	%D%/plasticine/chopsticks.c \
+	%D%/plasticine/move.c \
+	%D%/plasticine/pinch.c \
+	%D%/plasticine/rollingpin.c \
+	%D%/plasticine/rope.c \
+	%D%/plasticine/table.c \
+	%D%/plasticine/torus.c \
+	%D%/plasticine/triplemove.c \
+	%D%/plasticine/writer.c \
+	%D%/plasticine/tasks.c \
+	%D%/plasticine/tasks.h
+%C%_engines_physics_mpm_libtasks_la_CPPFLAGS = $(AM_CPPFLAGS) -DMPM_TASKS_ONLY
+%C%_engines_physics_mpm_libtasks_la_LIBADD = %D%/engines/physics/mpm/libmpm.la
 
 # The plugins: PlasticineLab's tasks, then the others. The source of each is the file of its name, here or in the room
 # of its family (plasticine/, gradsim/, pendula/, neuralsim/).
@@ -161,60 +259,60 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 	%D%/pinball.la %D%/realtosim.la %D%/smoke.la %D%/swing.la
 %C%_assembly_la_SOURCES = %D%/plasticine/assembly.c
 %C%_assembly_la_LDFLAGS = $(plugin_link)
-%C%_assembly_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_assembly_la_LIBADD = %D%/engines/physics/mpm/libmpm.la
 %C%_chopsticks_la_SOURCES = %D%/plasticine/chopsticks.c
 %C%_chopsticks_la_LDFLAGS = $(plugin_link)
-%C%_chopsticks_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_chopsticks_la_LIBADD = %D%/engines/physics/mpm/libmpm.la
 %C%_move_la_SOURCES = %D%/plasticine/move.c
 %C%_move_la_LDFLAGS = $(plugin_link)
-%C%_move_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_move_la_LIBADD = %D%/engines/physics/mpm/libmpm.la
 %C%_pinch_la_SOURCES = %D%/plasticine/pinch.c
 %C%_pinch_la_LDFLAGS = $(plugin_link)
-%C%_pinch_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_pinch_la_LIBADD = %D%/engines/physics/mpm/libmpm.la
 %C%_rollingpin_la_SOURCES = %D%/plasticine/rollingpin.c
 %C%_rollingpin_la_LDFLAGS = $(plugin_link)
-%C%_rollingpin_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_rollingpin_la_LIBADD = %D%/engines/physics/mpm/libmpm.la
 %C%_rope_la_SOURCES = %D%/plasticine/rope.c
 %C%_rope_la_LDFLAGS = $(plugin_link)
-%C%_rope_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_rope_la_LIBADD = %D%/engines/physics/mpm/libmpm.la
 %C%_table_la_SOURCES = %D%/plasticine/table.c
 %C%_table_la_LDFLAGS = $(plugin_link)
-%C%_table_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_table_la_LIBADD = %D%/engines/physics/mpm/libmpm.la
 %C%_torus_la_SOURCES = %D%/plasticine/torus.c
 %C%_torus_la_LDFLAGS = $(plugin_link)
-%C%_torus_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_torus_la_LIBADD = %D%/engines/physics/mpm/libmpm.la
 %C%_triplemove_la_SOURCES = %D%/plasticine/triplemove.c
 %C%_triplemove_la_LDFLAGS = $(plugin_link)
-%C%_triplemove_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_triplemove_la_LIBADD = %D%/engines/physics/mpm/libmpm.la
 %C%_writer_la_SOURCES = %D%/plasticine/writer.c
 %C%_writer_la_LDFLAGS = $(plugin_link)
-%C%_writer_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_writer_la_LIBADD = %D%/engines/physics/mpm/libmpm.la
 %C%_analytic_la_LDFLAGS = $(plugin_link)
 %C%_analytic_la_LIBADD = %D%/engines/functions/libfunctions.la %D%/engines/kit/libkit.la
 %C%_bounce_la_LDFLAGS = $(plugin_link)
-%C%_bounce_la_LIBADD = %D%/engines/penalty/libpenalty.la %D%/engines/kit/libkit.la
+%C%_bounce_la_LIBADD = %D%/engines/physics/penalty/libpenalty.la %D%/engines/kit/libkit.la
 %C%_cartpole_la_LDFLAGS = $(plugin_link)
-%C%_cartpole_la_LIBADD = %D%/engines/chain/libchain.la %D%/engines/kit/libkit.la
+%C%_cartpole_la_LIBADD = %D%/engines/physics/chain/libchain.la %D%/engines/kit/libkit.la
 %C%_cartpole_gym_la_LDFLAGS = $(plugin_link)
 %C%_cartpole_gym_la_LIBADD = %D%/engines/kit/libkit.la
 %C%_ffi_la_LDFLAGS = $(plugin_link)
-%C%_ffi_la_LIBADD = %D%/engines/foreign/libforeign.la %D%/engines/kit/libkit.la
+%C%_ffi_la_LIBADD = %D%/engines/ffi/libforeign.la %D%/engines/kit/libkit.la
 %C%_flip_la_LDFLAGS = $(plugin_link)
-%C%_flip_la_LIBADD = %D%/engines/cloth/libcloth.la
+%C%_flip_la_LIBADD = %D%/engines/physics/cloth/libcloth.la
 %C%_fluid_la_SOURCES = %D%/plasticine/fluid.c
 %C%_fluid_la_LDFLAGS = $(plugin_link)
-%C%_fluid_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_fluid_la_LIBADD = %D%/engines/physics/mpm/libmpm.la
 %C%_pendulum_la_LDFLAGS = $(plugin_link)
 %C%_pendulum_la_LIBADD = %D%/engines/kit/libkit.la
 %C%_pinball_la_LDFLAGS = $(plugin_link)
-%C%_pinball_la_LIBADD = %D%/engines/contact/libcontact.la %D%/engines/kit/libkit.la
+%C%_pinball_la_LIBADD = %D%/engines/physics/contact/libcontact.la %D%/engines/kit/libkit.la
 %C%_realtosim_la_LDFLAGS = $(plugin_link)
-%C%_realtosim_la_LIBADD = %D%/engines/cloth/libcloth.la %D%/engines/recording/librecording.la
+%C%_realtosim_la_LIBADD = %D%/engines/physics/cloth/libcloth.la %D%/engines/data/librecording.la
 %C%_smoke_la_SOURCES = %D%/gradsim/smoke.c
 %C%_smoke_la_LDFLAGS = $(plugin_link)
-%C%_smoke_la_LIBADD = %D%/engines/smoke/libsmoke.la %D%/engines/kit/libkit.la
+%C%_smoke_la_LIBADD = %D%/engines/physics/smoke/libsmoke.la %D%/engines/kit/libkit.la
 %C%_swing_la_LDFLAGS = $(plugin_link)
-%C%_swing_la_LIBADD = %D%/engines/cloth/libcloth.la
+%C%_swing_la_LIBADD = %D%/engines/physics/cloth/libcloth.la
 
 # gradSim's scenes.
 envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la %D%/pendulum_id.la \
@@ -223,37 +321,37 @@ envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la %D%/pendulum_id.
 	%D%/walker.la %D%/gear.la %D%/spring_cage.la
 %C%_rigid_contact_la_SOURCES = %D%/gradsim/rigid_contact.c
 %C%_rigid_contact_la_LDFLAGS = $(plugin_link)
-%C%_rigid_contact_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/rigid/librigid.la %D%/engines/fem/libfem.la
+%C%_rigid_contact_la_LIBADD = %D%/engines/rendering/swept/libswept.la %D%/engines/physics/rigid/librigid.la %D%/engines/physics/fem/libfem.la
 %C%_rigid_mass_la_SOURCES = %D%/gradsim/rigid_mass.c
 %C%_rigid_mass_la_LDFLAGS = $(plugin_link)
-%C%_rigid_mass_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/rigid/librigid.la %D%/engines/fem/libfem.la
+%C%_rigid_mass_la_LIBADD = %D%/engines/rendering/swept/libswept.la %D%/engines/physics/rigid/librigid.la %D%/engines/physics/fem/libfem.la
 %C%_pendulum_id_la_SOURCES = %D%/gradsim/pendulum_id.c
 %C%_pendulum_id_la_LDFLAGS = $(plugin_link)
-%C%_pendulum_id_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/pendulum/libpendulum.la %D%/engines/fem/libfem.la
+%C%_pendulum_id_la_LIBADD = %D%/engines/rendering/swept/libswept.la %D%/engines/physics/pendulum/libpendulum.la %D%/engines/physics/fem/libfem.la
 %C%_ball2d_la_SOURCES = %D%/gradsim/ball2d.c
 %C%_ball2d_la_LDFLAGS = $(plugin_link)
-%C%_ball2d_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/contact/libcontact.la %D%/engines/fem/libfem.la
+%C%_ball2d_la_LIBADD = %D%/engines/rendering/swept/libswept.la %D%/engines/physics/contact/libcontact.la %D%/engines/physics/fem/libfem.la
 %C%_beam_la_SOURCES = %D%/gradsim/beam.c
 %C%_beam_la_LDFLAGS = $(plugin_link)
-%C%_beam_la_LIBADD = %D%/engines/soft/libsoft.la
+%C%_beam_la_LIBADD = %D%/engines/physics/soft/libsoft.la
 %C%_soft_ball_la_SOURCES = %D%/gradsim/soft_ball.c
 %C%_soft_ball_la_LDFLAGS = $(plugin_link)
-%C%_soft_ball_la_LIBADD = %D%/engines/soft/libsoft.la
+%C%_soft_ball_la_LIBADD = %D%/engines/physics/soft/libsoft.la
 %C%_cloth_velocity_la_SOURCES = %D%/gradsim/cloth_velocity.c
 %C%_cloth_velocity_la_LDFLAGS = $(plugin_link)
-%C%_cloth_velocity_la_LIBADD = %D%/engines/soft/libsoft.la
+%C%_cloth_velocity_la_LIBADD = %D%/engines/physics/soft/libsoft.la
 %C%_cloth_throw_la_SOURCES = %D%/gradsim/cloth_throw.c
 %C%_cloth_throw_la_LDFLAGS = $(plugin_link)
-%C%_cloth_throw_la_LIBADD = %D%/engines/soft/libsoft.la
+%C%_cloth_throw_la_LIBADD = %D%/engines/physics/soft/libsoft.la
 %C%_walker_la_SOURCES = %D%/gradsim/walker.c
 %C%_walker_la_LDFLAGS = $(plugin_link)
-%C%_walker_la_LIBADD = %D%/engines/soft/libsoft.la
+%C%_walker_la_LIBADD = %D%/engines/physics/soft/libsoft.la
 %C%_gear_la_SOURCES = %D%/gradsim/gear.c
 %C%_gear_la_LDFLAGS = $(plugin_link)
-%C%_gear_la_LIBADD = %D%/engines/soft/libsoft.la
+%C%_gear_la_LIBADD = %D%/engines/physics/soft/libsoft.la
 %C%_spring_cage_la_SOURCES = %D%/gradsim/spring_cage.c
 %C%_spring_cage_la_LDFLAGS = $(plugin_link)
-%C%_spring_cage_la_LIBADD = %D%/engines/soft/libsoft.la
+%C%_spring_cage_la_LIBADD = %D%/engines/physics/soft/libsoft.la
 
 # Systems for the study of smoothed gradients.
 envplugin_LTLIBRARIES += %D%/ball_wall.la %D%/ball_wall_soft.la %D%/friction.la %D%/heaviside.la %D%/hydro2d.la %D%/lp_norm.la \
@@ -261,71 +359,77 @@ envplugin_LTLIBRARIES += %D%/ball_wall.la %D%/ball_wall_soft.la %D%/friction.la 
 	%D%/roomba.la %D%/sine_quadratic.la %D%/soft_heaviside.la %D%/spring_wall.la %D%/tennis.la
 %C%_ball_wall_la_SOURCES = %D%/smoothing/ball_wall.c
 %C%_ball_wall_la_LDFLAGS = $(plugin_link)
-%C%_ball_wall_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_ball_wall_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
 %C%_ball_wall_soft_la_SOURCES = %D%/smoothing/ball_wall_soft.c
 %C%_ball_wall_soft_la_LDFLAGS = $(plugin_link)
-%C%_ball_wall_soft_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_ball_wall_soft_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
 %C%_friction_la_SOURCES = %D%/smoothing/friction.c
 %C%_friction_la_LDFLAGS = $(plugin_link)
-%C%_friction_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_friction_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
 %C%_heaviside_la_SOURCES = %D%/smoothing/heaviside.c
 %C%_heaviside_la_LDFLAGS = $(plugin_link)
-%C%_heaviside_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_heaviside_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
 %C%_hydro2d_la_SOURCES = %D%/smoothing/hydro2d.c
 %C%_hydro2d_la_LDFLAGS = $(plugin_link)
-%C%_hydro2d_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_hydro2d_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
 %C%_lp_norm_la_SOURCES = %D%/smoothing/lp_norm.c
 %C%_lp_norm_la_LDFLAGS = $(plugin_link)
-%C%_lp_norm_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_lp_norm_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
 %C%_lqr_la_SOURCES = %D%/smoothing/lqr.c
 %C%_lqr_la_LDFLAGS = $(plugin_link)
-%C%_lqr_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_lqr_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
 %C%_momentum_la_SOURCES = %D%/smoothing/momentum.c
 %C%_momentum_la_LDFLAGS = $(plugin_link)
-%C%_momentum_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_momentum_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
 %C%_pivot_la_SOURCES = %D%/smoothing/pivot.c
 %C%_pivot_la_LDFLAGS = $(plugin_link)
-%C%_pivot_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_pivot_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
 %C%_push_la_SOURCES = %D%/smoothing/push.c
 %C%_push_la_LDFLAGS = $(plugin_link)
-%C%_push_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_push_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
 %C%_push_far_la_SOURCES = %D%/smoothing/push_far.c
 %C%_push_far_la_LDFLAGS = $(plugin_link)
-%C%_push_far_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_push_far_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
 %C%_pusher1d_la_SOURCES = %D%/smoothing/pusher1d.c
 %C%_pusher1d_la_LDFLAGS = $(plugin_link)
-%C%_pusher1d_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_pusher1d_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
 %C%_roomba_la_SOURCES = %D%/smoothing/roomba.c
 %C%_roomba_la_LDFLAGS = $(plugin_link)
-%C%_roomba_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_roomba_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
 %C%_sine_quadratic_la_SOURCES = %D%/smoothing/sine_quadratic.c
 %C%_sine_quadratic_la_LDFLAGS = $(plugin_link)
-%C%_sine_quadratic_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_sine_quadratic_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
 %C%_soft_heaviside_la_SOURCES = %D%/smoothing/soft_heaviside.c
 %C%_soft_heaviside_la_LDFLAGS = $(plugin_link)
-%C%_soft_heaviside_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_soft_heaviside_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
 %C%_spring_wall_la_SOURCES = %D%/smoothing/spring_wall.c
 %C%_spring_wall_la_LDFLAGS = $(plugin_link)
-%C%_spring_wall_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_spring_wall_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
 %C%_tennis_la_SOURCES = %D%/smoothing/tennis.c
 %C%_tennis_la_LDFLAGS = $(plugin_link)
-%C%_tennis_la_LIBADD = %D%/engines/smoothing/libsmoothing.la
+%C%_tennis_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
 # Identification from pictures and from recorded motion.
 envplugin_LTLIBRARIES += %D%/double_pendulum.la
-%C%_double_pendulum_la_SOURCES = %D%/pendula/camera.c %D%/pendula/camera.h %D%/pendula/double_pendulum.c \
-	%D%/pendula/model.c %D%/pendula/model.h %D%/pendula/motion.c %D%/pendula/motion.h
+%C%_double_pendulum_la_SOURCES = \
+	%D%/pendula/camera.c \
+	%D%/pendula/camera.h \
+	%D%/pendula/double_pendulum.c \
+	%D%/pendula/model.c \
+	%D%/pendula/model.h \
+	%D%/pendula/motion.c \
+	%D%/pendula/motion.h
 %C%_double_pendulum_la_LDFLAGS = $(plugin_link)
-%C%_double_pendulum_la_LIBADD = %D%/engines/swept/libswept.la %D%/engines/pendulum/libpendulum.la \
-	%D%/engines/pendulum/libcompound.la %D%/engines/recording/librecording.la %D%/engines/fem/libfem.la
+%C%_double_pendulum_la_LIBADD = %D%/engines/rendering/swept/libswept.la %D%/engines/physics/pendulum/libpendulum.la \
+	%D%/engines/physics/pendulum/libcompound.la %D%/engines/data/librecording.la %D%/engines/physics/fem/libfem.la
 
 # The scenes of Heiden et al.
 envplugin_LTLIBRARIES += %D%/billiards.la %D%/cube_throw.la
 %C%_billiards_la_SOURCES = %D%/neuralsim/billiards.c
 %C%_billiards_la_LDFLAGS = $(plugin_link)
-%C%_billiards_la_LIBADD = %D%/engines/billiards/libbilliards.la %D%/engines/kit/libkit.la
+%C%_billiards_la_LIBADD = %D%/engines/physics/billiards/libbilliards.la %D%/engines/kit/libkit.la
 %C%_cube_throw_la_SOURCES = %D%/neuralsim/cube_throw.c
 %C%_cube_throw_la_LDFLAGS = $(plugin_link)
-%C%_cube_throw_la_LIBADD = %D%/engines/recording/librecording.la %D%/engines/throw/libthrow.la %D%/engines/kit/libkit.la
+%C%_cube_throw_la_LIBADD = %D%/engines/data/librecording.la %D%/engines/physics/throw/libthrow.la %D%/engines/kit/libkit.la
 
 # Target densities and recorded lifts, found by the plugins beside themselves; also in a build outside of the
 # source tree (make distcheck).
@@ -343,9 +447,9 @@ mostlyclean-local:
 
 # These make such files, when asked for by name (make plugins/envs/plasticine/make_targets): make_targets ID
 # FILE, make_lift 1 0.002 0.1 > FILE.
-EXTRA_PROGRAMS += %D%/plasticine/make_targets %D%/engines/cloth/make_lift
+EXTRA_PROGRAMS += %D%/plasticine/make_targets %D%/engines/physics/cloth/make_lift
 %C%_plasticine_make_targets_SOURCES = %D%/plasticine/make_targets.c
-%C%_plasticine_make_targets_LDADD = %D%/engines/mpm/libtasks.la
-%C%_engines_cloth_make_lift_SOURCES = %D%/engines/cloth/make_lift.c
-%C%_engines_cloth_make_lift_LDADD = %D%/engines/cloth/libcloth.la
-CLEANFILES += %D%/plasticine/make_targets %D%/engines/cloth/make_lift %D%/engines/mpm/libtasks.la
+%C%_plasticine_make_targets_LDADD = %D%/engines/physics/mpm/libtasks.la
+%C%_engines_physics_cloth_make_lift_SOURCES = %D%/engines/physics/cloth/make_lift.c
+%C%_engines_physics_cloth_make_lift_LDADD = %D%/engines/physics/cloth/libcloth.la
+CLEANFILES += %D%/plasticine/make_targets %D%/engines/physics/cloth/make_lift %D%/engines/physics/mpm/libtasks.la

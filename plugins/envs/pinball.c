@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pinball - a ball drops through a grid of tilted bars: the decision variables are their angles, the loss is
  * the distance of the ball to a target after a fixed time. */
-#include "engines/contact/ball.h"
+#include "engines/physics/contact/ball.h"
 #include "engines/kit/bundled.h"
 #include "engines/kit/norm.h"
-#include "engines/smoothing/proximity.h"
+#include "engines/physics/smoothing/proximity.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* realtosim - the properties of a cloth are to be found from a recording of its corners while a gripper lifts
  * it: the decision variables are size, mass, friction and the stiffness of 64 patches. */
-#include "engines/cloth/lift.h"
+#include "engines/physics/cloth/lift.h"
 #include "engines/kit/bundled.h"
-#include "engines/recording/recorded.h"
+#include "engines/data/recorded.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 /* swing - a cloth held at two corners is swung and let go, and is to lie on the floor like a target: the
  * decision variables are the stiffness of its patches or its initial velocity, and if wanted its size. */
 #include "common/number.h"
-#include "engines/cloth/seen.h"
-#include "engines/cloth/sheet.h"
-#include "engines/cloth/stability.h"
+#include "engines/physics/cloth/seen.h"
+#include "engines/physics/cloth/sheet.h"
+#include "engines/physics/cloth/stability.h"
 #include "engines/kit/bundled.h"
 #include "engines/kit/norm.h"
 

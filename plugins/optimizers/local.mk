@@ -5,29 +5,67 @@ AM_CPPFLAGS += -I$(top_srcdir)/plugins/optimizers $(OPENBLAS_CFLAGS)
 noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/libbayes.la \
 	%D%/methods/libalpha.la %D%/methods/librace.la %D%/methods/libsquares.la %D%/methods/librl.la
 
-%C%_methods_libbase_la_SOURCES = %D%/methods/base/blas.h %D%/methods/base/own.h %D%/methods/base/rank.h \
-	%D%/methods/base/sobol.c %D%/methods/base/sobol.h plugins/common/exp.h plugins/common/isa.h plugins/common/number.h \
-	plugins/common/vector.h plugins/common/vector_math.h
+%C%_methods_libbase_la_SOURCES = \
+	%D%/methods/base/blas.h \
+	%D%/methods/base/own.h \
+	%D%/methods/base/rank.h \
+	%D%/methods/base/sobol.c \
+	%D%/methods/base/sobol.h \
+	plugins/common/exp.h \
+	plugins/common/isa.h \
+	plugins/common/number.h \
+	plugins/common/vector.h \
+	plugins/common/vector_math.h
 
 %C%_methods_libcma_la_LIBADD = $(OPENBLAS_LIBS)
-%C%_methods_libcma_la_SOURCES = %D%/methods/cma/cma.c %D%/methods/cma/cma.h %D%/methods/cma/cma_bounds.c \
-	%D%/methods/cma/cma_bounds.h %D%/methods/cma/cma_constants.c %D%/methods/cma/cma_constants.h \
-	%D%/methods/cma/cma_restart.c %D%/methods/cma/cma_restart.h %D%/methods/cma/cma_stop.c \
-	%D%/methods/cma/cma_stop.h %D%/methods/cma/eigen.c %D%/methods/cma/eigen.h \
-	%D%/methods/cma/quad_model.c %D%/methods/cma/quad_model.h
+%C%_methods_libcma_la_SOURCES = \
+	%D%/methods/cma/cma.c \
+	%D%/methods/cma/cma.h \
+	%D%/methods/cma/cma_bounds.c \
+	%D%/methods/cma/cma_bounds.h \
+	%D%/methods/cma/cma_constants.c \
+	%D%/methods/cma/cma_constants.h \
+	%D%/methods/cma/cma_restart.c \
+	%D%/methods/cma/cma_restart.h \
+	%D%/methods/cma/cma_stop.c \
+	%D%/methods/cma/cma_stop.h \
+	%D%/methods/cma/eigen.c \
+	%D%/methods/cma/eigen.h \
+	%D%/methods/cma/quad_model.c \
+	%D%/methods/cma/quad_model.h
 
 # Bayesian optimization and what it searches with: descents, leaps, L-BFGS-B.
 %C%_methods_libbayes_la_LIBADD = %D%/methods/libbase.la $(OPENBLAS_LIBS)
-%C%_methods_libbayes_la_SOURCES = %D%/methods/bayes/acquisition.c %D%/methods/bayes/acquisition.h \
-	%D%/methods/bayes/bayes_search.c %D%/methods/bayes/bayes_search.h %D%/methods/bayes/gp.c \
-	%D%/methods/bayes/gp.h %D%/methods/bayes/gp_fit.c %D%/methods/bayes/gp_fit.h \
-	%D%/methods/bayes/gp_kernel.c %D%/methods/bayes/gp_kernel.h %D%/methods/bayes/gp_model.c \
-	%D%/methods/bayes/gp_model.h %D%/methods/bayes/gp_sample.c %D%/methods/bayes/gp_sample.h \
-	%D%/methods/bayes/surrogate.c %D%/methods/bayes/surrogate.h %D%/methods/cma/cma2001.c \
-	%D%/methods/cma/cma2001.h %D%/methods/gradient/descent.c %D%/methods/gradient/descent.h \
-	%D%/methods/gradient/lbfgsb.c %D%/methods/gradient/lbfgsb.h %D%/methods/gradient/leap.c \
-	%D%/methods/gradient/leap.h %D%/methods/gradient/linesearch.c %D%/methods/gradient/linesearch.h \
-	%D%/methods/gradient/multistart.c %D%/methods/gradient/multistart.h %D%/methods/gradient/outlier.h \
+%C%_methods_libbayes_la_SOURCES = \
+	%D%/methods/bayes/acquisition.c \
+	%D%/methods/bayes/acquisition.h \
+	%D%/methods/bayes/bayes_search.c \
+	%D%/methods/bayes/bayes_search.h \
+	%D%/methods/bayes/gp.c \
+	%D%/methods/bayes/gp.h \
+	%D%/methods/bayes/gp_fit.c \
+	%D%/methods/bayes/gp_fit.h \
+	%D%/methods/bayes/gp_kernel.c \
+	%D%/methods/bayes/gp_kernel.h \
+	%D%/methods/bayes/gp_model.c \
+	%D%/methods/bayes/gp_model.h \
+	%D%/methods/bayes/gp_sample.c \
+	%D%/methods/bayes/gp_sample.h \
+	%D%/methods/bayes/surrogate.c \
+	%D%/methods/bayes/surrogate.h \
+	%D%/methods/cma/cma2001.c \
+	%D%/methods/cma/cma2001.h \
+	%D%/methods/gradient/descent.c \
+	%D%/methods/gradient/descent.h \
+	%D%/methods/gradient/lbfgsb.c \
+	%D%/methods/gradient/lbfgsb.h \
+	%D%/methods/gradient/leap.c \
+	%D%/methods/gradient/leap.h \
+	%D%/methods/gradient/linesearch.c \
+	%D%/methods/gradient/linesearch.h \
+	%D%/methods/gradient/multistart.c \
+	%D%/methods/gradient/multistart.h \
+	%D%/methods/gradient/outlier.h \
 	%D%/methods/gradient/refine.c \
 	%D%/methods/gradient/refine.h
 
@@ -39,21 +77,41 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 
 # Least squares.
 %C%_methods_libsquares_la_LIBADD = $(OPENBLAS_LIBS)
-%C%_methods_libsquares_la_SOURCES = %D%/methods/squares/least_squares.c %D%/methods/squares/least_squares.h \
-	%D%/methods/squares/levenberg.c %D%/methods/squares/levenberg.h %D%/methods/squares/lm_params.h \
-	%D%/methods/squares/local_solver.c %D%/methods/squares/local_solver.h
+%C%_methods_libsquares_la_SOURCES = \
+	%D%/methods/squares/least_squares.c \
+	%D%/methods/squares/least_squares.h \
+	%D%/methods/squares/levenberg.c \
+	%D%/methods/squares/levenberg.h \
+	%D%/methods/squares/lm_params.h \
+	%D%/methods/squares/local_solver.c \
+	%D%/methods/squares/local_solver.h
 
 # Stepwise control: networks and losses of ppo and sac, the policy of apg and shac.
 %C%_methods_librl_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS)
 %C%_methods_librl_la_LIBADD = $(OPENBLAS_LIBS)
-%C%_methods_librl_la_SOURCES = %D%/methods/rl/analytic_policy.c %D%/methods/rl/analytic_policy.h \
-	%D%/methods/rl/actor_critic.c %D%/methods/rl/actor_critic.h \
-	%D%/methods/rl/float_adam.c %D%/methods/rl/float_adam.h %D%/methods/rl/mlp.c %D%/methods/rl/mlp.h \
-	%D%/methods/rl/mlp_loops.c %D%/methods/rl/mlp_loops.h %D%/methods/rl/policy_file.c \
-	%D%/methods/rl/policy_file.h %D%/methods/rl/replay_buffer.c \
-	%D%/methods/rl/replay_buffer.h %D%/methods/rl/rl_settings.h %D%/methods/rl/rollout.c \
-	%D%/methods/rl/rollout.h %D%/methods/rl/running_moments.h %D%/methods/rl/soft_actor_critic.c \
-	%D%/methods/rl/soft_actor_critic.h %D%/methods/rl/stepwise.c %D%/methods/rl/stepwise.h
+%C%_methods_librl_la_SOURCES = \
+	%D%/methods/rl/analytic_policy.c \
+	%D%/methods/rl/analytic_policy.h \
+	%D%/methods/rl/actor_critic.c \
+	%D%/methods/rl/actor_critic.h \
+	%D%/methods/rl/float_adam.c \
+	%D%/methods/rl/float_adam.h \
+	%D%/methods/rl/mlp.c \
+	%D%/methods/rl/mlp.h \
+	%D%/methods/rl/mlp_loops.c \
+	%D%/methods/rl/mlp_loops.h \
+	%D%/methods/rl/policy_file.c \
+	%D%/methods/rl/policy_file.h \
+	%D%/methods/rl/replay_buffer.c \
+	%D%/methods/rl/replay_buffer.h \
+	%D%/methods/rl/rl_settings.h \
+	%D%/methods/rl/rollout.c \
+	%D%/methods/rl/rollout.h \
+	%D%/methods/rl/running_moments.h \
+	%D%/methods/rl/soft_actor_critic.c \
+	%D%/methods/rl/soft_actor_critic.h \
+	%D%/methods/rl/stepwise.c \
+	%D%/methods/rl/stepwise.h
 
 optplugin_LTLIBRARIES += %D%/adam.la %D%/alphaorder.la %D%/apg.la %D%/bo.la %D%/boleap.la %D%/cem.la %D%/cmaes.la \
 	%D%/lbfgsb.la %D%/leaprefine.la %D%/lm.la %D%/pbh.la %D%/ppo.la %D%/racer.la \

@@ -12,7 +12,7 @@
 #include <diffsim/helper/random.h>
 #include <math.h>
 
-#include "engines/billiards/billiards.h"
+#include "engines/physics/billiards/billiards.h"
 #include "host.h"
 
 static const char name[] = "envs/billiards";

@@ -13,7 +13,7 @@
 #include <diffsim/ext/scene.h>
 #include <math.h>
 
-#include "engines/penalty/penalty.h"
+#include "engines/physics/penalty/penalty.h"
 
 static const char *const files[] = {
     "bounce_warp.json",  "bounce_warp_2s.json",    "bounce_warp_v170_gravity.json",

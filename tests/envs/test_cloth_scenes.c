@@ -13,7 +13,7 @@
 #include <diffsim/helper/random.h>
 #include <math.h>
 
-#include "engines/cloth/lift.h"
+#include "engines/physics/cloth/lift.h"
 #include "host.h"
 #include "temporary.h"
 

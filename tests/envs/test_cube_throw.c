@@ -14,7 +14,7 @@
 #include <math.h>
 #include <time.h>
 
-#include "engines/throw/throw.h"
+#include "engines/physics/throw/throw.h"
 #include "host.h"
 #include "temporary.h"
 

@@ -15,7 +15,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "engines/pendulum/compound.h"
+#include "engines/physics/pendulum/compound.h"
 #include "host.h"
 #include "temporary.h"
 

@@ -3,7 +3,7 @@
  * that fail. */
 #include "host.h"
 
-#include "engines/foreign/call.h"
+#include "engines/ffi/call.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

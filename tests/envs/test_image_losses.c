@@ -18,7 +18,7 @@
 #include <math.h>
 
 #include "differences.h"
-#include "engines/cloth/lift.h"
+#include "engines/physics/cloth/lift.h"
 #include "host.h"
 #include "sanitizers.h"
 #include "temporary.h"

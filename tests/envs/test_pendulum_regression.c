@@ -13,7 +13,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "engines/recording/recording.h"
+#include "engines/data/recording.h"
 #include "host.h"
 #include "methods/base/blas.h"
 

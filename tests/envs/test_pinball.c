@@ -13,7 +13,7 @@
 #include <diffsim/ext/scene.h>
 #include <math.h>
 
-#include "engines/contact/ball.h"
+#include "engines/physics/contact/ball.h"
 
 enum { MAX_BARS = 16 };
 #ifdef SLOW

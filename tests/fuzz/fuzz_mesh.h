@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "engines/fem/model.h"
-#include "engines/fem/read.h"
+#include "engines/physics/fem/model.h"
+#include "engines/physics/fem/read.h"
 #include "tests/fuzz/fuzz.h"
 
 static inline void fuzz_check_mesh(int status, fem_mesh *m, const char *error)

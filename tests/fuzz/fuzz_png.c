@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "engines/render/read_png.h"
+#include "engines/rendering/render/read_png.h"
 #include "tests/fuzz/fuzz.h"
 
 static uint32_t big_endian(const uint8_t *at)

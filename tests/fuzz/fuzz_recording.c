@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "engines/recording/recording.h"
+#include "engines/data/recording.h"
 #include "tests/fuzz/fuzz.h"
 
 static void parse(const uint8_t *data, size_t size, const recording_request *q, int cut)

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engines/cloth/trajectory.h"
+#include "engines/physics/cloth/trajectory.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

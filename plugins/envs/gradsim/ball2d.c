@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ball2d - a ball bounces past a camera: its speed and gravity are to be found. System identification of
  * gradSim (Jatavallabhula et al., ICLR 2021, its demonstration of bouncing in the plane). */
-#include "engines/algebra/finite.h"
-#include "engines/contact/floor_ball.h"
+#include "engines/kit/algebra/finite.h"
+#include "engines/physics/contact/floor_ball.h"
 #include "engines/kit/bundled.h"
-#include "engines/swept/ball_scene.h"
+#include "engines/rendering/swept/ball_scene.h"
 
 #include <string.h>
 

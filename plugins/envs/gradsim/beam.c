@@ -3,7 +3,7 @@
  * what a camera sees. System identification of gradSim (Jatavallabhula et al., ICLR 2021, figures 4 and 11,
  * table 3). */
 #include "engines/kit/bundled.h"
-#include "engines/soft/soft.h"
+#include "engines/physics/soft/soft.h"
 
 #include <math.h>
 

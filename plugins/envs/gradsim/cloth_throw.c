@@ -2,7 +2,7 @@
 /* cloth_throw - a cloth is thrown so that it falls where another one lies in the air: control-cloth of
  * gradSim (Jatavallabhula et al., ICLR 2021, figures 5 and 6b). */
 #include "engines/kit/bundled.h"
-#include "engines/soft/soft.h"
+#include "engines/physics/soft/soft.h"
 
 static const char cure[] = "raise substeps, or throw slower";
 

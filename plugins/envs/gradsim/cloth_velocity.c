@@ -3,7 +3,7 @@
  * are to be found from what a camera sees. System identification of gradSim (Jatavallabhula et al., ICLR
  * 2021, table 3). */
 #include "engines/kit/bundled.h"
-#include "engines/soft/soft.h"
+#include "engines/physics/soft/soft.h"
 
 #include <diffsim/helper/random.h>
 #include <math.h>

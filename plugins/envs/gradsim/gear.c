@@ -2,7 +2,7 @@
 /* gear - a soft wheel with teeth makes its way to a target by contracting its parts in turn: control-fem of
  * gradSim (Jatavallabhula et al., ICLR 2021, figures 5 and 6a). */
 #include "engines/kit/bundled.h"
-#include "engines/soft/soft.h"
+#include "engines/physics/soft/soft.h"
 
 #include <math.h>
 

@@ -3,8 +3,8 @@
  * started. System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 6 and
  * its demonstrations). */
 #include "engines/kit/bundled.h"
-#include "engines/pendulum/pendulum.h"
-#include "engines/swept/ball_scene.h"
+#include "engines/physics/pendulum/pendulum.h"
+#include "engines/rendering/swept/ball_scene.h"
 
 #include <string.h>
 

@@ -2,14 +2,14 @@
 /* rigid_contact - a cube is thrown, tumbles and bounces: its density and the constants of its contact are to
  * be found from what a camera sees. System identification of gradSim (Jatavallabhula et al., ICLR 2021,
  * table 2). */
-#include "engines/algebra/quaternion.h"
-#include "engines/fem/mesh.h"
+#include "engines/kit/algebra/quaternion.h"
+#include "engines/physics/fem/mesh.h"
 #include "engines/kit/bundled.h"
-#include "engines/rigid/mass.h"
-#include "engines/rigid/pose.h"
-#include "engines/rigid/rigid.h"
-#include "engines/smoothing/softness.h"
-#include "engines/swept/swept.h"
+#include "engines/physics/rigid/mass.h"
+#include "engines/physics/rigid/pose.h"
+#include "engines/physics/rigid/rigid.h"
+#include "engines/physics/smoothing/softness.h"
+#include "engines/rendering/swept/swept.h"
 
 #include <math.h>
 #include <string.h>

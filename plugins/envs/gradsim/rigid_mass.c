@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rigid_mass - a body is pushed by known forces: the mass of its vertices is to be found from what a camera
  * sees. System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 1, figures 4 and 12). */
-#include "engines/algebra/quaternion.h"
-#include "engines/fem/mesh.h"
-#include "engines/fem/read.h"
+#include "engines/kit/algebra/quaternion.h"
+#include "engines/physics/fem/mesh.h"
+#include "engines/physics/fem/read.h"
 #include "engines/kit/bundled.h"
-#include "engines/rigid/mass.h"
-#include "engines/rigid/momentum.h"
-#include "engines/rigid/pose.h"
-#include "engines/swept/swept.h"
+#include "engines/physics/rigid/mass.h"
+#include "engines/physics/rigid/momentum.h"
+#include "engines/physics/rigid/pose.h"
+#include "engines/rendering/swept/swept.h"
 
 #include <diffsim/helper/random.h>
 #include <math.h>

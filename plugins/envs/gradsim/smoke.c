@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* smoke - a wind is to carry smoke so that it becomes a disc or a ring: the decision variables are the
  * velocity at the start, everywhere or by the waves of a stream function. */
-#include "engines/smoke/smoke.h"
+#include "engines/physics/smoke/smoke.h"
 #include "engines/kit/bundled.h"
-#include "engines/smoke/stream.h"
+#include "engines/physics/smoke/stream.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* soft_ball - a soft ball is thrown and bounces: what it is made of is to be found from what a camera sees.
  * System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 3). */
 #include "engines/kit/bundled.h"
-#include "engines/soft/soft.h"
+#include "engines/physics/soft/soft.h"
 
 static const char cure[] = "reduce mu, lambda or damping in parameter truth, or raise substeps";
 

@@ -3,7 +3,7 @@
  * the variables. After the test scene of DiffRL's engine (Xu et al., ICLR 2022), for the quantities of
  * springs in table 6 of gradSim (Jatavallabhula et al., ICLR 2021). */
 #include "engines/kit/bundled.h"
-#include "engines/soft/soft.h"
+#include "engines/physics/soft/soft.h"
 
 #include <math.h>
 #include <string.h>

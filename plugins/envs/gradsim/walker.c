@@ -2,7 +2,7 @@
 /* walker - a soft sheet on two legs walks to a target by contracting its triangles: control-walker of gradSim
  * (Jatavallabhula et al., ICLR 2021, figure 5). */
 #include "engines/kit/bundled.h"
-#include "engines/soft/soft.h"
+#include "engines/physics/soft/soft.h"
 
 #include <math.h>
 

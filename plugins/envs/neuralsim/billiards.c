@@ -2,7 +2,7 @@
 /* billiards - with which force is the white ball to be pushed, so that the last ball of the rack rolls to a
  * target? After the example of billiards in google-research/tiny-differentiable-simulator (E. Heiden et al.,
  * NeuralSim, ICRA 2021). */
-#include "engines/billiards/billiards.h"
+#include "engines/physics/billiards/billiards.h"
 #include "engines/kit/bundled.h"
 
 #include <string.h>

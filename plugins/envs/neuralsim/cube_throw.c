@@ -4,8 +4,8 @@
  * simulators with neural networks" (ICRA 2021). */
 #include "engines/kit/bundled.h"
 #include "engines/kit/knob.h"
-#include "engines/recording/recorded.h"
-#include "engines/throw/throw.h"
+#include "engines/data/recorded.h"
+#include "engines/physics/throw/throw.h"
 
 #include <string.h>
 

@@ -4,9 +4,9 @@
  * its demonstrations). */
 #include "camera.h"
 
-#include "engines/pendulum/pendulum.h"
-#include "engines/swept/balls.h"
-#include "engines/swept/swept.h"
+#include "engines/physics/pendulum/pendulum.h"
+#include "engines/rendering/swept/balls.h"
+#include "engines/rendering/swept/swept.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * Jatavallabhula et al., ICLR 2021), or from its motion, simulated or recorded (NeuralSim, Heiden et al.,
  * ICRA 2021; Suh et al., ICML 2022). */
 #include "engines/kit/bundled.h"
-#include "engines/swept/swept.h"
+#include "engines/rendering/swept/swept.h"
 
 #include "camera.h"
 #include "model.h"

@@ -4,9 +4,9 @@
 #ifndef DS_ENVS_PENDULA_MODEL_H
 #define DS_ENVS_PENDULA_MODEL_H
 
-#include "engines/pendulum/compound.h"
-#include "engines/recording/fit.h"
-#include "engines/recording/recorded.h"
+#include "engines/physics/pendulum/compound.h"
+#include "engines/data/fit.h"
+#include "engines/data/recorded.h"
 
 #include <diffsim/helper/env_kit.h>
 

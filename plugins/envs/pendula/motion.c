@@ -3,7 +3,7 @@
  * Residuals and their exact Jacobian come with the motion. */
 #include "motion.h"
 
-#include "engines/pendulum/compound_net.h"
+#include "engines/physics/pendulum/compound_net.h"
 #include "model.h"
 
 #include <string.h>

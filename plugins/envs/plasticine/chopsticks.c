@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Environment "chopsticks": lift and turn a rope of plasticine with chopsticks. PlasticineLab's
  * Chopsticks task (Huang et al. 2021) with a few pieces of constant velocity as decision variables. */
-#include "engines/mpm/env/env.h"
+#include "engines/physics/mpm/env/env.h"
 
 /* The built-in targets: the sticks, which hold the rope from the start, wait, then lift, carry
  * and turn it. */

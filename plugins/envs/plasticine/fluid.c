@@ -2,11 +2,11 @@
 /* fluid - a ladle is to lift a sugar cube out of a tank of syrup: the decision variables are the velocities
  * of the ladle in the segments of an episode. */
 #include "engines/kit/bundled.h"
-#include "engines/mpm/env/env_params.h"
-#include "engines/mpm/env/evaluate.h"
-#include "engines/mpm/env/image.h"
-#include "engines/mpm/env/stepwise.h"
-#include "engines/mpm/env/sweep.h"
+#include "engines/physics/mpm/env/env_params.h"
+#include "engines/physics/mpm/env/evaluate.h"
+#include "engines/physics/mpm/env/image.h"
+#include "engines/physics/mpm/env/stepwise.h"
+#include "engines/physics/mpm/env/sweep.h"
 
 #include <string.h>
 

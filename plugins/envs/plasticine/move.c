@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Environment "move": carry a ball of plasticine through the air between two rigid balls. PlasticineLab's
  * Move task (Huang et al. 2021) with a few pieces of constant velocity as decision variables. */
-#include "engines/mpm/env/env.h"
+#include "engines/physics/mpm/env/env.h"
 
 /* Centre and diameter of the plasticine ball at the start; the rigid balls hold it on either side. */
 static void vary(mpm_scene *scene, uint32_t variant)

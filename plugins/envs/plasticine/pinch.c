@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Environment "pinch": press dents into a block of plasticine with a ball. PlasticineLab's Pinch task
  * (Huang et al. 2021) with a few pieces of constant velocity as decision variables. */
-#include "engines/mpm/env/env.h"
+#include "engines/physics/mpm/env/env.h"
 
 /* The built-in targets: up to three presses, with the ball lifted and moved between them. */
 static const double moves[MPM_TARGET_VARIANTS][MPM_TARGET_PIECES][3] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Environment "rollingpin": roll out dough. PlasticineLab's RollingPin task (Huang et al. 2021) with a
  * few pieces of constant velocity as decision variables. */
-#include "engines/mpm/env/env.h"
+#include "engines/physics/mpm/env/env.h"
 
 /* The built-in targets: the pin rolls to and fro while it is lowered, straight or turning. */
 static const double moves[MPM_TARGET_VARIANTS][MPM_TARGET_PIECES][3] = {

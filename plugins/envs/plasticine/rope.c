@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Environment "rope": wind a rope of plasticine around a pole. PlasticineLab's Rope task (Huang et al.
  * 2021) with a few pieces of constant velocity as decision variables. */
-#include "engines/mpm/env/env.h"
+#include "engines/physics/mpm/env/env.h"
 
 #include <math.h>
 

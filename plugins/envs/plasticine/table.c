@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Environment "table": bend a leg of a plasticine table outwards with a ball. PlasticineLab's Table task
  * (Huang et al. 2021) with a few pieces of constant velocity as decision variables. */
-#include "engines/mpm/env/env.h"
+#include "engines/physics/mpm/env/env.h"
 
 /* The built-in targets: the ball goes to a leg, pushes it, and comes back. */
 static const double moves[MPM_TARGET_VARIANTS][MPM_TARGET_PIECES][3] = {

@@ -4,7 +4,7 @@
 #ifndef MPM_TASKS_H
 #define MPM_TASKS_H
 
-#include "engines/mpm/env/env.h"
+#include "engines/physics/mpm/env/env.h"
 
 enum { MPM_TASKS = 10 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Environment "torus": press a ring into a slab of plasticine. PlasticineLab's Torus task (Huang et al. 2021)
  * with a few pieces of constant velocity as decision variables. */
-#include "engines/mpm/env/env.h"
+#include "engines/physics/mpm/env/env.h"
 
 /* The built-in targets: the ring first moves sideways over the slab, then down until its centre is at y
  * = 0.05, at full speed or slower. */

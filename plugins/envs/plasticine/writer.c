@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Environment "writer": draw strokes into a slab of plasticine with a pen. PlasticineLab's Writer task
  * (Huang et al. 2021) with a few pieces of constant velocity as decision variables. */
-#include "engines/mpm/env/env.h"
+#include "engines/physics/mpm/env/env.h"
 
 /* The built-in targets: the pen, which starts in the slab, goes deeper and along five straight strokes. */
 static const double moves[MPM_TARGET_VARIANTS][MPM_TARGET_PIECES][3] = {

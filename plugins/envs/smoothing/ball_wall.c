@@ -2,8 +2,8 @@
 /* ball_wall - throw a ball as far as possible over a wall, in closed form: a plateau where the wall stops
  * it, and a jump where it just clears it (Suh et al., ICML 2022, figure 1). */
 #include "engines/kit/bundled.h"
-#include "engines/smoothing/plain.h"
-#include "engines/smoothing/sources.h"
+#include "engines/physics/smoothing/plain.h"
+#include "engines/physics/smoothing/sources.h"
 
 static const ds_param *const params[] = {
     DS_REAL("speed", "1", 1e-3, 1e3, "m/s", "Speed of the throw."),

@@ -2,10 +2,10 @@
 /* ball_wall_soft - throw a ball over a tower, simulated: a soft tower that acts at a distance, or a hard
  * one with or without a dome (Suh et al., ICML 2022, figure 3). One variable, forward mode. */
 #include "engines/kit/bundled.h"
-#include "engines/smoothing/plain.h"
-#include "engines/smoothing/rounded.h"
-#include "engines/smoothing/softness.h"
-#include "engines/smoothing/sources.h"
+#include "engines/physics/smoothing/plain.h"
+#include "engines/physics/smoothing/rounded.h"
+#include "engines/physics/smoothing/softness.h"
+#include "engines/physics/smoothing/sources.h"
 
 #include <string.h>
 

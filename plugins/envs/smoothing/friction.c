@@ -2,8 +2,8 @@
 /* friction - a box that is pushed carries a block by friction; pushed too hard it slides out from under
  * it (Suh et al., ICML 2022, figures 4 and 8). */
 #include "engines/kit/bundled.h"
-#include "engines/smoothing/open_loop.h"
-#include "engines/smoothing/sources.h"
+#include "engines/physics/smoothing/open_loop.h"
+#include "engines/physics/smoothing/sources.h"
 
 enum { X1, X2, V1, V2, STATES };
 

@@ -2,8 +2,8 @@
 /* heaviside - a step: 1 where the variables are not negative, else 0. Its gradient is 0 almost
  * everywhere, though its mean under noise has a slope (Suh et al., ICML 2022, section 3). */
 #include "engines/kit/bundled.h"
-#include "engines/smoothing/plain.h"
-#include "engines/smoothing/sources.h"
+#include "engines/physics/smoothing/plain.h"
+#include "engines/physics/smoothing/sources.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * the pose: with a pressure field (hydroelastic contact), which is continuous, or at a point, which jumps.
  * */
 #include "engines/kit/bundled.h"
-#include "engines/smoothing/sources.h"
+#include "engines/physics/smoothing/sources.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 /* lp_norm - the norm of a long vector: where zeroth-order estimates pay for the dimension (Suh et al.,
  * ICML 2022). */
 #include "engines/kit/bundled.h"
-#include "engines/smoothing/plain.h"
-#include "engines/smoothing/sources.h"
+#include "engines/physics/smoothing/plain.h"
+#include "engines/physics/smoothing/sources.h"
 
 #include <string.h>
 

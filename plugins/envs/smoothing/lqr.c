@@ -2,8 +2,8 @@
 /* lqr - a linear system with a linear policy of many gains: where estimates pay for the dimension of the
  * noise on actions, not for that of the policy (Suh et al., ICML 2022). */
 #include "engines/kit/bundled.h"
-#include "engines/smoothing/policy.h"
-#include "engines/smoothing/sources.h"
+#include "engines/physics/smoothing/policy.h"
+#include "engines/physics/smoothing/sources.h"
 
 static const ds_param *const params[] = {
     DS_INT("states", "100", 1, 1000, "", "Numbers of the state, and of the control.",

@@ -2,8 +2,8 @@
 /* momentum - a ball hits a bar that can turn: the momentum it transfers grows with its angle up to the
  * one at which it misses the bar (Suh et al., ICML 2022, section 5, in closed form). */
 #include "engines/kit/bundled.h"
-#include "engines/smoothing/plain.h"
-#include "engines/smoothing/sources.h"
+#include "engines/physics/smoothing/plain.h"
+#include "engines/physics/smoothing/sources.h"
 
 static const ds_param *const params[] = {DS_REAL("cliff", "0.78539816339744831", 1e-3, 1.5707963267948966,
                                                  "rad", "Angle beyond which the ball misses."),

@@ -2,9 +2,9 @@
 /* pivot - a ball is thrown at a bar that can turn, and is to make it turn as fast as possible: the
  * simulation behind momentum (Suh et al., ICML 2022, section 5). One variable, forward mode. */
 #include "engines/kit/bundled.h"
-#include "engines/smoothing/plain.h"
-#include "engines/smoothing/softness.h"
-#include "engines/smoothing/sources.h"
+#include "engines/physics/smoothing/plain.h"
+#include "engines/physics/smoothing/softness.h"
+#include "engines/physics/smoothing/sources.h"
 
 #include <diffsim/helper/random.h>
 

@@ -2,8 +2,8 @@
 /* push - a block is pushed by a force and pushes another one to its place: the stiffer the contact, the
  * worse are first-order estimates under noise (Suh et al., ICML 2022, figures 5 and 8). */
 #include "engines/kit/bundled.h"
-#include "engines/smoothing/blocks.h"
-#include "engines/smoothing/sources.h"
+#include "engines/physics/smoothing/blocks.h"
+#include "engines/physics/smoothing/sources.h"
 
 static const char *const sets[] = {"k10", "k100", "k1000", "variance", NULL};
 

@@ -2,9 +2,9 @@
 /* push_far - the blocks of push with a gap between them: without contact there is no gradient, unless the
  * loss knows how near they came, or force or gradient act at a distance. */
 #include "engines/kit/bundled.h"
-#include "engines/smoothing/blocks.h"
-#include "engines/smoothing/proximity.h"
-#include "engines/smoothing/sources.h"
+#include "engines/physics/smoothing/blocks.h"
+#include "engines/physics/smoothing/proximity.h"
+#include "engines/physics/smoothing/sources.h"
 
 #include <string.h>
 

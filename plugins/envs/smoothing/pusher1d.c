@@ -2,9 +2,9 @@
 /* pusher1d - one step of a stiffness-controlled pusher against a block on a line: what softened contact
  * and what noise make of the command, in closed form (Pang et al., 2023, in one dimension). */
 #include "engines/kit/bundled.h"
-#include "engines/smoothing/plain.h"
-#include "engines/smoothing/softness.h"
-#include "engines/smoothing/sources.h"
+#include "engines/physics/smoothing/plain.h"
+#include "engines/physics/smoothing/softness.h"
+#include "engines/physics/smoothing/sources.h"
 
 enum { POSITION, SQUARED };
 static const char *const losses[] = {"position", "squared", NULL};

@@ -2,9 +2,9 @@
 /* roomba - a robot among discs that stop it is to come to a goal behind them (motion planning of Suh et
  * al., ICML 2022); a point, or a bicycle. */
 #include "engines/kit/bundled.h"
-#include "engines/smoothing/open_loop.h"
-#include "engines/smoothing/softness.h"
-#include "engines/smoothing/sources.h"
+#include "engines/physics/smoothing/open_loop.h"
+#include "engines/physics/smoothing/softness.h"
+#include "engines/physics/smoothing/sources.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 /* sine_quadratic - a parabola with ripples, about 11 local minima in each unit of length; noise smooths
  * them away (Suh et al., ICML 2022, figure 1). */
 #include "engines/kit/bundled.h"
-#include "engines/smoothing/plain.h"
-#include "engines/smoothing/sources.h"
+#include "engines/physics/smoothing/plain.h"
+#include "engines/physics/smoothing/sources.h"
 
 static const ds_param *const params[] = {
     PLAIN_DIM_PARAM("1"), DS_REAL("amplitude", "0.1", 0, 1e6, "", "Height of the ripples."),

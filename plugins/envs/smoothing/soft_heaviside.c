@@ -2,8 +2,8 @@
 /* soft_heaviside - a steep ramp between -1 and 1: continuous, and yet a step to few samples (Suh et al.,
  * ICML 2022, section 3). */
 #include "engines/kit/bundled.h"
-#include "engines/smoothing/plain.h"
-#include "engines/smoothing/sources.h"
+#include "engines/physics/smoothing/plain.h"
+#include "engines/physics/smoothing/sources.h"
 
 #include <string.h>
 

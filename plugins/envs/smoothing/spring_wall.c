@@ -2,8 +2,8 @@
 /* spring_wall - a mass that bounces between two springy walls is to be brought to rest (Suh et al., ICML
  * 2022). */
 #include "engines/kit/bundled.h"
-#include "engines/smoothing/open_loop.h"
-#include "engines/smoothing/sources.h"
+#include "engines/physics/smoothing/open_loop.h"
+#include "engines/physics/smoothing/sources.h"
 
 enum { X, V, STATES };
 enum { ADDS, IGNORED };

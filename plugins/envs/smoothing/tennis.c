@@ -2,10 +2,10 @@
 /* tennis - a paddle with a linear policy is to return a ball to a place: its episodes differ by whether
  * and where it hits (Suh et al., ICML 2022, figure 8). */
 #include "engines/kit/bundled.h"
-#include "engines/smoothing/policy.h"
-#include "engines/smoothing/rounded.h"
-#include "engines/smoothing/softness.h"
-#include "engines/smoothing/sources.h"
+#include "engines/physics/smoothing/policy.h"
+#include "engines/physics/smoothing/rounded.h"
+#include "engines/physics/smoothing/softness.h"
+#include "engines/physics/smoothing/sources.h"
 
 #include <string.h>
 

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "engines/smoothing/softness.h"
+#include "engines/physics/smoothing/softness.h"
 
 #define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 enum { MOST = 16 }; /* variables */

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* control.c - see control.h. The sinusoids of all steps are known beforehand; what is left for a step are
+ * sums of products and tanh, vectors of groups. */
+#include "control.h"
+
+#include "engines/physics/control/kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CHUNK = 8 };
+
+struct control {
+    control_options o;
+    const control_kernel *kernel;
+    size_t groups, padded; /* padded: whole chunks */
+    uint32_t *group;       /* [elements], or NULL: each its own */
+    double *signal;        /* [steps][phases] */
+    double *weight, *bar;  /* [phases][padded] */
+    double *tanh;          /* [padded], of the step set last */
+    double *sum;           /* [padded]: derivatives or changes of the activations of the groups */
+};
+
+static int makes_sense(const control_options *o)
+{
+    if (o->elements == 0 || o->steps == 0 || o->phases == 0 || o->phases > CONTROL_MOST_PHASES ||
+        !isfinite(o->rate) || !isfinite(o->scale) || !isfinite(o->dt)) {
+        return 0;
+    }
+    for (size_t i = 0; i < o->elements && o->groups > 0; i++) {
+        if (o->group[i] >= o->groups) {
+            return 0;
+        }
+    }
+    for (size_t p = 0; p < o->phases; p++) {
+        if (!isfinite(o->phase[p])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void fill_signals(control *c)
+{
+    for (uint64_t step = 0; step < c->o.steps; step++) {
+        const double angle = c->o.rate * ((double)step * c->o.dt);
+        for (size_t p = 0; p < c->o.phases; p++) {
+            c->signal[step * c->o.phases + p] = sin(angle + c->o.phase[p]);
+        }
+    }
+}
+
+control *control_open(ds_memory *room, const control_options *o)
+{
+    const control_kernel *kernel = control_kernel_find(o->isa);
+    if (!makes_sense(o) || !kernel) {
+        return NULL;
+    }
+    control *c = ds_memory_take(room, 1, sizeof *c);
+    if (!c) {
+        return NULL;
+    }
+    const size_t groups = o->groups > 0 ? o->groups : o->elements;
+    *c = (control){
+        .o = *o, .kernel = kernel, .groups = groups, .padded = (groups + CHUNK - 1) / CHUNK * CHUNK};
+    c->group = o->groups > 0 ? ds_memory_take(room, o->elements, sizeof *c->group) : NULL;
+    c->signal = o->steps <= SIZE_MAX / o->phases / sizeof(double)
+                    ? ds_memory_doubles(room, o->steps * o->phases)
+                    : NULL;
+    ds_memory_each(room, c->padded * o->phases, (double **const[]){&c->weight, &c->bar, NULL});
+    ds_memory_each(room, c->padded, (double **const[]){&c->tanh, &c->sum, NULL});
+    if (room->failed || !c->signal) {
+        room->failed = 1;
+        return NULL;
+    }
+    if (c->group) {
+        memcpy(c->group, o->group, o->elements * sizeof *c->group);
+    }
+    fill_signals(c);
+    return c;
+}
+
+size_t control_weights(const control *c)
+{
+    return c->groups * c->o.phases;
+}
+
+/* From [groups][phases] to [phases][padded]. */
+static void transpose(const control *c, const double *from, double *to)
+{
+    for (size_t i = 0; i < c->groups * c->o.phases; i++) {
+        to[i % c->o.phases * c->padded + i / c->o.phases] = from[i];
+    }
+}
+
+void control_set(control *c, const double *weights)
+{
+    transpose(c, weights, c->weight);
+}
+
+static const double *signal_of(const control *c, uint64_t step)
+{
+    return c->signal + step * c->o.phases;
+}
+
+void control_activate(control *c, uint64_t step, double *act)
+{
+    c->kernel->activate(c->padded, c->o.phases, signal_of(c, step), c->weight, c->tanh);
+    for (size_t i = 0; i < c->o.elements; i++) {
+        act[i] = c->o.scale * c->tanh[c->group ? c->group[i] : i];
+    }
+}
+
+void control_clear(control *c)
+{
+    memset(c->bar, 0, c->padded * c->o.phases * sizeof *c->bar);
+}
+
+void control_adjoint(control *c, uint64_t step, const double *act_bar)
+{
+    memset(c->sum, 0, c->padded * sizeof *c->sum);
+    for (size_t i = 0; i < c->o.elements; i++) {
+        c->sum[c->group ? c->group[i] : i] += act_bar[i];
+    }
+    c->kernel->adjoint(c->padded, c->o.phases, c->o.scale, signal_of(c, step), c->tanh, c->sum, c->bar);
+}
+
+void control_gradient(const control *c, double *weights_bar)
+{
+    for (size_t i = 0; i < c->groups * c->o.phases; i++) {
+        weights_bar[i] = c->bar[i % c->o.phases * c->padded + i / c->o.phases];
+    }
+}
+
+void control_tangent(control *c, uint64_t step, const double *weights_dot, double *act_dot)
+{
+    const double *signal = signal_of(c, step);
+    for (size_t g = 0; g < c->groups; g++) {
+        double sum = 0;
+        for (size_t p = 0; p < c->o.phases; p++) {
+            sum += weights_dot[g * c->o.phases + p] * signal[p];
+        }
+        c->sum[g] = c->o.scale * (1 - c->tanh[g] * c->tanh[g]) * sum;
+    }
+    for (size_t i = 0; i < c->o.elements; i++) {
+        act_dot[i] = c->sum[c->group ? c->group[i] : i];
+    }
+}
+
+static const double pi = 3.14159265358979323846;
+
+double control_gear_phases(size_t phases, double *phase)
+{
+    const double rate = 2.5;
+    for (size_t p = 0; p < phases; p++) {
+        phase[p] = rate * (double)p * pi / 4;
+    }
+    return rate;
+}
+
+double control_walker_phases(size_t phases, double *phase)
+{
+    for (size_t p = 0; p < phases; p++) {
+        phase[p] = phases == 2 ? (double)p * pi / 2 : 2 * pi * (double)p / (double)phases;
+    }
+    return 20;
+}

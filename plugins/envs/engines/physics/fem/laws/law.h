@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* law.h - the force laws of single elements, plain: force, its vector-Jacobian product, its Jacobian-vector
+ * product. The oracle of the vectorised kernels (kernels/), and what the tangent is made of.
+ *
+ * With n corners: q, u positions and velocities; force() sets f[n]; vjp() sets the derivatives of fb . f by
+ * q, u and by the constants in the order of the element's structure; jvp() sets the change of f along dq, du
+ * and the change of the constants. */
+#ifndef DS_ENGINES_FEM_LAW_H
+#define DS_ENGINES_FEM_LAW_H
+
+#include "engines/physics/fem/laws/vec3.h"
+
+/* Spring: f_0 = -(ke (l - rest) + kd l') d; none where l = 0. */
+typedef struct fem_spring_law {
+    double ke, kd, rest;
+} fem_spring_law;
+void fem_spring_force(const fem_spring_law *s, const vec3 q[2], const vec3 u[2], vec3 f[2]);
+void fem_spring_vjp(const fem_spring_law *s, const vec3 q[2], const vec3 u[2], const vec3 fb[2], vec3 qb[2],
+                    vec3 ub[2], fem_spring_law *bar);
+void fem_spring_jvp(const fem_spring_law *s, const vec3 q[2], const vec3 u[2], const vec3 dq[2],
+                    const vec3 du[2], const fem_spring_law *dot, vec3 df[2]);
+
+/* Membrane: area (mu/2 F:F + lambda/2 (J - 1 - mu/lambda + act)^2), damped by kd J'; F is 3 x 2. */
+typedef struct fem_triangle_rest {
+    double inverse[4], area;
+} fem_triangle_rest;
+typedef struct fem_triangle_law {
+    double mu, lambda, kd, act;
+} fem_triangle_law;
+void fem_triangle_force(const fem_triangle_rest *r, const fem_triangle_law *t, const vec3 q[3],
+                        const vec3 u[3], vec3 f[3]);
+void fem_triangle_vjp(const fem_triangle_rest *r, const fem_triangle_law *t, const vec3 q[3], const vec3 u[3],
+                      const vec3 fb[3], vec3 qb[3], vec3 ub[3], fem_triangle_law *bar);
+void fem_triangle_jvp(const fem_triangle_rest *r, const fem_triangle_law *t, const vec3 q[3], const vec3 u[3],
+                      const vec3 dq[3], const vec3 du[3], const fem_triangle_law *dot, vec3 df[3]);
+
+/* Lift and drag: the same force on each corner. */
+typedef struct fem_air_law {
+    double drag, lift;
+} fem_air_law;
+void fem_air_force(const fem_air_law *a, const vec3 q[3], const vec3 u[3], vec3 f[3]);
+void fem_air_vjp(const fem_air_law *a, const vec3 q[3], const vec3 u[3], const vec3 fb[3], vec3 qb[3],
+                 vec3 ub[3], fem_air_law *bar);
+void fem_air_jvp(const fem_air_law *a, const vec3 q[3], const vec3 u[3], const vec3 dq[3], const vec3 du[3],
+                 const fem_air_law *dot, vec3 df[3]);
+
+/* Bending: f_i = -length (ke (theta - rest - act) + kd theta') d theta / d x_i; `rest` holds rest + act. */
+typedef struct fem_edge_law {
+    double ke, kd, rest;
+} fem_edge_law;
+void fem_edge_force(double length, const fem_edge_law *e, const vec3 x[4], const vec3 u[4], vec3 f[4]);
+void fem_edge_vjp(double length, const fem_edge_law *e, const vec3 x[4], const vec3 u[4], const vec3 fb[4],
+                  vec3 qb[4], vec3 ub[4], fem_edge_law *bar);
+void fem_edge_jvp(double length, const fem_edge_law *e, const vec3 x[4], const vec3 u[4], const vec3 dx[4],
+                  const vec3 du[4], const fem_edge_law *dot, vec3 df[4]);
+double fem_edge_angle(const vec3 x[4]);
+
+/* Tetrahedron: P = mu (1 - 1/(Ic + 1)) F + kd F' + (lambda (J - 1 + act) - 3/4 mu + kd G:F') G, G = dJ/dF. */
+typedef struct fem_tet_rest {
+    double inverse[9], volume;
+} fem_tet_rest;
+typedef struct fem_tet_law {
+    double mu, lambda, kd, act;
+} fem_tet_law;
+void fem_tet_force(const fem_tet_rest *r, const fem_tet_law *t, const vec3 q[4], const vec3 u[4], vec3 f[4]);
+void fem_tet_vjp(const fem_tet_rest *r, const fem_tet_law *t, const vec3 q[4], const vec3 u[4],
+                 const vec3 fb[4], vec3 qb[4], vec3 ub[4], fem_tet_law *bar);
+void fem_tet_jvp(const fem_tet_rest *r, const fem_tet_law *t, const vec3 q[4], const vec3 u[4],
+                 const vec3 dq[4], const vec3 du[4], const fem_tet_law *dot, vec3 df[4]);
+
+/* Elastic energies. */
+double fem_triangle_energy(const fem_triangle_rest *r, const fem_triangle_law *t, const vec3 q[3]);
+double fem_tet_energy(const fem_tet_rest *r, const fem_tet_law *t, const vec3 q[4]);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model.h - particles, and the elements between them: springs, membranes, bending edges,
+ * tetrahedra; ground.
+ *
+ * The model of gradSim (K. M. Jatavallabhula et al., ICLR 2021): particles with lumped masses, moved by
+ * forces
+ *   springs      ke (l - l0) + kd l' along the spring;
+ *   triangles    neo-Hookean membrane in the plane with area damping; lift and drag of the air;
+ *   edges        ke (theta - theta0 - act) + kd theta' about the edge between two triangles;
+ *   tets         stable neo-Hookean solid (B. Smith et al., ACM Trans. Graph. 37(2), 2018) with activation;
+ *   ground       the plane y = 0, by penalty with friction.
+ * Building: fem_model_open(), any number of fem_add_*(), fem_model_finish(). The first mistake is kept in
+ * `problem`, later calls do nothing, and finish tells. After it all arrays but topology and rest data may
+ * be changed between episodes. SI units; vectors over particles are [particles][3]. */
+#ifndef DS_ENGINES_FEM_MODEL_H
+#define DS_ENGINES_FEM_MODEL_H
+
+#include "engines/physics/fem/mesh.h"
+
+#include <diffsim/helper/memory.h>
+
+enum {
+    FEM_FRICTION_BOX = 0,       /* x and z apart, each within mu ke |c|; the default */
+    FEM_FRICTION_ISOTROPIC = 1, /* along the sliding, within mu ke |c| */
+    FEM_FRICTION_COULOMB = 2,   /* along the sliding, within mu times the normal force with its damping */
+};
+
+/* A particle below y = offset, c = y - offset < 0, is pushed by -(ke c + kd min(u_y, 0)) and held back by kf
+ * times its sliding velocity, bounded as `friction` says. */
+typedef struct fem_ground {
+    int on;
+    int friction;          /* FEM_FRICTION_* */
+    double offset;         /* m; 0.01 by default */
+    double ke, kd, kf, mu; /* N/m, N s/m, N s/m, 1 */
+} fem_ground;
+
+/* All triangles have the same: mu, lambda in N/m, kd in N s/m, drag and lift as in 1/2 drag |N.v| v. */
+typedef struct fem_membrane {
+    double mu, lambda, kd, drag, lift;
+} fem_membrane;
+
+typedef struct fem_bending {
+    double ke, kd; /* N/rad, N s/rad: torque per length */
+} fem_bending;
+
+/* Of one tetrahedron: Pa, Pa, Pa s. */
+typedef struct fem_solid {
+    double mu, lambda, kd;
+} fem_solid;
+
+typedef struct fem_model {
+    size_t particles;
+    double *q, *u;  /* m, m/s: the start of an episode */
+    double *mass;   /* kg */
+    uint8_t *fixed; /* not 0: keeps its velocity, whatever acts on it */
+    double gravity[3];
+
+    size_t springs;
+    uint32_t *spring; /* [springs][2] */
+    double *spring_ke, *spring_kd, *spring_rest;
+
+    size_t triangles;
+    uint32_t *triangle;       /* [triangles][3] */
+    double *triangle_inverse; /* [triangles][4]: rows of the inverse of the rest edges in the plane */
+    double *triangle_area;    /* m^2 */
+    double *triangle_act;     /* activation: positive shrinks; 0 by default */
+    fem_membrane membrane;
+
+    size_t edges;
+    uint32_t *edge;      /* [edges][4], see fem_mesh_edges() */
+    double *edge_rest;   /* rad, the angle at rest */
+    double *edge_length; /* m, at rest */
+    double *edge_act;    /* rad, added to the angle at rest */
+    fem_bending bending;
+
+    size_t tets;
+    uint32_t *tet;       /* [tets][4] */
+    double *tet_inverse; /* [tets][9]: rows of the inverse of the rest edges */
+    double *tet_volume;  /* m^3 */
+    double *tet_act;
+    fem_solid *solid; /* [tets] */
+
+    fem_ground ground;
+
+    ds_status status;  /* DS_OK, or the first failure */
+    char problem[200]; /* its line: what, which element, which value */
+    size_t room[5];    /* private: of particles, springs, triangles, edges, tets */
+} fem_model;
+
+/* How a mesh is put into the world: p -> position + rotation p, all with one velocity. */
+typedef struct fem_placing {
+    double position[3], velocity[3];
+    double axis[3], angle; /* rad; an axis of zeros: no rotation; other lengths do not matter */
+} fem_placing;
+
+/* Empty, with gravity (0, -9.8, 0), no ground, offset 0.01. */
+void fem_model_open(fem_model *m);
+void fem_model_close(fem_model *m);
+
+/* Index of the new particle; UINT32_MAX after a failure. */
+uint32_t fem_add_particle(fem_model *m, const double q[3], const double u[3], double mass);
+/* With the present distance as its length at rest, or `rest` >= 0. */
+void fem_add_spring(fem_model *m, uint32_t i, uint32_t j, double ke, double kd, double rest);
+void fem_add_triangle(fem_model *m, uint32_t i, uint32_t j, uint32_t k);
+/* Present positions are at rest. */
+void fem_add_edge(fem_model *m, const uint32_t edge[4]);
+/* Vertices of an element with negative volume are exchanged; one without volume is refused. */
+void fem_add_tet(fem_model *m, const uint32_t tet[4], fem_solid law);
+
+/* Adds the points and triangles of a mesh, with the edges between them where `bend`. Each particle gets
+ * `mass` kg and a third of density (kg/m^2) times area of its triangles. Index of the first particle. */
+uint32_t fem_add_cloth(fem_model *m, const fem_mesh *mesh, const fem_placing *where, double mass,
+                       double density, int bend);
+/* Adds the points and tetrahedra; a fourth of density (kg/m^3) times volume goes to each vertex. */
+uint32_t fem_add_soft(fem_model *m, const fem_mesh *mesh, const fem_placing *where, double density,
+                      fem_solid law);
+
+/* Looks at all of it: DS_OK, or the status of the first failure with m->problem. */
+ds_status fem_model_finish(fem_model *m);
+
+/* Mean of positions or velocities, weighted by mass: x is [particles][3]. */
+void fem_centre(const fem_model *m, const double *x, double centre[3]);
+/* J of springs, membranes, bending and solids at positions q; those of gravity, ground and motion are not in
+ * it. With the activations of the model. */
+double fem_elastic_energy(const fem_model *m, const double *q);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Particles to grid, grid, grid to particles; and the same backwards. */
+#include "sim.h"
+
+#include "engines/kit/algebra/mat3.h"
+#include "transfer.h"
+
+static mpm_phase phase_of(const mpm_scene *scene, const mpm_domain *domain, const mpm_body *body)
+{
+    const mpm_matter *matter = &body->matter;
+    mpm_phase phase = {.mass = domain->particle_mass, .volume = domain->particle_volume};
+    if (matter->law == MPM_PLASTICINE) {
+        phase.material = mpm_material_make(scene->youngs_modulus, scene->poisson_ratio, scene->yield_stress);
+        return phase;
+    }
+    phase.volume = body->spacing * body->spacing * body->spacing;
+    phase.mass = matter->density * phase.volume;
+    phase.material.law = matter->law;
+    phase.material.modulus = matter->modulus;
+    phase.material.viscosity = matter->viscosity;
+    return phase;
+}
+
+/* Bodies of plasticine that follow each other are alike; others have constants of their own. */
+static void make_phases(mpm_sim *sim, const mpm_scene *scene)
+{
+    const mpm_domain *domain = &sim->domain;
+    uint32_t total = sim->n_particles == mpm_particle_count(scene, domain, 0) ? 0 : sim->n_particles,
+             first = 0;
+    for (uint32_t b = 0; b < scene->n_bodies; b++) {
+        uint32_t count = mpm_body_count(scene, domain, total, b);
+        mpm_phase phase = phase_of(scene, domain, &scene->bodies[b]);
+        mpm_phase *last = sim->n_phases > 0 ? &sim->phases[sim->n_phases - 1] : NULL;
+        if (last && last->material.law == MPM_PLASTICINE && phase.material.law == MPM_PLASTICINE) {
+            last->count += count;
+        } else {
+            phase.first = first;
+            phase.count = count;
+            sim->phases[sim->n_phases++] = phase;
+        }
+        first += count;
+    }
+}
+
+mpm_result mpm_sim_init(mpm_sim *sim, const mpm_scene *scene, const mpm_domain *domain, uint32_t n_particles,
+                        double softness)
+{
+    memset(sim, 0, sizeof *sim);
+    sim->domain = *domain;
+    for (int d = 0; d < 3; d++) {
+        sim->forcing.gravity[d] = domain->gravity_factor * scene->gravity[d];
+        sim->forcing.wall_low[d] = domain->wall_low[d];
+        sim->forcing.wall_high[d] = domain->wall_high[d];
+    }
+    sim->forcing.dx = domain->dx;
+    sim->forcing.offset = domain->offset;
+    sim->forcing.ground_friction = scene->ground_friction;
+    sim->forcing.softness = softness;
+    sim->forcing.dt = domain->dt;
+    sim->forcing.n_tools = scene->n_tools;
+    sim->forcing.tools = scene->tools;
+    sim->n_particles = n_particles;
+    make_phases(sim, scene);
+    return mpm_grid_init(&sim->grid, domain->n) ? MPM_OK : MPM_NO_MEMORY;
+}
+
+void mpm_sim_free(mpm_sim *sim)
+{
+    mpm_grid_free(&sim->grid);
+}
+
+/* The box of nodes that the particles reach. False where a position is invalid. */
+static bool find_box(mpm_sim *sim, const mpm_particle *particles)
+{
+    int lower[3] = {sim->domain.n, sim->domain.n, sim->domain.n}, upper[3] = {0, 0, 0};
+    double highest = sim->domain.n - 3.0;
+    for (uint32_t p = 0; p < sim->n_particles; p++) {
+        for (int d = 0; d < 3; d++) {
+            double scaled = particles[p].x[d] * sim->domain.inv_dx + sim->domain.offset;
+            if (!(scaled >= 0.0 && scaled <= highest)) {
+                return false;
+            }
+            int base = (int)(scaled - 0.5);
+            lower[d] = base < lower[d] ? base : lower[d];
+            upper[d] = base + 3 > upper[d] ? base + 3 : upper[d];
+        }
+    }
+    mpm_grid_set_box(&sim->grid, lower, upper);
+    return true;
+}
+
+static void stencil_of(const mpm_domain *domain, const double x[3], mpm_stencil *s)
+{
+    const double scaled[3] = {x[0] * domain->inv_dx + domain->offset, x[1] * domain->inv_dx + domain->offset,
+                              x[2] * domain->inv_dx + domain->offset};
+    mpm_stencil_scaled(domain->n, scaled, s);
+}
+
+/* The affine momentum field m v + Q d that a particle hands to the grid, d = (o - fx) dx, and its mass. */
+static mpm_affine momentum_field(double mass, double dx, const mpm_stencil *s, const double v[3],
+                                 const double q[9])
+{
+    mpm_affine g;
+    for (int c = 0; c < 3; c++) {
+        g.value[c] = mass * v[c];
+        for (int k = 0; k < 3; k++) {
+            g.slope[k][c] = q[3 * c + k] * dx;
+            g.value[c] -= g.slope[k][c] * s->fx[k];
+        }
+    }
+    g.value[3] = mass;
+    g.slope[0][3] = g.slope[1][3] = g.slope[2][3] = 0.0;
+    return g;
+}
+
+/* Factor of the stress in Q (MLS-MPM, quadratic weights: 4 / dx^2). */
+static double stress_factor(const mpm_domain *domain, const mpm_phase *phase)
+{
+    return -domain->dt * phase->volume * 4.0 * domain->inv_dx * domain->inv_dx;
+}
+
+static void affine_momentum(const mpm_domain *domain, const mpm_phase *phase, const double stress[9],
+                            const double c[9], double q[9])
+{
+    double factor = stress_factor(domain, phase);
+    for (int i = 0; i < 9; i++) {
+        q[i] = factor * stress[i] + phase->mass * c[i];
+    }
+}
+
+/* Writes the new deformation gradients to `out` and mass and momentum to the grid. */
+static void phase_to_grid(mpm_sim *sim, const mpm_phase *phase, const mpm_particle *in, mpm_particle *out,
+                          mpm_svd *keep)
+{
+    const mpm_domain *domain = &sim->domain;
+    for (uint32_t p = phase->first; p < phase->first + phase->count; p++) {
+        double f_new[9], stress[9], q[9];
+        mpm_svd local, *svd = keep ? &keep[p] : &local;
+        mpm_stencil s;
+        stencil_of(domain, in[p].x, &s);
+        mpm_deform(&phase->material, domain->dt, in[p].c, in[p].f, svd, f_new, stress);
+        affine_momentum(domain, phase, stress, in[p].c, q);
+        mpm_affine g = momentum_field(phase->mass, domain->dx, &s, in[p].v, q);
+        mpm_scatter(sim->grid.node, domain->n, &s, &g);
+        memcpy(out[p].f, f_new, sizeof f_new);
+    }
+}
+
+static void particles_to_grid(mpm_sim *sim, const mpm_particle *in, mpm_particle *out, mpm_svd *keep)
+{
+    mpm_grid_clear(&sim->grid, sim->grid.node);
+    for (uint32_t k = 0; k < sim->n_phases; k++) {
+        phase_to_grid(sim, &sim->phases[k], in, out, keep);
+    }
+}
+
+static void grid_to_particles(const mpm_sim *sim, const mpm_particle *in, mpm_particle *out)
+{
+    const mpm_domain *domain = &sim->domain;
+    double scale = 4.0 * domain->inv_dx;
+    for (uint32_t p = 0; p < sim->n_particles; p++) {
+        mpm_stencil s;
+        mpm_affine g;
+        stencil_of(domain, in[p].x, &s);
+        mpm_gather(sim->grid.velocity, domain->n, &s, &g);
+        for (int c = 0; c < 3; c++) {
+            double v = g.value[c];
+            for (int k = 0; k < 3; k++) {
+                out[p].c[3 * c + k] = scale * (g.slope[k][c] - v * s.fx[k]);
+            }
+            out[p].v[c] = v;
+            out[p].x[c] = clamp(in[p].x[c] + domain->dt * v, domain->low[c], domain->high[c]);
+        }
+    }
+}
+
+mpm_result mpm_substep(mpm_sim *sim, const mpm_particle *in, mpm_particle *out, const mpm_pose *now,
+                       const mpm_pose *next, mpm_tape *tape)
+{
+    if (!find_box(sim, in)) {
+        return MPM_DIVERGED;
+    }
+    particles_to_grid(sim, in, out, tape ? tape->svd : NULL);
+    if (!mpm_grid_update(&sim->grid, &sim->forcing, now, next, tape ? &tape->grid : NULL)) {
+        return MPM_NO_MEMORY;
+    }
+    grid_to_particles(sim, in, out);
+    return MPM_OK;
+}
+
+/* Adjoint of grid_to_particles for one particle: spreads to velocity_bar and returns the adjoint
+ * of the position. */
+static void gather_adjoint(mpm_sim *sim, const mpm_particle *in, const mpm_particle *bar, double x_bar[3])
+{
+    const mpm_domain *domain = &sim->domain;
+    double scale = 4.0 * domain->inv_dx;
+    mpm_stencil s;
+    mpm_affine own, h;
+    stencil_of(domain, in->x, &s);
+    mpm_gather(sim->grid.velocity, domain->n, &s, &own); /* the new velocity again, before clamping */
+    for (int c = 0; c < 3; c++) {
+        double y = in->x[c] + domain->dt * own.value[c];
+        x_bar[c] = y > domain->low[c] && y < domain->high[c] ? bar->x[c] : 0.0;
+        h.value[c] = bar->v[c] + domain->dt * x_bar[c];
+        for (int k = 0; k < 3; k++) {
+            h.slope[k][c] = scale * bar->c[3 * c + k];
+            h.value[c] -= h.slope[k][c] * s.fx[k];
+        }
+    }
+    h.value[3] = h.slope[0][3] = h.slope[1][3] = h.slope[2][3] = 0.0;
+    mpm_scatter(sim->grid.velocity_bar, domain->n, &s, &h);
+    double fx_bar[3] = {0.0};
+    mpm_weight_adjoint(sim->grid.velocity, domain->n, &s, &h, fx_bar);
+    for (int k = 0; k < 3; k++) {
+        fx_bar[k] -= vec3_dot(h.slope[k], own.value);
+        x_bar[k] += domain->inv_dx * fx_bar[k];
+    }
+}
+
+/* Adjoint of particles_to_grid for one particle. bar: adjoint of the new F and, in x,
+ * what gather_adjoint() found. */
+static void scatter_adjoint(mpm_sim *sim, const mpm_phase *phase, const mpm_particle *in,
+                            const mpm_particle *out, const mpm_svd *svd, mpm_particle *bar)
+{
+    const mpm_domain *domain = &sim->domain;
+    double stress[9], q[9];
+    mpm_stencil s;
+    stencil_of(domain, in->x, &s);
+    mpm_deform_stress(&phase->material, in->c, svd, out->f, stress);
+    affine_momentum(domain, phase, stress, in->c, q);
+    mpm_affine g = momentum_field(phase->mass, domain->dx, &s, in->v, q), n;
+    mpm_gather(sim->grid.node_bar, domain->n, &s, &n);
+    double fx_bar[3] = {0.0}, q_bar[9], stress_bar[9];
+    mpm_weight_adjoint(sim->grid.node_bar, domain->n, &s, &g, fx_bar);
+    for (int k = 0; k < 3; k++) {
+        fx_bar[k] -= vec3_dot(g.slope[k], n.value);
+        bar->x[k] += domain->inv_dx * fx_bar[k];
+        for (int c = 0; c < 3; c++) {
+            q_bar[3 * c + k] = domain->dx * (n.slope[k][c] - n.value[c] * s.fx[k]);
+        }
+    }
+    double factor = stress_factor(domain, phase);
+    for (int i = 0; i < 9; i++) {
+        stress_bar[i] = factor * q_bar[i];
+    }
+    mpm_deform_adjoint(&phase->material, domain->dt, in->c, in->f, svd, out->f, stress_bar, bar->f, bar->c);
+    for (int i = 0; i < 9; i++) {
+        bar->c[i] += phase->mass * q_bar[i];
+    }
+    for (int c = 0; c < 3; c++) {
+        bar->v[c] = phase->mass * n.value[c];
+    }
+}
+
+void mpm_substep_adjoint(mpm_sim *sim, const mpm_particle *in, const mpm_particle *out, const mpm_tape *tape,
+                         const mpm_pose *now, const mpm_pose *next, mpm_particle *bar, mpm_pose *now_bar,
+                         mpm_pose *next_bar)
+{
+    mpm_grid_restore(&sim->grid, &tape->grid);
+    mpm_grid_clear(&sim->grid, sim->grid.velocity_bar);
+    for (uint32_t p = 0; p < sim->n_particles; p++) {
+        double x_bar[3];
+        gather_adjoint(sim, &in[p], &bar[p], x_bar);
+        memcpy(bar[p].x, x_bar, sizeof x_bar);
+    }
+    mpm_grid_update_adjoint(&sim->grid, &sim->forcing, &tape->grid, now, next, now_bar, next_bar);
+    for (uint32_t k = 0; k < sim->n_phases; k++) {
+        const mpm_phase *phase = &sim->phases[k];
+        for (uint32_t p = phase->first; p < phase->first + phase->count; p++) {
+            scatter_adjoint(sim, phase, &in[p], &out[p], &tape->svd[p], &bar[p]);
+        }
+    }
+}

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# A cube that is thrown onto a plane: compliant contact with derivatives, impulses.
+env_engine_libs += %D%/libthrow.la
+%C%_libthrow_la_SOURCES = \
+	%D%/contact_law.c \
+	%D%/contact_law.h \
+	%D%/impulses.c \
+	%D%/law_net.c \
+	%D%/law_net.h \
+	%D%/state.h \
+	%D%/throw.c \
+	%D%/throw.h \
+	%D%/vec.h

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* everything.h - an episode with everything that deformable bodies have: a block, a cloth in the air,
+ * springs, activations by a controller, ground. The loss is a smooth function of some states. */
+#ifndef DS_TESTS_FEM_EVERYTHING_H
+#define DS_TESTS_FEM_EVERYTHING_H
+
+#include "engines/physics/control/control.h"
+#include "engines/physics/fem/episode.h"
+
+enum { EVERYTHING_FRAMES = 3, EVERYTHING_STEPS = 200, EVERYTHING_VARIABLES = 24 };
+
+typedef struct everything {
+    fem_model model;
+    fem_episode *episode;
+    fem_variation gradient;
+    ds_memory room;
+    fem_driver driver;
+    uint64_t frames[EVERYTHING_FRAMES];
+    control *net;
+    double *weights, *bar, *weights_dot;
+    double loss, loss_dot;
+    int64_t bad;
+} everything;
+
+/* Touches the ground where `contact` is 1. 0 where it cannot be opened. */
+int everything_open(everything *s, int contact, const char *isa, size_t memory_bytes);
+void everything_close(everything *s);
+
+/* The loss; with `gradient` the derivatives are in s->gradient and s->bar. */
+double everything_run(everything *s, int gradient);
+
+/* Numbers of the episode with the places of their derivatives. */
+typedef struct everything_variable {
+    const char *name;
+    double *at, *by;
+    size_t n;
+} everything_variable;
+
+/* All of them; how many there are. Constants of the solids are for all tetrahedra together. */
+size_t everything_list(everything *s, everything_variable out[EVERYTHING_VARIABLES]);
+
+#endif

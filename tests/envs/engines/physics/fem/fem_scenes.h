@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fem_scenes.h - whole episodes of gradSim's scenes, for tests and timings: the gear and the walker with
+ * their controllers, the beam, the ball. The loss is the squared distance of the centre from a target in
+ * the end. */
+#ifndef DS_TESTS_FEM_SCENES_H
+#define DS_TESTS_FEM_SCENES_H
+
+#include "engines/physics/control/control.h"
+#include "engines/physics/fem/episode.h"
+
+typedef struct fem_scene {
+    fem_model model;
+    fem_episode *episode;
+    control *net;          /* NULL: no actuation */
+    double *weights, *bar; /* of the controller */
+    fem_variation gradient;
+    ds_memory room;
+    uint64_t frames[16];
+    fem_driver driver;
+    double target[3];
+    double loss;
+    double centre[16][3]; /* of the frames */
+    double *last;         /* [particles][3]: positions in the last frame */
+    size_t seen;          /* frames */
+    double total_mass;
+    int64_t bad;
+} fem_scene;
+
+/* With `steps` steps (the full episode: 5760, 9600, 3840, 3840); 0 where the instruction set does not run
+ * here. Weights are random, of the size that the scenes start with. */
+int fem_scene_gear(fem_scene *s, uint64_t steps, const char *isa);
+int fem_scene_walker(fem_scene *s, uint64_t steps, const char *isa);
+int fem_scene_beam(fem_scene *s, uint64_t steps, const char *isa, double mu, double lambda);
+int fem_scene_ball(fem_scene *s, uint64_t steps, const char *isa);
+/* Anything else: the model has been finished, s->net set or not. */
+int fem_scene_open(fem_scene *s, const fem_options *o);
+void fem_scene_close(fem_scene *s);
+
+/* Runs it; s->loss, s->bad, and with `gradient` s->gradient and s->bar. */
+void fem_scene_run(fem_scene *s, int gradient);
+
+#endif
