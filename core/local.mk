@@ -39,7 +39,7 @@ base_sources = \
 	core/base/variables.h
 arithmetic_sources = core/arithmetic/arithmetic.c core/arithmetic/arithmetic.h \
 	core/arithmetic/portable.c core/arithmetic/portable.h
-guest_sources = core/guest/crash.c core/guest/crash.h core/guest/surroundings.c core/guest/surroundings.h
+protect_sources = core/protect/crash.c core/protect/crash.h core/protect/call_state.c core/protect/call_state.h
 config_sources = \
 	core/config/inifile.c \
 	core/config/inifile.h \
@@ -67,8 +67,8 @@ plugin_sources = \
 	core/plugin/env.c \
 	core/plugin/env_steps.c \
 	core/plugin/env_variables.c \
-	core/plugin/inquiry.c \
-	core/plugin/inquiry.h \
+	core/plugin/query.c \
+	core/plugin/query.h \
 	core/plugin/instance.c \
 	core/plugin/instance.h \
 	core/plugin/loader.c \
@@ -81,12 +81,12 @@ plugin_sources = \
 	core/plugin/services.h
 scene_sources = core/scene/scene_write.h core/scene/scene_write.c
 worker_sources = \
-	core/worker/estate.c \
-	core/worker/estate.h \
-	core/worker/greeting.c \
-	core/worker/greeting.h \
-	core/worker/probe.c \
-	core/worker/probe.h \
+	core/worker/reclaim.c \
+	core/worker/reclaim.h \
+	core/worker/handshake.c \
+	core/worker/handshake.h \
+	core/worker/describe.c \
+	core/worker/describe.h \
 	core/worker/process.c \
 	core/worker/process.h \
 	core/worker/protocol.h \
@@ -189,7 +189,7 @@ cli_sources = \
 	core/cli/run_flags.c \
 	core/cli/run_flags.h
 
-core_libcore_la_SOURCES = $(base_sources) $(arithmetic_sources) $(config_sources) $(plugin_sources) $(scene_sources) $(guest_sources) \
+core_libcore_la_SOURCES = $(base_sources) $(arithmetic_sources) $(config_sources) $(plugin_sources) $(scene_sources) $(protect_sources) \
 	$(worker_sources) $(evaluate_sources) $(snapshot_sources) $(store_sources) $(progress_sources) $(run_sources) \
 	$(embed_sources) $(cli_sources)
 # The ids of the plugins that come with this host (core/plugin/search_path.c), in a header beside config.h.
@@ -222,7 +222,7 @@ libexec_dshost_worker_SOURCES = \
 	core/worker/float_mode.h \
 	core/worker/life.c \
 	core/worker/life.h \
-	core/worker/duty.c \
-	core/worker/duty.h \
+	core/worker/context.c \
+	core/worker/context.h \
 	core/worker/work.c \
 	core/worker/worker.c

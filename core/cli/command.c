@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "arithmetic/portable.h"
-#include "guest/crash.h"
+#include "protect/crash.h"
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/program.h"
-#include "guest/surroundings.h"
+#include "protect/call_state.h"
 
 static int print_version(void)
 {
@@ -29,7 +29,7 @@ int ds_command_main(int argc, char **argv, int (*command)(int argc, char **argv,
     ds_error e = {0, ""};
     ds_program_hold_standard();
     ds_files_least();
-    ds_locale_plain();
+    ds_locale_use_c();
     ds_crash_allow();
     /* A file that grows beyond `ulimit -f` is an error of write(), not the end of the program. */
     signal(SIGXFSZ, SIG_IGN);

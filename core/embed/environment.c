@@ -12,10 +12,10 @@
 
 #include "base/clock.h"
 #include "base/program.h"
-#include "guest/surroundings.h"
+#include "protect/call_state.h"
 #include "embed/embed.h"
 #include "run/asked.h"
-#include "worker/probe.h"
+#include "worker/describe.h"
 
 /* ---- messages ---- */
 
@@ -84,7 +84,7 @@ static int open_environment(ds_environment *e, const char *name, const ds_enviro
     rc = rc != 0 || o == NULL ? rc : ds_embed_settings(DS_SECTION_ENV, o->settings, &e->settings, error);
     rc = rc != 0 ? rc : ds_pool_find_env(&c, name, error);
     /* A process of this thread would end with it; the environment may live longer. */
-    ds_probe_end();
+    ds_describe_end();
     rc = rc != 0 ? rc : ds_pool_open(&c, &e->source.pool, error);
     if (rc == 0) {
         e->facts = ds_pool_env_of(e->source.pool);
@@ -98,7 +98,7 @@ static int open_environment(ds_environment *e, const char *name, const ds_enviro
 DS_EXPORT ds_environment *ds_environment_open(const char *environment, const ds_environment_options *options,
                                               char *why, uint64_t size)
 {
-    DS_LOCALE_PLAIN_HERE;
+    DS_LOCALE_C_HERE;
     ds_error error = {0, "out of memory"};
     ds_environment *e = calloc(1, sizeof *e);
     int rc = e != NULL ? open_environment(e, environment, options, &error) : DS_EXIT_MEMORY;
@@ -122,7 +122,7 @@ static void drop_reasons(ds_environment *e)
 
 DS_EXPORT void ds_environment_close(ds_environment *e)
 {
-    DS_LOCALE_PLAIN_HERE;
+    DS_LOCALE_C_HERE;
     if (e != NULL) {
         ds_environment_drop_episodes(e);
         ds_scene_source_close(&e->source);
@@ -232,14 +232,14 @@ static ds_status check_request(ds_environment *e, const ds_request *r)
 }
 
 /* Rows on their way back. */
-typedef struct passage {
+typedef struct request_in_progress {
     ds_environment *e;
     const ds_request *request;
     double *seconds; /* count, or NULL */
     uint64_t done;
     ds_asked_rows asked; /* about channels */
     uint32_t kind;       /* how the products were made */
-} passage;
+} request_in_progress;
 
 /* Why a row has no loss or gradient; for a plugin that says nothing we do. */
 static void keep_reason(ds_environment *e, uint64_t row, const ds_answer *a)
@@ -262,7 +262,7 @@ static void keep_reason(ds_environment *e, uint64_t row, const ds_answer *a)
 
 static int take_row(void *ctx, uint64_t i, const ds_answer *a, const double *grad, const void *out)
 {
-    passage *p = ctx;
+    request_in_progress *p = ctx;
     const ds_results *b = &p->request->results;
     const uint64_t n = p->e->facts->info.n;
     const int graded = (p->request->rows.want & DS_WANT_GRAD) != 0;
@@ -288,9 +288,9 @@ static int take_row(void *ctx, uint64_t i, const ds_answer *a, const double *gra
         p->seconds[i] = a->wall_s;
     }
     if (out != NULL) {
-        memcpy(p->asked.out + i * p->asked.asks.out, out, p->asked.asks.out * sizeof(double));
+        memcpy(p->asked.out + i * p->asked.queries.out, out, p->asked.queries.out * sizeof(double));
     }
-    if (p->asked.asks.product && a->product_kind != DS_GRAD_NONE) {
+    if (p->asked.queries.product && a->product_kind != DS_GRAD_NONE) {
         p->kind = a->product_kind;
     }
     keep_reason(p->e, i, a);
@@ -307,17 +307,17 @@ static void remember(ds_environment *e, const double *x, uint64_t noise_key)
 }
 
 /* Asks for rows one behind the other, of a request that keeps the rules; p->asked is open. */
-static ds_status ask(passage *p, const double *x, const uint64_t *key)
+static ds_status evaluate_rows(request_in_progress *p, const double *x, const uint64_t *key)
 {
     ds_environment *e = p->e;
     const ds_rows *r = &p->request->rows;
     ds_error error = {0, ""};
-    const ds_pool_question q = {.count = r->count,
-                                .x = x,
-                                .want = r->want,
-                                .asks = p->asked.asks.count > 0 ? &p->asked.asks : NULL,
-                                .in = p->asked.in,
-                                .key = key};
+    const ds_pool_request q = {.count = r->count,
+                               .x = x,
+                               .want = r->want,
+                               .queries = p->asked.queries.count > 0 ? &p->asked.queries : NULL,
+                               .in = p->asked.in,
+                               .key = key};
     drop_reasons(e);
     e->reason = calloc(r->count, sizeof *e->reason);
     if (e->reason == NULL || key == NULL || x == NULL) {
@@ -326,7 +326,7 @@ static ds_status ask(passage *p, const double *x, const uint64_t *key)
     }
     e->reasons = r->count;
     remember(e, x + (r->count - 1) * r->n, key[r->count - 1]);
-    int rc = ds_pool_ask(e->source.pool, &q, take_row, p, &error);
+    int rc = ds_pool_execute(e->source.pool, &q, take_row, p, &error);
     return ds_environment_outcome(e, rc, &error);
 }
 
@@ -347,9 +347,9 @@ static const double *dense(const ds_rows *r, double **room)
 DS_EXPORT ds_status ds_environment_evaluate_many(ds_environment *e, const ds_rows *rows,
                                                  const ds_results *results, double *seconds, uint64_t *done)
 {
-    DS_LOCALE_PLAIN_HERE;
+    DS_LOCALE_C_HERE;
     ds_request r;
-    passage p = {.e = e, .request = &r, .seconds = seconds};
+    request_in_progress p = {.e = e, .request = &r, .seconds = seconds};
     char text[DS_REQUEST_TEXT] = "out of memory";
     if (e == NULL) {
         return DS_E_ARG;
@@ -371,7 +371,7 @@ DS_EXPORT ds_status ds_environment_evaluate_many(ds_environment *e, const ds_row
     } else {
         double *room;
         uint64_t *none = r.rows.noise_key == NULL ? calloc(r.rows.count, sizeof *none) : NULL;
-        status = ask(&p, dense(&r.rows, &room), r.rows.noise_key != NULL ? r.rows.noise_key : none);
+        status = evaluate_rows(&p, dense(&r.rows, &room), r.rows.noise_key != NULL ? r.rows.noise_key : none);
         free(none);
         free(room);
         ds_asked_answer(&p.asked, &r, p.done, p.kind);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "guest/surroundings.h"
+#include "protect/call_state.h"
 
 _Static_assert(DS_FRAMES_ALL == (int)DS_KEEP_ALL && DS_FRAMES_FEW == (int)DS_KEEP_FEW &&
                    DS_FRAMES_NONE == (int)DS_KEEP_METRICS,
@@ -37,7 +37,7 @@ static ds_status simulate(ds_environment *e, const double *x, uint64_t noise_key
 DS_EXPORT ds_status ds_environment_simulate(ds_environment *e, const double *x, uint64_t noise_key,
                                             uint32_t frames, double *loss, uint32_t *outcome)
 {
-    DS_LOCALE_PLAIN_HERE;
+    DS_LOCALE_C_HERE;
     ds_answer a = {.loss = INFINITY, .outcome = DS_EVAL_ERROR};
     if (e == NULL) {
         return DS_E_ARG;
@@ -71,7 +71,7 @@ DS_EXPORT ds_status ds_environment_simulate(ds_environment *e, const double *x, 
 
 DS_EXPORT ds_status ds_environment_scene(const ds_environment *e, ds_scene_view *out)
 {
-    DS_LOCALE_PLAIN_HERE;
+    DS_LOCALE_C_HERE;
     if (e == NULL || !DS_ENVIRONMENT_TAKES(ds_scene_view, out, ground)) {
         return DS_E_ARG;
     }

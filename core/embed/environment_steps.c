@@ -10,7 +10,7 @@
 
 #include "base/sized.h"
 #include "base/text.h"
-#include "guest/surroundings.h"
+#include "protect/call_state.h"
 
 /* The episode in a lane. */
 typedef struct ds_open_episode {
@@ -163,7 +163,7 @@ static void note(ds_environment *e, const ds_answer *a)
 DS_EXPORT ds_status ds_environment_reset(ds_environment *e, const ds_step_rows *rows,
                                          const ds_step_results *results, uint64_t *done)
 {
-    DS_LOCALE_PLAIN_HERE;
+    DS_LOCALE_C_HERE;
     call c;
     ds_status status = prepare(e, rows, results, done, 0, &c);
     if (status != DS_OK) {
@@ -227,7 +227,7 @@ static void take_step(ds_environment *e, const call *c, uint64_t k)
 DS_EXPORT ds_status ds_environment_step(ds_environment *e, const ds_step_rows *rows,
                                         const ds_step_results *results, uint64_t *done)
 {
-    DS_LOCALE_PLAIN_HERE;
+    DS_LOCALE_C_HERE;
     call c;
     ds_status status = prepare(e, rows, results, done, 1, &c);
     if (status != DS_OK) {

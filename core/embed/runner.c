@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "config/npy.h"
-#include "guest/surroundings.h"
+#include "protect/call_state.h"
 #include "embed/embed.h"
 #include "evaluate/trust.h"
 #include "run/run.h"
-#include "worker/probe.h"
+#include "worker/describe.h"
 
 struct ds_runner {
     ds_settings settings; /* of a new run, or the overrides */
@@ -112,7 +112,7 @@ static int prepare(ds_runner *r, const ds_runner_options *o, ds_error *e)
 
 DS_EXPORT ds_runner *ds_runner_open(const ds_runner_options *options, char *why, uint64_t size)
 {
-    DS_LOCALE_PLAIN_HERE;
+    DS_LOCALE_C_HERE;
     ds_error error = {0, "out of memory"};
     ds_runner *r = calloc(1, sizeof *r);
     int rc = r != NULL ? prepare(r, options, &error) : DS_EXIT_MEMORY;
@@ -126,7 +126,7 @@ DS_EXPORT ds_runner *ds_runner_open(const ds_runner_options *options, char *why,
 
 DS_EXPORT void ds_runner_close(ds_runner *r)
 {
-    DS_LOCALE_PLAIN_HERE;
+    DS_LOCALE_C_HERE;
     if (r != NULL) {
         ds_settings_clear(&r->settings);
         free(r->folder);
@@ -226,7 +226,7 @@ static int keep_result(ds_runner *r, const json_t *summary)
 
 DS_EXPORT ds_status ds_runner_run(ds_runner *r)
 {
-    DS_LOCALE_PLAIN_HERE;
+    DS_LOCALE_C_HERE;
     if (r == NULL) {
         return DS_E_ARG;
     }
@@ -243,7 +243,7 @@ DS_EXPORT ds_status ds_runner_run(ds_runner *r)
                            r->folder)
              : r->resume ? ds_run_resume(r->folder, &r->settings, &observer, &summary, &r->error)
                          : ds_run_start(&r->settings, r->folder, &observer, &summary, &r->error);
-    ds_probe_end();
+    ds_describe_end();
     if (summary != NULL) {
         int kept = keep_result(r, summary);
         rc = kept != 0 ? kept : rc;

@@ -14,7 +14,7 @@
 
 #include "base/log.h"
 #include "base/sized.h"
-#include "guest/surroundings.h"
+#include "protect/call_state.h"
 #include "embed/embed.h"
 #include "embed/recording.h"
 #include "evaluate/pool.h"
@@ -238,10 +238,10 @@ static ds_status evaluate(const ds_objective *objective, const ds_rows *rows, co
         return DS_E_ARG;
     }
     s->busy = 1;
-    const ds_surroundings theirs = ds_surroundings_note();
-    ds_locale_plain();
+    const ds_call_state theirs = ds_call_state_save();
+    ds_locale_use_c();
     ds_status st = answer_call(s, &call);
-    ds_surroundings_put_back(&theirs);
+    ds_call_state_restore(&theirs);
     s->busy = 0;
     return st;
 }
@@ -256,7 +256,7 @@ static const void *no_extension(const ds_objective *objective, const char *id)
 static void *run(void *self)
 {
     ds_search *s = self;
-    ds_locale_plain();
+    ds_locale_use_c();
     wait_for(s, OPTIMIZER);
     if (!atomic_load(&s->stop)) {
         s->result = s->module->opt.run(s->self, &s->objective);
@@ -408,7 +408,7 @@ static int take_start(const ds_module *module, const ds_search_options *o, ds_se
 DS_EXPORT ds_search *ds_search_open(const char *optimizer, const ds_search_options *options, char *why,
                                     uint64_t size)
 {
-    DS_LOCALE_PLAIN_HERE;
+    DS_LOCALE_C_HERE;
     const ds_module *module = NULL;
     ds_settings settings = {0};
     ds_error error = {0, ""};
@@ -445,7 +445,7 @@ static ds_status end_status(ds_search *s)
 
 DS_EXPORT ds_status ds_search_ask(ds_search *s, uint64_t *count, const double **x, uint32_t *want)
 {
-    DS_LOCALE_PLAIN_HERE;
+    DS_LOCALE_C_HERE;
     if (s == NULL || count == NULL || x == NULL || want == NULL) {
         return DS_E_ARG;
     }
@@ -489,7 +489,7 @@ static int answer_row(ds_search *s, uint64_t row, double loss, const double *gra
 
 DS_EXPORT ds_status ds_search_tell(ds_search *s, const double *loss, const double *grad)
 {
-    DS_LOCALE_PLAIN_HERE;
+    DS_LOCALE_C_HERE;
     if (s == NULL || s->ended || s->open == NULL || s->told || loss == NULL ||
         ((s->open->rows.want & DS_WANT_GRAD) != 0 && grad == NULL)) {
         return DS_E_ARG;
@@ -557,7 +557,7 @@ DS_EXPORT ds_status ds_search_end(ds_search *s, uint32_t why)
 
 DS_EXPORT void ds_search_close(ds_search *s)
 {
-    DS_LOCALE_PLAIN_HERE;
+    DS_LOCALE_C_HERE;
     if (s == NULL) {
         return;
     }

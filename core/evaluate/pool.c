@@ -14,11 +14,11 @@
 #include "base/program.h"
 #include "base/text.h"
 #include "evaluate/fix.h"
-#include "guest/crash.h"
-#include "guest/surroundings.h"
+#include "protect/crash.h"
+#include "protect/call_state.h"
 #include "plugin/needs.h"
 #include "evaluate/trust.h"
-#include "worker/probe.h"
+#include "worker/describe.h"
 
 enum {
     SPIN_NS = 40000,   /* longest busy wait for an answer, where a processor is free */
@@ -42,8 +42,8 @@ struct ds_pool {
     /* Stepwise control: lane l belongs to crew l % crews, a worker of its own each, of which it is lane
      * l / crews. Without isolation all lanes are here. */
     ds_lane_set lanes;
-    ds_supervisor **crew; /* NULL until needed */
-    uint32_t crews;
+    ds_supervisor **lane_worker; /* NULL until needed */
+    uint32_t lane_workers;
     uint32_t processors;
     double typical; /* running mean of the seconds of one evaluation */
     ds_spin spin;
@@ -54,7 +54,7 @@ struct ds_pool {
 
 /* ---- open and close ---- */
 
-ds_supervisor_config ds_pool_crew(const ds_pool *p, uint32_t jobs)
+ds_supervisor_config ds_pool_supervisor_config(const ds_pool *p, uint32_t jobs)
 {
     const ds_pool_config *c = &p->config;
     return (ds_supervisor_config){.module = c->module,
@@ -93,12 +93,12 @@ static int open_local(ds_pool *p, ds_error *e)
         p->watches = 1;
     }
     rc = rc != 0 ? rc : ds_env_open(c->module, c->settings, c->seed, c->threads, c->stop, &p->local, e);
-    rc = rc != 0 ? rc : ds_env_ask_variables(p->local, e);
+    rc = rc != 0 ? rc : ds_env_read_variables(p->local, e);
     if (rc != 0) {
         return rc;
     }
     uint64_t n = p->local->info.n, in, out;
-    ds_asks_room(&p->local->channels, n, &in, &out);
+    ds_query_layout_room(&p->local->channels, n, &in, &out);
     ds_score_room(&p->local->score, n, &in, &out);
     p->env = ds_env_facts_of(p->local);
     const uint64_t rows = p->env.max_rows;
@@ -116,12 +116,12 @@ static int open_local(ds_pool *p, ds_error *e)
     return 0;
 }
 
-static int open_crew(ds_pool *p, ds_error *e)
+static int open_workers(ds_pool *p, ds_error *e)
 {
     const ds_pool_config *c = &p->config;
     int rc = ds_params_make(c->module->plugin->desc->params, c->module->id, c->settings, DS_SECTION_ENV,
                             &p->params, e);
-    ds_supervisor_config cc = ds_pool_crew(p, c->jobs);
+    ds_supervisor_config cc = ds_pool_supervisor_config(p, c->jobs);
     rc = rc != 0 ? rc : ds_supervisor_open(&cc, &p->supervisor, e);
     if (rc != 0) {
         return rc;
@@ -133,17 +133,17 @@ static int open_crew(ds_pool *p, ds_error *e)
 
 int ds_pool_find_env(ds_pool_config *config, const char *name, ds_error *e)
 {
-    const ds_probe_config probe = {.program = config->program,
-                                   .start_timeout = config->start_timeout,
-                                   .stop = config->stop,
-                                   .waiting = config->waiting,
-                                   .ctx = config->ctx};
+    const ds_describe_config probe = {.program = config->program,
+                                      .start_timeout = config->start_timeout,
+                                      .stop = config->stop,
+                                      .waiting = config->waiting,
+                                      .ctx = config->ctx};
     if (ds_trust_check(config->settings, "env", name, e) != 0) {
         return e->status;
     }
     return config->isolation == DS_ISOLATION_NONE
-               ? ds_probe_load(name, DS_KIND_ENV, &probe, &config->module, e)
-               : ds_probe_open(name, DS_KIND_ENV, &probe, &config->module, e);
+               ? ds_describe_and_load(name, DS_KIND_ENV, &probe, &config->module, e)
+               : ds_describe_open(name, DS_KIND_ENV, &probe, &config->module, e);
 }
 
 int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e)
@@ -158,7 +158,7 @@ int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e)
     p->config = *config;
     p->processors = ds_processors();
     p->spin = (ds_spin){SPIN_NS, SPIN_NS};
-    int rc = config->isolation == DS_ISOLATION_NONE ? open_local(p, e) : open_crew(p, e);
+    int rc = config->isolation == DS_ISOLATION_NONE ? open_local(p, e) : open_workers(p, e);
     rc = rc != 0 ? rc : ds_fix_apply(config->settings, config->module->id, &p->env, &p->box, e);
     if (rc != 0) {
         ds_pool_close(p);
@@ -171,10 +171,10 @@ int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e)
 void ds_pool_close(ds_pool *p)
 {
     if (p != NULL) {
-        for (uint32_t w = 0; p->crew != NULL && w < p->crews; w++) {
-            ds_supervisor_close(p->crew[w]);
+        for (uint32_t w = 0; p->lane_worker != NULL && w < p->lane_workers; w++) {
+            ds_supervisor_close(p->lane_worker[w]);
         }
-        free(p->crew);
+        free(p->lane_worker);
         ds_lane_set_close(&p->lanes, NULL);
         ds_supervisor_close(p->supervisor);
         ds_env_close(p->local);
@@ -228,12 +228,12 @@ uint64_t ds_pool_noise_key(const ds_pool *p, uint64_t id, uint64_t group)
                       : ds_noise_key_of(p->config.seed, id);
 }
 
-static int stop_asked(const ds_pool *p)
+static int stop_requested(const ds_pool *p)
 {
     return p->config.stop != NULL && atomic_load_explicit(p->config.stop, memory_order_relaxed) != 0;
 }
 
-static uint64_t key_of(const ds_pool *p, const ds_pool_question *q, uint64_t row)
+static uint64_t key_of(const ds_pool *p, const ds_pool_request *q, uint64_t row)
 {
     return q->key != NULL ? q->key[row]
                           : ds_pool_noise_key(p, q->first + row, q->noise != NULL ? q->noise[row] : 0);
@@ -242,22 +242,22 @@ static uint64_t key_of(const ds_pool *p, const ds_pool_question *q, uint64_t row
 /* ---- a request ---- */
 
 /* Rows on their way: evaluations, steps of lanes or steps backwards. */
-typedef struct request {
+typedef struct pool_call {
     uint32_t what; /* DS_DO_* */
     uint64_t count;
     /* Evaluations: the answers go to a sink, in order. */
-    const ds_pool_question *q;
+    const ds_pool_request *q;
     ds_pool_sink *sink;
     void *ctx;
     /* Steps: the answers go where the rows say. */
     ds_lane_step *step;
     ds_lane_back *back;
-} request;
+} pool_call;
 
 /* ---- without isolation ---- */
 
 /* Evaluates rows from i on, as many as go into one call; returns their number. */
-static uint64_t evaluate_here(ds_pool *p, const ds_pool_question *q, uint64_t i)
+static uint64_t evaluate_call(ds_pool *p, const ds_pool_request *q, uint64_t i)
 {
     const uint64_t n = p->env.info.n, most = (q->want & DS_WANT_SCENE) != 0 ? 1 : p->env.max_rows;
     const uint64_t rows = q->count - i < most ? q->count - i : most;
@@ -272,49 +272,49 @@ static uint64_t evaluate_here(ds_pool *p, const ds_pool_question *q, uint64_t i)
                            .x = q->x + i * n,
                            .x_stride = n,
                            .noise_key = p->key,
-                           .asks = q->asks,
-                           .in = q->in != NULL ? q->in + i * q->asks->in : NULL,
-                           .in_stride = q->asks != NULL ? q->asks->in : 0,
+                           .queries = q->queries,
+                           .in = q->in != NULL ? q->in + i * q->queries->in : NULL,
+                           .in_stride = q->queries != NULL ? q->queries->in : 0,
                            .grad = p->grad,
                            .grad_stride = n,
                            .out = p->out,
-                           .out_stride = q->asks != NULL ? q->asks->out : 0,
+                           .out_stride = q->queries != NULL ? q->queries->out : 0,
                            .answer = p->list};
     ds_env_evaluate_table(p->local, &t);
     return rows;
 }
 
 /* A plugin that stops by itself. */
-static void blame_stop(ds_answer *a, const char *function)
+static void reject_stop(ds_answer *a, const char *function)
 {
     char text[100];
     snprintf(text, sizeof text, "%s returned DS_STOPPED though nobody asked to stop", function);
     ds_answer_fail(a, DS_EVAL_INVALID, text);
 }
 
-static int evaluate_local(ds_pool *p, const request *r)
+static int evaluate_local(ds_pool *p, const pool_call *r)
 {
-    const ds_pool_question *q = r->q;
-    const int graded = (q->want & DS_WANT_GRAD) != 0, foreign = !p->config.module->own;
+    const ds_pool_request *q = r->q;
+    const int graded = (q->want & DS_WANT_GRAD) != 0, third_party = !p->config.module->own;
     for (uint64_t i = 0, rows; i < q->count; i += rows) {
-        if (stop_asked(p)) {
+        if (stop_requested(p)) {
             return DS_POOL_STOPPED;
         }
-        const ds_surroundings ours = foreign ? ds_surroundings_note() : (ds_surroundings){0};
-        rows = evaluate_here(p, q, i);
-        if (foreign) {
-            ds_surroundings_put_back(&ours);
+        const ds_call_state ours = third_party ? ds_call_state_save() : (ds_call_state){0};
+        rows = evaluate_call(p, q, i);
+        if (third_party) {
+            ds_call_state_restore(&ours);
         }
         for (uint64_t k = 0; k < rows; k++) {
             ds_answer *a = &p->answer[k];
             if (a->outcome == DS_EVAL_STOPPED) {
-                if (stop_asked(p)) {
+                if (stop_requested(p)) {
                     return DS_POOL_STOPPED;
                 }
-                blame_stop(a, "evaluate()");
+                reject_stop(a, "evaluate()");
             }
             if (r->sink(r->ctx, i + k, a, graded ? p->grad + k * p->env.info.n : NULL,
-                        q->asks != NULL ? p->out + k * q->asks->out : NULL) != 0) {
+                        q->queries != NULL ? p->out + k * q->queries->out : NULL) != 0) {
                 return DS_POOL_STOPPED;
             }
         }
@@ -347,12 +347,12 @@ static ds_episode_back back_of(ds_lane_back *b, ds_episode *ep)
 }
 
 /* The rows of a request in the lanes that are here. */
-typedef struct here {
+typedef struct local_lanes {
     ds_episode_step *step, **steps;
     ds_episode_back *back, **backs;
-} here;
+} local_lanes;
 
-static void here_close(here *h)
+static void local_lanes_close(local_lanes *h)
 {
     free(h->step);
     free(h->steps);
@@ -360,7 +360,7 @@ static void here_close(here *h)
     free(h->backs);
 }
 
-static int here_open(ds_pool *p, const request *r, here *h, ds_error *e)
+static int local_lanes_open(ds_pool *p, const pool_call *r, local_lanes *h, ds_error *e)
 {
     const int back = r->what == DS_DO_BACK;
     h->step = back ? NULL : calloc(r->count, sizeof *h->step);
@@ -390,21 +390,21 @@ static int here_open(ds_pool *p, const request *r, here *h, ds_error *e)
     return 0;
 }
 
-static int lanes_local(ds_pool *p, const request *r, ds_error *e)
+static int lanes_local(ds_pool *p, const pool_call *r, ds_error *e)
 {
-    here h = {0};
-    int rc = here_open(p, r, &h, e);
+    local_lanes h = {0};
+    int rc = local_lanes_open(p, r, &h, e);
     ds_status st = DS_OK;
     if (rc == 0) {
-        const ds_surroundings ours = ds_surroundings_note();
+        const ds_call_state ours = ds_call_state_save();
         st = r->what == DS_DO_BACK ? ds_episodes_go_back(r->count, h.backs)
                                    : ds_episodes_advance(r->count, h.steps);
-        ds_surroundings_put_back(&ours);
+        ds_call_state_restore(&ours);
     }
     for (uint64_t k = 0; k < r->count && rc == 0; k++) {
         ds_answer *a = r->what == DS_DO_BACK ? &r->back[k].answer : &r->step[k].answer;
-        if (a->outcome == DS_EVAL_STOPPED && !stop_asked(p)) {
-            blame_stop(a, r->what == DS_DO_BACK ? "back()" : "step()");
+        if (a->outcome == DS_EVAL_STOPPED && !stop_requested(p)) {
+            reject_stop(a, r->what == DS_DO_BACK ? "back()" : "step()");
         }
         if (r->what == DS_DO_BACK) {
             r->back[k].lost = h.back[k].lost;
@@ -413,16 +413,16 @@ static int lanes_local(ds_pool *p, const request *r, ds_error *e)
             r->step[k].ended = h.step[k].ended;
         }
     }
-    here_close(&h);
-    return rc != 0 ? rc : st == DS_STOPPED && stop_asked(p) ? DS_POOL_STOPPED : 0;
+    local_lanes_close(&h);
+    return rc != 0 ? rc : st == DS_STOPPED && stop_requested(p) ? DS_POOL_STOPPED : 0;
 }
 
 /* ---- with workers ---- */
 
 /* The rows of a request on their way through one ring: all of them, or those of some lanes. */
-typedef struct passage {
+typedef struct transfer {
     ds_pool *pool;
-    const request *r;
+    const pool_call *r;
     ds_supervisor *supervisor;
     ds_ring *ring;
     const uint64_t *row; /* which rows of the request; NULL = all, in order */
@@ -433,15 +433,15 @@ typedef struct passage {
     uint64_t rows;       /* of a call, but for the last one */
     uint32_t collected;  /* `done` of the ring when all answers so far are taken, modulo 2^32 */
     uint64_t stop_at;    /* ds_clock_ns() at which workers are killed; 0 = not stopping */
-} passage;
+} transfer;
 
-static uint64_t row_at(const passage *b, uint64_t i)
+static uint64_t row_at(const transfer *b, uint64_t i)
 {
     return b->row != NULL ? b->row[i] : i;
 }
 
 /* Divides a table evenly among the workers: rows of a call, at most as many as the environment takes. */
-static uint64_t rows_of_call(const ds_pool *p, const ds_pool_question *q, uint64_t capacity)
+static uint64_t rows_of_call(const ds_pool *p, const ds_pool_request *q, uint64_t capacity)
 {
     const uint64_t jobs = p->config.jobs, part = (q->count + jobs - 1) / jobs;
     const uint64_t most = p->env.max_rows < capacity ? p->env.max_rows : capacity;
@@ -452,72 +452,72 @@ static uint64_t rows_of_call(const ds_pool *p, const ds_pool_question *q, uint64
                                           : (part + calls - 1) / calls;
 }
 
-static passage passage_open(ds_pool *p, const request *r, ds_supervisor *supervisor, const uint64_t *row,
-                            uint64_t count)
+static transfer transfer_open(ds_pool *p, const pool_call *r, ds_supervisor *supervisor, const uint64_t *row,
+                              uint64_t count)
 {
     ds_ring *s = ds_supervisor_share(supervisor);
     /* Lanes that share an instance go into one call; else each step is a call of its own, and costs no other
      * lane its time where its process dies. */
     const uint64_t lanes = p->env.steps.max_lanes > 1 ? (s->at.capacity < count ? s->at.capacity : count) : 1;
-    return (passage){.pool = p,
-                     .r = r,
-                     .supervisor = supervisor,
-                     .ring = s,
-                     .row = row,
-                     .count = count,
-                     .base = ds_ring_posted(s),
-                     .rows = r->what == DS_DO_EVALUATE ? rows_of_call(p, r->q, s->at.capacity) : lanes,
-                     .collected = atomic_load(&s->head->done)};
+    return (transfer){.pool = p,
+                      .r = r,
+                      .supervisor = supervisor,
+                      .ring = s,
+                      .row = row,
+                      .count = count,
+                      .base = ds_ring_posted(s),
+                      .rows = r->what == DS_DO_EVALUATE ? rows_of_call(p, r->q, s->at.capacity) : lanes,
+                      .collected = atomic_load(&s->head->done)};
 }
 
 /* Rows of the call that row `i` of a passage is part of, from it on. */
-static uint64_t rows_from(const passage *b, uint64_t i)
+static uint64_t rows_from(const transfer *b, uint64_t i)
 {
     const uint64_t rest = b->rows - i % b->rows;
     return rest < b->count - i ? rest : b->count - i;
 }
 
 /* What is asked in a row of the request, and the numbers that go with it. */
-static ds_slot_ask ask_of(const passage *b, uint64_t row, const double **x, uint64_t *numbers)
+static ds_slot_request slot_request_of(const transfer *b, uint64_t row, const double **x, uint64_t *numbers)
 {
-    const request *r = b->r;
+    const pool_call *r = b->r;
     const ds_pool *p = b->pool;
     if (r->what == DS_DO_EVALUATE) {
         *x = r->q->x + row * p->env.info.n;
         *numbers = p->env.info.n;
-        return (ds_slot_ask){.want = r->q->want,
-                             .asks = r->q->asks != NULL ? r->q->asks->count : 0,
-                             .noise_key = key_of(p, r->q, row)};
+        return (ds_slot_request){.want = r->q->want,
+                                 .queries = r->q->queries != NULL ? r->q->queries->count : 0,
+                                 .noise_key = key_of(p, r->q, row)};
     }
     if (r->what == DS_DO_STEP) {
         const ds_lane_step *s = &r->step[row];
         *x = s->x;
         *numbers = s->step * p->env.steps.n_act;
-        return (ds_slot_ask){
-            .what = DS_DO_STEP, .lane = s->lane / p->crews, .step = s->step, .noise_key = s->key};
+        return (ds_slot_request){
+            .what = DS_DO_STEP, .lane = s->lane / p->lane_workers, .step = s->step, .noise_key = s->key};
     }
     const ds_lane_back *k = &r->back[row];
     *x = k->obs_bar;
     *numbers = 0;
-    return (ds_slot_ask){.what = DS_DO_BACK,
-                         .want = DS_WANT_GRAD,
-                         .lane = k->lane / p->crews,
-                         .step = k->step,
-                         .taken = k->taken,
-                         .noise_key = k->key};
+    return (ds_slot_request){.what = DS_DO_BACK,
+                             .want = DS_WANT_GRAD,
+                             .lane = k->lane / p->lane_workers,
+                             .step = k->step,
+                             .taken = k->taken,
+                             .noise_key = k->key};
 }
 
 /* The next row of a passage. */
-static void post_next(passage *b)
+static void post_next(transfer *b)
 {
     ds_ring *s = b->ring;
-    const request *r = b->r;
+    const pool_call *r = b->r;
     const double *x;
     uint64_t numbers;
     const uint64_t row = row_at(b, b->sent);
-    ds_slot_ask ask = ask_of(b, row, &x, &numbers);
-    ask.rows = rows_from(b, b->sent);
-    ds_slot *slot = ds_ring_fill(s, b->base + b->sent, &ask, x, numbers);
+    ds_slot_request request = slot_request_of(b, row, &x, &numbers);
+    request.rows = rows_from(b, b->sent);
+    ds_slot *slot = ds_ring_fill(s, b->base + b->sent, &request, x, numbers);
     double *extra = ds_slot_extra(s, slot);
     b->sent++;
     if (r->what == DS_DO_BACK) {
@@ -526,17 +526,18 @@ static void post_next(passage *b)
         memcpy(extra + DS_SLOT_STEP_HEAD, r->back[row].obs_bar, b->pool->env.steps.n_obs * sizeof(double));
     } else if (r->what == DS_DO_STEP) {
         extra[DS_SLOT_REWARD] = extra[DS_SLOT_ENDED] = 0.0;
-    } else if (r->q->asks != NULL) {
-        *ds_slot_asks(s, slot) = *r->q->asks;
-        if (r->q->asks->in > 0) {
-            memcpy(ds_slot_in(s, slot), r->q->in + row * r->q->asks->in, r->q->asks->in * sizeof(double));
+    } else if (r->q->queries != NULL) {
+        *ds_slot_queries(s, slot) = *r->q->queries;
+        if (r->q->queries->in > 0) {
+            memcpy(ds_slot_in(s, slot), r->q->in + row * r->q->queries->in,
+                   r->q->queries->in * sizeof(double));
         }
     }
     ds_slot_post(slot);
 }
 
 /* Posts the rows of the next call, where they all fit. 0 = they do not, or there are none. */
-static int post_call(passage *b)
+static int post_call(transfer *b)
 {
     if (b->sent == b->count || b->stop_at != 0) {
         return 0;
@@ -554,7 +555,7 @@ static int post_call(passage *b)
     return 1;
 }
 
-static void post(passage *b)
+static void post(transfer *b)
 {
     while (post_call(b)) {
     }
@@ -562,7 +563,7 @@ static void post(passage *b)
 }
 
 /* Sleeps until answers may have arrived. 0 = look again, else the pool has stopped or failed. */
-static int await(passage *b, ds_error *e)
+static int await(transfer *b, ds_error *e)
 {
     ds_pool *p = b->pool;
     ds_slot *head = ds_ring_slot(b->ring, b->base + b->head);
@@ -578,13 +579,13 @@ static int await(passage *b, ds_error *e)
     return ds_supervisor_sleep(b->supervisor, b->base + b->head, seen + few, &b->stop_at, e);
 }
 
-static void distrust(ds_answer *a)
+static void mark_corrupt(ds_answer *a)
 {
     ds_answer_fail(a, DS_EVAL_INVALID, "its answer was overwritten in the memory of the workers");
 }
 
 /* Takes the answer of a step. What a plugin gone wild may have left there is made harmless. */
-static void take_step(const passage *b, const ds_slot *slot, const double *extra, ds_lane_step *s)
+static void take_step(const transfer *b, const ds_slot *slot, const double *extra, ds_lane_step *s)
 {
     const ds_steps_info *info = &b->pool->env.steps;
     ds_answer *a = &s->answer;
@@ -599,7 +600,7 @@ static void take_step(const passage *b, const ds_slot *slot, const double *extra
         possible = possible && ds_all_finite(s->obs, info->n_obs);
     }
     if (a->outcome == DS_EVAL_BAD_GRAD || (a->outcome == DS_EVAL_OK && !possible)) {
-        distrust(a);
+        mark_corrupt(a);
     }
     if (a->outcome != DS_EVAL_OK) {
         a->loss = INFINITY;
@@ -609,7 +610,7 @@ static void take_step(const passage *b, const ds_slot *slot, const double *extra
 }
 
 /* The same of a step backwards. */
-static void take_back(const passage *b, const double *grad, const double *extra, ds_lane_back *k)
+static void take_back(const transfer *b, const double *grad, const double *extra, ds_lane_back *k)
 {
     const uint64_t m = b->pool->env.steps.n_act;
     const double said = extra[DS_SLOT_ENDED];
@@ -618,7 +619,7 @@ static void take_back(const passage *b, const double *grad, const double *extra,
     memcpy(k->action_bar, grad, m * sizeof(double));
     if (a->outcome == DS_EVAL_OK &&
         ((said != DS_SLOT_BACK && !k->lost) || !ds_all_finite(k->action_bar, m))) {
-        distrust(a);
+        mark_corrupt(a);
     }
     if (a->outcome != DS_EVAL_OK || k->lost) {
         memset(k->action_bar, 0, m * sizeof(double));
@@ -626,9 +627,9 @@ static void take_back(const passage *b, const double *grad, const double *extra,
 }
 
 /* Takes the answer of a row. Nonzero = enough. */
-static int take_row(passage *b, uint64_t row, ds_slot *slot, ds_answer *a)
+static int take_row(transfer *b, uint64_t row, ds_slot *slot, ds_answer *a)
 {
-    const request *r = b->r;
+    const pool_call *r = b->r;
     const ds_ring *s = b->ring;
     const double *grad = ds_slot_grad(s, slot), *extra = ds_slot_extra(s, slot);
     if (r->what == DS_DO_STEP) {
@@ -646,11 +647,11 @@ static int take_row(passage *b, uint64_t row, ds_slot *slot, ds_answer *a)
         ds_answer_fail(a, DS_EVAL_INVALID, "its gradient was overwritten in the memory of the workers");
     }
     b->pool->typical += 0.1 * (a->wall_s - b->pool->typical);
-    return r->sink(r->ctx, row, a, graded ? grad : NULL, r->q->asks != NULL ? ds_slot_out(s, slot) : NULL);
+    return r->sink(r->ctx, row, a, graded ? grad : NULL, r->q->queries != NULL ? ds_slot_out(s, slot) : NULL);
 }
 
 /* Takes the answers that are there, in order. */
-static int collect(passage *b, ds_error *e)
+static int collect(transfer *b, ds_error *e)
 {
     while (b->head < b->sent) {
         ds_slot *slot = ds_ring_slot(b->ring, b->base + b->head);
@@ -661,11 +662,11 @@ static int collect(passage *b, ds_error *e)
         const double *x;
         uint64_t numbers;
         const uint64_t row = row_at(b, b->head);
-        const ds_slot_ask ask = ask_of(b, row, &x, &numbers);
-        ds_slot_answer(slot, &ask, x, numbers, &a);
+        const ds_slot_request request = slot_request_of(b, row, &x, &numbers);
+        ds_slot_answer(slot, &request, x, numbers, &a);
         if (a.outcome == DS_EVAL_STOPPED) {
             return atomic_load(&b->ring->stopped) != 0 ? DS_POOL_STOPPED
-                                                       : ds_supervisor_spoilt(b->supervisor, e);
+                                                       : ds_supervisor_corrupt(b->supervisor, e);
         }
         int enough = take_row(b, row, slot, &a);
         atomic_store_explicit(&slot->state, DS_SLOT_FREE, memory_order_relaxed);
@@ -679,11 +680,11 @@ static int collect(passage *b, ds_error *e)
 }
 
 /* Sees a passage through. */
-static int finish(passage *b, ds_error *e)
+static int finish(transfer *b, ds_error *e)
 {
     int rc = 0;
     while (b->head < b->count && rc == 0) {
-        if (stop_asked(b->pool) && b->sent == b->head) {
+        if (stop_requested(b->pool) && b->sent == b->head) {
             return DS_POOL_STOPPED;
         }
         post(b);
@@ -696,9 +697,9 @@ static int finish(passage *b, ds_error *e)
     return rc;
 }
 
-static int evaluate_crew(ds_pool *p, const request *r, ds_error *e)
+static int evaluate_workers(ds_pool *p, const pool_call *r, ds_error *e)
 {
-    passage b = passage_open(p, r, p->supervisor, NULL, r->count);
+    transfer b = transfer_open(p, r, p->supervisor, NULL, r->count);
     ds_supervisor_want(p->supervisor, r->count < p->config.jobs ? (uint32_t)r->count : p->config.jobs);
     return finish(&b, e);
 }
@@ -710,53 +711,55 @@ uint64_t ds_pool_lanes(const ds_pool *p)
     return p->env.steps.max_lanes > LANES ? p->env.steps.max_lanes : LANES;
 }
 
-static int open_crews(ds_pool *p, ds_error *e)
+static int open_lane_workers(ds_pool *p, ds_error *e)
 {
     const uint64_t lanes = ds_pool_lanes(p), each = p->env.steps.max_lanes;
     const uint64_t jobs = p->config.jobs < lanes ? p->config.jobs : lanes;
     const int own_process = (p->config.module->plugin->desc->flags & DS_ENV_OWN_PROCESS) != 0;
-    p->crews = (uint32_t)(own_process && (lanes + each - 1) / each > jobs ? (lanes + each - 1) / each : jobs);
+    p->lane_workers =
+        (uint32_t)(own_process && (lanes + each - 1) / each > jobs ? (lanes + each - 1) / each : jobs);
     /* What each supervisor asks for says whether that was enough. */
     enum { FILES_OF_ALL = 3 /* of a supervisor */ };
-    ds_files_reserve((uint64_t)(FILES_OF_ALL + DS_FILES_PER_WORKER) * p->crews + DS_FILES_SPARE, NULL, NULL);
-    p->crew = calloc(p->crews, sizeof(ds_supervisor *));
-    return p->crew != NULL ? 0 : ds_no_memory(e);
+    ds_files_reserve((uint64_t)(FILES_OF_ALL + DS_FILES_PER_WORKER) * p->lane_workers + DS_FILES_SPARE, NULL,
+                     NULL);
+    p->lane_worker = calloc(p->lane_workers, sizeof(ds_supervisor *));
+    return p->lane_worker != NULL ? 0 : ds_no_memory(e);
 }
 
-static int open_one(ds_pool *p, uint32_t w, ds_error *e)
+static int open_lane_worker(ds_pool *p, uint32_t w, ds_error *e)
 {
-    ds_supervisor_config config = ds_pool_crew(p, 1);
+    ds_supervisor_config config = ds_pool_supervisor_config(p, 1);
     config.first = w < p->config.jobs ? w : p->config.jobs - 1;
-    config.capacity = (ds_pool_lanes(p) + p->crews - 1) / p->crews;
+    config.capacity = (ds_pool_lanes(p) + p->lane_workers - 1) / p->lane_workers;
     config.extra = DS_SLOT_STEP_HEAD + p->env.steps.n_obs;
-    return ds_supervisor_open(&config, &p->crew[w], e);
+    return ds_supervisor_open(&config, &p->lane_worker[w], e);
 }
 
-static uint32_t crew_of(const ds_pool *p, const request *r, uint64_t row)
+static uint32_t lane_worker_of(const ds_pool *p, const pool_call *r, uint64_t row)
 {
-    return (uint32_t)((r->what == DS_DO_BACK ? r->back[row].lane : r->step[row].lane) % p->crews);
+    return (uint32_t)((r->what == DS_DO_BACK ? r->back[row].lane : r->step[row].lane) % p->lane_workers);
 }
 
 /* Sends rows `first` .. `end` - 1 to the workers of their lanes, and waits for all of them. `row` has room
  * for as many, `b` for as many passages as there are crews. */
-static int call_crews(ds_pool *p, const request *r, uint64_t first, uint64_t end, uint64_t *row, passage *b,
-                      ds_error *e)
+static int call_lane_workers(ds_pool *p, const pool_call *r, uint64_t first, uint64_t end, uint64_t *row,
+                             transfer *b, ds_error *e)
 {
     uint64_t at = 0;
     uint32_t used = 0;
     int rc = 0;
-    for (uint32_t w = 0; w < p->crews && rc == 0; w++) {
+    for (uint32_t w = 0; w < p->lane_workers && rc == 0; w++) {
         const uint64_t begin = at;
         for (uint64_t k = first; k < end; k++) {
-            if (crew_of(p, r, k) == w) {
+            if (lane_worker_of(p, r, k) == w) {
                 row[at++] = k;
             }
         }
-        if (at > begin && p->crew[w] == NULL) {
-            rc = open_one(p, w, e);
+        if (at > begin && p->lane_worker[w] == NULL) {
+            rc = open_lane_worker(p, w, e);
         }
         if (at > begin && rc == 0) {
-            b[used++] = passage_open(p, r, p->crew[w], row + begin, at - begin);
+            b[used++] = transfer_open(p, r, p->lane_worker[w], row + begin, at - begin);
         }
     }
     for (uint32_t i = 0; i < used && rc == 0; i++) {
@@ -770,17 +773,17 @@ static int call_crews(ds_pool *p, const request *r, uint64_t first, uint64_t end
 
 /* A lane with a process to itself has no worker beside it to wait for: no more than `jobs` get a call at
  * once. */
-static int lanes_crew(ds_pool *p, const request *r, ds_error *e)
+static int lanes_in_workers(ds_pool *p, const pool_call *r, ds_error *e)
 {
-    int rc = p->crew == NULL ? open_crews(p, e) : 0;
+    int rc = p->lane_worker == NULL ? open_lane_workers(p, e) : 0;
     uint64_t *row = rc == 0 ? malloc(r->count * sizeof *row) : NULL;
-    passage *b = rc == 0 ? malloc(p->crews * sizeof *b) : NULL;
+    transfer *b = rc == 0 ? malloc(p->lane_workers * sizeof *b) : NULL;
     if (rc == 0 && (row == NULL || b == NULL)) {
         rc = ds_no_memory(e);
     }
-    const uint64_t most = p->crews > p->config.jobs ? p->config.jobs : r->count;
+    const uint64_t most = p->lane_workers > p->config.jobs ? p->config.jobs : r->count;
     for (uint64_t k = 0; k < r->count && rc == 0; k += most) {
-        rc = call_crews(p, r, k, r->count - k < most ? r->count : k + most, row, b, e);
+        rc = call_lane_workers(p, r, k, r->count - k < most ? r->count : k + most, row, b, e);
     }
     free(row);
     free(b);
@@ -789,10 +792,10 @@ static int lanes_crew(ds_pool *p, const request *r, ds_error *e)
 
 /* ---- every request ---- */
 
-static int ask(ds_pool *p, const request *r, ds_error *e)
+static int run_call(ds_pool *p, const pool_call *r, ds_error *e)
 {
     const int lanes = r->what != DS_DO_EVALUATE;
-    if (p->dead || (lanes && stop_asked(p))) {
+    if (p->dead || (lanes && stop_requested(p))) {
         return DS_POOL_STOPPED;
     }
     if (r->count == 0) {
@@ -801,7 +804,7 @@ static int ask(ds_pool *p, const request *r, ds_error *e)
     if (p->local != NULL) {
         return lanes ? lanes_local(p, r, e) : evaluate_local(p, r);
     }
-    const int rc = lanes ? lanes_crew(p, r, e) : evaluate_crew(p, r, e);
+    const int rc = lanes ? lanes_in_workers(p, r, e) : evaluate_workers(p, r, e);
     if (rc != 0) {
         ds_ring_stop(ds_supervisor_share(p->supervisor));
         p->dead = 1;
@@ -811,27 +814,27 @@ static int ask(ds_pool *p, const request *r, ds_error *e)
 
 int ds_pool_step(ds_pool *p, uint64_t count, ds_lane_step *step, ds_error *e)
 {
-    const request r = {.what = DS_DO_STEP, .count = count, .step = step};
-    return ask(p, &r, e);
+    const pool_call r = {.what = DS_DO_STEP, .count = count, .step = step};
+    return run_call(p, &r, e);
 }
 
 int ds_pool_back(ds_pool *p, uint64_t count, ds_lane_back *back, ds_error *e)
 {
-    const request r = {.what = DS_DO_BACK, .count = count, .back = back};
-    return ask(p, &r, e);
+    const pool_call r = {.what = DS_DO_BACK, .count = count, .back = back};
+    return run_call(p, &r, e);
 }
 
-int ds_pool_ask(ds_pool *p, const ds_pool_question *q, ds_pool_sink *sink, void *ctx, ds_error *e)
+int ds_pool_execute(ds_pool *p, const ds_pool_request *q, ds_pool_sink *sink, void *ctx, ds_error *e)
 {
-    const request r = {.what = DS_DO_EVALUATE, .count = q->count, .q = q, .sink = sink, .ctx = ctx};
-    return ask(p, &r, e);
+    const pool_call r = {.what = DS_DO_EVALUATE, .count = q->count, .q = q, .sink = sink, .ctx = ctx};
+    return run_call(p, &r, e);
 }
 
 int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first,
                      ds_pool_sink *sink, void *ctx, ds_error *e)
 {
-    const ds_pool_question q = {.count = count, .x = x, .want = want, .first = first};
-    return ds_pool_ask(p, &q, sink, ctx, e);
+    const ds_pool_request q = {.count = count, .x = x, .want = want, .first = first};
+    return ds_pool_execute(p, &q, sink, ctx, e);
 }
 
 /* ---- the contract of a request ---- */

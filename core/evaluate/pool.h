@@ -50,31 +50,31 @@ const ds_pool_config *ds_pool_config_in(const ds_pool *p);
 
 /* For more workers like those of the pool: their settings with process isolation, the
  * instance (else NULL) with none. */
-ds_supervisor_config ds_pool_crew(const ds_pool *p, uint32_t jobs);
+ds_supervisor_config ds_pool_supervisor_config(const ds_pool *p, uint32_t jobs);
 ds_env *ds_pool_local(const ds_pool *p);
 
 /* Gets the answer of row i; `grad` (n values) and `out` (as the questions are laid out) are NULL unless
- * asked for. Called in the order of the rows, from the thread that called ds_pool_ask(). Nonzero = enough:
+ * asked for. Called in the order of the rows, from the thread that called ds_pool_execute(). Nonzero = enough:
  * the rows behind are dropped, and the pool is of no more use. */
 typedef int ds_pool_sink(void *ctx, uint64_t i, const ds_answer *answer, const double *grad, const void *out);
 
 enum { DS_POOL_STOPPED = DS_SUPERVISOR_STOPPED };
 
 /* What is asked of a number of points. */
-typedef struct ds_pool_question {
+typedef struct ds_pool_request {
     uint64_t count;
-    const double *x;     /* count x n */
-    uint32_t want;       /* DS_WANT_* */
-    const ds_asks *asks; /* of every row; NULL = none */
-    const double *in;    /* count x asks->in; NULL where that is 0 */
-    uint64_t first;      /* number (from 1) of the evaluation of row 0, which selects its noise */
+    const double *x;                /* count x n */
+    uint32_t want;                  /* DS_WANT_* */
+    const ds_query_layout *queries; /* of every row; NULL = none */
+    const double *in;               /* count x asks->in; NULL where that is 0 */
+    uint64_t first;                 /* number (from 1) of the evaluation of row 0, which selects its noise */
     const uint64_t
         *noise; /* count numbers: rows with the same one, not 0, have the same noise; NULL = none have */
     const uint64_t *key; /* count noise keys, whatever `first` and `noise` say; NULL = they decide */
-} ds_pool_question;
+} ds_pool_request;
 
 /* Evaluates the rows. Returns 0, DS_POOL_STOPPED when config.stop or the sink ended it, or an exit status. */
-int ds_pool_ask(ds_pool *p, const ds_pool_question *q, ds_pool_sink *sink, void *ctx, ds_error *e);
+int ds_pool_execute(ds_pool *p, const ds_pool_request *q, ds_pool_sink *sink, void *ctx, ds_error *e);
 
 /* The same for losses and gradients alone. */
 int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first,

@@ -60,7 +60,7 @@ static int describe(const char *id, const ds_env_hooks *table, void *self, uint6
     return 0;
 }
 
-int ds_hooks_ask(const char *id, const ds_env_hooks *theirs, void *self, ds_hooks *out, ds_error *e)
+int ds_hooks_read(const char *id, const ds_env_hooks *theirs, void *self, ds_hooks *out, ds_error *e)
 {
     ds_env_hooks table;
     uint64_t count = 0;

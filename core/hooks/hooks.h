@@ -22,7 +22,7 @@ typedef struct ds_hooks {
 
 /* Asks the instance `self` of plugin `id`; a breach of the rules is one line and DS_EXIT_PLUGIN. `theirs`:
  * the table of the plugin, in its own size. */
-int ds_hooks_ask(const char *id, const ds_env_hooks *theirs, void *self, ds_hooks *out, ds_error *e);
+int ds_hooks_read(const char *id, const ds_env_hooks *theirs, void *self, ds_hooks *out, ds_error *e);
 
 /* What another process has written becomes a list that can be shown. */
 void ds_hooks_tidy(ds_hooks *h);

@@ -131,7 +131,7 @@ static int describe(const char *id, const ds_env_channels *table, void *self, ui
     return 0;
 }
 
-int ds_channels_ask(const char *id, const ds_env_channels *theirs, void *self, ds_channels *out, ds_error *e)
+int ds_channels_read(const char *id, const ds_env_channels *theirs, void *self, ds_channels *out, ds_error *e)
 {
     ds_env_channels table;
     uint64_t count = 0;
@@ -164,7 +164,8 @@ int ds_channels_ask(const char *id, const ds_env_channels *theirs, void *self, d
     return rc != 0 ? rc : list_all(id, out, e);
 }
 
-int ds_channels_take(const char *id, ds_channel_entry *entry, uint64_t count, ds_channels *out, ds_error *e)
+int ds_channels_receive(const char *id, ds_channel_entry *entry, uint64_t count, ds_channels *out,
+                        ds_error *e)
 {
     *out = (ds_channels){.count = count, .entry = entry};
     for (uint64_t i = 0; i < count; i++) {
@@ -219,16 +220,17 @@ int ds_channels_equal(const ds_channels *a, const ds_channels *b)
 
 /* ---- questions ---- */
 
-static int wrong(char text[DS_ASKS_TEXT], const ds_asked *q, const char *name, const char *why)
+static int wrong(char text[DS_QUERY_TEXT], const ds_placed_query *q, const char *name, const char *why)
 {
-    snprintf(text, DS_ASKS_TEXT, "operation %u of channel %u%s%s: %s", q->op, q->channel, *name ? " " : "",
+    snprintf(text, DS_QUERY_TEXT, "operation %u of channel %u%s%s: %s", q->op, q->channel, *name ? " " : "",
              name, why);
     return -1;
 }
 
-static int may_ask(const ds_asks *a, const ds_channels *channels, uint32_t i, char text[DS_ASKS_TEXT])
+static int may_ask(const ds_query_layout *a, const ds_channels *channels, uint32_t i,
+                   char text[DS_QUERY_TEXT])
 {
-    const ds_asked *q = &a->ask[i];
+    const ds_placed_query *q = &a->query[i];
     if (q->channel >= channels->count) {
         return wrong(text, q, "", "the environment has no such channel");
     }
@@ -237,10 +239,10 @@ static int may_ask(const ds_asks *a, const ds_channels *channels, uint32_t i, ch
         return wrong(text, q, c->name, "it does not offer that");
     }
     for (uint32_t k = 0; k < i; k++) {
-        if (a->ask[k].channel == q->channel && a->ask[k].op == q->op) {
+        if (a->query[k].channel == q->channel && a->query[k].op == q->op) {
             return wrong(text, q, c->name, "it is asked twice");
         }
-        if (a->ask[k].op != DS_QUERY_VALUE && q->op != DS_QUERY_VALUE) {
+        if (a->query[k].op != DS_QUERY_VALUE && q->op != DS_QUERY_VALUE) {
             return wrong(text, q, c->name, "it is a second product in one row");
         }
     }
@@ -248,9 +250,9 @@ static int may_ask(const ds_asks *a, const ds_channels *channels, uint32_t i, ch
 }
 
 /* Where the numbers of question i lie, behind those of the questions before it. */
-static void lay_out(ds_asks *a, const ds_channel *c, uint64_t n, uint32_t i)
+static void lay_out(ds_query_layout *a, const ds_channel *c, uint64_t n, uint32_t i)
 {
-    ds_asked *q = &a->ask[i];
+    ds_placed_query *q = &a->query[i];
     uint64_t elements = ds_channel_elements(c);
     q->v = a->in;
     q->v_count = q->op == DS_QUERY_JTV ? elements : q->op == DS_QUERY_VALUE ? 0 : n;
@@ -265,24 +267,24 @@ static void lay_out(ds_asks *a, const ds_channel *c, uint64_t n, uint32_t i)
     a->product = q->op != DS_QUERY_VALUE;
 }
 
-int ds_asks_make(ds_asks *a, const ds_channels *channels, uint64_t n, uint32_t *place,
-                 char text[DS_ASKS_TEXT])
+int ds_query_layout_make(ds_query_layout *a, const ds_channels *channels, uint64_t n, uint32_t *place,
+                         char text[DS_QUERY_TEXT])
 {
     uint32_t last = a->count;
     for (uint32_t i = 0; i < a->count; i++) {
         if (may_ask(a, channels, i, text) != 0) {
             return -1;
         }
-        last = a->ask[i].op != DS_QUERY_VALUE ? i : last;
+        last = a->query[i].op != DS_QUERY_VALUE ? i : last;
         if (place != NULL) {
             place[i] = i;
         }
     }
     /* The product goes to the end. */
     for (uint32_t i = last; i + 1 < a->count; i++) {
-        ds_asked product = a->ask[i];
-        a->ask[i] = a->ask[i + 1];
-        a->ask[i + 1] = product;
+        ds_placed_query product = a->query[i];
+        a->query[i] = a->query[i + 1];
+        a->query[i + 1] = product;
     }
     for (uint32_t i = last; place != NULL && i < a->count; i++) {
         place[i] = i == last ? a->count - 1 : i - 1;
@@ -290,12 +292,12 @@ int ds_asks_make(ds_asks *a, const ds_channels *channels, uint64_t n, uint32_t *
     a->in = a->out = a->values = 0;
     a->product = 0;
     for (uint32_t i = 0; i < a->count; i++) {
-        lay_out(a, &channels->entry[a->ask[i].channel].c, n, i);
+        lay_out(a, &channels->entry[a->query[i].channel].c, n, i);
     }
     return 0;
 }
 
-void ds_asks_room(const ds_channels *channels, uint64_t n, uint64_t *in, uint64_t *out)
+void ds_query_layout_room(const ds_channels *channels, uint64_t n, uint64_t *in, uint64_t *out)
 {
     uint64_t largest = n, v = 0;
     *in = *out = 0;

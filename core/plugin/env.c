@@ -9,7 +9,7 @@
 
 #include "base/sized.h"
 #include "base/text.h"
-#include "guest/surroundings.h"
+#include "protect/call_state.h"
 #include "plugin/needs.h"
 
 /* Bounds of the buffers of a worker. */
@@ -50,13 +50,13 @@ static int ask_bounds(ds_env *env, ds_error *e)
 static int ask_channels(ds_env *env, ds_error *e)
 {
     const ds_env_channels *theirs = ds_env_extension(env, DS_EXT_CHANNELS);
-    return theirs != NULL ? ds_channels_ask(env->module->id, theirs, env->self, &env->channels, e) : 0;
+    return theirs != NULL ? ds_channels_read(env->module->id, theirs, env->self, &env->channels, e) : 0;
 }
 
 static int ask_hooks(ds_env *env, ds_error *e)
 {
     const ds_env_hooks *theirs = ds_env_extension(env, DS_EXT_HOOKS);
-    return theirs != NULL ? ds_hooks_ask(env->module->id, theirs, env->self, &env->hooks, e) : 0;
+    return theirs != NULL ? ds_hooks_read(env->module->id, theirs, env->self, &env->hooks, e) : 0;
 }
 
 static int missing_function(const ds_env *env, const char *extension, ds_error *e)
@@ -247,11 +247,11 @@ int ds_env_open_at(const ds_module *module, const ds_settings *settings, uint64_
     ds_services_init(&env->services, module, params, seed, place->threads, stop);
     env->services.host.worker = place->worker;
     env->services.host.workers = place->workers > 0 ? place->workers : 1;
-    const ds_surroundings ours = ds_surroundings_note();
+    const ds_call_state ours = ds_call_state_save();
     status = status != 0 ? status : create(env, e);
-    ds_surroundings_put_back(&ours);
+    ds_call_state_restore(&ours);
     status = status != 0 ? status : ask_all(env, e);
-    ds_surroundings_put_back(&ours);
+    ds_call_state_restore(&ours);
     if (status != 0) {
         ds_env_close(env);
     } else {
@@ -266,9 +266,9 @@ void ds_env_close(ds_env *env)
         return;
     }
     if (env->self != NULL) {
-        const ds_surroundings ours = ds_surroundings_note();
+        const ds_call_state ours = ds_call_state_save();
         env->vt->destroy(env->self);
-        ds_surroundings_put_back(&ours);
+        ds_call_state_restore(&ours);
     }
     ds_services_clear(&env->services);
     ds_channels_clear(&env->channels);

@@ -35,7 +35,7 @@ static int check_unique(const ds_env *env, ds_error *e)
                     : 0;
 }
 
-int ds_env_ask_variables(ds_env *env, ds_error *e)
+int ds_env_read_variables(ds_env *env, ds_error *e)
 {
     const ds_env_variables *theirs = ds_env_extension(env, DS_EXT_VARIABLES);
     ds_env_variables own, *table = &own;

@@ -63,9 +63,10 @@ static double *grad_of(const ds_env_rows *t, uint64_t k)
     return (t->want & DS_WANT_GRAD) != 0 && t->grad != NULL ? t->grad + k * t->grad_stride : NULL;
 }
 
-static ds_inquiry inquiry_of(const ds_env_rows *t, uint64_t k)
+static ds_query_io inquiry_of(const ds_env_rows *t, uint64_t k)
 {
-    return (ds_inquiry){t->asks, t->in != NULL ? t->in + k * t->in_stride : NULL, t->out + k * t->out_stride};
+    return (ds_query_io){t->queries, t->in != NULL ? t->in + k * t->in_stride : NULL,
+                         t->out + k * t->out_stride};
 }
 
 static void validate_gradient(const ds_env *env, const double *grad, ds_answer *a)
@@ -125,14 +126,14 @@ static void validate(const ds_env *env, const ds_env_rows *t, uint64_t k, ds_ans
 /* ---- the score of noise on actions ---- */
 
 /* The episode with noise on the actions, its score and, where wanted, its baseline: `out` is filled. */
-static ds_status evaluate_score(ds_env *env, const ds_inquiry *q, const ds_rows *rows,
+static ds_status evaluate_score(ds_env *env, const ds_query_io *q, const ds_rows *rows,
                                 const ds_results *results)
 {
     const uint64_t n = env->info.n;
     double *out = q->out;
     memset(out, 0xff, (n + 1) * sizeof *out); /* NaN: a score that is not filled is noticed */
     ds_score score = {.struct_size = sizeof score,
-                      .flags = ds_score_baseline_asked(q->asks) ? DS_SCORE_BASELINE : 0,
+                      .flags = ds_score_wants_baseline(q->queries) ? DS_SCORE_BASELINE : 0,
                       .sigma = q->in[0],
                       .score = out,
                       .baseline = NAN};
@@ -144,7 +145,7 @@ static ds_status evaluate_score(ds_env *env, const ds_inquiry *q, const ds_rows 
 
 /* A score that is not finite spoils the row, as does a baseline that is NaN; one that diverged
  * is INFINITY. */
-static void check_score(const ds_env *env, const ds_inquiry *q, ds_answer *a)
+static void check_score(const ds_env *env, const ds_query_io *q, ds_answer *a)
 {
     const uint64_t n = env->info.n;
     double *out = q->out;
@@ -154,12 +155,12 @@ static void check_score(const ds_env *env, const ds_inquiry *q, ds_answer *a)
     }
     if (a->outcome <= DS_EVAL_BAD_GRAD && finite < n) {
         ds_answer_fail(a, DS_EVAL_INVALID, "evaluate() of " DS_EXT_SCORE " gave a score that is not finite");
-    } else if (a->outcome <= DS_EVAL_BAD_GRAD && ds_score_baseline_asked(q->asks) && isnan(out[n])) {
+    } else if (a->outcome <= DS_EVAL_BAD_GRAD && ds_score_wants_baseline(q->queries) && isnan(out[n])) {
         ds_answer_fail(a, DS_EVAL_INVALID, "evaluate() of " DS_EXT_SCORE " gave no baseline");
     }
     if (a->outcome > DS_EVAL_BAD_GRAD) {
         memset(out, 0, (n + 1) * sizeof *out);
-    } else if (!ds_score_baseline_asked(q->asks)) {
+    } else if (!ds_score_wants_baseline(q->queries)) {
         out[n] = 0;
     }
 }
@@ -190,13 +191,13 @@ static __attribute__((noinline)) ds_status call_with_queries(ds_env *env, const 
     const ds_query *list[DS_MAX_QUERIES];
     ds_reply reply[DS_MAX_QUERIES];
     const ds_reply *replies[DS_MAX_QUERIES];
-    const ds_asks *asks = t->asks;
+    const ds_query_layout *queries = t->queries;
     for (uint64_t k = 0; k < t->count; k++) {
         /* NaN: an answer that is not filled is noticed */
-        memset(t->out + k * t->out_stride, 0xff, asks->out * sizeof *t->out);
+        memset(t->out + k * t->out_stride, 0xff, queries->out * sizeof *t->out);
     }
-    for (uint32_t i = 0; i < asks->count; i++) {
-        const ds_asked *a = &asks->ask[i];
+    for (uint32_t i = 0; i < queries->count; i++) {
+        const ds_placed_query *a = &queries->query[i];
         query[i] = (ds_query){.struct_size = sizeof query[i],
                               .op = a->op,
                               .channel = a->channel,
@@ -212,7 +213,7 @@ static __attribute__((noinline)) ds_status call_with_queries(ds_env *env, const 
         list[i] = &query[i];
         replies[i] = &reply[i];
     }
-    rows->queries = asks->count;
+    rows->queries = queries->count;
     rows->query = list;
     results->reply = replies;
     return env->vt->evaluate(env->self, rows, results);
@@ -221,7 +222,7 @@ static __attribute__((noinline)) ds_status call_with_queries(ds_env *env, const 
 static ds_status call(ds_env *env, const ds_env_rows *t)
 {
     const struct ds_env_results *r = env->results;
-    const int scored = t->asks != NULL && ds_score_asked(t->asks);
+    const int scored = t->queries != NULL && ds_score_is_queried(t->queries);
     const int graded = (t->want & DS_WANT_GRAD) != 0 && t->grad != NULL;
     ds_rows rows = {.struct_size = sizeof rows,
                     .want = t->want,
@@ -238,14 +239,14 @@ static ds_status call(ds_env *env, const ds_env_rows *t)
                           .grad_kind = r->grad_kind,
                           .bad_step = r->bad_step,
                           .cost_steps = r->cost_steps};
-    preset(env, t, t->asks != NULL && !scored ? t->asks->count : 0);
+    preset(env, t, t->queries != NULL && !scored ? t->queries->count : 0);
     env->services.last_error[0] = '\0';
     if (scored) {
-        const ds_inquiry q = inquiry_of(t, 0);
+        const ds_query_io q = inquiry_of(t, 0);
         return evaluate_score(env, &q, &rows, &results);
     }
-    return t->asks != NULL ? call_with_queries(env, t, &rows, &results)
-                           : env->vt->evaluate(env->self, &rows, &results);
+    return t->queries != NULL ? call_with_queries(env, t, &rows, &results)
+                              : env->vt->evaluate(env->self, &rows, &results);
 }
 
 /* The answer to row k of a call that returned `st`. */
@@ -263,14 +264,14 @@ static void take_row(ds_env *env, const ds_env_rows *t, uint64_t k, ds_status st
         ds_answer_fail_status(env, a, st);
         drop_gradient(env, grad, a);
     }
-    if (t->asks == NULL) {
+    if (t->queries == NULL) {
         return;
     }
-    const ds_inquiry q = inquiry_of(t, k);
-    if (ds_score_asked(t->asks)) {
+    const ds_query_io q = inquiry_of(t, k);
+    if (ds_score_is_queried(t->queries)) {
         check_score(env, &q, a);
     } else {
-        ds_inquiry_check(&env->channels, &q, env->results->kind + k, t->count, a);
+        ds_query_check(&env->channels, &q, env->results->kind + k, t->count, a);
         a->grad_kind = (t->want & DS_WANT_GRAD) != 0 ? a->grad_kind : a->product_kind;
     }
     drop_gradient(env, grad, a); /* an answer that is not finite spoils the row */
@@ -319,8 +320,8 @@ ds_status ds_env_evaluate_table(ds_env *env, const ds_env_rows *t)
     return status;
 }
 
-ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
-                         const ds_inquiry *inquiry, ds_answer *answer)
+ds_status ds_env_evaluate_queries(ds_env *env, const double *x, uint64_t noise_key, uint32_t want,
+                                  double *grad, const ds_query_io *inquiry, ds_answer *answer)
 {
     const uint64_t n = env->info.n;
     ds_answer *const list[] = {answer};
@@ -329,13 +330,13 @@ ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint3
                            .x = x,
                            .x_stride = n,
                            .noise_key = &noise_key,
-                           .asks = inquiry != NULL ? inquiry->asks : NULL,
+                           .queries = inquiry != NULL ? inquiry->queries : NULL,
                            .in = inquiry != NULL ? inquiry->in : NULL,
-                           .in_stride = inquiry != NULL ? inquiry->asks->in : 0,
+                           .in_stride = inquiry != NULL ? inquiry->queries->in : 0,
                            .grad = grad,
                            .grad_stride = n,
                            .out = inquiry != NULL ? inquiry->out : NULL,
-                           .out_stride = inquiry != NULL ? inquiry->asks->out : 0,
+                           .out_stride = inquiry != NULL ? inquiry->queries->out : 0,
                            .answer = list};
     return ds_env_evaluate_table(env, &t);
 }
@@ -343,7 +344,7 @@ ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint3
 ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                           ds_answer *answer)
 {
-    return ds_env_inquire(env, x, noise_key, want, grad, NULL, answer);
+    return ds_env_evaluate_queries(env, x, noise_key, want, grad, NULL, answer);
 }
 
 const void *ds_env_extension(const ds_env *env, const char *id)

@@ -10,7 +10,7 @@
 #include "base/answer.h"
 #include "base/variables.h"
 #include "hooks/hooks.h"
-#include "plugin/inquiry.h"
+#include "plugin/query.h"
 #include "plugin/services.h"
 
 typedef struct ds_env {
@@ -51,7 +51,7 @@ void ds_env_close(ds_env *env);
 
 /* Asks for the names of the variables, unless there are more than DS_MAX_NAMED, and tests them. Not part of
  * ds_env_open(): only who shows them to people needs them. */
-int ds_env_ask_variables(ds_env *env, ds_error *e);
+int ds_env_read_variables(ds_env *env, ds_error *e);
 
 /* What an instance says about itself, wherever it is. */
 typedef struct ds_env_facts {
@@ -83,9 +83,9 @@ typedef struct ds_env_rows {
     uint32_t want;  /* DS_WANT_* */
     const double *x;
     uint64_t x_stride;
-    const uint64_t *noise_key; /* count */
-    const ds_asks *asks;       /* the queries of every row, or that for the score; NULL = none */
-    const double *in;          /* asks->in numbers a row, as laid out */
+    const uint64_t *noise_key;      /* count */
+    const ds_query_layout *queries; /* the queries of every row, or that for the score; NULL = none */
+    const double *in;               /* asks->in numbers a row, as laid out */
     uint64_t in_stride;
     double *grad; /* n values a row with DS_WANT_GRAD; the plugin writes there directly */
     uint64_t grad_stride;
@@ -109,8 +109,8 @@ ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint
                           ds_answer *answer);
 
 /* The same with the queries of an inquiry (may be NULL). */
-ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
-                         const ds_inquiry *inquiry, ds_answer *answer);
+ds_status ds_env_evaluate_queries(ds_env *env, const double *x, uint64_t noise_key, uint32_t want,
+                                  double *grad, const ds_query_io *inquiry, ds_answer *answer);
 
 /* Are these numbers all finite? */
 int ds_all_finite(const double *v, uint64_t count);

@@ -59,7 +59,7 @@ size_t ds_plugin_files(const char *folder, char *names[DS_FILES_MAX], size_t cou
 
 /* Is this a plugin of ours: built with this host, and in its plugin folders, which may also hold those of
  * others? Only those are loaded into a process of dshost; any other is described by a process of its own
- * first (worker/probe.h). */
+ * first (worker/describe.h). */
 int ds_plugin_is_own(const ds_plugin_file *f);
 
 /* Was the file found on the plugin path: by an id, or does it lie in one of its folders? */

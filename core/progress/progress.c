@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "progress/pieces.h"
 #include "base/stop.h"
-#include "guest/surroundings.h"
+#include "protect/call_state.h"
 #include "progress/progress.h"
 
 enum { TICK_NS = 250000000, MEMORY_TICKS = 40 /* the rate is that of the last 10 s */, RATE_COUNT = 10 };
@@ -147,7 +147,7 @@ static void show(ds_progress *p, uint64_t start)
 static void *tick(void *arg)
 {
     ds_progress *p = arg;
-    ds_locale_plain();
+    ds_locale_use_c();
     for (;;) {
         struct timespec until;
         uint64_t start = atomic_load(&p->start);

@@ -15,9 +15,9 @@ enum { HEAD = 3, PER_ASK = 3 }; /* numbers of a list: noise and count; op, chann
 
 /* ---- a request ---- */
 
-static int wrong(char text[DS_ASKS_TEXT], uint64_t i, const char *why)
+static int wrong(char text[DS_QUERY_TEXT], uint64_t i, const char *why)
 {
-    snprintf(text, DS_ASKS_TEXT, "query %llu %s", (unsigned long long)i, why);
+    snprintf(text, DS_QUERY_TEXT, "query %llu %s", (unsigned long long)i, why);
     return -1;
 }
 
@@ -30,18 +30,18 @@ static int pack(ds_asked_rows *r, const double *from, uint64_t stride, uint64_t 
             if (!isfinite(from[k * stride + i])) {
                 return -1;
             }
-            r->in[k * r->asks.in + at + i] = from[k * stride + i];
+            r->in[k * r->queries.in + at + i] = from[k * stride + i];
         }
     }
     return 0;
 }
 
 /* Takes the numbers of query i of the request. */
-static int take(ds_asked_rows *r, const ds_request *q, uint32_t i, char text[DS_ASKS_TEXT])
+static int take(ds_asked_rows *r, const ds_request *q, uint32_t i, char text[DS_QUERY_TEXT])
 {
     const ds_query *query = &q->query[i];
     const ds_reply *reply = &q->reply[i];
-    const ds_asked *a = &r->asks.ask[r->place[i]];
+    const ds_placed_query *a = &r->queries.query[r->place[i]];
     const uint64_t count = q->rows.count;
     if ((a->v_count > 0) != (query->v != NULL) || reply->out == NULL) {
         return wrong(text, i, "has no v, or one where there is none to give, or no out");
@@ -62,36 +62,37 @@ static int take(ds_asked_rows *r, const ds_request *q, uint32_t i, char text[DS_
     return 0;
 }
 
-static int read_list(ds_asked_rows *r, const ds_request *q, char text[DS_ASKS_TEXT])
+static int read_list(ds_asked_rows *r, const ds_request *q, char text[DS_QUERY_TEXT])
 {
     for (uint32_t i = 0; i < q->rows.queries; i++) {
         const ds_query *query = &q->query[i];
         if (query->w != NULL && query->op != DS_QUERY_HV) {
             return wrong(text, i, "has weights, which are for DS_QUERY_HV");
         }
-        r->asks.ask[i] = (ds_asked){.op = query->op, .channel = query->channel, .weighted = query->w != NULL};
+        r->queries.query[i] =
+            (ds_placed_query){.op = query->op, .channel = query->channel, .weighted = query->w != NULL};
     }
-    r->asks.count = (uint32_t)q->rows.queries;
+    r->queries.count = (uint32_t)q->rows.queries;
     return 0;
 }
 
 int ds_asked_open(ds_asked_rows *r, const ds_request *q, const ds_channels *channels, uint64_t n,
-                  char text[DS_ASKS_TEXT])
+                  char text[DS_QUERY_TEXT])
 {
     const uint64_t count = q->rows.count;
     memset(r, 0, sizeof(*r));
     if (q->rows.queries == 0) {
         return 0;
     }
-    if (read_list(r, q, text) != 0 || ds_asks_make(&r->asks, channels, n, r->place, text) != 0) {
+    if (read_list(r, q, text) != 0 || ds_query_layout_make(&r->queries, channels, n, r->place, text) != 0) {
         return -1;
     }
-    r->in = malloc((count * r->asks.in + 1) * sizeof(double));
-    r->out = malloc(count * r->asks.out * sizeof(double));
+    r->in = malloc((count * r->queries.in + 1) * sizeof(double));
+    r->out = malloc(count * r->queries.out * sizeof(double));
     if (r->in == NULL || r->out == NULL) {
         return DS_EXIT_MEMORY;
     }
-    for (uint32_t i = 0; i < r->asks.count; i++) {
+    for (uint32_t i = 0; i < r->queries.count; i++) {
         if (take(r, q, i, text) != 0) {
             return -1;
         }
@@ -103,9 +104,9 @@ void ds_asked_answer(const ds_asked_rows *r, const ds_request *q, uint64_t done,
 {
     for (uint32_t i = 0; i < q->rows.queries; i++) {
         const ds_reply *reply = &q->reply[i];
-        const ds_asked *a = &r->asks.ask[r->place[i]];
+        const ds_placed_query *a = &r->queries.query[r->place[i]];
         for (uint64_t k = 0; k < done; k++) {
-            memcpy((unsigned char *)reply->out + k * reply->stride, r->out + k * r->asks.out + a->out,
+            memcpy((unsigned char *)reply->out + k * reply->stride, r->out + k * r->queries.out + a->out,
                    a->bytes);
             if (reply->kind != NULL) {
                 reply->kind[k] = a->op == DS_QUERY_VALUE ? DS_GRAD_NONE : kind;
@@ -125,21 +126,21 @@ void ds_asked_close(ds_asked_rows *r)
 uint64_t ds_asked_room(const ds_channels *channels, uint64_t n)
 {
     uint64_t in, out;
-    ds_asks_room(channels, n, &in, &out);
+    ds_query_layout_room(channels, n, &in, &out);
     return HEAD + PER_ASK * DS_MAX_QUERIES + in + out;
 }
 
 /* One question about the residuals. */
-static int is_plain(const ds_channels *channels, const ds_asks *a, uint64_t noise)
+static int is_plain(const ds_channels *channels, const ds_query_layout *a, uint64_t noise)
 {
-    return noise == 0 && a->count == 1 && a->ask[0].op <= DS_QUERY_JTV &&
-           channels->entry[a->ask[0].channel].c.role == DS_CHANNEL_RESIDUAL;
+    return noise == 0 && a->count == 1 && a->query[0].op <= DS_QUERY_JTV &&
+           channels->entry[a->query[0].channel].c.role == DS_CHANNEL_RESIDUAL;
 }
 
-ds_extra ds_asked_extra(const ds_channels *channels, const ds_asks *a, const double *in, const void *out,
-                        uint64_t noise, double *room)
+ds_extra ds_asked_extra(const ds_channels *channels, const ds_query_layout *a, const double *in,
+                        const void *out, uint64_t noise, double *room)
 {
-    static const ds_asks none;
+    static const ds_query_layout none;
     a = a != NULL ? a : &none;
     if (a->count == 0 && noise == 0) {
         return (ds_extra){0};
@@ -147,7 +148,7 @@ ds_extra ds_asked_extra(const ds_channels *channels, const ds_asks *a, const dou
     ds_extra extra = {.kind = DS_ASKED_LIST, .asked = room, .answered = a->values > 0 ? out : NULL};
     extra.answered_count = a->values;
     if (is_plain(channels, a, noise)) {
-        extra.kind = a->ask[0].op;
+        extra.kind = a->query[0].op;
         extra.asked = a->in > 0 ? in : NULL;
         extra.asked_count = a->in;
         return extra;
@@ -157,9 +158,9 @@ ds_extra ds_asked_extra(const ds_channels *channels, const ds_asks *a, const dou
     room[2] = a->count;
     for (uint32_t i = 0; i < a->count; i++) {
         double *to = room + HEAD + PER_ASK * i;
-        to[0] = a->ask[i].op;
-        to[1] = a->ask[i].channel;
-        to[2] = a->ask[i].weighted;
+        to[0] = a->query[i].op;
+        to[1] = a->query[i].channel;
+        to[2] = a->query[i].weighted;
     }
     extra.head = HEAD + PER_ASK * a->count;
     extra.asked_count = extra.head + a->in;
@@ -170,24 +171,24 @@ ds_extra ds_asked_extra(const ds_channels *channels, const ds_asks *a, const dou
 }
 
 /* The questions of a list of `count` numbers; the number that they take, or 0 where it is none. */
-static uint64_t read_questions(const double *at, uint64_t count, ds_asks *asks)
+static uint64_t read_questions(const double *at, uint64_t count, ds_query_layout *queries)
 {
     if (count < HEAD || !(at[2] >= 0 && at[2] <= DS_MAX_QUERIES) ||
         count < HEAD + PER_ASK * (uint64_t)at[2]) {
         return 0;
     }
-    asks->count = (uint32_t)at[2];
-    for (uint32_t i = 0; i < asks->count; i++) {
+    queries->count = (uint32_t)at[2];
+    for (uint32_t i = 0; i < queries->count; i++) {
         const double *q = at + HEAD + PER_ASK * i;
         for (int k = 0; k < PER_ASK; k++) {
             if (!(q[k] >= 0 && q[k] <= DS_MAX_CHANNELS)) {
                 return 0;
             }
         }
-        asks->ask[i] =
-            (ds_asked){.op = (uint32_t)q[0], .channel = (uint32_t)q[1], .weighted = (uint32_t)q[2]};
+        queries->query[i] =
+            (ds_placed_query){.op = (uint32_t)q[0], .channel = (uint32_t)q[1], .weighted = (uint32_t)q[2]};
     }
-    return HEAD + PER_ASK * asks->count;
+    return HEAD + PER_ASK * queries->count;
 }
 
 static uint64_t half(double v)
@@ -201,27 +202,30 @@ uint64_t ds_asked_noise(const ds_extra *extra)
     return there ? half(extra->asked[0]) << 32 | half(extra->asked[1]) : 0;
 }
 
-int ds_asked_read(const ds_extra *extra, const ds_channels *channels, uint64_t n, ds_asks *asks,
+int ds_asked_read(const ds_extra *extra, const ds_channels *channels, uint64_t n, ds_query_layout *queries,
                   const double **in, uint64_t *noise)
 {
-    char text[DS_ASKS_TEXT];
+    char text[DS_QUERY_TEXT];
     uint64_t head = 0;
-    memset(asks, 0, sizeof(*asks));
+    memset(queries, 0, sizeof(*queries));
     *noise = ds_asked_noise(extra);
     *in = NULL;
     if (extra->kind == 0) {
         return 0;
     }
     if (extra->kind == DS_ASKED_LIST) {
-        head = read_questions(extra->asked, extra->asked_count, asks);
+        head = read_questions(extra->asked, extra->asked_count, queries);
         if (head == 0) {
             return -1;
         }
     } else {
-        asks->count = 1;
-        asks->ask[0] = (ds_asked){.op = extra->kind,
-                                  .channel = (uint32_t)ds_channels_find(channels, DS_CHANNEL_RESIDUAL)};
+        queries->count = 1;
+        queries->query[0] = (ds_placed_query){
+            .op = extra->kind, .channel = (uint32_t)ds_channels_find(channels, DS_CHANNEL_RESIDUAL)};
     }
     *in = extra->asked != NULL ? extra->asked + head : NULL;
-    return ds_asks_make(asks, channels, n, NULL, text) != 0 || extra->asked_count != head + asks->in ? -1 : 0;
+    return ds_query_layout_make(queries, channels, n, NULL, text) != 0 ||
+                   extra->asked_count != head + queries->in
+               ? -1
+               : 0;
 }

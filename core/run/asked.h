@@ -18,7 +18,7 @@ enum { DS_ASKED_LIST = 16 };
 
 /* The queries of a request, their rows packed one behind the other; all zero = none. */
 typedef struct ds_asked_rows {
-    ds_asks asks;
+    ds_query_layout queries;
     uint32_t place[DS_MAX_QUERIES]; /* where the queries of the request have gone */
     double *in;                     /* count x asks.in */
     double *out;                    /* count x asks.out words */
@@ -27,7 +27,7 @@ typedef struct ds_asked_rows {
 /* Takes the queries of a request of which count and x are sound. 0; -1 and in `text` what breaks the
  * contract; or DS_EXIT_MEMORY. */
 int ds_asked_open(ds_asked_rows *rows, const ds_request *r, const ds_channels *channels, uint64_t n,
-                  char text[DS_ASKS_TEXT]);
+                  char text[DS_QUERY_TEXT]);
 
 /* Hands out the answers of the first `done` rows; `kind` is how the products were made. */
 void ds_asked_answer(const ds_asked_rows *rows, const ds_request *r, uint64_t done, uint32_t kind);
@@ -38,15 +38,15 @@ uint64_t ds_asked_room(const ds_channels *channels, uint64_t n);
 
 /* The row's part in the record; `room` holds what has to be written for it. Nothing where there are no
  * questions and no noise group. */
-ds_extra ds_asked_extra(const ds_channels *channels, const ds_asks *asks, const double *in, const void *out,
-                        uint64_t noise, double *room);
+ds_extra ds_asked_extra(const ds_channels *channels, const ds_query_layout *queries, const double *in,
+                        const void *out, uint64_t noise, double *room);
 
 /* The noise group of a recorded row; 0 = none. */
 uint64_t ds_asked_noise(const ds_extra *extra);
 
 /* Reads it: the questions, what went in (in *in, inside of the record), the noise group. 0, or -1 where
  * the record does not fit the channels. No questions: asks->count is 0. */
-int ds_asked_read(const ds_extra *extra, const ds_channels *channels, uint64_t n, ds_asks *asks,
+int ds_asked_read(const ds_extra *extra, const ds_channels *channels, uint64_t n, ds_query_layout *queries,
                   const double **in, uint64_t *noise);
 
 #endif

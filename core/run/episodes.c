@@ -208,7 +208,7 @@ static int flush(ds_client *c)
 /* ---- begin ---- */
 
 /* Sends the rows in s->step to the workers. */
-static int ask(ds_client *c, uint64_t count)
+static int query(ds_client *c, uint64_t count)
 {
     ds_run_episodes *s = c->episodes;
     if (count == 0) {
@@ -266,7 +266,7 @@ static ds_status begin_rows(ds_client *c, void *argument)
             s->step[live++] = (ds_lane_step){.lane = ep->lane, .key = ep->key, .x = ep->x, .obs = ep->obs};
         }
     }
-    rc = rc != 0 ? rc : ask(c, live);
+    rc = rc != 0 ? rc : query(c, live);
     if (rc != 0) {
         return ds_journal_stop(c->journal, rc);
     }
@@ -354,7 +354,7 @@ static int advance(ds_client *c, const call *r)
                                        .obs = ep->obs + ep->t * s->info.n_obs};
         s->row[live++] = k;
     }
-    int rc = ask(c, live);
+    int rc = query(c, live);
     for (uint64_t i = 0; rc == 0 && i < live; i++) {
         step_live(s, r, s->row[i], s->lane[r->rows.lane[s->row[i]]], &s->step[i]);
     }

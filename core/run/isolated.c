@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/variables.h"
-#include "worker/probe.h"
+#include "worker/describe.h"
 #include "worker/remote.h"
 
 enum {
@@ -86,9 +86,9 @@ static int not_returned(ds_isolated *p, const char *function, ds_error *e)
 /* The process that has described the plugin, or a memory file for a new one. */
 static int take_process(ds_isolated *p, ds_error *e)
 {
-    ds_probe probe;
+    ds_described_process probe;
     p->share_fd = p->scene_fd = -1;
-    if (ds_probe_take(p->config.module, &probe)) {
+    if (ds_describe_take_process(p->config.module, &probe)) {
         p->process = probe.process;
         p->share_fd = probe.share_fd;
         p->scene_fd = probe.scene_fd;
@@ -103,9 +103,9 @@ static int start(ds_isolated *p, ds_error *e)
 {
     const ds_isolated_config *c = &p->config;
     const ds_process_place place = {NULL, p->share_fd, p->share_fd, c->module->id};
-    ds_orders orders = {
+    ds_start_arguments orders = {
         .seed = c->seed, .memory = c->memory > 0 ? c->memory << 20 : 0, .threads = c->threads};
-    int rc = ds_orders_write(&orders, c->module->path, c->module->id, c->params, e);
+    int rc = ds_start_arguments_make(&orders, c->module->path, c->module->id, c->params, e);
     if (rc == 0 && p->process.state != DS_PROCESS_NONE && ds_process_instruct(&p->process, &orders) != 0) {
         ds_process_bury(&p->process, 1); /* it died meanwhile: another one is started */
     }
@@ -223,10 +223,10 @@ static ds_status evaluate(const ds_isolated *p, const ds_objective *objective, d
     ds_reply reply[DS_MAX_QUERIES];
     const ds_query *queries[DS_MAX_QUERIES];
     const ds_reply *replies[DS_MAX_QUERIES];
-    uint32_t *kind = c->asks > 0 ? calloc(c->count > 0 ? c->count : 1, sizeof *kind) : NULL;
+    uint32_t *kind = c->queries > 0 ? calloc(c->count > 0 ? c->count : 1, sizeof *kind) : NULL;
     for (int i = 0; i < (int)DS_MAX_QUERIES; i++) {
-        const ds_remote_ask *a = &c->ask[i];
-        const int k = DS_REMOTE_ASKS + 3 * i;
+        const ds_remote_query *a = &c->query[i];
+        const int k = DS_REMOTE_QUERIES + 3 * i;
         query[i] = (ds_query){.struct_size = a->query_size,
                               .op = a->op,
                               .channel = a->channel,
@@ -243,14 +243,14 @@ static ds_status evaluate(const ds_isolated *p, const ds_objective *objective, d
         queries[i] = a->query_size != 0 ? &query[i] : NULL;
         replies[i] = a->reply_size != 0 ? &reply[i] : NULL;
     }
-    const int listed = c->asks > 0 && c->asks <= DS_MAX_QUERIES;
+    const int listed = c->queries > 0 && c->queries <= DS_MAX_QUERIES;
     const ds_rows table = {.struct_size = c->rows_size,
                            .want = c->want,
                            .count = c->count,
                            .n = c->n,
                            .stride = stride_here(c->stride, c->n),
                            .x = rows(p, c, array, DS_REMOTE_X),
-                           .queries = c->asks,
+                           .queries = c->queries,
                            .query = listed ? queries : NULL,
                            .memory = c->memory};
     const ds_label label = {.struct_size = c->label_size,
@@ -269,7 +269,7 @@ static ds_status evaluate(const ds_isolated *p, const ds_objective *objective, d
     ds_status st =
         objective->evaluate(objective, &table, c->label_size != 0 ? &label : NULL, &results, &c->done);
     for (int i = 0; kind != NULL && i < (int)DS_MAX_QUERIES; i++) {
-        c->ask[i].kind = c->ask[i].op != DS_QUERY_VALUE && c->done > 0 ? kind[0] : DS_GRAD_NONE;
+        c->query[i].kind = c->query[i].op != DS_QUERY_VALUE && c->done > 0 ? kind[0] : DS_GRAD_NONE;
     }
     free(kind);
     return st;

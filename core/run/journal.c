@@ -198,12 +198,12 @@ static uint64_t width_of(const ds_journal *j, const ds_question *q)
 
 static const double *in_of(const ds_question *q, uint64_t i)
 {
-    return q->asks != NULL && q->asks->in > 0 ? q->in + i * q->asks->in : NULL;
+    return q->queries != NULL && q->queries->in > 0 ? q->in + i * q->queries->in : NULL;
 }
 
 static double *out_of(const ds_question *q, uint64_t i)
 {
-    return q->asks != NULL ? q->out + i * q->asks->out : NULL;
+    return q->queries != NULL ? q->out + i * q->queries->out : NULL;
 }
 
 static uint64_t noise_of(const ds_question *q, uint64_t i)
@@ -214,7 +214,7 @@ static uint64_t noise_of(const ds_question *q, uint64_t i)
 /* What channels and noise add to the record of row i. */
 static ds_extra extra_of(const ds_journal *j, const ds_question *q, uint64_t i)
 {
-    return ds_asked_extra(j->env->channels, q->asks, in_of(q, i), out_of(q, i), noise_of(q, i), j->room);
+    return ds_asked_extra(j->env->channels, q->queries, in_of(q, i), out_of(q, i), noise_of(q, i), j->room);
 }
 
 /* Hands row i, whose values are there, to the client and enters it. Nonzero = the run ends behind it. */
@@ -222,7 +222,7 @@ static int deliver(ds_journal *j, ds_question *q, uint64_t i, const ds_answer *a
 {
     uint64_t n = j->env->info.n;
     ds_row row = {.x = recorded_x(j, q, i), .answer = *answer, .group = q->group, .noise = noise_of(q, i)};
-    int product = q->asks != NULL && q->asks->product;
+    int product = q->queries != NULL && q->queries->product;
     uint32_t want = product ? DS_WANT_GRAD : q->want; /* a product counts as one */
     q->loss[i] = answer->loss;
     q->kind = product && answer->outcome == DS_EVAL_OK ? answer->product_kind : q->kind;
@@ -280,10 +280,10 @@ static int take_row(ds_journal *j, const ds_question *q, uint64_t i, ds_answer *
     }
     *answer = row.answer;
     restore(q->values + i * width, row.grad, width);
-    if (q->asks != NULL) {
+    if (q->queries != NULL) {
         double *out = out_of(q, i);
-        restore(out, row.extra.answered, q->asks->values);
-        memset(out + q->asks->values, 0, (q->asks->out - q->asks->values) * sizeof(double));
+        restore(out, row.extra.answered, q->queries->values);
+        memset(out + q->queries->values, 0, (q->queries->out - q->queries->values) * sizeof(double));
     }
     return 0;
 }
@@ -317,7 +317,7 @@ static int repeat_row(void *ctx, uint64_t i, const ds_answer *a, const double *g
     repetition *r = ctx;
     double loss = r->answer[i].loss, allowed = fmax(1e-9, r->journal->env->info.tolerance);
     (void)grad;
-    memcpy(out_of(r->q, r->from + i), out, r->q->asks->out * sizeof(double));
+    memcpy(out_of(r->q, r->from + i), out, r->q->queries->out * sizeof(double));
     r->answer[i].product_kind = a->product_kind;
     if (ds_journal_worker_lost(a)) {
         if (r->lost != NULL) {
@@ -340,16 +340,16 @@ static int repeat_row(void *ctx, uint64_t i, const ds_answer *a, const double *g
 }
 
 /* Rows of a question from `from` on, as evaluations from number `first` on. */
-static ds_pool_question rows_from(const ds_journal *j, const ds_question *q, uint64_t from, uint64_t count,
-                                  uint64_t first)
+static ds_pool_request rows_from(const ds_journal *j, const ds_question *q, uint64_t from, uint64_t count,
+                                 uint64_t first)
 {
-    return (ds_pool_question){.count = count,
-                              .x = q->x + from * j->env->info.n,
-                              .want = q->want,
-                              .asks = q->asks,
-                              .in = in_of(q, from),
-                              .first = first,
-                              .noise = q->noise != NULL ? q->noise + from : NULL};
+    return (ds_pool_request){.count = count,
+                             .x = q->x + from * j->env->info.n,
+                             .want = q->want,
+                             .queries = q->queries,
+                             .in = in_of(q, from),
+                             .first = first,
+                             .noise = q->noise != NULL ? q->noise + from : NULL};
 }
 
 /* Computes the products of `rows` rows of the question again. */
@@ -358,13 +358,14 @@ static int repeat_products(ds_journal *j, const ds_question *q, uint64_t from, u
 {
     unsigned char *lost = calloc(rows, 1);
     repetition r = {j, q, answer, from, j->statistics.count + 1, 0, lost};
-    ds_pool_question again = rows_from(j, q, from, rows, r.first);
-    int rc = lost == NULL ? ds_no_memory(&j->error) : ds_pool_ask(j->pool, &again, repeat_row, &r, &j->error);
+    ds_pool_request again = rows_from(j, q, from, rows, r.first);
+    int rc =
+        lost == NULL ? ds_no_memory(&j->error) : ds_pool_execute(j->pool, &again, repeat_row, &r, &j->error);
     for (uint64_t k = 0; rc == 0 && !r.differs && k < rows; k++) {
         if (lost[k]) {
             repetition one = {j, q, answer + k, from + k, r.first + k, 0, NULL};
             again = rows_from(j, q, one.from, 1, one.first);
-            rc = ds_pool_ask(j->pool, &again, repeat_row, &one, &j->error);
+            rc = ds_pool_execute(j->pool, &again, repeat_row, &one, &j->error);
             r.differs = one.differs;
         }
     }
@@ -376,7 +377,7 @@ static int repeat_products(ds_journal *j, const ds_question *q, uint64_t from, u
  * computed in one go, so that all workers are used. */
 static int replay_rows(ds_journal *j, ds_question *q, uint64_t rows, uint64_t *done)
 {
-    int products = q->asks != NULL && q->asks->product;
+    int products = q->queries != NULL && q->queries->product;
     ds_answer one, *answer = products ? malloc(rows * sizeof(*answer)) : &one;
     int rc = answer != NULL ? 0 : ds_no_memory(&j->error);
     while (rc == 0 && *done < rows && ds_journal_replaying(j)) {
@@ -513,7 +514,7 @@ static int sink(void *ctx, uint64_t i, const ds_answer *answer, const double *gr
         memset(to, 0, p->width * sizeof(double));
     }
     if (out != NULL) {
-        memcpy(out_of(q, row), out, q->asks->out * sizeof(double));
+        memcpy(out_of(q, row), out, q->queries->out * sizeof(double));
     }
     *p->done = row + 1;
     return deliver(p->journal, q, row, answer, 0);
@@ -522,8 +523,8 @@ static int sink(void *ctx, uint64_t i, const ds_answer *answer, const double *gr
 static int ask_pool(ds_journal *j, ds_question *q, uint64_t rows, uint64_t *done)
 {
     passage p = {j, q, *done, width_of(j, q), done};
-    const ds_pool_question fresh = rows_from(j, q, *done, rows - *done, j->statistics.count + 1);
-    return ds_pool_ask(j->pool, &fresh, sink, &p, &j->error);
+    const ds_pool_request fresh = rows_from(j, q, *done, rows - *done, j->statistics.count + 1);
+    return ds_pool_execute(j->pool, &fresh, sink, &p, &j->error);
 }
 
 ds_status ds_journal_ask(ds_journal *j, ds_question *q, uint64_t *done)

@@ -99,10 +99,10 @@ typedef struct ds_question {
     const double *x;        /* count x n: what is evaluated */
     const double *recorded; /* what is recorded of each row, as long as the rows of the store; NULL = x */
     uint32_t want;          /* DS_WANT_* */
-    const ds_asks *asks;    /* of every row; NULL = none */
-    const double *in;       /* count x asks->in */
-    const uint64_t *noise;  /* of every row its noise group, or NULL */
-    const char *tag;        /* or NULL */
+    const ds_query_layout *queries; /* of every row; NULL = none */
+    const double *in;               /* count x asks->in */
+    const uint64_t *noise;          /* of every row its noise group, or NULL */
+    const char *tag;                /* or NULL */
     uint64_t group;
     /* Answers, row by row. */
     double *loss;

@@ -14,28 +14,28 @@
 
 /* Begins a call of the objective: 0 = it is refused. `theirs` gets what the optimizer has set for its
  * thread. */
-static int come_in(ds_client *c, ds_surroundings *theirs)
+static int come_in(ds_client *c, ds_call_state *theirs)
 {
     if (!pthread_equal(c->thread, pthread_self()) || c->busy) {
         atomic_store(&c->strayed, 1);
         return 0;
     }
     c->busy = 1;
-    *theirs = ds_surroundings_note();
-    ds_surroundings_change(theirs, &c->ours);
+    *theirs = ds_call_state_save();
+    ds_call_state_switch(theirs, &c->ours);
     return 1;
 }
 
-static void go_out(ds_client *c, const ds_surroundings *theirs)
+static void go_out(ds_client *c, const ds_call_state *theirs)
 {
-    ds_surroundings_change(&c->ours, theirs);
+    ds_call_state_switch(&c->ours, theirs);
     c->busy = 0;
 }
 
 void ds_client_begin(ds_client *c)
 {
     c->thread = pthread_self();
-    c->ours = ds_surroundings_note();
+    c->ours = ds_call_state_save();
 }
 
 void ds_client_judge(ds_client *c)
@@ -56,7 +56,7 @@ int ds_client_over(ds_client *c)
 ds_status ds_client_guard(const ds_objective *objective, ds_client_call *function, void *argument)
 {
     ds_client *c = objective->ctx;
-    ds_surroundings theirs;
+    ds_call_state theirs;
     if (!come_in(c, &theirs)) {
         return DS_E_ARG;
     }
@@ -87,7 +87,7 @@ static ds_status ask_journal(ds_client *c, const ds_request *r, const ds_asked_r
     ds_question q = {.count = r->rows.count,
                      .x = r->rows.x,
                      .want = r->rows.want,
-                     .asks = asked->asks.count > 0 ? &asked->asks : NULL,
+                     .queries = asked->queries.count > 0 ? &asked->queries : NULL,
                      .in = asked->in,
                      .noise = c->problem.stochastic ? r->label.noise : NULL,
                      .tag = r->label.tag,
@@ -115,7 +115,7 @@ static ds_status no_memory(ds_client *c)
 /* Answers a request about the environment's variables, which keeps the rules but for its queries. */
 static ds_status answer_full(ds_client *c, const ds_request *r, uint64_t *done)
 {
-    char text[DS_ASKS_TEXT];
+    char text[DS_QUERY_TEXT];
     ds_asked_rows asked = {0};
     int rc = ds_asked_open(&asked, r, c->journal->env->channels, c->journal->env->info.n, text);
     ds_status st = rc == 0 ? ask_journal(c, r, &asked, done) : rc < 0 ? refuse(c, text) : no_memory(c);
@@ -127,7 +127,7 @@ static ds_status answer_full(ds_client *c, const ds_request *r, uint64_t *done)
 static ds_status answer_free(ds_client *c, const ds_request *r, uint64_t *done)
 {
     const ds_channels *channels = c->journal->env->channels;
-    char text[DS_ASKS_TEXT];
+    char text[DS_QUERY_TEXT];
     ds_asked_rows asked = {0};
     ds_full_request full = {.room = NULL};
     ds_status st;

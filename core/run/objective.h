@@ -9,7 +9,7 @@
 #include <diffsim/optimizer.h>
 #include <pthread.h>
 
-#include "guest/surroundings.h"
+#include "protect/call_state.h"
 #include "run/files.h"
 #include "run/free_variables.h"
 #include "run/journal.h"
@@ -33,7 +33,7 @@ typedef struct ds_client {
     pthread_t thread;
     int busy;
     atomic_int strayed;
-    ds_surroundings ours; /* in which calls are answered, whatever the optimizer has set for itself */
+    ds_call_state ours; /* in which calls are answered, whatever the optimizer has set for itself */
 } ds_client;
 
 /* Fills c->objective; journal and problem are set. */

@@ -210,9 +210,9 @@ static int evaluate(contest *c, const int *order, int count, int keys, ds_error 
         }
     }
     if (rc == 0 && rows > 0) {
-        const ds_pool_question q = {.count = rows, .x = x, .first = 1, .key = key};
+        const ds_pool_request q = {.count = rows, .x = x, .first = 1, .key = key};
         answers a = {c, of};
-        rc = ds_pool_ask(c->pool, &q, take, &a, e);
+        rc = ds_pool_execute(c->pool, &q, take, &a, e);
     }
     free(x);
     free(key);

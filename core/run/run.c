@@ -14,7 +14,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/stop.h"
-#include "guest/surroundings.h"
+#include "protect/call_state.h"
 #include "plugin/needs.h"
 #include "run/isolated.h"
 #include "run/objective.h"
@@ -124,7 +124,7 @@ static int is_foreign_here(const ds_run *run)
 /* Before such a one is called. */
 static ds_process_state *enter_plugin(const ds_run *run)
 {
-    return is_foreign_here(run) ? ds_process_state_note() : NULL;
+    return is_foreign_here(run) ? ds_process_state_save() : NULL;
 }
 
 static int create_here(ds_run *run, ds_error *e)
@@ -137,7 +137,7 @@ static int create_here(ds_run *run, ds_error *e)
     ds_module_begin(run->module);
     ds_status st = run->module->opt.create(&run->services.host, &run->given, &run->self);
     ds_module_end(run->module);
-    ds_process_state_put_back(before);
+    ds_process_state_restore(before);
     if (st == DS_OK && run->self != NULL) {
         return 0;
     }
@@ -235,7 +235,7 @@ static void end_search(ds_run *run)
     if (run->self != NULL) {
         ds_process_state *before = enter_plugin(run);
         run->module->opt.destroy(run->self);
-        ds_process_state_put_back(before);
+        ds_process_state_restore(before);
     }
     run->self = NULL;
     ds_isolated_close(run->isolated);
@@ -304,13 +304,13 @@ static void judge_return(ds_run *run, ds_status st)
 static ds_status run_here(ds_run *run)
 {
     ds_process_state *before = enter_plugin(run);
-    ds_surroundings ours = run->client.ours;
+    ds_call_state ours = run->client.ours;
     ds_module_begin(run->module);
     ds_status st = run->module->opt.run(run->self, &run->client.objective);
     run->client.busy = 1; /* whoever asks from here on is refused */
     ds_module_end(run->module);
-    ds_surroundings_put_back(&ours);
-    ds_process_state_put_back(before);
+    ds_call_state_restore(&ours);
+    ds_process_state_restore(before);
     return st;
 }
 

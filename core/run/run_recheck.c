@@ -76,12 +76,12 @@ static int compare(void *ctx, uint64_t i, const ds_answer *answer, const double 
 }
 
 /* Asks what was asked then: a loss without its gradient may be rounded in another way. */
-static int ask(const ds_session *session, const ds_row *row, repetition *r, ds_error *e)
+static int query(const ds_session *session, const ds_row *row, repetition *r, ds_error *e)
 {
-    ds_asks asks;
+    ds_query_layout queries;
     uint64_t noise;
-    ds_pool_question q = {.count = 1, .x = row->x, .first = row->id, .noise = &noise};
-    if (ds_asked_read(&row->extra, session->env->channels, row->n, &asks, &q.in, &noise) != 0) {
+    ds_pool_request q = {.count = 1, .x = row->x, .first = row->id, .noise = &noise};
+    if (ds_asked_read(&row->extra, session->env->channels, row->n, &queries, &q.in, &noise) != 0) {
         return ds_fail(
             e, DS_EXIT_PLUGIN,
             "%s: evaluation %llu asks for channels that %s does not have any more: it is not what it "
@@ -89,8 +89,8 @@ static int ask(const ds_session *session, const ds_row *row, repetition *r, ds_e
             session->folder, (unsigned long long)row->id, session->env_module->id);
     }
     q.want = row->grad != NULL ? DS_WANT_GRAD : 0;
-    q.asks = asks.count > 0 ? &asks : NULL;
-    return ds_pool_ask(session->pool, &q, compare, r, e);
+    q.queries = queries.count > 0 ? &queries : NULL;
+    return ds_pool_execute(session->pool, &q, compare, r, e);
 }
 
 static int judge(const repetition *r, ds_error *e)
@@ -143,9 +143,9 @@ int ds_run_recheck(const ds_session *session, ds_error *e)
     }
     if (rc == 0) {
         repetition r = {.session = session, .row = &row, .scale = fmax(fabs(c.best), fabs(c.first))};
-        rc = ask(session, &row, &r, e);
+        rc = query(session, &row, &r, e);
         if (rc == 0 && ds_journal_worker_lost(&r.answer)) { /* which may have been for want of memory */
-            rc = ask(session, &row, &r, e);
+            rc = query(session, &row, &r, e);
         }
         rc = rc != 0 ? rc : judge(&r, e);
     }

@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "evaluate/trust.h"
-#include "worker/probe.h"
+#include "worker/describe.h"
 
 int ds_session_open(ds_session *s, const char *kind, const char *folder, ds_error *e)
 {
@@ -97,14 +97,14 @@ int ds_session_find_optimizer(const ds_run_options *o, const ds_settings *settin
     if (ds_trust_check(settings, "opt", o->opt, e) != 0) {
         return e->status;
     }
-    const ds_probe_config probe = {.start_timeout = o->start_timeout, .stop = stop};
+    const ds_describe_config probe = {.start_timeout = o->start_timeout, .stop = stop};
     ds_plugin_file f;
     int rc = ds_plugin_find(o->opt, DS_KIND_OPTIMIZER, &f, e);
     *apart = o->isolate_optimizer == DS_ISOLATE_YES ||
              (rc == 0 && o->isolate_optimizer == DS_ISOLATE_AUTO && !ds_plugin_is_own(&f));
     return rc != 0  ? rc
-           : *apart ? ds_probe_open(o->opt, DS_KIND_OPTIMIZER, &probe, out, e)
-                    : ds_probe_load(o->opt, DS_KIND_OPTIMIZER, &probe, out, e);
+           : *apart ? ds_describe_open(o->opt, DS_KIND_OPTIMIZER, &probe, out, e)
+                    : ds_describe_and_load(o->opt, DS_KIND_OPTIMIZER, &probe, out, e);
 }
 
 ds_plugin_name ds_session_plugin(const ds_module *module, const char *given)

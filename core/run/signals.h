@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-#include "guest/crash.h"
+#include "protect/crash.h"
 #include "store/recorder.h"
 
 /* The first SIGINT, SIGTERM or SIGHUP raises the flag, the second one ends the process at once (130, 143,

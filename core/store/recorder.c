@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "guest/surroundings.h"
+#include "protect/call_state.h"
 
 enum {
     QUEUE_BYTES = 8 << 20, /* memory of the queue, unless single rows are larger */
@@ -118,7 +118,7 @@ static void gather(ds_recorder *r)
 
 static void *writer(void *arg)
 {
-    ds_locale_plain();
+    ds_locale_use_c();
     ds_recorder *r = arg;
     for (;;) {
         uint64_t from = atomic_load(&r->written);

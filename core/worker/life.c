@@ -49,7 +49,7 @@ static void restore_files(uint64_t files)
     }
 }
 
-int ds_life_begin(int64_t parent, uint64_t files)
+int ds_worker_process_begin(int64_t parent, uint64_t files)
 {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
     struct rlimit none = {0, 0};
@@ -71,15 +71,15 @@ int ds_life_begin(int64_t parent, uint64_t files)
     offer_to_be_killed();
     host = (pid_t)parent;
     mode = ds_float_mode();
-    return ds_life_orphaned() ? -1 : 0;
+    return ds_worker_orphaned() ? -1 : 0;
 }
 
-int ds_life_orphaned(void)
+int ds_worker_orphaned(void)
 {
     return getppid() != host;
 }
 
-void ds_life_limit_memory(int64_t extra)
+void ds_worker_limit_address_space(int64_t extra)
 {
 #ifdef DS_SANITIZERS
     (void)extra; /* their shadow memory alone is terabytes */
@@ -101,7 +101,7 @@ void ds_life_limit_memory(int64_t extra)
 #endif
 }
 
-void ds_life_allow_memory(uint64_t bytes)
+void ds_worker_allow_memory(uint64_t bytes)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
@@ -111,7 +111,7 @@ void ds_life_allow_memory(uint64_t bytes)
     }
 }
 
-void ds_life_after(const char *function)
+void ds_worker_after_call(const char *function)
 {
     static int told;
     if (is_a_copy) {

@@ -119,7 +119,8 @@ static void feed(ds_childlog *log, const char *bytes, size_t count)
     }
 }
 
-int ds_orders_write(ds_orders *o, const char *path, const char *id, const ds_params *p, ds_error *e)
+int ds_start_arguments_make(ds_start_arguments *o, const char *path, const char *id, const ds_params *p,
+                            ds_error *e)
 {
     size_t size = 0;
     FILE *f = open_memstream(&o->texts, &size);
@@ -140,7 +141,7 @@ int ds_orders_write(ds_orders *o, const char *path, const char *id, const ds_par
     return 0;
 }
 
-static ds_worker_start head_of(const ds_orders *o, uint32_t index, int describe)
+static ds_worker_start head_of(const ds_start_arguments *o, uint32_t index, int describe)
 {
     return (ds_worker_start){.magic = DS_WORKER_MAGIC,
                              .seed = o->seed,
@@ -239,8 +240,8 @@ static int spawn(ds_process *p, const ds_process_place *place, const ds_worker_s
     return 0;
 }
 
-int ds_process_start(ds_process *p, const ds_process_place *place, const ds_orders *o, uint32_t index,
-                     int describe, ds_error *e)
+int ds_process_start(ds_process *p, const ds_process_place *place, const ds_start_arguments *o,
+                     uint32_t index, int describe, ds_error *e)
 {
     ds_worker_start head = head_of(o, index, describe);
     int rc = spawn(p, place, &head, o->texts, e);
@@ -252,7 +253,7 @@ int ds_process_start(ds_process *p, const ds_process_place *place, const ds_orde
     return rc;
 }
 
-int ds_process_instruct(ds_process *p, const ds_orders *o)
+int ds_process_instruct(ds_process *p, const ds_start_arguments *o)
 {
     ds_worker_start head = head_of(o, 0, 0);
     char byte = DS_WORKER_SETTINGS;
@@ -407,7 +408,7 @@ void ds_process_say_how(const ds_process *p, const char *who, int status, const 
         snprintf(text, size, "no answer within %s", limit);
     } else if (p->cut_off) {
         snprintf(text, size, "%s closed its connection to the host, or became another program", who);
-    } else if (WIFEXITED(status) && WEXITSTATUS(status) == DS_WORKER_SPOILT) {
+    } else if (WIFEXITED(status) && WEXITSTATUS(status) == DS_WORKER_CORRUPT) {
         snprintf(text, size, "%s found its shared memory overwritten", who);
     } else if (WIFSIGNALED(status)) {
         int sig = WTERMSIG(status);

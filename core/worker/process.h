@@ -10,7 +10,7 @@
 #include "worker/protocol.h"
 
 /* What workers that serve alike are told. */
-typedef struct ds_orders {
+typedef struct ds_start_arguments {
     uint64_t seed;
     int64_t memory; /* bytes beyond the start; 0 = no limit */
     uint32_t threads;
@@ -18,10 +18,11 @@ typedef struct ds_orders {
     uint32_t settings;       /* pairs in the texts */
     char *texts;             /* of the start file; to be freed */
     uint64_t bytes;          /* of them */
-} ds_orders;
+} ds_start_arguments;
 
 /* Makes the texts for a plugin and those of its parameters (NULL = none) that were given. */
-int ds_orders_write(ds_orders *o, const char *path, const char *id, const ds_params *p, ds_error *e);
+int ds_start_arguments_make(ds_start_arguments *o, const char *path, const char *id, const ds_params *p,
+                            ds_error *e);
 
 enum { DS_PROCESS_NONE = 0, DS_PROCESS_STARTING, DS_PROCESS_READY };
 
@@ -62,11 +63,11 @@ int ds_memory_file(const char *name);
 int ds_no_descriptors(const char *what, int code, ds_error *e);
 
 /* Starts worker `index`; `describe`: it is to describe the plugin before it makes an instance. */
-int ds_process_start(ds_process *p, const ds_process_place *place, const ds_orders *o, uint32_t index,
-                     int describe, ds_error *e);
+int ds_process_start(ds_process *p, const ds_process_place *place, const ds_start_arguments *o,
+                     uint32_t index, int describe, ds_error *e);
 
 /* Tells worker 0, which has described the plugin, to make an instance. -1 where it is dead. */
-int ds_process_instruct(ds_process *p, const ds_orders *o);
+int ds_process_instruct(ds_process *p, const ds_start_arguments *o);
 
 /* Passes on what it has printed; bounded. */
 void ds_process_read_output(ds_process *p);

@@ -47,7 +47,7 @@ typedef struct ds_worker_start {
 } ds_worker_start;
 
 /* Exit status of a worker that found the shared memory in a state that neither it nor the host leaves. */
-enum { DS_WORKER_SPOILT = 96 };
+enum { DS_WORKER_CORRUPT = 96 };
 
 /* Of one that could not write down what its plugin is: files must not have that size here. */
 enum { DS_WORKER_MUTE = 97 };

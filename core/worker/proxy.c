@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "guest/surroundings.h"
+#include "protect/call_state.h"
 #include "worker/remote.h"
 
 struct ds_proxy {
@@ -252,7 +252,7 @@ typedef struct replies {
 static void put_queries(ds_proxy *p, const ds_rows *rows, const ds_results *results, ds_remote_call *c,
                         ds_remote_array *array, replies *kept)
 {
-    c->asks = rows->queries;
+    c->queries = rows->queries;
     if (rows->queries > 0) {
         channels(p); /* the sizes depend on them */
     }
@@ -260,17 +260,17 @@ static void put_queries(ds_proxy *p, const ds_rows *rows, const ds_results *resu
     for (uint64_t i = 0; there && i < rows->queries && i < DS_MAX_QUERIES; i++) {
         ds_query q;
         ds_reply *r = &kept->reply[i];
-        ds_remote_array *to = &array[DS_REMOTE_ASKS + 3 * i];
+        ds_remote_array *to = &array[DS_REMOTE_QUERIES + 3 * i];
         const uint32_t size = take(&q, sizeof(q), rows->query[i], DS_QUERY_SIZE_1_0);
         const uint32_t reply_size = take(r, sizeof(*r), results->reply[i], DS_REPLY_SIZE_1_0);
-        c->ask[i] = (ds_remote_ask){.query_size = size,
-                                    .reply_size = reply_size,
-                                    .op = q.op,
-                                    .channel = q.channel,
-                                    .v_stride = q.v_stride,
-                                    .w_stride = q.w_stride,
-                                    .stride = r->stride,
-                                    .bytes = r->bytes};
+        c->query[i] = (ds_remote_query){.query_size = size,
+                                        .reply_size = reply_size,
+                                        .op = q.op,
+                                        .channel = q.channel,
+                                        .v_stride = q.v_stride,
+                                        .w_stride = q.w_stride,
+                                        .stride = r->stride,
+                                        .bytes = r->bytes};
         to[0] = (ds_remote_array){.in = q.v, .stride = q.v_stride * sizeof(double)};
         to[1] = (ds_remote_array){.in = q.w, .stride = q.w_stride * sizeof(double)};
         to[2] = (ds_remote_array){.out = r->out, .stride = r->stride, .bytes = r->bytes};
@@ -315,7 +315,7 @@ static ds_status ask_rows(ds_proxy *p, const ds_rows *given, const ds_label *tag
     *done = c.done != DS_REMOTE_UNTOUCHED ? c.done : 0;
     for (uint64_t i = 0; i < DS_MAX_QUERIES; i++) {
         for (uint64_t k = 0; kept.reply[i].kind != NULL && k < *done; k++) {
-            kept.reply[i].kind[k] = c.ask[i].kind;
+            kept.reply[i].kind[k] = c.query[i].kind;
         }
     }
     return st;
@@ -549,9 +549,9 @@ static int take_problem(ds_proxy *p, ds_error *e)
 
 static int create(ds_proxy *p, ds_error *e)
 {
-    const ds_surroundings ours = ds_surroundings_note();
+    const ds_call_state ours = ds_call_state_save();
     ds_status st = p->module->opt.create(&p->services.host, &p->problem, &p->self);
-    ds_surroundings_put_back(&ours);
+    ds_call_state_restore(&ours);
     if (st == DS_OK && p->self != NULL) {
         return 0;
     }

@@ -167,9 +167,9 @@ int ds_remote_await(ds_remote_view *v)
 
 static void size_of_questions(const ds_remote_shape *s, const ds_remote_call *c, ds_remote_array *array)
 {
-    for (uint64_t i = 0; i < c->asks && i < DS_MAX_QUERIES; i++) {
-        const ds_remote_ask *a = &c->ask[i];
-        ds_remote_array *v = &array[DS_REMOTE_ASKS + 3 * i], *w = v + 1, *out = v + 2;
+    for (uint64_t i = 0; i < c->queries && i < DS_MAX_QUERIES; i++) {
+        const ds_remote_query *a = &c->query[i];
+        ds_remote_array *v = &array[DS_REMOTE_QUERIES + 3 * i], *w = v + 1, *out = v + 2;
         const ds_channel *channel = a->channel < s->channels ? s->channel[a->channel] : NULL;
         if (channel != NULL && a->op <= DS_QUERY_HV &&
             (channel->ops & DS_CAN(a->op)) != 0) { /* else refused */

@@ -71,18 +71,18 @@ enum {
     DS_REMOTE_BACK_COST
 };
 enum {
-    DS_REMOTE_ASKS = 8, /* v, w and out of each query */
-    DS_REMOTE_ARRAYS = DS_REMOTE_ASKS + 3 * DS_MAX_QUERIES
+    DS_REMOTE_QUERIES = 8, /* v, w and out of each query */
+    DS_REMOTE_ARRAYS = DS_REMOTE_QUERIES + 3 * DS_MAX_QUERIES
 };
 
 /* A query and its reply without their pointers. */
-typedef struct ds_remote_ask {
+typedef struct ds_remote_query {
     uint32_t query_size, reply_size; /* struct_size of both; 0 = there is none */
     uint32_t op, channel;
     uint32_t kind; /* out: how the products of all rows were made */
     uint32_t reserved;
     uint64_t v_stride, w_stride, stride, bytes;
-} ds_remote_ask;
+} ds_remote_query;
 
 /* The fields of the structs of a call without their pointers. */
 typedef struct ds_remote_call {
@@ -92,14 +92,14 @@ typedef struct ds_remote_call {
                                                    * them; 0 = NULL or too short */
     uint32_t want;                                /* DS_WANT_* */
     uint32_t memory;                              /* DS_MEMORY_* */
-    uint64_t count, group, asks;
+    uint64_t count, group, queries;
     uint64_t n, stride, grad_stride; /* of the rows and the results of the plugin */
     uint64_t done;                   /* DS_REMOTE_UNTOUCHED = the call has left it alone */
     uint64_t given;                  /* bit k: array k is not NULL */
     char tag[DS_MAX_TAG + 2];
     char text[DS_MAX_ERROR + 1];
     ds_steps_info steps; /* of the extension for episodes; its `count` are the lanes */
-    ds_remote_ask ask[DS_MAX_QUERIES];
+    ds_remote_query query[DS_MAX_QUERIES];
 } ds_remote_call;
 
 #define DS_REMOTE_UNTOUCHED UINT64_MAX

@@ -35,7 +35,7 @@ static uint64_t round_up(uint64_t v, uint64_t unit)
 static uint64_t lay_out(ds_ring_layout *head, const ds_ring_plan *plan, uint64_t capacity)
 {
     uint64_t n = plan->n, room = plan->in + plan->out;
-    uint64_t more = room == 0 ? 0 : sizeof(ds_asks) / sizeof(double) + room;
+    uint64_t more = room == 0 ? 0 : sizeof(ds_query_layout) / sizeof(double) + room;
     head->n = n;
     head->in = plan->in;
     head->out = plan->out;
@@ -123,7 +123,7 @@ int ds_ring_join(int fd, uint32_t index, ds_ring *out)
     }
     munmap(map, (size_t)size);
     out->head = NULL;
-    return DS_RING_SPOILT;
+    return DS_RING_CORRUPT;
 }
 
 void ds_ring_close(ds_ring *s)
@@ -136,10 +136,11 @@ void ds_ring_close(ds_ring *s)
     s->alone = NULL;
 }
 
-ds_slot *ds_ring_fill(ds_ring *s, uint64_t ticket, const ds_slot_ask *ask, const double *x, uint64_t numbers)
+ds_slot *ds_ring_fill(ds_ring *s, uint64_t ticket, const ds_slot_request *request, const double *x,
+                      uint64_t numbers)
 {
     ds_slot *slot = ds_ring_slot(s, ticket);
-    slot->ask = *ask;
+    slot->request = *request;
     slot->answer.outcome = DS_EVAL_OUTCOMES; /* none yet: a slot that nobody has worked on tells so */
     memcpy(ds_slot_x(slot), x, numbers * sizeof(double));
     atomic_store_explicit(&s->alone[ticket % s->at.capacity], 0, memory_order_relaxed);
@@ -236,18 +237,18 @@ static void tidy(ds_answer *a)
 }
 
 /* The host marks slots that are asked once more after a death as `alone`. */
-static int same_question(const ds_slot_ask *a, const ds_slot_ask *b)
+static int same_question(const ds_slot_request *a, const ds_slot_request *b)
 {
     return a->what == b->what && a->want == b->want && a->keep == b->keep && a->noise_key == b->noise_key &&
-           a->lane == b->lane && a->step == b->step && a->taken == b->taken && a->asks == b->asks;
+           a->lane == b->lane && a->step == b->step && a->taken == b->taken && a->queries == b->queries;
 }
 
-void ds_slot_answer(const ds_slot *slot, const ds_slot_ask *ask, const double *x, uint64_t numbers,
+void ds_slot_answer(const ds_slot *slot, const ds_slot_request *request, const double *x, uint64_t numbers,
                     ds_answer *out)
 {
     *out = slot->answer;
     tidy(out);
-    if (!same_question(&slot->ask, ask) || memcmp(slot + 1, x, numbers * sizeof(double)) != 0) {
+    if (!same_question(&slot->request, request) || memcmp(slot + 1, x, numbers * sizeof(double)) != 0) {
         refuse(out, "its question was overwritten in the memory of the workers");
     }
 }

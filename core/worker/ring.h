@@ -38,23 +38,23 @@ enum { DS_SLOT_FREE = 0, DS_SLOT_POSTED = 1, DS_SLOT_RUNNING = 2, DS_SLOT_DONE =
 enum { DS_DO_EVALUATE = 0, DS_DO_STEP = 1, DS_DO_BACK = 2 };
 
 /* What is asked about a point, or of an episode. */
-typedef struct ds_slot_ask {
-    uint32_t what; /* DS_DO_* */
-    uint32_t want; /* DS_WANT_* */
-    uint32_t keep; /* DS_KEEP_*, where the scene is wanted */
-    uint32_t asks; /* questions about channels: see ds_slot_asks() */
+typedef struct ds_slot_request {
+    uint32_t what;    /* DS_DO_* */
+    uint32_t want;    /* DS_WANT_* */
+    uint32_t keep;    /* DS_KEEP_*, where the scene is wanted */
+    uint32_t queries; /* questions about channels: see ds_slot_queries() */
     uint64_t noise_key;
     uint64_t lane, step, taken; /* STEP: lane of the worker, number of the step, 0 = the beginning; BACK: the
                                  * step to go back over, and the steps that were taken */
     uint64_t rows;              /* of the same call, from this slot on; 0 or 1: this one only */
     uint64_t alone;             /* not in one call with other slots */
-} ds_slot_ask;
+} ds_slot_request;
 
 typedef struct ds_slot {
     alignas(64) atomic_uint state; /* DS_SLOT_*, with the worker in the upper bits */
-    ds_slot_ask ask;
+    ds_slot_request request;
     ds_answer answer;
-    /* followed by x[n], grad[n]; where there are channels also by a ds_asks, what goes in and
+    /* followed by x[n], grad[n]; where there are channels also by a ds_query_layout, what goes in and
      * what comes out; then extra[] */
 } ds_slot;
 
@@ -122,8 +122,8 @@ typedef struct ds_ring_plan {
 /* Host: sizes a memory file for a ring, seals it and maps it. */
 int ds_ring_make(int fd, const ds_ring_plan *plan, ds_ring *out, ds_error *e);
 
-/* Worker: maps it; -1 without memory, DS_RING_SPOILT where it is none for worker number `index`. */
-enum { DS_RING_SPOILT = 1 };
+/* Worker: maps it; -1 without memory, DS_RING_CORRUPT where it is none for worker number `index`. */
+enum { DS_RING_CORRUPT = 1 };
 int ds_ring_join(int fd, uint32_t index, ds_ring *out);
 
 /* One that was not made or joined (all zero) is fine. */
@@ -146,14 +146,14 @@ static inline double *ds_slot_grad(const ds_ring *s, ds_slot *slot)
 }
 
 /* The questions about channels, what goes into them, and what comes out. */
-static inline ds_asks *ds_slot_asks(const ds_ring *s, ds_slot *slot)
+static inline ds_query_layout *ds_slot_queries(const ds_ring *s, ds_slot *slot)
 {
-    return (ds_asks *)(void *)(ds_slot_x(slot) + 2 * s->at.n);
+    return (ds_query_layout *)(void *)(ds_slot_x(slot) + 2 * s->at.n);
 }
 
 static inline double *ds_slot_in(const ds_ring *s, ds_slot *slot)
 {
-    return (double *)(void *)(ds_slot_asks(s, slot) + 1);
+    return (double *)(void *)(ds_slot_queries(s, slot) + 1);
 }
 
 static inline double *ds_slot_out(const ds_ring *s, ds_slot *slot)
@@ -173,7 +173,8 @@ static inline double *ds_slot_extra(const ds_ring *s, ds_slot *slot)
 }
 
 /* Writes a question about the first `numbers` numbers of x into the slot of a ticket. */
-ds_slot *ds_ring_fill(ds_ring *s, uint64_t ticket, const ds_slot_ask *ask, const double *x, uint64_t numbers);
+ds_slot *ds_ring_fill(ds_ring *s, uint64_t ticket, const ds_slot_request *request, const double *x,
+                      uint64_t numbers);
 
 /* The tickets below this one are posted, as the host knows it. */
 static inline uint64_t ds_ring_posted(const ds_ring *s)
@@ -206,7 +207,7 @@ int ds_slot_done(const void *slot);
 /* Host: takes the answer of a slot to the question that ds_ring_fill() has written into it. What a
  * plugin gone wild may have left there is made harmless, and no answer where the question is not what
  * it was. */
-void ds_slot_answer(const ds_slot *slot, const ds_slot_ask *ask, const double *x, uint64_t numbers,
+void ds_slot_answer(const ds_slot *slot, const ds_slot_request *request, const double *x, uint64_t numbers,
                     ds_answer *out);
 
 /* A slot is DONE: counts it, and wakes the host if it waits for it. */

@@ -20,12 +20,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "guest/surroundings.h"
+#include "protect/call_state.h"
 #include "base/log.h"
 #include "base/program.h"
-#include "worker/estate.h"
-#include "worker/greeting.h"
-#include "worker/probe.h"
+#include "worker/reclaim.h"
+#include "worker/handshake.h"
+#include "worker/describe.h"
 #include "worker/process.h"
 
 enum {
@@ -55,11 +55,11 @@ typedef struct patience {
 struct ds_supervisor {
     ds_supervisor_config config;
     char *program;
-    ds_orders orders;
+    ds_start_arguments orders;
     int share_fd, scene_fd, event_fd;
     ds_ring ring;
     ds_ring *share; /* the ring after the first greeting, NULL before */
-    ds_greeting env;
+    ds_handshake env;
     ds_member *member; /* as many as processes */
     ds_process *process;
     patience waits; /* of the thread that waits for answers */
@@ -124,8 +124,8 @@ static void start_process(ds_supervisor *c, uint32_t w)
 /* The process that has described the plugin, if it still waits, becomes worker 0. */
 static void adopt(ds_supervisor *c)
 {
-    ds_probe probe;
-    if (!ds_probe_take(c->config.module, &probe)) {
+    ds_described_process probe;
+    if (!ds_describe_take_process(c->config.module, &probe)) {
         return;
     }
     close(c->share_fd);
@@ -143,9 +143,9 @@ static int take_greeting(ds_supervisor *c, int fd, ds_error *e)
 {
     const char *id = c->config.module->id;
     if (c->share != NULL) {
-        return ds_greeting_compare(id, fd, &c->env, e);
+        return ds_handshake_compare(id, fd, &c->env, e);
     }
-    if (ds_greeting_read(id, fd, &c->env, e) != 0) {
+    if (ds_handshake_read(id, fd, &c->env, e) != 0) {
         return e->status;
     }
     ds_ring_plan plan = {.workers = c->config.jobs,
@@ -154,7 +154,7 @@ static int take_greeting(ds_supervisor *c, int fd, ds_error *e)
                          .extra = c->config.extra,
                          .rows = c->env.facts.max_rows,
                          .watched = c->config.timeout > 0.0};
-    ds_asks_room(&c->env.channels, plan.n, &plan.in, &plan.out);
+    ds_query_layout_room(&c->env.channels, plan.n, &plan.in, &plan.out);
     ds_score_room(&c->env.facts.score, plan.n, &plan.in, &plan.out);
     int rc = ds_ring_make(c->share_fd, &plan, &c->ring, e);
     c->share = rc == 0 ? &c->ring : NULL;
@@ -232,7 +232,7 @@ static void tell_bad_end(ds_supervisor *c, const ds_process *m, int status)
 /* Has a worker ended because of what it found in the shared memory? */
 static int was_spoilt(const ds_supervisor *c, int status)
 {
-    return WIFEXITED(status) && (WEXITSTATUS(status) == DS_WORKER_SPOILT ||
+    return WIFEXITED(status) && (WEXITSTATUS(status) == DS_WORKER_CORRUPT ||
                                  (c->share != NULL && atomic_load(&c->share->head->quit) != 0));
 }
 
@@ -267,7 +267,7 @@ static void bury(ds_supervisor *c, uint32_t w)
         fail(c, &e);
         return;
     }
-    if (ds_estate_settle(c->share, w, m, c->config.timeout, status) || ds_clock_ns() - m->born > LIFE_NS) {
+    if (ds_reclaim_slots(c->share, w, m, c->config.timeout, status) || ds_clock_ns() - m->born > LIFE_NS) {
         c->idle_deaths = 0;
     } else if (++c->idle_deaths > IDLE_DEATHS_MAX) {
         char how[200];
@@ -277,7 +277,7 @@ static void bury(ds_supervisor *c, uint32_t w)
         fail(c, &e);
         return;
     }
-    ds_estate_pass_on(c->share, w);
+    ds_reclaim_hand_over(c->share, w);
     start_process(c, w);
 }
 
@@ -289,7 +289,7 @@ static uint64_t began(ds_supervisor *c, uint32_t w, uint64_t now)
 {
     ds_member *r = &c->member[w];
     uint64_t started = atomic_load(&c->share->head->worker[w].started);
-    if ((started > c->process[w].born && started <= now) || ds_estate_held(c->share, w) == NULL) {
+    if ((started > c->process[w].born && started <= now) || ds_reclaim_held(c->share, w) == NULL) {
         r->odd_since = 0;
         return started <= now ? started : 0;
     }
@@ -324,7 +324,7 @@ static void enforce_limit(ds_supervisor *c, uint32_t w)
     if (started == 0 || 1e-9 * (double)(now - started) <= limit * (rows > 1 ? rows : 1)) {
         return;
     }
-    ds_slot *slot = ds_estate_held(c->share, w);
+    ds_slot *slot = ds_reclaim_held(c->share, w);
     uint32_t state = DS_SLOT_OF(DS_SLOT_RUNNING, w);
     if (slot != NULL && began(c, w, now) == started &&
         atomic_compare_exchange_strong(&slot->state, &state, DS_SLOT_OF(DS_SLOT_KILLED, w))) {
@@ -416,7 +416,7 @@ static void *watch(void *arg)
     ds_supervisor *c = arg;
     struct pollfd *fds = calloc(DS_PROCESS_POLLS * (size_t)c->config.jobs + 1, sizeof(*fds));
     uint64_t closing = 0;
-    ds_locale_plain();
+    ds_locale_use_c();
     if (fds == NULL) {
         ds_error e;
         ds_fail(&e, DS_EXIT_MEMORY, "out of memory");
@@ -592,13 +592,14 @@ int ds_supervisor_open(const ds_supervisor_config *config, ds_supervisor **out, 
     } else if (c->share_fd < 0 || c->scene_fd < 0 || c->event_fd < 0) {
         rc = ds_no_descriptors("cannot make the shared memory of the workers", errno, e);
     }
-    c->orders = (ds_orders){.seed = config->seed,
-                            .memory = config->memory > 0 ? config->memory << 20 : 0,
-                            .threads = config->threads,
-                            .first = config->first,
-                            .workers = config->workers > 0 ? config->workers : config->jobs};
+    c->orders = (ds_start_arguments){.seed = config->seed,
+                                     .memory = config->memory > 0 ? config->memory << 20 : 0,
+                                     .threads = config->threads,
+                                     .first = config->first,
+                                     .workers = config->workers > 0 ? config->workers : config->jobs};
     rc = rc != 0 ? rc
-                 : ds_orders_write(&c->orders, config->module->path, config->module->id, config->params, e);
+                 : ds_start_arguments_make(&c->orders, config->module->path, config->module->id,
+                                           config->params, e);
     if (rc == 0) {
         adopt(c);
         rc = start_thread(c, e);
@@ -639,7 +640,7 @@ void ds_supervisor_close(ds_supervisor *c)
     ds_ring_close(&c->ring);
     pthread_mutex_destroy(&c->lock);
     pthread_cond_destroy(&c->changed);
-    ds_greeting_clear(&c->env);
+    ds_handshake_clear(&c->env);
     free(c->process);
     free(c->member);
     free(c->orders.texts);
@@ -666,7 +667,7 @@ void ds_supervisor_want(ds_supervisor *c, uint32_t count)
     }
 }
 
-int ds_supervisor_spoilt(ds_supervisor *c, ds_error *e)
+int ds_supervisor_corrupt(ds_supervisor *c, ds_error *e)
 {
     int rc = has_failed(c, e);
     ds_error why;
@@ -701,7 +702,7 @@ static int look_after(ds_supervisor *c, ds_error *e)
     }
     int strange = (kind != DS_SLOT_RUNNING && kind != DS_SLOT_KILLED) || !may_hold(c, w, p->ticket);
     if (strange && p->strange) {
-        return ds_supervisor_spoilt(c, e);
+        return ds_supervisor_corrupt(c, e);
     }
     p->strange = strange;
     return 0;
@@ -721,7 +722,7 @@ static int look_around(ds_supervisor *c, uint64_t ticket, ds_error *e)
     }
     p->looked = now;
     if (!ds_ring_sound(c->share)) {
-        return ds_supervisor_spoilt(c, e);
+        return ds_supervisor_corrupt(c, e);
     }
     if (state == DS_SLOT_DONE || now - p->since < STILL_NS) {
         return 0;

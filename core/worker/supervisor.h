@@ -48,7 +48,7 @@ enum { DS_SUPERVISOR_STOPPED = -1 };
 int ds_supervisor_sleep(ds_supervisor *c, uint64_t ticket, uint32_t wake_at, uint64_t *stop_at, ds_error *e);
 
 /* Something in the shared memory cannot be: fills *e, and returns its status. */
-int ds_supervisor_spoilt(ds_supervisor *c, ds_error *e);
+int ds_supervisor_corrupt(ds_supervisor *c, ds_error *e);
 
 /* Starts further workers until there are `count` (at most config.jobs); returns at once. */
 void ds_supervisor_want(ds_supervisor *c, uint32_t count);

@@ -13,12 +13,12 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "scene/scene_write.h"
-#include "worker/duty.h"
+#include "worker/context.h"
 #include "worker/life.h"
 
 enum {
     CHUNK_MAX = 16,        /* tickets taken at once, when evaluations are cheap */
-    GAP = DS_DUTY_GAP,     /* numbers between two of them */
+    GAP = DS_GUARD_GAP,    /* numbers between two of them */
     CHEAP_NS = 20000,      /* work that is worth taking at once */
     SLEEP_NS = 1000000000, /* a sleeping worker looks up now and then */
     PATIENCE_S = 10        /* for the host to kill it */
@@ -33,7 +33,7 @@ static void refuse(ds_answer *a, const char *text)
 }
 
 /* A plugin stopped by itself. */
-static void blame_stop(const ds_duty *w, ds_answer *a, const char *function)
+static void blame_stop(const ds_worker_context *w, ds_answer *a, const char *function)
 {
     char text[100];
     if (a->outcome == DS_EVAL_STOPPED && atomic_load(&w->share->head->stop) == 0) {
@@ -46,13 +46,13 @@ static void blame_stop(const ds_duty *w, ds_answer *a, const char *function)
 
 static int make_lane_env(void *ctx, ds_env **out, ds_error *e)
 {
-    ds_duty *w = ctx;
+    ds_worker_context *w = ctx;
     if (!w->serves_lanes) { /* the worker's own instance serves the first lanes */
         w->serves_lanes = 1;
         *out = w->env;
         return 0;
     }
-    int rc = ds_duty_make_env(w, out, e);
+    int rc = ds_worker_make_env(w, out, e);
     if (rc == 0) {
         (*out)->services.stop = &w->share->head->stop;
     }
@@ -66,15 +66,15 @@ static void fail_slot(ds_slot *slot, const ds_error *e)
 }
 
 /* The episode that a slot is about; NULL and an answer where there is none. */
-static ds_episode *episode_of(ds_duty *w, ds_slot *slot)
+static ds_episode *episode_of(ds_worker_context *w, ds_slot *slot)
 {
     const ds_steps_info *info = &w->env->steps_info;
-    const int back = slot->ask.what == DS_DO_BACK;
+    const int back = slot->request.what == DS_DO_BACK;
     ds_error e = {DS_EXIT_PLUGIN, "the shared memory was overwritten"};
     ds_episode *ep = NULL;
-    if (w->env->steps == NULL || slot->ask.step > info->horizon || slot->ask.taken > info->horizon ||
+    if (w->env->steps == NULL || slot->request.step > info->horizon || slot->request.taken > info->horizon ||
         (back && w->env->steps_gradient == NULL) ||
-        ds_lane_set_find(&w->lanes, slot->ask.lane, info->max_lanes, &ep, &e) != 0) {
+        ds_lane_set_find(&w->lanes, slot->request.lane, info->max_lanes, &ep, &e) != 0) {
         fail_slot(slot, &e);
         return NULL;
     }
@@ -82,7 +82,7 @@ static ds_episode *episode_of(ds_duty *w, ds_slot *slot)
 }
 
 /* Makes the steps in some slots. */
-static void step_slots(ds_duty *w, ds_slot *const *slot, uint64_t count)
+static void step_slots(ds_worker_context *w, ds_slot *const *slot, uint64_t count)
 {
     ds_episode_step *step = calloc(count, sizeof *step), **list = calloc(count, sizeof(ds_episode_step *));
     uint64_t live = 0;
@@ -95,8 +95,8 @@ static void step_slots(ds_duty *w, ds_slot *const *slot, uint64_t count)
             fail_slot(slot[k], &(ds_error){DS_EXIT_MEMORY, "out of memory"});
         } else if (ep != NULL) {
             step[k] = (ds_episode_step){.episode = ep,
-                                        .key = slot[k]->ask.noise_key,
-                                        .step = slot[k]->ask.step,
+                                        .key = slot[k]->request.noise_key,
+                                        .step = slot[k]->request.step,
                                         .x = ds_slot_x(slot[k]),
                                         .obs = extra + DS_SLOT_STEP_HEAD,
                                         .answer = &slot[k]->answer};
@@ -105,7 +105,7 @@ static void step_slots(ds_duty *w, ds_slot *const *slot, uint64_t count)
     }
     if (live > 0) {
         ds_episodes_advance(live, list);
-        ds_life_after("step()");
+        ds_worker_after_call("step()");
     }
     for (uint64_t k = 0; k < count && live > 0; k++) {
         if (step[k].episode != NULL) {
@@ -120,7 +120,7 @@ static void step_slots(ds_duty *w, ds_slot *const *slot, uint64_t count)
 }
 
 /* Makes the steps backwards in some slots. */
-static void back_slots(ds_duty *w, ds_slot *const *slot, uint64_t count)
+static void back_slots(ds_worker_context *w, ds_slot *const *slot, uint64_t count)
 {
     ds_episode_back *back = calloc(count, sizeof *back), **list = calloc(count, sizeof(ds_episode_back *));
     uint64_t live = 0;
@@ -131,9 +131,9 @@ static void back_slots(ds_duty *w, ds_slot *const *slot, uint64_t count)
             fail_slot(slot[k], &(ds_error){DS_EXIT_MEMORY, "out of memory"});
         } else if (ep != NULL) {
             back[k] = (ds_episode_back){.episode = ep,
-                                        .key = slot[k]->ask.noise_key,
-                                        .taken = slot[k]->ask.taken,
-                                        .step = slot[k]->ask.step,
+                                        .key = slot[k]->request.noise_key,
+                                        .taken = slot[k]->request.taken,
+                                        .step = slot[k]->request.step,
                                         .reward_bar = extra[DS_SLOT_REWARD],
                                         .obs_bar = extra + DS_SLOT_STEP_HEAD,
                                         .action_bar = ds_slot_grad(w->share, slot[k]),
@@ -143,7 +143,7 @@ static void back_slots(ds_duty *w, ds_slot *const *slot, uint64_t count)
     }
     if (live > 0) {
         ds_episodes_go_back(live, list);
-        ds_life_after("back()");
+        ds_worker_after_call("back()");
     }
     for (uint64_t k = 0; k < count && live > 0; k++) {
         if (back[k].episode != NULL) {
@@ -155,12 +155,12 @@ static void back_slots(ds_duty *w, ds_slot *const *slot, uint64_t count)
     free(list);
 }
 
-int ds_work_begin(ds_duty *w)
+int ds_work_begin(ds_worker_context *w)
 {
     const ds_ring_layout *at = &w->share->at;
     w->many = w->env->max_rows < at->capacity ? w->env->max_rows : at->capacity;
-    const uint64_t numbers[DS_DUTY_GUARDS] = {at->n, at->n, at->in, at->out};
-    for (int i = 0; i < DS_DUTY_GUARDS; i++) {
+    const uint64_t numbers[DS_GUARDS] = {at->n, at->n, at->in, at->out};
+    for (int i = 0; i < DS_GUARDS; i++) {
         if (numbers[i] > 0 && ds_guard_open(&w->guard[i], w->many * (numbers[i] + GAP), 1) != 0) {
             return -1;
         }
@@ -173,10 +173,10 @@ int ds_work_begin(ds_duty *w)
     return w->key != NULL && w->answer != NULL && w->slot != NULL ? 0 : -1;
 }
 
-void ds_work_end(ds_duty *w)
+void ds_work_end(ds_worker_context *w)
 {
     ds_lane_set_close(&w->lanes, w->env);
-    for (int i = 0; i < DS_DUTY_GUARDS; i++) {
+    for (int i = 0; i < DS_GUARDS; i++) {
         ds_guard_close(&w->guard[i]);
     }
     free(w->key);
@@ -189,14 +189,14 @@ void ds_work_end(ds_duty *w)
 /* The frames and metrics of the evaluation just made go to the scene file. An empty file means
  * that there are none, one that begins with DS_SCENE_REFUSED has the exit status and the reason
  * why they could not be written. */
-static void write_scene(ds_duty *w, const ds_answer *a, uint32_t keep)
+static void write_scene(ds_worker_context *w, const ds_answer *a, uint32_t keep)
 {
     const ds_scene *vt = ds_env_scene(w->env);
     uint64_t room[DS_TRACE_FRAMES], count;
     ds_error e = {0, ""};
     char *block;
     size_t size;
-    if (ds_duty_empty(DS_WORKER_SCENE) != 0 || vt == NULL || a->outcome == DS_EVAL_STOPPED) {
+    if (ds_worker_truncate(DS_WORKER_SCENE) != 0 || vt == NULL || a->outcome == DS_EVAL_STOPPED) {
         return;
     }
     const uint64_t *frames = ds_scene_frames(vt, w->env->self, keep, room, &count);
@@ -205,7 +205,7 @@ static void write_scene(ds_duty *w, const ds_answer *a, uint32_t keep)
     rc = ds_services_explain(&w->env->services, rc, &e);
     rc = rc != 0 ? rc : ds_fd_write_all(DS_WORKER_SCENE, block, size, "scene", &e);
     free(block);
-    if (rc != 0 && (ds_duty_empty(DS_WORKER_SCENE) != 0 ||
+    if (rc != 0 && (ds_worker_truncate(DS_WORKER_SCENE) != 0 ||
                     dprintf(DS_WORKER_SCENE, "%c%d %s", DS_SCENE_REFUSED, e.status, e.text) < 0)) {
         ds_log(DS_LOG_WARNING, w->env->module->id, "scene: %s", e.text);
     }
@@ -254,43 +254,43 @@ static int span_sound(const span *s)
 /* What the plugin sees of some slots. */
 typedef struct rows {
     span x, grad, in, out;
-    ds_asks asks;
+    ds_query_layout queries;
 } rows;
 
 /* Copies the questions of slots between the guard pages; -1 where they cannot be: the host alone writes
  * there, yet a wild plugin might. */
-static int rows_open(ds_duty *w, ds_slot *const *slot, uint64_t count, rows *r)
+static int rows_open(ds_worker_context *w, ds_slot *const *slot, uint64_t count, rows *r)
 {
     const ds_ring *s = w->share;
     const uint64_t n = s->at.n;
-    r->asks.count = 0;
-    r->asks.in = r->asks.out = 0;
-    if (slot[0]->ask.asks != 0) {
-        r->asks = *ds_slot_asks(s, slot[0]);
-        if (r->asks.count > DS_MAX_QUERIES || r->asks.in > s->at.in || r->asks.out > s->at.out) {
+    r->queries.count = 0;
+    r->queries.in = r->queries.out = 0;
+    if (slot[0]->request.queries != 0) {
+        r->queries = *ds_slot_queries(s, slot[0]);
+        if (r->queries.count > DS_MAX_QUERIES || r->queries.in > s->at.in || r->queries.out > s->at.out) {
             return -1;
         }
     }
-    r->x = span_open(&w->guard[DS_DUTY_X], count, n);
-    r->grad = span_open(&w->guard[DS_DUTY_GRAD], count, n);
-    r->in = span_open(&w->guard[DS_DUTY_IN], count, r->asks.in);
-    r->out = span_open(&w->guard[DS_DUTY_OUT], count, r->asks.out);
+    r->x = span_open(&w->guard[DS_GUARD_X], count, n);
+    r->grad = span_open(&w->guard[DS_GUARD_GRAD], count, n);
+    r->in = span_open(&w->guard[DS_GUARD_IN], count, r->queries.in);
+    r->out = span_open(&w->guard[DS_GUARD_OUT], count, r->queries.out);
     for (uint64_t k = 0; k < count; k++) {
         memcpy(span_row(&r->x, k), ds_slot_x(slot[k]), n * sizeof(double));
-        if ((slot[0]->ask.want & DS_WANT_GRAD) != 0) {
+        if ((slot[0]->request.want & DS_WANT_GRAD) != 0) {
             memset(span_row(&r->grad, k), 0xff, n * sizeof(double)); /* NaN: one not filled is noticed */
         }
-        if (r->asks.in > 0) {
-            memcpy(span_row(&r->in, k), ds_slot_in(s, slot[k]), r->asks.in * sizeof(double));
+        if (r->queries.in > 0) {
+            memcpy(span_row(&r->in, k), ds_slot_in(s, slot[k]), r->queries.in * sizeof(double));
         }
-        w->key[k] = slot[k]->ask.noise_key;
+        w->key[k] = slot[k]->request.noise_key;
         w->answer[k] = &slot[k]->answer;
     }
     return 0;
 }
 
 /* What the plugin has done wrong with its buffers; NULL = nothing. */
-static const char *breach(const ds_duty *w, ds_slot *const *slot, const rows *r)
+static const char *breach(const ds_worker_context *w, ds_slot *const *slot, const rows *r)
 {
     if (!span_sound(&r->x) || !span_sound(&r->grad) || !span_sound(&r->in) || !span_sound(&r->out)) {
         return "evaluate() wrote before the beginning of one of its buffers";
@@ -308,29 +308,29 @@ static const char *breach(const ds_duty *w, ds_slot *const *slot, const rows *r)
 }
 
 /* Copies what came out of row k to its slot. */
-static void take_row(ds_duty *w, ds_slot *slot, const rows *r, uint64_t k)
+static void take_row(ds_worker_context *w, ds_slot *slot, const rows *r, uint64_t k)
 {
     const ds_answer *a = &slot->answer;
-    if ((slot->ask.want & DS_WANT_GRAD) != 0 && a->outcome == DS_EVAL_OK) {
+    if ((slot->request.want & DS_WANT_GRAD) != 0 && a->outcome == DS_EVAL_OK) {
         memcpy(ds_slot_grad(w->share, slot), span_row(&r->grad, k), r->grad.n * sizeof(double));
-    } else if ((slot->ask.want & DS_WANT_GRAD) != 0) {
+    } else if ((slot->request.want & DS_WANT_GRAD) != 0) {
         memset(ds_slot_grad(w->share, slot), 0, r->grad.n * sizeof(double));
     }
-    if (r->asks.count > 0 && a->outcome <= DS_EVAL_BAD_GRAD) {
-        memcpy(ds_slot_out(w->share, slot), span_row(&r->out, k), r->asks.out * sizeof(double));
-    } else if (r->asks.count > 0) {
-        memset(ds_slot_out(w->share, slot), 0, r->asks.out * sizeof(double));
+    if (r->queries.count > 0 && a->outcome <= DS_EVAL_BAD_GRAD) {
+        memcpy(ds_slot_out(w->share, slot), span_row(&r->out, k), r->queries.out * sizeof(double));
+    } else if (r->queries.count > 0) {
+        memset(ds_slot_out(w->share, slot), 0, r->queries.out * sizeof(double));
     }
-    if ((slot->ask.want & DS_WANT_SCENE) != 0) {
-        write_scene(w, a, slot->ask.keep);
-        ds_life_after("the scene");
+    if ((slot->request.want & DS_WANT_SCENE) != 0) {
+        write_scene(w, a, slot->request.keep);
+        ds_worker_after_call("the scene");
     }
     w->typical_ns += 0.1 * (1e9 * a->wall_s - w->typical_ns);
 }
 
 /* Evaluates the rows of some slots, which want the same, in one call. Where the plugin has touched what is
  * not its own, each row gets its own try. */
-static void evaluate_slots(ds_duty *w, ds_slot *const *slot, uint64_t count)
+static void evaluate_slots(ds_worker_context *w, ds_slot *const *slot, uint64_t count)
 {
     rows r;
     if (rows_open(w, slot, count, &r) != 0) {
@@ -340,11 +340,11 @@ static void evaluate_slots(ds_duty *w, ds_slot *const *slot, uint64_t count)
         return;
     }
     const ds_env_rows t = {.count = count,
-                           .want = slot[0]->ask.want,
+                           .want = slot[0]->request.want,
                            .x = r.x.first,
                            .x_stride = r.x.stride,
                            .noise_key = w->key,
-                           .asks = r.asks.count > 0 ? &r.asks : NULL,
+                           .queries = r.queries.count > 0 ? &r.queries : NULL,
                            .in = r.in.first,
                            .in_stride = r.in.stride,
                            .grad = r.grad.first,
@@ -353,7 +353,7 @@ static void evaluate_slots(ds_duty *w, ds_slot *const *slot, uint64_t count)
                            .out_stride = r.out.stride,
                            .answer = w->answer};
     ds_env_evaluate_table(w->env, &t);
-    ds_life_after("evaluate()");
+    ds_worker_after_call("evaluate()");
     const char *wrong = breach(w, slot, &r);
     for (uint64_t k = 0; k < count; k++) {
         if (wrong != NULL && count > 1) {
@@ -368,7 +368,7 @@ static void evaluate_slots(ds_duty *w, ds_slot *const *slot, uint64_t count)
     }
 }
 
-static void work_slots(ds_duty *w, ds_slot *const *slot, uint64_t count)
+static void work_slots(ds_worker_context *w, ds_slot *const *slot, uint64_t count)
 {
     if (atomic_load_explicit(&w->share->head->stop, memory_order_relaxed) != 0) {
         for (uint64_t k = 0; k < count; k++) {
@@ -377,7 +377,7 @@ static void work_slots(ds_duty *w, ds_slot *const *slot, uint64_t count)
         }
         return;
     }
-    const uint32_t what = slot[0]->ask.what;
+    const uint32_t what = slot[0]->request.what;
     (what == DS_DO_STEP ? step_slots : what == DS_DO_BACK ? back_slots : evaluate_slots)(w, slot, count);
 }
 
@@ -386,9 +386,9 @@ static void work_slots(ds_duty *w, ds_slot *const *slot, uint64_t count)
 /* How many of the tickets `first` .. `first + there - 1` this worker takes at once. The host has divided
  * a table into equal calls for an environment that takes many rows in one; else several at once while they
  * are cheap, but never more than a fair share of what is there. */
-static uint64_t count_to_take(const ds_duty *w, uint64_t first, uint64_t there)
+static uint64_t count_to_take(const ds_worker_context *w, uint64_t first, uint64_t there)
 {
-    uint64_t count = ds_ring_slot(w->share, first)->ask.rows;
+    uint64_t count = ds_ring_slot(w->share, first)->request.rows;
     if (count < 2) {
         const uint64_t fair = there / (2u * w->share->at.workers);
         const uint64_t cheap =
@@ -400,7 +400,7 @@ static uint64_t count_to_take(const ds_duty *w, uint64_t first, uint64_t there)
 }
 
 /* Takes the next tickets. 0 = there are none. */
-static int take(ds_duty *w)
+static int take(ds_worker_context *w)
 {
     ds_ring *s = w->share;
     for (;;) {
@@ -428,7 +428,7 @@ static int something_to_do(const void *ctx)
 }
 
 /* Waits until there is something to do. */
-static void rest(ds_duty *w)
+static void rest(ds_worker_context *w)
 {
     ds_ring *s = w->share;
     uint32_t seen = atomic_load(&s->head->work);
@@ -440,26 +440,26 @@ static void rest(ds_duty *w)
         ds_futex_wait(&s->head->work, seen, SLEEP_NS);
     }
     atomic_fetch_sub(&s->head->sleepers, 1);
-    if (!something_to_do(s) && ds_life_orphaned()) {
+    if (!something_to_do(s) && ds_worker_orphaned()) {
         _exit(DS_EXIT_UNMET);
     }
 }
 
 /* Makes a posted slot ours. 0 = another worker has it already. */
-static int seize(const ds_duty *w, ds_slot *slot)
+static int seize(const ds_worker_context *w, ds_slot *slot)
 {
     uint32_t state = DS_SLOT_POSTED;
     return atomic_compare_exchange_strong(&slot->state, &state, DS_SLOT_OF(DS_SLOT_RUNNING, w->start.index));
 }
 
-static void watch_from(ds_duty *w, uint64_t now)
+static void watch_from(ds_worker_context *w, uint64_t now)
 {
     if (w->share->at.watched) {
         atomic_store_explicit(&w->mine->started, now, memory_order_release);
     }
 }
 
-static void release(ds_duty *w, ds_slot *slot)
+static void release(ds_worker_context *w, ds_slot *slot)
 {
     uint32_t running = DS_SLOT_OF(DS_SLOT_RUNNING, w->start.index);
     if (!atomic_compare_exchange_strong(&slot->state, &running, DS_SLOT_DONE)) {
@@ -468,7 +468,7 @@ static void release(ds_duty *w, ds_slot *slot)
         for (int i = 0; i < PATIENCE_S && running == DS_SLOT_OF(DS_SLOT_KILLED, w->start.index); i++) {
             sleep(1);
         }
-        _exit(DS_WORKER_SPOILT);
+        _exit(DS_WORKER_CORRUPT);
     }
     ds_ring_finished(w->share);
 }
@@ -476,23 +476,23 @@ static void release(ds_duty *w, ds_slot *slot)
 /* May this slot be worked off in one call with `first`? Only the host writes there. */
 static int can_join(const ds_slot *first, const ds_slot *slot)
 {
-    return slot->ask.alone == 0 && first->ask.alone == 0 && slot->ask.what == first->ask.what &&
-           slot->ask.want == first->ask.want && slot->ask.asks == first->ask.asks &&
-           (slot->ask.want & DS_WANT_SCENE) == 0;
+    return slot->request.alone == 0 && first->request.alone == 0 &&
+           slot->request.what == first->request.what && slot->request.want == first->request.want &&
+           slot->request.queries == first->request.queries && (slot->request.want & DS_WANT_SCENE) == 0;
 }
 
 /* Rows of the call that the ticket begins, at most as many as the buffers hold. */
-static uint64_t rows_at(const ds_duty *w, uint64_t ticket, uint64_t end)
+static uint64_t rows_at(const ds_worker_context *w, uint64_t ticket, uint64_t end)
 {
-    const ds_slot_ask *ask = &ds_ring_slot(w->share, ticket)->ask;
-    const uint64_t most = ask->what == DS_DO_EVALUATE ? w->many : w->share->at.capacity;
-    uint64_t count = ask->rows < most ? ask->rows : most;
+    const ds_slot_request *request = &ds_ring_slot(w->share, ticket)->request;
+    const uint64_t most = request->what == DS_DO_EVALUATE ? w->many : w->share->at.capacity;
+    uint64_t count = request->rows < most ? request->rows : most;
     count = count < end - ticket ? count : end - ticket;
     return count > 1 ? count : 1;
 }
 
 /* Works off the tickets of one call from the one at hand on; returns their number. */
-static uint64_t do_tickets(ds_duty *w, uint64_t ticket, uint64_t end)
+static uint64_t do_tickets(ds_worker_context *w, uint64_t ticket, uint64_t end)
 {
     ds_ring *s = w->share;
     const uint64_t most = rows_at(w, ticket, end);
@@ -530,12 +530,12 @@ static uint64_t do_tickets(ds_duty *w, uint64_t ticket, uint64_t end)
 
 /* Has the slot of this ticket been posted anew? The successor of a dead worker goes through all slots that
  * were taken: met under their old tickets, new ones would be worked off without being taken. */
-static int is_past(const ds_duty *w, uint64_t ticket)
+static int is_past(const ds_worker_context *w, uint64_t ticket)
 {
     return atomic_load(&w->share->head->posted) > ticket + w->share->at.capacity;
 }
 
-void ds_work(ds_duty *w)
+void ds_work(ds_worker_context *w)
 {
     while (atomic_load_explicit(&w->share->head->quit, memory_order_relaxed) == 0) {
         uint64_t next = atomic_load_explicit(&w->mine->next, memory_order_relaxed);

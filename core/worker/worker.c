@@ -12,8 +12,8 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "guest/surroundings.h"
-#include "worker/duty.h"
+#include "protect/call_state.h"
+#include "worker/context.h"
 #include "worker/life.h"
 #include "worker/proxy.h"
 
@@ -30,29 +30,29 @@ static void write_down(const void *data, size_t size)
 
 /* Tells the host what the plugin is, and waits for settings. -1 where there are none: the plugin was
  * refused, or the host has no use for it. */
-static int describe(ds_duty *w)
+static int describe(ds_worker_context *w)
 {
     const ds_module *module = NULL;
     const char *rest;
     size_t size = 0;
     ds_error e = {0, ""};
-    int rc = ds_duty_load(w, &module, &rest, &e);
+    int rc = ds_worker_load_plugin(w, &module, &rest, &e);
     void *report = ds_loader_report(module, &e, &size);
-    if (report != NULL && ds_duty_empty(DS_WORKER_START) != 0) {
+    if (report != NULL && ds_worker_truncate(DS_WORKER_START) != 0) {
         _exit(DS_EXIT_UNMET);
     }
     if (report != NULL) {
         write_down(report, size);
     }
-    int told = report != NULL && ds_duty_say(DS_WORKER_DESCRIBED) == 0;
+    int told = report != NULL && ds_worker_send(DS_WORKER_DESCRIBED) == 0;
     free(report);
     /* One that was refused waits, too, until the host ends it: its own end might print at no certain time. */
-    if (!told || ds_duty_await() != DS_WORKER_SETTINGS || rc != 0) {
+    if (!told || ds_worker_receive() != DS_WORKER_SETTINGS || rc != 0) {
         return -1;
     }
-    return ds_duty_read(w, &e) == 0 ? 0 : -1;
+    return ds_worker_read_start(w, &e) == 0 ? 0 : -1;
 }
-static int send_hello(const ds_duty *w, const ds_error *why)
+static int send_hello(const ds_worker_context *w, const ds_error *why)
 {
     ds_worker_hello hello;
     memset(&hello, 0, sizeof(hello));
@@ -62,7 +62,7 @@ static int send_hello(const ds_duty *w, const ds_error *why)
         hello.env = ds_env_facts_of(w->env);
         hello.channels = w->env->channels.count;
     }
-    if (ds_duty_empty(DS_WORKER_START) != 0) {
+    if (ds_worker_truncate(DS_WORKER_START) != 0) {
         return -1;
     }
     write_down(&hello, sizeof(hello));
@@ -82,13 +82,13 @@ static int send_hello(const ds_duty *w, const ds_error *why)
             }
         }
     }
-    return ds_duty_say(DS_WORKER_HELLO);
+    return ds_worker_send(DS_WORKER_HELLO);
 }
 
 /* Waits for the shared memory and maps it. */
-static int join_share(ds_duty *w)
+static int join_share(ds_worker_context *w)
 {
-    if (ds_duty_await() != DS_WORKER_GO) {
+    if (ds_worker_receive() != DS_WORKER_GO) {
         return -1;
     }
     off_t size = lseek(DS_WORKER_SHARE, 0, SEEK_END);
@@ -96,14 +96,14 @@ static int join_share(ds_duty *w)
     if (size <= 0) {
         return -1;
     }
-    ds_life_allow_memory((uint64_t)size);
+    ds_worker_allow_memory((uint64_t)size);
     int rc = ds_ring_join(DS_WORKER_SHARE, w->start.index, &w->ring);
     if (rc != 0) {
-        w->spoilt = rc == DS_RING_SPOILT;
+        w->spoilt = rc == DS_RING_CORRUPT;
         return -1;
     }
     w->share = &w->ring;
-    ds_asks_room(&w->env->channels, w->env->info.n, &in, &out);
+    ds_query_layout_room(&w->env->channels, w->env->info.n, &in, &out);
     ds_score_room(&w->env->score, w->env->info.n, &in, &out);
     if (w->share->at.n != w->env->info.n || w->share->at.in != in || w->share->at.out != out ||
         ds_work_begin(w) != 0) {
@@ -117,20 +117,20 @@ static int join_share(ds_duty *w)
 }
 /* Tells how the making of an instance has ended; where it failed, the host ends this process: whatever its
  * exit would print comes at no certain time. 1 = there is an instance, and somebody who wants it. */
-static int report(const ds_duty *w, int rc, const ds_error *e)
+static int report(const ds_worker_context *w, int rc, const ds_error *e)
 {
     int told = send_hello(w, e) == 0;
     if (told && rc != 0) {
-        ds_duty_await();
+        ds_worker_receive();
     }
     return told && rc == 0;
 }
 
-static int serve_env(ds_duty *w)
+static int serve_env(ds_worker_context *w)
 {
     ds_error e = {0, ""};
-    int rc = ds_duty_make_env(w, &w->env, &e);
-    rc = rc != 0 ? rc : ds_env_ask_variables(w->env, &e);
+    int rc = ds_worker_make_env(w, &w->env, &e);
+    rc = rc != 0 ? rc : ds_env_read_variables(w->env, &e);
     int ready = report(w, rc, &e) && join_share(w) == 0;
     if (ready) {
         ds_work(w);
@@ -139,28 +139,29 @@ static int serve_env(ds_duty *w)
     ds_env_close(w->env);
     ds_ring_close(&w->ring);
     free(w->texts);
-    return ready ? DS_EXIT_OK : w->spoilt ? DS_WORKER_SPOILT : DS_EXIT_UNMET;
+    return ready ? DS_EXIT_OK : w->spoilt ? DS_WORKER_CORRUPT : DS_EXIT_UNMET;
 }
 
 /* Is the plugin an optimizer? One that cannot be loaded is told of as environments are. */
-static int searches(const ds_duty *w)
+static int searches(const ds_worker_context *w)
 {
     const ds_module *module = NULL;
     const char *rest;
-    return ds_duty_load(w, &module, &rest, NULL) == 0 && module->plugin->desc->kind == DS_KIND_OPTIMIZER;
+    return ds_worker_load_plugin(w, &module, &rest, NULL) == 0 &&
+           module->plugin->desc->kind == DS_KIND_OPTIMIZER;
 }
 
-static int serve_optimizer(ds_duty *w)
+static int serve_optimizer(ds_worker_context *w)
 {
     const ds_module *module = NULL;
     const char *rest;
     ds_proxy *proxy = NULL;
     ds_settings settings = {0};
     ds_error e = {0, ""};
-    int rc = ds_duty_load(w, &module, &rest, &e);
-    rc = rc != 0 ? rc : ds_duty_settings(w, rest, DS_SECTION_OPT, &settings, &e);
+    int rc = ds_worker_load_plugin(w, &module, &rest, &e);
+    rc = rc != 0 ? rc : ds_worker_settings(w, rest, DS_SECTION_OPT, &settings, &e);
     if (rc == 0) {
-        ds_duty_limit_memory(w);
+        ds_worker_limit_memory(w);
         const ds_proxy_config config = {.module = module,
                                         .settings = &settings,
                                         .seed = w->start.seed,
@@ -169,12 +170,12 @@ static int serve_optimizer(ds_duty *w)
                                         .socket = DS_WORKER_SOCKET};
         rc = ds_proxy_open(&config, &proxy, &e);
     }
-    int ready = report(w, rc, &e) && ds_duty_await() == DS_WORKER_GO;
+    int ready = report(w, rc, &e) && ds_worker_receive() == DS_WORKER_GO;
     if (ready) {
         ds_proxy_run(proxy);
     }
     ds_proxy_close(proxy);
-    ds_duty_say(DS_WORKER_DONE);
+    ds_worker_send(DS_WORKER_DONE);
     ds_settings_clear(&settings);
     free(w->texts);
     return ready ? DS_EXIT_OK : DS_EXIT_UNMET;
@@ -182,23 +183,23 @@ static int serve_optimizer(ds_duty *w)
 
 int main(int argc, char **argv)
 {
-    ds_duty w;
+    ds_worker_context w;
     ds_error e = {0, ""};
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
         printf("dshost-worker %s (plugin ABI %u.%u)\n", PACKAGE_VERSION, DS_ABI_MAJOR, DS_ABI_MINOR);
         return DS_EXIT_OK;
     }
-    ds_locale_plain();
+    ds_locale_use_c();
     signal(SIGCHLD, SIG_DFL); /* the program that has the library may ignore it; plugins have children, too */
     /* BLAS in a plugin reads these; a host that is not dshost may not have set them. */
     setenv("OPENBLAS_NUM_THREADS", "1", 0);
     setenv("OMP_NUM_THREADS", "1", 0);
     memset(&w, 0, sizeof(w));
-    if (ds_duty_read(&w, &e) != 0) {
+    if (ds_worker_read_start(&w, &e) != 0) {
         ds_log(DS_LOG_ERROR, NULL, "%s", e.text);
         return e.status;
     }
-    if (ds_life_begin(w.start.parent, w.start.files) != 0) {
+    if (ds_worker_process_begin(w.start.parent, w.start.files) != 0) {
         return DS_EXIT_UNMET;
     }
     ds_log_set_level(DS_LOG_DEBUG); /* the host decides what is shown */

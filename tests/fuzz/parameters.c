@@ -214,21 +214,22 @@ static void check_steps(ds_env *env, const double *x, const ds_answer *whole)
 /* One question about a channel, with random vectors. */
 static void check_question(ds_random *r, ds_env *env, const double *x, uint32_t channel, uint32_t op)
 {
-    ds_asks asks = {.count = 1, .ask = {{.op = op, .channel = channel, .weighted = op == DS_QUERY_HV}}};
-    char text[DS_ASKS_TEXT];
+    ds_query_layout queries = {.count = 1,
+                               .query = {{.op = op, .channel = channel, .weighted = op == DS_QUERY_HV}}};
+    char text[DS_QUERY_TEXT];
     ds_answer a;
-    REQUIRE(ds_asks_make(&asks, &env->channels, env->info.n, NULL, text) == 0);
-    double *in = malloc((asks.in + asks.out + 1) * sizeof *in);
+    REQUIRE(ds_query_layout_make(&queries, &env->channels, env->info.n, NULL, text) == 0);
+    double *in = malloc((queries.in + queries.out + 1) * sizeof *in);
     REQUIRE(in != NULL);
-    for (uint64_t i = 0; i < asks.in; i++) {
+    for (uint64_t i = 0; i < queries.in; i++) {
         in[i] = ds_random_normal(r);
     }
-    const ds_inquiry q = {&asks, in, in + asks.in};
-    if (ds_env_inquire(env, x, 0, 0, NULL, &q, &a) == DS_OK) {
+    const ds_query_io q = {&queries, in, in + queries.in};
+    if (ds_env_evaluate_queries(env, x, 0, 0, NULL, &q, &a) == DS_OK) {
         check_answer(env, &a, NULL);
         bool doubles = op != DS_QUERY_VALUE || env->channels.list[channel]->type == DS_TYPE_F64;
-        for (uint64_t i = 0; doubles && i < asks.out; i++) {
-            REQUIRE(isfinite(in[asks.in + i]));
+        for (uint64_t i = 0; doubles && i < queries.out; i++) {
+            REQUIRE(isfinite(in[queries.in + i]));
         }
     }
     free(in);

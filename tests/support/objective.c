@@ -81,7 +81,7 @@ static void offer_channels(fake_objective *f)
         entry[i].c.ops |= residual ? DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV) : 0;
         snprintf(entry[i].name, sizeof(entry[i].name), "%s", residual ? "residual" : "point");
     }
-    if (ds_channels_take("test", entry, CHANNELS, &f->channels, &e) != 0) {
+    if (ds_channels_receive("test", entry, CHANNELS, &f->channels, &e) != 0) {
         fprintf(stderr, "%s\n", e.text);
         abort();
     }
@@ -92,9 +92,9 @@ static void offer_channels(fake_objective *f)
 /* Do the questions keep the contract? */
 static int sound_queries(const fake_objective *f, const ds_rows *b, const ds_results *results)
 {
-    ds_asks asks = {.count = (uint32_t)b->queries};
+    ds_query_layout queries = {.count = (uint32_t)b->queries};
     uint32_t place[DS_MAX_QUERIES];
-    char text[DS_ASKS_TEXT];
+    char text[DS_QUERY_TEXT];
     if (b->queries == 0) {
         return 1;
     }
@@ -103,16 +103,16 @@ static int sound_queries(const fake_objective *f, const ds_rows *b, const ds_res
     }
     for (uint64_t i = 0; i < b->queries; i++) {
         const ds_query *q = b->query[i];
-        asks.ask[i] = (ds_asked){.op = q->op, .channel = q->channel, .weighted = q->w != NULL};
+        queries.query[i] = (ds_placed_query){.op = q->op, .channel = q->channel, .weighted = q->w != NULL};
     }
-    if (ds_asks_make(&asks, &f->channels, f->problem->n, place, text) != 0 ||
-        (asks.product && (b->want & DS_WANT_GRAD) != 0)) {
+    if (ds_query_layout_make(&queries, &f->channels, f->problem->n, place, text) != 0 ||
+        (queries.product && (b->want & DS_WANT_GRAD) != 0)) {
         return 0;
     }
     for (uint64_t i = 0; i < b->queries; i++) {
         const ds_query *q = b->query[i];
         const ds_reply *r = results->reply[i];
-        const ds_asked *a = &asks.ask[place[i]];
+        const ds_placed_query *a = &queries.query[place[i]];
         if (q->struct_size < DS_QUERY_SIZE_1_0 || r->struct_size < DS_REPLY_SIZE_1_0 || !r->out ||
             r->bytes != a->bytes || r->stride < r->bytes || q->w || (q->v != NULL) != (a->v_count > 0) ||
             (q->v && q->v_stride < a->v_count)) {

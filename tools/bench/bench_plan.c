@@ -15,7 +15,7 @@
 #include "plugin/needs.h"
 #include "evaluate/trust.h"
 #include "store/run_folder.h"
-#include "worker/probe.h"
+#include "worker/describe.h"
 
 /* ---- plugins ---- */
 
@@ -83,7 +83,7 @@ static int load_variants(ds_bench_plan *p, int which, int of_record, missing *m,
     const ds_bench_parts *parts = &p->file.part[which];
     uint32_t kind = which == DS_BENCH_ENV ? DS_KIND_ENV : DS_KIND_OPTIMIZER;
     int section = which == DS_BENCH_ENV ? DS_SECTION_ENV : DS_SECTION_OPT;
-    const ds_probe_config probe = {.start_timeout = start_limit(p), .stop = &ds_stop_flag};
+    const ds_describe_config probe = {.start_timeout = start_limit(p), .stop = &ds_stop_flag};
     int rc = 0;
     p->variant[which] = calloc(parts->count + 1, sizeof(*p->variant[which]));
     if (p->variant[which] == NULL) {
@@ -97,7 +97,7 @@ static int load_variants(ds_bench_plan *p, int which, int of_record, missing *m,
         if (rc != 0) {
             return ds_fail(e, rc, "%s", why.text);
         }
-        rc = ds_probe_look_for(part->plugin, kind, &probe, &v.module, &why);
+        rc = ds_describe_name(part->plugin, kind, &probe, &v.module, &why);
         if (rc != 0) {
             note_missing(m, which, part, &why);
             rc = rc == DS_EXIT_PLUGIN ? 0 : ds_fail(e, rc, "%s", why.text);

@@ -10,13 +10,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "worker/probe.h"
+#include "worker/describe.h"
 
-static const ds_probe_config look = {.start_timeout = DS_LOOK_SECONDS};
+static const ds_describe_config look = {.start_timeout = DS_DESCRIBE_ONLY_SECONDS};
 
 int ds_loader_describe(const char *name, uint32_t kind, const ds_module **out, ds_error *e)
 {
-    return ds_probe_look_for(name, kind, &look, out, e);
+    return ds_describe_name(name, kind, &look, out, e);
 }
 
 /* ---- listing ---- */
@@ -53,7 +53,8 @@ static int list_file(const char *dir, const char *file, ds_found **list, size_t 
         free(new.id);
         return ds_no_memory(e);
     }
-    if (ds_plugin_file_of(path, &found, &why) != 0 || ds_probe_look(&found, &look, &new.module, &why) != 0) {
+    if (ds_plugin_file_of(path, &found, &why) != 0 ||
+        ds_describe_file(&found, &look, &new.module, &why) != 0) {
         snprintf(new.refusal, sizeof new.refusal, "%s", why.text);
     } else {
         new.kind = new.module->plugin->desc->kind;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plugin_list.h - plugins as they describe themselves, for commands that only show them. Those of others are
- * loaded by a process of their own (worker/probe.h). */
+ * loaded by a process of their own (worker/describe.h). */
 #ifndef DS_CATALOG_PLUGIN_LIST_H
 #define DS_CATALOG_PLUGIN_LIST_H
 

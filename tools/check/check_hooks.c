@@ -24,7 +24,7 @@ static int read_hooks(ds_check *c, ds_check_env *env, ds_hooks *out)
         ds_check_fail(c, "not every instance with these parameters offers the extension");
         return 0;
     }
-    if (ds_hooks_ask(c->module->id, ext, env->self, out, &e) != 0) {
+    if (ds_hooks_read(c->module->id, ext, env->self, out, &e) != 0) {
         ds_check_fail(c, "%s", e.text);
         return 0;
     }

@@ -253,7 +253,7 @@ static void look_at_offers(ds_check_items *s, ds_check_env *env, int episodes)
         return;
     }
     const ds_env_channels *channels = ds_check_channels_of(env);
-    if (channels != NULL && ds_channels_ask(s->c->module->id, channels, env->self, &s->channels, &e) != 0) {
+    if (channels != NULL && ds_channels_read(s->c->module->id, channels, env->self, &s->channels, &e) != 0) {
         ds_channels_clear(&s->channels);
     }
     while (s->shown < s->channels.count && s->shown + 1 < DS_MAX_QUERIES) {

@@ -12,7 +12,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "config/params.h"
-#include "worker/probe.h"
+#include "worker/describe.h"
 
 static const char usage[] =
     "usage: dshost check PLUGIN.so [OPTIONS]\n"
@@ -144,9 +144,9 @@ static int command(int argc, char **argv, ds_error *e)
         status = ds_check_child(&q.options, q.child, q.flight, q.kept, e);
     } else if (status == 0 && q.list) {
         const ds_module *m = NULL;
-        const ds_probe_config look = {.start_timeout = DS_LOOK_SECONDS};
+        const ds_describe_config look = {.start_timeout = DS_DESCRIBE_ONLY_SECONDS};
         if (q.options.path != NULL) {
-            status = ds_probe_look_for(q.options.path, 0, &look, &m, e);
+            status = ds_describe_name(q.options.path, 0, &look, &m, e);
         }
         if (status == 0) {
             ds_check_list(m != NULL ? m->plugin->desc->kind : 0);

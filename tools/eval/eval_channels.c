@@ -13,7 +13,7 @@
 /* One evaluation: channels from `first` on. */
 typedef struct visit {
     ds_channel_values *v;
-    const ds_asks *asks;
+    const ds_query_layout *queries;
     int rc;
 } visit;
 
@@ -29,8 +29,8 @@ static int keep(void *ctx, uint64_t row, const ds_answer *answer, const double *
     visit *s = ctx;
     (void)row, (void)grad;
     s->v->answer = *answer;
-    for (uint32_t k = 0; k < s->asks->count && answer->outcome <= DS_EVAL_BAD_GRAD; k++) {
-        const ds_asked *a = &s->asks->ask[k];
+    for (uint32_t k = 0; k < s->queries->count && answer->outcome <= DS_EVAL_BAD_GRAD; k++) {
+        const ds_placed_query *a = &s->queries->query[k];
         const void *from = (const double *)out + a->out;
         double *to = malloc(a->elements * sizeof *to);
         if (to == NULL) {
@@ -49,19 +49,20 @@ static int keep(void *ctx, uint64_t row, const ds_answer *answer, const double *
 static int ask_some(ds_pool *pool, const double *x, uint64_t n, uint64_t *first, ds_channel_values *v,
                     ds_error *e)
 {
-    ds_asks asks = {0};
-    char text[DS_ASKS_TEXT];
-    for (; *first < v->channels->count && asks.count < DS_MAX_QUERIES; (*first)++) {
+    ds_query_layout queries = {0};
+    char text[DS_QUERY_TEXT];
+    for (; *first < v->channels->count && queries.count < DS_MAX_QUERIES; (*first)++) {
         if (v->channels->list[*first]->ops != 0) { /* 0: of a kind that is not known here */
-            asks.ask[asks.count++] = (ds_asked){.op = DS_QUERY_VALUE, .channel = (uint32_t)*first};
+            queries.query[queries.count++] =
+                (ds_placed_query){.op = DS_QUERY_VALUE, .channel = (uint32_t)*first};
         }
     }
-    if (ds_asks_make(&asks, v->channels, n, NULL, text) != 0) {
+    if (ds_query_layout_make(&queries, v->channels, n, NULL, text) != 0) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s", text);
     }
-    visit s = {v, &asks, 0};
-    const ds_pool_question q = {.count = 1, .x = x, .asks = &asks, .first = 1};
-    int rc = ds_pool_ask(pool, &q, keep, &s, e);
+    visit s = {v, &queries, 0};
+    const ds_pool_request q = {.count = 1, .x = x, .queries = &queries, .first = 1};
+    int rc = ds_pool_execute(pool, &q, keep, &s, e);
     return s.rc != 0 ? ds_no_memory(e) : rc;
 }
 

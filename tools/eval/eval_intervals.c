@@ -57,13 +57,13 @@ static int fill(ds_pool *pool, uint32_t channel, const double *x, matrix *j, ds_
 {
     const ds_pool_env *env = ds_pool_env_of(pool);
     const uint64_t n = j->n;
-    char text[DS_ASKS_TEXT];
-    ds_asks asks = {
+    char text[DS_QUERY_TEXT];
+    ds_query_layout queries = {
         .count = 2,
-        .ask = {{.op = DS_QUERY_VALUE, .channel = channel}, {.op = DS_QUERY_JV, .channel = channel}}};
+        .query = {{.op = DS_QUERY_VALUE, .channel = channel}, {.op = DS_QUERY_JV, .channel = channel}}};
     double *point = calloc(n, n * sizeof *point), *in = calloc(n, n * sizeof *in);
     int status = point == NULL || in == NULL ? ds_no_memory(e) : 0;
-    if (status == 0 && ds_asks_make(&asks, env->channels, n, NULL, text) != 0) {
+    if (status == 0 && ds_query_layout_make(&queries, env->channels, n, NULL, text) != 0) {
         status = ds_fail(e, DS_EXIT_PLUGIN, "%s", text);
     }
     for (uint64_t i = 0; status == 0 && i < n; i++) {
@@ -71,9 +71,9 @@ static int fill(ds_pool *pool, uint32_t channel, const double *x, matrix *j, ds_
         in[i * n + i] = env->upper[i] - env->lower[i];
     }
     if (status == 0) {
-        const ds_pool_question q = {.count = n, .x = point, .asks = &asks, .in = in, .first = 1};
-        j->product = asks.ask[1].out;
-        status = ds_pool_ask(pool, &q, keep, j, e);
+        const ds_pool_request q = {.count = n, .x = point, .queries = &queries, .in = in, .first = 1};
+        j->product = queries.query[1].out;
+        status = ds_pool_execute(pool, &q, keep, j, e);
     }
     free(point);
     free(in);

@@ -251,11 +251,11 @@ static int evaluate(batch *b, uint64_t rows_max, ds_error *e)
     const ds_sampler *s = b->s;
     const uint64_t all = rounded(s, b->set->count);
     ds_random r = ds_random_open(s->seed, b->set->stream, b->set->index);
-    ds_asks asks;
+    ds_query_layout queries;
     double *in = s->actions ? malloc(rows_max * sizeof *in) : NULL;
     int rc = s->actions && in == NULL ? ds_no_memory(e) : 0;
     if (s->actions) {
-        ds_score_question(&asks, b->n, s->baseline == DS_BASELINE_CENTER);
+        ds_score_query(&queries, b->n, s->baseline == DS_BASELINE_CENTER);
     }
     for (uint64_t i = 0; in != NULL && i < rows_max; i++) {
         in[i] = s->sigma;
@@ -267,14 +267,14 @@ static int evaluate(batch *b, uint64_t rows_max, ds_error *e)
         } else {
             draw_points(b, &r, rows);
         }
-        const ds_pool_question q = {.count = rows,
-                                    .x = b->x,
-                                    .want = (b->set->orders & DS_ORDER_FIRST) != 0 ? DS_WANT_GRAD : 0,
-                                    .asks = s->actions ? &asks : NULL,
-                                    .in = in,
-                                    .first = 1,
-                                    .key = b->key};
-        rc = ds_pool_ask(s->pool, &q, take, b, e);
+        const ds_pool_request q = {.count = rows,
+                                   .x = b->x,
+                                   .want = (b->set->orders & DS_ORDER_FIRST) != 0 ? DS_WANT_GRAD : 0,
+                                   .queries = s->actions ? &queries : NULL,
+                                   .in = in,
+                                   .first = 1,
+                                   .key = b->key};
+        rc = ds_pool_execute(s->pool, &q, take, b, e);
     }
     free(in);
     return rc;
@@ -325,9 +325,9 @@ static int take_loss(void *ctx, uint64_t i, const ds_answer *a, const double *gr
 int ds_sample_center(const ds_sampler *s, double *loss, char message[DS_SAMPLE_MESSAGE], ds_error *e)
 {
     const uint64_t none = 0; /* without noise */
-    const ds_pool_question q = {.count = 1, .x = s->x, .first = 1, .key = &none};
+    const ds_pool_request q = {.count = 1, .x = s->x, .first = 1, .key = &none};
     center c = {loss, message};
     *loss = NAN;
     message[0] = '\0';
-    return ds_pool_ask(s->pool, &q, take_loss, &c, e);
+    return ds_pool_execute(s->pool, &q, take_loss, &c, e);
 }

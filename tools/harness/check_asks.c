@@ -38,7 +38,7 @@ int ds_check_asks_offer(ds_check_watch *w)
         describe(&entry[RESIDUAL], "residual", DS_CHANNEL_RESIDUAL, m,
                  DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV));
     }
-    if (entry == NULL || ds_channels_take("the kit", entry, CHANNELS, &w->channels, &e) != 0) {
+    if (entry == NULL || ds_channels_receive("the kit", entry, CHANNELS, &w->channels, &e) != 0) {
         ds_check_fail(w->c, "out of memory");
         ds_channels_clear(&w->channels);
         return 0;
@@ -73,7 +73,7 @@ static int finite_rows(ds_check_watch *w, uint64_t i, const char *name, const do
 }
 
 /* The strides of query i, which matter where there are several rows. */
-static int sound_strides(ds_check_watch *w, const ds_request *b, uint64_t i, const ds_asked *a)
+static int sound_strides(ds_check_watch *w, const ds_request *b, uint64_t i, const ds_placed_query *a)
 {
     const ds_query *q = &b->query[i];
     const ds_reply *r = &b->reply[i];
@@ -88,7 +88,7 @@ static int sound_strides(ds_check_watch *w, const ds_request *b, uint64_t i, con
 }
 
 /* The numbers of query i, whose channel and operation are sound. */
-static int sound_numbers(ds_check_watch *w, const ds_request *b, uint64_t i, const ds_asked *a)
+static int sound_numbers(ds_check_watch *w, const ds_request *b, uint64_t i, const ds_placed_query *a)
 {
     const ds_query *q = &b->query[i];
     const ds_reply *r = &b->reply[i];
@@ -118,24 +118,24 @@ static int take_list(ds_check_watch *w, const ds_request *b)
         if (q->w != NULL && q->op != DS_QUERY_HV) {
             return breach(w, i, "has weights w, which are for DS_QUERY_HV alone");
         }
-        w->asks.ask[i] = (ds_asked){.op = q->op, .channel = q->channel, .weighted = q->w != NULL};
+        w->queries.query[i] = (ds_placed_query){.op = q->op, .channel = q->channel, .weighted = q->w != NULL};
     }
-    w->asks.count = (uint32_t)b->rows.queries;
+    w->queries.count = (uint32_t)b->rows.queries;
     return 1;
 }
 
 int ds_check_asks_sound(ds_check_watch *w, const ds_request *b)
 {
-    char text[DS_ASKS_TEXT];
+    char text[DS_QUERY_TEXT];
     uint32_t place[DS_MAX_QUERIES];
-    memset(&w->asks, 0, sizeof w->asks);
+    memset(&w->queries, 0, sizeof w->queries);
     if (b->rows.queries == 0) {
         return 1;
     }
     if (!take_list(w, b)) {
         return 0;
     }
-    if (ds_asks_make(&w->asks, &w->channels, w->s->n, place, text) != 0) {
+    if (ds_query_layout_make(&w->queries, &w->channels, w->s->n, place, text) != 0) {
         ds_check_breach(w, "a request asks for what it cannot get: %s", text);
         ds_check_advise(w,
                         "ask for what DS_CAN(op) in ds_channel.ops lists, once in a request; another product "
@@ -143,7 +143,7 @@ int ds_check_asks_sound(ds_check_watch *w, const ds_request *b)
         return 0;
     }
     for (uint64_t i = 0; i < b->rows.queries; i++) {
-        if (!sound_numbers(w, b, i, &w->asks.ask[place[i]])) {
+        if (!sound_numbers(w, b, i, &w->queries.query[place[i]])) {
             return 0;
         }
     }

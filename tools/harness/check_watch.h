@@ -67,7 +67,7 @@ typedef struct ds_check_watch {
     ds_channels channels;        /* none where the search has no residuals */
     ds_objective_channels table; /* of them */
     ds_objective_files files;
-    ds_asks asks; /* of the batch in hand */
+    ds_query_layout queries; /* of the batch in hand */
     ds_check *c;
     const char *name;
     ds_check_search *s;

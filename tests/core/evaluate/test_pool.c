@@ -437,7 +437,7 @@ static void calls_were(const char *want)
 typedef struct tabled {
     uint64_t count, rows;
     const double *x, *in;
-    const ds_asks *asks;
+    const ds_query_layout *queries;
     uint32_t want;
 } tabled;
 
@@ -451,7 +451,7 @@ static int look(void *ctx, uint64_t i, const ds_answer *a, const double *grad, c
     for (int k = 0; k < N; k++) {
         loss += x[k] * x[k];
         assert_true((grad != NULL) == (t->want != 0) && (grad == NULL || grad[k] == 2 * x[k]));
-        assert_true((out != NULL) == (t->asks != NULL));
+        assert_true((out != NULL) == (t->queries != NULL));
         assert_true(out == NULL || (answers[k] == x[k] && answers[N + k] == t->in[i * N + k]));
     }
     assert_true(a->outcome == DS_EVAL_OK && a->loss == loss && a->cost_steps == 1);
@@ -483,25 +483,25 @@ static void test_shares(void **state)
     (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         ds_error e = {0, ""};
-        char text[DS_ASKS_TEXT];
+        char text[DS_QUERY_TEXT];
         ds_pool *p = open_counted(cases[c].settings, cases[c].jobs, cases[c].isolation);
-        ds_asks asks = {.count = 2, .ask = {{.op = DS_QUERY_VALUE}, {.op = DS_QUERY_JV}}};
-        assert_int_equal(ds_asks_make(&asks, ds_pool_env_of(p)->channels, N, NULL, text), 0);
-        assert_true(asks.in == N && asks.out == 2 * N);
+        ds_query_layout queries = {.count = 2, .query = {{.op = DS_QUERY_VALUE}, {.op = DS_QUERY_JV}}};
+        assert_int_equal(ds_query_layout_make(&queries, ds_pool_env_of(p)->channels, N, NULL, text), 0);
+        assert_true(queries.in == N && queries.out == 2 * N);
         for (int variant = 0; variant < 4; variant++) {
-            const int queries = variant % 2;
+            const int with_queries = variant % 2;
             tabled t = {.count = cases[c].count,
                         .x = x,
                         .in = in,
-                        .asks = queries ? &asks : NULL,
+                        .queries = with_queries ? &queries : NULL,
                         .want = variant < 2 ? 0 : DS_WANT_GRAD};
-            const ds_pool_question q = {.count = t.count,
-                                        .x = x,
-                                        .want = t.want,
-                                        .asks = t.asks,
-                                        .in = queries ? in : NULL,
-                                        .first = 1};
-            assert_int_equal(ds_pool_ask(p, &q, look, &t, &e), 0);
+            const ds_pool_request q = {.count = t.count,
+                                       .x = x,
+                                       .want = t.want,
+                                       .queries = t.queries,
+                                       .in = with_queries ? in : NULL,
+                                       .first = 1};
+            assert_int_equal(ds_pool_execute(p, &q, look, &t, &e), 0);
             assert_int_equal(t.rows, t.count);
             calls_were(cases[c].calls);
         }

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "plugin/inquiry.h"
+#include "plugin/query.h"
 
 enum {
     VALUE = DS_CAN(DS_QUERY_VALUE),
@@ -74,7 +74,7 @@ static int good_plan(void **state)
 static void take(ds_channels *c)
 {
     ds_error e = {0};
-    if (ds_channels_ask("toy", &table, NULL, c, &e) != 0) {
+    if (ds_channels_read("toy", &table, NULL, c, &e) != 0) {
         fail_msg("%s", e.text);
     }
 }
@@ -84,7 +84,7 @@ static void refused(const char *text)
 {
     ds_channels c;
     ds_error e = {0};
-    if (ds_channels_ask("toy", &table, NULL, &c, &e) == 0 || strstr(e.text, text) == NULL ||
+    if (ds_channels_read("toy", &table, NULL, &c, &e) == 0 || strstr(e.text, text) == NULL ||
         strncmp(e.text, "toy: ", 5) != 0) {
         fail_msg("'%s' without '%s'", e.text, text);
     }
@@ -234,7 +234,7 @@ static void takes_entries(void **state)
     ds_channel_entry *entry = malloc(c.count * sizeof *entry);
     memcpy(entry, c.entry, c.count * sizeof *entry);
     entry[1].c.name = (const char *)8; /* an address of the other process */
-    assert_int_equal(ds_channels_take("toy", entry, c.count, &d, &e), 0);
+    assert_int_equal(ds_channels_receive("toy", entry, c.count, &d, &e), 0);
     assert_string_equal(d.list[1]->name, "limit");
     assert_true(ds_channels_equal(&c, &d));
     d.entry[2].c.shape[1]++;
@@ -248,61 +248,61 @@ static void takes_entries(void **state)
     memset(entry[2].name, 'a', sizeof entry[2].name);
     memset(entry[2].doc, 'a', sizeof entry[2].doc);
     entry[3].c.shape[0] = 0;
-    assert_int_not_equal(ds_channels_take("toy", entry, c.count, &d, &e), 0);
+    assert_int_not_equal(ds_channels_receive("toy", entry, c.count, &d, &e), 0);
     assert_non_null(strstr(e.text, "channel 3 has no shape"));
     assert_int_equal(strlen(d.entry[2].name), DS_MAX_NAME);
     ds_channels_clear(&d);
     entry = malloc(c.count * sizeof *entry);
     memcpy(entry, c.entry, c.count * sizeof *entry);
     memcpy(entry[3].unit, "\xff", 2);
-    assert_int_not_equal(ds_channels_take("toy", entry, c.count, &d, &e), 0);
+    assert_int_not_equal(ds_channels_receive("toy", entry, c.count, &d, &e), 0);
     assert_non_null(strstr(e.text, "channel 3 has a unit or a sentence"));
     ds_channels_clear(&d);
     ds_channels_clear(&c);
-    assert_int_equal(ds_channels_take("toy", NULL, 0, &d, &e), 0);
+    assert_int_equal(ds_channels_receive("toy", NULL, 0, &d, &e), 0);
     assert_int_equal(d.count, 0);
 }
 
 /* ---- questions ---- */
 
-static ds_asked ask_for(uint32_t op, uint32_t channel, uint32_t weighted)
+static ds_placed_query ask_for(uint32_t op, uint32_t channel, uint32_t weighted)
 {
-    return (ds_asked){.op = op, .channel = channel, .weighted = weighted};
+    return (ds_placed_query){.op = op, .channel = channel, .weighted = weighted};
 }
 
 static void lays_out_questions(void **state)
 {
-    char text[DS_ASKS_TEXT];
+    char text[DS_QUERY_TEXT];
     uint32_t place[DS_MAX_QUERIES];
     ds_channels c;
     (void)state;
     take(&c);
-    ds_asks a = {.count = 4,
-                 .ask = {ask_for(DS_QUERY_VALUE, 3, 0), ask_for(DS_QUERY_HV, 1, 1),
-                         ask_for(DS_QUERY_VALUE, 2, 0), ask_for(DS_QUERY_VALUE, 0, 0)}};
-    assert_int_equal(ds_asks_make(&a, &c, N, place, text), 0);
+    ds_query_layout a = {.count = 4,
+                         .query = {ask_for(DS_QUERY_VALUE, 3, 0), ask_for(DS_QUERY_HV, 1, 1),
+                                   ask_for(DS_QUERY_VALUE, 2, 0), ask_for(DS_QUERY_VALUE, 0, 0)}};
+    assert_int_equal(ds_query_layout_make(&a, &c, N, place, text), 0);
     assert_true(a.count == 4 && a.product == 1);
     const uint32_t expected[] = {0, 3, 1, 2}; /* the product goes to the end */
     assert_memory_equal(place, expected, sizeof expected);
-    assert_true(a.ask[0].channel == 3 && a.ask[1].channel == 2 && a.ask[2].channel == 0 &&
-                a.ask[3].op == DS_QUERY_HV);
+    assert_true(a.query[0].channel == 3 && a.query[1].channel == 2 && a.query[2].channel == 0 &&
+                a.query[3].op == DS_QUERY_HV);
     /* 7 bytes take a word, 9 floats five, 5 doubles five, and H v four. */
-    assert_true(a.ask[0].out == 0 && a.ask[0].bytes == 7 && a.ask[0].elements == 7);
-    assert_true(a.ask[1].out == 1 && a.ask[1].bytes == 36 && a.ask[1].elements == 9);
-    assert_true(a.ask[2].out == 6 && a.ask[2].bytes == 40);
-    assert_true(a.ask[3].out == 11 && a.ask[3].bytes == 8 * N && a.ask[3].elements == N);
+    assert_true(a.query[0].out == 0 && a.query[0].bytes == 7 && a.query[0].elements == 7);
+    assert_true(a.query[1].out == 1 && a.query[1].bytes == 36 && a.query[1].elements == 9);
+    assert_true(a.query[2].out == 6 && a.query[2].bytes == 40);
+    assert_true(a.query[3].out == 11 && a.query[3].bytes == 8 * N && a.query[3].elements == N);
     assert_true(a.values == 11 && a.out == 15);
-    assert_true(a.ask[3].v == 0 && a.ask[3].v_count == N && a.ask[3].w == N && a.ask[3].w_count == 1);
+    assert_true(a.query[3].v == 0 && a.query[3].v_count == N && a.query[3].w == N && a.query[3].w_count == 1);
     assert_int_equal(a.in, N + 1);
 
-    a = (ds_asks){.count = 1, .ask = {ask_for(DS_QUERY_JTV, 0, 0)}};
-    assert_int_equal(ds_asks_make(&a, &c, N, NULL, text), 0);
-    assert_true(a.in == 5 && a.out == N && a.values == 0 && a.product == 1 && a.ask[0].v_count == 5);
-    a = (ds_asks){.count = 2, .ask = {ask_for(DS_QUERY_JV, 0, 0), ask_for(DS_QUERY_VALUE, 0, 0)}};
-    assert_int_equal(ds_asks_make(&a, &c, N, place, text), 0);
+    a = (ds_query_layout){.count = 1, .query = {ask_for(DS_QUERY_JTV, 0, 0)}};
+    assert_int_equal(ds_query_layout_make(&a, &c, N, NULL, text), 0);
+    assert_true(a.in == 5 && a.out == N && a.values == 0 && a.product == 1 && a.query[0].v_count == 5);
+    a = (ds_query_layout){.count = 2, .query = {ask_for(DS_QUERY_JV, 0, 0), ask_for(DS_QUERY_VALUE, 0, 0)}};
+    assert_int_equal(ds_query_layout_make(&a, &c, N, place, text), 0);
     assert_true(place[0] == 1 && place[1] == 0 && a.in == N && a.values == 5 && a.out == 10);
-    a = (ds_asks){.count = 0};
-    assert_int_equal(ds_asks_make(&a, &c, N, place, text), 0);
+    a = (ds_query_layout){.count = 0};
+    assert_int_equal(ds_query_layout_make(&a, &c, N, place, text), 0);
     assert_true(a.in == 0 && a.out == 0 && a.product == 0);
     ds_channels_clear(&c);
 }
@@ -310,7 +310,7 @@ static void lays_out_questions(void **state)
 static void refuses_questions(void **state)
 {
     const struct {
-        ds_asked ask[2];
+        ds_placed_query query[2];
         const char *text;
     } cases[] = {
         {{ask_for(DS_QUERY_VALUE, 5, 0)}, "the environment has no such channel"},
@@ -320,14 +320,14 @@ static void refuses_questions(void **state)
         {{ask_for(64 + DS_QUERY_VALUE, 0, 0)}, "it does not offer that"},
         {{ask_for(DS_QUERY_VALUE, 0, 0), ask_for(DS_QUERY_VALUE, 0, 0)}, "it is asked twice"},
         {{ask_for(DS_QUERY_JTV, 0, 0), ask_for(DS_QUERY_JV, 1, 0)}, "it is a second product in one row"}};
-    char text[DS_ASKS_TEXT];
+    char text[DS_QUERY_TEXT];
     ds_channels c;
     (void)state;
     take(&c);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        ds_asks a = {.count = i < 5 ? 1 : 2, .ask = {cases[i].ask[0], cases[i].ask[1]}};
+        ds_query_layout a = {.count = i < 5 ? 1 : 2, .query = {cases[i].query[0], cases[i].query[1]}};
         text[0] = '\0';
-        assert_int_equal(ds_asks_make(&a, &c, N, NULL, text), -1);
+        assert_int_equal(ds_query_layout_make(&a, &c, N, NULL, text), -1);
         if (strstr(text, cases[i].text) == NULL) {
             fail_msg("'%s' without '%s'", text, cases[i].text);
         }
@@ -338,27 +338,27 @@ static void refuses_questions(void **state)
 /* The room is enough for all values and any product. */
 static void has_room(void **state)
 {
-    char text[DS_ASKS_TEXT];
+    char text[DS_QUERY_TEXT];
     ds_channels c;
     uint64_t in, out;
     (void)state;
     take(&c);
     for (uint64_t n = 1; n < 100; n += 9) {
-        ds_asks_room(&c, n, &in, &out);
+        ds_query_layout_room(&c, n, &in, &out);
         for (uint32_t k = 0; k < c.count; k++) {
             for (uint32_t op = DS_QUERY_JV; op <= DS_QUERY_HV; op++) {
-                ds_asks a = {.count = 6, .ask = {ask_for(op, k, op == DS_QUERY_HV)}};
+                ds_query_layout a = {.count = 6, .query = {ask_for(op, k, op == DS_QUERY_HV)}};
                 for (uint32_t i = 0; i < 5; i++) {
-                    a.ask[i + 1] = ask_for(DS_QUERY_VALUE, i, 0);
+                    a.query[i + 1] = ask_for(DS_QUERY_VALUE, i, 0);
                 }
-                if (ds_asks_make(&a, &c, n, NULL, text) == 0) {
+                if (ds_query_layout_make(&a, &c, n, NULL, text) == 0) {
                     assert_true(a.in <= in && a.out <= out);
                 }
             }
         }
     }
     ds_channels none = {0};
-    ds_asks_room(&none, 3, &in, &out);
+    ds_query_layout_room(&none, 3, &in, &out);
     assert_true(in == 0 && out == 0);
     ds_channels_clear(&c);
 }
@@ -371,7 +371,7 @@ enum { KINDS = 3 };
 
 typedef struct answered {
     ds_channels c;
-    ds_asks asks;
+    ds_query_layout queries;
     double in[8], out[20];
     uint32_t kind[DS_MAX_QUERIES * KINDS]; /* that of query i is number i KINDS, as in a table of rows */
     ds_answer answer;
@@ -379,23 +379,23 @@ typedef struct answered {
 
 static void *place_of(answered *t, uint32_t i)
 {
-    return t->out + t->asks.ask[i].out;
+    return t->out + t->queries.query[i].out;
 }
 
 static void open_answered(answered *t)
 {
-    char text[DS_ASKS_TEXT];
+    char text[DS_QUERY_TEXT];
     memset(t, 0, sizeof *t);
     take(&t->c);
-    t->asks.count = 5;
+    t->queries.count = 5;
     for (uint32_t i = 0; i < 4; i++) {
-        t->asks.ask[i] = ask_for(DS_QUERY_VALUE, i, 0);
+        t->queries.query[i] = ask_for(DS_QUERY_VALUE, i, 0);
     }
-    t->asks.ask[4] = ask_for(DS_QUERY_JTV, 0, 0);
-    assert_int_equal(ds_asks_make(&t->asks, &t->c, N, NULL, text), 0);
-    assert_true(t->asks.out <= 20 && t->asks.in <= 8);
-    for (uint32_t i = 0; i < t->asks.count; i++) {
-        memset(place_of(t, i), 0x3f, t->asks.ask[i].bytes);
+    t->queries.query[4] = ask_for(DS_QUERY_JTV, 0, 0);
+    assert_int_equal(ds_query_layout_make(&t->queries, &t->c, N, NULL, text), 0);
+    assert_true(t->queries.out <= 20 && t->queries.in <= 8);
+    for (uint32_t i = 0; i < t->queries.count; i++) {
+        memset(place_of(t, i), 0x3f, t->queries.query[i].bytes);
         t->kind[i * KINDS + 1] = DS_GRAD_SMOOTHED; /* of another row */
     }
     t->kind[4 * KINDS] = DS_GRAD_ADJOINT;
@@ -404,15 +404,15 @@ static void open_answered(answered *t)
 
 static void check(answered *t)
 {
-    const ds_inquiry q = {&t->asks, t->in, t->out};
-    ds_inquiry_check(&t->c, &q, t->kind, KINDS, &t->answer);
+    const ds_query_io q = {&t->queries, t->in, t->out};
+    ds_query_check(&t->c, &q, t->kind, KINDS, &t->answer);
 }
 
 /* Looks at the answer: `outcome`, a message with `text`, and what is zero. */
 static void becomes(answered *t, uint32_t outcome, const char *text)
 {
     static const double zero[20];
-    uint64_t values = t->asks.values, all = t->asks.out;
+    uint64_t values = t->queries.values, all = t->queries.out;
     check(t);
     if (t->answer.outcome != outcome || strstr(t->answer.message, text) == NULL) {
         fail_msg("%u '%s' without '%s'", t->answer.outcome, t->answer.message, text);
@@ -432,7 +432,7 @@ static void vets_answers(void **state)
     open_answered(&t);
     becomes(&t, DS_EVAL_OK, "");
     open_answered(&t);
-    memset(place_of(&t, 3), 0xff, t.asks.ask[3].bytes); /* bytes are always numbers */
+    memset(place_of(&t, 3), 0xff, t.queries.query[3].bytes); /* bytes are always numbers */
     becomes(&t, DS_EVAL_OK, "");
     open_answered(&t);
     ((double *)place_of(&t, 0))[4] = NAN;

@@ -575,7 +575,7 @@ typedef struct row_table {
     double x[ROWS * X_STRIDE], grad[ROWS * GRAD_STRIDE], in[ROWS * ROOM];
     uint64_t key[ROWS], out[ROWS * ROOM];
     ds_answer answer[ROWS], *list[ROWS];
-    ds_asks asks;
+    ds_query_layout queries;
     ds_env_rows t;
 } row_table;
 
@@ -720,19 +720,19 @@ static void table_sizes(void **state)
 
 static void make_queries(row_table *t, const ds_env *env, uint32_t op, uint32_t want)
 {
-    char text[DS_ASKS_TEXT];
+    char text[DS_QUERY_TEXT];
     make_table(t, want);
-    t->asks = (ds_asks){.count = 3,
-                        .ask = {{.op = DS_QUERY_VALUE, .channel = PHOTO},
-                                {.op = DS_QUERY_VALUE, .channel = ERROR},
-                                {.op = op, .channel = ERROR, .weighted = op == DS_QUERY_HV}}};
-    assert_int_equal(ds_asks_make(&t->asks, &env->channels, plan.n, NULL, text), 0);
-    assert_true(t->asks.in < ROOM && t->asks.out < ROOM);
+    t->queries = (ds_query_layout){.count = 3,
+                                   .query = {{.op = DS_QUERY_VALUE, .channel = PHOTO},
+                                             {.op = DS_QUERY_VALUE, .channel = ERROR},
+                                             {.op = op, .channel = ERROR, .weighted = op == DS_QUERY_HV}}};
+    assert_int_equal(ds_query_layout_make(&t->queries, &env->channels, plan.n, NULL, text), 0);
+    assert_true(t->queries.in < ROOM && t->queries.out < ROOM);
     for (uint64_t i = 0; i < (uint64_t)ROWS * ROOM; i++) {
-        t->in[i] = i % ROOM < t->asks.in ? (double)i : (double)NAN;
+        t->in[i] = i % ROOM < t->queries.in ? (double)i : (double)NAN;
         memcpy(&t->out[i], &(double){GAP}, sizeof(double));
     }
-    t->t.asks = &t->asks;
+    t->t.queries = &t->queries;
     t->t.in = t->in;
     t->t.out = t->out;
     t->t.in_stride = t->t.out_stride = ROOM;
@@ -743,7 +743,7 @@ static const double *numbers_of(const row_table *t, uint64_t k, uint64_t from)
 {
     const double *out = (const double *)(const void *)(t->out + k * ROOM);
     for (uint64_t i = from; i < ROOM; i++) {
-        assert_true(out[i] == (i < t->asks.out ? 0 : GAP));
+        assert_true(out[i] == (i < t->queries.out ? 0 : GAP));
     }
     return out;
 }
@@ -751,8 +751,9 @@ static const double *numbers_of(const row_table *t, uint64_t k, uint64_t from)
 /* Are the queries of row k answered as they would be alone? The product follows the values. */
 static void queries_are_good(const row_table *t, uint64_t k)
 {
-    const ds_asked *photo = &t->asks.ask[0], *error = &t->asks.ask[1], *product = &t->asks.ask[2];
-    const double *out = numbers_of(t, k, t->asks.out), *in = t->in + k * ROOM, x = t->x[k * X_STRIDE];
+    const ds_placed_query *photo = &t->queries.query[0], *error = &t->queries.query[1],
+                          *product = &t->queries.query[2];
+    const double *out = numbers_of(t, k, t->queries.out), *in = t->in + k * ROOM, x = t->x[k * X_STRIDE];
     const double *w = product->w_count > 0 ? in + product->w : in + product->v;
     float last;
     memcpy(&last, (const char *)(out + photo->out) + 2 * sizeof last, sizeof last);
@@ -799,8 +800,8 @@ static void queries_in_tables(void **state)
                 }
                 row_has_failed(&t, k, cases[c].outcome, cases[c].text);
                 const int values = cases[c].outcome == DS_EVAL_BAD_GRAD; /* these count */
-                const double *out = numbers_of(&t, k, values ? t.asks.values : 0);
-                assert_true(!values || out[t.asks.ask[1].out] == t.x[k * X_STRIDE] + 10);
+                const double *out = numbers_of(&t, k, values ? t.queries.values : 0);
+                assert_true(!values || out[t.queries.query[1].out] == t.x[k * X_STRIDE] + 10);
                 assert_int_equal(t.answer[k].product_kind, DS_GRAD_NONE);
             }
         }
@@ -1109,7 +1110,7 @@ static void asked(int status, const char *text)
     module.env.get_extension = offer;
     ds_env *env = open_env();
     assert_null(env->variables);
-    assert_int_equal(ds_env_ask_variables(env, &e), status);
+    assert_int_equal(ds_env_read_variables(env, &e), status);
     if (strcmp(e.text, text) != 0) {
         fail_msg("'%s' instead of '%s'", e.text, text);
     }

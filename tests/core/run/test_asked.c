@@ -48,7 +48,7 @@ static int make_channels(void **state)
         entry[i].c.upper = INFINITY;
         snprintf(entry[i].name, sizeof entry[i].name, "c%d", i);
     }
-    return ds_channels_take("toy", entry, CHANNELS, &channels, &e);
+    return ds_channels_receive("toy", entry, CHANNELS, &channels, &e);
 }
 
 static int clear_channels(void **state)
@@ -142,16 +142,17 @@ static void packs_and_hands_out(void **state)
     make_questions(&q);
     assert_int_equal(read_request(&q, text), 0);
     assert_int_equal(ds_asked_open(&rows, &q.read, &channels, N, text), 0);
-    assert_true(rows.asks.count == 3 && rows.asks.in == N + 1 && rows.asks.product == 1);
-    assert_true(rows.asks.values == 3 + RESIDUALS && rows.asks.out == 3 + RESIDUALS + N);
+    assert_true(rows.queries.count == 3 && rows.queries.in == N + 1 && rows.queries.product == 1);
+    assert_true(rows.queries.values == 3 + RESIDUALS && rows.queries.out == 3 + RESIDUALS + N);
     for (int r = 0; r < ROWS; r++) {
         const double *in = rows.in + r * (N + 1);
         assert_true(in[0] == 10 + r * N && in[N - 1] == 10 + r * N + N - 1 && in[N] == 100 + r);
-        unsigned char *out = (unsigned char *)(rows.out + r * rows.asks.out);
+        unsigned char *out = (unsigned char *)(rows.out + r * rows.queries.out);
         float pixel = (float)(7 + r);
-        memset(out, 0, rows.asks.out * 8);
+        memset(out, 0, rows.queries.out * 8);
         memcpy(out + (PIXELS - 1) * sizeof pixel, &pixel, sizeof pixel);
-        double *residual = (double *)(void *)(out + 8 * rows.asks.ask[1].out), *hv = residual + RESIDUALS;
+        double *residual = (double *)(void *)(out + 8 * rows.queries.query[1].out),
+               *hv = residual + RESIDUALS;
         residual[RESIDUALS - 1] = 50 + r;
         hv[1] = 60 + r;
     }
@@ -289,8 +290,8 @@ static void takes_one_row(void **state)
     assert_int_equal(read_request(&q, text), 0);
     assert_int_equal(ds_asked_open(&rows, &q.read, &channels, N, text), 0);
     assert_true(rows.in[0] == 10 && rows.in[N] == 100);
-    memset(rows.out, 0, rows.asks.out * sizeof *rows.out);
-    rows.out[rows.asks.ask[2].out] = 8;
+    memset(rows.out, 0, rows.queries.out * sizeof *rows.out);
+    rows.out[rows.queries.query[2].out] = 8;
     ds_asked_answer(&rows, &q.read, 1, DS_GRAD_ADJOINT);
     assert_true(number_at(q.hv, 0) == 8 && q.kind[1][0] == DS_GRAD_ADJOINT && q.kind[1][1] == 0x7f7f7f7fu);
     ds_asked_close(&rows);
@@ -309,7 +310,7 @@ static void asks_nothing(void **state)
     q.results.reply = NULL;
     assert_int_equal(read_request(&q, text), 0);
     assert_int_equal(ds_asked_open(&rows, &q.read, &channels, N, text), 0);
-    assert_true(rows.asks.count == 0 && rows.in == NULL && rows.out == NULL);
+    assert_true(rows.queries.count == 0 && rows.in == NULL && rows.out == NULL);
     ds_asked_answer(&rows, &q.read, 2, DS_GRAD_NONE);
     ds_asked_close(&rows);
     ds_extra extra = ds_asked_extra(&channels, NULL, NULL, NULL, 0, room);
@@ -427,21 +428,21 @@ static void closes_gaps(void **state)
 /* ---- the record ---- */
 
 /* Writes questions and reads them again. */
-static ds_extra round_trip(const ds_asks *asks, const double *in, const double *out, uint64_t noise,
-                           double *room)
+static ds_extra round_trip(const ds_query_layout *queries, const double *in, const double *out,
+                           uint64_t noise, double *room)
 {
-    ds_asks again;
+    ds_query_layout again;
     const double *read;
     uint64_t group;
-    ds_extra extra = ds_asked_extra(&channels, asks, in, out, noise, room);
+    ds_extra extra = ds_asked_extra(&channels, queries, in, out, noise, room);
     assert_true(extra.asked_count + extra.answered_count <= ds_asked_room(&channels, N));
     assert_int_equal(ds_asked_read(&extra, &channels, N, &again, &read, &group), 0);
     assert_true(group == noise && ds_asked_noise(&extra) == noise);
-    assert_true(again.count == asks->count && again.in == asks->in && again.out == asks->out &&
-                again.values == asks->values);
-    assert_memory_equal(again.ask, asks->ask, asks->count * sizeof asks->ask[0]);
-    if (asks->in > 0) {
-        assert_memory_equal(read, in, asks->in * sizeof *in);
+    assert_true(again.count == queries->count && again.in == queries->in && again.out == queries->out &&
+                again.values == queries->values);
+    assert_memory_equal(again.query, queries->query, queries->count * sizeof queries->query[0]);
+    if (queries->in > 0) {
+        assert_memory_equal(read, in, queries->in * sizeof *in);
     }
     return extra;
 }
@@ -450,25 +451,25 @@ static void is_read_as_written(void **state)
 {
     const uint64_t groups[] = {0, 1, UINT32_MAX, (uint64_t)UINT32_MAX + 1, UINT64_MAX, 0x123456789abcdef0};
     double room[ROOM], out[ROOM] = {0}, in[ROOM];
-    char text[DS_ASKS_TEXT];
+    char text[DS_QUERY_TEXT];
     (void)state;
     for (int i = 0; i < ROOM; i++) {
         in[i] = 0.5 + i;
     }
     for (size_t k = 0; k < sizeof groups / sizeof groups[0]; k++) {
-        ds_asks mixed = {.count = 3,
-                         .ask = {{.op = DS_QUERY_VALUE, .channel = PHOTO},
-                                 {.op = DS_QUERY_HV, .channel = LOSS, .weighted = 1},
-                                 {.op = DS_QUERY_VALUE, .channel = ERROR}}};
-        assert_int_equal(ds_asks_make(&mixed, &channels, N, NULL, text), 0);
+        ds_query_layout mixed = {.count = 3,
+                                 .query = {{.op = DS_QUERY_VALUE, .channel = PHOTO},
+                                           {.op = DS_QUERY_HV, .channel = LOSS, .weighted = 1},
+                                           {.op = DS_QUERY_VALUE, .channel = ERROR}}};
+        assert_int_equal(ds_query_layout_make(&mixed, &channels, N, NULL, text), 0);
         ds_extra e = round_trip(&mixed, in, out, groups[k], room);
         assert_true(e.kind == DS_ASKED_LIST && e.answered == out && e.answered_count == mixed.values &&
                     e.head == 3 + 3 * 3);
-        ds_asks loss = {.count = 1, .ask = {{.op = DS_QUERY_VALUE, .channel = LOSS}}};
-        assert_int_equal(ds_asks_make(&loss, &channels, N, NULL, text), 0);
+        ds_query_layout loss = {.count = 1, .query = {{.op = DS_QUERY_VALUE, .channel = LOSS}}};
+        assert_int_equal(ds_query_layout_make(&loss, &channels, N, NULL, text), 0);
         e = round_trip(&loss, NULL, out, groups[k], room);
         assert_true(e.kind == DS_ASKED_LIST && e.answered_count == 1);
-        ds_asks none = {.count = 0};
+        ds_query_layout none = {.count = 0};
         e = round_trip(&none, NULL, NULL, groups[k], room);
         assert_true(e.kind == (groups[k] != 0 ? DS_ASKED_LIST : 0) && e.answered == NULL);
     }
@@ -480,11 +481,11 @@ static void writes_residuals_as_ever(void **state)
     double room[ROOM], out[ROOM] = {0};
     const double in[] = {1, 2, 3, 4};
     const uint64_t numbers[] = {0, 0, N, RESIDUALS};
-    char text[DS_ASKS_TEXT];
+    char text[DS_QUERY_TEXT];
     (void)state;
     for (uint32_t op = DS_QUERY_VALUE; op <= DS_QUERY_JTV; op++) {
-        ds_asks a = {.count = 1, .ask = {{.op = op, .channel = ERROR}}};
-        assert_int_equal(ds_asks_make(&a, &channels, N, NULL, text), 0);
+        ds_query_layout a = {.count = 1, .query = {{.op = op, .channel = ERROR}}};
+        assert_int_equal(ds_query_layout_make(&a, &channels, N, NULL, text), 0);
         ds_extra e = round_trip(&a, in, out, 0, room);
         assert_true(e.kind == op && e.asked_count == numbers[op] && e.head == 0);
         assert_true(e.asked == (op == DS_QUERY_VALUE ? NULL : in));
@@ -500,7 +501,7 @@ static void survives_records(void **state)
 {
     static const double odd[] = {0,   1,       2, 3, 4, 16, 17, 255, 256, -1, 0.5, 1e300, 9007199254740993.0,
                                  NAN, INFINITY};
-    ds_asks asks;
+    ds_query_layout queries;
     const double *in;
     uint64_t noise;
     ds_random r = ds_random_open(1, "records", 0);
@@ -508,16 +509,16 @@ static void survives_records(void **state)
     (void)state;
     double two[] = {0, 0, 1, DS_QUERY_JV, PHOTO, 0, 1, 2, 3};
     ds_extra other = {.kind = DS_ASKED_LIST, .asked = two, .asked_count = 9};
-    assert_int_equal(ds_asked_read(&other, &channels, N, &asks, &in, &noise), -1); /* no J v of pixels */
+    assert_int_equal(ds_asked_read(&other, &channels, N, &queries, &in, &noise), -1); /* no J v of pixels */
     two[4] = ERROR;
-    assert_int_equal(ds_asked_read(&other, &channels, N, &asks, &in, &noise), 0);
-    assert_true(in == two + 6 && asks.in == N);
-    assert_int_equal(ds_asked_read(&other, &channels, N + 1, &asks, &in, &noise),
+    assert_int_equal(ds_asked_read(&other, &channels, N, &queries, &in, &noise), 0);
+    assert_true(in == two + 6 && queries.in == N);
+    assert_int_equal(ds_asked_read(&other, &channels, N + 1, &queries, &in, &noise),
                      -1); /* v of another length */
     ds_channels none = {0};
-    assert_int_equal(ds_asked_read(&other, &none, N, &asks, &in, &noise), -1);
+    assert_int_equal(ds_asked_read(&other, &none, N, &queries, &in, &noise), -1);
     ds_extra plain = {.kind = DS_QUERY_VALUE};
-    assert_int_equal(ds_asked_read(&plain, &none, N, &asks, &in, &noise), -1);
+    assert_int_equal(ds_asked_read(&plain, &none, N, &queries, &in, &noise), -1);
     for (int k = 0; k < 200000; k++) {
         double asked[12];
         uint64_t count = ds_random_below(&r, 13);
@@ -527,10 +528,10 @@ static void survives_records(void **state)
         double *exact = malloc(count * sizeof *exact + 1); /* a tool for memory sees what is read behind it */
         memcpy(exact, asked, count * sizeof *exact);
         ds_extra e = {.kind = (uint32_t)odd[ds_random_below(&r, 9)], .asked = exact, .asked_count = count};
-        if (ds_asked_read(&e, &channels, N, &asks, &in, &noise) == 0) {
+        if (ds_asked_read(&e, &channels, N, &queries, &in, &noise) == 0) {
             taken++;
-            assert_true(asks.count <= DS_MAX_QUERIES && asks.in <= count);
-            assert_true(e.kind == 0 || in == exact + (count - asks.in));
+            assert_true(queries.count <= DS_MAX_QUERIES && queries.in <= count);
+            assert_true(e.kind == 0 || in == exact + (count - queries.in));
         }
         free(exact);
     }

@@ -16,7 +16,7 @@
 
 #include "base/log.h"
 #include "run/isolated.h"
-#include "worker/probe.h"
+#include "worker/describe.h"
 
 enum { N = 4 };
 
@@ -195,13 +195,13 @@ static void search_isolated(asked *a, const char *path)
 {
     static atomic_int stop;
     static const ds_journal journal = {.folder = "run", .stop = &stop};
-    const ds_probe_config probe = {0};
+    const ds_describe_config probe = {0};
     ds_isolated *isolated = NULL;
     ds_error e = {0, ""};
     char why[DS_MAX_ERROR + 1] = "";
     begin(a);
     ds_isolated_config config = {.problem = &problem, .seed = 7, .threads = 1, .journal = &journal};
-    assert_int_equal(ds_probe_open(path, DS_KIND_OPTIMIZER, &probe, &config.module, &e), 0);
+    assert_int_equal(ds_describe_open(path, DS_KIND_OPTIMIZER, &probe, &config.module, &e), 0);
     assert_null(config.module->opt.run); /* it was not loaded here */
     assert_int_equal(ds_isolated_open(&config, &isolated, &e), 0);
     assert_int_equal(ds_isolated_run(isolated, &a->objective, why, &e), DS_E_NUMERIC);

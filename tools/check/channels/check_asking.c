@@ -23,7 +23,7 @@ int ds_check_asking_open(ds_check *c, ds_check_asking *b)
         ds_check_skip(c, "this environment does not offer them");
         return 0;
     }
-    if (ds_channels_ask(c->module->id, b->table, c->env->self, &b->channels, &e) != 0) {
+    if (ds_channels_read(c->module->id, b->table, c->env->self, &b->channels, &e) != 0) {
         ds_check_fail(c, "the channels are not taken: %.400s", e.text);
         ds_check_hint(c, "diffsim/ext/channel.h says what a channel may be");
         ds_channels_clear(&b->channels);

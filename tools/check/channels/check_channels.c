@@ -94,7 +94,7 @@ static int ask_again(ds_check *c, ds_check_env *env, const char *what, ds_channe
 {
     ds_error e = {0};
     const ds_env_channels *t = ds_check_channels_of(env);
-    int made = t != NULL && ds_channels_ask(c->module->id, t, env->self, out, &e) == 0;
+    int made = t != NULL && ds_channels_read(c->module->id, t, env->self, out, &e) == 0;
     if (!made) {
         ds_check_fail(c, "%s: %s", what, t == NULL ? "the extension is not offered" : e.text);
     }

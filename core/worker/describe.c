@@ -2,7 +2,7 @@
 /* probe.c - starts the worker process that describes a plugin, and keeps it for the pool that comes next. */
 #include "config.h"
 
-#include "worker/probe.h"
+#include "worker/describe.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,23 +11,23 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "guest/crash.h"
-#include "guest/surroundings.h"
+#include "protect/crash.h"
+#include "protect/call_state.h"
 
 enum {
     POLL_MS = 50 /* between two looks at the stop flag */
 };
 
 /* At most one waits of each kind, of the last module that was described: module NULL = none. */
-static ds_probe waiting[2];
+static ds_described_process waiting[2];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both; not held during a wait for a plugin */
 
-static ds_probe *place_of(const ds_module *module)
+static ds_described_process *place_of(const ds_module *module)
 {
     return &waiting[module->plugin->desc->kind == DS_KIND_OPTIMIZER];
 }
 
-static void drop(ds_probe *p)
+static void drop(ds_described_process *p)
 {
     if (p->process.state != DS_PROCESS_NONE) {
         ds_process_bury(&p->process, 1);
@@ -40,7 +40,7 @@ static void drop(ds_probe *p)
     }
 }
 
-static void end(ds_probe *p)
+static void end(ds_described_process *p)
 {
     if (p->module != NULL) {
         drop(p);
@@ -48,7 +48,7 @@ static void end(ds_probe *p)
     }
 }
 
-void ds_probe_end(void)
+void ds_describe_end(void)
 {
     pthread_mutex_lock(&lock);
     end(&waiting[0]);
@@ -56,10 +56,10 @@ void ds_probe_end(void)
     pthread_mutex_unlock(&lock);
 }
 
-int ds_probe_take(const ds_module *module, ds_probe *out)
+int ds_describe_take_process(const ds_module *module, ds_described_process *out)
 {
     pthread_mutex_lock(&lock);
-    ds_probe *p = place_of(module);
+    ds_described_process *p = place_of(module);
     int mine = p->module == module && pthread_equal(p->starter, pthread_self()) != 0;
     if (mine) {
         *out = *p;
@@ -70,7 +70,8 @@ int ds_probe_take(const ds_module *module, ds_probe *out)
 }
 
 /* Waits until the process has described the plugin, which is to be found in its start file. */
-static int wait_described(ds_probe *p, const ds_plugin_file *f, const ds_probe_config *c, ds_error *e)
+static int wait_described(ds_described_process *p, const ds_plugin_file *f, const ds_describe_config *c,
+                          ds_error *e)
 {
     ds_process *m = &p->process;
     const double limit = c->start_timeout > 0.0 ? c->start_timeout : DS_DESCRIBE_SECONDS;
@@ -91,20 +92,20 @@ static int wait_described(ds_probe *p, const ds_plugin_file *f, const ds_probe_c
         if (1e-9 * (double)(ds_clock_ns() - m->born) > limit) {
             return ds_fail(
                 e, DS_EXIT_PLUGIN, "%s: its start-up code has not ended within %g s%s", f->path, limit,
-                c->start_timeout == DS_LOOK_SECONDS ? "; a run gives it 30 s, or run.start_timeout_s"
-                                                    : ": raise run.start_timeout_s");
+                c->start_timeout == DS_DESCRIBE_ONLY_SECONDS ? "; a run gives it 30 s, or run.start_timeout_s"
+                                                             : ": raise run.start_timeout_s");
         }
     }
 }
 
-static int start(ds_probe *p, const ds_plugin_file *f, const ds_probe_config *c, ds_error *e)
+static int start(ds_described_process *p, const ds_plugin_file *f, const ds_describe_config *c, ds_error *e)
 {
-    ds_orders orders = {.threads = 1};
+    ds_start_arguments orders = {.threads = 1};
     ds_process_place place = {c->program, p->share_fd, p->scene_fd, f->id};
     if (p->share_fd < 0 || p->scene_fd < 0) {
         return ds_no_descriptors("cannot make the shared memory of the workers", errno, e);
     }
-    int rc = ds_orders_write(&orders, f->path, f->id, NULL, e);
+    int rc = ds_start_arguments_make(&orders, f->path, f->id, NULL, e);
     rc = rc != 0 ? rc : ds_process_start(&p->process, &place, &orders, 0, 1, e);
     free(orders.texts);
     return rc;
@@ -126,10 +127,11 @@ static int read_report(int fd, const ds_plugin_file *f, const ds_module **out, d
 }
 
 /* Has a process describe the plugin, and keeps it in *p; it has ended where that fails. */
-static int ask_process(ds_probe *p, const ds_plugin_file *f, const ds_probe_config *c, const ds_module **out,
-                       ds_error *e)
+static int ask_process(ds_described_process *p, const ds_plugin_file *f, const ds_describe_config *c,
+                       const ds_module **out, ds_error *e)
 {
-    *p = (ds_probe){.share_fd = ds_memory_file("diffsim-share"), .scene_fd = ds_memory_file("diffsim-scene")};
+    *p = (ds_described_process){.share_fd = ds_memory_file("diffsim-share"),
+                                .scene_fd = ds_memory_file("diffsim-scene")};
     int rc = start(p, f, c, e);
     rc = rc != 0 ? rc : wait_described(p, f, c, e);
     rc = rc != 0 ? rc : read_report(p->process.start, f, out, e);
@@ -139,9 +141,9 @@ static int ask_process(ds_probe *p, const ds_plugin_file *f, const ds_probe_conf
     return rc;
 }
 
-static int describe(const ds_plugin_file *f, const ds_probe_config *c, const ds_module **out, ds_error *e)
+static int describe(const ds_plugin_file *f, const ds_describe_config *c, const ds_module **out, ds_error *e)
 {
-    ds_probe p;
+    ds_described_process p;
     int rc = ask_process(&p, f, c, out, e);
     if (rc != 0) {
         return rc;
@@ -156,8 +158,8 @@ static int describe(const ds_plugin_file *f, const ds_probe_config *c, const ds_
     return 0;
 }
 
-int ds_probe_open(const char *name, uint32_t kind, const ds_probe_config *config, const ds_module **out,
-                  ds_error *e)
+int ds_describe_open(const char *name, uint32_t kind, const ds_describe_config *config, const ds_module **out,
+                     ds_error *e)
 {
     ds_plugin_file f;
     int rc = ds_plugin_find(name, kind, &f, e);
@@ -168,9 +170,10 @@ int ds_probe_open(const char *name, uint32_t kind, const ds_probe_config *config
     return rc != 0 ? rc : ds_loader_of_kind(name, m, kind, out, e);
 }
 
-int ds_probe_look(const ds_plugin_file *f, const ds_probe_config *config, const ds_module **out, ds_error *e)
+int ds_describe_file(const ds_plugin_file *f, const ds_describe_config *config, const ds_module **out,
+                     ds_error *e)
 {
-    ds_probe p;
+    ds_described_process p;
     if ((*out = ds_loader_known(f->path)) != NULL) {
         return 0;
     }
@@ -184,17 +187,17 @@ int ds_probe_look(const ds_plugin_file *f, const ds_probe_config *config, const 
     return rc;
 }
 
-static int look_for(const char *name, uint32_t kind, const ds_probe_config *config, ds_plugin_file *f,
+static int look_for(const char *name, uint32_t kind, const ds_describe_config *config, ds_plugin_file *f,
                     const ds_module **out, ds_error *e)
 {
     const ds_module *m = NULL;
     int rc = ds_plugin_find(name, kind, f, e);
-    rc = rc != 0 ? rc : ds_probe_look(f, config, &m, e);
+    rc = rc != 0 ? rc : ds_describe_file(f, config, &m, e);
     return rc != 0 ? rc : ds_loader_of_kind(name, m, kind, out, e);
 }
 
-int ds_probe_look_for(const char *name, uint32_t kind, const ds_probe_config *config, const ds_module **out,
-                      ds_error *e)
+int ds_describe_name(const char *name, uint32_t kind, const ds_describe_config *config, const ds_module **out,
+                     ds_error *e)
 {
     ds_plugin_file f;
     return look_for(name, kind, config, &f, out, e);
@@ -209,18 +212,18 @@ static int load_foreign(const ds_plugin_file *f, const ds_module **out, ds_error
         snprintf(text, sizeof text, "the start-up code of %s, which was loaded into this process", f->path);
         ds_crash_watch(text, NULL, NULL);
     }
-    ds_process_state *before = ds_process_state_note();
+    ds_process_state *before = ds_process_state_save();
     ds_crash_end_at_once();
     int rc = ds_loader_load(f, out, e);
-    ds_process_state_put_back(before);
+    ds_process_state_restore(before);
     if (!watched) {
         ds_crash_unwatch();
     }
     return rc;
 }
 
-int ds_probe_load(const char *name, uint32_t kind, const ds_probe_config *config, const ds_module **out,
-                  ds_error *e)
+int ds_describe_and_load(const char *name, uint32_t kind, const ds_describe_config *config,
+                         const ds_module **out, ds_error *e)
 {
     ds_plugin_file f;
     int rc = look_for(name, kind, config, &f, out, e);

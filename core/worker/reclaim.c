@@ -2,7 +2,7 @@
 /* estate.c - see estate.h. */
 #include "config.h"
 
-#include "worker/estate.h"
+#include "worker/reclaim.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 
-ds_slot *ds_estate_held(const ds_ring *s, uint32_t w)
+ds_slot *ds_reclaim_held(const ds_ring *s, uint32_t w)
 {
     for (uint64_t i = 0; i < s->at.capacity; i++) {
         ds_slot *slot = ds_ring_slot(s, i);
@@ -37,7 +37,7 @@ static void answer_for(ds_ring *s, uint32_t w, const ds_process *m, double timeo
     ds_ring_finished(s);
 }
 
-int ds_estate_settle(ds_ring *s, uint32_t w, const ds_process *m, double timeout, int status)
+int ds_reclaim_slots(ds_ring *s, uint32_t w, const ds_process *m, double timeout, int status)
 {
     ds_ring_worker *its = &s->head->worker[w];
     int found = 0;
@@ -50,7 +50,7 @@ int ds_estate_settle(ds_ring *s, uint32_t w, const ds_process *m, double timeout
         found = 1;
         /* Of several one is to blame: each gets its own try, and one only. */
         if (atomic_load(&its->many) != 0 && atomic_exchange(&s->alone[i], 1) == 0) {
-            slot->ask.alone = 1;
+            slot->request.alone = 1;
             atomic_store(&slot->state, DS_SLOT_POSTED);
         } else {
             answer_for(s, w, m, timeout, status, slot);
@@ -61,7 +61,7 @@ int ds_estate_settle(ds_ring *s, uint32_t w, const ds_process *m, double timeout
     return found;
 }
 
-void ds_estate_pass_on(ds_ring *s, uint32_t w)
+void ds_reclaim_hand_over(ds_ring *s, uint32_t w)
 {
     uint64_t taken = atomic_load(&s->head->taken), posted = ds_ring_posted(s);
     taken = taken < posted ? taken : posted;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inquiry.h - questions beside an evaluation, about channels or about the score of a policy's noise, as a
  * plugin gets them; and their answers made safe. */
-#ifndef DS_PLUGIN_INQUIRY_H
-#define DS_PLUGIN_INQUIRY_H
+#ifndef DS_PLUGIN_QUERY_H
+#define DS_PLUGIN_QUERY_H
 
 #include <diffsim/ext/draft/score.h>
 
@@ -10,16 +10,16 @@
 #include "plugin/channels.h"
 
 /* The questions about one row and their numbers: `in` as laid out, `out` to be filled. */
-typedef struct ds_inquiry {
-    const ds_asks *asks;
+typedef struct ds_query_io {
+    const ds_query_layout *queries;
     const double *in;
     void *out;
-} ds_inquiry;
+} ds_query_io;
 
 /* Tests what the plugin has answered beside a loss; kind[i stride] is how it made answer i. `out` is zeroed
  * as far as there is no answer. */
-void ds_inquiry_check(const ds_channels *channels, const ds_inquiry *q, const uint32_t *kind, uint64_t stride,
-                      ds_answer *answer);
+void ds_query_check(const ds_channels *channels, const ds_query_io *q, const uint32_t *kind, uint64_t stride,
+                    ds_answer *answer);
 
 /* ---- noise on the actions of a policy and its score (diffsim/ext/draft/score.h) ---- */
 
@@ -34,11 +34,11 @@ int ds_score_credible(const ds_score_info *info);
 /* The question for the score of an episode with n variables: `in` holds sigma (0 = that of the instance),
  * `out` n values of the score and then the baseline, which is asked for where `baseline` is set. It is the
  * only one of its row. */
-void ds_score_question(ds_asks *a, uint64_t n, int baseline);
+void ds_score_query(ds_query_layout *a, uint64_t n, int baseline);
 
 /* Are these questions that one? Does it ask for the baseline? */
-int ds_score_asked(const ds_asks *a);
-int ds_score_baseline_asked(const ds_asks *a);
+int ds_score_is_queried(const ds_query_layout *a);
+int ds_score_wants_baseline(const ds_query_layout *a);
 
 /* Makes room for it among what questions of a row can take. */
 void ds_score_room(const ds_score_info *info, uint64_t n, uint64_t *in, uint64_t *out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* crash.h - last words where code of others that runs in this process crashes or calls exit(). Only
  * programs of dshost have them: of another program that uses libdiffsim the signals are its own. */
-#ifndef DS_GUEST_CRASH_H
-#define DS_GUEST_CRASH_H
+#ifndef DS_PROTECT_CRASH_H
+#define DS_PROTECT_CRASH_H
 
 /* This is a program of dshost. Without it, nothing of this header does anything. */
 void ds_crash_allow(void);

@@ -2,7 +2,7 @@
 /* greeting.c - see greeting.h. */
 #include "config.h"
 
-#include "worker/greeting.h"
+#include "worker/handshake.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static int read_channels(const char *id, const ds_worker_hello *hello, int fd, s
         free(entry);
         return incomplete(id, e);
     }
-    return ds_channels_take(id, entry, hello->channels, out, e);
+    return ds_channels_receive(id, entry, hello->channels, out, e);
 }
 
 /* Can the numbers of an environment be those of one that was accepted (plugin/env.c)? */
@@ -77,7 +77,7 @@ static void tidy_names(ds_named_variable *v, uint64_t n)
     }
 }
 
-int ds_greeting_read(const char *id, int fd, ds_greeting *out, ds_error *e)
+int ds_handshake_read(const char *id, int fd, ds_handshake *out, ds_error *e)
 {
     ds_worker_hello hello;
     memset(out, 0, sizeof(*out));
@@ -111,14 +111,14 @@ int ds_greeting_read(const char *id, int fd, ds_greeting *out, ds_error *e)
     return rc != 0 ? rc : read_channels(id, &hello, fd, sizeof(hello) + bytes + names, &out->channels, e);
 }
 
-void ds_greeting_clear(ds_greeting *g)
+void ds_handshake_clear(ds_handshake *g)
 {
     free(g->bounds);
     ds_channels_clear(&g->channels);
     g->bounds = NULL;
 }
 
-int ds_greeting_compare(const char *id, int fd, const ds_greeting *first, ds_error *e)
+int ds_handshake_compare(const char *id, int fd, const ds_handshake *first, ds_error *e)
 {
     ds_worker_hello hello;
     ds_channels channels = {0};

@@ -2,7 +2,7 @@
 /* inquiry.c - see inquiry.h. */
 #include "config.h"
 
-#include "plugin/inquiry.h"
+#include "plugin/query.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/sized.h"
 
 /* The first number of an answer that is not finite; their count where all are. */
-static uint64_t first_wild(const ds_asked *a, uint32_t type, const void *out)
+static uint64_t first_wild(const ds_placed_query *a, uint32_t type, const void *out)
 {
     int single = a->op == DS_QUERY_VALUE && type == DS_TYPE_F32;
     uint64_t i = a->op == DS_QUERY_VALUE && type == DS_TYPE_U8 ? a->elements : 0;
@@ -21,7 +21,7 @@ static uint64_t first_wild(const ds_asked *a, uint32_t type, const void *out)
     return i;
 }
 
-static void check_one(const ds_channels *channels, const ds_asked *a, uint32_t kind, const void *out,
+static void check_one(const ds_channels *channels, const ds_placed_query *a, uint32_t kind, const void *out,
                       ds_answer *answer)
 {
     static const char *const what[] = {"", "element", "component of J v", "component of J' v",
@@ -41,20 +41,20 @@ static void check_one(const ds_channels *channels, const ds_asked *a, uint32_t k
     }
 }
 
-void ds_inquiry_check(const ds_channels *channels, const ds_inquiry *q, const uint32_t *kind, uint64_t stride,
-                      ds_answer *answer)
+void ds_query_check(const ds_channels *channels, const ds_query_io *q, const uint32_t *kind, uint64_t stride,
+                    ds_answer *answer)
 {
-    const ds_asks *asks = q->asks;
+    const ds_query_layout *queries = q->queries;
     unsigned char *out = q->out;
-    for (uint32_t i = 0; answer->outcome == DS_EVAL_OK && i < asks->count; i++) {
-        check_one(channels, &asks->ask[i], kind[i * stride], out + 8 * asks->ask[i].out, answer);
+    for (uint32_t i = 0; answer->outcome == DS_EVAL_OK && i < queries->count; i++) {
+        check_one(channels, &queries->query[i], kind[i * stride], out + 8 * queries->query[i].out, answer);
     }
     if (answer->outcome > DS_EVAL_BAD_GRAD) {
-        memset(out, 0, asks->out * 8);
+        memset(out, 0, queries->out * 8);
     } else if (answer->outcome == DS_EVAL_BAD_GRAD) {
-        memset(out + asks->values * 8, 0, (asks->out - asks->values) * 8);
-    } else if (asks->product) {
-        const uint32_t last = kind[(asks->count - 1) * stride];
+        memset(out + queries->values * 8, 0, (queries->out - queries->values) * 8);
+    } else if (queries->product) {
+        const uint32_t last = kind[(queries->count - 1) * stride];
         answer->product_kind =
             last <= DS_GRAD_SMOOTHED ? last : DS_GRAD_SMOOTHED; /* that of a later version */
     }
@@ -97,24 +97,24 @@ int ds_score_accept(const char *id, const ds_env_score *table, void *self, ds_en
     return 0;
 }
 
-void ds_score_question(ds_asks *a, uint64_t n, int baseline)
+void ds_score_query(ds_query_layout *a, uint64_t n, int baseline)
 {
     memset(a, 0, sizeof *a);
     a->count = 1;
     a->in = 1;
     a->out = a->values = n + 1;
-    a->ask[0] = (ds_asked){
+    a->query[0] = (ds_placed_query){
         .op = baseline ? SCORE_AND_BASELINE : SCORE, .v_count = 1, .bytes = 8 * (n + 1), .elements = n + 1};
 }
 
-int ds_score_asked(const ds_asks *a)
+int ds_score_is_queried(const ds_query_layout *a)
 {
-    return a->count == 1 && (a->ask[0].op == SCORE || a->ask[0].op == SCORE_AND_BASELINE);
+    return a->count == 1 && (a->query[0].op == SCORE || a->query[0].op == SCORE_AND_BASELINE);
 }
 
-int ds_score_baseline_asked(const ds_asks *a)
+int ds_score_wants_baseline(const ds_query_layout *a)
 {
-    return a->ask[0].op == SCORE_AND_BASELINE;
+    return a->query[0].op == SCORE_AND_BASELINE;
 }
 
 void ds_score_room(const ds_score_info *info, uint64_t n, uint64_t *in, uint64_t *out)

@@ -2,7 +2,7 @@
 /* crash.c - handlers of the signals of a crash, and of exit(). */
 #include "config.h"
 
-#include "guest/crash.h"
+#include "protect/crash.h"
 
 #include <signal.h>
 #include <stdalign.h>

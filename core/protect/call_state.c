@@ -2,7 +2,7 @@
 /* surroundings.c - the locale of the host's threads, and the state of the process around seldom calls. */
 #include "config.h"
 
-#include "guest/surroundings.h"
+#include "protect/call_state.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 
 #include "base/text.h"
 
-locale_t ds_locale_plain(void)
+locale_t ds_locale_use_c(void)
 {
     return uselocale(ds_locale_c());
 }
@@ -24,7 +24,7 @@ enum { LEAST_FD = 64 };
 enum { SIGNALS = 32 }; /* and those below: the others are nobody's here */
 
 struct ds_process_state {
-    ds_surroundings thread;
+    ds_call_state thread;
     int folder; /* descriptor of the working directory */
     int out;    /* that of stdout, which goes to stderr meanwhile */
     mode_t umask;
@@ -32,11 +32,11 @@ struct ds_process_state {
     struct sigaction handler[SIGNALS];
 };
 
-ds_process_state *ds_process_state_note(void)
+ds_process_state *ds_process_state_save(void)
 {
     ds_process_state *s = calloc(1, sizeof *s);
     if (s != NULL) {
-        s->thread = ds_surroundings_note();
+        s->thread = ds_call_state_save();
         s->folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
         fflush(stdout);
         s->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, LEAST_FD);
@@ -65,12 +65,12 @@ static void put_back_handler(int sig, struct sigaction *before)
     sigaction(sig, before, NULL); /* SIGKILL and SIGSTOP have none */
 }
 
-void ds_process_state_put_back(ds_process_state *s)
+void ds_process_state_restore(ds_process_state *s)
 {
     if (s == NULL) {
         return;
     }
-    ds_surroundings_put_back(&s->thread);
+    ds_call_state_restore(&s->thread);
     if (s->folder >= 0) {
         int ignored = fchdir(s->folder);
         (void)ignored;

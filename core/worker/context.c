@@ -3,7 +3,7 @@
  * its host. */
 #include "config.h"
 
-#include "worker/duty.h"
+#include "worker/context.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "plugin/blas_room.h"
 #include "worker/life.h"
 
-int ds_duty_read(ds_duty *w, ds_error *e)
+int ds_worker_read_start(ds_worker_context *w, ds_error *e)
 {
     ds_worker_start *s = &w->start;
     if (pread(DS_WORKER_START, s, sizeof(*s), 0) != (ssize_t)sizeof(*s) || s->magic != DS_WORKER_MAGIC) {
@@ -33,7 +33,7 @@ int ds_duty_read(ds_duty *w, ds_error *e)
     return 0;
 }
 
-int ds_duty_load(const ds_duty *w, const ds_module **out, const char **rest, ds_error *e)
+int ds_worker_load_plugin(const ds_worker_context *w, const ds_module **out, const char **rest, ds_error *e)
 {
     ds_plugin_file f;
     const char *id = w->texts + strlen(w->texts) + 1;
@@ -43,7 +43,7 @@ int ds_duty_load(const ds_duty *w, const ds_module **out, const char **rest, ds_
     return ds_loader_load(&f, out, e);
 }
 
-char ds_duty_await(void)
+char ds_worker_receive(void)
 {
     char byte = 0;
     ssize_t got;
@@ -52,25 +52,26 @@ char ds_duty_await(void)
     return got == 1 ? byte : '\0';
 }
 
-int ds_duty_say(char byte)
+int ds_worker_send(char byte)
 {
-    ds_life_after("the start-up code");
+    ds_worker_after_call("the start-up code");
     return send(DS_WORKER_SOCKET, &byte, 1, MSG_NOSIGNAL) == 1 ? 0 : -1;
 }
 
-int ds_duty_empty(int fd)
+int ds_worker_truncate(int fd)
 {
     return ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0 ? -1 : 0;
 }
-void ds_duty_limit_memory(const ds_duty *w)
+void ds_worker_limit_memory(const ds_worker_context *w)
 {
     if (w->start.memory > 0) {
         ds_blas_reserve_for(w->texts);
     }
-    ds_life_limit_memory(w->start.memory);
+    ds_worker_limit_address_space(w->start.memory);
 }
 
-int ds_duty_settings(const ds_duty *w, const char *at, int section, ds_settings *settings, ds_error *e)
+int ds_worker_settings(const ds_worker_context *w, const char *at, int section, ds_settings *settings,
+                       ds_error *e)
 {
     int rc = 0;
     memset(settings, 0, sizeof(*settings));
@@ -83,23 +84,23 @@ int ds_duty_settings(const ds_duty *w, const char *at, int section, ds_settings 
     return rc;
 }
 
-int ds_duty_make_env(ds_duty *w, ds_env **out, ds_error *e)
+int ds_worker_make_env(ds_worker_context *w, ds_env **out, ds_error *e)
 {
     const ds_module *module = NULL;
     ds_settings settings;
     const char *at;
-    int rc = ds_duty_load(w, &module, &at, e);
+    int rc = ds_worker_load_plugin(w, &module, &at, e);
     if (rc != 0) {
         return rc;
     }
-    rc = ds_duty_settings(w, at, DS_SECTION_ENV, &settings, e);
+    rc = ds_worker_settings(w, at, DS_SECTION_ENV, &settings, e);
     if (rc == 0) {
         if (w->env == NULL) {
-            ds_duty_limit_memory(w);
+            ds_worker_limit_memory(w);
         }
         const ds_place place = {w->start.threads, w->start.worker, w->start.workers};
         rc = ds_env_open_at(module, &settings, w->start.seed, &place, NULL, out, e);
-        ds_life_after("create()");
+        ds_worker_after_call("create()");
     }
     ds_settings_clear(&settings);
     return rc;
