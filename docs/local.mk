@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 EXTRA_DIST += docs/README.md docs/architecture.md docs/bench.md docs/contact.md docs/layers.svg docs/layers.awk docs/embedding.md \
-	docs/environments.md docs/experiments.md docs/faq.md docs/gradients.md docs/gradsim.md docs/hybrid.md docs/landscape.md docs/optimizers.md \
+	docs/environments docs/environments.md docs/experiments docs/experiments.md docs/faq.md docs/gradients.md docs/gradsim.md docs/hybrid.md docs/landscape.md docs/optimizers.md docs/plasticinelab-gradsim.md \
 	docs/plugin-authors.md docs/plugin-cpp.md docs/plugin-rust.md docs/trajectory.md docs/images docs/results docs/record.md docs/portable.md docs/plugin-python.md docs/bridges.md docs/python.md docs/view.md \
 	tests/README.md bench/README.md
 dist_man_MANS = docs/dshost.1

@@ -1,18 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# update.sh - brings docs/results/NAME and the tables of docs/experiments.md and gradsim.md up to date after `dshost bench examples/X.ini`.
+# update.sh - brings docs/results/NAME and the tables of docs/experiments/ and gradsim.md up to date after `dshost bench examples/X.ini`.
 #
 #     docs/results/update.sh NAME [FOLDER [RUNS.csv]...]...
 #                                               report and tables of the experiment's results, FOLDER... (results/X...)
 #     docs/results/update.sh                    the tables and figures alone, of all that is in docs/results
 #     docs/results/update.sh --check            are they as the numbers in docs/results say? exit status 1 where not
 #
-# FOLDER - leaves what is there of that experiment. Behind FOLDER, or in its place, tables of runs go to the report, too, such as the one that
-# is there: what needs curves stays empty then, and pictures stay as they are. NAME is rigid, cloth, particles, optimizers, methods, methods_full (its particles, full size),
-# methods_small (particles, with racer), methods_all (the summary of methods/runs.csv and methods_small/runs.csv together), training, or gradsim/X for examples/paper/gradsim/X.ini, of which only the means of errors and distances are kept. Figures of scores are
-# drawn anew each time. The tables stand between lines
-# `<!-- table NAME STAT FLAGS -->` and `<!-- end of table -->`; STAT and FLAGS are those of dshost table. What is said about
-# the numbers is written by hand.
+# FOLDER - keeps the published numbers of that experiment. After FOLDER, or in its place, tables of runs join the report, such as the
+# published one: what needs curves stays empty then, and pictures stay as they are. docs/results/README.md lists the names; methods_full
+# has the particles of evaluation.ini at full size, methods_small all of particle_methods.ini, methods_all the summary of
+# methods/runs.csv and methods_small/runs.csv together; gradsim/X is examples/paper/gradsim/X.ini, of which only the means of errors and
+# distances are kept. Figures of scores are drawn anew each time. The tables stand between lines
+# `<!-- table NAME STAT FLAGS -->` and `<!-- end of table -->`; STAT and FLAGS are those of dshost table, and --no-intervals leaves
+# intervals and quartiles out. The text around the numbers is written by hand.
 #
 # DSHOST  the program (./dshost)
 # QUICK   if not empty: tables of scores, whose intervals take seconds, stay as they are
@@ -21,7 +22,7 @@ set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 dshost=${DSHOST-$top/dshost}
 docs=${DOCS-$top/docs}
-pages="experiments.md gradsim.md"
+pages="experiments/paper.md experiments/optimizers.md experiments/racer.md experiments/ablations.md gradsim.md"
 
 # The experiments of a name, the folder of each without its results/, and what its files begin with.
 experiments() {
@@ -123,8 +124,14 @@ tables() {
 		"<!-- table "*)
 			printf '%s\n\n' "$line"
 			words=${line#"<!-- table "}
-			# shellcheck disable=SC2086 # words
-			table ${words%" -->"} || return
+			words=${words%" -->"}
+			case "$words " in
+			*" --no-intervals "*) short='s/ \[[^]|]*\]//g' ;;
+			*) short= ;;
+			esac
+			# shellcheck disable=SC2046,SC2086 # words
+			table $(printf '%s' "$words" | sed 's/ --no-intervals//') > "$scratch/table" || return
+			sed "$short" "$scratch/table"
 			inside=1
 			;;
 		"<!-- end of table -->")

@@ -153,7 +153,7 @@ END {
     print n > "/dev/stderr"
 }
 END
-(cd "$DS_TOP_SRC" && LC_ALL=C awk -f "$tmp/sections.awk" README.md STYLE.md VERSIONING.md docs/*.md examples/*.md bench/*.md) > gone 2> many
+(cd "$DS_TOP_SRC" && LC_ALL=C awk -f "$tmp/sections.awk" README.md STYLE.md VERSIONING.md docs/*.md docs/*/*.md examples/*.md bench/*.md) > gone 2> many
 [ "$(cat many)" -gt 20 ] && [ ! -s gone ]
 result $? "links to sections: $(tr '\n' ' ' < gone)"
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# recordings_slow.sh - the recipe of docs/hybrid.md finds the constants of every real recording at 100, 200 and 400 samples.
+# recordings_slow.sh - the recipe of docs/experiments/recorded-motion.md finds the constants of every real recording at 100, 200 and 400 samples.
 . "$(dirname "$0")/../lib.sh"
 recordings=$DS_SHARED/data/double-pendulum
 if [ ! -d "$recordings" ]; then
@@ -9,7 +9,7 @@ if [ ! -d "$recordings" ]; then
 fi
 cd "$tmp" || exit 99
 
-# Root mean square errors of the fits in docs/hybrid.md, rad, at 100, 200 and 400 samples.
+# Root mean square errors of the fits in docs/experiments/recorded-motion.md, rad, at 100, 200 and 400 samples.
 while read -r r fit; do
     start=
     for stage in 100:400 200:200 400:200; do

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# results_slow.sh - the numbers behind the tables of docs/experiments.md, recomputed by SciPy from the runs: means, quartiles,
+# results_slow.sh - the numbers behind the tables of docs/experiments/, recomputed by SciPy from the runs: means, quartiles,
 # Mann-Whitney tests, Holm's correction, A12. Without Debian's python3-scipy it is skipped.
 . "$(dirname "$0")/../lib.sh"
 : "${PYTHON:=$(for p in python3 /usr/bin/python3; do
