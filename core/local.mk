@@ -52,44 +52,32 @@ config_sources = \
 	core/config/settings.c \
 	core/config/settings.h
 plugin_sources = \
-	core/plugin/accept.c \
-	core/plugin/accept.h \
-	core/plugin/blas_room.c \
-	core/plugin/blas_room.h \
+	core/plugin/blas.c \
+	core/plugin/blas.h \
 	core/plugin/channels.c \
 	core/plugin/channels.h \
-	core/hooks/hooks.c \
-	core/hooks/hooks.h \
 	core/plugin/descriptor.c \
 	core/plugin/descriptor.h \
 	core/plugin/elf_file.c \
 	core/plugin/elf_file.h \
 	core/plugin/env.c \
 	core/plugin/env_steps.c \
-	core/plugin/env_variables.c \
-	core/plugin/query.c \
-	core/plugin/query.h \
 	core/plugin/instance.c \
 	core/plugin/instance.h \
 	core/plugin/loader.c \
 	core/plugin/loader.h \
-	core/plugin/needs.c \
-	core/plugin/needs.h \
 	core/plugin/search_path.c \
 	core/plugin/search_path.h \
 	core/plugin/services.c \
 	core/plugin/services.h
 scene_sources = core/scene/scene_write.h core/scene/scene_write.c
 worker_sources = \
-	core/worker/reclaim.c \
-	core/worker/reclaim.h \
 	core/worker/handshake.c \
 	core/worker/handshake.h \
 	core/worker/describe.c \
 	core/worker/describe.h \
 	core/worker/process.c \
 	core/worker/process.h \
-	core/worker/protocol.h \
 	core/worker/proxy.c \
 	core/worker/proxy.h \
 	core/worker/remote.c \
@@ -167,23 +155,16 @@ embed_sources = \
 	core/embed/embed.c \
 	core/embed/embed.h \
 	core/embed/environment.c \
-	core/embed/environment_internal.c \
-	core/embed/environment_internal.h \
-	core/embed/environment_scene.c \
-	core/embed/environment_steps.c \
-	core/embed/library.c \
 	core/embed/recording.c \
 	core/embed/recording.h \
 	core/embed/runner.c \
-	core/embed/search.c \
-	core/embed/search_internal.h
+	core/embed/search.c
+
 cli_sources = \
 	core/cli/arguments.c \
 	core/cli/arguments.h \
 	core/cli/command.c \
 	core/cli/command.h \
-	core/cli/dispatch.c \
-	core/cli/dispatch.h \
 	core/cli/pictures.c \
 	core/cli/pictures.h \
 	core/cli/run_flags.c \
@@ -212,16 +193,12 @@ EXTRA_DIST += core/embed/libdiffsim.sym
 
 bin_PROGRAMS += dshost
 dshost_LDADD = core/libcore.la $(core_libs)
-dshost_SOURCES = core/cli/cmd_run.c core/cli/cmd_run.h core/cli/main.c
+dshost_SOURCES = core/cli/main.c
 
 # Evaluates for a host; it starts often, and needs little.
 pkglibexec_PROGRAMS += libexec/dshost-worker
 libexec_dshost_worker_LDADD = core/libcore.la $(INIH_LIBS)
 libexec_dshost_worker_SOURCES = \
-	core/worker/float_mode.c \
-	core/worker/float_mode.h \
-	core/worker/life.c \
-	core/worker/life.h \
 	core/worker/context.c \
 	core/worker/context.h \
 	core/worker/work.c \

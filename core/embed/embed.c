@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* embed.c - see embed.h. */
+/* embed.c - what the functions of libdiffsim share; version and last exit status of the library. */
 #include "config.h"
 
 #include "embed/embed.h"
 
+#include "base/log.h"
+
+#include <diffsim/lib/library.h>
+
 #include <pthread.h>
 #include <stdio.h>
-
-#include "base/log.h"
 
 void ds_embed_say(const ds_error *e, char *why, uint64_t size)
 {
@@ -59,4 +61,24 @@ int ds_embed_settings(int section, const char *lines, ds_settings *settings, ds_
         }
     }
     return rc;
+}
+
+/* ---- diffsim/lib/library.h ---- */
+
+static _Thread_local int last_status;
+
+int ds_embed_note(int rc)
+{
+    last_status = rc;
+    return rc;
+}
+
+DS_EXPORT const char *ds_library_version(void)
+{
+    return PACKAGE_VERSION;
+}
+
+DS_EXPORT uint32_t ds_library_exit_status(void)
+{
+    return (uint32_t)last_status;
 }

@@ -3,8 +3,6 @@
  * in a thread of its own that computes only while the program waits in ask() or close(). */
 #include "config.h"
 
-#include "embed/search_internal.h"
-
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,7 +16,7 @@
 #include "embed/embed.h"
 #include "embed/recording.h"
 #include "evaluate/pool.h"
-#include "plugin/needs.h"
+#include "plugin/instance.h"
 #include "run/free_variables.h"
 
 /* Whose turn it is. */

@@ -16,7 +16,7 @@
 #include "evaluate/fix.h"
 #include "protect/crash.h"
 #include "protect/call_state.h"
-#include "plugin/needs.h"
+#include "plugin/instance.h"
 #include "evaluate/trust.h"
 #include "worker/describe.h"
 

@@ -186,3 +186,31 @@ void ds_elf_clear(ds_elf *elf)
     }
     memset(elf, 0, sizeof *elf);
 }
+
+/* ---- sanitizers ---- */
+
+int ds_sanitizer_differs(const char *path, const char *kind, ds_error *e)
+{
+    return ds_fail(e, DS_EXIT_PLUGIN, "%s: built with -fsanitize=%s, this dshost is not: build both alike",
+                   path, kind);
+}
+
+const char *ds_sanitizer_in(const char *text, const char *address, const char *thread)
+{
+    return strstr(text, address) != NULL ? "address" : strstr(text, thread) != NULL ? "thread" : NULL;
+}
+
+int ds_elf_check_sanitizer(const char *path, ds_error *e)
+{
+    ds_elf elf;
+    int status = ds_elf_read(path, &elf, DS_EXIT_PLUGIN, e);
+    for (size_t i = 0; status == 0 && i < elf.needed_count; i++) {
+        const char *kind = ds_sanitizer_in(elf.needed[i], "libasan.so", "libtsan.so");
+#ifdef DS_SANITIZERS
+        kind = kind != NULL && strstr(DS_SANITIZERS, kind) != NULL ? NULL : kind;
+#endif
+        status = kind != NULL ? ds_sanitizer_differs(path, kind, e) : 0;
+    }
+    ds_elf_clear(&elf);
+    return status;
+}

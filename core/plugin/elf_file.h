@@ -27,4 +27,15 @@ int ds_elf_parse(const void *data, size_t size, const char *name, ds_elf *out, i
 
 void ds_elf_clear(ds_elf *elf);
 
+/* ---- sanitizers ---- */
+
+/* Refuses a plugin built with a sanitizer that this program lacks: such a plugin ends the process inside dlopen(). */
+int ds_elf_check_sanitizer(const char *path, ds_error *e);
+
+/* "address" or "thread", whichever of the two words the text contains; NULL = neither. */
+const char *ds_sanitizer_in(const char *text, const char *address, const char *thread);
+
+/* The error for a plugin built with another sanitizer than this program. */
+int ds_sanitizer_differs(const char *path, const char *kind, ds_error *e);
+
 #endif

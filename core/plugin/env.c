@@ -4,13 +4,18 @@
 
 #include "plugin/instance.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/sized.h"
 #include "base/text.h"
+#include "plugin/descriptor.h"
 #include "protect/call_state.h"
-#include "plugin/needs.h"
+
+#include <diffsim/ext/channel.h>
+#include <diffsim/ext/variables.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Bounds of the buffers of a worker. */
 enum {
@@ -294,4 +299,138 @@ ds_env_facts ds_env_facts_of(const ds_env *env)
                           .variables = env->variables,
                           .params = env->services.params,
                           .hooks = env->hooks};
+}
+
+/* ---- env_variables ---- */
+
+/* what an environment calls its variables. */
+
+static int describe(ds_env *env, const ds_env_variables *table, uint64_t i, ds_error *e)
+{
+    ds_variable out = {.struct_size = sizeof out, .name = "", .unit = "", .group = ""};
+    char why[DS_VARIABLE_WHY];
+    ds_status st = table->describe(env->self, i, &out);
+    if (st != DS_OK) {
+        return ds_services_fail(&env->services, e, "describe() of " DS_EXT_VARIABLES, st);
+    }
+    return ds_variable_set(&env->variables[i], out.name, out.unit, out.group, out.flags, why) == 0
+               ? 0
+               : ds_fail(e, DS_EXIT_PLUGIN, "%s: " DS_EXT_VARIABLES ": variable %" PRIu64 ": %s",
+                         env->module->id, i, why);
+}
+
+static int check_unique(const ds_env *env, ds_error *e)
+{
+    uint64_t a = 0, b = 0;
+    int rc = ds_variables_unique(env->variables, env->info.n, &a, &b);
+    return rc > 0   ? ds_no_memory(e)
+           : rc < 0 ? ds_fail(e, DS_EXIT_PLUGIN,
+                              "%s: " DS_EXT_VARIABLES ": variables %" PRIu64 " and %" PRIu64
+                              " are both called '%s': names must be unique",
+                              env->module->id, a, b, env->variables[a].name)
+                    : 0;
+}
+
+int ds_env_read_variables(ds_env *env, ds_error *e)
+{
+    const ds_env_variables *theirs = ds_env_extension(env, DS_EXT_VARIABLES);
+    ds_env_variables own, *table = &own;
+    if (theirs == NULL || env->info.n > DS_MAX_NAMED) {
+        return 0;
+    }
+    if (DS_SIZED_READ(table, theirs, DS_ENV_VARIABLES_SIZE_1_0, env->module->id,
+                      "the table of " DS_EXT_VARIABLES, e) != 0) {
+        return DS_EXIT_PLUGIN;
+    }
+    if (table->describe == NULL) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: extension " DS_EXT_VARIABLES ": a function is missing",
+                       env->module->id);
+    }
+    env->variables = calloc(env->info.n, sizeof *env->variables);
+    int rc = env->variables != NULL ? 0 : ds_no_memory(e);
+    for (uint64_t i = 0; i < env->info.n && rc == 0; i++) {
+        rc = describe(env, table, i, e);
+    }
+    return rc != 0 ? rc : check_unique(env, e);
+}
+
+/* ---- needs ---- */
+
+static const char other_plugin[] = "take another optimizer, or an environment that has it";
+
+ds_offer ds_offer_of_env(const ds_desc *env)
+{
+    return (ds_offer){.who = env->id,
+                      .gradient = (env->flags & DS_ENV_GRADIENT) != 0,
+                      .residuals = ds_desc_offers(env, DS_EXT_CHANNELS),
+                      .episodes = ds_desc_offers(env, DS_EXT_STEPS),
+                      .episode_gradients = ds_desc_offers(env, DS_EXT_STEPS_GRADIENT),
+                      .extensions = env->extensions,
+                      .advice = other_plugin};
+}
+
+ds_offer ds_offer_of_instance(const ds_desc *env, const ds_env_facts *facts)
+{
+    ds_offer o = ds_offer_of_env(env);
+    o.gradient = facts->has_gradient;
+    o.residuals = ds_channels_residuals(facts->channels) > 0;
+    o.episodes = facts->steps.horizon > 0;
+    o.episode_gradients = facts->steps_gradient != 0;
+    return o;
+}
+
+static int offers(const ds_offer *o, const char *id)
+{
+    const char *const *at = o->extensions;
+    if (strcmp(id, DS_HAS_GRADIENT) == 0) {
+        return o->gradient;
+    }
+    if (strcmp(id, DS_HAS_RESIDUALS) == 0) {
+        return o->residuals;
+    }
+    if (strcmp(id, DS_EXT_STEPS) == 0) {
+        return o->episodes;
+    }
+    if (strcmp(id, DS_EXT_STEPS_GRADIENT) == 0) {
+        return o->episode_gradients;
+    }
+    while (at != NULL && *at != NULL && strcmp(*at, id) != 0) {
+        at++;
+    }
+    return at != NULL && *at != NULL;
+}
+
+const char *ds_need_unmet(const ds_desc *d, const ds_offer *o)
+{
+    const char *const *need = d->needs;
+    while (need != NULL && *need != NULL && offers(o, *need)) {
+        need++;
+    }
+    return need != NULL ? *need : NULL;
+}
+
+const char *ds_need_words(const char *id)
+{
+    return strcmp(id, DS_HAS_GRADIENT) == 0         ? "gradients"
+           : strcmp(id, DS_HAS_RESIDUALS) == 0      ? "residuals"
+           : strcmp(id, DS_EXT_STEPS) == 0          ? "stepwise control"
+           : strcmp(id, DS_EXT_STEPS_GRADIENT) == 0 ? "gradients of stepwise control"
+                                                    : id;
+}
+
+int ds_need_check(const ds_desc *d, const ds_offer *o, ds_error *e)
+{
+    const char *id = ds_need_unmet(d, o);
+    return id == NULL ? 0
+                      : ds_fail(e, DS_EXIT_PLUGIN, "%s needs %.80s, which %s does not have; %s", d->id,
+                                ds_need_words(id), o->who, o->advice);
+}
+
+int ds_need_process(const ds_desc *env, const char *who, const char *advice, ds_error *e)
+{
+    return (env->flags & DS_ENV_OWN_PROCESS) == 0
+               ? 0
+               : ds_fail(e, DS_EXIT_PLUGIN,
+                         "%s needs a process of its own for each instance, which %s does not give; %s",
+                         env->id, who, advice);
 }

@@ -19,45 +19,14 @@
 #include <xmmintrin.h>
 #endif
 
-#include "arithmetic/portable.h"
 #include "base/text.h"
-#include "plugin/accept.h"
-#include "plugin/blas_room.h"
+#include "plugin/blas.h"
 #include "plugin/descriptor.h"
 #include "plugin/elf_file.h"
 
 static ds_module **modules; /* every module that was loaded or described, never released */
 static size_t module_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both, and of loading */
-
-static int not_alike(const char *path, const char *kind, ds_error *e)
-{
-    return ds_fail(e, DS_EXIT_PLUGIN, "%s: built with -fsanitize=%s, this dshost is not: build both alike",
-                   path, kind);
-}
-
-/* The sanitizer that a text names in one of two words, or NULL. */
-static const char *kind_in(const char *text, const char *address, const char *thread)
-{
-    return strstr(text, address) != NULL ? "address" : strstr(text, thread) != NULL ? "thread" : NULL;
-}
-
-/* A sanitized plugin in a program without that sanitizer ends the process inside dlopen, so it is refused
- * before. */
-static int check_file(const char *path, ds_error *e)
-{
-    ds_elf elf;
-    int status = ds_elf_read(path, &elf, DS_EXIT_PLUGIN, e);
-    for (size_t i = 0; status == 0 && i < elf.needed_count; i++) {
-        const char *kind = kind_in(elf.needed[i], "libasan.so", "libtsan.so");
-#ifdef DS_SANITIZERS
-        kind = kind != NULL && strstr(DS_SANITIZERS, kind) != NULL ? NULL : kind;
-#endif
-        status = kind != NULL ? not_alike(path, kind, e) : 0;
-    }
-    ds_elf_clear(&elf);
-    return status;
-}
 
 /* dlopen, with the floating-point mode put back: start-up code of -ffast-math switches denormals off for
  * everybody. */
@@ -84,71 +53,9 @@ static int not_loaded(const char *path, const char *why, ds_error *e)
         why += n + 1 + (why[n + 1] == ' ');
     }
     /* clang links no shared library for its sanitizers. */
-    const char *kind = kind_in(why, "undefined symbol: __asan_", "undefined symbol: __tsan_");
-    return kind != NULL ? not_alike(path, kind, e)
+    const char *kind = ds_sanitizer_in(why, "undefined symbol: __asan_", "undefined symbol: __tsan_");
+    return kind != NULL ? ds_sanitizer_differs(path, kind, e)
                         : ds_fail(e, DS_EXIT_PLUGIN, "%s: cannot be loaded: %s", path, why);
-}
-
-/* OpenBLAS says since 0.3.28 whether it has locks; one for threads always has. */
-static int lacks_locks(void *handle)
-{
-    void *parallel_at = dlsym(handle, "openblas_get_parallel");
-    void *config_at = dlsym(handle, "openblas_get_config");
-    int (*parallel)(void);
-    char *(*config)(void);
-    if (parallel_at == NULL || config_at == NULL) {
-        return 0;
-    }
-    memcpy(&parallel, &parallel_at, sizeof parallel);
-    memcpy(&config, &config_at, sizeof config);
-    return parallel() == 0 && strstr(config(), "USE_LOCKING") == NULL;
-}
-
-/* Text of a function of OpenBLAS without arguments, or NULL. */
-static const char *text_of(void *handle, const char *name)
-{
-    void *at = dlsym(handle, name);
-    char *(*function)(void);
-    memcpy(&function, &at, sizeof function);
-    return at != NULL ? function() : NULL;
-}
-
-/* Another BLAS is known by its file. */
-static void name_library(void *handle, char *out, size_t size)
-{
-    Dl_info where;
-    void *at = dlsym(handle, "dgemm_");
-    char path[PATH_MAX];
-    if (at != NULL && dladdr(at, &where) != 0 && where.dli_fname != NULL) {
-        const char *file = realpath(where.dli_fname, path) != NULL ? path : where.dli_fname;
-        const char *slash = strrchr(file, '/');
-        snprintf(out, size, "%.70s", slash != NULL ? slash + 1 : file);
-    }
-}
-
-/* Names the BLAS of a plugin; in portable mode it must have the kernels that were asked for. */
-static int find_blas(const char *path, void *handle, ds_module *m, ds_error *e)
-{
-    const char *kernels = text_of(handle, "openblas_get_corename");
-    const char *config = text_of(handle, "openblas_get_config");
-    if (kernels == NULL || config == NULL) {
-        name_library(handle, m->blas, sizeof m->blas);
-        return m->blas[0] != '\0' && ds_portable_on()
-                   ? ds_fail(
-                         e, DS_EXIT_PLUGIN,
-                         "%s: computes with %s, whose kernels cannot be chosen: portable mode needs OpenBLAS",
-                         path, m->blas)
-                   : 0;
-    }
-    size_t name = strcspn(config, " ");
-    name += config[name] == ' ' ? 1 + strcspn(config + name + 1, " ") : 0;
-    snprintf(m->blas, sizeof m->blas, "%.*s %.40s", (int)(name < 36 ? name : 36), config, kernels);
-    return ds_portable_on() && strcasecmp(kernels, DS_PORTABLE_BLAS) != 0
-               ? ds_fail(e, DS_EXIT_PLUGIN,
-                         "%s: this OpenBLAS computes with its kernels %s where portable mode asks for "
-                         "%s: install one with kernels for all processors (built with DYNAMIC_ARCH=1)",
-                         path, kernels, DS_PORTABLE_BLAS)
-               : 0;
 }
 
 static void take_functions(ds_module *m, const ds_plugin *p)
@@ -167,7 +74,7 @@ static int load(const char *path, const char *id, ds_module *m, ds_error *e)
     Dl_info where;
     struct stat a, b;
     int changed = 0;
-    if (check_file(path, e) != 0) {
+    if (ds_elf_check_sanitizer(path, e) != 0) {
         return DS_EXIT_PLUGIN;
     }
     void *handle = open_guarded(path, &changed);
@@ -188,7 +95,7 @@ static int load(const char *path, const char *id, ds_module *m, ds_error *e)
     }
     memcpy(&query, &symbol, sizeof query);
     ds_plugin *p = NULL;
-    int status = find_blas(path, handle, m, e);
+    int status = ds_blas_find(path, handle, m->blas, sizeof m->blas, e);
     status = status != 0 ? status : ds_plugin_accept(query(DS_ABI_MAJOR, DS_ABI_MINOR), id, path, &p, e);
     if (status != 0) {
         return status;
@@ -200,7 +107,7 @@ static int load(const char *path, const char *id, ds_module *m, ds_error *e)
             path);
     }
     take_functions(m, p);
-    m->takes_turns = p->desc->kind == DS_KIND_OPTIMIZER && lacks_locks(handle);
+    m->takes_turns = p->desc->kind == DS_KIND_OPTIMIZER && ds_blas_lacks_locks(handle);
     return 0;
 }
 

@@ -54,11 +54,11 @@ static int is_overdue(const ds_isolated *p)
  * p->how. Returns its wait status. */
 static int bury(ds_isolated *p, const char *text)
 {
-    int status = ds_process_bury(&p->process, text != NULL);
+    int status = ds_process_reap(&p->process, text != NULL);
     if (text != NULL) {
         snprintf(p->how, sizeof(p->how), "%s", text);
     } else {
-        ds_process_say_how(&p->process, "the optimizer's process", status, "time", p->how, sizeof(p->how));
+        ds_process_describe_end(&p->process, "the optimizer's process", status, "time", p->how, sizeof(p->how));
     }
     return status;
 }
@@ -107,7 +107,7 @@ static int start(ds_isolated *p, ds_error *e)
         .seed = c->seed, .memory = c->memory > 0 ? c->memory << 20 : 0, .threads = c->threads};
     int rc = ds_start_arguments_make(&orders, c->module->path, c->module->id, c->params, e);
     if (rc == 0 && p->process.state != DS_PROCESS_NONE && ds_process_instruct(&p->process, &orders) != 0) {
-        ds_process_bury(&p->process, 1); /* it died meanwhile: another one is started */
+        ds_process_reap(&p->process, 1); /* it died meanwhile: another one is started */
     }
     if (rc == 0 && p->process.state == DS_PROCESS_NONE) {
         rc = ds_process_start(&p->process, &place, &orders, 0, 0, e);
@@ -174,7 +174,7 @@ void ds_isolated_close(ds_isolated *p)
         return;
     }
     if (p->process.state != DS_PROCESS_NONE) {
-        ds_process_bury(&p->process, 1);
+        ds_process_reap(&p->process, 1);
     }
     ds_remote_leave(&p->view);
     free(p->rows);

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "protect/call_state.h"
-#include "plugin/needs.h"
+#include "plugin/instance.h"
 #include "run/isolated.h"
 #include "run/objective.h"
 #include "run/recommend.h"

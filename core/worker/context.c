@@ -5,15 +5,28 @@
 
 #include "worker/context.h"
 
+#include "base/log.h"
+#include "plugin/blas.h"
+#include "worker/handshake.h"
+
 #include <errno.h>
+#include <fcntl.h>
+#include <fenv.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
-#include "plugin/blas_room.h"
-#include "worker/life.h"
+/* ---- start arguments and messages ---- */
 
 int ds_worker_read_start(ds_worker_context *w, ds_error *e)
 {
@@ -62,14 +75,6 @@ int ds_worker_truncate(int fd)
 {
     return ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0 ? -1 : 0;
 }
-void ds_worker_limit_memory(const ds_worker_context *w)
-{
-    if (w->start.memory > 0) {
-        ds_blas_reserve_for(w->texts);
-    }
-    ds_worker_limit_address_space(w->start.memory);
-}
-
 int ds_worker_settings(const ds_worker_context *w, const char *at, int section, ds_settings *settings,
                        ds_error *e)
 {
@@ -104,4 +109,157 @@ int ds_worker_make_env(ds_worker_context *w, ds_env **out, ds_error *e)
     }
     ds_settings_clear(&settings);
     return rc;
+}
+
+/* ---- floating-point mode: rounding, traps, denormals as zero; without the sticky flags ---- */
+
+static uint32_t float_mode(void)
+{
+#if defined(__x86_64__)
+    uint16_t x87;
+    __asm__ volatile("fnstcw %0" : "=m"(x87));
+    return (_mm_getcsr() & ~0x3fu) | ((uint32_t)x87 << 16);
+#elif defined(__aarch64__)
+    uint64_t fpcr;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+    return (uint32_t)fpcr;
+#else
+    return (uint32_t)fegetround();
+#endif
+}
+
+static void set_float_mode(uint32_t mode)
+{
+#if defined(__x86_64__)
+    uint16_t x87 = (uint16_t)(mode >> 16);
+    __asm__ volatile("fnclex\n\tfldcw %0" : : "m"(x87));
+    _mm_setcsr(mode & 0xffffu);
+#elif defined(__aarch64__)
+    uint64_t fpcr = mode;
+    __asm__ volatile("msr fpcr, %0" : : "r"(fpcr));
+#else
+    fesetround((int)mode);
+#endif
+}
+
+/* ---- the process and its limits ---- */
+
+static pid_t host;
+static uint32_t mode;                   /* floating point, as it is to be */
+static volatile sig_atomic_t is_a_copy; /* this process was forked by the plugin */
+
+static void note_copy(void)
+{
+    is_a_copy = 1;
+}
+
+/* Where memory runs out, the kernel is to end a worker and not its host. */
+static void offer_to_be_killed(void)
+{
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        ssize_t ignored = write(fd, "500", 3);
+        (void)ignored;
+        close(fd);
+    }
+}
+
+/* The soft limit of open files that the host began with: a plugin must not see that it was raised. */
+static void restore_files(uint64_t files)
+{
+    struct rlimit l;
+    if (files > 0 && getrlimit(RLIMIT_NOFILE, &l) == 0 && files < l.rlim_cur) {
+        l.rlim_cur = files;
+        setrlimit(RLIMIT_NOFILE, &l);
+    }
+}
+
+int ds_worker_process_begin(int64_t parent, uint64_t files)
+{
+    static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
+    struct rlimit none = {0, 0};
+    sigset_t empty;
+    for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++) {
+        signal(ignored[i], SIG_IGN);
+    }
+    sigemptyset(&empty);
+    sigprocmask(SIG_SETMASK, &empty, NULL);
+    prctl(PR_SET_NAME, "dshost-worker");
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setrlimit(RLIMIT_CORE, &none);
+    syscall(SYS_close_range, DS_WORKER_FDS, ~0u, 0);
+    for (int fd = DS_WORKER_SOCKET; fd < DS_WORKER_FDS; fd++) {
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+    }
+    restore_files(files);
+    pthread_atfork(NULL, NULL, note_copy);
+    offer_to_be_killed();
+    host = (pid_t)parent;
+    mode = float_mode();
+    return ds_worker_orphaned() ? -1 : 0;
+}
+
+int ds_worker_orphaned(void)
+{
+    return getppid() != host;
+}
+
+/* Limits the address space to `extra` bytes more than is mapped now; 0 = no limit. */
+static void limit_address_space(int64_t extra)
+{
+#ifdef DS_SANITIZERS
+    (void)extra; /* their shadow memory alone is terabytes */
+#else
+    unsigned long pages = 0;
+    FILE *f = extra > 0 ? fopen("/proc/self/statm", "re") : NULL;
+    if (f != NULL) {
+        if (fscanf(f, "%lu", &pages) == 1) {
+            struct rlimit limit;
+            getrlimit(RLIMIT_AS, &limit);
+            rlim_t wanted = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)extra;
+            if (limit.rlim_max == RLIM_INFINITY || wanted < limit.rlim_max) {
+                limit.rlim_cur = wanted;
+                setrlimit(RLIMIT_AS, &limit);
+            }
+        }
+        fclose(f);
+    }
+#endif
+}
+
+void ds_worker_limit_memory(const ds_worker_context *w)
+{
+    if (w->start.memory > 0) {
+        ds_blas_reserve_for(w->texts);
+    }
+    limit_address_space(w->start.memory);
+}
+
+void ds_worker_allow_memory(uint64_t bytes)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+        limit.rlim_cur += (rlim_t)bytes;
+        limit.rlim_cur = limit.rlim_cur > limit.rlim_max ? limit.rlim_max : limit.rlim_cur;
+        setrlimit(RLIMIT_AS, &limit);
+    }
+}
+
+void ds_worker_after_call(const char *function)
+{
+    static int told;
+    if (is_a_copy) {
+        _exit(DS_EXIT_OK);
+    }
+    if (float_mode() == mode) {
+        return;
+    }
+    set_float_mode(mode);
+    if (!told) {
+        told = 1;
+        ds_log(DS_LOG_WARNING, NULL,
+               "%s of the environment changed the floating-point mode (rounding, traps, or denormals as "
+               "zero); it is put back after every call",
+               function);
+    }
 }

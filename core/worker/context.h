@@ -1,67 +1,88 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* duty.h - what a worker process has at hand (ds_worker_context), how it learns what to do, and its work. */
+/* context.h - everything a worker process holds (ds_worker_context): how it receives its start arguments, how
+ * it keeps to the rules of its host, and its work. */
 #ifndef DS_WORKER_CONTEXT_H
 #define DS_WORKER_CONTEXT_H
 
 #include "base/guard.h"
 #include "plugin/instance.h"
-#include "worker/protocol.h"
+#include "worker/handshake.h"
 #include "worker/ring.h"
 
-enum { DS_GUARD_GAP = 8 /* numbers between two points in one call */ };
+enum { DS_GUARD_GAP = 8 /* doubles between two rows of a call */ };
 
-/* Buffers of the rows of one call: x and gradients, with channels questions and answers. */
+/* Buffers of the rows of one call: x and gradients, and what queries read and return. */
 enum { DS_GUARD_X, DS_GUARD_GRAD, DS_GUARD_IN, DS_GUARD_OUT, DS_GUARDS };
 
 typedef struct ds_worker_context {
     ds_worker_start start;
     char *texts;
     ds_env *env;
-    ds_ring ring, *share; /* share: the ring once it is there */
+    ds_ring ring, *share; /* share: the ring once it is mapped */
     ds_ring_worker *mine;
-    int spoilt;                /* what should be the ring is none */
-    ds_guard guard[DS_GUARDS]; /* what the plugin gets to see */
+    int corrupt;               /* the shared memory does not hold a ring */
+    ds_guard guard[DS_GUARDS]; /* the memory that the plugin gets */
     uint64_t many;             /* rows of one call */
     uint64_t *key;             /* of the rows of one call, `many` of each */
     ds_answer **answer;
-    ds_slot **slot;    /* in hand: as many as there are in the ring */
+    ds_slot **slot;    /* being evaluated: room for as many as the ring has */
     double typical_ns; /* running mean of the time of one evaluation */
     ds_spin spin;
     ds_lane_set lanes; /* of stepwise control */
-    int serves_lanes;  /* env does */
+    int serves_lanes;  /* `env` is the instance of the first lanes */
 } ds_worker_context;
 
-/* ---- duty.c ---- */
+/* ---- start arguments and messages (context.c) ---- */
 
-/* Reads the start file, anew where there is another one. */
+/* Reads the start file; call it again after the host has replaced the file. */
 int ds_worker_read_start(ds_worker_context *w, ds_error *e);
 
-/* Loads the plugin that the start file names; *rest gets what lies behind its path and id. */
+/* Loads the plugin that the start file names; *rest points after its path and id. */
 int ds_worker_load_plugin(const ds_worker_context *w, const ds_module **out, const char **rest, ds_error *e);
 
-/* The next byte of the host, '\0' where it is gone; a byte to it (-1 = it is gone), said by this process,
- * and by no copy of it that the plugin has made. */
+/* Receives one byte from the host, '\0' when it is gone; sends one, -1 when it is gone. A copy of this process
+ * that the plugin forked ends instead of sending. */
 char ds_worker_receive(void);
 int ds_worker_send(char byte);
 
 /* Empties a memory file: 0, or -1. */
 int ds_worker_truncate(int fd);
 
-/* What libraries need for themselves does not count against the plugin's limit. */
-void ds_worker_limit_memory(const ds_worker_context *w);
-
-/* The settings of the start file, which begin behind the text `at`. */
+/* Reads the settings of the start file, which begin after the text `at`. */
 int ds_worker_settings(const ds_worker_context *w, const char *at, int section, ds_settings *settings,
                        ds_error *e);
 
 /* Makes an instance as the start file says. */
 int ds_worker_make_env(ds_worker_context *w, ds_env **out, ds_error *e);
 
-/* ---- work.c ---- */
+/* ---- the process and its limits (context.c) ---- */
 
-/* Makes room, with the ring there; -1 without memory. Evaluates until the host says that it is enough; then
- * ds_work_end(). */
+/* Ties this process to its host (process `parent`): it dies with the host, writes no core file, ignores the
+ * signals of the terminal, and passes no descriptor on to programs that the plugin starts. `files` is the soft
+ * limit of open files before the host raised it, which is restored; 0 = leave it. Returns -1 when the host is
+ * gone. */
+int ds_worker_process_begin(int64_t parent, uint64_t files);
+
+/* Is the host gone? Checked as well, because a plugin may undo what ds_worker_process_begin() arranged. */
+int ds_worker_orphaned(void);
+
+/* Limits the memory of the plugin as the start file says. What libraries need for themselves does not count. */
+void ds_worker_limit_memory(const ds_worker_context *w);
+
+/* Raises that limit by `bytes` that the plugin did not ask for. */
+void ds_worker_allow_memory(uint64_t bytes);
+
+/* Call it after each call of the plugin's `function`. Ends a copy of this process that the plugin forked and
+ * that returned here; restores the floating-point mode, and warns once if the plugin changed it. Takes
+ * nanoseconds. */
+void ds_worker_after_call(const char *function);
+
+/* ---- evaluation (work.c) ---- */
+
+/* Allocates buffers for the ring; -1 without memory. */
 int ds_work_begin(ds_worker_context *w);
+
+/* Evaluates until the host ends the workers. */
 void ds_work(ds_worker_context *w);
 void ds_work_end(ds_worker_context *w);
 

@@ -30,7 +30,7 @@ static ds_described_process *place_of(const ds_module *module)
 static void drop(ds_described_process *p)
 {
     if (p->process.state != DS_PROCESS_NONE) {
-        ds_process_bury(&p->process, 1);
+        ds_process_reap(&p->process, 1);
     }
     if (p->share_fd >= 0) {
         close(p->share_fd);
@@ -78,7 +78,7 @@ static int wait_described(ds_described_process *p, const ds_plugin_file *f, cons
     for (;;) {
         char byte;
         if (!ds_process_listen(m, POLL_MS, &byte)) {
-            const int status = ds_process_bury(m, 0);
+            const int status = ds_process_reap(m, 0);
             const int mute = ds_process_was_mute(f->path, status, e);
             return mute != 0 ? mute : ds_loader_died(f->path, status, e);
         }

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "worker/protocol.h"
 
 static int damaged(const char *id, ds_error *e)
 {

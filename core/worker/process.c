@@ -304,7 +304,7 @@ static int has_ended(pid_t pid)
     return rc != 0 || how.si_pid != 0;
 }
 
-int ds_process_hear(ds_process *p, const struct pollfd fds[DS_PROCESS_POLLS], char *byte)
+int ds_process_read(ds_process *p, const struct pollfd fds[DS_PROCESS_POLLS], char *byte)
 {
     *byte = 0;
     if (fds[POLL_OUTPUT].revents != 0) {
@@ -335,7 +335,7 @@ int ds_process_listen(ds_process *p, int ms, char *byte)
         const ssize_t got = recv(p->socket, byte, 1, MSG_DONTWAIT);
         return got > 0 || (got < 0 && !has_ended(p->pid));
     }
-    return ds_process_hear(p, fds, byte);
+    return ds_process_read(p, fds, byte);
 }
 
 void ds_process_kill(const ds_process *p)
@@ -360,7 +360,7 @@ static int await_end(const ds_process *p, int ms)
     return 1;
 }
 
-int ds_process_bury(ds_process *p, int now)
+int ds_process_reap(ds_process *p, int now)
 {
     int status = 0;
     if (!now && !await_end(p, PARTING_MS)) { /* a socket ends a moment before its process */
@@ -401,8 +401,8 @@ int ds_process_was_mute(const char *what, int status, ds_error *e)
                : 0;
 }
 
-void ds_process_say_how(const ds_process *p, const char *who, int status, const char *limit, char *text,
-                        size_t size)
+void ds_process_describe_end(const ds_process *p, const char *who, int status, const char *limit, char *text,
+                             size_t size)
 {
     if (p->timed_out) {
         snprintf(text, size, "no answer within %s", limit);

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "plugin/instance.h"
-#include "worker/protocol.h"
+#include "worker/handshake.h"
 
 /* What workers that serve alike are told. */
 typedef struct ds_start_arguments {
@@ -80,7 +80,7 @@ int ds_process_poll_ms(const ds_process *p, int ms);
 
 /* Behind poll(): passes on what it has printed and takes one byte that it has sent, 0 where there is none.
  * 0 = it is dead, or as good as that. */
-int ds_process_hear(ds_process *p, const struct pollfd fds[DS_PROCESS_POLLS], char *byte);
+int ds_process_read(ds_process *p, const struct pollfd fds[DS_PROCESS_POLLS], char *byte);
 
 /* The same for one process alone, after a sleep of at most `ms`. */
 int ds_process_listen(ds_process *p, int ms, char *byte);
@@ -90,7 +90,7 @@ void ds_process_kill(const ds_process *p);
 
 /* It is dead, or as good as that, or of no more use (`now`: killed): collects it and what it has started,
  * passes on its last words, and closes its channels. Returns its wait status. */
-int ds_process_bury(ds_process *p, int now);
+int ds_process_reap(ds_process *p, int now);
 
 enum { DS_START_SECONDS = 60 }; /* least time limit of a start, unless one is set */
 
@@ -103,7 +103,7 @@ double ds_process_start_limit(double start, double timeout, const char **name);
 int ds_process_was_mute(const char *what, int status, ds_error *e);
 
 /* How a process has ended, called `who`; `limit` ("5 s (timeout_s)"): the time that it had to answer. */
-void ds_process_say_how(const ds_process *p, const char *who, int status, const char *limit, char *text,
-                        size_t size);
+void ds_process_describe_end(const ds_process *p, const char *who, int status, const char *limit, char *text,
+                             size_t size);
 
 #endif

@@ -6,6 +6,14 @@
 
 #include "worker/supervisor.h"
 
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/program.h"
+#include "protect/call_state.h"
+#include "worker/describe.h"
+#include "worker/handshake.h"
+#include "worker/process.h"
+
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
@@ -18,15 +26,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include "base/clock.h"
-#include "protect/call_state.h"
-#include "base/log.h"
-#include "base/program.h"
-#include "worker/reclaim.h"
-#include "worker/handshake.h"
-#include "worker/describe.h"
-#include "worker/process.h"
 
 enum {
     IDLE_DEATHS_MAX = 5,   /* deaths in a row outside of evaluations that are forgiven */
@@ -41,30 +40,31 @@ static const uint64_t LIFE_NS = 10000000000; /* of a worker whose death is no si
 
 /* What the watching thread remembers of a worker. */
 typedef struct ds_member {
-    int missing;        /* it could not be started, and others go on without it */
-    uint64_t odd_since; /* it holds a slot, and its memory says no credible time of the beginning; 0 = no */
+    int missing; /* it could not be started, and others go on without it */
+    uint64_t
+        unclear_since; /* it holds a slot, and its memory says no credible time of the beginning; 0 = no */
 } ds_member;
 
 /* What has been waited for, and since when it has looked as it does. */
-typedef struct patience {
+typedef struct stall_watch {
     uint64_t ticket, since, looked;
     uint32_t state;
-    int strange; /* at the last look it was nobody's */
-} patience;
+    int impossible; /* at the last look it was nobody's */
+} stall_watch;
 
 struct ds_supervisor {
     ds_supervisor_config config;
     char *program;
-    ds_start_arguments orders;
+    ds_start_arguments start;
     int share_fd, scene_fd, event_fd;
     ds_ring ring;
     ds_ring *share; /* the ring after the first greeting, NULL before */
     ds_handshake env;
     ds_member *member; /* as many as processes */
     ds_process *process;
-    patience waits; /* of the thread that waits for answers */
-    int given_up;   /* by config.waiting() in that thread */
-    int idle_deaths, told_bad_end, told_missing;
+    stall_watch stall; /* of the thread that waits for answers */
+    int given_up;      /* by config.waiting() in that thread */
+    int idle_deaths, reported_bad_end, reported_missing;
     pthread_t thread;
     int thread_runs;
     pthread_mutex_t lock; /* of ready and error */
@@ -91,7 +91,7 @@ static void fail(ds_supervisor *c, const ds_error *why)
     }
 }
 
-/* ---- birth ---- */
+/* ---- starting workers ---- */
 
 static int alive(const ds_supervisor *c)
 {
@@ -107,7 +107,7 @@ static void start_process(ds_supervisor *c, uint32_t w)
 {
     ds_process_place place = {c->program, c->share_fd, c->scene_fd, c->config.module->id};
     ds_error e = {0, ""};
-    if (ds_process_start(&c->process[w], &place, &c->orders, w, 0, &e) == 0) {
+    if (ds_process_start(&c->process[w], &place, &c->start, w, 0, &e) == 0) {
         return;
     }
     if (!alive(c)) {
@@ -115,31 +115,31 @@ static void start_process(ds_supervisor *c, uint32_t w)
         return;
     }
     c->member[w].missing = 1;
-    if (!c->told_missing) {
-        c->told_missing = 1;
+    if (!c->reported_missing) {
+        c->reported_missing = 1;
         ds_log(DS_LOG_WARNING, NULL, "%s; the workers that there are go on", e.text);
     }
 }
 
 /* The process that has described the plugin, if it still waits, becomes worker 0. */
-static void adopt(ds_supervisor *c)
+static void take_over_described_process(ds_supervisor *c)
 {
-    ds_described_process probe;
-    if (!ds_describe_take_process(c->config.module, &probe)) {
+    ds_described_process described;
+    if (!ds_describe_take_process(c->config.module, &described)) {
         return;
     }
     close(c->share_fd);
     close(c->scene_fd);
-    c->share_fd = probe.share_fd;
-    c->scene_fd = probe.scene_fd;
-    c->process[0] = probe.process;
-    if (ds_process_instruct(&c->process[0], &c->orders) != 0) {
-        ds_process_bury(&c->process[0], 1); /* it died meanwhile: another one is started */
+    c->share_fd = described.share_fd;
+    c->scene_fd = described.scene_fd;
+    c->process[0] = described.process;
+    if (ds_process_instruct(&c->process[0], &c->start) != 0) {
+        ds_process_reap(&c->process[0], 1); /* it died meanwhile: another one is started */
     }
 }
 
 /* What the first worker says, or what a further one says as well. */
-static int take_greeting(ds_supervisor *c, int fd, ds_error *e)
+static int read_handshake(ds_supervisor *c, int fd, ds_error *e)
 {
     const char *id = c->config.module->id;
     if (c->share != NULL) {
@@ -166,7 +166,7 @@ static void handshake(ds_supervisor *c, uint32_t w)
 {
     ds_process *m = &c->process[w];
     ds_error e = {0, ""};
-    if (take_greeting(c, m->start, &e) != 0) {
+    if (read_handshake(c, m->start, &e) != 0) {
         fail(c, &e);
         return;
     }
@@ -181,9 +181,75 @@ static void handshake(ds_supervisor *c, uint32_t w)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* ---- death ---- */
+/* ---- reclaiming the slots of a dead worker ---- */
 
-static int spoilt(const ds_supervisor *c, ds_error *e)
+/* The slot that worker w is evaluating; NULL = none. */
+static ds_slot *held_slot(const ds_ring *s, uint32_t w)
+{
+    for (uint64_t i = 0; i < s->at.capacity; i++) {
+        ds_slot *slot = ds_ring_slot(s, i);
+        if (atomic_load_explicit(&slot->state, memory_order_relaxed) == DS_SLOT_OF(DS_SLOT_RUNNING, w)) {
+            return slot;
+        }
+    }
+    return NULL;
+}
+
+/* Writes the answer of an evaluation whose worker has died into its slot. */
+static void answer_for(ds_ring *s, uint32_t w, const ds_process *m, double timeout, int status, ds_slot *slot)
+{
+    const uint64_t started = atomic_load(&s->head->worker[w].started), now = ds_clock_ns();
+    char limit[80];
+    ds_answer a = {.loss = INFINITY, .outcome = DS_EVAL_CRASHED, .grad_kind = DS_GRAD_NONE, .bad_step = -1};
+    a.outcome = m->timed_out ? DS_EVAL_TIMEOUT : DS_EVAL_CRASHED;
+    a.wall_s = started > m->born && started < now ? 1e-9 * (double)(now - started) : 0.0;
+    snprintf(limit, sizeof(limit), "%g s (timeout_s)", timeout);
+    ds_process_describe_end(m, "the worker", status, limit, a.message, sizeof(a.message));
+    slot->answer = a;
+    memset(ds_slot_grad(s, slot), 0, s->at.stride - sizeof(*slot) - s->at.n * sizeof(double));
+    atomic_store(&slot->state, DS_SLOT_DONE);
+    ds_ring_finished(s);
+}
+
+/* Reposts or answers the slots that a dead worker held; `status` is its wait status. Returns 0 where it held none. */
+static int reclaim_slots(ds_ring *s, uint32_t w, const ds_process *m, double timeout, int status)
+{
+    ds_ring_worker *its = &s->head->worker[w];
+    int found = 0;
+    for (uint64_t i = 0; i < s->at.capacity; i++) {
+        ds_slot *slot = ds_ring_slot(s, i);
+        uint32_t state = atomic_load(&slot->state);
+        if (state != DS_SLOT_OF(DS_SLOT_RUNNING, w) && state != DS_SLOT_OF(DS_SLOT_KILLED, w)) {
+            continue;
+        }
+        found = 1;
+        /* Of several one is to blame: each gets its own try, and one only. */
+        if (atomic_load(&its->many) != 0 && atomic_exchange(&s->alone[i], 1) == 0) {
+            slot->request.alone = 1;
+            atomic_store(&slot->state, DS_SLOT_POSTED);
+        } else {
+            answer_for(s, w, m, timeout, status, slot);
+        }
+    }
+    atomic_store(&its->started, 0);
+    atomic_store(&its->many, 0);
+    return found;
+}
+
+/* Lets the successor of worker w look at every ticket that may have been taken; it skips what is done or what others
+ * hold. */
+static void hand_over_tickets(ds_ring *s, uint32_t w)
+{
+    uint64_t taken = atomic_load(&s->head->taken), posted = ds_ring_posted(s);
+    taken = taken < posted ? taken : posted;
+    uint64_t oldest = taken > s->at.capacity ? taken - s->at.capacity : 0;
+    atomic_store(&s->head->worker[w].next, oldest);
+    atomic_store(&s->head->worker[w].end, taken);
+}
+
+/* ---- the end of a worker ---- */
+
+static int corrupt(const ds_supervisor *c, ds_error *e)
 {
     return ds_fail(
         e, DS_EXIT_PLUGIN,
@@ -213,24 +279,24 @@ static int failed_to_start(const ds_supervisor *c, uint32_t w, int status, ds_er
     if (ds_process_was_mute(c->config.module->id, status, e) != 0) {
         return e->status;
     }
-    ds_process_say_how(m, "the worker", status, limit, how, sizeof(how));
+    ds_process_describe_end(m, "the worker", status, limit, how, sizeof(how));
     return ds_fail(e, DS_EXIT_PLUGIN, "%s: create() failed: %s", c->config.module->id, how);
 }
 
 /* A crash in destroy() loses nothing, but is not passed over in silence. */
-static void tell_bad_end(ds_supervisor *c, const ds_process *m, int status)
+static void report_bad_end(ds_supervisor *c, const ds_process *m, int status)
 {
     char how[200];
     int bad = WIFSIGNALED(status) ? WTERMSIG(status) != SIGKILL : WEXITSTATUS(status) != 0;
-    if (bad && !c->told_bad_end && !m->cut_off && !atomic_load(&c->killed) && !atomic_load(&c->failed)) {
-        c->told_bad_end = 1;
-        ds_process_say_how(m, "a worker", status, "time", how, sizeof(how));
+    if (bad && !c->reported_bad_end && !m->cut_off && !atomic_load(&c->killed) && !atomic_load(&c->failed)) {
+        c->reported_bad_end = 1;
+        ds_process_describe_end(m, "a worker", status, "time", how, sizeof(how));
         ds_log(DS_LOG_WARNING, c->config.module->id, "at the end %s", how);
     }
 }
 
 /* Has a worker ended because of what it found in the shared memory? */
-static int was_spoilt(const ds_supervisor *c, int status)
+static int ended_by_corruption(const ds_supervisor *c, int status)
 {
     return WIFEXITED(status) && (WEXITSTATUS(status) == DS_WORKER_CORRUPT ||
                                  (c->share != NULL && atomic_load(&c->share->head->quit) != 0));
@@ -251,33 +317,33 @@ static int out_of_time(const ds_supervisor *c, int status, ds_error *e)
 }
 
 /* A worker is dead, or as good as that. */
-static void bury(ds_supervisor *c, uint32_t w)
+static void reap(ds_supervisor *c, uint32_t w)
 {
     ds_process *m = &c->process[w];
     ds_error e = {0, ""};
     int state = m->state;
-    int status = ds_process_bury(m, 0);
+    int status = ds_process_reap(m, 0);
     if (atomic_load(&c->quit) || atomic_load(&c->killed) || atomic_load(&c->failed)) {
-        tell_bad_end(c, m, status);
+        report_bad_end(c, m, status);
         return;
     }
     if (out_of_time(c, status, &e) != 0 ||
         (state == DS_PROCESS_STARTING && failed_to_start(c, w, status, &e) != 0) ||
-        (was_spoilt(c, status) && spoilt(c, &e) != 0)) {
+        (ended_by_corruption(c, status) && corrupt(c, &e) != 0)) {
         fail(c, &e);
         return;
     }
-    if (ds_reclaim_slots(c->share, w, m, c->config.timeout, status) || ds_clock_ns() - m->born > LIFE_NS) {
+    if (reclaim_slots(c->share, w, m, c->config.timeout, status) || ds_clock_ns() - m->born > LIFE_NS) {
         c->idle_deaths = 0;
     } else if (++c->idle_deaths > IDLE_DEATHS_MAX) {
         char how[200];
-        ds_process_say_how(m, "the worker", status, "time", how, sizeof(how));
+        ds_process_describe_end(m, "the worker", status, "time", how, sizeof(how));
         ds_fail(&e, DS_EXIT_PLUGIN, "%s: workers keep dying between evaluations: %s", c->config.module->id,
                 how);
         fail(c, &e);
         return;
     }
-    ds_reclaim_hand_over(c->share, w);
+    hand_over_tickets(c->share, w);
     start_process(c, w);
 }
 
@@ -285,16 +351,16 @@ static void bury(ds_supervisor *c, uint32_t w)
 
 /* When the evaluation that a worker has in hand began; 0 = it has none. The worker says so in memory that its
  * plugin can write: where that cannot be, the time counts from here on. */
-static uint64_t began(ds_supervisor *c, uint32_t w, uint64_t now)
+static uint64_t started_at(ds_supervisor *c, uint32_t w, uint64_t now)
 {
     ds_member *r = &c->member[w];
     uint64_t started = atomic_load(&c->share->head->worker[w].started);
-    if ((started > c->process[w].born && started <= now) || ds_reclaim_held(c->share, w) == NULL) {
-        r->odd_since = 0;
+    if ((started > c->process[w].born && started <= now) || held_slot(c->share, w) == NULL) {
+        r->unclear_since = 0;
         return started <= now ? started : 0;
     }
-    r->odd_since = r->odd_since != 0 ? r->odd_since : now;
-    return r->odd_since;
+    r->unclear_since = r->unclear_since != 0 ? r->unclear_since : now;
+    return r->unclear_since;
 }
 
 static void kill_late(ds_process *m)
@@ -319,14 +385,14 @@ static void enforce_limit(ds_supervisor *c, uint32_t w)
         }
         return;
     }
-    uint64_t started = began(c, w, now);
+    uint64_t started = started_at(c, w, now);
     const unsigned rows = atomic_load(&c->share->head->worker[w].many); /* each has as much time */
     if (started == 0 || 1e-9 * (double)(now - started) <= limit * (rows > 1 ? rows : 1)) {
         return;
     }
-    ds_slot *slot = ds_reclaim_held(c->share, w);
+    ds_slot *slot = held_slot(c->share, w);
     uint32_t state = DS_SLOT_OF(DS_SLOT_RUNNING, w);
-    if (slot != NULL && began(c, w, now) == started &&
+    if (slot != NULL && started_at(c, w, now) == started &&
         atomic_compare_exchange_strong(&slot->state, &state, DS_SLOT_OF(DS_SLOT_KILLED, w))) {
         kill_late(m);
     }
@@ -383,8 +449,8 @@ static void look(ds_supervisor *c, const struct pollfd *fds)
         }
         const struct pollfd *its = fds;
         fds += DS_PROCESS_POLLS;
-        if (!ds_process_hear(m, its, &byte)) {
-            bury(c, w);
+        if (!ds_process_read(m, its, &byte)) {
+            reap(c, w);
             continue;
         }
         if (byte == DS_WORKER_HELLO && m->state == DS_PROCESS_STARTING) {
@@ -405,7 +471,7 @@ static void cannot_wait(ds_supervisor *c, int code)
     fail(c, &e);
     for (uint32_t w = 0; w < c->config.jobs; w++) {
         if (c->process[w].state != DS_PROCESS_NONE) {
-            ds_process_bury(&c->process[w], 1);
+            ds_process_reap(&c->process[w], 1);
         }
     }
     ds_sleep_ms(BROKEN_MS);
@@ -470,7 +536,7 @@ static void signal_thread(ds_supervisor *c)
     }
 }
 
-/* ---- the host's side ---- */
+/* ---- functions for the thread that waits for results ---- */
 
 /* What the workers have in hand stays unfinished, and no new ones start. */
 static void kill_all(ds_supervisor *c)
@@ -513,7 +579,7 @@ static int must_stop(const ds_supervisor *c)
 }
 
 /* Nothing has come for a while: does the caller still want to wait? */
-static void ask_who_waits(ds_supervisor *c)
+static void poll_waiter(ds_supervisor *c)
 {
     if (c->config.waiting != NULL && c->config.waiting(c->config.ctx) != 0) {
         c->given_up = 1;
@@ -535,7 +601,7 @@ static int wait_ready(ds_supervisor *c, ds_error *e)
         }
         if (pthread_cond_timedwait(&c->changed, &c->lock, &until) == ETIMEDOUT) {
             pthread_mutex_unlock(&c->lock);
-            ask_who_waits(c);
+            poll_waiter(c);
             pthread_mutex_lock(&c->lock);
         }
         if (must_stop(c)) {
@@ -592,16 +658,16 @@ int ds_supervisor_open(const ds_supervisor_config *config, ds_supervisor **out, 
     } else if (c->share_fd < 0 || c->scene_fd < 0 || c->event_fd < 0) {
         rc = ds_no_descriptors("cannot make the shared memory of the workers", errno, e);
     }
-    c->orders = (ds_start_arguments){.seed = config->seed,
-                                     .memory = config->memory > 0 ? config->memory << 20 : 0,
-                                     .threads = config->threads,
-                                     .first = config->first,
-                                     .workers = config->workers > 0 ? config->workers : config->jobs};
+    c->start = (ds_start_arguments){.seed = config->seed,
+                                    .memory = config->memory > 0 ? config->memory << 20 : 0,
+                                    .threads = config->threads,
+                                    .first = config->first,
+                                    .workers = config->workers > 0 ? config->workers : config->jobs};
     rc = rc != 0 ? rc
-                 : ds_start_arguments_make(&c->orders, config->module->path, config->module->id,
+                 : ds_start_arguments_make(&c->start, config->module->path, config->module->id,
                                            config->params, e);
     if (rc == 0) {
-        adopt(c);
+        take_over_described_process(c);
         rc = start_thread(c, e);
     }
     rc = rc != 0 ? rc : wait_ready(c, e);
@@ -629,7 +695,7 @@ void ds_supervisor_close(ds_supervisor *c)
         signal_thread(c);
         pthread_join(c->thread, NULL);
     } else if (c->process != NULL && c->process[0].state != DS_PROCESS_NONE) {
-        ds_process_bury(&c->process[0], 1);
+        ds_process_reap(&c->process[0], 1);
     }
     int fds[] = {c->share_fd, c->scene_fd, c->event_fd};
     for (int i = 0; i < 3; i++) {
@@ -643,7 +709,7 @@ void ds_supervisor_close(ds_supervisor *c)
     ds_handshake_clear(&c->env);
     free(c->process);
     free(c->member);
-    free(c->orders.texts);
+    free(c->start.texts);
     free(c->program);
     free(c);
 }
@@ -672,7 +738,7 @@ int ds_supervisor_corrupt(ds_supervisor *c, ds_error *e)
     int rc = has_failed(c, e);
     ds_error why;
     if (rc == 0) {
-        rc = spoilt(c, &why);
+        rc = corrupt(c, &why);
         fail(c, &why);
         rc = has_failed(c, e);
     }
@@ -680,7 +746,7 @@ int ds_supervisor_corrupt(ds_supervisor *c, ds_error *e)
 }
 
 /* Has worker w, by its own words, the ticket in hand? */
-static int may_hold(const ds_supervisor *c, uint32_t w, uint64_t ticket)
+static int claims_ticket(const ds_supervisor *c, uint32_t w, uint64_t ticket)
 {
     if (w >= c->config.jobs) {
         return 0;
@@ -691,31 +757,31 @@ static int may_hold(const ds_supervisor *c, uint32_t w, uint64_t ticket)
 
 /* Nothing has changed about a slot for a while: is that as it should be? What nobody looks at any more is
  * shown again; what cannot be, and that twice, as a worker may just be at the end of it, ends the pool. */
-static int look_after(ds_supervisor *c, ds_error *e)
+static int check_stalled_slot(ds_supervisor *c, ds_error *e)
 {
-    patience *p = &c->waits;
+    stall_watch *p = &c->stall;
     uint32_t kind = p->state & 0xff, w = p->state >> 8;
     if (kind == DS_SLOT_POSTED) {
         ds_ring_publish_again(c->share, p->ticket);
         p->since = p->looked;
         return 0;
     }
-    int strange = (kind != DS_SLOT_RUNNING && kind != DS_SLOT_KILLED) || !may_hold(c, w, p->ticket);
-    if (strange && p->strange) {
+    int impossible = (kind != DS_SLOT_RUNNING && kind != DS_SLOT_KILLED) || !claims_ticket(c, w, p->ticket);
+    if (impossible && p->impossible) {
         return ds_supervisor_corrupt(c, e);
     }
-    p->strange = strange;
+    p->impossible = impossible;
     return 0;
 }
 
 /* Looks now and then whether the answer can still come. */
-static int look_around(ds_supervisor *c, uint64_t ticket, ds_error *e)
+static int check_progress(ds_supervisor *c, uint64_t ticket, ds_error *e)
 {
-    patience *p = &c->waits;
+    stall_watch *p = &c->stall;
     uint64_t now = ds_clock_ns();
     uint32_t state = atomic_load(&ds_ring_slot(c->share, ticket)->state);
     if (p->ticket != ticket || p->state != state) {
-        *p = (patience){.ticket = ticket, .since = now, .looked = p->looked, .state = state};
+        *p = (stall_watch){.ticket = ticket, .since = now, .looked = p->looked, .state = state};
     }
     if (now - p->looked < LOOK_NS) {
         return 0;
@@ -727,7 +793,7 @@ static int look_around(ds_supervisor *c, uint64_t ticket, ds_error *e)
     if (state == DS_SLOT_DONE || now - p->since < STILL_NS) {
         return 0;
     }
-    return look_after(c, e);
+    return check_stalled_slot(c, e);
 }
 
 int ds_supervisor_sleep(ds_supervisor *c, uint64_t ticket, uint32_t wake_at, uint64_t *stop_at, ds_error *e)
@@ -742,7 +808,7 @@ int ds_supervisor_sleep(ds_supervisor *c, uint64_t ticket, uint32_t wake_at, uin
         return DS_SUPERVISOR_STOPPED;
     }
     int rc = has_failed(c, e);
-    rc = rc != 0 ? rc : look_around(c, ticket, e);
+    rc = rc != 0 ? rc : check_progress(c, ticket, e);
     if (rc != 0) {
         return rc;
     }
@@ -753,7 +819,7 @@ int ds_supervisor_sleep(ds_supervisor *c, uint64_t ticket, uint32_t wake_at, uin
     if (!ds_slot_done(ds_ring_slot(s, ticket)) && (int32_t)(now - wake_at) < 0) {
         ds_futex_wait(&h->done, now, *stop_at != 0 ? WAIT_NS / 10 : WAIT_NS);
         if (atomic_load(&h->done) == now && *stop_at == 0) {
-            ask_who_waits(c);
+            poll_waiter(c);
         }
     }
     atomic_store(&h->waiting, 0);

@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "scene/scene_write.h"
 #include "worker/context.h"
-#include "worker/life.h"
 
 enum {
     CHUNK_MAX = 16,        /* tickets taken at once, when evaluations are cheap */

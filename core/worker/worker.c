@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "protect/call_state.h"
 #include "worker/context.h"
-#include "worker/life.h"
 #include "worker/proxy.h"
 
 /* Writes into the start file, whose size the system may limit: the host is told that by how this process
@@ -99,7 +98,7 @@ static int join_share(ds_worker_context *w)
     ds_worker_allow_memory((uint64_t)size);
     int rc = ds_ring_join(DS_WORKER_SHARE, w->start.index, &w->ring);
     if (rc != 0) {
-        w->spoilt = rc == DS_RING_CORRUPT;
+        w->corrupt = rc == DS_RING_CORRUPT;
         return -1;
     }
     w->share = &w->ring;
@@ -139,7 +138,7 @@ static int serve_env(ds_worker_context *w)
     ds_env_close(w->env);
     ds_ring_close(&w->ring);
     free(w->texts);
-    return ready ? DS_EXIT_OK : w->spoilt ? DS_WORKER_CORRUPT : DS_EXIT_UNMET;
+    return ready ? DS_EXIT_OK : w->corrupt ? DS_WORKER_CORRUPT : DS_EXIT_UNMET;
 }
 
 /* Is the plugin an optimizer? One that cannot be loaded is told of as environments are. */

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "config/params.h"
-#include "plugin/accept.h"
 #include "catalog/describe.h"
 #include "plugin/descriptor.h"
 #include "tests/fuzz/fuzz.h"

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "base/text.h"
-#include "plugin/needs.h"
+#include "plugin/instance.h"
 #include "evaluate/trust.h"
 #include "store/run_folder.h"
 #include "worker/describe.h"

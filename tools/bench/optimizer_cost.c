@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "embed/search_internal.h"
+#include "embed/embed.h"
 #include "plugin/descriptor.h"
 
 enum { PATIENCE = 10 /* times the limit, for one question between two looks at the clock */ };

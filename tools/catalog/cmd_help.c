@@ -10,7 +10,6 @@
 #include "base/json_text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/dispatch.h"
 #include "config/run_options.h"
 #include "evaluate/pool.h"
 #include "catalog/describe.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "plugin/needs.h"
+#include "plugin/instance.h"
 
 enum { WIDTH = 100 };
 

@@ -11,7 +11,7 @@
 
 #include "check/check_tests.h"
 #include "harness/check_host.h"
-#include "hooks/hooks.h"
+#include "plugin/channels.h"
 
 enum { WIRING = 256 /* bytes */, POINTS = 4 };
 

@@ -15,10 +15,9 @@
 #include "check/check_tests.h"
 #include "harness/check_process.h"
 #include "config/params.h"
-#include "plugin/accept.h"
 #include "plugin/descriptor.h"
 #include "plugin/elf_file.h"
-#include "plugin/needs.h"
+#include "plugin/instance.h"
 
 /* Processor time for loading, seconds: `dshost list` loads every plugin on the path. */
 #ifdef DS_SANITIZERS

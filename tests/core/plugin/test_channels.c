@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "plugin/query.h"
+#include "plugin/channels.h"
 
 enum {
     VALUE = DS_CAN(DS_QUERY_VALUE),
@@ -170,9 +170,9 @@ static void refuses_lists(void **state)
     static const char *const names[] = {"", "Error", "9lives", "a-b", "_a", "a b"};
     (void)state;
     plan.count = 0;
-    refused("0 channels, 1 to 256 are possible");
+    refused("0 channels: list 1 to 256");
     plan.count = DS_MAX_CHANNELS + 1;
-    refused("257 channels, 1 to 256 are possible");
+    refused("257 channels: list 1 to 256");
     plan.counted = DS_E_NUMERIC;
     refused("count() of " DS_EXT_CHANNELS " failed (DS_E_NUMERIC)");
     plan.described = DS_E_STATE;
