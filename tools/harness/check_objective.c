@@ -95,7 +95,7 @@ static void answer_row(ds_check_watch *w, const ds_request *b, uint64_t r)
         zero = 1;
     } else if (s->failure == DS_CHECK_FAIL_HUGE) {
         f = chance < 0.5 ? 1e300 : -1e300;
-    } else if (s->failure == DS_CHECK_FAIL_GRADIENT && (g != NULL || w->asks.product) && chance < 0.3) {
+    } else if (s->failure == DS_CHECK_FAIL_GRADIENT && (g != NULL || w->queries.product) && chance < 0.3) {
         outcome = DS_EVAL_BAD_GRAD;
         zero = 1;
     }
