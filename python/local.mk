@@ -21,6 +21,8 @@ python_tests = \
 	%D%/tests/test_plugins.py \
 	%D%/tests/test_run.py \
 	%D%/tests/test_stepwise.py
-EXTRA_DIST += %D%/README.md docs/python.md $(python_package) $(python_notebooks) $(python_tests) %D%/tests/package.sh %D%/tests/peers_slow.sh
-check_SCRIPTS += %D%/tests/package.sh
+EXTRA_DIST += %D%/README.md docs/python.md $(python_package) $(python_notebooks) $(python_tests) %D%/tests/basics.sh %D%/tests/package.sh %D%/tests/peers_slow.sh
+# The interface itself in `make check`, all tests in `make check-long`.
+check_SCRIPTS += %D%/tests/basics.sh
+long_native_scripts += %D%/tests/package.sh
 slow_scripts += %D%/tests/peers_slow.sh

@@ -25,7 +25,7 @@ TESTS += $(check_SCRIPTS) $(check_PROGRAMS)
 # lie: for a second run of the tests, as that of `make distcheck` after `make check`.
 check_SCRIPTS =
 if !SHORT_CHECK
-check_SCRIPTS += $(long_scripts)
+check_SCRIPTS += $(inner_scripts)
 endif
 check_SCRIPTS += $(short_scripts)
 
@@ -194,22 +194,38 @@ check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badop
 %C%_plugins_shapes_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_wild_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 
-# Left out of a short check: what takes long, and what asks nothing of where it lies. The longest first: whoever has more
-# jobs than processors is not left with one of them in the end.
+# The long scripts, which protect the host against the worst plugins, disks and records: `make check-long`, which `.ci/run` runs.
+# The longest first: whoever has more jobs than processors is not left with one of them at the end.
 long_scripts = \
+	%D%/cli/tools/check/check.sh \
+	%D%/cli/store/stored.sh \
+	%D%/cli/store/outside.sh \
+	%D%/cli/plugins/rogue.sh \
+	%D%/cli/limits.sh \
+	%D%/cli/tools/report_tables.sh \
+	%D%/cli/tools/report_sets.sh \
+	%D%/cli/plugins/wild.sh \
+	%D%/cli/plugins/isolate_optimizer.sh \
+	%D%/cli/methods/policy_gradient.sh \
+	%D%/cli/methods/squares.sh \
+	%D%/cli/tools/bench/bench_held.sh \
+	%D%/cli/full.sh \
+	%D%/cli/methods/units.sh \
+	%D%/cli/tools/bench/bench_kill.sh \
+	%D%/cli/tools/bench/progress.sh \
+	%D%/cli/tools/landscape_kill.sh
+# Of these, a build with sanitizers runs none: they spend their time in the compiler, in Python or in code without sanitizers.
+long_native_scripts = \
+	%D%/cli/tools/check/check_gradient.sh \
 	%D%/cli/tools/check/check_plugins.sh \
 	%D%/cli/plugins/languages.sh \
-	%D%/cli/store/stored.sh \
-	%D%/cli/tools/check/check.sh \
-	%D%/abi/grow.sh \
-	%D%/cli/plugins/rogue.sh \
-	%D%/cli/plugins/wild.sh \
+	%D%/cli/plugins/python_plugins.sh \
 	%D%/cli/portable.sh \
-	%D%/cli/tools/bench/progress.sh \
-	%D%/cli/plugins/isolate_optimizer.sh \
-	%D%/cli/tools/check/check_gradient.sh \
 	%D%/abi/headers.sh \
-	%D%/cli/tools/report_tables.sh \
+	%D%/abi/grow.sh \
+	%D%/cli/tools/bench/mpi.sh
+# Scripts that a short check leaves out: they do not depend on where the sources and the build lie.
+inner_scripts = \
 	%D%/cli/tools/tables.sh \
 	%D%/cli/tools/landscape.sh \
 	%D%/cli/store/kill.sh \
@@ -217,27 +233,17 @@ long_scripts = \
 	%D%/cli/store/kill_lm.sh \
 	%D%/cli/store/kill_pbh.sh \
 	%D%/cli/fix.sh \
-	%D%/cli/limits.sh \
 	%D%/cli/methods/optimizers.sh \
-	%D%/cli/methods/policy_gradient.sh \
 	%D%/cli/methods/rl.sh \
-	%D%/cli/store/outside.sh \
-	%D%/cli/methods/squares.sh \
-	%D%/cli/methods/units.sh \
 	%D%/cli/methods/identification.sh \
 	%D%/cli/tools/bench/bench.sh \
-	%D%/cli/tools/bench/bench_held.sh \
-	%D%/cli/tools/bench/bench_kill.sh \
 	%D%/cli/tools/bench/bench_merge.sh \
 	%D%/cli/tools/gradients.sh \
-	%D%/cli/tools/landscape_kill.sh \
 	%D%/cli/tools/report.sh \
-	%D%/cli/tools/report_sets.sh \
 	%D%/cli/plugins/calls.sh \
 	%D%/cli/plugins/channels.sh \
 	%D%/cli/plugins/faults.sh \
 	%D%/cli/plugins/ffi.sh \
-	%D%/cli/full.sh \
 	%D%/cli/plugins/loader.sh \
 	%D%/cli/methods/optimizer_edges.sh \
 	%D%/cli/plugins/own_process.sh \
@@ -246,11 +252,9 @@ long_scripts = \
 	%D%/cli/tools/view/view_files.sh \
 	%D%/cli/tools/view/view_live.sh
 short_scripts = \
-	%D%/cli/plugins/python_plugins.sh \
 	%D%/cli/plugins/examples.sh \
 	%D%/cli/install/install.sh \
 	%D%/cli/tools/new.sh \
-	%D%/cli/tools/bench/mpi.sh \
 	%D%/cli/plugins/plugins.sh \
 	%D%/abi/exports.sh \
 	%D%/cli/docs.sh \
@@ -264,7 +268,7 @@ short_scripts = \
 	%D%/cli/methods/recordings.sh \
 	%D%/cli/run.sh \
 	%D%/layers.sh
-EXTRA_DIST += $(long_scripts) $(short_scripts)
+EXTRA_DIST += $(long_scripts) $(long_native_scripts) $(inner_scripts) $(short_scripts)
 EXTRA_DIST += %D%/cli/plugins/faulty_plugins.py %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh \
 	%D%/cli/portable_cases.sh %D%/cli/tools/bench/bench_lib.sh %D%/cli/tools/view/view_readers.py \
 	%D%/abi/env_grow.c %D%/abi/opt_grow.c %D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/abi/plugin_v0_2.c \
@@ -350,4 +354,11 @@ check-slow: all $(check_PROGRAMS) $(check_LTLIBRARIES) $(SLOW_TESTS)
 	for t in $(slow_scripts); do echo "== $$t"; $(SHELL) $(srcdir)/$$t || echo "not ok - $$t"; done; \
 	} 2>&1 | tee check-slow.log; \
 	! grep -qE '^(not ok|Bail out)' check-slow.log
-.PHONY: check-slow
+if SANITIZED
+check_long = $(long_scripts)
+else
+check_long = $(long_native_scripts) $(long_scripts)
+endif
+check-long: all
+	+$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(check_long)'
+.PHONY: check-slow check-long
