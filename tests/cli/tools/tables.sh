@@ -168,6 +168,6 @@ sh "$results/update.sh" gradsim/pendula new2 > out 2> err
 [ $? -eq 0 ] && grep -q '^pendulum,lm,error_length,,1,' docs/results/gradsim/pendula.csv && ! grep -q ',y,' docs/results/gradsim/pendula.csv
 result $? "errors and distances of an experiment of gradSim: two runs of a deterministic search, which are one sample"
 sed -n '/^<!-- table gradsim.pendula/,/^<!-- end of table/p' docs/gradsim.md > table
-grep -q '^| `lm` | [-0-9.e]* \[[-0-9., e]*\] |$' table && [ "$(grep -c '^| `' table)" -eq 1 ]
+grep -q '^| `lm` | [-0-9.e]* |$' table && [ "$(grep -c '^| `' table)" -eq 1 ]
 result $? "their table"
 finish
