@@ -98,12 +98,12 @@ evaluate_sources = \
 snapshot_sources = core/snapshot/episode_scene.c core/snapshot/episode_scene.h core/snapshot/snapshot.c \
 	core/snapshot/snapshot.h
 store_sources = \
-	core/store/file_name.c \
-	core/store/file_name.h \
 	core/store/recorder.c \
 	core/store/recorder.h \
 	core/store/replay.c \
 	core/store/replay.h \
+	core/store/optimizer_output.c \
+	core/store/optimizer_output.h \
 	core/store/run_folder.c \
 	core/store/run_folder.h \
 	core/store/runlock.c \

@@ -175,7 +175,7 @@ endif
 # Plugins that misbehave, and a library that knows nothing of diffsim; built as modules but never installed.
 check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badopt.la %D%/plugins/calls.la %D%/plugins/channels.la \
 	%D%/plugins/digester.la %D%/plugins/faulty.la %D%/plugins/faulty_rl.la %D%/plugins/foreign.la \
-	%D%/plugins/rogue.la %D%/plugins/rogue_env.la %D%/plugins/saver.la %D%/plugins/scenery.la %D%/plugins/shapes.la %D%/plugins/wild.la
+	%D%/plugins/reporter.la %D%/plugins/rogue.la %D%/plugins/rogue_env.la %D%/plugins/saver.la %D%/plugins/scenery.la %D%/plugins/shapes.la %D%/plugins/wild.la
 %C%_plugins_alone_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_calls_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_digester_la_LDFLAGS = $(plugin_link) -rpath /nowhere
@@ -185,6 +185,7 @@ check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badop
 %C%_plugins_faulty_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_faulty_rl_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_foreign_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined -rpath /nowhere
+%C%_plugins_reporter_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_rogue_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_rogue_la_SOURCES = %D%/plugins/rogue.c %D%/plugins/rogue.h
 %C%_plugins_rogue_env_la_LDFLAGS = $(plugin_link) -rpath /nowhere
@@ -235,6 +236,7 @@ inner_scripts = \
 	%D%/cli/fix.sh \
 	%D%/cli/methods/optimizers.sh \
 	%D%/cli/methods/rl.sh \
+	%D%/cli/store/progress.sh \
 	%D%/cli/methods/identification.sh \
 	%D%/cli/tools/bench/bench.sh \
 	%D%/cli/tools/bench/bench_merge.sh \

@@ -16,10 +16,9 @@ static int is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* [A-Za-z][A-Za-z0-9_.]* */
-static int is_name(const char *text)
+int ds_variable_is_name(const char *text)
 {
-    if (!is_letter(text[0])) {
+    if (text == NULL || !is_letter(text[0]) || strnlen(text, DS_MAX_NAME + 1) > DS_MAX_NAME) {
         return 0;
     }
     while (is_letter(*text) || (*text >= '0' && *text <= '9') || *text == '_' || *text == '.') {
@@ -38,7 +37,7 @@ static int take(char to[DS_MAX_NAME + 1], const char *what, const char *text, in
                  what, DS_MAX_NAME);
         return -1;
     }
-    if (named && !is_name(text)) {
+    if (named && !ds_variable_is_name(text)) {
         char shown[DS_MAX_NAME + 1];
         memcpy(shown, text, length + 1);
         ds_text_clean(shown);

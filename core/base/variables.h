@@ -16,6 +16,9 @@ typedef struct ds_named_variable {
     uint32_t flags; /* DS_VARIABLE_* */
 } ds_named_variable;
 
+/* Is it [A-Za-z][A-Za-z0-9_.]* of at most DS_MAX_NAME bytes? */
+int ds_variable_is_name(const char *text);
+
 /* Takes over the texts (NULL is a breach) where they keep the rules; else returns -1 and says in `why` which
  * one they break. */
 int ds_variable_set(ds_named_variable *out, const char *name, const char *unit, const char *group,

@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "run/journal.h"
-#include "store/file_name.h"
+#include "store/optimizer_output.h"
 
 /* A file: its bytes are here until they are on the disk. */
 typedef struct ds_kept_file {

@@ -78,6 +78,11 @@ static void expand(const ds_free_variables *f, uint64_t rows, const double *from
     }
 }
 
+void ds_free_variables_expand(const ds_free_variables *f, const double *x, double *full)
+{
+    expand(f, 1, x, f->problem.n, f->point, full);
+}
+
 static void reduce(const ds_free_variables *f, uint64_t rows, const double *from, double *to, uint64_t stride)
 {
     for (uint64_t row = 0; row < rows; row++, from += f->n, to += stride) {

@@ -24,6 +24,9 @@ int ds_free_variables_open(const char *who, const ds_problem *full, int status, 
                            ds_error *e);
 void ds_free_variables_close(ds_free_variables *f);
 
+/* Writes a point of the free variables into one of all of them. */
+void ds_free_variables_expand(const ds_free_variables *f, const double *x, double *full);
+
 /* A request about all variables, made from one about the free ones; its rows of points and gradients lie one
  * behind the other. */
 typedef struct ds_full_request {

@@ -37,6 +37,7 @@ struct ds_isolated {
     const ds_objective_steps *episodes; /* what the objective has offered */
     const ds_objective_steps_gradient *gradients;
     const ds_objective_files *files;
+    const ds_objective_progress *progress;
     uint64_t told;      /* ds_clock_ns() of the first answer or signal that ends the search; 0 = not yet */
     uint64_t late;      /* calls behind it */
     atomic_int strayed; /* where nobody asks for it */
@@ -311,6 +312,29 @@ static ds_status back(const ds_isolated *p, const ds_objective *objective, ds_re
     return p->gradients->back(objective, &r, &results, &c->done);
 }
 
+/* Unpacks a report, see DS_REMOTE_REPORT; a damaged one is refused as one of too many scalars. */
+static ds_status report(const ds_isolated *p, const ds_objective *objective, const ds_remote_call *c,
+                        const ds_remote_array *array)
+{
+    const char *name[DS_MAX_SCALARS];
+    const uint64_t numbers = c->group + (c->asks == 1 ? p->shape.n : 0);
+    const double *value = rows(p, c, array, DS_REMOTE_DATA);
+    ds_progress_report r = {.struct_size = sizeof r, .count = c->group, .name = name, .value = value};
+    int sound = c->group <= DS_MAX_SCALARS && numbers * sizeof(double) <= c->count &&
+                (value != NULL || c->count == 0);
+    const char *at = sound && value != NULL ? (const char *)(value + numbers) : NULL,
+               *end = sound && value != NULL ? (const char *)value + c->count : NULL;
+    for (uint64_t k = 0; sound && k < c->group; k++) {
+        const char *after = at != NULL && at < end ? memchr(at, '\0', (size_t)(end - at)) : NULL;
+        sound = after != NULL;
+        name[k] = at;
+        at = sound ? after + 1 : NULL;
+    }
+    r.count = sound ? r.count : DS_MAX_SCALARS + 1;
+    r.x = sound && c->asks == 1 ? value + c->group : NULL;
+    return p->progress->report(objective, &r);
+}
+
 /* ---- extensions ---- */
 
 /* Writes the channels into the rows. */
@@ -374,7 +398,8 @@ static ds_status offer(ds_isolated *p, const ds_objective *objective, ds_remote_
     int files_asked = strcmp(c->text, DS_EXT_FILES) == 0;
     int gradients_asked = strcmp(c->text, DS_EXT_OBJECTIVE_STEPS_GRADIENT) == 0;
     int variables_asked = strcmp(c->text, DS_EXT_OBJECTIVE_VARIABLES) == 0;
-    int known = channels_asked || files_asked || gradients_asked || variables_asked ||
+    int progress_asked = strcmp(c->text, DS_EXT_OBJECTIVE_PROGRESS) == 0;
+    int known = channels_asked || files_asked || gradients_asked || variables_asked || progress_asked ||
                 strcmp(c->text, DS_EXT_OBJECTIVE_STEPS) == 0;
     const void *table = known ? objective->get_extension(objective, c->text) : NULL;
     if (table == NULL) {
@@ -393,6 +418,10 @@ static ds_status offer(ds_isolated *p, const ds_objective *objective, ds_remote_
     if (files_asked) {
         p->files = table;
         return put_texts(p, c);
+    }
+    if (progress_asked) {
+        p->progress = table;
+        return DS_OK;
     }
     if (gradients_asked) { /* the shape of its rows is that of the episodes */
         p->gradients = table;
@@ -415,6 +444,7 @@ static int is_sound(const ds_isolated *p, const ds_remote_call *c, ds_remote_arr
            ((c->what != DS_REMOTE_BEGIN && c->what != DS_REMOTE_STEP) || p->episodes != NULL) &&
            (c->what != DS_REMOTE_BACK || p->gradients != NULL) &&
            (c->what != DS_REMOTE_SAVE || p->files != NULL) &&
+           (c->what != DS_REMOTE_REPORT || p->progress != NULL) &&
            ds_remote_lay_out(&p->shape, c, array) <= p->view.mapped;
 }
 
@@ -445,11 +475,14 @@ static void answer(ds_isolated *p, const ds_objective *objective, ds_remote_call
         c->text[sizeof(c->text) - 1] = '\0';
         c->status = p->files->save(objective, c->text, rows(p, c, array, DS_REMOTE_DATA), c->count);
         break;
+    case DS_REMOTE_REPORT:
+        c->status = report(p, objective, c, array);
+        break;
     default:
         c->status = advance(p, objective, c, array);
         break;
     }
-    if (bytes > 0 && c->what != DS_REMOTE_SAVE) {
+    if (bytes > 0 && c->what != DS_REMOTE_SAVE && c->what != DS_REMOTE_REPORT) {
         memcpy(p->view.rows, p->rows, bytes);
     }
     p->late += stop;

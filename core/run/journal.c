@@ -48,6 +48,7 @@ void ds_journal_close(ds_journal *j)
     ds_journal_commit(j, NULL);
     ds_store_close(j->store, NULL);
     ds_statistics_close(&j->statistics);
+    ds_reports_close(&j->reports);
     free(j->width);
     free(j->room);
     free(j->arithmetic);
@@ -171,8 +172,11 @@ int ds_journal_append(ds_journal *j, ds_row *row, uint32_t want, const double *p
     row->id = j->statistics.count + 1;
     ds_text_clean(row->answer.message); /* of a worker, which may have gone wild */
     ds_statistics_add(&j->statistics, row->x, &row->answer, want, replayed);
-    if (!replayed) {
-        if (record(j, row) != 0) {
+    if (replayed) {
+        ds_reports_skip(&j->reports);
+    } else {
+        if (ds_reports_take(&j->reports, j->statistics.n, &row->progress, &j->error) != 0 ||
+            record(j, row) != 0) {
             return fail(j);
         }
         if (row->answer.outcome > DS_EVAL_INFEASIBLE && j->pool != NULL) {

@@ -14,6 +14,7 @@
 #include "progress/progress.h"
 #include "store/recorder.h"
 #include "store/replay.h"
+#include "store/optimizer_output.h"
 #include "store/run_folder.h"
 
 /* Who wants to see how a run goes on, the pictures for example, is told this. */
@@ -81,7 +82,8 @@ typedef struct ds_journal {
     ds_statistics statistics;
     double *width; /* upper - lower of each variable; NULL for a survey */
     double *room;  /* of one row, for ds_asked_extra() */
-    int end;       /* DS_END_* */
+    ds_reports reports;
+    int end; /* DS_END_* */
     ds_error error;
     uint64_t late_calls, failures_told;
     uint64_t halt[DS_JOURNAL_HALTS];

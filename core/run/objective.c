@@ -217,6 +217,52 @@ static const ds_objective_files *files_of(ds_client *c)
     return c->files.table.save != NULL ? &c->files.table : NULL;
 }
 
+/* ---- progress ---- */
+
+/* Adds a report that was read; its point is that of the free variables. */
+static ds_status add_report(ds_client *c, const ds_progress_report *report, char text[DS_REPORTS_TEXT])
+{
+    const uint64_t n = c->free_variables.n;
+    double *x = report->x != NULL ? malloc(n * sizeof *x) : NULL;
+    if (report->x != NULL && x == NULL) {
+        return DS_E_NOMEM;
+    }
+    if (x != NULL) {
+        ds_free_variables_expand(&c->free_variables, report->x, x);
+    }
+    ds_status st = ds_reports_add(&c->journal->reports, report, n, x, text);
+    free(x);
+    return st;
+}
+
+/* A call of report(). */
+typedef struct report_call {
+    const ds_progress_report *report;
+} report_call;
+
+/* Once a request was answered in part, the optimizer may report what an uninterrupted run would not. */
+static ds_status take_report(ds_client *c, void *argument)
+{
+    const report_call *call = argument;
+    char text[DS_REPORTS_TEXT];
+    ds_progress_report report;
+    if (c->journal->end != DS_END_NONE && c->journal->end != DS_END_BUDGET) {
+        return DS_OK;
+    }
+    ds_status st = ds_reports_read(&report, call->report, &c->problem, text);
+    st = st == DS_OK ? add_report(c, &report, text) : st;
+    if (st == DS_E_ARG) {
+        ds_journal_refuse(c->journal, "report()", text);
+    }
+    return st;
+}
+
+static ds_status report_progress(const ds_objective *objective, const ds_progress_report *report)
+{
+    report_call call = {report};
+    return ds_client_guard(objective, take_report, &call);
+}
+
 /* ---- variables ---- */
 
 /* Names of the free variables, made when the optimizer asks for them; NULL where they have none. */
@@ -260,6 +306,7 @@ static const void *extension(const ds_objective *objective, const char *id)
                ? (c->offer != NULL ? c->offer(c, gradients) : NULL)
            : strcmp(id, DS_EXT_FILES) == 0               ? (const void *)files_of(c)
            : strcmp(id, DS_EXT_OBJECTIVE_VARIABLES) == 0 ? (const void *)variables_of(c)
+           : strcmp(id, DS_EXT_OBJECTIVE_PROGRESS) == 0  ? (const void *)&c->progress
            : strcmp(id, DS_EXT_OBJECTIVE_CHANNELS) == 0 && c->channels.count > 0 ? &c->channels
                                                                                  : NULL;
 }
@@ -269,6 +316,7 @@ void ds_client_init(ds_client *c)
     const ds_channels *channels = c->journal->env->channels;
     c->channels = (ds_objective_channels){
         .struct_size = sizeof(ds_objective_channels), .count = channels->count, .channel = channels->list};
+    c->progress = (ds_objective_progress){.struct_size = sizeof c->progress, .report = report_progress};
     ds_client_begin(c);
     c->objective = (ds_objective){
         .struct_size = sizeof(ds_objective), .ctx = c, .evaluate = evaluate, .get_extension = extension};

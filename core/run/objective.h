@@ -29,6 +29,7 @@ typedef struct ds_client {
     struct ds_run_episodes *episodes;
     uint64_t open;
     ds_files files; /* its table is empty until the optimizer asks for it */
+    ds_objective_progress progress;
     /* Calls come from the thread of run(), one at a time; others are refused and noted. */
     pthread_t thread;
     int busy;

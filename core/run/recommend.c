@@ -20,7 +20,7 @@ enum {
 };
 static const double TIME_SHARE = 0.1; /* of run.seconds, where these ended the run */
 
-enum { MOST = DS_RECOMMEND_BEST + 3 };
+enum { MOST = DS_RECOMMEND_BEST + 4 };
 
 /* A point, where it comes from, and its losses so far. */
 typedef struct candidate {
@@ -123,6 +123,20 @@ static int add_mean(contest *c, double *sum, uint64_t count, const char *from, d
     return add(c, sum, e);
 }
 
+/* The point that the optimizer recommends, where it does. */
+static int add_reported(contest *c, double *x, ds_error *e)
+{
+    const double *reported = c->s->journal.reports.x;
+    int has = reported != NULL, rc = 0;
+    if (has) {
+        memcpy(x, reported, c->n * sizeof *x);
+    } else {
+        rc = ds_store_recommended_point(c->s->journal.store, x, &has, e);
+    }
+    snprintf(c->item[c->count].from, sizeof c->item[c->count].from, "recommended by the optimizer");
+    return rc != 0 || !has ? rc : add(c, x, e);
+}
+
 /* The first candidate is the best evaluation. The others are looked for only where there is noise: that
  * reads the whole record. */
 static int find_best(contest *c, ds_error *e)
@@ -162,6 +176,7 @@ static int find_candidates(contest *c, ds_error *e)
         rc = rc != 0 ? rc : add(c, x, e);
         rc = rc != 0 ? rc : read_rows(c, c->last - latest + 1, c->last, sum, e);
         rc = rc != 0 ? rc : add_mean(c, sum, latest, "the mean of the latest points", e);
+        rc = rc != 0 ? rc : add_reported(c, x, e);
     }
     free(sum);
     return rc;

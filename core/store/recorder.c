@@ -85,6 +85,7 @@ static int write_group(ds_recorder *r, uint64_t from, uint64_t to)
         ds_row row;
         memcpy(&row, row_at(r, i), sizeof(row));
         free(row.episode);
+        free(row.progress);
     }
     return rc;
 }
@@ -220,6 +221,7 @@ int ds_recorder_append(ds_recorder *r, const ds_row *row, int urgent, ds_error *
 {
     if (atomic_load_explicit(&r->failed, memory_order_acquire)) {
         free(row->episode);
+        free(row->progress);
         return report(r, e);
     }
     uint64_t pushed = atomic_load_explicit(&r->pushed, memory_order_relaxed);

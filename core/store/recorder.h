@@ -12,9 +12,9 @@ typedef struct ds_recorder ds_recorder;
  * most `extra` numbers to a row. */
 int ds_recorder_open(ds_store *store, uint64_t extra, ds_recorder **out, ds_error *e);
 
-/* Hands over a row (copied, but for row->episode: one block from malloc(), taken over). Waits while the queue
- * is full. `urgent` rows are committed at once. Fails, with the reason of the writer, once a group could not
- * be written. One calling thread. */
+/* Hands over a row (copied, but for row->episode and row->progress: each one block from malloc(), taken
+ * over). Waits while the queue is full. `urgent` rows are committed at once. Fails, with the reason of the
+ * writer, once a group could not be written. One calling thread. */
 int ds_recorder_append(ds_recorder *r, const ds_row *row, int urgent, ds_error *e);
 
 /* Waits until everything handed over is committed. */

@@ -114,7 +114,7 @@ static int connect_file(const char *path, const char *vfs, int flags, ds_store *
     }
     s->folder = folder;
     s->writable = (flags & SQLITE_OPEN_READWRITE) != 0;
-    s->format = DS_STORE_FORMAT;
+    s->format = DS_STORE_FORMAT_PLAIN;
     s->place = -1;
     s->note = -1;
     int code = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, vfs);
@@ -240,7 +240,7 @@ static int make_schema(ds_store *s, ds_error *e)
     static const int always[] = {DS_STORE_META, DS_STORE_SETTING, DS_STORE_EVAL, DS_STORE_TOTAL};
     char text[64];
     sqlite3_snprintf(sizeof(text), text, "PRAGMA application_id=%d; PRAGMA user_version=%d",
-                     DS_STORE_APPLICATION, DS_STORE_FORMAT);
+                     DS_STORE_APPLICATION, DS_STORE_FORMAT_PLAIN);
     int rc = ds_store_execute(s, text, "creating it", e);
     for (size_t k = 0; k < sizeof(always) / sizeof(always[0]) && rc == 0; k++) {
         rc = ds_store_execute(s, ds_store_table_of[always[k]].create, "creating it", e);

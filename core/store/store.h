@@ -7,6 +7,8 @@
  *   eval(id, loss, ..., x, grad)   id = 1, 2, 3 ... in the order in which the optimizer asked
  *   episode(id, key, steps, ended, obs, reward)   what an episode of stepwise control adds to its row
  *   extra(id, kind, asked, answered)   what an extension adds to some of them; `asked` came with x
+ *   progress(id, names, value, x)   what the optimizer reported before it requested the row: scalars, and a
+ *                                  recommended point
  *   variable(id, name, unit, grp, flags)   what the environment calls its variables 0, 1, 2, ...
  *   total(name, rows)              how many rows each of the tables has that are there from the beginning
  *
@@ -32,7 +34,8 @@
 #include "config/settings.h"
 
 enum {
-    DS_STORE_FORMAT = 2,              /* PRAGMA user_version; 1 is read, too */
+    DS_STORE_FORMAT = 3,              /* the newest PRAGMA user_version; 1 and 2 are read, too */
+    DS_STORE_FORMAT_PLAIN = 2,        /* that of a store without the table progress, which older hosts read */
     DS_STORE_APPLICATION = 0x4453524e /* PRAGMA application_id: "DSRN" */
 };
 
@@ -55,6 +58,17 @@ typedef struct ds_row_episode {
     uint32_t ended, reserved;
 } ds_row_episode;
 
+/* What the optimizer reported since the row before (diffsim/ext/draft/progress.h): `count` scalars, their
+ * names one after the other with a blank between them, and a recommended point of all variables, or NULL. */
+typedef struct ds_row_progress {
+    uint64_t count;
+    const char *names;
+    const double *value, *x;
+} ds_row_progress;
+
+/* Copies the next name of ds_row_progress.names; returns where the rest begins, NULL where none is left. */
+const char *ds_progress_name(const char *names, char name[DS_MAX_NAME + 1]);
+
 /* One evaluation. Pointers belong to the caller, or to the cursor until its next step. */
 typedef struct ds_row {
     uint64_t id;
@@ -66,7 +80,8 @@ typedef struct ds_row {
     uint64_t noise; /* group of rows with the same noise; 0 = none. Part of `extra` in the record */
     double at;      /* seconds since 1970 */
     char tag[DS_MAX_TAG + 1];
-    ds_row_episode *episode; /* of stepwise control, else NULL */
+    ds_row_episode *episode;   /* of stepwise control, else NULL */
+    ds_row_progress *progress; /* NULL = nothing was reported */
     ds_extra extra;
 } ds_row;
 
@@ -97,7 +112,7 @@ int ds_store_verify(ds_store *s, ds_error *e);
 int ds_store_repair(const char *path, char **kept, uint64_t *rows, ds_error *e);
 
 uint64_t ds_store_n(const ds_store *s);
-/* DS_STORE_FORMAT, or 1: a store without checksums. */
+/* 1: a store without checksums; else 2 or more. */
 int ds_store_format(const ds_store *s);
 const char *ds_store_path(const ds_store *s);
 
@@ -144,6 +159,14 @@ void ds_cursor_close(ds_cursor *c);
  * is none. *ended: see ds_row_episode. */
 int ds_store_read_episode(ds_store *s, uint64_t id, uint64_t horizon, uint64_t n_obs, uint64_t *steps,
                           uint32_t *ended, double *obs, double *reward, ds_error *e);
+
+/* Reads the point that the optimizer recommended last into x (n values). *has = 0 where there is none. */
+int ds_store_recommended_point(ds_store *s, double *x, int *has, ds_error *e);
+
+/* A pass over all reports of the optimizer, in the order of their evaluations. A visit that returns not 0
+ * ends it, and is returned. */
+typedef int ds_store_visit_progress(void *ctx, uint64_t id, const ds_row_progress *progress);
+int ds_store_scan_progress(ds_store *s, ds_store_visit_progress *visit, void *ctx, ds_error *e);
 
 /* A pass over all evaluations without their points: several times as fast as a cursor. A visit that returns
  * not 0 ends it, and is returned. */

@@ -404,6 +404,7 @@ int ds_store_examine(ds_store *s, ds_store_damage *d, ds_error *e)
     if (s->format > 1) {
         check_part(s, DS_STORE_EXTRA, DS_PART_EXTRA, &f);
         check_part(s, DS_STORE_EPISODE, DS_PART_EPISODE, &f);
+        check_part(s, DS_STORE_PROGRESS, DS_PART_PROGRESS, &f);
     }
     ds_store_view_end(s, own);
     if (f.left > 0) {

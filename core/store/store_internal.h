@@ -18,6 +18,7 @@ enum {
     DS_STORE_TOTALS, /* number of counted tables */
     DS_STORE_EXTRA = DS_STORE_TOTALS,
     DS_STORE_EPISODE,
+    DS_STORE_PROGRESS,
     DS_STORE_TOTAL,
     DS_STORE_TABLES
 };
@@ -34,7 +35,7 @@ typedef struct ds_store_table {
 extern const ds_store_table ds_store_table_of[DS_STORE_TABLES];
 
 /* eval.parts: the other tables with a row of that id. */
-enum { DS_PART_EXTRA = 1, DS_PART_EPISODE = 2 };
+enum { DS_PART_EXTRA = 1, DS_PART_EPISODE = 2, DS_PART_PROGRESS = 4 };
 
 struct ds_store {
     sqlite3 *db;

@@ -75,7 +75,8 @@ static int copy_rows(ds_store *from, ds_store *to, const char *select, const cha
 static int copy_table(ds_store *from, ds_store *to, int table, uint64_t first, ds_error *e)
 {
     const ds_store_table *t = &ds_store_table_of[table];
-    const int of_evaluations = table == DS_STORE_EVAL || table == DS_STORE_EXTRA || table == DS_STORE_EPISODE;
+    const int of_evaluations = table == DS_STORE_EVAL || table == DS_STORE_EXTRA ||
+                               table == DS_STORE_EPISODE || table == DS_STORE_PROGRESS;
     const char *create = ds_store_create_text(table, from->format);
     char columns[300], values[80] = "?";
     int has = 0, rc = ds_store_has_table(from, t->name, &has, e);

@@ -4,6 +4,7 @@
 
 #include <diffsim/ext/steps.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,13 +12,22 @@
 
 enum { LOG_PAGES = 2000 /* of the log, before it is taken over into the file */ };
 
+/* A pass over the table progress. */
+typedef struct report_reader {
+    sqlite3_stmt *q; /* NULL before it begins */
+    ds_row_progress progress;
+    char *names;
+    double *value; /* value and x, in one block */
+} report_reader;
+
 struct ds_cursor {
     ds_store *store;
     sqlite3_stmt *stmt;
-    uint64_t expected; /* id of the next row */
-    double *x, *grad;  /* aligned copies, in one block: a blob may lie at any address */
-    double *extra;     /* the same of what an extension has added */
-    uint64_t room;     /* numbers that fit there */
+    uint64_t expected;     /* id of the next row */
+    double *x, *grad;      /* aligned copies, in one block: a blob may lie at any address */
+    double *extra;         /* the same of what an extension has added */
+    uint64_t room;         /* numbers that fit there */
+    report_reader reports; /* from the first row on that has one */
 };
 
 int ds_store_count(ds_store *s, uint64_t *count, ds_error *e)
@@ -54,6 +64,10 @@ int ds_store_rollback(ds_store *s, int rc)
             sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
         }
         memcpy(s->rows, s->committed, sizeof(s->rows));
+        for (int k = DS_STORE_TOTALS; k < DS_STORE_TOTAL; k++) { /* their tables may be gone again */
+            sqlite3_finalize(s->insert[k]);
+            s->insert[k] = NULL;
+        }
     }
     return rc;
 }
@@ -106,6 +120,31 @@ static int insert_episode(ds_store *s, const ds_row *row, ds_error *e)
     return ds_store_inserted(s, DS_STORE_EPISODE, q, e);
 }
 
+static int insert_progress(ds_store *s, const ds_row *row, ds_error *e)
+{
+    sqlite3_stmt *q = NULL;
+    ds_sum sum;
+    const ds_row_progress *p = row->progress;
+    int rc = ds_store_inserting(s, DS_STORE_PROGRESS, &q, e);
+    if (rc != 0) {
+        return rc;
+    }
+    ds_sum_begin(&sum, q, ds_store_table_of[DS_STORE_PROGRESS].letter);
+    ds_sum_whole(&sum, (int64_t)row->id);
+    ds_sum_text(&sum, p->names);
+    ds_sum_numbers(&sum, p->value, p->count);
+    ds_sum_numbers(&sum, p->x, s->n);
+    ds_sum_end(&sum);
+    return ds_store_inserted(s, DS_STORE_PROGRESS, q, e);
+}
+
+/* The tables with a row of this evaluation. A store of format 1 has no place for reports. */
+static int parts_of(const ds_store *s, const ds_row *row)
+{
+    return (row->extra.kind != 0 ? DS_PART_EXTRA : 0) | (row->episode != NULL ? DS_PART_EPISODE : 0) |
+           (row->progress != NULL && s->format > 1 ? DS_PART_PROGRESS : 0);
+}
+
 static int insert_eval(ds_store *s, const ds_row *row, ds_error *e)
 {
     sqlite3_stmt *q = NULL;
@@ -127,8 +166,7 @@ static int insert_eval(ds_store *s, const ds_row *row, ds_error *e)
     sum_text(&sum, a->message);
     ds_sum_real(&sum, a->wall_s);
     ds_sum_real(&sum, row->at);
-    ds_sum_whole(&sum,
-                 (row->extra.kind != 0 ? DS_PART_EXTRA : 0) | (row->episode != NULL ? DS_PART_EPISODE : 0));
+    ds_sum_whole(&sum, parts_of(s, row));
     ds_sum_numbers(&sum, row->x, row->n);
     ds_sum_numbers(&sum, row->grad, row->n);
     ds_sum_end(&sum);
@@ -140,6 +178,7 @@ int ds_store_insert(ds_store *s, const ds_row *row, ds_error *e)
     int rc = insert_eval(s, row, e);
     rc = rc == 0 && row->episode != NULL ? insert_episode(s, row, e) : rc;
     rc = rc == 0 && row->extra.kind != 0 ? insert_extra(s, row, e) : rc;
+    rc = rc == 0 && (parts_of(s, row) & DS_PART_PROGRESS) != 0 ? insert_progress(s, row, e) : rc;
     return ds_store_rollback(s, rc);
 }
 
@@ -272,6 +311,94 @@ static int read_extra(ds_cursor *c, ds_row *row, ds_error *e)
     return 0;
 }
 
+static uint64_t count_names(const char *names)
+{
+    uint64_t count = names[0] != '\0';
+    for (; *names != '\0'; names++) {
+        count += *names == ' ';
+    }
+    return count;
+}
+
+const char *ds_progress_name(const char *names, char name[DS_MAX_NAME + 1])
+{
+    const size_t length = strcspn(names, " ");
+    if (length == 0) {
+        return NULL;
+    }
+    snprintf(name, DS_MAX_NAME + 1, "%.*s", (int)length, names);
+    return names + length + (names[length] == ' ');
+}
+
+static int begin_reports(ds_store *s, uint64_t first, report_reader *r)
+{
+    const char sql[] = "SELECT id, names, sum, value, x FROM progress WHERE id>=?1 ORDER BY id";
+    if (sqlite3_prepare_v2(s->db, sql, -1, &r->q, NULL) != SQLITE_OK) {
+        return -1;
+    }
+    sqlite3_bind_int64(r->q, 1, (sqlite3_int64)first);
+    return 0;
+}
+
+static void end_reports(report_reader *r)
+{
+    sqlite3_finalize(r->q);
+    free(r->names);
+    free(r->value);
+}
+
+/* Reads the next report: SQLITE_ROW and *id, SQLITE_DONE, or another value where it is damaged. */
+static int next_report(const ds_store *s, report_reader *r, uint64_t *id)
+{
+    sqlite3_stmt *q = r->q;
+    int step = sqlite3_step(q);
+    const char *names = step == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 1) : NULL;
+    if (names == NULL ||
+        ds_sum_check(q, ds_store_table_of[DS_STORE_PROGRESS].letter, 0, 2, 2) != DS_SUM_WHOLE) {
+        return step == SQLITE_DONE ? SQLITE_DONE : SQLITE_CORRUPT;
+    }
+    const size_t values = (size_t)sqlite3_column_bytes(q, 3), point = (size_t)sqlite3_column_bytes(q, 4);
+    const uint64_t count = count_names(names);
+    if (values != count * sizeof(double) || (point != 0 && point != s->n * sizeof(double))) {
+        return SQLITE_CORRUPT;
+    }
+    free(r->names);
+    free(r->value);
+    r->names = strdup(names);
+    r->value = malloc(values + point + 1);
+    if (r->names == NULL || r->value == NULL) {
+        return SQLITE_NOMEM;
+    }
+    if (values > 0) {
+        memcpy(r->value, sqlite3_column_blob(q, 3), values);
+    }
+    if (point > 0) {
+        memcpy(r->value + count, sqlite3_column_blob(q, 4), point);
+    }
+    r->progress = (ds_row_progress){count, r->names, r->value, point > 0 ? r->value + count : NULL};
+    *id = (uint64_t)sqlite3_column_int64(q, 0);
+    return SQLITE_ROW;
+}
+
+/* Reads what the optimizer reported before the row, whose number is row->id. Both statements see one state of
+ * the store: the one over the evaluations holds it until it ends. */
+static int read_progress(ds_cursor *c, ds_row *row, ds_error *e)
+{
+    ds_store *s = c->store;
+    uint64_t id = 0;
+    int step = c->reports.q == NULL && begin_reports(s, row->id, &c->reports) != 0
+                   ? SQLITE_CORRUPT
+                   : next_report(s, &c->reports, &id);
+    if (step == SQLITE_NOMEM) {
+        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory", s->path);
+    }
+    if (step != SQLITE_ROW || id != row->id) {
+        return ds_store_damaged(s, e, "the report of evaluation %llu", (unsigned long long)row->id);
+    }
+    row->progress = &c->reports.progress;
+    return 0;
+}
+
 /* Is the row what was written? Rows that are missing are at the end, too. */
 static int is_whole(const ds_cursor *c)
 {
@@ -325,6 +452,10 @@ int ds_cursor_next(ds_cursor *c, ds_row *row, ds_error *e)
     copy_text(row->answer.message, sizeof(row->answer.message), sqlite3_column_text(q, 8));
     row->answer.wall_s = sqlite3_column_double(q, 9);
     row->at = sqlite3_column_double(q, 10);
+    if (s->format > 1 && (sqlite3_column_int64(q, 11) & DS_PART_PROGRESS) != 0 &&
+        read_progress(c, row, e) != 0) {
+        return -1;
+    }
     return read_extra(c, row, e) == 0 ? 1 : -1;
 }
 
@@ -334,6 +465,7 @@ void ds_cursor_close(ds_cursor *c)
         sqlite3_finalize(c->stmt);
         free(c->x);
         free(c->extra);
+        end_reports(&c->reports);
         free(c);
     }
 }
@@ -428,4 +560,42 @@ int ds_store_read_episode(ds_store *s, uint64_t id, uint64_t horizon, uint64_t n
         return ds_store_damaged(s, e, "the episode of evaluation %llu", (unsigned long long)id);
     }
     return ds_store_end(s, q, got, rc, e);
+}
+
+/* ---- reports ---- */
+
+int ds_store_scan_progress(ds_store *s, ds_store_visit_progress *visit, void *ctx, ds_error *e)
+{
+    report_reader r = {NULL};
+    uint64_t id = 0;
+    int has = 0, step = SQLITE_ROW, rc = ds_store_has_table(s, "progress", &has, e);
+    if (rc != 0 || !has || s->format == 1) {
+        return rc;
+    }
+    rc = begin_reports(s, 1, &r) != 0 ? ds_store_fail(s, e, "reading") : 0;
+    while (rc == 0 && (step = next_report(s, &r, &id)) == SQLITE_ROW) {
+        rc = visit(ctx, id, &r.progress);
+    }
+    end_reports(&r);
+    return rc != 0 || step == SQLITE_DONE || step == SQLITE_ROW ? rc
+           : step == SQLITE_NOMEM
+               ? ds_no_memory(e)
+               : ds_store_damaged(s, e, "a report after evaluation %llu", (unsigned long long)id);
+}
+
+int ds_store_recommended_point(ds_store *s, double *x, int *has, ds_error *e)
+{
+    sqlite3_stmt *q = NULL;
+    int step = SQLITE_DONE, rc = ds_store_has_table(s, "progress", has, e);
+    if (rc != 0 || !*has) {
+        return rc;
+    }
+    *has = 0;
+    rc = ds_store_select(s, "SELECT x FROM progress WHERE x IS NOT NULL ORDER BY id DESC LIMIT 1", &q, e);
+    if (rc == 0 && (step = sqlite3_step(q)) == SQLITE_ROW &&
+        (size_t)sqlite3_column_bytes(q, 0) == s->n * sizeof(double)) {
+        memcpy(x, sqlite3_column_blob(q, 0), s->n * sizeof(double));
+        *has = 1;
+    }
+    return ds_store_end(s, q, step, rc, e);
 }

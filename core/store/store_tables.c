@@ -65,6 +65,14 @@ const ds_store_table ds_store_table_of[DS_STORE_TABLES] = {
                               "CREATE TABLE episode(id INTEGER PRIMARY KEY, key INTEGER NOT NULL, steps "
                               "INTEGER NOT NULL, ended INTEGER, sum INTEGER NOT NULL, obs BLOB NOT NULL, "
                               "reward BLOB NOT NULL)"},
+    [DS_STORE_PROGRESS] = {.name = "progress",
+                           .letter = 'r',
+                           .scalars = 2,
+                           .blobs = 2,
+                           .columns = "id, names, sum, value, x",
+                           .order = "id",
+                           .create = "CREATE TABLE progress(id INTEGER PRIMARY KEY, names TEXT NOT NULL, sum "
+                                     "INTEGER NOT NULL, value BLOB NOT NULL, x BLOB)"},
     [DS_STORE_TOTAL] = {.name = "total",
                         .letter = 't',
                         .scalars = 2,
@@ -86,6 +94,7 @@ static const char *const insert_now[DS_STORE_TABLES] = {
     [DS_STORE_EXTRA] = "INSERT INTO extra(id, kind, sum, asked, answered) VALUES(?1,?2,?3,?4,?5)",
     [DS_STORE_EPISODE] =
         "INSERT INTO episode(id, key, steps, ended, sum, obs, reward) VALUES(?1,?2,?3,?4,?5,?6,?7)",
+    [DS_STORE_PROGRESS] = "INSERT INTO progress(id, names, sum, value, x) VALUES(?1,?2,?3,?4,?5)",
     [DS_STORE_TOTAL] = "INSERT OR REPLACE INTO total(name, rows, sum) VALUES(?1,?2,?3)",
 };
 
@@ -159,6 +168,11 @@ static int make_table(ds_store *s, int table, ds_error *e)
     rc = rc != 0 || has ? rc : ds_store_execute(s, create, "writing", e);
     if (rc == 0 && table < DS_STORE_TOTALS) {
         s->has[table] = 1;
+    }
+    if (rc == 0 && !has && table == DS_STORE_PROGRESS) { /* an older host refuses it, and says why */
+        char sql[40];
+        sqlite3_snprintf(sizeof(sql), sql, "PRAGMA user_version=%d", DS_STORE_FORMAT);
+        rc = ds_store_execute(s, sql, "writing", e);
     }
     return rc == 0 && s->format == 1 && table == DS_STORE_EPISODE ? add_end_column(s, e) : rc;
 }

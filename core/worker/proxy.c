@@ -36,6 +36,7 @@ struct ds_proxy {
     ds_objective_variables variables;
     ds_objective_channels channels;
     ds_objective_files files;
+    ds_objective_progress progress;
     char *texts;               /* of the files, as they came from the host */
     ds_channel_entry *channel; /* as they came from the host */
     const ds_channel **list;   /* in the same block */
@@ -479,6 +480,77 @@ static const ds_objective_files *files(ds_proxy *p)
     return &p->files;
 }
 
+/* ---- progress ---- */
+
+/* Packs a report, see DS_REMOTE_REPORT. *data stays NULL without memory. */
+static void pack_report(const ds_proxy *p, const ds_progress_report *r, ds_remote_call *c, char **data)
+{
+    const uint64_t points = r->x != NULL ? p->shape.n : 0, numbers = (r->count + points) * sizeof(double);
+    c->count = numbers;
+    for (uint64_t k = 0; k < r->count; k++) { /* one byte more than is allowed: it is refused over there */
+        c->count += strnlen(r->name[k] != NULL ? r->name[k] : "", DS_MAX_NAME + 1) + 1;
+    }
+    char *at = *data = calloc(c->count + 1, 1);
+    if (at == NULL) {
+        return;
+    }
+    c->group = r->count;
+    c->asks = r->x != NULL;
+    if (r->count > 0) {
+        memcpy(at, r->value, r->count * sizeof(double));
+    }
+    if (points > 0) {
+        memcpy(at + r->count * sizeof(double), r->x, points * sizeof(double));
+    }
+    at += numbers;
+    for (uint64_t k = 0; k < r->count; k++) {
+        strncat(at, r->name[k] != NULL ? r->name[k] : "", DS_MAX_NAME + 1);
+        at += strlen(at) + 1;
+    }
+}
+
+static ds_status ask_report(ds_proxy *p, const ds_progress_report *given)
+{
+    ds_progress_report r;
+    ds_remote_array array[DS_REMOTE_ARRAYS] = {{0}};
+    ds_remote_call c = {.what = DS_REMOTE_REPORT};
+    char *data = NULL;
+    const int sound = take(&r, sizeof(r), given, DS_PROGRESS_REPORT_SIZE_1_0) != 0 &&
+                      r.count <= DS_MAX_SCALARS && (r.count == 0 || (r.name != NULL && r.value != NULL));
+    if (!sound) {
+        c.group = DS_MAX_SCALARS + 1; /* it is refused over there */
+        return call(p, &c, array);
+    }
+    pack_report(p, &r, &c, &data);
+    if (data == NULL) {
+        return DS_E_NOMEM;
+    }
+    array[DS_REMOTE_DATA].in = c.count > 0 ? data : NULL;
+    ds_status st = call(p, &c, array);
+    free(data);
+    return st;
+}
+
+static ds_status report(const ds_objective *objective, const ds_progress_report *given)
+{
+    ds_proxy *p = objective->ctx;
+    if (!come_in(p)) {
+        return DS_E_ARG;
+    }
+    ds_status st = ask_report(p, given);
+    p->busy = 0;
+    return st;
+}
+
+static const ds_objective_progress *progress(ds_proxy *p)
+{
+    ds_remote_call c;
+    if (p->progress.report == NULL && ask_extension(p, DS_EXT_OBJECTIVE_PROGRESS, &c) == DS_OK) {
+        p->progress = (ds_objective_progress){.struct_size = sizeof(p->progress), .report = report};
+    }
+    return p->progress.report != NULL ? &p->progress : NULL;
+}
+
 /* ---- the objective ---- */
 
 static const ds_objective_steps *episodes(ds_proxy *p)
@@ -522,6 +594,7 @@ static const void *extension(const ds_objective *objective, const char *id)
                         : strcmp(id, DS_EXT_OBJECTIVE_STEPS_GRADIENT) == 0 ? (const void *)gradients(p)
                         : strcmp(id, DS_EXT_FILES) == 0                    ? (const void *)files(p)
                         : strcmp(id, DS_EXT_OBJECTIVE_VARIABLES) == 0      ? (const void *)variables(p)
+                        : strcmp(id, DS_EXT_OBJECTIVE_PROGRESS) == 0       ? (const void *)progress(p)
                         : strcmp(id, DS_EXT_OBJECTIVE_CHANNELS) == 0       ? (const void *)channels(p)
                                                                            : NULL;
     p->busy = 0;

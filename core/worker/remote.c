@@ -185,7 +185,7 @@ static void size_of_questions(const ds_remote_shape *s, const ds_remote_call *c,
 
 static void size_of_arrays(const ds_remote_shape *s, const ds_remote_call *c, ds_remote_array *array)
 {
-    if (c->what == DS_REMOTE_SAVE) {
+    if (c->what == DS_REMOTE_SAVE || c->what == DS_REMOTE_REPORT) {
         array[DS_REMOTE_DATA].each = 1;
         return;
     }
@@ -224,7 +224,7 @@ uint64_t ds_remote_lay_out(const ds_remote_shape *s, const ds_remote_call *c,
     for (int k = 0; k < DS_REMOTE_ARRAYS; k++) {
         array[k].each = array[k].at = 0;
     }
-    if (c->what < DS_REMOTE_EVALUATE || c->what > DS_REMOTE_SAVE) {
+    if (c->what < DS_REMOTE_EVALUATE || c->what > DS_REMOTE_REPORT) {
         return 0;
     }
     size_of_arrays(s, c, array);

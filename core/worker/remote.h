@@ -14,6 +14,7 @@
 #define DS_WORKER_REMOTE_H
 
 #include <diffsim/ext/draft/files.h>
+#include <diffsim/ext/draft/progress.h>
 #include <diffsim/ext/steps.h>
 #include <diffsim/ext/variables.h>
 #include <diffsim/ext/draft/steps_gradient.h>
@@ -35,8 +36,10 @@ enum {
     DS_REMOTE_BEGIN, /* of episodes */
     DS_REMOTE_STEP,
     DS_REMOTE_BACK,
-    DS_REMOTE_SAVE,  /* the file `text`, `count` bytes */
-    DS_REMOTE_RETURN /* run() has returned `status`; `text` is the last message of error() */
+    DS_REMOTE_SAVE,   /* the file `text`, `count` bytes */
+    DS_REMOTE_REPORT, /* `count` bytes: `group` values, the point where `asks` is 1, and the names, each with
+                       * its NUL */
+    DS_REMOTE_RETURN  /* run() has returned `status`; `text` is the last message of error() */
 };
 
 /* The arrays of a call, one after the other in the rows. */

@@ -70,6 +70,7 @@ static ds_status bo_search(void *self_)
     ds_status status = self->bayes.kit.start.evaluated
                            ? surrogate_propose(self->bayes.model, trial, self->x_n)
                            : bayes_propose(&self->bayes, trial, 0, NULL, NULL, self->x_n);
+    status = status != DS_OK ? status : bayes_report(&self->bayes);
     return status != DS_OK ? status : descend(self);
 }
 

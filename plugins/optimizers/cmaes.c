@@ -75,11 +75,12 @@ typedef struct cmaes {
     cma_stop stop;
     cma_bounds box;
     ds_random random;
-    double *mean;            /* n */
+    double *mean;            /* n: the first one, then the one to recommend */
     double *x, *v, *point;   /* lambda x n: as drawn, in [-1, 1], in the environment's units */
     double *loss, *adjusted; /* lambda: as told, with penalty */
     uint64_t evaluations;    /* of this run */
     double first_best, best; /* losses of its first generation, and of all; HUGE_VAL = none */
+    double record;           /* the best of all runs */
     int warned;
     int64_t model;
     quad_model quad;
@@ -291,6 +292,24 @@ static int all_failed(const cmaes *o)
     return 1;
 }
 
+/* Reports step size and condition number, and recommends the mean of the best run so far. */
+static ds_status report(cmaes *o)
+{
+    static const char *const names[] = {"sigma", "condition"};
+    const cma *c = o->strategy;
+    double least = c->d[0], most = c->d[0];
+    for (uint64_t i = 0; i < o->n; i++) {
+        least = fmin(least, c->d[i]);
+        most = fmax(most, c->d[i]);
+        o->mean[i] =
+            o->bounds == CMA_BOUNDS_TRANSFORM ? cma_bounds_fold(c->m[i]) : ds_box_clamp(c->m[i], -1.0, 1.0);
+    }
+    const double values[] = {c->sigma, (most / least) * (most / least)};
+    const int is_best = c->g > 0 && o->best <= o->record;
+    o->record = fmin(o->record, o->best);
+    return ds_evaluator_report(&o->kit.evaluator, 2, names, values, is_best ? o->mean : NULL);
+}
+
 /* One CMA-ES run, until a stop rule fires (DS_OK, *reason) or the objective says stop. */
 static ds_status do_run(cmaes *o, int *reason)
 {
@@ -306,7 +325,8 @@ static ds_status do_run(cmaes *o, int *reason)
         }
         warn_clipped(o, cma_bounds_apply(&o->box, c, &o->random, o->x, o->v));
         int proposed = propose_least(o);
-        ds_status status = evaluate(o);
+        ds_status status = report(o);
+        status = status != DS_OK ? status : evaluate(o);
         if (status != DS_OK) {
             return status;
         }
@@ -342,6 +362,7 @@ static void say_why(const cmaes *o, int reason)
 static ds_status cmaes_begin(void *self)
 {
     cmaes *o = self;
+    o->record = HUGE_VAL;
     uint64_t lambda0 = o->lambda ? (uint64_t)o->lambda : cma_default_lambda(o->n);
     cma_restart_start(&o->plan, (int)o->restarts, lambda0, o->sigma0, o->kit.host->seed);
     return DS_OK;

@@ -45,6 +45,7 @@ typedef struct ppo {
     running_moments *next_moments;
     running_moments return_moments;
     uint64_t update;
+    ppo_terms terms; /* of the last minibatch */
     rollout rollout;
     /* per lane */
     float *batch_obs, *lane_action, *map;
@@ -230,6 +231,7 @@ static void improve(ppo *p)
         for (size_t at = 0; at < p->rollout.used; at += size) {
             ppo_minibatch b = rollout_take(&p->rollout, at, size);
             ppo_terms t = ppo_loss(&p->ac, &p->loss, &b);
+            p->terms = t;
             if (p->target_kl > 0.0 && !(t.kl <= kl_tolerance * p->target_kl)) {
                 return;
             }
@@ -341,6 +343,13 @@ static ds_status ppo_begin(void *self)
     return DS_OK;
 }
 
+static ds_status report(ppo *p)
+{
+    static const char *const names[] = {"entropy", "value_loss", "policy_loss", "kl"};
+    const double values[] = {p->terms.entropy, p->terms.value, p->terms.policy, p->terms.kl};
+    return ds_evaluator_report(&p->kit.evaluator, 4, names, values, NULL);
+}
+
 static ds_status ppo_search(void *self)
 {
     ppo *p = self;
@@ -350,6 +359,10 @@ static ds_status ppo_search(void *self)
         return status;
     }
     learn(p);
+    status = report(p);
+    if (status != DS_OK) {
+        return status;
+    }
     const policy_parts parts = parts_of(p);
     return rl_try_policy(&p->common, &p->kit, &parts, &p->train, &p->trial, p->update, p->lane_action,
                          choose_mean, p);

@@ -249,6 +249,19 @@ static size_t choose_lanes(racer *self)
     return chosen;
 }
 
+/* Reports the doubt of gradients of the searches in the lanes (their mean; see race/trust.h), and the length
+ * scale of the model. */
+static ds_status report(racer *self)
+{
+    static const char *const names[] = {"doubt", "length"};
+    double doubt = 0.0;
+    for (size_t lane = 0; lane < self->options.lanes; lane++) {
+        doubt += trust_doubt(&race_runner(self->race, lane)->trust) / (double)self->options.lanes;
+    }
+    const double values[] = {doubt, self->use_model ? surrogate_length(self->bayes.model) : (double)NAN};
+    return ds_evaluator_report(&self->bayes.kit.evaluator, self->use_model ? 2 : 1, names, values, NULL);
+}
+
 static ds_status racer_search(void *self_)
 {
     racer *self = self_;
@@ -261,6 +274,7 @@ static ds_status racer_search(void *self_)
     if (status == DS_OK && choose_lanes(self) == 0) {
         return polish(self);
     }
+    status = status != DS_OK ? status : report(self);
     status = status != DS_OK ? status : advance(self, 1);
     return status != DS_OK ? status : advance(self, 0);
 }

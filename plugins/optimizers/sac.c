@@ -39,7 +39,8 @@ typedef struct sac {
     float *action; /* of every lane */
     float *mini;   /* minibatch */
     uint64_t steps, gradient_steps;
-    double scale; /* of the rewards */
+    double scale;                   /* of the rewards */
+    double critic_loss, actor_loss; /* of the last gradient step */
     ds_random explore, sample, draw;
 } sac;
 
@@ -63,7 +64,7 @@ static void gradient_step(sac *s)
     sac_targets(nets, &b, s->common.gamma);
     double alpha_slope = sac_alpha_slope(nets, s->target_entropy, (int)s->alpha_form);
     for (int i = 0; i < 2; i++) {
-        sac_critic_loss(nets, &b, i);
+        s->critic_loss = sac_critic_loss(nets, &b, i);
         float_adam_step(&nets->adam_critic[i], s->lr_critic, 1.0, nets->g, nets->w_critic[i]);
     }
     for (int64_t u = 0; k % s->actor_every == 0 && u < s->actor_updates; u++) {
@@ -71,7 +72,7 @@ static void gradient_step(sac *s)
             sac_sample(nets, &b, &s->sample);
             alpha_slope = sac_alpha_slope(nets, s->target_entropy, (int)s->alpha_form);
         }
-        sac_actor_loss(nets, &b);
+        s->actor_loss = sac_actor_loss(nets, &b);
         float_adam_step(&nets->adam_actor, s->lr_actor, 1.0, nets->g, nets->w_actor);
         if (s->auto_alpha) {
             float slope = (float)alpha_slope;
@@ -204,10 +205,19 @@ static ds_status sac_begin(void *self)
     return DS_OK;
 }
 
+/* Reports the losses of the last gradient step, and the weight of the entropy. */
+static ds_status report(sac *s)
+{
+    static const char *const names[] = {"alpha", "critic_loss", "actor_loss"};
+    const double values[] = {exp((double)s->nets.ln_alpha), s->critic_loss, s->actor_loss};
+    return ds_evaluator_report(&s->kit.evaluator, s->gradient_steps > 0 ? 3 : 1, names, values, NULL);
+}
+
 static ds_status sac_search(void *self)
 {
     sac *s = self;
     ds_status status = train(s);
+    status = status != DS_OK ? status : report(s);
     const policy_parts parts = parts_of(s);
     return status != DS_OK ? status
                            : rl_try_policy(&s->common, &s->kit, &parts, &s->train, &s->trial,

@@ -307,6 +307,14 @@ static void adjust_trust_region(turbo *self, double before)
     }
 }
 
+/* Reports the length of the trust region, and how often the search began elsewhere. */
+static ds_status report(turbo *self)
+{
+    static const char *const names[] = {"length", "restarts"};
+    const double values[] = {self->L, (double)self->kit.round - 1};
+    return ds_evaluator_report(&self->kit.evaluator, 2, names, values, NULL);
+}
+
 /* One batch, and with j > 0 the descent from its best point. */
 static ds_status take_trial(turbo *self)
 {
@@ -318,6 +326,7 @@ static ds_status take_trial(turbo *self)
     }
     draw_candidates(self);
     status = choose_batch(self, status);
+    status = status != DS_OK ? status : report(self);
     status = status != DS_OK ? status
                              : simulate(self, "sample", self->batch, self->v, self->batch_loss, NULL, NULL);
     if (status == DS_OK && self->J > 0) {

@@ -8,6 +8,7 @@
 #include <diffsim/ext/channel.h>
 #include <diffsim/ext/draft/files.h>
 #include <diffsim/ext/draft/hooks.h>
+#include <diffsim/ext/draft/progress.h>
 #include <diffsim/ext/draft/score.h>
 #include <diffsim/ext/draft/steps_gradient.h>
 #include <diffsim/ext/scene.h>
@@ -78,6 +79,8 @@ static const row sizes[] = {
     SIZE(ds_env_variables, 16),
     SIZE(ds_objective_variables, 24),
     SIZE(ds_objective_files, 40),
+    SIZE(ds_progress_report, 40),
+    SIZE(ds_objective_progress, 16),
     SIZE(ds_hook, 40),
     SIZE(ds_env_hooks, 24),
     SIZE(ds_score_info, 32),
@@ -335,6 +338,15 @@ static const row offsets[] = {
     AT(ds_objective_files, env_version, 16),
     AT(ds_objective_files, env_settings, 24),
     AT(ds_objective_files, save, 32),
+    AT(ds_progress_report, struct_size, 0),
+    AT(ds_progress_report, reserved, 4),
+    AT(ds_progress_report, count, 8),
+    AT(ds_progress_report, name, 16),
+    AT(ds_progress_report, value, 24),
+    AT(ds_progress_report, x, 32),
+    AT(ds_objective_progress, struct_size, 0),
+    AT(ds_objective_progress, reserved, 4),
+    AT(ds_objective_progress, report, 8),
     AT(ds_hook, struct_size, 0),
     AT(ds_hook, kind, 4),
     AT(ds_hook, count, 8),
@@ -500,6 +512,8 @@ static const row numbers[] = {
     IS(DS_ENV_VARIABLES_SIZE_1_0, 16),
     IS(DS_OBJECTIVE_VARIABLES_SIZE_1_0, 24),
     IS(DS_OBJECTIVE_FILES_SIZE_1_0, 40),
+    IS(DS_PROGRESS_REPORT_SIZE_1_0, 40),
+    IS(DS_OBJECTIVE_PROGRESS_SIZE_1_0, 16),
     IS(DS_HOOK_SIZE_1_0, 40),
     IS(DS_ENV_HOOKS_SIZE_1_0, 24),
     IS(DS_SCORE_INFO_SIZE_1_0, 32),
@@ -613,6 +627,7 @@ static const row numbers[] = {
     IS(DS_VARIABLE_INTEGER, 2),
     IS(DS_VARIABLE_CATEGORICAL, 4),
     IS(DS_MAX_FILES, 16),
+    IS(DS_MAX_SCALARS, 32),
     IS(DS_MAX_FILE_NAME, 63),
     IS(DS_MAX_FILE_BYTES, 268435456),
     IS(DS_MAX_HOOKS, 32),

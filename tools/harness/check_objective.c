@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "harness/check_asks.h"
 #include "harness/check_episodes.h"
-#include "store/file_name.h"
+#include "store/optimizer_output.h"
 
 /* Calls after DS_STOPPED that are still taken for finishing. */
 enum { AFTER_FINE = 100 };
@@ -177,6 +177,19 @@ static ds_status save(const ds_objective *objective, const char *name, const voi
     return DS_OK;
 }
 
+static ds_status report(const ds_objective *objective, const ds_progress_report *given)
+{
+    ds_check_watch *w = objective->ctx;
+    const ds_problem *p = &w->problem.problem;
+    char text[DS_REPORTS_TEXT];
+    ds_progress_report report;
+    ds_status st = ds_reports_read(&report, given, p, text);
+    if (st == DS_E_ARG) {
+        ds_check_breach(w, "report(): %s", text);
+    }
+    return st;
+}
+
 static const void *extension(const ds_objective *objective, const char *id)
 {
     ds_check_watch *w = objective->ctx;
@@ -187,6 +200,10 @@ static const void *extension(const ds_objective *objective, const char *id)
                                         .env_settings = "",
                                         .save = save};
         return &w->files;
+    }
+    if (strcmp(id, DS_EXT_OBJECTIVE_PROGRESS) == 0) {
+        w->progress = (ds_objective_progress){.struct_size = sizeof w->progress, .report = report};
+        return &w->progress;
     }
     if (strcmp(id, DS_EXT_OBJECTIVE_STEPS) == 0) {
         return ds_check_episodes_of(w);

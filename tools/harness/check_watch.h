@@ -13,6 +13,7 @@
 #include "harness/check_host.h"
 #include "harness/check_problem.h"
 #include "plugin/channels.h"
+#include "store/optimizer_output.h"
 
 /* What goes wrong with the answers. */
 enum {
@@ -67,6 +68,7 @@ typedef struct ds_check_watch {
     ds_channels channels;        /* none where the search has no residuals */
     ds_objective_channels table; /* of them */
     ds_objective_files files;
+    ds_objective_progress progress;
     ds_query_layout queries; /* of the batch in hand */
     ds_check *c;
     const char *name;

@@ -445,6 +445,7 @@ static void put_env(page *p, size_t i)
     put_figure(p, &(figure){DS_FIGURE_CURVES, i, DS_ALONG_STEPS,
                             "Best loss so far against simulation steps, forward and backward"});
     put_best_run(p, i);
+    ds_report_progress(p->f, p->r, i);
 }
 
 /* ---- ends ---- */

@@ -5,7 +5,9 @@
 #include "report/report_point.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "page/html.h"
 
@@ -51,4 +53,144 @@ void ds_report_point(FILE *f, const ds_result *run, const char *of)
     ds_cursor_close(cursor);
     free(variables);
     ds_store_close(store, NULL);
+}
+
+/* ---- reports of the optimizers ---- */
+
+enum { SCALARS = 16, POINTS = 80 /* of a line */ };
+
+/* The values under one name: with many only every `stride`-th is kept. */
+typedef struct series {
+    char name[DS_MAX_NAME + 1];
+    uint64_t id[2 * POINTS], seen, stride;
+    double value[2 * POINTS], first, last, least, most;
+    size_t count;
+} series;
+
+typedef struct all_series {
+    series item[SCALARS];
+    size_t count;
+} all_series;
+
+static void add_value(series *s, uint64_t id, double v)
+{
+    if (!isfinite(v)) {
+        return;
+    }
+    s->first = s->seen == 0 ? v : s->first;
+    s->least = s->seen == 0 ? v : fmin(s->least, v);
+    s->most = s->seen == 0 ? v : fmax(s->most, v);
+    s->last = v;
+    if (s->seen++ % s->stride != 0) {
+        return;
+    }
+    if (s->count == 2 * POINTS) {
+        for (s->count = 0; s->count < POINTS; s->count++) {
+            s->id[s->count] = s->id[2 * s->count];
+            s->value[s->count] = s->value[2 * s->count];
+        }
+        s->stride *= 2;
+    }
+    s->id[s->count] = id;
+    s->value[s->count++] = v;
+}
+
+static int add_report(void *ctx, uint64_t id, const ds_row_progress *p)
+{
+    all_series *all = ctx;
+    char name[DS_MAX_NAME + 1];
+    const char *at = p->names;
+    for (uint64_t i = 0; i < p->count && (at = ds_progress_name(at, name)) != NULL; i++) {
+        size_t k = 0;
+        while (k < all->count && strcmp(all->item[k].name, name) != 0) {
+            k++;
+        }
+        if (k == SCALARS) {
+            continue;
+        }
+        if (k == all->count) {
+            all->item[k] = (series){.stride = 1};
+            memcpy(all->item[all->count++].name, name, sizeof name);
+        }
+        add_value(&all->item[k], id, p->value[i]);
+    }
+    return 0;
+}
+
+/* A line over the run, logarithmic where the values span decades. */
+static void put_line(FILE *f, const series *s, uint64_t evaluations)
+{
+    const int log_scale = s->least > 0 && s->most > 30 * s->least;
+    const double low = log_scale ? log(s->least) : s->least, high = log_scale ? log(s->most) : s->most;
+    fputs(
+        "<td><svg viewBox=\"0 0 160 30\" width=160 height=30 role=img aria-label=\"over the run\"><polyline "
+        "fill=none stroke=currentColor points=\"",
+        f);
+    for (size_t i = 0; i < s->count; i++) {
+        const double v = log_scale ? log(s->value[i]) : s->value[i],
+                     share = high > low ? (v - low) / (high - low) : 0;
+        fprintf(f, "%.1f,%.1f ", 160 * (double)s->id[i] / (double)(evaluations > 0 ? evaluations : 1),
+                28 - 26 * share);
+    }
+    fprintf(f, "\"/></svg>%s</td>", log_scale ? " (logarithmic)" : "");
+}
+
+static void put_series(FILE *f, const ds_result *run, const series *s)
+{
+    fputs("<tr>", f);
+    ds_html_element(f, "td", run->opt);
+    ds_html_element(f, "td", s->name);
+    ds_html_number_cell(f, s->first, 4);
+    ds_html_number_cell(f, s->least, 4);
+    ds_html_number_cell(f, s->most, 4);
+    ds_html_number_cell(f, s->last, 4);
+    put_line(f, s, run->evaluations);
+    fputs("</tr>\n", f);
+}
+
+/* The run of a cell with a record and the lowest loss, or NULL. */
+static const ds_result *best_of(const ds_report_cell *c)
+{
+    const ds_result *best = NULL;
+    for (size_t j = 0; j < c->runs; j++) {
+        const ds_result *run = c->run[j].result;
+        if (run->table == NULL && (best == NULL || run->best_loss < best->best_loss)) {
+            best = run;
+        }
+    }
+    return best;
+}
+
+void ds_report_progress(FILE *f, const ds_report *r, size_t env)
+{
+    all_series *all = malloc(sizeof *all);
+    int begun = 0;
+    for (size_t k = 0; all != NULL && k < r->opts; k++) {
+        const ds_result *run = best_of(ds_report_at(r, env, r->order[k]));
+        ds_store *store = NULL;
+        ds_error e = {0, ""};
+        all->count = 0;
+        if (run != NULL && ds_result_store(run->folder, &store, &e) == 0) {
+            (void)ds_store_scan_progress(store, add_report, all,
+                                         &e); /* damage: what was read so far is shown */
+        }
+        ds_store_close(store, NULL);
+        for (size_t i = 0; i < all->count; i++) {
+            if (!begun) {
+                fputs("<details><summary>What the optimizers reported, in the best run of each</summary>", f);
+                ds_html_table(f, "", "what the optimizers reported", r->env[env].name);
+                fputs("<tr><th scope=col>optimizer<th scope=col>scalar<th scope=col>first<th "
+                      "scope=col>least<th "
+                      "scope=col>most<th scope=col>last<th scope=col>over the run</tr>\n",
+                      f);
+                begun = 1;
+            }
+            put_series(f, run, &all->item[i]);
+        }
+    }
+    if (begun) {
+        ds_html_table_end(f);
+        fputs("</details>\n", f);
+    }
+    free(all);
 }

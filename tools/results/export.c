@@ -63,6 +63,29 @@ void ds_export_plain(ds_export_run *r)
     r->variables = NULL;
 }
 
+/* Takes the new names of a report. */
+static int note_scalars(void *ctx, uint64_t id, const ds_row_progress *p)
+{
+    ds_export_run *r = ctx;
+    (void)id;
+    char name[DS_MAX_NAME + 1];
+    for (const char *at = p->names; (at = ds_progress_name(at, name)) != NULL;) {
+        size_t k = 0;
+        while (k < r->scalars && strcmp(r->scalar[k], name) != 0) {
+            k++;
+        }
+        if (k == r->scalars) {
+            void *grown = realloc(r->scalar, (k + 1) * sizeof *r->scalar);
+            if (grown == NULL) {
+                return DS_EXIT_MEMORY;
+            }
+            r->scalar = grown;
+            memcpy(r->scalar[r->scalars++], name, sizeof name);
+        }
+    }
+    return 0;
+}
+
 /* One pass over all evaluations. */
 static int survey(ds_export_run *r, ds_error *e)
 {
@@ -80,7 +103,8 @@ static int survey(ds_export_run *r, ds_error *e)
         }
     }
     ds_cursor_close(c);
-    return rc != 0 ? rc : step < 0 ? e->status : 0;
+    rc = rc != 0 || step < 0 ? rc : ds_store_scan_progress(r->store, note_scalars, r, e);
+    return rc == DS_EXIT_MEMORY ? ds_no_memory(e) : rc != 0 ? rc : step < 0 ? e->status : 0;
 }
 
 void ds_export_sleep(ds_export_run *r)
@@ -126,6 +150,7 @@ void ds_export_close(ds_export_run *r)
 {
     ds_store_close(r->store, NULL);
     free(r->variables);
+    free(r->scalar);
     free(r->folder);
     free(r->env);
     free(r->opt);

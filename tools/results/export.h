@@ -14,8 +14,11 @@ typedef struct ds_export_run {
     uint64_t seed, n, count;
     ds_named_variable *variables; /* n; NULL = without names */
     int gradients;                /* some evaluations have one */
-    uint64_t best_id;             /* 0 = none */
-    double best;                  /* +INFINITY = none */
+    char (*scalar)[DS_MAX_NAME +
+                   1]; /* names of what the optimizer reported, in the order of their first report */
+    size_t scalars;
+    uint64_t best_id; /* 0 = none */
+    double best;      /* +INFINITY = none */
 } ds_export_run;
 
 /* Opens the store in a result folder for reading, and looks for the best loss. */
@@ -27,12 +30,14 @@ void ds_export_plain(ds_export_run *r);
  * to run (wall_s, at) are left out. The columns of x in CSV are headed by the names of the variables, those
  * of the gradient by "g." and the name: "x." goes before a name that could be taken for another column.
  * Without names, and in a run from which ds_export_plain() has taken them, they are x0, x1, ... and g0, g1,
- * ... */
+ * ... Scalars that the optimizer reported before an evaluation are in columns progress.NAME at the end; JSON
+ * lines have them in an object "progress", and its point as "recommended". */
 int ds_export_csv(ds_export_run *r, const char *path, int times, ds_error *e);
 int ds_export_jsonl(ds_export_run *r, const char *path, int times, ds_error *e);
 
 /* Arrays x, loss, best_loss, gradient, outcome, ...; names, units and groups of the variables where they have
- * some. */
+ * some; progress.NAME (NaN where nothing was reported), recommended and recommended_id where the optimizer
+ * reported any. */
 int ds_export_npz(ds_export_run *r, const char *path, int times, ds_error *e);
 
 /* Closes the store until the run is woken again: many runs would need many open files. */

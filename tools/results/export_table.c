@@ -133,6 +133,46 @@ static void put_reals(const printing *o, const double *v, uint64_t n)
     }
 }
 
+/* What was reported before the row under a name; NaN = nothing. */
+static double scalar_of(const ds_row *row, const char *wanted)
+{
+    char name[DS_MAX_NAME + 1];
+    const double *value = row->progress != NULL ? row->progress->value : NULL;
+    for (const char *at = value != NULL ? row->progress->names : NULL;
+         at != NULL && (at = ds_progress_name(at, name)) != NULL; value++) {
+        if (strcmp(name, wanted) == 0) {
+            return *value;
+        }
+    }
+    return (double)NAN;
+}
+
+/* Behind the other columns: what the optimizer reported. */
+static void put_progress(const printing *o, const ds_export_run *r, const ds_row *row)
+{
+    char name[DS_MAX_NAME + 1];
+    const ds_row_progress *p = row->progress;
+    for (size_t k = 0; !o->json && k < r->scalars; k++) {
+        ds_print_text(o->p, ",");
+        put_real(o, scalar_of(row, r->scalar[k]));
+    }
+    if (!o->json || p == NULL) {
+        return;
+    }
+    ds_print_text(o->p, ",\"progress\":{");
+    const char *at = p->names;
+    for (uint64_t k = 0; k < p->count && (at = ds_progress_name(at, name)) != NULL; k++) {
+        ds_print(o->p, k > 0 ? ",\"%s\":" : "\"%s\":", name);
+        put_real(o, p->value[k]);
+    }
+    ds_print_text(o->p, "}");
+    if (p->x != NULL) {
+        ds_print_text(o->p, ",\"recommended\":[");
+        put_reals(o, p->x, r->n);
+        ds_print_text(o->p, "]");
+    }
+}
+
 static void put_row(void *ctx, const ds_export_run *r, const ds_row *row, double best)
 {
     const printing *o = ctx;
@@ -153,13 +193,15 @@ static void put_row(void *ctx, const ds_export_run *r, const ds_row *row, double
         put_reals(o, row->grad, r->n);
         ds_print_text(o->p, o->json ? "]" : "");
     }
+    put_progress(o, r, row);
     ds_print_text(o->p, o->json ? "}\n" : "\n");
 }
 
-/* Is it that of a column, or could it be one of the gradient's? */
+/* Is it that of a column, or could it be one of the gradient's, or of a report? */
 static int is_taken(const char *name)
 {
-    int taken = strncmp(name, "g.", 2) == 0 || strncmp(name, "x.", 2) == 0;
+    int taken =
+        strncmp(name, "g.", 2) == 0 || strncmp(name, "x.", 2) == 0 || strncmp(name, "progress.", 9) == 0;
     for (int k = 0; k < COLUMNS; k++) {
         taken |= strcmp(name, columns[k].name) == 0;
     }
@@ -195,6 +237,9 @@ static int print_rows(ds_export_run *r, const char *path, int json, int times, d
     if (!json && r->gradients) {
         put_names(&o, r, 'g');
     }
+    for (size_t k = 0; !json && k < r->scalars; k++) {
+        ds_print(o.p, ",progress.%s", r->scalar[k]);
+    }
     ds_print_text(o.p, json ? "" : "\n");
     return ds_printer_close(o.p, for_rows(r, put_row, &o, e), e);
 }
@@ -211,14 +256,15 @@ int ds_export_jsonl(ds_export_run *r, const char *path, int times, ds_error *e)
 
 /* ---- NumPy ---- */
 
-/* The arrays: those of the columns, x, the gradient. */
-enum { X = COLUMNS, GRADIENT, ARRAYS };
+/* The arrays: those of the columns, x, the gradient, what the optimizer recommended and reported. */
+enum { X = COLUMNS, GRADIENT, RECOMMENDED, RECOMMENDED_ID, SCALARS };
 
 /* Each array goes to a temporary file first: in one pass over the record, whatever its length, with little
  * memory. */
 typedef struct arrays {
-    FILE *file[ARRAYS];
-    uint64_t rows;
+    FILE **file; /* SCALARS of them, and one for each scalar that was reported */
+    int count;
+    uint64_t rows, recommended;
     int full; /* a file could not be written */
 } arrays;
 
@@ -278,6 +324,15 @@ static void keep_row(void *ctx, const ds_export_run *r, const ds_row *row, doubl
     for (uint64_t i = 0; i < r->n && r->gradients && row->grad == NULL; i++) {
         keep(a, GRADIENT, &(const double){NAN}, sizeof(double));
     }
+    for (size_t k = 0; k < r->scalars; k++) {
+        const double value = scalar_of(row, r->scalar[k]);
+        keep(a, SCALARS + (int)k, &value, sizeof value);
+    }
+    if (row->progress != NULL && row->progress->x != NULL) {
+        keep(a, RECOMMENDED, row->progress->x, r->n * sizeof(double));
+        keep(a, RECOMMENDED_ID, &row->id, sizeof row->id);
+        a->recommended++;
+    }
     a->rows++;
 }
 
@@ -291,6 +346,17 @@ static int add_arrays(ds_npz *z, const ds_export_run *r, const arrays *a, int ti
         if (rc == 0 && columns[k].kind == 'b' && r->gradients) {
             rc = ds_npz_add_file(z, "gradient", DS_NPY_F8, 2, shape, a->file[GRADIENT], e);
         }
+    }
+    for (size_t k = 0; k < r->scalars && rc == 0; k++) {
+        char name[DS_MAX_NAME + 16];
+        snprintf(name, sizeof name, "progress.%s", r->scalar[k]);
+        rc = ds_npz_add_file(z, name, DS_NPY_F8, 1, shape, a->file[SCALARS + k], e);
+    }
+    if (rc == 0 && a->recommended > 0) {
+        const uint64_t points[2] = {a->recommended, r->n};
+        rc = ds_npz_add_file(z, "recommended", DS_NPY_F8, 2, points, a->file[RECOMMENDED], e);
+        rc = rc != 0 ? rc
+                     : ds_npz_add_file(z, "recommended_id", DS_NPY_U8, 1, points, a->file[RECOMMENDED_ID], e);
     }
     return rc != 0 ? rc : ds_npz_add_variables(z, r->variables, r->n, e);
 }
@@ -313,17 +379,18 @@ static FILE *open_nameless(const char *path)
 
 int ds_export_npz(ds_export_run *r, const char *path, int times, ds_error *e)
 {
-    arrays a = {.rows = 0};
+    arrays a = {.count = SCALARS + (int)r->scalars};
     ds_npz *z = NULL;
-    int rc = 0;
-    for (int k = 0; k < ARRAYS && rc == 0; k++) {
+    a.file = calloc((size_t)a.count, sizeof(FILE *));
+    int rc = a.file == NULL ? ds_no_memory(e) : 0;
+    for (int k = 0; k < a.count && rc == 0; k++) {
         a.file[k] = open_nameless(path);
         rc = a.file[k] == NULL ? ds_fail(e, DS_EXIT_IO, "%s: no temporary file can be made beside it: %s",
                                          path, strerror(errno))
                                : 0;
     }
     rc = rc != 0 ? rc : for_rows(r, keep_row, &a, e);
-    for (int k = 0; k < ARRAYS && rc == 0; k++) {
+    for (int k = 0; k < a.count && rc == 0; k++) {
         a.full |= fflush(a.file[k]) != 0;
     }
     rc = rc == 0 && a.full ? ds_file_write_failed(path, errno, e) : rc;
@@ -334,10 +401,11 @@ int ds_export_npz(ds_export_run *r, const char *path, int times, ds_error *e)
     } else {
         ds_npz_abort(z);
     }
-    for (int k = 0; k < ARRAYS; k++) {
+    for (int k = 0; a.file != NULL && k < a.count; k++) {
         if (a.file[k] != NULL) {
             fclose(a.file[k]);
         }
     }
+    free(a.file);
     return rc;
 }

@@ -44,12 +44,20 @@ typedef struct marks {
     size_t count, room;
 } marks;
 
+/* The values that the optimizer reported under a name, thinned out as the losses are. */
+typedef struct scalar {
+    char name[DS_MAX_NAME + 1];
+    marks marks;
+} scalar;
+
 struct ds_live_run {
     char *folder, *env, *opt, *ended;
     uint64_t seed, budget, seen, failed;
     double target;
     marks improvements, points;
     uint64_t stride; /* of the points */
+    scalar *scalar;
+    size_t scalars;
     struct {
         double at;
         uint64_t seen;
@@ -108,6 +116,45 @@ static int add_row(ds_live_run *run, uint64_t id, double loss)
     return id % run->stride != 0 || add_mark(&run->points, id, loss);
 }
 
+/* Halves a series that has become too long. */
+static void thin_out(marks *m)
+{
+    size_t kept = 0;
+    if (m->count < MOST_POINTS) {
+        return;
+    }
+    for (size_t i = 0; i < m->count; i += 2) {
+        m->item[kept++] = m->item[i];
+    }
+    m->count = kept;
+}
+
+static int add_scalars(ds_live_run *run, uint64_t id, const ds_row_progress *p)
+{
+    char name[DS_MAX_NAME + 1];
+    const char *at = p->names;
+    for (uint64_t i = 0; i < p->count && (at = ds_progress_name(at, name)) != NULL; i++) {
+        size_t k = 0;
+        while (k < run->scalars && strcmp(run->scalar[k].name, name) != 0) {
+            k++;
+        }
+        if (k == run->scalars) {
+            scalar *grown = realloc(run->scalar, (k + 1) * sizeof *grown);
+            if (grown == NULL) {
+                return 0;
+            }
+            run->scalar = grown;
+            run->scalar[k] = (scalar){.marks = {NULL, 0, 0}};
+            memcpy(run->scalar[run->scalars++].name, name, sizeof name);
+        }
+        thin_out(&run->scalar[k].marks);
+        if (isfinite(p->value[i]) && !add_mark(&run->scalar[k].marks, id, p->value[i])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* ---- the record ---- */
 
 static int read_rows(ds_live_run *run, ds_store *store, ds_error *e)
@@ -116,7 +163,8 @@ static int read_rows(ds_live_run *run, ds_store *store, ds_error *e)
     ds_row row;
     int step = 0, rc = ds_cursor_open(store, run->seen + 1, &cursor, e);
     while (rc == 0 && (step = ds_cursor_next(cursor, &row, e)) == 1) {
-        rc = add_row(run, row.id, row.answer.loss) ? 0 : ds_no_memory(e);
+        const int added = row.progress == NULL || add_scalars(run, row.id, row.progress);
+        rc = added && add_row(run, row.id, row.answer.loss) ? 0 : ds_no_memory(e);
     }
     ds_cursor_close(cursor);
     return rc != 0 ? rc : step < 0 ? e->status : 0;
@@ -181,6 +229,10 @@ void ds_live_run_close(ds_live_run *run)
     free(run->ended);
     free(run->improvements.item);
     free(run->points.item);
+    for (size_t k = 0; k < run->scalars; k++) {
+        free(run->scalar[k].marks.item);
+    }
+    free(run->scalar);
     free(run->page);
     free(run);
 }
@@ -349,6 +401,16 @@ static json_t *marks_json(const marks *m)
     return all;
 }
 
+/* {"sigma": [[evaluation, value], ...], ...} */
+static json_t *scalars_json(const ds_live_run *run)
+{
+    json_t *all = json_object();
+    for (size_t k = 0; k < run->scalars; k++) {
+        json_object_set_new(all, run->scalar[k].name, marks_json(&run->scalar[k].marks));
+    }
+    return all;
+}
+
 char *ds_live_run_state(const ds_live_run *run)
 {
     const size_t n = run->improvements.count;
@@ -368,6 +430,7 @@ char *ds_live_run_state(const ds_live_run *run)
                                 {"ended", run->ended != NULL ? ds_json_text(run->ended) : json_null()},
                                 {"improvements", marks_json(&run->improvements)},
                                 {"points", marks_json(&run->points)},
+                                {"progress", scalars_json(run)},
                                 {"page", ds_json_whole(run->shown)},
                                 {"page_error", ds_json_text(run->why)},
                                 {0}});

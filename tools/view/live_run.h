@@ -20,8 +20,8 @@ int ds_live_run_look(ds_live_run *run, ds_error *e);
 
 /* The state as JSON: env, opt, seed, budget, evaluations, failed, rate (evaluations per second, of the last
  * ten seconds), best_id, best_loss, target, ended (null while it goes on), improvements and points
- * ([evaluation, loss]), page (the evaluation that the page shows; 0 = none), page_error. To be freed; NULL
- * without memory. */
+ * ([evaluation, loss]), progress (for each name that the optimizer reports a list of [evaluation, value]),
+ * page (the evaluation that the page shows; 0 = none), page_error. To be freed; NULL without memory. */
 char *ds_live_run_state(const ds_live_run *run);
 
 /* The page of the best episode (*size bytes), valid until the next look; NULL where there is none yet. */

@@ -33,9 +33,10 @@
 #define DIFFSIM_HELPER_EVALUATOR_H
 
 #include <diffsim/ext/channel.h>
+#include <diffsim/ext/draft/progress.h>
+#include <diffsim/ext/draft/steps_gradient.h>
 #include <diffsim/ext/steps.h>
 #include <diffsim/ext/variables.h>
-#include <diffsim/ext/draft/steps_gradient.h>
 #include <diffsim/helper/box.h>
 #include <diffsim/helper/fail.h>
 #include <diffsim/optimizer.h>
@@ -135,6 +136,12 @@ static inline const ds_objective_channels *ds_evaluator_channels(const ds_evalua
 /* Names, units, groups and flags of the variables, n of them; NULL where they have no names. Valid during
  * run(). */
 static inline const ds_objective_variables *ds_evaluator_variables(const ds_evaluator *e);
+
+/* Reports `count` named numbers about the search, such as its step size, and recommends the point v (n values
+ * in [-1, 1]; NULL = none, or still the last one): diffsim/ext/draft/progress.h. Returns DS_OK, also where
+ * the objective keeps no reports; call it about once per iteration. */
+static inline ds_status ds_evaluator_report(ds_evaluator *e, size_t count, const char *const *name,
+                                            const double *value, const double *v);
 
 /* Finds the first channel of a role DS_CHANNEL_* and a type DS_TYPE_* that has all operations `ops`
  * (DS_CAN(DS_QUERY_VALUE) | ...), and writes its number. Returns NULL where there is none. */

@@ -71,6 +71,30 @@ static inline const ds_objective_variables *ds_evaluator_variables(const ds_eval
     return (const ds_objective_variables *)ds_evaluator_extension(e, DS_EXT_OBJECTIVE_VARIABLES);
 }
 
+static inline ds_status ds_evaluator_report(ds_evaluator *e, size_t count, const char *const *name,
+                                            const double *value, const double *v)
+{
+    const ds_objective_progress *progress =
+        (const ds_objective_progress *)ds_evaluator_extension(e, DS_EXT_OBJECTIVE_PROGRESS);
+    ds_progress_report report;
+    memset(&report, 0, sizeof report);
+    report.struct_size = sizeof report;
+    report.count = count;
+    report.name = name;
+    report.value = value;
+    if (progress == NULL) {
+        return DS_OK;
+    }
+    if (v != NULL) {
+        if (!ds_evaluator_reserve(e, 1)) {
+            return DS_E_NOMEM;
+        }
+        ds_evaluator_x(e, v, e->x);
+        report.x = e->x;
+    }
+    return progress->report(e->objective, &report);
+}
+
 static inline const ds_channel *ds_evaluator_find(const ds_evaluator *e, uint32_t role, uint32_t type,
                                                   uint32_t ops, uint32_t *number)
 {

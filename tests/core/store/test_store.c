@@ -20,6 +20,7 @@
 #include <sqlite3.h>
 
 #include "store/recorder.h"
+#include "store/optimizer_output.h"
 #include "store/runlock.h"
 #include "store/store.h"
 #include "sanitizers.h"
@@ -557,6 +558,121 @@ static void test_repair(void **state)
     assert_non_null(strstr(e.text, "cannot be repaired: setting env.steps"));
 }
 
+/* ---- reports ---- */
+
+/* One block, as the recorder wants it. */
+static ds_row_progress *make_progress(uint64_t id)
+{
+    ds_row_progress *p = malloc(sizeof *p + 5 * sizeof(double) + 16);
+    assert_non_null(p);
+    double *value = (double *)(void *)(p + 1);
+    char *names = (char *)(value + 5);
+    value[0] = 1.0 / (double)id;
+    value[1] = (double)INFINITY;
+    value[2] = value[3] = value[4] = (double)id;
+    strcpy(names, "sigma a.b_1");
+    *p = (ds_row_progress){2, names, value, id % 3 == 0 ? value + 2 : NULL};
+    return p;
+}
+
+static int count_reports(void *ctx, uint64_t id, const ds_row_progress *p)
+{
+    uint64_t *seen = ctx;
+    assert_int_equal(id, ++*seen * 5);
+    assert_int_equal(p->count, 2);
+    return 0;
+}
+
+static void test_reports(void **state)
+{
+    ds_store *s = NULL;
+    ds_recorder *r = NULL;
+    ds_cursor *c = NULL;
+    ds_error e = {0, ""};
+    ds_row got;
+    double x[3], grad[3], point[3] = {0};
+    char name[DS_MAX_NAME + 1];
+    uint64_t seen = 0;
+    int has = 1;
+    (void)state;
+    assert_int_equal(ds_store_create(path, NULL, 3, &s, &e), 0);
+    assert_int_equal(ds_store_recommended_point(s, point, &has, &e), 0);
+    assert_int_equal(has, 0);
+    assert_int_equal(ds_store_scan_progress(s, count_reports, &seen, &e), 0);
+    assert_int_equal(ds_recorder_open(s, 0, &r, &e), 0);
+    for (uint64_t id = 1; id <= 40; id++) {
+        ds_row row = make_row(id, x, grad);
+        row.progress = id % 5 == 0 ? make_progress(id) : NULL;
+        assert_int_equal(ds_recorder_append(r, &row, 0, &e), 0);
+    }
+    assert_int_equal(ds_recorder_close(r, &e), 0);
+    assert_int_equal(ds_store_close(s, &e), 0);
+    assert_int_equal(ds_store_open(path, DS_STORE_WRITE, &s, &e), 0);
+    assert_int_equal(ds_store_format(s), DS_STORE_FORMAT);
+    assert_int_equal(ds_store_verify(s, &e), 0);
+    check_rows(s, 40);
+    assert_int_equal(ds_cursor_open(s, 8, &c, &e), 0); /* from the middle on */
+    while (ds_cursor_next(c, &got, &e) == 1) {
+        assert_true((got.progress != NULL) == (got.id % 5 == 0));
+        if (got.progress != NULL) {
+            assert_true(got.progress->value[0] == 1.0 / (double)got.id && isinf(got.progress->value[1]));
+            assert_true((got.progress->x != NULL) == (got.id % 3 == 0));
+        }
+    }
+    ds_cursor_close(c);
+    assert_int_equal(ds_store_scan_progress(s, count_reports, &seen, &e), 0);
+    assert_int_equal(seen, 8);
+    assert_int_equal(ds_store_recommended_point(s, point, &has, &e), 0);
+    assert_true(has && point[0] == 30 && point[2] == 30);
+    const char *rest = ds_progress_name("sigma a.b_1", name);
+    assert_string_equal(name, "sigma");
+    rest = ds_progress_name(rest, name);
+    assert_string_equal(name, "a.b_1");
+    assert_null(ds_progress_name(rest, name));
+    assert_int_equal(ds_store_close(s, &e), 0);
+    run_sql("UPDATE progress SET value = x'0000000000000000' WHERE id = 20");
+    assert_int_equal(ds_store_open(path, DS_STORE_READ, &s, &e), 0);
+    assert_int_equal(ds_cursor_open(s, 20, &c, &e), 0);
+    assert_int_equal(ds_cursor_next(c, &got, &e), -1);
+    assert_non_null(strstr(e.text, "damaged: progress 20 (its lists)"));
+    ds_cursor_close(c);
+    ds_store_close(s, NULL);
+}
+
+/* What comes between two evaluations is one record, of the last values. */
+static void test_reports_joined(void **state)
+{
+    static const char *const names[] = {"a", "b"}, *const bad[] = {"a b"};
+    const double lower[] = {0, 0}, upper[] = {1, 1}, values[] = {1, 2}, inside[] = {0.5, 1},
+                 outside[] = {0.5, 1.5};
+    const ds_problem problem = {.struct_size = sizeof problem, .n = 2, .lower = lower, .upper = upper};
+    ds_progress_report given = {.struct_size = sizeof given, .count = 2, .name = names, .value = values}, own;
+    ds_reports r = {0};
+    ds_row_progress *p = NULL;
+    ds_error e = {0, ""};
+    char text[DS_REPORTS_TEXT];
+    (void)state;
+    assert_int_equal(ds_reports_take(&r, 2, &p, &e), 0);
+    assert_null(p);
+    assert_int_equal(ds_reports_read(&own, &given, &problem, text), DS_OK);
+    assert_int_equal(ds_reports_add(&r, &own, 2, inside, text), DS_OK);
+    given = (ds_progress_report){.struct_size = sizeof given, .count = 1, .name = names + 1, .value = values};
+    assert_int_equal(ds_reports_read(&own, &given, &problem, text), DS_OK);
+    assert_int_equal(ds_reports_add(&r, &own, 2, NULL, text), DS_OK);
+    assert_int_equal(ds_reports_take(&r, 2, &p, &e), 0);
+    assert_string_equal(p->names, "a b");
+    assert_true(p->count == 2 && p->value[0] == 1 && p->value[1] == 1 && p->x[1] == 1);
+    free(p);
+    assert_int_equal(ds_reports_take(&r, 2, &p, &e), 0);
+    assert_null(p);
+    given.name = bad;
+    assert_int_equal(ds_reports_read(&own, &given, &problem, text), DS_E_ARG);
+    given = (ds_progress_report){.struct_size = sizeof given, .x = outside};
+    assert_int_equal(ds_reports_read(&own, &given, &problem, text), DS_E_ARG);
+    assert_non_null(strstr(text, "variable 1"));
+    ds_reports_close(&r);
+}
+
 static void test_lock(void **state)
 {
     ds_runlock *lock = NULL;
@@ -592,6 +708,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_damaged, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_flipped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_repair, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_reports, set_up, tear_down),
+        cmocka_unit_test(test_reports_joined),
         cmocka_unit_test_setup_teardown(test_lock, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

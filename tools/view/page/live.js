@@ -77,6 +77,23 @@ function showPlot() {
   c.stroke();
 }
 
+// What the optimizer reports: the last value of each name, and a line of all, logarithmic where it spans decades.
+function showProgress() {
+  place("scalars").replaceChildren(...Object.entries(state.progress).filter(([, marks]) => marks.length > 0).map(([name, marks]) => {
+    const item = document.createElement("div"), last = document.createElement("b"), label = document.createElement("span");
+    const svg = document.createElementNS(place("shapes").namespaceURI, "svg"), line = document.createElementNS(svg.namespaceURI, "polyline");
+    const values = marks.map((m) => m[1]), low = Math.min(...values), high = Math.max(...values);
+    const map = low > 0 && high > 30 * low ? Math.log : (v) => v, span = map(high) - map(low) || 1;
+    svg.setAttribute("viewBox", "0 0 160 36");
+    line.setAttribute("points", marks.map((m) => 160 * m[0] / Math.max(1, state.evaluations) + "," + (34 - 32 * (map(m[1]) - map(low)) / span)).join(" "));
+    svg.append(line);
+    last.textContent = numberText(values[values.length - 1]);
+    label.textContent = " " + name;
+    item.append(last, label, svg);
+    return item;
+  }));
+}
+
 function showEpisode() {
   place("note").textContent = state.page > 0
     ? "The best episode so far: evaluation " + state.page + (state.page !== state.best_id ? "; that of " + state.best_id + " comes" : "")
@@ -96,6 +113,7 @@ async function ask() {
     silent = 0;
     showNumbers();
     showPlot();
+    showProgress();
     showEpisode();
     document.documentElement.dataset.ready = "yes";
   } catch (error) {

@@ -105,6 +105,13 @@ ds_status bayes_design(bayes_search *b, size_t count)
     return bayes_simulate(b, "init", count, NULL, v, loss, NULL, NULL);
 }
 
+ds_status bayes_report(bayes_search *b)
+{
+    static const char *const names[] = {"length", "points"};
+    const double values[] = {surrogate_length(b->model), (double)surrogate_size(b->model)};
+    return ds_evaluator_report(&b->kit.evaluator, 2, names, values, NULL);
+}
+
 int bayes_refine_due(const bayes_search *b)
 {
     return b->refine && b->told >= b->refine_from && b->best_loss < b->refined;

@@ -56,6 +56,9 @@ ds_status bayes_propose(bayes_search *b, uint64_t number, size_t count, const do
 /* Evaluates a Sobol design of `count` points, if that is more than one, in one batch. */
 ds_status bayes_design(bayes_search *b, size_t count);
 
+/* Reports the length scale of the model, and how many evaluations it has. */
+ds_status bayes_report(bayes_search *b);
+
 /* Whether a refinement is due: the best point is new since the last one. */
 int bayes_refine_due(const bayes_search *b);
 ds_status bayes_refine(bayes_search *b);

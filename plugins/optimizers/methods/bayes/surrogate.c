@@ -176,6 +176,15 @@ int surrogate_add(surrogate *s, size_t count, const double *v, const double *los
     return 1;
 }
 
+double surrogate_length(const surrogate *s)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < s->n; k++) {
+        sum += log(s->process->hyper.length[k]);
+    }
+    return exp(sum / (double)s->n);
+}
+
 size_t surrogate_recorded(const surrogate *s)
 {
     return s->recorded;

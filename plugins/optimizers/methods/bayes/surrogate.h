@@ -80,6 +80,9 @@ ds_status surrogate_propose(surrogate *s, uint64_t trial, double *v);
 ds_status surrogate_propose_beside(surrogate *s, uint64_t trial, size_t count, const double *points,
                                    const double *loss, double *v);
 
+/* The geometric mean of the length scales, where the box is [0, 1]. */
+double surrogate_length(const surrogate *s);
+
 /* `count` points of a scrambled Sobol design to begin with (count x n). */
 void surrogate_design(const surrogate *s, size_t count, double *v);
 
