@@ -317,7 +317,7 @@ static ds_status report(const ds_isolated *p, const ds_objective *objective, con
                         const ds_remote_array *array)
 {
     const char *name[DS_MAX_SCALARS];
-    const uint64_t numbers = c->group + (c->asks == 1 ? p->shape.n : 0);
+    const uint64_t numbers = c->group + (c->queries == 1 ? p->shape.n : 0);
     const double *value = rows(p, c, array, DS_REMOTE_DATA);
     ds_progress_report r = {.struct_size = sizeof r, .count = c->group, .name = name, .value = value};
     int sound = c->group <= DS_MAX_SCALARS && numbers * sizeof(double) <= c->count &&
@@ -331,7 +331,7 @@ static ds_status report(const ds_isolated *p, const ds_objective *objective, con
         at = sound ? after + 1 : NULL;
     }
     r.count = sound ? r.count : DS_MAX_SCALARS + 1;
-    r.x = sound && c->asks == 1 ? value + c->group : NULL;
+    r.x = sound && c->queries == 1 ? value + c->group : NULL;
     return p->progress->report(objective, &r);
 }
 

@@ -495,7 +495,7 @@ static void pack_report(const ds_proxy *p, const ds_progress_report *r, ds_remot
         return;
     }
     c->group = r->count;
-    c->asks = r->x != NULL;
+    c->queries = r->x != NULL;
     if (r->count > 0) {
         memcpy(at, r->value, r->count * sizeof(double));
     }
