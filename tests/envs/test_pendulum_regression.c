@@ -84,7 +84,7 @@ static void angles_of(const recording *r, double *angle, found *f)
     }
 }
 
-/* The two equations of motion of environments.md are linear in the constants; two rows for each sample with
+/* The two equations of motion of docs/environments/gradsim.md are linear in the constants; two rows for each sample with
  * a window. */
 static void regress(uint64_t samples, const double *angle, found *f)
 {
