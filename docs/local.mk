@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-EXTRA_DIST += docs/README.md docs/architecture.md docs/bench.md docs/contact.md docs/layers.svg docs/layers.awk docs/embedding.md \
-	docs/environments docs/environments.md docs/experiments docs/experiments.md docs/faq.md docs/gradients.md docs/gradsim.md docs/hybrid.md docs/landscape.md docs/optimizers.md docs/plasticinelab-gradsim.md \
-	docs/plugin-authors.md docs/plugin-cpp.md docs/plugin-rust.md docs/trajectory.md docs/images docs/results docs/record.md docs/portable.md docs/plugin-python.md docs/bridges.md docs/python.md docs/view.md \
-	tests/README.md bench/README.md
+EXTRA_DIST += docs tests/README.md bench/README.md
 dist_man_MANS = docs/dshost.1
 bashcompdir = $(datadir)/bash-completion/completions
 dist_bashcomp_DATA = docs/completion/dshost
@@ -35,3 +32,8 @@ uninstall-local:
 	rm -f $$files include; \
 	find . -depth -type d -exec rmdir {} + 2> /dev/null; \
 	cd / && rmdir "$(DESTDIR)$(docdir)" 2> /dev/null || :
+
+# The documents as a site with search, in site/html; needs mkdocs.
+site:
+	$(SHELL) $(srcdir)/docs/site.sh site
+.PHONY: site

@@ -271,7 +271,7 @@ short_scripts = \
 	%D%/cli/run.sh \
 	%D%/layers.sh
 EXTRA_DIST += $(long_scripts) $(long_native_scripts) $(inner_scripts) $(short_scripts)
-EXTRA_DIST += %D%/cli/plugins/faulty_plugins.py %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh \
+EXTRA_DIST += %D%/cli/plugins/faulty_plugins.py %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/cli/docs_commands.awk \
 	%D%/cli/portable_cases.sh %D%/cli/tools/bench/bench_lib.sh %D%/cli/tools/view/view_readers.py \
 	%D%/abi/env_grow.c %D%/abi/opt_grow.c %D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/abi/plugin_v0_2.c \
 	%D%/abi/plugin_v0_2.h \

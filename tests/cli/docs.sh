@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # docs.sh - the manual page has the commands and flags that the program has, and no others; completion offers
-# them; what the documents name and link to is there.
+# them; what the documents name, link to and tell the reader to type is there; the steps of an evaluation are
+# those of architecture.md.
 . "$(dirname "$0")/lib.sh"
 page=$DS_TOP_SRC/docs/dshost.1
 cd "$tmp" || exit 99
@@ -112,6 +113,8 @@ else
     skip "completion: fish is missing"
 fi
 
+pages=$(cd "$DS_TOP_SRC" && find README.md STYLE.md VERSIONING.md docs examples bench tests/README.md -name '*.md' | LC_ALL=C sort)
+
 # architecture.md names files that exist, and its picture is drawn from core/LAYERS.
 grep -oE '`(core|tools|plugins|docs|tests)/[A-Za-z_/]+(\.[a-z]+)?`' "$DS_TOP_SRC/docs/architecture.md" | tr -d '\`' | LC_ALL=C sort -u > named
 while read -r f; do
@@ -121,8 +124,44 @@ done < named > gone
 result $? "architecture.md names files that exist: $(tr '\n' ' ' < gone)"
 LC_ALL=C awk -f "$DS_TOP_SRC/docs/layers.awk" "$DS_TOP_SRC/core/LAYERS" | cmp -s - "$DS_TOP_SRC/docs/layers.svg"
 result $? "layers.svg is what layers.awk draws of core/LAYERS"
-# Links to a section lead to a heading: GitHub's names of them, lower case, with hyphens, without what is not a letter.
-cat > sections.awk << 'END'
+
+# The twelve steps: each function is defined in the file that is named before it, and a run calls those of the host in this
+# order, which gdb sees.
+sed -n '/^## The twelve steps/,/^## Where/p' "$DS_TOP_SRC/docs/architecture.md" | grep '^[0-9]*\. ' > steps
+[ "$(wc -l < steps)" -eq 12 ]
+result $? "an evaluation has twelve steps"
+grep -oE '^[0-9]+|`core/[a-z_/]*\.c`|`ds_[a-z_]*\(\)`' steps | tr -d '`()' |
+    awk '/^core/ { file = $0; next } /^ds_/ { print step, file, $0; next } { step = $0 }' > calls
+while read -r step file function; do
+    grep -qE "^[a-z].*[ *]$function\(" "$DS_TOP_SRC/$file" || echo "step $step: $function is not in $file"
+done < calls > gone
+[ "$(wc -l < calls)" -ge 12 ] && [ "$(cut -d' ' -f1 calls | uniq | wc -l)" -eq 12 ] && [ ! -s gone ]
+result $? "each step is a function of the file that it names: $(tr '\n' ' ' < gone)"
+if command -v gdb > /dev/null && [ -z "$DS_SANITIZE" ]; then
+    awk '$1 != 10 { print $3 }' calls > host_calls # step 10 is in the worker
+    {
+        printf 'set pagination off\nset confirm off\nset breakpoint pending off\nset debuginfod enabled off\n'
+        while read -r f; do
+            printf 'tbreak %s\ncommands\nsilent\necho called %s\\n\ncontinue\nend\n' "$f" "$f"
+        done < host_calls
+        echo run
+    } > gdb.in
+    gdb -q -batch -nx -x gdb.in --args "$dshost" run --env analytic --opt cmaes --budget 20 --jobs 2 --pictures false \
+        --out gdb > out 2> err < /dev/null
+    if grep -q 'ptrace\|not permitted\|not defined' out err; then
+        skip "the order of the steps: gdb cannot be used here"
+    else
+        sed -n 's/^called //p' out > called
+        cmp -s host_calls called
+        result $? "a run calls the functions of the steps in their order"
+    fi
+else
+    skip "the order of the steps: gdb is missing, or the build has sanitizers"
+fi
+
+# Every link leads to a file, and one to a section to a heading: GitHub's names of them, lower case, with hyphens, without what
+# is not a letter. Every page is listed in docs/README.md.
+cat > links.awk << 'END'
 function slug(text) {
     gsub(/[]`*[]|\([^()]*\.md[^()]*\)/, "", text)
     text = tolower(text)
@@ -130,12 +169,15 @@ function slug(text) {
     gsub(/ /, "-", text)
     return text
 }
-FNR == 1 { folder = FILENAME; sub(/[^\/]*$/, "", folder) }
+FNR == 1 { folder = FILENAME; if (!sub(/[^\/]*$/, "", folder)) folder = ""; fenced = 0 }
+/^```/ { fenced = !fenced }
+fenced { next }
 /^#+ / { text = $0; sub(/^#+ */, "", text); headings[FILENAME "#" slug(text)] = 1 }
 /^    / { next }
 {
     rest = $0
-    while (match(rest, /\]\([^() ]*#[^() ]*\)/)) {
+    gsub(/`[^`]*`\(/, "(", rest)
+    while (match(rest, /\]\([^() ]*\)/)) {
         to = substr(rest, RSTART + 2, RLENGTH - 3)
         rest = substr(rest, RSTART + RLENGTH)
         if (to ~ /^https?:/) continue
@@ -149,11 +191,81 @@ END {
     for (to in links) {
         n++
         if (to ~ /\.md#/ && !(to in headings)) print links[to] ": " to
+        file = to
+        sub(/#.*/, "", file)
+        print links[to], file > "/dev/stderr"
     }
-    print n > "/dev/stderr"
 }
 END
-(cd "$DS_TOP_SRC" && LC_ALL=C awk -f "$tmp/sections.awk" README.md STYLE.md VERSIONING.md docs/*.md docs/*/*.md examples/*.md bench/*.md) > gone 2> many
-[ "$(cat many)" -gt 20 ] && [ ! -s gone ]
-result $? "links to sections: $(tr '\n' ' ' < gone)"
+# shellcheck disable=SC2086
+(cd "$DS_TOP_SRC" && LC_ALL=C awk -f "$tmp/links.awk" $pages) > gone 2> many
+while read -r page to; do
+    [ -e "$DS_TOP_SRC/$to" ] || echo "$page: $to"
+done < many >> gone
+[ "$(wc -l < many)" -gt 150 ] && [ ! -s gone ]
+result $? "links lead to files and headings: $(tr '\n' ' ' < gone)"
+for f in "$DS_TOP_SRC"/docs/*.md; do
+    f=${f##*/}
+    [ "$f" = README.md ] || grep -q "]($f)" "$DS_TOP_SRC/docs/README.md" || echo "$f"
+done > gone
+[ ! -s gone ]
+result $? "docs/README.md lists every page: $(tr '\n' ' ' < gone)"
+
+# A code block after <!-- file NAME --> is in that file, line by line.
+# shellcheck disable=SC2086
+(cd "$DS_TOP_SRC" && awk '
+    /^<!-- file .* -->$/ { file = $3; lines = ""; next }
+    file && /^    / { lines = lines substr($0, 5) "\n"; next }
+    file && lines && /^$/ { lines = lines "\n"; next }
+    file && lines {
+        sub(/\n+$/, "\n", lines)
+        whole = ""
+        while ((getline line < file) > 0) whole = whole line "\n"
+        close(file)
+        if (!index(whole, lines)) print FILENAME ": the listing of " file
+        file = ""
+    }' $pages) > gone
+[ ! -s gone ]
+result $? "listings are those of the files that they show: $(tr '\n' ' ' < gone)"
+
+# What a reader is told to type: commands, flags, ids, parameters and files exist.
+# shellcheck disable=SC2086
+(cd "$DS_TOP_SRC" && LC_ALL=C awk -f tests/cli/docs_commands.awk $pages) > told
+"$dshost" list --json | tr ',' '\n' | sed -n 's/.*"id": "\([a-z0-9_]*\)".*/\1/p' > ids
+# Plugins of the reader, which the pages make.
+printf '%s\n' hill walk my_env pusher mine >> ids
+cut -f2 told | sort -u | while read -r c; do
+    [ "$c" = foo ] || "$dshost" "$c" --help > flags.$c 2>&1 || echo "$c is no command"
+done > gone
+cat flags.landscape >> flags.doctor # `doctor --env` takes those of landscape
+printf -- '--version\n' >> flags.run
+awk -F '\t' '$3 == "flag" { print $2, $4 }' told | sort -u | while read -r c f; do
+    [ "$f" = --help ] || grep -qE -- "(^|[ ,])$f([ ,=]|\$)" "flags.$c" || echo "$c has no $f"
+done >> gone
+awk -F '\t' '$3 ~ /^(env|opt|id)$/ { print $4 }' told | sort -u | while read -r id; do
+    grep -qx -- "$id" ids || [ -e "flags.$id" ] || echo "$id is no plugin"
+done >> gone
+awk -F '\t' '$3 == "key" { print $4 }' told | sort -u > keys
+cut -d' ' -f1,2 keys | sort -u | while read -r kind id; do
+    case $kind in
+    env) "$dshost" template "$id" rand --all ;;
+    *) "$dshost" template analytic "$id" --all ;;
+    esac > "keys.$kind.$id" 2>&1
+done
+while read -r kind id key; do
+    grep -qE "^(; )?$key =" "keys.$kind.$id" || echo "$id has no parameter $key"
+done < keys >> gone
+awk -F '\t' '$3 == "file" { print $4 }' told | sort -u | while read -r f; do
+    [ -e "$DS_TOP_SRC/$f" ] || echo "$f is no file"
+done >> gone
+[ "$(wc -l < told)" -gt 400 ] && [ ! -s gone ]
+result $? "commands in the documents can be typed: $(tr '\n' ';' < gone)"
+
+if command -v mkdocs > /dev/null; then
+    status 0 "the documents as a site" sh "$DS_TOP_SRC/docs/site.sh" site
+    [ -s site/html/index.html ] && grep -q 'docs/guide.html' site/html/index.html && [ -s site/html/search/search_index.json ]
+    result $? "with its navigation and search"
+else
+    skip "the documents as a site: mkdocs is missing"
+fi
 finish

@@ -134,6 +134,9 @@ if command -v python3 > /dev/null; then
 	run python3 "$DS_TOP_SRC/examples/gym_ctypes.py" "$(find "$there" -name libdiffsim.so.1)"
 	[ "$status" -eq 0 ] && grep -q '^steps 60 loss [0-9.]* half of it [0-9.]* gradient' out && grep -q '^metric theta .* rad$' out
 	result $? "an episode step by step, points and metrics in Python"
+	run python3 "$DS_TOP_SRC/examples/search_ctypes.py" "$(find "$there" -name libdiffsim.so.1)"
+	[ "$status" -eq 0 ] && grep -q '^([0-9.e-]*, \[0\.' out
+	result $? "and a search by ask and tell"
 else
 	skip "python3 is missing"
 fi
