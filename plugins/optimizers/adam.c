@@ -20,7 +20,7 @@
  * goes by the moments as they are. */
 #include "methods/base/own.h"
 #include "methods/gradient/multistart.h"
-#include "methods/gradient/outlier.h"
+#include "methods/gradient/descent.h"
 
 #include <math.h>
 #include <string.h>

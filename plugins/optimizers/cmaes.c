@@ -5,9 +5,7 @@
 #include "methods/base/own.h"
 #include "methods/cma/cma.h"
 #include "methods/cma/cma_bounds.h"
-#include "methods/cma/cma_restart.h"
 #include "methods/cma/cma_stop.h"
-#include "methods/cma/eigen.h"
 #include "methods/cma/quad_model.h"
 
 #include <inttypes.h>

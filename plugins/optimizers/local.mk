@@ -23,14 +23,8 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/cma/cma.h \
 	%D%/methods/cma/cma_bounds.c \
 	%D%/methods/cma/cma_bounds.h \
-	%D%/methods/cma/cma_constants.c \
-	%D%/methods/cma/cma_constants.h \
-	%D%/methods/cma/cma_restart.c \
-	%D%/methods/cma/cma_restart.h \
 	%D%/methods/cma/cma_stop.c \
 	%D%/methods/cma/cma_stop.h \
-	%D%/methods/cma/eigen.c \
-	%D%/methods/cma/eigen.h \
 	%D%/methods/cma/quad_model.c \
 	%D%/methods/cma/quad_model.h
 
@@ -43,14 +37,6 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/bayes/bayes_search.h \
 	%D%/methods/bayes/gp.c \
 	%D%/methods/bayes/gp.h \
-	%D%/methods/bayes/gp_fit.c \
-	%D%/methods/bayes/gp_fit.h \
-	%D%/methods/bayes/gp_kernel.c \
-	%D%/methods/bayes/gp_kernel.h \
-	%D%/methods/bayes/gp_model.c \
-	%D%/methods/bayes/gp_model.h \
-	%D%/methods/bayes/gp_sample.c \
-	%D%/methods/bayes/gp_sample.h \
 	%D%/methods/bayes/surrogate.c \
 	%D%/methods/bayes/surrogate.h \
 	%D%/methods/cma/cma2001.c \
@@ -61,11 +47,8 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/gradient/lbfgsb.h \
 	%D%/methods/gradient/leap.c \
 	%D%/methods/gradient/leap.h \
-	%D%/methods/gradient/linesearch.c \
-	%D%/methods/gradient/linesearch.h \
 	%D%/methods/gradient/multistart.c \
 	%D%/methods/gradient/multistart.h \
-	%D%/methods/gradient/outlier.h \
 	%D%/methods/gradient/refine.c \
 	%D%/methods/gradient/refine.h
 
@@ -73,7 +56,7 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 
 # Local searches that race.
 %C%_methods_librace_la_SOURCES = %D%/methods/race/basin.c %D%/methods/race/basin.h %D%/methods/race/race.c \
-	%D%/methods/race/race.h %D%/methods/race/trust.h
+	%D%/methods/race/race.h
 
 # Least squares.
 %C%_methods_libsquares_la_LIBADD = $(OPENBLAS_LIBS)
@@ -94,20 +77,13 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/rl/analytic_policy.h \
 	%D%/methods/rl/actor_critic.c \
 	%D%/methods/rl/actor_critic.h \
-	%D%/methods/rl/float_adam.c \
-	%D%/methods/rl/float_adam.h \
 	%D%/methods/rl/mlp.c \
 	%D%/methods/rl/mlp.h \
 	%D%/methods/rl/mlp_loops.c \
 	%D%/methods/rl/mlp_loops.h \
 	%D%/methods/rl/policy_file.c \
 	%D%/methods/rl/policy_file.h \
-	%D%/methods/rl/replay_buffer.c \
-	%D%/methods/rl/replay_buffer.h \
 	%D%/methods/rl/rl_settings.h \
-	%D%/methods/rl/rollout.c \
-	%D%/methods/rl/rollout.h \
-	%D%/methods/rl/running_moments.h \
 	%D%/methods/rl/soft_actor_critic.c \
 	%D%/methods/rl/soft_actor_critic.h \
 	%D%/methods/rl/stepwise.c \

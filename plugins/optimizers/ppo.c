@@ -15,10 +15,9 @@
 #include "methods/base/blas.h"
 #include "methods/base/own.h"
 #include "methods/rl/actor_critic.h"
-#include "methods/rl/float_adam.h"
+#include "methods/rl/mlp.h"
 #include "methods/rl/rl_settings.h"
-#include "methods/rl/rollout.h"
-#include "methods/rl/running_moments.h"
+#include "methods/rl/stepwise.h"
 
 #include <math.h>
 #include <string.h>

@@ -15,7 +15,6 @@
  */
 #include "methods/base/blas.h"
 #include "methods/base/own.h"
-#include "methods/rl/replay_buffer.h"
 #include "methods/rl/rl_settings.h"
 #include "methods/rl/soft_actor_critic.h"
 

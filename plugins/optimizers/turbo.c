@@ -18,7 +18,7 @@
 #include "methods/base/blas.h"
 #include "methods/base/own.h"
 #include "methods/base/sobol.h"
-#include "methods/bayes/gp_sample.h"
+#include "methods/bayes/gp.h"
 #include "methods/gradient/descent.h"
 
 #include <math.h>

@@ -3,10 +3,9 @@
 #include "rl.h"
 #include "golden.h"
 #include "methods/rl/actor_critic.h"
-#include "methods/rl/float_adam.h"
+#include "methods/rl/mlp.h"
 #include "methods/rl/mlp_loops.h"
-#include "methods/rl/replay_buffer.h"
-#include "methods/rl/running_moments.h"
+#include "methods/rl/stepwise.h"
 #include "methods/rl/soft_actor_critic.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_turbo.c - the optimizer turbo and what it adds to the Gaussian process: the likelihood
  * without priors, and joint draws. */
-#include "methods/bayes/gp_sample.h"
+#include "methods/bayes/gp.h"
 #include "objective.h"
 #include "functions.h"
 #include "optimizer_cases.h"

@@ -17,7 +17,7 @@
 
 #include "methods/cma/cma.h"
 #include "methods/cma/cma_bounds.h"
-#include "methods/cma/cma_restart.h"
+#include "methods/cma/cma_stop.h"
 
 static double item(const json_t *array, size_t i)
 {

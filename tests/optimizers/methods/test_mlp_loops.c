@@ -2,7 +2,7 @@
 /* test_mlp_loops - the loops of networks give the same bits with every instruction set, for sizes that fill
  * vectors and sizes that do not. */
 #include "methods/rl/mlp_loops.h"
-#include "methods/rl/float_adam.h"
+#include "methods/rl/mlp.h"
 
 #include <diffsim/helper/random.h>
 

@@ -7,6 +7,10 @@
 
 #include "methods/cma/cma.h"
 
+#include <diffsim/helper/random.h>
+
+#include <stdint.h>
+
 /* Why a run ended. */
 enum {
     CMA_GO_ON = 0,
@@ -48,5 +52,36 @@ void cma_stop_free(cma_stop *s);
 /* Looks at the state after cma_update() with losses f[lambda]; returns CMA_GO_ON or the first
  * rule that fires. */
 int cma_stop_check(cma_stop *s, const cma *c, const double *f);
+
+/* ---- restarts ---- */
+
+/* Population size and step size of successive CMA-ES runs.
+ * IPOP: Auger and Hansen, CEC 2005. BIPOP: Hansen, GECCO workshop on BBOB 2009. */
+
+enum { CMA_RESTART_BIPOP = 0, CMA_RESTART_IPOP = 1, CMA_RESTART_NONE = 2 };
+
+/* Most runs with a doubled population: lambda grows 512-fold. */
+enum { CMA_MAX_LARGE_RUNS = 9 };
+
+typedef struct cma_restart {
+    int scheme;
+    uint64_t lambda0;
+    double sigma0;
+    ds_random random;
+    uint64_t large_runs;
+    double small_evaluations, large_evaluations;
+    /* The run to do. */
+    uint64_t run; /* 0, 1, 2, ... */
+    int large;    /* 1 = with doubled population */
+    uint64_t lambda;
+    double sigma;
+    double max_generations; /* 0 = as the stop rules say */
+} cma_restart;
+
+/* The first run: lambda0 and sigma0 as given. */
+void cma_restart_start(cma_restart *r, int scheme, uint64_t lambda0, double sigma0, uint64_t seed);
+
+/* Plans the next run after one that took `evaluations`; 0 where there is none. */
+int cma_restart_next(cma_restart *r, uint64_t evaluations);
 
 #endif

@@ -5,7 +5,7 @@
 #include "methods/cma/quad_model.h"
 
 #include "methods/base/blas.h"
-#include "methods/cma/eigen.h"
+#include "methods/cma/cma.h"
 
 #include <math.h>
 #include <string.h>

@@ -17,6 +17,32 @@
 
 #include <stddef.h>
 
+/* ---- line search ---- */
+
+/* The line search of J. More and D. Thuente, "Line search algorithms with guaranteed
+ * sufficient decrease", ACM Trans. Math. Softw. 20 (1994), driven by its caller.
+ *
+ * It looks for a step t in (0, step_max] with phi(t) <= phi(0) + decrease t phi'(0) and |phi'(t)| <=
+ * curvature |phi'(0)|, where phi(t) is the objective along a descent direction. */
+
+/* One end of the interval that holds the minimiser: step, value and slope there. */
+typedef struct line_point {
+    double t, f, g;
+} line_point;
+
+typedef struct line_search {
+    double decrease, curvature, width_tol; /* relative width of the interval at which the search gives up */
+    double step_min, step_max;
+    /* `best` has the least value so far; `other` is the far end of the interval */
+    line_point start, best, other;
+    double trial_min, trial_max; /* bounds of the next trial */
+    double width, width_before;  /* of the interval, now and one step ago */
+    int bracketed;               /* the interval holds a minimiser */
+    int auxiliary;               /* still working on the auxiliary function phi - decrease phi'(0) t */
+} line_search;
+
+enum { LINE_EVALUATE, LINE_DONE };
+
 typedef struct lbfgsb_options {
     int memory;  /* pairs (s, y) kept, 1 to 20; usual 10 */
     double ftol; /* stop when (f_k - f_{k+1}) <= ftol max(|f_k|, |f_{k+1}|, 1) */

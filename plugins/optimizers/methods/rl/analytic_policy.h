@@ -12,9 +12,7 @@
 #ifndef DS_METHODS_ANALYTIC_POLICY_H
 #define DS_METHODS_ANALYTIC_POLICY_H
 
-#include "methods/rl/float_adam.h"
 #include "methods/rl/mlp.h"
-#include "methods/rl/running_moments.h"
 #include "methods/rl/stepwise.h"
 
 /* How the window of a lane has ended. */

@@ -10,7 +10,9 @@
 #define DS_METHODS_MLP_H
 
 #include <diffsim/helper/random.h>
+
 #include <stddef.h>
+#include <stdint.h>
 
 enum { MLP_MAX_LAYERS = 9 };
 enum { MLP_TANH = 0, MLP_RELU = 1 };
@@ -60,5 +62,37 @@ int mlp_init_orthogonal(const mlp *net, float *w, double gain, double gain_out, 
 
 /* Weights and biases uniform in +-1/sqrt(inputs of the layer), as PyTorch's Linear has them. */
 void mlp_init_uniform(const mlp *net, float *w, ds_random *random);
+
+/* ---- Adam and averages of weights ---- */
+
+/* Adam for the weights of networks, and the averages of weights that target networks are.
+ *
+ *     m = b1 m + (1 - b1) g,   v = b2 v + (1 - b2) g^2
+ *     w = w - lr / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + eps),     b1 = 0.9, b2 = 0.999 unless set
+ *
+ * Source: D. Kingma, J. Ba, "Adam: a method for stochastic optimization", ICLR 2015. */
+
+typedef struct float_adam {
+    size_t count;
+    double eps;
+    double beta1, beta2; /* 0.9, 0.999 by float_adam_init() */
+    int64_t steps;
+    float *m, *v;
+} float_adam;
+
+/* 0 without memory. */
+int float_adam_init(float_adam *a, size_t count, double eps);
+void float_adam_free(float_adam *a);
+
+/* One step against the gradient g times `scale`. */
+void float_adam_step(float_adam *a, double lr, double scale, const float *g, float *w);
+
+/* target += tau (w - target) */
+void float_average(size_t count, double tau, const float *w, float *target);
+
+/* Euclidean norm, summed in double: from the first to the last; and in sixteen parts, which is many times
+ * as fast. */
+double float_norm(size_t count, const float *g);
+double float_length(size_t count, const float *g);
 
 #endif

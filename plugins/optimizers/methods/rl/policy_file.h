@@ -5,7 +5,6 @@
 #define DS_METHODS_POLICY_FILE_H
 
 #include "methods/rl/mlp.h"
-#include "methods/rl/running_moments.h"
 #include "methods/rl/stepwise.h"
 
 #include <diffsim/ext/draft/files.h>

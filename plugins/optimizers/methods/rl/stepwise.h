@@ -8,6 +8,8 @@
 #include <diffsim/helper/evaluator.h>
 #include <diffsim/helper/memory.h>
 
+#include <math.h>
+
 /* Features of an observation are cut to it: what is larger would overflow in the networks. */
 #define STEPWISE_LARGEST_FEATURE 1e6
 
@@ -105,5 +107,34 @@ double stepwise_scale(const stepwise *s);
 /* 1 / the largest sum of rewards of an episode so far, in size, open ones included; 1 where that is 0. It is
  * known from the first step on, unlike stepwise_scale(): shac updates its critic before any episode ends. */
 double stepwise_sum_scale(const stepwise *s);
+
+/* ---- running moments ---- */
+
+/* Mean and variance of a stream of numbers, for normalising observations and rewards.
+ * Source: B. Welford, "Note on a method for calculating corrected sums of squares and products", 1962. */
+
+typedef struct running_moments {
+    double count, mean, sum; /* sum of squared deviations */
+} running_moments;
+
+static inline void running_moments_add(running_moments *m, double x)
+{
+    double d = x - m->mean;
+    m->count += 1.0;
+    m->mean += d / m->count;
+    m->sum += d * (x - m->mean);
+}
+
+static inline double running_moments_deviation(const running_moments *m)
+{
+    return m->count > 0.0 ? sqrt(m->sum / m->count + 1e-8) : 1.0;
+}
+
+/* (x - mean) / deviation, cut to [-limit, limit]. */
+static inline double running_moments_normal(const running_moments *m, double x, double limit)
+{
+    double z = (x - m->mean) / running_moments_deviation(m);
+    return z < -limit ? -limit : (z > limit ? limit : z);
+}
 
 #endif
