@@ -4,7 +4,6 @@
  * that OpenBLAS has chosen for the processor, or that OPENBLAS_CORETYPE names, decide. */
 #include "bench/bench.h"
 #include "methods/base/blas.h"
-#include "methods/rl/float_adam.h"
 #include "methods/rl/mlp.h"
 #include "methods/rl/soft_actor_critic.h"
 #include "rl.h"

@@ -15,7 +15,7 @@
  *                 of S and of the runners under way), now and then anywhere
  *             every lane's runner evaluates its next points                    (race/basin.h)
  *                 unless they would take more than a quarter of what is kept for the refinement
- *                 doubt = what its last steps did against what gradients promised   (race/trust.h)
+ *                 doubt = what its last steps did against what gradients promised   (race/basin.h)
  *                 small: L-BFGS-B (every second runner not before Adam has come to its end);
  *                 middling: Adam;  larger, and no progress: leaps;  near 1, or no gradients: CMA-ES
  *             a runner at the end of its rung is paused;  every simulated point enters S
@@ -249,7 +249,7 @@ static size_t choose_lanes(racer *self)
     return chosen;
 }
 
-/* Reports the doubt of gradients of the searches in the lanes (their mean; see race/trust.h), and the length
+/* Reports the doubt of gradients of the searches in the lanes (their mean; see race/basin.h), and the length
  * scale of the model. */
 static ds_status report(racer *self)
 {

@@ -81,7 +81,7 @@ typedef struct descent_options {
     double lr; /* learning rate in units of [-1, 1] */
     int64_t patience;
     double tol;     /* progress is a fall by more than this share of the fall so far */
-    double outlier; /* gradients so many times as long as usual are shortened, see outlier.h; 0 = none */
+    double outlier; /* gradients so many times as long as usual are shortened; 0 = none */
 } descent_options;
 
 extern const char *const descent_steps[];
