@@ -12,12 +12,12 @@
  *               m = b m + (1 - b) g / |g|,  x = x - eta sqrt((f - floor) / (f_1 - floor)) m / |m|,
  *               f_1 the loss of the start
  *
- * in [-1, 1]^n, clamped after each step. With clip > 0, g of sgd, momentum and nesterov is in units of the
- * largest component of the first gradient of the search: the unit of the loss changes no step. Where a
- * coordinate is held by the box, its first moment is dropped: it would keep it there after the gradient has
- * turned. Unlike the short descents of randdescents, a search is long, its learning rate follows a schedule,
- * outliers of the gradient (chaos, contacts) are shortened, and with blind > 0, where one is bad, the step
- * goes by the moments as they are. */
+ * All of it happens in [-1, 1]^n, and x is clamped after each step. With clip > 0, sgd, momentum and nesterov
+ * measure g in units of the largest component of the first gradient of the search, so the unit of the loss
+ * changes no step. Where the box holds a coordinate, its first moment is dropped: it would hold the
+ * coordinate there after the gradient has turned. A search is longer than the descents of randdescents: its
+ * learning rate follows a schedule, outliers of the gradient (chaos, contacts) are shortened, and with blind
+ * > 0 a bad gradient is replaced by the moments as they are. */
 #include "methods/base/own.h"
 #include "methods/gradient/multistart.h"
 #include "methods/gradient/descent.h"
@@ -33,18 +33,18 @@ static const char *const rules[] = {"adam", "sgd", "momentum", "nesterov", "norm
 static const char *const schedules[] = {"constant", "cosine", "halve", NULL};
 
 typedef struct arm {
-    double *x;              /* iterate */
-    double *probe;          /* point to simulate: x, with nesterov ahead of it */
-    double *m, *q;          /* moments of the gradient; sgd: m is the last one */
+    double *x;              /* current point */
+    double *probe;          /* point to simulate: x; with nesterov the point ahead of x */
+    double *m, *q;          /* moments of the gradient; sgd: m is the previous gradient */
     int64_t t;              /* simulations of this search */
-    int64_t learned;        /* gradients that are in the moments */
-    int64_t blind;          /* bad ones since */
+    int64_t learned;        /* gradients averaged in the moments */
+    int64_t blind;          /* bad gradients since the last good one */
     double best, rate;      /* least smoothed loss; factor of the schedule "halve" */
-    double first;           /* loss of the start */
-    double unit, component; /* of the first gradient: length, largest component; 0 = none yet */
+    double first;           /* loss at the start */
+    double unit, component; /* length and largest component of the first gradient; 0 = not known yet */
     int64_t stall;
     double recent[3]; /* last losses */
-    outlier norms;    /* of its gradients */
+    outlier norms;    /* lengths of its gradients */
 } arm;
 
 typedef struct adam {
@@ -52,9 +52,9 @@ typedef struct adam {
     size_t n;
     int rule, schedule, smooth;
     double lr, beta1, beta2, eps, clip, outlier, tol;
-    double floor; /* of the loss; -INFINITY where none is known */
+    double floor; /* lower bound of the loss; -INFINITY = unknown */
     int64_t j, patience;
-    int64_t blind; /* bad gradients in a row that a search passes over */
+    int64_t blind; /* bad gradients in a row that a search tolerates */
     arm *arms;
 } adam;
 
@@ -92,8 +92,8 @@ static double learning_rate(const adam *self, const arm *a)
     return self->lr * a->rate;
 }
 
-/* Whether the search goes on after `loss`: counts what is no progress; with "halve", a stall costs half
- * the rate. */
+/* Counts evaluations without progress and returns whether the search continues after `loss`. With "halve", a
+ * stall halves the rate. */
 static int progress(const adam *self, arm *a, double loss)
 {
     a->recent[(a->t - 1) % 3] = loss;
@@ -109,8 +109,8 @@ static int progress(const adam *self, arm *a, double loss)
     return 1;
 }
 
-/* Of the rule "normalized": where the loss is a square of distances its root falls as the way that is
- * left does. */
+/* Factor of the step of the rule "normalized": where the loss is a squared distance, its root falls like the
+ * distance left. */
 static double way_left(const adam *self, const arm *a, double loss)
 {
     const double above = a->first - self->floor;
@@ -127,8 +127,8 @@ static double norm2(size_t n, const double *g)
     return norm;
 }
 
-/* Factor of a gradient of length `norm`: an outlier gets the median length of the last ones; clipped where
- * the step is as long as the gradient. */
+/* Factor of a gradient of length `norm`: an outlier gets the median length of the previous ones; a gradient
+ * longer than `clip` is clipped. */
 static double gradient_scale(const adam *self, arm *a, const double *gradient, double norm)
 {
     double length = outlier_length(&a->norms, self->outlier, norm);
@@ -141,7 +141,7 @@ static double gradient_scale(const adam *self, arm *a, const double *gradient, d
                : fmin(length / a->unit, self->clip) * (a->unit / a->component) / norm;
 }
 
-/* Takes component k of a gradient into the moments; those of "normalized" are turn()'s. */
+/* Adds component k of a gradient to the moments, except for "normalized", which turn() handles. */
 static void absorb(const adam *self, arm *a, size_t k, double g)
 {
     double b1 = self->beta1, b2 = self->beta2;
@@ -176,18 +176,18 @@ static double step(const adam *self, const arm *a, size_t k, double eta, double 
            ((a->q[k] + self->eps * root) / sqrt(1.0 - pow(self->beta2, t)));
 }
 
-/* Of the rule "normalized": the first moment, of directions, with one more where there is a gradient. Returns
- * what makes its length 1. */
+/* Rule "normalized": updates the mean direction, where there is a gradient, and returns the factor that makes
+ * its length 1. */
 static double turn(const adam *self, arm *a, const double *gradient, double norm)
 {
     for (size_t k = 0; gradient && k < self->n; k++) {
         a->m[k] = self->beta1 * a->m[k] + (1.0 - self->beta1) * (gradient[k] / norm);
     }
     const double length = norm2(self->n, a->m);
-    return length > 0.0 ? 1.0 / length : 0.0; /* 0: it has met its opposite */
+    return length > 0.0 ? 1.0 / length : 0.0; /* 0: the new direction cancelled the mean */
 }
 
-/* One step; gradient = NULL: by the moments as they are. Returns whether it leads anywhere. */
+/* Takes one step; gradient = NULL: along the moments as they are. Returns whether the point changed. */
 static int update(const adam *self, arm *a, double loss, const double *gradient, double norm)
 {
     double eta = learning_rate(self, a), scale = gradient ? gradient_scale(self, a, gradient, norm) : 0.0;
@@ -210,7 +210,7 @@ static int update(const adam *self, arm *a, double loss, const double *gradient,
             a->x[k] = ds_box_clamp(target, -1.0, 1.0);
         }
         if (a->x[k] != target &&
-            push * (a->x[k] - target) > 0.0) { /* held by the box, and pushed out further */
+            push * (a->x[k] - target) > 0.0) { /* the box holds it, and the step pushes further out */
             a->m[k] = 0.0;
         }
         double ahead = self->rule == NESTEROV ? eta * self->beta1 * a->m[k] : 0.0;
@@ -282,38 +282,36 @@ static int allocate(void *self_)
 static const ds_param *const params[] = {
     DS_ENUM("rule", "adam", rules,
             "How the gradient becomes a step. normalized: only its direction counts; the first step is lr "
-            "long, the others shorter as the root of the loss above its floor is, for squared distances "
+            "long, later steps shrink with the root of the loss above its floor. It suits squared distances "
             "whose gradients jump in length."),
     DS_REAL("lr", "0.1", 1e-12, 1e6, "",
             "Learning rate; the box is [-1, 1] wide. rule = normalized: Euclidean length of the first step."),
     DS_ENUM("schedule", "constant", schedules,
-            "Learning rate over a search: constant; cosine, down to a hundredth at evaluation j; halve, "
-            "whenever the loss has not fallen for `patience` evaluations, down to a hundredth."),
+            "Learning rate over a search: constant; cosine, down to a hundredth at evaluation j; halve, each "
+            "time the loss has not fallen for `patience` evaluations, down to a hundredth."),
     DS_INT("j", "100", 1, 1e9, "", "Most evaluations of a search, its start included."),
-    DS_INT(
-        "patience", "20", 0, 1e9, "",
-        "A search ends (schedule = halve: halves its rate) when more than so many evaluations in a row did "
-        "not improve."),
+    DS_INT("patience", "20", 0, 1e9, "",
+           "A search ends (schedule = halve: halves its rate) after more than this many evaluations in a row "
+           "without improvement."),
     DS_INT("blind", "0", 0, 1e9, "",
-           "Bad gradients in a row, of valid losses, that a search passes over by steps along the moments of "
-           "those before (sgd: the last one); with 0 the first one ends it."),
+           "Bad gradients in a row (of valid losses) that a search tolerates by stepping along the moments "
+           "it has (sgd: the previous gradient); with 0 the first bad gradient ends the search."),
     DS_REAL("beta1", "0.9", 0, 0.999999, "",
             "Decay of the first moment: adam, momentum, nesterov, normalized."),
     DS_REAL("beta2", "0.999", 0, 0.999999, "", "Decay of the second moment: adam."),
     DS_REAL("eps", "1e-8", 0, 1, "",
             "Share of the largest root of a second moment that is added to all of them: adam."),
     DS_REAL("clip", "1", 0, INFINITY, "",
-            "Longest gradient, in units of the length of the first one of the search; a longer one is scaled "
-            "down to "
-            "it, and the first step moves no variable by more than lr: sgd, momentum, nesterov. 0 = none is, "
-            "and lr is "
-            "per unit of the loss."),
+            "Longest gradient, in units of the length of the first gradient of the search; a longer one is "
+            "scaled down, and the first step moves no variable by more than lr: sgd, momentum, nesterov. 0 = "
+            "no limit, and lr is per unit of the loss."),
     DS_REAL("outlier", "1000", 0, INFINITY, "",
-            "A gradient more than so many times longer than the median of the last ones is cut to that; 0 = "
-            "none is."),
-    DS_BOOL("smooth", "false", "Judge progress by the median of the last three losses, for noisy ones."),
-    DS_REAL("tol", "1e-9", 0, 1, "",
-            "Least fall of the loss that is progress, as a share of the fall since the start."),
+            "A gradient more than this many times longer than the median of the previous ones is cut to that "
+            "median; 0 = never."),
+    DS_BOOL("smooth", "false", "Judge progress by the median of the last three losses; for noisy losses."),
+    DS_REAL(
+        "tol", "1e-9", 0, 1, "",
+        "Least decrease of the loss that counts as progress, as a share of the decrease since the start."),
     MULTISTART_PARAMS,
     NULL};
 
@@ -321,13 +319,11 @@ static const ds_desc desc = {
     OPT_DESC("adam", "0.2.0"),
     .needs = DS_OPT_IDS(DS_HAS_GRADIENT),
     .summary = "Adam, gradient descent, momentum or Nesterov's method from random starts",
-    .description =
-        "Repeats: draw a start uniformly from the box; step against the gradient, averaged over the "
-        "last steps and with adam scaled per coordinate, for at most j evaluations; stop earlier "
-        "once the loss has not fallen for `patience` evaluations, at a zero gradient, or where the "
-        "simulation or its gradient fails.\n"
-        "The learning rate may follow a schedule, and gradients far longer than the last ones are "
-        "shortened.",
+    .description = "Repeats: draw a start uniformly from the box; step against the gradient, averaged over "
+                   "recent steps and with adam scaled per coordinate, for at most j evaluations; stop "
+                   "earlier when the loss has not fallen for `patience` evaluations, at a zero gradient, or "
+                   "where the simulation or its gradient fails.\nThe learning rate may follow a schedule, "
+                   "and gradients far longer than recent ones are shortened.",
     .citation = "D. Kingma, J. Ba: Adam: a method for stochastic optimization. ICLR 2015, arXiv:1412.6980",
 };
 

@@ -12,15 +12,14 @@
  *             g = alpha g1 + (1 - alpha) g0;  x = clamp(x - step(g))
  *         until the mean loss of the samples has not fallen for `patience` iterations
  *
- * In the paper both estimates have samples of their own (shared = false); by default they share them: N + 1
- * evaluations per iteration. Outside of the box f is taken as constant along the outward direction: a sample
- * is clamped, and its gradient has no component there. Without gradients alpha is 0, which is an evolution
- * strategy with a fixed width.
+ * In the paper each estimate has its own samples (shared = false); by default they share them: N + 1
+ * evaluations per iteration. Outside the box f is constant along the outward direction: a sample is clamped,
+ * and its gradient has no component there. Without gradients alpha is 0, which is an evolution strategy with
+ * a fixed width.
  *
  * step = armijo: of t = lr, lr b, lr b^2, ... the first one with f(clamp(x - t g)) <= f(x) - c g . (x -
- * clamp(x - t g)) (L. Armijo 1966), by the loss without noise; where none of the trials is, x stays, and the
- * samples are drawn anew.
- */
+ * clamp(x - t g)) (L. Armijo 1966), by the loss without noise. If no trial satisfies it, x stays and the
+ * samples are drawn anew. */
 #include "methods/base/own.h"
 #include "methods/gradient/alpha_gradient.h"
 
@@ -36,7 +35,7 @@ enum { CENTER, MEAN, NONE };
 enum { RANDOM, X0 };
 enum { BOX, UNITS_X };
 enum { LINE = 200 };
-#define ADAM_EPS 1e-8 /* of the largest root of a second moment: it has the unit of the loss */
+#define ADAM_EPS 1e-8 /* relative to the largest root of a second moment, which has the unit of the loss */
 static const char *const rules[] = {"ivw", "bias", NULL};
 static const char *const steps[] = {"adam", "sgd", "armijo", NULL};
 static const char *const orders[] = {"alpha", "first", "zeroth", NULL};
@@ -48,20 +47,20 @@ static const char *const cases[] = {"uncertain", "inside", "hit"};
 typedef struct alphaorder {
     ds_opt_kit kit;
     size_t n, N;   /* N: samples of one set */
-    size_t rows;   /* of one batch: the sets, then x where the baseline is its loss */
-    size_t centre; /* rows before the samples: that of x, where its loss is asked for */
+    size_t rows;   /* rows of one batch: the sets, then x where the baseline is its loss */
+    size_t centre; /* rows before the samples: 1 where the loss of x is requested */
     alpha_rule rule;
     int step, order, baseline, start, shared, units;
     double lr, tol, clip;
     double slope, shrink; /* c and b of armijo */
     int64_t trials;
-    double s, s_decay, lr_decay; /* of iteration 1; exponents */
+    double s, s_decay, lr_decay; /* in iteration 1; exponents of their decay */
     int64_t j, patience;
-    const double *scale;   /* of a variable: what is one in [-1, 1] is so much in the unit of s and lr */
-    ds_random rng;         /* of the present search */
+    const double *scale;   /* per variable: one unit in [-1, 1] in the unit of s and lr */
+    ds_random rng;         /* random numbers of this search */
     double *x, *m, *q, *g; /* n each: iterate, moments, gradient */
-    double unit;           /* length of the first gradient of the search; 0 = none yet */
-    double *v, *gradient;  /* rows x n: x where it is asked for, then the samples */
+    double unit;           /* length of the first gradient of the search; 0 = not known yet */
+    double *v, *gradient;  /* rows x n: x where it is requested, then the samples */
     double *loss;          /* rows */
     double *w, *work;      /* sets x N x n, (2 N + 1) x n */
     uint32_t *outcome;     /* rows */
@@ -69,8 +68,8 @@ typedef struct alphaorder {
     size_t trace_used, trace_room;
 } alphaorder;
 
-/* x, where its loss is needed, and the samples x + w_i of each set, in antithetic pairs w, -w
- * where wanted. */
+/* Writes x, where its loss is needed, and the samples x + w_i of each set, in antithetic pairs w, -w if set.
+ */
 static void draw_samples(alphaorder *self)
 {
     size_t n = self->n, half = self->N / 2, first = self->centre;
@@ -87,7 +86,7 @@ static void draw_samples(alphaorder *self)
     }
 }
 
-/* The mean of the finite losses; INFINITY where there is none. */
+/* The mean of the finite losses; INFINITY without any. */
 static double mean_loss(const alphaorder *self)
 {
     double sum = 0.0, count = 0.0;
@@ -111,7 +110,7 @@ static void convert_gradients(alphaorder *self)
     }
 }
 
-/* Notes in the trace what iteration t of this search did; a line that finds no memory is left out. */
+/* Adds what iteration t of this search did to the trace. A line that finds no memory is left out. */
 static void note(alphaorder *self, int64_t t, double mean, const alpha_report *r)
 {
     if (self->trace_used + LINE > self->trace_room) {
@@ -133,7 +132,7 @@ static void note(alphaorder *self, int64_t t, double mean, const alpha_report *r
     self->trace_used += used > 0 && used < LINE ? (size_t)used : 0;
 }
 
-/* g, from the answers to the samples. 0 where too few succeeded. */
+/* Estimates g from the results of the samples. Returns 0 where too few succeeded. */
 static int estimate_gradient(alphaorder *self, int64_t t, double mean)
 {
     size_t at = self->centre;
@@ -171,8 +170,8 @@ static double length_of_gradient(const alphaorder *self)
     return norm;
 }
 
-/* Factor of the gradient in a step of sgd or armijo: with clip = inf that of the paper; else it is measured
- * by the first one of the search. */
+/* Factor of the gradient in a step of sgd or armijo: 1 with clip = inf (the paper), else relative to the
+ * first gradient of the search. */
 static double gradient_scale(alphaorder *self)
 {
     double norm = length_of_gradient(self);
@@ -201,7 +200,7 @@ static void take_step(alphaorder *self, int64_t t)
     }
 }
 
-/* armijo in iteration t; v, of which nothing is needed any more, takes the trials one after the other. */
+/* armijo in iteration t. v is free by then and takes the trials one after the other. */
 static ds_status search_line(alphaorder *self, int64_t t, ds_evaluator_label label)
 {
     const double here = self->loss[0];
@@ -228,7 +227,7 @@ static ds_status search_line(alphaorder *self, int64_t t, ds_evaluator_label lab
     return DS_OK;
 }
 
-/* With the loss of the present point for a baseline, that point is the first row. */
+/* With the loss of the present point as baseline, that point is the first row. */
 static int alphaorder_begins_at_start(const void *self)
 {
     return ((const alphaorder *)self)->centre > 0;
@@ -280,7 +279,7 @@ static ds_status descend(void *self_)
     return DS_OK;
 }
 
-/* What the widths of variables make of s and lr. */
+/* Converts s and lr to [-1, 1] for each variable. */
 static int find_scale(alphaorder *self)
 {
     const ds_problem *p = self->kit.problem;
@@ -337,7 +336,7 @@ static void open_trace(alphaorder *self)
     }
 }
 
-/* Which sets of samples there are, and what stands in a batch. */
+/* Chooses which sets of samples there are, and the layout of a batch. */
 static void lay_out(alphaorder *self)
 {
     if (!self->kit.has_gradient) {
@@ -401,31 +400,32 @@ static void read_parameters(void *self_, ds_param_reader *in)
 
 static const ds_param *const params[] = {
     DS_INT("samples", "10", 4, 1e5, "",
-           "Samples per iteration; a baseline costs one evaluation more, independent samples as many again. "
-           "Rounded up to pairs."),
+           "Samples per iteration, rounded up to pairs; a baseline costs one evaluation more, independent "
+           "samples as many again."),
     DS_ENUM("order", "alpha", orders,
             "Which estimate: alpha = the mixture; first = gradients alone; zeroth = losses alone."),
     DS_BOOL("shared", "true",
             "order = alpha: both orders use the same samples; false = independent ones (the paper)."),
     DS_ENUM("baseline", "center", baselines,
-            "What the zeroth order takes off a loss: center = that of the present point; mean = that of the "
-            "other samples (of a pair: of the other pairs); none."),
+            "What the zeroth order subtracts from a loss: center = the loss of the present point; mean = the "
+            "mean of the other samples (of a pair: of the other pairs); none."),
     DS_REAL("s", "0.05", 1e-9, 10, "",
             "Standard deviation of the samples, width of the smoothing, in `units`."),
     DS_REAL("s_decay", "0", 0, 10, "", "In iteration t it is s / t^s_decay."),
     DS_ENUM("units", "box", units,
-            "Of s, lr and gamma: box = the box is [-1, 1]; x = the variables as they are (the paper)."),
+            "Unit of s, lr and gamma: box = the box is [-1, 1]; x = the variables themselves (the paper)."),
     DS_BOOL("antithetic", "true",
             "Draw the samples in pairs w, -w, which removes noise from the zeroth order."),
     DS_ENUM("rule", "ivw", rules,
-            "Weight of the first order: ivw = inverse variances; bias = the same, limited by gamma, "
-            "which has to be given (the paper)."),
+            "Weight of the first order: ivw = inverse variances; bias = the same, limited by gamma, which "
+            "must be set (the paper)."),
     DS_REAL("gamma", "inf", 0, INFINITY, "",
-            "rule = bias: bias of the gradient that is tolerated, in units of the loss."),
-    DS_REAL("confidence", "0.95", 1e-12, 0.999999999999, "", "rule = bias: that the bias is not larger."),
-    DS_BOOL(
-        "delta_repo", "false",
-        "rule = bias: put the confidence where the chance of failure belongs, as the authors' program does."),
+            "rule = bias: tolerated bias of the gradient, in units of the loss."),
+    DS_REAL("confidence", "0.95", 1e-12, 0.999999999999, "",
+            "rule = bias: confidence that the bias is not larger."),
+    DS_BOOL("delta_repo", "false",
+            "rule = bias: use the confidence in place of the probability of failure, as the authors' program "
+            "does."),
     DS_REAL("largest", "1", 0, INFINITY, "",
             "rule = bias: bound of one zeroth-order sample in Bernstein's inequality."),
     DS_REAL("small", "0", 0, 1e100, "",
@@ -433,31 +433,31 @@ static const ds_param *const params[] = {
     DS_REAL("alpha", "-1", -1, 1, "", "Weight of the first order itself; negative = by the rule."),
     DS_INT("block", "0", 0, 1e6, "",
            "Variables that share a weight, for example those of one control segment; 1 = each has its own; 0 "
-           "= all."),
+           "= all share one."),
     DS_ENUM(
         "step", "adam", steps,
-        "How the gradient becomes a step: adam; sgd; or armijo, sgd with the first length of lr, lr shrink, "
-        "lr shrink^2, ... at which the loss without noise has fallen enough, each of them an evaluation "
-        "more."),
+        "How the gradient becomes a step: adam; sgd; or armijo, which is sgd with the first length of lr, lr "
+        "shrink, lr shrink^2, ... at which the loss without noise has fallen enough (one evaluation each)."),
     DS_REAL("slope", "0.5", 0, 1, "",
-            "step = armijo: share of the fall that the gradient promises which a step has to bring."),
+            "step = armijo: share of the decrease that the gradient predicts which a step must reach."),
     DS_REAL("shrink", "0.5", 1e-3, 0.999, "", "step = armijo: factor from one length to the next."),
-    DS_INT("trials", "10", 1, 1000, "", "step = armijo: most lengths in an iteration; then the point stays."),
-    DS_REAL(
-        "clip", "1", 1e-12, INFINITY, "",
-        "step = sgd, armijo: the gradient, in units of the length of the first one of the search, is "
-        "clipped to this length; inf = it is taken as it is, and lr is per unit of the loss (the paper)."),
+    DS_INT("trials", "10", 1, 1000, "",
+           "step = armijo: most lengths in an iteration; after that the point stays."),
+    DS_REAL("clip", "1", 1e-12, INFINITY, "",
+            "step = sgd, armijo: clips the gradient to this length, in units of the length of the first "
+            "gradient of the search; inf = no clipping, and lr is per unit of the loss (the paper)."),
     DS_REAL("lr", "0.05", 1e-12, 1e6, "", "Learning rate, in `units`."),
     DS_REAL("lr_decay", "0", 0, 10, "", "In iteration t it is lr / t^lr_decay."),
-    DS_ENUM("start", "random", starts,
-            "Where the first search starts without use_x0 and x0: random, or x0, which the environment "
-            "suggests."),
+    DS_ENUM(
+        "start", "random", starts,
+        "Start of the first search without use_x0 and x0: random, or x0, which the environment suggests."),
     DS_OPT_START_PARAMS("false"),
     DS_INT("j", "100", 1, 1e9, "", "Most iterations of a search."),
     DS_INT("patience", "10", 0, 1e9, "",
-           "A search ends when the mean loss has not fallen for more than so many iterations in a row."),
+           "A search ends when the mean loss has not fallen for more than this many iterations in a row."),
     DS_REAL("tol", "1e-9", 0, 1, "",
-            "Least fall of the mean loss that is progress, as a share of the fall since the start."),
+            "Least decrease of the mean loss that counts as progress, as a share of the decrease since the "
+            "start."),
     DS_BOOL("trace", "false",
             "Leave trace.csv in the folder of the run: per iteration the empirical variances, |g1 - g0|, "
             "eps, alpha and the case (uncertain, inside, hit), the mean loss, and the first variable."),
@@ -467,14 +467,12 @@ static const ds_desc desc = {
     OPT_DESC("alphaorder", "0.3.0"),
     .uses = DS_OPT_IDS(DS_HAS_GRADIENT),
     .summary = "Descent on a smoothed loss with first-order, zeroth-order or mixed gradients",
-    .description =
-        "Repeats from random starts: sample around the present point; estimate the gradient of the smoothed "
-        "loss as the mean of the sampled gradients (first order) and from the sampled losses alone (zeroth "
-        "order); step against their mixture, weighted by their variances. Where the loss jumps the first "
-        "order is wrong, and rule = bias limits its part.\n"
-        "\n"
-        "The paper's own search: shared=false units=x step=sgd clip=inf rule=bias small=1e-5 "
-        "antithetic=false start=x0 and j, patience as large as the budget.",
+    .description = "Repeats from random starts: sample around the present point; estimate the gradient of "
+                   "the smoothed loss as the mean of the sampled gradients (first order) and from the "
+                   "sampled losses alone (zeroth order); step against their mixture, weighted by their "
+                   "variances. Where the loss jumps the first order is wrong, and rule = bias limits its "
+                   "weight.\n\nThe paper's own search: shared=false units=x step=sgd clip=inf rule=bias "
+                   "small=1e-5 antithetic=false start=x0 and j, patience as large as the budget.",
     .citation =
         "H. Suh, M. Simchowitz, K. Zhang, R. Tedrake: Do differentiable simulators give better policy "
         "gradients? ICML 2022, arXiv:2202.00817",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* apg.c - analytic policy gradient: the return of whole episodes, or of pieces of them, is differentiated
- * through the simulation and the policy, step by step, and the policy climbs it.
+/* apg.c - analytic policy gradient: differentiates the return of whole episodes, or of pieces of them,
+ * through the simulation and the policy, step by step, and climbs it.
  *
  *     initialise policy pi
  *     for update = 1, 2, ...
@@ -8,8 +8,8 @@
  *         g = d/d pi  sum of gamma^t r_t over all steps of all episodes, over their number, back through time
  *         Adam step along g, cut to the length grad_norm
  *
- * The policy is that of rl/analytic_policy.h. Source: C. D. Freeman et al., "Brax - A differentiable physics
- * engine for large scale rigid body simulation", NeurIPS 2021, section "Analytic policy gradients".
+ * The policy is the one of rl/analytic_policy.h. Source: C. D. Freeman et al., "Brax - A differentiable
+ * physics engine for large scale rigid body simulation", NeurIPS 2021, section "Analytic policy gradients".
  */
 #include "methods/base/blas.h"
 #include "methods/base/own.h"
@@ -27,7 +27,7 @@ typedef struct apg {
     /* state */
     stepwise train, trial;
     analytic_policy policy;
-    float *action; /* of a trial */
+    float *action; /* one action of a trial */
     uint64_t update;
 } apg;
 
@@ -47,7 +47,7 @@ static void choose_mean(void *self, float *action)
     analytic_choose(&a->policy, &a->trial, action);
 }
 
-/* ---- what is kept ---- */
+/* ---- saved state ---- */
 
 static const ds_desc desc;
 
@@ -146,9 +146,9 @@ static void read_params(void *self, ds_param_reader *in)
 static const ds_param *const params[] = {
     DS_LIST("hidden", "64, 64", 1, 4096, MLP_MAX_LAYERS - 1, "",
             "Widths of the hidden layers of the policy."),
-    DS_INT("envs", "4", 1, 1e4, "", "Episodes that are open at a time, and give one gradient together."),
+    DS_INT("envs", "4", 1, 1e4, "", "Episodes open at the same time; together they give one gradient."),
     DS_INT("window", "0", 0, 1e9, "",
-           "Steps between two updates, behind which nothing counts; 0 = whole episodes. Episodes go on "
+           "Steps between two updates; the gradient stops there. 0 = whole episodes. Episodes continue "
            "across updates."),
     DS_REAL("lr", "1e-2", 0, 1, "", "Learning rate of Adam."),
     DS_BOOL("anneal", "true", "Let the learning rate fall linearly to 0 over the planned budget."),
@@ -157,8 +157,9 @@ static const ds_param *const params[] = {
     DS_REAL("beta2", "0.999", 0, 0.999999, "", "Decay of the second moment of Adam."),
     DS_LIST("gamma", "", 0, 1, 1, "", "Discount per step; empty = 1."),
     RL_OTHER_PARAMS("true", "tanh"),
-    DS_REAL("grad_norm", "1", 0, 1e9, "", "Longest gradient, all weights together; 0 = any."),
-    DS_BOOL("normalise_obs", "true", "Observations minus their mean, over their deviation, cut to +-10."),
+    DS_REAL("grad_norm", "1", 0, 1e9, "", "Longest gradient of all weights together; 0 = no limit."),
+    DS_BOOL("normalise_obs", "true",
+            "Normalise observations by running mean and deviation, clipped to +-10."),
     DS_REAL("log_std", "-2", -20, 2, "", "ln of the first standard deviation of the actions, before tanh."),
     NULL};
 
@@ -168,11 +169,10 @@ static const ds_desc desc = {
     .needs = DS_OPT_IDS(DS_EXT_STEPS, DS_EXT_STEPS_GRADIENT),
     .summary = "Analytic policy gradient (stepwise control with gradients)",
     .description =
-        "Learns a control law by differentiating the return of its episodes through simulation "
-        "and policy, back through time. Needs an environment with ds.draft.env.steps_gradient/1. Each "
-        "episode costs one evaluation, with its gradient. Long or chaotic episodes have gradients "
-        "that say little: cut them (window), or take shac.\n"
-        "A gradient longer than 1e6, or not finite, is not followed.",
+        "Learns a control law by differentiating the return of its episodes through simulation and policy, "
+        "back through time. Needs an environment with ds.draft.env.steps_gradient/1. Each episode costs one "
+        "evaluation, with its gradient. Gradients of long or chaotic episodes carry little information: cut "
+        "them (window), or use shac.\nA gradient longer than 1e6, or not finite, is not followed.",
     .citation =
         "C. D. Freeman, E. Frey, A. Raichuk, S. Girgin, I. Mordatch, O. Bachem: Brax - A differentiable "
         "physics engine for large scale rigid body simulation. NeurIPS 2021, arXiv:2106.13281",

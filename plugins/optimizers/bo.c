@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bo.c - Bayesian optimization that chooses where gradient descents start; with j = 1 it is Bayesian
- * optimization alone. The baseline "BO" of R. Antonova et al., "Rethinking optimization with differentiable
+/* bo.c - Bayesian optimization that chooses where gradient descents start; with j = 1 plain Bayesian
+ * optimization. The baseline "BO" of R. Antonova et al., "Rethinking optimization with differentiable
  * simulation from a global perspective" (CoRL 2022, arXiv:2207.00167). */
 #include "methods/base/blas.h"
 #include "methods/base/own.h"
@@ -47,7 +47,7 @@ static ds_status bo_begin(void *self_)
     return self->has_design ? bayes_design(&self->bayes, (size_t)self->n_init) : DS_OK;
 }
 
-/* A descent from x_n, then the design where it is still to come. */
+/* Descends from x_n, then evaluates the design if that is still due. */
 static ds_status descend(bo *self)
 {
     self->at_start = 1;
@@ -115,10 +115,9 @@ static void bo_release(void *self_)
 
 static const ds_param *const params[] = {
     DS_INT("j", "50", 1, 1e9, "", "Evaluations of each descent, its start included; 1 = no descents."),
-    DS_INT(
-        "n_init", "0", 0, 1e6, "",
-        "Points of a Sobol design evaluated first. 0: none with descents (the first one starts at a uniform "
-        "random point), else 2 n + 2, at most a tenth of the budget."),
+    DS_INT("n_init", "0", 0, 1e6, "",
+           "Points of a Sobol design evaluated first. 0: with descents none (the first one starts at a "
+           "uniform random point), else 2 n + 2, at most a tenth of the budget."),
     BAYES_POLISH,
     DESCENT_PARAMS,
     SURROGATE_PARAMS,

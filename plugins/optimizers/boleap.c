@@ -4,11 +4,10 @@
  * optimization with differentiable simulation from a global perspective" (CoRL 2022, arXiv:2207.00167); names
  * follow it.
  *
- * What the paper leaves open is decided as follows. A leap ends after leap_steps simulations, samples and
- * descent steps together; a generation begins only if its samples and one descent step fit. Everything
- * happens in [-1, 1]^n. The mean of the next generation is the best point of the descent, while the paths of
- * the adaptation see the mean of the best samples: their length then still tells selection from chance.
- */
+ * The paper leaves some points open. Here a leap ends after leap_steps simulations, samples and descent steps
+ * together; a generation begins only if its samples and one descent step fit. Everything happens in [-1,
+ * 1]^n. The mean of the next generation is the best point of the descent, but the paths of the adaptation
+ * follow the mean of the best samples: their length then still tells selection from chance. */
 #include "methods/base/blas.h"
 #include "methods/base/own.h"
 #include "methods/bayes/bayes_search.h"
@@ -24,9 +23,9 @@ typedef struct boleap {
     int resume;
 
     leap_options leap_options;
-    leap *leap;      /* those that advance in step */
-    uint64_t begun;  /* n of the paper: leaps begun so far */
-    double run_best; /* of the leaps that have ended */
+    leap *leap;      /* leaps that advance in step */
+    uint64_t begun;  /* n of the paper: leaps started so far */
+    double run_best; /* best loss of the leaps that have ended */
 
     double *v, *loss, *gradient, *x_n; /* samples x n, samples, leaps x n, n */
     uint32_t *outcome;
@@ -34,8 +33,8 @@ typedef struct boleap {
     double *mean, *at_mean; /* leaps x n means of the leaps in progress, and their best losses */
 } boleap;
 
-/* x_n = argmin LCB(x | GP); other leaps in progress count as if their means had their best losses, or, where
- * they have only just begun, about the mean of all losses. */
+/* x_n = argmin LCB(x | GP). The model counts the means of other leaps in progress with their best losses;
+ * leaps that have only begun count with about the mean of all losses. */
 static ds_status begin_leap(boleap *self, leap *next)
 {
     size_t fantasies = 0;
@@ -98,7 +97,7 @@ static ds_status advance(boleap *self)
     return DS_OK;
 }
 
-/* Begins a leap in place of every one that has ended. */
+/* Begins a new leap in place of every one that has ended. */
 static ds_status begin_leaps(boleap *self)
 {
     ds_status status = DS_OK;
@@ -118,7 +117,7 @@ static ds_status boleap_begin(void *self_)
     return bayes_take_start(&self->bayes) ? bayes_design(&self->bayes, (size_t)self->n_init) : DS_E_NOMEM;
 }
 
-/* A leap of samples does not evaluate the point that it begins at, one that is a descent does. */
+/* A leap of samples does not evaluate the point where it begins; a leap that is a descent does. */
 static int boleap_begins_at_start(const void *self_)
 {
     const boleap *self = self_;
@@ -136,7 +135,7 @@ static ds_status boleap_search(void *self_)
     return status != DS_OK ? status : advance(self);
 }
 
-/* Relations between parameters that the schema cannot express. */
+/* Checks relations between parameters that the schema cannot express. */
 static ds_status check_parameters(const boleap *self)
 {
     const ds_host *host = self->bayes.kit.host;
@@ -262,13 +261,13 @@ static const ds_param *const params[] = {
             "What the evolution paths follow: the mean of the best samples, or the mean as moved by the "
             "descent."),
     DS_ENUM("mean", "best", means, "Point of the descent that becomes the next mean."),
-    DS_ENUM("bounds", "clip", bounds, "Samples outside the box: clipped, or drawn again up to 100 times."),
-    DS_BOOL(
-        "resume", "false",
-        "Continue the best leap while it improves by more than 1 % per leap_steps, and adapt the descents."),
+    DS_ENUM("bounds", "clip", bounds, "Samples outside the box: clip, or draw again up to 100 times."),
+    DS_BOOL("resume", "false",
+            "Continue the best leap while it improves by more than 1 % per leap_steps, and adapt the length "
+            "of descents."),
     DS_INT("leaps", "1", 1, 1000, "",
-           "Leaps that advance in step, so that k times as many samples, or as many descent steps, are "
-           "evaluated in parallel."),
+           "Leaps that advance in step; this many times more samples, or descent steps, are evaluated in "
+           "parallel."),
     LEAP_GRADIENTS,
     BAYES_POLISH,
     DESCENT_PARAMS,

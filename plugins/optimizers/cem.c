@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cem.c - the cross-entropy method: a normal distribution with independent variables is drawn from, and
- * fitted to the best of what was drawn. R. Rubinstein, "The cross-entropy method for combinatorial and
- * continuous optimization" (Methodology and Computing in Applied Probability 1, 1999); with the constants of
- * the experiments of H. Suh, M. Simchowitz, K. Zhang, R. Tedrake, "Do differentiable simulators give better
- * policy gradients?" (ICML 2022, arXiv:2202.00817):
+/* cem.c - the cross-entropy method: draws from a normal distribution with independent variables and fits it
+ * to the best draws. R. Rubinstein, "The cross-entropy method for combinatorial and continuous optimization"
+ * (Methodology and Computing in Applied Probability 1, 1999); with the constants of the experiments of H.
+ * Suh, M. Simchowitz, K. Zhang, R. Tedrake, "Do differentiable simulators give better policy gradients?"
+ * (ICML 2022, arXiv:2202.00817):
  *
  *     repeat
  *         mean = start, sd = init_std
@@ -13,8 +13,7 @@
  *         until sd < tol in every variable
  *
  * With `polish` the last part of the budget goes to descents from the best point (gradient/refine.h):
- * sampling first, gradients after, as in the Diff-CEM-MPC of DaXBench (S. Chen et al., ICLR 2023).
- */
+ * sampling first, gradients after, as in the Diff-CEM-MPC of DaXBench (S. Chen et al., ICLR 2023). */
 #include "methods/base/blas.h"
 #include "methods/base/own.h"
 #include "methods/base/rank.h"
@@ -33,7 +32,7 @@ typedef struct cem {
     size_t n, samples, elite;
     int start, units;
     double init_std, min_std, smoothing, tol;
-    ds_random rng; /* of the present search */
+    ds_random rng; /* random numbers of this search */
     double *mean, *sd,
         *scale;         /* n each, where the box is [-1, 1]; scale: half a width in the unit of init_std */
     double *v, *ranked; /* samples x n */
@@ -41,8 +40,8 @@ typedef struct cem {
     size_t *order;
     uint32_t *outcome;
     refine *polish; /* NULL = never */
-    int64_t left;   /* evaluations before it begins, */
-    int64_t share;  /* and those that are kept for it */
+    int64_t left;   /* evaluations before it begins */
+    int64_t share;  /* evaluations reserved for it */
     size_t count;   /* points of the present generation */
     double *best, best_loss;
     int is_polished;
@@ -69,7 +68,7 @@ static void begin_search(cem *self)
     }
 }
 
-/* A generation that would take more than a quarter of what is kept for the polish ends where that begins. */
+/* A generation that would use more than a quarter of the polish's share is cut where the polish begins. */
 static void draw(cem *self)
 {
     const int64_t over = (int64_t)self->samples - self->left;
@@ -81,7 +80,7 @@ static void draw(cem *self)
     }
 }
 
-/* Moves mean and standard deviation to those of the elite; what has failed is not among them. */
+/* Moves mean and standard deviation to those of the elite. Failed points are never in it. */
 static void fit(cem *self)
 {
     size_t finite = rank_rows(self->count, self->n, self->v, self->loss, self->order, self->ranked);
@@ -102,8 +101,8 @@ static void fit(cem *self)
     }
 }
 
-/* Is there nothing left to find? Losses without a single finite one say nothing: the search
- * begins elsewhere. */
+/* Returns whether the search has converged. Without a single finite loss it has failed, and the search begins
+ * elsewhere. */
 static int is_over(const cem *self)
 {
     int finite = 0, narrow = 1;
@@ -222,32 +221,30 @@ static void read_parameters(void *self_, ds_param_reader *in)
     opt_check_polish(in, self->kit.problem, share);
     blas_use_one_thread();
     if (in->status == DS_OK && self->elite > self->samples) {
-        in->status = ds_host_fail(in->host, DS_E_PARAM, "elite = %zu are more than samples = %zu: give fewer",
+        in->status = ds_host_fail(in->host, DS_E_PARAM, "elite = %zu is more than samples = %zu: lower elite",
                                   self->elite, self->samples);
     }
 }
 
 static const ds_param *const params[] = {
     DS_INT("samples", "100", 2, 1e6, "", "Points of a generation."),
-    DS_INT("elite", "20", 1, 1e6, "", "How many of them, the best, make the next distribution."),
+    DS_INT("elite", "20", 1, 1e6, "", "Best points of a generation that define the next distribution."),
     DS_REAL("init_std", "0.5", 1e-12, 1e12, "",
             "Standard deviation of every variable at the start, in `units`."),
     DS_ENUM("units", "box", units,
-            "Of standard deviations: box = the box is [-1, 1]; x = the variables as they are."),
-    DS_ENUM(
-        "start", "x0", starts,
-        "Mean of the first search without use_x0 and x0: x0, which the environment suggests; the center of "
-        "the box; or random, as those of all further searches are."),
+            "Unit of standard deviations: box = the box is [-1, 1]; x = the variables themselves."),
+    DS_ENUM("start", "x0", starts,
+            "Mean of the first search without use_x0 and x0: x0, which the environment suggests; center of "
+            "the box; or random, as in all further searches."),
     DS_OPT_START_PARAMS("false"),
     DS_REAL("min_std", "0", 0, 1e12, "",
-            "No standard deviation falls below this: keeps a search from ending early."),
+            "Lower limit of each standard deviation; keeps a search from ending early."),
     DS_REAL("smoothing", "0", 0, 0.999, "", "Share of the old mean and standard deviation in the new ones."),
     DS_REAL("tol", "1e-8", 0, 1e12, "",
-            "A search is over, and another begins, where all standard deviations are smaller."),
-    DS_REAL(
-        "polish", "0", 0, 1, "",
-        "Share of the budget at the end for ever more careful descents from the best point (Adam); without "
-        "gradient, for CMA-ES around it."),
+            "A search ends, and another begins, when all standard deviations are below this."),
+    DS_REAL("polish", "0", 0, 1, "",
+            "Share of the budget at the end for increasingly careful descents from the best point (Adam); "
+            "without gradient, for CMA-ES around it."),
     NULL};
 
 static const ds_desc desc = {
@@ -255,12 +252,10 @@ static const ds_desc desc = {
     .flags = DS_OPT_USES_BUDGET,
     .uses = DS_OPT_IDS(DS_HAS_GRADIENT),
     .summary = "Cross-entropy method: a normal distribution fitted to the best of what it drew",
-    .description =
-        "Draws generations of points from a normal distribution with independent variables and moves its "
-        "means and standard deviations to those of the best of them; begins anew from a random point where "
-        "these have shrunk to nothing. Uses gradients for the polish alone.\n"
-        "\n"
-        "Suh et al. swing up a pendulum with samples=100 elite=20 init_std=2 units=x.",
+    .description = "Draws generations of points from a normal distribution with independent variables and "
+                   "moves its means and standard deviations to those of the best points; begins again from a "
+                   "random point when the deviations have shrunk to nothing. Uses gradients for the polish "
+                   "only.\n\nSuh et al. swing up a pendulum with samples=100 elite=20 init_std=2 units=x.",
     .citation = "R. Rubinstein: The cross-entropy method for combinatorial and continuous optimization. "
                 "Methodology and Computing in Applied Probability 1, 1999",
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmaes - covariance matrix adaptation evolution strategy with active update, boundary handling and restarts.
- * N. Hansen, arXiv:1604.00772; the strategy itself is cma/cma.c, this is the search around it. */
+/* cmaes.c - covariance matrix adaptation evolution strategy with active update, boundary handling and
+ * restarts. N. Hansen, arXiv:1604.00772. The strategy itself is cma/cma.c; this file searches around it. */
 #include "methods/base/blas.h"
 #include "methods/base/own.h"
 #include "methods/cma/cma.h"
@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Generations without a single finite loss before a run is given up; sigma is halved after each. */
+/* Generations without a finite loss after which a run is given up; each one halves sigma. */
 enum { MAX_FAILED_GENERATIONS = 5 };
 enum { MODEL_NONE = 0, MODEL_QUAD = 1 };
 enum { COVARIANCE_AUTO = 0, COVARIANCE_FULL = 1, COVARIANCE_DIAGONAL = 2 };
@@ -37,8 +37,8 @@ static const ds_param *const params[] = {
             "a point outside is clipped for its evaluation only; auto = resample with profile paper, else "
             "transform."),
     DS_ENUM("restarts", "bipop", restart_choices,
-            "What follows when a run has converged: bipop = runs of large and small populations in turn, "
-            "ipop = twice the population each time, none = end."),
+            "What follows after a run has converged: bipop = alternate runs of large and small populations, "
+            "ipop = double the population each time, none = end."),
     DS_BOOL("restart_stalled", "true",
             "Also restart where all steps are below 1e-3 of the first and the run has not improved for 10 + "
             "ceil(30 n/lambda) generations; makes restarts useful at small budgets."),
@@ -47,7 +47,7 @@ static const ds_param *const params[] = {
             "n^2, else full; always full with profile paper."),
     DS_REAL("eigen_share", "0.05", 0, 0.5, "",
             "The matrix is decomposed again when this share of it has been replaced (profiles tutorial and "
-            "c-cmaes); 0 = as often as the tutorial says. Costs no evaluations up to 0.05 and is several "
+            "c-cmaes); 0 = as often as the tutorial says. Up to 0.05 it costs no evaluations and is several "
             "times faster from 40 variables on."),
     DS_OPT_START_PARAMS("false"),
     DS_REAL(
@@ -56,8 +56,7 @@ static const ds_param *const params[] = {
         "than this share of the range of its first generation."),
     DS_ENUM("model", "none", model_choices,
             "quad = a full quadratic through the best points of the run, as many as it has coefficients; its "
-            "least point takes the place of a sample from time to time. At most 40 variables; for smooth "
-            "losses."),
+            "minimiser sometimes replaces a sample. At most 40 variables; for smooth losses."),
     NULL};
 
 typedef struct cmaes {
@@ -66,7 +65,7 @@ typedef struct cmaes {
     int64_t profile, lambda, active, bounds, restarts, restart_stalled;
     double sigma0, tolfun, eigen_share;
     int diagonal;
-    /* The run in work. */
+    /* The current run. */
     cma_restart plan;
     ds_memory memory; /* its arrays */
     cma *strategy;
@@ -75,7 +74,7 @@ typedef struct cmaes {
     ds_random random;
     double *mean;            /* n: the first one, then the one to recommend */
     double *x, *v, *point;   /* lambda x n: as drawn, in [-1, 1], in the environment's units */
-    double *loss, *adjusted; /* lambda: as told, with penalty */
+    double *loss, *adjusted; /* lambda: as evaluated, with penalty */
     uint64_t evaluations;    /* of this run */
     double first_best, best; /* losses of its first generation, and of all; HUGE_VAL = none */
     double record;           /* the best of all runs */
@@ -85,7 +84,7 @@ typedef struct cmaes {
     double *least, *unfolded; /* n each: its least point, and for the strategy */
 } cmaes;
 
-/* ---- making an instance ---- */
+/* ---- instance ---- */
 
 static void free_run(void *self)
 {
@@ -226,8 +225,8 @@ static void warn_clipped(cmaes *o, uint64_t clipped)
     }
 }
 
-/* Puts the least point of the quadratic into the last row of the generation, when it is due; returns whether
- * it did. To the strategy it counts as an outside point: mean and matrix follow it as far as they may. */
+/* Puts the minimiser of the quadratic model into the last row of the generation, when it is due; returns
+ * whether it did. The strategy treats it as an outside point: mean and matrix follow it up to its limit. */
 static int propose_least(cmaes *o)
 {
     uint64_t row = o->plan.lambda - 1;
@@ -329,7 +328,7 @@ static ds_status do_run(cmaes *o, int *reason)
             return status;
         }
         learn(o);
-        if (all_failed(o)) { /* nothing to rank: look closer to the mean */
+        if (all_failed(o)) { /* nothing to rank: search closer to the mean */
             c->sigma *= 0.5;
             if (++failed > MAX_FAILED_GENERATIONS) {
                 *reason = CMA_ALL_FAILED;
@@ -383,10 +382,9 @@ static const ds_desc desc = {
     OPT_DESC("cmaes", "1.3"),
     .flags = DS_OPT_USES_BUDGET,
     .summary = "CMA-ES with active update, boundary handling and restarts; uses no gradient.",
-    .description =
-        "Works in coordinates in which the box is [-1, 1]^n. Each generation is one batch of lambda points. "
-        "Failed evaluations rank last; where a whole generation fails the step size is halved, and after "
-        "six such generations in a row the run ends.",
+    .description = "Works in coordinates in which the box is [-1, 1]^n. Each generation is one batch of "
+                   "lambda points. Failed evaluations rank last; when a whole generation fails the step size "
+                   "is halved, and after six such generations in a row the run ends.",
     .citation =
         "N. Hansen, The CMA evolution strategy: a tutorial, arXiv:1604.00772; N. Hansen, Benchmarking "
         "a BI-population CMA-ES on the BBOB-2009 function testbed, GECCO 2009.",

@@ -37,7 +37,7 @@ typedef struct leaprefine {
     uint32_t *outcome;
 } leaprefine;
 
-/* One leap from x_n; it is broken off when the refinement is due. */
+/* Takes one leap from x_n; ends early when the refinement is due. */
 static ds_status take_leap(leaprefine *self, uint64_t trial)
 {
     leap *l = &self->leap;
@@ -49,7 +49,7 @@ static ds_status take_leap(leaprefine *self, uint64_t trial)
         const double *points;
         size_t count = leap_points(l, &points);
         int is_descent = l->state == LEAP_DESCENT, with_gradient = leap_wants_gradient(l);
-        const unsigned char proposed = 1; /* a start is alone in its batch */
+        const unsigned char proposed = 1; /* a start is a batch of its own */
         status = bayes_simulate(b, is_descent ? "descent" : "sample", count, l->at_start ? &proposed : NULL,
                                 points, self->loss, with_gradient ? self->gradient : NULL, self->outcome);
         if (status == DS_OK) {
@@ -73,7 +73,7 @@ static ds_status leaprefine_search(void *self_)
     return status != DS_OK ? status : take_leap(self, trial);
 }
 
-/* Leaps that begin with samples do not evaluate the point that they begin at. */
+/* Leaps that begin with samples do not evaluate the point where they begin. */
 static int leaprefine_begins_at_start(const void *self_)
 {
     const leaprefine *self = self_;
@@ -139,11 +139,11 @@ static const ds_param *const params[] = {
     DS_INT("k", "10", 2, 1e5, "", "Samples of a generation; the mean of the better half starts the descent."),
     DS_INT("j", "10", 1, 1e6, "", "Most evaluations of a descent in a leap."),
     DS_INT("leap_steps", "100", 1, 1e9, "",
-           "Evaluations of a leap; one that improves the best point of the run goes on for as many more."),
+           "Evaluations of a leap; one that improves the best point of the run continues for as many more."),
     DS_REAL("sigma1", "0.3", 1e-6, 1e3, "",
             "Standard deviation of the first samples of a leap, where the box is [-1, 1]."),
     DS_BOOL("first", "true", "A leap begins with a descent from the proposed point, before any samples."),
-    DS_BOOL("trust", "true", "Descents get shorter while they do not improve on their starts."),
+    DS_BOOL("trust", "true", "Shorten descents while they do not improve on their starts."),
     LEAP_GRADIENTS,
     DESCENT_PARAMS,
     SURROGATE_PARAMS,
@@ -154,12 +154,11 @@ static const ds_desc desc = {
     OPT_DESC("leaprefine", "0.3.0"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = DS_OPT_IDS(DS_HAS_GRADIENT),
-    .summary = "LeapRefine: BO-Leap with descents first, leaps that go on while they pay, and refinement",
-    .description =
-        "Repeats leaps like those of boleap, from points that a Gaussian process proposes, but each "
-        "begins with a gradient descent. For the last part of the budget L-BFGS-B, Adam and CMA-ES take "
-        "turns at the best point, each turn given to the one that gained most lately; when none gains "
-        "any more, leaps begin again.",
+    .summary = "LeapRefine: BO-Leap with descents first, leaps that continue while they gain, and refinement",
+    .description = "Repeats leaps like those of boleap, from points that a Gaussian process proposes, but "
+                   "each begins with a gradient descent. For the last part of the budget L-BFGS-B, Adam and "
+                   "CMA-ES alternate at the best point; each turn goes to the one that gained most recently. "
+                   "When none gains any more, leaps begin again.",
     .citation = "This project; after " OPT_ANTONOVA,
 };
 

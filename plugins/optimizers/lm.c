@@ -30,7 +30,7 @@ typedef struct levenberg {
     double *v, *r, *j; /* n: start; m; m x n */
 } levenberg;
 
-/* One search, from its start to its end. */
+/* One search, from start to end. */
 static ds_status lm_search(void *self_)
 {
     levenberg *self = self_;
@@ -97,12 +97,11 @@ static const ds_desc desc = {
     .uses = DS_OPT_IDS(DS_HAS_RESIDUALS, DS_HAS_GRADIENT),
     .summary = "Levenberg-Marquardt searches for sums of squares",
     .description =
-        "Repeats: linearise the residuals at x; step to the minimum of the linear model, damped; accept "
-        "the step where the sum of squares falls as predicted, else damp more. It ends where nothing is "
-        "gained, and begins again at a random point.\n"
-        "The choice where the loss is a sum of squares and the environment offers its residuals: it then "
-        "converges almost as fast as Newton's method. Without residuals it sees the loss as one "
-        "residual, which makes it a damped gradient descent.",
+        "Repeats: linearise the residuals at x; step to the minimum of the damped linear model; accept the "
+        "step if the sum of squares falls as predicted, else damp more. A search ends when it gains nothing, "
+        "and another begins at a random point.\nThe choice where the loss is a sum of squares and the "
+        "environment offers its residuals: it then converges almost as fast as Newton's method. Without "
+        "residuals it treats the loss as one residual, which makes it a damped gradient descent.",
     .citation =
         "K. Levenberg 1944; D. Marquardt: An algorithm for least-squares estimation of nonlinear "
         "parameters. SIAM J. Appl. Math. 11 (1963) 431-441; K. Madsen, H. Nielsen, O. Tingleff: Methods "

@@ -5,10 +5,10 @@
  *         start = random point of [-1, 1]^n
  *         run the algorithm from there until it ends by itself
  *
- * A local algorithm thus becomes a multi-start method; a global one mostly runs on until the budget is spent,
- * and one that uses no random numbers is not repeated. NLopt wants a finite answer: a failed simulation is
- * given the worst loss of the search so far, with a zero gradient, and a local search whose start fails is
- * given up for the next start.
+ * A local algorithm thus becomes a multi-start method; most global ones run until the budget is spent, and an
+ * algorithm without random numbers is not repeated. NLopt needs finite values: a failed simulation gets the
+ * worst loss of the search so far, with a zero gradient, and a local search whose start fails is given up for
+ * the next start.
  *
  * The library has absolute constants. It sees (loss - zero) / unit: zero is the floor of the loss, or its
  * first value in the search; unit the length of the first gradient, or without gradients the first difference
@@ -22,7 +22,7 @@
 #define LARGE 1e100 /* losses are cut at this size: NLopt squares them */
 #define COBYLA_BITS 36
 #define MEMORY 20            /* gradients kept by the quasi-Newton methods; NLopt's own choice fills 10 MB */
-#define UNKNOWN_FAILURE 1e10 /* loss of a failed simulation as long as none has succeeded */
+#define UNKNOWN_FAILURE 1e10 /* loss of a failed simulation before the first success */
 
 /* Name, NLopt's constant, and whether random numbers or the start change the search. */
 #define ALGORITHMS(X)                                                                                        \
@@ -81,18 +81,18 @@ static const struct algorithm {
 
 typedef struct library_search {
     ds_opt_kit kit;
-    const struct algorithm *algorithm, *local; /* local: of those that are made of another one */
+    const struct algorithm *algorithm, *local; /* the local algorithm inside algorithms that need one */
     double ftol, xtol, initial_step;
     int64_t population;
     nlopt_opt opt;
 
-    /* The present search. */
+    /* The current search. */
     double *start; /* n values, then the end of the search */
     double *v;
     uint64_t evaluations;
     double worst;      /* largest finite loss as the library sees it; -INFINITY = none yet */
     double zero, unit; /* of its losses; NAN, 0 = not known yet */
-    ds_status status;  /* what the objective answered last */
+    ds_status status;  /* last result of the objective */
 } library_search;
 
 static int is_local(const struct algorithm *a)
@@ -123,7 +123,7 @@ static int takes_gradient(const struct algorithm *a)
     return a->name[1] == 'd' && a->name[2] == '_';
 }
 
-/* Loss and gradient as the library sees them. */
+/* Loss and gradient in the library's units. */
 static double in_units(library_search *self, double loss, double *gradient)
 {
     double norm = 0.0;
@@ -145,7 +145,8 @@ static double in_units(library_search *self, double loss, double *gradient)
     return (loss - self->zero) / unit;
 }
 
-/* COBYLA compares numbers that differ by rounding alone: it gets losses of 36 bits, equal in every unit. */
+/* COBYLA compares numbers that differ by rounding alone: it gets losses rounded to 36 bits, which are equal
+ * in every unit. */
 static double without_rounding(const library_search *self, double loss)
 {
     int exponent;
@@ -155,7 +156,7 @@ static double without_rounding(const library_search *self, double loss)
                : loss;
 }
 
-/* The loss in the form that NLopt can live with. */
+/* The loss as a finite number for NLopt. */
 static double finite_loss(library_search *self, double loss)
 {
     if (isfinite(loss)) {
@@ -164,12 +165,12 @@ static double finite_loss(library_search *self, double loss)
         return loss;
     }
     if (is_local(self->algorithm) && self->evaluations == 1) {
-        nlopt_force_stop(self->opt); /* nothing to compare with: on to the next start */
+        nlopt_force_stop(self->opt); /* nothing to compare with: go to the next start */
     }
     return isfinite(self->worst) ? self->worst : UNKNOWN_FAILURE;
 }
 
-/* Local algorithms begin at their start, others may never ask for it. */
+/* Local algorithms begin at their start; others may never request it. */
 static int is_at_start(const library_search *self)
 {
     return self->kit.start.evaluated && self->kit.round == 1 && self->evaluations == 0 &&
@@ -182,7 +183,7 @@ static double objective(unsigned n, const double *v, double *gradient, void *sel
     double loss = INFINITY;
     size_t done = 0;
     for (unsigned k = 0; k < n; k++) {
-        if (isnan(v[k])) { /* the algorithm has lost its way: end this search */
+        if (isnan(v[k])) { /* the algorithm produced NaN: end this search */
             nlopt_force_stop(self->opt);
             return isfinite(self->worst) ? self->worst : UNKNOWN_FAILURE;
         }
@@ -195,7 +196,7 @@ static double objective(unsigned n, const double *v, double *gradient, void *sel
         ds_evaluator_label label = {
             self->evaluations == 0 ? "init" : (is_local(self->algorithm) ? "descent" : "sample"),
             self->kit.round};
-        if (is_at_start(self)) { /* the kit has evaluated it */
+        if (is_at_start(self)) { /* the kit has evaluated the start */
             loss = self->kit.start.loss;
             for (unsigned k = 0; gradient && k < n; k++) {
                 gradient[k] = self->kit.start.gradient[k];
@@ -221,16 +222,15 @@ static void draw_start(library_search *self)
     nlopt_srand(ds_random_u32(&rng));
 }
 
-/* A search that never asked for a loss: the library does not take this problem. */
+/* A search that never requested a loss: the library rejects this problem. */
 static ds_status refused(const library_search *self, nlopt_result result)
 {
     const char *why = nlopt_get_errmsg(self->opt);
-    return ds_host_fail(self->kit.host, DS_E_UNSUPPORTED,
-                        "NLopt does not run algorithm = %s on this problem of %zu variables (%s%s%s): choose "
-                        "another one; the stogo algorithms and gn_ags are missing where NLopt was built "
-                        "without C++",
-                        self->algorithm->name, self->kit.n, nlopt_result_to_string(result), why ? ": " : "",
-                        why ? why : "");
+    return ds_host_fail(
+        self->kit.host, DS_E_UNSUPPORTED,
+        "NLopt does not run algorithm = %s on this problem of %zu variables (%s%s%s): choose another one; "
+        "the stogo algorithms and gn_ags are missing where NLopt was built without C++",
+        self->algorithm->name, self->kit.n, nlopt_result_to_string(result), why ? ": " : "", why ? why : "");
 }
 
 static ds_status nlopt_search(void *self_)
@@ -260,8 +260,8 @@ static void nlopt_release(void *self_)
     nlopt_destroy(self->opt);
 }
 
-/* Tolerances end local searches; global ones would end when they happen to improve by little. mlsl hands them
- * on to its local searches, and reads them even where they are not set. */
+/* Tolerances end local searches; a global search would end on a small improvement. mlsl passes them to its
+ * local searches, and reads them even where they are not set. */
 static void set_tolerances(const library_search *self, nlopt_opt opt)
 {
     nlopt_set_ftol_rel(opt, self->ftol);
@@ -303,13 +303,13 @@ static int allocate(void *self_)
         }
         nlopt_set_vector_storage(local, MEMORY);
         set_tolerances(self, local);
-        ok = nlopt_set_local_optimizer(self->opt, local) >= 0; /* copies it */
+        ok = nlopt_set_local_optimizer(self->opt, local) >= 0; /* NLopt copies it */
         nlopt_destroy(local);
     }
     return ok;
 }
 
-/* Those whose memory grows as the variables do: without matrices of them, or populations. */
+/* Algorithms whose memory grows linearly with the variables: no matrices, no populations. */
 static int is_lean(const struct algorithm *a)
 {
     return takes_gradient(a) && a->constant != NLOPT_LD_SLSQP && strncmp(a->name, "gd_stogo", 8) != 0;
@@ -320,7 +320,7 @@ static ds_status check_algorithm(const library_search *self)
     const struct algorithm *a = takes_local(self->algorithm) ? self->local : self->algorithm;
     if (takes_local(self->algorithm) && (a->name[0] != 'l' || strstr(a->name, "auglag"))) {
         return ds_host_fail(self->kit.host, DS_E_PARAM,
-                            "local = %s is no local algorithm: choose one that begins with ln_ or ld_",
+                            "local = %s is not a local algorithm: choose one that begins with ln_ or ld_",
                             a->name);
     }
     if (!is_lean(a)) {
@@ -361,9 +361,8 @@ static const ds_param *const params[] = {
             "Local algorithm inside auglag, auglag_eq, g_mlsl, g_mlsl_lds. auto: ld_lbfgs with, ln_sbplx "
             "without gradient."),
     DS_REAL("ftol", "1e-9", 0, 1, "",
-            "A local search ends when the loss changes by less than this share of what it lies above its "
-            "floor, or "
-            "where that is not known has changed since the start."),
+            "A local search ends when the loss changes by less than this share of its height above its "
+            "floor, or, without a floor, of its change since the start."),
     DS_REAL("xtol", "1e-8", 0, 2, "",
             "A local search ends when no variable changes by more than this, where the box is [-1, 1]."),
     DS_REAL("initial_step", "0.5", 0, 1, "",
@@ -380,13 +379,12 @@ static const ds_desc desc = {
     .summary = "The algorithms of the NLopt library: DIRECT, CRS, MLSL, BOBYQA, COBYLA, SBPLX, MMA, SLSQP "
                "and others",
     .description =
-        "Runs the algorithm in [-1, 1]^n from a random start; when a local algorithm or one with "
-        "random numbers has converged, again from another start, until the budget is spent.\n"
-        "A failed simulation is told to NLopt as the worst loss so far with a zero gradient. auglag "
-        "without constraints is its local algorithm. Some algorithms need two variables or more "
-        "(newuoa), gn_ags at most ten. ln_newuoa_bound can compute for minutes between two "
-        "evaluations of a rugged loss: take ln_bobyqa there. The stogo algorithms and gn_ags are "
-        "missing where NLopt was built without C++.",
+        "Runs the algorithm in [-1, 1]^n from a random start; when a local algorithm or one with random "
+        "numbers has converged, runs it again from another start, until the budget is spent.\nA failed "
+        "simulation counts as the worst loss so far with a zero gradient. auglag without constraints is its "
+        "local algorithm. Some algorithms need two variables or more (newuoa), gn_ags at most ten. "
+        "ln_newuoa_bound can compute for minutes between two evaluations of a rugged loss: use ln_bobyqa "
+        "there. The stogo algorithms and gn_ags are missing where NLopt was built without C++.",
     .citation =
         "S. Johnson: The NLopt nonlinear-optimization package, https://nlopt.readthedocs.io; the paper "
         "of each algorithm is named there",
@@ -394,7 +392,7 @@ static const ds_desc desc = {
 
 static const ds_opt_table table = {
     .size = sizeof(library_search),
-    .no_memory = "NLopt could not be set up: out of memory",
+    .no_memory = "NLopt cannot be set up: out of memory",
     .read = read_parameters,
     .allocate = allocate,
     .release = nlopt_release,

@@ -7,12 +7,12 @@
  *     for k = 1, 2, ...
  *         every worker: minimise with a local solver from its start
  *         best = the best of all workers so far
- *         starts: every worker at best + N(0, (std (upper - lower))^2), clamped;  std fades as 1/k where
- * asked for until the loss is below the limit, or the budget is spent
+ *         starts: every worker at best + N(0, (std (upper - lower))^2), clamped;  std fades as 1/k if set
+ *     until the loss is below the limit, or the budget is spent
  *
- * The workers of the paper are threads that meet whenever they like. These meet at the end of each round, and
- * their random numbers belong to worker and round: the search is the same for every number of jobs.
- */
+ * The workers of the paper are threads that synchronise at any time. Here they synchronise at the end of each
+ * round, and their random numbers depend on worker and round only: the search is the same for every number of
+ * jobs. */
 #include "methods/base/blas.h"
 #include "methods/base/own.h"
 #include "methods/squares/lm_params.h"
@@ -32,7 +32,7 @@ typedef struct basin_hopping {
     double *best, best_loss;    /* of all workers; n */
 } basin_hopping;
 
-/* Where worker w begins round k. */
+/* Where worker w starts in round k. */
 static void draw_start(basin_hopping *self, uint64_t k, size_t w)
 {
     ds_random random = ds_random_open(self->kit.host->seed, "start", (k - 1) * self->workers + w);
@@ -120,12 +120,12 @@ static void pbh_release(void *self_)
 static const char *const locals[] = {"lm", "lbfgsb", "adam", NULL};
 
 static const ds_param *const params[] = {
-    DS_INT("workers", "8", 1, 1e4, "", "Searches of a round; their points are simulated in parallel."),
+    DS_INT("workers", "8", 1, 1e4, "", "Searches per round; their points are simulated in parallel."),
     DS_ENUM("local", "lm", locals,
             "Local solver: lm = Levenberg-Marquardt (residuals, or the loss as one), lbfgsb = L-BFGS-B, "
             "adam = gradient descent."),
     DS_REAL("initial_std", "1", 0, 1e3, "", "Standard deviation of a hop, in widths of the box."),
-    DS_BOOL("fade_std", "false", "Hops of round k are k times shorter."),
+    DS_BOOL("fade_std", "false", "Divide hops of round k by k."),
     DS_REAL("cost_limit", "-inf", -INFINITY, INFINITY, "",
             "The search ends after a round with a loss below this."),
     DS_INT("j", "0", 0, 1e9, "",
@@ -140,11 +140,10 @@ static const ds_desc desc = {
     .uses = DS_OPT_IDS(DS_HAS_RESIDUALS, DS_HAS_GRADIENT),
     .summary = "Parallel basin hopping: local searches from random steps around the best",
     .description =
-        "Several workers minimise from different starts with a local solver; then all of them start "
-        "again around the best point that any of them has found.\n"
-        "With local = lm it is the estimator of NeuralSim for sums of squares; the other parameters of "
-        "the Levenberg-Marquardt method are those of the optimizer lm. Short hops (initial_std) or "
-        "fade_std suit losses whose basins lie close together.",
+        "Several workers minimise from different starts with a local solver; then all of them start again "
+        "around the best point that any of them has found.\nWith local = lm it is the estimator of NeuralSim "
+        "for sums of squares; the other parameters of the Levenberg-Marquardt method are those of the "
+        "optimizer lm. Short hops (initial_std) or fade_std suit losses whose basins lie close together.",
     .citation = "E. Heiden, D. Millard, E. Coumans, Y. Sheng, G. Sukhatme: NeuralSim: augmenting "
                 "differentiable simulators with neural networks. ICRA 2021, arXiv:2011.04217; S. "
                 "McCarty, L. Burke, M. McGuire: Parallel monotonic basin hopping for low thrust "

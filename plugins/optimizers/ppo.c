@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ppo.c - proximal policy optimization: a stochastic policy is improved on the episodes it has just made, in
- * steps that change its probabilities by a bounded factor.
+/* ppo.c - proximal policy optimization: improves a stochastic policy on its latest episodes, in steps that
+ * change its probabilities by a bounded factor.
  *
  *     initialise policy pi and value function V
  *     for update = 1, 2, ...
@@ -9,9 +9,8 @@
  *         for epoch = 1 ... epochs, for each minibatch of the shuffled steps, by Adam:
  *             minimise -min(ratio A, clip(ratio, 1 - eps, 1 + eps) A) + c_v (V - R)^2 - c_e entropy
  *
- * Actions are drawn in [-1, 1]^m and cut to it before the step; the networks are those of
- * rl/actor_critic.h. Source: J. Schulman et al., arXiv:1707.06347, Algorithm 1.
- */
+ * Actions are drawn in [-1, 1]^m and clipped to it before the step; the networks are those of
+ * rl/actor_critic.h. Source: J. Schulman et al., arXiv:1707.06347, Algorithm 1. */
 #include "methods/base/blas.h"
 #include "methods/base/own.h"
 #include "methods/rl/actor_critic.h"
@@ -22,9 +21,9 @@
 #include <math.h>
 #include <string.h>
 
-static const double obs_limit = 10.0; /* of normalised observations and rewards */
+static const double obs_limit = 10.0; /* limit of normalised observations and rewards */
 static const double kl_tolerance =
-    1.5; /* an update ends where the divergence exceeds target_kl by this factor */
+    1.5; /* an update ends when the divergence exceeds target_kl by this factor */
 
 typedef struct ppo {
     ds_opt_kit kit;
@@ -33,14 +32,14 @@ typedef struct ppo {
     ppo_coefficients loss;
     rl_settings common;
     int64_t envs, episodes, n_steps, minibatch, epochs, sde_every;
-    int updated; /* the policy is another one than in the step before */
+    int updated; /* the policy changed in this step */
     double lr, adam_eps, lambda, grad_norm, target_kl;
     int anneal, normalise_obs, normalise_reward;
     /* state */
     stepwise train, trial;
     actor_critic ac;
     float_adam adam;
-    running_moments *moments; /* of each feature, and what they are after this update */
+    running_moments *moments; /* of each feature: in use, and from the next update on */
     running_moments *next_moments;
     running_moments return_moments;
     uint64_t update;
@@ -62,8 +61,8 @@ static void normalise(const ppo *p, float *row)
     }
 }
 
-/* Features of all lanes of `s`, normalised, as rows of p->batch_obs. A lane without an episode has its row,
- * too: the last digits of a matrix product depend on the number of rows. */
+/* Writes the normalised features of all lanes of `s` as rows of p->batch_obs. A lane without an episode has a
+ * row, too: the last digits of a matrix product depend on the number of rows. */
 static void gather(ppo *p, const stepwise *s)
 {
     for (size_t i = 0; i < s->lanes; i++) {
@@ -100,7 +99,7 @@ static void draw(ppo *p, size_t lane, const float *mean)
 
 /* ---- rollout ---- */
 
-/* What the policy does in a lane, recorded. */
+/* Records what the policy does in a lane. */
 static void record_action(ppo *p, size_t lane, const float *mean, double value)
 {
     size_t act = p->train.act;
@@ -159,7 +158,7 @@ static ds_status collect_episodes(ppo *p)
     }
 }
 
-/* Runs the policy for n_steps steps in each lane; episodes go on in the next rollout. */
+/* Runs the policy for n_steps steps in each lane; episodes continue in the next rollout. */
 static ds_status collect_steps(ppo *p)
 {
     stepwise *s = &p->train;
@@ -243,8 +242,8 @@ static void improve(ppo *p)
     }
 }
 
-/* The observations of a rollout enter the moments when the update is over: within a rollout the
- * policy is constant. */
+/* Adds the observations of a rollout to the moments after the update: within a rollout the policy is
+ * constant. */
 static void normalise_rollout(ppo *p)
 {
     size_t n = p->train.obs;
@@ -278,7 +277,7 @@ static void choose_mean(void *self, float *action)
     memcpy(action, mean, p->trial.lanes * p->trial.act * sizeof(float));
 }
 
-/* ---- what is kept ---- */
+/* ---- saved state ---- */
 
 static const ds_desc desc;
 
@@ -421,34 +420,34 @@ static const ds_param *const params[] = {
             "Widths of the hidden layers of both networks."),
     DS_INT("episodes", "20", 1, 1e6, "", "Whole episodes per update, where n_steps = 0."),
     DS_INT("n_steps", "0", 0, 1e9, "",
-           "Steps of every env per update; episodes go on across updates. 0 = `episodes` whole episodes."),
-    DS_INT(
-        "envs", "0", 0, 1e4, "",
-        "Episodes that are open at a time, which is what --jobs can use; 0 = `episodes`, or 1 with n_steps."),
+           "Steps of every env per update; episodes continue across updates. 0 = `episodes` whole episodes."),
+    DS_INT("envs", "0", 0, 1e4, "",
+           "Episodes open at the same time, which --jobs can share; 0 = `episodes`, or 1 with n_steps."),
     DS_INT("minibatch", "0", 0, 1e9, "",
            "Steps per gradient; 0 = a quarter of `episodes` episodes, at least 16."),
-    DS_INT("epochs", "10", 1, 1e6, "", "Times that an update goes through its steps."),
+    DS_INT("epochs", "10", 1, 1e6, "", "Passes of an update through its steps."),
     DS_REAL("lr", "1e-3", 0, 1, "", "Learning rate of Adam."),
     DS_BOOL("anneal", "true", "Let the learning rate fall linearly to 0 over the planned budget."),
     DS_REAL("adam_eps", "1e-5", 0, 1, "", "Added to the root of the second moment."),
     RL_PARAMS("true", "tanh"),
     DS_REAL("lambda", "0.95", 0, 1, "", "Decay of generalised advantage estimation."),
-    DS_REAL("clip", "0.2", 0, 1e6, "", "eps: largest change of the ratio of probabilities that is rewarded."),
-    DS_REAL("clip_value", "0", 0, 1e9, "", "Largest change of the value function per update; 0 = none."),
+    DS_REAL("clip", "0.2", 0, 1e6, "", "eps: largest rewarded change of the ratio of probabilities."),
+    DS_REAL("clip_value", "0", 0, 1e9, "", "Largest change of the value function per update; 0 = no limit."),
     DS_REAL("entropy", "0", 0, 1e6, "", "Coefficient c_e of the entropy."),
     DS_REAL("value", "0.5", 0, 1e6, "", "Coefficient c_v of the value loss."),
     DS_ENUM("value_loss", "squared", value_losses,
-            "squared = mean (V - R)^2 (Stable-Baselines3); half_max = half of it, with clip_value the "
-            "larger of the clipped and the plain one (CleanRL)."),
+            "squared = mean (V - R)^2 (Stable-Baselines3); half_max = half of it, with clip_value the larger "
+            "of the clipped and the unclipped one (CleanRL)."),
     DS_BOOL("normalise_advantage", "true",
-            "Advantages of each minibatch get mean 0 and standard deviation 1."),
-    DS_REAL("grad_norm", "0.5", 0, 1e9, "", "Longest gradient, all weights together; 0 = any."),
+            "Normalise the advantages of each minibatch to mean 0 and standard deviation 1."),
+    DS_REAL("grad_norm", "0.5", 0, 1e9, "", "Longest gradient of all weights together; 0 = no limit."),
     DS_REAL("target_kl", "0.05", 0, 1e9, "",
             "An update ends when the policy has moved further than 1.5 times this (mean of ratio - 1 - "
             "ln ratio); 0 = never."),
-    DS_BOOL("normalise_obs", "true", "Observations minus their mean, over their deviation, cut to +-10."),
+    DS_BOOL("normalise_obs", "true",
+            "Normalise observations by running mean and deviation, clipped to +-10."),
     DS_BOOL("normalise_reward", "false",
-            "Rewards divided by the deviation of their running discounted sum, cut to +-10 (CleanRL)."),
+            "Divide rewards by the deviation of their running discounted sum, clipped to +-10 (CleanRL)."),
     DS_REAL("log_std", "-0.5", -20, 2, "", "ln of the first standard deviation of the actions."),
     DS_REAL("action_range", "1", 1e-6, 1e6, "",
             "Half width of the box in the units of the policy: 1 = actions are in [-1, 1]."),
@@ -463,10 +462,9 @@ static const ds_desc desc = {
     .summary = "Proximal policy optimization (stepwise control)",
     .description = "Learns a control law from observations and rewards of every step, without gradients of "
                    "the simulation: a baseline of model-free reinforcement learning. Needs an environment "
-                   "with ds.env.steps/1. Each episode costs one evaluation; what is reported as best is the "
-                   "best episode, noise included.\n"
-                   "Defaults suit budgets of a thousand episodes; docs/optimizers.md has the settings of "
-                   "Stable-Baselines3 and CleanRL.",
+                   "with ds.env.steps/1. Each episode costs one evaluation; the reported best is the best "
+                   "episode, noise included.\nDefaults suit budgets of a thousand episodes; "
+                   "docs/optimizers.md has the settings of Stable-Baselines3 and CleanRL.",
     .citation = "J. Schulman, F. Wolski, P. Dhariwal, A. Radford, O. Klimov: Proximal policy optimization "
                 "algorithms. arXiv:1707.06347",
 };

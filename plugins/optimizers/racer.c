@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* racer.c - raced descents: a model proposes where local searches start, they share the evaluations by what
- * they promise, and each follows its gradients only as far as these are worth it. A method of this project,
- * after what BO-Leap leaves undone (R. Antonova et al., arXiv:2207.00167):
+/* racer.c - raced descents: a model proposes where local searches start, the searches compete for
+ * evaluations, and each follows its gradients only while they predict the loss. A method of this project,
+ * after open ends of BO-Leap (R. Antonova et al., arXiv:2207.00167):
  *
  *     S = {};  all lanes are idle
  *     repeat
@@ -10,18 +10,17 @@
  *         else
  *             for each idle lane                                               (race/race.h)
  *                 continue the paused runner of the highest rung that is among the best 1/keep there,
- *                 or promises to beat the best point
- *                 or start a new one: at the start that is given, then at argmin LCB(x | Gaussian process
- *                 of S and of the runners under way), now and then anywhere
+ *                 or is predicted to beat the best point
+ *                 or start a new one: at the given start, then at argmin LCB(x | Gaussian process
+ *                 of S and of the active runners), sometimes anywhere
  *             every lane's runner evaluates its next points                    (race/basin.h)
- *                 unless they would take more than a quarter of what is kept for the refinement
- *                 doubt = what its last steps did against what gradients promised   (race/basin.h)
- *                 small: L-BFGS-B (every second runner not before Adam has come to its end);
+ *                 unless they would use more than a quarter of the share of the refinement
+ *                 doubt = difference between what gradients predicted and what its last steps did
+ *                 small: L-BFGS-B (every second runner only after Adam has ended);
  *                 middling: Adam;  larger, and no progress: leaps;  near 1, or no gradients: CMA-ES
  *             a runner at the end of its rung is paused;  every simulated point enters S
  *
- * All lanes are one call (two, where some want no gradients), whatever `--jobs` is.
- */
+ * All lanes are one call (two, where some need no gradients), whatever `--jobs` is. */
 #include "methods/base/blas.h"
 #include "methods/base/own.h"
 #include "methods/bayes/bayes_search.h"
@@ -35,33 +34,33 @@ typedef struct racer {
     race_options options;
     race *race;
     int use_model;
-    int64_t anywhere; /* every so many-th start is uniform */
+    int64_t anywhere; /* one start in this many is uniform */
     uint64_t starts;
-    double *start, *others, *other_loss; /* n; lanes x n, lanes: best points of the runners under way */
+    double *start, *others, *other_loss; /* n; lanes x n, lanes: best points of the active runners */
     size_t *lane, *count;                /* of the call in progress: lanes, and rows of each */
-    int *with_gradient;                  /* of each lane in this round */
+    int *with_gradient;                  /* for each lane in this round */
     double *v, *loss, *gradient;         /* rows of a call */
     uint32_t *outcome;
     unsigned char *is_start;
     /* Polish of several points. */
     size_t polish_lanes;
     basin **polisher;
-    double *candidates;   /* most_candidates() x n: where they begin, best first */
+    double *candidates;   /* most_candidates() x n: their starts, best first */
     const double **found; /* most_candidates() */
     int is_polishing, has_polished;
 } racer;
 
-#define POLISH_LR 0.05    /* first rate of a search that polishes, */
-#define POLISH_SIGMA 0.05 /* and standard deviation of its first samples: those of refine.c */
+#define POLISH_LR 0.05    /* first rate of a search that polishes */
+#define POLISH_SIGMA 0.05 /* standard deviation of its first samples, as in refine.c */
 
 #define SAME_BASIN                                                                                           \
-    1e-2 /* of two ends of searches closer than this in every variable the better one is polished */
+    1e-2 /* of two search ends closer than this in every variable, only the better one is polished */
 
-/* Points that are polished one after the other in a lane. */
+/* Points that a lane polishes one after the other. */
 enum { POLISH_TURNS = 4 };
 
-/* Runners under way, for a model that is to propose something else; those that have only just begun are known
- * by their starts. */
+/* Collects the active runners, so that the model proposes points away from them; runners that have only begun
+ * count by their starts. */
 static size_t gather_others(racer *self)
 {
     size_t others = 0, n = self->bayes.kit.n;
@@ -109,8 +108,8 @@ static size_t lanes_now(const racer *self)
     return self->is_polishing ? self->polish_lanes : self->options.lanes;
 }
 
-/* Puts the points of the runners that want gradients, or of the others, into one call. Sets how many lanes
- * take part; 0 without memory. */
+/* Puts the points of the runners with gradients, or of the others, into one call. Sets how many lanes take
+ * part; 0 without memory. */
 static int gather_rows(racer *self, int with_gradient, size_t *lanes, size_t *rows)
 {
     size_t n = self->bayes.kit.n;
@@ -173,8 +172,7 @@ static int lies_near(size_t n, const double *a, const double *b)
     return largest < SAME_BASIN;
 }
 
-/* Copies the best points of the race, one of each basin: they are to stay where they are while others are
- * polished. */
+/* Copies the best points of the race, one of each basin: they must not move while others are polished. */
 static size_t gather_candidates(racer *self)
 {
     size_t found = race_best(self->race, most_candidates(self), self->found), count = 0,
@@ -191,8 +189,8 @@ static size_t gather_candidates(racer *self)
     return count;
 }
 
-/* Searches from the best points of the race in step, a lane that is done takes the next one; for half of what
- * is left of the budget. What is left is for the best point alone. */
+/* Searches from the best points of the race in step, with half of the evaluations left; a finished lane takes
+ * the next point. The rest is for the best point alone. */
 static ds_status polish_together(racer *self)
 {
     const ds_opt_kit *kit = &self->bayes.kit;
@@ -229,8 +227,8 @@ static ds_status polish(racer *self)
     return status != DS_OK ? status : bayes_refine(&self->bayes);
 }
 
-/* The lanes of the next round, and whether they want gradients; -1: it waits, since a round is not to take
- * more than a quarter of what is kept for the refinement. Returns how many there are. */
+/* Chooses the lanes of the next round, and whether they need gradients (-1: the lane waits, because its
+ * points would use more than a quarter of the share of the refinement). Returns how many there are. */
 static size_t choose_lanes(racer *self)
 {
     const bayes_search *b = &self->bayes;
@@ -312,11 +310,10 @@ static void read_parameters(void *self_, ds_param_reader *in)
     self->polish_lanes = (size_t)ds_param_int(in, "polish_lanes");
     bayes_read(&self->bayes, in, "polish");
     if (in->status == DS_OK && !(o->basin.good <= o->basin.noisy && o->basin.noisy <= o->basin.blind)) {
-        in->status =
-            ds_host_fail(in->host, DS_E_PARAM,
-                         "good = %g, noisy = %g, blind = %g are limits of the same doubt: give them in "
-                         "ascending order",
-                         o->basin.good, o->basin.noisy, o->basin.blind);
+        in->status = ds_host_fail(
+            in->host, DS_E_PARAM,
+            "good = %g, noisy = %g, blind = %g are limits of the same doubt: give them in ascending order",
+            o->basin.good, o->basin.noisy, o->basin.blind);
     }
 }
 
@@ -378,49 +375,46 @@ static const ds_param *const params[] = {
     DS_INT("lanes", "4", 1, 1e4, "",
            "Searches that advance in step; their next points are simulated in parallel, as one batch."),
     DS_BOOL("racing", "true",
-            "Searches race: at the end of a rung only those go on that promise most. false: all of them, "
-            "each to its end."),
-    DS_BOOL("promise", "true",
-            "In a race, a search that promises to beat the best point goes on whatever others promise."),
+            "Searches compete: at the end of a rung only the most promising ones continue. false: all of "
+            "them, each to its end."),
+    DS_BOOL("promise", "true", "In a race, a search predicted to beat the best point continues in any case."),
     DS_INT("first", "6", 1, 1e6, "",
            "Evaluations of a search before it is compared with others; each further rung has twice as many."),
-    DS_REAL("keep", "2", 1, 1e6, "", "One in so many searches goes on at the end of a rung."),
+    DS_REAL("keep", "2", 1, 1e6, "", "One in this many searches continues at the end of a rung."),
     DS_OPT_START_PARAMS("true"),
     DS_BOOL("model", "true",
             "A Gaussian process proposes starts, up to 5000 variables. false: they are uniform in the box."),
     DS_INT("anywhere", "4", 0, 1e6, "",
-           "With the model, every so many-th start is uniform in the box all the same; 0 = none."),
+           "With the model, one start in this many is uniform in the box; 0 = none."),
     DS_BOOL("trust", "true",
-            "A search chooses between L-BFGS-B, descents, leaps and CMA-ES by what its gradients are worth. "
-            "false: descents only."),
+            "A search chooses between L-BFGS-B, descents, leaps and CMA-ES by how well its gradients predict "
+            "the loss. false: descents only."),
     DS_REAL("good", "0.15", 0, 1, "",
-            "Doubt of gradients (0: they tell where the loss goes, 1: the opposite) below which L-BFGS-B "
-            "follows them."),
-    DS_BOOL(
-        "patient", "true",
-        "Every second search follows its first descent to the end before L-BFGS-B takes over: small steps "
-        "pass over bumps that hold line searches."),
+            "Doubt of gradients (0: they predict the loss, 1: they predict the opposite) below which "
+            "L-BFGS-B follows them."),
+    DS_BOOL("patient", "true",
+            "Every second search follows its first descent to the end before L-BFGS-B takes over: small "
+            "steps pass over bumps that stop line searches."),
     DS_REAL("noisy", "0.3", 0, 1, "",
             "Doubt above which a search leaps: samples, and short descents from their mean."),
     DS_INT("stall", "1", 0, 1e6, "",
            "Evaluations in a row without progress after which a descent with such a doubt leaps; one that "
-           "still falls goes on."),
+           "still falls continues."),
     DS_REAL("blind", "0.7", 0, 1, "",
-            "Doubt above which a descent that has ended is followed by samples alone (CMA-ES)."),
-    DS_REAL("lr", "0.1", 1e-12, 1e6, "",
-            "Learning rate of the first descent, in units in which the box is [-1, 1]."),
+            "Doubt above which only samples follow a descent that has ended (CMA-ES)."),
+    DS_REAL("lr", "0.1", 1e-12, 1e6, "", "Learning rate of the first descent, where the box is [-1, 1]."),
     DS_INT("patience", "6", 0, 1e6, "",
-           "A descent ends when more than so many evaluations in a row did not improve."),
+           "A descent ends after more than this many evaluations in a row without improvement."),
     DS_REAL("sigma1", "0.3", 1e-6, 1e3, "",
             "Standard deviation of the first samples of a search, where the box is [-1, 1]."),
     LEAP_GRADIENTS,
     DS_REAL("polish", "0.3", 0, 1, "",
-            "Share of the budget kept for the refinement of the best point by turns of L-BFGS-B, Adam and "
+            "Share of the budget kept for the refinement of the best point by alternating L-BFGS-B, Adam and "
             "CMA-ES; 0 = none. Without a budget, the best point is refined whenever it is new."),
     DS_INT("polish_lanes", "1", 1, 1e4, "",
            "Searches that refine the best points of the race in step, as one batch, for half of that share; "
-           "then the best point alone is refined. 1 = that alone from the beginning, one evaluation at a "
-           "time; more are for as many processors."),
+           "then the best point alone is refined. 1 = only the best point, one evaluation at a time; use "
+           "more with as many processors."),
     SURROGATE_PARAMS,
     NULL};
 
@@ -428,14 +422,14 @@ static const ds_desc desc = {
     OPT_DESC("racer", "0.4.0"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = DS_OPT_IDS(DS_HAS_GRADIENT),
-    .summary =
-        "Local searches that race and trust gradients as far as they are worth it; a good first choice",
-    .description = "A Gaussian process proposes where local searches start, the start that is given is among "
-                   "them. Several advance in step; each is paused after a rung of 6, 12, 24, ... evaluations "
-                   "and goes on only when it promises more than most. From what its steps gain and what its "
-                   "gradients promised, each learns whether to use L-BFGS-B, Adam, samples with descents, or "
-                   "samples alone. For the last part of the budget L-BFGS-B, Adam and CMA-ES take turns at "
-                   "the best point.",
+    .summary = "Our default: parallel local searches compete for the budget and use gradients only while "
+               "they measurably help",
+    .description =
+        "A Gaussian process proposes where local searches start; the given start is one of them. Several "
+        "advance in step; each is paused after a rung of 6, 12, 24, ... evaluations and continues only if it "
+        "is among the most promising. Each compares what its gradients predicted with what its steps gained, "
+        "and so chooses L-BFGS-B, Adam, samples with descents, or samples alone. For the last part of the "
+        "budget L-BFGS-B, Adam and CMA-ES alternate at the best point.",
     .citation = "This project; after " OPT_ANTONOVA ", and L. Li et al.: A system for massively parallel "
                 "hyperparameter tuning. MLSys 2020, arXiv:1810.05934",
 };

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rand - random search: every point is drawn uniformly from the box, whatever the answers are.
- * The baseline that any other optimizer has to beat at equal budget. Independent points, or a Sobol sequence.
- */
+/* rand.c - random search: draws every point uniformly from the box, whatever the losses are. The baseline at
+ * equal budget for any other optimizer. Independent points, or a Sobol sequence. */
 #include "methods/base/own.h"
 #include "methods/base/sobol.h"
 
-/* Rows per call: enough to feed the workers, and fewer where they are long. Results do not depend on it. */
+/* Rows per call: enough for all workers, fewer where they are long. Results do not depend on it. */
 enum { ROWS = 64, FEW = 4, NUMBERS = 1 << 24 };
 
 enum { IID = 0, SOBOL = 1 };

@@ -80,10 +80,9 @@ static const ds_desc desc = {
     .needs = DS_OPT_IDS(DS_HAS_GRADIENT),
     .summary = "Gradient descents from random starts",
     .description = "Repeats: draw a start uniformly from the box; follow the negative gradient from there, "
-                   "clamped to the box, for at most j evaluations; stop earlier once the loss has failed to "
+                   "clamped to the box, for at most j evaluations; stop earlier when the loss has failed to "
                    "fall more than `patience` times in a row, at a zero gradient, or where the simulation "
-                   "fails.\n"
-                   "With arms > 1 as many descents advance in step and are simulated in parallel.",
+                   "fails.\nWith arms > 1 as many descents advance in step and are simulated in parallel.",
     .citation = OPT_ANTONOVA " (the baseline RandDescents)",
 };
 

@@ -28,15 +28,16 @@
 #define L_INIT 0.8
 #define L_MAX 1.6
 #define L_MIN 0.0078125   /* 0.5^7 */
-#define SUCCESSES 3       /* in a row until the trust region grows */
-#define SUCCESS_GAIN 1e-3 /* share of what there may be to gain that is a success */
+#define SUCCESSES 3       /* in a row before the trust region grows */
+#define SUCCESS_GAIN 1e-3 /* share of the possible gain that counts as a success */
 #define TARGET_STEPS                                                                                         \
-    0x1p32 /* targets and inputs of the model are multiples of 1 over these: what the unit of the */
-#define INPUT_STEPS 0x1p40   /* loss changes in last digits does not reach its fit */
-#define CHANGED_VARIABLES 20 /* expected number of variables in which a candidate leaves the best point */
+    0x1p32 /* targets and inputs of the model are multiples of 1 over these: the unit of the */
+#define INPUT_STEPS 0x1p40 /* loss changes last digits, which must not reach the fit */
+/* expected number of variables in which a candidate differs from the best point */
+#define CHANGED_VARIABLES 20
 #define FIT_ITERATIONS 50
-#define FIT_ALWAYS 200       /* up to so many points a fit in every trial, */
-#define FIT_GROWTH 1.1       /* then one whenever there are so many times more */
+#define FIT_ALWAYS 200       /* up to this many points a fit in every trial, */
+#define FIT_GROWTH 1.1       /* then one whenever there are this many times more */
 #define MOST_CANDIDATES 2000 /* a draw costs their cube; the paper has 5000 */
 
 typedef struct turbo {
@@ -134,7 +135,7 @@ static ds_status evaluate_design(turbo *self)
         }
     }
     for (size_t k = 0; k < self->n; k++) {
-        for (size_t i = 0; i < m; i++) { /* a random permutation of the intervals, inside out */
+        for (size_t i = 0; i < m; i++) { /* a random permutation of the intervals (inside-out shuffle) */
             size_t j = (size_t)ds_random_below(&rng, i + 1);
             self->v[i * self->n + k] = self->v[j * self->n + k];
             self->v[j * self->n + k] = (double)i;
@@ -153,8 +154,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Targets of the model: the last `count` losses, less their median, over their standard deviation; failed
- * simulations have the worst finite loss. */
+/* Targets of the model: the last `count` losses, minus their median, over their standard deviation; failed
+ * simulations get the worst finite loss. */
 static void scale_losses(turbo *self, size_t count)
 {
     const double *loss = self->loss + (self->count - count);
@@ -244,8 +245,8 @@ static void draw_candidates(turbo *self)
     }
 }
 
-/* Thompson sampling: `batch` candidates, each of them the least of one joint draw from the process and none
- * taken twice. Without a model they are the first ones. */
+/* Thompson sampling: `batch` different candidates, each the minimiser of one joint draw from the process.
+ * Without a model they are the first ones. */
 static ds_status choose_batch(turbo *self, ds_status fitted)
 {
     size_t n = self->n, m = self->candidates;
@@ -270,8 +271,8 @@ static ds_status choose_batch(turbo *self, ds_status fitted)
     return DS_OK;
 }
 
-/* What there may be to gain at the best loss: the way to its floor, or where that is not known from the
- * median of the last 2 n losses (at least 10) to the best. */
+/* The possible gain from the best loss: its distance to its floor, or, without a floor, from the median of
+ * the last 2 n losses (at least 10) to the best. */
 static double left_to_gain(turbo *self, double best)
 {
     size_t most = 2 * self->n > 10 ? 2 * self->n : 10, count = 0;
@@ -287,7 +288,7 @@ static double left_to_gain(turbo *self, double best)
     return count > 0 ? fmax(self->order[count / 2] - best, 0.0) : 0.0;
 }
 
-/* Success: the best loss of the trust region fell by more than a thousandth of what there was to gain. */
+/* Success: the best loss of the trust region fell by more than a thousandth of the possible gain. */
 static void adjust_trust_region(turbo *self, double before)
 {
     double n = (double)self->n, q = (double)self->batch;
@@ -307,7 +308,7 @@ static void adjust_trust_region(turbo *self, double before)
     }
 }
 
-/* Reports the length of the trust region, and how often the search began elsewhere. */
+/* Reports the length of the trust region, and how often the search began again. */
 static ds_status report(turbo *self)
 {
     static const char *const names[] = {"length", "restarts"};
@@ -413,14 +414,13 @@ static void turbo_release(void *self_)
 
 static const ds_param *const params[] = {
     DS_INT("n_init", "0", 0, 1e6, "",
-           "Points of the Latin hypercube that each trust region begins with; 0 = 2 n."),
-    DS_INT("batch", "1", 1, 1000, "", "Points that are chosen at a time and simulated in parallel."),
+           "Points of the Latin hypercube at the start of each trust region; 0 = 2 n."),
+    DS_INT("batch", "1", 1, 1000, "", "Points chosen at a time and simulated in parallel."),
     DS_INT("candidates", "0", 0, 1e4, "",
            "Points of the trust region to choose from; 0 = 100 n, at most 2000, at least batch."),
     DS_INT("j", "0", 0, 1e6, "",
            "Evaluations of a gradient descent from the best point of each batch; 0 = none."),
-    DS_INT("n_max", "1000", 4, 1e5, "",
-           "The model takes at most so many points of the trust region, the latest ones."),
+    DS_INT("n_max", "1000", 4, 1e5, "", "Most points of the trust region in the model, the latest ones."),
     DESCENT_PARAMS,
     DS_OPT_START_PARAMS("false"),
     NULL};
@@ -430,11 +430,11 @@ static const ds_desc desc = {
     .uses = DS_OPT_IDS(DS_HAS_GRADIENT), /* with j > 0 */
     .summary = "Bayesian optimization in a trust region that follows the best point (TuRBO-1)",
     .description =
-        "Repeats: evaluate a Latin hypercube; then, in a box around the best point, fit a Gaussian "
-        "process to the points since then and evaluate the minimiser of a random draw from it among "
-        "many candidates. The box doubles after 3 successes in a row and halves after max(4, n) "
-        "failures; once it is smaller than 1/128 of the search space, begin again elsewhere.\n"
-        "At most 5000 variables. Needs no gradient; with j > 0 a short gradient descent follows every batch.",
+        "Repeats: evaluate a Latin hypercube; then, in a box around the best point, fit a Gaussian process "
+        "to the points since then and evaluate the minimiser of a random draw from it among many candidates. "
+        "The box doubles after 3 successes in a row and halves after max(4, n) failures; once it is smaller "
+        "than 1/128 of the search space, begin again elsewhere.\nAt most 5000 variables. Needs no gradient; "
+        "with j > 0 a short gradient descent follows every batch.",
     .citation =
         "D. Eriksson, M. Pearce, J. Gardner, R. Turner, M. Poloczek: Scalable global optimization via local "
         "Bayesian optimization. NeurIPS 2019, arXiv:1910.01739; constants of uber-research/TuRBO",
