@@ -135,7 +135,7 @@ static void test_refused(void **state)
     fake_problem p = optimizer_box(2, -1, 1, sphere, 10);
     fake_result r = fake_run("cem", "samples=5 elite=6", &p, 1);
     assert_int_equal(r.create_status, DS_E_PARAM);
-    assert_non_null(strstr(r.error, "elite = 6 are more than samples = 5"));
+    assert_non_null(strstr(r.error, "elite = 6 is more than samples = 5"));
     fake_free(&r);
     p.budget = 0; /* a share of nothing */
     r = fake_run("cem", "polish=0.5", &p, 1);
