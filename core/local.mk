@@ -19,26 +19,21 @@ base_sources = \
 	core/base/error.h \
 	core/base/file.c \
 	core/base/file.h \
-	core/base/guard.c \
-	core/base/guard.h \
 	core/base/json_text.c \
 	core/base/json_text.h \
 	core/base/log.c \
 	core/base/log.h \
+	core/base/plugin_memory.c \
+	core/base/plugin_memory.h \
 	core/base/program.c \
 	core/base/program.h \
-	core/base/sized.c \
-	core/base/sized.h \
 	core/base/stop.c \
 	core/base/stop.h \
-	core/base/temporary.c \
-	core/base/temporary.h \
 	core/base/text.c \
 	core/base/text.h \
 	core/base/variables.c \
 	core/base/variables.h
-arithmetic_sources = core/arithmetic/arithmetic.c core/arithmetic/arithmetic.h \
-	core/arithmetic/portable.c core/arithmetic/portable.h
+arithmetic_sources = core/arithmetic/arithmetic.c core/arithmetic/arithmetic.h
 protect_sources = core/protect/crash.c core/protect/crash.h core/protect/call_state.c core/protect/call_state.h
 config_sources = \
 	core/config/inifile.c \
@@ -98,59 +93,41 @@ evaluate_sources = \
 snapshot_sources = core/snapshot/episode_scene.c core/snapshot/episode_scene.h core/snapshot/snapshot.c \
 	core/snapshot/snapshot.h
 store_sources = \
+	core/store/optimizer_output.c \
+	core/store/optimizer_output.h \
 	core/store/recorder.c \
 	core/store/recorder.h \
 	core/store/replay.c \
 	core/store/replay.h \
-	core/store/optimizer_output.c \
-	core/store/optimizer_output.h \
 	core/store/run_folder.c \
 	core/store/run_folder.h \
-	core/store/runlock.c \
-	core/store/runlock.h \
 	core/store/store.c \
 	core/store/store.h \
-	core/store/store_internal.h \
 	core/store/store_check.c \
-	core/store/store_long_path.c \
-	core/store/store_note.c \
-	core/store/store_present.c \
-	core/store/store_repair.c \
+	core/store/store_file.c \
+	core/store/store_internal.h \
 	core/store/store_rows.c \
-	core/store/store_sql.c \
-	core/store/store_sum.c \
-	core/store/store_sum.h \
-	core/store/store_tables.c \
-	core/store/store_variables.c \
-	core/store/vacant.c
-progress_sources = core/progress/pieces.c core/progress/pieces.h core/progress/progress.c core/progress/progress.h \
-	core/progress/runs_table.c core/progress/runs_table.h
+	core/store/store_tables.c
+progress_sources = core/progress/progress.c core/progress/progress.h
 run_sources = \
 	core/run/asked.c \
 	core/run/asked.h \
 	core/run/episodes.c \
-	core/run/episodes_back.c \
-	core/run/episodes_internal.h \
-	core/run/files.c \
-	core/run/files.h \
 	core/run/free_variables.c \
 	core/run/free_variables.h \
 	core/run/isolated.c \
 	core/run/isolated.h \
-	core/run/recommend.c \
-	core/run/recommend.h \
 	core/run/journal.c \
 	core/run/journal.h \
 	core/run/objective.c \
 	core/run/objective.h \
+	core/run/recommend.c \
+	core/run/recommend.h \
 	core/run/run.c \
 	core/run/run.h \
-	core/run/run_recheck.c \
 	core/run/run_series.c \
 	core/run/session.c \
-	core/run/session.h \
-	core/run/signals.c \
-	core/run/signals.h
+	core/run/session.h
 embed_sources = \
 	core/embed/embed.c \
 	core/embed/embed.h \
@@ -159,7 +136,6 @@ embed_sources = \
 	core/embed/recording.h \
 	core/embed/runner.c \
 	core/embed/search.c
-
 cli_sources = \
 	core/cli/arguments.c \
 	core/cli/arguments.h \

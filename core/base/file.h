@@ -4,11 +4,11 @@
 #ifndef DS_BASE_FILE_H
 #define DS_BASE_FILE_H
 
+#include "base/error.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-#include "base/error.h"
 
 /* Files inside a folder that others may have filled. The folder itself may be reached through links that
  * the user named, what lies in it may not: a link, a file with a second name, a pipe or a device there
@@ -69,5 +69,20 @@ const char *ds_file_input_error(int error);
  * NUL byte is appended that *len does not count); at most 256 MiB of what is not a regular file. On failure
  * returns `status`, or DS_EXIT_MEMORY. */
 int ds_file_read(const char *path, size_t limit, void **data, size_t *len, int status, ds_error *e);
+
+/* ---- temporary ---- */
+
+/* files that are being written, beside the one they will be: ".tmp-PID-N".
+ *
+ * Who writes one holds a lock on it (flock, which a killed process gives up, also one on another machine).
+ * Where the file system can, a file has no name until it is complete, so that nothing stays behind. */
+
+/* A new file in the folder of `target`. *name is its path (to be freed), or NULL where it has none so far.
+ * Before the first one in a folder, what killed processes have left there is removed. Returns 0 or an errno.
+ */
+int ds_temporary_open(const char *target, mode_t mode, int *fd, char **name);
+
+/* Gives a complete file its name, in place of what is there. Returns 0 or an errno. */
+int ds_temporary_rename(const char *target, int fd, char **name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stop.h - the flag that ends what this process is doing: raised by a signal or by the clock, looked at by
- * all that waits or loops. */
+/* stop.h - the flag that ends what this process is doing: raised by a signal or by the clock, and tested by
+ * every loop and every wait. */
 #ifndef DS_BASE_STOP_H
 #define DS_BASE_STOP_H
 
@@ -16,5 +16,9 @@ void ds_stop_raise_flag(atomic_int *flag, int why);
 
 /* The exit status of a command that ends with `rc`: a signal decides that of one that failed. */
 int ds_stop_status(int rc);
+
+/* The first SIGINT, SIGTERM or SIGHUP raises the flag, the second one ends the process at once (130, 143,
+ * 129). Also ignores SIGPIPE and SIGXFSZ, so that full disks and closed pipes are errors of write(). */
+void ds_signals_install(void);
 
 #endif

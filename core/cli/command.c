@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 
-#include "arithmetic/portable.h"
+#include "arithmetic/arithmetic.h"
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/program.h"

@@ -10,7 +10,6 @@
 #include "evaluate/trust.h"
 #include "plugin/search_path.h"
 #include "run/run.h"
-#include "run/signals.h"
 #include "store/run_folder.h"
 
 #include <stdio.h>

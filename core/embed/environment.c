@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/program.h"
-#include "base/sized.h"
+#include "base/plugin_memory.h"
 #include "base/text.h"
 #include "embed/embed.h"
 #include "evaluate/pool.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/sized.h"
+#include "base/plugin_memory.h"
 #include "protect/call_state.h"
 #include "embed/embed.h"
 #include "embed/recording.h"

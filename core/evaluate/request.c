@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "base/sized.h"
+#include "base/plugin_memory.h"
 
 static int wrong(char text[DS_REQUEST_TEXT], uint64_t i, const char *why)
 {

@@ -4,7 +4,7 @@
 
 #include "plugin/blas.h"
 
-#include "arithmetic/portable.h"
+#include "arithmetic/arithmetic.h"
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -5,7 +5,7 @@
 
 #include "plugin/channels.h"
 
-#include "base/sized.h"
+#include "base/plugin_memory.h"
 #include "base/text.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 
 #include "plugin/descriptor.h"
 
-#include "base/sized.h"
+#include "base/plugin_memory.h"
 #include "base/text.h"
 #include "config/params.h"
 

@@ -4,7 +4,7 @@
 
 #include "plugin/instance.h"
 
-#include "base/sized.h"
+#include "base/plugin_memory.h"
 #include "base/text.h"
 #include "plugin/descriptor.h"
 #include "protect/call_state.h"

@@ -5,13 +5,14 @@
 #ifndef DS_RUN_PROGRESS_H
 #define DS_RUN_PROGRESS_H
 
-#include <stdatomic.h>
-#include <stdint.h>
+#include "base/answer.h"
+#include "base/error.h"
 
 #include <diffsim/env.h>
 
-#include "base/answer.h"
-#include "base/error.h"
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum { DS_OUTCOMES = DS_EVAL_ERROR + 1 };
 
@@ -60,5 +61,40 @@ int ds_progress_open(const ds_statistics *statistics, const ds_progress_config *
 void ds_progress_live(ds_progress *p);
 
 void ds_progress_close(ds_progress *p);
+
+/* ---- pieces ---- */
+
+/* one line of text for a given width: what matters least is said shorter or left out, and no
+ * number is ever cut. */
+
+/* A part of a line, with the separator that it needs. */
+typedef struct ds_piece {
+    char text[160];
+    char brief[96]; /* said instead where `text` has no room; "" = nothing */
+    int weight;     /* the smallest is shortened first, and then left out */
+} ds_piece;
+
+/* Columns that a UTF-8 text takes, one for each letter. */
+size_t ds_text_columns(const char *text);
+
+/* Writes the pieces in their order, as many as fit into `width` columns and `room` bytes. */
+void ds_pieces_line(char *out, size_t room, size_t width, const ds_piece *piece, size_t count);
+
+/* ---- runs_table ---- */
+
+/* what several runs came to, as a table on stderr. */
+
+/* The runs of one optimizer on one environment. */
+typedef struct ds_runs_row {
+    const char *env, *opt;
+    double *loss;         /* best losses of the runs that ended well, +INFINITY = none; gets sorted */
+    size_t done, planned; /* `done` losses */
+    size_t failed;
+    double wall_s; /* of all of them */
+} ds_runs_row;
+
+/* Rows with equal environments stand together; within them they get sorted by their median. Then says how to
+ * see more of the folder. */
+void ds_runs_table(ds_runs_row *row, size_t rows, const char *folder);
 
 #endif

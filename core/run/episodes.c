@@ -4,18 +4,111 @@
  * On resume, the first ones are answered from the store as long as the optimizer takes the same actions. */
 #include "config.h"
 
+#include "base/plugin_memory.h"
+#include "base/text.h"
 #include "run/objective.h"
 
+#include <diffsim/ext/draft/steps_gradient.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sized.h"
-#include "base/text.h"
-#include "run/episodes_internal.h"
+/* An episode: begun, and not yet recorded, or kept. */
+typedef struct episode {
+    struct episode *next; /* in the order of their numbers */
+    uint64_t id, lane, key;
+    uint64_t t; /* steps taken */
+    int over;   /* waits to be recorded */
+    int stored; /* answered from the store, which holds `steps` steps */
+    uint64_t steps;
+    uint32_t ended;   /* DS_STEPS_*: of the last step, or of the end of a stored one */
+    ds_answer answer; /* of the episode */
+    double *x, *obs, *reward;
+    uint64_t group;
+    char tag[DS_MAX_TAG + 1];
+    /* Derivatives. */
+    int recorded;       /* and there for them alone */
+    uint64_t present;   /* stored: steps to which a worker was brought; 0 = none */
+    uint64_t back;      /* step that the sweep has gone back over last; UINT64_MAX = there is none */
+    uint32_t back_fail; /* DS_EVAL_* of a sweep that gives no more */
+    double *bars;       /* of the sweep: for each step the adjoints of reward and observation */
+} episode;
+
+typedef struct ds_run_episodes {
+    ds_objective_steps table;
+    ds_objective_steps_gradient gradients;
+    ds_steps_info info;
+    uint64_t lanes;
+    episode *first, *last;
+    episode **lane; /* `lanes` of them, as of all that follow */
+    /* Of one call. */
+    unsigned char *named; /* lanes; zeros between calls */
+    ds_lane_step *step;
+    uint64_t *row;
+    int warned;
+    /* Of an optimizer that has asked for derivatives: the last episode of each lane. */
+    int keeps;
+    episode **kept;
+    ds_lane_back *back; /* of one call */
+    double *seen;       /* n_obs values: the observation of an episode that is made again */
+} ds_run_episodes;
+
+static ds_status refuse(const ds_client *c, const char *function, const char *text)
+{
+    char name[40];
+    snprintf(name, sizeof(name), "%s() of episodes", function);
+    return ds_journal_refuse(c->journal, name, text);
+}
+
+static void discard(episode *ep)
+{
+    if (ep != NULL) {
+        free(ep->x);
+        free(ep->bars);
+        free(ep);
+    }
+}
+
+/* An episode begins in its lane, in place of the one that was kept. */
+static void keep(ds_run_episodes *s, episode *ep)
+{
+    episode *before = s->kept[ep->lane];
+    if (s->keeps) {
+        s->kept[ep->lane] = ep;
+    }
+    if (before != NULL && before->recorded) {
+        discard(before);
+    }
+}
+
+/* Recorded episodes go, the others wait for that. */
+static void forget(ds_run_episodes *s)
+{
+    for (size_t i = 0; i < s->lanes; i++) {
+        if (s->kept[i] != NULL && s->kept[i]->recorded) {
+            discard(s->kept[i]);
+        }
+        s->kept[i] = NULL;
+    }
+}
 
 /* ---- the contract ---- */
+
+/* Are `count` lanes in range, and different ones? */
+static ds_status check_lanes(const ds_client *c, const char *function, const uint64_t *lane,
+                                  uint64_t count)
+{
+    ds_run_episodes *s = c->episodes;
+    uint64_t good = 0;
+    while (good < count && lane[good] < s->lanes && !s->named[lane[good]]) {
+        s->named[lane[good++]] = 1;
+    }
+    for (uint64_t k = 0; k < good; k++) {
+        s->named[lane[k]] = 0;
+    }
+    return good == count ? DS_OK : refuse(c, function, "a lane is out of range, or named twice");
+}
 
 /* The structs of a call, in our own size. */
 typedef struct call {
@@ -36,7 +129,7 @@ static ds_status check_held(const ds_client *c, const char *function, const call
 {
     for (uint64_t k = 0; k < r->rows.count; k++) {
         if ((c->episodes->lane[r->rows.lane[k]] != NULL) != held) {
-            return ds_episodes_refuse(c, function,
+            return refuse(c, function,
                                       held ? "a lane holds no episode" : "a lane holds an open episode");
         }
     }
@@ -53,15 +146,15 @@ static ds_status read_rows(ds_client *c, const char *function, const passed *p, 
         DS_SIZED_READ(&r->results, p->results, DS_STEP_RESULTS_SIZE_1_0, "", "the results", &why) != 0 ||
         (p->label != NULL &&
          DS_SIZED_READ(&r->label, p->label, DS_LABEL_SIZE_1_0, "", "the label", &why) != 0)) {
-        return ds_episodes_refuse(c, function, why.text);
+        return refuse(c, function, why.text);
     }
     const ds_step_results *out = &r->results;
     if (r->rows.count < 1 || r->rows.count > c->episodes->lanes || r->rows.lane == NULL || out->obs == NULL ||
         (stepping &&
          (r->rows.action == NULL || out->reward == NULL || out->ended == NULL || out->loss == NULL))) {
-        return ds_episodes_refuse(c, function, "no rows, more rows than lanes, or a buffer is NULL");
+        return refuse(c, function, "no rows, more rows than lanes, or a buffer is NULL");
     }
-    ds_status st = ds_episodes_check_lanes(c, function, r->rows.lane, r->rows.count);
+    ds_status st = check_lanes(c, function, r->rows.lane, r->rows.count);
     return st == DS_OK ? check_held(c, function, r, stepping) : st;
 }
 
@@ -80,7 +173,7 @@ static ds_status check_actions(ds_client *c, const ds_step_rows *r)
                          "row %llu, number %llu of the action is %s, outside of its bounds %s..%s",
                          (unsigned long long)k, (unsigned long long)i, DS_TEXT_OF(a), DS_TEXT_OF(lower),
                          DS_TEXT_OF(upper));
-                return ds_episodes_refuse(c, "step", text);
+                return refuse(c, "step", text);
             }
         }
     }
@@ -113,7 +206,7 @@ static episode *append(ds_client *c, uint64_t lane, const ds_label *label)
         s->first = ep;
     }
     s->last = s->lane[lane] = ep;
-    ds_episodes_keep(s, ep);
+    keep(s, ep);
     c->open++;
     return ep;
 }
@@ -199,7 +292,7 @@ static int flush(ds_client *c)
         ds_journal_append(c->journal, &row, 0, ep->x, ep->stored);
         ep->recorded = 1;
         if (s->kept[ep->lane] != ep) {
-            ds_episode_discard(ep);
+            discard(ep);
         }
     }
     return c->journal->end != DS_END_NONE;
@@ -408,6 +501,266 @@ static ds_status step(const ds_objective *objective, const ds_step_rows *rows, c
     return ds_client_guard(objective, step_rows, &p);
 }
 
+/* ---- derivatives ----
+ *
+ * The last episode of each lane is kept with the adjoints of its sweep (diffsim/ext/draft/steps_gradient.h).
+ * Where no worker holds it, because it comes from the record or its worker has died, its steps and its sweep
+ * are repeated. */
+
+enum { TRIES = 3 }; /* of a sweep whose worker dies each time */
+
+static ds_status check_row(const ds_client *c, const ds_back_rows *r, uint64_t k)
+{
+    const ds_run_episodes *s = c->episodes;
+    const uint64_t n_obs = s->info.n_obs, at = r->step[k];
+    const episode *ep = s->kept[r->lane[k]];
+    char text[200];
+    if (ep == NULL) {
+        return refuse(c, "back", "a lane has held no episode since the extension was asked for");
+    }
+    if (ep->t == 0 || (at != ep->t - 1 && (ep->back == UINT64_MAX || at + 1 != ep->back))) {
+        snprintf(
+            text, sizeof(text),
+            "row %llu: step %llu is neither the last one taken, of %llu, nor the one before that of the back_call "
+            "before",
+            (unsigned long long)k, (unsigned long long)at, (unsigned long long)ep->t);
+        return refuse(c, "back", text);
+    }
+    return isfinite(r->reward_bar[k]) && ds_all_finite(r->obs_bar + k * n_obs, n_obs)
+               ? DS_OK
+               : refuse(c, "back", "an adjoint is not finite");
+}
+
+/* The structs of a back_call, in our own size. */
+typedef struct back_call {
+    ds_back_rows rows;
+    ds_back_results results;
+} back_call;
+
+/* What the optimizer has back_passed. */
+typedef struct back_passed {
+    const ds_back_rows *rows;
+    const ds_back_results *results;
+    uint64_t *done;
+} back_passed;
+
+static ds_status read_back_rows(const ds_client *c, const back_passed *p, back_call *into)
+{
+    ds_error why = {0, "rows, results or done is NULL"};
+    const ds_back_rows *r = &into->rows;
+    if (p->rows == NULL || p->results == NULL || p->done == NULL ||
+        DS_SIZED_READ(&into->rows, p->rows, DS_BACK_ROWS_SIZE_1_0, "", "the rows", &why) != 0 ||
+        DS_SIZED_READ(&into->results, p->results, DS_BACK_RESULTS_SIZE_1_0, "", "the results", &why) != 0) {
+        return refuse(c, "back", why.text);
+    }
+    if (r->count < 1 || r->count > c->episodes->lanes || r->lane == NULL || r->step == NULL ||
+        r->reward_bar == NULL || r->obs_bar == NULL || into->results.action_bar == NULL ||
+        into->results.outcome == NULL) {
+        return refuse(c, "back", "no rows, more rows than lanes, or a buffer is NULL");
+    }
+    ds_status st = check_lanes(c, "back", r->lane, r->count);
+    for (uint64_t k = 0; st == DS_OK && k < r->count; k++) {
+        st = check_row(c, r, k);
+    }
+    return st;
+}
+
+/* ---- where a worker does not have it in hand ---- */
+
+static int is_near(double now, double then)
+{
+    return now == then || fabs(now - then) <= 1e-9 * fmax(fabs(now), fabs(then));
+}
+
+/* Is what a recorded episode gives now what it gave then? */
+static int compare(const ds_client *c, const episode *ep, const double *obs, const ds_lane_step *out)
+{
+    const ds_run_episodes *s = c->episodes;
+    const double *then = ep->obs + ep->t * s->info.n_obs;
+    int same = out->answer.outcome == DS_EVAL_OK && is_near(out->reward, ep->reward[ep->t - 1]) &&
+               (!ep->over || is_near(out->answer.loss, ep->answer.loss));
+    for (uint64_t i = 0; same && i < s->info.n_obs; i++) {
+        same = is_near(obs[i], then[i]);
+    }
+    if (ds_journal_worker_lost(&out->answer)) {
+        return ds_journal_not_repeated(ds_store_path(c->journal->store), ep->id, &out->answer,
+                                       &c->journal->error);
+    }
+    return same ? 0
+                : ds_fail(
+                      &c->journal->error, DS_EXIT_PLUGIN,
+                      "%s: evaluation %llu, step %llu: the environment now answers the recorded actions in "
+                      "another way (%s): it is not the version that made this run, or not deterministic; "
+                      "nothing was changed",
+                      ds_store_path(c->journal->store), (unsigned long long)ep->id, (unsigned long long)ep->t,
+                      out->answer.outcome == DS_EVAL_OK ? "reward, loss or observation"
+                                                        : ds_outcome_name(out->answer.outcome));
+}
+
+/* Brings an episode to its step in a worker. */
+static int bring(ds_client *c, episode *ep)
+{
+    ds_run_episodes *s = c->episodes;
+    ds_lane_step step;
+    int rc = 0, tries = 0;
+    do { /* a worker that died is tried once more: that may have been for want of memory */
+        step = (ds_lane_step){.lane = ep->lane, .key = ep->key, .x = ep->x, .obs = s->seen};
+        rc = ds_pool_step(c->journal->pool, 1, &step, &c->journal->error);
+        step.step = ep->t;
+        rc = rc != 0 ? rc : ds_pool_step(c->journal->pool, 1, &step, &c->journal->error);
+    } while (rc == 0 && ep->stored && ds_journal_worker_lost(&step.answer) && ++tries < 2);
+    rc = rc == 0 && ep->stored ? compare(c, ep, s->seen, &step) : rc;
+    ep->present = ep->t;
+    return rc;
+}
+
+static ds_lane_back ask_of(const ds_run_episodes *s, const episode *ep, uint64_t step, double *action_bar)
+{
+    const double *bars = ep->bars + step * (1 + s->info.n_obs);
+    return (ds_lane_back){.lane = ep->lane,
+                          .key = ep->key,
+                          .taken = ep->t,
+                          .step = step,
+                          .reward_bar = bars[0],
+                          .obs_bar = bars + 1,
+                          .action_bar = action_bar};
+}
+
+/* Makes a sweep again from its beginning to where it is. */
+static int sweep_again(ds_client *c, episode *ep, ds_lane_back *b)
+{
+    ds_run_episodes *s = c->episodes;
+    const uint64_t at = b->step;
+    double *action_bar = b->action_bar;
+    int rc = 0;
+    for (int i = 0; rc == 0 && b->lost && i < TRIES; i++) {
+        rc = bring(c, ep);
+        for (uint64_t t = ep->t; rc == 0 && t-- > at;) {
+            *b = ask_of(s, ep, t, action_bar);
+            rc = ds_pool_back(c->journal->pool, 1, b, &c->journal->error);
+            if (b->lost || b->answer.outcome != DS_EVAL_OK) {
+                break;
+            }
+        }
+    }
+    if (rc == 0 && b->lost) {
+        ds_answer_fail(&b->answer, DS_EVAL_CRASHED, "the process of this lane died several times");
+    }
+    return rc;
+}
+
+/* ---- a step backwards ---- */
+
+/* The row has no derivatives. */
+static void fail_row(const ds_run_episodes *s, const ds_back_results *r, uint64_t k, uint32_t outcome)
+{
+    r->outcome[k] = outcome;
+    memset(r->action_bar + k * s->info.n_act, 0, s->info.n_act * sizeof(double));
+}
+
+/* Goes back in the rows row[0 .. count - 1], whose asks are in s->back. */
+static int ask_workers(ds_client *c, const back_call *r, const uint64_t *row, uint64_t count)
+{
+    ds_run_episodes *s = c->episodes;
+    int rc = 0;
+    ds_module_end(c->optimizer);
+    for (uint64_t i = 0; rc == 0 && i < count; i++) {
+        episode *ep = s->kept[r->rows.lane[row[i]]];
+        if (ep->stored && ep->present != ep->t) {
+            rc = bring(c, ep);
+        }
+    }
+    rc = rc == 0 && count > 0 ? ds_pool_back(c->journal->pool, count, s->back, &c->journal->error) : rc;
+    for (uint64_t i = 0; rc == 0 && i < count; i++) {
+        episode *ep = s->kept[r->rows.lane[row[i]]];
+        if (r->results.cost_steps != NULL) {
+            r->results.cost_steps[row[i]] = s->back[i].answer.cost_steps;
+        }
+        rc = s->back[i].lost ? sweep_again(c, ep, &s->back[i]) : 0;
+        ep->back_fail = s->back[i].answer.outcome;
+        if (rc == 0 && ep->back_fail != DS_EVAL_OK) {
+            fail_row(s, &r->results, row[i], ep->back_fail);
+        }
+    }
+    ds_module_begin(c->optimizer);
+    return rc;
+}
+
+static int go_back(ds_client *c, const back_call *of)
+{
+    ds_run_episodes *s = c->episodes;
+    const ds_back_rows *r = &of->rows;
+    const uint64_t n_obs = s->info.n_obs, m = s->info.n_act;
+    uint64_t count = 0;
+    for (uint64_t k = 0; k < r->count; k++) {
+        episode *ep = s->kept[r->lane[k]];
+        const uint64_t at = r->step[k];
+        ep->back_fail = at == ep->t - 1 ? DS_EVAL_OK : ep->back_fail;
+        ep->back = at;
+        of->results.outcome[k] = DS_EVAL_OK;
+        if (of->results.cost_steps != NULL) {
+            of->results.cost_steps[k] = 0;
+        }
+        if (ep->bars == NULL && (ep->bars = malloc(s->info.horizon * (1 + n_obs) * sizeof(double))) == NULL) {
+            return ds_no_memory(&c->journal->error);
+        }
+        ep->bars[at * (1 + n_obs)] = r->reward_bar[k];
+        memcpy(ep->bars + at * (1 + n_obs) + 1, r->obs_bar + k * n_obs, n_obs * sizeof(double));
+        if (ep->over && ep->answer.outcome != DS_EVAL_OK) {
+            ep->back_fail = ep->answer.outcome;
+        }
+        if (ep->back_fail != DS_EVAL_OK) {
+            fail_row(s, &of->results, k, ep->back_fail);
+            continue;
+        }
+        s->back[count] = ask_of(s, ep, at, of->results.action_bar + k * m);
+        s->row[count++] = k;
+    }
+    return ask_workers(c, of, s->row, count);
+}
+
+static ds_status back_rows(ds_client *c, void *argument)
+{
+    const back_passed *p = argument;
+    back_call own;
+    if (p->done != NULL) {
+        *p->done = 0;
+    }
+    if (ds_client_over(c)) {
+        return DS_STOPPED;
+    }
+    ds_status st = read_back_rows(c, p, &own);
+    if (st != DS_OK) {
+        return st;
+    }
+    int rc = go_back(c, &own);
+    if (rc != 0) {
+        return ds_journal_stop(c->journal, rc);
+    }
+    *p->done = own.rows.count;
+    return DS_OK;
+}
+
+static ds_status back(const ds_objective *objective, const ds_back_rows *rows, const ds_back_results *results,
+                      uint64_t *done)
+{
+    back_passed p = {rows, results, done};
+    return ds_client_guard(objective, back_rows, &p);
+}
+
+static const ds_objective_steps_gradient *gradients_of(ds_client *c)
+{
+    ds_run_episodes *s = c->episodes;
+    s->back = s->back != NULL ? s->back : calloc(s->lanes, sizeof(*s->back));
+    s->seen = s->seen != NULL ? s->seen : calloc(s->info.n_obs, sizeof(double));
+    if (s->back == NULL || s->seen == NULL) {
+        return NULL;
+    }
+    s->keeps = 1;
+    s->gradients = (ds_objective_steps_gradient){.struct_size = sizeof(s->gradients), .back = back};
+    return &s->gradients;
+}
+
 /* ---- the extension ---- */
 
 static ds_run_episodes *open_episodes(ds_client *c)
@@ -438,7 +791,7 @@ static const void *episodes_of(ds_client *c, int gradients)
         (c->episodes == NULL && open_episodes(c) == NULL)) {
         return NULL;
     }
-    return gradients ? (const void *)ds_episodes_gradients(c) : (const void *)&c->episodes->table;
+    return gradients ? (const void *)gradients_of(c) : (const void *)&c->episodes->table;
 }
 
 void ds_episodes_offer(ds_client *c)
@@ -460,11 +813,11 @@ void ds_episodes_close(ds_client *c)
     ds_run_episodes *s = c->episodes;
     if (s != NULL) {
         if (s->kept != NULL) {
-            ds_episodes_forget(s);
+            forget(s);
         }
         for (episode *ep = s->first, *next; ep != NULL; ep = next) {
             next = ep->next;
-            ds_episode_discard(ep);
+            discard(ep);
         }
         free(s->lane);
         free(s->kept);

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "base/text.h"
-#include "run/signals.h"
+#include "protect/crash.h"
 
 enum {
     MIN_FOR_SHARE = 50,      /* evaluations before the share of failures counts */
@@ -491,7 +491,7 @@ int ds_journal_live(ds_journal *j)
         ds_progress_live(j->progress);
     }
     if (rc == 0 && j->crash_text != NULL) {
-        ds_crash_watch_run(j->crash_text, j->recorder);
+        ds_recorder_watch_crash(j->crash_text, j->recorder);
     }
     return rc;
 }

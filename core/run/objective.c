@@ -5,8 +5,11 @@
 
 #include "run/objective.h"
 
+#include "base/file.h"
+
 #include <diffsim/ext/draft/steps_gradient.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,6 +188,27 @@ static ds_status evaluate(const ds_objective *objective, const ds_rows *rows, co
 
 /* ---- files ---- */
 
+static ds_kept_file *find_file(ds_client *c, const char *name)
+{
+    uint32_t i = 0;
+    while (i < c->files && strcmp(c->file[i].name, name) != 0) {
+        i++;
+    }
+    return i < DS_MAX_FILES ? &c->file[i] : NULL;
+}
+
+static int write_file(const ds_client *c, ds_kept_file *file, ds_error *e)
+{
+    char *path = ds_folder_path(c->journal->folder, file->name);
+    int rc = path == NULL ? ds_no_memory(e) : ds_file_write_atomic(path, file->data, file->bytes, e);
+    free(path);
+    if (rc == 0) {
+        free(file->data);
+        file->data = NULL;
+    }
+    return rc;
+}
+
 /* A call of save(). */
 typedef struct file_call {
     const char *name;
@@ -192,11 +216,42 @@ typedef struct file_call {
     uint64_t bytes;
 } file_call;
 
+/* Keeps a copy of a file, and writes it where the run records. A resumed run that still replays its record would
+ * replace a newer file: there the file waits, as one does that could not be written. */
+static ds_status keep_file(ds_client *c, const file_call *call, char text[DS_FILES_TEXT])
+{
+    ds_error later; /* a failure is tried again at the end, and reported there */
+    ds_status st = ds_file_allowed(call->name, call->data, call->bytes, text);
+    ds_kept_file *file = st == DS_OK ? find_file(c, call->name) : NULL;
+    if (st == DS_OK && file == NULL) {
+        snprintf(text, DS_FILES_TEXT, "'%s' is one more than the %u files that a run may have", call->name,
+                 DS_MAX_FILES);
+        st = DS_E_ARG;
+    }
+    void *copy = st == DS_OK ? malloc(call->bytes > 0 ? call->bytes : 1) : NULL;
+    if (copy == NULL) {
+        return st == DS_OK ? DS_E_NOMEM : st;
+    }
+    if (call->bytes > 0) {
+        memcpy(copy, call->data, call->bytes);
+    }
+    if (file == &c->file[c->files]) {
+        snprintf(file->name, sizeof(file->name), "%s", call->name);
+        c->files++;
+    }
+    free(file->data);
+    file->data = copy;
+    file->bytes = call->bytes;
+    if (c->journal->recorder != NULL) {
+        (void)write_file(c, file, &later);
+    }
+    return DS_OK;
+}
+
 static ds_status save_file(ds_client *c, void *argument)
 {
-    const file_call *f = argument;
     char text[DS_FILES_TEXT];
-    ds_status st = ds_files_save(&c->files, f->name, f->data, f->bytes, text);
+    ds_status st = keep_file(c, argument, text);
     if (st == DS_E_ARG) {
         ds_journal_refuse(c->journal, "save()", text);
     }
@@ -211,10 +266,47 @@ static ds_status save(const ds_objective *objective, const char *name, const voi
 
 static const ds_objective_files *files_of(ds_client *c)
 {
-    if (c->files.table.save == NULL && ds_files_open(&c->files, c->journal) == 0) {
-        c->files.table.save = save;
+    const ds_run_spec *spec = c->journal->spec;
+    size_t size = 0;
+    if (c->files_table.save != NULL) {
+        return &c->files_table;
     }
-    return c->files.table.save != NULL ? &c->files.table : NULL;
+    FILE *text = open_memstream(&c->settings, &size);
+    if (text != NULL && spec->section[DS_SECTION_ENV] != NULL) {
+        ds_params_write_ini(spec->section[DS_SECTION_ENV], text);
+    }
+    if (text == NULL || fclose(text) != 0) {
+        return NULL;
+    }
+    c->files_table = (ds_objective_files){.struct_size = sizeof(c->files_table),
+                                          .env = spec->env.id,
+                                          .env_version = spec->env.version,
+                                          .env_settings = c->settings,
+                                          .save = save};
+    return &c->files_table;
+}
+
+int ds_client_write_files(ds_client *c, ds_error *e)
+{
+    int first = 0;
+    for (uint32_t i = 0; i < c->files; i++) {
+        ds_error one = {0, ""};
+        int rc = c->file[i].data != NULL ? write_file(c, &c->file[i], &one) : 0;
+        if (rc != 0 && first == 0) {
+            first = rc;
+            *e = one;
+        }
+    }
+    return first;
+}
+
+json_t *ds_client_file_names(const ds_client *c)
+{
+    json_t *list = c->files > 0 ? json_array() : NULL;
+    for (uint32_t i = 0; i < c->files; i++) {
+        json_array_append_new(list, json_string(c->file[i].name));
+    }
+    return list;
 }
 
 /* ---- progress ---- */
@@ -327,5 +419,8 @@ void ds_client_close(ds_client *c)
     ds_free_variables_close(&c->free_variables);
     free(c->variable);
     free(c->variable_list);
-    ds_files_close(&c->files);
+    for (uint32_t i = 0; i < c->files; i++) {
+        free(c->file[i].data);
+    }
+    free(c->settings);
 }

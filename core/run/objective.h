@@ -4,15 +4,25 @@
 #ifndef DS_RUN_OBJECTIVE_H
 #define DS_RUN_OBJECTIVE_H
 
+#include "protect/call_state.h"
+#include "run/free_variables.h"
+#include "run/journal.h"
+#include "store/optimizer_output.h"
+
+#include <diffsim/ext/draft/files.h>
 #include <diffsim/ext/steps.h>
 #include <diffsim/ext/variables.h>
 #include <diffsim/optimizer.h>
+
+#include <jansson.h>
 #include <pthread.h>
 
-#include "protect/call_state.h"
-#include "run/files.h"
-#include "run/free_variables.h"
-#include "run/journal.h"
+/* A file that the optimizer saved: its bytes are here until they are on the disk. */
+typedef struct ds_kept_file {
+    char name[DS_MAX_FILE_NAME + 1];
+    void *data; /* NULL = written */
+    uint64_t bytes;
+} ds_kept_file;
 
 typedef struct ds_client {
     ds_journal *journal;
@@ -28,7 +38,10 @@ typedef struct ds_client {
     const void *(*offer)(struct ds_client *c, int gradients);
     struct ds_run_episodes *episodes;
     uint64_t open;
-    ds_files files; /* its table is empty until the optimizer asks for it */
+    ds_objective_files files_table; /* empty until the optimizer asks for it */
+    char *settings;                 /* text of the table */
+    ds_kept_file file[DS_MAX_FILES];
+    uint32_t files;
     ds_objective_progress progress;
     /* Calls come from the thread of run(), one at a time; others are refused and noted. */
     pthread_t thread;
@@ -63,5 +76,13 @@ void ds_episodes_close(ds_client *c);
 
 /* Open episodes that are being repeated from the record. */
 uint64_t ds_episodes_repeated(const ds_client *c);
+
+/* ---- files of the optimizer (diffsim/ext/draft/files.h) ---- */
+
+/* Writes the files that wait: 0, or the status of the first one that could not be written. */
+int ds_client_write_files(ds_client *c, ds_error *e);
+
+/* Their names, for summary.json: a new list, NULL where there are none. */
+json_t *ds_client_file_names(const ds_client *c);
 
 #endif

@@ -14,12 +14,12 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/stop.h"
-#include "protect/call_state.h"
 #include "plugin/instance.h"
+#include "protect/call_state.h"
+#include "protect/crash.h"
 #include "run/isolated.h"
 #include "run/objective.h"
 #include "run/recommend.h"
-#include "run/signals.h"
 
 typedef struct ds_run {
     ds_session session;
@@ -70,7 +70,7 @@ static void watch_crashes(ds_run *run)
         snprintf(text, room, "%s%s%s, which runs in this process, before the first evaluation", opt, both,
                  env);
     }
-    ds_crash_watch_run(text, NULL);
+    ds_recorder_watch_crash(text, NULL);
 }
 
 static int open_plugins(ds_run *run, ds_error *e)
@@ -242,7 +242,7 @@ static void end_search(ds_run *run)
     run->isolated = NULL;
     if (!is_part(&run->session) && is_foreign_here(run)) {
         /* Threads of it may be left. */
-        ds_crash_watch_run(run->session.journal.crash_text, run->session.journal.recorder);
+        ds_recorder_watch_crash(run->session.journal.crash_text, run->session.journal.recorder);
     } else if (!is_part(&run->session)) {
         ds_crash_unwatch();
     }
@@ -344,7 +344,7 @@ static int search(ds_run *run, ds_error *e)
         return rc;
     }
     if (j->crash_text != NULL) {
-        ds_crash_watch_run(j->crash_text, j->recorder);
+        ds_recorder_watch_crash(j->crash_text, j->recorder);
     }
     ds_journal_tell(j, DS_RUN_BEGINS);
     ds_client_begin(&run->client);
@@ -513,10 +513,10 @@ static void finish(ds_run *run, json_t **summary)
     keep |= displaced;
     const int full = j->error.status == DS_EXIT_IO && ds_store_is_full(j->store);
     if (!keep) {
-        note_failure(j, full, ds_files_write(&run->client.files, &e), &e);
+        note_failure(j, full, ds_client_write_files(&run->client, &e), &e);
     }
     if (!is_part(s) && is_foreign_here(run)) {
-        ds_crash_watch_run(j->crash_text, NULL);
+        ds_recorder_watch_crash(j->crash_text, NULL);
     }
     say_end(s, left);
     if (!keep && j->end != DS_END_ERROR && may_recommend(s)) {
@@ -528,7 +528,7 @@ static void finish(ds_run *run, json_t **summary)
     if (keep && !displaced && first_error == 0) {
         old_summary(s, summary);
     } else if (!keep) {
-        json_t *o = ds_session_summary(s, run->plan), *files = ds_files_names(&run->client.files);
+        json_t *o = ds_session_summary(s, run->plan), *files = ds_client_file_names(&run->client);
         json_t *recommended = ds_recommended(j->store);
         if (recommended != NULL) {
             json_object_set_new(o, "recommended", recommended);

@@ -14,9 +14,8 @@
 
 #include "base/log.h"
 #include "base/stop.h"
-#include "progress/runs_table.h"
+#include "progress/progress.h"
 #include "store/run_folder.h"
-#include "store/runlock.h"
 
 /* Settings of one run of the series. */
 static int settings_of(const ds_settings *all, uint64_t seed, ds_settings *one, ds_error *e)

@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 #include "run/journal.h"
-#include "store/runlock.h"
+#include "store/run_folder.h"
 
 typedef struct ds_session {
     char *folder;

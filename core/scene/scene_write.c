@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sized.h"
+#include "base/plugin_memory.h"
 
 /* A block on its way. */
 typedef struct writer {

@@ -4,7 +4,7 @@
 
 #include "store/optimizer_output.h"
 
-#include "base/sized.h"
+#include "base/plugin_memory.h"
 #include "base/variables.h"
 
 #include <stdio.h>

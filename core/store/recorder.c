@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "protect/call_state.h"
+#include "protect/crash.h"
 
 enum {
     QUEUE_BYTES = 8 << 20, /* memory of the queue, unless single rows are larger */
@@ -22,6 +23,8 @@ enum {
     GROUP_ROWS_MAX = 1000,   /* what is lost where a group does not fit onto the disk */
     GATHER_NS = 25 * 1000000 /* how long a group gathers: commits are well under 50 ms apart */
 };
+
+static const double DRAIN_SECONDS = 3.0; /* of a crash handler */
 
 struct ds_recorder {
     ds_store *store;
@@ -252,17 +255,28 @@ int ds_recorder_drain(ds_recorder *r, ds_error *e)
     return report(r, e);
 }
 
-int ds_recorder_drain_in_handler(ds_recorder *r, double seconds)
+/* Runs in a signal handler, hence async-signal-safe: the writer continues in its own thread. 1 = everything is
+ * committed. */
+static int drain_in_handler(void *recorder)
 {
+    ds_recorder *r = recorder;
     struct timespec nap = {0, 1000000};
+    if (r == NULL) {
+        return 1;
+    }
     wake_now(r);
     for (double waited = 0.0; atomic_load(&r->written) != atomic_load(&r->pushed); waited += 1e-3) {
-        if (waited > seconds) {
+        if (waited > DRAIN_SECONDS) {
             return 0;
         }
         nanosleep(&nap, NULL);
     }
     return !atomic_load(&r->failed);
+}
+
+void ds_recorder_watch_crash(const char *text, ds_recorder *recorder)
+{
+    ds_crash_watch(text, drain_in_handler, recorder);
 }
 
 int ds_recorder_close(ds_recorder *r, ds_error *e)

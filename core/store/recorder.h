@@ -20,8 +20,8 @@ int ds_recorder_append(ds_recorder *r, const ds_row *row, int urgent, ds_error *
 /* Waits until everything handed over is committed. */
 int ds_recorder_drain(ds_recorder *r, ds_error *e);
 
-/* The same from a signal handler: gives up after `seconds`. 1 = everything is committed. */
-int ds_recorder_drain_in_handler(ds_recorder *r, double seconds);
+/* ds_crash_watch() whose handler first commits what `recorder` (NULL is fine) holds. */
+void ds_recorder_watch_crash(const char *text, ds_recorder *recorder);
 
 /* Drains, ends the thread and frees it (NULL is fine). The store stays open. */
 int ds_recorder_close(ds_recorder *r, ds_error *e);

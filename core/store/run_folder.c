@@ -4,20 +4,24 @@
 
 #include "store/run_folder.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "arithmetic/arithmetic.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "config/inifile.h"
 #include "store/store_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
 
 /* Tests, and makes where `make`, the folders of a path: those within the first `trusted` bytes may be
  * links. */
@@ -352,4 +356,194 @@ int ds_folder_write_failure(const char *folder, const ds_run_spec *r, uint64_t i
     fprintf(f, "\n\n[env]\n");
     ds_params_write_ini(r->section[DS_SECTION_ENV], f);
     return finish_text(f, &d, folder, e);
+}
+
+/* ---- vacant ---- */
+
+/* may a folder become that of a new run? Whoever reads folders takes one with a run.sqlite for a
+ * run and what lies in it for a part of that. */
+
+/* Ends `name` with one of these? */
+static int ends_with(const char *name, const char *const *endings)
+{
+    size_t n = strlen(name);
+    for (; *endings != NULL; endings++) {
+        size_t k = strlen(*endings);
+        if (n > k && strcmp(name + n - k, *endings) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* What a start that was killed has left, and what is at home beside any run: settings, points, logs, hidden
+ * files. */
+static int is_harmless(const char *name)
+{
+    static const char *const beside[] = {".ini", ".log", ".out", ".err", ".txt", ".npy", NULL};
+    return name[0] == '.' || strcmp(name, "run.lock") == 0 || strcmp(name, "lost+found") == 0 ||
+           strncmp(name, "run.sqlite.", 11) == 0 || strncmp(name, "landscape.sqlite.", 17) == 0 ||
+           (ends_with(name, beside) && strcmp(name, "bench.ini") != 0);
+}
+
+/* What only dshost writes. */
+static int is_result(const char *name)
+{
+    static const char *const names[] = {"bench.ini", "bench.json", "run.sqlite", "landscape.sqlite",
+                                        "summary.json"};
+    for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
+        if (strcmp(name, names[k]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* A folder in it with an experiment, runs or a landscape. */
+static int holds_results(const char *folder, const char *name, int depth)
+{
+    struct stat st;
+    char *path = ds_folder_path(folder, name);
+    DIR *d = path != NULL && lstat(path, &st) == 0 && S_ISDIR(st.st_mode) ? opendir(path) : NULL;
+    int has = 0;
+    for (struct dirent *item; d != NULL && !has && (item = readdir(d)) != NULL;) {
+        has = is_result(item->d_name) ||
+              (depth > 0 && item->d_name[0] != '.' && holds_results(path, item->d_name, depth - 1));
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    free(path);
+    return has;
+}
+
+int ds_folder_vacant(const char *folder, int results_only, ds_error *e)
+{
+    enum { DEPTH = 4 }; /* OUT/ENV/OPT/seed-K */
+    DIR *d = opendir(folder);
+    if (d == NULL) {
+        return errno == ENOENT ? 0 : ds_fail(e, DS_EXIT_IO, "%s: %s", folder, strerror(errno));
+    }
+    int rc = 0;
+    for (struct dirent *item; rc == 0 && (item = readdir(d)) != NULL;) {
+        const char *name = item->d_name;
+        const int result = is_result(name) || (name[0] != '.' && holds_results(folder, name, DEPTH));
+        if (result || (!results_only && !is_harmless(name))) {
+            rc = ds_fail(
+                e, DS_EXIT_IO,
+                "%s holds other %s already (%.100s): a run needs a folder of its own; choose another --out",
+                folder, result ? "results" : "files", name);
+        }
+    }
+    closedir(d);
+    return rc;
+}
+
+int ds_folder_begun(const char *folder, const char *kind)
+{
+    char ini[48], store[48];
+    snprintf(ini, sizeof(ini), "%s.ini", kind);
+    snprintf(store, sizeof(store), "%s.sqlite", kind);
+    return ds_folder_has(folder, ini) && !ds_folder_has(folder, store) &&
+           ds_folder_vacant(folder, 0, NULL) == 0;
+}
+
+/* ---- runlock ---- */
+
+/* flock() on a file that names the process which holds it. */
+
+enum { WAIT_NS = 20000000, WAITS_MAX = 100 /* 2 s for a dead holder's children */ };
+
+struct ds_runlock {
+    int fd;
+    char *path;
+};
+
+/* Is the open file the one at the path? Not where the folder was moved, and another took its place. */
+static int is_at(int fd, const char *path)
+{
+    struct stat mine, there;
+    return fstat(fd, &mine) == 0 && lstat(path, &there) == 0 && mine.st_ino == there.st_ino &&
+           mine.st_dev == there.st_dev;
+}
+
+/* One attempt. 1 = the file was removed by its last holder in between: try again. */
+static int attempt(const char *path, int *out, long *holder, ds_error *e)
+{
+    int fd = ds_file_inside(path, O_RDWR | O_CREAT, 0666);
+    if (fd < 0) {
+        return ds_fail(e, DS_EXIT_IO, "%s: %s", path, ds_file_inside_error(errno));
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        int code = errno;
+        char pid[32] = "";
+        ssize_t got = pread(fd, pid, sizeof(pid) - 1, 0);
+        pid[got > 0 ? got : 0] = '\0';
+        pid[strspn(pid, "0123456789")] = '\0';
+        close(fd);
+        *holder = strtol(pid, NULL, 10);
+        if (code == EWOULDBLOCK) {
+            return ds_fail(e, DS_EXIT_LOCKED, "%s: process %s is working on this run; wait for it or stop it",
+                           path, pid[0] != '\0' ? pid : "(unknown)");
+        }
+        return ds_fail(e, DS_EXIT_IO, "%s: cannot be locked: %s; put the result folder on a local disk", path,
+                       strerror(code));
+    }
+    if (!is_at(fd, path)) {
+        close(fd);
+        return 1;
+    }
+    *out = fd;
+    return 0;
+}
+
+int ds_runlock_take(const char *folder, ds_runlock **out, ds_error *e)
+{
+    ds_runlock *lock = calloc(1, sizeof(*lock));
+    if (lock == NULL || (lock->path = ds_folder_path(folder, "run.lock")) == NULL) {
+        free(lock);
+        return ds_no_memory(e);
+    }
+    int rc, waits = 0;
+    long holder = 0;
+    do {
+        rc = attempt(lock->path, &lock->fd, &holder, e);
+        /* A killed process leaves its lock to a child that has not yet become a worker: wait for that. */
+        if (rc == DS_EXIT_LOCKED && holder > 0 && kill((pid_t)holder, 0) != 0 && errno == ESRCH &&
+            waits++ < WAITS_MAX) {
+            struct timespec nap = {0, WAIT_NS};
+            nanosleep(&nap, NULL);
+            rc = 1;
+        }
+    } while (rc == 1);
+    if (rc == 0) {
+        char pid[32];
+        int len = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
+        /* Where there is no room for the number, the lock holds without. */
+        if (ftruncate(lock->fd, 0) != 0 || (pwrite(lock->fd, pid, (size_t)len, 0) != len && errno != ENOSPC &&
+                                            errno != EDQUOT && errno != EFBIG)) {
+            rc = ds_fail(e, DS_EXIT_IO, "%s: cannot be written: %s", lock->path, strerror(errno));
+            unlink(lock->path);
+            close(lock->fd);
+        }
+    }
+    if (rc != 0) {
+        free(lock->path);
+        free(lock);
+        return rc;
+    }
+    *out = lock;
+    return 0;
+}
+
+void ds_runlock_drop(ds_runlock *lock)
+{
+    if (lock != NULL) {
+        if (is_at(lock->fd, lock->path)) {
+            unlink(lock->path); /* before the lock is given up: the next holder makes a new file */
+        }
+        close(lock->fd);
+        free(lock->path);
+        free(lock);
+    }
 }

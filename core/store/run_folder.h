@@ -4,6 +4,7 @@
 #ifndef DS_STORE_RUN_FOLDER_H
 #define DS_STORE_RUN_FOLDER_H
 
+#include "base/error.h"
 #include "config/run_options.h"
 #include "store/store.h"
 
@@ -73,5 +74,18 @@ int ds_folder_create_store(const char *folder, const ds_run_spec *r, uint64_t n,
  * debugger, where the environment allows that. */
 int ds_folder_write_failure(const char *folder, const ds_run_spec *r, uint64_t id, const double *x,
                             uint64_t n, uint64_t noise_key, const ds_answer *answer, ds_error *e);
+
+/* ---- runlock ---- */
+
+/* one process at a time works on a result folder: DIR/run.lock is locked while it does. */
+
+typedef struct ds_runlock ds_runlock;
+
+/* Takes the lock of a folder. DS_EXIT_LOCKED with the process id of the holder where another process has it.
+ */
+int ds_runlock_take(const char *folder, ds_runlock **out, ds_error *e);
+
+/* Removes the file and gives the lock back (NULL is fine). A killed process gives it back, too. */
+void ds_runlock_drop(ds_runlock *lock);
 
 #endif

@@ -16,7 +16,7 @@
  * column but `wall`, `at` and `sum` is the same for any number of jobs and threads and after any
  * interruption.
  *
- * Each row has a checksum in its column `sum` (store_sum.h), and eval.parts says which other tables have a
+ * Each row has a checksum in its column `sum` (store_internal.h), and eval.parts says which other tables have a
  * row of that id: whatever is read here is as it was written, or DS_EXIT_IO and a line that names the damaged
  * rows of all tables. A store of format 1, of a dshost before that, has no checksums: it is read, and goes
  * on, without.

@@ -4,7 +4,7 @@
 #ifndef DS_WORKER_CONTEXT_H
 #define DS_WORKER_CONTEXT_H
 
-#include "base/guard.h"
+#include "base/plugin_memory.h"
 #include "plugin/instance.h"
 #include "worker/handshake.h"
 #include "worker/ring.h"

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "progress/pieces.h"
+#include "progress/progress.h"
 #include "bench/bench_state.h"
 
 enum { CELLS_SHOWN = 3 };

@@ -20,10 +20,8 @@
 #include "bench/bench_work.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "progress/runs_table.h"
-#include "run/signals.h"
+#include "progress/progress.h"
 #include "store/run_folder.h"
-#include "store/runlock.h"
 
 typedef struct request {
     const char *path;

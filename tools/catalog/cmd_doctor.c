@@ -20,7 +20,6 @@
 #include <zlib.h>
 
 #include "arithmetic/arithmetic.h"
-#include "arithmetic/portable.h"
 #include "base/json_text.h"
 #include "base/program.h"
 #include "cli/arguments.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/sized.h"
+#include "base/plugin_memory.h"
 #include "check/channels/check_asking.h"
 #include "harness/check_flight.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sized.h"
+#include "base/plugin_memory.h"
 #include "check/check_tests.h"
 #include "harness/check_host.h"
 #include "snapshot/snapshot.h"

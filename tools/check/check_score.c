@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sized.h"
+#include "base/plugin_memory.h"
 #include "harness/check_flight.h"
 #include "harness/check_host.h"
 #include "check/check_tests.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sized.h"
+#include "base/plugin_memory.h"
 #include "check/check_items.h"
 #include "check/check_rl.h"
 #include "check/check_tests.h"

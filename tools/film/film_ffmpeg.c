@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/program.h"
-#include "base/temporary.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "film/film_write.h"
 

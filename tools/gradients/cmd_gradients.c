@@ -16,7 +16,6 @@
 #include "gradients/gradients.h"
 #include "gradients/gradients_options.h"
 #include "run/session.h"
-#include "run/signals.h"
 
 typedef struct flags {
     ds_settings settings;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sized.h"
+#include "base/plugin_memory.h"
 #include "base/text.h"
 
 enum { LANES = 64, N_OBS = 2 };

@@ -4,7 +4,7 @@
 #ifndef DS_HARNESS_CHECK_GUARD_H
 #define DS_HARNESS_CHECK_GUARD_H
 
-#include "base/guard.h"
+#include "base/plugin_memory.h"
 #include "harness/check.h"
 
 typedef struct ds_check_buffer {

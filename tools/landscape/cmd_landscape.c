@@ -16,7 +16,6 @@
 #include "landscape/landscape.h"
 #include "landscape/landscape_options.h"
 #include "run/run.h"
-#include "run/signals.h"
 #include "store/run_folder.h"
 
 enum { PATHS_MAX = 7 };

@@ -20,7 +20,6 @@
 #include "merge/compare_runs.h"
 #include "results/results.h"
 #include "store/run_folder.h"
-#include "store/runlock.h"
 #include "store/store.h"
 
 enum { CHUNK = 1 << 20 };

@@ -7,11 +7,11 @@
 
 #include "base/json_text.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/run_flags.h"
 #include "merge/bench_merge.h"
-#include "run/signals.h"
 
 static const char usage[] =
     "usage: dshost merge OUT PART... [OPTIONS]\n"

@@ -21,7 +21,7 @@
 
 #include "store/recorder.h"
 #include "store/optimizer_output.h"
-#include "store/runlock.h"
+#include "store/run_folder.h"
 #include "store/store.h"
 #include "sanitizers.h"
 
