@@ -106,12 +106,13 @@ store_sources = \
 	core/store/store_check.c \
 	core/store/store_file.c \
 	core/store/store_internal.h \
+	core/store/store_repair.c \
 	core/store/store_rows.c \
 	core/store/store_tables.c
 progress_sources = core/progress/progress.c core/progress/progress.h
 run_sources = \
-	core/run/asked.c \
-	core/run/asked.h \
+	core/run/queries.c \
+	core/run/queries.h \
 	core/run/episodes.c \
 	core/run/free_variables.c \
 	core/run/free_variables.h \

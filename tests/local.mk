@@ -98,7 +98,7 @@ check_PROGRAMS += \
 	%D%/core/config/test_settings %D%/core/embed/test_environment \
 	%D%/core/embed/test_runner %D%/core/embed/test_search \
 	%D%/core/evaluate/test_pool %D%/core/plugin/test_channels %D%/core/plugin/test_instance \
-	%D%/core/run/test_asked %D%/core/run/test_isolated %D%/core/scene/test_snapshot \
+	%D%/core/run/test_queries %D%/core/run/test_isolated %D%/core/scene/test_snapshot \
 	%D%/core/store/test_store
 # As other programs use libdiffsim.
 library_tests = %D%/core/embed/test_environment %D%/core/embed/test_runner %D%/core/embed/test_search

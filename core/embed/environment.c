@@ -11,7 +11,7 @@
 #include "embed/embed.h"
 #include "evaluate/pool.h"
 #include "protect/call_state.h"
-#include "run/asked.h"
+#include "run/queries.h"
 #include "snapshot/episode_scene.h"
 #include "worker/describe.h"
 
@@ -321,8 +321,7 @@ typedef struct evaluation {
     const ds_request *request;
     double *seconds; /* count, or NULL */
     uint64_t done;
-    ds_asked_rows asked; /* about channels */
-    uint32_t kind;       /* how the products were made */
+    ds_packed_queries asked; /* about channels */
 } evaluation;
 
 /* Why a row has no loss or gradient; for a plugin that says nothing we do. */
@@ -374,8 +373,8 @@ static int take_row(void *ctx, uint64_t i, const ds_answer *a, const double *gra
     if (out != NULL) {
         memcpy(p->asked.out + i * p->asked.queries.out, out, p->asked.queries.out * sizeof(double));
     }
-    if (p->asked.queries.product && a->product_kind != DS_GRAD_NONE) {
-        p->kind = a->product_kind;
+    if (p->asked.queries.product && a->outcome == DS_EVAL_OK) {
+        p->asked.kind[i] = a->product_kind;
     }
     keep_reason(p->e, i, a);
     p->done = i + 1;
@@ -448,7 +447,7 @@ DS_EXPORT ds_status ds_environment_evaluate_many(ds_environment *e, const ds_row
     if (status != DS_OK) {
         return status;
     }
-    int rc = ds_asked_open(&p.asked, &r, e->facts->channels, e->facts->info.n, text);
+    int rc = ds_queries_pack(&p.asked, &r, e->facts->channels, e->facts->info.n, text);
     if (rc != 0) {
         status = set_message(e, rc < 0 ? DS_E_ARG : DS_E_NOMEM, "%s", text);
     } else {
@@ -457,9 +456,9 @@ DS_EXPORT ds_status ds_environment_evaluate_many(ds_environment *e, const ds_row
         status = evaluate_rows(&p, dense(&r.rows, &room), r.rows.noise_key != NULL ? r.rows.noise_key : none);
         free(none);
         free(room);
-        ds_asked_answer(&p.asked, &r, p.done, p.kind);
+        ds_queries_reply(&p.asked, &r, p.done);
     }
-    ds_asked_close(&p.asked);
+    ds_queries_free(&p.asked);
     if (done != NULL) {
         *done = p.done;
     }

@@ -10,7 +10,7 @@
 
 #include "config/params.h"
 #include "plugin/loader.h"
-#include "run/asked.h"
+#include "run/queries.h"
 
 typedef struct ds_recording ds_recording;
 

@@ -96,8 +96,7 @@ static void forget(ds_run_episodes *s)
 /* ---- the contract ---- */
 
 /* Are `count` lanes in range, and different ones? */
-static ds_status check_lanes(const ds_client *c, const char *function, const uint64_t *lane,
-                                  uint64_t count)
+static ds_status check_lanes(const ds_client *c, const char *function, const uint64_t *lane, uint64_t count)
 {
     ds_run_episodes *s = c->episodes;
     uint64_t good = 0;
@@ -129,8 +128,7 @@ static ds_status check_held(const ds_client *c, const char *function, const call
 {
     for (uint64_t k = 0; k < r->rows.count; k++) {
         if ((c->episodes->lane[r->rows.lane[k]] != NULL) != held) {
-            return refuse(c, function,
-                                      held ? "a lane holds no episode" : "a lane holds an open episode");
+            return refuse(c, function, held ? "a lane holds no episode" : "a lane holds an open episode");
         }
     }
     return DS_OK;
@@ -482,7 +480,7 @@ static ds_status step_rows(ds_client *c, void *argument)
     if (c->journal->statistics.count >= c->journal->budget) {
         c->journal->end = DS_END_BUDGET;
     } else if (c->journal->recorder != NULL && c->journal->statistics.wall_s > wall) {
-        ds_journal_tell(c->journal, DS_RUN_STEP);
+        ds_journal_notify(c->journal, DS_RUN_STEP);
     }
     return DS_OK;
 }
@@ -519,11 +517,11 @@ static ds_status check_row(const ds_client *c, const ds_back_rows *r, uint64_t k
         return refuse(c, "back", "a lane has held no episode since the extension was asked for");
     }
     if (ep->t == 0 || (at != ep->t - 1 && (ep->back == UINT64_MAX || at + 1 != ep->back))) {
-        snprintf(
-            text, sizeof(text),
-            "row %llu: step %llu is neither the last one taken, of %llu, nor the one before that of the back_call "
-            "before",
-            (unsigned long long)k, (unsigned long long)at, (unsigned long long)ep->t);
+        snprintf(text, sizeof(text),
+                 "row %llu: step %llu is neither the last one taken, of %llu, nor the one before that of the "
+                 "back_call "
+                 "before",
+                 (unsigned long long)k, (unsigned long long)at, (unsigned long long)ep->t);
         return refuse(c, "back", text);
     }
     return isfinite(r->reward_bar[k]) && ds_all_finite(r->obs_bar + k * n_obs, n_obs)

@@ -8,7 +8,7 @@
 
 #include <diffsim/optimizer.h>
 
-#include "run/asked.h"
+#include "run/queries.h"
 
 typedef struct ds_free_variables {
     uint64_t n;      /* variables of the environment */

@@ -59,7 +59,8 @@ static int bury(ds_isolated *p, const char *text)
     if (text != NULL) {
         snprintf(p->how, sizeof(p->how), "%s", text);
     } else {
-        ds_process_describe_end(&p->process, "the optimizer's process", status, "time", p->how, sizeof(p->how));
+        ds_process_describe_end(&p->process, "the optimizer's process", status, "time", p->how,
+                                sizeof(p->how));
     }
     return status;
 }
@@ -224,7 +225,6 @@ static ds_status evaluate(const ds_isolated *p, const ds_objective *objective, d
     ds_reply reply[DS_MAX_QUERIES];
     const ds_query *queries[DS_MAX_QUERIES];
     const ds_reply *replies[DS_MAX_QUERIES];
-    uint32_t *kind = c->queries > 0 ? calloc(c->count > 0 ? c->count : 1, sizeof *kind) : NULL;
     for (int i = 0; i < (int)DS_MAX_QUERIES; i++) {
         const ds_remote_query *a = &c->query[i];
         const int k = DS_REMOTE_QUERIES + 3 * i;
@@ -240,7 +240,7 @@ static ds_status evaluate(const ds_isolated *p, const ds_objective *objective, d
                               .stride = stride_here(a->stride, array[k + 2].each),
                               .bytes = a->bytes};
         /* Values have no kind; there is one product at most. */
-        reply[i].kind = a->op != DS_QUERY_VALUE ? kind : NULL;
+        reply[i].kind = a->op != DS_QUERY_VALUE ? rows(p, c, array, DS_REMOTE_PRODUCT_KIND) : NULL;
         queries[i] = a->query_size != 0 ? &query[i] : NULL;
         replies[i] = a->reply_size != 0 ? &reply[i] : NULL;
     }
@@ -267,13 +267,7 @@ static ds_status evaluate(const ds_isolated *p, const ds_objective *objective, d
                                 .bad_step = rows(p, c, array, DS_REMOTE_BAD_STEP),
                                 .cost_steps = rows(p, c, array, DS_REMOTE_COST),
                                 .reply = listed ? replies : NULL};
-    ds_status st =
-        objective->evaluate(objective, &table, c->label_size != 0 ? &label : NULL, &results, &c->done);
-    for (int i = 0; kind != NULL && i < (int)DS_MAX_QUERIES; i++) {
-        c->query[i].kind = c->query[i].op != DS_QUERY_VALUE && c->done > 0 ? kind[0] : DS_GRAD_NONE;
-    }
-    free(kind);
-    return st;
+    return objective->evaluate(objective, &table, c->label_size != 0 ? &label : NULL, &results, &c->done);
 }
 
 static ds_status advance(const ds_isolated *p, const ds_objective *objective, ds_remote_call *c,

@@ -38,7 +38,7 @@ int ds_journal_open(ds_journal *j, uint64_t n, ds_error *e)
     for (uint64_t i = 0; j->width != NULL && i < n; i++) {
         j->width[i] = j->env->upper[i] - j->env->lower[i];
     }
-    j->room = malloc(ds_asked_room(j->env->channels, j->env->info.n) * sizeof(double));
+    j->room = malloc(ds_queries_record_room(j->env->channels, j->env->info.n) * sizeof(double));
     return !bad && (survey || j->width != NULL) && j->room != NULL ? 0 : ds_no_memory(e);
 }
 
@@ -54,7 +54,7 @@ void ds_journal_close(ds_journal *j)
     free(j->arithmetic);
 }
 
-void ds_journal_tell(const ds_journal *j, int event)
+void ds_journal_notify(const ds_journal *j, int event)
 {
     const ds_statistics *l = &j->statistics;
     const ds_observed o = {j->folder, j->spec->options,        l->count,  l->best_id,
@@ -189,47 +189,51 @@ int ds_journal_append(ds_journal *j, ds_row *row, uint32_t want, const double *p
 
 /* ---- one row of a question ---- */
 
-static const double *recorded_x(const ds_journal *j, const ds_question *q, uint64_t i)
+static const double *recorded_x(const ds_journal *j, const ds_journal_request *q, uint64_t i)
 {
     return q->recorded != NULL ? q->recorded + i * j->statistics.n : q->x + i * j->statistics.n;
 }
 
 /* Numbers of the gradient that is asked for. */
-static uint64_t width_of(const ds_journal *j, const ds_question *q)
+static uint64_t width_of(const ds_journal *j, const ds_journal_request *q)
 {
     return (q->want & DS_WANT_GRAD) != 0 ? j->statistics.n : 0;
 }
 
-static const double *in_of(const ds_question *q, uint64_t i)
+static const double *in_of(const ds_journal_request *q, uint64_t i)
 {
     return q->queries != NULL && q->queries->in > 0 ? q->in + i * q->queries->in : NULL;
 }
 
-static double *out_of(const ds_question *q, uint64_t i)
+static double *out_of(const ds_journal_request *q, uint64_t i)
 {
     return q->queries != NULL ? q->out + i * q->queries->out : NULL;
 }
 
-static uint64_t noise_of(const ds_question *q, uint64_t i)
+static uint64_t noise_of(const ds_journal_request *q, uint64_t i)
 {
     return q->noise != NULL ? q->noise[i] : 0;
 }
 
 /* What channels and noise add to the record of row i. */
-static ds_extra extra_of(const ds_journal *j, const ds_question *q, uint64_t i)
+static ds_extra extra_of(const ds_journal *j, const ds_journal_request *q, uint64_t i)
 {
-    return ds_asked_extra(j->env->channels, q->queries, in_of(q, i), out_of(q, i), noise_of(q, i), j->room);
+    return ds_queries_record(j->env->channels, q->queries, in_of(q, i), out_of(q, i), noise_of(q, i),
+                             j->room);
 }
 
 /* Hands row i, whose values are there, to the client and enters it. Nonzero = the run ends behind it. */
-static int deliver(ds_journal *j, ds_question *q, uint64_t i, const ds_answer *answer, int replayed)
+static int deliver(ds_journal *j, ds_journal_request *q, uint64_t i, const ds_answer *answer, int replayed)
 {
     uint64_t n = j->env->info.n;
     ds_row row = {.x = recorded_x(j, q, i), .answer = *answer, .group = q->group, .noise = noise_of(q, i)};
     int product = q->queries != NULL && q->queries->product;
     uint32_t want = product ? DS_WANT_GRAD : q->want; /* a product counts as one */
     q->loss[i] = answer->loss;
-    q->kind = product && answer->outcome == DS_EVAL_OK ? answer->product_kind : q->kind;
+    if (q->product_kind != NULL) {
+        q->product_kind[i] =
+            product && answer->outcome == DS_EVAL_OK ? answer->product_kind : (uint32_t)DS_GRAD_NONE;
+    }
     if (q->outcome != NULL) {
         q->outcome[i] = answer->outcome;
     }
@@ -270,7 +274,7 @@ static void restore(double *to, const double *stored, uint64_t count)
 }
 
 /* Takes the record of row i, which has to be of the same question. */
-static int take_row(ds_journal *j, const ds_question *q, uint64_t i, ds_answer *answer)
+static int take_row(ds_journal *j, const ds_journal_request *q, uint64_t i, ds_answer *answer)
 {
     uint64_t width = width_of(j, q);
     ds_row row;
@@ -295,7 +299,7 @@ static int take_row(ds_journal *j, const ds_question *q, uint64_t i, ds_answer *
 /* Products of recorded rows that are computed again. */
 typedef struct repetition {
     ds_journal *journal;
-    const ds_question *q;
+    const ds_journal_request *q;
     ds_answer *answer; /* recorded */
     uint64_t from, first;
     int differs;
@@ -344,8 +348,8 @@ static int repeat_row(void *ctx, uint64_t i, const ds_answer *a, const double *g
 }
 
 /* Rows of a question from `from` on, as evaluations from number `first` on. */
-static ds_pool_request rows_from(const ds_journal *j, const ds_question *q, uint64_t from, uint64_t count,
-                                 uint64_t first)
+static ds_pool_request rows_from(const ds_journal *j, const ds_journal_request *q, uint64_t from,
+                                 uint64_t count, uint64_t first)
 {
     return (ds_pool_request){.count = count,
                              .x = q->x + from * j->env->info.n,
@@ -357,7 +361,7 @@ static ds_pool_request rows_from(const ds_journal *j, const ds_question *q, uint
 }
 
 /* Computes the products of `rows` rows of the question again. */
-static int repeat_products(ds_journal *j, const ds_question *q, uint64_t from, uint64_t rows,
+static int repeat_products(ds_journal *j, const ds_journal_request *q, uint64_t from, uint64_t rows,
                            ds_answer *answer)
 {
     unsigned char *lost = calloc(rows, 1);
@@ -379,7 +383,7 @@ static int repeat_products(ds_journal *j, const ds_question *q, uint64_t from, u
 
 /* Answers rows from the record while there are any. Sets of rows whose products have to be computed are
  * computed in one go, so that all workers are used. */
-static int replay_rows(ds_journal *j, ds_question *q, uint64_t rows, uint64_t *done)
+static int replay_rows(ds_journal *j, ds_journal_request *q, uint64_t rows, uint64_t *done)
 {
     int products = q->queries != NULL && q->queries->product;
     ds_answer one, *answer = products ? malloc(rows * sizeof(*answer)) : &one;
@@ -485,8 +489,8 @@ int ds_journal_live(ds_journal *j)
              : ds_store_set(j->store, "resumed_arithmetic", j->arithmetic, &j->error);
     rc = rc != 0 ? rc : ds_store_commit(j->store, &j->error);
     rc = rc != 0 ? rc
-                 : ds_recorder_open(j->store, ds_asked_room(j->env->channels, j->env->info.n), &j->recorder,
-                                    &j->error);
+                 : ds_recorder_open(j->store, ds_queries_record_room(j->env->channels, j->env->info.n),
+                                    &j->recorder, &j->error);
     if (rc == 0) {
         ds_progress_live(j->progress);
     }
@@ -499,7 +503,7 @@ int ds_journal_live(ds_journal *j)
 /* Rows on their way through the pool. */
 typedef struct passage {
     ds_journal *journal;
-    ds_question *q;
+    ds_journal_request *q;
     uint64_t first, width;
     uint64_t *done;
 } passage;
@@ -507,7 +511,7 @@ typedef struct passage {
 static int sink(void *ctx, uint64_t i, const ds_answer *answer, const double *grad, const void *out)
 {
     passage *p = ctx;
-    ds_question *q = p->q;
+    ds_journal_request *q = p->q;
     uint64_t row = p->first + i;
     double *to = p->width > 0 ? q->values + row * p->width : NULL;
     if (to != NULL && q->condense == NULL) {
@@ -524,14 +528,14 @@ static int sink(void *ctx, uint64_t i, const ds_answer *answer, const double *gr
     return deliver(p->journal, q, row, answer, 0);
 }
 
-static int ask_pool(ds_journal *j, ds_question *q, uint64_t rows, uint64_t *done)
+static int ask_pool(ds_journal *j, ds_journal_request *q, uint64_t rows, uint64_t *done)
 {
     passage p = {j, q, *done, width_of(j, q), done};
     const ds_pool_request fresh = rows_from(j, q, *done, rows - *done, j->statistics.count + 1);
     return ds_pool_execute(j->pool, &fresh, sink, &p, &j->error);
 }
 
-ds_status ds_journal_ask(ds_journal *j, ds_question *q, uint64_t *done)
+ds_status ds_journal_execute(ds_journal *j, ds_journal_request *q, uint64_t *done)
 {
     uint64_t left = j->budget - j->statistics.count;
     uint64_t rows = q->count < left ? q->count : left;
@@ -546,7 +550,7 @@ ds_status ds_journal_ask(ds_journal *j, ds_question *q, uint64_t *done)
         j->end = DS_END_BUDGET;
     }
     if (j->end == DS_END_NONE && j->recorder != NULL) {
-        ds_journal_tell(j, DS_RUN_STEP);
+        ds_journal_notify(j, DS_RUN_STEP);
     }
     /* All rows answered is DS_OK even where the budget is used up: an extended run must get
      * the same answer. */

@@ -10,11 +10,11 @@
 #define DS_RUN_JOURNAL_H
 
 #include "evaluate/pool.h"
-#include "run/asked.h"
 #include "progress/progress.h"
+#include "run/queries.h"
+#include "store/optimizer_output.h"
 #include "store/recorder.h"
 #include "store/replay.h"
-#include "store/optimizer_output.h"
 #include "store/run_folder.h"
 
 /* Who wants to see how a run goes on, the pictures for example, is told this. */
@@ -81,7 +81,7 @@ typedef struct ds_journal {
     ds_progress *progress; /* or NULL */
     ds_statistics statistics;
     double *width; /* upper - lower of each variable; NULL for a survey */
-    double *room;  /* of one row, for ds_asked_extra() */
+    double *room;  /* of one row, for ds_queries_record() */
     ds_reports reports;
     int end; /* DS_END_* */
     ds_error error;
@@ -96,7 +96,7 @@ int ds_journal_open(ds_journal *j, uint64_t n, ds_error *e);
 void ds_journal_close(ds_journal *j);
 
 /* Points that are asked for in one go. */
-typedef struct ds_question {
+typedef struct ds_journal_request {
     uint64_t count;
     const double *x;        /* count x n: what is evaluated */
     const double *recorded; /* what is recorded of each row, as long as the rows of the store; NULL = x */
@@ -113,15 +113,15 @@ typedef struct ds_question {
     uint64_t *cost_steps;          /* or NULL */
     double *values;                /* gradients as they are recorded; NULL where none are asked for */
     double *out;                   /* count x asks->out words: answers to the questions */
-    uint32_t kind;                 /* how the last product was made; DS_GRAD_NONE where none was */
+    uint32_t *product_kind;        /* of each row DS_GRAD_*, NONE where it failed; or NULL */
     /* What is recorded of a gradient; NULL = all of it. */
     void (*condense)(const void *ctx, const double *grad, double *values);
     const void *ctx;
-} ds_question;
+} ds_journal_request;
 
 /* Answers the rows of a question; *done = how many were. DS_OK where all were, else DS_STOPPED: the run
  * ends, and j->end says why. */
-ds_status ds_journal_ask(ds_journal *j, ds_question *q, uint64_t *done);
+ds_status ds_journal_execute(ds_journal *j, ds_journal_request *q, uint64_t *done);
 
 /* A recorded evaluation is made again: has its worker died, or been killed at its time limit? Then it is
  * tried once more; ds_journal_not_repeated() reports that the second try failed, too. Returns
@@ -156,7 +156,7 @@ int ds_journal_over(ds_journal *j);
 void ds_journal_tag(char to[DS_MAX_TAG + 1], const char *from);
 
 /* Tells the observer, where there is one, of DS_RUN_BEGINS, ... */
-void ds_journal_tell(const ds_journal *j, int event);
+void ds_journal_notify(const ds_journal *j, int event);
 
 /* Ends replay and recording: what was handed over is committed. */
 int ds_journal_commit(ds_journal *j, ds_error *e);

@@ -41,7 +41,7 @@ void ds_client_begin(ds_client *c)
     c->ours = ds_call_state_save();
 }
 
-void ds_client_judge(ds_client *c)
+void ds_client_check_calls(ds_client *c)
 {
     if (atomic_load(&c->strayed) && c->journal->end == DS_END_NONE) {
         ds_journal_refuse(c->journal, "the objective",
@@ -52,7 +52,7 @@ void ds_client_judge(ds_client *c)
 
 int ds_client_over(ds_client *c)
 {
-    ds_client_judge(c);
+    ds_client_check_calls(c);
     return ds_journal_over(c->journal);
 }
 
@@ -85,27 +85,29 @@ static ds_status check_request(const ds_client *c, const ds_request *r)
 
 /* Asks the journal about a request that keeps the rules, with rows one behind the other; `asked` holds its
  * queries. */
-static ds_status ask_journal(ds_client *c, const ds_request *r, const ds_asked_rows *asked, uint64_t *done)
+static ds_status ask_journal(ds_client *c, const ds_request *r, const ds_packed_queries *asked,
+                             uint64_t *done)
 {
-    ds_question q = {.count = r->rows.count,
-                     .x = r->rows.x,
-                     .want = r->rows.want,
-                     .queries = asked->queries.count > 0 ? &asked->queries : NULL,
-                     .in = asked->in,
-                     .noise = c->problem.stochastic ? r->label.noise : NULL,
-                     .tag = r->label.tag,
-                     .group = r->label.group,
-                     .loss = r->results.loss,
-                     .outcome = r->results.outcome,
-                     .grad_kind = r->results.grad_kind,
-                     .bad_step = r->results.bad_step,
-                     .cost_steps = r->results.cost_steps,
-                     .values = r->results.grad,
-                     .out = asked->out};
+    ds_journal_request q = {.count = r->rows.count,
+                            .x = r->rows.x,
+                            .want = r->rows.want,
+                            .queries = asked->queries.count > 0 ? &asked->queries : NULL,
+                            .in = asked->in,
+                            .noise = c->problem.stochastic ? r->label.noise : NULL,
+                            .tag = r->label.tag,
+                            .group = r->label.group,
+                            .loss = r->results.loss,
+                            .outcome = r->results.outcome,
+                            .grad_kind = r->results.grad_kind,
+                            .bad_step = r->results.bad_step,
+                            .cost_steps = r->results.cost_steps,
+                            .values = r->results.grad,
+                            .out = asked->out,
+                            .product_kind = asked->kind};
     ds_module_end(c->optimizer); /* while evaluations are made it does not compute */
-    ds_status st = ds_journal_ask(c->journal, &q, done);
+    ds_status st = ds_journal_execute(c->journal, &q, done);
     ds_module_begin(c->optimizer);
-    ds_asked_answer(asked, r, *done, q.kind);
+    ds_queries_reply(asked, r, *done);
     return st;
 }
 
@@ -119,10 +121,10 @@ static ds_status no_memory(ds_client *c)
 static ds_status answer_full(ds_client *c, const ds_request *r, uint64_t *done)
 {
     char text[DS_QUERY_TEXT];
-    ds_asked_rows asked = {0};
-    int rc = ds_asked_open(&asked, r, c->journal->env->channels, c->journal->env->info.n, text);
+    ds_packed_queries asked = {0};
+    int rc = ds_queries_pack(&asked, r, c->journal->env->channels, c->journal->env->info.n, text);
     ds_status st = rc == 0 ? ask_journal(c, r, &asked, done) : rc < 0 ? refuse(c, text) : no_memory(c);
-    ds_asked_close(&asked);
+    ds_queries_free(&asked);
     return st;
 }
 
@@ -131,11 +133,11 @@ static ds_status answer_free(ds_client *c, const ds_request *r, uint64_t *done)
 {
     const ds_channels *channels = c->journal->env->channels;
     char text[DS_QUERY_TEXT];
-    ds_asked_rows asked = {0};
+    ds_packed_queries asked = {0};
     ds_full_request full = {.room = NULL};
     ds_status st;
-    int rc = ds_asked_open(&asked, r, channels, c->problem.n, text); /* do its queries keep the rules? */
-    ds_asked_close(&asked);
+    int rc = ds_queries_pack(&asked, r, channels, c->problem.n, text); /* do its queries keep the rules? */
+    ds_queries_free(&asked);
     if (rc < 0) {
         return refuse(c, text);
     }

@@ -58,7 +58,7 @@ void ds_client_close(ds_client *c);
 void ds_client_begin(ds_client *c);
 
 /* Ends the run with an error where somebody else has called it. */
-void ds_client_judge(ds_client *c);
+void ds_client_check_calls(ds_client *c);
 
 /* Is the run over? It is, too, where somebody else has called. */
 int ds_client_over(ds_client *c);

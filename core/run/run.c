@@ -278,7 +278,7 @@ static uint64_t unrepeated(const ds_run *run)
 static void judge_return(ds_run *run, ds_status st)
 {
     ds_journal *j = &run->session.journal;
-    ds_client_judge(&run->client);
+    ds_client_check_calls(&run->client);
     if (j->end == DS_END_NONE && st < 0) {
         ds_services_fail(&run->services, &j->error, "run()", st);
         if (ds_status_exit(st) != DS_EXIT_MEMORY) {
@@ -319,7 +319,7 @@ static ds_status run_isolated(ds_run *run)
     ds_journal *j = &run->session.journal;
     ds_error e = {0, ""};
     ds_status st = ds_isolated_run(run->isolated, &run->client.objective, run->services.last_error, &e);
-    ds_client_judge(&run->client);
+    ds_client_check_calls(&run->client);
     if (e.status != 0 && j->end != DS_END_ERROR) {
         j->error = e;
         j->end = DS_END_ERROR;
@@ -346,7 +346,7 @@ static int search(ds_run *run, ds_error *e)
     if (j->crash_text != NULL) {
         ds_recorder_watch_crash(j->crash_text, j->recorder);
     }
-    ds_journal_tell(j, DS_RUN_BEGINS);
+    ds_journal_notify(j, DS_RUN_BEGINS);
     ds_client_begin(&run->client);
     ds_status st = run->isolated != NULL ? run_isolated(run) : run_here(run);
     end_search(run); /* threads that it has left behind may ask now, for the first time */
@@ -545,7 +545,7 @@ static void finish(ds_run *run, json_t **summary)
     note_failure(j, full, ds_store_close(j->store, &e), &e);
     j->store = NULL;
     if (!keep || displaced) {
-        ds_journal_tell(j, DS_RUN_ENDED);
+        ds_journal_notify(j, DS_RUN_ENDED);
     }
 }
 

@@ -457,7 +457,7 @@ static int query(const ds_session *session, const ds_row *row, repetition *r, ds
     ds_query_layout queries;
     uint64_t noise;
     ds_pool_request q = {.count = 1, .x = row->x, .first = row->id, .noise = &noise};
-    if (ds_asked_read(&row->extra, session->env->channels, row->n, &queries, &q.in, &noise) != 0) {
+    if (ds_queries_read(&row->extra, session->env->channels, row->n, &queries, &q.in, &noise) != 0) {
         return ds_fail(
             e, DS_EXIT_PLUGIN,
             "%s: evaluation %llu asks for channels that %s does not have any more: it is not what it "

@@ -39,7 +39,7 @@ enum {
     DS_STORE_APPLICATION = 0x4453524e /* PRAGMA application_id: "DSRN" */
 };
 
-/* What questions about channels add to an evaluation, see run/asked.h. */
+/* What questions about channels add to an evaluation, see run/queries.h. */
 typedef struct ds_extra {
     uint32_t kind; /* 0 = nothing */
     uint32_t reserved;

@@ -245,7 +245,7 @@ static const ds_objective_variables *variables(ds_proxy *p)
 
 /* ---- evaluations ---- */
 
-/* The replies of the plugin, for how their products were made. */
+/* The replies of the plugin, for the kinds of values and products. */
 typedef struct replies {
     ds_reply reply[DS_MAX_QUERIES];
 } replies;
@@ -272,6 +272,9 @@ static void put_queries(ds_proxy *p, const ds_rows *rows, const ds_results *resu
                                         .w_stride = q.w_stride,
                                         .stride = r->stride,
                                         .bytes = r->bytes};
+        if (q.op != DS_QUERY_VALUE && r->kind != NULL) { /* there is one product at most */
+            array[DS_REMOTE_PRODUCT_KIND].out = r->kind;
+        }
         to[0] = (ds_remote_array){.in = q.v, .stride = q.v_stride * sizeof(double)};
         to[1] = (ds_remote_array){.in = q.w, .stride = q.w_stride * sizeof(double)};
         to[2] = (ds_remote_array){.out = r->out, .stride = r->stride, .bytes = r->bytes};
@@ -314,9 +317,11 @@ static ds_status ask_rows(ds_proxy *p, const ds_rows *given, const ds_label *tag
     put_queries(p, &rows, &results, &c, array, &kept);
     ds_status st = call(p, &c, array);
     *done = c.done != DS_REMOTE_UNTOUCHED ? c.done : 0;
+    const uint32_t *made = array[DS_REMOTE_PRODUCT_KIND].out;
     for (uint64_t i = 0; i < DS_MAX_QUERIES; i++) {
         for (uint64_t k = 0; kept.reply[i].kind != NULL && k < *done; k++) {
-            kept.reply[i].kind[k] = c.query[i].kind;
+            kept.reply[i].kind[k] =
+                c.query[i].op == DS_QUERY_VALUE || made == NULL ? (uint32_t)DS_GRAD_NONE : made[k];
         }
     }
     return st;

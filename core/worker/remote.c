@@ -212,7 +212,7 @@ static void size_of_arrays(const ds_remote_shape *s, const ds_remote_call *c, ds
     array[DS_REMOTE_OUTCOME].each = sizeof(uint32_t);
     array[DS_REMOTE_GRAD].each = s->n * sizeof(double);
     array[DS_REMOTE_NOISE].each = array[DS_REMOTE_COST].each = sizeof(uint64_t);
-    array[DS_REMOTE_KIND].each = sizeof(uint32_t);
+    array[DS_REMOTE_KIND].each = array[DS_REMOTE_PRODUCT_KIND].each = sizeof(uint32_t);
     array[DS_REMOTE_BAD_STEP].each = sizeof(int64_t);
     size_of_questions(s, c, array);
 }

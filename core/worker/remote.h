@@ -39,7 +39,7 @@ enum {
     DS_REMOTE_SAVE,   /* the file `text`, `count` bytes */
     DS_REMOTE_REPORT, /* `count` bytes: `group` values, the point where `queries` is 1, and the names, each with
                        * its NUL */
-    DS_REMOTE_RETURN  /* run() has returned `status`; `text` is the last message of error() */
+    DS_REMOTE_RETURN /* run() has returned `status`; `text` is the last message of error() */
 };
 
 /* The arrays of a call, one after the other in the rows. */
@@ -52,7 +52,8 @@ enum {
     DS_REMOTE_NOISE,
     DS_REMOTE_COST,
     DS_REMOTE_KIND,
-    DS_REMOTE_BAD_STEP
+    DS_REMOTE_BAD_STEP,
+    DS_REMOTE_PRODUCT_KIND
 };
 enum {
     DS_REMOTE_LANE,
@@ -74,7 +75,7 @@ enum {
     DS_REMOTE_BACK_COST
 };
 enum {
-    DS_REMOTE_QUERIES = 8, /* v, w and out of each query */
+    DS_REMOTE_QUERIES = 9, /* v, w and out of each query */
     DS_REMOTE_ARRAYS = DS_REMOTE_QUERIES + 3 * DS_MAX_QUERIES
 };
 
@@ -82,8 +83,6 @@ enum {
 typedef struct ds_remote_query {
     uint32_t query_size, reply_size; /* struct_size of both; 0 = there is none */
     uint32_t op, channel;
-    uint32_t kind; /* out: how the products of all rows were made */
-    uint32_t reserved;
     uint64_t v_stride, w_stride, stride, bytes;
 } ds_remote_query;
 

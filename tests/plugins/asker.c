@@ -247,6 +247,9 @@ static ds_status look_at_answer(const search *s, const request *b, uint64_t r, u
         memcmp(out, &b->results.loss[r], sizeof(double)) != 0) {
         return complain(s, r, "the loss as a channel is another");
     }
+    if (outcome != DS_EVAL_OK && p->kind[r] != DS_GRAD_NONE) {
+        return complain(s, r, "a row that failed has the kind of a product");
+    }
     if ((q->op == DS_QUERY_VALUE) != (p->kind[r] == DS_GRAD_NONE) && outcome == DS_EVAL_OK) {
         return complain(s, r, "the kind of a product is missing, or values have one");
     }

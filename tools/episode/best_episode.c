@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "results/point.h"
-#include "run/asked.h"
+#include "run/queries.h"
 #include "run/run.h"
 #include "store/run_folder.h"
 
@@ -47,7 +47,7 @@ static int noise_group(const ds_result *run, uint64_t *group, ds_error *e)
     *group = 0;
     rc = rc != 0 || store == NULL ? rc : ds_cursor_open(store, run->best_id, &cursor, e);
     if (rc == 0 && cursor != NULL && ds_cursor_next(cursor, &row, e) == 1) {
-        *group = ds_asked_noise(&row.extra);
+        *group = ds_queries_noise(&row.extra);
     }
     ds_cursor_close(cursor);
     ds_store_close(store, NULL);

@@ -15,7 +15,7 @@
 #include "results/point.h"
 #include "results/results.h"
 #include "results/settings_text.h"
-#include "run/asked.h"
+#include "run/queries.h"
 #include "run/run.h"
 #include "snapshot/episode_scene.h"
 
@@ -141,7 +141,7 @@ static int find_row(ds_store *store, const char *folder, uint64_t id, origin *o,
     }
     rc = rc != 0 ? rc : ds_cursor_open(store, best.id, &cursor, e);
     if (rc == 0 && (found = ds_cursor_next(cursor, &row, e)) == 1) {
-        o->group = ds_asked_noise(&row.extra);
+        o->group = ds_queries_noise(&row.extra);
         o->number = best.id;
     }
     ds_cursor_close(cursor);

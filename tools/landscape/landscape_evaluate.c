@@ -99,7 +99,7 @@ static int evaluate(ds_landscape *l, chunk *k, uint64_t from, uint64_t to, const
             k->row[inside++] = i;
         }
     }
-    ds_question q = {.count = inside,
+    ds_journal_request q = {.count = inside,
                      .x = k->x,
                      .recorded = k->c,
                      .want = gradient ? DS_WANT_GRAD : 0,
@@ -110,7 +110,7 @@ static int evaluate(ds_landscape *l, chunk *k, uint64_t from, uint64_t to, const
                      .condense = condense,
                      .ctx = &l->slice};
     if (inside > 0) {
-        ds_journal_ask(&l->session.journal, &q, &done);
+        ds_journal_execute(&l->session.journal, &q, &done);
     }
     for (uint64_t i = 0; i < done; i++) {
         ds_slice_value *v = &out[k->row[i]];
@@ -168,7 +168,7 @@ int ds_landscape_ask_box(ds_landscape *l, uint64_t count, ds_error *e)
     int rc = open_chunk(&k, rows, l->slice.n, e);
     for (uint64_t first = 0; rc == 0 && first < count; first += rows) {
         uint64_t done = 0;
-        ds_question q = {.count = count - first < rows ? count - first : rows,
+        ds_journal_request q = {.count = count - first < rows ? count - first : rows,
                          .x = k.x,
                          .recorded = k.c,
                          .want = DS_WANT_GRAD,
@@ -179,7 +179,7 @@ int ds_landscape_ask_box(ds_landscape *l, uint64_t count, ds_error *e)
                          .condense = condense,
                          .ctx = &l->slice};
         draw_points(l, first, q.count, &k);
-        ds_journal_ask(&l->session.journal, &q, &done);
+        ds_journal_execute(&l->session.journal, &q, &done);
         for (uint64_t i = 0; i < done; i++) {
             const int loss = k.outcome[i] <= DS_EVAL_BAD_GRAD && isfinite(k.loss[i]);
             b->points++;

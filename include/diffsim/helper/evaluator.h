@@ -91,7 +91,7 @@ typedef struct ds_evaluator_query {
     const double *v;  /* in */
     const double *w;  /* in */
     void *out;        /* out: zeros in rows that failed */
-    uint32_t kind;    /* out: DS_GRAD_*, how the environment made a product */
+    uint32_t kind;    /* out: DS_GRAD_*, how the environment made the first product that did not fail */
 } ds_evaluator_query;
 
 /* One request. Leave at 0 what is not wanted. `count` x n arrays are row-major. */

@@ -159,7 +159,11 @@ static inline ds_status ds_evaluator_table_(ds_evaluator *e, ds_rows *rows, cons
     results->reply = r->queries > 0 ? q.replies : NULL;
     ds_status status = e->objective->evaluate(e->objective, rows, label, results, &done);
     for (size_t k = 0; k < r->queries; k++) {
-        r->query[k].kind = r->query[k].op != DS_QUERY_VALUE && done > 0 ? kind[0] : (uint32_t)DS_GRAD_NONE;
+        r->query[k].kind = (uint32_t)DS_GRAD_NONE;
+        for (size_t row = 0; r->query[k].op != DS_QUERY_VALUE && row < done && r->query[k].kind == DS_GRAD_NONE;
+             row++) {
+            r->query[k].kind = kind[row];
+        }
     }
     free(kind);
     r->done = status == DS_OK ? r->count : (status > 0 ? (size_t)done : 0);

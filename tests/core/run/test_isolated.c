@@ -104,7 +104,7 @@ static void answer_query(asked *a, const ds_query *q, const ds_reply *r, uint64_
     for (uint64_t k = 0; k < rows; k++) {
         fill(a, (unsigned char *)r->out + k * r->stride, bytes, k);
         if (r->kind != NULL) {
-            r->kind[k] = q->op == DS_QUERY_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
+            r->kind[k] = q->op == DS_QUERY_VALUE || k % 2 == 1 ? DS_GRAD_NONE : DS_GRAD_FORWARD;
         }
     }
 }

@@ -15,7 +15,7 @@
 
 #include <diffsim/helper/random.h>
 
-#include "run/asked.h"
+#include "run/queries.h"
 #include "run/free_variables.h"
 
 enum { N = 3, RESIDUALS = 4, PIXELS = 5, ROWS = 3, ROOM = 100 };
@@ -136,12 +136,12 @@ static double number_at(const unsigned char *bytes, uint64_t at)
 static void packs_and_hands_out(void **state)
 {
     questions q;
-    ds_asked_rows rows;
+    ds_packed_queries rows;
     char text[DS_REQUEST_TEXT];
     (void)state;
     make_questions(&q);
     assert_int_equal(read_request(&q, text), 0);
-    assert_int_equal(ds_asked_open(&rows, &q.read, &channels, N, text), 0);
+    assert_int_equal(ds_queries_pack(&rows, &q.read, &channels, N, text), 0);
     assert_true(rows.queries.count == 3 && rows.queries.in == N + 1 && rows.queries.product == 1);
     assert_true(rows.queries.values == 3 + RESIDUALS && rows.queries.out == 3 + RESIDUALS + N);
     for (int r = 0; r < ROWS; r++) {
@@ -160,7 +160,8 @@ static void packs_and_hands_out(void **state)
     memset(q.hv, 1, sizeof q.hv);
     memset(q.residuals, 1, sizeof q.residuals);
     const double left_alone = number_at(q.hv, 0);
-    ds_asked_answer(&rows, &q.read, ROWS - 1, DS_GRAD_FORWARD);
+    rows.kind[0] = DS_GRAD_FORWARD; /* row 1 failed */
+    ds_queries_reply(&rows, &q.read, ROWS - 1);
     for (int r = 0; r < ROWS; r++) {
         const int there = r < ROWS - 1; /* the last row has no answer, and is left alone */
         float pixel;
@@ -176,25 +177,26 @@ static void packs_and_hands_out(void **state)
         assert_true(number_at(q.residuals, r * RESIDUAL_STRIDE + RESIDUALS * 8) == left_alone);
         /* A kind for every row with an answer: values have none. */
         assert_true(q.kind[0][r] == (there ? DS_GRAD_NONE : 0x7f7f7f7fu) && q.kind[2][r] == q.kind[0][r]);
-        assert_true(q.kind[1][r] == (there ? DS_GRAD_FORWARD : 0x7f7f7f7fu));
+        assert_true(q.kind[1][r] == (!there ? 0x7f7f7f7fu : r == 0 ? DS_GRAD_FORWARD : DS_GRAD_NONE));
     }
     q.read.reply[1].kind = NULL; /* nobody wants to know */
-    ds_asked_answer(&rows, &q.read, ROWS, DS_GRAD_FD);
+    rows.kind[0] = DS_GRAD_FD;
+    ds_queries_reply(&rows, &q.read, ROWS);
     assert_int_equal(q.kind[1][0], DS_GRAD_FORWARD);
-    ds_asked_close(&rows);
+    ds_queries_free(&rows);
 }
 
 /* The request is refused with this text, by what reads it or by what takes its queries. */
 static void refused(questions *q, const char *text)
 {
-    ds_asked_rows rows = {0};
+    ds_packed_queries rows = {0};
     char why[DS_REQUEST_TEXT] = "";
     int rc = read_request(q, why);
-    rc = rc != 0 ? rc : ds_asked_open(&rows, &q->read, &channels, N, why);
+    rc = rc != 0 ? rc : ds_queries_pack(&rows, &q->read, &channels, N, why);
     if (rc != -1 || strstr(why, text) == NULL) {
         fail_msg("%d: '%s' without '%s'", rc, why, text);
     }
-    ds_asked_close(&rows);
+    ds_queries_free(&rows);
     make_questions(q);
 }
 
@@ -278,7 +280,7 @@ static void refuses_queries(void **state)
 static void takes_one_row(void **state)
 {
     questions q;
-    ds_asked_rows rows;
+    ds_packed_queries rows;
     char text[DS_REQUEST_TEXT];
     (void)state;
     make_questions(&q);
@@ -288,18 +290,19 @@ static void takes_one_row(void **state)
         q.reply[i].stride = 0;
     }
     assert_int_equal(read_request(&q, text), 0);
-    assert_int_equal(ds_asked_open(&rows, &q.read, &channels, N, text), 0);
+    assert_int_equal(ds_queries_pack(&rows, &q.read, &channels, N, text), 0);
     assert_true(rows.in[0] == 10 && rows.in[N] == 100);
     memset(rows.out, 0, rows.queries.out * sizeof *rows.out);
     rows.out[rows.queries.query[2].out] = 8;
-    ds_asked_answer(&rows, &q.read, 1, DS_GRAD_ADJOINT);
+    rows.kind[0] = DS_GRAD_ADJOINT;
+    ds_queries_reply(&rows, &q.read, 1);
     assert_true(number_at(q.hv, 0) == 8 && q.kind[1][0] == DS_GRAD_ADJOINT && q.kind[1][1] == 0x7f7f7f7fu);
-    ds_asked_close(&rows);
+    ds_queries_free(&rows);
 }
 
 static void asks_nothing(void **state)
 {
-    ds_asked_rows rows;
+    ds_packed_queries rows;
     questions q;
     char text[DS_REQUEST_TEXT];
     double room[ROOM];
@@ -309,11 +312,11 @@ static void asks_nothing(void **state)
     q.rows.query = NULL;
     q.results.reply = NULL;
     assert_int_equal(read_request(&q, text), 0);
-    assert_int_equal(ds_asked_open(&rows, &q.read, &channels, N, text), 0);
+    assert_int_equal(ds_queries_pack(&rows, &q.read, &channels, N, text), 0);
     assert_true(rows.queries.count == 0 && rows.in == NULL && rows.out == NULL);
-    ds_asked_answer(&rows, &q.read, 2, DS_GRAD_NONE);
-    ds_asked_close(&rows);
-    ds_extra extra = ds_asked_extra(&channels, NULL, NULL, NULL, 0, room);
+    ds_queries_reply(&rows, &q.read, 2);
+    ds_queries_free(&rows);
+    ds_extra extra = ds_queries_record(&channels, NULL, NULL, NULL, 0, room);
     assert_true(extra.kind == 0 && extra.asked == NULL && extra.asked_count == 0 &&
                 extra.answered_count == 0);
 }
@@ -434,10 +437,10 @@ static ds_extra round_trip(const ds_query_layout *queries, const double *in, con
     ds_query_layout again;
     const double *read;
     uint64_t group;
-    ds_extra extra = ds_asked_extra(&channels, queries, in, out, noise, room);
-    assert_true(extra.asked_count + extra.answered_count <= ds_asked_room(&channels, N));
-    assert_int_equal(ds_asked_read(&extra, &channels, N, &again, &read, &group), 0);
-    assert_true(group == noise && ds_asked_noise(&extra) == noise);
+    ds_extra extra = ds_queries_record(&channels, queries, in, out, noise, room);
+    assert_true(extra.asked_count + extra.answered_count <= ds_queries_record_room(&channels, N));
+    assert_int_equal(ds_queries_read(&extra, &channels, N, &again, &read, &group), 0);
+    assert_true(group == noise && ds_queries_noise(&extra) == noise);
     assert_true(again.count == queries->count && again.in == queries->in && again.out == queries->out &&
                 again.values == queries->values);
     assert_memory_equal(again.query, queries->query, queries->count * sizeof queries->query[0]);
@@ -463,15 +466,15 @@ static void is_read_as_written(void **state)
                                            {.op = DS_QUERY_VALUE, .channel = ERROR}}};
         assert_int_equal(ds_query_layout_make(&mixed, &channels, N, NULL, text), 0);
         ds_extra e = round_trip(&mixed, in, out, groups[k], room);
-        assert_true(e.kind == DS_ASKED_LIST && e.answered == out && e.answered_count == mixed.values &&
+        assert_true(e.kind == DS_QUERIES_LIST && e.answered == out && e.answered_count == mixed.values &&
                     e.head == 3 + 3 * 3);
         ds_query_layout loss = {.count = 1, .query = {{.op = DS_QUERY_VALUE, .channel = LOSS}}};
         assert_int_equal(ds_query_layout_make(&loss, &channels, N, NULL, text), 0);
         e = round_trip(&loss, NULL, out, groups[k], room);
-        assert_true(e.kind == DS_ASKED_LIST && e.answered_count == 1);
+        assert_true(e.kind == DS_QUERIES_LIST && e.answered_count == 1);
         ds_query_layout none = {.count = 0};
         e = round_trip(&none, NULL, NULL, groups[k], room);
-        assert_true(e.kind == (groups[k] != 0 ? DS_ASKED_LIST : 0) && e.answered == NULL);
+        assert_true(e.kind == (groups[k] != 0 ? DS_QUERIES_LIST : 0) && e.answered == NULL);
     }
 }
 
@@ -492,7 +495,7 @@ static void writes_residuals_as_ever(void **state)
         assert_true(e.answered_count == (op == DS_QUERY_VALUE ? RESIDUALS : 0));
         assert_true((e.answered != NULL) == (op == DS_QUERY_VALUE));
         e = round_trip(&a, in, out, 7, room);
-        assert_int_equal(e.kind, DS_ASKED_LIST);
+        assert_int_equal(e.kind, DS_QUERIES_LIST);
     }
 }
 
@@ -508,17 +511,17 @@ static void survives_records(void **state)
     unsigned taken = 0;
     (void)state;
     double two[] = {0, 0, 1, DS_QUERY_JV, PHOTO, 0, 1, 2, 3};
-    ds_extra other = {.kind = DS_ASKED_LIST, .asked = two, .asked_count = 9};
-    assert_int_equal(ds_asked_read(&other, &channels, N, &queries, &in, &noise), -1); /* no J v of pixels */
+    ds_extra other = {.kind = DS_QUERIES_LIST, .asked = two, .asked_count = 9};
+    assert_int_equal(ds_queries_read(&other, &channels, N, &queries, &in, &noise), -1); /* no J v of pixels */
     two[4] = ERROR;
-    assert_int_equal(ds_asked_read(&other, &channels, N, &queries, &in, &noise), 0);
+    assert_int_equal(ds_queries_read(&other, &channels, N, &queries, &in, &noise), 0);
     assert_true(in == two + 6 && queries.in == N);
-    assert_int_equal(ds_asked_read(&other, &channels, N + 1, &queries, &in, &noise),
+    assert_int_equal(ds_queries_read(&other, &channels, N + 1, &queries, &in, &noise),
                      -1); /* v of another length */
     ds_channels none = {0};
-    assert_int_equal(ds_asked_read(&other, &none, N, &queries, &in, &noise), -1);
+    assert_int_equal(ds_queries_read(&other, &none, N, &queries, &in, &noise), -1);
     ds_extra plain = {.kind = DS_QUERY_VALUE};
-    assert_int_equal(ds_asked_read(&plain, &none, N, &queries, &in, &noise), -1);
+    assert_int_equal(ds_queries_read(&plain, &none, N, &queries, &in, &noise), -1);
     for (int k = 0; k < 200000; k++) {
         double asked[12];
         uint64_t count = ds_random_below(&r, 13);
@@ -528,7 +531,7 @@ static void survives_records(void **state)
         double *exact = malloc(count * sizeof *exact + 1); /* a tool for memory sees what is read behind it */
         memcpy(exact, asked, count * sizeof *exact);
         ds_extra e = {.kind = (uint32_t)odd[ds_random_below(&r, 9)], .asked = exact, .asked_count = count};
-        if (ds_asked_read(&e, &channels, N, &queries, &in, &noise) == 0) {
+        if (ds_queries_read(&e, &channels, N, &queries, &in, &noise) == 0) {
             taken++;
             assert_true(queries.count <= DS_MAX_QUERIES && queries.in <= count);
             assert_true(e.kind == 0 || in == exact + (count - queries.in));

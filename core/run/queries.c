@@ -2,7 +2,7 @@
 /* asked.c - packs the queries of a request, hands out their answers, and writes them for the record. */
 #include "config.h"
 
-#include "run/asked.h"
+#include "run/queries.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static int wrong(char text[DS_QUERY_TEXT], uint64_t i, const char *why)
 }
 
 /* Copies `count` rows of `width` numbers to their place in the rows of `in`. */
-static int pack(ds_asked_rows *r, const double *from, uint64_t stride, uint64_t count, uint64_t width,
+static int pack(ds_packed_queries *r, const double *from, uint64_t stride, uint64_t count, uint64_t width,
                 uint64_t at)
 {
     for (uint64_t k = 0; k < count; k++) {
@@ -37,7 +37,7 @@ static int pack(ds_asked_rows *r, const double *from, uint64_t stride, uint64_t 
 }
 
 /* Takes the numbers of query i of the request. */
-static int take(ds_asked_rows *r, const ds_request *q, uint32_t i, char text[DS_QUERY_TEXT])
+static int take(ds_packed_queries *r, const ds_request *q, uint32_t i, char text[DS_QUERY_TEXT])
 {
     const ds_query *query = &q->query[i];
     const ds_reply *reply = &q->reply[i];
@@ -62,7 +62,7 @@ static int take(ds_asked_rows *r, const ds_request *q, uint32_t i, char text[DS_
     return 0;
 }
 
-static int read_list(ds_asked_rows *r, const ds_request *q, char text[DS_QUERY_TEXT])
+static int read_list(ds_packed_queries *r, const ds_request *q, char text[DS_QUERY_TEXT])
 {
     for (uint32_t i = 0; i < q->rows.queries; i++) {
         const ds_query *query = &q->query[i];
@@ -76,8 +76,8 @@ static int read_list(ds_asked_rows *r, const ds_request *q, char text[DS_QUERY_T
     return 0;
 }
 
-int ds_asked_open(ds_asked_rows *r, const ds_request *q, const ds_channels *channels, uint64_t n,
-                  char text[DS_QUERY_TEXT])
+int ds_queries_pack(ds_packed_queries *r, const ds_request *q, const ds_channels *channels, uint64_t n,
+                    char text[DS_QUERY_TEXT])
 {
     const uint64_t count = q->rows.count;
     memset(r, 0, sizeof(*r));
@@ -89,7 +89,8 @@ int ds_asked_open(ds_asked_rows *r, const ds_request *q, const ds_channels *chan
     }
     r->in = malloc((count * r->queries.in + 1) * sizeof(double));
     r->out = malloc(count * r->queries.out * sizeof(double));
-    if (r->in == NULL || r->out == NULL) {
+    r->kind = calloc(count, sizeof *r->kind);
+    if (r->in == NULL || r->out == NULL || r->kind == NULL) {
         return DS_EXIT_MEMORY;
     }
     for (uint32_t i = 0; i < r->queries.count; i++) {
@@ -100,7 +101,7 @@ int ds_asked_open(ds_asked_rows *r, const ds_request *q, const ds_channels *chan
     return 0;
 }
 
-void ds_asked_answer(const ds_asked_rows *r, const ds_request *q, uint64_t done, uint32_t kind)
+void ds_queries_reply(const ds_packed_queries *r, const ds_request *q, uint64_t done)
 {
     for (uint32_t i = 0; i < q->rows.queries; i++) {
         const ds_reply *reply = &q->reply[i];
@@ -109,21 +110,22 @@ void ds_asked_answer(const ds_asked_rows *r, const ds_request *q, uint64_t done,
             memcpy((unsigned char *)reply->out + k * reply->stride, r->out + k * r->queries.out + a->out,
                    a->bytes);
             if (reply->kind != NULL) {
-                reply->kind[k] = a->op == DS_QUERY_VALUE ? DS_GRAD_NONE : kind;
+                reply->kind[k] = a->op == DS_QUERY_VALUE ? (uint32_t)DS_GRAD_NONE : r->kind[k];
             }
         }
     }
 }
 
-void ds_asked_close(ds_asked_rows *r)
+void ds_queries_free(ds_packed_queries *r)
 {
     free(r->in);
     free(r->out);
+    free(r->kind);
 }
 
 /* ---- the record ---- */
 
-uint64_t ds_asked_room(const ds_channels *channels, uint64_t n)
+uint64_t ds_queries_record_room(const ds_channels *channels, uint64_t n)
 {
     uint64_t in, out;
     ds_query_layout_room(channels, n, &in, &out);
@@ -137,15 +139,15 @@ static int is_plain(const ds_channels *channels, const ds_query_layout *a, uint6
            channels->entry[a->query[0].channel].c.role == DS_CHANNEL_RESIDUAL;
 }
 
-ds_extra ds_asked_extra(const ds_channels *channels, const ds_query_layout *a, const double *in,
-                        const void *out, uint64_t noise, double *room)
+ds_extra ds_queries_record(const ds_channels *channels, const ds_query_layout *a, const double *in,
+                           const void *out, uint64_t noise, double *room)
 {
     static const ds_query_layout none;
     a = a != NULL ? a : &none;
     if (a->count == 0 && noise == 0) {
         return (ds_extra){0};
     }
-    ds_extra extra = {.kind = DS_ASKED_LIST, .asked = room, .answered = a->values > 0 ? out : NULL};
+    ds_extra extra = {.kind = DS_QUERIES_LIST, .asked = room, .answered = a->values > 0 ? out : NULL};
     extra.answered_count = a->values;
     if (is_plain(channels, a, noise)) {
         extra.kind = a->query[0].op;
@@ -196,24 +198,24 @@ static uint64_t half(double v)
     return v >= 0 && v <= UINT32_MAX ? (uint64_t)v : 0;
 }
 
-uint64_t ds_asked_noise(const ds_extra *extra)
+uint64_t ds_queries_noise(const ds_extra *extra)
 {
-    int there = extra->kind == DS_ASKED_LIST && extra->asked_count >= HEAD;
+    int there = extra->kind == DS_QUERIES_LIST && extra->asked_count >= HEAD;
     return there ? half(extra->asked[0]) << 32 | half(extra->asked[1]) : 0;
 }
 
-int ds_asked_read(const ds_extra *extra, const ds_channels *channels, uint64_t n, ds_query_layout *queries,
-                  const double **in, uint64_t *noise)
+int ds_queries_read(const ds_extra *extra, const ds_channels *channels, uint64_t n, ds_query_layout *queries,
+                    const double **in, uint64_t *noise)
 {
     char text[DS_QUERY_TEXT];
     uint64_t head = 0;
     memset(queries, 0, sizeof(*queries));
-    *noise = ds_asked_noise(extra);
+    *noise = ds_queries_noise(extra);
     *in = NULL;
     if (extra->kind == 0) {
         return 0;
     }
-    if (extra->kind == DS_ASKED_LIST) {
+    if (extra->kind == DS_QUERIES_LIST) {
         head = read_questions(extra->asked, extra->asked_count, queries);
         if (head == 0) {
             return -1;
