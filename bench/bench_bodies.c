@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "engines/physics/rigid/mass.h"
+#include "engines/physics/rigid/body.h"
 #include "engines/physics/rigid/rigid.h"
 #include "engines/physics/smoke/plain.h"
 #include "engines/physics/smoke/smoke.h"

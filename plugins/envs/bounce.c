@@ -73,7 +73,7 @@ static ds_status check_bounce(const bounce *e, const ds_host *host)
             e->start[0], e->start[0] + e->p.radius);
     }
     double load = e->p.h * (e->p.h * e->p.ke + 2 * e->p.kd) / e->p.mass;
-    if (load > 4) { /* the limit of semi-implicit steps, as engines/physics/cloth/stability.h has it */
+    if (load > 4) { /* the limit of semi-implicit steps, as engines/physics/cloth/cloth.h has it */
         ds_host_say(
             host, DS_LOG_WARNING,
             "(h^2 ke + 2 h kd) / mass = %g is above 4: contact throws the ball out instead of letting "

@@ -2,13 +2,13 @@
 /* flip - a pancake lies in a pan and is to be turned over: the decision variables are the places and tilts of
  * the pan at the ends of the segments of an episode. */
 #include "common/number.h"
-#include "engines/physics/cloth/disc.h"
-#include "engines/physics/cloth/pan_shape.h"
+#include "engines/physics/cloth/mesh.h"
+#include "engines/physics/cloth/touch.h"
 #include "engines/physics/cloth/seen.h"
 #include "engines/physics/cloth/sheet.h"
-#include "engines/physics/cloth/stability.h"
+#include "engines/physics/cloth/cloth.h"
 #include "engines/kit/bundled.h"
-#include "engines/physics/smoothing/proximity.h"
+#include "engines/physics/smoothing/softness.h"
 
 #include <string.h>
 

@@ -66,10 +66,6 @@ include %D%/engines/physics/smoothing/local.mk
 %C%_engines_physics_contact_libcontact_la_SOURCES = \
 	%D%/engines/physics/contact/ball.h \
 	%D%/engines/physics/contact/ball.c \
-	%D%/engines/physics/contact/ball_adjoint.c \
-	%D%/engines/physics/contact/ball_far.c \
-	%D%/engines/physics/contact/dense.h \
-	%D%/engines/physics/contact/dense.c \
 	%D%/engines/physics/contact/floor_ball.h \
 	%D%/engines/physics/contact/floor_ball.c \
 	%D%/engines/physics/contact/impact.h \
@@ -88,16 +84,11 @@ include %D%/engines/physics/smoothing/local.mk
 %C%_engines_physics_cloth_libcloth_la_SOURCES = \
 	%D%/engines/physics/cloth/cloth.h \
 	%D%/engines/physics/cloth/cloth.c \
-	%D%/engines/physics/cloth/disc.h \
-	%D%/engines/physics/cloth/disc.c \
-	%D%/engines/physics/cloth/floor.c \
+	%D%/engines/physics/cloth/touch.c \
 	%D%/engines/physics/cloth/lift.h \
 	%D%/engines/physics/cloth/lift.c \
 	%D%/engines/physics/cloth/mesh.h \
 	%D%/engines/physics/cloth/mesh.c \
-	%D%/engines/physics/cloth/pan.c \
-	%D%/engines/physics/cloth/pan_shape.h \
-	%D%/engines/physics/cloth/pan_shape.c \
 	%D%/engines/physics/cloth/seen.h \
 	%D%/engines/physics/cloth/seen.c \
 	%D%/engines/physics/cloth/sets.h \
@@ -105,8 +96,6 @@ include %D%/engines/physics/smoothing/local.mk
 	%D%/engines/physics/cloth/sheet.c \
 	%D%/engines/physics/cloth/spring.h \
 	%D%/engines/physics/cloth/spring.c \
-	%D%/engines/physics/cloth/stability.h \
-	%D%/engines/physics/cloth/stability.c \
 	%D%/engines/physics/cloth/touch.h \
 	%D%/engines/physics/cloth/trajectory.h \
 	%D%/engines/physics/cloth/trajectory.c
@@ -412,12 +401,10 @@ envplugin_LTLIBRARIES += %D%/ball_wall.la %D%/ball_wall_soft.la %D%/friction.la 
 envplugin_LTLIBRARIES += %D%/double_pendulum.la
 %C%_double_pendulum_la_SOURCES = \
 	%D%/pendula/camera.c \
-	%D%/pendula/camera.h \
 	%D%/pendula/double_pendulum.c \
 	%D%/pendula/model.c \
 	%D%/pendula/model.h \
-	%D%/pendula/motion.c \
-	%D%/pendula/motion.h
+	%D%/pendula/motion.c
 %C%_double_pendulum_la_LDFLAGS = $(plugin_link)
 %C%_double_pendulum_la_LIBADD = %D%/engines/rendering/swept/libswept.la %D%/engines/physics/pendulum/libpendulum.la \
 	%D%/engines/physics/pendulum/libcompound.la %D%/engines/data/librecording.la %D%/engines/physics/fem/libfem.la

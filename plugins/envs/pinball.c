@@ -4,7 +4,7 @@
 #include "engines/physics/contact/ball.h"
 #include "engines/kit/bundled.h"
 #include "engines/kit/norm.h"
-#include "engines/physics/smoothing/proximity.h"
+#include "engines/physics/smoothing/softness.h"
 
 #include <string.h>
 

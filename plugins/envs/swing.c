@@ -4,7 +4,7 @@
 #include "common/number.h"
 #include "engines/physics/cloth/seen.h"
 #include "engines/physics/cloth/sheet.h"
-#include "engines/physics/cloth/stability.h"
+#include "engines/physics/cloth/cloth.h"
 #include "engines/kit/bundled.h"
 #include "engines/kit/norm.h"
 

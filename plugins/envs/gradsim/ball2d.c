@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ball2d - a ball bounces past a camera: its speed and gravity are to be found. System identification of
- * gradSim (Jatavallabhula et al., ICLR 2021, its demonstration of bouncing in the plane). */
+/* ball2d.c - find speed and gravity of a ball that bounces past a camera. System identification of gradSim
+ * (Jatavallabhula et al., ICLR 2021, its demonstration of bouncing in the plane). */
 #include "engines/kit/algebra/finite.h"
 #include "engines/physics/contact/floor_ball.h"
 #include "engines/kit/bundled.h"
@@ -15,14 +15,14 @@ static const ds_param *const params[] = {
                  "alpha"),
     WATCHER_OBJECT_PARAM,
     DS_REAL("speed", "1", -100, 100, "m/s",
-            "Speed of the target along x at the start, and where it is no variable."),
-    DS_REAL("gravity", "-9", -100, 0, "m/s^2", "Likewise gravity, upward."),
-    DS_LIST("position", "-7.5, 5", -100, 100, 2, "m", "Likewise where the centre starts, x and y."),
+            "Speed along x at the start: of the target, and if it is not a variable."),
+    DS_REAL("gravity", "-9", -100, 0, "m/s^2", "The same for gravity, upward."),
+    DS_LIST("position", "-7.5, 5", -100, 100, 2, "m", "The same for the start of the centre, x and y."),
     DS_REAL("radius", "0.75", 0.01, 10, "m", "Radius of the ball."),
     SWEPT_FRAMES_PARAMS("100", "1/30 s", "4", "1"),
     NULL};
 
-/* Bounds of the position are ours. */
+/* The bounds of the position are ours. */
 enum { SPEED, GRAVITY, POSITION, COUNT = POSITION + 2 };
 static const knob knobs[COUNT] = {
     {.name = "speed", .unit = "m/s", .lower = 0, .upper = 6, .start = 3, .random = 1},
@@ -35,7 +35,7 @@ static const uint32_t start[FLOOR_BALL_STATE] = {POSITION, POSITION + 1, SPEED, 
 static const uint32_t constant[] = {GRAVITY};
 
 typedef struct thrown {
-    ball_scene scene; /* first */
+    ball_scene scene; /* must be first */
     floor_ball *engine;
     double radius;
 } thrown;
@@ -146,17 +146,16 @@ static const ds_env_table env = {.size = sizeof(thrown),
 
 static const ds_desc desc = {
     BUNDLED_DESC("ball2d", "2"), .flags = DS_ENV_GRADIENT,
-    .summary = "How fast is a bouncing ball, and how strong is gravity? From pictures (gradSim).",
+    .summary = "How fast is a bouncing ball, and how strong is gravity? From images (gradSim).",
     .description =
-        "A ball of radius 0.75 m is thrown from 5 m along the floor, which throws it back without loss, and "
-        "passes the camera for 3.3 s. The variables are what is unknown of it, by default its speed and "
-        "gravity, which is negative. The target is an episode of the same ball with the parameters speed, "
-        "gravity and position, seen by the same camera, so the least loss is 0.\n"
-        "With observe = state the loss is the mean squared distance of the ball, m^2. A step that meets the "
-        "floor ends there: as impacts move from one step to the next, the loss has jumps.\n"
-        "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric "
-        "error: mean error of the variables, in proportion where they are positive, which the optimizer does "
-        "not see.",
+        "A ball of radius 0.75 m is thrown from 5 m along the floor, bounces without loss, and passes the "
+        "camera for 3.3 s. The variables are the unknown quantities, by default speed and gravity, which is "
+        "negative. The target is an episode of the same ball with the parameters speed, gravity and "
+        "position, seen by the same camera, so the least loss is 0.\nWith observe = state the loss is the "
+        "mean squared distance of the ball, m^2. A step that meets the floor ends there: where impacts move "
+        "from one step to the next, the loss jumps.\nChannels: residuals with J v and J' w; with observe = "
+        "image also images and target. Metric error: mean error of the variables, relative if they are "
+        "positive; the optimizer does not see it.",
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

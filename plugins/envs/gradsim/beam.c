@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* beam - a soft beam that is held at both ends sags under its weight: what it is made of is to be found from
- * what a camera sees. System identification of gradSim (Jatavallabhula et al., ICLR 2021, figures 4 and 11,
- * table 3). */
+/* beam.c - find the material of a soft beam that is held at both ends and sags under its weight, from camera
+ * images. System identification of gradSim (Jatavallabhula et al., ICLR 2021, figures 4 and 11, table 3). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/soft/soft.h"
 
@@ -15,10 +14,10 @@ static const ds_param *const params[] = {
         "mu, lambda, damping, density, masses (a factor of each particle), gravity, position, turn, velocity",
         "image", "mean squared distance of the points.", "64", "4, 30, 0", "alpha"),
     DS_LIST("truth", "1000, 1000, 5, 10", 1e-3, 1e7, 4, "Pa, Pa, Pa s, kg/m^3",
-            "What the beam of the target is made of: Lame parameters mu and lambda, damping, density."),
+            "Material of the target beam: Lame parameters mu and lambda, damping, density."),
     WATCHER_OBJECT_PARAM,
     DS_REAL("gravity", "9.8", -100, 100, "m/s^2",
-            "Gravity, downward, where it is no variable, and of the target."),
+            "Gravity, downward: of the target, and if it is not a variable."),
     SOFT_TIME_PARAMS("2", "32", "10"),
     NULL};
 
@@ -35,7 +34,7 @@ static const quantity offered[] = {QUANTITY_LOG("mu", "Pa", QUANTITY_SOLID_MU, 1
 
 static const soft_task task = {.offered = offered, .state = WATCH_POINTS, .cure = cure};
 
-/* Both ends are held: the particles at the least and the largest x. */
+/* Fixes both ends: the particles at the least and the largest x. */
 static void hold_ends(fem_model *m)
 {
     for (size_t i = 0; i < m->particles; i++) {
@@ -54,7 +53,7 @@ static void read_beam(void *self, ds_param_reader *in)
               (fem_solid){truth[0], truth[1], truth[2]});
     hold_ends(&s->model);
     s->model.gravity[1] = -ds_param_real(in, "gravity");
-    s->first = 1; /* as gradSim, which draws the state after the first step */
+    s->first = 1; /* as in gradSim, which draws the state after the first step */
     s->color[0] = s->color[1] = 1;
     soft_ready(s, in);
 }
@@ -84,15 +83,13 @@ static const ds_env_table env = {.size = sizeof(soft),
 
 static const ds_desc desc = {
     BUNDLED_DESC("beam", "1"), .flags = DS_ENV_GRADIENT,
-    .summary = "What is a sagging beam made of? From pictures (gradSim, Lame parameters).",
-    .description =
-        "A beam of 400 tetrahedra (stable neo-Hookean), 2 m x 0.2 m x 0.2 m, held at both ends, falls "
-        "from rest. The variables are what is unknown of it, by default log10 of its Lame parameters "
-        "mu and lambda (Pa). The target is an episode of the same beam with parameter truth, seen by "
-        "the same camera, so the least loss is 0.\n"
-        "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric "
-        "error: mean error of the variables, in proportion where they are logarithms, which the "
-        "optimizer does not see.",
+    .summary = "What is a sagging beam made of? From images (gradSim, Lame parameters).",
+    .description = "A beam of 400 tetrahedra (stable neo-Hookean), 2 m x 0.2 m x 0.2 m, held at both ends, "
+                   "falls from rest. The variables are the unknown quantities, by default log10 of the Lame "
+                   "parameters mu and lambda (Pa). The target is an episode of the same beam with parameter "
+                   "truth, seen by the same camera, so the least loss is 0.\nChannels: residuals with J v "
+                   "and J' w; with observe = image also images and target. Metric error: mean error of the "
+                   "variables, relative if they are logarithms; the optimizer does not see it.",
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

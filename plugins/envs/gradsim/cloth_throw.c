@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cloth_throw - a cloth is thrown so that it falls where another one lies in the air: control-cloth of
+/* cloth_throw.c - throw a cloth so that it falls to the place of another one in the air: control-cloth of
  * gradSim (Jatavallabhula et al., ICLR 2021, figures 5 and 6b). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/soft/soft.h"
@@ -7,23 +7,22 @@
 static const char cure[] = "raise substeps, or throw slower";
 
 static const ds_param *const params[] = {
-    SOFT_PARAMS(
-        "velocity",
-        "velocity, velocities (of each particle), position, turn, mass, masses (a factor of each "
-        "particle), stretch and area (Lame parameters of the membrane), damping, bend, lift, drag, "
-        "gravity",
-        "image",
-        "squared error of the centre of mass, mean of its coordinates, weighted by the masses as they "
-        "were built, also where masses are variables.",
-        "64", "15, 0, 0", "alpha"),
+    SOFT_PARAMS("velocity",
+                "velocity, velocities (of each particle), position, turn, mass, masses (a factor of each "
+                "particle), stretch and area (Lame parameters of the membrane), damping, bend, lift, drag, "
+                "gravity",
+                "image",
+                "squared error of the centre of mass, mean of its coordinates, weighted by the initial "
+                "masses, even if masses are variables.",
+                "64", "15, 0, 0", "alpha"),
     DS_INT("cells", "20", 2, 100, "", "Cells of the cloth along each side."),
     DS_REAL("height", "2.5", -10, 10, "m", "y of its first corner at the start."),
     DS_REAL("target", "1.5", -10, 10, "m", "x of the first corner of the target; its y is -3 m."),
-    DS_LIST("air", "10, 5", 0, 1e3, 2, "N s^2/m^4", "Lift and drag of the air, where they are no variables."),
+    DS_LIST("air", "10, 5", 0, 1e3, 2, "N s^2/m^4", "Lift and drag of the air, if they are not variables."),
     SOFT_TIME_PARAMS("1.5", "16", "1"),
     NULL};
 
-/* Faster throws are beyond what the step can follow. */
+/* The time step cannot follow faster throws. */
 static const quantity_axes speeds = {{0, -6, -1}, {12, 6, 1}, {1, 0, 0}};
 
 static const quantity offered[] = {
@@ -44,8 +43,8 @@ static const quantity offered[] = {
 
 typedef struct throw
 {
-    soft soft;        /* first */
-    double corner[3]; /* of the target, m */
+    soft soft;        /* must be first */
+    double corner[3]; /* position of the target, m */
 }
 throw;
 
@@ -99,15 +98,14 @@ static const ds_env_table env = {.size = sizeof(throw),
 
 static const ds_desc desc = {
     BUNDLED_DESC("cloth_throw", "2"), .flags = DS_ENV_GRADIENT,
-    .summary = "A cloth is to be thrown to where a target is in the air (gradSim, control-cloth).",
+    .summary = "Throw a cloth to a target in the air (gradSim, control-cloth).",
     .description = "A cloth of 20 x 20 cells (neo-Hookean membrane, bending, lift and drag) flies for 1.5 s. "
-                   "The variables are its velocity at the start; others of its properties can be variables, "
-                   "too.\n"
-                   "observe = image: the last picture against that of the target; where the silhouettes do "
-                   "not overlap the gradient says nothing of where to go: a plateau, with a trap that moves "
-                   "the cloth out of view. observe = state: error of the centre of mass. frames = 24 "
-                   "compares all pictures to the one of the target, as gradSim does.\n"
-                   "Channels: residuals with J v and J' w; with observe = image also pictures and target.",
+                   "The variables are its velocity at the start; other properties can be variables, "
+                   "too.\nobserve = image: the last image is compared with that of the target. Where the "
+                   "silhouettes do not overlap, the gradient does not point to the target: a plateau, with a "
+                   "trap that moves the cloth out of view. observe = state: error of the centre of mass. "
+                   "frames = 24 compares all images with that of the target, as gradSim does.\nChannels: "
+                   "residuals with J v and J' w; with observe = image also images and target.",
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cloth_velocity - a cloth between two anchors swings and falls: the velocities of its particles at the start
- * are to be found from what a camera sees. System identification of gradSim (Jatavallabhula et al., ICLR
- * 2021, table 3). */
+/* cloth_velocity.c - find the velocities at the start of the particles of a cloth that swings between two
+ * anchors and falls, from camera images. System identification of gradSim (Jatavallabhula et al., ICLR 2021,
+ * table 3). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/soft/soft.h"
 
@@ -20,16 +20,16 @@ static const ds_param *const params[] = {
                 "image", "mean squared distance of the points.", "64", "5, 0, 0", "alpha"),
     WATCHER_OBJECT_PARAM,
     DS_LIST("velocity", "1, 0, 0", -10, 10, 3, "m/s",
-            "Velocity at the start, where it is no variable, and of the target."),
+            "Velocity at the start: of the target, and if it is not a variable."),
     DS_INT("throw", "0", 0, 1000000000, "",
-           "0: thrown with parameter velocity. K: as fast, in a direction that is drawn by this number, all "
-           "alike."),
-    DS_REAL("start_spread", "1", 0, 1, "m/s",
-            "Of what the velocities start at, each at -0.01 + start_spread U(0, 1). 1: as in gradSim. 0: all "
-            "particles start alike; what no picture shows of a velocity stays as it starts."),
+           "0: thrown with parameter velocity. K: the same speed, in a direction drawn from this number."),
+    DS_REAL(
+        "start_spread", "1", 0, 1, "m/s",
+        "Start values of the velocities: each component is -0.01 + start_spread U(0, 1). 1: as in gradSim. "
+        "0: all particles start alike; the parts of a velocity that no image shows stay at their start."),
     DS_LIST("truth", "1e4, 1e4, 100, 100", 0, 1e7, 4, "N/m, N/m, N s/m, N/rad",
-            "What the cloth of the target is made of: stretch and area (Lame parameters of the membrane), "
-            "damping of its area, stiffness of bending."),
+            "Material of the target cloth: stretch and area (Lame parameters of the membrane), damping of "
+            "its area, stiffness of bending."),
     DS_BOOL("random_mass", "false",
             "Inverse masses are uniform in (0, 1) for the first half of the particles and in (0, 2) for the "
             "others, as in gradSim, drawn with the seed; false: 1 kg each."),
@@ -51,7 +51,7 @@ static const quantity offered[] = {QUANTITY_RANDOM("velocities", "m/s", QUANTITY
 
 static const soft_task task = {offered, NULL, WATCH_POINTS, cure};
 
-/* Held, a metre to the side of particle i, on a spring. */
+/* Adds an anchor a metre to the side of particle i, on a spring. */
 static void anchor(fem_model *m, uint32_t i, double side)
 {
     const double *q = m->q + 3 * (size_t)i;
@@ -71,7 +71,7 @@ static void draw_masses(fem_model *m, size_t n, uint64_t seed)
     }
 }
 
-/* Turns it into the direction of throw K. */
+/* Turns the velocity to the direction of throw K. */
 static void draw_throw(double velocity[3], uint64_t k)
 {
     ds_random r = ds_random_open(k, "throw", 0);
@@ -121,7 +121,7 @@ static void read_cloth_velocity(void *self, ds_param_reader *in)
     }
     ds_param_values(in, "truth", 4, truth);
     build(s, velocity, truth, ds_param_int(in, "random_mass") != 0);
-    s->first = 1; /* as gradSim, which draws the state after the first step */
+    s->first = 1; /* as in gradSim, which draws the state after the first step */
     s->color[0] = s->color[1] = 1;
     soft_ready(s, in);
 }
@@ -138,17 +138,16 @@ static const ds_env_table env = {.size = sizeof(soft),
 
 static const ds_desc desc = {
     BUNDLED_DESC("cloth_velocity", "1"), .flags = DS_ENV_GRADIENT,
-    .summary = "How fast did the particles of a cloth start? From pictures (gradSim).",
-    .description = "A cloth of 20 x 10 cells (neo-Hookean membrane, bending) hangs between two anchors on "
-                   "springs, a metre to the left and to the right of two of its corners. The variables are "
-                   "what is unknown of it: by default its velocity at the start; with variables = velocities "
-                   "that of each of its 231 particles, 693 numbers. The target is an episode of the same "
-                   "cloth, seen by the same camera, so the least loss is 0.\n"
-                   "Its Lame parameters are both 1e4 N/m. With gradSim's own mu of 100 N/m the corners, "
-                   "which carry all of it, are drawn out to needles that no step of this size can follow.\n"
-                   "Channels: residuals with J v and J' w; with observe = image also pictures and target. "
-                   "Metric error: mean error of the variables, in proportion where they are logarithms, "
-                   "which the optimizer does not see.",
+    .summary = "How fast did the particles of a cloth start? From images (gradSim).",
+    .description =
+        "A cloth of 20 x 10 cells (neo-Hookean membrane, bending) hangs between two anchors on springs, a "
+        "metre to the left and to the right of two of its corners. The variables are the unknown quantities: "
+        "by default its velocity at the start; with variables = velocities that of each of its 231 "
+        "particles, 693 numbers. The target is an episode of the same cloth, seen by the same camera, so the "
+        "least loss is 0.\nIts Lame parameters are both 1e4 N/m. With gradSim's own mu of 100 N/m the "
+        "corners, which carry the whole cloth, are stretched to needles that a step of this size cannot "
+        "follow.\nChannels: residuals with J v and J' w; with observe = image also images and target. Metric "
+        "error: mean error of the variables, relative if they are logarithms; the optimizer does not see it.",
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

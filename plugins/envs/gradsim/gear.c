@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gear - a soft wheel with teeth makes its way to a target by contracting its parts in turn: control-fem of
- * gradSim (Jatavallabhula et al., ICLR 2021, figures 5 and 6a). */
+/* gear.c - a soft wheel with teeth moves to a target by contracting its parts in turn: control-fem of gradSim
+ * (Jatavallabhula et al., ICLR 2021, figures 5 and 6a). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/soft/soft.h"
 
@@ -16,8 +16,8 @@ static const ds_param *const params[] = {
                 "state", "squared error of the centre of mass, mean of its coordinates.", "64", "13, 30, 0",
                 "alpha"),
     SOFT_CONTROL_PARAMS("sectors", controllers,
-                        "sectors: 32 weights, of a sine and a cosine for each of 16 sectors. full: 9216, of "
-                        "eight phases for each tetrahedron, as in gradSim.",
+                        "sectors: 32 weights, for a sine and a cosine in each of 16 sectors. full: 9216 "
+                        "weights, for eight phases in each tetrahedron, as in gradSim.",
                         "0.3"),
     DS_LIST("target", "", -20, 20, 1, "m",
             "x of the target, a wheel at rest 2 m above the ground; empty: 0 with sectors, 2 with full."),
@@ -42,8 +42,8 @@ static const quantity of_sectors[] = GEAR_OFFERED(3, 0.35355339059327376),
                       of_all[] = GEAR_OFFERED(30, 0.35355339059327376);
 
 typedef struct gear {
-    soft soft;     /* first */
-    double target; /* x, m */
+    soft soft;     /* must be first */
+    double target; /* x of the target, m */
 } gear;
 
 /* A wheel at rest. */
@@ -60,7 +60,7 @@ static void place_target(const soft *s, double *q)
 static const soft_task sectors = {of_sectors, place_target, WATCH_CENTRE, cure};
 static const soft_task full = {of_all, place_target, WATCH_CENTRE, cure};
 
-/* The sector about the axis that the middle of each tetrahedron is in. */
+/* Sector about the axis that contains the middle of each tetrahedron. */
 static void divide(const fem_mesh *m, uint32_t *sector)
 {
     for (size_t t = 0; t < m->tets; t++) {
@@ -109,14 +109,14 @@ static const ds_env_table env = {.size = sizeof(gear),
 
 static const ds_desc desc = {
     BUNDLED_DESC("gear", "2"), .flags = DS_ENV_GRADIENT,
-    .summary = "A soft wheel is to get to a target by contracting its parts in turn (gradSim, control-fem).",
-    .description = "A wheel with 16 teeth of 1152 tetrahedra (stable neo-Hookean) is thrown at 1.5 m/s and "
-                   "rolls on the ground. A tetrahedron contracts by scale tanh(w . sinusoids of 2.5 rad/s); "
-                   "the weights w are the variables. Without them the wheel ends at x = -2.56 m.\n"
-                   "observe = state: error of the centre of mass at the end. observe = image: silhouette of "
-                   "the wheel against that of one at rest at the target; where the two do not overlap the "
-                   "gradient makes the wheel look smaller, not closer.\n"
-                   "Channels: residuals with J v and J' w; with observe = image also pictures and target.",
+    .summary = "Move a soft wheel to a target by contracting its parts in turn (gradSim, control-fem).",
+    .description =
+        "A wheel with 16 teeth and 1152 tetrahedra (stable neo-Hookean) is thrown at 1.5 m/s and rolls on "
+        "the ground. A tetrahedron contracts by scale tanh(w . sinusoids of 2.5 rad/s); the weights w are "
+        "the variables. Without them the wheel ends at x = -2.56 m.\nobserve = state: error of the centre of "
+        "mass at the end. observe = image: silhouette of the wheel compared with one at rest at the target; "
+        "where the two do not overlap, the gradient makes the wheel look smaller, not closer.\nChannels: "
+        "residuals with J v and J' w; with observe = image also images and target.",
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pendulum_id - a damped pendulum swings before a camera: its length and gravity are to be found, and how it
- * started. System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 6 and
- * its demonstrations). */
+/* pendulum_id.c - find length, gravity and start of a damped pendulum that swings before a camera. System
+ * identification of gradSim (Jatavallabhula et al., ICLR 2021, table 6 and its demonstrations). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/pendulum/pendulum.h"
 #include "engines/rendering/swept/ball_scene.h"
@@ -14,16 +13,17 @@ static const ds_param *const params[] = {
     SWEPT_PARAMS("length gravity", "length, gravity, damping, angle, rate (the last two at the start)",
                  "image", "64", "8, 0, 0", "alpha"),
     WATCHER_OBJECT_PARAM,
-    DS_REAL("length", "1", 0.01, 100, "m", "Length of the rod of the target, and where it is no variable.",
+    DS_REAL("length", "1", 0.01, 100, "m", "Length of the rod: of the target, and if it is not a variable.",
             .flags = DS_PARAM_LOG),
-    DS_REAL("gravity", "9.91", -100, 100, "m/s^2", "Likewise gravity, downward."),
-    DS_REAL("damping", "0.5", 0, 100, "1/s", "Likewise the rate at which the velocity decays."),
-    DS_REAL("angle", "0", -100, 100, "rad", "Likewise the angle from the downward vertical at the start."),
-    DS_REAL("rate", "3", -100, 100, "rad/s", "Likewise its rate."),
+    DS_REAL("gravity", "9.91", -100, 100, "m/s^2", "The same for gravity, downward."),
+    DS_REAL("damping", "0.5", 0, 100, "1/s", "The same for the rate at which the velocity decays."),
+    DS_REAL("angle", "0", -100, 100, "rad",
+            "The same for the angle from the downward vertical at the start."),
+    DS_REAL("rate", "3", -100, 100, "rad/s", "The same for its rate."),
     SWEPT_FRAMES_PARAMS("50", "0.1 s", "10", "10"),
     NULL};
 
-/* Bounds of damping, angle and rate, and where they start, are ours. */
+/* Bounds and start values of damping, angle and rate are ours. */
 enum { LENGTH, GRAVITY, DAMPING, ANGLE, RATE, COUNT };
 static const knob knobs[COUNT] = {KNOB("length", "m", 0.3, 3, 0.5), KNOB("gravity", "m/s^2", 5, 15, 5),
                                   KNOB("damping", "1/s", 0, 2, 1), KNOB("angle", "rad", -1.5, 1.5, 0.5),
@@ -36,7 +36,7 @@ static const uint32_t constant[SIMPLE_PARAMETERS] = {[SIMPLE_LENGTH] = LENGTH,
                                                      [SIMPLE_DAMPING] = DAMPING};
 
 typedef struct pendulum {
-    ball_scene scene; /* first */
+    ball_scene scene; /* must be first */
     rk4 *engine;
 } pendulum;
 
@@ -131,16 +131,14 @@ static const ds_env_table env = {.size = sizeof(pendulum),
 
 static const ds_desc desc = {
     BUNDLED_DESC("pendulum_id", "1"), .flags = DS_ENV_GRADIENT,
-    .summary = "How long is a pendulum, and how strong is gravity? From pictures (gradSim).",
+    .summary = "How long is a pendulum, and how strong is gravity? From images (gradSim).",
     .description =
-        "A pendulum with a bob of radius 1 m swings for 4.9 s and loses speed. The variables are what is "
-        "unknown of it, by default the length of its rod and gravity. The target is an episode of the same "
+        "A pendulum with a bob of radius 1 m swings for 4.9 s and loses speed. The variables are the unknown "
+        "quantities, by default the length of its rod and gravity. The target is an episode of the same "
         "pendulum with the parameters length, gravity, damping, angle and rate, seen by the same camera, so "
-        "the least loss is 0.\n"
-        "With observe = state the loss is the mean squared distance of the bob, m^2.\n"
-        "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric "
-        "error: mean error of the variables, in proportion where they are positive, which the optimizer does "
-        "not see.",
+        "the least loss is 0.\nWith observe = state the loss is the mean squared distance of the bob, "
+        "m^2.\nChannels: residuals with J v and J' w; with observe = image also images and target. Metric "
+        "error: mean error of the variables, relative if they are positive; the optimizer does not see it.",
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

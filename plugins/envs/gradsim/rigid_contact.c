@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rigid_contact - a cube is thrown, tumbles and bounces: its density and the constants of its contact are to
- * be found from what a camera sees. System identification of gradSim (Jatavallabhula et al., ICLR 2021,
- * table 2). */
+/* rigid_contact.c - find density and contact constants of a cube that is thrown, tumbles and bounces, from
+ * camera images. System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 2). */
 #include "engines/kit/algebra/quaternion.h"
 #include "engines/physics/fem/mesh.h"
 #include "engines/kit/bundled.h"
-#include "engines/physics/rigid/mass.h"
-#include "engines/physics/rigid/pose.h"
+#include "engines/physics/rigid/body.h"
 #include "engines/physics/rigid/rigid.h"
 #include "engines/physics/smoothing/softness.h"
 #include "engines/rendering/swept/swept.h"
@@ -31,22 +29,21 @@ static const ds_param *const params[] = {
             "Density and contact of the target: density, ke, kd, kf, mu."),
     WATCHER_OBJECT_PARAM,
     DS_LIST("velocity", "2, 0, 0", -50, 50, 3, "m/s",
-            "Velocity at the start, where it is no variable, and of the target."),
+            "Velocity at the start: of the target, and if it is not a variable."),
     DS_LIST("force", "0, 0, 0", -1e4, 1e4, 3, "N",
-            "A known force that pushes the cube all the time. Without one the motion only depends on the "
-            "proportions of density, ke, kd and kf."),
+            "A known force that pushes the cube all the time. Without it the motion only depends on the "
+            "ratios of density, ke, kd and kf."),
     DS_ENUM("unmodelled", "nothing", unmodelled,
-            "What the cube of the target has and the simulated one has not: friction on the ground, or the "
-            "damping of its contact. For the question what an imperfect model costs."),
+            "What the target has and the simulated cube lacks: friction on the ground, or the damping of its "
+            "contact. To study the cost of an imperfect model."),
     SOFTNESS_PARAMS("width", "none", "0.02", "m"),
     SOFTNESS_BACKWARD_PARAMS("0.1", "m"),
     DS_REAL("gravity", "9.8", -100, 100, "m/s^2",
-            "Gravity, downward, where it is no variable, and of the target."),
+            "Gravity, downward: of the target, and if it is not a variable."),
     DS_REAL("duration", "2", 0.01, 100, "s", "Length of an episode."),
     DS_INT("substeps", "16", 1, 10000, "", "Time steps in 1/60 s."),
     DS_INT("frames", "9", 1, 1000, "",
-           "States that are compared: those after the first step and at equal distances from it, and the "
-           "last one."),
+           "Number of compared states: after the first step, then equally spaced, and the last one."),
     DS_HYBRID_PARAMS,
     NULL};
 
@@ -64,7 +61,7 @@ enum {
     COUNT = SPIN + 3
 };
 
-/* The first five hold the truth and start in the middle of their ranges; bounds are ours. */
+/* The first five are in parameter truth and start in the middle of their ranges; bounds are ours. */
 static const knob knobs[COUNT] = {KNOB_LOG("density", "kg/m^3", 0.30103, 1.07918, 0.690106),
                                   KNOB_LOG("ke", "N/m", 3, 4.30103, 3.650515),
                                   KNOB_LOG("kd", "N s/m", 0.477121, 2, 1.2385605),
@@ -87,17 +84,17 @@ static const knob knobs[COUNT] = {KNOB_LOG("density", "kg/m^3", 0.30103, 1.07918
 enum { FACES = 12, MOST_STEPS = 1000000 };
 
 typedef struct contact {
-    swept swept; /* first */
+    swept swept; /* must be first */
     fem_mesh mesh;
     uint64_t *compared;
     rigid *engine;
-    rigid_mass unit; /* of the cube, at density 1 */
+    rigid_mass unit; /* mass properties of the cube at density 1 */
     rigid_point corner[RIGID_BOX_POINTS];
     double yellow[FACES][3];
     double force[3]; /* N */
     int unmodelled;
     softness soft;
-    double first[4], turn[4]; /* attitude at the start before and by `turn` */
+    double first[4], turn[4]; /* attitude at the start, before and through `turn` */
     wrench_net net;
 } contact;
 
@@ -223,7 +220,7 @@ static void start_dot(void *self, const double *value_dot, double *dot)
     contact *e = self;
     rigid_state *s = (rigid_state *)(void *)dot;
     double turn_dot[4];
-    for (int i = 0; i < 4; i++) { /* row i of the derivative of the quaternion by the vector */
+    for (int i = 0; i < 4; i++) { /* row i: derivative of the quaternion by component i of the vector */
         const double one[4] = {i == 0, i == 1, i == 2, i == 3};
         double row[3] = {0, 0, 0};
         quat_from_vector_adjoint(e->swept.value + TURN, one, row);
@@ -251,7 +248,7 @@ static const swept_task task = {.numbers = RIGID_STATE_NUMBERS,
 
 /* ---- set-up ---- */
 
-/* States 1, 1 + d, 1 + 2 d, ... and the last one. */
+/* Compared states: 1, 1 + d, 1 + 2 d, ... and the last one. */
 static void list_states(contact *e, uint64_t frames)
 {
     swept *s = &e->swept;
@@ -272,16 +269,17 @@ static void read_times(contact *e, ds_param_reader *in)
     s->dt = 1 / (60 * fmax(1, (double)substeps));
     const double steps = fmax(1, round(ds_param_real(in, "duration") / s->dt));
     if (in->status == DS_OK && steps > MOST_STEPS) {
-        in->status = ds_host_fail(in->host, DS_E_PARAM,
-                                  "parameters duration and substeps: %.3g steps: at most %d are possible",
-                                  steps, MOST_STEPS);
+        in->status =
+            ds_host_fail(in->host, DS_E_PARAM,
+                         "parameters duration and substeps: %.3g steps, more than %d; reduce one of them",
+                         steps, MOST_STEPS);
     }
     s->steps = (uint64_t)fmin(MOST_STEPS, steps);
     s->shown_each = (uint64_t)fmin((double)s->steps, 2 * fmax(1, (double)substeps));
     list_states(e, (uint64_t)fmax(1, (double)frames));
 }
 
-/* What is not in the model cannot be found. */
+/* Refuses variables that the model does not have. */
 static void check_unmodelled(contact *e, ds_param_reader *in)
 {
     const knob_set *set = &e->swept.knobs;
@@ -290,7 +288,7 @@ static void check_unmodelled(contact *e, ds_param_reader *in)
         const uint32_t k = set->at[i];
         if ((e->unmodelled == FRICTION && (k == KF || k == MU)) || (e->unmodelled == DAMPING && k == KD)) {
             in->status = ds_host_fail(in->host, DS_E_PARAM,
-                                      "parameter variables names %s, which parameter unmodelled takes out of "
+                                      "parameter variables names %s, which parameter unmodelled removes from "
                                       "the model: leave it out",
                                       set->knob[k].name);
         }
@@ -342,8 +340,8 @@ static uint64_t hooks_of_contact(const void *self, ds_hook *out)
                                              {"velocity", "m/s", "Of the centre of mass."},
                                              {"spin", "rad/s", "Angular velocity, axes of the world."}};
     (void)self;
-    return wrench_hooks(out, inputs,
-                        "At the centre of mass besides gravity and contact; begins as parameter force.");
+    return wrench_hooks(
+        out, inputs, "At the centre of mass, in addition to gravity and contact; starts as parameter force.");
 }
 
 static ds_status allocate_contact(void *self)
@@ -385,21 +383,20 @@ static const ds_env_table env = {.size = sizeof(contact),
 
 static const ds_desc desc = {
     BUNDLED_DESC("rigid_contact", "2"), .flags = DS_ENV_GRADIENT,
-    .summary = "Density and contact of a bouncing cube? From pictures (gradSim, table 2).",
+    .summary = "Density and contact of a bouncing cube? From images (gradSim, table 2).",
     .description =
-        "A cube of side 1.15 m falls from 4 m, thrown at 2 m/s, and bounces and slides on the ground: a "
-        "penalty with damping, friction that is viscous up to Coulomb's bound. The variables are what is "
-        "unknown of it, by default log10 of its density and of stiffness, damping and viscous friction of "
-        "the contact, and the bound mu. The target is an episode of the same cube with parameter truth, seen "
-        "by the same camera, so the least loss is 0. Density, ke, kd and kf in proportion give the same "
-        "motion: to find all of them, push the cube with a known force (parameter force), or know one.\n"
-        "What the model lacks may be a network: a force and a torque of position, velocity and spin "
-        "(parameter residual); the target has none.\n"
-        "The ground can be felt from afar: softness (the spring acts above it, too; the target stays hard), "
-        "contact_grad = distance (for derivatives alone, whose kind is `smoothed`).\n"
-        "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric error: "
-        "mean error of the variables, in proportion where they are positive, which the optimizer does not "
-        "see.",
+        "A cube of side 1.15 m falls from 4 m, thrown at 2 m/s, bounces and slides on the ground: a penalty "
+        "with damping, and friction that is viscous up to Coulomb's bound. The variables are the unknown "
+        "quantities, by default log10 of density, stiffness, damping and viscous friction of the contact, "
+        "and the bound mu. The target is an episode of the same cube with parameter truth, seen by the same "
+        "camera, so the least loss is 0. Scaling density, ke, kd and kf together gives the same motion: to "
+        "find all of them, push the cube with a known force (parameter force), or fix one.\nA network can "
+        "replace what the model lacks: a force and a torque that depend on position, velocity and spin "
+        "(parameter residual); the target has none.\nThe ground can act at a distance: softness (the spring "
+        "also acts above it; the target stays hard), contact_grad = distance (only for derivatives, whose "
+        "kind is `smoothed`).\nChannels: residuals with J v and J' w; with observe = image also images and "
+        "target. Metric error: mean error of the variables, relative if they are positive; the optimizer "
+        "does not see it.",
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rigid_mass - a body is pushed by known forces: the mass of its vertices is to be found from what a camera
- * sees. System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 1, figures 4 and 12). */
+/* rigid_mass.c - find the masses of the vertices of a body that known forces push, from camera images. System
+ * identification of gradSim (Jatavallabhula et al., ICLR 2021, table 1, figures 4 and 12). */
 #include "engines/kit/algebra/quaternion.h"
 #include "engines/physics/fem/mesh.h"
 #include "engines/physics/fem/read.h"
 #include "engines/kit/bundled.h"
-#include "engines/physics/rigid/mass.h"
+#include "engines/physics/rigid/body.h"
 #include "engines/physics/rigid/momentum.h"
-#include "engines/physics/rigid/pose.h"
 #include "engines/rendering/swept/swept.h"
 
 #include <diffsim/helper/random.h>
@@ -16,7 +15,7 @@
 
 enum { MOST_VERTICES = KNOBS - 1, MOST_FRAMES = 1000 };
 enum { PUSH, VIDEO };
-enum { CUBE, MESH = 6 }; /* shapes of their own ways */
+enum { CUBE, MESH = 6 }; /* shapes with code of their own */
 
 static const char cure[] = "raise the masses in parameter truth";
 static const char *const scenes[] = {"push", "video", NULL};
@@ -26,30 +25,30 @@ static const ds_param *const params[] = {
     SWEPT_PARAMS("mass", "mass (of all vertices), masses (of each vertex)", "image", "64", "8, 30, 0",
                  "alpha"),
     DS_ENUM("scene", "push", scenes,
-            "push: the first two vertices are pushed down by 10 N, as where gradSim draws its landscape. "
-            "video: every vertex is pulled down by 10 N, the lowest one pushed by as much for a tenth of a "
-            "second, from an attitude drawn for the object, as in its table."),
-    DS_ENUM("shape", "cube", shapes,
-            "What is pushed, each turned into one whose vertices reach to 1 m from their mean: a cube, a box "
-            "of sides 4 : 3 : 2 (8 vertices each), a sphere (162), a capsule (594), a cone (34), a cylinder "
-            "(66), or a mesh.",
-            .flags = DS_PARAM_SHAPE),
+            "push: 10 N push the first two vertices down, as where gradSim draws its landscape. video: 10 N "
+            "pull every vertex down and push the lowest one for a tenth of a second, from an attitude drawn "
+            "for the object, as in its table."),
+    DS_ENUM(
+        "shape", "cube", shapes,
+        "The pushed body, scaled so that its vertices reach 1 m from their mean: a cube, a box of sides 4 : "
+        "3 : 2 (8 vertices each), a sphere (162), a capsule (594), a cone (34), a cylinder (66), or a mesh.",
+        .flags = DS_PARAM_SHAPE),
     DS_PATH("mesh_file", "",
-            "File of shape mesh, of at most 600 vertices: Wavefront OBJ; Gmsh MSH or TetGen .node with .ele.",
+            "File for shape = mesh, at most 600 vertices: Wavefront OBJ; Gmsh MSH or TetGen .node with .ele.",
             .flags = DS_PARAM_SHAPE),
-    DS_LIST(
-        "truth", "", 0, 100, MOST_VERTICES, "kg",
-        "Mass of each vertex of the target, one or as many as there are vertices; empty: 1, in scene video "
-        "uniform in (0.2, 0.3)."),
-    DS_INT("object", "0", 0, 1000000000, "", "Of what is drawn in scene video: masses and attitude."),
-    DS_REAL("force", "10", -1e3, 1e3, "N", "Each of these forces, downward."),
+    DS_LIST("truth", "", 0, 100, MOST_VERTICES, "kg",
+            "Mass of the vertices of the target, one value or one per vertex; empty: 1, in scene video "
+            "uniform in (0.2, 0.3)."),
+    DS_INT("object", "0", 0, 1000000000, "",
+           "Seed of the random values of scene video: masses and attitude."),
+    DS_REAL("force", "10", -1e3, 1e3, "N", "Size of each of these forces, downward."),
     DS_INT("steps", "0", 0, MOST_FRAMES, "", "Steps of 1/30 s; 0: 20, in scene video 30."),
     DS_LIST("frames", "", 0, MOST_FRAMES, MOST_FRAMES, "",
-            "Frames that are compared, ascending; 0 is the one after the first step. Empty: all, in scene "
-            "video 0, 5, 10, ..."),
+            "Compared frames, ascending; 0 is the frame after the first step. Empty: all, in scene video 0, "
+            "5, 10, ..."),
     DS_BOOL("parity", "false",
-            "Torques as the program of the paper has them, whose levers do not turn with the body; its "
-            "figures need it."),
+            "Torques as in the program of the paper, whose levers do not turn with the body; required to "
+            "reproduce its figures."),
     DS_HYBRID_PARAMS,
     NULL};
 
@@ -58,9 +57,9 @@ enum { MASS, MASSES };
 typedef char mass_name[32];
 
 typedef struct pushed {
-    swept swept; /* first */
+    swept swept; /* must be first */
     fem_mesh mesh;
-    knob *knobs;     /* MASS, then one for each vertex */
+    knob *knobs;     /* MASS, then one per vertex */
     mass_name *name; /* of each vertex */
     uint64_t *compared;
     momentum *engine;
@@ -68,7 +67,7 @@ typedef struct pushed {
     wrench_net net;
     double force; /* N, downward, each */
     double *yellow, attitude[4];
-    uint32_t vertex[2];           /* those that are pushed alone */
+    uint32_t vertex[2];           /* vertices that single forces push */
     double mean;                  /* mass of a vertex of the target, kg */
     double *mass;                 /* of the episode */
     rigid_mass whole;             /* of the episode */
@@ -78,7 +77,7 @@ typedef struct pushed {
 
 /* ---- masses ---- */
 
-/* Mass of a vertex is masses.k times mass over its mean. */
+/* Mass of vertex k = masses.k times mass / their mean. */
 static void weigh(pushed *e, const double *value)
 {
     const size_t n = e->mesh.points;
@@ -91,7 +90,7 @@ static void weigh(pushed *e, const double *value)
     }
 }
 
-/* Adds to value_bar what the mass properties have. */
+/* Adds to value_bar the derivatives through the mass properties. */
 static void weigh_bar(const pushed *e, const rigid_mass *bar, double *value_bar)
 {
     const double *value = e->swept.value;
@@ -252,7 +251,7 @@ static ds_status read_file(fem_mesh *m, const char *path, const ds_host *host)
     return m->triangles > 0 ? DS_OK : fem_mesh_surface(m, NULL);
 }
 
-/* Can it turn about every axis? Points on a line cannot about that. */
+/* Returns whether the body can turn about every axis; points on a line cannot turn about that line. */
 static int turns(const fem_mesh *m, double *mass)
 {
     rigid_mass whole;
@@ -328,7 +327,7 @@ static void read_truth(pushed *e, ds_param_reader *in, int video, uint64_t objec
     }
 }
 
-/* (1 + U, U, U, U) with the sign of another, as the paper's objects. */
+/* (1 + U, U, U, U) with the sign of another U, as for the paper's objects. */
 static void draw_attitude(pushed *e, int video, uint64_t object)
 {
     double q[4] = {1, 0, 0, 0};
@@ -340,7 +339,7 @@ static void draw_attitude(pushed *e, int video, uint64_t object)
     memcpy(e->attitude, q, sizeof q);
 }
 
-/* The vertex that is lowest at the start. */
+/* Index of the vertex that is lowest at the start. */
 static uint32_t lowest(const pushed *e)
 {
     uint32_t found = 0;
@@ -428,7 +427,8 @@ static uint64_t hooks_of_mass(const void *self, ds_hook *out)
                                              {"momentum", "kg m/s", "Of the body."},
                                              {"angular_momentum", "kg m^2/s", "About the centre of mass."}};
     (void)self;
-    return wrench_hooks(out, inputs, "At the centre of mass besides the forces on vertices; begins as 0.");
+    return wrench_hooks(out, inputs,
+                        "At the centre of mass, in addition to the forces on vertices; starts at 0.");
 }
 
 static ds_status allocate_mass(void *self)
@@ -468,19 +468,16 @@ static const ds_env_table env = {.size = sizeof(pushed),
 
 static const ds_desc desc = {
     BUNDLED_DESC("rigid_mass", "2"), .flags = DS_ENV_GRADIENT,
-    .summary = "How heavy is a body that is pushed? From pictures (gradSim, table 1).",
+    .summary = "How heavy is a body that is pushed? From images (gradSim, table 1).",
     .description =
-        "A cube, or another body, with a point mass at each of its vertices is pushed by known forces; there "
-        "is no gravity and no ground. The variables are log10 of the mass of all vertices, or the mass of "
-        "each. The target is an episode of the same body with parameter truth, seen by the same camera, so "
-        "the least loss is 0.\n"
-        "A force of scene video acts on every vertex, whatever its mass: that, not gravity, is what makes "
-        "the mass visible.\n"
-        "What the model lacks may be a network: a force and a torque of position and momenta (parameter "
-        "residual); the target has none.\n"
-        "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric error: "
-        "mean error of the variables, in proportion where they are positive, which the optimizer does not "
-        "see.",
+        "Known forces push a cube, or another body, with a point mass at each vertex; there is no gravity "
+        "and no ground. The variables are log10 of the mass of all vertices, or the mass of each. The target "
+        "is an episode of the same body with parameter truth, seen by the same camera, so the least loss is "
+        "0.\nIn scene video the force acts on every vertex, whatever its mass: unlike gravity, this makes "
+        "the mass observable.\nA network can replace what the model lacks: a force and a torque that depend "
+        "on position and momenta (parameter residual); the target has none.\nChannels: residuals with J v "
+        "and J' w; with observe = image also images and target. Metric error: mean error of the variables, "
+        "relative if they are positive; the optimizer does not see it.",
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* smoke - a wind is to carry smoke so that it becomes a disc or a ring: the decision variables are the
- * velocity at the start, everywhere or by the waves of a stream function. */
+/* smoke.c - find the wind that turns smoke into a disc or a ring; the variables are the velocity at the
+ * start, per cell or by the waves of a stream function. J. Stam, Stable fluids, SIGGRAPH 1999; gradSim
+ * (Jatavallabhula et al., ICLR 2021). */
 #include "engines/physics/smoke/smoke.h"
 #include "engines/kit/bundled.h"
 #include "engines/physics/smoke/stream.h"
@@ -9,7 +10,7 @@
 
 enum { WAVES = 0, FIELD = 1 };
 enum { DISC = 0, RING = 1 };
-enum { SMOKE, TARGET, DOTS = 55 }; /* bodies; squares along each side of their pictures */
+enum { SMOKE, TARGET, DOTS = 55 }; /* bodies; squares along each side of their images */
 
 static const char *const kinds[] = {"waves", "field", NULL};
 static const char *const shapes[] = {"disc", "ring", NULL};
@@ -17,30 +18,30 @@ static const char *const shapes[] = {"disc", "ring", NULL};
 static const ds_param *const params[] = {
     DS_ENUM("variables", "waves", kinds,
             "waves = cosines and sines of a periodic stream function, 2 waves^2 numbers; field = both "
-            "components of the velocity of each cell, 2 size^2 numbers, as gradSim has it.",
+            "velocity components of each cell, 2 size^2 numbers, as in gradSim.",
             .flags = DS_PARAM_SHAPE),
     DS_INT("waves", "4", 1, STREAM_MOST, "",
-           "variables = waves: their square is the number of waves, the longest ones; at most size / 4.",
+           "variables = waves: waves^2 is the number of waves, the longest ones; at most size / 4.",
            .flags = DS_PARAM_SHAPE),
     DS_INT("size", "110", 8, SMOKE_MOST, "cells", "Cells along each side; the domain is periodic.",
            .flags = DS_PARAM_SHAPE),
     DS_INT("steps", "99", 1, 100000, "", "Steps of an episode."),
     DS_ENUM("target", "disc", shapes,
-            "What the smoke is to become, around the middle: a disc of radius 0.1455 size, or a ring from "
-            "0.1818 size to 0.2727 size (16, 20 and 30 cells of 110)."),
+            "Target shape around the middle: a disc of radius 0.1455 size, or a ring from 0.1818 size to "
+            "0.2727 size (16, 20 and 30 cells of 110)."),
     DS_LIST("limit", "", 1e-6, 1e3, 1, "cells/step", "Bound of the variables; empty = 2 (waves), 6 (field)."),
     DS_INT("sweeps", "6", 1, 10000, "", "Jacobi sweeps for the pressure in each step."),
     NULL};
 
 typedef struct smoke_env {
-    ds_env_kit kit; /* first */
+    ds_env_kit kit; /* must be first */
     int64_t variables, target;
     size_t waves, size, sweeps;
     double limit;
     smoke *sim;
     stream *stream;
-    double *wanted;         /* target picture */
-    smoke_state start, now; /* of the episode; scratch: a frame, derivatives, directions */
+    double *wanted;         /* target density */
+    smoke_state start, now; /* the episode; scratch memory: a frame, derivatives, directions */
     uint32_t *corner;       /* of the squares */
 } smoke_env;
 
@@ -61,7 +62,7 @@ static void read_smoke(void *self, ds_param_reader *in)
     e->kit.dt = 1;
 }
 
-/* Smoke where a step of the demonstration has it: in the last third of the rows. */
+/* Places smoke as after a step of the demonstration: in the last third of the rows. */
 static void draw_pictures(smoke_env *e)
 {
     const double n = (double)e->size, middle = (n - 1) / 2, scale = n / 110;
@@ -89,8 +90,8 @@ static ds_status allocate_smoke(void *self)
     const size_t field = e->size * e->size;
     if (e->variables == WAVES && 4 * e->waves > e->size) {
         return ds_host_fail(e->kit.host, DS_E_PARAM,
-                            "parameter waves = %zu: %zu cells can hold waves = %zu at most", e->waves,
-                            e->size, e->size / 4);
+                            "parameter waves = %zu: %zu cells allow at most waves = %zu", e->waves, e->size,
+                            e->size / 4);
     }
     e->sim = smoke_create(m, e->size, e->sweeps, e->kit.steps, NULL, e->kit.host);
     e->stream = e->variables == WAVES ? stream_create(m, e->size, e->waves) : NULL;
@@ -107,7 +108,7 @@ static ds_status allocate_smoke(void *self)
     return DS_OK;
 }
 
-/* Still air is a stationary point of the waves: a weak wind of all of them is where to start. */
+/* Still air is a stationary point of the waves, so a search starts from a weak wind of all waves. */
 static void range_of_smoke(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
     const smoke_env *e = self;
@@ -134,7 +135,7 @@ static void name_velocity(const void *self, uint64_t i, ds_env_variable *out)
 
 /* ---- loss ---- */
 
-/* Velocities from variables. */
+/* Computes velocities from variables. */
 static void set_velocity(const smoke_env *e, const double *x, const smoke_state *out)
 {
     const size_t field = e->size * e->size;
@@ -169,7 +170,7 @@ static ds_status simulate_smoke(void *self, ds_eval *io)
     return DS_OK;
 }
 
-/* From the derivatives by the smoke at the end, in e->now.density, to those by the variables. */
+/* Passes the derivatives by the final smoke, in e->now.density, on to the variables. */
 static ds_status pull_back(smoke_env *e, double *x_bar)
 {
     const size_t field = e->size * e->size;
@@ -217,12 +218,11 @@ static void channel_of_smoke(const void *self, uint64_t i, ds_channel *out)
     out->shape[0] = out->shape[1] = e->size;
     out->role = i == RESIDUALS ? DS_CHANNEL_RESIDUAL : DS_CHANNEL_IMAGE;
     out->name = i == RESIDUALS ? "residuals" : "smoke";
-    out->doc = i == RESIDUALS
-                   ? "Smoke at the end less the target, divided by the size: squares add up to the loss."
-                   : "The smoke at the end; rows along i.";
+    out->doc = i == RESIDUALS ? "(Final smoke - target) / size: the squares add up to the loss."
+                              : "Final smoke; rows along i.";
 }
 
-/* The change of the smoke at the end along the variables, times `scale`. */
+/* Change of the final smoke along the variables, times `scale`. */
 static ds_status push_forward(smoke_env *e, const double *v, double scale, double *out)
 {
     const size_t field = e->size * e->size;
@@ -338,7 +338,7 @@ static const ds_env_table env = {.size = sizeof(smoke_env),
                                  .variable = name_velocity,
                                  .simulate = simulate_smoke,
                                  .adjoint = adjoint_of_smoke,
-                                 .passes = 2, /* feet again, and backward */
+                                 .passes = 2, /* feet computed again, and backward */
                                  .metrics = metrics,
                                  .bodies = bodies_of_smoke,
                                  .place = place_smoke,
@@ -351,17 +351,15 @@ static const ds_desc desc = {
     BUNDLED_DESC("smoke", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Find the wind that turns smoke into a disc or a ring.",
-    .description = "Stable fluids on a periodic square: each step carries the velocity by itself, makes it "
-                   "nearly free of divergence and carries the smoke, which begins in the last third of the "
-                   "rows. Loss = mean square of the final smoke less the target.\n"
-                   "Variables: the velocity at the start, in cells per step, by the waves of a stream "
-                   "function or for each cell; all 0 is still air, where a cell boundary lies under each "
-                   "cell: the loss has a kink there, and the gradient is that of one side. The simulation "
-                   "cannot diverge.\n"
-                   "Neither step conserves smoke, which the optimum makes use of.\n"
-                   "No stepwise control: the wind is left to itself.\n"
-                   "Channels: residuals, and the smoke at the end, both with J v and J' w.\n"
-                   "Metrics: off_target (the loss, of each frame), smoke (its sum), speed (the largest).",
+    .description =
+        "Stable fluids on a periodic square: each step advects the velocity, makes it nearly divergence-free "
+        "and advects the smoke, which starts in the last third of the rows. Loss = mean square of (final "
+        "smoke - target).\nVariables: the velocity at the start, in cells per step, by the waves of a stream "
+        "function or per cell. All 0 is still air, where a cell boundary lies under each cell: the loss has "
+        "a kink there, and the gradient is that of one side. The simulation cannot diverge.\nA step does not "
+        "conserve smoke exactly, and the optimum exploits that.\nNo stepwise control: nothing acts on the "
+        "wind after the start.\nChannels: residuals, and the final smoke, both with J v and J' w.\nMetrics: "
+        "off_target (the loss, of each frame), smoke (its sum), speed (the largest).",
     .citation = "J. Stam: Stable fluids. SIGGRAPH 1999. K. M. Jatavallabhula et al.: gradSim: Differentiable "
                 "simulation for system identification and visuomotor control. ICLR 2021, arXiv:2104.02646.",
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* soft_ball - a soft ball is thrown and bounces: what it is made of is to be found from what a camera sees.
- * System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 3). */
+/* soft_ball.c - find the material of a soft ball that is thrown and bounces, from camera images. System
+ * identification of gradSim (Jatavallabhula et al., ICLR 2021, table 3). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/soft/soft.h"
 
@@ -12,17 +12,17 @@ static const ds_param *const params[] = {
                 "gravity, contact_ke, contact_kd, contact_kf, contact_mu",
                 "image", "mean squared distance of the points.", "64", "8, 30, 0", "alpha"),
     DS_LIST("truth", "1000, 1000, 1, 10", 1e-3, 1e7, 4, "Pa, Pa, Pa s, kg/m^3",
-            "What the ball of the target is made of: Lame parameters mu and lambda, damping, density."),
+            "Material of the target ball: Lame parameters mu and lambda, damping, density."),
     WATCHER_OBJECT_PARAM,
     DS_ENUM("near", "anywhere", quantity_nears,
-            "Where masses start as variables. anywhere: all at 10^0.1 times that of a ball of one density. "
-            "inverse: at 1 / (1/m + U(0, 0.1) + U(0, 0.1)) with m kg the mass in the target, as gradSim. "
-            "factor: at m 2^U(-1, 1). Both stay in the bounds, and are drawn with object and seed."),
+            "Start of masses as variables. anywhere: all at 10^0.1 times those of a ball of uniform density. "
+            "inverse: at 1 / (1/m + U(0, 0.1) + U(0, 0.1)) with m kg the mass in the target, as in gradSim. "
+            "factor: at m 2^U(-1, 1). The last two stay in the bounds and are drawn with object and seed."),
     DS_LIST("velocity", "2, 0, 0", -20, 20, 3, "m/s",
-            "Velocity of the throw, where it is no variable, and of the target."),
+            "Velocity of the throw: of the target, and if it is not a variable."),
     SOFT_GROUND_PARAMS("1e4, 1, 10, 0.5"),
     DS_REAL("gravity", "9.8", -100, 100, "m/s^2",
-            "Gravity, downward, where it is no variable, and of the target."),
+            "Gravity, downward: of the target, and if it is not a variable."),
     SOFT_TIME_PARAMS("2", "32", "10"),
     NULL};
 
@@ -72,16 +72,15 @@ static const ds_env_table env = {.size = sizeof(soft),
 
 static const ds_desc desc = {
     BUNDLED_DESC("soft_ball", "1"), .flags = DS_ENV_GRADIENT,
-    .summary = "What is a bouncing soft ball made of? From pictures (gradSim, masses and Lame parameters).",
+    .summary = "What is a bouncing soft ball made of? From images (gradSim, masses and Lame parameters).",
     .description =
-        "A ball of 320 tetrahedra (stable neo-Hookean) of radius 1 m is thrown at 2 m/s and bounces "
-        "on the ground. The variables are what is unknown of it, by default log10 of its Lame "
-        "parameters mu and lambda (Pa); masses is a factor for the mass of each of its 85 particles. "
-        "The target is an episode of the same ball with parameter truth, seen by the same camera, so "
-        "the least loss is 0. Bounces make small ripples in the loss.\n"
-        "Channels: residuals with J v and J' w; with observe = image also pictures and target. Metric "
-        "error: mean error of the variables, in proportion where they are logarithms, which the "
-        "optimizer does not see.",
+        "A ball of 320 tetrahedra (stable neo-Hookean) of radius 1 m is thrown at 2 m/s and bounces on the "
+        "ground. The variables are the unknown quantities, by default log10 of the Lame parameters mu and "
+        "lambda (Pa); masses is a factor for the mass of each of its 85 particles. The target is an episode "
+        "of the same ball with parameter truth, seen by the same camera, so the least loss is 0. Bounces "
+        "make small ripples in the loss.\nChannels: residuals with J v and J' w; with observe = image also "
+        "images and target. Metric error: mean error of the variables, relative if they are logarithms; the "
+        "optimizer does not see it.",
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

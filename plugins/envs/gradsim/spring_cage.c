@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spring_cage - a mass hangs on springs from the corners of a cage and is to end at a target: the springs are
- * the variables. After the test scene of DiffRL's engine (Xu et al., ICLR 2022), for the quantities of
+/* spring_cage.c - a mass hangs on springs from the corners of a cage and should end at a target; the springs
+ * are the variables. After the test scene of DiffRL's engine (Xu et al., ICLR 2022), for the quantities of
  * springs in table 6 of gradSim (Jatavallabhula et al., ICLR 2021). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/soft/soft.h"
@@ -15,10 +15,10 @@ static const ds_param *const params[] = {
                 "state", "squared distance of the mass to the target, mean of its coordinates.", "64",
                 "6, 20, 0", "alpha"),
     DS_BOOL("cube", "false",
-            "Eight springs from the corners of a cube, instead of four from those of a square.",
+            "Eight springs from the corners of a cube instead of four from those of a square.",
             .flags = DS_PARAM_SHAPE),
     DS_LIST("target", "", -1, 1, 3, "m",
-            "Where the mass shall be; empty: 0.85, 0.5, 0, in the cube 0.85, 0.5, -0.75."),
+            "Target of the mass; empty: 0.85, 0.5, 0, in the cube 0.85, 0.5, -0.75."),
     SOFT_TIME_PARAMS("2", "8", "1"), NULL};
 
 #define CAGE_OFFERED(natural)                                                                                \
@@ -42,11 +42,11 @@ static const quantity of_square[] = CAGE_OFFERED(1.41421356237309505),
                       of_cube[] = CAGE_OFFERED(1.73205080756887729);
 
 typedef struct cage {
-    soft soft; /* first */
+    soft soft; /* must be first */
     double target[3];
 } cage;
 
-enum { MASS = 0 }; /* the first particle; then the corners */
+enum { MASS = 0 }; /* particle 0; the corners follow */
 
 static void place_target(const soft *s, double *q)
 {
@@ -111,13 +111,12 @@ static const ds_env_table env = {.size = sizeof(cage),
 
 static const ds_desc desc = {
     BUNDLED_DESC("spring_cage", "1"), .flags = DS_ENV_GRADIENT,
-    .summary = "Springs of a cage are to be chosen so that a mass among them ends at a target.",
+    .summary = "Choose the springs of a cage so that a mass among them ends at a target.",
     .description = "A mass of 1 kg in the middle of a square, or a cube, hangs on springs from its corners "
-                   "(100 N/m, 10 N s/m), without gravity. The variables are the lengths of the springs at "
-                   "rest, by default; or their stiffness or damping, log10 of each. The loss is the squared "
-                   "distance of the mass to its target after 2 s, a third of it.\n"
-                   "Channels: residuals with J v and J' w; with observe = image (a disc for the mass) also "
-                   "pictures and target.",
+                   "(100 N/m, 10 N s/m), without gravity. The variables are the rest lengths of the springs "
+                   "by default, or log10 of stiffness or damping of each. The loss is a third of the squared "
+                   "distance of the mass from its target after 2 s.\nChannels: residuals with J v and J' w; "
+                   "with observe = image (a disc for the mass) also images and target.",
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

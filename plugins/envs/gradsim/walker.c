@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* walker - a soft sheet on two legs walks to a target by contracting its triangles: control-walker of gradSim
- * (Jatavallabhula et al., ICLR 2021, figure 5). */
+/* walker.c - a soft sheet on two legs walks to a target by contracting its triangles: control-walker of
+ * gradSim (Jatavallabhula et al., ICLR 2021, figure 5). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/soft/soft.h"
 
@@ -10,7 +10,7 @@ enum { REGIONS = 4, REGION_PHASES = 2, MOST_TRIANGLES = 256 };
 
 static const char cure[] = "reduce parameter scale, or raise substeps";
 static const char *const controllers[] = {"regions", "full", NULL};
-static const double hip = 0.9461; /* m: what is lower is a leg */
+static const double hip = 0.9461; /* m: a triangle below it belongs to a leg */
 
 static const ds_param *const params[] = {
     SOFT_PARAMS("weights",
@@ -20,11 +20,10 @@ static const ds_param *const params[] = {
                 "alpha"),
     SOFT_CONTROL_PARAMS(
         "regions", controllers,
-        "regions: 8 weights, of a sine and a cosine for each of left leg, right leg, left and "
-        "right body. full: 832, of eight phases for each triangle, as in gradSim.",
+        "regions: 8 weights, for a sine and a cosine in each of left leg, right leg, left and right body. "
+        "full: 832 weights, for eight phases in each triangle, as in gradSim.",
         "0.2"),
-    DS_REAL("target", "2", -20, 20, "m",
-            "x of the target: the walker as it stands at the start, moved by it."),
+    DS_REAL("target", "2", -20, 20, "m", "x of the target: the walker at the start, moved by this distance."),
     SOFT_GROUND_PARAMS("1e4, 1000, 1000, 0.5"),
     SOFT_TIME_PARAMS("5", "32", "1"),
     NULL};
@@ -45,7 +44,7 @@ static const quantity of_regions[] = WALKER_OFFERED(2, 0.70710678118654752),
                       of_all[] = WALKER_OFFERED(3, 0.35355339059327376);
 
 typedef struct walker {
-    soft soft;     /* first */
+    soft soft;     /* must be first */
     double target; /* m */
 } walker;
 
@@ -59,7 +58,7 @@ static void place_target(const soft *s, double *q)
 static const soft_task regions = {of_regions, place_target, WATCH_CENTRE, cure};
 static const soft_task full = {of_all, place_target, WATCH_CENTRE, cure};
 
-/* Left or right, leg or body: by the middle of each triangle. */
+/* Region of each triangle by its middle: left or right, leg or body. */
 static void divide(const fem_mesh *m, uint32_t *region)
 {
     for (size_t t = 0; t < m->triangles; t++) {
@@ -124,13 +123,12 @@ static const ds_env_table env = {.size = sizeof(walker),
 
 static const ds_desc desc = {
     BUNDLED_DESC("walker", "2"), .flags = DS_ENV_GRADIENT,
-    .summary = "A soft sheet on two legs is to walk to a target (gradSim, control-walker).",
+    .summary = "Let a soft sheet walk to a target on two legs (gradSim, control-walker).",
     .description = "A sheet of 104 triangles (neo-Hookean membrane) stands on two legs. A triangle contracts "
-                   "by scale tanh(w . sinusoids of 20 rad/s); the weights w are the variables. With none it "
-                   "stands still.\n"
-                   "observe = image: the last picture against that of the walker at the target. observe = "
-                   "state: error of the centre of mass at the end.\n"
-                   "Channels: residuals with J v and J' w; with observe = image also pictures and target.",
+                   "by scale tanh(w . sinusoids of 20 rad/s); the weights w are the variables. With all 0 it "
+                   "stands still.\nobserve = image: the last image is compared with that of the walker at "
+                   "the target. observe = state: error of the centre of mass at the end.\nChannels: "
+                   "residuals with J v and J' w; with observe = image also images and target.",
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* billiards - with which force is the white ball to be pushed, so that the last ball of the rack rolls to a
- * target? After the example of billiards in google-research/tiny-differentiable-simulator (E. Heiden et al.,
- * NeuralSim, ICRA 2021). */
+/* billiards.c - find the force on the white ball that rolls the last ball of the rack to a target. After the
+ * billiards example in google-research/tiny-differentiable-simulator (E. Heiden et al., NeuralSim, ICRA
+ * 2021). */
 #include "engines/physics/billiards/billiards.h"
 #include "engines/kit/bundled.h"
 
@@ -12,23 +12,23 @@ enum { AIMED = 5, PUSHED = 6 };
 
 static const ds_param *const params[] = {
     DS_BOOL("smooth", "false",
-            "Balls push each other from afar, too, where they approach fast enough. Without it the loss has "
-            "plateaus, where the last ball is never hit."),
-    DS_LIST("target", "3.5, 8", -100, 100, 2, "m", "Where the last ball is to be at the end."),
+            "Balls that approach fast enough push each other before they touch. Without this the loss has "
+            "plateaus where the last ball is never hit."),
+    DS_LIST("target", "3.5, 8", -100, 100, 2, "m", "Target of the last ball at the end."),
     DS_REAL("mu", "0.5", 0, 10, "", "Friction between balls."),
-    DS_REAL("restitution", "0", 0, 1, "", "Part of the normal velocity that a contact gives back."),
-    DS_REAL("mending", "0.1", 0, 1, "", "Part of an overlap that is mended in a step (Baumgarte)."),
+    DS_REAL("restitution", "0", 0, 1, "", "Share of the normal velocity that a contact gives back."),
+    DS_REAL("mending", "0.1", 0, 1, "", "Share of an overlap that a step corrects (Baumgarte)."),
     DS_INT("sweeps", "50", 1, 1000, "", "Sweeps over all contacts in a step."),
     DS_INT("steps", "300", 1, 100000, "", "Steps of 1/60 s."),
     NULL};
 
 typedef struct table {
-    ds_env_kit kit; /* first */
+    ds_env_kit kit; /* must be first */
     billiards rules;
     double target[2];
-    double (*at)[BILLIARDS_BALLS][2]; /* [steps + 1]: where the balls were */
+    double (*at)[BILLIARDS_BALLS][2]; /* [steps + 1]: positions of the balls */
     double *impulses;
-    dual gap[2]; /* of the last ball at the end: place minus target */
+    dual gap[2]; /* last ball at the end: position minus target */
 } table;
 
 static void read_billiards(void *self, ds_param_reader *in)
@@ -95,7 +95,7 @@ static ds_status simulate_billiards(void *self, ds_eval *io)
     table *e = self;
     billiards b = e->rules;
     rack(&b);
-    for (int d = 0; d < 2; d++) { /* the force of one step */
+    for (int d = 0; d < 2; d++) { /* the force acts for one step */
         b.ball[PUSHED].v[d].v = b.h / b.mass * io->x[d];
         b.ball[PUSHED].v[d].d[d] = b.h / b.mass;
     }
@@ -137,7 +137,7 @@ static void channel_of_billiards(const void *self, uint64_t i, ds_channel *out)
     out->shape[0] = 2;
     out->name = "gap";
     out->unit = "m";
-    out->doc = "Where the last ball is at the end, minus its target.";
+    out->doc = "Final position of the last ball minus its target.";
 }
 
 static ds_status answer_of_billiards(void *self, ds_eval *io, ds_eval_query *ask)
@@ -154,7 +154,7 @@ static ds_status answer_of_billiards(void *self, ds_eval *io, ds_eval_query *ask
     return DS_OK;
 }
 
-/* ---- what is seen ---- */
+/* ---- scene and metrics ---- */
 
 static void place_billiards(const void *self, uint64_t k, uint64_t b, double *out)
 {
@@ -216,16 +216,15 @@ static const ds_env_table env = {.size = sizeof(table),
 static const ds_desc desc = {
     BUNDLED_DESC("billiards", "1"), .flags = DS_ENV_GRADIENT,
     .summary = "Push the white ball so that the last ball of a rack rolls to a target.",
-    .description = "Seven balls of 1 kg and radius 0.5 m: six are racked in rows of 1, 2 and 3, the white "
-                   "one lies before them. The variables are the force on the white ball in the first of 300 "
-                   "steps of 1/60 s; the loss is the squared distance of the last ball from its target at "
-                   "the end, m^2. Balls push each other by sequential impulses with friction and without "
-                   "restitution.\n"
-                   "Plateaus, where the last ball is never hit, and jumps, where another chain of contacts "
-                   "does it; smooth = true fills most of the plateaus. The gradient is exact for the "
-                   "contacts that an episode has.\n"
-                   "Channel: the gap to the target as two residuals with J v and J' w. Metrics: place of the "
-                   "last ball, its distance from the target, impulses in the step.",
+    .description =
+        "Seven balls of 1 kg and radius 0.5 m: six are racked in rows of 1, 2 and 3, the white one lies "
+        "before them. The variables are the force on the white ball in the first of 300 steps of 1/60 s; the "
+        "loss is the squared final distance of the last ball from its target, m^2. Balls collide by "
+        "sequential impulses with friction and without restitution.\nThe loss has plateaus, where the last "
+        "ball is never hit, and jumps, where another chain of contacts hits it; smooth = true fills most of "
+        "the plateaus. The gradient is exact for the contacts of an episode.\nChannel: the gap to the target "
+        "as two residuals with J v and J' w. Metrics: position of the last ball, its distance from the "
+        "target, impulses in the step.",
     .citation =
         "E. Heiden, D. Millard, E. Coumans, Y. Sheng, G. S. Sukhatme: NeuralSim: Augmenting differentiable "
         "simulators with neural networks. ICRA 2021, arXiv:2011.04217; E. Coumans and others: "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cube_throw - a cube that is thrown onto a plane moves by impulses; a model with springs and a small network
- * in its friction is to move like it. After E. Heiden et al., "NeuralSim: Augmenting differentiable
- * simulators with neural networks" (ICRA 2021). */
+/* cube_throw.c - fit a model with springs and a small network in its friction to a thrown cube that moves by
+ * impulses. After E. Heiden et al., "NeuralSim: Augmenting differentiable simulators with neural networks"
+ * (ICRA 2021). */
 #include "engines/kit/bundled.h"
 #include "engines/kit/knob.h"
 #include "engines/data/recorded.h"
@@ -18,33 +18,32 @@ static const char *const fades[] = {"none", "sigmoid", "tanh", "softsign", NULL}
 
 static const ds_param *const params[] = {
     DS_TEXT("variables", "stiffness damping network",
-            "What is sought, one or several of: stiffness, damping, mu, mu_static, slip, network. Without "
-            "network there is none.",
+            "The unknown quantities, one or several of: stiffness, damping, mu, mu_static, slip, network. "
+            "Without network the model has none.",
             .flags = DS_PARAM_SHAPE),
     DS_ENUM("friction", "tanh", frictions,
             "Friction of the springs before the network adds to it: mu tanh(v / slip); a constant (coulomb), "
-            "or the laws of Andersson, Hollars and Brown, which know mu_static, too."),
-    DS_REAL("stiffness", "5000", 0, 1e7, "N m^-3/2", "Stiffness where it is no variable."),
-    DS_REAL("damping", "5000", 0, 1e7, "N s m^-5/2", "Damping where it is no variable."),
-    DS_REAL("mu", "0.2", 0, 10, "", "Friction of what slides, where it is no variable."),
-    DS_REAL("mu_static", "0.5", 0, 10, "", "The most friction, where it is no variable."),
+            "or the laws of Andersson, Hollars and Brown, which also use mu_static."),
+    DS_REAL("stiffness", "5000", 0, 1e7, "N m^-3/2", "Stiffness, if it is not a variable."),
+    DS_REAL("damping", "5000", 0, 1e7, "N s m^-5/2", "Damping, if it is not a variable."),
+    DS_REAL("mu", "0.2", 0, 10, "", "Sliding friction, if it is not a variable."),
+    DS_REAL("mu_static", "0.5", 0, 10, "", "Maximal friction, if it is not a variable."),
     DS_REAL("slip", "0.01", 1e-6, 10, "m/s",
-            "Velocity below which friction is less, where it is no variable.", .flags = DS_PARAM_LOG),
-    DS_BOOL(
-        "hc_repo", "false",
-        "Springs as in tiny-differentiable-simulator: where a contact opens at r < 0 m/s, -|r|^(1/20) counts "
-        "in place of r, and the normal force may pull."),
+            "Velocity below which friction decreases, if it is not a variable.", .flags = DS_PARAM_LOG),
+    DS_BOOL("hc_repo", "false",
+            "Springs as in tiny-differentiable-simulator: if a contact opens at r < 0 m/s, -|r|^(1/20) "
+            "replaces r, and the normal force may pull."),
     DS_ENUM("damping_fade", "none", fades,
-            "Factor of the damping that falls with the penetration x from 1/2, with a = fade_rate: sigmoid "
-            "1/(1 + exp(a x)), tanh 1/2 - tanh(a x/2)/2, which is the same number, softsign "
-            "1/2 - a x/(2 + 2 a x)."),
+            "Factor of the damping that decreases with the penetration x from 1/2, with a = fade_rate: "
+            "sigmoid 1/(1 + exp(a x)), tanh 1/2 - tanh(a x/2)/2, which is the same number, softsign 1/2 - a "
+            "x/(2 + 2 a x)."),
     DS_REAL("fade_rate", "0.01", 0, 1e6, "1/m",
-            "Of damping_fade. The 0.01 of tiny-differentiable-simulator is 1/2 at any depth of this cube."),
+            "Rate of damping_fade. With 0.01, the value of tiny-differentiable-simulator, the factor is 1/2 "
+            "at any depth of this cube."),
     DS_REAL("network_force", "1", 1e-3, 1e6, "N",
             "Unit of the normal force and of the friction of the network.", .flags = DS_PARAM_LOG),
-    DS_REAL("weight_cost", "1", 0, 1e6, "",
-            "What the squares of the weights of the network count in the loss."),
-    DS_REAL("target_mu", "0.2", 0, 10, "", "Friction of the cube that moves by impulses."),
+    DS_REAL("weight_cost", "1", 0, 1e6, "", "Weight in the loss of the squared weights of the network."),
+    DS_REAL("target_mu", "0.2", 0, 10, "", "Friction of the target, which moves by impulses."),
     DS_LIST("position", "0, 0, 1.2", -100, 100, 3, "m", "Centre of the cube at the start; z is up."),
     DS_LIST("turn", "0.8, 1.1, 0.9", -100, 100, 3, "rad",
             "Yaw, pitch and roll at the start: turns about z, then y, then x of the cube."),
@@ -53,12 +52,12 @@ static const ds_param *const params[] = {
     DS_REAL("h", "0.01", 1e-5, 0.1, "s", "Time step; with a recording it follows from its rate."),
     RECORDED_PARAMS(
         "1 2 3 4 5 6 7",
-        "Of parameter file: names or numbers (from 1) of 3 columns: position of the centre (z up); of 7: "
-        "quaternion x, y, z, w, then position; or of 13: and angular velocity and velocity, all in the "
-        "world. The first sample is the start, as far as it goes.",
-        "100", "Of parameter file without time_column: samples in a second.", "300",
-        "States that are compared, with the start; without file h apart."),
-    DS_INT("steps_per_sample", "1", 1, 1000, "", "Of parameter file: steps from one sample to the next."),
+        "For parameter file: names or numbers (from 1) of 3 columns: position of the centre (z up); of 7: "
+        "quaternion x, y, z, w, then position; or of 13: then angular velocity and velocity, all in the "
+        "world frame. The first sample is the start, as far as it was recorded.",
+        "100", "For parameter file without time_column: samples per second.", "300",
+        "Number of compared states, with the start; without file h apart."),
+    DS_INT("steps_per_sample", "1", 1, 1000, "", "For parameter file: steps from one sample to the next."),
     DS_HYBRID_PARAMS,
     NULL};
 
@@ -67,21 +66,22 @@ static const knob physical[] = {KNOB("stiffness", "N m^-3/2", 0, 20000, 0),
                                 KNOB("mu_static", "", 0, 1, 0.5), KNOB("slip", "m/s", 0.001, 0.5, 0.01)};
 
 typedef struct cube {
-    ds_env_kit kit; /* first */
+    ds_env_kit kit; /* must be first */
     throw_motion motion;
     knob_set knobs;
     knob knob[LAW_CONSTANTS];
     char name[LAW_WEIGHTS][32];
     double start[THROW_STATES];
-    double *target;  /* [steps + 1][THROW_STATES]; NAN where nothing was recorded */
-    double *bar;     /* the same */
-    uint64_t fitted; /* steps that are compared, the first ones: the others are held out */
-    uint64_t known; /* states of the last motion; fewer than a scene has where it is lost behind the fitted */
-    int gaps;       /* a target may be NAN */
-    double squares, place_squares; /* sums over the frames measured so far, the second as rmse has it */
-    uint64_t places;               /* how many there are in it */
+    double *target;  /* [steps + 1][THROW_STATES]; NAN if not recorded */
+    double *bar;     /* same shape */
+    uint64_t fitted; /* number of first steps that are compared; the others are held out */
+    /* states of the last motion; fewer than in a scene if it diverges after the fitted steps */
+    uint64_t known;
+    int gaps;                      /* 1: a target may be NAN */
+    double squares, place_squares; /* sums over the frames so far; the second for rmse */
+    uint64_t places;               /* number of terms in it */
     double value[KNOBS], value_bar[KNOBS];
-    double root_cost; /* sqrt of weight_cost; 0 where there is no network */
+    double root_cost; /* sqrt of weight_cost; 0 without network */
 } cube;
 
 /* ---- set-up ---- */
@@ -126,10 +126,10 @@ static void read_knobs(cube *e, ds_param_reader *in)
     }
 }
 
-enum { WHERE = 3, POSE = 7 }; /* columns of a recording, or all of a state */
+enum { WHERE = 3, POSE = 7 }; /* columns of a recording, or a whole state */
 
-/* The recorded numbers of a sample, in the places of a state; quaternions turn on without a change
- * of sign. */
+/* Writes the recorded numbers of a sample in the layout of a state; quaternions continue without a change of
+ * sign. */
 static void take_sample(const double *from, uint64_t columns, const double *before, double *to)
 {
     double along = 0;
@@ -146,7 +146,7 @@ static void take_sample(const double *from, uint64_t columns, const double *befo
     }
 }
 
-/* Start as far as it was recorded. */
+/* Sets the start, as far as it was recorded. */
 static ds_status start_of_recording(cube *e, const recorded *r, const ds_host *host)
 {
     const double *first = r->data.value;
@@ -154,8 +154,7 @@ static ds_status start_of_recording(cube *e, const recorded *r, const ds_host *h
     for (uint64_t i = 0; i < r->data.columns; i++) {
         if (isnan(first[i])) {
             return ds_host_fail(host, DS_E_DATA,
-                                "the first sample of the recording is not complete: choose another "
-                                "first_row");
+                                "the first sample of the recording is incomplete: choose another first_row");
         }
     }
     if (r->data.columns == WHERE) {
@@ -178,7 +177,7 @@ static ds_status start_of_recording(cube *e, const recorded *r, const ds_host *h
     return DS_OK;
 }
 
-/* Target and start of a recording; the time between samples is divided into `each` steps. */
+/* Sets target and start from a recording; `each` steps lead from sample to sample. */
 static ds_status take_recording(cube *e, ds_param_reader *in, const recorded *r, uint64_t each)
 {
     const uint64_t columns = r->data.columns;
@@ -206,15 +205,15 @@ static void make_target(cube *e, ds_param_reader *in, uint64_t samples, uint64_t
     recorded r = {.dt = 0};
     if (in->status == DS_OK && (samples < 2 || (file && !(rate > 0)))) {
         in->status = ds_host_fail(in->host, DS_E_PARAM, "parameter %s",
-                                  samples < 2 ? "n_samples: give 2 or more, the start is known"
-                                              : "sample_rate: above 0");
+                                  samples < 2 ? "n_samples: give 2 or more, the first is the start"
+                                              : "sample_rate: give a number above 0");
     }
     if (file && in->status == DS_OK && recorded_open(&r, in, rate, samples, held_out) == DS_OK) {
         h = r.dt / (double)each;
         if (r.data.columns != WHERE && r.data.columns != POSE && r.data.columns != THROW_STATES) {
-            in->status = ds_host_fail(in->host, DS_E_PARAM,
-                                      "parameter columns names %llu columns: 3, 7 or 13 are possible",
-                                      (unsigned long long)r.data.columns);
+            in->status =
+                ds_host_fail(in->host, DS_E_PARAM, "parameter columns names %llu columns; give 3, 7 or 13",
+                             (unsigned long long)r.data.columns);
         }
     }
     e->fitted = (samples - 1) * each;
@@ -222,7 +221,7 @@ static void make_target(cube *e, ds_param_reader *in, uint64_t samples, uint64_t
     e->kit.steps = steps;
     e->kit.cost = e->fitted;
     if (in->status == DS_OK && throw_open(&e->motion, m, h, steps)) {
-        e->motion.steps = e->fitted; /* a scene goes on behind them */
+        e->motion.steps = e->fitted; /* a scene continues after them */
         ds_memory_each(m, (steps + 1) * THROW_STATES, (double **const[]){&e->target, &e->bar, NULL});
     }
     if (in->status == DS_OK && !m->failed && file) {
@@ -287,7 +286,7 @@ static uint64_t numbers_of(const cube *e)
     return (e->fitted + 1) * THROW_STATES;
 }
 
-/* out[THROW_STATES], of a state: simulated minus target, 0 where nothing was recorded. */
+/* out[THROW_STATES] = simulated minus target, 0 if not recorded. */
 static void errors_of(const cube *e, uint64_t state, double *out)
 {
     const double *is = throw_state(&e->motion, state), *should = e->target + state * THROW_STATES;
@@ -299,7 +298,7 @@ static void errors_of(const cube *e, uint64_t state, double *out)
     }
 }
 
-/* numbers[(fitted + 1) THROW_STATES]: those of what was not recorded become 0. */
+/* numbers[(fitted + 1) THROW_STATES]: sets those that were not recorded to 0. */
 static void leave_out(const cube *e, double *numbers)
 {
     for (uint64_t k = 0; e->gaps && k < (e->fitted + 1) * THROW_STATES; k++) {
@@ -307,7 +306,7 @@ static void leave_out(const cube *e, double *numbers)
     }
 }
 
-/* Adds the squares of the errors of a state, one after the other. */
+/* Adds the squared errors of a state one after the other. */
 static double add_squares(const cube *e, uint64_t state, double sum)
 {
     double error[THROW_STATES];
@@ -365,7 +364,7 @@ static void reverse_product(cube *e, const double *w, double *out)
     }
     knob_gather(&e->knobs, e->value, e->value_bar, out);
     if (!finite) {
-        out[0] = (double)NAN; /* for the kit to see */
+        out[0] = (double)NAN; /* the kit reports it */
     }
 }
 
@@ -375,7 +374,7 @@ static ds_status adjoint_of_cube(void *self, ds_eval *io)
     return DS_OK;
 }
 
-/* With a cost of the weights of wired networks the loss is no sum of these squares. */
+/* With a cost of the weights of wired networks the loss is not a sum of these squares. */
 static uint64_t channels_of_cube(const void *self)
 {
     const ds_hybrid *h = &((const cube *)self)->kit.hybrid;
@@ -390,7 +389,7 @@ static void channel_of_cube(const void *self, uint64_t i, ds_channel *out)
     out->ops = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
     out->shape[0] = numbers_of(e) + (e->motion.law.network ? LAW_WEIGHTS : 0);
     out->name = "residuals";
-    out->doc = "States minus those of the target, then the weights of the network as they count in the loss.";
+    out->doc = "States minus those of the target, then the weights of the network, scaled as in the loss.";
 }
 
 static ds_status answer_of_cube(void *self, ds_eval *io, ds_eval_query *ask)
@@ -428,10 +427,10 @@ static ds_status answer_of_cube(void *self, ds_eval *io, ds_eval_query *ask)
     return DS_OK;
 }
 
-/* ---- what is seen: y is up there ---- */
+/* ---- scene and metrics (y is up) ---- */
 
-/* `own` gets the simulated numbers where nothing was recorded: those of the last state there is where a
- * motion is lost among the held out. */
+/* `own` gets the simulated numbers where nothing was recorded; the last state is used if a held-out motion
+ * diverged. */
 static const double *state_of(const cube *e, uint64_t k, uint64_t body, double own[THROW_STATES])
 {
     const double *is = throw_state(&e->motion, k < e->known ? k : e->known - 1);
@@ -471,7 +470,7 @@ static const ds_scene_kit_label metrics[] = {{"x", "m"},          {"y", "m"},   
                                              {"distance", "m"},   {"error_sum", ""},   {"held_out", ""},
                                              {"rmse", "m"},       {NULL, NULL}};
 
-/* Adds frame k to the sums; those of places begin again with the first that is held out. */
+/* Adds frame k to the sums; the sums of positions restart at the first held-out frame. */
 static void add_frame(cube *e, uint64_t k)
 {
     const double *should = e->target + k * THROW_STATES + THROW_PLACE;
@@ -493,7 +492,7 @@ static void add_frame(cube *e, uint64_t k)
     }
 }
 
-/* What there is no state for is NAN. */
+/* Frames without a state are NAN. */
 static void measure_cube(void *self, uint64_t k, double *out)
 {
     cube *e = self;
@@ -537,25 +536,22 @@ static const ds_env_table env = {.size = sizeof(cube),
 static const ds_desc desc = {
     BUNDLED_DESC("cube_throw", "3"), .flags = DS_ENV_GRADIENT,
     .summary =
-        "Contact by springs and a small network is to move a thrown cube like impulses do (NeuralSim).",
+        "Fit contact by springs and a small network to a thrown cube that moves by impulses (NeuralSim).",
     .description =
         "A cube of 10 kg with eight spheres at its corners is thrown onto a plane and tumbles for 3 s. The "
-        "target moves by impulses (linear complementarity, friction 0.2); the model has springs after Hunt "
-        "and Crossley, smooth friction, and a network of 22 weights that sees normal force and sliding speed "
-        "and adds to the friction. Variables: stiffness, damping and the weights, or other constants of the "
+        "target moves by impulses (linear complementarity, friction 0.2). The model has springs after Hunt "
+        "and Crossley, smooth friction, and a network of 22 weights that adds to the friction, from normal "
+        "force and sliding speed. Variables: stiffness, damping and the weights, or other constants of the "
         "springs. The loss is the sum of squared errors of quaternion, position, angular velocity and "
-        "velocity over all samples, and the squares of the weights.\n"
-        "Further networks go where parameter residual puts them: into the friction or the normal force of "
-        "each contact, of normal force, sliding speed, depth and its rate.\n"
-        "The target may be a recording (parameter file): positions, with quaternions, or whole states; the "
-        "first sample is the start, and what is missing counts nothing. held_out samples behind those "
-        "compared are only predicted.\n"
-        "Where the throw is held out: position, turn, velocity and spin are parameters, and x can be of "
-        "another run.\n"
-        "The loss jumps where a corner meets the plane a step earlier; in between the gradient is exact.\n"
-        "Channel: residuals with J v and J' w. Metrics: place of the cube and of the target, their distance, "
-        "the sum of squared errors so far, held_out, and rmse of the place so far, of those held out from "
-        "their first on.",
+        "velocity over all samples, plus the squared weights.\nParameter residual adds further networks to "
+        "the friction or the normal force of each contact; their inputs are normal force, sliding speed, "
+        "depth and its rate.\nThe target may be a recording (parameter file): positions, with quaternions, "
+        "or whole states. The first sample is the start; missing numbers do not count. The held_out samples "
+        "after the compared ones are only predicted.\nTo predict another throw, set the parameters position, "
+        "turn, velocity and spin and give x of another run.\nThe loss jumps where a corner meets the plane a "
+        "step earlier; in between the gradient is exact.\nChannel: residuals with J v and J' w. Metrics: "
+        "position of the cube and of the target, their distance, the sum of squared errors so far, held_out, "
+        "and rmse of the position so far, over the held-out frames from their first on.",
     .citation =
         "E. Heiden, D. Millard, E. Coumans, Y. Sheng, G. S. Sukhatme: NeuralSim: Augmenting differentiable "
         "simulators with neural networks. ICRA 2021, arXiv:2011.04217."};

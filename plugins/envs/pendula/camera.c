@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* camera.c - double_pendulum before a camera: two pendula in a row whose lengths are to be found, mass,
- * gravity and start too. System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 6 and
- * its demonstrations). */
-#include "camera.h"
-
+/* camera.c - double_pendulum before a camera: find the lengths of two pendula in a row, and optionally mass,
+ * gravity and start. System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 6 and its
+ * demonstrations). */
 #include "engines/physics/pendulum/pendulum.h"
 #include "engines/rendering/swept/balls.h"
 #include "engines/rendering/swept/swept.h"
+#include "model.h"
 
 #include <string.h>
 
 static const char cure[] = "raise substeps";
 static const double pi = 3.14159265358979323846;
 
-/* Bounds other than those of the lengths, and where the variables start, are ours. */
+/* Bounds other than those of the lengths, and the start values of the variables, are ours. */
 enum { LENGTH, MASS = LENGTH + 2, GRAVITY, ANGLE, RATE = ANGLE + 2, COUNT = RATE + 2 };
 static const knob knobs[COUNT] = {KNOB("length.1", "m", 0.4, 2.5, 1),  KNOB("length.2", "m", 0.4, 2.5, 1.7),
                                   KNOB("mass", "kg", 0.4, 2.5, 1.7),   KNOB("gravity", "m/s^2", 5, 15, 8),
@@ -21,7 +20,7 @@ static const knob knobs[COUNT] = {KNOB("length.1", "m", 0.4, 2.5, 1),  KNOB("len
                                   KNOB("rate.1", "rad/s", -6, 6, 0.5), KNOB("rate.2", "rad/s", -6, 6, 0.5)};
 
 typedef struct twins {
-    swept swept; /* first */
+    swept swept; /* must be first */
     balls bobs;
     rk4 *engine;
     double theta[DOUBLE_PARAMETERS]; /* of the episode */
@@ -45,7 +44,7 @@ static void constants_bar(const double *theta_bar, double *value_bar)
     value_bar[GRAVITY] += theta_bar[DOUBLE_GRAVITY];
 }
 
-/* The state at the start, of numbers or of their changes. */
+/* The state at the start, from the quantities or from their changes. */
 static void start_of(const double *value, double *y)
 {
     y[DOUBLE_ANGLE1] = value[ANGLE];

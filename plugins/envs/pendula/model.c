@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model.c - what the variants of double_pendulum that compare angles are models of, what is unknown of them,
- * and with what they are compared.
+/* model.c - the variants of double_pendulum that compare angles: their models, unknown quantities and
+ * targets.
  *
  * lengths, damping: the simulated double pendulum of E. Heiden et al., "NeuralSim" (ICRA 2021): a sphere of
- * 0.15 m at the end of each arm, joint angles compared. recording, synthetic: the same equations by constants
- * that angles alone can tell, divided by C: P1 = A/C, P2 = B/C, R = G1/G2; G2/C = g / length of the first
- * arm. initial: the double pendulum of H. J. T. Suh et al., "Do differentiable simulators give better policy
- * gradients?" (ICML 2022), by the equations of motion of two point masses, without wrapping. */
+ * 0.15 m at the end of each arm, joint angles compared. recording, synthetic: the same equations with the
+ * constants that angles alone determine, divided by C: P1 = A/C, P2 = B/C, R = G1/G2; G2/C = g / length of
+ * the first arm. initial: the double pendulum of H. J. T. Suh et al., "Do differentiable simulators give
+ * better policy gradients?" (ICML 2022), with the equations of two point masses, without wrapping. */
 #include "model.h"
 
 #include <diffsim/helper/random.h>
 #include <math.h>
 #include <string.h>
 
-static const double pi = 3.14159265358979323846, sphere = 0.4 * 0.15 * 0.15; /* m^2: inertia by mass */
+static const double pi = 3.14159265358979323846, sphere = 0.4 * 0.15 * 0.15; /* m^2: inertia / mass */
 
 /* ---- variables and constants ---- */
 
-/* Of two masses at the ends of the arms, with an inertia of their own. */
+/* Constants of two masses at the ends of the arms, each with its own inertia. */
 static void masses(const model *m, const double length[2], double inertia, double *k)
 {
     const double both = m->mass[0] + m->mass[1];
@@ -88,7 +88,7 @@ void model_arms(const model *m, const double *x, double length[2])
     memcpy(length, m->variant == VARIANT_LENGTHS ? x : m->length, 2 * sizeof *length);
 }
 
-/* ---- what is compared ---- */
+/* ---- targets ---- */
 
 uint64_t model_quantities(const model *m)
 {
@@ -113,7 +113,7 @@ void model_observe_bar(const model *m, uint64_t q, double bar, double *y_bar)
     }
 }
 
-/* Target and recorded states by the motion of the truth, with noise in the angles. */
+/* Sets target and recorded states from the true motion, with noise in the angles. */
 static void made_recording(model *m, ds_param_reader *in, ds_memory *room, double noise)
 {
     compound p;
@@ -124,8 +124,8 @@ static void made_recording(model *m, ds_param_reader *in, ds_memory *room, doubl
         return;
     }
     if (compound_run(&p, m->dt / (double)m->substeps, m->rows - 1, m->substeps, y, NULL) >= 0) {
-        in->status = ds_host_fail(in->host, DS_E_PARAM,
-                                  "the motion that is the target diverges: raise steps_per_sample");
+        in->status =
+            ds_host_fail(in->host, DS_E_PARAM, "the motion of the target diverges: raise steps_per_sample");
         return;
     }
     for (uint64_t i = 0; i < m->rows; i++, y += COMPOUND_STATES) {
@@ -136,7 +136,7 @@ static void made_recording(model *m, ds_param_reader *in, ds_memory *room, doubl
     }
 }
 
-/* Rest upright at every sample; the last one counts 2000 times. */
+/* Target: upright rest at every sample; the last one has weight 2000. */
 static void upright(model *m)
 {
     static const double goal[4] = {3.14159265358979323846, 3.14159265358979323846, 0, 0},
@@ -149,8 +149,7 @@ static void upright(model *m)
 
 /* ---- a recording ---- */
 
-/* Pivot and tips, of each first the coordinate that points down, as angles. Returns the lengths of
- * both arms. */
+/* Converts pivot and tips (downward coordinate first) to angles. Returns the lengths of both arms. */
 static void points_to_angles(const double *at, double angle[2], double length[2])
 {
     for (int k = 0; k < 2; k++) {
@@ -160,7 +159,7 @@ static void points_to_angles(const double *at, double angle[2], double length[2]
     }
 }
 
-/* Angles of all samples into the target, and whether they look like those of a pendulum. */
+/* Writes the angles of all samples to the target and checks that they look like those of a pendulum. */
 static void recorded_angles(model *m, const recording *d, const ds_host *host)
 {
     double least[2] = {HUGE_VAL, HUGE_VAL}, most[2] = {0, 0}, jump = 0;
@@ -185,14 +184,14 @@ static void recorded_angles(model *m, const recording *d, const ds_host *host)
     }
     if (jump > 1) {
         ds_host_say(host, DS_LOG_WARNING,
-                    "an angle of the recording moves by %.3g rad from one sample to the next: degrees need "
-                    "column_scale = 0.0174532925199433, other columns parameter columns",
+                    "an angle of the recording changes by %.3g rad between two samples: for degrees set "
+                    "column_scale = 0.0174532925199433, for other columns parameter columns",
                     jump);
     }
 }
 
-/* The rate of an angle at sample i: by a parabola through five samples at the start, else by the
- * two neighbours. */
+/* Rate of an angle at sample i: from a parabola through five samples at the start, else from both neighbours.
+ */
 static double rate_at(const model *m, uint64_t i, uint64_t q)
 {
     static const double first[5] = {-54.0 / 70, 13.0 / 70, 40.0 / 70, 27.0 / 70, -26.0 / 70};
@@ -209,7 +208,7 @@ static double rate_at(const model *m, uint64_t i, uint64_t q)
     return remainder(m->fit.target[2 * i + 2 + q] - m->fit.target[2 * i - 2 + q], 2 * pi) / (2 * m->dt);
 }
 
-/* Angles that go on through turns: each is less than half of one from the last that is known. */
+/* Unwraps angles: each is less than half a turn from the last known one. */
 static void follow_turns(model *m)
 {
     for (uint64_t q = 0; q < 2; q++) {
@@ -225,10 +224,9 @@ static void follow_turns(model *m)
 static void read_recording(model *m, ds_param_reader *in, const recorded *r)
 {
     if (r->data.columns != 2 && r->data.columns != 6) {
-        in->status =
-            ds_host_fail(in->host, DS_E_PARAM,
-                         "parameter columns names %llu columns: two angles are needed, or six coordinates",
-                         (unsigned long long)r->data.columns);
+        in->status = ds_host_fail(in->host, DS_E_PARAM,
+                                  "parameter columns names %llu columns; give two angles or six coordinates",
+                                  (unsigned long long)r->data.columns);
         return;
     }
     recorded_angles(m, &r->data, in->host);
@@ -240,7 +238,7 @@ static void read_recording(model *m, ds_param_reader *in, const recorded *r)
     }
 }
 
-/* Recorded states, the start and the rates where the search begins. */
+/* Sets the recorded states, the start, and the rates at the start of a search. */
 static void start_of_recording(model *m)
 {
     for (uint64_t i = 0; i < m->rows; i++) {
@@ -276,7 +274,7 @@ static const model_variable of_start[] = {{"angle.1", "rad", "angle", -6.5, 6.5,
 
 #define QUARTER 1.57079632679489661923
 
-/* What the variants have where no parameter says another thing. */
+/* Defaults of the variants. */
 static const struct {
     const model_variable *variable;
     uint64_t n, samples;
@@ -337,7 +335,7 @@ static void read_size(model *m, ds_param_reader *in)
     m->substeps = (uint64_t)ds_param_int(in, "steps_per_sample");
     if (in->status == DS_OK && m->fitted < 2) {
         in->status = ds_host_fail(in->host, DS_E_PARAM,
-                                  "n_samples = 1: the start alone tells nothing, give 2 or more");
+                                  "n_samples = 1: the start alone determines nothing; give 2 or more");
     }
 }
 
@@ -359,14 +357,14 @@ static void make_target(model *m, ds_param_reader *in, ds_memory *room, const re
         made_recording(m, in, room, m->variant == VARIANT_SYNTHETIC ? noise : 0);
     }
     if (m->variant == VARIANT_SYNTHETIC && in->status == DS_OK && !room->failed) {
-        /* The start that is known is that of the motion, as in the source; its rates are sought. */
+        /* The known start is that of the motion, as in the source; its rates are unknown. */
         const double start[2] = {m->start[0], m->start[1]};
         start_of_recording(m);
         memcpy(m->start, start, sizeof start);
     }
 }
 
-/* Where the search starts, if the user says so. */
+/* Sets the start of the search if the user gives one. */
 static void read_search(model *m, ds_param_reader *in)
 {
     double start[COMPOUND_VARIABLES];

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* motion.c - double_pendulum by its angles: a simulated motion is compared with a recorded one (model.c).
- * Residuals and their exact Jacobian come with the motion. */
-#include "motion.h"
-
-#include "engines/physics/pendulum/compound_net.h"
+/* motion.c - double_pendulum by its angles: a simulated motion is compared with a recorded one (model.c). The
+ * motion carries the residuals and their exact Jacobian along. */
+#include "engines/physics/pendulum/compound.h"
 #include "model.h"
 
 #include <string.h>
@@ -14,16 +12,16 @@ enum { FIRST, SECOND, BOBS, SEEN };
 static const char cure[] = "raise steps_per_sample";
 
 typedef struct motion {
-    ds_env_kit kit; /* first */
+    ds_env_kit kit; /* must be first */
     model model;
     compound now;
     int onestep;
     double *y, *y_dot; /* [rows][S], [rows][SLOPES] */
     double *got;       /* [rows][quantities] */
     double x[K];
-    uint64_t seen;    /* states of y that are there */
-    compound_net net; /* where networks are in the joints */
-    double *bar;      /* likewise [rows][S] */
+    uint64_t seen;    /* number of known states of y */
+    compound_net net; /* with networks in the joints */
+    double *bar;      /* the same, [rows][S] */
 } motion;
 
 /* ---- set-up ---- */
@@ -39,9 +37,9 @@ static void read_motion(void *self, ds_param_reader *in)
     e->kit.grad_kind = DS_GRAD_FORWARD;
     e->kit.cost = (e->model.fitted - 1) * e->model.substeps;
     if (in->status == DS_OK && e->onestep && e->model.variant == VARIANT_INITIAL) {
-        in->status =
-            ds_host_fail(in->host, DS_E_PARAM,
-                         "rollout = onestep: variant = initial has no recording to start a step from");
+        in->status = ds_host_fail(
+            in->host, DS_E_PARAM,
+            "rollout = onestep needs a recording, which variant = initial does not have; use rollout = full");
     }
 }
 
@@ -50,13 +48,14 @@ static uint64_t hooks_of_motion(const void *self, ds_hook *out)
     const int scaled = ((const motion *)self)->model.variant == VARIANT_RECORDING ||
                        ((const motion *)self)->model.variant == VARIANT_SYNTHETIC;
     uint64_t k = 0;
-    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 2, "joint_angle", "rad",
-                    "Of the first arm from the downward vertical, of the second one from the first.");
-    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 2, "joint_rate", "rad/s", "Rates of these.");
-    ds_env_kit_hook(out, &k, DS_HOOK_OUTPUT, 2, "joint_torque", scaled ? "1/s^2" : "N m",
-                    scaled
-                        ? "Of the joints, divided by C as all constants are; begins as that of the damping."
-                        : "Of the joints; begins as that of the damping.");
+    ds_env_kit_hook(
+        out, &k, DS_HOOK_INPUT, 2, "joint_angle", "rad",
+        "Angle of the first arm from the downward vertical, and of the second arm from the first.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 2, "joint_rate", "rad/s", "Rates of these angles.");
+    ds_env_kit_hook(
+        out, &k, DS_HOOK_OUTPUT, 2, "joint_torque", scaled ? "1/s^2" : "N m",
+        scaled ? "Torques of the joints, divided by C like all constants; start as the damping torques."
+               : "Torques of the joints; start as the damping torques.");
     return k;
 }
 
@@ -97,7 +96,7 @@ static void name_of_motion(const void *self, uint64_t i, ds_env_variable *out)
 
 /* ---- an episode ---- */
 
-/* From the sample before sample i: whether that is known, and then the motion starts there. */
+/* Starts the motion at the sample before sample i; returns 0 if that is not known. */
 static int begin_onestep(motion *e, uint64_t i)
 {
     const double *from = e->model.given + (i > 0 ? i - 1 : 0) * S;
@@ -105,7 +104,7 @@ static int begin_onestep(motion *e, uint64_t i)
     return i > 0 && isfinite(from[0]) && isfinite(from[1]) && isfinite(from[2]) && isfinite(from[3]);
 }
 
-/* Every sample from the one before, as far as that is known. w: of the networks, or NULL. */
+/* Simulates every sample from the one before, if that is known. w: of the networks, or NULL. */
 static int64_t run_onestep(motion *e, const double *w, uint64_t rows, int derivatives)
 {
     const double h = e->model.dt / (double)e->model.substeps;
@@ -118,7 +117,7 @@ static int64_t run_onestep(motion *e, const double *w, uint64_t rows, int deriva
                                                derivatives ? y_dot : NULL)) >= 0) {
             return (int64_t)i;
         }
-        for (int k = 0; k < S; k++) { /* what has no sample before it, counts nothing */
+        for (int k = 0; k < S; k++) { /* a sample without one before it does not count */
             e->y[i * S + (uint64_t)k] = known ? y[S + k] : e->model.given[i * S + (uint64_t)k];
         }
         if (derivatives) {
@@ -157,7 +156,7 @@ static ds_status simulate_motion(void *self, ds_eval *io)
     return DS_OK;
 }
 
-/* Weight of a residual, 0 where nothing was recorded. */
+/* Weight of a residual; 0 if nothing was recorded. */
 static double weight_of(const model *m, uint64_t k)
 {
     return isnan(m->fit.target[k]) ? 0 : m->fit.weight[k];
@@ -184,7 +183,7 @@ static void reverse_product(motion *e, const double *w, double *out)
     memcpy(out, sum, m->n * sizeof *out);
 }
 
-/* In an order of few waits. */
+/* In an order with few stalls. */
 static double dot(const double *a, const double *b)
 {
     return ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) +
@@ -194,7 +193,7 @@ static double dot(const double *a, const double *b)
 static void forward_product(motion *e, const double *v, double *out)
 {
     const model *m = &e->model;
-    const uint64_t quantities = m->fit.quantities; /* as many numbers of a state are looked at */
+    const uint64_t quantities = m->fit.quantities; /* number of compared numbers of a state */
     double y_dot[S] = {0}, by[FIT_QUANTITIES], all[K] = {0};
     memcpy(all, v, m->n * sizeof *v);
     for (uint64_t i = 0, k = 0; i < m->fitted; i++) {
@@ -208,8 +207,8 @@ static void forward_product(motion *e, const double *v, double *out)
     }
 }
 
-/* The sweeps of a motion with networks, whose bar gives the derivatives by its states and takes their
- * changes: of the whole, or step by step, each of which is made once more. */
+/* The sweeps of a motion with networks (callbacks supply derivatives by its states or take their changes): of
+ * the whole motion, or step by step, each simulated again. */
 static void sweep_back(motion *e, double *x_bar, double *w_bar)
 {
     if (!e->onestep) {
@@ -240,8 +239,7 @@ static void sweep_forward(motion *e, const double *x_dot, const double *w_dot)
     }
 }
 
-/* The same two products where there are networks; of the rows that are compared, for those behind them may
- * be lost. */
+/* The same two products with networks, over the compared rows; later rows may have diverged. */
 static void reverse_with_networks(motion *e, const double *w, double *out)
 {
     const model *m = &e->model;
@@ -286,7 +284,7 @@ static ds_status adjoint_of_motion(void *self, ds_eval *io)
 
 /* ---- residuals ---- */
 
-/* With a cost of weights the loss is no sum of these squares. */
+/* With a cost of weights the loss is not a sum of these squares. */
 static uint64_t channels_of_motion(const void *self)
 {
     const ds_hybrid *h = &((const motion *)self)->kit.hybrid;
@@ -303,7 +301,7 @@ static void channel_of_motion(const void *self, uint64_t i, ds_channel *out)
     out->shape[0] = e->model.fitted;
     out->shape[1] = e->model.fit.quantities;
     out->name = "residuals";
-    out->doc = "Weighted errors of what is compared, sample by sample; their squares add up to the loss.";
+    out->doc = "Weighted errors of the compared numbers, sample by sample; their squares add up to the loss.";
 }
 
 static ds_status answer_of_motion(void *self, ds_eval *io, ds_eval_query *ask)
@@ -325,15 +323,15 @@ static ds_status answer_of_motion(void *self, ds_eval *io, ds_eval_query *ask)
     return DS_OK;
 }
 
-/* ---- what is seen ---- */
+/* ---- scene and metrics ---- */
 
-/* The last state there is where a motion that is held out diverges. */
+/* The last known state if a held-out motion diverges. */
 static const double *state_of(const motion *e, uint64_t k)
 {
     return e->y + (k < e->seen ? k : e->seen - 1) * S;
 }
 
-/* Angles of sample k as they were recorded, or NAN. */
+/* Recorded angles of sample k, or NAN. */
 static void recorded_at(const motion *e, uint64_t k, double angle[2])
 {
     const double *target = e->model.fit.target + k * e->model.fit.quantities;
@@ -357,7 +355,7 @@ static void place_motion(const void *self, uint64_t k, uint64_t b, double *out)
     model_arms(&e->model, e->x, length);
     if (b == SEEN) {
         recorded_at(e, k, angle);
-        for (int i = 0; i < 2; i++) { /* where one is missing: hidden by the simulated one */
+        for (int i = 0; i < 2; i++) { /* missing: hidden behind the simulated one */
             angle[i] = isnan(angle[i]) ? y[i] : angle[i];
         }
         if (e->model.variant == VARIANT_LENGTHS) {
@@ -403,7 +401,7 @@ static const ds_scene_kit_label metrics[] = {{"angle1", "rad"},
                                              {"error", ""},
                                              {NULL, NULL}};
 
-/* Mean error of the variables, in proportion where they are positive; NAN where the truth is not known. */
+/* Mean error of the variables, relative if they are positive; NAN if the truth is not known. */
 static double error_of(const motion *e)
 {
     double sum = 0;
@@ -426,7 +424,7 @@ static void measure_motion(void *self, uint64_t k, double *out)
         const double angle = there ? e->y[k * S + i] : (double)NAN;
         out[i] = angle;
         out[2 + i] = there ? e->y[k * S + 2 + i] : (double)NAN;
-        /* On the turn of the circle where the simulated one is. */
+        /* On the same turn as the simulated one. */
         out[4 + i] =
             there && m->variant != VARIANT_INITIAL ? angle + remainder(target[i] - angle, turn) : target[i];
     }

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ball_wall - throw a ball as far as possible over a wall, in closed form: a plateau where the wall stops
- * it, and a jump where it just clears it (Suh et al., ICML 2022, figure 1). */
+/* ball_wall.c - throw a ball as far as possible over a wall, in closed form: a plateau where the wall stops
+ * the ball, and a jump where the ball just clears it (Suh et al., ICML 2022, figure 1). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/smoothing/plain.h"
-#include "engines/physics/smoothing/sources.h"
 
 static const ds_param *const params[] = {
     DS_REAL("speed", "1", 1e-3, 1e3, "m/s", "Speed of the throw."),
-    DS_REAL("distance", "0.06", 1e-6, 1e6, "m", "From the throw to the wall."),
+    DS_REAL("distance", "0.06", 1e-6, 1e6, "m", "Distance from the throw to the wall."),
     DS_REAL("height", "0.02", 0, 1e6, "m", "Height of the wall."),
     DS_REAL("gravity", "9.81", 1e-3, 1e3, "m/s^2", "Gravity, downward."),
     PLAIN_PARAMS("0", "1.5707963267948966", "0.1", "rad"),
     NULL};
 
 typedef struct shot {
-    plain plain; /* first */
+    plain plain; /* must be first */
     double speed, distance, height, gravity;
     int stopped;
-    double angle; /* of the last throw */
+    double angle; /* last throw */
 } shot;
 
 enum { FRAMES = 40 };
@@ -31,12 +30,12 @@ static void read_shot(void *self, ds_param_reader *in)
     e->gravity = ds_param_real(in, "gravity");
     plain_read(&e->plain, in, 1, "angle", "rad");
     e->plain.kit.steps = FRAMES;
-    e->plain.kit.dt = 2 * e->speed / e->gravity / FRAMES; /* the longest flight is straight up */
+    e->plain.kit.dt = 2 * e->speed / e->gravity / FRAMES; /* the longest flight goes straight up */
     const double farthest = e->speed * e->speed / e->gravity;
     e->plain.kit.loss_floor = -(1 + 1e-12) * farthest * farthest;
 }
 
-/* Where the ball comes down on free ground. */
+/* Where the ball lands on free ground. */
 static double range(const shot *e, double angle)
 {
     return 2 * e->speed * e->speed * sin(angle) * cos(angle) / e->gravity;
@@ -65,7 +64,7 @@ static ds_status adjoint_of_shot(void *self, ds_eval *io)
 
 enum { BALL, WALL };
 
-/* Where the ball is at frame k: it stays where it comes down, or meets the wall. */
+/* Position of the ball at frame k; it stays where it lands or hits the wall. */
 static void ball_at(const shot *e, uint64_t k, double at[2])
 {
     const double vx = e->speed * cos(e->angle), vy = e->speed * sin(e->angle);
@@ -119,12 +118,11 @@ static const ds_desc desc = {
     BUNDLED_DESC("ball_wall", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Throw a ball over a wall, in closed form.",
-    .description =
-        "Variable: the angle of the throw. Loss minus the square of where the ball comes down, which is the "
-        "wall where it flies into it: a plateau of gradient 0 between 0.3147 and 0.6932 rad and again "
-        "between 1.1993 and 1.2561, and a jump where the ball just clears the wall. The minimum lies at "
-        "pi/4; its mean under noise of 0.1 rad at 0.861.\n"
-        "Metrics: place of the ball on its flight.",
+    .description = "Variable: the angle of the throw. Loss: minus the square of the landing distance, or of "
+                   "the distance of the wall if the ball hits it. The wall gives plateaus of gradient 0 "
+                   "between 0.3147 and 0.6932 rad and between 1.1993 and 1.2561 rad, and a jump where the "
+                   "ball just clears it. The minimum lies at pi/4; the minimum of the mean under noise of "
+                   "0.1 rad lies at 0.861.\nMetrics: position of the ball on its flight.",
     .citation = SMOOTHING_SUH,
 };
 

@@ -1,43 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ball_wall_soft - throw a ball over a tower, simulated: a soft tower that acts at a distance, or a hard
+/* ball_wall_soft.c - throw a ball over a tower, simulated: a soft tower that acts at a distance, or a hard
  * one with or without a dome (Suh et al., ICML 2022, figure 3). One variable, forward mode. */
 #include "engines/kit/bundled.h"
 #include "engines/physics/smoothing/plain.h"
-#include "engines/physics/smoothing/rounded.h"
 #include "engines/physics/smoothing/softness.h"
-#include "engines/physics/smoothing/sources.h"
 
 #include <string.h>
 
 enum { X, Y, VX, VY, STATES };
 enum { SOFT, HARD };
 static const char *const variants[] = {"soft", "hard", NULL};
-static const double deep = 1e3; /* m: the tower goes down that far, so that only sides and top are met */
+/* m: depth of the tower below 0, so that the ball only meets its sides and top */
+static const double deep = 1e3;
 
 static const ds_param *const params[] = {
     DS_ENUM("variant", "soft", variants,
             "soft = a rounded tower with a force; hard = elastic reflection at the time of impact."),
     DS_INT("steps", "0", 0, 1000000, "", "Steps of an episode; 0 = 250 (soft), 80 (hard)."),
     DS_LIST("h", "", 1e-9, 1, 1, "s", "Time step; empty = 0.004 (soft), 0.005 (hard)."),
-    DS_REAL("speed", "5", 0, 1e6, "m/s", "Of the throw, from the origin."),
-    DS_LIST("gravity", "", -1e6, 1e6, 1, "m/s^2", "Downward; empty = 5 (soft), 9.81 (hard)."),
+    DS_REAL("speed", "5", 0, 1e6, "m/s", "Speed of the throw from the origin."),
+    DS_LIST("gravity", "", -1e6, 1e6, 1, "m/s^2", "Gravity, downward; empty = 5 (soft), 9.81 (hard)."),
     DS_REAL("tower_x", "1.5", 0.01, 1e6, "m", "Middle of the tower."),
-    DS_LIST("tower_width", "", 1e-6, 1e6, 1, "m", "Its width; empty = 0.1 (soft), 0.05 (hard)."),
-    DS_REAL("tower_height", "0.5", 0, 1e6, "m", "Its height."),
-    DS_REAL("round", "0.1", 0, 1e3, "m", "soft: the tower is grown by this, with round corners."),
-    DS_BOOL("dome", "false", "hard: a half disc as wide as the tower on top of it."),
-    DS_REAL("k", "1e4", 0, 1e9, "N/m", "soft: stiffness; the ball has 1 kg."),
+    DS_LIST("tower_width", "", 1e-6, 1e6, 1, "m", "Width of the tower; empty = 0.1 (soft), 0.05 (hard)."),
+    DS_REAL("tower_height", "0.5", 0, 1e6, "m", "Height of the tower."),
+    DS_REAL("round", "0.1", 0, 1e3, "m", "soft: the tower grows by this on all sides, with round corners."),
+    DS_BOOL("dome", "false", "hard: a half disc on the tower, as wide as the tower."),
+    DS_REAL("k", "1e4", 0, 1e9, "N/m", "soft: stiffness of contact; the ball has 1 kg."),
     SOFTNESS_PARAMS("width", "softplus", "0.1", "m"),
     PLAIN_PARAMS("0", "1.5707963267948966", "0.5", "rad"),
     NULL};
 
 typedef struct tower {
-    plain plain; /* first */
+    plain plain; /* must be first */
     softness soft;
     int64_t variant;
     int dome;
     double h, speed, gravity, x, width, height, round, k;
-    double *path; /* steps + 1 states of the last episode */
+    double *path; /* steps + 1 states, last episode */
 } tower;
 
 static void read_tower(void *self, ds_param_reader *in)
@@ -91,8 +90,8 @@ static void step_soft(const tower *e, const double *x, const double *dx, double 
     }
 }
 
-/* Where a ball with velocity v meets the tower within a step: time and normal, 0 where it does not.
- * round: the normal turns with the place. */
+/* Where a ball with velocity v hits the tower within a step: sets time and normal; returns 0 without a hit.
+ * round: the normal changes with the place. */
 typedef struct impact {
     double time, n[2];
     int met, round;
@@ -128,7 +127,7 @@ static impact meet(const tower *e, const double *x, const double *v)
     return first;
 }
 
-/* After the impact the ball has left a convex tower: there is no second one in the step. */
+/* After the impact the ball has left a convex tower, so a step has at most one impact. */
 static void step_hard(const tower *e, const double *x, const double *dx, double *next, double *d_next)
 {
     const double v[2] = {x[VX], x[VY] - e->h * e->gravity}, *dv = dx + VX;
@@ -248,13 +247,11 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT,
     .summary = "Throw a ball over a tower, soft or hard.",
     .description =
-        "Variable: the angle of the throw. Loss: minus the square of how far the ball has come at the end; "
-        "steps are semi-implicit.\n"
-        "soft: k ramp(penetration) along the normal of a rounded tower; widths of 1/10, 1/15.8, 1/25.1 and "
-        "1e-10 are those of the paper, and 1/8, 1/20, 1/100. hard: elastic reflection at the time of impact "
-        "within the step; where the ball just misses the edge the loss jumps, and with a dome it becomes "
-        "continuous, but no less steep to few samples.\n"
-        "Metrics: x, y and speed of the ball.",
+        "Variable: the angle of the throw. Loss: minus the square of the final distance; steps are "
+        "semi-implicit.\nsoft: k ramp(penetration) along the normal of a rounded tower; the paper uses "
+        "widths of 1/10, 1/15.8, 1/25.1 and 1e-10, and 1/8, 1/20, 1/100. hard: elastic reflection at the "
+        "time of impact within the step. The loss jumps where the ball just misses the edge; a dome makes it "
+        "continuous, but as steep to few samples.\nMetrics: x, y and speed of the ball.",
     .citation = SMOOTHING_SUH,
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* friction - a box that is pushed carries a block by friction; pushed too hard it slides out from under
- * it (Suh et al., ICML 2022, figures 4 and 8). */
+/* friction.c - a pushed box carries a block by friction; pushed too hard, it slides out from under the block
+ * (Suh et al., ICML 2022, figures 4 and 8). */
 #include "engines/kit/bundled.h"
-#include "engines/physics/smoothing/open_loop.h"
-#include "engines/physics/smoothing/sources.h"
+#include "engines/physics/smoothing/rollout.h"
+#include "engines/physics/smoothing/plain.h"
 
 enum { X1, X2, V1, V2, STATES };
 
@@ -11,7 +11,7 @@ static const ds_param *const params[] = {
     DS_REAL("mass", "0.1", 1e-9, 1e9, "kg", "Mass of box and block each."),
     DS_REAL("mu", "1.8", 0, 1e6, "N s/m", "Friction per speed of slip, up to slip_speed."),
     DS_REAL("slip_speed", "0.1", 1e-9, 1e6, "m/s",
-            "Speed of slip from which friction grows no more (regularized Coulomb friction).",
+            "Speed of slip above which friction stays constant (regularized Coulomb friction).",
             .flags = DS_PARAM_LOG),
     DS_REAL("reach", "0.1", 1e-9, 1e6, "m",
             "The block stands on the box within this distance of its middle."),
@@ -19,11 +19,11 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct carrier {
-    open_loop loop; /* first */
+    open_loop loop; /* must be first */
     double mass, mu, slip, reach;
 } carrier;
 
-/* Friction on the box; its derivative by the speed of the block relative to it. */
+/* Friction on the box, and its derivative by the speed of the block relative to the box. */
 static double drag(const carrier *e, const double *x, double *slope)
 {
     const double speed = x[V2] - x[V1];
@@ -139,12 +139,11 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT,
     .summary = "Carry a block on a box that is pushed, by friction.",
     .description =
-        "Variables: the force u on the box in each step. While |x2 - x1| < reach the block is dragged with "
-        "mu times the speed of slip, at most mu slip_speed; the box slides out from under it where it is "
-        "pushed too hard: the loss jumps, and beyond the jump nothing leads back.\n"
-        "Usual numbers: h 0.005, 400 steps, start 0, goal 2, 2, 0, 0, Q = Qd = 0.1, 10, 0.1, 0.1, R 1; a "
-        "search starts at u = 0.\n"
-        "Metrics: x1, x2, slip, friction, u and cost of the step that begins at the frame.",
+        "Variables: the force u on the box in each step. While |x2 - x1| < reach, friction drags the block "
+        "with mu times the speed of slip, at most mu slip_speed. If the box is pushed too hard it slides out "
+        "from under the block: the loss jumps, and beyond the jump no gradient leads back.\nDefaults: h "
+        "0.005, 400 steps, start 0, goal 2, 2, 0, 0, Q = Qd = 0.1, 10, 0.1, 0.1, R 1; a search starts at u = "
+        "0.\nMetrics: x1, x2, slip, friction, u and cost of the step that starts at the frame.",
     .citation = SMOOTHING_SUH,
 };
 

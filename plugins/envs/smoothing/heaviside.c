@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* heaviside - a step: 1 where the variables are not negative, else 0. Its gradient is 0 almost
- * everywhere, though its mean under noise has a slope (Suh et al., ICML 2022, section 3). */
+/* heaviside.c - a step: 1 if the variables are not negative, else 0. Its gradient is 0 almost everywhere,
+ * although its mean under noise has a slope (Suh et al., ICML 2022, section 3). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/smoothing/plain.h"
-#include "engines/physics/smoothing/sources.h"
 
 #include <string.h>
 
@@ -12,11 +11,11 @@ static const char *const rules[] = {"all", "any", NULL};
 
 static const ds_param *const params[] = {
     PLAIN_DIM_PARAM("1"),
-    DS_ENUM("rule", "all", rules, "The loss is 1 where all variables, or any of them, are at least 0."),
+    DS_ENUM("rule", "all", rules, "The loss is 1 if all variables, or any of them, are at least 0."),
     PLAIN_PARAMS("-2", "2", "1", ""), NULL};
 
 typedef struct heaviside {
-    plain plain; /* first */
+    plain plain; /* must be first */
     int64_t rule;
 } heaviside;
 
@@ -54,13 +53,12 @@ static const ds_env_table env = {.size = sizeof(heaviside),
 static const ds_desc desc = {
     BUNDLED_DESC("heaviside", "1"),
     .flags = DS_ENV_GRADIENT,
-    .summary = "A step whose gradient is 0 everywhere, the mean under noise is not.",
+    .summary = "A step: its gradient is 0 everywhere, that of its mean under noise is not.",
     .description =
-        "Loss 1 where all (rule = any: some) variables are at least 0, else 0. The gradient is exactly 0 "
-        "wherever there is one.\n"
-        "Under normal noise of standard deviation s, dim = 1: mean Phi(x/s), slope phi(x/s)/s, which "
-        "first-order estimates (always 0) miss; a zeroth-order sample (f(x + w) - f(x)) w / s^2 has the "
-        "variance [Phi(-|a|) + |a| phi(a) - phi(a)^2] / s^2 with a = x/s.",
+        "Loss 1 if all (rule = any: some) variables are at least 0, else 0. The gradient is exactly 0 "
+        "wherever it exists.\nUnder normal noise of standard deviation s, dim = 1: mean Phi(x/s), slope "
+        "phi(x/s)/s. First-order estimates, always 0, miss this slope; a zeroth-order sample (f(x + w) - "
+        "f(x)) w / s^2 has the variance [Phi(-|a|) + |a| phi(a) - phi(a)^2] / s^2 with a = x/s.",
     .citation = SMOOTHING_SUH,
 };
 

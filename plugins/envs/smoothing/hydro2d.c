@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hydro2d - force and torque of a box on the ground, or of two boxes at their corners, as functions of
- * the pose: with a pressure field (hydroelastic contact), which is continuous, or at a point, which jumps.
- * */
+/* hydro2d.c - force and torque of a box on the ground, or of two boxes at their corners, as functions of the
+ * pose: with a pressure field (hydroelastic contact), which is continuous, or at a point, which jumps. R.
+ * Elandt et al., IROS 2019. */
 #include "engines/kit/bundled.h"
-#include "engines/physics/smoothing/sources.h"
+#include "engines/physics/smoothing/plain.h"
 
 #include <string.h>
 
@@ -16,36 +16,34 @@ static const char *const outputs[] = {"match", "first", "second", NULL};
 
 static const ds_param *const params[] = {
     DS_ENUM("scene", "A", scenes,
-            "A = a compliant box on the rigid ground, variables height of its centre and tilt, answer force "
-            "and torque; B = two compliant boxes whose corners overlap, variables the overlaps, answer the "
-            "force."),
+            "A = a compliant box on the rigid ground; variables: height of its centre and tilt; result: "
+            "force and torque. B = two compliant boxes whose corners overlap; variables: the overlaps; "
+            "result: the force."),
     DS_ENUM("contact", "hydroelastic", contacts,
-            "hydroelastic = pressure over the surface of contact; point = at the deepest corner (A), along "
-            "the axis of the smaller overlap (B)."),
+            "hydroelastic = pressure over the contact surface; point = force at the deepest corner (A), "
+            "along the axis of the smaller overlap (B)."),
     DS_ENUM("loss", "match", outputs,
-            "Squared distance of the answer to `wanted`, or its first or second number."),
-    DS_LIST("wanted", "", -1e6, 1e6, 2, "",
-            "What the answer is to be; empty = 0.0784, 0 (A), 0.0125, 0.0025 (B)."),
+            "Squared distance of the result to `wanted`, or its first or second number."),
+    DS_LIST("wanted", "", -1e6, 1e6, 2, "", "Wanted result; empty = 0.0784, 0 (A), 0.0125, 0.0025 (B)."),
     DS_REAL("modulus", "1", 1e-9, 1e12, "Pa", "Hydroelastic modulus; B: slope of the pressure, Pa/m.",
             .flags = DS_PARAM_LOG),
-    DS_REAL(
-        "dissipation", "0", 0, 1e6, "s/m",
-        "hydroelastic: Hunt and Crossley's, of the pressure, which is p (1 - dissipation velocity), or 0; "
-        "typically 20."),
+    DS_REAL("dissipation", "0", 0, 1e6, "s/m",
+            "hydroelastic: dissipation of Hunt and Crossley; the pressure is p (1 - dissipation velocity), "
+            "at least 0; typically 20."),
     DS_REAL("velocity", "0", -1e6, 1e6, "m/s",
-            "With which the surfaces part, along their normal, everywhere the same; negative where they "
-            "approach."),
-    DS_REAL("stiffness", "1", 1e-9, 1e12, "N/m", "Of point contact.", .flags = DS_PARAM_LOG),
+            "Velocity at which the surfaces separate along their normal, the same everywhere; negative if "
+            "they approach."),
+    DS_REAL("stiffness", "1", 1e-9, 1e12, "N/m", "Stiffness of point contact.", .flags = DS_PARAM_LOG),
     DS_REAL("a", "0.5", 1e-6, 1e6, "m", "A: half the width of the box."),
-    DS_REAL("b", "0.25", 1e-6, 1e6, "m", "A: half its height."),
+    DS_REAL("b", "0.25", 1e-6, 1e6, "m", "A: half the height of the box."),
     NULL};
 
 typedef struct hydro {
-    ds_env_kit kit; /* first */
+    ds_env_kit kit; /* must be first */
     int64_t scene, contact, loss;
-    double wanted[2], modulus, stiffness, a, b; /* modulus: with the factor of the dissipation */
-    double pose[2];                             /* the last one */
-    double answer[2], slope[2][2];              /* of it: by each variable */
+    double wanted[2], modulus, stiffness, a, b; /* modulus: includes the factor of the dissipation */
+    double pose[2];                             /* result of the last evaluation */
+    double answer[2], slope[2][2];              /* its derivatives by each variable */
 } hydro;
 
 static void read_hydro(void *self, ds_param_reader *in)
@@ -54,7 +52,7 @@ static void read_hydro(void *self, ds_param_reader *in)
     e->scene = ds_param_int(in, "scene");
     e->contact = ds_param_int(in, "contact");
     e->loss = ds_param_int(in, "loss");
-    /* The same factor for the pressure everywhere. */
+    /* The factor of dissipation, the same for the pressure everywhere. */
     e->modulus = ds_param_real(in, "modulus") *
                  fmax(0, 1 - ds_param_real(in, "dissipation") * ds_param_real(in, "velocity"));
     e->stiffness = ds_param_real(in, "stiffness");
@@ -65,7 +63,7 @@ static void read_hydro(void *self, ds_param_reader *in)
     ds_param_values(in, "wanted", 2, e->wanted);
     e->kit.n = 2;
     e->kit.cost = 1;
-    e->kit.steps = 1; /* a pose, seen twice */
+    e->kit.steps = 1; /* one pose in two frames */
     e->kit.dt = 1;
     e->kit.loss_floor = e->loss == MATCH ? 0 : (double)-INFINITY;
 }
@@ -95,8 +93,8 @@ static void name_pose(const void *self, uint64_t i, ds_env_variable *out)
 
 /* ---- scene A ---- */
 
-/* Depth below a side of the box along the ground: at + along X, and the derivatives of both by height and
- * tilt. X counts from the centre. */
+/* Depth below a side of the box along the ground, at + along X, and the derivatives of both by height and
+ * tilt. X is relative to the centre. */
 typedef struct side {
     double at, along, at_bar[2], along_bar[2];
 } side;
@@ -125,7 +123,7 @@ static double least_depth(const side sides[4], double x, int *which)
     return least;
 }
 
-/* Where any two sides are equally deep, and where each has depth 0, in order. */
+/* Writes, in order, the X where two sides are equally deep or one has depth 0. */
 static int crossings(const side sides[4], double out[10])
 {
     int count = 0;
@@ -145,7 +143,7 @@ static int crossings(const side sides[4], double out[10])
     return count;
 }
 
-/* Integrals of (at + along X) and of X times it from x0 to x1. */
+/* Integrals of (at + along X) and of X (at + along X) from x0 to x1. */
 static void add_linear(double at, double along, double x0, double x1, double scale, double out[2])
 {
     const double m = 0.5 * (x0 + x1), w = x1 - x0, mean = at + along * m, third = along * w * w / 12;
@@ -153,8 +151,8 @@ static void add_linear(double at, double along, double x0, double x1, double sca
     out[1] += scale * w * (m * mean + third);
 }
 
-/* The pressure vanishes at both ends of the line of contact, so that moving ends add nothing to the
- * slopes. */
+/* The pressure vanishes at both ends of the contact line, so moving ends do not contribute to the
+ * derivatives. */
 static void field_on_ground(hydro *e, double y, double tilt)
 {
     side sides[4];
@@ -178,7 +176,7 @@ static void field_on_ground(hydro *e, double y, double tilt)
     }
 }
 
-/* At the deepest corner; of equals the left one. */
+/* Contact at the deepest corner; of equal ones the left. */
 static void point_on_ground(hydro *e, double y, double tilt)
 {
     const double c = cos(tilt), s = sin(tilt);
@@ -253,7 +251,7 @@ static ds_status adjoint_of_hydro(void *self, ds_eval *io)
 
 /* ---- scene ---- */
 
-static const double half_of_b = 0.5; /* m, of the boxes of scene B, as they are drawn */
+static const double half_of_b = 0.5; /* m, drawn size of the boxes of scene B */
 
 static void bodies_of_hydro(void *self, ds_scene_kit *s)
 {
@@ -308,19 +306,18 @@ static const ds_env_table env = {.size = sizeof(hydro),
 static const ds_desc desc = {
     BUNDLED_DESC("hydro2d", "1"),
     .flags = DS_ENV_GRADIENT,
-    .summary = "Force and torque of contact over the pose: a pressure field, or a point.",
+    .summary = "Contact force and torque as functions of the pose: a pressure field, or a point.",
     .description =
-        "scene = A: a box of half sizes a, b with the pressure field modulus x depth below its nearest side "
-        "/ min(a, b) on the rigid ground; the normal force N is the integral of the pressure along the "
-        "ground inside of the box, the torque that of X times it (per metre of depth). Flat and sunk by d: N "
-        "= modulus (2 a d - d^2)/min(a, b), torque 0.\n"
-        "scene = B: two boxes with equal fields whose corners overlap by (wx, wy): with m the smaller and M "
-        "the larger overlap the force is m M/2 - m^2/4 along the axis of the smaller one and m^2/4 along the "
-        "other.\n"
-        "With dissipation the pressure is greater where the boxes approach (velocity < 0), never negative.\n"
-        "contact = point: a spring at the deepest corner, whose arm jumps from one side to the other at tilt "
-        "0 (A); a spring along the axis of the smaller overlap, which turns by 90 degrees at wx = wy (B).\n"
-        "Metrics: both numbers of the answer.",
+        "scene = A: a box of half sizes a, b on the rigid ground, with the pressure field modulus x depth "
+        "below its nearest side / min(a, b). The normal force N is the integral of the pressure along the "
+        "ground inside the box, the torque the integral of X times the pressure (per metre of depth). Flat "
+        "and sunk by d: N = modulus (2 a d - d^2)/min(a, b), torque 0.\nscene = B: two boxes with equal "
+        "fields whose corners overlap by (wx, wy). With m the smaller and M the larger overlap the force is "
+        "m M/2 - m^2/4 along the axis of the smaller one and m^2/4 along the other.\nDissipation raises the "
+        "pressure where the boxes approach (velocity < 0); it never becomes negative.\ncontact = point: a "
+        "spring at the deepest corner, whose arm jumps from one side to the other at tilt 0 (A); a spring "
+        "along the axis of the smaller overlap, which turns by 90 degrees at wx = wy (B).\nMetrics: both "
+        "numbers of the result.",
     .citation = SMOOTHING_ELANDT,
 };
 

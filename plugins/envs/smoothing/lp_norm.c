@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lp_norm - the norm of a long vector: where zeroth-order estimates pay for the dimension (Suh et al.,
- * ICML 2022). */
+/* lp_norm.c - the norm of a long vector: the variance of zeroth-order estimates grows with the dimension (Suh
+ * et al., ICML 2022). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/smoothing/plain.h"
-#include "engines/physics/smoothing/sources.h"
 
 #include <string.h>
 
@@ -12,7 +11,7 @@ static const ds_param *const params[] = {PLAIN_DIM_PARAM("5000"),
                                          PLAIN_PARAMS("-2", "2", "1", ""), NULL};
 
 typedef struct norm {
-    plain plain; /* first */
+    plain plain; /* must be first */
     double p, most, norm;
 } norm;
 
@@ -23,7 +22,7 @@ static void read_norm(void *self, ds_param_reader *in)
     plain_read(&e->plain, in, (uint64_t)ds_param_int(in, "dim"), "x", "");
 }
 
-/* Of |x_i| relative to the largest one, so that no power overflows; without pow() where that is possible. */
+/* Power of |x_i| relative to the largest one, so that it cannot overflow; avoids pow() if possible. */
 static double power(double relative, double p)
 {
     return p == 2 ? relative * relative : p == 1 ? relative : pow(relative, p);
@@ -68,9 +67,8 @@ static const ds_desc desc = {
     BUNDLED_DESC("lp_norm", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "The norm of a long vector.",
-    .description =
-        "Loss (sum |x_i|^p)^(1/p), 5000 variables that start at 1. The variance of zeroth-order estimates "
-        "grows with the dimension, that of first-order ones does not.",
+    .description = "Loss (sum |x_i|^p)^(1/p), 5000 variables that start at 1. The variance of zeroth-order "
+                   "estimates grows with the dimension; that of first-order estimates does not.",
     .citation = SMOOTHING_SUH,
 };
 

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lqr - a linear system with a linear policy of many gains: where estimates pay for the dimension of the
- * noise on actions, not for that of the policy (Suh et al., ICML 2022). */
+/* lqr.c - a linear system with a linear policy of many gains: the variance of estimates depends on the
+ * dimension of the noise on actions, not on that of the policy (Suh et al., ICML 2022). */
 #include "engines/kit/bundled.h"
-#include "engines/physics/smoothing/policy.h"
-#include "engines/physics/smoothing/sources.h"
+#include "engines/physics/smoothing/rollout.h"
+#include "engines/physics/smoothing/plain.h"
 
 static const ds_param *const params[] = {
-    DS_INT("states", "100", 1, 1000, "", "Numbers of the state, and of the control.",
+    DS_INT("states", "100", 1, 1000, "", "Dimension of the state and of the control.",
            .flags = DS_PARAM_SHAPE),
     DS_INT("steps", "10", 1, 10000, "", "Steps of an episode."),
-    DS_REAL("q", "1", 0, 1e6, "", "Weight of the squared state of each step."),
+    DS_REAL("q", "1", 0, 1e6, "", "Weight of the squared state in each step."),
     DS_REAL("qd", "10", 0, 1e6, "", "Weight of the squared state at the end."),
     DS_REAL("r", "0.1", 0, 1e6, "", "Weight of the squared controls."),
-    DS_REAL("start", "1", -1e6, 1e6, "", "Every number of the state at the start."),
+    DS_REAL("start", "1", -1e6, 1e6, "", "Value of each state component at the start."),
     DS_REAL("spread", "0.001", 0, 1e6, "", "Standard deviation of the start with begin = random."),
     POLICY_PARAMS("1", "0.1"),
     NULL};
 
 typedef struct lqr {
-    policy policy; /* first */
+    policy policy; /* must be first */
     rollout_system system;
     double spread;
 } lqr;
@@ -79,9 +79,9 @@ static const ds_desc desc = {
     .summary = "A linear system with a linear policy of 10000 gains.",
     .description =
         "x' = x + u, u = K x; the variables are the gains K, row by row. The loss is the sum of q |x|^2 + r "
-        "|u|^2 over the steps and qd |x|^2 at the end; with K = 0 it is 20 for each number of the state.\n"
-        "Episodes with noise (a noise key) have normal noise on u and, begin = random, on the start. The "
-        "score of the noise is offered (ds.draft.env.score/1).",
+        "|u|^2 over the steps plus qd |x|^2 at the end; with K = 0 it is 20 per state component.\nEpisodes "
+        "with noise (a noise key) have normal noise on u and, with begin = random, on the start. The "
+        "environment offers the score of the noise (ds.draft.env.score/1).",
     .citation = SMOOTHING_SUH,
     .extensions = extensions,
 };

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* momentum - a ball hits a bar that can turn: the momentum it transfers grows with its angle up to the
- * one at which it misses the bar (Suh et al., ICML 2022, section 5, in closed form). */
+/* momentum.c - a ball hits a bar that can turn: the momentum it transfers grows with the angle of the throw,
+ * up to the angle at which the ball misses the bar (Suh et al., ICML 2022, section 5, in closed form). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/smoothing/plain.h"
-#include "engines/physics/smoothing/sources.h"
 
 static const ds_param *const params[] = {DS_REAL("cliff", "0.78539816339744831", 1e-3, 1.5707963267948966,
                                                  "rad", "Angle beyond which the ball misses."),
                                          PLAIN_PARAMS("0", "1.5707963267948966", "0.1", "rad"), NULL};
 
 typedef struct shot {
-    plain plain; /* first */
+    plain plain; /* must be first */
     double cliff;
-    double angle; /* of the last throw */
+    double angle; /* last throw */
 } shot;
 
 enum { FRAMES = 40 };
@@ -43,13 +42,12 @@ static ds_status adjoint_of_shot(void *self, ds_eval *io)
     return DS_OK;
 }
 
-/* ---- scene: a ball of 1 m/s, and a bar that the throw at the angle of the cliff just reaches, 1 m
- * away ---- */
+/* ---- scene: a ball of 1 m/s, and a bar 1 m away that the throw at the cliff angle just reaches ---- */
 
 enum { BALL, BAR, PIVOT };
 static const double radius = 0.03;
 
-/* Ball, then tilt and rate of the bar at frame k: the ball stays where it hits. */
+/* Ball, tilt and rate of the bar at frame k; the ball stays where it hits. */
 static void state_of(const shot *e, uint64_t k, double out[4])
 {
     const double t = (double)k * e->plain.kit.dt, c = cos(e->angle), s = sin(e->angle);
@@ -83,7 +81,7 @@ static void place_shot(const void *self, uint64_t k, uint64_t b, double *out)
         return;
     }
     const double half =
-        b == BAR ? (e->angle < 0 ? -0.5 : 0.5) * sin(e->cliff) : 0; /* it stands where the ball comes */
+        b == BAR ? (e->angle < 0 ? -0.5 : 0.5) * sin(e->cliff) : 0; /* it stands where the ball arrives */
     const double tilt = e->angle < 0 ? -at[2] : at[2];
     ds_scene_kit_pose(cos(e->cliff) + fabs(half) * sin(tilt), half * cos(tilt), 0,
                       e->angle < 0 ? tilt : -tilt, out);
@@ -113,11 +111,10 @@ static const ds_desc desc = {
     BUNDLED_DESC("momentum", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Hit a bar as hard as possible without missing it, in closed form.",
-    .description =
-        "Variable: the angle of the throw. Loss -sin(angle)^2 up to the cliff, 0 beyond it: the best angle "
-        "is the last one before the cliff, and gradients lead over it.\n"
-        "The picture takes the loss for minus the square of the rate at which a bar turns that was hit. "
-        "Metrics: place of the ball, tilt and rate of the bar.",
+    .description = "Variable: the angle of the throw. Loss -sin(angle)^2 up to the cliff, 0 beyond it: the "
+                   "best angle is the last one before the cliff, and gradients lead over it.\nThe figure "
+                   "takes the loss as minus the square of the rate of the bar after the hit. Metrics: "
+                   "position of the ball, tilt and rate of the bar.",
     .citation = SMOOTHING_SUH,
 };
 

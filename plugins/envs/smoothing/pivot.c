@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pivot - a ball is thrown at a bar that can turn, and is to make it turn as fast as possible: the
- * simulation behind momentum (Suh et al., ICML 2022, section 5). One variable, forward mode. */
+/* pivot.c - a ball is thrown at a bar that can turn, to make it turn as fast as possible: the simulation of
+ * which momentum is the closed form (Suh et al., ICML 2022, section 5). One variable, forward mode. */
 #include "engines/kit/bundled.h"
 #include "engines/physics/smoothing/plain.h"
 #include "engines/physics/smoothing/softness.h"
-#include "engines/physics/smoothing/sources.h"
 
 #include <diffsim/helper/random.h>
 
@@ -15,29 +14,30 @@ static const char *const arms[] = {"full", "along", NULL};
 static const ds_param *const params[] = {
     DS_INT("steps", "100", 1, 1000000, "", "Steps of an episode."),
     DS_REAL("h", "0.005", 1e-9, 1, "s", "Time step."),
-    DS_REAL("speed", "2", 0, 1e6, "m/s", "Of the throw."),
-    DS_REAL("radius", "0.03", 0, 1e3, "m", "Of the ball, which has 1 kg."),
+    DS_REAL("speed", "2", 0, 1e6, "m/s", "Speed of the throw."),
+    DS_REAL("radius", "0.03", 0, 1e3, "m", "Radius of the ball, whose mass is 1 kg."),
     DS_REAL("distance", "0.7", -1e6, 1e6, "m", "x of the pivot; the ball starts at the origin."),
-    DS_REAL("length", "0.5", 0, 1e6, "m", "Of the bar, upright at the start, with an inertia of 1 kg m^2."),
+    DS_REAL("length", "0.5", 0, 1e6, "m",
+            "Length of the bar, upright at the start, with an inertia of 1 kg m^2."),
     DS_REAL("length_noise", "0", 0, 1e6, "m",
-            "Standard deviation of the length in episodes with noise; the paper has 0.2."),
+            "Standard deviation of the length in episodes with noise; the paper uses 0.2."),
     DS_REAL("bar_radius", "0.025", 0, 1e3, "m", "Half the thickness of the bar."),
     DS_REAL("k", "1e4", 0, 1e9, "N/m", "Stiffness of contact."),
     DS_ENUM("arm", "full", arms,
-            "Of the torque on the bar: full; along = the part of the arm to the point of contact that lies "
-            "along the bar, as the published program has it.",
+            "Torque on the bar: full; along = only the part of the arm along the bar, as in the published "
+            "program.",
             .flags = DS_PARAM_ADVANCED),
     SOFTNESS_PARAMS("width", "softplus", "0.01", "m"),
     PLAIN_PARAMS("0", "1.5707963267948966", "0.1", "rad"),
     NULL};
 
 typedef struct pivot {
-    plain plain; /* first */
+    plain plain; /* must be first */
     softness soft;
     double h, speed, radius, distance, length, length_noise, bar_radius, k;
     int64_t arm;
-    double now;   /* length in the last episode */
-    double *path; /* its steps + 1 states */
+    double now;   /* length of the bar in the last episode */
+    double *path; /* steps + 1 states, last episode */
 } pivot;
 
 static void read_pivot(void *self, ds_param_reader *in)
@@ -63,7 +63,7 @@ static void read_pivot(void *self, ds_param_reader *in)
 
 /* ---- a step, with derivatives by the angle of the throw ---- */
 
-/* Force on the ball and torque that tips the bar towards +x. Frame of the bar: t across (towards +x while
+/* Force on the ball and torque that tips the bar towards +x. Frame of the bar: t across (towards +x if
  * upright), b along. */
 static void contact(const pivot *e, const double *x, const double *dx, double force[2], double d_force[2],
                     double *torque, double *d_torque)
@@ -206,9 +206,8 @@ static const ds_desc desc = {
         "Variable: the angle of the throw. The bar stands upright on its pivot and turns freely; contact is "
         "k ramp(penetration) along the normal of the bar, steps are semi-implicit, there is no gravity. "
         "Loss: minus the square of the bar's final rate: the higher the hit the better, until the ball "
-        "misses.\n"
-        "With a noise key and length_noise > 0 the length of the bar is drawn for each episode.\n"
-        "Metrics: place and speed of the ball, tilt (towards +x) and rate of the bar.",
+        "misses.\nWith a noise key and length_noise > 0 each episode draws the length of the bar.\nMetrics: "
+        "position and speed of the ball, tilt (towards +x) and rate of the bar.",
     .citation = SMOOTHING_SUH,
 };
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* push - a block is pushed by a force and pushes another one to its place: the stiffer the contact, the
- * worse are first-order estimates under noise (Suh et al., ICML 2022, figures 5 and 8). */
+/* push.c - a force pushes a block, which pushes another one to its goal: the stiffer the contact, the worse
+ * are first-order estimates under noise (Suh et al., ICML 2022, figures 5 and 8). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/smoothing/blocks.h"
-#include "engines/physics/smoothing/sources.h"
+#include "engines/physics/smoothing/plain.h"
 
 static const char *const sets[] = {"k10", "k100", "k1000", "variance", NULL};
 
 static const ds_param *const params[] = {
-    DS_ENUM(
-        "set", "k10", sets,
-        "Usual k, keep and steps: 10, 0.998, 400; 100, 0.998, 200; 1000, 0.99, 200; variance: 1e5, 0.6, 30 "
-        "for the study of variances over k.",
-        .flags = DS_PARAM_SHAPE),
+    DS_ENUM("set", "k10", sets,
+            "Default k, keep and steps: 10, 0.998, 400; 100, 0.998, 200; 1000, 0.99, 200; variance: 1e5, "
+            "0.6, 30, for the study of variances over k.",
+            .flags = DS_PARAM_SHAPE),
     BLOCKS_PARAMS,
     SOFTNESS_PARAMS("width", "none", "0.01", "m"),
     SOFTNESS_BACKWARD_PARAMS("0.1", "m"),
@@ -55,14 +54,12 @@ static const ds_desc desc = {
     BUNDLED_DESC("push", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Push a block with a block, through contact of any stiffness.",
-    .description =
-        "Variables: the force u on block 1 in each step. Contact pushes the blocks apart with k ramp(-gap), "
-        "gap = x2 - x1 - 1; the loss is the sum of (x - goal)' Q (x - goal) + R u^2 over the steps plus that "
-        "of the last state with Qd.\n"
-        "Under noise the variance of first-order estimates grows with k, that of zeroth-order ones does "
-        "not.\n"
-        "Usual numbers: h 0.005, start 0, 1, 0, 0, goal 1, 2, 0, 0, Q = Qd = 0.1, 10, 0.1, 0.1, R 1.\n"
-        "Metrics: x1, x2, gap, force of contact, u and cost of the step that begins at the frame.",
+    .description = "Variables: the force u on block 1 in each step. Contact pushes the blocks apart with k "
+                   "ramp(-gap), gap = x2 - x1 - 1. The loss is the sum of (x - goal)' Q (x - goal) + R u^2 "
+                   "over the steps, plus the last state with Qd.\nUnder noise the variance of first-order "
+                   "estimates grows with k, that of zeroth-order estimates does not.\nDefaults: h 0.005, "
+                   "start 0, 1, 0, 0, goal 1, 2, 0, 0, Q = Qd = 0.1, 10, 0.1, 0.1, R 1.\nMetrics: x1, x2, "
+                   "gap, contact force, u and cost of the step that starts at the frame.",
     .citation = SMOOTHING_SUH,
 };
 

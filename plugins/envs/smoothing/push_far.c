@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* push_far - the blocks of push with a gap between them: without contact there is no gradient, unless the
- * loss knows how near they came, or force or gradient act at a distance. */
+/* push_far.c - the blocks of push with a gap between them: without contact there is no gradient, unless the
+ * loss measures how near they came, or the force or the gradient acts at a distance. */
 #include "engines/kit/bundled.h"
 #include "engines/physics/smoothing/blocks.h"
-#include "engines/physics/smoothing/proximity.h"
-#include "engines/physics/smoothing/sources.h"
+#include "engines/physics/smoothing/softness.h"
+#include "engines/physics/smoothing/plain.h"
 
 #include <string.h>
 
 static const ds_param *const params[] = {
-    DS_REAL("target", "3", -1e6, 1e6, "m", "Where block 2 is to be at the end."),
+    DS_REAL("target", "3", -1e6, 1e6, "m", "Goal of block 2 at the end."),
     PROXIMITY_PARAMS("the blocks", "0.01"),
     BLOCKS_PARAMS,
     SOFTNESS_PARAMS("width", "none", "0.1", "m"),
@@ -18,9 +18,9 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct far {
-    blocks blocks; /* first */
+    blocks blocks; /* must be first */
     proximity near;
-    proximity_seen seen; /* gaps of the last episode */
+    proximity_seen seen; /* gaps, last episode */
     double *more;        /* derivatives by the states */
 } far;
 
@@ -38,7 +38,7 @@ static void read_far(void *self, ds_param_reader *in)
     e->more = ds_memory_doubles(&e->blocks.loop.kit.memory, (e->blocks.loop.kit.steps + 1) * BLOCKS_STATES);
 }
 
-/* ---- how near they came ---- */
+/* ---- proximity ---- */
 
 static double gap_at(const far *e, uint64_t t)
 {
@@ -97,14 +97,13 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT,
     .summary = "Push a block that is far away: no contact, no gradient.",
     .description =
-        "Variables: the force u on block 1 in each step; block 2 lies 1 m away and is to be 1 m farther at "
-        "the end: loss (x2 - target)^2 + contact_loss x proximity. Without force the gradient is exactly 0.\n"
-        "Four remedies: contact_loss > 0 (how near the blocks came), softness (a force at a distance), "
-        "contact_grad = distance (only the gradient sees one; its kind is `smoothed`, since it is not the "
-        "derivative of the loss), and noise of the optimizer.\n"
-        "Usual numbers: h 0.005, 200 steps, k 1000, keep 0.99, start 0, 2, 0, 0; Q = 0, Qd = 0, 1, 0, 0, R = "
-        "0. The goal of q and qd is 0, target, 0, 0.\n"
-        "Metrics: x1, x2, gap, force of contact, u and quadratic cost of the step that begins at the frame.",
+        "Variables: the force u on block 1 in each step. Block 2 lies 1 m away and should end 1 m farther: "
+        "loss (x2 - target)^2 + contact_loss x proximity. Without force the gradient is exactly 0.\nFour "
+        "remedies: contact_loss > 0 (how near the blocks came), softness (a force at a distance), "
+        "contact_grad = distance (only the gradient uses such a force; its kind is `smoothed`, since it is "
+        "not the derivative of the loss), and noise of the optimizer.\nDefaults: h 0.005, 200 steps, k 1000, "
+        "keep 0.99, start 0, 2, 0, 0; Q = 0, Qd = 0, 1, 0, 0, R = 0. The goal of q and qd is 0, target, 0, "
+        "0.\nMetrics: x1, x2, gap, contact force, u and quadratic cost of the step that starts at the frame.",
     .citation = SMOOTHING_HUANG " " SMOOTHING_SUH,
 };
 

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pusher1d - one step of a stiffness-controlled pusher against a block on a line: what softened contact
- * and what noise make of the command, in closed form (Pang et al., 2023, in one dimension). */
+/* pusher1d.c - one step of a stiffness-controlled pusher against a block on a line: the effect of softened
+ * contact and of noise on the command, in closed form (Pang et al., 2023, in one dimension). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/smoothing/plain.h"
 #include "engines/physics/smoothing/softness.h"
-#include "engines/physics/smoothing/sources.h"
 
 enum { POSITION, SQUARED };
 static const char *const losses[] = {"position", "squared", NULL};
 
 static const ds_param *const params[] = {
     DS_REAL("k", "1", 1e-9, 1e9, "N/m", "Stiffness of the pusher's control.", .flags = DS_PARAM_LOG),
-    DS_REAL("m", "1", 1e-9, 1e9, "N/m", "Resistance of the block in the step: its inertia by h^2.",
+    DS_REAL("m", "1", 1e-9, 1e9, "N/m", "Resistance of the block in the step: its inertia / h^2.",
             .flags = DS_PARAM_LOG),
-    DS_REAL("block", "0", -1e6, 1e6, "m", "Where the block is."),
-    DS_REAL("target", "0.25", -1e6, 1e6, "m", "Where it is to be, loss = squared."),
+    DS_REAL("block", "0", -1e6, 1e6, "m", "Position of the block."),
+    DS_REAL("target", "0.25", -1e6, 1e6, "m", "Goal of the block, with loss = squared."),
     DS_ENUM("loss", "squared", losses, "The squared distance of the block from its target, or its position."),
     SOFTNESS_PARAMS("width", "none", "0.1", "m"),
     SOFTNESS_BACKWARD_PARAMS("0.1", "m"),
     DS_ENUM("noise", "none", softness_kernels,
-            "Noise on the command in episodes with noise: the one whose mean the ramp of this name is."),
-    DS_REAL("noise_width", "0.1", 1e-12, 1e6, "m", "Its width, as `width`.", .flags = DS_PARAM_LOG),
+            "Noise on the command in episodes with noise: its mean effect is the ramp of this name."),
+    DS_REAL("noise_width", "0.1", 1e-12, 1e6, "m", "Width of the noise, like `width`.",
+            .flags = DS_PARAM_LOG),
     PLAIN_PARAMS("-1", "1", "-0.5", "m"),
     NULL};
 
 typedef struct pusher {
-    plain plain; /* first */
+    plain plain; /* must be first */
     softness soft, noise;
     double part, k, m, block, target;
     int64_t loss;
-    double x, moved; /* penetration that is commanded; how far the block has moved */
+    double x, moved; /* commanded penetration; motion of the block */
 } pusher;
 
 enum { FRAMES = 40 };
@@ -77,12 +77,12 @@ static ds_status adjoint_of_pusher(void *self, ds_eval *io)
     return DS_OK;
 }
 
-/* ---- scene: commands from the lower bound to that of the episode, and what each of them does ---- */
+/* ---- scene: commands from the lower bound to that of the episode, and their effects ---- */
 
 enum { PUSHER, BLOCK, COMMAND, TARGET };
 
-/* Command, face of the pusher, position of the block, force between them, at frame k of FRAMES. Pusher and
- * command are as far apart as the spring of its control is stretched by the force. */
+/* Command, face of the pusher, position of the block, force between them, at frame k of FRAMES. The distance
+ * between pusher and command is the stretch of the control spring under the force. */
 static void state_of(const pusher *e, uint64_t k, double out[4])
 {
     const double from = fmin(e->plain.lower - e->block, e->x), share = (double)k / FRAMES;
@@ -115,7 +115,7 @@ static void bodies_of_pusher(void *self, ds_scene_kit *s)
     ds_scene_kit_include(s, e->block + 2 * half, half, 0, half);
 }
 
-/* Faces of the boxes that meet stand at the places; command and target hang above them. */
+/* The meeting faces of the boxes are at these places; command and target hang above them. */
 static void place_pusher(const void *self, uint64_t k, uint64_t b, double *out)
 {
     const pusher *e = self;
@@ -152,17 +152,16 @@ static const ds_env_table env = {.size = sizeof(pusher),
 static const ds_desc desc = {
     BUNDLED_DESC("pusher1d", "1"),
     .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
-    .summary = "One push on a line: softened contact and noise, side by side.",
+    .summary = "One push on a line: softened contact compared with noise.",
     .description =
-        "Variable: the commanded position u of a pusher; a block at q comes to q + k/(k + m) ramp(u - q). "
+        "Variable: the commanded position u of a pusher; a block at q moves to q + k/(k + m) ramp(u - q). "
         "The hard ramp max(x, 0) leaves a plateau of gradient 0 where the pusher does not reach the block. A "
         "logarithmic barrier of sharpness kappa makes it (x + sqrt(x^2 + 4 c))/2 with c = width^2 = (1/m + "
-        "1/k)/kappa; softplus and gaussian are others.\n"
-        "Each is the mean of the hard ramp under noise on u of one density: barrier, Student's t with 2 "
-        "degrees of freedom; softplus, the logistic one; gaussian, the normal one. softness = none with "
-        "noise = that name has this mean over episodes with noise.\n"
-        "The picture moves the command from the lower bound to the variable. Metrics: command, pusher, which "
-        "stays behind it, block, and the force between them.",
+        "1/k)/kappa; softplus and gaussian are alternatives.\nEach is the mean of the hard ramp under noise "
+        "on u of one density: barrier: Student's t with 2 degrees of freedom; softplus: logistic; gaussian: "
+        "normal. softness = none with noise = that name has this mean over episodes with noise.\nThe figure "
+        "moves the command from the lower bound to the variable. Metrics: command, pusher (which lags "
+        "behind), block, and the force between them.",
     .citation = SMOOTHING_PANG " " SMOOTHING_SUH,
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* roomba - a robot among discs that stop it is to come to a goal behind them (motion planning of Suh et
- * al., ICML 2022); a point, or a bicycle. */
+/* roomba.c - a robot must reach a goal behind discs that stop it (motion planning of Suh et al., ICML 2022);
+ * a point, or a bicycle. */
 #include "engines/kit/bundled.h"
-#include "engines/physics/smoothing/open_loop.h"
+#include "engines/physics/smoothing/rollout.h"
 #include "engines/physics/smoothing/softness.h"
-#include "engines/physics/smoothing/sources.h"
+#include "engines/physics/smoothing/plain.h"
 
 #include <string.h>
 
@@ -22,11 +22,10 @@ static const ds_param *const params[] = {
             "sin, speed tan(steering), u0, u1."),
     DS_LIST("discs", "-0.2,0.5,0.2, 0.5,1.2,0.2, 0,2.3,0.3, 0.4,3.2,0.5, -0.8,3.8,0.1, -1,1,0.5, 0,1.5,0.2",
             -1e6, 1e6, 3 * MOST_DISCS, "m",
-            "x, y and radius of each disc; a step that would end in one leaves the robot "
-            "where it is."),
+            "x, y and radius of each disc; a step that would end in a disc leaves the robot where it is."),
     DS_ENUM("collision", "none", collisions,
-            "Adds collision_cost where a step, or the last step, is stopped; last is what batches of the "
-            "published program have.",
+            "Adds collision_cost if a step, or the last step, is stopped; batches of the published program "
+            "use last.",
             .flags = DS_PARAM_ADVANCED),
     DS_REAL("collision_cost", "100", 0, 1e9, "", "See collision.", .flags = DS_PARAM_ADVANCED),
     SOFTNESS_PARAMS("width", "none", "0.02", "m"),
@@ -35,7 +34,7 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct robot {
-    open_loop loop; /* first */
+    open_loop loop; /* must be first */
     int64_t kind, collision;
     uint64_t discs;
     double disc[MOST_DISCS][3], collision_cost;
@@ -52,9 +51,9 @@ static int stopped(const robot *e, double x, double y)
     return in;
 }
 
-/* The share of a step to p that a robot may take: with softness each disc lets 1 - s(depth) of it through, s
- * the slope of the ramp, which is how often it is not stopped where the radius is noisy. by_place: its
- * derivative by p; `pull`: as gradients see it. */
+/* The share of a step to p that the robot may take. With softness each disc lets 1 - s(depth) of the step
+ * through, s the slope of the ramp: how often the disc does not stop it if the radius is noisy. by_place:
+ * derivative by p. `pull`: as gradients use it. */
 static double passage(const robot *e, const double p[2], int pull, double by_place[2])
 {
     double share = 1, slope[MOST_DISCS], turn[MOST_DISCS][2];
@@ -80,13 +79,14 @@ static double passage(const robot *e, const double p[2], int pull, double by_pla
     return share;
 }
 
-/* Would a step of velocity v end in a disc? */
+/* Returns whether a step of velocity v would end in a disc. */
 static int blocked(const robot *e, const double *x, const double v[2])
 {
     return stopped(e, x[X] + e->loop.h * v[X], x[Y] + e->loop.h * v[Y]);
 }
 
-/* Writes where the step leads to; if that is in a disc, place stays as it was, or is led there in part. */
+/* Writes the state after the step; if that is in a disc, the place stays the same or moves part of the way.
+ */
 static void move(const robot *e, const double *x, const double v[2], double *next)
 {
     const double h = e->loop.h;
@@ -103,9 +103,9 @@ static void move(const robot *e, const double *x, const double v[2], double *nex
     }
 }
 
-/* How the place after a step depends on that before and on the velocity, as gradients see it: the share of
- * the step, and more[], the derivative of a loss by the place that was aimed at; 0 where nothing is felt
- * from afar. */
+/* How the place after a step depends on the place before and on the velocity, as gradients use it: the share
+ * of the step, and more[], the derivative of a loss by the place aimed at; 0 if nothing acts at a distance.
+ */
 static double move_back(const robot *e, const double *x, const double v[2], const double *next_bar,
                         double more[2])
 {
@@ -188,9 +188,10 @@ static void read_discs(robot *e, ds_param_reader *in)
     uint64_t count;
     const double *value = ds_param_list(in, "discs", &count);
     if (in->status == DS_OK && count % 3 != 0) {
-        in->status = ds_host_fail(in->host, DS_E_PARAM,
-                                  "parameter discs has %llu values: give three for each, x, y and radius",
-                                  (unsigned long long)count);
+        in->status =
+            ds_host_fail(in->host, DS_E_PARAM,
+                         "parameter discs has %llu values; give three for each disc: x, y and radius",
+                         (unsigned long long)count);
     }
     e->discs = in->status == DS_OK ? count / 3 : 0;
     for (uint64_t k = 0; k < e->discs; k++) {
@@ -224,7 +225,8 @@ static void read_robot(void *self, ds_param_reader *in)
 
 /* ---- loss ---- */
 
-/* Was the robot stopped in step t of the last episode, or, where discs are soft, did it aim into one? */
+/* Returns whether the robot was stopped in step t of the last episode; with soft discs, whether it aimed into
+ * one. */
 static int stopped_at(const robot *e, uint64_t t)
 {
     const double *x = open_loop_state(&e->loop, t), *u = e->loop.roll.u + 2 * t;
@@ -315,16 +317,13 @@ static const ds_desc desc = {
     .summary = "Drive around discs that stop the robot.",
     .description =
         "Variables: the velocity (bicycle: acceleration and rate of steering) in each step. A step that "
-        "would end in a disc leaves the robot where it is; the gradient then knows nothing of that step's "
-        "control.\n"
-        "Discs that are near can be felt: softness (each lets a part of the step through, what is on average "
-        "where radii are noisy), contact_grad = distance (for the gradient alone, whose kind is "
-        "`smoothed`).\n"
-        "Usual numbers: h 0.01, 200 steps, start 0, 0 (bicycle: heading upward, at rest), goal 0, 4, Q 1, R "
-        "0.001, Qd 10 of the place; a search starts at u = 0.01. The bicycle's place is stopped, its other "
-        "numbers go on.\n"
-        "Metrics: x, y, distance to the goal, whether the step that begins at the frame is stopped, its "
-        "cost.",
+        "would end in a disc leaves the robot where it is; the gradient then ignores the control of that "
+        "step.\nNear discs can act at a distance: softness (each disc lets a part of the step through, the "
+        "average for noisy radii), contact_grad = distance (only for the gradient, whose kind is "
+        "`smoothed`).\nDefaults: h 0.01, 200 steps, start 0, 0 (bicycle: heading upward, at rest), goal 0, "
+        "4, Q 1, R 0.001, Qd 10 of the place; a search starts at u = 0.01. A stop holds the place of the "
+        "bicycle, its other state components go on.\nMetrics: x, y, distance to the goal, whether the step "
+        "that starts at the frame is stopped, its cost.",
     .citation = SMOOTHING_SUH,
 };
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sine_quadratic - a parabola with ripples, about 11 local minima in each unit of length; noise smooths
- * them away (Suh et al., ICML 2022, figure 1). */
+/* sine_quadratic.c - a parabola with ripples: about 11 local minima per unit of length, which noise smooths
+ * away (Suh et al., ICML 2022, figure 1). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/smoothing/plain.h"
-#include "engines/physics/smoothing/sources.h"
 
 static const ds_param *const params[] = {
     PLAIN_DIM_PARAM("1"), DS_REAL("amplitude", "0.1", 0, 1e6, "", "Height of the ripples."),
-    DS_REAL("omega", "70", 0, 1e6, "", "Their angular frequency."), PLAIN_PARAMS("-2", "2", "1", ""), NULL};
+    DS_REAL("omega", "70", 0, 1e6, "", "Angular frequency of the ripples."), PLAIN_PARAMS("-2", "2", "1", ""),
+    NULL};
 
 typedef struct ripples {
-    plain plain; /* first */
+    plain plain; /* must be first */
     double amplitude, omega;
 } ripples;
 

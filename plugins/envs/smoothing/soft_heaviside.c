@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* soft_heaviside - a steep ramp between -1 and 1: continuous, and yet a step to few samples (Suh et al.,
- * ICML 2022, section 3). */
+/* soft_heaviside.c - a steep ramp between -1 and 1: continuous, but a step to few samples (Suh et al., ICML
+ * 2022, section 3). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/smoothing/plain.h"
-#include "engines/physics/smoothing/sources.h"
 
 #include <string.h>
 
 static const ds_param *const params[] = {PLAIN_DIM_PARAM("1"),
                                          DS_REAL("delta", "0.1", 1e-9, 1e6, "",
-                                                 "Width of the ramp; the paper has 0.4, 0.1 and 0.01.",
+                                                 "Width of the ramp; the paper uses 0.4, 0.1 and 0.01.",
                                                  .flags = DS_PARAM_LOG),
                                          PLAIN_PARAMS("-2", "2", "1", ""), NULL};
 
 typedef struct ramp {
-    plain plain; /* first */
+    plain plain; /* must be first */
     double delta;
 } ramp;
 
@@ -26,7 +25,7 @@ static void read_ramp(void *self, ds_param_reader *in)
     e->plain.kit.loss_floor = -1;
 }
 
-/* The least variable decides; of equals the first. */
+/* The least variable decides; of equal ones the first. */
 static uint64_t least(const ds_eval *io)
 {
     uint64_t at = 0;
@@ -61,12 +60,11 @@ static const ds_env_table env = {.size = sizeof(ramp),
 static const ds_desc desc = {
     BUNDLED_DESC("soft_heaviside", "1"),
     .flags = DS_ENV_GRADIENT,
-    .summary = "A steep ramp, a step to few samples.",
-    .description =
-        "Loss min(max(2 x / delta, -1), 1) of the least variable (the paper has one; dim is ours).\n"
-        "Under normal noise of standard deviation s, dim = 1, with P the probability that x + w lies on the "
-        "ramp: slope of the mean 2 P / delta; a first-order sample has the variance (2/delta)^2 P (1 - P), "
-        "which grows without bound as delta goes to 0.",
+    .summary = "A steep ramp: a step to few samples.",
+    .description = "Loss min(max(2 x / delta, -1), 1) of the least variable (the paper has one variable; dim "
+                   "is ours).\nUnder normal noise of standard deviation s, dim = 1, with P the probability "
+                   "that x + w lies on the ramp: the slope of the mean is 2 P / delta; a first-order sample "
+                   "has the variance (2/delta)^2 P (1 - P), which grows without bound as delta goes to 0.",
     .citation = SMOOTHING_SUH,
 };
 

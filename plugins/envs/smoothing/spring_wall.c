@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spring_wall - a mass that bounces between two springy walls is to be brought to rest (Suh et al., ICML
- * 2022). */
+/* spring_wall.c - bring a mass to rest that bounces between two springy walls (Suh et al., ICML 2022). */
 #include "engines/kit/bundled.h"
-#include "engines/physics/smoothing/open_loop.h"
-#include "engines/physics/smoothing/sources.h"
+#include "engines/physics/smoothing/rollout.h"
+#include "engines/physics/smoothing/plain.h"
 
 enum { X, V, STATES };
 enum { ADDS, IGNORED };
@@ -14,27 +13,27 @@ static const char *const controls[] = {"adds", "ignored", NULL};
 static const ds_param *const params[] = {
     DS_ENUM(
         "set", "k100", sets,
-        "Usual k, d, speed at the start, h, R and steps: 100, 1, 4, 0.005, 1, 200; 500, 5, 6, 0.01, 1, 200; "
-        "1000, 10, 12, 0.005, 1, 200; 2000, 20, 40, 0.005, 0.1, 200; 4000, 10, 100, 0.001, 0.01, 20.",
+        "Default k, d, speed at the start, h, R and steps: 100, 1, 4, 0.005, 1, 200; 500, 5, 6, 0.01, 1, "
+        "200; 1000, 10, 12, 0.005, 1, 200; 2000, 20, 40, 0.005, 0.1, 200; 4000, 10, 100, 0.001, 0.01, 20.",
         .flags = DS_PARAM_SHAPE),
     DS_REAL("mass", "0.1", 1e-9, 1e9, "kg", "Mass."),
-    DS_LIST("k", "", 0, 1e12, 1, "N/m", "Stiffness of the walls; empty = the usual one."),
-    DS_LIST("d", "", 0, 1e9, 1, "N s/m", "Damping within the walls; empty = the usual one."),
-    DS_REAL("wall", "1", 1e-6, 1e6, "m", "The walls begin at -wall and wall."),
+    DS_LIST("k", "", 0, 1e12, 1, "N/m", "Stiffness of the walls; empty = the default of the set."),
+    DS_LIST("d", "", 0, 1e9, 1, "N s/m", "Damping within the walls; empty = the default of the set."),
+    DS_REAL("wall", "1", 1e-6, 1e6, "m", "The walls start at -wall and wall."),
     DS_ENUM("control_in_wall", "adds", controls,
-            "What the control does while the mass is within a wall; ignored = nothing, as single rollouts of "
-            "the published program have it.",
+            "Effect of the control while the mass is within a wall; ignored = none, as in single rollouts of "
+            "the published program.",
             .flags = DS_PARAM_ADVANCED),
     OPEN_LOOP_PARAMS(2, "x, v"),
     NULL};
 
 typedef struct bouncer {
-    open_loop loop; /* first */
+    open_loop loop; /* must be first */
     double mass, k, d, wall;
     int64_t control;
 } bouncer;
 
-/* How deep in the right (positive) or left wall. */
+/* Depth in the right (positive) or left wall. */
 static double depth(const bouncer *e, double x)
 {
     return x > e->wall ? x - e->wall : x < -e->wall ? x + e->wall : 0;
@@ -147,11 +146,10 @@ static const ds_desc desc = {
     BUNDLED_DESC("spring_wall", "1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Bring a mass to rest that bounces between springy walls.",
-    .description =
-        "Variables: the force u in each step. Beyond the walls a spring k and a damper d push back. The loss "
-        "is the sum of 10 x^2 + 0.1 v^2 + R u^2 over the steps, and of the last state. Sets differ in "
-        "stiffness and speed; a search starts at u = 0.\n"
-        "Metrics: x, v, depth in a wall, u and cost of the step that begins at the frame.",
+    .description = "Variables: the force u in each step. Beyond the walls a spring k and a damper d push "
+                   "back. The loss is the sum of 10 x^2 + 0.1 v^2 + R u^2 over the steps, and of the last "
+                   "state. The sets differ in stiffness and speed; a search starts at u = 0.\nMetrics: x, v, "
+                   "depth in a wall, u and cost of the step that starts at the frame.",
     .citation = SMOOTHING_SUH,
 };
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tennis - a paddle with a linear policy is to return a ball to a place: its episodes differ by whether
- * and where it hits (Suh et al., ICML 2022, figure 8). */
+/* tennis.c - a paddle with a linear policy returns a ball to a place: episodes differ in whether and where it
+ * hits (Suh et al., ICML 2022, figure 8). */
 #include "engines/kit/bundled.h"
-#include "engines/physics/smoothing/policy.h"
-#include "engines/physics/smoothing/rounded.h"
+#include "engines/physics/smoothing/rollout.h"
 #include "engines/physics/smoothing/softness.h"
-#include "engines/physics/smoothing/sources.h"
+#include "engines/physics/smoothing/plain.h"
 
 #include <string.h>
 
@@ -16,35 +15,36 @@ static const char *const contacts[] = {"toi", "bounce", "rounded", "box", NULL};
 
 static const ds_param *const params[] = {
     DS_ENUM("contact", "toi", contacts,
-            "toi = an impact at its time within the step; bounce = the velocity alone is reflected; rounded, "
+            "toi = an impact at its time within the step; bounce = only the velocity is reflected; rounded, "
             "box = a penalty force by the distance to a paddle with round or sharp corners."),
     DS_INT("steps", "200", 1, 100000, "", "Steps of an episode."),
     DS_REAL("h", "0.05", 1e-6, 1, "s", "Time step."),
     DS_REAL("half_width", "0.8", 1e-6, 1e6, "m", "Half the width of the paddle."),
-    DS_REAL("pad", "0.05", 1e-6, 1e6, "m", "Half its height; penalty contact has also had 0.08 and 0.02."),
-    DS_REAL("radius", "0.15", 1e-6, 1e6, "m", "Of the ball."),
-    DS_REAL("keep", "0.999", 0, 1, "", "What is left of the velocity in a step."),
-    DS_LIST("restitution", "", 0, 1, 1, "", "Of an impact; empty = 1 (toi), 0.8 (bounce)."),
+    DS_REAL("pad", "0.05", 1e-6, 1e6, "m",
+            "Half the height of the paddle; the published penalty contact also used 0.08 and 0.02."),
+    DS_REAL("radius", "0.15", 1e-6, 1e6, "m", "Radius of the ball."),
+    DS_REAL("keep", "0.999", 0, 1, "", "Share of the velocity that remains after a step."),
+    DS_LIST("restitution", "", 0, 1, 1, "", "Restitution of an impact; empty = 1 (toi), 0.8 (bounce)."),
     DS_REAL("k", "100", 0, 1e9, "N/m",
-            "Penalty: stiffness; 1000 too in the published program. The ball has 1 kg."),
+            "Penalty: stiffness; the published program also uses 1000. The ball has 1 kg."),
     SOFTNESS_PARAMS("width", "softplus", "0.063095734448019331", "m"),
     DS_LIST("start", "0,2,0,-0.2,0.5,0,0", -1e6, 1e6, STATES, "",
             "Ball x, y, velocity x, y, paddle x, y, angle at the start of episodes without noise, or with "
             "begin = fixed."),
-    DS_LIST("goal", "0,2.5,0,0,0,0,0", -1e6, 1e6, STATES, "", "State at the end that the loss counts from."),
+    DS_LIST("goal", "0,2.5,0,0,0,0,0", -1e6, 1e6, STATES, "", "Goal state at the end."),
     DS_LIST("qd", "100,100,10,10,0,0,0", 0, 1e6, STATES, "", "Weights of the squared state at the end."),
     DS_REAL("r", "0.001", 0, 1e6, "", "Weight of the squared controls."),
     POLICY_PARAMS("1", "0.01"),
     NULL};
 
 typedef struct tennis {
-    policy policy; /* first */
+    policy policy; /* must be first */
     int64_t contact;
     double h, a, b, radius, keep, restitution, k;
     softness soft;
 } tennis;
 
-/* Out = R(angle) in, and its transposed. */
+/* out = R(angle) in, and the transpose. */
 static void turn(double c, double s, const double in[2], double out[2])
 {
     out[0] = c * in[0] - s * in[1];
@@ -60,8 +60,7 @@ static void turn_back(double c, double s, const double in[2], double out[2])
 /* ---- impacts ---- */
 
 /* In the frame of the paddle with its new angle at its old place: the ball after the step, its velocity
- * before and after; whether it hits, and when in the step. The upper face is taken for the one that is hit.
- * */
+ * before and after; whether it hits, and when in the step. The upper face is assumed to be hit. */
 typedef struct impact {
     double c, s, at[2], w[2], after[2], v[2], toi;
     int hit;
@@ -161,7 +160,7 @@ static void back_impact(const void *self, const double *x, const double *u, cons
 
 /* ---- penalty contact ---- */
 
-/* The paddle has moved already. */
+/* The paddle has already moved. */
 typedef struct press {
     double c, s, at[2], force;
     rounded box;
@@ -331,13 +330,13 @@ static const ds_desc desc = {
     .description =
         "Variables: the gains K of u = K s (3 x 7, row by row), s = ball x, y, velocity x, y, paddle x, y, "
         "angle; u is the velocity of the paddle. No gravity. The loss is 100 times the squared distance of "
-        "the ball to (0, 2.5) and 10 times its squared speed at the end, and r u^2 of the steps.\n"
-        "Episodes with noise (a noise key) have normal noise on u and, begin = random, a start with ball x "
+        "the ball to (0, 2.5) plus 10 times its squared speed at the end, plus r u^2 of the steps.\nEpisodes "
+        "with noise (a noise key) have normal noise on u and, with begin = random, a start with ball x "
         "uniform in [-2, 2], y 2 +- 0.2, velocity -0.2 (x, y) +- 0.03, paddle x +- 0.5, y and angle +- 0.05. "
-        "The score of the noise is offered (ds.draft.env.score/1).\n"
-        "An impact is seen in the frame of the paddle's new angle at its old place, and takes its upper face "
-        "for granted; the paddle keeps its pose in that step; a ball that is still inside turns again.\n"
-        "Metrics: x, y, speed, distance to the goal, contact in the step that begins at the frame, its cost.",
+        "The environment offers the score of the noise (ds.draft.env.score/1).\nAn impact is computed in the "
+        "frame of the paddle's new angle at its old place and assumes that the ball hits the upper face; the "
+        "paddle keeps its pose in that step; a ball that is still inside is reflected again.\nMetrics: x, y, "
+        "speed, distance to the goal, contact in the step that starts at the frame, its cost.",
     .citation = SMOOTHING_SUH,
     .extensions = extensions,
 };

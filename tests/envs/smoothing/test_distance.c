@@ -256,7 +256,7 @@ static void refused(void **state)
                                        "envs/pinball",  "envs/flip", "envs/rigid_contact", "envs/roomba"};
     (void)state;
     for (size_t k = 0; k < sizeof envs / sizeof *envs; k++) {
-        fake_env_refuses(envs[k], SETTINGS("softness=barrier", "contact_grad=distance"), "set one of them");
+        fake_env_refuses(envs[k], SETTINGS("softness=barrier", "contact_grad=distance"), "set only one of them");
     }
     fake_env_refuses("envs/pinball", SETTINGS("softness=barrier", "gradient=saltation"), "discrete");
     fake_env_refuses("envs/pinball", SETTINGS("softness=barrier", "residual=friction = depth"), "residual");

@@ -14,7 +14,7 @@
 #include <math.h>
 
 #include "differences.h"
-#include "engines/physics/pendulum/compound_net.h"
+#include "engines/physics/pendulum/compound.h"
 #include "host.h"
 #include "temporary.h"
 

@@ -5,7 +5,7 @@
 #include <math.h>
 
 enum { D = BILLIARDS_VARIABLES };
-#define SMALL 1e-6 /* N s: impulses below are round-off of balls at rest, and switch without an effect */
+#define SMALL 1e-6 /* N s: smaller impulses are round-off of balls at rest and switch without effect */
 
 /* ---- numbers with derivatives ---- */
 
@@ -41,7 +41,7 @@ static inline dual minus(dual a, dual b)
     return add(a, times(-1, b));
 }
 
-/* |(a, b)|, which is not 0. */
+/* |(a, b)|, which must not be 0. */
 static inline dual norm(dual a, dual b)
 {
     dual out = {.v = sqrt(a.v * a.v + b.v * b.v)};
@@ -93,18 +93,18 @@ static void push(ball_state *s, dual x, dual y, double per_mass)
     s->v[1] = add(s->v[1], times(per_mass, y));
 }
 
-/* The impulse of a contact; 0: none, else which way it took. *size: of the impulse. */
+/* Applies the impulse of a contact. Returns 0: none, else which branch. *size: of the impulse. */
 static int resolve(const billiards *t, contact *c, double *size)
 {
     const double vx = c->a->v[0].v - c->b->v[0].v,
-                 vy = c->a->v[1].v - c->b->v[1].v; /* spin is no part of u.n */
+                 vy = c->a->v[1].v - c->b->v[1].v; /* spin does not contribute to u.n */
     const double near = vx * c->n[0].v + vy * c->n[1].v;
     const double wanted = -(1 + t->restitution) * near - t->mending * c->gap.v / t->h;
     if ((!t->apart && !(near < 0)) || !(wanted > 0)) {
         return 0;
     }
     const dual spin = times(t->radius, add(c->a->w, c->b->w));
-    /* Of the points that touch, -r n and r n from the centres: v + w x arm. */
+    /* Velocity of the touching points, at -r n and r n from the centres: v + w x arm. */
     const dual ux = add(minus(c->a->v[0], c->b->v[0]), product(spin, c->n[1]));
     const dual uy = minus(minus(c->a->v[1], c->b->v[1]), product(spin, c->n[0]));
     const dual un = add(product(ux, c->n[0]), product(uy, c->n[1]));

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* billiards.h - balls on a plane push each other by sequential impulses with friction, with the derivatives
- * of the whole motion by two variables. After the example of billiards in E. Coumans, E. Heiden and others,
- * google-research/tiny-differentiable-simulator. A step: forces, impulses of all contacts in turn, sweep
- * after sweep, then x += h v. A contact with distance d (negative where balls overlap), normal n from b to a
- * and relative velocity u of a,
- *     if d < 0 and u.n < 0:  J = (-(1 + e) u.n - beta d / h) / (1/m + 1/m) along n, where it is positive,
+/* billiards.h - balls on a plane collide by sequential impulses with friction; derivatives of the whole
+ * motion by two variables. After the billiards example in E. Coumans, E. Heiden and others,
+ * google-research/tiny-differentiable-simulator. One step: forces; impulses of all contacts in turn, sweep
+ * after sweep; then x += h v. A contact with distance d (negative if the balls overlap), normal n from b to a
+ * and relative velocity u of a has
+ *     if d < 0 and u.n < 0:  J = (-(1 + e) u.n - beta d / h) / (1/m + 1/m) along n, if positive,
  *                            and min(|u_t| / (1/m + 1/m), mu J) against the lateral velocity u_t.
- * `apart` omits both tests: balls that approach faster than beta d / h push each other from afar, so that few
- * are missed. With friction the derivatives of that grow by factors in each step in which the rack slides
- * against itself: up to 1e16, true where they are and useless a hair further; without friction they are of
- * the size of the motion. */
+ * `apart` omits both tests: balls that approach faster than beta d / h push each other before they touch, so
+ * few contacts are missed. With friction these derivatives grow by factors in each step in which the rack
+ * slides against itself, up to 1e16: exact at a point but useless next to it. Without friction they have the
+ * size of the motion. */
 #ifndef DS_ENGINES_BILLIARDS_H
 #define DS_ENGINES_BILLIARDS_H
 
@@ -31,10 +31,10 @@ typedef struct billiards {
     int sweeps, apart;
     ball_state ball[BILLIARDS_BALLS];
     uint64_t impulses; /* of the last step */
-    uint64_t switches; /* a number for which contacts pushed in which step so far, sliding or not */
+    uint64_t switches; /* a hash of which contacts pushed in which step so far, sliding or not */
 } billiards;
 
-/* One step. */
+/* Performs one step. */
 void billiards_step(billiards *b);
 
 #endif

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chain.c - planar chain of links on a cart: equations of motion in absolute angles, stepping, reverse sweep.
+/* chain.c - planar chain of links on a cart: equations of motion in absolute angles, stepping, reverse sweep
+ * (see chain.h).
  *
  * With ell(k,j) = L_j for j < k and c_k for j = k (arm of link j to the centre of mass of link k), the
- * constants are A_ij = sum_{k >= max(i,j)} m_k ell(k,i) ell(k,j),   b_i = sum_{k >= i} m_k ell(k,i),   M0 =
- * m_c + sum_k m_k, and with C_ij = A_ij cos(theta_i - theta_j), S_ij = A_ij sin(theta_i - theta_j), Q_i =
- * tau_i - tau_(i+1): cart:   M0 a - sum_i b_i cos(theta_i) alpha_i + sum_i b_i sin(theta_i) omega_i^2 = F
+ * constants are
+ *     A_ij = sum_{k >= max(i,j)} m_k ell(k,i) ell(k,j),   b_i = sum_{k >= i} m_k ell(k,i),
+ *     M0 = m_c + sum_k m_k.
+ * With C_ij = A_ij cos(theta_i - theta_j), S_ij = A_ij sin(theta_i - theta_j), Q_i = tau_i - tau_(i+1):
+ *     cart:   M0 a - sum_i b_i cos(theta_i) alpha_i + sum_i b_i sin(theta_i) omega_i^2 = F
  *     link i: -b_i cos(theta_i) a + ((C + diag I) alpha)_i + sum_j S_ij omega_j^2 - g b_i sin(theta_i) = Q_i.
  * C and S act on a vector through A alone: (C w)_i = c_i (A cw)_i + s_i (A sw)_i, (S w)_i = s_i (A cw)_i -
  * c_i (A sw)_i with c, s the cosines and sines of the angles. The mass matrix is factored as L D L^T with the
- * cart in the last row: velocity control needs the rows of the links only, force control one row more. The
+ * cart in the last row: velocity control needs only the rows of the links, force control one more row. The
  * reverse sweep solves with the stored factor and differentiates lambda . (left side) at fixed accelerations,
- * so no inverse is ever differentiated.
- */
+ * so no inverse is differentiated. */
 #include "chain.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { POLL = 1024 }; /* steps between questions whether to stop */
+enum { POLL = 1024 }; /* steps between polls of the stop flag */
 
 #define N CHAIN_MAX_LINKS
 #define INLINE static inline __attribute__((always_inline))
@@ -28,7 +30,7 @@ struct chain {
     uint64_t steps, hold;
     uint64_t stages;          /* records of a step: the state before it, and with RK4 three more stages */
     double *tape;             /* the records of all steps, then the final state */
-    double *net_tape, *w_bar; /* of networks: one tape per record; see chain_weights() */
+    double *net_tape, *w_bar; /* tapes of the networks, one per record; see chain_weights() */
     const double *w;
     int stopped;
 };
@@ -46,7 +48,7 @@ struct chain {
 
 /* ---- small dense algebra ---- */
 
-/* Packed lower triangle F of m rows: in, a symmetric positive definite matrix; out, L below the diagonal and
+/* Packed lower triangle F of m rows, in: a symmetric positive definite matrix; out: L below the diagonal and
  * 1/D on it. */
 INLINE void factor(double *F, const int m)
 {
@@ -99,8 +101,8 @@ INLINE void times_A(const chain *c, const int n, const double *cv, const double 
 
 /* ---- forward ---- */
 
-/* Fills sin, cos, factor, alpha and a of record r from its state and the controls u; v is the velocity of the
- * cart at the begin of the step. */
+/* Fills sin, cos, factor, alpha and a of record r from its state and the controls u; v: velocity of the cart
+ * at the start of the step. */
 INLINE void accelerate(const chain *c, double *r, const double *u, double v, const int n, const int force)
 {
     const double *omega = OMEGA(r, n);
@@ -143,7 +145,7 @@ INLINE void accelerate(const chain *c, double *r, const double *u, double v, con
     }
 }
 
-/* State of record `next` from record r. */
+/* Computes the state of record `next` from record r. */
 INLINE void advance(const chain *c, const double *r, double *next, const int n)
 {
     const double h = c->p.h, *cart = CART(r, n);
@@ -158,10 +160,10 @@ INLINE void advance(const chain *c, const double *r, double *next, const int n)
     to[0] = cart[0] + h * (semi ? to[1] : cart[1]);
 }
 
-/* Stages of the classical Runge-Kutta method: where they lie in the step, and what they weigh. */
+/* Stages of the classical Runge-Kutta method: their place in the step and their weights. */
 static const double ahead[4] = {0, 0.5, 0.5, 1}, weight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
 
-/* State of record `to`: that of record r, moved for a time h at the rates of record `by`. */
+/* State of record `to` = state of record r moved for a time h at the rates of record `by`. */
 INLINE void move(const double *r, const double *by, double h, double *to, const int n)
 {
     for (int i = 0; i < n; i++) {
@@ -172,7 +174,7 @@ INLINE void move(const double *r, const double *by, double h, double *to, const 
     CART(to, n)[1] = CART(r, n)[1] + h * CART(by, n)[2];
 }
 
-/* State of record `next` from the four stages that begin with record r. */
+/* Computes the state of record `next` from the four stages that start with record r. */
 INLINE void advance_rk4(const chain *c, const double *r, double *next, const int n)
 {
     double *to = CART(next, n);
@@ -186,7 +188,7 @@ INLINE void advance_rk4(const chain *c, const double *r, double *next, const int
 
 /* ---- networks ---- */
 
-/* What a network may depend on in the state of record r: x, v, relative angles and rates. */
+/* Inputs of the networks in the state of record r: x, v, relative angles and rates. */
 static void net_inputs(const chain *c, const double *r, const int n, double *in)
 {
     (void)c;
@@ -198,7 +200,7 @@ static void net_inputs(const chain *c, const double *r, const int n, double *in)
     }
 }
 
-/* The controls u of step t with what networks make of them, in `changed`. */
+/* Writes the controls u of step t after the networks to `changed`. */
 static const double *net_controls(const chain *c, uint64_t t, const double *r, const double *u, const int n,
                                   const int force, double *changed)
 {
@@ -209,8 +211,8 @@ static const double *net_controls(const chain *c, uint64_t t, const double *r, c
     return changed;
 }
 
-/* Reverse of it: u_bar, in, derivatives by the changed controls; out, by those before. What the networks were
- * told adds to the derivatives by the state. */
+/* Reverse of net_controls(). u_bar, in: derivatives by the changed controls; out: by those before. Adds the
+ * derivatives by the inputs of the networks to those by the state. */
 static void net_reverse(const chain *c, uint64_t t, double *u_bar, const int n, const int force,
                         double cart_bar[2], double *tb, double *ob)
 {
@@ -225,7 +227,7 @@ static void net_reverse(const chain *c, uint64_t t, double *u_bar, const int n, 
     }
 }
 
-/* Whether to end; asked every POLL steps. */
+/* Returns whether to stop; polls the host every POLL steps. */
 static int should_stop(chain *c, uint64_t t)
 {
     if ((t + 1) % POLL != 0 || !c->p.host) {
@@ -264,9 +266,9 @@ INLINE void simulate(chain *c, const double *u, const int n, const int force)
 
 /* ---- reverse ---- */
 
-/* Reverse of the accelerations of record r: lam, in, the derivatives by alpha and a. Adds those by the state
- * to tb and ob, and those by the torques to ub. Returns that by the force, or by the acceleration of the cart
- * where it is prescribed. */
+/* Reverse of the accelerations of record r. lam, in: derivatives by alpha and a. Adds those by the state to
+ * tb and ob, those by the torques to ub. Returns the derivative by the force, or by the acceleration of the
+ * cart if it is prescribed. */
 INLINE double reverse_accelerations(const chain *c, const double *r, double *lam, double *tb, double *ob,
                                     double *ub, const int n, const int force)
 {
@@ -299,8 +301,8 @@ INLINE double reverse_accelerations(const chain *c, const double *r, double *lam
     return lam[n];
 }
 
-/* One step backwards: cart_bar, tb, ob are the derivatives by the state after the step, then by the state
- * before it; the derivatives by the controls are added to ub. */
+/* Reverse of one step. cart_bar, tb, ob go from the state after the step to the state before it; adds the
+ * derivatives by the controls to ub. */
 INLINE void reverse_step(const chain *c, const double *r, double cart_bar[2], double *tb, double *ob,
                          double *ub, const int n, const int force)
 {
@@ -326,7 +328,7 @@ INLINE void reverse_step(const chain *c, const double *r, double cart_bar[2], do
     cart_bar[1] += (semi ? 0 : h * kept_x) - (force ? 0 : by_cart / h);
 }
 
-/* The same for the four stages of a step of RK4, which begin with record r. */
+/* The same for the four stages of a step of RK4 that start with record r. */
 INLINE void reverse_rk4(const chain *c, uint64_t t, const double *r, double cart_bar[2], double *tb,
                         double *ob, double *ub, const int n, const int force)
 {
@@ -403,7 +405,7 @@ INLINE void reverse(chain *c, chain_state *bar, double *u_bar, const int n, cons
 
 /* ---- interface ---- */
 
-/* The loops are compiled for a few fixed numbers of links, and once for any: n known, they unroll. */
+/* The loops are compiled for a few fixed numbers of links, so that they unroll, and once for any number. */
 #define FOR_LINKS(call, ...)                                                                                 \
     do {                                                                                                     \
         const int any = c->p.links, force = c->p.control == CHAIN_FORCE;                                     \
@@ -544,7 +546,7 @@ chain *chain_create(ds_memory *m, const chain_params *p, uint64_t steps)
     return c;
 }
 
-/* ---- what one can observe ---- */
+/* ---- observations ---- */
 
 void chain_tip(const chain_params *p, const chain_state *s, double tip[2])
 {

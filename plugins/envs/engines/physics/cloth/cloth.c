@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cloth.c - episode of a mass-spring system, forward and reverse (see cloth.h). */
+/* cloth.c - episode of a mass-spring system, forward and reverse (see cloth.h).
+ *
+ * The longest stable step: a spring pulls along its direction u, by stiffness and by damping alike, so the
+ * matrix h^2 K + 2 h C is that of dampers of strength h^2 k + 2 h c, which spring_force() applies. Power
+ * iteration approaches its largest eigenvalue from below: no warning is false. */
 #include "cloth.h"
+
+#include <diffsim/helper/fail.h>
 
 #include <math.h>
 #include <string.h>
@@ -33,7 +39,7 @@ double *cloth_start(cloth *c)
 
 /* ---- one step ---- */
 
-/* u from x and v: springs, drag, gravity, anchors. */
+/* Computes u from x and v: springs, drag, gravity, anchors. */
 static void velocities(cloth *c, uint64_t step, const double *x, const double *v, double *restrict u)
 {
     const size_t n = c->mesh.stride;
@@ -74,7 +80,7 @@ static void advance(cloth *c, uint64_t step, const double *x, const double *v, d
     }
 }
 
-/* Reverse of contact: x_bar, v_bar by the new state become those by x and u. */
+/* Reverse of contact: x_bar, v_bar go from the new state to x and u. */
 static void contact_adjoint(cloth *c, uint64_t step, const double *x, const double *u)
 {
     if (c->surface == CLOTH_PAN) {
@@ -88,7 +94,7 @@ static void contact_adjoint(cloth *c, uint64_t step, const double *x, const doub
     }
 }
 
-/* Anchored vertices do not depend on their velocity before. */
+/* Reverse of anchors: anchored vertices do not depend on their velocity before. */
 static void anchor_adjoint(cloth *c, uint64_t step)
 {
     const size_t n = c->mesh.stride;
@@ -115,8 +121,8 @@ static void step_adjoint(cloth *c, uint64_t step, const double *x, const double 
     double *restrict f_bar = c->f, *restrict v_bar = c->v_bar, *restrict mass_bar = c->vertex_bar;
     contact_adjoint(c, step, x, u);
     anchor_adjoint(c, step);
-    /* h f / mass = u - exp(-drag h) v - h g for every vertex that is not anchored; anchored ones have
-     * v_bar = 0. */
+    /* h f / mass = u - exp(-drag h) v - h g for vertices that are not anchored; anchored ones have v_bar = 0.
+     */
     for (size_t i = 0; i < n; i++) {
         mass_bar[i] -= v_bar[i] * (u[i] - keep * v[i]) + v_bar[n + i] * (u[n + i] - keep * v[n + i] + fall) +
                        v_bar[2 * n + i] * (u[2 * n + i] - keep * v[2 * n + i]);
@@ -226,6 +232,102 @@ ds_status cloth_adjoint(cloth *c)
     for (size_t i = 0; i < c->mesh.vertices; i++) {
         c->mass_bar += c->mesh.present[i] ? c->vertex_bar[i] / c->mass : 0;
         c->mu_bar += c->vertex_bar[n + i];
+    }
+    return DS_OK;
+}
+
+/* ---- the longest stable step ---- */
+
+enum { ITERATIONS = 100 };
+
+static double dot(size_t n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
+
+/* Power of the motion v against the force f of dampers of the given strength. */
+static double energy(const cloth *c, const cloth_mesh *springs, const double *x, const double *v, double *f,
+                     double *work)
+{
+    const size_t n = 3 * springs->stride;
+    memset(f, 0, n * sizeof *f);
+    spring_force(c->set, springs, x, v, f, work);
+    return -dot(n, v, f);
+}
+
+static void normalise(size_t n, double *v)
+{
+    double size = sqrt(dot(n, v, v));
+    for (size_t i = 0; i < n; i++) {
+        v[i] = size > 0 ? v[i] / size : 0;
+    }
+}
+
+static cloth_limit power_iteration(const cloth *c, cloth_mesh *springs, const double *x, double *v, double *f,
+                                   double *work)
+{
+    const size_t n = springs->stride;
+    for (size_t i = 0; i < 3 * n; i++) {
+        v[i] = springs->present[i % n] ? cos(1.7 * (double)(i * i % 1009)) : 0;
+    }
+    double strongest = 0;
+    for (int round = 0; round < ITERATIONS; round++) {
+        normalise(3 * n, v);
+        strongest = energy(c, springs, x, v, f, work);
+        for (size_t i = 0; i < 3 * n; i++) {
+            v[i] = -f[i];
+        }
+    }
+    normalise(3 * n, v);
+    double *strength = springs->c;
+    springs->c = c->mesh.k;
+    double k = energy(c, springs, x, v, f, work) / c->mass;
+    springs->c = c->mesh.c;
+    double damping = energy(c, springs, x, v, f, work) / c->mass;
+    springs->c = strength;
+    double allowed = 2 * (1 + exp(-c->drag * c->h));
+    return (cloth_limit){strongest / c->mass / allowed,
+                         allowed / (damping + sqrt(damping * damping + allowed * k))};
+}
+
+/* Small motions about the positions x (laid out like cloth_start()), where all springs are at rest. With k
+ * and c the stiffness and damping of a mode of the springs, per mass, the step of cloth.h is stable if
+ *     h^2 k + 2 h c < 2 (1 + exp(-drag h)),
+ * and otherwise the stiffest mode explodes. */
+static cloth_limit cloth_step_limit(const cloth *c, const double *x)
+{
+    ds_memory room = {0};
+    cloth_mesh springs = c->mesh;
+    const size_t n = springs.stride;
+    double *v, *f, *work;
+    ds_memory_each(&room, 3 * n, (double **const[]){&v, &f, NULL});
+    ds_memory_each(&room, springs.springs, (double **const[]){&springs.k, &springs.c, NULL});
+    work = ds_memory_doubles(&room, 6 * n);
+    cloth_limit out = {NAN, NAN};
+    if (!room.failed) {
+        for (size_t i = 0; i < springs.springs; i++) {
+            springs.c[i] = c->h * (c->h * c->mesh.k[i] + 2 * c->mesh.c[i]);
+        }
+        out = power_iteration(c, &springs, x, v, f, work);
+    }
+    ds_memory_free(&room);
+    return out;
+}
+
+ds_status cloth_warn_of_step(const cloth *c, const double *x, const char *where, const char *cure)
+{
+    cloth_limit limit = cloth_step_limit(c, x);
+    if (isnan(limit.load)) {
+        return DS_E_NOMEM;
+    }
+    if (limit.load > 1) {
+        ds_host_say(c->host, DS_LOG_WARNING,
+                    "h = %g s is too long for these springs%s: episodes diverge above about %.3g s; %s", c->h,
+                    where, 0.995 * limit.h, cure);
     }
     return DS_OK;
 }

@@ -5,7 +5,6 @@
 
 #include "engines/kit/algebra/finite.h"
 #include "engines/kit/norm.h"
-#include "stability.h"
 
 #include <diffsim/helper/random.h>
 #include <math.h>
@@ -18,7 +17,7 @@ static const double damping = 0.002, drag = 1, gravity = 9.81;
 static const double mass_middle = 0.0316;                     /* kg */
 static const double stiffness_low = 10, stiffness_ratio = 20; /* N/m */
 
-/* ---- what happens in an episode ---- */
+/* ---- callbacks of an episode ---- */
 
 static int anchor(void *self, uint64_t step, double velocity[3])
 {
@@ -27,7 +26,7 @@ static int anchor(void *self, uint64_t step, double velocity[3])
     return 1;
 }
 
-/* State k becomes the positions of an output step, where it is one of so many steps. */
+/* Copies state k to `frame` if it is an output step of an episode of `steps` steps. */
 static void keep(const lift *l, uint64_t steps, uint64_t k, const double *x, double *frame)
 {
     const size_t n = l->c.mesh.stride;
@@ -54,7 +53,7 @@ static void state(void *self, uint64_t k, const double *x, const double *v)
     }
 }
 
-/* Simulated minus recorded corner; 0 where it was not seen. */
+/* e = simulated minus recorded corner; returns 0 if the recording lacks the corner. */
 static int error_of(const lift *l, uint64_t row, size_t c, double e[3])
 {
     const double *seen = l->data.row + TRAJECTORY_COLUMNS * row + 4 + 3 * c,
@@ -147,7 +146,7 @@ double lift_rms(const lift *l, uint64_t from, uint64_t to)
     return seen > 0 ? sqrt(sum / (double)seen) : (double)NAN;
 }
 
-/* Three numbers from column `first` on, between the rows before and behind a time. */
+/* Interpolates three numbers from column `first` on between the rows before and after a time. */
 static void between(const trajectory *t, double time, int first, double out[3])
 {
     const double *a = t->row;
@@ -174,7 +173,7 @@ void lift_corner(const trajectory *t, double time, size_t c, double out[3])
     between(t, time, 4 + 3 * (int)c, out);
 }
 
-/* Middle and directions of the sheet from the four corners of the first row. */
+/* Sets the middle and the directions of the sheet from the corners of the first row. */
 static void fit(lift *l)
 {
     const double *c = l->data.row + 4;
@@ -193,13 +192,13 @@ static void fit(lift *l)
     l->across[1] = side * l->along[0];
 }
 
-/* Steps up to a row. */
+/* Number of steps up to a row. */
 static uint64_t steps_to(const trajectory *t, uint64_t row, double h)
 {
     return (uint64_t)fmax(1, floor(t->row[TRAJECTORY_COLUMNS * row] / h + 0.5));
 }
 
-/* The gripper after k steps: up to the last row that is compared nothing behind it has a part in that. */
+/* The gripper after k steps. Up to the last fitted row it does not depend on later rows. */
 static void grip_after(const lift *l, uint64_t k, double out[3])
 {
     const double time = (double)k * l->c.h, last = l->data.row[TRAJECTORY_COLUMNS * (l->fitted - 1)];
@@ -282,7 +281,7 @@ static void set_variables(lift *l, const double *u)
     sheet_set_stiffness(&l->s, &l->c.mesh, l->patch);
 }
 
-/* The gripper holds all vertices near it, at least the nearest. */
+/* The gripper holds all vertices near it, or else the nearest one. */
 static void attach(lift *l, const double *x)
 {
     const size_t n = l->c.mesh.stride;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make_lift.c - makes a synthetic recording of a lift: make_lift SEED SIGMA DROP > FILE. A hidden cloth
- * (variables uniform in [-0.8, 0.8]) is simulated; its corners get Gaussian noise of SIGMA metres and are
- * dropped with probability DROP. */
+/* make_lift.c - writes a synthetic recording of a lift: make_lift SEED SIGMA DROP > FILE. Simulates a hidden
+ * cloth (variables uniform in [-0.8, 0.8]), adds Gaussian noise of SIGMA metres to its corners and drops each
+ * with probability DROP. */
 #include <diffsim/helper/random.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ enum { RATE = 30, ROWS = RATE + 1 };
 
 static const double nominal = 0.2; /* m */
 
-/* The gripper rises by 0.25 m and moves by 0.05 m to the right within 0.8 s. */
+/* The gripper rises by 0.25 m and moves 0.05 m to the right in 0.8 s. */
 static void path(double *row, double t, double length)
 {
     double s = fmin(t / 0.8, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* seen.c - what cameras see of a cloth as its loss (see seen.h). */
+/* seen.c - loss of a cloth from camera images (see seen.h). */
 #include "seen.h"
 
-/* Number i of the vertex of point q. */
+/* Index of component i of point q. */
 static size_t at(const cloth_seen *c, size_t q, size_t i)
 {
     return i * c->stride + (c->vertex != NULL ? c->vertex[q] : q);
@@ -23,7 +23,7 @@ ds_status cloth_seen_open(cloth_seen *c, const film_subject *subject, size_t str
     const size_t points = subject->mesh.vertices;
     ds_memory room = {0};
     double *p = ds_memory_doubles(&room, 6 * points);
-    ds_status status = DS_E_NOMEM; /* the kit says so */
+    ds_status status = DS_E_NOMEM; /* the kit reports it */
     c->stride = stride;
     c->vertex = vertex;
     if (p != NULL) {

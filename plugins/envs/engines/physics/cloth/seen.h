@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* seen.h - what cameras see of a cloth as its loss: film/sight.h for the states of a mesh of masses. States
- * are output steps, whose positions the environment keeps: [steps + 1][3][stride], as cloth.h has them. */
+/* seen.h - loss of a cloth from camera images: film/sight.h for the states of a mesh of masses. States are
+ * output steps, whose positions the environment keeps: [steps + 1][3][stride], laid out as in cloth.h. */
 #ifndef DS_ENGINES_CLOTH_SEEN_H
 #define DS_ENGINES_CLOTH_SEEN_H
 
@@ -9,28 +9,28 @@
 typedef struct cloth_seen {
     sight sight;
     size_t stride;
-    const uint32_t *vertex; /* of the points that are seen, in their order; NULL: the first ones */
-    ds_status failed;       /* in an adjoint that could not say so */
+    const uint32_t *vertex; /* vertices of the visible points, in their order; NULL: the first ones */
+    ds_status failed;       /* failure of an adjoint, returned by cloth_seen_status() */
 } cloth_seen;
 
-/* What the cameras see of the points of `subject`, whose start and target are these states. vertex: the
- * environment's, not copied. A failure is said to the host. */
+/* Opens the cameras on the points of `subject`, with these states as start and target. `vertex` stays owned
+ * by the environment. Reports a failure to the host. */
 ds_status cloth_seen_open(cloth_seen *c, const film_subject *subject, size_t stride, const uint32_t *vertex,
                           const double *start, const double *target, const ds_host *host);
 void cloth_seen_close(cloth_seen *c);
 
-/* The target: the compared ones of these states; or one state for all. Then, where one is given, a
- * PNG file. */
+/* Sets the target from the compared states among these, or one state for all; then from a PNG file if one is
+ * given. */
 ds_status cloth_seen_target(cloth_seen *c, const double *states);
 ds_status cloth_seen_target_all(cloth_seen *c, const double *state);
 
-/* *loss: what the compared ones of the states up to output step `last` have in it. */
+/* *loss: loss of the compared states up to output step `last`. */
 ds_status cloth_seen_loss(cloth_seen *c, const double *states, uint64_t last, double *loss);
-/* *loss: that of a state, as if it were the first that is compared. */
+/* *loss: loss of one state as if it were the first compared one. */
 ds_status cloth_seen_state(cloth_seen *c, const double *state, double *loss);
-/* x_bar[3][stride] += the derivatives of the loss by output step `step`, where it is compared. */
+/* x_bar[3][stride] += derivatives of the loss by output step `step`, if it is compared. */
 void cloth_seen_bar(cloth_seen *c, uint64_t step, const double *states, double *x_bar);
-/* `status`, or how an adjoint in between has failed. */
+/* Returns `status`, or the failure of an earlier cloth_seen_bar(). */
 ds_status cloth_seen_status(cloth_seen *c, ds_status status);
 
 #endif

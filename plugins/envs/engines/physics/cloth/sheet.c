@@ -22,7 +22,7 @@ static double factor_of(const cloth_band *b)
     return 0;
 }
 
-/* Patch that holds a midpoint, given as the sum of the indices of both ends. */
+/* Index of the patch that holds a midpoint, given as the sum of the indices of both ends. */
 static size_t patch_index(size_t sum, size_t cells, size_t patches)
 {
     size_t p = sum * patches / (2 * cells);

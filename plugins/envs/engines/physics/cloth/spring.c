@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spring.c - forces of damped springs and their adjoint, as loops over bands that the compiler
- * vectorizes (see spring.h). Mass-spring systems as in Y. Hu et al., DiffTaichi, ICLR 2020, with
- * damping along the spring. */
+/* spring.c - forces of damped springs and their adjoint, as loops over bands that the compiler vectorizes
+ * (see spring.h). Mass-spring systems as in Y. Hu et al., DiffTaichi, ICLR 2020, with damping along the
+ * spring. */
 #include "spring.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Keeps |d| differentiable where both ends are at one place; added to d.d it is below the last
- * digit of any length. */
+/* Keeps |d| differentiable if both ends coincide; added to d.d it is below the last digit of any length. */
 static const double tiny = 1e-300;
 static const double epsilon = 1e-9; /* m, added to every length */
 
-/* Adds the force of each spring to its first end, and puts it to t. */
+/* Writes the force of each spring to t and adds it to the spring's first end. */
 INLINE void band_force(const cloth_band *b, size_t n, const double *x, const double *v,
                        const double *restrict k, const double *restrict c, double *restrict f,
                        double *restrict t)
@@ -21,7 +20,7 @@ INLINE void band_force(const cloth_band *b, size_t n, const double *x, const dou
     const double *xa = x + b->first, *xb = xa + b->offset, *va = v + b->first, *vb = va + b->offset;
     const double rest = b->rest;
     const size_t count =
-        b->count & ~(size_t)(CLOTH_LANES - 1); /* tells the compiler that no remainder is left */
+        b->count & ~(size_t)(CLOTH_LANES - 1); /* tells the compiler that there is no remainder */
 #pragma omp simd
     for (size_t s = 0; s < count; s++) {
         double dx = xb[s] - xa[s], dy = xb[n + s] - xa[n + s], dz = xb[2 * n + s] - xa[2 * n + s];
@@ -38,7 +37,7 @@ INLINE void band_force(const cloth_band *b, size_t n, const double *x, const dou
     }
 }
 
-/* Adds `sign` t to `components` vectors of the vertices from `to` on. */
+/* Adds `sign` t to `components` vectors over the vertices from `to` on. */
 INLINE void band_add(double *restrict to, const double *restrict t, size_t n, size_t slots, int components,
                      double sign)
 {
@@ -62,8 +61,8 @@ INLINE void force(const cloth_mesh *m, const double *x, const double *v, double 
     }
 }
 
-/* With F = a d, a = k (1 - rest q) + c p q^2, q = 1/l, p = w.d: t gets the derivatives by d (3) and
- * by w (3). */
+/* With F = a d, a = k (1 - rest q) + c p q^2, q = 1/l, p = w.d: writes the derivatives by d (3) and by w (3)
+ * to t. */
 INLINE void band_adjoint(const cloth_band *b, size_t n, const double *x, const double *v, const double *f_bar,
                          const double *restrict k, const double *restrict c, double *restrict k_bar,
                          double *restrict rest_bar, double *restrict t)
@@ -72,7 +71,7 @@ INLINE void band_adjoint(const cloth_band *b, size_t n, const double *x, const d
     const double *ga = f_bar + b->first, *gb = ga + b->offset;
     const double rest = b->rest;
     const size_t count =
-        b->count & ~(size_t)(CLOTH_LANES - 1); /* tells the compiler that no remainder is left */
+        b->count & ~(size_t)(CLOTH_LANES - 1); /* tells the compiler that there is no remainder */
 #pragma omp simd
     for (size_t s = 0; s < count; s++) {
         double dx = xb[s] - xa[s], dy = xb[n + s] - xa[n + s], dz = xb[2 * n + s] - xa[2 * n + s];
@@ -83,7 +82,7 @@ INLINE void band_adjoint(const cloth_band *b, size_t n, const double *x, const d
         double a = k[s] * (1 - rest * q) + cq2 * p;
         double a_bar = gx * dx + gy * dy + gz * dz;
         double p_bar = a_bar * cq2;
-        double l_bar = (a_bar * k[s] * rest * q - 2 * p_bar * p) * q; /* the derivative by l = r + epsilon */
+        double l_bar = (a_bar * k[s] * rest * q - 2 * p_bar * p) * q; /* derivative by l = r + epsilon */
         double e = l_bar / r;
         k_bar[s] += a_bar * (1 - rest * q);
         rest_bar[s] -= a_bar * k[s] * q;
@@ -110,48 +109,12 @@ INLINE void adjoint(const cloth_mesh *m, const double *x, const double *v, const
     }
 }
 
-#define FORCE_ARGS const cloth_mesh *m, const double *x, const double *v, double *f, double *work
-#define ADJOINT_ARGS                                                                                         \
-    const cloth_mesh *m, const double *x, const double *v, const double *f_bar, double *x_bar,               \
-        double *v_bar, double *k_bar, double *rest_bar, double *work
-
-static void force_portable(FORCE_ARGS)
-{
-    force(m, x, v, f, work);
-}
-
-static void adjoint_portable(ADJOINT_ARGS)
-{
-    adjoint(m, x, v, f_bar, x_bar, v_bar, k_bar, rest_bar, work);
-}
-
-#ifdef CLOTH_SETS
-TARGET_AVX2 static void force_avx2(FORCE_ARGS)
-{
-    force(m, x, v, f, work);
-}
-
-TARGET_AVX2 static void adjoint_avx2(ADJOINT_ARGS)
-{
-    adjoint(m, x, v, f_bar, x_bar, v_bar, k_bar, rest_bar, work);
-}
-
-TARGET_AVX512 static void force_avx512(FORCE_ARGS)
-{
-    force(m, x, v, f, work);
-}
-
-TARGET_AVX512 static void adjoint_avx512(ADJOINT_ARGS)
-{
-    adjoint(m, x, v, f_bar, x_bar, v_bar, k_bar, rest_bar, work);
-}
-
-#else
-#define force_avx2 force_portable
-#define force_avx512 force_portable
-#define adjoint_avx2 adjoint_portable
-#define adjoint_avx512 adjoint_portable
-#endif
+CLOTH_SETS(forces, force, (const cloth_mesh *m, const double *x, const double *v, double *f, double *work),
+           (m, x, v, f, work));
+CLOTH_SETS(adjoints, adjoint,
+           (const cloth_mesh *m, const double *x, const double *v, const double *f_bar, double *x_bar,
+            double *v_bar, double *k_bar, double *rest_bar, double *work),
+           (m, x, v, f_bar, x_bar, v_bar, k_bar, rest_bar, work));
 
 int spring_widest(void)
 {
@@ -160,13 +123,11 @@ int spring_widest(void)
 
 void spring_force(int set, const cloth_mesh *m, const double *x, const double *v, double *f, double *work)
 {
-    static void (*const table[])(FORCE_ARGS) = {force_portable, force_avx2, force_avx512};
-    table[set](m, x, v, f, work);
+    forces[set](m, x, v, f, work);
 }
 
 void spring_adjoint(int set, const cloth_mesh *m, const double *x, const double *v, const double *f_bar,
                     double *x_bar, double *v_bar, double *k_bar, double *rest_bar, double *work)
 {
-    static void (*const table[])(ADJOINT_ARGS) = {adjoint_portable, adjoint_avx2, adjoint_avx512};
-    table[set](m, x, v, f_bar, x_bar, v_bar, k_bar, rest_bar, work);
+    adjoints[set](m, x, v, f_bar, x_bar, v_bar, k_bar, rest_bar, work);
 }

@@ -7,21 +7,21 @@
 #include "mesh.h"
 #include "sets.h"
 
-/* Instruction sets for which the loops are compiled. All do the same operations in the same order without
- * fused multiply-add, hence results are bitwise the same. */
+/* Instruction sets that the loops are compiled for. All do the same operations in the same order without
+ * fused multiply-add, so results are bitwise the same. */
 enum { SPRING_PORTABLE = 0, SPRING_AVX2 = 1, SPRING_AVX512 = 2 };
 
 /* The widest set of this machine. */
 int spring_widest(void);
 
-/* Adds to f (N) the forces at positions x and velocities v: with d from one end to the other, w their
- * relative velocity, l = |d| + 1e-9 and direction u = d / l, the force k (l - rest) u + c (w . u) u pulls the
- * ends together. `work` holds 6 stride doubles. */
+/* Adds the forces at positions x and velocities v to f (N). With d from one end to the other, w their
+ * relative velocity, l = |d| + 1e-9 and u = d / l, the force k (l - rest) u + c (w . u) u pulls the ends
+ * together. `work` holds 6 stride doubles. */
 void spring_force(int set, const cloth_mesh *m, const double *x, const double *v, double *f, double *work);
 
-/* Reverse of spring_force(): f_bar are the derivatives of the loss by f; adds those by x and v to x_bar and
- * v_bar, those by the constants to k_bar and rest_bar (one number per slot; absent springs get numbers
- * without meaning in k_bar). */
+/* Reverse of spring_force(). f_bar: derivatives of the loss by f. Adds those by x and v to x_bar and v_bar,
+ * those by the constants to k_bar and rest_bar (one number per slot; k_bar is meaningless at absent springs).
+ */
 void spring_adjoint(int set, const cloth_mesh *m, const double *x, const double *v, const double *f_bar,
                     double *x_bar, double *v_bar, double *k_bar, double *rest_bar, double *work);
 

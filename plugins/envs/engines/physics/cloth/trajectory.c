@@ -12,7 +12,7 @@
 
 enum { LINE = 4096, ERROR = 512, MAX_BYTES = 1 << 27 };
 
-/* What the header said. */
+/* Keys found in the header. */
 enum {
     HAS_FORMAT = 1,
     HAS_WIDTH = 2,
@@ -26,7 +26,7 @@ enum {
 typedef struct reader {
     trajectory *t;
     char *error;
-    locale_t c; /* the decimal sign is '.' whatever the user's locale */
+    locale_t c; /* C locale: the decimal sign is '.' */
     size_t line;
     unsigned has;
     uint64_t announced, capacity;
@@ -47,7 +47,8 @@ static int blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* One decimal number at *at, which moves behind it; `nan` where allowed. 0 where there is none. */
+/* Reads one decimal number at *at and moves *at past it; `nan` only if allowed. Returns 0 if there is none.
+ */
 static int number(const reader *r, const char **at, int allow_nan, double *out)
 {
     const char *p = *at;
@@ -69,7 +70,9 @@ static int number(const reader *r, const char **at, int allow_nan, double *out)
 static int keyword(reader *r, const char *value, const char *want, unsigned bit, const char *key)
 {
     r->has |= bit;
-    return strcmp(value, want) == 0 ? 0 : malformed(r, "%s is '%.40s': only '%s' is known", key, value, want);
+    return strcmp(value, want) == 0
+               ? 0
+               : malformed(r, "%s is '%.40s': the only known value is '%s'", key, value, want);
 }
 
 static int positive(reader *r, const char *value, unsigned bit, const char *key, double *out)
@@ -77,7 +80,7 @@ static int positive(reader *r, const char *value, unsigned bit, const char *key,
     const char *at = value;
     r->has |= bit;
     if (!number(r, &at, 0, out) || *at || !(*out > 0)) {
-        return malformed(r, "%s is '%.40s': a positive number is needed", key, value);
+        return malformed(r, "%s is '%.40s': give a positive number", key, value);
     }
     return 0;
 }
@@ -114,7 +117,7 @@ static int header(reader *r, char *line)
     }
     if (strcmp(key, "n") == 0) {
         if (positive(r, value, HAS_N, key, &count) || count != floor(count) || count > TRAJECTORY_MAX_ROWS) {
-            return malformed(r, "n is '%.40s': the number of rows is needed, at most %d", value,
+            return malformed(r, "n is '%.40s': give the number of rows, at most %d", value,
                              TRAJECTORY_MAX_ROWS);
         }
         r->announced = (uint64_t)count;
@@ -192,7 +195,7 @@ static int parse(reader *r, const char *text, size_t length)
         r->line++;
         at += size + 1;
         if (size >= LINE || memchr(text + begin, 0, size)) {
-            return malformed(r, "a line is too long or holds a zero byte: this is no trajectory");
+            return malformed(r, "a line is too long or holds a zero byte: this is not a trajectory file");
         }
         memcpy(line, text + begin, size);
         line[size] = 0;

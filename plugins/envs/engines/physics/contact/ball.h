@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ball.h - a ball (unit mass, no spin) under gravity among boxes that are held at given angles, inside four
- * walls: an episode of equal time steps and its adjoint.
+/* ball.h - a ball (unit mass, no spin) under gravity among boxes at given angles, inside four walls: an
+ * episode in equal time steps and its adjoint.
  *
  * Step (Werling et al., RSS 2021): v* = v + h G; contacts at the position before the step; impulses that
  * solve the contact problem give v'; q' = q + h v (explicit) or q + h v' (semi-implicit).
@@ -9,11 +9,11 @@
  *
  *     F = N (n - mu v_t/sqrt(v_t^2 + c^2) t),  N = stiffness ramp(depth) (e^2 + (1 - e^2)/(1 + exp(v_n/c)))
  *
- * with c = 0.1 m/s: on the way out the push is e^2 times that on the way in, so that a stiff one throws the
- * ball back with e times its speed. Asked at the position that follows from v (explicit) or before the step
- * (semi-implicit): both keep the energy of a spring bounded. With soft.at_distance impulses are as ever, and
- * the reverse sweep alone knows the force stiffness ramp(depth) n of the bodies that are not touched.
- */
+ * with c = 0.1 m/s. On the way out the push is e^2 times the push on the way in, so a stiff contact throws
+ * the ball back with e times its speed. F is evaluated at the position that follows from v (explicit) or
+ * before the step (semi-implicit): both keep the energy of a spring bounded. With soft.at_distance the motion
+ * has impulses as usual, and only the reverse sweep uses the force stiffness ramp(depth) n of bodies that the
+ * ball does not touch. */
 #ifndef DS_ENGINES_BALL_H
 #define DS_ENGINES_BALL_H
 
@@ -26,19 +26,19 @@
 
 enum { BALL_EXPLICIT = 0, BALL_SEMI_IMPLICIT = 1 };
 
-/* How contacts of one step act together. */
+/* How the contacts of one step are combined. */
 enum {
     BALL_SIMULTANEOUS = 0, /* one linear complementarity problem */
     BALL_SEQUENTIAL = 1,   /* one after the other, boxes in order, then walls */
-    BALL_REVERSED = 2      /* one after the other from the last to the first */
+    BALL_REVERSED = 2      /* one after the other, from last to first */
 };
 
 /* Which derivative the reverse sweep gives. */
 enum {
-    BALL_DISCRETE = 0,  /* of the program: what central differences with a small step show */
-    BALL_NIMBLE = 1,    /* a shift along the normal is reflected by a bounce (its "bounce approximation") */
+    BALL_DISCRETE = 0,  /* of the program: agrees with central differences of a small step */
+    BALL_NIMBLE = 1,    /* a bounce reflects a shift along the normal (Nimble's "bounce approximation") */
     BALL_SALTATION = 2, /* of the continuous motion: the time of impact shifts too */
-    BALL_ALTERNATE = 3  /* discrete, with contacts switched where that gives a larger derivative */
+    BALL_ALTERNATE = 3  /* discrete, with contacts switched if that gives a larger derivative */
 };
 
 /* Bodies: boxes 0, 1, ..., then the walls. */
@@ -49,44 +49,45 @@ typedef struct ball_params {
     double gravity;  /* m/s^2, along -y */
     double radius;   /* m */
     double walls[4]; /* m: x of the left and right wall, y of the bottom and top one; infinite = none */
-    double clip;     /* m: deeper contacts are ignored; infinite = none are */
+    double clip;     /* m: deeper contacts are ignored; infinite = no limit */
     impact_law law;
     int integrator, order, gradient;
     softness soft;    /* ramps over the depth, in m */
-    double stiffness; /* N/m, of the softened contact, or of the one that the gradient knows */
-    /* Networks, NULL or without any: none. Asked for each contact with an impulse; inputs: normal velocity
-     * and that along perp(normal) before the impulses, depth; output: an impulse along perp(normal), added to
-     * that of `law`. */
+    double stiffness; /* N/m, of the softened contact or of the one that only the gradient uses */
+    /* Networks; NULL or empty: none. Evaluated for each contact with an impulse. Inputs: velocity along the
+     * normal and along perp(normal) before the impulses, depth. Output: an impulse along perp(normal), added
+     * to that of `law`. */
     const ds_hybrid *hybrid;
-    const ds_host *host; /* asked now and then whether to stop; may be NULL */
+    const ds_host *host; /* its stop flag is polled; may be NULL */
 } ball_params;
 
 /* The contacts of a step, as recorded for the reverse sweep. */
 typedef struct ball_event {
     uint64_t step;
-    uint64_t first; /* in the list of contacts */
+    uint64_t first; /* index in the list of contacts */
     int count;
     double v[2]; /* before the impulses */
 } ball_event;
 
 typedef struct ball ball;
 
-/* Centres and half sizes of n boxes; memory for `steps` steps, taken of `m`. NULL where there is none. */
+/* Takes memory from `m` for `steps` steps among n boxes (centres, half sizes); NULL without memory. */
 ball *ball_create(ds_memory *m, const ball_params *p, uint64_t n, const shape_box *boxes, uint64_t steps);
 
-/* Simulates `steps` steps; state = x, y, vx, vy. The first with impacts, the second with softened contact. */
+/* Simulates `steps` steps with impacts (ball_simulate) or softened contact (ball_far_simulate); state = x, y,
+ * vx, vy. */
 void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t steps);
 void ball_far_simulate(ball *b, const double *angle, const double state[4], uint64_t steps);
 
-/* In: the derivatives of a loss by the final state. Out: by the start state, and by the angles. `more`:
- * further derivatives by the positions before steps 0 .. steps - 1, two each; NULL where there are none. */
+/* state_bar, in: derivatives of a loss by the final state; out: by the start state. Sets angle_bar. `more`:
+ * further derivatives by the positions before steps 0 .. steps - 1, two each; NULL = none. */
 void ball_adjoint(ball *b, const double *more, double state_bar[4], double *angle_bar);
 
-/* The parameters of the networks for what follows, and where the adjoint adds its derivatives by them (may be
- * NULL); both are the caller's. Needed where there are networks. */
+/* Sets the parameters of the networks and where the adjoint adds their derivatives (may be NULL); owned by
+ * the caller. Required if there are networks. */
 void ball_weights(ball *b, const double *w, double *w_bar);
 
-/* Whether the host ended the last simulation, whose results are then incomplete. */
+/* Returns 1 if the host stopped the last simulation, whose results are then incomplete. */
 int ball_stopped(const ball *b);
 
 /* State before step t. */
@@ -97,37 +98,7 @@ uint64_t ball_events(const ball *b);
 const ball_event *ball_event_at(const ball *b, uint64_t i);
 const impact_contact *ball_contacts(const ball *b, const ball_event *e);
 
-/* The impulse along perp(normal) that networks add at a contact before whose impulses the ball has velocity
- * v, and its inputs; 0 where the contact has no impulse. Writes b->tape. */
-enum { BALL_NET_INPUTS = 3 };
-double ball_net_impulse(const ball *b, const impact_contact *k, const double v[2]);
-
-/* The point of body i = 0 .. ball_bodies() - 1 (boxes, then walls) that is nearest to a ball at q. */
-uint64_t ball_bodies(const ball *b);
+/* The point of body i (boxes, then walls) that is nearest to a ball at q. */
 void ball_near(const ball *b, uint64_t i, const double q[2], shape_contact *out);
-
-/* Softened contact (ball_far.c): the force of all bodies on a ball at q with velocity v, and its reverse:
- * adds to the derivatives by q, v and the angles. The latter is of softened contact, or of what acts at
- * a distance. */
-void ball_far_force(const ball *b, const double q[2], const double v[2], double force[2]);
-void ball_far_reverse(const ball *b, const double q[2], const double v[2], const double force_bar[2],
-                      double q_bar[2], double v_bar[2], double *angle_bar);
-
-/* What both simulations begin with, and whether to end at step t. */
-void ball_place(ball *b, const double *angle, uint64_t steps);
-int ball_told_to_stop(ball *b, uint64_t t);
-
-/* Memory shared by ball.c, ball_far.c and ball_adjoint.c. */
-struct ball {
-    ball_params p;
-    uint64_t n, steps, events, contacts, approximate;
-    shape_box *box;
-    double *state;     /* (steps + 1) x 4 */
-    ball_event *event; /* in sequential order one per contact */
-    impact_contact *contact;
-    double *tape, *w_bar; /* of networks: one tape; see ball_weights() */
-    const double *w;
-    int stopped;
-};
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* floor_ball.c - a ball over a floor that throws it back (see floor_ball.h). */
+/* floor_ball.c - a ball over a floor without loss (see floor_ball.h). */
 #include "floor_ball.h"
 
 #include "engines/kit/algebra/finite.h"
@@ -24,8 +24,8 @@ floor_ball *floor_ball_create(ds_memory *m, uint64_t steps)
     return b;
 }
 
-/* Whether the step from s ends at the floor, and after which time; *clipped: that time does not depend on
- * s. */
+/* Returns whether the step from s ends at the floor, and after which time. *clipped: that time does not
+ * depend on s. */
 static int impact(const floor_ball *b, const double *s, double *time, int *clipped)
 {
     double fallen = s[VY] * b->h / 2 + (s[VY] + b->gravity * b->h) * b->h / 2;

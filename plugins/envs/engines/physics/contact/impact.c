@@ -2,10 +2,9 @@
 /* impact.c - impulses of simultaneous contacts and the adjoint of the velocity step (see impact.h).
  *
  * Rows: all normals n_i, then, with friction, all tangents t_i = perp(n_i). With A_c the clamping rows as
- * columns, and X = A_c + (friction at its bound) E, the impulses satisfy Q f_c = beta, Q = A_c^T X, beta = -D
- * A_c^T v, and v' = v + X f_c; D = 1 + restitution for a row that bounces. Classes are kept fixed in the
- * derivative.
- */
+ * columns and X = A_c + (friction at its bound) E, the impulses satisfy Q f_c = beta, Q = A_c^T X, beta = -D
+ * A_c^T v, and v' = v + X f_c; D = 1 + restitution for a row that bounces. Derivatives keep the classes
+ * fixed. */
 #include "impact.h"
 
 #include <math.h>
@@ -21,7 +20,7 @@ static double dot(const double a[2], const double b[2])
     return a[0] * b[0] + a[1] * b[1];
 }
 
-/* Velocity that restitution adds for an approach speed b, and how it came about. */
+/* Returns the velocity that restitution adds for an approach speed b; sets the flags of k. */
 static double bounce(const impact_law *law, double b, impact_contact *k)
 {
     double e = law->restitution > negligible ? law->restitution * b : 0;
@@ -117,13 +116,13 @@ void impact_alternate(const impact_law *law, int count, impact_contact *k, const
     store(count, k, &p, f, cls);
 }
 
-/* Friction over normal impulse of a contact whose friction is at its bound. */
+/* Friction / normal impulse of a contact whose friction is at its bound. */
 static double bound_slope(const impact_law *law, const impact_contact *k)
 {
     return k->cls[1] == LCP_UPPER ? law->friction : k->cls[1] == LCP_LOWER ? -law->friction : 0;
 }
 
-/* Derivatives by row i (a column of A_c or A_ub) to those by its normal. */
+/* Passes derivatives by row i (a column of A_c or A_ub) on to its normal. */
 static void to_normal(int count, int i, const double a_bar[2], double n_bar[][2])
 {
     n_bar[i % count][0] += i < count ? a_bar[0] : a_bar[1];

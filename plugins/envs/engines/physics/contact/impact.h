@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* impact.h - the velocity of a disc (unit mass, no rotation) after simultaneous impacts with resting
- * bodies, and the adjoint of that map (Werling et al., Fast and feature-complete differentiable
- * physics, RSS 2021). */
+/* impact.h - the velocity of a disc (unit mass, no rotation) after simultaneous impacts with resting bodies,
+ * and its adjoint (Werling et al., Fast and feature-complete differentiable physics, RSS 2021). */
 #ifndef DS_ENGINES_IMPACT_H
 #define DS_ENGINES_IMPACT_H
 
@@ -26,22 +25,23 @@ typedef struct impact_contact {
     uint8_t mixed;  /* lcp_mixing was used */
 } impact_contact;
 
-/* Velocity after the impacts from the velocity v before them; fills the solution. Returns LCP_GUESS, ... */
+/* Turns v from the velocity before the impacts to the velocity after them and fills the solution in k.
+ * Returns LCP_GUESS, ... */
 int impact_apply(const impact_law *law, int count, impact_contact *k, double v[2]);
 
-/* Reverse: v is the velocity before the impacts, v_bar holds the derivatives by the velocity after them and
- * gets those by v; n_bar gets those by the normals. */
+/* Reverse. v: velocity before the impacts. v_bar, in: derivatives by the velocity after them; out: by v. Sets
+ * n_bar, the derivatives by the normals. */
 void impact_adjoint(const impact_law *law, int count, const impact_contact *k, const double v[2],
                     double v_bar[2], double n_bar[][2]);
 
-/* Sets classes and impulses as Nimble does to leave a saddle point: a contact clamps where the derivative by
- * the velocity after the impact points out of the body, friction never acts. */
+/* Sets classes and impulses as Nimble does to leave a saddle point: a contact clamps if the derivative by the
+ * velocity after the impact points out of the body; friction never acts. */
 void impact_alternate(const impact_law *law, int count, impact_contact *k, const double v[2],
                       const double v_bar[2]);
 
-/* Weights mu_i such that K = I + sum_i mu_i n_i n_i^T is the matrix nearest to the identity with n_i^T
- * K n_i = -e for all contacts that bounced (0 for the others): Nimble's derivative of positions
- * through a bounce. */
+/* Weights mu_i such that K = I + sum_i mu_i n_i n_i^T is the matrix nearest to the identity with n_i^T K n_i
+ * = -e for all contacts that bounced (0 for the others): Nimble's derivative of positions through a bounce.
+ */
 void impact_bounce_weights(const impact_law *law, int count, const impact_contact *k, double weight[]);
 
 #endif

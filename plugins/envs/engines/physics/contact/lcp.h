@@ -9,7 +9,12 @@
 
 #include <stdint.h>
 
-#include "dense.h"
+enum { DENSE_MAX = 16 };
+
+/* x <- Q^-1 x, or Q^-T x if `transposed`, for up to DENSE_MAX equations; Q is n rows of DENSE_MAX numbers. A
+ * matrix with a condition number above about 1e10 counts as singular: x is then the least-squares solution of
+ * minimum norm. */
+void dense_solve(int n, double Q[][DENSE_MAX], int transposed, double *x);
 
 /* Class of a row in a solution; derivatives keep the classes fixed (Werling et al. 2021). */
 enum {
@@ -22,7 +27,7 @@ enum {
 /* How a solution was found. */
 enum { LCP_GUESS = 0, LCP_REFINED = 1, LCP_MIXED = 2, LCP_APPROXIMATE = 3 };
 
-/* Added to the diagonal of a problem without solution (a body wedged in where restitution asks it to leave
+/* Added to the diagonal of a problem without solution (a body wedged in where restitution would push it
  * through another body): "constraint force mixing" of ODE and DART. */
 extern const double lcp_mixing;
 
@@ -33,16 +38,13 @@ typedef struct lcp {
     double mu[DENSE_MAX];  /* of a friction row */
 } lcp;
 
-/* Solves by active sets: a first guess (rows that approach, friction sticking), the set found by projected
- * Gauss-Seidel, then all sets of up to four contacts with friction or eight without. Where none satisfies the
- * conditions, the same with mixing added to p->A (LCP_MIXED); at last the result of Gauss-Seidel stands
- * (LCP_APPROXIMATE, with mixing). */
+/* Solves by active sets. Tries in turn: a first guess (rows that approach, friction sticking), the set found
+ * by projected Gauss-Seidel, all sets of up to four contacts with friction or eight without; then the same
+ * with mixing added to p->A (LCP_MIXED). If none satisfies the conditions, the result of Gauss-Seidel with
+ * mixing is returned (LCP_APPROXIMATE). */
 int lcp_solve(lcp *p, double *f, uint8_t *cls);
 
 /* Impulses for given classes: w = 0 in the clamping rows. */
 void lcp_solve_classes(const lcp *p, const uint8_t *cls, double *f);
-
-/* Largest violation of the conditions above, relative to the largest |b|. */
-double lcp_violation(const lcp *p, const double *f);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shape.c - contact of a disc with a turned box (see shape.h).
  *
- * In the frame of the box the closest point is p = clamp(l, -half, half) of the centre l. Outside, the normal
- * is that of a face (one coordinate clamped; it turns with the box: dn/dangle = perp n) or points from a
- * corner c to the disc (dn = (I - n n^T)/d (dq - dc), dc = perp(R p) dangle). A centre inside is pushed out
- * through the nearest face.
- */
+ * In the frame of the box the closest point is p = clamp(l, -half, half) of the centre l. If the centre is
+ * outside, the normal is that of a face (one coordinate clamped; it turns with the box: dn/dangle = perp n)
+ * or points from a corner c to the disc (dn = (I - n n^T)/d (dq - dc), dc = perp(R p) dangle). A centre
+ * inside is pushed out through the nearest face. */
 #include "shape.h"
 
 #include <math.h>
@@ -29,9 +28,9 @@ static double clamp(double x, double bound)
     return x > bound ? bound : x < -bound ? -bound : x;
 }
 
-/* The centre of a disc in the frame of a box, and how far it is from the nearest point of it. */
+/* The centre of a disc in the frame of a box, and its nearest point of the box. */
 typedef struct place {
-    double d[2], l[2], p[2], e[2]; /* from the box's centre; the same, local; nearest point; l - p */
+    double d[2], l[2], p[2], e[2]; /* from the box's centre: in the world, in the box; nearest point; l - p */
     double square;                 /* |e|^2 */
 } place;
 
@@ -47,7 +46,7 @@ static place place_of(const shape_box *b, const double q[2])
     return at;
 }
 
-/* The centre lies in the box: out through the nearest face. */
+/* The centre lies in the box: push it out through the nearest face. */
 static void inside(const shape_box *b, const double l[2], double radius, shape_contact *out)
 {
     double room[2] = {b->half[0] - fabs(l[0]), b->half[1] - fabs(l[1])};

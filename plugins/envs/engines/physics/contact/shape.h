@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shape.h - a disc against a turned box or a wall: is there contact, along which normal, and how normal and
- * gap change with the position of the disc and the angle of the box. */
+/* shape.h - contact of a disc with a turned box or a wall, its normal, and how normal and gap change with the
+ * position of the disc and the angle of the box. */
 #ifndef DS_ENGINES_SHAPE_H
 #define DS_ENGINES_SHAPE_H
 
@@ -20,21 +20,21 @@ typedef struct shape_contact {
     double distance; /* m, of the disc's centre from the corner */
     double arm[2];   /* m, from the centre of the box to the corner, or to the disc's centre for a face */
     int feature;     /* SHAPE_* */
-    int body;        /* of the caller */
+    int body;        /* set by the caller */
 } shape_contact;
 
 void shape_box_place(shape_box *b, double radius, double angle);
 
-/* Contact of a disc about q with box b: 1, and *out is filled, where they touch. */
+/* Returns 1 and fills *out if the disc about q touches box b. */
 int shape_disc_box(const shape_box *b, const double q[2], double radius, shape_contact *out);
 
-/* The same where they do not touch: *out is that of the nearest points. */
+/* The same for a disc that does not touch: fills *out for the nearest points. */
 void shape_disc_near(const shape_box *b, const double q[2], double radius, shape_contact *out);
 
 /* d gap / d angle (gap = -depth). */
 double shape_gap_angle(const shape_contact *k);
 
-/* Derivatives by q and by the angle from those by the normal (added). */
+/* Adds the derivatives by q and by the angle, from those by the normal. */
 void shape_normal_adjoint(const shape_contact *k, const double n_bar[2], double q_bar[2], double *angle_bar);
 
 #endif

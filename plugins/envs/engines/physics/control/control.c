@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control.c - see control.h. The sinusoids of all steps are known beforehand; what is left for a step are
- * sums of products and tanh, vectors of groups. */
+/* control.c - open-loop controllers (see control.h). The sinusoids of all steps are tabulated; a step
+ * computes only sums of products and tanh, in vectors of groups. */
 #include "control.h"
 
 #include "engines/physics/control/kernel.h"
@@ -14,10 +14,10 @@ struct control {
     control_options o;
     const control_kernel *kernel;
     size_t groups, padded; /* padded: whole chunks */
-    uint32_t *group;       /* [elements], or NULL: each its own */
+    uint32_t *group;       /* [elements]; NULL: each element has its own */
     double *signal;        /* [steps][phases] */
     double *weight, *bar;  /* [phases][padded] */
-    double *tanh;          /* [padded], of the step set last */
+    double *tanh;          /* [padded], of the last step */
     double *sum;           /* [padded]: derivatives or changes of the activations of the groups */
 };
 

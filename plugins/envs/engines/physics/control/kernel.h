@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel.h - what each variant of the controllers' kernel offers. All but "plain" give the same bits. */
+/* kernel.h - functions of each variant of the controllers' kernel. All variants except "plain" give the same
+ * bits. */
 #ifndef DS_ENGINES_CONTROL_KERNEL_H
 #define DS_ENGINES_CONTROL_KERNEL_H
 
@@ -14,8 +15,8 @@ typedef struct control_kernel {
                     double *act_bar, double *bar);
 } control_kernel;
 
-/* Those of the instruction set `isa` (plain, baseline, avx2, avx512) as isa_choose() has it;
- * NULL: unknown. */
+/* Returns the kernel of the instruction set `isa` (plain, baseline, avx2, avx512; chosen as isa_choose()
+ * does), NULL if unknown. */
 const control_kernel *control_kernel_find(const char *isa);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* variant.c - the controllers' kernel, compiled for each instruction set: CONTROL_ISA names it,
- * VECTOR_LANES is its width. */
+/* variant.c - the controllers' kernel, compiled for each instruction set: CONTROL_ISA is its name,
+ * VECTOR_LANES its width. */
 #include "kernel.h"
 
 #include "common/isa.h"

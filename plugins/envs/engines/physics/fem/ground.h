@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ground.h - relaxed contact of a particle with the plane y = 0 and its friction (gradSim; the penalty is
- * that of dFlex and Warp). All variants of the kernels compile these same lines. */
+ * that of dFlex and Warp). All variants of the kernels compile these lines. */
 #ifndef DS_ENGINES_FEM_GROUND_H
 #define DS_ENGINES_FEM_GROUND_H
 
@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* Slower than this (its square) a sliding particle is held by kf alone, m^2/s^2. */
+/* Squared speed, m^2/s^2, below which a sliding particle is held by kf alone. */
 #define FEM_SLOW 1e-12
 
 static inline double ground_depth(const fem_ground *g, const double *q)
@@ -21,7 +21,7 @@ static inline double bounded(double x, double most)
     return x < -most ? -most : x > most ? most : x;
 }
 
-/* The load (negative) that friction is bounded by mu times of; does the damping count? */
+/* The load (negative); friction is at most mu times its size. *damped: it includes the damping. */
 static inline double friction_load(const fem_ground *g, double c, double uy, int *damped)
 {
     *damped = g->friction == FEM_FRICTION_COULOMB && uy < 0;
@@ -45,7 +45,7 @@ static inline void ground_force(const fem_ground *g, double c, const double *u, 
     }
 }
 
-/* What the bound of friction passes on, with `share` the derivative of fb . f by it. */
+/* Reverse of the bound of friction; `share`: derivative of fb . f by the bound. */
 static inline void bound_vjp(const fem_ground *g, double c, double uy, double share, double *qb, double *ub,
                              fem_ground_bar *bar)
 {
@@ -108,7 +108,7 @@ static inline void ground_vjp(const fem_ground *g, double c, const double *u, co
     }
 }
 
-/* The change of one component of box friction along du and the change of the bound. */
+/* Change of one component of box friction along du and the change of the bound. */
 static inline double box_jvp(const fem_ground *g, double bound, double dbound, double u, double du,
                              double dkf)
 {
@@ -116,8 +116,7 @@ static inline double box_jvp(const fem_ground *g, double bound, double dbound, d
     return wanted < -bound ? dbound : wanted > bound ? -dbound : -(g->kf * du + dkf * u);
 }
 
-/* Adds the change of the force along the change dc of the depth, du of the velocity and that of
- * the constants. */
+/* Adds the change of the force along dc (depth), du (velocity) and the change of the constants. */
 static inline void ground_jvp(const fem_ground *g, double c, const double *u, double dc, const double *du,
                               const fem_ground_bar *dot, double *df)
 {

@@ -5,19 +5,13 @@ env_engine_libs += %D%/libfem.la $(fem_variants)
 %C%_libfem_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
 %C%_libfem_la_LIBADD = $(fem_variants)
 %C%_libfem_la_SOURCES = \
-	%D%/adjoint.c \
-	%D%/energy.c \
 	%D%/episode.c \
 	%D%/episode.h \
-	%D%/episode_internal.h \
-	%D%/grid.c \
 	%D%/ground.h \
 	%D%/kernels/kernels.h \
 	%D%/kernels/select.c \
 	%D%/laws/edge_plain.c \
 	%D%/laws/law.h \
-	%D%/laws/rest.c \
-	%D%/laws/rest.h \
 	%D%/laws/tet_plain.c \
 	%D%/laws/triangle_plain.c \
 	%D%/laws/vec3.h \
@@ -30,20 +24,12 @@ env_engine_libs += %D%/libfem.la $(fem_variants)
 	%D%/plain.c \
 	%D%/plain.h \
 	%D%/read.h \
-	%D%/read/gmsh.c \
-	%D%/read/obj.c \
-	%D%/read/files.c \
+	%D%/read/formats.c \
 	%D%/read/reader.c \
 	%D%/read/reader.h \
-	%D%/read/tetgen.c \
-	%D%/shapes.c \
-	%D%/stability.c \
-	%D%/stability.h \
-	%D%/surfaces.c \
-	%D%/tangent.c
+	%D%/shapes.c
 
-fem_kernel_sources = %D%/kernels/variant.c %D%/kernels/edge.h %D%/kernels/kernels.h %D%/kernels/lanes.h \
-	%D%/kernels/tet.h %D%/kernels/triangle.h
+fem_kernel_sources = %D%/kernels/variant.c %D%/kernels/kernels.h %D%/kernels/lanes.h
 fem_kernel_cflags = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -Wno-psabi
 fem_variants = %D%/libbaseline.la
 %C%_libbaseline_la_SOURCES = $(fem_kernel_sources)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model.c - building a model: particles, elements and their rest data, and whether all of it makes sense. */
+/* model.c - building and checking a model, its elastic energy (see model.h). */
+#include "engines/physics/fem/laws/law.h"
 #include "model.h"
-
-#include "engines/physics/fem/laws/rest.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -30,7 +29,7 @@ void fem_model_open(fem_model *m)
     *m = (fem_model){.gravity = {0, -9.8, 0}, .ground.offset = 0.01};
 }
 
-/* The arrays of each kind: where their pointer is in the model, and the bytes of an element. */
+/* The arrays of each kind: the offset of their pointer in the model, and the bytes of an element. */
 typedef struct column {
     size_t place, size;
 } column;
@@ -61,7 +60,7 @@ static const column columns[KINDS][MOST_COLUMNS] = {
               {offsetof(fem_model, solid), sizeof(fem_solid)}},
 };
 
-/* Replaces the array of a column by one with `room` elements, the old ones kept; 0: released. */
+/* Replaces the array of a column by one with `room` elements and keeps the old ones; 0: releases it. */
 static int resize(fem_model *m, const column *c, size_t have, size_t room)
 {
     char *array;
@@ -90,7 +89,7 @@ void fem_model_close(fem_model *m)
     *m = (fem_model){0};
 }
 
-/* Room for one more of a kind, of zeros; 0 after a failure. */
+/* Adds one element of zeros to a kind; returns 0 after a failure. */
 static int grow(fem_model *m, int kind, size_t have, size_t most, const char *what)
 {
     if (m->status == DS_OK && have >= most) {
@@ -122,7 +121,7 @@ uint32_t fem_add_particle(fem_model *m, const double q[3], const double u[3], do
     return (uint32_t)i;
 }
 
-/* Whether the vertices of a new element exist and differ. */
+/* Returns whether the vertices of a new element exist and differ. */
 static int vertices_are_good(fem_model *m, const char *kind, size_t at, const uint32_t *v, int n)
 {
     for (int i = 0; i < n && m->status == DS_OK; i++) {
@@ -179,7 +178,8 @@ void fem_add_triangle(fem_model *m, uint32_t i, uint32_t j, uint32_t k)
     m->triangles++;
 }
 
-void fem_add_edge(fem_model *m, const uint32_t v[4])
+/* Adds a bending edge; present positions are at rest. */
+static void fem_add_edge(fem_model *m, const uint32_t v[4])
 {
     const size_t e = m->edges;
     if (!vertices_are_good(m, "edge", e, v, 4) || !grow(m, EDGES, e, FEM_MOST_ELEMENTS, "bending edges")) {
@@ -307,7 +307,7 @@ uint32_t fem_add_soft(fem_model *m, const fem_mesh *mesh, const fem_placing *whe
     return first;
 }
 
-/* ---- the end ---- */
+/* ---- final checks ---- */
 
 static void check_finite(fem_model *m, const char *what, const double *x, size_t n, size_t per)
 {
@@ -318,7 +318,7 @@ static void check_finite(fem_model *m, const char *what, const double *x, size_t
     }
 }
 
-/* Constants that must not be negative, or energies have no lower bound. */
+/* Checks constants that must not be negative, because energies would have no lower bound. */
 static void check_constant(fem_model *m, const char *what, double v)
 {
     if (!(isfinite(v) && v >= 0)) {
@@ -329,7 +329,7 @@ static void check_constant(fem_model *m, const char *what, double v)
 static void check_particles(fem_model *m)
 {
     if (m->particles == 0) {
-        fail(m, DS_E_PARAM, "a model without particles");
+        fail(m, DS_E_PARAM, "the model has no particles; add some");
     }
     check_finite(m, "position", m->q, m->particles, 3);
     check_finite(m, "velocity", m->u, m->particles, 3);
@@ -343,7 +343,7 @@ static void check_particles(fem_model *m)
     }
 }
 
-/* The law is at rest at F = 1 where lambda is positive: a = 1 + 3 mu / (4 lambda). */
+/* The law is at rest at F = 1 if lambda is positive: a = 1 + 3 mu / (4 lambda). */
 static void check_laws(fem_model *m)
 {
     const struct {
@@ -376,7 +376,7 @@ static void check_laws(fem_model *m)
         check_constant(m, "rest length of a spring", m->spring_rest[s]);
     }
     if (m->ground.friction < FEM_FRICTION_BOX || m->ground.friction > FEM_FRICTION_COULOMB) {
-        fail(m, DS_E_PARAM, "friction = %d is none", m->ground.friction);
+        fail(m, DS_E_PARAM, "friction = %d is not a FEM_FRICTION_* value", m->ground.friction);
     }
 }
 
@@ -399,4 +399,70 @@ void fem_centre(const fem_model *m, const double *x, double centre[3])
     for (int k = 0; k < 3; k++) {
         centre[k] = sum[k] / mass;
     }
+}
+
+/* ---- energy ---- */
+
+static void corners(const double *q, const uint32_t *vertex, int n, vec3 *out)
+{
+    for (int i = 0; i < n; i++) {
+        out[i] = v3(q + 3 * (size_t)vertex[i]);
+    }
+}
+
+static double of_springs(const fem_model *m, const double *q)
+{
+    double sum = 0;
+    vec3 x[2];
+    for (size_t i = 0; i < m->springs; i++) {
+        corners(q, m->spring + 2 * i, 2, x);
+        const double longer = v3_length(v3_minus(x[0], x[1])) - m->spring_rest[i];
+        sum += m->spring_ke[i] / 2 * longer * longer;
+    }
+    return sum;
+}
+
+static double of_triangles(const fem_model *m, const double *q)
+{
+    double sum = 0;
+    vec3 x[3];
+    for (size_t i = 0; i < m->triangles; i++) {
+        fem_triangle_rest r = {.area = m->triangle_area[i]};
+        const fem_triangle_law law = {m->membrane.mu, m->membrane.lambda, 0, m->triangle_act[i]};
+        memcpy(r.inverse, m->triangle_inverse + 4 * i, sizeof r.inverse);
+        corners(q, m->triangle + 3 * i, 3, x);
+        sum += fem_triangle_energy(&r, &law, x);
+    }
+    return sum;
+}
+
+static double of_edges(const fem_model *m, const double *q)
+{
+    double sum = 0;
+    vec3 x[4];
+    for (size_t i = 0; i < m->edges; i++) {
+        corners(q, m->edge + 4 * i, 4, x);
+        const double turn = fem_edge_angle(x) - m->edge_rest[i] - m->edge_act[i];
+        sum += m->bending.ke * m->edge_length[i] * turn * turn / 2;
+    }
+    return sum;
+}
+
+static double of_tets(const fem_model *m, const double *q)
+{
+    double sum = 0;
+    vec3 x[4];
+    for (size_t i = 0; i < m->tets; i++) {
+        fem_tet_rest r = {.volume = m->tet_volume[i]};
+        const fem_tet_law law = {m->solid[i].mu, m->solid[i].lambda, 0, m->tet_act[i]};
+        memcpy(r.inverse, m->tet_inverse + 9 * i, sizeof r.inverse);
+        corners(q, m->tet + 4 * i, 4, x);
+        sum += fem_tet_energy(&r, &law, x);
+    }
+    return sum;
+}
+
+double fem_elastic_energy(const fem_model *m, const double *q)
+{
+    return of_springs(m, q) + of_triangles(m, q) + of_edges(m, q) + of_tets(m, q);
 }

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model.h - particles, and the elements between them: springs, membranes, bending edges,
- * tetrahedra; ground.
+/* model.h - particles, and the elements between them: springs, membranes, bending edges, tetrahedra; ground.
  *
- * The model of gradSim (K. M. Jatavallabhula et al., ICLR 2021): particles with lumped masses, moved by
- * forces
+ * The model of gradSim (K. M. Jatavallabhula et al., ICLR 2021): particles with lumped masses, moved by the
+ * forces of
  *   springs      ke (l - l0) + kd l' along the spring;
  *   triangles    neo-Hookean membrane in the plane with area damping; lift and drag of the air;
  *   edges        ke (theta - theta0 - act) + kd theta' about the edge between two triangles;
  *   tets         stable neo-Hookean solid (B. Smith et al., ACM Trans. Graph. 37(2), 2018) with activation;
  *   ground       the plane y = 0, by penalty with friction.
- * Building: fem_model_open(), any number of fem_add_*(), fem_model_finish(). The first mistake is kept in
- * `problem`, later calls do nothing, and finish tells. After it all arrays but topology and rest data may
- * be changed between episodes. SI units; vectors over particles are [particles][3]. */
+ * To build a model, call fem_model_open(), any number of fem_add_*(), fem_model_finish(). The first mistake
+ * is kept in `problem`; later calls do nothing, and fem_model_finish() returns it. Afterwards all arrays
+ * except topology and rest data may change between episodes. SI units; vectors over particles are
+ * [particles][3]. */
 #ifndef DS_ENGINES_FEM_MODEL_H
 #define DS_ENGINES_FEM_MODEL_H
 
 #include "engines/physics/fem/mesh.h"
 
 #include <diffsim/helper/memory.h>
+#include <diffsim/host.h>
 
 enum {
-    FEM_FRICTION_BOX = 0,       /* x and z apart, each within mu ke |c|; the default */
+    FEM_FRICTION_BOX = 0,       /* x and z separately, each within mu ke |c|; the default */
     FEM_FRICTION_ISOTROPIC = 1, /* along the sliding, within mu ke |c| */
     FEM_FRICTION_COULOMB = 2,   /* along the sliding, within mu times the normal force with its damping */
 };
 
-/* A particle below y = offset, c = y - offset < 0, is pushed by -(ke c + kd min(u_y, 0)) and held back by kf
+/* A particle below y = offset, c = y - offset < 0, is pushed by -(ke c + kd min(u_y, 0)) and slowed by kf
  * times its sliding velocity, bounded as `friction` says. */
 typedef struct fem_ground {
     int on;
@@ -34,7 +35,7 @@ typedef struct fem_ground {
     double ke, kd, kf, mu; /* N/m, N s/m, N s/m, 1 */
 } fem_ground;
 
-/* All triangles have the same: mu, lambda in N/m, kd in N s/m, drag and lift as in 1/2 drag |N.v| v. */
+/* Common to all triangles: mu, lambda in N/m, kd in N s/m, drag and lift as in 1/2 drag |N.v| v. */
 typedef struct fem_membrane {
     double mu, lambda, kd, drag, lift;
 } fem_membrane;
@@ -43,7 +44,7 @@ typedef struct fem_bending {
     double ke, kd; /* N/rad, N s/rad: torque per length */
 } fem_bending;
 
-/* Of one tetrahedron: Pa, Pa, Pa s. */
+/* Constants of one tetrahedron: Pa, Pa, Pa s. */
 typedef struct fem_solid {
     double mu, lambda, kd;
 } fem_solid;
@@ -52,7 +53,7 @@ typedef struct fem_model {
     size_t particles;
     double *q, *u;  /* m, m/s: the start of an episode */
     double *mass;   /* kg */
-    uint8_t *fixed; /* not 0: keeps its velocity, whatever acts on it */
+    uint8_t *fixed; /* not 0: keeps its velocity under any force */
     double gravity[3];
 
     size_t springs;
@@ -83,45 +84,43 @@ typedef struct fem_model {
     fem_ground ground;
 
     ds_status status;  /* DS_OK, or the first failure */
-    char problem[200]; /* its line: what, which element, which value */
+    char problem[200]; /* its message: what, which element, which value */
     size_t room[5];    /* private: of particles, springs, triangles, edges, tets */
 } fem_model;
 
-/* How a mesh is put into the world: p -> position + rotation p, all with one velocity. */
+/* Placement of a mesh in the world: p -> position + rotation p, with one velocity for all points. */
 typedef struct fem_placing {
     double position[3], velocity[3];
-    double axis[3], angle; /* rad; an axis of zeros: no rotation; other lengths do not matter */
+    double axis[3], angle; /* rad; a zero axis means no rotation; the length of the axis does not matter */
 } fem_placing;
 
-/* Empty, with gravity (0, -9.8, 0), no ground, offset 0.01. */
+/* Opens an empty model with gravity (0, -9.8, 0), no ground, offset 0.01. */
 void fem_model_open(fem_model *m);
 void fem_model_close(fem_model *m);
 
-/* Index of the new particle; UINT32_MAX after a failure. */
+/* Returns the index of the new particle; UINT32_MAX after a failure. */
 uint32_t fem_add_particle(fem_model *m, const double q[3], const double u[3], double mass);
-/* With the present distance as its length at rest, or `rest` >= 0. */
+/* Rest length: `rest` if >= 0, otherwise the present distance. */
 void fem_add_spring(fem_model *m, uint32_t i, uint32_t j, double ke, double kd, double rest);
 void fem_add_triangle(fem_model *m, uint32_t i, uint32_t j, uint32_t k);
-/* Present positions are at rest. */
-void fem_add_edge(fem_model *m, const uint32_t edge[4]);
-/* Vertices of an element with negative volume are exchanged; one without volume is refused. */
+/* Exchanges vertices of an element with negative volume; refuses one without volume. */
 void fem_add_tet(fem_model *m, const uint32_t tet[4], fem_solid law);
 
-/* Adds the points and triangles of a mesh, with the edges between them where `bend`. Each particle gets
- * `mass` kg and a third of density (kg/m^2) times area of its triangles. Index of the first particle. */
+/* Adds the points and triangles of a mesh, and with `bend` the edges between them. Each particle gets `mass`
+ * kg and a third of density (kg/m^2) times area of its triangles. Returns the index of the first particle. */
 uint32_t fem_add_cloth(fem_model *m, const fem_mesh *mesh, const fem_placing *where, double mass,
                        double density, int bend);
-/* Adds the points and tetrahedra; a fourth of density (kg/m^3) times volume goes to each vertex. */
+/* Adds the points and tetrahedra; each vertex gets a fourth of density (kg/m^3) times volume. */
 uint32_t fem_add_soft(fem_model *m, const fem_mesh *mesh, const fem_placing *where, double density,
                       fem_solid law);
 
-/* Looks at all of it: DS_OK, or the status of the first failure with m->problem. */
+/* Checks the whole model. Returns DS_OK, or the status of the first failure with m->problem. */
 ds_status fem_model_finish(fem_model *m);
 
 /* Mean of positions or velocities, weighted by mass: x is [particles][3]. */
 void fem_centre(const fem_model *m, const double *x, double centre[3]);
-/* J of springs, membranes, bending and solids at positions q; those of gravity, ground and motion are not in
- * it. With the activations of the model. */
+/* Energy, J, of springs, membranes, bending and solids at positions q, with the activations of the model;
+ * without gravity, ground and motion. */
 double fem_elastic_energy(const fem_model *m, const double *q);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pack.c - see pack.h. */
+/* pack.c - a model in the layout of the kernels (see pack.h). */
 #include "pack.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static void set_vertices(fem_set *s, const uint32_t *vertex, size_t corners)
     }
 }
 
-/* `per` numbers of each element to the fields from `field` on. */
+/* Copies `per` numbers of each element to the fields from `field` on. */
 static void set_constants(fem_set *s, const double *from, size_t per, size_t field, size_t fields)
 {
     for (size_t i = 0; i < s->count * per; i++) {
@@ -35,7 +35,7 @@ static void set_constants(fem_set *s, const double *from, size_t per, size_t fie
     }
 }
 
-/* Counts the slots of each particle (`fill` 0), or lists them; begin[i + 1] moves along. */
+/* Counts the slots of each particle (`fill` 0) or lists them; begin[i + 1] advances. */
 static void list_slots(fem_pack *p, const fem_set *s, const uint32_t *vertex, size_t corners, int fill)
 {
     for (size_t i = 0; i < s->count * corners; i++) {
@@ -57,7 +57,7 @@ static void list_all(fem_pack *p, const fem_model *m, int fill)
     list_slots(p, &p->tet, m->tet, 4, fill);
 }
 
-/* A counting sort: kinds in this order, elements ascending. */
+/* Counting sort: kinds in this order, elements ascending. */
 static void gather_lists(fem_pack *p, const fem_model *m)
 {
     list_all(p, m, 0);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pack.h - a model as the kernels read it.
+/* pack.h - a model in the layout that the kernels read.
  *
- * A state is [particles][8]: x y z 0, vx vy vz 0. Forces and their derivatives are [particles][4].
- * Elements of a kind stand in chunks of FEM_CHUNK, the constants of a chunk one after the other; what is
- * missing in the last one is an element of size 0 at particle 0. Each corner of each element writes its
- * share to a slot of its own, [slots][8], and each particle adds up its slots in ascending order: so no
- * result depends on how many elements are worked on at a time. */
+ * A state is [particles][8]: x y z 0, vx vy vz 0. Forces and their derivatives are [particles][4]. Elements
+ * of a kind are stored in chunks of FEM_CHUNK, the constants of a chunk one after the other; the last chunk
+ * is filled with elements of size 0 at particle 0. Each corner of each element writes its share to its own
+ * slot, [slots][8], and each particle sums its slots in ascending order, so no result depends on how many
+ * elements are processed at a time. */
 #ifndef DS_ENGINES_FEM_PACK_H
 #define DS_ENGINES_FEM_PACK_H
 
@@ -15,7 +15,7 @@
 
 enum { FEM_CHUNK = 8, FEM_WIDTH = 8 };
 
-/* The constants of an element, in the order in which they stand in a chunk. */
+/* The constants of an element, in the order of storage in a chunk. */
 enum { FEM_SPRING_KE, FEM_SPRING_KD, FEM_SPRING_REST, FEM_SPRING_FIELDS };
 enum { FEM_TRIANGLE_INVERSE, FEM_TRIANGLE_AREA = 4, FEM_TRIANGLE_FIELDS };
 enum { FEM_EDGE_REST, FEM_EDGE_LENGTH, FEM_EDGE_FIELDS };
@@ -24,17 +24,17 @@ enum { FEM_TET_INVERSE, FEM_TET_VOLUME = 9, FEM_TET_MU, FEM_TET_LAMBDA, FEM_TET_
 /* Elements of one kind. */
 typedef struct fem_set {
     size_t count, chunks;
-    size_t first;     /* slot: that of corner c of a lane of chunk k is first + (k corners + c) 8 + lane */
+    size_t first;     /* slot of corner c of a lane of chunk k: first + (k corners + c) 8 + lane */
     uint32_t *vertex; /* [chunks][corners][FEM_CHUNK] */
     double *constant; /* [chunks][fields][FEM_CHUNK] */
     double *act;      /* [chunks FEM_CHUNK], by element; NULL for springs */
     /* Derivatives. */
-    double *bar;     /* [chunks][bars][FEM_CHUNK]: sums over the steps of those by the constants */
-    double *act_bar; /* [chunks FEM_CHUNK]: of this step */
+    double *bar;     /* [chunks][bars][FEM_CHUNK]: derivatives by the constants, summed over the steps */
+    double *act_bar; /* [chunks FEM_CHUNK]: by the activations, this step */
 } fem_set;
 
-/* What `bar` of each kind holds. Of triangles and edges all constants but the last are the model's: these
- * have one chunk of sums for all. */
+/* Contents of `bar` per kind. Constants of triangles and edges (except the last) belong to the model, so one
+ * chunk of sums serves all. */
 enum { FEM_SPRING_BARS = 3 };   /* ke, kd, rest */
 enum { FEM_TRIANGLE_BARS = 5 }; /* mu, lambda, kd, drag, lift: one chunk */
 enum { FEM_EDGE_BARS = 2 };     /* ke, kd: one chunk */
@@ -58,18 +58,18 @@ typedef struct fem_pack {
         *begin; /* [particles + 1]: the slots of a particle are list[begin[i]] .. list[begin[i + 1]] - 1 */
     uint32_t *list;
     int want_material;
-    /* Derivatives, sums over the steps. */
+    /* Derivatives, summed over the steps. */
     fem_ground_bar ground_bar;
 } fem_pack;
 
-/* Topology and rest data of the model, and room; look at room->failed. */
+/* Takes topology and rest data of the model, and memory from `room`; check room->failed. */
 void fem_pack_open(fem_pack *p, ds_memory *room, const fem_model *m);
-/* The numbers that may change between episodes: masses, constants, activations, ground, gravity. */
+/* Loads the numbers that may change between episodes: masses, constants, activations, ground, gravity. */
 void fem_pack_load(fem_pack *p, const fem_model *m);
 /* Clears derivatives, bar and act_bar. */
 void fem_pack_clear(fem_pack *p);
 
-/* Between [particles][3] and the q or u (component 0 or 4) of a state. */
+/* Copies between [particles][3] and the q or u (component 0 or 4) of a state. */
 void fem_pack_to_state(size_t particles, const double *from, double *state, size_t component);
 void fem_pack_from_state(size_t particles, const double *state, size_t component, double *to);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* read.h - meshes from files: Wavefront OBJ, Gmsh MSH 2.2 and 4.1 (text or binary), TetGen .node with .ele.
  *
- * Polygons become fans of triangles; a quadrangle or other element that is neither a triangle nor a
- * tetrahedron is an error in a volume mesh and left out where it is a point or a line. Points that no element
- * uses are kept. Tetrahedra of negative volume are turned over; degenerate elements, repeated vertices,
- * numbers that are not finite and sizes beyond FEM_MOST_* are refused with one line: file, line, what.
+ * Polygons become fans of triangles. In a volume mesh points and lines are skipped; any other element that is
+ * not a triangle or a tetrahedron is an error. Points without elements are kept. Tetrahedra of negative
+ * volume are turned over. Degenerate elements, repeated vertices, numbers that are not finite and sizes
+ * beyond FEM_MOST_* are refused with one line: file, line, what.
  *
- * All return 0, or with a line in `error`: 2 = memory, 1 = the file. The mesh is empty then. */
+ * All functions return 0; or with a line in `error` and an empty mesh 1 = the file is bad, 2 = no memory. */
 #ifndef DS_ENGINES_FEM_READ_H
 #define DS_ENGINES_FEM_READ_H
 
@@ -14,17 +14,17 @@
 
 enum { FEM_READ_ERROR = 400 };
 
-/* By the end of its name: .obj, .msh, .node or .ele (its partner is found by it). */
+/* Reads a file by its suffix: .obj, .msh, .node or .ele (finds the partner file). */
 int fem_read_mesh(fem_mesh *m, const char *path, char error[FEM_READ_ERROR]);
 
-/* From memory; `name` is for messages. */
+/* Parses from memory; `name` is for messages. */
 int fem_parse_obj(fem_mesh *m, const char *text, size_t size, const char *name, char error[FEM_READ_ERROR]);
 int fem_parse_gmsh(fem_mesh *m, const char *text, size_t size, const char *name, char error[FEM_READ_ERROR]);
 int fem_parse_tetgen(fem_mesh *m, const char *node, size_t node_size, const char *node_name, const char *ele,
                      size_t ele_size, const char *ele_name, char error[FEM_READ_ERROR]);
 
-/* Whether each edge of the triangles has exactly two of them, in opposite sense: a surface that is closed. 0,
- * or 1 with a line that names a triangle (from 1). 2: memory. */
+/* Checks that the surface is closed: each edge has exactly two triangles, in opposite sense. Returns 0; 1
+ * with a line that names a triangle (from 1); 2: no memory. */
 int fem_check_closed(const fem_mesh *m, const char *name, char error[FEM_READ_ERROR]);
 
 #endif

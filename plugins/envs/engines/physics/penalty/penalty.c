@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* penalty.c - a particle with penalty contact, forward and reverse (see penalty.h). Only the few steps with
- * contact are recorded, or all where something acts everywhere: a flight of m steps has the adjoint v_bar +=
- * m h x_bar. */
+/* penalty.c - a particle with penalty contact, forward and reverse (see penalty.h). Records only the few
+ * steps with contact, or all steps if a force acts everywhere: a flight of m steps has the adjoint v_bar += m
+ * h x_bar. */
 #include "penalty.h"
 
 #include <math.h>
@@ -20,8 +20,8 @@ struct penalty {
     penalty_params p;
     uint64_t steps, records;
     record *record;
-    double *state;        /* (steps + 1) x 6, where kept */
-    double *tape, *w_bar; /* of networks: a tape for each record; see penalty_weights() */
+    double *state;        /* (steps + 1) x 6, if kept */
+    double *tape, *w_bar; /* tapes of the networks, one per record; see penalty_weights() */
     const double *w;
 };
 
@@ -42,17 +42,17 @@ static double wall_gap(const penalty_params *p, const double x[3])
     return p->wall - x[0] - p->radius;
 }
 
-/* What one plane does in a state. */
+/* Effect of one plane in a state. */
 typedef struct touch {
-    double approach;      /* normal velocity, and 0 where the particle leaves */
+    double approach;      /* normal velocity; 0 if the particle leaves */
     double push;          /* N, of the spring */
     double N;             /* N, load of the friction */
     double tangential[3]; /* velocity along the plane */
     double speed;         /* its size, never 0 */
-    int sliding;          /* Coulomb friction, not the viscous one */
+    int sliding;          /* 1: Coulomb friction, 0: viscous */
 } touch;
 
-/* The ramp of the spring and what a gradient takes for its slope, over a hard contact's too. */
+/* The ramp of the spring, and the slope that a gradient uses, also for a hard contact. */
 static double ramp_of(const penalty_params *p, double c)
 {
     return p->soft.kernel != SOFTNESS_NONE ? softness_ramp(&p->soft, -c) : c < 0 ? -c : 0;
@@ -135,7 +135,7 @@ static void reverse_force(const penalty_params *p, double c, const double n[3], 
 
 enum { NET_INPUTS = 9 };
 
-/* What networks make of the force of record r. */
+/* The force of record r after the networks. */
 static void net_force(const penalty *s, const record *r, double force[3])
 {
     double in[NET_INPUTS];
@@ -145,7 +145,7 @@ static void net_force(const penalty *s, const record *r, double force[3])
     ds_hybrid_forward(s->p.hybrid, s->w, in, force, s->tape + (uint64_t)(r - s->record) * s->p.hybrid->tape);
 }
 
-/* Reverse of it: f_bar, in, derivatives by the force; out, by that of contact. */
+/* Its reverse. f_bar, in: derivatives by the force; out: by the contact force. */
 static void net_reverse(const penalty *s, const record *r, double f_bar[3], double x_bar[3], double v_bar[3])
 {
     double in_bar[NET_INPUTS] = {0};
@@ -158,7 +158,7 @@ static void net_reverse(const penalty *s, const record *r, double f_bar[3], doub
     }
 }
 
-/* A step with contact, or with what acts everywhere. */
+/* A step with contact, or with a force that acts everywhere. */
 static void contact_step(penalty *s, uint64_t t, double x[3], double v[3])
 {
     record *r = &s->record[s->records++];
@@ -268,7 +268,7 @@ uint64_t penalty_contacts(const penalty *s, int which)
     return n;
 }
 
-/* FNV-1a over the branches of each record. */
+/* FNV-1a hash of the branches of each record. */
 uint64_t penalty_branches(const penalty *s)
 {
     uint64_t hash = 0xcbf29ce484222325u;

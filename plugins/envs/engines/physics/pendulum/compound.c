@@ -1,18 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compound.c - the double pendulum by its constants, see compound.h. Derivatives go forward with the state,
- * all variables at once: the equations are solved for what changes their sides at fixed accelerations, so
- * that no inverse is differentiated. */
+/* compound.c - the compound double pendulum, without and with networks (see compound.h). compound_run()
+ * carries the derivatives by all variables forward with the state. Derivatives solve the equations for the
+ * change of both sides at fixed accelerations, so no inverse is differentiated. */
+#include "common/vector_math.h"
 #include "compound.h"
-
-#include "compound_sides.h"
 #include "engines/kit/algebra/finite.h"
+#include "engines/physics/cloth/sets.h"
 
 #include <math.h>
 #include <string.h>
 
+/* ---- equations of motion ---- */
+
+enum { ANGLE_A, ANGLE_B, RATE_A, RATE_B };
+
+typedef struct sides {
+    double sa, ca, sb, cb, s, c;
+    double xx, xy, yy; /* the inverse of the matrix */
+    double acc[2];     /* accelerations; set by sides_move() */
+} sides;
+
+/* Sines and cosines of both angles at once, with the same bits everywhere; the C library computes those of
+ * angles after very many turns. */
+INLINE void sines_of(const double *y, sides *t)
+{
+    vec sine, cosine;
+    if (fabs(y[ANGLE_A]) <= VEC_SINCOS_MOST && fabs(y[ANGLE_B]) <= VEC_SINCOS_MOST) {
+        vec_sincos((vec){y[ANGLE_A], y[ANGLE_B]}, &sine, &cosine);
+        t->sa = sine[0];
+        t->ca = cosine[0];
+        t->sb = sine[1];
+        t->cb = cosine[1];
+        return;
+    }
+    t->sa = sin(y[ANGLE_A]);
+    t->ca = cos(y[ANGLE_A]);
+    t->sb = sin(y[ANGLE_B]);
+    t->cb = cos(y[ANGLE_B]);
+}
+
+INLINE void sides_at(const double *restrict k, const double *restrict y, sides *t)
+{
+    sines_of(y, t);
+    t->s = t->sa * t->cb - t->ca * t->sb;
+    t->c = t->ca * t->cb + t->sa * t->sb;
+    const double mixed = k[COMPOUND_C] * t->c;
+    const double per = 1 / (k[COMPOUND_A] * k[COMPOUND_B] - mixed * mixed);
+    t->xx = k[COMPOUND_B] * per;
+    t->xy = -mixed * per;
+    t->yy = k[COMPOUND_A] * per;
+}
+
+INLINE void sides_solve(const sides *t, double first, double second, double out[2])
+{
+    out[0] = t->xx * first + t->xy * second;
+    out[1] = t->xy * first + t->yy * second;
+}
+
+/* Sets the accelerations under the torques of both joints. */
+INLINE void sides_move(const double *restrict k, const double *restrict y, double t1, double t2, sides *t)
+{
+    const double pull = k[COMPOUND_C] * t->s;
+    sides_solve(t, -pull * y[RATE_B] * y[RATE_B] - k[COMPOUND_G1] * t->sa + t1 - t2,
+                pull * y[RATE_A] * y[RATE_A] - k[COMPOUND_G2] * t->sb + t2, t->acc);
+}
+
 enum { N = COMPOUND_STATES, K = COMPOUND_VARIABLES };
 
-/* ---- the equations of motion ---- */
+/* ---- without networks ---- */
 
 INLINE void sides_of(const double *restrict k, const double *restrict y, sides *t)
 {
@@ -20,19 +75,19 @@ INLINE void sides_of(const double *restrict k, const double *restrict y, sides *
     sides_move(k, y, k[COMPOUND_D1] * y[RATE_A], k[COMPOUND_D2] * (y[RATE_B] - y[RATE_A]), t);
 }
 
-/* A number for each variable: compilers make of such vectors what the processor has. */
+/* One number per variable; compilers map these vectors to the registers of the processor. */
 typedef double variables __attribute__((vector_size(8 * COMPOUND_VARIABLES), aligned(8), may_alias));
 
-/* No function: what a vector is returned in depends on the instruction set. */
+/* A macro, because how a function returns a vector depends on the instruction set. */
 #define SLOPE(p, constant) (*(const variables *)(const void *)(p)->slope[constant])
 
-/* out[2] = derivatives of the accelerations along those of the state, d[N], and of the constants. */
+/* out[2] = changes of the accelerations with those of the state, d[N], and of the constants. */
 INLINE void follow(const compound *restrict p, const double *restrict y, const sides *t, const variables *d,
                    variables *out)
 {
     const double *k = p->constant;
     const double a1 = t->acc[0], a2 = t->acc[1], wa = y[RATE_A], wb = y[RATE_B];
-    /* Of the right side minus the left one, of each row, by c s and the constants. */
+    /* Derivatives of (right side - left side) of each row, by c, s and the constants. */
     const double first_c = -t->c * a2 - t->s * wb * wb, second_c = -t->c * a1 + t->s * wa * wa;
     const double first = k[COMPOUND_C] * (t->s * a2 - t->c * wb * wb);
     const double second = k[COMPOUND_C] * (t->s * a1 + t->c * wa * wa);
@@ -53,9 +108,7 @@ INLINE void follow(const compound *restrict p, const double *restrict y, const s
     out[1] = t->xy * upper + t->yy * lower;
 }
 
-/* ---- steps ---- */
-
-/* y and d, its derivatives or NULL, one step on. */
+/* One step of y and of d, its derivatives or NULL. */
 INLINE void step_rk4(const compound *p, double h, double *restrict y, variables *restrict d)
 {
     static const double weight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6}, ahead[4] = {0.5, 0.5, 1, 0};
@@ -164,19 +217,296 @@ int64_t compound_run(const compound *p, double h, uint64_t frames, uint64_t subs
     return run(p, h, frames, substeps, y, y_dot);
 }
 
-/* ---- what else is asked ---- */
-
-void compound_acceleration(const compound *p, const double y[COMPOUND_STATES], double out[2])
-{
-    sides t;
-    sides_of(p->constant, y, &t);
-    memcpy(out, t.acc, sizeof t.acc);
-}
-
 double compound_energy(const compound *p, const double y[COMPOUND_STATES])
 {
     const double *k = p->constant;
     return k[COMPOUND_A] * y[RATE_A] * y[RATE_A] / 2 + k[COMPOUND_B] * y[RATE_B] * y[RATE_B] / 2 +
            k[COMPOUND_C] * y[RATE_A] * y[RATE_B] * cos(y[ANGLE_A] - y[ANGLE_B]) -
            k[COMPOUND_G1] * cos(y[ANGLE_A]) - k[COMPOUND_G2] * cos(y[ANGLE_B]);
+}
+
+/* ---- with networks ---- */
+
+enum { C = COMPOUND_CONSTANTS, STAGES = 4 };
+
+static const double rk4_weight[STAGES] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6},
+                    rk4_ahead[STAGES] = {0.5, 0.5, 1, 0};
+
+static void joints(const double *y, double in[COMPOUND_NET_INPUTS])
+{
+    in[0] = y[ANGLE_A];
+    in[1] = y[ANGLE_B] - y[ANGLE_A];
+    in[2] = y[RATE_A];
+    in[3] = y[RATE_B] - y[RATE_A];
+}
+
+static void evaluate(const compound_net *n, const double *k, const double *y, double *tape, sides *t)
+{
+    double in[COMPOUND_NET_INPUTS];
+    joints(y, in);
+    double torque[COMPOUND_NET_OUTPUTS] = {k[COMPOUND_D1] * in[2], k[COMPOUND_D2] * in[3]};
+    ds_hybrid_forward(n->hybrid, n->w, in, torque, tape);
+    sides_at(k, y, t);
+    sides_move(k, y, torque[0], torque[1], t);
+}
+
+/* Adds the derivatives by state, constants and weights, from those by the accelerations. */
+static void evaluate_reverse(const compound_net *n, const double *k, const double *y, const double *tape,
+                             const sides *t, const double acc_bar[2], double *y_bar, double *k_bar,
+                             double *w_bar)
+{
+    const double first = t->xx * acc_bar[0] + t->xy * acc_bar[1],
+                 second = t->xy * acc_bar[0] + t->yy * acc_bar[1];
+    const double a1 = t->acc[0], a2 = t->acc[1], wa = y[RATE_A], wb = y[RATE_B];
+    const double turn1 = k[COMPOUND_C] * (t->s * a2 - t->c * wb * wb) * first,
+                 turn2 = k[COMPOUND_C] * (t->s * a1 + t->c * wa * wa) * second;
+    double torque_bar[COMPOUND_NET_OUTPUTS] = {first, second - first}, in_bar[COMPOUND_NET_INPUTS] = {0};
+    ds_hybrid_reverse(n->hybrid, n->w, tape, torque_bar, w_bar, in_bar);
+    for (int j = 0; j < 2; j++) {
+        in_bar[2 + j] += k[COMPOUND_D1 + j] * torque_bar[j];
+    }
+    k_bar[COMPOUND_D1] += torque_bar[0] * wa;
+    k_bar[COMPOUND_D2] += torque_bar[1] * (wb - wa);
+    k_bar[COMPOUND_A] -= first * a1;
+    k_bar[COMPOUND_B] -= second * a2;
+    k_bar[COMPOUND_C] += first * (-t->c * a2 - t->s * wb * wb) + second * (-t->c * a1 + t->s * wa * wa);
+    k_bar[COMPOUND_G1] -= first * t->sa;
+    k_bar[COMPOUND_G2] -= second * t->sb;
+    y_bar[ANGLE_A] += turn1 - first * k[COMPOUND_G1] * t->ca + turn2 + in_bar[0] - in_bar[1];
+    y_bar[ANGLE_B] += -turn1 - turn2 - second * k[COMPOUND_G2] * t->cb + in_bar[1];
+    y_bar[RATE_A] += 2 * second * k[COMPOUND_C] * t->s * wa + in_bar[2] - in_bar[3];
+    y_bar[RATE_B] += -2 * first * k[COMPOUND_C] * t->s * wb + in_bar[3];
+}
+
+/* acc_dot = change of the accelerations with those of state, constants and weights. */
+static void evaluate_tangent(const compound_net *n, const double *k, const double *y, const double *tape,
+                             const sides *t, const double *y_dot, const double *k_dot, const double *w_dot,
+                             double acc_dot[2])
+{
+    double in[COMPOUND_NET_INPUTS], in_dot[COMPOUND_NET_INPUTS];
+    joints(y, in);
+    joints(y_dot, in_dot);
+    double torque_dot[COMPOUND_NET_OUTPUTS];
+    for (int j = 0; j < 2; j++) {
+        torque_dot[j] = k_dot[COMPOUND_D1 + j] * in[2 + j] + k[COMPOUND_D1 + j] * in_dot[2 + j];
+    }
+    ds_hybrid_tangent(n->hybrid, n->w, tape, w_dot, in_dot, torque_dot);
+    const double a1 = t->acc[0], a2 = t->acc[1], wa = y[RATE_A], wb = y[RATE_B];
+    const double between = y_dot[ANGLE_A] - y_dot[ANGLE_B];
+    const double first = k[COMPOUND_C] * (t->s * a2 - t->c * wb * wb) * between -
+                         2 * k[COMPOUND_C] * t->s * wb * y_dot[RATE_B] -
+                         k[COMPOUND_G1] * t->ca * y_dot[ANGLE_A] + torque_dot[0] - torque_dot[1] -
+                         k_dot[COMPOUND_A] * a1 - k_dot[COMPOUND_C] * (t->c * a2 + t->s * wb * wb) -
+                         k_dot[COMPOUND_G1] * t->sa;
+    const double second = k[COMPOUND_C] * (t->s * a1 + t->c * wa * wa) * between +
+                          2 * k[COMPOUND_C] * t->s * wa * y_dot[RATE_A] -
+                          k[COMPOUND_G2] * t->cb * y_dot[ANGLE_B] + torque_dot[1] - k_dot[COMPOUND_B] * a2 -
+                          k_dot[COMPOUND_C] * (t->c * a1 - t->s * wa * wa) - k_dot[COMPOUND_G2] * t->sb;
+    acc_dot[0] = t->xx * first + t->xy * second;
+    acc_dot[1] = t->xy * first + t->yy * second;
+}
+
+/* The stages of a step: states and sides. */
+typedef struct compound_net_stages {
+    int count;
+    double at[STAGES][N];
+    sides side[STAGES];
+} stages;
+
+static const uint64_t most_bytes = 8 << 20; /* limit of the kept stages */
+
+static stages *stages_of(const compound_net *n, uint64_t k)
+{
+    return n->stages + (n->keeps ? k : 0);
+}
+
+static double *tape_of(const compound_net *n, uint64_t k, int stage)
+{
+    return n->tape + ((n->keeps ? k : 0) * STAGES + (uint64_t)stage) * n->hybrid->tape;
+}
+
+/* Step k from y; writes the state after it to `next`. */
+static void step(const compound_net *n, const compound *p, uint64_t at_step, const double *y, double *next)
+{
+    const double h = n->h;
+    stages *s = stages_of(n, at_step);
+    memcpy(s->at[0], y, N * sizeof *y);
+    if (p->method == COMPOUND_SEMI_IMPLICIT) {
+        s->count = 1;
+        evaluate(n, p->constant, y, tape_of(n, at_step, 0), &s->side[0]);
+        for (int i = 0; i < 2; i++) {
+            next[2 + i] = y[2 + i] + h * s->side[0].acc[i];
+            next[i] = y[i] + h * next[2 + i];
+        }
+        return;
+    }
+    double sum[N] = {0};
+    s->count = STAGES;
+    for (int k = 0; k < STAGES; k++) {
+        const double *at = s->at[k], share = h * rk4_weight[k], reach = h * rk4_ahead[k];
+        evaluate(n, p->constant, at, tape_of(n, at_step, k), &s->side[k]);
+        for (int i = 0; i < 2; i++) {
+            sum[i] += share * at[2 + i];
+            sum[2 + i] += share * s->side[k].acc[i];
+            if (k + 1 < STAGES) {
+                s->at[k + 1][i] = y[i] + reach * at[2 + i];
+                s->at[k + 1][2 + i] = y[2 + i] + reach * s->side[k].acc[i];
+            }
+        }
+    }
+    for (int i = 0; i < N; i++) {
+        next[i] = y[i] + sum[i];
+    }
+}
+
+/* Returns the stages of a step of the last motion, computed again if they are not kept. */
+static const stages *stages_again(const compound_net *n, const compound *p, uint64_t k)
+{
+    double next[N];
+    if (!n->keeps) {
+        step(n, p, k, n->step + k * N, next);
+    }
+    return stages_of(n, k);
+}
+
+/* bar, in: derivatives by the state after the step; out: by the state before it. */
+static void step_reverse(const compound_net *n, const compound *p, uint64_t at_step, double *bar,
+                         double *k_bar, double *w_bar)
+{
+    const double h = n->h, *y = n->step + at_step * N;
+    double before[N], ahead[N] = {0}; /* by the state of the next stage */
+    const stages *s = stages_again(n, p, at_step);
+    if (s->count == 1) {
+        const double acc_bar[2] = {h * (bar[2] + h * bar[0]), h * (bar[3] + h * bar[1])};
+        bar[2] += h * bar[0];
+        bar[3] += h * bar[1];
+        evaluate_reverse(n, p->constant, y, tape_of(n, at_step, 0), &s->side[0], acc_bar, bar, k_bar, w_bar);
+        return;
+    }
+    memcpy(before, bar, sizeof before);
+    for (int k = STAGES; k-- > 0;) {
+        const double share = h * rk4_weight[k], reach = h * rk4_ahead[k];
+        double at_bar[N] = {0}, acc_bar[2];
+        for (int i = 0; i < 2; i++) {
+            at_bar[2 + i] = share * bar[i] + reach * ahead[i];
+            acc_bar[i] = share * bar[2 + i] + reach * ahead[2 + i];
+        }
+        for (int i = 0; i < N; i++) { /* each stage starts at y */
+            before[i] += ahead[i];
+        }
+        evaluate_reverse(n, p->constant, s->at[k], tape_of(n, at_step, k), &s->side[k], acc_bar, at_bar,
+                         k_bar, w_bar);
+        memcpy(ahead, at_bar, sizeof ahead);
+    }
+    for (int i = 0; i < N; i++) { /* the first one is at y */
+        bar[i] = before[i] + ahead[i];
+    }
+}
+
+static void step_tangent(const compound_net *n, const compound *p, uint64_t at_step, double *dot,
+                         const double *k_dot, const double *w_dot)
+{
+    const double h = n->h, *y = n->step + at_step * N;
+    double at_dot[N], sum[N] = {0}, acc_dot[2];
+    const stages *s = stages_again(n, p, at_step);
+    if (s->count == 1) {
+        evaluate_tangent(n, p->constant, y, tape_of(n, at_step, 0), &s->side[0], dot, k_dot, w_dot, acc_dot);
+        for (int i = 0; i < 2; i++) {
+            dot[2 + i] += h * acc_dot[i];
+            dot[i] += h * dot[2 + i];
+        }
+        return;
+    }
+    memcpy(at_dot, dot, sizeof at_dot);
+    for (int k = 0; k < STAGES; k++) {
+        const double share = h * rk4_weight[k], reach = h * rk4_ahead[k];
+        evaluate_tangent(n, p->constant, s->at[k], tape_of(n, at_step, k), &s->side[k], at_dot, k_dot, w_dot,
+                         acc_dot);
+        for (int i = 0; i < 2; i++) {
+            sum[i] += share * at_dot[2 + i];
+            sum[2 + i] += share * acc_dot[i];
+            at_dot[i] = dot[i] + reach * at_dot[2 + i];
+            at_dot[2 + i] = dot[2 + i] + reach * acc_dot[i];
+        }
+    }
+    for (int i = 0; i < N; i++) {
+        dot[i] += sum[i];
+    }
+}
+
+int compound_net_open(compound_net *n, ds_memory *m, const ds_hybrid *hybrid, double h, uint64_t frames,
+                      uint64_t substeps)
+{
+    const uint64_t steps = frames * substeps, each = sizeof(stages) + STAGES * hybrid->tape * sizeof(double);
+    const int keeps = steps <= most_bytes / each;
+    const size_t kept = keeps && steps > 0 ? steps : 1;
+    *n = (compound_net){.hybrid = hybrid,
+                        .h = h,
+                        .substeps = substeps,
+                        .step = ds_memory_doubles(m, (steps + 1) * N),
+                        .stages = ds_memory_take(m, kept, sizeof(stages)),
+                        .tape = ds_memory_doubles(m, kept * STAGES * hybrid->tape),
+                        .keeps = keeps};
+    return !m->failed;
+}
+
+int64_t compound_net_run(compound_net *n, const compound *p, const double *w, uint64_t frames, double *y)
+{
+    n->w = w;
+    memcpy(n->step, p->start, N * sizeof *n->step);
+    for (uint64_t k = 0;; k++) {
+        const double *now = n->step + k * N;
+        if (k % n->substeps == 0) {
+            if (!all_finite(N, now)) {
+                return (int64_t)(k / n->substeps);
+            }
+            memcpy(y + k / n->substeps * N, now, N * sizeof *y);
+        }
+        if (k == frames * n->substeps) {
+            return -1;
+        }
+        step(n, p, k, now, n->step + (k + 1) * N);
+    }
+}
+
+void compound_net_adjoint(const compound_net *n, const compound *p, uint64_t frames, const double *y_bar,
+                          double *x_bar, double *w_bar)
+{
+    double bar[N], k_bar[C] = {0};
+    memcpy(bar, y_bar + frames * N, sizeof bar);
+    for (uint64_t k = frames * n->substeps; k-- > 0;) {
+        step_reverse(n, p, k, bar, k_bar, w_bar);
+        for (int i = 0; i < N && k % n->substeps == 0; i++) {
+            bar[i] += y_bar[k / n->substeps * N + (uint64_t)i];
+        }
+    }
+    for (int i = 0; i < K; i++) {
+        for (int c = 0; c < C; c++) {
+            x_bar[i] += p->slope[c][i] * k_bar[c];
+        }
+        for (int s = 0; s < N; s++) {
+            x_bar[i] += p->start_dot[s * K + i] * bar[s];
+        }
+    }
+}
+
+void compound_net_tangent(const compound_net *n, const compound *p, uint64_t frames, const double *x_dot,
+                          const double *w_dot, double *y_dot)
+{
+    double dot[N] = {0}, k_dot[C] = {0};
+    for (int i = 0; i < K; i++) {
+        for (int c = 0; c < C; c++) {
+            k_dot[c] += p->slope[c][i] * x_dot[i];
+        }
+        for (int s = 0; s < N; s++) {
+            dot[s] += p->start_dot[s * K + i] * x_dot[i];
+        }
+    }
+    memcpy(y_dot, dot, sizeof dot);
+    for (uint64_t k = 0; k < frames * n->substeps; k++) {
+        step_tangent(n, p, k, dot, k_dot, w_dot);
+        if ((k + 1) % n->substeps == 0) {
+            memcpy(y_dot + (k + 1) / n->substeps * N, dot, sizeof dot);
+        }
+    }
 }

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pendulum.h - the simple and the double pendulum with unknown lengths, masses, gravity and damping, as
- * right-hand sides for rk4.h. Angles from the downward vertical, counter-clockwise; rods without mass. SI
- * units. Torques and other laws of damping: double_pendulum_acceleration() and its derivatives are
- * separate from the laws here, which only add viscous joints. */
+ * right-hand sides for rk4.h. Angles are measured from the downward vertical, counter-clockwise; rods are
+ * massless. SI units. */
 #ifndef DS_ENGINES_PENDULUM_H
 #define DS_ENGINES_PENDULUM_H
 
 #include "rk4.h"
 
-/* y = theta, omega:  omega' = -b/m omega - g/l sin theta. Here b/m is a rate, in 1/s, as in gradSim's
+/* y = theta, omega:  omega' = -b/m omega - g/l sin theta. Here b/m is a rate in 1/s, as in gradSim's
  * experiments (Jatavallabhula et al., ICLR 2021). */
 enum { SIMPLE_LENGTH, SIMPLE_GRAVITY, SIMPLE_MASS, SIMPLE_DAMPING, SIMPLE_PARAMETERS };
 enum { SIMPLE_ANGLE, SIMPLE_RATE, SIMPLE_STATES };
 extern const rk4_law pendulum_simple;
 
-/* y = theta1, omega1, theta2, omega2, both angles from the vertical. Damping in N m s/rad: of the joint at
- * the pivot, against omega1, and of that at the first bob, against omega2 - omega1. */
+/* y = theta1, omega1, theta2, omega2, both angles from the vertical. Damping in N m s/rad: DAMPING1 of the
+ * pivot against omega1, DAMPING2 of the joint at the first bob against omega2 - omega1. */
 enum {
     DOUBLE_LENGTH1,
     DOUBLE_LENGTH2,
@@ -29,18 +28,10 @@ enum {
 enum { DOUBLE_ANGLE1, DOUBLE_RATE1, DOUBLE_ANGLE2, DOUBLE_RATE2, DOUBLE_STATES };
 extern const rk4_law pendulum_double;
 
-/* Angular accelerations of the double pendulum under generalised torques on its two angles (a joint torque
- * between the rods counts -t on the first, +t on the second). theta: DOUBLE_PARAMETERS, of which damping
- * is not used. The adjoint adds; both want the acceleration that belongs to y. */
+/* Angular accelerations of the double pendulum under generalised torques on its two angles (a joint torque t
+ * between the rods counts -t on the first, +t on the second). theta: DOUBLE_PARAMETERS, damping not used. */
 void double_pendulum_acceleration(const double *theta, const double y[4], const double torque[2],
                                   double acceleration[2]);
-void double_pendulum_acceleration_adjoint(const double *theta, const double y[4],
-                                          const double acceleration[2], const double acceleration_bar[2],
-                                          double y_bar[4], double torque_bar[2], double *theta_bar);
-void double_pendulum_acceleration_tangent(const double *theta, const double y[4],
-                                          const double acceleration[2], const double *theta_dot,
-                                          const double y_dot[4], const double torque_dot[2],
-                                          double acceleration_dot[2]);
 
 /* Kinetic plus potential energy, zero at the height of the pivot, J. */
 double double_pendulum_energy(const double *theta, const double y[4]);

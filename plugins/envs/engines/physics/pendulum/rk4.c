@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rk4.c - roll-outs by the classical Runge-Kutta method, its discrete adjoint and its tangent (see rk4.h). */
+/* rk4.c - roll-outs by the classical Runge-Kutta method, discrete adjoint and tangent (see rk4.h). */
 #include "rk4.h"
 
 #include "engines/kit/algebra/finite.h"
@@ -13,7 +13,7 @@ struct rk4 {
     double h;
     double *theta;
     double *state; /* of every step */
-    /* Of a step: where the rates are taken, the rates, and the same of derivatives. */
+    /* For one step: the states of the stages, the rates, and their derivatives. */
     double *stage[4], *rate[4], *dot;
 };
 
@@ -37,7 +37,7 @@ rk4 *rk4_create(ds_memory *m, const rk4_law *law, uint64_t frames, uint64_t subs
     return r;
 }
 
-/* The stages and rates of the step from y. */
+/* Computes the stages and rates of the step from y. */
 static void stages(const rk4 *r, const double *y)
 {
     for (int k = 0; k < 4; k++) {
@@ -90,7 +90,7 @@ const double *rk4_frame(const rk4 *r, uint64_t frame)
     return r->state + frame * r->substeps * r->law.states;
 }
 
-/* The derivatives of rate k are h weight y_bar and what stage k + 1 has of it. */
+/* Derivatives by rate k: h weight y_bar plus the part through stage k + 1. */
 static void reverse(const rk4 *r, const double *y, double *y_bar, double *theta_bar)
 {
     const size_t n = r->law.states;

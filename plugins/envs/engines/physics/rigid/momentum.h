@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* momentum.h - a rigid body in space by its momenta, with forces on its vertices and impulses at the
- * ground: a roll-out of equal steps, its discrete adjoint and its tangent. The form of gradSim's
- * experiments that find masses from video (Jatavallabhula et al., ICLR 2021).
+/* momentum.h - a rigid body described by its momenta, with forces on its vertices and impulses at the ground:
+ * roll-out in equal steps, discrete adjoint, tangent. This is the form of gradSim's experiments that find
+ * masses from video (Jatavallabhula et al., ICLR 2021).
  *
  * One step, with omega = R I^-1 R^T L at the old state:
- *     q' = q + h/2 (0, omega) q, made a unit quaternion
+ *     q' = q + h/2 (0, omega) q, normalised
  *     P' = P + h F,   L' = L + h T,   x' = x + h P' / M
- * A force acts on each of its vertices: F counts it as often as it has vertices, T = sum (R p) x f. So a
- * force on all vertices is no gravity: it does not know of the mass, which is what makes the mass
- * observable. With `impulses`, each vertex lower than `threshold` after the step that approaches faster
- * than `slowest` gets, one after the other, the impulse -(1 + e) u_y / (1/M + a . I^-1 a), a = r x n,
- * along the normal n. SI units. */
+ * A force acts on each of its vertices: F counts it once per vertex, T = sum (R p) x f. So a force on all
+ * vertices differs from gravity: it does not depend on the mass, and therefore the mass is observable. With
+ * `impulses`, each vertex that is lower than `threshold` after the step and approaches faster than `slowest`
+ * receives the impulse -(1 + e) u_y / (1/M + a . I^-1 a), a = r x n, along the normal n, one vertex after the
+ * other. SI units. */
 #ifndef DS_ENGINES_RIGID_MOMENTUM_H
 #define DS_ENGINES_RIGID_MOMENTUM_H
 
@@ -22,7 +22,7 @@
 
 enum { MOMENTUM_FORCES = 4 };
 
-/* A state, derivatives of a loss by it (`bar`), or a direction (`dot`): doubles only. */
+/* A state, derivatives of a loss by it (`bar`), or a direction (`dot`). Holds doubles only. */
 typedef struct momentum_state {
     double x[3]; /* m, centre of mass */
     double q[4]; /* unit quaternion w x y z, from the frame of the body to the world */
@@ -30,7 +30,7 @@ typedef struct momentum_state {
     double L[3]; /* kg m^2/s about the centre of mass, axes of the world */
 } momentum_state;
 
-/* What the motion depends on; likewise for derivatives. */
+/* What the motion depends on; also derivatives by it. */
 typedef struct momentum_body {
     double mass;        /* kg */
     double inertia[9];  /* kg m^2, in the frame of the body about its centre of mass, symmetric */
@@ -45,8 +45,8 @@ enum {
 
 /* Where and when a force acts. */
 typedef struct momentum_list {
-    size_t count;           /* of vertices; 0 = on all of them */
-    const uint32_t *vertex; /* the caller's, valid as long as the roll-out is used */
+    size_t count;           /* number of vertices; 0 = all vertices */
+    const uint32_t *vertex; /* owned by the caller, valid while the roll-out is used */
     uint64_t first, end;    /* in steps first .. end - 1 */
 } momentum_list;
 
@@ -54,51 +54,50 @@ typedef struct momentum_rules {
     double h;      /* s */
     size_t forces; /* at most MOMENTUM_FORCES */
     momentum_list list[MOMENTUM_FORCES];
-    /* As the program that the paper's figures were made with: levers are p - x with p as it is in the
-     * frame of the body, and the torque of a force counts again for every force after it that acts in the
-     * same step. */
+    /* 1: reproduce the program behind the paper's figures. Levers are then p - x with p in the frame of the
+     * body, and the torque of a force counts once more for every later force that acts in the same step. */
     int parity;
-    int impulses;     /* whether there is a ground, y = 0 */
+    int impulses;     /* 1: there is a ground, y = 0 */
     double threshold; /* m */
     double slowest;   /* m/s */
 } momentum_rules;
 
 typedef struct momentum momentum;
 
-/* Memory for roll-outs of up to `steps` steps with up to `points` vertices, taken of `m`; NULL where there is
- * none. */
+/* Takes memory from `m` for roll-outs of up to `steps` steps and `points` vertices; NULL without memory. */
 momentum *momentum_create(ds_memory *m, size_t points, uint64_t steps);
 
-/* Networks for the roll-outs that follow and their derivatives, the caller's, or NULL. Inputs: position,
- * momentum and angular momentum, 3 each; outputs: a force at the centre of mass and a torque, added to those
- * of the forces on vertices. */
+/* Sets the networks of the following roll-outs and their derivatives; owned by the caller, NULL = none.
+ * Inputs: position, momentum and angular momentum, 3 each. Outputs: a force at the centre of mass and a
+ * torque, added to the forces on vertices. */
 void momentum_networks(momentum *r, const wrench_net *net);
 
-/* Simulates `steps` steps and keeps all states; `point` (points x 3) are the vertices about the centre of
- * mass. The quaternion of `start` may have any length but 0. Returns -1, or the first step after which the
- * state is not finite: the roll-out ends before it, and all states that it holds are finite. */
+/* Simulates `steps` steps and keeps all states. `point` (points x 3): vertices about the centre of mass. The
+ * quaternion of `start` may have any length except 0. Returns -1, or the first step after which the state is
+ * not finite; the roll-out then ends before that step and all kept states are finite. */
 int64_t momentum_simulate(momentum *r, const momentum_rules *rules, const momentum_body *body, size_t points,
                           const double *point, const momentum_state *start, uint64_t steps);
 
-/* Steps of the last roll-out; state before step t, t = steps: the final one. */
+/* Steps of the last roll-out; state before step t (t = steps: the final state). */
 uint64_t momentum_steps(const momentum *r);
 const momentum_state *momentum_at(const momentum *r, uint64_t t);
 
-/* As rigid_adjoint() and rigid_tangent(). point_bar and point_dot (points x 3) may be NULL. */
+/* Like rigid_adjoint() and rigid_tangent(). point_bar and point_dot (points x 3) may be NULL. */
 int momentum_adjoint(momentum *r, uint64_t from, uint64_t to, momentum_state *bar, momentum_body *body_bar,
                      double *point_bar);
 int momentum_tangent(momentum *r, uint64_t from, uint64_t to, momentum_state *dot,
                      const momentum_body *body_dot, const double *point_dot);
 
-/* Velocities of a state, and the momenta of velocities at a pose with a unit quaternion. The adjoint takes
- * the derivatives by P and L out of `bar` and adds those by the velocities, the pose, mass and inertia. */
+/* Velocities of a state, and momenta from velocities at a pose with a unit quaternion. The adjoint moves the
+ * derivatives by P and L out of `bar` and adds them to the derivatives by velocities, pose, mass and inertia.
+ */
 void momentum_velocity(const momentum_body *body, const momentum_state *s, double v[3], double omega[3]);
 void momentum_set(const momentum_body *body, const double v[3], const double omega[3], momentum_state *s);
 void momentum_set_adjoint(const momentum_body *body, const double v[3], const double omega[3],
                           const double q[4], momentum_state *bar, momentum_body *body_bar, double v_bar[3],
                           double omega_bar[3]);
 
-/* A number that tells apart roll-outs with other impulses: which vertex is hit in which step. */
+/* A hash of which vertex is hit in which step: roll-outs with other impulses have another hash. */
 uint64_t momentum_branches(momentum *r);
 
 #endif

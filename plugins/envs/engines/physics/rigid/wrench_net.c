@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wrench_net.c - networks that push and turn a rigid body, see wrench_net.h. */
+/* wrench_net.c - networks that add a force and a torque to a rigid body (see wrench_net.h). */
 #include "wrench_net.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ uint64_t wrench_hooks(ds_hook *out, const char *const inputs[3][3], const char *
     }
     out[k++] = (ds_hook)DS_HYBRID_HOOK(DS_HOOK_OUTPUT, 3, "force", "N", force_begins);
     out[k++] = (ds_hook)DS_HYBRID_HOOK(DS_HOOK_OUTPUT, 3, "torque", "N m",
-                                       "About the centre of mass, axes of the world; begins as 0.");
+                                       "About the centre of mass, axes of the world; starts at 0.");
     return k;
 }
 
@@ -38,7 +38,7 @@ void wrench_add(const wrench_net *n, const double in[WRENCH_INPUTS], double forc
     memcpy(torque, out + 3, 3 * sizeof *torque);
 }
 
-/* What went in does not matter to derivatives: outputs are added to it or replace it. */
+/* Derivatives do not depend on the initial values of the outputs, which are added to or replaced. */
 static void fill_tape(const wrench_net *n, const double *in)
 {
     static const double nothing[3];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocks.c - two blocks on a line, see blocks.h. */
+/* blocks.c - two blocks on a line (see blocks.h). */
 #include "blocks.h"
 
 const char *const blocks_names[] = {"u"};

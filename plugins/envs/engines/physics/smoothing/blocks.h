@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocks.h - two blocks on a line, one of which is pushed by a force and pushes the other: the system of
- * push and push_far. State x1, x2, v1, v2, one control u. With gap = x2 - x1 - 1 and F = k ramp(-gap):
+/* blocks.h - two blocks on a line: a force u pushes the first, which pushes the second. The system of push
+ * and push_far. State x1, x2, v1, v2. With gap = x2 - x1 - 1 and F = k ramp(-gap):
  *
- *     v1' = keep v1 + h (u - F)/m,  v2' = keep v2 + h F/m,  x' = x + h v'
- */
+ *     v1' = keep v1 + h (u - F)/m,  v2' = keep v2 + h F/m,  x' = x + h v' */
 #ifndef DS_ENGINES_BLOCKS_H
 #define DS_ENGINES_BLOCKS_H
 
-#include "open_loop.h"
+#include "rollout.h"
 #include "softness.h"
 
 enum { BLOCKS_X1, BLOCKS_X2, BLOCKS_V1, BLOCKS_V2, BLOCKS_STATES };
 
-/* Begins an instance. */
+/* First member of an instance. */
 typedef struct blocks {
-    open_loop loop; /* first */
+    open_loop loop; /* must be first */
     double mass, k, keep;
     softness soft;
 } blocks;
@@ -22,19 +21,21 @@ typedef struct blocks {
 extern const rollout_system blocks_system;
 extern const char *const blocks_names[];
 
-/* Parameters but those of softness. */
+/* Parameters other than those of softness. */
 #define BLOCKS_PARAMS                                                                                        \
     DS_REAL("mass", "0.1", 1e-9, 1e9, "kg", "Mass of each block."),                                          \
-        DS_LIST("k", "", 0, 1e12, 1, "N/m", "Stiffness of contact; empty = the usual one."),                 \
-        DS_LIST("keep", "", 0, 1, 1, "", "What is left of each velocity in a step; empty = the usual part.")
+        DS_LIST("k", "", 0, 1e12, 1, "N/m",                                                                  \
+                "Stiffness of contact; empty = the default of the environment."),                            \
+        DS_LIST("keep", "", 0, 1, 1, "",                                                                     \
+                "Share of each velocity that remains after a step; empty = the default of the environment.")
 
-/* Reads all parameters; k and keep are the usual ones before. */
+/* Reads all parameters; b->k and b->keep must hold the default values. */
 void blocks_read(blocks *b, ds_param_reader *in, const open_loop_usual *usual);
 
-/* Width of the gap in a state, negative where the blocks overlap. */
+/* Width of the gap in a state; negative if the blocks overlap. */
 double blocks_gap(const double *x);
 
-/* Scene and metrics x1, x2, gap, force of contact, u, cost. goal: where block 2 is to be. */
+/* Scene and metrics x1, x2, gap, contact force, u, cost. The body "goal" shows where block 2 should end. */
 enum { BLOCKS_METRICS = 6 };
 #define BLOCKS_METRICS_LIST                                                                                  \
     {"x1", "m"}, {"x2", "m"}, {"gap", "m"}, {"force", "N"}, {"u", "N"},                                      \

@@ -3,18 +3,12 @@
 # (rollout) as environments of all controls (open_loop) or of a policy (policy), blocks on a line. libdistance: contact
 # that is felt from afar, for every engine: ramps of contact forces (softness), how near bodies came (proximity).
 noinst_LTLIBRARIES += %D%/libdistance.la %D%/libsmoothing.la
-%C%_libdistance_la_SOURCES = %D%/proximity.c %D%/proximity.h %D%/softness.c %D%/softness.h
+%C%_libdistance_la_SOURCES = %D%/softness.c %D%/softness.h
 %C%_libsmoothing_la_LIBADD = %D%/libdistance.la plugins/envs/engines/kit/libkit.la
 %C%_libsmoothing_la_SOURCES = \
 	%D%/blocks.c \
 	%D%/blocks.h \
-	%D%/open_loop.c \
-	%D%/open_loop.h \
 	%D%/plain.c \
 	%D%/plain.h \
-	%D%/policy.c \
-	%D%/policy.h \
 	%D%/rollout.c \
-	%D%/rollout.h \
-	%D%/rounded.h \
-	%D%/sources.h
+	%D%/rollout.h

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plain.c - functions of a few variables as environments, see plain.h. */
-#include "plain.h"
-
+/* plain.c - functions of a few variables as environments (see plain.h). */
 #include "common/number.h"
+#include "plain.h"
 
 void plain_read(plain *p, ds_param_reader *in, uint64_t n, const char *name, const char *unit)
 {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rollout.c - episodes with quadratic cost and their reverse sweep, see rollout.h. */
+/* rollout.c - episodes with quadratic cost and their reverse sweep; the environments of all controls (open
+ * loop) and of a noisy linear policy with its score (see rollout.h). */
 #include "rollout.h"
 
 #include <math.h>
 #include <string.h>
 
-void rollout_open(rollout *r, ds_memory *m, const rollout_system *system, const void *self, uint64_t steps)
+/* Takes memory for episodes of `steps` steps; arrays are 0. A failure is noted in `m`. */
+static void rollout_open(rollout *r, ds_memory *m, const rollout_system *system, const void *self,
+                         uint64_t steps)
 {
     const size_t ns = system->states, nu = system->controls;
     *r = (rollout){.system = system, .self = self, .steps = steps};
@@ -15,7 +18,7 @@ void rollout_open(rollout *r, ds_memory *m, const rollout_system *system, const 
     r->u = ds_memory_doubles(m, steps * nu);
 }
 
-/* Asks about every 2^20 operations of a policy whether to stop. */
+/* Polls the stop flag about every 2^20 operations of a policy. */
 static int stops(rollout *r, uint64_t t)
 {
     const uint64_t work = r->system->states * r->system->controls + 64;
@@ -25,7 +28,7 @@ static int stops(rollout *r, uint64_t t)
     return r->stopped;
 }
 
-/* sum of weight (v - from)^2; from may be NULL. */
+/* Sum of weight (v - from)^2; from may be NULL (zeros). */
 static double squares(uint64_t n, const double *weight, const double *v, const double *from)
 {
     double sum = 0;
@@ -43,7 +46,7 @@ double rollout_cost(const rollout *r, uint64_t t)
                         : squares(ns, r->qd, r->x + t * ns, r->goal);
 }
 
-/* Step t with the control that stands in r->u; returns its cost. */
+/* Performs step t with the control in r->u and returns its cost. */
 static double advance(rollout *r, uint64_t t)
 {
     const uint64_t ns = r->system->states, nu = r->system->controls;
@@ -72,8 +75,8 @@ static void begin_back(rollout *r, const double *more)
     }
 }
 
-/* From r->bar behind step t to r->x_bar before it, and the derivatives by its control, which are added to
- * those of its cost. */
+/* Reverse of step t: r->bar (after it) to r->x_bar (before it). Sets u_bar, the derivatives by its control,
+ * including its cost. */
 static void back(rollout *r, uint64_t t, double *u_bar)
 {
     const uint64_t ns = r->system->states, nu = r->system->controls;
@@ -109,7 +112,7 @@ void rollout_back(rollout *r, const double *more, double *u_bar)
 
 /* ---- a linear policy ---- */
 
-/* Four sums side by side, whose order does not depend on the machine. */
+/* Four partial sums, so that the order does not depend on the machine. */
 static double dot(uint64_t n, const double *a, const double *b)
 {
     double s[4] = {0, 0, 0, 0};
@@ -132,7 +135,9 @@ static void add_multiple(uint64_t n, double factor, const double *restrict a, do
     }
 }
 
-double rollout_follow(rollout *r, const double *gain, const double *noise)
+/* Simulates with u_t = K x_t + w_t and returns the cost. K: controls x states, row by row; w of all steps,
+ * NULL = none. */
+static double rollout_follow(rollout *r, const double *gain, const double *noise)
 {
     const uint64_t ns = r->system->states, nu = r->system->controls;
     double cost = 0;
@@ -148,7 +153,7 @@ double rollout_follow(rollout *r, const double *gain, const double *noise)
     return cost + rollout_cost(r, r->steps);
 }
 
-void rollout_follow_back(rollout *r, const double *gain, double *gain_bar)
+static void rollout_follow_back(rollout *r, const double *gain, double *gain_bar)
 {
     const uint64_t ns = r->system->states, nu = r->system->controls;
     memset(gain_bar, 0, ns * nu * sizeof *gain_bar);
@@ -163,7 +168,8 @@ void rollout_follow_back(rollout *r, const double *gain, double *gain_bar)
     }
 }
 
-void rollout_score(const rollout *r, const double *noise, double *score)
+/* Writes the sum over t of the outer product of w_t and x_t, laid out as K, of the last episode. */
+static void rollout_score(const rollout *r, const double *noise, double *score)
 {
     const uint64_t ns = r->system->states, nu = r->system->controls;
     memset(score, 0, ns * nu * sizeof *score);
@@ -174,7 +180,8 @@ void rollout_score(const rollout *r, const double *noise, double *score)
     }
 }
 
-int64_t rollout_bad_step(const rollout *r)
+/* Returns the first step after which the state of the last episode is not finite, or -1. */
+static int64_t rollout_bad_step(const rollout *r)
 {
     const uint64_t ns = r->system->states;
     for (uint64_t k = ns; k < (r->steps + 1) * ns; k++) {
@@ -183,4 +190,233 @@ int64_t rollout_bad_step(const rollout *r)
         }
     }
     return -1;
+}
+
+/* ---- environments of all controls ---- */
+
+void open_loop_read(open_loop *o, ds_param_reader *in, const rollout_system *system,
+                    const open_loop_usual *usual)
+{
+    const uint64_t ns = system->states, nu = system->controls;
+    const uint64_t steps = (uint64_t)ds_param_int(in, "steps");
+    o->h = usual->h;
+    ds_param_values(in, "h", 1, &o->h);
+    o->limit = ds_param_real(in, "limit");
+    o->guess = usual->guess;
+    ds_param_values(in, "guess", 1, &o->guess);
+    rollout *r = &o->roll;
+    rollout_open(r, &o->kit.memory, system, o, steps > 0 ? steps : usual->steps);
+    r->host = in->host;
+    o->kit.steps = r->steps;
+    o->kit.n = r->steps * nu;
+    o->kit.dt = o->h;
+    if (in->status != DS_OK || o->kit.memory.failed) {
+        return;
+    }
+    memcpy(r->start, usual->start, ns * sizeof *r->start);
+    memcpy(r->goal, usual->goal, ns * sizeof *r->goal);
+    memcpy(r->q, usual->q, ns * sizeof *r->q);
+    memcpy(r->qd, usual->qd, ns * sizeof *r->qd);
+    memcpy(r->r, usual->r, nu * sizeof *r->r);
+    ds_param_values(in, "start", ns, r->start);
+    ds_param_values(in, "goal", ns, r->goal);
+    ds_param_values(in, "q", ns, r->q);
+    ds_param_values(in, "qd", ns, r->qd);
+    ds_param_values(in, "r", nu, r->r);
+}
+
+void open_loop_range(const void *self, uint64_t i, double *lower, double *upper, double *start)
+{
+    const open_loop *o = self;
+    (void)i;
+    *lower = -o->limit;
+    *upper = o->limit;
+    *start = fmin(fmax(o->guess, -o->limit), o->limit);
+}
+
+void open_loop_variable(const void *self, uint64_t i, ds_env_variable *out)
+{
+    const open_loop *o = self;
+    const uint64_t nu = o->roll.system->controls;
+    ds_env_variable_put(out->name, "%s.%u", o->names[i % nu], (unsigned)(i / nu));
+    ds_env_variable_put(out->unit, "%s", o->unit);
+    ds_env_variable_put(out->group, "%s", o->names[i % nu]);
+}
+
+ds_status open_loop_simulate(void *self, ds_eval *io)
+{
+    open_loop *o = self;
+    io->loss = rollout_simulate(&o->roll, io->x);
+    return o->roll.stopped ? DS_STOPPED : DS_OK;
+}
+
+int64_t open_loop_bad_step(void *self, ds_eval *io)
+{
+    const open_loop *o = self;
+    (void)io;
+    return rollout_bad_step(&o->roll);
+}
+
+ds_status open_loop_adjoint(void *self, ds_eval *io)
+{
+    open_loop *o = self;
+    rollout_back(&o->roll, NULL, io->grad);
+    return o->roll.stopped ? DS_STOPPED : DS_OK;
+}
+
+const double *open_loop_state(const open_loop *o, uint64_t t)
+{
+    return o->roll.x + t * o->roll.system->states;
+}
+
+double open_loop_control(const open_loop *o, uint64_t t, uint64_t i)
+{
+    return t < o->roll.steps ? o->roll.u[t * o->roll.system->controls + i] : (double)NAN;
+}
+
+/* ---- environments of a linear policy ---- */
+
+const char *const policy_starts[] = {"fixed", "random", NULL};
+
+void policy_read(policy *p, ds_param_reader *in, const rollout_system *system, uint64_t steps, double dt,
+                 void (*draw)(const void *self, ds_random *random, double *start))
+{
+    p->limit = ds_param_real(in, "limit");
+    p->sigma = p->sigma_now = ds_param_real(in, "sigma");
+    p->random_start = (int)ds_param_int(in, "begin");
+    p->draw = draw;
+    rollout_open(&p->roll, &p->kit.memory, system, p, steps);
+    p->roll.host = in->host;
+    p->noise = ds_memory_doubles(&p->kit.memory, steps * system->controls);
+    p->usual = ds_memory_doubles(&p->kit.memory, system->states);
+    p->kit.n = system->states * system->controls;
+    p->kit.steps = steps;
+    p->kit.dt = dt;
+}
+
+void policy_range(const void *self, uint64_t i, double *lower, double *upper, double *start)
+{
+    const policy *p = self;
+    (void)i;
+    *lower = -p->limit;
+    *upper = p->limit;
+    *start = 0;
+}
+
+void policy_variable(const void *self, uint64_t i, ds_env_variable *out)
+{
+    const policy *p = self;
+    const uint64_t ns = p->roll.system->states;
+    ds_env_variable_put(out->name, "gain.%u.%u", (unsigned)(i / ns), (unsigned)(i % ns));
+    ds_env_variable_put(out->group, "gain");
+}
+
+/* Draws start and noise of a key and returns the noise; key 0: the usual start, no noise. */
+static const double *draw(policy *p, uint64_t key)
+{
+    rollout *r = &p->roll;
+    const uint64_t numbers = r->steps * r->system->controls;
+    memcpy(r->start, p->usual, r->system->states * sizeof *r->start);
+    if (key == 0) {
+        return NULL;
+    }
+    ds_random random = ds_random_open(key, "action", 0), begin = ds_random_open(key, "start", 0);
+    for (uint64_t i = 0; i < numbers; i++) {
+        p->noise[i] = p->sigma_now * ds_random_normal(&random);
+    }
+    if (p->random_start) {
+        p->draw(p, &begin, r->start);
+    }
+    return p->noise;
+}
+
+ds_status policy_simulate(void *self, ds_eval *io)
+{
+    policy *p = self;
+    const double *noise = draw(p, io->noise_key);
+    io->loss = rollout_follow(&p->roll, io->x, noise);
+    return p->roll.stopped ? DS_STOPPED : DS_OK;
+}
+
+int64_t policy_bad_step(void *self, ds_eval *io)
+{
+    const policy *p = self;
+    (void)io;
+    return rollout_bad_step(&p->roll);
+}
+
+ds_status policy_adjoint(void *self, ds_eval *io)
+{
+    policy *p = self;
+    rollout_follow_back(&p->roll, io->x, io->grad);
+    return p->roll.stopped ? DS_STOPPED : DS_OK;
+}
+
+/* ---- score ---- */
+
+static ds_status score_info(void *self, ds_score_info *out)
+{
+    const policy *p = self;
+    out->noise = p->roll.steps * p->roll.system->controls;
+    out->action = p->roll.system->controls;
+    out->sigma = p->sigma;
+    return DS_OK;
+}
+
+/* The loss from the same start without noise. */
+static double baseline(policy *p, const ds_eval *io)
+{
+    draw(p, io->noise_key);
+    const double loss = rollout_follow(&p->roll, io->x, NULL);
+    return isfinite(loss) ? loss : (double)INFINITY;
+}
+
+/* One episode; `io` is its row. */
+static ds_status score_episode(void *self, ds_eval *io, ds_score *ask)
+{
+    policy *p = self;
+    const uint64_t numbers = p->roll.steps * p->roll.system->controls;
+    if (!(ask->sigma >= 0 && isfinite(ask->sigma))) {
+        return ds_host_fail(p->kit.host, DS_E_ARG,
+                            "score: sigma = %g; give a positive number, or 0 for the parameter's value",
+                            ask->sigma);
+    }
+    const int twice = (ask->flags & DS_SCORE_BASELINE) != 0;
+    ask->baseline = twice ? baseline(p, io) : (double)NAN;
+    if (twice && p->roll.stopped) {
+        return DS_STOPPED;
+    }
+    p->sigma_now = ask->sigma > 0 ? ask->sigma : p->sigma;
+    const ds_status status = ds_env_kit_evaluate(p->kit.env, self, io);
+    p->sigma_now = p->sigma;
+    io->cost_steps += twice ? p->roll.steps : 0;
+    memset(ask->score, 0, p->kit.n * sizeof *ask->score);
+    if (ask->noise != NULL) {
+        memset(ask->noise, 0, numbers * sizeof *ask->noise);
+    }
+    if (status == DS_OK && io->noise_key != 0 && io->outcome <= DS_EVAL_BAD_GRAD) {
+        rollout_score(&p->roll, p->noise, ask->score);
+        if (ask->noise != NULL) {
+            memcpy(ask->noise, p->noise, numbers * sizeof *ask->noise);
+        }
+    }
+    return status;
+}
+
+static ds_status score_evaluate(void *self, const ds_rows *rows, const ds_results *results, ds_score *ask)
+{
+    ds_eval_query query[DS_MAX_QUERIES], *list[DS_MAX_QUERIES];
+    ds_eval io = ds_eval_row(rows, results, 0, query, list);
+    const ds_status status = score_episode(self, &io, ask);
+    ds_eval_store(&io, results, 0);
+    return status;
+}
+
+static const ds_env_score score = {
+    .struct_size = sizeof score, .info = score_info, .evaluate = score_evaluate};
+
+const void *policy_extension(const void *self, const char *id)
+{
+    (void)self;
+    return strcmp(id, DS_EXT_SCORE) == 0 ? &score : NULL;
 }

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rollout.h - an episode of a small system with controls, a quadratic cost, and the reverse sweep:
+/* rollout.h - an episode of a small system with controls, quadratic cost and reverse sweep:
  *
  *     x_(t+1) = f(x_t, u_t),   J = sum_(t<T) [ |x_t - goal|^2_Q + |u_t|^2_R ] + |x_T - goal|^2_Qd
  *
- * with diagonal weights. Controls are given (open loop), or come from a linear policy u = K x with noise.
+ * with diagonal weights. Controls are given (open loop) or come from a linear policy u = K x with noise.
  *
  * Source: the example systems of H. J. T. Suh, M. Simchowitz, K. Zhang, R. Tedrake, "Do differentiable
- * simulators give better policy gradients?", ICML 2022.
- */
+ * simulators give better policy gradients?", ICML 2022. */
 #ifndef DS_ENGINES_ROLLOUT_H
 #define DS_ENGINES_ROLLOUT_H
 
+#include "rollout.h"
+
+#include <diffsim/ext/draft/score.h>
+#include <diffsim/helper/env_kit.h>
 #include <diffsim/helper/memory.h>
+#include <diffsim/helper/random.h>
 #include <diffsim/host.h>
 
-/* A system. States and controls are `states` and `controls` numbers. */
+/* A system; states and controls have `states` and `controls` numbers. */
 typedef struct rollout_system {
     uint64_t states, controls;
-    /* The state after x with control u. */
+    /* Computes the state after x with control u. */
     void (*step)(const void *self, const double *x, const double *u, double *next);
     /* Adds to x_bar and u_bar the product of next_bar with the derivative of step(). */
     void (*back)(const void *self, const double *x, const double *u, const double *next_bar, double *x_bar,
@@ -28,35 +32,132 @@ typedef struct rollout {
     const rollout_system *system;
     const void *self; /* first argument of its functions */
     uint64_t steps;
-    const ds_host *host;           /* asked now and then whether to stop; NULL = nobody */
-    int stopped;                   /* the last call was, and its results mean nothing */
-    double *start, *goal, *q, *qd; /* `states` each; start is that of the next episode */
-    double *r;                     /* `controls` */
+    const ds_host *host;           /* its stop flag is polled; may be NULL */
+    int stopped;                   /* 1: the last call was stopped and its results are invalid */
+    double *start, *goal, *q, *qd; /* `states` numbers each; start: of the next episode */
+    double *r;                     /* `controls` numbers */
     double *x, *u;                 /* the last episode: steps + 1 states, steps controls */
-    double *bar, *x_bar, *u_bar;   /* of the reverse sweep */
+    double *bar, *x_bar, *u_bar;   /* for the reverse sweep */
 } rollout;
-
-/* Memory for episodes of `steps` steps; arrays are 0. What cannot be had is noted in `m`. */
-void rollout_open(rollout *r, ds_memory *m, const rollout_system *system, const void *self, uint64_t steps);
 
 /* Simulates with controls u of all steps and returns the cost. */
 double rollout_simulate(rollout *r, const double *u);
 
-/* The gradient by the controls, steps x controls. `more` (may be NULL) holds derivatives of what a loss has
- * beside the cost by all states, (steps + 1) x states. */
+/* Writes the gradient by the controls, steps x controls. `more` (may be NULL): derivatives of further terms
+ * of the loss by all states, (steps + 1) x states. */
 void rollout_back(rollout *r, const double *more, double *u_bar);
 
-/* The same with u_t = K x_t + w_t; K is controls x states, row by row; w of all steps, NULL = none. */
-double rollout_follow(rollout *r, const double *gain, const double *noise);
-void rollout_follow_back(rollout *r, const double *gain, double *gain_bar);
-
-/* Writes sum over t of the outer product of w_t and x_t, as K, of the episode just simulated. */
-void rollout_score(const rollout *r, const double *noise, double *score);
-
-/* The cost of step t of the last episode, of its last state where t = steps. */
+/* The cost of step t of the last episode; t = steps: of its last state. */
 double rollout_cost(const rollout *r, uint64_t t);
 
-/* First step after which the state of the last episode is not finite, or -1. */
-int64_t rollout_bad_step(const rollout *r);
+/* ---- environments of all controls ---- */
+
+/* Environments whose variables are the controls of all steps of a rollout, time-major. The instance starts
+ * with a struct open_loop; its file provides the system, the defaults and a scene. */
+
+enum { OPEN_LOOP_STATES = 5, OPEN_LOOP_CONTROLS = 2 };
+
+/* Defaults: the values of parameters that are empty or 0. */
+typedef struct open_loop_usual {
+    uint64_t steps;
+    double h;
+    double start[OPEN_LOOP_STATES], goal[OPEN_LOOP_STATES], q[OPEN_LOOP_STATES], qd[OPEN_LOOP_STATES];
+    double r[OPEN_LOOP_CONTROLS];
+    double guess; /* of all controls at the start of a search */
+} open_loop_usual;
+
+typedef struct open_loop {
+    ds_env_kit kit; /* must be first */
+    rollout roll;
+    double h, limit, guess;
+    const char *const *names; /* names and unit of the controls */
+    const char *unit;
+} open_loop;
+
+/* Parameters of all these environments. states_: numbers in a state. */
+#define OPEN_LOOP_PARAMS(states_, state_doc_)                                                                \
+    DS_INT("steps", "0", 0, 100000, "",                                                                      \
+           "Steps T of an episode; 0 = the default of the environment, see above.",                          \
+           .flags = DS_PARAM_SHAPE),                                                                         \
+        DS_LIST("h", "", 1e-9, 1, 1, "s", "Time step; empty = the default of the environment."),             \
+        DS_LIST("start", "", -1e6, 1e6, states_, "",                                                         \
+                "State at the start: " state_doc_ "; empty = the default of the environment.",               \
+                .flags = DS_PARAM_ADVANCED),                                                                 \
+        DS_LIST("goal", "", -1e6, 1e6, states_, "", "Goal state of the cost.", .flags = DS_PARAM_ADVANCED),  \
+        DS_LIST("q", "", 0, 1e6, states_, "", "Weights Q of the squared state of each step.",                \
+                .flags = DS_PARAM_ADVANCED),                                                                 \
+        DS_LIST("qd", "", 0, 1e6, states_, "", "Weights Qd of the squared state at the end.",                \
+                .flags = DS_PARAM_ADVANCED),                                                                 \
+        DS_LIST("r", "", 0, 1e6, 2, "", "Weight R of the squared controls.", .flags = DS_PARAM_ADVANCED),    \
+        DS_REAL("limit", "10", 1e-6, 1e6, "", "Controls lie in [-limit, limit]; the paper has no bounds."),  \
+        DS_LIST("guess", "", -1e6, 1e6, 1, "",                                                               \
+                "Value of all controls at the start of a search; empty = the default of the environment.",   \
+                .flags = DS_PARAM_ADVANCED)
+
+/* Call in read(): reads these parameters and sets the kit. The system gets `o` as its `self`. */
+void open_loop_read(open_loop *o, ds_param_reader *in, const rollout_system *system,
+                    const open_loop_usual *usual);
+
+/* Functions of the environment's table. */
+void open_loop_range(const void *self, uint64_t i, double *lower, double *upper, double *start);
+void open_loop_variable(const void *self, uint64_t i, ds_env_variable *out);
+ds_status open_loop_simulate(void *self, ds_eval *io);
+int64_t open_loop_bad_step(void *self, ds_eval *io);
+ds_status open_loop_adjoint(void *self, ds_eval *io);
+
+#define OPEN_LOOP_ADVICE "reduce parameter steps"
+#define OPEN_LOOP_TABLE                                                                                      \
+    .advice = OPEN_LOOP_ADVICE, .range = open_loop_range, .variable = open_loop_variable,                    \
+    .bad_step = open_loop_bad_step, .passes = 1
+
+/* State t of the last episode; control i of step t, NaN after the last step. */
+const double *open_loop_state(const open_loop *o, uint64_t t);
+double open_loop_control(const open_loop *o, uint64_t t, uint64_t i);
+
+/* ---- environments of a linear policy ---- */
+
+/* Environments whose variables are the gains K of a linear policy u = K x, row by row, with noise on the
+ * controls and optionally on the start. They offer its score (diffsim/ext/draft/score.h). The instance starts
+ * with a struct policy. */
+
+typedef struct policy {
+    ds_env_kit kit; /* must be first */
+    rollout roll;
+    double limit, sigma;
+    double sigma_now; /* of the present episode */
+    int random_start;
+    double *usual; /* start without noise, `states` numbers */
+    double *noise; /* noise on the controls of all steps, last episode */
+    void (*draw)(const void *self, ds_random *random, double *start);
+} policy;
+
+extern const char *const policy_starts[]; /* fixed, random */
+
+#define POLICY_PARAMS(limit_, sigma_)                                                                        \
+    DS_REAL("limit", limit_, 1e-9, 1e6, "", "Gains lie in [-limit, limit]; the paper has no bounds."),       \
+        DS_REAL("sigma", sigma_, 1e-9, 1e6, "",                                                              \
+                "Standard deviation of the noise on each control, in episodes with noise."),                 \
+        DS_ENUM("begin", "random", policy_starts,                                                            \
+                "Start of episodes with noise: fixed = at `start`, like those without noise; random = "      \
+                "drawn for "                                                                                 \
+                "each episode, see above.")
+
+/* Call in read() when `steps` is known: reads these parameters, sets the kit, takes memory. Without memory
+ * r->start is NULL. `draw` writes a random start. */
+void policy_read(policy *p, ds_param_reader *in, const rollout_system *system, uint64_t steps, double dt,
+                 void (*draw)(const void *self, ds_random *random, double *start));
+
+/* Functions of the environment's table. */
+void policy_range(const void *self, uint64_t i, double *lower, double *upper, double *start);
+void policy_variable(const void *self, uint64_t i, ds_env_variable *out);
+ds_status policy_simulate(void *self, ds_eval *io);
+int64_t policy_bad_step(void *self, ds_eval *io);
+ds_status policy_adjoint(void *self, ds_eval *io);
+const void *policy_extension(const void *self, const char *id);
+
+#define POLICY_TABLE                                                                                         \
+    .advice = "reduce parameter steps", .range = policy_range, .variable = policy_variable,                  \
+    .simulate = policy_simulate, .bad_step = policy_bad_step, .adjoint = policy_adjoint, .passes = 1,        \
+    .extension = policy_extension
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* softness.c - ramps of contact forces, see softness.h. */
+/* softness.c - ramps of contact forces, proximity of bodies (see softness.h). */
 #include "softness.h"
 
 #include <diffsim/helper/fail.h>
+
+#include <math.h>
 
 const char *const softness_kernels[] = {"none", "softplus", "barrier", "gaussian", NULL};
 const char *const softness_backward_kernels[] = {"softplus", "barrier", "gaussian", NULL};
@@ -20,15 +22,14 @@ void softness_read_backward(softness *s, ds_param_reader *in)
     s->backward_kernel = SOFTNESS_SOFTPLUS + ds_param_int(in, "grad_softness");
     s->backward_width = ds_param_real(in, "grad_width");
     if (in->status == DS_OK && s->at_distance && s->kernel != SOFTNESS_NONE) {
-        in->status =
-            ds_host_fail(in->host, DS_E_PARAM,
-                         "parameters softness = %s and contact_grad = distance: a softened contact acts at a "
-                         "distance, and its gradient knows that; set one of them",
-                         softness_kernels[s->kernel]);
+        in->status = ds_host_fail(in->host, DS_E_PARAM,
+                                  "parameters softness = %s and contact_grad = distance: the gradient of a "
+                                  "softened contact already acts at a distance; set only one of them",
+                                  softness_kernels[s->kernel]);
     }
 }
 
-/* Distribution of the standard normal, exact also far below 0. */
+/* Distribution function of the standard normal, exact also far below 0. */
 static double normal_below(double z)
 {
     return 0.5 * erfc(-z * 0.70710678118654752440);
@@ -45,7 +46,7 @@ static double ramp(int64_t kernel, double w, double x)
     switch (kernel) {
     case SOFTNESS_SOFTPLUS:
         return fmax(x, 0) + w * log1p(exp(-fabs(x) / w));
-    case SOFTNESS_BARRIER: /* without cancellation on the side of the gap */
+    case SOFTNESS_BARRIER: /* avoids cancellation on the side of the gap */
         return x > 0 ? 0.5 * (x + hypot(x, root)) : 0.5 * root * (root / (hypot(x, root) - x));
     case SOFTNESS_GAUSSIAN:
         return fmax(x * normal_below(x / w) + w * normal_density(x / w), 0);
@@ -131,4 +132,52 @@ double softness_draw(const softness *s, ds_random *random)
     default:
         return 0;
     }
+}
+
+/* ---- proximity ---- */
+
+const char *const proximity_kinds[] = {"hard", "soft", NULL};
+
+void proximity_read(proximity *p, ds_param_reader *in)
+{
+    p->weight = ds_param_real(in, "contact_loss");
+    p->kind = ds_param_int(in, "proximity");
+    p->scale = ds_param_real(in, "proximity_scale");
+}
+
+static double weight_of(const proximity *p, double gap)
+{
+    return 1 / (1 + (gap / p->scale) * (gap / p->scale));
+}
+
+void proximity_add(const proximity *p, proximity_seen *seen, double gap)
+{
+    const double g = fmax(gap, 0), weight = weight_of(p, g);
+    if (seen->gaps == 0 || g <= seen->least) {
+        seen->least = g;
+        seen->nearest = seen->gaps;
+    }
+    seen->weights += weight;
+    seen->sum += weight * g;
+    seen->gaps++;
+}
+
+double proximity_distance(const proximity *p, const proximity_seen *seen)
+{
+    if (seen->gaps == 0) {
+        return 0;
+    }
+    return p->kind == PROXIMITY_HARD ? seen->least : seen->sum / seen->weights;
+}
+
+double proximity_slope(const proximity *p, const proximity_seen *seen, uint64_t i, double gap)
+{
+    if (!(gap > 0)) {
+        return 0;
+    }
+    if (p->kind == PROXIMITY_HARD) {
+        return i == seen->nearest;
+    }
+    const double weight = weight_of(p, gap), fall = -2 * gap / p->scale / p->scale * weight * weight;
+    return (weight + (gap - seen->sum / seen->weights) * fall) / seen->weights;
 }

@@ -8,9 +8,6 @@ env_engine_libs += %D%/libsoft.la
 	%D%/quantity_pick.c \
 	%D%/quantity_pose.c \
 	%D%/soft.h \
-	%D%/soft.c \
-	%D%/soft_internal.h \
-	%D%/soft_scene.c \
-	%D%/soft_setup.c
+	%D%/soft.c
 %C%_libsoft_la_LIBADD = plugins/envs/engines/rendering/film/libfilm.la plugins/envs/engines/physics/fem/libfem.la \
 	plugins/envs/engines/physics/control/libcontrol.la

@@ -1,20 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* contact_law.c - the force of one compliant contact (see contact_law.h). */
+/* contact_law.c - the force of one compliant contact, and its network (see contact_law.h). */
 #include "contact_law.h"
 
 #include <string.h>
 
+/* ---- the network of the paper ---- */
+
+/* Hidden units of the first and second layer; offsets of the layers in the weights. */
+enum { FIRST = 3, SECOND = 2 };
+enum { W1, W2 = 6, W3 = 12, B0 = 14, B1 = 16, B2 = 19, B3 = 21 };
+
+void law_net_make(const double *weights, law_net *n)
+{
+    const double *w1 = weights + W1, *w2 = weights + W2, *w3 = weights + W3, *b0 = weights + B0;
+    memset(n, 0, sizeof *n);
+    for (int i = 0; i < FIRST; i++) {
+        n->w[0][i] = w1[2 * i];
+        n->w[1][i] = w1[2 * i + 1];
+        n->c[i] = w1[2 * i] * b0[0] + w1[2 * i + 1] * b0[1] + weights[B1 + i];
+        n->e[i] = w3[0] * w2[i] + w3[1] * w2[FIRST + i];
+    }
+    n->c[FIRST] = 1;
+    n->e[FIRST] = w3[0] * weights[B2] + w3[1] * weights[B2 + 1] + weights[B3];
+}
+
+void law_net_make_tangent(const double *weights, const double *weights_dot, law_net *n_dot)
+{
+    const double *w1 = weights + W1, *w2 = weights + W2, *w3 = weights + W3, *b0 = weights + B0;
+    const double *w1_dot = weights_dot + W1, *w2_dot = weights_dot + W2, *w3_dot = weights_dot + W3;
+    memset(n_dot, 0, sizeof *n_dot);
+    for (int i = 0; i < FIRST; i++) {
+        n_dot->c[i] = weights_dot[B1 + i];
+        for (int j = 0; j < LAW_NET_INPUTS; j++) {
+            n_dot->w[j][i] = w1_dot[2 * i + j];
+            n_dot->c[i] += w1_dot[2 * i + j] * b0[j] + w1[2 * i + j] * weights_dot[B0 + j];
+        }
+        for (int k = 0; k < SECOND; k++) {
+            n_dot->e[i] += w3_dot[k] * w2[FIRST * k + i] + w3[k] * w2_dot[FIRST * k + i];
+        }
+    }
+    n_dot->e[FIRST] = weights_dot[B3];
+    for (int k = 0; k < SECOND; k++) {
+        n_dot->e[FIRST] += w3_dot[k] * weights[B2 + k] + w3[k] * weights_dot[B2 + k];
+    }
+}
+
+void law_net_gather(const double *weights, const law_net_sums *sums, double *weights_bar)
+{
+    const double *w1 = weights + W1, *w2 = weights + W2, *w3 = weights + W3, *b0 = weights + B0;
+    const double of_all = sums->a[FIRST];
+    for (int i = 0; i < FIRST; i++) {
+        for (int j = 0; j < LAW_NET_INPUTS; j++) {
+            weights_bar[W1 + 2 * i + j] += sums->zx[j][i] + b0[j] * sums->z[i];
+            weights_bar[B0 + j] += w1[2 * i + j] * sums->z[i];
+        }
+        weights_bar[B1 + i] += sums->z[i];
+        for (int k = 0; k < SECOND; k++) {
+            weights_bar[W2 + FIRST * k + i] += w3[k] * sums->a[i];
+            weights_bar[W3 + k] += w2[FIRST * k + i] * sums->a[i];
+        }
+    }
+    for (int k = 0; k < SECOND; k++) {
+        weights_bar[W3 + k] += weights[B2 + k] * of_all;
+        weights_bar[B2 + k] += w3[k] * of_all;
+    }
+    weights_bar[B3] += of_all;
+}
+
+/* ---- friction laws and forces ---- */
+
 const ds_hook contact_law_hook[LAW_HOOKS] = {
-    DS_HYBRID_HOOK(DS_HOOK_INPUT, 1, "normal_force", "", "Of the springs at a contact, over network_force."),
-    DS_HYBRID_HOOK(DS_HOOK_INPUT, 1, "sliding_speed", "m/s", "Of the point along the plane."),
-    DS_HYBRID_HOOK(DS_HOOK_INPUT, 1, "depth", "m", "Of penetration."),
-    DS_HYBRID_HOOK(DS_HOOK_INPUT, 1, "depth_rate", "m/s", "Its rate."),
-    DS_HYBRID_HOOK(
-        DS_HOOK_OUTPUT, 1, "friction", "",
-        "Against the sliding, over network_force; times tanh(sliding_speed / slip). Begins as that of the "
-        "friction law."),
+    DS_HYBRID_HOOK(DS_HOOK_INPUT, 1, "normal_force", "",
+                   "Normal force of the springs at a contact / network_force."),
+    DS_HYBRID_HOOK(DS_HOOK_INPUT, 1, "sliding_speed", "m/s", "Speed of the contact point along the plane."),
+    DS_HYBRID_HOOK(DS_HOOK_INPUT, 1, "depth", "m", "Penetration."),
+    DS_HYBRID_HOOK(DS_HOOK_INPUT, 1, "depth_rate", "m/s", "Rate of the penetration."),
+    DS_HYBRID_HOOK(DS_HOOK_OUTPUT, 1, "friction", "",
+                   "Friction against the sliding / network_force; multiplied by tanh(sliding_speed / slip). "
+                   "Starts as the friction of the law."),
     DS_HYBRID_HOOK(DS_HOOK_OUTPUT, 1, "normal", "",
-                   "Normal force that acts, over network_force, cut at 0; begins as normal_force.")};
+                   "Normal force that acts / network_force, cut at 0; starts as normal_force.")};
 
 void contact_law_open(contact_law *l, friction_law friction, int network, double force)
 {
@@ -25,7 +90,7 @@ void contact_law_open(contact_law *l, friction_law friction, int network, double
                    LAW_HOOKS, contact_law_hook, why);
 }
 
-/* Whether the caller's network is that of the source, wired: the same numbers come of both. */
+/* Returns whether the caller's network is that of the paper, wired: both give the same numbers. */
 static int is_source(const contact_law *l)
 {
     if (l->hybrid == NULL || l->hybrid->nets != 1) {
@@ -55,7 +120,7 @@ void contact_law_set(contact_law *l, const double *theta)
     }
 }
 
-/* Of mu p(u) + (mu_s - mu) q(u). */
+/* The friction mu p(u) + (mu_s - mu) q(u) with its derivatives. */
 static contact_friction mixed(const contact_law *l, double u, double p, double p_u, double q, double q_u)
 {
     const double mu = l->theta[LAW_MU], more = l->theta[LAW_MU_STATIC] - mu, by_u = mu * p_u + more * q_u;
@@ -100,7 +165,7 @@ static int has_networks(const contact_law *l)
     return l->weights != NULL || l->others != NULL;
 }
 
-/* What networks are told, and what the one of the source is told of it. */
+/* Inputs of the networks; the network of the paper uses the first two. */
 static void inputs_of(const contact_law *l, const contact_record *r, double in[LAW_INPUTS])
 {
     in[LAW_IN_NORMAL] = r->spring / l->force;
@@ -109,7 +174,7 @@ static void inputs_of(const contact_law *l, const contact_record *r, double in[L
     in[LAW_IN_RATE] = r->rate;
 }
 
-/* Of the networks, in units of f, at the springs' normal force. */
+/* Outputs of the networks, in units of f, at the normal force of the springs. */
 static void ask_networks(const contact_law *l, contact_record *r, double net[LAW_OUTPUTS])
 {
     double in[LAW_INPUTS];
@@ -141,7 +206,7 @@ static double fade_of(const contact_law *l, double x, double *by_x)
     return (1 - u * per) / 2;
 }
 
-/* What d is multiplied with besides x^(3/2), where that is not the rate: by its derivative by x. */
+/* Sets the factor of d besides x^(3/2) if it is not the rate; returns its derivative by x. */
 static double other_brake(const contact_law *l, contact_record *r)
 {
     double by_x = 0;
@@ -158,7 +223,7 @@ static double other_brake(const contact_law *l, contact_record *r)
     return by_x;
 }
 
-/* Of the springs. */
+/* Normal force of the springs. */
 static void press(const contact_law *l, contact_record *r)
 {
     const int other = l->suction || l->fade != FADE_NONE;
@@ -208,7 +273,8 @@ void contact_law_force(const contact_law *l, double x, const double v[3], contac
     r->force[2] = r->normal;
 }
 
-/* Derivatives by the inputs of the networks, for those by their outputs; those by their weights are added. */
+/* Sets the derivatives by the inputs of the networks, from those by their outputs; adds those by their
+ * weights. */
 static void networks_adjoint(const contact_law *l, const contact_record *r, double out_bar[LAW_OUTPUTS],
                              double in_bar[LAW_INPUTS], contact_sums *sums)
 {
@@ -226,7 +292,8 @@ static void networks_adjoint(const contact_law *l, const contact_record *r, doub
 void contact_law_adjoint(const contact_law *l, const contact_record *r, const double f_bar[3], double *x_bar,
                          double v_bar[3], contact_sums *sums)
 {
-    const double against = -(f_bar[0] * r->along[0] + f_bar[1] * r->along[1]); /* of the friction */
+    /* derivative by the friction */
+    const double against = -(f_bar[0] * r->along[0] + f_bar[1] * r->along[1]);
     const double kept = against * l->kept[LAW_OUT_FRICTION], pressed = kept * r->normal;
     const double normal_bar = r->touched ? f_bar[2] + kept * r->friction.g : 0;
     double in_bar[LAW_INPUTS] = {0}, *theta_bar = sums->theta;
@@ -272,7 +339,7 @@ void contact_law_change(const contact_law *l, const double *theta_dot, contact_c
     }
 }
 
-/* The change of the outputs of the networks. */
+/* Change of the outputs of the networks. */
 static void networks_tangent(const contact_law *l, const contact_record *r, const contact_change *change,
                              const double in_dot[LAW_INPUTS], double net_dot[LAW_OUTPUTS])
 {

@@ -1,32 +1,116 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* contact_law.h - the force of one compliant contact with a plane z = const, from penetration and relative
  * velocity, with adjoint and tangent. Normal force after K. Hunt, F. Crossley, "Coefficient of restitution
- * interpreted as damping in vibroimpact" (1975); friction that is smooth in the sliding velocity, and what a
- * network adds to it or has in its place, after E. Heiden et al., "NeuralSim" (ICRA 2021). With penetration
- * x > 0, its rate r and sliding speed v,
+ * interpreted as damping in vibroimpact" (1975). Friction that is smooth in the sliding velocity, and
+ * networks that add to it or replace it, after E. Heiden et al., "NeuralSim" (ICRA 2021). With penetration x
+ * > 0, its rate r and sliding speed v,
  *     F0 = max(0, k x^(3/2) + d x^(3/2) r),  F = max(0, F0 + f M),
  *     friction = F g(v) + tanh(v / v_s) f N, against the sliding,
- * with what networks make, M and N, of F0 / f, v, x and r. Where they replace, F0 in F, or F g(v), is left
- * out. Damping may fade with penetration, r S(x) in place of r; and as the program of that paper has it
- * (`suction`), r < 0 counts as -|r|^(1/20), almost a constant, and neither F0 nor F is cut at 0: a contact
- * that opens is held back. */
+ * with M and N, the outputs of networks of F0 / f, v, x and r. If a network replaces, F0 in F, or F g(v), is
+ * omitted. Damping may fade with penetration: r S(x) replaces r. With `suction`, as in the program of that
+ * paper, r < 0 counts as -|r|^(1/20), almost a constant, and neither F0 nor F is cut at 0: an opening contact
+ * is held back. */
 #ifndef DS_ENGINES_CONTACT_LAW_H
 #define DS_ENGINES_CONTACT_LAW_H
 
-#include "law_net.h"
+#include "common/vector_math.h"
 
 #include <diffsim/helper/hybrid.h>
 
-/* Constants: k (N m^-3/2), d (N s m^-5/2), friction while sliding and the most of it, velocity v_s (m/s)
- * below which it is less; then the parameters of the network. */
+/* ---- the network of the paper ---- */
+
+/* The network of the paper, 2 - 3 - 2 - 1 with all biases, exponential linear, then linear: value and
+ * derivatives in few operations. The linear part is multiplied out once per motion,
+ *
+ *     y = e . a + e_0,   a_i = elu(z_i),   z = W x + c,
+ *     c = W_1 b_0 + b_1,   e = w_3 W_2,   e_0 = w_3 . b_2 + b_3
+ *
+ * in vectors of four numbers, the last of which is e_0 with a = 1. The loss depends on the later layers only
+ * through e . a, so the derivatives by their weights follow from sums over all contacts. Weights are in the
+ * order of diffsim/helper/network.h. */
+
+#if VECTOR_LANES != 2
+#error "law_net needs VECTOR_LANES = 2"
+#endif
+
+enum { LAW_WEIGHTS = 22, LAW_NET_INPUTS = 2, LAW_UNITS = 4 };
+
+/* The network multiplied out, or its change along its weights. */
+typedef struct law_net {
+    double w[LAW_NET_INPUTS][LAW_UNITS], c[LAW_UNITS], e[LAW_UNITS];
+} law_net;
+
+/* Sums over contacts of y_bar a, z_bar and z_bar x, which give the derivatives by the weights. */
+typedef struct law_net_sums {
+    double a[LAW_UNITS], z[LAW_UNITS], zx[LAW_NET_INPUTS][LAW_UNITS];
+} law_net_sums;
+
+/* Multiplies out weights[LAW_WEIGHTS]. */
+void law_net_make(const double *weights, law_net *n);
+/* Its change along weights_dot[LAW_WEIGHTS]. */
+void law_net_make_tangent(const double *weights, const double *weights_dot, law_net *n_dot);
+/* Adds the derivatives by the weights to weights_bar[LAW_WEIGHTS]. */
+void law_net_gather(const double *weights, const law_net_sums *sums, double *weights_bar);
+
+/* Returns y; sets a[LAW_UNITS] for the functions below. */
+VEC_INLINE double law_net_forward(const law_net *n, const double x[LAW_NET_INPUTS], double *a)
+{
+    vec sum = vec_all(0);
+    for (int i = 0; i < LAW_UNITS; i += VECTOR_LANES) {
+        const vec z = vec_load(n->c + i) + (x[0] * vec_load(n->w[0] + i) + x[1] * vec_load(n->w[1] + i));
+        const vec unit = vec_choose((vec_bits)(z >= 0.0), z, vec_expm1(z));
+        vec_store(a + i, unit);
+        sum += vec_load(n->e + i) * unit;
+    }
+    return sum[0] + sum[1];
+}
+
+/* Reverse: adds to the sums and to x_bar. */
+VEC_INLINE void law_net_reverse(const law_net *n, const double x[LAW_NET_INPUTS], const double *a,
+                                double y_bar, law_net_sums *sums, double x_bar[LAW_NET_INPUTS])
+{
+    vec to[LAW_NET_INPUTS] = {vec_all(0), vec_all(0)};
+    for (int i = 0; i < LAW_UNITS; i += VECTOR_LANES) {
+        const vec unit = vec_load(a + i), slope = vec_choose((vec_bits)(unit >= 0.0), vec_all(1), unit + 1.0);
+        const vec z_bar = y_bar * vec_load(n->e + i) * slope;
+        vec_store(sums->a + i, vec_load(sums->a + i) + y_bar * unit);
+        vec_store(sums->z + i, vec_load(sums->z + i) + z_bar);
+        for (int j = 0; j < LAW_NET_INPUTS; j++) {
+            vec_store(sums->zx[j] + i, vec_load(sums->zx[j] + i) + x[j] * z_bar);
+            to[j] += vec_load(n->w[j] + i) * z_bar;
+        }
+    }
+    for (int j = 0; j < LAW_NET_INPUTS; j++) {
+        x_bar[j] += to[j][0] + to[j][1];
+    }
+}
+
+/* Returns the change of y along those of the weights and of x. */
+VEC_INLINE double law_net_tangent(const law_net *n, const law_net *n_dot, const double x[LAW_NET_INPUTS],
+                                  const double *a, const double x_dot[LAW_NET_INPUTS])
+{
+    vec sum = vec_all(0);
+    for (int i = 0; i < LAW_UNITS; i += VECTOR_LANES) {
+        const vec unit = vec_load(a + i), slope = vec_choose((vec_bits)(unit >= 0.0), vec_all(1), unit + 1.0);
+        vec z_dot = vec_load(n_dot->c + i);
+        for (int j = 0; j < LAW_NET_INPUTS; j++) {
+            z_dot += x[j] * vec_load(n_dot->w[j] + i) + x_dot[j] * vec_load(n->w[j] + i);
+        }
+        sum += vec_load(n_dot->e + i) * unit + vec_load(n->e + i) * slope * z_dot;
+    }
+    return sum[0] + sum[1];
+}
+
+/* Constants: k (N m^-3/2), d (N s m^-5/2), sliding and maximal friction mu and mu_s, velocity v_s (m/s) below
+ * which friction decreases; then the parameters of the network. */
 enum { LAW_STIFFNESS, LAW_DAMPING, LAW_MU, LAW_MU_STATIC, LAW_SLIP, LAW_NETWORK };
 enum { LAW_CONSTANTS = LAW_NETWORK + LAW_WEIGHTS };
 
-/* Inputs of networks, normal force in units of f, and their outputs, in that unit. */
+/* Inputs of networks (normal force in units of f) and their outputs (in units of f). */
 enum { LAW_IN_NORMAL, LAW_IN_SPEED, LAW_IN_DEPTH, LAW_IN_RATE, LAW_INPUTS };
 enum { LAW_OUT_FRICTION, LAW_OUT_NORMAL, LAW_OUTPUTS };
 enum { LAW_HOOKS = LAW_INPUTS + LAW_OUTPUTS };
-extern const ds_hook contact_law_hook[LAW_HOOKS]; /* of one number each, in that order */
+extern const ds_hook contact_law_hook[LAW_HOOKS]; /* one number each, in that order */
 
 /* g(v), with u = v / v_s:
  *   Coulomb    mu
@@ -43,31 +127,31 @@ typedef enum friction_law {
     FRICTION_BROWN
 } friction_law;
 
-/* S(x), with a = `fade_rate`: 1; 1 / (1 + e^(a x)); the same written as 1/2 - tanh(a x / 2) / 2; 1/2 - a x /
- * (2 (1 + |a x|)). */
+/* S(x), with a = `fade_rate`: 1; 1 / (1 + e^(a x)); the same as 1/2 - tanh(a x / 2) / 2; 1/2 - a x / (2 (1 +
+ * |a x|)). */
 typedef enum law_fade { FADE_NONE, FADE_SIGMOID, FADE_TANH, FADE_SOFTSIGN } law_fade;
 
-/* A law, and its constants in one motion: contact_law_set() comes first, then contacts. */
+/* A law and its constants in one motion: call contact_law_set() first, then evaluate contacts. */
 typedef struct contact_law {
     friction_law friction;
     law_fade fade;
     double fade_rate; /* 1/m */
     int suction;
-    int network;  /* the one of the source: its parameters are among the constants */
+    int network;  /* 1: the network of the paper, with its parameters among the constants */
     double force; /* f, N */
-    /* that one, of normal force and sliding speed for the friction: 2 - 3 - 2 - 1, exponential linear,
-     * then linear, with all biases; law_net.h asks it */
+    /* that network, from normal force and sliding speed to friction: 2 - 3 - 2 - 1, exponential linear, then
+     * linear, with all biases; evaluated by law_net_forward() */
     ds_hybrid source;
-    /* Networks of the caller behind it, or NULL; their parameters, the change of them for a tangent, where an
-     * adjoint adds the derivatives by them, and a tape. */
+    /* Networks of the caller, or NULL; their parameters, the change of these for a tangent, where an adjoint
+     * adds derivatives by them, and a tape. */
     const ds_hybrid *hybrid;
     const double *w, *w_dot;
     double *w_bar, *tape;
-    /* Of the motion. */
+    /* Constants of the motion. */
     double theta[LAW_CONSTANTS], per_slip;
     double kept[LAW_OUTPUTS]; /* 1, or 0: replaced */
-    /* What is asked: law_net.h with these weights, of the constants or of one network of the caller that is
-     * the same, and the other networks of the caller; either may be NULL. */
+    /* What is evaluated: law_net with these weights (of the constants, or of the caller's network if it is
+     * the same), and the other networks of the caller; either may be NULL. */
     const double *weights;
     const ds_hybrid *others;
     law_net net;
@@ -78,20 +162,20 @@ typedef struct contact_friction {
     double g, by_v, by_mu, by_static, by_slip;
 } contact_friction;
 
-/* One contact: the force, what it is made of, and derivatives that are known with it. */
+/* One contact: force, intermediate values, and the derivatives that come with them. */
 typedef struct contact_record {
-    double force[3], x, speed, along[2];    /* along: its direction */
+    double force[3], x, speed, along[2];    /* along: direction of the sliding */
     double root, rate, spring, spring_by_x; /* root of x; rate of x; F0 */
-    double brake,
-        brake_by_rate;    /* what d is multiplied with besides x^(3/2): r where nothing else is asked */
-    int pressed, touched; /* F0, F depend on the state: they are not cut at 0 */
-    double normal, by_speed, per_speed;     /* F; friction by the speed without networks, over it */
+    double brake, brake_by_rate;            /* factor of d besides x^(3/2); usually r */
+    int pressed, touched;                   /* 1: F0, F depend on the state (not cut at 0) */
+    double normal, by_speed, per_speed;     /* F; derivative of friction by the speed; friction / speed */
     contact_friction friction;              /* of the law */
-    double near, by_near, net[LAW_OUTPUTS]; /* tanh(v / v_s) and its derivative; of the networks, times f */
-    double unit[LAW_UNITS];                 /* of the network of the source */
+    /* tanh(v / v_s) and its derivative; outputs of the networks times f */
+    double near, by_near, net[LAW_OUTPUTS];
+    double unit[LAW_UNITS]; /* units of the network of the paper */
 } contact_record;
 
-/* Sums over contacts: derivatives by the first constants, and those of the network. */
+/* Sums over contacts: derivatives by the first constants, and sums for those of the network. */
 typedef struct contact_sums {
     double theta[LAW_NETWORK];
     law_net_sums net;
@@ -104,7 +188,7 @@ typedef struct contact_change {
 } contact_change;
 
 void contact_law_open(contact_law *l, friction_law friction, int network, double force);
-/* The constants of the contacts that follow, theta[LAW_CONSTANTS]; hybrid and w are what they will be. */
+/* Sets theta[LAW_CONSTANTS] of the following contacts; set hybrid and w before. */
 void contact_law_set(contact_law *l, const double *theta);
 
 /* Force at penetration x > 0 and velocity v[3] of the point. */
@@ -112,11 +196,11 @@ void contact_law_force(const contact_law *l, double x, const double v[3], contac
 /* Adds the derivatives of f_bar . force. */
 void contact_law_adjoint(const contact_law *l, const contact_record *r, const double f_bar[3], double *x_bar,
                          double v_bar[3], contact_sums *sums);
-/* Adds what the sums are to theta_bar[LAW_CONSTANTS]. */
+/* Adds the derivatives that follow from the sums to theta_bar[LAW_CONSTANTS]. */
 void contact_law_gather(const contact_law *l, const contact_sums *sums, double *theta_bar);
-/* What theta_dot[LAW_CONSTANTS] changes. */
+/* Change of the constants along theta_dot[LAW_CONSTANTS]. */
 void contact_law_change(const contact_law *l, const double *theta_dot, contact_change *out);
-/* f_dot = the change of the force along changes of x, v and the constants. */
+/* f_dot = change of the force along those of x, v and the constants. */
 void contact_law_tangent(const contact_law *l, const contact_record *r, const contact_change *change,
                          double x_dot, const double v_dot[3], double f_dot[3]);
 

@@ -4,10 +4,5 @@ env_engine_libs += %D%/libthrow.la
 %C%_libthrow_la_SOURCES = \
 	%D%/contact_law.c \
 	%D%/contact_law.h \
-	%D%/impulses.c \
-	%D%/law_net.c \
-	%D%/law_net.h \
-	%D%/state.h \
 	%D%/throw.c \
-	%D%/throw.h \
-	%D%/vec.h
+	%D%/throw.h

@@ -1,12 +1,113 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* throw.c - the thrown cube with springs: its motion, the adjoint of the steps and their tangent
- * (see throw.h). */
+/* throw.c - the thrown cube: motion with springs, its adjoint and tangent; motion with impulses (see
+ * throw.h).
+ *
+ * Impulses: with the rows J of all normals, then of all sliding directions, (J M^-1 J' + 1e-5) f = b with 0
+ * <= f for normals and |f| <= mu f_n along the sliding, by projected Gauss-Seidel; b = -(v_n - 0.01 depth /
+ * h), -v_t. */
+#include "engines/kit/algebra/finite.h"
 #include "throw.h"
 
-#include "engines/kit/algebra/finite.h"
-#include "vec.h"
-
+#include <math.h>
 #include <string.h>
+
+/* out += a x b */
+static inline void add_cross(const double a[3], const double b[3], double out[3])
+{
+    out[0] += a[1] * b[2] - a[2] * b[1];
+    out[1] += a[2] * b[0] - a[0] * b[2];
+    out[2] += a[0] * b[1] - a[1] * b[0];
+}
+
+/* c = corner 0 .. 7 in the frame of the body. */
+static inline void throw_corner_of(int i, double c[3])
+{
+    for (int d = 0; d < 3; d++) {
+        c[d] = i >> d & 1 ? throw_corner : -throw_corner;
+    }
+}
+
+/* out = c turned by the unit quaternion q = (x, y, z, w). */
+static inline void turn_vector(const double q[4], const double c[3], double out[3])
+{
+    double t[3] = {0, 0, 0}, s[3] = {0, 0, 0};
+    add_cross(q, c, t);
+    add_cross(q, t, s);
+    for (int d = 0; d < 3; d++) {
+        out[d] = c[d] + 2 * (q[3] * t[d] + s[d]);
+    }
+}
+
+/* out = (w, 0) q: change of the quaternion with angular velocity w in a time of 2 / h. */
+static inline void spin_quaternion(const double w[3], const double q[4], double out[4])
+{
+    out[0] = w[0] * q[3] + w[1] * q[2] - w[2] * q[1];
+    out[1] = w[1] * q[3] + w[2] * q[0] - w[0] * q[2];
+    out[2] = w[2] * q[3] + w[0] * q[1] - w[1] * q[0];
+    out[3] = -w[0] * q[0] - w[1] * q[1] - w[2] * q[2];
+}
+
+/* Sets position and quaternion of the next state from this pose and the next velocities; returns the norm
+ * before normalisation. */
+static inline double throw_move(double h, const double *at, double *next)
+{
+    double dq[4], q[4], square = 0;
+    spin_quaternion(next + THROW_SPIN, at + THROW_TURN, dq);
+    for (int i = 0; i < 4; i++) {
+        q[i] = at[THROW_TURN + i] + 0.5 * h * dq[i];
+        square += q[i] * q[i];
+    }
+    const double norm = sqrt(square);
+    for (int i = 0; i < 4; i++) {
+        next[THROW_TURN + i] = q[i] / norm;
+    }
+    for (int d = 0; d < 3; d++) {
+        next[THROW_PLACE + d] = at[THROW_PLACE + d] + h * next[THROW_VELOCITY + d];
+    }
+    return norm;
+}
+
+/* Bit mask of the spheres that may meet the plane. Most do not; the lowest row of the rotation matrix decides
+ * for all of them at once. */
+static inline unsigned throw_low(const double *pose)
+{
+    const double *q = pose + THROW_TURN, c = throw_corner, room = pose[THROW_PLACE + 2] - throw_radius - 1e-9;
+    const double a = 2 * (q[0] * q[2] - q[1] * q[3]) * c, b = 2 * (q[1] * q[2] + q[0] * q[3]) * c,
+                 d = (1 - 2 * (q[0] * q[0] + q[1] * q[1])) * c;
+    unsigned low = 0;
+    if (room > fabs(a) + fabs(b) + fabs(d)) {
+        return 0;
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        low |= (unsigned)(room + (i & 1 ? a : -a) + (i & 2 ? b : -b) + (i & 4 ? d : -d) <= 0) << i;
+    }
+    return low;
+}
+
+/* The sphere of a corner in contact: arm from the centre of the cube to its lowest point, penetration
+ * (negative above the plane), velocity of that point. */
+typedef struct touch {
+    double c[3], arm[3], depth, v[3];
+} touch;
+
+static inline int throw_touch(const double *pose, const double *velocities, int corner, touch *t)
+{
+    const double *q = pose + THROW_TURN;
+    throw_corner_of(corner, t->c);
+    turn_vector(q, t->c, t->arm);
+    t->arm[2] -= throw_radius;
+    t->depth = -(pose[THROW_PLACE + 2] + t->arm[2]);
+    if (!(t->depth > 0)) {
+        return 0;
+    }
+    for (int d = 0; d < 3; d++) {
+        t->v[d] = velocities[THROW_VELOCITY + d];
+    }
+    add_cross(velocities + THROW_SPIN, t->arm, t->v);
+    return 1;
+}
+
+/* ---- springs ---- */
 
 enum { CORNERS = 8 };
 
@@ -21,7 +122,7 @@ int throw_open(throw_motion *t, ds_memory *m, double h, uint64_t steps)
 
 /* ---- the corners ---- */
 
-/* The edges of half the cube's length in the world; corner i is their sum with the signs of its bits. */
+/* The half edges of the cube in the world; corner i is their sum with the signs of its bits. */
 typedef struct edges {
     double e[3][3];
 } edges;
@@ -34,7 +135,7 @@ static void edges_of(const double *q, edges *out)
                     {2 * c * (x * z + w * y), 2 * c * (y * z - w * x), c * (1 - 2 * (x * x + y * y))}}};
 }
 
-/* Adds to q_bar the derivatives for those by the edges. */
+/* Adds the derivatives by q to q_bar, from those by the edges. */
 static void edges_adjoint(const double *q, const edges *bar, double *q_bar)
 {
     const double c = throw_corner, (*g)[3] = bar->e;
@@ -50,7 +151,7 @@ static void edges_adjoint(const double *q, const edges *bar, double *q_bar)
     q_bar[3] += 2 * c * (q[0] * turn[0] + q[1] * turn[1] + q[2] * turn[2]);
 }
 
-/* The change of the edges along that of the quaternion. */
+/* Change of the edges along that of the quaternion. */
 static void edges_tangent(const double *q, const double *q_dot, edges *out)
 {
     const double c = 2 * throw_corner, x = q[0], y = q[1], z = q[2], w = q[3];
@@ -67,7 +168,7 @@ static void edges_tangent(const double *q, const double *q_dot, edges *out)
 static const double sign[CORNERS][3] = {{-1, -1, -1}, {1, -1, -1}, {-1, 1, -1}, {1, 1, -1},
                                         {-1, -1, 1},  {1, -1, 1},  {-1, 1, 1},  {1, 1, 1}};
 
-/* Coordinate d of a corner from the centre of the cube. */
+/* Coordinate d of a corner relative to the centre of the cube. */
 static inline double corner_of(const edges *e, uint64_t corner, int d)
 {
     return sign[corner][0] * e->e[0][d] + sign[corner][1] * e->e[1][d] + sign[corner][2] * e->e[2][d];
@@ -75,7 +176,7 @@ static inline double corner_of(const edges *e, uint64_t corner, int d)
 
 /* ---- forward ---- */
 
-/* Velocities of the next state by gravity and the forces that are kept with this one. */
+/* Sets the velocities of the next state from gravity and the forces kept with this one. */
 static void accelerate(double h, const double *at, double *next)
 {
     for (int d = 0; d < 3; d++) {
@@ -85,16 +186,17 @@ static void accelerate(double h, const double *at, double *next)
     next[THROW_VELOCITY + 2] -= h * throw_gravity;
 }
 
-/* Forces and torques on the next state, of the contacts at this pose, which are kept. */
+/* Computes and keeps the forces and torques on the next state, from the contacts at this pose. */
 static void add_forces(throw_motion *t, uint64_t step, const double *at, double *next)
 {
     const double height =
-        at[THROW_PLACE + 2] - throw_radius; /* of the spheres' lowest points, without corners */
+        /* height of the lowest points of the spheres, without the corners */
+        at[THROW_PLACE + 2] - throw_radius;
     edges e;
     memset(next + THROW_FORCE, 0, 6 * sizeof *next);
     edges_of(at + THROW_TURN, &e);
     if (height > fabs(e.e[0][2]) + fabs(e.e[1][2]) + fabs(e.e[2][2]) + 1e-9) {
-        return; /* all spheres are above the plane, as most of the time */
+        return; /* all spheres are above the plane, the usual case */
     }
     for (uint64_t i = 0; i < CORNERS; i++) {
         const double up = corner_of(&e, i, 2), depth = -(height + up);
@@ -117,7 +219,7 @@ static void add_forces(throw_motion *t, uint64_t step, const double *at, double 
     }
 }
 
-/* Steps `from` .. `until` - 1. */
+/* Simulates steps `from` .. `until` - 1. */
 static int64_t move_on(throw_motion *t, uint64_t from, uint64_t until)
 {
     for (uint64_t k = from; k < until; k++) {
@@ -179,7 +281,7 @@ static void move_adjoint(double h, const double *at, const double *next, const d
     }
 }
 
-/* Of the contacts of a step, the last ones before `end`; returns where they begin. */
+/* Reverse of the contacts of a step, the last ones before `end`; returns the index of the first. */
 static const throw_contact *forces_adjoint(const throw_motion *t, uint64_t step, const throw_contact *end,
                                            const double *at, const double *next, const double *next_bar,
                                            double *at_bar, double *velocity_bar, contact_sums *sums)
@@ -239,7 +341,7 @@ int throw_adjoint(const throw_motion *t, const double *state_bar, double *theta_
 
 /* ---- tangent ---- */
 
-/* Of the contacts of a step, the first ones from `first` on; returns where those of the next begin. */
+/* Tangent of the contacts of a step, from `first` on; returns the index of the next step's first. */
 static const throw_contact *forces_tangent(const throw_motion *t, uint64_t step, const throw_contact *first,
                                            const double *at, const double *next, const contact_change *change,
                                            const double *at_dot, double *next_dot)
@@ -308,4 +410,95 @@ int throw_tangent(const throw_motion *t, const double *theta_dot, double *state_
         memcpy(state_dot + (k + 1) * THROW_STATES, next_dot, THROW_STATES * sizeof *state_dot);
     }
     return all_finite(THROW_KEPT, dot[t->steps % 2]);
+}
+
+/* ---- impulses ---- */
+
+enum { ROWS = 16, SWEEPS = 50 };
+static const double mended = 0.01, softness = 1e-5, most = 1e5;
+
+typedef struct rows {
+    int contacts;
+    double j[ROWS][6]; /* torque, force of a unit impulse */
+    double b[ROWS], f[ROWS];
+} rows;
+
+static void set_row(rows *r, int row, const double arm[3], const double along[3])
+{
+    memset(r->j[row], 0, sizeof r->j[row]);
+    add_cross(arm, along, r->j[row]);
+    memcpy(r->j[row] + 3, along, 3 * sizeof *along);
+}
+
+/* Sets the rows of the spheres in contact. */
+static void collect(double h, const double *at, const double *next, rows *r)
+{
+    static const double up[3] = {0, 0, 1};
+    touch c[8];
+    r->contacts = 0;
+    const unsigned low = throw_low(at);
+    for (int i = 0; i < 8; i++) {
+        r->contacts += (low >> i & 1) != 0 && throw_touch(at, next, i, &c[r->contacts]);
+    }
+    for (int i = 0; i < r->contacts; i++) {
+        const double v = sqrt(c[i].v[0] * c[i].v[0] + c[i].v[1] * c[i].v[1]);
+        const double along[3] = {v > 1e-4 ? c[i].v[0] / v : 1, v > 1e-4 ? c[i].v[1] / v : 0, 0};
+        set_row(r, i, c[i].arm, up);
+        set_row(r, r->contacts + i, c[i].arm, along);
+        r->b[i] = -c[i].v[2] + mended * c[i].depth / h;
+        r->b[r->contacts + i] = -(c[i].v[0] * along[0] + c[i].v[1] * along[1]);
+    }
+}
+
+static double coupling(const rows *r, int a, int b)
+{
+    double sum = 0;
+    for (int d = 0; d < 3; d++) {
+        sum += r->j[a][d] * r->j[b][d] + r->j[a][3 + d] * r->j[b][3 + d] / throw_mass;
+    }
+    return sum;
+}
+
+static void solve(rows *r, double mu)
+{
+    const int n = 2 * r->contacts;
+    double a[ROWS][ROWS];
+    for (int i = 0; i < n; i++) {
+        r->f[i] = 0;
+        for (int j = 0; j < n; j++) {
+            a[i][j] = coupling(r, i, j) + (i == j ? softness : 0);
+        }
+    }
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+        for (int i = 0; i < n; i++) {
+            double rest = r->b[i];
+            for (int j = 0; j < n; j++) {
+                rest -= i != j ? a[i][j] * r->f[j] : 0;
+            }
+            const int normal = i < r->contacts;
+            const double high = normal ? most : mu * r->f[i - r->contacts], low = normal ? 0 : -high;
+            r->f[i] = fmin(high, fmax(low, rest / a[i][i]));
+        }
+    }
+}
+
+void throw_impulses(double h, uint64_t steps, double mu, const double start[THROW_STATES], double *out)
+{
+    rows r;
+    memcpy(out, start, THROW_STATES * sizeof *start);
+    for (uint64_t k = 0; k < steps; k++) {
+        const double *at = out + k * THROW_STATES;
+        double *next = out + (k + 1) * THROW_STATES;
+        memcpy(next, at, THROW_STATES * sizeof *at);
+        next[THROW_VELOCITY + 2] -= h * throw_gravity;
+        collect(h, at, next, &r);
+        solve(&r, mu);
+        for (int i = 0; i < 2 * r.contacts; i++) {
+            for (int d = 0; d < 3; d++) {
+                next[THROW_SPIN + d] += r.j[i][d] * r.f[i];
+                next[THROW_VELOCITY + d] += r.j[i][3 + d] * r.f[i] / throw_mass;
+            }
+        }
+        throw_move(h, at, next);
+    }
 }

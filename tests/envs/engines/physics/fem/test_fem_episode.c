@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "engines/physics/fem/stability.h"
+#include "engines/physics/fem/episode.h"
 #include "everything.h"
 #include "host.h"
 

@@ -16,7 +16,7 @@
 #include "engines/physics/fem/ground.h"
 #include "engines/physics/fem/kernels/kernels.h"
 #include "engines/physics/fem/laws/law.h"
-#include "engines/physics/fem/laws/rest.h"
+#include "engines/physics/fem/mesh.h"
 #include "golden.h"
 
 enum { MOST_CONSTANTS = 4, DRAWS = 20 };

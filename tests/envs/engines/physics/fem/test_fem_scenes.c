@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "engines/physics/fem/stability.h"
+#include "engines/physics/fem/episode.h"
 #include "fem_scenes.h"
 
 static double sag(double mu, double lambda, double seconds)

@@ -13,8 +13,7 @@
 
 #include "differences.h"
 #include "engines/kit/algebra/quaternion.h"
-#include "engines/physics/rigid/mass.h"
-#include "engines/physics/rigid/pose.h"
+#include "engines/physics/rigid/body.h"
 
 static const double pi = 3.14159265358979323846;
 static const uint32_t cube_corner[36] = {0, 6, 4, 0, 2, 6, 0, 3, 2, 0, 1, 3, 2, 7, 6, 2, 3, 7,

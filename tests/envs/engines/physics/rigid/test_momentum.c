@@ -13,9 +13,8 @@
 
 #include "differences.h"
 #include "engines/kit/algebra/quaternion.h"
-#include "engines/physics/rigid/mass.h"
+#include "engines/physics/rigid/body.h"
 #include "engines/physics/rigid/momentum.h"
-#include "engines/physics/rigid/pose.h"
 
 enum { POINTS = 8 };
 static const uint32_t two[] = {0, 1}, lowest[] = {5};

@@ -14,7 +14,7 @@
 #include "differences.h"
 #include "engines/kit/algebra/mat3.h"
 #include "engines/kit/algebra/quaternion.h"
-#include "engines/physics/rigid/mass.h"
+#include "engines/physics/rigid/body.h"
 #include "engines/physics/rigid/rigid.h"
 
 static const double pi = 3.14159265358979323846;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lanes.h - between particles, whose numbers stand together, and vectors, with an element in each lane. */
+/* lanes.h - conversion between particles, whose numbers are adjacent, and vectors with one element per lane.
+ */
 #ifndef DS_ENGINES_FEM_LANES_H
 #define DS_ENGINES_FEM_LANES_H
 
@@ -18,8 +19,8 @@ typedef double pair_loose __attribute__((vector_size(16), aligned(8), may_alias)
 
 #define SHUFFLE __builtin_shufflevector
 
-/* Four numbers of a particle: in halves where registers hold no more, for GCC keeps what is wider in memory,
- * and a sum of such waits for it at every term. */
+/* Four numbers of a particle: in two halves if registers hold no more, because GCC keeps wider vectors in
+ * memory, and sums would wait for it at every term. */
 #if VECTOR_LANES == 2
 typedef struct four {
     pair low, high;
@@ -49,7 +50,7 @@ VEC_INLINE void four_store(double *to, four a)
 }
 #endif
 
-/* The first three of the numbers at from + stride vertex[lane]. */
+/* Gathers the first three numbers at from + stride vertex[lane]. */
 #if VECTOR_LANES == 2
 VEC_INLINE vec3v gather(const double *from, size_t stride, const uint32_t *vertex)
 {
@@ -91,7 +92,7 @@ VEC_INLINE void spread(double *to, size_t stride, vec3v v)
     *(quad_loose *)(to + 3 * stride) = SHUFFLE(xy_odd, z_odd, 2, 3, 6, 7);
 }
 #else
-/* Quads of two particles. */
+/* Sums of quads of two particles. */
 VEC_INLINE vec two(const double *from, size_t stride, uint32_t low, uint32_t high)
 {
     const quad a = *(const quad_loose *)(from + stride * low),
@@ -161,7 +162,8 @@ VEC_INLINE vec3v cross(vec3v a, vec3v b)
     return (vec3v){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 
-/* Positions, velocities or another field of the corners of the elements of some lanes of a chunk. */
+/* Gathers positions, velocities or another field of the corners, for the elements of some lanes of a chunk.
+ */
 VEC_INLINE void gather_corners(const double *from, size_t stride, const uint32_t *vertex, int corners,
                                vec3v *out)
 {

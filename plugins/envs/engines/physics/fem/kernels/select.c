@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* select.c - which variant of the kernels runs here. */
+/* select.c - chooses the variant of the kernels (see kernels.h). */
 #include "kernels.h"
 
 #include "common/isa.h"

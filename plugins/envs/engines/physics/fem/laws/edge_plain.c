@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* edge_plain.c - springs, and bending about the edge of two triangles: linear in the dihedral angle, with
- * its exact gradient (R. Bridson et al., Simulation of Clothing with Folds and Wrinkles, SCA 2003, use the
- * sine of half of it along the same gradient). */
+/* edge_plain.c - springs, and bending about the edge between two triangles: linear in the dihedral angle,
+ * with its exact gradient (R. Bridson et al., Simulation of Clothing with Folds and Wrinkles, SCA 2003, use
+ * the sine of half the angle along the same gradient). */
 #include "law.h"
 
 #include <string.h>
@@ -99,7 +99,7 @@ double fem_edge_angle(const vec3 x[4])
     return hinge_of(x).angle;
 }
 
-/* The change of the normal over its squared length of one side, when its edge vectors change by da, db. */
+/* Change of normal / squared length of one side, when its edge vectors change by da, db. */
 static vec3 normal_change(const hinge *g, int side, vec3 da, vec3 db)
 {
     const vec3 n = v3_plus(v3_cross(da, g->b[side]), v3_cross(g->a[side], db));

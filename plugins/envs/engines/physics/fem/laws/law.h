@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* law.h - the force laws of single elements, plain: force, its vector-Jacobian product, its Jacobian-vector
- * product. The oracle of the vectorised kernels (kernels/), and what the tangent is made of.
+/* law.h - the force laws of single elements in scalar code: force, vector-Jacobian product, Jacobian-vector
+ * product. They serve the tangent and are the oracle of the vectorised kernels (kernels/).
  *
- * With n corners: q, u positions and velocities; force() sets f[n]; vjp() sets the derivatives of fb . f by
- * q, u and by the constants in the order of the element's structure; jvp() sets the change of f along dq, du
- * and the change of the constants. */
+ * With n corners and positions q, velocities u: force() sets f[n]; vjp() sets the derivatives of fb . f by q,
+ * u and the constants, in the order of the element's structure; jvp() sets the change of f along dq, du and
+ * the change of the constants. */
 #ifndef DS_ENGINES_FEM_LAW_H
 #define DS_ENGINES_FEM_LAW_H
 
 #include "engines/physics/fem/laws/vec3.h"
 
-/* Spring: f_0 = -(ke (l - rest) + kd l') d; none where l = 0. */
+/* Spring: f_0 = -(ke (l - rest) + kd l') d; no force if l = 0. */
 typedef struct fem_spring_law {
     double ke, kd, rest;
 } fem_spring_law;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tet_plain.c - stable neo-Hookean tetrahedra with activation and damping (B. Smith et al., Stable
- * Neo-Hookean Flesh Simulation, ACM Trans. Graph. 37(2), 2018; the damping and the activation
- * are gradSim's). */
+ * Neo-Hookean Flesh Simulation, ACM Trans. Graph. 37(2), 2018; damping and activation as in gradSim). */
 #include "law.h"
 
 /* Matrices as three columns. */
@@ -68,7 +67,7 @@ static mat cofactor_change(const mat *f, const mat *x)
     return out;
 }
 
-/* What force and derivatives begin with. */
+/* Common terms of force and derivatives. */
 typedef struct strain {
     mat f, rate, g; /* F, dF/dt, dJ/dF */
     double stretch; /* 1 - 1/(Ic + 1) */
@@ -139,8 +138,8 @@ double fem_tet_energy(const fem_tet_rest *r, const fem_tet_law *t, const vec3 q[
     const vec3 rest[4] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
     const strain s = strain_of(r, t, q, rest);
     const double ic = inner(&s.f, &s.f);
-    /* lambda/2 (J - a + act)^2 with a = 1 + 3 mu/(4 lambda), less the constant that lambda = 0 has no
-     * room for */
+    /* lambda/2 (J - a + act)^2 with a = 1 + 3 mu/(4 lambda), minus the constant that does not exist for
+     * lambda = 0 */
     return r->volume * (t->mu / 2 * (ic - 3) - t->mu / 2 * log(ic + 1) +
                         s.change * (t->lambda / 2 * s.change - 0.75 * t->mu));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* triangle_plain.c - membranes of gradSim: neo-Hookean in the plane of the triangle, damped by the rate of
- * its area; lift and drag of the air on it. */
+ * its area; lift and drag of the air. */
 #include "law.h"
 
 /* 3 x 2 matrices as two columns. */
@@ -39,7 +39,7 @@ static void add(mat *to, double a, const mat *x)
 
 typedef struct strain {
     mat f, rate, g; /* F, dF/dt, dJ/dF */
-    vec3 n;         /* unit normal; 0 where the triangle has collapsed */
+    vec3 n;         /* unit normal; 0 if the triangle has collapsed */
     double size;    /* J, the ratio of areas, at least the guard */
     double change, swell, h;
 } strain;
@@ -114,17 +114,17 @@ double fem_triangle_energy(const fem_triangle_rest *r, const fem_triangle_law *t
 {
     const vec3 rest[3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
     const strain s = strain_of(r, t, q, rest);
-    /* lambda/2 (J - 1 - mu/lambda + act)^2, less a constant */
+    /* lambda/2 (J - 1 - mu/lambda + act)^2, minus a constant */
     return r->area * (t->mu / 2 * inner(&s.f, &s.f) + s.change * (t->lambda / 2 * s.change - t->mu));
 }
 
 /* ---- the air ---- */
 
 typedef struct wind {
-    vec3 v, n;    /* velocity of the triangle, its normal of the length of twice its area */
+    vec3 v, n;    /* velocity of the triangle; its normal, twice the area long */
     double s;     /* v . v */
     double eta;   /* n . v */
-    double angle; /* asin of the cosine between them */
+    double angle; /* asin of the cosine between v and n */
     vec3 by_n, by_v;
     int still; /* no velocity or no area: no force */
 } wind;
@@ -140,7 +140,8 @@ static wind wind_of(const vec3 q[3], const vec3 u[3])
     if (w.still) {
         return w;
     }
-    /* The sine between v and n is the part of v across n: 1 - ch^2 has no digits where they are parallel. */
+    /* The sine between v and n is the part of v across n, because 1 - ch^2 loses all digits for parallel
+     * vectors. */
     const double nn = v3_dot(w.n, w.n), ch = fmax(-1, fmin(1, w.eta / size));
     const vec3 across = v3_along(v3_times(sqrt(nn) / size, w.v), -ch / sqrt(nn), w.n);
     const double root = sqrt(fmax(v3_dot(across, across), 1e-24));

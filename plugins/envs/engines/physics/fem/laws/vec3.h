@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vec3.h - vectors of three numbers for the plain laws. */
+/* vec3.h - vectors of three numbers for the scalar laws. */
 #ifndef DS_ENGINES_FEM_VEC3_H
 #define DS_ENGINES_FEM_VEC3_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reader.c - meshes from files: what all formats share (see reader.h). */
+/* reader.c - what all mesh formats share: words, a growing mesh, its checks (see reader.h). */
 #include "reader.h"
 
-#include "engines/physics/fem/laws/rest.h"
+#include "engines/physics/fem/read.h"
 
 #include <errno.h>
 #include <math.h>
@@ -27,7 +27,7 @@ int reader_fail(reader *r, const char *format, ...)
         vsnprintf(text, sizeof text, format, values);
         va_end(values);
         snprintf(r->error, FEM_READ_ERROR, "%.190s:%zu: %s", r->name, r->line, text);
-        for (char *c = r->error; *c; c++) { /* a word of the file may hold anything */
+        for (char *c = r->error; *c; c++) { /* a word of the file may hold any byte */
             *c = (unsigned char)*c < ' ' || *c == 127 ? '?' : *c;
         }
         r->status = 1;
@@ -49,7 +49,7 @@ static int is_space(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Over white space and comments, on this line or over any. */
+/* Skips white space and comments, on this line or (`any`) over lines. */
 static void skip(reader *r, int any)
 {
     while (r->at < r->end) {
@@ -133,7 +133,7 @@ int reader_bytes(reader *r, size_t count, const char *what, void *out)
 
 /* ---- a mesh that grows ---- */
 
-/* Room for one more of `per` numbers; NULL after a failure. */
+/* Makes room for one more item of `per` numbers; NULL after a failure. */
 static void *grown(reader *r, void *array, size_t have, size_t room, size_t bytes)
 {
     if (have < room) {
@@ -167,7 +167,7 @@ int reader_add_point(reader *r, const double p[3])
     return 1;
 }
 
-/* One more element of n vertices, with its line. */
+/* Adds an element of n vertices and its line. */
 static int add_element(reader *r, const uint32_t *v, size_t n, uint32_t **array, size_t **line, size_t *count,
                        size_t *room)
 {
@@ -202,9 +202,9 @@ int reader_add_tet(reader *r, const uint32_t v[4])
     return add_element(r, v, 4, &m->tet, &r->tet_line, &m->tets, &r->tet_room);
 }
 
-/* ---- the end ---- */
+/* ---- final checks ---- */
 
-/* Whether the vertices exist and differ. */
+/* Checks that the vertices exist and differ. */
 static int check_vertices(reader *r, const uint32_t *v, size_t n, size_t line)
 {
     r->line = line;
@@ -263,7 +263,7 @@ static int check_tets(reader *r)
     return 1;
 }
 
-/* Whether no face has more than two tetrahedra. */
+/* Checks that no face has more than two tetrahedra. */
 static int check_faces(reader *r)
 {
     fem_mesh copy = r->mesh;
@@ -277,7 +277,7 @@ static int check_faces(reader *r)
     }
     if (status != DS_OK) {
         r->line = r->tet_line[bad];
-        return reader_fail(r, "tetrahedron %zu has a face that two others have already", bad + 1);
+        return reader_fail(r, "tetrahedron %zu has a face that two others already share", bad + 1);
     }
     return 1;
 }

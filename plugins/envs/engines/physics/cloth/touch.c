@@ -1,26 +1,125 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pan.c - vertices against a pan that moves and tilts in the x-y plane (see touch.h). */
-#include <math.h>
-
+/* touch.c - contact of vertices with a floor (time of impact, Coulomb friction) and with a pan that moves and
+ * tilts in the x-y plane (see touch.h). */
 #include "touch.h"
 
-static const double slip_square = 1e-12; /* (m/s)^2 under the root of the sliding speed */
-static const double drift_rate = 0.2;    /* share of the depth that is to be undone in one step */
-static const double drift_limit = 1;     /* m/s, the fastest such correction */
+#include "sets.h"
+
+#include <math.h>
+
+/* ---- floor ---- */
+
+static const double slip_epsilon = 1e-9; /* m/s, added to the sliding speed that friction divides by */
 static const double tiny = 1e-300;
 
-/* A vertex that the pan pushes; world components unless `local`. */
+/* Effect of contact on one vertex with velocity u before it, at height y above the floor. */
+typedef struct impact {
+    int hit, late;        /* in contact; in contact after a flight (toi > 0) */
+    double toi;           /* s, from the start of the step */
+    double speed, factor; /* sliding speed, and the share of it that friction leaves */
+} impact;
+
+INLINE impact impact_of(const touch_floor *floor, double h, double y, double ux, double uy, double uz)
+{
+    impact c;
+    c.hit = (y + h * uy < 0) & (uy < 0);
+    c.late = c.hit & (floor->toi != 0) & (y > 0);
+    c.toi = c.late ? -y / (c.late ? uy : -1) : 0;
+    c.speed = sqrt(ux * ux + uz * uz + tiny);
+    double left = 1 + floor->mu * uy / (c.speed + slip_epsilon);
+    c.factor = c.hit ? (left > 0 ? left : 0) : 1;
+    return c;
+}
+
+INLINE void move(const touch_floor *floor, double h, size_t stride, const double *restrict x,
+                 const double *restrict u, double *restrict x_new, double *restrict v_new)
+{
+    const touch_floor f = *floor;
+    const size_t n = stride & ~(size_t)(CLOTH_LANES - 1);
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) {
+        double ux = u[i], uy = u[n + i], uz = u[2 * n + i], y = x[n + i] - f.height;
+        impact c = impact_of(&f, h, y, ux, uy, uz);
+        double vx = c.factor * ux, vz = c.factor * uz;
+        x_new[i] = x[i] + c.toi * ux + (h - c.toi) * vx;
+        x_new[2 * n + i] = x[2 * n + i] + c.toi * uz + (h - c.toi) * vz;
+        /* After a flight the vertex lies exactly on the floor. */
+        x_new[n + i] = c.late ? f.height : c.hit ? x[n + i] : x[n + i] + h * uy;
+        v_new[i] = vx;
+        v_new[n + i] = c.hit ? 0 : uy;
+        v_new[2 * n + i] = vz;
+    }
+}
+
+INLINE void adjoint(const touch_floor *floor, double h, size_t stride, const double *restrict x,
+                    const double *restrict u, double *restrict x_bar, double *restrict v_bar,
+                    double *restrict mu_bar)
+{
+    const touch_floor f = *floor;
+    const size_t n = stride & ~(size_t)(CLOTH_LANES - 1);
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) {
+        double ux = u[i], uy = u[n + i], uz = u[2 * n + i], y = x[n + i] - f.height;
+        double px = x_bar[i], py = x_bar[n + i], pz = x_bar[2 * n + i];
+        impact c = impact_of(&f, h, y, ux, uy, uz);
+        /* A vertex that starts on the floor: slightly higher it would fly for a moment, and lower positions
+         * do not occur. */
+        c.late |= c.hit & (f.toi != 0) & (y >= 0);
+        double vx_bar = v_bar[i] + (h - c.toi) * px, vz_bar = v_bar[2 * n + i] + (h - c.toi) * pz;
+        double toi_bar = (1 - c.factor) * (px * ux + pz * uz);
+        double factor_bar = vx_bar * ux + vz_bar * uz;
+        factor_bar = (c.hit & (c.factor > 0)) ? factor_bar : 0;
+        double per = 1 / (c.speed + slip_epsilon), slow = f.mu * per;
+        double speed_bar = -factor_bar * slow * uy * per / c.speed;
+        double fall = 1 / (c.late ? uy : -1);
+        toi_bar = c.late ? toi_bar : 0;
+        mu_bar[i] += factor_bar * uy * per;
+        v_bar[i] = c.factor * vx_bar + c.toi * px + speed_bar * ux;
+        v_bar[2 * n + i] = c.factor * vz_bar + c.toi * pz + speed_bar * uz;
+        v_bar[n + i] = c.hit ? factor_bar * slow + toi_bar * y * fall * fall : v_bar[n + i] + h * py;
+        x_bar[n + i] = c.late ? -toi_bar * fall : py;
+    }
+}
+
+CLOTH_SETS(moves, move,
+           (const touch_floor *floor, double h, size_t stride, const double *x, const double *u,
+            double *x_new, double *v_new),
+           (floor, h, stride, x, u, x_new, v_new));
+CLOTH_SETS(adjoints, adjoint,
+           (const touch_floor *floor, double h, size_t stride, const double *x, const double *u,
+            double *x_bar, double *v_bar, double *mu_bar),
+           (floor, h, stride, x, u, x_bar, v_bar, mu_bar));
+
+void touch_floor_move(int set, const touch_floor *floor, double h, size_t stride, const double *x,
+                      const double *u, double *x_new, double *v_new)
+{
+    moves[set](floor, h, stride, x, u, x_new, v_new);
+}
+
+void touch_floor_adjoint(int set, const touch_floor *floor, double h, size_t stride, const double *x,
+                         const double *u, double *x_bar, double *v_bar, double *mu_bar)
+{
+    adjoints[set](floor, h, stride, x, u, x_bar, v_bar, mu_bar);
+}
+
+/* ---- pan ---- */
+
+static const double slip_square = 1e-12; /* (m/s)^2 under the root of the sliding speed */
+static const double drift_rate = 0.2;    /* share of the depth that one step corrects */
+static const double drift_limit = 1;     /* m/s, limit of this correction */
+
+/* A vertex that the pan pushes; in the world unless marked `local`. */
 typedef struct push {
-    double ox, oy;            /* from the pan's axis point to the predicted position */
-    double lx, ly, lz, r;     /* the same, local, and its distance from the axis */
+    double ox, oy;            /* from the axis point of the pan to the predicted position */
+    double lx, ly, lz, r;     /* the same, local; distance from the axis */
     double rise, slope, norm; /* profile h, h', sqrt(1 + h'^2) */
     double local[3], n[3];    /* normal */
-    double surface[2];        /* velocity of the pan there */
-    double rel[3], vn;        /* velocity against the pan, and its normal component */
+    double surface[2];        /* velocity of the pan at the vertex */
+    double rel[3], vn;        /* velocity relative to the pan, and its normal component */
     double wanted;            /* normal component after contact */
     double vt[3], slip;       /* tangential part and its size */
-    double factor;            /* what friction leaves of it */
-    double share, density;    /* of the change of velocity that is made, and its derivative by the depth */
+    double factor;            /* share of it that friction leaves */
+    double share, density;    /* share of the velocity change that acts, and its derivative by the depth */
 } push;
 
 static double dot(const double a[3], const double b[3])
@@ -28,7 +127,7 @@ static double dot(const double a[3], const double b[3])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* How much of a contact a vertex that may not touch has in a step or, `back`, for its adjoint. */
+/* Share of a contact that acts on a vertex which may not touch: in a step, or (`back`) in its adjoint. */
 static void share_of(const softness *s, double depth, int back, push *p)
 {
     const int far = s->kernel != SOFTNESS_NONE || !(depth > 0);
@@ -36,7 +135,7 @@ static void share_of(const softness *s, double depth, int back, push *p)
     p->density = far ? softness_pull_density(s, depth) : 0;
 }
 
-/* Fills *p; 0 where the vertex at predicted position q with velocity u is not pushed. */
+/* Fills *p; returns 0 if the pan does not push the vertex with predicted position q and velocity u. */
 static int push_of(const touch_pan *pan, const touch_pose *pose, double cs, double sn, double h,
                    const double q[3], const double u[3], int back, push *p)
 {
@@ -114,8 +213,7 @@ void touch_pan_move(const touch_pan *pan, const touch_pose *pose, double h, cons
     }
 }
 
-/* Derivatives by the geometry of a push: the offset (q_bar) and the pose, from those by normal,
- * profile and depth. */
+/* Adds the derivatives by the offset (q_bar) and the pose, from those by normal, profile and depth. */
 static void geometry_adjoint(const touch_pan *pan, const push *p, double cs, double sn, const double n_bar[3],
                              double rise_bar, double ly_bar, double norm_bar, double q_bar[3],
                              touch_pose *pose_bar)
@@ -143,8 +241,8 @@ static void geometry_adjoint(const touch_pan *pan, const push *p, double cs, dou
     pose_bar->tilt += cs * sn_bar - sn * cs_bar;
 }
 
-/* Reverse of a push: v_bar, the derivatives by the velocity after it, become those by the velocity before;
- * q_bar gets those by the predicted position. depth_bar: further ones by the depth. */
+/* Reverse of a push. v_bar goes from the velocity after it to the velocity before it; sets q_bar, the
+ * derivatives by the predicted position. depth_bar: further derivatives by the depth. */
 static void push_adjoint(const touch_pan *pan, const touch_pose *pose, const push *p, double cs, double sn,
                          double h, double depth_bar, double v_bar[3], double q_bar[3], touch_pose *pose_bar)
 {
@@ -181,7 +279,7 @@ static void push_adjoint(const touch_pan *pan, const touch_pose *pose, const pus
     }
 }
 
-/* Reverse of the share of a push that is made: u + share (after - u), with velocity u before it. */
+/* Reverse of a push with a share: u + share (after - u), with velocity u before it. */
 static void share_adjoint(const touch_pan *pan, const touch_pose *pose, const push *p, double cs, double sn,
                           double h, const double u[3], double v_bar[3], double q_bar[3], touch_pose *pose_bar)
 {
@@ -222,12 +320,12 @@ void touch_pan_adjoint(const touch_pan *pan, const touch_pose *pose, double h, c
     }
 }
 
-/* ---- how far a point is ---- */
+/* ---- distance of a point from the pan ---- */
 
-/* The place of a point against the pan. */
+/* Position of a point relative to the pan. */
 typedef struct apart {
-    double cs, sn, lx, ly, lz, r; /* local, and from the axis */
-    double over, beyond;          /* above or (negative) below the pan; beside it */
+    double cs, sn, lx, ly, lz, r; /* local coordinates; distance from the axis */
+    double over, beyond;          /* height above or (negative) below the pan; distance outside its rim */
     double slope;                 /* of the profile */
 } apart;
 
@@ -268,4 +366,38 @@ void touch_pan_gap_adjoint(const touch_pan *pan, const touch_pose *pose, const d
     pose_bar->x -= x_bar;
     pose_bar->y -= y_bar;
     pose_bar->tilt += lx_bar * a.ly - ly_bar * a.lx;
+}
+
+/* ---- shape of the pan for drawing ---- */
+
+enum { FLAT = 3 /* rings of the flat part */ };
+static const double innermost = 0.001, turn_of_circle = 6.283185307179586; /* m, rad */
+
+void pan_shape_triangles(uint32_t *triangle)
+{
+    for (uint32_t r = 0; r + 1 < PAN_RINGS; r++) {
+        for (uint32_t s = 0; s < PAN_SECTORS; s++) {
+            uint32_t a = r * PAN_SECTORS + s, b = r * PAN_SECTORS + (s + 1) % PAN_SECTORS;
+            const uint32_t two[6] = {a, b, b + PAN_SECTORS, a, b + PAN_SECTORS, a + PAN_SECTORS};
+            for (int k = 0; k < 6; k++) {
+                *triangle++ = two[k];
+            }
+        }
+    }
+}
+
+void pan_shape_points(const touch_pan *pan, const touch_pose *at, double *out)
+{
+    for (int r = 0; r < PAN_RINGS; r++) {
+        double flat = pan->flat, rim = pan->radius - flat;
+        double radius = r < FLAT ? innermost + 0.5 * r * (flat - innermost)
+                                 : flat + rim * (r - FLAT + 1) / (PAN_RINGS - FLAT);
+        double over = fmax(0, radius - flat), y = pan->curve * over * over;
+        for (int s = 0; s < PAN_SECTORS; s++) {
+            double turn = turn_of_circle * s / PAN_SECTORS, x = radius * cos(turn);
+            *out++ = at->x + cos(at->tilt) * x - sin(at->tilt) * y;
+            *out++ = at->y + sin(at->tilt) * x + cos(at->tilt) * y;
+            *out++ = radius * sin(turn);
+        }
+    }
 }

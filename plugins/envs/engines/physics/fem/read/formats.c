@@ -1,16 +1,195 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gmsh.c - Gmsh MSH, versions 2.2 and 4.1, as text or binary (in the byte order of any machine): triangles
- * and tetrahedra of the first order. Points and lines are left out, other elements are an error. C. Geuzaine,
- * J.-F. Remacle: Gmsh reference manual, section "MSH file format". Lines in messages about binary numbers are
- * those of the last text before them. */
+/* formats.c - readers of Wavefront OBJ, TetGen and Gmsh meshes (see read.h).
+ *
+ * - OBJ: vertices and faces; normals, textures, groups and materials are ignored.
+ * - TetGen: points from a .node file, tetrahedra from its .ele file (H. Si, TetGen, ACM Trans. Math. Softw.
+ *   41(2), 2015, and its manual, section "File formats"). Attributes, markers and the nodes of second order
+ *   are ignored; the first index, 0 or 1, is that of the first point.
+ * - Gmsh MSH 2.2 and 4.1, as text or binary (in either byte order): triangles and tetrahedra of first order.
+ *   Points and lines are ignored, other elements are an error. C. Geuzaine, J.-F. Remacle: Gmsh reference
+ *   manual, section "MSH file format". Messages about binary numbers name the line of the last text before
+ *   them. */
 #include "reader.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Nodes have tags; elements name them by these. */
+/* ---- Wavefront OBJ ---- */
+
+enum { MOST_CORNERS = 1024 };
+
+/* Parses the vertex of "7", "7/1", "7//3" or, counted from the last, "-1". */
+static int face_corner(reader *r, const char *word, uint32_t *out)
+{
+    char *end;
+    const int64_t have = (int64_t)r->mesh.points, i = strtoll(word, &end, 10);
+    if (end == word || (*end != '\0' && *end != '/')) {
+        return reader_fail(r, "'%s' is not a corner of a face", word);
+    }
+    if (i == 0 || i > FEM_MOST_POINTS || i < -have) {
+        return reader_fail(r, "vertex %lld of %lld", (long long)i, (long long)have);
+    }
+    *out = (uint32_t)(i > 0 ? i - 1 : have + i);
+    return 1;
+}
+
+/* A polygon becomes a fan from its first corner. */
+static int read_face(reader *r)
+{
+    char word[WORD];
+    uint32_t v[3] = {0};
+    size_t n = 0;
+    for (; reader_word(r, 0, word); n++) {
+        uint32_t next = 0;
+        if (n >= MOST_CORNERS) {
+            return reader_fail(r, "a face with more than %d corners", MOST_CORNERS);
+        }
+        if (!face_corner(r, word, &next)) {
+            return 0;
+        }
+        v[n == 0 ? 0 : 2] = next;
+        if (n >= 2 && !reader_add_triangle(r, v)) {
+            return 0;
+        }
+        v[1] = next;
+    }
+    return n >= 3 ? 1 : reader_fail(r, "a face with %zu corners", n);
+}
+
+static int read_vertex(reader *r)
+{
+    double p[3];
+    for (int i = 0; i < 3; i++) {
+        if (!reader_number(r, 0, "a coordinate", &p[i])) {
+            return 0;
+        }
+    }
+    return reader_add_point(r, p);
+}
+
+int fem_parse_obj(fem_mesh *m, const char *text, size_t size, const char *name, char error[FEM_READ_ERROR])
+{
+    reader r = reader_of(text, size, name, '#', error);
+    char word[WORD];
+    do {
+        if (!reader_word(&r, 0, word)) {
+            continue;
+        }
+        if (strcmp(word, "v") == 0) {
+            read_vertex(&r);
+        } else if (strcmp(word, "f") == 0) {
+            read_face(&r);
+        }
+    } while (reader_next_line(&r));
+    return reader_finish(&r, m);
+}
+
+/* ---- TetGen ---- */
+
+enum { MOST_ATTRIBUTES = 1000 };
+
+/* Skips the rest of a line, which must be numbers: attributes and markers. */
+static int skip_numbers(reader *r)
+{
+    char word[WORD];
+    size_t n = 0;
+    while (reader_word(r, 0, word)) {
+        if (++n > MOST_ATTRIBUTES) {
+            return reader_fail(r, "more than %d attributes", MOST_ATTRIBUTES);
+        }
+    }
+    return r->status == 0;
+}
+
+static int read_nodes(reader *r, int64_t *first)
+{
+    int64_t count, dimension, index;
+    if (!(reader_integer(r, 1, "the number of points", 1, FEM_MOST_POINTS, &count) &&
+          reader_integer(r, 0, "the dimension (which must be 3)", 3, 3, &dimension) && skip_numbers(r))) {
+        return 0;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        double p[3];
+        const int64_t low = i == 0 ? 0 : *first + i, high = i == 0 ? 1 : low;
+        if (!reader_integer(r, 1, "the index of a point", low, high, &index)) {
+            return 0;
+        }
+        *first = i == 0 ? index : *first;
+        for (int k = 0; k < 3; k++) {
+            if (!reader_number(r, 0, "a coordinate", &p[k])) {
+                return 0;
+            }
+        }
+        if (!reader_add_point(r, p) || !skip_numbers(r)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int read_tets(reader *r, int64_t first)
+{
+    int64_t count, corners, index;
+    if (!(reader_integer(r, 1, "the number of tetrahedra", 1, FEM_MOST_ELEMENTS, &count) &&
+          reader_integer(r, 0, "the number of nodes of each (4 or 10)", 4, 10, &corners) &&
+          skip_numbers(r))) {
+        return 0;
+    }
+    const int64_t last = first + (int64_t)r->mesh.points - 1;
+    for (int64_t i = 0; i < count; i++) {
+        uint32_t v[4];
+        if (!reader_integer(r, 1, "the index of a tetrahedron", first + i, first + i, &index)) {
+            return 0;
+        }
+        for (int k = 0; k < 4; k++) {
+            if (!reader_integer(r, 0, "a node", first, last, &index)) {
+                return 0;
+            }
+            v[k] = (uint32_t)(index - first);
+        }
+        if (!reader_add_tet(r, v) || !skip_numbers(r)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Checks that nothing follows the last line. */
+static void check_end(reader *r)
+{
+    char word[WORD];
+    if (r->status == 0 && reader_word(r, 1, word)) {
+        reader_fail(r, "'%s' after the last line", word);
+    }
+}
+
+int fem_parse_tetgen(fem_mesh *m, const char *node, size_t node_size, const char *node_name, const char *ele,
+                     size_t ele_size, const char *ele_name, char error[FEM_READ_ERROR])
+{
+    reader r = reader_of(node, node_size, node_name, '#', error);
+    int64_t first = 0;
+    if (read_nodes(&r, &first)) {
+        check_end(&r);
+    }
+    if (r.status == 0) {
+        r.at = ele;
+        r.end = ele + ele_size;
+        r.name = ele_name;
+        r.line = 1;
+        if (read_tets(&r, first)) {
+            check_end(&r);
+        }
+    }
+    return reader_finish(&r, m);
+}
+
+/* ---- Gmsh ---- */
+
+/* Nodes have tags; elements refer to them. */
 typedef struct tag {
     int64_t tag;
     uint32_t point;
@@ -19,8 +198,8 @@ typedef struct tag {
 
 typedef struct gmsh {
     reader r;
-    int version;         /* 2 or 4; 0: not known yet */
-    int binary, swapped; /* numbers are bytes; of the other byte order */
+    int version;         /* 2 or 4; 0: not yet known */
+    int binary, swapped; /* numbers are binary; in the other byte order */
     tag *tags;
     size_t count, room;
 } gmsh;
@@ -56,7 +235,7 @@ static int add_tag(gmsh *g, int64_t value)
 
 enum { INT = 4, DOUBLE = 8 }; /* bytes */
 
-/* Those of a tag or a count. */
+/* Bytes of a tag or a count. */
 static size_t wide(const gmsh *g)
 {
     return g->version == 4 ? 8 : INT;
@@ -74,7 +253,7 @@ static int read_bytes(gmsh *g, size_t count, const char *what, unsigned char out
     return 1;
 }
 
-/* `bytes` is what it takes in a binary file. */
+/* `bytes`: its size in a binary file. */
 static int read_integer(gmsh *g, size_t bytes, const char *what, int64_t low, int64_t high, int64_t *out)
 {
     unsigned char b[8] = {0};
@@ -108,7 +287,7 @@ static int read_number(gmsh *g, const char *what, double *out)
     return isfinite(*out) ? 1 : reader_fail(&g->r, "%s is not a finite number", what);
 }
 
-/* The bytes of a binary file begin behind the end of the line. */
+/* Binary data starts after the end of the line. */
 static int begin_bytes(gmsh *g)
 {
     return !g->binary || reader_next_line(&g->r) || reader_fail(&g->r, "the file ends before its numbers");
@@ -119,7 +298,7 @@ static int read_count(gmsh *g, const char *what, int64_t *out)
     return read_integer(g, wide(g), what, 0, FEM_MOST_ELEMENTS, out);
 }
 
-/* That of version 2 is text in binary files, too. */
+/* A count; in version 2 it is text even in binary files. */
 static int read_first_count(gmsh *g, const char *what, int64_t *out)
 {
     return g->version == 2 ? reader_integer(&g->r, 1, what, 0, FEM_MOST_ELEMENTS, out) && begin_bytes(g)
@@ -218,7 +397,7 @@ static int find_node(gmsh *g, int64_t value, uint32_t *out)
     const tag *found =
         g->count ? bsearch(&(tag){.tag = value}, g->tags, g->count, sizeof *g->tags, compare_tags) : NULL;
     if (!found) {
-        return reader_fail(&g->r, "there is no node %lld", (long long)value);
+        return reader_fail(&g->r, "node %lld does not exist", (long long)value);
     }
     *out = found->point;
     return 1;
@@ -303,7 +482,7 @@ static int read_elements_4(gmsh *g)
 
 /* ---- sections ---- */
 
-/* A binary file begins with the number 1, which tells its byte order. */
+/* A binary file starts with the number 1, which shows its byte order. */
 static int read_order(gmsh *g, int64_t bytes)
 {
     int64_t one;
@@ -328,7 +507,7 @@ static int read_format(gmsh *g)
     }
     g->version = strncmp(word, "2.", 2) == 0 || strcmp(word, "2") == 0 ? 2 : strcmp(word, "4.1") == 0 ? 4 : 0;
     if (g->version == 0) {
-        return reader_fail(&g->r, "version '%s'; 2.2 and 4.1 are read", word);
+        return reader_fail(&g->r, "version '%s' is not supported; use 2.2 or 4.1", word);
     }
     if (!reader_integer(&g->r, 1, "the type of file (0: text, 1: binary)", 0, 1, &type) ||
         !reader_integer(&g->r, 1, "the size of a number", 1, 16, &bytes)) {
@@ -338,7 +517,7 @@ static int read_format(gmsh *g)
     return !g->binary || read_order(g, bytes);
 }
 
-/* Any other section is left out, to its $End. */
+/* Skips any other section, up to its $End. */
 static int skip_section(gmsh *g, const char *name)
 {
     char word[WORD], end[WORD + 8] = "$End";
@@ -362,7 +541,7 @@ static int read_section(gmsh *g, const char *name)
         return reader_fail(&g->r, "a second section %s", name);
     }
     if (!format && g->version == 0) {
-        return reader_fail(&g->r, "'%s' where $MeshFormat must stand", name);
+        return reader_fail(&g->r, "'%s' found, $MeshFormat expected", name);
     }
     if (!format && !nodes && !elements) {
         return name[0] == '$' ? skip_section(g, name) : reader_fail(&g->r, "'%s' between sections", name);
@@ -377,7 +556,7 @@ static int read_section(gmsh *g, const char *name)
         return 0;
     }
     if (!reader_word(&g->r, 1, word) || strncmp(word, "$End", 4) != 0 || strcmp(word + 4, name + 1) != 0) {
-        return reader_fail(&g->r, "'%s' where $End%s must stand", word, name + 1);
+        return reader_fail(&g->r, "'%s' found, $End%s expected", word, name + 1);
     }
     return 1;
 }
@@ -390,4 +569,77 @@ int fem_parse_gmsh(fem_mesh *m, const char *text, size_t size, const char *name,
     }
     free(g.tags);
     return reader_finish(&g.r, m);
+}
+
+/* ---- files ---- */
+
+enum { MOST_BYTES = 1 << 29 };
+
+/* Returns the bytes of a file, which the caller frees; NULL with a line in `error`. */
+static char *contents(const char *path, size_t *size, char error[FEM_READ_ERROR])
+{
+    FILE *f = fopen(path, "rb");
+    char *text = NULL;
+    long bytes = f && fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
+    if (bytes < 0 || bytes > MOST_BYTES) {
+        snprintf(error, FEM_READ_ERROR, "%.190s: %s", path,
+                 bytes < 0 ? strerror(errno) : "larger than 512 MB");
+    } else {
+        rewind(f);
+        text = malloc((size_t)bytes + 1);
+        *size = text ? fread(text, 1, (size_t)bytes, f) : 0;
+        if (!text) {
+            snprintf(error, FEM_READ_ERROR, "%.190s: no memory", path);
+        }
+    }
+    if (f) {
+        fclose(f);
+    }
+    return text;
+}
+
+static int ends_in(const char *path, const char *end)
+{
+    const size_t n = strlen(path), m = strlen(end);
+    return n > m && strcmp(path + n - m, end) == 0;
+}
+
+static int read_tetgen(fem_mesh *m, const char *path, char error[FEM_READ_ERROR])
+{
+    char node[4096], ele[4096];
+    const int stem = (int)(strrchr(path, '.') - path);
+    size_t node_size = 0, ele_size = 0;
+    if (stem + 6 > (int)sizeof node) {
+        snprintf(error, FEM_READ_ERROR, "%.190s...: the path is too long", path);
+        return 1;
+    }
+    snprintf(node, sizeof node, "%.*s.node", stem, path);
+    snprintf(ele, sizeof ele, "%.*s.ele", stem, path);
+    char *node_text = contents(node, &node_size, error),
+         *ele_text = node_text ? contents(ele, &ele_size, error) : NULL;
+    int status =
+        ele_text ? fem_parse_tetgen(m, node_text, node_size, node, ele_text, ele_size, ele, error) : 1;
+    free(node_text);
+    free(ele_text);
+    return status;
+}
+
+int fem_read_mesh(fem_mesh *m, const char *path, char error[FEM_READ_ERROR])
+{
+    size_t size = 0;
+    *m = (fem_mesh){0};
+    error[0] = '\0';
+    if (ends_in(path, ".node") || ends_in(path, ".ele")) {
+        return read_tetgen(m, path, error);
+    }
+    if (!ends_in(path, ".obj") && !ends_in(path, ".msh")) {
+        snprintf(error, FEM_READ_ERROR, "%.190s: not a mesh file; use .obj, .msh, .node or .ele", path);
+        return 1;
+    }
+    char *text = contents(path, &size, error);
+    int status = !text                   ? 1
+                 : ends_in(path, ".obj") ? fem_parse_obj(m, text, size, path, error)
+                                         : fem_parse_gmsh(m, text, size, path, error);
+    free(text);
+    return status;
 }
