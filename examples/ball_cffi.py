@@ -2,7 +2,14 @@
 """The ball of hill.c in Python, as a C function for the environment ffi (package cffi, a C compiler):
     python3 ball_cffi.py                  makes libball.so
     dshost --config ball_cffi.ini
-Whatever Python can import can stand here. See docs/plugin-python.md."""
+Needs cffi and a C compiler (Debian: python3-cffi, python3-dev). The function may use whatever Python can import:
+  * `global = true` in the .ini: modules take the symbols of the interpreter from the process, else their import fails with
+    "undefined symbol: PyExc_...".
+  * After an exception cffi returns 0, which would be a perfect loss: return a status (signature i32(...), error=-1) and write
+    the loss to f, which is NaN before. A call that writes to stderr fails; `stderr = fine` in the .ini allows warnings.
+  * Each worker has one interpreter. The same x must give the same bits: no state, fixed seeds, and one thread
+    (OMP_NUM_THREADS is 1; PyTorch needs torch.set_num_threads(1)).
+  * For a virtual environment set PYTHONPATH to its site-packages."""
 import cffi
 
 ffi = cffi.FFI()

@@ -9,7 +9,13 @@
  * there between the calls. Hence DS_ENV_OWN_PROCESS: the host gives every instance a process to itself. What
  * still holds, and is done here: no signal handler, no locale and no output of Python's own (the isolated
  * configuration); the thread of an instance ends with it and computes only while a call is open; an exception
- * becomes a status. */
+ * becomes a status.
+ *
+ * To use it for a simulation of yours, replace the program. Extend sys.path for your modules and for the
+ * site-packages of a virtual environment, which the isolated configuration leaves out. JAX computes in single
+ * precision unless jax.config.update("jax_enable_x64", True), and compiles for more than a second at the first
+ * gradient: call the function once in create(). With several threads or on a graphics card sums may differ in
+ * their last digits: set DS_ENV_INEXACT and `tolerance` of info(). */
 #define _GNU_SOURCE /* dladdr() */
 #include <Python.h>
 #include <diffsim/diffsim.h>
