@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* py - the adapter for FILE.py:NAME (diffsim/adapter.h): a class with loss(), or with reset() and step(), is
- * an environment, one with run() an optimizer. Each instance has a Python process of its
- * own, python/diffsim/serve.py. */
+/* py.c - the adapter for FILE.py:NAME (diffsim/adapter.h): a class with loss(), or with reset() and step(),
+ * is an environment, a class with run() an optimizer. Each instance has its own Python process,
+ * python/diffsim/serve.py. */
 #include <diffsim/adapter.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "adapters/python/adapted.h"
 
-/* create() is not told which plugin is meant, so each file has one of its own. */
+/* create() does not receive the plugin, so each file has its own create(). */
 enum { FILES = 16 };
 static adapted *file[FILES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of them */
@@ -35,7 +35,7 @@ static const struct {
 
 /* ---- the adapter ---- */
 
-/* Has Python describe what is in the file: 0, or -1 and one line. */
+/* Lets Python describe the class in the file: 0, or -1 and one line. */
 static int describe(adapted *a, char *why, size_t room)
 {
     char how[200];
@@ -51,7 +51,8 @@ static int describe(adapted *a, char *why, size_t room)
     } else if (h->bytes > a->first.talk.mapped ||
                description_read(&a->description, a->first.talk.room, h->bytes) != 0) {
         snprintf(why, room,
-                 "%s: what the package diffsim of Python says is no description: is it of another version?",
+                 "%s: the description by the Python package diffsim is invalid: is the package of another "
+                 "version?",
                  a->file);
     } else {
         return 0;

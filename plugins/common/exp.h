@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exp.h - an exponential function of our own: the same bits on every machine and in every lane of a vector
- * (that of the C library rounds as the processor suggests, see docs/portable.md). vector_math.h repeats its
- * operations one by one, with these constants. */
+/* exp.h - our own exponential function: the same bits on every machine and in every lane of a vector (the C
+ * library's function rounds by processor, see docs/portable.md). vector_math.h repeats its operations one by
+ * one, with these constants. */
 #ifndef DS_COMMON_EXP_H
 #define DS_COMMON_EXP_H
 

@@ -10,8 +10,8 @@
 /* plain: the scalar oracle, which may round differently. */
 enum { ISA_PLAIN = 0, ISA_BASELINE = 1, ISA_AVX2 = 2, ISA_AVX512 = 3 };
 
-/* The variants prefix_baseline, prefix_avx2 and prefix_avx512 as an array by instruction set; plain: that of
- * the oracle, or NULL. */
+/* The variants prefix_baseline, prefix_avx2 and prefix_avx512 as an array by instruction set; plain: the
+ * oracle's variant, or NULL. */
 #ifdef ISA_X86
 #define ISA_VARIANTS(prefix, plain)                                                                          \
     {                                                                                                        \
@@ -60,8 +60,8 @@ static inline int isa_named(const char *name)
     return -1;
 }
 
-/* That of the name, NULL: of the environment variable DS_ISA, as far as it runs here: one that this machine
- * lacks becomes the widest that it has. -1: a name that is unknown. */
+/* The set with that name; NULL: the environment variable DS_ISA. A set that this machine lacks becomes the
+ * widest one that it has. -1: the name is unknown. */
 static inline int isa_choose(const char *name)
 {
     const char *wanted = name ? name : getenv("DS_ISA");

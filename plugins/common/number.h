@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* number.h - numbers in messages about values that are not what they must be. */
+/* number.h - numbers in messages about invalid values. */
 #ifndef COMMON_NUMBER_H
 #define COMMON_NUMBER_H
 
@@ -8,7 +8,7 @@
 
 enum { NUMBER_TEXT = 32 };
 
-/* As few digits as tell v from every other number: what differs looks different. */
+/* The fewest digits that distinguish v from every other number: different values look different. */
 static inline const char *number_text(double v, char out[NUMBER_TEXT])
 {
     for (int digits = 6; digits <= 17; digits++) {

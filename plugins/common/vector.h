@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vector.h - vectors of VECTOR_LANES doubles (2, 4 or 8), for kernels that are compiled for several
- * instruction sets. Each lane computes what a scalar would, nothing is fused or added across lanes: so all
- * of them give the same bits. Compile with -ffp-contract=off; vectors wider than the registers of a set
- * are slow. */
+/* vector.h - vectors of VECTOR_LANES doubles (2, 4 or 8), for kernels compiled for several instruction sets.
+ * Each lane computes what a scalar would; nothing is fused or added across lanes, so all sets give the same
+ * bits. Compile with -ffp-contract=off; vectors wider than the registers of a set are slow. */
 #ifndef DS_COMMON_VECTOR_H
 #define DS_COMMON_VECTOR_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vector_math.h - exp, exp - 1, tanh, sine, cosine, atan2 and asin of vectors (vector.h), the same
- * bits for every instruction set.
+/* vector_math.h - exp, exp - 1, tanh, sine, cosine, atan2 and asin of vectors (vector.h), the same bits for
+ * every instruction set.
  *
- * Errors against the exact values, in units of the last place: exp 1, exp - 1 2, tanh 3, atan2 3,
- * asin 3, sine and cosine 1 at most (tested), or 1e-20 beside a zero; polynomials by interpolation at
- * Chebyshev nodes, or Taylor's. NaN gives NaN, but for exp: its argument is a number. */
+ * Errors against the exact values, in units of the last place: exp 1, exp - 1 2, tanh 3, atan2 3, asin 3,
+ * sine and cosine 1 at most (tested), or 1e-20 near a zero; polynomials by interpolation at Chebyshev nodes,
+ * or Taylor's. NaN gives NaN, except for exp, whose argument must be a number. */
 #ifndef DS_COMMON_VECTOR_MATH_H
 #define DS_COMMON_VECTOR_MATH_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* adapted.h - a plugin that is made of a Python file: what it is, and the functions of its instances. */
+/* adapted.h - a plugin made from a Python file: its description, and the functions of its instances. */
 #ifndef DS_ADAPTERS_PYTHON_ADAPTED_H
 #define DS_ADAPTERS_PYTHON_ADAPTED_H
 
@@ -18,12 +18,12 @@ typedef struct adapted {
     child first; /* has described it, and waits for the first instance */
 } adapted;
 
-/* Begins an instance: its Python process has made the object of the class with the values of the parameters,
- * and what it says of it lies in the shared memory. DS_OK, or a status that was said to the host, and no
- * process. [any] */
+/* Starts an instance: its Python process has created the object with the values of the parameters, and its
+ * description lies in the shared memory. DS_OK, or a status that was reported to the host, and no process.
+ * [any] */
 ds_status adapted_begin(adapted *a, const ds_host *host, child *out);
 
-/* All but create(), which knows of which file it is. */
+/* All but create(), which needs its file. */
 extern const ds_env_vtable adapted_env;
 extern const ds_optimizer_vtable adapted_optimizer;
 ds_status adapted_create_env(adapted *a, const ds_host *host, void **out);

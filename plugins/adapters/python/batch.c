@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* batch.c - many points in one call of Python: points and noise keys go into the shared memory, losses and
- * gradients come out of it behind them. */
+ * gradients follow them there. */
 #include <diffsim/helper/fail.h>
 #include <math.h>
 #include <string.h>

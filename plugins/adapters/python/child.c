@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum {
-    POLL_MS = 20,  /* between two looks at the stop flag and at the process */
+    POLL_MS = 20,  /* between two checks of the stop flag and of the process */
     PATIENCE = 25, /* such times for it to end by itself */
     FD = 3,        /* of the shared memory in the child */
     NOT_STARTED = 127,
@@ -32,8 +32,8 @@ enum {
 
 static const char ME[] = "diffsim";
 
-/* Is it there, and of somebody who could have changed this code as well? The way up may lead through folders
- * that anybody writes to. */
+/* Whether the file exists, and belongs to a user who could have changed this code as well. Folders above it
+ * may be writable by anybody. */
 static int is_there(const char *folder, const char *below, uid_t owner, char out[PATH_MAX])
 {
     char place[PATH_MAX];
@@ -74,10 +74,10 @@ static const char *interpreter(void)
 
 /* ---- life ---- */
 
-/* In the child: becomes Python. Only calls that are allowed behind fork(). What a terminal or a service
- * manager sends to all processes is for the host, which asks Python to end. The kernel sees to the death of a
- * thread, not to that of a process: of another one than the first, which lives as long as the process,
- * serve.py looks for its parent. */
+/* In the child: becomes Python. Only calls that are allowed after fork(). Signals that a terminal or a
+ * service manager sends to all processes are left to the host, which ends Python. The kernel reports the
+ * death of the parent's thread, not of the parent; where that thread is not the main one, serve.py checks for
+ * its parent. */
 static void become_python(int fd, char *const argv[], pid_t parent, int by_first_thread)
 {
     sigset_t none;
@@ -159,8 +159,8 @@ int child_dead(child *c, char *how, size_t size)
         snprintf(how, size, "was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     } else if (WEXITSTATUS(status) == NOT_STARTED) {
         snprintf(how, size,
-                 "cannot be started: there is no program %.100s; install Python 3 with NumPy, or name one in "
-                 "DIFFSIM_PYTHON",
+                 "cannot be started: the program %.100s is missing; install Python 3 with NumPy, or name one "
+                 "in DIFFSIM_PYTHON",
                  interpreter());
     } else {
         snprintf(how, size, "ended with exit status %d", WEXITSTATUS(status));

@@ -171,7 +171,7 @@ json_t *description_values(const ds_desc *desc, const ds_host *host)
             json_decref(v);
             ds_host_fail(host, st, "parameter '%.60s' cannot be read", name);
         } else if (json_object_set_new(values, name, v) != 0) {
-            st = ds_host_fail(host, DS_E_NOMEM, "out of memory, or parameter '%.60s' is no UTF-8", name);
+            st = ds_host_fail(host, DS_E_NOMEM, "out of memory, or parameter '%.60s' is not UTF-8", name);
         }
     }
     if (st != DS_OK) {

@@ -7,7 +7,7 @@
 #include <diffsim/plugin.h>
 #include <jansson.h>
 
-/* What stays as long as the process: the descriptor, and the JSON that its texts belong to. */
+/* Lives as long as the process: the descriptor, and the JSON that owns its texts. */
 typedef struct description {
     ds_desc desc;
     ds_param *param;
@@ -16,12 +16,12 @@ typedef struct description {
     json_t *json;
 } description;
 
-/* 0, or -1 where the text is no description (of another version of the package) or memory is short. */
+/* 0, or -1 where the text is not a description (of another version of the package) or memory is short. */
 int description_read(description *d, const char *text, size_t bytes);
 void description_clear(description *d);
 
-/* The values of the parameters of an instance: {"NAME": VALUE}; NULL after a failure that was said to the
- * host. To be released with json_decref(). */
+/* The values of the parameters of an instance: {"NAME": VALUE}; NULL after a failure that was reported to the
+ * host. Release with json_decref(). */
 json_t *description_values(const ds_desc *desc, const ds_host *host);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* env.c - an environment whose loss() is Python: x goes into the shared memory, loss and gradient come out
- * of it. */
+/* env.c - an environment whose loss() is Python: x goes into the shared memory, loss and gradient come back
+ * in it. */
 #include "adapters/python/adapted.h"
 
 #include <diffsim/ext/channel.h>
@@ -122,7 +122,7 @@ static uint64_t answered_with(const python_env *p, uint32_t op)
     return op == DS_QUERY_JTV ? p->info.n : p->residuals;
 }
 
-/* The questions of an evaluation, behind x and the gradient. */
+/* The queries of an evaluation, after x and the gradient. */
 static ds_status put_questions(python_env *p, const ds_eval *io)
 {
     talk_head *h = p->child.talk.head;
@@ -170,7 +170,7 @@ ds_status python_env_evaluate(void *self, ds_eval *io)
     const size_t bytes = p->info.n * sizeof(double);
     picture_clear(&p->picture);
     p->open = 0;
-    ds_status st = child_settle(&p->child, p->host); /* what it still computes reads the x that lies there */
+    ds_status st = child_settle(&p->child, p->host); /* the call still running reads the x there */
     if (st != DS_OK) {
         return st;
     }
@@ -247,7 +247,7 @@ static ds_status env_channel(void *self, uint64_t i, ds_channel *out)
 
 /* ---- scene ---- */
 
-/* Asks Python for it, the first time behind an evaluation. */
+/* Requests it from Python, the first time after an evaluation. */
 static ds_status ready(python_env *p)
 {
     if (!p->picture.possible) {
@@ -264,7 +264,7 @@ static ds_status ready(python_env *p)
     return picture_read(&p->picture, &p->child.talk) == 0
                ? DS_OK
                : ds_host_fail(p->host, DS_E_DATA,
-                              "metrics() or scene(): out of memory, or what it gives is damaged");
+                              "metrics() or scene(): out of memory, or the result is damaged");
 }
 
 static ds_status scene_info(void *self, ds_scene_info *out)

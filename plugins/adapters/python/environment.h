@@ -17,8 +17,8 @@ typedef struct python_env {
     uint64_t residuals;  /* 0 = none */
     uint32_t can;        /* be asked about them */
     uint32_t batches;    /* TALK_BATCH_* */
-    int batch_failed;    /* which is said once */
-    ds_steps_info steps; /* horizon 0 = there is no stepwise control */
+    int batch_failed;    /* reported once */
+    ds_steps_info steps; /* horizon 0 = no stepwise control */
     int open;            /* an episode is */
     double *box;         /* lower, upper, x0 */
     json_t *variables;   /* [name, unit, group] of each; NULL = they have none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* optimizer.c - a search whose run() is Python: while it runs, Python asks and this process calls
- * the objective. */
+/* optimizer.c - a search whose run() is Python: while it runs, Python sends calls and this process calls the
+ * objective. */
 #include "adapters/python/adapted.h"
 
 #include <diffsim/ext/draft/files.h>
@@ -62,7 +62,8 @@ static ds_status put_problem(python_optimizer *p)
     return DS_OK;
 }
 
-/* Points at 0, then losses, gradients where wanted, outcomes; with `grad_kind` noise numbers behind those. */
+/* Points at 0, then losses, gradients where requested, outcomes; with `grad_kind` noise numbers after those.
+ */
 static ds_status evaluate(python_optimizer *p, const ds_objective *objective)
 {
     talk_head *h = p->child.talk.head;
@@ -118,7 +119,7 @@ static ds_status answer(python_optimizer *p, const ds_objective *objective)
     }
 }
 
-/* What Python says next. The wish to stop is passed on: run() in Python comes to its end by itself. */
+/* The next message of Python. A request to stop is passed on: run() in Python ends by itself. */
 static ds_status listen(python_optimizer *p)
 {
     ds_status st;

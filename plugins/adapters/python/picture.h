@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* picture.h - metrics and bodies of one episode, as Python has given them: JSON, and the numbers
- * behind it. */
+/* picture.h - metrics and bodies of one episode, as Python returned them: JSON, and the numbers after it. */
 #ifndef DS_ADAPTERS_PYTHON_PICTURE_H
 #define DS_ADAPTERS_PYTHON_PICTURE_H
 
@@ -12,10 +11,10 @@
 
 typedef struct picture {
     int possible;   /* the last evaluation kept one */
-    json_t *json;   /* NULL = not asked for yet */
+    json_t *json;   /* NULL = not requested yet */
     double *number; /* metrics, then bodies: frame by frame */
     uint64_t numbers, frames;
-    uint32_t *index; /* of the body that was asked for last */
+    uint32_t *index; /* of the body requested last */
 } picture;
 
 /* Takes what lies in the room: 0, or -1. */

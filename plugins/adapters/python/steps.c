@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steps.c - stepwise control of an environment whose reset() and step() are Python: actions go into the
- * shared memory, observations come out of it behind them. */
+ * shared memory, observations follow them there. */
 #include <diffsim/helper/fail.h>
 #include <string.h>
 

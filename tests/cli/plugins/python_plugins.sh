@@ -158,7 +158,7 @@ printf 'import os\nos._exit(4)\n' >dies.py
 bad 4 "its Python process ended with exit status 4" eval --env dies.py
 printf 'x = 1\n' >empty.py
 bad 4 "empty.py: no class with loss() or run() in it" eval --env empty.py
-DIFFSIM_PYTHON=no-python bad 4 "there is no program no-python" eval --env hill.py
+DIFFSIM_PYTHON=no-python bad 4 "the program no-python is missing" eval --env hill.py
 bad 4 "isolation = none" eval --env hill.py --isolation none
 for name in Outside Quits Breaks; do
 	run "$dshost" --env analytic --opt "faulty_plugins.py:$name" --budget 5 --out "opt$name" --pictures no

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* blas.h - the BLAS and LAPACK routines of OpenBLAS that the optimizers use.
  *
- * Debian ships no LAPACKE for the serial OpenBLAS, so LAPACK is called through its Fortran symbols: every
+ * Debian ships no LAPACKE for the serial OpenBLAS, so we call LAPACK through its Fortran symbols: every
  * argument is a pointer, matrices are column-major, and gfortran passes the length of each character argument
- * by value behind the others. A matrix stored by rows is the transpose of the same memory read by columns;
- * symmetric matrices and their factors therefore only swap the names "upper" and "lower".
- */
+ * by value after the others. A matrix stored by rows is the transpose of the same memory read by columns;
+ * symmetric matrices and their factors therefore only swap the names "upper" and "lower". */
 #ifndef DS_METHODS_BLAS_H
 #define DS_METHODS_BLAS_H
 
@@ -28,13 +27,13 @@ void dgetrf_(const int *m, const int *n, double *a, const int *lda, int *pivot, 
 void dgetrs_(const char *trans, const int *n, const int *nrhs, const double *a, const int *lda,
              const int *pivot, double *b, const int *ldb, int *info, size_t trans_len);
 
-/* Least squares with a matrix of full rank, by QR: the first n rows of b become the solution. lwork = -1 asks
- * for the size of the workspace, which comes in work[0]. */
+/* Least squares with a matrix of full rank, by QR: the first n rows of b become the solution. lwork = -1
+ * returns the size of the workspace in work[0]. */
 void dgels_(const char *trans, const int *m, const int *n, const int *nrhs, double *a, const int *lda,
             double *b, const int *ldb, double *work, const int *lwork, int *info, size_t trans_len);
 
 /* Eigenvalues (ascending, to w) and eigenvectors (columns, replacing a) of a symmetric matrix, by divide and
- * conquer. lwork = liwork = -1 asks for the sizes of the workspaces, which come in work[0] and iwork[0]. */
+ * conquer. lwork = liwork = -1 returns the sizes of the workspaces in work[0] and iwork[0]. */
 void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
              double *work, const int *lwork, int *iwork, const int *liwork, int *info, size_t jobz_len,
              size_t uplo_len);

@@ -16,8 +16,8 @@
 #define HALF_LOG_HALF_PI 0.22579135264472743236
 #define SQRT_HALF 0.70710678118654752440
 #define RACE_ROUNDS                                                                                          \
-    30 /* after so many rounds, and again after twice as many, ..., half of the searches are given up */
-#define RACE_LEAST 2    /* ... down to so many */
+    30 /* rounds after which half of the searches are given up, again after twice as many, ... */
+#define RACE_LEAST 2    /* ... until this many are left */
 #define SAME_POINT 1e-6 /* two inputs closer than this in every coordinate count as one */
 
 /* exp(x^2) erfc(x) for x >= 0; from 25 on the asymptotic series, whose next term is below 1e-14 there. */
@@ -247,8 +247,8 @@ static size_t give_up_half(search_group *s, size_t active)
     return kept;
 }
 
-/* Runs all searches to their ends, but for those that others have left behind: in many dimensions a search
- * takes hundreds of rounds, while it shows early which ones lead somewhere. */
+/* Runs all searches to their ends, except for those given up early: in many dimensions a search takes
+ * hundreds of rounds, and early rounds show which searches lead somewhere. */
 static ds_status run_group(gp *g, const acquisition *a, search_group *s, gp_stop stop, const void *stop_ctx)
 {
     size_t d = g->d, active = s->count;
@@ -308,8 +308,7 @@ static int was_told(const gp *g, const acquisition_search *search, const double 
     return 0;
 }
 
-/* The end point of the searches with the least value; where that was told already, the best raw point that
- * was not. */
+/* The end point with the least value; where that point is already known, the best raw point that is not. */
 static ds_status pick_best(const gp *g, const acquisition_search *search, const search_group *group,
                            const raw_points *raw, double *best_point)
 {

@@ -27,7 +27,7 @@ int bayes_allocate(bayes_search *b, size_t rows, unsigned arms)
     b->best = ds_memory_doubles(&kit->memory, kit->n);
     b->model = surrogate_create(kit->host, kit->problem, &b->options);
     arms = kit->has_gradient ? arms : 1u << REFINE_SAMPLES;
-    if (!refine_suits(kit->n, arms)) { /* the search goes on instead */
+    if (!refine_suits(kit->n, arms)) { /* the search continues instead */
         b->refine_from = INT64_MAX;
     }
     if (b->refine_from != INT64_MAX) {

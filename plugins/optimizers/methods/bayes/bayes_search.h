@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bayes_search.h - what the optimizers that learn a surrogate have in common: every simulated point enters
- * the model, the best one is kept, and for the last part of the budget it is refined. */
+/* bayes_search.h - shared state of the optimizers that learn a surrogate: every simulated point enters the
+ * model, the best one is kept, and the last part of the budget refines it. */
 #ifndef DS_METHODS_BAYES_SEARCH_H
 #define DS_METHODS_BAYES_SEARCH_H
 
@@ -8,12 +8,12 @@
 #include "methods/bayes/surrogate.h"
 #include "methods/gradient/refine.h"
 
-/* What the instance of such an optimizer begins with. */
+/* First member of the instance of such an optimizer. */
 typedef struct bayes_search {
     ds_opt_kit kit;
     surrogate_options options;
     surrogate *model;
-    int is_deaf;    /* points do not enter the model: they are too long, and it is not asked */
+    int is_deaf;    /* the model is unused: points are too long for it */
     uint64_t group; /* of the batches: the search in progress */
     int64_t told;   /* evaluations so far */
     double *best, best_loss;
@@ -22,7 +22,7 @@ typedef struct bayes_search {
     double refined;      /* best loss after the last refinement */
 } bayes_search;
 
-/* What is said where a run lacks memory. */
+/* Message of a run that lacks memory. */
 #define BAYES_NO_MEMORY "out of memory: lower n_max or fit_max"
 
 /* Schema entry of a share of the budget for bayes_refine(). */
@@ -36,7 +36,7 @@ ds_status bayes_check_size(const ds_host *host, size_t n);
 
 /* Reads the options of the model, and `share` of the budget for the refinement. */
 void bayes_read(bayes_search *b, ds_param_reader *in, const char *share);
-/* Room for batches of `rows` points; `arms`: those of the refinement, with and without gradient. 0 without
+/* Allocates batches of `rows` points; `arms`: the arms of the refinement with and without gradient. 0 without
  * memory. */
 int bayes_allocate(bayes_search *b, size_t rows, unsigned arms);
 void bayes_release(bayes_search *b);
@@ -48,8 +48,8 @@ ds_status bayes_simulate(bayes_search *b, const char *tag, size_t count, const u
 /* Adds the start of the run to the model, where the kit has evaluated it; 0 without memory. */
 int bayes_take_start(bayes_search *b);
 
-/* Where search `number` = 1, 2, ... begins: the first at the start of the run where there is one, the others
- * where the model proposes, beside `count` points with losses that other searches have come to. */
+/* Start of search `number` = 1, 2, ...: the first at the start of the run, if there is one; others where the
+ * model proposes, given `count` points with losses that other searches have reached. */
 ds_status bayes_propose(bayes_search *b, uint64_t number, size_t count, const double *points,
                         const double *loss, double *v);
 

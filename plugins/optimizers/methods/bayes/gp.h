@@ -47,7 +47,7 @@ typedef struct gp {
     struct gp_fit_space *fit_space; /* work space of gp_objective() */
     double *k, *h, *t;              /* work space of gp_predict() */
     size_t predict_capacity;
-    ds_memory data, prediction; /* what is released together */
+    ds_memory data, prediction; /* memory that is released together */
 } gp;
 
 /* The start values of the first fit: the modes of the priors of 2024, softplus(0) and 2 under
@@ -70,7 +70,7 @@ void gp_destroy(gp *g);
  * DS_E_NUMERIC where even a jitter of 1e-4 leaves the kernel matrix without a factor. */
 ds_status gp_condition(gp *g, size_t n, const double *inputs);
 
-/* Adds one input in O(n^2). DS_E_NUMERIC where it cannot be told apart from the others: then it is left out.
+/* Adds one input in O(n^2). DS_E_NUMERIC: the input coincides with another one and is left out.
  * gp_set_targets() must follow. */
 ds_status gp_append(gp *g, const double *input);
 

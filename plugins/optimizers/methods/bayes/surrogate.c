@@ -57,7 +57,7 @@ struct surrogate {
 
     size_t *kept; /* records that the process holds, in the order of its rows; room for `capacity` */
     size_t kept_count;
-    size_t considered;    /* records looked at so far: the next ones are new */
+    size_t considered;    /* records considered so far: later ones are new */
     size_t usable_at_fit; /* records with a finite loss at the last fit */
     int fitted;
 
@@ -148,8 +148,8 @@ static int reserve_records(surrogate *s, size_t count)
     return 1;
 }
 
-/* A target as a multiple of 2^-32: what the unit of the loss changes in last digits does not reach the fit,
- * which would make it large. Inputs are rounded for the same reason. */
+/* A target as a multiple of 2^-32: the unit of the loss changes last digits, which must not reach the fit,
+ * because the fit amplifies them. Inputs are rounded for the same reason. */
 static double rounded(double t)
 {
     return rint(t * 0x1p32) * 0x1p-32;
@@ -265,7 +265,7 @@ static void sort_by_loss(const surrogate *s, size_t *index, size_t count)
     }
 }
 
-/* Moves the kept record at position `at` behind the `*count` selected ones. */
+/* Moves the kept record at position `at` to the end of the `*count` selected ones. */
 static void select_kept(surrogate *s, size_t at, size_t *count)
 {
     size_t t = s->kept[*count];
@@ -387,7 +387,7 @@ static void make_targets(surrogate *s)
     }
     double sd = count > 1 ? largest * sqrt(square / (double)(count - 1)) : 0.0;
     s->mean = mean;
-    s->sd = sd > ROUNDING * fabs(mean) ? sd : (double)INFINITY; /* all the same */
+    s->sd = sd > ROUNDING * fabs(mean) ? sd : (double)INFINITY; /* all equal */
     for (size_t i = 0; i < count; i++) {
         y[i] = rounded((y[i] - s->mean) / s->sd);
     }
@@ -460,7 +460,7 @@ static ds_status select_anew(surrogate *s, uint64_t trial, int with_fit)
     copy_inputs(s, s->kept, s->kept_count);
     status = gp_condition(s->process, s->kept_count, s->inputs);
     if (status ==
-        DS_E_NUMERIC) { /* hyperparameters of another subset: those of the start are always harmless */
+        DS_E_NUMERIC) { /* hyperparameters of another subset can fail: the start values never do */
         gp_default_hyper(s->process);
         status = gp_condition(s->process, s->kept_count, s->inputs);
     }
@@ -516,7 +516,7 @@ static size_t best_inputs(surrogate *s)
     return good;
 }
 
-/* One more input behind the others; left out where it cannot be told apart from them. DS_E_NOMEM. */
+/* Appends one more input; leaves it out where it coincides with another. DS_E_NOMEM. */
 static ds_status add_fantasy(surrogate *s, const double *u, double target)
 {
     ds_status status = gp_append(s->process, u);
@@ -526,10 +526,10 @@ static ds_status add_fantasy(surrogate *s, const double *u, double target)
     return status == DS_E_NOMEM ? status : DS_OK;
 }
 
-/* Adds the points of other searches behind the data, until drop_fantasies(). Those whose losses are not known
- * get the mean of all, or what the process expects there, if that is more ("constant liar", D. Ginsbourger et
- * al. 2010): with what it expects alone, where it is sure, the next one would begin beside them. Their inputs
- * stand behind those of the records, *expected of them. */
+/* Appends the points of other searches to the data, until drop_fantasies(). Those with unknown losses get the
+ * mean of all losses, or the expectation of the process there if that is larger ("constant liar", D.
+ * Ginsbourger et al. 2010). The expectation alone, where the process is certain, would place the next search
+ * next to them. Their inputs follow the inputs of the records; *expected counts them. */
 static ds_status add_fantasies(surrogate *s, size_t count, const double *points, const double *loss,
                                size_t *expected)
 {
@@ -602,7 +602,7 @@ ds_status surrogate_propose_beside(surrogate *s, uint64_t trial, size_t count, c
     search.good = s->inputs;
     search.told = s->u;
     search.told_count = s->recorded + expected;
-    search.near = NEAR; /* the process would not learn from such a point, and propose it again */
+    search.near = NEAR; /* the process would not learn from such a point, and would propose it again */
     ds_random rng = ds_random_open(s->host->seed, "acquisition", trial);
     status = acquisition_minimise(s->process, &a, &search, &rng, host_says_stop, s->host, v);
     drop_fantasies(s);

@@ -22,8 +22,8 @@ typedef struct surrogate_options {
     double alpha;
     int64_t raw, starts;
     int around_best; /* also look for starts of the acquisition search near the best points */
-    int64_t fit_max; /* hyperparameters are fitted to at most so many points */
-    int64_t n_max;   /* predictions are conditioned on at most so many */
+    int64_t fit_max; /* most points that hyperparameters are fitted to */
+    int64_t n_max;   /* most points that predictions are conditioned on */
     int on_failure, warp;
 } surrogate_options;
 

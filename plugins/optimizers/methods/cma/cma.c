@@ -279,7 +279,7 @@ double cma_deviation(const cma *c, uint64_t i)
     return sqrt(*diagonal_of(c, i));
 }
 
-/* C = sum_i d_i^2 b_i b_i^T after eigenvalues were mended. */
+/* C = sum_i d_i^2 b_i b_i^T after eigenvalues were corrected. */
 static void rebuild(cma *c)
 {
     int n = (int)c->k.n;

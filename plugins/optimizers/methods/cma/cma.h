@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cma.h - covariance matrix adaptation: sampling and update of one (mu/mu_w, lambda)-CMA-ES.
- * N. Hansen, The CMA evolution strategy: a tutorial, arXiv:1604.00772 (2016/2023).
+/* cma.h - covariance matrix adaptation: sampling and update of one (mu/mu_w, lambda)-CMA-ES. N. Hansen, The
+ * CMA evolution strategy: a tutorial, arXiv:1604.00772 (2016/2023).
  *
- * A strategy draws lambda points x_k = m + sigma y_k, y_k ~ N(0, C), is told their losses, and moves m, sigma
- * and C. It knows nothing of bounds, budgets or restarts; it works in whatever coordinates
- * the caller uses. */
+ * A strategy draws lambda points x_k = m + sigma y_k, y_k ~ N(0, C), receives their losses, and moves m,
+ * sigma and C. Bounds, budgets and restarts are up to the caller, who also chooses the coordinates. */
 #ifndef CMA_H
 #define CMA_H
 
@@ -87,7 +86,7 @@ struct cma {
     /* C = B diag(d^2) B^T; row i of b is the i-th eigenvector. Diagonal mode: b unused, d_i = sqrt(C_ii). */
     double *b, *d;
     uint64_t eigen_g; /* generation of the last decomposition */
-    /* The generation in work: lambda x n. */
+    /* The current generation: lambda x n. */
     double *y;         /* (x - m)/sigma */
     double *z;         /* C^{-1/2} y turned into the eigen-axes, N(0, I) for samples */
     uint8_t *repaired; /* lambda: set to 1 where row k of x is not what cma_sample() wrote there */
@@ -106,7 +105,7 @@ void cma_free(cma *c);
 /* Forgets everything and starts at mean m[n] with step size sigma, C = I. */
 void cma_start(cma *c, const double *m, double sigma);
 
-/* Decomposes C now. 0, or -1 where C is not finite. Eigenvalues that round-off made <= 0 are mended. */
+/* Decomposes C now. 0, or -1 where C is not finite. Corrects eigenvalues that round-off made <= 0. */
 int cma_decompose(cma *c);
 
 /* Draws a generation into x (lambda x n), decomposing C first where that is due; 0, or

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cma_stop.c - stop rules of one CMA-ES run. Limits differ between the published codes; each profile has its
- * own. No rule looks at the clock. */
+ * own. No rule depends on the clock. */
 #include "methods/cma/cma_stop.h"
 
 #include <math.h>
@@ -116,8 +116,7 @@ static int make_room(cma_stop *s)
     return 1;
 }
 
-/* Best and median of every fifth generation: the newest part of the record is no better than
- * the part before. */
+/* Best and median of every fifth generation: stops when the newest part is no better than the part before. */
 static int stagnates(cma_stop *s, const cma *c, double best, double median)
 {
     double n = (double)c->k.n, lambda = (double)c->k.lambda;

@@ -36,7 +36,7 @@ typedef struct cma_stop {
     int stall;             /* 1 = also stop where the distribution is narrow and nothing improves */
     double best;           /* of this run */
     uint64_t best_g;       /* generation of the last improvement */
-    uint64_t window, seen; /* generations of history looked at; generations told */
+    uint64_t window, seen; /* generations in the window; generations seen */
     double *history;       /* ring of window pairs: least and greatest loss of a generation */
     uint64_t flat;         /* generations in a row with equal losses */
     double *best_record, *median_record; /* every fifth generation */
@@ -49,8 +49,8 @@ typedef struct cma_stop {
 int cma_stop_start(cma_stop *s, const cma *c, double tolfun, double max_generations, int stall);
 void cma_stop_free(cma_stop *s);
 
-/* Looks at the state after cma_update() with losses f[lambda]; returns CMA_GO_ON or the first
- * rule that fires. */
+/* Checks the state after cma_update() with losses f[lambda]; returns CMA_GO_ON or the first rule that fires.
+ */
 int cma_stop_check(cma_stop *s, const cma *c, const double *f);
 
 /* ---- restarts ---- */

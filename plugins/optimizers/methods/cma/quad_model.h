@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quad_model.h - a full quadratic through the best points of a search without gradients, and its least point.
+/* quad_model.h - a full quadratic through the best points of a search without gradients, and its minimiser.
  *
  * The meta-model of Nevergrad's NGOpt (J. Rapin, O. Teytaud, 2018, github.com/facebookresearch/nevergrad): as
- * many of the best points as a quadratic in n variables has coefficients, k = (n + 1)(n + 2)/2, give one by
- * least squares. Where a loss is smooth this tells of its curvature what a covariance matrix needs several
- * times as many points to learn.
+ * many of the best points as a quadratic in n variables has coefficients, k = (n + 1)(n + 2)/2, determine one
+ * by least squares. On a smooth loss it finds the curvature that a covariance matrix needs several times as
+ * many points to learn.
  *
  *     quad_model_add(q, x, loss);      each point that was simulated
  *     if (quad_model_propose(q, evaluations, x)) {
  *         simulate x
  *     }
  *
- * Deterministic; the order of equal losses is that in which they were added. */
+ * Deterministic; equal losses keep the order in which they were added. */
 #ifndef DS_METHODS_QUAD_MODEL_H
 #define DS_METHODS_QUAD_MODEL_H
 
@@ -51,9 +51,8 @@ void quad_model_add(quad_model *q, const double *x, double loss);
  * missing, and where they determine no quadratic. */
 int quad_model_minimum(quad_model *q, double *x);
 
-/* The same, but once in max(13, 0.9 k) evaluations of the search alone, of which there have been
- * `evaluations`: between them the points hardly change, and where the last fit promised nothing the next
- * would not either. */
+/* The same, but only once in max(13, 0.9 k) evaluations of the search alone (`evaluations` so far): between
+ * them the points hardly change, and where the last fit predicted no gain the next would not either. */
 int quad_model_propose(quad_model *q, uint64_t evaluations, double *x);
 
 #endif

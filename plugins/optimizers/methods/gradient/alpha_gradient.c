@@ -12,8 +12,8 @@ typedef struct estimates {
     size_t count, samples;
 } estimates;
 
-/* The losses that the zeroth order may use: what is taken off that of sample i is `base`, or where that is
- * NAN the mean of the others. */
+/* The losses of the zeroth order: subtracts `base` from the loss of sample i, or, where that is NAN, the mean
+ * of the others. */
 typedef struct baseline {
     double base, sum, finite;
 } baseline;
@@ -29,8 +29,8 @@ static baseline baseline_of(const alpha_samples *s)
     return b;
 }
 
-/* The mean of the losses but for those of sample i and of the one that mirrors it: they depend on the noise
- * that they are multiplied with, which would make a bias. NAN = there are no others. */
+/* The mean of the losses except for sample i and its mirror image: those depend on the noise that they are
+ * multiplied with, which would cause a bias. NAN = there are no others. */
 static double mean_of_others(const alpha_rule *rule, const alpha_samples *s, const baseline *b, size_t i)
 {
     const size_t half = s->count / 2;
@@ -128,7 +128,7 @@ static double weight(const alpha_rule *r, double V0, double V1, double d, double
     return alpha;
 }
 
-/* Variables [from, to) of g: the zeroth order is in g, what belongs to the first in g1. */
+/* Variables [from, to) of g: the zeroth order is in g, the first in g1. */
 static void mix_block(const alpha_rule *rule, const estimates *zeroth, const estimates *first, size_t n,
                       size_t from, size_t to, double *g1, double *g, alpha_report *out)
 {

@@ -18,8 +18,7 @@ enum {
     ALPHA_BIAS /* the same, but the difference that g1 may make is limited to gamma; see the source */
 };
 
-/* What became of alpha: g0 is too uncertain to tell (alpha = 0), alpha of the variances, or limited
- * by gamma. */
+/* How alpha was chosen: g0 too uncertain to judge (alpha = 0), from the variances, or limited by gamma. */
 enum { ALPHA_UNCERTAIN, ALPHA_INSIDE, ALPHA_HIT };
 
 typedef struct alpha_rule {

@@ -66,8 +66,8 @@ enum {
     DESCENT_GD,   /* s - lr g */
     DESCENT_NSGD, /* s - lr sqrt(n) g / |g| */
     DESCENT_MOMENTUM, /* m = 0.9 m + 0.1 g, s - lr m */
-    /* nsgd with backtracking: a step is taken where the loss falls by 1e-4 of what the slope promises; else
-     * half of it is tried, at most ten times; the next step begins with twice the last one. */
+    /* nsgd with backtracking: takes a step if the loss falls by 1e-4 of what the slope predicts; else tries
+     * half of it, at most ten times; the next step begins with twice the last one. */
     DESCENT_ARMIJO,
     DESCENT_LBFGSB, /* quasi-Newton steps and line searches, see lbfgsb.h; lr is not used */
     /* gd and momentum with sqrt(n) g / |g_1| for g, g_1 the first gradient of the descent: no step depends on
@@ -81,7 +81,7 @@ typedef struct descent_options {
     double lr; /* learning rate in units of [-1, 1] */
     int64_t patience;
     double tol;     /* progress is a fall by more than this share of the fall so far */
-    double outlier; /* gradients so many times as long as usual are shortened; 0 = none */
+    double outlier; /* gradients this many times longer than usual are shortened; 0 = none */
 } descent_options;
 
 extern const char *const descent_steps[];
@@ -93,7 +93,7 @@ extern const char *const descent_steps[];
                 "Learning rate of the descents, in units in which the box is [-1, 1]: the first step of gd " \
                 "and nsgd is lr sqrt(n) long."),                                                             \
         DS_INT("patience", "3", 0, 1e6, "",                                                                  \
-               "A descent ends when more than so many evaluations in a row did not improve."),               \
+               "A descent ends after more than this many evaluations in a row without improvement."),        \
         DS_REAL("tol", "1e-9", 0, 1, "",                                                                     \
                 "Least fall of the loss that is progress, as a share of the fall since the start."),         \
         DS_REAL(                                                                                             \
@@ -134,8 +134,8 @@ void descent_free(descent *d);
  * itself, else what `evaluate` returned; the results are valid in either case. */
 ds_status descent_run(descent *d, const double *start, int64_t limit, descent_evaluate evaluate, void *ctx);
 
-/* The same with the caller evaluating, so that several descents can advance in step: evaluate d->s, tell its
- * loss, gradient and outcome, and go on while the answer is 1. */
+/* The same with the caller evaluating, so that several descents can advance in step: evaluate d->s, pass its
+ * loss, gradient and outcome, and continue while the return value is 1. */
 void descent_begin(descent *d, const double *start, int64_t limit);
 int descent_tell(descent *d, double loss, const double *gradient, uint32_t outcome);
 

@@ -88,7 +88,7 @@ const double *lbfgsb_point(const lbfgsb *s);
 /* Takes the value and the gradient at lbfgsb_point(). */
 int lbfgsb_tell(lbfgsb *s, double f, const double *gradient);
 
-/* The last accepted point (the best one: accepted values decrease), its value, and what it took. */
+/* The last accepted point (the best one: accepted values decrease), its value, and its cost. */
 const double *lbfgsb_solution(const lbfgsb *s, double *f);
 int lbfgsb_iterations(const lbfgsb *s);
 int lbfgsb_evaluations(const lbfgsb *s);

@@ -246,7 +246,7 @@ void leap_tell(leap *l, const double *loss, const double *gradient, const uint32
 
 int leap_resume(leap *l, double run_best)
 {
-    /* what there may be to gain: the way to the floor, or where that is not known what was gained already */
+    /* possible gain: the distance to the floor, or, without a floor, the gain so far */
     const double left =
         isfinite(l->options.floor) ? l->best_before - l->options.floor : l->first_best - l->best_before;
     int gained = !isfinite(l->best_before) || l->best_before - l->best > RESUME_GAIN * left;

@@ -91,8 +91,8 @@ int leap_wants_gradient(const leap *l);
 
 void leap_tell(leap *l, const double *loss, const double *gradient, const uint32_t *outcome);
 
-/* A leap that is over goes on for another `steps` evaluations, provided that it holds the best loss of the
- * run and improved it by more than 1 % in the last `steps`. Returns whether it does. */
+/* Continues a finished leap for another `steps` evaluations if it holds the best loss of the run and improved
+ * it by more than 1 % in the last `steps`. Returns whether it does. */
 int leap_resume(leap *l, double run_best);
 
 #endif

@@ -21,7 +21,7 @@
 typedef struct local_search {
     void (*begin)(void *self, size_t arm, const double *start);
     const double *(*point)(void *self, size_t arm); /* the next point to simulate */
-    /* Takes the answer (gradient with respect to the point); returns 1 while the search goes on. */
+    /* Takes the result (gradient with respect to the point); returns 1 while the search continues. */
     int (*tell)(void *self, size_t arm, double loss, const double *gradient, uint32_t outcome);
 } local_search;
 

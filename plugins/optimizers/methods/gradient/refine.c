@@ -127,8 +127,8 @@ static ds_status simulate(refine *r, size_t count, const double *v, double *loss
     return status;
 }
 
-/* What there may be to gain at a loss: what it lies above its floor, or where that is not known as much as
- * one of the last turns gained. */
+/* Possible gain at a loss: its height above its floor, or, without a floor, the largest gain of the last
+ * turns. */
 static double left_to_gain(const refine *r, double loss)
 {
     double most = 0.0;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* refine.h - refinement of the best point of a run in [-1, 1]^n: what is left when the basin is found.
+/* refine.h - refinement of the best point of a run in [-1, 1]^n, after its basin is found.
  *
- * Several local searches ("arms") take turns, each beginning at the best point known:
+ * Several local searches ("arms") alternate, each beginning at the best point known:
  *     L-BFGS-B    for smooth losses;
  *     Adam        with a learning rate that is halved after every descent without progress;
  *     samples     generations of CMA-ES around the point, which need no gradient; up to REFINE_SAMPLES_MOST
  *                 variables, as their matrix costs n^3 a generation.
  * The next turn goes to the arm that gained most per evaluation in its last turn (each has one turn first).
- * An arm that gains nothing with its smallest steps is out until another one moves the point. With Adam alone
- * this is the "polish" of a run: descents from the best point, ever more careful.
- */
+ * An arm that gains nothing with its smallest steps pauses until another one moves the point. With Adam alone
+ * this is the "polish" of a run: increasingly careful descents from the best point. */
 #ifndef DS_METHODS_REFINE_H
 #define DS_METHODS_REFINE_H
 
@@ -37,8 +36,7 @@ size_t refine_rows(size_t n);
 refine *refine_create(size_t n, unsigned arms, uint64_t seed);
 void refine_destroy(refine *r);
 
-/* A lower bound of the loss: what it lies above that is what there may be to gain. -INFINITY = none, the
- * default. */
+/* A lower bound of the loss, from which the possible gain is computed. -INFINITY = none, the default. */
 void refine_know_floor(refine *r, double floor);
 
 /* Refines `best` (n values, loss *best_loss), both updated, until no arm gains any more (DS_OK) or `evaluate`

@@ -6,11 +6,11 @@
 #include <math.h>
 #include <string.h>
 
-#define TOL 1e-9          /* a fall by a smaller share of the fall so far is no progress */
-#define OUTLIER 1000.0    /* gradients so many times as long as usual are shortened */
+#define TOL 1e-9          /* a fall by a smaller share of the fall so far is not progress */
+#define OUTLIER 1000.0    /* gradients this many times longer than usual are shortened */
 #define CAREFUL (1.0 / 3) /* learning rate of a descent in terms of that before it */
 #define LEAST_LR 2e-3  /* where it falls below, the search is over: closer in is the work of the refinement */
-#define TRUST_KEPT 0.8 /* of the doubt's sums at each step: it is that of the last five */
+#define TRUST_KEPT 0.8 /* decay of the doubt's sums at each step: about the last five count */
 #define TRUST_STEPS 3  /* steps before the doubt is believed */
 #define NEWTON_PATIENCE 8 /* evaluations without progress that end L-BFGS-B; its line searches have some */
 #define NEWTON_GAIN                                                                                          \
@@ -18,7 +18,7 @@
 #define LEAP_J 10 /* longest descent of a leap, as in boleap */
 #define LEAP_MOST 400      /* variables up to which there are leaps: their matrix costs n^3 a generation */
 #define LEAP_GAIN 1e-3     /* the same of a generation of a leap */
-#define LEAP_GENERATIONS 3 /* so many in a row that do not end the leap */
+#define LEAP_GENERATIONS 3 /* this many in a row do not end the leap */
 #define GENERATIONS 6      /* the same of the samples without gradients */
 #define LEAST_SIGMA 2e-3   /* where they lie closer together, the search is over */
 #define FULL_MATRIX                                                                                          \
@@ -138,14 +138,14 @@ static void begin_samples(basin *b)
     }
 }
 
-/* Once in a search: what a leap could not find, another one from there would not either. */
+/* Once per search: where one leap finds nothing, another from there would not either. */
 static int may_leap(const basin *b)
 {
     return !b->has_leapt && b->n <= LEAP_MOST;
 }
 
-/* Has this turn gained more than a share of what there may be to gain? That is the way to the floor of the
- * loss, or where that is not known what the search had gained before. */
+/* Whether this turn gained more than a share of the possible gain: the distance to the floor of the loss, or,
+ * without a floor, the gain of the search so far. */
 static int has_gained(const basin *b, double share)
 {
     const double left =
@@ -153,7 +153,7 @@ static int has_gained(const basin *b, double share)
     return isfinite(b->turn_loss) && b->turn_loss - b->best_loss > share * left;
 }
 
-/* A descent or L-BFGS-B has come to its end; at a point whose gradient is 0 or missing, it `is_flat`. */
+/* A descent or L-BFGS-B has ended; `is_flat`: at a point whose gradient is 0 or missing. */
 static void go_on(basin *b, int is_flat)
 {
     double doubt = trust_doubt(&b->trust);
@@ -178,7 +178,7 @@ static void go_on(basin *b, int is_flat)
     }
 }
 
-/* ---- turns: what they are told ---- */
+/* ---- turns: results of their evaluations ---- */
 
 static int is_progress(const basin *b, double before)
 {

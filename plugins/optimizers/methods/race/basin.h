@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* basin.h - a local search that can be paused and chooses its method by how reliable its gradients are.
  *
- *     descent    Adam, ever more carefully: where its loss no longer falls it begins anew from the best point
- *                at a lower rate
+ *     descent    Adam, increasingly careful: where its loss no longer falls it begins again from the best
+ *                point at a lower rate
  *     newton     L-BFGS-B from the best point: where gradients are good
  *     leap       generations of samples with short descents from their mean (gradient/leap.h): where they are
  *                noisy
- *     samples    CMA-ES around the best point, without gradients: where they are blind, or there are none
+ *     samples    CMA-ES around the best point, without gradients: where they are useless or missing
  *
- * The caller simulates, so that several searches can advance in step; to pause one is not to ask it:
+ * The caller simulates, so that several searches can advance in step; a search is paused by not calling it:
  *
  *     basin_begin(b, start, rng);
  *     while (!b->over) {
@@ -16,8 +16,7 @@
  *         count = basin_points(b, &points);
  *         simulate them
  *         basin_tell(b, loss, gradient, outcome);
- *     }
- */
+ *     } */
 #ifndef DS_METHODS_BASIN_H
 #define DS_METHODS_BASIN_H
 
@@ -31,17 +30,15 @@
 
 /* ---- trust: is the gradient of a loss worth following? ---- */
 
-/* What two gradients promise for the step between
- * their points, against what the loss did.
+/* Compares the change of the loss that two gradients predict for the step between their points with the
+ * actual one. By the trapezoidal rule l(a) - l(b) is (g_a + g_b) . (a - b) / 2, exactly where l is quadratic,
+ * however long the step. So
  *
- * By the trapezoidal rule l(a) - l(b) is (g_a + g_b) . (a - b) / 2, exactly where l is quadratic, however
- * long the step. So
+ *     doubt = mean of |l_a - l_b - predicted| / (|l_a - l_b| + |predicted|)      in [0, 1]
  *
- *     doubt = mean of |l_a - l_b - promised| / (|l_a - l_b| + |promised|)      in [0, 1]
- *
- * is near 0 where gradients tell where the loss goes, above a half where they tell nothing, 1 where they
- * say the opposite or are 0 while the loss changes. Curvature alone raises no doubt; ripples shorter than a
- * step, jumps and noise do. Old steps count less and less. */
+ * is near 0 where gradients predict the loss, above a half where they carry no information, 1 where they
+ * predict the opposite or are 0 while the loss changes. Curvature alone raises no doubt; ripples shorter than
+ * a step, jumps and noise do. Old steps count less and less. */
 
 typedef struct trust {
     double error, size; /* weighted sums: of the quotients, of 1 */
@@ -99,14 +96,14 @@ typedef struct basin {
     basin_options options;
     int mode; /* BASIN_... */
     int over;
-    int turned; /* set where the search has turned blind, so that its loss says little of what is to come; the
-                   caller clears it */
+    /* set where the search has turned blind, so that its loss predicts little; the caller clears it */
+    int turned;
     int64_t evaluations; /* of this search, and of them in each mode */
     int64_t spent[BASIN_MODES];
     double *best, best_loss; /* n values; INFINITY where no evaluation succeeded */
     double first_loss;       /* the first finite one; INFINITY as long as there is none */
     trust trust;
-    int patient; /* Adam goes on to its end also where gradients are good */
+    int patient; /* Adam continues to its end even where gradients are good */
 
     /* Private. */
     double *last, last_loss, *last_gradient; /* the last point with a gradient */
@@ -136,7 +133,7 @@ void basin_destroy(basin *b);
 /* Begins at `start` (n values in [-1, 1]); samples are drawn from `rng`. `patient`: see above. */
 void basin_begin(basin *b, const double *start, int patient, ds_random rng);
 
-/* The points to simulate next (rows of n values, valid until they are told), and whether with gradients. 0
+/* The points to simulate next (rows of n values, valid until basin_tell()), and whether with gradients. 0
  * without memory. */
 size_t basin_points(basin *b, const double **points);
 
@@ -145,7 +142,7 @@ size_t basin_count(const basin *b);
 int basin_wants_gradient(const basin *b);
 void basin_tell(basin *b, const double *loss, const double *gradient, const uint32_t *outcome);
 
-/* The loss that the search promises to come to: it will gain as much again as in the last doubling of its
+/* The loss that the search is predicted to reach: it will gain as much again as in the last doubling of its
  * evaluations. */
 double basin_promise(const basin *b);
 

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #define RUNGS 24  /* the last begins after first * 2^23 evaluations: never */
-#define PAUSED 64 /* runners that wait; of more, the one of least promise is forgotten */
+#define PAUSED 64 /* paused runners; beyond this the least promising one is dropped */
 
 typedef struct runner {
     basin *search;
-    int rung;       /* it is in, or has just come to the end of */
+    int rung;       /* its current rung, or the one it has just finished */
     int is_waiting; /* at the end of its rung */
     int is_running; /* it has a lane */
     double promise; /* at the end of its rung */
@@ -21,7 +21,7 @@ typedef struct runner {
 typedef struct rung {
     double *promise;
     size_t count, capacity;
-    size_t left; /* runners that went on from here by what they promised */
+    size_t left; /* runners that continued from here by their prediction */
 } rung;
 
 struct race {
@@ -71,7 +71,7 @@ void race_destroy(race *r)
     }
 }
 
-/* Notes what a runner promises at the end of rung k; 0 without memory. */
+/* Records the predicted loss of a runner at the end of rung k; 0 without memory. */
 static int note(rung *k, double promise)
 {
     if (k->count == k->capacity) {
@@ -91,8 +91,8 @@ static int note(rung *k, double promise)
     return 1;
 }
 
-/* Whether fewer than count/keep of those that came to the end of the rung promised less loss (promises are
- * sorted); of those that promise the same at this border only as many as are missing. */
+/* Whether fewer than count/keep of the runners that finished the rung predict a smaller loss (predictions are
+ * sorted); of equal ones at this limit only as many as fit. */
 static int is_ahead(const race *r, const runner *w)
 {
     const rung *k = &r->rungs[w->rung];
@@ -105,15 +105,14 @@ static int is_ahead(const race *r, const runner *w)
     return !is_tied || k->left < some;
 }
 
-/* It is ahead, or promises less than the least loss found. */
+/* It is ahead, or predicts less than the least loss found. */
 static int may_go_on(const race *r, const runner *w)
 {
     int beats_all = r->options.promise && w->promise < r->least_loss;
     return w->is_waiting && (!r->options.racing || beats_all || is_ahead(r, w));
 }
 
-/* Of the waiting runners that may go on, the one in the highest rung, and there the one that promises
- * most. */
+/* Of the paused runners that may continue, the one in the highest rung, and there the most promising. */
 static runner *choose(race *r)
 {
     runner *best = NULL;
@@ -146,8 +145,8 @@ size_t race_idle(race *r)
     return r->options.lanes;
 }
 
-/* A place for a new runner: one never used, one whose search is over, else that of the waiting one of least
- * promise. */
+/* A place for a new runner: an unused one, one whose search is over, else the place of the least promising
+ * paused one. */
 static runner *make_room(race *r)
 {
     runner *place = NULL;

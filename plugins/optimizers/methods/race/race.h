@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* race.h - shares evaluations among local searches ("runners") by promise: asynchronous successive halving
- * over pausable searches. K. Jamieson, A. Talwalkar, "Non-stochastic best arm identification" (AISTATS
- * 2016); L. Li et al., "A system for massively parallel hyperparameter tuning" (arXiv:1810.05934).
+/* race.h - divides evaluations among local searches ("runners") by their predicted losses: asynchronous
+ * successive halving over pausable searches. K. Jamieson, A. Talwalkar, "Non-stochastic best arm
+ * identification" (AISTATS 2016); L. Li et al., "A system for massively parallel hyperparameter tuning"
+ * (arXiv:1810.05934).
  *
- * A fixed number of lanes each hold a runner, and all of them advance in step. A runner goes through rungs
- * of `first`, 2 first, 4 first, ... evaluations. At the end of each it is paused, and goes on only when it
- * is among the best 1/keep of all that have come so far, by what it promises (basin_promise()), or promises
- * less than the least loss that any has found; else its lane takes another paused one for which that holds,
- * of the highest rung, or a new one.
+ * A fixed number of lanes each hold a runner, and all of them advance in step. A runner goes through rungs of
+ * `first`, 2 first, 4 first, ... evaluations and is paused at the end of each. It continues only if it is
+ * among the best 1/keep of all that have reached that rung, by its predicted loss (basin_promise()), or
+ * predicts less than the least loss found by any. Otherwise its lane takes another paused runner for which
+ * that holds, of the highest rung, or a new one.
  *
  *     while ((lane = race_idle(r)) < lanes) {
  *         race_enter(r, lane, start, rng);
  *     }
  *     for each lane: count = race_points(r, lane, &points);
  *     simulate all of them
- *     for each lane: race_tell(r, lane, loss, gradient, outcome);
- */
+ *     for each lane: race_tell(r, lane, loss, gradient, outcome); */
 #ifndef DS_METHODS_RACE_H
 #define DS_METHODS_RACE_H
 
@@ -24,9 +24,9 @@
 typedef struct race_options {
     size_t lanes;
     int64_t first; /* evaluations of the first rung */
-    double keep;   /* one of so many runners goes on */
+    double keep;   /* one runner in this many continues */
     int racing;    /* 0: all go on, each to its end */
-    int promise;   /* one that promises to beat all goes on whatever the others promise */
+    int promise;   /* a runner predicted to beat all continues in any case */
     int patient;   /* every second runner is patient, see basin.h */
     basin_options basin;
 } race_options;
@@ -37,7 +37,7 @@ typedef struct race race;
 race *race_create(size_t n, const double *box, const race_options *options);
 void race_destroy(race *r);
 
-/* The first lane that needs a new runner, after paused runners have taken what they can; `lanes` where none
+/* The first lane that needs a new runner, after paused runners have taken their lanes; `lanes` where none
  * does. */
 size_t race_idle(race *r);
 /* 0 without memory. */
@@ -48,7 +48,7 @@ size_t race_points(race *r, size_t lane, const double **points);
 ds_status race_tell(race *r, size_t lane, const double *loss, const double *gradient,
                     const uint32_t *outcome);
 
-/* A loss that was found elsewhere: runners have to promise less than it, too. */
+/* A loss found elsewhere: runners must predict less than it, too. */
 void race_know(race *r, double loss);
 
 /* The best points of at most `most` runners, running, paused or over, that have one, in ascending order of

@@ -75,7 +75,7 @@ typedef struct ppo_minibatch {
     size_t rows;
     const float *obs, *action;
     const double *log_density; /* of the action when it was taken */
-    double *advantage;         /* normalised in place where asked for */
+    double *advantage;         /* normalised in place if set */
     const double *target;      /* return R */
     const double *old_value;
 } ppo_minibatch;
@@ -98,13 +98,13 @@ void advantage_estimate(size_t steps, const double *reward, const double *value,
 
 /* ---- rollout ---- */
 
-/* What a policy did since its last update: steps of several lanes, in stretches of episodes,
- * their advantages and returns, and minibatches of them. */
+/* Steps of a policy since its last update: several lanes, in pieces of episodes, with their advantages and
+ * returns, and minibatches of them. */
 
 /* A stretch of one episode inside the rollout. */
 typedef struct rollout_segment {
     size_t start, length;
-    double last; /* value of the state behind it, 0 where the episode has terminated */
+    double last; /* value of the state after it, 0 where the episode has terminated */
 } rollout_segment;
 
 typedef struct rollout {
@@ -131,8 +131,8 @@ void rollout_clear(rollout *r);
 /* The next steps of a lane go to the rows from `row` on. */
 void rollout_place(rollout *r, size_t lane, size_t row);
 
-/* What the policy does in a lane, with the logarithm of its density and the value of the state; then
- * the reward. */
+/* Records the action of a lane, with the logarithm of its density and the value of the state; then the
+ * reward. */
 void rollout_action(rollout *r, size_t lane, const float *obs, const float *action, double log_density,
                     double value);
 void rollout_reward(rollout *r, size_t lane, double reward);

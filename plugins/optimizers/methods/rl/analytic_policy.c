@@ -171,7 +171,7 @@ static double slope_of_feature(const analytic_policy *p, size_t k, double featur
     return slope;
 }
 
-/* The adjoint of the features of lane i behind step t, from that of their normalised values. */
+/* The adjoint of the features of lane i after step t, from the adjoint of their normalised values. */
 static void put_obs_bar(analytic_policy *p, size_t i, size_t t, double weight, const float *input_bar)
 {
     const float *features = p->features + ((t + 1) * p->lanes + i) * p->obs;
@@ -202,8 +202,8 @@ static void policy_back(analytic_policy *p, size_t t)
     }
 }
 
-/* What goes into step t: sets p->take, p->at, p->reward_bar and p->obs_bar. `alive`: lanes whose sweep
- * goes on. */
+/* Inputs of step t: sets p->take, p->at, p->reward_bar and p->obs_bar. `alive`: lanes whose sweep continues.
+ */
 static void prepare(analytic_policy *p, size_t t, double gamma, double scale, const float *value_bar)
 {
     for (size_t i = 0; i < p->lanes; i++) {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* analytic_policy.h - a policy whose gradient goes through the simulation: windows of episodes of several
- * lanes are rolled out, recorded, and gone back over.
+ * lanes are rolled out, recorded, and differentiated backwards.
  *
  *     y_t = tanh(mean(o_t) + exp(log_std) xi_t),  o_t the normalised features before step t
  *     J = 1/(lanes steps) sum over lanes of  sum_{t < L} gamma^t r_t + gamma^L V(o_L)
  *
- * with V = 0 behind the end of a task, and where there is none. A window of a lane ends with its `steps`
+ * with V = 0 after the end of a task, and without a value function. A window of a lane ends with its `steps`
  * steps, or with the episode. The state at its beginning is a constant. Source: J. Xu et al., "Accelerated
- * policy learning with parallel differentiable simulation", ICLR 2022, equations 5 and 6.
- */
+ * policy learning with parallel differentiable simulation", ICLR 2022, equations 5 and 6. */
 #ifndef DS_METHODS_ANALYTIC_POLICY_H
 #define DS_METHODS_ANALYTIC_POLICY_H
 
@@ -65,13 +64,13 @@ void analytic_normalise(const analytic_policy *p, size_t rows, const float *feat
 /* The actions of all lanes of s (train or trial) without noise. */
 void analytic_choose(analytic_policy *p, const stepwise *s, float *action);
 
-/* Rolls out a window: episodes begin in free lanes, at most `most`, tagged `tag`; each lane goes on until its
- * window is full or its episode ends. Noise of each episode comes from a stream of its own. */
+/* Rolls out a window: episodes begin in free lanes, at most `most`, tagged `tag`; each lane continues until
+ * its window is full or its episode ends. Each episode has its own stream of noise. */
 ds_status analytic_roll_out(analytic_policy *p, stepwise *s, const ds_host *host, uint64_t most,
                             const char *tag, uint64_t group);
 
 /* The gradient of -J into p->g. value_bar (lanes x obs; NULL = no value): the derivatives of V by the
- * normalised features behind each lane's window; those of ended tasks are not read. */
+ * normalised features after each lane's window; entries of ended tasks are not read. */
 ds_status analytic_back(analytic_policy *p, stepwise *s, double gamma, double scale, const float *value_bar);
 
 /* A step of Adam against p->g, its norm cut to `longest` (0 = any). Returns that norm; where it is not finite

@@ -53,7 +53,7 @@ INLINE void relu_slope(size_t count, const float *restrict y, float *restrict d)
     }
 }
 
-/* The tiles of spread() stay in registers: compilers make of such vectors what the processor has. */
+/* The tiles of spread() stay in registers: compilers map such vectors to the registers of the processor. */
 typedef float lanes __attribute__((vector_size(64), aligned(4), may_alias));
 enum { LANES = 16, TILE = 4 };
 
@@ -115,11 +115,11 @@ INLINE void gather(size_t rows, size_t narrow, size_t width, const float *restri
 
 typedef int int_lanes __attribute__((vector_size(64), aligned(4), may_alias));
 
-/* No functions: what a vector is passed in depends on the instruction set. */
+/* Macros, not functions: the instruction set decides how a vector is passed. */
 #define PICK(where, a, b) ((lanes)(((where) & (int_lanes)(a)) | (~(where) & (int_lanes)(b))))
 
-/* Near 0 an odd polynomial, else 1 - 2/(exp(2|x|) + 1), both in all lanes: left to itself a compiler makes a
- * loop of single numbers of it. Coefficients: S. Moshier, Cephes, tanhf.c and expf.c. */
+/* Near 0 an odd polynomial, else 1 - 2/(exp(2|x|) + 1), both in all lanes: otherwise a compiler makes a
+ * scalar loop of it. Coefficients: S. Moshier, Cephes, tanhf.c and expf.c. */
 INLINE void tanh_lanes(const float *from, float *to)
 {
     const lanes x = *(const lanes *)(const void *)from;
@@ -241,7 +241,7 @@ INLINE void average(size_t count, float share, const float *restrict w, float *r
 
 static int most_wide = 2;
 
-/* What the environment variable DS_ISA allows; all sets give the same bits. */
+/* The instruction set that the environment variable DS_ISA allows; all sets give the same bits. */
 __attribute__((constructor)) static void read_limit(void)
 {
     most_wide = isa_choose(NULL) - ISA_BASELINE;

@@ -18,7 +18,7 @@
 size_t loop_room(size_t count);
 float *loop_memory(size_t count);
 
-/* Layers with at most so many inputs (outputs) go through the loops here instead of a matrix product. */
+/* Layers with at most this many inputs (outputs) use the loops here instead of a matrix product. */
 enum { LOOP_NARROW = 8 };
 
 /* For tests: at most instruction set 0 portable, 1 AVX2, 2 AVX-512 (the default) from now on. Returns which
@@ -47,8 +47,8 @@ void loop_squash(size_t count, const float *x, float *y);
 /* d *= 1 - y^2: the slope of tanh. */
 void loop_tanh_slope(size_t count, const float *y, float *d);
 
-/* m = b1 m + (1 - b1) g', v = b2 v + (1 - b2) g'^2, w -= rate m / (root sqrt(v) + eps) with g' = scale g, cut
- * to +-1e15, the square of which does not overflow. */
+/* m = b1 m + (1 - b1) g', v = b2 v + (1 - b2) g'^2, w -= rate m / (root sqrt(v) + eps) with g' = scale g,
+ * clipped to +-1e15, whose square does not overflow. */
 void loop_adam(size_t count, float scale, float b1, float b2, float rate, float root, float eps,
                const float *g, float *m, float *v, float *w);
 

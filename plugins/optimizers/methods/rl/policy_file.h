@@ -19,10 +19,10 @@ typedef struct policy_parts {
     const char *squash;             /* "clip" or "tanh": how a number in [-1, 1] comes from the mean */
     const running_moments *moments; /* of every feature; NULL = features are not normalised */
     double limit;                   /* of normalised features */
-    /* ln of the standard deviation: rows x actions, or NULL where it is in the outputs behind the mean. */
+    /* ln of the standard deviation: rows x actions, or NULL where it follows the mean in the outputs. */
     const float *log_std;
     size_t log_std_rows;
-    const char *noise; /* "plain", "sde", "clamp", "tanh": what is made of it */
+    const char *noise; /* "plain", "sde", "clamp", "tanh": how the output becomes an action */
 } policy_parts;
 
 /* Which policy of the run. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rl_settings.h - what the optimizers for stepwise control share: parameters, and the lanes for training and
+/* rl_settings.h - parameters shared by the optimizers for stepwise control, and the lanes for training and
  * for trials. */
 #ifndef DS_METHODS_RL_SETTINGS_H
 #define DS_METHODS_RL_SETTINGS_H
@@ -12,8 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Short episodes are not discounted, where their end is one of the task: a value that goes on behind it would
- * have no bound. */
+/* Short episodes are not discounted where their end is the end of the task: a value that continues after it
+ * would have no bound. */
 enum { RL_SHORT_HORIZON = 10 };
 
 static const char *const rl_activations[] = {"tanh", "relu", NULL};
@@ -49,7 +49,7 @@ typedef struct rl_settings {
     int activation;             /* MLP_* */
     double gamma, reward_scale; /* negative = automatic; gamma until rl_open() */
     int64_t evaluate_every, evaluate_episodes;
-    uint64_t next_trial, trials; /* when so many episodes are finished; trials so far */
+    uint64_t next_trial, trials; /* finished episodes at the next trial; trials so far */
     double best_trial;           /* lowest mean loss of one; INFINITY before the first */
 } rl_settings;
 

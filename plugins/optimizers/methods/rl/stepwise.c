@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { SCALE_EPISODES = 10 };
-#define LARGEST_REWARD 1e30 /* what is larger would overflow in the networks */
+#define LARGEST_REWARD 1e30 /* larger values would overflow in the networks */
 
 static int allocate(stepwise *s, size_t lanes)
 {

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* Features of an observation are cut to it: what is larger would overflow in the networks. */
+/* Features of an observation are clipped to it: larger values would overflow in the networks. */
 #define STEPWISE_LARGEST_FEATURE 1e6
 
 /* One lane: the open episode in it, and the step just taken. */
@@ -22,7 +22,7 @@ typedef struct stepwise_lane {
     float *previous;  /* ... and of the state before the step */
     double reward;    /* of the last step, as the environment has it */
     int ended;        /* the last step was the end of the episode */
-    int truncated;    /* ... which was none of the task: the value of the state behind it counts */
+    int truncated;    /* ... but not of the task: the value of the state after it counts */
     double loss;      /* of the episode that has ended, +INFINITY where it failed */
     double sum;       /* of its rewards */
 } stepwise_lane;
@@ -56,7 +56,7 @@ typedef struct stepwise {
  * those, and every end at the horizon. */
 enum { STEPWISE_AUTO = 0, STEPWISE_TERMINATE = 1, STEPWISE_TRUNCATE = 2 };
 
-/* How episodes are looked at. */
+/* How episodes are observed. */
 typedef struct stepwise_options {
     int time, end; /* see stepwise */
     double range;
@@ -72,18 +72,18 @@ void stepwise_free(stepwise *s);
  * DS_STOPPED: see ds_evaluator_lanes_begin(). */
 ds_status stepwise_begin(stepwise *s, uint64_t most, const char *tag, uint64_t group);
 
-/* Takes a step in every open lane with action[lane * act ...], in [-range, range], cut to it. Sets the fields
- * of the lanes. A failed episode gets such a last reward that it is as bad as the worst episode so far. */
+/* Takes a step in every open lane with action[lane * act ...], in [-range, range], clipped to it. Sets the
+ * fields of the lanes. The last reward of a failed episode makes it as bad as the worst episode so far. */
 ds_status stepwise_step(stepwise *s, const float *action);
 
 /* Before the first episode, where steps are to be gone back over. DS_E_UNSUPPORTED after host->error(). */
 ds_status stepwise_differentiate(stepwise *s);
 
-/* Goes back over step step[i] (0 = the first of the episode) of each lane i with take[i] nonzero: the last
- * one taken, or the one before that of the call before. reward_bar and obs_bar (lanes x features): the
- * adjoints of the reward and of the features behind the step; action_bar (lanes x act): of the action as
- * stepwise_step() took it, which was inside. Where the environment has no derivatives take[i] becomes 0, and
- * so does action_bar. */
+/* Differentiates step step[i] (0 = the first of the episode) of each lane i with take[i] nonzero backwards:
+ * the last one taken, or the one before the step of the previous call. reward_bar and obs_bar (lanes x
+ * features): the adjoints of the reward and of the features after the step; action_bar (lanes x act): of the
+ * action as stepwise_step() took it, after clipping. Where the environment has no derivatives take[i] becomes
+ * 0, and so does action_bar. */
 ds_status stepwise_back(stepwise *s, const size_t *step, unsigned char *take, const double *reward_bar,
                         const float *obs_bar, float *action_bar);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* least_squares.c - residuals and Jacobians from what the environment has, see least_squares.h. */
+/* least_squares.c - residuals and Jacobians from what the environment offers, see least_squares.h. */
 #include "methods/squares/least_squares.h"
 
 #include <diffsim/helper/box.h>
@@ -19,7 +19,7 @@ void least_squares_free(least_squares *q)
     memset(q, 0, sizeof *q);
 }
 
-/* The channel of residuals, where it offers all that is asked of it. */
+/* The channel of residuals, if it offers everything needed. */
 static void find_residuals(least_squares *q)
 {
     const uint32_t needed = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
@@ -87,7 +87,7 @@ static ds_status query(least_squares *q, uint32_t op, ds_evaluator_label label, 
     return ds_evaluator_send(q->evaluator, label, &request);
 }
 
-/* The floor of a search with its first loss. Where none is known, one far below that is made up: ten times as
+/* The floor of a search with its first loss. Where none is known, it estimates one far below: ten times as
  * far as the loss would fall across the box with the slopes of the start. */
 static void choose_floor(least_squares *q, size_t arm, double loss)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* least_squares.h - residuals and their Jacobian for a search in [-1, 1]^n, from what the environment has.
+/* least_squares.h - residuals and their Jacobian for a search in [-1, 1]^n, from what the environment offers.
  *
  *     vector       the residuals themselves (a channel of that role): 1 evaluation; their Jacobian: min(n, m)
  *                  products
@@ -7,8 +7,7 @@
  *                  both
  *     differences  the same where there is no gradient: forward differences, n evaluations
  *
- * A product or difference that fails leaves zeros: that variable rests.
- */
+ * A product or difference that fails leaves zeros: that variable stays. */
 #ifndef DS_METHODS_LEAST_SQUARES_H
 #define DS_METHODS_LEAST_SQUARES_H
 
@@ -48,8 +47,8 @@ ds_status least_squares_residuals(least_squares *q, ds_evaluator_label label, si
 /* Evaluations that one Jacobian costs. */
 size_t least_squares_cost(const least_squares *q);
 
-/* J (m x n, column by column) with respect to v at the point where the residuals of the arm were
- * asked for last. */
+/* J (m x n, column by column) with respect to v at the point where the residuals of the arm were last
+ * computed. */
 ds_status least_squares_jacobian(least_squares *q, ds_evaluator_label label, size_t arm, const double *v,
                                  double *j);
 

@@ -21,7 +21,7 @@ struct lm {
     double *r;           /* at x */
     double *j;           /* m x n at x */
     double *g, *damping; /* J^T r, D */
-    double *near;        /* what is added to D/mu; 0 with LM_CLAMPED_BOUNDS */
+    double *near;        /* added to D/mu; 0 with LM_CLAMPED_BOUNDS */
     double *step;        /* trial - x */
     double cost, radius, factor, predicted;
     double square; /* largest component of diag J^T J at the start; 0 = not known yet */
@@ -202,7 +202,7 @@ static void shrink(lm *s)
     s->factor *= 2;
 }
 
-/* The next trial step from x; steps that promise nothing after the projection are shortened at once. */
+/* The next trial step from x; shortens steps that predict no gain after the projection at once. */
 static int propose(lm *s)
 {
     while (s->iterations < s->options.iterations && s->radius > radius_min) {

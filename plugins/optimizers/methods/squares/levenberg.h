@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* levenberg.h - the Levenberg-Marquardt method for least squares in a box, driven by its caller: it
- * says what it wants to know, and is told. K. Levenberg 1944, D. Marquardt 1963; damping as in K. Madsen, H.
- * Nielsen, O. Tingleff, "Methods for non-linear least squares problems", 2004, with the constants of the
- * library Ceres.
+/* levenberg.h - the Levenberg-Marquardt method for least squares in a box, driven by its caller: it returns
+ * what to evaluate next. K. Levenberg 1944, D. Marquardt 1963; damping as in K. Madsen, H. Nielsen, O.
+ * Tingleff, "Methods for non-linear least squares problems", 2004, with the constants of the library Ceres.
  *
  * Minimises L(x) = |r(x)|^2 / 2. With D = max(diag J^T J, 1e-6 of its largest component at the start) and the
  * trust radius mu a step p minimises |J p + r|^2 + p^T D p / mu over the free variables: those that are not
- * at a bound towards which L falls; what leads out of the box is clamped.
+ * at a bound towards which L falls; steps out of the box are clamped.
  *
  * LM_DAMPED_BOUNDS adds |g_i| / v_i to D_ii / mu, g the gradient of L and v_i the distance to the bound
  * towards which L falls: the scaling of T. Coleman, Y. Li, "An interior trust region approach for nonlinear
- * minimization subject to bounds" (1996). A step towards a bound that is near gets short, so that a few bad
- * ones do not end in a corner; where L is least the term is 0, inside as g is, at a bound as the variable is
- * not free.
- */
+ * minimization subject to bounds" (1996). A step towards a near bound gets short, so that a few bad steps do
+ * not end in a corner. At a minimum the term is 0: inside because g is, at a bound because the variable is
+ * not free. */
 #ifndef DS_METHODS_LEVENBERG_H
 #define DS_METHODS_LEVENBERG_H
 
@@ -42,7 +40,7 @@ void lm_destroy(lm *s);
 /* What comes next. */
 enum {
     LM_RESIDUALS, /* r at lm_point() is wanted */
-    LM_JACOBIAN,  /* J at lm_point(), where r was told last, is wanted */
+    LM_JACOBIAN,  /* J at lm_point() is needed, where r was passed last */
     LM_DONE
 };
 

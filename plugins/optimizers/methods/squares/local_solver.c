@@ -57,7 +57,7 @@ static int make_worker(local_solver *s, worker *w, const double *box)
     }
 }
 
-/* What the solver asks for losses. */
+/* Evaluates the losses that the solver requests. */
 static ds_status open_objective(local_solver *s, ds_opt_kit *kit)
 {
     if (s->options.kind != LOCAL_LM) {
