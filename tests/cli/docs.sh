@@ -127,7 +127,8 @@ result $? "layers.svg is what layers.awk draws of core/LAYERS"
 
 # The twelve steps: each function is defined in the file that is named before it, and a run calls those of the host in this
 # order, which gdb sees.
-sed -n '/^## The twelve steps/,/^## Where/p' "$DS_TOP_SRC/docs/architecture.md" | grep '^[0-9]*\. ' > steps
+sed -n '/^## The twelve steps/,/^## Where/p' "$DS_TOP_SRC/docs/architecture.md" |
+    awk '/^[0-9]+\. / { printf "%s%s", end, $0; end = "\n"; next } /^  / { printf " %s", $0 } END { print "" }' > steps
 [ "$(wc -l < steps)" -eq 12 ]
 result $? "an evaluation has twelve steps"
 grep -oE '^[0-9]+|`core/[a-z_/]*\.c`|`ds_[a-z_]*\(\)`' steps | tr -d '`()' |
