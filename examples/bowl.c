@@ -73,10 +73,20 @@ static ds_status evaluate(void *self, const ds_rows *rows, const ds_results *res
     return DS_OK;
 }
 
-static const ds_env_vtable vtable = {.struct_size = sizeof vtable, .create = create, .destroy = destroy,
-                                     .info = info, .bounds = bounds, .evaluate = evaluate};
-static const ds_desc desc = {.struct_size = sizeof desc, .kind = DS_KIND_ENV, .flags = DS_ENV_GRADIENT,
-                             .id = "bowl", .version = "1", .license = "Apache-2.0",
-                             .summary = "A quadratic bowl.", .description = "", .citation = "",
+static const ds_env_vtable vtable = {.struct_size = sizeof vtable,
+                                     .create = create,
+                                     .destroy = destroy,
+                                     .info = info,
+                                     .bounds = bounds,
+                                     .evaluate = evaluate};
+static const ds_desc desc = {.struct_size = sizeof desc,
+                             .kind = DS_KIND_ENV,
+                             .flags = DS_ENV_GRADIENT,
+                             .id = "bowl",
+                             .version = "1",
+                             .license = "Apache-2.0",
+                             .summary = "A quadratic bowl.",
+                             .description = "",
+                             .citation = "",
                              .params = params};
 DS_DEFINE_ENV(desc, vtable)

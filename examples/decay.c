@@ -3,7 +3,8 @@
 #include <diffsim/helper/simple.h>
 
 static const double recorded[5] = {1.98, 1.21, 0.75, 0.44, 0.27};
-static const ds_channel *const channels[] = {DS_RESIDUALS("error", 5, "V", "Simulated minus recorded."), NULL};
+static const ds_channel *const channels[] = {DS_RESIDUALS("error", 5, "V", "Simulated minus recorded."),
+                                             NULL};
 
 static double loss(const ds_simple_episode *e)
 {
