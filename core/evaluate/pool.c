@@ -84,7 +84,7 @@ static int load_here(ds_pool_config *c, ds_error *e)
 static int open_local(ds_pool *p, ds_error *e)
 {
     ds_pool_config *c = &p->config;
-    int rc = ds_need_process(c->module->plugin->desc, "isolation = none", "take isolation = process", e);
+    int rc = ds_need_process(c->module->plugin->desc, "isolation = none", "use isolation = process", e);
     rc = rc != 0 ? rc : load_here(c, e);
     if (rc == 0 && !ds_crash_watched()) {
         snprintf(p->crash_text, sizeof(p->crash_text), "%s, which runs in this process (isolation = none)",

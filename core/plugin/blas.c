@@ -16,7 +16,7 @@
 
 /* ---- memory ---- */
 
-/* Of one buffer, and a little more; of most processors it is half of that. */
+/* Size of one buffer, and a little more. Most processors need half of it. */
 #if defined(__x86_64__) || defined(__aarch64__)
 static const size_t BUFFER = (size_t)129 << 20;
 #else
@@ -45,7 +45,7 @@ int ds_blas_reserve(void *handle)
     munmap(room, BUFFER);
     memcpy(&take, &take_at, sizeof take);
     memcpy(&give, &give_at, sizeof give);
-    give(take(0)); /* it stays mapped, for the next call */
+    give(take(0)); /* it stays mapped for the next call */
     return 0;
 }
 
@@ -75,7 +75,7 @@ int ds_blas_lacks_locks(void *handle)
     return parallel() == 0 && strstr(config(), "USE_LOCKING") == NULL;
 }
 
-/* Text of a function of OpenBLAS without arguments, or NULL. */
+/* Calls a function of OpenBLAS that returns a text; NULL where there is none. */
 static const char *text_of(void *handle, const char *name)
 {
     void *at = dlsym(handle, name);
@@ -84,7 +84,7 @@ static const char *text_of(void *handle, const char *name)
     return at != NULL ? function() : NULL;
 }
 
-/* Another BLAS is known by its file. */
+/* Names any other BLAS by its file. */
 static void name_library(void *handle, char *out, size_t size)
 {
     Dl_info where;

@@ -71,7 +71,7 @@ static const char bad_name[] = "has a name that does not match [a-z][a-z0-9_]{0,
 
 /* ---- channels ---- */
 
-/* Elements of a shape; 0 where it is none. */
+/* Number of elements; 0 for an invalid shape. */
 static uint64_t elements_of(const ds_channel *c)
 {
     uint64_t elements = 1;
@@ -87,7 +87,7 @@ static uint64_t elements_of(const ds_channel *c)
     return elements;
 }
 
-/* May a role be there once only? */
+/* May only one channel have this role? */
 static int is_single(uint32_t role)
 {
     return role == DS_CHANNEL_RESIDUAL || role == DS_CHANNEL_LOSS;
@@ -107,7 +107,7 @@ static int accept(const char *id, const ds_channels *all, uint64_t i, ds_error *
     }
     uint64_t elements = elements_of(c);
     if (elements == 0) {
-        return refuse(id, "channel", i, "has no shape of 1 to 2^26 elements in at most 8 dimensions", e);
+        return refuse(id, "channel", i, "needs a shape of 1 to 2^26 elements in at most 8 dimensions", e);
     }
     if (!(c->lower <= c->upper)) {
         return refuse(id, "channel", i, "has limits with lower > upper, or NaN", e);
@@ -120,7 +120,7 @@ static int accept(const char *id, const ds_channels *all, uint64_t i, ds_error *
             return refuse(id, "channel", i, "has the name of another one", e);
         }
         if (is_single(c->role) && all->entry[k].c.role == c->role) {
-            return refuse(id, "channel", i, "is a second one of a role that there is only once", e);
+            return refuse(id, "channel", i, "is the second channel of a role that may occur only once", e);
         }
     }
     if (c->role == DS_CHANNEL_LOSS && elements != 1) {
@@ -150,7 +150,7 @@ static int list_all(const char *id, ds_channels *c, ds_error *e)
     return 0;
 }
 
-/* Fills entry i from the plugin. */
+/* Reads channel i from the plugin. */
 static int describe_channel(const char *id, const ds_env_channels *table, void *self, uint64_t i,
                             ds_channel_entry *to, ds_error *e)
 {
@@ -204,7 +204,7 @@ int ds_channels_receive(const char *id, ds_channel_entry *entry, uint64_t count,
     for (uint64_t i = 0; i < count; i++) {
         ds_channel_entry *c = &entry[i];
         c->name[sizeof c->name - 1] = c->unit[sizeof c->unit - 1] = c->doc[sizeof c->doc - 1] = '\0';
-        entry[i].c.ops |= DS_CAN(DS_QUERY_VALUE); /* taken away where nothing can be asked */
+        entry[i].c.ops |= DS_CAN(DS_QUERY_VALUE); /* accept() clears it where no query is allowed */
     }
     return count == 0 ? 0 : list_all(id, out, e);
 }
@@ -250,7 +250,7 @@ int ds_channels_equal(const ds_channels *a, const ds_channels *b)
     return same;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static int wrong(char text[DS_QUERY_TEXT], const ds_placed_query *q, const char *name, const char *why)
 {
@@ -268,20 +268,20 @@ static int check_query(const ds_query_layout *a, const ds_channels *channels, ui
     }
     const ds_channel *c = &channels->entry[q->channel].c;
     if (q->op < DS_QUERY_VALUE || q->op > DS_QUERY_HV || (c->ops & DS_CAN(q->op)) == 0) {
-        return wrong(text, q, c->name, "it does not offer that");
+        return wrong(text, q, c->name, "the channel does not offer this operation");
     }
     for (uint32_t k = 0; k < i; k++) {
         if (a->query[k].channel == q->channel && a->query[k].op == q->op) {
-            return wrong(text, q, c->name, "it is asked twice");
+            return wrong(text, q, c->name, "the query occurs twice");
         }
         if (a->query[k].op != DS_QUERY_VALUE && q->op != DS_QUERY_VALUE) {
-            return wrong(text, q, c->name, "it is a second product in one row");
+            return wrong(text, q, c->name, "one row allows one product, this is the second");
         }
     }
     return 0;
 }
 
-/* Where the numbers of question i lie, behind those of the questions before it. */
+/* Places the numbers of query i after those of the queries before it. */
 static void lay_out(ds_query_layout *a, const ds_channel *c, uint64_t n, uint32_t i)
 {
     ds_placed_query *q = &a->query[i];
@@ -312,7 +312,7 @@ int ds_query_layout_make(ds_query_layout *a, const ds_channels *channels, uint64
             place[i] = i;
         }
     }
-    /* The product goes to the end. */
+    /* Move the product to the end. */
     for (uint32_t i = last; i + 1 < a->count; i++) {
         ds_placed_query product = a->query[i];
         a->query[i] = a->query[i + 1];
@@ -349,7 +349,7 @@ void ds_query_layout_room(const ds_channels *channels, uint64_t n, uint64_t *in,
 
 /* ---- results of queries ---- */
 
-/* The first number of an answer that is not finite; their count where all are. */
+/* Index of the first number that is not finite; the number of elements if all are. */
 static uint64_t first_not_finite(const ds_placed_query *a, uint32_t type, const void *out)
 {
     int single = a->op == DS_QUERY_VALUE && type == DS_TYPE_F32;
@@ -376,7 +376,7 @@ static void check_one(const ds_channels *channels, const ds_placed_query *a, uin
     } else if (product && kind == DS_GRAD_NONE) {
         answer->outcome = DS_EVAL_BAD_GRAD;
         snprintf(answer->message, sizeof answer->message,
-                 "evaluate() did not say how it made the product with channel '%s'", c->name);
+                 "evaluate() did not set the kind of the product with channel '%s'", c->name);
     }
 }
 
@@ -395,13 +395,13 @@ void ds_query_check(const ds_channels *channels, const ds_query_io *q, const uin
     } else if (queries->product) {
         const uint32_t last = kind[(queries->count - 1) * stride];
         answer->product_kind =
-            last <= DS_GRAD_SMOOTHED ? last : DS_GRAD_SMOOTHED; /* that of a later version */
+            last <= DS_GRAD_SMOOTHED ? last : DS_GRAD_SMOOTHED; /* a kind of a later version */
     }
 }
 
 /* ---- the score ---- */
 
-/* Numbers of operations that no plugin sees: beyond those of ds_query.op. */
+/* Operations that no plugin sees, above all values of ds_query.op. */
 enum { SCORE = 0x10000, SCORE_AND_BASELINE = 0x10001 };
 
 int ds_score_credible(const ds_score_info *info)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* descriptor.c - descriptors in structs of our own size, copied from a plugin or made from bytes: a head with
- * the counts, then all texts in a fixed order, each with its NUL; the numbers of a parameter stand before its
- * texts. Both sides of the bytes are the same version of the host. */
+/* descriptor.c - copies, tests, packs and unpacks descriptors. Packed, a descriptor is a head with counts,
+ * then all texts in a fixed order, each with its NUL, and the numbers of each parameter before its texts.
+ * Both sides of the bytes are the same version of the host. */
 #include "config.h"
 
 #include "plugin/descriptor.h"
@@ -20,7 +20,7 @@
 typedef struct head {
     uint64_t magic, flags;
     uint32_t kind, params, extensions, needs, uses;
-    uint32_t pointers; /* of all lists of texts, with the NULL at the end of each */
+    uint32_t pointers; /* of all lists of texts, with the NULL that ends each */
 } head;
 
 typedef struct numbers {
@@ -28,15 +28,15 @@ typedef struct numbers {
     double min, max;
 } numbers;
 
-/* A plugin with all that it points to. */
+/* A plugin with everything it points to. */
 typedef struct described {
-    ds_plugin plugin; /* comes first */
+    ds_plugin plugin; /* must be first */
     ds_desc desc;
     ds_env_vtable env;
     ds_optimizer_vtable optimizer;
     ds_param *param;
     const ds_param **params;
-    char *texts; /* made from bytes: what the pointers point to */
+    char *texts; /* after unpacking: what the pointers point to */
     const char **pointers;
 } described;
 
@@ -240,7 +240,7 @@ static const char *take_text(reader *r)
     return text;
 }
 
-/* NULL for an empty list. */
+/* Returns NULL for an empty list. */
 static const char *const *take_list(reader *r, uint32_t count)
 {
     const char **list = r->pointer;
@@ -301,8 +301,8 @@ int ds_descriptor_unpack(const void *bytes, size_t size, ds_plugin **out, ds_err
     }
     memcpy(&h, bytes, sizeof h);
     size_t rest = size - sizeof h;
-    /* Every pointer stands for a text of at least its NUL, or ends a list: three of the
-     * plugin, one of a parameter. */
+    /* Every pointer stands for a text of at least its NUL, or ends a list: three lists of the plugin, one per
+     * parameter. */
     if (h.magic != MAGIC || h.params > DS_MAX_PARAMS || h.pointers > rest + h.params + 3) {
         return ds_fail(e, DS_EXIT_PLUGIN, "the description is damaged");
     }
@@ -346,12 +346,9 @@ void ds_descriptor_free(ds_plugin *p)
     }
 }
 
-/* ---- accept ---- */
+/* ---- acceptance ---- */
 
-/* tests magic, sizes, versions, texts, schema and functions of a plugin before anything of it is
- * used. */
-
-/* NULL, or what keeps a text of the descriptor from being shown to users and written to files. */
+/* Returns why a text of the descriptor cannot be shown to users and written to files, or NULL. */
 static const char *text_problem(const char *s, int paragraphs)
 {
     if (s == NULL) {
@@ -388,7 +385,7 @@ static int accept_texts(const text *list, size_t count, const char *path, const 
     return 0;
 }
 
-/* Ids of extensions: lists that end with NULL, or are NULL. */
+/* Tests the ids of a list of extensions, which ends with NULL or is NULL. */
 static int accept_ids(const char *what, const char *const *list, const char *path, ds_error *e)
 {
     int status = 0;
@@ -406,7 +403,7 @@ static int is_name(const char *s)
     return n > 0 && n <= DS_MAX_NAME && s[n] == '\0';
 }
 
-/* Can it limit a whole number that a double holds exactly? */
+/* Can v limit a whole number that a double holds exactly? */
 static int whole_limit(double v)
 {
     return isinf(v) || fabs(v) <= (double)DS_WHOLE_MAX;
@@ -441,8 +438,10 @@ static int accept_param(const ds_param *q, size_t index, const ds_param *const *
                        q->default_text, problem);
     }
     if (!(q->min <= q->max)) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': range %s..%s is empty", path, q->name,
-                       DS_TEXT_OF(q->min), DS_TEXT_OF(q->max));
+        return ds_fail(
+            e, DS_EXIT_PLUGIN,
+            "%s: parameter '%s': range %s..%s is empty: the lower limit must not exceed the upper one", path,
+            q->name, DS_TEXT_OF(q->min), DS_TEXT_OF(q->max));
     }
     if (q->type == DS_PARAM_INT && !(whole_limit(q->min) && whole_limit(q->max))) {
         return ds_fail(e, DS_EXIT_PLUGIN,
@@ -457,16 +456,15 @@ static int accept_param(const ds_param *q, size_t index, const ds_param *const *
     for (size_t k = 0; q->choices != NULL && q->choices[k] != NULL; k++) {
         if (k == DS_MAX_PARAMS || q->choices[k][0] == '\0' || text_problem(q->choices[k], 0) != NULL ||
             ds_ini_text_problem(q->name, q->choices[k]) != NULL) {
-            return ds_fail(
-                e, DS_EXIT_PLUGIN,
-                "%s: parameter '%s': choice %zu: a choice is a short word, at most %u are possible", path,
-                q->name, k, DS_MAX_PARAMS);
+            return ds_fail(e, DS_EXIT_PLUGIN,
+                           "%s: parameter '%s': choice %zu must be a short word of at most %u characters",
+                           path, q->name, k, DS_MAX_PARAMS);
         }
     }
     return 0;
 }
 
-/* libmy.so, as Cargo and CMake call a library, is a file of the plugin my. */
+/* Accepts libmy.so, the name that Cargo and CMake give to a library, as the file of plugin my. */
 static int is_file_of(const char *id, const char *file)
 {
     return strcmp(id, file) == 0 || (strncmp(file, "lib", 3) == 0 && strcmp(id, file + 3) == 0);
@@ -520,8 +518,7 @@ static int accept_functions(const ds_plugin *p, const char *path, ds_error *e)
     }
 }
 
-/* The fields up to `layout` stay where they are for ever: a plugin for another
- * version is recognised as such. */
+/* The fields up to `layout` never move, so a plugin for another version is recognised. */
 static int accept_version(const ds_plugin *p, const char *path, ds_error *e)
 {
     if (p == NULL) {
@@ -535,7 +532,7 @@ static int accept_version(const ds_plugin *p, const char *path, ds_error *e)
                        path, p->magic, DS_MAGIC);
     }
     if (p->struct_size < offsetof(ds_plugin, reserved)) {
-        return 0; /* which is said with all other sizes */
+        return 0; /* reported later, with all other sizes */
     }
     if (p->layout != DS_LAYOUT) {
         return ds_fail(e, DS_EXIT_PLUGIN,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf_file.c - bounds-checked reader of the dynamic section and the dynamic symbols of a shared object. */
+/* elf_file.c - bounds-checked reader of the dynamic section and dynamic symbols of a shared object. */
 #include "config.h"
 
 #include "plugin/elf_file.h"
@@ -37,14 +37,14 @@ typedef struct image {
     size_t size;
 } image;
 
-/* `count` records of `each` bytes at `offset`, copied out by the caller; NULL where they leave the file. */
+/* `count` records of `each` bytes at `offset`, for the caller to copy; NULL where they exceed the file. */
 static const void *part(const image *im, uint64_t offset, uint64_t count, uint64_t each)
 {
     int inside = count <= im->size / each && offset <= im->size && count * each <= im->size - offset;
     return inside ? im->data + offset : NULL;
 }
 
-/* The string at `offset` of a string table section; NULL where it does not end inside. */
+/* The string at `offset` of a string table; NULL where it does not end inside the table. */
 static const char *string_at(const image *im, const Elf64_Shdr *table, uint64_t offset)
 {
     const char *base = part(im, table->sh_offset, table->sh_size, 1);
@@ -155,7 +155,7 @@ int ds_elf_parse(const void *data, size_t size, const char *name, ds_elf *out, i
 int ds_elf_read(const char *path, ds_elf *out, int status, ds_error *e)
 {
     struct stat st;
-    /* Without O_NONBLOCK, opening a named pipe would wait for a writer. */
+    /* O_NONBLOCK: opening a named pipe would wait for a writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), r;
     memset(out, 0, sizeof *out);
     if (fd < 0 || fstat(fd, &st) != 0) {

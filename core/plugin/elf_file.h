@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf_file.h - looks into a shared object without loading it: machine, needed libraries, exported symbols. */
+/* elf_file.h - reads a shared object without loading it: machine, needed libraries, exported symbols,
+ * sanitizers. */
 #ifndef DS_PLUGIN_ELF_FILE_H
 #define DS_PLUGIN_ELF_FILE_H
 
@@ -10,7 +11,7 @@
 enum { DS_ELF_NAMES = 64 };
 
 typedef struct ds_elf {
-    char *needed[DS_ELF_NAMES]; /* DT_NEEDED, in order; the first DS_ELF_NAMES of them */
+    char *needed[DS_ELF_NAMES]; /* DT_NEEDED, in order, at most DS_ELF_NAMES */
     size_t needed_count;
     char *exported[DS_ELF_NAMES]; /* defined global or weak dynamic symbols */
     size_t exported_count;        /* may be larger than DS_ELF_NAMES */
@@ -18,11 +19,10 @@ typedef struct ds_elf {
     int executable_stack;
 } ds_elf;
 
-/* Reads a 64-bit shared object of this machine's type. `status` is returned for anything else, with the
- * reason. */
+/* Reads a 64-bit shared object for this machine. Returns `status` and the reason for anything else. */
 int ds_elf_read(const char *path, ds_elf *out, int status, ds_error *e);
 
-/* The same from memory (any alignment); `name` stands for the file in messages. */
+/* The same from memory (any alignment); messages call it `name`. */
 int ds_elf_parse(const void *data, size_t size, const char *name, ds_elf *out, int status, ds_error *e);
 
 void ds_elf_clear(ds_elf *elf);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* env.c - an environment instance from its creation to its end. */
+/* env.c - makes and closes an environment instance: reads and tests info, bounds and extensions; matches
+ * needs of optimizers with offers of environments. */
 #include "config.h"
 
 #include "plugin/instance.h"
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bounds of the buffers of a worker. */
+/* Limits for the buffers of a worker. */
 enum {
     NUMBERS_OF_CALL = 1 << 20,  /* variables of all rows of one call */
     NUMBERS_OF_LANES = 1 << 26, /* variables and observed numbers of all lanes of an instance */
@@ -43,7 +44,7 @@ int ds_bounds_check(const char *who, uint64_t n, const double *lower, const doub
     return 0;
 }
 
-static int ask_bounds(ds_env *env, ds_error *e)
+static int read_bounds(ds_env *env, ds_error *e)
 {
     uint64_t n = env->info.n;
     ds_status st = env->vt->bounds(env->self, n, env->lower, env->upper, env->x0);
@@ -52,13 +53,13 @@ static int ask_bounds(ds_env *env, ds_error *e)
                : ds_bounds_check(env->module->id, n, env->lower, env->upper, env->x0, DS_EXIT_PLUGIN, e);
 }
 
-static int ask_channels(ds_env *env, ds_error *e)
+static int read_channels(ds_env *env, ds_error *e)
 {
     const ds_env_channels *theirs = ds_env_extension(env, DS_EXT_CHANNELS);
     return theirs != NULL ? ds_channels_read(env->module->id, theirs, env->self, &env->channels, e) : 0;
 }
 
-static int ask_hooks(ds_env *env, ds_error *e)
+static int read_hooks(ds_env *env, ds_error *e)
 {
     const ds_env_hooks *theirs = ds_env_extension(env, DS_EXT_HOOKS);
     return theirs != NULL ? ds_hooks_read(env->module->id, theirs, env->self, &env->hooks, e) : 0;
@@ -92,13 +93,13 @@ static int check_steps(const ds_env *env, const ds_steps_info *info, ds_error *e
                ? 0
                : ds_fail(e, DS_EXIT_PLUGIN,
                          "%s: extension " DS_EXT_STEPS
-                         ": %llu steps of %llu numbers with %llu observed ones do not fit %llu variables: "
-                         "horizon x n_act must be n, and 1 to %u numbers be observed",
+                         ": %llu steps of %llu actions with %llu observations do not fit %llu variables: "
+                         "horizon x n_act must be n, and n_obs 1 to %u",
                          env->module->id, (unsigned long long)info->horizon, (unsigned long long)info->n_act,
                          (unsigned long long)info->n_obs, (unsigned long long)n, DS_MAX_OBSERVED);
 }
 
-static int ask_steps(ds_env *env, ds_error *e)
+static int read_steps(ds_env *env, ds_error *e)
 {
     ds_steps_info *info = &env->steps_info;
     const ds_env_steps *theirs = ds_env_extension(env, DS_EXT_STEPS), *own = &env->steps_table;
@@ -133,14 +134,14 @@ static int check_tolerance(const ds_env *env, ds_error *e)
     double tolerance = env->info.tolerance;
     if (!(isfinite(tolerance) && tolerance >= 0)) {
         return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s: info() says a tolerance of %g: it must be finite and at least 0", env->module->id,
+                       "%s: info() returned tolerance %g: it must be finite and at least 0", env->module->id,
                        tolerance);
     }
     return tolerance == 0 || (env->module->plugin->desc->flags & DS_ENV_INEXACT) != 0
                ? 0
                : ds_fail(e, DS_EXIT_PLUGIN,
-                         "%s: info() says a tolerance of %g, and the descriptor has no DS_ENV_INEXACT: set "
-                         "the flag, or say 0",
+                         "%s: info() returned tolerance %g, but the descriptor lacks DS_ENV_INEXACT: set the "
+                         "flag, or return 0",
                          env->module->id, tolerance);
 }
 
@@ -150,18 +151,19 @@ static int check_numbers(const ds_env *env, ds_error *e)
     const char *id = env->module->id;
     if (!(info->loss_floor < (double)INFINITY)) {
         return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s: info() says a loss_floor of %g: say a lower bound of the loss, or -INFINITY", id,
-                       info->loss_floor);
+                       "%s: info() returned loss_floor %g: return a lower bound of the loss, or -INFINITY",
+                       id, info->loss_floor);
     }
     if (!(isfinite(info->dt) && info->dt >= 0)) {
-        return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s: info() says a dt of %g s: say the seconds of a step, 0 where time has no meaning",
-                       id, info->dt);
+        return ds_fail(
+            e, DS_EXIT_PLUGIN,
+            "%s: info() returned dt %g s: return the seconds of a step, or 0 where time has no meaning", id,
+            info->dt);
     }
     return check_tolerance(env, e);
 }
 
-static int ask_info(ds_env *env, ds_error *e)
+static int read_info(ds_env *env, ds_error *e)
 {
     env->info.struct_size = sizeof env->info;
     env->info.loss_floor = -INFINITY;
@@ -171,7 +173,7 @@ static int ask_info(ds_env *env, ds_error *e)
         return ds_services_fail(&env->services, e, "info()", st);
     }
     if (n < 1 || n > DS_MAX_VARIABLES) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: info() says %llu variables, 1 to %u are possible",
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: info() returned %llu variables: 1 to %u are possible",
                        env->module->id, (unsigned long long)n, DS_MAX_VARIABLES);
     }
     if (check_numbers(env, e) != 0) {
@@ -181,7 +183,7 @@ static int ask_info(ds_env *env, ds_error *e)
     if (env->lower == NULL) {
         return ds_no_memory(e);
     }
-    /* What takes many rows gets as many as buffers of a bounded size hold. */
+    /* An environment that takes many rows gets as many as buffers of a bounded size hold. */
     const uint64_t most = NUMBERS_OF_CALL / n;
     env->max_rows = most < env->info.max_rows ? most : env->info.max_rows;
     env->max_rows = env->max_rows > 1 ? env->max_rows : 1;
@@ -214,17 +216,17 @@ static int ask_score(ds_env *env, ds_error *e)
                            &env->score, e);
 }
 
-/* Everything that there is to know of an instance. */
-static int ask_all(ds_env *env, ds_error *e)
+/* Reads and tests everything that an instance says about itself. */
+static int read_all(ds_env *env, ds_error *e)
 {
-    static int (*const described[])(ds_env *, ds_error *) = {ask_channels, ask_score, ask_hooks};
-    int status = ask_info(env, e);
-    status = status != 0 ? status : ask_bounds(env, e);
+    static int (*const described[])(ds_env *, ds_error *) = {read_channels, ask_score, read_hooks};
+    int status = read_info(env, e);
+    status = status != 0 ? status : read_bounds(env, e);
     for (size_t i = 0; i < sizeof described / sizeof described[0] && status == 0; i++) {
         env->services.last_error[0] = '\0';
         status = ds_services_explain(&env->services, described[i](env, e), e);
     }
-    return status != 0 ? status : ask_steps(env, e);
+    return status != 0 ? status : read_steps(env, e);
 }
 
 int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t seed, uint32_t threads,
@@ -242,7 +244,7 @@ int ds_env_open_at(const ds_module *module, const ds_settings *settings, uint64_
     if (env == NULL) {
         return ds_no_memory(e);
     }
-    const ds_offer host = {.who = "this host", .advice = "take a newer host, or another environment"};
+    const ds_offer host = {.who = "this host", .advice = "use a newer host, or another environment"};
     env->module = module;
     env->vt = &module->env;
     int status = ds_need_check(module->plugin->desc, &host, e);
@@ -255,7 +257,7 @@ int ds_env_open_at(const ds_module *module, const ds_settings *settings, uint64_
     const ds_call_state ours = ds_call_state_save();
     status = status != 0 ? status : create(env, e);
     ds_call_state_restore(&ours);
-    status = status != 0 ? status : ask_all(env, e);
+    status = status != 0 ? status : read_all(env, e);
     ds_call_state_restore(&ours);
     if (status != 0) {
         ds_env_close(env);
@@ -301,9 +303,7 @@ ds_env_facts ds_env_facts_of(const ds_env *env)
                           .hooks = env->hooks};
 }
 
-/* ---- env_variables ---- */
-
-/* what an environment calls its variables. */
+/* ---- names of variables ---- */
 
 static int describe(ds_env *env, const ds_env_variables *table, uint64_t i, ds_error *e)
 {
@@ -356,7 +356,7 @@ int ds_env_read_variables(ds_env *env, ds_error *e)
 
 /* ---- needs ---- */
 
-static const char other_plugin[] = "take another optimizer, or an environment that has it";
+static const char other_plugin[] = "use another optimizer, or an environment that has it";
 
 ds_offer ds_offer_of_env(const ds_desc *env)
 {
@@ -431,6 +431,6 @@ int ds_need_process(const ds_desc *env, const char *who, const char *advice, ds_
     return (env->flags & DS_ENV_OWN_PROCESS) == 0
                ? 0
                : ds_fail(e, DS_EXIT_PLUGIN,
-                         "%s needs a process of its own for each instance, which %s does not give; %s",
+                         "%s needs a process of its own for each instance, which %s does not provide; %s",
                          env->id, who, advice);
 }

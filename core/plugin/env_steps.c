@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* env_steps.c - episodes of stepwise control in the lanes of instances. */
+/* env_steps.c - stepwise control: episodes in the lanes of instances. */
 #include "config.h"
 
 #include "plugin/instance.h"
@@ -80,7 +80,8 @@ void ds_lane_set_close(ds_lane_set *s, const ds_env *kept)
     s->lanes = 0;
 }
 
-/* Words of the plugin for a row of a call; those of a call with several lanes belong to none of them. */
+/* The plugin's message for a row of a call. In a call with several lanes it cannot be attributed, so there is
+ * none. */
 static const char *words(const ds_env *env)
 {
     return env->steps_info.max_lanes > 1 ? "" : env->services.last_error;
@@ -94,7 +95,7 @@ static void fail(ds_episode_step *s, uint32_t outcome, const char *text)
     s->ended = DS_STEPS_TERMINATED;
 }
 
-/* What a call of the plugin that failed is reported as. */
+/* The outcome and message for a failed call of the plugin. */
 static uint32_t explain(const ds_env *env, const char *function, ds_status st, char text[200])
 {
     const char *why = env->services.last_error;
@@ -104,7 +105,7 @@ static uint32_t explain(const ds_env *env, const char *function, ds_status st, c
 
 /* ---- the tables of one call ---- */
 
-/* Room for `count` rows of one call, forwards or backwards. */
+/* Buffers for `count` rows of one call, forwards or backwards. */
 typedef struct call {
     const ds_env *env;
     uint64_t count;
@@ -138,7 +139,7 @@ static int call_open(call *c, const ds_env *env, uint64_t count)
         c->outcome[k] = DS_EVAL_OK;
         c->cost[k] = 0;
     }
-    memset(c->obs, 0xff, count * o * sizeof *c->obs); /* NaN: what is not filled is noticed */
+    memset(c->obs, 0xff, count * o * sizeof *c->obs); /* NaN shows what the plugin did not fill */
     return 0;
 }
 
@@ -177,7 +178,7 @@ static int succeeded(const call *c, uint64_t k, const char *function, ds_episode
     return outcome == DS_EVAL_OK;
 }
 
-/* Begins the episodes of rows of one instance. */
+/* Begins episodes in one instance. */
 static void begin_rows(uint64_t count, ds_episode_step *const *step, double *const *obs)
 {
     ds_env *env = step[0]->episode->env;
@@ -215,7 +216,7 @@ static void begin_rows(uint64_t count, ds_episode_step *const *step, double *con
     free(c.memory);
 }
 
-/* What is wrong with how a step ends, or does not end, its episode; NULL = nothing. */
+/* Returns what is wrong with how a step ends its episode, or does not end it; NULL = nothing. */
 static const char *wrong_end(const ds_episode *ep, uint32_t ended)
 {
     const ds_steps_info *info = &ep->env->steps_info;
@@ -223,13 +224,12 @@ static const char *wrong_end(const ds_episode *ep, uint32_t ended)
     return ended > DS_STEPS_TRUNCATED            ? "step() set `ended` to a value that is none of DS_STEPS_*"
            : ended == DS_STEPS_CONTINUES && last ? "step() did not end the episode with its last step"
            : ended == DS_STEPS_TRUNCATED && last && (info->flags & DS_STEPS_TIME_LIMIT) == 0
-               ? "step() said DS_STEPS_TRUNCATED at the horizon, where info() does not say "
-                 "DS_STEPS_TIME_LIMIT: a horizon that is a part of the task ends it with "
-                 "DS_STEPS_TERMINATED"
+               ? "step() returned DS_STEPS_TRUNCATED at the horizon, but info() lacks DS_STEPS_TIME_LIMIT: "
+                 "if the horizon is part of the task, return DS_STEPS_TERMINATED"
                : NULL;
 }
 
-/* What the plugin answered for a row, made safe. */
+/* Tests what the plugin returned for a row, and takes it. */
 static void take_step(const call *c, uint64_t k, ds_episode_step *s, double *obs)
 {
     ds_episode *ep = s->episode;
@@ -238,11 +238,12 @@ static void take_step(const call *c, uint64_t k, ds_episode_step *s, double *obs
         return;
     }
     if (!isfinite(c->reward[k]) || !ds_all_finite(obs_of(c, k), c->env->steps_info.n_obs)) {
-        fail(s, DS_EVAL_INVALID, "step() gave a reward or an observation that is not finite as a success");
+        fail(s, DS_EVAL_INVALID,
+             "step() returned a reward or an observation that is not finite with outcome DS_EVAL_OK");
     } else if (wrong != NULL) {
         fail(s, DS_EVAL_INVALID, wrong);
     } else if (c->ended[k] != DS_STEPS_CONTINUES && !isfinite(c->loss[k])) {
-        fail(s, DS_EVAL_INVALID, "step() gave a loss that is not finite as a success");
+        fail(s, DS_EVAL_INVALID, "step() returned a loss that is not finite with outcome DS_EVAL_OK");
     } else {
         s->reward = c->reward[k];
         s->ended = c->ended[k];
@@ -252,7 +253,7 @@ static void take_step(const call *c, uint64_t k, ds_episode_step *s, double *obs
     }
 }
 
-/* Takes the next step of rows of one instance. */
+/* Takes the next step in one instance. */
 static void step_rows(uint64_t count, ds_episode_step *const *step, double *const *obs)
 {
     ds_env *env = step[0]->episode->env;
@@ -289,12 +290,12 @@ static void step_rows(uint64_t count, ds_episode_step *const *step, double *cons
     free(c.memory);
 }
 
-/* ---- to where the caller wants them ---- */
+/* ---- advancing to the requested step ---- */
 
 typedef void on_rows(uint64_t count, ds_episode_step *const *step, double *const *obs);
 
-/* Calls `function` for the rows k that are marked, one run of rows of the same instance after the other.
- * `some` and `to` have room for all rows. */
+/* Calls `function` for the marked rows k, once per run of consecutive rows of the same instance. `some` and
+ * `to` have room for all rows. */
 static void call_marked(uint64_t count, ds_episode_step *const *step, double *obs, const unsigned char *mark,
                         ds_episode_step **some, double **to, on_rows *function)
 {
@@ -319,7 +320,7 @@ static int is_elsewhere(const ds_episode_step *s)
     return s->step == 0 || !ep->open || ep->key != s->key || ep->step != s->step - 1;
 }
 
-/* Steps that an episode missed, because its process has died: they are repeated and not counted. */
+/* Repeats the steps that an episode lost when its process died. They cost nothing. */
 static void catch_up(ds_episode_step *s, double *obs)
 {
     while (s->episode->open && s->episode->step + 1 < s->step) {
@@ -384,7 +385,7 @@ ds_status ds_episodes_advance(uint64_t count, ds_episode_step *const *step)
 
 /* ---- backwards ---- */
 
-/* Goes back over a step of rows of one instance. */
+/* Goes back over one step in one instance. */
 static void back_rows(uint64_t count, ds_episode_back *const *back)
 {
     ds_env *env = back[0]->episode->env;
@@ -397,7 +398,7 @@ static void back_rows(uint64_t count, ds_episode_back *const *back)
         }
         return;
     }
-    uint64_t *at = c.key; /* keys are not needed here, nor how an episode ends */
+    uint64_t *at = c.key; /* reuses the room of keys and of `ended` */
     uint32_t *begins = c.ended;
     for (uint64_t k = 0; k < count; k++) {
         c.lane[k] = back[k]->episode->lane;
@@ -406,7 +407,7 @@ static void back_rows(uint64_t count, ds_episode_back *const *back)
         c.reward[k] = back[k]->reward_bar;
         memcpy(c.obs + k * o, back[k]->obs_bar, o * sizeof(double));
     }
-    memset(c.action, 0xff, count * m * sizeof(double)); /* NaN: what is not filled is noticed */
+    memset(c.action, 0xff, count * m * sizeof(double)); /* NaN shows what the plugin did not fill */
     const ds_back_rows rows = {.struct_size = sizeof rows,
                                .count = count,
                                .lane = c.lane,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* instance.c - evaluations of an environment instance, and their answers made safe. */
+/* instance.c - evaluates rows with an environment instance, and tests the results. */
 #include "config.h"
 
 #include "plugin/instance.h"
@@ -16,7 +16,7 @@ static void set_message(ds_answer *a, const char *text)
     size_t n = strnlen(text, sizeof a->message - 1);
     memcpy(a->message, text, n);
     a->message[n] = '\0';
-    ds_text_clean(a->message); /* it may have been cut inside a character */
+    ds_text_clean(a->message); /* the cut may lie inside a character */
 }
 
 void ds_answer_fail(ds_answer *a, uint32_t outcome, const char *text)
@@ -33,12 +33,12 @@ void ds_answer_fail_status(const ds_env *env, ds_answer *a, ds_status st)
     ds_answer_fail(a, st > 0 ? DS_EVAL_STOPPED : DS_EVAL_ERROR, why[0] != '\0' ? why : ds_status_text(st));
 }
 
-/* ---- a table ---- */
+/* ---- results of a table ---- */
 
 /* Results of the rows of one call, as the plugin writes them. */
 struct ds_env_results {
     double *loss;
-    uint32_t *outcome, *grad_kind, *kind; /* kind: of each query for each row */
+    uint32_t *outcome, *grad_kind, *kind; /* kind: for each query of each row */
     int64_t *bad_step;
     uint64_t *cost_steps;
 };
@@ -81,13 +81,13 @@ static void validate_gradient(const ds_env *env, const double *grad, ds_answer *
     }
     if (a->grad_kind == DS_GRAD_NONE) {
         a->outcome = DS_EVAL_BAD_GRAD;
-        set_message(a, "evaluate() did not say which kind of gradient it returned");
+        set_message(a, "evaluate() did not set the kind of its gradient");
     } else if (a->grad_kind > DS_GRAD_SMOOTHED) {
-        a->grad_kind = DS_GRAD_SMOOTHED; /* of a later version: the least that it can be */
+        a->grad_kind = DS_GRAD_SMOOTHED; /* a kind of a later version: assume the weakest */
     }
 }
 
-/* Without success there is no gradient. */
+/* A row without success has no gradient. */
 static void drop_gradient(const ds_env *env, double *grad, ds_answer *a)
 {
     if (grad != NULL && a->outcome != DS_EVAL_OK) {
@@ -96,7 +96,7 @@ static void drop_gradient(const ds_env *env, double *grad, ds_answer *a)
     }
 }
 
-/* What evaluate() answered for row k, made safe. */
+/* Tests what evaluate() returned for row k, and takes it. */
 static void validate(const ds_env *env, const ds_env_rows *t, uint64_t k, ds_answer *a)
 {
     const struct ds_env_results *r = env->results;
@@ -114,7 +114,8 @@ static void validate(const ds_env *env, const ds_env_rows *t, uint64_t k, ds_ans
     } else if (outcome >= DS_EVAL_DIVERGED) {
         ds_answer_fail(a, outcome, env->services.last_error);
     } else if (!isfinite(a->loss)) {
-        ds_answer_fail(a, DS_EVAL_INVALID, "evaluate() returned a loss that is not finite as a success");
+        ds_answer_fail(a, DS_EVAL_INVALID,
+                       "evaluate() returned a loss that is not finite with outcome DS_EVAL_OK");
     } else if (outcome == DS_EVAL_BAD_GRAD) {
         set_message(a, env->services.last_error);
     } else if (grad != NULL) {
@@ -125,13 +126,14 @@ static void validate(const ds_env *env, const ds_env_rows *t, uint64_t k, ds_ans
 
 /* ---- the score of noise on actions ---- */
 
-/* The episode with noise on the actions, its score and, where wanted, its baseline: `out` is filled. */
+/* Simulates the episode with noise on the actions; fills `out` with its score and, if wanted, its baseline.
+ */
 static ds_status evaluate_score(ds_env *env, const ds_query_io *q, const ds_rows *rows,
                                 const ds_results *results)
 {
     const uint64_t n = env->info.n;
     double *out = q->out;
-    memset(out, 0xff, (n + 1) * sizeof *out); /* NaN: a score that is not filled is noticed */
+    memset(out, 0xff, (n + 1) * sizeof *out); /* NaN shows a score that the plugin did not fill */
     ds_score score = {.struct_size = sizeof score,
                       .flags = ds_score_wants_baseline(q->queries) ? DS_SCORE_BASELINE : 0,
                       .sigma = q->in[0],
@@ -143,8 +145,8 @@ static ds_status evaluate_score(ds_env *env, const ds_query_io *q, const ds_rows
     return st;
 }
 
-/* A score that is not finite spoils the row, as does a baseline that is NaN; one that diverged
- * is INFINITY. */
+/* A score that is not finite invalidates the row, and so does a NaN baseline. A baseline whose episode
+ * diverged is INFINITY. */
 static void check_score(const ds_env *env, const ds_query_io *q, ds_answer *a)
 {
     const uint64_t n = env->info.n;
@@ -154,9 +156,10 @@ static void check_score(const ds_env *env, const ds_query_io *q, ds_answer *a)
         finite++;
     }
     if (a->outcome <= DS_EVAL_BAD_GRAD && finite < n) {
-        ds_answer_fail(a, DS_EVAL_INVALID, "evaluate() of " DS_EXT_SCORE " gave a score that is not finite");
+        ds_answer_fail(a, DS_EVAL_INVALID,
+                       "evaluate() of " DS_EXT_SCORE " returned a score that is not finite");
     } else if (a->outcome <= DS_EVAL_BAD_GRAD && ds_score_wants_baseline(q->queries) && isnan(out[n])) {
-        ds_answer_fail(a, DS_EVAL_INVALID, "evaluate() of " DS_EXT_SCORE " gave no baseline");
+        ds_answer_fail(a, DS_EVAL_INVALID, "evaluate() of " DS_EXT_SCORE " returned no baseline");
     }
     if (a->outcome > DS_EVAL_BAD_GRAD) {
         memset(out, 0, (n + 1) * sizeof *out);
@@ -165,9 +168,9 @@ static void check_score(const ds_env *env, const ds_query_io *q, ds_answer *a)
     }
 }
 
-/* ---- a call ---- */
+/* ---- one call of the plugin ---- */
 
-/* Presets the results of the rows, and points to them. */
+/* Presets the results of all rows. */
 static void preset(const ds_env *env, const ds_env_rows *t, uint64_t queries)
 {
     const struct ds_env_results *r = env->results;
@@ -183,7 +186,7 @@ static void preset(const ds_env *env, const ds_env_rows *t, uint64_t queries)
     }
 }
 
-/* One call of the plugin for all rows. Out of line, as most evaluations have no queries. */
+/* Calls the plugin once for all rows. Out of line, because most evaluations have no queries. */
 static __attribute__((noinline)) ds_status call_with_queries(ds_env *env, const ds_env_rows *t, ds_rows *rows,
                                                              ds_results *results)
 {
@@ -193,7 +196,7 @@ static __attribute__((noinline)) ds_status call_with_queries(ds_env *env, const 
     const ds_reply *replies[DS_MAX_QUERIES];
     const ds_query_layout *queries = t->queries;
     for (uint64_t k = 0; k < t->count; k++) {
-        /* NaN: an answer that is not filled is noticed */
+        /* NaN shows a result that the plugin did not fill */
         memset(t->out + k * t->out_stride, 0xff, queries->out * sizeof *t->out);
     }
     for (uint32_t i = 0; i < queries->count; i++) {
@@ -249,7 +252,7 @@ static ds_status call(ds_env *env, const ds_env_rows *t)
                               : env->vt->evaluate(env->self, &rows, &results);
 }
 
-/* The answer to row k of a call that returned `st`. */
+/* Takes the result of row k from a call that returned `st`. */
 static void take_row(ds_env *env, const ds_env_rows *t, uint64_t k, ds_status st)
 {
     ds_answer *a = t->answer[k];
@@ -274,10 +277,10 @@ static void take_row(ds_env *env, const ds_env_rows *t, uint64_t k, ds_status st
         ds_query_check(&env->channels, &q, env->results->kind + k, t->count, a);
         a->grad_kind = (t->want & DS_WANT_GRAD) != 0 ? a->grad_kind : a->product_kind;
     }
-    drop_gradient(env, grad, a); /* an answer that is not finite spoils the row */
+    drop_gradient(env, grad, a); /* a query result that is not finite invalidates the row */
 }
 
-/* Row k of a table alone. */
+/* Row k of a table, alone. */
 static ds_env_rows row_of(const ds_env_rows *t, uint64_t k)
 {
     ds_env_rows row = *t;
@@ -311,8 +314,8 @@ ds_status ds_env_evaluate_table(ds_env *env, const ds_env_rows *t)
     ds_status status = DS_OK;
     for (uint64_t k = 0; k < t->count; k++) {
         if (t->answer[k]->outcome != DS_EVAL_OK) {
-            /* Alone once more: then the message that the plugin gives belongs to this row, and so does a
-             * stop that nobody asked for. */
+            /* Evaluate the row alone once more: then the plugin's message, or its unrequested stop, belongs
+             * to this row. */
             const ds_env_rows row = row_of(t, k);
             status = ds_env_evaluate_table(env, &row) != DS_OK ? DS_STOPPED : status;
         }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loader.c - loads plugins with dlopen, or takes over what another process says of
- * them, and keeps the modules. */
+/* loader.c - loads plugins with dlopen, receives descriptions from another process, and keeps the modules. */
 #include "config.h"
 
 #include "plugin/loader.h"
@@ -24,12 +23,12 @@
 #include "plugin/descriptor.h"
 #include "plugin/elf_file.h"
 
-static ds_module **modules; /* every module that was loaded or described, never released */
+static ds_module **modules; /* all loaded or described modules, never released */
 static size_t module_count;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both, and of loading */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both, and for loading */
 
-/* dlopen, with the floating-point mode put back: start-up code of -ffast-math switches denormals off for
- * everybody. */
+/* dlopen that restores the floating-point mode: start-up code of -ffast-math switches denormals off for
+ * everyone. */
 static void *open_guarded(const char *path, int *changed)
 {
 #if defined(__x86_64__)
@@ -44,7 +43,7 @@ static void *open_guarded(const char *path, int *changed)
 #endif
 }
 
-/* Says why dlopen failed. */
+/* Explains why dlopen failed. */
 static int not_loaded(const char *path, const char *why, ds_error *e)
 {
     size_t n = strlen(path);
@@ -52,7 +51,7 @@ static int not_loaded(const char *path, const char *why, ds_error *e)
     if (strncmp(why, path, n) == 0 && why[n] == ':') { /* the message begins with the path */
         why += n + 1 + (why[n + 1] == ' ');
     }
-    /* clang links no shared library for its sanitizers. */
+    /* clang links no shared library for its sanitizers, so only the symbols tell. */
     const char *kind = ds_sanitizer_in(why, "undefined symbol: __asan_", "undefined symbol: __tsan_");
     return kind != NULL ? ds_sanitizer_differs(path, kind, e)
                         : ds_fail(e, DS_EXIT_PLUGIN, "%s: cannot be loaded: %s", path, why);
@@ -87,7 +86,8 @@ static int load(const char *path, const char *id, ds_module *m, ds_error *e)
             "%s: changes the floating-point mode when loaded: link it without -ffast-math and -Ofast", path);
     }
     void *symbol = dlsym(handle, "ds_plugin_query");
-    /* dlsym also looks into the libraries that the plugin needs; a plugin must define the function itself. */
+    /* dlsym also searches the libraries that the plugin needs, but the plugin itself must define the
+     * function. */
     if (symbol == NULL || dladdr(symbol, &where) == 0 || where.dli_fname == NULL ||
         stat(where.dli_fname, &a) != 0 || stat(path, &b) != 0 || a.st_ino != b.st_ino ||
         a.st_dev != b.st_dev) {
@@ -101,10 +101,9 @@ static int load(const char *path, const char *id, ds_module *m, ds_error *e)
         return status;
     }
     if (ds_blas_limited() && ds_blas_reserve(handle) != 0) {
-        return ds_fail(
-            e, DS_EXIT_MEMORY,
-            "%s: OpenBLAS, which it uses, needs 128 MiB more of address space: raise the limit (ulimit -v)",
-            path);
+        return ds_fail(e, DS_EXIT_MEMORY,
+                       "%s: its OpenBLAS needs 128 MiB more address space: raise the limit (ulimit -v)",
+                       path);
     }
     take_functions(m, p);
     m->takes_turns = p->desc->kind == DS_KIND_OPTIMIZER && ds_blas_lacks_locks(handle);
@@ -137,7 +136,7 @@ int ds_loader_ask_adapter(const char *path, const ds_plugin **out, ds_error *e)
     ds_object_path o;
     query_function query = NULL;
     if (!ds_plugin_adapted(path, &o) || !ds_plugin_adapter(o.ending, adapter)) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: there is no adapter for such files", path);
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: no adapter on the plugin path serves such files", path);
     }
     int rc = load_adapter(adapter, &query, e);
     if (rc != 0) {
@@ -148,13 +147,14 @@ int ds_loader_ask_adapter(const char *path, const ds_plugin **out, ds_error *e)
     *out = query(DS_ABI_MAJOR, DS_ABI_MINOR, &q);
     why[sizeof why - 1] = '\0';
     ds_text_clean(why);
-    return *out != NULL     ? 0
-           : why[0] != '\0' ? ds_fail(e, DS_EXIT_PLUGIN, "%s", why)
-                            : ds_fail(e, DS_EXIT_PLUGIN, "%s: %s makes no plugin of it, and does not say why",
-                                      path, adapter);
+    return *out != NULL ? 0
+           : why[0] != '\0'
+               ? ds_fail(e, DS_EXIT_PLUGIN, "%s", why)
+               : ds_fail(e, DS_EXIT_PLUGIN, "%s: %s makes no plugin of this file and gives no reason", path,
+                         adapter);
 }
 
-/* Does what load() does for a shared object. */
+/* load() for a file of another language. */
 static int load_adapted(const char *path, ds_module *m, ds_error *e)
 {
     const ds_plugin *theirs = NULL;
@@ -193,14 +193,14 @@ static ds_module *new_module(const ds_plugin_file *f, ds_error *e)
     return NULL;
 }
 
-/* Keeps a new module whose making has ended with `status`, or drops it. */
+/* Keeps a new module, or frees it where `status` is not 0. */
 static int keep(ds_module *m, int status, const ds_module **out)
 {
     if (status != 0) {
         drop(m);
         return status;
     }
-    char *id = strdup(m->plugin->desc->id); /* without the lib of the file's name */
+    char *id = strdup(m->plugin->desc->id); /* without the "lib" of the file name */
     if (id != NULL) {
         free(m->id);
         m->id = id;
@@ -247,7 +247,7 @@ int ds_loader_load(const ds_plugin_file *f, const ds_module **out, ds_error *e)
 int ds_loader_of_kind(const char *name, const ds_module *m, uint32_t kind, const ds_module **out, ds_error *e)
 {
     if (kind != 0 && m->plugin->desc->kind != kind) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s is an %s, an %s is wanted here", name,
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s is an %s, but an %s is expected here", name,
                        ds_kind_name(m->plugin->desc->kind), ds_kind_name(kind));
     }
     *out = m;
@@ -263,7 +263,7 @@ int ds_loader_open(const char *name, uint32_t kind, const ds_module **out, ds_er
     return status != 0 ? status : ds_loader_of_kind(name, m, kind, out, e);
 }
 
-/* ---- turns ---- */
+/* ---- turns: one optimizer computes at a time ---- */
 
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
@@ -281,7 +281,7 @@ void ds_module_end(const ds_module *m)
     }
 }
 
-/* ---- modules of another process ---- */
+/* ---- descriptions for and from other processes ---- */
 
 /* A report: error, name of the BLAS, descriptor. */
 enum { REPORT_HEAD = sizeof(ds_error) + sizeof(((ds_module *)0)->blas) };
@@ -306,7 +306,7 @@ void *ds_loader_report(const ds_module *m, const ds_error *why, size_t *size)
 
 static int damaged(const ds_plugin_file *f, ds_error *e)
 {
-    return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is damaged", f->path);
+    return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's description of the plugin is damaged", f->path);
 }
 
 int ds_loader_receive(const void *bytes, size_t size, const ds_plugin_file *f, const ds_module **out,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search_path.c - the folders in which plugins are looked for, and the files in them. */
+/* search_path.c - the folders of the plugin path, and the plugin files in them. */
 #include "config.h"
 
 #include "plugin/search_path.h"
@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "own_plugins.h"
 
-/* Folders, NULL-terminated: all of the path, and those of this host among them. */
+/* Folders, NULL-terminated: the whole path, and the part that belongs to this host. */
 typedef struct folder_list {
     char **item;
     size_t count;
@@ -27,7 +27,7 @@ static folder_list all_path, own_path;
 
 /* ---- names ---- */
 
-/* Length of a name without its .so; 0 where it is none of a plugin. */
+/* Length of a name without its .so; 0 where it is not the name of a plugin. */
 static size_t stem(const char *name)
 {
     size_t n = strlen(name);
@@ -48,7 +48,7 @@ static int is_object(const char *s)
     return !begins;
 }
 
-/* The word as an id: small letters, a _ where a capital begins a word. */
+/* Turns a word into an id: lower case, and a _ where a capital begins a word. */
 static void make_id(const char *word, size_t length, char *out, size_t size)
 {
     size_t n = 0;
@@ -148,7 +148,7 @@ static int is_served(const char *ending)
     return i < adapters;
 }
 
-/* The first on the path serves an ending. */
+/* The first adapter on the path serves an ending. */
 static void add_adapters(const char *folder)
 {
     char dir[PATH_MAX], path[PATH_MAX];
@@ -171,7 +171,7 @@ static void add_adapters(const char *folder)
     }
 }
 
-/* The user's folder: 1 where it is also that of an installation in ~/.local. */
+/* The user's folder. Returns 1 where it also belongs to an installation in ~/.local. */
 static int user_folder(char out[PATH_MAX])
 {
     char worker[PATH_MAX];
@@ -264,8 +264,8 @@ void ds_plugin_id_of(const char *name, char out[64])
     }
 }
 
-/* May a file in a plugin folder be a plugin by its name? A file of another language has to be called like an
- * id, so that its helpers, _NAME.py, are left alone. */
+/* Can a file in a plugin folder be a plugin, by its name? The name of a file of another language must be an
+ * id, so that helpers called _NAME.py are skipped. */
 static int is_candidate(const char *name)
 {
     ds_object_path o;
@@ -299,7 +299,7 @@ const char *ds_kind_name(uint32_t kind)
     return kind == DS_KIND_ENV ? "environment" : kind == DS_KIND_OPTIMIZER ? "optimizer" : "plugin";
 }
 
-/* Is this one of the subfolders that hold plugins of one kind, and not of that which is wanted? */
+/* Is this a subfolder for plugins of the other kind? */
 static int is_of_other_kind(const char *folder, uint32_t kind)
 {
     const char *name = strrchr(folder, '/');
@@ -307,7 +307,7 @@ static int is_of_other_kind(const char *folder, uint32_t kind)
                             (kind == DS_KIND_OPTIMIZER && strcmp(name, "/envs") == 0));
 }
 
-/* Says that an id is nowhere, with the nearest one that is and may be of that kind. */
+/* The error for an id that is nowhere; names the closest id of the wanted kind. */
 static int not_found(const char *id, uint32_t kind, ds_error *e)
 {
     char *known[DS_FILES_MAX], hint[120], here[64];
@@ -324,7 +324,7 @@ static int not_found(const char *id, uint32_t kind, ds_error *e)
     if (near == NULL && access(here, F_OK) == 0) {
         snprintf(hint, sizeof hint, "there is one in this folder: './%s'", here);
     } else {
-        snprintf(hint, sizeof hint, near != NULL ? "did you mean '%s'?" : "`dshost list` shows what there is",
+        snprintf(hint, sizeof hint, near != NULL ? "did you mean '%s'?" : "`dshost list` lists all plugins",
                  near);
     }
     int status =
@@ -335,7 +335,7 @@ static int not_found(const char *id, uint32_t kind, ds_error *e)
     return status;
 }
 
-/* The path keeps what is behind the colon: it says all. */
+/* Keeps the part after the colon in the path: it identifies the plugin. */
 static int adapted_file(const char *name, const ds_object_path *o, ds_plugin_file *out, ds_error *e)
 {
     const char *object = name + strlen(o->file);
@@ -364,13 +364,13 @@ int ds_plugin_file_of(const char *name, ds_plugin_file *out, ds_error *e)
     }
     size_t n = stem(base);
     if (n == 0 || n >= sizeof out->id) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: the name of a plugin file is ID.so", name);
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: a plugin file must be called ID.so", name);
     }
     snprintf(out->id, sizeof out->id, "%.*s", (int)n, base);
     return 0;
 }
 
-/* FILE.ENDING:NAME in a folder of the path: 1 where it is there. */
+/* Looks for FILE.ENDING:NAME in the folders of the path; 1 if it is there. */
 static int find_adapted(const char *name, const ds_object_path *o, ds_plugin_file *out, ds_error *e, int *rc)
 {
     char file[PATH_MAX];
@@ -386,7 +386,7 @@ static int find_adapted(const char *name, const ds_object_path *o, ds_plugin_fil
     return 0;
 }
 
-/* ID.ENDING in a folder, for the first ending that is served. */
+/* Looks for ID.ENDING in a folder, for every ending that an adapter serves. */
 static int find_in(const char *folder, const char *id, char file[PATH_MAX])
 {
     for (size_t i = 0; i < adapters; i++) {
@@ -405,7 +405,7 @@ int ds_plugin_find(const char *name, uint32_t kind, ds_plugin_file *out, ds_erro
     int rc = 0;
     size_t n = stem(name) > 0 ? stem(name) : strlen(name);
     const int adapted = ds_plugin_adapted(name, &o);
-    /* A file of another language is meant to be one here, too, as `python3 my_env.py` has it. */
+    /* A file of another language may lie in the current folder, as in `python3 my_env.py`. */
     if (strchr(name, '/') != NULL || (adapted && access(o.file, F_OK) == 0)) {
         return ds_plugin_file_of(name, out, e);
     }
@@ -413,10 +413,10 @@ int ds_plugin_find(const char *name, uint32_t kind, ds_plugin_file *out, ds_erro
         return find_adapted(name, &o, out, e, &rc)
                    ? rc
                    : ds_fail(e, DS_EXIT_PLUGIN,
-                             "%s: there is no such file, neither here nor on the plugin path", o.file);
+                             "%s: no such file, neither in this folder nor on the plugin path", o.file);
     }
     if (n == 0 || n >= sizeof id) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "'%.80s' is no name of a plugin", name);
+        return ds_fail(e, DS_EXIT_PLUGIN, "'%.80s' is not a valid plugin name", name);
     }
     snprintf(id, sizeof id, "%.*s", (int)n, name);
     const char *const *path = ds_loader_path();
@@ -447,7 +447,7 @@ static int is_known(const char *id)
     return known[i] != NULL;
 }
 
-/* Does the file lie in a folder, or where libtool keeps what it links for that folder? */
+/* Does the file lie in this folder, or in the subfolder where libtool keeps what it links? */
 static int lies_in(const char *path, const char *folder)
 {
     static const char libtool[] = "/.libs";

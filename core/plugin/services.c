@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* services.c - what a plugin instance may ask of its host: log, errors,
- * parameters, files beside the plugin. */
+/* services.c - what a plugin instance may request from its host: log, errors, parameters, files next to the
+ * plugin. */
 #include "config.h"
 
 #include "plugin/services.h"
@@ -25,7 +25,8 @@ static void service_log(const ds_host *host, uint32_t level, const char *line)
 
 static void service_error(const ds_host *host, ds_status status, const char *line)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* threads of one instance may fail together */
+    /* several threads of an instance may fail at once */
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     ds_services *s = of(host);
     pthread_mutex_lock(&lock);
     s->last_status = status;
@@ -44,8 +45,7 @@ static ds_status undeclared(const ds_host *host, const char *name, ds_status sta
 {
     if (status != DS_OK) {
         ds_log(DS_LOG_ERROR, of(host)->module->id,
-               "the plugin asks for parameter '%.60s', which its schema does not declare with this type",
-               name);
+               "the plugin reads parameter '%.60s', which its schema does not declare with this type", name);
     }
     return status;
 }
@@ -86,7 +86,7 @@ static ds_status service_resource(const ds_host *host, const char *relative, cha
     if (relative[0] == '/' || strstr(relative, "..") != NULL) {
         return DS_E_ARG;
     }
-    /* Beside the plugin; in the build tree the plugin itself lies in a folder .libs below its data. */
+    /* Next to the plugin; in the build tree the plugin lies in a folder .libs below its data. */
     for (int up = 0; up < 2; up++) {
         int n =
             snprintf(text, sizeof text, "%.*s%s/%s", (int)(slash - path), path, up ? "/.." : "", relative);

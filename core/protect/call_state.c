@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surroundings.c - the locale of the host's threads, and the state of the process around seldom calls. */
+/* call_state.c - saves and restores the call state of a thread and of the process around third-party code. */
 #include "config.h"
 
 #include "protect/call_state.h"
@@ -18,15 +18,15 @@ locale_t ds_locale_use_c(void)
     return uselocale(ds_locale_c());
 }
 
-/* ---- the process ---- */
+/* ---- the whole process ---- */
 
 enum { LEAST_FD = 64 };
-enum { SIGNALS = 32 }; /* and those below: the others are nobody's here */
+enum { SIGNALS = 32 }; /* higher signals are not used here */
 
 struct ds_process_state {
     ds_call_state thread;
-    int folder; /* descriptor of the working directory */
-    int out;    /* that of stdout, which goes to stderr meanwhile */
+    int folder; /* working directory */
+    int out;    /* stdout, which is redirected to stderr meanwhile */
     mode_t umask;
     sigset_t mask;
     struct sigaction handler[SIGNALS];
@@ -53,7 +53,8 @@ ds_process_state *ds_process_state_save(void)
     return s;
 }
 
-/* A timer may be left behind that would end the process where nobody takes its signal any more. */
+/* A timer that the plugin left running must not end the process when its handler is gone: ignore its signal.
+ */
 static void put_back_handler(int sig, struct sigaction *before)
 {
     struct sigaction now;
@@ -62,7 +63,7 @@ static void put_back_handler(int sig, struct sigaction *before)
         before->sa_handler == SIG_DFL) {
         before->sa_handler = SIG_IGN;
     }
-    sigaction(sig, before, NULL); /* SIGKILL and SIGSTOP have none */
+    sigaction(sig, before, NULL); /* fails for SIGKILL and SIGSTOP */
 }
 
 void ds_process_state_restore(ds_process_state *s)

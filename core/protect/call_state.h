@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surroundings.h - what code of others may change for a whole thread or process, and numbers depend on: the
- * locale, and the floating-point mode. setlocale() acts on every thread that has no locale of its own, so
- * whatever of the host writes or reads numbers has one. [any, as all functions here] */
+/* call_state.h - what third-party code may change for a whole thread or process and numbers depend on: locale
+ * and floating-point mode. setlocale() affects every thread without a locale of its own, so threads of the
+ * host that read or write numbers set one. [any, as all functions here] */
 #ifndef DS_PROTECT_CALL_STATE_H
 #define DS_PROTECT_CALL_STATE_H
 
 #include <locale.h>
 #include <stdint.h>
 
-/* This thread writes and reads text as the "C" locale does, whatever is said to setlocale(). For the threads
- * of the host, first thing. Returns the locale that it had. */
+/* Makes this thread read and write text as in the "C" locale, whatever setlocale() sets. Threads of the host
+ * call it first. Returns the locale before. */
 locale_t ds_locale_use_c(void);
 
-/* The same until the end of a block, for functions that threads of others call; ds_locale_before is
- * theirs. */
+/* The same until the end of a block, for functions that threads of a program call; ds_locale_before is the
+ * program's locale. */
 static inline void ds_locale_restore(locale_t *before)
 {
     uselocale(*before);
@@ -35,14 +35,15 @@ static inline uint32_t ds_fp_mode(void)
 #endif
 }
 
-/* Puts the mode back where a call of a plugin has left another one. */
+/* Restores the mode if a call of a plugin changed it. */
 static inline void ds_fp_mode_restore(uint32_t mode)
 {
     if (ds_fp_mode() == mode) {
         return;
     }
 #if defined(__x86_64__)
-    uint16_t x87 = (uint16_t)(0x037f | (mode >> 13 & 3) << 10); /* the same rounding; else as at a start */
+    /* the same rounding; all else as at process start */
+    uint16_t x87 = (uint16_t)(0x037f | (mode >> 13 & 3) << 10);
     __builtin_ia32_ldmxcsr(mode);
     __asm__ volatile("fldcw %0" : : "m"(x87));
 #elif defined(__aarch64__)
@@ -51,7 +52,7 @@ static inline void ds_fp_mode_restore(uint32_t mode)
 #endif
 }
 
-/* Both, around a call of a plugin. */
+/* Both, saved around a call of a plugin. */
 typedef struct ds_call_state {
     locale_t locale;
     uint32_t fp;
@@ -62,7 +63,8 @@ static inline ds_call_state ds_call_state_save(void)
     return (ds_call_state){uselocale((locale_t)0), ds_fp_mode()};
 }
 
-/* From one to the other; where they are alike, as nearly always, it costs two comparisons. */
+/* Switches from one state to the other. Costs two comparisons where they are equal, which is the usual case.
+ */
 static inline void ds_call_state_switch(const ds_call_state *from, const ds_call_state *to)
 {
     if (from->locale != to->locale) {
@@ -79,12 +81,12 @@ static inline void ds_call_state_restore(const ds_call_state *before)
     ds_call_state_switch(&now, before);
 }
 
-/* What a process has once, as it was before code of others ran in it, which is called seldom: working
- * directory, umask, signals and the mask of this thread, and what is above. What is printed meanwhile goes
- * to stderr: stdout is for data. */
+/* The state that a process has once, for calls that happen rarely: working directory, umask, signal handlers
+ * and signal mask, and the thread's state above. Between save and restore, output to stdout goes to stderr,
+ * because stdout carries data. */
 typedef struct ds_process_state ds_process_state;
 ds_process_state *ds_process_state_save(void);
-/* Puts it back, and releases it; NULL is fine. */
+/* Restores the state and frees it; accepts NULL. */
 void ds_process_state_restore(ds_process_state *s);
 
 #endif

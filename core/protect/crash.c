@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* crash.c - handlers of the signals of a crash, and of exit(). */
+/* crash.c - handlers for signals of a crash, and for exit(). */
 #include "config.h"
 
 #include "protect/crash.h"
@@ -26,7 +26,7 @@ static void put(const char *text)
     (void)ignored;
 }
 
-/* Async-signal-safe: whoever saves goes on in a thread of its own while we wait. */
+/* Async-signal-safe. `save` works in a thread of its own while this one waits. */
 static void last_words(const char *how)
 {
     const char *text = atomic_exchange(&watch_text, NULL);
@@ -46,7 +46,7 @@ static void last_words(const char *how)
 
 static void on_crash(int sig)
 {
-    if (atomic_load(&watch_text) == NULL) { /* not ours: the usual end */
+    if (atomic_load(&watch_text) == NULL) { /* nothing is watched: end as usual */
         signal(sig, SIG_DFL);
         raise(sig);
         return;
@@ -65,14 +65,14 @@ static void on_exit_call(void)
     }
 }
 
-/* Once for the whole process. */
+/* Runs once per process. */
 static void install(void)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     static alignas(16) unsigned char stack[STACK_BYTES];
     stack_t alternative = {.ss_sp = stack, .ss_size = sizeof(stack)};
     const struct sigaction sa = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK | SA_NODEFER};
-    sigaltstack(&alternative, NULL); /* a stack overflow leaves no room for a handler */
+    sigaltstack(&alternative, NULL); /* after a stack overflow the handler needs another stack */
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
         sigaction(signals[i], &sa, NULL);
     }

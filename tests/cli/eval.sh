@@ -265,7 +265,7 @@ else
     skip "plugins that fail: faulty.so is not built"
 fi
 bad 4 "no environment 'analitic' on the plugin path; did you mean 'analytic'?" eval --env analitic
-bad 4 "rand is an optimizer, an environment is wanted here" eval --env rand
+bad 4 "rand is an optimizer, but an environment is expected here" eval --env rand
 
 # ---- full disks ----
 few "$tmp/few" envs/analytic optimizers/rand

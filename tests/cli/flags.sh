@@ -77,5 +77,5 @@ bad 2 "eval: unknown flag --thr; did you mean --threads?" eval --thr 3 --env ana
 bad 2 "run: unknown flag --verify" run --verify false
 bad 2 "run: unknown flag --bud; did you mean --budget?" run --bud=5
 bad 2 "landscape: unknown flag --sampl; did you mean --samples?" landscape --env analytic --sampl 3
-bad 4 "'' is no name of a plugin" help ''
+bad 4 "'' is not a valid plugin name" help ''
 finish

@@ -63,7 +63,7 @@ if [ -z "$DS_SANITIZE" ]; then
     sweep "many threads" -v "100000 300000" --env "$wild" --set env.how=start_threads --opt rand --budget 20 --pictures no \
         --timeout-s 2 --max-failed 1 --out run
     limited -v 100000 --env analytic --opt boleap --budget 40 --pictures no --out run
-    [ "$status" -eq 7 ] && grep -q "OpenBLAS, which it uses, needs 128 MiB more of address space" "$tmp/err"
+    [ "$status" -eq 7 ] && grep -q "its OpenBLAS needs 128 MiB more address space" "$tmp/err"
     result $? "what OpenBLAS needs is named"
     status 0 "an optimizer with BLAS and little memory" "$dshost" --env analytic --opt boleap --isolate-optimizer yes \
         --memory-mb 64 --budget 40 --pictures no --out little

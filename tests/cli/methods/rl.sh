@@ -50,7 +50,7 @@ for fault in segv diverge nan error early unknown long cut; do
         result $? "$fault: some episodes are '$word', all count"
     fi
 done
-grep -q "DS_STEPS_TRUNCATED at the horizon, where info() does not say DS_STEPS_TIME_LIMIT" "$tmp/err"
+grep -q "DS_STEPS_TRUNCATED at the horizon, but info() lacks DS_STEPS_TIME_LIMIT" "$tmp/err"
 result $? "an episode that is cut where its horizon is a part of the task: the line says so"
 ppo --jobs 2 --set env.fault=cut --set env.limit=true --out limit-cut
 [ $? -eq 0 ] && ! table limit-cut | grep -q ",invalid,"

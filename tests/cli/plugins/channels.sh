@@ -77,9 +77,9 @@ while read -r fault text; do
     [ "$(rows "refused-$fault")" -eq 25 ]
     result $? "... and nothing of the request is evaluated"
 done << 'END'
-twice operation 2 of channel 0 error: it is asked twice
-products operation 3 of channel 0 error: it is a second product in one row
-operation operation 9 of channel 0 error: it does not offer that
+twice operation 2 of channel 0 error: the query occurs twice
+products operation 3 of channel 0 error: one row allows one product, this is the second
+operation operation 9 of channel 0 error: the channel does not offer this operation
 bytes has a reply whose bytes are not what an answer takes
 nan has a number in v or w that is not finite
 no_vector has no v

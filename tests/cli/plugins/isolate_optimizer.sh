@@ -86,7 +86,7 @@ refuses 3 "badopt: create() failed: fault = create: refused as asked" "create() 
     --opt "$badopt" --set opt.fault=create --isolate-optimizer yes --out none
 refuses 3 "opt.rows: badopt: rows = 0: expected" "settings are refused as ever" "$dshost" --env "$faulty" \
     --opt "$badopt" --set opt.rows=0 --isolate-optimizer yes --out none
-refuses 4 "is an environment, an optimizer is wanted here" "so is a plugin of the other kind" "$dshost" \
+refuses 4 "is an environment, but an optimizer is expected here" "so is a plugin of the other kind" "$dshost" \
     --env "$faulty" --opt "$faulty" --isolate-optimizer yes --out none
 [ ! -e none ]
 result $? "no folder is left then"

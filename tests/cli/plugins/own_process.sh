@@ -12,9 +12,9 @@ cc_plugin() { # cc_plugin NAME: makes NAME.so of tests/bad
 
 # ---- a process for each instance: the plugin itself refuses a second one ----
 status 0 "one evaluation" "$dshost" eval --env "$alone" --gradient
-refuses 4 "alone needs a process of its own for each instance, which isolation = none does not give; take isolation = process" \
+refuses 4 "alone needs a process of its own for each instance, which isolation = none does not provide; use isolation = process" \
     "without isolation" "$dshost" eval --env "$alone" --isolation none
-refuses 4 "take isolation = process" "a run without isolation" "$dshost" --env "$alone" --opt rand --budget 5 --isolation none \
+refuses 4 "use isolation = process" "a run without isolation" "$dshost" --env "$alone" --opt rand --budget 5 --isolation none \
     --out none
 [ ! -e none ]
 result $? "leaves no folder"
@@ -61,19 +61,19 @@ result $? "and change nothing"
 "$dshost" help "$alone" --json >out 2>err && grep -q '"tolerance": *0' out
 result $? "help --json tells the tolerance"
 cc_plugin secret_tolerance
-refuses 4 "info() says a tolerance of 1e-06, and the descriptor has no DS_ENV_INEXACT" "a tolerance without the flag" \
+refuses 4 "info() returned tolerance 1e-06, but the descriptor lacks DS_ENV_INEXACT" "a tolerance without the flag" \
     "$dshost" eval --env ./secret_tolerance.so
 
 # ---- needs and uses ----
 cc_plugin needs_later
-refuses 4 "needs_later needs ds.host.later/1, which this host does not have; take a newer host" "a need that no host here meets" \
+refuses 4 "needs_later needs ds.host.later/1, which this host does not have; use a newer host" "a need that no host here meets" \
     "$dshost" eval --env ./needs_later.so
 echo '#define BAD_ID "moon"
 #define BAD_NEEDS "org.example.moon/1"
 #include "tests/bad/opt_base.h"' >moon.c
 # shellcheck disable=SC2086
 ${DS_CC:-cc} ${DS_SANITIZE-} -fPIC -shared -fvisibility=hidden -I"$DS_TOP_SRC" -I"$DS_TOP_SRC/include" -o moon.so moon.c -lm
-refuses 4 "moon needs org.example.moon/1, which analytic does not have; take another optimizer, or an environment" \
+refuses 4 "moon needs org.example.moon/1, which analytic does not have; use another optimizer, or an environment" \
     "an unknown need of an optimizer" "$dshost" --env analytic --opt ./moon.so --budget 5 --out none
 refuses 4 "lbfgsb needs gradients, which ffi does not have" "gradients" "$dshost" --env ffi --opt lbfgsb --budget 5 --out none
 "$dshost" help lbfgsb >out 2>err && grep -qx 'Needs gradients\.' out && "$dshost" help turbo >out 2>err &&

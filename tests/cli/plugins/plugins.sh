@@ -9,16 +9,16 @@ export HOME
 cc="${DS_CC:-cc} ${DS_SANITIZE-} -fPIC -shared"
 
 # ---- what is no plugin ----
-bad 4 "no environment 'nothing' on the plugin path; \`dshost list\` shows what there is" eval --env nothing
+bad 4 "no environment 'nothing' on the plugin path; \`dshost list\` lists all plugins" eval --env nothing
 bad 4 "no plugin 'analitic' on the plugin path; did you mean 'analytic'?" help analitic
-bad 4 "no optimizer 'rupe' on the plugin path; \`dshost list\` shows what there is" run --env analytic --opt rupe --out none # 'rope' is none
+bad 4 "no optimizer 'rupe' on the plugin path; \`dshost list\` lists all plugins" run --env analytic --opt rupe --out none # 'rope' is none
 bad 4 "no environment 'rupe' on the plugin path; did you mean 'rope'?" eval --env rupe
-bad 4 "no environment 'racet' on the plugin path; \`dshost list\` shows what there is" eval --env racet
+bad 4 "no environment 'racet' on the plugin path; \`dshost list\` lists all plugins" eval --env racet
 bad 4 "no optimizer 'racet' on the plugin path; did you mean 'racer'?" run --env analytic --opt racet --out none
 bad 4 "./nothing.so: cannot be opened: No such file" eval --env ./nothing.so
 mkdir folder folder.so
-bad 4 "./folder: the name of a plugin file is ID.so" eval --env ./folder
-bad 4 "the name of a plugin file is ID.so" eval --env ./
+bad 4 "./folder: a plugin file must be called ID.so" eval --env ./folder
+bad 4 "a plugin file must be called ID.so" eval --env ./
 bad 4 "a folder, expected a shared object" eval --env ./folder.so
 : > empty.so
 bad 4 "an empty file" eval --env ./empty.so
@@ -188,7 +188,7 @@ good "a template with a path" template "$DS_TOP_BUILD/plugins/envs/analytic.so" 
 grep -qF "env = $DS_TOP_BUILD/plugins/envs/" out
 result $? "keeps the path"
 bad 4 "no environment 'nope'" template nope rand
-bad 4 "rand is an optimizer, an environment is wanted here" template rand rand
+bad 4 "rand is an optimizer, but an environment is expected here" template rand rand
 "$dshost" list >out 2>err && grep -q '^environments  *variables  *gradient  *family$' out && grep -q '^  torus  *15  yes  *PlasticineLab  Press' out && grep -q '^  cartpole_gym  *500  no  *rigid ' out &&
     [ "$(awk '/^[a-z]/ { kind = $1 } /^  / && kind == "environments" && ($2 !~ /^[0-9]+$/ || $4 == "-")' out)" = "" ]
 result $? "list: number of variables, gradient and family of every environment of this host"

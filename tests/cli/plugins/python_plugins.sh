@@ -149,7 +149,7 @@ bad 4 "faulty_plugins.py:80: ValueError: size 3 is odd" eval --env faulty_plugin
 bad 4 "how many variables are there?" eval --env faulty_plugins.py:Boundless
 bad 4 "there is no Nothing in it; plugins there: Alone" eval --env faulty_plugins.py:Nothing
 bad 4 "there is more than one plugin in it; say which" eval --env faulty_plugins.py
-bad 4 "none.py: there is no such file" eval --env none.py:Env
+bad 4 "none.py: no such file" eval --env none.py:Env
 printf 'x = (\n' >syntax.py
 bad 4 "syntax.py:1: SyntaxError: '(' was never closed" eval --env syntax.py:Env
 printf 'import sys\nsys.exit(4)\n' >ends.py

@@ -193,10 +193,10 @@ static void refuses_lists(void **state)
     plan.channel[0].ops = JV | JTV;
     refused("channel 0 does not offer its values");
     plan.channel[3].role = DS_CHANNEL_RESIDUAL;
-    refused("channel 3 is a second one of a role");
+    refused("channel 3 is the second channel of a role");
     plan.channel[3].role = DS_CHANNEL_LOSS;
     plan.channel[3].ndim = 0;
-    refused("channel 4 is a second one of a role");
+    refused("channel 4 is the second channel of a role");
     plan.channel[4].ndim = 1;
     plan.channel[4].shape[0] = 2;
     refused("channel 4 is the loss and has more than one element");
@@ -314,12 +314,12 @@ static void refuses_questions(void **state)
         const char *text;
     } cases[] = {
         {{ask_for(DS_QUERY_VALUE, 5, 0)}, "the environment has no such channel"},
-        {{ask_for(DS_QUERY_JV, 2, 0)}, "operation 2 of channel 2 photo: it does not offer that"},
-        {{ask_for(0, 0, 0)}, "it does not offer that"},
-        {{ask_for(5, 0, 0)}, "it does not offer that"},
-        {{ask_for(64 + DS_QUERY_VALUE, 0, 0)}, "it does not offer that"},
-        {{ask_for(DS_QUERY_VALUE, 0, 0), ask_for(DS_QUERY_VALUE, 0, 0)}, "it is asked twice"},
-        {{ask_for(DS_QUERY_JTV, 0, 0), ask_for(DS_QUERY_JV, 1, 0)}, "it is a second product in one row"}};
+        {{ask_for(DS_QUERY_JV, 2, 0)}, "operation 2 of channel 2 photo: the channel does not offer this operation"},
+        {{ask_for(0, 0, 0)}, "the channel does not offer this operation"},
+        {{ask_for(5, 0, 0)}, "the channel does not offer this operation"},
+        {{ask_for(64 + DS_QUERY_VALUE, 0, 0)}, "the channel does not offer this operation"},
+        {{ask_for(DS_QUERY_VALUE, 0, 0), ask_for(DS_QUERY_VALUE, 0, 0)}, "the query occurs twice"},
+        {{ask_for(DS_QUERY_JTV, 0, 0), ask_for(DS_QUERY_JV, 1, 0)}, "one row allows one product, this is the second"}};
     char text[DS_QUERY_TEXT];
     ds_channels c;
     (void)state;

@@ -476,19 +476,19 @@ static void refuses_instances(void **state)
     plan.n = UINT64_MAX;
     refused(4, "toy: info() says 18446744073709551615 variables");
     plan.tolerance = 1e-6;
-    refused(4, "toy: info() says a tolerance of 1e-06, and the descriptor has no DS_ENV_INEXACT");
+    refused(4, "toy: info() returned tolerance 1e-06, but the descriptor lacks DS_ENV_INEXACT");
     desc.flags = DS_ENV_INEXACT;
     plan.tolerance = -1;
-    refused(4, "toy: info() says a tolerance of -1: it must be finite and at least 0");
+    refused(4, "toy: info() returned tolerance -1: it must be finite and at least 0");
     desc.flags = DS_ENV_INEXACT;
     plan.tolerance = NAN;
     refused(4, "tolerance of nan");
     plan.loss_floor = NAN;
-    refused(4, "toy: info() says a loss_floor of nan: say a lower bound of the loss");
+    refused(4, "toy: info() returned loss_floor nan: return a lower bound of the loss");
     plan.loss_floor = INFINITY;
     refused(4, "loss_floor of inf");
     plan.dt = INFINITY;
-    refused(4, "toy: info() says a dt of inf s: say the seconds of a step");
+    refused(4, "toy: info() returned dt inf s: return the seconds of a step");
     plan.dt = -0.1;
     refused(4, "a dt of -0.1 s");
     plan.bounds = DS_E_IO;
@@ -1217,7 +1217,7 @@ static void later_versions(void **state)
     assert_int_equal(ds_episodes_advance(1, list), DS_STOPPED);
     ds_env_close(env);
     desc.needs = later;
-    refused(4, "toy needs ds.host.later/1, which this host does not have; take a newer host, or another "
+    refused(4, "toy needs ds.host.later/1, which this host does not have; use a newer host, or another "
                "environment");
 }
 

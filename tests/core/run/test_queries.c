@@ -273,7 +273,7 @@ static void refuses_queries(void **state)
     q.w[2 * W_STRIDE] = INFINITY;
     refused(&q, "query 1 has a number in v or w that is not finite");
     q.query[1].channel = PHOTO;
-    refused(&q, "operation 4 of channel 1 c1: it does not offer that");
+    refused(&q, "operation 4 of channel 1 c1: the channel does not offer this operation");
 }
 
 /* Strides mean nothing where there is one row. */
