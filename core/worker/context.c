@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* duty.c - the start file of a worker process: which plugin, and which settings; and the bytes to and from
- * its host. */
+/* context.c - a worker process: its start file, messages to and from its host, and its limits. */
 #include "config.h"
 
 #include "worker/context.h"
@@ -145,15 +144,15 @@ static void set_float_mode(uint32_t mode)
 /* ---- the process and its limits ---- */
 
 static pid_t host;
-static uint32_t mode;                   /* floating point, as it is to be */
-static volatile sig_atomic_t is_a_copy; /* this process was forked by the plugin */
+static uint32_t mode;                   /* floating-point mode to restore */
+static volatile sig_atomic_t is_a_copy; /* the plugin forked this process */
 
 static void note_copy(void)
 {
     is_a_copy = 1;
 }
 
-/* Where memory runs out, the kernel is to end a worker and not its host. */
+/* If memory runs out, the kernel should kill a worker and not its host. */
 static void offer_to_be_killed(void)
 {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -164,7 +163,8 @@ static void offer_to_be_killed(void)
     }
 }
 
-/* The soft limit of open files that the host began with: a plugin must not see that it was raised. */
+/* Restores the soft limit of open files that the host began with: a plugin must not see that the host raised
+ * it. */
 static void restore_files(uint64_t files)
 {
     struct rlimit l;
@@ -208,7 +208,7 @@ int ds_worker_orphaned(void)
 static void limit_address_space(int64_t extra)
 {
 #ifdef DS_SANITIZERS
-    (void)extra; /* their shadow memory alone is terabytes */
+    (void)extra; /* their shadow memory alone takes terabytes */
 #else
     unsigned long pages = 0;
     FILE *f = extra > 0 ? fopen("/proc/self/statm", "re") : NULL;
@@ -247,7 +247,7 @@ void ds_worker_allow_memory(uint64_t bytes)
 
 void ds_worker_after_call(const char *function)
 {
-    static int told;
+    static int warned;
     if (is_a_copy) {
         _exit(DS_EXIT_OK);
     }
@@ -255,11 +255,11 @@ void ds_worker_after_call(const char *function)
         return;
     }
     set_float_mode(mode);
-    if (!told) {
-        told = 1;
+    if (!warned) {
+        warned = 1;
         ds_log(DS_LOG_WARNING, NULL,
                "%s of the environment changed the floating-point mode (rounding, traps, or denormals as "
-               "zero); it is put back after every call",
+               "zero); it is restored after every call",
                function);
     }
 }

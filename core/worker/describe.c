@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe.c - starts the worker process that describes a plugin, and keeps it for the pool that comes next. */
+/* describe.c - starts a worker process that describes a plugin, and keeps it for the pool that opens next. */
 #include "config.h"
 
 #include "worker/describe.h"
@@ -15,12 +15,12 @@
 #include "protect/call_state.h"
 
 enum {
-    POLL_MS = 50 /* between two looks at the stop flag */
+    POLL_MS = 50 /* between two checks of the stop flag */
 };
 
-/* At most one waits of each kind, of the last module that was described: module NULL = none. */
+/* The process that waits for an environment, and the one for an optimizer; module NULL = none. */
 static ds_described_process waiting[2];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both; not held during a wait for a plugin */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both; not held while waiting for a plugin */
 
 static ds_described_process *place_of(const ds_module *module)
 {
@@ -69,7 +69,7 @@ int ds_describe_take_process(const ds_module *module, ds_described_process *out)
     return mine;
 }
 
-/* Waits until the process has described the plugin, which is to be found in its start file. */
+/* Waits until the process has written the description into its start file. */
 static int wait_described(ds_described_process *p, const ds_plugin_file *f, const ds_describe_config *c,
                           ds_error *e)
 {
@@ -91,7 +91,7 @@ static int wait_described(ds_described_process *p, const ds_plugin_file *f, cons
         }
         if (1e-9 * (double)(ds_clock_ns() - m->born) > limit) {
             return ds_fail(
-                e, DS_EXIT_PLUGIN, "%s: its start-up code has not ended within %g s%s", f->path, limit,
+                e, DS_EXIT_PLUGIN, "%s: its start-up code did not end within %g s%s", f->path, limit,
                 c->start_timeout == DS_DESCRIBE_ONLY_SECONDS ? "; a run gives it 30 s, or run.start_timeout_s"
                                                              : ": raise run.start_timeout_s");
         }
@@ -111,7 +111,7 @@ static int start(ds_described_process *p, const ds_plugin_file *f, const ds_desc
     return rc;
 }
 
-/* Reads the report from the start file. */
+/* Reads the description from the start file. */
 static int read_report(int fd, const ds_plugin_file *f, const ds_module **out, ds_error *e)
 {
     off_t end = lseek(fd, 0, SEEK_END);
@@ -126,9 +126,9 @@ static int read_report(int fd, const ds_plugin_file *f, const ds_module **out, d
     return rc;
 }
 
-/* Has a process describe the plugin, and keeps it in *p; it has ended where that fails. */
-static int ask_process(ds_described_process *p, const ds_plugin_file *f, const ds_describe_config *c,
-                       const ds_module **out, ds_error *e)
+/* Lets a process describe the plugin, and keeps it in *p; ends the process on failure. */
+static int describe_in_process(ds_described_process *p, const ds_plugin_file *f, const ds_describe_config *c,
+                               const ds_module **out, ds_error *e)
 {
     *p = (ds_described_process){.share_fd = ds_memory_file("diffsim-share"),
                                 .scene_fd = ds_memory_file("diffsim-scene")};
@@ -144,7 +144,7 @@ static int ask_process(ds_described_process *p, const ds_plugin_file *f, const d
 static int describe(const ds_plugin_file *f, const ds_describe_config *c, const ds_module **out, ds_error *e)
 {
     ds_described_process p;
-    int rc = ask_process(&p, f, c, out, e);
+    int rc = describe_in_process(&p, f, c, out, e);
     if (rc != 0) {
         return rc;
     }
@@ -180,7 +180,7 @@ int ds_describe_file(const ds_plugin_file *f, const ds_describe_config *config, 
     if (ds_plugin_is_own(f)) {
         return ds_loader_load(f, out, e);
     }
-    int rc = ask_process(&p, f, config, out, e);
+    int rc = describe_in_process(&p, f, config, out, e);
     if (rc == 0) {
         drop(&p);
     }
@@ -203,8 +203,8 @@ int ds_describe_name(const char *name, uint32_t kind, const ds_describe_config *
     return look_for(name, kind, config, &f, out, e);
 }
 
-/* Its start-up code has come to its end once; here it may do otherwise. */
-static int load_foreign(const ds_plugin_file *f, const ds_module **out, ds_error *e)
+/* The start-up code succeeded in another process, but may fail here. */
+static int load_third_party(const ds_plugin_file *f, const ds_module **out, ds_error *e)
 {
     static char text[PATH_MAX + 80];
     int watched = ds_crash_watched();
@@ -227,5 +227,5 @@ int ds_describe_and_load(const char *name, uint32_t kind, const ds_describe_conf
 {
     ds_plugin_file f;
     int rc = look_for(name, kind, config, &f, out, e);
-    return rc != 0 ? rc : ds_plugin_is_own(&f) ? ds_loader_load(&f, out, e) : load_foreign(&f, out, e);
+    return rc != 0 ? rc : ds_plugin_is_own(&f) ? ds_loader_load(&f, out, e) : load_third_party(&f, out, e);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* greeting.c - see greeting.h. */
+/* handshake.c - the host reads and tests what a worker reports. */
 #include "config.h"
 
 #include "worker/handshake.h"
@@ -13,12 +13,12 @@
 
 static int damaged(const char *id, ds_error *e)
 {
-    return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is damaged", id);
+    return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's reply is damaged", id);
 }
 
 static int incomplete(const char *id, ds_error *e)
 {
-    return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is incomplete", id);
+    return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's reply is incomplete", id);
 }
 
 static int read_head(const char *id, int fd, ds_worker_hello *hello, ds_error *e)
@@ -35,7 +35,7 @@ static int read_head(const char *id, int fd, ds_worker_hello *hello, ds_error *e
     return ds_fail(e, known ? hello->error.status : DS_EXIT_PLUGIN, "%s", hello->error.text);
 }
 
-/* Reads the channels of an answer, which lie behind `at`. */
+/* Reads the channels of a reply from offset `at`. */
 static int read_channels(const char *id, const ds_worker_hello *hello, int fd, size_t at, ds_channels *out,
                          ds_error *e)
 {
@@ -54,7 +54,7 @@ static int read_channels(const char *id, const ds_worker_hello *hello, int fd, s
     return ds_channels_receive(id, entry, hello->channels, out, e);
 }
 
-/* Can the numbers of an environment be those of one that was accepted (plugin/env.c)? */
+/* Could these numbers belong to an environment that plugin/env.c accepted? */
 static int credible(const ds_env_facts *f)
 {
     const ds_steps_info *rl = &f->steps;
@@ -65,7 +65,7 @@ static int credible(const ds_env_facts *f)
            isfinite(f->info.tolerance) && f->info.tolerance >= 0.0 && ds_score_credible(&f->score);
 }
 
-/* Texts of the names of variables are ended and shown as they are. */
+/* Ends the names of variables, and makes them printable. */
 static void tidy_names(ds_named_variable *v, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++) {
@@ -86,7 +86,7 @@ int ds_handshake_read(const char *id, int fd, ds_handshake *out, ds_error *e)
     if (!credible(&hello.env)) {
         return damaged(id, e);
     }
-    /* The names lie behind the bounds: their size is a multiple of 4. */
+    /* The names follow the bounds; their size is a multiple of 4. */
     uint64_t n = hello.env.info.n;
     size_t bytes = 3 * n * sizeof(double),
            names = hello.env.variables != NULL ? n * sizeof(ds_named_variable) : 0;
@@ -126,17 +126,18 @@ int ds_handshake_compare(const char *id, int fd, const ds_handshake *first, ds_e
         return e->status;
     }
     if (hello.env.info.n != n) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: info() says %llu variables in one process and %llu in another",
-                       id, (unsigned long long)n, (unsigned long long)hello.env.info.n);
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: info() returned %llu variables in one process and %llu in another", id,
+                       (unsigned long long)n, (unsigned long long)hello.env.info.n);
     }
     if (hello.env.score.noise != first->facts.score.noise) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: other noise on actions in one process than in another", id);
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: noise on actions differs between two processes", id);
     }
     size_t names = hello.env.variables != NULL ? sizeof(ds_named_variable) : 0;
     size_t at = sizeof(hello) + n * (3 * sizeof(double) + names);
     int rc = read_channels(id, &hello, fd, at, &channels, e);
     if (rc == 0 && !ds_channels_equal(&first->channels, &channels)) {
-        rc = ds_fail(e, DS_EXIT_PLUGIN, "%s: other channels in one process than in another", id);
+        rc = ds_fail(e, DS_EXIT_PLUGIN, "%s: channels differ between two processes", id);
     }
     ds_channels_clear(&channels);
     return rc;

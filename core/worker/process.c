@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process.c - starts worker processes, with default signals and seven descriptors, and collects them. */
+/* process.c - starts worker processes with default signals and seven descriptors, reads their output, and
+ * reaps them. */
 #include "config.h"
 
 #include "worker/process.h"
@@ -22,17 +23,16 @@
 #include "base/text.h"
 
 enum {
-    LINES_PER_SECOND = 20, /* of their output that are shown */
-    BLIND_MS = 20,         /* between two looks at a process whose end no descriptor tells */
-    PARTING_READS = 16,    /* of what it has left in its pipe */
-    PARTING_MS = 1000,     /* from the end of its socket to its own */
-    DEATH_MS = 10000,      /* from SIGKILL to its end: longer only where the kernel waits for a device */
+    LINES_PER_SECOND = 20, /* of output shown */
+    BLIND_MS = 20,         /* between two checks of a process without pidfd */
+    PARTING_READS = 16,    /* reads of what a dead process left in its pipe */
+    PARTING_MS = 1000,     /* from the end of its socket to its end */
+    DEATH_MS = 10000,      /* from SIGKILL to its end; longer only while the kernel waits for a device */
     START_TRIES = 40,
     START_PAUSE_MS = 25
 };
 
-/* Moves a descriptor above those that the worker is to have, so that dup2() overwrites none that is still
- * needed. */
+/* Moves a descriptor above those of a worker, so that dup2() overwrites none that is still needed. */
 static int move_up(int *fd)
 {
     int low = *fd;
@@ -49,7 +49,7 @@ int ds_memory_file(const char *name)
 
 int ds_no_descriptors(const char *what, int code, ds_error *e)
 {
-    const int few = code == EMFILE || code == EINVAL; /* EINVAL: of a duplicate beyond the limit */
+    const int few = code == EMFILE || code == EINVAL; /* EINVAL: a duplicate beyond the limit */
     return ds_fail(e, DS_EXIT_IO, "%s: %s", what,
                    few              ? "too few open files are allowed (ulimit -n)"
                    : code == ENFILE ? "too many files are open on this machine"
@@ -71,15 +71,14 @@ static void note_suppressed(ds_childlog *log)
     }
 }
 
-/* A worker's own messages arrive as "dshost: LEVEL: text" (log.h); everything else was printed by the plugin.
- */
+/* A worker's own messages arrive as "dshost: LEVEL: text" (log.h); the plugin printed everything else. */
 static void show_line(ds_childlog *log)
 {
     static const char own[] = "dshost: ";
     static const char *const prefix[] = {"debug: ", "", "warning: ", "error: "};
     const char *text = log->line;
     log->line[log->used] = '\0';
-    ds_text_clean(log->line); /* nothing of it may steer a terminal */
+    ds_text_clean(log->line); /* no text may control a terminal */
     log->used = 0;
     uint64_t second = ds_clock_ns() / 1000000000u;
     if (second != log->second) {
@@ -169,7 +168,7 @@ static void close_channels(ds_process *p)
     p->pid = 0;
 }
 
-/* Just after the end of one that had started many, there may be no room for another process. */
+/* Right after a program with many processes ended, there may be no room for another one: retry. */
 static int start_program(const char *program, char *const *argv, const int *source, pid_t *pid)
 {
     int code = EAGAIN;
@@ -182,7 +181,7 @@ static int start_program(const char *program, char *const *argv, const int *sour
     return code;
 }
 
-/* A child that was not waited for: its number is its own. */
+/* Works because the child is not waited for yet, so that its number cannot be reused. */
 static int open_pidfd(pid_t pid)
 {
 #ifdef SYS_pidfd_open
@@ -267,17 +266,17 @@ void ds_process_read_output(ds_process *p)
 {
     char bytes[4096];
     ssize_t got;
-    /* Bounded: one that prints without end must not keep us from its time limit. */
+    /* Bounded: a plugin that prints without end must not delay its time limit. */
     for (int i = 0; i < 16 && p->output >= 0 && (got = read(p->output, bytes, sizeof(bytes))) >= 0; i++) {
         feed(&p->log, bytes, (size_t)got);
-        if (got == 0) { /* closed: poll() would tell so again and again */
+        if (got == 0) { /* closed: poll() would report it again and again */
             close(p->output);
             p->output = -1;
         }
     }
 }
 
-/* ---- life and death ---- */
+/* ---- waiting for a process, and its end ---- */
 
 enum { POLL_SOCKET, POLL_OUTPUT, POLL_END };
 
@@ -294,7 +293,7 @@ int ds_process_poll_ms(const ds_process *p, int ms)
     return p->state != DS_PROCESS_NONE && p->end < 0 && (ms < 0 || ms > BLIND_MS) ? BLIND_MS : ms;
 }
 
-/* Leaves it to be collected. One that somebody else has collected counts, too. */
+/* Leaves it to be reaped. Also true where somebody else reaped it. */
 static int has_ended(pid_t pid)
 {
     siginfo_t how = {.si_pid = 0};
@@ -310,7 +309,7 @@ int ds_process_read(ds_process *p, const struct pollfd fds[DS_PROCESS_POLLS], ch
     if (fds[POLL_OUTPUT].revents != 0) {
         ds_process_read_output(p);
     }
-    /* What it has said before its end counts. */
+    /* A message sent before its end counts. */
     ssize_t got = fds[POLL_SOCKET].revents != 0 ? recv(p->socket, byte, 1, MSG_DONTWAIT) : -1;
     if (got >= 0) {
         return got > 0;
@@ -328,9 +327,9 @@ int ds_process_listen(ds_process *p, int ms, char *byte)
     if (poll(fds, DS_PROCESS_POLLS, ds_process_poll_ms(p, ms)) < 0) {
         *byte = 0;
         if (errno == EINTR) {
-            return 1; /* the caller looks again */
+            return 1; /* the caller checks again */
         }
-        ds_sleep_ms(BLIND_MS); /* and without poll(), at intervals */
+        ds_sleep_ms(BLIND_MS); /* without poll(): at intervals */
         ds_process_read_output(p);
         const ssize_t got = recv(p->socket, byte, 1, MSG_DONTWAIT);
         return got > 0 || (got < 0 && !has_ended(p->pid));
@@ -344,7 +343,7 @@ void ds_process_kill(const ds_process *p)
     kill(p->pid, SIGKILL); /* it may have left its group */
 }
 
-/* Sleeps until it has ended, at most `ms`. 0 = it has not. */
+/* Sleeps until it has ended, at most `ms`. 0 = still running. */
 static int await_end(const ds_process *p, int ms)
 {
     const uint64_t until = ds_clock_ns() + (uint64_t)ms * 1000000u;
@@ -366,12 +365,12 @@ int ds_process_reap(ds_process *p, int now)
     if (!now && !await_end(p, PARTING_MS)) { /* a socket ends a moment before its process */
         p->cut_off = 1;
     }
-    /* Before it is collected: until then nobody else can have its number. */
+    /* Kill before reaping: until then the number cannot belong to another process. */
     ds_process_kill(p);
     if (await_end(p, DEATH_MS)) {
         waitpid(p->pid, &status, WNOHANG);
     }
-    for (int i = 0; i < PARTING_READS; i++) { /* all that a pipe holds, in however small pieces */
+    for (int i = 0; i < PARTING_READS; i++) { /* everything a pipe holds, in pieces of any size */
         ds_process_read_output(p);
     }
     if (p->log.used > 0) {
@@ -394,9 +393,8 @@ int ds_process_was_mute(const char *what, int status, ds_error *e)
 {
     return WIFEXITED(status) && WEXITSTATUS(status) == DS_WORKER_MUTE
                ? ds_fail(e, DS_EXIT_IO,
-                         "%s: its process cannot write down what it is: the file size limit (ulimit -f) is "
-                         "too small, "
-                         "or its start-up code has set one",
+                         "%s: its process cannot write its description: the file size limit (ulimit -f) is "
+                         "too small, or its start-up code set one",
                          what)
                : 0;
 }
@@ -414,8 +412,9 @@ void ds_process_describe_end(const ds_process *p, const char *who, int status, c
         int sig = WTERMSIG(status);
         const char *name = sigabbrev_np(sig);
         snprintf(text, size, "%s died of SIG%s (%s)%s", who, name != NULL ? name : "?", strsignal(sig),
-                 sig == SIGKILL ? ": killed from outside, perhaps for want of memory" : "");
+                 sig == SIGKILL ? ": killed from outside, perhaps because memory ran out" : "");
     } else {
-        snprintf(text, size, "%s ended by itself with exit status %d", who, WEXITSTATUS(status));
+        snprintf(text, size, "%s ended by itself with exit status %d", who,
+                 WEXITSTATUS(status));
     }
 }

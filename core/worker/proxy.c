@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proxy.c - an optimizer in a worker process. Its objective copies each call into the shared memory, and
- * the answers back into the plugin's buffers: as many rows as were answered, so that the plugin sees
- * what it would see in the host. What it logs goes to stderr, as that of environments in worker
- * processes; parameters it has here. */
+/* proxy.c - an optimizer in a worker process. Its objective copies each call into the shared memory, and the
+ * results back into the plugin's buffers: as many rows as were evaluated, so that the plugin sees what it
+ * would see in the host. Its log goes to stderr, like that of environments in workers; its parameters are in
+ * this process. */
 #include "config.h"
 
 #include "worker/proxy.h"
@@ -26,19 +26,20 @@ struct ds_proxy {
     ds_remote_shape shape;
     ds_problem problem;
     double *bounds; /* of the problem */
-    /* What run() gets. */
+    /* The arguments of run(). */
     ds_objective objective;
     ds_objective_steps episodes;
     ds_objective_steps_gradient gradients;
     ds_steps_info steps_info;
     uint64_t lanes;
-    ds_named_variable *named; /* with the structs of the variables behind them; NULL = not asked for */
+    /* the structs of the variables follow in the same block; NULL = not requested yet */
+    ds_named_variable *named;
     ds_objective_variables variables;
     ds_objective_channels channels;
     ds_objective_files files;
     ds_objective_progress progress;
-    char *texts;               /* of the files, as they came from the host */
-    ds_channel_entry *channel; /* as they came from the host */
+    char *texts;               /* of the files, as the host sent them */
+    ds_channel_entry *channel; /* as the host sent them */
     const ds_channel **list;   /* in the same block */
     /* Calls come from the thread of run(), one at a time. */
     pthread_t thread;
@@ -47,8 +48,8 @@ struct ds_proxy {
 
 /* ---- calls ---- */
 
-/* Begins a call of the plugin: 0 = it is refused, and the host will say so. */
-static int come_in(ds_proxy *p)
+/* Begins a call of the plugin; 0 = refused, and the host reports that. */
+static int enter(ds_proxy *p)
 {
     if (!pthread_equal(p->thread, pthread_self()) || p->busy) {
         atomic_store(&p->view.head->strayed, 1);
@@ -58,8 +59,7 @@ static int come_in(ds_proxy *p)
     return 1;
 }
 
-/* Makes a call whose rows are in place: *c becomes the host's answer. Without a host
- * there is nothing left to do. */
+/* Makes a call whose rows are in place; *c becomes the host's reply. Ends the process if the host is gone. */
 static void exchange(ds_proxy *p, ds_remote_call *c)
 {
     ds_remote_view *v = &p->view;
@@ -94,7 +94,7 @@ static ds_status make_room(ds_proxy *p, uint64_t bytes)
     return c.status == DS_OK && ds_remote_follow(&p->view) == 0 ? DS_OK : no_room(p);
 }
 
-/* Copies an array of the plugin into the rows, one row behind the other. */
+/* Copies an array of the plugin into the rows, packed. */
 static void put(const ds_proxy *p, const ds_remote_array *a, uint64_t count)
 {
     const uint64_t stride = a->stride > 0 ? a->stride : a->each;
@@ -128,7 +128,7 @@ static void get(const ds_proxy *p, const ds_remote_array *a, uint64_t done)
     }
 }
 
-/* A call with the arrays whose pointers are set. Afterwards c->done is what the host has left there. */
+/* Makes a call with the arrays whose pointers are set. Afterwards c->done is what the host left there. */
 static ds_status call(ds_proxy *p, ds_remote_call *c, ds_remote_array array[DS_REMOTE_ARRAYS])
 {
     c->done = DS_REMOTE_UNTOUCHED;
@@ -151,7 +151,7 @@ static ds_status call(ds_proxy *p, ds_remote_call *c, ds_remote_array array[DS_R
     return c->status;
 }
 
-/* As much of a struct of the plugin as we know; 0 where it is shorter than `least`. */
+/* Copies as much of a plugin's struct as this version knows; 0 where it is shorter than `least`. */
 static uint32_t take(void *out, size_t size, const void *given, size_t least)
 {
     uint32_t theirs = 0;
@@ -174,7 +174,7 @@ static void copy_tag(ds_remote_call *c, const char *tag)
 
 /* ---- extensions ---- */
 
-static ds_status ask_extension(ds_proxy *p, const char *id, ds_remote_call *c)
+static ds_status request_extension(ds_proxy *p, const char *id, ds_remote_call *c)
 {
     ds_remote_array none[DS_REMOTE_ARRAYS] = {{0}};
     *c = (ds_remote_call){.what = DS_REMOTE_EXTENSION};
@@ -182,14 +182,14 @@ static ds_status ask_extension(ds_proxy *p, const char *id, ds_remote_call *c)
     return call(p, c, none);
 }
 
-/* The channels, asked for once. */
+/* The channels, requested once. */
 static const ds_objective_channels *channels(ds_proxy *p)
 {
     ds_remote_call c;
     if (p->list != NULL) {
         return &p->channels;
     }
-    if (ask_extension(p, DS_EXT_OBJECTIVE_CHANNELS, &c) != DS_OK || ds_remote_follow(&p->view) != 0) {
+    if (request_extension(p, DS_EXT_OBJECTIVE_CHANNELS, &c) != DS_OK || ds_remote_follow(&p->view) != 0) {
         return NULL;
     }
     p->channel = malloc(c.count * (sizeof(*p->channel) + sizeof(const ds_channel *)));
@@ -211,14 +211,14 @@ static const ds_objective_channels *channels(ds_proxy *p)
     return &p->channels;
 }
 
-/* The variables, asked for once. */
+/* The variables, requested once. */
 static const ds_objective_variables *variables(ds_proxy *p)
 {
     ds_remote_call c;
     if (p->named != NULL) {
         return &p->variables;
     }
-    if (ask_extension(p, DS_EXT_OBJECTIVE_VARIABLES, &c) != DS_OK || ds_remote_follow(&p->view) != 0 ||
+    if (request_extension(p, DS_EXT_OBJECTIVE_VARIABLES, &c) != DS_OK || ds_remote_follow(&p->view) != 0 ||
         c.count != p->shape.n || c.count * sizeof(ds_named_variable) > p->view.mapped) {
         return NULL;
     }
@@ -255,7 +255,7 @@ static void put_queries(ds_proxy *p, const ds_rows *rows, const ds_results *resu
 {
     c->queries = rows->queries;
     if (rows->queries > 0) {
-        channels(p); /* the sizes depend on them */
+        channels(p); /* sizes depend on them */
     }
     const int there = rows->query != NULL && results->reply != NULL;
     for (uint64_t i = 0; there && i < rows->queries && i < DS_MAX_QUERIES; i++) {
@@ -281,8 +281,8 @@ static void put_queries(ds_proxy *p, const ds_rows *rows, const ds_results *resu
     }
 }
 
-static ds_status ask_rows(ds_proxy *p, const ds_rows *given, const ds_label *tag, const ds_results *out,
-                          uint64_t *done)
+static ds_status request_rows(ds_proxy *p, const ds_rows *given, const ds_label *tag, const ds_results *out,
+                              uint64_t *done)
 {
     ds_rows rows;
     ds_label label;
@@ -301,7 +301,7 @@ static ds_status ask_rows(ds_proxy *p, const ds_rows *given, const ds_label *tag
     c.grad_stride = results.stride;
     c.group = label.group;
     copy_tag(&c, label.tag);
-    if (rows.n == p->shape.n && rows.stride >= rows.n) { /* else it is refused */
+    if (rows.n == p->shape.n && rows.stride >= rows.n) { /* anything else is refused */
         array[DS_REMOTE_X] = (ds_remote_array){.in = rows.x, .stride = rows.stride * sizeof(double)};
     }
     array[DS_REMOTE_LOSS].out = results.loss;
@@ -332,18 +332,18 @@ static ds_status evaluate(const ds_objective *objective, const ds_rows *rows, co
 {
     ds_proxy *p = objective->ctx;
     uint64_t none = 0;
-    if (!come_in(p)) {
+    if (!enter(p)) {
         return DS_E_ARG;
     }
-    ds_status st = ask_rows(p, rows, label, done != NULL ? results : NULL, done != NULL ? done : &none);
+    ds_status st = request_rows(p, rows, label, done != NULL ? results : NULL, done != NULL ? done : &none);
     p->busy = 0;
     return st;
 }
 
-/* ---- episodes ---- */
+/* ---- stepwise control ---- */
 
-static ds_status ask_steps(ds_proxy *p, uint32_t what, const ds_step_rows *given, const ds_label *tag,
-                           const ds_step_results *out, uint64_t *done)
+static ds_status request_steps(ds_proxy *p, uint32_t what, const ds_step_rows *given, const ds_label *tag,
+                               const ds_step_results *out, uint64_t *done)
 {
     ds_step_rows rows;
     ds_label label;
@@ -378,11 +378,11 @@ static ds_status advance(const ds_objective *objective, uint32_t what, const ds_
 {
     ds_proxy *p = objective->ctx;
     uint64_t none = 0;
-    if (!come_in(p)) {
+    if (!enter(p)) {
         return DS_E_ARG;
     }
     ds_status st =
-        ask_steps(p, what, rows, label, done != NULL ? results : NULL, done != NULL ? done : &none);
+        request_steps(p, what, rows, label, done != NULL ? results : NULL, done != NULL ? done : &none);
     p->busy = 0;
     return st;
 }
@@ -399,7 +399,8 @@ static ds_status step(const ds_objective *objective, const ds_step_rows *rows, c
     return advance(objective, DS_REMOTE_STEP, rows, NULL, results, done);
 }
 
-static ds_status ask_back(ds_proxy *p, const ds_back_rows *given, const ds_back_results *out, uint64_t *done)
+static ds_status request_back(ds_proxy *p, const ds_back_rows *given, const ds_back_results *out,
+                              uint64_t *done)
 {
     ds_back_rows rows;
     ds_back_results results;
@@ -427,17 +428,17 @@ static ds_status back(const ds_objective *objective, const ds_back_rows *rows, c
 {
     ds_proxy *p = objective->ctx;
     uint64_t none = 0;
-    if (!come_in(p)) {
+    if (!enter(p)) {
         return DS_E_ARG;
     }
-    ds_status st = ask_back(p, rows, done != NULL ? results : NULL, done != NULL ? done : &none);
+    ds_status st = request_back(p, rows, done != NULL ? results : NULL, done != NULL ? done : &none);
     p->busy = 0;
     return st;
 }
 
 /* ---- files ---- */
 
-static ds_status ask_save(ds_proxy *p, const char *name, const void *data, uint64_t bytes)
+static ds_status request_save(ds_proxy *p, const char *name, const void *data, uint64_t bytes)
 {
     ds_remote_array array[DS_REMOTE_ARRAYS] = {{0}};
     ds_remote_call c = {.what = DS_REMOTE_SAVE, .count = bytes};
@@ -449,15 +450,15 @@ static ds_status ask_save(ds_proxy *p, const char *name, const void *data, uint6
 static ds_status save(const ds_objective *objective, const char *name, const void *data, uint64_t bytes)
 {
     ds_proxy *p = objective->ctx;
-    if (!come_in(p)) {
+    if (!enter(p)) {
         return DS_E_ARG;
     }
-    ds_status st = ask_save(p, name, data, bytes);
+    ds_status st = request_save(p, name, data, bytes);
     p->busy = 0;
     return st;
 }
 
-/* The next of the texts that came from the host; "" where there is none. */
+/* The next text from the host; "" after the last one. */
 static const char *next_text(const char **at, const char *end)
 {
     const char *text = *at;
@@ -471,7 +472,7 @@ static const ds_objective_files *files(ds_proxy *p)
     if (p->texts != NULL) {
         return &p->files;
     }
-    if (ask_extension(p, DS_EXT_FILES, &c) != DS_OK || ds_remote_follow(&p->view) != 0 ||
+    if (request_extension(p, DS_EXT_FILES, &c) != DS_OK || ds_remote_follow(&p->view) != 0 ||
         c.count > p->view.mapped || (p->texts = calloc(c.count + 1, 1)) == NULL) {
         return NULL;
     }
@@ -561,7 +562,7 @@ static const ds_objective_progress *progress(ds_proxy *p)
 static const ds_objective_steps *episodes(ds_proxy *p)
 {
     ds_remote_call c;
-    if (ask_extension(p, DS_EXT_OBJECTIVE_STEPS, &c) != DS_OK) {
+    if (request_extension(p, DS_EXT_OBJECTIVE_STEPS, &c) != DS_OK) {
         return NULL;
     }
     p->steps_info = c.steps;
@@ -579,7 +580,7 @@ static const ds_objective_steps *episodes(ds_proxy *p)
 static const ds_objective_steps_gradient *gradients(ds_proxy *p)
 {
     ds_remote_call c;
-    if (ask_extension(p, DS_EXT_OBJECTIVE_STEPS_GRADIENT, &c) != DS_OK) {
+    if (request_extension(p, DS_EXT_OBJECTIVE_STEPS_GRADIENT, &c) != DS_OK) {
         return NULL;
     }
     p->lanes = c.count;
@@ -592,7 +593,7 @@ static const ds_objective_steps_gradient *gradients(ds_proxy *p)
 static const void *extension(const ds_objective *objective, const char *id)
 {
     ds_proxy *p = objective->ctx;
-    if (!come_in(p)) {
+    if (!enter(p)) {
         return NULL;
     }
     const void *table = strcmp(id, DS_EXT_OBJECTIVE_STEPS) == 0            ? (const void *)episodes(p)
@@ -606,9 +607,9 @@ static const void *extension(const ds_objective *objective, const char *id)
     return table;
 }
 
-/* ---- life ---- */
+/* ---- from create() to destroy() ---- */
 
-/* The problem, in memory of this process. */
+/* Copies the problem into memory of this process. */
 static int take_problem(ds_proxy *p, ds_error *e)
 {
     p->problem = p->view.head->problem;
@@ -645,7 +646,7 @@ int ds_proxy_open(const ds_proxy_config *config, ds_proxy **out, ds_error *e)
     if (p == NULL) {
         return ds_no_memory(e);
     }
-    static ds_proxy *volatile kept; /* one in a process, and as long as that */
+    static ds_proxy *volatile kept; /* one per process, for its whole life */
     kept = p;
     p->module = kept->module = module;
     int rc = ds_params_make(module->plugin->desc->params, module->id, config->settings, DS_SECTION_OPT,
@@ -675,7 +676,7 @@ void ds_proxy_run(ds_proxy *p)
     ds_remote_call c = {.what = DS_REMOTE_RETURN};
     p->thread = pthread_self();
     c.status = p->module->opt.run(p->self, &p->objective);
-    p->busy = 1; /* threads that it has left behind are refused */
+    p->busy = 1; /* refuses threads that the plugin left running */
     snprintf(c.text, sizeof(c.text), "%s", p->services.last_error);
     call(p, &c, none);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* remote.c - shared memory of a host and an optimizer in a process of its own: sizes, places and turns. */
+/* remote.c - the memory shared with an optimizer in a process of its own: sizes, offsets and turns. */
 #include "config.h"
 
 #include "worker/remote.h"
@@ -17,7 +17,7 @@
 enum {
     SPIN_NS = 40000,
     SIDES =
-        3, /* host, optimizer and a worker: who spins must not take the processor that another one needs */
+        3, /* host, optimizer and a worker: a spinning side must not take the processor that another needs */
     ROWS_LEAST = 1 << 16,
     ALIGNMENT = 64
 };
@@ -35,7 +35,7 @@ static int map(ds_remote_view *v, int fd)
     return v->head != NULL ? 0 : -1;
 }
 
-/* The rows are ours: they do not count against the plugin's limit. */
+/* The rows do not count against the plugin's memory limit. */
 static void raise_limit(uint64_t bytes)
 {
     struct rlimit limit;
@@ -83,7 +83,7 @@ int ds_remote_grow(ds_remote_view *v, uint64_t bytes)
         map_rows(v, bytes) != 0) {
         return -1;
     }
-    v->head->rows = bytes; /* for the other side: what stands there is never read here */
+    v->head->rows = bytes; /* for the other side; never read here */
     return 0;
 }
 
@@ -91,7 +91,7 @@ int ds_remote_make(ds_remote_view *v, int fd, const ds_problem *problem, ds_erro
 {
     size_t bytes = problem->n * sizeof(double);
     v->side = DS_REMOTE_HOST;
-    /* A file that was cut short would end who touches it by SIGBUS. */
+    /* Sealed: access to a file that was truncated would end the process with SIGBUS. */
     if (ftruncate(fd, DS_REMOTE_HEAD) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0 ||
         map(v, fd) != 0 || ds_remote_grow(v, 3 * bytes) != 0) {
         return ds_fail(e, errno == EFBIG ? DS_EXIT_IO : DS_EXIT_MEMORY,
@@ -146,7 +146,7 @@ void ds_remote_pass(ds_remote_view *v)
     atomic_store(&v->head->turn, other);
     if (atomic_exchange(&v->head->asleep[other], 0) != 0) {
         char byte = 0;
-        send(v->socket, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT); /* one that is dead needs none */
+        send(v->socket, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT); /* a dead process needs none */
     }
 }
 
@@ -157,22 +157,23 @@ int ds_remote_await(ds_remote_view *v)
     }
     atomic_store(&v->head->asleep[v->side], 1);
     if (is_mine(v)) {
-        atomic_store(&v->head->asleep[v->side], 0); /* a byte may be on its way: whoever sleeps looks again */
+        /* a byte may be on its way: the sleeper then checks again */
+        atomic_store(&v->head->asleep[v->side], 0);
         return 1;
     }
     return 0;
 }
 
-/* ---- places ---- */
+/* ---- offsets ---- */
 
-static void size_of_questions(const ds_remote_shape *s, const ds_remote_call *c, ds_remote_array *array)
+static void size_of_queries(const ds_remote_shape *s, const ds_remote_call *c, ds_remote_array *array)
 {
     for (uint64_t i = 0; i < c->queries && i < DS_MAX_QUERIES; i++) {
         const ds_remote_query *a = &c->query[i];
         ds_remote_array *v = &array[DS_REMOTE_QUERIES + 3 * i], *w = v + 1, *out = v + 2;
         const ds_channel *channel = a->channel < s->channels ? s->channel[a->channel] : NULL;
         if (channel != NULL && a->op <= DS_QUERY_HV &&
-            (channel->ops & DS_CAN(a->op)) != 0) { /* else refused */
+            (channel->ops & DS_CAN(a->op)) != 0) { /* anything else is refused */
             uint64_t elements = ds_channel_elements(channel) * sizeof(double), row = s->n * sizeof(double);
             v->each = a->op == DS_QUERY_JTV                          ? elements
                       : a->op == DS_QUERY_JV || a->op == DS_QUERY_HV ? row
@@ -214,7 +215,7 @@ static void size_of_arrays(const ds_remote_shape *s, const ds_remote_call *c, ds
     array[DS_REMOTE_NOISE].each = array[DS_REMOTE_COST].each = sizeof(uint64_t);
     array[DS_REMOTE_KIND].each = array[DS_REMOTE_PRODUCT_KIND].each = sizeof(uint32_t);
     array[DS_REMOTE_BAD_STEP].each = sizeof(int64_t);
-    size_of_questions(s, c, array);
+    size_of_queries(s, c, array);
 }
 
 uint64_t ds_remote_lay_out(const ds_remote_shape *s, const ds_remote_call *c,

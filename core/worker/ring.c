@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring.c - layout of the shared memory, futexes and spinning. */
+/* ring.c - the ring of slots in shared memory, futexes and spinning. */
 #include "config.h"
 
 #include "worker/ring.h"
@@ -21,7 +21,7 @@
 #include "base/text.h"
 
 enum {
-    SLOT_BYTES = 64 << 20, /* memory of all slots, unless single ones are larger */
+    SLOT_BYTES = 64 << 20, /* memory of all slots, unless single slots are larger */
     CAPACITY_MAX = 1024,
     SPIN_NS = 40000 /* longest busy wait of a worker */
 };
@@ -58,8 +58,8 @@ static uint64_t choose_capacity(ds_ring_layout *head, const ds_ring_plan *plan)
     return capacity > most && capacity > 2 * least ? most : capacity;
 }
 
-/* A file that was cut short would end who touches it by SIGBUS; nobody may change its size, or seal it
- * against writing. */
+/* Access to a file that was truncated would end the process with SIGBUS: seal its size, and forbid further
+ * seals. */
 static int seal(int fd)
 {
     return fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ? errno : 0;
@@ -73,7 +73,7 @@ int ds_ring_make(int fd, const ds_ring_plan *plan, ds_ring *out, ds_error *e)
     uint64_t capacity = plan->capacity != 0 ? plan->capacity : choose_capacity(&at, plan);
     uint64_t size = lay_out(&at, plan, capacity);
     int code;
-    /* Limits of file sizes hold for memory files, too: fewer slots do as well. */
+    /* File size limits hold for memory files too: use fewer slots. */
     while ((code = ftruncate(fd, (off_t)size) != 0 ? errno : 0) == EFBIG && capacity > 2 * plan->workers) {
         capacity /= 2;
         size = lay_out(&at, plan, capacity);
@@ -90,7 +90,8 @@ int ds_ring_make(int fd, const ds_ring_plan *plan, ds_ring *out, ds_error *e)
                        "no %llu bytes of shared memory for the workers: %s%s", (unsigned long long)size,
                        strerror(code), code == EFBIG ? "; the file size limit (ulimit -f) is too small" : "");
     }
-    memset(s, 0, sizeof(*s) + plan->workers * sizeof(*s->worker)); /* a plugin had the file before us */
+    /* a plugin may have written to the file before */
+    memset(s, 0, sizeof(*s) + plan->workers * sizeof(*s->worker));
     for (uint64_t i = 0; i < capacity; i++) {
         memset((unsigned char *)s + at.first + i * at.stride, 0, sizeof(ds_slot));
     }
@@ -141,7 +142,7 @@ ds_slot *ds_ring_fill(ds_ring *s, uint64_t ticket, const ds_slot_request *reques
 {
     ds_slot *slot = ds_ring_slot(s, ticket);
     slot->request = *request;
-    slot->answer.outcome = DS_EVAL_OUTCOMES; /* none yet: a slot that nobody has worked on tells so */
+    slot->answer.outcome = DS_EVAL_OUTCOMES; /* no result yet: marks a slot that nobody evaluated */
     memcpy(ds_slot_x(slot), x, numbers * sizeof(double));
     atomic_store_explicit(&s->alone[ticket % s->at.capacity], 0, memory_order_relaxed);
     return slot;
@@ -195,7 +196,7 @@ void ds_ring_end(ds_ring *s)
 int ds_ring_sound(const ds_ring *s)
 {
     const ds_ring_head *h = s->head;
-    /* In this order: `taken` grows towards what was posted. */
+    /* Read in this order: `taken` grows towards what was posted. */
     const uint64_t taken = atomic_load(&h->taken), posted = ds_ring_posted(s), seen = atomic_load(&h->posted);
     return h->magic == DS_RING_MAGIC && memcmp(&h->layout, &s->at, sizeof(s->at)) == 0 && seen == posted &&
            taken <= posted && posted - taken <= s->at.capacity &&
@@ -208,8 +209,8 @@ int ds_slot_done(const void *slot)
     return atomic_load_explicit(&((const ds_slot *)slot)->state, memory_order_acquire) == DS_SLOT_DONE;
 }
 
-/* The evaluation has no answer. */
-static void refuse(ds_answer *a, const char *text)
+/* Marks a row without result. */
+static void fail_row(ds_answer *a, const char *text)
 {
     *a = (ds_answer){.loss = INFINITY, .outcome = DS_EVAL_INVALID, .bad_step = -1, .wall_s = a->wall_s};
     snprintf(a->message, sizeof(a->message), "%s", text);
@@ -225,7 +226,7 @@ static void tidy(ds_answer *a)
     a->grad_kind = a->grad_kind <= DS_GRAD_SMOOTHED ? a->grad_kind : DS_GRAD_SMOOTHED;
     a->product_kind = a->product_kind <= DS_GRAD_SMOOTHED ? a->product_kind : DS_GRAD_SMOOTHED;
     if (a->outcome > DS_EVAL_ERROR || (a->outcome <= DS_EVAL_BAD_GRAD && !isfinite(a->loss))) {
-        refuse(a, "the answer of its process cannot be: its memory was overwritten");
+        fail_row(a, "the result of its process is impossible: its memory was overwritten");
     }
     if (a->outcome > DS_EVAL_BAD_GRAD) {
         a->loss = INFINITY;
@@ -236,8 +237,8 @@ static void tidy(ds_answer *a)
     }
 }
 
-/* The host marks slots that are asked once more after a death as `alone`. */
-static int same_question(const ds_slot_request *a, const ds_slot_request *b)
+/* Ignores `alone`, which the host sets when a slot is evaluated again after a death. */
+static int same_request(const ds_slot_request *a, const ds_slot_request *b)
 {
     return a->what == b->what && a->want == b->want && a->keep == b->keep && a->noise_key == b->noise_key &&
            a->lane == b->lane && a->step == b->step && a->taken == b->taken && a->queries == b->queries;
@@ -248,8 +249,8 @@ void ds_slot_answer(const ds_slot *slot, const ds_slot_request *request, const d
 {
     *out = slot->answer;
     tidy(out);
-    if (!same_question(&slot->request, request) || memcmp(slot + 1, x, numbers * sizeof(double)) != 0) {
-        refuse(out, "its question was overwritten in the memory of the workers");
+    if (!same_request(&slot->request, request) || memcmp(slot + 1, x, numbers * sizeof(double)) != 0) {
+        fail_row(out, "its request was overwritten in the memory of the workers");
     }
 }
 

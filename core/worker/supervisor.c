@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* supervisor.c - one thread of the host starts the workers, passes on their output, enforces
- * the time limit, and answers for those that die: the evaluation in hand fails, and a new
- * worker goes on with the rest. */
+/* supervisor.c - one thread of the host starts workers, passes on their output, enforces the time limit, and
+ * handles their death: the running evaluation fails, and a new worker takes over the rest. */
 #include "config.h"
 
 #include "worker/supervisor.h"
@@ -28,28 +27,27 @@
 #include <unistd.h>
 
 enum {
-    IDLE_DEATHS_MAX = 5,   /* deaths in a row outside of evaluations that are forgiven */
-    WAIT_NS = 50000000,    /* longest sleep between two looks at the stop flag */
-    STOP_NS = 1000000000,  /* evaluations in hand get this long to notice that they should stop */
-    LOOK_NS = 100000000,   /* between two looks at the shared memory */
-    STILL_NS = 1000000000, /* a slot may stay as it is for this long before somebody is asked why */
-    BROKEN_MS = 20         /* between two looks where nothing can be waited for */
+    IDLE_DEATHS_MAX = 5,   /* deaths in a row between evaluations before the pool fails */
+    WAIT_NS = 50000000,    /* longest sleep between two checks of the stop flag */
+    STOP_NS = 1000000000,  /* time for running evaluations to notice a stop */
+    LOOK_NS = 100000000,   /* between two checks of the shared memory */
+    STILL_NS = 1000000000, /* a slot may stay unchanged for this long before it is checked */
+    BROKEN_MS = 20         /* between two checks when poll() fails */
 };
-static const uint64_t CLOSE_NS = 2000000000; /* to end in, when asked */
-static const uint64_t LIFE_NS = 10000000000; /* of a worker whose death is no sign of a worse problem */
+static const uint64_t CLOSE_NS = 2000000000; /* time to end, after a request */
+static const uint64_t LIFE_NS = 10000000000; /* a worker that lived this long may die without suspicion */
 
-/* What the watching thread remembers of a worker. */
+/* State of a worker that only the watching thread uses. */
 typedef struct ds_member {
-    int missing; /* it could not be started, and others go on without it */
-    uint64_t
-        unclear_since; /* it holds a slot, and its memory says no credible time of the beginning; 0 = no */
+    int missing;            /* could not be started; the others continue without it */
+    uint64_t unclear_since; /* since when it holds a slot without a plausible start time; 0 = it does not */
 } ds_member;
 
-/* What has been waited for, and since when it has looked as it does. */
+/* The slot that the caller waits for, and since when it is unchanged. */
 typedef struct stall_watch {
     uint64_t ticket, since, looked;
     uint32_t state;
-    int impossible; /* at the last look it was nobody's */
+    int impossible; /* the last check found it in an impossible state */
 } stall_watch;
 
 struct ds_supervisor {
@@ -58,25 +56,25 @@ struct ds_supervisor {
     ds_start_arguments start;
     int share_fd, scene_fd, event_fd;
     ds_ring ring;
-    ds_ring *share; /* the ring after the first greeting, NULL before */
+    ds_ring *share; /* the ring after the first handshake, NULL before */
     ds_handshake env;
-    ds_member *member; /* as many as processes */
+    ds_member *member; /* config.jobs, as processes */
     ds_process *process;
-    stall_watch stall; /* of the thread that waits for answers */
-    int given_up;      /* by config.waiting() in that thread */
+    stall_watch stall; /* of the thread that waits for results */
+    int given_up;      /* config.waiting() ended the wait */
     int idle_deaths, reported_bad_end, reported_missing;
     pthread_t thread;
     int thread_runs;
     pthread_mutex_t lock; /* of ready and error */
     pthread_cond_t changed;
-    int ready; /* the first worker said hello */
+    int ready; /* the first worker has reported its instance */
     ds_error error;
     atomic_int failed;  /* error is valid */
-    atomic_uint wanted; /* workers there should be */
+    atomic_uint wanted; /* how many workers there should be */
     atomic_int quit, killed;
 };
 
-/* Keeps the first failure that ends the supervisor, and wakes who waits. */
+/* Keeps the first fatal failure, and wakes all waiting threads. */
 static void fail(ds_supervisor *c, const ds_error *why)
 {
     pthread_mutex_lock(&c->lock);
@@ -117,11 +115,11 @@ static void start_process(ds_supervisor *c, uint32_t w)
     c->member[w].missing = 1;
     if (!c->reported_missing) {
         c->reported_missing = 1;
-        ds_log(DS_LOG_WARNING, NULL, "%s; the workers that there are go on", e.text);
+        ds_log(DS_LOG_WARNING, NULL, "%s; the other workers continue", e.text);
     }
 }
 
-/* The process that has described the plugin, if it still waits, becomes worker 0. */
+/* Makes the process that described the plugin, if it still waits, worker 0. */
 static void take_over_described_process(ds_supervisor *c)
 {
     ds_described_process described;
@@ -138,7 +136,7 @@ static void take_over_described_process(ds_supervisor *c)
     }
 }
 
-/* What the first worker says, or what a further one says as well. */
+/* Reads the handshake of the first worker, or compares that of another one. */
 static int read_handshake(ds_supervisor *c, int fd, ds_error *e)
 {
     const char *id = c->config.module->id;
@@ -161,7 +159,7 @@ static int read_handshake(ds_supervisor *c, int fd, ds_error *e)
     return rc;
 }
 
-/* A worker says that its instance is made, or why not. */
+/* Handles the report of a worker: its instance is made, or why not. */
 static void handshake(ds_supervisor *c, uint32_t w)
 {
     ds_process *m = &c->process[w];
@@ -173,7 +171,7 @@ static void handshake(ds_supervisor *c, uint32_t w)
     m->state = DS_PROCESS_READY;
     char go = DS_WORKER_GO;
     if (send(m->socket, &go, 1, MSG_NOSIGNAL) != 1) {
-        return; /* it died, as is soon noticed */
+        return; /* it died; poll() reports that soon */
     }
     pthread_mutex_lock(&c->lock);
     c->ready = 1;
@@ -195,7 +193,7 @@ static ds_slot *held_slot(const ds_ring *s, uint32_t w)
     return NULL;
 }
 
-/* Writes the answer of an evaluation whose worker has died into its slot. */
+/* Writes the result for an evaluation whose worker died. */
 static void answer_for(ds_ring *s, uint32_t w, const ds_process *m, double timeout, int status, ds_slot *slot)
 {
     const uint64_t started = atomic_load(&s->head->worker[w].started), now = ds_clock_ns();
@@ -223,7 +221,7 @@ static int reclaim_slots(ds_ring *s, uint32_t w, const ds_process *m, double tim
             continue;
         }
         found = 1;
-        /* Of several one is to blame: each gets its own try, and one only. */
+        /* One of several rows is to blame: give each one try alone. */
         if (atomic_load(&its->many) != 0 && atomic_exchange(&s->alone[i], 1) == 0) {
             slot->request.alone = 1;
             atomic_store(&slot->state, DS_SLOT_POSTED);
@@ -251,20 +249,20 @@ static void hand_over_tickets(ds_ring *s, uint32_t w)
 
 static int corrupt(const ds_supervisor *c, ds_error *e)
 {
-    return ds_fail(
-        e, DS_EXIT_PLUGIN,
-        "%s: the memory that the workers share with the host was overwritten: the plugin, or a library "
-        "that it uses, writes where it must not",
-        c->config.module->id);
+    return ds_fail(e, DS_EXIT_PLUGIN,
+                   "%s: the memory shared by host and workers was overwritten: the plugin, or a library that "
+                   "it uses, writes out of bounds",
+                   c->config.module->id);
 }
 
-/* How many seconds a worker has for its start; *name gets the setting that says so. 0 = no limit. */
+/* Seconds that a worker has for its start, 0 = no limit; *name gets the setting that determines it. */
 static double start_limit(const ds_supervisor *c, const char **name)
 {
     return ds_process_start_limit(c->config.start_timeout, c->config.timeout, name);
 }
 
-/* A worker has died before it was ready: *e, unless it was killed from outside and another one may try. */
+/* Handles a worker that died before it was ready: fills *e, unless it was killed from outside and another may
+ * try. */
 static int failed_to_start(const ds_supervisor *c, uint32_t w, int status, ds_error *e)
 {
     const ds_process *m = &c->process[w];
@@ -283,7 +281,7 @@ static int failed_to_start(const ds_supervisor *c, uint32_t w, int status, ds_er
     return ds_fail(e, DS_EXIT_PLUGIN, "%s: create() failed: %s", c->config.module->id, how);
 }
 
-/* A crash in destroy() loses nothing, but is not passed over in silence. */
+/* Reports a crash in destroy(), although it loses nothing. */
 static void report_bad_end(ds_supervisor *c, const ds_process *m, int status)
 {
     char how[200];
@@ -295,14 +293,14 @@ static void report_bad_end(ds_supervisor *c, const ds_process *m, int status)
     }
 }
 
-/* Has a worker ended because of what it found in the shared memory? */
+/* Did the worker end because of what it found in the shared memory? */
 static int ended_by_corruption(const ds_supervisor *c, int status)
 {
     return WIFEXITED(status) && (WEXITSTATUS(status) == DS_WORKER_CORRUPT ||
                                  (c->share != NULL && atomic_load(&c->share->head->quit) != 0));
 }
 
-/* Did it end at the limit that the host has, too? Every one that goes on with its work would. */
+/* Did it exceed the CPU time limit, which the host shares? Every successor would exceed it too. */
 static int out_of_time(const ds_supervisor *c, int status, ds_error *e)
 {
     struct rlimit limit;
@@ -310,13 +308,12 @@ static int out_of_time(const ds_supervisor *c, int status, ds_error *e)
         limit.rlim_max == RLIM_INFINITY) {
         return 0;
     }
-    return ds_fail(
-        e, DS_EXIT_MEMORY,
-        "%s: a worker has used up the limit of processor time of %llu s (ulimit -t); raise it and go on",
-        c->config.module->id, (unsigned long long)limit.rlim_max);
+    return ds_fail(e, DS_EXIT_MEMORY,
+                   "%s: a worker used up the CPU time limit of %llu s (ulimit -t); raise it and resume",
+                   c->config.module->id, (unsigned long long)limit.rlim_max);
 }
 
-/* A worker is dead, or as good as that. */
+/* Handles a worker that is dead or cut off. */
 static void reap(ds_supervisor *c, uint32_t w)
 {
     ds_process *m = &c->process[w];
@@ -349,8 +346,8 @@ static void reap(ds_supervisor *c, uint32_t w)
 
 /* ---- the thread ---- */
 
-/* When the evaluation that a worker has in hand began; 0 = it has none. The worker says so in memory that its
- * plugin can write: where that cannot be, the time counts from here on. */
+/* When a worker began its evaluation; 0 = it has none. The worker writes the time to memory that its plugin
+ * can overwrite; where it is not plausible, the time counts from the first check. */
 static uint64_t started_at(ds_supervisor *c, uint32_t w, uint64_t now)
 {
     ds_member *r = &c->member[w];
@@ -369,7 +366,7 @@ static void kill_late(ds_process *m)
     ds_process_kill(m);
 }
 
-/* Kills the worker whose evaluation, or start, has exceeded the time limit. */
+/* Kills a worker whose evaluation, or start, exceeded the time limit. */
 static void enforce_limit(ds_supervisor *c, uint32_t w)
 {
     ds_process *m = &c->process[w];
@@ -386,7 +383,7 @@ static void enforce_limit(ds_supervisor *c, uint32_t w)
         return;
     }
     uint64_t started = started_at(c, w, now);
-    const unsigned rows = atomic_load(&c->share->head->worker[w].many); /* each has as much time */
+    const unsigned rows = atomic_load(&c->share->head->worker[w].many); /* each has the full time */
     if (started == 0 || 1e-9 * (double)(now - started) <= limit * (rows > 1 ? rows : 1)) {
         return;
     }
@@ -398,7 +395,7 @@ static void enforce_limit(ds_supervisor *c, uint32_t w)
     }
 }
 
-/* Milliseconds between two looks at the time limits. */
+/* Milliseconds between two checks of the time limits. */
 static int poll_interval(const ds_supervisor *c)
 {
     int ms = -1;
@@ -412,7 +409,7 @@ static int poll_interval(const ds_supervisor *c)
     return ms;
 }
 
-/* Kills all workers, or those only that are not ready yet. */
+/* Kills all workers, or only those that are not ready yet. */
 static void kill_members(ds_supervisor *c, int starting_only)
 {
     for (uint32_t w = 0; w < c->config.jobs; w++) {
@@ -423,8 +420,8 @@ static void kill_members(ds_supervisor *c, int starting_only)
     }
 }
 
-/* What to wait for: of the workers that there are, one behind the other, as poll() takes no more descriptors
- * than may be open; event_fd behind them. Returns their number. */
+/* Lists what to wait for: descriptors of the existing workers, packed, because poll() takes no more
+ * descriptors than may be open; then event_fd. Returns their number. */
 static size_t list_polls(const ds_supervisor *c, struct pollfd *fds)
 {
     size_t n = 0;
@@ -438,7 +435,7 @@ static size_t list_polls(const ds_supervisor *c, struct pollfd *fds)
     return n;
 }
 
-/* Behind poll(), with what list_polls() made. */
+/* Handles the result of poll() for the list of list_polls(). */
 static void look(ds_supervisor *c, const struct pollfd *fds)
 {
     for (uint32_t w = 0; w < c->config.jobs; w++) {
@@ -460,8 +457,7 @@ static void look(ds_supervisor *c, const struct pollfd *fds)
     }
 }
 
-/* No waiting for the workers is possible: the pool ends, with what the system says, and does so without
- * poll(). */
+/* poll() failed: ends the pool with the system's message, without using poll(). */
 static void cannot_wait(ds_supervisor *c, int code)
 {
     ds_error e;
@@ -538,7 +534,7 @@ static void signal_thread(ds_supervisor *c)
 
 /* ---- functions for the thread that waits for results ---- */
 
-/* What the workers have in hand stays unfinished, and no new ones start. */
+/* Ends all evaluations unfinished; no worker starts any more. */
 static void kill_all(ds_supervisor *c)
 {
     atomic_store(&c->killed, 1);
@@ -558,7 +554,7 @@ static int has_failed(ds_supervisor *c, ds_error *e)
 
 static int start_thread(ds_supervisor *c, ds_error *e)
 {
-    /* Signals are the business of the thread that runs the optimizer. */
+    /* Signals belong to the thread that runs the optimizer. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -571,14 +567,14 @@ static int start_thread(ds_supervisor *c, ds_error *e)
     return 0;
 }
 
-/* Is it over, by the flag or by who waits? */
+/* Has the flag, or the waiting caller, ended the wait? */
 static int must_stop(const ds_supervisor *c)
 {
     return c->given_up ||
            (c->config.stop != NULL && atomic_load_explicit(c->config.stop, memory_order_relaxed) != 0);
 }
 
-/* Nothing has come for a while: does the caller still want to wait? */
+/* Nothing has come for a while: ask whether the caller still wants to wait. */
 static void poll_waiter(ds_supervisor *c)
 {
     if (c->config.waiting != NULL && c->config.waiting(c->config.ctx) != 0) {
@@ -613,7 +609,7 @@ static int wait_ready(ds_supervisor *c, ds_error *e)
     return rc != 0 ? rc : has_failed(c, e);
 }
 
-/* May as many workers be started? One is tried in any case. */
+/* Reserves descriptors for this many workers. One worker is tried in any case. */
 static int reserve_files(uint32_t jobs, const char *id, ds_error *e)
 {
     uint64_t limit, need;
@@ -638,7 +634,7 @@ int ds_supervisor_open(const ds_supervisor_config *config, ds_supervisor **out, 
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
     pthread_mutex_init(&c->lock, NULL);
-    pthread_condattr_t monotonic; /* a clock that is set back would hold wait_ready() */
+    pthread_condattr_t monotonic; /* setting the clock back must not delay wait_ready() */
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&c->changed, &monotonic);
@@ -690,7 +686,7 @@ void ds_supervisor_close(ds_supervisor *c)
     }
     if (c->thread_runs) {
         if (c->share == NULL) {
-            atomic_store(&c->killed, 1); /* no shared memory to ask through */
+            atomic_store(&c->killed, 1); /* no shared memory that could carry the request */
         }
         signal_thread(c);
         pthread_join(c->thread, NULL);
@@ -745,7 +741,7 @@ int ds_supervisor_corrupt(ds_supervisor *c, ds_error *e)
     return rc;
 }
 
-/* Has worker w, by its own words, the ticket in hand? */
+/* Does worker w claim to hold this ticket? */
 static int claims_ticket(const ds_supervisor *c, uint32_t w, uint64_t ticket)
 {
     if (w >= c->config.jobs) {
@@ -755,8 +751,8 @@ static int claims_ticket(const ds_supervisor *c, uint32_t w, uint64_t ticket)
     return atomic_load(&its->next) <= ticket && ticket < atomic_load(&its->end);
 }
 
-/* Nothing has changed about a slot for a while: is that as it should be? What nobody looks at any more is
- * shown again; what cannot be, and that twice, as a worker may just be at the end of it, ends the pool. */
+/* Checks a slot that has not changed for a while. A posted slot that no worker took is posted again. An
+ * impossible state seen twice (once may be a race) ends the pool. */
 static int check_stalled_slot(ds_supervisor *c, ds_error *e)
 {
     stall_watch *p = &c->stall;
@@ -774,7 +770,7 @@ static int check_stalled_slot(ds_supervisor *c, ds_error *e)
     return 0;
 }
 
-/* Looks now and then whether the answer can still come. */
+/* Checks at intervals whether the result can still arrive. */
 static int check_progress(ds_supervisor *c, uint64_t ticket, ds_error *e)
 {
     stall_watch *p = &c->stall;

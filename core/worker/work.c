@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* work.c - a worker process takes tickets from the ring, evaluates their rows on copies between guard pages,
- * and writes the answers. */
+/* work.c - a worker takes tickets from the ring, evaluates their rows on copies between guard pages, and
+ * writes the results. */
 #include "config.h"
 
 #include <math.h>
@@ -16,14 +16,14 @@
 #include "worker/context.h"
 
 enum {
-    CHUNK_MAX = 16,        /* tickets taken at once, when evaluations are cheap */
-    GAP = DS_GUARD_GAP,    /* numbers between two of them */
-    CHEAP_NS = 20000,      /* work that is worth taking at once */
-    SLEEP_NS = 1000000000, /* a sleeping worker looks up now and then */
-    PATIENCE_S = 10        /* for the host to kill it */
+    CHUNK_MAX = 16,        /* tickets taken at once when evaluations are cheap */
+    GAP = DS_GUARD_GAP,    /* doubles between two rows */
+    CHEAP_NS = 20000,      /* work worth taking at once */
+    SLEEP_NS = 1000000000, /* longest sleep of a worker */
+    PATIENCE_S = 10        /* how long to wait for the host to kill us */
 };
 
-static void refuse(ds_answer *a, const char *text)
+static void fail_row(ds_answer *a, const char *text)
 {
     a->loss = INFINITY;
     a->outcome = DS_EVAL_INVALID;
@@ -31,13 +31,13 @@ static void refuse(ds_answer *a, const char *text)
     snprintf(a->message, sizeof(a->message), "%s", text);
 }
 
-/* A plugin stopped by itself. */
-static void blame_stop(const ds_worker_context *w, ds_answer *a, const char *function)
+/* Rejects a stop that nobody requested. */
+static void reject_stop(const ds_worker_context *w, ds_answer *a, const char *function)
 {
     char text[100];
     if (a->outcome == DS_EVAL_STOPPED && atomic_load(&w->share->head->stop) == 0) {
-        snprintf(text, sizeof text, "%s returned DS_STOPPED though nobody asked to stop", function);
-        refuse(a, text);
+        snprintf(text, sizeof text, "%s returned DS_STOPPED without a request to stop", function);
+        fail_row(a, text);
     }
 }
 
@@ -64,7 +64,7 @@ static void fail_slot(ds_slot *slot, const ds_error *e)
     snprintf(slot->answer.message, sizeof(slot->answer.message), "%.199s", e->text);
 }
 
-/* The episode that a slot is about; NULL and an answer where there is none. */
+/* The episode of a slot; NULL after writing the failure to the slot. */
 static ds_episode *episode_of(ds_worker_context *w, ds_slot *slot)
 {
     const ds_steps_info *info = &w->env->steps_info;
@@ -80,7 +80,7 @@ static ds_episode *episode_of(ds_worker_context *w, ds_slot *slot)
     return ep;
 }
 
-/* Makes the steps in some slots. */
+/* Takes the steps of some slots. */
 static void step_slots(ds_worker_context *w, ds_slot *const *slot, uint64_t count)
 {
     ds_episode_step *step = calloc(count, sizeof *step), **list = calloc(count, sizeof(ds_episode_step *));
@@ -109,7 +109,7 @@ static void step_slots(ds_worker_context *w, ds_slot *const *slot, uint64_t coun
     for (uint64_t k = 0; k < count && live > 0; k++) {
         if (step[k].episode != NULL) {
             double *extra = ds_slot_extra(w->share, slot[k]);
-            blame_stop(w, &slot[k]->answer, "step()");
+            reject_stop(w, &slot[k]->answer, "step()");
             extra[DS_SLOT_REWARD] = step[k].reward;
             extra[DS_SLOT_ENDED] = step[k].ended;
         }
@@ -118,7 +118,7 @@ static void step_slots(ds_worker_context *w, ds_slot *const *slot, uint64_t coun
     free(list);
 }
 
-/* Makes the steps backwards in some slots. */
+/* Goes back over the steps of some slots. */
 static void back_slots(ds_worker_context *w, ds_slot *const *slot, uint64_t count)
 {
     ds_episode_back *back = calloc(count, sizeof *back), **list = calloc(count, sizeof(ds_episode_back *));
@@ -146,7 +146,7 @@ static void back_slots(ds_worker_context *w, ds_slot *const *slot, uint64_t coun
     }
     for (uint64_t k = 0; k < count && live > 0; k++) {
         if (back[k].episode != NULL) {
-            blame_stop(w, &slot[k]->answer, "back()");
+            reject_stop(w, &slot[k]->answer, "back()");
             ds_slot_extra(w->share, slot[k])[DS_SLOT_ENDED] = back[k].lost ? DS_SLOT_LOST : DS_SLOT_BACK;
         }
     }
@@ -185,9 +185,9 @@ void ds_work_end(ds_worker_context *w)
 
 /* ---- evaluations ---- */
 
-/* The frames and metrics of the evaluation just made go to the scene file. An empty file means
- * that there are none, one that begins with DS_SCENE_REFUSED has the exit status and the reason
- * why they could not be written. */
+/* Writes frames and metrics of the last evaluation to the scene file. An empty file means that there are
+ * none; one that begins with DS_SCENE_REFUSED holds the exit status and the reason why they could not be
+ * written. */
 static void write_scene(ds_worker_context *w, const ds_answer *a, uint32_t keep)
 {
     const ds_scene *vt = ds_env_scene(w->env);
@@ -214,8 +214,8 @@ static void write_scene(ds_worker_context *w, const ds_answer *a, uint32_t keep)
 
 static const double mark = -1.25e-123;
 
-/* `count` rows of `n` numbers in a guarded buffer, the last one directly before the page behind it, with
- * marks before each. */
+/* `count` rows of `n` doubles in a guarded buffer: the last row ends at the guard page, and marks lie before
+ * each row. */
 typedef struct span {
     ds_guard *guard;
     double *first;
@@ -250,14 +250,14 @@ static int span_sound(const span *s)
     return sound;
 }
 
-/* What the plugin sees of some slots. */
+/* The buffers that the plugin gets for some slots. */
 typedef struct rows {
     span x, grad, in, out;
     ds_query_layout queries;
 } rows;
 
-/* Copies the questions of slots between the guard pages; -1 where they cannot be: the host alone writes
- * there, yet a wild plugin might. */
+/* Copies requests of slots between the guard pages; -1 where they are impossible: only the host writes there,
+ * but a stray write might. */
 static int rows_open(ds_worker_context *w, ds_slot *const *slot, uint64_t count, rows *r)
 {
     const ds_ring *s = w->share;
@@ -277,7 +277,8 @@ static int rows_open(ds_worker_context *w, ds_slot *const *slot, uint64_t count,
     for (uint64_t k = 0; k < count; k++) {
         memcpy(span_row(&r->x, k), ds_slot_x(slot[k]), n * sizeof(double));
         if ((slot[0]->request.want & DS_WANT_GRAD) != 0) {
-            memset(span_row(&r->grad, k), 0xff, n * sizeof(double)); /* NaN: one not filled is noticed */
+            /* NaN shows what the plugin did not fill */
+            memset(span_row(&r->grad, k), 0xff, n * sizeof(double));
         }
         if (r->queries.in > 0) {
             memcpy(span_row(&r->in, k), ds_slot_in(s, slot[k]), r->queries.in * sizeof(double));
@@ -288,7 +289,7 @@ static int rows_open(ds_worker_context *w, ds_slot *const *slot, uint64_t count,
     return 0;
 }
 
-/* What the plugin has done wrong with its buffers; NULL = nothing. */
+/* What the plugin did wrong with its buffers; NULL = nothing. */
 static const char *breach(const ds_worker_context *w, ds_slot *const *slot, const rows *r)
 {
     if (!span_sound(&r->x) || !span_sound(&r->grad) || !span_sound(&r->in) || !span_sound(&r->out)) {
@@ -306,7 +307,7 @@ static const char *breach(const ds_worker_context *w, ds_slot *const *slot, cons
     return NULL;
 }
 
-/* Copies what came out of row k to its slot. */
+/* Copies the result of row k to its slot. */
 static void take_row(ds_worker_context *w, ds_slot *slot, const rows *r, uint64_t k)
 {
     const ds_answer *a = &slot->answer;
@@ -327,14 +328,14 @@ static void take_row(ds_worker_context *w, ds_slot *slot, const rows *r, uint64_
     w->typical_ns += 0.1 * (1e9 * a->wall_s - w->typical_ns);
 }
 
-/* Evaluates the rows of some slots, which want the same, in one call. Where the plugin has touched what is
- * not its own, each row gets its own try. */
+/* Evaluates the rows of some slots, which want the same, in one call. If the plugin wrote out of bounds,
+ * evaluates each row alone. */
 static void evaluate_slots(ds_worker_context *w, ds_slot *const *slot, uint64_t count)
 {
     rows r;
     if (rows_open(w, slot, count, &r) != 0) {
         for (uint64_t k = 0; k < count; k++) {
-            refuse(&slot[k]->answer, "the shared memory was overwritten");
+            fail_row(&slot[k]->answer, "the shared memory was overwritten");
         }
         return;
     }
@@ -359,9 +360,9 @@ static void evaluate_slots(ds_worker_context *w, ds_slot *const *slot, uint64_t 
             evaluate_slots(w, slot + k, 1);
             continue;
         }
-        blame_stop(w, &slot[k]->answer, "evaluate()");
+        reject_stop(w, &slot[k]->answer, "evaluate()");
         if (wrong != NULL) {
-            refuse(&slot[k]->answer, wrong);
+            fail_row(&slot[k]->answer, wrong);
         }
         take_row(w, slot[k], &r, k);
     }
@@ -382,9 +383,9 @@ static void work_slots(ds_worker_context *w, ds_slot *const *slot, uint64_t coun
 
 /* ---- tickets ---- */
 
-/* How many of the tickets `first` .. `first + there - 1` this worker takes at once. The host has divided
- * a table into equal calls for an environment that takes many rows in one; else several at once while they
- * are cheap, but never more than a fair share of what is there. */
+/* How many of the tickets `first` .. `first + there - 1` to take at once. For an environment that takes many
+ * rows, the host has divided the table into equal calls. Else several while they are cheap, but at most a
+ * fair share of what is there. */
 static uint64_t count_to_take(const ds_worker_context *w, uint64_t first, uint64_t there)
 {
     uint64_t count = ds_ring_slot(w->share, first)->request.rows;
@@ -398,13 +399,13 @@ static uint64_t count_to_take(const ds_worker_context *w, uint64_t first, uint64
     return count > 0 ? count : 1;
 }
 
-/* Takes the next tickets. 0 = there are none. */
+/* Takes the next tickets; 0 = there are none. */
 static int take(ds_worker_context *w)
 {
     ds_ring *s = w->share;
     for (;;) {
-        /* In this order: `taken` grows towards what was posted. More than there are slots cannot be; the host
-         * finds that out. */
+        /* Read in this order: `taken` grows towards what was posted. More than `capacity` is impossible; the
+         * host detects that. */
         unsigned long long posted = atomic_load(&s->head->posted), taken = atomic_load(&s->head->taken);
         if (taken >= posted || posted - taken > s->at.capacity) {
             return 0;
@@ -444,7 +445,7 @@ static void rest(ds_worker_context *w)
     }
 }
 
-/* Makes a posted slot ours. 0 = another worker has it already. */
+/* Makes a posted slot ours; 0 = another worker has it already. */
 static int seize(const ds_worker_context *w, ds_slot *slot)
 {
     uint32_t state = DS_SLOT_POSTED;
@@ -462,8 +463,7 @@ static void release(ds_worker_context *w, ds_slot *slot)
 {
     uint32_t running = DS_SLOT_OF(DS_SLOT_RUNNING, w->start.index);
     if (!atomic_compare_exchange_strong(&slot->state, &running, DS_SLOT_DONE)) {
-        /* The host has decided that it took too long, and is about to kill us; or the memory was
-         * overwritten. */
+        /* The host decided that we took too long and is about to kill us; or the memory was overwritten. */
         for (int i = 0; i < PATIENCE_S && running == DS_SLOT_OF(DS_SLOT_KILLED, w->start.index); i++) {
             sleep(1);
         }
@@ -472,7 +472,7 @@ static void release(ds_worker_context *w, ds_slot *slot)
     ds_ring_finished(w->share);
 }
 
-/* May this slot be worked off in one call with `first`? Only the host writes there. */
+/* Can this slot be in one call with `first`? Only the host writes these fields. */
 static int can_join(const ds_slot *first, const ds_slot *slot)
 {
     return slot->request.alone == 0 && first->request.alone == 0 &&
@@ -480,7 +480,7 @@ static int can_join(const ds_slot *first, const ds_slot *slot)
            slot->request.queries == first->request.queries && (slot->request.want & DS_WANT_SCENE) == 0;
 }
 
-/* Rows of the call that the ticket begins, at most as many as the buffers hold. */
+/* Rows of the call that begins with this ticket, at most as many as the buffers hold. */
 static uint64_t rows_at(const ds_worker_context *w, uint64_t ticket, uint64_t end)
 {
     const ds_slot_request *request = &ds_ring_slot(w->share, ticket)->request;
@@ -490,13 +490,13 @@ static uint64_t rows_at(const ds_worker_context *w, uint64_t ticket, uint64_t en
     return count > 1 ? count : 1;
 }
 
-/* Works off the tickets of one call from the one at hand on; returns their number. */
+/* Evaluates the tickets of one call from `ticket` on; returns their number. */
 static uint64_t do_tickets(ds_worker_context *w, uint64_t ticket, uint64_t end)
 {
     ds_ring *s = w->share;
     const uint64_t most = rows_at(w, ticket, end);
     uint64_t count = 0, taken = 0;
-    if (most > 1) { /* before the first is ours: our successor has to know */
+    if (most > 1) { /* set before we own the first, for our successor */
         atomic_store(&w->mine->many, (unsigned)most);
     }
     for (; taken < most; taken++) {
@@ -505,7 +505,7 @@ static uint64_t do_tickets(ds_worker_context *w, uint64_t ticket, uint64_t end)
             continue;
         }
         if (count > 0 && !can_join(w->slot[0], next)) {
-            atomic_store(&next->state, DS_SLOT_POSTED); /* ours still: nobody else holds this ticket */
+            atomic_store(&next->state, DS_SLOT_POSTED); /* still ours: nobody else holds this ticket */
             break;
         }
         w->slot[count++] = next;
@@ -527,8 +527,8 @@ static uint64_t do_tickets(ds_worker_context *w, uint64_t ticket, uint64_t end)
     return taken;
 }
 
-/* Has the slot of this ticket been posted anew? The successor of a dead worker goes through all slots that
- * were taken: met under their old tickets, new ones would be worked off without being taken. */
+/* Was the slot of this ticket posted again for a later one? The successor of a dead worker goes through all
+ * slots that were taken: under an old ticket it would evaluate a new one that it has not taken. */
 static int is_past(const ds_worker_context *w, uint64_t ticket)
 {
     return atomic_load(&w->share->head->posted) > ticket + w->share->at.capacity;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker.c - dshost-worker, the process that makes one environment instance and evaluates for its host, or
- * in which an optimizer searches (proxy.h). The kind of the plugin that it is told to load says which. */
+/* worker.c - dshost-worker: makes one environment instance and evaluates for its host, or runs an optimizer
+ * (proxy.h), according to the kind of the plugin in its start file. */
 #include "config.h"
 
 #include <errno.h>
@@ -16,9 +16,8 @@
 #include "worker/context.h"
 #include "worker/proxy.h"
 
-/* Writes into the start file, whose size the system may limit: the host is told that by how this process
- * ends. */
-static void write_down(const void *data, size_t size)
+/* Writes into the start file. Its size may be limited, which the exit status reports to the host. */
+static void write_start_file(const void *data, size_t size)
 {
     ds_error e;
     errno = 0;
@@ -27,8 +26,8 @@ static void write_down(const void *data, size_t size)
     }
 }
 
-/* Tells the host what the plugin is, and waits for settings. -1 where there are none: the plugin was
- * refused, or the host has no use for it. */
+/* Describes the plugin to the host, and waits for settings. Returns -1 if none come: the plugin was refused,
+ * or the host does not need it. */
 static int describe(ds_worker_context *w)
 {
     const ds_module *module = NULL;
@@ -41,12 +40,13 @@ static int describe(ds_worker_context *w)
         _exit(DS_EXIT_UNMET);
     }
     if (report != NULL) {
-        write_down(report, size);
+        write_start_file(report, size);
     }
-    int told = report != NULL && ds_worker_send(DS_WORKER_DESCRIBED) == 0;
+    int sent = report != NULL && ds_worker_send(DS_WORKER_DESCRIBED) == 0;
     free(report);
-    /* One that was refused waits, too, until the host ends it: its own end might print at no certain time. */
-    if (!told || ds_worker_receive() != DS_WORKER_SETTINGS || rc != 0) {
+    /* After a refusal, wait until the host ends this process: output of an exit here would come at a random
+     * time. */
+    if (!sent || ds_worker_receive() != DS_WORKER_SETTINGS || rc != 0) {
         return -1;
     }
     return ds_worker_read_start(w, &e) == 0 ? 0 : -1;
@@ -64,7 +64,7 @@ static int send_hello(const ds_worker_context *w, const ds_error *why)
     if (ds_worker_truncate(DS_WORKER_START) != 0) {
         return -1;
     }
-    write_down(&hello, sizeof(hello));
+    write_start_file(&hello, sizeof(hello));
     if (w->env != NULL) {
         uint64_t n = w->env->info.n;
         const struct {
@@ -77,7 +77,7 @@ static int send_hello(const ds_worker_context *w, const ds_error *why)
                     {w->env->channels.entry, hello.channels * sizeof(ds_channel_entry)}};
         for (int i = 0; i < 5; i++) {
             if (part[i].bytes > 0) {
-                write_down(part[i].data, part[i].bytes);
+                write_start_file(part[i].data, part[i].bytes);
             }
         }
     }
@@ -114,15 +114,15 @@ static int join_share(ds_worker_context *w)
     w->env->services.stop = &w->share->head->stop;
     return 0;
 }
-/* Tells how the making of an instance has ended; where it failed, the host ends this process: whatever its
- * exit would print comes at no certain time. 1 = there is an instance, and somebody who wants it. */
+/* Reports how making the instance ended. After a failure, waits until the host ends this process: output of
+ * an exit here would come at a random time. Returns 1 if there is an instance and a host. */
 static int report(const ds_worker_context *w, int rc, const ds_error *e)
 {
-    int told = send_hello(w, e) == 0;
-    if (told && rc != 0) {
+    int sent = send_hello(w, e) == 0;
+    if (sent && rc != 0) {
         ds_worker_receive();
     }
-    return told && rc == 0;
+    return sent && rc == 0;
 }
 
 static int serve_env(ds_worker_context *w)
@@ -141,8 +141,8 @@ static int serve_env(ds_worker_context *w)
     return ready ? DS_EXIT_OK : w->corrupt ? DS_WORKER_CORRUPT : DS_EXIT_UNMET;
 }
 
-/* Is the plugin an optimizer? One that cannot be loaded is told of as environments are. */
-static int searches(const ds_worker_context *w)
+/* Is the plugin an optimizer? One that cannot be loaded is reported as environments are. */
+static int is_optimizer(const ds_worker_context *w)
 {
     const ds_module *module = NULL;
     const char *rest;
@@ -189,8 +189,8 @@ int main(int argc, char **argv)
         return DS_EXIT_OK;
     }
     ds_locale_use_c();
-    signal(SIGCHLD, SIG_DFL); /* the program that has the library may ignore it; plugins have children, too */
-    /* BLAS in a plugin reads these; a host that is not dshost may not have set them. */
+    signal(SIGCHLD, SIG_DFL); /* a program with libdiffsim may ignore it, but plugins have children too */
+    /* BLAS in a plugin reads these; a host other than dshost may not have set them. */
     setenv("OPENBLAS_NUM_THREADS", "1", 0);
     setenv("OMP_NUM_THREADS", "1", 0);
     memset(&w, 0, sizeof(w));
@@ -201,10 +201,10 @@ int main(int argc, char **argv)
     if (ds_worker_process_begin(w.start.parent, w.start.files) != 0) {
         return DS_EXIT_UNMET;
     }
-    ds_log_set_level(DS_LOG_DEBUG); /* the host decides what is shown */
+    ds_log_set_level(DS_LOG_DEBUG); /* the host filters the log */
     if (w.start.describe && describe(&w) != 0) {
         free(w.texts);
         return DS_EXIT_UNMET;
     }
-    return searches(&w) ? serve_optimizer(&w) : serve_env(&w);
+    return is_optimizer(&w) ? serve_optimizer(&w) : serve_env(&w);
 }

@@ -100,7 +100,7 @@ for v in 2 4 8; do
     result $? "and one of $v blocks, where a worker cannot answer"
 done
 limited -f 1 --env analytic --opt rand --budget 40 --pictures no --out run
-[ "$status" -eq 6 ] && grep -q "analytic.so: its process cannot write down what it is: the file size limit (ulimit -f) is too small" "$tmp/err"
+[ "$status" -eq 6 ] && grep -q "analytic.so: its process cannot write its description: the file size limit (ulimit -f) is too small" "$tmp/err"
 result $? "one that leaves no room for what a plugin says is named"
 # experiment COMMAND...: bench under a limit ends, and each run that failed has a line.
 experiment() {
@@ -122,7 +122,7 @@ grep -q "the limit of processor time (ulimit -t) is used up; stopping after this
     grep -q "go on with: dshost resume timed" "$tmp/err" && "$dshost" doctor timed | grep -q "timed: [0-9]* evaluations, each as it was written"
 result $? "with a line"
 rm -rf timed
-refuses 7 "faulty: a worker has used up the limit of processor time of 2 s (ulimit -t)" "that of a worker" sh -c "ulimit -t 2 &&
+refuses 7 "faulty: a worker used up the CPU time limit of 2 s (ulimit -t)" "that of a worker" sh -c "ulimit -t 2 &&
     exec timeout -s KILL 100 '$dshost' --env '$faulty' --set env.work=0.1 --set env.busy=true \
     --opt rand --jobs 1 --budget 100000 --pictures no --out timed"
 status 0 "what was done is resumed" "$dshost" resume timed --budget "$(($(rows timed) + 3))"

@@ -100,10 +100,10 @@ lists "exit(0)" "$start ended the process with exit status 0" query:exit
 lists "a crash" "$start ended the process with signal 6" start:abort
 lists "an end of its process group" "$start ended the process with signal 9" start:group
 lists "a crash with descriptors kept open" "$start ended the process with signal 6" query:orphan
-lists "one that hangs, and takes no signal" "$start has not ended within 10 s" start:block
-lists "one that multiplies" "$start has not ended within 10 s" start:multiply
+lists "one that hangs, and takes no signal" "$start did not end within 10 s" start:block
+lists "one that multiplies" "$start did not end within 10 s" start:multiply
 lists "one that closes all descriptors" "$start" start:close_range
-lists "one that lets nobody write any more" "its process cannot write down what it is: the file size limit" start:limits
+lists "one that lets nobody write any more" "its process cannot write its description: the file size limit" start:limits
 # goes_on NAME WISH: it does nothing to the host, and is listed.
 goes_on() {
     rogue "$2" "$few" list >out 2>err
@@ -119,7 +119,7 @@ result $? "list --json: what a plugin prints is no data"
 rogue start:exit "$few" doctor >out 2>err
 [ $? -eq 1 ] && grep -q "rogue.so: $start ended the process with exit status 0" out
 result $? "doctor names it"
-refuses 4 "$start has not ended within 3 s" "run: start-up code that hangs" rogue start:hang "$dshost" --env analytic \
+refuses 4 "$start did not end within 3 s" "run: start-up code that hangs" rogue start:hang "$dshost" --env analytic \
     --opt rogue --start-timeout-s 3 --out hang
 
 # ---- what is harmless to the host ----
@@ -216,7 +216,7 @@ slow() {
     fi
     result $? "$1: everything it was told is saved"
 }
-slow create_block "create() has not ended within 10 s" none
+slow create_block "create() did not end within 10 s" none
 slow slow_threads_stubborn "$contract" 20
 slow slow_hang "destroy() did not return within 10 s" 60
 
@@ -260,7 +260,7 @@ done
 
 # ---- with default limits ----
 await patient
-[ "$got" -eq 4 ] && grep -q "^dshost: error: .*rogue.so: $start has not ended within 30 s: raise run.start_timeout_s" err
+[ "$got" -eq 4 ] && grep -q "^dshost: error: .*rogue.so: $start did not end within 30 s: raise run.start_timeout_s" err
 result $? "start-up code that hangs has 30 s"
 
 # ---- our own are those that were built with the host ----

@@ -80,7 +80,7 @@ table run | cmp -s - plain && grep -q "^dshost: warning: evaluate() .*changed th
 result $? "a rounding mode that is left changed changes no later evaluation"
 
 # ---- shared memory ----
-spoilt="the memory that the workers share with the host was overwritten"
+spoilt="the memory shared by host and workers was overwritten"
 for how in punch_files litter_files fill_ones fill_zeros fill_head fill_slots fill_noise word_posted word_posted_far word_taken \
     word_stop word_quit word_layout states_free states_posted states_foreign states_neighbour states_killed states_strange \
     thread_scribbles; do
@@ -96,7 +96,7 @@ table run >wild-table
 table_x() {
     cut -d, -f11- "$1"
 }
-[ "$got" -eq 0 ] && grep -q "its question was overwritten in the memory of the workers" wild-table && table_x wild-table >x1 &&
+[ "$got" -eq 0 ] && grep -q "its request was overwritten in the memory of the workers" wild-table && table_x wild-table >x1 &&
     table_x plain >x2 && cmp -s x1 x2
 result $? "an evaluation is recorded with the x that was asked for"
 
@@ -131,7 +131,7 @@ goes_on create fork_and_return
 for how in hang fork_and_hang; do
     DS_WILD_LOAD=$how
     export DS_WILD_LOAD
-    ends evaluate nothing "its start-up code has not ended within 2 s: raise run.start_timeout_s" --start-timeout-s 2
+    ends evaluate nothing "its start-up code did not end within 2 s: raise run.start_timeout_s" --start-timeout-s 2
     unset DS_WILD_LOAD
 done
 
