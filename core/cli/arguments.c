@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arguments.c - getopt_long with messages of our own. */
+/* arguments.c - getopt_long with error messages in the style of dshost. */
 #include "config.h"
 
 #include "cli/arguments.h"
@@ -11,9 +11,9 @@
 #include "base/text.h"
 #include "config/settings.h"
 
-enum { CODE_FLAG = 1000 }; /* and above: flags of a table, which are no letters */
+enum { CODE_FLAG = 1000 }; /* flags of a table; letters are below */
 
-/* The long option that `arg` ("--name" or "--name=value") spells out, else NULL. */
+/* The long option that `arg` ("--name" or "--name=value") spells in full, else NULL. */
 static const struct option *spelled_out(const char *arg, const struct option *options)
 {
     size_t n = strcspn(arg, "=");
@@ -25,8 +25,7 @@ static const struct option *spelled_out(const char *arg, const struct option *op
     return NULL;
 }
 
-/* Describes what getopt_long stumbled over: `arg`, or the short flag `letter` (0 = none) somewhere before
- * it. */
+/* Explains what getopt_long rejected: `arg`, or the short flag `letter` (0 = none) somewhere before it. */
 static void explain(const char *arg, int letter, const char *command, const struct option *options,
                     ds_error *e)
 {
@@ -39,7 +38,7 @@ static void explain(const char *arg, int letter, const char *command, const stru
         ds_fail(e, DS_EXIT_USAGE, "%s: --%s takes no value", command, exact->name);
         return;
     }
-    /* "-env E": one dash where two are meant. */
+    /* "-env E": one dash instead of two. */
     const char *bare = arg[0] == '-' && arg[1] != '-' ? arg + 1 : "";
     size_t length = strcspn(bare, "=");
     for (size_t k = 0; length > 1 && options[k].name != NULL; k++) {
@@ -50,8 +49,8 @@ static void explain(const char *arg, int letter, const char *command, const stru
         }
     }
     if (letter != 0 && letter < CODE_FLAG) {
-        ds_fail(e, DS_EXIT_USAGE, "%s: unknown flag -%c; `dshost %s --help` lists what there is", command,
-                letter, command);
+        ds_fail(e, DS_EXIT_USAGE, "%s: unknown flag -%c; `dshost %s --help` lists all flags", command, letter,
+                command);
         return;
     }
     snprintf(name, sizeof name, "%.*s", (int)strcspn(arg + 2, "="), arg + 2);
@@ -66,13 +65,13 @@ static void explain(const char *arg, int letter, const char *command, const stru
     if (near != NULL) {
         snprintf(hint, sizeof hint, "did you mean --%s?", near);
     } else {
-        snprintf(hint, sizeof hint, "`dshost %s --help` lists what there is", command);
+        snprintf(hint, sizeof hint, "`dshost %s --help` lists all flags", command);
     }
     ds_fail(e, DS_EXIT_USAGE, "%s: %s flag --%s; %s", command, begins > 1 ? "ambiguous" : "unknown", name,
             hint);
 }
 
-/* Is it the value of a switch? */
+/* Is this the value of a switch? */
 static int is_truth(const char *text)
 {
     static const char *const words[] = {"true", "false", "yes", "no", "on", "off", "1", "0", "auto"};
@@ -83,7 +82,7 @@ static int is_truth(const char *text)
     return i < sizeof words / sizeof *words;
 }
 
-/* The letters of options, as getopt takes them; missing values are told by ':'. */
+/* Lists the short flags for getopt; ':' makes it report missing values. */
 static void letters_of(const struct option *options, char *out, size_t room)
 {
     size_t n = (size_t)snprintf(out, room, ":h");
@@ -104,7 +103,8 @@ int ds_arguments_next(int argc, char **argv, const char *command, const struct o
     letters_of(options, letters, sizeof letters);
     int c = getopt_long(argc, argv, letters, options, &index);
     const char *arg = optind > 0 && optind <= argc ? argv[optind - 1] : "";
-    /* getopt takes the beginning of a name, too: the next flag that begins so would change what it means. */
+    /* getopt also accepts the beginning of a name, but the next flag that begins so would change its meaning.
+     */
     if (index >= 0 && c != '?') {
         const char *flag = c != ':' && optind > 1 && optarg == arg ? argv[optind - 2] : arg;
         if (spelled_out(flag, options) != &options[index]) {
@@ -121,7 +121,7 @@ int ds_arguments_next(int argc, char **argv, const char *command, const struct o
         return '?';
     }
     if (c == '?') {
-        /* Within letters behind one dash getopt has not gone on to the next argument. */
+        /* Within letters after one dash, getopt has not moved to the next argument yet. */
         int inside = optopt != 0 && optopt < CODE_FLAG && optind < argc && argv[optind][0] == '-' &&
                      strchr(argv[optind], optopt) != NULL && (arg[0] != '-' || arg[1] != optopt);
         explain(inside ? argv[optind] : arg, optopt, command, options, e);
@@ -148,11 +148,11 @@ int ds_arguments_check(int argc, char **argv, const char *command, const struct 
     }
     optind += argc - optind < most ? argc - optind : most;
     int status = ds_arguments_end(argc, argv, command, e);
-    optind = 0; /* glibc: begin anew */
+    optind = 0; /* glibc: start again */
     return status;
 }
 
-/* May its flag stand alone, for "true"? */
+/* Can its flag stand alone and mean "true"? */
 static int is_switch(const ds_param *p)
 {
     int has = p->type == DS_PARAM_BOOL && strcmp(p->default_text, "false") == 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command.c - what all commands begin and end with. */
+/* command.c - how every command begins and ends, the table of commands, and how dshost becomes the program of
+ * one. */
 #include "config.h"
 
 #include "cli/command.h"
@@ -35,11 +36,11 @@ int ds_command_main(int argc, char **argv, int (*command)(int argc, char **argv,
     ds_files_least();
     ds_locale_use_c();
     ds_crash_allow();
-    /* A file that grows beyond `ulimit -f` is an error of write(), not the end of the program. */
+    /* Exceeding `ulimit -f` becomes an error of write() instead of ending the program. */
     signal(SIGXFSZ, SIG_IGN);
-    /* Inherited from a parent that ignores it, it would let children end unseen, as if all had gone well. */
+    /* Inherited from a parent that ignores it, it would hide how children end. */
     signal(SIGCHLD, SIG_DFL);
-    /* Flags may stand anywhere behind the command, whatever the environment says. */
+    /* Flags may follow other arguments, whatever the environment says. */
     unsetenv("POSIXLY_CORRECT");
     /* BLAS in a plugin reads these when it is loaded; more than one thread would make results depend on the
      * machine. */
@@ -49,7 +50,7 @@ int ds_command_main(int argc, char **argv, int (*command)(int argc, char **argv,
     int version = argc > 1 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0);
     int status = version ? print_version() : ds_portable_begin(argc, argv, &e);
     status = status != 0 || version ? status : command(argc, argv, &e);
-    /* Whatever a command printed must have arrived: a full disk behind a redirection is an error. */
+    /* Check that all output was written: a full disk behind a redirection is an error. */
     status = status > 0 ? status : ds_stdout_done(&e);
     if (status != 0 && e.text[0] != '\0') {
         ds_log(DS_LOG_ERROR, NULL, "%s", e.text);
@@ -68,10 +69,10 @@ static const struct command {
     const char *name, *summary;
     int built_in; /* in dshost itself */
 } commands[] = {
-    {"run", "search with an optimizer; the command that is meant when none is named", 1},
-    {"resume", "go on with an interrupted run, or extend a finished one", 1},
+    {"run", "search with an optimizer; the default command", 1},
+    {"resume", "continue an interrupted run, or extend a finished one", 1},
     {"bench", "run an experiment: environments x optimizers x seeds, resumable, in parallel", 0},
-    {"merge", "put the parts of an experiment, made on several machines, together", 0},
+    {"merge", "join the parts of an experiment that were made on several machines", 0},
     {"plot", "one figure about many runs: curves, bars, scores, profiles", 0},
     {"table", "a table for a paper or a page: LaTeX, Markdown, CSV", 0},
     {"report", "one HTML page about many runs: tables, intervals, tests, figures", 0},
@@ -84,7 +85,7 @@ static const struct command {
     {"list", "list the plugins on the search path", 0},
     {"help", "describe a plugin and its parameters, or a command", 0},
     {"template", "print a commented .ini file for an environment and an optimizer", 0},
-    {"new", "write a folder with a plugin that works, to start from, in C, C++ or Rust", 0},
+    {"new", "write a folder with a working plugin to start from, in C, C++ or Rust", 0},
     {"check", "test a plugin for conformance (TAP on stdout)", 0},
     {"doctor", "print versions, paths and limits, and test what a run needs", 0},
 };
@@ -100,7 +101,7 @@ static const struct command *find(const char *name)
     return NULL;
 }
 
-/* ---- commands of others ---- */
+/* ---- third-party commands ---- */
 
 static int is_name(const char *s)
 {
@@ -113,7 +114,7 @@ typedef struct others {
     size_t count;
 } others;
 
-/* One that is new, and that the shell would find, too. */
+/* Adds a command that is new and that the shell would find. */
 static void add_other(others *o, const char *folder, const char *file)
 {
     char path[PATH_MAX];
@@ -175,17 +176,17 @@ void ds_usage(FILE *f)
         fprintf(f, "  %-9s %s\n", commands[i].name, commands[i].summary);
     }
     print_others(f);
-    fprintf(f, "\n`dshost COMMAND --help` and `dshost help ID` tell more; `man dshost` has it all.\n");
+    fprintf(f, "\nMore: `dshost COMMAND --help`, `dshost help ID`, `man dshost`\n");
 }
 
 /* ---- becoming a program ---- */
 
-/* Where the program of a command is: 0 and *path, or an exit status. */
+/* Finds the program of a command: 0 and *path, or an exit status. */
 static int program_of(const char *name, char path[PATH_MAX], ds_error *e)
 {
     char file[NAME_MAX_BYTES + 8];
     if (!is_name(name)) {
-        return ds_fail(e, DS_EXIT_USAGE, "no name of a command");
+        return ds_fail(e, DS_EXIT_USAGE, "not a valid command name");
     }
     snprintf(file, sizeof file, "dshost-%s", name);
     return ds_program_find(file, path, e);

@@ -45,7 +45,7 @@ static int run(const ds_run_flags *flags, ds_error *e)
                        "run: name an environment with --env and an optimizer with --opt (`dshost list` "
                        "shows them)");
     }
-    /* dshost-picture, and what else is started for this run, finds them in its record. */
+    /* Programs started for this run, such as dshost-picture, find them in its record. */
     ds_trust_named(options.env, DS_KIND_ENV, 1);
     ds_trust_named(options.opt, DS_KIND_OPTIMIZER, 1);
     char *folder = choose_folder(&options);
@@ -85,7 +85,7 @@ static int cmd_run(int argc, char **argv, ds_error *e)
 
 /* ---- resume ---- */
 
-/* A landscape goes on in the program that makes them. */
+/* The program that makes landscapes resumes them. */
 static int resume_landscape(char **argv, ds_error *e)
 {
     char flag[] = "--resume";
@@ -93,21 +93,20 @@ static int resume_landscape(char **argv, ds_error *e)
     return ds_dispatch("landscape", argv, e);
 }
 
-/* What an experiment, or a file of settings, goes on with. */
+/* Refuses an experiment and a file of settings, which other commands resume. */
 static int check_is_run(const char *path, ds_error *e)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path,
                *dot = strrchr(name, '.');
     struct stat st;
     if (stat(path, &st) != 0) {
-        return 0; /* the line for that comes later */
+        return 0; /* reported later */
     }
     if (S_ISREG(st.st_mode) && dot != NULL && strcmp(dot, ".ini") == 0 && strcmp(name, "run.ini") != 0) {
-        return ds_fail(
-            e, DS_EXIT_USAGE,
-            "resume %.300s: a file of settings, not the folder of a run; an experiment goes on with: "
-            "dshost bench %.300s",
-            path, path);
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "resume %.300s: a file of settings, not the folder of a run; to resume an experiment: "
+                       "dshost bench %.300s",
+                       path, path);
     }
     if (S_ISREG(st.st_mode)) {
         return ds_fail(e, DS_EXIT_USAGE,
@@ -116,8 +115,8 @@ static int check_is_run(const char *path, ds_error *e)
     }
     return ds_folder_has(path, "bench.json") && !ds_folder_has_run(path)
                ? ds_fail(e, DS_EXIT_USAGE,
-                         "resume %.300s: an experiment, which goes on with: dshost bench %.300s/bench.ini "
-                         "--out %.300s",
+                         "resume %.300s: an experiment; resume it with: dshost bench %.300s/bench.ini --out "
+                         "%.300s",
                          path, path, path)
                : 0;
 }
@@ -128,8 +127,8 @@ static int cmd_resume(int argc, char **argv, ds_error *e)
     const char *folder = NULL;
     int rc = ds_run_flags_read(argc, argv, 1, &flags, &folder, e);
     if (rc == 0 && flags.help) {
-        printf("usage: dshost resume DIR [OPTIONS]\n\n"
-               "Goes on with the run in folder DIR where it ended; --budget N extends a finished one.\n\n");
+        printf("usage: dshost resume DIR [OPTIONS]\n\nContinues the run in folder DIR where it ended; "
+               "--budget N extends a finished one.\n\n");
         ds_run_flags_help(1);
         ds_settings_clear(&flags.settings);
         return 0;

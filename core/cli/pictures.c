@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pictures.c - when dshost-picture is started: one at a time, a small share of the time, and at the end. */
+/* pictures.c - decides when to start dshost-picture: one at a time, for a small share of the time, and at the
+ * end. */
 #include "config.h"
 
 #include "cli/pictures.h"
@@ -19,30 +20,30 @@
 #include "base/program.h"
 
 enum {
-    CLOCK_CALLS = 64, /* cheap steps between two looks at the clock */
-    NICE = 10         /* of pictures while the run goes on */
+    CLOCK_CALLS = 64, /* cheap steps between two reads of the clock */
+    NICE = 10         /* niceness of dshost-picture during the run */
 };
-static const double SHARE = 0.05;        /* of the time of a run for pictures */
-static const double APART_SECONDS = 2.0; /* between two pictures, at least */
-static const double CHEAP_SECONDS = 1.0; /* a picture that a user who wants to stop will wait for */
+static const double SHARE = 0.05;        /* of the time of a run may go into images */
+static const double APART_SECONDS = 2.0; /* at least, between two images */
+static const double CHEAP_SECONDS = 1.0; /* an image that a user who wants to stop will wait for */
 
 typedef struct pictures {
-    pid_t pid;         /* dshost-picture at work; 0 = none */
-    int answer;        /* what it prints: the evaluation that it shows */
-    int failed;        /* is not tried again before the end */
+    pid_t pid;         /* running dshost-picture; 0 = none */
+    int answer;        /* pipe from it: the evaluation that it shows */
+    int failed;        /* do not try again before the end */
     uint64_t shown_id; /* evaluation that best.png shows; 0 = none */
     uint64_t start_ns;
-    uint64_t last_ns;    /* when the last one was finished; 0 = none yet */
-    double spent;        /* seconds of the processor */
-    double evaluation_s; /* told by the last step */
-    uint32_t idle_calls; /* since the clock was looked at */
+    uint64_t last_ns;    /* when the last one finished; 0 = none yet */
+    double spent;        /* CPU seconds */
+    double evaluation_s; /* as the last step reported it */
+    uint32_t idle_calls; /* since the last read of the clock */
 } pictures;
 
 /* ---- the process ---- */
 
-enum { KINDS = 3 /* of pictures: their flags */ };
+enum { KINDS = 3 /* one flag per kind of image */ };
 
-/* Starts it for some kinds of pictures, whose flags end with NULL. */
+/* Starts it for some kinds of images, whose flags end with NULL. */
 static void start(pictures *p, const char *folder, const char *const kind[KINDS + 1])
 {
     char program[PATH_MAX], parent[32];
@@ -76,7 +77,7 @@ static void start(pictures *p, const char *folder, const char *const kind[KINDS 
     }
 }
 
-/* Looks whether it has ended; waits for that where `flags` is not WNOHANG. */
+/* Checks whether it has ended; waits for that unless `flags` is WNOHANG. */
 static void reap(pictures *p, int flags)
 {
     struct rusage used;
@@ -102,9 +103,9 @@ static void reap(pictures *p, int flags)
                 1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-/* ---- when ---- */
+/* ---- when to start it ---- */
 
-/* Pictures may take SHARE of the time, and come at least APART_SECONDS apart. */
+/* Images may take SHARE of the time, and come at least APART_SECONDS apart. */
 static void step(pictures *p, const ds_observed *run)
 {
     double last = run->evaluation_s - p->evaluation_s;
@@ -120,7 +121,7 @@ static void step(pictures *p, const ds_observed *run)
     uint64_t now = ds_clock_ns();
     uint64_t since = p->last_ns != 0 ? p->last_ns : p->start_ns;
     double elapsed = 1e-9 * (double)(now - p->start_ns);
-    /* The first one takes about an episode, of which the last step tells the time. */
+    /* The first one takes about as long as an episode, which the last step reported. */
     double spent = p->last_ns != 0 ? p->spent : last;
     if (p->pid == 0 && !p->failed && run->best_id != p->shown_id &&
         1e-9 * (double)(now - since) >= APART_SECONDS && spent <= SHARE * elapsed) {

@@ -18,7 +18,7 @@ static int is_resume_flag(const ds_param *p)
     return ds_run_may_override(p->name);
 }
 
-/* A new run has no record to verify; a point and its noise are not for runs. */
+/* A new run has no record to verify; a point and its noise are for `dshost eval`. */
 static int is_run_flag(const ds_param *p)
 {
     return strcmp(p->name, "x") != 0 && strcmp(p->name, "noise_key") != 0 && strcmp(p->name, "verify") != 0;
@@ -130,13 +130,10 @@ void ds_run_flags_help(int resume)
         printf("  --set          SECTION.KEY=VALUE of the sections run, env and opt; may be repeated.\n"
                "  --config       Read settings from an .ini file; flags and --set win over it.\n");
     } else {
-        printf("  --repair       Where the record is damaged: keep the evaluations before the first damaged "
-               "one, and make the others\n"
-               "                 anew. The damaged file stays, as run.sqlite.damaged.\n"
-               "  --trust-plugin Run a plugin that the record names and that is not on the plugin path: its "
-               "file, "
-               "a folder, or an id;\n"
-               "                 may be repeated.\n");
+        printf("  --repair       If the record is damaged: keep the evaluations before the first damaged one "
+               "and repeat the others. The damaged\n                 file is kept as run.sqlite.damaged.\n  "
+               "--trust-plugin Run a plugin that the record names and that is not on the plugin path: its "
+               "file, a folder, or an id;\n                 may be repeated.\n");
     }
     printf("  --json         Print the summary as JSON instead of the folder.\n");
 }

@@ -56,7 +56,7 @@ int ds_embed_settings(int section, const char *lines, ds_settings *settings, ds_
     int rc = lines != NULL ? ds_settings_parse_section(settings, section, lines, "settings", e) : 0;
     for (int k = 0; rc == 0 && k < DS_SECTIONS; k++) {
         if (k != section && settings->section[k].count > before[k]) {
-            rc = ds_fail(e, DS_EXIT_CONFIG, "%s: [%s] has no place here: all lines belong to [%s]",
+            rc = ds_fail(e, DS_EXIT_CONFIG, "%s: section [%s] is not allowed here: all lines belong to [%s]",
                          settings->section[k].item[before[k]].origin, ds_section_names[k], name);
         }
     }

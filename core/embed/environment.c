@@ -36,13 +36,13 @@ struct ds_environment {
     const ds_pool_env *facts;
     const char *id;
     char message[600];                     /* of the last call */
-    uint32_t(DS_CALL *waiting)(void *ctx); /* of the program, with its ctx; NULL = none */
+    uint32_t(DS_CALL *waiting)(void *ctx); /* callback of the program, with its ctx; NULL = none */
     void *ctx;
 
-    double *x; /* n: the point that was evaluated last, with its noise key */
+    double *x; /* n: the last evaluated point, with its noise key */
     uint64_t noise_key;
     int evaluated;
-    char **reason; /* of the rows of the last batch; NULL = nothing to say */
+    char **reason; /* messages for the rows of the last call; NULL = no message */
     uint64_t reasons;
 
     ds_snapshot *scene; /* NULL = none */
@@ -111,7 +111,7 @@ static void drop_episodes(ds_environment *e)
     free(e->named);
 }
 
-/* The options with every default filled in, as the pool wants them. */
+/* Reads the options and fills in every default, for the pool. */
 static int read_options(const ds_environment_options *o, ds_pool_config *c, ds_error *e)
 {
     const ds_environment_options none = {.struct_size = sizeof none};
@@ -142,8 +142,8 @@ static int read_options(const ds_environment_options *o, ds_pool_config *c, ds_e
     return 0;
 }
 
-/* What waits for workers asks the program, whose wish to end is one for good. */
-static int ask_program(void *ctx)
+/* Called while waiting for workers: asks the program whether to continue. A no is final. */
+static int poll_program(void *ctx)
 {
     ds_environment *e = ctx;
     if (e->waiting(e->ctx) == 0) {
@@ -162,13 +162,13 @@ static int open_environment(ds_environment *e, const char *name, const ds_enviro
     if (rc == 0 && o != NULL && DS_HAS(ds_environment_options, o, ctx) && o->waiting != NULL) {
         e->waiting = o->waiting;
         e->ctx = o->ctx;
-        c.waiting = ask_program;
+        c.waiting = poll_program;
         c.ctx = e;
     }
     ds_embed_quiet();
     rc = rc != 0 || o == NULL ? rc : ds_embed_settings(DS_SECTION_ENV, o->settings, &e->settings, error);
     rc = rc != 0 ? rc : ds_pool_find_env(&c, name, error);
-    /* A process of this thread would end with it; the environment may live longer. */
+    /* A waiting process would end with this thread, but the environment may live longer. */
     ds_describe_end();
     rc = rc != 0 ? rc : ds_pool_open(&c, &e->source.pool, error);
     if (rc == 0) {
@@ -315,7 +315,7 @@ static ds_status check_request(ds_environment *e, const ds_request *r)
     return DS_OK;
 }
 
-/* Rows on their way back. */
+/* A call in progress. */
 typedef struct evaluation {
     ds_environment *e;
     const ds_request *request;
@@ -324,7 +324,7 @@ typedef struct evaluation {
     ds_packed_queries asked; /* about channels */
 } evaluation;
 
-/* Why a row has no loss or gradient; for a plugin that says nothing we do. */
+/* Keeps why a row has no loss or gradient; has a default text for a plugin without a message. */
 static void keep_reason(ds_environment *e, uint64_t row, const ds_answer *a)
 {
     char text[300];
@@ -340,7 +340,7 @@ static void keep_reason(ds_environment *e, uint64_t row, const ds_answer *a)
     if (e->message[0] == '\0') {
         set_message(e, DS_OK, "%s", text);
     }
-    e->reason[row] = strdup(text); /* without memory there is no reason to be told */
+    e->reason[row] = strdup(text); /* without memory there is no message */
 }
 
 static int take_row(void *ctx, uint64_t i, const ds_answer *a, const double *grad, const void *out)
@@ -381,7 +381,7 @@ static int take_row(void *ctx, uint64_t i, const ds_answer *a, const double *gra
     return 0;
 }
 
-/* The point that is `last`, for ds_environment_simulate(). */
+/* Keeps the last point for ds_environment_simulate(). */
 static void remember(ds_environment *e, const double *x, uint64_t noise_key)
 {
     memcpy(e->x, x, e->facts->info.n * sizeof *x);
@@ -389,7 +389,7 @@ static void remember(ds_environment *e, const double *x, uint64_t noise_key)
     e->evaluated = 1;
 }
 
-/* Asks for rows one behind the other, of a request that keeps the rules; p->asked is open. */
+/* Evaluates packed rows of a valid request; p->asked is open. */
 static ds_status evaluate_rows(evaluation *p, const double *x, const uint64_t *key)
 {
     ds_environment *e = p->e;
@@ -412,7 +412,7 @@ static ds_status evaluate_rows(evaluation *p, const double *x, const uint64_t *k
     return outcome_of(e, rc, &error);
 }
 
-/* The points of a request without gaps: *room, where it had to be made. */
+/* The points of a request, packed; *room gets a copy if one had to be made. */
 static const double *dense(const ds_rows *r, double **room)
 {
     *room = NULL;
@@ -492,7 +492,7 @@ _Static_assert(DS_FRAMES_ALL == (int)DS_KEEP_ALL && DS_FRAMES_FEW == (int)DS_KEE
                    DS_FRAMES_NONE == (int)DS_KEEP_METRICS,
                "the program's numbers are the host's");
 
-/* The scene of a point inside the bounds becomes the one that is kept. */
+/* Keeps the scene of a point inside the bounds. */
 static ds_status simulate(ds_environment *e, const double *x, uint64_t noise_key, uint32_t frames,
                           ds_answer *a)
 {
@@ -637,7 +637,7 @@ DS_EXPORT ds_status ds_environment_episodes(const ds_environment *e, ds_steps_in
     return DS_OK;
 }
 
-/* Makes the lanes, when they are first needed. */
+/* Makes the lanes at first use. */
 static ds_status open_lanes(ds_environment *e)
 {
     if (e->facts->steps.horizon == 0) {
@@ -668,7 +668,7 @@ static ds_status check_action(ds_environment *e, const double *action, uint64_t 
     return DS_OK;
 }
 
-/* The structs of a call, in our own size. */
+/* The structs of a call, in this version's size. */
 typedef struct call {
     ds_step_rows rows;
     ds_step_results results;
@@ -689,7 +689,7 @@ static ds_status check_lane(ds_environment *e, const call *c, uint64_t k, int st
     return stepping ? check_action(e, c->rows.action + k * e->facts->steps.n_act, k, lane) : DS_OK;
 }
 
-/* Are these rows that can be begun or stepped? */
+/* Can these rows be begun, or stepped? */
 static ds_status check_rows(ds_environment *e, const call *c, int stepping)
 {
     const ds_step_results *r = &c->results;
@@ -705,7 +705,7 @@ static ds_status check_rows(ds_environment *e, const call *c, int stepping)
     return status;
 }
 
-/* Both kinds of calls begin like this. */
+/* The common beginning of both kinds of calls. */
 static ds_status prepare(ds_environment *e, const ds_step_rows *rows, const ds_step_results *results,
                          uint64_t *done, int stepping, call *c)
 {
@@ -739,7 +739,7 @@ static ds_status play(ds_environment *e, const call *c)
     return outcome_of(e, ds_pool_step(e->source.pool, c->rows.count, e->step, &error), &error);
 }
 
-/* The first failure of a call is its message. */
+/* The message of a call is its first failure. */
 static void note(ds_environment *e, const ds_answer *a)
 {
     if (a->outcome != DS_EVAL_OK && e->message[0] == '\0') {
@@ -789,7 +789,7 @@ DS_EXPORT ds_status ds_environment_reset(ds_environment *e, const ds_step_rows *
     return status;
 }
 
-/* What a step gave goes to row k. */
+/* Hands out the result of a step to row k. */
 static void take_step(ds_environment *e, const call *c, uint64_t k)
 {
     open_episode *ep = &e->episode[c->rows.lane[k]];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recording.c - see recording.h: a session of a run whose environment is the program itself. */
+/* recording.c - a session of a run whose environment is the program itself. */
 #include "config.h"
 
 #include "embed/recording.h"
@@ -26,7 +26,7 @@ static int add(ds_settings *s, const char *key, const char *value, ds_error *e)
                            DS_LAYER_FLAG, e);
 }
 
-/* Section [run] of the record. */
+/* Makes section [run] of the record. */
 static int run_settings(const ds_search_options *o, const char *name, const ds_module *optimizer,
                         ds_settings *s, ds_error *e)
 {
@@ -56,7 +56,7 @@ static int other(const ds_recording *r, const char *what, ds_error *e)
                    r->session.folder, what);
 }
 
-/* One fact of the record that must be as it was. */
+/* Checks one fact of the record that must not change. */
 static int same_fact(const ds_recording *r, const char *key, const char *what, const char *now, ds_error *e)
 {
     char *then = NULL;
@@ -68,7 +68,7 @@ static int same_fact(const ds_recording *r, const char *key, const char *what, c
     return rc;
 }
 
-/* Is everything that decides on the points as it was at the first start? */
+/* Is everything that determines the points as it was at the first start? */
 static int check_same(const ds_recording *r, const ds_settings *stored, const ds_params *params, ds_error *e)
 {
     const ds_session *s = &r->session;
@@ -104,7 +104,7 @@ static int begin(ds_recording *r, ds_error *e)
     return rc != 0 ? rc : ds_store_set(s->journal.store, "evaluated_by", "program", e);
 }
 
-static int go_on(ds_recording *r, const ds_params *params, ds_error *e)
+static int resume(ds_recording *r, const ds_params *params, ds_error *e)
 {
     ds_session *s = &r->session;
     ds_settings stored = {0};
@@ -120,7 +120,7 @@ static int go_on(ds_recording *r, const ds_params *params, ds_error *e)
     rc = rc != 0 ? rc : ds_session_fact(s, "plan", &plan, e);
     rc = rc != 0 ? rc : ds_session_fact(s, "wall_s", &s->wall_before, e);
     if (rc == 0 && done > s->journal.budget) {
-        rc = ds_fail(e, DS_EXIT_USAGE, "%s has %llu evaluations already: the budget must not be smaller",
+        rc = ds_fail(e, DS_EXIT_USAGE, "%s already holds %llu evaluations: the budget must not be smaller",
                      s->folder, (unsigned long long)done);
     }
     r->plan = (uint64_t)plan;
@@ -130,7 +130,7 @@ static int go_on(ds_recording *r, const ds_params *params, ds_error *e)
     return rc;
 }
 
-/* The session as a run would have it, but for the pool. */
+/* Makes a session like that of a run, but without a pool. */
 static int make_session(ds_recording *r, const ds_search_options *o, const char *name,
                         const ds_module *optimizer, const ds_params *params, const ds_problem *problem,
                         ds_error *e)
@@ -167,9 +167,10 @@ int ds_recording_open(const ds_search_options *o, const ds_module *optimizer, co
         return ds_fail(e, DS_EXIT_USAGE, "a search that is recorded needs a budget");
     }
     if (!is_name(name)) {
-        return ds_fail(e, DS_EXIT_USAGE,
-                       "'%.60s': the name of what is evaluated has small letters, digits and '_', at most %u",
-                       name, DS_MAX_NAME);
+        return ds_fail(
+            e, DS_EXIT_USAGE,
+            "'%.60s': the name of what is evaluated takes lower-case letters, digits and '_', at most %u",
+            name, DS_MAX_NAME);
     }
     ds_recording *r = calloc(1, sizeof *r);
     if (r == NULL) {
@@ -177,7 +178,7 @@ int ds_recording_open(const ds_search_options *o, const ds_module *optimizer, co
     }
     int rc = make_session(r, o, name, optimizer, params, problem, e);
     if (rc == 0) {
-        rc = o->resume && ds_folder_has_run(o->folder) ? go_on(r, params, e) : begin(r, e);
+        rc = o->resume && ds_folder_has_run(o->folder) ? resume(r, params, e) : begin(r, e);
     }
     if (rc != 0) {
         ds_session_close(&r->session);
@@ -189,7 +190,7 @@ int ds_recording_open(const ds_search_options *o, const ds_module *optimizer, co
     return 0;
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
 /* Counts and records a row. */
 static int enter(ds_recording *r, ds_row *row, uint32_t want, int replayed, ds_error *e)
@@ -247,7 +248,7 @@ int ds_recording_add(ds_recording *r, const ds_request *b, uint64_t row, double 
 
 /* ---- close ---- */
 
-/* What is left behind for reports. */
+/* Writes the files for reports. */
 static int write_end(ds_recording *r, ds_error *e)
 {
     ds_session *s = &r->session;
@@ -266,8 +267,8 @@ int ds_recording_close(ds_recording *r, int why, const ds_error *failure, ds_err
         return 0;
     }
     ds_journal *j = &r->session.journal;
-    /* Where the folder knows more than this start, or the first new answer was never asked for because a
-     * repeated one failed, nothing is changed. */
+    /* If the folder is newer than this start's state, or the first new result was never requested because a
+     * repeated one failed, change nothing. */
     int unrepeated = ds_recording_left(r) || (why == DS_RECORDING_FAILED && j->recorder == NULL);
     j->end = ends[why];
     if (why == DS_RECORDING_FAILED) {

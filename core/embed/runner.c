@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runner.c - see diffsim/lib/run.h: the run engine with a stop flag and an observer of its own. */
+/* runner.c - implements diffsim/lib/run.h: runs with a stop flag and an observer of their own. */
 #include "config.h"
 
 #include <diffsim/lib/run.h>
@@ -17,16 +17,16 @@
 #include "worker/describe.h"
 
 struct ds_runner {
-    ds_settings settings; /* of a new run, or the overrides */
+    ds_settings settings; /* of a new run, or the overrides of a resumed one */
     uint32_t resume;
     char *folder;
     uint32_t(DS_CALL *progress)(void *ctx, const ds_runner_result *now);
     void *ctx;
-    locale_t theirs; /* of the thread that called, for progress() */
+    locale_t caller_locale; /* of the calling thread, for progress() */
     atomic_int stop;
     int begun;
     ds_error error;
-    ds_runner_result result; /* its pointers are the next fields; summary NULL = none */
+    ds_runner_result result; /* its pointers point to the next fields; summary NULL = none */
     char *summary;
     double *best_x;
     char ended[32];
@@ -50,36 +50,34 @@ static int check(const ds_runner_options *o, ds_error *e)
         return ds_fail(e, DS_EXIT_USAGE, "a run needs a folder, and resume is 0 or 1");
     }
     if (o->resume ? o->env != NULL || o->opt != NULL : o->environment == NULL || o->optimizer == NULL) {
-        return ds_fail(
-            e, DS_EXIT_USAGE,
-            o->resume ? "a run that goes on has its environment, its optimizer and their settings already"
-                      : "the name of the environment or of the optimizer is missing");
+        return ds_fail(e, DS_EXIT_USAGE,
+                       o->resume
+                           ? "a resumed run already has its environment, its optimizer and their settings"
+                           : "the name of the environment or of the optimizer is missing");
     }
     return 0;
 }
 
-/* The settings that may be given are those of one run, which goes on or begins. */
+/* Checks the settings of one new or resumed run. */
 static int check_settings(ds_runner *r, ds_error *e)
 {
     ds_section *run = &r->settings.section[DS_SECTION_RUN];
     ds_run_options options = {0};
     for (size_t i = 0; i < run->count; i++) {
         const char *key = run->item[i].key;
-        run->item[i].layer = DS_LAYER_FLAG; /* it wins over the record of a run that goes on */
+        run->item[i].layer = DS_LAYER_FLAG; /* overrides the record of a resumed run */
         if (r->resume && !ds_run_may_override(key)) {
-            return ds_fail(e, DS_EXIT_CONFIG, "%s: %s: a run that goes on keeps it", run->item[i].origin,
+            return ds_fail(e, DS_EXIT_CONFIG, "%s: %s: a resumed run keeps its value", run->item[i].origin,
                            key);
         }
         if (strcmp(key, "out") == 0) {
-            return ds_fail(e, DS_EXIT_CONFIG, "%s: out: the folder is named by the options",
-                           run->item[i].origin);
+            return ds_fail(e, DS_EXIT_CONFIG, "%s: out: the options name the folder", run->item[i].origin);
         }
     }
     int rc = r->resume ? 0 : ds_portable_settle(&r->settings, e);
     rc = rc != 0 ? rc : ds_run_options_make(&r->settings, &options, e);
     if (rc == 0 && options.runs != 1) {
-        rc = ds_fail(e, DS_EXIT_CONFIG, "runs = %lld: a program makes one run for each seed",
-                     (long long)options.runs);
+        rc = ds_fail(e, DS_EXIT_CONFIG, "runs = %lld: make one run per seed", (long long)options.runs);
     }
     ds_run_options_clear(&options);
     return rc;
@@ -146,8 +144,8 @@ DS_EXPORT void ds_runner_stop(ds_runner *r)
 
 /* ---- run ---- */
 
-/* How the run stands, for progress(). */
-static void see(void *ctx, int event, const ds_observed *o)
+/* Reports the state of the run to progress(). */
+static void report_progress(void *ctx, int event, const ds_observed *o)
 {
     ds_runner *r = ctx;
     const ds_statistics *l = o->statistics;
@@ -166,7 +164,7 @@ static void see(void *ctx, int event, const ds_observed *o)
     r->result.repeated = l->replayed;
     r->result.failed = l->failed;
     if (event == DS_RUN_STEP && r->progress != NULL) {
-        locale_t ours = uselocale(r->theirs);
+        locale_t ours = uselocale(r->caller_locale);
         uint32_t enough = r->progress(r->ctx, &now);
         uselocale(ours);
         if (enough != 0) {
@@ -181,7 +179,7 @@ static uint64_t whole(const json_t *summary, const char *key)
     return v > 0 ? (uint64_t)v : 0;
 }
 
-/* The best point of a run with many variables. */
+/* Reads the best point of a run with many variables. */
 static int read_best_x(ds_runner *r, const char *file)
 {
     char *path = ds_folder_path(r->folder, file);
@@ -192,7 +190,7 @@ static int read_best_x(ds_runner *r, const char *file)
     return rc;
 }
 
-/* Takes the result over from the summary of the run, whose numbers are exact. */
+/* Takes the result from the summary of the run, whose numbers are exact. */
 static int keep_result(ds_runner *r, const json_t *summary)
 {
     const json_t *x = json_object_get(summary, "best_x"), *loss = json_object_get(summary, "best_loss");
@@ -233,16 +231,16 @@ DS_EXPORT ds_status ds_runner_run(ds_runner *r)
     if (r->begun) {
         return DS_E_STATE;
     }
-    const ds_observer observer = {.ctx = r, .see = see, .stop = &r->stop};
+    const ds_observer observer = {.ctx = r, .see = report_progress, .stop = &r->stop};
     json_t *summary = NULL;
     r->begun = 1;
-    r->theirs = ds_locale_before;
+    r->caller_locale = ds_locale_before;
     ds_embed_quiet();
-    int rc = r->resume && ds_series_is(r->folder)
-                 ? ds_fail(&r->error, DS_EXIT_USAGE, "%s holds several runs: go on with one of its folders",
-                           r->folder)
-             : r->resume ? ds_run_resume(r->folder, &r->settings, &observer, &summary, &r->error)
-                         : ds_run_start(&r->settings, r->folder, &observer, &summary, &r->error);
+    int rc =
+        r->resume && ds_series_is(r->folder)
+            ? ds_fail(&r->error, DS_EXIT_USAGE, "%s holds several runs: resume one of its folders", r->folder)
+        : r->resume ? ds_run_resume(r->folder, &r->settings, &observer, &summary, &r->error)
+                    : ds_run_start(&r->settings, r->folder, &observer, &summary, &r->error);
     ds_describe_end();
     if (summary != NULL) {
         int kept = keep_result(r, summary);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search.c - see diffsim/lib/ask_tell.h. An optimizer is a plain loop that calls evaluate(); here it runs
- * in a thread of its own that computes only while the program waits in ask() or close(). */
+/* search.c - implements diffsim/lib/ask_tell.h. An optimizer is a plain loop that calls evaluate(); here it
+ * runs in a thread of its own, which computes only while the program waits in ask() or close(). */
 #include "config.h"
 
 #include <math.h>
@@ -26,8 +26,8 @@ struct ds_search {
     ds_services services;
     const ds_module *module;
     void *self;
-    ds_problem problem;               /* of the program: all variables */
-    ds_free_variables free_variables; /* of the optimizer */
+    ds_problem problem;               /* for the program: all variables */
+    ds_free_variables free_variables; /* for the optimizer */
     ds_objective objective;
     double *lower, *upper, *x0; /* n values each */
     atomic_int stop;
@@ -38,19 +38,18 @@ struct ds_search {
     pthread_cond_t handed; /* turn has changed */
     int turn;
 
-    int busy;           /* a call of the objective is under way; of the optimizer's thread alone */
-    atomic_int strayed; /* somebody else called it, or during such a call */
+    int busy;           /* a call of the objective runs; only the optimizer's thread uses it */
+    atomic_int strayed; /* another thread called it, or a call came during another */
 
     /* Written by the side whose turn it is. */
-    const ds_request
-        *open;      /* the request of the optimizer that waits for answers, with all variables; or NULL */
-    uint64_t first; /* row of it that the program is asked for first: those before were recorded */
-    uint64_t rows;  /* from there on, as far as the budget allows */
-    int told;       /* and they have been answered */
-    int ended;      /* run() has returned `result` */
+    const ds_request *open; /* the optimizer's request that waits for results, with all variables; or NULL */
+    uint64_t first;         /* its first row for the program: the rows before were recorded */
+    uint64_t rows;          /* rows from there on, as far as the budget allows */
+    int told;               /* the program has told their results */
+    int ended;              /* run() has returned `result` */
     ds_status result;
-    uint32_t why;     /* DS_SEARCH_...: what close() says of a search that has not ended */
-    ds_status broken; /* negative: nothing more can be evaluated; `error` says why */
+    uint32_t why;     /* DS_SEARCH_...: the reason to report if close() ends the search */
+    ds_status broken; /* negative: no more evaluations are possible; `error` says why */
 
     ds_recording *record; /* NULL = none */
     uint64_t budget, used;
@@ -78,7 +77,7 @@ static void hand_to(ds_search *s, int turn)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Lets the optimizer compute until it asks or ends. */
+/* Lets the optimizer compute until it requests something or ends. */
 static void compute(ds_search *s)
 {
     ds_module_begin(s->module);
@@ -87,9 +86,9 @@ static void compute(ds_search *s)
     ds_module_end(s->module);
 }
 
-/* ---- the side of the optimizer ---- */
+/* ---- the optimizer's side ---- */
 
-/* Row `row` of a request, answered by the program or the record, is the optimizer's. */
+/* Hands result `row`, from the program or the record, to the optimizer. */
 static void deliver_row(ds_search *s, const ds_request *b, uint64_t row, double loss, uint32_t outcome)
 {
     const uint64_t n = s->problem.n;
@@ -115,8 +114,8 @@ static void deliver_row(ds_search *s, const ds_request *b, uint64_t row, double 
     s->used++;
 }
 
-/* Answers the first rows of a request from the record, as many as it has. */
-static int repeat_rows(ds_search *s, const ds_request *b, uint64_t rows)
+/* Serves the first rows of a request from the record, as many as it has. */
+static int serve_recorded_rows(ds_search *s, const ds_request *b, uint64_t rows)
 {
     uint64_t n = s->problem.n;
     int rc = 0;
@@ -137,24 +136,24 @@ static int repeat_rows(ds_search *s, const ds_request *b, uint64_t rows)
     return rc;
 }
 
-/* Has somebody else called evaluate()? That ends the search. */
+/* Did another thread call evaluate()? That ends the search. */
 static int has_strayed(ds_search *s)
 {
     if (!atomic_load(&s->strayed)) {
         return 0;
     }
     ds_fail(&s->error, DS_EXIT_PLUGIN,
-            "%s: breaks the contract of evaluate(): it was called from another thread than that of run(), or "
-            "while a call was under way",
+            "%s: breaks the contract of evaluate(): called from another thread than run()'s, or during "
+            "another call",
             s->module->id);
     s->broken = DS_E_ARG;
     return 1;
 }
 
-/* Answers the first rows of a request about all variables, which keeps the rules. */
-static ds_status answer_rows(ds_search *s, const ds_request *b, uint64_t rows, uint64_t *done)
+/* Serves the first rows of a valid request for all variables. */
+static ds_status serve_rows(ds_search *s, const ds_request *b, uint64_t rows, uint64_t *done)
 {
-    if (repeat_rows(s, b, rows) != 0) {
+    if (serve_recorded_rows(s, b, rows) != 0) {
         return s->broken = DS_E_DATA;
     }
     s->rows = rows - s->first;
@@ -165,19 +164,19 @@ static ds_status answer_rows(ds_search *s, const ds_request *b, uint64_t rows, u
         wait_for(s, OPTIMIZER);
         s->open = NULL;
     }
-    *done = s->rows == 0 || s->told ? rows : s->first; /* close() tells nothing */
+    *done = s->rows == 0 || s->told ? rows : s->first; /* close() provides no results */
     return *done < b->rows.count ? DS_STOPPED : DS_OK;
 }
 
-/* The same about the free variables, where others are fixed, or with gaps between rows. */
-static ds_status answer_free(ds_search *s, const ds_request *b, uint64_t rows, uint64_t *done)
+/* The same for a request for the free variables only, or with gaps between rows. */
+static ds_status serve_free(ds_search *s, const ds_request *b, uint64_t rows, uint64_t *done)
 {
     ds_full_request full;
     if (ds_full_request_open(&s->free_variables, b, NULL, &full) != 0) {
         ds_no_memory(&s->error);
         return s->broken = DS_E_NOMEM;
     }
-    ds_status st = answer_rows(s, &full.request, rows, done);
+    ds_status st = serve_rows(s, &full.request, rows, done);
     ds_full_request_answer(&s->free_variables, &full, b, *done);
     ds_full_request_close(&full);
     return st;
@@ -197,7 +196,7 @@ typedef struct evaluate_call {
     uint64_t *done;
 } evaluate_call;
 
-static ds_status answer_call(ds_search *s, const evaluate_call *call)
+static ds_status serve_call(ds_search *s, const evaluate_call *call)
 {
     ds_request r;
     char text[DS_REQUEST_TEXT];
@@ -213,7 +212,7 @@ static ds_status answer_call(ds_search *s, const evaluate_call *call)
         return refuse(s, text);
     }
     if (r.rows.queries > 0) {
-        ds_fail(&s->error, DS_EXIT_PLUGIN, "%s: asks about channels, which a program does not answer",
+        ds_fail(&s->error, DS_EXIT_PLUGIN, "%s: sends queries about channels, which a program cannot serve",
                 s->module->id);
         return s->broken = DS_E_UNSUPPORTED;
     }
@@ -222,8 +221,8 @@ static ds_status answer_call(ds_search *s, const evaluate_call *call)
         atomic_store(&s->stop, 1);
         return DS_STOPPED;
     }
-    return ds_full_request_needed(&s->free_variables, &r) ? answer_free(s, &r, rows, call->done)
-                                                          : answer_rows(s, &r, rows, call->done);
+    return ds_full_request_needed(&s->free_variables, &r) ? serve_free(s, &r, rows, call->done)
+                                                          : serve_rows(s, &r, rows, call->done);
 }
 
 static ds_status evaluate(const ds_objective *objective, const ds_rows *rows, const ds_label *label,
@@ -238,7 +237,7 @@ static ds_status evaluate(const ds_objective *objective, const ds_rows *rows, co
     s->busy = 1;
     const ds_call_state theirs = ds_call_state_save();
     ds_locale_use_c();
-    ds_status st = answer_call(s, &call);
+    ds_status st = serve_call(s, &call);
     ds_call_state_restore(&theirs);
     s->busy = 0;
     return st;
@@ -264,7 +263,7 @@ static void *run(void *self)
     return NULL;
 }
 
-/* ---- the side of the program ---- */
+/* ---- the program's side ---- */
 
 static int check_options(const ds_search_options *o, ds_error *e)
 {
@@ -322,7 +321,7 @@ static int create_optimizer(ds_search *s, const ds_settings *settings, const ds_
     const ds_offer offer = {.who = "a search with ask and tell",
                             .gradient = s->problem.has_gradient != 0,
                             .advice =
-                                "take another optimizer (gradients are there where has_gradient is set)"};
+                                "use another optimizer (has_gradient says whether gradients are available)"};
     int status = ds_need_check(desc, &offer, e);
     status = status != 0 ? status
                          : ds_params_make(desc->params, s->module->id, settings, DS_SECTION_OPT, &params, e);
@@ -338,7 +337,7 @@ static int create_optimizer(ds_search *s, const ds_settings *settings, const ds_
     if (status != 0) {
         return status;
     }
-    s->free_variables.problem.budget = s->problem.budget; /* the first one of a recorded search */
+    s->free_variables.problem.budget = s->problem.budget; /* that of the first start, for a recorded search */
     ds_module_begin(s->module);
     ds_status st = s->module->opt.create(&s->services.host, &s->free_variables.problem, &s->self);
     ds_module_end(s->module);
@@ -358,7 +357,7 @@ static int start_thread(ds_search *s, ds_error *e)
     int failed = pthread_create(&s->thread, NULL, run, s);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed) {
-        return ds_fail(e, DS_EXIT_MEMORY, "the thread of the optimizer does not start: %s", strerror(failed));
+        return ds_fail(e, DS_EXIT_MEMORY, "cannot start the thread of the optimizer: %s", strerror(failed));
     }
     s->started = 1;
     return 0;
@@ -386,8 +385,8 @@ ds_search *ds_search_start(const ds_module *optimizer, const ds_settings *settin
     return s;
 }
 
-/* The optimizer evaluates a start that the program gives first, unless the settings say otherwise. An
- * optimizer without parameter use_x0 just sees it in the problem. */
+/* Lets the optimizer evaluate a start that the program gives first, unless the settings say otherwise. An
+ * optimizer without parameter use_x0 only sees it in the problem. */
 static int take_start(const ds_module *module, const ds_search_options *o, ds_settings *settings, ds_error *e)
 {
     const ds_param *const *p = module->plugin->desc->params;
@@ -429,7 +428,7 @@ DS_EXPORT ds_search *ds_search_open(const char *optimizer, const ds_search_optio
     return s;
 }
 
-/* What the end of run() means to the program. */
+/* The status for the program after run() ended. */
 static ds_status end_status(ds_search *s)
 {
     if (s->broken != DS_OK || has_strayed(s)) {
@@ -465,8 +464,8 @@ static int all_finite(uint64_t n, const double *v)
     return i == n;
 }
 
-/* What the program says about a row of the open batch; `grad` is that of the row. */
-static int answer_row(ds_search *s, uint64_t row, double loss, const double *grad)
+/* Takes the program's result for a row of the open request; `grad` is the gradient of the row. */
+static int take_result(ds_search *s, uint64_t row, double loss, const double *grad)
 {
     uint64_t n = s->problem.n;
     const ds_request *b = s->open;
@@ -497,7 +496,7 @@ DS_EXPORT ds_status ds_search_tell(ds_search *s, const double *loss, const doubl
     }
     int rc = 0;
     for (uint64_t k = 0; k < s->rows && rc == 0; k++) {
-        rc = answer_row(s, s->first + k, loss[k], grad != NULL ? grad + k * s->problem.n : NULL);
+        rc = take_result(s, s->first + k, loss[k], grad != NULL ? grad + k * s->problem.n : NULL);
     }
     s->told = rc == 0;
     s->broken = rc == 0 ? DS_OK : ds_embed_status(rc);
@@ -528,7 +527,7 @@ DS_EXPORT const char *ds_search_message(const ds_search *s)
     return s != NULL ? s->error.text : "";
 }
 
-/* Leaves the folder as that of a run. The optimizer has ended; `by_itself`: not because close() wanted it. */
+/* Completes the folder like that of a run. `by_itself`: the optimizer ended without close(). */
 static void close_record(ds_search *s, int by_itself)
 {
     ds_error e = {0, ""};

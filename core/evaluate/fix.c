@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fix.c - see fix.h. */
+/* fix.c - parses run.fix and narrows the bounds of an environment. */
 #include "config.h"
 
 #include "evaluate/fix.h"
@@ -14,11 +14,11 @@
 
 enum { WORD = 2 * DS_MAX_NAME };
 
-/* The box that is narrowed. */
+/* The bounds that are narrowed. */
 typedef struct box {
     const ds_setting *setting;
     const char *id;
-    const ds_env_facts *env; /* with the bounds of the environment */
+    const ds_env_facts *env; /* with its own bounds */
     double *lower, *upper, *x0;
     unsigned char *fixed; /* n flags */
 } box;
@@ -42,8 +42,7 @@ static int fix_one(box *b, const char *word, ds_error *e)
     snprintf(name, sizeof name, "%.*s", (int)(equals - word), word);
     if (ds_variable_find(env->variables, env->info.n, name, &i) != 0) {
         snprintf(why, sizeof why, "%s has no variable '%s'; it has %" PRIu64 ", numbered from 0%s", b->id,
-                 name, env->info.n,
-                 env->variables != NULL ? ": `dshost eval` shows what they are called" : "");
+                 name, env->info.n, env->variables != NULL ? ": `dshost eval` lists their names" : "");
         return refuse(b, word, why, e);
     }
     if (b->fixed[i]) {

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pool.c - feeds rows to the workers through the ring of slots, and hands out the answers in order. */
+/* pool.c - evaluates rows in this process, or feeds them to workers through the ring of slots; hands out
+ * results in order.
+ *
+ * With workers, a pool_call (evaluations, steps, or steps backwards) travels through one ring as a transfer,
+ * or, for lanes, through one ring per lane worker. Rows are posted call by call while the ring has room,
+ * results are taken in the order of the rows, and the thread spins for a moment before it sleeps in the
+ * supervisor. Evaluations are divided evenly among the workers; a call never holds more rows than the
+ * environment takes. */
 #include "config.h"
 
 #include "evaluate/pool.h"
@@ -21,12 +28,12 @@
 #include "worker/describe.h"
 
 enum {
-    SPIN_NS = 40000,   /* longest busy wait for an answer, where a processor is free */
-    PUBLISH_ROWS = 16, /* rows handed over at once */
-    LANES = 64         /* that optimizers and programs may use of an environment with fewer in an instance */
+    SPIN_NS = 40000,   /* longest busy wait for a result while a processor is idle */
+    PUBLISH_ROWS = 16, /* rows published at once */
+    LANES = 64         /* lanes to use of an environment that holds fewer in one instance */
 };
-#define GROUPS 0x70756f7267ull /* "group": keeps noise groups apart from evaluations */
-#define SLOW_SECONDS 200e-6    /* from here on every single answer is worth waking up for */
+#define GROUPS 0x70756f7267ull /* "group": separates noise groups from evaluations */
+#define SLOW_SECONDS 200e-6    /* from here on, wake up for every single result */
 
 struct ds_pool {
     ds_pool_config config;
@@ -34,13 +41,13 @@ struct ds_pool {
     ds_params *params;         /* process isolation */
     ds_supervisor *supervisor; /* process isolation */
     ds_env *local;             /* no isolation */
-    double *box;               /* bounds and start where variables are fixed, or NULL */
+    double *box;               /* bounds and x0 where variables are fixed, or NULL */
     double *grad;              /* local: gradients of max_rows rows */
-    uint64_t *out;             /* local: answers about channels of max_rows rows */
+    uint64_t *out;             /* local: results of queries of max_rows rows */
     uint64_t *key;             /* local: of max_rows rows */
     ds_answer *answer, **list; /* local: of max_rows rows */
-    /* Stepwise control: lane l belongs to crew l % crews, a worker of its own each, of which it is lane
-     * l / crews. Without isolation all lanes are here. */
+    /* Stepwise control: lane l belongs to lane worker l % lane_workers, as its lane l / lane_workers. Each
+     * lane worker is a supervisor of one process. Without isolation all lanes are in `lanes`. */
     ds_lane_set lanes;
     ds_supervisor **lane_worker; /* NULL until needed */
     uint32_t lane_workers;
@@ -48,7 +55,7 @@ struct ds_pool {
     double typical; /* running mean of the seconds of one evaluation */
     ds_spin spin;
     int dead;    /* stopped for good */
-    int watches; /* local: crashes, with this text */
+    int watches; /* local: the crash handler is set, with this text */
     char crash_text[140];
 };
 
@@ -72,7 +79,7 @@ ds_supervisor_config ds_pool_supervisor_config(const ds_pool *p, uint32_t jobs)
                                   .ctx = c->ctx};
 }
 
-/* A module that another process has described is loaded after all. */
+/* Loads a module that another process described. */
 static int load_here(ds_pool_config *c, ds_error *e)
 {
     ds_plugin_file f;
@@ -207,7 +214,7 @@ const ds_pool_env *ds_pool_env_of(const ds_pool *p)
     return &p->env;
 }
 
-/* 52 bits and never 0: it survives being written as a number anywhere. */
+/* 52 bits and never 0, so that it can be written as a number anywhere. */
 static uint64_t key_from(uint64_t bits)
 {
     return (bits >> 12) | 1u;
@@ -239,24 +246,24 @@ static uint64_t key_of(const ds_pool *p, const ds_pool_request *q, uint64_t row)
                           : ds_pool_noise_key(p, q->first + row, q->noise != NULL ? q->noise[row] : 0);
 }
 
-/* ---- a request ---- */
+/* ---- a call ---- */
 
-/* Rows on their way: evaluations, steps of lanes or steps backwards. */
+/* Rows to process: evaluations, steps of lanes, or steps backwards. */
 typedef struct pool_call {
     uint32_t what; /* DS_DO_* */
     uint64_t count;
-    /* Evaluations: the answers go to a sink, in order. */
+    /* Evaluations: results go to a sink, in order. */
     const ds_pool_request *q;
     ds_pool_sink *sink;
     void *ctx;
-    /* Steps: the answers go where the rows say. */
+    /* Steps: results go where the rows say. */
     ds_lane_step *step;
     ds_lane_back *back;
 } pool_call;
 
 /* ---- without isolation ---- */
 
-/* Evaluates rows from i on, as many as go into one call; returns their number. */
+/* Evaluates rows from i on, as many as fit one call of the plugin; returns their number. */
 static uint64_t evaluate_call(ds_pool *p, const ds_pool_request *q, uint64_t i)
 {
     const uint64_t n = p->env.info.n, most = (q->want & DS_WANT_SCENE) != 0 ? 1 : p->env.max_rows;
@@ -265,7 +272,8 @@ static uint64_t evaluate_call(ds_pool *p, const ds_pool_request *q, uint64_t i)
         p->key[k] = key_of(p, q, i + k);
     }
     if ((q->want & DS_WANT_GRAD) != 0) {
-        memset(p->grad, 0xff, rows * n * sizeof(double)); /* NaN: a gradient that is not filled is noticed */
+        /* NaN shows a gradient that the plugin did not fill */
+        memset(p->grad, 0xff, rows * n * sizeof(double));
     }
     const ds_env_rows t = {.count = rows,
                            .want = q->want,
@@ -284,11 +292,11 @@ static uint64_t evaluate_call(ds_pool *p, const ds_pool_request *q, uint64_t i)
     return rows;
 }
 
-/* A plugin that stops by itself. */
+/* Rejects a stop that nobody requested. */
 static void reject_stop(ds_answer *a, const char *function)
 {
     char text[100];
-    snprintf(text, sizeof text, "%s returned DS_STOPPED though nobody asked to stop", function);
+    snprintf(text, sizeof text, "%s returned DS_STOPPED without a request to stop", function);
     ds_answer_fail(a, DS_EVAL_INVALID, text);
 }
 
@@ -346,7 +354,7 @@ static ds_episode_back back_of(ds_lane_back *b, ds_episode *ep)
                              .answer = &b->answer};
 }
 
-/* The rows of a request in the lanes that are here. */
+/* The rows of a call, in the lanes of this process. */
 typedef struct local_lanes {
     ds_episode_step *step, **steps;
     ds_episode_back *back, **backs;
@@ -419,19 +427,19 @@ static int lanes_local(ds_pool *p, const pool_call *r, ds_error *e)
 
 /* ---- with workers ---- */
 
-/* The rows of a request on their way through one ring: all of them, or those of some lanes. */
+/* The rows of a call on their way through one ring: all of them, or those of some lanes. */
 typedef struct transfer {
     ds_pool *pool;
     const pool_call *r;
     ds_supervisor *supervisor;
     ds_ring *ring;
-    const uint64_t *row; /* which rows of the request; NULL = all, in order */
+    const uint64_t *row; /* which rows of the call; NULL = all, in order */
     uint64_t count;      /* how many */
     uint64_t base;       /* ticket of the first */
     uint64_t sent;       /* rows posted */
-    uint64_t head;       /* rows answered */
-    uint64_t rows;       /* of a call, but for the last one */
-    uint32_t collected;  /* `done` of the ring when all answers so far are taken, modulo 2^32 */
+    uint64_t head;       /* rows whose results were taken */
+    uint64_t rows;       /* of each call of the plugin but the last */
+    uint32_t collected;  /* `done` of the ring, modulo 2^32, once all results so far are taken */
     uint64_t stop_at;    /* ds_clock_ns() at which workers are killed; 0 = not stopping */
 } transfer;
 
@@ -440,7 +448,8 @@ static uint64_t row_at(const transfer *b, uint64_t i)
     return b->row != NULL ? b->row[i] : i;
 }
 
-/* Divides a table evenly among the workers: rows of a call, at most as many as the environment takes. */
+/* Divides a table evenly among the workers. Returns the rows of a call, at most as many as the environment
+ * takes. */
 static uint64_t rows_of_call(const ds_pool *p, const ds_pool_request *q, uint64_t capacity)
 {
     const uint64_t jobs = p->config.jobs, part = (q->count + jobs - 1) / jobs;
@@ -456,8 +465,8 @@ static transfer transfer_open(ds_pool *p, const pool_call *r, ds_supervisor *sup
                               uint64_t count)
 {
     ds_ring *s = ds_supervisor_share(supervisor);
-    /* Lanes that share an instance go into one call; else each step is a call of its own, and costs no other
-     * lane its time where its process dies. */
+    /* Lanes that share an instance go into one call. Otherwise each step is a call of its own, so that a
+     * crash costs no other lane its time. */
     const uint64_t lanes = p->env.steps.max_lanes > 1 ? (s->at.capacity < count ? s->at.capacity : count) : 1;
     return (transfer){.pool = p,
                       .r = r,
@@ -470,14 +479,14 @@ static transfer transfer_open(ds_pool *p, const pool_call *r, ds_supervisor *sup
                       .collected = atomic_load(&s->head->done)};
 }
 
-/* Rows of the call that row `i` of a passage is part of, from it on. */
+/* Rows of the same call, from row `i` of a transfer on. */
 static uint64_t rows_from(const transfer *b, uint64_t i)
 {
     const uint64_t rest = b->rows - i % b->rows;
     return rest < b->count - i ? rest : b->count - i;
 }
 
-/* What is asked in a row of the request, and the numbers that go with it. */
+/* The slot request for a row, and the numbers that go with it. */
 static ds_slot_request slot_request_of(const transfer *b, uint64_t row, const double **x, uint64_t *numbers)
 {
     const pool_call *r = b->r;
@@ -507,7 +516,7 @@ static ds_slot_request slot_request_of(const transfer *b, uint64_t row, const do
                              .noise_key = k->key};
 }
 
-/* The next row of a passage. */
+/* Posts the next row. */
 static void post_next(transfer *b)
 {
     ds_ring *s = b->ring;
@@ -536,7 +545,7 @@ static void post_next(transfer *b)
     ds_slot_post(slot);
 }
 
-/* Posts the rows of the next call, where they all fit. 0 = they do not, or there are none. */
+/* Posts the rows of the next call if all fit; 0 = they do not, or none are left. */
 static int post_call(transfer *b)
 {
     if (b->sent == b->count || b->stop_at != 0) {
@@ -562,7 +571,7 @@ static void post(transfer *b)
     ds_ring_publish(b->ring, b->base + b->sent);
 }
 
-/* Sleeps until answers may have arrived. 0 = look again, else the pool has stopped or failed. */
+/* Sleeps until results may have arrived. 0 = check again, else the pool has stopped or failed. */
 static int await(transfer *b, ds_error *e)
 {
     ds_pool *p = b->pool;
@@ -571,7 +580,7 @@ static int await(transfer *b, ds_error *e)
     if (ds_spin_until(&p->spin, ds_slot_done, head)) {
         return 0;
     }
-    /* Quick answers are taken in bulk: wake up when half of what is missing is there. */
+    /* Take quick results in bulk: wake up when half of the missing ones are there. */
     uint32_t seen = atomic_load(&b->ring->head->done);
     uint64_t there = (uint32_t)(seen - b->collected);
     uint64_t open = b->sent - b->head > there ? b->sent - b->head - there : 1;
@@ -581,10 +590,10 @@ static int await(transfer *b, ds_error *e)
 
 static void mark_corrupt(ds_answer *a)
 {
-    ds_answer_fail(a, DS_EVAL_INVALID, "its answer was overwritten in the memory of the workers");
+    ds_answer_fail(a, DS_EVAL_INVALID, "its result was overwritten in the memory of the workers");
 }
 
-/* Takes the answer of a step. What a plugin gone wild may have left there is made harmless. */
+/* Takes the result of a step. Makes harmless what a stray write may have left there. */
 static void take_step(const transfer *b, const ds_slot *slot, const double *extra, ds_lane_step *s)
 {
     const ds_steps_info *info = &b->pool->env.steps;
@@ -609,7 +618,7 @@ static void take_step(const transfer *b, const ds_slot *slot, const double *extr
     }
 }
 
-/* The same of a step backwards. */
+/* The same for a step backwards. */
 static void take_back(const transfer *b, const double *grad, const double *extra, ds_lane_back *k)
 {
     const uint64_t m = b->pool->env.steps.n_act;
@@ -626,7 +635,7 @@ static void take_back(const transfer *b, const double *grad, const double *extra
     }
 }
 
-/* Takes the answer of a row. Nonzero = enough. */
+/* Takes the result of a row. Nonzero = enough. */
 static int take_row(transfer *b, uint64_t row, ds_slot *slot, ds_answer *a)
 {
     const pool_call *r = b->r;
@@ -650,7 +659,7 @@ static int take_row(transfer *b, uint64_t row, ds_slot *slot, ds_answer *a)
     return r->sink(r->ctx, row, a, graded ? grad : NULL, r->q->queries != NULL ? ds_slot_out(s, slot) : NULL);
 }
 
-/* Takes the answers that are there, in order. */
+/* Takes the results that are there, in order. */
 static int collect(transfer *b, ds_error *e)
 {
     while (b->head < b->sent) {
@@ -679,7 +688,7 @@ static int collect(transfer *b, ds_error *e)
     return 0;
 }
 
-/* Sees a passage through. */
+/* Runs a transfer to its end. */
 static int finish(transfer *b, ds_error *e)
 {
     int rc = 0;
@@ -704,7 +713,7 @@ static int evaluate_workers(ds_pool *p, const pool_call *r, ds_error *e)
     return finish(&b, e);
 }
 
-/* ---- lanes in workers: each belongs to one, which keeps an instance for it ---- */
+/* ---- lanes in workers: each lane worker keeps the instances of its lanes ---- */
 
 uint64_t ds_pool_lanes(const ds_pool *p)
 {
@@ -718,7 +727,7 @@ static int open_lane_workers(ds_pool *p, ds_error *e)
     const int own_process = (p->config.module->plugin->desc->flags & DS_ENV_OWN_PROCESS) != 0;
     p->lane_workers =
         (uint32_t)(own_process && (lanes + each - 1) / each > jobs ? (lanes + each - 1) / each : jobs);
-    /* What each supervisor asks for says whether that was enough. */
+    /* A failure here is not final: each supervisor reserves again, and reports it. */
     enum { FILES_OF_ALL = 3 /* of a supervisor */ };
     ds_files_reserve((uint64_t)(FILES_OF_ALL + DS_FILES_PER_WORKER) * p->lane_workers + DS_FILES_SPARE, NULL,
                      NULL);
@@ -741,7 +750,7 @@ static uint32_t lane_worker_of(const ds_pool *p, const pool_call *r, uint64_t ro
 }
 
 /* Sends rows `first` .. `end` - 1 to the workers of their lanes, and waits for all of them. `row` has room
- * for as many, `b` for as many passages as there are crews. */
+ * for as many, `b` for one transfer per lane worker. */
 static int call_lane_workers(ds_pool *p, const pool_call *r, uint64_t first, uint64_t end, uint64_t *row,
                              transfer *b, ds_error *e)
 {
@@ -771,8 +780,7 @@ static int call_lane_workers(ds_pool *p, const pool_call *r, uint64_t first, uin
     return rc;
 }
 
-/* A lane with a process to itself has no worker beside it to wait for: no more than `jobs` get a call at
- * once. */
+/* If every lane has a process of its own, at most `jobs` of them get a call at once. */
 static int lanes_in_workers(ds_pool *p, const pool_call *r, ds_error *e)
 {
     int rc = p->lane_worker == NULL ? open_lane_workers(p, e) : 0;
@@ -790,7 +798,7 @@ static int lanes_in_workers(ds_pool *p, const pool_call *r, ds_error *e)
     return rc;
 }
 
-/* ---- every request ---- */
+/* ---- entry points ---- */
 
 static int run_call(ds_pool *p, const pool_call *r, ds_error *e)
 {
@@ -837,7 +845,7 @@ int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want,
     return ds_pool_execute(p, &q, sink, ctx, e);
 }
 
-/* ---- the contract of a request ---- */
+/* ---- the contract of ds_objective.evaluate() ---- */
 
 static int refuse(char text[DS_BATCH_TEXT], const char *why)
 {
@@ -879,9 +887,8 @@ int ds_rows_allowed(const ds_rows *r, const ds_results *results, const ds_proble
         return refuse(text, "want holds more than DS_WANT_GRAD");
     }
     if ((r->want & DS_WANT_GRAD) != 0 && (!problem->has_gradient || results->grad == NULL)) {
-        return refuse(text, problem->has_gradient
-                                ? "a gradient is wanted but grad is NULL"
-                                : "a gradient is wanted, which the environment does not have");
+        return refuse(text, problem->has_gradient ? "a gradient is wanted but grad is NULL"
+                                                  : "a gradient is wanted, but the environment has none");
     }
     if ((r->want & DS_WANT_GRAD) != 0 && results->stride < r->n) {
         return refuse(text, "the stride of the gradients is less than n");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* request.c - see request.h. */
+/* request.c - reads the structs of a request. */
 #include "config.h"
 
 #include "evaluate/request.h"
@@ -18,7 +18,7 @@ static int read_queries(ds_request *r, char text[DS_REQUEST_TEXT])
 {
     ds_error e;
     if (r->rows.queries > DS_MAX_QUERIES || r->rows.query == NULL || r->results.reply == NULL) {
-        return wrong(text, r->rows.queries, "is too many, or query or reply is NULL");
+        return wrong(text, r->rows.queries, "is one too many, or query or reply is NULL");
     }
     for (uint64_t i = 0; i < r->rows.queries; i++) {
         const ds_query *q = r->rows.query[i];
@@ -26,7 +26,7 @@ static int read_queries(ds_request *r, char text[DS_REQUEST_TEXT])
         if (q == NULL || out == NULL ||
             DS_SIZED_READ(&r->query[i], q, DS_QUERY_SIZE_1_0, "", "a query", &e) != 0 ||
             DS_SIZED_READ(&r->reply[i], out, DS_REPLY_SIZE_1_0, "", "a reply", &e) != 0) {
-            return wrong(text, i, "is NULL, or the struct_size of it or of its reply cannot be");
+            return wrong(text, i, "is NULL, or its struct_size or that of its reply is impossible");
         }
         r->queries[i] = &r->query[i];
         r->replies[i] = &r->reply[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* request.h - a request of evaluations, as an optimizer or a program makes it: its structs in our own size.
- */
+/* request.h - a request of evaluations, as an optimizer or program makes it, in structs of this version's
+ * size. */
 #ifndef DS_EVALUATE_REQUEST_H
 #define DS_EVALUATE_REQUEST_H
 
@@ -8,7 +8,7 @@
 
 enum { DS_REQUEST_TEXT = 1024 };
 
-/* Pointers to arrays are those of the caller. */
+/* Its pointers point to arrays of the caller. */
 typedef struct ds_request {
     ds_rows rows;
     ds_label label;
@@ -19,7 +19,7 @@ typedef struct ds_request {
     const ds_reply *replies[DS_MAX_QUERIES]; /* results.reply */
 } ds_request;
 
-/* Reads the structs of a call; label may be NULL. 0; or -1 and in `text` what is wrong. */
+/* Reads the structs of a call; label may be NULL. Returns 0, or -1 and the reason in `text`. */
 int ds_request_read(ds_request *r, const ds_rows *rows, const ds_label *label, const ds_results *results,
                     char text[DS_REQUEST_TEXT]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trust.c - see trust.h. */
+/* trust.c - the list of trusted plugins, and checks against it. */
 #include "config.h"
 
 #include "evaluate/trust.h"
@@ -19,12 +19,12 @@ static const char variable[] = "DS_TRUSTED_PLUGINS";
 enum { TRUSTED_MOST = 256 };
 static char *trusted[TRUSTED_MOST]; /* real paths of files and folders */
 static size_t count;
-static char *told[TRUSTED_MOST]; /* what was named already */
+static char *reported[TRUSTED_MOST]; /* what was reported already */
 static size_t told_count;
 static int quiet;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both */
 
-/* ---- what is trusted ---- */
+/* ---- the list ---- */
 
 static int keep(char **list, size_t *n, const char *text)
 {
@@ -60,14 +60,14 @@ static void ready(void)
     pthread_once(&once, read_variable);
 }
 
-/* The file of a plugin without the :NAME behind it. */
+/* The file of a plugin, without the :NAME after it. */
 static void file_of(const char *path, char out[PATH_MAX])
 {
     ds_object_path o;
     snprintf(out, PATH_MAX, "%s", ds_plugin_adapted(path, &o) ? o.file : path);
 }
 
-/* Adds a real path, with `inherit` for the programs that this one starts as well. */
+/* Adds a real path; with `inherit` also for programs that this one starts. */
 static void add(const char *real, int inherit)
 {
     const char *before = getenv(variable);
@@ -93,8 +93,7 @@ int ds_trust_add(const char *what, ds_error *e)
         return 0;
     }
     if (strchr(what, '/') != NULL || ds_plugin_find(what, 0, &f, e) != 0) {
-        return ds_fail(e, DS_EXIT_USAGE, "--trust-plugin %.300s: there is no such file, folder or plugin",
-                       what);
+        return ds_fail(e, DS_EXIT_USAGE, "--trust-plugin %.300s: no such file, folder or plugin", what);
     }
     file_of(f.path, file);
     add(file, 1);
@@ -131,11 +130,11 @@ void ds_trust_quiet(void)
     quiet = 1;
 }
 
-/* Says once that a plugin of others is run because a record names it. */
-static void tell(const char *record, const char *path)
+/* Reports once that a third-party plugin runs because a record names it. */
+static void report_once(const char *record, const char *path)
 {
     pthread_mutex_lock(&lock);
-    const int is_new = keep(told, &told_count, path);
+    const int is_new = keep(reported, &told_count, path);
     pthread_mutex_unlock(&lock);
     if (is_new && !quiet) {
         ds_log(DS_LOG_INFO, NULL, "running the plugin %s, which %s names", path, record);
@@ -148,17 +147,16 @@ int ds_trust_plugin(const char *record, const char *name, ds_error *e)
     char file[PATH_MAX];
     ready();
     if (ds_plugin_find(name, 0, &f, NULL) != 0 || ds_plugin_is_own(&f)) {
-        return 0; /* whoever loads it says that there is none */
+        return 0; /* the loader reports that it does not exist */
     }
     file_of(f.path, file);
     if (!ds_plugin_on_path(name, &f) && !is_trusted(file)) {
-        return ds_fail(
-            e, DS_EXIT_PLUGIN,
-            "%.300s names the plugin %.300s, which is not on the plugin path: to run its code would be to "
-            "trust whoever made that folder; if you do, add --trust-plugin %.300s",
-            record, f.path, file);
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%.300s names the plugin %.300s, which is not on the plugin path. Running its code "
+                       "means trusting whoever made that folder; if you do, add --trust-plugin %.300s",
+                       record, f.path, file);
     }
-    tell(record, f.path);
+    report_once(record, f.path);
     return 0;
 }
 
@@ -180,9 +178,8 @@ int ds_trust_check_parameters(const ds_settings *settings, const ds_module *modu
         is_trusted(module->path)) {
         return 0;
     }
-    return ds_fail(
-        e, DS_EXIT_PLUGIN,
-        "%.300s has parameters of %s, which runs code that they name: to run it would be to trust whoever "
-        "made that folder; if you do, add --trust-plugin %s",
-        of_record->origin, module->id, module->id);
+    return ds_fail(e, DS_EXIT_PLUGIN,
+                   "%.300s sets parameters of %s that name code to run. Running it means trusting whoever "
+                   "made that folder; if you do, add --trust-plugin %s",
+                   of_record->origin, module->id, module->id);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scene_write.c - asks a plugin's scene extension and writes down what it tells. */
+/* scene_write.c - reads a plugin's scene extension and writes one block. */
 #include "config.h"
 
 #include "scene/scene_write.h"
@@ -12,7 +12,7 @@
 
 #include "base/plugin_memory.h"
 
-/* A block on its way. */
+/* A block being written. */
 typedef struct writer {
     const ds_scene *ext;
     void *self;
@@ -20,11 +20,11 @@ typedef struct writer {
     ds_block_head head;
     uint64_t *frame;   /* head.kept numbers */
     uint64_t bytes;    /* of positions, index and metrics so far */
-    uint64_t left_out; /* bodies */
+    uint64_t left_out; /* bodies of unknown shape */
     ds_error *e;
 } writer;
 
-enum { ENDED = -1 /* status of a block that ends here, for its reader to refuse */ };
+enum { ENDED = -1 /* status of a block that ends early; its reader reports the error */ };
 
 uint32_t ds_scene_width(uint32_t shape)
 {
@@ -39,18 +39,18 @@ static int no_memory(writer *w)
     return ds_fail(w->e, DS_EXIT_MEMORY, "scene: out of memory: keep fewer frames or particles");
 }
 
-/* A call that the plugin must not fail. */
+/* Reports a failed call of the plugin. */
 static int refused(writer *w, ds_status st, const char *call)
 {
     if (st == DS_E_STATE) {
         return ds_fail(w->e, DS_EXIT_PLUGIN,
-                       "scene: the plugin kept no scene although the evaluation asked for one");
+                       "scene: the plugin kept no scene although the evaluation wanted one");
     }
     return ds_fail(w->e, ds_status_exit(st), "scene: %s() of the plugin failed: %s (%s)", call,
                    ds_status_text(st), ds_status_name(st));
 }
 
-/* A text into a field of zeros; one that is too long ends without a NUL. */
+/* Copies a text into a field of zeros; one that is too long ends without a NUL. */
 static void put_text(char *field, size_t size, const char *text)
 {
     memcpy(field, text, strnlen(text, size));
@@ -113,7 +113,7 @@ static int write_head(writer *w, const uint64_t *keep, uint64_t keep_count)
     return rc;
 }
 
-/* The positions of a body, `numbers` in each frame. */
+/* Writes the positions of a body, `numbers` in each frame. */
 static int write_positions(writer *w, uint64_t b, uint64_t numbers)
 {
     size_t all = (size_t)(w->head.kept * numbers);
@@ -122,7 +122,7 @@ static int write_positions(writer *w, uint64_t b, uint64_t numbers)
     if (data == NULL) {
         return no_memory(w);
     }
-    /* What the plugin forgets to write must not look like a position. */
+    /* What the plugin does not write must not look like a position. */
     for (size_t i = 0; i < all; i++) {
         data[i] = (double)NAN;
     }
@@ -143,7 +143,7 @@ static int write_body(writer *w, uint64_t b)
         return refused(w, st, "body");
     }
     if (said.shape > DS_BODY_LINES) {
-        w->left_out++; /* of a later version */
+        w->left_out++; /* a shape of a later version */
         return 0;
     }
     ds_block_body body = {.shape = said.shape,
@@ -160,7 +160,7 @@ static int write_body(writer *w, uint64_t b)
         said.index_count > (indexed ? DS_SCENE_MAX_BYTES / sizeof(uint32_t) : 0)) {
         return ENDED;
     }
-    /* No overflow: count x width x 8 and index_count x 4 are below 2^32, kept is below 2^29. */
+    /* Cannot overflow: count x width x 8 and index_count x 4 are below 2^32, kept is below 2^29. */
     uint64_t numbers = said.count * width;
     w->bytes += numbers * w->head.kept * sizeof(double) + said.index_count * sizeof(uint32_t);
     if (w->bytes > DS_SCENE_MAX_BYTES) {
@@ -190,7 +190,8 @@ static int write_metric(writer *w, uint64_t m)
         return refused(w, st, "metric");
     }
     put_text(metric.name, sizeof metric.name, name != NULL ? name : "");
-    put_text(metric.unit, sizeof metric.unit, unit != NULL ? unit : "\n"); /* which no unit may hold */
+    /* a unit cannot contain it, so the reader refuses it */
+    put_text(metric.unit, sizeof metric.unit, unit != NULL ? unit : "\n");
     w->bytes += w->head.frames * sizeof(double);
     fwrite(&metric, sizeof metric, 1, w->out);
     if (name == NULL || unit == NULL) {
@@ -246,7 +247,7 @@ int ds_scene_write(const ds_scene *ext, void *self, const uint64_t *keep, uint64
     return 0;
 }
 
-/* Few enough elements, all rigid, for their ways to be drawn. */
+/* Few elements, all rigid, so that trajectories can be drawn. */
 static int few_bodies(const ds_scene *own, void *self, const ds_scene_info *info)
 {
     uint64_t elements = 0;
@@ -259,8 +260,7 @@ static int few_bodies(const ds_scene *own, void *self, const ds_scene_info *info
     return rigid && elements <= DS_TRACE_BODIES;
 }
 
-/* Frames of a scene whose pictures show ways: one that is flat, or has few bodies; 0 = it is none, or does
- * not say. */
+/* Frames of a scene whose images show trajectories (flat, or few bodies); 0 = another scene, or none. */
 static uint64_t traced_frames(const ds_scene *ext, void *self)
 {
     ds_scene_info info = {.struct_size = sizeof info};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scene_write.h - what a plugin's scene extension tells about one episode, as one block of bytes: written
- * where the plugin runs, read (snapshot.h) by a host that believes nothing of it.
+/* scene_write.h - the scene of one episode as one block of bytes: written where the plugin runs, read
+ * (snapshot.h) by a host that trusts nothing in it.
  *
  * The block is a head, the numbers of the kept frames, then bodies and metrics, in native byte order: both
- * ends run on the same machine.
- */
+ * ends run on the same machine. */
 #ifndef DS_SCENE_SCENE_WRITE_H
 #define DS_SCENE_SCENE_WRITE_H
 
@@ -22,7 +21,7 @@ enum {
     DS_SCENE_MAX_METRICS = 1024
 };
 
-/* Bytes that one scene may take: what a plugin says is not believed without a limit. */
+/* Most bytes of one scene. */
 #define DS_SCENE_MAX_BYTES ((uint64_t)4 << 30)
 #define DS_SCENE_MAGIC "DSSCENE1"
 
@@ -67,21 +66,20 @@ uint32_t ds_scene_width(uint32_t shape);
 #define DS_SCENE_LAST UINT64_MAX
 #define DS_SCENE_MIDDLE (UINT64_MAX - 1)
 
-/* The scene of the last evaluation of plugin instance `self` as a block (malloc, NULL on failure). keep ==
- * NULL keeps all frames; otherwise the positions of the `keep_count` frames listed, in any order and where
- * they exist, duplicates once (DS_SCENE_LAST and DS_SCENE_MIDDLE allowed; keep_count 0 = metrics only).
- * What the plugin says is tested as far as it can be told no further; there the block ends, and its reader
- * says what is wrong. DS_EXIT_PLUGIN where a function fails or tells nothing or too much. Call it where
- * the instance may be called [instance]. */
+/* Writes the scene of the last evaluation of plugin instance `self` as a block (malloc, NULL on failure).
+ * keep == NULL keeps all frames; otherwise the `keep_count` listed frames that exist, in any order,
+ * duplicates once (DS_SCENE_LAST and DS_SCENE_MIDDLE allowed; keep_count 0 = metrics only). Tests what the
+ * plugin returns only as far as needed to continue; where that fails the block ends, and its reader reports
+ * what is wrong. Returns DS_EXIT_PLUGIN where a function fails, or returns nothing or too much. Call it where
+ * the instance may be called. [instance] */
 int ds_scene_write(const ds_scene *ext, void *self, const uint64_t *keep, uint64_t keep_count, char **block,
                    size_t *size, ds_error *e);
 
 enum { DS_KEEP_ALL = 0, DS_KEEP_FEW = 1, DS_KEEP_METRICS = 2, DS_TRACE_FRAMES = 200, DS_TRACE_BODIES = 16 };
 
-/* The list of frames for DS_KEEP_*, and its length; `room` is for a list that depends on the scene. The
- * frames of a picture (DS_KEEP_FEW) are the first, the middle and the last one, and, of a scene
- * that is flat or of few rigid bodies, whose pictures show their ways, up to DS_TRACE_FRAMES evenly
- * spread ones. */
+/* The list of frames for DS_KEEP_*, and its length; `room` is for a list that depends on the scene. An image
+ * (DS_KEEP_FEW) needs the first, the middle and the last frame. For a flat scene, or one with few rigid
+ * bodies, images show trajectories: then also up to DS_TRACE_FRAMES evenly spread ones. */
 const uint64_t *ds_scene_frames(const ds_scene *ext, void *self, uint32_t keep,
                                 uint64_t room[DS_TRACE_FRAMES], uint64_t *count);
 

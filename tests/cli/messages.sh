@@ -52,8 +52,8 @@ runs = 2
 budget = 5
 END
 told 0 '2 of 2 runs done' "$dshost" bench two.ini --out two
-told 2 'resume two.ini: a file of settings, not the folder of a run; an experiment goes on with: dshost bench two.ini' "$dshost" resume two.ini
-told 2 'resume two: an experiment, which goes on with: dshost bench two/bench.ini --out two' "$dshost" resume two
+told 2 'resume two.ini: a file of settings, not the folder of a run; to resume an experiment: dshost bench two.ini' "$dshost" resume two.ini
+told 2 'resume two: an experiment; resume it with: dshost bench two/bench.ini --out two' "$dshost" resume two
 told 0 '2 done already' "$dshost" bench two/bench.ini --out two
 told 2 'resume missed/run.ini: a file; name the folder of the run, as in: dshost resume missed' "$dshost" resume missed/run.ini
 told 2 'resume missed/run.sqlite: a file; name the folder of the run, as in: dshost resume missed' "$dshost" resume missed/run.sqlite

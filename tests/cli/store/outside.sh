@@ -207,12 +207,12 @@ if ${DS_CC:-cc} -O1 -fPIC -shared -fvisibility=hidden -DTRACE="\"$trace\"" -I"$D
     done
     status 0 "by the variable" env DS_TRUSTED_PLUGINS="/nowhere:$tmp" "$dshost" resume theirs/run --budget 16
     status 0 "or on the plugin path" env DS_PLUGIN_PATH="$tmp" "$dshost" resume theirs/run --budget 18
-    refuses 2 "trust-plugin nowhere.so: there is no such file" "nothing to trust" "$dshost" resume theirs/run --trust-plugin nowhere.so
+    refuses 2 "trust-plugin nowhere.so: no such file" "nothing to trust" "$dshost" resume theirs/run --trust-plugin nowhere.so
 else
     result 1 "the plugin of this test compiles"
 fi
 "$dshost" --env ffi --opt rand --budget 4 $quiet --out code >/dev/null 2>&1
-refuses 4 "code/run.sqlite has parameters of ffi, which runs code that they name: .* add --trust-plugin ffi" \
+refuses 4 "code/run.sqlite sets parameters of ffi that name code to run: .* add --trust-plugin ffi" \
     "parameters that name code" "$dshost" eval --x code
 status 0 "trusted" "$dshost" eval --x code --trust-plugin ffi
 mkdir below

@@ -315,7 +315,7 @@ static void test_refused(void **state)
     bad.resume = 1;
     refused(&bad, "already");
     bad = (ds_runner_options){.struct_size = sizeof bad, .resume = 1, .folder = folder, .run = "seed = 3"};
-    refused(&bad, "seed: a run that goes on keeps it");
+    refused(&bad, "seed: a resumed run keeps its value");
     bad = o;
     bad.run = "budgit = 5";
     refused(&bad, "settings:1: unknown parameter 'budgit'");

@@ -228,9 +228,9 @@ static void refuses_structs(void **state)
     q.replies[2] = NULL;
     refused(&q, "query 2 is NULL");
     q.query[2].struct_size = DS_QUERY_SIZE_1_0 - 1;
-    refused(&q, "query 2 is NULL, or the struct_size of it or of its reply cannot be");
+    refused(&q, "query 2 is NULL, or its struct_size or that of its reply is impossible");
     q.reply[0].struct_size = DS_REPLY_SIZE_1_0 - 1;
-    refused(&q, "query 0 is NULL, or the struct_size of it or of its reply cannot be");
+    refused(&q, "query 0 is NULL, or its struct_size or that of its reply is impossible");
     /* Structs of a later version are longer. */
     struct {
         ds_query known;
