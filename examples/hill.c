@@ -33,4 +33,4 @@ static double loss(const ds_simple_episode *e)
 
 DS_DEFINE_SIMPLE(.id = "hill", .summary = "A ball pushed over hilly ground.", .params = params,
                  .flags = DS_ENV_GRADIENT, .n = 2, .lower = -4, .upper = 4, .start = 0.5, .steps = 200,
-                 .dt = 0.01, DS_THINGS(things), .loss = loss)
+                 .dt = 0.01, DS_THINGS(things), .loss = loss, .grad_kind = DS_GRAD_FORWARD)

@@ -515,7 +515,7 @@ static void pack_report(const ds_proxy *p, const ds_progress_report *r, ds_remot
     }
 }
 
-static ds_status ask_report(ds_proxy *p, const ds_progress_report *given)
+static ds_status request_report(ds_proxy *p, const ds_progress_report *given)
 {
     ds_progress_report r;
     ds_remote_array array[DS_REMOTE_ARRAYS] = {{0}};
@@ -540,10 +540,10 @@ static ds_status ask_report(ds_proxy *p, const ds_progress_report *given)
 static ds_status report(const ds_objective *objective, const ds_progress_report *given)
 {
     ds_proxy *p = objective->ctx;
-    if (!come_in(p)) {
+    if (!enter(p)) {
         return DS_E_ARG;
     }
-    ds_status st = ask_report(p, given);
+    ds_status st = request_report(p, given);
     p->busy = 0;
     return st;
 }
@@ -551,7 +551,7 @@ static ds_status report(const ds_objective *objective, const ds_progress_report 
 static const ds_objective_progress *progress(ds_proxy *p)
 {
     ds_remote_call c;
-    if (p->progress.report == NULL && ask_extension(p, DS_EXT_OBJECTIVE_PROGRESS, &c) == DS_OK) {
+    if (p->progress.report == NULL && request_extension(p, DS_EXT_OBJECTIVE_PROGRESS, &c) == DS_OK) {
         p->progress = (ds_objective_progress){.struct_size = sizeof(p->progress), .report = report};
     }
     return p->progress.report != NULL ? &p->progress : NULL;
