@@ -166,6 +166,24 @@ field() {
     sed -n "s/^ *\"$2\": \"\\{0,1\\}\\([^\",]*\\)\"\\{0,1\\},\\{0,1\\}\$/\\1/p" "$1" | head -n 1
 }
 
+# bad_ids FILE: the plugins that tests/bad/FILE.c holds.
+bad_ids() {
+    sed -n 's/^#ifdef BAD_IS_//p' "$DS_TOP_SRC/tests/bad/$1.c"
+}
+
+# compile_bad ID [AS [FLAG...]]: makes plugin ID of tests/bad, with id AS, from AS.c, which it writes, to AS.so here.
+compile_bad() {
+    bad_id=$1
+    bad_as=${2-$1}
+    bad_file=$DS_TOP_SRC/tests/bad/$1.c
+    [ -e "$bad_file" ] || bad_file=$(grep -l "^#ifdef BAD_IS_$1\$" "$DS_TOP_SRC"/tests/bad/*.c)
+    [ $# -lt 2 ] || shift
+    shift
+    sed "s/^#define BAD_ID .*/#define BAD_ID \"$bad_as\"/" "$bad_file" >"$bad_as.c" &&
+        ${DS_CC:-cc} -O1 -fPIC -shared -fvisibility=hidden "-DBAD_IS_$bad_id" "$@" -I"$DS_TOP_SRC/include" -I"$DS_TOP_SRC/tests/bad" \
+            -o "$bad_as.so" "$bad_as.c" -lm
+}
+
 # compile FILE.c: makes FILE.so here, of a plugin that may use what lies in tests/bad.
 compile() {
     # shellcheck disable=SC2086

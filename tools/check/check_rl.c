@@ -404,5 +404,7 @@ const ds_check_test ds_check_rl_tests[] = {
      rl_loss},
     {"rl.ended", "an episode has terminated or was truncated, as its horizon has it", 0, 0, 0, rl_ended},
     {"rl.repeat", "the same actions give the same answers", 0, 0, 0, rl_repeat},
+    {"rl.lanes", "an episode does not depend on its lane and on what happens in other lanes", 0, 0, 0,
+     ds_check_rl_lanes},
     {"rl.strange", "steps without an episode and actions outside of the box do no harm", 0, 0, 0, rl_strange},
     {NULL, NULL, 0, 0, 0, NULL}};

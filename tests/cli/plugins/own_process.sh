@@ -4,11 +4,6 @@
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99
 alone=$DS_TOP_BUILD/tests/plugins/.libs/alone.so
-cc_plugin() { # cc_plugin NAME: makes NAME.so of tests/bad
-    # shellcheck disable=SC2086
-    ${DS_CC:-cc} ${DS_SANITIZE-} -fPIC -shared -fvisibility=hidden -I"$DS_TOP_SRC/include" -I"$DS_TOP_SRC/tests/bad" -o "$1.so" \
-        "$DS_TOP_SRC"/tests/bad/*/"$1.c" -lm
-}
 
 # ---- a process for each instance: the plugin itself refuses a second one ----
 status 0 "one evaluation" "$dshost" eval --env "$alone" --gradient
@@ -60,12 +55,12 @@ unset DS_TEST_WOBBLE
 result $? "and change nothing"
 "$dshost" help "$alone" --json >out 2>err && grep -q '"tolerance": *0' out
 result $? "help --json tells the tolerance"
-cc_plugin secret_tolerance
+compile_bad secret_tolerance
 refuses 4 "info() returned tolerance 1e-06, but the descriptor lacks DS_ENV_INEXACT" "a tolerance without the flag" \
     "$dshost" eval --env ./secret_tolerance.so
 
 # ---- needs and uses ----
-cc_plugin needs_later
+compile_bad needs_later
 refuses 4 "needs_later needs ds.host.later/1, which this host does not have; use a newer host" "a need that no host here meets" \
     "$dshost" eval --env ./needs_later.so
 echo '#define BAD_ID "moon"

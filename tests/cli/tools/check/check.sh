@@ -8,7 +8,7 @@ cd "$tmp" || exit 99
 
 # plugin, the test it must fail, exit status, flags
 while read -r id test status flags; do
-    if ! compile "$bad"/*/"$id.c" > out 2> err; then
+    if ! compile_bad "$id" > out 2> err; then
         result 1 "$id compiles"
         continue
     fi
@@ -98,6 +98,9 @@ wrong_part channel.elements 8
 batch_of_many rows.same 8
 batch_warm rows.same 8
 limit_terminates rl.ended 8
+lane_next rl.lanes 8
+lane_begin rl.lanes 8
+lane_number rl.lanes 8
 task_truncates rl.ended 8
 unknown_end rl.ended 8
 steps_truncated search.endings 8
@@ -110,8 +113,8 @@ END
 
 # One environment with all extensions, sound but for the fault that $FAULT names, with CHECK_ALL at two seeds; without one
 # it passes.
-compile "$bad/complete/complete.c" && "$dshost" check ./complete.so > out 2> err &&
-    grep -q '^# 49 passed, 0 failed, 5 skipped' out
+compile "$bad/complete.c" && "$dshost" check ./complete.so > out 2> err &&
+    grep -q '^# 49 passed, 0 failed, 6 skipped' out
 result $? "complete passes without a fault"
 faults() { # faults TEST FAULT...
     test=$1
@@ -152,7 +155,7 @@ faults rl.sweeps OBS_OPEN SWEEP_OPEN SWEEP_SECOND SWEEP_PART SWEEP_CHANGES SWEEP
 faults channel.linear JV_UNIT JV_UNIT_ONE JV_UNIT_ZERO JV_SPARSE JV_SIGN JV_SIZE JV_SMALL JV_ZERO JV_NORMALISED JV_SQUARE JTV_UNIT \
     JTV_SIGN JTV_SIZE
 faults channel.value JTV_GRADIENT JTV_VALUES JV_GRADIENT GRADIENT_PRODUCT VALUES_GRADIENT
-sed -n 's/^    X(\([A-Z_0-9]*\)).*/\1/p' "$bad/complete/complete.c" | sort > listed
+sed -n 's/^    X(\([A-Z_0-9]*\)).*/\1/p' "$bad/complete.c" | sort > listed
 sort tried | cmp -s listed -
 result $? "every fault of complete.c is tried"
 
@@ -170,7 +173,7 @@ done
 grep -q ' in destroy(NULL), which must do nothing' out && grep -q '^# hint: .* check --child inst.leak .* 3> /dev/null' out
 result $? "a crash in destroy(NULL) says so, and how to look at it"
 
-sed 's/KINKED_SLOPE 0.99/KINKED_SLOPE 1/; s/kinked_product/kinked_right/' "$bad/channels/kinked_product.c" > kinked_right.c
+sed 's/KINKED_SLOPE 0.99/KINKED_SLOPE 1/; s/kinked_product/kinked_right/' "$bad/kinked_product.c" > kinked_right.c
 compile kinked_right.c && "$dshost" check ./kinked_right.so --only channel.products > out 2> err &&
     grep -q '^# saws: up to .* % of the elements show a kink' out
 result $? "right products pass where elements have kinks, and their share is told"
@@ -222,8 +225,11 @@ result $? "points that take far longer than the start point do not take pure.oft
 grep -q '^# channel limits: the derivative of element 137 with respect to variable [0-9] is ' out
 result $? "a wrong derivative is named"
 
+compile_bad lanes_sound && "$dshost" check ./lanes_sound.so --only rl > out 2> err && grep -q '^# 4 of 4 lanes at once' out
+result $? "sound lanes pass"
+
 # A sin fails the tests of its own promise and no others.
-for id in wrong_gradient leaks_file prints maximises half_squares batch_warm limit_terminates task_truncates \
+for id in wrong_gradient leaks_file prints maximises half_squares batch_warm limit_terminates lane_next lane_begin lane_number task_truncates \
 	unknown_end steps_truncated same_names loud_residual leaves_thread four_threads odd_want one_component clamped mode_with_threads \
 	batch_gradient batch_of_many one_of_many wrong_part mask_with_threads short_scene; do
     "$dshost" check ./$id.so > out 2> err
@@ -302,7 +308,7 @@ result $? "but not before it"
 # A team of threads may live until destroy(), and what depends on parameters is found where they are given.
 "$dshost" check torus --set env.preset=small --only eval.threads > out 2> err
 result $? "torus joins its team of threads in destroy()"
-compile "$bad/optimizers/hidden_gradient.c" > out 2> err
+compile_bad hidden_gradient > out 2> err
 "$dshost" check ./hidden_gradient.so --only search.gradient > out 2> err
 is=$?
 "$dshost" check ./hidden_gradient.so --only search.gradient --set opt.steps=3 > out 2> err

@@ -11,7 +11,7 @@ for id in one_component half_term first_zero last_zero first_step last_step wron
 	right_at_start clamped wrong_outside adds_up wrong_gradient one_single half_space near_bounds second_call \
 	transposed rare_sign wrong_weight needs_loss deaf_to_noise; do
     accepted=
-    compile "$bad/gradients/$id.c" || accepted=" all: it does not compile"
+    compile_bad "$id" || accepted=" all: it does not compile"
     for seed in 1 $(all 2 3); do # check_gradients_slow.sh: ten
         "$dshost" check ./$id.so --only grad --seed $seed > out 2> err
         [ $? -eq 8 ] || accepted="$accepted $seed"
@@ -21,10 +21,10 @@ for id in one_component half_term first_zero last_zero first_step last_step wron
 done
 # ---- points with a loss but without a gradient ----
 hole() { # hole ID WHERE FLAGS
-    printf '#define BAD_ID "%s"\n#define BAD_HOLE (%s)\n#define BAD_FLAGS (%s)\n#include "envs/holes.c"\n' "$@" > "$1.c"
+    printf '#define BAD_ID "%s"\n#define BAD_HOLE (%s)\n#define BAD_FLAGS (%s)\n#include "holes.c"\n' "$@" > "$1.c"
     compile "$1.c"
 }
-compile "$bad/envs/holes.c" && hole few_holes 'fabs(x[3] - 0.3) < 0.02' DS_ENV_GRADIENT &&
+compile_bad holes && hole few_holes 'fabs(x[3] - 0.3) < 0.02' DS_ENV_GRADIENT &&
     hole declared 'x[3] > 0.6' 'DS_ENV_GRADIENT | DS_ENV_GRADIENT_HOLES'
 result $? "plugins without a gradient at some points compile"
 while read -r id text; do
@@ -53,7 +53,7 @@ result $? "points without a gradient that are declared are no fault, and their s
 # ---- gradients that are right where each is looked at for the first time ----
 while read -r id test text; do
     accepted=
-    compile "$bad/impure/$id.c" || accepted=" all: it does not compile"
+    compile_bad "$id" || accepted=" all: it does not compile"
     for seed in 1 $(all 2 3); do
         "$dshost" check ./$id.so --only pure --seed $seed > out 2> err
         { [ $? -eq 8 ] && grep -q "^not ok [0-9]* - $test: " out && grep -q "^# $text" out; } || accepted="$accepted $seed"
@@ -68,7 +68,7 @@ kept_close_by pure.beside after a point that shares something with it, and after
 wears_out pure.often the same point again, [0-9]* calls later: entry 13 of the gradient
 once_in_many pure.often the same point again, [0-9]* calls later: entry 13 of the gradient
 END
-compile "$bad/gradients/first_of_many.c"
+compile_bad first_of_many
 while read -r id text; do
     "$dshost" check ./"$id".so --only grad > out 2> err
     grep -qE "$text" out

@@ -8,22 +8,14 @@ bad=$DS_TOP_SRC/tests/bad
 seeds=${SEEDS:-1 2 3 4 5 6 7 8 9 10}
 cd "$tmp" || exit 99
 
-build() { # build ID SOURCE FLAGS...: ID.so of a file below tests/bad under another name
-    id=$1
-    from=$2
-    shift 2
-    sed "s/^#define BAD_ID .*/#define BAD_ID \"$id\"/" "$from" > "$id.c"
-    ${DS_CC:-cc} -O1 -fPIC -shared -fvisibility=hidden "$@" -I"$DS_TOP_SRC/include" -I"$bad" -o "$id.so" "$id.c" -lm
-}
-
 # ---- faults ----
-fault() { # fault ID TEST SOURCE FLAGS...
+fault() { # fault ID TEST OF FLAGS...: plugin OF of tests/bad, called ID
     id=$1
     test=$2
-    from=$3
+    of=$3
     shift 3
     refused=0 runs=0 accepted=
-    build "$id" "$from" "$@" > out 2> err || accepted=" it does not compile"
+    compile_bad "$of" "$id" "$@" > out 2> err || accepted=" it does not compile"
     for seed in $seeds; do
         runs=$((runs + 1))
         if "$dshost" check "./$id.so" --only "$test" --seed "$seed" > out 2> err; then
@@ -36,25 +28,24 @@ fault() { # fault ID TEST SOURCE FLAGS...
     [ "$refused" -eq "$runs" ]
     result $? "$id${accepted:+: accepted at$accepted}"
 }
-for source in "$bad"/gradients/*.c "$bad"/impure/*.c; do
-    name=$(basename "$source" .c)
+for name in $(bad_ids gradients) deaf_to_noise first_of_many $(bad_ids impure); do
     case $name in
     after_loss) test=pure.want ;;
     kept_*) test=pure.beside ;;
     wears_out | once_in_many) test=pure.often ;;
     *) test=grad.difference ;;
     esac
-    fault "$name" $test "$source"
+    fault "$name" $test "$name"
     # The same in single precision, as far as such numbers resolve it, and with other numbers of variables.
     case $name in
     one_component | first_zero | last_zero | exchanged | scaled | clamped | wrong_sign | stale | wrong_outside | half_space)
-        fault "${name}_single" grad.difference "$source" -DBAD_REAL=float
+        fault "${name}_single" grad.difference "$name" -DBAD_REAL=float
         ;;
     esac
     case $name in
     one_component | first_zero | half_term | exchanged | scaled | clamped | wrong_sign | near_bounds)
-        fault "${name}_7" grad.difference "$source" -DBAD_N=7
-        fault "${name}_300" grad.difference "$source" -DBAD_N=300
+        fault "${name}_7" grad.difference "$name" -DBAD_N=7
+        fault "${name}_300" grad.difference "$name" -DBAD_N=300
         ;;
     esac
 done
@@ -63,8 +54,9 @@ done
 printf '#define BAD_ID "sound"\n#include "smooth_base.h"\n' > sound.c
 while read -r id flags; do
     refused=
+    sed "s/\"sound\"/\"$id\"/" sound.c > "$id.c"
     # shellcheck disable=SC2086
-    build "$id" sound.c $flags > out 2> err || refused=" it does not compile"
+    ${DS_CC:-cc} -O1 -fPIC -shared -fvisibility=hidden $flags -I"$DS_TOP_SRC/include" -I"$bad" -o "$id.so" "$id.c" -lm > out 2> err || refused=" it does not compile"
     for seed in $seeds; do
         "$dshost" check "./$id.so" --only grad --seed "$seed" > out 2> err || refused="$refused $seed"
     done

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../rows_base.h"
+#include "rows_base.h"
 
 #define FAULTS(X)                                                                                            \
     /* many rows in one call */                                                                              \

@@ -1,6 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* one_single - in single precision one component of 40 is 1.001 times what it should be. */
-#define BAD_ID "one_single"
-#define BAD_REAL float
-#define BAD_AFTER g[MIDDLE] *= 1.001;
-#include "smooth_base.h"
