@@ -223,7 +223,6 @@ tools_libtools_la_SOURCES = \
 	%D%/check/check_pure.c \
 	%D%/check/check_report.c \
 	%D%/check/check_report.h \
-	%D%/check/check_lanes.c \
 	%D%/check/check_rl.c \
 	%D%/check/check_rl.h \
 	%D%/check/check_sweeps.c \

@@ -117,3 +117,84 @@
 #include "steps_base.h"
 #include "env_base.h"
 #endif
+
+/* same_names - two of three variables have the same name. */
+#ifdef BAD_IS_same_names
+#include <diffsim/ext/variables.h>
+#include <string.h>
+
+#define BAD_ID "same_names"
+#define BAD_EXTENSIONS DS_EXT_VARIABLES
+#define BAD_TABLE(id) (strcmp(id, DS_EXT_VARIABLES) == 0 ? &variables : NULL)
+#define BAD_TABLES                                                                                           \
+    static ds_status describe(void *self, uint64_t i, ds_variable *out)                                      \
+    {                                                                                                        \
+        static const char *const names[] = {"push.x", "push.y", "push.x"};                                   \
+        (void)self;                                                                                          \
+        out->flags = 0;                                                                                      \
+        out->name = names[i];                                                                                \
+        out->unit = "N";                                                                                     \
+        out->group = "push";                                                                                 \
+        return DS_OK;                                                                                        \
+    }                                                                                                        \
+    static const ds_env_variables variables = {sizeof variables, 0, describe};
+#include "env_base.h"
+#endif
+
+/* renames - variables are called otherwise once the environment has evaluated. */
+#ifdef BAD_IS_renames
+#include <diffsim/ext/variables.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BAD_ID "renames"
+#define BAD_EVALUATE evaluations++;
+#define BAD_EXTENSIONS DS_EXT_VARIABLES
+#define BAD_TABLE(id) (strcmp(id, DS_EXT_VARIABLES) == 0 ? &variables : NULL)
+#define BAD_TABLES                                                                                           \
+    static ds_status describe(void *self, uint64_t i, ds_variable *out)                                      \
+    {                                                                                                        \
+        static char name[32];                                                                                \
+        (void)self;                                                                                          \
+        snprintf(name, sizeof name, "%s.%u", evaluations > 0 ? "warm" : "cold", (unsigned)i);                \
+        out->flags = 0;                                                                                      \
+        out->name = name;                                                                                    \
+        out->unit = out->group = "";                                                                         \
+        return DS_OK;                                                                                        \
+    }                                                                                                        \
+    static const ds_env_variables variables = {sizeof variables, 0, describe};
+static int evaluations;
+#include "env_base.h"
+#endif
+
+/* moving_hooks - there are other hook points once the environment has evaluated. */
+#ifdef BAD_IS_moving_hooks
+#include <diffsim/ext/draft/hooks.h>
+#include <string.h>
+
+#define BAD_ID "moving_hooks"
+#define BAD_EVALUATE evaluations++;
+#define BAD_EXTENSIONS DS_EXT_HOOKS
+#define BAD_TABLE(id) (strcmp(id, DS_EXT_HOOKS) == 0 ? &hooks : NULL)
+#define BAD_TABLES                                                                                           \
+    static ds_status count(void *self, uint64_t *n)                                                          \
+    {                                                                                                        \
+        (void)self;                                                                                          \
+        *n = 1;                                                                                              \
+        return DS_OK;                                                                                        \
+    }                                                                                                        \
+    static ds_status describe(void *self, uint64_t i, ds_hook *out)                                          \
+    {                                                                                                        \
+        (void)self;                                                                                          \
+        (void)i;                                                                                             \
+        out->kind = DS_HOOK_OUTPUT;                                                                          \
+        out->count = evaluations > 0 ? 2 : 1;                                                                \
+        out->name = "force";                                                                                 \
+        out->unit = "N";                                                                                     \
+        out->doc = "On the bowl.";                                                                           \
+        return DS_OK;                                                                                        \
+    }                                                                                                        \
+    static const ds_env_hooks hooks = {sizeof hooks, 0, count, describe};
+static int evaluations;
+#include "env_base.h"
+#endif

@@ -33,7 +33,4 @@ void ds_check_steps_close(ds_check_steps *b);
 /* Steps through the actions b->x, at most `most` of them. 0 where the contract was broken (recorded). */
 int ds_check_steps_play(ds_check_steps *b, uint64_t key, uint64_t most, ds_check_episode *ep);
 
-/* The test rl.lanes (check_lanes.c). */
-void ds_check_rl_lanes(ds_check *c);
-
 #endif

@@ -28,7 +28,7 @@ fault() { # fault ID TEST OF FLAGS...: plugin OF of tests/bad, called ID
     [ "$refused" -eq "$runs" ]
     result $? "$id${accepted:+: accepted at$accepted}"
 }
-for name in $(bad_ids gradients) deaf_to_noise first_of_many $(bad_ids impure); do
+for name in $(bad_ids gradients) $(bad_ids impure); do
     case $name in
     after_loss) test=pure.want ;;
     kept_*) test=pure.beside ;;
