@@ -71,6 +71,6 @@ static const ds_scene scene = {.struct_size = sizeof scene,
      : strcmp(id, DS_EXT_SCENE) == 0 ? (const void *)&scene                                                  \
                                      : NULL)
 #define BAD_EVALUATE                                                                                         \
-    b->open = 0;                                                                                             \
+    b->lane[0].open = 0;                                                                                     \
     kept = (io->want & DS_WANT_SCENE) != 0;
 #include "env_base.h"

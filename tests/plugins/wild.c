@@ -524,7 +524,7 @@ static void questions(void)
     ds_ring_head *h = head();
     for (uint64_t i = 0; i < h->layout.capacity; i++) {
         ds_slot *slot = (void *)((unsigned char *)h + h->layout.first + i * h->layout.stride);
-        memset(&slot->ask, 0x11, sizeof slot->ask);
+        memset(&slot->request, 0x11, sizeof slot->request);
         memset(slot + 1, 0x22, h->layout.n * sizeof(double));
     }
 }
