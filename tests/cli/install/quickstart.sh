@@ -30,7 +30,7 @@ for word in build check DS_CONFIGURE_FLAGS DS_JOBS quickstart.log status; do
 	grep -q "$word" out
 	result $? "explains $word"
 done
-one_line 2 "'foo' is none of run, build and check" "an unknown word" foo
+one_line 2 "'foo' is not run, build or check" "an unknown word" foo
 one_line 2 "one word at most" "two words" build check
 
 fake dpkg-query 'exit 1'
@@ -39,9 +39,9 @@ fake sudo 'echo "sudo: a password is required" >&2; exit 1'
 one_line 1 "sudo refuses; as root: apt-get install" "no password" build
 fake sudo 'exec "$@"'
 fake apt-get 'echo "W: Temporary failure resolving deb.debian.org" >&2; exit 100'
-one_line 1 "is there a network?" "no network" build
+one_line 1 "packages cannot be fetched: check the network" "no network" build
 fake apt-get 'echo "E: Unable to locate package libinih-dev" >&2; exit 100'
-one_line 1 "libinih-dev is in no package source of" "another distribution" build
+one_line 1 "libinih-dev is not in the package sources of" "another distribution" build
 fake apt-get 'echo "E: The lock is held by another process" >&2; exit 100'
 one_line 1 "apt-get failed: E: The lock is held" "another failure" build
 
@@ -69,7 +69,7 @@ printf '#!/bin/sh\necho "dshost $1" >> order\n' > dshost && chmod +x dshost
 DS_JOBS=3 run env PATH="$tmp/bin:$PATH" ./quickstart
 [ "$status" -eq 0 ] && printf 'make -j3 main-job\ndshost --env\nmake -j3 all\n' | cmp -s - order
 result $? "what the main job needs, the main job, the rest"
-for text in 'building what the main job needs' 'the first result is there after [0-9]* s' 'built the rest in [0-9]* s' 'best.png'; do
+for text in 'building what the main job needs' 'first result after [0-9]* s, in results/quickstart' 'built the rest in [0-9]* s' 'best.png'; do
 	grep -q "$text" out
 	result $? "it says '$text'"
 done
@@ -77,5 +77,5 @@ DS_CONFIGURE_FLAGS=--without-mpi run env PATH="$tmp/bin:$PATH" ./quickstart buil
 [ "$status" -eq 0 ] && [ "$(cat flags)" = --without-mpi ]
 result $? "others do"
 touch broken
-one_line 1 "failed: make all (quickstart.log has all of it; line [0-9]*:f.c:1:1: error: no)" "a compiler that fails" build
+one_line 1 "failed: make all (output: quickstart.log; line [0-9]*:f.c:1:1: error: no)" "a compiler that fails" build
 finish
