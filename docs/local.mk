@@ -8,8 +8,8 @@ dist_zshcomp_DATA = docs/completion/_dshost
 fishcompdir = $(datadir)/fish/vendor_completions.d
 dist_fishcomp_DATA = docs/completion/dshost.fish
 
-# What people read, with the examples, in the arrangement of the source, so that links between them hold; the headers that
-# they link to are those that are installed.
+# Installs documents and examples in the arrangement of the source tree, so that their links hold; include/ is a link to the
+# installed headers.
 install_docs = cd $(srcdir) && find README.md CITATION.cff LICENSE STYLE.md VERSIONING.md docs examples -type f \
 	\( -name '*.md' -o -name LICENSE -o -name CITATION.cff -o -name '*.png' -o -name '*.svg' -o -name '*.csv' -o -name '*.html' \
 	-o -name '*.c' -o -name '*.cpp' -o -name '*.py' -o -name '*.rs' -o -name '*.map' -o -name '*.ini' -o -name '*.sh' -o -name Makefile \)
